@@ -1,0 +1,193 @@
+// Package bmc is the vocabulary of what can be asked of a baseboard management
+// controller. Drivers below it (redfish, fake) speak the protocols; package
+// bmctest is the suite that each of them passes. It never decides when to ask.
+package bmc
+
+import (
+	"context"
+	"time"
+)
+
+// Power is a power state as it is read.
+type Power string
+
+// Power states. PoweringOn and PoweringOff are seen while hardware takes its
+// time (Redfish PowerState, DSP2046).
+const (
+	PowerUnknown Power = ""
+	PowerOn      Power = "On"
+	PowerOff     Power = "Off"
+	PoweringOn   Power = "PoweringOn"
+	PoweringOff  Power = "PoweringOff"
+)
+
+// PowerRequest is an absolute wish: asking twice does what asking once does.
+type PowerRequest string
+
+// Power requests (Redfish ResetType).
+const (
+	RequestOn       PowerRequest = "On"
+	RequestForceOff PowerRequest = "ForceOff"
+	RequestSoftOff  PowerRequest = "GracefulShutdown"
+)
+
+// Pulse is a request whose effect cannot be read back, so it is sent at most once.
+type Pulse string
+
+// Pulses (Redfish ResetType).
+const (
+	PulseForceRestart Pulse = "ForceRestart"
+	PulseNMI          Pulse = "Nmi"
+)
+
+// Device is where a server boots from.
+type Device string
+
+// Boot devices, in Ironic's words.
+const (
+	DeviceNone  Device = ""
+	DevicePXE   Device = "pxe"
+	DeviceDisk  Device = "disk"
+	DeviceCDROM Device = "cdrom"
+	DeviceBIOS  Device = "bios"
+	DeviceSafe  Device = "safe"
+)
+
+// Mode is the firmware's boot mode, in Ironic's words.
+type Mode string
+
+// Boot modes.
+const (
+	ModeUnknown Mode = ""
+	ModeUEFI    Mode = "uefi"
+	ModeBIOS    Mode = "bios"
+)
+
+// Boot is the boot override. Device DeviceNone reads as "no override": a Once
+// override that was used reads so after power on.
+type Boot struct {
+	Device     Device
+	Persistent bool // false = the next boot only (Redfish "Once")
+	Mode       Mode // ModeUnknown in a request leaves the mode alone
+}
+
+// Media is the virtual CD.
+type Media struct {
+	Inserted bool
+	Image    string // URL as the BMC tells it
+}
+
+// Health is the rolled-up health, in Redfish's words lower case: ok, warning, critical, "" unknown.
+type Health string
+
+// Disk is a drive or volume as the BMC lists it.
+type Disk struct {
+	Name      string
+	SizeBytes int64
+	Serial    string
+	Model     string
+	Media     string // ssd, hdd, nvme or ""
+}
+
+// NIC is an Ethernet interface as the BMC lists it.
+type NIC struct {
+	Name    string
+	MAC     string // lower case, colons; never empty
+	Enabled bool
+	LinkUp  bool
+}
+
+// Inventory is what out-of-band inspection finds.
+type Inventory struct {
+	CPUs         int // logical processors where told, else cores
+	CPUModel     string
+	Architecture string // x86_64, aarch64, ...
+	MemoryMiB    int64
+	Disks        []Disk
+	NICs         []NIC
+	Manufacturer string
+	Model        string
+	Serial       string
+	SystemUUID   string
+	BootMode     Mode
+}
+
+// Target is one BMC and how to reach it.
+type Target struct {
+	Node      string         // the node's uuid, for errors
+	Info      map[string]any // driver_info, secrets in the clear; never logged
+	LastPower Power          // what the node's row says; the fake driver's only memory
+
+	// Guard is called right before each request that changes something, and
+	// its error is returned instead of sending (design: the claim is looked at
+	// again). Nil = no guard. Logging in and reading are not guarded.
+	Guard func(context.Context) error
+}
+
+// Session is a conversation with one BMC. Every call bounds itself by the
+// driver's request timeout and by ctx, whichever is shorter, and returns a
+// *fault.Error: Unreachable, Busy, Refused, Denied, Untrusted, Invalid, or the
+// guard's own. Calls request and read; none waits for an effect.
+type Session interface {
+	// Power reads the power state.
+	Power(ctx context.Context) (Power, error)
+	// RequestPower sends an absolute wish. Wishing for what is already so is no error.
+	RequestPower(ctx context.Context, r PowerRequest) error
+	// Pulse sends what can't be read back. A lost answer is fault.OutcomeUnknown.
+	Pulse(ctx context.Context, p Pulse) error
+	// Boot reads the boot override.
+	Boot(ctx context.Context) (Boot, error)
+	// SetBoot writes the boot override; DeviceNone clears it.
+	SetBoot(ctx context.Context, b Boot) error
+	// BootDevices lists what SetBoot accepts.
+	BootDevices(ctx context.Context) ([]Device, error)
+	// Media reads the first virtual CD.
+	Media(ctx context.Context) (Media, error)
+	// InsertMedia inserts the image at url. The same image already in is no
+	// error and sends nothing; another one is ejected first.
+	InsertMedia(ctx context.Context, url string) error
+	// EjectMedia empties the virtual CD. An empty one is no error and sends nothing.
+	EjectMedia(ctx context.Context) error
+	// Inspect reads the hardware inventory.
+	Inspect(ctx context.Context) (Inventory, error)
+	// Health reads the rolled-up health.
+	Health(ctx context.Context) (Health, error)
+	// Close gives back what the conversation holds. Shared sessions and
+	// connections of the driver stay for the next one.
+	Close()
+}
+
+// Driver opens conversations. One value serves a whole process; it is safe for
+// concurrent use and bounds how many requests go to one BMC at a time.
+type Driver interface {
+	// Validate checks driver_info without touching the BMC. fault.Invalid
+	// names every missing or wrong property.
+	Validate(info map[string]any) error
+	// Properties documents driver_info: name to description (GET /v1/drivers/X/properties).
+	Properties() map[string]string
+	// Open starts a conversation. It need not touch the BMC.
+	Open(ctx context.Context, t Target) (Session, error)
+	// Close ends what is shared (BMC sessions are logged out, within ctx).
+	Close(ctx context.Context)
+}
+
+// Settings bound every driver's conversations.
+type Settings struct {
+	RequestTimeout time.Duration // one request, dialing included; shorter than the heartbeat timeout. Default 4 s
+	MaxPerBMC      int           // requests under way at once to one BMC. Default 2
+	SessionIdle    time.Duration // an unused BMC session is logged out after this. Default 60 s
+}
+
+// WithDefaults fills what is zero.
+func (s Settings) WithDefaults() Settings {
+	if s.RequestTimeout == 0 {
+		s.RequestTimeout = 4 * time.Second
+	}
+	if s.MaxPerBMC == 0 {
+		s.MaxPerBMC = 2
+	}
+	if s.SessionIdle == 0 {
+		s.SessionIdle = time.Minute
+	}
+	return s
+}
