@@ -1,0 +1,129 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// Command is the body of POST /v1/commands/?wait=true|false&agent_token=T.
+type Command struct {
+	Name   string          `json:"name"`   // "extension.command"
+	Params json.RawMessage `json:"params"` // always an object
+}
+
+// The commands in use. Those answered at once (Call) are marked sync by the
+// agent; the others run on after the answer and are asked for in the list.
+const (
+	GetDeploySteps     = "deploy.get_deploy_steps"      // sync
+	GetCleanSteps      = "clean.get_clean_steps"        // sync
+	GetServiceSteps    = "service.get_service_steps"    // sync
+	ExecuteDeployStep  = "deploy.execute_deploy_step"   // async
+	ExecuteCleanStep   = "clean.execute_clean_step"     // async
+	ExecuteServiceStep = "service.execute_service_step" // async
+	GetPartitionUUIDs  = "standby.get_partition_uuids"  // sync
+	Sync               = "standby.sync"                 // sync
+	PowerOff           = "standby.power_off"            // async
+	RunImage           = "standby.run_image"            // async: reboots
+	PrepareImage       = "standby.prepare_image"        // async
+	InstallBootloader  = "image.install_bootloader"     // async
+	CollectSystemLogs  = "log.collect_system_logs"      // sync
+	Lockdown           = "system.lockdown"              // sync
+	GetHardwareInfo    = "poll.get_hardware_info"       // sync
+	SetNodeInfo        = "poll.set_node_info"           // sync
+	FinalizeRescue     = "rescue.finalize_rescue"       // sync
+)
+
+// BareName is a command's name as the agent's list tells it: without the extension.
+func BareName(name string) string {
+	if _, bare, ok := strings.Cut(name, "."); ok {
+		return bare
+	}
+	return name
+}
+
+// Status of a command.
+type Status string
+
+// The statuses. CleanVersionMismatch says that the hardware managers are not
+// those the steps were listed for; newer agents call it VersionMismatch.
+const (
+	Running              Status = "RUNNING"
+	Succeeded            Status = "SUCCEEDED"
+	Failed               Status = "FAILED"
+	CleanVersionMismatch Status = "CLEAN_VERSION_MISMATCH"
+	VersionMismatch      Status = "VERSION_MISMATCH"
+)
+
+// Result is one command as the agent tells it: the answer to a POST, and an
+// entry of the list.
+type Result struct {
+	ID     string          `json:"id"`
+	Name   string          `json:"command_name"` // without the extension
+	Params json.RawMessage `json:"command_params"`
+	Status Status          `json:"command_status"`
+	Error  *CommandError   `json:"command_error"`
+	Result json.RawMessage `json:"command_result"`
+}
+
+// CommandList is the answer to GET /v1/commands/, oldest first. It lives in
+// the agent's memory: a reboot empties it.
+type CommandList struct {
+	Commands []Result `json:"commands"`
+}
+
+// AgentStatus is the answer to GET /v1/status.
+type AgentStatus struct {
+	StartedAt float64 `json:"started_at"` // seconds since 1970
+	Version   Text    `json:"version"`
+}
+
+// CommandError says why a command failed. The agent sends an object, older
+// ones and some failures a bare string; both are read, the object is written.
+type CommandError struct {
+	Type    string `json:"type,omitempty"`
+	Code    int    `json:"code,omitempty"`
+	Message string `json:"message,omitempty"`
+	Details string `json:"details,omitempty"`
+}
+
+// UnmarshalJSON takes an object of any fields, a string, or anything else as text.
+func (e *CommandError) UnmarshalJSON(b []byte) error {
+	var o struct {
+		Type    Text   `json:"type"`
+		Code    Number `json:"code"`
+		Message Text   `json:"message"`
+		Details Text   `json:"details"`
+		Error   Text   `json:"error"` // a synchronous command that failed with a string
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) || json.Unmarshal(b, &o) != nil {
+		*e = CommandError{Message: looseText(b)}
+		return nil
+	}
+	*e = CommandError{Type: string(o.Type), Code: int(o.Code), Message: string(o.Message), Details: string(o.Details)}
+	if e.Message == "" {
+		e.Message = string(o.Error)
+	}
+	return nil
+}
+
+// Text is the sentence to show: details where there are any, as Ironic does.
+func (e *CommandError) Text() string {
+	switch {
+	case e == nil:
+		return "the agent gave no reason"
+	case e.Details != "":
+		return e.Details
+	case e.Message != "":
+		return e.Message
+	case e.Type != "":
+		return e.Type
+	}
+	return "the agent gave no reason"
+}
+
+// Fault is the body of an answer of 400 and above.
+type Fault struct {
+	Faultcode   string `json:"faultcode"` // "Client" or "Server"
+	Faultstring string `json:"faultstring"`
+}

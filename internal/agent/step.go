@@ -1,0 +1,121 @@
+package agent
+
+import "encoding/json"
+
+// Step is a step as an agent offers it and as it is handed back to be run.
+type Step struct {
+	Step            string         `json:"step"`
+	Interface       string         `json:"interface"`
+	Priority        Number         `json:"priority"`
+	RebootRequested bool           `json:"reboot_requested"`
+	Abortable       bool           `json:"abortable"`
+	ArgsInfo        map[string]any `json:"argsinfo,omitempty"`
+	// RequiresRamdisk absent means true.
+	RequiresRamdisk *bool `json:"requires_ramdisk,omitempty"`
+	// Args only in steps to be run.
+	Args map[string]any `json:"args,omitempty"`
+}
+
+// Family is the extension that offers and runs steps.
+type Family string
+
+// The families. Each names its commands, parameters and results after itself.
+const (
+	DeployFamily  Family = "deploy"
+	CleanFamily   Family = "clean"
+	ServiceFamily Family = "service"
+)
+
+// List is the command that lists the family's steps.
+func (f Family) List() string { return string(f) + ".get_" + string(f) + "_steps" }
+
+// Execute is the command that runs one of them.
+func (f Family) Execute() string { return string(f) + ".execute_" + string(f) + "_step" }
+
+// ListSteps are the parameters of get_*_steps.
+type ListSteps struct {
+	Node  map[string]any   `json:"node"`
+	Ports []map[string]any `json:"ports"`
+}
+
+// StepLists is the result of get_*_steps: each hardware manager's steps by its
+// name, and the managers' versions, which execute_*_step sends back.
+type StepLists struct {
+	DeploySteps  map[string][]Step `json:"deploy_steps,omitempty"`
+	CleanSteps   map[string][]Step `json:"clean_steps,omitempty"`
+	ServiceSteps map[string][]Step `json:"service_steps,omitempty"`
+	Versions     map[string]string `json:"hardware_manager_version"`
+}
+
+// Of is the family's part.
+func (l *StepLists) Of(f Family) map[string][]Step {
+	switch f {
+	case DeployFamily:
+		return l.DeploySteps
+	case CleanFamily:
+		return l.CleanSteps
+	case ServiceFamily:
+		return l.ServiceSteps
+	}
+	return nil
+}
+
+// RunStep are the parameters of execute_*_step. Only the family's own version
+// field is set; an agent that finds other versions answers VersionMismatch.
+type RunStep struct {
+	Step           Step              `json:"step"`
+	Node           map[string]any    `json:"node"`
+	Ports          []map[string]any  `json:"ports"`
+	DeployVersion  map[string]string `json:"deploy_version,omitempty"`
+	CleanVersion   map[string]string `json:"clean_version,omitempty"`
+	ServiceVersion map[string]string `json:"service_version,omitempty"`
+}
+
+// StepResult is the result of execute_*_step; only the family's own fields are set.
+type StepResult struct {
+	DeployResult  json.RawMessage `json:"deploy_result,omitempty"`
+	DeployStep    *Step           `json:"deploy_step,omitempty"`
+	CleanResult   json.RawMessage `json:"clean_result,omitempty"`
+	CleanStep     *Step           `json:"clean_step,omitempty"`
+	ServiceResult json.RawMessage `json:"service_result,omitempty"`
+	ServiceStep   *Step           `json:"service_step,omitempty"`
+}
+
+// PartitionUUIDs is the result of standby.get_partition_uuids after write_image.
+type PartitionUUIDs struct {
+	Partitions map[string]string `json:"partitions,omitempty"`
+	RootUUID   Text              `json:"root uuid,omitempty"`
+	EFISystem  Text              `json:"efi system partition uuid,omitempty"`
+	PReP       Text              `json:"PReP Boot partition uuid,omitempty"`
+	DiskID     Text              `json:"disk identifier,omitempty"`
+}
+
+// BootloaderParams are the parameters of image.install_bootloader.
+type BootloaderParams struct {
+	RootUUID       string `json:"root_uuid"`
+	EFISystemUUID  string `json:"efi_system_part_uuid"`
+	PRePUUID       string `json:"prep_boot_part_uuid"`
+	TargetBootMode string `json:"target_boot_mode"`
+}
+
+// ImageInfo is the image_info argument of the deploy step write_image.
+type ImageInfo struct {
+	ID              string   `json:"id"`
+	URLs            []string `json:"urls"`
+	DiskFormat      string   `json:"disk_format,omitempty"`
+	ContainerFormat string   `json:"container_format,omitempty"`
+	StreamRaw       bool     `json:"stream_raw_images"`
+	// Checksum is a digest, or the URL of a file of digests; HashAlgo and
+	// HashValue go together and win over it.
+	Checksum  string            `json:"checksum,omitempty"`
+	HashAlgo  string            `json:"os_hash_algo,omitempty"`
+	HashValue string            `json:"os_hash_value,omitempty"`
+	NodeUUID  string            `json:"node_uuid"`
+	ImageType string            `json:"image_type,omitempty"` // "whole-disk" or "partition"
+	BootMode  string            `json:"deploy_boot_mode,omitempty"`
+	DiskLabel string            `json:"disk_label,omitempty"`
+	Proxies   map[string]string `json:"proxies,omitempty"`
+	NoProxy   string            `json:"no_proxy,omitempty"`
+	// Authorization is "base64(user:password)" or a header, for the image server.
+	Authorization string `json:"image_request_authorization,omitempty"`
+}
