@@ -1,0 +1,168 @@
+// Package node is the domain: nodes, ports, conductors, operations and their
+// steps, the life-cycle table and the rules that need nothing but their
+// arguments. It does no I/O and reads no clock.
+package node
+
+import "time"
+
+// Masked stands wherever a secret was: in rows, answers, logs and histories.
+const Masked = "******"
+
+// Node is a server as its row tells it. Dictionaries that can hold secrets
+// (DriverInfo, InstanceInfo) hold Masked in their place; the sealed values are
+// read by activities only. Field names are Ironic's (webapi, node).
+type Node struct {
+	ID   int64 // row number; the order of lists
+	UUID string
+	Name string // "" = none
+
+	Driver     string
+	Interfaces map[string]string // by interface ("power", "boot", ...): its implementation
+	// DriverInternalInfo is what drivers noted down; never a secret.
+	DriverInfo, DriverInternalInfo, Properties, Extra, InstanceInfo, NetworkData map[string]any
+
+	ConductorGroup string // lower case; "" = the default group
+	ResourceClass  string
+	Owner, Lessee  string
+	Description    string
+	Shard          string
+	ParentNode     string
+	ChassisUUID    string
+	InstanceUUID   string
+	InstanceName   string
+	AllocationUUID string
+
+	ProvisionState       State
+	TargetProvisionState State // "" = none
+	ProvisionUpdatedAt   *time.Time
+	LastError            string
+
+	PowerState       PowerState // "" = never read
+	TargetPowerState PowerState
+	PowerReadAt      *time.Time // when PowerState was last read from the hardware
+	BootMode         string     // uefi, bios, ""
+	SecureBoot       *bool
+
+	Maintenance       bool
+	MaintenanceReason string
+	Fault             string // "", power failure, clean failure, rescue abort failure, service failure
+
+	Protected       bool
+	ProtectedReason string
+	Retired         bool
+	RetiredReason   string
+	AutomatedClean  *bool // nil = the setting decides
+	DisablePowerOff bool
+
+	RAIDConfig, TargetRAIDConfig map[string]any
+	Traits                       []string // sorted
+
+	InspectionStartedAt, InspectionFinishedAt *time.Time
+	CreatedAt                                 time.Time
+	UpdatedAt                                 *time.Time
+
+	// Owed are the undos that could not be done yet; done before the next operation's steps.
+	Owed []Undo
+
+	Agent *Agent // nil = none known
+
+	// Operation is the open one, nil = the node is free.
+	Operation *Operation
+}
+
+// PowerState is a power state or target in Ironic's words.
+type PowerState string
+
+// Power states and targets.
+const (
+	PowerOn       PowerState = "power on"
+	PowerOff      PowerState = "power off"
+	PowerError    PowerState = "error"
+	Rebooting     PowerState = "rebooting"
+	SoftRebooting PowerState = "soft rebooting"
+	SoftPowerOff  PowerState = "soft power off"
+)
+
+// Faults (Ironic common/faults.py).
+const (
+	FaultPower       = "power failure"
+	FaultClean       = "clean failure"
+	FaultRescueAbort = "rescue abort failure"
+	FaultService     = "service failure"
+)
+
+// Agent is what the ramdisk agent of a node last said.
+type Agent struct {
+	URL              string // callback_url, no trailing slash; "" = no heartbeat in this boot yet
+	Version          string
+	VerifyCA         string // PEM the agent sent, "" = none
+	FirstHeartbeatAt *time.Time
+	LastHeartbeatAt  *time.Time
+	LookedUpAt       *time.Time
+	InspectedAt      *time.Time // when the inventory of this boot came in
+	HasToken         bool
+}
+
+// Undo is one thing that must be put right on a node's hardware. Each may run twice.
+type Undo string
+
+// The undos.
+const (
+	UndoEjectMedia Undo = "eject media"
+	UndoClearBoot  Undo = "clear boot override"
+	UndoPowerOff   Undo = "power off"
+)
+
+// Port is a network interface of a node.
+type Port struct {
+	ID                  int64
+	UUID                string
+	NodeUUID            string
+	Address             string // MAC, lower case, colons
+	Name                string
+	Description         string
+	PXEEnabled          bool
+	LocalLinkConnection map[string]any
+	PhysicalNetwork     string
+	IsSmartNIC          bool
+	Extra, InternalInfo map[string]any
+	CreatedAt           time.Time
+	UpdatedAt           *time.Time
+}
+
+// Conductor is a running (or once running) `temper conductor`.
+type Conductor struct {
+	ID          int64
+	Hostname    string
+	Incarnation int64 // grows with every start; the newest holds the name
+	Group       string
+	// Interfaces: driver -> interface -> enabled implementations, first = default.
+	Interfaces  map[string]map[string][]string
+	StartedAt   time.Time
+	HeartbeatAt time.Time
+	Draining    bool
+	StoppedAt   *time.Time
+	Alive       bool // heartbeat fresh by the database's clock and not stopped
+}
+
+// Drivers are the conductor's hardware types, unordered.
+func (c Conductor) Drivers() []string {
+	out := make([]string, 0, len(c.Interfaces))
+	for d := range c.Interfaces {
+		out = append(out, d)
+	}
+	return out
+}
+
+// HistoryEvent is one line of a node's history.
+type HistoryEvent struct {
+	UUID      string
+	NodeUUID  string
+	CreatedAt time.Time
+	Event     string // words for people, bounded to 8 KiB
+	EventType string // accepted, state, error, steering, maintenance
+	Severity  string // INFO, ERROR
+	Conductor string
+	User      string
+	Operation int64 // 0 = none
+}

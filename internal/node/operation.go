@@ -1,0 +1,136 @@
+package node
+
+import (
+	"fmt"
+	"time"
+)
+
+// Kind is what an operation does to its node.
+type Kind string
+
+// The kinds. KindUndeploy tears down and then cleans.
+const (
+	KindManage   Kind = "manage"
+	KindProvide  Kind = "provide"
+	KindClean    Kind = "clean"
+	KindInspect  Kind = "inspect"
+	KindDeploy   Kind = "deploy"
+	KindRebuild  Kind = "rebuild"
+	KindUndeploy Kind = "undeploy"
+	KindPower    Kind = "power"
+)
+
+// Kinds are all kinds, in the order of a node's life.
+var Kinds = []Kind{KindManage, KindProvide, KindClean, KindInspect, KindDeploy, KindRebuild, KindUndeploy, KindPower}
+
+// Phase is how far an operation is ("state" for clients).
+type Phase string
+
+// The phases. Ended is set exactly with Operation.EndedAt.
+const (
+	Accepted   Phase = "accepted"   // the row is there, the workflow has not begun
+	Running    Phase = "running"    // a step is at work or about to be
+	Waiting    Phase = "waiting"    // for an agent
+	Holding    Phase = "holding"    // for a person
+	Cancelling Phase = "cancelling" // undoing
+	Ended      Phase = "ended"
+)
+
+// Outcome is how an operation ended; "" while it is open.
+type Outcome string
+
+// The outcomes.
+const (
+	Succeeded Outcome = "succeeded"
+	Failed    Outcome = "failed"
+	Cancelled Outcome = "cancelled"
+)
+
+// Ask is what somebody wants of a running operation. It stands in the row, so
+// that it outlives every process; workflows and steps read it there.
+type Ask string
+
+// The asks.
+const (
+	AskNone   Ask = ""
+	AskCancel Ask = "cancel" // stop now, undo, end in the failed state
+	AskAbort  Ask = "abort"  // stop now where the step is abortable, else after it
+	AskDelete Ask = "delete" // stop, undo, then give the node back
+	AskUnhold Ask = "unhold" // go on after a hold step
+	AskPower  Ask = "power"  // a power request in a wait state; Operation.AskedPower
+)
+
+// Claim says who may touch the hardware: the newest one. Seq is raised by the
+// workflow with every activity that it schedules, Attempt by Temporal.
+type Claim struct {
+	Seq     int64 `json:"seq"`
+	Attempt int32 `json:"attempt"`
+}
+
+// Operation is the reservation of a node and the record of what is done to it.
+// Open until EndedAt is set; the database allows one open operation a node.
+type Operation struct {
+	ID       int64
+	NodeUUID string
+	NodeName string
+	Kind     Kind
+	Phase    Phase
+	Outcome  Outcome
+	Error    string // for people, no secrets, bounded to 4 KiB
+
+	RequestedBy string
+	Origin      State // provision state it was accepted in
+	Target      State // provision state it is to end in; "" for power
+	PowerTarget PowerState
+	SoftTimeout time.Duration // power: how long a soft request may take; 0 = the setting
+
+	AcceptedAt time.Time
+	BegunAt    *time.Time
+	EndedAt    *time.Time
+	WorkflowID string
+	RunID      string
+
+	Claim     Claim
+	Conductor string // at work on the present step; "" = none yet
+
+	Group, Driver string // the queue its steps go to, as they were when it was accepted
+
+	WaitingFor   string // for people: "agent", "hold"; "" = nothing
+	WaitingUntil *time.Time
+
+	Steps []Step
+	// Undo is what has to be put right if the operation ends now; grows and
+	// shrinks with what its steps did.
+	Undo []Undo
+
+	Asked       Ask
+	AskedBy     string
+	AskedReason string
+	AskedPower  PowerState
+	AskedAt     *time.Time
+
+	RetryOf int64 // 0 = none
+}
+
+// WorkflowID is the Temporal id of operation id of kind k on a node.
+func WorkflowID(uuid string, k Kind, id int64) string {
+	return fmt.Sprintf("node/%s/%s/%d", uuid, k, id)
+}
+
+// QueueName is the Temporal task queue of the steps of a driver in a group.
+func QueueName(group, driver string) string {
+	if group == "" {
+		group = "default"
+	}
+	return "conductor/" + group + "/" + driver
+}
+
+// CurrentStep is the first step that is not over; nil when all are.
+func (o *Operation) CurrentStep() *Step {
+	for i := range o.Steps {
+		if !o.Steps[i].Over() {
+			return &o.Steps[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package node
+
+import "time"
+
+// Source says where a step comes from.
+type Source string
+
+// The sources. Core steps frame an operation (prepare, tear down); Ironic has
+// them as code, so clients do not see them as deploy_step or clean_step.
+const (
+	SourceCore   Source = "core"
+	SourceDriver Source = "driver" // out of band, run by the conductor against the BMC
+	SourceAgent  Source = "agent"  // in band, run by the ramdisk agent
+)
+
+// StepState is how far a step is.
+type StepState string
+
+// The step states.
+const (
+	StepPending StepState = "pending"
+	StepRunning StepState = "running"
+	StepDone    StepState = "done"
+	StepFailed  StepState = "failed"
+	StepSkipped StepState = "skipped"
+)
+
+// Step is one step of an operation. Interface, Step, Priority and Args are as in
+// Ironic's deploy and clean steps. Secret arguments are Masked here.
+type Step struct {
+	Index     int            `json:"index"`
+	Interface string         `json:"interface"`
+	Step      string         `json:"step"`
+	Priority  int            `json:"priority"`
+	Args      map[string]any `json:"args,omitempty"`
+	Abortable bool           `json:"abortable,omitempty"`
+	Source    Source         `json:"source"`
+	// Cleaning marks the steps of the cleaning half of an undeploy.
+	Cleaning bool `json:"cleaning,omitempty"`
+
+	State     StepState  `json:"state"`
+	Attempts  int        `json:"attempts"`           // times begun
+	Failures  int        `json:"failures,omitempty"` // times it failed by itself; crashes of conductors do not count
+	Conductor string     `json:"conductor,omitempty"`
+	StartedAt *time.Time `json:"started_at,omitempty"`
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	LastError string     `json:"last_error,omitempty"`
+
+	// Issued is what was sent and must survive a move to another conductor,
+	// written before it is sent: an agent's command, a pulse, a task's URI.
+	Issued *Issued `json:"issued,omitempty"`
+	// Phase is the step's own progress mark ("off", "on"), for steps of several requests.
+	Phase string `json:"phase,omitempty"`
+}
+
+// Issued is a request recorded before it was sent.
+type Issued struct {
+	At time.Time `json:"at"`
+	// Command is the agent's command name ("deploy.execute_deploy_step"), or the pulse.
+	Command string `json:"command"`
+	// Before is how many commands the agent listed before; tells ours from an equal older one.
+	Before int    `json:"before"`
+	Task   string `json:"task,omitempty"` // Redfish task URI
+}
+
+// Over reports whether nothing is left to do for the step.
+func (s Step) Over() bool { return s.State == StepDone || s.State == StepSkipped }
+
+// Name is "interface.step", as Ironic writes it.
+func (s Step) Name() string { return s.Interface + "." + s.Step }
