@@ -1,0 +1,102 @@
+package node
+
+// Class sorts the states by what moves a node out of them.
+type Class int
+
+// The classes. Every state of the table has exactly one; anything else has none.
+const (
+	ClassNone    Class = iota
+	ClassStable        // rests until somebody asks for something; no target
+	ClassWorking       // "-ing": a conductor is at work, clients see a reservation
+	ClassWaiting       // for the ramdisk agent
+	ClassHolding       // for a person
+	ClassFailed        // rests after a failure, the target it missed still shown
+)
+
+type trait struct {
+	class  Class
+	target State // target_provision_state while in the state; "" = none
+	failed State // where a failure here leads; "" where nothing runs that could fail
+}
+
+// traits is Ironic's add_state list. A node that is cleaned by hand keeps the
+// target manageable all the way (TargetIn).
+var traits = map[State]trait{
+	Enroll:     {class: ClassStable},
+	Manageable: {class: ClassStable},
+	Available:  {class: ClassStable},
+	Active:     {class: ClassStable},
+	ErrorState: {class: ClassStable},
+	Rescue:     {class: ClassStable},
+
+	Verifying:  {ClassWorking, Manageable, Enroll},
+	Deploying:  {ClassWorking, Active, DeployFailed},
+	Deleting:   {ClassWorking, Available, ErrorState},
+	Cleaning:   {ClassWorking, Available, CleanFailed},
+	Inspecting: {ClassWorking, Manageable, InspectFailed},
+	Adopting:   {ClassWorking, Active, AdoptFailed},
+	Rescuing:   {ClassWorking, Rescue, RescueFailed},
+	Unrescuing: {ClassWorking, Active, UnrescueFailed},
+	Servicing:  {ClassWorking, Active, ServiceFailed},
+
+	DeployWait:  {ClassWaiting, Active, DeployFailed},
+	CleanWait:   {ClassWaiting, Available, CleanFailed},
+	InspectWait: {ClassWaiting, Manageable, InspectFailed},
+	RescueWait:  {ClassWaiting, Rescue, RescueFailed},
+	ServiceWait: {ClassWaiting, Active, ServiceFailed},
+
+	DeployHold:  {ClassHolding, Active, DeployFailed},
+	CleanHold:   {ClassHolding, Available, CleanFailed},
+	ServiceHold: {ClassHolding, Active, ServiceFailed},
+
+	DeployFailed:   {class: ClassFailed, target: Active},
+	CleanFailed:    {class: ClassFailed, target: Available},
+	InspectFailed:  {class: ClassFailed, target: Manageable},
+	AdoptFailed:    {class: ClassFailed, target: Active},
+	RescueFailed:   {class: ClassFailed, target: Rescue},
+	UnrescueFailed: {class: ClassFailed, target: Active},
+	ServiceFailed:  {class: ClassFailed, target: Active},
+}
+
+// ClassOf is the class of s, ClassNone for a state that is not in the table.
+func ClassOf(s State) Class { return traits[s].class }
+
+// Stable reports whether s rests and shows no target.
+func Stable(s State) bool { return ClassOf(s) == ClassStable }
+
+// Working reports whether s is an -ing state.
+func Working(s State) bool { return ClassOf(s) == ClassWorking }
+
+// Waits reports whether a node in s waits for its agent.
+func Waits(s State) bool { return ClassOf(s) == ClassWaiting }
+
+// Holds reports whether a node in s waits for a person.
+func Holds(s State) bool { return ClassOf(s) == ClassHolding }
+
+// Fails reports whether s is one of the failed states. ErrorState and Enroll,
+// where deleting and verifying fail to, are stable and not among them.
+func Fails(s State) bool { return ClassOf(s) == ClassFailed }
+
+// Transient reports whether an operation must be open while a node is in s.
+func Transient(s State) bool { return traits[s].failed != "" }
+
+// FailedState is where a node in the transient state s goes when its work
+// fails or is cancelled; "" for states in which nothing runs.
+func FailedState(s State) State { return traits[s].failed }
+
+// TargetOf is the target_provision_state of a node in s where nobody asked for
+// another one (FSM default); "" in stable states.
+func TargetOf(s State) State { return traits[s].target }
+
+// TargetIn is the target_provision_state of a node that an operation with
+// target want has brought into s. Only cleaning differs from the table: by hand
+// it ends manageable, and shows that.
+func TargetIn(s, want State) State {
+	switch s {
+	case Cleaning, CleanWait, CleanHold, CleanFailed:
+		if want == Manageable {
+			return Manageable
+		}
+	}
+	return TargetOf(s)
+}
