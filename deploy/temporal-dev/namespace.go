@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	namespacepb "go.temporal.io/api/namespace/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/server/schema/sqlite"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// retention is how long closed workflows are kept. Reconciliation asks what became of a workflow
+// long after it ended, so it must be many times the longest time Temper's processes may be down.
+const retention = 72 * time.Hour
+
+// searchAttributes are the ones that Temper's workflows set, all of type Keyword.
+var searchAttributes = []string{
+	"TemperNodeID", "TemperNodeName", "TemperOperation", "TemperConductor", "TemperStep",
+}
+
+// makeNamespace puts the namespace with its search attributes into the database before anything serves,
+// so that the first request already finds them. A namespace that is there is left as it is.
+func makeNamespace(o options) error {
+	types := make(map[string]enumspb.IndexedValueType, len(searchAttributes))
+	for _, name := range searchAttributes {
+		types[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+	}
+	ns, err := sqlite.NewNamespaceConfig(clusterName, o.namespace, false, types)
+	if err != nil {
+		return fmt.Errorf("describe namespace %s: %w", o.namespace, err)
+	}
+	ns.Detail.Config.Retention = durationpb.New(retention)
+	if err := sqlite.CreateNamespaces(storeConfig(o.dataDir), ns); err != nil {
+		return fmt.Errorf("make namespace %s: %w", o.namespace, err)
+	}
+	return nil
+}
+
+// updateNamespace gives a namespace that an older version made what this one promises.
+func (s *server) updateNamespace(ctx context.Context, c clients, namespace string) error {
+	have, err := c.operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if err != nil {
+		return fmt.Errorf("list search attributes of %s: %w", namespace, err)
+	}
+	missing := make(map[string]enumspb.IndexedValueType)
+	for _, name := range searchAttributes {
+		if _, ok := have.CustomAttributes[name]; !ok {
+			missing[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+		}
+	}
+	if len(missing) > 0 {
+		_, err = c.operator.AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
+			Namespace: namespace, SearchAttributes: missing,
+		})
+		if err != nil {
+			return fmt.Errorf("add search attributes to %s: %w", namespace, err)
+		}
+	}
+	ns, err := c.workflow.DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+	if err != nil {
+		return fmt.Errorf("describe namespace %s: %w", namespace, err)
+	}
+	if ns.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration() >= retention {
+		return nil
+	}
+	_, err = c.workflow.UpdateNamespace(ctx, &workflowservice.UpdateNamespaceRequest{
+		Namespace: namespace,
+		Config:    &namespacepb.NamespaceConfig{WorkflowExecutionRetentionTtl: durationpb.New(retention)},
+	})
+	if err != nil {
+		return fmt.Errorf("set retention of %s: %w", namespace, err)
+	}
+	return nil
+}
