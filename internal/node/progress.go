@@ -1,0 +1,45 @@
+package node
+
+import "time"
+
+// Secrets are sealed values by path: "driver_info/redfish_password",
+// "instance_info/configdrive", "operation/12/steps/3/args/password". A nil value
+// in a change deletes. Never logged, never in a payload.
+type Secrets map[string]any
+
+// Progress is what a step writes down, in one transaction that is fenced by
+// operation and claim.
+type Progress struct {
+	Steps []Step // all steps, as they are now
+	Undo  []Undo // what would have to be put right if it ended now
+
+	Phase        Phase // "" = leave
+	WaitingFor   string
+	WaitingUntil *time.Time // both written as they are: empty clears
+
+	Move       Event      // moves the node by the life-cycle table; "" = stays
+	Power      PowerState // read from the hardware just now; "" = not read
+	BootMode   string     // "" = not read
+	Internal   map[string]any
+	ClearAgent bool // forgets url, token and heartbeats: a new boot begins
+	ClearOwed  bool // what was owed from earlier operations is done
+	ClearAsk   bool // the ask was taken up
+}
+
+// Inspection is what an inspection found.
+type Inspection struct {
+	Properties map[string]any // merged into the node's
+	Ports      []Port         // made where the address is new, left alone where the node has it
+	Inventory  map[string]any // nil = keep what is stored
+	PluginData map[string]any
+	BootMode   string
+}
+
+// End is how an operation is to be closed.
+type End struct {
+	Operation int64
+	RunID     string // closed only if the row has this run; "" = whatever it has
+	Outcome   Outcome
+	Error     string
+	By        string // who ended it, where it was somebody
+}
