@@ -1,5 +1,7 @@
 package agent
 
+import "encoding/json"
+
 // Inventory is the hardware as the agent sees it (poll.get_hardware_info, and
 // the "inventory" of continue_inspection). Every part may be missing.
 type Inventory struct {
@@ -24,11 +26,13 @@ type Interface struct {
 	HasCarrier  bool   `json:"has_carrier"`
 	Vendor      Text   `json:"vendor"`
 	Product     Text   `json:"product"`
-	ClientID    Text   `json:"client_id"`
+	ClientID    Text   `json:"client_id"` // InfiniBand only
 	BIOSDevName Text   `json:"biosdevname"`
 	SpeedMbps   Number `json:"speed_mbps"`
 	PCIAddress  Text   `json:"pci_address,omitempty"`
 	Driver      Text   `json:"driver,omitempty"`
+	// LLDP is a list of [type, hex value] pairs, or null where nothing was heard.
+	LLDP json.RawMessage `json:"lldp,omitempty"`
 }
 
 // CPU describes all processors together.

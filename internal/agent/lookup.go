@@ -29,47 +29,47 @@ type Link struct {
 type LookupConfig struct {
 	// HeartbeatTimeout, in seconds, bounds the silence between two heartbeats.
 	HeartbeatTimeout int `json:"heartbeat_timeout"`
-	// AgentToken is the secret the first time, Masked afterwards, and absent
-	// below API version 1.62.
+	// AgentToken is the secret the first time and Masked afterwards. Below API
+	// version 1.62 there is none.
 	AgentToken         string `json:"agent_token,omitempty"`
 	AgentTokenRequired bool   `json:"agent_token_required"`
 
-	MD5Enabled            bool     `json:"agent_md5_checksum_enable"`
-	DisableDeepInspection bool     `json:"disable_deep_image_inspection"`
-	PermittedImageFormats []string `json:"permitted_image_formats,omitempty"`
-	SkipBMCDetect         bool     `json:"agent_skip_bmc_detect"`
-	BIOSBootloaderInstall bool     `json:"enable_bios_bootloader_install"`
-	Metrics               *Metrics `json:"metrics,omitempty"`
-	MetricsStatsd         *Statsd  `json:"metrics_statsd,omitempty"`
-	AgentContainers       *Runner  `json:"agent_containers,omitempty"`
-	TLSMinVersion         string   `json:"tls_min_version,omitempty"`
-	TLSCipherSuites       string   `json:"tls_cipher_suites,omitempty"`
+	MD5Enabled            bool        `json:"agent_md5_checksum_enable"`
+	DisableDeepInspection bool        `json:"disable_deep_image_inspection"`
+	PermittedImageFormats []string    `json:"permitted_image_formats"`
+	SkipBMCDetect         bool        `json:"agent_skip_bmc_detect"`
+	BIOSBootloaderInstall bool        `json:"enable_bios_bootloader_install"`
+	TLSMinVersion         Text        `json:"tls_min_version"`
+	TLSCipherSuites       Text        `json:"tls_cipher_suites"`
+	Metrics               *Metrics    `json:"metrics,omitempty"`
+	MetricsStatsd         *Statsd     `json:"metrics_statsd,omitempty"`
+	AgentContainers       *Containers `json:"agent_containers,omitempty"`
 }
 
-// Metrics tells the agent where to count; backend "noop" counts nothing.
+// Metrics tells the agent what to count; backend "noop" counts nothing.
 type Metrics struct {
-	Backend           string `json:"backend"`
-	Prefix            string `json:"prefix"`
-	PrependHost       bool   `json:"prepend_host"`
-	PrependUUID       bool   `json:"prepend_uuid"`
-	PrependHostRevers bool   `json:"prepend_host_reverse"`
-	GlobalPrefix      string `json:"global_prefix"`
+	Backend            Text `json:"backend"`
+	PrependHost        bool `json:"prepend_host"`
+	PrependUUID        bool `json:"prepend_uuid"`
+	PrependHostReverse bool `json:"prepend_host_reverse"`
+	GlobalPrefix       Text `json:"global_prefix"`
 }
 
-// Statsd is the statsd server for Metrics.
+// Statsd is where Metrics go with the backend "statsd".
 type Statsd struct {
-	Host string `json:"statsd_host"`
-	Port int    `json:"statsd_port"`
+	Host Text `json:"statsd_host"`
+	Port int  `json:"statsd_port"`
 }
 
-// Runner tells the agent how to run container steps.
-type Runner struct {
+// Containers tells the agent how to run container steps.
+type Containers struct {
 	AllowArbitrary bool     `json:"allow_arbitrary_containers"`
 	Allowed        []string `json:"allowed_containers"`
-	StepsFile      string   `json:"container_steps_file"`
-	Name           string   `json:"runner"`
+	StepsFile      Text     `json:"container_steps_file"`
+	Runner         Text     `json:"runner"`
 	PullOptions    []string `json:"pull_options"`
 	RunOptions     []string `json:"run_options"`
+	ConfFile       Text     `json:"container_conf_file"`
 }
 
 // Heartbeat is the body of POST /v1/heartbeat/<node uuid>, answered by 202

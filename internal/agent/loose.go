@@ -18,6 +18,14 @@ func (t *Text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// MarshalJSON writes the empty text as null, as the agent does for what it does not know.
+func (t Text) MarshalJSON() ([]byte, error) {
+	if t == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(t))
+}
+
 // Number is a whole number that may arrive as null, a float or a string of
 // digits; what is none of these reads as 0.
 type Number int64

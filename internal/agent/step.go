@@ -44,7 +44,8 @@ type StepLists struct {
 	DeploySteps  map[string][]Step `json:"deploy_steps,omitempty"`
 	CleanSteps   map[string][]Step `json:"clean_steps,omitempty"`
 	ServiceSteps map[string][]Step `json:"service_steps,omitempty"`
-	Versions     map[string]string `json:"hardware_manager_version"`
+	// Versions are given back as they came: some managers use numbers.
+	Versions map[string]any `json:"hardware_manager_version"`
 }
 
 // Of is the family's part.
@@ -63,12 +64,12 @@ func (l *StepLists) Of(f Family) map[string][]Step {
 // RunStep are the parameters of execute_*_step. Only the family's own version
 // field is set; an agent that finds other versions answers VersionMismatch.
 type RunStep struct {
-	Step           Step              `json:"step"`
-	Node           map[string]any    `json:"node"`
-	Ports          []map[string]any  `json:"ports"`
-	DeployVersion  map[string]string `json:"deploy_version,omitempty"`
-	CleanVersion   map[string]string `json:"clean_version,omitempty"`
-	ServiceVersion map[string]string `json:"service_version,omitempty"`
+	Step           Step             `json:"step"`
+	Node           map[string]any   `json:"node"`
+	Ports          []map[string]any `json:"ports"`
+	DeployVersion  map[string]any   `json:"deploy_version,omitempty"`
+	CleanVersion   map[string]any   `json:"clean_version,omitempty"`
+	ServiceVersion map[string]any   `json:"service_version,omitempty"`
 }
 
 // StepResult is the result of execute_*_step; only the family's own fields are set.
@@ -90,32 +91,46 @@ type PartitionUUIDs struct {
 	DiskID     Text              `json:"disk identifier,omitempty"`
 }
 
-// BootloaderParams are the parameters of image.install_bootloader.
+// BootloaderParams are the parameters of image.install_bootloader. What does
+// not exist is null.
 type BootloaderParams struct {
-	RootUUID       string `json:"root_uuid"`
-	EFISystemUUID  string `json:"efi_system_part_uuid"`
-	PRePUUID       string `json:"prep_boot_part_uuid"`
-	TargetBootMode string `json:"target_boot_mode"`
+	RootUUID       Text `json:"root_uuid"`
+	EFISystemUUID  Text `json:"efi_system_part_uuid"`
+	PRePUUID       Text `json:"prep_boot_part_uuid"`
+	TargetBootMode Text `json:"target_boot_mode"`
 }
 
-// ImageInfo is the image_info argument of the deploy step write_image.
+// WriteImageArgs are the args of the deploy step write_image.
+type WriteImageArgs struct {
+	ImageInfo ImageInfo `json:"image_info"`
+	// ConfigDrive is a base64 gzipped image, or a URL; null for none.
+	ConfigDrive Text `json:"configdrive"`
+}
+
+// ImageInfo is what the agent has to fetch, check and write. Whole-disk images
+// carry no more than this; image_type "partition" would make the agent
+// partition the disk first.
 type ImageInfo struct {
-	ID              string   `json:"id"`
-	URLs            []string `json:"urls"`
-	DiskFormat      string   `json:"disk_format,omitempty"`
-	ContainerFormat string   `json:"container_format,omitempty"`
+	ID              string   `json:"id"`   // the last part of image_source
+	URLs            []string `json:"urls"` // one
+	DiskFormat      Text     `json:"disk_format"`
+	ContainerFormat Text     `json:"container_format"`
 	StreamRaw       bool     `json:"stream_raw_images"`
 	// Checksum is a digest, or the URL of a file of digests; HashAlgo and
-	// HashValue go together and win over it.
+	// HashValue go together and win over it. One of the two is mandatory.
 	Checksum  string            `json:"checksum,omitempty"`
 	HashAlgo  string            `json:"os_hash_algo,omitempty"`
 	HashValue string            `json:"os_hash_value,omitempty"`
 	NodeUUID  string            `json:"node_uuid"`
-	ImageType string            `json:"image_type,omitempty"` // "whole-disk" or "partition"
-	BootMode  string            `json:"deploy_boot_mode,omitempty"`
-	DiskLabel string            `json:"disk_label,omitempty"`
-	Proxies   map[string]string `json:"proxies,omitempty"`
+	ImageType string            `json:"image_type,omitempty"`
+	Proxies   map[string]string `json:"proxies,omitempty"` // "http" and "https"
 	NoProxy   string            `json:"no_proxy,omitempty"`
-	// Authorization is "base64(user:password)" or a header, for the image server.
+	// Authorization is the base64 of the Authorization header for the image server.
 	Authorization string `json:"image_request_authorization,omitempty"`
+	ConfigDrive   Text   `json:"configdrive,omitempty"`
+}
+
+// SystemLogs is the result of log.collect_system_logs.
+type SystemLogs struct {
+	Archive string `json:"system_logs"` // base64 of a tar.gz
 }
