@@ -1,0 +1,67 @@
+package pgserver
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestVersionLine(t *testing.T) {
+	for line, want := range map[string]int{
+		"postgres (PostgreSQL) 15.16 (Debian 15.16-0+deb12u1)": 15,
+		"postgres (PostgreSQL) 18beta1":                        18,
+		"postgres (PostgreSQL) 9.6.24":                         9,
+		"something else 42":                                    0,
+		"":                                                     0,
+	} {
+		require.Equal(t, want, majorOf(line), line)
+	}
+}
+
+func TestFindPrefersPathThenTheNewest(t *testing.T) {
+	root := t.TempDir()
+	fake := func(version string) string {
+		dir := filepath.Join(root, version, "bin")
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		script := "#!/bin/sh\necho 'postgres (PostgreSQL) " + version + "'\n"
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "postgres"), []byte(script), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "initdb"), nil, 0o755))
+		return dir
+	}
+	fake("14.9")
+	inPath := fake("15.3")
+	fake("16.1")
+	newest := fake("17.2")
+	defer func(old []string) { places = old }(places)
+	places = []string{filepath.Join(root, "*", "bin")}
+
+	t.Setenv("PATH", inPath)
+	b, err := Find()
+	require.NoError(t, err)
+	require.Equal(t, Bins{Dir: inPath, Major: 15}, b)
+
+	t.Setenv("PATH", filepath.Join(root, "14.9", "bin"))
+	b, err = Find()
+	require.NoError(t, err)
+	require.Equal(t, Bins{Dir: newest, Major: 17}, b, "what is in PATH is too old")
+
+	places = nil
+	_, err = Find()
+	require.ErrorIs(t, err, ErrNotFound)
+}
+
+func TestSettingsOfNewClustersArePutBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "createcluster.conf")
+	require.NoError(t, os.WriteFile(path, []byte("ssl = on\n"), 0o644))
+	restore, err := withoutMainCluster(path)
+	require.NoError(t, err)
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(b), "ssl = on\n\ncreate_main_cluster = false\n")
+	require.NoError(t, restore())
+	b, err = os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "ssl = on\n", string(b))
+}

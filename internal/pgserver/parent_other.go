@@ -1,0 +1,7 @@
+//go:build !linux
+
+package pgserver
+
+import "syscall"
+
+func endWithParent(*syscall.SysProcAttr) {}
