@@ -1,0 +1,80 @@
+package node
+
+// Verb is a word that clients PUT to states/provision, and what it means.
+type Verb struct {
+	Target string // the word
+	Event  Event  // "" for a word that is none
+	// Kind is the operation that it opens where it starts work; "" for verbs
+	// that only steer (abort, unhold) and for those this release can't do.
+	Kind  Kind
+	Minor int   // the microversion 1.Minor that has it
+	State State // target_provision_state of the work it starts; "" = none
+}
+
+// Verbs are all words of states/provision (api/controllers/v1/utils.py,
+// versions.py). Two of them have an alias.
+var Verbs = []Verb{
+	{"active", EventDeploy, KindDeploy, 1, Active},
+	{"deploy", EventDeploy, KindDeploy, 73, Active},
+	{"rebuild", EventRebuild, KindRebuild, 1, Active},
+	{"deleted", EventDelete, KindUndeploy, 1, Available},
+	{"undeploy", EventDelete, KindUndeploy, 73, Available},
+	{"manage", EventManage, KindManage, 4, Manageable},
+	{"provide", EventProvide, KindProvide, 4, Available},
+	{"inspect", EventInspect, KindInspect, 6, Manageable},
+	{"abort", EventAbort, "", 13, NoState},
+	{"clean", EventClean, KindClean, 15, Manageable},
+	{"adopt", EventAdopt, "", 17, Active},
+	{"rescue", EventRescue, "", 38, Rescue},
+	{"unrescue", EventUnrescue, "", 38, Active},
+	{"unhold", EventUnhold, "", 85, NoState},
+	{"service", EventService, "", 87, Active},
+}
+
+// VerbOf is the verb of a word. An unknown word is a verb without an event,
+// which Admit refuses in every state, as Ironic does.
+func VerbOf(target string) Verb {
+	for _, v := range Verbs {
+		if v.Target == target {
+			return v
+		}
+	}
+	return Verb{Target: target}
+}
+
+// Aborting came to two wait states later than the verb itself.
+const (
+	minorAbortInspect = 41
+	minorAbortDeploy  = 110
+)
+
+// MinorIn is the microversion 1.N that a client must ask for to use the verb on
+// a node in state s.
+func (v Verb) MinorIn(s State) int {
+	if v.Event == EventAbort {
+		switch s {
+		case InspectWait:
+			return minorAbortInspect
+		case DeployWait:
+			return minorAbortDeploy
+		}
+	}
+	return v.Minor
+}
+
+// Steers reports whether the verb, on a node in s, acts on the operation that
+// is open instead of waiting for its end.
+func (v Verb) Steers(s State) bool {
+	if !Can(s, v.Event) {
+		return false
+	}
+	switch v.Event {
+	case EventAbort:
+		return Waits(s) || Holds(s)
+	case EventUnhold:
+		return Holds(s)
+	case EventDelete:
+		return Waits(s)
+	}
+	return false
+}
