@@ -55,6 +55,9 @@ const (
 	VersionMismatch      Status = "VERSION_MISMATCH"
 )
 
+// VersionsDiffer reports whether the steps have to be listed again.
+func (s Status) VersionsDiffer() bool { return s == CleanVersionMismatch || s == VersionMismatch }
+
 // Result is one command as the agent tells it: the answer to a POST, and an
 // entry of the list.
 type Result struct {

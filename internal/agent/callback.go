@@ -1,0 +1,145 @@
+package agent
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+// Bounds of what a heartbeat may carry, in bytes.
+const (
+	maxCallbackURL = 2048
+	maxCertificate = 64 << 10
+	maxShortField  = 255
+)
+
+// CallbackPolicy says which agent addresses are believed. The zero value is
+// what production wants.
+type CallbackPolicy struct {
+	AllowHTTP     bool // Ironic's [agent]require_tls = False
+	AllowLoopback bool // simulated agents on this machine
+}
+
+// Known is what the node's row says about its agent when a heartbeat comes.
+type Known struct {
+	Token    string
+	URL      string // "" until the first heartbeat after a boot
+	VerifyCA string
+}
+
+// CheckHeartbeat is everything Ironic checks of a heartbeat, in its words where
+// it has some; fault.Invalid (400). Once an agent has told its address and
+// certificate another one is refused: two machines may not share a node.
+func (p CallbackPolicy) CheckHeartbeat(h Heartbeat, k Known) error {
+	switch {
+	case h.AgentToken == "":
+		return fault.New(fault.Invalid, "Agent token is required for heartbeat processing.")
+	case !SameToken(k.Token, h.AgentToken):
+		return fault.New(fault.Invalid, "Invalid or missing agent token received.")
+	case h.AgentVersion == "":
+		return fault.New(fault.Invalid, "Field \"agent_version\" is required.")
+	case len(h.AgentVersion) > maxShortField || len(h.AgentStatusMessage) > maxWords:
+		return fault.New(fault.Invalid, "a field of the heartbeat is too long")
+	}
+	switch h.AgentStatus {
+	case "", "start", "end", "error":
+	default:
+		return fault.New(fault.Invalid, "Agent status is invalid. Valid states are start,end,error.")
+	}
+	if k.URL != "" && k.URL != h.CallbackURL {
+		return fault.New(fault.Invalid, "Detected change in ramdisk provided \"callback_url\"")
+	}
+	if err := p.CheckURL(h.CallbackURL); err != nil {
+		return err
+	}
+	return checkCertificate(h.AgentVerifyCA, k.VerifyCA)
+}
+
+// CheckURL refuses addresses that no agent has: other schemes, credentials or
+// a query in the URL, and the addresses of this machine.
+func (p CallbackPolicy) CheckURL(raw string) error {
+	if len(raw) > maxCallbackURL {
+		return fault.New(fault.Invalid, "the callback_url is longer than %d bytes", maxCallbackURL)
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Hostname() == "" || u.Opaque != "" {
+		return fault.New(fault.Invalid, "An issue with the supplied \"callback_url\" has been detected.")
+	}
+	switch {
+	case u.Scheme == "http" && !p.AllowHTTP:
+		return fault.New(fault.Invalid, "the callback_url is plain HTTP, and TLS is required of agents")
+	case u.Scheme != "https" && u.Scheme != "http":
+		return fault.New(fault.Invalid, "An issue with the supplied \"callback_url\" has been detected.")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return fault.New(fault.Invalid, "the callback_url must be a plain address")
+	}
+	return p.checkAddress(u.Hostname())
+}
+
+// checkAddress looks at a host as far as that goes without resolving it; the
+// client looks again at what it resolved to.
+func (p CallbackPolicy) checkAddress(host string) error {
+	name := strings.ToLower(strings.TrimSuffix(host, "."))
+	addr, err := netip.ParseAddr(name)
+	if err != nil {
+		if !p.AllowLoopback && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
+			return fault.New(fault.Invalid, "the callback_url names this machine (%s)", name)
+		}
+		return nil
+	}
+	addr = addr.Unmap()
+	switch {
+	case addr.IsLoopback() && !p.AllowLoopback, addr.IsUnspecified():
+		return fault.New(fault.Invalid, "the callback_url names this machine (%s)", addr)
+	case addr.IsMulticast(), addr.IsLinkLocalUnicast(), addr == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+		// Agents themselves never advertise link-local addresses; on many
+		// sites 169.254.169.254 is a metadata service.
+		return fault.New(fault.Invalid, "the callback_url names no host (%s)", addr)
+	}
+	return nil
+}
+
+// checkCertificate looks at agent_verify_ca. A heartbeat without one after one
+// with it is no change: agents repeat it, older ones never send it.
+func checkCertificate(got, known string) error {
+	if got == "" {
+		return nil
+	}
+	if known != "" && strings.TrimSpace(known) != strings.TrimSpace(got) {
+		return fault.New(fault.Invalid, "Detected change in ramdisk provided \"agent_verify_ca\"")
+	}
+	_, err := certPool(got)
+	return err
+}
+
+// certPool is the trust in one received certificate, and in nothing else.
+func certPool(text string) (*x509.CertPool, error) {
+	if len(text) > maxCertificate {
+		return nil, fault.New(fault.Invalid, "agent_verify_ca is longer than %d bytes", maxCertificate)
+	}
+	pool := x509.NewCertPool()
+	found := false
+	for rest := []byte(text); ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			return nil, fault.New(fault.Invalid, "agent_verify_ca holds something other than certificates")
+		}
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fault.New(fault.Invalid, "agent_verify_ca can't be read: %w", err)
+		}
+		pool.AddCert(cert)
+		found = true
+	}
+	if !found {
+		return nil, fault.New(fault.Invalid, "agent_verify_ca holds no certificate")
+	}
+	return pool, nil
+}

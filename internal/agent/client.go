@@ -1,0 +1,196 @@
+package agent
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+// Settings bound a conversation with an agent.
+type Settings struct {
+	// RequestTimeout is one request, dialing included. It is shorter than the
+	// heartbeat timeout of the steps, so that a request of a conductor that
+	// lost its claim is over before its successor asks. Default 3.5 s.
+	RequestTimeout time.Duration
+	// SlowTimeout is the same for the commands that only look and may take
+	// long on real hardware (get_*_steps, get_hardware_info,
+	// get_partition_uuids, collect_system_logs). Default 60 s, as Ironic's
+	// command_timeout.
+	SlowTimeout time.Duration
+	// MaxBody bounds every answer, in bytes. Default 16 MiB.
+	MaxBody int64
+	// Callback is what addresses may be talked to.
+	Callback CallbackPolicy
+}
+
+// WithDefaults fills what is zero.
+func (s Settings) WithDefaults() Settings {
+	if s.RequestTimeout == 0 {
+		s.RequestTimeout = 3500 * time.Millisecond
+	}
+	if s.SlowTimeout == 0 {
+		s.SlowTimeout = time.Minute
+	}
+	if s.MaxBody == 0 {
+		s.MaxBody = 16 << 20
+	}
+	return s
+}
+
+// Target is one agent, as its lookup and heartbeat left it.
+type Target struct {
+	Node     string // the node's uuid, for errors
+	URL      string // callback_url of the heartbeat
+	Token    string // never in an error
+	VerifyCA string // agent_verify_ca of the heartbeat, PEM; "" = the system's authorities
+
+	// Guard is called right before each POST, and its error is returned
+	// instead of sending (the claim is looked at again). Nil = no guard.
+	Guard func(context.Context) error
+}
+
+// Client asks one agent. It repeats nothing by itself: a lost answer to a POST
+// is fault.Unreachable, and Next says from the agent's own list whether the
+// command arrived. It is safe for concurrent use; Close gives its connection back.
+type Client struct {
+	target   Target
+	commands string // URL of /v1/commands/
+	status   string
+	settings Settings
+	http     *http.Client
+}
+
+// NewClient checks the target and prepares a client; it sends nothing.
+func NewClient(t Target, s Settings) (*Client, error) {
+	s = s.WithDefaults()
+	if err := s.Callback.CheckURL(t.URL); err != nil {
+		return nil, fmt.Errorf("agent of node %s: %w", t.Node, err)
+	}
+	if t.Token == "" {
+		return nil, fault.New(fault.Invalid, "agent of node %s has no token", t.Node)
+	}
+	conf := &tls.Config{MinVersion: tls.VersionTLS12}
+	if t.VerifyCA != "" {
+		pool, err := certPool(t.VerifyCA)
+		if err != nil {
+			return nil, fmt.Errorf("agent of node %s: %w", t.Node, err)
+		}
+		conf.RootCAs = pool
+	}
+	dialer := &net.Dialer{Timeout: s.RequestTimeout, Control: s.Callback.controlDial}
+	base := strings.TrimRight(t.URL, "/")
+	return &Client{
+		target: t, settings: s,
+		commands: base + "/v1/commands/", status: base + "/v1/status",
+		http: &http.Client{
+			// The token is in the query: following a redirect would give it away.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Transport: &http.Transport{
+				DialContext: dialer.DialContext, TLSClientConfig: conf,
+				TLSHandshakeTimeout: s.RequestTimeout, ResponseHeaderTimeout: s.SlowTimeout,
+				IdleConnTimeout: 30 * time.Second, MaxIdleConns: 2, MaxConnsPerHost: 2,
+				MaxResponseHeaderBytes: 64 << 10,
+			},
+		},
+	}, nil
+}
+
+// Close gives back the idle connection.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Commands lists what the agent was told since it booted, oldest first.
+func (c *Client) Commands(ctx context.Context) ([]Result, error) {
+	var list CommandList
+	err := c.get(ctx, "list commands", c.commands, &list)
+	return list.Commands, err
+}
+
+// Command is one of them. An id that the agent does not know is fault.NotFound:
+// it has been rebooted since.
+func (c *Client) Command(ctx context.Context, id string) (Result, error) {
+	var r Result
+	err := c.get(ctx, "read command "+id, c.commands+url.PathEscape(id), &r)
+	return r, err
+}
+
+// Status says since when the agent runs.
+func (c *Client) Status(ctx context.Context) (AgentStatus, error) {
+	var s AgentStatus
+	err := c.get(ctx, "read status", c.status, &s)
+	return s, err
+}
+
+// Start gives an asynchronous command and returns the agent's receipt.
+func (c *Client) Start(ctx context.Context, name string, params any) (Result, error) {
+	return c.post(ctx, name, params, false)
+}
+
+// Call gives a synchronous command and returns its result.
+func (c *Client) Call(ctx context.Context, name string, params any) (Result, error) {
+	return c.post(ctx, name, params, true)
+}
+
+// slow are the commands that change nothing, so that a late one does no harm.
+var slow = map[string]bool{
+	GetDeploySteps: true, GetCleanSteps: true, GetServiceSteps: true,
+	GetHardwareInfo: true, GetPartitionUUIDs: true, CollectSystemLogs: true,
+}
+
+func (c *Client) post(ctx context.Context, name string, params any, wait bool) (Result, error) {
+	if params == nil {
+		params = struct{}{}
+	}
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return Result{}, fault.New(fault.Internal, "encode %s for node %s: %w", name, c.target.Node, err)
+	}
+	body, err := json.Marshal(Command{Name: name, Params: raw})
+	if err != nil {
+		return Result{}, fault.New(fault.Internal, "encode %s for node %s: %w", name, c.target.Node, err)
+	}
+	timeout := c.settings.RequestTimeout
+	if wait && slow[name] {
+		timeout = c.settings.SlowTimeout
+	}
+	query := url.Values{"wait": {fmt.Sprint(wait)}, "agent_token": {c.target.Token}}
+	if c.target.Guard != nil {
+		if err := c.target.Guard(ctx); err != nil {
+			return Result{}, err
+		}
+	}
+	var r Result
+	if err := c.do(ctx, timeout, name, http.MethodPost, c.commands, query, body, &r); err != nil {
+		return Result{}, err
+	}
+	if r.Status == Failed || r.Status.VersionsDiffer() {
+		return r, c.refused(name, r)
+	}
+	if r.Status == "" {
+		return r, fault.New(fault.Unreachable, "%s on agent of node %s: the answer has no command_status", name, c.target.Node)
+	}
+	return r, nil
+}
+
+func (c *Client) get(ctx context.Context, what, at string, into any) error {
+	query := url.Values{"agent_token": {c.target.Token}}
+	return c.do(ctx, c.settings.RequestTimeout, what, http.MethodGet, at, query, nil, into)
+}
+
+// controlDial looks at the address that a name resolved to, right before the
+// connection: a name that passed the check may point elsewhere by now.
+func (p CallbackPolicy) controlDial(_, address string, _ syscall.RawConn) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+	return p.checkAddress(host)
+}

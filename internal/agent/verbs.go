@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+// ListSteps asks for the steps that the family f offers for a node.
+func (c *Client) ListSteps(ctx context.Context, f Family, about ListSteps) (StepLists, error) {
+	var out StepLists
+	r, err := c.Call(ctx, f.List(), about)
+	if err == nil {
+		err = c.decode(f.List(), r, &out)
+	}
+	return out, err
+}
+
+// GetDeploySteps is ListSteps for deploy steps.
+func (c *Client) GetDeploySteps(ctx context.Context, about ListSteps) (StepLists, error) {
+	return c.ListSteps(ctx, DeployFamily, about)
+}
+
+// GetCleanSteps is ListSteps for clean steps.
+func (c *Client) GetCleanSteps(ctx context.Context, about ListSteps) (StepLists, error) {
+	return c.ListSteps(ctx, CleanFamily, about)
+}
+
+// ExecuteDeployStep starts a deploy step.
+func (c *Client) ExecuteDeployStep(ctx context.Context, run RunStep) (Result, error) {
+	return c.Start(ctx, ExecuteDeployStep, run)
+}
+
+// ExecuteCleanStep starts a clean step.
+func (c *Client) ExecuteCleanStep(ctx context.Context, run RunStep) (Result, error) {
+	return c.Start(ctx, ExecuteCleanStep, run)
+}
+
+// GetPartitionUUIDs asks what write_image left on the disk. All is empty for a
+// whole-disk image.
+func (c *Client) GetPartitionUUIDs(ctx context.Context) (PartitionUUIDs, error) {
+	var out PartitionUUIDs
+	r, err := c.Call(ctx, GetPartitionUUIDs, nil)
+	if err == nil {
+		err = c.decode(GetPartitionUUIDs, r, &out)
+	}
+	return out, err
+}
+
+// InstallBootloader starts to install a bootloader or, with UEFI, boot entries.
+func (c *Client) InstallBootloader(ctx context.Context, p BootloaderParams) (Result, error) {
+	return c.Start(ctx, InstallBootloader, p)
+}
+
+// PowerOff starts to shut the ramdisk down. The agent is gone soon after, so
+// the power state tells the end, not the agent.
+func (c *Client) PowerOff(ctx context.Context) (Result, error) { return c.Start(ctx, PowerOff, nil) }
+
+// Sync flushes the disks' caches.
+func (c *Client) Sync(ctx context.Context) error {
+	_, err := c.Call(ctx, Sync, nil)
+	return err
+}
+
+// Lockdown makes the ramdisk unreachable, where the power may not be cut.
+func (c *Client) Lockdown(ctx context.Context) error {
+	_, err := c.Call(ctx, Lockdown, nil)
+	return err
+}
+
+// CollectSystemLogs fetches the ramdisk's logs: base64 of a tar.gz.
+func (c *Client) CollectSystemLogs(ctx context.Context) (string, error) {
+	var out SystemLogs
+	r, err := c.Call(ctx, CollectSystemLogs, nil)
+	if err == nil {
+		err = c.decode(CollectSystemLogs, r, &out)
+	}
+	return out.Archive, err
+}
+
+// GetHardwareInfo asks for the inventory; raw is the same as it was sent.
+func (c *Client) GetHardwareInfo(ctx context.Context) (inv Inventory, raw json.RawMessage, err error) {
+	r, err := c.Call(ctx, GetHardwareInfo, nil)
+	if err == nil {
+		err = c.decode(GetHardwareInfo, r, &inv)
+	}
+	return inv, r.Result, err
+}
+
+// decode reads the result of a command that succeeded. One that still runs
+// (the agent was told to wait, and did not) is fault.Busy.
+func (c *Client) decode(name string, r Result, into any) error {
+	if r.Status == Running {
+		return fault.New(fault.Busy, "%s on agent of node %s still runs", name, c.target.Node)
+	}
+	if err := r.Decode(into); err != nil {
+		return fault.New(fault.Refused, "%s on agent of node %s: the result can't be read: %s", name, c.target.Node, c.words(err.Error()))
+	}
+	return nil
+}
+
+// Decode reads the result into a value. No result (null) leaves it as it is.
+func (r Result) Decode(into any) error {
+	if len(r.Result) == 0 {
+		return nil
+	}
+	return json.Unmarshal(r.Result, into)
+}
