@@ -43,7 +43,8 @@ const (
 // Device is where a server boots from.
 type Device string
 
-// Boot devices, in Ironic's words.
+// Boot devices, in Ironic's words. What a BMC tells and Ironic has no word for
+// (an override somebody else set) is read as the BMC's word in lower case.
 const (
 	DeviceNone  Device = ""
 	DevicePXE   Device = "pxe"
@@ -124,10 +125,13 @@ type Target struct {
 	Guard func(context.Context) error
 }
 
-// Session is a conversation with one BMC. Every call bounds itself by the
-// driver's request timeout and by ctx, whichever is shorter, and returns a
-// *fault.Error: Unreachable, Busy, Refused, Denied, Untrusted, Invalid, or the
-// guard's own. Calls request and read; none waits for an effect.
+// Session is a conversation with one BMC, safe for concurrent use. Every
+// request of a call bounds itself by the driver's request timeout and by ctx,
+// whichever is shorter; most calls are one to three requests, Inspect is
+// dozens. Errors are a *fault.Error: Unreachable, Busy (Pause says how long),
+// Refused, Denied, Untrusted, Invalid; or the guard's own as it is; or, when ctx
+// was cancelled, an error that wraps its cause. Calls request and read; none
+// waits for an effect.
 type Session interface {
 	// Power reads the power state.
 	Power(ctx context.Context) (Power, error)

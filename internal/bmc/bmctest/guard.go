@@ -1,0 +1,39 @@
+package bmctest
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// errGuard is what the suite's guard says when it stops a change.
+var errGuard = errors.New("the claim is not ours any more")
+
+// guard counts how often it was asked, and says no while it is shut.
+type guard struct {
+	mu    sync.Mutex
+	asked int
+	shut  bool
+}
+
+func (g *guard) ask(context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.asked++
+	if g.shut {
+		return errGuard
+	}
+	return nil
+}
+
+func (g *guard) count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.asked
+}
+
+func (g *guard) set(shut bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = shut
+}

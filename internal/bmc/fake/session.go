@@ -1,0 +1,170 @@
+package fake
+
+import (
+	"context"
+	"sync"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+)
+
+// session is one conversation. mu guards what a machine would remember.
+type session struct {
+	delays Delays
+	target bmc.Target
+
+	mu    sync.Mutex
+	power bmc.Power
+	boot  bmc.Boot
+	media bmc.Media
+}
+
+var _ bmc.Session = (*session)(nil)
+
+// devices is what SetBoot accepts, as Ironic's fake management does.
+var devices = []bmc.Device{bmc.DevicePXE, bmc.DeviceDisk, bmc.DeviceCDROM, bmc.DeviceBIOS, bmc.DeviceSafe}
+
+// read takes delay, then looks.
+func (s *session) read(ctx context.Context, doing string, delay Delay, look func()) error {
+	if err := delay.Wait(ctx); err != nil {
+		return interrupted(doing, s.target.Node, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	look()
+	return nil
+}
+
+// change asks the guard, takes delay, then acts: the order of a real request,
+// which is sent right after the guard and takes effect later.
+func (s *session) change(ctx context.Context, doing string, delay Delay, act func()) error {
+	if err := context.Cause(ctx); err != nil {
+		return interrupted(doing, s.target.Node, err)
+	}
+	if s.target.Guard != nil {
+		if err := s.target.Guard(ctx); err != nil {
+			return err
+		}
+	}
+	return s.read(ctx, doing, delay, act)
+}
+
+// Power reads the power state; as in Ironic's fake, reading takes no time.
+func (s *session) Power(ctx context.Context) (p bmc.Power, err error) {
+	err = s.read(ctx, "read power of", Delay{}, func() { p = s.power })
+	return p, err
+}
+
+// RequestPower obeys at once.
+func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
+	switch r {
+	case bmc.RequestOn, bmc.RequestForceOff, bmc.RequestSoftOff:
+	default:
+		return fault.New(fault.Invalid, "fake node %s: %.40q is no power request", s.target.Node, string(r))
+	}
+	return s.change(ctx, "request "+string(r)+" of", s.delays.Power, func() {
+		if r != bmc.RequestOn {
+			s.power = bmc.PowerOff
+		} else if s.power == bmc.PowerOff {
+			s.power = bmc.PowerOn
+			s.useOverride()
+		}
+	})
+}
+
+// useOverride is what firmware does at start: an override for one boot is gone.
+func (s *session) useOverride() {
+	if !s.boot.Persistent {
+		s.boot.Device = bmc.DeviceNone
+	}
+}
+
+// Pulse restarts what is on; an interrupt has no effect that could be seen.
+func (s *session) Pulse(ctx context.Context, p bmc.Pulse) error {
+	switch p {
+	case bmc.PulseForceRestart, bmc.PulseNMI:
+	default:
+		return fault.New(fault.Invalid, "fake node %s: %.40q is no pulse", s.target.Node, string(p))
+	}
+	return s.change(ctx, "send "+string(p)+" to", s.delays.Power, func() {
+		if p == bmc.PulseForceRestart && s.power == bmc.PowerOn {
+			s.useOverride()
+		}
+	})
+}
+
+// Boot reads the boot override.
+func (s *session) Boot(ctx context.Context) (b bmc.Boot, err error) {
+	err = s.read(ctx, "read boot override of", Delay{}, func() { b = s.boot })
+	return b, err
+}
+
+// SetBoot writes the boot override.
+func (s *session) SetBoot(ctx context.Context, b bmc.Boot) error {
+	known := b.Device == bmc.DeviceNone
+	for _, d := range devices {
+		known = known || b.Device == d
+	}
+	if !known {
+		return fault.New(fault.Invalid, "fake node %s: %.40q is no boot device", s.target.Node, string(b.Device))
+	}
+	return s.change(ctx, "set boot override of", s.delays.Management, func() {
+		if b.Device == bmc.DeviceNone {
+			b.Persistent = false
+		}
+		if b.Mode == bmc.ModeUnknown {
+			b.Mode = s.boot.Mode
+		}
+		s.boot = b
+	})
+}
+
+// BootDevices lists what SetBoot accepts.
+func (s *session) BootDevices(ctx context.Context) (list []bmc.Device, err error) {
+	err = s.read(ctx, "read boot devices of", Delay{}, func() { list = append(list, devices...) })
+	return list, err
+}
+
+// Media reads the virtual CD.
+func (s *session) Media(ctx context.Context) (m bmc.Media, err error) {
+	err = s.read(ctx, "read virtual media of", Delay{}, func() { m = s.media })
+	return m, err
+}
+
+// InsertMedia inserts the image at url, after ejecting another one.
+func (s *session) InsertMedia(ctx context.Context, url string) error {
+	if url == "" {
+		return fault.New(fault.Invalid, "fake node %s: no image to insert", s.target.Node)
+	}
+	have, err := s.Media(ctx)
+	if err != nil || have == (bmc.Media{Inserted: true, Image: url}) {
+		return err
+	}
+	if err := s.EjectMedia(ctx); err != nil {
+		return err
+	}
+	return s.change(ctx, "insert virtual media of", s.delays.Boot, func() { s.media = bmc.Media{Inserted: true, Image: url} })
+}
+
+// EjectMedia empties the virtual CD.
+func (s *session) EjectMedia(ctx context.Context) error {
+	have, err := s.Media(ctx)
+	if err != nil || !have.Inserted {
+		return err
+	}
+	return s.change(ctx, "eject virtual media of", s.delays.Boot, func() { s.media = bmc.Media{} })
+}
+
+// Inspect tells the hardware that every fake machine has.
+func (s *session) Inspect(ctx context.Context) (inv bmc.Inventory, err error) {
+	err = s.read(ctx, "inspect", s.delays.Inspect, func() { inv = inventory(s.target.Node) })
+	return inv, err
+}
+
+// Health is always ok.
+func (s *session) Health(ctx context.Context) (bmc.Health, error) {
+	return "ok", s.read(ctx, "read health of", Delay{}, func() {})
+}
+
+// Close has nothing to give back.
+func (*session) Close() {}
