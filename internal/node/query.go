@@ -1,0 +1,82 @@
+package node
+
+import "time"
+
+// MaxLimit is how many rows a page of any list has at most (Ironic's max_limit).
+const MaxLimit = 1000
+
+// Page is one page of a list. The zero value is the first MaxLimit rows, oldest first.
+type Page struct {
+	Limit   int    // 0 or more than MaxLimit = MaxLimit
+	Marker  string // uuid of the last row of the page before; "" = the first page
+	SortKey string // a field by its name in the API; "" = id
+	SortDir string // asc, desc; "" = asc
+}
+
+// Filter narrows a list of nodes; what is nil or empty does not.
+type Filter struct {
+	InstanceUUID, InstanceName, ChassisUUID, ParentNode *string
+	Driver, ResourceClass, ConductorGroup, Fault        *string
+	Owner, Lessee                                       *string
+	Project                                             *string // owner or lessee
+	DescriptionContains                                 *string // any case
+	ProvisionState                                      *State
+	Associated, Maintenance, Retired, Sharded           *bool
+	Shards                                              []string // one of these
+	// IncludeChildren shows nodes that have a parent; they are hidden unless
+	// ParentNode is given.
+	IncludeChildren bool
+}
+
+// PortFilter narrows a list of ports; nil does not.
+type PortFilter struct {
+	Node                *string // uuid or name
+	Address             *string
+	Shards              []string
+	DescriptionContains *string
+}
+
+// OperationFilter narrows a list of operations, newest first; what is empty does not.
+type OperationFilter struct {
+	Node   string // uuid or name
+	Kind   Kind
+	Phase  Phase
+	Limit  int   // 0 or more than MaxLimit = MaxLimit
+	Marker int64 // id of the last operation of the page before; 0 = the first page
+}
+
+// Request is what a client's request does to a node. Open, Steer or neither is
+// set; with neither the node is only moved and edited.
+type Request struct {
+	// Open is the operation to insert: Kind, Target, RequestedBy, Steps, Undo,
+	// PowerTarget, SoftTimeout, RetryOf. Origin, Group and Driver are the node's.
+	Open  *Operation
+	Steer *Steer
+	// Move moves the node by the life-cycle table, and sets the target that
+	// belongs to the new state; "" = it stays.
+	Move Event
+	// Apply edits the node after the move: states and targets, last_error,
+	// maintenance and fault, instance_*, allocation, lessee, driver_internal_info,
+	// target_raid_config. Nothing else is written.
+	Apply func(*Node)
+	// Secrets to seal or (nil) delete. Names that begin with "steps/" are those
+	// of the operation that is opened: kept as "operation/ID/steps/...".
+	Secrets Secrets
+	Event   string // line for the node's history; "" = one is made
+	User    string // who asked
+}
+
+// Steer is what somebody wants of the open operation.
+type Steer struct {
+	Ask    Ask
+	By     string
+	Reason string
+	Power  PowerState // of AskPower
+	Move   Event      // as Request.Move
+}
+
+// Missing is an open operation whose workflow could not be found.
+type Missing struct {
+	Operation Operation
+	For       time.Duration // since it was missed first, by the database's clock
+}
