@@ -1,0 +1,236 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// problems collects what is wrong with settings that could be read.
+type problems struct {
+	found  []Setting
+	broken map[string]bool // could not be read, and has been told
+	list   []error
+}
+
+// refuse says that a setting's value is not right, and what would be.
+func (p *problems) refuse(key, want string, args ...any) {
+	if p.broken[key] {
+		return
+	}
+	i := slices.IndexFunc(p.found, func(s Setting) bool { return s.Key == key })
+	p.list = append(p.list, fmt.Errorf("%s: %q from %s: "+want, append([]any{key, p.found[i].Value, p.found[i].Source}, args...)...))
+}
+
+// requirePositive refuses durations that are not above zero.
+func (p *problems) requirePositive(durations map[string]time.Duration) {
+	for _, key := range slices.Sorted(maps.Keys(durations)) {
+		if durations[key] <= 0 {
+			p.refuse(key, "want more than 0")
+		}
+	}
+}
+
+// requireOrder refuses a low that is not below high.
+func (p *problems) requireOrder(lowKey string, low time.Duration, highKey string, high time.Duration) {
+	if low > 0 && high > 0 && low >= high && !p.broken[highKey] {
+		p.refuse(lowKey, "want less than %s, which is %s", highKey, high)
+	}
+}
+
+// requireAddress refuses what nobody can listen on.
+func (p *problems) requireAddress(key, value string) {
+	if _, err := net.ResolveTCPAddr("tcp", value); value == "" || err != nil {
+		p.refuse(key, "want host:port, such as 127.0.0.1:0")
+	}
+}
+
+func (p *problems) requireFile(key, path string) {
+	if path == "" {
+		return
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		p.refuse(key, "want a file that can be read: %w", err)
+		return
+	}
+	_ = f.Close() // only opened to see whether it can be
+}
+
+func (p *problems) requireURL(key, value string, schemes ...string) {
+	u, err := url.Parse(value)
+	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
+		p.refuse(key, "want a URL that begins with %s://", strings.Join(schemes, ":// or "))
+	}
+}
+
+func (c Process) check(p *problems) {
+	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel) {
+		p.refuse("log_level", "want debug, info, warn or error")
+	}
+	if c.LogFormat != "json" && c.LogFormat != "console" {
+		p.refuse("log_format", "want json or console")
+	}
+	if c.MetricsListen != "" {
+		p.requireAddress("metrics_listen", c.MetricsListen)
+	}
+	p.requirePositive(map[string]time.Duration{"shutdown_grace": c.ShutdownGrace})
+}
+
+func (c Database) check(p *problems) {
+	if c.URL == "" {
+		p.refuse("database_url", "want postgres://user:password@host:port/database")
+	}
+	if c.MaxConns < 2 {
+		p.refuse("database_max_conns", "want at least 2")
+	}
+	switch {
+	case c.KeysetFile == "" && c.Keyset == "":
+		p.refuse("keyset_file", "want the file that temper keyset new has made, or the keys themselves in keyset")
+	case c.KeysetFile != "" && c.Keyset != "":
+		p.refuse("keyset_file", "want it empty, because keyset is set too")
+	default:
+		p.requireFile("keyset_file", c.KeysetFile)
+	}
+}
+
+func (c Temporal) check(p *problems) {
+	if _, _, err := net.SplitHostPort(c.Address); err != nil {
+		p.refuse("temporal_address", "want host:port")
+	}
+	if c.Namespace == "" {
+		p.refuse("temporal_namespace", "want a name")
+	}
+	if c.UIURL != "" {
+		p.requireURL("temporal_ui_url", c.UIURL, "http", "https")
+	}
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		p.refuse("temporal_tls_cert", "want it together with temporal_tls_key, or neither")
+	}
+	if c.TLSServerName != "" && !c.TLS() {
+		p.refuse("temporal_tls_server_name", "want it with temporal_tls_cert or temporal_tls_ca only: without them there is no TLS")
+	}
+	p.requireFile("temporal_tls_cert", c.TLSCert)
+	p.requireFile("temporal_tls_key", c.TLSKey)
+	p.requireFile("temporal_tls_ca", c.TLSCA)
+}
+
+func (c Liveness) check(p *problems) {
+	p.requirePositive(map[string]time.Duration{
+		"heartbeat_timeout": c.HeartbeatTimeout, "conductor_heartbeat_interval": c.ConductorHeartbeatInterval,
+		"conductor_heartbeat_timeout": c.ConductorHeartbeatTimeout, "reconcile_interval": c.ReconcileInterval,
+		"wait_for_conductor": c.WaitForConductor,
+	})
+	p.requireOrder("conductor_heartbeat_interval", c.ConductorHeartbeatInterval,
+		"conductor_heartbeat_timeout", c.ConductorHeartbeatTimeout)
+}
+
+func (c Patience) check(p *problems) {
+	p.requirePositive(map[string]time.Duration{
+		"deploy_callback_timeout": c.DeployCallback, "clean_callback_timeout": c.CleanCallback,
+		"inspect_callback_timeout": c.InspectCallback, "power_timeout": c.Power, "bmc_request_timeout": c.BMCRequest,
+	})
+}
+
+// checkTimes holds a BMC request below the heartbeat timeout: whoever is cut off from Temporal must have stopped by
+// the time that another conductor has the step.
+func checkTimes(p *problems, l Liveness, w Patience) {
+	p.requireOrder("bmc_request_timeout", w.BMCRequest, "heartbeat_timeout", l.HeartbeatTimeout)
+}
+
+func (r *API) check(p *problems) {
+	r.Process.check(p)
+	r.Database.check(p)
+	r.Temporal.check(p)
+	r.Liveness.check(p)
+	r.Patience.check(p)
+	checkTimes(p, r.Liveness, r.Patience)
+	p.requireAddress("listen", r.Listen)
+	switch r.Auth.Strategy {
+	case HTTPBasic:
+		if r.Auth.HtpasswdFile == "" {
+			p.refuse("auth.htpasswd_file", "want the file with users and bcrypt hashes, because auth.strategy is http_basic")
+		}
+		p.requireFile("auth.htpasswd_file", r.Auth.HtpasswdFile)
+	case NoAuth:
+	case "":
+		if !loopback(r.Listen) {
+			p.refuse("auth.strategy", "want http_basic, or noauth to let everybody in: listen is %s, which is more than this machine", r.Listen)
+		}
+	default:
+		p.refuse("auth.strategy", "want http_basic or noauth")
+	}
+}
+
+// loopback says whether only this machine can reach the address.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+func (r *Orchestrator) check(p *problems) {
+	r.Process.check(p)
+	r.Database.check(p)
+	r.Temporal.check(p)
+	r.Liveness.check(p)
+	r.Patience.check(p)
+	checkTimes(p, r.Liveness, r.Patience)
+}
+
+// A name stands in queues, URLs and messages.
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,253}$`)
+
+func (r *Conductor) check(p *problems) {
+	r.Process.check(p)
+	r.Database.check(p)
+	r.Temporal.check(p)
+	r.Liveness.check(p)
+	r.Patience.check(p)
+	checkTimes(p, r.Liveness, r.Patience)
+	if r.Name != "" && !namePattern.MatchString(r.Name) {
+		p.refuse("conductor_name", "want letters, digits, dots, dashes and underscores, at most 254")
+	}
+	if r.Group != "" && !namePattern.MatchString(r.Group) {
+		p.refuse("conductor_group", "want letters, digits, dots, dashes and underscores, at most 254")
+	}
+	if len(r.Drivers) == 0 {
+		p.refuse("enabled_drivers", "want at least one hardware type")
+	}
+	if r.APIURL != "" {
+		p.requireURL("api_url", r.APIURL, "http", "https")
+	}
+}
+
+func (r *Rack) check(p *problems) {
+	r.Process.check(p)
+	p.requireAddress("rack_listen", r.Listen)
+	p.requireURL("api_url", r.APIURL, "http", "https")
+	if r.Servers < 1 || r.Servers > 20000 {
+		p.refuse("rack_servers", "want 1 to 20000")
+	}
+	if r.BMCLatency < 0 {
+		p.refuse("rack_bmc_latency", "want 0 or more")
+	}
+}
+
+func (r *Migrate) check(p *problems) {
+	r.Process.check(p)
+	r.Database.check(p)
+}
+
+// Role is a pointer to one of the role structs.
+type Role interface{ check(*problems) }

@@ -1,0 +1,82 @@
+// Package config reads a role's settings once, from flags, environment, YAML file and defaults, in that order of
+// precedence, and checks them together. It never changes after the start and holds no setting that nothing reads.
+package config
+
+import "time"
+
+// A setting is a field with these tags:
+//
+//	key      its name in the file; TEMPER_ and upper case in the environment ("." of a section becomes "_");
+//	         "-" for "_" and "." as a flag
+//	default  its value when nobody says otherwise; none = the type's zero
+//	help     one line for --help
+//	secret   "all" is printed as ******, "url" without its password
+//	flag     another name for the flag
+//
+// A field of another struct type is a section of the file; an embedded one is not. A map is an open section: its names
+// are checked by whoever reads it. A number alone, where a duration is wanted, is seconds, as in Ironic.
+// The same key in two roles is the same setting: one file can serve all roles.
+
+// Process is what every long-running role has.
+type Process struct {
+	LogLevel      string        `key:"log_level" default:"info" help:"least level that is logged: debug, info, warn or error"`
+	LogFormat     string        `key:"log_format" default:"json" help:"json, or console for reading"`
+	MetricsListen string        `key:"metrics_listen" default:"127.0.0.1:0" help:"address of /metrics and /healthz; port 0 is a free one, empty for none"`
+	ShutdownGrace time.Duration `key:"shutdown_grace" default:"20s" help:"how long a stop may take before what is left is cut off"`
+}
+
+// Database is how to reach PostgreSQL, and the key that what is secret there is sealed with.
+type Database struct {
+	URL        string `key:"database_url" secret:"url" help:"PostgreSQL, as postgres://user:password@host:port/database (required)"`
+	MaxConns   int    `key:"database_max_conns" default:"10" help:"connections that this process may hold"`
+	KeysetFile string `key:"keyset_file" help:"file with the keys that secrets are sealed with (temper keyset new makes one)"`
+	Keyset     string `key:"keyset" secret:"all" help:"the keys themselves, where there is no file for them"`
+}
+
+// Temporal is how to reach Temporal. With a certificate, mutual TLS.
+type Temporal struct {
+	Address       string `key:"temporal_address" default:"127.0.0.1:7233" help:"host:port of Temporal's frontend"`
+	Namespace     string `key:"temporal_namespace" default:"temper" help:"namespace of Temper's workflows"`
+	TLSCert       string `key:"temporal_tls_cert" help:"file with the client's certificate, PEM"`
+	TLSKey        string `key:"temporal_tls_key" help:"file with the certificate's key, PEM"`
+	TLSCA         string `key:"temporal_tls_ca" help:"file with the authorities that the frontend's certificate is checked with, PEM; also switches TLS on"`
+	TLSServerName string `key:"temporal_tls_server_name" help:"name in the frontend's certificate, where it differs from the address"`
+	UIURL         string `key:"temporal_ui_url" help:"Temporal's web UI, for links to an operation's workflow"`
+}
+
+// TLS says whether the connection to Temporal is encrypted.
+func (t Temporal) TLS() bool { return t.TLSCert != "" || t.TLSCA != "" }
+
+// Liveness is how the death of a process is noticed.
+type Liveness struct {
+	HeartbeatTimeout           time.Duration `key:"heartbeat_timeout" default:"5s" help:"silence after which a step is given to another conductor"`
+	ConductorHeartbeatInterval time.Duration `key:"conductor_heartbeat_interval" default:"3s" help:"pause between the signs of life of a conductor"`
+	ConductorHeartbeatTimeout  time.Duration `key:"conductor_heartbeat_timeout" default:"15s" help:"silence after which a conductor counts as dead"`
+	ReconcileInterval          time.Duration `key:"reconcile_interval" default:"10s" help:"pause between two runs of the reconciliation"`
+	WaitForConductor           time.Duration `key:"wait_for_conductor" default:"15m" help:"how long an operation waits for a conductor that covers its node"`
+}
+
+// Patience is how long an operation waits for hardware.
+type Patience struct {
+	DeployCallback  time.Duration `key:"deploy_callback_timeout" default:"30m" help:"how long a deploy waits for the agent"`
+	CleanCallback   time.Duration `key:"clean_callback_timeout" default:"30m" help:"how long a cleaning waits for the agent"`
+	InspectCallback time.Duration `key:"inspect_callback_timeout" default:"30m" help:"how long an inspection waits for the agent"`
+	Power           time.Duration `key:"power_timeout" default:"60s" help:"how long a server may take to change its power state"`
+	BMCRequest      time.Duration `key:"bmc_request_timeout" default:"4s" help:"one request to a BMC, dialing included; shorter than heartbeat_timeout"`
+}
+
+// Auth is who may use the API.
+type Auth struct {
+	Strategy     string `key:"strategy" help:"http_basic or noauth; needed where the API listens on more than loopback"`
+	HtpasswdFile string `key:"htpasswd_file" help:"file with users and bcrypt hashes, for http_basic"`
+}
+
+// The strategies of Auth. None is noauth on loopback and refused elsewhere.
+const (
+	NoAuth    = "noauth"
+	HTTPBasic = "http_basic"
+)
+
+// Fake is how long the interfaces of fake hardware take, by Ironic's names of its [fake] section: power_delay,
+// deploy_delay, clean_delay, ...; a value is seconds, or two of them with a comma for a random time between.
+type Fake map[string]string

@@ -1,0 +1,259 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/config"
+)
+
+// load reads settings as a process with these arguments, variables and file would.
+func load(t *testing.T, role config.Role, file string, environ []string, args ...string) ([]config.Setting, error) {
+	t.Helper()
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	config.Flags(fs, role)
+	if file != "" {
+		args = append(args, "--config", write(t, "temper.yaml", file))
+	}
+	require.NoError(t, fs.Parse(args))
+	return config.Load(role, fs, environ)
+}
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// needed is what has no default.
+func needed() []string {
+	return []string{"TEMPER_DATABASE_URL=postgres://temper:hunter2@db:5432/temper", "TEMPER_KEYSET={}"}
+}
+
+func value(t *testing.T, settings []config.Setting, key string) config.Setting {
+	t.Helper()
+	for _, s := range settings {
+		if s.Key == key {
+			return s
+		}
+	}
+	t.Fatalf("no setting %s", key)
+	return config.Setting{}
+}
+
+func TestDefaultsAreThoseOfTheContract(t *testing.T) {
+	var c config.Conductor
+	_, err := load(t, &c, "", needed())
+	require.NoError(t, err)
+	require.Equal(t, config.Liveness{
+		HeartbeatTimeout: 5 * time.Second, ConductorHeartbeatInterval: 3 * time.Second,
+		ConductorHeartbeatTimeout: 15 * time.Second, ReconcileInterval: 10 * time.Second, WaitForConductor: 15 * time.Minute,
+	}, c.Liveness)
+	require.Equal(t, 30*time.Minute, c.DeployCallback)
+	require.Equal(t, 30*time.Minute, c.CleanCallback)
+	require.Equal(t, 30*time.Minute, c.InspectCallback)
+	require.Equal(t, "", c.Group)
+	require.Equal(t, []string{"redfish", "fake-hardware"}, c.Drivers)
+}
+
+func TestTheNearestSourceWins(t *testing.T) {
+	const file = "heartbeat_timeout: 7s\n"
+	environ := append(needed(), "TEMPER_HEARTBEAT_TIMEOUT=8s")
+	for name, c := range map[string]struct {
+		file    string
+		environ []string
+		args    []string
+		want    time.Duration
+		source  string
+	}{
+		"a flag comes before all":              {file, environ, []string{"--heartbeat-timeout", "9s"}, 9 * time.Second, "flag --heartbeat-timeout"},
+		"the environment comes before a file":  {file, environ, nil, 8 * time.Second, "environment TEMPER_HEARTBEAT_TIMEOUT"},
+		"a file comes before the default":      {file, needed(), nil, 7 * time.Second, "file"},
+		"without any of them it's the default": {"", needed(), nil, 5 * time.Second, "default"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var role config.Conductor
+			settings, err := load(t, &role, c.file, c.environ, c.args...)
+			require.NoError(t, err)
+			require.Equal(t, c.want, role.HeartbeatTimeout)
+			require.Contains(t, value(t, settings, "heartbeat_timeout").Source, c.source)
+		})
+	}
+}
+
+func TestTheFileMayBeNamedByTheEnvironment(t *testing.T) {
+	var role config.Conductor
+	path := write(t, "x.yaml", "conductor_group: rack7\n")
+	_, err := load(t, &role, "", append(needed(), "TEMPER_CONFIG="+path))
+	require.NoError(t, err)
+	require.Equal(t, "rack7", role.Group)
+}
+
+func TestValuesAreReadFromEverySource(t *testing.T) {
+	for name, c := range map[string]struct {
+		file    string
+		environ []string
+		args    []string
+	}{
+		"from a file": {file: `
+heartbeat_timeout: 20
+enabled_drivers: [redfish, ipmi]
+database_max_conns: 7
+fake: {deploy_delay: 5, clean_delay: "1,2"}
+`},
+		"from the environment": {environ: []string{
+			"TEMPER_HEARTBEAT_TIMEOUT=20", "TEMPER_ENABLED_DRIVERS=redfish, ipmi", "TEMPER_DATABASE_MAX_CONNS=7",
+			"TEMPER_FAKE_DEPLOY_DELAY=5", "TEMPER_FAKE_CLEAN_DELAY=1,2",
+		}},
+		"from flags": {args: []string{
+			"--heartbeat-timeout=20s", "--enabled-drivers=redfish,ipmi", "--database-max-conns=7",
+			"--fake", "deploy_delay=5", "--fake", `"clean_delay=1,2"`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var role config.Conductor
+			_, err := load(t, &role, c.file, append(needed(), c.environ...), c.args...)
+			require.NoError(t, err)
+			require.Equal(t, 20*time.Second, role.HeartbeatTimeout)
+			require.Equal(t, []string{"redfish", "ipmi"}, role.Drivers)
+			require.Equal(t, 7, role.MaxConns)
+			require.Equal(t, config.Fake{"deploy_delay": "5", "clean_delay": "1,2"}, role.Fake)
+		})
+	}
+}
+
+func TestAnOpenSectionIsPutTogetherFromAllSources(t *testing.T) {
+	var role config.Conductor
+	_, err := load(t, &role, "fake: {deploy_delay: 5, clean_delay: 6}\n", append(needed(), "TEMPER_FAKE_CLEAN_DELAY=7"))
+	require.NoError(t, err)
+	require.Equal(t, config.Fake{"deploy_delay": "5", "clean_delay": "7"}, role.Fake)
+}
+
+func TestOneFileServesAllRoles(t *testing.T) {
+	const file = "conductor_group: rack7\nlisten: 127.0.0.1:1\nrack_servers: 3\n"
+	_, err := load(t, &config.API{}, file, needed())
+	require.NoError(t, err)
+	_, err = load(t, &config.Orchestrator{}, file, needed())
+	require.NoError(t, err)
+}
+
+func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
+	var role config.Conductor
+	_, err := load(t, &role, `
+hearbeat_timeout: 5s
+heartbeat_timeout: soon
+bmc_request_timeout: [1, 2]
+enabled_drivers: {a: b}
+database_max_conns: 1
+conductor_heartbeat_interval: 20s
+temporal_tls_cert: /nowhere/cert.pem
+log_level: loud
+`, []string{"TEMPER_RECONCILE_INTERVAL=0"})
+	require.Error(t, err)
+	lines := strings.Split(err.Error(), "\n")
+	for _, want := range []string{
+		`hearbeat_timeout: no role has a setting of this name`,
+		`heartbeat_timeout: "soon" from file`,
+		`want a duration such as 5s`,
+		`bmc_request_timeout: "[1 2]" from file`,
+		`enabled_drivers: "map[a:b]" from file`,
+		`database_max_conns: "1" from file`,
+		`database_url: "" from default: want postgres://`,
+		`keyset_file: "" from default: want the file`,
+		`conductor_heartbeat_interval: "20s" from file`,
+		`want less than conductor_heartbeat_timeout, which is 15s`,
+		`temporal_tls_cert: "/nowhere/cert.pem" from file`,
+		`want it together with temporal_tls_key`,
+		`log_level: "loud" from file`,
+		`reconcile_interval: "0s" from environment TEMPER_RECONCILE_INTERVAL: want more than 0`,
+	} {
+		require.Contains(t, err.Error(), want)
+	}
+	require.Len(t, lines, 13, "each wrong thing once:\n%s", err)
+}
+
+func TestABMCRequestEndsBeforeItsStepIsHandedOn(t *testing.T) {
+	for name, role := range map[string]config.Role{
+		"api": &config.API{}, "orchestrator": &config.Orchestrator{}, "conductor": &config.Conductor{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := load(t, role, "bmc_request_timeout: 5s\n", needed())
+			require.ErrorContains(t, err, "bmc_request_timeout")
+			require.ErrorContains(t, err, "want less than heartbeat_timeout, which is 5s")
+		})
+	}
+}
+
+func TestWhoMayComeIn(t *testing.T) {
+	users := write(t, "htpasswd", "admin:$2y$05$abc\n")
+	for name, c := range map[string]struct {
+		args []string
+		want string // "" = accepted
+	}{
+		"loopback needs nothing":                   {[]string{"--listen=127.0.0.1:0"}, ""},
+		"the other loopback too":                   {[]string{"--listen=[::1]:0"}, ""},
+		"localhost is loopback":                    {[]string{"--listen=localhost:0"}, ""},
+		"everywhere is refused":                    {[]string{"--listen=0.0.0.0:6385"}, "auth.strategy"},
+		"an address without a host is everywhere":  {[]string{"--listen=:6385"}, "auth.strategy"},
+		"everywhere with an explicit noauth":       {[]string{"--listen=:6385", "--auth-strategy=noauth"}, ""},
+		"everywhere with users":                    {[]string{"--listen=:6385", "--auth-strategy=http_basic", "--auth-htpasswd-file=" + users}, ""},
+		"users without their file":                 {[]string{"--auth-strategy=http_basic"}, "auth.htpasswd_file"},
+		"users in a file that is not there":        {[]string{"--auth-strategy=http_basic", "--auth-htpasswd-file=/nowhere"}, "auth.htpasswd_file"},
+		"a strategy that Ironic has and we do not": {[]string{"--auth-strategy=keystone"}, "want http_basic or noauth"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := load(t, &config.API{}, "", needed(), c.args...)
+			if c.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestSecretsAreMasked(t *testing.T) {
+	var role config.Conductor
+	settings, err := load(t, &role, "", []string{
+		"TEMPER_DATABASE_URL=postgres://temper:hunter2@db:5432/temper?sslmode=disable", "TEMPER_KEYSET=hunter2",
+	})
+	require.NoError(t, err)
+	require.Equal(t, "postgres://temper:hunter2@db:5432/temper?sslmode=disable", role.Database.URL)
+	require.Equal(t, "postgres://temper@db:5432/temper?sslmode=disable", value(t, settings, "database_url").Value)
+	require.Equal(t, config.Masked, value(t, settings, "keyset").Value)
+	for _, s := range settings {
+		require.NotContains(t, s.Value, "hunter2", s.Key)
+	}
+}
+
+func TestSecretsAreNotInErrors(t *testing.T) {
+	_, err := load(t, &config.Conductor{}, "database_url: [hunter2]\nkeyset: {a: hunter2}\n", nil)
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "hunter2")
+}
+
+func TestAFileThatCanNotBeReadIsNamed(t *testing.T) {
+	_, err := load(t, &config.Conductor{}, "", needed(), "--config", "/nowhere/temper.yaml")
+	require.ErrorContains(t, err, "/nowhere/temper.yaml")
+	_, err = load(t, &config.Conductor{}, "a: [", needed())
+	require.ErrorContains(t, err, "temper.yaml")
+}
+
+func TestChecksOfTheCallerJoin(t *testing.T) {
+	var role config.Conductor
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	config.Flags(fs, &role)
+	_, err := config.Load(&role, fs, []string{"TEMPER_FAKE_X=1"}, func() error {
+		return errors.New("fake: " + role.Fake["x"])
+	})
+	require.ErrorContains(t, err, "database_url")
+	require.ErrorContains(t, err, "fake: 1")
+}

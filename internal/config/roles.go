@@ -1,0 +1,54 @@
+package config
+
+import "time"
+
+// API is the role that serves HTTP.
+type API struct {
+	Process
+	Database
+	Temporal
+	Liveness
+	Patience
+	Listen string `key:"listen" default:"127.0.0.1:6385" help:"address to serve; on more than loopback auth must say who may come in"`
+	Auth   Auth   `key:"auth"`
+}
+
+// Orchestrator is the role that runs workflows.
+type Orchestrator struct {
+	Process
+	Database
+	Temporal
+	Liveness
+	Patience
+}
+
+// Conductor is the role that talks to hardware.
+type Conductor struct {
+	Process
+	Database
+	Temporal
+	Liveness
+	Patience
+	Name    string   `key:"conductor_name" flag:"name" help:"name in /v1/conductors; empty is the host's name"`
+	Group   string   `key:"conductor_group" help:"conductor group whose nodes it serves; empty is the default group"`
+	Drivers []string `key:"enabled_drivers" default:"redfish,fake-hardware" help:"hardware types it serves"`
+	APIURL  string   `key:"api_url" help:"the API as the agents on the servers reach it"`
+	Fake    Fake     `key:"fake" help:"delays of fake hardware by interface, as deploy_delay=5,clean_delay=1"`
+}
+
+// Rack is the role that simulates servers.
+type Rack struct {
+	Process
+	Listen     string        `key:"rack_listen" flag:"listen" default:"127.0.0.1:0" help:"address to serve; port 0 is a free one"`
+	Servers    int           `key:"rack_servers" flag:"servers" default:"24" help:"how many servers stand in it"`
+	Seed       int64         `key:"rack_seed" flag:"seed" default:"1" help:"what its randomness starts from"`
+	BMCLatency time.Duration `key:"rack_bmc_latency" flag:"bmc-latency" default:"0s" help:"pause before every answer of a BMC"`
+	APIURL     string        `key:"api_url" help:"the API that the agents on its servers call (required)"`
+	Data       string        `key:"rack_data" flag:"data" help:"folder of the servers' disks and states; empty is a temporary one"`
+}
+
+// Migrate is the command that brings the tables of PostgreSQL up to date.
+type Migrate struct {
+	Process
+	Database
+}

@@ -1,0 +1,77 @@
+// Package metrics serves a process's Prometheus metrics and whether it is healthy, on an address of their own. It
+// defines no metrics: whoever has something to count registers it.
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// stopWithin bounds how long a stop waits for a scrape that is under way.
+const stopWithin = 2 * time.Second
+
+// NewRegistry is a registry with the metrics of the Go runtime and of the process in it.
+func NewRegistry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+// Server is a listener with /metrics and /healthz.
+type Server struct {
+	http   *http.Server
+	addr   string
+	failed chan error
+}
+
+// Serve listens on address and answers until Stop. /healthz is 200 while healthy returns nil, else 503 with the reason.
+func Serve(address string, g prometheus.Gatherer, healthy func(context.Context) error) (*Server, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("serve metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(g, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
+		defer cancel()
+		if err := healthy(ctx); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	s := &Server{addr: l.Addr().String(), failed: make(chan error, 1), http: &http.Server{
+		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+	}}
+	go func() {
+		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.failed <- fmt.Errorf("serve metrics: %w", err)
+		}
+	}()
+	return s, nil
+}
+
+// URL is where the metrics are: http://host:port/metrics.
+func (s *Server) URL() string { return "http://" + s.addr + "/metrics" }
+
+// Failed tells why the listener ended by itself.
+func (s *Server) Failed() <-chan error { return s.failed }
+
+// Stop ends the listener.
+func (s *Server) Stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+	defer cancel()
+	if s.http.Shutdown(ctx) != nil {
+		_ = s.http.Close() // cut off what would not end; there is nothing to lose
+	}
+}
