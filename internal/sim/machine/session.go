@@ -1,0 +1,123 @@
+package machine
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Session is a Redfish session.
+type Session struct {
+	ID       string
+	Token    string
+	Created  time.Time
+	lastUsed time.Time
+}
+
+// Errors of logging in.
+var (
+	// ErrCredentials: wrong user name or password.
+	ErrCredentials = errors.New("wrong user name or password")
+	// ErrSessionLimit: as many sessions as the BMC keeps.
+	ErrSessionLimit = errors.New("too many sessions")
+)
+
+// CheckPassword counts what it refuses.
+func (s *Server) CheckPassword(user, password string) bool {
+	ok := subtle.ConstantTimeCompare([]byte(user), []byte(s.Username)) &
+		subtle.ConstantTimeCompare([]byte(password), []byte(s.Password))
+	if ok == 1 {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.badLogin++
+	return false
+}
+
+// Login opens a session.
+func (s *Server) Login(user, password string) (Session, error) {
+	if !s.CheckPassword(user, password) {
+		return Session{}, ErrCredentials
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expireSessions()
+	if len(s.sessions) >= s.env.MaxSessions {
+		return Session{}, ErrSessionLimit
+	}
+	if s.sessions == nil {
+		s.sessions = map[string]*Session{}
+	}
+	s.nextID++
+	now := time.Now()
+	n := &Session{ID: strconv.Itoa(s.nextID), Token: rand.Text(), Created: now, lastUsed: now}
+	s.sessions[n.Token] = n
+	return *n, nil
+}
+
+// CheckToken is whether token is a live session's, and keeps it alive.
+func (s *Server) CheckToken(token string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expireSessions()
+	n, ok := s.sessions[token]
+	if ok {
+		n.lastUsed = time.Now()
+	}
+	return ok
+}
+
+// ForgetToken ends the session of that token, if there is one.
+func (s *Server) ForgetToken(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, token)
+}
+
+// Logout ends the session of that id; false where there is none.
+func (s *Server) Logout(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for t, n := range s.sessions {
+		if n.ID == id {
+			delete(s.sessions, t)
+			return true
+		}
+	}
+	return false
+}
+
+// Sessions lists the live ones, oldest first, without their tokens.
+func (s *Server) Sessions() []Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expireSessions()
+	out := make([]Session, 0, len(s.sessions))
+	for _, n := range s.sessions {
+		out = append(out, Session{ID: n.ID, Created: n.Created})
+	}
+	slices.SortFunc(out, func(a, b Session) int {
+		if c := a.Created.Compare(b.Created); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return out
+}
+
+// SessionTimeout is how long an unused session lives.
+func (s *Server) SessionTimeout() time.Duration { return s.env.SessionTimeout }
+
+func (s *Server) expireSessions() {
+	now := time.Now()
+	for t, n := range s.sessions {
+		if now.Sub(n.lastUsed) > s.env.SessionTimeout {
+			delete(s.sessions, t)
+		}
+	}
+}

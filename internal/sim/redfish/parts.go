@@ -1,0 +1,94 @@
+package redfish
+
+import (
+	"strconv"
+)
+
+// partRoutes are the parts of the system that can only be read.
+func partRoutes() map[string]resource {
+	return map[string]resource{
+		System + "/Processors": {get: func(c *call) (m, error) {
+			return numbered(System+"/Processors", "Processor", "Processors", len(c.s.CPUs)), nil
+		}},
+		System + "/Processors/{n}": {get: getProcessor},
+		System + "/Memory": {get: func(c *call) (m, error) {
+			return numbered(System+"/Memory", "Memory", "Memory Modules", len(c.s.DIMMs)), nil
+		}},
+		System + "/Memory/{n}": {get: getDIMM},
+		System + "/EthernetInterfaces": {get: func(c *call) (m, error) {
+			return numbered(System+"/EthernetInterfaces", "EthernetInterface", "Ethernet Interfaces", len(c.s.NICs)), nil
+		}},
+		System + "/EthernetInterfaces/{n}": {get: getNIC},
+		root + "/Chassis": {get: func(*call) (m, error) {
+			return collection(root+"/Chassis", "Chassis", "Chassis Collection", chassis), nil
+		}},
+		chassis: {get: getChassis},
+	}
+}
+
+// numbered is a collection whose members are 1, 2, ...
+func numbered(path, of, name string, n int) m {
+	members := make([]string, n)
+	for i := range members {
+		members[i] = path + "/" + strconv.Itoa(i+1)
+	}
+	return collection(path, of, name, members...)
+}
+
+// nth is the member the path asks for, as an index below n.
+func nth(c *call, n int) (int, error) {
+	i, err := strconv.Atoi(c.PathValue("n"))
+	if err != nil || i < 1 || i > n {
+		return 0, missing(c)
+	}
+	return i - 1, nil
+}
+
+func getProcessor(c *call) (m, error) {
+	i, err := nth(c, len(c.s.CPUs))
+	if err != nil {
+		return nil, err
+	}
+	p := c.s.CPUs[i]
+	return m{
+		"@odata.type": "#Processor.v1_18_0.Processor", "@odata.id": c.URL.Path, "Id": strconv.Itoa(i + 1),
+		"Name": "Processor " + strconv.Itoa(i+1), "Socket": "CPU" + strconv.Itoa(i+1), "ProcessorType": "CPU",
+		"ProcessorArchitecture": "x86", "InstructionSet": "x86-64", "Manufacturer": c.s.Manufacturer, "Model": p.Model,
+		"MaxSpeedMHz": p.MHz, "TotalCores": p.Cores, "TotalThreads": p.Threads, "Status": enabled,
+	}, nil
+}
+
+func getDIMM(c *call) (m, error) {
+	i, err := nth(c, len(c.s.DIMMs))
+	if err != nil {
+		return nil, err
+	}
+	d := c.s.DIMMs[i]
+	return m{
+		"@odata.type": "#Memory.v1_18_0.Memory", "@odata.id": c.URL.Path, "Id": strconv.Itoa(i + 1), "Name": d.Slot,
+		"MemoryDeviceType": "DDR5", "MemoryType": "DRAM", "CapacityMiB": d.MiB, "OperatingSpeedMhz": 4800,
+		"DeviceLocator": d.Slot, "SerialNumber": d.Serial, "Manufacturer": c.s.Manufacturer, "Status": enabled,
+	}, nil
+}
+
+func getNIC(c *call) (m, error) {
+	i, err := nth(c, len(c.s.NICs))
+	if err != nil {
+		return nil, err
+	}
+	n := c.s.NICs[i]
+	return m{
+		"@odata.type": "#EthernetInterface.v1_11_0.EthernetInterface", "@odata.id": c.URL.Path, "Id": strconv.Itoa(i + 1),
+		"Name": n.Name, "MACAddress": n.MAC, "PermanentMACAddress": n.MAC, "InterfaceEnabled": true, "LinkStatus": "LinkUp",
+		"SpeedMbps": n.Mbps, "FullDuplex": true, "Status": enabled,
+	}, nil
+}
+
+func getChassis(c *call) (m, error) {
+	return m{
+		"@odata.type": "#Chassis.v1_23_0.Chassis", "@odata.id": chassis, "Id": "1", "Name": "Chassis of " + c.s.Name,
+		"ChassisType": "RackMount", "Manufacturer": c.s.Manufacturer, "Model": c.s.Model, "SerialNumber": c.s.Serial,
+		"PowerState": c.s.PowerState(), "IndicatorLED": c.s.Settings().LED, "Status": enabled,
+		"Links": m{"ComputerSystems": refs(System), "ManagedBy": refs(manager)},
+	}, nil
+}

@@ -1,0 +1,69 @@
+package redfish
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Problem is a Redfish error: a message of the Base registry (DSP8011) and the
+// HTTP status it comes with.
+type Problem struct {
+	Status  int
+	Message string // name in the Base registry
+	Args    []string
+}
+
+// messages are the texts, with %1, %2 for the arguments.
+var messages = map[string]struct{ text, resolution string }{
+	"GeneralError":                  {"A general error has occurred.", "See Resolution for information on how to resolve the error."},
+	"ResourceMissingAtURI":          {"The resource at the URI '%1' was not found.", "Place a valid resource at the URI or correct the URI and resubmit the request."},
+	"NoValidSession":                {"There is no valid session established with the implementation.", "Establish a session before attempting any operations."},
+	"PropertyUnknown":               {"The property '%1' is not in the list of valid properties for the resource.", "Remove the unknown property from the request body and resubmit the request."},
+	"PropertyNotWritable":           {"The property '%1' is a read-only property and cannot be assigned a value.", "Remove the property from the request body and resubmit the request."},
+	"PropertyValueNotInList":        {"The value '%1' for the property '%2' is not in the list of acceptable values.", "Choose a value from the enumeration list and resubmit the request."},
+	"PropertyValueTypeError":        {"The value '%1' for the property '%2' is not a type that the property can accept.", "Correct the value for the property in the request body and resubmit the request."},
+	"ActionParameterMissing":        {"The action '%1' requires the parameter '%2' to be present in the request body.", "Supply the action with the required parameter."},
+	"ActionParameterValueNotInList": {"The value '%1' for the parameter '%2' in the action '%3' is not in the list of acceptable values.", "Choose a value from the enumeration list and resubmit the request."},
+	"ActionParameterValueTypeError": {"The value '%1' for the parameter '%2' in the action '%3' is not a type that the parameter can accept.", "Correct the value for the parameter and resubmit the request."},
+	"PreconditionFailed":            {"The ETag supplied did not match the ETag required to change this resource.", "Try the operation again using the appropriate ETag."},
+	"ServiceTemporarilyUnavailable": {"The service is temporarily unavailable. Retry in %1 seconds.", "Wait for the indicated retry duration and retry the operation."},
+	"SessionLimitExceeded":          {"The session establishment failed due to the number of simultaneous sessions exceeding the limit of the implementation.", "Reduce the number of other sessions before trying to establish the session."},
+	"ResourceInUse":                 {"The change to the requested resource failed because the resource is in use or in transition.", "Remove the condition and resubmit the request if the operation failed."},
+	"MalformedJSON":                 {"The request body submitted was malformed JSON and could not be parsed by the receiving service.", "Ensure that the request body is valid JSON and resubmit the request."},
+	"OperationNotAllowed":           {"The HTTP method is not allowed on this resource.", "None."},
+	"QueryNotSupported":             {"Querying is not supported by the implementation.", "Remove the query parameters and resubmit the request."},
+	"ActionNotSupported":            {"The action %1 is not supported by the resource in its present state.", "The action supplied cannot be resubmitted to the implementation."},
+	"CouldNotEstablishConnection":   {"The service failed to establish a connection with the URI '%1': %2", "Ensure that the URI contains a valid and reachable node name, protocol information and other URI components."},
+}
+
+func problem(status int, message string, args ...string) *Problem {
+	return &Problem{Status: status, Message: message, Args: args}
+}
+
+// Error is the message's text.
+func (p *Problem) Error() string {
+	text := messages[p.Message].text
+	for i, a := range p.Args {
+		text = strings.ReplaceAll(text, fmt.Sprintf("%%%d", i+1), a)
+	}
+	return text
+}
+
+func (p *Problem) write(w http.ResponseWriter) {
+	if p.Status == http.StatusServiceUnavailable && w.Header().Get("Retry-After") == "" {
+		w.Header().Set("Retry-After", "1")
+	}
+	args := make([]any, len(p.Args))
+	for i, a := range p.Args {
+		args[i] = a
+	}
+	id := "Base.1.17." + p.Message
+	reply{status: p.Status, body: m{"error": m{
+		"code": id, "message": p.Error(),
+		"@Message.ExtendedInfo": []any{m{
+			"@odata.type": "#Message.v1_1_2.Message", "MessageId": id, "Message": p.Error(), "MessageArgs": args,
+			"MessageSeverity": "Warning", "Resolution": messages[p.Message].resolution,
+		}},
+	}}}.write(w)
+}

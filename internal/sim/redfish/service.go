@@ -1,0 +1,286 @@
+// Package redfish shows a simulated server to Redfish clients (DSP0266, schema
+// bundle 2023.3). It is written against the specification, not with the client
+// library that Temper uses, so that the two can disagree. It never holds state:
+// that is package machine's.
+package redfish
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.temper.dev/temper/internal/sim/machine"
+	"go.temper.dev/temper/internal/sim/mischief"
+)
+
+// The resources' addresses. Each BMC has one of each kind.
+const (
+	root      = "/redfish/v1"
+	System    = root + "/Systems/1"
+	managers  = root + "/Managers"
+	manager   = managers + "/BMC"
+	chassis   = root + "/Chassis/1"
+	sessions  = root + "/SessionService/Sessions"
+	tasks     = root + "/TaskService/Tasks"
+	monitors  = root + "/TaskService/TaskMonitors"
+	bodyLimit = 1 << 20
+)
+
+// m is a JSON object.
+type m = map[string]any
+
+// Service answers for every server of a rack; it has no state of its own.
+type Service struct {
+	mux     *http.ServeMux
+	latency time.Duration
+}
+
+// New is a service whose every answer takes latency longer.
+func New(latency time.Duration) *Service {
+	sv := &Service{mux: http.NewServeMux(), latency: latency}
+	for _, routes := range []map[string]resource{
+		rootRoutes(), sessionRoutes(), systemRoutes(), partRoutes(), storageRoutes(), biosRoutes(), managerRoutes(),
+		mediaRoutes(), taskRoutes(),
+	} {
+		for path, r := range routes {
+			sv.mux.Handle(path, r)
+		}
+	}
+	sv.mux.HandleFunc("GET "+monitors+"/{id}", monitor)
+	return sv
+}
+
+// Serve answers one request to the BMC of s; r's path begins with /redfish.
+func (sv *Service) Serve(w http.ResponseWriter, r *http.Request, s *machine.Server) {
+	s.CountRequest()
+	if !sleep(r.Context(), sv.latency) {
+		return
+	}
+	if away := s.BMCAway(); away > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(away.Seconds())+1))
+		problem(http.StatusServiceUnavailable, "ServiceTemporarilyUnavailable", "1").write(w)
+		return
+	}
+	expire := func() { s.ForgetToken(r.Header.Get("X-Auth-Token")) }
+	s.Faults.Serve(w, r, mischief.Event{Method: r.Method, Path: r.URL.Path},
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { sv.serve(w, r, s) }), expire)
+}
+
+func (sv *Service) serve(w http.ResponseWriter, r *http.Request, s *machine.Server) {
+	w.Header().Set("OData-Version", "4.0")
+	w.Header().Set("Cache-Control", "no-cache")
+	if len(r.URL.Path) > 1 {
+		r.URL.Path = strings.TrimSuffix(r.URL.Path, "/")
+	}
+	if err := authorize(r, s); err != nil {
+		w.Header().Set("WWW-Authenticate", `Basic realm="`+s.Name+`"`)
+		fail(w, err)
+		return
+	}
+	for k := range r.URL.Query() {
+		// DSP0266 7.3: an unsupported query that begins with $ is refused, others are ignored.
+		if strings.HasPrefix(k, "$") {
+			problem(http.StatusNotImplemented, "QueryNotSupported").write(w)
+			return
+		}
+	}
+	sv.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), serverKey{}, s)))
+}
+
+type serverKey struct{}
+
+// call is one request on its way through a resource.
+type call struct {
+	*http.Request
+	s *machine.Server
+}
+
+// reply is an answer that is not simply the resource.
+type reply struct {
+	status   int
+	location string
+	header   map[string]string
+	body     m
+}
+
+// resource is one address and what can be done there; nil is 405.
+type resource struct {
+	get    func(*call) (m, error)
+	patch  func(*call, m) error
+	post   func(*call, m) (reply, error)
+	delete func(*call) error
+}
+
+// ServeHTTP does what is common to all resources: methods, bodies, ETags, errors.
+func (res resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &call{Request: r, s: r.Context().Value(serverKey{}).(*machine.Server)} //nolint:forcetypeassert // set by serve
+	var rep reply
+	var err error
+	switch {
+	case (r.Method == http.MethodGet || r.Method == http.MethodHead) && res.get != nil:
+		res.serveGet(w, c)
+		return
+	case r.Method == http.MethodPatch && res.patch != nil:
+		rep, err = res.servePatch(c)
+	case r.Method == http.MethodPost && res.post != nil:
+		var body m
+		if body, err = readBody(r); err == nil {
+			rep, err = res.post(c, body)
+		}
+	case r.Method == http.MethodDelete && res.delete != nil:
+		err = res.delete(c)
+	default:
+		w.Header().Set("Allow", res.allow())
+		err = problem(http.StatusMethodNotAllowed, "OperationNotAllowed")
+	}
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	rep.write(w)
+}
+
+func (res resource) serveGet(w http.ResponseWriter, c *call) {
+	body, err := res.get(c)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	tag := etag(body)
+	body["@odata.etag"] = tag
+	w.Header().Set("ETag", tag)
+	if c.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	reply{status: http.StatusOK, body: body}.write(w)
+}
+
+func (res resource) servePatch(c *call) (reply, error) {
+	before, err := res.get(c)
+	if err != nil {
+		return reply{}, err
+	}
+	if !tagMatches(c.Header.Get("If-Match"), etag(before)) {
+		return reply{}, problem(http.StatusPreconditionFailed, "PreconditionFailed")
+	}
+	body, err := readBody(c.Request)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := res.patch(c, body); err != nil {
+		return reply{}, err
+	}
+	after, err := res.get(c)
+	if err != nil {
+		return reply{}, err
+	}
+	tag := etag(after)
+	after["@odata.etag"] = tag
+	return reply{status: http.StatusOK, header: map[string]string{"ETag": tag}, body: after}, nil
+}
+
+func (res resource) allow() string {
+	var out []string
+	if res.get != nil {
+		out = append(out, http.MethodGet, http.MethodHead)
+	}
+	if res.patch != nil {
+		out = append(out, http.MethodPatch)
+	}
+	if res.post != nil {
+		out = append(out, http.MethodPost)
+	}
+	if res.delete != nil {
+		out = append(out, http.MethodDelete)
+	}
+	return strings.Join(out, ", ")
+}
+
+// etag changes whenever what a client reads changes.
+func etag(body m) string {
+	b, _ := json.Marshal(body) // maps of plain values encode
+	h := fnv.New64a()
+	_, _ = h.Write(b)
+	return fmt.Sprintf(`"%016x"`, h.Sum64())
+}
+
+func tagMatches(want, have string) bool {
+	if want == "" || want == "*" {
+		return true
+	}
+	for t := range strings.SplitSeq(want, ",") {
+		if strings.TrimPrefix(strings.TrimSpace(t), "W/") == have {
+			return true
+		}
+	}
+	return false
+}
+
+func readBody(r *http.Request) (m, error) {
+	b, err := io.ReadAll(io.LimitReader(r.Body, bodyLimit+1))
+	if err != nil {
+		return nil, problem(http.StatusBadRequest, "MalformedJSON")
+	}
+	if len(b) > bodyLimit {
+		return nil, problem(http.StatusRequestEntityTooLarge, "GeneralError")
+	}
+	body := m{}
+	if len(strings.TrimSpace(string(b))) == 0 {
+		return body, nil
+	}
+	if json.Unmarshal(b, &body) != nil {
+		return nil, problem(http.StatusBadRequest, "MalformedJSON")
+	}
+	return body, nil
+}
+
+func (rep reply) write(w http.ResponseWriter) {
+	for k, v := range rep.header {
+		w.Header().Set(k, v)
+	}
+	if rep.location != "" {
+		w.Header().Set("Location", rep.location)
+	}
+	if rep.status == 0 {
+		rep.status = http.StatusNoContent
+	}
+	if rep.body == nil {
+		w.WriteHeader(rep.status)
+		return
+	}
+	b, _ := json.Marshal(rep.body)
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	w.WriteHeader(rep.status)
+	_, _ = w.Write(b)
+}
+
+func fail(w http.ResponseWriter, err error) {
+	var p *Problem
+	if !errors.As(err, &p) {
+		p = problem(http.StatusInternalServerError, "GeneralError")
+	}
+	p.write(w)
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,155 @@
+package redfish
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"go.temper.dev/temper/internal/sim/machine"
+)
+
+func systemRoutes() map[string]resource {
+	return map[string]resource{
+		root + "/Systems": {get: func(*call) (m, error) {
+			return collection(root+"/Systems", "ComputerSystem", "Computer Systems", System), nil
+		}},
+		System:                                   {get: getSystem, patch: patchSystem},
+		System + "/Actions/ComputerSystem.Reset": {post: postReset},
+	}
+}
+
+func getSystem(c *call) (m, error) {
+	s := c.s
+	cpu, power := s.CPUs[0], s.PowerState()
+	state := "Enabled"
+	if power != machine.On {
+		state = "StandbyOffline"
+	}
+	return m{
+		"@odata.type": "#ComputerSystem.v1_20_1.ComputerSystem", "@odata.id": System, "Id": "1", "Name": s.Name,
+		"SystemType": "Physical", "Manufacturer": s.Manufacturer, "Model": s.Model, "SerialNumber": s.Serial,
+		"SKU": s.Model, "UUID": s.UUID, "BiosVersion": s.BIOSVersion, "HostName": "",
+		"PowerState": power, "IndicatorLED": s.Settings().LED, "Status": m{"State": state, "Health": "OK", "HealthRollup": "OK"},
+		"BootProgress": m{"LastState": progress(power, s.Booted())}, "Boot": boot(s.BootOverride()),
+		"ProcessorSummary": m{
+			"Count": len(s.CPUs), "Model": cpu.Model, "CoreCount": len(s.CPUs) * cpu.Cores,
+			"LogicalProcessorCount": len(s.CPUs) * cpu.Threads, "Status": enabled,
+		},
+		"MemorySummary": m{"TotalSystemMemoryGiB": s.MemoryMiB() / 1024, "Status": enabled},
+		"Bios":          ref(System + "/Bios"), "Processors": ref(System + "/Processors"), "Memory": ref(System + "/Memory"),
+		"EthernetInterfaces": ref(System + "/EthernetInterfaces"), "Storage": ref(System + "/Storage"),
+		"Links": m{"Chassis": refs(chassis), "ManagedBy": refs(manager)},
+		"Actions": m{"#ComputerSystem.Reset": m{
+			"target": System + "/Actions/ComputerSystem.Reset", "ResetType@Redfish.AllowableValues": machine.ResetTypes,
+		}},
+	}, nil
+}
+
+func progress(p machine.Power, booted machine.Source) string {
+	switch {
+	case p != machine.On:
+		return "None"
+	case booted == machine.None:
+		return "SystemHardwareInitializationComplete"
+	}
+	return "OSRunning"
+}
+
+func boot(b machine.Boot) m {
+	return m{
+		"BootSourceOverrideTarget": b.Target, "BootSourceOverrideEnabled": b.Enabled, "BootSourceOverrideMode": b.Mode,
+		"BootSourceOverrideTarget@Redfish.AllowableValues":  machine.BootTargets,
+		"BootSourceOverrideEnabled@Redfish.AllowableValues": machine.BootEnables,
+		"BootSourceOverrideMode@Redfish.AllowableValues":    machine.BootModes,
+	}
+}
+
+// patchSystem writes all of the body or nothing.
+func patchSystem(c *call, body m) error {
+	b, led := c.s.BootOverride(), ""
+	for k, v := range body {
+		switch k {
+		case "Boot":
+			o, ok := v.(m)
+			if !ok {
+				return problem(http.StatusBadRequest, "PropertyValueTypeError", fmt.Sprint(v), k)
+			}
+			if err := patchBoot(&b, o); err != nil {
+				return err
+			}
+		case "IndicatorLED":
+			if err := oneOf(&led, k, v, machine.LEDs); err != nil {
+				return err
+			}
+		default:
+			if have, _ := getSystem(c); have[k] != nil {
+				return problem(http.StatusBadRequest, "PropertyNotWritable", k)
+			}
+			return problem(http.StatusBadRequest, "PropertyUnknown", k)
+		}
+	}
+	if body["Boot"] != nil {
+		c.s.SetBootOverride(b)
+	}
+	if led != "" {
+		c.s.SetLED(led)
+	}
+	return nil
+}
+
+func patchBoot(b *machine.Boot, o m) error {
+	for k, v := range o {
+		var err error
+		switch k {
+		case "BootSourceOverrideTarget":
+			err = oneOf(&b.Target, k, v, machine.BootTargets)
+		case "BootSourceOverrideEnabled":
+			err = oneOf(&b.Enabled, k, v, machine.BootEnables)
+		case "BootSourceOverrideMode":
+			err = oneOf(&b.Mode, k, v, machine.BootModes)
+		default:
+			err = problem(http.StatusBadRequest, "PropertyUnknown", k)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if b.Enabled == "Disabled" {
+		b.Target = "None"
+	}
+	return nil
+}
+
+func oneOf(to *string, name string, v any, of []string) error {
+	s, ok := v.(string)
+	if !ok {
+		return problem(http.StatusBadRequest, "PropertyValueTypeError", fmt.Sprint(v), name)
+	}
+	if !slices.Contains(of, s) {
+		return problem(http.StatusBadRequest, "PropertyValueNotInList", s, name)
+	}
+	*to = s
+	return nil
+}
+
+func postReset(c *call, body m) (reply, error) {
+	const action = "ComputerSystem.Reset"
+	t, ok := body["ResetType"].(string)
+	if !ok {
+		return reply{}, problem(http.StatusBadRequest, "ActionParameterMissing", action, "ResetType")
+	}
+	if !slices.Contains(machine.ResetTypes, machine.ResetType(t)) {
+		return reply{}, problem(http.StatusBadRequest, "ActionParameterValueNotInList", t, "ResetType", action)
+	}
+	switch err := c.s.Reset(machine.ResetType(t)); {
+	case errors.Is(err, machine.ErrBusy):
+		return reply{}, problem(http.StatusServiceUnavailable, "ServiceTemporarilyUnavailable", "1")
+	case errors.Is(err, machine.ErrPoweredOff):
+		return reply{}, problem(http.StatusConflict, "ActionNotSupported", t)
+	}
+	if !c.s.TasksEnabled() {
+		return reply{}, nil
+	}
+	return accepted(c.s.StartTask(action, func() error { return nil })), nil
+}
