@@ -5,8 +5,8 @@
 -- reservation, deploy_step and clean_step are derived from it, never stored.
 CREATE TABLE nodes (
     id                      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    uuid                    uuid        NOT NULL UNIQUE,
-    name                    text        UNIQUE CHECK (name <> '' AND length(name) <= 255),
+    uuid                    uuid        NOT NULL CONSTRAINT nodes_uuid_taken UNIQUE,
+    name                    text        CONSTRAINT nodes_name_taken UNIQUE CHECK (name <> '' AND length(name) <= 255),
     driver                  text        NOT NULL CHECK (driver <> '' AND length(driver) <= 255),
     interfaces              jsonb       NOT NULL DEFAULT '{}',
     driver_info             jsonb       NOT NULL DEFAULT '{}',
@@ -23,9 +23,9 @@ CREATE TABLE nodes (
     shard                   text        CHECK (length(shard) <= 255),
     parent_node             uuid,
     chassis_uuid            uuid,
-    instance_uuid           uuid        UNIQUE,
+    instance_uuid           uuid,
     instance_name           text        CHECK (length(instance_name) <= 255),
-    allocation_uuid         uuid        UNIQUE,
+    allocation_uuid         uuid,
     provision_state         text        NOT NULL CHECK (provision_state IN (
         'enroll', 'verifying', 'manageable', 'available', 'active', 'error',
         'deploying', 'wait call-back', 'deploy hold', 'deploy failed', 'deleting',
@@ -58,7 +58,9 @@ CREATE TABLE nodes (
     owed                    jsonb       NOT NULL DEFAULT '[]',
     created_at              timestamptz NOT NULL DEFAULT now(),
     updated_at              timestamptz
-);
+) WITH (fillfactor = 85); -- room for heap-only updates: most of what changes is not indexed
+CREATE UNIQUE INDEX nodes_instance_uuid_taken   ON nodes (instance_uuid) WHERE instance_uuid IS NOT NULL;
+CREATE UNIQUE INDEX nodes_allocation_uuid_taken ON nodes (allocation_uuid) WHERE allocation_uuid IS NOT NULL;
 CREATE INDEX nodes_by_state      ON nodes (provision_state, id);
 CREATE INDEX nodes_by_driver     ON nodes (conductor_group, driver, id);
 CREATE INDEX nodes_by_driver_all ON nodes (driver, id);
@@ -71,14 +73,15 @@ CREATE INDEX nodes_by_chassis    ON nodes (chassis_uuid, id) WHERE chassis_uuid 
 CREATE INDEX nodes_in_maintenance ON nodes (id) WHERE maintenance;
 CREATE INDEX nodes_retired       ON nodes (id) WHERE retired;
 CREATE INDEX nodes_by_fault      ON nodes (fault, id) WHERE fault IS NOT NULL;
+CREATE INDEX nodes_by_instance_name ON nodes (instance_name, id) WHERE instance_name IS NOT NULL;
 CREATE INDEX nodes_with_instance ON nodes (id) WHERE instance_uuid IS NOT NULL;
 
 CREATE TABLE ports (
     id                    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    uuid                  uuid        NOT NULL UNIQUE,
+    uuid                  uuid        NOT NULL CONSTRAINT ports_uuid_taken UNIQUE,
     node_id               bigint      NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
-    address               text        NOT NULL UNIQUE CHECK (address ~ '^([0-9a-f]{2}:){5}([0-9a-f]{2}|([0-9a-f]{2}:){14}[0-9a-f]{2})$'),
-    name                  text        UNIQUE CHECK (name <> '' AND length(name) <= 255),
+    address               text        NOT NULL CONSTRAINT ports_address_taken UNIQUE CHECK (address ~ '^([0-9a-f]{2}:){5}([0-9a-f]{2}|([0-9a-f]{2}:){14}[0-9a-f]{2})$'),
+    name                  text        CONSTRAINT ports_name_taken UNIQUE CHECK (name <> '' AND length(name) <= 255),
     description           text        CHECK (length(description) <= 255),
     pxe_enabled           boolean     NOT NULL DEFAULT true,
     local_link_connection jsonb       NOT NULL DEFAULT '{}',
@@ -126,14 +129,17 @@ CREATE TABLE operations (
     asked_at        timestamptz,
     missing_since   timestamptz,
     retry_of        bigint,
+    follow_up       bigint, -- the operation that closing this one opened
     CHECK ((ended_at IS NULL) = (outcome IS NULL)),
     CHECK ((ended_at IS NULL) = (phase <> 'ended')),
     CHECK ((begun_at IS NULL) = (run_id IS NULL)),
     CHECK (ended_at IS NOT NULL OR node_id IS NOT NULL)
-);
+) WITH (fillfactor = 70); -- claims and steps are heap-only updates
 CREATE UNIQUE INDEX operations_one_open_per_node ON operations (node_id) WHERE ended_at IS NULL;
 CREATE INDEX operations_open      ON operations (id) WHERE ended_at IS NULL;
 CREATE INDEX operations_not_begun ON operations (accepted_at) WHERE begun_at IS NULL AND ended_at IS NULL;
+CREATE INDEX operations_asked     ON operations (asked_at) WHERE asked_at IS NOT NULL AND ended_at IS NULL;
+CREATE INDEX operations_of_node   ON operations (node_id); -- for the foreign key
 CREATE INDEX operations_by_node   ON operations (node_uuid, id);
 CREATE INDEX operations_by_kind   ON operations (kind, id);
 
@@ -150,7 +156,7 @@ CREATE TABLE agents (
     inspected_at       timestamptz,
     token_revealed     integer     NOT NULL DEFAULT 0,
     token_source       text        NOT NULL DEFAULT ''
-);
+) WITH (fillfactor = 70);
 
 -- Sealed values: driver_info/KEY, instance_info/KEY, agent_token,
 -- operation/ID/steps/INDEX/args/KEY. The associated data is node uuid and name.
@@ -176,19 +182,20 @@ CREATE TABLE conductors (
 );
 CREATE SEQUENCE conductor_incarnations;
 
+-- The newest 300 a node are kept; seq counts them and makes pruning one probe.
 CREATE TABLE node_history (
-    id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    uuid         uuid        NOT NULL UNIQUE DEFAULT gen_random_uuid(),
-    node_id      bigint      NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
+    node_id      bigint NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
+    seq          bigint NOT NULL,
+    uuid         uuid        NOT NULL DEFAULT gen_random_uuid(),
     created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
     event        text        NOT NULL,
     event_type   text        NOT NULL,
     severity     text        NOT NULL DEFAULT 'INFO',
     conductor    text        NOT NULL DEFAULT '',
     username     text        NOT NULL DEFAULT '',
-    operation_id bigint
+    operation_id bigint,
+    PRIMARY KEY (node_id, seq)
 );
-CREATE INDEX node_history_by_node ON node_history (node_id, id);
 
 CREATE TABLE node_inventory (
     node_id     bigint      PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,

@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+// taken says what a violated unique constraint means, by its name; the argument
+// of each is the value that is taken, where the caller knows it.
+var taken = map[string]string{
+	"nodes_uuid_taken":            "A node with UUID %s already exists.",
+	"nodes_name_taken":            "A node with name %s already exists.",
+	"nodes_instance_uuid_taken":   "Instance %s is already associated with another node.",
+	"nodes_allocation_uuid_taken": "Allocation %s is already associated with another node.",
+	"ports_uuid_taken":            "A port with UUID %s already exists.",
+	"ports_address_taken":         "A port with MAC address %s already exists.",
+	"ports_name_taken":            "A port with name %s already exists.",
+	"operations_one_open_per_node": "Node %s is locked by another operation, " +
+		"please retry after the current operation is completed.",
+}
+
+// fail is mapError as a method, for the eye.
+func (s *Store) fail(what string, err error) error { return mapError(what, err) }
+
+// mapError gives what the database says a kind. Errors that have one keep it.
+func mapError(what string, err error) error {
+	var known *fault.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, context.Canceled):
+		return err
+	}
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return fromServer(what, pg)
+	}
+	if isAway(err) {
+		return fault.New(fault.Unavailable, "%s: the database is away: %w", what, cause(err))
+	}
+	return fault.New(fault.Internal, "%s: %w", what, err)
+}
+
+// fromServer maps SQLSTATEs (PostgreSQL manual, appendix A). Detail is left out:
+// it repeats the row, and with it what a user typed into the wrong field.
+func fromServer(what string, pg *pgconn.PgError) error {
+	class := pg.Code[:min(2, len(pg.Code))]
+	switch {
+	case pg.Code == "23505":
+		if text, ok := taken[pg.ConstraintName]; ok {
+			return fault.New(fault.Conflict, "%s", strings.Replace(text, "%s", takenValue(pg.Detail), 1))
+		}
+		return fault.New(fault.Conflict, "%s: taken already (%s)", what, pg.ConstraintName)
+	case pg.Code == "23514":
+		return fault.New(fault.Invalid, "%s: a value is not allowed (%s)", what, pg.ConstraintName)
+	case pg.Code == "23503":
+		return fault.New(fault.NotFound, "%s: what it belongs to is gone (%s)", what, pg.ConstraintName)
+	case class == "22":
+		return fault.New(fault.Invalid, "%s: %s", what, pg.Message)
+	case class == "08", class == "53", class == "57", class == "40", pg.Code == "55P03", pg.Code == "25006", pg.Code == "25P03":
+		return fault.New(fault.Unavailable, "%s: the database says: %s", what, pg.Message)
+	}
+	return fault.New(fault.Internal, "%s: the database says: %s (%s)", what, pg.Message, pg.Code)
+}
+
+// takenValue is the value out of "Key (name)=(n1) already exists.": of unique
+// columns only, which hold no secrets.
+func takenValue(detail string) string {
+	_, v, ok := strings.Cut(detail, ")=(")
+	if !ok {
+		return ""
+	}
+	v, _, _ = strings.Cut(v, ") already exists")
+	return v
+}
+
+func isAway(err error) bool {
+	var connect *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connect) || errors.As(err, &network) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, puddle.ErrClosedPool) || pgconn.SafeToRetry(err) ||
+		strings.Contains(err.Error(), "conn closed") // pgx has no value for it
+}
+
+// cause is the innermost reason of a failed connection: pgconn's own text names
+// every address, user and database that was tried.
+func cause(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op
+	}
+	return err
+}
+
+// redact takes the address, which holds a password, out of an error.
+func redact(err error, address string) error {
+	text := strings.ReplaceAll(err.Error(), address, "the url given")
+	if u, e := url.Parse(address); e == nil && u.User != nil {
+		if pw, ok := u.User.Password(); ok && pw != "" {
+			text = strings.ReplaceAll(text, pw, "******")
+		}
+	}
+	return errors.New(text)
+}

@@ -1,0 +1,127 @@
+// Package store is PostgreSQL: all SQL of the program, and the transactions
+// around it. It never speaks to Temporal or to hardware, and never decides what
+// the life cycle allows (package node does).
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+// Config says where the database is and how long it may take.
+type Config struct {
+	URL      string // postgres://..., required
+	MaxConns int32  // 0 = 16
+	// Keyset is the JSON of the keys that secrets are sealed with (NewKeyset).
+	Keyset          string
+	ApplicationName string // shown in pg_stat_activity; "" = temper
+	// StatementTimeout bounds each statement on the server; 0 = 10 s.
+	StatementTimeout time.Duration
+	// ConductorTimeout is the age of a heartbeat from which on a conductor is
+	// dead; 0 = 15 s.
+	ConductorTimeout time.Duration
+}
+
+// The bounds of every conversation with the database.
+const (
+	connectTimeout   = 3 * time.Second
+	lockTimeout      = 5 * time.Second  // for a row that somebody else's transaction holds
+	idleInTxTimeout  = 15 * time.Second // a process that hangs must not hold a node's row
+	defaultStatement = 10 * time.Second
+	defaultConductor = 15 * time.Second
+	defaultConns     = 16
+)
+
+// Store is the database. All methods may be used at the same time.
+type Store struct {
+	pool             *pgxpool.Pool
+	sealer           *sealer
+	url              string
+	deadline         time.Duration // of one method
+	conductorTimeout time.Duration
+}
+
+// Open makes the pool. It does not connect: a database that is away at start
+// is reported by Ready and by each call.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	pc, err := pgxpool.ParseConfig(c.URL)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "database url: %w", redact(err, c.URL))
+	}
+	seal, err := newSealer(c.Keyset)
+	if err != nil {
+		return nil, err
+	}
+	statement := orDefault(c.StatementTimeout, defaultStatement)
+	pc.MaxConns = orDefault(c.MaxConns, defaultConns)
+	pc.MinIdleConns = 1
+	pc.MaxConnLifetime = 30 * time.Minute
+	pc.MaxConnLifetimeJitter = 5 * time.Minute
+	pc.MaxConnIdleTime = 5 * time.Minute
+	pc.HealthCheckPeriod = 15 * time.Second
+	pc.ConnConfig.ConnectTimeout = connectTimeout
+	pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
+	pc.ConnConfig.StatementCacheCapacity = 512
+	for k, v := range map[string]string{
+		"application_name":                    orDefault(c.ApplicationName, "temper"),
+		"timezone":                            "UTC",
+		"statement_timeout":                   millis(statement),
+		"lock_timeout":                        millis(lockTimeout),
+		"idle_in_transaction_session_timeout": millis(idleInTxTimeout),
+	} {
+		pc.ConnConfig.RuntimeParams[k] = v
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "database: %w", redact(err, c.URL))
+	}
+	return &Store{
+		pool: pool, sealer: seal, url: c.URL, deadline: statement + connectTimeout,
+		conductorTimeout: orDefault(c.ConductorTimeout, defaultConductor),
+	}, nil
+}
+
+// Close gives all connections back.
+func (s *Store) Close() { s.pool.Close() }
+
+// Ready reports whether the database answers and has the schema of this program.
+func (s *Store) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	want, err := newestMigration()
+	if err != nil {
+		return err
+	}
+	var have int64
+	if err := s.pool.QueryRow(ctx, schemaVersionSQL).Scan(&have); err != nil {
+		return s.fail("read the schema's version", err)
+	}
+	switch {
+	case have < want:
+		return fault.New(fault.Unavailable, "the database has schema %d, this program needs %d: migrate first", have, want)
+	case have > want:
+		return newer(have, want)
+	}
+	return nil
+}
+
+func millis(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
+
+func orDefault[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}
+
+// within bounds a method that its caller did not bound tighter.
+func (s *Store) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, s.deadline)
+}

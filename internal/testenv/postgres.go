@@ -1,0 +1,164 @@
+// Package testenv gives tests the real things they need. It is used by tests
+// only and leaves nothing behind.
+package testenv
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/pgserver"
+	"go.temper.dev/temper/internal/store"
+)
+
+// template is the migrated database that each test's own is a copy of.
+const template = "temper_template"
+
+// cluster is the one of this test binary, started by the first test that asks.
+var cluster struct {
+	once   sync.Once
+	err    error
+	server *pgserver.Server
+	base   string // URL of the maintenance database
+	dir    string
+	prefix string
+
+	mu   sync.Mutex // CREATE DATABASE ... TEMPLATE refuses company
+	next int
+}
+
+// Main runs the tests and then ends what they started:
+//
+//	func TestMain(m *testing.M) { testenv.Main(m) }
+func Main(m *testing.M) {
+	code := m.Run()
+	Stop()
+	os.Exit(code)
+}
+
+// Stop ends the cluster of this test binary, for packages with a TestMain of their own.
+func Stop() {
+	if cluster.server == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := cluster.server.Stop(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	_ = os.RemoveAll(cluster.dir) // a leftover is swept by the next run
+}
+
+// Postgres is the URL of a new, migrated, empty database, gone when the test is
+// over. TEMPER_TEST_DATABASE_URL names a server to use; without it a private
+// cluster runs as long as the test binary. Without PostgreSQL the test is
+// skipped, unless TEMPER_TEST_REQUIRE is set.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	cluster.once.Do(func() { cluster.err = start() })
+	if cluster.err != nil {
+		if os.Getenv("TEMPER_TEST_REQUIRE") == "" && strings.Contains(cluster.err.Error(), pgserver.ErrNotFound.Error()) {
+			t.Skip(cluster.err)
+		}
+		require.NoError(t, cluster.err)
+	}
+	name, err := create()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = maintain("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)") })
+	return withDatabase(cluster.base, name)
+}
+
+func start() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	cluster.base = os.Getenv("TEMPER_TEST_DATABASE_URL")
+	cluster.prefix = fmt.Sprintf("temper_test_%d_", os.Getpid())
+	if cluster.base == "" {
+		if err := startPrivate(ctx); err != nil {
+			return err
+		}
+	}
+	name := cluster.prefix + template
+	if err := maintain("CREATE DATABASE " + name); err != nil {
+		return err
+	}
+	return store.Migrate(ctx, withDatabase(cluster.base, name))
+}
+
+// startPrivate runs a cluster without durability: a test that loses its
+// machine starts over.
+func startPrivate(ctx context.Context) error {
+	sweep()
+	dir, err := os.MkdirTemp("", fmt.Sprintf("temper-test-pg-%d-", os.Getpid()))
+	if err != nil {
+		return err
+	}
+	if err := os.Chmod(dir, 0o711); err != nil {
+		return err
+	}
+	cluster.dir = dir
+	cluster.server, err = pgserver.Start(ctx, pgserver.Options{
+		Dir: filepath.Join(dir, "pg"), EndWithStarter: true,
+		Settings: map[string]string{"fsync": "off", "full_page_writes": "off", "shared_buffers": "64MB", "max_connections": "300"},
+	})
+	if err != nil {
+		return err
+	}
+	cluster.base = cluster.server.URL("postgres")
+	return nil
+}
+
+// Server is the private cluster, for tests that stop and start it; nil where
+// another server is used.
+func Server() *pgserver.Server { return cluster.server }
+
+// sweep removes the folders of test binaries that were killed.
+func sweep() {
+	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), "temper-test-pg-*"))
+	for _, d := range dirs {
+		f := strings.Split(strings.TrimPrefix(filepath.Base(d), "temper-test-pg-"), "-")
+		if pid, err := strconv.Atoi(f[0]); err == nil && syscall.Kill(pid, 0) == syscall.ESRCH {
+			_ = os.RemoveAll(d)
+		}
+	}
+}
+
+func create() (string, error) {
+	cluster.mu.Lock()
+	defer cluster.mu.Unlock()
+	cluster.next++
+	name := cluster.prefix + strconv.Itoa(cluster.next)
+	return name, maintain("CREATE DATABASE " + name + " TEMPLATE " + cluster.prefix + template)
+}
+
+func maintain(sql string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, cluster.base)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, sql)
+	return err
+}
+
+func withDatabase(base, name string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return base
+	}
+	u.Path = "/" + name
+	return u.String()
+}
