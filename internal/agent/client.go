@@ -26,7 +26,8 @@ type Settings struct {
 	// get_partition_uuids, collect_system_logs). Default 60 s, as Ironic's
 	// command_timeout.
 	SlowTimeout time.Duration
-	// MaxBody bounds every answer, in bytes. Default 16 MiB.
+	// MaxBody bounds every answer, in bytes. The list of commands tells the
+	// config drive of write_image back, which may have 64 MiB. Default 72 MiB.
 	MaxBody int64
 	// Callback is what addresses may be talked to.
 	Callback CallbackPolicy
@@ -41,7 +42,7 @@ func (s Settings) WithDefaults() Settings {
 		s.SlowTimeout = time.Minute
 	}
 	if s.MaxBody == 0 {
-		s.MaxBody = 16 << 20
+		s.MaxBody = 72 << 20
 	}
 	return s
 }

@@ -39,20 +39,20 @@ type Action string
 
 // The actions.
 const (
-	DoIssue    Action = "issue"    // give it: write the record, then POST
-	DoWait     Action = "wait"     // it runs: ask again later
-	Done       Action = "done"     // it succeeded: Found has the result
-	DoFail     Action = "fail"     // it failed: Err has the agent's words
-	DoRelist   Action = "relist"   // its hardware managers changed: list the steps again
-	Rebooted   Action = "rebooted" // it was given, and the agent has forgotten it: the caller decides
-	DoWaitBusy Action = "busy"     // something else runs: ask again later
+	ActIssue    Action = "issue"    // give it: write the record, then POST
+	ActWait     Action = "wait"     // it runs: ask again later
+	ActDone     Action = "done"     // it succeeded: Found has the result
+	ActFail     Action = "fail"     // it failed: Err has the agent's words
+	ActRelist   Action = "relist"   // its hardware managers changed: list the steps again
+	ActRebooted Action = "rebooted" // it was given, and the agent has forgotten it: the caller decides
+	ActBusy     Action = "busy"     // something else runs: ask again later
 )
 
 // Decision is the answer of Next.
 type Decision struct {
 	Action Action
 	Found  *Result // the order's own entry, if there is one
-	Err    error   // for DoFail, DoRelist, Rebooted and DoWaitBusy
+	Err    error   // for ActFail, ActRelist, ActRebooted and ActBusy
 }
 
 // Next decides what to do about the order o, from the record that it was given
@@ -75,7 +75,7 @@ func Next(o Order, given *Issued, list []Result) Decision {
 		if running >= 0 {
 			return busy(list[running])
 		}
-		return Decision{Action: DoIssue}
+		return Decision{Action: ActIssue}
 	}
 	since, sameBoot := given.since(list)
 	for n := len(since) - 1; n >= 0; n-- {
@@ -89,9 +89,9 @@ func Next(o Order, given *Issued, list []Result) Decision {
 	case sameBoot:
 		// The list reaches back to before the order, and it isn't in it: the
 		// POST never arrived, so giving it now gives it once.
-		return Decision{Action: DoIssue}
+		return Decision{Action: ActIssue}
 	}
-	return Decision{Action: Rebooted, Err: fault.New(fault.Refused,
+	return Decision{Action: ActRebooted, Err: fault.New(fault.Refused,
 		"the agent was rebooted while %s ran, and its result is lost", o)}
 }
 
@@ -127,14 +127,14 @@ func (o Order) judge(found Result) Decision {
 	d := Decision{Found: &found}
 	switch {
 	case found.Status == Running:
-		d.Action = DoWait
+		d.Action = ActWait
 	case found.Status == Succeeded:
-		d.Action = Done
+		d.Action = ActDone
 	case found.Status.VersionsDiffer():
-		d.Action = DoRelist
+		d.Action = ActRelist
 		d.Err = fault.New(fault.Refused, "the agent's hardware managers changed before %s: %s", o, Words(found.Error.Text()))
 	default: // FAILED, and whatever a newer agent may invent
-		d.Action = DoFail
+		d.Action = ActFail
 		d.Err = fault.New(fault.Refused, "%s failed: %s", o, Words(found.Error.Text()))
 	}
 	return d
@@ -153,26 +153,37 @@ func (o Order) matches(r Result) bool {
 		step.Step == o.Step && (step.Interface == o.Interface || step.Interface == "")
 }
 
-func stepOf(r Result) *Step {
-	var done StepResult
-	if r.Decode(&done) == nil {
-		for _, s := range []*Step{done.DeployStep, done.CleanStep, done.ServiceStep} {
-			if s != nil && s.Step != "" {
-				return s
-			}
-		}
+// stepName is as much of a step as tells it from another; its args may hold a
+// whole config drive.
+type stepName struct {
+	Step      string `json:"step"`
+	Interface string `json:"interface"`
+}
+
+func stepOf(r Result) *stepName {
+	var done struct {
+		Deploy  *stepName `json:"deploy_step"`
+		Clean   *stepName `json:"clean_step"`
+		Service *stepName `json:"service_step"`
 	}
 	var asked struct {
-		Step *Step `json:"step"`
+		Step *stepName `json:"step"`
 	}
-	if len(r.Params) > 0 && json.Unmarshal(r.Params, &asked) == nil && asked.Step != nil && asked.Step.Step != "" {
-		return asked.Step
+	// What can't be read tells no step; that is no error here.
+	_ = r.Decode(&done)
+	if len(r.Params) > 0 {
+		_ = json.Unmarshal(r.Params, &asked)
+	}
+	for _, s := range []*stepName{done.Deploy, done.Clean, done.Service, asked.Step} {
+		if s != nil && s.Step != "" {
+			return s
+		}
 	}
 	return nil
 }
 
 func busy(r Result) Decision {
-	return Decision{Action: DoWaitBusy, Err: fault.New(fault.Busy, "the agent still runs %s", Words(r.Name))}
+	return Decision{Action: ActBusy, Err: fault.New(fault.Busy, "the agent still runs %s", Words(r.Name))}
 }
 
 // String names an order for errors.
