@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"strings"
 
 	"go.temper.dev/temper/internal/fault"
 )
@@ -102,9 +103,6 @@ func steer(n *Node, v Verb, to State) (Decision, error) {
 	return d, nil
 }
 
-// maxWord bounds what is repeated of a request in its refusal.
-const maxWord = 64
-
 // PowerTargets are the words of states/power.
 var PowerTargets = []PowerState{PowerOn, PowerOff, Rebooting, SoftRebooting, SoftPowerOff}
 
@@ -183,10 +181,17 @@ func NotFound(ident string) error {
 }
 
 func notPerformed(action, uuid, state string) error {
-	if len(action) > maxWord { // a stranger's word: not longer than the longest of ours
-		action = action[:maxWord]
+	return fault.New(fault.NotAllowed, "The requested action %q can not be performed on node %q while it is in state %q.", cut(action), uuid, state)
+}
+
+// maxWord bounds what a refusal repeats of a stranger's word.
+const maxWord = 64
+
+func cut(word string) string {
+	if len(word) > maxWord {
+		return strings.ToValidUTF8(word[:maxWord], "") + "..."
 	}
-	return fault.New(fault.NotAllowed, "The requested action %q can not be performed on node %q while it is in state %q.", action, uuid, state)
+	return word
 }
 
 func inMaintenance(n *Node, op string) error {

@@ -35,6 +35,8 @@ type Step struct {
 	Args      map[string]any `json:"args,omitempty"`
 	Abortable bool           `json:"abortable,omitempty"`
 	Source    Source         `json:"source"`
+	// Asked marks steps that the request named; without it a step came by its priority.
+	Asked bool `json:"asked,omitempty"`
 	// Cleaning marks the steps of the cleaning half of an undeploy.
 	Cleaning bool `json:"cleaning,omitempty"`
 
@@ -59,8 +61,11 @@ type Issued struct {
 	// Command is the agent's command name ("deploy.execute_deploy_step"), or the pulse.
 	Command string `json:"command"`
 	// Before is how many commands the agent listed before; tells ours from an equal older one.
-	Before int    `json:"before"`
-	Task   string `json:"task,omitempty"` // Redfish task URI
+	Before int `json:"before,omitempty"`
+	// After is the id of the last command the agent listed before; the same
+	// agent process still has it.
+	After string `json:"after,omitempty"`
+	Task  string `json:"task,omitempty"` // Redfish task URI
 }
 
 // Over reports whether nothing is left to do for the step.
