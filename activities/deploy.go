@@ -1,0 +1,132 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// agentPowerOff is how long an agent that was told to power off is watched
+// before the power is cut (Ironic: 6 looks, 5 s apart).
+const agentPowerOff = 30 * time.Second
+
+// bootToDeploy boots the agent and takes its deploy steps into the plan; fake
+// hardware deploys without one.
+func bootToDeploy(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if t.isFake("deploy") {
+		return over, fakeStep(ctx, t, "deploy")
+	}
+	o, err := bootAgent(ctx, t, step)
+	if err != nil || o != over {
+		return o, err
+	}
+	return over, t.mergeAgentSteps(ctx)
+}
+
+// writeImage has the agent fetch the image, check it and write it to the disk.
+func writeImage(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	info, err := t.Image(ctx, t.node.UUID, t.instanceInfo)
+	if err != nil {
+		return 0, err
+	}
+	run, err := t.runStepParams(ctx, step, agent.DeployFamily)
+	if err != nil {
+		return 0, err
+	}
+	args := with(step.Args, map[string]any{"image_info": info})
+	if drive, ok := t.instanceInfo["configdrive"].(string); ok && drive != "" {
+		args["configdrive"] = drive
+	}
+	run.Step.Args = args
+	o := agent.Order{Command: agent.ExecuteDeployStep, Interface: step.Interface, Step: step.Step}
+	_, reached, err := t.order(ctx, step, o, run)
+	if err != nil {
+		return 0, err
+	}
+	if !reached {
+		return stopAsked, nil
+	}
+	return over, nil
+}
+
+// prepareInstanceBoot makes the written disk bootable, where the firmware needs
+// an entry for it.
+func prepareInstanceBoot(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	c, err := t.agent(ctx)
+	if err != nil {
+		return 0, err
+	}
+	ids, err := c.GetPartitionUUIDs(ctx)
+	if err != nil {
+		return 0, err
+	}
+	mode := t.node.BootMode
+	if mode == "" {
+		mode = string(bmc.ModeUEFI)
+	}
+	if mode != string(bmc.ModeUEFI) && ids.RootUUID == "" {
+		return over, nil
+	}
+	params := agent.BootloaderParams{RootUUID: ids.RootUUID, EFISystemUUID: ids.EFISystem, PRePUUID: ids.PReP, TargetBootMode: agent.Text(mode)}
+	_, reached, err := t.order(ctx, step, agent.Order{Command: agent.InstallBootloader}, params)
+	if err != nil {
+		return 0, err
+	}
+	if !reached {
+		return stopAsked, nil
+	}
+	return over, nil
+}
+
+// tearDownAgent ends the ramdisk: it is asked to power off, and the power is
+// cut where it does not.
+func tearDownAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	s, err := t.bmc(ctx)
+	if err != nil {
+		return 0, err
+	}
+	p, err := s.Power(ctx)
+	if err != nil {
+		return 0, err
+	}
+	t.saw(p)
+	if p != bmc.PowerOff {
+		if err := t.shutDownAgent(ctx, step, s); err != nil {
+			return 0, err
+		}
+	}
+	t.pending.ClearAgent = true
+	t.node.Agent, t.agentClient = nil, nil
+	return over, nil
+}
+
+func (t *task) shutDownAgent(ctx context.Context, step *node.Step, s bmc.Session) error {
+	asked := step.Phase == "told"
+	if !asked {
+		step.Phase = "told"
+		now := time.Now().UTC()
+		step.Issued = &node.Issued{At: now, Command: agent.PowerOff}
+		if err := t.save(ctx); err != nil {
+			return err
+		}
+		if c, err := t.agent(ctx); err == nil {
+			// What it answers does not matter: the power state tells.
+			if _, err := c.PowerOff(ctx); fault.Is(err, fault.Lost) {
+				return err
+			}
+		}
+	}
+	since := time.Now()
+	if step.Issued != nil {
+		since = step.Issued.At
+	}
+	seen, err := t.watchPower(ctx, s, bmc.PowerOff, since.Add(agentPowerOff))
+	if err != nil || seen {
+		return err
+	}
+	return t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout)
+}

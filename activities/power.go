@@ -1,0 +1,170 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// settle is how long a power request that somebody recorded before is given to
+// show before it is sent again: whoever recorded it may have died before or
+// after sending it.
+const settle = 5 * time.Second
+
+// verifyPower reads the power state: the BMC is there and takes the credentials.
+func verifyPower(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
+	s, err := t.bmc(ctx)
+	if err != nil {
+		return 0, err
+	}
+	p, err := s.Power(ctx)
+	if err != nil {
+		return 0, err
+	}
+	t.saw(p)
+	return over, nil
+}
+
+// saw notes a power state for the next save.
+func (t *task) saw(p bmc.Power) {
+	if st := stateOf(p); st != "" {
+		t.power = st
+		t.pending.Power = st
+	}
+}
+
+func powerOn(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	return over, t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout)
+}
+
+func powerOff(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	return over, t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout)
+}
+
+func powerSoftOff(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	limit := t.op.SoftTimeout
+	if limit == 0 {
+		limit = t.Settings.SoftPowerTimeout
+	}
+	return over, t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestSoftOff, limit)
+}
+
+// powerTo brings the server to the wanted power state and returns when it is
+// seen. It looks before it asks; the request is recorded before it is sent, so
+// that a second attempt first looks whether the first one's request shows.
+func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r bmc.PowerRequest, limit time.Duration) error {
+	s, err := t.bmc(ctx)
+	if err != nil {
+		return err
+	}
+	if step.Issued != nil && step.Issued.Command == string(r) {
+		seen, err := t.watchPower(ctx, s, want, step.Issued.At.Add(settle))
+		if err != nil || seen {
+			return err
+		}
+	}
+	p, err := s.Power(ctx)
+	if err != nil {
+		return err
+	}
+	t.saw(p)
+	if p == want {
+		step.Issued = nil
+		return nil
+	}
+	if !underway(p, want) {
+		if err := t.sendPower(ctx, step, s, r); err != nil {
+			return err
+		}
+	}
+	seen, err := t.watchPower(ctx, s, want, time.Now().Add(limit))
+	if err != nil {
+		return err
+	}
+	if !seen {
+		step.Issued = nil
+		return fault.New(fault.Unreachable, "node %s: power state is not %q %s after %s was sent", t.node.UUID, stateOf(want), limit, r)
+	}
+	step.Issued = nil
+	return nil
+}
+
+// sendPower records the request and sends it. An answer that was lost is no
+// failure yet: the effect is read back.
+func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.Session, r bmc.PowerRequest) error {
+	step.Issued = &node.Issued{At: time.Now().UTC(), Command: string(r)}
+	if err := t.save(ctx); err != nil {
+		return err
+	}
+	err := s.RequestPower(ctx, r)
+	if fault.Is(err, fault.Unreachable) && ctx.Err() == nil {
+		return nil
+	}
+	if err != nil {
+		step.Issued = nil
+	}
+	return err
+}
+
+// watchPower looks until the state is seen or the time is over. Silence of the
+// BMC is waited out like a state that is not there yet.
+func (t *task) watchPower(ctx context.Context, s bmc.Session, want bmc.Power, until time.Time) (bool, error) {
+	for {
+		p, err := s.Power(ctx)
+		switch {
+		case err == nil:
+			t.saw(p)
+			if p == want {
+				return true, nil
+			}
+		case ctx.Err() != nil:
+			return false, context.Cause(ctx)
+		case fault.ClassOf(err) != fault.Transient && fault.ClassOf(err) != fault.WaitBusy:
+			return false, err
+		}
+		if !time.Now().Before(until) {
+			return false, nil
+		}
+		if err := pause(ctx, max(t.Settings.PowerPoll, bmc.Pause(err))); err != nil {
+			return false, err
+		}
+	}
+}
+
+func underway(now, want bmc.Power) bool {
+	return (now == bmc.PoweringOn && want == bmc.PowerOn) || (now == bmc.PoweringOff && want == bmc.PowerOff)
+}
+
+// powerReset restarts a server that must not be switched off. What it did can't
+// be read back, so it is sent at most once: recorded before it is sent, and a
+// second attempt that finds the record does not send it again.
+func powerReset(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if step.Issued != nil {
+		return 0, fault.New(fault.OutcomeUnknown, "node %s: the restart was sent at %s, its outcome is unknown",
+			t.node.UUID, step.Issued.At.Format(time.RFC3339))
+	}
+	s, err := t.bmc(ctx)
+	if err != nil {
+		return 0, err
+	}
+	p, err := s.Power(ctx)
+	if err != nil {
+		return 0, err
+	}
+	t.saw(p)
+	if p == bmc.PowerOff {
+		return over, t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout)
+	}
+	step.Issued = &node.Issued{At: time.Now().UTC(), Command: string(bmc.PulseForceRestart)}
+	if err := t.save(ctx); err != nil {
+		return 0, err
+	}
+	err = s.Pulse(ctx, bmc.PulseForceRestart)
+	if fault.Is(err, fault.Busy) || fault.Is(err, fault.Refused) {
+		step.Issued = nil // answered, and not done: it may be sent again
+	}
+	return over, err
+}

@@ -1,0 +1,216 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// HardwareDeadline bounds one request to a BMC or an agent; a step whose
+// heartbeat timeout and this are over touches nothing any more.
+const HardwareDeadline = 4 * time.Second
+
+// The bounds of one tick.
+const (
+	tickLimit  = 1000
+	startAfter = 2 * time.Second // an API that accepted an operation has so long to start it itself
+)
+
+// Mass loss: when so many open operations are unknown to Temporal at once, it is
+// Temporal that lost something, not the operations.
+const (
+	massLeast = 10
+	massShare = 5 // more than a fifth
+)
+
+// Reconciler is what reconciliation reads and writes, in sets.
+type Reconciler interface {
+	NotBegun(ctx context.Context, olderThan time.Duration, limit int) ([]node.Operation, error)
+	Begun(ctx context.Context, limit int, after int64) ([]node.Operation, error)
+	MarkMissing(ctx context.Context, ids []int64) ([]node.Missing, error)
+	ClearMissing(ctx context.Context, ids []int64) error
+	Asked(ctx context.Context) ([]node.Operation, error)
+}
+
+// Status is what Temporal knows of a workflow run.
+type Status struct {
+	Known    bool
+	Open     bool
+	How      string // closed: completed, failed, cancelled, terminated, timed out
+	ClosedAt time.Time
+}
+
+// Workflows asks Temporal. Known is false only where Temporal itself says that
+// there is no such workflow in a namespace that is there.
+type Workflows interface {
+	Status(ctx context.Context, workflowID, runID string) (Status, error)
+}
+
+// Canceller asks a workflow to end.
+type Canceller interface {
+	Cancel(ctx context.Context, o *node.Operation, reason string) error
+}
+
+// Reconcile is the activity of the scheduled reconciliation.
+type Reconcile struct {
+	Reconciler Reconciler
+	Ledger     Ledger
+	Starter    Starter
+	Canceller  Canceller
+	Workflows  Workflows
+	Operations *Operations
+	Safe       time.Duration // after a workflow has closed, until nothing of it can act
+	Log        *zap.Logger
+}
+
+// TickResult is what a reconciliation did, for its details in Temporal's UI.
+type TickResult struct {
+	Started   int    `json:"started"`
+	Recovered int    `json:"recovered"`
+	Cancelled int    `json:"cancelled"`
+	Alarm     string `json:"alarm,omitempty"`
+}
+
+// Tick starts what was accepted and never started, repeats cancels that the
+// rows ask for, and closes what has lost its workflow.
+func (r *Reconcile) Tick(ctx context.Context) (TickResult, error) {
+	var out TickResult
+	if err := r.start(ctx, &out); err != nil {
+		return out, again(err, time.Second)
+	}
+	if err := r.repeatAsks(ctx, &out); err != nil {
+		return out, again(err, time.Second)
+	}
+	if err := r.recover(ctx, &out); err != nil {
+		return out, again(err, time.Second)
+	}
+	return out, nil
+}
+
+func (r *Reconcile) start(ctx context.Context, out *TickResult) error {
+	ops, err := r.Reconciler.NotBegun(ctx, startAfter, tickLimit)
+	if err != nil {
+		return err
+	}
+	for i := range ops {
+		if err := r.Starter.Start(ctx, &ops[i]); err != nil {
+			return err
+		}
+		out.Started++
+		activity.RecordHeartbeat(ctx)
+	}
+	return nil
+}
+
+func (r *Reconcile) repeatAsks(ctx context.Context, out *TickResult) error {
+	ops, err := r.Reconciler.Asked(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range ops {
+		switch ops[i].Asked {
+		case node.AskCancel, node.AskDelete:
+			if err := r.Canceller.Cancel(ctx, &ops[i], ops[i].AskedReason); err != nil {
+				return err
+			}
+			out.Cancelled++
+		}
+		activity.RecordHeartbeat(ctx)
+	}
+	return nil
+}
+
+// orphan is an open operation whose workflow is closed or unknown.
+type orphan struct {
+	op  node.Operation
+	how string
+}
+
+func (r *Reconcile) recover(ctx context.Context, out *TickResult) error {
+	var closed []orphan
+	var missing, found []int64
+	open := 0
+	for after := int64(0); ; {
+		ops, err := r.Reconciler.Begun(ctx, tickLimit, after)
+		if err != nil {
+			return err
+		}
+		for i := range ops {
+			o := ops[i]
+			after = o.ID
+			open++
+			st, err := r.Workflows.Status(ctx, o.WorkflowID, o.RunID)
+			activity.RecordHeartbeat(ctx)
+			switch {
+			case err != nil:
+				return err
+			case !st.Known:
+				missing = append(missing, o.ID)
+			case !st.Open && time.Since(st.ClosedAt) > r.Safe:
+				closed = append(closed, orphan{op: o, how: st.How})
+				found = append(found, o.ID)
+			default:
+				found = append(found, o.ID)
+			}
+		}
+		if len(ops) < tickLimit {
+			break
+		}
+	}
+	if err := r.Reconciler.ClearMissing(ctx, found); err != nil {
+		return err
+	}
+	if len(missing) >= massLeast && len(missing)*massShare > open {
+		out.Alarm = "many open operations are unknown to Temporal at once: nothing is closed until an operator says so"
+		r.Log.Error(out.Alarm, zap.Int("missing", len(missing)), zap.Int("open", open))
+	} else {
+		lost, err := r.Reconciler.MarkMissing(ctx, missing)
+		if err != nil {
+			return err
+		}
+		for _, m := range lost {
+			if m.For > r.Safe {
+				closed = append(closed, orphan{op: m.Operation, how: "lost by Temporal"})
+			}
+		}
+	}
+	return r.close(ctx, closed, out)
+}
+
+// close ends orphaned operations in their failed state. What their steps left
+// half done is owed.
+func (r *Reconcile) close(ctx context.Context, orphans []orphan, out *TickResult) error {
+	for _, o := range orphans {
+		outcome := node.Failed
+		if o.op.Asked == node.AskCancel || o.op.Asked == node.AskAbort || o.op.Asked == node.AskDelete {
+			outcome = node.Cancelled
+		}
+		if err := r.Ledger.SetUndo(ctx, o.op.ID, o.op.RunID, undoOf(&o.op)); err != nil && !fault.Is(err, fault.Lost) {
+			return err
+		}
+		next, err := r.Ledger.CloseOperation(ctx, node.End{
+			Operation: o.op.ID, RunID: o.op.RunID, Outcome: outcome, By: "reconciliation",
+			Error: "its workflow was " + o.how + "; the operation was ended by reconciliation",
+		}, r.Operations.followUp)
+		switch {
+		case fault.Is(err, fault.Lost) || fault.Is(err, fault.Conflict):
+			continue // ended meanwhile
+		case err != nil:
+			return err
+		}
+		out.Recovered++
+		r.Log.Warn("orphaned operation ended", zap.Int64("operation", o.op.ID), zap.String("node", o.op.NodeUUID), zap.String("workflow", o.how))
+		if next != nil {
+			if err := r.Starter.Start(ctx, next); err != nil {
+				return err
+			}
+		}
+		activity.RecordHeartbeat(ctx)
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package activities
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// outcome is what a step says of itself when it returns without an error.
+type outcome int
+
+const (
+	over       outcome = iota // done
+	awaitAgent                // the server boots; go on when its agent calls
+	awaitHold                 // a person decides when to go on
+	stopAsked                 // somebody asked for an end, and the step can be left here
+)
+
+// runAll runs steps in order until one waits, fails or none is left.
+func (t *task) runAll(ctx context.Context) (Next, error) {
+	if err := t.payDebts(ctx); err != nil {
+		return "", err
+	}
+	for {
+		next, stop, err := t.takeUpAsk()
+		if err != nil {
+			return "", err
+		}
+		if stop {
+			return next, t.save(ctx)
+		}
+		step := t.op.CurrentStep()
+		if step == nil {
+			if node.Waits(t.node.ProvisionState) {
+				t.move(node.EventResume)
+			}
+			return NextClose, t.save(ctx)
+		}
+		o, err := t.runStep(ctx, step)
+		if err != nil {
+			return "", err
+		}
+		switch o {
+		case awaitAgent:
+			return NextAgent, nil
+		case awaitHold:
+			return NextHold, nil
+		case stopAsked:
+			return NextAsked, nil
+		}
+	}
+}
+
+// takeUpAsk looks at what was asked of the operation: a power request becomes
+// steps of its own, before the present one; an end stops here, between steps.
+func (t *task) takeUpAsk() (Next, bool, error) {
+	switch t.asked {
+	case node.AskCancel, node.AskAbort, node.AskDelete:
+		return NextAsked, true, nil
+	case node.AskPower:
+		if err := t.insertPower(t.op.AskedPower); err != nil {
+			return "", false, err
+		}
+		t.pending.ClearAsk = true
+		t.asked = node.AskNone
+	}
+	return "", false, nil
+}
+
+// insertPower puts the steps of a power request before the present step. The
+// agent of this boot is gone with the power, and may call again.
+func (t *task) insertPower(target node.PowerState) error {
+	more, err := node.Plan(node.KindPower, t.node, nil, node.PlanOptions{Power: target})
+	if err != nil {
+		return err
+	}
+	at := len(t.op.Steps)
+	if s := t.op.CurrentStep(); s != nil {
+		at = s.Index
+	}
+	steps := slices.Concat(t.op.Steps[:at], more, t.op.Steps[at:])
+	for i := range steps {
+		steps[i].Index = i
+	}
+	t.op.Steps = steps
+	t.pending.ClearAgent = true
+	t.node.Agent, t.agentClient = nil, nil
+	return nil
+}
+
+// runStep records that the step begins, runs it and notes how it ended; the
+// note is written with the next step's beginning, or by whoever stops here.
+func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
+	run, ok := stepFuncs[step.Name()]
+	if !ok || step.Source == node.SourceAgent {
+		run = runAgentStep
+	}
+	now := time.Now().UTC()
+	if step.StartedAt == nil {
+		step.StartedAt = &now
+	}
+	step.State, step.Conductor = node.StepRunning, t.Settings.Conductor
+	step.Attempts++
+	t.pending.Phase = node.Running
+	t.op.WaitingFor, t.op.WaitingUntil = "", nil
+	if node.Waits(t.node.ProvisionState) && !t.staysWaiting(step) {
+		t.move(node.EventResume)
+	}
+	if err := t.save(ctx); err != nil {
+		return 0, err
+	}
+	activity.RecordHeartbeat(ctx, step.Index)
+	o, err := run(ctx, t, step)
+	if err != nil {
+		t.observe(step, "failed", now)
+		return 0, &stepError{step: step, err: err}
+	}
+	if o == over {
+		ended := time.Now().UTC()
+		step.State, step.EndedAt, step.LastError, step.Issued = node.StepDone, &ended, "", nil
+		t.observe(step, "done", now)
+	}
+	return o, nil
+}
+
+// staysWaiting is true for a step that only looks whether the agent has called.
+func (t *task) staysWaiting(step *node.Step) bool {
+	return step.Phase == phaseBooted && !t.node.AgentCalled(t.op.Kind)
+}
+
+func (t *task) observe(step *node.Step, outcome string, began time.Time) {
+	if t.Observe.Step != nil {
+		t.Observe.Step(step.Interface, step.Step, outcome, time.Since(began))
+	}
+}
+
+// stepError is a failure of a step, so that it can be recorded on it.
+type stepError struct {
+	step *node.Step
+	err  error
+}
+
+func (e *stepError) Error() string { return e.err.Error() }
+func (e *stepError) Unwrap() error { return e.err }
+
+// verdict records the failure and decides by its class: again after a pause, or never.
+func (t *task) verdict(err error) error {
+	se, ok := err.(*stepError) //nolint:errorlint // runAll returns it unwrapped; a wrapped one is somebody else's
+	if !ok {
+		return again(err, time.Second)
+	}
+	step := se.step
+	step.Failures++
+	step.LastError = se.err.Error()
+	class := fault.ClassOf(se.err)
+	retry := (class == fault.Transient || class == fault.WaitBusy) && step.Failures < Limits.Failures
+	if !retry {
+		step.State = node.StepFailed
+	}
+	t.pending.Move = ""
+	ctx, cancel := context.WithTimeout(context.Background(), t.Settings.HeartbeatTimeout/2)
+	defer cancel()
+	if err := t.save(ctx); err != nil {
+		if fault.Is(err, fault.Lost) {
+			return never(err)
+		}
+		return again(err, time.Second)
+	}
+	t.log.Warn("step failed", zap.String("step", step.Name()), zap.Int("failures", step.Failures), zap.Bool("retried", retry), zap.Error(se.err))
+	if !retry {
+		return never(se.err)
+	}
+	return again(se.err, max(pauseAfter(step.Failures), bmc.Pause(se.err)))
+}
+
+// payDebts does what earlier operations owe the node's hardware.
+func (t *task) payDebts(ctx context.Context) error {
+	if len(t.node.Owed) == 0 {
+		return nil
+	}
+	if err := t.undo(ctx, t.node.Owed); err != nil {
+		return fault.New(fault.KindOf(err), "undo what an earlier operation owes node %s: %w", t.node.UUID, err)
+	}
+	t.node.Owed = nil
+	t.pending.ClearOwed = true
+	return t.save(ctx)
+}

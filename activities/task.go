@@ -1,0 +1,210 @@
+package activities
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// task is one attempt at an operation's steps: the node, the operation and the
+// claim under which everything is written and sent.
+type task struct {
+	*Steps
+	node   *node.Node
+	op     *node.Operation
+	claim  node.Claim
+	driver bmc.Driver
+	log    *zap.Logger
+
+	driverInfo   map[string]any // secrets in the clear
+	instanceInfo map[string]any
+	sealed       node.Secrets
+	session      bmc.Session
+	agentClient  *agent.Client
+
+	// pending goes into the next save.
+	pending node.Progress
+	power   node.PowerState // as last read or written here
+	asked   node.Ask
+}
+
+func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Secrets) *task {
+	t := &task{
+		Steps: s, node: n, op: n.Operation, claim: c, driver: d,
+		driverInfo:   node.Unmask(n.DriverInfo, under("driver_info", sealed)),
+		instanceInfo: node.Unmask(n.InstanceInfo, under("instance_info", sealed)),
+		sealed:       sealed,
+		power:        n.PowerState,
+		asked:        n.Operation.Asked,
+	}
+	t.op.Conductor = s.Settings.Conductor
+	t.log = s.Log.With(zap.String("node", n.UUID), zap.Int64("operation", t.op.ID), zap.String("workflow", t.op.WorkflowID))
+	return t
+}
+
+// under are the secrets of one dictionary, by JSON pointer.
+func under(dict string, sealed node.Secrets) map[string]any {
+	out := map[string]any{}
+	for name, v := range sealed {
+		if path, ok := strings.CutPrefix(name, dict); ok && strings.HasPrefix(path, "/") {
+			out[path] = v
+		}
+	}
+	return out
+}
+
+func (t *task) close() {
+	if t.session != nil {
+		t.session.Close()
+	}
+	if t.agentClient != nil {
+		t.agentClient.Close()
+	}
+}
+
+// save writes the steps down and takes up what is asked meanwhile. Its claim is
+// looked at by the same statement, so a save right before a request is the
+// request's guard as well.
+func (t *task) save(ctx context.Context) error {
+	p := t.pending
+	p.Steps, p.Undo = t.op.Steps, t.op.Undo
+	asked, err := t.Records.SaveSteps(ctx, t.op.ID, t.claim, p)
+	if err != nil {
+		return err
+	}
+	if p.Move != "" {
+		to, err := node.Next(t.node.ProvisionState, p.Move)
+		if err != nil {
+			return err
+		}
+		t.node.ProvisionState = to
+	}
+	t.pending = node.Progress{}
+	t.asked = asked
+	return nil
+}
+
+// move makes the next save move the node.
+func (t *task) move(e node.Event) { t.pending.Move = e }
+
+// guard is the last look at the claim before a request that changes something.
+func (t *task) guard(ctx context.Context) error {
+	asked, err := t.Records.CheckClaim(ctx, t.op.ID, t.claim)
+	if err == nil {
+		t.asked = asked
+	}
+	return err
+}
+
+// bmc opens the conversation with the node's BMC when it is first needed.
+func (t *task) bmc(ctx context.Context) (bmc.Session, error) {
+	if t.session != nil {
+		return t.session, nil
+	}
+	s, err := t.driver.Open(ctx, bmc.Target{
+		Node: t.node.UUID, Info: t.driverInfo, LastPower: powerOf(t.node.PowerState), Guard: t.guard,
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.session = s
+	return s, nil
+}
+
+// agent opens the conversation with the ramdisk agent of this boot.
+func (t *task) agent(ctx context.Context) (*agent.Client, error) {
+	if t.agentClient != nil {
+		return t.agentClient, nil
+	}
+	if t.node.Agent == nil || t.node.Agent.URL == "" {
+		return nil, fault.New(fault.Unreachable, "node %s has no agent: none called since it was booted", t.node.UUID)
+	}
+	token, err := t.Records.AgentToken(ctx, t.node.UUID)
+	if err != nil {
+		return nil, err
+	}
+	c, err := agent.NewClient(agent.Target{
+		Node: t.node.UUID, URL: t.node.Agent.URL, Token: token, VerifyCA: t.node.Agent.VerifyCA, Guard: t.guard,
+	}, t.Settings.Agent)
+	if err != nil {
+		return nil, err
+	}
+	t.agentClient = c
+	return c, nil
+}
+
+// wants adds what must be put right if the operation ends from here on.
+func (t *task) wants(undo ...node.Undo) {
+	for _, u := range undo {
+		if !contains(t.op.Undo, u) {
+			t.op.Undo = append(t.op.Undo, u)
+		}
+	}
+}
+
+// settled takes off what is in order again.
+func (t *task) settled(undo ...node.Undo) {
+	var left []node.Undo
+	for _, u := range t.op.Undo {
+		if !contains(undo, u) {
+			left = append(left, u)
+		}
+	}
+	t.op.Undo = left
+}
+
+func contains[T comparable](list []T, v T) bool {
+	for _, x := range list {
+		if x == v {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *task) result(next Next) StepsResult {
+	r := StepsResult{Next: next, Conductor: t.Settings.Conductor, Until: t.op.WaitingUntil}
+	for _, s := range t.op.Steps {
+		r.Steps = append(r.Steps, StepLine{Name: s.Name(), State: s.State, Attempts: s.Attempts, Conductor: s.Conductor, LastError: s.LastError})
+	}
+	return r
+}
+
+// pause waits for d or until the context ends, whose cause it returns.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+func powerOf(p node.PowerState) bmc.Power {
+	switch p {
+	case node.PowerOn:
+		return bmc.PowerOn
+	case node.PowerOff:
+		return bmc.PowerOff
+	}
+	return bmc.PowerUnknown
+}
+
+func stateOf(p bmc.Power) node.PowerState {
+	switch p {
+	case bmc.PowerOn, bmc.PoweringOff:
+		return node.PowerOn
+	case bmc.PowerOff, bmc.PoweringOn:
+		return node.PowerOff
+	}
+	return ""
+}

@@ -1,0 +1,124 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/node"
+)
+
+// Registry is where conductors are known.
+type Registry interface {
+	RegisterConductor(ctx context.Context, c node.Conductor) (incarnation int64, err error)
+	HeartbeatConductor(ctx context.Context, hostname string, incarnation int64) error
+	DrainConductor(ctx context.Context, hostname string, incarnation int64) error
+	StopConductor(ctx context.Context, hostname string, incarnation int64) error
+}
+
+// Conductor runs the activities that touch hardware, for its group and drivers.
+type Conductor struct {
+	Client    client.Client
+	Registry  Registry
+	Steps     *activities.Steps
+	Self      node.Conductor // Hostname, Group, Interfaces
+	Interval  time.Duration  // between two heartbeats
+	Timeout   time.Duration  // without a heartbeat for so long it is taken for dead
+	StopGrace time.Duration
+	AtOnce    int // steps at a time, each queue. Default 500
+	Log       *zap.Logger
+}
+
+// pollers are how many polls a queue and process has open: each open poll of a
+// frozen process can swallow one attempt of a step.
+const pollers = 2
+
+// throttle is how often heartbeats of steps are sent at the least; a third of
+// the default heartbeat timeout leaves room for a slow answer.
+const throttle = 1500 * time.Millisecond
+
+// Run registers, works until ctx ends, hands its steps over and leaves. A newer
+// conductor of the same name, or a database that can't be told that this one
+// lives, ends it too: it must not act when others may take it for dead.
+func (c *Conductor) Run(ctx context.Context) error {
+	incarnation, err := c.Registry.RegisterConductor(ctx, c.Self)
+	if err != nil {
+		return fmt.Errorf("register conductor %s: %w", c.Self.Hostname, err)
+	}
+	c.Log.Info("registered", zap.String("conductor", c.Self.Hostname), zap.String("group", c.Self.Group),
+		zap.Strings("drivers", c.Self.Drivers()), zap.Int64("incarnation", incarnation))
+	for {
+		again, err := c.serve(ctx, incarnation)
+		if !again || err != nil {
+			return err
+		}
+	}
+}
+
+// serve polls and heartbeats. True: the database was away for so long that the
+// steps were given up, and is back.
+func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) {
+	workers, err := c.start()
+	if err != nil {
+		return false, err
+	}
+	err = c.beat(ctx, incarnation)
+	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer cancel()
+	if ctx.Err() != nil {
+		// Marked first, so that nobody is offered what this one is about to leave.
+		if err := c.Registry.DrainConductor(leave, c.Self.Hostname, incarnation); err != nil {
+			c.Log.Warn("drain", zap.Error(err))
+		}
+	}
+	stopAll(workers)
+	if ctx.Err() != nil {
+		if err := c.Registry.StopConductor(leave, c.Self.Hostname, incarnation); err != nil {
+			c.Log.Warn("leave", zap.Error(err))
+		}
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, c.awaitDatabase(ctx, incarnation)
+}
+
+func (c *Conductor) start() ([]worker.Worker, error) {
+	var out []worker.Worker
+	for _, driver := range c.Self.Drivers() {
+		w := worker.New(c.Client, node.QueueName(c.Self.Group, driver), worker.Options{
+			DisableWorkflowWorker:              true,
+			MaxConcurrentActivityTaskPollers:   pollers,
+			MaxConcurrentActivityExecutionSize: c.AtOnce,
+			MaxHeartbeatThrottleInterval:       throttle,
+			DefaultHeartbeatThrottleInterval:   throttle,
+			WorkerStopTimeout:                  c.StopGrace,
+			Identity:                           c.Self.Hostname,
+		})
+		w.RegisterActivity(c.Steps)
+		if err := w.Start(); err != nil {
+			stopAll(out)
+			return nil, fmt.Errorf("poll %s: %w", node.QueueName(c.Self.Group, driver), err)
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+// stopAll stops all workers at once: one that waits for its steps must not keep
+// the others polling.
+func stopAll(workers []worker.Worker) {
+	done := make(chan struct{})
+	for _, w := range workers {
+		go func() { w.Stop(); done <- struct{}{} }()
+	}
+	for range workers {
+		<-done
+	}
+}

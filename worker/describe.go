@@ -1,0 +1,37 @@
+package worker
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/fault"
+)
+
+// Describer asks Temporal how workflows are. It fits activities.Workflows.
+type Describer struct{ Client client.Client }
+
+// Status is the run's. Only Temporal's own "no such workflow" makes it unknown:
+// a namespace that is not there, or silence, is fault.Unavailable.
+func (d Describer) Status(ctx context.Context, workflowID, runID string) (activities.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	r, err := d.Client.DescribeWorkflowExecution(ctx, workflowID, runID)
+	if notFound(err) {
+		return activities.Status{}, nil
+	}
+	if err != nil {
+		return activities.Status{}, fault.New(fault.Unavailable, "describe workflow %s: %w", workflowID, err)
+	}
+	info := r.GetWorkflowExecutionInfo()
+	st := activities.Status{Known: true, Open: info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING}
+	if !st.Open {
+		st.How = strings.ToLower(info.GetStatus().String())
+		st.ClosedAt = info.GetCloseTime().AsTime()
+	}
+	return st, nil
+}

@@ -1,0 +1,73 @@
+// Package worker wires workflows and activities to Temporal's queues, and keeps
+// conductors registered. It decides nothing about nodes.
+package worker
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+
+	"go.temporal.io/sdk/client"
+	"go.uber.org/zap"
+)
+
+// Temporal says where Temporal is and how to be believed there.
+type Temporal struct {
+	Address, Namespace string
+	TLSCert, TLSKey    string // files; both or neither
+	TLSCA              string // file
+	TLSServerName      string
+	Identity           string // shown in Temporal's UI
+}
+
+// Dial connects to Temporal. It returns when Temporal has answered, or ctx ends.
+func Dial(ctx context.Context, t Temporal, log *zap.Logger) (client.Client, error) {
+	o := client.Options{
+		HostPort: t.Address, Namespace: t.Namespace, Identity: t.Identity, Logger: temporalLog{log.Named("temporal").Sugar()},
+	}
+	conf, err := t.tls()
+	if err != nil {
+		return nil, err
+	}
+	o.ConnectionOptions.TLS = conf
+	c, err := client.DialContext(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("connect to temporal at %s: %w", t.Address, err)
+	}
+	return c, nil
+}
+
+func (t Temporal) tls() (*tls.Config, error) {
+	if t.TLSCert == "" && t.TLSCA == "" {
+		return nil, nil
+	}
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.TLSServerName}
+	if t.TLSCert != "" {
+		pair, err := tls.LoadX509KeyPair(t.TLSCert, t.TLSKey)
+		if err != nil {
+			return nil, fmt.Errorf("temporal client certificate: %w", err)
+		}
+		conf.Certificates = []tls.Certificate{pair}
+	}
+	if t.TLSCA != "" {
+		pem, err := os.ReadFile(t.TLSCA)
+		if err != nil {
+			return nil, fmt.Errorf("temporal ca: %w", err)
+		}
+		conf.RootCAs = x509.NewCertPool()
+		if !conf.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("temporal ca: no certificate in %s", t.TLSCA)
+		}
+	}
+	return conf, nil
+}
+
+// temporalLog gives the SDK's lines to zap.
+type temporalLog struct{ *zap.SugaredLogger }
+
+func (l temporalLog) Debug(msg string, kv ...any) { l.Debugw(msg, kv...) }
+func (l temporalLog) Info(msg string, kv ...any)  { l.Debugw(msg, kv...) }
+func (l temporalLog) Warn(msg string, kv ...any)  { l.Warnw(msg, kv...) }
+func (l temporalLog) Error(msg string, kv ...any) { l.Errorw(msg, kv...) }

@@ -1,0 +1,64 @@
+package worker
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/node"
+)
+
+// Metrics count what operations, steps and BMCs do.
+type Metrics struct {
+	operations *prometheus.CounterVec
+	took       *prometheus.HistogramVec
+	steps      *prometheus.HistogramVec
+	bmc        *prometheus.HistogramVec
+	lost       prometheus.Counter
+}
+
+// NewMetrics makes the metrics and registers them.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	slow := []float64{.01, .05, .1, .5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600}
+	m := &Metrics{
+		operations: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "temper_operations_ended_total", Help: "Operations that ended, by kind and outcome.",
+		}, []string{"kind", "outcome"}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "temper_operation_duration_seconds", Help: "From acceptance to end, by kind and outcome.", Buckets: slow,
+		}, []string{"kind", "outcome"}),
+		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "temper_step_duration_seconds", Help: "One attempt at a step, by interface, step and outcome.", Buckets: slow,
+		}, []string{"interface", "step", "outcome"}),
+		bmc: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "temper_bmc_request_duration_seconds", Help: "Requests to BMCs, by method and outcome.", Buckets: prometheus.DefBuckets,
+		}, []string{"method", "outcome"}),
+		lost: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "temper_claims_lost_total", Help: "Writes and requests that were refused because another claim is newer.",
+		}),
+	}
+	r.MustRegister(m.operations, m.took, m.steps, m.bmc, m.lost)
+	return m
+}
+
+func (m *Metrics) ended(k node.Kind, o node.Outcome, d time.Duration) {
+	m.operations.WithLabelValues(string(k), string(o)).Inc()
+	m.took.WithLabelValues(string(k), string(o)).Observe(d.Seconds())
+}
+
+// Observer feeds steps into the metrics. Steps that agents offer count under
+// the name "agent", so that strangers can't make up label values.
+func (m *Metrics) Observer() activities.Observer {
+	return activities.Observer{
+		Step: func(iface, step, outcome string, d time.Duration) {
+			m.steps.WithLabelValues(iface, step, outcome).Observe(d.Seconds())
+		},
+		Lost: m.lost.Inc,
+	}
+}
+
+// BMC is told of each request to a BMC.
+func (m *Metrics) BMC(method, outcome string, d time.Duration) {
+	m.bmc.WithLabelValues(method, outcome).Observe(d.Seconds())
+}

@@ -1,0 +1,61 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/workflows"
+)
+
+// Orchestrator runs workflow code and the activities that touch only the
+// database. Any number of them may run.
+type Orchestrator struct {
+	Client     client.Client
+	Ledger     activities.Ledger
+	Reconciler activities.Reconciler
+	Policy     activities.Policy
+	Interval   time.Duration // between two reconciliations
+	StopGrace  time.Duration
+	Metrics    *Metrics
+	Log        *zap.Logger
+}
+
+// Run works until ctx ends; then it takes no new work and returns within the grace time.
+func (o *Orchestrator) Run(ctx context.Context) error {
+	w := worker.New(o.Client, workflows.OrchestratorQueue, worker.Options{
+		MaxConcurrentWorkflowTaskPollers:       8,
+		MaxConcurrentActivityTaskPollers:       2,
+		MaxConcurrentWorkflowTaskExecutionSize: 200,
+		WorkerStopTimeout:                      o.StopGrace,
+	})
+	starter := Starter{Client: o.Client}
+	ops := &activities.Operations{Ledger: o.Ledger, Starter: starter, Policy: o.Policy, Ended: o.Metrics.ended}
+	rec := &activities.Reconcile{
+		Reconciler: o.Reconciler, Ledger: o.Ledger, Starter: starter, Canceller: starter, Workflows: Describer{Client: o.Client},
+		Operations: ops, Safe: o.Policy.HeartbeatTimeout + activities.HardwareDeadline, Log: o.Log,
+	}
+	register(w, ops, rec)
+	if err := w.Start(); err != nil {
+		return fmt.Errorf("start orchestrator: %w", err)
+	}
+	defer w.Stop()
+	return keepSchedule(ctx, o.Client, o.Interval, o.Log)
+}
+
+// register gives w all workflows and the activities of orchestrators.
+func register(w worker.Registry, ops *activities.Operations, rec *activities.Reconcile) {
+	for _, name := range workflows.Types {
+		w.RegisterWorkflowWithOptions(workflows.Operate, workflow.RegisterOptions{Name: name})
+	}
+	w.RegisterWorkflowWithOptions(workflows.Reconcile, workflow.RegisterOptions{Name: workflows.ReconcileType})
+	w.RegisterActivity(ops)
+	w.RegisterActivityWithOptions(rec.Tick, activity.RegisterOptions{Name: "Tick"})
+}

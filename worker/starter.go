@@ -1,0 +1,70 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/workflows"
+)
+
+// Starter speaks to Temporal about operations. It fits api.Operations and
+// activities.Starter.
+type Starter struct{ Client client.Client }
+
+// Start starts the operation's workflow under its id. Started already, now or
+// ever, is success: the row decides what may run.
+func (s Starter) Start(ctx context.Context, o *node.Operation) error {
+	name := o.NodeName
+	if name == "" {
+		name = o.NodeUUID
+	}
+	_, err := s.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                       o.WorkflowID,
+		TaskQueue:                workflows.OrchestratorQueue,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		// Without it the SDK attaches to a running workflow and says nothing.
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		StaticSummary:                            fmt.Sprintf("%s %s", o.Kind, name),
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			workflows.NodeID.ValueSet(o.NodeUUID), workflows.NodeName.ValueSet(o.NodeName),
+			workflows.OperationID.ValueSet(strconv.FormatInt(o.ID, 10))),
+	}, workflows.Types[o.Kind], workflows.Input{Operation: o.ID, Node: o.NodeUUID, NodeName: o.NodeName, Kind: o.Kind})
+	if err == nil || temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+		return nil
+	}
+	return fault.New(fault.Unavailable, "start workflow %s: %w", o.WorkflowID, err)
+}
+
+// Cancel asks the operation's workflow to end. One that is gone, or was never
+// started, is no error: the ask is in the row.
+func (s Starter) Cancel(ctx context.Context, o *node.Operation, _ string) error {
+	err := s.Client.CancelWorkflow(ctx, o.WorkflowID, o.RunID)
+	if err == nil || notFound(err) {
+		return nil
+	}
+	return fault.New(fault.Unavailable, "cancel workflow %s: %w", o.WorkflowID, err)
+}
+
+// Nudge tells the operation's workflow that its row has news.
+func (s Starter) Nudge(ctx context.Context, o *node.Operation) error {
+	err := s.Client.SignalWorkflow(ctx, o.WorkflowID, o.RunID, workflows.LookSignal, nil)
+	if err == nil || notFound(err) {
+		return nil
+	}
+	return fault.New(fault.Unavailable, "signal workflow %s: %w", o.WorkflowID, err)
+}
+
+func notFound(err error) bool {
+	var gone *serviceerror.NotFound
+	return errors.As(err, &gone)
+}

@@ -1,0 +1,264 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/workflows"
+)
+
+// world is a database and a rack of one node, as far as a workflow sees them:
+// it answers what it was told to and remembers what was done.
+type world struct {
+	mu      sync.Mutex
+	runs    []func() (activities.StepsResult, error) // what the runs of steps do, in turn
+	sights  []activities.Sight                       // what looks see, in turn; the last one stays
+	undo    activities.UndoPlan
+	undoErr error
+	follow  int64
+
+	ran, looked, undone int
+	seqs                []int64
+	closed              []activities.EndInput
+	started             []int64
+}
+
+func (w *world) begin(context.Context, int64) (activities.Brief, error) {
+	return activities.Brief{Driver: "redfish", HeartbeatTimeout: 5 * time.Second, WaitForConductor: 15 * time.Minute, StepsTimeout: 24 * time.Hour}, nil
+}
+
+func (w *world) runSteps(_ context.Context, in activities.StepsInput) (activities.StepsResult, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seqs = append(w.seqs, in.Seq)
+	w.ran++
+	return w.runs[w.ran-1]()
+}
+
+func (w *world) look(context.Context, int64) (activities.Sight, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.sights[min(w.looked, len(w.sights)-1)]
+	w.looked++
+	return s, nil
+}
+
+func (w *world) planUndo(context.Context, int64) (activities.UndoPlan, error) { return w.undo, nil }
+
+func (w *world) runUndo(_ context.Context, in activities.UndoInput) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seqs = append(w.seqs, in.Seq)
+	w.undone++
+	return w.undoErr
+}
+
+func (w *world) end(_ context.Context, in activities.EndInput) (activities.Closed, error) {
+	w.closed = append(w.closed, in)
+	return activities.Closed{FollowUp: w.follow}, nil
+}
+
+func (w *world) start(_ context.Context, id int64) error {
+	w.started = append(w.started, id)
+	return nil
+}
+
+func (w *world) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
+	var s testsuite.WorkflowTestSuite
+	env := s.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(30 * time.Second)
+	for name, f := range map[string]any{
+		"Begin": w.begin, "RunSteps": w.runSteps, "Look": w.look, "PlanUndo": w.planUndo,
+		"Undo": w.runUndo, "Close": w.end, "StartOperation": w.start,
+	} {
+		env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
+	}
+	t.Cleanup(func() { env.AssertExpectations(t) })
+	return env
+}
+
+func done() (activities.StepsResult, error) {
+	return activities.StepsResult{Next: activities.NextClose, Conductor: "c1", Steps: []activities.StepLine{{Name: "deploy.deploy", State: node.StepDone}}}, nil
+}
+
+// waitUntil is a run of steps that ends in a wait for the agent.
+func waitUntil(env *testsuite.TestWorkflowEnvironment, d time.Duration) func() (activities.StepsResult, error) {
+	return func() (activities.StepsResult, error) {
+		until := env.Now().Add(d)
+		return activities.StepsResult{Next: activities.NextAgent, Until: &until, Conductor: "c1"}, nil
+	}
+}
+
+func fails(kind fault.Kind, words string) func() (activities.StepsResult, error) {
+	return func() (activities.StepsResult, error) {
+		return activities.StepsResult{}, temporal.NewNonRetryableApplicationError(words, kind.String(), nil)
+	}
+}
+
+var input = workflows.Input{Operation: 7, Node: "11111111-1111-1111-1111-111111111111", NodeName: "n1", Kind: node.KindDeploy}
+
+func TestAnOperationWithoutWaitsIsOneRunOfSteps(t *testing.T) {
+	w := &world{runs: []func() (activities.StepsResult, error){done}}
+	env := w.env(t)
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, []activities.EndInput{{Operation: 7, Outcome: node.Succeeded}}, w.closed)
+	require.Equal(t, 1, w.ran)
+	require.Zero(t, w.undone, "success leaves nothing to undo")
+}
+
+func TestAnAgentThatCalledBeforeTheWaitIsNotWaitedFor(t *testing.T) {
+	w := &world{sights: []activities.Sight{{GoOn: true}}}
+	env := w.env(t)
+	w.runs = []func() (activities.StepsResult, error){waitUntil(env, 30*time.Minute), done}
+	began := env.Now()
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, []int64{1, 2}, w.seqs, "every activity on hardware takes a newer claim")
+	require.Less(t, env.Now().Sub(began), time.Minute)
+}
+
+func TestAnAgentsCallEndsTheWait(t *testing.T) {
+	w := &world{sights: []activities.Sight{{WaitingFor: "the agent"}, {GoOn: true}}}
+	env := w.env(t)
+	w.runs = []func() (activities.StepsResult, error){waitUntil(env, 30*time.Minute), done}
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.LookSignal, nil) }, 3*time.Minute)
+	began := env.Now()
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.NoError(t, env.GetWorkflowError())
+	require.InDelta(t, 3, env.Now().Sub(began).Minutes(), 0.1)
+}
+
+func TestALostSignalCostsMinutesNotTheOperation(t *testing.T) {
+	w := &world{sights: []activities.Sight{{}, {GoOn: true}}}
+	env := w.env(t)
+	w.runs = []func() (activities.StepsResult, error){waitUntil(env, 30*time.Minute), done}
+	began := env.Now()
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.NoError(t, env.GetWorkflowError())
+	require.InDelta(t, 10, env.Now().Sub(began).Minutes(), 0.1)
+}
+
+func TestAnAgentThatNeverCallsFailsTheOperationInTime(t *testing.T) {
+	w := &world{sights: []activities.Sight{{}}, undo: activities.UndoPlan{Needed: true, Covered: true}}
+	env := w.env(t)
+	w.runs = []func() (activities.StepsResult, error){waitUntil(env, 25*time.Minute)}
+	began := env.Now()
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.ErrorContains(t, env.GetWorkflowError(), "Timeout reached while waiting for callback for node "+input.Node)
+	require.InDelta(t, 25, env.Now().Sub(began).Minutes(), 0.1)
+	require.Equal(t, 1, w.undone)
+	require.Equal(t, node.Failed, w.closed[0].Outcome)
+	require.Contains(t, w.closed[0].Error, "Timeout reached")
+}
+
+func TestCancelWhileWaitingUndoesAndCloses(t *testing.T) {
+	w := &world{sights: []activities.Sight{{}}, undo: activities.UndoPlan{Needed: true, Covered: true}}
+	env := w.env(t)
+	w.runs = []func() (activities.StepsResult, error){waitUntil(env, 30*time.Minute)}
+	env.RegisterDelayedCallback(env.CancelWorkflow, time.Minute)
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.True(t, temporal.IsCanceledError(env.GetWorkflowError()), "%v", env.GetWorkflowError())
+	require.Equal(t, 1, w.undone)
+	require.Equal(t, []activities.EndInput{{Operation: 7, Outcome: node.Cancelled}}, w.closed)
+	require.Equal(t, []int64{1, 2}, w.seqs, "undo takes a newer claim than the steps had")
+}
+
+func TestAnAskThatWasNeverSignalledEndsTheWait(t *testing.T) {
+	w := &world{sights: []activities.Sight{{EndAsked: true}}, undo: activities.UndoPlan{Needed: true, Covered: true}, follow: 8}
+	env := w.env(t)
+	w.runs = []func() (activities.StepsResult, error){waitUntil(env, 30*time.Minute)}
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.Equal(t, node.Cancelled, w.closed[0].Outcome)
+	require.Equal(t, []int64{8}, w.started, "what was asked to follow is started")
+}
+
+func TestAFailedStepUndoesAndKeepsItsWords(t *testing.T) {
+	w := &world{
+		runs: []func() (activities.StepsResult, error){fails(fault.Refused, "image is larger than the disk")},
+		undo: activities.UndoPlan{Needed: true, Covered: true},
+	}
+	env := w.env(t)
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.ErrorContains(t, env.GetWorkflowError(), "image is larger than the disk")
+	require.Equal(t, []activities.EndInput{{Operation: 7, Outcome: node.Failed, Error: "image is larger than the disk"}}, w.closed)
+	require.Equal(t, 1, w.undone)
+}
+
+func TestAnUndoThatFailsChangesNoEndState(t *testing.T) {
+	w := &world{
+		runs:    []func() (activities.StepsResult, error){fails(fault.Refused, "no")},
+		undo:    activities.UndoPlan{Needed: true, Covered: true},
+		undoErr: temporal.NewNonRetryableApplicationError("the BMC refuses to power off", "refused", nil),
+	}
+	env := w.env(t)
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.Equal(t, "no", w.closed[0].Error)
+	require.Equal(t, node.Failed, w.closed[0].Outcome)
+}
+
+func TestWithoutAConductorAnUndoIsOwedAndTheEndDoesNotWait(t *testing.T) {
+	w := &world{
+		runs: []func() (activities.StepsResult, error){fails(fault.Refused, "no")},
+		undo: activities.UndoPlan{Needed: true, Covered: false},
+	}
+	env := w.env(t)
+	began := env.Now()
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.Zero(t, w.undone)
+	require.Len(t, w.closed, 1)
+	require.Less(t, env.Now().Sub(began), time.Minute)
+}
+
+func TestALostClaimTouchesNothingMore(t *testing.T) {
+	w := &world{runs: []func() (activities.StepsResult, error){fails(fault.Lost, "operation 7 has ended")}, undo: activities.UndoPlan{Needed: true, Covered: true}}
+	env := w.env(t)
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.Error(t, env.GetWorkflowError())
+	require.Empty(t, w.closed)
+	require.Zero(t, w.undone)
+}
+
+func TestProgressCanBeAskedFor(t *testing.T) {
+	w := &world{sights: []activities.Sight{{WaitingFor: "the agent's call"}, {GoOn: true}}}
+	env := w.env(t)
+	w.runs = []func() (activities.StepsResult, error){waitUntil(env, 30*time.Minute), done}
+	env.RegisterDelayedCallback(func() {
+		v, err := env.QueryWorkflow(workflows.ProgressQuery)
+		require.NoError(t, err)
+		var p workflows.Progress
+		require.NoError(t, v.Get(&p))
+		require.Equal(t, "the agent's call", p.WaitingFor)
+		require.Equal(t, "c1", p.Conductor)
+		env.SignalWorkflow(workflows.LookSignal, nil)
+	}, time.Minute)
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.NoError(t, env.GetWorkflowError())
+}
+
+func TestADatabaseThatIsAwayIsWaitedFor(t *testing.T) {
+	w := &world{runs: []func() (activities.StepsResult, error){done}}
+	env := w.env(t)
+	tries := 0
+	env.RegisterActivityWithOptions(func(context.Context, activities.EndInput) (activities.Closed, error) {
+		tries++
+		if tries < 4 {
+			return activities.Closed{}, errors.New("connection refused")
+		}
+		return activities.Closed{}, nil
+	}, activity.RegisterOptions{Name: "Close", DisableAlreadyRegisteredCheck: true})
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, 4, tries)
+}

@@ -1,0 +1,56 @@
+package workflows
+
+import (
+	"fmt"
+	"strings"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// Search attributes, as operators filter by them in Temporal's UI.
+var (
+	NodeID        = temporal.NewSearchAttributeKeyKeyword("TemperNodeID")
+	NodeName      = temporal.NewSearchAttributeKeyKeyword("TemperNodeName")
+	OperationID   = temporal.NewSearchAttributeKeyKeyword("TemperOperation")
+	ConductorName = temporal.NewSearchAttributeKeyKeyword("TemperConductor")
+	StepName      = temporal.NewSearchAttributeKeyKeyword("TemperStep")
+)
+
+// show sets what Temporal's UI tells of the workflow: its steps as a table.
+func (o *operation) show(ctx workflow.Context) {
+	var b strings.Builder
+	if o.progress.WaitingFor != "" {
+		fmt.Fprintf(&b, "**Waiting for %s**", o.progress.WaitingFor)
+		if o.progress.Until != nil {
+			fmt.Fprintf(&b, " until %s", o.progress.Until.Format("15:04:05 MST"))
+		}
+		b.WriteString("\n\n")
+	}
+	b.WriteString("| step | state | attempts | conductor | last error |\n|---|---|---|---|---|\n")
+	for _, s := range o.progress.Steps {
+		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", s.Name, s.State, s.Attempts, s.Conductor, cell(s.LastError))
+	}
+	workflow.SetCurrentDetails(ctx, b.String())
+}
+
+// cell keeps an error from breaking the table.
+func cell(s string) string {
+	return strings.NewReplacer("|", "\\|", "\n", " ").Replace(s)
+}
+
+// publish puts conductor and step where workflows can be searched by them. Only
+// where the operation rests: each costs an event.
+func (o *operation) publish(ctx workflow.Context) {
+	step := ""
+	for _, s := range o.progress.Steps {
+		if s.State != "done" && s.State != "skipped" {
+			step = s.Name
+			break
+		}
+	}
+	err := workflow.UpsertTypedSearchAttributes(ctx, ConductorName.ValueSet(o.progress.Conductor), StepName.ValueSet(step))
+	if err != nil {
+		workflow.GetLogger(ctx).Warn("search attributes", "error", err)
+	}
+}
