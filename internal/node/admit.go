@@ -14,7 +14,8 @@ type Decision struct {
 	Steer Ask  // write this into the open operation; it replaces an older ask
 	Move  bool // the node moves at once and no work is needed
 
-	From, To    State      // provision state before and after; equal = it stays
+	Event       Event      // the rule of the table that moves the node; "" = it stays
+	From, To    State      // provision state before and after
 	Target      State      // target_provision_state after it; "" = null
 	Power       PowerState // of a power request: what was asked for
 	TargetPower PowerState // target_power_state after it; "" = null
@@ -51,12 +52,12 @@ func Admit(n *Node, v Verb, reservation string) (Decision, error) {
 		return Decision{}, err
 	}
 	if !Transient(to) {
-		return Decision{Move: true, From: from, To: to, Target: TargetOf(to)}, nil
+		return Decision{Move: true, Event: v.Event, From: from, To: to, Target: TargetOf(to)}, nil
 	}
 	if v.Kind == "" {
 		return Decision{}, fault.New(fault.Invalid, "Driver %s does not support %s (disabled or not implemented).", n.Driver, v.Target)
 	}
-	return Decision{Open: v.Kind, From: from, To: to, Target: TargetIn(to, v.State), ClearError: true}, nil
+	return Decision{Open: v.Kind, Event: v.Event, From: from, To: to, Target: TargetIn(to, v.State), ClearError: true}, nil
 }
 
 // permit are the rules that look at the node's flags, in Ironic's order.
@@ -85,7 +86,7 @@ func permit(n *Node, v Verb) error {
 // that runs is let finish. A node that is being given back is never un-deleted:
 // its state has left the wait state, and the table refuses what comes later.
 func steer(n *Node, v Verb, to State) (Decision, error) {
-	d := Decision{From: n.ProvisionState, To: to, Target: TargetIn(to, n.TargetProvisionState)}
+	d := Decision{Event: v.Event, From: n.ProvisionState, To: to, Target: TargetIn(to, n.TargetProvisionState)}
 	switch v.Event {
 	case EventDelete:
 		if err := notProtected(n); err != nil {
@@ -97,7 +98,7 @@ func steer(n *Node, v Verb, to State) (Decision, error) {
 	default:
 		d.Steer = AskCancel
 		if step := n.Operation.CurrentStep(); Waits(d.From) && step != nil && !step.Abortable {
-			d.Steer, d.To, d.Target = AskAbort, d.From, n.TargetProvisionState
+			d.Steer, d.Event, d.To, d.Target = AskAbort, "", d.From, n.TargetProvisionState
 		}
 	}
 	return d, nil
