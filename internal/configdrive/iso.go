@@ -1,0 +1,128 @@
+package configdrive
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/diskfs/go-diskfs/backend/file"
+	"github.com/diskfs/go-diskfs/filesystem/iso9660"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+// label is by what cloud-init, Ignition and others find a config drive.
+const label = "config-2"
+
+// versions are the folders below openstack/, those that Ironic writes.
+var versions = []string{"2012-08-10", "latest"}
+
+// blockSize is an ISO 9660 sector; layout is more than what an image needs
+// beside its files.
+const (
+	blockSize = 2048
+	layout    = 256 << 10
+)
+
+// epoch stands for every time in an image, so that equal parts make equal
+// images: when it was built says nothing about the instance.
+var epoch = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// Build makes a config drive: an ISO 9660 image with Rock Ridge and Joliet
+// names, gzipped, in base64. Equal input gives equal output on one machine.
+// The folder it works in is only this user's, and is gone afterwards.
+func Build(p Parts, nodeUUID, nodeName string) (text string, err error) {
+	files, err := p.files(nodeUUID, nodeName)
+	if err != nil {
+		return "", err
+	}
+	work, err := os.MkdirTemp("", "configdrive")
+	if err != nil {
+		return "", fmt.Errorf("build config drive: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	image, err := buildISO(work, files)
+	if err != nil {
+		return "", fmt.Errorf("build config drive of node %s: %w", nodeUUID, err)
+	}
+	var out bytes.Buffer
+	encoder := base64.NewEncoder(base64.StdEncoding, &out)
+	z := gzip.NewWriter(encoder)
+	if _, err := z.Write(image); err != nil {
+		return "", fmt.Errorf("pack config drive: %w", err)
+	}
+	if err := errors.Join(z.Close(), encoder.Close()); err != nil {
+		return "", fmt.Errorf("pack config drive: %w", err)
+	}
+	if out.Len() > MaxSize {
+		return "", fault.New(fault.TooLarge, "the configdrive of node %s would be larger than %d bytes", nodeUUID, MaxSize)
+	}
+	return out.String(), nil
+}
+
+// buildISO lays the files out below work and makes the image of them.
+func buildISO(work string, files map[string][]byte) ([]byte, error) {
+	root := filepath.Join(work, "root")
+	for _, version := range versions {
+		dir := filepath.Join(root, "openstack", version)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+		for name, content := range files {
+			if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := setTimes(root); err != nil {
+		return nil, err
+	}
+	target := filepath.Join(work, "image")
+	f, err := os.OpenFile(target, os.O_CREATE|os.O_RDWR|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	fs, err := iso9660.Create(file.New(f, false), 0, 0, blockSize, root)
+	if err != nil {
+		return nil, err
+	}
+	if err := fs.Finalize(iso9660.FinalizeOptions{RockRidge: true, Joliet: true, VolumeIdentifier: label}); err != nil {
+		return nil, err
+	}
+	image, err := os.ReadFile(target)
+	if err != nil {
+		return nil, err
+	}
+	if rest := len(image) % blockSize; rest != 0 {
+		image = append(image, make([]byte, blockSize-rest)...)
+	}
+	rationalize(image)
+	linkJoliet(image)
+	return image, nil
+}
+
+// setTimes gives every file and folder the same modification time.
+func setTimes(root string) error {
+	var all []string
+	err := filepath.WalkDir(root, func(p string, _ os.DirEntry, err error) error {
+		all = append(all, p)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	slices.Reverse(all) // what is inside first
+	for _, p := range all {
+		if err := os.Chtimes(p, epoch, epoch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
