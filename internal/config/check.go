@@ -215,12 +215,15 @@ func (r *Conductor) check(p *problems) {
 	}
 }
 
+// maxServers is more than one process can simulate comfortably.
+const maxServers = 20000
+
 func (r *Rack) check(p *problems) {
 	r.Process.check(p)
 	p.requireAddress("rack_listen", r.Listen)
 	p.requireURL("api_url", r.APIURL, "http", "https")
-	if r.Servers < 1 || r.Servers > 20000 {
-		p.refuse("rack_servers", "want 1 to 20000")
+	if r.Servers < 0 || r.Servers > maxServers {
+		p.refuse("rack_servers", "want 0 to %d", maxServers)
 	}
 	if r.BMCLatency < 0 {
 		p.refuse("rack_bmc_latency", "want 0 or more")
@@ -234,3 +237,29 @@ func (r *Migrate) check(p *problems) {
 
 // Role is a pointer to one of the role structs.
 type Role interface{ check(*problems) }
+
+// Dev makes the database and the keys that its other settings do not name.
+func (r *Dev) check(p *problems) {
+	if r.Data == "" {
+		p.refuse("dev_data", "want a folder")
+	}
+	p.requireAddress("dev_listen", r.Listen)
+	if r.Nodes < 0 || r.Nodes > maxServers {
+		p.refuse("dev_nodes", "want 0 to %d", maxServers)
+	}
+	if r.Conductors < 0 || r.Conductors > 100 {
+		p.refuse("dev_conductors", "want 0 to 100")
+	}
+	if len(r.Drivers) == 0 {
+		p.refuse("dev_drivers", "want at least one")
+	}
+	for _, g := range r.Groups {
+		if !namePattern.MatchString(g) {
+			p.refuse("dev_groups", "want names of letters, digits, dots, dashes and underscores")
+		}
+	}
+	if r.BMCLatency < 0 {
+		p.refuse("rack_bmc_latency", "want 0 or more")
+	}
+	p.requireFile("keyset_file", r.KeysetFile)
+}

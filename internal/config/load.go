@@ -86,7 +86,7 @@ func readLayers(fields []field, fs *pflag.FlagSet, environ []string) (*layers, e
 	if err != nil {
 		return nil, fmt.Errorf("read defaults: %w", err)
 	}
-	l := &layers{file: koanf.New("."), path: filePath(fs, environ)}
+	l := &layers{file: koanf.New("."), path: FilePath(fs, environ)}
 	if l.path != "" {
 		if l.file, err = load(file.Provider(l.path), yaml.Parser()); err != nil {
 			return nil, fmt.Errorf("read settings from %s: %w", l.path, err)
@@ -106,8 +106,8 @@ func load(p koanf.Provider, parser koanf.Parser) (*koanf.Koanf, error) {
 	return k, k.Load(p, parser)
 }
 
-// filePath is the file that --config or TEMPER_CONFIG names; "" = none.
-func filePath(fs *pflag.FlagSet, environ []string) string {
+// FilePath is the file that --config or TEMPER_CONFIG names; "" = none.
+func FilePath(fs *pflag.FlagSet, environ []string) string {
 	if f := fs.Lookup(ConfigFlag); f != nil && f.Changed {
 		return f.Value.String()
 	}

@@ -52,3 +52,18 @@ type Migrate struct {
 	Process
 	Database
 }
+
+// Dev is the command that runs all roles on one machine. The other settings of its file are for these roles.
+type Dev struct {
+	Database
+	Data       string        `key:"dev_data" flag:"data" default:".temper/dev" help:"folder for everything: data, keys, logs, dev.json"`
+	Listen     string        `key:"dev_listen" flag:"listen" default:"127.0.0.1:0" help:"address of the API; port 0 is a free one, and the same again at the next start"`
+	Nodes      int           `key:"dev_nodes" flag:"nodes" default:"24" help:"how many nodes are enrolled, split evenly among the drivers"`
+	Conductors int           `key:"dev_conductors" flag:"conductors" default:"3" help:"how many conductors run"`
+	Drivers    []string      `key:"dev_drivers" flag:"drivers" default:"redfish" help:"drivers of the nodes, and of every conductor: redfish, fake-hardware"`
+	Groups     []string      `key:"dev_groups" flag:"groups" help:"conductor groups that nodes and conductors are split among; none is the default group"`
+	BMCLatency time.Duration `key:"rack_bmc_latency" flag:"bmc-latency" default:"0s" help:"pause before every answer of a BMC"`
+	Seed       int64         `key:"rack_seed" flag:"seed" default:"1" help:"what the rack's randomness starts from"`
+	Enroll     bool          `key:"dev_enroll" flag:"enroll" default:"true" help:"whether the nodes are enrolled"`
+	Restart    bool          `key:"dev_restart" flag:"restart" default:"false" help:"whether a process that died is started again"`
+}

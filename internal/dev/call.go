@@ -1,0 +1,90 @@
+package dev
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// apiVersion is the newest that the API speaks (webapi, version negotiation).
+const apiVersion = "1.95"
+
+// callWithin bounds one request.
+const callWithin = 30 * time.Second
+
+// mostAnswer bounds an answer; a list of many servers with their journals is the largest.
+const mostAnswer = 256 << 20
+
+// StatusError is an answer that is no success.
+type StatusError struct {
+	Status int
+	Text   string
+}
+
+func (e *StatusError) Error() string { return fmt.Sprintf("answer %d: %s", e.Status, e.Text) }
+
+// Call asks an API or a rack for JSON: in is the request's body unless nil, out takes the answer's unless nil. What is
+// no success is a *StatusError.
+func Call(ctx context.Context, method, url string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	var body io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("encode the request: %w", err)
+		}
+		body = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, body)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-OpenStack-Ironic-API-Version", apiVersion)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(res.Body, mostAnswer))
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, url, err)
+	}
+	if res.StatusCode >= http.StatusMultipleChoices {
+		return &StatusError{Status: res.StatusCode, Text: words(answer)}
+	}
+	if out == nil || len(answer) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("%s %s: read the answer: %w", method, url, err)
+	}
+	return nil
+}
+
+// words is the sentence in an error's body: Ironic puts JSON in a string of its JSON (error_message.faultstring).
+func words(body []byte) string {
+	var outer struct {
+		Message json.RawMessage `json:"error_message"`
+	}
+	var inner struct {
+		Fault string `json:"faultstring"`
+	}
+	if json.Unmarshal(body, &outer) == nil {
+		var packed string
+		if json.Unmarshal(outer.Message, &packed) == nil {
+			outer.Message = json.RawMessage(packed)
+		}
+		if json.Unmarshal(outer.Message, &inner) == nil && inner.Fault != "" {
+			return inner.Fault
+		}
+	}
+	s := strings.Join(strings.Fields(string(body)), " ")
+	return s[:min(len(s), 500)]
+}

@@ -1,0 +1,138 @@
+package dev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// enrollers is how many nodes are enrolled at the same time.
+const enrollers = 4
+
+// Server is what enrolment needs of a server of the rack ({rack_url}/servers).
+type Server struct {
+	Name     string   `json:"name"`
+	Address  string   `json:"redfish_address"`
+	SystemID string   `json:"redfish_system_id"`
+	Username string   `json:"redfish_username"`
+	Password string   `json:"redfish_password"`
+	VerifyCA any      `json:"redfish_verify_ca"`
+	MACs     []string `json:"macs"`
+}
+
+// Node is a node to enrol.
+type Node struct {
+	Name           string         `json:"name"`
+	Driver         string         `json:"driver"`
+	DriverInfo     map[string]any `json:"driver_info,omitempty"`
+	ConductorGroup string         `json:"conductor_group,omitempty"`
+	ResourceClass  string         `json:"resource_class"`
+	AutomatedClean bool           `json:"automated_clean"`
+	MACs           []string       `json:"-"` // become ports
+}
+
+// enroll makes nodes of the rack's servers, and as many fake ones as there are to be. Those of an earlier start stay
+// as they are.
+func (s *Stack) enroll(ctx context.Context) error {
+	if !s.o.Enroll || s.o.Nodes == 0 {
+		return nil
+	}
+	nodes, err := s.nodes(ctx)
+	if err != nil {
+		return fmt.Errorf("list what to enrol: %w", err)
+	}
+	return Enroll(ctx, s.snapshot().APIURL, nodes)
+}
+
+// nodes are those that the stack is to have.
+func (s *Stack) nodes(ctx context.Context) ([]Node, error) {
+	var nodes []Node
+	for driver, n := range s.share() {
+		switch driver {
+		case "redfish":
+			servers, err := RackNodes(ctx, s.snapshot().RackURL)
+			if err != nil {
+				return nil, err
+			}
+			nodes = append(nodes, servers[:min(n, len(servers))]...)
+		case "fake-hardware":
+			for i := range n {
+				nodes = append(nodes, Node{
+					Name: fmt.Sprintf("fake-%04d", i+1), Driver: driver, ResourceClass: "baremetal", AutomatedClean: true,
+				})
+			}
+		default:
+			return nil, fmt.Errorf("no way to enrol nodes of driver %q here: want redfish or fake-hardware, or --enroll=false", driver)
+		}
+	}
+	for i := range nodes {
+		nodes[i].ConductorGroup = s.group(i)
+	}
+	return nodes, nil
+}
+
+// RackNodes makes a node of every server of a rack.
+func RackNodes(ctx context.Context, rackURL string) ([]Node, error) {
+	var servers []Server
+	if err := Call(ctx, http.MethodGet, rackURL+"/servers", nil, &servers); err != nil {
+		return nil, err
+	}
+	nodes := make([]Node, len(servers))
+	for i, sv := range servers {
+		info := map[string]any{
+			"redfish_address": sv.Address, "redfish_system_id": sv.SystemID, "redfish_username": sv.Username,
+			"redfish_password": sv.Password, "deploy_iso": rackURL + "/images/deploy.iso",
+		}
+		if sv.VerifyCA != nil {
+			info["redfish_verify_ca"] = sv.VerifyCA
+		}
+		nodes[i] = Node{
+			Name: sv.Name, Driver: "redfish", DriverInfo: info, ResourceClass: "baremetal", AutomatedClean: true, MACs: sv.MACs,
+		}
+	}
+	return nodes, nil
+}
+
+// Enroll makes nodes with their ports over the API. What is there already stays.
+func Enroll(ctx context.Context, apiURL string, nodes []Node) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(enrollers)
+	for _, n := range nodes {
+		g.Go(func() error {
+			if err := enrollOne(ctx, apiURL, n); err != nil {
+				return fmt.Errorf("enrol node %s: %w", n.Name, err)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+func enrollOne(ctx context.Context, apiURL string, n Node) error {
+	var made struct {
+		UUID string `json:"uuid"`
+	}
+	err := Call(ctx, http.MethodPost, apiURL+"/v1/nodes", n, &made)
+	if isStatus(err, http.StatusConflict) {
+		err = Call(ctx, http.MethodGet, apiURL+"/v1/nodes/"+n.Name, nil, &made)
+	}
+	if err != nil {
+		return err
+	}
+	for _, mac := range n.MACs {
+		port := map[string]string{"node_uuid": made.UUID, "address": mac}
+		err := Call(ctx, http.MethodPost, apiURL+"/v1/ports", port, nil)
+		if err != nil && !isStatus(err, http.StatusConflict) {
+			return fmt.Errorf("port %s: %w", mac, err)
+		}
+	}
+	return nil
+}
+
+func isStatus(err error, status int) bool {
+	var e *StatusError
+	return errors.As(err, &e) && e.Status == status
+}

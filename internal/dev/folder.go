@@ -1,0 +1,123 @@
+package dev
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"go.temper.dev/temper/internal/store"
+)
+
+// folder is where a stack keeps everything: its data, logs, keys, and what it must remember to go on after a stop.
+type folder struct {
+	path string
+	lock *os.File
+
+	mu        sync.Mutex
+	addresses map[string]string // by what listens there: "api", "api metrics", ...
+	told      map[string]bool   // in this run: others know the address, it has to stay
+}
+
+// openFolder makes the folder where it is missing, and takes it: one stack at a time runs in it.
+func openFolder(path string) (*folder, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("find the data folder: %w", err)
+	}
+	f := &folder{path: path, addresses: map[string]string{}, told: map[string]bool{}}
+	// Others may pass through: PostgreSQL's folder belongs to its own user where root starts it. What is secret is
+	// closed file by file.
+	for _, dir := range []string{path, f.in("logs"), f.in("run")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("make the data folder: %w", err)
+		}
+	}
+	if f.lock, err = os.OpenFile(f.in("run", "lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return nil, fmt.Errorf("open the lock of the data folder: %w", err)
+	}
+	if err := syscall.Flock(int(f.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another temper dev runs in %s (%w)", path, err), f.lock.Close())
+	}
+	if err := readJSON(f.in("run", "addresses.json"), &f.addresses); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(err, f.lock.Close())
+	}
+	return f, f.removeInfo()
+}
+
+func (f *folder) close() error { return f.lock.Close() }
+
+func (f *folder) in(elem ...string) string {
+	return filepath.Join(append([]string{f.path}, elem...)...)
+}
+
+func (f *folder) logFile(name string) string   { return f.in("logs", name+".log") }
+func (f *folder) readyFile(name string) string { return f.in("run", name+".ready.json") }
+
+// settingsFile has the settings of all roles of this stack: whoever is started by hand with it joins.
+func (f *folder) settingsFile() string { return f.in("temper.yaml") }
+func (f *folder) keysetFile() string   { return f.in("keyset.json") }
+func (f *folder) infoFile() string     { return f.in(InfoFile) }
+
+func (f *folder) removeInfo() error {
+	if err := os.Remove(f.infoFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the dev.json of the last run: %w", err)
+	}
+	return nil
+}
+
+// keyset makes the keys of this stack at its first start.
+func (f *folder) keyset() error {
+	if _, err := os.Stat(f.keysetFile()); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	keys, err := store.NewKeyset()
+	if err != nil {
+		return fmt.Errorf("make a keyset: %w", err)
+	}
+	return writeFile(f.keysetFile(), 0o600, []byte(keys))
+}
+
+// listen is the address for what to listen on: the one it had before, so that a child that is started again is where it
+// was, unless wanted names another port; at the first start in a run it may be a new one if somebody else has it now.
+func (f *folder) listen(what, wanted string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	had := f.addresses[what]
+	if f.told[what] {
+		return had
+	}
+	host, port, err := net.SplitHostPort(wanted)
+	if err != nil || port != "0" {
+		return wanted
+	}
+	if h, _, err := net.SplitHostPort(had); err == nil && h == host && isFree(had) {
+		return had
+	}
+	return wanted
+}
+
+// remember keeps where something listens for the next start.
+func (f *folder) remember(what, address string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.told[what] = address != ""
+	if address == "" || f.addresses[what] == address {
+		return nil
+	}
+	f.addresses[what] = address
+	return writeJSON(f.in("run", "addresses.json"), 0o600, f.addresses)
+}
+
+// isFree says whether the address can be listened on just now.
+func isFree(address string) bool {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
+}

@@ -1,0 +1,77 @@
+package dev
+
+import (
+	"net"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func open(t *testing.T, path string) *folder {
+	t.Helper()
+	f, err := openFolder(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.close() })
+	return f
+}
+
+func listener(t *testing.T, address string) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func TestOneStackAtATime(t *testing.T) {
+	path := t.TempDir()
+	f := open(t, path)
+	_, err := openFolder(path)
+	require.ErrorContains(t, err, "another temper dev runs in "+path)
+	require.NoError(t, f.close())
+	open(t, path)
+}
+
+func TestAnAddressStays(t *testing.T) {
+	path := t.TempDir()
+	f := open(t, path)
+	require.Equal(t, "127.0.0.1:0", f.listen("api", "127.0.0.1:0"), "nothing is known yet")
+	l := listener(t, "127.0.0.1:0")
+	had := l.Addr().String()
+	require.NoError(t, f.remember("api", had))
+	require.Equal(t, had, f.listen("api", "127.0.0.1:0"), "who is started again in this run comes back where it was")
+	require.NoError(t, f.close())
+
+	f = open(t, path)
+	require.Equal(t, "127.0.0.1:0", f.listen("api", "127.0.0.1:0"), "somebody else has it now")
+	require.NoError(t, l.Close())
+	require.Equal(t, had, f.listen("api", "127.0.0.1:0"))
+	require.Equal(t, "127.0.0.1:7", f.listen("api", "127.0.0.1:7"), "what is wanted comes first")
+	require.Equal(t, "0.0.0.0:0", f.listen("api", "0.0.0.0:0"), "another host is another address")
+}
+
+func TestTheKeysAreTheOwnersOnlyAndStay(t *testing.T) {
+	f := open(t, t.TempDir())
+	require.NoError(t, f.keyset())
+	info, err := os.Stat(f.keysetFile())
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	before, err := os.ReadFile(f.keysetFile())
+	require.NoError(t, err)
+	require.NotEmpty(t, before)
+	require.NoError(t, f.keyset())
+	after, err := os.ReadFile(f.keysetFile())
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+}
+
+func TestAnOldInfoIsRemoved(t *testing.T) {
+	path := t.TempDir()
+	f := open(t, path)
+	require.NoError(t, writeJSON(f.infoFile(), 0o600, Info{APIURL: "http://old"}))
+	require.NoError(t, f.close())
+	f = open(t, path)
+	_, err := ReadInfo(f.infoFile())
+	require.ErrorIs(t, err, os.ErrNotExist)
+}

@@ -1,0 +1,22 @@
+package dev
+
+// Info is dev.json: where everything is, for people and scripts. It is there exactly while the stack is ready, and true.
+type Info struct {
+	APIURL            string    `json:"api_url"`
+	DashboardURL      string    `json:"dashboard_url"`
+	TemporalAddress   string    `json:"temporal_address"`
+	TemporalNamespace string    `json:"temporal_namespace"`
+	TemporalUIURL     string    `json:"temporal_ui_url"`
+	DatabaseURL       string    `json:"database_url"` // with its password: the file is its owner's only
+	RackURL           string    `json:"rack_url"`
+	Processes         []Process `json:"processes"` // those that run
+}
+
+// InfoFile is where the stack in a data folder writes its Info.
+const InfoFile = "dev.json"
+
+// ReadInfo reads a dev.json; os.ErrNotExist while the stack is not ready.
+func ReadInfo(path string) (Info, error) {
+	var i Info
+	return i, readJSON(path, &i)
+}

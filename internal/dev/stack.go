@@ -1,0 +1,310 @@
+package dev
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/store"
+)
+
+// The stages of the stack. It is stopped from the last to the first: conductors hand their steps over while all that
+// they need is still there.
+const (
+	stageStorage = iota
+	stageAPI
+	stageRack
+	stageOrchestrator
+	stageConductor
+)
+
+// grace is how long a child may take to stop before it is killed; longer than the roles' own shutdown_grace.
+const grace = 25 * time.Second
+
+const database = "temper"
+
+// Options say what runs.
+type Options struct {
+	config.Dev
+	ConfigFile string   // settings for the roles; "" = none
+	Temper     string   // the temper program
+	Temporal   string   // the temporal-dev program
+	Environ    []string // of the children
+	// Say gets what happens, one line for people at a time.
+	Say func(format string, args ...any)
+}
+
+// Stack is all of Temper on one machine.
+type Stack struct {
+	o   Options
+	dir *folder
+	sup *Supervisor
+
+	mu    sync.Mutex
+	over  map[string]any // settings of the roles that this stack decides, by key
+	info  Info
+	ready bool // dev.json is there
+}
+
+// Run runs the stack until ctx is done, and then ends all of it. ready is called once everything is.
+func Run(ctx context.Context, o Options, ready func(Info)) error {
+	dir, err := openFolder(o.Data)
+	if err != nil {
+		return err
+	}
+	defer dir.close() // nothing was written through it
+	s := &Stack{o: o, dir: dir, over: map[string]any{}}
+	s.sup = NewSupervisor(o.Restart, o.Say, s.changed)
+	defer s.stop()
+	if err := s.start(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	ready(s.snapshot())
+	<-ctx.Done()
+	return nil
+}
+
+func (s *Stack) start(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{s.storage, s.api, s.workers, s.enroll} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return s.publish()
+}
+
+// stop takes dev.json away first: from here on it would not be true.
+func (s *Stack) stop() {
+	s.mu.Lock()
+	s.ready = false
+	err := s.dir.removeInfo()
+	s.mu.Unlock()
+	if err != nil {
+		s.o.Say("%v", err)
+	}
+	s.sup.Stop()
+}
+
+func (s *Stack) publish() error {
+	s.mu.Lock()
+	s.ready = true
+	s.mu.Unlock()
+	s.sup.Refresh()
+	_, err := ReadInfo(s.dir.infoFile())
+	return err
+}
+
+// changed keeps dev.json true.
+func (s *Stack) changed(now []Process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ready {
+		return
+	}
+	s.info.Processes = now
+	if err := writeJSON(s.dir.infoFile(), 0o600, s.info); err != nil {
+		s.o.Say("%v", err)
+	}
+}
+
+// storage starts PostgreSQL, unless there is one, and Temporal, and brings the tables up to date.
+func (s *Stack) storage(ctx context.Context) error {
+	specs := []Spec{s.temporal()}
+	if s.o.URL == "" {
+		specs = append(specs, s.postgres())
+	} else {
+		s.learn(func(i *Info) { i.DatabaseURL = s.o.URL })
+	}
+	if s.o.KeysetFile == "" && s.o.Keyset == "" {
+		if err := s.dir.keyset(); err != nil {
+			return err
+		}
+		s.decide(map[string]any{"keyset_file": s.dir.keysetFile()})
+	}
+	if err := s.sup.Start(ctx, specs...); err != nil {
+		return err
+	}
+	i := s.snapshot()
+	if err := store.Migrate(ctx, i.DatabaseURL); err != nil {
+		return fmt.Errorf("bring the tables up to date: %w", err)
+	}
+	s.decide(map[string]any{
+		"database_url": i.DatabaseURL, "temporal_address": i.TemporalAddress,
+		"temporal_namespace": i.TemporalNamespace, "temporal_ui_url": i.TemporalUIURL,
+	})
+	return nil
+}
+
+func (s *Stack) snapshot() Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.info
+}
+
+func (s *Stack) learn(what func(*Info)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	what(&s.info)
+}
+
+// decide sets settings of the roles that are started from now on.
+func (s *Stack) decide(settings map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.Copy(s.over, settings)
+}
+
+func (s *Stack) environ() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return config.Without(s.o.Environ, s.over)
+}
+
+func (s *Stack) temporal() Spec {
+	return Spec{Role: "temporal", Name: "temporal", Stage: stageStorage, Grace: grace, Start: func(ctx context.Context) (Child, error) {
+		p, err := Command{
+			Path: s.o.Temporal, Env: s.o.Environ, LogFile: s.dir.logFile("temporal"), ReadyFile: s.dir.readyFile("temporal"),
+			Args: []string{
+				"--data", s.dir.in("temporal"), "--listen", s.dir.listen("temporal", "127.0.0.1:0"),
+				"--ui-listen", s.dir.listen("temporal ui", "127.0.0.1:0"), "--namespace", "temper",
+				"--ready-file", s.dir.readyFile("temporal"),
+			},
+		}.Run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.learn(func(i *Info) {
+			i.TemporalAddress, i.TemporalNamespace, i.TemporalUIURL = p.ready.Address, p.ready.Namespace, p.ready.UIURL
+		})
+		return p, s.remember(map[string]string{"temporal": p.ready.Address, "temporal ui": hostOf(p.ready.UIURL)})
+	}}
+}
+
+// api starts the API; the roles after it have to know where it is.
+func (s *Stack) api(ctx context.Context) error {
+	if err := s.writeSettings(); err != nil {
+		return err
+	}
+	spec := s.role("api", "api", stageAPI, func() []string { return []string{"--listen", s.dir.listen("api", s.o.Listen)} },
+		func(i *Info, r Ready) { i.APIURL, i.DashboardURL = r.URL, r.URL+"/dashboard" })
+	if err := s.sup.Start(ctx, spec); err != nil {
+		return err
+	}
+	s.decide(map[string]any{"api_url": s.snapshot().APIURL})
+	return s.writeSettings()
+}
+
+// workers starts all that works for the API.
+func (s *Stack) workers(ctx context.Context) error {
+	rack := s.role("rack", "rack", stageRack, func() []string {
+		return []string{
+			"--listen", s.dir.listen("rack", "127.0.0.1:0"), "--servers", strconv.Itoa(s.share()["redfish"]),
+			"--seed", strconv.FormatInt(s.o.Seed, 10), "--bmc-latency", s.o.BMCLatency.String(), "--data", s.dir.in("rack"),
+		}
+	}, func(i *Info, r Ready) { i.RackURL = r.URL })
+	specs := []Spec{rack, s.role("orchestrator", "orchestrator", stageOrchestrator, nil, nil)}
+	for i := range s.o.Conductors {
+		name := fmt.Sprintf("conductor-%d", i+1)
+		specs = append(specs, s.role("conductor", name, stageConductor, func() []string {
+			return []string{
+				"--name", name, "--conductor-group", s.group(i), "--enabled-drivers", strings.Join(s.o.Drivers, ","),
+			}
+		}, nil))
+	}
+	return s.sup.Start(ctx, specs...)
+}
+
+// group is the conductor group of conductor or node number i.
+func (s *Stack) group(i int) string {
+	if len(s.o.Groups) == 0 {
+		return ""
+	}
+	return s.o.Groups[i%len(s.o.Groups)]
+}
+
+// role is a subcommand of temper as a child. args are asked for at every start; found is told where it serves.
+func (s *Stack) role(role, name string, stage int, args func() []string, found func(*Info, Ready)) Spec {
+	return Spec{Role: role, Name: name, Stage: stage, Grace: grace, Start: func(ctx context.Context) (Child, error) {
+		metrics := name + " metrics"
+		all := []string{
+			role, "--config", s.dir.settingsFile(), "--metrics-listen", s.dir.listen(metrics, "127.0.0.1:0"),
+			"--ready-file", s.dir.readyFile(name),
+		}
+		if args != nil {
+			all = append(all, args()...)
+		}
+		p, err := Command{
+			Path: s.o.Temper, Args: all, Env: s.environ(), LogFile: s.dir.logFile(name),
+			ReadyFile: s.dir.readyFile(name),
+		}.Run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			s.learn(func(i *Info) { found(i, p.ready) })
+		}
+		return p, s.remember(map[string]string{name: hostOf(p.ready.URL), metrics: hostOf(p.ready.MetricsURL)})
+	}}
+}
+
+func (s *Stack) remember(addresses map[string]string) error {
+	for what, address := range addresses {
+		if err := s.dir.remember(what, address); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSettings writes the file that all roles of this stack read.
+func (s *Stack) writeSettings() error {
+	s.mu.Lock()
+	body, err := config.Derive(s.o.ConfigFile, s.over)
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	head := "# The settings of this stack's roles: temper conductor --config THIS --name NAME joins it.\n"
+	return writeFile(s.dir.settingsFile(), 0o600, append([]byte(head), body...))
+}
+
+// share is how many nodes each driver gets.
+func (s *Stack) share() map[string]int {
+	of := map[string]int{}
+	for i := range s.o.Nodes {
+		of[s.o.Drivers[i%len(s.o.Drivers)]]++
+	}
+	return of
+}
+
+// hostOf is host:port of a URL; "" of none.
+func hostOf(url string) string {
+	_, rest, _ := strings.Cut(url, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		return ""
+	}
+	return host
+}
+
+// Programs finds the programs of the stack beside the one that runs.
+func Programs() (temper, temporal string, err error) {
+	if temper, err = os.Executable(); err != nil {
+		return "", "", fmt.Errorf("find the program that runs: %w", err)
+	}
+	temporal = strings.TrimSuffix(temper, "temper") + "temporal-dev"
+	if _, err := os.Stat(temporal); err != nil {
+		return "", "", fmt.Errorf("find temporal-dev beside %s (make build makes both): %w", temper, err)
+	}
+	return temper, temporal, nil
+}
