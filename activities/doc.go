@@ -20,6 +20,7 @@ type Records interface {
 	SaveSteps(ctx context.Context, operation int64, c node.Claim, p node.Progress) (node.Ask, error)
 	SaveInspection(ctx context.Context, operation int64, c node.Claim, i node.Inspection) error
 	Credentials(ctx context.Context, nodeUUID string) (node.Secrets, error)
+	Node(ctx context.Context, ident string) (*node.Node, error)
 	AgentToken(ctx context.Context, nodeUUID string) (string, error)
 	NodePorts(ctx context.Context, nodeUUID string) ([]node.Port, error)
 	Inventory(ctx context.Context, nodeUUID string) (inventory, plugin map[string]any, err error)
@@ -31,6 +32,7 @@ type Settings struct {
 	HeartbeatTimeout time.Duration // Temporal's, of a step; requests to hardware are shorter
 	PowerTimeout     time.Duration // until a power change must be seen
 	SoftPowerTimeout time.Duration // until a soft power off must be seen, where the request names none
+	PowerSettle      time.Duration // how long a request that somebody recorded before is given to show before it is sent again
 	PowerPoll        time.Duration // between two looks at the power state
 	AgentPoll        time.Duration // between two looks at an agent's command
 	DeployWait       time.Duration // deploy_callback_timeout
@@ -49,6 +51,7 @@ func (s Settings) WithDefaults() Settings {
 	def(&s.HeartbeatTimeout, 5*time.Second)
 	def(&s.PowerTimeout, time.Minute)
 	def(&s.SoftPowerTimeout, 10*time.Minute)
+	def(&s.PowerSettle, 5*time.Second)
 	def(&s.PowerPoll, 500*time.Millisecond)
 	def(&s.AgentPoll, time.Second)
 	def(&s.DeployWait, 30*time.Minute)

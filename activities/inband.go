@@ -39,6 +39,9 @@ func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params
 			if t.endAsked(step) {
 				return nil, false, nil
 			}
+			if err := t.showWaiting(ctx); err != nil {
+				return nil, false, err
+			}
 		}
 		if err := pause(ctx, t.Settings.AgentPoll); err != nil {
 			return nil, false, err
@@ -47,6 +50,16 @@ func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params
 			return nil, false, err
 		}
 	}
+}
+
+// showWaiting puts the node into its wait state, where another conductor had the
+// step before and this one found the command running.
+func (t *task) showWaiting(ctx context.Context) error {
+	if node.Waits(t.node.ProvisionState) {
+		return nil
+	}
+	t.move(node.EventWait)
+	return t.save(ctx)
 }
 
 // issue records the command and sends it. A lost answer is no failure: the
@@ -74,14 +87,15 @@ func issuedOf(step *node.Step, o agent.Order) *agent.Issued {
 	return &agent.Issued{Order: o, Before: step.Issued.Before, After: step.Issued.After}
 }
 
-// endAsked: somebody wants the operation to end, and this step can be left in
-// the middle. A cancel does not ask whether the step is abortable.
+// endAsked: somebody wants the operation to end, and this step can be left. A
+// cancel does not ask whether the step is abortable; an abort waits for the end
+// of one that is not, once it has begun to do something.
 func (t *task) endAsked(step *node.Step) bool {
 	switch t.asked {
 	case node.AskCancel, node.AskDelete:
 		return true
 	case node.AskAbort:
-		return step.Abortable
+		return step.Abortable || step.Attempts <= 1 && step.Issued == nil && step.Phase == ""
 	}
 	return false
 }

@@ -9,11 +9,6 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// settle is how long a power request that somebody recorded before is given to
-// show before it is sent again: whoever recorded it may have died before or
-// after sending it.
-const settle = 5 * time.Second
-
 // verifyPower reads the power state: the BMC is there and takes the credentials.
 func verifyPower(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
 	s, err := t.bmc(ctx)
@@ -54,14 +49,15 @@ func powerSoftOff(ctx context.Context, t *task, step *node.Step) (outcome, error
 
 // powerTo brings the server to the wanted power state and returns when it is
 // seen. It looks before it asks; the request is recorded before it is sent, so
-// that a second attempt first looks whether the first one's request shows.
+// that a second attempt first looks whether the first one's request shows:
+// whoever recorded it may have died before or after sending it.
 func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r bmc.PowerRequest, limit time.Duration) error {
 	s, err := t.bmc(ctx)
 	if err != nil {
 		return err
 	}
 	if step.Issued != nil && step.Issued.Command == string(r) {
-		seen, err := t.watchPower(ctx, s, want, step.Issued.At.Add(settle))
+		seen, err := t.watchPower(ctx, s, want, step.Issued.At.Add(t.Settings.PowerSettle))
 		if err != nil || seen {
 			return err
 		}

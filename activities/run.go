@@ -63,7 +63,12 @@ func (t *task) runAll(ctx context.Context) (Next, error) {
 func (t *task) takeUpAsk() (Next, bool, error) {
 	switch t.asked {
 	case node.AskCancel, node.AskAbort, node.AskDelete:
-		return NextAsked, true, nil
+		if s := t.op.CurrentStep(); s == nil || t.endAsked(s) {
+			return NextAsked, true, nil
+		}
+	case node.AskUnhold:
+		t.pending.ClearAsk = true
+		t.asked = node.AskNone
 	case node.AskPower:
 		if err := t.insertPower(t.op.AskedPower); err != nil {
 			return "", false, err
@@ -72,6 +77,15 @@ func (t *task) takeUpAsk() (Next, bool, error) {
 		t.asked = node.AskNone
 	}
 	return "", false, nil
+}
+
+// overtaken: the node was moved under the step by a request that ends the
+// operation, so the step's own move no longer fits.
+func (t *task) overtaken(ctx context.Context) bool {
+	if t.guard(ctx) != nil {
+		return false
+	}
+	return t.asked == node.AskCancel || t.asked == node.AskAbort || t.asked == node.AskDelete
 }
 
 // insertPower puts the steps of a power request before the present step. The
@@ -98,10 +112,7 @@ func (t *task) insertPower(target node.PowerState) error {
 // runStep records that the step begins, runs it and notes how it ended; the
 // note is written with the next step's beginning, or by whoever stops here.
 func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
-	run, ok := stepFuncs[step.Name()]
-	if !ok || step.Source == node.SourceAgent {
-		run = runAgentStep
-	}
+	run := funcOf(step)
 	now := time.Now().UTC()
 	if step.StartedAt == nil {
 		step.StartedAt = &now
@@ -116,6 +127,9 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	if err := t.save(ctx); err != nil {
 		return 0, err
 	}
+	if t.endAsked(step) {
+		return stopAsked, nil
+	}
 	activity.RecordHeartbeat(ctx, step.Index)
 	o, err := run(ctx, t, step)
 	if err != nil {
@@ -128,6 +142,18 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 		t.observe(step, "done", now)
 	}
 	return o, nil
+}
+
+// funcOf is how a step is run: reserved steps and the conductor's own here, all
+// others by the agent.
+func funcOf(step *node.Step) stepFunc {
+	if run, ok := reserved[step.Step]; ok {
+		return run
+	}
+	if run, ok := stepFuncs[step.Name()]; ok && step.Source != node.SourceAgent {
+		return run
+	}
+	return runAgentStep
 }
 
 // staysWaiting is true for a step that only looks whether the agent has called.

@@ -82,6 +82,9 @@ func (s *Steps) RunSteps(ctx context.Context, in StepsInput) (StepsResult, error
 	}
 	defer t.close()
 	next, err := t.runAll(ctx)
+	if fault.Is(err, fault.NotAllowed) && t.overtaken(ctx) {
+		return t.result(NextAsked), nil
+	}
 	if err != nil {
 		return StepsResult{}, s.verdict(ctx, t, err)
 	}

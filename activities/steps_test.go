@@ -1,0 +1,340 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+const uuid = "11111111-1111-1111-1111-111111111111"
+
+// bench is a conductor with one machine and its book.
+type bench struct {
+	*testing.T
+	book    *book
+	machine *machine
+	steps   *activities.Steps
+	lost    int
+	seq     int64
+}
+
+// newBench plans an operation of kind k on a node in state s, whose power is as given.
+func newBench(t *testing.T, k node.Kind, s node.State, power bmc.Power, interfaces map[string]string, o node.PlanOptions) *bench {
+	n := node.Node{UUID: uuid, Driver: "redfish", ProvisionState: s, Interfaces: interfaces, DriverInfo: map[string]any{"deploy_iso": "http://images/deploy.iso"}}
+	steps, err := node.Plan(k, &n, nil, o)
+	require.NoError(t, err)
+	b := &bench{T: t, book: newBook(n, node.Operation{ID: 7, NodeUUID: uuid, Kind: k, Steps: steps}), machine: &machine{power: power}}
+	b.steps = &activities.Steps{
+		Records: b.book, Drivers: map[string]bmc.Driver{"redfish": b.machine}, Log: zap.NewNop(),
+		Settings: activities.Settings{
+			Conductor: "c1", PowerTimeout: 300 * time.Millisecond, PowerPoll: 5 * time.Millisecond, PowerSettle: 50 * time.Millisecond,
+			SoftPowerTimeout: 100 * time.Millisecond, AgentPoll: 5 * time.Millisecond,
+		}.WithDefaults(),
+		Observe: activities.Observer{Lost: func() { b.lost++ }},
+	}
+	return b
+}
+
+// run is one activity under a newer claim.
+func (b *bench) run() (activities.StepsResult, error) {
+	var s testsuite.WorkflowTestSuite
+	env := s.NewTestActivityEnvironment()
+	env.RegisterActivity(b.steps)
+	b.seq++
+	v, err := env.ExecuteActivity(b.steps.RunSteps, activities.StepsInput{Operation: 7, Node: uuid, Seq: b.seq})
+	if err != nil {
+		return activities.StepsResult{}, err
+	}
+	var r activities.StepsResult
+	require.NoError(b, v.Get(&r))
+	return r, nil
+}
+
+func (b *bench) undo() error {
+	var s testsuite.WorkflowTestSuite
+	env := s.NewTestActivityEnvironment()
+	env.RegisterActivity(b.steps)
+	b.seq++
+	_, err := env.ExecuteActivity(b.steps.Undo, activities.UndoInput{Operation: 7, Node: uuid, Seq: b.seq})
+	return err
+}
+
+var fakes = map[string]string{"deploy": "fake", "boot": "fake", "network": "noop"}
+
+var direct = map[string]string{"deploy": "direct", "boot": "redfish-virtual-media", "network": "noop"}
+
+func kindOf(err error) string {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app.Type()
+	}
+	return ""
+}
+
+func final(err error) bool {
+	var app *temporal.ApplicationError
+	return errors.As(err, &app) && app.NonRetryable()
+}
+
+func TestAFakeDeployEndsPoweredOn(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, fakes, node.PlanOptions{})
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextClose, r.Next)
+	require.Equal(t, node.PowerOn, b.book.node.PowerState)
+	require.Equal(t, []bmc.PowerRequest{bmc.RequestOn}, b.machine.asked, "it was off already")
+	require.Empty(t, b.book.op.Undo)
+	for _, s := range b.book.op.Steps {
+		require.Equal(t, node.StepDone, s.State, s.Name())
+		require.Equal(t, 1, s.Attempts, s.Name())
+	}
+}
+
+func TestPowerRequestsLookBeforeTheyAct(t *testing.T) {
+	for name, c := range map[string]struct {
+		target node.PowerState
+		from   bmc.Power
+		want   []bmc.PowerRequest
+	}{
+		"on when off":        {node.PowerOn, bmc.PowerOff, []bmc.PowerRequest{bmc.RequestOn}},
+		"on when on":         {node.PowerOn, bmc.PowerOn, nil},
+		"off when on":        {node.PowerOff, bmc.PowerOn, []bmc.PowerRequest{bmc.RequestForceOff}},
+		"reboot when on":     {node.Rebooting, bmc.PowerOn, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}},
+		"reboot when off":    {node.Rebooting, bmc.PowerOff, []bmc.PowerRequest{bmc.RequestOn}},
+		"soft off when on":   {node.SoftPowerOff, bmc.PowerOn, []bmc.PowerRequest{bmc.RequestSoftOff}},
+		"soft reboot":        {node.SoftRebooting, bmc.PowerOn, []bmc.PowerRequest{bmc.RequestSoftOff, bmc.RequestOn}},
+		"on while coming up": {node.PowerOn, bmc.PowerOn, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindPower, node.Active, c.from, fakes, node.PlanOptions{Power: c.target})
+			_, err := b.run()
+			require.NoError(t, err)
+			require.Equal(t, c.want, b.machine.asked)
+		})
+	}
+}
+
+func TestALostAnswerToAPowerRequestIsReadBackNotRepeated(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return true, fault.New(fault.Unreachable, "connection reset") }
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
+}
+
+func TestAPowerRequestThatIsIgnoredFailsTheStepAndMayBeTriedAgain(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	ignored := 1
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { ignored--; return ignored < 0, nil }
+	_, err := b.run()
+	require.ErrorContains(t, err, `power state is not "power off"`)
+	require.False(t, final(err))
+	require.Equal(t, 1, b.book.op.Steps[0].Failures)
+	_, err = b.run()
+	require.NoError(t, err)
+	require.Equal(t, bmc.PowerOff, b.machine.power)
+}
+
+func TestAConductorThatDiedAfterSendingIsNotRepeated(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, node.PlanOptions{Power: node.PowerOn})
+	b.book.op.Steps[0].State = node.StepRunning
+	b.book.op.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
+	time.AfterFunc(10*time.Millisecond, func() { b.machine.mu.Lock(); b.machine.power = bmc.PowerOn; b.machine.mu.Unlock() })
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Empty(t, b.machine.asked, "what the dead one sent showed in time")
+}
+
+func TestAConductorThatDiedBeforeSendingIsMadeUpFor(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, node.PlanOptions{Power: node.PowerOn})
+	b.book.op.Steps[0].State = node.StepRunning
+	b.book.op.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, []bmc.PowerRequest{bmc.RequestOn}, b.machine.asked)
+}
+
+func TestARestartThatCannotBeReadBackIsSentAtMostOnce(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{})
+	b.book.op.Steps = []node.Step{{Interface: "power", Step: "reset", Source: node.SourceCore, State: node.StepPending}}
+	b.machine.answer = nil
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, []bmc.Pulse{bmc.PulseForceRestart}, b.machine.pulses)
+
+	b = newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{})
+	b.book.op.Steps = []node.Step{{Interface: "power", Step: "reset", Source: node.SourceCore, State: node.StepRunning, Issued: &node.Issued{At: time.Now(), Command: "ForceRestart"}}}
+	_, err = b.run()
+	require.ErrorContains(t, err, "its outcome is unknown")
+	require.True(t, final(err))
+	require.Empty(t, b.machine.pulses)
+}
+
+func TestASupersededClaimTouchesNothing(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	// Somebody newer claims right before the request is sent.
+	b.book.onSave = func(n int) {
+		if n == 2 {
+			b.book.op.Claim = node.Claim{Seq: 99, Attempt: 1}
+		}
+	}
+	_, err := b.run()
+	require.Equal(t, fault.Lost.String(), kindOf(err))
+	require.True(t, final(err))
+	require.Empty(t, b.machine.asked)
+	require.Equal(t, 1, b.lost, "it is counted")
+	_, err = b.run()
+	require.Equal(t, fault.Lost.String(), kindOf(err), "an older claim is refused at once")
+	require.Equal(t, 1, b.machine.opened, "and opens no conversation")
+}
+
+func TestErrorsAreRetriedByClass(t *testing.T) {
+	for name, c := range map[string]struct {
+		err   error
+		final bool
+	}{
+		"a BMC that says later":       {bmc.Busy(3*time.Second, "503"), false},
+		"a BMC that refuses":          {fault.New(fault.Refused, "400"), true},
+		"a wrong password":            {fault.New(fault.Denied, "401"), true},
+		"a certificate nobody signed": {fault.New(fault.Untrusted, "x509"), true},
+		"settings that make no sense": {fault.New(fault.Invalid, "redfish_address"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+			b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, c.err }
+			_, err := b.run()
+			require.Error(t, err)
+			require.Equal(t, c.final, final(err))
+			require.Equal(t, c.err.Error(), b.book.op.Steps[0].LastError)
+			want := node.StepRunning
+			if c.final {
+				want = node.StepFailed
+			}
+			require.Equal(t, want, b.book.op.Steps[0].State)
+		})
+	}
+}
+
+func TestAStepFailsForGoodAfterItsLimit(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, bmc.Busy(0, "503") }
+	for i := 1; i <= activities.Limits.Failures; i++ {
+		_, err := b.run()
+		require.Equal(t, i == activities.Limits.Failures, final(err), "failure %d", i)
+	}
+}
+
+func TestACancelBetweenStepsStopsThere(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.Rebooting})
+	b.machine.answer = func(r bmc.PowerRequest) (bool, error) {
+		b.book.mu.Lock()
+		defer b.book.mu.Unlock()
+		b.book.op.Asked = node.AskCancel
+		return true, nil
+	}
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextAsked, r.Next)
+	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
+}
+
+func TestTheAgentIsBootedWithMediaSetWhileTheServerIsOff(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextAgent, r.Next)
+	require.NotNil(t, r.Until)
+	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
+	require.Equal(t, "http://images/deploy.iso", b.machine.media.Image)
+	require.Equal(t, node.DeployWait, b.book.node.ProvisionState)
+	require.ElementsMatch(t, []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}, b.book.op.Undo)
+
+	// The same again, as after a crash: nothing is repeated, and it still waits.
+	r, err = b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextAgent, r.Next)
+	require.Len(t, b.machine.asked, 2)
+	require.Equal(t, node.DeployWait, b.book.node.ProvisionState)
+}
+
+func TestEveryCrashWhileBootingIsMadeUpForWithoutASecondPowerCycle(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+	_, err := b.run()
+	require.NoError(t, err)
+	saves := b.book.saves
+	require.Greater(t, saves, 5)
+	for die := 1; die <= saves; die++ {
+		for _, written := range []bool{false, true} {
+			b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+			b.steps.Records = &mortal{book: b.book, at: die, written: written}
+			_, err := b.run()
+			require.Error(t, err, "died at save %d", die)
+			b.steps.Records = b.book
+			r, err := b.run()
+			require.NoError(t, err, "died at save %d", die)
+			require.Equal(t, activities.NextAgent, r.Next)
+			require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked, "died at save %d, written %v", die, written)
+			require.Equal(t, "http://images/deploy.iso", b.machine.media.Image)
+			require.Equal(t, node.DeployWait, b.book.node.ProvisionState)
+		}
+	}
+}
+
+// mortal is a database connection of a conductor that dies at its nth save:
+// before it was written or after.
+type mortal struct {
+	*book
+	at      int
+	written bool
+	dead    bool
+}
+
+func (m *mortal) SaveSteps(ctx context.Context, id int64, c node.Claim, p node.Progress) (node.Ask, error) {
+	m.at--
+	if m.at == 0 && m.written {
+		_, err := m.book.SaveSteps(ctx, id, c, p)
+		if err != nil {
+			return "", err
+		}
+	}
+	if m.at <= 0 {
+		m.dead = true
+		return "", fault.New(fault.Lost, "this process is dead")
+	}
+	return m.book.SaveSteps(ctx, id, c, p)
+}
+
+func TestUndoLeavesTheServerOffWithoutMediaAndMayRunTwice(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+	_, err := b.run()
+	require.NoError(t, err)
+	require.NoError(t, b.undo())
+	require.Equal(t, bmc.PowerOff, b.machine.power)
+	require.False(t, b.machine.media.Inserted)
+	require.Empty(t, b.book.op.Undo)
+	writes := b.machine.writes
+	require.NoError(t, b.undo())
+	require.Equal(t, writes, b.machine.writes, "the second one finds nothing to do")
+}
+
+func TestWhatIsOwedIsDoneFirst(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, direct, node.PlanOptions{Power: node.PowerOn})
+	b.book.node.Owed = []node.Undo{node.UndoPowerOff, node.UndoEjectMedia}
+	b.machine.media = bmc.Media{Inserted: true, Image: "http://old"}
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
+	require.False(t, b.machine.media.Inserted)
+	require.Empty(t, b.book.node.Owed)
+}
