@@ -1,0 +1,162 @@
+package node
+
+import (
+	"slices"
+	"strings"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+// Patch is what a rule must know of a PATCH besides the node before and after it.
+type Patch struct {
+	Roots []string // the fields that it names, as in the API: "extra", "power_interface"
+	// RemovesOnlyInstanceUUID: it is [{"op": "remove", "path": "/instance_uuid"}].
+	RemovesOnlyInstanceUUID bool
+	Minor                   int    // the client's microversion, 1.Minor
+	Reservation             string // what clients see (Reservation)
+}
+
+// free are the fields that are written at any time: no step reads them, so
+// nobody has to wait for an operation to set them.
+var free = []string{
+	"name", "extra", "description", "owner", "lessee", "maintenance", "maintenance_reason",
+	"protected", "protected_reason", "retired", "retired_reason",
+}
+
+// held are the fields that steps work from: not written while an operation is open.
+var held = []string{"driver", "driver_info", "conductor_group", "properties", "instance_info", "resource_class", "instance_uuid"}
+
+// updateAllowed are the states with a target in which Ironic lets a node be
+// updated (states.py, UPDATE_ALLOWED_STATES).
+var updateAllowed = []State{
+	DeployFailed, Inspecting, InspectFailed, InspectWait, CleanFailed, ErrorState, Verifying, AdoptFailed, RescueFailed, UnrescueFailed, ServiceHold, ServiceFailed,
+}
+
+// buildable are the states in which driver and interfaces may change, in
+// Ironic's order (manager.py, update_node).
+var buildable = []State{Enroll, Inspecting, InspectWait, Manageable, Available}
+
+// deletable are the states in which a node may be deleted (states.py,
+// DELETE_ALLOWED_STATES, and available, which is Ironic's default).
+var deletable = []State{Manageable, Enroll, AdoptFailed, Available}
+
+// PatchAllowed decides whether a PATCH may turn before into after. before has
+// its open operation; the caller holds its row locked. Errors in Ironic's
+// words: Conflict for the wrong moment, Invalid for what never fits.
+func PatchAllowed(before, after *Node, p Patch) error {
+	if before.Maintenance && p.RemovesOnlyInstanceUUID && p.Reservation == "" {
+		return nil
+	}
+	if err := rightMoment(before, p); err != nil {
+		return err
+	}
+	if err := rightState(before, after, p); err != nil {
+		return err
+	}
+	return flagsFit(before, after)
+}
+
+func rightMoment(n *Node, p Patch) error {
+	var waits, steps bool // some field waits for the state; steps work from some field
+	for _, root := range p.Roots {
+		waits = waits || !slices.Contains(free, root)
+		steps = steps || slices.Contains(held, root) || isInterface(root)
+	}
+	s := n.ProvisionState
+	moving := n.TargetProvisionState != NoState
+	switch {
+	case !waits:
+		return nil
+	case moving && (!slices.Contains(updateAllowed, s) || steps && n.Operation != nil):
+		return fault.New(fault.Conflict, "Node %s can not be updated while a state transition is in progress.", n.UUID)
+	case s == Inspecting && p.Minor >= 39:
+		return fault.New(fault.Conflict, `Cannot update node "%s" while it is in state "%s".`, n.UUID, s)
+	case steps && n.Operation != nil:
+		return Locked(n, p.Reservation)
+	}
+	return nil
+}
+
+func rightState(before, after *Node, p Patch) error {
+	inBuildable := slices.Contains(buildable, before.ProvisionState)
+	allowed := joinStates(buildable)
+	for _, root := range p.Roots {
+		if (isInterface(root) || root == "driver" && before.Driver != after.Driver) && !inBuildable && !before.Maintenance {
+			return fault.New(fault.Conflict, "Node %s can not have %s updated unless it is in one of allowed (%s) states or in maintenance mode.", before.UUID, cut(root), allowed)
+		}
+	}
+	if before.ResourceClass != "" && before.ResourceClass != after.ResourceClass && !inBuildable {
+		return fault.New(fault.Conflict, "Node %s can not have resource_class updated unless it is in one of allowed (%s) states.", before.UUID, allowed)
+	}
+	if before.InstanceUUID == "" || before.InstanceUUID == after.InstanceUUID {
+		return nil
+	}
+	if after.InstanceUUID != "" {
+		return fault.New(fault.Conflict, "Node %s is associated with instance %s.", before.UUID, before.InstanceUUID)
+	}
+	if before.AllocationUUID != "" && !inBuildable && !before.Maintenance {
+		return fault.New(fault.Conflict, "Node %s with an allocation can not have instance_uuid removed unless it is in one of allowed (%s) states or in maintenance mode.", before.UUID, allowed)
+	}
+	return nil
+}
+
+func flagsFit(before, after *Node) error {
+	switch s := before.ProvisionState; {
+	case after.Protected && !before.Protected && s != Active && s != Rescue:
+		return fault.New(fault.Conflict, "Node %s can only be made protected in provision states 'active' or 'rescue', the current state is '%s'", before.UUID, s)
+	case after.ProtectedReason != "" && after.ProtectedReason != before.ProtectedReason && !after.Protected:
+		return fault.New(fault.Invalid, "The protected_reason field can only be set when protected is True")
+	case after.Retired && !before.Retired && s == Available:
+		return fault.New(fault.Conflict, "Node %s can not have 'retired' set in provision state 'available', the current state is '%s'", before.UUID, s)
+	case after.RetiredReason != "" && after.RetiredReason != before.RetiredReason && !after.Retired:
+		return fault.New(fault.Invalid, "The retired_reason field can only be set when retired is True")
+	}
+	return nil
+}
+
+// Settle clears what has no meaning any more after a change of n: reasons of
+// flags that are off, and the fault with the maintenance.
+func Settle(n *Node) {
+	if !n.Maintenance {
+		n.MaintenanceReason, n.Fault = "", ""
+	}
+	if !n.Protected {
+		n.ProtectedReason = ""
+	}
+	if !n.Retired {
+		n.RetiredReason = ""
+	}
+}
+
+// DeleteAllowed decides whether n may be deleted; reservation is what clients
+// see. In maintenance it may in every state, for nodes that are hopelessly
+// broken: an operation that waits ends with it. Errors in Ironic's words and
+// order: Conflict, Forbidden for protected nodes.
+func DeleteAllowed(n *Node, reservation string) error {
+	switch {
+	case reservation != "":
+		return Locked(n, reservation)
+	case n.InstanceUUID != "" && !n.Maintenance:
+		return fault.New(fault.Conflict, "Node %s is associated with instance %s.", n.UUID, n.InstanceUUID)
+	case n.Protected:
+		return notProtected(n)
+	case n.Maintenance || slices.Contains(deletable, n.ProvisionState):
+		return nil
+	}
+	return fault.New(fault.Conflict, `Can not delete node "%s" while it is in provision state "%s". Valid provision states to perform deletion are: "('%s')", or set the node into maintenance mode`,
+		n.UUID, n.ProvisionState, strings.ReplaceAll(joinStates(deletable), ", ", "', '"))
+}
+
+// isInterface reports whether a field is one of the 13 "X_interface".
+func isInterface(field string) bool {
+	iface, ok := strings.CutSuffix(field, "_interface")
+	return ok && slices.Contains(Interfaces, iface)
+}
+
+func joinStates(in []State) string {
+	out := make([]string, len(in))
+	for i, s := range in {
+		out[i] = string(s)
+	}
+	return strings.Join(out, ", ")
+}
