@@ -157,6 +157,8 @@ func TestJolietTreeIsWhole(t *testing.T) {
 }
 
 func TestEqualPartsMakeEqualDrives(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
 	first, err := Build(Parts{UserData: cloud}, nodeUUID, "")
 	require.NoError(t, err)
 	// Another second on the clock, and other folders read in between.
@@ -165,7 +167,7 @@ func TestEqualPartsMakeEqualDrives(t *testing.T) {
 	second, err := Build(Parts{UserData: cloud}, nodeUUID, "")
 	require.NoError(t, err)
 	require.Equal(t, first, second)
-	left, err := filepath.Glob(filepath.Join(os.TempDir(), "configdrive*"))
+	left, err := os.ReadDir(temp)
 	require.NoError(t, err)
 	require.Empty(t, left, "secrets may not stay behind")
 }

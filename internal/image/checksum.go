@@ -1,0 +1,81 @@
+package image
+
+import (
+	"regexp"
+	"strings"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+// algorithms are what is accepted, by the length of their digests in hex.
+var algorithms = map[int]string{32: "md5", 64: "sha256", 128: "sha512"}
+
+var hexDigest = regexp.MustCompile(`^[0-9a-fA-F]+$`)
+
+// takeChecksum chooses what the image is checked with: image_os_hash_* before
+// image_checksum, as Ironic does (common/checksum_utils.py).
+func (i *Info) takeChecksum(checksum, algo, value string, p Policy) error {
+	if (algo == "") != (value == "") || value == "" && checksum == "" {
+		return fault.New(fault.Invalid, `image_source's "image_checksum", or "image_os_hash_algo" and "image_os_hash_value" `+
+			"must be provided in instance_info for node %s", i.NodeUUID)
+	}
+	if value != "" {
+		return i.setChecksum("image_os_hash_value", strings.ToLower(algo), value, p)
+	}
+	// "sha256:..." is an old way to name the algorithm in the digest.
+	if before, after, found := strings.Cut(checksum, ":"); found && !isURL(checksum) {
+		algo, checksum = strings.ToLower(before), after
+	}
+	return i.setChecksum("image_checksum", algo, checksum, p)
+}
+
+// setChecksum takes a digest or a URL; algo "" is found from a digest's length.
+func (i *Info) setChecksum(field, algo, value string, p Policy) error {
+	i.Algo, i.Checksum = algo, value
+	if algo != "" {
+		if err := i.checkAlgorithm(field, algo, p); err != nil {
+			return err
+		}
+	}
+	if isURL(value) {
+		if p.RefuseChecksumURLs {
+			return fault.New(fault.Invalid, "%s of node %s is a URL, and files of checksums are switched off here: "+
+				"give the digest itself", field, i.NodeUUID)
+		}
+		return nil
+	}
+	return i.setDigest(field, algo, value, p)
+}
+
+// setDigest checks a digest against its algorithm and keeps it in lower case.
+func (i *Info) setDigest(field, algo, digest string, p Policy) error {
+	of := algorithms[len(digest)]
+	switch {
+	case of == "" || !hexDigest.MatchString(digest):
+		return fault.New(fault.Invalid, "%s of node %s is no digest: want 64 (sha256) or 128 (sha512) hexadecimal digits, "+
+			"or the URL of a file with them", field, i.NodeUUID)
+	case algo != "" && algo != of:
+		return fault.New(fault.Invalid, "%s of node %s has the length of a %s digest, but the algorithm is given as %s",
+			field, i.NodeUUID, of, algo)
+	}
+	i.Algo, i.Checksum = of, strings.ToLower(digest)
+	return i.checkAlgorithm(field, of, p)
+}
+
+func (i *Info) checkAlgorithm(field, algo string, p Policy) error {
+	switch algo {
+	case "sha256", "sha512":
+		return nil
+	case "md5":
+		if p.AllowMD5 {
+			return nil
+		}
+		return fault.New(fault.Invalid, "%s of node %s is MD5, which is refused because MD5 can be forged: "+
+			"give image_os_hash_algo sha256 or sha512 with image_os_hash_value, or set allow_md5_checksum", field, i.NodeUUID)
+	}
+	return fault.New(fault.Invalid, "image_os_hash_algo %q of node %s is not supported, valid are sha256, sha512", algo, i.NodeUUID)
+}
+
+func isURL(s string) bool {
+	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
+}

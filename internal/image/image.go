@@ -1,0 +1,223 @@
+// Package image says which image a node gets: it reads instance_info, refuses
+// what the agent would refuse later, and writes the agent's image_info. Only
+// Resolve uses the network, and only for files of checksums.
+package image
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/fault"
+)
+
+// Policy is what the site accepts.
+type Policy struct {
+	// AllowMD5 accepts MD5 digests (setting allow_md5_checksum; Ironic:
+	// [agent]allow_md5_checksum). MD5 does not protect against a forged image.
+	AllowMD5 bool
+	// RefuseChecksumURLs takes digests only (Ironic: [conductor]disable_support_for_checksum_files).
+	RefuseChecksumURLs bool
+}
+
+// Info is a whole-disk image and how it is checked.
+type Info struct {
+	NodeUUID string // for errors and for the agent
+	Source   string // http or https
+	// Format is raw, qcow2 or "" (the agent looks for itself).
+	Format    string
+	Container string // bare unless given otherwise
+
+	// Checksum is a digest of the algorithm Algo, lower case, or the URL of a
+	// file of digests. Algo may be "" only with a URL: the digest tells then.
+	Checksum string
+	Algo     string // sha256, sha512 or md5
+
+	RootGB  int64             // 0 = not given
+	Proxies map[string]string // by scheme
+	NoProxy string
+	// Authorization is the header for the image server; a secret.
+	Authorization string
+}
+
+// Parse reads the image from instance_info and the proxies from driver_info.
+// It checks everything that can be checked without network; fault.Invalid
+// names every field that is missing, in Ironic's words.
+func Parse(nodeUUID string, instance, driver map[string]any, p Policy) (Info, error) {
+	f := fields{node: nodeUUID, values: instance}
+	i := Info{
+		NodeUUID: nodeUUID, Source: f.text("image_source"),
+		Format: strings.ToLower(f.text("image_disk_format")), Container: f.text("image_container_format"),
+		Authorization: f.text("image_request_authorization_secret"),
+	}
+	if i.Container == "" {
+		i.Container = "bare"
+	}
+	checksum, algo, value := f.text("image_checksum"), f.text("image_os_hash_algo"), f.text("image_os_hash_value")
+	kind, download := f.text("image_type"), f.text("image_download_source")
+	i.RootGB = f.size("root_gb")
+	if f.err != nil {
+		return Info{}, f.err
+	}
+	if i.Source == "" {
+		return Info{}, fault.New(fault.Invalid, "Cannot validate image information for node %s because one or more parameters "+
+			"are missing from its instance_info and insufficent information is present to boot from a remote volume. "+
+			"Missing are: ['image_source']", nodeUUID)
+	}
+	if err := i.checkSource(); err != nil {
+		return Info{}, err
+	}
+	if err := i.checkKind(kind, download, f.text("kernel"), f.text("ramdisk")); err != nil {
+		return Info{}, err
+	}
+	if err := i.takeChecksum(checksum, algo, value, p); err != nil {
+		return Info{}, err
+	}
+	return i, i.takeProxies(driver)
+}
+
+func (i *Info) checkSource() error {
+	u, err := url.Parse(i.Source)
+	switch {
+	case err != nil:
+		return fault.New(fault.Invalid, "Validation of image href of node %s failed, reason: it is no URL", i.NodeUUID)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fault.New(fault.Invalid, "Validation of image href %s of node %s failed, reason: "+
+			"only http and https are supported", shown(i.Source), i.NodeUUID)
+	case u.Hostname() == "" || strings.Trim(u.Path, "/") == "":
+		return fault.New(fault.Invalid, "Validation of image href %s of node %s failed, reason: "+
+			"it names no file", shown(i.Source), i.NodeUUID)
+	}
+	return nil
+}
+
+var formats = []string{"", "raw", "qcow2"}
+
+func (i *Info) checkKind(kind, download, kernel, ramdisk string) error {
+	switch {
+	case kind != "" && kind != "whole-disk" && kind != "partition":
+		return fault.New(fault.Invalid, "Invalid image_type %q of node %s, valid are whole-disk, partition", kind, i.NodeUUID)
+	case kind == "partition", kind == "" && kernel != "" && ramdisk != "":
+		return fault.New(fault.Invalid, "instance_info of node %s names a partition image; "+
+			"only whole-disk images can be deployed", i.NodeUUID)
+	case !slices.Contains(formats, i.Format):
+		return fault.New(fault.Invalid, "image_disk_format %q of node %s is not supported, valid are raw, qcow2", i.Format, i.NodeUUID)
+	case download != "" && download != "http":
+		return fault.New(fault.Invalid, "image_download_source %q of node %s is not supported: "+
+			"agents fetch images over http themselves", download, i.NodeUUID)
+	}
+	return nil
+}
+
+func (i *Info) takeProxies(driver map[string]any) error {
+	f := fields{node: i.NodeUUID, values: driver}
+	for _, scheme := range []string{"http", "https"} {
+		name := "image_" + scheme + "_proxy"
+		proxy := f.text(name)
+		if proxy == "" {
+			continue
+		}
+		if s, _, found := strings.Cut(proxy, "://"); found && s != "http" && s != "https" {
+			return fault.New(fault.Invalid, "%s of node %s must be an http or https URL, or have no scheme", name, i.NodeUUID)
+		}
+		if i.Proxies == nil {
+			i.Proxies = map[string]string{}
+		}
+		i.Proxies[scheme] = proxy
+	}
+	if i.Proxies != nil {
+		i.NoProxy = f.text("image_no_proxy")
+	}
+	return f.err
+}
+
+// ForAgent is the image_info for the step write_image. A checksum that is
+// still a URL is left to the agent, which fetches it too.
+func (i Info) ForAgent() agent.ImageInfo {
+	out := agent.ImageInfo{
+		ID: i.name(), URLs: []string{i.Source}, NodeUUID: i.NodeUUID,
+		DiskFormat: agent.Text(i.Format), ContainerFormat: agent.Text(i.Container),
+		// Raw images go straight to the disk; others need memory or a disk of
+		// their own first. Ironic's default.
+		StreamRaw: true,
+		Proxies:   i.Proxies, NoProxy: i.NoProxy,
+	}
+	if i.Algo != "" {
+		out.HashAlgo, out.HashValue = i.Algo, i.Checksum
+	} else {
+		out.Checksum = i.Checksum
+	}
+	if i.Authorization != "" {
+		out.Authorization = base64.StdEncoding.EncodeToString([]byte(i.Authorization))
+	}
+	return out
+}
+
+// name is the file that the source names.
+func (i Info) name() string {
+	u, err := url.Parse(i.Source)
+	if err != nil {
+		return ""
+	}
+	return path.Base(u.Path)
+}
+
+// fields reads a free-form dictionary; the first field of a wrong type stays in err.
+type fields struct {
+	node   string
+	values map[string]any
+	err    error
+}
+
+// text is a string, "" where it is missing or null.
+func (f *fields) text(name string) string {
+	switch v := f.values[name].(type) {
+	case nil:
+		return ""
+	case string:
+		return strings.TrimSpace(v)
+	}
+	f.wrong(name, "a string")
+	return ""
+}
+
+// size is a positive whole number or a string of one, 0 where it is missing.
+func (f *fields) size(name string) int64 {
+	v, given := f.values[name]
+	if !given || v == nil || v == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(fmt.Sprint(v)), 10, 64)
+	if whole, ok := v.(float64); ok { // as encoding/json reads numbers
+		n, err = int64(whole), nil
+		if float64(n) != whole {
+			n = -1
+		}
+	}
+	if err != nil || n <= 0 {
+		f.wrong(name, "a whole number above zero")
+		return 0
+	}
+	return n
+}
+
+func (f *fields) wrong(name, want string) {
+	if f.err == nil {
+		f.err = fault.New(fault.Invalid, "%s of node %s must be %s", name, f.node, want)
+	}
+}
+
+// shown is a URL for an error: without a password, and bounded.
+func shown(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "(no URL)"
+	}
+	u.RawQuery, u.Fragment = "", "" // signed URLs carry their secret there
+	return agent.Words(u.Redacted())
+}

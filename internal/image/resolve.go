@@ -1,0 +1,121 @@
+package image
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/fault"
+)
+
+// maxSums bounds a file of checksums, in bytes; maxRedirects the way to it.
+const (
+	maxSums      = 64 << 10
+	maxRedirects = 5
+)
+
+// Resolver fetches files of checksums. It is safe for concurrent use.
+type Resolver struct {
+	policy Policy
+	http   *http.Client
+}
+
+// NewResolver makes a resolver; timeout bounds one file, redirects included
+// (0 = 10 s).
+func NewResolver(p Policy, timeout time.Duration) *Resolver {
+	if timeout == 0 {
+		timeout = 10 * time.Second
+	}
+	dialer := &net.Dialer{Timeout: timeout}
+	return &Resolver{policy: p, http: &http.Client{
+		Timeout: timeout,
+		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects {
+				return errors.New("too many redirects")
+			}
+			return nil
+		},
+		Transport: &http.Transport{
+			Proxy:       http.ProxyFromEnvironment,
+			DialContext: dialer.DialContext, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout: timeout, ResponseHeaderTimeout: timeout,
+			IdleConnTimeout: 30 * time.Second, MaxIdleConns: 8, MaxResponseHeaderBytes: 64 << 10,
+		},
+	}}
+}
+
+// Close gives the idle connections back.
+func (r *Resolver) Close() { r.http.CloseIdleConnections() }
+
+// Resolve gives an image its digest where it has only the URL of a file of
+// digests; other images come back as they are. fault.Invalid says that the
+// file is wrong, fault.Unreachable that its server is away, fault.Untrusted
+// that its certificate does not verify.
+func (r *Resolver) Resolve(ctx context.Context, i Info) (Info, error) {
+	if !isURL(i.Checksum) {
+		return i, nil
+	}
+	from := i.Checksum
+	text, err := r.fetch(ctx, from)
+	if err != nil {
+		return Info{}, fmt.Errorf("fetch checksums of the image of node %s from %s: %w", i.NodeUUID, shown(from), err)
+	}
+	digest, found := find(text, i.name(), i.Algo)
+	if !found {
+		return Info{}, fault.New(fault.Invalid, "the checksum file %s of node %s has no usable digest for %s",
+			shown(from), i.NodeUUID, agent.Words(i.name()))
+	}
+	return i, i.setDigest("the digest in "+shown(from), i.Algo, digest, r.policy)
+}
+
+func (r *Resolver) fetch(ctx context.Context, from string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
+	if err != nil {
+		return "", fault.New(fault.Invalid, "it is no URL")
+	}
+	resp, err := r.http.Do(req)
+	if err != nil {
+		return "", unanswered(ctx, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch {
+	case resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests:
+		return "", fault.New(fault.Unreachable, "the server answered %d", resp.StatusCode)
+	case resp.StatusCode != http.StatusOK:
+		return "", fault.New(fault.Invalid, "the server answered %d", resp.StatusCode)
+	}
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxSums+1))
+	switch {
+	case err != nil:
+		return "", unanswered(ctx, err)
+	case len(b) > maxSums:
+		return "", fault.New(fault.Invalid, "the file is larger than %d bytes", maxSums)
+	}
+	return string(b), nil
+}
+
+// unanswered says why there is no answer, without the URL that net/http puts
+// into its errors: it may hold a secret.
+func unanswered(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	var asURL *url.Error
+	if errors.As(err, &asURL) {
+		err = asURL.Err
+	}
+	var unverified *tls.CertificateVerificationError
+	var unknown x509.UnknownAuthorityError
+	if errors.As(err, &unverified) || errors.As(err, &unknown) {
+		return fault.New(fault.Untrusted, "%s", agent.Words(err.Error()))
+	}
+	return fault.New(fault.Unreachable, "%s", agent.Words(err.Error()))
+}
