@@ -1,0 +1,331 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// operationRow is an operation as the API tells it.
+type operationRow struct {
+	ID        string `json:"id"`
+	Node      string `json:"node_uuid"`
+	State     string `json:"state"`
+	Conductor string `json:"conductor"`
+	Steps     []struct {
+		State     string `json:"state"`
+		Conductor string `json:"conductor"`
+		Attempts  int    `json:"attempts"`
+	} `json:"steps"`
+}
+
+func (s *stack) running(ctx context.Context) ([]operationRow, error) {
+	var page struct {
+		Operations []operationRow `json:"operations"`
+	}
+	err := s.call(ctx, http.MethodGet, "/temper/v1/operations?state=running&limit=1000", nil, &page)
+	return page.Operations, err
+}
+
+// benchHandOver is how long a step stands still when its conductor is killed,
+// stopped or cut off from Temporal.
+func benchHandOver(ctx context.Context, o options) error {
+	fmt.Println("# Seconds from the loss of a conductor to its step running elsewhere, default settings")
+	fmt.Println("  Ironic 21.4: 85 to 110 after kill -9, and the deploy fails; goals: kill < 8, stop < 0.5, black hole < 10")
+	s, err := startStack(ctx, o.temper, "fake:\n  deploy_delay: \"3600\"\n", "--nodes", "0", "--enroll=false", "--conductors", "2", "--drivers", "fake-hardware")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.stop() }()
+	if err := s.prepare(ctx, 4); err != nil {
+		return err
+	}
+	if err := s.setImage(ctx); err != nil {
+		return err
+	}
+	nodes, err := s.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	err = each(nodes, 4, func(n nodeRow) error {
+		return s.call(ctx, http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision", map[string]any{"target": "active"}, nil)
+	})
+	if err != nil {
+		return err
+	}
+	for _, way := range []struct {
+		name string
+		sig  syscall.Signal
+	}{{"SIGKILL", syscall.SIGKILL}, {"SIGTERM", syscall.SIGTERM}} {
+		var took []time.Duration
+		for i := range o.kills {
+			d, err := s.loseOne(ctx, o, fmt.Sprintf("%s-%d", way.name, i), way.sig)
+			if err != nil {
+				return fmt.Errorf("%s %d: %w", way.name, i, err)
+			}
+			took = append(took, d...)
+		}
+		fmt.Printf("  %s: %d steps moved, median %.2f s, longest %.2f s\n", way.name, len(took), median(took).Seconds(), longest(took).Seconds())
+	}
+	return s.benchBlackHole(ctx, o)
+}
+
+// loseOne ends the conductor that has most steps and waits until each of them
+// runs elsewhere; then a new conductor takes its place.
+func (s *stack) loseOne(ctx context.Context, o options, replacement string, sig syscall.Signal) ([]time.Duration, error) {
+	victim, ops, err := s.busiest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pid, err := s.pidOf(victim)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if err := syscall.Kill(pid, sig); err != nil {
+		return nil, err
+	}
+	took, err := s.awaitElsewhere(ctx, victim, ops, began)
+	if err != nil {
+		return nil, err
+	}
+	return took, s.addConductor(ctx, o, replacement, s.TemporalAddress)
+}
+
+// busiest is the conductor with most running steps, and those operations.
+func (s *stack) busiest(ctx context.Context) (string, []string, error) {
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+		ops, err := s.running(ctx)
+		if err != nil {
+			return "", nil, err
+		}
+		by := map[string][]string{}
+		for _, op := range ops {
+			by[op.Conductor] = append(by[op.Conductor], op.ID)
+		}
+		best := ""
+		for c, ids := range by {
+			if c != "" && len(ids) > len(by[best]) {
+				best = c
+			}
+		}
+		if best != "" && len(ops) == 4 {
+			return best, by[best], nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return "", nil, fmt.Errorf("the operations were not all running within 30 s")
+}
+
+func (s *stack) awaitElsewhere(ctx context.Context, victim string, ops []string, began time.Time) ([]time.Duration, error) {
+	left := map[string]bool{}
+	for _, id := range ops {
+		left[id] = true
+	}
+	var took []time.Duration
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
+		now, err := s.running(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, op := range now {
+			if left[op.ID] && op.Conductor != victim {
+				delete(left, op.ID)
+				took = append(took, time.Since(began))
+			}
+		}
+		if len(left) == 0 {
+			return took, nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil, fmt.Errorf("%d steps did not move from %s within 2 minutes", len(left), victim)
+}
+
+var extra sync.Map // name -> *exec.Cmd of conductors started by hand
+
+func (s *stack) pidOf(name string) (int, error) {
+	if c, ok := extra.Load(name); ok {
+		return c.(*exec.Cmd).Process.Pid, nil
+	}
+	if err := s.read(); err != nil {
+		return 0, err
+	}
+	for _, p := range s.Processes {
+		if p.Name == name {
+			return p.PID, nil
+		}
+	}
+	return 0, fmt.Errorf("no process for conductor %s", name)
+}
+
+// addConductor starts one by hand, as an operator would, and waits until it is alive.
+func (s *stack) addConductor(ctx context.Context, o options, name, temporal string) error {
+	log, err := os.Create(filepath.Join(s.dir, name+".log"))
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, o.temper, "conductor", "--name", name, "--enabled-drivers", "fake-hardware",
+		"--config", filepath.Join(s.dir, "settings.yaml"), "--metrics-listen", "127.0.0.1:0")
+	cmd.Env = append(os.Environ(), "TEMPER_DATABASE_URL="+s.DatabaseURL, "TEMPER_TEMPORAL_ADDRESS="+temporal,
+		"TEMPER_TEMPORAL_NAMESPACE=temper", "TEMPER_KEYSET_FILE="+filepath.Join(s.dir, "data", "keyset.json"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	extra.Store(name, cmd)
+	go func() { _ = cmd.Wait() }()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		var list struct {
+			Conductors []struct {
+				Hostname string `json:"hostname"`
+				Alive    bool   `json:"alive"`
+			} `json:"conductors"`
+		}
+		if err := s.call(ctx, http.MethodGet, "/v1/conductors", nil, &list); err != nil {
+			return err
+		}
+		for _, c := range list.Conductors {
+			if c.Hostname == name && c.Alive {
+				return nil
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return fmt.Errorf("conductor %s was not alive within 20 s; see %s", name, log.Name())
+}
+
+// benchBlackHole cuts a conductor off from Temporal without closing its connections.
+func (s *stack) benchBlackHole(ctx context.Context, o options) error {
+	hole, err := newHole(s.TemporalAddress)
+	if err != nil {
+		return err
+	}
+	defer hole.close()
+	if err := s.addConductor(ctx, o, "behind-the-hole", hole.address()); err != nil {
+		return err
+	}
+	// All others go, so that the steps move to the one behind the hole.
+	victims, err := s.others(ctx, "behind-the-hole")
+	if err != nil {
+		return err
+	}
+	for _, v := range victims {
+		if pid, err := s.pidOf(v); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGTERM)
+		}
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		best, ops, err := s.busiest(ctx)
+		if err != nil {
+			return err
+		}
+		if best == "behind-the-hole" && len(ops) == 4 {
+			break
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the steps did not move to the conductor behind the hole")
+		}
+	}
+	if err := s.addConductor(ctx, o, "rescuer", s.TemporalAddress); err != nil {
+		return err
+	}
+	_, ops, err := s.busiest(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	hole.swallow()
+	took, err := s.awaitElsewhere(ctx, "behind-the-hole", ops, began)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("  black hole between conductor and Temporal: %d steps moved, median %.2f s, longest %.2f s\n",
+		len(took), median(took).Seconds(), longest(took).Seconds())
+	return nil
+}
+
+func (s *stack) others(ctx context.Context, but string) ([]string, error) {
+	var list struct {
+		Conductors []struct {
+			Hostname string `json:"hostname"`
+			Alive    bool   `json:"alive"`
+		} `json:"conductors"`
+	}
+	if err := s.call(ctx, http.MethodGet, "/v1/conductors", nil, &list); err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, c := range list.Conductors {
+		if c.Alive && c.Hostname != but {
+			out = append(out, c.Hostname)
+		}
+	}
+	return out, nil
+}
+
+// hole is a TCP relay that can stop passing bytes while its connections stay open.
+type hole struct {
+	listener net.Listener
+	to       string
+	gone     chan struct{}
+	once     sync.Once
+}
+
+func newHole(to string) (*hole, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	h := &hole{listener: l, to: to, gone: make(chan struct{})}
+	go h.serve()
+	return h, nil
+}
+
+func (h *hole) address() string { return h.listener.Addr().String() }
+func (h *hole) swallow()        { h.once.Do(func() { close(h.gone) }) }
+func (h *hole) close()          { h.swallow(); _ = h.listener.Close() }
+
+func (h *hole) serve() {
+	for {
+		a, err := h.listener.Accept()
+		if err != nil {
+			return
+		}
+		b, err := net.Dial("tcp", h.to)
+		if err != nil {
+			_ = a.Close()
+			continue
+		}
+		go h.relay(a, b)
+		go h.relay(b, a)
+	}
+}
+
+// relay passes bytes until the hole opens; from then on it takes them and passes nothing.
+func (h *hole) relay(dst io.Writer, src io.Reader) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := src.Read(buf)
+		if err != nil {
+			return
+		}
+		select {
+		case <-h.gone:
+			continue
+		default:
+		}
+		if _, err := dst.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,58 @@
+// Command bench measures Temper on this machine and prints the figures beside
+// those of Ironic 21.4. It asserts nothing: machines are shared and noisy, so
+// figures are compared within one run.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// options of a run.
+type options struct {
+	temper string // the binary under test
+	only   string // parts to run, comma-separated; "" = all
+	rounds int
+	kills  int
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.temper, "temper", "bin/temper", "the temper binary")
+	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,redfish,memory; empty = all")
+	flag.IntVar(&o.rounds, "rounds", 3, "rounds of deploy and give-back")
+	flag.IntVar(&o.kills, "kills", 20, "conductors killed, and as many stopped")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	parts := []struct {
+		name string
+		run  func(context.Context, options) error
+	}{
+		{"deploy", benchDeploys}, {"handover", benchHandOver}, {"redfish", benchRedfish}, {"memory", benchMemory},
+	}
+	for _, p := range parts {
+		if o.only != "" && !strings.Contains(","+o.only+",", ","+p.name+",") {
+			continue
+		}
+		began := time.Now()
+		if err := p.run(ctx, o); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		fmt.Printf("(%s took %s)\n\n", p.name, time.Since(began).Round(time.Second))
+	}
+	return nil
+}

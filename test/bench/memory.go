@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// benchMemory is the resident memory with 1,000 operations in flight.
+func benchMemory(ctx context.Context, o options) error {
+	fmt.Println("# Resident memory with 1,000 operations in flight; goal: under 100 MiB each")
+	s, err := startStack(ctx, o.temper, "fake:\n  deploy_delay: \"3600\"\n", "--nodes", "0", "--enroll=false", "--conductors", "2", "--drivers", "fake-hardware")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.stop() }()
+	if err := s.prepare(ctx, 1000); err != nil {
+		return err
+	}
+	if err := s.setImage(ctx); err != nil {
+		return err
+	}
+	nodes, err := s.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	err = each(nodes, 50, func(n nodeRow) error {
+		return s.call(ctx, http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision", map[string]any{"target": "active"}, nil)
+	})
+	if err != nil {
+		return err
+	}
+	inFlight := 0
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline) && inFlight < 1000; time.Sleep(time.Second) {
+		ops, err := s.running(ctx)
+		if err != nil {
+			return err
+		}
+		inFlight = 0
+		for _, op := range ops {
+			if op.Conductor != "" {
+				inFlight++
+			}
+		}
+	}
+	fmt.Printf("  %d operations have a step running\n", inFlight)
+	if err := s.read(); err != nil {
+		return err
+	}
+	for _, p := range s.Processes {
+		fmt.Printf("    %-14s %-14s %6.0f MiB\n", p.Role, p.Name, float64(rssOf(p.PID))/(1<<20))
+	}
+	return nil
+}

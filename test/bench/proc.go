@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// clockTick is USER_HZ, which Linux fixes at 100 for /proc.
+const clockTick = 10 * time.Millisecond
+
+// cpuOf is the processor time a process has used with all its threads; for a
+// PostgreSQL server its children's too.
+func cpuOf(pid int) time.Duration {
+	total := statTime(pid)
+	kids, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return total
+	}
+	for _, f := range strings.Fields(string(kids)) {
+		if kid, err := strconv.Atoi(f); err == nil {
+			total += statTime(kid)
+		}
+	}
+	return total
+}
+
+// statTime reads utime, stime and those of reaped children (proc(5), fields 14 to 17).
+func statTime(pid int) time.Duration {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, ok := strings.Cut(string(b), ") ")
+	f := strings.Fields(rest)
+	if !ok || len(f) < 15 {
+		return 0
+	}
+	var ticks int64
+	for _, s := range f[11:15] {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return 0
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * clockTick
+}
+
+// rssOf is the resident memory of a process in bytes.
+func rssOf(pid int) int64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0
+	}
+	f := strings.Fields(string(b))
+	if len(f) < 2 {
+		return 0
+	}
+	pages, err := strconv.ParseInt(f[1], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}
+
+// usage is the processor time by role.
+func (s *stack) usage() map[string]time.Duration {
+	out := map[string]time.Duration{}
+	for _, p := range s.Processes {
+		out[p.Role] += cpuOf(p.PID)
+	}
+	return out
+}
+
+// perDeploy prints the processor time of each role between two readings.
+func perDeploy(before, after map[string]time.Duration, n int) string {
+	var roles []string
+	for r := range after {
+		roles = append(roles, r)
+	}
+	sort.Strings(roles)
+	var b strings.Builder
+	var total time.Duration
+	for _, r := range roles {
+		d := after[r] - before[r]
+		total += d
+		fmt.Fprintf(&b, " %s %.1f", r, float64(d.Microseconds())/1000/float64(n))
+	}
+	return fmt.Sprintf("ms of CPU each: %.1f =%s", float64(total.Microseconds())/1000/float64(n), b.String())
+}
+
+func median(d []time.Duration) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	sorted := append([]time.Duration{}, d...)
+	sort.Slice(sorted, func(i, j int) bool { return sorted[i] < sorted[j] })
+	return sorted[len(sorted)/2]
+}
+
+func longest(d []time.Duration) time.Duration {
+	var m time.Duration
+	for _, x := range d {
+		m = max(m, x)
+	}
+	return m
+}
