@@ -1,0 +1,84 @@
+package archtest
+
+const module = "go.temper.dev/temper/"
+
+// Third parties that a layer is kept away from, by what they are for.
+const (
+	temporal = "go.temporal.io/"
+	pgx      = "github.com/jackc/pgx"
+	gin      = "github.com/gin-gonic/gin"
+	gofish   = "github.com/stmcginnis/gofish"
+	zap      = "go.uber.org/zap"
+	// anyThirdParty is everything outside of the standard library and of ours.
+	anyThirdParty = "*"
+)
+
+// rule says what the packages at and below a path may know.
+type rule struct {
+	at string // path below the module; the longest that fits is the rule of a package
+	// ours: what it may import of ours directly, each with what lies below;
+	// what lies below at itself is always allowed. nil = nothing, {"*"} = everything.
+	ours []string
+	not  []string // except these
+	// never: third parties that it must not reach, even through others.
+	never []string
+	why   string
+}
+
+var rules = []rule{
+	{at: "internal/fault", never: []string{anyThirdParty}, why: "everything imports it"},
+	{at: "internal/ring", never: []string{anyThirdParty}, why: "who owns what is pure"},
+	{at: "schemas", never: []string{anyThirdParty}, why: "contracts are files"},
+	{at: "web", never: []string{anyThirdParty}, why: "the dashboard is files"},
+	{at: "internal/node", ours: []string{"internal/fault"}, never: []string{anyThirdParty}, why: "the domain is pure"},
+
+	{at: "internal/bmc", ours: []string{"internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "a vocabulary, not a protocol"},
+	{at: "internal/bmc/bmctest", ours: []string{"internal/bmc", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "the suite knows no driver"},
+	{at: "internal/bmc/fake", ours: []string{"internal/bmc", "internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "a driver speaks to BMCs only"},
+	{at: "internal/bmc/redfish", ours: []string{"internal/bmc", "internal/fault"}, never: []string{temporal, pgx, gin}, why: "a driver speaks to BMCs only"},
+	{at: "internal/agent", ours: []string{"internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "a protocol, shared with the simulator"},
+	{at: "internal/configdrive", ours: []string{"internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "bytes in, bytes out"},
+	{at: "internal/image", ours: []string{"internal/fault", "internal/node", "internal/agent"}, never: []string{temporal, pgx, gin, gofish}, why: "images, not how they are asked for"},
+	{at: "internal/store", ours: []string{"internal/node", "internal/fault", "schemas"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},
+	{at: "internal/pgserver", never: []string{temporal, gin, gofish}, why: "it starts PostgreSQL and knows nothing of us"},
+	{at: "internal/config", never: []string{pgx, gin, gofish}, why: "settings are read before anything is there"},
+	{at: "internal/log", never: []string{pgx, gin, gofish}, why: "everything may log"},
+	{at: "internal/metrics", never: []string{temporal, pgx, gin, gofish}, why: "it serves what others count"},
+	{at: "internal/sim", ours: []string{"internal/bmc", "internal/agent", "internal/node", "internal/fault"}, never: []string{temporal, pgx}, why: "a rack knows no operations"},
+
+	{
+		at: "activities", ours: []string{"internal/node", "internal/fault", "internal/bmc", "internal/agent", "internal/configdrive", "internal/image"},
+		not: []string{"internal/bmc/redfish", "internal/bmc/fake", "internal/bmc/bmctest"}, never: []string{pgx, gofish, gin},
+		why: "it takes interfaces; worker hands in the real ones",
+	},
+	{
+		at: "workflows", ours: []string{"activities", "internal/node", "internal/bmc", "internal/agent", "internal/fault"},
+		not: []string{"internal/bmc/redfish", "internal/bmc/fake", "internal/bmc/bmctest"}, never: []string{pgx, gofish, gin},
+		why: "workflows decide; activities do",
+	},
+	{
+		at: "api", ours: []string{"internal/node", "internal/ring", "internal/fault", "internal/agent", "internal/configdrive", "internal/image", "web", "schemas"},
+		never: []string{temporal, pgx, gofish}, why: "handlers know requests, not how they are carried out",
+	},
+	{at: "worker", ours: []string{"*"}, not: []string{"api", "web", "internal/sim", "cmd", "test"}, never: []string{gin}, why: "it fits the real things together"},
+
+	{at: "internal/dev", ours: []string{"*"}, not: []string{"cmd", "test"}, why: "the whole stack on one machine"},
+	{at: "internal/testenv", ours: []string{"*"}, not: []string{"cmd", "test"}, why: "what tests start"},
+	{at: "cmd", ours: []string{"*"}, not: []string{"test"}, why: "nobody imports it"},
+	{at: "test", ours: []string{"*"}, not: []string{"cmd"}, why: "nobody imports it"},
+	{at: "internal/archtest", why: "it looks at the others from outside"},
+}
+
+// direct are packages of the standard library that a package may not import
+// itself. (fmt alone reaches time and os, so reaching them means nothing.)
+var direct = map[string][]string{
+	"internal/node": {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io", "bufio", "testing"},
+	"internal/ring": {"os", "net", "time", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
+	"workflows":     {"os", "net", "math/rand", "math/rand/v2", "log", "log/slog", "sync"},
+}
+
+// clocks are the functions of package time that read or wait for the clock. The
+// domain and the workflows may use its types only.
+var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+
+var noClock = []string{"internal/node", "internal/ring", "workflows"}
