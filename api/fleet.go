@@ -1,0 +1,140 @@
+package api
+
+import (
+	"context"
+	"slices"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/ring"
+)
+
+// fleet is the conductors as one request sees them.
+type fleet struct {
+	all   []node.Conductor
+	rings map[string][]string // by group, driver and interfaces: who covers, sorted
+}
+
+// fleet reads the conductors: what is shown of a node is as fresh as its answer.
+func (s *Server) fleet(ctx context.Context) (*fleet, error) {
+	all, err := s.Store.Conductors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &fleet{all: all, rings: map[string][]string{}}, nil
+}
+
+// alive reports whether the conductor of that name is alive.
+func (f *fleet) alive(host string) bool {
+	return slices.ContainsFunc(f.all, func(c node.Conductor) bool { return c.Hostname == host && c.Alive })
+}
+
+// empty reports that no conductor at all could take work.
+func (f *fleet) empty() bool {
+	return !slices.ContainsFunc(f.all, takesWork)
+}
+
+func takesWork(c node.Conductor) bool { return c.Alive && !c.Draining }
+
+// serving are the conductors of a group that have the driver and take work,
+// sorted by name.
+func (f *fleet) serving(group, driver string) []node.Conductor {
+	var out []node.Conductor
+	for _, c := range f.all {
+		if _, has := c.Interfaces[driver]; has && takesWork(c) && c.Group == group {
+			out = append(out, c)
+		}
+	}
+	slices.SortFunc(out, func(a, b node.Conductor) int {
+		if a.Hostname < b.Hostname {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// covering are the names of those that also have all of the node's interfaces.
+func (f *fleet) covering(n *node.Node) []string {
+	key := n.ConductorGroup + "\x00" + n.Driver
+	for _, i := range node.Interfaces {
+		key += "\x00" + n.Interfaces[i]
+	}
+	if hosts, ok := f.rings[key]; ok {
+		return hosts
+	}
+	hosts := []string{}
+	for _, c := range f.serving(n.ConductorGroup, n.Driver) {
+		if hasAll(c.Interfaces[n.Driver], n.Interfaces) {
+			hosts = append(hosts, c.Hostname)
+		}
+	}
+	f.rings[key] = hosts
+	return hosts
+}
+
+func hasAll(enabled map[string][]string, want map[string]string) bool {
+	for kind, impl := range want {
+		if !slices.Contains(enabled[kind], impl) {
+			return false
+		}
+	}
+	return true
+}
+
+// owner is the conductor that the ring maps the node to; "" = none covers it.
+func (f *fleet) owner(n *node.Node) string {
+	return ring.Owner(n.UUID, f.covering(n))
+}
+
+func (f *fleet) reservation(n *node.Node) string {
+	if n.Operation == nil {
+		return ""
+	}
+	return node.Reservation(n, f.alive, f.owner(n))
+}
+
+// enabled are the interfaces that the conductors of a group have for a driver,
+// together. NoValidHost where none has the driver, Unavailable where there is
+// no conductor at all.
+func (f *fleet) enabled(group, driver string) (map[string][]string, error) {
+	serving := f.serving(group, driver)
+	if len(serving) == 0 {
+		return nil, f.nobody(group, driver)
+	}
+	out := map[string][]string{}
+	for _, c := range serving {
+		for kind, impls := range c.Interfaces[driver] {
+			for _, impl := range impls {
+				if !slices.Contains(out[kind], impl) {
+					out[kind] = append(out[kind], impl)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// covered refuses work for a node that nobody could do, in Ironic's words.
+func (f *fleet) covered(n *node.Node) error {
+	if len(f.covering(n)) == 0 {
+		return f.nobody(n.ConductorGroup, n.Driver)
+	}
+	return nil
+}
+
+func (f *fleet) nobody(group, driver string) error {
+	if f.empty() {
+		return fault.New(fault.Unavailable, "Resource temporarily unavailable, please retry.")
+	}
+	return fault.New(fault.NoValidHost, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group \"%s\". Ensure the driver is valid and enabled.", clip(driver), clip(group))
+}
+
+// asBadRequest is how Ironic answers NoValidHost to requests that name the
+// driver themselves: the client can see which there are.
+func asBadRequest(err error) error {
+	if fault.Is(err, fault.NoValidHost) {
+		return fault.New(fault.Invalid, "%w", err)
+	}
+	return err
+}

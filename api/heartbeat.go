@@ -1,0 +1,82 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// heartbeatFields are the fields of a heartbeat by the version that added each.
+var heartbeatFields = []struct {
+	name  string
+	since int
+}{
+	{"callback_url", 22}, {"agent_version", 36}, {"agent_token", 62}, {"agent_verify_ca", 68},
+	{"agent_status", 72}, {"agent_status_message", 72},
+}
+
+func readHeartbeat(c *gin.Context) (agent.Heartbeat, error) {
+	var names []string
+	for _, f := range heartbeatFields {
+		names = append(names, f.name)
+	}
+	in, err := readObject(c, maxBody, names...)
+	if err != nil {
+		return agent.Heartbeat{}, err
+	}
+	in.need("callback_url")
+	for _, f := range heartbeatFields {
+		if in.has(f.name) && minor(c) < f.since {
+			in.fail("Field \"%s\" not recognised in this version", f.name)
+		}
+	}
+	h := agent.Heartbeat{
+		CallbackURL: strings.TrimRight(in.text("callback_url"), "/"), AgentToken: in.text("agent_token"),
+		AgentVersion: in.text("agent_version"), AgentVerifyCA: in.text("agent_verify_ca"),
+		AgentStatus: in.text("agent_status"), AgentStatusMessage: in.text("agent_status_message"),
+	}
+	for _, v := range []string{h.CallbackURL, h.AgentVersion, h.AgentVerifyCA} {
+		if hasNUL(v) {
+			in.fail("The heartbeat holds a NUL character")
+		}
+	}
+	return h, in.err
+}
+
+// postHeartbeat answers POST /v1/heartbeat/X. It is one small row update; the
+// workflow is only told of the first heartbeat of a boot, and only while it waits.
+func (s *Server) postHeartbeat(c *gin.Context) (int, any, error) {
+	h, err := readHeartbeat(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	n, err := s.find(c, c.Param("node"))
+	if err != nil {
+		return 0, nil, err
+	}
+	check := func(n *node.Node, token string) error {
+		known := agent.Known{Token: token}
+		if n.Agent != nil {
+			known.URL, known.VerifyCA = n.Agent.URL, n.Agent.VerifyCA
+		}
+		return s.Agent.Callback.CheckHeartbeat(h, known)
+	}
+	first, o, err := s.Store.AgentHeartbeat(c.Request.Context(), n.UUID, check,
+		node.Agent{URL: h.CallbackURL, Version: h.AgentVersion, VerifyCA: h.AgentVerifyCA})
+	if err != nil {
+		if fault.Is(err, fault.Invalid) {
+			s.logger(c).Warn("heartbeat refused", zap.String("node", n.UUID), zap.String("from", c.RemoteIP()), zap.Error(err))
+		}
+		return 0, nil, err
+	}
+	if first && o != nil && o.Phase == node.Waiting {
+		s.nudged(c, o)
+	}
+	return http.StatusAccepted, nil, nil
+}

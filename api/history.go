@@ -1,0 +1,71 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// maxShortEvent is how much of an event a list shows without detail, in characters.
+const maxShortEvent = 255
+
+// listHistory answers GET /v1/nodes/X/history.
+func (s *Server) listHistory(c *gin.Context) (int, any, error) {
+	q := readQuery(c, "detail", "marker", "limit")
+	detail := q.boolean("detail")
+	p := q.page(s.MaxLimit, unsortable)
+	q.uuid("marker")
+	if q.err != nil {
+		return 0, nil, q.err
+	}
+	n, err := s.find(c, c.Param("node"))
+	if err != nil {
+		return 0, nil, err
+	}
+	events, err := s.Store.History(c.Request.Context(), n.UUID, p.store())
+	if err != nil {
+		return 0, nil, err
+	}
+	out := make([]map[string]any, 0, len(events))
+	for _, e := range events {
+		out = append(out, s.eventBody(c, n, e, detail != nil && *detail))
+	}
+	body := gin.H{"history": out}
+	if len(events) == p.limit {
+		body["next"] = s.publicURL(c) + "/v1/" + q.next("nodes/"+url.PathEscape(c.Param("node"))+"/history", events[len(events)-1].UUID, p.limit)
+	}
+	return http.StatusOK, body, nil
+}
+
+// getHistory answers GET /v1/nodes/X/history/UUID.
+func (s *Server) getHistory(c *gin.Context) (int, any, error) {
+	n, err := s.find(c, c.Param("node"))
+	if err != nil {
+		return 0, nil, err
+	}
+	e, err := s.Store.HistoryEvent(c.Request.Context(), n.UUID, strings.ToLower(c.Param("event")))
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, s.eventBody(c, n, *e, true), nil
+}
+
+func (s *Server) eventBody(c *gin.Context, n *node.Node, e node.HistoryEvent, detail bool) map[string]any {
+	base := s.publicURL(c)
+	out := map[string]any{
+		"uuid": e.UUID, "created_at": timestamp(&e.CreatedAt), "severity": orNull(e.Severity), "event": e.Event,
+		"links": []link{{Href: base + "/v1/nodes/" + n.UUID + "/history/" + e.UUID, Rel: "self"}},
+	}
+	if !detail {
+		if r := []rune(e.Event); len(r) > maxShortEvent {
+			out["event"] = string(r[:maxShortEvent-4]) + "..."
+		}
+		return out
+	}
+	out["event_type"], out["conductor"], out["user"] = orNull(e.EventType), orNull(e.Conductor), orNull(e.User)
+	return out
+}

@@ -1,0 +1,115 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+const loggerKey = "logger"
+
+// requestID is the form OpenStack gives to request ids; a caller's own is kept when it has it.
+var requestID = regexp.MustCompile(`^req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$`)
+
+// identified names the request, in its answer and in its log lines.
+func (s *Server) identified(c *gin.Context) {
+	id := "req-" + uuid.NewString()
+	c.Header("OpenStack-Request-Id", id)
+	log := s.Log.With(zap.String("request_id", id))
+	if global := c.GetHeader("X-OpenStack-Request-Id"); requestID.MatchString(global) {
+		log = log.With(zap.String("global_request_id", global))
+	}
+	c.Set(loggerKey, log)
+}
+
+// logger is the request's own.
+func (s *Server) logger(c *gin.Context) *zap.Logger {
+	if log, ok := c.Value(loggerKey).(*zap.Logger); ok {
+		return log
+	}
+	return s.Log
+}
+
+// annotate adds fields to every later log line of the request.
+func (s *Server) annotate(c *gin.Context, fields ...zap.Field) {
+	c.Set(loggerKey, s.logger(c).With(fields...))
+}
+
+// bounded gives the request a deadline.
+func (s *Server) bounded(c *gin.Context) {
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.RequestTimeout)
+	defer cancel()
+	c.Request = c.Request.WithContext(ctx)
+	c.Next()
+}
+
+// observed counts and logs requests by the template of their route, never by
+// path: paths have no bound.
+func (s *Server) observed(c *gin.Context) {
+	began := time.Now()
+	c.Next()
+	route := c.FullPath()
+	if route == "" {
+		route = "none"
+	}
+	took, status := time.Since(began), c.Writer.Status()
+	s.metrics.requests.WithLabelValues(c.Request.Method, route, strconv.Itoa(status)).Inc()
+	s.metrics.seconds.WithLabelValues(c.Request.Method, route).Observe(took.Seconds())
+	s.logger(c).Debug("request", zap.String("method", c.Request.Method), zap.String("path", c.Request.URL.Path),
+		zap.Int("status", status), zap.Duration("took", took), zap.String("user", user(c)))
+}
+
+// recovered answers a panic with 500 and logs where it came from.
+func (s *Server) recovered(c *gin.Context) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if p == http.ErrAbortHandler {
+			panic(p)
+		}
+		s.logger(c).Error("panic", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+		if !c.Writer.Written() {
+			s.fail(c, fault.New(fault.Internal, "panic: %v", p))
+		}
+	}()
+	c.Next()
+}
+
+// metrics are the HTTP metrics.
+type metrics struct {
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+}
+
+func newMetrics(r prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "temper_http_requests_total", Help: "HTTP requests by method, route template and status.",
+		}, []string{"method", "route", "status"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "temper_http_request_seconds", Help: "Duration of HTTP requests by method and route template.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"method", "route"}),
+	}
+	if r == nil {
+		return m, nil
+	}
+	for _, c := range []prometheus.Collector{m.requests, m.seconds} {
+		if err := r.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}

@@ -1,0 +1,24 @@
+package api
+
+import (
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// checkNodeName refuses names that could be taken for something else. words
+// holds one %s, for the name.
+func checkNodeName(name string, minor int, words string) error {
+	switch {
+	case minor < 5:
+		return tooNew(5)
+	case !node.ValidName(name, minor):
+		return fault.New(fault.Invalid, words, clip(name))
+	}
+	return node.NotReserved(name)
+}
+
+// normalMAC is a MAC address in the form of a row.
+func normalMAC(s string) (string, bool) {
+	mac, err := node.ValidMAC(s)
+	return mac, err == nil
+}

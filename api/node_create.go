@@ -1,0 +1,117 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// creatable are the fields that POST takes.
+var creatable = func() []string {
+	var out []string
+	for _, a := range nodeAttributes {
+		if a.create {
+			out = append(out, a.name)
+		}
+	}
+	return out
+}()
+
+// createNode answers POST /v1/nodes.
+func (s *Server) createNode(c *gin.Context) (int, any, error) {
+	in, err := readObject(c, maxBody, creatable...)
+	if err != nil {
+		return 0, nil, err
+	}
+	n, err := s.newNode(c, in)
+	if err != nil {
+		return 0, nil, err
+	}
+	ctx := c.Request.Context()
+	fl, err := s.fleet(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := s.resolve(fl, n); err != nil {
+		return 0, nil, err
+	}
+	secrets, err := maskNode(nil, n)
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := s.Store.CreateNode(ctx, n, secrets, user(c)); err != nil {
+		return 0, nil, err
+	}
+	s.logger(c).Info("node created", zap.String("node", n.UUID), zap.String("name", n.Name), zap.String("driver", n.Driver))
+	s.located(c, "nodes/"+n.UUID)
+	attrs, err := nodeFields(nil, minor(c))
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusCreated, s.render(c, s.viewOf(c, n, fl), attrs, true), nil
+}
+
+// newNode is the node that a POST describes.
+func (s *Server) newNode(c *gin.Context, in *object) (*node.Node, error) {
+	if !in.has("driver") {
+		return nil, fault.New(fault.Invalid, "Schema error for node: 'driver' is a required property")
+	}
+	n := &node.Node{
+		ProvisionState: node.Enroll, Interfaces: map[string]string{},
+		DriverInfo: map[string]any{}, Properties: map[string]any{}, Extra: map[string]any{},
+		InstanceInfo: map[string]any{}, NetworkData: map[string]any{},
+	}
+	if minor(c) < 11 {
+		n.ProvisionState = node.Available
+	}
+	for i := range nodeAttributes {
+		a := &nodeAttributes[i]
+		v, given := in.fields[a.name]
+		switch {
+		case !given:
+			continue
+		case a.since > minor(c) && v != nil && v != "":
+			return nil, tooNew(a.since)
+		}
+		if err := a.set(n, v); err != nil {
+			return nil, err
+		}
+	}
+	if n.UUID == "" {
+		n.UUID = uuid.NewString()
+	}
+	return n, checkCreated(n, in, minor(c))
+}
+
+func checkCreated(n *node.Node, in *object, minor int) error {
+	if name, ok := in.fields["name"].(string); ok {
+		if err := checkNodeName(name, minor, "Cannot create node with invalid name '%s'"); err != nil {
+			return err
+		}
+	}
+	return node.PatchAllowed(&node.Node{UUID: n.UUID, ProvisionState: n.ProvisionState}, n, node.Patch{Minor: minor})
+}
+
+// resolve fills in the interfaces of a node from what the conductors of its
+// group have enabled, and refuses what nobody has.
+func (s *Server) resolve(fl *fleet, n *node.Node) error {
+	enabled, err := fl.enabled(n.ConductorGroup, n.Driver)
+	if err != nil {
+		return asBadRequest(err)
+	}
+	hw, ok := node.Hardware(n.Driver)
+	if !ok {
+		return fault.New(fault.Invalid, "Could not find the following driver(s) or hardware type(s): %s.", clip(n.Driver))
+	}
+	resolved, err := hw.Resolve(n.Interfaces, enabled)
+	if err != nil {
+		return err
+	}
+	n.Interfaces = resolved
+	return nil
+}

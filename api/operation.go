@@ -1,0 +1,201 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// headerOperation names the operation behind a 202.
+const headerOperation = "Temper-Operation"
+
+// started hands an operation that was just committed to whoever runs it. What
+// fails here is lost time, never the request: reconciliation reads the row.
+func (s *Server) started(c *gin.Context, o *node.Operation) {
+	s.told(c, o, "start", s.Operations.Start)
+}
+
+// nudged tells a running operation that somebody asked for something.
+func (s *Server) nudged(c *gin.Context, o *node.Operation) {
+	if o.Asked == node.AskCancel {
+		s.told(c, o, "cancel", func(ctx context.Context, o *node.Operation) error {
+			return s.Operations.Cancel(ctx, o, o.AskedReason)
+		})
+		return
+	}
+	s.told(c, o, "nudge", s.Operations.Nudge)
+}
+
+func (s *Server) told(c *gin.Context, o *node.Operation, what string, tell func(context.Context, *node.Operation) error) {
+	// The request may be over before the workflow knows; the intent is not.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), s.StartTimeout)
+	defer cancel()
+	if err := tell(ctx, o); err != nil {
+		s.logger(c).Warn("workflow not told, reconciliation will", zap.String("what", what),
+			zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID), zap.Error(err))
+	}
+}
+
+// shownOperation is an operation in the shape of /temper/v1.
+type shownOperation struct {
+	ID           string         `json:"id"`
+	NodeUUID     string         `json:"node_uuid"`
+	NodeName     *string        `json:"node_name"`
+	Kind         node.Kind      `json:"kind"`
+	State        node.Phase     `json:"state"`
+	Outcome      any            `json:"outcome"`
+	Error        any            `json:"error"`
+	RequestedBy  any            `json:"requested_by"`
+	AcceptedAt   any            `json:"accepted_at"`
+	BegunAt      any            `json:"begun_at"`
+	EndedAt      any            `json:"ended_at"`
+	WorkflowID   string         `json:"workflow_id"`
+	RunID        any            `json:"run_id"`
+	WorkflowURL  any            `json:"workflow_url"`
+	Conductor    any            `json:"conductor"`
+	WaitingFor   any            `json:"waiting_for"`
+	WaitingUntil any            `json:"waiting_until"`
+	Asked        any            `json:"asked"`
+	AskedBy      any            `json:"asked_by"`
+	AskedReason  any            `json:"asked_reason"`
+	PowerTarget  any            `json:"power_target"`
+	RetryOf      any            `json:"retry_of"`
+	Steps        []shownOpsStep `json:"steps"`
+}
+
+type shownOpsStep struct {
+	Index     int            `json:"index"`
+	Interface string         `json:"interface"`
+	Step      string         `json:"step"`
+	Priority  int            `json:"priority"`
+	State     node.StepState `json:"state"`
+	Attempts  int            `json:"attempts"`
+	Conductor any            `json:"conductor"`
+	StartedAt any            `json:"started_at"`
+	EndedAt   any            `json:"ended_at"`
+	LastError any            `json:"last_error"`
+}
+
+func (s *Server) showOperation(o *node.Operation) shownOperation {
+	out := shownOperation{
+		ID: strconv.FormatInt(o.ID, 10), NodeUUID: o.NodeUUID, Kind: o.Kind, State: o.Phase,
+		Outcome: orNull(string(o.Outcome)), Error: orNull(o.Error), RequestedBy: orNull(o.RequestedBy),
+		AcceptedAt: timestamp(&o.AcceptedAt), BegunAt: timestamp(o.BegunAt), EndedAt: timestamp(o.EndedAt),
+		WorkflowID: node.WorkflowID(o.NodeUUID, o.Kind, o.ID), RunID: orNull(o.RunID), WorkflowURL: orNull(s.WorkflowURL(o)),
+		Conductor: orNull(o.Conductor), WaitingFor: orNull(o.WaitingFor), WaitingUntil: timestamp(o.WaitingUntil),
+		Asked: orNull(string(o.Asked)), AskedBy: orNull(o.AskedBy), AskedReason: orNull(o.AskedReason),
+		PowerTarget: orNull(string(o.PowerTarget)), Steps: make([]shownOpsStep, 0, len(o.Steps)),
+	}
+	if o.NodeName != "" {
+		out.NodeName = &o.NodeName
+	}
+	if o.RetryOf != 0 {
+		out.RetryOf = strconv.FormatInt(o.RetryOf, 10)
+	}
+	for _, st := range o.Steps {
+		out.Steps = append(out.Steps, shownOpsStep{
+			Index: st.Index, Interface: st.Interface, Step: st.Step, Priority: st.Priority, State: st.State, Attempts: st.Attempts,
+			Conductor: orNull(st.Conductor), StartedAt: timestamp(st.StartedAt), EndedAt: timestamp(st.EndedAt), LastError: orNull(st.LastError),
+		})
+	}
+	return out
+}
+
+var phases = []node.Phase{node.Accepted, node.Running, node.Waiting, node.Holding, node.Cancelling, node.Ended}
+
+// listOperations answers GET /temper/v1/operations, newest first.
+func (s *Server) listOperations(c *gin.Context) (int, any, error) {
+	q := readQuery(c, "node", "kind", "state", "limit", "marker")
+	p := q.page(s.MaxLimit, unsortable)
+	f := node.OperationFilter{Node: canonicalUUID(q.word("node")), Kind: node.Kind(q.word("kind")), Phase: node.Phase(q.word("state")), Limit: p.limit}
+	if q.has("kind") && !slices.Contains(node.Kinds, f.Kind) {
+		q.fail("Kind \"%s\" is not valid, it is one of %v", clip(string(f.Kind)), node.Kinds)
+	}
+	if q.has("state") && !slices.Contains(phases, f.Phase) {
+		q.fail("State \"%s\" is not valid, it is one of %v", clip(string(f.Phase)), phases)
+	}
+	if f.Node != "" && !isUUID(f.Node) && !node.ValidName(f.Node, MaxMinor) {
+		q.fail("Expected a logical name or UUID but received %s.", clip(f.Node))
+	}
+	if q.has("marker") {
+		id, err := strconv.ParseInt(p.marker, 10, 64)
+		if err != nil || id <= 0 {
+			q.fail("Expected an operation for marker: %s", clip(p.marker))
+		}
+		f.Marker = id
+	}
+	if q.err != nil {
+		return 0, nil, q.err
+	}
+	ops, err := s.Store.Operations(c.Request.Context(), f)
+	if err != nil {
+		return 0, nil, err
+	}
+	out := make([]shownOperation, 0, len(ops))
+	for i := range ops {
+		out = append(out, s.showOperation(&ops[i]))
+	}
+	body := gin.H{"operations": out, "next": nil}
+	if len(ops) == p.limit {
+		body["next"] = s.publicURL(c) + "/temper/v1/" + q.next("operations", strconv.FormatInt(ops[len(ops)-1].ID, 10), p.limit)
+	}
+	return http.StatusOK, body, nil
+}
+
+func operationID(c *gin.Context) (int64, error) {
+	id, err := strconv.ParseInt(c.Param("operation"), 10, 64)
+	if err != nil || id <= 0 {
+		return 0, fault.New(fault.NotFound, "Operation %s could not be found.", clip(url.PathEscape(c.Param("operation"))))
+	}
+	return id, nil
+}
+
+// getOperation answers GET /temper/v1/operations/ID.
+func (s *Server) getOperation(c *gin.Context) (int, any, error) {
+	id, err := operationID(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	o, err := s.Store.Operation(c.Request.Context(), id)
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, s.showOperation(o), nil
+}
+
+// cancelOperation answers POST /temper/v1/operations/ID/cancel: whatever it
+// does, it stops, undoes and ends in the failed state. 409 when it has ended.
+func (s *Server) cancelOperation(c *gin.Context) (int, any, error) {
+	in, err := readObject(c, maxBody, "reason")
+	if err != nil {
+		return 0, nil, err
+	}
+	reason := in.text("reason")
+	if len(reason) > maxReason || hasNUL(reason) {
+		in.fail("The reason is longer than %d bytes or holds a NUL character", maxReason)
+	}
+	if in.err != nil {
+		return 0, nil, in.err
+	}
+	id, err := operationID(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	o, err := s.Store.AskOperation(c.Request.Context(), id, node.AskCancel, user(c), reason)
+	if err != nil {
+		return 0, nil, err
+	}
+	s.annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
+	s.logger(c).Info("operation is to be cancelled", zap.String("user", user(c)))
+	s.nudged(c, o)
+	c.Header(headerOperation, strconv.FormatInt(o.ID, 10))
+	return http.StatusAccepted, s.showOperation(o), nil
+}

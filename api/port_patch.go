@@ -1,0 +1,120 @@
+package api
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+var patchablePort = func() []string {
+	var out []string
+	for _, a := range portAttributes {
+		if a.create && a.name != "uuid" {
+			out = append(out, a.name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}()
+
+// patchPort answers PATCH /v1/ports/X.
+func (s *Server) patchPort(c *gin.Context) (int, any, error) {
+	ops, err := readPatch(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	fields := roots(ops)
+	for _, op := range ops {
+		a, ok := portAttributeNamed[op.root]
+		switch {
+		case !ok || !a.create || a.name == "uuid":
+			return 0, nil, cannotPatch(op.path, patchablePort)
+		case a.since > minor(c):
+			return 0, nil, tooNew(a.since)
+		}
+	}
+	ident, err := portIdent(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	ctx := c.Request.Context()
+	port, err := s.Store.Port(ctx, ident)
+	if err != nil {
+		return 0, nil, err
+	}
+	n, err := s.Store.Node(ctx, port.NodeUUID)
+	if err != nil {
+		return 0, nil, err
+	}
+	fl, err := s.fleet(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	held := fl.reservation(n)
+	port, err = s.Store.UpdatePort(ctx, port.UUID, func(p *node.Port) error {
+		before := *p
+		if err := editPort(p, fields, ops, minor(c)); err != nil {
+			return err
+		}
+		return portChangeAllowed(n, &before, p, minor(c), held)
+	})
+	if err != nil {
+		return 0, nil, notFoundIsInvalid(err)
+	}
+	attrs, err := portFields(nil, minor(c))
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, s.portBody(c, port, attrs), nil
+}
+
+func editPort(p *node.Port, fields []string, ops []patchOp, minor int) error {
+	doc := make(map[string]any, len(fields))
+	for _, f := range fields {
+		doc[f] = portAttributeNamed[f].value(p)
+	}
+	doc, err := patched(doc, ops)
+	if err != nil {
+		return err
+	}
+	for _, f := range fields {
+		if err := portAttributeNamed[f].set(p, doc[f]); err != nil {
+			return err
+		}
+	}
+	return checkPort(p, minor)
+}
+
+// connectable are the states in which a port's place in the network may change
+// (Ironic conductor/manager.py, update_port).
+var connectable = []node.State{node.Enroll, node.Inspecting, node.InspectWait, node.Manageable}
+
+// portChangeAllowed are Ironic's rules for changing a port of n; held is the
+// node's reservation as clients see it.
+func portChangeAllowed(n *node.Node, before, after *node.Port, minor int, held string) error {
+	switch {
+	case n.ProvisionState == node.Inspecting && minor >= 39:
+		return fault.New(fault.Conflict, "Cannot update port \"%s\" on \"%s\" while it is in state \"%s\".", after.UUID, n.UUID, n.ProvisionState)
+	case held != "":
+		return node.Locked(n, held)
+	case n.Maintenance:
+		return nil
+	case before.Address != after.Address && (n.ProvisionState == node.Active || n.InstanceUUID != ""):
+		return fault.New(fault.Conflict, "Cannot update hardware address for port %s as node %s is active or has instance UUID assigned", after.UUID, n.UUID)
+	case !sameConnectivity(before, after) && !slices.Contains(connectable, n.ProvisionState):
+		return fault.New(fault.Conflict, "Port %s can not have any connectivity attributes (pxe_enabled, portgroup_id, physical_network, local_link_connection) updated unless node %s is in a enroll, inspecting, inspect wait, manageable state or in maintenance mode. The current state is %s.",
+			after.UUID, n.UUID, n.ProvisionState)
+	}
+	return nil
+}
+
+// sameConnectivity compares two ports' places in the network.
+func sameConnectivity(a, b *node.Port) bool {
+	return a.PXEEnabled == b.PXEEnabled && a.PhysicalNetwork == b.PhysicalNetwork &&
+		reflect.DeepEqual(dict(a.LocalLinkConnection), dict(b.LocalLinkConnection))
+}

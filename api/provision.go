@@ -1,0 +1,270 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/configdrive"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+var provisionParameters = []string{
+	"target", "configdrive", "clean_steps", "deploy_steps", "service_steps", "rescue_password", "disable_ramdisk", "runbook",
+}
+
+// provision is a PUT of states/provision, taken apart before the node is looked at.
+type provision struct {
+	*object
+	verb           node.Verb
+	user           string
+	minor          int
+	disableRamdisk *bool
+	drive          any // the config drive as it was given; nil = none
+	driveErr       error
+}
+
+// putProvision answers PUT /v1/nodes/X/states/provision.
+func (s *Server) putProvision(c *gin.Context) (int, any, error) {
+	in, err := readObject(c, maxBodyProvision, provisionParameters...)
+	if err != nil {
+		return 0, nil, err
+	}
+	in.need("target")
+	p := &provision{object: in, verb: node.VerbOf(in.text("target")), user: user(c), minor: minor(c), disableRamdisk: in.boolean("disable_ramdisk")}
+	in.text("rescue_password")
+	for _, name := range []string{"clean_steps", "deploy_steps", "service_steps"} {
+		in.list(name)
+	}
+	if in.err != nil {
+		return 0, nil, in.err
+	}
+	if p.drive = in.fields["configdrive"]; p.drive == "" {
+		p.drive = nil
+	}
+	if p.drive != nil {
+		// It may be 64 MiB: looked at before the node's row is locked, and
+		// complained of where Ironic complains.
+		_, p.driveErr = configdrive.Parse(p.drive)
+	}
+	return s.request(c, func(n *node.Node, fl *fleet) (*node.Request, error) { return s.decide(p, n, fl) })
+}
+
+// request runs decide on a node, hands what it opened or steered on, and
+// answers 202. decide runs with the node's row locked and reads only its
+// arguments.
+func (s *Server) request(c *gin.Context, decide func(*node.Node, *fleet) (*node.Request, error)) (int, any, error) {
+	ctx := c.Request.Context()
+	ident, err := s.ident(c, c.Param("node"))
+	if err != nil {
+		return 0, nil, err
+	}
+	fl, err := s.fleet(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	var opened bool
+	o, err := s.Store.Request(ctx, ident, func(n *node.Node) (*node.Request, error) {
+		r, err := decide(n, fl)
+		if err != nil {
+			return nil, err
+		}
+		r.User, opened = user(c), r.Open != nil
+		return r, nil
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	if o != nil {
+		s.annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
+		s.logger(c).Info("request accepted", zap.String("kind", string(o.Kind)), zap.String("asked", string(o.Asked)), zap.String("user", user(c)))
+		c.Header(headerOperation, strconv.FormatInt(o.ID, 10))
+		if opened {
+			s.started(c, o)
+		} else {
+			s.nudged(c, o)
+		}
+	}
+	s.located(c, "nodes/"+url.PathEscape(c.Param("node"))+"/states")
+	return http.StatusAccepted, nil, nil
+}
+
+// decide makes of a request what is written, in Ironic's order: version,
+// maintenance and life cycle, parameters, conductor, interfaces and steps.
+func (s *Server) decide(p *provision, n *node.Node, fl *fleet) (*node.Request, error) {
+	if p.verb.Minor > p.minor {
+		return nil, fault.New(fault.NotAcceptable, "Request not acceptable.")
+	}
+	d, err := node.Admit(n, p.verb, fl.reservation(n))
+	if err != nil {
+		return nil, err
+	}
+	// Aborting a deploy came with 1.110; what is built is offered at the newest
+	// version that is served.
+	if min(p.verb.MinorIn(n.ProvisionState), MaxMinor) > p.minor {
+		return nil, fault.New(fault.NotAcceptable, "Request not acceptable.")
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	r := &node.Request{Apply: func(n *node.Node) { apply(n, d) }}
+	switch {
+	case d.Steer != "":
+		r.Steer = &node.Steer{Ask: d.Steer, By: p.user, Reason: p.verb.Target}
+		if d.To != d.From {
+			r.Steer.Move = p.verb.Event
+		}
+		return r, nil
+	case d.Move:
+		r.Move = p.verb.Event
+		return r, nil
+	}
+	return r, s.open(p, n, fl, d, r)
+}
+
+// apply writes what a decision says of the node's targets and errors.
+func apply(n *node.Node, d node.Decision) {
+	n.TargetProvisionState = d.Target
+	if d.ClearError {
+		n.LastError = ""
+	}
+	if d.Power != "" {
+		n.TargetPowerState = d.TargetPower
+	}
+	if d.Steer == node.AskCancel && d.To != d.From {
+		n.LastError = "By request, the operation was aborted"
+	}
+}
+
+// open fills r with the operation that d opens.
+func (s *Server) open(p *provision, n *node.Node, fl *fleet, d node.Decision, r *node.Request) error {
+	if err := fl.covered(n); err != nil {
+		return err
+	}
+	asked, err := p.steps(d.Open)
+	if err != nil {
+		return err
+	}
+	steps, err := s.plan(n, d.Open, asked, p)
+	if err != nil {
+		return err
+	}
+	masked, hidden := node.MaskArgs(n, d.Open, steps)
+	r.Move = p.verb.Event
+	r.Open = &node.Operation{Kind: d.Open, Target: d.Target, Steps: masked, RequestedBy: p.user}
+	r.Secrets = node.Secrets{}
+	for path, v := range hidden {
+		r.Secrets["steps/"+path] = v
+	}
+	if p.drive != nil {
+		r.Secrets["instance_info/configdrive"] = p.drive
+		edit := r.Apply
+		r.Apply = func(n *node.Node) {
+			edit(n)
+			n.InstanceInfo = copied(n.InstanceInfo)
+			n.InstanceInfo["configdrive"] = node.Masked
+		}
+	}
+	return nil
+}
+
+// steps reads the steps that the request names.
+func (p *provision) steps(k node.Kind) ([]node.Step, error) {
+	name := ""
+	switch k {
+	case node.KindClean:
+		name = "clean_steps"
+	case node.KindDeploy, node.KindRebuild:
+		name = "deploy_steps"
+	default:
+		return nil, nil
+	}
+	raw, err := json.Marshal(p.fields[name])
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "Invalid %s: %w", name, err)
+	}
+	return node.ValidateSteps(k, raw)
+}
+
+// check refuses parameters that the verb or the version does not have (Ironic
+// api/controllers/v1/node.py, provision).
+func (p *provision) check() error {
+	target := p.verb.Target
+	deploys := p.verb.Event == node.EventDeploy || p.verb.Event == node.EventRebuild
+	if err := p.checkDrive(); err != nil {
+		return err
+	}
+	for _, one := range []struct {
+		name  string
+		since int
+		fits  bool
+		words string
+	}{
+		{"disable_ramdisk", 70, p.verb.Event == node.EventClean, `"disable_ramdisk" is only valid when setting target provision state to "clean"`},
+		{"clean_steps", 1, p.verb.Event == node.EventClean, `"clean_steps" is only valid when setting target provision state to clean`},
+		{"deploy_steps", 69, deploys, `"deploy_steps" is only valid when setting target provision state to active or rebuild`},
+		{"service_steps", 87, p.verb.Event == node.EventService, `"service_steps" is only valid when setting target provision state to service`},
+		{"rescue_password", 1, p.verb.Event == node.EventRescue, `"rescue_password" is only valid when setting target provision state to rescue`},
+		{"runbook", 92, p.verb.Event == node.EventClean || p.verb.Event == node.EventService,
+			`"runbook" is only valid when setting target provision state to clean or service`},
+	} {
+		if !p.given(one.name) {
+			continue
+		}
+		if one.since > p.minor {
+			return tooNew(one.since)
+		}
+		if !one.fits {
+			return fault.New(fault.Invalid, "%s", one.words)
+		}
+	}
+	if p.given("runbook") {
+		return fault.New(fault.NotFound, "Runbook %s could not be found.", describe(p.fields["runbook"]))
+	}
+	if target == "clean" && len(p.list("clean_steps")) == 0 {
+		return fault.New(fault.Invalid, `"clean_steps" is required when setting target provision state to clean`)
+	}
+	return nil
+}
+
+// given reports whether a parameter says something; an empty list does not.
+func (p *provision) given(name string) bool {
+	switch v := p.fields[name].(type) {
+	case nil:
+		return false
+	case []any:
+		return len(v) > 0
+	}
+	return true
+}
+
+func (p *provision) checkDrive() error {
+	if p.drive == nil {
+		return nil
+	}
+	switch {
+	case p.verb.Event == node.EventDeploy:
+	case p.verb.Event == node.EventRebuild && p.minor >= 35:
+	case p.minor >= 35:
+		return fault.New(fault.Invalid, "Adding a config drive is only supported when setting provision state to active, rebuild")
+	default:
+		return fault.New(fault.Invalid, "Adding a config drive is only supported when setting provision state to active")
+	}
+	if parts, ok := p.drive.(map[string]any); ok {
+		if p.minor < 56 {
+			return fault.New(fault.Invalid, "Providing a JSON object for configdrive is only supported starting with API version 1.56")
+		}
+		if _, ok := parts["vendor_data"]; ok && p.minor < 59 {
+			return fault.New(fault.Invalid, "Providing vendor_data in configdrive is only supported starting with API version 1.59")
+		}
+	}
+	if p.driveErr != nil {
+		return fault.New(fault.KindOf(p.driveErr), "Invalid configdrive format: %w", p.driveErr)
+	}
+	return nil
+}

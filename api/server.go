@@ -1,0 +1,160 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/image"
+	"go.temper.dev/temper/internal/node"
+)
+
+// Operations is how an intent that is written becomes work. The row is the
+// truth: an error here is logged and left to reconciliation.
+type Operations interface {
+	// Start starts the workflow of an operation that was just committed.
+	Start(ctx context.Context, o *node.Operation) error
+	// Cancel asks the workflow of o to stop and undo.
+	Cancel(ctx context.Context, o *node.Operation, reason string) error
+	// Nudge tells the workflow of o to read its row: somebody asked for
+	// something, or an agent came up.
+	Nudge(ctx context.Context, o *node.Operation) error
+}
+
+// Drivers knows the hardware types without touching hardware.
+type Drivers interface {
+	// Validate checks driver_info; fault.Invalid names what is missing or wrong.
+	Validate(driver string, info map[string]any) error
+	// Properties documents driver_info, property to description; nil for an unknown driver.
+	Properties(driver string) map[string]string
+}
+
+// Config is what a Server needs. Fields without a default are required.
+type Config struct {
+	Store      Store
+	Operations Operations
+	Drivers    Drivers
+	Auth       Auth
+	Log        *zap.Logger           // default: none
+	Metrics    prometheus.Registerer // default: none are registered
+
+	// Ready says whether requests can be served in full: PostgreSQL and
+	// Temporal answer. Default: ready.
+	Ready func(context.Context) error
+	// WorkflowURL is where Temporal's UI shows an operation; "" = nowhere. Default: nowhere.
+	WorkflowURL func(*node.Operation) string
+	// PublicURL stands before every link, without a trailing slash. Default:
+	// http:// and the request's Host.
+	PublicURL string
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+
+	// RequestTimeout bounds a request's work, body included. Default 60 s.
+	RequestTimeout time.Duration
+	// StartTimeout bounds the call to Operations after a commit. Default 1 s.
+	StartTimeout time.Duration
+	// MaxLimit bounds the length of every list and is its default. Default 1000.
+	MaxLimit int
+
+	// AutomatedClean says whether nodes are cleaned before they become
+	// available where they do not say so themselves.
+	AutomatedClean bool
+	// Images is which images are accepted.
+	Images image.Policy
+	// Agent is what ramdisk agents are told and held to.
+	Agent AgentSettings
+}
+
+// AgentSettings is what ramdisk agents are told and held to.
+type AgentSettings struct {
+	// HeartbeatTimeout is the longest silence an agent may keep. Default 300 s.
+	HeartbeatTimeout time.Duration
+	// Callback says which callback URLs are believed.
+	Callback agent.CallbackPolicy
+	// ImageFormats an agent may write. Default raw, qcow2, iso.
+	ImageFormats []string
+}
+
+func (c Config) withDefaults() Config {
+	if c.Log == nil {
+		c.Log = zap.NewNop()
+	}
+	if c.Ready == nil {
+		c.Ready = func(context.Context) error { return nil }
+	}
+	if c.WorkflowURL == nil {
+		c.WorkflowURL = func(*node.Operation) string { return "" }
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.RequestTimeout == 0 {
+		c.RequestTimeout = time.Minute
+	}
+	if c.StartTimeout == 0 {
+		c.StartTimeout = time.Second
+	}
+	if c.MaxLimit == 0 {
+		c.MaxLimit = 1000
+	}
+	if c.Agent.HeartbeatTimeout == 0 {
+		c.Agent.HeartbeatTimeout = 5 * time.Minute
+	}
+	if c.Agent.ImageFormats == nil {
+		c.Agent.ImageFormats = []string{"raw", "qcow2", "iso"}
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	var errs []error
+	if c.Store == nil {
+		errs = append(errs, errors.New("no store"))
+	}
+	if c.Operations == nil {
+		errs = append(errs, errors.New("no operations"))
+	}
+	if c.Drivers == nil {
+		errs = append(errs, errors.New("no drivers"))
+	}
+	if c.MaxLimit < 0 {
+		errs = append(errs, errors.New("the list limit is negative"))
+	}
+	return errors.Join(errs...)
+}
+
+// Server answers the API. It is safe for concurrent use.
+type Server struct {
+	Config
+	auth    *authenticator
+	metrics *metrics
+	engine  *gin.Engine
+}
+
+// New makes a Server.
+func New(c Config) (*Server, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	auth, err := newAuthenticator(c.Auth, c.Log)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMetrics(c.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Config: c, auth: auth, metrics: m}
+	s.engine = s.routes()
+	return s, nil
+}
+
+// Handler is the whole API. Timeouts of connections are the http.Server's.
+func (s *Server) Handler() http.Handler { return tidyPath(s.engine) }

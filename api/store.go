@@ -1,0 +1,90 @@
+package api
+
+import (
+	"context"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// Store is what the API reads and writes. Every method is one transaction, and
+// errors have a kind (package fault). Callbacks run inside it with the node's
+// row locked and change nothing by returning an error.
+type Store interface {
+	NodeStore
+	RequestStore
+	TraitStore
+	PortStore
+	ConductorStore
+	RecordStore
+	AgentStore
+}
+
+// NodeStore keeps the nodes. An ident is a uuid or a name.
+type NodeStore interface {
+	// Node gives a node with its open operation and its agent.
+	Node(ctx context.Context, ident string) (*node.Node, error)
+	Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.Node, error)
+	// CreateNode fills in ID and CreatedAt.
+	CreateNode(ctx context.Context, n *node.Node, secrets node.Secrets, user string) error
+	// UpdateNode writes the columns that a user may set, as edit leaves them.
+	UpdateNode(ctx context.Context, ident, user string, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error)
+	// DeleteNode ends an open operation together with its node.
+	DeleteNode(ctx context.Context, ident string, check func(*node.Node) error) error
+	SetMaintenance(ctx context.Context, ident string, on bool, reason, user string) error
+}
+
+// RequestStore keeps the operations.
+type RequestStore interface {
+	// Request does what decide makes of the node, and gives the operation that
+	// was opened or steered; nil where the node only moved.
+	Request(ctx context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error)
+	// AskOperation records an ask; fault.Conflict for one that has ended.
+	AskOperation(ctx context.Context, id int64, ask node.Ask, by, reason string) (*node.Operation, error)
+	Operation(ctx context.Context, id int64) (*node.Operation, error)
+	// Operations are sorted newest first.
+	Operations(ctx context.Context, f node.OperationFilter) ([]node.Operation, error)
+}
+
+// TraitStore keeps the traits of nodes.
+type TraitStore interface {
+	SetTraits(ctx context.Context, ident string, traits []string) error
+	AddTrait(ctx context.Context, ident, trait string) error
+	RemoveTrait(ctx context.Context, ident, trait string) error
+}
+
+// PortStore keeps the ports. An ident is a uuid or a name.
+type PortStore interface {
+	Ports(ctx context.Context, f node.PortFilter, p node.Page) ([]node.Port, error)
+	Port(ctx context.Context, ident string) (*node.Port, error)
+	CreatePort(ctx context.Context, p *node.Port) error
+	UpdatePort(ctx context.Context, ident string, edit func(*node.Port) error) (*node.Port, error)
+	DeletePort(ctx context.Context, ident string) error
+}
+
+// ConductorStore keeps the conductors; Alive is true by the database's clock.
+type ConductorStore interface {
+	Conductors(ctx context.Context) ([]node.Conductor, error)
+	Conductor(ctx context.Context, hostname string) (*node.Conductor, error)
+}
+
+// RecordStore keeps what was found out about nodes.
+type RecordStore interface {
+	History(ctx context.Context, ident string, p node.Page) ([]node.HistoryEvent, error)
+	HistoryEvent(ctx context.Context, ident, uuid string) (*node.HistoryEvent, error)
+	Inventory(ctx context.Context, ident string) (inventory, plugin map[string]any, err error)
+}
+
+// AgentStore keeps what ramdisk agents say.
+type AgentStore interface {
+	// NodeByPorts finds a node by its uuid or, without one, by MACs.
+	NodeByPorts(ctx context.Context, uuid string, macs []string) (*node.Node, error)
+	// AgentLookup gives the agent's token in the clear where decide says so,
+	// else "". A new token is durable before it is given.
+	AgentLookup(ctx context.Context, nodeUUID, source string,
+		decide func(revealed int, sameSource, heartbeatSeen bool) (reveal bool, newToken string)) (token string, err error)
+	// AgentHeartbeat records a heartbeat that check accepts. first: none came
+	// since the token was made. The operation is the open one.
+	AgentHeartbeat(ctx context.Context, nodeUUID string, check func(n *node.Node, token string) error, a node.Agent) (first bool, o *node.Operation, err error)
+	// PutInventory records what an agent found; the operation is the open one.
+	PutInventory(ctx context.Context, nodeUUID string, inventory, plugin map[string]any) (*node.Operation, error)
+}
