@@ -29,7 +29,7 @@ func bootToDeploy(ctx context.Context, t *task, step *node.Step) (outcome, error
 
 // writeImage has the agent fetch the image, check it and write it to the disk.
 func writeImage(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	info, err := t.Image(ctx, t.node.UUID, t.instanceInfo)
+	info, err := t.Image(ctx, t.node.UUID, t.instanceInfo, t.driverInfo)
 	if err != nil {
 		return 0, err
 	}

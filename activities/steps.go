@@ -23,7 +23,7 @@ type Steps struct {
 	Observe  Observer
 	// Image makes of instance_info what the agent has to fetch; a checksum that
 	// is given as a URL is fetched, so that the agent gets a digest.
-	Image func(ctx context.Context, nodeUUID string, instanceInfo map[string]any) (agent.ImageInfo, error)
+	Image func(ctx context.Context, nodeUUID string, instance, driver map[string]any) (agent.ImageInfo, error)
 	// Fake delays a step of a fake interface as the settings say.
 	Fake func(ctx context.Context, iface string) error
 }
