@@ -86,7 +86,7 @@ func bootInstance(ctx context.Context, t *task, step *node.Step) (outcome, error
 // called; fake hardware cleans without one.
 func prepareCleaning(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if t.isFake("deploy") {
-		return over, fakeStep(ctx, t, "deploy")
+		return over, fakeStep(ctx, t, "clean")
 	}
 	o, err := bootAgent(ctx, t, step)
 	if err != nil || o != over {
