@@ -4,7 +4,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -57,10 +56,8 @@ func TestCallbackURLs(t *testing.T) {
 }
 
 func TestHeartbeats(t *testing.T) {
-	_, ca, err := agent.NewCertificate(net.IPv4(192, 0, 2, 50), time.Now())
-	require.NoError(t, err)
-	_, other, err := agent.NewCertificate(net.IPv4(192, 0, 2, 50), time.Now())
-	require.NoError(t, err)
+	_, ca := newCertificate(t, net.IPv4(192, 0, 2, 50))
+	_, other := newCertificate(t, net.IPv4(192, 0, 2, 50))
 	good := agent.Heartbeat{CallbackURL: "https://192.0.2.50:9999", AgentToken: token, AgentVersion: "11.5.0", AgentVerifyCA: ca}
 	known := agent.Known{Token: token}
 	later := agent.Known{Token: token, URL: good.CallbackURL, VerifyCA: ca}

@@ -35,8 +35,7 @@ type listener struct {
 func listen(t *testing.T, answer func(http.ResponseWriter, *http.Request)) *listener {
 	t.Helper()
 	l := &listener{answer: answer}
-	cert, ca, err := agent.NewCertificate(net.IPv4(127, 0, 0, 1), time.Now())
-	require.NoError(t, err)
+	cert, ca := newCertificate(t, net.IPv4(127, 0, 0, 1))
 	l.ca = ca
 	l.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -254,8 +253,7 @@ func TestCommandThatTheAgentForgot(t *testing.T) {
 }
 
 func TestOnlyTheReceivedCertificateIsTrusted(t *testing.T) {
-	_, other, err := agent.NewCertificate(net.IPv4(127, 0, 0, 1), time.Now())
-	require.NoError(t, err)
+	_, other := newCertificate(t, net.IPv4(127, 0, 0, 1))
 	for name, ca := range map[string]string{"another certificate": other, "no certificate": ""} {
 		t.Run(name, func(t *testing.T) {
 			l := listen(t, says(t, 200, "commands.json"))
@@ -265,11 +263,10 @@ func TestOnlyTheReceivedCertificateIsTrusted(t *testing.T) {
 		})
 	}
 	t.Run("the right one for another address", func(t *testing.T) {
-		cert, ca, err := agent.NewCertificate(net.IPv4(192, 0, 2, 1), time.Now())
-		require.NoError(t, err)
+		cert, ca := newCertificate(t, net.IPv4(192, 0, 2, 1))
 		l := listen(t, says(t, 200, "commands.json"))
 		l.Server.TLS.Certificates[0] = cert
-		_, err = l.client(t, func(target *agent.Target, _ *agent.Settings) { target.VerifyCA = ca }).Commands(context.Background())
+		_, err := l.client(t, func(target *agent.Target, _ *agent.Settings) { target.VerifyCA = ca }).Commands(context.Background())
 		require.Equal(t, fault.Untrusted, fault.KindOf(err), "%v", err)
 	})
 }

@@ -1,4 +1,4 @@
-package agent
+package agent_test
 
 import (
 	"crypto/ecdsa"
@@ -8,10 +8,12 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"fmt"
 	"math/big"
 	"net"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // The agent's certificate is valid for 90 days from an hour ago: the clock of
@@ -21,20 +23,16 @@ const (
 	certificateSkew = time.Hour
 )
 
-// NewCertificate makes what an agent makes for itself at boot (auto-TLS): a
+// newCertificate makes what an agent makes for itself at boot (auto-TLS): a
 // self-signed certificate for its address, and the PEM text that its
 // heartbeats carry as agent_verify_ca.
-func NewCertificate(ip net.IP, now time.Time) (tls.Certificate, string, error) {
+func newCertificate(t testing.TB, ip net.IP) (tls.Certificate, string) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, "", fmt.Errorf("make an agent's key: %w", err)
-	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
-	if err != nil {
-		return tls.Certificate{}, "", fmt.Errorf("make an agent's certificate: %w", err)
-	}
+	require.NoError(t, err)
+	now := time.Now()
 	cert := &x509.Certificate{
-		SerialNumber: serial,
+		SerialNumber: big.NewInt(now.UnixNano()),
 		Subject:      pkix.Name{CommonName: "ironic-python-agent"},
 		NotBefore:    now.Add(-certificateSkew),
 		NotAfter:     now.Add(certificateLife),
@@ -43,9 +41,7 @@ func NewCertificate(ip net.IP, now time.Time) (tls.Certificate, string, error) {
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, cert, cert, key.Public(), key)
-	if err != nil {
-		return tls.Certificate{}, "", fmt.Errorf("make an agent's certificate: %w", err)
-	}
+	require.NoError(t, err)
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, string(text), nil
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, string(text)
 }
