@@ -1,0 +1,125 @@
+package store
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// HistoryKept is how many events a node keeps.
+const HistoryKept = 300
+
+// The event types.
+const (
+	eventAccepted    = "accepted"
+	eventState       = "state"
+	eventError       = "error"
+	eventSteering    = "steering"
+	eventMaintenance = "maintenance"
+)
+
+// addHistorySQL needs the node's row locked: the next number is the highest and one.
+const addHistorySQL = `
+WITH last AS (SELECT coalesce(max(h.seq), 0) AS seq FROM node_history h WHERE h.node_id = @node),
+gone AS (DELETE FROM node_history h USING last WHERE h.node_id = @node AND h.seq <= last.seq + 1 - @kept)
+INSERT INTO node_history (node_id, seq, event, event_type, severity, conductor, username, operation_id)
+SELECT @node, last.seq + 1, @event, @type, @severity, @conductor, @user, nullif(@operation, 0) FROM last`
+
+func queueHistory(b *pgx.Batch, nodeID int64, e node.HistoryEvent) {
+	severity := e.Severity
+	if severity == "" {
+		severity = "INFO"
+	}
+	b.Queue(addHistorySQL, args{
+		"node": nodeID, "kept": HistoryKept, "event": words(e.Event, maxEvent), "type": e.EventType, "severity": severity,
+		"conductor": e.Conductor, "user": words(e.User, 255), "operation": e.Operation,
+	})
+}
+
+// AddHistory writes a line into the node's history, NodeUUID's; the others of
+// Event, EventType, Severity, Conductor, User and Operation are taken as they are.
+func (s *Store) AddHistory(ctx context.Context, e node.HistoryEvent) error {
+	return s.inNodeTx(ctx, e.NodeUUID, "add history to node "+e.NodeUUID, func(l *lockedNode, b *pgx.Batch) error {
+		queueHistory(b, l.ID, e)
+		return nil
+	})
+}
+
+const historyColumns = `h.uuid::text, n.uuid::text, h.created_at, h.event, h.event_type, h.severity, h.conductor, h.username, coalesce(h.operation_id, 0)`
+
+func scanEvent(r pgx.Row) (e node.HistoryEvent, err error) {
+	return e, r.Scan(&e.UUID, &e.NodeUUID, &e.CreatedAt, &e.Event, &e.EventType, &e.Severity, &e.Conductor, &e.User, &e.Operation)
+}
+
+const historySQL = `SELECT ` + historyColumns + ` FROM node_history h JOIN nodes n ON n.id = h.node_id
+ WHERE h.node_id = @node`
+
+// History is a page of the node's events, oldest first unless SortDir is desc.
+// The marker is the uuid of an event; other sort keys than created_at are refused.
+func (s *Store) History(ctx context.Context, ident string, p node.Page) ([]node.HistoryEvent, error) {
+	id, _, err := s.nodeID(ctx, ident)
+	if err != nil {
+		return nil, err
+	}
+	direction, after := "ASC", ">"
+	if p.SortDir == "desc" {
+		direction, after = "DESC", "<"
+	}
+	switch p.SortKey {
+	case "", "id", "created_at":
+	default:
+		return nil, fault.New(fault.Invalid, "The sort_key value %q is an invalid field for sorting", words(p.SortKey, 64))
+	}
+	sql, a := historySQL, args{"node": id, "limit": pageLimit(p.Limit)}
+	if p.Marker != "" {
+		if !isUUID(p.Marker) {
+			return nil, fault.New(fault.Invalid, "Expected a UUID but received %s.", words(p.Marker, 64))
+		}
+		sql += ` AND h.seq ` + after + ` (SELECT m.seq FROM node_history m WHERE m.node_id = @node AND m.uuid = @marker)`
+		a["marker"] = p.Marker
+	}
+	return list(ctx, s, "list history of node "+words(ident, 64), sql+` ORDER BY h.seq `+direction+` LIMIT @limit`, a, scanEvent)
+}
+
+// HistoryEvent is one event of the node.
+func (s *Store) HistoryEvent(ctx context.Context, ident, uuid string) (*node.HistoryEvent, error) {
+	id, _, err := s.nodeID(ctx, ident)
+	if err != nil {
+		return nil, err
+	}
+	missing := fault.New(fault.NotFound, "Node history record %s could not be found.", words(uuid, 64))
+	if !isUUID(uuid) {
+		return nil, missing
+	}
+	var e node.HistoryEvent
+	found, err := s.one(ctx, "read a history event", historySQL+` AND h.uuid = @uuid`, args{"node": id, "uuid": uuid}, func(r pgx.Row) (err error) {
+		e, err = scanEvent(r)
+		return err
+	})
+	if err == nil && !found {
+		err = missing
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &e, nil
+}
+
+const (
+	nodeIDByUUIDSQL = `SELECT n.id, n.uuid::text FROM nodes n WHERE n.uuid = @ident`
+	nodeIDByNameSQL = `SELECT n.id, n.uuid::text FROM nodes n WHERE n.name = @ident`
+)
+
+// nodeID is the row number and uuid of the node of that uuid or name.
+func (s *Store) nodeID(ctx context.Context, ident string) (id int64, uuid string, err error) {
+	found, err := s.one(ctx, "find node "+words(ident, 64), byIdent(ident, nodeIDByUUIDSQL, nodeIDByNameSQL), args{"ident": ident}, func(r pgx.Row) error {
+		return r.Scan(&id, &uuid)
+	})
+	if err == nil && !found {
+		err = node.NotFound(ident)
+	}
+	return id, uuid, err
+}

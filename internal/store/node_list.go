@@ -1,0 +1,174 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// nodeSort are the expressions behind the sort keys; none is ever null, so that
+// (expression, id) is a total order that a marker can be compared with.
+var nodeSort = map[string]string{
+	"uuid": "n.uuid", "name": "coalesce(n.name, '')", "driver": "n.driver", "conductor_group": "n.conductor_group",
+	"resource_class": "coalesce(n.resource_class, '')", "owner": "coalesce(n.owner, '')", "lessee": "coalesce(n.lessee, '')",
+	"shard": "coalesce(n.shard, '')", "description": "coalesce(n.description, '')",
+	"instance_uuid": "coalesce(n.instance_uuid::text, '')", "instance_name": "coalesce(n.instance_name, '')",
+	"chassis_uuid": "coalesce(n.chassis_uuid::text, '')", "parent_node": "coalesce(n.parent_node::text, '')",
+	"allocation_uuid": "coalesce(n.allocation_uuid::text, '')",
+	"provision_state": "n.provision_state", "target_provision_state": "n.target_provision_state",
+	"power_state": "coalesce(n.power_state, '')", "target_power_state": "coalesce(n.target_power_state, '')",
+	"last_error": "coalesce(n.last_error, '')", "fault": "coalesce(n.fault, '')", "boot_mode": "coalesce(n.boot_mode, '')",
+	"maintenance": "n.maintenance", "maintenance_reason": "coalesce(n.maintenance_reason, '')",
+	"protected": "n.protected", "protected_reason": "coalesce(n.protected_reason, '')",
+	"retired": "n.retired", "retired_reason": "coalesce(n.retired_reason, '')",
+	"automated_clean": "coalesce(n.automated_clean, false)", "disable_power_off": "n.disable_power_off",
+	"secure_boot": "coalesce(n.secure_boot, false)",
+	"created_at":  "n.created_at", "updated_at": "coalesce(n.updated_at, '-infinity')",
+	"provision_updated_at":   "coalesce(n.provision_updated_at, '-infinity')",
+	"inspection_started_at":  "coalesce(n.inspection_started_at, '-infinity')",
+	"inspection_finished_at": "coalesce(n.inspection_finished_at, '-infinity')",
+}
+
+// Nodes is a page of the nodes that pass the filter, each with its open
+// operation and its agent. Without a sort key it is in order of age.
+func (s *Store) Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.Node, error) {
+	q := &query{args: args{}}
+	q.nodes(f)
+	if err := q.page("nodes", "n", nodeSort, p); err != nil {
+		return nil, err
+	}
+	nodes, err := list(ctx, s, "list nodes", `SELECT `+nodeColumns+` FROM nodes n `+nodeJoins+q.String(), q.args, scanNode)
+	if err == nil && len(nodes) == 0 && p.Marker != "" {
+		err = s.needMarker(ctx, nodeMarkerSQL, p.Marker, "Node %s could not be found.")
+	}
+	return nodes, err
+}
+
+const nodeMarkerSQL = `SELECT true FROM nodes WHERE uuid = @marker`
+
+// needMarker tells an empty page after a row from one after a row that is not there.
+func (s *Store) needMarker(ctx context.Context, sql, marker, missing string) error {
+	found, err := s.one(ctx, "look for the marker", sql, args{"marker": marker}, func(r pgx.Row) error {
+		var yes bool
+		return r.Scan(&yes)
+	})
+	if err == nil && !found {
+		err = fault.New(fault.NotFound, missing, marker)
+	}
+	return err
+}
+
+// query collects the conditions of a list, its order and its parameters.
+type query struct {
+	where []string
+	tail  string
+	args  args
+}
+
+func (q *query) String() string {
+	if len(q.where) == 0 {
+		return q.tail
+	}
+	return " WHERE " + strings.Join(q.where, " AND ") + q.tail
+}
+
+func (q *query) and(condition string) { q.where = append(q.where, condition) }
+
+// equal adds a condition for a value that is given.
+func equal[T ~string](q *query, column, name string, v *T) {
+	if v != nil {
+		q.and(column + " = @" + name)
+		q.args[name] = string(*v)
+	}
+}
+
+// uuidEqual is equal for uuid columns: what is no uuid equals none.
+func (q *query) uuidEqual(column, name string, v *string) {
+	switch {
+	case v == nil:
+	case !isUUID(*v):
+		q.and("false")
+	default:
+		equal(q, column, name, v)
+	}
+}
+
+func (q *query) either(v *bool, yes, no string) {
+	switch {
+	case v == nil:
+	case *v:
+		q.and(yes)
+	default:
+		q.and(no)
+	}
+}
+
+func (q *query) nodes(f node.Filter) {
+	q.uuidEqual("n.instance_uuid", "instance_uuid", f.InstanceUUID)
+	q.uuidEqual("n.chassis_uuid", "chassis_uuid", f.ChassisUUID)
+	q.uuidEqual("n.parent_node", "parent_node", f.ParentNode)
+	equal(q, "n.instance_name", "instance_name", f.InstanceName)
+	equal(q, "n.driver", "driver", f.Driver)
+	equal(q, "n.resource_class", "resource_class", f.ResourceClass)
+	equal(q, "n.conductor_group", "conductor_group", f.ConductorGroup)
+	equal(q, "n.fault", "fault", f.Fault)
+	equal(q, "n.owner", "owner", f.Owner)
+	equal(q, "n.lessee", "lessee", f.Lessee)
+	equal(q, "n.provision_state", "provision_state", f.ProvisionState)
+	if f.Project != nil {
+		q.and("(n.owner = @project OR n.lessee = @project)")
+		q.args["project"] = *f.Project
+	}
+	if f.DescriptionContains != nil {
+		q.and("position(lower(@description) in lower(n.description)) > 0")
+		q.args["description"] = *f.DescriptionContains
+	}
+	q.either(f.Associated, "n.instance_uuid IS NOT NULL", "n.instance_uuid IS NULL")
+	q.either(f.Maintenance, "n.maintenance", "NOT n.maintenance")
+	q.either(f.Retired, "n.retired", "NOT n.retired")
+	q.either(f.Sharded, "n.shard IS NOT NULL", "n.shard IS NULL")
+	if len(f.Shards) > 0 {
+		q.and("n.shard = ANY(@shards)")
+		q.args["shards"] = f.Shards
+	}
+	if f.ParentNode == nil && !f.IncludeChildren {
+		q.and("n.parent_node IS NULL")
+	}
+}
+
+// page adds order, start and size of a page of table (alias as given), by the
+// sort key and then by id. The marker is the uuid of a row.
+func (q *query) page(table, alias string, sorts map[string]string, p node.Page) error {
+	direction, after := " ASC", " > "
+	switch p.SortDir {
+	case "", "asc":
+	case "desc":
+		direction, after = " DESC", " < "
+	default:
+		return fault.New(fault.Invalid, "Invalid sort direction: %s. Acceptable values are 'asc' or 'desc'", words(p.SortDir, 64))
+	}
+	id := alias + ".id"
+	key, order := id, id+direction
+	if p.SortKey != "" && p.SortKey != "id" {
+		expr, ok := sorts[p.SortKey]
+		if !ok {
+			return fault.New(fault.Invalid, "The sort_key value %q is an invalid field for sorting", words(p.SortKey, 64))
+		}
+		key, order = expr+", "+id, expr+direction+", "+id+direction
+	}
+	if p.Marker != "" {
+		if !isUUID(p.Marker) {
+			return fault.New(fault.Invalid, "Expected a UUID but received %s.", words(p.Marker, 64))
+		}
+		marked := strings.ReplaceAll(key, alias+".", "m.")
+		q.and("(" + key + ")" + after + "(SELECT " + marked + " FROM " + table + " m WHERE m.uuid = @marker)")
+		q.args["marker"] = p.Marker
+	}
+	q.tail = " ORDER BY " + order + " LIMIT @limit"
+	q.args["limit"] = pageLimit(p.Limit)
+	return nil
+}

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// nodeColumns are of nodes n, operations o (the open one) and agents a.
+const nodeColumns = `
+	n.id, n.uuid::text, coalesce(n.name, ''), n.driver, n.interfaces, n.driver_info, n.driver_internal_info, n.properties,
+	n.extra, n.instance_info, n.network_data, n.conductor_group, coalesce(n.resource_class, ''), coalesce(n.owner, ''),
+	coalesce(n.lessee, ''), coalesce(n.description, ''), coalesce(n.shard, ''), coalesce(n.parent_node::text, ''),
+	coalesce(n.chassis_uuid::text, ''), coalesce(n.instance_uuid::text, ''), coalesce(n.instance_name, ''),
+	coalesce(n.allocation_uuid::text, ''), n.provision_state, n.target_provision_state, n.provision_updated_at,
+	coalesce(n.last_error, ''), coalesce(n.power_state, ''), coalesce(n.target_power_state, ''), n.power_read_at,
+	coalesce(n.boot_mode, ''), n.secure_boot, n.maintenance, coalesce(n.maintenance_reason, ''), coalesce(n.fault, ''),
+	n.protected, coalesce(n.protected_reason, ''), n.retired, coalesce(n.retired_reason, ''), n.automated_clean,
+	n.disable_power_off, n.raid_config, n.target_raid_config, n.traits, n.inspection_started_at, n.inspection_finished_at,
+	n.owed, n.created_at, n.updated_at,
+	a.node_id IS NOT NULL, coalesce(a.url, ''), coalesce(a.version, ''), coalesce(a.verify_ca, ''), a.first_heartbeat_at,
+	a.last_heartbeat_at, a.looked_up_at, a.inspected_at, coalesce(a.token_revealed, 0) > 0,` + operationColumns
+
+// nodeJoins find the open operation through its partial unique index.
+const nodeJoins = `
+	LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
+	LEFT JOIN agents a ON a.node_id = n.id`
+
+// scanNode reads nodeColumns.
+func scanNode(row pgx.Row) (node.Node, error) {
+	var (
+		n        node.Node
+		agent    node.Agent
+		hasAgent bool
+		open     operationRow
+	)
+	into := []any{
+		&n.ID, &n.UUID, &n.Name, &n.Driver, &n.Interfaces, &n.DriverInfo, &n.DriverInternalInfo, &n.Properties,
+		&n.Extra, &n.InstanceInfo, &n.NetworkData, &n.ConductorGroup, &n.ResourceClass, &n.Owner,
+		&n.Lessee, &n.Description, &n.Shard, &n.ParentNode,
+		&n.ChassisUUID, &n.InstanceUUID, &n.InstanceName,
+		&n.AllocationUUID, &n.ProvisionState, &n.TargetProvisionState, &n.ProvisionUpdatedAt,
+		&n.LastError, &n.PowerState, &n.TargetPowerState, &n.PowerReadAt,
+		&n.BootMode, &n.SecureBoot, &n.Maintenance, &n.MaintenanceReason, &n.Fault,
+		&n.Protected, &n.ProtectedReason, &n.Retired, &n.RetiredReason, &n.AutomatedClean,
+		&n.DisablePowerOff, &n.RAIDConfig, &n.TargetRAIDConfig, &n.Traits, &n.InspectionStartedAt, &n.InspectionFinishedAt,
+		&n.Owed, &n.CreatedAt, &n.UpdatedAt,
+		&hasAgent, &agent.URL, &agent.Version, &agent.VerifyCA, &agent.FirstHeartbeatAt,
+		&agent.LastHeartbeatAt, &agent.LookedUpAt, &agent.InspectedAt, &agent.HasToken,
+	}
+	if err := row.Scan(append(into, open.into()...)...); err != nil {
+		return node.Node{}, err
+	}
+	if hasAgent {
+		n.Agent = &agent
+	}
+	n.Operation = open.operation()
+	return n, nil
+}
+
+// userArgs are the columns that a PATCH may change (userColumns).
+func userArgs(n *node.Node) (args, error) {
+	var d dicts
+	interfaces := n.Interfaces
+	if interfaces == nil {
+		interfaces = map[string]string{}
+	}
+	a := args{
+		"name": n.Name, "driver": n.Driver, "interfaces": d.of(interfaces), "driver_info": d.dict(n.DriverInfo),
+		"properties": d.dict(n.Properties), "extra": d.dict(n.Extra), "instance_info": d.dict(n.InstanceInfo),
+		"network_data": d.dict(n.NetworkData), "conductor_group": n.ConductorGroup, "resource_class": n.ResourceClass,
+		"owner": n.Owner, "lessee": n.Lessee, "description": n.Description, "shard": n.Shard, "parent_node": n.ParentNode,
+		"chassis_uuid": n.ChassisUUID, "instance_uuid": n.InstanceUUID, "instance_name": n.InstanceName,
+		"maintenance": n.Maintenance, "maintenance_reason": n.MaintenanceReason, "fault": n.Fault,
+		"protected": n.Protected, "protected_reason": n.ProtectedReason, "retired": n.Retired, "retired_reason": n.RetiredReason,
+		"automated_clean": n.AutomatedClean, "disable_power_off": n.DisablePowerOff,
+		"raid_config": d.dict(n.RAIDConfig), "target_raid_config": d.dict(n.TargetRAIDConfig),
+	}
+	return a, d.err
+}
+
+// stateArgs are the columns that change with the node's life (stateColumns).
+func stateArgs(n *node.Node) (args, error) {
+	var d dicts
+	a := args{
+		"instance_info": d.dict(n.InstanceInfo), "instance_uuid": n.InstanceUUID, "instance_name": n.InstanceName,
+		"allocation_uuid": n.AllocationUUID, "lessee": n.Lessee, "driver_internal_info": d.dict(n.DriverInternalInfo),
+		"provision_state": n.ProvisionState, "target_provision_state": n.TargetProvisionState,
+		"provision_updated_at": n.ProvisionUpdatedAt, "last_error": words(n.LastError, maxError),
+		"power_state": n.PowerState, "target_power_state": n.TargetPowerState, "power_read_at": n.PowerReadAt,
+		"boot_mode": n.BootMode, "maintenance": n.Maintenance, "maintenance_reason": words(n.MaintenanceReason, maxError),
+		"fault": n.Fault, "target_raid_config": d.dict(n.TargetRAIDConfig), "owed": d.undo(n.Owed),
+		"inspection_started_at": n.InspectionStartedAt, "inspection_finished_at": n.InspectionFinishedAt,
+	}
+	return a, d.err
+}

@@ -1,0 +1,223 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+const (
+	nodeByUUIDSQL = `SELECT ` + nodeColumns + ` FROM nodes n ` + nodeJoins + ` WHERE n.uuid = @ident`
+	nodeByNameSQL = `SELECT ` + nodeColumns + ` FROM nodes n ` + nodeJoins + ` WHERE n.name = @ident`
+
+	// The lock comes before the read, in a statement of its own: a statement that
+	// waited for a row's lock sees the other rows as they were before it waited.
+	// NO KEY leaves agents, ports and history of the node writable.
+	lockByUUIDSQL = `SELECT n.id, clock_timestamp() FROM nodes n WHERE n.uuid = @ident FOR NO KEY UPDATE`
+	lockByNameSQL = `SELECT n.id, clock_timestamp() FROM nodes n WHERE n.name = @ident FOR NO KEY UPDATE`
+)
+
+// Node is the node of that uuid or name, with its open operation and its agent.
+func (s *Store) Node(ctx context.Context, ident string) (*node.Node, error) {
+	var n node.Node
+	found, err := s.one(ctx, "read node "+words(ident, 64), byIdent(ident, nodeByUUIDSQL, nodeByNameSQL), args{"ident": ident}, func(r pgx.Row) (err error) {
+		n, err = scanNode(r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, node.NotFound(ident)
+	}
+	return &n, nil
+}
+
+func byIdent(ident, uuidSQL, nameSQL string) string {
+	if isUUID(ident) {
+		return uuidSQL
+	}
+	return nameSQL
+}
+
+// lockedNode is a node whose row is locked, and the database's clock then.
+type lockedNode struct {
+	node.Node
+	found bool
+	now   time.Time
+}
+
+// queueLock queues the lock of a node's row and the read of the node.
+func (l *lockedNode) queueLock(b *pgx.Batch, ident string) {
+	var id int64
+	a := args{"ident": ident}
+	b.Queue(byIdent(ident, lockByUUIDSQL, lockByNameSQL), a).QueryRow(maybe(&l.found, func(r pgx.Row) error { return r.Scan(&id, &l.now) }))
+	b.Queue(byIdent(ident, nodeByUUIDSQL, nodeByNameSQL), a).QueryRow(maybe(&l.found, func(r pgx.Row) (err error) {
+		l.Node, err = scanNode(r)
+		return err
+	}))
+}
+
+// inNodeTx locks and reads the node, and commits what decide queues.
+func (s *Store) inNodeTx(ctx context.Context, ident, what string, decide func(*lockedNode, *pgx.Batch) error) error {
+	var l lockedNode
+	return s.inTx(ctx, what, func(b *pgx.Batch) { l.queueLock(b, ident) }, func(b *pgx.Batch) error {
+		if !l.found || l.ID == 0 {
+			return node.NotFound(ident)
+		}
+		return decide(&l, b)
+	})
+}
+
+const insertNodeSQL = `
+INSERT INTO nodes (uuid, name, driver, interfaces, driver_info, driver_internal_info, properties, extra, instance_info,
+	network_data, conductor_group, resource_class, owner, lessee, description, shard, parent_node, chassis_uuid,
+	instance_uuid, instance_name, provision_state, target_provision_state, provision_updated_at, last_error,
+	maintenance, maintenance_reason, fault, protected, protected_reason, retired, retired_reason, automated_clean,
+	disable_power_off, raid_config, target_raid_config, traits)
+VALUES (@uuid, nullif(@name, ''), @driver, @interfaces, @driver_info, @driver_internal_info, @properties, @extra, @instance_info,
+	@network_data, @conductor_group, nullif(@resource_class, ''), nullif(@owner, ''), nullif(@lessee, ''), nullif(@description, ''),
+	nullif(@shard, ''), nullif(@parent_node, '')::uuid, nullif(@chassis_uuid, '')::uuid, nullif(@instance_uuid, '')::uuid,
+	nullif(@instance_name, ''), @provision_state, @target_provision_state, now(), nullif(@last_error, ''),
+	@maintenance, nullif(@maintenance_reason, ''), nullif(@fault, ''), @protected, nullif(@protected_reason, ''),
+	@retired, nullif(@retired_reason, ''), @automated_clean, @disable_power_off, @raid_config, @target_raid_config, @traits)
+RETURNING id, created_at, provision_updated_at`
+
+// CreateNode inserts the node and seals its secrets. It fills in UUID where
+// there is none, ID and CreatedAt. A state that is not set is enroll.
+func (s *Store) CreateNode(ctx context.Context, n *node.Node, secrets node.Secrets, user string) error {
+	if n.UUID == "" {
+		n.UUID = uuid.NewString()
+	}
+	if n.ProvisionState == "" {
+		n.ProvisionState = node.Enroll
+	}
+	secrets = s.hide(n, secrets)
+	a, err := userArgs(n)
+	if err != nil {
+		return err
+	}
+	sealed, err := s.sealAll(n.UUID, secrets)
+	if err != nil {
+		return err
+	}
+	var d dicts
+	a["uuid"], a["driver_internal_info"] = n.UUID, d.dict(n.DriverInternalInfo)
+	a["provision_state"], a["target_provision_state"] = n.ProvisionState, n.TargetProvisionState
+	a["last_error"], a["traits"] = n.LastError, sortedTraits(n.Traits)
+	if d.err != nil {
+		return d.err
+	}
+	return s.inTx(ctx, "create node "+words(n.UUID, 64), func(b *pgx.Batch) {
+		b.Queue(insertNodeSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(&n.ID, &n.CreatedAt, &n.ProvisionUpdatedAt) })
+	}, func(b *pgx.Batch) error {
+		sealed.queue(b, n.ID)
+		queueHistory(b, n.ID, node.HistoryEvent{Event: "created in " + string(n.ProvisionState), EventType: eventState, User: user})
+		return nil
+	})
+}
+
+const updateUserSQL = `
+UPDATE nodes SET name = nullif(@name, ''), driver = @driver, interfaces = @interfaces, driver_info = @driver_info,
+	properties = @properties, extra = @extra, instance_info = @instance_info, network_data = @network_data,
+	conductor_group = @conductor_group, resource_class = nullif(@resource_class, ''), owner = nullif(@owner, ''),
+	lessee = nullif(@lessee, ''), description = nullif(@description, ''), shard = nullif(@shard, ''),
+	parent_node = nullif(@parent_node, '')::uuid, chassis_uuid = nullif(@chassis_uuid, '')::uuid,
+	instance_uuid = nullif(@instance_uuid, '')::uuid, instance_name = nullif(@instance_name, ''),
+	maintenance = @maintenance, maintenance_reason = nullif(@maintenance_reason, ''), fault = nullif(@fault, ''),
+	protected = @protected, protected_reason = nullif(@protected_reason, ''), retired = @retired,
+	retired_reason = nullif(@retired_reason, ''), automated_clean = @automated_clean, disable_power_off = @disable_power_off,
+	raid_config = @raid_config, target_raid_config = @target_raid_config, updated_at = clock_timestamp()
+ WHERE id = @id
+RETURNING updated_at`
+
+// UpdateNode is a PATCH: edit changes the node under its row's lock, and gives
+// the secrets that came or (nil) went with it. Written are the fields that a
+// user may set; secrets whose place in driver_info or instance_info is gone go too.
+func (s *Store) UpdateNode(ctx context.Context, ident, user string, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error) {
+	var l *lockedNode
+	err := s.inNodeTx(ctx, ident, "update node "+words(ident, 64), func(locked *lockedNode, b *pgx.Batch) error {
+		l = locked
+		before, had := l.Node, places(&l.Node)
+		given, err := edit(&l.Node)
+		if err != nil {
+			return err
+		}
+		l.ID, l.UUID = before.ID, before.UUID
+		if before.Maintenance && !l.Maintenance {
+			l.MaintenanceReason, l.Fault = "", ""
+		}
+		sealed, err := s.sealAll(l.UUID, s.hide(&l.Node, given))
+		if err != nil {
+			return err
+		}
+		a, err := userArgs(&l.Node)
+		if err != nil {
+			return err
+		}
+		a["id"] = l.ID
+		b.Queue(updateUserSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(&l.UpdatedAt) })
+		sealed.queue(b, l.ID)
+		queueDropSecrets(b, l.ID, gone(had, &l.Node))
+		if before.Maintenance != l.Maintenance {
+			queueHistory(b, l.ID, maintenanceEvent(l.Maintenance, l.MaintenanceReason, user))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &l.Node, nil
+}
+
+const (
+	lockForDeleteByUUIDSQL = `SELECT n.id, clock_timestamp() FROM nodes n WHERE n.uuid = @ident FOR UPDATE`
+	lockForDeleteByNameSQL = `SELECT n.id, clock_timestamp() FROM nodes n WHERE n.name = @ident FOR UPDATE`
+
+	endOpenSQL = `
+UPDATE operations SET phase = 'ended', outcome = 'cancelled', ended_at = clock_timestamp(), error = @error,
+	waiting_for = '', waiting_until = NULL
+ WHERE node_id = @id AND ended_at IS NULL`
+
+	deleteNodeSQL = `DELETE FROM nodes WHERE id = @id`
+)
+
+// DeleteNode removes the node with all that hangs on it, if allow says so. An
+// open operation is ended as cancelled in the same transaction; operations stay
+// as a record.
+func (s *Store) DeleteNode(ctx context.Context, ident string, allow func(*node.Node) error) error {
+	var l lockedNode
+	return s.inTx(ctx, "delete node "+words(ident, 64), func(b *pgx.Batch) {
+		var id int64
+		a := args{"ident": ident}
+		b.Queue(byIdent(ident, lockForDeleteByUUIDSQL, lockForDeleteByNameSQL), a).
+			QueryRow(maybe(&l.found, func(r pgx.Row) error { return r.Scan(&id, &l.now) }))
+		b.Queue(byIdent(ident, nodeByUUIDSQL, nodeByNameSQL), a).QueryRow(maybe(&l.found, func(r pgx.Row) (err error) {
+			l.Node, err = scanNode(r)
+			return err
+		}))
+	}, func(b *pgx.Batch) error {
+		if !l.found || l.ID == 0 {
+			return node.NotFound(ident)
+		}
+		if err := allow(&l.Node); err != nil {
+			return err
+		}
+		if l.Operation != nil {
+			b.Queue(endOpenSQL, args{"id": l.ID, "error": "the node was deleted"})
+		}
+		b.Queue(deleteNodeSQL, args{"id": l.ID}).Exec(func(tag pgconn.CommandTag) error {
+			if tag.RowsAffected() == 0 {
+				return fault.New(fault.NotFound, "Node %s could not be found.", ident)
+			}
+			return nil
+		})
+		return nil
+	})
+}

@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+const notBegunSQL = `SELECT ` + operationColumns + ` FROM operations o
+ WHERE o.begun_at IS NULL AND o.ended_at IS NULL AND o.accepted_at < clock_timestamp() - @age * interval '1 microsecond'
+ ORDER BY o.accepted_at LIMIT @limit`
+
+// NotBegun are open operations that were accepted longer ago and that no
+// workflow has begun: each row is an outbox. Oldest first.
+func (s *Store) NotBegun(ctx context.Context, olderThan time.Duration, limit int) ([]node.Operation, error) {
+	return list(ctx, s, "list operations not begun", notBegunSQL, args{"age": micros(olderThan), "limit": pageLimit(limit)}, scanOperation)
+}
+
+const begunSQL = `SELECT ` + operationColumns + ` FROM operations o
+ WHERE o.ended_at IS NULL AND o.begun_at IS NOT NULL AND o.id > @after
+ ORDER BY o.id LIMIT @limit`
+
+// Begun is a page of the open operations that a workflow has begun, by number.
+func (s *Store) Begun(ctx context.Context, limit int, after int64) ([]node.Operation, error) {
+	return list(ctx, s, "list operations begun", begunSQL, args{"after": after, "limit": pageLimit(limit)}, scanOperation)
+}
+
+// askedFor is the age from which on an ask is repeated to the workflow.
+const askedFor = 3 * time.Second
+
+const askedSQL = `SELECT ` + operationColumns + ` FROM operations o
+ WHERE o.ended_at IS NULL AND o.asked <> '' AND o.asked_at < clock_timestamp() - @age * interval '1 microsecond'
+ ORDER BY o.asked_at LIMIT @limit`
+
+// Asked are open operations of which something has been asked for a few seconds.
+func (s *Store) Asked(ctx context.Context) ([]node.Operation, error) {
+	return list(ctx, s, "list operations asked", askedSQL, args{"age": micros(askedFor), "limit": node.MaxLimit}, scanOperation)
+}
+
+const (
+	markMissingSQL = `
+UPDATE operations o SET missing_since = coalesce(o.missing_since, clock_timestamp())
+ WHERE o.id = ANY(@ids) AND o.ended_at IS NULL
+RETURNING ` + operationColumns + `, (extract(epoch FROM clock_timestamp() - o.missing_since) * 1000000)::bigint`
+
+	clearMissingSQL = `UPDATE operations SET missing_since = NULL WHERE id = ANY(@ids) AND missing_since IS NOT NULL`
+)
+
+// MarkMissing notes which open operations have no workflow that could be found,
+// and tells since when that is so for each.
+func (s *Store) MarkMissing(ctx context.Context, ids []int64) ([]node.Missing, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return list(ctx, s, "mark operations missing", markMissingSQL, args{"ids": ids}, func(r pgx.Row) (m node.Missing, err error) {
+		var row operationRow
+		var age int64
+		if err := r.Scan(append(row.into(), &age)...); err != nil {
+			return m, err
+		}
+		return node.Missing{Operation: *row.operation(), For: time.Duration(age) * time.Microsecond}, nil
+	})
+}
+
+// ClearMissing takes the note back from operations whose workflow was found.
+func (s *Store) ClearMissing(ctx context.Context, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := s.exec(ctx, "clear missing operations", clearMissingSQL, args{"ids": ids})
+	return err
+}

@@ -1,0 +1,186 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// A number that is given (@id) was taken from the sequence before.
+const insertOperationSQL = `
+INSERT INTO operations AS o (id, node_id, node_uuid, node_name, kind, phase, requested_by, origin, target, power_target,
+	soft_timeout_ms, accepted_at, conductor_group, driver, steps, undo, retry_of)
+OVERRIDING SYSTEM VALUE
+VALUES (@id, @node_id, @node_uuid, @node_name, @kind, 'accepted', @requested_by, @origin, @target, @power_target,
+	@soft_timeout_ms, clock_timestamp(), @conductor_group, @driver, @steps, @undo, nullif(@retry_of::bigint, 0))
+RETURNING ` + operationColumns
+
+// nextOperationSQL is asked under the node's lock: numbers grow along each node.
+const nextOperationSQL = `SELECT nextval('operations_id_seq')`
+
+// Request does what a client asks, in one transaction with the decision: decide
+// sees the node under its row's lock and says what is to happen. The answer is
+// the operation that was opened or steered, as it is then; nil where the node
+// was only moved, or where decide gave nil. A node that is held already is
+// fault.Conflict, even if decide did not look.
+func (s *Store) Request(ctx context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error) {
+	r := request{store: s}
+	err := s.inTx(ctx, "request to node "+words(ident, 64), func(b *pgx.Batch) {
+		r.queueLock(b, ident)
+		b.Queue(nextOperationSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&r.next) })
+	}, func(b *pgx.Batch) error {
+		if !r.found || r.ID == 0 {
+			return node.NotFound(ident)
+		}
+		r.had, r.held, r.origin = places(&r.Node), r.Operation, r.ProvisionState
+		req, err := decide(&r.Node)
+		if err != nil {
+			return err
+		}
+		if req == nil {
+			return errLeave
+		}
+		r.Request = req
+		return r.queue(b)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r.out, nil
+}
+
+// request is one that is being written.
+type request struct {
+	lockedNode
+	*node.Request
+	store *Store
+
+	next   int64           // number of the operation, if one is opened
+	had    map[string]bool // places of secrets before the decision
+	held   *node.Operation // the open operation before it
+	origin node.State
+	out    *node.Operation
+}
+
+func (r *request) queue(b *pgx.Batch) error {
+	event := r.Move
+	switch {
+	case r.Open != nil && r.held != nil:
+		return node.Locked(&r.Node, r.held.Conductor)
+	case r.Steer != nil && r.held == nil:
+		return fault.New(fault.Conflict, "node %s has no operation to steer", r.UUID)
+	case r.Steer != nil && event == "":
+		event = r.Steer.Move
+	}
+	if r.Open != nil {
+		r.Operation = r.Open // its target is where the node is to go
+	}
+	if err := r.move(event); err != nil {
+		return err
+	}
+	if r.Apply != nil {
+		id, uuid := r.ID, r.UUID
+		r.Apply(&r.Node)
+		r.ID, r.UUID = id, uuid
+	}
+	switch {
+	case r.Open != nil:
+		return r.queueOpen(b)
+	case r.Steer != nil:
+		if err := r.queueState(b, r.store, r.had, r.Secrets); err != nil {
+			return err
+		}
+		r.out = &node.Operation{}
+		queueAsk(b, r.held.ID, *r.Steer, r.out)
+		queueHistory(b, r.ID, r.described(steeringEvent(r.held.ID, *r.Steer)))
+		return nil
+	}
+	if r.origin != r.ProvisionState || r.Event != "" {
+		queueHistory(b, r.ID, r.described(node.HistoryEvent{Event: movedWords(r.origin, r.ProvisionState), EventType: eventState}))
+	}
+	return r.queueState(b, r.store, r.had, r.Secrets)
+}
+
+// queueOpen inserts the operation, and seals its secrets under its number.
+func (r *request) queueOpen(b *pgx.Batch) error {
+	masked, hidden := node.MaskArgs(&r.Node, r.Open.Kind, r.Open.Steps)
+	secrets := node.Secrets{}
+	prefix := operationPrefix(r.next)
+	for path, v := range hidden { // what the caller left in the clear
+		if !holdsMasked(v) {
+			secrets[prefix+stepsPrefix+path] = v
+		}
+	}
+	for name, v := range r.Secrets {
+		if strings.HasPrefix(name, stepsPrefix) {
+			name = prefix + name
+		}
+		secrets[name] = v
+	}
+	open := *r.Open
+	open.Steps = masked
+	if open.Origin == "" {
+		open.Origin = r.origin
+	}
+	a, err := operationArgs(r.next, &r.Node, &open)
+	if err != nil {
+		return err
+	}
+	if err := r.queueState(b, r.store, r.had, secrets); err != nil {
+		return err
+	}
+	r.out = &node.Operation{}
+	b.Queue(insertOperationSQL, a).QueryRow(func(row pgx.Row) (err error) {
+		*r.out, err = scanOperation(row)
+		return err
+	})
+	queueHistory(b, r.ID, r.described(acceptedEvent(r.next, &open)))
+	return nil
+}
+
+// described gives an event the request's words and its user.
+func (r *request) described(e node.HistoryEvent) node.HistoryEvent {
+	if r.Event != "" {
+		e.Event = r.Event
+	}
+	if r.User != "" {
+		e.User = r.User
+	}
+	return e
+}
+
+func acceptedEvent(id int64, o *node.Operation) node.HistoryEvent {
+	return node.HistoryEvent{Event: string(o.Kind) + " accepted", EventType: eventAccepted, User: o.RequestedBy, Operation: id}
+}
+
+func movedWords(from, to node.State) string {
+	if from == to {
+		return "stays " + string(to)
+	}
+	return "from " + string(from) + " to " + string(to)
+}
+
+// Names of secrets that begin with stepsPrefix belong to the operation that a
+// request opens; they are kept under its operationPrefix until it is closed.
+const stepsPrefix = "steps/"
+
+func operationPrefix(id int64) string { return fmt.Sprintf("operation/%d/", id) }
+
+func operationArgs(id int64, n *node.Node, o *node.Operation) (args, error) {
+	var d dicts
+	group, driver := o.Group, o.Driver
+	if driver == "" {
+		group, driver = n.ConductorGroup, n.Driver
+	}
+	a := args{
+		"id": id, "node_id": n.ID, "node_uuid": n.UUID, "node_name": n.Name, "kind": o.Kind, "requested_by": words(o.RequestedBy, 255),
+		"origin": o.Origin, "target": o.Target, "power_target": o.PowerTarget, "soft_timeout_ms": o.SoftTimeout.Milliseconds(),
+		"conductor_group": group, "driver": driver, "steps": d.steps(o.Steps), "undo": d.undo(o.Undo), "retry_of": o.RetryOf,
+	}
+	return a, d.err
+}

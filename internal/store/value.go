@@ -1,0 +1,134 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// The bounds of texts that come from hardware, in bytes.
+const (
+	maxError = 4 << 10
+	maxEvent = 8 << 10
+)
+
+// isUUID accepts the canonical form only: the others are names.
+func isUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	_, err := uuid.Parse(s)
+	return err == nil
+}
+
+// words makes a text from anywhere storable: hardware answers hold bytes that
+// are no UTF-8 and zero bytes, which PostgreSQL refuses, and have no bound.
+func words(s string, limit int) string {
+	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
+	if len(s) <= limit {
+		return s
+	}
+	cut := limit - len("...")
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "..."
+}
+
+// jsonb is the JSON form of v for a jsonb column, which refuses zero characters;
+// serial numbers from firmware have them. nil maps and lists are empty ones.
+func jsonb(v any) (json.RawMessage, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "a value has no JSON form: %w", err)
+	}
+	if !bytes.Contains(b, []byte(`\u0000`)) {
+		return b, nil
+	}
+	var plain any
+	if err := json.Unmarshal(b, &plain); err != nil {
+		return nil, err
+	}
+	return json.Marshal(withoutZero(plain))
+}
+
+func withoutZero(v any) any {
+	switch v := v.(type) {
+	case string:
+		return strings.ReplaceAll(v, "\x00", "")
+	case []any:
+		for i := range v {
+			v[i] = withoutZero(v[i])
+		}
+		return v
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			out[strings.ReplaceAll(k, "\x00", "")] = withoutZero(v[k])
+		}
+		return out
+	}
+	return v
+}
+
+// dicts collects the JSON columns of one statement and the first error among them.
+type dicts struct{ err error }
+
+func (d *dicts) of(v any) json.RawMessage {
+	b, err := jsonb(v)
+	if err != nil && d.err == nil {
+		d.err = err
+	}
+	return b
+}
+
+func (d *dicts) dict(m map[string]any) json.RawMessage {
+	if m == nil {
+		return json.RawMessage(`{}`)
+	}
+	return d.of(m)
+}
+
+func (d *dicts) steps(steps []node.Step) json.RawMessage {
+	if len(steps) == 0 {
+		return json.RawMessage(`[]`)
+	}
+	for i := range steps {
+		if len(steps[i].LastError) > maxError {
+			steps = slices.Clone(steps)
+			break
+		}
+	}
+	for i := range steps {
+		if len(steps[i].LastError) > maxError {
+			steps[i].LastError = words(steps[i].LastError, maxError)
+		}
+	}
+	return d.of(steps)
+}
+
+func (d *dicts) undo(u []node.Undo) json.RawMessage {
+	if len(u) == 0 {
+		return json.RawMessage(`[]`)
+	}
+	return d.of(u)
+}
+
+// micros is d for "@x * interval '1 microsecond'", exact and of one type everywhere.
+func micros(d time.Duration) int64 { return d.Microseconds() }
+
+func pageLimit(n int) int {
+	if n <= 0 || n > node.MaxLimit {
+		return node.MaxLimit
+	}
+	return n
+}
