@@ -51,17 +51,27 @@ func Build(p Parts, nodeUUID, nodeName string) (text string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("build config drive of node %s: %w", nodeUUID, err)
 	}
+	text, err = pack(image, MaxSize)
+	if err != nil {
+		return "", fmt.Errorf("build config drive of node %s: %w", nodeUUID, err)
+	}
+	return text, nil
+}
+
+// pack is the base64 of the gzipped image, at most limit bytes: what compresses
+// badly shows its size only here.
+func pack(image []byte, limit int) (string, error) {
 	var out bytes.Buffer
 	encoder := base64.NewEncoder(base64.StdEncoding, &out)
 	z := gzip.NewWriter(encoder)
 	if _, err := z.Write(image); err != nil {
-		return "", fmt.Errorf("pack config drive: %w", err)
+		return "", err
 	}
 	if err := errors.Join(z.Close(), encoder.Close()); err != nil {
-		return "", fmt.Errorf("pack config drive: %w", err)
+		return "", err
 	}
-	if out.Len() > MaxSize {
-		return "", fault.New(fault.TooLarge, "the configdrive of node %s would be larger than %d bytes", nodeUUID, MaxSize)
+	if out.Len() > limit {
+		return "", fault.New(fault.TooLarge, "it would be larger than %d bytes", limit)
 	}
 	return out.String(), nil
 }
