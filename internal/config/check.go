@@ -38,6 +38,12 @@ func (p *problems) requirePositive(durations map[string]time.Duration) {
 	}
 }
 
+func (p *problems) requireNotNegative(key string, d time.Duration) {
+	if d < 0 {
+		p.refuse(key, "want 0 or more")
+	}
+}
+
 // requireOrder refuses a low that is not below high.
 func (p *problems) requireOrder(lowKey string, low time.Duration, highKey string, high time.Duration) {
 	if low > 0 && high > 0 && low >= high && !p.broken[highKey] {
@@ -84,10 +90,14 @@ func (c Process) check(p *problems) {
 	p.requirePositive(map[string]time.Duration{"shutdown_grace": c.ShutdownGrace})
 }
 
-func (c Database) check(p *problems) {
-	if c.URL == "" {
+func requireDatabase(p *problems, url string) {
+	if url == "" {
 		p.refuse("database_url", "want postgres://user:password@host:port/database")
 	}
+}
+
+func (c Database) check(p *problems) {
+	requireDatabase(p, c.URL)
 	if c.MaxConns < 2 {
 		p.refuse("database_max_conns", "want at least 2")
 	}
@@ -135,7 +145,8 @@ func (c Liveness) check(p *problems) {
 func (c Patience) check(p *problems) {
 	p.requirePositive(map[string]time.Duration{
 		"deploy_callback_timeout": c.DeployCallback, "clean_callback_timeout": c.CleanCallback,
-		"inspect_callback_timeout": c.InspectCallback, "power_timeout": c.Power, "bmc_request_timeout": c.BMCRequest,
+		"inspect_callback_timeout": c.InspectCallback, "power_timeout": c.Power,
+		"soft_power_off_timeout": c.SoftPower, "bmc_request_timeout": c.BMCRequest,
 	})
 }
 
@@ -153,6 +164,9 @@ func (r *API) check(p *problems) {
 	r.Patience.check(p)
 	checkTimes(p, r.Liveness, r.Patience)
 	p.requireAddress("listen", r.Listen)
+	if r.PublicURL != "" {
+		p.requireURL("public_url", r.PublicURL, "http", "https")
+	}
 	switch r.Auth.Strategy {
 	case HTTPBasic:
 		if r.Auth.HtpasswdFile == "" {
@@ -210,9 +224,6 @@ func (r *Conductor) check(p *problems) {
 	if len(r.Drivers) == 0 {
 		p.refuse("enabled_drivers", "want at least one hardware type")
 	}
-	if r.APIURL != "" {
-		p.requireURL("api_url", r.APIURL, "http", "https")
-	}
 }
 
 // maxServers is more than one process can simulate comfortably.
@@ -225,15 +236,15 @@ func (r *Rack) check(p *problems) {
 	if r.Servers < 0 || r.Servers > maxServers {
 		p.refuse("rack_servers", "want 0 to %d", maxServers)
 	}
-	if r.BMCLatency < 0 {
-		p.refuse("rack_bmc_latency", "want 0 or more")
-	}
+	p.requireNotNegative("rack_bmc_latency", r.BMCLatency)
+	p.requirePositive(map[string]time.Duration{
+		"rack_power_delay": r.PowerDelay, "rack_boot_delay": r.BootDelay, "rack_step_delay": r.StepDelay,
+	})
 }
 
-func (r *Migrate) check(p *problems) {
-	r.Process.check(p)
-	r.Database.check(p)
-}
+func (r *Migrate) check(p *problems) { requireDatabase(p, r.URL) }
+
+func (r *Reseal) check(p *problems) { r.Database.check(p) }
 
 // Role is a pointer to one of the role structs.
 type Role interface{ check(*problems) }
@@ -258,8 +269,6 @@ func (r *Dev) check(p *problems) {
 			p.refuse("dev_groups", "want names of letters, digits, dots, dashes and underscores")
 		}
 	}
-	if r.BMCLatency < 0 {
-		p.refuse("rack_bmc_latency", "want 0 or more")
-	}
+	p.requireNotNegative("rack_bmc_latency", r.BMCLatency)
 	p.requireFile("keyset_file", r.KeysetFile)
 }

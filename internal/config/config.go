@@ -62,7 +62,16 @@ type Patience struct {
 	CleanCallback   time.Duration `key:"clean_callback_timeout" default:"30m" help:"how long a cleaning waits for the agent"`
 	InspectCallback time.Duration `key:"inspect_callback_timeout" default:"30m" help:"how long an inspection waits for the agent"`
 	Power           time.Duration `key:"power_timeout" default:"60s" help:"how long a server may take to change its power state"`
+	SoftPower       time.Duration `key:"soft_power_off_timeout" default:"10m" help:"how long a server may take to shut down when it was asked to, where the request does not say"`
 	BMCRequest      time.Duration `key:"bmc_request_timeout" default:"4s" help:"one request to a BMC, dialing included; shorter than heartbeat_timeout"`
+}
+
+// Rules are what the site allows, and does where a node does not say.
+type Rules struct {
+	AutomatedClean bool `key:"automated_clean" default:"true" help:"whether nodes are cleaned before they become available"`
+	AllowMD5       bool `key:"allow_md5_checksum" default:"false" help:"whether images may be checked by md5, which does not protect against forged ones"`
+	AgentTLS       bool `key:"agent_require_tls" default:"true" help:"whether agents must be spoken to by https"`
+	AgentLoopback  bool `key:"agent_allow_loopback" default:"false" help:"whether agents may be on this machine, as simulated ones are"`
 }
 
 // Auth is who may use the API.

@@ -9,8 +9,10 @@ type API struct {
 	Temporal
 	Liveness
 	Patience
-	Listen string `key:"listen" default:"127.0.0.1:6385" help:"address to serve; on more than loopback auth must say who may come in"`
-	Auth   Auth   `key:"auth"`
+	Rules
+	Listen    string `key:"listen" default:"127.0.0.1:6385" help:"address to serve; on more than loopback auth must say who may come in"`
+	PublicURL string `key:"public_url" help:"what links begin with, where the API stands behind a proxy; empty is as the client asked"`
+	Auth      Auth   `key:"auth"`
 }
 
 // Orchestrator is the role that runs workflows.
@@ -20,6 +22,7 @@ type Orchestrator struct {
 	Temporal
 	Liveness
 	Patience
+	Rules
 }
 
 // Conductor is the role that talks to hardware.
@@ -29,10 +32,10 @@ type Conductor struct {
 	Temporal
 	Liveness
 	Patience
+	Rules
 	Name    string   `key:"conductor_name" flag:"name" help:"name in /v1/conductors; empty is the host's name"`
 	Group   string   `key:"conductor_group" help:"conductor group whose nodes it serves; empty is the default group"`
 	Drivers []string `key:"enabled_drivers" default:"redfish,fake-hardware" help:"hardware types it serves"`
-	APIURL  string   `key:"api_url" help:"the API as the agents on the servers reach it"`
 	Fake    Fake     `key:"fake" help:"delays of fake hardware by interface, as deploy_delay=5,clean_delay=1"`
 }
 
@@ -43,13 +46,22 @@ type Rack struct {
 	Servers    int           `key:"rack_servers" flag:"servers" default:"24" help:"how many servers stand in it"`
 	Seed       int64         `key:"rack_seed" flag:"seed" default:"1" help:"what its randomness starts from"`
 	BMCLatency time.Duration `key:"rack_bmc_latency" flag:"bmc-latency" default:"0s" help:"pause before every answer of a BMC"`
+	PowerDelay time.Duration `key:"rack_power_delay" flag:"power-delay" default:"200ms" help:"how long a server takes to change its power state"`
+	BootDelay  time.Duration `key:"rack_boot_delay" flag:"boot-delay" default:"500ms" help:"how long a server takes to boot"`
+	StepDelay  time.Duration `key:"rack_step_delay" flag:"step-delay" default:"50ms" help:"how long an agent's command takes beside its real work"`
+	TLS        bool          `key:"rack_tls" flag:"tls" default:"false" help:"whether BMCs speak https, with certificates of a CA made for the rack"`
+	PerServer  bool          `key:"rack_address_per_server" flag:"address-per-server" default:"false" help:"whether each BMC has a loopback address of its own instead of a path"`
 	APIURL     string        `key:"api_url" help:"the API that the agents on its servers call (required)"`
 	Data       string        `key:"rack_data" flag:"data" help:"folder of the servers' disks and states; empty is a temporary one"`
 }
 
 // Migrate is the command that brings the tables of PostgreSQL up to date.
 type Migrate struct {
-	Process
+	URL string `key:"database_url" secret:"url" help:"PostgreSQL, as postgres://user:password@host:port/database (required)"`
+}
+
+// Reseal is the command that seals what is secret with the newest key.
+type Reseal struct {
 	Database
 }
 

@@ -59,7 +59,7 @@ func (f *folder) logFile(name string) string   { return f.in("logs", name+".log"
 func (f *folder) readyFile(name string) string { return f.in("run", name+".ready.json") }
 
 // settingsFile has the settings of all roles of this stack: whoever is started by hand with it joins.
-func (f *folder) settingsFile() string { return f.in("temper.yaml") }
+func (f *folder) settingsFile() string { return f.in(SettingsFile) }
 func (f *folder) keysetFile() string   { return f.in("keyset.json") }
 func (f *folder) infoFile() string     { return f.in(InfoFile) }
 

@@ -15,6 +15,9 @@ type Info struct {
 // InfoFile is where the stack in a data folder writes its Info.
 const InfoFile = "dev.json"
 
+// SettingsFile is where the stack in a data folder writes the settings of its roles.
+const SettingsFile = "temper.yaml"
+
 // ReadInfo reads a dev.json; os.ErrNotExist while the stack is not ready.
 func ReadInfo(path string) (Info, error) {
 	var i Info

@@ -141,6 +141,7 @@ func (s *Stack) storage(ctx context.Context) error {
 	s.decide(map[string]any{
 		"database_url": i.DatabaseURL, "temporal_address": i.TemporalAddress,
 		"temporal_namespace": i.TemporalNamespace, "temporal_ui_url": i.TemporalUIURL,
+		"agent_allow_loopback": true, // the agents of the rack
 	})
 	return nil
 }

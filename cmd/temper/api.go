@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/internal/bmc/fake"
+	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/image"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/store"
+	"go.temper.dev/temper/worker"
+)
+
+func newAPICommand() *cobra.Command {
+	r := &config.API{}
+	return role{
+		name: "api", short: "Serve the HTTP API", settings: r, common: &r.Process,
+		run: func(ctx context.Context, p *process) error { return runAPI(ctx, p, r) },
+	}.command()
+}
+
+// runAPI listens at once: while PostgreSQL or Temporal is away, requests are told so.
+func runAPI(ctx context.Context, p *process, r *config.API) error {
+	db, err := openStore(ctx, r.Database, r.ConductorHeartbeatTimeout, "api")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	temporal := &lateTemporal{}
+	hardware := newDrivers(r.BMCRequest, fake.Delays{}, nil)
+	defer hardware.close(context.WithoutCancel(ctx))
+	server, err := api.New(api.Config{
+		Store: db, Operations: temporal, Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
+		Log: p.log, Metrics: p.metrics, Ready: p.health, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
+		AutomatedClean: r.AutomatedClean, Images: image.Policy{AllowMD5: r.AllowMD5},
+		Agent: api.AgentSettings{Callback: callbacks(r.Rules)},
+	})
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", r.Listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	if r.Auth.Strategy == config.NoAuth {
+		p.log.Warn("everybody who reaches this address may do everything: auth.strategy is noauth", zap.String("listen", r.Listen))
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return serve(ctx, l, server.Handler(), r.ShutdownGrace) })
+	g.Go(func() error { return reach(ctx, p, r, db, temporal, baseURL(l.Addr())) })
+	return g.Wait()
+}
+
+// reach waits for what the API needs, and says then that it is ready.
+func reach(ctx context.Context, p *process, r *config.API, db *store.Store, t *lateTemporal, at string) error {
+	if err := awaitDatabase(ctx, p, db); err != nil {
+		return unlessDone(ctx, err)
+	}
+	c, err := dialTemporal(ctx, p, r.Temporal, "temper-api")
+	if err != nil {
+		return unlessDone(ctx, err)
+	}
+	t.found.Store(&worker.Starter{Client: c})
+	context.AfterFunc(ctx, c.Close)
+	return p.ready(at, healthOf(db, c))
+}
+
+// unlessDone is err, or nil where it only says that the process is to end.
+func unlessDone(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// lateTemporal starts operations once Temporal was reached. Until then their rows wait for the reconciliation.
+type lateTemporal struct {
+	found atomic.Pointer[worker.Starter]
+}
+
+var errNoTemporal = fault.New(fault.Unavailable, "temporal was not reached yet")
+
+func (t *lateTemporal) Start(ctx context.Context, o *node.Operation) error {
+	if s := t.found.Load(); s != nil {
+		return s.Start(ctx, o)
+	}
+	return errNoTemporal
+}
+
+func (t *lateTemporal) Cancel(ctx context.Context, o *node.Operation, reason string) error {
+	if s := t.found.Load(); s != nil {
+		return s.Cancel(ctx, o, reason)
+	}
+	return errNoTemporal
+}
+
+func (t *lateTemporal) Nudge(ctx context.Context, o *node.Operation) error {
+	if s := t.found.Load(); s != nil {
+		return s.Nudge(ctx, o)
+	}
+	return errNoTemporal
+}
+
+// workflowURL is where Temporal's UI at base shows an operation; "" where nobody said where the UI is.
+func workflowURL(base, namespace string) func(*node.Operation) string {
+	return func(o *node.Operation) string {
+		if base == "" || o.WorkflowID == "" {
+			return ""
+		}
+		at := strings.TrimSuffix(base, "/") + "/namespaces/" + url.PathEscape(namespace) + "/workflows/" + url.PathEscape(o.WorkflowID)
+		if o.RunID != "" {
+			at += "/" + url.PathEscape(o.RunID)
+		}
+		return at
+	}
+}
+
+// serve answers on l until ctx is done; requests under way get most of the grace time to end.
+func serve(ctx context.Context, l net.Listener, h http.Handler, grace time.Duration) error {
+	s := &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace*3/4)
+	defer cancel()
+	if err := s.Shutdown(stop); err != nil {
+		return errors.Join(fmt.Errorf("requests were cut off: %w", err), s.Close())
+	}
+	return nil
+}
+
+// baseURL is how this machine reaches what listens on an address.
+func baseURL(a net.Addr) string {
+	host, port, _ := net.SplitHostPort(a.String()) // of a listener, so it is one
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/bmc/fake"
+	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/image"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/worker"
+)
+
+// newConductorCommand is the role; what the API says of conductors is in its subcommands.
+func newConductorCommand() *cobra.Command {
+	r := &config.Conductor{}
+	return role{
+		name: "conductor", short: "Run the steps that touch hardware; list conductors",
+		settings: r, common: &r.Process,
+		instance: func() string { return conductorName(r) },
+		check:    func() error { return checkHardware(r) },
+		run:      func(ctx context.Context, p *process) error { return runConductor(ctx, p, r) },
+	}.command()
+}
+
+// conductorName is the host's where none is given, as in Ironic.
+func conductorName(r *config.Conductor) string {
+	if r.Name != "" {
+		return r.Name
+	}
+	host, _ := os.Hostname() // an empty name is refused when it registers
+	return host
+}
+
+func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
+	name := conductorName(r)
+	db, err := openStore(ctx, r.Database, r.ConductorHeartbeatTimeout, name)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := awaitDatabase(ctx, p, db); err != nil {
+		return unlessDone(ctx, err)
+	}
+	c, err := dialTemporal(ctx, p, r.Temporal, name)
+	if err != nil {
+		return unlessDone(ctx, err)
+	}
+	defer c.Close()
+	delays, err := fake.ParseDelays(r.Fake)
+	if err != nil {
+		return err
+	}
+	counts := worker.NewMetrics(p.metrics)
+	hardware := newDrivers(r.BMCRequest, delays, counts.BMC)
+	defer hardware.close(context.WithoutCancel(ctx))
+	conductor := &worker.Conductor{
+		Client: c, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
+		StopGrace: inTime(r.ShutdownGrace), Log: p.log,
+		Self: node.Conductor{Hostname: name, Group: r.Group, Interfaces: enabled(r.Drivers)},
+		Steps: &activities.Steps{
+			Records: db, Drivers: hardware, Settings: stepSettings(name, r), Log: p.log, Observe: counts.Observer(),
+			Image: imageOf(r), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },
+		},
+	}
+	return conductor.Run(ctx)
+}
+
+func stepSettings(name string, r *config.Conductor) activities.Settings {
+	return activities.Settings{
+		Conductor: name, HeartbeatTimeout: r.HeartbeatTimeout, PowerTimeout: r.Power, SoftPowerTimeout: r.SoftPower,
+		DeployWait: r.DeployCallback, CleanWait: r.CleanCallback, InspectWait: r.InspectCallback,
+		Agent: agent.Settings{Callback: callbacks(r.Rules)},
+	}.WithDefaults()
+}
+
+// imageOf says what the agent has to fetch.
+func imageOf(r *config.Conductor) func(context.Context, string, map[string]any, map[string]any) (agent.ImageInfo, error) {
+	policy := image.Policy{AllowMD5: r.AllowMD5}
+	resolver := image.NewResolver(policy, 0)
+	return func(ctx context.Context, nodeUUID string, instanceInfo, driverInfo map[string]any) (agent.ImageInfo, error) {
+		i, err := image.Parse(nodeUUID, instanceInfo, driverInfo, policy)
+		if err != nil {
+			return agent.ImageInfo{}, err
+		}
+		if i, err = resolver.Resolve(ctx, i); err != nil {
+			return agent.ImageInfo{}, err
+		}
+		return i.ForAgent(), nil
+	}
+}

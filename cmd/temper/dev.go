@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/dev"
+)
+
+func newDevCommand() *cobra.Command {
+	r := &config.Dev{}
+	c := &cobra.Command{
+		Use:   "dev",
+		Short: "Run all roles, PostgreSQL, Temporal and a simulated rack on this machine",
+		Long: `Run all roles, PostgreSQL, Temporal and a simulated rack on this machine, as child processes.
+
+PostgreSQL is the one that TEMPER_DATABASE_URL names, else a private cluster in the data folder. Ctrl-C ends all of it;
+started again it goes on with its data. The settings of --config are for the roles.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runDev(c, r) },
+	}
+	config.Flags(c.Flags(), r)
+	return c
+}
+
+func runDev(c *cobra.Command, r *config.Dev) error {
+	environ := os.Environ()
+	if _, err := config.Load(r, c.Flags(), environ); err != nil {
+		return fmt.Errorf("dev: settings:\n%w", err)
+	}
+	temper, temporal, err := dev.Programs()
+	if err != nil {
+		return fmt.Errorf("dev: %w", err)
+	}
+	out := c.OutOrStdout()
+	err = dev.Run(c.Context(), dev.Options{
+		Dev: *r, ConfigFile: config.FilePath(c.Flags(), environ), Temper: temper, Temporal: temporal, Environ: environ,
+		Say: func(format string, args ...any) { fmt.Fprintf(out, "dev: "+format+"\n", args...) },
+	}, func(i dev.Info) { greet(out, r, i) })
+	if err != nil {
+		return fmt.Errorf("dev: %w", err)
+	}
+	fmt.Fprintln(out, "dev: everything has ended")
+	return nil
+}
+
+// greet says where everything is and what to try.
+func greet(out io.Writer, r *config.Dev, i dev.Info) {
+	program := os.Args[0]
+	lines := []string{
+		"",
+		"Temper runs until Ctrl-C; started again it goes on.",
+		"",
+		"  API           " + i.APIURL,
+		"  Temporal UI   " + i.TemporalUIURL,
+		"  rack          " + i.RackURL + "/servers",
+		"  data, logs    " + r.Data,
+		"",
+		"Try next:",
+		"",
+		"  export TEMPER_API_URL=" + i.APIURL,
+		"  " + program + " node list",
+		"  " + program + " node manage sim-0001 --watch",
+		"  " + program + " node provide sim-0001 --watch",
+		"  " + program + " operation list",
+		fmt.Sprintf("  %s conductor --data %s --name conductor-%d    # one more conductor joins", program, r.Data, r.Conductors+1),
+		"",
+	}
+	fmt.Fprintln(out, strings.Join(lines, "\n"))
+}

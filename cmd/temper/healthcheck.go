@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func newHealthcheckCommand() *cobra.Command {
+	var url string
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "healthcheck",
+		Short: "Ask a role whether it is well, for containers",
+		Long: `Ask a role whether it is well: exit code 0 if so.
+
+Without --url it asks the metrics address in TEMPER_METRICS_LISTEN, as the role beside it in the container has it.
+For an API any of its addresses will do: --url http://127.0.0.1:6385/temper/v1/readyz.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if url == "" {
+				var err error
+				if url, err = healthURL(os.Getenv("TEMPER_METRICS_LISTEN")); err != nil {
+					return err
+				}
+			}
+			ctx, cancel := context.WithTimeout(c.Context(), timeout)
+			defer cancel()
+			return healthcheck(ctx, url)
+		},
+	}
+	c.Flags().StringVar(&url, "url", "", "what to ask instead of the metrics address in TEMPER_METRICS_LISTEN")
+	c.Flags().DurationVar(&timeout, "timeout", 5*time.Second, "how long the answer may take")
+	return c
+}
+
+// healthURL is where a role that serves its metrics on address says how it is.
+func healthURL(address string) (string, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || port == "0" {
+		return "", fmt.Errorf("TEMPER_METRICS_LISTEN is %q, want host:port with a port of its own, or say --url", address)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/healthz", nil
+}
+
+func healthcheck(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", url, err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("not well: %w", err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<10))
+	if err != nil {
+		return fmt.Errorf("not well: %w", err)
+	}
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("not well: %s answers %s: %s", url, res.Status, strings.TrimSpace(string(body)))
+	}
+	return nil
+}

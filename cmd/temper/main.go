@@ -1,0 +1,40 @@
+// Command temper is all roles of Temper and its command line. It parses, builds the pieces and runs them; what a role
+// does is in the packages that it calls.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The second signal ends the process the hard way.
+	context.AfterFunc(ctx, stop)
+	err := run(ctx, os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr})
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "temper:", err)
+		os.Exit(1)
+	}
+}
+
+// stdio is where a command reads and writes.
+type stdio struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// run is the whole program.
+func run(ctx context.Context, args []string, io stdio) error {
+	root := newRootCommand()
+	root.SetArgs(args)
+	root.SetIn(io.in)
+	root.SetOut(io.out)
+	root.SetErr(io.err)
+	return root.ExecuteContext(ctx)
+}

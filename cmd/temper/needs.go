@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"go.temporal.io/sdk/client"
+
+	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/store"
+	"go.temper.dev/temper/worker"
+)
+
+// askWithin bounds one look at what a role needs.
+const askWithin = 3 * time.Second
+
+// openStore makes the store of a role; it does not wait for the database.
+func openStore(ctx context.Context, c config.Database, timeout time.Duration, name string) (*store.Store, error) {
+	keys, err := readKeyset(c)
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(ctx, store.Config{
+		URL: c.URL, MaxConns: int32(c.MaxConns), Keyset: keys, ApplicationName: "temper " + name, //nolint:gosec // checked
+		ConductorTimeout: timeout,
+	})
+}
+
+// readKeyset is the JSON of the keys that secrets are sealed with.
+func readKeyset(c config.Database) (string, error) {
+	if c.KeysetFile == "" {
+		return c.Keyset, nil
+	}
+	b, err := os.ReadFile(c.KeysetFile)
+	if err != nil {
+		return "", fmt.Errorf("read the keyset: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// awaitDatabase waits until the database answers and has the schema of this program. One that is newer than the
+// program will not become older by waiting.
+func awaitDatabase(ctx context.Context, p *process, db *store.Store) error {
+	_, err := connect(ctx, p, "postgresql", func(ctx context.Context) (struct{}, error) {
+		err := db.Ready(ctx)
+		if err != nil && !fault.Is(err, fault.Unavailable) && !fault.Is(err, fault.Unreachable) {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+// dialTemporal waits until Temporal answers.
+func dialTemporal(ctx context.Context, p *process, c config.Temporal, identity string) (client.Client, error) {
+	t := worker.Temporal{
+		Address: c.Address, Namespace: c.Namespace, TLSCert: c.TLSCert, TLSKey: c.TLSKey, TLSCA: c.TLSCA,
+		TLSServerName: c.TLSServerName, Identity: identity,
+	}
+	return connect(ctx, p, "temporal", func(ctx context.Context) (client.Client, error) {
+		ctx, cancel := context.WithTimeout(ctx, askWithin)
+		defer cancel()
+		return worker.Dial(ctx, t, p.log)
+	})
+}
+
+// healthOf asks the database and Temporal.
+func healthOf(db *store.Store, c client.Client) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, askWithin)
+		defer cancel()
+		var temporal error
+		if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
+			temporal = fmt.Errorf("temporal: %w", err)
+		}
+		var database error
+		if err := db.Ready(ctx); err != nil {
+			database = fmt.Errorf("postgresql: %w", err)
+		}
+		return errors.Join(database, temporal)
+	}
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/worker"
+)
+
+func newOrchestratorCommand() *cobra.Command {
+	r := &config.Orchestrator{}
+	return role{
+		name: "orchestrator", short: "Run workflows and the reconciliation", settings: r, common: &r.Process,
+		run: func(ctx context.Context, p *process) error { return runOrchestrator(ctx, p, r) },
+	}.command()
+}
+
+func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) error {
+	db, err := openStore(ctx, r.Database, r.ConductorHeartbeatTimeout, "orchestrator")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := awaitDatabase(ctx, p, db); err != nil {
+		return unlessDone(ctx, err)
+	}
+	c, err := dialTemporal(ctx, p, r.Temporal, "temper-orchestrator")
+	if err != nil {
+		return unlessDone(ctx, err)
+	}
+	defer c.Close()
+	o := &worker.Orchestrator{
+		Client: c, Ledger: db, Reconciler: db, Interval: r.ReconcileInterval, StopGrace: inTime(r.ShutdownGrace),
+		Metrics: worker.NewMetrics(p.metrics), Log: p.log,
+		Policy: activities.Policy{
+			HeartbeatTimeout: r.HeartbeatTimeout, WaitForConductor: r.WaitForConductor, AutomatedClean: r.AutomatedClean,
+		},
+	}
+	if err := p.ready("", healthOf(db, c)); err != nil {
+		return err
+	}
+	return o.Run(ctx)
+}
+
+// inTime is the part of the grace time that work under way gets; the rest is for leaving.
+func inTime(grace time.Duration) time.Duration { return grace * 3 / 4 }

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/sim"
+)
+
+func newRackCommand() *cobra.Command {
+	r := &config.Rack{}
+	return role{
+		name: "rack", short: "Simulate servers: Redfish and agents over real HTTP", settings: r, common: &r.Process,
+		run: func(ctx context.Context, p *process) error { return runRack(ctx, p, r) },
+	}.command()
+}
+
+func runRack(ctx context.Context, p *process, r *config.Rack) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	err := sim.Run(ctx, sim.Config{
+		Servers: r.Servers, Seed: r.Seed, Listen: r.Listen, APIURL: r.APIURL, DataDir: r.Data,
+		Latency: r.BMCLatency, PowerDelay: r.PowerDelay, BootDelay: r.BootDelay, StepDelay: r.StepDelay,
+		TLS: r.TLS, PerServerAddress: r.PerServer, Log: p.log, Metrics: p.metrics,
+	}, func(url string) {
+		if err := p.ready(url, func(context.Context) error { return nil }); err != nil {
+			cancel(err)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return unlessStopped(context.Cause(ctx))
+}

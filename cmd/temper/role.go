@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/log"
+	"go.temper.dev/temper/internal/metrics"
+)
+
+// process is what every role has: a logger, metrics, and a way to say that it serves.
+type process struct {
+	log     *zap.Logger
+	metrics *prometheus.Registry
+
+	readyFile string
+	listener  *metrics.Server // nil = no metrics are served
+	healthy   atomic.Pointer[func(context.Context) error]
+}
+
+// role is a long-running subcommand.
+type role struct {
+	name, short, long string
+	settings          config.Role
+	common            *config.Process // in settings
+	instance          func() string   // its name in logs; nil = none
+	check             func() error    // of settings that package config can't know; nil = none
+	run               func(ctx context.Context, p *process) error
+}
+
+func (r role) command() *cobra.Command {
+	var data, readyFile string
+	c := &cobra.Command{
+		Use: r.name, Short: r.short, Long: r.long, Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			environ := os.Environ()
+			if data != "" && config.FilePath(c.Flags(), environ) == "" {
+				if err := c.Flags().Set(config.ConfigFlag, filepath.Join(data, dev.SettingsFile)); err != nil {
+					return err
+				}
+			}
+			return r.start(c, environ, readyFile)
+		},
+	}
+	config.Flags(c.Flags(), r.settings)
+	c.Flags().StringVar(&readyFile, "ready-file", "", "`file` to write the addresses to once it serves")
+	if c.Flags().Lookup("data") == nil {
+		c.Flags().StringVar(&data, "data", "", "`folder` of a temper dev to join; its settings are used")
+	}
+	return c
+}
+
+// start reads the settings, prints them and runs the role until it ends.
+func (r role) start(c *cobra.Command, environ []string, readyFile string) error {
+	settings, err := config.Load(r.settings, c.Flags(), environ, func() error {
+		if r.check == nil {
+			return nil
+		}
+		return r.check()
+	})
+	if err != nil {
+		return fmt.Errorf("%s: settings:\n%w", r.name, err)
+	}
+	name := ""
+	if r.instance != nil {
+		name = r.instance()
+	}
+	logger, err := log.New(c.ErrOrStderr(), r.common.LogLevel, r.common.LogFormat, r.name, name)
+	if err != nil {
+		return err
+	}
+	p := &process{log: logger, metrics: metrics.NewRegistry(), readyFile: readyFile}
+	logger.Info("settings", zap.Any("settings", shown(settings)))
+	p.unready(errors.New("starting"))
+	if r.common.MetricsListen != "" {
+		if p.listener, err = metrics.Serve(r.common.MetricsListen, p.metrics, p.health); err != nil {
+			return err
+		}
+		defer p.listener.Stop()
+	}
+	err = within(c.Context(), r.common.ShutdownGrace, func(ctx context.Context) error { return r.run(ctx, p) })
+	if err != nil {
+		logger.Error("ended", zap.Error(err))
+		return fmt.Errorf("%s: %w", r.name, err)
+	}
+	logger.Info("stopped")
+	return nil
+}
+
+// shown is what of the settings goes into the log: each value, and where it comes from unless that is the default.
+func shown(settings []config.Setting) map[string]string {
+	lines := make(map[string]string, len(settings))
+	for _, s := range settings {
+		lines[s.Key] = s.Value
+		if s.Source != "default" {
+			lines[s.Key] += " (" + s.Source + ")"
+		}
+	}
+	return lines
+}
+
+// within runs what ends when its context does, and gives up on it when it takes longer than grace to do so.
+func within(ctx context.Context, grace time.Duration, run func(context.Context) error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(grace):
+		return fmt.Errorf("did not stop within %s (shutdown_grace) and is cut off", grace)
+	}
+}
+
+// ready says that the role serves, at url where that means something; healthy is asked from then on.
+func (p *process) ready(url string, healthy func(context.Context) error) error {
+	p.healthy.Store(&healthy)
+	at := dev.Ready{URL: url}
+	if p.listener != nil {
+		at.MetricsURL = p.listener.URL()
+	}
+	p.log.Info("ready", zap.String("url", at.URL), zap.String("metrics_url", at.MetricsURL))
+	if p.readyFile == "" {
+		return nil
+	}
+	return dev.WriteReady(p.readyFile, at)
+}
+
+func (p *process) unready(why error) {
+	f := func(context.Context) error { return why }
+	p.healthy.Store(&f)
+}
+
+func (p *process) health(ctx context.Context) error { return (*p.healthy.Load())(ctx) }
+
+// The pauses between tries to reach what a role needs.
+const (
+	firstPause = 250 * time.Millisecond
+	mostPause  = 5 * time.Second
+)
+
+// connect tries until what is reached, ctx ends, or try says that asking again can't help (backoff.Permanent). Every
+// failure is a line in the log.
+func connect[T any](ctx context.Context, p *process, what string, try func(context.Context) (T, error)) (T, error) {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval, pauses.MaxInterval = firstPause, mostPause
+	tries := 0
+	got, err := backoff.Retry(ctx, func() (T, error) { return try(ctx) },
+		backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0),
+		backoff.WithNotify(func(err error, next time.Duration) {
+			tries++
+			p.unready(fmt.Errorf("wait for %s: %w", what, err))
+			p.log.Warn("waiting for "+what, zap.Int("tries", tries), zap.Duration("next", next), zap.Error(err))
+		}))
+	if err != nil {
+		return got, fmt.Errorf("reach %s: %w", what, err)
+	}
+	if tries > 0 {
+		p.log.Info(what+" answers", zap.Int("tries", tries))
+	}
+	return got, nil
+}
+
+// unlessStopped is why a context ended, or nil where it was only told to.
+func unlessStopped(cause error) error {
+	if errors.Is(cause, context.Canceled) {
+		return nil
+	}
+	return cause
+}
