@@ -44,6 +44,9 @@ var (
 	ErrPoweredOff = errors.New("the server is powered off")
 )
 
+// resetRequest is what faults see of a reset.
+var resetRequest = mischief.Event{Method: "POST", Path: "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset"}
+
 // Reset is one request to the BMC. It answers at once; the power state passes
 // through PoweringOn or PoweringOff. What is already so is no error and has no
 // effect. Every request is in the journal, those without effect as well.
@@ -52,12 +55,12 @@ func (s *Server) Reset(t ResetType) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	from := s.power
-	if _, lost := s.Faults.Take(mischief.LostPower, mischief.Event{Method: "POST"}); lost {
+	if _, lost := s.Faults.Take(mischief.LostPower, resetRequest); lost {
 		s.recordPower(t, from, from, false)
 		return nil
 	}
 	d := s.env.PowerDelay
-	if f, slow := s.Faults.Take(mischief.SlowPower, mischief.Event{Method: "POST"}); slow {
+	if f, slow := s.Faults.Take(mischief.SlowPower, resetRequest); slow {
 		d = time.Duration(f.Delay)
 	}
 	to, effect, err := s.reset(t, d)

@@ -97,6 +97,13 @@ func (s *Server) Booted() Source {
 	return s.booted
 }
 
+// Booting is what the firmware is loading just now, None when it is not.
+func (s *Server) Booting() Source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.booting
+}
+
 // RestartBMC makes the BMC forget its sessions and tasks, and stay away for
 // twice the power delay. The server itself notices nothing.
 func (s *Server) RestartBMC() {

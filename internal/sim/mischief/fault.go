@@ -102,11 +102,14 @@ type Event struct {
 }
 
 func (f Fault) matches(e Event) bool {
-	if f.Method != "" && !strings.EqualFold(f.Method, e.Method) {
-		return false
-	}
-	if !strings.Contains(e.Path, f.Path) {
-		return false
+	// What is no request has neither method nor path to compare.
+	if e.Path != "" {
+		if f.Method != "" && !strings.EqualFold(f.Method, e.Method) {
+			return false
+		}
+		if !strings.Contains(e.Path, f.Path) {
+			return false
+		}
 	}
 	if f.Command != "" {
 		for _, c := range e.Commands {

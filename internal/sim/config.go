@@ -1,0 +1,102 @@
+// Package sim is a rack of servers that do not exist: Redfish and the ramdisk
+// agent over real HTTP, a listing of what was done to each server, faults on
+// demand, and images to deploy. It never shares a line with the drivers and
+// clients it is there to try, apart from the agent's wire types.
+package sim
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+)
+
+// Config is what a rack is made of. The zero value of every field is usable,
+// and means its default.
+type Config struct {
+	Servers int    // how many; they are called sim-0001, sim-0002, ...
+	Seed    int64  // identities, credentials, disk image, faults and jitter follow from it
+	Listen  string // host:port for Run; port 0 is the last start's with the same DataDir, else a free one. Defaults to 127.0.0.1:0
+	Host    string // host name or address in URLs instead of the listener's, for clients on other machines
+	APIURL  string // the API the agents call; may be told later (SetAPIURL), agents wait for it
+
+	// DataDir keeps disks, states and certificates; a rack started again on it
+	// goes on as if the servers had not noticed. Empty: a temporary folder,
+	// removed at the end.
+	DataDir string
+
+	Latency        time.Duration // of every answer of a BMC. Defaults to none
+	PowerDelay     time.Duration // of a power change. Defaults to 200 ms
+	BootDelay      time.Duration // from power on to what is booted. Defaults to 500 ms
+	StepDelay      time.Duration // of an agent's command beside its real work. Defaults to 50 ms
+	TaskDelay      time.Duration // InsertMedia and Reset answer 202 with a task that takes this long. Defaults to none: they answer 204
+	SessionTimeout time.Duration // of an unused Redfish session. Defaults to 30 min
+	MaxSessions    int           // of one BMC. Defaults to 16
+
+	// TimeScale is the factor of every wait of the real agent: heartbeats at
+	// 0.3 to 0.6 of heartbeat_timeout, forced ones at most every 5 s, lookups
+	// from every 1 s to every 30 s, images again after 10 s. Defaults to 0.05.
+	TimeScale float64
+
+	// NoInspection keeps agents from reporting their inventory. They cannot see
+	// boot parameters (ipa-inspection-callback-url), so without it each boot
+	// posts to continue_inspection first, as a real agent with that parameter
+	// does, and goes on with its lookup whatever the answer.
+	NoInspection bool
+
+	PXE              bool // a boot override of Pxe brings an agent up; else the disk boots
+	TLS              bool // BMCs speak https, with certificates of a CA made for the rack
+	PerServerAddress bool // each BMC has an address of its own, 127.100.x.y, instead of a path
+
+	DiskBytes  int64 // size of each disk. Defaults to the drives' (480 GB and up; files are sparse)
+	ImageBytes int   // size of the disk image that is served. Defaults to 4 MiB
+	MediaLimit int64 // largest virtual CD. Defaults to 4 GiB
+
+	Log     *zap.Logger           // defaults to none
+	Metrics prometheus.Registerer // defaults to none
+}
+
+// WithDefaults fills what is zero.
+func (c Config) WithDefaults() Config {
+	c.Listen = cmp.Or(c.Listen, "127.0.0.1:0")
+	c.PowerDelay = cmp.Or(c.PowerDelay, 200*time.Millisecond)
+	c.BootDelay = cmp.Or(c.BootDelay, 500*time.Millisecond)
+	c.StepDelay = cmp.Or(c.StepDelay, 50*time.Millisecond)
+	c.SessionTimeout = cmp.Or(c.SessionTimeout, 30*time.Minute)
+	c.MaxSessions = cmp.Or(c.MaxSessions, 16)
+	c.TimeScale = cmp.Or(c.TimeScale, 0.05)
+	c.ImageBytes = cmp.Or(c.ImageBytes, 4<<20)
+	c.MediaLimit = cmp.Or(c.MediaLimit, 4<<30)
+	if c.Log == nil {
+		c.Log = zap.NewNop()
+	}
+	return c
+}
+
+// maxServers is what one process and the names' and addresses' patterns carry.
+const maxServers = 20_000
+
+func (c Config) validate() error {
+	var errs []error
+	if c.Servers < 0 || c.Servers > maxServers {
+		errs = append(errs, fmt.Errorf("servers is %d, want 0 to %d", c.Servers, maxServers))
+	}
+	for name, d := range map[string]time.Duration{
+		"latency": c.Latency, "power delay": c.PowerDelay, "boot delay": c.BootDelay, "step delay": c.StepDelay,
+		"task delay": c.TaskDelay, "session timeout": c.SessionTimeout,
+	} {
+		if d < 0 {
+			errs = append(errs, fmt.Errorf("%s is %s, want 0 or more", name, d))
+		}
+	}
+	if c.TimeScale < 0 || c.MaxSessions < 0 || c.DiskBytes < 0 || c.MediaLimit < 0 {
+		errs = append(errs, errors.New("time scale, sessions and sizes must not be negative"))
+	}
+	if c.ImageBytes < 512 || c.ImageBytes > 1<<30 {
+		errs = append(errs, fmt.Errorf("image is %d bytes, want 512 to %d", c.ImageBytes, 1<<30))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,236 @@
+package ipa
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/sim/machine"
+	"go.temper.dev/temper/internal/sim/mischief"
+)
+
+// Waits of the real agent, before TimeScale (agent.py, ironic_api_client.py,
+// inspector.py).
+const (
+	lookupInterval    = time.Second
+	lookupIntervalMax = 30 * time.Second
+	heartbeatGap      = 5 * time.Second // between forced heartbeats; 1 to 2 of it after a failed one
+	inspectionWait    = 5 * time.Second
+	inspectionTries   = 5
+	retryWait         = 10 * time.Second // between tries to read an image
+)
+
+// masked is what lookup shows instead of a token it has given before.
+const masked = "******"
+
+// Phases of an agent.
+const (
+	phaseInspecting = "inspecting"
+	phaseLookup     = "looking up"
+	phaseUp         = "up"
+	phaseLocked     = "locked down"
+	phaseDead       = "dead"
+)
+
+// Agent is one boot of the ramdisk on one server.
+type Agent struct {
+	fleet   *Fleet
+	s       *machine.Server
+	boot    int
+	log     *zap.Logger
+	rng     *rand.Rand // of the run loop alone
+	started time.Time
+	ctx     context.Context //nolint:containedctx // the agent's life, which commands outlive their requests by
+	die     context.CancelFunc
+	force   chan struct{}
+	work    sync.WaitGroup
+
+	mu         sync.Mutex
+	phase      string
+	serving    bool
+	node       string
+	token      string
+	timeout    int // heartbeat_timeout, seconds
+	md5        bool
+	tokenOnGet bool // once a GET came with a token, every GET needs it
+	results    []*command
+	image      string // id of the image on the disk
+	partitions agent.PartitionUUIDs
+	journal    []string
+}
+
+// run is the agent's main loop (agent.py, run): report, look up, then serve
+// and heartbeat until the machine goes off.
+func (a *Agent) run(saved *machine.AgentMemory) {
+	if saved != nil && saved.Token != "" {
+		a.recall(saved)
+	} else {
+		node := ""
+		if a.fleet.cfg.Inspection {
+			a.enter(phaseInspecting)
+			node = a.inspect()
+		}
+		a.enter(phaseLookup)
+		l, ok := a.lookupUntilKnown(node)
+		if !ok || !a.learn(l) {
+			<-a.ctx.Done()
+			return
+		}
+		a.remember()
+	}
+	a.startServing()
+	a.heartbeats()
+}
+
+// learn takes over what lookup told. An agent that gets no token and has none
+// cannot prove who it is: the real one logs FATAL and is of no use from then on.
+func (a *Agent) learn(l agent.Lookup) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.node, a.timeout, a.md5 = l.Node.UUID, l.Config.HeartbeatTimeout, l.Config.MD5Enabled
+	switch token := l.Config.AgentToken; {
+	case len(token) >= 32:
+		a.token = token
+	case token == masked && a.token == "" && l.Config.AgentTokenRequired:
+		a.phase = phaseLocked
+		a.log.Error("agent token was given out before and is not on file: this is FATAL, locking down")
+		return false
+	}
+	return true
+}
+
+func (a *Agent) heartbeats() {
+	var interval time.Duration
+	previous := time.Now()
+	forced := false
+	for {
+		wait := interval - time.Since(previous)
+		if gap := a.scaled(heartbeatGap) - time.Since(previous); forced && gap < wait {
+			wait = gap
+		}
+		select {
+		case <-a.ctx.Done():
+			return
+		case <-a.force:
+			forced = true
+			continue
+		case <-time.After(max(0, wait)):
+		}
+		if !a.isServing() {
+			a.waitForEnd()
+			return
+		}
+		if _, dies := a.s.Faults.Take(mischief.AgentDies, mischief.Event{Commands: []string{"heartbeat"}, Agent: true}); dies {
+			a.dies()
+			a.waitForEnd()
+			return
+		}
+		if err := a.heartbeat(); err != nil {
+			a.note("error sending heartbeat: %v", err)
+			interval = a.jitter(a.scaled(heartbeatGap), 1, 2)
+		} else {
+			forced = false
+			interval = a.jitter(a.scaled(time.Duration(a.timeout)*time.Second), 0.3, 0.6)
+		}
+		previous = time.Now()
+	}
+}
+
+// waitForEnd waits until the machine goes off: a dead agent's machine stays on.
+func (a *Agent) waitForEnd() { <-a.ctx.Done() }
+
+// dies is a kernel panic: nothing answers any more and nothing is remembered.
+func (a *Agent) dies() {
+	a.stopServing()
+	a.enter(phaseDead)
+	a.s.Remember(a.boot, nil)
+	a.die()
+}
+
+func (a *Agent) enter(phase string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.phase = phase
+}
+
+func (a *Agent) startServing() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.serving, a.phase = true, phaseUp
+}
+
+func (a *Agent) stopServing() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.serving = false
+}
+
+func (a *Agent) isServing() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.serving && a.ctx.Err() == nil
+}
+
+// remember hands what must outlive the process to the machine.
+func (a *Agent) remember() {
+	a.mu.Lock()
+	m := &machine.AgentMemory{Node: a.node, Token: a.token, HeartbeatTimeout: a.timeout, MD5: a.md5}
+	for _, c := range a.results {
+		if c.ended() {
+			b, err := json.Marshal(c.result)
+			if err == nil {
+				m.Results = append(m.Results, b)
+			}
+		}
+	}
+	a.mu.Unlock()
+	a.s.Remember(a.boot, m)
+}
+
+func (a *Agent) recall(m *machine.AgentMemory) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.node, a.token, a.timeout, a.md5 = m.Node, m.Token, m.HeartbeatTimeout, m.MD5
+	for _, b := range m.Results {
+		c := &command{done: make(chan struct{})}
+		if json.Unmarshal(b, &c.result) == nil {
+			close(c.done)
+			a.results = append(a.results, c)
+		}
+	}
+}
+
+func (a *Agent) forceHeartbeat() {
+	select {
+	case a.force <- struct{}{}:
+	default: // one is asked for already
+	}
+}
+
+func (a *Agent) scaled(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * a.fleet.cfg.TimeScale)
+}
+
+func (a *Agent) jitter(d time.Duration, from, to float64) time.Duration {
+	return time.Duration(float64(d) * (from + a.rng.Float64()*(to-from)))
+}
+
+// sleep is false when the machine went off meanwhile.
+func (a *Agent) sleep(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-a.ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+func (a *Agent) client() *http.Client { return a.fleet.cfg.Client }

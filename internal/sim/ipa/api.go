@@ -1,0 +1,171 @@
+package ipa
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.temper.dev/temper/internal/agent"
+)
+
+// The microversions the real agent asks for, as far as the API has them.
+const (
+	lookupVersion     = 62
+	heartbeatVersion  = 68
+	inspectionVersion = 84
+	oldestVersion     = 31 // what it assumes while it cannot ask
+)
+
+// requestTimeout bounds one request to the API (http_request_timeout).
+const requestTimeout = 30 * time.Second
+
+var errNoAPI = errors.New("the API's address is not known yet")
+
+// do sends one request to the API and reads its answer, of at most 4 MiB.
+func (a *Agent) do(method, path string, version int, body any) (int, []byte, error) {
+	base := a.fleet.apiURL()
+	if base == "" {
+		return 0, nil, errNoAPI
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, requestTimeout)
+	defer cancel()
+	var in io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return 0, nil, err
+		}
+		in = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, base+path, in)
+	if err != nil {
+		return 0, nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "ironic-python-agent/"+Version)
+	if version > 0 {
+		req.Header.Set("X-OpenStack-Ironic-API-Version", "1."+strconv.Itoa(version))
+	}
+	res, err := a.client().Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(res.Body, 4<<20))
+	return res.StatusCode, b, err
+}
+
+// newest is the newest microversion the API has, asked of its root.
+func (a *Agent) newest() int {
+	status, b, err := a.do(http.MethodGet, "/", 0, nil)
+	var d struct {
+		Default struct {
+			Version string `json:"version"`
+		} `json:"default_version"`
+	}
+	if err != nil || status != http.StatusOK || json.Unmarshal(b, &d) != nil {
+		return oldestVersion
+	}
+	_, minor, _ := strings.Cut(d.Default.Version, ".")
+	n, err := strconv.Atoi(minor)
+	if err != nil {
+		return oldestVersion
+	}
+	return n
+}
+
+// lookup asks once who the agent is.
+func (a *Agent) lookup(node string, version int) (agent.Lookup, error) {
+	a.s.CountLookup()
+	q := url.Values{"addresses": {strings.Join(a.s.MACs(), ",")}}
+	if node != "" {
+		q.Set("node_uuid", node)
+	}
+	status, b, err := a.do(http.MethodGet, "/v1/lookup?"+q.Encode(), min(version, lookupVersion), nil)
+	if err != nil {
+		return agent.Lookup{}, err
+	}
+	if status != http.StatusOK {
+		return agent.Lookup{}, fmt.Errorf("lookup answered %d", status)
+	}
+	var l agent.Lookup
+	if err := json.Unmarshal(b, &l); err != nil {
+		return agent.Lookup{}, fmt.Errorf("read lookup: %w", err)
+	}
+	if l.Node.UUID == "" || l.Config.HeartbeatTimeout == 0 {
+		return agent.Lookup{}, errors.New("lookup answered without a node or a heartbeat timeout")
+	}
+	return l, nil
+}
+
+// lookupUntilKnown goes on for as long as the machine is on. (The real agent
+// exits after five minutes and its service starts it again.)
+func (a *Agent) lookupUntilKnown(node string) (agent.Lookup, bool) {
+	wait := lookupInterval
+	for {
+		l, err := a.lookup(node, a.newest())
+		if err == nil {
+			a.note("lookup succeeded, node UUID is %s", l.Node.UUID)
+			return l, true
+		}
+		a.note("failed looking up node: %v", err)
+		if !a.sleep(a.jitter(a.scaled(wait), 0.8, 1.2)) {
+			return agent.Lookup{}, false
+		}
+		wait = min(2*wait, lookupIntervalMax)
+	}
+}
+
+// heartbeat says where the agent can be reached.
+func (a *Agent) heartbeat() error {
+	a.s.CountHeartbeat()
+	a.mu.Lock()
+	h := agent.Heartbeat{
+		CallbackURL: a.fleet.callback + "/" + a.s.Name, AgentToken: a.token, AgentVersion: Version, AgentVerifyCA: a.fleet.cert,
+	}
+	path := "/v1/heartbeat/" + a.node
+	a.mu.Unlock()
+	status, b, err := a.do(http.MethodPost, path, heartbeatVersion, h)
+	if err != nil {
+		return err
+	}
+	if status != http.StatusAccepted {
+		return fmt.Errorf("invalid status code: %d: %.200s", status, b)
+	}
+	return nil
+}
+
+// inspect reports the inventory and returns the node's uuid where the API
+// knows it. Anything but success is left behind: lookup comes next either way.
+func (a *Agent) inspect() string {
+	body := a.inspection()
+	wait := inspectionWait
+	for try := 1; ; try++ {
+		status, b, err := a.do(http.MethodPost, "/v1/continue_inspection", inspectionVersion, body)
+		again := err != nil || status == http.StatusConflict || status >= http.StatusInternalServerError
+		switch {
+		case !again && status < http.StatusBadRequest:
+			var in agent.InspectionAnswer
+			if json.Unmarshal(b, &in) == nil && in.Node != nil {
+				return in.Node.UUID
+			}
+			return in.UUID
+		case !again || try == inspectionTries:
+			a.note("inspection callback answered %d %v, proceeding with lookup", status, err)
+			return ""
+		}
+		if !a.sleep(a.scaled(wait)) {
+			return ""
+		}
+		wait = min(wait*3/2, lookupIntervalMax)
+	}
+}

@@ -1,0 +1,201 @@
+package ipa
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"go.temper.dev/temper/internal/agent"
+)
+
+// command is one command under way or done. result is guarded by the agent's
+// lock; done is closed when it is final.
+type command struct {
+	result agent.Result
+	async  bool
+	fatal  bool // the agent dies in the middle of it
+	names  []string
+	done   chan struct{}
+}
+
+func (c *command) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// kind is one entry of an extension's command map.
+type kind struct {
+	async bool
+	run   func(ctx context.Context, a *Agent, c *command, params json.RawMessage) (any, error)
+}
+
+// extensions are the agent's commands by extension.
+var extensions = map[string]map[string]kind{
+	"deploy":  {"get_deploy_steps": listSteps(agent.DeployFamily), "execute_deploy_step": executeStep(agent.DeployFamily)},
+	"clean":   {"get_clean_steps": listSteps(agent.CleanFamily), "execute_clean_step": executeStep(agent.CleanFamily)},
+	"service": {"get_service_steps": listSteps(agent.ServiceFamily), "execute_service_step": executeStep(agent.ServiceFamily)},
+	"standby": {
+		"sync":                {run: nothing},
+		"get_partition_uuids": {run: getPartitionUUIDs},
+		"prepare_image":       {async: true, run: prepareImage},
+		"power_off":           {async: true, run: powerOff},
+		"run_image":           {async: true, run: runImage},
+	},
+	"image":  {"install_bootloader": {async: true, run: installBootloader}},
+	"log":    {"collect_system_logs": {run: collectLogs}},
+	"poll":   {"get_hardware_info": {run: hardwareInfo}, "set_node_info": {run: nothing}},
+	"rescue": {"finalize_rescue": {run: lockdown}},
+	"system": {"lockdown": {run: lockdown}},
+}
+
+// maxResults bounds what an agent remembers of one boot.
+const maxResults = 1000
+
+// start begins a command, one at a time; a synchronous one is over when it
+// returns. Failures of the command itself are in its result.
+func (a *Agent) start(in agent.Command) (*command, *restError) {
+	extension, name, ok := strings.Cut(in.Name, ".")
+	if !ok {
+		return nil, badCommand("Command name must be of the form <extension>.<name>")
+	}
+	a.mu.Lock()
+	if n := len(a.results); n > 0 && !a.results[n-1].ended() {
+		running := a.results[n-1].result.Name
+		a.mu.Unlock()
+		return nil, busy("executing command %s", running)
+	}
+	ext, ok := extensions[extension]
+	if !ok {
+		a.mu.Unlock()
+		return nil, notFound("Extension with id %s not found.", extension)
+	}
+	k, ok := ext[name]
+	if !ok {
+		a.mu.Unlock()
+		return nil, badCommand("Unknown command: %s", name)
+	}
+	c := &command{
+		async: k.async, fatal: a.willDie(in), names: names(in), done: make(chan struct{}),
+		result: agent.Result{ID: uuid.NewString(), Name: name, Params: in.Params, Status: agent.Running},
+	}
+	if a.results = append(a.results, c); len(a.results) > maxResults {
+		a.results = a.results[1:]
+	}
+	a.mu.Unlock()
+	a.note("executing command %s", in.Name)
+
+	if k.async {
+		a.work.Go(func() { a.perform(k, c, in) })
+		return c, nil
+	}
+	a.perform(k, c, in)
+	return c, nil
+}
+
+// perform runs a command to its end, or to the agent's.
+func (a *Agent) perform(k kind, c *command, in agent.Command) {
+	out, err := k.run(a.ctx, a, c, in.Params)
+	if a.ctx.Err() != nil {
+		return // the machine went off under it: nobody hears of the result
+	}
+	if c.fatal {
+		if c.async {
+			a.dies()
+		}
+		return
+	}
+	a.mu.Lock()
+	a.conclude(c, in.Name, out, err)
+	status := c.result.Status
+	close(c.done)
+	a.mu.Unlock()
+	a.note("command %s completed: %s", in.Name, status)
+	if a.fleet.cfg.Observe != nil {
+		a.fleet.cfg.Observe(in.Name, string(status))
+	}
+	a.remember()
+	if c.async {
+		a.forceHeartbeat()
+	}
+}
+
+// conclude writes the result. A text becomes {"result": text}, with the name
+// before it where the command ran in the background.
+func (a *Agent) conclude(c *command, name string, out any, err error) {
+	if err != nil {
+		e := asREST(err)
+		c.result.Status, c.result.Error = agent.Failed, e.wire()
+		if e.class == "VersionMismatch" {
+			c.result.Status = agent.CleanVersionMismatch
+		}
+		if !c.async {
+			c.result.Name = name // a failed synchronous command keeps its full name
+		}
+		return
+	}
+	if text, ok := out.(string); ok {
+		if c.async {
+			text = c.result.Name + ": " + text
+		}
+		out = map[string]string{"result": text}
+	}
+	c.result.Status = agent.Succeeded
+	c.result.Result, _ = json.Marshal(out) // plain values encode
+}
+
+func nothing(context.Context, *Agent, *command, json.RawMessage) (any, error) { return nil, nil } //nolint:nilnil // no result is one
+
+func collectLogs(_ context.Context, a *Agent, _ *command, _ json.RawMessage) (any, error) {
+	return map[string]string{"system_logs": a.logs()}, nil
+}
+
+func hardwareInfo(_ context.Context, a *Agent, _ *command, _ json.RawMessage) (any, error) {
+	return a.inventory(), nil
+}
+
+func getPartitionUUIDs(_ context.Context, a *Agent, _ *command, _ json.RawMessage) (any, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.partitions, nil
+}
+
+// lockdown ends the command API and takes the network down. Finalizing a
+// rescue ends it as well: the rescued machine belongs to its user.
+func lockdown(_ context.Context, a *Agent, _ *command, _ json.RawMessage) (any, error) {
+	a.stopServing()
+	a.enter(phaseLocked)
+	return nil, nil //nolint:nilnil // no result is one
+}
+
+// powerOff lets the answer out before the machine goes.
+func powerOff(_ context.Context, a *Agent, _ *command, _ json.RawMessage) (any, error) {
+	if a.sleep(a.fleet.cfg.StepDelay) {
+		a.s.AgentPowersOff(a.boot)
+	}
+	return nil, nil //nolint:nilnil // no result is one
+}
+
+func runImage(_ context.Context, a *Agent, _ *command, _ json.RawMessage) (any, error) {
+	if a.sleep(a.fleet.cfg.StepDelay) {
+		a.s.AgentReboots(a.boot)
+	}
+	return nil, nil //nolint:nilnil // no result is one
+}
+
+func installBootloader(_ context.Context, a *Agent, _ *command, params json.RawMessage) (any, error) {
+	var p agent.BootloaderParams
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, err
+	}
+	a.sleep(a.fleet.cfg.StepDelay)
+	if a.s.Disk.State().Image == nil {
+		return nil, noDevice("No partition with UUID %s found on device %s", p.RootUUID, a.s.Drives[0].Name)
+	}
+	return nil, nil //nolint:nilnil // no result is one
+}

@@ -1,0 +1,301 @@
+package ipa
+
+import (
+	"context"
+	"crypto/md5"  //nolint:gosec // the agent still knows it, and refuses it unless told otherwise
+	"crypto/sha1" //nolint:gosec // likewise
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/sim/mischief"
+)
+
+// imageTries is how often an image is read before the step fails. The real
+// agent tries ten times; the reasons do not go away by themselves here.
+const imageTries = 3
+
+// errPanic ends a write in whose middle the agent dies.
+var errPanic = errors.New("kernel panic")
+
+var hashes = map[string]func() hash.Hash{
+	"md5": md5.New, "sha1": sha1.New, "sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New,
+}
+
+// byLength is the algorithm of a checksum of which only the digits are known.
+var byLength = map[int]string{32: "md5", 40: "sha1", 64: "sha256", 128: "sha512"}
+
+func writeImage(ctx context.Context, a *Agent, c *command, p stepParams) (any, error) {
+	var s struct {
+		Args json.RawMessage `json:"args"`
+	}
+	if err := json.Unmarshal(p.Step, &s); err != nil {
+		return nil, err
+	}
+	out, err := prepareImage(ctx, a, c, s.Args)
+	if text, ok := out.(string); ok {
+		out = map[string]string{"result": "prepare_image: " + text}
+	}
+	return out, err
+}
+
+// prepareImage is standby.prepare_image, which the step write_image calls.
+func prepareImage(ctx context.Context, a *Agent, c *command, params json.RawMessage) (any, error) {
+	var p struct {
+		Image       agent.ImageInfo `json:"image_info"`
+		ConfigDrive *string         `json:"configdrive"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, badParams("%s", err)
+	}
+	if err := validateImage(p.Image); err != nil {
+		return nil, err
+	}
+	a.refresh()
+	device := a.s.Drives[0].Name
+	a.mu.Lock()
+	there := a.image == p.Image.ID
+	a.mu.Unlock()
+	if !there {
+		if err := a.writeWithRetries(ctx, c, p.Image, device); err != nil {
+			return nil, err
+		}
+	}
+	if p.ConfigDrive != nil && *p.ConfigDrive != "" {
+		if err := a.writeConfigDrive(ctx, *p.ConfigDrive, p.Image.NodeUUID, device); err != nil {
+			return nil, err
+		}
+	}
+	u := a.identify(p.Image)
+	text := fmt.Sprintf("image (%s) written to device %s root_uuid=%s", p.Image.ID, device, u.RootUUID)
+	if u.EFISystem != "" {
+		text += " efi_system_partition_uuid=" + string(u.EFISystem)
+	}
+	return text, nil
+}
+
+// refresh asks the API once more about the node before the disk is written, as
+// the real agent does for its root device hints. Without an answer it goes on
+// with what it knows.
+func (a *Agent) refresh() {
+	a.mu.Lock()
+	node := a.node
+	a.mu.Unlock()
+	l, err := a.lookup(node, lookupVersion)
+	if err != nil {
+		a.note("failed to update node cache: %v", err)
+		return
+	}
+	a.learn(l)
+}
+
+func validateImage(i agent.ImageInfo) error {
+	switch {
+	case i.ID == "":
+		return badParams("Image is missing 'id' field.")
+	case len(i.URLs) == 0:
+		return badParams("Image 'urls' must be a list with at least one element.")
+	case i.Checksum == "" && (i.HashAlgo == "" || i.HashValue == ""):
+		return badParams("Image checksum is not available, either the 'checksum' field or the 'os_hash_algo' and " +
+			"'os_hash_value' fields pair must be set for image verification.")
+	}
+	return nil
+}
+
+// identify notes and returns the partition uuids of what is on the disk: the
+// disk's own identifier for a whole-disk image.
+func (a *Agent) identify(i agent.ImageInfo) agent.PartitionUUIDs {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.image = i.ID
+	a.partitions = agent.PartitionUUIDs{RootUUID: agent.Text(a.s.Disk.Identifier())}
+	if i.ImageType == "partition" {
+		id := func(part string) string {
+			return uuid.NewSHA1(uuid.NameSpaceOID, []byte(a.s.Serial+i.ID+part)).String()
+		}
+		a.partitions = agent.PartitionUUIDs{
+			Partitions: map[string]string{"root": a.s.Drives[0].Name + "2", "efi system partition": a.s.Drives[0].Name + "1"},
+			RootUUID:   agent.Text(id("root")), EFISystem: agent.Text(id("efi")[:9]),
+		}
+	}
+	return a.partitions
+}
+
+func (a *Agent) writeWithRetries(ctx context.Context, c *command, i agent.ImageInfo, device string) error {
+	for try := 1; ; try++ {
+		err := a.write(ctx, c, i, device)
+		var r *restError
+		if err == nil || try == imageTries || !errors.As(err, &r) || r.class != "ImageDownloadError" {
+			return err
+		}
+		a.note("image download failed, %d of %d: %v", try, imageTries, err)
+		if !a.sleep(a.scaled(retryWait)) {
+			return err
+		}
+	}
+}
+
+// write streams the image onto the disk and checks what came.
+func (a *Agent) write(ctx context.Context, c *command, i agent.ImageInfo, device string) error {
+	algorithm, want, err := a.checksum(ctx, i)
+	if err != nil {
+		return err
+	}
+	res, err := a.open(ctx, i)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	w, err := a.s.Disk.Create()
+	if err != nil {
+		return err
+	}
+	h := hashes[algorithm]()
+	n, err := io.Copy(io.MultiWriter(h, w), a.source(c, res))
+	if err != nil {
+		w.Abort()
+		return downloadError("Download of image %s failed: Unable to write image to device %s. Error: %s",
+			i.ID, device, pythonic(err, n, res.ContentLength))
+	}
+	if _, wrong := a.s.Faults.Take(mischief.WrongChecksum, mischief.Event{Commands: c.names, Agent: true}); wrong {
+		_, _ = h.Write([]byte("a flipped bit")) // hashes do not fail
+	}
+	have := hex.EncodeToString(h.Sum(nil))
+	if have != want {
+		w.Abort()
+		return checksumError("Image failed to verify against checksum. location: %s; image ID: %s; image checksum: %s; "+
+			"verification checksum: %s", device, i.ID, want, have)
+	}
+	_, err = w.Commit()
+	return err
+}
+
+// source is the image's bytes, or half of them where the agent dies in the middle.
+func (a *Agent) source(c *command, res *http.Response) io.Reader {
+	if !c.fatal {
+		return res.Body
+	}
+	return io.MultiReader(io.LimitReader(res.Body, max(1, res.ContentLength/2)), failing{errPanic})
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// pythonic words an error as the real agent's libraries do.
+func pythonic(err error, n, length int64) string {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		text := fmt.Sprintf("IncompleteRead(%d bytes read, %d more expected)", n, max(0, length-n))
+		return fmt.Sprintf("('Connection broken: %s', %s)", text, text)
+	case strings.Contains(err.Error(), "no space left"):
+		return "[Errno 28] No space left on device"
+	}
+	return err.Error()
+}
+
+// checksum is the algorithm and digest the image has to have.
+func (a *Agent) checksum(ctx context.Context, i agent.ImageInfo) (algorithm, want string, err error) {
+	algorithm, want = i.HashAlgo, i.HashValue
+	if hashes[algorithm] == nil {
+		algorithm, want = "", i.Checksum
+	}
+	if u, err := url.Parse(want); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+		if want, err = a.fetchChecksum(ctx, want, i); err != nil {
+			return "", "", err
+		}
+	}
+	if algorithm == "" {
+		algorithm = byLength[len(want)]
+	}
+	a.mu.Lock()
+	md5 := a.md5
+	a.mu.Unlock()
+	switch {
+	case algorithm == "":
+		return "", "", anyError("Unable to verify image %s with available checksums. Please make sure the specified "+
+			"'os_hash_algo' (currently %s) is supported by this ramdisk, or provide a md5 checksum via the 'checksum' field", i.ID, i.HashAlgo)
+	case algorithm == "md5" && !md5:
+		return "", "", anyError("Unable to verify image %s: MD5 checksums are not permitted by the ramdisk's configuration", i.ID)
+	}
+	return algorithm, strings.ToLower(want), nil
+}
+
+// fetchChecksum reads a file of checksums: one digest alone, or lines of
+// digest and name.
+func (a *Agent) fetchChecksum(ctx context.Context, from string, i agent.ImageInfo) (string, error) {
+	res, err := a.get(ctx, from, i)
+	if err != nil {
+		return "", downloadError("Download of image %s failed: %s", from, err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	if err != nil {
+		return "", downloadError("Download of image %s failed: %s", from, err)
+	}
+	lines := strings.FieldsFunc(string(b), func(r rune) bool { return r == '\n' || r == '\r' })
+	if len(lines) == 0 {
+		return "", downloadError("Download of image %s failed: Empty checksum file", from)
+	}
+	if len(lines) == 1 && len(strings.Fields(lines[0])) == 1 {
+		return strings.TrimSpace(lines[0]), nil
+	}
+	name := i.URLs[0]
+	if u, err := url.Parse(name); err == nil {
+		name = path.Base(u.Path)
+	}
+	for _, l := range lines {
+		if f := strings.Fields(l); len(f) == 2 && strings.TrimPrefix(f[1], "*") == name {
+			return f[0], nil
+		}
+	}
+	return "", downloadError("Download of image %s failed: Checksum file does not contain name %s", from, name)
+}
+
+// open tries the image's URLs in turn.
+func (a *Agent) open(ctx context.Context, i agent.ImageInfo) (*http.Response, error) {
+	var tried []string
+	for _, u := range i.URLs {
+		begun := time.Now()
+		res, err := a.get(ctx, u, i)
+		if err == nil {
+			return res, nil
+		}
+		tried = append(tried, fmt.Sprintf("URL: %s; time: %.3f seconds. Error: %s", u, time.Since(begun).Seconds(), err))
+	}
+	return nil, downloadError("Download of image %s failed: %s", i.ID, strings.Join(tried, "\n "))
+}
+
+func (a *Agent) get(ctx context.Context, u string, i agent.ImageInfo) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
+	if err != nil {
+		return nil, err
+	}
+	if i.Authorization != "" {
+		req.Header.Set("Authorization", "Basic "+i.Authorization)
+	}
+	res, err := a.client().Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		defer res.Body.Close()
+		b, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10))                                        // as much of the reason as there is
+		return nil, fmt.Errorf("Received status code %d from %s, expected 200. Response body: %s", //nolint:staticcheck // the agent's words
+			res.StatusCode, u, b)
+	}
+	return res, nil
+}

@@ -1,0 +1,138 @@
+package ipa
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/sim/machine"
+	"go.temper.dev/temper/internal/sim/mischief"
+)
+
+// serve is the agent's command API (ironic_python_agent/api/app.py).
+func (a *Agent) serve(w http.ResponseWriter, r *http.Request, body []byte) {
+	path := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/v1"), "/")
+	id, one := strings.CutPrefix(path, "/commands/")
+	switch {
+	case path == "" && r.Method == http.MethodGet:
+		answer(w, http.StatusOK, map[string]string{"name": "OpenStack Ironic Python Agent API"})
+	case path == "/status" && r.Method == http.MethodGet:
+		answer(w, http.StatusOK, agent.AgentStatus{StartedAt: float64(a.started.UnixNano()) / 1e9, Version: Version})
+	case path == "/commands" && r.Method == http.MethodPost:
+		a.post(w, r, body)
+	case (path == "/commands" || one) && r.Method == http.MethodGet:
+		if !a.mayRead(r.URL.Query().Get("agent_token")) {
+			refuse(w, http.StatusUnauthorized, "401 Unauthorized: Token invalid.")
+		} else if one {
+			a.getOne(w, r, id)
+		} else {
+			answer(w, http.StatusOK, agent.CommandList{Commands: a.list()})
+		}
+	default:
+		refuse(w, http.StatusNotFound, "404 Not Found: The requested URL was not found on the server.")
+	}
+}
+
+// mayRead is the agent's rule for GET: free until a caller has once shown that
+// it knows of tokens.
+func (a *Agent) mayRead(token string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if token != "" {
+		a.tokenOnGet = true
+	}
+	return !a.tokenOnGet || token == a.token
+}
+
+func (a *Agent) post(w http.ResponseWriter, r *http.Request, body []byte) {
+	var c agent.Command
+	var params map[string]json.RawMessage
+	if json.Unmarshal(body, &c) != nil || c.Name == "" || json.Unmarshal(c.Params, &params) != nil || params == nil {
+		refuse(w, http.StatusBadRequest, "400 Bad Request: Missing or invalid name or params")
+		return
+	}
+	a.mu.Lock()
+	trusted := r.URL.Query().Get("agent_token") == a.token
+	a.mu.Unlock()
+	if !trusted {
+		refuse(w, http.StatusUnauthorized, "401 Unauthorized: Token invalid.")
+		return
+	}
+	run, err := a.start(c)
+	status := http.StatusOK
+	if err != nil {
+		status = err.status
+	}
+	a.s.RecordCommand(machine.AgentCommand{Name: c.Name, Boot: a.boot, Step: stepOf(c), Answer: status})
+	if err != nil {
+		refuse(w, status, err.Error())
+		return
+	}
+	if run.fatal && !run.async {
+		a.dies()
+		panic(http.ErrAbortHandler)
+	}
+	a.reply(w, r, run)
+}
+
+func (a *Agent) getOne(w http.ResponseWriter, r *http.Request, id string) {
+	a.mu.Lock()
+	var found *command
+	for _, c := range a.results {
+		if c.result.ID == id {
+			found = c
+		}
+	}
+	a.mu.Unlock()
+	if found == nil {
+		refuse(w, http.StatusNotFound, notFound("Command Result with id %s not found.", id).Error())
+		return
+	}
+	a.reply(w, r, found)
+}
+
+// reply shows a command, at its end where the caller waits for it.
+func (a *Agent) reply(w http.ResponseWriter, r *http.Request, c *command) {
+	if strings.EqualFold(r.URL.Query().Get("wait"), "true") {
+		select {
+		case <-c.done:
+		case <-r.Context().Done():
+		case <-a.ctx.Done():
+			panic(http.ErrAbortHandler) // the machine is gone, and the answer with it
+		}
+	}
+	a.mu.Lock()
+	result := c.result
+	a.mu.Unlock()
+	answer(w, http.StatusOK, result)
+}
+
+func (a *Agent) list() []agent.Result {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := make([]agent.Result, len(a.results))
+	for i, c := range a.results {
+		out[i] = c.result
+	}
+	return out
+}
+
+func (a *Agent) willDie(c agent.Command) bool {
+	_, dies := a.s.Faults.Take(mischief.AgentDies, mischief.Event{Method: http.MethodPost, Commands: names(c), Agent: true})
+	return dies
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // a client that went away needs no answer
+}
+
+func refuse(w http.ResponseWriter, status int, why string) {
+	side := "Client"
+	if status >= http.StatusInternalServerError {
+		side = "Server"
+	}
+	answer(w, status, agent.Fault{Faultcode: side, Faultstring: why})
+}

@@ -1,0 +1,127 @@
+package ipa
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"time"
+
+	"go.temper.dev/temper/internal/agent"
+)
+
+// action does a step; args are the step's own.
+type action func(ctx context.Context, a *Agent, c *command, p stepParams) (any, error)
+
+// step is a step of the generic hardware manager and what it does here.
+type step struct {
+	offer agent.Step
+	do    action
+}
+
+// offered are the steps by family (hardware.py, get_clean_steps and
+// get_deploy_steps), with the real agent's priorities.
+var offered = map[agent.Family][]step{
+	agent.CleanFamily: {
+		{agent.Step{Step: "erase_devices", Interface: "deploy", Priority: 10, Abortable: true}, eraseDevices},
+		{agent.Step{Step: "erase_devices_metadata", Interface: "deploy", Priority: 99, Abortable: true}, eraseMetadata},
+		{agent.Step{Step: "erase_devices_express", Interface: "deploy", Abortable: true}, eraseMetadata},
+		{agent.Step{Step: "erase_pstore", Interface: "deploy", Abortable: true}, pass},
+		{agent.Step{Step: "burnin_cpu", Interface: "deploy", Abortable: true}, burnIn},
+		{agent.Step{Step: "delete_configuration", Interface: "raid", Abortable: true}, pass},
+		{agent.Step{Step: "create_configuration", Interface: "raid", Abortable: true}, pass},
+	},
+	agent.DeployFamily: {
+		{agent.Step{Step: "erase_devices_metadata", Interface: "deploy"}, eraseMetadata},
+		{agent.Step{Step: "write_image", Interface: "deploy"}, writeImage},
+		{agent.Step{Step: "apply_configuration", Interface: "raid"}, pass},
+	},
+	agent.ServiceFamily: {
+		{agent.Step{Step: "burnin_cpu", Interface: "deploy", Abortable: true}, burnIn},
+	},
+}
+
+// stepParams are the parameters of execute_*_step. The step stays as it was
+// sent: it goes back with the result.
+type stepParams struct {
+	Step json.RawMessage `json:"step"`
+	Node struct {
+		UUID       string         `json:"uuid"`
+		DriverInfo map[string]any `json:"driver_info"`
+	} `json:"node"`
+	DeployVersion  map[string]string `json:"deploy_version"`
+	CleanVersion   map[string]string `json:"clean_version"`
+	ServiceVersion map[string]string `json:"service_version"`
+}
+
+func (p stepParams) version(f agent.Family) map[string]string {
+	return map[agent.Family]map[string]string{
+		agent.DeployFamily: p.DeployVersion, agent.CleanFamily: p.CleanVersion, agent.ServiceFamily: p.ServiceVersion,
+	}[f]
+}
+
+func listSteps(f agent.Family) kind {
+	return kind{run: func(context.Context, *Agent, *command, json.RawMessage) (any, error) {
+		var steps []agent.Step
+		for _, s := range offered[f] {
+			steps = append(steps, s.offer)
+		}
+		return map[string]any{
+			string(f) + "_steps": map[string]any{managerName: steps}, "hardware_manager_version": managers,
+		}, nil
+	}}
+}
+
+func executeStep(f agent.Family) kind {
+	return kind{async: true, run: func(ctx context.Context, a *Agent, c *command, params json.RawMessage) (any, error) {
+		var p stepParams
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, err
+		}
+		if v := p.version(f); v != nil && !maps.Equal(v, managers) {
+			return nil, otherVersion("Current versions: %v, versions used by ironic: %v", managers, v)
+		}
+		var named struct {
+			Step string `json:"step"`
+		}
+		if json.Unmarshal(p.Step, &named) != nil || named.Step == "" {
+			return nil, executionError("Malformed %s_step, no \"step\" key: %s", f, p.Step)
+		}
+		for _, s := range offered[f] {
+			if s.offer.Step != named.Step {
+				continue
+			}
+			out, err := s.do(ctx, a, c, p)
+			if err != nil {
+				return nil, err
+			}
+			return map[string]any{string(f) + "_result": out, string(f) + "_step": p.Step}, nil
+		}
+		return nil, noMethod("Could not find method: %s", named.Step)
+	}}
+}
+
+func pass(_ context.Context, a *Agent, _ *command, _ stepParams) (any, error) {
+	a.sleep(a.fleet.cfg.StepDelay)
+	return nil, nil //nolint:nilnil // no result is one
+}
+
+func eraseMetadata(_ context.Context, a *Agent, _ *command, _ stepParams) (any, error) {
+	a.sleep(a.fleet.cfg.StepDelay)
+	return nil, a.s.Disk.EraseMetadata()
+}
+
+func eraseDevices(_ context.Context, a *Agent, _ *command, _ stepParams) (any, error) {
+	a.sleep(a.fleet.cfg.StepDelay)
+	return nil, a.s.Disk.Erase()
+}
+
+// burnIn takes as long as the node's driver_info says, unscaled: it is the step
+// for whoever needs one that is still running.
+func burnIn(_ context.Context, a *Agent, _ *command, p stepParams) (any, error) {
+	d := 24 * time.Hour
+	if s, ok := p.Node.DriverInfo["agent_burnin_cpu_timeout"].(float64); ok {
+		d = time.Duration(s * float64(time.Second))
+	}
+	a.sleep(d)
+	return nil, nil //nolint:nilnil // no result is one
+}

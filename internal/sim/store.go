@@ -1,0 +1,144 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/sim/machine"
+)
+
+// saveEvery is how long changes gather before they are written.
+const saveEvery = 200 * time.Millisecond
+
+// rackFile is what outlives a rack's process beside its servers.
+type rackFile struct {
+	Seed      int64    `json:"seed"`
+	DiskBytes int64    `json:"disk_bytes"`
+	Addresses recorded `json:"addresses"`
+}
+
+// store is the rack's folder: rack.json, servers/NAME.json, certificates, and
+// the disks, which the servers write themselves.
+type store struct {
+	dir  string
+	rack rackFile
+
+	mu    sync.Mutex
+	dirty map[string]*machine.Server
+	wake  chan struct{}
+}
+
+// openStore opens or makes the folder. The seed and the disks' size of a
+// folder that is there already win over the settings: they are what its
+// servers are made of.
+func openStore(dir string, cfg *Config) (*store, error) {
+	s := &store{dir: dir, dirty: map[string]*machine.Server{}, wake: make(chan struct{}, 1)}
+	if err := os.MkdirAll(filepath.Join(dir, "servers"), 0o755); err != nil {
+		return nil, err
+	}
+	s.rack = rackFile{Seed: cfg.Seed, DiskBytes: cfg.DiskBytes}
+	switch err := readJSON(filepath.Join(dir, "rack.json"), &s.rack); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case s.rack.Seed != cfg.Seed || s.rack.DiskBytes != cfg.DiskBytes:
+		cfg.Log.Warn("the folder holds a rack of another seed or disk size, which is kept", zap.String("folder", dir),
+			zap.Int64("seed", s.rack.Seed), zap.Int64("disk_bytes", s.rack.DiskBytes))
+		cfg.Seed, cfg.DiskBytes = s.rack.Seed, s.rack.DiskBytes
+	}
+	return s, nil
+}
+
+// record keeps the addresses.
+func (s *store) record(a recorded) error {
+	s.rack.Addresses = a
+	return writeJSON(filepath.Join(s.dir, "rack.json"), s.rack)
+}
+
+// mark says that a server has changed.
+func (s *store) mark(m *machine.Server) {
+	s.mu.Lock()
+	s.dirty[m.Name] = m
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run writes changed servers until ctx is over, and then what is left.
+func (s *store) run(ctx context.Context, log *zap.Logger) {
+	for {
+		select {
+		case <-ctx.Done():
+			s.flush(log)
+			return
+		case <-s.wake:
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(saveEvery):
+		}
+		s.flush(log)
+	}
+}
+
+func (s *store) flush(log *zap.Logger) {
+	s.mu.Lock()
+	dirty := s.dirty
+	s.dirty = map[string]*machine.Server{}
+	s.mu.Unlock()
+	for name, m := range dirty {
+		if err := writeJSON(s.path(name), m.State()); err != nil {
+			log.Error("save server", zap.String("server", name), zap.Error(err))
+		}
+	}
+}
+
+// load is a server's state, nil where there is none. A file that cannot be
+// read is none: the rack is a stage, not a record.
+func (s *store) load(name string) *machine.State {
+	var st machine.State
+	if readJSON(s.path(name), &st) != nil {
+		return nil
+	}
+	return &st
+}
+
+func (s *store) path(name string) string { return filepath.Join(s.dir, "servers", name+".json") }
+
+// writeJSON replaces a file as a whole. Agents' tokens are in some: nobody else
+// reads them.
+func writeJSON(path string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func readJSON(path string, v any) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}
