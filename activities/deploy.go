@@ -6,6 +6,7 @@ import (
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/configdrive"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -38,8 +39,14 @@ func writeImage(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 		return 0, err
 	}
 	args := with(step.Args, map[string]any{"image_info": info})
-	if drive, ok := t.instanceInfo["configdrive"].(string); ok && drive != "" {
-		args["configdrive"] = drive
+	if given, ok := t.instanceInfo["configdrive"]; ok && given != nil && given != "" {
+		drive, err := configdrive.Parse(given)
+		if err != nil {
+			return 0, err
+		}
+		if args["configdrive"], err = drive.ForAgent(t.node.UUID, t.node.Name); err != nil {
+			return 0, err
+		}
 	}
 	run.Step.Args = args
 	o := agent.Order{Command: agent.ExecuteDeployStep, Interface: step.Interface, Step: step.Step}
