@@ -30,7 +30,8 @@ type Conductor struct {
 	Interval  time.Duration  // between two heartbeats
 	Timeout   time.Duration  // without a heartbeat for so long it is taken for dead
 	StopGrace time.Duration
-	AtOnce    int // steps at a time, each queue. Default 500
+	AtOnce    int    // steps at a time, each queue. Default 500
+	Started   func() // called whenever it begins to poll; may be nil
 	Log       *zap.Logger
 }
 
@@ -66,6 +67,9 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 	workers, err := c.start()
 	if err != nil {
 		return false, err
+	}
+	if c.Started != nil {
+		c.Started()
 	}
 	err = c.beat(ctx, incarnation)
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)

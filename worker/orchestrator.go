@@ -25,6 +25,7 @@ type Orchestrator struct {
 	Interval   time.Duration // between two reconciliations
 	StopGrace  time.Duration
 	Metrics    *Metrics
+	Started    func() // called once it polls; may be nil
 	Log        *zap.Logger
 }
 
@@ -47,6 +48,9 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 		return fmt.Errorf("start orchestrator: %w", err)
 	}
 	defer w.Stop()
+	if o.Started != nil {
+		o.Started()
+	}
 	return keepSchedule(ctx, o.Client, o.Interval, o.Log)
 }
 

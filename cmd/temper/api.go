@@ -76,7 +76,8 @@ func reach(ctx context.Context, p *process, r *config.API, db *store.Store, t *l
 	}
 	t.found.Store(&worker.Starter{Client: c})
 	context.AfterFunc(ctx, c.Close)
-	return p.ready(at, healthOf(db, c))
+	p.ready(at, healthOf(db, c))
+	return nil
 }
 
 // unlessDone is err, or nil where it only says that the process is to end.

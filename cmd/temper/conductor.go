@@ -60,7 +60,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	defer hardware.close(context.WithoutCancel(ctx))
 	conductor := &worker.Conductor{
 		Client: c, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
-		StopGrace: inTime(r.ShutdownGrace), Log: p.log,
+		StopGrace: inTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
 		Self: node.Conductor{Hostname: name, Group: r.Group, Interfaces: enabled(r.Drivers)},
 		Steps: &activities.Steps{
 			Records: db, Drivers: hardware, Settings: stepSettings(name, r), Log: p.log, Observe: counts.Observer(),

@@ -18,19 +18,9 @@ func newRackCommand() *cobra.Command {
 }
 
 func runRack(ctx context.Context, p *process, r *config.Rack) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	err := sim.Run(ctx, sim.Config{
+	return sim.Run(ctx, sim.Config{
 		Servers: r.Servers, Seed: r.Seed, Listen: r.Listen, APIURL: r.APIURL, DataDir: r.Data,
 		Latency: r.BMCLatency, PowerDelay: r.PowerDelay, BootDelay: r.BootDelay, StepDelay: r.StepDelay,
 		TLS: r.TLS, PerServerAddress: r.PerServer, Log: p.log, Metrics: p.metrics,
-	}, func(url string) {
-		if err := p.ready(url, func(context.Context) error { return nil }); err != nil {
-			cancel(err)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	return unlessStopped(context.Cause(ctx))
+	}, func(url string) { p.ready(url, func(context.Context) error { return nil }) })
 }

@@ -129,7 +129,7 @@ func within(ctx context.Context, grace time.Duration, run func(context.Context) 
 }
 
 // ready says that the role serves, at url where that means something; healthy is asked from then on.
-func (p *process) ready(url string, healthy func(context.Context) error) error {
+func (p *process) ready(url string, healthy func(context.Context) error) {
 	p.healthy.Store(&healthy)
 	at := dev.Ready{URL: url}
 	if p.listener != nil {
@@ -137,9 +137,11 @@ func (p *process) ready(url string, healthy func(context.Context) error) error {
 	}
 	p.log.Info("ready", zap.String("url", at.URL), zap.String("metrics_url", at.MetricsURL))
 	if p.readyFile == "" {
-		return nil
+		return
 	}
-	return dev.WriteReady(p.readyFile, at)
+	if err := dev.WriteReady(p.readyFile, at); err != nil {
+		p.log.Error("nobody can be told that this serves", zap.Error(err))
+	}
 }
 
 func (p *process) unready(why error) {
@@ -175,12 +177,4 @@ func connect[T any](ctx context.Context, p *process, what string, try func(conte
 		p.log.Info(what+" answers", zap.Int("tries", tries))
 	}
 	return got, nil
-}
-
-// unlessStopped is why a context ended, or nil where it was only told to.
-func unlessStopped(cause error) error {
-	if errors.Is(cause, context.Canceled) {
-		return nil
-	}
-	return cause
 }
