@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -39,9 +40,13 @@ type Operations struct {
 type Policy struct {
 	HeartbeatTimeout time.Duration // of hardware steps
 	WaitForConductor time.Duration // how long steps wait for a conductor that covers the node
-	StepsTimeout     time.Duration // the most that one run of steps may take
+	StepsTimeout     time.Duration // the most that one run of steps may take. Default 48 h
 	AutomatedClean   bool          // for nodes that don't say
 }
+
+// longestSteps is the default of Policy.StepsTimeout: erasing disks takes hours
+// or a day; what never ends is caught by its heartbeats and its own limits.
+const longestSteps = 48 * time.Hour
 
 // Brief is what a workflow needs to know of its operation.
 type Brief struct {
@@ -61,7 +66,7 @@ func (a *Operations) Begin(ctx context.Context, operation int64) (Brief, error) 
 	}
 	return Brief{
 		Group: o.Group, Driver: o.Driver, HeartbeatTimeout: a.Policy.HeartbeatTimeout,
-		WaitForConductor: a.Policy.WaitForConductor, StepsTimeout: a.Policy.StepsTimeout,
+		WaitForConductor: a.Policy.WaitForConductor, StepsTimeout: cmp.Or(a.Policy.StepsTimeout, longestSteps),
 	}, nil
 }
 
