@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"go.temper.dev/temper/internal/fault"
@@ -76,6 +77,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		"idle_in_transaction_session_timeout": millis(idleInTxTimeout),
 	} {
 		pc.ConnConfig.RuntimeParams[k] = v
+	}
+	pc.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
+		c.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
+		return nil
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {

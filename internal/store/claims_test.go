@@ -1,0 +1,283 @@
+package store_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/store"
+)
+
+func TestBeginIsOnceAndForAll(t *testing.T) {
+	s := open(t)
+	o, err := s.Request(t.Context(), create(t, s, node.Available).UUID, deploy)
+	require.NoError(t, err)
+	b, err := s.Begin(t.Context(), o.ID, "r1")
+	require.NoError(t, err)
+	require.Equal(t, node.Running, b.Phase)
+	again, err := s.Begin(t.Context(), o.ID, "r1")
+	require.NoError(t, err)
+	require.Equal(t, b.BegunAt, again.BegunAt)
+	_, err = s.Begin(t.Context(), o.ID, "r2")
+	kind(t, fault.Lost, err)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Cancelled}, nil)
+	require.NoError(t, err)
+	_, err = s.Begin(t.Context(), o.ID, "r1")
+	kind(t, fault.Lost, err)
+	_, err = s.Begin(t.Context(), 4711, "r1")
+	kind(t, fault.Lost, err)
+}
+
+func TestOnlyANewerClaimIsTaken(t *testing.T) {
+	s := open(t)
+	n := create(t, s, node.Available)
+	o, err := s.Request(t.Context(), n.UUID, deploy)
+	require.NoError(t, err)
+	claim := func(run string, seq int64, attempt int32) error {
+		got, err := s.Claim(t.Context(), o.ID, run, node.Claim{Seq: seq, Attempt: attempt}, "c1")
+		if err == nil {
+			require.Equal(t, node.Claim{Seq: seq, Attempt: attempt}, got.Operation.Claim)
+			require.Equal(t, "c1", got.Operation.Conductor)
+			require.Equal(t, n.UUID, got.UUID)
+			require.Equal(t, node.Deploying, got.ProvisionState)
+		}
+		return err
+	}
+	kind(t, fault.Lost, claim("r1", 1, 1))
+	_, err = s.Begin(t.Context(), o.ID, "r1")
+	require.NoError(t, err)
+	require.NoError(t, claim("r1", 3, 2))
+	kind(t, fault.Lost, claim("r1", 3, 2))
+	kind(t, fault.Lost, claim("r1", 3, 1))
+	kind(t, fault.Lost, claim("r1", 2, 9))
+	kind(t, fault.Lost, claim("r2", 4, 1))
+	require.NoError(t, claim("r1", 3, 3))
+	require.NoError(t, claim("r1", 4, 1))
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: "x"}, nil)
+	require.NoError(t, err)
+	kind(t, fault.Lost, claim("r1", 5, 1))
+}
+
+func TestOfManyClaimsAtOnceTheNewestStays(t *testing.T) {
+	s := open(t)
+	_, o := running(t, s)
+	var wg sync.WaitGroup
+	var taken atomic.Int64
+	for seq := range int64(30) {
+		wg.Go(func() {
+			if _, err := s.Claim(t.Context(), o.ID, "r1", node.Claim{Seq: 2 + seq, Attempt: 1}, "c"); err == nil {
+				taken.Add(1)
+			} else if !fault.Is(err, fault.Lost) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	require.Positive(t, taken.Load())
+	got, err := s.Operation(t.Context(), o.ID)
+	require.NoError(t, err)
+	require.EqualValues(t, 31, got.Claim.Seq)
+}
+
+// writes are all that an activity writes under a claim.
+func writes(s *store.Store, t *testing.T, id int64, c node.Claim) map[string]error {
+	out := map[string]error{}
+	_, out["check"] = s.CheckClaim(t.Context(), id, c)
+	_, out["save"] = s.SaveSteps(t.Context(), id, c, node.Progress{Steps: []node.Step{{Step: "late"}}})
+	_, out["save with power"] = s.SaveSteps(t.Context(), id, c, node.Progress{Power: node.PowerOn})
+	_, out["save with a move"] = s.SaveSteps(t.Context(), id, c, node.Progress{Move: node.EventWait})
+	_, out["save with a move that fits no state"] = s.SaveSteps(t.Context(), id, c, node.Progress{Move: node.EventUnhold})
+	_, out["save with a move out of deleting"] = s.SaveSteps(t.Context(), id, c, node.Progress{Move: node.EventClean})
+	out["inspection"] = s.SaveInspection(t.Context(), id, c, node.Inspection{Properties: map[string]any{"late": true}})
+	return out
+}
+
+func TestEveryWriteOfASupersededClaimIsLost(t *testing.T) {
+	s := open(t)
+	n, o := running(t, s)
+	before, err := s.Claim(t.Context(), o.ID, "r1", node.Claim{Seq: 1, Attempt: 2}, "c2")
+	require.NoError(t, err)
+	same := func(t *testing.T) {
+		got, err := s.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		require.Equal(t, before, got)
+	}
+	for name, c := range map[string]node.Claim{"an older one": first, "one that never was": {Seq: 9, Attempt: 9}, "none": {}} {
+		for what, err := range writes(s, t, o.ID, c) {
+			t.Run(name+": "+what, func(t *testing.T) { kind(t, fault.Lost, err) })
+		}
+		same(t)
+	}
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: "x"}, nil)
+	require.NoError(t, err)
+	for what, err := range writes(s, t, o.ID, node.Claim{Seq: 1, Attempt: 2}) {
+		t.Run("ended: "+what, func(t *testing.T) { kind(t, fault.Lost, err) })
+	}
+	kind(t, fault.Lost, s.SetUndo(t.Context(), o.ID, "r1", nil))
+}
+
+func TestSavingSteps(t *testing.T) {
+	s := open(t)
+	n, o := running(t, s)
+	until := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
+	steps := []node.Step{{Interface: "deploy", Step: "deploy", State: node.StepRunning, LastError: "a zero \x00 byte"}}
+	asked, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{
+		Steps: steps, Undo: []node.Undo{node.UndoEjectMedia}, Phase: node.Waiting, WaitingFor: "agent", WaitingUntil: &until,
+		Move: node.EventWait, Power: node.PowerOn, BootMode: "uefi", Internal: map[string]any{"k": "v", "bytes": "a\x00b"},
+	})
+	require.NoError(t, err)
+	require.Empty(t, asked)
+	got, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, node.DeployWait, got.ProvisionState)
+	require.Equal(t, node.Active, got.TargetProvisionState)
+	require.Equal(t, node.PowerOn, got.PowerState)
+	require.WithinDuration(t, time.Now(), *got.PowerReadAt, time.Minute)
+	require.Equal(t, "uefi", got.BootMode)
+	require.Equal(t, map[string]any{"k": "v", "bytes": "ab"}, got.DriverInternalInfo)
+	require.Equal(t, node.Waiting, got.Operation.Phase)
+	require.Equal(t, until, got.Operation.WaitingUntil.UTC())
+	require.Equal(t, "a zero  byte", got.Operation.Steps[0].LastError)
+	require.Equal(t, []node.Undo{node.UndoEjectMedia}, got.Operation.Undo)
+
+	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Internal: map[string]any{"k2": 2.0}})
+	require.NoError(t, err)
+	got, err = s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"k": "v", "k2": 2.0, "bytes": "ab"}, got.DriverInternalInfo)
+	require.Equal(t, node.Waiting, got.Operation.Phase, "no phase leaves it")
+	require.Empty(t, got.Operation.WaitingFor, "no wait clears it")
+	require.Len(t, got.Operation.Steps, 1, "no steps leaves them")
+	require.Empty(t, got.Operation.Undo, "no undo clears it")
+}
+
+func TestAMoveThatDoesNotFitWritesNothing(t *testing.T) {
+	s := open(t)
+	n, o := running(t, s)
+	for _, e := range []node.Event{node.EventUnhold, node.EventClean, "no such event"} {
+		_, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{Move: e, Phase: node.Holding, Power: node.PowerOff})
+		kind(t, fault.NotAllowed, err)
+	}
+	got, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, node.Deploying, got.ProvisionState)
+	require.Equal(t, node.Running, got.Operation.Phase)
+	require.Empty(t, got.PowerState)
+}
+
+// TestSavingMovesAsTheTableDoes compares the statement with node.Move, rule by rule.
+func TestSavingMovesAsTheTableDoes(t *testing.T) {
+	s, url := openURL(t)
+	n, o := running(t, s)
+	for _, target := range []node.State{node.Available, node.Manageable} {
+		for _, r := range node.Rules {
+			raw(t, url, "UPDATE nodes SET provision_state = $1, inspection_started_at = '2001-01-01', inspection_finished_at = '2002-01-01'", r.From)
+			raw(t, url, "UPDATE operations SET target = $1", target)
+			want, err := node.Move(&node.Node{ProvisionState: r.From, Operation: &node.Operation{Target: target}}, r.Event)
+			require.NoError(t, err)
+			_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Move: r.Event})
+			require.NoError(t, err, r)
+			got, err := s.Node(t.Context(), n.UUID)
+			require.NoError(t, err)
+			require.Equal(t, want.To, got.ProvisionState, r)
+			require.Equal(t, want.Target, got.TargetProvisionState, r)
+			require.Equal(t, want.Inspection, clockOf(t, got), r)
+		}
+	}
+}
+
+func clockOf(t *testing.T, n *node.Node) node.InspectionClock {
+	switch started, finished := n.InspectionStartedAt, n.InspectionFinishedAt; {
+	case started != nil && started.Year() == 2001 && finished != nil && finished.Year() == 2002:
+		return node.InspectionKeep
+	case started != nil && finished == nil:
+		return node.InspectionStarts
+	case started == nil && finished != nil && finished.Year() > 2002:
+		return node.InspectionEnds
+	case started == nil && finished != nil && finished.Year() == 2002:
+		return node.InspectionFails
+	}
+	t.Fatal("no clock looks like this: ", n.InspectionStartedAt, n.InspectionFinishedAt)
+	return 0
+}
+
+func TestLeavingDeletingTakesTheInstanceAway(t *testing.T) {
+	s, url := openURL(t)
+	n := create(t, s, node.Active)
+	_, err := s.UpdateNode(t.Context(), n.UUID, "admin", func(n *node.Node) (node.Secrets, error) {
+		n.InstanceUUID, n.InstanceName, n.Lessee = someUUID(), "vm", "project"
+		n.InstanceInfo = map[string]any{"image_source": "http://x", "configdrive": node.Masked}
+		n.DriverInfo["redfish_password"] = node.Masked
+		return node.Secrets{"instance_info/configdrive": "c2VjcmV0", "driver_info/redfish_password": "hunter2"}, nil
+	})
+	require.NoError(t, err)
+	raw(t, url, `UPDATE nodes SET allocation_uuid = gen_random_uuid(), driver_internal_info = '{"automatic_lessee": true, "k": 1}'`)
+	require.NoError(t, s.CreatePort(t.Context(), &node.Port{
+		NodeUUID: n.UUID, Address: "52:54:00:00:00:11",
+		InternalInfo: map[string]any{"tenant_vif_port_id": "v", "k": 1.0}, Extra: map[string]any{"vif_port_id": "v"},
+	}))
+	o, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
+		return &node.Request{Move: node.EventDelete, Open: &node.Operation{Kind: node.KindUndeploy, Target: node.Available}}, nil
+	})
+	require.NoError(t, err)
+	_, err = s.Begin(t.Context(), o.ID, "r")
+	require.NoError(t, err)
+	_, err = s.Claim(t.Context(), o.ID, "r", first, "c")
+	require.NoError(t, err)
+	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Move: node.EventClean, Power: node.PowerOff, Internal: map[string]any{"seen": 1.0}})
+	require.NoError(t, err)
+
+	got, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, node.Cleaning, got.ProvisionState)
+	require.Equal(t, node.PowerOff, got.PowerState)
+	require.Empty(t, got.InstanceUUID+got.InstanceName+got.AllocationUUID+got.Lessee)
+	require.Empty(t, got.InstanceInfo)
+	require.Equal(t, map[string]any{"k": 1.0, "seen": 1.0}, got.DriverInternalInfo)
+	secrets, err := s.Credentials(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, node.Secrets{"driver_info/redfish_password": "hunter2"}, secrets)
+	ports, err := s.NodePorts(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"k": 1.0}, ports[0].InternalInfo)
+	require.Empty(t, ports[0].Extra)
+}
+
+func TestClearingTheAgentBeginsANewBoot(t *testing.T) {
+	s := open(t)
+	n, o := running(t, s)
+	token, err := s.AgentLookup(t.Context(), n.UUID, "here", func(int, bool, bool) (bool, string) { return true, "t0ken" })
+	require.NoError(t, err)
+	require.Equal(t, "t0ken", token)
+	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{ClearAgent: true})
+	require.NoError(t, err)
+	got, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Nil(t, got.Agent)
+	_, err = s.AgentToken(t.Context(), n.UUID)
+	kind(t, fault.NotFound, err)
+}
+
+func TestAWaitOfTheWorkflowFencesEarlierSteps(t *testing.T) {
+	s := open(t)
+	n, o := running(t, s)
+	for range 2 { // the second time changes nothing
+		got, err := s.StoreWait(t.Context(), o.ID, "r1", 2, node.Waiting, "agent", nil, node.EventWait)
+		require.NoError(t, err)
+		require.Equal(t, node.Waiting, got.Phase)
+	}
+	m, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, node.DeployWait, m.ProvisionState)
+	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{})
+	kind(t, fault.Lost, err)
+	_, err = s.StoreWait(t.Context(), o.ID, "r2", 3, node.Waiting, "agent", nil, "")
+	kind(t, fault.Lost, err)
+	_, err = s.StoreWait(t.Context(), o.ID, "r1", 1, node.Waiting, "agent", nil, "")
+	kind(t, fault.Lost, err)
+}

@@ -1,0 +1,214 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestClosingMovesTheNodeAndFreesIt(t *testing.T) {
+	s := open(t)
+	for name, c := range map[string]struct {
+		end   node.End
+		state node.State
+		error string
+	}{
+		"a success":      {node.End{Outcome: node.Succeeded}, node.Active, ""},
+		"a failure":      {node.End{Outcome: node.Failed, Error: "no disk\x00"}, node.DeployFailed, "no disk"},
+		"a cancellation": {node.End{Outcome: node.Cancelled}, node.DeployFailed, "By request, the deploy operation was aborted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, o := running(t, s)
+			_, err := s.AgentLookup(t.Context(), n.UUID, "here", func(int, bool, bool) (bool, string) { return true, "t0ken" })
+			require.NoError(t, err)
+			_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Undo: []node.Undo{node.UndoPowerOff}})
+			require.NoError(t, err)
+			c.end.Operation, c.end.RunID = o.ID, "r1"
+			next, err := s.CloseOperation(t.Context(), c.end, nil)
+			require.NoError(t, err)
+			require.Nil(t, next)
+
+			got, err := s.Node(t.Context(), n.UUID)
+			require.NoError(t, err)
+			require.Equal(t, c.state, got.ProvisionState)
+			require.Equal(t, node.TargetOf(c.state), got.TargetProvisionState)
+			require.Equal(t, c.error, got.LastError)
+			require.Nil(t, got.Operation)
+			require.Nil(t, got.Agent, "the agent of the boot is forgotten")
+			require.Equal(t, []node.Undo{node.UndoPowerOff}, got.Owed, "what was left to undo is owed")
+			ended, err := s.Operation(t.Context(), o.ID)
+			require.NoError(t, err)
+			require.Equal(t, node.Ended, ended.Phase)
+			require.NotNil(t, ended.EndedAt)
+			require.Equal(t, c.end.Outcome, ended.Outcome)
+			events, err := s.History(t.Context(), n.UUID, node.Page{SortDir: "desc", Limit: 1})
+			require.NoError(t, err)
+			require.Contains(t, events[0].Event, "deploy "+string(c.end.Outcome)+": from deploying to "+string(c.state))
+			require.Equal(t, c.end.Outcome == node.Failed, events[0].Severity == "ERROR")
+			require.Equal(t, "c1", events[0].Conductor)
+		})
+	}
+}
+
+func TestClosingWhatIsClosed(t *testing.T) {
+	s := open(t)
+	_, o := running(t, s)
+	end := node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: "x"}
+	kind(t, fault.Lost, closeErr(s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r2", Outcome: node.Failed}, nil)))
+	require.NoError(t, closeErr(s.CloseOperation(t.Context(), end, nil)))
+	require.NoError(t, closeErr(s.CloseOperation(t.Context(), end, nil)), "the same outcome again")
+	end.Outcome = node.Succeeded
+	kind(t, fault.Conflict, closeErr(s.CloseOperation(t.Context(), end, nil)))
+	end.RunID = "r2"
+	kind(t, fault.Lost, closeErr(s.CloseOperation(t.Context(), end, nil)))
+	kind(t, fault.NotFound, closeErr(s.CloseOperation(t.Context(), node.End{Operation: 4711, Outcome: node.Failed}, nil)))
+}
+
+func closeErr(_ *node.Operation, err error) error { return err }
+
+func TestGivingBackANodeThatWaitsOpensTheUndeploy(t *testing.T) {
+	s := open(t)
+	n, o := running(t, s)
+	_, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{Move: node.EventWait})
+	require.NoError(t, err)
+	_, err = s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
+		return &node.Request{Steer: &node.Steer{Ask: node.AskDelete, By: "ann", Move: node.EventDelete}}, nil
+	})
+	require.NoError(t, err)
+	end := node.End{Operation: o.ID, RunID: "r1", Outcome: node.Cancelled}
+
+	no := errors.New("no plan")
+	_, err = s.CloseOperation(t.Context(), end, func(*node.Node) (*node.Operation, error) { return nil, no })
+	require.ErrorIs(t, err, no)
+	got, err := s.Operation(t.Context(), o.ID)
+	require.NoError(t, err)
+	require.Nil(t, got.EndedAt, "without a plan nothing is closed")
+
+	var followers sync.Map
+	var wg sync.WaitGroup
+	for range 10 { // ten closings at once agree
+		wg.Go(func() {
+			next, err := s.CloseOperation(t.Context(), end, func(n *node.Node) (*node.Operation, error) {
+				return &node.Operation{Kind: node.KindUndeploy, Target: node.Available, Steps: []node.Step{{Interface: "deploy", Step: "tear_down"}}}, nil
+			})
+			if err != nil || next == nil {
+				t.Error(next, err)
+				return
+			}
+			followers.Store(next.ID, next)
+		})
+	}
+	wg.Wait()
+	count := 0
+	followers.Range(func(_, v any) bool {
+		count++
+		next := v.(*node.Operation)
+		require.Equal(t, node.KindUndeploy, next.Kind)
+		require.Equal(t, node.Deleting, next.Origin)
+		require.Equal(t, "ann", next.RequestedBy)
+		require.Len(t, next.Steps, 1)
+		return true
+	})
+	require.Equal(t, 1, count)
+	m, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, node.Deleting, m.ProvisionState)
+	require.Equal(t, node.KindUndeploy, m.Operation.Kind)
+}
+
+func TestAFailedCleanStepPutsTheNodeIntoMaintenance(t *testing.T) {
+	s := open(t)
+	n := create(t, s, node.Manageable)
+	o, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
+		return &node.Request{Move: node.EventProvide, Open: &node.Operation{Kind: node.KindProvide, Target: node.Available}}, nil
+	})
+	require.NoError(t, err)
+	_, err = s.Begin(t.Context(), o.ID, "r")
+	require.NoError(t, err)
+	_, err = s.Claim(t.Context(), o.ID, "r", first, "c")
+	require.NoError(t, err)
+	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Steps: []node.Step{{Interface: "deploy", Step: "erase", Source: node.SourceAgent, State: node.StepFailed}}})
+	require.NoError(t, err)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r", Outcome: node.Failed, Error: strings.Repeat("ü", 9000)}, nil)
+	require.NoError(t, err)
+	got, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, node.CleanFailed, got.ProvisionState)
+	require.True(t, got.Maintenance)
+	require.Equal(t, node.FaultClean, got.Fault)
+	require.LessOrEqual(t, len(got.LastError), 4096)
+	require.True(t, strings.HasSuffix(got.LastError, "ü..."))
+}
+
+func TestAPowerChangeLeavesTheStateAlone(t *testing.T) {
+	s := open(t)
+	n := create(t, s, node.Active)
+	o, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
+		return &node.Request{
+			Open:  &node.Operation{Kind: node.KindPower, PowerTarget: node.PowerOff},
+			Apply: func(n *node.Node) { n.TargetPowerState = node.PowerOff },
+		}, nil
+	})
+	require.NoError(t, err)
+	got, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, node.PowerOff, got.TargetPowerState)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Succeeded}, nil)
+	require.NoError(t, err, "even one that never began")
+	got, err = s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, node.Active, got.ProvisionState)
+	require.Empty(t, got.TargetPowerState)
+}
+
+func TestClosingRacesWithSteps(t *testing.T) {
+	s := open(t)
+	for range 20 {
+		n, o := running(t, s)
+		var saved atomic.Int64
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for range 5 {
+					_, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{Power: node.PowerOn, Undo: []node.Undo{node.UndoPowerOff}})
+					switch {
+					case err == nil:
+						saved.Add(1)
+					case !fault.Is(err, fault.Lost):
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Go(func() {
+			if _, err := s.AskOperation(t.Context(), o.ID, node.AskCancel, "", ""); err != nil && !fault.Is(err, fault.Conflict) {
+				t.Error(err)
+			}
+		})
+		wg.Go(func() {
+			if err := s.SetMaintenance(t.Context(), n.UUID, true, "", ""); err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Go(func() {
+			if _, err := s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Succeeded}, nil); err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Wait()
+		got, err := s.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		require.Equal(t, node.Active, got.ProvisionState)
+		require.True(t, got.Maintenance)
+		if saved.Load() > 0 {
+			require.Equal(t, []node.Undo{node.UndoPowerOff}, got.Owed)
+		}
+	}
+}

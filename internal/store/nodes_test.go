@@ -1,0 +1,217 @@
+package store_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestANodeIsReadAsItWasWritten(t *testing.T) {
+	s := open(t)
+	want := &node.Node{
+		Name: "node-0", Driver: "redfish", Interfaces: map[string]string{"power": "redfish"},
+		DriverInfo: map[string]any{"redfish_address": "https://10.0.0.1"}, DriverInternalInfo: map[string]any{"x": "y"},
+		Properties: map[string]any{"cpus": 8.0}, Extra: map[string]any{"list": []any{"a", 1.0}},
+		InstanceInfo: map[string]any{"image_source": "http://x/y"}, NetworkData: map[string]any{},
+		ConductorGroup: "rack-1", ResourceClass: "gold", Owner: "o", Lessee: "l", Description: "d", Shard: "s",
+		ParentNode: someUUID(), ChassisUUID: someUUID(), InstanceUUID: someUUID(), InstanceName: "vm-1",
+		ProvisionState: node.Manageable, AutomatedClean: ptr(false), Protected: true, ProtectedReason: "why",
+		Retired: true, RetiredReason: "old", DisablePowerOff: true, Maintenance: true, MaintenanceReason: "fan",
+		RAIDConfig: map[string]any{}, TargetRAIDConfig: map[string]any{"logical_disks": []any{}},
+		Traits: []string{"CUSTOM_B", "CUSTOM_A", "CUSTOM_B"},
+	}
+	require.NoError(t, s.CreateNode(t.Context(), want, nil, "admin"))
+	for _, ident := range []string{want.UUID, want.Name} {
+		got, err := s.Node(t.Context(), ident)
+		require.NoError(t, err)
+		expected := *want
+		expected.Owed = []node.Undo{}
+		expected.Traits = []string{"CUSTOM_A", "CUSTOM_B"}
+		require.WithinDuration(t, time.Now(), got.CreatedAt, time.Minute)
+		require.Equal(t, time.UTC, got.CreatedAt.Location())
+		require.Equal(t, expected, *got)
+	}
+}
+
+func TestUnknownNodesAreNamed(t *testing.T) {
+	s := open(t)
+	for _, ident := range []string{"nobody", someUUID(), "", "with space", "\x00"} {
+		_, err := s.Node(t.Context(), ident)
+		require.Error(t, err)
+		if ident != "\x00" { // PostgreSQL refuses it as a text: Invalid
+			kind(t, fault.NotFound, err)
+			require.Equal(t, "Node "+ident+" could not be found.", err.Error())
+		}
+	}
+}
+
+func TestWhatIsTakenIsNamed(t *testing.T) {
+	s := open(t)
+	a := create(t, s, node.Available)
+	instance := someUUID()
+	_, err := s.UpdateNode(t.Context(), a.UUID, "admin", func(n *node.Node) (node.Secrets, error) {
+		n.InstanceUUID = instance
+		return nil, nil
+	})
+	require.NoError(t, err)
+	require.NoError(t, s.CreatePort(t.Context(), &node.Port{NodeUUID: a.UUID, Address: "52:54:00:00:00:01", Name: "p"}))
+
+	b := create(t, s, node.Available)
+	edit := func(f func(*node.Node)) error {
+		_, err := s.UpdateNode(t.Context(), b.UUID, "admin", func(n *node.Node) (node.Secrets, error) {
+			f(n)
+			return nil, nil
+		})
+		return err
+	}
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"a name":          {edit(func(n *node.Node) { n.Name = a.Name }), "A node with name " + a.Name + " already exists."},
+		"an instance":     {edit(func(n *node.Node) { n.InstanceUUID = instance }), "Instance " + instance + " is already associated with another node."},
+		"a uuid":          {s.CreateNode(t.Context(), &node.Node{UUID: a.UUID, Driver: "x"}, nil, ""), "A node with UUID " + a.UUID + " already exists."},
+		"a MAC":           {s.CreatePort(t.Context(), &node.Port{NodeUUID: b.UUID, Address: "52:54:00:00:00:01"}), "A port with MAC address 52:54:00:00:00:01 already exists."},
+		"a name of ports": {s.CreatePort(t.Context(), &node.Port{NodeUUID: b.UUID, Address: "52:54:00:00:00:02", Name: "p"}), "A port with name p already exists."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kind(t, fault.Conflict, c.err)
+			require.Equal(t, c.want, c.err.Error())
+		})
+	}
+}
+
+func TestValuesThatTheSchemaRefusesAreInvalid(t *testing.T) {
+	s := open(t)
+	for name, n := range map[string]*node.Node{
+		"a state that is none":       {Driver: "x", ProvisionState: "resting"},
+		"a group in capitals":        {Driver: "x", ConductorGroup: "Rack"},
+		"no driver":                  {},
+		"a zero byte in a text":      {Driver: "x", Name: "a\x00b"},
+		"bytes that are no text":     {Driver: "x", Description: "\xff\xfe"},
+		"a description without end":  {Driver: "x", Description: string(make([]byte, 5000))},
+		"a parent that is no uuid":   {Driver: "x", ParentNode: "n1"},
+		"a value without JSON form":  {Driver: "x", Extra: map[string]any{"f": func() {}}},
+		"a uuid that is none at all": {Driver: "x", UUID: "n1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := s.CreateNode(t.Context(), n, nil, "")
+			kind(t, fault.Invalid, err)
+		})
+	}
+}
+
+func TestConcurrentPatchesLoseNothing(t *testing.T) {
+	s := open(t)
+	n := create(t, s, node.Available)
+	const each, people = 10, 20
+	var wg sync.WaitGroup
+	for p := range people {
+		wg.Go(func() {
+			for i := range each {
+				_, err := s.UpdateNode(t.Context(), n.UUID, "admin", func(n *node.Node) (node.Secrets, error) {
+					n.Extra[fmt.Sprintf("%d-%d", p, i)] = true
+					return nil, nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	got, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Len(t, got.Extra, each*people)
+	require.NotNil(t, got.UpdatedAt)
+}
+
+func TestAPatchThatIsRefusedChangesNothing(t *testing.T) {
+	s := open(t)
+	n := create(t, s, node.Available)
+	no := fault.New(fault.Conflict, "no")
+	_, err := s.UpdateNode(t.Context(), n.Name, "admin", func(n *node.Node) (node.Secrets, error) {
+		n.Description = "changed"
+		return nil, no
+	})
+	require.ErrorIs(t, err, no)
+	got, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Empty(t, got.Description)
+	require.Nil(t, got.UpdatedAt)
+}
+
+func TestDeletingANodeEndsItsOperation(t *testing.T) {
+	s := open(t)
+	n, o := running(t, s)
+	require.NoError(t, s.CreatePort(t.Context(), &node.Port{NodeUUID: n.UUID, Address: "52:54:00:00:00:09"}))
+	no := fault.New(fault.Conflict, "not now")
+	require.ErrorIs(t, s.DeleteNode(t.Context(), n.UUID, func(n *node.Node) error {
+		require.NotNil(t, n.Operation)
+		return no
+	}), no)
+	require.NoError(t, s.DeleteNode(t.Context(), n.UUID, func(*node.Node) error { return nil }))
+	_, err := s.Node(t.Context(), n.UUID)
+	kind(t, fault.NotFound, err)
+	got, err := s.Operation(t.Context(), o.ID)
+	require.NoError(t, err)
+	require.Equal(t, node.Cancelled, got.Outcome)
+	require.Equal(t, n.UUID, got.NodeUUID)
+	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{})
+	kind(t, fault.Lost, err)
+	kind(t, fault.NotFound, s.DeleteNode(t.Context(), n.UUID, func(*node.Node) error { return nil }))
+	ops, err := s.Operations(t.Context(), node.OperationFilter{Node: n.UUID})
+	require.NoError(t, err)
+	require.Len(t, ops, 1, "the record stays")
+}
+
+func TestMaintenance(t *testing.T) {
+	s, url := openURL(t)
+	n, _ := running(t, s)
+	require.NoError(t, s.SetMaintenance(t.Context(), n.UUID, true, "fan", "admin"), "an operation is no obstacle")
+	raw(t, url, "UPDATE nodes SET fault = 'power failure'")
+	got, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.True(t, got.Maintenance)
+	require.Equal(t, "fan", got.MaintenanceReason)
+	require.NoError(t, s.SetMaintenance(t.Context(), n.Name, true, "fans", "admin"))
+	got, err = s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, "power failure", got.Fault, "a new reason keeps the fault")
+	require.NoError(t, s.SetMaintenance(t.Context(), n.Name, false, "ignored", "admin"))
+	got, err = s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.False(t, got.Maintenance)
+	require.Empty(t, got.MaintenanceReason)
+	require.Empty(t, got.Fault)
+	events, err := s.History(t.Context(), n.UUID, node.Page{SortDir: "desc", Limit: 3})
+	require.NoError(t, err)
+	require.Equal(t, "maintenance off", events[0].Event)
+	require.Equal(t, "maintenance on: fan", events[2].Event)
+	kind(t, fault.NotFound, s.SetMaintenance(t.Context(), "nobody", true, "", ""))
+}
+
+func TestTraits(t *testing.T) {
+	s := open(t)
+	n := create(t, s, node.Available)
+	require.NoError(t, s.SetTraits(t.Context(), n.UUID, []string{"CUSTOM_B", "CUSTOM_A"}))
+	require.NoError(t, s.AddTrait(t.Context(), n.UUID, "CUSTOM_C"))
+	require.NoError(t, s.AddTrait(t.Context(), n.UUID, "CUSTOM_C"))
+	require.NoError(t, s.RemoveTrait(t.Context(), n.UUID, "CUSTOM_A"))
+	kind(t, fault.NotFound, s.RemoveTrait(t.Context(), n.UUID, "CUSTOM_A"))
+	got, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, []string{"CUSTOM_B", "CUSTOM_C"}, got.Traits)
+	var many []string
+	for i := range 51 {
+		many = append(many, fmt.Sprintf("CUSTOM_%d", i))
+	}
+	kind(t, fault.Invalid, s.SetTraits(t.Context(), n.UUID, many))
+	require.NoError(t, s.SetTraits(t.Context(), n.UUID, nil))
+}
