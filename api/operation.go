@@ -23,15 +23,18 @@ func (s *Server) started(c *gin.Context, o *node.Operation) {
 	s.told(c, o, "start", s.Operations.Start)
 }
 
-// nudged tells a running operation that somebody asked for something.
+// nudged tells a running operation that somebody asked for something. What is
+// to stop is cancelled, so that a step at work hears of it, too; reconciliation
+// repeats the same.
 func (s *Server) nudged(c *gin.Context, o *node.Operation) {
-	if o.Asked == node.AskCancel {
+	switch o.Asked {
+	case node.AskCancel, node.AskDelete:
 		s.told(c, o, "cancel", func(ctx context.Context, o *node.Operation) error {
 			return s.Operations.Cancel(ctx, o, o.AskedReason)
 		})
-		return
+	default:
+		s.told(c, o, "nudge", s.Operations.Nudge)
 	}
-	s.told(c, o, "nudge", s.Operations.Nudge)
 }
 
 func (s *Server) told(c *gin.Context, o *node.Operation, what string, tell func(context.Context, *node.Operation) error) {
