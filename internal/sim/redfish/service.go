@@ -47,13 +47,14 @@ func New(latency time.Duration) *Service {
 	sv := &Service{mux: http.NewServeMux(), latency: latency}
 	for _, routes := range []map[string]resource{
 		rootRoutes(), sessionRoutes(), systemRoutes(), partRoutes(), storageRoutes(), biosRoutes(), managerRoutes(),
-		mediaRoutes(), taskRoutes(),
+		mediaRoutes(), taskRoutes(), accountRoutes(),
 	} {
 		for path, r := range routes {
 			sv.mux.Handle(path, r)
 		}
 	}
 	sv.mux.HandleFunc("GET "+monitors+"/{id}", monitor)
+	sv.mux.HandleFunc("GET "+root+"/$metadata", metadata)
 	return sv
 }
 

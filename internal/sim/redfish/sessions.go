@@ -22,7 +22,7 @@ func sessionRoutes() map[string]resource {
 // needs a session's token or the account's name and password.
 func authorize(r *http.Request, s *machine.Server) error {
 	switch r.URL.Path {
-	case "/redfish", root, root + "/odata":
+	case "/redfish", root, root + "/odata", root + "/$metadata":
 		return nil
 	case sessions, sessions + "/Members":
 		if r.Method == http.MethodPost {
