@@ -28,9 +28,6 @@ var taken = map[string]string{
 		"please retry after the current operation is completed.",
 }
 
-// fail is mapError as a method, for the eye.
-func (s *Store) fail(what string, err error) error { return mapError(what, err) }
-
 // mapError gives what the database says a kind. Errors that have one keep it.
 func mapError(what string, err error) error {
 	var known *fault.Error
@@ -83,6 +80,12 @@ func takenValue(detail string) string {
 	}
 	v, _, _ = strings.Cut(v, ") already exists")
 	return v
+}
+
+// isUndefinedTable: nobody has migrated the database yet.
+func isUndefinedTable(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "42P01"
 }
 
 func isAway(err error) bool {

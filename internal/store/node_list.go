@@ -33,6 +33,8 @@ var nodeSort = map[string]string{
 	"inspection_finished_at": "coalesce(n.inspection_finished_at, '-infinity')",
 }
 
+const nodesSQL = `SELECT ` + nodeColumns + ` FROM nodes n ` + nodeJoins
+
 // Nodes is a page of the nodes that pass the filter, each with its open
 // operation and its agent. Without a sort key it is in order of age.
 func (s *Store) Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.Node, error) {
@@ -41,7 +43,7 @@ func (s *Store) Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.N
 	if err := q.page("nodes", "n", nodeSort, p); err != nil {
 		return nil, err
 	}
-	nodes, err := list(ctx, s, "list nodes", `SELECT `+nodeColumns+` FROM nodes n `+nodeJoins+q.String(), q.args, scanNode)
+	nodes, err := list(ctx, s, "list nodes", nodesSQL+q.String(), q.args, scanNode)
 	if err == nil && len(nodes) == 0 && p.Marker != "" {
 		err = s.needMarker(ctx, nodeMarkerSQL, p.Marker, "Node %s could not be found.")
 	}

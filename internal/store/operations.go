@@ -31,20 +31,27 @@ func noOperation(id int64) error {
 	return fault.New(fault.NotFound, "Operation %d could not be found.", id)
 }
 
+const operationsSQL = `SELECT ` + operationColumns + ` FROM operations o`
+
 // Operations is a page of operations, newest first. A node that is gone is
 // still found by its uuid.
 func (s *Store) Operations(ctx context.Context, f node.OperationFilter) ([]node.Operation, error) {
-	q := &query{args: args{"limit": pageLimit(f.Limit)}, tail: " ORDER BY o.id DESC LIMIT @limit"}
-	if f.Node != "" {
-		uuid := f.Node
-		if !isUUID(uuid) {
-			var err error
-			if _, uuid, err = s.nodeID(ctx, f.Node); err != nil {
-				return nil, err
-			}
+	uuid := f.Node
+	if uuid != "" && !isUUID(uuid) {
+		var err error
+		if _, uuid, err = s.nodeID(ctx, f.Node); err != nil {
+			return nil, err
 		}
+	}
+	q := operationsQuery(f, uuid)
+	return list(ctx, s, "list operations", operationsSQL+q.String(), q.args, scanOperation)
+}
+
+func operationsQuery(f node.OperationFilter, nodeUUID string) *query {
+	q := &query{args: args{"limit": pageLimit(f.Limit)}, tail: " ORDER BY o.id DESC LIMIT @limit"}
+	if nodeUUID != "" {
 		q.and("o.node_uuid = @node")
-		q.args["node"] = uuid
+		q.args["node"] = nodeUUID
 	}
 	if f.Kind != "" {
 		q.and("o.kind = @kind")
@@ -61,7 +68,7 @@ func (s *Store) Operations(ctx context.Context, f node.OperationFilter) ([]node.
 		q.and("o.id < @marker")
 		q.args["marker"] = f.Marker
 	}
-	return list(ctx, s, "list operations", `SELECT `+operationColumns+` FROM operations o`+q.String(), q.args, scanOperation)
+	return q
 }
 
 const (

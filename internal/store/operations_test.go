@@ -77,11 +77,15 @@ func TestARequestThatIsRefusedChangesNothing(t *testing.T) {
 	n := create(t, s, node.Enroll)
 	no := errors.New("no")
 	for name, decide := range map[string]func(*node.Node) (*node.Request, error){
-		"by the caller":             func(*node.Node) (*node.Request, error) { return nil, no },
-		"by nobody wanting it":      func(*node.Node) (*node.Request, error) { return nil, nil },
-		"by the life cycle":         deploy,
-		"by a steering of nothing":  func(*node.Node) (*node.Request, error) { return &node.Request{Steer: &node.Steer{Ask: node.AskAbort}}, nil },
-		"by a value without a form": func(*node.Node) (*node.Request, error) { return &node.Request{Apply: func(n *node.Node) { n.InstanceInfo["f"] = func() {} }}, nil },
+		"by the caller":        func(*node.Node) (*node.Request, error) { return nil, no },
+		"by nobody wanting it": func(*node.Node) (*node.Request, error) { return nil, nil },
+		"by the life cycle":    deploy,
+		"by a steering of nothing": func(*node.Node) (*node.Request, error) {
+			return &node.Request{Steer: &node.Steer{Ask: node.AskAbort}}, nil
+		},
+		"by a value without a form": func(*node.Node) (*node.Request, error) {
+			return &node.Request{Apply: func(n *node.Node) { n.InstanceInfo["f"] = func() {} }}, nil
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, _ := s.Request(t.Context(), n.UUID, decide)

@@ -38,6 +38,8 @@ var portSort = map[string]string{
 	"node_uuid": "p.node_id", "created_at": "p.created_at", "updated_at": "coalesce(p.updated_at, '-infinity')",
 }
 
+const portsSQL = `SELECT ` + portColumns + fromPorts
+
 const portMarkerSQL = `SELECT true FROM ports WHERE uuid = @marker`
 
 // Ports is a page of the ports that pass the filter, in order of age without a sort key.
@@ -51,6 +53,19 @@ func (s *Store) Ports(ctx context.Context, f node.PortFilter, p node.Page) ([]no
 		q.and("p.node_id = @node")
 		q.args["node"] = id
 	}
+	q.ports(f)
+	if err := q.page("ports", "p", portSort, p); err != nil {
+		return nil, err
+	}
+	ports, err := list(ctx, s, "list ports", portsSQL+q.String(), q.args, scanPort)
+	if err == nil && len(ports) == 0 && p.Marker != "" {
+		err = s.needMarker(ctx, portMarkerSQL, p.Marker, "Port %s could not be found.")
+	}
+	return ports, err
+}
+
+// ports are the conditions but for that on the node, which is looked up before.
+func (q *query) ports(f node.PortFilter) {
 	equal(q, "p.address", "address", f.Address)
 	if len(f.Shards) > 0 {
 		q.and("n.shard = ANY(@shards)")
@@ -60,14 +75,6 @@ func (s *Store) Ports(ctx context.Context, f node.PortFilter, p node.Page) ([]no
 		q.and("position(lower(@description) in lower(p.description)) > 0")
 		q.args["description"] = *f.DescriptionContains
 	}
-	if err := q.page("ports", "p", portSort, p); err != nil {
-		return nil, err
-	}
-	ports, err := list(ctx, s, "list ports", `SELECT `+portColumns+fromPorts+q.String(), q.args, scanPort)
-	if err == nil && len(ports) == 0 && p.Marker != "" {
-		err = s.needMarker(ctx, portMarkerSQL, p.Marker, "Port %s could not be found.")
-	}
-	return ports, err
 }
 
 // NodePorts are all ports of a node, in order of age.

@@ -24,6 +24,8 @@ type Config struct {
 	ApplicationName string // shown in pg_stat_activity; "" = temper
 	// StatementTimeout bounds each statement on the server; 0 = 10 s.
 	StatementTimeout time.Duration
+	// LockTimeout bounds waiting for a row that another transaction holds; 0 = 5 s.
+	LockTimeout time.Duration
 	// ConductorTimeout is the age of a heartbeat from which on a conductor is
 	// dead; 0 = 15 s.
 	ConductorTimeout time.Duration
@@ -32,8 +34,8 @@ type Config struct {
 // The bounds of every conversation with the database.
 const (
 	connectTimeout   = 3 * time.Second
-	lockTimeout      = 5 * time.Second  // for a row that somebody else's transaction holds
 	idleInTxTimeout  = 15 * time.Second // a process that hangs must not hold a node's row
+	defaultLock      = 5 * time.Second
 	defaultStatement = 10 * time.Second
 	defaultConductor = 15 * time.Second
 	defaultConns     = 16
@@ -73,7 +75,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		"application_name":                    orDefault(c.ApplicationName, "temper"),
 		"timezone":                            "UTC",
 		"statement_timeout":                   millis(statement),
-		"lock_timeout":                        millis(lockTimeout),
+		"lock_timeout":                        millis(orDefault(c.LockTimeout, defaultLock)),
 		"idle_in_transaction_session_timeout": millis(idleInTxTimeout),
 	} {
 		pc.ConnConfig.RuntimeParams[k] = v
@@ -104,8 +106,8 @@ func (s *Store) Ready(ctx context.Context) error {
 		return err
 	}
 	var have int64
-	if err := s.pool.QueryRow(ctx, schemaVersionSQL).Scan(&have); err != nil {
-		return s.fail("read the schema's version", err)
+	if err := s.pool.QueryRow(ctx, schemaVersionSQL).Scan(&have); err != nil && !isUndefinedTable(err) {
+		return mapError("read the schema's version", err)
 	}
 	switch {
 	case have < want:

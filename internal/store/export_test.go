@@ -1,0 +1,58 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// Statement is one that a list runs, for a test that explains it.
+type Statement struct {
+	sql  string
+	args args
+}
+
+// Explain is PostgreSQL's plan of the statement, as JSON.
+func Explain(ctx context.Context, t testing.TB, s *Store, st Statement) (text string) {
+	require.NoError(t, s.pool.QueryRow(ctx, "EXPLAIN (FORMAT JSON) "+st.sql, st.args).Scan(&text))
+	return text
+}
+
+// NodesStatement is what Nodes runs.
+func NodesStatement(f node.Filter, p node.Page) []Statement {
+	q := &query{args: args{}}
+	q.nodes(f)
+	_ = q.page("nodes", "n", nodeSort, p)
+	return []Statement{{nodesSQL + q.String(), q.args}}
+}
+
+// PortsStatement is what Ports runs for filters without a node.
+func PortsStatement(f node.PortFilter, p node.Page) []Statement {
+	q := &query{args: args{}}
+	q.ports(f)
+	_ = q.page("ports", "p", portSort, p)
+	return []Statement{{portsSQL + q.String(), q.args}}
+}
+
+// OperationsStatement is what Operations runs for filters with a uuid.
+func OperationsStatement(f node.OperationFilter) []Statement {
+	q := operationsQuery(f, f.Node)
+	return []Statement{{operationsSQL + q.String(), q.args}}
+}
+
+// ReconcileStatements are what a tick of the reconciliation runs, by name.
+func ReconcileStatements() map[string]Statement {
+	return map[string]Statement{
+		"not begun": {notBegunSQL, args{"age": int64(1), "limit": 1000}},
+		"begun":     {begunSQL, args{"after": int64(0), "limit": 1000}},
+		"asked":     {askedSQL, args{"age": int64(1), "limit": 1000}},
+	}
+}
+
+// NodeSortKeys are the keys that nodes can be sorted by, id aside.
+func NodeSortKeys() []string { return slices.Sorted(maps.Keys(nodeSort)) }

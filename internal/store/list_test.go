@@ -1,0 +1,213 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/store"
+)
+
+// seed inserts count nodes by SQL. One in ten thousand is unlike the others in
+// each of the fields that lists are filtered by.
+func seed(t testing.TB, url string, count int) {
+	t.Helper()
+	raw(t, url, `
+INSERT INTO nodes (uuid, name, driver, conductor_group, resource_class, owner, lessee, shard, parent_node, chassis_uuid,
+	instance_uuid, instance_name, provision_state, maintenance, retired, fault, description, driver_info)
+SELECT gen_random_uuid(), CASE WHEN i % 3 > 0 THEN 'node-' || i END,
+	CASE WHEN rare THEN 'redfish' ELSE 'fake-hardware' END, CASE WHEN rare THEN 'rack-9' ELSE 'rack-' || i % 3 END,
+	CASE WHEN rare THEN 'gold' ELSE 'tin' END, CASE WHEN rare THEN 'ann' END, CASE WHEN rare THEN 'bob' END, CASE WHEN rare THEN 's9' END,
+	CASE WHEN rare THEN '00000000-0000-0000-0000-000000000001'::uuid END, CASE WHEN rare THEN '00000000-0000-0000-0000-000000000002'::uuid END,
+	CASE WHEN rare THEN ('00000000-0000-0000-0001-' || lpad(i::text, 12, '0'))::uuid END, CASE WHEN rare THEN 'vm' END,
+	CASE WHEN rare THEN 'clean failed' ELSE 'available' END, rare, rare, CASE WHEN rare THEN 'power failure' END, 'node ' || i, '{"a": "b"}'
+  FROM (SELECT i, i % 10000 = 7 AS rare FROM generate_series(1, $1::int) i) s`, count)
+	raw(t, url, `
+INSERT INTO operations (node_id, node_uuid, kind, phase, outcome, ended_at, origin, conductor_group, driver)
+SELECT id, uuid, 'provide', 'ended', 'succeeded', now(), 'manageable', conductor_group, driver FROM nodes`)
+	raw(t, url, `
+INSERT INTO operations (node_id, node_uuid, kind, phase, origin, conductor_group, driver)
+SELECT id, uuid, 'deploy', 'accepted', 'available', conductor_group, driver FROM nodes WHERE id % 1000 = 0`)
+	raw(t, url, `
+INSERT INTO ports (uuid, node_id, address)
+SELECT gen_random_uuid(), id, regexp_replace(lpad(to_hex(id), 12, '0'), '(..)(..)(..)(..)(..)(..)', '\1:\2:\3:\4:\5:\6') FROM nodes`)
+	raw(t, url, "ANALYZE")
+}
+
+type plan struct {
+	Type     string `json:"Node Type"`
+	Relation string `json:"Relation Name"`
+	Plans    []plan
+}
+
+func (p plan) scans(out []string) []string {
+	if strings.HasSuffix(p.Type, "Scan") && p.Relation != "" {
+		out = append(out, p.Type+" on "+p.Relation)
+	}
+	for _, c := range p.Plans {
+		out = c.scans(out)
+	}
+	return out
+}
+
+// explain are the scans of the plans of all statements that f runs.
+func explain(t *testing.T, url string, s *store.Store, statements []store.Statement) []string {
+	t.Helper()
+	var out []string
+	for _, st := range statements {
+		text := store.Explain(t.Context(), t, s, st)
+		var plans []struct{ Plan plan }
+		require.NoError(t, json.Unmarshal([]byte(text), &plans))
+		out = append(out, plans[0].Plan.scans(nil)...)
+	}
+	return out
+}
+
+func TestNoListReadsTheWholeTable(t *testing.T) {
+	s, url := openURL(t)
+	seed(t, url, 100_000)
+	some, err := s.Nodes(t.Context(), node.Filter{}, node.Page{Limit: 1000})
+	require.NoError(t, err)
+	require.Len(t, some, 1000)
+	marker := some[999].UUID
+	rare := func(set func(*node.Filter)) node.Filter {
+		f := node.Filter{IncludeChildren: true}
+		set(&f)
+		return f
+	}
+	const parent, chassis, instance = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002", "00000000-0000-0000-0001-000000000007"
+	for name, f := range map[string]node.Filter{
+		"the first page":   {},
+		"with children":    {IncludeChildren: true},
+		"by state":         rare(func(f *node.Filter) { f.ProvisionState = ptr(node.CleanFailed) }),
+		"by driver":        rare(func(f *node.Filter) { f.Driver = ptr("redfish") }),
+		"by group":         rare(func(f *node.Filter) { f.ConductorGroup = ptr("rack-9") }),
+		"by class":         rare(func(f *node.Filter) { f.ResourceClass = ptr("gold") }),
+		"by owner":         rare(func(f *node.Filter) { f.Owner = ptr("ann") }),
+		"by lessee":        rare(func(f *node.Filter) { f.Lessee = ptr("bob") }),
+		"by project":       rare(func(f *node.Filter) { f.Project = ptr("bob") }),
+		"by shard":         rare(func(f *node.Filter) { f.Shards = []string{"s9", "s8"} }),
+		"sharded":          rare(func(f *node.Filter) { f.Sharded = ptr(true) }),
+		"by parent":        rare(func(f *node.Filter) { f.ParentNode = ptr(parent) }),
+		"by chassis":       rare(func(f *node.Filter) { f.ChassisUUID = ptr(chassis) }),
+		"by instance":      rare(func(f *node.Filter) { f.InstanceUUID = ptr(instance) }),
+		"by instance name": rare(func(f *node.Filter) { f.InstanceName = ptr("vm") }),
+		"by fault":         rare(func(f *node.Filter) { f.Fault = ptr(node.FaultPower) }),
+		"associated":       rare(func(f *node.Filter) { f.Associated = ptr(true) }),
+		"in maintenance":   rare(func(f *node.Filter) { f.Maintenance = ptr(true) }),
+		"retired":          rare(func(f *node.Filter) { f.Retired = ptr(true) }),
+		"not associated":   {Associated: ptr(false), Maintenance: ptr(false), Retired: ptr(false), Sharded: ptr(false)},
+	} {
+		for _, p := range []node.Page{{}, {Limit: 20}, {SortDir: "desc", Limit: 20}, {Marker: marker}} {
+			t.Run(fmt.Sprintf("%s %+v", name, p), func(t *testing.T) {
+				nodes, err := s.Nodes(t.Context(), f, p)
+				require.NoError(t, err)
+				if p.Marker == "" {
+					require.NotEmpty(t, nodes)
+				}
+				scans := explain(t, url, s, store.NodesStatement(f, p))
+				require.NotEmpty(t, scans)
+				for _, on := range []string{"nodes", "operations"} {
+					require.NotContains(t, scans, "Seq Scan on "+on, "%v", scans)
+				}
+			})
+		}
+	}
+	for name, f := range map[string]node.OperationFilter{
+		"all": {}, "of a kind": {Kind: node.KindDeploy}, "open": {Phase: node.Accepted}, "of a node": {Node: some[0].UUID}, "a later page": {Marker: 5000},
+	} {
+		t.Run("operations "+name, func(t *testing.T) {
+			require.NotContains(t, explain(t, url, s, store.OperationsStatement(f)), "Seq Scan on operations")
+		})
+	}
+	for name, f := range map[string]node.PortFilter{"all": {}, "by address": {Address: ptr("00:00:00:00:00:07")}} {
+		t.Run("ports "+name, func(t *testing.T) {
+			scans := explain(t, url, s, store.PortsStatement(f, node.Page{}))
+			require.NotContains(t, scans, "Seq Scan on ports")
+			require.NotContains(t, scans, "Seq Scan on nodes")
+		})
+	}
+	for name, st := range store.ReconcileStatements() {
+		t.Run("reconcile: "+name, func(t *testing.T) {
+			require.NotContains(t, explain(t, url, s, []store.Statement{st}), "Seq Scan on operations")
+		})
+	}
+}
+
+func TestPagesAreCompleteAndWithoutDoubles(t *testing.T) {
+	s, url := openURL(t)
+	seed(t, url, 2500)
+	want := ask[[]string](t, url, "SELECT array_agg(uuid::text ORDER BY id) FROM nodes WHERE parent_node IS NULL")
+	for _, key := range append([]string{"", "id"}, store.NodeSortKeys()...) {
+		for _, dir := range []string{"asc", "desc"} {
+			t.Run(key+" "+dir, func(t *testing.T) {
+				var got []string
+				for marker := ""; ; marker = got[len(got)-1] {
+					nodes, err := s.Nodes(t.Context(), node.Filter{}, node.Page{Limit: 900, Marker: marker, SortKey: key, SortDir: dir})
+					require.NoError(t, err)
+					for i := range nodes {
+						got = append(got, nodes[i].UUID)
+					}
+					if len(nodes) < 900 {
+						break
+					}
+				}
+				if key == "" || key == "id" {
+					if dir == "desc" {
+						slices.Reverse(got)
+					}
+					require.Equal(t, want, got)
+				}
+				require.ElementsMatch(t, want, got)
+			})
+		}
+	}
+}
+
+func TestPagesThatAreNone(t *testing.T) {
+	s := open(t)
+	create(t, s, node.Available)
+	for name, c := range map[string]struct {
+		page node.Page
+		want fault.Kind
+		text string
+	}{
+		"an unknown sort key":      {node.Page{SortKey: "driver_info"}, fault.Invalid, `The sort_key value "driver_info" is an invalid field for sorting`},
+		"hostile sort key":         {node.Page{SortKey: "id; DROP TABLE nodes"}, fault.Invalid, `The sort_key value "id; DROP TABLE nodes" is an invalid field for sorting`},
+		"an unknown direction":     {node.Page{SortDir: "up"}, fault.Invalid, "Invalid sort direction: up. Acceptable values are 'asc' or 'desc'"},
+		"a marker that is no uuid": {node.Page{Marker: "n1"}, fault.Invalid, "Expected a UUID but received n1."},
+		"an unknown marker": {
+			node.Page{Marker: "00000000-0000-0000-0000-000000000009"}, fault.NotFound,
+			"Node 00000000-0000-0000-0000-000000000009 could not be found.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := s.Nodes(t.Context(), node.Filter{}, c.page)
+			kind(t, c.want, err)
+			require.Equal(t, c.text, err.Error())
+		})
+	}
+}
+
+func TestFilters(t *testing.T) {
+	s, url := openURL(t)
+	seed(t, url, 10_000)
+	count := func(f node.Filter) int {
+		nodes, err := s.Nodes(t.Context(), f, node.Page{})
+		require.NoError(t, err)
+		return len(nodes)
+	}
+	require.Equal(t, 1000, count(node.Filter{}), "a page has a bound")
+	require.Zero(t, count(node.Filter{Driver: ptr("redfish")}), "children are hidden")
+	require.Equal(t, 1, count(node.Filter{Driver: ptr("redfish"), IncludeChildren: true}))
+	require.Equal(t, 1, count(node.Filter{ParentNode: ptr("00000000-0000-0000-0000-000000000001")}))
+	require.Zero(t, count(node.Filter{ParentNode: ptr("no uuid")}))
+	require.Equal(t, 11, count(node.Filter{DescriptionContains: ptr("NODE 777")}), "777 and 7770 to 7779")
+	require.Zero(t, count(node.Filter{DescriptionContains: ptr("%")}), "nothing in it is a pattern")
+}

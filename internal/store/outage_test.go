@@ -1,0 +1,149 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/pgserver"
+	"go.temper.dev/temper/internal/store"
+	"go.temper.dev/temper/internal/testenv"
+)
+
+// ownServer is a cluster that this test may stop.
+func ownServer(t testing.TB, settings map[string]string) (*pgserver.Server, pgserver.Options) {
+	t.Helper()
+	if _, err := pgserver.Find(); err != nil {
+		t.Skip(err)
+	}
+	dir, err := os.MkdirTemp("", "store-test-pg-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o711))
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	o := pgserver.Options{Dir: filepath.Join(dir, "pg"), EndWithStarter: true, Settings: settings}
+	server, err := pgserver.Start(t.Context(), o)
+	require.NoError(t, err)
+	o.Port = server.Port
+	t.Cleanup(func() { stop(t, server) })
+	return server, o
+}
+
+func stop(t testing.TB, s *pgserver.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	require.NoError(t, s.Stop(ctx))
+}
+
+func TestAStoppedDatabaseIsSaidToBeAwayAndComesBack(t *testing.T) {
+	server, options := ownServer(t, nil)
+	url := server.URL("postgres")
+	s := connect(t, store.Config{URL: url, Keyset: keyset})
+	require.NoError(t, s.Migrate(t.Context()))
+	n := create(t, s, node.Available)
+	stop(t, server)
+
+	calls := map[string]func() error{
+		"ready":   func() error { return s.Ready(t.Context()) },
+		"read":    func() error { _, err := s.Node(t.Context(), n.UUID); return err },
+		"list":    func() error { _, err := s.Nodes(t.Context(), node.Filter{}, node.Page{}); return err },
+		"request": func() error { _, err := s.Request(t.Context(), n.UUID, deploy); return err },
+		"begin":   func() error { _, err := s.Begin(t.Context(), 1, "r"); return err },
+		"close":   func() error { return closeErr(s.CloseOperation(t.Context(), node.End{Operation: 1}, nil)) },
+		"migrate": func() error { return s.Migrate(t.Context()) },
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			kind(t, fault.Unavailable, call())
+			require.Less(t, time.Since(start), 5*time.Second)
+		})
+	}
+	again, err := pgserver.Start(t.Context(), options)
+	require.NoError(t, err)
+	t.Cleanup(func() { stop(t, again) })
+	o, err := s.Request(t.Context(), n.UUID, deploy)
+	require.NoError(t, err)
+	require.NotZero(t, o.ID)
+	require.NoError(t, s.Ready(t.Context()))
+}
+
+func TestADatabaseThatDoesNotAnswerIsAwayWithinTheDeadline(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	s := connect(t, store.Config{URL: "postgres://u:hunter2@" + l.Addr().String() + "/db?sslmode=disable"})
+	start := time.Now()
+	_, err = s.Node(t.Context(), "n1")
+	kind(t, fault.Unavailable, err)
+	require.Less(t, time.Since(start), 6*time.Second)
+	require.NotContains(t, err.Error(), "hunter2")
+}
+
+func TestARowThatIsHeldForLongIsUnavailable(t *testing.T) {
+	url := testenv.Postgres(t)
+	s := connect(t, store.Config{URL: url, LockTimeout: 200 * time.Millisecond})
+	n := create(t, s, node.Available)
+	conn := beside(t, url)
+	_, err := conn.Exec(t.Context(), "BEGIN")
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "SELECT 1 FROM nodes WHERE id = $1 FOR UPDATE", n.ID)
+	require.NoError(t, err)
+	kind(t, fault.Unavailable, s.SetMaintenance(t.Context(), n.UUID, true, "", ""))
+	_, err = conn.Exec(t.Context(), "ROLLBACK")
+	require.NoError(t, err)
+	require.NoError(t, s.SetMaintenance(t.Context(), n.UUID, true, "", ""))
+}
+
+func TestACallerThatGoesAwayIsNoFault(t *testing.T) {
+	s := open(t)
+	n := create(t, s, node.Available)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := s.UpdateNode(ctx, n.UUID, "", func(*node.Node) (node.Secrets, error) {
+		cancel()
+		return nil, nil
+	})
+	require.True(t, errors.Is(err, context.Canceled), err)
+	got, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Nil(t, got.UpdatedAt)
+}
+
+func TestANewerDatabaseIsRefused(t *testing.T) {
+	s, url := openURL(t)
+	require.NoError(t, s.Migrate(t.Context()), "again is fine")
+	raw(t, url, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")
+	for _, err := range []error{s.Migrate(t.Context()), s.Ready(t.Context())} {
+		kind(t, fault.Invalid, err)
+		require.ErrorContains(t, err, "schema 99999, newer than")
+	}
+}
+
+func TestAnEmptyDatabaseIsNotReady(t *testing.T) {
+	_, url := openURL(t)
+	raw(t, url, "DELETE FROM goose_db_version WHERE version_id > 0")
+	s := connect(t, store.Config{URL: url})
+	kind(t, fault.Unavailable, s.Ready(t.Context()))
+	raw(t, url, "DROP TABLE goose_db_version")
+	kind(t, fault.Unavailable, s.Ready(t.Context()))
+}
+
+func TestProcessesThatMigrateAtOnceAgree(t *testing.T) {
+	base := testenv.Postgres(t)
+	raw(t, base, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+	errs := make(chan error, 5)
+	for range 5 {
+		go func() { errs <- store.Migrate(t.Context(), base) }()
+	}
+	for range 5 {
+		require.NoError(t, <-errs)
+	}
+	require.NoError(t, connect(t, store.Config{URL: base}).Ready(t.Context()))
+}
