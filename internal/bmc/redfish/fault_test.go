@@ -1,0 +1,452 @@
+package redfish_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/bmc/redfish"
+	"go.temper.dev/temper/internal/fault"
+)
+
+// requireFault checks kind and words of an error, and that neither it nor what
+// it wraps tells a secret.
+func requireFault(t *testing.T, err error, want fault.Kind, words ...string) {
+	t.Helper()
+	require.Error(t, err)
+	require.Equal(t, want.String(), fault.KindOf(err).String(), err.Error())
+	for _, w := range words {
+		require.ErrorContains(t, err, w)
+	}
+	require.ErrorContains(t, err, nodeID, "an error names the node")
+	require.Less(t, len(err.Error()), 1500, "an error is bounded")
+	inJSON, _ := json.Marshal(password)
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		for _, secret := range []string{password, strings.Trim(string(inJSON), `"`), url.QueryEscape(password), url.PathEscape(password), "token-"} {
+			require.NotContains(t, e.Error(), secret)
+		}
+	}
+}
+
+func answer(status int, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		message(w, status, "Base.1.8.GeneralError", "A general error has occurred.")
+	}
+}
+
+func raw(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { reply(w, json.RawMessage(text)) }
+}
+
+func TestReadingTellsWhatWentWrong(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault http.HandlerFunc
+		kind  fault.Kind
+		words []string
+	}{
+		"a broken BMC is unreachable":               {answer(500), fault.Unreachable, []string{"GET " + sysPath, "500", "A general error has occurred"}},
+		"a gateway without a BMC is unreachable":    {answer(502), fault.Unreachable, []string{"502"}},
+		"a BMC that is away is unreachable":         {answer(503), fault.Unreachable, []string{"503"}},
+		"a BMC that says when is busy":              {answer(503, "Retry-After", "120"), fault.Busy, []string{"503"}},
+		"a BMC that counts requests is busy":        {answer(429), fault.Busy, []string{"429"}},
+		"a refusal has the BMC's words":             {answer(400), fault.Refused, []string{"400", "A general error has occurred"}},
+		"a system that is not there is refused":     {answer(404), fault.Refused, []string{sysPath, "404"}},
+		"an account without rights is denied":       {answer(403), fault.Denied, []string{"403"}},
+		"another place is not followed":             {answer(301, "Location", "https://evil.example/x"), fault.Refused, []string{"evil.example", "redfish_address"}},
+		"a connection that breaks is unreachable":   {cut, fault.Unreachable, []string{"closed the connection"}},
+		"a truncated answer names the resource":     {raw(`{"PowerState": "O`), fault.Unreachable, []string{sysPath, "no whole JSON"}},
+		"an empty answer names the resource":        {raw(``), fault.Unreachable, []string{sysPath, "no whole JSON"}},
+		"a list in place of a system is told":       {raw(`[]`), fault.Unreachable, []string{sysPath, "not the JSON"}},
+		"a web page in place of a system is told":   {raw(`<html>login</html>`), fault.Unreachable, []string{sysPath, "not the JSON"}},
+		"a mistyped power state names the property": {raw(`{"PowerState": 1}`), fault.Unreachable, []string{sysPath, "PowerState"}},
+		"an answer without end is cut off": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"x":"` + strings.Repeat("a", 5<<20)))
+		}, fault.Unreachable, []string{"larger than"}},
+		"an answer shorter than promised is told": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte(`{"PowerState":`))
+		}, fault.Unreachable, []string{"cut off"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.times(100, http.MethodGet, sysPath, c.fault)
+			_, err := talk(t, newDriver(t, quick()), f.info(nil)).Power(t.Context())
+			requireFault(t, err, c.kind, c.words...)
+		})
+	}
+}
+
+func TestPowerStatesWithoutAWordAreUnknown(t *testing.T) {
+	for _, told := range []string{`{"PowerState": "Paused"}`, `{"PowerState": null}`, `{}`, `{"PowerState": ""}`} {
+		f := newFixture(t)
+		f.times(100, http.MethodGet, sysPath, raw(told))
+		p, err := talk(t, newDriver(t, quick()), f.info(nil)).Power(t.Context())
+		require.NoError(t, err, told)
+		require.Equal(t, bmc.PowerUnknown, p, told)
+	}
+}
+
+func TestAReadIsRepeatedOnceAndAChangeNever(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault    http.HandlerFunc
+		times    int
+		repeated bool
+	}{
+		"a connection reset is repeated":                   {cut, 1, true},
+		"a BMC that is away for a moment is repeated":      {answer(503), 1, true},
+		"a pause that fits is waited for":                  {answer(503, "Retry-After", "1"), 1, true},
+		"resets without end are told":                      {cut, 3, false},
+		"an error of the BMC is told":                      {answer(500), 1, false},
+		"a pause longer than the deadline is told at once": {answer(503, "Retry-After", "30"), 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			s := talk(t, newDriver(t, quick()), f.info(nil))
+			_, err := s.Power(t.Context())
+			require.NoError(t, err)
+			before := f.count("GET " + sysPath)
+			f.times(c.times, http.MethodGet, sysPath, c.fault)
+			begun := time.Now()
+			_, err = s.Power(t.Context())
+			require.Less(t, time.Since(begun), 3*time.Second)
+			if c.repeated {
+				require.NoError(t, err)
+				require.Equal(t, 2, f.count("GET "+sysPath)-before)
+				return
+			}
+			require.Error(t, err)
+			// One more than ours: Go's transport itself repeats a GET on a kept connection that was closed.
+			require.LessOrEqual(t, f.count("GET "+sysPath)-before, 3)
+
+			f.times(1, http.MethodPost, "ComputerSystem.Reset", c.fault)
+			posts := f.count("POST " + sysPath)
+			require.Error(t, s.RequestPower(t.Context(), bmc.RequestOn))
+			require.Equal(t, 1, f.count("POST "+sysPath)-posts, "a change is sent once")
+		})
+	}
+}
+
+func TestABusyBMCSaysForHowLong(t *testing.T) {
+	f := newFixture(t)
+	f.times(100, http.MethodGet, sysPath, answer(503, "Retry-After", "120"))
+	_, err := talk(t, newDriver(t, quick()), f.info(nil)).Power(t.Context())
+	requireFault(t, err, fault.Busy)
+	require.InDelta(t, 120, bmc.Pause(err).Seconds(), 2)
+}
+
+func TestALostAnswerToAWishIsForTheCallerToReadBack(t *testing.T) {
+	f := newFixture(t)
+	s := talk(t, newDriver(t, quick()), f.info(nil))
+	f.on(http.MethodPost, "ComputerSystem.Reset", func(w http.ResponseWriter, r *http.Request) bool {
+		f.serve(httptest.NewRecorder(), r)
+		cut(w, r)
+		return true
+	})
+	requireFault(t, s.RequestPower(t.Context(), bmc.RequestOn), fault.Unreachable, "closed the connection")
+	p, err := s.Power(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, bmc.PowerOn, p)
+	require.Equal(t, []string{"Reset On"}, f.changed(), "sent once")
+}
+
+func TestAPulseWhoseAnswerIsLostHasAnUnknownOutcome(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault http.HandlerFunc
+		kind  fault.Kind
+	}{
+		"a lost answer":                       {cut, fault.OutcomeUnknown},
+		"a BMC that breaks over it":           {answer(500), fault.OutcomeUnknown},
+		"a gateway that lost it":              {answer(504), fault.OutcomeUnknown},
+		"a plain no is a plain no":            {answer(400), fault.Refused},
+		"a BMC that is away did not do it":    {answer(503), fault.Unreachable},
+		"a BMC that says later did not do it": {answer(503, "Retry-After", "9"), fault.Busy},
+		"a BMC that forbids it did not do it": {answer(403), fault.Denied},
+		"a silent BMC may have done it":       {silent, fault.OutcomeUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			conf := quick()
+			conf.RequestTimeout = 300 * time.Millisecond
+			s := talk(t, newDriver(t, conf), f.info(nil))
+			f.times(9, http.MethodPost, "ComputerSystem.Reset", c.fault)
+			requireFault(t, s.Pulse(t.Context(), bmc.PulseForceRestart), c.kind)
+			require.Equal(t, 1, f.count("POST "+sysPath), "sent at most once")
+		})
+	}
+}
+
+func TestAPulseThatWasNotSentIsNoSecret(t *testing.T) {
+	for name, break_ := range map[string]func(*fixture){
+		"the system could not be read": func(f *fixture) { f.times(9, http.MethodGet, sysPath, answer(500)) },
+		"the login broke":              func(f *fixture) { f.times(9, http.MethodPost, "Sessions", cut) },
+		"the login was an error":       func(f *fixture) { f.times(9, http.MethodPost, "Sessions", answer(500)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			break_(f)
+			err := talk(t, newDriver(t, quick()), f.info(nil)).Pulse(t.Context(), bmc.PulseNMI)
+			requireFault(t, err, fault.Unreachable)
+			require.Zero(t, f.count("POST "+sysPath))
+		})
+	}
+}
+
+func TestACancelledPulseTellsThatItWasSent(t *testing.T) {
+	f := newFixture(t)
+	s := talk(t, newDriver(t, quick()), f.info(nil))
+	ctx, cancel := context.WithCancel(t.Context())
+	f.once(http.MethodPost, "ComputerSystem.Reset", func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		silent(nil, r)
+	})
+	requireFault(t, s.Pulse(ctx, bmc.PulseForceRestart), fault.OutcomeUnknown)
+}
+
+func TestAWishThatCameTrueAlreadyIsNoError(t *testing.T) {
+	for name, status := range map[string]int{"a 4xx": 409, "sushy-tools' 500": 500} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			s := talk(t, newDriver(t, quick()), f.info(nil))
+			f.on(http.MethodPost, "ComputerSystem.Reset", func(w http.ResponseWriter, _ *http.Request) bool {
+				message(w, status, "Base.1.8.NoOperation", "The server is already in the requested state.")
+				return true
+			})
+			require.NoError(t, s.RequestPower(t.Context(), bmc.RequestForceOff), "it is off")
+			err := s.RequestPower(t.Context(), bmc.RequestOn)
+			requireFault(t, err, fault.KindOf(err), "already in the requested state")
+			require.Contains(t, []fault.Kind{fault.Refused, fault.Unreachable}, fault.KindOf(err))
+		})
+	}
+}
+
+func TestABMCBetweenTwoStatesIsBusy(t *testing.T) {
+	f := newFixture(t)
+	f.once(http.MethodPost, "ComputerSystem.Reset", func(w http.ResponseWriter, _ *http.Request) {
+		message(w, http.StatusConflict, "Base.1.8.ResourceInUse", "The resource is in transition.")
+	})
+	err := talk(t, newDriver(t, quick()), f.info(nil)).RequestPower(t.Context(), bmc.RequestOn)
+	requireFault(t, err, fault.Busy, "in transition")
+}
+
+func TestTheBMCsWordsAreBoundedAndPrintable(t *testing.T) {
+	f := newFixture(t)
+	f.once(http.MethodPost, "ComputerSystem.Reset", func(w http.ResponseWriter, _ *http.Request) {
+		message(w, http.StatusBadRequest, "Base.1.8.X", "line\none\x1b[31m "+strings.Repeat("ü", 100000))
+	})
+	err := talk(t, newDriver(t, quick()), f.info(nil)).RequestPower(t.Context(), bmc.RequestOn)
+	requireFault(t, err, fault.Refused, "line one[31m")
+	require.NotContains(t, err.Error(), "\n")
+	require.NotContains(t, err.Error(), "\x1b")
+}
+
+func TestABMCThatRepeatsOurSecretsIsNotQuoted(t *testing.T) {
+	inJSON, _ := json.Marshal(password)
+	for name, told := range map[string]string{
+		"as it is":      password,
+		"in JSON":       string(inJSON),
+		"in a query":    "p=" + url.QueryEscape(password),
+		"in a path":     "/" + url.PathEscape(password),
+		"cut in two":    strings.Repeat("x", 295) + password,
+		"session token": "token-1 is not allowed",
+	} {
+		for _, status := range []int{400, 403, 500, 503} {
+			f := newFixture(t)
+			f.times(9, http.MethodPost, "ComputerSystem.Reset", func(w http.ResponseWriter, _ *http.Request) {
+				message(w, status, "Base.1.8.X", told)
+			})
+			s := talk(t, newDriver(t, quick()), f.info(nil))
+			err := s.RequestPower(t.Context(), bmc.RequestOn)
+			require.Error(t, err, name)
+			requireFault(t, err, fault.KindOf(err))
+			requireFault(t, s.Pulse(t.Context(), bmc.PulseNMI), fault.KindOf(s.Pulse(t.Context(), bmc.PulseNMI)))
+			require.NotContains(t, err.Error(), password[:4], name)
+		}
+	}
+}
+
+func TestAcceptedIsDoneUnlessTheTaskHasFailed(t *testing.T) {
+	for name, c := range map[string]struct {
+		task string
+		fail bool
+	}{
+		"a task under way is accepted":       {`{"TaskState": "Running"}`, false},
+		"a task of an unknown shape as well": {`[]`, false},
+		"an answer without a task as well":   {``, false},
+		"a task that ended badly is refused": {`{"TaskState": "Exception", "Messages": [{"MessageId": "X", "Message": "No power budget."}]}`, true},
+		"a cancelled task is refused":        {`{"TaskState": "Cancelled"}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.once(http.MethodPost, "ComputerSystem.Reset", func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Location", "/redfish/v1/TaskService/TaskMonitors/1")
+				w.WriteHeader(http.StatusAccepted)
+				_, _ = w.Write([]byte(c.task))
+			})
+			err := talk(t, newDriver(t, quick()), f.info(nil)).RequestPower(t.Context(), bmc.RequestOn)
+			if !c.fail {
+				require.NoError(t, err)
+				return
+			}
+			requireFault(t, err, fault.Refused, "task ended")
+		})
+	}
+}
+
+func TestASilentBMCIsBoundedByTheRequestTimeout(t *testing.T) {
+	f := newFixture(t)
+	conf := quick()
+	conf.RequestTimeout = 100 * time.Millisecond
+	s := talk(t, newDriver(t, conf), f.info(nil))
+	_, err := s.Power(t.Context())
+	require.NoError(t, err)
+	f.times(1, http.MethodGet, sysPath, silent)
+	begun := time.Now()
+	_, err = s.Power(t.Context())
+	requireFault(t, err, fault.Unreachable, "no answer in time")
+	require.Less(t, time.Since(begun), time.Second)
+	_, err = s.Power(t.Context())
+	require.NoError(t, err)
+}
+
+func TestNoMoreThanSoManyRequestsAtATime(t *testing.T) {
+	f := newFixture(t)
+	conf := quick()
+	conf.MaxPerBMC = 3
+	d := newDriver(t, conf)
+	// Two accounts on one BMC share its slots.
+	full := make(chan struct{})
+	var waiting atomic.Int32
+	f.times(3, http.MethodGet, "/Processors", func(w http.ResponseWriter, r *http.Request) {
+		if waiting.Add(1) == 3 {
+			close(full)
+		}
+		select {
+		case <-full:
+		case <-r.Context().Done():
+		}
+		f.serve(w, r)
+	})
+	infos := []map[string]any{f.info(nil), f.info(map[string]any{"redfish_auth_type": "basic"})}
+	var wg sync.WaitGroup
+	var failed atomic.Int32
+	for i := range 40 {
+		s := talk(t, d, infos[i%2])
+		wg.Go(func() {
+			if _, err := s.Inspect(t.Context()); err != nil {
+				failed.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	require.Zero(t, failed.Load())
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	require.Equal(t, 3, f.maxBusy, "the slots are all used, and no more")
+}
+
+func TestABMCWhoseSlotsAreTakenIsBusyAndTheGuardIsNotAsked(t *testing.T) {
+	f := newFixture(t)
+	conf := quick()
+	conf.RequestTimeout, conf.MaxPerBMC = 400*time.Millisecond, 1
+	d := newDriver(t, conf)
+	asked := false
+	s, err := d.Open(t.Context(), bmc.Target{Node: nodeID, Info: f.info(nil), Guard: func(context.Context) error { asked = true; return nil }})
+	require.NoError(t, err)
+	defer s.Close()
+	_, err = s.Power(t.Context())
+	require.NoError(t, err)
+
+	arrived := make(chan struct{}, 9)
+	f.times(1, http.MethodGet, "/redfish/v1/Systems", func(_ http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		<-r.Context().Done()
+	})
+	other := talk(t, d, f.info(map[string]any{"redfish_auth_type": "basic"}))
+	done := make(chan error, 1)
+	go func() { _, err := other.Power(t.Context()); done <- err }()
+	<-arrived
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	err = s.RequestPower(ctx, bmc.RequestOn)
+	requireFault(t, err, fault.Busy, "under way to this BMC already")
+	require.Positive(t, bmc.Pause(err))
+	require.False(t, asked)
+	require.Error(t, <-done)
+}
+
+func TestTheGuardIsAskedAgainBeforeARequestIsSentAgain(t *testing.T) {
+	f := newFixture(t)
+	var asked atomic.Int32
+	lost := fault.New(fault.Lost, "claimed by another")
+	guard := func(context.Context) error {
+		if asked.Add(1) == 1 {
+			f.dropTokens() // the session ends between the guard and the request
+			return nil
+		}
+		return lost
+	}
+	s, err := newDriver(t, quick()).Open(t.Context(), bmc.Target{Node: nodeID, Info: f.info(nil), Guard: guard})
+	require.NoError(t, err)
+	defer s.Close()
+	require.Equal(t, lost, s.RequestPower(t.Context(), bmc.RequestOn), "the guard's own error, as it is")
+	require.Empty(t, f.changed())
+	require.EqualValues(t, 2, asked.Load())
+}
+
+func TestTheObserverHearsEachRequest(t *testing.T) {
+	f := newFixture(t)
+	var mu sync.Mutex
+	heard := map[string]int{}
+	conf := quick()
+	conf.Observer = func(method, outcome string, d time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		heard[method+" "+outcome]++
+		require.Positive(t, d)
+	}
+	s := talk(t, newDriver(t, conf), f.info(nil))
+	f.times(1, http.MethodGet, sysPath, answer(503))
+	require.NoError(t, s.RequestPower(t.Context(), bmc.RequestOn))
+	f.times(1, http.MethodPost, "ComputerSystem.Reset", cut)
+	require.Error(t, s.RequestPower(t.Context(), bmc.RequestForceOff))
+	mu.Lock()
+	defer mu.Unlock()
+	require.Equal(t, 1, heard["GET unreachable"])
+	require.Equal(t, 1, heard["POST unreachable"])
+	require.Equal(t, 2, heard["POST ok"], "the login and the first reset")
+	require.Equal(t, len(f.seen()), func() (n int) {
+		for _, k := range heard {
+			n += k
+		}
+		return n
+	}())
+}
+
+func TestNobodyListensThere(t *testing.T) {
+	f := newFixture(t)
+	info := f.info(nil)
+	f.srv.Close()
+	_, err := talk(t, newDriver(t, quick()), info).Power(t.Context())
+	requireFault(t, err, fault.Unreachable, "refused")
+}
+
+func TestAPlaceWithoutRedfishIsTold(t *testing.T) {
+	srv := httptest.NewServer(http.NotFoundHandler())
+	defer srv.Close()
+	_, err := talk(t, newDriver(t, redfish.Config{}), map[string]any{"redfish_address": srv.URL}).Power(t.Context())
+	requireFault(t, err, fault.Refused, "no Redfish service", "redfish_address")
+}

@@ -1,0 +1,164 @@
+package redfish
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+// The driver_info properties, named as Ironic names them.
+const (
+	propAddress  = "redfish_address"
+	propSystem   = "redfish_system_id"
+	propUsername = "redfish_username"
+	propPassword = "redfish_password"
+	propVerifyCA = "redfish_verify_ca"
+	propAuthType = "redfish_auth_type"
+)
+
+var properties = map[string]string{
+	propAddress:  "URL or host of the BMC, for example https://bmc.example.org; https where no scheme is given. Required.",
+	propSystem:   "Path of the system on the BMC, for example /redfish/v1/Systems/1. Optional where the BMC has one system only.",
+	propUsername: "Account on the BMC. Without it nothing is authenticated.",
+	propPassword: "Password of the account.",
+	propVerifyCA: "true (default) verifies the BMC's certificate against the system's CAs; a file path or PEM text names the CA to verify against; false accepts any certificate.",
+	propAuthType: "auto (default: session, basic where the BMC has no sessions), session or basic.",
+}
+
+// authType says how to show the credentials.
+type authType string
+
+const (
+	authAuto    authType = "auto"
+	authBasic   authType = "basic"
+	authSession authType = "session"
+)
+
+// info is driver_info, understood.
+type info struct {
+	base     *url.URL // scheme, host and path prefix; no trailing slash
+	system   string   // "" = the only one
+	username string
+	password string
+	auth     authType
+	verify   verify
+}
+
+// address is the BMC as it stands in errors and as it is counted: one address,
+// one BMC.
+func (i info) address() string { return i.base.String() }
+
+// key is equal for two infos that may share connections and a BMC session.
+// It is a hash because it holds the password.
+func (i info) key() [sha256.Size]byte {
+	return hash(i.address(), i.username, i.password, string(i.auth), string(i.verify.mode), string(i.verify.pem))
+}
+
+// credentials is equal for two infos whose refusal would count against one account.
+func (i info) credentials() [sha256.Size]byte { return hash(i.username, i.password) }
+
+func hash(parts ...string) [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%q", parts)) // the quotes keep them apart
+}
+
+// parseInfo reads driver_info without touching the BMC. fault.Invalid names
+// every property that is missing or wrong, and never the value of one that
+// could hold a secret.
+func parseInfo(m map[string]any) (info, error) {
+	var out info
+	var wrong []string
+	note := func(err error) {
+		if err != nil {
+			wrong = append(wrong, err.Error())
+		}
+	}
+	text := func(name string) string {
+		s, ok := m[name].(string)
+		if !ok && m[name] != nil {
+			note(fmt.Errorf("%s is not a string", name))
+		}
+		return s
+	}
+
+	address := strings.TrimSpace(text(propAddress))
+	if address != "" {
+		base, err := parseAddress(address)
+		note(err)
+		out.base = base
+	} else {
+		note(fmt.Errorf("%s is missing", propAddress))
+	}
+	system, err := parseSystem(text(propSystem))
+	note(err)
+	out.system = system
+	out.username, out.password = text(propUsername), text(propPassword)
+	if out.username == "" && out.password != "" {
+		note(fmt.Errorf("%s is given without %s", propPassword, propUsername))
+	}
+	if strings.Contains(out.username, ":") {
+		note(fmt.Errorf("%s holds a colon, which HTTP does not allow", propUsername))
+	}
+	out.auth, err = parseAuth(text(propAuthType))
+	note(err)
+	out.verify, err = parseVerify(m[propVerifyCA])
+	note(err)
+
+	if len(wrong) > 0 {
+		return info{}, fault.New(fault.Invalid, "driver_info: %s", strings.Join(wrong, "; "))
+	}
+	return out, nil
+}
+
+// parseAddress reads a URL or a host. The address itself is not repeated in
+// errors: people put passwords in front of an @.
+func parseAddress(address string) (*url.URL, error) {
+	if ip, err := netip.ParseAddr(address); err == nil && ip.Is6() {
+		address = "[" + address + "]"
+	}
+	if !strings.Contains(address, "://") {
+		address = "https://" + address
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Hostname() == "":
+		return nil, fmt.Errorf("%s is neither a URL nor a host", propAddress)
+	case u.Scheme != "https" && u.Scheme != "http":
+		return nil, fmt.Errorf("%s must begin with https:// or http://", propAddress)
+	case u.User != nil:
+		return nil, fmt.Errorf("%s holds credentials; they belong into %s and %s", propAddress, propUsername, propPassword)
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("%s holds a query or fragment", propAddress)
+	}
+	path := strings.TrimRight(u.EscapedPath(), "/")
+	path = strings.TrimRight(strings.TrimSuffix(path, "/redfish/v1"), "/")
+	u, err = url.Parse(u.Scheme + "://" + strings.ToLower(u.Host) + path)
+	if err != nil {
+		return nil, fmt.Errorf("%s is neither a URL nor a host", propAddress)
+	}
+	return u, nil
+}
+
+func parseSystem(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	u, err := url.Parse(path)
+	if err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("%s %.80q is not a path such as /redfish/v1/Systems/1", propSystem, path)
+	}
+	return strings.TrimRight(u.EscapedPath(), "/"), nil
+}
+
+func parseAuth(s string) (authType, error) {
+	switch a := authType(strings.ToLower(s)); a {
+	case "":
+		return authAuto, nil
+	case authAuto, authBasic, authSession:
+		return a, nil
+	}
+	return "", fmt.Errorf("%s %.40q is not auto, basic or session", propAuthType, s)
+}

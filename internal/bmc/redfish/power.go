@@ -1,0 +1,132 @@
+package redfish
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/stmcginnis/gofish/schemas"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+)
+
+// Power reads the power state. One that bmc has no word for (Paused) is unknown.
+func (s *session) Power(ctx context.Context) (bmc.Power, error) {
+	p, err := s.power(ctx)
+	return p, s.fail("read power of", err)
+}
+
+func (s *session) power(ctx context.Context) (bmc.Power, error) {
+	sys, path, _, err := s.look(ctx)
+	if err != nil {
+		return bmc.PowerUnknown, err
+	}
+	if sys.PowerState.bad {
+		return bmc.PowerUnknown, garble(path, "PowerState is not a string")
+	}
+	switch p := bmc.Power(sys.PowerState.v); p {
+	case bmc.PowerOn, bmc.PowerOff, bmc.PoweringOn, bmc.PoweringOff:
+		return p, nil
+	}
+	return bmc.PowerUnknown, nil
+}
+
+// wishes are the reset types that fulfil a request, best first, and the states
+// in which there is nothing left to wish for.
+var wishes = map[bmc.PowerRequest]struct {
+	types []schemas.ResetType
+	done  []bmc.Power
+}{
+	bmc.RequestOn:       {[]schemas.ResetType{schemas.OnResetType, schemas.ForceOnResetType}, []bmc.Power{bmc.PowerOn, bmc.PoweringOn}},
+	bmc.RequestForceOff: {[]schemas.ResetType{schemas.ForceOffResetType}, []bmc.Power{bmc.PowerOff, bmc.PoweringOff}},
+	bmc.RequestSoftOff:  {[]schemas.ResetType{schemas.GracefulShutdownResetType}, []bmc.Power{bmc.PowerOff, bmc.PoweringOff}},
+}
+
+// RequestPower sends one Reset. Where the BMC refuses it because the wish came
+// true already (some answer 4xx, sushy-tools 500), that is no error.
+func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
+	wish, ok := wishes[r]
+	if !ok {
+		return s.fail("request power of", fault.New(fault.Invalid, "%.40q is no power request", string(r)))
+	}
+	err := s.reset(ctx, wish.types...)
+	var no *refusal
+	if errors.As(err, &no) && !fault.Is(err, fault.Denied) {
+		if p, perr := s.power(ctx); perr == nil && slices.Contains(wish.done, p) {
+			return nil
+		}
+	}
+	return s.fail("request "+string(r)+" of", err)
+}
+
+// Pulse sends one Reset. An answer that was lost, and a BMC that broke over the
+// request, leave the outcome unknown: only a clear no says that nothing happened.
+func (s *session) Pulse(ctx context.Context, p bmc.Pulse) error {
+	doing := "send " + string(p) + " to"
+	if p != bmc.PulseForceRestart && p != bmc.PulseNMI {
+		return s.fail("send a pulse to", fault.New(fault.Invalid, "%.40q is no pulse", string(p)))
+	}
+	err := s.reset(ctx, schemas.ResetType(p))
+	var (
+		gone *lost
+		end  *ended
+		no   *refusal
+	)
+	switch {
+	case errors.As(err, &gone) && gone.sent,
+		errors.As(err, &end) && end.sent,
+		errors.As(err, &no) && no.change && no.status >= 500 && no.status != http.StatusServiceUnavailable:
+		err = fault.New(fault.OutcomeUnknown, "sent, outcome unknown: %w", err)
+	}
+	return s.fail(doing, err)
+}
+
+// reset sends the first of the reset types that the system accepts.
+func (s *session) reset(ctx context.Context, types ...schemas.ResetType) error {
+	sys, path, _, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	action := sys.Actions.v.Reset
+	if action.Target == "" {
+		return fault.New(fault.Refused, "%s: the system has no Reset action", path)
+	}
+	chosen := types[0]
+	if allowed := s.allowedResets(ctx, action); len(allowed) > 0 {
+		i := slices.IndexFunc(types, func(t schemas.ResetType) bool { return slices.Contains(allowed, t) })
+		if i < 0 {
+			return fault.New(fault.Refused, "%s: the system can't do %s, only %s", path, types[0], list(allowed))
+		}
+		chosen = types[i]
+	}
+	return s.change(ctx, http.MethodPost, action.Target, "", map[string]schemas.ResetType{"ResetType": chosen})
+}
+
+// allowedResets is what the system says it accepts, from the action or its
+// ActionInfo; nothing when it does not say.
+func (s *session) allowedResets(ctx context.Context, action resetAction) []schemas.ResetType {
+	if len(action.Allowed.v) > 0 || action.ActionInfoTarget == "" {
+		return action.Allowed.v
+	}
+	var about actionInfo
+	if _, err := s.read(ctx, action.ActionInfoTarget, &about); err != nil {
+		return nil // then the BMC judges the request itself
+	}
+	for _, p := range about.Parameters.v {
+		if p.Name == "ResetType" {
+			return p.Allowed.v
+		}
+	}
+	return nil
+}
+
+// Health reads the rolled-up health, or the system's own where nothing is rolled up.
+func (s *session) Health(ctx context.Context) (bmc.Health, error) {
+	sys, _, _, err := s.look(ctx)
+	if err != nil {
+		return "", s.fail("read health of", err)
+	}
+	return health(sys.Status.v), nil
+}

@@ -1,0 +1,150 @@
+package redfish
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// maxCA bounds a CA file; the whole of Mozilla's list is a quarter of it.
+const maxCA = 1 << 20
+
+type verifyMode string
+
+const (
+	verifySystem verifyMode = "system" // the CAs of the operating system
+	verifyCA     verifyMode = "ca"     // only the CAs in pem
+	verifyOff    verifyMode = "off"    // anything: the operator said so
+)
+
+// verify says how a BMC's certificate is checked.
+type verify struct {
+	mode verifyMode
+	pem  []byte
+}
+
+// parseVerify reads redfish_verify_ca: a boolean or a word for one, PEM text, or
+// the path of a PEM file, which is read each time so that a new CA is noticed.
+func parseVerify(value any) (verify, error) {
+	text, isText := value.(string)
+	switch {
+	case value == nil || value == true || isText && text == "":
+		return verify{mode: verifySystem}, nil
+	case value == false:
+		return verify{mode: verifyOff}, nil
+	case !isText:
+		return verify{}, fmt.Errorf("%s is neither a boolean nor a string", propVerifyCA)
+	}
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "true", "t", "yes", "y", "on", "1":
+		return verify{mode: verifySystem}, nil
+	case "false", "f", "no", "n", "off", "0":
+		return verify{mode: verifyOff}, nil
+	}
+	pem := []byte(text)
+	if !strings.Contains(text, "-----BEGIN") {
+		var err error
+		if pem, err = readCA(text); err != nil {
+			return verify{}, err
+		}
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+		return verify{}, fmt.Errorf("%s holds no certificate in PEM form", propVerifyCA)
+	}
+	return verify{mode: verifyCA, pem: pem}, nil
+}
+
+func readCA(path string) ([]byte, error) {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: %.80q is not a regular file", propVerifyCA, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", propVerifyCA, err)
+	}
+	defer f.Close()
+	pem, err := io.ReadAll(io.LimitReader(f, maxCA+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", propVerifyCA, err)
+	}
+	if len(pem) > maxCA {
+		return nil, fmt.Errorf("%s: %.80q is larger than %d bytes", propVerifyCA, path, maxCA)
+	}
+	return pem, nil
+}
+
+// tlsConfig is a new configuration, never one that something else could share.
+func (v verify) tlsConfig() *tls.Config {
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	switch v.mode {
+	case verifyOff:
+		c.InsecureSkipVerify = true // #nosec G402: redfish_verify_ca is false, and Insecure tells
+	case verifyCA:
+		c.RootCAs = x509.NewCertPool()
+		c.RootCAs.AppendCertsFromPEM(v.pem)
+	}
+	return c
+}
+
+// Insecure says in words why a conversation by this driver_info could be
+// overheard or answered by somebody else, "" when it could not. The caller logs
+// it: opting out of verification stays visible.
+func Insecure(driverInfo map[string]any) string {
+	i, err := parseInfo(driverInfo)
+	switch {
+	case err != nil:
+		return ""
+	case i.base.Scheme == "http":
+		return propAddress + " is http: nothing is encrypted"
+	case i.verify.mode == verifyOff:
+		return propVerifyCA + " is false: any certificate is accepted"
+	}
+	return ""
+}
+
+// certificateProblem tells in words what is wrong with a BMC's certificate and
+// how to mend it, "" when err is about something else.
+func certificateProblem(err error) string {
+	var (
+		failed  *tls.CertificateVerificationError
+		unknown x509.UnknownAuthorityError
+		host    x509.HostnameError
+		invalid x509.CertificateInvalidError
+	)
+	var leaf *x509.Certificate
+	if errors.As(err, &failed) && len(failed.UnverifiedCertificates) > 0 {
+		leaf = failed.UnverifiedCertificates[0]
+	}
+	var what, mend string
+	switch {
+	case errors.As(err, &unknown):
+		what = "is signed by nobody we trust"
+		mend = "set " + propVerifyCA + " to the CA that signed it, or to false to accept any certificate"
+	case errors.As(err, &host):
+		what = "is for another name: " + host.Error()
+		mend = "use a name from the certificate in " + propAddress + ", or set " + propVerifyCA + " to false to accept any certificate"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		what = "is not valid at this time: " + invalid.Error()
+		mend = "renew it, check both clocks, or set " + propVerifyCA + " to false to accept any certificate"
+	case errors.As(err, &invalid) || failed != nil:
+		what = "does not verify: " + err.Error()
+		mend = "replace it, or set " + propVerifyCA + " to false to accept any certificate"
+	default:
+		return ""
+	}
+	return fmt.Sprintf("its certificate%s %s; %s", describe(leaf), what, mend)
+}
+
+func describe(c *x509.Certificate) string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (subject %q, issuer %q, until %s, SHA-256 %x)",
+		clean(c.Subject.String(), 80), clean(c.Issuer.String(), 80), c.NotAfter.UTC().Format(time.DateOnly), sha256.Sum256(c.Raw))
+}
