@@ -34,6 +34,8 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	// the connection is given up: 26 to 32 s with the defaults of 60 s and 10 s.
 	dynamicconfig.KeepAliveTime.Key():    4 * time.Second,
 	dynamicconfig.KeepAliveTimeout.Key(): 2 * time.Second,
+	// Clients may look as often whether the server is there; more than this is answered by hanging up.
+	dynamicconfig.KeepAliveMinTime.Key(): time.Second,
 
 	// Rate limits protect tenants of a cluster from each other. Here they would only slow the one there is.
 	dynamicconfig.FrontendRPS.Key():                                                        1_000_000,

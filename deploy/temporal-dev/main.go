@@ -16,14 +16,15 @@ import (
 	"time"
 
 	"go.temporal.io/server/common/testing/freeport"
+	"go.uber.org/zap/zapcore"
 )
 
 // stopWithin bounds an orderly stop. Stopping hard loses nothing (see storeConfig), so patience buys
 // nothing either.
 const stopWithin = 4 * time.Second
 
-// gcPercent lets the heap grow further between collections than Go's default. Measured with 12-activity
-// workflows on two cores: a tenth less CPU per workflow, for about 100 MB more memory. GOGC overrides it.
+// gcPercent lets the heap grow further between collections than Go's default. Measured with 1,600 workflows of three
+// activities: a tenth less CPU, for 600 instead of 370 MB resident. GOGC in the environment overrides it.
 const gcPercent = 300
 
 // options is the command line, checked.
@@ -34,7 +35,7 @@ type options struct {
 	metrics   netip.AddrPort // zero means no metrics, which costs the least
 	namespace string
 	readyFile string // empty means none
-	logLevel  string
+	logLevel  zapcore.Level
 }
 
 func main() {
@@ -64,7 +65,7 @@ func parseOptions(args []string) (options, error) {
 	fs.StringVar(&metrics, "metrics-listen", "", "loopback `address` of Prometheus metrics at /metrics; empty for none")
 	fs.StringVar(&o.namespace, "namespace", "temper", "`namespace` to make at start")
 	fs.StringVar(&o.readyFile, "ready-file", "", "`file` to write {address, namespace, ui_url} to once it serves")
-	fs.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
+	fs.TextVar(&o.logLevel, "log-level", zapcore.WarnLevel, "lowest `level` to log: debug, info, warn or error")
 	if err := fs.Parse(args); err != nil {
 		return options{}, err
 	}
@@ -76,11 +77,6 @@ func parseOptions(args []string) (options, error) {
 	}
 	if o.namespace == "" {
 		return options{}, errors.New("--namespace must not be empty")
-	}
-	switch o.logLevel {
-	case "debug", "info", "warn", "error":
-	default:
-		return options{}, fmt.Errorf("--log-level %q is none of debug, info, warn, error", o.logLevel)
 	}
 	var err error
 	if o.listen, err = loopback("--listen", listen); err != nil {
@@ -145,9 +141,11 @@ func run(ctx context.Context, o options) error {
 	}
 	r := ready{Address: o.listen.String(), Namespace: o.namespace}
 	if o.ui.IsValid() {
-		stopUI := startUI(o)
-		defer stopUI()
 		r.UIURL = "http://" + o.ui.String()
+		startUI(o)
+	}
+	if o.metrics.IsValid() {
+		r.MetricsURL = "http://" + o.metrics.String() + "/metrics"
 	}
 	if err := r.write(o.readyFile); err != nil {
 		s.stop(stopWithin)

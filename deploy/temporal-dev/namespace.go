@@ -17,7 +17,8 @@ import (
 // long after it ended, so it must be many times the longest time Temper's processes may be down.
 const retention = 72 * time.Hour
 
-// searchAttributes are the ones that Temper's workflows set, all of type Keyword.
+// searchAttributes are the ones that Temper's workflows set, all of type Keyword. The order says which column of the
+// visibility table each gets: only append.
 var searchAttributes = []string{
 	"TemperNodeID", "TemperNodeName", "TemperOperation", "TemperConductor", "TemperStep",
 }
@@ -25,15 +26,15 @@ var searchAttributes = []string{
 // makeNamespace puts the namespace with its search attributes into the database before anything serves,
 // so that the first request already finds them. A namespace that is there is left as it is.
 func makeNamespace(o options) error {
-	types := make(map[string]enumspb.IndexedValueType, len(searchAttributes))
-	for _, name := range searchAttributes {
-		types[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
-	}
-	ns, err := sqlite.NewNamespaceConfig(clusterName, o.namespace, false, types)
+	ns, err := sqlite.NewNamespaceConfig(clusterName, o.namespace, false, nil)
 	if err != nil {
 		return fmt.Errorf("describe namespace %s: %w", o.namespace, err)
 	}
 	ns.Detail.Config.Retention = durationpb.New(retention)
+	ns.Detail.Config.CustomSearchAttributeAliases = make(map[string]string, len(searchAttributes))
+	for i, name := range searchAttributes {
+		ns.Detail.Config.CustomSearchAttributeAliases[fmt.Sprintf("Keyword%02d", i+1)] = name
+	}
 	if err := sqlite.CreateNamespaces(storeConfig(o.dataDir), ns); err != nil {
 		return fmt.Errorf("make namespace %s: %w", o.namespace, err)
 	}

@@ -57,6 +57,7 @@ func (s *server) waitUntilServing(ctx context.Context, namespace string) error {
 		case <-tick.C:
 		}
 	}
+	s.hush(false)
 	return s.updateNamespace(ctx, c, namespace)
 }
 
@@ -91,9 +92,10 @@ func (c clients) probe(ctx context.Context, namespace string) error {
 
 // ready is what --ready-file holds.
 type ready struct {
-	Address   string `json:"address"`
-	Namespace string `json:"namespace"`
-	UIURL     string `json:"ui_url"`
+	Address    string `json:"address"` // host:port of the gRPC frontend
+	Namespace  string `json:"namespace"`
+	UIURL      string `json:"ui_url"`                // empty without a web UI
+	MetricsURL string `json:"metrics_url,omitempty"` // absent without metrics
 }
 
 // write puts the file in place as a whole: whoever sees it, sees all of it.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/netip"
+	"os"
 	"time"
 
 	"go.temporal.io/server/common/authorization"
@@ -15,34 +16,43 @@ import (
 	"go.temporal.io/server/common/primitives"
 	"go.temporal.io/server/common/testing/freeport"
 	"go.temporal.io/server/temporal"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 )
 
 const clusterName = "active"
 
-// historyShards is fixed for the life of a data folder. One: the single SQLite connection is the
-// bottleneck that more shards would queue at, and each shard costs its own pollers.
+// historyShards is fixed for the life of a data folder. One: all of them would wait for the same SQLite connection, and
+// each costs its own pollers.
 const historyShards = 1
 
 // server is the four Temporal services, started.
 type server struct {
-	inner   temporal.Server
-	address string
+	inner    temporal.Server
+	address  string
+	lock     *os.File // held as long as the process lives; see openStore
+	log      zap.AtomicLevel
+	logLevel zapcore.Level // wanted while it serves
 }
 
 func startServer(o options) (*server, error) {
-	if err := makeStore(o.dataDir); err != nil {
+	lock, err := openStore(o.dataDir)
+	if err != nil {
 		return nil, err
 	}
 	if err := makeNamespace(o); err != nil {
-		return nil, fmt.Errorf("open %s (does another temporal-dev use it?): %w", o.dataDir, err)
+		return nil, err
 	}
+	s := &server{address: o.listen.String(), lock: lock, log: zap.NewAtomicLevelAt(o.logLevel), logLevel: o.logLevel}
+	logger := newLogger(s.log)
+	s.hush(true)
 	services := servicePorts(o.listen)
-	inner, err := temporal.NewServer(
+	s.inner, err = temporal.NewServer(
 		temporal.WithConfig(serverConfig(o, services)),
 		temporal.ForServices(temporal.DefaultServices),
 		temporal.WithStaticHosts(staticHosts(services)),
 		temporal.WithDynamicConfigClient(dynamicConfig),
-		temporal.WithLogger(log.NewZapLogger(log.BuildZapLogger(log.Config{Level: o.logLevel, Format: "console"}))),
+		temporal.WithLogger(logger),
 		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
 		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper {
 			return authorization.NewNoopClaimMapper()
@@ -51,15 +61,31 @@ func startServer(o options) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build temporal server: %w", err)
 	}
-	if err := inner.Start(); err != nil {
+	if err := s.inner.Start(); err != nil {
 		return nil, fmt.Errorf("start temporal server: %w", err)
 	}
-	return &server{inner: inner, address: o.listen.String()}, nil
+	return s, nil
+}
+
+// hush holds warnings back while the services start and stop: they complain then about each other's absence, and about
+// features that are left out on purpose. Whoever asks for more than warnings gets all of it.
+func (s *server) hush(on bool) {
+	if on && s.logLevel == zapcore.WarnLevel {
+		s.log.SetLevel(zapcore.ErrorLevel)
+		return
+	}
+	s.log.SetLevel(s.logLevel)
+}
+
+func newLogger(level zap.AtomicLevel) log.Logger {
+	l := log.BuildZapLogger(log.Config{Level: level.String(), Format: "console"})
+	return log.NewZapLogger(l.WithOptions(zap.IncreaseLevel(level)))
 }
 
 // stop reports whether the services stopped in time. When they did not they are left running:
 // the process is about to end, and ending it hard loses nothing.
 func (s *server) stop(within time.Duration) bool {
+	s.hush(true)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

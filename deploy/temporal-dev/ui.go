@@ -6,9 +6,9 @@ import (
 	"github.com/temporalio/ui-server/v2/server/server_options"
 )
 
-// startUI serves Temporal's web UI and returns what ends it. Resetting a workflow is switched off: the reset of a
-// closed operation terminates a newer one with the same id, and Temper has its own retry.
-func startUI(o options) (stop func()) {
+// startUI serves Temporal's web UI until the process ends; there is nothing in it to lose. Resetting a workflow is
+// switched off: a run that is reset comes back with a claim on its node that is spent, and can only fail.
+func startUI(o options) {
 	ui := uiserver.NewServer(server_options.WithConfigProvider(&config.Config{
 		Host:                  o.ui.Addr().String(),
 		Port:                  int(o.ui.Port()),
@@ -23,5 +23,4 @@ func startUI(o options) (stop func()) {
 	go func() {
 		_ = ui.Start() // ends the process itself when it cannot listen
 	}()
-	return ui.Stop
 }
