@@ -36,6 +36,7 @@ func bootAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if t.node.AgentCalled(t.op.Kind) {
 		return over, nil
 	}
+	step.State = node.StepWaiting
 	return awaitAgent, t.waitForAgent(ctx)
 }
 

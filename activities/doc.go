@@ -33,8 +33,8 @@ type Settings struct {
 	PowerTimeout     time.Duration // until a power change must be seen
 	SoftPowerTimeout time.Duration // until a soft power off must be seen, where the request names none
 	PowerSettle      time.Duration // how long a request that somebody recorded before is given to show before it is sent again
-	PowerPoll        time.Duration // between two looks at the power state
-	AgentPoll        time.Duration // between two looks at an agent's command
+	PowerPoll        time.Duration // at the most between two looks at the power state
+	AgentPoll        time.Duration // at the most between two looks at an agent's command
 	DeployWait       time.Duration // deploy_callback_timeout
 	CleanWait        time.Duration // clean_callback_timeout
 	InspectWait      time.Duration // inspect_callback_timeout
@@ -52,8 +52,8 @@ func (s Settings) WithDefaults() Settings {
 	def(&s.PowerTimeout, time.Minute)
 	def(&s.SoftPowerTimeout, 10*time.Minute)
 	def(&s.PowerSettle, 5*time.Second)
-	def(&s.PowerPoll, 500*time.Millisecond)
-	def(&s.AgentPoll, time.Second)
+	def(&s.PowerPoll, time.Second)
+	def(&s.AgentPoll, 2*time.Second)
 	def(&s.DeployWait, 30*time.Minute)
 	def(&s.CleanWait, 30*time.Minute)
 	def(&s.InspectWait, 30*time.Minute)

@@ -19,6 +19,7 @@ func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params
 	if err != nil {
 		return nil, false, err
 	}
+	next := growing(t.Settings.AgentPoll)
 	for {
 		list, err := c.Commands(ctx)
 		if err != nil {
@@ -43,7 +44,7 @@ func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params
 				return nil, false, err
 			}
 		}
-		if err := pause(ctx, t.Settings.AgentPoll); err != nil {
+		if err := pause(ctx, next()); err != nil {
 			return nil, false, err
 		}
 		if err := t.guard(ctx); err != nil {

@@ -108,6 +108,7 @@ func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.Session, r 
 // watchPower looks until the state is seen or the time is over. Silence of the
 // BMC is waited out like a state that is not there yet.
 func (t *task) watchPower(ctx context.Context, s bmc.Session, want bmc.Power, until time.Time) (bool, error) {
+	next := growing(t.Settings.PowerPoll)
 	for {
 		p, err := s.Power(ctx)
 		switch {
@@ -124,7 +125,7 @@ func (t *task) watchPower(ctx context.Context, s bmc.Session, want bmc.Power, un
 		if !time.Now().Before(until) {
 			return false, nil
 		}
-		if err := pause(ctx, max(t.Settings.PowerPoll, bmc.Pause(err))); err != nil {
+		if err := pause(ctx, max(next(), bmc.Pause(err))); err != nil {
 			return false, err
 		}
 	}

@@ -27,9 +27,10 @@ func hold(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 		return over, nil
 	}
 	if step.Phase == phaseHeld {
-		return awaitHold, nil
+		step.State = node.StepWaiting
+		return awaitHold, t.save(ctx)
 	}
-	step.Phase = phaseHeld
+	step.Phase, step.State = phaseHeld, node.StepWaiting
 	t.move(node.EventHold)
 	t.op.WaitingFor = "somebody to unhold the node"
 	t.pending.Phase, t.pending.WaitingFor = node.Holding, t.op.WaitingFor

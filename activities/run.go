@@ -117,8 +117,10 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	if step.StartedAt == nil {
 		step.StartedAt = &now
 	}
+	if step.State != node.StepWaiting {
+		step.Attempts++
+	}
 	step.State, step.Conductor = node.StepRunning, t.Settings.Conductor
-	step.Attempts++
 	t.pending.Phase = node.Running
 	t.op.WaitingFor, t.op.WaitingUntil = "", nil
 	if node.Waits(t.node.ProvisionState) && !t.staysWaiting(step) {
@@ -136,6 +138,10 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 		t.observe(step, "failed", now)
 		return 0, &stepError{step: step, err: err}
 	}
+	// The step may have merged the agent's steps in, which makes a new list; what
+	// has begun keeps its place in it.
+	t.op.Steps[step.Index] = *step
+	step = &t.op.Steps[step.Index]
 	if o == over {
 		ended := time.Now().UTC()
 		step.State, step.EndedAt, step.LastError, step.Issued = node.StepDone, &ended, "", nil

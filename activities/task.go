@@ -177,6 +177,17 @@ func (t *task) result(next Next) StepsResult {
 	return r
 }
 
+// growing gives the pauses between two looks: short at first, because most
+// things are quick, and at the most long.
+func growing(most time.Duration) func() time.Duration {
+	p := most / 10
+	return func() time.Duration {
+		now := p
+		p = min(p*3/2, most)
+		return now
+	}
+}
+
 // pause waits for d or until the context ends, whose cause it returns.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

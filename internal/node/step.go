@@ -20,6 +20,7 @@ type StepState string
 const (
 	StepPending StepState = "pending"
 	StepRunning StepState = "running"
+	StepWaiting StepState = "waiting" // begun, and nobody is at work: for the agent or for a person
 	StepDone    StepState = "done"
 	StepFailed  StepState = "failed"
 	StepSkipped StepState = "skipped"
