@@ -31,18 +31,22 @@ type Rack struct {
 }
 
 // New makes a rack; Serve gives it to its clients.
-func New(cfg Config) (*Rack, error) {
+func New(cfg Config) (_ *Rack, err error) {
 	cfg = cfg.WithDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("make rack: %w", err)
 	}
 	r := &Rack{cfg: cfg, dir: cfg.DataDir, ready: make(chan struct{}), byName: map[string]*machine.Server{}}
-	var err error
 	if r.dir == "" {
 		if r.dir, err = os.MkdirTemp("", "rack-*"); err != nil {
 			return nil, fmt.Errorf("make rack: %w", err)
 		}
 		r.temp = true
+		defer func() {
+			if err != nil {
+				_ = os.RemoveAll(r.dir) // the error is told, the folder is empty
+			}
+		}()
 	}
 	// Other processes find the CA of the BMCs by its path.
 	if r.dir, err = filepath.Abs(r.dir); err != nil {

@@ -26,13 +26,16 @@ func Run(ctx context.Context, cfg Config, ready func(url string)) error {
 	}
 	l, err := bind(r.store.rack.Addresses.Control, r.cfg.Listen)
 	if err != nil {
+		r.discard()
 		return err
 	}
+	ended := make(chan struct{})
+	defer close(ended)
 	go func() {
 		select {
 		case <-r.Ready():
 			ready(r.URL())
-		case <-ctx.Done():
+		case <-ended:
 		}
 	}()
 	return r.Serve(ctx, l)
@@ -63,13 +66,18 @@ func (r *Rack) Serve(ctx context.Context, l net.Listener) error {
 		group.stop(0)
 		_ = l.Close() // it may not have been taken over yet
 	}
-	if r.temp {
-		_ = os.RemoveAll(r.dir) // a leftover in the system's temporary folder harms nobody
-	}
+	r.discard()
 	if err != nil {
 		return fmt.Errorf("serve rack: %w", err)
 	}
 	return nil
+}
+
+// discard removes what was only for this process.
+func (r *Rack) discard() {
+	if r.temp {
+		_ = os.RemoveAll(r.dir) // a leftover in the system's temporary folder harms nobody
+	}
 }
 
 // halt ends all agents; each of a thousand may have a request to give up.

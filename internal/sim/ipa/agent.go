@@ -26,6 +26,10 @@ const (
 	retryWait         = 10 * time.Second // between tries to read an image
 )
 
+// heartbeatEvent lets the fault agent_dies strike before a heartbeat, where it
+// is asked to by that name.
+var heartbeatEvent = mischief.Event{Commands: []string{"heartbeat"}, Agent: true, Named: true}
+
 // masked is what lookup shows instead of a token it has given before.
 const masked = "******"
 
@@ -126,7 +130,7 @@ func (a *Agent) heartbeats() {
 			a.waitForEnd()
 			return
 		}
-		if _, dies := a.s.Faults.Take(mischief.AgentDies, mischief.Event{Commands: []string{"heartbeat"}, Agent: true}); dies {
+		if _, dies := a.s.Faults.Take(mischief.AgentDies, heartbeatEvent); dies {
 			a.dies()
 			a.waitForEnd()
 			return
@@ -136,10 +140,17 @@ func (a *Agent) heartbeats() {
 			interval = a.jitter(a.scaled(heartbeatGap), 1, 2)
 		} else {
 			forced = false
-			interval = a.jitter(a.scaled(time.Duration(a.timeout)*time.Second), 0.3, 0.6)
+			interval = a.jitter(a.scaled(a.silence()), 0.3, 0.6)
 		}
 		previous = time.Now()
 	}
+}
+
+// silence is the longest the API allows between two heartbeats.
+func (a *Agent) silence() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return time.Duration(a.timeout) * time.Second
 }
 
 // waitForEnd waits until the machine goes off: a dead agent's machine stays on.
@@ -182,11 +193,13 @@ func (a *Agent) remember() {
 	a.mu.Lock()
 	m := &machine.AgentMemory{Node: a.node, Token: a.token, HeartbeatTimeout: a.timeout, MD5: a.md5}
 	for _, c := range a.results {
-		if c.ended() {
-			b, err := json.Marshal(c.result)
-			if err == nil {
-				m.Results = append(m.Results, b)
-			}
+		if !c.ended() {
+			continue
+		}
+		kept := c.result
+		kept.Params = nil // config drives are in them, and every change is written to a file
+		if b, err := json.Marshal(kept); err == nil {
+			m.Results = append(m.Results, b)
 		}
 	}
 	a.mu.Unlock()

@@ -85,7 +85,9 @@ func (a *Agent) newest() int {
 
 // lookup asks once who the agent is.
 func (a *Agent) lookup(node string, version int) (agent.Lookup, error) {
-	a.s.CountLookup()
+	if a.fleet.apiURL() != "" {
+		a.s.CountLookup()
+	}
 	q := url.Values{"addresses": {strings.Join(a.s.MACs(), ",")}}
 	if node != "" {
 		q.Set("node_uuid", node)

@@ -28,8 +28,14 @@ import (
 // agent tries ten times; the reasons do not go away by themselves here.
 const imageTries = 3
 
+// stallLimit is how long a download may bring nothing
+// (image_download_connection_timeout).
+const stallLimit = 60 * time.Second
+
 // errPanic ends a write in whose middle the agent dies.
 var errPanic = errors.New("kernel panic")
+
+var errStalled = errors.New("Timed out reading next chunk from webserver") //nolint:staticcheck // the agent's words
 
 var hashes = map[string]func() hash.Hash{
 	"md5": md5.New, "sha1": sha1.New, "sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New,
@@ -154,6 +160,10 @@ func (a *Agent) write(ctx context.Context, c *command, i agent.ImageInfo, device
 	if err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	watch := time.AfterFunc(stallLimit, func() { stop(errStalled) })
+	defer watch.Stop()
 	res, err := a.open(ctx, i)
 	if err != nil {
 		return err
@@ -164,9 +174,12 @@ func (a *Agent) write(ctx context.Context, c *command, i agent.ImageInfo, device
 		return err
 	}
 	h := hashes[algorithm]()
-	n, err := io.Copy(io.MultiWriter(h, w), a.source(c, res))
+	n, err := io.Copy(io.MultiWriter(h, w, progress{watch}), a.source(c, res))
 	if err != nil {
 		w.Abort()
+		if errors.Is(context.Cause(ctx), errStalled) {
+			err = errStalled
+		}
 		return downloadError("Download of image %s failed: Unable to write image to device %s. Error: %s",
 			i.ID, device, pythonic(err, n, res.ContentLength))
 	}
@@ -189,6 +202,14 @@ func (a *Agent) source(c *command, res *http.Response) io.Reader {
 		return res.Body
 	}
 	return io.MultiReader(io.LimitReader(res.Body, max(1, res.ContentLength/2)), failing{errPanic})
+}
+
+// progress puts the end of patience off whenever bytes arrive.
+type progress struct{ watch *time.Timer }
+
+func (p progress) Write(b []byte) (int, error) {
+	p.watch.Reset(stallLimit)
+	return len(b), nil
 }
 
 type failing struct{ err error }

@@ -99,6 +99,7 @@ type Event struct {
 	Path     string
 	Commands []string // the names one command goes by; none for a BMC's request
 	Agent    bool     // a request to the agent
+	Named    bool     // only faults that name a command strike
 }
 
 func (f Fault) matches(e Event) bool {
@@ -117,6 +118,9 @@ func (f Fault) matches(e Event) bool {
 				return true
 			}
 		}
+		return false
+	}
+	if e.Named {
 		return false
 	}
 	// Without a command an HTTP fault is the BMC's, unless its path can only be an agent's.
