@@ -223,11 +223,11 @@ func TestWhoMayComeIn(t *testing.T) {
 func TestSecretsAreMasked(t *testing.T) {
 	var role config.Conductor
 	settings, err := load(t, &role, "", []string{
-		"TEMPER_DATABASE_URL=postgres://temper:hunter2@db:5432/temper?sslmode=disable", "TEMPER_KEYSET=hunter2",
+		"TEMPER_DATABASE_URL=postgres://temper:hunter2@db:5432/temper?sslmode=disable&password=hunter2", "TEMPER_KEYSET=hunter2",
 	})
 	require.NoError(t, err)
-	require.Equal(t, "postgres://temper:hunter2@db:5432/temper?sslmode=disable", role.Database.URL)
-	require.Equal(t, "postgres://temper@db:5432/temper?sslmode=disable", value(t, settings, "database_url").Value)
+	require.Equal(t, "postgres://temper:hunter2@db:5432/temper?sslmode=disable&password=hunter2", role.Database.URL)
+	require.Equal(t, "postgres://temper:******@db:5432/temper?password=******&sslmode=disable", value(t, settings, "database_url").Value)
 	require.Equal(t, config.Masked, value(t, settings, "keyset").Value)
 	for _, s := range settings {
 		require.NotContains(t, s.Value, "hunter2", s.Key)

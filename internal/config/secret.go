@@ -1,6 +1,9 @@
 package config
 
-import "net/url"
+import (
+	"net/url"
+	"strings"
+)
 
 // Masked stands where a secret was.
 const Masked = "******"
@@ -14,14 +17,15 @@ func mask(s, secret string) string {
 	if secret != "url" || err != nil || u.Host == "" {
 		return Masked
 	}
+	// Put in unescaped: the library writes a star as %2A.
+	const hole = "masked-password"
 	masked := *u
 	if _, has := u.User.Password(); has {
-		masked.User = url.User(u.User.Username())
+		masked.User = url.UserPassword(u.User.Username(), hole)
 	}
-	q := masked.Query()
-	if q.Has("password") {
-		q.Del("password")
+	if q := masked.Query(); q.Has("password") {
+		q.Set("password", hole)
 		masked.RawQuery = q.Encode()
 	}
-	return masked.String()
+	return strings.ReplaceAll(masked.String(), hole, Masked)
 }

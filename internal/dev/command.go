@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,19 +30,20 @@ type Command struct {
 	Args      []string
 	Env       []string
 	LogFile   string
-	ReadyFile string // it writes a Ready there when it is; "" = ready at once
+	ReadyFile string        // it writes a Ready there when it is; "" = ready at once
+	Within    time.Duration // how long that may take. Default 90 s
 }
 
-// process is a Command that runs.
-type process struct {
+// Running is a Command that runs.
+type Running struct {
 	cmd   *exec.Cmd
 	ready Ready
 	done  chan struct{}
 }
 
 // Run starts the command and waits until it is ready. Its life does not depend on ctx after that.
-func (c Command) Run(ctx context.Context) (*process, error) {
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+func (c Command) Run(ctx context.Context) (*Running, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Within, readyWithin))
 	defer cancel()
 	log, from, err := openLog(c.LogFile)
 	if err != nil {
@@ -57,7 +59,7 @@ func (c Command) Run(ctx context.Context) (*process, error) {
 	cmd.Env, cmd.Stdout, cmd.Stderr = c.Env, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieWithParent(cmd.SysProcAttr)
-	p := &process{cmd: cmd, done: make(chan struct{})}
+	p := &Running{cmd: cmd, done: make(chan struct{})}
 	if err := p.start(); err != nil {
 		return nil, err
 	}
@@ -74,7 +76,7 @@ func (c Command) Run(ctx context.Context) (*process, error) {
 
 // start runs the program from a thread that is kept until it has ended: the kernel sends the signal of the parent's
 // death when the starting thread ends.
-func (p *process) start() error {
+func (p *Running) start() error {
 	started := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
@@ -89,7 +91,7 @@ func (p *process) start() error {
 	return <-started
 }
 
-func (p *process) wait(ctx context.Context, path string) (Ready, error) {
+func (p *Running) wait(ctx context.Context, path string) (Ready, error) {
 	for {
 		if r, err := ReadReady(path); err == nil {
 			return r, nil
@@ -106,11 +108,17 @@ func (p *process) wait(ctx context.Context, path string) (Ready, error) {
 	}
 }
 
-func (p *process) Pid() int              { return p.cmd.Process.Pid }
-func (p *process) MetricsURL() string    { return p.ready.MetricsURL }
-func (p *process) Done() <-chan struct{} { return p.done }
+// Pid is the process's number.
+func (p *Running) Pid() int { return p.cmd.Process.Pid }
 
-func (p *process) End() string {
+// MetricsURL is where it said that its metrics are.
+func (p *Running) MetricsURL() string { return p.ready.MetricsURL }
+
+// Done is closed when it has ended.
+func (p *Running) Done() <-chan struct{} { return p.done }
+
+// End says how it ended, for people; only after Done.
+func (p *Running) End() string {
 	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if ok && status.Signaled() {
 		return "was killed by signal " + status.Signal().String()
@@ -118,7 +126,8 @@ func (p *process) End() string {
 	return fmt.Sprintf("ended with exit code %d", p.cmd.ProcessState.ExitCode())
 }
 
-func (p *process) Stop(ctx context.Context) error {
+// Stop asks it to end, and kills it when ctx is done before it has.
+func (p *Running) Stop(ctx context.Context) error {
 	if err := p.signal(syscall.SIGTERM); err != nil {
 		return err
 	}
@@ -139,7 +148,7 @@ func (p *process) Stop(ctx context.Context) error {
 }
 
 // signal reaches the whole process group.
-func (p *process) signal(sig syscall.Signal) error {
+func (p *Running) signal(sig syscall.Signal) error {
 	select {
 	case <-p.done: // its number may be another process's by now
 		return nil

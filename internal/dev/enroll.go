@@ -5,12 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-
-	"golang.org/x/sync/errgroup"
 )
-
-// enrollers is how many nodes are enrolled at the same time.
-const enrollers = 4
 
 // Server is what enrolment needs of a server of the rack ({rack_url}/servers).
 type Server struct {
@@ -98,17 +93,12 @@ func RackNodes(ctx context.Context, rackURL string) ([]Node, error) {
 
 // Enroll makes nodes with their ports over the API. What is there already stays.
 func Enroll(ctx context.Context, apiURL string, nodes []Node) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(enrollers)
-	for _, n := range nodes {
-		g.Go(func() error {
-			if err := enrollOne(ctx, apiURL, n); err != nil {
-				return fmt.Errorf("enrol node %s: %w", n.Name, err)
-			}
-			return nil
-		})
+	for _, n := range nodes { // in turn: lists show nodes in the order in which they were made
+		if err := enrollOne(ctx, apiURL, n); err != nil {
+			return fmt.Errorf("enrol node %s: %w", n.Name, err)
+		}
 	}
-	return g.Wait()
+	return nil
 }
 
 func enrollOne(ctx context.Context, apiURL string, n Node) error {

@@ -62,13 +62,13 @@ type Supervisor struct {
 	Changed func([]Process)
 
 	mu       sync.Mutex
-	running  []running
+	running  []entry
 	life     context.Context // ends when the stop begins
 	end      context.CancelFunc
 	watchers sync.WaitGroup
 }
 
-type running struct {
+type entry struct {
 	Spec
 	Child
 }
@@ -102,7 +102,7 @@ func (s *Supervisor) start(ctx context.Context, spec Spec) (Child, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.add(running{spec, c}) {
+	if s.add(entry{spec, c}) {
 		return c, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), spec.Grace)
@@ -111,7 +111,7 @@ func (s *Supervisor) start(ctx context.Context, spec Spec) (Child, error) {
 }
 
 // add puts a process on the list, unless the stop has begun.
-func (s *Supervisor) add(r running) bool {
+func (s *Supervisor) add(r entry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.life.Err() != nil {
@@ -131,7 +131,7 @@ func (s *Supervisor) Refresh() {
 
 // processes are those that run, in the order of their stages and names; s.mu is held.
 func (s *Supervisor) processes() []Process {
-	sorted := slices.SortedFunc(slices.Values(s.running), func(a, b running) int {
+	sorted := slices.SortedFunc(slices.Values(s.running), func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
 	})
 	list := make([]Process, len(sorted))
@@ -173,7 +173,7 @@ func (s *Supervisor) watch(spec Spec, c Child) {
 func (s *Supervisor) gone(c Child) (wanted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.running = slices.DeleteFunc(s.running, func(r running) bool { return r.Child == c })
+	s.running = slices.DeleteFunc(s.running, func(r entry) bool { return r.Child == c })
 	s.Changed(s.processes())
 	return s.life.Err() != nil
 }
@@ -207,10 +207,10 @@ func (s *Supervisor) Stop() {
 }
 
 // lastStage are the running processes of the highest stage.
-func (s *Supervisor) lastStage() []running {
+func (s *Supervisor) lastStage() []entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var last []running
+	var last []entry
 	for _, r := range s.running {
 		if len(last) > 0 && r.Stage < last[0].Stage {
 			continue
@@ -223,7 +223,7 @@ func (s *Supervisor) lastStage() []running {
 	return last
 }
 
-func (s *Supervisor) stop(r running) {
+func (s *Supervisor) stop(r entry) {
 	ctx, cancel := context.WithTimeout(context.Background(), r.Grace)
 	defer cancel()
 	if err := r.Child.Stop(ctx); err != nil {

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// overWithin is how long a step may stand still after its conductor was killed before the demonstration has failed.
+const overWithin = 30 * time.Second
+
+// loss kills a conductor in the middle of the deploys, and sees its steps go on elsewhere.
+type loss struct {
+	*stack
+	victim  string // "" = nobody was killed yet
+	at      time.Time
+	left    map[string]int // operations whose step stands still, and its index
+	took    map[string]time.Duration
+	touched map[string]bool // nodes whose steps the victim had at work when it was killed
+}
+
+// look kills the first conductor that has enough steps at work; after that it looks for those steps elsewhere.
+func (l *loss) look(ctx context.Context) error {
+	if l.victim == "" {
+		return l.seek(ctx)
+	}
+	return l.follow(ctx)
+}
+
+// seek stops a busy conductor with SIGSTOP first, so that the API is asked about a conductor whose steps cannot end
+// while it is: if they are fewer than wanted by then, it goes on as if nothing had been.
+func (l *loss) seek(ctx context.Context) error {
+	work, err := l.work(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(work)) {
+		if len(work[name]) < atWork {
+			continue
+		}
+		pid, err := l.pid(name)
+		if err != nil {
+			return err
+		}
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			return fmt.Errorf("stop %s: %w", name, err)
+		}
+		now, err := l.work(ctx)
+		if err != nil || len(now[name]) < atWork {
+			if kill := syscall.Kill(pid, syscall.SIGCONT); kill != nil {
+				return fmt.Errorf("let %s go on: %w", name, kill)
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		return l.kill(name, pid, now[name])
+	}
+	return nil
+}
+
+func (l *loss) kill(name string, pid int, steps []operation) error {
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("kill %s: %w", name, err)
+	}
+	l.victim, l.at = name, time.Now()
+	l.left, l.took, l.touched = map[string]int{}, map[string]time.Duration{}, map[string]bool{}
+	for _, o := range steps {
+		l.left[o.ID], l.touched[o.Node] = o.atWork(), true
+	}
+	l.out.say("  killed %s (pid %d) with %d steps at work on it:", name, pid, len(steps))
+	for _, o := range steps {
+		l.out.say("    %s: %s.%s", o.Node, o.Steps[o.atWork()].Interface, o.Steps[o.atWork()].Step)
+	}
+	return nil
+}
+
+// follow sees which of the steps run elsewhere, or have been ended there, by now.
+func (l *loss) follow(ctx context.Context) error {
+	if len(l.left) == 0 {
+		return nil
+	}
+	ops, err := l.operations(ctx, "kind=deploy")
+	if err != nil {
+		return err
+	}
+	for _, o := range ops {
+		i, lost := l.left[o.ID]
+		if !lost {
+			continue
+		}
+		next := l.elsewhere(o.Steps[i:])
+		if next == nil {
+			continue
+		}
+		delete(l.left, o.ID)
+		l.took[o.ID] = time.Since(l.at)
+		l.out.say("  %s goes on with %s.%s on %s %.1f s after the kill", o.Node, next.Interface, next.Step,
+			next.Conductor, l.took[o.ID].Seconds())
+	}
+	if len(l.left) > 0 && time.Since(l.at) > overWithin {
+		return fmt.Errorf("%d steps of %s still stand still %s after it was killed", len(l.left), l.victim, overWithin)
+	}
+	return nil
+}
+
+// elsewhere is the first of the steps that another conductor has begun. The one that was at work may have been recorded
+// as done by the very last thing that the victim did.
+func (l *loss) elsewhere(steps []step) *step {
+	for i := range steps {
+		if steps[i].Conductor != "" && steps[i].Conductor != l.victim {
+			return &steps[i]
+		}
+	}
+	return nil
+}
+
+// work are the operations that have a step at work, by conductor.
+func (l *loss) work(ctx context.Context) (map[string][]operation, error) {
+	ops, err := l.operations(ctx, "kind=deploy&state=running")
+	if err != nil {
+		return nil, err
+	}
+	by := map[string][]operation{}
+	for _, o := range ops {
+		if i := o.atWork(); i >= 0 {
+			by[o.Steps[i].Conductor] = append(by[o.Steps[i].Conductor], o)
+		}
+	}
+	return by, nil
+}

@@ -1,0 +1,79 @@
+// Command demo shows Temper's main job on one machine: 24 simulated servers are enrolled, verified and cleaned, 12 of
+// them deployed at once while a conductor is killed, and two given back. It exits with 0 only if every promise held.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// What the demonstration is made of.
+const (
+	servers    = 24
+	conductors = 3
+	deploys    = 12
+	giveBack   = 2
+	// atWork is how many steps must be at work on a conductor when it is killed.
+	atWork = 3
+)
+
+func main() {
+	temper := flag.String("temper", "bin/temper", "the `program` to show; temporal-dev stands beside it")
+	timeout := flag.Duration("timeout", 6*time.Minute, "how long all of it may take")
+	keep := flag.Bool("keep", false, "keep the folder with data and logs")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeoutCause(ctx, *timeout, fmt.Errorf("not done within %s", *timeout))
+	defer cancel()
+	if err := run(ctx, *temper, *keep); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1) //nolint:gocritic // what is deferred is this process's own
+	}
+}
+
+// run is the whole demonstration in a folder of its own, which is kept when something went wrong.
+func run(ctx context.Context, temper string, keep bool) (err error) {
+	temper, err = filepath.Abs(temper)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "temper-demo-")
+	if err != nil {
+		return err
+	}
+	// PostgreSQL runs as another user where root starts it, and must get to its data.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
+	out := newScreen(os.Stdout)
+	defer func() {
+		out.end()
+		if err == nil && !keep {
+			err = os.RemoveAll(dir)
+			return
+		}
+		fmt.Printf("Logs are in %s\n", filepath.Join(dir, "data", "logs"))
+	}()
+	s, err := startStack(ctx, temper, dir, out)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.stop()) }()
+	err = s.show(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	if err != nil {
+		s.complain(context.WithoutCancel(ctx))
+	}
+	return err
+}
