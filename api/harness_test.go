@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -184,17 +183,17 @@ func (b *bench) at(minor int, method, path string, body any) *answer {
 
 func (b *bench) with(h http.Header, method, path string, body any) *answer {
 	b.t.Helper()
-	var reader io.Reader
+	var sent []byte
 	switch v := body.(type) {
 	case nil:
 	case string:
-		reader = strings.NewReader(v)
+		sent = []byte(v)
 	default:
 		raw, err := json.Marshal(v)
 		require.NoError(b.t, err)
-		reader = bytes.NewReader(raw)
+		sent = raw
 	}
-	r := httptest.NewRequestWithContext(b.t.Context(), method, path, reader)
+	r := httptest.NewRequestWithContext(b.t.Context(), method, path, bytes.NewReader(sent))
 	for k, v := range h {
 		r.Header[k] = v
 	}
@@ -204,7 +203,7 @@ func (b *bench) with(h http.Header, method, path string, body any) *answer {
 	w := httptest.NewRecorder()
 	b.handler.ServeHTTP(w, r)
 	a := &answer{t: b.t, what: method + " " + path, status: w.Code, header: w.Header(), raw: w.Body.Bytes()}
-	checkContract(b.t, r, a)
+	checkContract(b.t, r, sent, a)
 	b.last = a
 	return a
 }

@@ -8,3 +8,9 @@ import "embed"
 //
 //go:embed migrations/*.sql
 var Migrations embed.FS
+
+// OpenAPI describes every route and answer of the HTTP API (OpenAPI 3.0). A
+// test of package api holds both against each other.
+//
+//go:embed openapi.yaml
+var OpenAPI []byte
