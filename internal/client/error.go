@@ -1,0 +1,168 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Kind says how far a request came that was no success.
+type Kind int
+
+// The kinds.
+const (
+	Refused    Kind = iota // the API answered with an error: Error.Status
+	Unreached              // no connection: nothing was sent
+	Lost                   // sent, and no answer came
+	Unreadable             // answered with what the API would not say
+)
+
+// Error is a request that was no success. Its text is a sentence without a capital or a full stop.
+type Error struct {
+	Kind         Kind
+	Status       int    // of the answer, 0 = none
+	Words        string // the API's own (Ironic's faultstring), or what was wrong with the answer; without a full stop
+	RequestID    string // the API's log has it; "" = none
+	Method, Path string
+	URL          string // of the API
+
+	retryAfter time.Duration // as the answer says; 0 = it does not
+	final      bool          // another try would end the same
+	err        error
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.err }
+
+func (e *Error) Error() string {
+	switch {
+	case e.Kind == Unreached:
+		return fmt.Sprintf("the API at %s can not be reached: %s", e.URL, plain(e.err))
+	case e.Kind == Lost && e.Method == http.MethodGet:
+		return fmt.Sprintf("the API at %s did not answer: %s", e.URL, plain(e.err))
+	case e.Kind == Lost:
+		return fmt.Sprintf("the API at %s did not answer %s %s, which may have been accepted: %s", e.URL, e.Method, e.Path, plain(e.err))
+	case e.Kind == Unreadable:
+		return fmt.Sprintf("%s %s%s: %s", e.Method, e.URL, e.Path, e.Words)
+	case e.Status == http.StatusUnauthorized:
+		return fmt.Sprintf("the API at %s let nobody in: %s", e.URL, e.Words)
+	case e.Status >= http.StatusInternalServerError && e.RequestID != "":
+		return fmt.Sprintf("the API answered %d: %s (its log has %s)", e.Status, e.Words, e.RequestID)
+	case e.Status >= http.StatusInternalServerError:
+		return fmt.Sprintf("the API answered %d: %s", e.Status, e.Words)
+	}
+	return e.Words
+}
+
+// StatusOf is the status of the API's refusal in err's chain; 0 = there is none.
+func StatusOf(err error) int {
+	var e *Error
+	if errors.As(err, &e) && e.Kind == Refused {
+		return e.Status
+	}
+	return 0
+}
+
+// KindOf is the kind of the *Error in err's chain; ok = there is one.
+func KindOf(err error) (k Kind, ok bool) {
+	var e *Error
+	if !errors.As(err, &e) {
+		return 0, false
+	}
+	return e.Kind, true
+}
+
+// unanswered is the error of a request that got no answer.
+func (c *Client) unanswered(ctx context.Context, r request, err error) error {
+	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
+		return context.Cause(ctx)
+	}
+	e := &Error{Kind: Lost, Method: r.method, Path: r.path, URL: c.base, err: err}
+	var op *net.OpError
+	var certificate *tls.CertificateVerificationError
+	var noTLS tls.RecordHeaderError
+	switch {
+	case errors.As(err, &op) && op.Op == "dial":
+		e.Kind = Unreached
+	case errors.As(err, &certificate), errors.As(err, &noTLS):
+		e.Kind, e.final = Unreached, true
+	}
+	return e
+}
+
+// plain says what went wrong with a connection, without the addresses that net/http repeats around it.
+func plain(err error) string {
+	var timeout net.Error
+	var dns *net.DNSError
+	var errno syscall.Errno
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "it took too long"
+	case errors.As(err, &dns):
+		return "no address is known for " + dns.Name
+	case errors.As(err, &errno):
+		return errno.Error()
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was closed"
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	return err.Error()
+}
+
+// refused reads an answer that is no success.
+func (c *Client) refused(r request, res *http.Response) error {
+	raw, _ := io.ReadAll(io.LimitReader(res.Body, maxFault)) // what came of it is told
+	e := &Error{
+		Status: res.StatusCode, Method: r.method, Path: r.path, URL: c.base,
+		RequestID: res.Header.Get(headerRequestID), retryAfter: retryAfter(res.Header),
+	}
+	if e.Words = faultWords(raw); e.Words != "" {
+		return e
+	}
+	e.Words = strings.ToLower(http.StatusText(res.StatusCode))
+	if res.StatusCode < http.StatusInternalServerError {
+		// A proxy may answer for an API that is away; nobody else has a say in the rest.
+		e.Kind, e.Words = Unreadable, fmt.Sprintf("what answers there is not Temper's API: it says %d %s", e.Status, e.Words)
+	}
+	return e
+}
+
+// faultWords is the sentence in the body of an error; "" where there is none. Ironic puts JSON into a string of its JSON
+// (error_message.faultstring), its basic-auth middleware answers error.message, older ones put no string around it.
+func faultWords(raw []byte) string {
+	var body struct {
+		Packed json.RawMessage `json:"error_message"`
+		Basic  struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(raw, &body) != nil {
+		return ""
+	}
+	var text string
+	if json.Unmarshal(body.Packed, &text) == nil {
+		body.Packed = json.RawMessage(text)
+	}
+	var inner struct {
+		Fault string `json:"faultstring"`
+	}
+	switch err := json.Unmarshal(body.Packed, &inner); {
+	case err == nil && inner.Fault != "":
+		text = inner.Fault
+	case text == "":
+		text = body.Basic.Message
+	}
+	return strings.TrimSuffix(strings.Join(strings.Fields(text), " "), ".")
+}

@@ -1,0 +1,79 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Driver is a hardware type that conductors have.
+type Driver struct {
+	document
+	Name  string   `json:"name"`
+	Hosts []string `json:"hosts"`
+	Type  string   `json:"type"`
+}
+
+// UnmarshalJSON reads a driver and keeps the answer.
+func (d *Driver) UnmarshalJSON(raw []byte) error {
+	type plain Driver
+	err := json.Unmarshal(raw, (*plain)(d))
+	d.document = keep(raw)
+	return err
+}
+
+// Drivers lists the hardware types that live conductors have. There are few: they come in one page.
+func (c *Client) Drivers(ctx context.Context) ([]Driver, error) {
+	var body struct {
+		Drivers []Driver `json:"drivers"`
+	}
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/v1/drivers"}, &body)
+	return body.Drivers, err
+}
+
+// Driver gives a hardware type with its interfaces.
+func (c *Client) Driver(ctx context.Context, name string) (*Driver, error) {
+	var d Driver
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/v1/drivers/" + segment(name)}, &d)
+	return &d, err
+}
+
+// DriverProperties documents a hardware type's driver_info: a key, and what it is for.
+func (c *Client) DriverProperties(ctx context.Context, name string) (map[string]string, error) {
+	var p map[string]string
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/v1/drivers/" + segment(name) + "/properties"}, &p)
+	return p, err
+}
+
+// Conductor is a conductor as the API shows it.
+type Conductor struct {
+	document
+	Hostname  string     `json:"hostname"`
+	Group     string     `json:"conductor_group"`
+	Alive     bool       `json:"alive"`
+	Drivers   []string   `json:"drivers"`
+	CreatedAt *time.Time `json:"created_at"` // when it started
+	UpdatedAt *time.Time `json:"updated_at"` // its last heartbeat
+}
+
+// UnmarshalJSON reads a conductor and keeps the answer.
+func (k *Conductor) UnmarshalJSON(raw []byte) error {
+	type plain Conductor
+	err := json.Unmarshal(raw, (*plain)(k))
+	k.document = keep(raw)
+	return err
+}
+
+// Conductors lists at most limit conductors (0 = DefaultLimit), with all of their fields.
+func (c *Client) Conductors(ctx context.Context, limit int) (List[Conductor], error) {
+	return pages[Conductor](ctx, c, "/v1/conductors", url.Values{"detail": {"true"}}, "conductors", limit)
+}
+
+// Conductor gives a conductor by its name.
+func (c *Client) Conductor(ctx context.Context, name string) (*Conductor, error) {
+	var k Conductor
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/v1/conductors/" + segment(name)}, &k)
+	return &k, err
+}

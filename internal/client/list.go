@@ -1,0 +1,84 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// List is what was read of a collection, in its order.
+type List[T any] struct {
+	Items []T
+	More  bool // there are more than were asked for
+}
+
+// Bounds of lists.
+const (
+	DefaultLimit = 1000
+	MaxLimit     = 100_000
+	pageLimit    = 1000 // the API's own bound of a page
+)
+
+// pages reads a collection page by page, at most limit items of it (0 = DefaultLimit). key is where the items are in the body.
+func pages[T any](ctx context.Context, c *Client, path string, q url.Values, key string, limit int) (List[T], error) {
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	limit = min(limit, MaxLimit)
+	query := url.Values{}
+	for name, values := range q {
+		query[name] = values
+	}
+	var out List[T]
+	for {
+		query.Set("limit", strconv.Itoa(min(limit-len(out.Items), pageLimit)))
+		var body map[string]json.RawMessage
+		if _, err := c.do(ctx, request{method: http.MethodGet, path: path, query: query}, &body); err != nil {
+			return out, err
+		}
+		items, next, err := page[T](body, key)
+		if err != nil {
+			return out, &Error{Kind: Unreadable, Method: http.MethodGet, Path: path, URL: c.base, err: err,
+				Words: "what answers there is not Temper's API: its answer has no list of " + key}
+		}
+		out.Items = append(out.Items, items...)
+		marker := markerOf(next)
+		if len(items) == 0 || marker == "" || marker == query.Get("marker") {
+			return out, nil
+		}
+		if len(out.Items) >= limit {
+			out.Items, out.More = out.Items[:limit], true
+			return out, nil
+		}
+		query.Set("marker", marker)
+	}
+}
+
+// page takes the body of one page apart.
+func page[T any](body map[string]json.RawMessage, key string) (items []T, next string, err error) {
+	if err := json.Unmarshal(body[key], &items); err != nil {
+		return nil, "", err
+	}
+	if raw, ok := body["next"]; ok {
+		var at *string
+		if err := json.Unmarshal(raw, &at); err != nil {
+			return nil, "", err
+		}
+		if at != nil {
+			next = *at
+		}
+	}
+	return items, next, nil
+}
+
+// markerOf is where the page of a next link begins. Only that is taken of it: the filters are ours still, and the host may
+// be one that we can't reach, or that must not see our password.
+func markerOf(next string) string {
+	u, err := url.Parse(next)
+	if err != nil {
+		return ""
+	}
+	return u.Query().Get("marker")
+}

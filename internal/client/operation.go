@@ -1,0 +1,127 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Operation is an operation as /temper/v1 shows it.
+type Operation struct {
+	document
+	ID           string     `json:"id"`
+	NodeUUID     string     `json:"node_uuid"`
+	NodeName     string     `json:"node_name"`
+	Kind         string     `json:"kind"`
+	State        string     `json:"state"`   // accepted, running, waiting, holding, cancelling, ended
+	Outcome      string     `json:"outcome"` // "", succeeded, failed, cancelled
+	Error        string     `json:"error"`
+	RequestedBy  string     `json:"requested_by"`
+	AcceptedAt   *time.Time `json:"accepted_at"`
+	BegunAt      *time.Time `json:"begun_at"`
+	EndedAt      *time.Time `json:"ended_at"`
+	WorkflowURL  string     `json:"workflow_url"`
+	Conductor    string     `json:"conductor"`
+	WaitingFor   string     `json:"waiting_for"`
+	WaitingUntil *time.Time `json:"waiting_until"`
+	Asked        string     `json:"asked"` // what somebody wants of it while it runs
+	AskedBy      string     `json:"asked_by"`
+	AskedReason  string     `json:"asked_reason"`
+	Steps        []Step     `json:"steps"`
+}
+
+// Step is a step of an operation.
+type Step struct {
+	Index     int        `json:"index"`
+	Interface string     `json:"interface"`
+	Step      string     `json:"step"`
+	State     string     `json:"state"` // pending, running, waiting, done, failed, skipped
+	Attempts  int        `json:"attempts"`
+	Conductor string     `json:"conductor"`
+	StartedAt *time.Time `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at"`
+	LastError string     `json:"last_error"`
+}
+
+// UnmarshalJSON reads an operation and keeps the answer.
+func (o *Operation) UnmarshalJSON(raw []byte) error {
+	type plain Operation
+	err := json.Unmarshal(raw, (*plain)(o))
+	o.document = keep(raw)
+	return err
+}
+
+// The words of an operation's state, outcome and asks that this program acts on.
+const (
+	Ended     = "ended"
+	Succeeded = "succeeded"
+	Cancelled = "cancelled"
+	AskPower  = "power"
+)
+
+// Ended reports whether the operation is over.
+func (o *Operation) Ended() bool { return o.State == Ended }
+
+// Label is how people call the operation's node.
+func (o *Operation) Label() string {
+	if o.NodeName != "" {
+		return o.NodeName
+	}
+	return o.NodeUUID
+}
+
+// Current is the first step that is not over; nil when all are.
+func (o *Operation) Current() *Step {
+	for i := range o.Steps {
+		if s := o.Steps[i].State; s != "done" && s != "skipped" {
+			return &o.Steps[i]
+		}
+	}
+	return nil
+}
+
+// Name is "interface.step".
+func (s Step) Name() string { return s.Interface + "." + s.Step }
+
+// OperationFilter picks operations; "" = all.
+type OperationFilter struct {
+	Node  string // name or uuid
+	Kind  string
+	State string
+}
+
+// Operations lists at most limit operations (0 = DefaultLimit), newest first.
+func (c *Client) Operations(ctx context.Context, f OperationFilter, limit int) (List[Operation], error) {
+	q := url.Values{}
+	for name, v := range map[string]string{"node": f.Node, "kind": f.Kind, "state": f.State} {
+		if v != "" {
+			q.Set(name, v)
+		}
+	}
+	return pages[Operation](ctx, c, "/temper/v1/operations", q, "operations", limit)
+}
+
+// Operation gives an operation by its id.
+func (c *Client) Operation(ctx context.Context, id string) (*Operation, error) {
+	var o Operation
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/temper/v1/operations/" + segment(id)}, &o)
+	return &o, err
+}
+
+// CancelOperation asks an operation to stop and to undo what is half done.
+func (c *Client) CancelOperation(ctx context.Context, id, reason string) (*Operation, error) {
+	var o Operation
+	_, err := c.do(ctx, request{method: http.MethodPost, path: "/temper/v1/operations/" + segment(id) + "/cancel",
+		body: map[string]string{"reason": reason}}, &o)
+	return &o, err
+}
+
+// Newer reports whether operation a was accepted after b: ids grow.
+func Newer(a, b string) bool {
+	x, err1 := strconv.ParseInt(a, 10, 64)
+	y, err2 := strconv.ParseInt(b, 10, 64)
+	return err1 == nil && err2 == nil && x > y
+}

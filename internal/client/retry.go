@@ -1,0 +1,63 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+// The pauses between tries.
+const (
+	firstPause = 200 * time.Millisecond
+	mostPause  = 3 * time.Second
+)
+
+// retried asks until there is an answer that is not "later" (503), as long as ctx allows. Only what reads may be asked so.
+func (c *Client) retried(ctx context.Context, ask func() (http.Header, error)) (http.Header, error) {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval, pauses.MaxInterval = firstPause, mostPause
+	var last error
+	h, err := backoff.Retry(ctx, func() (http.Header, error) {
+		h, err := ask()
+		var e *Error
+		switch {
+		case err == nil:
+			return h, nil
+		case ctx.Err() == nil || last == nil:
+			last = err // what the deadline cut off says less than what was wrong before
+		}
+		if !errors.As(err, &e) || !e.mayPass() {
+			return nil, backoff.Permanent(err)
+		}
+		if e.retryAfter > 0 {
+			return nil, &backoff.RetryAfterError{Duration: e.retryAfter}
+		}
+		return nil, err
+	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(c.timeout),
+		backoff.WithNotify(func(error, time.Duration) { c.retrying(last) }))
+	switch {
+	case err == nil:
+		return h, nil
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled): // nobody waits any more
+		return nil, context.Cause(ctx)
+	}
+	return nil, last
+}
+
+// mayPass reports whether the same question may get an answer a little later.
+func (e *Error) mayPass() bool {
+	return !e.final && (e.Kind == Unreached || e.Kind == Lost || e.Status == http.StatusServiceUnavailable)
+}
+
+// retryAfter reads the header of that name, in seconds; 0 where there is none.
+func retryAfter(h http.Header) time.Duration {
+	s, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil || s < 0 || s > 3600 {
+		return 0
+	}
+	return time.Duration(s) * time.Second
+}
