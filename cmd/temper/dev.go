@@ -25,6 +25,7 @@ started again it goes on with its data. The settings of --config are for the rol
 		RunE: func(c *cobra.Command, _ []string) error { return runDev(c, r) },
 	}
 	config.Flags(c.Flags(), r)
+	c.AddCommand(newPrepareCommand())
 	return c
 }
 

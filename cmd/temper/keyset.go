@@ -14,7 +14,9 @@ import (
 )
 
 func newKeysetCommand() *cobra.Command {
-	c := &cobra.Command{Use: "keyset", Short: "Make and rotate the keys that secrets are sealed with", Args: cobra.NoArgs}
+	c := &cobra.Command{
+		Use: "keyset", Short: "Make and rotate the keys that secrets are sealed with", Args: cobra.NoArgs, RunE: showHelp,
+	}
 	c.AddCommand(newKeysetNewCommand(), newKeysetRotateCommand(), newKeysetResealCommand())
 	return c
 }

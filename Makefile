@@ -1,0 +1,61 @@
+# Commands for working on Temper; `make` lists them. Go's own caches decide what is built anew.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# DATA is where `make dev` keeps everything; DEV_FLAGS go to temper dev, DEMO_FLAGS to the demonstration, TEST_FLAGS to
+# go test, BENCH_FLAGS to the bench.
+DATA ?= .temper/dev
+PACKAGES ?= ./...
+# Other modules in this repository, each with a go.mod of its own.
+MODULES := . deploy/temporal-dev tools
+
+.PHONY: help
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/temper and bin/temporal-dev
+	go build -o bin/temper ./cmd/temper
+	go build -C deploy/temporal-dev -o ../../bin/temporal-dev .
+
+.PHONY: demo
+demo: build ## show the main job, with a conductor killed in the middle; ends what it starts
+	go build -o bin/demo ./test/demo
+	@bin/demo $(DEMO_FLAGS)
+
+.PHONY: dev
+dev: build ## run everything on this machine until Ctrl-C; goes on with its data when started again
+	@bin/temper dev --data $(DATA) $(DEV_FLAGS)
+
+.PHONY: test
+test: build ## run all tests, with what they need
+	@bin/temper dev prepare
+	TEMPER_TEST_REQUIRE=1 go test -timeout 15m -p 2 $(TEST_FLAGS) $(PACKAGES)
+	go test -C deploy/temporal-dev -timeout 5m $(TEST_FLAGS) ./...
+
+.PHONY: check
+check: tools ## formatting, vet, lint, workflowcheck, import rules, generated files, go.mod
+	bin/golangci-lint fmt --diff
+	go vet ./...
+	bin/golangci-lint run
+	bin/workflowcheck ./workflows/...
+	go test ./internal/archtest/...
+	@before="$$(git diff | git hash-object --stdin)"; go generate ./...; \
+		after="$$(git diff | git hash-object --stdin)"; \
+		test "$$before" = "$$after" || { git --no-pager diff --stat; echo "generated files were not up to date: commit them" >&2; exit 1; }
+	@for m in $(MODULES); do echo "go mod tidy -diff, $$m"; go -C $$m mod tidy -diff; done
+
+.PHONY: fmt
+fmt: tools ## format the code
+	bin/golangci-lint fmt
+
+.PHONY: bench
+bench: build ## measure, with the peer's figures beside ours
+	go build -o bin/bench ./test/bench
+	@bin/bench $(BENCH_FLAGS)
+
+.PHONY: tools
+tools:
+	go build -C tools -o ../bin/ tool

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/log"
+	"go.temper.dev/temper/internal/metrics"
+)
+
+// temper runs the program as a shell would.
+func temper(t *testing.T, args ...string) (out string, err error) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	err = run(t.Context(), args, stdio{strings.NewReader(""), &stdout, &stderr})
+	return stdout.String() + stderr.String(), err
+}
+
+func TestWhatCanNotBeDoneIsSaidInOneSentence(t *testing.T) {
+	t.Setenv("TEMPER_METRICS_LISTEN", "")
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"a command that is none":                {[]string{"frob"}, `unknown command "frob" for "temper"`},
+		"a subcommand that is none":             {[]string{"keyset", "frob"}, `unknown command "frob" for "temper keyset"`},
+		"a flag that is none":                   {[]string{"api", "--frob"}, "unknown flag: --frob"},
+		"a role without what it needs":          {[]string{"orchestrator"}, `database_url: "" from default`},
+		"a driver that nobody has":              {[]string{"conductor", "--enabled-drivers", "abacus"}, "no hardware type abacus; want some of redfish, fake-hardware"},
+		"a delay of fake hardware that is none": {[]string{"conductor", "--fake", "deploy_delay=soon"}, "deploy_delay"},
+		"a keyset that is not there":            {[]string{"keyset", "rotate", "/nowhere/keys"}, "/nowhere/keys"},
+		"a healthcheck of nobody":               {[]string{"healthcheck"}, "TEMPER_METRICS_LISTEN"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := temper(t, c.args...)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestTheVersionSaysWhatWasBuilt(t *testing.T) {
+	out, err := temper(t, "version")
+	require.NoError(t, err)
+	require.Regexp(t, `^temper \S+ go1\.`, out)
+}
+
+func TestKeysAreMadeOnceAndRotated(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.json")
+	_, err := temper(t, "keyset", "new", path)
+	require.NoError(t, err)
+	first, err := os.ReadFile(path)
+	require.NoError(t, err)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	_, err = temper(t, "keyset", "new", path)
+	require.ErrorContains(t, err, "is there already")
+	same, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, first, same, "keys that have sealed something must not be lost")
+
+	_, err = temper(t, "keyset", "rotate", path)
+	require.NoError(t, err)
+	second, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Greater(t, len(second), len(first), "the older key stays")
+	info, err = os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+func TestAHealthcheckAsksTheMetricsAddress(t *testing.T) {
+	sick := false
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		require.Equal(t, "/healthz", r.URL.Path)
+		if sick {
+			http.Error(w, "postgresql is away", http.StatusServiceUnavailable)
+		}
+	}))
+	defer s.Close()
+	t.Setenv("TEMPER_METRICS_LISTEN", strings.Replace(s.Listener.Addr().String(), "127.0.0.1", "0.0.0.0", 1))
+	_, err := temper(t, "healthcheck")
+	require.NoError(t, err)
+	sick = true
+	_, err = temper(t, "healthcheck")
+	require.ErrorContains(t, err, "postgresql is away")
+}
+
+// testRole is a role that does what a test says.
+func testRole(run func(context.Context, *process) error) (role, *config.Rack) {
+	r := &config.Rack{}
+	return role{name: "rack", short: "x", settings: r, common: &r.Process, run: run}, r
+}
+
+func TestARoleTellsWhereItIsAndStopsWhenTold(t *testing.T) {
+	ready := filepath.Join(t.TempDir(), "ready.json")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	r, _ := testRole(func(ctx context.Context, p *process) error {
+		p.ready("http://127.0.0.1:7", func(context.Context) error { return nil })
+		<-ctx.Done()
+		return nil
+	})
+	c := r.command()
+	var out syncBuffer
+	c.SetErr(&out)
+	c.SetArgs([]string{"--api-url", "http://127.0.0.1:6385", "--ready-file", ready})
+	ended := make(chan error, 1)
+	go func() { ended <- c.ExecuteContext(ctx) }()
+	var at dev.Ready
+	require.Eventually(t, func() (ok bool) {
+		var err error
+		at, err = dev.ReadReady(ready)
+		return err == nil
+	}, 10*time.Second, 5*time.Millisecond)
+	require.Equal(t, "http://127.0.0.1:7", at.URL)
+	res, err := http.Get(at.MetricsURL)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	stop()
+	require.NoError(t, <-ended)
+	require.Contains(t, out.String(), `"api_url":"http://127.0.0.1:6385 (flag --api-url)"`, "its settings are printed")
+}
+
+func TestARoleThatDoesNotStopIsCutOff(t *testing.T) {
+	hang := make(chan struct{})
+	defer close(hang)
+	ctx, stop := context.WithCancel(t.Context())
+	r, _ := testRole(func(context.Context, *process) error { stop(); <-hang; return nil })
+	c := r.command()
+	c.SetErr(&syncBuffer{})
+	c.SetArgs([]string{"--api-url", "http://127.0.0.1:6385", "--shutdown-grace", "20ms"})
+	require.ErrorContains(t, c.ExecuteContext(ctx), "did not stop within 20ms")
+}
+
+func TestWhatIsAwayIsWaitedForAloud(t *testing.T) {
+	var out syncBuffer
+	l, err := log.New(&out, "info", log.JSON, "api", "")
+	require.NoError(t, err)
+	p := &process{log: l, metrics: metrics.NewRegistry()}
+	tries := 0
+	got, err := connect(t.Context(), p, "postgresql", func(context.Context) (string, error) {
+		if tries++; tries < 3 {
+			return "", errors.New("connection refused")
+		}
+		return "here", nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, "here", got)
+	require.Equal(t, 2, strings.Count(out.String(), "waiting for postgresql"))
+	require.Contains(t, out.String(), "connection refused")
+	require.Contains(t, out.String(), "postgresql answers")
+	require.ErrorContains(t, p.health(t.Context()), "wait for postgresql: connection refused")
+}
+
+func TestWhatWaitingCanNotMendIsAnError(t *testing.T) {
+	p := &process{log: zap.NewNop()}
+	_, err := connect(t.Context(), p, "postgresql", func(context.Context) (int, error) {
+		return 0, backoff.Permanent(errors.New("the schema is newer"))
+	})
+	require.ErrorContains(t, err, "reach postgresql: the schema is newer")
+}
+
+func TestLinksToWorkflows(t *testing.T) {
+	at := workflowURL("http://ui/", "temper")
+	require.Equal(t, "http://ui/namespaces/temper/workflows/node%2Fu%2Fdeploy%2F7/r", at(operation("node/u/deploy/7", "r")))
+	require.Empty(t, workflowURL("", "temper")(operation("w", "")))
+}
+
+// syncBuffer is a buffer that a role and its test use at the same time.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}

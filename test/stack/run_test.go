@@ -1,0 +1,229 @@
+package stack
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/dev"
+)
+
+const (
+	startWithin = 90 * time.Second
+	stopWithin  = 60 * time.Second
+	seenWithin  = 30 * time.Second
+	look        = 20 * time.Millisecond
+)
+
+// programs builds temper and temporal-dev once, beside each other.
+var programs = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "temper-stack-test-bin-")
+	if err != nil {
+		return "", err
+	}
+	for _, args := range [][]string{
+		{"build", "-C", "../..", "-o", filepath.Join(dir, "temper"), "./cmd/temper"},
+		{"build", "-C", "../../deploy/temporal-dev", "-o", filepath.Join(dir, "temporal-dev"), "."},
+	} {
+		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("go %v: %w: %s", args, err, out)
+		}
+	}
+	return dir, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, err := programs(); err == nil {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// stack is a `temper dev` that runs.
+type stack struct {
+	t    *testing.T
+	data string
+	cmd  *exec.Cmd
+	out  *safeBuffer
+	done chan struct{}
+}
+
+// start runs temper dev in a folder and waits until it is ready.
+func start(t *testing.T, data string, args ...string) *stack {
+	t.Helper()
+	bin, err := programs()
+	require.NoError(t, err)
+	s := &stack{t: t, data: data, out: &safeBuffer{}, done: make(chan struct{})}
+	s.cmd = exec.Command(filepath.Join(bin, "temper"), append([]string{"dev", "--data", data}, args...)...)
+	s.cmd.Stdout, s.cmd.Stderr = s.out, s.out
+	s.cmd.Env = environ()
+	require.NoError(t, s.cmd.Start())
+	go func() { defer close(s.done); _ = s.cmd.Wait() }()
+	t.Cleanup(func() {
+		_ = s.cmd.Process.Kill() // nothing to do where it has ended
+		<-s.done
+		if t.Failed() {
+			t.Logf("temper dev said:\n%s", s.out)
+		}
+	})
+	require.Eventually(t, func() bool {
+		_, err := dev.ReadInfo(s.infoFile())
+		return err == nil || s.ended()
+	}, startWithin, look)
+	require.False(t, s.ended(), "temper dev has ended:\n%s", s.out)
+	return s
+}
+
+// environ is ours without what would make the stack another one.
+func environ() []string {
+	var env []string
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "TEMPER_") {
+			env = append(env, e)
+		}
+	}
+	return env
+}
+
+// folder is one that PostgreSQL's user, who is another where root runs the tests, can get to.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "temper-stack-test-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("data and logs are in %s", dir)
+			return
+		}
+		require.NoError(t, os.RemoveAll(dir))
+	})
+	return filepath.Join(dir, "data")
+}
+
+func (s *stack) infoFile() string { return filepath.Join(s.data, dev.InfoFile) }
+
+func (s *stack) ended() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *stack) info() dev.Info {
+	s.t.Helper()
+	i, err := dev.ReadInfo(s.infoFile())
+	require.NoError(s.t, err)
+	return i
+}
+
+// processes are those of dev.json by name.
+func (s *stack) processes() map[string]dev.Process {
+	s.t.Helper()
+	by := map[string]dev.Process{}
+	for _, p := range s.info().Processes {
+		by[p.Name] = p
+	}
+	return by
+}
+
+func (s *stack) kill(name string) int {
+	s.t.Helper()
+	p, ok := s.processes()[name]
+	require.True(s.t, ok, "%s does not run", name)
+	require.NoError(s.t, syscall.Kill(p.Pid, syscall.SIGKILL))
+	return p.Pid
+}
+
+// terminate ends the stack as Ctrl-C does, and returns its exit code.
+func (s *stack) terminate() int {
+	s.t.Helper()
+	require.NoError(s.t, s.cmd.Process.Signal(syscall.SIGTERM))
+	select {
+	case <-s.done:
+	case <-time.After(stopWithin):
+		require.Fail(s.t, "temper dev did not end")
+	}
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// nodes are the names of all nodes.
+func (s *stack) nodes() ([]string, error) {
+	var page struct {
+		Nodes []struct {
+			Name string `json:"name"`
+		} `json:"nodes"`
+	}
+	err := dev.Call(s.t.Context(), http.MethodGet, s.info().APIURL+"/v1/nodes?sort_key=name", nil, &page)
+	var names []string
+	for _, n := range page.Nodes {
+		names = append(names, n.Name)
+	}
+	return names, err
+}
+
+// conductors are those that the API calls alive.
+func (s *stack) conductors() []string {
+	var page struct {
+		Conductors []struct {
+			Hostname string `json:"hostname"`
+			Alive    bool   `json:"alive"`
+		} `json:"conductors"`
+	}
+	if dev.Call(s.t.Context(), http.MethodGet, s.info().APIURL+"/v1/conductors", nil, &page) != nil {
+		return nil
+	}
+	var names []string
+	for _, c := range page.Conductors {
+		if c.Alive {
+			names = append(names, c.Hostname)
+		}
+	}
+	return names
+}
+
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return syscall.Kill(pid, 0) == nil
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(state, "Z")
+}
+
+func requireGone(t *testing.T, processes map[string]dev.Process) {
+	t.Helper()
+	for name, p := range processes {
+		require.Eventually(t, func() bool { return !alive(p.Pid) }, seenWithin, look, "%s (pid %d) lives on", name, p.Pid)
+	}
+}
+
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
