@@ -1,6 +1,7 @@
 package pgserver
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -50,6 +51,37 @@ func TestFindPrefersPathThenTheNewest(t *testing.T) {
 	places = nil
 	_, err = Find()
 	require.ErrorIs(t, err, ErrNotFound)
+}
+
+func TestInstallKeepsDebianFromMakingACluster(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root installs")
+	}
+	dir := t.TempDir()
+	defer func(old string) { clusterConf = old }(clusterConf)
+	clusterConf = filepath.Join(dir, "createcluster.conf")
+	seen := filepath.Join(dir, "seen")
+	script := "#!/bin/sh\necho \"$*: $(cat " + clusterConf + " 2>/dev/null | tr '\\n' ' ')\" >> " + seen + "\n" +
+		"case \"$*\" in *postgresql-common) echo 'ssl = on' > " + clusterConf + ";; *' postgresql') exit ${FAIL:-0};; esac\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "apt-get"), []byte(script), 0o755))
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+
+	require.NoError(t, Install(t.Context(), io.Discard))
+	b, err := os.ReadFile(seen)
+	require.NoError(t, err)
+	require.Regexp(t, `(?s)^-q update: \n.* postgresql-common: \n.* install postgresql: ssl = on  create_main_cluster = false \n$`, string(b))
+	b, err = os.ReadFile(clusterConf)
+	require.NoError(t, err)
+	require.Equal(t, "ssl = on\n", string(b))
+
+	t.Setenv("FAIL", "100")
+	require.ErrorContains(t, Install(t.Context(), io.Discard), "exit status 100")
+	b, err = os.ReadFile(clusterConf)
+	require.NoError(t, err)
+	require.Equal(t, "ssl = on\n", string(b), "put back after a failure too")
+
+	t.Setenv("PATH", t.TempDir())
+	require.ErrorIs(t, Install(t.Context(), io.Discard), ErrNotFound)
 }
 
 func TestSettingsOfNewClustersArePutBack(t *testing.T) {

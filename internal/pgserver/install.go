@@ -11,8 +11,9 @@ import (
 	"strconv"
 )
 
-// clusterConf is read by Debian's packages when they are installed.
-const clusterConf = "/etc/postgresql-common/createcluster.conf"
+// clusterConf is read by Debian's packages when they are installed; another
+// file in tests.
+var clusterConf = "/etc/postgresql-common/createcluster.conf"
 
 // Install installs Debian's package of PostgreSQL without letting it make or
 // start a cluster of its own. It does so only as root on a machine with

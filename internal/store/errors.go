@@ -17,15 +17,14 @@ import (
 // taken says what a violated unique constraint means, by its name; the argument
 // of each is the value that is taken, where the caller knows it.
 var taken = map[string]string{
-	"nodes_uuid_taken":            "A node with UUID %s already exists.",
-	"nodes_name_taken":            "A node with name %s already exists.",
-	"nodes_instance_uuid_taken":   "Instance %s is already associated with another node.",
-	"nodes_allocation_uuid_taken": "Allocation %s is already associated with another node.",
-	"ports_uuid_taken":            "A port with UUID %s already exists.",
-	"ports_address_taken":         "A port with MAC address %s already exists.",
-	"ports_name_taken":            "A port with name %s already exists.",
-	"operations_one_open_per_node": "Node %s is locked by another operation, " +
-		"please retry after the current operation is completed.",
+	"nodes_uuid_taken":             "A node with UUID %s already exists.",
+	"nodes_name_taken":             "A node with name %s already exists.",
+	"nodes_instance_uuid_taken":    "Instance %s is already associated with another node.",
+	"nodes_allocation_uuid_taken":  "Allocation %s is already associated with another node.",
+	"ports_uuid_taken":             "A port with UUID %s already exists.",
+	"ports_address_taken":          "A port with MAC address %s already exists.",
+	"ports_name_taken":             "A port with name %s already exists.",
+	"operations_one_open_per_node": "The node is locked by another operation, please retry after the current operation is completed.",
 }
 
 // mapError gives what the database says a kind. Errors that have one keep it.

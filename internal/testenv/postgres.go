@@ -50,6 +50,9 @@ func Main(m *testing.M) {
 // Stop ends the cluster of this test binary, for packages with a TestMain of their own.
 func Stop() {
 	if cluster.server == nil {
+		if cluster.base != "" {
+			_ = maintain("DROP DATABASE IF EXISTS " + cluster.prefix + template) // the server is not ours to stop
+		}
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -1,0 +1,148 @@
+package store_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/store"
+)
+
+// BenchmarkDeploys does what a deploy writes, from the request to its close, by
+// 100 at once on a cluster that keeps every promise of durability. One
+// operation is nine transactions: request, begin, claim, five saves of steps
+// (two of which move the node) with a look at the claim before each, close.
+func BenchmarkDeploys(b *testing.B) {
+	s := benchStore(b)
+	const nodes = 100
+	uuids := make(chan string, nodes)
+	for range nodes {
+		uuids <- create(b, s, node.Available).UUID
+	}
+	var done atomic.Int64
+	b.SetParallelism(nodes / 2) // times GOMAXPROCS
+	b.ResetTimer()
+	start := time.Now()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			uuid := <-uuids
+			deployOnce(b, s, uuid, fmt.Sprint(done.Add(1)))
+			uuids <- uuid
+		}
+	})
+	b.ReportMetric(float64(done.Load())/time.Since(start).Seconds(), "deploys/s")
+	b.ReportMetric(0, "ns/op")
+}
+
+func deployOnce(b *testing.B, s *store.Store, uuid, run string) {
+	ctx := b.Context()
+	steps := []node.Step{}
+	for i, name := range []string{"prepare", "deploy", "write_image", "prepare_instance_boot", "tear_down_agent", "boot_instance"} {
+		steps = append(steps, node.Step{Index: i, Interface: "deploy", Step: name, Priority: 100 - i, Source: node.SourceDriver, State: node.StepPending})
+	}
+	o, err := s.Request(ctx, uuid, func(n *node.Node) (*node.Request, error) {
+		event := node.EventDeploy
+		if n.ProvisionState == node.Active {
+			event = node.EventRebuild
+		}
+		return &node.Request{Move: event, Open: &node.Operation{Kind: node.KindDeploy, Target: node.Active, Steps: steps}}, nil
+	})
+	require.NoError(b, err)
+	_, err = s.Begin(ctx, o.ID, run)
+	require.NoError(b, err)
+	_, err = s.Claim(ctx, o.ID, run, first, "conductor-1")
+	require.NoError(b, err)
+	for i, p := range []node.Progress{{Power: node.PowerOff}, {Move: node.EventWait, Phase: node.Waiting}, {Move: node.EventResume, Phase: node.Running}, {}, {Power: node.PowerOn}} {
+		_, err = s.CheckClaim(ctx, o.ID, first)
+		require.NoError(b, err)
+		steps[i].State = node.StepDone
+		p.Steps = steps
+		_, err = s.SaveSteps(ctx, o.ID, first, p)
+		require.NoError(b, err)
+	}
+	_, err = s.CloseOperation(ctx, node.End{Operation: o.ID, RunID: run, Outcome: node.Succeeded}, nil)
+	require.NoError(b, err)
+}
+
+// BenchmarkOperations measures the statements of the hot path one by one, one at a time.
+func BenchmarkOperations(b *testing.B) {
+	s := benchStore(b)
+	n := create(b, s, node.Available)
+	o, err := s.Request(b.Context(), n.UUID, deploy)
+	require.NoError(b, err)
+	_, err = s.Begin(b.Context(), o.ID, "r1")
+	require.NoError(b, err)
+	_, err = s.Claim(b.Context(), o.ID, "r1", first, "c1")
+	require.NoError(b, err)
+	other := create(b, s, node.Available)
+	for name, f := range map[string]func(i int) error{
+		"CheckClaim": func(int) error { _, err := s.CheckClaim(b.Context(), o.ID, first); return err },
+		"Node":       func(int) error { _, err := s.Node(b.Context(), n.UUID); return err },
+		"SaveSteps":  func(int) error { _, err := s.SaveSteps(b.Context(), o.ID, first, node.Progress{}); return err },
+		"SaveStepsPower": func(int) error {
+			_, err := s.SaveSteps(b.Context(), o.ID, first, node.Progress{Power: node.PowerOn})
+			return err
+		},
+		"RequestAndClose": func(int) error {
+			op, err := s.Request(b.Context(), other.UUID, func(*node.Node) (*node.Request, error) {
+				return &node.Request{Open: &node.Operation{Kind: node.KindPower}}, nil
+			})
+			if err == nil {
+				err = closeErr(s.CloseOperation(b.Context(), node.End{Operation: op.ID, Outcome: node.Succeeded}, nil))
+			}
+			return err
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				require.NoError(b, f(i))
+			}
+		})
+	}
+}
+
+// BenchmarkNodesPage is what a scheduler's client asks again and again.
+func BenchmarkNodesPage(b *testing.B) {
+	s := benchStore(b)
+	seedBench(b, 100_000)
+	b.ResetTimer()
+	for b.Loop() {
+		nodes, err := s.Nodes(b.Context(), node.Filter{}, node.Page{Limit: 1000})
+		require.NoError(b, err)
+		require.Len(b, nodes, 1000)
+	}
+}
+
+var benchURL string
+
+// benchStore is a store on a durable cluster of its own; BENCH_PG names settings
+// to try, as "name=value,name=value".
+func benchStore(b *testing.B) *store.Store {
+	settings := map[string]string{}
+	for _, kv := range strings.Split(benchSettings(), ",") {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			settings[k] = v
+		}
+	}
+	server, _ := ownServer(b, settings)
+	benchURL = server.URL("postgres")
+	s := connect(b, store.Config{URL: benchURL, Keyset: keyset, MaxConns: benchConns()})
+	require.NoError(b, s.Migrate(b.Context()))
+	return s
+}
+
+func seedBench(b *testing.B, count int) { seed(b, benchURL, count) }
+
+func benchSettings() string { return os.Getenv("BENCH_PG") }
+
+func benchConns() int32 {
+	n, _ := strconv.Atoi(os.Getenv("BENCH_CONNS"))
+	return int32(n)
+}
