@@ -29,6 +29,7 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true, // main prints them
 		Args:          cobra.NoArgs,
+		RunE:          showHelp,
 	}
 	root.AddGroup(
 		&cobra.Group{ID: groupClient, Title: "Commands, over the API:"},
@@ -45,3 +46,6 @@ func newRootCommand() *cobra.Command {
 	root.SetHelpCommandGroupID(groupTool)
 	return root
 }
+
+// showHelp is what a command does that has only subcommands; with it a word that is none of them is an error.
+func showHelp(c *cobra.Command, _ []string) error { return c.Help() }
