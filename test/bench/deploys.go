@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"go.temper.dev/temper/test/stack"
 )
 
 // image is what nodes of fake hardware are told to deploy; nothing fetches it.
@@ -14,14 +16,14 @@ var image = map[string]any{
 }
 
 // setImage gives every node its image.
-func (s *stack) setImage(ctx context.Context) error {
-	nodes, err := s.nodes(ctx)
+func setImage(s *stack.Stack, ctx context.Context) error {
+	nodes, err := s.Nodes(ctx)
 	if err != nil {
 		return err
 	}
-	return each(nodes, 16, func(n nodeRow) error {
+	return stack.Each(nodes, 16, func(n stack.Node) error {
 		patch := []map[string]any{{"op": "replace", "path": "/instance_info", "value": image}}
-		return s.call(ctx, "PATCH", "/v1/nodes/"+n.UUID, patch, nil)
+		return s.Call(ctx, "PATCH", "/v1/nodes/"+n.UUID, patch, nil)
 	})
 }
 
@@ -30,29 +32,29 @@ func (s *stack) setImage(ctx context.Context) error {
 func benchDeploys(ctx context.Context, o options) error {
 	fmt.Println("# Deploys and give-backs (with automated clean) a minute, fake hardware without delays, all on this machine")
 	fmt.Println("  Ironic 21.4, 100 at once: 1,182 with one conductor, 1,669 with two; give-back 1,497")
-	s, err := startStack(ctx, o.temper, "", "--nodes", "0", "--enroll=false", "--conductors", "2", "--drivers", "fake-hardware")
+	s, err := stack.Start(ctx, o.temper, "", "--nodes", "0", "--enroll=false", "--conductors", "2", "--drivers", "fake-hardware")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.stop() }()
-	if err := s.prepare(ctx, 1000); err != nil {
+	defer func() { _ = s.Stop() }()
+	if err := s.Prepare(ctx, 1000); err != nil {
 		return err
 	}
 	for _, count := range []int{100, 1000} {
 		for round := 1; round <= o.rounds; round++ {
-			if err := s.setImage(ctx); err != nil {
+			if err := setImage(s, ctx); err != nil {
 				return err
 			}
 			for _, leg := range []struct{ from, verb, to, name string }{
 				{"available", "active", "active", "deploys"}, {"active", "deleted", "available", "give-backs"},
 			} {
-				before := s.usage()
-				took, err := s.move(ctx, count, leg.from, leg.verb, leg.to)
+				before := usage(s)
+				took, err := s.Move(ctx, count, leg.from, leg.verb, leg.to)
 				if err != nil {
 					return err
 				}
 				fmt.Printf("  %4d at once, round %d: %6.0f %s/min in %s; %s\n", count, round,
-					float64(count)/took.Minutes(), leg.name, took.Round(10*time.Millisecond), perDeploy(before, s.usage(), count))
+					float64(count)/took.Minutes(), leg.name, took.Round(10*time.Millisecond), perDeploy(before, usage(s), count))
 			}
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"go.temper.dev/temper/test/stack"
 )
 
 // operationRow is an operation as the API tells it.
@@ -27,11 +29,11 @@ type operationRow struct {
 	} `json:"steps"`
 }
 
-func (s *stack) running(ctx context.Context) ([]operationRow, error) {
+func running(s *stack.Stack, ctx context.Context) ([]operationRow, error) {
 	var page struct {
 		Operations []operationRow `json:"operations"`
 	}
-	err := s.call(ctx, http.MethodGet, "/temper/v1/operations?state=running&limit=1000", nil, &page)
+	err := s.Call(ctx, http.MethodGet, "/temper/v1/operations?state=running&limit=1000", nil, &page)
 	return page.Operations, err
 }
 
@@ -40,23 +42,23 @@ func (s *stack) running(ctx context.Context) ([]operationRow, error) {
 func benchHandOver(ctx context.Context, o options) error {
 	fmt.Println("# Seconds from the loss of a conductor to its step running elsewhere, default settings")
 	fmt.Println("  Ironic 21.4: 85 to 110 after kill -9, and the deploy fails; goals: kill < 8, stop < 0.5, black hole < 10")
-	s, err := startStack(ctx, o.temper, "fake:\n  deploy_delay: \"3600\"\n", "--nodes", "0", "--enroll=false", "--conductors", "2", "--drivers", "fake-hardware")
+	s, err := stack.Start(ctx, o.temper, "fake:\n  deploy_delay: \"3600\"\n", "--nodes", "0", "--enroll=false", "--conductors", "2", "--drivers", "fake-hardware")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.stop() }()
-	if err := s.prepare(ctx, 4); err != nil {
+	defer func() { _ = s.Stop() }()
+	if err := s.Prepare(ctx, 4); err != nil {
 		return err
 	}
-	if err := s.setImage(ctx); err != nil {
+	if err := setImage(s, ctx); err != nil {
 		return err
 	}
-	nodes, err := s.nodes(ctx)
+	nodes, err := s.Nodes(ctx)
 	if err != nil {
 		return err
 	}
-	err = each(nodes, 4, func(n nodeRow) error {
-		return s.call(ctx, http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision", map[string]any{"target": "active"}, nil)
+	err = stack.Each(nodes, 4, func(n stack.Node) error {
+		return s.Call(ctx, http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision", map[string]any{"target": "active"}, nil)
 	})
 	if err != nil {
 		return err
@@ -67,7 +69,7 @@ func benchHandOver(ctx context.Context, o options) error {
 	}{{"SIGKILL", syscall.SIGKILL}, {"SIGTERM", syscall.SIGTERM}} {
 		var took []time.Duration
 		for i := range o.kills {
-			d, err := s.loseOne(ctx, o, fmt.Sprintf("%s-%d", way.name, i), way.sig)
+			d, err := loseOne(s, ctx, o, fmt.Sprintf("%s-%d", way.name, i), way.sig)
 			if err != nil {
 				return fmt.Errorf("%s %d: %w", way.name, i, err)
 			}
@@ -75,17 +77,17 @@ func benchHandOver(ctx context.Context, o options) error {
 		}
 		fmt.Printf("  %s: %d steps moved, median %.2f s, longest %.2f s\n", way.name, len(took), median(took).Seconds(), longest(took).Seconds())
 	}
-	return s.benchBlackHole(ctx, o)
+	return benchBlackHole(s, ctx, o)
 }
 
 // loseOne ends the conductor that has most steps and waits until each of them
 // runs elsewhere; then a new conductor takes its place.
-func (s *stack) loseOne(ctx context.Context, o options, replacement string, sig syscall.Signal) ([]time.Duration, error) {
-	victim, ops, err := s.busiest(ctx)
+func loseOne(s *stack.Stack, ctx context.Context, o options, replacement string, sig syscall.Signal) ([]time.Duration, error) {
+	victim, ops, err := busiest(s, ctx)
 	if err != nil {
 		return nil, err
 	}
-	pid, err := s.pidOf(victim)
+	pid, err := pidOf(s, victim)
 	if err != nil {
 		return nil, err
 	}
@@ -93,17 +95,17 @@ func (s *stack) loseOne(ctx context.Context, o options, replacement string, sig 
 	if err := syscall.Kill(pid, sig); err != nil {
 		return nil, err
 	}
-	took, err := s.awaitElsewhere(ctx, victim, ops, began)
+	took, err := awaitElsewhere(s, ctx, victim, ops, began)
 	if err != nil {
 		return nil, err
 	}
-	return took, s.addConductor(ctx, o, replacement, s.TemporalAddress)
+	return took, addConductor(s, ctx, o, replacement, s.TemporalAddress)
 }
 
 // busiest is the conductor with most running steps, and those operations.
-func (s *stack) busiest(ctx context.Context) (string, []string, error) {
+func busiest(s *stack.Stack, ctx context.Context) (string, []string, error) {
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
-		ops, err := s.running(ctx)
+		ops, err := running(s, ctx)
 		if err != nil {
 			return "", nil, err
 		}
@@ -125,14 +127,14 @@ func (s *stack) busiest(ctx context.Context) (string, []string, error) {
 	return "", nil, fmt.Errorf("the operations were not all running within 30 s")
 }
 
-func (s *stack) awaitElsewhere(ctx context.Context, victim string, ops []string, began time.Time) ([]time.Duration, error) {
+func awaitElsewhere(s *stack.Stack, ctx context.Context, victim string, ops []string, began time.Time) ([]time.Duration, error) {
 	left := map[string]bool{}
 	for _, id := range ops {
 		left[id] = true
 	}
 	var took []time.Duration
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
-		now, err := s.running(ctx)
+		now, err := running(s, ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -152,11 +154,11 @@ func (s *stack) awaitElsewhere(ctx context.Context, victim string, ops []string,
 
 var extra sync.Map // name -> *exec.Cmd of conductors started by hand
 
-func (s *stack) pidOf(name string) (int, error) {
+func pidOf(s *stack.Stack, name string) (int, error) {
 	if c, ok := extra.Load(name); ok {
 		return c.(*exec.Cmd).Process.Pid, nil
 	}
-	if err := s.read(); err != nil {
+	if err := s.Read(); err != nil {
 		return 0, err
 	}
 	for _, p := range s.Processes {
@@ -168,15 +170,15 @@ func (s *stack) pidOf(name string) (int, error) {
 }
 
 // addConductor starts one by hand, as an operator would, and waits until it is alive.
-func (s *stack) addConductor(ctx context.Context, o options, name, temporal string) error {
-	log, err := os.Create(filepath.Join(s.dir, name+".log"))
+func addConductor(s *stack.Stack, ctx context.Context, o options, name, temporal string) error {
+	log, err := os.Create(filepath.Join(s.Dir, name+".log"))
 	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, o.temper, "conductor", "--name", name, "--enabled-drivers", "fake-hardware",
-		"--config", filepath.Join(s.dir, "settings.yaml"), "--metrics-listen", "127.0.0.1:0")
+		"--config", filepath.Join(s.Dir, "settings.yaml"), "--metrics-listen", "127.0.0.1:0")
 	cmd.Env = append(os.Environ(), "TEMPER_DATABASE_URL="+s.DatabaseURL, "TEMPER_TEMPORAL_ADDRESS="+temporal,
-		"TEMPER_TEMPORAL_NAMESPACE=temper", "TEMPER_KEYSET_FILE="+filepath.Join(s.dir, "data", "keyset.json"))
+		"TEMPER_TEMPORAL_NAMESPACE=temper", "TEMPER_KEYSET_FILE="+filepath.Join(s.Dir, "data", "keyset.json"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
@@ -191,7 +193,7 @@ func (s *stack) addConductor(ctx context.Context, o options, name, temporal stri
 				Alive    bool   `json:"alive"`
 			} `json:"conductors"`
 		}
-		if err := s.call(ctx, http.MethodGet, "/v1/conductors", nil, &list); err != nil {
+		if err := s.Call(ctx, http.MethodGet, "/v1/conductors", nil, &list); err != nil {
 			return err
 		}
 		for _, c := range list.Conductors {
@@ -205,27 +207,27 @@ func (s *stack) addConductor(ctx context.Context, o options, name, temporal stri
 }
 
 // benchBlackHole cuts a conductor off from Temporal without closing its connections.
-func (s *stack) benchBlackHole(ctx context.Context, o options) error {
+func benchBlackHole(s *stack.Stack, ctx context.Context, o options) error {
 	hole, err := newHole(s.TemporalAddress)
 	if err != nil {
 		return err
 	}
 	defer hole.close()
-	if err := s.addConductor(ctx, o, "behind-the-hole", hole.address()); err != nil {
+	if err := addConductor(s, ctx, o, "behind-the-hole", hole.address()); err != nil {
 		return err
 	}
 	// All others go, so that the steps move to the one behind the hole.
-	victims, err := s.others(ctx, "behind-the-hole")
+	victims, err := others(s, ctx, "behind-the-hole")
 	if err != nil {
 		return err
 	}
 	for _, v := range victims {
-		if pid, err := s.pidOf(v); err == nil {
+		if pid, err := pidOf(s, v); err == nil {
 			_ = syscall.Kill(pid, syscall.SIGTERM)
 		}
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		best, ops, err := s.busiest(ctx)
+		best, ops, err := busiest(s, ctx)
 		if err != nil {
 			return err
 		}
@@ -236,16 +238,16 @@ func (s *stack) benchBlackHole(ctx context.Context, o options) error {
 			return fmt.Errorf("the steps did not move to the conductor behind the hole")
 		}
 	}
-	if err := s.addConductor(ctx, o, "rescuer", s.TemporalAddress); err != nil {
+	if err := addConductor(s, ctx, o, "rescuer", s.TemporalAddress); err != nil {
 		return err
 	}
-	_, ops, err := s.busiest(ctx)
+	_, ops, err := busiest(s, ctx)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
 	hole.swallow()
-	took, err := s.awaitElsewhere(ctx, "behind-the-hole", ops, began)
+	took, err := awaitElsewhere(s, ctx, "behind-the-hole", ops, began)
 	if err != nil {
 		return err
 	}
@@ -254,14 +256,14 @@ func (s *stack) benchBlackHole(ctx context.Context, o options) error {
 	return nil
 }
 
-func (s *stack) others(ctx context.Context, but string) ([]string, error) {
+func others(s *stack.Stack, ctx context.Context, but string) ([]string, error) {
 	var list struct {
 		Conductors []struct {
 			Hostname string `json:"hostname"`
 			Alive    bool   `json:"alive"`
 		} `json:"conductors"`
 	}
-	if err := s.call(ctx, http.MethodGet, "/v1/conductors", nil, &list); err != nil {
+	if err := s.Call(ctx, http.MethodGet, "/v1/conductors", nil, &list); err != nil {
 		return nil, err
 	}
 	var out []string

@@ -5,35 +5,37 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"go.temper.dev/temper/test/stack"
 )
 
 // benchMemory is the resident memory with 1,000 operations in flight.
 func benchMemory(ctx context.Context, o options) error {
 	fmt.Println("# Resident memory with 1,000 operations in flight; goal: under 100 MiB each")
-	s, err := startStack(ctx, o.temper, "fake:\n  deploy_delay: \"3600\"\n", "--nodes", "0", "--enroll=false", "--conductors", "2", "--drivers", "fake-hardware")
+	s, err := stack.Start(ctx, o.temper, "fake:\n  deploy_delay: \"3600\"\n", "--nodes", "0", "--enroll=false", "--conductors", "2", "--drivers", "fake-hardware")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.stop() }()
-	if err := s.prepare(ctx, 1000); err != nil {
+	defer func() { _ = s.Stop() }()
+	if err := s.Prepare(ctx, 1000); err != nil {
 		return err
 	}
-	if err := s.setImage(ctx); err != nil {
+	if err := setImage(s, ctx); err != nil {
 		return err
 	}
-	nodes, err := s.nodes(ctx)
+	nodes, err := s.Nodes(ctx)
 	if err != nil {
 		return err
 	}
-	err = each(nodes, 50, func(n nodeRow) error {
-		return s.call(ctx, http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision", map[string]any{"target": "active"}, nil)
+	err = stack.Each(nodes, 50, func(n stack.Node) error {
+		return s.Call(ctx, http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision", map[string]any{"target": "active"}, nil)
 	})
 	if err != nil {
 		return err
 	}
 	inFlight := 0
 	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline) && inFlight < 1000; time.Sleep(time.Second) {
-		ops, err := s.running(ctx)
+		ops, err := running(s, ctx)
 		if err != nil {
 			return err
 		}
@@ -45,7 +47,7 @@ func benchMemory(ctx context.Context, o options) error {
 		}
 	}
 	fmt.Printf("  %d operations have a step running\n", inFlight)
-	if err := s.read(); err != nil {
+	if err := s.Read(); err != nil {
 		return err
 	}
 	for _, p := range s.Processes {

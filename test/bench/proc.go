@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"go.temper.dev/temper/test/stack"
 )
 
 // clockTick is USER_HZ, which Linux fixes at 100 for /proc.
@@ -68,7 +70,7 @@ func rssOf(pid int) int64 {
 }
 
 // usage is the processor time by role.
-func (s *stack) usage() map[string]time.Duration {
+func usage(s *stack.Stack) map[string]time.Duration {
 	out := map[string]time.Duration{}
 	for _, p := range s.Processes {
 		out[p.Role] += cpuOf(p.PID)

@@ -1,0 +1,294 @@
+// Command record drives every kind of operation on a stack of its own and
+// writes their Temporal histories, which the tests of package workflows replay:
+// a change of workflow code that old runs could not follow fails there.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/temporalproto"
+	"go.temporal.io/sdk/client"
+
+	"go.temper.dev/temper/test/stack"
+)
+
+func main() {
+	temper := flag.String("temper", "bin/temper", "the temper binary")
+	out := flag.String("out", "workflows/testdata/histories", "folder to write to")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *temper, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "record:", err)
+		os.Exit(1)
+	}
+}
+
+// recorder writes the histories of a stack's operations.
+type recorder struct {
+	*stack.Stack
+	temporal client.Client
+	out      string
+	image    map[string]any
+}
+
+func run(ctx context.Context, temper, out string) (err error) {
+	s, err := stack.Start(ctx, temper, "deploy_callback_timeout: 20s\n", "--nodes", "3", "--conductors", "2", "--drivers", "redfish", "--restart")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Stop()) }()
+	c, err := client.Dial(client.Options{HostPort: s.TemporalAddress, Namespace: "temper"})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	r := &recorder{Stack: s, temporal: c, out: out}
+	return r.record(ctx)
+}
+
+// leg is one request and what comes of it.
+type leg struct {
+	name   string // of the file; "" = not kept
+	from   string
+	verb   string
+	to     string
+	body   map[string]any
+	before func(context.Context) error
+	during func(context.Context) error
+}
+
+func (r *recorder) record(ctx context.Context) error {
+	nodes, err := r.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	digest, err := r.Digest(ctx)
+	if err != nil {
+		return err
+	}
+	image := func(value string) func(context.Context) error {
+		return func(ctx context.Context) error { return r.SetImage(ctx, nodes[0].UUID, value) }
+	}
+	wrong := "0000000000000000000000000000000000000000000000000000000000000000"
+	legs := []leg{
+		{name: "ManageNode", from: "enroll", verb: "manage", to: "manageable"},
+		{name: "InspectNode", from: "manageable", verb: "inspect", to: "manageable"},
+		{name: "CleanNode", from: "manageable", verb: "clean", to: "manageable", body: map[string]any{
+			"clean_steps": []map[string]any{{"interface": "deploy", "step": "erase_devices_metadata"}},
+		}},
+		{name: "ProvideNode", from: "manageable", verb: "provide", to: "available"},
+		{name: "DeployNode-failed", from: "available", verb: "active", to: "deploy failed", before: image(wrong)},
+		{name: "DeployNode", from: "deploy failed", verb: "active", to: "active", before: image(digest)},
+		{name: "RebuildNode", from: "active", verb: "rebuild", to: "active"},
+		{name: "UndeployNode", from: "active", verb: "deleted", to: "available"},
+		{name: "DeployNode-killed", from: "available", verb: "active", to: "active", before: image(digest), during: r.killConductor},
+		{from: "active", verb: "deleted", to: "available"},
+		{name: "DeployNode-cancelled", from: "available", verb: "active", to: "deploy failed", before: both(image(digest), r.noAgent), during: r.cancel},
+		{name: "DeployNode-timeout", from: "deploy failed", verb: "active", to: "deploy failed"},
+	}
+	for _, l := range legs {
+		if err := r.play(ctx, nodes[0], l); err != nil {
+			return fmt.Errorf("%s (%s): %w", l.verb, l.name, err)
+		}
+	}
+	if err := r.power(ctx, nodes[1]); err != nil {
+		return err
+	}
+	return r.keepReconcile(ctx)
+}
+
+func both(f, g func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error { return errors.Join(f(ctx), g(ctx)) }
+}
+
+func (r *recorder) play(ctx context.Context, n stack.Node, l leg) error {
+	if l.before != nil {
+		if err := l.before(ctx); err != nil {
+			return err
+		}
+	}
+	body := map[string]any{"target": l.verb}
+	for k, v := range l.body {
+		body[k] = v
+	}
+	if err := r.Call(ctx, http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision", body, nil); err != nil {
+		return err
+	}
+	if l.during != nil {
+		if err := l.during(ctx); err != nil {
+			return err
+		}
+	}
+	op, err := r.awaitEnd(ctx, n.UUID)
+	if err != nil {
+		return err
+	}
+	all, err := r.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, now := range all {
+		if now.UUID == n.UUID && now.State != l.to {
+			return fmt.Errorf("node is %q, not %q", now.State, l.to)
+		}
+	}
+	return r.keep(ctx, l.name, op.WorkflowID, op.RunID)
+}
+
+// operation is what is needed of one.
+type operation struct {
+	ID         string `json:"id"`
+	State      string `json:"state"`
+	WaitingFor string `json:"waiting_for"`
+	Conductor  string `json:"conductor"`
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+}
+
+func (r *recorder) newest(ctx context.Context, uuid string) (operation, error) {
+	var page struct {
+		Operations []operation `json:"operations"`
+	}
+	err := r.Call(ctx, http.MethodGet, "/temper/v1/operations?limit=1&node="+uuid, nil, &page)
+	if err == nil && len(page.Operations) == 0 {
+		err = fmt.Errorf("node %s has no operation", uuid)
+	}
+	if err != nil {
+		return operation{}, err
+	}
+	return page.Operations[0], nil
+}
+
+// until polls the newest operation of a node.
+func (r *recorder) until(ctx context.Context, uuid, what string, good func(operation) bool) (operation, error) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
+		op, err := r.newest(ctx, uuid)
+		if err != nil {
+			return operation{}, err
+		}
+		if good(op) {
+			return op, nil
+		}
+		select {
+		case <-ctx.Done():
+			return operation{}, ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return operation{}, fmt.Errorf("the operation was not %s within 2 minutes", what)
+}
+
+func (r *recorder) awaitEnd(ctx context.Context, uuid string) (operation, error) {
+	return r.until(ctx, uuid, "ended", func(o operation) bool { return o.State == "ended" })
+}
+
+// first is the node that the legs are played on.
+func (r *recorder) first(ctx context.Context) (stack.Node, error) {
+	nodes, err := r.Nodes(ctx)
+	if err != nil {
+		return stack.Node{}, err
+	}
+	return nodes[0], nil
+}
+
+// killConductor kills the one that has the node's step.
+func (r *recorder) killConductor(ctx context.Context) error {
+	n, err := r.first(ctx)
+	if err != nil {
+		return err
+	}
+	op, err := r.until(ctx, n.UUID, "at work", func(o operation) bool { return o.State == "running" && o.Conductor != "" })
+	if err != nil {
+		return err
+	}
+	if err := r.Read(); err != nil {
+		return err
+	}
+	for _, p := range r.Processes {
+		if p.Name == op.Conductor {
+			return syscall.Kill(p.PID, syscall.SIGKILL)
+		}
+	}
+	return fmt.Errorf("no process for conductor %s", op.Conductor)
+}
+
+func (r *recorder) cancel(ctx context.Context) error {
+	n, err := r.first(ctx)
+	if err != nil {
+		return err
+	}
+	op, err := r.until(ctx, n.UUID, "waiting", func(o operation) bool { return o.State == "waiting" })
+	if err != nil {
+		return err
+	}
+	return r.Call(ctx, http.MethodPost, "/temper/v1/operations/"+op.ID+"/cancel", map[string]any{"reason": "recorded"}, nil)
+}
+
+// noAgent keeps the agents of all servers from coming up.
+func (r *recorder) noAgent(ctx context.Context) error {
+	return r.Faults(ctx, []map[string]any{{"kind": "no_agent", "when": "before"}})
+}
+
+func (r *recorder) power(ctx context.Context, n stack.Node) error {
+	err := r.Call(ctx, http.MethodPut, "/v1/nodes/"+n.UUID+"/states/power", map[string]any{"target": "rebooting"}, nil)
+	if err != nil {
+		return err
+	}
+	op, err := r.awaitEnd(ctx, n.UUID)
+	if err != nil {
+		return err
+	}
+	return r.keep(ctx, "PowerNode", op.WorkflowID, op.RunID)
+}
+
+func (r *recorder) keepReconcile(ctx context.Context) error {
+	list, err := r.temporal.ScheduleClient().GetHandle(ctx, "reconcile").Describe(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range list.Info.RecentActions {
+		if w := a.StartWorkflowResult; w != nil {
+			return r.keep(ctx, "Reconcile", w.WorkflowID, w.FirstExecutionRunID)
+		}
+	}
+	return errors.New("the reconciliation has not run yet")
+}
+
+// keep writes a closed workflow's history.
+func (r *recorder) keep(ctx context.Context, name, workflowID, runID string) error {
+	if name == "" {
+		return nil
+	}
+	var h historypb.History
+	it := r.temporal.GetWorkflowHistory(ctx, workflowID, runID, true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for it.HasNext() {
+		e, err := it.Next()
+		if err != nil {
+			return err
+		}
+		h.Events = append(h.Events, e)
+	}
+	b, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(&h)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%-22s %4d events\n", name, len(h.Events))
+	return os.WriteFile(filepath.Join(r.out, name+".json"), append(b, '\n'), 0o644)
+}

@@ -1,0 +1,34 @@
+package workflows_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"go.temper.dev/temper/workflows"
+)
+
+// Every kind of operation, as recorded by `go run ./test/record`: runs that were
+// under way when the code changes must be able to go on.
+func TestRecordedHistoriesReplay(t *testing.T) {
+	files, err := filepath.Glob("testdata/histories/*.json")
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for _, f := range files {
+		t.Run(filepath.Base(f), func(t *testing.T) {
+			r := worker.NewWorkflowReplayer()
+			for _, name := range workflows.Types {
+				r.RegisterWorkflowWithOptions(workflows.Operate, workflow.RegisterOptions{Name: name})
+			}
+			r.RegisterWorkflowWithOptions(workflows.Reconcile, workflow.RegisterOptions{Name: workflows.ReconcileType})
+			require.NoError(t, r.ReplayWorkflowHistoryFromJSONFile(nil, f))
+		})
+		seen[f] = true
+	}
+	for _, name := range workflows.Types {
+		require.True(t, seen["testdata/histories/"+name+".json"], "no history of %s: run go run ./test/record", name)
+	}
+}
