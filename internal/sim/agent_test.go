@@ -36,11 +36,12 @@ type ironic struct {
 	inventories []map[string]any
 	query       url.Values // of the last lookup
 	md5         bool
+	timeout     int // heartbeat_timeout
 }
 
 func newIronic(t *testing.T) *ironic {
 	t.Helper()
-	i := &ironic{refuse: map[string][]int{}}
+	i := &ironic{refuse: map[string][]int{}, timeout: 300}
 	i.Server = httptest.NewServer(http.HandlerFunc(i.serve))
 	t.Cleanup(i.Close)
 	return i
@@ -71,8 +72,8 @@ func (i *ironic) serve(w http.ResponseWriter, r *http.Request) {
 			show, i.given = token, true
 		}
 		fmt.Fprintf(w, `{"node":{"uuid":%q,"properties":{},"instance_info":{},"driver_internal_info":{}},
-			"config":{"heartbeat_timeout":300,"agent_token":%q,"agent_token_required":true,"agent_md5_checksum_enable":%t,"metrics":{"backend":"noop"}}}`,
-			nodeUUID, show, i.md5)
+			"config":{"heartbeat_timeout":%d,"agent_token":%q,"agent_token_required":true,"agent_md5_checksum_enable":%t,"metrics":{"backend":"noop"}}}`,
+			nodeUUID, i.timeout, show, i.md5)
 	case "/v1/heartbeat/" + nodeUUID:
 		i.beats = append(i.beats, body)
 		w.WriteHeader(http.StatusAccepted)
@@ -228,9 +229,8 @@ func TestAnAgentThatGetsNoTokenLocksItselfDown(t *testing.T) {
 
 func TestAFinishedCommandForcesAHeartbeat(t *testing.T) {
 	i := newIronic(t)
-	cfg := quick(sim.Config{Servers: 1, APIURL: i.URL})
-	cfg.TimeScale = 0.02 // a heartbeat of its own only every second or two, a forced one after 100 ms
-	s := start(t, cfg)
+	i.timeout = 1_000_000 // none comes by itself
+	s := start(t, quick(sim.Config{Servers: 1, APIURL: i.URL}))
 	r := s.boot(i)
 	before := i.count()
 	r.step("clean", "erase_devices_metadata", `{}`)

@@ -60,14 +60,14 @@ func TestPowerTakesItsTimeAndEveryRequestIsRecorded(t *testing.T) {
 }
 
 func TestALaterPowerRequestWinsOverAnEarlierOne(t *testing.T) {
-	cfg := quick(sim.Config{Servers: 1})
-	cfg.PowerDelay = 100 * time.Millisecond
-	s := start(t, cfg)
+	s := start(t, quick(sim.Config{Servers: 1}))
 	b := s.bmc("sim-0001")
+	s.faults("sim-0001", `{"kind":"slow_power","delay":"200ms","count":1}`)
+	begun := time.Now()
 	b.reset("On")
 	b.reset("ForceOff")
 	b.become("Off")
-	for begun := time.Now(); time.Since(begun) < 2*cfg.PowerDelay; {
+	for time.Since(begun) < 300*time.Millisecond {
 		require.Equal(t, "Off", b.power(), "the first request's timer must do nothing")
 	}
 }
