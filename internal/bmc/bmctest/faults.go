@@ -127,7 +127,7 @@ func checkHang(t *testing.T, b *bench) {
 	s := b.prepare(t)
 	release := b.Hang()
 	for _, c := range b.able() {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		begun := time.Now()
 		err := c.do(ctx, s)
 		cancel()

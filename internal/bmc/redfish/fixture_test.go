@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/redfish"
 )
@@ -24,6 +26,8 @@ const (
 	sysPath  = "/redfish/v1/Systems/1"
 	cdPath   = "/redfish/v1/Managers/1/VirtualMedia/Cd"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fixture is a small BMC: one system, one virtual CD, sessions, and answers that
 // a test can replace. It is written from the Redfish documents, not from the

@@ -1,0 +1,211 @@
+package redfish_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"path"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/bmc/bmctest"
+	"go.temper.dev/temper/internal/bmc/redfish"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/sim"
+)
+
+// startRack runs a rack of one server, which nobody here wrote together with the
+// driver, and gives its URL.
+func startRack(t *testing.T, c sim.Config) string {
+	t.Helper()
+	c.Servers, c.DataDir = 1, t.TempDir()
+	c.PowerDelay, c.BootDelay, c.StepDelay = 20*time.Millisecond, 20*time.Millisecond, 5*time.Millisecond
+	r, err := sim.New(c)
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	select {
+	case <-r.Ready():
+	case <-time.After(20 * time.Second):
+		t.Fatal("the rack does not get ready")
+	}
+	return r.URL()
+}
+
+// listing is what the tests read of the rack's only server.
+type listing struct {
+	Name         string
+	Address      string `json:"redfish_address"`
+	System       string `json:"redfish_system_id"`
+	Username     string `json:"redfish_username"`
+	Password     string `json:"redfish_password"`
+	VerifyCA     any    `json:"redfish_verify_ca"`
+	PowerActions []struct {
+		ResetType string `json:"reset_type"`
+	} `json:"power_actions"`
+	BadLogins int `json:"bad_logins"`
+}
+
+func (l listing) info() map[string]any {
+	return map[string]any{
+		"redfish_address": l.Address, "redfish_system_id": l.System, "redfish_username": l.Username,
+		"redfish_password": l.Password, "redfish_verify_ca": l.VerifyCA,
+	}
+}
+
+func (l listing) resets() []string {
+	var types []string
+	for _, a := range l.PowerActions {
+		types = append(types, a.ResetType)
+	}
+	return types
+}
+
+func listed(t *testing.T, rack string) listing {
+	t.Helper()
+	resp, err := http.Get(rack + "/servers")
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	var all []listing
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(&all))
+	require.Len(t, all, 1)
+	return all[0]
+}
+
+func setFaults(t *testing.T, rack, faults string) {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodPut, rack+"/servers/"+listed(t, rack).Name+"/faults", strings.NewReader(`{"faults":[`+faults+`]}`))
+	require.NoError(t, err)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	require.Less(t, resp.StatusCode, 300)
+}
+
+// countingProxy counts, between driver and rack, the requests that may change something.
+func countingProxy(t *testing.T, rack string, changes *atomic.Int32) string {
+	target, err := url.Parse(rack)
+	require.NoError(t, err)
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
+	return newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/Sessions") {
+			changes.Add(1)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+}
+
+func TestConformanceWithTheSimulatedRack(t *testing.T) {
+	for name, c := range map[string]sim.Config{
+		"behind a path": {},
+		"by TLS":        {TLS: true},
+		"with tasks":    {TaskDelay: 20 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bmctest.Suite(t, func(t *testing.T) bmctest.Rig { return simRig(t, c) })
+		})
+	}
+}
+
+func simRig(t *testing.T, c sim.Config) bmctest.Rig {
+	rack := startRack(t, c)
+	server := listed(t, rack)
+	rig := bmctest.Rig{
+		Driver: redfish.New(quick()),
+		Images: [2]string{rack + "/images/deploy.iso", rack + "/images/disk.raw"},
+		Hang: func() func() {
+			setFaults(t, rack, `{"kind":"hang","delay":"1h"}`)
+			return func() { setFaults(t, rack, ``) }
+		},
+	}
+	if !c.TLS {
+		var changes atomic.Int32
+		at, err := url.Parse(server.Address)
+		require.NoError(t, err)
+		server.Address = countingProxy(t, rack, &changes) + path.Clean("/"+at.Path)
+		rig.Changes = func() int { return int(changes.Load()) }
+	}
+	rig.Target = bmc.Target{Node: nodeID, Info: server.info()}
+	return rig
+}
+
+func TestFaultsOfTheSimulatedRack(t *testing.T) {
+	for name, c := range map[string]struct {
+		faults string
+		read   fault.Kind // of reading power; -1 = read all the same
+		resets int        // how many resets take effect for one wish
+	}{
+		"nothing":                             {``, -1, 1},
+		"a session that ended":                {`{"kind":"unauthorized","count":1}`, -1, 1},
+		"a connection reset while reading":    {`{"kind":"reset","count":1,"method":"GET"}`, -1, 1},
+		"a moment away while reading":         {`{"kind":"unavailable","count":1,"method":"GET"}`, -1, 1},
+		"away for good":                       {`{"kind":"unavailable"}`, fault.Busy, 0},
+		"half of the JSON":                    {`{"kind":"truncated","path":"/redfish/v1/Systems/"}`, fault.Unreachable, 0},
+		"a mistyped system":                   {`{"kind":"mistyped","path":"/redfish/v1/Systems/"}`, fault.Unreachable, 0},
+		"an answer lost after taking effect":  {`{"kind":"reset","when":"after","method":"POST","path":"ComputerSystem.Reset"}`, -1, 1},
+		"an answer lost before taking effect": {`{"kind":"reset","when":"before","method":"POST","path":"ComputerSystem.Reset"}`, -1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rack := startRack(t, sim.Config{})
+			server := listed(t, rack)
+			d := newDriver(t, quick())
+			s := talk(t, d, server.info())
+			_, err := s.Power(t.Context())
+			require.NoError(t, err)
+
+			setFaults(t, rack, c.faults)
+			_, err = s.Power(t.Context())
+			if c.read >= 0 {
+				requireFault(t, err, c.read)
+			} else {
+				require.NoError(t, err)
+			}
+			_ = s.RequestPower(t.Context(), bmc.RequestOn) // its outcome is what the rack says
+			require.Len(t, listed(t, rack).resets(), c.resets)
+		})
+	}
+}
+
+func TestAWrongPasswordReachesTheSimulatedRackOnce(t *testing.T) {
+	rack := startRack(t, sim.Config{})
+	info := listed(t, rack).info()
+	info["redfish_password"] = "wrong-1"
+	d := newDriver(t, quick())
+	for range 5 {
+		_, err := talk(t, d, info).Power(t.Context())
+		requireFault(t, err, fault.Denied)
+	}
+	require.Equal(t, 1, listed(t, rack).BadLogins)
+}
+
+func TestTheSimulatedRackInspected(t *testing.T) {
+	rack := startRack(t, sim.Config{})
+	inv, err := talk(t, newDriver(t, quick()), listed(t, rack).info()).Inspect(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, inv.Serial)
+	require.NotEmpty(t, inv.CPUModel)
+	require.NotEmpty(t, inv.SystemUUID)
+	require.Equal(t, bmc.ModeUEFI, inv.BootMode)
+
+	setFaults(t, rack, `{"kind":"mistyped","path":"/Processors/"}`)
+	again, err := talk(t, newDriver(t, quick()), listed(t, rack).info()).Inspect(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, inv.CPUs, again.CPUs)
+	require.Equal(t, inv.NICs, again.NICs)
+}
