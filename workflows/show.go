@@ -1,7 +1,7 @@
 package workflows
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
 	"go.temporal.io/sdk/temporal"
@@ -21,15 +21,15 @@ var (
 func (o *operation) show(ctx workflow.Context) {
 	var b strings.Builder
 	if o.progress.WaitingFor != "" {
-		fmt.Fprintf(&b, "**Waiting for %s**", o.progress.WaitingFor)
+		b.WriteString("**Waiting for " + o.progress.WaitingFor + "**")
 		if o.progress.Until != nil {
-			fmt.Fprintf(&b, " until %s", o.progress.Until.Format("15:04:05 MST"))
+			b.WriteString(" until " + o.progress.Until.Format("15:04:05 MST"))
 		}
 		b.WriteString("\n\n")
 	}
 	b.WriteString("| step | state | attempts | conductor | last error |\n|---|---|---|---|---|\n")
 	for _, s := range o.progress.Steps {
-		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", s.Name, s.State, s.Attempts, s.Conductor, cell(s.LastError))
+		b.WriteString("| " + strings.Join([]string{s.Name, string(s.State), strconv.Itoa(s.Attempts), s.Conductor, cell(s.LastError)}, " | ") + " |\n")
 	}
 	workflow.SetCurrentDetails(ctx, b.String())
 }
