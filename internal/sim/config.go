@@ -38,7 +38,7 @@ type Config struct {
 
 	// TimeScale is the factor of every wait of the real agent: heartbeats at
 	// 0.3 to 0.6 of heartbeat_timeout, forced ones at most every 5 s, lookups
-	// from every 1 s to every 30 s, images again after 10 s. Defaults to 0.05.
+	// again after a second up to a minute, images after 10 s. Defaults to 0.05.
 	TimeScale float64
 
 	// NoInspection keeps agents from reporting their inventory. They cannot see

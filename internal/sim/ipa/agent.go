@@ -15,16 +15,10 @@ import (
 	"go.temper.dev/temper/internal/sim/mischief"
 )
 
-// Waits of the real agent, before TimeScale (agent.py, ironic_api_client.py,
-// inspector.py).
-const (
-	lookupInterval    = time.Second
-	lookupIntervalMax = 30 * time.Second
-	heartbeatGap      = 5 * time.Second // between forced heartbeats; 1 to 2 of it after a failed one
-	inspectionWait    = 5 * time.Second
-	inspectionTries   = 5
-	retryWait         = 10 * time.Second // between tries to read an image
-)
+// retryWait is the real agent's pause between tries to read an image
+// (image_download_connection_retry_interval). Its other waits are package
+// agent's; TimeScale shortens all of them.
+const retryWait = 10 * time.Second
 
 // heartbeatEvent lets the fault agent_dies strike before a heartbeat, where it
 // is asked to by that name.
@@ -115,7 +109,7 @@ func (a *Agent) heartbeats() {
 	forced := false
 	for {
 		wait := interval - time.Since(previous)
-		if gap := a.scaled(heartbeatGap) - time.Since(previous); forced && gap < wait {
+		if gap := a.scaled(agent.MinHeartbeat) - time.Since(previous); forced && gap < wait {
 			wait = gap
 		}
 		select {
@@ -137,10 +131,10 @@ func (a *Agent) heartbeats() {
 		}
 		if err := a.heartbeat(); err != nil {
 			a.note("error sending heartbeat: %v", err)
-			interval = a.jitter(a.scaled(heartbeatGap), 1, 2)
+			interval = a.scaled(agent.HeartbeatRetry(a.rng.Float64()))
 		} else {
 			forced = false
-			interval = a.jitter(a.scaled(a.silence()), 0.3, 0.6)
+			interval = a.scaled(agent.HeartbeatDelay(a.silence(), a.rng.Float64()))
 		}
 		previous = time.Now()
 	}
@@ -228,10 +222,6 @@ func (a *Agent) forceHeartbeat() {
 
 func (a *Agent) scaled(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * a.fleet.cfg.TimeScale)
-}
-
-func (a *Agent) jitter(d time.Duration, from, to float64) time.Duration {
-	return time.Duration(float64(d) * (from + a.rng.Float64()*(to-from)))
 }
 
 // sleep is false when the machine went off meanwhile.

@@ -84,7 +84,7 @@ func (a *Agent) newest() int {
 }
 
 // lookup asks once who the agent is.
-func (a *Agent) lookup(node string, version int) (agent.Lookup, error) {
+func (a *Agent) lookup(node string, version int) (l agent.Lookup, status int, err error) {
 	if a.fleet.apiURL() != "" {
 		a.s.CountLookup()
 	}
@@ -94,36 +94,39 @@ func (a *Agent) lookup(node string, version int) (agent.Lookup, error) {
 	}
 	status, b, err := a.do(http.MethodGet, "/v1/lookup?"+q.Encode(), min(version, lookupVersion), nil)
 	if err != nil {
-		return agent.Lookup{}, err
+		return l, 0, err
 	}
 	if status != http.StatusOK {
-		return agent.Lookup{}, fmt.Errorf("lookup answered %d", status)
+		return l, status, fmt.Errorf("lookup answered %d", status)
 	}
-	var l agent.Lookup
 	if err := json.Unmarshal(b, &l); err != nil {
-		return agent.Lookup{}, fmt.Errorf("read lookup: %w", err)
+		return l, status, fmt.Errorf("read lookup: %w", err)
 	}
 	if l.Node.UUID == "" || l.Config.HeartbeatTimeout == 0 {
-		return agent.Lookup{}, errors.New("lookup answered without a node or a heartbeat timeout")
+		return l, status, errors.New("lookup answered without a node or a heartbeat timeout")
 	}
-	return l, nil
+	return l, status, nil
 }
 
 // lookupUntilKnown goes on for as long as the machine is on. (The real agent
 // exits after five minutes and its service starts it again.)
 func (a *Agent) lookupUntilKnown(node string) (agent.Lookup, bool) {
-	wait := lookupInterval
-	for {
-		l, err := a.lookup(node, a.newest())
+	conflicts := 0
+	for try := 1; ; try++ {
+		l, status, err := a.lookup(node, a.newest())
 		if err == nil {
 			a.note("lookup succeeded, node UUID is %s", l.Node.UUID)
 			return l, true
 		}
 		a.note("failed looking up node: %v", err)
-		if !a.sleep(a.jitter(a.scaled(wait), 0.8, 1.2)) {
+		wait := agent.LookupDelay(try, a.rng.Float64())
+		if status == http.StatusConflict {
+			conflicts++
+			wait += agent.LookupConflictDelay(conflicts)
+		}
+		if !a.sleep(a.scaled(wait)) {
 			return agent.Lookup{}, false
 		}
-		wait = min(2*wait, lookupIntervalMax)
 	}
 }
 
@@ -150,7 +153,6 @@ func (a *Agent) heartbeat() error {
 // knows it. Anything but success is left behind: lookup comes next either way.
 func (a *Agent) inspect() string {
 	body := a.inspection()
-	wait := inspectionWait
 	for try := 1; ; try++ {
 		status, b, err := a.do(http.MethodPost, "/v1/continue_inspection", inspectionVersion, body)
 		again := err != nil || status == http.StatusConflict || status >= http.StatusInternalServerError
@@ -161,13 +163,12 @@ func (a *Agent) inspect() string {
 				return in.Node.UUID
 			}
 			return in.UUID
-		case !again || try == inspectionTries:
+		case !again || try == agent.InspectionAttempts:
 			a.note("inspection callback answered %d %v, proceeding with lookup", status, err)
 			return ""
 		}
-		if !a.sleep(a.scaled(wait)) {
+		if !a.sleep(a.scaled(agent.InspectionDelay(try))) {
 			return ""
 		}
-		wait = min(wait*3/2, lookupIntervalMax)
 	}
 }

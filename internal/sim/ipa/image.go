@@ -100,7 +100,7 @@ func (a *Agent) refresh() {
 	a.mu.Lock()
 	node := a.node
 	a.mu.Unlock()
-	l, err := a.lookup(node, lookupVersion)
+	l, _, err := a.lookup(node, lookupVersion)
 	if err != nil {
 		a.note("failed to update node cache: %v", err)
 		return

@@ -3,7 +3,10 @@ package ipa
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"go.temper.dev/temper/internal/agent"
@@ -78,7 +81,7 @@ func executeStep(f agent.Family) kind {
 			return nil, err
 		}
 		if v := p.version(f); v != nil && !maps.Equal(v, managers) {
-			return nil, otherVersion("Current versions: %v, versions used by ironic: %v", managers, v)
+			return nil, otherVersion("Current versions: %s, versions used by ironic: %s", dict(managers), dict(v))
 		}
 		var named struct {
 			Step string `json:"step"`
@@ -98,6 +101,15 @@ func executeStep(f agent.Family) kind {
 		}
 		return nil, noMethod("Could not find method: %s", named.Step)
 	}}
+}
+
+// dict is a map as Python prints it.
+func dict(m map[string]string) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, fmt.Sprintf("'%s': '%s'", k, m[k]))
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
 }
 
 func pass(_ context.Context, a *Agent, _ *command, _ stepParams) (any, error) {
