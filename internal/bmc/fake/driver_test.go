@@ -102,8 +102,9 @@ func TestTwoNodesDifferAndOneNodeStaysTheSame(t *testing.T) {
 		require.NoError(t, err)
 		return inv
 	}
-	require.Equal(t, inspect("a"), inspect("a"))
-	require.NotEqual(t, inspect("a").NICs[0].MAC, inspect("b").NICs[0].MAC)
+	first, again, other := inspect("a"), inspect("a"), inspect("b")
+	require.Equal(t, first, again)
+	require.NotEqual(t, first.NICs[0].MAC, other.NICs[0].MAC)
 }
 
 func TestAGuardThatLostTheClaimIsHeardAfterwards(t *testing.T) {

@@ -89,7 +89,8 @@ func (a *answer) pause() (time.Duration, bool) {
 
 // messages are the BMC's own, as gofish reads them.
 func (a *answer) messages() *schemas.Error {
-	e, _ := schemas.ConstructError(a.status, a.body).(*schemas.Error)
+	var e *schemas.Error
+	errors.As(schemas.ConstructError(a.status, a.body), &e)
 	return e
 }
 

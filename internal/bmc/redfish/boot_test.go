@@ -37,7 +37,8 @@ func TestWhatABootOverrideWrites(t *testing.T) {
 		"the mode it has":  {bmc.Boot{Device: bmc.DevicePXE, Mode: bmc.ModeUEFI}, nil, `"BootSourceOverrideEnabled":"Once","BootSourceOverrideTarget":"Pxe"`},
 		"a CD by its name": {bmc.Boot{Device: bmc.DeviceCDROM}, nil, `"BootSourceOverrideEnabled":"Once","BootSourceOverrideTarget":"Cd"`},
 		"a CD by Supermicro's name": {
-			bmc.Boot{Device: bmc.DeviceCDROM}, map[string]any{"BootSourceOverrideTarget@Redfish.AllowableValues": []string{"Pxe", "UsbCd"}},
+			bmc.Boot{Device: bmc.DeviceCDROM},
+			map[string]any{"BootSourceOverrideTarget@Redfish.AllowableValues": []string{"Pxe", "UsbCd"}},
 			`"BootSourceOverrideEnabled":"Once","BootSourceOverrideTarget":"UsbCd"`,
 		},
 	} {
