@@ -330,7 +330,7 @@ func TestAnAgentSwitchesItsMachineOff(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	row := s.eventually("sim-0001", "off", func(v sim.Server) bool { return v.PowerState == "Off" })
 	last := row.PowerActions[len(row.PowerActions)-1]
-	require.EqualValues(t, []any{"agent", "On", "Off"}, []any{string(last.ResetType), string(last.From), string(last.To)})
+	require.Equal(t, []any{"agent", "On", "Off"}, []any{string(last.ResetType), string(last.From), string(last.To)})
 	require.Nil(t, row.BootedFrom)
 }
 

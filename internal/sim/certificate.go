@@ -144,7 +144,7 @@ func (s *store) certificate(file string, t *x509.Certificate, by *tls.Certificat
 	}
 	err = errors.Join(
 		os.WriteFile(keyPath, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}), 0o600),
-		os.WriteFile(certPath, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]}), 0o644), //nolint:gosec // public
+		os.WriteFile(certPath, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]}), 0o644), // public
 	)
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("keep certificate: %w", err)

@@ -3,7 +3,7 @@ package sim_test
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/md5" //nolint:gosec // what a client may still ask for
+	"crypto/md5" // what a client may still ask for
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
@@ -60,7 +60,7 @@ func configDrive(content string) string {
 
 func TestAnImageIsReadCheckedAndWritten(t *testing.T) {
 	image := bytes.Repeat([]byte("a disk image "), 5000)
-	sum256, sum512, sumMD5 := sha256.Sum256(image), sha512.Sum512(image), md5.Sum(image) //nolint:gosec // see above
+	sum256, sum512, sumMD5 := sha256.Sum256(image), sha512.Sum512(image), md5.Sum(image)
 	srv := files(t, image)
 	i := newIronic(t)
 	s := start(t, quick(sim.Config{Servers: 1, APIURL: i.URL, DiskBytes: 1 << 20}))
@@ -81,12 +81,18 @@ func TestAnImageIsReadCheckedAndWritten(t *testing.T) {
 
 		"another checksum": {disk + `,"os_hash_algo":"sha256","os_hash_value":"00ff"`, "ImageChecksumError", fmt.Sprintf(
 			"Image failed to verify against checksum. location: DISK; image ID: NAME; image checksum: 00ff; verification checksum: %x", sum256)},
-		"an image that is not there": {fmt.Sprintf(`"urls":["%s/none"],"checksum":"%x"`, srv.URL, sum256), "ImageDownloadError",
-			"Received status code 404 from " + srv.URL + "/none, expected 200. Response body: 404 page not found"},
-		"an image server that is not there": {fmt.Sprintf(`"urls":["http://127.0.0.1:1/x"],"checksum":"%x"`, sum256), "ImageDownloadError",
-			"connection refused"},
-		"an image cut short": {fmt.Sprintf(`"urls":["%s/truncated"],"checksum":"%x"`, srv.URL, sum256), "ImageDownloadError",
-			"Unable to write image to device DISK. Error: ('Connection broken: IncompleteRead(1000 bytes read, 64000 more expected)'"},
+		"an image that is not there": {
+			fmt.Sprintf(`"urls":["%s/none"],"checksum":"%x"`, srv.URL, sum256), "ImageDownloadError",
+			"Received status code 404 from " + srv.URL + "/none, expected 200. Response body: 404 page not found",
+		},
+		"an image server that is not there": {
+			fmt.Sprintf(`"urls":["http://127.0.0.1:1/x"],"checksum":"%x"`, sum256), "ImageDownloadError",
+			"connection refused",
+		},
+		"an image cut short": {
+			fmt.Sprintf(`"urls":["%s/truncated"],"checksum":"%x"`, srv.URL, sum256), "ImageDownloadError",
+			"Unable to write image to device DISK. Error: ('Connection broken: IncompleteRead(1000 bytes read, 64000 more expected)'",
+		},
 		"no checksum":           {disk, "InvalidCommandParamsError", "Image checksum is not available"},
 		"no URL":                {`"urls":[],"checksum":"x"`, "InvalidCommandParamsError", "Image 'urls' must be a list with at least one element."},
 		"an unknown algorithm":  {disk + `,"os_hash_algo":"crc32","os_hash_value":"1"`, "RESTError", "Unable to verify image NAME with available checksums"},

@@ -168,8 +168,12 @@ func TestRefusedChangesChangeNothing(t *testing.T) {
 		"a method that is not there":   {"DELETE", system, nil, 405, "OperationNotAllowed"},
 		"no JSON":                      {"PATCH", system, json.RawMessage(`"x"`), 400, "MalformedJSON"},
 		"media by no URL":              {"POST", cd + "/Actions/VirtualMedia.InsertMedia", obj{"Image": "nfs:/x"}, 400, "ActionParameterValueTypeError"},
-		"media that is not there": {"POST", cd + "/Actions/VirtualMedia.InsertMedia", obj{"Image": s.rack.URL() + "/images/none"}, 400,
-			"CouldNotEstablishConnection"},
+		"media that is not there": {
+			"POST", cd + "/Actions/VirtualMedia.InsertMedia",
+			obj{"Image": s.rack.URL() + "/images/none"},
+			400,
+			"CouldNotEstablishConnection",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := b.do(c.method, c.path, c.body)

@@ -27,7 +27,7 @@ func TestRedfishtoolReadsAServer(t *testing.T) {
 	require.NoError(t, err)
 	run := func(args ...string) (out map[string]any) {
 		t.Helper()
-		cmd := exec.Command(tool, append([]string{ //nolint:gosec // the tool under PATH
+		cmd := exec.Command(tool, append([]string{
 			"-r", u.Host, "-u", row.RedfishUsername, "-p", row.RedfishPassword, "-S", "Never", "-n",
 		}, args...)...)
 		b, err := cmd.Output()
@@ -58,7 +58,7 @@ func TestRedfishtoolReadsAServer(t *testing.T) {
 // sushyPython is a Python that has sushy; Debian's is not always the first in PATH.
 func sushyPython(t *testing.T) string {
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
-		if p, err := exec.LookPath(name); err == nil && exec.Command(p, "-c", "import sushy").Run() == nil { //nolint:gosec // two fixed names
+		if p, err := exec.LookPath(name); err == nil && exec.Command(p, "-c", "import sushy").Run() == nil {
 			return p
 		}
 	}
@@ -71,7 +71,7 @@ func TestSushyReadsAndDrivesAServer(t *testing.T) {
 	s := start(t, quick(sim.Config{Servers: 1, Seed: 1, PerServerAddress: true}))
 	row, h := s.server("sim-0001"), s.rack.Server("sim-0001")
 	image := s.rack.URL() + "/images/deploy.iso"
-	cmd := exec.Command(python, "testdata/sushy_reads.py", row.RedfishAddress, row.RedfishUsername, row.RedfishPassword, image) //nolint:gosec // see above
+	cmd := exec.Command(python, "testdata/sushy_reads.py", row.RedfishAddress, row.RedfishUsername, row.RedfishPassword, image)
 	cmd.Stderr = os.Stderr
 	b, err := cmd.Output()
 	require.NoError(t, err)

@@ -85,7 +85,7 @@ func disk(seed int64, n int) []byte {
 	_, _ = rand.NewChaCha8(key).Read(b) // never fails
 	clear(b[446:510])
 	b[446], b[450], b[454] = 0x80, 0x83, 1 // active, Linux, from sector 1
-	sectors := uint32(len(b)/512 - 1)      //nolint:gosec // bounded by the settings
+	sectors := uint32(len(b)/512 - 1)      // bounded by the settings
 	b[458], b[459], b[460], b[461] = byte(sectors), byte(sectors>>8), byte(sectors>>16), byte(sectors>>24)
 	b[510], b[511] = 0x55, 0xaa
 	return b

@@ -44,7 +44,7 @@ type Agent struct {
 	log     *zap.Logger
 	rng     *rand.Rand // of the run loop alone
 	started time.Time
-	ctx     context.Context //nolint:containedctx // the agent's life, which commands outlive their requests by
+	ctx     context.Context // the agent's life, which commands outlive their requests by
 	die     context.CancelFunc
 	force   chan struct{}
 	work    sync.WaitGroup

@@ -149,7 +149,7 @@ func (a *Agent) conclude(c *command, name string, out any, err error) {
 	c.result.Result, _ = json.Marshal(out) // plain values encode
 }
 
-func nothing(context.Context, *Agent, *command, json.RawMessage) (any, error) { return nil, nil } //nolint:nilnil // no result is one
+func nothing(context.Context, *Agent, *command, json.RawMessage) (any, error) { return nil, nil }
 
 func collectLogs(_ context.Context, a *Agent, _ *command, _ json.RawMessage) (any, error) {
 	return map[string]string{"system_logs": a.logs()}, nil
@@ -170,7 +170,7 @@ func getPartitionUUIDs(_ context.Context, a *Agent, _ *command, _ json.RawMessag
 func lockdown(_ context.Context, a *Agent, _ *command, _ json.RawMessage) (any, error) {
 	a.stopServing()
 	a.enter(phaseLocked)
-	return nil, nil //nolint:nilnil // no result is one
+	return nil, nil
 }
 
 // powerOff lets the answer out before the machine goes.
@@ -178,14 +178,14 @@ func powerOff(_ context.Context, a *Agent, _ *command, _ json.RawMessage) (any, 
 	if a.sleep(a.fleet.cfg.StepDelay) {
 		a.s.AgentPowersOff(a.boot)
 	}
-	return nil, nil //nolint:nilnil // no result is one
+	return nil, nil
 }
 
 func runImage(_ context.Context, a *Agent, _ *command, _ json.RawMessage) (any, error) {
 	if a.sleep(a.fleet.cfg.StepDelay) {
 		a.s.AgentReboots(a.boot)
 	}
-	return nil, nil //nolint:nilnil // no result is one
+	return nil, nil
 }
 
 func installBootloader(_ context.Context, a *Agent, _ *command, params json.RawMessage) (any, error) {
@@ -197,5 +197,5 @@ func installBootloader(_ context.Context, a *Agent, _ *command, params json.RawM
 	if a.s.Disk.State().Image == nil {
 		return nil, noDevice("No partition with UUID %s found on device %s", p.RootUUID, a.s.Drives[0].Name)
 	}
-	return nil, nil //nolint:nilnil // no result is one
+	return nil, nil
 }

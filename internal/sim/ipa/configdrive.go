@@ -45,7 +45,7 @@ func (a *Agent) readConfigDrive(ctx context.Context, in string) ([]byte, error) 
 	}
 	packed, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(in), ""))
 	if err != nil {
-		return nil, errors.New("Config drive data is not base64 encoded") //nolint:staticcheck // the agent's words
+		return nil, errors.New("Config drive data is not base64 encoded")
 	}
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -56,7 +56,7 @@ func (a *Agent) readConfigDrive(ctx context.Context, in string) ([]byte, error) 
 		return nil, fmt.Errorf("decompress config drive: %w", err)
 	}
 	if len(b) > configDriveLimit {
-		return nil, errors.New("Config drive size exceeds maximum limit of 64MiB") //nolint:staticcheck // the agent's words
+		return nil, errors.New("Config drive size exceeds maximum limit of 64MiB")
 	}
 	return b, nil
 }

@@ -79,7 +79,7 @@ func (f *Fleet) Run(power context.Context, s *machine.Server, boot int, saved *m
 	a := &Agent{
 		fleet: f, s: s, boot: boot, die: die, ctx: ctx, started: time.Now(), force: make(chan struct{}, 1),
 		log: f.cfg.Log.With(zap.String("server", s.Name), zap.Int("boot", boot)),
-		rng: rand.New(rand.NewPCG(uint64(f.cfg.Seed)+uint64(boot), uint64(s.Index()))), //nolint:gosec // jitter
+		rng: rand.New(rand.NewPCG(uint64(f.cfg.Seed)+uint64(boot), uint64(s.Index()))), // jitter
 	}
 	f.mu.Lock()
 	f.agents[s.Name] = a

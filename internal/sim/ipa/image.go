@@ -2,8 +2,8 @@ package ipa
 
 import (
 	"context"
-	"crypto/md5"  //nolint:gosec // the agent still knows it, and refuses it unless told otherwise
-	"crypto/sha1" //nolint:gosec // likewise
+	"crypto/md5" // the agent still knows it, and refuses it unless told otherwise
+	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"

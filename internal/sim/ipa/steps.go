@@ -114,7 +114,7 @@ func dict(m map[string]string) string {
 
 func pass(_ context.Context, a *Agent, _ *command, _ stepParams) (any, error) {
 	a.sleep(a.fleet.cfg.StepDelay)
-	return nil, nil //nolint:nilnil // no result is one
+	return nil, nil
 }
 
 func eraseMetadata(_ context.Context, a *Agent, _ *command, _ stepParams) (any, error) {
@@ -135,5 +135,5 @@ func burnIn(_ context.Context, a *Agent, _ *command, p stepParams) (any, error) 
 		d = time.Duration(s * float64(time.Second))
 	}
 	a.sleep(d)
-	return nil, nil //nolint:nilnil // no result is one
+	return nil, nil
 }

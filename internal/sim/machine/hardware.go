@@ -87,7 +87,7 @@ var space = uuid.NewSHA1(uuid.NameSpaceDNS, []byte("rack.temper.dev"))
 // diskBytes replaces the drives' size where it is not 0.
 func NewHardware(seed int64, i int, diskBytes int64) Hardware {
 	name := fmt.Sprintf("sim-%04d", i+1)
-	rng := rand.New(rand.NewPCG(uint64(seed), uint64(i))) //nolint:gosec // reproducible by intent
+	rng := rand.New(rand.NewPCG(uint64(seed), uint64(i))) // reproducible by intent
 	c := chassis[rng.IntN(len(chassis))]
 	h := Hardware{
 		Name: name, UUID: uuid.NewSHA1(space, fmt.Appendf(nil, "%d/%d", seed, i)).String(),
@@ -105,8 +105,10 @@ func NewHardware(seed int64, i int, diskBytes int64) Hardware {
 		c.bytes = diskBytes
 	}
 	for n := range 2 {
-		d := Drive{Name: "/dev/sd" + string(rune('a'+n)), Model: c.drive, Serial: code(rng, 12), Bytes: c.bytes,
-			NVMe: c.nvme, WWN: fmt.Sprintf("0x5%015x", rng.Uint64()>>4)}
+		d := Drive{
+			Name: "/dev/sd" + string(rune('a'+n)), Model: c.drive, Serial: code(rng, 12), Bytes: c.bytes,
+			NVMe: c.nvme, WWN: fmt.Sprintf("0x5%015x", rng.Uint64()>>4),
+		}
 		if c.nvme {
 			d.Name = fmt.Sprintf("/dev/nvme%dn1", n)
 		}

@@ -80,7 +80,7 @@ func (s *Server) Index() int { return s.index }
 // SetFaults replaces the server's faults; which of several requests a fault
 // with a probability strikes follows from the rack's seed.
 func (s *Server) SetFaults(l mischief.List) {
-	s.Faults.Set(l, uint64(s.env.Seed)<<20+uint64(s.index)) //nolint:gosec // any mapping will do
+	s.Faults.Set(l, uint64(s.env.Seed)<<20+uint64(s.index)) // any mapping will do
 }
 
 // PowerState is the state as the BMC reads it.

@@ -19,7 +19,7 @@ type Plan struct {
 func (p *Plan) Set(l List, seed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.rng = rand.New(rand.NewPCG(seed, uint64(len(l.Faults)))) //nolint:gosec // reproducible, not secret
+	p.rng = rand.New(rand.NewPCG(seed, uint64(len(l.Faults)))) // reproducible, not secret
 	p.faults = append([]Fault(nil), l.Faults...)
 	p.struck = make([]int, len(l.Faults))
 }

@@ -121,7 +121,7 @@ type resource struct {
 
 // ServeHTTP does what is common to all resources: methods, bodies, ETags, errors.
 func (res resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{Request: r, s: r.Context().Value(serverKey{}).(*machine.Server)} //nolint:forcetypeassert // set by serve
+	c := &call{Request: r, s: r.Context().Value(serverKey{}).(*machine.Server)} // set by serve
 	var rep reply
 	var err error
 	switch {

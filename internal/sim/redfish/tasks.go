@@ -66,7 +66,7 @@ func accepted(t machine.Task) reply {
 // monitor answers for the task as long as it runs, and then as the action
 // would have answered itself (DSP0266, 12.2).
 func monitor(w http.ResponseWriter, r *http.Request) {
-	s := r.Context().Value(serverKey{}).(*machine.Server) //nolint:forcetypeassert // set by serve
+	s := r.Context().Value(serverKey{}).(*machine.Server) // set by serve
 	t, ok := s.Task(r.PathValue("id"))
 	switch {
 	case !ok:
