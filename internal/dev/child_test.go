@@ -19,11 +19,14 @@ func TestMain(m *testing.M) {
 	switch what, arg, _ := strings.Cut(os.Getenv("TEST_CHILD"), " "); what {
 	case "":
 		os.Exit(m.Run())
-	case "serve": // ready, until it is asked to stop; then it writes its name down
+	case "serve", "slow": // ready, until it is asked to stop; then it writes its name down, if slow after a while
 		asked := make(chan os.Signal, 1)
 		signal.Notify(asked, syscall.SIGTERM)
 		must(WriteReady(os.Args[1], Ready{URL: "http://" + arg, MetricsURL: "http://" + arg + "/metrics"}))
 		<-asked
+		if what == "slow" {
+			<-time.After(200 * time.Millisecond)
+		}
 		f, err := os.OpenFile(filepath.Join(filepath.Dir(os.Args[1]), "stopped"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		must(err)
 		fmt.Fprintln(f, arg)

@@ -128,6 +128,9 @@ func (p *Running) End() string {
 
 // Stop asks it to end, and kills it when ctx is done before it has.
 func (p *Running) Stop(ctx context.Context) error {
+	if p.ended() {
+		return nil
+	}
 	if err := p.signal(syscall.SIGTERM); err != nil {
 		return err
 	}
@@ -147,12 +150,19 @@ func (p *Running) Stop(ctx context.Context) error {
 	}
 }
 
+func (p *Running) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // signal reaches the whole process group.
 func (p *Running) signal(sig syscall.Signal) error {
-	select {
-	case <-p.done: // its number may be another process's by now
+	if p.ended() { // its number may be another process's by now
 		return nil
-	default:
 	}
 	if err := syscall.Kill(-p.Pid(), sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("send %s to process group %d: %w", sig, p.Pid(), err)

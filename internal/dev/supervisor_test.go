@@ -133,7 +133,7 @@ func TestWhatCanNotBeStartedAgainIsTriedUntilTheStop(t *testing.T) {
 func TestTheLastStageStopsFirst(t *testing.T) {
 	c := newCrew(t, false)
 	require.NoError(t, c.Start(t.Context(), c.spec("storage", 0, "serve")))
-	require.NoError(t, c.Start(t.Context(), c.spec("worker", 2, "serve"), c.spec("api", 1, "serve")))
+	require.NoError(t, c.Start(t.Context(), c.spec("worker", 2, "slow"), c.spec("api", 1, "slow")))
 	c.Stop()
 	body, err := os.ReadFile(filepath.Join(c.dir, "stopped"))
 	require.NoError(t, err)
