@@ -45,7 +45,7 @@ type Temporal struct {
 }
 
 // TLS says whether the connection to Temporal is encrypted.
-func (t Temporal) TLS() bool { return t.TLSCert != "" || t.TLSCA != "" }
+func (c Temporal) TLS() bool { return c.TLSCert != "" || c.TLSCA != "" }
 
 // Liveness is how the death of a process is noticed.
 type Liveness struct {

@@ -60,7 +60,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	require.Equal(t, 30*time.Minute, c.DeployCallback)
 	require.Equal(t, 30*time.Minute, c.CleanCallback)
 	require.Equal(t, 30*time.Minute, c.InspectCallback)
-	require.Equal(t, "", c.Group)
+	require.Empty(t, c.Group)
 	require.Equal(t, []string{"redfish", "fake-hardware"}, c.Drivers)
 }
 

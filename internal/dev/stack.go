@@ -59,7 +59,7 @@ func Run(ctx context.Context, o Options, ready func(Info)) error {
 	if err != nil {
 		return err
 	}
-	defer dir.close() // nothing was written through it
+	defer func() { _ = dir.close() }() // nothing was written through it
 	s := &Stack{o: o, dir: dir, over: map[string]any{}}
 	s.sup = NewSupervisor(o.Restart, o.Say, s.changed)
 	defer s.stop()

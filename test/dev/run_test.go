@@ -1,4 +1,4 @@
-package stack
+package dev_test
 
 import (
 	"bytes"

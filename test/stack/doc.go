@@ -1,2 +1,0 @@
-// Package stack has the tests of temper dev as a whole: real programs, killed one after the other.
-package stack
