@@ -42,7 +42,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 	defer db.Close()
 	temporal := &lateTemporal{}
 	hardware := newDrivers(r.BMCRequest, fake.Delays{}, nil)
-	defer hardware.close(context.WithoutCancel(ctx))
+	defer hardware.close(ctx)
 	server, err := api.New(api.Config{
 		Store: db, Operations: temporal, Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
 		Log: p.log, Metrics: p.metrics, Ready: p.health, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,

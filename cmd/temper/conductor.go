@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,13 +19,15 @@ import (
 // newConductorCommand is the role; what the API says of conductors is in its subcommands.
 func newConductorCommand() *cobra.Command {
 	r := &config.Conductor{}
-	return role{
+	c := role{
 		name: "conductor", short: "Run the steps that touch hardware; list conductors",
 		settings: r, common: &r.Process,
 		instance: func() string { return conductorName(r) },
 		check:    func() error { return checkHardware(r) },
 		run:      func(ctx context.Context, p *process) error { return runConductor(ctx, p, r) },
 	}.command()
+	c.AddCommand(conductorCommands()...)
+	return c
 }
 
 // conductorName is the host's where none is given, as in Ironic.
@@ -57,11 +60,11 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	}
 	counts := worker.NewMetrics(p.metrics)
 	hardware := newDrivers(r.BMCRequest, delays, counts.BMC)
-	defer hardware.close(context.WithoutCancel(ctx))
+	defer hardware.close(ctx)
 	conductor := &worker.Conductor{
 		Client: c, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
 		StopGrace: inTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
-		Self: node.Conductor{Hostname: name, Group: r.Group, Interfaces: enabled(r.Drivers)},
+		Self: node.Conductor{Hostname: name, Group: strings.ToLower(r.Group), Interfaces: enabled(r.Drivers)},
 		Steps: &activities.Steps{
 			Records: db, Drivers: hardware, Settings: stepSettings(name, r), Log: p.log, Observe: counts.Observer(),
 			Image: imageOf(r), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },

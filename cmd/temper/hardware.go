@@ -44,8 +44,13 @@ func (d drivers) Properties(driver string) map[string]string {
 	return nil
 }
 
-// close logs out of all BMCs, within ctx.
+// logoutWithin bounds the end: a BMC that does not answer forgets its session by itself.
+const logoutWithin = 2 * time.Second
+
+// close logs out of all BMCs. ctx may be over already.
 func (d drivers) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logoutWithin)
+	defer cancel()
 	for _, one := range d {
 		one.Close(ctx)
 	}

@@ -91,7 +91,7 @@ func (r role) start(c *cobra.Command, environ []string, readyFile string) error 
 		defer p.listener.Stop()
 	}
 	err = within(c.Context(), r.common.ShutdownGrace, func(ctx context.Context) error { return r.run(ctx, p) })
-	if err != nil {
+	if err != nil && !(c.Context().Err() != nil && errors.Is(err, context.Canceled)) {
 		logger.Error("ended", zap.Error(err))
 		return fmt.Errorf("%s: %w", r.name, err)
 	}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/node"
+)
+
+// advisedError is an error whose text says what to do.
+type advisedError struct {
+	err    error
+	advice string // "" = nobody knows
+}
+
+func (e *advisedError) Error() string {
+	if e.advice == "" {
+		return e.err.Error()
+	}
+	return e.err.Error() + "; " + e.advice
+}
+
+func (e *advisedError) Unwrap() error { return e.err }
+
+// advised adds to an error what can be done about it, where it says nothing of that yet.
+func advised(err error) error { return advisedOn(err, "", "") }
+
+// advisedOn is advised for an error about a node, by the name it was called, and what was asked of it ("" = nothing of the
+// life cycle).
+func advisedOn(err error, name string, e node.Event) error {
+	var done *advisedError
+	if err == nil || errors.As(err, &done) {
+		return err
+	}
+	if advice := generalAdvice(err); advice != "" {
+		return &advisedError{err, advice}
+	}
+	return &advisedError{err, nodeAdvice(err, name, e)}
+}
+
+func generalAdvice(err error) string {
+	if k, ok := client.KindOf(err); ok && (k == client.Unreached || k == client.Unreadable) {
+		return "if it is elsewhere, say so with --api or TEMPER_API_URL"
+	}
+	switch client.StatusOf(err) {
+	case http.StatusUnauthorized:
+		return "say who you are with TEMPER_API_USER and TEMPER_API_PASSWORD"
+	case http.StatusNotAcceptable:
+		return "the API is older than this program, which asks for version " + client.Version
+	case http.StatusServiceUnavailable:
+		return "see temper conductor list, and ask again"
+	}
+	return ""
+}
+
+// refusedIn finds the state in the refusal of a verb (Ironic's InvalidStateRequested).
+var refusedIn = regexp.MustCompile(`can not be performed on node .* while it is in state "([^"]+)"`)
+
+func nodeAdvice(err error, name string, e node.Event) string {
+	if name == "" {
+		return ""
+	}
+	words := err.Error()
+	if state := refusedIn.FindStringSubmatch(words); state != nil {
+		return wayTo(name, node.State(state[1]), e)
+	}
+	switch status := client.StatusOf(err); {
+	case status == http.StatusNotFound && strings.HasPrefix(words, "Node "):
+		return "temper node list shows which there are"
+	case status == http.StatusNotFound && strings.Contains(words, "No valid host"):
+		return "temper conductor list shows which conductors there are, and for what"
+	case status == http.StatusConflict && (strings.Contains(words, "is locked") || strings.Contains(words, "state transition")):
+		return "temper operation watch --node " + name + " shows what goes on"
+	case status == http.StatusForbidden && strings.Contains(words, "protected"):
+		return "temper node set " + name + " --protected=false lifts that"
+	case status == http.StatusBadRequest && strings.Contains(words, "alidat"):
+		return "temper node validate " + name + " shows what is missing"
+	}
+	return ""
+}
+
+// wayTo says how a node in state s comes to where event e is possible.
+func wayTo(name string, s node.State, e node.Event) string {
+	if e == "" {
+		return ""
+	}
+	if node.Transient(s) {
+		return "temper operation watch --node " + name + " shows when it is done"
+	}
+	// The verbs that bring a node there without harm to what runs on it.
+	type way struct {
+		state node.State
+		verbs []string
+	}
+	for queue := []way{{state: s}}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if node.Can(at.state, e) {
+			if len(at.verbs) == 0 {
+				break // it is possible by the table: something else is wrong
+			}
+			return "first: " + strings.Join(at.verbs, ", then ")
+		}
+		for _, v := range []struct {
+			event node.Event
+			to    node.State
+		}{{node.EventManage, node.Manageable}, {node.EventProvide, node.Available}} {
+			if node.Can(at.state, v.event) && len(at.verbs) < 2 {
+				verbs := append(slices.Clone(at.verbs), fmt.Sprintf("temper node %s %s", v.event, name))
+				queue = append(queue, way{v.to, verbs})
+			}
+		}
+	}
+	var from []string
+	for _, r := range node.Rules {
+		if r.Event == e && !node.Transient(r.From) {
+			from = append(from, string(r.From))
+		}
+	}
+	return "that is possible in: " + strings.Join(from, ", ")
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/dev"
+)
+
+// defaultAPI is where an API listens that was told nothing.
+const defaultAPI = "http://127.0.0.1:6385"
+
+// devInfos are where a temper dev that was started here says where its API is: in its own default folder, and in the
+// folder around that.
+var devInfos = []string{".temper/dev/" + dev.InfoFile, ".temper/" + dev.InfoFile}
+
+// asker is what the commands over the API share: where it is, who asks, and how answers are shown.
+type asker struct {
+	api, user, password string
+	timeout             time.Duration
+	format              format
+
+	*client.Client // after open
+	in             io.Reader
+	out, err       io.Writer
+	now            func() time.Time
+	pause          time.Duration // between two looks at an operation
+}
+
+func newAsker() *asker {
+	return &asker{format: asTable, now: time.Now, pause: 500 * time.Millisecond}
+}
+
+// addFlags adds the flags that every command over the API has.
+func (a *asker) addFlags(c *cobra.Command, f *pflag.FlagSet) {
+	f.StringVar(&a.api, "api", "", "`URL` of the API (default $TEMPER_API_URL, else that of a temper dev started here, else "+defaultAPI+")")
+	f.StringVar(&a.user, "user", "", "`name` for an API that wants one (default $TEMPER_API_USER)")
+	f.StringVar(&a.password, "password", "", "`password` of the user; better in $TEMPER_API_PASSWORD, where no process list shows it")
+	f.DurationVar(&a.timeout, "timeout", client.DefaultTimeout, "how long one request may take, with what is tried again for it")
+	f.VarP(&a.format, "output", "o", "`format` of what is shown: table, json or yaml")
+	must(c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{string(asTable), string(asJSON), string(asYAML)}, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// must is for what only a mistake in this program makes fail, at its start.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// run makes what a command does of do: the client is there, and errors say what to do.
+func (a *asker) run(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		var once sync.Once
+		err := a.open(c, func(err error) {
+			once.Do(func() { fmt.Fprintf(a.err, "temper: %v; trying again for up to %s\n", err, a.timeout) })
+		})
+		if err != nil {
+			return err
+		}
+		defer a.Close()
+		return advised(do(c.Context(), args))
+	}
+}
+
+// open makes the client from flags and environment. It does not ask yet.
+func (a *asker) open(c *cobra.Command, retrying func(error)) error {
+	a.in, a.out, a.err = c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()
+	var err error
+	a.Client, err = client.New(client.Config{
+		URL: a.apiURL(), User: cmp.Or(a.user, os.Getenv("TEMPER_API_USER")),
+		Password: cmp.Or(a.password, os.Getenv("TEMPER_API_PASSWORD")), Timeout: a.timeout, Retrying: retrying,
+	})
+	return err
+}
+
+func (a *asker) apiURL() string {
+	if at := cmp.Or(a.api, os.Getenv("TEMPER_API_URL")); at != "" {
+		return at
+	}
+	for _, path := range devInfos {
+		if i, err := dev.ReadInfo(path); err == nil && i.APIURL != "" {
+			return i.APIURL
+		}
+	}
+	return defaultAPI
+}

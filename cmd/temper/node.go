@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/node"
+)
+
+func newNodeCommand() *cobra.Command {
+	return group("node", "Enrol, provision and look at nodes", "  temper node list\n  temper node deploy n1 --help",
+		func(a *asker) []*cobra.Command {
+			all := []*cobra.Command{
+				newNodeList(a), newNodeShow(a), newNodeCreate(a), newNodeSet(a), newNodeUnset(a), newNodeDelete(a),
+				newNodePower(a), newNodeValidate(a), newNodeMaintenance(a), newNodeHistory(a), newNodeTrait(a),
+				newNodeClean(a), newNodeDeploy(a), newNodeRebuild(a),
+			}
+			return append(all, newNodeVerbs(a)...)
+		})
+}
+
+// nodeFilters are the flags of temper node list that Ironic has a filter of the same meaning for.
+var nodeFilters = []struct{ flag, filter, help string }{
+	{"state", "provision_state", "in this provision `state`"},
+	{"driver", "driver", "with this `driver`"},
+	{"resource-class", "resource_class", "of this resource `class`"},
+	{"conductor-group", "conductor_group", "in this conductor `group`"},
+	{"conductor", "conductor", "that the ring gives to this `conductor`"},
+	{"owner", "owner", "of this `owner`"},
+	{"lessee", "lessee", "of this `lessee`"},
+	{"fault", "fault", "with this `fault`, e.g. \"power failure\""},
+	{"instance", "instance_uuid", "with this instance `uuid`"},
+	{"shard", "shard", "in one of these `shards`, with commas"},
+}
+
+// nodeListing are the flags of temper node list.
+type nodeListing struct {
+	filters                          map[string]*string
+	maintenance, associated, retired bool
+	fields                           []string
+	long                             bool
+	sort                             string
+	limit                            int
+}
+
+func newNodeList(a *asker) *cobra.Command {
+	l := &nodeListing{filters: map[string]*string{}}
+	c := &cobra.Command{
+		Use: "list", Short: "List nodes", Args: cobra.NoArgs,
+		Example: "  temper node list --state available --long\n  temper node list -o json",
+	}
+	f := c.Flags()
+	for _, one := range nodeFilters {
+		l.filters[one.filter] = f.String(one.flag, "", "only nodes "+one.help)
+	}
+	f.BoolVar(&l.maintenance, "maintenance", false, "only nodes in maintenance; =false: only the others")
+	f.BoolVar(&l.associated, "associated", false, "only nodes with an instance; =false: only the others")
+	f.BoolVar(&l.retired, "retired", false, "only retired nodes; =false: only the others")
+	f.StringSliceVar(&l.fields, "fields", nil, "show these `fields` of the API, with commas")
+	f.BoolVar(&l.long, "long", false, "show more of each")
+	f.StringVar(&l.sort, "sort", "", "sort by this `field`; field:desc the other way round")
+	f.IntVar(&l.limit, "limit", client.DefaultLimit, "show at most so many")
+	must(c.RegisterFlagCompletionFunc("state", completeStates))
+	must(c.RegisterFlagCompletionFunc("driver", a.completeDrivers(0)))
+	must(c.RegisterFlagCompletionFunc("conductor", a.completeConductors(0)))
+	c.RunE = func(c *cobra.Command, args []string) error {
+		q, err := l.query(c, a.format)
+		if err != nil {
+			return err
+		}
+		return a.run(func(ctx context.Context, _ []string) error {
+			list, err := a.Nodes(ctx, q, l.limit)
+			if err != nil {
+				return err
+			}
+			a.noteMore(list.More, l.limit, "nodes")
+			return a.show(map[string]any{"nodes": orEmpty(list.Items)}, func(w io.Writer) error {
+				return l.table(list.Items).writeTo(w)
+			})
+		})(c, args)
+	}
+	return c
+}
+
+// query is what the flags ask of the API.
+func (l *nodeListing) query(c *cobra.Command, f format) (url.Values, error) {
+	if err := goodLimit(l.limit); err != nil {
+		return nil, err
+	}
+	q := url.Values{}
+	for filter, v := range l.filters {
+		if *v != "" {
+			q.Set(filter, *v)
+		}
+	}
+	for name, v := range map[string]bool{"maintenance": l.maintenance, "associated": l.associated, "retired": l.retired} {
+		if c.Flags().Changed(name) {
+			q.Set(name, fmt.Sprint(v))
+		}
+	}
+	switch {
+	case l.fields != nil:
+		q.Set("fields", strings.Join(l.fields, ","))
+	case f != asTable:
+		q.Set("detail", "true")
+	default:
+		q.Set("fields", strings.Join(l.columns(), ","))
+	}
+	if l.sort != "" {
+		key, dir, _ := strings.Cut(l.sort, ":")
+		q.Set("sort_key", key)
+		if dir != "" {
+			q.Set("sort_dir", dir)
+		}
+	}
+	return q, nil
+}
+
+// The columns of lists of nodes: the API's fields, and their heads.
+var (
+	nodeColumns = []string{"name", "uuid", "provision_state", "target_provision_state", "power_state", "maintenance", "reservation", "instance_uuid"}
+	longColumns = []string{"driver", "resource_class", "conductor_group", "conductor", "fault", "last_error"}
+	columnHeads = map[string]string{
+		"provision_state": "STATE", "target_provision_state": "TARGET", "power_state": "POWER", "reservation": "HELD BY",
+		"instance_uuid": "INSTANCE", "last_error": "LAST ERROR",
+	}
+)
+
+func (l *nodeListing) columns() []string {
+	switch {
+	case l.fields != nil:
+		return l.fields
+	case l.long:
+		return slices.Concat(nodeColumns, longColumns)
+	}
+	return nodeColumns
+}
+
+// mostError is how much of an error a list shows, in characters.
+const mostError = 80
+
+func (l *nodeListing) table(nodes []client.Node) grid {
+	columns := l.columns()
+	heads := make([]string, len(columns))
+	for i, name := range columns {
+		if heads[i] = columnHeads[name]; heads[i] == "" || l.fields != nil {
+			heads[i] = strings.ToUpper(name)
+		}
+	}
+	g := newGrid(heads...)
+	for i := range nodes {
+		fields := nodes[i].Fields()
+		cells := make([]string, len(columns))
+		for k, name := range columns {
+			cells[k] = cell(fields[name])
+			if name == "last_error" && l.fields == nil {
+				cells[k] = atMost(cells[k], mostError)
+			}
+		}
+		g.add(cells...)
+	}
+	return g
+}
+
+// goodLimit checks a --limit.
+func goodLimit(n int) error {
+	if n < 1 || n > client.MaxLimit {
+		return fmt.Errorf("--limit must be from 1 to %d", client.MaxLimit)
+	}
+	return nil
+}
+
+// noteMore says that a list was cut.
+func (a *asker) noteMore(more bool, limit int, what string) {
+	if more {
+		fmt.Fprintf(a.err, "temper: there are more than these %d %s: --limit shows more\n", limit, what)
+	}
+}
+
+// orEmpty is a list that is [] and not null where it is empty.
+func orEmpty[T any](l []T) []T {
+	if l == nil {
+		return []T{}
+	}
+	return l
+}
+
+func newNodeDelete(a *asker) *cobra.Command {
+	var s chosen
+	c := &cobra.Command{
+		Use: "delete NODE...", Short: "Forget nodes; their hardware stays as it is", Example: "  temper node delete n1 n2",
+	}
+	s.addFlags(c, a, "")
+	c.RunE = a.run(func(ctx context.Context, args []string) error {
+		names, err := s.nodes(ctx, a, args, "delete")
+		if err != nil {
+			return err
+		}
+		return a.report(names, each(ctx, names, s.parallel, "", func(ctx context.Context, name string) (string, error) {
+			return "deleted", a.DeleteNode(ctx, name)
+		}))
+	})
+	return c
+}
+
+// report says a word about each node that something was done to; in JSON and YAML by name.
+func (a *asker) report(names []string, all []done[string]) error {
+	byName := map[string]string{}
+	for _, d := range all {
+		if d.err == nil {
+			byName[d.name] = d.value
+		}
+	}
+	return errors.Join(a.show(byName, func(w io.Writer) error {
+		for _, name := range names {
+			if word, ok := byName[name]; ok {
+				if _, err := fmt.Fprintf(w, "%s: %s\n", oneLine(name), word); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}), failed(all))
+}
+
+// uuidOf is the uuid of a node by its name, for where the API wants that.
+func (a *asker) uuidOf(ctx context.Context, ident string) (string, error) {
+	if node.IsUUID(ident) {
+		return ident, nil
+	}
+	n, err := a.Node(ctx, ident, "uuid")
+	if err != nil {
+		return "", advisedOn(err, ident, "")
+	}
+	return n.UUID, nil
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/node"
+)
+
+// deployFlags are what a deploy and a rebuild take.
+type deployFlags struct {
+	image, checksum, drive, steps string
+	info                          pairs
+}
+
+func (d *deployFlags) addTo(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&d.image, "image", "", "`URL` of the image; default: the one in instance_info")
+	f.StringVar(&d.checksum, "checksum", "", "`DIGEST|URL` of the image: sha256 or sha512 in hexadecimal, or where a file with it is")
+	f.StringVar(&d.drive, "config-drive", "", "`URL|FILE|DIR`: an image, a JSON object of parts, or a folder with meta_data.json, user_data, ...")
+	f.StringVar(&d.steps, "deploy-steps", "", "`FILE|JSON`: a list of steps")
+	f.Var(&d.info, "instance-info", "more of what is deployed, like root_gb=20; @FILE: an object")
+}
+
+const deployWords = "The image is noted in instance_info, where a later rebuild finds it. VALUE is JSON where it is JSON, else text."
+
+func newNodeDeploy(a *asker) *cobra.Command {
+	v := verb{name: "deploy", target: "active", event: node.EventDeploy, what: "deploy"}
+	return newDeploy(a, v, &cobra.Command{
+		Use: "deploy NODE...", Short: "Put an image on available nodes and start them", Long: "Put an image on available nodes and start them.\n\n" + deployWords,
+		Example: "  temper node deploy n1 --image http://images/debian.raw --checksum http://images/SHA256SUMS --config-drive ./cloud --watch",
+	})
+}
+
+func newNodeRebuild(a *asker) *cobra.Command {
+	v := verb{name: "rebuild", target: "rebuild", event: node.EventRebuild, what: "rebuild"}
+	return newDeploy(a, v, &cobra.Command{
+		Use: "rebuild NODE...", Short: "Deploy active nodes again, with their image or another",
+		Long:    "Deploy active nodes again, with their image or another. What is on their disk is lost.\n\n" + deployWords,
+		Example: "  temper node rebuild n1 --wait 30m",
+	})
+}
+
+func newDeploy(a *asker, v verb, c *cobra.Command) *cobra.Command {
+	var d deployFlags
+	d.addTo(c)
+	return v.command(a, c, func() (request, error) {
+		drive, err := readDrive(d.drive)
+		if err != nil {
+			return nil, err
+		}
+		steps, err := readSteps("deploy-steps", d.steps)
+		if err != nil {
+			return nil, err
+		}
+		set, drop, err := d.changes()
+		if err != nil {
+			return nil, err
+		}
+		in := client.Provision{Target: v.target, ConfigDrive: drive, DeploySteps: steps}
+		return func(ctx context.Context, name string) (string, error) {
+			if err := a.noteImage(ctx, name, set, drop); err != nil {
+				return "", err
+			}
+			return a.Provision(ctx, name, in)
+		}, nil
+	})
+}
+
+// checksumKeys are where instance_info has the checksum of an image, in Ironic's two ways.
+var checksumKeys = []string{"image_checksum", "image_os_hash_algo", "image_os_hash_value"}
+
+// hashOf is the algorithm of a digest, by its length in hexadecimal digits.
+var hashOf = map[int]string{64: "sha256", 96: "sha384", 128: "sha512"}
+
+// changes are what the flags change in instance_info, and the keys that must not outlive what they were said of.
+func (d *deployFlags) changes() (set client.Patch, drop []string, err error) {
+	info := pairs{}
+	if d.image != "" {
+		info["image_source"] = d.image
+		drop = checksumKeys // an older image's
+	}
+	switch algo := hashOf[len(d.checksum)]; {
+	case d.checksum == "":
+	case strings.Contains(d.checksum, "://") || algo == "":
+		info["image_checksum"] = d.checksum // the API says what is wrong with it
+		drop = checksumKeys
+	default:
+		info["image_os_hash_algo"], info["image_os_hash_value"] = algo, strings.ToLower(d.checksum)
+		drop = checksumKeys
+	}
+	for k, v := range d.info {
+		info[k] = v
+	}
+	set, err = patchKeys(field{flag: "instance-info", name: "instance_info"}, info)
+	return set, drop, err
+}
+
+// noteImage writes into instance_info what is to be deployed.
+func (a *asker) noteImage(ctx context.Context, name string, set client.Patch, drop []string) error {
+	if len(set) == 0 {
+		return nil
+	}
+	var changes client.Patch
+	if drop != nil {
+		n, err := a.Node(ctx, name, "instance_info")
+		if err != nil {
+			return err
+		}
+		for _, key := range drop {
+			if n.InstanceInfo[key] != nil {
+				changes = append(changes, client.Remove("/instance_info/"+key))
+			}
+		}
+	}
+	if _, err := a.PatchNode(ctx, name, append(changes, set...), false); err != nil {
+		return fmt.Errorf("note the image: %w", err)
+	}
+	return nil
+}
+
+func newNodeClean(a *asker) *cobra.Command {
+	var steps string
+	var noRamdisk bool
+	v := verb{name: "clean", target: "clean", event: node.EventClean, what: "clean"}
+	c := &cobra.Command{
+		Use: "clean NODE...", Short: "Run clean steps of your choice on manageable nodes",
+		Example: `  temper node clean n1 --clean-steps '[{"interface": "deploy", "step": "erase_devices_metadata"}]' --watch`,
+	}
+	c.Flags().StringVar(&steps, "clean-steps", "", "`FILE|JSON`: a list of steps (required)")
+	c.Flags().BoolVar(&noRamdisk, "disable-ramdisk", false, "run steps that need no agent without starting it")
+	must(c.MarkFlagRequired("clean-steps"))
+	return v.command(a, c, func() (request, error) {
+		list, err := readSteps("clean-steps", steps)
+		if err != nil {
+			return nil, err
+		}
+		in := client.Provision{Target: v.target, CleanSteps: list, DisableRamdisk: noRamdisk}
+		return func(ctx context.Context, name string) (string, error) { return a.Provision(ctx, name, in) }, nil
+	})
+}
