@@ -213,7 +213,7 @@ func TestLeavingDeletingTakesTheInstanceAway(t *testing.T) {
 		n.InstanceUUID, n.InstanceName, n.Lessee = someUUID(), "vm", "project"
 		n.InstanceInfo = map[string]any{"image_source": "http://x", "configdrive": node.Masked}
 		n.DriverInfo["redfish_password"] = node.Masked
-		return node.Secrets{"instance_info/configdrive": "c2VjcmV0", "driver_info/redfish_password": "hunter2"}, nil
+		return node.Secrets{"instance_info/configdrive": "c2VjcmV0", "instance_info/without_place": "x", "driver_info/redfish_password": "hunter2"}, nil
 	})
 	require.NoError(t, err)
 	raw(t, url, `UPDATE nodes SET allocation_uuid = gen_random_uuid(), driver_internal_info = '{"automatic_lessee": true, "k": 1}'`)

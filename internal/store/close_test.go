@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -211,4 +212,63 @@ func TestClosingRacesWithSteps(t *testing.T) {
 			require.Equal(t, []node.Undo{node.UndoPowerOff}, got.Owed)
 		}
 	}
+}
+
+// TestWritersOfOneNodeDoNotLockEachOtherOut runs everything that writes to a
+// node at the same time: whoever takes locks in another order than the rest
+// would be refused by PostgreSQL as a deadlock, fault.Unavailable.
+func TestWritersOfOneNodeDoNotLockEachOtherOut(t *testing.T) {
+	s := open(t)
+	n, o := running(t, s)
+	var macs atomic.Int64
+	writers := map[string]func(i int) error{
+		"save": func(int) error {
+			_, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{Power: node.PowerOn, ClearAgent: true})
+			return err
+		},
+		"save steps": func(int) error { _, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{}); return err },
+		"inspection": func(i int) error {
+			return s.SaveInspection(t.Context(), o.ID, first, node.Inspection{
+				Properties: map[string]any{"i": i}, Ports: []node.Port{{Address: fmt.Sprintf("52:54:00:00:02:%02x", macs.Add(1)%256)}},
+			})
+		},
+		"lookup": func(int) error {
+			_, err := s.AgentLookup(t.Context(), n.UUID, "a", func(int, bool, bool) (bool, string) { return true, "t" })
+			return err
+		},
+		"heartbeat": func(int) error {
+			_, _, err := s.AgentHeartbeat(t.Context(), n.UUID, func(*node.Node, string) error { return nil }, node.Agent{URL: "u"})
+			return err
+		},
+		"inventory": func(int) error { _, err := s.PutInventory(t.Context(), n.UUID, nil, nil); return err },
+		"rename": func(i int) error {
+			_, err := s.UpdateNode(t.Context(), n.UUID, "", func(n *node.Node) (node.Secrets, error) {
+				n.Name, n.InstanceUUID = fmt.Sprint("renamed-", i), someUUID()
+				return node.Secrets{"driver_info/p": "x"}, nil
+			})
+			return err
+		},
+		"ask": func(int) error { _, err := s.AskOperation(t.Context(), o.ID, node.AskPower, "", ""); return err },
+		"history": func(int) error {
+			return s.AddHistory(t.Context(), node.HistoryEvent{NodeUUID: n.UUID, Event: "e", EventType: "state"})
+		},
+		"port": func(int) error {
+			return s.CreatePort(t.Context(), &node.Port{NodeUUID: n.UUID, Address: fmt.Sprintf("52:54:00:00:03:%02x", macs.Add(1)%256)})
+		},
+		"missing": func(int) error { _, err := s.MarkMissing(t.Context(), []int64{o.ID}); return err },
+		"undo":    func(int) error { return s.SetUndo(t.Context(), o.ID, "r1", nil) },
+	}
+	var wg sync.WaitGroup
+	for name, write := range writers {
+		for range 2 {
+			wg.Go(func() {
+				for i := range 15 {
+					if err := write(i); err != nil && !fault.Is(err, fault.Conflict) {
+						t.Error(name, err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
 }

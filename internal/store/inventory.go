@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -81,8 +83,9 @@ func (s *Store) SaveInspection(ctx context.Context, id int64, c node.Claim, foun
 		if d.err != nil {
 			return d.err
 		}
-		for i := range found.Ports {
-			p := found.Ports[i]
+		// In one order for all: two inspections that found the same MACs wait for each other.
+		ports := slices.SortedFunc(slices.Values(found.Ports), func(a, b node.Port) int { return strings.Compare(a.Address, b.Address) })
+		for _, p := range ports {
 			if p.UUID == "" {
 				p.UUID = uuid.NewString()
 			}

@@ -12,9 +12,6 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Secrets is node.Secrets.
-type Secrets = node.Secrets
-
 // agentToken is the name under which a node's agent token is sealed.
 const agentToken = "agent_token"
 
