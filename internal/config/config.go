@@ -28,7 +28,7 @@ type Process struct {
 // Database is how to reach PostgreSQL, and the key that what is secret there is sealed with.
 type Database struct {
 	URL        string `key:"database_url" secret:"url" help:"PostgreSQL, as postgres://user:password@host:port/database (required)"`
-	MaxConns   int    `key:"database_max_conns" default:"10" help:"connections that this process may hold"`
+	MaxConns   int    `key:"database_max_conns" default:"16" help:"connections that this process may hold"`
 	KeysetFile string `key:"keyset_file" help:"file with the keys that secrets are sealed with (temper keyset new makes one)"`
 	Keyset     string `key:"keyset" secret:"all" help:"the keys themselves, where there is no file for them"`
 }

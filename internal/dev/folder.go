@@ -37,6 +37,9 @@ func openFolder(path string) (*folder, error) {
 			return nil, fmt.Errorf("make the data folder: %w", err)
 		}
 	}
+	if err := passable(path); err != nil {
+		return nil, err
+	}
 	if f.lock, err = os.OpenFile(f.in("run", "lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return nil, fmt.Errorf("open the lock of the data folder: %w", err)
 	}
@@ -47,6 +50,31 @@ func openFolder(path string) (*folder, error) {
 		return nil, errors.Join(err, f.lock.Close())
 	}
 	return f, f.removeInfo()
+}
+
+// passable lets other users through a folder that was there before, without letting them list it.
+func passable(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && os.Geteuid() == 0 && info.Mode()&0o001 == 0 {
+		err = os.Chmod(path, info.Mode().Perm()|0o011)
+	}
+	if err != nil {
+		return fmt.Errorf("open the data folder to the user of PostgreSQL: %w", err)
+	}
+	return nil
+}
+
+// openToOthers says whether every user can get to what is in the folder.
+func (f *folder) openToOthers() bool {
+	for p := f.path; ; p = filepath.Dir(p) {
+		info, err := os.Stat(p)
+		if err != nil || info.Mode()&0o001 == 0 {
+			return false
+		}
+		if p == filepath.Dir(p) {
+			return true
+		}
+	}
 }
 
 func (f *folder) close() error { return f.lock.Close() }

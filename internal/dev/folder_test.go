@@ -3,6 +3,7 @@ package dev
 import (
 	"net"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,4 +75,13 @@ func TestAnOldInfoIsRemoved(t *testing.T) {
 	f = open(t, path)
 	_, err := ReadInfo(f.infoFile())
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestWhetherOthersCanGetIn(t *testing.T) {
+	path := t.TempDir()
+	require.NoError(t, os.Chmod(filepath.Dir(path), 0o755))
+	f := open(t, filepath.Join(path, "data"))
+	require.True(t, f.openToOthers())
+	require.NoError(t, os.Chmod(path, 0o700))
+	require.False(t, f.openToOthers(), "a closed folder above closes it too")
 }

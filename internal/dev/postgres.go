@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"go.temper.dev/temper/internal/pgserver"
 )
@@ -17,8 +19,12 @@ func (s *Stack) postgres() Spec {
 		if err := s.needPostgres(ctx); err != nil {
 			return nil, err
 		}
+		dir, err := s.clusterFolder()
+		if err != nil {
+			return nil, err
+		}
 		server, err := pgserver.Start(ctx, pgserver.Options{
-			Dir: s.dir.in("postgres"), Port: portOf(s.dir.listen("postgres", "127.0.0.1:0")),
+			Dir: dir, Port: portOf(s.dir.listen("postgres", "127.0.0.1:0")),
 			LogFile: s.dir.logFile("postgres"), EndWithStarter: true,
 		})
 		if err != nil {
@@ -40,6 +46,34 @@ func (s *Stack) needPostgres(ctx context.Context) error {
 	}
 	s.o.Say("PostgreSQL is not installed here; installing it")
 	return pgserver.Install(ctx, os.Stderr)
+}
+
+// elsewhere is where root may make folders that other users can get to.
+const elsewhere = "/var/lib/temper"
+
+// clusterFolder is where PostgreSQL keeps its data: in ours, unless root runs this in a folder that the user as whom
+// PostgreSQL runs then can't get to, such as root's home. The first start decides.
+func (s *Stack) clusterFolder() (string, error) {
+	inside, note := s.dir.in("postgres"), s.dir.in("run", "postgres.path")
+	if b, err := os.ReadFile(note); err == nil {
+		return strings.TrimSpace(string(b)), nil
+	}
+	if _, err := os.Stat(inside); err == nil || os.Geteuid() != 0 || s.dir.openToOthers() {
+		return inside, nil
+	}
+	if err := os.MkdirAll(elsewhere, 0o755); err != nil {
+		return "", fmt.Errorf("make a folder for PostgreSQL: %w", err)
+	}
+	outside, err := os.MkdirTemp(elsewhere, "dev-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for PostgreSQL: %w", err)
+	}
+	if err := os.Chmod(outside, 0o711); err != nil { //nolint:gosec // what is in it is the server's own
+		return "", fmt.Errorf("open the folder of PostgreSQL: %w", err)
+	}
+	outside = filepath.Join(outside, "postgres")
+	s.o.Say("PostgreSQL keeps its data in %s: it does not run as root, and no other user can get to %s", outside, s.dir.path)
+	return outside, writeFile(note, 0o600, []byte(outside+"\n"))
 }
 
 // portOf is the port of an address; 0 = a free one.
