@@ -33,7 +33,7 @@ func TestLookup(t *testing.T) {
 	require.Equal(t, uuid, found)
 	require.Len(t, token, 43)
 	body := b.last.is(200)
-	require.Equal(t, 300.0, body["config"].(map[string]any)["heartbeat_timeout"])
+	require.EqualValues(t, 300, body["config"].(map[string]any)["heartbeat_timeout"])
 	require.Equal(t, true, body["config"].(map[string]any)["agent_token_required"])
 	n := body["node"].(map[string]any)
 	require.ElementsMatch(t, []string{"uuid", "properties", "instance_info", "driver_internal_info", "links"}, keys(n))
@@ -132,7 +132,7 @@ func TestContinueInspection(t *testing.T) {
 	require.Len(t, body["config"].(map[string]any)["agent_token"], 43)
 	require.Len(t, b.ops.toldWhat(), 1)
 	stored := b.get("/v1/nodes/n1/inventory").is(200)
-	require.Equal(t, 4.0, stored["inventory"].(map[string]any)["cpu"].(map[string]any)["count"])
+	require.EqualValues(t, 4, stored["inventory"].(map[string]any)["cpu"].(map[string]any)["count"])
 	require.Equal(t, "ab", stored["inventory"].(map[string]any)["odd"], "what PostgreSQL can't keep is left out")
 	require.Equal(t, map[string]any{"root_disk": map[string]any{"name": "/dev/sda"}}, stored["plugin_data"])
 

@@ -17,8 +17,12 @@ var heartbeatFields = []struct {
 	name  string
 	since int
 }{
-	{"callback_url", 22}, {"agent_version", 36}, {"agent_token", 62}, {"agent_verify_ca", 68},
-	{"agent_status", 72}, {"agent_status_message", 72},
+	{"callback_url", 22},
+	{"agent_version", 36},
+	{"agent_token", 62},
+	{"agent_verify_ca", 68},
+	{"agent_status", 72},
+	{"agent_status_message", 72},
 }
 
 func readHeartbeat(c *gin.Context) (agent.Heartbeat, error) {

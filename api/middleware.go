@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"regexp"
 	"runtime/debug"
@@ -76,7 +77,7 @@ func (s *Server) recovered(c *gin.Context) {
 		if p == nil {
 			return
 		}
-		if p == http.ErrAbortHandler {
+		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(p)
 		}
 		s.logger(c).Error("panic", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -33,6 +34,9 @@ func (s *Server) createNode(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	ctx := c.Request.Context()
+	if err := s.checkParent(ctx, n.ParentNode); err != nil {
+		return 0, nil, err
+	}
 	fl, err := s.fleet(ctx)
 	if err != nil {
 		return 0, nil, err
@@ -95,6 +99,15 @@ func checkCreated(n *node.Node, in *object, minor int) error {
 		}
 	}
 	return node.PatchAllowed(&node.Node{UUID: n.UUID, ProvisionState: n.ProvisionState}, n, node.Patch{Minor: minor})
+}
+
+// checkParent refuses a parent that is not there.
+func (s *Server) checkParent(ctx context.Context, parent string) error {
+	if parent == "" {
+		return nil
+	}
+	_, err := s.Store.Node(ctx, parent)
+	return notFoundIsInvalid(err)
 }
 
 // resolve fills in the interfaces of a node from what the conductors of its

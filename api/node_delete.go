@@ -64,7 +64,15 @@ var stateFields = []struct {
 	name  string
 	since int
 }{
-	{"console_enabled", 1}, {"last_error", 1}, {"power_state", 1}, {"provision_state", 1},
-	{"target_power_state", 1}, {"target_provision_state", 1}, {"provision_updated_at", 1},
-	{"raid_config", 12}, {"target_raid_config", 12}, {"boot_mode", 75}, {"secure_boot", 75},
+	{"console_enabled", 1},
+	{"last_error", 1},
+	{"power_state", 1},
+	{"provision_state", 1},
+	{"target_power_state", 1},
+	{"target_provision_state", 1},
+	{"provision_updated_at", 1},
+	{"raid_config", 12},
+	{"target_raid_config", 12},
+	{"boot_mode", 75},
+	{"secure_boot", 75},
 }

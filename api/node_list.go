@@ -18,10 +18,26 @@ var nodeFilters = []struct {
 	name  string
 	since int
 }{
-	{"associated", 1}, {"chassis_uuid", 1}, {"instance_uuid", 1}, {"maintenance", 1},
-	{"provision_state", 9}, {"driver", 16}, {"resource_class", 21}, {"fault", 42}, {"conductor_group", 46},
-	{"conductor", 49}, {"owner", 50}, {"description_contains", 51}, {"retired", 61}, {"lessee", 65}, {"project", 65},
-	{"shard", 82}, {"sharded", 82}, {"parent_node", 83}, {"include_children", 83}, {"instance_name", 104},
+	{"associated", 1},
+	{"chassis_uuid", 1},
+	{"instance_uuid", 1},
+	{"maintenance", 1},
+	{"provision_state", 9},
+	{"driver", 16},
+	{"resource_class", 21},
+	{"fault", 42},
+	{"conductor_group", 46},
+	{"conductor", 49},
+	{"owner", 50},
+	{"description_contains", 51},
+	{"retired", 61},
+	{"lessee", 65},
+	{"project", 65},
+	{"shard", 82},
+	{"sharded", 82},
+	{"parent_node", 83},
+	{"include_children", 83},
+	{"instance_name", 104},
 }
 
 var nodeListParameters = func() []string {

@@ -32,6 +32,9 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	ctx := c.Request.Context()
+	if err := s.checkParent(ctx, p.parent()); err != nil {
+		return 0, nil, err
+	}
 	if p.fleet, err = s.fleet(ctx); err != nil {
 		return 0, nil, err
 	}
@@ -80,6 +83,17 @@ func readNodePatch(c *gin.Context) (*nodePatch, error) {
 }
 
 func (p *nodePatch) touches(root string) bool { return slices.Contains(p.roots, root) }
+
+// parent is the parent_node that the patch sets; "" = none.
+func (p *nodePatch) parent() string {
+	parent := ""
+	for _, op := range p.ops {
+		if op.path == "/parent_node" {
+			parent, _ = op.value.(string)
+		}
+	}
+	return canonicalUUID(parent)
+}
 
 // onlyFreesInstance is the one change that maintenance allows at any time.
 func (p *nodePatch) onlyFreesInstance() bool {

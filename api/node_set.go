@@ -44,6 +44,15 @@ func uuidField(name string, at func(*node.Node) *string) setter {
 	}
 }
 
+// setChassis: chassis are not built, so none can be named.
+func setChassis(n *node.Node, v any) error {
+	if v != nil && v != "" {
+		return fault.New(fault.Invalid, "Chassis %s could not be found.", describe(v))
+	}
+	n.ChassisUUID = ""
+	return nil
+}
+
 func setUUID(n *node.Node, v any) error {
 	if v == nil {
 		return nil

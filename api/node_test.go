@@ -56,8 +56,11 @@ func TestCreateNodeIsRefused(t *testing.T) {
 	}{
 		"no driver":       {map[string]any{}, 400, "Schema error for node: 'driver' is a required property"},
 		"a driver nobody": {map[string]any{"driver": "ipmi"}, 400, `No valid host was found. Reason: No conductor service registered which supports driver ipmi for conductor group "". Ensure the driver is valid and enabled.`},
-		"a driver that the group does not have": {map[string]any{"driver": "redfish", "conductor_group": "FAR"}, 400,
-			`No valid host was found. Reason: No conductor service registered which supports driver redfish for conductor group "far". Ensure the driver is valid and enabled.`},
+		"a driver that the group does not have": {
+			map[string]any{"driver": "redfish", "conductor_group": "FAR"},
+			400,
+			`No valid host was found. Reason: No conductor service registered which supports driver redfish for conductor group "far". Ensure the driver is valid and enabled.`,
+		},
 		"a name that is taken":         {map[string]any{"driver": "fake-hardware", "name": "n1"}, 409, "A node with name n1 already exists."},
 		"a uuid that is taken":         {map[string]any{"driver": "fake-hardware", "uuid": id}, 409, "A node with UUID " + id + " already exists."},
 		"an interface nobody knows":    {map[string]any{"driver": "redfish", "deploy_interface": "ansible"}, 400, "deploy interface implementation 'ansible' is not supported by hardware type redfish."},
@@ -71,6 +74,8 @@ func TestCreateNodeIsRefused(t *testing.T) {
 		"protection from the start":    {map[string]any{"driver": "redfish", "protected": true}, 400, "Unexpected arguments: protected"},
 		"a NUL in a name":              {map[string]any{"driver": "redfish", "extra": map[string]any{"a": "x\x00"}}, 400, ""},
 		"a mask instead of a secret":   {map[string]any{"driver": "redfish", "driver_info": map[string]any{"redfish_password": "******"}}, 400, ""},
+		"a chassis":                    {map[string]any{"driver": "redfish", "chassis_uuid": id}, 400, ""},
+		"a parent nobody knows":        {map[string]any{"driver": "redfish", "parent_node": uuid.NewString()}, 400, ""},
 		"a reason without retirement":  {map[string]any{"driver": "redfish", "retired_reason": "old"}, 400, "The retired_reason field can only be set when retired is True"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -259,6 +264,9 @@ func TestPatchNodeIsRefused(t *testing.T) {
 		"a name that is taken":            {[]op{replace("/name", "taken")}, 409, "A node with name taken already exists."},
 		"a dictionary that is none":       {[]op{replace("/extra", "x")}, 400, "Schema error for node: extra: "},
 		"another's parent":                {[]op{replace("/parent_node", id)}, 400, "can not be its own parent"},
+		"a parent nobody knows":           {[]op{replace("/parent_node", uuid.NewString())}, 400, "could not be found"},
+		"a parent that is a word":         {[]op{replace("/parent_node", "n2")}, 400, ""},
+		"a chassis":                       {[]op{replace("/chassis_uuid", id)}, 400, "Chassis"},
 		"a long description":              {[]op{replace("/description", strings.Repeat("x", 4097))}, 400, "Schema error for node: description: "},
 		"a health":                        {[]op{replace("/instance_name", "x")}, 406, ""},
 	} {

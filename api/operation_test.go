@@ -65,7 +65,7 @@ func TestOperations(t *testing.T) {
 		"operation": strconv.Itoa(7), "kind": "deploy", "state": "waiting", "step": "deploy.write_image", "attempt": 2.0,
 		"last_error": "agent busy", "waiting_for": nil, "gives_up_at": nil, "workflow_url": "http://ui/7",
 	}, story["temper"])
-	require.Equal(t, 0.0, story["deploy_step_index"])
+	require.EqualValues(t, 0, story["deploy_step_index"])
 	require.Len(t, story["deploy_steps"], 2)
 	require.Equal(t, "write_image", b.field("d", "deploy_step").(map[string]any)["step"])
 }

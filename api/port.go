@@ -30,19 +30,25 @@ var portAttributes = []portAttribute{
 	{name: "created_at", since: 1, value: func(p *node.Port) any { return timestamp(&p.CreatedAt) }},
 	{name: "updated_at", since: 1, value: func(p *node.Port) any { return timestamp(p.UpdatedAt) }},
 	{name: "address", since: 1, value: func(p *node.Port) any { return p.Address }, set: setAddress, create: true},
-	{name: "extra", since: 1, value: func(p *node.Port) any { return dict(p.Extra) }, nosort: true,
-		set: portDict("extra", func(p *node.Port) *map[string]any { return &p.Extra }), create: true},
+	{
+		name: "extra", since: 1, value: func(p *node.Port) any { return dict(p.Extra) }, nosort: true,
+		set: portDict("extra", func(p *node.Port) *map[string]any { return &p.Extra }), create: true,
+	},
 	{name: "node_uuid", since: 1, value: func(p *node.Port) any { return p.NodeUUID }, set: setNodeUUID, create: true},
 	{name: "internal_info", since: 18, value: func(p *node.Port) any { return dict(p.InternalInfo) }, nosort: true},
-	{name: "local_link_connection", since: 19, value: func(p *node.Port) any { return dict(p.LocalLinkConnection) }, nosort: true,
-		set: setLocalLink, create: true},
+	{
+		name: "local_link_connection", since: 19, value: func(p *node.Port) any { return dict(p.LocalLinkConnection) }, nosort: true,
+		set: setLocalLink, create: true,
+	},
 	{name: "pxe_enabled", since: 19, value: func(p *node.Port) any { return p.PXEEnabled }, set: setPXE, create: true},
 	{name: "portgroup_uuid", since: 24, value: func(*node.Port) any { return nil }, set: setPortgroup, create: true},
 	{name: "physical_network", since: 34, value: func(p *node.Port) any { return orNull(p.PhysicalNetwork) }, set: setPhysicalNetwork, create: true},
 	{name: "is_smartnic", since: 53, value: func(p *node.Port) any { return p.IsSmartNIC }, set: setSmartNIC, create: true},
 	{name: "name", since: 88, value: func(p *node.Port) any { return orNull(p.Name) }, set: setPortName, create: true},
-	{name: "description", since: 97, value: func(p *node.Port) any { return orNull(p.Description) },
-		set: portText("description", 255, func(p *node.Port) *string { return &p.Description }), create: true},
+	{
+		name: "description", since: 97, value: func(p *node.Port) any { return orNull(p.Description) },
+		set: portText("description", 255, func(p *node.Port) *string { return &p.Description }), create: true,
+	},
 }
 
 var portAttributeNamed = func() map[string]*portAttribute {

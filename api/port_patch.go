@@ -100,7 +100,7 @@ func portChangeAllowed(n *node.Node, before, after *node.Port, minor int, held s
 	switch {
 	case n.ProvisionState == node.Inspecting && minor >= 39:
 		return fault.New(fault.Conflict, "Cannot update port \"%s\" on \"%s\" while it is in state \"%s\".", after.UUID, n.UUID, n.ProvisionState)
-	case held != "":
+	case held != "" && (before.Address != after.Address || before.NodeUUID != after.NodeUUID || !sameConnectivity(before, after)):
 		return node.Locked(n, held)
 	case n.Maintenance:
 		return nil

@@ -210,8 +210,10 @@ func (p *provision) check() error {
 		{"deploy_steps", 69, deploys, `"deploy_steps" is only valid when setting target provision state to active or rebuild`},
 		{"service_steps", 87, p.verb.Event == node.EventService, `"service_steps" is only valid when setting target provision state to service`},
 		{"rescue_password", 1, p.verb.Event == node.EventRescue, `"rescue_password" is only valid when setting target provision state to rescue`},
-		{"runbook", 92, p.verb.Event == node.EventClean || p.verb.Event == node.EventService,
-			`"runbook" is only valid when setting target provision state to clean or service`},
+		{
+			"runbook", 92, p.verb.Event == node.EventClean || p.verb.Event == node.EventService,
+			`"runbook" is only valid when setting target provision state to clean or service`,
+		},
 	} {
 		if !p.given(one.name) {
 			continue
