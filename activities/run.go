@@ -168,9 +168,14 @@ func (t *task) staysWaiting(step *node.Step) bool {
 }
 
 func (t *task) observe(step *node.Step, outcome string, began time.Time) {
-	if t.Observe.Step != nil {
-		t.Observe.Step(step.Interface, step.Step, outcome, time.Since(began))
+	if t.Observe.Step == nil {
+		return
 	}
+	name := step.Step
+	if step.Source == node.SourceAgent {
+		name = "agent" // its names are a stranger's, and would become label values without bound
+	}
+	t.Observe.Step(step.Interface, name, outcome, time.Since(began))
 }
 
 // stepError is a failure of a step, so that it can be recorded on it.

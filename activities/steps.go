@@ -31,6 +31,8 @@ type Steps struct {
 // Observer is told what happened, for the metrics. Fields may be nil.
 type Observer struct {
 	Step func(interfaceName, step, outcome string, d time.Duration)
+	// Wait is how long steps stood in the queue of a group's driver.
+	Wait func(group, driver string, d time.Duration)
 	Lost func()
 }
 
@@ -125,6 +127,9 @@ func (s *Steps) claim(ctx context.Context, in StepsInput) (*task, error) {
 	n, err := s.Records.Claim(ctx, in.Operation, info.WorkflowExecution.RunID, c, s.Settings.Conductor)
 	if err != nil {
 		return nil, err
+	}
+	if s.Observe.Wait != nil && info.Attempt == 1 {
+		s.Observe.Wait(n.Operation.Group, n.Operation.Driver, info.StartedTime.Sub(info.ScheduledTime))
 	}
 	driver, ok := s.Drivers[n.Driver]
 	if !ok {

@@ -15,6 +15,7 @@ type Metrics struct {
 	took       *prometheus.HistogramVec
 	steps      *prometheus.HistogramVec
 	bmc        *prometheus.HistogramVec
+	waits      *prometheus.HistogramVec
 	lost       prometheus.Counter
 }
 
@@ -34,11 +35,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		bmc: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "temper_bmc_request_duration_seconds", Help: "Requests to BMCs, by method and outcome.", Buckets: prometheus.DefBuckets,
 		}, []string{"method", "outcome"}),
+		waits: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "temper_queue_wait_seconds", Help: "From scheduling to a conductor's taking the steps of an operation, by group and driver.", Buckets: slow,
+		}, []string{"conductor_group", "driver"}),
 		lost: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "temper_claims_lost_total", Help: "Writes and requests that were refused because another claim is newer.",
 		}),
 	}
-	r.MustRegister(m.operations, m.took, m.steps, m.bmc, m.lost)
+	r.MustRegister(m.operations, m.took, m.steps, m.bmc, m.waits, m.lost)
 	return m
 }
 
@@ -47,12 +51,14 @@ func (m *Metrics) ended(k node.Kind, o node.Outcome, d time.Duration) {
 	m.took.WithLabelValues(string(k), string(o)).Observe(d.Seconds())
 }
 
-// Observer feeds steps into the metrics. Steps that agents offer count under
-// the name "agent", so that strangers can't make up label values.
+// Observer feeds steps into the metrics.
 func (m *Metrics) Observer() activities.Observer {
 	return activities.Observer{
 		Step: func(iface, step, outcome string, d time.Duration) {
 			m.steps.WithLabelValues(iface, step, outcome).Observe(d.Seconds())
+		},
+		Wait: func(group, driver string, d time.Duration) {
+			m.waits.WithLabelValues(group, driver).Observe(d.Seconds())
 		},
 		Lost: m.lost.Inc,
 	}

@@ -3,7 +3,7 @@ package dev
 // Info is dev.json: where everything is, for people and scripts. It is there exactly while the stack is ready, and true.
 type Info struct {
 	APIURL            string    `json:"api_url"`
-	DashboardURL      string    `json:"dashboard_url"`
+	DashboardURL      string    `json:"dashboard_url"` // "" while there is none
 	TemporalAddress   string    `json:"temporal_address"`
 	TemporalNamespace string    `json:"temporal_namespace"`
 	TemporalUIURL     string    `json:"temporal_ui_url"`

@@ -197,7 +197,7 @@ func (s *Stack) api(ctx context.Context) error {
 		return err
 	}
 	spec := s.role("api", "api", stageAPI, func() []string { return []string{"--listen", s.dir.listen("api", s.o.Listen)} },
-		func(i *Info, r Ready) { i.APIURL, i.DashboardURL = r.URL, r.URL+"/dashboard" })
+		func(i *Info, r Ready) { i.APIURL = r.URL })
 	if err := s.sup.Start(ctx, spec); err != nil {
 		return err
 	}
