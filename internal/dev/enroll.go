@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 )
 
 // Server is what enrolment needs of a server of the rack ({rack_url}/servers).
@@ -45,7 +47,9 @@ func (s *Stack) enroll(ctx context.Context) error {
 // nodes are those that the stack is to have.
 func (s *Stack) nodes(ctx context.Context) ([]Node, error) {
 	var nodes []Node
-	for driver, n := range s.share() {
+	share := s.share()
+	for _, driver := range slices.Sorted(maps.Keys(share)) {
+		n := share[driver]
 		switch driver {
 		case "redfish":
 			servers, err := RackNodes(ctx, s.snapshot().RackURL)
