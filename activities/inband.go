@@ -31,7 +31,7 @@ func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params
 			return d.Found, true, nil
 		case agent.ActFail, agent.ActRelist, agent.ActRebooted:
 			step.Issued = nil
-			return nil, false, d.Err
+			return nil, false, t.named(d.Err)
 		case agent.ActIssue:
 			if err := t.issue(ctx, c, step, agent.Issue(o, list), params); err != nil {
 				return nil, false, err
@@ -51,6 +51,11 @@ func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params
 			return nil, false, err
 		}
 	}
+}
+
+// named says which node an error is about that others worded.
+func (t *task) named(err error) error {
+	return fault.New(fault.KindOf(err), "node %s: %w", t.node.UUID, err)
 }
 
 // showWaiting puts the node into its wait state, where another conductor had the
