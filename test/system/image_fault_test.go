@@ -1,0 +1,140 @@
+package system_test
+
+import (
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/sim"
+)
+
+// zeros is a digest that no image has.
+var zeros = strings.Repeat("0", 64)
+
+func TestAnImageThatIsNoGoodFailsTheDeployAndNothingElse(t *testing.T) {
+	t.Parallel()
+	s := world(t)
+	small := ownRack(t, s.at.APIURL, 22, sim.Config{Servers: 1, DiskBytes: int64(len(body)) / 2})
+	l := newLibrary(t, nil)
+	for name, c := range map[string]struct {
+		rack   *rack
+		source string
+		more   map[string]any
+		faults []fault
+		words  []string
+	}{
+		"it is not there":            {source: l.url + "/none.raw", words: []string{"status code 404 from " + l.url + "/none.raw"}},
+		"its server is gone":         {source: "http://127.0.0.1:1/disk.raw", words: []string{"http://127.0.0.1:1/disk.raw", "connection refused"}},
+		"it ends in the middle":      {source: l.url + "/cut.raw", words: []string{"cut.raw", "Unable to write image", "IncompleteRead(524288 bytes read, 524288 more expected)"}},
+		"its checksum is wrong":      {source: l.url + "/good.raw", more: sha256sum(zeros), words: []string{"Image failed to verify against checksum", zeros, l.sha256}},
+		"it arrives damaged":         {source: l.url + "/good.raw", faults: []fault{{Kind: "wrong_checksum"}}, words: []string{"Image failed to verify against checksum", l.sha256}},
+		"it is larger than the disk": {rack: small, source: l.url + "/good.raw", words: []string{"good.raw", "No space left on device"}},
+		"its file of checksums is not there": {
+			source: l.url + "/good.raw", more: map[string]any{"image_checksum": l.url + "/NOSUMS"}, words: []string{"/NOSUMS", "the server answered 404"},
+		},
+		"its file of checksums names others only": {
+			source: l.url + "/none.raw", more: map[string]any{"image_checksum": l.url + "/SUMS"}, words: []string{"no usable digest for none.raw"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := s.rack
+			if c.rack != nil {
+				r = c.rack
+			}
+			n := available(t, s, r)
+			info := map[string]any{"image_source": c.source, "image_disk_format": "raw"}
+			if c.more == nil {
+				c.more = sha256sum(l.sha256)
+			}
+			maps.Copy(info, c.more)
+			n.patch("instance_info", info)
+			n.spoil(c.faults...)
+			n.deployFailed(n.provision("active", nil), c.words...)
+			sv := n.hardware()
+			require.Nil(t, sv.DiskSHA256, "what does not check is no image")
+			require.Equal(t, []string{"On Off->On", "ForceOff On->Off"}, effects(sv.Actions))
+			require.LessOrEqual(t, len(sv.steps()), 1, "an image that is no good is not written again")
+
+			if c.rack != nil {
+				return // no image fits there
+			}
+			n.spoil()
+			n.image(l.url+"/good.raw", l.sha256)
+			n.deployed(n.provision("active", nil), l.sha256)
+		})
+	}
+}
+
+func sha256sum(value string) map[string]any {
+	return map[string]any{"image_os_hash_algo": "sha256", "image_os_hash_value": value}
+}
+
+func TestAChecksumMayBeTheURLOfAFileOfChecksums(t *testing.T) {
+	t.Parallel()
+	s := world(t)
+	l := newLibrary(t, nil)
+	for name, more := range map[string]map[string]any{
+		"in image_checksum":                         {"image_checksum": l.url + "/SUMS"},
+		"in image_os_hash_value with its algorithm": sha256sum(l.url + "/SUMS"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := available(t, s, s.rack)
+			info := map[string]any{"image_source": l.url + "/good.raw", "image_disk_format": "raw"}
+			maps.Copy(info, more)
+			n.patch("instance_info", info)
+			n.deployed(n.provision("active", nil), l.sha256)
+		})
+	}
+}
+
+func TestADeployThatCouldNotSucceedIsRefusedAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := world(t)
+	n := available(t, s, s.rack)
+	source := s.rack.url + "/images/disk.raw"
+	requests := n.hardware().Requests
+	for name, c := range map[string]struct {
+		info  map[string]any
+		words string
+	}{
+		"no image":                 {map[string]any{}, "Missing are: ['image_source']"},
+		"no checksum":              {map[string]any{"image_source": source}, `image_source's "image_checksum", or "image_os_hash_algo" and "image_os_hash_value" must be provided`},
+		"an MD5":                   {map[string]any{"image_source": source, "image_checksum": strings.Repeat("0", 32)}, "is MD5, which is refused because MD5 can be forged"},
+		"an MD5 that says so":      {map[string]any{"image_source": source, "image_os_hash_algo": "md5", "image_os_hash_value": strings.Repeat("0", 32)}, "is MD5, which is refused"},
+		"an MD5 of no length":      {map[string]any{"image_source": source, "image_os_hash_algo": "md5", "image_os_hash_value": "abc"}, "is MD5, which is refused"},
+		"half a digest":            {map[string]any{"image_source": source, "image_os_hash_algo": "sha256", "image_os_hash_value": zeros[1:]}, "is no digest"},
+		"a digest of another kind": {map[string]any{"image_source": source, "image_os_hash_algo": "sha512", "image_os_hash_value": zeros}, "has the length of a sha256 digest"},
+		"an image on the agent":    {map[string]any{"image_source": "file:///etc/passwd", "image_checksum": zeros}, "only http and https are supported"},
+		"traits it does not have":  {map[string]any{"image_source": source, "image_checksum": zeros, "traits": []any{"CUSTOM_GOLD"}}, "missing traits CUSTOM_GOLD"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := n.as(t)
+			n.patch("instance_info", c.info)
+			before := n.raw()
+			words := n.refused(http.StatusBadRequest, "active", nil)
+			require.Contains(t, words, "Failed to validate deploy or power info for node "+n.uuid+": ")
+			require.Contains(t, words, c.words)
+			require.JSONEq(t, before, n.raw(), "a refused request changes nothing")
+		})
+	}
+	require.Equal(t, requests, n.hardware().Requests, "nothing of it touches the BMC")
+	n.free(n.now())
+}
+
+// as is the node for a subtest.
+func (n *node) as(t *testing.T) *node {
+	other := *n
+	other.t = t
+	return &other
+}
+
+// raw is the node as the API tells it, every byte.
+func (n *node) raw() string {
+	n.t.Helper()
+	return string(n.s.must(n.t, http.StatusOK, http.MethodGet, "/v1/nodes/"+n.uuid, nil).body)
+}

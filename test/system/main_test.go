@@ -1,0 +1,74 @@
+// Package system_test tries all of Temper at once, as its clients and its hardware meet it: real processes, real HTTP,
+// simulated servers that misbehave on demand, and processes that die. It never looks inside.
+package system_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// atOnce is how many tests run at a time: they wait for most of theirs.
+const atOnce = 16
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel != nil {
+		if n, err := strconv.Atoi(parallel.Value.String()); err == nil && n < atOnce {
+			_ = parallel.Value.Set(strconv.Itoa(atOnce)) // a whole number fits
+		}
+	}
+	code := m.Run()
+	if err := shared.stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	if built != "" {
+		_ = os.RemoveAll(built) // a leftover in the system's temporary folder harms nobody
+	}
+	os.Exit(code)
+}
+
+// built is the folder of the programs, once they were asked for.
+var built string
+
+// programs is a folder with temper as the code is now, and temporal-dev beside it: the one of `make build` where there
+// is one, because it takes minutes to build anew. TEMPER_TEST_PROGRAMS names a folder with others to try.
+var programs = sync.OnceValues(func() (string, error) {
+	if dir := os.Getenv("TEMPER_TEST_PROGRAMS"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return "", err
+	}
+	if built, err = os.MkdirTemp("", "temper-system-bin-"); err != nil {
+		return "", err
+	}
+	if err := build(root, "-o", filepath.Join(built, "temper"), "./cmd/temper"); err != nil {
+		return "", err
+	}
+	beside := filepath.Join(built, "temporal-dev")
+	if _, err := os.Stat(filepath.Join(root, "bin", "temporal-dev")); err == nil {
+		return built, os.Symlink(filepath.Join(root, "bin", "temporal-dev"), beside)
+	}
+	return built, build(filepath.Join(root, "deploy", "temporal-dev"), "-o", beside, ".")
+})
+
+func build(dir string, args ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", append([]string{"build"}, args...)...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build in %s: %w: %s", dir, err, out)
+	}
+	return nil
+}

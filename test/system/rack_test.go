@@ -1,0 +1,215 @@
+package system_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/sim"
+)
+
+// rack hands out the servers of a simulated rack, each to one test.
+type rack struct {
+	url    string
+	prefix string // of its nodes' names
+
+	mu   sync.Mutex
+	free []string
+}
+
+// findRack lists the servers of the rack at url.
+func findRack(url, prefix string) (*rack, error) {
+	a, err := request(http.MethodGet, url+"/servers", nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	var all []server
+	if err := a.decode(&all); err != nil {
+		return nil, err
+	}
+	r := &rack{url: url, prefix: prefix}
+	for _, s := range all {
+		r.free = append(r.free, s.Name)
+	}
+	return r, nil
+}
+
+// take is a server that no other test has.
+func (r *rack) take(t *testing.T) string {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	require.NotEmpty(t, r.free, "the rack has too few servers for the tests")
+	name := r.free[0]
+	r.free = r.free[1:]
+	return name
+}
+
+// server is one of the rack, as it tells what was done to it.
+type server struct {
+	Name     string   `json:"name"`
+	Address  string   `json:"redfish_address"`
+	System   string   `json:"redfish_system_id"`
+	Username string   `json:"redfish_username"`
+	Password string   `json:"redfish_password"`
+	VerifyCA any      `json:"redfish_verify_ca"`
+	MACs     []string `json:"macs"`
+
+	Powered      bool     `json:"powered"`
+	BootedFrom   *string  `json:"booted_from"`
+	Media        *string  `json:"media"`
+	BootOverride *string  `json:"boot_override"`
+	Actions      []action `json:"power_actions"`
+	Commands     []struct {
+		Name   string `json:"name"`
+		Boot   int    `json:"boot"`
+		Step   string `json:"step"`
+		Answer int    `json:"answer"`
+	} `json:"agent_commands"`
+	AgentPhase        string  `json:"agent_phase"`
+	AgentBoots        int     `json:"agent_boots"`
+	Lookups           int     `json:"lookups"`
+	Heartbeats        int     `json:"heartbeats"`
+	Requests          int     `json:"bmc_requests"`
+	BadLogins         int     `json:"bad_logins"`
+	DiskSHA256        *string `json:"disk_sha256"`
+	ConfigDriveSHA256 *string `json:"config_drive_sha256"`
+}
+
+// action is a request to change the power.
+type action struct {
+	Reset  string `json:"reset_type"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Effect bool   `json:"effect"`
+}
+
+func (a action) String() string { return a.Reset + " " + a.From + "->" + a.To }
+
+// effects are the actions of a list that did something.
+func effects(all []action) []string {
+	out := []string{}
+	for _, a := range all {
+		if a.Effect {
+			out = append(out, a.String())
+		}
+	}
+	return out
+}
+
+// steps are the steps that agents were told to run, in order.
+func (s server) steps() []string {
+	out := []string{}
+	for _, c := range s.Commands {
+		if c.Step != "" && c.Answer == http.StatusOK {
+			out = append(out, c.Step)
+		}
+	}
+	return out
+}
+
+// clean says what is left on a server that nothing should be left on: it is off, with no media and no override.
+func (s server) clean() error {
+	var left []string
+	if s.Powered {
+		left = append(left, "it is on")
+	}
+	if s.Media != nil {
+		left = append(left, "media "+*s.Media+" is in")
+	}
+	if s.BootOverride != nil {
+		left = append(left, "it is to boot from "+*s.BootOverride)
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("%s: %s", s.Name, strings.Join(left, ", "))
+	}
+	return nil
+}
+
+func (r *rack) read(name string) (server, error) {
+	a, err := request(http.MethodGet, r.url+"/servers/"+name, nil, nil)
+	if err != nil {
+		return server{}, err
+	}
+	if a.status != http.StatusOK {
+		return server{}, fmt.Errorf("server %s: %d: %s", name, a.status, a.body)
+	}
+	var s server
+	return s, a.decode(&s)
+}
+
+// fault is something that goes wrong with a server, in the words of the rack.
+type fault struct {
+	Kind    string `json:"kind"`
+	When    string `json:"when,omitempty"`
+	Method  string `json:"method,omitempty"`
+	Path    string `json:"path,omitempty"`
+	Command string `json:"command,omitempty"`
+	Count   int    `json:"count"`
+	Delay   string `json:"delay,omitempty"`
+}
+
+// spoil sets a server's faults; none takes them all away.
+func (r *rack) spoil(t *testing.T, name string, faults ...fault) {
+	t.Helper()
+	a, err := request(http.MethodPut, r.url+"/servers/"+name+"/faults", map[string]any{"faults": slices.Concat([]fault{}, faults)}, nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, a.status, "%s", a.body)
+}
+
+// struck waits until no counted fault of a server is left to strike.
+func (r *rack) struck(t *testing.T, name string) {
+	t.Helper()
+	eventually(t, patience, func() error {
+		var l struct {
+			Faults []fault `json:"faults"`
+		}
+		a, err := request(http.MethodGet, r.url+"/servers/"+name+"/faults", nil, nil)
+		if err != nil {
+			return err
+		}
+		if err := a.decode(&l); err != nil {
+			return err
+		}
+		if len(l.Faults) > 0 {
+			return fmt.Errorf("faults of %s did not strike: %v", name, l.Faults)
+		}
+		return nil
+	})
+}
+
+// ownRack is a rack beside the stack's own, made as cfg says, whose agents call api; it ends with the test. Its seed
+// keeps its servers apart from all others.
+func ownRack(t *testing.T, api string, seed int64, cfg sim.Config) *rack {
+	t.Helper()
+	cfg.Listen, cfg.APIURL, cfg.Seed, cfg.DataDir = "127.0.0.1:0", api, seed, t.TempDir()
+	cfg.PowerDelay, cfg.BootDelay, cfg.StepDelay = 50*time.Millisecond, 100*time.Millisecond, 20*time.Millisecond
+	ctx, cancel := context.WithCancel(context.Background())
+	ended, ready := make(chan error, 1), make(chan string, 1)
+	go func() { ended <- sim.Run(ctx, cfg, func(url string) { ready <- url }) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case url := <-ready:
+		r, err := findRack(url, fmt.Sprintf("rack%d-", seed))
+		require.NoError(t, err)
+		return r
+	case err := <-ended:
+		ended <- nil
+		require.NoError(t, err)
+	case <-time.After(patience):
+		require.Fail(t, "the rack did not come up")
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package system_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/pgserver"
+)
+
+// settings make hardware quick and everybody impatient, so that what takes half an hour in a data centre is over in
+// seconds here. Callbacks still get long enough for a machine that is busy with other tests.
+const settings = `
+deploy_callback_timeout: 20s
+clean_callback_timeout: 20s
+inspect_callback_timeout: 20s
+power_timeout: 4s
+soft_power_off_timeout: 5s
+bmc_request_timeout: 2s
+reconcile_interval: 3s
+rack_power_delay: 50ms
+rack_boot_delay: 100ms
+rack_step_delay: 20ms
+`
+
+const (
+	startWithin = 3 * time.Minute
+	stopWithin  = 40 * time.Second
+	// patience is for what happens soon, on a machine that may be very busy.
+	patience = 90 * time.Second
+	look     = 50 * time.Millisecond
+)
+
+// stack is a running `temper dev`.
+type stack struct {
+	*dev.Running
+	dir  string // of data and logs
+	at   dev.Info
+	rack *rack
+}
+
+// startStack starts temper dev with that many servers in its rack.
+func startStack(servers int, args ...string) (*stack, error) {
+	bin, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "temper-system-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { // PostgreSQL is another user where root runs the tests
+		return nil, err
+	}
+	conf := filepath.Join(dir, "settings.yaml")
+	if err := os.WriteFile(conf, []byte(settings), 0o600); err != nil {
+		return nil, err
+	}
+	s := &stack{dir: dir}
+	s.Running, err = dev.Command{
+		Path: filepath.Join(bin, "temper"), Env: environ(), LogFile: filepath.Join(dir, "dev.log"),
+		ReadyFile: s.infoFile(), Within: startWithin,
+		Args: append([]string{
+			"dev", "--data", filepath.Join(dir, "data"), "--config", conf, "--listen", "127.0.0.1:0", "--enroll=false",
+			"--nodes", strconv.Itoa(servers), "--conductors", "2", "--drivers", "redfish",
+		}, args...),
+	}.Run(context.Background())
+	if err != nil {
+		return nil, fmt.Errorf("start temper dev: %w", err)
+	}
+	if s.at, err = dev.ReadInfo(s.infoFile()); err == nil {
+		s.rack, err = findRack(s.at.RackURL, "")
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.stop(false))
+	}
+	return s, nil
+}
+
+// environ is ours without what would make the stack another one.
+func environ() []string {
+	var env []string
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "TEMPER_") {
+			env = append(env, e)
+		}
+	}
+	return env
+}
+
+func (s *stack) infoFile() string { return filepath.Join(s.dir, "data", dev.InfoFile) }
+
+// stop ends the stack. Its data and logs stay where somebody will want to read them.
+func (s *stack) stop(keep bool) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+	defer cancel()
+	err := s.Stop(ctx)
+	if keep {
+		return errors.Join(err, fmt.Errorf("data and logs are in %s", s.dir))
+	}
+	return errors.Join(err, os.RemoveAll(s.dir))
+}
+
+// common is the stack that most tests share, each with servers of its own.
+type common struct {
+	once   sync.Once
+	stack  *stack
+	err    error
+	failed sync.Once
+	keep   bool
+}
+
+var shared common
+
+// servers is how many servers the shared rack has: more than the tests take.
+const servers = 100
+
+// world is the shared stack. It is there for tests that run beside others.
+func world(t *testing.T) *stack {
+	t.Helper()
+	requirePostgres(t)
+	shared.once.Do(func() { shared.stack, shared.err = startStack(servers) })
+	require.NoError(t, shared.err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			shared.failed.Do(func() { shared.keep = true })
+		}
+	})
+	return shared.stack
+}
+
+func (c *common) stop() error {
+	if c.stack == nil {
+		return nil
+	}
+	return c.stack.stop(c.keep)
+}
+
+// requirePostgres skips where PostgreSQL is missing, as other tests do.
+func requirePostgres(t *testing.T) {
+	t.Helper()
+	_, err := pgserver.Find()
+	if errors.Is(err, pgserver.ErrNotFound) && os.Getenv("TEMPER_TEST_REQUIRE") == "" {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+}
+
+// own is a stack for one test, which may kill what it likes; what is killed is started again.
+func own(t *testing.T, servers int) *stack {
+	t.Helper()
+	requirePostgres(t)
+	s, err := startStack(servers, "--restart")
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if err := s.stop(t.Failed()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// pid is a process's number now, by its name in dev.json; 0 = it does not run.
+func (s *stack) pid(name string) int {
+	info, err := dev.ReadInfo(s.infoFile())
+	if err != nil {
+		return 0
+	}
+	for _, p := range info.Processes {
+		if p.Name == name {
+			return p.Pid
+		}
+	}
+	return 0
+}
+
+// signal sends a signal to a process of the stack and tells its number.
+func (s *stack) signal(t *testing.T, name string, sig syscall.Signal) int {
+	t.Helper()
+	pid := s.pid(name)
+	require.NotZero(t, pid, "%s does not run", name)
+	require.NoError(t, syscall.Kill(pid, sig))
+	return pid
+}
+
+// kill ends a process as a power cut does and waits until another one has its place.
+func (s *stack) kill(t *testing.T, name string) {
+	t.Helper()
+	before := s.signal(t, name, syscall.SIGKILL)
+	s.awaitOther(t, name, before)
+}
+
+func (s *stack) awaitOther(t *testing.T, name string, before int) {
+	t.Helper()
+	require.Eventually(t, func() bool { now := s.pid(name); return now != 0 && now != before }, patience, look, "%s did not come back", name)
+}
+
+// awaitReady waits until requests are served in full.
+func (s *stack) awaitReady(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		a, err := s.ask(http.MethodGet, "/temper/v1/readyz", nil)
+		return err == nil && a.status == http.StatusOK
+	}, patience, look, "the API is not ready")
+}
+
+// eventually waits until cond is nil, and fails with its last words.
+func eventually(t *testing.T, within time.Duration, cond func() error) {
+	t.Helper()
+	var mu sync.Mutex
+	var last error
+	ok := assert.Eventually(discard{}, func() bool {
+		err := cond()
+		mu.Lock()
+		defer mu.Unlock()
+		last = err
+		return err == nil
+	}, within, look)
+	if !ok {
+		mu.Lock()
+		defer mu.Unlock()
+		t.Fatalf("after %s: %v", within, last)
+	}
+}
+
+// discard takes testify's own words, which say nothing of what was waited for.
+type discard struct{}
+
+func (discard) Errorf(string, ...any) {}
