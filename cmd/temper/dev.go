@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,7 +53,11 @@ func runDev(c *cobra.Command, r *config.Dev) error {
 
 // greet says where everything is and what to try.
 func greet(out io.Writer, r *config.Dev, i dev.Info) {
-	program := os.Args[0]
+	program, node := os.Args[0], "sim-0001"
+	if !slices.Contains(r.Drivers, "redfish") {
+		node = "fake-0001"
+	}
+	images := i.RackURL + "/images/"
 	lines := []string{
 		"",
 		"Temper runs until Ctrl-C; started again it goes on.",
@@ -62,15 +67,22 @@ func greet(out io.Writer, r *config.Dev, i dev.Info) {
 		"  rack          " + i.RackURL + "/servers",
 		"  data, logs    " + r.Data,
 		"",
-		"Try next:",
+		"Try next, in another terminal:",
 		"",
 		"  export TEMPER_API_URL=" + i.APIURL,
 		"  " + program + " node list",
-		"  " + program + " node manage sim-0001 --watch",
-		"  " + program + " node provide sim-0001 --watch",
-		"  " + program + " operation list",
-		fmt.Sprintf("  %s conductor --data %s --name conductor-%d    # one more conductor joins", program, r.Data, r.Conductors+1),
-		"",
 	}
+	if r.Enroll && r.Nodes > 0 {
+		lines = append(lines,
+			"  "+program+" node manage "+node+" --watch",
+			"  "+program+" node provide "+node+" --watch",
+			"  "+program+" node deploy "+node+" --image "+images+"disk.raw --checksum "+images+"SHA256SUMS --watch",
+			"  "+program+" node undeploy "+node+" --watch",
+		)
+	}
+	lines = append(lines,
+		fmt.Sprintf("  %s conductor --data %s --name conductor-%d    # one more joins", program, r.Data, r.Conductors+1),
+		"",
+	)
 	fmt.Fprintln(out, strings.Join(lines, "\n"))
 }
