@@ -36,7 +36,7 @@ func init() {
 		"deploy.tear_down":          tearDown,
 
 		"inspect.inspect_hardware": inspectHardware,
-		"inspect.boot_agent":       bootAgent,
+		"inspect.boot_agent":       bootToInspect,
 		"inspect.collect":          collectInventory,
 		"inspect.tear_down":        tearDownInspection,
 	}
@@ -80,6 +80,13 @@ func bootInstance(ctx context.Context, t *task, step *node.Step) (outcome, error
 	}
 	t.settled(node.UndoPowerOff)
 	return over, nil
+}
+
+// bootToInspect boots the agent, which reports what it finds. However the
+// inspection ends, the server ends off: there is nothing on it to run.
+func bootToInspect(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	t.wants(node.UndoPowerOff)
+	return bootAgent(ctx, t, step)
 }
 
 // prepareCleaning boots the agent, whose steps join the plan when it has
