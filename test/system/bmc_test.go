@@ -189,7 +189,7 @@ func TestAWrongPasswordIsNotTriedAgain(t *testing.T) {
 func TestACertificateThatDoesNotVerifyIsRefused(t *testing.T) {
 	t.Parallel()
 	s := world(t)
-	r := ownRack(t, s.at.APIURL, 21, sim.Config{Servers: 2, TLS: true})
+	r := ownRack(t, s.at.APIURL, sim.Config{Servers: 2, TLS: true})
 	n := enroll(t, s, r, func(i map[string]any) { i["redfish_verify_ca"] = true })
 	n.failed(n.provision("manage", nil), "enroll", "is signed by nobody we trust", "set redfish_verify_ca")
 	require.Zero(t, n.hardware().BadLogins)

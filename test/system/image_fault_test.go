@@ -17,7 +17,7 @@ var zeros = strings.Repeat("0", 64)
 func TestAnImageThatIsNoGoodFailsTheDeployAndNothingElse(t *testing.T) {
 	t.Parallel()
 	s := world(t)
-	small := ownRack(t, s.at.APIURL, 22, sim.Config{Servers: 1, DiskBytes: int64(len(body)) / 2})
+	small := ownRack(t, s.at.APIURL, sim.Config{Servers: 1, DiskBytes: int64(len(body)) / 2})
 	l := newLibrary(t, nil)
 	for name, c := range map[string]struct {
 		rack   *rack

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -185,10 +186,13 @@ func (r *rack) struck(t *testing.T, name string) {
 	})
 }
 
-// ownRack is a rack beside the stack's own, made as cfg says, whose agents call api; it ends with the test. Its seed
-// keeps its servers apart from all others.
-func ownRack(t *testing.T, api string, seed int64, cfg sim.Config) *rack {
+// seeds keep the servers of racks apart: their MACs follow from it. The stack's own rack has 1.
+var seeds atomic.Int64
+
+// ownRack is a rack beside the stack's own, made as cfg says, whose agents call api; it ends with the test.
+func ownRack(t *testing.T, api string, cfg sim.Config) *rack {
 	t.Helper()
+	seed := 1 + seeds.Add(1)
 	cfg.Listen, cfg.APIURL, cfg.Seed, cfg.DataDir = "127.0.0.1:0", api, seed, t.TempDir()
 	cfg.PowerDelay, cfg.BootDelay, cfg.StepDelay = 50*time.Millisecond, 100*time.Millisecond, 20*time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
