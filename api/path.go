@@ -20,6 +20,9 @@ func tidyPath(next http.Handler) http.Handler {
 		if len(path) > 1 {
 			path = strings.TrimSuffix(path, "/")
 		}
+		if !strings.HasPrefix(path, "/") { // OPTIONS *
+			path = "/" + path
+		}
 		if first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); !ownRoots[first] {
 			path = "/v1" + path
 		}

@@ -3,8 +3,11 @@ package api_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -216,6 +219,9 @@ func TestVerbsByVersion(t *testing.T) {
 	inspecting := b.in("w1", node.InspectWait)
 	b.at(40, "PUT", "/v1/nodes/"+inspecting+"/states/provision", request("abort")).fails(406)
 	b.at(41, "PUT", "/v1/nodes/"+inspecting+"/states/provision", request("abort")).is(202)
+	deploying := b.in("w2", node.DeployWait)
+	b.at(94, "PUT", "/v1/nodes/"+deploying+"/states/provision", request("abort")).fails(406)
+	b.at(95, "PUT", "/v1/nodes/"+deploying+"/states/provision", request("abort")).is(202)
 	clean := b.in("c1", node.Manageable)
 	body := request("clean")
 	body["disable_ramdisk"] = true
@@ -306,4 +312,31 @@ func TestMoveWithoutWork(t *testing.T) {
 	require.Equal(t, "manageable", b.field("n1", "provision_state"))
 	b.patch("/v1/nodes/n1", replace("/retired", true), replace("/retired_reason", "old")).is(200)
 	require.Contains(t, b.put("/v1/nodes/n1/states/provision", request("provide")).fails(400), "because it is retired")
+}
+
+// Many requests at once: one is accepted, the others are told who has the node.
+func TestOneOfManyRequestsIsAccepted(t *testing.T) {
+	b := newBench(t).withConductors()
+	uuid := b.enrolled("n1")
+	answers := make([]int, 16)
+	var all sync.WaitGroup
+	for i := range answers {
+		all.Go(func() {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/v1/nodes/n1/states/provision", strings.NewReader(`{"target":"manage"}`))
+			r.Header.Set(reqVersion, "1.95")
+			w := httptest.NewRecorder()
+			b.handler.ServeHTTP(w, r)
+			answers[i] = w.Code
+		})
+	}
+	all.Wait()
+	counted := map[int]int{}
+	for _, status := range answers {
+		counted[status]++
+	}
+	require.Equal(t, map[int]int{202: 1, 409: 15}, counted)
+	require.Len(t, b.ops.startedIDs(), 1)
+	ops, err := b.store.Operations(t.Context(), node.OperationFilter{Node: uuid})
+	require.NoError(t, err)
+	require.Len(t, ops, 1)
 }
