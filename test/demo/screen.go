@@ -48,7 +48,7 @@ func (s *screen) progress(what string) {
 	}
 	line := fmt.Sprintf("  %5.1fs  %s", time.Since(s.start).Seconds(), what)
 	if s.live {
-		fmt.Fprint(s.out, "\r\x1b[K"+line)
+		fmt.Fprint(s.out, "\r\x1b[K\x1b[?7l"+line+"\x1b[?7h") // cut where the line ends, not wrapped
 	} else if time.Since(s.last) >= plainEvery {
 		fmt.Fprintln(s.out, line)
 		s.last = time.Now()
