@@ -32,8 +32,8 @@ dev: build ## run everything on this machine until Ctrl-C; goes on with its data
 .PHONY: test
 test: build ## run all tests, with what they need
 	@bin/temper dev prepare
-	TEMPER_TEST_REQUIRE=1 go test -timeout 15m -p 2 $(TEST_FLAGS) $(PACKAGES)
 	go test -C deploy/temporal-dev -timeout 5m $(TEST_FLAGS) ./...
+	TEMPER_TEST_REQUIRE=1 go test -timeout 15m -p 2 $(TEST_FLAGS) $(PACKAGES)
 
 .PHONY: check
 check: tools ## formatting, vet, lint, workflowcheck, import rules, generated files, go.mod
