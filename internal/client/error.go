@@ -93,7 +93,7 @@ func (c *Client) unanswered(ctx context.Context, r request, err error) error {
 	switch {
 	case errors.As(err, &op) && op.Op == "dial":
 		e.Kind = Unreached
-	case errors.As(err, &certificate), errors.As(err, &noTLS):
+	case errors.As(err, &certificate), errors.As(err, &noTLS), errors.Is(err, http.ErrSchemeMismatch):
 		e.Kind, e.final = Unreached, true
 	}
 	return e

@@ -33,7 +33,7 @@ func pages[T any](ctx context.Context, c *Client, path string, q url.Values, key
 	}
 	var out List[T]
 	for {
-		query.Set("limit", strconv.Itoa(min(limit-len(out.Items), pageLimit)))
+		query.Set("limit", strconv.Itoa(min(limit+1-len(out.Items), pageLimit))) // one more tells whether there are more
 		var body map[string]json.RawMessage
 		if _, err := c.do(ctx, request{method: http.MethodGet, path: path, query: query}, &body); err != nil {
 			return out, err
@@ -44,12 +44,12 @@ func pages[T any](ctx context.Context, c *Client, path string, q url.Values, key
 				Words: "what answers there is not Temper's API: its answer has no list of " + key}
 		}
 		out.Items = append(out.Items, items...)
-		marker := markerOf(next)
-		if len(items) == 0 || marker == "" || marker == query.Get("marker") {
+		if len(out.Items) > limit {
+			out.Items, out.More = out.Items[:limit], true
 			return out, nil
 		}
-		if len(out.Items) >= limit {
-			out.Items, out.More = out.Items[:limit], true
+		marker := markerOf(next)
+		if len(items) == 0 || marker == "" || marker == query.Get("marker") {
 			return out, nil
 		}
 		query.Set("marker", marker)
