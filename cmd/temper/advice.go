@@ -43,6 +43,9 @@ func advisedOn(err error, name string, e node.Event) error {
 	return &advisedError{err, nodeAdvice(err, name, e)}
 }
 
+// notFound finds what is not there.
+var notFound = regexp.MustCompile(`^(Node|Port|Conductor|Operation) .* could not be found$`)
+
 func generalAdvice(err error) string {
 	if k, ok := client.KindOf(err); ok && (k == client.Unreached || k == client.Unreadable) {
 		return "if it is elsewhere, say so with --api or TEMPER_API_URL"
@@ -50,10 +53,23 @@ func generalAdvice(err error) string {
 	switch client.StatusOf(err) {
 	case http.StatusUnauthorized:
 		return "say who you are with TEMPER_API_USER and TEMPER_API_PASSWORD"
+	case http.StatusNotFound:
+		if what := notFound.FindStringSubmatch(refusal(err)); what != nil {
+			return "temper " + strings.ToLower(what[1]) + " list shows which there are"
+		}
 	case http.StatusNotAcceptable:
 		return "the API is older than this program, which asks for version " + client.Version
 	case http.StatusServiceUnavailable:
 		return "see temper conductor list, and ask again"
+	}
+	return ""
+}
+
+// refusal are the API's words in err; "" where it said none.
+func refusal(err error) string {
+	var e *client.Error
+	if errors.As(err, &e) {
+		return e.Words
 	}
 	return ""
 }
@@ -65,19 +81,19 @@ func nodeAdvice(err error, name string, e node.Event) string {
 	if name == "" {
 		return ""
 	}
-	words := err.Error()
+	words := refusal(err)
 	if state := refusedIn.FindStringSubmatch(words); state != nil {
 		return wayTo(name, node.State(state[1]), e)
 	}
 	switch status := client.StatusOf(err); {
-	case status == http.StatusNotFound && strings.HasPrefix(words, "Node "):
-		return "temper node list shows which there are"
-	case status == http.StatusNotFound && strings.Contains(words, "No valid host"):
+	case strings.Contains(words, "No valid host"):
 		return "temper conductor list shows which conductors there are, and for what"
 	case status == http.StatusConflict && (strings.Contains(words, "is locked") || strings.Contains(words, "state transition")):
 		return "temper operation watch --node " + name + " shows what goes on"
 	case status == http.StatusForbidden && strings.Contains(words, "protected"):
 		return "temper node set " + name + " --protected=false lifts that"
+	case status == http.StatusBadRequest && strings.Contains(words, "image_"):
+		return "say which image with --image and --checksum"
 	case status == http.StatusBadRequest && strings.Contains(words, "alidat"):
 		return "temper node validate " + name + " shows what is missing"
 	}
@@ -88,6 +104,9 @@ func nodeAdvice(err error, name string, e node.Event) string {
 func wayTo(name string, s node.State, e node.Event) string {
 	if e == "" {
 		return ""
+	}
+	if slices.ContainsFunc(node.Verbs, func(v node.Verb) bool { return v.Event == e && v.State == s }) {
+		return "it is " + string(s) + " already"
 	}
 	if node.Transient(s) {
 		return "temper operation watch --node " + name + " shows when it is done"

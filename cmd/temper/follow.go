@@ -174,14 +174,10 @@ func (a *asker) follow(ctx context.Context, f following, all []*pursuit, paralle
 		}
 		_ = g.Wait() // never fails
 		v.update(all)
-		if open == 0 {
-			break
-		}
-		if !a.rest(ctx, open) {
+		if open == 0 || !a.rest(ctx, open) {
 			break
 		}
 	}
-	v.update(all)
 	for _, p := range all {
 		if !p.over {
 			p.err = unfinished(ctx, p, f.wait)

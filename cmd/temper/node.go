@@ -151,8 +151,11 @@ func (l *nodeListing) table(nodes []client.Node) grid {
 	columns := l.columns()
 	heads := make([]string, len(columns))
 	for i, name := range columns {
-		if heads[i] = columnHeads[name]; heads[i] == "" || l.fields != nil {
+		switch heads[i] = columnHeads[name]; {
+		case l.fields != nil: // as they were asked for
 			heads[i] = strings.ToUpper(name)
+		case heads[i] == "":
+			heads[i] = strings.ToUpper(strings.ReplaceAll(name, "_", " "))
 		}
 	}
 	g := newGrid(heads...)
@@ -161,13 +164,24 @@ func (l *nodeListing) table(nodes []client.Node) grid {
 		cells := make([]string, len(columns))
 		for k, name := range columns {
 			cells[k] = cell(fields[name])
-			if name == "last_error" && l.fields == nil {
-				cells[k] = atMost(cells[k], mostError)
+			if l.fields == nil { // people look at it
+				cells[k] = brief(name, fields[name])
 			}
 		}
 		g.add(cells...)
 	}
 	return g
+}
+
+// brief is a field in a list for people.
+func brief(name string, v any) string {
+	if b, ok := v.(bool); ok {
+		return yesNo(b)
+	}
+	if name == "last_error" {
+		return atMost(cell(v), mostError)
+	}
+	return cell(v)
 }
 
 // goodLimit checks a --limit.

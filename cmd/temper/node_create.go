@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +47,7 @@ func newNodeCreate(a *asker) *cobra.Command {
 		}
 		n, err := a.CreateNode(ctx, fields)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", cmp.Or(strings.Join(args, ""), uuid, "the new node"), advisedOn(err, strings.Join(args, ""), ""))
 		}
 		return a.showNodes([]*client.Node{n}, true, false)
 	})

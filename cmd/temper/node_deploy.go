@@ -79,7 +79,7 @@ var hashOf = map[int]string{64: "sha256", 96: "sha384", 128: "sha512"}
 
 // changes are what the flags change in instance_info, and the keys that must not outlive what they were said of.
 func (d *deployFlags) changes() (set client.Patch, drop []string, err error) {
-	info := pairs{}
+	info := map[string]any{}
 	if d.image != "" {
 		info["image_source"] = d.image
 		drop = checksumKeys // an older image's
@@ -93,7 +93,7 @@ func (d *deployFlags) changes() (set client.Patch, drop []string, err error) {
 		info["image_os_hash_algo"], info["image_os_hash_value"] = algo, strings.ToLower(d.checksum)
 		drop = checksumKeys
 	}
-	for k, v := range d.info {
+	for k, v := range d.info.values {
 		info[k] = v
 	}
 	set, err = patchKeys(field{flag: "instance-info", name: "instance_info"}, info)

@@ -18,6 +18,7 @@ import (
 type field struct {
 	flag, name string // name is the API's
 	dict       bool   // given as KEY=VALUE
+	text       bool   // dict: the API wants strings
 	boolean    bool
 	keep       bool // temper node unset can't take it away
 	setOnly    bool // the API does not take it at creation
@@ -63,7 +64,7 @@ func addFields(c *cobra.Command, fields []field) *fieldFlags {
 	for _, one := range fields {
 		switch {
 		case one.dict:
-			ff.dicts[one.flag] = &pairs{}
+			ff.dicts[one.flag] = &pairs{text: one.text}
 			ff.set.Var(ff.dicts[one.flag], one.flag, one.help)
 		case one.boolean:
 			ff.bools[one.flag] = ff.set.Bool(one.flag, false, one.help)
@@ -81,7 +82,7 @@ func (ff *fieldFlags) values() map[string]any {
 		switch {
 		case !ff.set.Changed(one.flag):
 		case one.dict:
-			out[one.name] = map[string]any(*ff.dicts[one.flag])
+			out[one.name] = ff.dicts[one.flag].values
 		case one.boolean:
 			out[one.name] = *ff.bools[one.flag]
 		default:

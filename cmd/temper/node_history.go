@@ -15,7 +15,7 @@ func newNodeHistory(a *asker) *cobra.Command {
 		Use: "history NODE", Short: "List what happened to a node", Args: cobra.ExactArgs(1),
 		Example: "  temper node history n1", ValidArgsFunction: a.completeNodes("", 1),
 	}
-	c.Flags().IntVar(&limit, "limit", 100, "show at most so many")
+	c.Flags().IntVar(&limit, "limit", client.DefaultLimit, "show at most so many")
 	c.RunE = a.run(func(ctx context.Context, args []string) error {
 		if err := goodLimit(limit); err != nil {
 			return err

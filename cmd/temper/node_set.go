@@ -102,11 +102,15 @@ func (a *asker) patchNodes(ctx context.Context, s *chosen, args []string, change
 	return a.report(names, words)
 }
 
-// changedWords says what a PATCH did, without its values: they may be secrets.
+// changedWords says what a PATCH did, without its values, which may be secrets.
 func changedWords(changes client.Patch) string {
 	byOp := map[string][]string{}
 	for _, c := range changes {
-		byOp[c.Op] = append(byOp[c.Op], strings.ReplaceAll(strings.TrimPrefix(c.Path, "/"), "/", "."))
+		word := strings.ReplaceAll(strings.TrimPrefix(c.Path, "/"), "/", ".")
+		if b, ok := c.Value.(bool); ok {
+			word = fmt.Sprintf("%s=%t", word, b)
+		}
+		byOp[c.Op] = append(byOp[c.Op], word)
 	}
 	var out []string
 	if set := byOp["add"]; set != nil {

@@ -23,7 +23,7 @@ func newNodeShow(a *asker) *cobra.Command {
 	}
 	s.addFlags(c, a, "")
 	must(c.Flags().MarkHidden("yes")) // nothing is done to them
-	c.Flags().BoolVar(&all, "all", false, "show empty fields, too")
+	c.Flags().BoolVar(&all, "all", false, "show empty fields, too, and long ones whole")
 	c.Flags().StringSliceVar(&fields, "fields", nil, "show these `fields` of the API only, with commas")
 	c.RunE = a.run(func(ctx context.Context, args []string) error {
 		s.yes = true
@@ -92,8 +92,11 @@ func fieldsTable(fields map[string]any, first, hidden []string, all bool) grid {
 	return g
 }
 
-// mostDepth is how deep dictionaries are taken apart for a table.
-const mostDepth = 3
+// Bounds of a table of fields, unless all is to be shown.
+const (
+	mostDepth = 3   // how deep dictionaries are taken apart
+	mostField = 250 // characters of a field
+)
 
 func addField(g grid, name string, v any, all bool, depth int) {
 	if m, ok := v.(map[string]any); ok && len(m) > 0 && depth < mostDepth {
@@ -102,8 +105,11 @@ func addField(g grid, name string, v any, all bool, depth int) {
 		}
 		return
 	}
-	if all || !isEmpty(v) {
+	switch {
+	case all:
 		g.add(name, cell(v))
+	case !isEmpty(v):
+		g.add(name, atMost(cell(v), mostField))
 	}
 }
 

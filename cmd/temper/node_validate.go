@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -42,6 +43,9 @@ func newNodeValidate(a *asker) *cobra.Command {
 	return c
 }
 
+// unsupported is what Ironic says of an interface that is there to say no (UnsupportedDriverExtension).
+var unsupported = regexp.MustCompile(`^Driver \S+ does not support \S+ \(disabled or not implemented\)`)
+
 func validationTable(all []done[*client.Validation]) grid {
 	g := newGrid("NODE", "INTERFACE", "RESULT", "REASON")
 	for _, d := range all {
@@ -51,8 +55,13 @@ func validationTable(all []done[*client.Validation]) grid {
 		for _, kind := range slices.Sorted(maps.Keys(d.value.Interfaces)) {
 			v := d.value.Interfaces[kind]
 			result := "unsupported"
-			if v.Result != nil {
-				result = map[bool]string{true: "good", false: "not good"}[*v.Result]
+			switch {
+			case v.Result == nil || unsupported.MatchString(v.Reason):
+				v.Reason = ""
+			case *v.Result:
+				result = "good"
+			default:
+				result = "not good"
 			}
 			g.add(d.name, kind, result, v.Reason)
 		}

@@ -80,18 +80,18 @@ func (v verb) command(a *asker, c *cobra.Command, prepare func() (request, error
 // conclude follows what was started, as far as that is wanted, shows what came of it, and names what failed.
 func (a *asker) conclude(ctx context.Context, f following, parallel int, asked []done[*pursuit]) error {
 	all := values(asked)
-	if f.wanted() {
+	switch {
+	case len(all) == 0:
+		return failed(asked)
+	case f.wanted():
 		a.follow(ctx, f, all, parallel)
-	} else {
+	default:
 		a.lookOnce(ctx, all, parallel)
 	}
 	for i := range asked {
 		if p := asked[i].value; asked[i].err == nil {
 			asked[i].name, asked[i].err = p.name, p.err
 		}
-	}
-	if len(all) == 0 {
-		return failed(asked)
 	}
 	var ops []*client.Operation
 	for _, p := range all {

@@ -127,7 +127,7 @@ func newOperationCancel(a *asker) *cobra.Command {
 		asked := each(ctx, unique(args), defaultParallel, "", func(ctx context.Context, id string) (*pursuit, error) {
 			op, err := a.CancelOperation(ctx, id, reason)
 			if err != nil {
-				return nil, fmt.Errorf("cancel operation %s: %w", id, err)
+				return nil, err
 			}
 			return &pursuit{name: op.Label(), id: id, goal: toStop, op: op}, nil
 		})

@@ -26,7 +26,7 @@ var portFields = []field{
 	{flag: "address", name: "address", help: "`MAC` address"},
 	{flag: "pxe-enabled", name: "pxe_enabled", boolean: true, help: "the node boots from it"},
 	{flag: "physical-network", name: "physical_network", help: "`network` that it is plugged into"},
-	{flag: "local-link", name: "local_link_connection", dict: true, help: "switch_id, port_id and switch_info of the other end; @FILE: an object"},
+	{flag: "local-link", name: "local_link_connection", dict: true, text: true, help: "switch_id, port_id and switch_info of the other end; @FILE: an object"},
 	{flag: "extra", name: "extra", dict: true, help: "anything else; @FILE: an object"},
 }
 

@@ -17,7 +17,10 @@ import (
 const maxFile = 1 << 20
 
 // pairs is a flag that is given as KEY=VALUE, as often as there are keys.
-type pairs map[string]any
+type pairs struct {
+	values map[string]any
+	text   bool // every value is text, whatever it looks like
+}
 
 // String is the flag's default in help; what was given may hold secrets.
 func (p *pairs) String() string { return "" }
@@ -28,8 +31,8 @@ func (p *pairs) Type() string { return "KEY=VALUE" }
 // Set takes KEY=VALUE, where VALUE is JSON or else text, or @FILE with an object. A password is always text, whatever it
 // looks like. Errors do not repeat values.
 func (p *pairs) Set(s string) error {
-	if *p == nil {
-		*p = pairs{}
+	if p.values == nil {
+		p.values = map[string]any{}
 	}
 	if file, ok := strings.CutPrefix(s, "@"); ok {
 		return p.readFile(file)
@@ -38,8 +41,8 @@ func (p *pairs) Set(s string) error {
 	if !ok || key == "" {
 		return errors.New("want KEY=VALUE, or @FILE with an object")
 	}
-	(*p)[key] = value
-	if node.IsSecretKey(key) {
+	p.values[key] = value
+	if p.text || node.IsSecretKey(key) {
 		return nil
 	}
 	var v any
@@ -49,7 +52,7 @@ func (p *pairs) Set(s string) error {
 		if v == nil {
 			return fmt.Errorf("%s is null: leave it out, or take it away with temper node unset", key)
 		}
-		(*p)[key] = v
+		p.values[key] = v
 	}
 	return nil
 }
@@ -64,7 +67,7 @@ func (p *pairs) readFile(path string) error {
 		return fmt.Errorf("%s is no object in JSON or YAML", path)
 	}
 	for k, v := range all {
-		(*p)[k] = v
+		p.values[k] = v
 	}
 	return nil
 }

@@ -138,9 +138,6 @@ func withSteps(p *pursuit, now time.Time, most int) []line {
 		return []line{head}
 	}
 	var tail []line
-	if o.WorkflowURL != "" {
-		tail = append(tail, line{mark: " ", text: oneLine(o.WorkflowURL)})
-	}
 	if o.Error != "" {
 		tail = append(tail, line{mark: " ", text: oneLine(o.Error), paint: text.FgRed})
 	}
