@@ -15,8 +15,11 @@ const scheduleToStart = enums.TIMEOUT_TYPE_SCHEDULE_TO_START
 
 const (
 	// localTimeout is one try of a database activity; PostgreSQL away is tried
-	// again for as long as it takes.
-	localTimeout = 10 * time.Second
+	// again for as long as it takes. That has to be said: to the SDK, no
+	// schedule-to-close timeout means that of one try
+	// (internal_activity.go, getValidatedLocalActivityOptions).
+	localTimeout  = 10 * time.Second
+	localPatience = 365 * 24 * time.Hour
 	// undoPatience is how long an undo may take from its scheduling; what is
 	// not done by then is owed.
 	undoPatience = 3 * time.Minute
@@ -28,8 +31,9 @@ const (
 // local are the options of an activity that touches only the database.
 func local(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-		StartToCloseTimeout: localTimeout,
-		Summary:             summary,
+		StartToCloseTimeout:    localTimeout,
+		ScheduleToCloseTimeout: localPatience,
+		Summary:                summary,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second,
 			NonRetryableErrorTypes: []string{fault.Lost.String(), fault.NotFound.String(), fault.Invalid.String(), fault.Conflict.String(), fault.NotAllowed.String()},
