@@ -1,0 +1,48 @@
+#!/bin/sh
+# Makes what docker-compose.yml needs and the repository must not have: .env with random passwords of the databases, the
+# keyset that secrets are sealed with, and the API's first user. What is there already is kept.
+# Keep a copy of the keyset elsewhere: without it no BMC password in the database can be opened again.
+set -eu
+umask 077
+cd "$(dirname "$0")/../.."
+secrets=.temper/compose
+mkdir -p "$secrets"
+
+random() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
+
+# The containers run as whoever may read the secrets, but not as root.
+uid=$(id -u) gid=$(id -g)
+if [ "$uid" = 0 ]; then uid=65532 gid=65532; fi
+
+if [ ! -e .env ]; then
+	cat >.env <<-EOF
+		TEMPER_POSTGRES_PASSWORD=$(random)
+		TEMPORAL_POSTGRES_PASSWORD=$(random)
+		TEMPER_UID=$uid
+		TEMPER_GID=$gid
+	EOF
+	echo "made .env"
+fi
+
+if [ ! -e "$secrets/keyset.json" ]; then
+	if [ -x bin/temper ]; then
+		bin/temper keyset new "$secrets/keyset.json"
+	else
+		docker build -q -t temper:local -f deploy/Dockerfile . >/dev/null
+		docker run --rm --user "$(id -u):$(id -g)" -v "$PWD/$secrets:/secrets" temper:local keyset new /secrets/keyset.json
+	fi
+	echo "made $secrets/keyset.json: keep a copy of it elsewhere"
+fi
+
+if [ ! -e "$secrets/htpasswd" ]; then
+	command -v htpasswd >/dev/null || {
+		echo "htpasswd is missing: install apache2-utils (Debian) or httpd-tools (Fedora), or write $secrets/htpasswd yourself" >&2
+		exit 1
+	}
+	random >"$secrets/admin-password"
+	htpasswd -niB admin <"$secrets/admin-password" >"$secrets/htpasswd.new"
+	mv "$secrets/htpasswd.new" "$secrets/htpasswd"
+	echo "made the user admin; the password is in $secrets/admin-password"
+fi
+
+if [ "$(id -u)" = 0 ]; then chown "$uid:$gid" "$secrets" "$secrets"/*; fi

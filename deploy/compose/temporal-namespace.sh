@@ -1,0 +1,31 @@
+#!/bin/sh
+# Makes the namespace $TEMPORAL_NAMESPACE with the search attributes of Temper's workflows. May run again.
+set -eu
+
+tries=0
+until temporal operator cluster health >/dev/null 2>&1; do
+	tries=$((tries + 1))
+	if [ "$tries" -ge 60 ]; then
+		echo "temporal at $TEMPORAL_ADDRESS does not answer" >&2
+		exit 1
+	fi
+	sleep 1
+done
+
+# Reconciliation asks what became of a workflow long after it ended: keep them for three days.
+temporal operator namespace describe --namespace "$TEMPORAL_NAMESPACE" >/dev/null 2>&1 ||
+	temporal operator namespace create --namespace "$TEMPORAL_NAMESPACE" --retention 72h
+
+# A namespace takes a moment to be known everywhere.
+tries=0
+until have=$(temporal operator search-attribute list --namespace "$TEMPORAL_NAMESPACE"); do
+	tries=$((tries + 1))
+	[ "$tries" -lt 30 ] || exit 1
+	sleep 1
+done
+for name in TemperNodeID TemperNodeName TemperOperation TemperConductor TemperStep; do
+	case "$have" in
+	*"$name"*) ;;
+	*) temporal operator search-attribute create --namespace "$TEMPORAL_NAMESPACE" --name "$name" --type Keyword ;;
+	esac
+done

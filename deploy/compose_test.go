@@ -1,0 +1,347 @@
+// Package deploy_test checks, as far as that goes without a container engine, that what is in this folder fits the
+// program. It never starts a container.
+package deploy_test
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/config"
+)
+
+// roles are the settings of each subcommand that a service may run.
+var roles = map[string]func() config.Role{
+	"api":          func() config.Role { return &config.API{} },
+	"orchestrator": func() config.Role { return &config.Orchestrator{} },
+	"conductor":    func() config.Role { return &config.Conductor{} },
+	"migrate":      func() config.Role { return &config.Migrate{} },
+}
+
+const image = "temper:local"
+
+// passwords is what has no default in docker-compose.yml.
+var passwords = []string{"TEMPER_POSTGRES_PASSWORD=p@ss/word", "TEMPORAL_POSTGRES_PASSWORD=other"}
+
+// loadCompose reads docker-compose.yml as `docker compose` would with these variables.
+func loadCompose(t *testing.T, environ []string) (*types.Project, error) {
+	t.Helper()
+	return composeFile(t, environ).LoadProject(t.Context())
+}
+
+func composeFile(t *testing.T, environ []string, more ...cli.ProjectOptionsFn) *cli.ProjectOptions {
+	t.Helper()
+	o, err := cli.NewProjectOptions([]string{"../docker-compose.yml"},
+		append([]cli.ProjectOptionsFn{cli.WithWorkingDirectory(".."), cli.WithEnv(environ)}, more...)...)
+	require.NoError(t, err)
+	return o
+}
+
+func project(t *testing.T) *types.Project {
+	t.Helper()
+	p, err := loadCompose(t, passwords)
+	require.NoError(t, err)
+	return p
+}
+
+// ofTemper are the services that run our own image, by name.
+func ofTemper(t *testing.T) map[string]types.ServiceConfig {
+	t.Helper()
+	found := map[string]types.ServiceConfig{}
+	for name, s := range project(t).Services {
+		if s.Image == image {
+			found[name] = s
+		}
+	}
+	return found
+}
+
+// environment is a service's, as a process sees it.
+func environment(s types.ServiceConfig) []string {
+	var environ []string
+	for k, v := range s.Environment {
+		if v != nil {
+			environ = append(environ, k+"="+*v)
+		}
+	}
+	return environ
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// temper is the program, built once.
+var temper = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "temper-deploy-test")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "temper")
+	out, err := exec.Command("go", "build", "-o", path, "../cmd/temper").CombinedOutput()
+	if err != nil {
+		err = &exec.Error{Name: string(out), Err: err}
+	}
+	return path, err
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := temper(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+func TestEveryRoleIsThereAndThreeConductors(t *testing.T) {
+	count := map[string]int{}
+	for _, s := range ofTemper(t) {
+		require.NotEmpty(t, s.Command)
+		count[s.Command[0]]++
+	}
+	require.Equal(t, map[string]int{"api": 1, "orchestrator": 1, "conductor": 3, "migrate": 1}, count)
+}
+
+func TestNothingStartsWithoutAPassword(t *testing.T) {
+	for i, missing := range passwords {
+		name, _, _ := strings.Cut(missing, "=")
+		_, err := loadCompose(t, slices.Delete(slices.Clone(passwords), i, i+1))
+		require.ErrorContains(t, err, name)
+		require.ErrorContains(t, err, "init.sh")
+	}
+}
+
+func TestNoPasswordStandsInTheFile(t *testing.T) {
+	model, err := composeFile(t, nil, cli.WithInterpolation(false)).LoadModel(t.Context())
+	require.NoError(t, err)
+	secret := regexp.MustCompile(`PASSWORD|PWD|KEYSET$|TOKEN`)
+	seen := 0
+	for name, s := range model["services"].(map[string]any) {
+		environ, _ := s.(map[string]any)["environment"].(map[string]any)
+		for k, v := range environ {
+			value, _ := v.(string)
+			if secret.MatchString(k) {
+				seen++
+				require.Regexp(t, `^\$\{[A-Z_]+:\?.+\}$`, value, "%s of %s", k, name)
+			}
+			if u, err := url.Parse(value); err == nil && u.User != nil {
+				_, has := u.User.Password()
+				require.False(t, has, "%s of %s", k, name)
+			}
+		}
+	}
+	require.Equal(t, 10, seen, "two of PostgreSQL, two of Temporal, migrate and five roles")
+}
+
+// Every setting is one that the role has, and the role finds nothing wrong with them together.
+func TestEveryRoleTakesItsSettings(t *testing.T) {
+	for name, s := range ofTemper(t) {
+		t.Run(name, func(t *testing.T) {
+			make, ok := roles[s.Command[0]]
+			require.True(t, ok, "unknown role %s", s.Command[0])
+			role := make()
+			fs := pflag.NewFlagSet(name, pflag.ContinueOnError)
+			config.Flags(fs, role)
+			require.NoError(t, fs.Parse(s.Command[1:]))
+			settings, err := config.Load(role, fs, withFiles(t, s))
+			require.NoError(t, err)
+			for _, k := range environment(s) {
+				variable, _, _ := strings.Cut(k, "=")
+				if strings.HasPrefix(variable, "TEMPER_") {
+					require.True(t, slices.ContainsFunc(settings, func(f config.Setting) bool {
+						return f.Source == "environment "+variable
+					}), "%s has no setting %s", s.Command[0], variable)
+				}
+			}
+		})
+	}
+}
+
+// withFiles is a service's environment with every path under /run/secrets, which must be that of a secret it has,
+// replaced by a file of this machine.
+func withFiles(t *testing.T, s types.ServiceConfig) []string {
+	t.Helper()
+	environ := environment(s)
+	for i, kv := range environ {
+		k, v, _ := strings.Cut(kv, "=")
+		name, ok := strings.CutPrefix(v, "/run/secrets/")
+		if !ok {
+			continue
+		}
+		require.True(t, slices.ContainsFunc(s.Secrets, func(c types.ServiceSecretConfig) bool {
+			return c.Source == name && c.Target == "" || c.Target == v
+		}), "%s names %s, which is not mounted", k, v)
+		path := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(path, []byte("{}"), 0o600))
+		environ[i] = k + "=" + path
+	}
+	return environ
+}
+
+// What a container runs, and what it is asked for its health, are commands of the program.
+func TestEveryCommandIsOneOfTheProgram(t *testing.T) {
+	path, err := temper()
+	require.NoError(t, err)
+	dockerfile := read(t, "Dockerfile")
+	for name, s := range ofTemper(t) {
+		commands := [][]string{s.Command}
+		if s.HealthCheck != nil && !s.HealthCheck.Disable {
+			test := s.HealthCheck.Test
+			require.Equal(t, "CMD", test[0], "there is no shell in the image")
+			require.Contains(t, dockerfile, `ENTRYPOINT ["`+test[1]+`"]`)
+			commands = append(commands, test[2:])
+		}
+		for _, c := range commands {
+			out, err := exec.CommandContext(within(t, time.Minute), path, append(slices.Clone(c), "--help")...).CombinedOutput()
+			require.NoError(t, err, "%s: temper %v: %s", name, c, out)
+			require.Contains(t, string(out), "temper "+c[0]+" [flags]", name)
+		}
+	}
+}
+
+func TestHealthIsAskedWhereItIsServed(t *testing.T) {
+	for name, s := range ofTemper(t) {
+		if s.HealthCheck.Disable {
+			continue
+		}
+		listen := s.Environment["TEMPER_METRICS_LISTEN"]
+		require.NotNil(t, listen, name)
+		_, port, err := net.SplitHostPort(*listen)
+		require.NoError(t, err, name)
+		require.NotEqual(t, "0", port, name)
+	}
+}
+
+// Whoever is named as a host is a service on a network of the one that names it, and nobody else can reach databases
+// and Temporal.
+func TestServicesReachWhomTheyNeed(t *testing.T) {
+	p := project(t)
+	for _, edge := range [][2]string{
+		{"migrate", "postgres"},
+		{"api", "postgres"},
+		{"api", "temporal"},
+		{"orchestrator", "postgres"},
+		{"orchestrator", "temporal"},
+		{"conductor-1", "postgres"},
+		{"conductor-1", "temporal"},
+		{"conductor-2", "temporal"},
+		{"conductor-3", "temporal"},
+		{"temporal-schema", "temporal-postgres"},
+		{"temporal", "temporal-postgres"},
+		{"temporal-namespace", "temporal"},
+		{"temporal-ui", "temporal"},
+	} {
+		from, to := p.Services[edge[0]], p.Services[edge[1]]
+		require.True(t, share(from, to), "%s can't reach %s", edge[0], edge[1])
+		require.True(t, slices.ContainsFunc(environment(from), func(kv string) bool {
+			return regexp.MustCompile(`[=@]` + edge[1] + `(:|$)`).MatchString(kv)
+		}), "%s does not name %s", edge[0], edge[1])
+	}
+	for _, name := range []string{"api", "conductor-1", "temporal-ui", "postgres"} {
+		require.False(t, share(p.Services[name], p.Services["temporal-postgres"]), name)
+	}
+	for name, s := range p.Services {
+		for n := range s.Networks {
+			_, ok := p.Networks[n]
+			require.True(t, ok, "%s is on %s, which is not there", name, n)
+		}
+	}
+}
+
+func share(a, b types.ServiceConfig) bool {
+	for n := range a.Networks {
+		if _, ok := b.Networks[n]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func TestOnlyTheAPIAndTheUIArePublishedAndOnLoopback(t *testing.T) {
+	p := project(t)
+	published := map[string]string{}
+	for name, s := range p.Services {
+		for _, port := range s.Ports {
+			require.Equal(t, "127.0.0.1", port.HostIP, name)
+			published[name] = port.Published
+		}
+		outside := slices.ContainsFunc(slices.Collect(keys(s.Networks)), func(n string) bool { return !bool(p.Networks[n].Internal) })
+		require.Equal(t, strings.HasPrefix(name, "conductor") || len(s.Ports) > 0, outside, "%s and the outside", name)
+	}
+	require.Equal(t, map[string]string{"api": "6385", "temporal-ui": "8080"}, published)
+}
+
+func keys[V any](m map[string]V) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// Nothing starts before what it needs, and what ends is waited for by its end.
+func TestOrderOfStarting(t *testing.T) {
+	p := project(t)
+	once := []string{"migrate", "temporal-schema", "temporal-namespace"}
+	for name, s := range p.Services {
+		for needed, d := range s.DependsOn {
+			want := types.ServiceConditionHealthy
+			if slices.Contains(once, needed) {
+				want = types.ServiceConditionCompletedSuccessfully
+			} else {
+				require.NotNil(t, p.Services[needed].HealthCheck, "%s waits for the health of %s", name, needed)
+			}
+			require.Equal(t, want, d.Condition, "%s waits for %s", name, needed)
+		}
+	}
+	for name, s := range ofTemper(t) {
+		if name != "migrate" {
+			require.Contains(t, s.DependsOn, "migrate", name)
+			require.Contains(t, s.DependsOn, "temporal-namespace", name)
+		}
+	}
+}
+
+func TestContainersOfTemperCanDoLittle(t *testing.T) {
+	for name, s := range ofTemper(t) {
+		require.True(t, s.ReadOnly, name)
+		require.Equal(t, []string{"ALL"}, s.CapDrop, name)
+		require.Contains(t, s.SecurityOpt, "no-new-privileges:true", name)
+		require.Equal(t, "65532:65532", s.User, name)
+		grace := s.StopGracePeriod
+		require.NotNil(t, grace, name)
+		require.Greater(t, time.Duration(*grace), 20*time.Second, "%s is killed within its own grace time", name)
+	}
+}
+
+func TestMountedFilesAreInTheRepository(t *testing.T) {
+	for name, c := range project(t).Configs {
+		require.FileExists(t, c.File, name)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	body, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(body)
+}
