@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/fake"
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/fault"
@@ -41,8 +42,11 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 	}
 	defer db.Close()
 	temporal := &lateTemporal{}
-	hardware := newDrivers(r.BMCRequest, fake.Delays{}, nil)
-	defer hardware.close(ctx)
+	hardware, err := worker.NewHardware(node.HardwareTypes(), bmc.Settings{RequestTimeout: r.BMCRequest}, fake.Delays{}, nil, p.log)
+	if err != nil {
+		return err
+	}
+	defer logout(ctx, hardware)
 	server, err := api.New(api.Config{
 		Store: db, Operations: temporal, Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
 		Log: p.log, Metrics: p.metrics, Ready: p.health, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,

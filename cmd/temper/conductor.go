@@ -9,6 +9,7 @@ import (
 
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/fake"
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/image"
@@ -59,15 +60,18 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 		return err
 	}
 	counts := worker.NewMetrics(p.metrics)
-	hardware := newDrivers(r.BMCRequest, delays, counts.BMC)
-	defer hardware.close(ctx)
+	hardware, err := worker.NewHardware(r.Drivers, bmc.Settings{RequestTimeout: r.BMCRequest}, delays, counts.BMC, p.log)
+	if err != nil {
+		return err
+	}
+	defer logout(ctx, hardware)
 	conductor := &worker.Conductor{
 		Client: c, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
 		StopGrace: inTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
-		Self: node.Conductor{Hostname: name, Group: strings.ToLower(r.Group), Interfaces: enabled(r.Drivers)},
+		Self: node.Conductor{Hostname: name, Group: strings.ToLower(r.Group), Interfaces: hardware.Enabled()},
 		Steps: &activities.Steps{
 			Records: db, Drivers: hardware, Settings: stepSettings(name, r), Log: p.log, Observe: counts.Observer(),
-			Image: imageOf(r), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },
+			Image: worker.Images(image.Policy{AllowMD5: r.AllowMD5}), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },
 		},
 	}
 	return conductor.Run(ctx)
@@ -79,20 +83,4 @@ func stepSettings(name string, r *config.Conductor) activities.Settings {
 		DeployWait: r.DeployCallback, CleanWait: r.CleanCallback, InspectWait: r.InspectCallback,
 		Agent: agent.Settings{Callback: callbacks(r.Rules)},
 	}.WithDefaults()
-}
-
-// imageOf says what the agent has to fetch.
-func imageOf(r *config.Conductor) func(context.Context, string, map[string]any, map[string]any) (agent.ImageInfo, error) {
-	policy := image.Policy{AllowMD5: r.AllowMD5}
-	resolver := image.NewResolver(policy, 0)
-	return func(ctx context.Context, nodeUUID string, instanceInfo, driverInfo map[string]any) (agent.ImageInfo, error) {
-		i, err := image.Parse(nodeUUID, instanceInfo, driverInfo, policy)
-		if err != nil {
-			return agent.ImageInfo{}, err
-		}
-		if i, err = resolver.Resolve(ctx, i); err != nil {
-			return agent.ImageInfo{}, err
-		}
-		return i.ForAgent(), nil
-	}
 }

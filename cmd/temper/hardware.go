@@ -8,63 +8,20 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/agent"
-	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/fake"
-	"go.temper.dev/temper/internal/bmc/redfish"
 	"go.temper.dev/temper/internal/config"
-	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/worker"
 )
-
-// drivers are the hardware types that this program can speak to, by name.
-type drivers map[string]bmc.Driver
-
-// newDrivers makes them all. They touch nothing until somebody opens a conversation.
-func newDrivers(request time.Duration, delays fake.Delays, observe redfish.Observer) drivers {
-	return drivers{
-		"redfish":       redfish.New(redfish.Config{Settings: bmc.Settings{RequestTimeout: request}, Observer: observe}),
-		"fake-hardware": fake.New(delays),
-	}
-}
-
-// Validate checks driver_info for the API.
-func (d drivers) Validate(driver string, info map[string]any) error {
-	one, ok := d[driver]
-	if !ok {
-		return fault.New(fault.Invalid, "no hardware type %q", driver)
-	}
-	return one.Validate(info)
-}
-
-// Properties documents driver_info for the API.
-func (d drivers) Properties(driver string) map[string]string {
-	if one, ok := d[driver]; ok {
-		return one.Properties()
-	}
-	return nil
-}
 
 // logoutWithin bounds the end: a BMC that does not answer forgets its session by itself.
 const logoutWithin = 2 * time.Second
 
-// close logs out of all BMCs. ctx may be over already.
-func (d drivers) close(ctx context.Context) {
+// logout ends the sessions with all BMCs. ctx may be over already.
+func logout(ctx context.Context, h worker.Hardware) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logoutWithin)
 	defer cancel()
-	for _, one := range d {
-		one.Close(ctx)
-	}
-}
-
-// enabled is what a conductor that serves these hardware types can do: all that they support.
-func enabled(names []string) map[string]map[string][]string {
-	all := map[string]map[string][]string{}
-	for _, name := range names {
-		if h, ok := node.Hardware(name); ok {
-			all[name] = h.Supports
-		}
-	}
-	return all
+	h.Close(ctx)
 }
 
 // checkHardware is what of a conductor's settings package config can't know.
