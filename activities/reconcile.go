@@ -80,31 +80,42 @@ type TickResult struct {
 // rows ask for, and closes what has lost its workflow.
 func (r *Reconcile) Tick(ctx context.Context) (TickResult, error) {
 	var out TickResult
-	if err := r.start(ctx, &out); err != nil {
+	never, err := r.start(ctx, &out)
+	if err != nil {
 		return out, again(err, time.Second)
 	}
 	if err := r.repeatAsks(ctx, &out); err != nil {
 		return out, again(err, time.Second)
 	}
-	if err := r.recover(ctx, &out); err != nil {
+	if err := r.recover(ctx, never, &out); err != nil {
 		return out, again(err, time.Second)
 	}
 	return out, nil
 }
 
-func (r *Reconcile) start(ctx context.Context, out *TickResult) error {
+// start starts what was not begun. It gives back what can't begin any more: its
+// workflow was ended before it could, and none is started a second time.
+func (r *Reconcile) start(ctx context.Context, out *TickResult) (never []orphan, err error) {
 	ops, err := r.Reconciler.NotBegun(ctx, startAfter, tickLimit)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := range ops {
 		if err := r.Starter.Start(ctx, &ops[i]); err != nil {
-			return err
+			return nil, err
 		}
-		out.Started++
+		st, err := r.Workflows.Status(ctx, ops[i].WorkflowID, "")
 		activity.RecordHeartbeat(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case !st.Known || st.Open:
+			out.Started++
+		case time.Since(st.ClosedAt) > r.Safe:
+			never = append(never, orphan{op: ops[i], how: st.How})
+		}
 	}
-	return nil
+	return never, nil
 }
 
 func (r *Reconcile) repeatAsks(ctx context.Context, out *TickResult) error {
@@ -131,8 +142,7 @@ type orphan struct {
 	how string
 }
 
-func (r *Reconcile) recover(ctx context.Context, out *TickResult) error {
-	var closed []orphan
+func (r *Reconcile) recover(ctx context.Context, closed []orphan, out *TickResult) error {
 	var missing, found []int64
 	open := 0
 	for after := int64(0); ; {

@@ -59,7 +59,10 @@ func setup(ctx workflow.Context, in Input) (*operation, error) {
 }
 
 // begin records that this run is the operation's, before any hardware is touched.
+// A cancel that is there already does not prevent it: only a run that has begun
+// can close the operation, and none is started a second time.
 func (o *operation) begin(ctx workflow.Context) error {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	return workflow.ExecuteLocalActivity(local(ctx, "begin"), records.Begin, o.in.Operation).Get(ctx, &o.brief)
 }
 

@@ -175,6 +175,16 @@ func TestCancelWhileWaitingUndoesAndCloses(t *testing.T) {
 	require.Equal(t, []int64{1, 2}, w.seqs, "undo takes a newer claim than the steps had")
 }
 
+func TestACancelBeforeTheBeginningClosesAllTheSame(t *testing.T) {
+	w := &world{undo: activities.UndoPlan{}}
+	env := w.env(t)
+	env.RegisterDelayedCallback(env.CancelWorkflow, 0)
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.True(t, temporal.IsCanceledError(env.GetWorkflowError()), "%v", env.GetWorkflowError())
+	require.Zero(t, w.ran)
+	require.Equal(t, []activities.EndInput{{Operation: 7, Outcome: node.Cancelled}}, w.closed)
+}
+
 func TestAnAskThatWasNeverSignalledEndsTheWait(t *testing.T) {
 	w := &world{sights: []activities.Sight{{EndAsked: true}}, undo: activities.UndoPlan{Needed: true, Covered: true}, follow: 8}
 	env := w.env(t)

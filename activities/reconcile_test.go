@@ -1,0 +1,111 @@
+package activities_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/node"
+)
+
+// archive is a database with open operations, and Temporal beside it.
+type archive struct {
+	activities.Ledger     // what a test does not use is not there
+	activities.Reconciler // likewise
+
+	notBegun, begun []node.Operation
+	asked           []node.Operation
+	missing         map[int64]time.Duration // since when unknown, for MarkMissing
+	workflows       map[string]activities.Status
+	down            error // of Temporal
+
+	started, cancelled []int64
+	closed             []node.End
+}
+
+func (a *archive) NotBegun(context.Context, time.Duration, int) ([]node.Operation, error) {
+	return a.notBegun, nil
+}
+
+func (a *archive) Begun(_ context.Context, _ int, after int64) ([]node.Operation, error) {
+	if after != 0 {
+		return nil, nil
+	}
+	return a.begun, nil
+}
+func (a *archive) Asked(context.Context) ([]node.Operation, error)           { return a.asked, nil }
+func (a *archive) ClearMissing(context.Context, []int64) error               { return nil }
+func (a *archive) SetUndo(context.Context, int64, string, []node.Undo) error { return nil }
+func (a *archive) MarkMissing(_ context.Context, ids []int64) ([]node.Missing, error) {
+	var out []node.Missing
+	for _, id := range ids {
+		out = append(out, node.Missing{Operation: node.Operation{ID: id}, For: a.missing[id]})
+	}
+	return out, nil
+}
+
+func (a *archive) CloseOperation(_ context.Context, end node.End, _ func(*node.Node) (*node.Operation, error)) (*node.Operation, error) {
+	a.closed = append(a.closed, end)
+	return nil, nil
+}
+
+func (a *archive) Start(_ context.Context, o *node.Operation) error {
+	a.started = append(a.started, o.ID)
+	return a.down
+}
+
+func (a *archive) Cancel(_ context.Context, o *node.Operation, _ string) error {
+	a.cancelled = append(a.cancelled, o.ID)
+	return a.down
+}
+
+func (a *archive) Status(_ context.Context, workflowID, _ string) (activities.Status, error) {
+	return a.workflows[workflowID], a.down
+}
+
+func (a *archive) tick(t *testing.T) (activities.TickResult, error) {
+	var s testsuite.WorkflowTestSuite
+	env := s.NewTestActivityEnvironment()
+	r := &activities.Reconcile{
+		Reconciler: a, Ledger: a, Starter: a, Canceller: a, Workflows: a,
+		Operations: &activities.Operations{}, Safe: 9 * time.Second, Log: zap.NewNop(),
+	}
+	env.RegisterActivity(r.Tick)
+	v, err := env.ExecuteActivity(r.Tick)
+	if err != nil {
+		return activities.TickResult{}, err
+	}
+	var out activities.TickResult
+	require.NoError(t, v.Get(&out))
+	return out, nil
+}
+
+func operation(id int64) node.Operation {
+	return node.Operation{ID: id, NodeUUID: uuid, Kind: node.KindDeploy, WorkflowID: node.WorkflowID(uuid, node.KindDeploy, id)}
+}
+
+func TestAnOperationWhoseWorkflowEndedBeforeItBeganIsClosed(t *testing.T) {
+	o := operation(7)
+	for name, c := range map[string]struct {
+		status activities.Status
+		closed int
+	}{
+		"terminated":               {activities.Status{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Minute)}, 1},
+		"terminated just now":      {activities.Status{Known: true, How: "terminated", ClosedAt: time.Now()}, 0},
+		"started, not yet at work": {activities.Status{Known: true, Open: true}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := &archive{notBegun: []node.Operation{o}, workflows: map[string]activities.Status{o.WorkflowID: c.status}}
+			out, err := a.tick(t)
+			require.NoError(t, err)
+			require.Equal(t, []int64{7}, a.started)
+			require.Len(t, a.closed, c.closed)
+			require.Equal(t, c.closed, out.Recovered)
+		})
+	}
+}
