@@ -88,9 +88,16 @@ func (a *Operations) Look(ctx context.Context, operation int64) (Sight, error) {
 	}
 	s := Sight{WaitingFor: o.WaitingFor}
 	switch o.Asked {
-	case node.AskCancel, node.AskAbort, node.AskDelete:
+	case node.AskCancel, node.AskDelete:
 		s.EndAsked = true
 		return s, nil
+	case node.AskAbort:
+		// A step that is not abortable goes on until it is over, also where it
+		// waits for its agent meanwhile.
+		if step := o.CurrentStep(); step == nil || step.Abortable {
+			s.EndAsked = true
+			return s, nil
+		}
 	case node.AskPower, node.AskUnhold:
 		s.GoOn = true
 		return s, nil
@@ -110,13 +117,13 @@ type UndoPlan struct {
 }
 
 // PlanUndo writes into the row what has to be put right now that the operation
-// does not succeed, and says who could do it.
-func (a *Operations) PlanUndo(ctx context.Context, operation int64) (UndoPlan, error) {
+// ends so and not in success, and says who could do it.
+func (a *Operations) PlanUndo(ctx context.Context, operation int64, outcome node.Outcome) (UndoPlan, error) {
 	o, err := a.Ledger.Operation(ctx, operation)
 	if err != nil {
 		return UndoPlan{}, typed(err)
 	}
-	undo := undoOf(o)
+	undo := undoOf(o, outcome)
 	if err := a.Ledger.SetUndo(ctx, operation, activity.GetInfo(ctx).WorkflowExecution.RunID, undo); err != nil {
 		return UndoPlan{}, typed(err)
 	}
@@ -135,13 +142,13 @@ func (a *Operations) PlanUndo(ctx context.Context, operation int64) (UndoPlan, e
 }
 
 // undoOf is what has to be put right when the operation ends short of success:
-// what its steps left, except that cleaning leaves the power as it is
-// (Ironic's poweroff_in_cleanfail = False).
-func undoOf(o *node.Operation) []node.Undo {
+// what its steps left, except that cleaning that fails leaves the power as it is
+// (Ironic's poweroff_in_cleanfail = False). Cleaning that somebody ended does not.
+func undoOf(o *node.Operation, outcome node.Outcome) []node.Undo {
 	var out []node.Undo
 	cleaning := o.Kind == node.KindProvide || o.Kind == node.KindClean || o.Kind == node.KindUndeploy
 	for _, u := range o.Undo {
-		if u == node.UndoPowerOff && cleaning {
+		if u == node.UndoPowerOff && cleaning && outcome == node.Failed {
 			continue
 		}
 		out = append(out, u)

@@ -200,7 +200,7 @@ func (r *Reconcile) close(ctx context.Context, orphans []orphan, out *TickResult
 		if o.op.Asked == node.AskCancel || o.op.Asked == node.AskAbort || o.op.Asked == node.AskDelete {
 			outcome = node.Cancelled
 		}
-		if err := r.Ledger.SetUndo(ctx, o.op.ID, o.op.RunID, undoOf(&o.op)); err != nil && !fault.Is(err, fault.Lost) {
+		if err := r.Ledger.SetUndo(ctx, o.op.ID, o.op.RunID, undoOf(&o.op, outcome)); err != nil && !fault.Is(err, fault.Lost) {
 			return err
 		}
 		next, err := r.Ledger.CloseOperation(ctx, node.End{

@@ -98,6 +98,9 @@ func (t *task) insertPower(target node.PowerState) error {
 	at := len(t.op.Steps)
 	if s := t.op.CurrentStep(); s != nil {
 		at = s.Index
+		if t.bootsAnew(s, target) {
+			more, s.Phase = more[:len(more)-1], phaseOff
+		}
 	}
 	steps := slices.Concat(t.op.Steps[:at], more, t.op.Steps[at:])
 	for i := range steps {
@@ -107,6 +110,19 @@ func (t *task) insertPower(target node.PowerState) error {
 	t.pending.ClearAgent = true
 	t.node.Agent, t.agentClient = nil, nil
 	return nil
+}
+
+// bootsAnew: the power request ends in switching on a server whose agent the
+// present step waits for. The step does that itself, because what made the last
+// boot one of the ramdisk was for once.
+func (t *task) bootsAnew(s *node.Step, target node.PowerState) bool {
+	switch {
+	case s.Phase != phaseBooted || t.node.DisablePowerOff:
+		return false
+	case target == node.PowerOn:
+		return t.power == node.PowerOff
+	}
+	return target == node.Rebooting || target == node.SoftRebooting
 }
 
 // runStep records that the step begins, runs it and notes how it ended; the

@@ -95,6 +95,7 @@ func prepareCleaning(ctx context.Context, t *task, step *node.Step) (outcome, er
 	if t.isFake("deploy") {
 		return over, fakeStep(ctx, t, "clean")
 	}
+	t.wants(node.UndoPowerOff)
 	o, err := bootAgent(ctx, t, step)
 	if err != nil || o != over {
 		return o, err

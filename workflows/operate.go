@@ -44,7 +44,7 @@ func operate(ctx workflow.Context, in Input) error {
 	}
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	if outcome != node.Succeeded {
-		o.undo(ctx)
+		o.undo(ctx, outcome)
 	}
 	return o.close(ctx, outcome, runErr)
 }
@@ -178,9 +178,9 @@ func (o *operation) nap(ctx workflow.Context, d time.Duration, waitingFor string
 
 // undo puts right what is half done, as far as a conductor can be had; the rest
 // stays in the row and is owed.
-func (o *operation) undo(ctx workflow.Context) {
+func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) {
 	var plan activities.UndoPlan
-	err := workflow.ExecuteLocalActivity(local(ctx, "plan undo"), records.PlanUndo, o.in.Operation).Get(ctx, &plan)
+	err := workflow.ExecuteLocalActivity(local(ctx, "plan undo"), records.PlanUndo, o.in.Operation, outcome).Get(ctx, &plan)
 	if err != nil || !plan.Needed || !plan.Covered {
 		return
 	}

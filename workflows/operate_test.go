@@ -54,7 +54,9 @@ func (w *world) look(context.Context, int64) (activities.Sight, error) {
 	return s, nil
 }
 
-func (w *world) planUndo(context.Context, int64) (activities.UndoPlan, error) { return w.undo, nil }
+func (w *world) planUndo(context.Context, int64, node.Outcome) (activities.UndoPlan, error) {
+	return w.undo, nil
+}
 
 func (w *world) runUndo(_ context.Context, in activities.UndoInput) error {
 	w.mu.Lock()
