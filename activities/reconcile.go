@@ -22,10 +22,12 @@ const (
 )
 
 // Mass loss: when so many open operations are unknown to Temporal at once, it is
-// Temporal that lost something, not the operations.
+// Temporal that lost something, not the operations. They are left alone until
+// each has been unknown for so long to a Temporal that answers.
 const (
-	massLeast = 10
-	massShare = 5 // more than a fifth
+	massLeast    = 10
+	massShare    = 5 // more than a fifth
+	massPatience = 10 * time.Minute
 )
 
 // Reconciler is what reconciliation reads and writes, in sets.
@@ -175,18 +177,19 @@ func (r *Reconcile) recover(ctx context.Context, closed []orphan, out *TickResul
 	if err := r.Reconciler.ClearMissing(ctx, found); err != nil {
 		return err
 	}
+	patience := r.Safe
 	if len(missing) >= massLeast && len(missing)*massShare > open {
-		out.Alarm = "many open operations are unknown to Temporal at once: nothing is closed until an operator says so"
+		patience = max(massPatience, r.Safe)
+		out.Alarm = "many open operations are unknown to Temporal at once: they are closed when they have been so for " + patience.String()
 		r.Log.Error(out.Alarm, zap.Int("missing", len(missing)), zap.Int("open", open))
-	} else {
-		lost, err := r.Reconciler.MarkMissing(ctx, missing)
-		if err != nil {
-			return err
-		}
-		for _, m := range lost {
-			if m.For > r.Safe {
-				closed = append(closed, orphan{op: m.Operation, how: "lost by Temporal"})
-			}
+	}
+	lost, err := r.Reconciler.MarkMissing(ctx, missing)
+	if err != nil {
+		return err
+	}
+	for _, m := range lost {
+		if m.For > patience {
+			closed = append(closed, orphan{op: m.Operation, how: "lost by Temporal"})
 		}
 	}
 	return r.close(ctx, closed, out)

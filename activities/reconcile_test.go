@@ -109,3 +109,34 @@ func TestAnOperationWhoseWorkflowEndedBeforeItBeganIsClosed(t *testing.T) {
 		})
 	}
 }
+
+func TestManyOperationsThatTemporalForgotAtOnceAreClosedOnlyAfterTenMinutes(t *testing.T) {
+	for name, c := range map[string]struct {
+		missing, known int
+		since          time.Duration
+		closed         int
+		alarm          bool
+	}{
+		"a few are closed when nothing of them can act":  {missing: 3, since: 10 * time.Second, closed: 3},
+		"a few that are missing since a moment wait":     {missing: 3, since: time.Second},
+		"many raise the alarm and wait":                  {missing: 50, since: 9 * time.Minute, alarm: true},
+		"many that are missing for ten minutes are lost": {missing: 50, since: 11 * time.Minute, closed: 50, alarm: true},
+		"many of very many are no mass loss":             {missing: 10, known: 90, since: time.Minute, closed: 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := &archive{workflows: map[string]activities.Status{}, missing: map[int64]time.Duration{}}
+			for id := int64(1); id <= int64(c.missing+c.known); id++ {
+				o := operation(id)
+				a.begun = append(a.begun, o)
+				a.missing[id] = c.since
+				if id > int64(c.missing) {
+					a.workflows[o.WorkflowID] = activities.Status{Known: true, Open: true}
+				}
+			}
+			out, err := a.tick(t)
+			require.NoError(t, err)
+			require.Len(t, a.closed, c.closed)
+			require.Equal(t, c.alarm, out.Alarm != "")
+		})
+	}
+}
