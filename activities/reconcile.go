@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -82,14 +83,11 @@ type TickResult struct {
 // rows ask for, and closes what has lost its workflow.
 func (r *Reconcile) Tick(ctx context.Context) (TickResult, error) {
 	var out TickResult
-	never, err := r.start(ctx, &out)
-	if err != nil {
-		return out, again(err, time.Second)
-	}
-	if err := r.repeatAsks(ctx, &out); err != nil {
-		return out, again(err, time.Second)
-	}
-	if err := r.recover(ctx, never, &out); err != nil {
+	// One that fails does not keep the others from their work.
+	never, started := r.start(ctx, &out)
+	repeated := r.repeatAsks(ctx, &out)
+	recovered := r.recover(ctx, never, &out)
+	if err := errors.Join(started, repeated, recovered); err != nil {
 		return out, again(err, time.Second)
 	}
 	return out, nil
@@ -104,13 +102,13 @@ func (r *Reconcile) start(ctx context.Context, out *TickResult) (never []orphan,
 	}
 	for i := range ops {
 		if err := r.Starter.Start(ctx, &ops[i]); err != nil {
-			return nil, err
+			return never, err
 		}
 		st, err := r.Workflows.Status(ctx, ops[i].WorkflowID, "")
 		activity.RecordHeartbeat(ctx)
 		switch {
 		case err != nil:
-			return nil, err
+			return never, err
 		case !st.Known || st.Open:
 			out.Started++
 		case time.Since(st.ClosedAt) > r.Safe:

@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ type archive struct {
 	asked           []node.Operation
 	missing         map[int64]time.Duration // since when unknown, for MarkMissing
 	workflows       map[string]activities.Status
-	down            error // of Temporal
+	refuses         error // what Temporal says to starts and cancels
 
 	started, cancelled []int64
 	closed             []node.End
@@ -56,16 +57,16 @@ func (a *archive) CloseOperation(_ context.Context, end node.End, _ func(*node.N
 
 func (a *archive) Start(_ context.Context, o *node.Operation) error {
 	a.started = append(a.started, o.ID)
-	return a.down
+	return a.refuses
 }
 
 func (a *archive) Cancel(_ context.Context, o *node.Operation, _ string) error {
 	a.cancelled = append(a.cancelled, o.ID)
-	return a.down
+	return a.refuses
 }
 
 func (a *archive) Status(_ context.Context, workflowID, _ string) (activities.Status, error) {
-	return a.workflows[workflowID], a.down
+	return a.workflows[workflowID], nil
 }
 
 func (a *archive) tick(t *testing.T) (activities.TickResult, error) {
@@ -139,4 +140,17 @@ func TestManyOperationsThatTemporalForgotAtOnceAreClosedOnlyAfterTenMinutes(t *t
 			require.Equal(t, c.alarm, out.Alarm != "")
 		})
 	}
+}
+
+func TestAStartThatTemporalRefusesKeepsNoOrphanOpen(t *testing.T) {
+	lost := operation(8)
+	a := &archive{
+		notBegun: []node.Operation{operation(7)}, begun: []node.Operation{lost}, asked: []node.Operation{{ID: 9, Asked: node.AskCancel}},
+		refuses:   errors.New("no mapping defined for search attribute TemperNodeID"),
+		workflows: map[string]activities.Status{lost.WorkflowID: {Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Minute)}},
+	}
+	_, err := a.tick(t)
+	require.ErrorContains(t, err, "search attribute", "the tick says what failed")
+	require.Equal(t, []int64{9}, a.cancelled)
+	require.Len(t, a.closed, 1)
 }
