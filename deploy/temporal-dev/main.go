@@ -132,26 +132,13 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if err := s.waitUntilServing(ctx, o.namespace); err != nil {
+	if err := announce(ctx, s, o); err != nil {
 		s.stop(stopWithin)
 		if ctx.Err() != nil {
-			return nil
+			return nil // told to end before it served
 		}
 		return err
 	}
-	r := ready{Address: o.listen.String(), Namespace: o.namespace}
-	if o.ui.IsValid() {
-		r.UIURL = "http://" + o.ui.String()
-		startUI(o)
-	}
-	if o.metrics.IsValid() {
-		r.MetricsURL = "http://" + o.metrics.String() + "/metrics"
-	}
-	if err := r.write(o.readyFile); err != nil {
-		s.stop(stopWithin)
-		return err
-	}
-	fmt.Fprintf(os.Stderr, "temporal-dev: serving %s, namespace %s, ui %s\n", r.Address, r.Namespace, r.UIURL)
 
 	<-ctx.Done()
 	if err := removeReadyFile(o.readyFile); err != nil {
@@ -160,5 +147,27 @@ func run(ctx context.Context, o options) error {
 	if !s.stop(stopWithin) {
 		fmt.Fprintf(os.Stderr, "temporal-dev: not stopped after %s, leaving as it is\n", stopWithin)
 	}
+	return nil
+}
+
+// announce waits until everything serves, and says so in the ready file and on stderr.
+func announce(ctx context.Context, s *server, o options) error {
+	if err := s.waitUntilServing(ctx, o.namespace); err != nil {
+		return err
+	}
+	r := ready{Address: o.listen.String(), Namespace: o.namespace}
+	if o.ui.IsValid() {
+		if err := startUI(ctx, o); err != nil {
+			return err
+		}
+		r.UIURL = "http://" + o.ui.String()
+	}
+	if o.metrics.IsValid() {
+		r.MetricsURL = "http://" + o.metrics.String() + "/metrics"
+	}
+	if err := r.write(o.readyFile); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "temporal-dev: serving %s, namespace %s, ui %s\n", r.Address, r.Namespace, r.UIURL)
 	return nil
 }

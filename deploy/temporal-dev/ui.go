@@ -1,14 +1,21 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
 	uiserver "github.com/temporalio/ui-server/v2/server"
 	"github.com/temporalio/ui-server/v2/server/config"
 	"github.com/temporalio/ui-server/v2/server/server_options"
 )
 
+const uiWithin = 10 * time.Second
+
 // startUI serves Temporal's web UI until the process ends; there is nothing in it to lose. Resetting a workflow is
 // switched off: a run that is reset comes back with a claim on its node that is spent, and can only fail.
-func startUI(o options) {
+func startUI(ctx context.Context, o options) error {
 	ui := uiserver.NewServer(server_options.WithConfigProvider(&config.Config{
 		Host:                  o.ui.Addr().String(),
 		Port:                  int(o.ui.Port()),
@@ -23,4 +30,19 @@ func startUI(o options) {
 	go func() {
 		_ = ui.Start() // ends the process itself when it cannot listen
 	}()
+	ctx, cancel := context.WithTimeout(ctx, uiWithin)
+	defer cancel()
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", o.ui.String())
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait until the web ui serves: %w", err)
+		case <-tick.C:
+		}
+	}
 }
