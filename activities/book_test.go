@@ -103,7 +103,8 @@ func (b *book) Inventory(context.Context, string) (map[string]any, map[string]an
 func (b *book) Node(context.Context, string) (*node.Node, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n := b.node
+	n, op := b.node, b.op
+	n.Operation = &op
 	return &n, nil
 }
 

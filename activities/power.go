@@ -36,7 +36,11 @@ func powerOn(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 }
 
 func powerOff(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	return over, t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout)
+	if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
+		return 0, err
+	}
+	t.agentGone()
+	return over, nil
 }
 
 func powerSoftOff(ctx context.Context, t *task, step *node.Step) (outcome, error) {
@@ -44,7 +48,17 @@ func powerSoftOff(ctx context.Context, t *task, step *node.Step) (outcome, error
 	if limit == 0 {
 		limit = t.Settings.SoftPowerTimeout
 	}
-	return over, t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestSoftOff, limit)
+	if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestSoftOff, limit); err != nil {
+		return 0, err
+	}
+	t.agentGone()
+	return over, nil
+}
+
+// agentGone forgets the agent of a server that was seen off, or is restarted.
+func (t *task) agentGone() {
+	t.pending.ClearAgent = true
+	t.node.Agent, t.agentClient = nil, nil
 }
 
 // powerTo brings the server to the wanted power state and returns when it is
@@ -58,8 +72,12 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 	}
 	if step.Issued != nil && step.Issued.Command == string(r) {
 		seen, err := t.watchPower(ctx, s, want, step.Issued.At.Add(t.Settings.PowerSettle))
-		if err != nil || seen {
+		if err != nil {
 			return err
+		}
+		if seen {
+			step.Issued = nil
+			return nil
 		}
 	}
 	p, err := s.Power(ctx)
@@ -139,7 +157,7 @@ func underway(now, want bmc.Power) bool {
 // be read back, so it is sent at most once: recorded before it is sent, and a
 // second attempt that finds the record does not send it again.
 func powerReset(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	if step.Issued != nil {
+	if step.Issued != nil && step.Issued.Command == string(bmc.PulseForceRestart) {
 		return 0, fault.New(fault.OutcomeUnknown, "node %s: the restart was sent at %s, its outcome is unknown",
 			t.node.UUID, step.Issued.At.Format(time.RFC3339))
 	}
@@ -152,10 +170,11 @@ func powerReset(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 		return 0, err
 	}
 	t.saw(p)
-	if p == bmc.PowerOff {
+	if p == bmc.PowerOff || step.Issued != nil { // found off, now or by whoever switched it on
 		return over, t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout)
 	}
 	step.Issued = &node.Issued{At: time.Now().UTC(), Command: string(bmc.PulseForceRestart)}
+	t.agentGone()
 	if err := t.save(ctx); err != nil {
 		return 0, err
 	}

@@ -29,7 +29,7 @@ func (t *task) runAll(ctx context.Context) (Next, error) {
 		return "", err
 	}
 	for {
-		next, stop, err := t.takeUpAsk()
+		next, stop, err := t.takeUpAsk(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -60,7 +60,7 @@ func (t *task) runAll(ctx context.Context) (Next, error) {
 
 // takeUpAsk looks at what was asked of the operation: a power request becomes
 // steps of its own, before the present one; an end stops here, between steps.
-func (t *task) takeUpAsk() (Next, bool, error) {
+func (t *task) takeUpAsk(ctx context.Context) (Next, bool, error) {
 	switch t.asked {
 	case node.AskCancel, node.AskAbort, node.AskDelete:
 		if s := t.op.CurrentStep(); s == nil || t.endAsked(s) {
@@ -70,7 +70,11 @@ func (t *task) takeUpAsk() (Next, bool, error) {
 		t.pending.ClearAsk = true
 		t.asked = node.AskNone
 	case node.AskPower:
-		if err := t.insertPower(t.op.AskedPower); err != nil {
+		target, err := t.askedPower(ctx)
+		if err != nil {
+			return "", false, err
+		}
+		if err := t.insertPower(target); err != nil {
 			return "", false, err
 		}
 		t.pending.ClearAsk = true
@@ -88,8 +92,21 @@ func (t *task) overtaken(ctx context.Context) bool {
 	return t.asked == node.AskCancel || t.asked == node.AskAbort || t.asked == node.AskDelete
 }
 
+// askedPower reads which power state is asked for: a save tells that one is, and
+// it may have come since the claim.
+func (t *task) askedPower(ctx context.Context) (node.PowerState, error) {
+	n, err := t.Records.Node(ctx, t.node.UUID)
+	if err != nil {
+		return "", err
+	}
+	if n.Operation == nil || n.Operation.ID != t.op.ID {
+		return "", fault.New(fault.Lost, "operation %d is not node %s's any more", t.op.ID, t.node.UUID)
+	}
+	return n.Operation.AskedPower, nil
+}
+
 // insertPower puts the steps of a power request before the present step. The
-// agent of this boot is gone with the power, and may call again.
+// agent goes with the power, if it goes: switching on what is on ends none.
 func (t *task) insertPower(target node.PowerState) error {
 	more, err := node.Plan(node.KindPower, t.node, nil, node.PlanOptions{Power: target})
 	if err != nil {
@@ -107,8 +124,6 @@ func (t *task) insertPower(target node.PowerState) error {
 		steps[i].Index = i
 	}
 	t.op.Steps = steps
-	t.pending.ClearAgent = true
-	t.node.Agent, t.agentClient = nil, nil
 	return nil
 }
 
