@@ -110,17 +110,15 @@ func (b *book) Node(context.Context, string) (*node.Node, error) {
 
 // machine is a server with a BMC that counts what it is asked.
 type machine struct {
-	mu      sync.Mutex
-	power   bmc.Power
-	boot    bmc.Boot
-	media   bmc.Media
-	asked   []bmc.PowerRequest
-	pulses  []bmc.Pulse
-	writes  int
-	opened  int
-	answer  func(r bmc.PowerRequest) (takesEffect bool, err error) // nil = obeys
-	onWrite func()
-	guard   func(context.Context) error
+	mu     sync.Mutex
+	power  bmc.Power
+	boot   bmc.Boot
+	media  bmc.Media
+	asked  []bmc.PowerRequest
+	pulses []bmc.Pulse
+	writes int
+	opened int
+	answer func(r bmc.PowerRequest) (takesEffect bool, err error) // nil = obeys
 }
 
 func (m *machine) Validate(map[string]any) error { return nil }

@@ -66,8 +66,9 @@ func interfaceTable(d *client.Driver) grid {
 	fields := d.Fields()
 	g := newGrid("INTERFACE", "DEFAULT", "ENABLED")
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		kind, ok := strings.CutPrefix(name, "default_")
-		if kind, ok = strings.CutSuffix(kind, "_interface"); !ok || kind == name {
+		named, isDefault := strings.CutPrefix(name, "default_")
+		kind, isInterface := strings.CutSuffix(named, "_interface")
+		if !isDefault || !isInterface {
 			continue
 		}
 		var enabled []string

@@ -159,14 +159,18 @@ func (c *Client) read(ctx context.Context, r request, res *http.Response, out an
 	case err != nil:
 		return c.unanswered(ctx, r, err)
 	case len(raw) > maxAnswer:
-		return &Error{Method: r.method, Path: r.path, URL: c.base, Status: res.StatusCode, Kind: Unreadable,
-			Words: fmt.Sprintf("the answer is larger than %d MiB: ask for less at a time", maxAnswer>>20)}
+		return &Error{
+			Method: r.method, Path: r.path, URL: c.base, Status: res.StatusCode, Kind: Unreadable,
+			Words: fmt.Sprintf("the answer is larger than %d MiB: ask for less at a time", maxAnswer>>20),
+		}
 	case out == nil:
 		return nil
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return &Error{Method: r.method, Path: r.path, URL: c.base, Status: res.StatusCode, Kind: Unreadable, err: err,
-			Words: "what answers there is not Temper's API: its answer is not what was asked for"}
+		return &Error{
+			Method: r.method, Path: r.path, URL: c.base, Status: res.StatusCode, Kind: Unreadable, err: err,
+			Words: "what answers there is not Temper's API: its answer is not what was asked for",
+		}
 	}
 	return nil
 }

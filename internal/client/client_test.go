@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"log"
 	"net"
@@ -386,7 +385,7 @@ func FuzzErrorBodies(f *testing.F) {
 		})
 		err := client.WithTransport(t, rt).DeleteNode(t.Context(), "n1")
 		var e *client.Error
-		require.True(t, errors.As(err, &e))
+		require.ErrorAs(t, err, &e)
 		require.NotEmpty(t, e.Error())
 		require.NotContains(t, e.Error(), "\n")
 	})

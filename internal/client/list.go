@@ -40,8 +40,10 @@ func pages[T any](ctx context.Context, c *Client, path string, q url.Values, key
 		}
 		items, next, err := page[T](body, key)
 		if err != nil {
-			return out, &Error{Kind: Unreadable, Method: http.MethodGet, Path: path, URL: c.base, err: err,
-				Words: "what answers there is not Temper's API: its answer has no list of " + key}
+			return out, &Error{
+				Kind: Unreadable, Method: http.MethodGet, Path: path, URL: c.base, err: err,
+				Words: "what answers there is not Temper's API: its answer has no list of " + key,
+			}
 		}
 		out.Items = append(out.Items, items...)
 		if len(out.Items) > limit {

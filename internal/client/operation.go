@@ -114,8 +114,10 @@ func (c *Client) Operation(ctx context.Context, id string) (*Operation, error) {
 // CancelOperation asks an operation to stop and to undo what is half done.
 func (c *Client) CancelOperation(ctx context.Context, id, reason string) (*Operation, error) {
 	var o Operation
-	_, err := c.do(ctx, request{method: http.MethodPost, path: "/temper/v1/operations/" + segment(id) + "/cancel",
-		body: map[string]string{"reason": reason}}, &o)
+	_, err := c.do(ctx, request{
+		method: http.MethodPost, path: "/temper/v1/operations/" + segment(id) + "/cancel",
+		body: map[string]string{"reason": reason},
+	}, &o)
 	return &o, err
 }
 

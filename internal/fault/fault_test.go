@@ -25,9 +25,9 @@ func TestUnclassifiedErrors(t *testing.T) {
 		err  error
 		want fault.Kind
 	}{
-		"an error nobody classified is ours":       {errors.New("x"), fault.Internal},
-		"a deadline is a silent other side":        {fmt.Errorf("get: %w", context.DeadlineExceeded), fault.Unreachable},
-		"a failed dial is a silent other side":     {&net.OpError{Op: "dial", Err: errors.New("refused")}, fault.Unreachable},
+		"an error nobody classified is ours":        {errors.New("x"), fault.Internal},
+		"a deadline is a silent other side":         {fmt.Errorf("get: %w", context.DeadlineExceeded), fault.Unreachable},
+		"a failed dial is a silent other side":      {&net.OpError{Op: "dial", Err: errors.New("refused")}, fault.Unreachable},
 		"a cancelled context is not the hardware's": {context.Canceled, fault.Internal},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, fault.KindOf(c.err)) })

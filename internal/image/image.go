@@ -66,7 +66,7 @@ func Parse(nodeUUID string, instance, driver map[string]any, p Policy) (Info, er
 	}
 	if i.Source == "" {
 		return Info{}, fault.New(fault.Invalid, "Cannot validate image information for node %s because one or more parameters "+
-			"are missing from its instance_info and insufficent information is present to boot from a remote volume. "+
+			"are missing from its instance_info and insufficient information is present to boot from a remote volume. "+
 			"Missing are: ['image_source']", nodeUUID)
 	}
 	if err := i.checkSource(); err != nil {

@@ -59,7 +59,8 @@ func TestImagesThatAreAccepted(t *testing.T) {
 		"null where nothing is given":     {with("image_checksum", any(nil), "kernel", "", "root_gb", ""), image.Policy{}, "sha256", sha256sum},
 		"whole-disk, raw, over http": {
 			with("image_type", "whole-disk", "image_disk_format", "RAW", "image_download_source", "http", "root_gb", "10"),
-			image.Policy{}, "sha256", sha256sum,
+			image.Policy{},
+			"sha256", sha256sum,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +82,7 @@ func TestImagesThatAreRefused(t *testing.T) {
 		text   string
 	}{
 		"no image": {with("image_source", nil), nil, image.Policy{}, "Cannot validate image information for node " + node +
-			" because one or more parameters are missing from its instance_info and insufficent information is present" +
+			" because one or more parameters are missing from its instance_info and insufficient information is present" +
 			" to boot from a remote volume. Missing are: ['image_source']"},
 		"nothing at all":              {nil, nil, image.Policy{}, "Missing are: ['image_source']"},
 		"no checksum":                 {plain(""), nil, image.Policy{}, noChecksum},

@@ -92,7 +92,7 @@ func TestChecksumFilesThatDoNotHelp(t *testing.T) {
 		"a file without end":            {text(strings.Repeat("#", 65<<10)), "", fault.Invalid, "larger than 65536"},
 		"a file that is missing":        {code(404), "", fault.Invalid, "404"},
 		"a server that has its trouble": {code(503), "", fault.Unreachable, "503"},
-		"a redirect without end":        {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/again", 302) }, "", fault.Unreachable, "too many redirects"},
+		"a redirect without end":        {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/again", http.StatusFound) }, "", fault.Unreachable, "too many redirects"},
 		"a server that never answers":   {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "", fault.Unreachable, "exceeded"},
 	} {
 		t.Run(what, func(t *testing.T) {

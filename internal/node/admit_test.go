@@ -39,32 +39,58 @@ func TestAdmitStartsWork(t *testing.T) {
 		verb string
 		want Decision
 	}{
-		"manage of an enrolled node verifies it": {in(Enroll), "manage",
-			Decision{Open: KindManage, From: Enroll, To: Verifying, Target: Manageable, ClearError: true}},
-		"manage of an available node needs no work": {in(Available), "manage",
-			Decision{Move: true, From: Available, To: Manageable}},
-		"manage of a node that failed cleaning needs no work": {in(CleanFailed), "manage",
-			Decision{Move: true, From: CleanFailed, To: Manageable}},
-		"provide cleans": {in(Manageable), "provide",
-			Decision{Open: KindProvide, From: Manageable, To: Cleaning, Target: Available, ClearError: true}},
-		"provide works in maintenance, as in Ironic": {in(Manageable, maintenance), "provide",
-			Decision{Open: KindProvide, From: Manageable, To: Cleaning, Target: Available, ClearError: true}},
-		"clean by hand aims at manageable": {in(Manageable), "clean",
-			Decision{Open: KindClean, From: Manageable, To: Cleaning, Target: Manageable, ClearError: true}},
-		"inspect": {in(InspectFailed), "inspect",
-			Decision{Open: KindInspect, From: InspectFailed, To: Inspecting, Target: Manageable, ClearError: true}},
-		"active deploys": {in(Available), "active",
-			Decision{Open: KindDeploy, From: Available, To: Deploying, Target: Active, ClearError: true}},
-		"deploy is the same word": {in(DeployFailed), "deploy",
-			Decision{Open: KindDeploy, From: DeployFailed, To: Deploying, Target: Active, ClearError: true}},
-		"rebuild of an active node": {in(Active), "rebuild",
-			Decision{Open: KindRebuild, From: Active, To: Deploying, Target: Active, ClearError: true}},
-		"deleted of an active node": {in(Active), "deleted",
-			Decision{Open: KindUndeploy, From: Active, To: Deleting, Target: Available, ClearError: true}},
-		"undeploy of a node in error, in maintenance": {in(ErrorState, maintenance), "undeploy",
-			Decision{Open: KindUndeploy, From: ErrorState, To: Deleting, Target: Available, ClearError: true}},
-		"abort of a failed service gives the node back": {in(ServiceFailed), "abort",
-			Decision{Move: true, From: ServiceFailed, To: Active}},
+		"manage of an enrolled node verifies it": {
+			in(Enroll), "manage",
+			Decision{Open: KindManage, From: Enroll, To: Verifying, Target: Manageable, ClearError: true},
+		},
+		"manage of an available node needs no work": {
+			in(Available), "manage",
+			Decision{Move: true, From: Available, To: Manageable},
+		},
+		"manage of a node that failed cleaning needs no work": {
+			in(CleanFailed), "manage",
+			Decision{Move: true, From: CleanFailed, To: Manageable},
+		},
+		"provide cleans": {
+			in(Manageable), "provide",
+			Decision{Open: KindProvide, From: Manageable, To: Cleaning, Target: Available, ClearError: true},
+		},
+		"provide works in maintenance, as in Ironic": {
+			in(Manageable, maintenance), "provide",
+			Decision{Open: KindProvide, From: Manageable, To: Cleaning, Target: Available, ClearError: true},
+		},
+		"clean by hand aims at manageable": {
+			in(Manageable), "clean",
+			Decision{Open: KindClean, From: Manageable, To: Cleaning, Target: Manageable, ClearError: true},
+		},
+		"inspect": {
+			in(InspectFailed), "inspect",
+			Decision{Open: KindInspect, From: InspectFailed, To: Inspecting, Target: Manageable, ClearError: true},
+		},
+		"active deploys": {
+			in(Available), "active",
+			Decision{Open: KindDeploy, From: Available, To: Deploying, Target: Active, ClearError: true},
+		},
+		"deploy is the same word": {
+			in(DeployFailed), "deploy",
+			Decision{Open: KindDeploy, From: DeployFailed, To: Deploying, Target: Active, ClearError: true},
+		},
+		"rebuild of an active node": {
+			in(Active), "rebuild",
+			Decision{Open: KindRebuild, From: Active, To: Deploying, Target: Active, ClearError: true},
+		},
+		"deleted of an active node": {
+			in(Active), "deleted",
+			Decision{Open: KindUndeploy, From: Active, To: Deleting, Target: Available, ClearError: true},
+		},
+		"undeploy of a node in error, in maintenance": {
+			in(ErrorState, maintenance), "undeploy",
+			Decision{Open: KindUndeploy, From: ErrorState, To: Deleting, Target: Available, ClearError: true},
+		},
+		"abort of a failed service gives the node back": {
+			in(ServiceFailed), "abort",
+			Decision{Move: true, From: ServiceFailed, To: Active},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := Admit(c.n, VerbOf(c.verb), "")
@@ -87,25 +113,32 @@ func TestAdmitSteersTheOpenOperation(t *testing.T) {
 	}{
 		"abort in a wait state acts at once where the step is abortable": {
 			in(DeployWait, open(KindDeploy, done, abortable)), "abort",
-			Decision{Steer: AskCancel, From: DeployWait, To: DeployFailed, Target: Active}},
+			Decision{Steer: AskCancel, From: DeployWait, To: DeployFailed, Target: Active},
+		},
 		"abort lets a step finish that is not abortable": {
 			in(CleanWait, manual, open(KindClean, done, running)), "abort",
-			Decision{Steer: AskAbort, From: CleanWait, To: CleanWait, Target: Manageable}},
+			Decision{Steer: AskAbort, From: CleanWait, To: CleanWait, Target: Manageable},
+		},
 		"abort keeps the target of cleaning by hand": {
 			in(CleanWait, manual, open(KindClean, done, abortable)), "abort",
-			Decision{Steer: AskCancel, From: CleanWait, To: CleanFailed, Target: Manageable}},
+			Decision{Steer: AskCancel, From: CleanWait, To: CleanFailed, Target: Manageable},
+		},
 		"abort of a hold acts at once: nothing runs": {
 			in(CleanHold, open(KindClean, running)), "abort",
-			Decision{Steer: AskCancel, From: CleanHold, To: CleanFailed, Target: Available}},
+			Decision{Steer: AskCancel, From: CleanHold, To: CleanFailed, Target: Available},
+		},
 		"abort of an inspection": {
 			in(InspectWait, open(KindInspect, abortable)), "abort",
-			Decision{Steer: AskCancel, From: InspectWait, To: InspectFailed, Target: Manageable}},
+			Decision{Steer: AskCancel, From: InspectWait, To: InspectFailed, Target: Manageable},
+		},
 		"deleted while the deploy waits gives the node back": {
 			in(DeployWait, open(KindDeploy, running)), "deleted",
-			Decision{Steer: AskDelete, From: DeployWait, To: Deleting, Target: Available}},
+			Decision{Steer: AskDelete, From: DeployWait, To: Deleting, Target: Available},
+		},
 		"unhold goes on": {
 			in(DeployHold, open(KindDeploy, running)), "unhold",
-			Decision{Steer: AskUnhold, From: DeployHold, To: DeployWait, Target: Active}},
+			Decision{Steer: AskUnhold, From: DeployHold, To: DeployWait, Target: Active},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := Admit(c.n, VerbOf(c.verb), "")
@@ -128,33 +161,59 @@ func TestAdmitRefusesInIronicsWords(t *testing.T) {
 	}{
 		"legal and reserved":     {in(Active, open(KindPower)), "rebuild", "c1", fault.Conflict, locked},
 		"not legal and reserved": {in(Deploying, open(KindDeploy)), "provide", "c1", fault.Conflict, locked},
-		"not legal and free": {in(Enroll), "provide", "", fault.NotAllowed,
-			`The requested action "provide" can not be performed on node "` + uuid + `" while it is in state "enroll".`},
-		"not legal in a wait state, where clients see no reservation": {in(CleanWait, open(KindClean)), "active", "", fault.NotAllowed,
-			`The requested action "active" can not be performed on node "` + uuid + `" while it is in state "clean wait".`},
+		"not legal and free": {
+			in(Enroll), "provide", "", fault.NotAllowed,
+			`The requested action "provide" can not be performed on node "` + uuid + `" while it is in state "enroll".`,
+		},
+		"not legal in a wait state, where clients see no reservation": {
+			in(CleanWait, open(KindClean)), "active", "", fault.NotAllowed,
+			`The requested action "active" can not be performed on node "` + uuid + `" while it is in state "clean wait".`,
+		},
 		"legal, but the failed operation is still undoing": {in(DeployFailed, open(KindDeploy)), "deleted", "", fault.Conflict, stuck},
-		"an unknown word": {in(Active), "explode", "", fault.NotAllowed,
-			`The requested action "explode" can not be performed on node "` + uuid + `" while it is in state "active".`},
-		"the table's inner events are no words": {in(Deploying), "done", "", fault.NotAllowed,
-			`The requested action "done" can not be performed on node "` + uuid + `" while it is in state "deploying".`},
-		"the empty word": {in(Active), "", "", fault.NotAllowed,
-			`The requested action "" can not be performed on node "` + uuid + `" while it is in state "active".`},
-		"protected nodes are not given back": {in(Active, protected), "deleted", "", fault.Forbidden,
-			"Node " + uuid + " is protected and cannot be undeployed, rebuilt or deleted"},
-		"protected nodes are not rebuilt": {in(Active, protected), "rebuild", "", fault.Forbidden,
-			"Node " + uuid + " is protected and cannot be undeployed, rebuilt or deleted"},
-		"legality comes before protection": {in(Available, protected), "deleted", "", fault.NotAllowed,
-			`The requested action "deleted" can not be performed on node "` + uuid + `" while it is in state "available".`},
-		"no deploy in maintenance": {in(Available, maintenance), "active", "", fault.Invalid,
-			"The provisioning operation can't be performed on node " + uuid + " because it's in maintenance mode."},
-		"no rebuild in maintenance, said before anything else": {in(Enroll, maintenance), "rebuild", "", fault.Invalid,
-			"The provisioning operation can't be performed on node " + uuid + " because it's in maintenance mode."},
-		"no cleaning by hand in maintenance": {in(Manageable, maintenance), "clean", "", fault.Invalid,
-			"The cleaning operation can't be performed on node " + uuid + " because it's in maintenance mode."},
-		"no provide of a retired node": {in(Manageable, retired), "provide", "", fault.Invalid,
-			"The providing operation can't be performed on node " + uuid + " because it is retired."},
-		"a verb that the driver can't do": {in(Active), "rescue", "", fault.Invalid,
-			"Driver redfish does not support rescue (disabled or not implemented)."},
+		"an unknown word": {
+			in(Active), "explode", "", fault.NotAllowed,
+			`The requested action "explode" can not be performed on node "` + uuid + `" while it is in state "active".`,
+		},
+		"the table's inner events are no words": {
+			in(Deploying), "done", "", fault.NotAllowed,
+			`The requested action "done" can not be performed on node "` + uuid + `" while it is in state "deploying".`,
+		},
+		"the empty word": {
+			in(Active), "", "", fault.NotAllowed,
+			`The requested action "" can not be performed on node "` + uuid + `" while it is in state "active".`,
+		},
+		"protected nodes are not given back": {
+			in(Active, protected), "deleted", "", fault.Forbidden,
+			"Node " + uuid + " is protected and cannot be undeployed, rebuilt or deleted",
+		},
+		"protected nodes are not rebuilt": {
+			in(Active, protected), "rebuild", "", fault.Forbidden,
+			"Node " + uuid + " is protected and cannot be undeployed, rebuilt or deleted",
+		},
+		"legality comes before protection": {
+			in(Available, protected), "deleted", "", fault.NotAllowed,
+			`The requested action "deleted" can not be performed on node "` + uuid + `" while it is in state "available".`,
+		},
+		"no deploy in maintenance": {
+			in(Available, maintenance), "active", "", fault.Invalid,
+			"The provisioning operation can't be performed on node " + uuid + " because it's in maintenance mode.",
+		},
+		"no rebuild in maintenance, said before anything else": {
+			in(Enroll, maintenance), "rebuild", "", fault.Invalid,
+			"The provisioning operation can't be performed on node " + uuid + " because it's in maintenance mode.",
+		},
+		"no cleaning by hand in maintenance": {
+			in(Manageable, maintenance), "clean", "", fault.Invalid,
+			"The cleaning operation can't be performed on node " + uuid + " because it's in maintenance mode.",
+		},
+		"no provide of a retired node": {
+			in(Manageable, retired), "provide", "", fault.Invalid,
+			"The providing operation can't be performed on node " + uuid + " because it is retired.",
+		},
+		"a verb that the driver can't do": {
+			in(Active), "rescue", "", fault.Invalid,
+			"Driver redfish does not support rescue (disabled or not implemented).",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := Admit(c.n, VerbOf(c.verb), c.reservation)
@@ -219,12 +278,18 @@ func TestPowerRequests(t *testing.T) {
 		target PowerState
 		want   Decision
 	}{
-		"a free node opens an operation": {in(Active), Rebooting,
-			Decision{Open: KindPower, From: Active, To: Active, Power: Rebooting, TargetPower: PowerOn, ClearError: true}},
-		"a failed state keeps its target": {in(DeployFailed), SoftPowerOff,
-			Decision{Open: KindPower, From: DeployFailed, To: DeployFailed, Target: Active, Power: SoftPowerOff, TargetPower: PowerOff, ClearError: true}},
-		"a waiting deploy runs it as a step": {in(DeployWait, open(KindDeploy)), Rebooting,
-			Decision{Steer: AskPower, From: DeployWait, To: DeployWait, Target: Active, Power: Rebooting, TargetPower: PowerOn}},
+		"a free node opens an operation": {
+			in(Active), Rebooting,
+			Decision{Open: KindPower, From: Active, To: Active, Power: Rebooting, TargetPower: PowerOn, ClearError: true},
+		},
+		"a failed state keeps its target": {
+			in(DeployFailed), SoftPowerOff,
+			Decision{Open: KindPower, From: DeployFailed, To: DeployFailed, Target: Active, Power: SoftPowerOff, TargetPower: PowerOff, ClearError: true},
+		},
+		"a waiting deploy runs it as a step": {
+			in(DeployWait, open(KindDeploy)), Rebooting,
+			Decision{Steer: AskPower, From: DeployWait, To: DeployWait, Target: Active, Power: Rebooting, TargetPower: PowerOn},
+		},
 		"the same wish twice is one": {in(InspectWait, open(KindInspect), func(n *Node) {
 			n.Operation.Asked, n.Operation.AskedPower = AskPower, PowerOff
 		}), PowerOff, Decision{Steer: AskPower, From: InspectWait, To: InspectWait, Target: Manageable, Power: PowerOff, TargetPower: PowerOff}},
@@ -246,19 +311,29 @@ func TestPowerRequestsThatAreRefused(t *testing.T) {
 		kind        fault.Kind
 		words       string
 	}{
-		"an unknown word names the power state": {in(Active, func(n *Node) { n.PowerState = PowerOn }), "warp", "", fault.NotAllowed,
-			`The requested action "warp" can not be performed on node "` + uuid + `" while it is in state "power on".`},
-		"which may be unknown": {in(Active), "error", "", fault.NotAllowed,
-			`The requested action "error" can not be performed on node "` + uuid + `" while it is in state "None".`},
-		"while cleaning": {in(Cleaning, open(KindClean)), PowerOn, "c1", fault.NotAllowed,
-			`The requested action "power on" can not be performed on node "` + uuid + `" while it is in state "cleaning".`},
-		"while cleaning waits": {in(CleanWait, open(KindClean)), PowerOff, "", fault.NotAllowed,
-			`The requested action "power off" can not be performed on node "` + uuid + `" while it is in state "clean wait".`},
+		"an unknown word names the power state": {
+			in(Active, func(n *Node) { n.PowerState = PowerOn }), "warp", "", fault.NotAllowed,
+			`The requested action "warp" can not be performed on node "` + uuid + `" while it is in state "power on".`,
+		},
+		"which may be unknown": {
+			in(Active), "error", "", fault.NotAllowed,
+			`The requested action "error" can not be performed on node "` + uuid + `" while it is in state "None".`,
+		},
+		"while cleaning": {
+			in(Cleaning, open(KindClean)), PowerOn, "c1", fault.NotAllowed,
+			`The requested action "power on" can not be performed on node "` + uuid + `" while it is in state "cleaning".`,
+		},
+		"while cleaning waits": {
+			in(CleanWait, open(KindClean)), PowerOff, "", fault.NotAllowed,
+			`The requested action "power off" can not be performed on node "` + uuid + `" while it is in state "clean wait".`,
+		},
 		"while a conductor is at work":                {in(Deploying, open(KindDeploy)), PowerOff, "c1", fault.Conflict, locked},
 		"while power changes already":                 {in(Active, open(KindPower)), PowerOff, "c1", fault.Conflict, locked},
 		"while the waiting operation is told to stop": {in(DeployWait, open(KindDeploy), asked(AskAbort)), PowerOff, "", fault.Conflict, stuck},
-		"where it must not be off": {in(Active, func(n *Node) { n.DisablePowerOff = true }), PowerOff, "", fault.Invalid,
-			"Node " + uuid + " can not be powered off: its disable_power_off is set."},
+		"where it must not be off": {
+			in(Active, func(n *Node) { n.DisablePowerOff = true }), PowerOff, "", fault.Invalid,
+			"Node " + uuid + " can not be powered off: its disable_power_off is set.",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := AdmitPower(c.n, c.target, c.reservation)

@@ -13,12 +13,16 @@ import (
 )
 
 func TestAskedStepsAreRead(t *testing.T) {
-	require.Equal(t, []Step{{Interface: "deploy", Step: "erase_devices", Asked: true},
-		{Interface: "bios", Step: "apply_configuration", Asked: true, Args: map[string]any{"settings": []any{map[string]any{"name": "a", "value": "b"}}}}},
+	require.Equal(t, []Step{
+		{Interface: "deploy", Step: "erase_devices", Asked: true},
+		{Interface: "bios", Step: "apply_configuration", Asked: true, Args: map[string]any{"settings": []any{map[string]any{"name": "a", "value": "b"}}}},
+	},
 		mustSteps(t, KindClean, `[{"interface":"deploy","step":"erase_devices"},
 			{"interface":"bios","step":"apply_configuration","args":{"settings":[{"name":"a","value":"b"}]}}]`))
-	require.Equal(t, []Step{{Interface: "raid", Step: "x", Asked: true, Priority: 90, Args: map[string]any{}},
-		{Interface: "deploy", Step: "wait", Asked: true, Priority: 7, Args: map[string]any{"seconds": 3.0}}},
+	require.Equal(t, []Step{
+		{Interface: "raid", Step: "x", Asked: true, Priority: 90, Args: map[string]any{}},
+		{Interface: "deploy", Step: "wait", Asked: true, Priority: 7, Args: map[string]any{"seconds": 3.0}},
+	},
 		mustSteps(t, KindDeploy, `[{"interface":"raid","step":"x","args":{},"priority":90},{"interface":"deploy","step":"wait","args":{"seconds":3},"priority":"7"}]`))
 	require.Empty(t, mustSteps(t, KindDeploy, ""))
 	require.Empty(t, mustSteps(t, KindRebuild, "null"))
@@ -89,7 +93,8 @@ func TestArgumentsAreMaskedAndFoundAgainAfterMerging(t *testing.T) {
 		return out
 	}
 	merged, err := MergeAgentSteps(n, KindClean, masked, []AgentStep{
-		{Interface: "deploy", Step: "login", Args: arg("user", "password")}, {Interface: "deploy", Step: "deep", Args: arg("a", "list")}})
+		{Interface: "deploy", Step: "login", Args: arg("user", "password")}, {Interface: "deploy", Step: "deep", Args: arg("a", "list")},
+	})
 	require.NoError(t, err)
 	for i, s := range plan {
 		require.Equal(t, s.Args, ClearArgs(merged, i, secrets), s.Name())

@@ -87,7 +87,7 @@ func ValidResourceClass(s string) error {
 	return nil
 }
 
-// ValidTrait: the deployment's own, CUSTOM_..., or a standard one. The list of
+// ValidTrait checks a trait: the deployment's own, CUSTOM_..., or a standard one. The list of
 // standard traits (os-traits) grows with each release of another project, so
 // their form is checked and not the name.
 func ValidTrait(s string) error {

@@ -56,8 +56,10 @@ func TestWhatIsTooDeepIsMaskedWhole(t *testing.T) {
 func TestASecretThatWasShownMaskedStays(t *testing.T) {
 	_, known := Mask(dict(t, `{"password":"p1","sub":{"token":"t1"},"users":[{"password":"u1"},{"password":"u2"}]}`))
 	for name, c := range map[string]struct{ edited, want string }{
-		"untouched": {`{"password":"******","sub":{"token":"******"},"users":[{"password":"******"},{"password":"******"}]}`,
-			`{"password":"p1","sub":{"token":"t1"},"users":[{"password":"u1"},{"password":"u2"}]}`},
+		"untouched": {
+			`{"password":"******","sub":{"token":"******"},"users":[{"password":"******"},{"password":"******"}]}`,
+			`{"password":"p1","sub":{"token":"t1"},"users":[{"password":"u1"},{"password":"u2"}]}`,
+		},
 		"one given anew":           {`{"password":"new","sub":{"token":"******"}}`, `{"password":"new","sub":{"token":"t1"}}`},
 		"removed":                  {`{"plain":1}`, `{"plain":1}`},
 		"a list given anew, whole": {`{"users":[{"password":"u3"}]}`, `{"users":[{"password":"u3"}]}`},

@@ -183,7 +183,8 @@ func TestPagesThatAreNone(t *testing.T) {
 		"an unknown direction":     {node.Page{SortDir: "up"}, fault.Invalid, "Invalid sort direction: up. Acceptable values are 'asc' or 'desc'"},
 		"a marker that is no uuid": {node.Page{Marker: "n1"}, fault.Invalid, "Expected a UUID but received n1."},
 		"an unknown marker": {
-			node.Page{Marker: "00000000-0000-0000-0000-000000000009"}, fault.NotFound,
+			node.Page{Marker: "00000000-0000-0000-0000-000000000009"},
+			fault.NotFound,
 			"Node 00000000-0000-0000-0000-000000000009 could not be found.",
 		},
 	} {

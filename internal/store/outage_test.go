@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -110,7 +109,7 @@ func TestACallerThatGoesAwayIsNoFault(t *testing.T) {
 		cancel()
 		return nil, nil
 	})
-	require.True(t, errors.Is(err, context.Canceled), err)
+	require.ErrorIs(t, err, context.Canceled)
 	got, err := s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
 	require.Nil(t, got.UpdatedAt)

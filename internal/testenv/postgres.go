@@ -152,7 +152,7 @@ func maintain(sql string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(ctx)
+	defer func() { _ = conn.Close(ctx) }() // nothing is lost with a connection that ends badly
 	_, err = conn.Exec(ctx, sql)
 	return err
 }

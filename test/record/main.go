@@ -40,7 +40,6 @@ type recorder struct {
 	*stack.Stack
 	temporal client.Client
 	out      string
-	image    map[string]any
 }
 
 func run(ctx context.Context, temper, out string) (err error) {

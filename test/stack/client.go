@@ -47,6 +47,7 @@ func (s *Stack) Call(ctx context.Context, method, path string, body, out any) er
 	return json.Unmarshal(b, out)
 }
 
+// Node is a node and where it is.
 type Node struct {
 	UUID  string `json:"uuid"`
 	State string `json:"provision_state"`
@@ -132,6 +133,8 @@ func (s *Stack) Move(ctx context.Context, count int, from, verb, to string) (tim
 	return s.AwaitState(ctx, mine, to, began)
 }
 
+// AwaitState waits until all of mine are in a state and returns how long it took
+// since began; a node that failed meanwhile is an error.
 func (s *Stack) AwaitState(ctx context.Context, mine []Node, to string, began time.Time) (time.Duration, error) {
 	want := map[string]bool{}
 	for _, n := range mine {

@@ -75,7 +75,7 @@ func (s *Stack) awaitReady(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-s.done:
-			return fmt.Errorf("temper dev ended (%v); see %s/dev.log", err, s.Dir)
+			return fmt.Errorf("temper dev ended, see %s/dev.log: %w", s.Dir, err)
 		case <-deadline:
 			return errors.Join(errors.New("temper dev was not ready within 2 minutes"), s.Stop())
 		case <-tick.C:
@@ -97,14 +97,17 @@ func (s *Stack) Read() error {
 
 // Stop ends the stack and takes its folder away.
 func (s *Stack) Stop() error {
-	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	err := s.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-s.done:
 	case <-time.After(30 * time.Second):
-		_ = s.cmd.Process.Kill()
+		err = errors.Join(errors.New("temper dev did not stop within 30 s and was killed"), s.cmd.Process.Kill())
 		<-s.done
 	}
-	return os.RemoveAll(s.Dir)
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil
+	}
+	return errors.Join(err, os.RemoveAll(s.Dir))
 }
 
 // Of are the processes of a role.
