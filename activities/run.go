@@ -248,13 +248,16 @@ func (t *task) verdict(err error) error {
 	return again(se.err, max(pauseAfter(step.Failures), bmc.Pause(se.err)))
 }
 
-// payDebts does what earlier operations owe the node's hardware.
+// payDebts does what earlier operations owe the node's hardware. What can't be
+// done is the present step's failure, so that its limits hold: a password that is
+// wrong is not tried for ever. An operation without steps leaves the debts alone.
 func (t *task) payDebts(ctx context.Context) error {
-	if len(t.node.Owed) == 0 {
+	step := t.op.CurrentStep()
+	if len(t.node.Owed) == 0 || step == nil {
 		return nil
 	}
 	if err := t.undo(ctx, t.node.Owed); err != nil {
-		return fault.New(fault.KindOf(err), "undo what an earlier operation owes node %s: %w", t.node.UUID, err)
+		return &stepError{step: step, err: fault.New(fault.KindOf(err), "undo what an earlier operation owes node %s: %w", t.node.UUID, err)}
 	}
 	t.node.Owed = nil
 	t.pending.ClearOwed = true

@@ -338,3 +338,26 @@ func TestWhatIsOwedIsDoneFirst(t *testing.T) {
 	require.False(t, b.machine.media.Inserted)
 	require.Empty(t, b.book.node.Owed)
 }
+
+func TestADebtThatCannotBePaidFailsTheOperationLikeAStep(t *testing.T) {
+	for name, c := range map[string]struct {
+		err   error
+		tries int
+	}{
+		"a wrong password is tried once":        {fault.New(fault.Denied, "401"), 1},
+		"a BMC that says later has its retries": {bmc.Busy(0, "503"), activities.Limits.Failures},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, direct, node.PlanOptions{Power: node.PowerOn})
+			b.book.node.Owed = []node.Undo{node.UndoPowerOff}
+			b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, c.err }
+			for i := 1; i <= c.tries; i++ {
+				_, err := b.run()
+				require.ErrorContains(t, err, "owes node")
+				require.Equal(t, i == c.tries, final(err), "try %d", i)
+			}
+			require.Equal(t, node.StepFailed, b.book.op.Steps[0].State)
+			require.Equal(t, []node.Undo{node.UndoPowerOff}, b.book.node.Owed, "it is still owed")
+		})
+	}
+}
