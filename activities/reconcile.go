@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -206,7 +207,7 @@ func (r *Reconcile) close(ctx context.Context, orphans []orphan, out *TickResult
 		}
 		next, err := r.Ledger.CloseOperation(ctx, node.End{
 			Operation: o.op.ID, RunID: o.op.RunID, Outcome: outcome, By: "reconciliation",
-			Error: "its workflow was " + o.how + "; the operation was ended by reconciliation",
+			Error: fmt.Sprintf("The workflow of operation %d of node %s was %s; reconciliation ended the operation", o.op.ID, o.op.NodeUUID, o.how),
 		}, r.Operations.followUp)
 		switch {
 		case fault.Is(err, fault.Lost) || fault.Is(err, fault.Conflict):
