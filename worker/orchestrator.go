@@ -19,6 +19,7 @@ import (
 // database. Any number of them may run.
 type Orchestrator struct {
 	Client     client.Client
+	Namespace  string // the client's
 	Ledger     activities.Ledger
 	Reconciler activities.Reconciler
 	Policy     activities.Policy
@@ -44,6 +45,10 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 		Operations: ops, Safe: o.Policy.HeartbeatTimeout + activities.HardwareDeadline, Log: o.Log,
 	}
 	register(w, ops, rec)
+	// A worker does not start in a namespace that is not there.
+	if err := makeNamespace(ctx, o.Client, o.Namespace); err != nil {
+		o.Log.Warn("what is needed in Temporal", zap.Error(err))
+	}
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start orchestrator: %w", err)
 	}
@@ -51,7 +56,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	if o.Started != nil {
 		o.Started()
 	}
-	return keepSchedule(ctx, o.Client, o.Interval, o.Log)
+	return o.keep(ctx)
 }
 
 // register gives w all workflows and the activities of orchestrators.

@@ -13,17 +13,23 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
-// keepEvery is how often each orchestrator looks whether the schedule is there.
+// keepEvery is how often each orchestrator looks whether what it needs in
+// Temporal is there.
 const keepEvery = 15 * time.Second
 
-// keepSchedule makes the reconciliation's schedule and makes it again where
-// somebody deleted it, until ctx ends. A pause is a person's and is left alone.
-func keepSchedule(ctx context.Context, c client.Client, interval time.Duration, log *zap.Logger) error {
+// keep makes the namespace, its search attributes and the reconciliation's
+// schedule, and makes them again where they are gone, until ctx ends. A pause of
+// the schedule is a person's and is left alone.
+func (o *Orchestrator) keep(ctx context.Context) error {
 	tick := time.NewTicker(keepEvery)
 	defer tick.Stop()
 	for {
-		if err := makeSchedule(ctx, c, interval); err != nil && ctx.Err() == nil {
-			log.Warn("schedule of the reconciliation", zap.Error(err))
+		err := makeNamespace(ctx, o.Client, o.Namespace)
+		if err == nil {
+			err = makeSchedule(ctx, o.Client, o.Interval)
+		}
+		if err != nil && ctx.Err() == nil {
+			o.Log.Warn("what is needed in Temporal", zap.Error(err))
 		}
 		select {
 		case <-ctx.Done():

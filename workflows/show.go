@@ -17,6 +17,9 @@ var (
 	StepName      = temporal.NewSearchAttributeKeyKeyword("TemperStep")
 )
 
+// SearchAttributes are their names, all of type Keyword.
+var SearchAttributes = []string{NodeID.GetName(), NodeName.GetName(), OperationID.GetName(), ConductorName.GetName(), StepName.GetName()}
+
 // show sets what Temporal's UI tells of the workflow: its steps as a table.
 func (o *operation) show(ctx workflow.Context) {
 	var b strings.Builder

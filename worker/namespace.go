@@ -1,0 +1,66 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"go.temper.dev/temper/workflows"
+)
+
+// retention is how long closed workflows stay readable: long beside the
+// reconciliation, which must find them.
+const retention = 72 * time.Hour
+
+// makeNamespace makes the namespace and the search attributes where they are
+// missing. A Temporal that lets clients do neither has to be set up by its own
+// operators; the error says what for.
+func makeNamespace(ctx context.Context, c client.Client, namespace string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+	var missing *serviceerror.NamespaceNotFound
+	if errors.As(err, &missing) {
+		_, err = c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
+			Namespace: namespace, WorkflowExecutionRetentionPeriod: durationpb.New(retention),
+		})
+		var there *serviceerror.NamespaceAlreadyExists
+		if errors.As(err, &there) {
+			err = nil // another orchestrator was faster
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("namespace %s: %w", namespace, err)
+	}
+	return makeSearchAttributes(ctx, c, namespace)
+}
+
+func makeSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
+	have, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if err != nil {
+		return fmt.Errorf("search attributes of namespace %s: %w", namespace, err)
+	}
+	want := map[string]enums.IndexedValueType{}
+	for _, name := range workflows.SearchAttributes {
+		if _, ok := have.GetCustomAttributes()[name]; !ok {
+			want[name] = enums.INDEXED_VALUE_TYPE_KEYWORD
+		}
+	}
+	if len(want) == 0 {
+		return nil
+	}
+	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: want})
+	var there *serviceerror.AlreadyExists
+	if err != nil && !errors.As(err, &there) {
+		return fmt.Errorf("add search attributes to namespace %s: %w", namespace, err)
+	}
+	return nil
+}
