@@ -3,6 +3,7 @@ package activities
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -144,6 +145,8 @@ func (a *Operations) PlanUndo(ctx context.Context, operation int64, outcome node
 // undoOf is what has to be put right when the operation ends short of success:
 // what its steps left, except that cleaning that fails leaves the power as it is
 // (Ironic's poweroff_in_cleanfail = False). Cleaning that somebody ended does not.
+// A deploy that has begun ends powered off whatever its steps left
+// (power_off_after_deploy_failure = True).
 func undoOf(o *node.Operation, outcome node.Outcome) []node.Undo {
 	var out []node.Undo
 	cleaning := o.Kind == node.KindProvide || o.Kind == node.KindClean || o.Kind == node.KindUndeploy
@@ -152,6 +155,11 @@ func undoOf(o *node.Operation, outcome node.Outcome) []node.Undo {
 			continue
 		}
 		out = append(out, u)
+	}
+	deploying := o.Kind == node.KindDeploy || o.Kind == node.KindRebuild
+	begun := slices.ContainsFunc(o.Steps, func(s node.Step) bool { return s.StartedAt != nil })
+	if deploying && begun && !contains(out, node.UndoPowerOff) {
+		out = append(out, node.UndoPowerOff)
 	}
 	return out
 }

@@ -1,0 +1,60 @@
+package activities_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/node"
+)
+
+// page is the row of one operation.
+type page struct {
+	activities.Ledger // what a test does not use is not there
+	op                node.Operation
+	undo              []node.Undo
+}
+
+func (p *page) Operation(context.Context, int64) (*node.Operation, error) { return &p.op, nil }
+func (p *page) SetUndo(_ context.Context, _ int64, _ string, undo []node.Undo) error {
+	p.undo = undo
+	return nil
+}
+func (p *page) Node(context.Context, string) (*node.Node, error) { return &node.Node{}, nil }
+func (p *page) Covered(context.Context, string, string, map[string]string) ([]string, error) {
+	return []string{"c1"}, nil
+}
+
+func TestADeployThatBeganEndsPoweredOffWhateverItsStepsLeft(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		kind  node.Kind
+		begun *time.Time
+		left  []node.Undo
+		want  []node.Undo
+	}{
+		"a deploy that failed after the server was switched on": {node.KindDeploy, &now, nil, []node.Undo{node.UndoPowerOff}},
+		"a rebuild, the same way":                               {node.KindRebuild, &now, nil, []node.Undo{node.UndoPowerOff}},
+		"once is enough":                                        {node.KindDeploy, &now, []node.Undo{node.UndoPowerOff, node.UndoEjectMedia}, []node.Undo{node.UndoPowerOff, node.UndoEjectMedia}},
+		"a rebuild that never began leaves the instance alone":  {node.KindRebuild, nil, nil, nil},
+		"cleaning leaves the power as it is":                    {node.KindClean, &now, []node.Undo{node.UndoPowerOff}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &page{op: node.Operation{ID: 7, Kind: c.kind, Undo: c.left, Steps: []node.Step{{State: node.StepDone, StartedAt: c.begun}}}}
+			var s testsuite.WorkflowTestSuite
+			env := s.NewTestActivityEnvironment()
+			ops := &activities.Operations{Ledger: p}
+			env.RegisterActivity(ops)
+			v, err := env.ExecuteActivity(ops.PlanUndo, int64(7), node.Failed)
+			require.NoError(t, err)
+			var plan activities.UndoPlan
+			require.NoError(t, v.Get(&plan))
+			require.Equal(t, c.want, p.undo)
+			require.Equal(t, len(c.want) > 0, plan.Needed)
+		})
+	}
+}
