@@ -328,6 +328,45 @@ func TestUndoLeavesTheServerOffWithoutMediaAndMayRunTwice(t *testing.T) {
 	require.Equal(t, writes, b.machine.writes, "the second one finds nothing to do")
 }
 
+func TestUndoWaitsForAServerThatIsAboutToComeUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		comes bool // before PowerSettle is over
+		want  []bmc.PowerRequest
+	}{
+		"one that comes up in time is seen, and off": {true, []bmc.PowerRequest{bmc.RequestForceOff}},
+		"one that does not is told to stay off":      {false, []bmc.PowerRequest{bmc.RequestForceOff}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, node.PlanOptions{})
+			b.book.op.Undo = []node.Undo{node.UndoPowerOff}
+			b.book.op.Steps[0].State = node.StepRunning
+			b.book.op.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
+			if c.comes {
+				time.AfterFunc(20*time.Millisecond, func() { b.machine.mu.Lock(); b.machine.power = bmc.PowerOn; b.machine.mu.Unlock() })
+			}
+			require.NoError(t, b.undo())
+			require.Equal(t, c.want, b.machine.asked)
+			require.Equal(t, bmc.PowerOff, b.machine.power)
+			require.NoError(t, b.undo())
+			require.Equal(t, c.want, b.machine.asked, "the second one finds nothing to do")
+		})
+	}
+}
+
+func TestAnUndoOfAConductorThatStopsGoesOnElsewhere(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+	b.book.op.Undo = []node.Undo{node.UndoPowerOff}
+	stop := make(chan struct{})
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { close(stop); return false, nil }
+	var s testsuite.WorkflowTestSuite
+	env := s.NewTestActivityEnvironment()
+	env.SetWorkerStopChannel(stop)
+	env.RegisterActivity(b.steps)
+	_, err := env.ExecuteActivity(b.steps.Undo, activities.UndoInput{Operation: 7, Node: uuid, Seq: 1})
+	require.Equal(t, "handed over", kindOf(err))
+	require.False(t, final(err))
+}
+
 func TestWhatIsOwedIsDoneFirst(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, direct, node.PlanOptions{Power: node.PowerOn})
 	b.book.node.Owed = []node.Undo{node.UndoPowerOff, node.UndoEjectMedia}

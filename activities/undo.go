@@ -5,6 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -32,14 +33,51 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) error {
 	if err := t.save(ctx); err != nil {
 		return s.verdict(ctx, nil, err)
 	}
-	if err := t.undo(ctx, t.op.Undo); err != nil {
+	err = t.awaitLateOn(ctx)
+	if err == nil {
+		err = t.undo(ctx, t.op.Undo)
+	}
+	if err != nil {
 		t.log.Warn("undo failed", zap.Error(err))
+		if fault.Is(err, fault.Lost) || ctx.Err() != nil { // handed over to another conductor, not given up
+			return s.verdict(ctx, nil, err)
+		}
 		if fault.ClassOf(err) != fault.Transient && fault.ClassOf(err) != fault.WaitBusy {
 			return never(err)
 		}
 		return s.verdict(ctx, nil, err)
 	}
 	return s.saved(ctx, t)
+}
+
+// awaitLateOn makes sure that a server which a step has asked to switch on, and
+// which nobody has seen on, does not come up after it was found off: many take
+// their time, and a step that is cancelled does not wait for them.
+func (t *task) awaitLateOn(ctx context.Context) error {
+	if !contains(t.op.Undo, node.UndoPowerOff) || t.node.DisablePowerOff {
+		return nil
+	}
+	for i := range t.op.Steps {
+		step := &t.op.Steps[i]
+		if step.Over() || step.Issued == nil || step.Issued.Command != string(bmc.RequestOn) {
+			continue
+		}
+		s, err := t.bmc(ctx)
+		if err != nil {
+			return err
+		}
+		seen, err := t.watchPower(ctx, s, bmc.PowerOn, step.Issued.At.Add(t.Settings.PowerSettle))
+		if err != nil {
+			return err
+		}
+		if !seen { // the wish is withdrawn, though the server seems to be off
+			if err := t.sendPower(ctx, step, s, bmc.RequestForceOff); err != nil {
+				return err
+			}
+		}
+		step.Issued = nil
+	}
+	return nil
 }
 
 func (s *Steps) saved(ctx context.Context, t *task) error {
