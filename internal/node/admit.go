@@ -94,9 +94,16 @@ func steer(n *Node, v Verb, to State) (Decision, error) {
 		}
 		d.Steer = AskDelete
 	case EventUnhold:
+		// What was accepted before is done first: the row holds one ask.
+		if a := n.Operation.Asked; a != AskNone && a != AskUnhold {
+			return Decision{}, Locked(n, "")
+		}
 		d.Steer = AskUnhold
 	default:
 		d.Steer = AskCancel
+		if n.Operation.Asked == AskCancel {
+			break // to let the step finish would take back what was accepted
+		}
 		if step := n.Operation.CurrentStep(); Waits(d.From) && step != nil && !step.Abortable {
 			d.Steer, d.Event, d.To, d.Target = AskAbort, "", d.From, n.TargetProvisionState
 		}

@@ -224,6 +224,36 @@ func TestAdmitRefusesInIronicsWords(t *testing.T) {
 	}
 }
 
+// The row holds one ask: none that was accepted is lost to a weaker one.
+func TestAnAskIsNotReplacedByAWeakerOne(t *testing.T) {
+	for name, c := range map[string]struct {
+		state State
+		asked Ask
+		verb  string
+		want  Ask // "" = locked
+	}{
+		"a power request before an unhold is done first": {DeployHold, AskPower, "unhold", AskNone},
+		"a cancel is not taken back by an unhold":        {DeployHold, AskCancel, "unhold", AskNone},
+		"an unhold twice is one":                         {DeployHold, AskUnhold, "unhold", AskUnhold},
+		"a cancel does not wait for an abort's step":     {CleanWait, AskCancel, "abort", AskCancel},
+		"an abort waits for its step":                    {CleanWait, AskNone, "abort", AskAbort},
+		"a power request gives way to an abort":          {DeployHold, AskPower, "abort", AskCancel},
+		"giving the node back wins over everything":      {DeployWait, AskCancel, "deleted", AskDelete},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := in(c.state, open(KindDeploy, Step{Step: "write_image", State: StepRunning}))
+			n.Operation.Asked = c.asked
+			d, err := Admit(n, VerbOf(c.verb), "")
+			if c.want == AskNone {
+				require.Equal(t, fault.Conflict, fault.KindOf(err))
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.want, d.Steer)
+		})
+	}
+}
+
 // Every state with every word, free and taken: what the table has not is
 // refused, what it has is admitted exactly where nobody holds the node or the
 // verb steers, and every move is the table's.
