@@ -147,7 +147,7 @@ func way(n *Node, outcome Outcome) []Event {
 // getting the agent up and down is none.
 func inCleanStep(o *Operation) bool {
 	return slices.ContainsFunc(o.Steps, func(s Step) bool {
-		return s.Source != SourceCore && (s.State == StepRunning || s.State == StepFailed)
+		return s.Source != SourceCore && (s.State == StepRunning || s.State == StepWaiting || s.State == StepFailed)
 	})
 }
 

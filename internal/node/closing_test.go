@@ -68,6 +68,13 @@ func TestClosing(t *testing.T) {
 			at(KindProvide, CleanWait, steps(Step{Step: StepPrepareCleaning, Source: SourceCore, State: StepFailed})), failed,
 			Effects{Moved: to(CleanWait, CleanFailed, Available), Events: []Event{EventFail}, LastError: "boom", ClearAgent: true},
 		},
+		"the agent did not come back from a clean step's reboot: maintenance": {
+			at(KindClean, CleanWait, steps(prepare, Step{Interface: "deploy", Step: "erase_devices", Source: SourceAgent, State: StepWaiting})), failed,
+			Effects{
+				Moved: to(CleanWait, CleanFailed, Manageable), Events: []Event{EventFail}, LastError: "boom", ClearAgent: true,
+				SetMaintenance: true, MaintenanceReason: "boom", Fault: FaultClean,
+			},
+		},
 		"cleaning aborted: no maintenance, the state was shown at once": {
 			at(KindClean, CleanFailed, steps(prepare, erase)), cancelled,
 			Effects{Moved: to(CleanFailed, CleanFailed, Manageable), LastError: "By request, the clean operation was aborted", ClearAgent: true},
