@@ -16,6 +16,7 @@ type book struct {
 	op     node.Operation
 	saves  int
 	events []node.Event
+	plugin map[string]any // what the agent sent beside its inventory
 	// onSave is called with each save's number, from 1, before it is taken.
 	onSave func(n int)
 }
@@ -97,7 +98,7 @@ func (b *book) Credentials(context.Context, string) (node.Secrets, error) { retu
 func (b *book) AgentToken(context.Context, string) (string, error)        { return "token", nil }
 func (b *book) NodePorts(context.Context, string) ([]node.Port, error)    { return nil, nil }
 func (b *book) Inventory(context.Context, string) (map[string]any, map[string]any, error) {
-	return nil, nil, nil
+	return nil, b.plugin, nil
 }
 
 func (b *book) Node(context.Context, string) (*node.Node, error) {

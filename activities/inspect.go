@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -78,11 +79,15 @@ func inventoryOf(inv bmc.Inventory) map[string]any {
 	}
 }
 
-// collectInventory reads what the agent sent to /v1/continue_inspection.
+// collectInventory reads what the agent sent to /v1/continue_inspection. What it
+// could not find fails the inspection (Ironic's hook ramdisk-error).
 func collectInventory(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
-	raw, _, err := t.Records.Inventory(ctx, t.node.UUID)
+	raw, plugin, err := t.Records.Inventory(ctx, t.node.UUID)
 	if err != nil {
 		return 0, err
+	}
+	if told, ok := plugin["error"].(string); ok && told != "" {
+		return 0, fault.New(fault.Refused, "the agent of node %s could not inspect it: %s", t.node.UUID, agent.Words(told))
 	}
 	found, err := fromAgent(raw)
 	if err != nil {

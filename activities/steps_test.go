@@ -400,3 +400,29 @@ func TestADebtThatCannotBePaidFailsTheOperationLikeAStep(t *testing.T) {
 		})
 	}
 }
+
+func TestAnAgentThatCouldNotInspectFailsTheInspection(t *testing.T) {
+	inband := map[string]string{"deploy": "direct", "inspect": "agent", "boot": "fake", "network": "noop"}
+	now := time.Now()
+	for name, c := range map[string]struct {
+		plugin map[string]any
+		words  string
+	}{
+		"it told what it could not find": {map[string]any{"error": "no disks"}, "could not inspect it: no disks"},
+		"it told nothing of the kind":    {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindInspect, node.Inspecting, bmc.PowerOn, inband, node.PlanOptions{})
+			b.book.op.Steps[0].State = node.StepDone
+			b.book.node.Agent = &node.Agent{InspectedAt: &now}
+			b.book.plugin = c.plugin
+			_, err := b.run()
+			if c.words == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, c.words)
+			require.True(t, final(err))
+		})
+	}
+}
