@@ -37,6 +37,11 @@ func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params
 				return nil, false, err
 			}
 		case agent.ActWait, agent.ActBusy:
+			if d.Action == agent.ActWait {
+				// It is at work. What failed on the way here, over the hours that
+				// a command may take, is no reason to give it up at the next blink.
+				step.Failures = 0
+			}
 			if t.endAsked(step) {
 				return nil, false, nil
 			}

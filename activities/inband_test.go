@@ -1,0 +1,67 @@
+package activities_test
+
+import (
+	"encoding/pem"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/node"
+)
+
+// withAgent gives the bench an agent that answers the nth look at its commands
+// (from 1) as told, and a step that has given it the command "erase_devices".
+func (b *bench) withAgent(answer func(n int) (status int, body string)) {
+	n := 0
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n++
+		status, body := answer(n)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}))
+	b.Cleanup(srv.Close)
+	now := time.Now()
+	ca := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}))
+	b.book.node.Agent = &node.Agent{URL: srv.URL, VerifyCA: ca, FirstHeartbeatAt: &now, LastHeartbeatAt: &now}
+	b.steps.Settings.Agent = agent.Settings{Callback: agent.CallbackPolicy{AllowLoopback: true}}
+	b.book.op.Steps = []node.Step{{
+		Interface: "deploy", Step: "erase_devices", Source: node.SourceAgent, State: node.StepRunning,
+		Issued: &node.Issued{At: now, Command: "clean.execute_clean_step", Before: 1, After: "c0"},
+	}}
+}
+
+const eraseRuns = `{"commands": [
+	{"id": "c0", "command_name": "get_clean_steps", "command_status": "SUCCEEDED"},
+	{"id": "c1", "command_name": "execute_clean_step", "command_status": "RUNNING"}]}`
+
+func TestALongCommandIsNotGivenUpForBlinksThatAddUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(n int) (int, string)
+		last   bool // the fifth failure is the last
+	}{
+		"the agent runs it between two failures": {func(n int) (int, string) {
+			if n%2 == 0 {
+				return http.StatusBadGateway, ""
+			}
+			return http.StatusOK, eraseRuns
+		}, false},
+		"the agent only fails": {func(int) (int, string) { return http.StatusBadGateway, "" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindClean, node.CleanWait, bmc.PowerOn, direct, node.PlanOptions{DisableRamdisk: true})
+			b.withAgent(c.answer)
+			for i := 1; i <= activities.Limits.Failures; i++ {
+				_, err := b.run()
+				require.Error(t, err)
+				require.Equal(t, c.last && i == activities.Limits.Failures, final(err), "failure %d: %v", i, err)
+			}
+		})
+	}
+}
