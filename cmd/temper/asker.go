@@ -33,11 +33,10 @@ type asker struct {
 	in             io.Reader
 	out, err       io.Writer
 	now            func() time.Time
-	pause          time.Duration // between two looks at an operation
 }
 
 func newAsker() *asker {
-	return &asker{format: asTable, now: time.Now, pause: 500 * time.Millisecond}
+	return &asker{format: asTable, now: time.Now}
 }
 
 // addFlags adds the flags that every command over the API has.

@@ -16,11 +16,19 @@ import (
 type following struct {
 	watch bool
 	wait  time.Duration
+	every time.Duration // between two looks
 }
 
 func (f *following) addFlags(c *cobra.Command) {
+	f.addEvery(c)
 	c.Flags().BoolVarP(&f.watch, "watch", "w", false, "show the steps until it is over; exit code 0 only if it succeeded")
 	c.Flags().DurationVar(&f.wait, "wait", 0, "wait until it is over, for this `DURATION` at most; exit code 0 only if it succeeded")
+}
+
+// addEvery adds a flag that hardly anybody needs, and help does not show.
+func (f *following) addEvery(c *cobra.Command) {
+	c.Flags().DurationVar(&f.every, "every", 500*time.Millisecond, "how often to look")
+	must(c.Flags().MarkHidden("every"))
 }
 
 func (f following) wanted() bool { return f.watch || f.wait > 0 }
@@ -174,7 +182,7 @@ func (a *asker) follow(ctx context.Context, f following, all []*pursuit, paralle
 		}
 		_ = g.Wait() // never fails
 		v.update(all)
-		if open == 0 || !a.rest(ctx, open) {
+		if open == 0 || !f.rest(ctx, open) {
 			break
 		}
 	}
@@ -189,8 +197,8 @@ func (a *asker) follow(ctx context.Context, f following, all []*pursuit, paralle
 const perOperation = 10 * time.Millisecond
 
 // rest waits until it is time to look again; false = nobody waits any more.
-func (a *asker) rest(ctx context.Context, open int) bool {
-	t := time.NewTimer(max(a.pause, time.Duration(open)*perOperation))
+func (f following) rest(ctx context.Context, open int) bool {
+	t := time.NewTimer(max(f.every, time.Duration(open)*perOperation))
 	defer t.Stop()
 	select {
 	case <-t.C:

@@ -109,7 +109,7 @@ func stepTable(o *client.Operation, now time.Time) grid {
 	g := newGrid("STEP", "NAME", "STATE", "ATTEMPTS", "CONDUCTOR", "STARTED", "TOOK", "LAST ERROR")
 	for _, s := range o.Steps {
 		g.add(fmt.Sprint(s.Index+1), s.Name(), s.State, fmt.Sprint(s.Attempts), s.Conductor, moment(s.StartedAt),
-			between(s.StartedAt, s.EndedAt, now), s.LastError)
+			stepTook(o, s, now), s.LastError)
 	}
 	return g
 }
@@ -144,6 +144,7 @@ func newOperationWatch(a *asker) *cobra.Command {
 		Example: "  temper operation watch 12\n  temper operation watch --node n1", ValidArgsFunction: a.completeOperations(0, true),
 	}
 	c.Flags().StringVar(&of, "node", "", "the newest operation of this `node` instead of one by its id")
+	f.addEvery(c)
 	c.Flags().DurationVar(&f.wait, "wait", 0, "for this `DURATION` at most")
 	must(c.RegisterFlagCompletionFunc("node", a.completeNodes("", 0)))
 	f.watch = true

@@ -182,17 +182,19 @@ var stepMarks = map[string]line{
 
 func stepLine(o *client.Operation, s client.Step, now time.Time) line {
 	l := stepMarks[s.State]
-	if o.Ended() && s.EndedAt == nil {
-		now = *cmp.Or(o.EndedAt, &now) // it ran no longer than its operation
-	}
 	parts := []string{fmt.Sprintf("%-34s", s.Name())}
-	for _, part := range []string{s.Conductor, between(s.StartedAt, s.EndedAt, now), attempts(s.Attempts), trimmed(s.LastError)} {
+	for _, part := range []string{s.Conductor, stepTook(o, s, now), attempts(s.Attempts), trimmed(s.LastError)} {
 		if part != "" {
 			parts = append(parts, part)
 		}
 	}
 	l.mark, l.text = "  "+l.mark, oneLine(strings.Join(parts, "  "))
 	return l
+}
+
+// stepTook is how long a step ran: one that was cut off, no longer than its operation.
+func stepTook(o *client.Operation, s client.Step, now time.Time) string {
+	return between(s.StartedAt, cmp.Or(s.EndedAt, o.EndedAt), now)
 }
 
 func attempts(n int) string {
