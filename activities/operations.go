@@ -107,7 +107,7 @@ func (a *Operations) Look(ctx context.Context, operation int64) (Sight, error) {
 	if err != nil {
 		return Sight{}, typed(err)
 	}
-	s.GoOn = !node.Holds(n.ProvisionState) && n.AgentCalled(o.Kind)
+	s.GoOn = !node.Holds(n.ProvisionState) && (o.Phase == node.Holding || n.AgentCalled(o.Kind))
 	return s, nil
 }
 

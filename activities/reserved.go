@@ -26,12 +26,10 @@ func hold(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if step.Phase == phaseHeld && !node.Holds(t.node.ProvisionState) {
 		return over, nil
 	}
-	if step.Phase == phaseHeld {
-		step.State = node.StepWaiting
-		return awaitHold, t.save(ctx)
+	if step.Phase != phaseHeld {
+		t.move(node.EventHold)
 	}
 	step.Phase, step.State = phaseHeld, node.StepWaiting
-	t.move(node.EventHold)
 	t.op.WaitingFor = "somebody to unhold the node"
 	t.pending.Phase, t.pending.WaitingFor = node.Holding, t.op.WaitingFor
 	return awaitHold, t.save(ctx)

@@ -67,6 +67,12 @@ func (t *task) takeUpAsk(ctx context.Context) (Next, bool, error) {
 			return NextAsked, true, nil
 		}
 	case node.AskUnhold:
+		// It moved the node, perhaps since the claim.
+		n, err := t.Records.Node(ctx, t.node.UUID)
+		if err != nil {
+			return "", false, err
+		}
+		t.node.ProvisionState = n.ProvisionState
 		t.pending.ClearAsk = true
 		t.asked = node.AskNone
 	case node.AskPower:

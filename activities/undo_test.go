@@ -17,6 +17,7 @@ type page struct {
 	activities.Ledger // what a test does not use is not there
 	op                node.Operation
 	undo              []node.Undo
+	state             node.State
 }
 
 func (p *page) Operation(context.Context, int64) (*node.Operation, error) { return &p.op, nil }
@@ -24,7 +25,9 @@ func (p *page) SetUndo(_ context.Context, _ int64, _ string, undo []node.Undo) e
 	p.undo = undo
 	return nil
 }
-func (p *page) Node(context.Context, string) (*node.Node, error) { return &node.Node{}, nil }
+func (p *page) Node(context.Context, string) (*node.Node, error) {
+	return &node.Node{ProvisionState: p.state}, nil
+}
 func (p *page) Covered(context.Context, string, string, map[string]string) ([]string, error) {
 	return []string{"c1"}, nil
 }

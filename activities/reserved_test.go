@@ -1,0 +1,65 @@
+package activities_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestAnUnholdWhileAPowerRequestRunsInTheHoldIsTakenUp(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, fakes, node.PlanOptions{})
+	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepHold, Source: node.SourceDriver, State: node.StepPending}}
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextHold, r.Next)
+	require.Equal(t, node.DeployHold, b.book.node.ProvisionState)
+
+	b.book.ask(node.PowerOn)
+	r, err = b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextHold, r.Next, "power is no reason to go on")
+	require.Equal(t, "somebody to unhold the node", b.book.op.WaitingFor)
+
+	b.book.ask(node.PowerOff)
+	before := b.book.saves
+	b.book.onSave = func(n int) {
+		if n == before+2 { // while the power step is at work
+			b.book.op.Asked, b.book.node.ProvisionState = node.AskUnhold, node.DeployWait
+		}
+	}
+	r, err = b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextClose, r.Next)
+	require.Equal(t, node.Deploying, b.book.node.ProvisionState)
+	require.Equal(t, node.AskNone, b.book.op.Asked)
+}
+
+func TestALookSeesThatTheHoldWasLiftedAlsoWithoutTheAsk(t *testing.T) {
+	for name, c := range map[string]struct {
+		phase node.Phase
+		state node.State
+		want  bool
+	}{
+		"it is lifted":            {node.Holding, node.DeployWait, true},
+		"it is not":               {node.Holding, node.DeployHold, false},
+		"the agent is waited for": {node.Waiting, node.DeployWait, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &page{op: node.Operation{ID: 7, Kind: node.KindDeploy, Phase: c.phase}, state: c.state}
+			var s testsuite.WorkflowTestSuite
+			env := s.NewTestActivityEnvironment()
+			ops := &activities.Operations{Ledger: p}
+			env.RegisterActivity(ops)
+			v, err := env.ExecuteActivity(ops.Look, int64(7))
+			require.NoError(t, err)
+			var seen activities.Sight
+			require.NoError(t, v.Get(&seen))
+			require.Equal(t, c.want, seen.GoOn)
+		})
+	}
+}
