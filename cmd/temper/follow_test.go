@@ -225,6 +225,9 @@ func TestFollowingEndsAsTheOperationDoes(t *testing.T) {
 			got := p.follow(t, strings.Fields(c.args)...)
 			if c.want == "" {
 				require.NoError(t, got.failed)
+				for id, left := range p.ops {
+					require.Len(t, left, 1, "operation %s was not followed to its end", id)
+				}
 			} else {
 				require.EqualError(t, got.failed, c.want)
 			}
