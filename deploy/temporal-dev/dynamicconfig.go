@@ -15,6 +15,10 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	dynamicconfig.VisibilityProcessorMaxPollRPS.Key(): 1000,
 	dynamicconfig.OutboundProcessorMaxPollRPS.Key():   1000,
 
+	// Timers are read this much behind the clock, for hosts whose clocks differ. With the default of 1 s a step that a
+	// conductor hands over stands still for that second, and every crash costs one more; here there is one clock.
+	dynamicconfig.TimerProcessorMaxTimeShift.Key(): 20 * time.Millisecond,
+
 	// One poller and one backlog a queue: with the default of four partitions on one host, polls and tasks that meet
 	// in different partitions are forwarded first.
 	dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
