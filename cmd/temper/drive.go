@@ -79,8 +79,11 @@ func packed(image []byte) (string, error) {
 
 // driveFiles are the files of a config drive's folder, and the part that each is. The names are OpenStack's.
 var driveFiles = []struct{ file, part string }{
-	{"meta_data.json", "meta_data"}, {"network_data.json", "network_data"},
-	{"vendor_data.json", "vendor_data"}, {"vendor_data2.json", "vendor_data"}, {"user_data", "user_data"},
+	{"meta_data.json", "meta_data"},
+	{"network_data.json", "network_data"},
+	{"vendor_data.json", "vendor_data"},
+	{"vendor_data2.json", "vendor_data"},
+	{"user_data", "user_data"},
 }
 
 // driveParts reads a folder: the files themselves, or those below openstack/latest in it.

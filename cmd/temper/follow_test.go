@@ -165,7 +165,8 @@ func TestFollowingEndsAsTheOperationDoes(t *testing.T) {
 		out   string // part of it
 	}{
 		"one that fails": {
-			"node deploy n1 --wait 1m", "7", map[string][]map[string]any{"7": {failing}},
+			"node deploy n1 --wait 1m", "7",
+			map[string][]map[string]any{"7": {failing}},
 			"n1: operation 7 (deploy) failed at deploy.boot: the disk is too small; temper operation show 7 has its steps", "failed",
 		},
 		"one that somebody stops": {
@@ -175,10 +176,12 @@ func TestFollowingEndsAsTheOperationDoes(t *testing.T) {
 		},
 		"an abort wants it stopped": {
 			"node abort n1 --wait 1m", "7",
-			map[string][]map[string]any{"7": {op("7", "deploy", "cancelling"), op("7", "deploy", "ended:cancelled")}}, "", "cancelled",
+			map[string][]map[string]any{"7": {op("7", "deploy", "cancelling"), op("7", "deploy", "ended:cancelled")}},
+			"", "cancelled",
 		},
 		"an abort that is too late": {
-			"node abort n1 --wait 1m", "7", map[string][]map[string]any{"7": {op("7", "deploy", "ended:succeeded")}},
+			"node abort n1 --wait 1m", "7",
+			map[string][]map[string]any{"7": {op("7", "deploy", "ended:succeeded")}},
 			"n1: operation 7 (deploy) had succeeded before it could be stopped", "succeeded",
 		},
 		"a cancel wants it stopped": {
@@ -210,7 +213,8 @@ func TestFollowingEndsAsTheOperationDoes(t *testing.T) {
 		},
 		"a node that needs no operation": {"node manage n1 --wait 1m", "", nil, "", "manageable"},
 		"one that takes too long": {
-			"node deploy n1 --wait 300ms", "7", map[string][]map[string]any{"7": {op("7", "deploy", "running", "deploy.boot running c1")}},
+			"node deploy n1 --wait 300ms", "7",
+			map[string][]map[string]any{"7": {op("7", "deploy", "running", "deploy.boot running c1")}},
 			"n1: operation 7 (deploy) has not ended within 300ms, it is running at deploy.boot; temper operation watch 7 stays with it", "running",
 		},
 		"one that is lost": {"node deploy n1 --wait 1m", "7", nil, "n1: lost sight of operation 7: Operation 7 could not be found", "7"},
@@ -256,8 +260,10 @@ func TestManyAreFollowedAtOnce(t *testing.T) {
 }
 
 func TestWhoIsInterruptedIsToldWhatGoesOn(t *testing.T) {
-	p := &played{starts: map[string]string{"n1": "7"}, looked: make(chan string, 1),
-		ops: map[string][]map[string]any{"7": {op("7", "deploy", "running", "deploy.boot running c1")}}}
+	p := &played{
+		starts: map[string]string{"n1": "7"}, looked: make(chan string, 1),
+		ops: map[string][]map[string]any{"7": {op("7", "deploy", "running", "deploy.boot running c1")}},
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-p.looked
@@ -304,7 +310,6 @@ func pursuits(t *testing.T, ops ...map[string]any) []*pursuit {
 
 func TestThePictureFitsTheTerminal(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 15, 0, time.UTC)
-	long := op("7", "deploy", "running")
 	var steps []string
 	for i := range 40 {
 		state := "pending"
@@ -315,7 +320,7 @@ func TestThePictureFitsTheTerminal(t *testing.T) {
 		}
 		steps = append(steps, fmt.Sprintf("deploy.step_%02d %s", i, state))
 	}
-	long = with(op("7", "deploy", "running", steps...), "error", strings.Repeat("long words ", 50))
+	long := with(op("7", "deploy", "running", steps...), "error", strings.Repeat("long words ", 50))
 	var many []map[string]any
 	for i := range 100 {
 		state := []string{"running", "ended:succeeded", "ended:failed"}[i%3]

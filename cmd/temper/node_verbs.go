@@ -31,18 +31,35 @@ func newNodeVerbs(a *asker) []*cobra.Command {
 		verb
 		short, example string
 	}{
-		{verb{"manage", "manage", node.EventManage, "manage", toSucceed}, "Verify nodes and make them manageable",
-			"  temper node manage n1 --watch\n  temper node manage --all-in-state enroll --yes --wait 10m"},
-		{verb{"provide", "provide", node.EventProvide, "clean and offer", toSucceed}, "Clean manageable nodes and make them available",
-			"  temper node provide n1 n2 --wait 30m"},
-		{verb{"inspect", "inspect", node.EventInspect, "inspect", toSucceed}, "Look what hardware manageable nodes have",
-			"  temper node inspect n1 --watch"},
-		{verb{"undeploy", "deleted", node.EventDelete, "undeploy (what is on their disks is lost)", toGiveBack},
-			"Take nodes out of use and clean them; what is on their disk is lost", "  temper node undeploy n1 --watch"},
-		{verb{"abort", "abort", node.EventAbort, "abort what runs on", toStop}, "End what waits on nodes",
-			"  temper node abort n1"},
-		{verb{"unhold", "unhold", node.EventUnhold, "unhold", toSucceed}, "Let nodes go on that are held at a step",
-			"  temper node unhold n1 --watch"},
+		{
+			verb{"manage", "manage", node.EventManage, "manage", toSucceed},
+			"Verify nodes and make them manageable",
+			"  temper node manage n1 --watch\n  temper node manage --all-in-state enroll --yes --wait 10m",
+		},
+		{
+			verb{"provide", "provide", node.EventProvide, "clean and offer", toSucceed},
+			"Clean manageable nodes and make them available",
+			"  temper node provide n1 n2 --wait 30m",
+		},
+		{
+			verb{"inspect", "inspect", node.EventInspect, "inspect", toSucceed},
+			"Look what hardware manageable nodes have",
+			"  temper node inspect n1 --watch",
+		},
+		{
+			verb{"undeploy", "deleted", node.EventDelete, "undeploy (what is on their disks is lost)", toGiveBack},
+			"Take nodes out of use and clean them; what is on their disk is lost", "  temper node undeploy n1 --watch",
+		},
+		{
+			verb{"abort", "abort", node.EventAbort, "abort what runs on", toStop},
+			"End what waits on nodes",
+			"  temper node abort n1",
+		},
+		{
+			verb{"unhold", "unhold", node.EventUnhold, "unhold", toSucceed},
+			"Let nodes go on that are held at a step",
+			"  temper node unhold n1 --watch",
+		},
 	} {
 		c := &cobra.Command{Use: one.name + " NODE...", Short: one.short, Example: one.example}
 		in := client.Provision{Target: one.target}

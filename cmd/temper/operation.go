@@ -93,10 +93,20 @@ func newOperationShow(a *asker) *cobra.Command {
 func operationFields(o *client.Operation, now time.Time) grid {
 	g := newGrid()
 	for _, f := range [][2]string{
-		{"operation", o.ID}, {"node", strings.TrimSpace(o.NodeName + " " + o.NodeUUID)}, {"kind", o.Kind}, {"state", stateOf(o)}, {"error", o.Error},
-		{"requested by", o.RequestedBy}, {"accepted", moment(o.AcceptedAt)}, {"begun", moment(o.BegunAt)}, {"ended", moment(o.EndedAt)},
-		{"took", between(o.AcceptedAt, o.EndedAt, now)}, {"conductor", o.Conductor}, {"waiting until", moment(o.WaitingUntil)},
-		{"asked", o.Asked + words(" by ", o.AskedBy) + words(": ", o.AskedReason)}, {"workflow", o.WorkflowURL},
+		{"operation", o.ID},
+		{"node", strings.TrimSpace(o.NodeName + " " + o.NodeUUID)},
+		{"kind", o.Kind},
+		{"state", stateOf(o)},
+		{"error", o.Error},
+		{"requested by", o.RequestedBy},
+		{"accepted", moment(o.AcceptedAt)},
+		{"begun", moment(o.BegunAt)},
+		{"ended", moment(o.EndedAt)},
+		{"took", between(o.AcceptedAt, o.EndedAt, now)},
+		{"conductor", o.Conductor},
+		{"waiting until", moment(o.WaitingUntil)},
+		{"asked", o.Asked + words(" by ", o.AskedBy) + words(": ", o.AskedReason)},
+		{"workflow", o.WorkflowURL},
 	} {
 		if f[1] != "" {
 			g.add(f[0], f[1])
