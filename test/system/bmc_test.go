@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,21 +21,16 @@ const (
 	session = "/redfish/v1/SessionService/Sessions"
 )
 
-// calm are the power actions of a deploy that nothing happens to: the measure of "once".
-var calm struct {
-	once    sync.Once
-	actions []action
-}
-
+// undisturbed are the power actions of a deploy that nothing happens to: the measure of "once".
 func undisturbed(t *testing.T, s *stack) []action {
 	t.Helper()
-	calm.once.Do(func() {
+	s.calm.Do(func() {
 		n := available(t, s, s.rack)
 		n.deployed(n.provision("active", nil), digest(t, s.rack))
-		calm.actions = n.hardware().Actions
+		s.actions = n.hardware().Actions
 	})
-	require.NotEmpty(t, calm.actions, "the undisturbed deploy failed")
-	return calm.actions
+	require.NotEmpty(t, s.actions, "the undisturbed deploy failed")
+	return s.actions
 }
 
 // often is more than any fault here strikes, so that what is left of it tells how often it did.

@@ -4,12 +4,15 @@ package system_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -49,6 +52,9 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := lookAround(root); err != nil {
+		return "", err
+	}
 	if built, err = os.MkdirTemp("", "temper-system-bin-"); err != nil {
 		return "", err
 	}
@@ -61,6 +67,23 @@ var programs = sync.OnceValues(func() (string, error) {
 	}
 	return built, build(filepath.Join(root, "deploy", "temporal-dev"), "-o", beside, ".")
 })
+
+// lookAround reads every folder of the module, so that go test knows what the answer depends on and does not repeat an
+// old one from its cache: what `go build` reads it can't see.
+func lookAround(root string) error {
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) { // something temporary that has just gone
+			return nil
+		}
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		if path != root && strings.HasPrefix(d.Name(), ".") {
+			return filepath.SkipDir
+		}
+		return nil
+	})
+}
 
 func build(dir string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)

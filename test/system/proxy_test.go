@@ -78,3 +78,54 @@ func twice(_ *http.Request, send func() *answer) *answer {
 	send()
 	return send()
 }
+
+// valve keeps requests to a path back while it is shut: agents hear that the API is busy, and try again.
+type valve struct {
+	path string
+
+	mu   sync.Mutex
+	shut bool
+	left int // requests that still pass when it is shut
+	away int
+}
+
+// shutAfter lets n more requests through.
+func (v *valve) shutAfter(n int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.left, v.shut = n, true
+}
+
+func (v *valve) open() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.shut = false
+}
+
+// turnedAway is how many requests were kept back.
+func (v *valve) turnedAway() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.away
+}
+
+func (v *valve) between(r *http.Request, send func() *answer) *answer {
+	if strings.HasPrefix(r.URL.Path, v.path) && !v.admits() {
+		return &answer{status: http.StatusServiceUnavailable}
+	}
+	return send()
+}
+
+func (v *valve) admits() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.shut {
+		return true
+	}
+	if v.left > 0 {
+		v.left--
+		return true
+	}
+	v.away++
+	return false
+}

@@ -50,6 +50,9 @@ type stack struct {
 	dir  string // of data and logs
 	at   dev.Info
 	rack *rack
+
+	calm    sync.Once
+	actions []action // of a deploy that nothing happens to
 }
 
 // startStack starts temper dev with that many servers in its rack.
@@ -126,7 +129,7 @@ type common struct {
 var shared common
 
 // servers is how many servers the shared rack has: more than the tests take.
-const servers = 100
+const servers = 300
 
 // world is the shared stack. It is there for tests that run beside others.
 func world(t *testing.T) *stack {

@@ -1,0 +1,214 @@
+package system_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/dev"
+)
+
+// overWithin is how long a step may stand still when its conductor was killed.
+const overWithin = 10 * time.Second
+
+// Processes die in the middle of deploys and of cleaning; everything goes on where it was, and no server is switched
+// twice for one request. Not beside other tests: they would slow down what is timed.
+func TestProcessesMayDieAtAnyTime(t *testing.T) {
+	s := own(t, 12)
+	l := newLoad(t, s)
+	undisturbed(t, s)
+	// One after the other; after a failure nothing is where the next one expects it.
+	run := func(name string, f func(*testing.T)) {
+		if !t.Failed() {
+			t.Run(name, f)
+		}
+	}
+
+	run("a conductor that is killed", func(t *testing.T) {
+		conductors := map[string]*dev.Running{"far-1": s.conductor(t, "far-1"), "far-2": s.conductor(t, "far-2")}
+		l.move(t, "far")
+		l.begin(t)
+		victim, nodes := l.busiest(t, conductors)
+		began := time.Now()
+		require.NoError(t, syscall.Kill(conductors[victim].Pid(), syscall.SIGKILL))
+		eventually(t, overWithin, func() error { return l.leave(nodes, victim) })
+		t.Logf("%d steps of %s ran elsewhere after %s", len(nodes), victim, time.Since(began).Round(100*time.Millisecond))
+		for _, n := range nodes {
+			require.NotEqual(t, victim, text(n.now().Reservation), "no dead conductor is named")
+		}
+		l.finish(t)
+	})
+
+	run("a conductor that is told to stop", func(t *testing.T) {
+		conductors := map[string]*dev.Running{"far-3": s.conductor(t, "far-3"), "far-4": s.conductor(t, "far-4")}
+		l.begin(t)
+		victim, nodes := l.busiest(t, conductors)
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() { ended <- conductors[victim].Stop(ctx) }()
+		eventually(t, overWithin, func() error { return l.leave(nodes, victim) })
+		t.Logf("%d steps of %s ran elsewhere after %s", len(nodes), victim, time.Since(began).Round(10*time.Millisecond))
+		require.NoError(t, <-ended)
+		require.Equal(t, "ended with exit code 0", conductors[victim].End())
+		names, err := s.alive()
+		require.NoError(t, err)
+		require.NotContains(t, names, victim, "who leaves says so")
+		l.finish(t)
+	})
+
+	run("a conductor that freezes and comes back", func(t *testing.T) {
+		conductors := map[string]*dev.Running{"far-5": s.conductor(t, "far-5"), "far-6": s.conductor(t, "far-6")}
+		l.begin(t)
+		victim, nodes := l.busiest(t, conductors)
+		require.NoError(t, syscall.Kill(conductors[victim].Pid(), syscall.SIGSTOP))
+		eventually(t, patience, func() error { return l.leave(nodes, victim) })
+		require.NoError(t, syscall.Kill(conductors[victim].Pid(), syscall.SIGCONT))
+		l.finish(t)
+		l.move(t, "")
+		// Nothing has to stand still for a heartbeat's timeout any more.
+		l.cleaning.patch("driver_info/agent_burnin_cpu_timeout", 3)
+	})
+
+	run("the orchestrator", func(t *testing.T) {
+		l.begin(t)
+		s.kill(t, "orchestrator")
+		l.finish(t)
+	})
+
+	run("the API", func(t *testing.T) {
+		l.begin(t)
+		s.kill(t, "api")
+		s.awaitReady(t)
+		l.finish(t)
+	})
+
+	run("Temporal", func(t *testing.T) {
+		l.begin(t)
+		s.kill(t, "temporal")
+		s.awaitReady(t)
+		l.finish(t)
+	})
+
+	run("PostgreSQL", func(t *testing.T) {
+		l.begin(t)
+		before := s.signal(t, "postgres", syscall.SIGKILL)
+		var seen []int
+		eventually(t, patience, func() error {
+			status, words := s.statusOf("/v1/nodes/" + l.writing.uuid)
+			if !slices.Contains(seen, status) {
+				seen = append(seen, status)
+			}
+			if status == http.StatusServiceUnavailable && words != "Resource temporarily unavailable, please retry." {
+				t.Errorf("the answer is %q", words)
+			}
+			if now := s.pid("postgres"); now == 0 || now == before || status != http.StatusOK {
+				return fmt.Errorf("not yet: %d %s", status, words)
+			}
+			return nil
+		})
+		require.Contains(t, seen, http.StatusServiceUnavailable)
+		require.Subset(t, []int{http.StatusOK, http.StatusServiceUnavailable}, seen, "an outage is told as one")
+		s.awaitReady(t)
+		l.finish(t)
+	})
+
+	run("all of them at once", func(t *testing.T) {
+		l.begin(t)
+		before := map[string]int{}
+		for _, name := range []string{"conductor-1", "conductor-2", "orchestrator", "api", "temporal", "postgres"} {
+			before[name] = s.signal(t, name, syscall.SIGKILL)
+		}
+		for name, pid := range before {
+			s.awaitOther(t, name, pid)
+		}
+		s.awaitReady(t)
+		l.finish(t)
+	})
+
+	run("the API after a 202 that Temporal never heard of", func(t *testing.T) {
+		n := l.writing.as(t)
+		n.image(s.rack.url+"/images/disk.raw", digest(t, s.rack))
+		before := len(n.hardware().Actions)
+		s.signal(t, "temporal", syscall.SIGSTOP)
+		id := n.provision("active", nil)
+		now := n.now()
+		require.Equal(t, "deploying", now.State)
+		require.NotNil(t, now.Reservation)
+		api := s.signal(t, "api", syscall.SIGKILL)
+		s.signal(t, "temporal", syscall.SIGCONT)
+		s.awaitOther(t, "api", api)
+		s.awaitReady(t)
+		n.deployed(id, digest(t, s.rack))
+		require.Equal(t, effects(undisturbed(t, s)), effects(n.hardware().Actions[before:]))
+		n.done(n.provision("deleted", nil), "available")
+	})
+
+	run("the API right after a 202", func(t *testing.T) {
+		n := l.writing.as(t)
+		n.image(s.rack.url+"/images/disk.raw", digest(t, s.rack))
+		id := n.provision("active", nil)
+		s.kill(t, "api")
+		s.awaitReady(t)
+		n.deployed(id, digest(t, s.rack))
+		n.done(n.provision("deleted", nil), "available")
+	})
+
+	run("a workflow that is terminated before it has begun", func(t *testing.T) {
+		n := l.writing.as(t)
+		n.image(s.rack.url+"/images/disk.raw", digest(t, s.rack))
+		c := s.temporal(t)
+		s.signal(t, "orchestrator", syscall.SIGSTOP)
+		id := n.provision("active", nil)
+		o, err := n.operation(id)
+		require.NoError(t, err)
+		eventually(t, patience, func() error { return c.TerminateWorkflow(t.Context(), o.WorkflowID, "", "too early") })
+		s.signal(t, "orchestrator", syscall.SIGCONT)
+		n.failed(id, "deploy failed", "terminated")
+		n.deployed(n.provision("active", nil), digest(t, s.rack))
+	})
+}
+
+// busiest is the conductor with the most steps at work, and the nodes of these.
+func (l *load) busiest(t *testing.T, conductors map[string]*dev.Running) (name string, nodes []*node) {
+	t.Helper()
+	for c := range conductors {
+		if on := l.on(t, c); len(on) > len(nodes) {
+			name, nodes = c, on
+		}
+	}
+	require.NotEmpty(t, nodes, "no conductor has a step at work")
+	return name, nodes
+}
+
+// conductor starts one more by hand, for the group far. It is not started again.
+func (s *stack) conductor(t *testing.T, name string) *dev.Running {
+	t.Helper()
+	bin, err := programs()
+	require.NoError(t, err)
+	data := filepath.Join(s.dir, "data")
+	ready := filepath.Join(s.dir, name+".ready")
+	c, err := dev.Command{
+		Path: filepath.Join(bin, "temper"), Env: environ(), LogFile: filepath.Join(data, "logs", name+".log"), ReadyFile: ready,
+		Args: []string{
+			"conductor", "--config", filepath.Join(data, dev.SettingsFile), "--name", name, "--conductor-group", "far",
+			"--enabled-drivers", "redfish", "--ready-file", ready,
+		},
+	}.Run(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_ = syscall.Kill(-c.Pid(), syscall.SIGCONT) // one that is frozen hears of nothing
+		ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+		defer cancel()
+		_ = c.Stop(ctx) // it has ended, or is killed
+	})
+	return c
+}
