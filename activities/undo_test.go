@@ -25,9 +25,11 @@ func (p *page) SetUndo(_ context.Context, _ int64, _ string, undo []node.Undo) e
 	p.undo = undo
 	return nil
 }
+
 func (p *page) Node(context.Context, string) (*node.Node, error) {
 	return &node.Node{ProvisionState: p.state}, nil
 }
+
 func (p *page) Covered(context.Context, string, string, map[string]string) ([]string, error) {
 	return []string{"c1"}, nil
 }

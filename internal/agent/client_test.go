@@ -209,7 +209,9 @@ func TestErrorsHaveTheirKind(t *testing.T) {
 		"other versions":               {says(t, 200, "result_version_mismatch.json"), fault.Refused, "CLEAN_VERSION_MISMATCH"},
 		"a failure with endless words": {raw(200, long), fault.Refused, " ..."},
 		"a body larger than allowed":   {raw(200, strings.Repeat(" ", 5000)), fault.Refused, "larger than"},
-		"a redirect is not followed":   {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect) }, fault.Refused, "307"},
+		"a redirect is not followed": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		}, fault.Refused, "307"},
 		"a truncated body": {func(w http.ResponseWriter, _ *http.Request) {
 			hijack(w, "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"id\":")
 		}, fault.Unreachable, "unexpected EOF"},

@@ -25,7 +25,8 @@ type Process struct {
 type Stack struct {
 	cmd  *exec.Cmd
 	Dir  string
-	done chan error
+	done chan struct{} // closed when the process has ended
+	end  error         // its end, once done is closed
 
 	APIURL          string    `json:"api_url"`
 	RackURL         string    `json:"rack_url"`
@@ -61,8 +62,8 @@ func Start(ctx context.Context, temper, settings string, args ...string) (*Stack
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", temper, err)
 	}
-	s := &Stack{cmd: cmd, Dir: dir, done: make(chan error, 1)}
-	go func() { s.done <- cmd.Wait() }()
+	s := &Stack{cmd: cmd, Dir: dir, done: make(chan struct{})}
+	go func() { s.end = cmd.Wait(); close(s.done) }()
 	return s, s.awaitReady(ctx)
 }
 
@@ -74,8 +75,8 @@ func (s *Stack) awaitReady(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case err := <-s.done:
-			return fmt.Errorf("temper dev ended, see %s/dev.log: %w", s.Dir, err)
+		case <-s.done:
+			return fmt.Errorf("temper dev ended, see %s/dev.log: %w", s.Dir, s.end)
 		case <-deadline:
 			return errors.Join(errors.New("temper dev was not ready within 2 minutes"), s.Stop())
 		case <-tick.C:
