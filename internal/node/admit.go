@@ -62,6 +62,9 @@ func Admit(n *Node, v Verb, reservation string) (Decision, error) {
 
 // permit are the rules that look at the node's flags, in Ironic's order.
 func permit(n *Node, v Verb) error {
+	if n.DisablePowerOff && goesThroughOff(n, v) {
+		return fault.New(fault.Invalid, "Node %s can not be powered off: its disable_power_off is set, and %q goes through power off.", n.UUID, v.Target)
+	}
 	switch v.Event {
 	case EventRebuild, EventDelete:
 		return notProtected(n)
@@ -79,6 +82,16 @@ func permit(n *Node, v Verb) error {
 		return notInMaintenance(n, "unrescuing")
 	}
 	return nil
+}
+
+// goesThroughOff: what the verb starts switches the server off on its way. Such
+// a node would be left half done in the middle.
+func goesThroughOff(n *Node, v Verb) bool {
+	switch v.Event {
+	case EventDeploy, EventRebuild, EventDelete:
+		return true
+	}
+	return v.Kind != "" && UsesAgent(n, v.Kind)
 }
 
 // steer decides what a verb does to the open operation. An abort that can act

@@ -379,3 +379,15 @@ func TestAHostileWordIsNotRepeatedWhole(t *testing.T) {
 	_, err := Admit(in(Active), VerbOf(strings.Repeat("x", 1<<20)), "")
 	require.Less(t, len(err.Error()), 300)
 }
+
+func TestANodeThatMayNotBeOffIsNotTakenThroughOff(t *testing.T) {
+	for target, s := range map[string]State{"active": Available, "rebuild": Active, "deleted": Active, "provide": Manageable, "clean": Manageable} {
+		n := &Node{UUID: "u", Driver: "redfish", ProvisionState: s, DisablePowerOff: true, Interfaces: map[string]string{"deploy": "direct"}}
+		_, err := Admit(n, VerbOf(target), "")
+		require.True(t, fault.Is(err, fault.Invalid), "%s: %v", target, err)
+		require.ErrorContains(t, err, "disable_power_off")
+	}
+	n := &Node{UUID: "u", Driver: "redfish", ProvisionState: Enroll, DisablePowerOff: true, Interfaces: map[string]string{"deploy": "direct"}}
+	_, err := Admit(n, VerbOf("manage"), "")
+	require.NoError(t, err, "verifying only reads")
+}
