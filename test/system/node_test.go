@@ -108,14 +108,14 @@ func (n *node) hardware() server {
 
 func (n *node) spoil(faults ...fault) { n.t.Helper(); n.r.spoil(n.t, n.server, faults...) }
 
-// patch replaces one field of the node.
+// patch sets one field of the node.
 func (n *node) patch(path string, value any) {
 	n.t.Helper()
-	n.s.must(n.t, http.StatusOK, http.MethodPatch, "/v1/nodes/"+n.uuid, replace(path, value))
+	n.s.must(n.t, http.StatusOK, http.MethodPatch, "/v1/nodes/"+n.uuid, set(path, value))
 }
 
-func replace(path string, value any) []map[string]any {
-	return []map[string]any{{"op": "replace", "path": "/" + path, "value": value}}
+func set(path string, value any) []map[string]any {
+	return []map[string]any{{"op": "add", "path": "/" + path, "value": value}}
 }
 
 // image says what is to be deployed.

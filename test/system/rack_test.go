@@ -165,27 +165,6 @@ func (r *rack) spoil(t *testing.T, name string, faults ...fault) {
 	require.Equal(t, http.StatusOK, a.status, "%s", a.body)
 }
 
-// struck waits until no counted fault of a server is left to strike.
-func (r *rack) struck(t *testing.T, name string) {
-	t.Helper()
-	eventually(t, patience, func() error {
-		var l struct {
-			Faults []fault `json:"faults"`
-		}
-		a, err := request(http.MethodGet, r.url+"/servers/"+name+"/faults", nil, nil)
-		if err != nil {
-			return err
-		}
-		if err := a.decode(&l); err != nil {
-			return err
-		}
-		if len(l.Faults) > 0 {
-			return fmt.Errorf("faults of %s did not strike: %v", name, l.Faults)
-		}
-		return nil
-	})
-}
-
 // seeds keep the servers of racks apart: their MACs follow from it. The stack's own rack has 1.
 var seeds atomic.Int64
 

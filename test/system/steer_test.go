@@ -79,9 +79,8 @@ func TestAbortLetsAStepFinishThatIsNotAbortable(t *testing.T) {
 		t.Parallel()
 		v := &valve{path: "/v1/lookup"}
 		n := manageable(t, s, ownRack(t, newProxy(t, s.at.APIURL, v.between), sim.Config{Servers: 1}))
+		v.shutAfter(1) // the agent of the first boot
 		id := n.provision("clean", cleanSteps("erase_pstore", "reboot", "erase_devices_metadata"))
-		n.waiting(id, "prepare_cleaning")
-		v.shutAfter(1)
 		n.waiting(id, "reboot")
 		require.Equal(t, id, n.provision("abort", nil))
 		eventually(t, patience, func() error {
@@ -333,7 +332,7 @@ func TestANodeThatIsWorkedOnIsHeldAgainstEverybodyElse(t *testing.T) {
 		"driver_info": map[string]any{}, "instance_info": map[string]any{}, "properties": map[string]any{}, "resource_class": "gold",
 		"conductor_group": "far", "instance_uuid": "5b7d4d6b-8c5b-4f5e-9d0a-2f7e5a1f3c12", "inspect_interface": "agent", "driver": "fake-hardware",
 	} {
-		words := s.must(t, http.StatusConflict, http.MethodPatch, path, replace(field, value)).words()
+		words := s.must(t, http.StatusConflict, http.MethodPatch, path, set(field, value)).words()
 		require.Equal(t, fmt.Sprintf("Node %s can not be updated while a state transition is in progress.", n.uuid), words, field)
 	}
 	n.patch("description", "being deployed")
