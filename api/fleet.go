@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"go.temper.dev/temper/internal/fault"
@@ -92,6 +93,17 @@ func (f *fleet) reservation(n *node.Node) string {
 		return ""
 	}
 	return node.Reservation(n, f.alive, f.owner(n))
+}
+
+// waitingFor is what an open operation waits for, as far as anybody knows: what
+// it says itself or, where it should be at work, a conductor to do it. It holds
+// also while every conductor and orchestrator is dead.
+func (f *fleet) waitingFor(o *node.Operation) string {
+	working := o.Phase == node.Accepted || o.Phase == node.Running || o.Phase == node.Cancelling
+	if !working || o.WaitingFor != "" || len(f.serving(o.Group, o.Driver)) > 0 {
+		return o.WaitingFor
+	}
+	return fmt.Sprintf("a conductor with driver %s in conductor group %q: none is alive", o.Driver, o.Group)
 }
 
 // enabled are the interfaces that the conductors of a group have for a driver,

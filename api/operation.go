@@ -87,13 +87,13 @@ type shownOpsStep struct {
 	LastError any            `json:"last_error"`
 }
 
-func (s *Server) showOperation(o *node.Operation) shownOperation {
+func (s *Server) showOperation(o *node.Operation, fl *fleet) shownOperation {
 	out := shownOperation{
 		ID: strconv.FormatInt(o.ID, 10), NodeUUID: o.NodeUUID, Kind: o.Kind, State: o.Phase,
 		Outcome: orNull(string(o.Outcome)), Error: orNull(o.Error), RequestedBy: orNull(o.RequestedBy),
 		AcceptedAt: timestamp(&o.AcceptedAt), BegunAt: timestamp(o.BegunAt), EndedAt: timestamp(o.EndedAt),
 		WorkflowID: node.WorkflowID(o.NodeUUID, o.Kind, o.ID), RunID: orNull(o.RunID), WorkflowURL: orNull(s.WorkflowURL(o)),
-		Conductor: orNull(o.Conductor), WaitingFor: orNull(o.WaitingFor), WaitingUntil: timestamp(o.WaitingUntil),
+		Conductor: orNull(o.Conductor), WaitingFor: orNull(fl.waitingFor(o)), WaitingUntil: timestamp(o.WaitingUntil),
 		Asked: orNull(string(o.Asked)), AskedBy: orNull(o.AskedBy), AskedReason: orNull(o.AskedReason),
 		PowerTarget: orNull(string(o.PowerTarget)), Steps: make([]shownOpsStep, 0, len(o.Steps)),
 	}
@@ -142,9 +142,13 @@ func (s *Server) listOperations(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	fl, err := s.fleet(c.Request.Context())
+	if err != nil {
+		return 0, nil, err
+	}
 	out := make([]shownOperation, 0, len(ops))
 	for i := range ops {
-		out = append(out, s.showOperation(&ops[i]))
+		out = append(out, s.showOperation(&ops[i], fl))
 	}
 	body := gin.H{"operations": out, "next": nil}
 	if len(ops) == p.limit {
@@ -171,7 +175,11 @@ func (s *Server) getOperation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, s.showOperation(o), nil
+	fl, err := s.fleet(c.Request.Context())
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, s.showOperation(o, fl), nil
 }
 
 // cancelOperation answers POST /temper/v1/operations/ID/cancel: whatever it
@@ -192,6 +200,10 @@ func (s *Server) cancelOperation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	fl, err := s.fleet(c.Request.Context())
+	if err != nil {
+		return 0, nil, err
+	}
 	o, err := s.Store.AskOperation(c.Request.Context(), id, node.AskCancel, user(c), reason)
 	if err != nil {
 		return 0, nil, err
@@ -200,5 +212,5 @@ func (s *Server) cancelOperation(c *gin.Context) (int, any, error) {
 	s.logger(c).Info("operation is to be cancelled", zap.String("user", user(c)))
 	s.nudged(c, o)
 	c.Header(headerOperation, strconv.FormatInt(o.ID, 10))
-	return http.StatusAccepted, s.showOperation(o), nil
+	return http.StatusAccepted, s.showOperation(o, fl), nil
 }

@@ -22,6 +22,14 @@ type view struct {
 // owner is the conductor that the ring maps the node to; "" = none covers it.
 func (v *view) owner() string { return v.fleet.owner(v.Node) }
 
+// waitingFor is what the open operation waits for, for people; "" = nothing.
+func (v *view) waitingFor() string {
+	if v.fleet == nil { // an agent is told, which does not mind
+		return v.Operation.WaitingFor
+	}
+	return v.fleet.waitingFor(v.Operation)
+}
+
 func (v *view) reservation() string { return v.fleet.reservation(v.Node) }
 
 // The states in which a current step is shown, and the steps that are.
@@ -79,7 +87,7 @@ func (v *view) story() map[string]any {
 	s := map[string]any{
 		"operation": strconv.FormatInt(o.ID, 10), "kind": o.Kind, "state": o.Phase,
 		"step": nil, "attempt": 0, "last_error": nil,
-		"waiting_for": orNull(o.WaitingFor), "gives_up_at": timestamp(o.WaitingUntil),
+		"waiting_for": orNull(v.waitingFor()), "gives_up_at": timestamp(o.WaitingUntil),
 		"workflow_url": orNull(v.workflowURL),
 	}
 	if at := o.CurrentStep(); at != nil {
