@@ -2,6 +2,7 @@ package system_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -32,7 +33,7 @@ func TestProcessesMayDieAtAnyTime(t *testing.T) {
 	}
 
 	run("a conductor that is killed", func(t *testing.T) {
-		conductors := map[string]*dev.Running{"far-1": s.conductor(t, "far-1"), "far-2": s.conductor(t, "far-2")}
+		conductors := map[string]*dev.Running{"far-1": s.conductor(t, "far", "far-1"), "far-2": s.conductor(t, "far", "far-2")}
 		l.move(t, "far")
 		l.begin(t)
 		victim, nodes := l.busiest(t, conductors)
@@ -47,7 +48,7 @@ func TestProcessesMayDieAtAnyTime(t *testing.T) {
 	})
 
 	run("a conductor that is told to stop", func(t *testing.T) {
-		conductors := map[string]*dev.Running{"far-3": s.conductor(t, "far-3"), "far-4": s.conductor(t, "far-4")}
+		conductors := map[string]*dev.Running{"far-3": s.conductor(t, "far", "far-3"), "far-4": s.conductor(t, "far", "far-4")}
 		l.begin(t)
 		victim, nodes := l.busiest(t, conductors)
 		began := time.Now()
@@ -66,7 +67,7 @@ func TestProcessesMayDieAtAnyTime(t *testing.T) {
 	})
 
 	run("a conductor that freezes and comes back", func(t *testing.T) {
-		conductors := map[string]*dev.Running{"far-5": s.conductor(t, "far-5"), "far-6": s.conductor(t, "far-6")}
+		conductors := map[string]*dev.Running{"far-5": s.conductor(t, "far", "far-5"), "far-6": s.conductor(t, "far", "far-6")}
 		l.begin(t)
 		victim, nodes := l.busiest(t, conductors)
 		require.NoError(t, syscall.Kill(conductors[victim].Pid(), syscall.SIGSTOP))
@@ -177,6 +178,45 @@ func TestProcessesMayDieAtAnyTime(t *testing.T) {
 	})
 }
 
+// With no conductor left that covers a node its operation waits, nobody dead is named, and new work is refused; who comes
+// takes it up where it was.
+func TestTheLastConductorOfAGroupMayDie(t *testing.T) {
+	t.Parallel()
+	s := world(t)
+	last := s.conductor(t, "lone", "lone-1")
+	gate := make(chan struct{})
+	l := newLibrary(t, gate)
+	n, idle := available(t, s, s.rack), available(t, s, s.rack)
+	for _, n := range []*node{n, idle} {
+		n.patch("conductor_group", "lone")
+	}
+	n.image(l.url+"/slow.raw", l.sha256)
+	id := n.provision("active", nil)
+	n.writing(l)
+	require.NoError(t, syscall.Kill(last.Pid(), syscall.SIGKILL))
+	eventually(t, patience, func() error {
+		names, err := s.alive()
+		if err == nil && slices.Contains(names, "lone-1") {
+			err = errors.New("lone-1 is taken for alive")
+		}
+		return err
+	})
+	require.Equal(t, "wait call-back", n.now().State, "it waits")
+	require.Contains(t, idle.refused(http.StatusNotFound, "active", nil), "No valid host was found.")
+	require.Equal(t, "available", idle.now().State)
+	o, err := n.operation(id)
+	require.NoError(t, err)
+	const why = `a conductor with driver redfish in conductor group "lone": none is alive`
+	require.Equal(t, why, text(o.WaitingFor), "and says for what")
+	require.Contains(t, fmt.Sprint(n.now().Internal["temper"]), why)
+
+	s.conductor(t, "lone", "lone-2")
+	close(gate)
+	n.deployed(id, l.sha256)
+	require.Equal(t, []string{"write_image"}, n.hardware().steps(), "asked, not repeated")
+	require.Equal(t, effects(undisturbed(t, s)), effects(n.hardware().Actions))
+}
+
 // busiest is the conductor with the most steps at work, and the nodes of these.
 func (l *load) busiest(t *testing.T, conductors map[string]*dev.Running) (name string, nodes []*node) {
 	t.Helper()
@@ -189,8 +229,8 @@ func (l *load) busiest(t *testing.T, conductors map[string]*dev.Running) (name s
 	return name, nodes
 }
 
-// conductor starts one more by hand, for the group far. It is not started again.
-func (s *stack) conductor(t *testing.T, name string) *dev.Running {
+// conductor starts one more by hand, for a group of its own. It is not started again.
+func (s *stack) conductor(t *testing.T, group, name string) *dev.Running {
 	t.Helper()
 	bin, err := programs()
 	require.NoError(t, err)
@@ -199,7 +239,7 @@ func (s *stack) conductor(t *testing.T, name string) *dev.Running {
 	c, err := dev.Command{
 		Path: filepath.Join(bin, "temper"), Env: environ(), LogFile: filepath.Join(data, "logs", name+".log"), ReadyFile: ready,
 		Args: []string{
-			"conductor", "--config", filepath.Join(data, dev.SettingsFile), "--name", name, "--conductor-group", "far",
+			"conductor", "--config", filepath.Join(data, dev.SettingsFile), "--name", name, "--conductor-group", group,
 			"--enabled-drivers", "redfish", "--ready-file", ready,
 		},
 	}.Run(t.Context())
