@@ -39,6 +39,7 @@ type Reconciler interface {
 	MarkMissing(ctx context.Context, ids []int64) ([]node.Missing, error)
 	ClearMissing(ctx context.Context, ids []int64) error
 	Asked(ctx context.Context) ([]node.Operation, error)
+	Called(ctx context.Context) ([]node.Operation, error)
 }
 
 // Status is what Temporal knows of a workflow run.
@@ -55,9 +56,10 @@ type Workflows interface {
 	Status(ctx context.Context, workflowID, runID string) (Status, error)
 }
 
-// Canceller asks a workflow to end.
-type Canceller interface {
+// Teller speaks to a workflow about its operation.
+type Teller interface {
 	Cancel(ctx context.Context, o *node.Operation, reason string) error
+	Nudge(ctx context.Context, o *node.Operation) error
 }
 
 // Reconcile is the activity of the scheduled reconciliation.
@@ -65,7 +67,7 @@ type Reconcile struct {
 	Reconciler Reconciler
 	Ledger     Ledger
 	Starter    Starter
-	Canceller  Canceller
+	Teller     Teller
 	Workflows  Workflows
 	Operations *Operations
 	Safe       time.Duration // after a workflow has closed, until nothing of it can act
@@ -77,16 +79,17 @@ type TickResult struct {
 	Started   int    `json:"started"`
 	Recovered int    `json:"recovered"`
 	Cancelled int    `json:"cancelled"`
+	Nudged    int    `json:"nudged"`
 	Alarm     string `json:"alarm,omitempty"`
 }
 
-// Tick starts what was accepted and never started, repeats cancels that the
-// rows ask for, and closes what has lost its workflow.
+// Tick starts what was accepted and never started, repeats what the rows ask for
+// and what agents have said, and closes what has lost its workflow.
 func (r *Reconcile) Tick(ctx context.Context) (TickResult, error) {
 	var out TickResult
 	// One that fails does not keep the others from their work.
 	never, started := r.start(ctx, &out)
-	repeated := r.repeatAsks(ctx, &out)
+	repeated := errors.Join(r.repeatAsks(ctx, &out), r.repeatCalls(ctx, &out))
 	recovered := r.recover(ctx, never, &out)
 	if err := errors.Join(started, repeated, recovered); err != nil {
 		return out, again(err, time.Second)
@@ -127,11 +130,37 @@ func (r *Reconcile) repeatAsks(ctx context.Context, out *TickResult) error {
 	for i := range ops {
 		switch ops[i].Asked {
 		case node.AskCancel, node.AskDelete:
-			if err := r.Canceller.Cancel(ctx, &ops[i], ops[i].AskedReason); err != nil {
+			if err := r.Teller.Cancel(ctx, &ops[i], ops[i].AskedReason); err != nil {
 				return err
 			}
 			out.Cancelled++
+		default:
+			// A step that runs reads the row by itself; every signal stays in the history.
+			if ops[i].Phase != node.Waiting && ops[i].Phase != node.Holding {
+				continue
+			}
+			if err := r.Teller.Nudge(ctx, &ops[i]); err != nil {
+				return err
+			}
+			out.Nudged++
 		}
+		activity.RecordHeartbeat(ctx)
+	}
+	return nil
+}
+
+// repeatCalls tells workflows that still wait for an agent which has called:
+// Temporal was away when it did.
+func (r *Reconcile) repeatCalls(ctx context.Context, out *TickResult) error {
+	ops, err := r.Reconciler.Called(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range ops {
+		if err := r.Teller.Nudge(ctx, &ops[i]); err != nil {
+			return err
+		}
+		out.Nudged++
 		activity.RecordHeartbeat(ctx)
 	}
 	return nil

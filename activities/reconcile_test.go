@@ -25,8 +25,10 @@ type archive struct {
 	workflows       map[string]activities.Status
 	refuses         error // what Temporal says to starts and cancels
 
-	started, cancelled []int64
-	closed             []node.End
+	called []node.Operation
+
+	started, cancelled, nudged []int64
+	closed                     []node.End
 }
 
 func (a *archive) NotBegun(context.Context, time.Duration, int) ([]node.Operation, error) {
@@ -40,6 +42,7 @@ func (a *archive) Begun(_ context.Context, _ int, after int64) ([]node.Operation
 	return a.begun, nil
 }
 func (a *archive) Asked(context.Context) ([]node.Operation, error)           { return a.asked, nil }
+func (a *archive) Called(context.Context) ([]node.Operation, error)          { return a.called, nil }
 func (a *archive) ClearMissing(context.Context, []int64) error               { return nil }
 func (a *archive) SetUndo(context.Context, int64, string, []node.Undo) error { return nil }
 func (a *archive) MarkMissing(_ context.Context, ids []int64) ([]node.Missing, error) {
@@ -65,6 +68,11 @@ func (a *archive) Cancel(_ context.Context, o *node.Operation, _ string) error {
 	return a.refuses
 }
 
+func (a *archive) Nudge(_ context.Context, o *node.Operation) error {
+	a.nudged = append(a.nudged, o.ID)
+	return a.refuses
+}
+
 func (a *archive) Status(_ context.Context, workflowID, _ string) (activities.Status, error) {
 	return a.workflows[workflowID], nil
 }
@@ -73,7 +81,7 @@ func (a *archive) tick(t *testing.T) (activities.TickResult, error) {
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
 	r := &activities.Reconcile{
-		Reconciler: a, Ledger: a, Starter: a, Canceller: a, Workflows: a,
+		Reconciler: a, Ledger: a, Starter: a, Teller: a, Workflows: a,
 		Operations: &activities.Operations{}, Safe: 9 * time.Second, Log: zap.NewNop(),
 	}
 	env.RegisterActivity(r.Tick)
@@ -153,4 +161,23 @@ func TestAStartThatTemporalRefusesKeepsNoOrphanOpen(t *testing.T) {
 	require.ErrorContains(t, err, "search attribute", "the tick says what failed")
 	require.Equal(t, []int64{9}, a.cancelled)
 	require.Len(t, a.closed, 1)
+}
+
+// Temporal was away when the agent called, so its workflow was not told.
+func TestAnAgentsCallThatWasNotToldIsTold(t *testing.T) {
+	a := &archive{called: []node.Operation{operation(7)}}
+	out, err := a.tick(t)
+	require.NoError(t, err)
+	require.Equal(t, []int64{7}, a.nudged)
+	require.Equal(t, 1, out.Nudged)
+}
+
+func TestAsksAreRepeatedToWorkflowsThatRest(t *testing.T) {
+	waiting, running := operation(7), operation(8)
+	waiting.Asked, waiting.Phase = node.AskPower, node.Waiting
+	running.Asked, running.Phase = node.AskAbort, node.Running
+	a := &archive{asked: []node.Operation{waiting, running}}
+	_, err := a.tick(t)
+	require.NoError(t, err)
+	require.Equal(t, []int64{7}, a.nudged)
 }

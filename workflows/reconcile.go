@@ -31,6 +31,6 @@ func Reconcile(ctx workflow.Context) error {
 	if err := workflow.ExecuteActivity(ctx, reconciling.Tick).Get(ctx, &did); err != nil {
 		return err
 	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("started %d, cancelled %d, recovered %d\n\n%s", did.Started, did.Cancelled, did.Recovered, did.Alarm))
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("started %d, cancelled %d, nudged %d, recovered %d\n\n%s", did.Started, did.Cancelled, did.Nudged, did.Recovered, did.Alarm))
 	return nil
 }

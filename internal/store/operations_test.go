@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -235,4 +236,18 @@ func TestReconciliationFindsWhatItMustLookAt(t *testing.T) {
 	asked, err = s.Asked(t.Context())
 	require.NoError(t, err)
 	require.Len(t, asked, 1)
+
+	raw(t, url, "UPDATE operations SET phase = 'waiting' WHERE id = "+strconv.FormatInt(begun.ID, 10))
+	called, err := s.Called(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, called, "no agent has called")
+	raw(t, url, "INSERT INTO agents (node_id, first_heartbeat_at) SELECT node_id, clock_timestamp() FROM operations WHERE id = "+strconv.FormatInt(begun.ID, 10))
+	called, err = s.Called(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, called, "the API is given time to tell the workflow")
+	raw(t, url, "UPDATE agents SET first_heartbeat_at = first_heartbeat_at - interval '1 hour'")
+	called, err = s.Called(t.Context())
+	require.NoError(t, err)
+	require.Len(t, called, 1)
+	require.Equal(t, begun.ID, called[0].ID)
 }

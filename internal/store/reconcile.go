@@ -40,6 +40,17 @@ func (s *Store) Asked(ctx context.Context) ([]node.Operation, error) {
 	return list(ctx, s, "list operations asked", askedSQL, args{"age": micros(askedFor), "limit": node.MaxLimit}, scanOperation)
 }
 
+const calledSQL = `SELECT ` + operationColumns + ` FROM operations o JOIN agents a ON a.node_id = o.node_id
+ WHERE o.ended_at IS NULL AND o.phase = 'waiting'
+   AND CASE WHEN o.kind = 'inspect' THEN a.inspected_at ELSE a.first_heartbeat_at END < clock_timestamp() - @age * interval '1 microsecond'
+ ORDER BY o.id LIMIT @limit`
+
+// Called are open operations that wait for an agent which called a few seconds
+// ago: the word to their workflow was lost.
+func (s *Store) Called(ctx context.Context) ([]node.Operation, error) {
+	return list(ctx, s, "list operations called", calledSQL, args{"age": micros(askedFor), "limit": node.MaxLimit}, scanOperation)
+}
+
 const (
 	markMissingSQL = `
 UPDATE operations o SET missing_since = coalesce(o.missing_since, clock_timestamp())
