@@ -199,7 +199,7 @@ func (t *task) waitForAgent(ctx context.Context) error {
 	}
 	until := time.Now().Add(limit).UTC()
 	t.op.WaitingFor, t.op.WaitingUntil = "the agent's call after boot", &until
-	t.pending.Phase, t.pending.WaitingFor, t.pending.WaitingUntil = node.Waiting, t.op.WaitingFor, &until
+	t.pending.Phase = node.Waiting
 	if !node.Waits(t.node.ProvisionState) {
 		t.move(node.EventWait)
 	}

@@ -31,7 +31,7 @@ func hold(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	}
 	step.Phase, step.State = phaseHeld, node.StepWaiting
 	t.op.WaitingFor = "somebody to unhold the node"
-	t.pending.Phase, t.pending.WaitingFor = node.Holding, t.op.WaitingFor
+	t.pending.Phase = node.Holding
 	return awaitHold, t.save(ctx)
 }
 

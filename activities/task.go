@@ -75,6 +75,7 @@ func (t *task) close() {
 func (t *task) save(ctx context.Context) error {
 	p := t.pending
 	p.Steps, p.Undo = t.op.Steps, t.op.Undo
+	p.WaitingFor, p.WaitingUntil = t.op.WaitingFor, t.op.WaitingUntil
 	asked, err := t.Records.SaveSteps(ctx, t.op.ID, t.claim, p)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 
+	"go.temporal.io/sdk/activity"
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/bmc"
@@ -29,6 +30,10 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) error {
 	}
 	defer t.close()
 	t.pending.Phase = node.Cancelling
+	t.op.WaitingFor = "the undo of what is half done"
+	if until := activity.GetInfo(ctx).Deadline; !until.IsZero() {
+		t.op.WaitingUntil = &until
+	}
 	t.pending.ClearAgent = true
 	if err := t.save(ctx); err != nil {
 		return s.verdict(ctx, nil, err)
@@ -47,6 +52,7 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) error {
 		}
 		return s.verdict(ctx, nil, err)
 	}
+	t.op.WaitingFor, t.op.WaitingUntil = "", nil
 	return s.saved(ctx, t)
 }
 

@@ -69,6 +69,9 @@ func (v *view) internalInfo() map[string]any {
 	if v.PowerReadAt != nil {
 		out["temper_power_read_at"] = timestamp(v.PowerReadAt)
 	}
+	if len(v.Owed) > 0 { // what could not be undone; the next operation does it first
+		out["temper_owed"] = v.Owed
+	}
 	if a := v.Agent; a != nil && a.URL != "" {
 		out["agent_url"] = a.URL
 		out["agent_version"] = orNull(a.Version)

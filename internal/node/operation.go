@@ -125,6 +125,27 @@ func QueueName(group, driver string) string {
 	return "conductor/" + group + "/" + driver
 }
 
+// EndSteps gives the steps that are still begun an end, when the operation has
+// one: nobody works on them any more.
+func (o *Operation) EndSteps(outcome Outcome, at time.Time) {
+	for i := range o.Steps {
+		s := &o.Steps[i]
+		switch s.State {
+		case StepRunning, StepWaiting:
+			s.State = StepFailed
+			if outcome == Cancelled {
+				s.State = StepCancelled
+			}
+		case StepFailed:
+		default:
+			continue
+		}
+		if s.EndedAt == nil {
+			s.EndedAt = &at
+		}
+	}
+}
+
 // CurrentStep is the first step that is not over; nil when all are.
 func (o *Operation) CurrentStep() *Step {
 	for i := range o.Steps {

@@ -24,6 +24,8 @@ const (
 	StepDone    StepState = "done"
 	StepFailed  StepState = "failed"
 	StepSkipped StepState = "skipped"
+	// StepCancelled was begun, and its operation was ended by request.
+	StepCancelled StepState = "cancelled"
 )
 
 // Step is one step of an operation. Interface, Step, Priority and Args are as in

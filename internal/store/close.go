@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -14,7 +15,7 @@ const (
 
 	endSQL = `
 UPDATE operations SET phase = 'ended', outcome = @outcome, error = nullif(@error, ''), ended_at = clock_timestamp(),
-	waiting_for = '', waiting_until = NULL, missing_since = NULL
+	waiting_for = '', waiting_until = NULL, missing_since = NULL, steps = @steps
  WHERE id = @id`
 
 	linkFollowUpSQL = `UPDATE operations SET follow_up = @follow_up WHERE id = @id`
@@ -79,7 +80,13 @@ func (c *closing) decide(b *pgx.Batch) error {
 	if err := c.queueState(b, c.store, had, nil); err != nil {
 		return err
 	}
-	b.Queue(endSQL, args{"id": c.op.ID, "outcome": c.end.Outcome, "error": c.end.Error})
+	c.op.EndSteps(c.end.Outcome, time.Now().UTC())
+	var d dicts
+	steps := d.steps(c.op.Steps)
+	if d.err != nil {
+		return d.err
+	}
+	b.Queue(endSQL, args{"id": c.op.ID, "outcome": c.end.Outcome, "error": c.end.Error, "steps": steps})
 	b.Queue(dropOperationSecretsSQL, args{"node": c.ID, "prefix": operationPrefix(c.op.ID)})
 	if effects.ClearInstance {
 		queueClearInstance(b, c.ID)

@@ -20,16 +20,22 @@ func TestClosingMovesTheNodeAndFreesIt(t *testing.T) {
 		end   node.End
 		state node.State
 		error string
+		step  node.StepState // of the one that was running
 	}{
-		"a success":      {node.End{Outcome: node.Succeeded}, node.Active, ""},
-		"a failure":      {node.End{Outcome: node.Failed, Error: "no disk\x00"}, node.DeployFailed, "no disk"},
-		"a cancellation": {node.End{Outcome: node.Cancelled}, node.DeployFailed, "By request, the deploy operation was aborted"},
+		"a success":      {node.End{Outcome: node.Succeeded}, node.Active, "", node.StepDone},
+		"a failure":      {node.End{Outcome: node.Failed, Error: "no disk\x00"}, node.DeployFailed, "no disk", node.StepFailed},
+		"a cancellation": {node.End{Outcome: node.Cancelled}, node.DeployFailed, "By request, the deploy operation was aborted", node.StepCancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, o := running(t, s)
 			_, err := s.AgentLookup(t.Context(), n.UUID, "here", func(int, bool, bool) (bool, string) { return true, "t0ken" })
 			require.NoError(t, err)
-			_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Undo: []node.Undo{node.UndoPowerOff}})
+			began := node.StepRunning
+			if c.end.Outcome == node.Succeeded {
+				began = node.StepDone
+			}
+			steps := []node.Step{{Interface: "deploy", Step: "deploy", State: began}, {Index: 1, Interface: "deploy", Step: "boot_instance", State: node.StepPending}}
+			_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Steps: steps, Undo: []node.Undo{node.UndoPowerOff}})
 			require.NoError(t, err)
 			c.end.Operation, c.end.RunID = o.ID, "r1"
 			next, err := s.CloseOperation(t.Context(), c.end, nil)
@@ -49,6 +55,9 @@ func TestClosingMovesTheNodeAndFreesIt(t *testing.T) {
 			require.Equal(t, node.Ended, ended.Phase)
 			require.NotNil(t, ended.EndedAt)
 			require.Equal(t, c.end.Outcome, ended.Outcome)
+			require.Equal(t, c.step, ended.Steps[0].State, "nobody works on it any more")
+			require.Equal(t, c.step != node.StepDone, ended.Steps[0].EndedAt != nil)
+			require.Equal(t, node.StepPending, ended.Steps[1].State)
 			events, err := s.History(t.Context(), n.UUID, node.Page{SortDir: "desc", Limit: 1})
 			require.NoError(t, err)
 			require.Contains(t, events[0].Event, "deploy "+string(c.end.Outcome)+": from deploying to "+string(c.state))
