@@ -107,6 +107,9 @@ type request struct {
 
 // do asks and reads the answer into out (nil = it is thrown away). What only reads is tried again (retry.go).
 func (c *Client) do(ctx context.Context, r request, out any) (http.Header, error) {
+	if err := named(r.path); err != nil {
+		return nil, err
+	}
 	var body []byte
 	if r.body != nil {
 		var err error
@@ -182,6 +185,27 @@ func segment(s string) string {
 		return strings.ReplaceAll(s, ".", "%2E")
 	}
 	return url.PathEscape(s)
+}
+
+// idents are what the things of a collection are called by.
+var idents = map[string]string{
+	"nodes": "the name or uuid of the node", "ports": "the name or uuid of the port", "drivers": "the name of the driver",
+	"conductors": "the name of the conductor", "operations": "the id of the operation", "traits": "the trait",
+}
+
+// named refuses a path with an empty segment: the API would take it for the whole collection.
+func named(path string) error {
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	for i, part := range parts {
+		if part != "" {
+			continue
+		}
+		if i > 0 && idents[parts[i-1]] != "" {
+			return errors.New(idents[parts[i-1]] + " is missing")
+		}
+		return errors.New("a name or uuid is missing")
+	}
+	return nil
 }
 
 // fieldsQuery asks for these fields only; nil = for all.

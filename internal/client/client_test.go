@@ -394,3 +394,33 @@ func FuzzErrorBodies(f *testing.F) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestWhatHasNoNameIsNotAskedFor(t *testing.T) {
+	c := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Error("asked ", r.Method, " ", r.URL) })
+	ctx := t.Context()
+	for want, asks := range map[string][]func() error{
+		"the name or uuid of the node is missing": {
+			func() error { _, err := c.Node(ctx, ""); return err },
+			func() error { return c.DeleteNode(ctx, "") },
+			func() error { _, err := c.PatchNode(ctx, "", client.Patch{client.Remove("/extra")}, false); return err },
+			func() error { _, err := c.Validate(ctx, ""); return err },
+			func() error { _, err := c.Provision(ctx, "", client.Provision{Target: "manage"}); return err },
+			func() error { _, err := c.History(ctx, "", 1); return err },
+		},
+		"the trait is missing":                    {func() error { return c.RemoveTrait(ctx, "n1", "") }},
+		"the name or uuid of the port is missing": {func() error { return c.DeletePort(ctx, "") }},
+		"the name of the driver is missing": {
+			func() error { _, err := c.Driver(ctx, ""); return err },
+			func() error { _, err := c.DriverProperties(ctx, ""); return err },
+		},
+		"the name of the conductor is missing": {func() error { _, err := c.Conductor(ctx, ""); return err }},
+		"the id of the operation is missing": {
+			func() error { _, err := c.Operation(ctx, ""); return err },
+			func() error { _, err := c.CancelOperation(ctx, "", "why"); return err },
+		},
+	} {
+		for _, ask := range asks {
+			require.EqualError(t, ask(), want)
+		}
+	}
+}

@@ -60,6 +60,10 @@ const (
 	Succeeded = "succeeded"
 	Cancelled = "cancelled"
 	AskPower  = "power"
+	AskCancel = "cancel"
+	AskAbort  = "abort" // once the step that runs is over
+	AskDelete = "delete"
+	AskUnhold = "unhold"
 )
 
 // Ended reports whether the operation is over.
