@@ -3,9 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,6 +61,9 @@ func must(err error) {
 // run makes what a command does of do: the client is there, and errors say what to do.
 func (a *asker) run(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
+		if err := checkGiven(c, args); err != nil {
+			return err
+		}
 		var once sync.Once
 		err := a.open(c, func(err error) {
 			once.Do(func() { fmt.Fprintf(a.err, "temper: %v; trying again for up to %s\n", err, a.timeout) })
@@ -69,6 +74,29 @@ func (a *asker) run(do func(ctx context.Context, args []string) error) func(*cob
 		defer a.Close()
 		return advised(do(c.Context(), args))
 	}
+}
+
+// checkGiven refuses what no command over the API has a use for, before anything is asked: a name that is empty, and a time
+// that is over before it begins.
+func checkGiven(c *cobra.Command, args []string) error {
+	words := strings.Fields(c.Use)[1:]
+	for i, arg := range args {
+		if strings.TrimSpace(arg) == "" && len(words) > 0 {
+			what := strings.Trim(words[min(i, len(words)-1)], "[].")
+			return fmt.Errorf("a name or uuid is missing: %s is empty", what)
+		}
+	}
+	var err error
+	c.Flags().Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		if f.Name == "node" && strings.TrimSpace(value) == "" {
+			err = errors.New("a name or uuid is missing: --node is empty")
+		}
+		if d, bad := time.ParseDuration(value); f.Value.Type() == "duration" && bad == nil && d <= 0 {
+			err = fmt.Errorf("--%s is %s: it must be longer than nothing, like 90s", f.Name, value)
+		}
+	})
+	return err
 }
 
 // open makes the client from flags and environment. It does not ask yet.

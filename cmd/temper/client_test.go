@@ -248,6 +248,41 @@ func TestEveryCommandRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+func TestWhatIsEmptyIsRefusedBeforeAnythingIsAsked(t *testing.T) {
+	api := serving(t, func(_ http.ResponseWriter, r *http.Request) { t.Error("asked ", r.Method, " ", r.URL) })
+	for _, c := range clients(newRootCommand()) {
+		if !c.Runnable() || len(strings.Fields(c.Use)) < 2 {
+			continue
+		}
+		t.Run(c.CommandPath(), func(t *testing.T) {
+			args := append(strings.Fields(c.CommandPath())[1:], "", "x")
+			if c.ValidateArgs([]string{"", "x"}) != nil {
+				args = args[:len(args)-1]
+			}
+			c.Flags().VisitAll(func(f *pflag.Flag) {
+				if len(f.Annotations[cobra.BashCompOneRequiredFlag]) > 0 {
+					args = append(args, "--"+f.Name, "x")
+				}
+			})
+			require.ErrorContains(t, ask(t, api, "", args...).failed, "a name or uuid is missing: "+strings.Trim(strings.Fields(c.Use)[1], "[].")+" is empty")
+		})
+	}
+	for want, all := range map[string][]string{
+		"a name or uuid is missing: NODE is empty":           {"node show|", "node delete|n1|", "node validate| "},
+		"a name or uuid is missing: TRAIT is empty":          {"node trait add|n1|CUSTOM_A|"},
+		"a name or uuid is missing: --node is empty":         {"port list|--node|", "operation list|--node|"},
+		"--wait is -5s: it must be longer than nothing":      {"node manage|n1|--wait|-5s", "operation cancel|1|--wait|-5s", "operation watch|1|--wait|-5s"},
+		"--wait is 0s: it must be longer than nothing":       {"node manage|n1|--wait|0s"},
+		"--timeout is 0s: it must be longer than nothing":    {"node list|--timeout|0", "node power off|n1|--soft|--timeout|0"},
+		"--timeout is -1m0s: it must be longer than nothing": {"conductor list|--timeout|-1m", "node power off|n1|--soft|--timeout|-1m"},
+	} {
+		for _, one := range all {
+			command, rest, _ := strings.Cut(one, "|")
+			require.ErrorContains(t, ask(t, api, "", append(strings.Fields(command), strings.Split(rest, "|")...)...).failed, want, one)
+		}
+	}
+}
+
 func TestWhereTheAPIIs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("TEMPER_API_URL", "")

@@ -19,7 +19,7 @@ func group(use, short, example string, make func(*asker) []*cobra.Command) *cobr
 // holder is a command that only holds others. It runs, to help: one that can't would take any word for its own.
 func holder(use, short, example string) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short, Example: example, Args: cobra.NoArgs,
+		Use: use, Short: short, Example: example, Args: noWord,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 }

@@ -25,6 +25,9 @@ Without --url it asks the metrics address in TEMPER_METRICS_LISTEN, as the role 
 For an API any of its addresses will do: --url http://127.0.0.1:6385/temper/v1/readyz.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if timeout <= 0 {
+				return fmt.Errorf("--timeout is %s: it must be longer than nothing, like 5s", timeout)
+			}
 			if url == "" {
 				var err error
 				if url, err = healthURL(os.Getenv("TEMPER_METRICS_LISTEN")); err != nil {

@@ -15,7 +15,7 @@ import (
 
 func newKeysetCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "keyset", Short: "Make and rotate the keys that secrets are sealed with", Args: cobra.NoArgs, RunE: showHelp,
+		Use: "keyset", Short: "Make and rotate the keys that secrets are sealed with", Args: noWord, RunE: showHelp,
 	}
 	c.AddCommand(newKeysetNewCommand(), newKeysetRotateCommand(), newKeysetResealCommand())
 	return c

@@ -43,7 +43,7 @@ type role struct {
 func (r role) command() *cobra.Command {
 	var data, readyFile string
 	c := &cobra.Command{
-		Use: r.name, Short: r.short, Long: r.long, Args: cobra.NoArgs,
+		Use: r.name, Short: r.short, Long: r.long, Args: noWord,
 		RunE: func(c *cobra.Command, _ []string) error {
 			environ := os.Environ()
 			if data != "" && config.FilePath(c.Flags(), environ) == "" {

@@ -1,6 +1,11 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
 
 // The groups of commands in --help.
 const (
@@ -28,7 +33,7 @@ func newRootCommand() *cobra.Command {
 		Short:         "Provision bare metal: Ironic's API on durable operations",
 		SilenceUsage:  true,
 		SilenceErrors: true, // main prints them
-		Args:          cobra.NoArgs,
+		Args:          noWord,
 		RunE:          showHelp,
 	}
 	root.AddGroup(
@@ -45,6 +50,19 @@ func newRootCommand() *cobra.Command {
 	root.SetCompletionCommandGroupID(groupTool)
 	root.SetHelpCommandGroupID(groupTool)
 	return root
+}
+
+// noWord refuses a word that is no subcommand, and says which one may be meant.
+func noWord(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	c.SuggestionsMinimumDistance = 2 // letters that are wrong
+	hint := ""
+	if meant := c.SuggestionsFor(args[0]); len(meant) > 0 {
+		hint = "; did you mean " + strings.Join(meant, " or ") + "?"
+	}
+	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), hint)
 }
 
 // showHelp is what a command does that has only subcommands; with it a word that is none of them is an error.
