@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -43,11 +44,18 @@ func operate(ctx workflow.Context, in Input) error {
 		return runErr
 	}
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	end := activities.EndInput{Operation: in.Operation, Outcome: outcome, Error: words(runErr)}
 	if outcome != node.Succeeded {
-		o.undo(ctx, outcome)
+		if why := o.undo(ctx, outcome); why != "" {
+			end.Error = cmp.Or(end.Error, byRequest) + "; what it left is still to be undone: " + why
+		}
 	}
-	return o.close(ctx, outcome, runErr)
+	return o.close(ctx, end, runErr)
 }
+
+// byRequest begins the last error of an operation that somebody ended, where
+// there is more to say than that.
+const byRequest = "By request, the operation was aborted"
 
 func setup(ctx workflow.Context, in Input) (*operation, error) {
 	o := &operation{in: in, look: workflow.GetSignalChannel(ctx, LookSignal)}
@@ -177,12 +185,15 @@ func (o *operation) nap(ctx workflow.Context, d time.Duration, waitingFor string
 }
 
 // undo puts right what is half done, as far as a conductor can be had; the rest
-// stays in the row and is owed.
-func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) {
+// stays in the row and is owed, for the reason that it returns.
+func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) string {
 	var plan activities.UndoPlan
 	err := workflow.ExecuteLocalActivity(local(ctx, "plan undo"), records.PlanUndo, o.in.Operation, outcome).Get(ctx, &plan)
-	if err != nil || !plan.Needed || !plan.Covered {
-		return
+	switch {
+	case err != nil || !plan.Needed:
+		return ""
+	case !plan.Covered:
+		return fmt.Sprintf("no conductor with driver %s in conductor group %q is alive", o.brief.Driver, o.brief.Group)
 	}
 	o.seq++
 	err = workflow.ExecuteActivity(o.toUndo(ctx), steps.Undo,
@@ -190,12 +201,12 @@ func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) {
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("undo is owed", "operation", o.in.Operation, "node", o.in.Node, "error", err)
 	}
+	return words(err)
 }
 
 // close ends the operation and moves the node to its end state; what was asked
 // to follow is started.
-func (o *operation) close(ctx workflow.Context, outcome node.Outcome, cause error) error {
-	end := activities.EndInput{Operation: o.in.Operation, Outcome: outcome, Error: words(cause)}
+func (o *operation) close(ctx workflow.Context, end activities.EndInput, cause error) error {
 	var closed activities.Closed
 	err := workflow.ExecuteLocalActivity(local(ctx, "close"), records.Close, end).Get(ctx, &closed)
 	if err != nil {
@@ -210,7 +221,7 @@ func (o *operation) close(ctx workflow.Context, outcome node.Outcome, cause erro
 	if cause != nil {
 		return cause
 	}
-	if outcome == node.Cancelled {
+	if end.Outcome == node.Cancelled {
 		return temporal.NewCanceledError()
 	}
 	return nil

@@ -216,7 +216,7 @@ func TestAnUndoThatFailsChangesNoEndState(t *testing.T) {
 	}
 	env := w.env(t)
 	env.ExecuteWorkflow(workflows.Operate, input)
-	require.Equal(t, "no", w.closed[0].Error)
+	require.Equal(t, "no; what it left is still to be undone: the BMC refuses to power off", w.closed[0].Error)
 	require.Equal(t, node.Failed, w.closed[0].Outcome)
 }
 
@@ -230,6 +230,7 @@ func TestWithoutAConductorAnUndoIsOwedAndTheEndDoesNotWait(t *testing.T) {
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.Zero(t, w.undone)
 	require.Len(t, w.closed, 1)
+	require.Equal(t, `no; what it left is still to be undone: no conductor with driver redfish in conductor group "" is alive`, w.closed[0].Error)
 	require.Less(t, env.Now().Sub(began), time.Minute)
 }
 
