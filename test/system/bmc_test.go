@@ -232,6 +232,9 @@ func TestWhatCouldNotBeUndoneIsOwedAndDoneFirst(t *testing.T) {
 	n.cancel(id)
 	now := n.cancelled(id, "deploy failed")
 	require.Equal(t, "power on", text(now.Power), "the BMC refused")
+	require.Contains(t, text(now.LastError), "what it left is still to be undone")
+	require.Contains(t, text(now.LastError), "request ForceOff of node "+n.uuid)
+	require.Equal(t, []any{"power off", "eject media", "clear boot override"}, now.Internal["temper_owed"])
 	sv := n.hardware()
 	require.NotNil(t, sv.Media)
 
@@ -240,6 +243,7 @@ func TestWhatCouldNotBeUndoneIsOwedAndDoneFirst(t *testing.T) {
 	n.deployed(n.provision("active", nil), digest(t, s.rack))
 	got := effects(n.hardware().Actions[before:])
 	require.Equal(t, append([]string{"ForceOff On->Off"}, effects(undisturbed(t, s))...), got, "first what was owed, then the deploy")
+	require.NotContains(t, n.now().Internal, "temper_owed")
 }
 
 func TestABMCThatIsGoneInTheMiddleIsWaitedForAndThenGivenUp(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 			_ = parallel.Value.Set(strconv.Itoa(atOnce)) // a whole number fits
 		}
 	}
+	sweep()
 	code := m.Run()
 	if err := shared.stop(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -37,6 +39,22 @@ func TestMain(m *testing.M) {
 		_ = os.RemoveAll(built) // a leftover in the system's temporary folder harms nobody
 	}
 	os.Exit(code)
+}
+
+// folders is how the folders of this test begin; the number of the process that made one follows.
+const folders = "temper-system-"
+
+func folder() (string, error) { return os.MkdirTemp("", fmt.Sprintf("%s%d-", folders, os.Getpid())) }
+
+// sweep removes what earlier runs have left, because they failed or were killed.
+func sweep() {
+	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), folders+"*")) // the pattern is right
+	for _, dir := range dirs {
+		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), folders), "-")
+		if pid, err := strconv.Atoi(number); err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			_ = os.RemoveAll(dir) // the next run tries again
+		}
+	}
 }
 
 // built is the folder of the programs, once they were asked for.
@@ -55,7 +73,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err := lookAround(root); err != nil {
 		return "", err
 	}
-	if built, err = os.MkdirTemp("", "temper-system-bin-"); err != nil {
+	if built, err = folder(); err != nil {
 		return "", err
 	}
 	if err := build(root, "-o", filepath.Join(built, "temper"), "./cmd/temper"); err != nil {

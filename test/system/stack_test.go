@@ -61,7 +61,7 @@ func startStack(servers int, args ...string) (*stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "temper-system-")
+	dir, err := folder()
 	if err != nil {
 		return nil, err
 	}
