@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -135,9 +136,12 @@ func (f *fleet) covered(n *node.Node) error {
 	return nil
 }
 
+// errNoConductor tells the one 503 that the database does not cause.
+var errNoConductor = errors.New("no conductor is alive and takes work")
+
 func (f *fleet) nobody(group, driver string) error {
 	if f.empty() {
-		return fault.New(fault.Unavailable, "Resource temporarily unavailable, please retry.")
+		return fault.New(fault.Unavailable, "%w: driver %s, conductor group %q", errNoConductor, clip(driver), clip(group))
 	}
 	return fault.New(fault.NoValidHost, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group \"%s\". Ensure the driver is valid and enabled.", clip(driver), clip(group))
 }

@@ -17,14 +17,47 @@ func (s *Server) getHealth(*gin.Context) (int, any, error) {
 // readyTimeout bounds what /readyz waits for its dependencies.
 const readyTimeout = 3 * time.Second
 
+// Missing says in an error of Config.Ready what is not there.
+type Missing struct {
+	// Reason is shown to everybody: a sentence without addresses.
+	Reason string
+	// Err is for the log only.
+	Err error
+}
+
+func (m *Missing) Error() string { return m.Err.Error() }
+
+// Unwrap gives the cause.
+func (m *Missing) Unwrap() error { return m.Err }
+
+// reasons are the sentences of every Missing in err, joined ones included.
+func reasons(err error) []string {
+	var out []string
+	switch e := err.(type) { //nolint:errorlint // this walks the tree itself
+	case *Missing:
+		return []string{e.Reason}
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			out = append(out, reasons(one)...)
+		}
+	case interface{ Unwrap() error }:
+		return reasons(e.Unwrap())
+	}
+	return out
+}
+
 // getReady answers GET /temper/v1/readyz: what requests need answers, too. The
-// reason is in the log: it may hold addresses, and the path is open.
+// whole error is in the log: it may hold addresses, and the path is open.
 func (s *Server) getReady(c *gin.Context) (int, any, error) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTimeout)
 	defer cancel()
 	if err := s.Ready(ctx); err != nil {
 		s.logger(c).Warn("not ready", zap.Error(err))
-		return http.StatusServiceUnavailable, gin.H{"status": "not ready"}, nil
+		why := reasons(err)
+		if len(why) == 0 {
+			why = []string{"the log of the API says why"}
+		}
+		return http.StatusServiceUnavailable, gin.H{"status": "not ready", "reasons": why}, nil
 	}
 	return http.StatusOK, gin.H{"status": "ready"}, nil
 }

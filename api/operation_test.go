@@ -1,7 +1,9 @@
 package api_test
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,11 +13,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	"golang.org/x/crypto/bcrypt"
 
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/store"
 )
 
 func TestOperations(t *testing.T) {
@@ -95,14 +100,50 @@ func TestHealth(t *testing.T) {
 	ready = fault.New(fault.Unavailable, "temporal at 10.0.0.1 is away")
 	require.NotContains(t, string(b.get("/temper/v1/readyz").raw), "10.0.0.1")
 	require.Equal(t, 503, b.last.status)
+	require.Equal(t, []any{"the log of the API says why"}, b.last.is(503)["reasons"])
+	away := func(reason string) error {
+		return &api.Missing{Reason: reason, Err: errors.New("dial 10.0.0.1: password wrong")}
+	}
+	ready = errors.Join(away("PostgreSQL does not answer"), fmt.Errorf("wait: %w", away("Temporal does not answer")))
+	body := b.get("/temper/v1/readyz").is(503)
+	require.Equal(t, map[string]any{
+		"status": "not ready", "reasons": []any{"PostgreSQL does not answer", "Temporal does not answer"},
+	}, body)
 	b.get("/temper/v1/healthz").is(200)
 	b.get("/temper/v1/nosuch").fails(404)
 }
 
 func TestTheDatabaseAway(t *testing.T) {
-	b := newBench(t)
-	b.store.Close()
-	require.Equal(t, "Resource temporarily unavailable, please retry.", b.get("/v1/nodes").fails(503))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close()) // nobody listens there
+	keyset, err := store.NewKeyset()
+	require.NoError(t, err)
+	st, err := store.Open(t.Context(), store.Config{URL: "postgres://temper:swordfish@" + l.Addr().String() + "/temper", Keyset: keyset})
+	require.NoError(t, err)
+	t.Cleanup(st.Close)
+	core, lines := observer.New(zap.InfoLevel)
+	b := newBench(t, func(c *config) { c.Store, c.Log = st, zap.New(core) })
+	require.Equal(t, "Resource temporarily unavailable, please retry. (the database is away or busy)", b.get("/v1/nodes").fails(503))
+	logged := told(t, lines, b.last)
+	require.Contains(t, logged, ": the database is away: dial tcp")
+	require.Contains(t, logged, "refused")
+	require.NotContains(t, logged, "swordfish")
+}
+
+func TestNoConductorIsToldFromTheDatabaseAway(t *testing.T) {
+	core, lines := observer.New(zap.InfoLevel)
+	b := newBench(t, func(c *config) { c.Log = zap.New(core) })
+	require.Equal(t, "Resource temporarily unavailable, please retry.", b.post("/v1/nodes", map[string]any{"driver": "redfish"}).fails(503))
+	require.Contains(t, told(t, lines, b.last), `no conductor is alive and takes work: driver redfish, conductor group ""`)
+}
+
+// told is the error that was logged under the request id of an answer.
+func told(t *testing.T, lines *observer.ObservedLogs, a *answer) string {
+	t.Helper()
+	mine := lines.FilterField(zap.String("request_id", a.header.Get("OpenStack-Request-Id"))).FilterMessage("request failed").All()
+	require.Len(t, mine, 1)
+	return fmt.Sprint(mine[0].ContextMap()["error"])
 }
 
 func TestBasicAuth(t *testing.T) {

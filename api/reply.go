@@ -71,10 +71,20 @@ func (s *Server) fail(c *gin.Context, err error) {
 		}
 		words = "Internal error"
 		if status == http.StatusServiceUnavailable {
-			words = "Resource temporarily unavailable, please retry."
+			words = unavailable(err)
 		}
 	}
 	c.AbortWithStatusJSON(status, errorBody(side, words))
+}
+
+// unavailable is Ironic's sentence (common/exception.py, TemporaryFailure) and,
+// where it is the database that is away, one of ours.
+func unavailable(err error) string {
+	const words = "Resource temporarily unavailable, please retry."
+	if !fault.Is(err, fault.Unavailable) || errors.Is(err, errNoConductor) {
+		return words
+	}
+	return words + " (the database is away or busy)"
 }
 
 // errorBody is Ironic's: a string that is itself JSON, because clients parse it

@@ -45,7 +45,7 @@ type Config struct {
 	Metrics    prometheus.Registerer // default: none are registered
 
 	// Ready says whether requests can be served in full: PostgreSQL and
-	// Temporal answer. Default: ready.
+	// Temporal answer. What is not there is told by a Missing. Default: ready.
 	Ready func(context.Context) error
 	// WorkflowURL is where Temporal's UI shows an operation; "" = nowhere. Default: nowhere.
 	WorkflowURL func(*node.Operation) string

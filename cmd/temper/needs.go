@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -75,14 +76,19 @@ func healthOf(db *store.Store, c client.Client) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, askWithin)
 		defer cancel()
-		var temporal error
-		if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
-			temporal = fmt.Errorf("temporal: %w", err)
-		}
-		var database error
-		if err := db.Ready(ctx); err != nil {
-			database = fmt.Errorf("postgresql: %w", err)
-		}
+		var database, temporal error
+		var both sync.WaitGroup // at the same time: one that is silent must not use up the other's time
+		both.Go(func() {
+			if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
+				temporal = missing("temporal", fmt.Errorf("temporal: %w", err))
+			}
+		})
+		both.Go(func() {
+			if err := db.Ready(ctx); err != nil {
+				database = missing("postgresql", fmt.Errorf("postgresql: %w", err))
+			}
+		})
+		both.Wait()
 		return errors.Join(database, temporal)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/dev"
 	"go.temper.dev/temper/internal/log"
@@ -83,7 +84,7 @@ func (r role) start(c *cobra.Command, environ []string, readyFile string) error 
 	}
 	p := &process{log: logger, metrics: metrics.NewRegistry(), readyFile: readyFile}
 	logger.Info("settings", zap.Any("settings", shown(settings)))
-	p.unready(errors.New("starting"))
+	p.unready(&api.Missing{Reason: "it is starting", Err: errors.New("starting")})
 	if r.common.MetricsListen != "" {
 		if p.listener, err = metrics.Serve(r.common.MetricsListen, p.metrics, p.health); err != nil {
 			return err
@@ -149,6 +150,15 @@ func (p *process) unready(why error) {
 	p.healthy.Store(&f)
 }
 
+// missing is err, which is about what a role needs, with words for those who may not see it.
+func missing(what string, err error) error {
+	reason := "Temporal does not answer"
+	if what == "postgresql" {
+		reason = "PostgreSQL does not answer, or its tables are not up to date"
+	}
+	return &api.Missing{Reason: reason, Err: err}
+}
+
 func (p *process) health(ctx context.Context) error { return (*p.healthy.Load())(ctx) }
 
 // The pauses between tries to reach what a role needs.
@@ -167,7 +177,7 @@ func connect[T any](ctx context.Context, p *process, what string, try func(conte
 		backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0),
 		backoff.WithNotify(func(err error, next time.Duration) {
 			tries++
-			p.unready(fmt.Errorf("wait for %s: %w", what, err))
+			p.unready(missing(what, fmt.Errorf("wait for %s: %w", what, err)))
 			p.log.Warn("waiting for "+what, zap.Int("tries", tries), zap.Duration("next", next), zap.Error(err))
 		}))
 	if err != nil {
