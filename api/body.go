@@ -80,9 +80,20 @@ func checkDepth(raw []byte) error {
 func badJSON(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return fault.New(fault.Invalid, "The request body has a %s where %s is expected", wrong.Value, wrong.Type)
+		if n, ok := strings.CutPrefix(wrong.Value, "number "); ok {
+			return fault.New(fault.Invalid, "The request body has the number %s, which is out of range", clip(n))
+		}
+		return fault.New(fault.Invalid, "The request body is of another shape: %s is not what is expected", jsonName(wrong.Value))
 	}
 	return fault.New(fault.Invalid, "The request body is not valid JSON: %w", err)
+}
+
+// jsonName is a kind of JSON value, as encoding/json calls it, with its article.
+func jsonName(kind string) string {
+	if kind == "object" || kind == "array" {
+		return "an " + kind
+	}
+	return "a " + kind
 }
 
 // object is a JSON object of a request, read field by field. It remembers the

@@ -68,6 +68,9 @@ func (s *Server) listConductors(c *gin.Context) (int, any, error) {
 		return nil
 	}
 	p := q.page(s.MaxLimit, sortable)
+	if !q.has("sort_key") {
+		p.sortKey = "hostname" // people look for a name; the order in which they came says nothing
+	}
 	switch {
 	case q.err != nil:
 	case fields != nil && detail != nil && *detail:

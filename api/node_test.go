@@ -243,7 +243,7 @@ func TestPatchNodeIsRefused(t *testing.T) {
 		status int
 		words  string
 	}{
-		"no list":                         {map[string]any{"op": "add"}, 400, ""},
+		"no list":                         {map[string]any{"op": "add"}, 400, "The request body must be a list of patch operations, "},
 		"an operation that is no object":  {[]any{1}, 400, ""},
 		"an unknown operation":            {[]op{{"op": "move", "from": "/a", "path": "/extra/b"}}, 400, ""},
 		"test, which RFC 6902 has":        {[]op{{"op": "test", "path": "/extra/b", "value": 1}}, 400, ""},
@@ -255,7 +255,9 @@ func TestPatchNodeIsRefused(t *testing.T) {
 		"a field that is not for clients": {[]op{replace("/provision_state", "active")}, 400, "Cannot patch /provision_state. Only the following can be updated: "},
 		"the reservation":                 {[]op{remove("/reservation")}, 400, "Cannot patch /reservation. "},
 		"traits":                          {[]op{add("/traits", []string{"CUSTOM_A"})}, 400, "Cannot patch /traits. "},
-		"something that is not there":     {[]op{remove("/extra/nothing")}, 400, "Couldn't apply patch 'remove /extra/nothing'. Reason: "},
+		"something that is not there":     {[]op{remove("/extra/nothing")}, 400, "Couldn't apply patch 'remove /extra/nothing'. Reason: can't remove a non-existent object 'nothing'"},
+		"another value of what is not":    {[]op{replace("/extra/nothing", 1)}, 400, "Couldn't apply patch 'replace /extra/nothing'. Reason: can't replace a non-existent object 'nothing'"},
+		"a number that nothing can hold":  {`[{"op":"add","path":"/extra/a","value":1e400}]`, 400, "The request body has the number 1e400, which is out of range"},
 		"below something that is not":     {[]op{add("/extra/a/b", 1)}, 400, "Couldn't apply patch 'add /extra/a/b'. Reason: "},
 		"no driver":                       {[]op{remove("/driver")}, 400, "Schema error for node: driver: "},
 		"a driver nobody has":             {[]op{replace("/driver", "ipmi")}, 400, "No valid host was found. "},

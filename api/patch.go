@@ -2,6 +2,8 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -28,9 +30,15 @@ var patchPath = regexp.MustCompile(`^(/[\p{L}\p{N}_-]+)+$`)
 
 // readPatch reads the body of a PATCH.
 func readPatch(c *gin.Context) ([]patchOp, error) {
-	var raw []json.RawMessage
-	if err := readJSON(c, maxBody, &raw); err != nil {
+	var body json.RawMessage
+	if err := readJSON(c, maxBody, &body); err != nil {
 		return nil, err
+	}
+	var raw []json.RawMessage
+	if len(body) > 0 {
+		if err := json.Unmarshal(body, &raw); err != nil {
+			return nil, fault.New(fault.Invalid, `The request body must be a list of patch operations, like [{"op": "add", "path": "/extra/a", "value": 1}]`)
+		}
 	}
 	if len(raw) > maxPatchOps {
 		return nil, fault.New(fault.Invalid, "Schema error for patch: %d operations are more than %d", len(raw), maxPatchOps)
@@ -94,7 +102,7 @@ func patched(doc map[string]any, ops []patchOp) (map[string]any, error) {
 			text, err = one.Apply(text)
 		}
 		if err != nil {
-			return nil, fault.New(fault.Invalid, "Couldn't apply patch '%s %s'. Reason: %s", op.op, clip(op.path), clip(err.Error()))
+			return nil, fault.New(fault.Invalid, "Couldn't apply patch '%s %s'. Reason: %s", op.op, clip(op.path), whyNot(op, err))
 		}
 	}
 	var out map[string]any
@@ -102,6 +110,15 @@ func patched(doc map[string]any, ops []patchOp) (map[string]any, error) {
 		return nil, fault.New(fault.Internal, "read patched document: %w", err)
 	}
 	return out, nil
+}
+
+// whyNot says why an operation could not be applied; what is not there is told
+// as by the jsonpatch that Ironic uses.
+func whyNot(op patchOp, err error) string {
+	if errors.Is(err, jsonpatch.ErrMissing) && op.op != "add" {
+		return fmt.Sprintf("can't %s a non-existent object '%s'", op.op, clip(op.path[strings.LastIndex(op.path, "/")+1:]))
+	}
+	return clip(err.Error())
 }
 
 // roots are the first path segments of a PATCH, each once.

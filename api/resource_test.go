@@ -172,6 +172,17 @@ func TestDriversAndConductors(t *testing.T) {
 	b.get("/v1/conductors?marker=c9").fails(404)
 	b.get("/v1/conductors?fields=odd").fails(400)
 	b.get("/v1/conductors?sort_key=alive").fails(400)
+	b.conductor("a-late-one", "", "redfish")
+	hosts := func(query string) (out []any) {
+		for _, k := range b.get("/v1/conductors" + query).is(200)["conductors"].([]any) {
+			out = append(out, k.(map[string]any)["hostname"])
+		}
+		return out
+	}
+	require.Equal(t, []any{"a-late-one", "c1", "c2", "c3"}, hosts(""), "by name, unless asked otherwise")
+	require.Equal(t, []any{"c3", "c2", "c1", "a-late-one"}, hosts("?sort_dir=desc"))
+	require.Equal(t, []any{"c1", "c2"}, hosts("?marker=a-late-one&limit=2"))
+	require.Equal(t, []any{"c1", "c2", "c3", "a-late-one"}, hosts("?sort_key=id"))
 }
 
 func TestValidate(t *testing.T) {
