@@ -72,12 +72,27 @@ func (h Hardware) Validate(driver string, info map[string]any) error {
 	return d.Validate(info)
 }
 
-// Properties documents driver_info; nil for an unknown driver.
+// bootProperties are what implementations of the boot interface need of driver_info, beside the BMC's.
+var bootProperties = map[string]map[string]string{
+	"redfish-virtual-media": {
+		"deploy_iso": "http or https URL of the ISO image that boots the ramdisk agent. Required by the boot interface " +
+			"redfish-virtual-media, here or in instance_info.",
+	},
+}
+
+// Properties documents driver_info, for the BMC and for the boot interfaces; nil for an unknown driver.
 func (h Hardware) Properties(driver string) map[string]string {
-	if d, ok := h[driver]; ok {
-		return d.Properties()
+	d, ok := h[driver]
+	if !ok {
+		return nil
 	}
-	return nil
+	all := map[string]string{}
+	maps.Copy(all, d.Properties())
+	t, _ := node.Hardware(driver) // without one it has no boot interfaces
+	for _, boot := range t.Supports["boot"] {
+		maps.Copy(all, bootProperties[boot])
+	}
+	return all
 }
 
 // Enabled are the interfaces that a conductor offers for its drivers: all that
