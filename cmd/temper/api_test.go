@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -55,4 +57,22 @@ func TestTemporalThatWasNotReachedYetIsUnavailable(t *testing.T) {
 	} {
 		require.True(t, fault.Is(err, fault.Unavailable), name)
 	}
+}
+
+func TestReadinessNamesWhatIsMissingWithoutItsAddress(t *testing.T) {
+	for what, reason := range map[string]string{
+		"postgresql": "PostgreSQL does not answer, or its tables are not up to date", "temporal": "Temporal does not answer",
+	} {
+		err := missing(what, errors.New("dial 10.0.0.1"))
+		var m *api.Missing
+		require.ErrorAs(t, err, &m)
+		require.Equal(t, reason, m.Reason)
+		require.EqualError(t, err, "dial 10.0.0.1", "the log has it whole")
+	}
+}
+
+func TestDevNeedsNoDatabase(t *testing.T) {
+	usage := newDevCommand().Flags().FlagUsages()
+	require.Contains(t, usage, "private cluster in the data folder")
+	require.NotContains(t, usage, "(required)")
 }

@@ -26,6 +26,8 @@ started again it goes on with its data. The settings of --config are for the rol
 		RunE: func(c *cobra.Command, _ []string) error { return runDev(c, r) },
 	}
 	config.Flags(c.Flags(), r)
+	url := c.Flags().Lookup("database-url")
+	url.Usage = strings.Replace(url.Usage, "(required)", "(without it: a private cluster in the data folder)", 1)
 	c.AddCommand(newPrepareCommand())
 	return c
 }

@@ -15,7 +15,7 @@ import (
 
 // postgres is the private cluster of this stack. Where PostgreSQL is missing it is installed, if that may be.
 func (s *Stack) postgres() Spec {
-	return Spec{Role: "postgres", Name: "postgres", Stage: stageStorage, Grace: grace, Start: func(ctx context.Context) (Child, error) {
+	return Spec{Role: "postgres", Name: "postgres", Stage: stageStorage, Grace: grace, Again: anew, Start: func(ctx context.Context) (Child, error) {
 		if err := s.needPostgres(ctx); err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/store"
 )
 
@@ -41,6 +42,14 @@ type Options struct {
 	Say func(format string, args ...any)
 }
 
+// check refuses what would fail late.
+func (o Options) check() error {
+	if o.Conductors == 0 && o.Enroll && o.Nodes > 0 {
+		return fault.New(fault.Invalid, "enrolling nodes needs a conductor, and there is none with --conductors 0: have one, or say --enroll=false")
+	}
+	return nil
+}
+
 // Stack is all of Temper on one machine.
 type Stack struct {
 	o   Options
@@ -55,6 +64,9 @@ type Stack struct {
 
 // Run runs the stack until ctx is done, and then ends all of it. ready is called once everything is.
 func Run(ctx context.Context, o Options, ready func(Info)) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	dir, err := openFolder(o.Data)
 	if err != nil {
 		return err
@@ -172,7 +184,7 @@ func (s *Stack) environ() []string {
 }
 
 func (s *Stack) temporal() Spec {
-	return Spec{Role: "temporal", Name: "temporal", Stage: stageStorage, Grace: grace, Start: func(ctx context.Context) (Child, error) {
+	return Spec{Role: "temporal", Name: "temporal", Stage: stageStorage, Grace: grace, Again: anew, Start: func(ctx context.Context) (Child, error) {
 		p, err := Command{
 			Path: s.o.Temporal, Env: s.o.Environ, LogFile: s.dir.logFile("temporal"), ReadyFile: s.dir.readyFile("temporal"),
 			Args: []string{
@@ -215,14 +227,19 @@ func (s *Stack) workers(ctx context.Context) error {
 	}, func(i *Info, r Ready) { i.RackURL = r.URL })
 	specs := []Spec{rack, s.role("orchestrator", "orchestrator", stageOrchestrator, nil, nil)}
 	for i := range s.o.Conductors {
-		name := fmt.Sprintf("conductor-%d", i+1)
-		specs = append(specs, s.role("conductor", name, stageConductor, func() []string {
-			return []string{
-				"--name", name, "--conductor-group", s.group(i), "--enabled-drivers", strings.Join(s.o.Drivers, ","),
-			}
-		}, nil))
+		specs = append(specs, s.conductor(i))
 	}
 	return s.sup.Start(ctx, specs...)
+}
+
+// conductor is conductor number i.
+func (s *Stack) conductor(i int) Spec {
+	name := fmt.Sprintf("conductor-%d", i+1)
+	return s.role("conductor", name, stageConductor, func() []string {
+		return []string{
+			"--name", name, "--conductor-group", s.group(i), "--enabled-drivers", strings.Join(s.o.Drivers, ","),
+		}
+	}, nil)
 }
 
 // group is the conductor group of conductor or node number i.
@@ -235,7 +252,13 @@ func (s *Stack) group(i int) string {
 
 // role is a subcommand of temper as a child. args are asked for at every start; found is told where it serves.
 func (s *Stack) role(role, name string, stage int, args func() []string, found func(*Info, Ready)) Spec {
-	return Spec{Role: role, Name: name, Stage: stage, Grace: grace, Start: func(ctx context.Context) (Child, error) {
+	again := func() string {
+		if args == nil {
+			return s.byHand(role, nil)
+		}
+		return s.byHand(role, args())
+	}
+	return Spec{Role: role, Name: name, Stage: stage, Grace: grace, Again: again, Start: func(ctx context.Context) (Child, error) {
 		metrics := name + " metrics"
 		all := []string{
 			role, "--config", s.dir.settingsFile(), "--metrics-listen", s.dir.listen(metrics, "127.0.0.1:0"),

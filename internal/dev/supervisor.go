@@ -27,8 +27,17 @@ type Spec struct {
 	Stage int
 	// Grace is how long it may take to stop before it is killed.
 	Grace time.Duration
+	// Again says how a person brings it back once it stays dead; "" = nothing is said. It is called then.
+	Again func() string
 	// Start runs it and returns when it is ready. It is called again for every restart.
 	Start func(ctx context.Context) (Child, error)
+}
+
+func (s Spec) again() string {
+	if s.Again == nil {
+		return ""
+	}
+	return ". To bring it back: " + s.Again()
 }
 
 // Child is a process that runs.
@@ -155,7 +164,7 @@ func (s *Supervisor) watch(spec Spec, c Child) {
 			return // we ended it
 		}
 		if !s.Restart {
-			s.Say("%s (pid %d) %s; it stays dead, the others go on", spec.Name, c.Pid(), c.End())
+			s.Say("%s (pid %d) %s; it stays dead, the others go on%s", spec.Name, c.Pid(), c.End(), spec.again())
 			return
 		}
 		if time.Since(since) > livedLong {

@@ -77,12 +77,14 @@ func (c *crew) kill(name string) {
 
 func TestOneIsKilledTheOthersGoOn(t *testing.T) {
 	c := newCrew(t, false)
-	require.NoError(t, c.Start(t.Context(), c.spec("a", 0, "serve"), c.spec("b", 1, "serve"), c.spec("c", 1, "serve")))
+	mortal := c.spec("b", 1, "serve")
+	mortal.Again = func() string { return "temper b" }
+	require.NoError(t, c.Start(t.Context(), c.spec("a", 0, "serve"), mortal, c.spec("c", 1, "serve")))
 	require.Equal(t, "http://a/metrics", *c.processes()[0].MetricsURL)
 	a, b := c.pid("a"), c.pid("b")
 	c.kill("b")
 	require.Eventually(t, func() bool { return c.said("b (pid") }, 10*time.Second, 10*time.Millisecond)
-	require.True(t, c.said("was killed by signal killed; it stays dead, the others go on"))
+	require.True(t, c.said("was killed by signal killed; it stays dead, the others go on. To bring it back: temper b"))
 	require.Zero(t, c.pid("b"), "who is dead is not on the list")
 	require.Len(t, c.processes(), 2)
 	requireGone(t, b)
