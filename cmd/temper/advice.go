@@ -108,8 +108,11 @@ func wayTo(name string, s node.State, e node.Event) string {
 	if slices.ContainsFunc(node.Verbs, func(v node.Verb) bool { return v.Event == e && v.State == s }) {
 		return "it is " + string(s) + " already"
 	}
+	if steers := e == node.EventAbort || e == node.EventUnhold; steers {
+		return possibleIn(e)
+	}
 	if node.Transient(s) {
-		return "temper operation watch --node " + name + " shows when it is done"
+		return "temper operation watch --node " + name + " shows when it is done" + endingOf(name, s)
 	}
 	// The verbs that bring a node there without harm to what runs on it.
 	type way struct {
@@ -134,11 +137,29 @@ func wayTo(name string, s node.State, e node.Event) string {
 			}
 		}
 	}
+	return possibleIn(e)
+}
+
+// possibleIn names all states in which a client may ask for e: those at rest, and those in which the verb steers what is
+// open. While a conductor works, the events of the table are its own.
+func possibleIn(e node.Event) string {
 	var from []string
 	for _, r := range node.Rules {
-		if r.Event == e && !node.Transient(r.From) {
+		if r.Event == e && (!node.Transient(r.From) || node.Verb{Event: e}.Steers(r.From)) {
 			from = append(from, string(r.From))
 		}
 	}
 	return "that is possible in: " + strings.Join(from, ", ")
+}
+
+// endingOf says how a node that waits or is held in s comes out of it.
+func endingOf(name string, s node.State) string {
+	way := ""
+	if node.Can(s, node.EventUnhold) {
+		way += ", temper node unhold " + name + " lets it go on"
+	}
+	if node.Can(s, node.EventAbort) {
+		way += ", temper node abort " + name + " ends it"
+	}
+	return way
 }

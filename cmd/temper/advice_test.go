@@ -48,6 +48,13 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		"clean of what is available":        {400, refused(u, "clean", "available"), node.EventClean, "first: temper node manage n1"},
 		"inspect of what is active":         {400, refused(u, "inspect", "active"), node.EventInspect, "that is possible in: manageable, inspect failed"},
 		"provide of what is being deployed": {400, refused(u, "provide", "deploying"), node.EventProvide, "temper operation watch --node n1 shows when it is done"},
+		"abort of what rests":               {400, refused(u, "abort", "available"), node.EventAbort, "that is possible in: wait call-back, deploy hold, clean wait, clean hold, inspect wait, rescue wait, service wait, service hold, service failed"},
+		"abort of what is at work":          {400, refused(u, "abort", "verifying"), node.EventAbort, "that is possible in: wait call-back, deploy hold, clean wait, clean hold, inspect wait, rescue wait, service wait, service hold, service failed"},
+		"unhold of what is not held":        {400, refused(u, "unhold", "active"), node.EventUnhold, "that is possible in: deploy hold, clean hold, service hold"},
+		"undeploy of what was never used":   {400, refused(u, "deleted", "enroll"), node.EventDelete, "that is possible in: wait call-back, deploy failed, active, error, rescue wait, rescue, rescue failed, unrescue failed, service wait, service failed"},
+		"clean of what is in use":           {400, refused(u, "clean", "active"), node.EventClean, "that is possible in: manageable"},
+		"provide of what waits":             {400, refused(u, "provide", "wait call-back"), node.EventProvide, "temper operation watch --node n1 shows when it is done, temper node abort n1 ends it"},
+		"rebuild of what is held":           {400, refused(u, "rebuild", "deploy hold"), node.EventRebuild, "temper operation watch --node n1 shows when it is done, temper node unhold n1 lets it go on, temper node abort n1 ends it"},
 		"something nobody can help with":    {400, "No.", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

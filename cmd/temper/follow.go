@@ -19,10 +19,11 @@ type following struct {
 	every time.Duration // between two looks
 }
 
-func (f *following) addFlags(c *cobra.Command) {
+// addFlags adds the flags with which a command stays until its goal.
+func (f *following) addFlags(c *cobra.Command, g goal) {
 	f.addEvery(c)
-	c.Flags().BoolVarP(&f.watch, "watch", "w", false, "show the steps until it is over; exit code 0 only if it succeeded")
-	c.Flags().DurationVar(&f.wait, "wait", 0, "wait until it is over, for this `DURATION` at most; exit code 0 only if it succeeded")
+	c.Flags().BoolVarP(&f.watch, "watch", "w", false, "show the steps until it is over; exit code 0 only if "+g.reached())
+	c.Flags().DurationVar(&f.wait, "wait", 0, "wait until it is over, for this `DURATION` at most; exit code 0 only if "+g.reached())
 }
 
 // addEvery adds a flag that hardly anybody needs, and help does not show.
@@ -42,6 +43,19 @@ const (
 	toGiveBack      // a deleted node: an operation that had to stop first is followed by the one that gives it back
 	toPower         // a change of power, perhaps as a step of an operation that goes on
 )
+
+// reached says when a command with this goal has succeeded, for its help.
+func (g goal) reached() string {
+	switch g {
+	case toStop:
+		return "the operation has ended cancelled"
+	case toGiveBack:
+		return "the node was given back"
+	case toPower:
+		return "the power was changed"
+	}
+	return "it succeeded"
+}
 
 // pursuit is an operation that is followed.
 type pursuit struct {

@@ -129,6 +129,12 @@ func with(o map[string]any, key string, v any) map[string]any {
 	return o
 }
 
+// asked is an operation that waits and has just been asked for something.
+func asked(ask, reason string) map[string]any {
+	o := with(op("7", "deploy", "waiting", "deploy.boot waiting"), "waiting_for", "the agent's call")
+	return with(with(o, "asked", ask), "asked_reason", reason)
+}
+
 // follow runs a command against p.
 func (p *played) follow(t *testing.T, args ...string) said {
 	t.Helper()
@@ -220,6 +226,23 @@ func TestFollowingEndsAsTheOperationDoes(t *testing.T) {
 		"one that is lost": {"node deploy n1 --wait 1m", "7", nil, "n1: lost sight of operation 7: Operation 7 could not be found", "7"},
 		"a node that is refused": {"node manage n2 --wait 1m", "7", nil, `n2: ` + strings.TrimSuffix(refused("u", "manage", "active"), ".") +
 			"; that is possible in: enroll, available, clean failed, inspect failed, adopt failed", ""},
+		"an abort that was just accepted": {
+			"node abort n1", "7", map[string][]map[string]any{"7": {asked("cancel", "abort")}}, "", "deploy  cancelling",
+		},
+		"an abort that lets the step end": {
+			"node abort n1", "7", map[string][]map[string]any{"7": {asked("abort", "abort")}}, "", "deploy  cancelling after this step",
+		},
+		"a cancel that was just accepted": {
+			"operation cancel 7", "7", map[string][]map[string]any{"7": {asked("", ""), asked("cancel", "")}}, "", "deploy  cancelling",
+		},
+		"an unhold that was just accepted": {
+			"node unhold n1", "7", map[string][]map[string]any{"7": {asked("unhold", "unhold")}}, "", "deploy  going on",
+		},
+		"a reboot of what waits": {
+			"node power reboot n1", "7",
+			map[string][]map[string]any{"7": {asked("power", "rebooting")}},
+			"", "deploy  waiting for the agent's call, power change asked: rebooting",
+		},
 		"one that is not waited for": {
 			"node deploy n1", "7", map[string][]map[string]any{"7": {failing}}, "", "failed",
 		},
@@ -367,4 +390,36 @@ func TestThePictureIsDrawnInPlace(t *testing.T) {
 	v.update(pursuits(t, op("7", "deploy", "ended:succeeded", "deploy.prepare done c1", "deploy.boot done c2")))
 	require.Equal(t, "\x1b[3A\r\x1b[J\x1b[32m✓ node-1  deploy 7  succeeded  12s\x1b[0m\n"+
 		"\x1b[32m  ✓ deploy.prepare                      c1\x1b[0m\n\x1b[32m  ✓ deploy.boot                         c2\x1b[0m\n", out.String())
+}
+
+func TestHelpSaysWhenTheExitCodeIsNought(t *testing.T) {
+	for command, want := range map[string]string{
+		"node manage": "it succeeded", "node deploy": "it succeeded", "node unhold": "it succeeded",
+		"node abort": "the operation has ended cancelled", "operation cancel": "the operation has ended cancelled",
+		"node undeploy": "the node was given back", "node power reboot": "the power was changed",
+	} {
+		got := ask(t, "", "", append(strings.Fields(command), "--help")...)
+		require.NoError(t, got.failed)
+		require.Equal(t, 2, strings.Count(got.out, "exit code 0 only if "+want+"\n"), got.out)
+	}
+}
+
+func TestStepsOfWhatHasEndedTakeNoMoreTime(t *testing.T) {
+	o := op("7", "deploy", "ended:cancelled", "deploy.prepare done c1", "deploy.boot waiting c2", "deploy.end pending")
+	steps := o["steps"].([]map[string]any)
+	steps[0]["started_at"], steps[0]["ended_at"] = "2026-01-02T03:04:05+00:00", "2026-01-02T03:04:07+00:00"
+	steps[1]["started_at"] = "2026-01-02T03:04:07+00:00"
+	followed := pursuits(t, o)
+	for _, now := range []time.Time{time.Date(2026, 1, 2, 3, 4, 20, 0, time.UTC), time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)} {
+		var shown strings.Builder
+		for _, l := range picture(followed, now, 20) {
+			shown.WriteString(l.render(200, false) + "\n")
+		}
+		require.Contains(t, shown.String(), "c2  10s\n")
+		require.NotRegexp(t, `deploy\.end.*\ds`, shown.String())
+		table := stepTable(followed[0].op, now).Render()
+		require.Regexp(t, `deploy\.prepare .*  2s `, table)
+		require.Regexp(t, `deploy\.boot .*  10s `, table)
+		require.Contains(t, operationFields(followed[0].op, now).Render(), "12s")
+	}
 }

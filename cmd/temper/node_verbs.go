@@ -75,7 +75,7 @@ func (v verb) command(a *asker, c *cobra.Command, prepare func() (request, error
 	var s chosen
 	var f following
 	s.addFlags(c, a, v.event)
-	f.addFlags(c)
+	f.addFlags(c, v.goal)
 	c.RunE = a.run(func(ctx context.Context, args []string) error {
 		ask, err := prepare()
 		if err != nil {
@@ -140,13 +140,25 @@ func pursuitTable(all []*pursuit, now time.Time) grid {
 	return g
 }
 
-// stateOf is how far an operation is, and how it ended.
+// stateOf is how far an operation is, what was asked of it since, and how it ended.
 func stateOf(o *client.Operation) string {
 	if o.Ended() {
 		return o.Outcome
 	}
+	state := o.State
 	if o.WaitingFor != "" {
-		return fmt.Sprintf("%s for %s", o.State, o.WaitingFor)
+		state = fmt.Sprintf("%s for %s", o.State, o.WaitingFor)
 	}
-	return o.State
+	// The workflow hears of it a moment later than the row says it.
+	switch o.Asked {
+	case client.AskCancel, client.AskDelete:
+		return "cancelling"
+	case client.AskAbort:
+		return "cancelling after this step"
+	case client.AskUnhold:
+		return "going on"
+	case client.AskPower:
+		return state + ", power change asked" + words(": ", o.AskedReason)
+	}
+	return state
 }

@@ -132,7 +132,7 @@ func newOperationCancel(a *asker) *cobra.Command {
 		Example: "  temper operation cancel 12 --reason \"wrong image\" --wait 5m", ValidArgsFunction: a.completeOperations(0, true),
 	}
 	c.Flags().StringVar(&reason, "reason", "", "`why`")
-	f.addFlags(c)
+	f.addFlags(c, toStop)
 	c.RunE = a.run(func(ctx context.Context, args []string) error {
 		asked := each(ctx, unique(args), defaultParallel, "", func(ctx context.Context, id string) (*pursuit, error) {
 			op, err := a.CancelOperation(ctx, id, reason)
