@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,10 +62,7 @@ func newDeploy(a *asker, v verb, c *cobra.Command) *cobra.Command {
 		}
 		in := client.Provision{Target: v.target, ConfigDrive: drive, DeploySteps: steps}
 		return func(ctx context.Context, name string) (string, error) {
-			if err := a.noteImage(ctx, name, set, drop); err != nil {
-				return "", err
-			}
-			return a.Provision(ctx, name, in)
+			return a.deploy(ctx, name, noting{v.event, set, drop}, in)
 		}, nil
 	})
 }
@@ -98,29 +94,6 @@ func (d *deployFlags) changes() (set client.Patch, drop []string, err error) {
 	}
 	set, err = patchKeys(field{flag: "instance-info", name: "instance_info"}, info)
 	return set, drop, err
-}
-
-// noteImage writes into instance_info what is to be deployed.
-func (a *asker) noteImage(ctx context.Context, name string, set client.Patch, drop []string) error {
-	if len(set) == 0 {
-		return nil
-	}
-	var changes client.Patch
-	if drop != nil {
-		n, err := a.Node(ctx, name, "instance_info")
-		if err != nil {
-			return err
-		}
-		for _, key := range drop {
-			if n.InstanceInfo[key] != nil {
-				changes = append(changes, client.Remove("/instance_info/"+key))
-			}
-		}
-	}
-	if _, err := a.PatchNode(ctx, name, append(changes, set...), false); err != nil {
-		return fmt.Errorf("note the image: %w", err)
-	}
-	return nil
 }
 
 func newNodeClean(a *asker) *cobra.Command {

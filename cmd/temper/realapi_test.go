@@ -17,6 +17,7 @@ import (
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/fake"
+	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
 	"go.temper.dev/temper/internal/testenv"
@@ -171,6 +172,27 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		require.Equal(t, map[string]any{
 			"image_source": "http://images/other.raw", "image_checksum": "http://images/SHA512SUMS", "root_gb": 5.0, "configdrive": "******",
 		}, info, "the checksum of the older image is left")
+	})
+
+	t.Run("what is refused leaves the node as it was", func(t *testing.T) {
+		before := instanceInfo(t, url, "n1")
+		for args, want := range map[string]string{
+			"deploy n1 --image http://images/x.raw --checksum http://images/X":                                                              `n1: The requested action "active" can not be performed on node`,
+			`rebuild n1 --image http://images/x.raw --checksum http://images/X --instance-info new=1 --deploy-steps [{"interface":"frob"}]`: "instance_info was put back as it was",
+		} {
+			require.ErrorContains(t, ask(t, url, "", append([]string{"node"}, strings.Fields(args)...)...).failed, want)
+			require.Equal(t, before, instanceInfo(t, url, "n1"), args)
+		}
+		// The guard: a request that the state allows is refused for what it names, and starts nothing.
+		a := newAsker()
+		var err error
+		a.Client, err = client.New(client.Config{URL: url})
+		require.NoError(t, err)
+		defer a.Close()
+		require.NoError(t, a.refusalOf(t.Context(), "n1", "rebuild"))
+		n, err := a.Node(t.Context(), "n1")
+		require.NoError(t, err)
+		require.Equal(t, "active", n.ProvisionState)
 	})
 
 	t.Run("power, protection and giving back", func(t *testing.T) {

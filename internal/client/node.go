@@ -22,6 +22,7 @@ type Node struct {
 	Maintenance          bool           `json:"maintenance"`
 	Reservation          string         `json:"reservation"`
 	InstanceUUID         string         `json:"instance_uuid"`
+	Protected            bool           `json:"protected"`
 	InstanceInfo         map[string]any `json:"instance_info"`
 	LastError            string         `json:"last_error"`
 }
