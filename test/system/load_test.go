@@ -64,6 +64,7 @@ func (l *load) begin(t *testing.T) {
 func (l *load) finish(t *testing.T) {
 	t.Helper()
 	close(l.gate)
+	require.Equal(t, l.ids[l.waiting], l.waiting.power("rebooting"))
 	calm := effects(undisturbed(t, l.s))
 	for _, n := range []*node{l.writing, l.switching} {
 		n.deployed(l.ids[n], l.l.sha256)
@@ -75,7 +76,6 @@ func (l *load) finish(t *testing.T) {
 	require.Equal(t, []string{"burnin_cpu"}, l.stepsOf(l.cleaning), "asked, not repeated")
 	require.Equal(t, []string{"On Off->On", "ForceOff On->Off"}, effects(l.since(l.cleaning)))
 
-	require.Equal(t, l.ids[l.waiting], l.waiting.power("rebooting"))
 	l.waiting.deployed(l.ids[l.waiting], l.l.sha256)
 	require.Equal(t, []string{"On Off->On", "ForceOff On->Off", "On Off->On", "agent On->Off", "On Off->On"}, effects(l.since(l.waiting)))
 	l.giveBack()

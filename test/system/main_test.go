@@ -20,7 +20,7 @@ import (
 )
 
 // atOnce is how many tests run at a time: they wait for most of theirs.
-const atOnce = 16
+const atOnce = 20
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -41,7 +41,7 @@ const (
 	stopWithin  = 40 * time.Second
 	// patience is for what happens soon, on a machine that may be very busy.
 	patience = 90 * time.Second
-	look     = 50 * time.Millisecond
+	look     = 100 * time.Millisecond
 )
 
 // stack is a running `temper dev`.
