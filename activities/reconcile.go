@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/fault"
@@ -16,21 +18,6 @@ import (
 // HardwareDeadline bounds one request to a BMC or an agent; a step whose
 // heartbeat timeout and this are over touches nothing any more.
 const HardwareDeadline = 4 * time.Second
-
-// The bounds of one tick.
-const (
-	tickLimit  = 1000
-	startAfter = 2 * time.Second // an API that accepted an operation has so long to start it itself
-)
-
-// Mass loss: when so many open operations are unknown to Temporal at once, it is
-// Temporal that lost something, not the operations. They are left alone until
-// each has been unknown for so long to a Temporal that answers.
-const (
-	massLeast    = 10
-	massShare    = 5 // more than a fifth
-	massPatience = 10 * time.Minute
-)
 
 // Reconciler is what reconciliation reads and writes, in sets.
 type Reconciler interface {
@@ -74,184 +61,74 @@ type Reconcile struct {
 	Log        *zap.Logger
 }
 
+// part is one thing that a reconciliation puts right, in a file of its own. It
+// counts in the result what it did, and may run twice.
+type part struct {
+	name string
+	run  func(context.Context, *TickResult) error
+}
+
+// parts are what a tick does, in this order: who owns and who can serve comes
+// before what depends on it.
+func (r *Reconcile) parts() []part {
+	return []part{
+		{"operations", r.operations},
+	}
+}
+
 // TickResult is what a reconciliation did, for its details in Temporal's UI.
 type TickResult struct {
-	Started   int    `json:"started"`
-	Recovered int    `json:"recovered"`
-	Cancelled int    `json:"cancelled"`
-	Nudged    int    `json:"nudged"`
-	Alarm     string `json:"alarm,omitempty"`
+	Started     int      `json:"started"`     // operations that nobody had started
+	Recovered   int      `json:"recovered"`   // operations that had lost their workflow, ended
+	Cancelled   int      `json:"cancelled"`   // cancellations repeated
+	Nudged      int      `json:"nudged"`      // workflows told of news in their rows
+	Epoch       int64    `json:"epoch"`       // of the ring, after the tick
+	Moved       int      `json:"moved"`       // nodes with another owner than before
+	Quarantined int      `json:"quarantined"` // nodes that nobody covers any more
+	Released    int      `json:"released"`    // nodes that are covered again
+	Undone      int      `json:"undone"`      // operations opened to do what is owed
+	Expired     int      `json:"expired"`     // compute services that went silent
+	Reaped      int      `json:"reaped"`      // nodes whose instance is gone, undeployed
+	Allocated   int      `json:"allocated"`   // allocations that got their node late
+	Took        string   `json:"took"`
+	Alarm       string   `json:"alarm,omitempty"`
+	Failed      []string `json:"failed,omitempty"` // parts that did not end, and why
 }
 
-// Tick starts what was accepted and never started, repeats what the rows ask for
-// and what agents have said, and closes what has lost its workflow.
+// Details are the result for people.
+func (t TickResult) Details() string {
+	lines := []string{
+		fmt.Sprintf("epoch %d, moved %d, quarantined %d, released %d", t.Epoch, t.Moved, t.Quarantined, t.Released),
+		fmt.Sprintf("operations: started %d, cancelled %d, nudged %d, recovered %d, undoing %d", t.Started, t.Cancelled, t.Nudged, t.Recovered, t.Undone),
+		fmt.Sprintf("compute services: expired %d, reaped %d; allocations: %d", t.Expired, t.Reaped, t.Allocated),
+		"took " + t.Took,
+	}
+	if t.Alarm != "" {
+		lines = append(lines, t.Alarm)
+	}
+	for _, f := range t.Failed {
+		lines = append(lines, "failed: "+f)
+	}
+	return strings.Join(lines, "\n\n")
+}
+
+// Tick runs all parts. One that fails does not keep the others from running;
+// the error at the end names each, and carries the result.
 func (r *Reconcile) Tick(ctx context.Context) (TickResult, error) {
 	var out TickResult
-	// One that fails does not keep the others from their work.
-	never, started := r.start(ctx, &out)
-	repeated := errors.Join(r.repeatAsks(ctx, &out), r.repeatCalls(ctx, &out))
-	recovered := r.recover(ctx, never, &out)
-	if err := errors.Join(started, repeated, recovered); err != nil {
-		return out, again(err, time.Second)
+	var errs []error
+	began := time.Now()
+	for _, p := range r.parts() {
+		if err := p.run(ctx, &out); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p.name, err))
+			out.Failed = append(out.Failed, errs[len(errs)-1].Error())
+		}
+		activity.RecordHeartbeat(ctx)
+	}
+	out.Took = time.Since(began).Round(time.Millisecond).String()
+	if err := errors.Join(errs...); err != nil {
+		return out, temporal.NewApplicationErrorWithOptions(err.Error(), fault.KindOf(err).String(),
+			temporal.ApplicationErrorOptions{NextRetryDelay: time.Second, Details: []any{out}})
 	}
 	return out, nil
-}
-
-// start starts what was not begun. It gives back what can't begin any more: its
-// workflow was ended before it could, and none is started a second time.
-func (r *Reconcile) start(ctx context.Context, out *TickResult) (never []orphan, err error) {
-	ops, err := r.Reconciler.NotBegun(ctx, startAfter, tickLimit)
-	if err != nil {
-		return nil, err
-	}
-	for i := range ops {
-		if err := r.Starter.Start(ctx, &ops[i]); err != nil {
-			return never, err
-		}
-		st, err := r.Workflows.Status(ctx, ops[i].WorkflowID, "")
-		activity.RecordHeartbeat(ctx)
-		switch {
-		case err != nil:
-			return never, err
-		case !st.Known || st.Open:
-			out.Started++
-		case time.Since(st.ClosedAt) > r.Safe:
-			never = append(never, orphan{op: ops[i], how: st.How})
-		}
-	}
-	return never, nil
-}
-
-func (r *Reconcile) repeatAsks(ctx context.Context, out *TickResult) error {
-	ops, err := r.Reconciler.Asked(ctx)
-	if err != nil {
-		return err
-	}
-	for i := range ops {
-		switch ops[i].Asked {
-		case node.AskCancel, node.AskDelete:
-			if err := r.Teller.Cancel(ctx, &ops[i], ops[i].AskedReason); err != nil {
-				return err
-			}
-			out.Cancelled++
-		default:
-			// A step that runs reads the row by itself; every signal stays in the history.
-			if ops[i].Phase != node.Waiting && ops[i].Phase != node.Holding {
-				continue
-			}
-			if err := r.Teller.Nudge(ctx, &ops[i]); err != nil {
-				return err
-			}
-			out.Nudged++
-		}
-		activity.RecordHeartbeat(ctx)
-	}
-	return nil
-}
-
-// repeatCalls tells workflows that still wait for an agent which has called:
-// Temporal was away when it did.
-func (r *Reconcile) repeatCalls(ctx context.Context, out *TickResult) error {
-	ops, err := r.Reconciler.Called(ctx)
-	if err != nil {
-		return err
-	}
-	for i := range ops {
-		if err := r.Teller.Nudge(ctx, &ops[i]); err != nil {
-			return err
-		}
-		out.Nudged++
-		activity.RecordHeartbeat(ctx)
-	}
-	return nil
-}
-
-// orphan is an open operation whose workflow is closed or unknown.
-type orphan struct {
-	op  node.Operation
-	how string
-}
-
-func (r *Reconcile) recover(ctx context.Context, closed []orphan, out *TickResult) error {
-	var missing, found []int64
-	open := 0
-	for after := int64(0); ; {
-		ops, err := r.Reconciler.Begun(ctx, tickLimit, after)
-		if err != nil {
-			return err
-		}
-		for i := range ops {
-			o := ops[i]
-			after = o.ID
-			open++
-			st, err := r.Workflows.Status(ctx, o.WorkflowID, o.RunID)
-			activity.RecordHeartbeat(ctx)
-			switch {
-			case err != nil:
-				return err
-			case !st.Known:
-				missing = append(missing, o.ID)
-			case !st.Open && time.Since(st.ClosedAt) > r.Safe:
-				closed = append(closed, orphan{op: o, how: st.How})
-				found = append(found, o.ID)
-			default:
-				found = append(found, o.ID)
-			}
-		}
-		if len(ops) < tickLimit {
-			break
-		}
-	}
-	if err := r.Reconciler.ClearMissing(ctx, found); err != nil {
-		return err
-	}
-	patience := r.Safe
-	if len(missing) >= massLeast && len(missing)*massShare > open {
-		patience = max(massPatience, r.Safe)
-		out.Alarm = "many open operations are unknown to Temporal at once: they are closed when they have been so for " + patience.String()
-		r.Log.Error(out.Alarm, zap.Int("missing", len(missing)), zap.Int("open", open))
-	}
-	lost, err := r.Reconciler.MarkMissing(ctx, missing)
-	if err != nil {
-		return err
-	}
-	for _, m := range lost {
-		if m.For > patience {
-			closed = append(closed, orphan{op: m.Operation, how: "lost by Temporal"})
-		}
-	}
-	return r.close(ctx, closed, out)
-}
-
-// close ends orphaned operations in their failed state. What their steps left
-// half done is owed.
-func (r *Reconcile) close(ctx context.Context, orphans []orphan, out *TickResult) error {
-	for _, o := range orphans {
-		outcome := node.Failed
-		if o.op.Asked == node.AskCancel || o.op.Asked == node.AskAbort || o.op.Asked == node.AskDelete {
-			outcome = node.Cancelled
-		}
-		if err := r.Ledger.SetUndo(ctx, o.op.ID, o.op.RunID, undoOf(&o.op, outcome)); err != nil && !fault.Is(err, fault.Lost) {
-			return err
-		}
-		next, err := r.Ledger.CloseOperation(ctx, node.End{
-			Operation: o.op.ID, RunID: o.op.RunID, Outcome: outcome, By: "reconciliation",
-			Error: fmt.Sprintf("The workflow of operation %d of node %s was %s; reconciliation ended the operation", o.op.ID, o.op.NodeUUID, o.how),
-		}, r.Operations.followUp)
-		switch {
-		case fault.Is(err, fault.Lost) || fault.Is(err, fault.Conflict):
-			continue // ended meanwhile
-		case err != nil:
-			return err
-		}
-		out.Recovered++
-		r.Log.Warn("orphaned operation ended", zap.Int64("operation", o.op.ID), zap.String("node", o.op.NodeUUID), zap.String("workflow", o.how))
-		if next != nil {
-			if err := r.Starter.Start(ctx, next); err != nil {
-				return err
-			}
-		}
-		activity.RecordHeartbeat(ctx)
-	}
-	return nil
 }

@@ -1,7 +1,7 @@
 package workflows
 
 import (
-	"fmt"
+	"errors"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -28,9 +28,15 @@ func Reconcile(ctx workflow.Context) error {
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumAttempts: 3},
 	})
 	var did activities.TickResult
-	if err := workflow.ExecuteActivity(ctx, reconciling.Tick).Get(ctx, &did); err != nil {
-		return err
+	err := workflow.ExecuteActivity(ctx, reconciling.Tick).Get(ctx, &did)
+	var failed *temporal.ApplicationError
+	if errors.As(err, &failed) && failed.HasDetails() {
+		if failed.Details(&did) != nil {
+			return err // of another release: the error says what there is to say
+		}
 	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("started %d, cancelled %d, nudged %d, recovered %d\n\n%s", did.Started, did.Cancelled, did.Nudged, did.Recovered, did.Alarm))
-	return nil
+	if did.Took != "" {
+		workflow.SetCurrentDetails(ctx, did.Details())
+	}
+	return err
 }
