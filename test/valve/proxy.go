@@ -1,0 +1,73 @@
+package valve
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"sync"
+	"time"
+)
+
+// Proxy is an HTTP proxy behind a valve: with it a test cuts one process off from all servers that it reaches through
+// the proxy, such as the BMCs of a conductor with the setting bmc_proxy.
+type Proxy struct {
+	*Valve
+	server *http.Server
+}
+
+// NewProxy makes a proxy that is open.
+func NewProxy() (*Proxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	v, err := New(l.Addr().String())
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	plain := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.Out.Host = r.In.Host }}
+	p := &Proxy{Valve: v, server: &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodConnect {
+			tunnel(w, r)
+			return
+		}
+		plain.ServeHTTP(w, r)
+	})}}
+	go func() { _ = p.server.Serve(l) }() // it ends with Close
+	return p, nil
+}
+
+// URL is the proxy's, for the setting of the process.
+func (p *Proxy) URL() string { return "http://" + p.Address() }
+
+// Close ends the valve and the proxy.
+func (p *Proxy) Close() error { return errors.Join(p.Valve.Close(), p.server.Close()) }
+
+// tunnel connects a client with the server that it names, for TLS.
+func tunnel(w http.ResponseWriter, r *http.Request) {
+	far, err := net.DialTimeout("tcp", r.Host, 10*time.Second)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer func() { _ = far.Close() }()
+	near, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	defer func() { _ = near.Close() }()
+	if _, err := io.WriteString(near, "HTTP/1.1 200 OK\r\n\r\n"); err != nil {
+		return
+	}
+	var once sync.WaitGroup
+	once.Go(func() {
+		_, _ = io.Copy(far, near) // the end of either is the end of both
+		_ = far.Close()
+	})
+	_, _ = io.Copy(near, far)
+	_ = near.Close()
+	once.Wait()
+}
