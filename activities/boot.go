@@ -6,6 +6,7 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/guards"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -107,7 +108,7 @@ func (t *task) setMedia(ctx context.Context, s bmc.Session, url string) error {
 	if err != nil {
 		return err
 	}
-	if m.Inserted && m.Image == url {
+	if guards.LookBeforeAct && m.Inserted && m.Image == url {
 		return nil
 	}
 	sent := s.InsertMedia(ctx, url)
@@ -149,7 +150,7 @@ func (t *task) setBoot(ctx context.Context, s bmc.Session, want bmc.Boot) error 
 	if err != nil {
 		return err
 	}
-	if have.Device == want.Device && have.Persistent == want.Persistent {
+	if guards.LookBeforeAct && have.Device == want.Device && have.Persistent == want.Persistent {
 		return nil
 	}
 	sent := s.SetBoot(ctx, want)

@@ -6,6 +6,7 @@ import (
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/configdrive"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -122,7 +123,10 @@ func (t *task) shutDownAgent(ctx context.Context, step *node.Step, s bmc.Session
 		}
 		if c, err := t.agent(ctx); err == nil {
 			// What it answers does not matter: the power state tells.
-			if _, err := c.PowerOff(ctx); fault.Is(err, fault.Lost) {
+			t.at(ctx, chaos.Request, agent.PowerOff)
+			_, err := c.PowerOff(ctx)
+			t.at(ctx, chaos.Answered, agent.PowerOff)
+			if fault.Is(err, fault.Lost) {
 				return err
 			}
 		}

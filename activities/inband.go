@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/guards"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -20,12 +22,15 @@ func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params
 		return nil, false, err
 	}
 	next := growing(t.Settings.AgentPoll)
-	for {
+	for blind := !guards.LookBeforeAct; ; {
 		list, err := c.Commands(ctx)
 		if err != nil {
 			return nil, false, err
 		}
 		d := agent.Next(o, issuedOf(step, o), list)
+		if blind {
+			d, blind = agent.Decision{Action: agent.ActIssue}, false
+		}
 		switch d.Action {
 		case agent.ActDone:
 			return d.Found, true, nil
@@ -84,7 +89,9 @@ func (t *task) issue(ctx context.Context, c *agent.Client, step *node.Step, i ag
 	if err := t.save(ctx); err != nil {
 		return err
 	}
+	t.at(ctx, chaos.Request, i.Command)
 	_, err := c.Start(ctx, i.Command, params)
+	t.at(ctx, chaos.Answered, i.Command)
 	if fault.Is(err, fault.Unreachable) && ctx.Err() == nil {
 		return nil
 	}
@@ -190,6 +197,7 @@ func (t *task) mergeAgentSteps(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.at(ctx, chaos.Looked, "steps")
 	var cached []agent.Step
 	var offered []node.AgentStep
 	for _, steps := range lists.Of(f) {

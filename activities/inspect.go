@@ -7,6 +7,7 @@ import (
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -89,6 +90,7 @@ func collectInventory(ctx context.Context, t *task, _ *node.Step) (outcome, erro
 	if told, ok := plugin["error"].(string); ok && told != "" {
 		return 0, fault.New(fault.Refused, "the agent of node %s could not inspect it: %s", t.node.UUID, agent.Words(told))
 	}
+	t.at(ctx, chaos.Looked, "inventory")
 	found, err := fromAgent(raw)
 	if err != nil {
 		return 0, fault.New(fault.Invalid, "inventory of node %s: %w", t.node.UUID, err)

@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -65,6 +66,7 @@ func (a *Operations) Begin(ctx context.Context, operation int64) (Brief, error) 
 	if err != nil {
 		return Brief{}, typed(err)
 	}
+	a.at(ctx, chaos.Beginning, operation)
 	return Brief{
 		Group: o.Group, Driver: o.Driver, HeartbeatTimeout: a.Policy.HeartbeatTimeout,
 		WaitForConductor: a.Policy.WaitForConductor, StepsTimeout: cmp.Or(a.Policy.StepsTimeout, longestSteps),
@@ -180,12 +182,14 @@ type Closed struct {
 // transaction; closing what is closed with the same outcome succeeds.
 func (a *Operations) Close(ctx context.Context, in EndInput) (Closed, error) {
 	info := activity.GetInfo(ctx)
+	a.at(ctx, chaos.Closing, in.Operation)
 	next, err := a.Ledger.CloseOperation(ctx, node.End{
 		Operation: in.Operation, RunID: info.WorkflowExecution.RunID, Outcome: in.Outcome, Error: in.Error,
 	}, a.followUp)
 	if err != nil {
 		return Closed{}, typed(err)
 	}
+	a.at(ctx, chaos.Closed, in.Operation)
 	if a.Ended != nil {
 		if o, err := a.Ledger.Operation(ctx, in.Operation); err == nil && o.EndedAt != nil {
 			a.Ended(o.Kind, o.Outcome, o.EndedAt.Sub(o.AcceptedAt))

@@ -6,6 +6,7 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/guards"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -70,7 +71,7 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 	if err != nil {
 		return err
 	}
-	if step.Issued != nil && step.Issued.Command == string(r) {
+	if guards.LookBeforeAct && step.Issued != nil && step.Issued.Command == string(r) {
 		seen, err := t.watchPower(ctx, s, want, step.Issued.At.Add(t.Settings.PowerSettle))
 		if err != nil {
 			return err
@@ -85,11 +86,11 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 		return err
 	}
 	t.saw(p)
-	if p == want {
+	if guards.LookBeforeAct && p == want {
 		step.Issued = nil
 		return nil
 	}
-	if !underway(p, want) {
+	if !guards.LookBeforeAct || !underway(p, want) {
 		if err := t.sendPower(ctx, step, s, r); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -166,6 +167,7 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	if err := t.save(ctx); err != nil {
 		return 0, err
 	}
+	t.at(ctx, chaos.Begun, "")
 	if t.endAsked(step) {
 		return stopAsked, nil
 	}
@@ -180,6 +182,7 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	t.op.Steps[step.Index] = *step
 	step = &t.op.Steps[step.Index]
 	if o == over {
+		t.at(ctx, chaos.Over, "")
 		ended := time.Now().UTC()
 		step.State, step.EndedAt, step.LastError, step.Issued = node.StepDone, &ended, "", nil
 		t.observe(step, "done", now)

@@ -10,6 +10,7 @@ import (
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -83,6 +84,7 @@ func (s *Steps) RunSteps(ctx context.Context, in StepsInput) (StepsResult, error
 		return StepsResult{}, s.verdict(ctx, nil, err)
 	}
 	defer t.close()
+	t.at(ctx, chaos.Claimed, "")
 	next, err := t.runAll(ctx)
 	if fault.Is(err, fault.NotAllowed) && t.overtaken(ctx) {
 		return t.result(NextAsked), nil
@@ -90,6 +92,7 @@ func (s *Steps) RunSteps(ctx context.Context, in StepsInput) (StepsResult, error
 	if err != nil {
 		return StepsResult{}, s.verdict(ctx, t, err)
 	}
+	t.at(ctx, chaos.Recorded, "")
 	return t.result(next), nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -33,6 +34,7 @@ type task struct {
 	pending node.Progress
 	power   node.PowerState // as last read or written here
 	asked   node.Ask
+	undoes  bool // it is at work for Undo, not for a step
 }
 
 func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Secrets) *task {
@@ -114,6 +116,9 @@ func (t *task) bmc(ctx context.Context) (bmc.Session, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if chaos.On {
+		s = stoppable{Session: s, t: t}
 	}
 	t.session = s
 	return s, nil

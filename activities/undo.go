@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -29,6 +30,8 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) error {
 		return s.verdict(ctx, nil, err)
 	}
 	defer t.close()
+	t.undoes = true
+	t.at(ctx, chaos.Claimed, "")
 	t.pending.Phase = node.Cancelling
 	t.op.WaitingFor = "the undo of what is half done"
 	if until := activity.GetInfo(ctx).Deadline; !until.IsZero() {
@@ -53,6 +56,7 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) error {
 		return s.verdict(ctx, nil, err)
 	}
 	t.op.WaitingFor, t.op.WaitingUntil = "", nil
+	t.at(ctx, chaos.Over, "")
 	return s.saved(ctx, t)
 }
 

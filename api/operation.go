@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -20,7 +21,11 @@ const headerOperation = "Temper-Operation"
 // started hands an operation that was just committed to whoever runs it. What
 // fails here is lost time, never the request: reconciliation reads the row.
 func (s *Server) started(c *gin.Context, o *node.Operation) {
+	at := chaos.Point{Name: chaos.Accepted, Operation: o.ID, Node: o.NodeUUID}
+	chaos.At(c.Request.Context(), at)
 	s.told(c, o, "start", s.Operations.Start)
+	at.Name = chaos.Started
+	chaos.At(c.Request.Context(), at)
 }
 
 // nudged tells a running operation that somebody asked for something. What is

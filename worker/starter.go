@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/guards"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/workflows"
 )
@@ -27,11 +28,15 @@ func (s Starter) Start(ctx context.Context, o *node.Operation) error {
 	if name == "" {
 		name = o.NodeUUID
 	}
+	again := enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
+	if !guards.RejectDuplicate {
+		again = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
+	}
 	_, err := s.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                       o.WorkflowID,
 		TaskQueue:                workflows.OrchestratorQueue,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
-		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowIDReusePolicy:    again,
 		// Without it the SDK attaches to a running workflow and says nothing.
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		StaticSummary:                            fmt.Sprintf("%s %s", o.Kind, name),

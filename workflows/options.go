@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/guards"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -50,7 +51,7 @@ func (o *operation) onConductor(ctx workflow.Context, wait time.Duration, summar
 		ScheduleToStartTimeout: wait,
 		StartToCloseTimeout:    o.brief.StepsTimeout,
 		HeartbeatTimeout:       o.brief.HeartbeatTimeout,
-		WaitForCancellation:    true,
+		WaitForCancellation:    guards.WaitForCancellation,
 		Summary:                summary,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: retryPause, BackoffCoefficient: 1,

@@ -6,14 +6,26 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/guards"
 	"go.temper.dev/temper/internal/node"
 )
 
-const beginSQL = `
+var beginSQL = `
 UPDATE operations o SET run_id = @run, begun_at = coalesce(o.begun_at, clock_timestamp()),
 	phase = CASE o.phase WHEN 'accepted' THEN 'running' ELSE o.phase END
- WHERE o.id = @id AND o.ended_at IS NULL AND (o.run_id IS NULL OR o.run_id = @run)
+ WHERE o.id = @id AND o.ended_at IS NULL AND ` + unlessDown(guards.BegunAt, "(o.run_id IS NULL OR o.run_id = @run)") + `
 RETURNING ` + operationColumns
+
+// claimHeld is the condition under which a step may write, and may go on.
+var claimHeld = unlessDown(guards.ClaimCheck, "(o.claim_seq = @seq AND o.claim_attempt = @attempt)")
+
+// unlessDown is a guard's condition; one that is down lets everything pass.
+func unlessDown(up bool, condition string) string {
+	if up {
+		return condition
+	}
+	return "true"
+}
 
 // Begin makes the run the operation's, once and for all: fault.Lost when another
 // run has it or it has ended. The same run may begin again.
@@ -34,10 +46,10 @@ func (s *Store) Begin(ctx context.Context, id int64, runID string) (*node.Operat
 
 // The node's columns come from the snapshot before the update, the operation's
 // from the updated row: o is the name of both.
-const claimSQL = `
+var claimSQL = `
 WITH o AS (
 	UPDATE operations SET claim_seq = @seq, claim_attempt = @attempt, conductor = @conductor
-	 WHERE id = @id AND run_id = @run AND ended_at IS NULL AND (claim_seq, claim_attempt) < (@seq, @attempt)
+	 WHERE id = @id AND run_id = @run AND ended_at IS NULL AND ` + unlessDown(guards.ClaimCheck, "(claim_seq, claim_attempt) < (@seq, @attempt)") + `
 	RETURNING ` + operationFields + `)
 SELECT ` + nodeColumns + ` FROM o JOIN nodes n ON n.id = o.node_id LEFT JOIN agents a ON a.node_id = n.id`
 
@@ -64,9 +76,9 @@ func lost(id int64, c node.Claim) error {
 	return fault.New(fault.Lost, "operation %d is not held by claim %d.%d any more", id, c.Seq, c.Attempt)
 }
 
-const checkClaimSQL = `
+var checkClaimSQL = `
 SELECT o.asked FROM operations o
- WHERE o.id = @id AND o.claim_seq = @seq AND o.claim_attempt = @attempt AND o.ended_at IS NULL`
+ WHERE o.id = @id AND ` + claimHeld + ` AND o.ended_at IS NULL`
 
 // CheckClaim is the last look before a request to hardware: fault.Lost when the
 // claim is not the newest, else what is asked of the operation now.

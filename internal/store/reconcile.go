@@ -6,11 +6,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/guards"
 	"go.temper.dev/temper/internal/node"
 )
 
-const notBegunSQL = `SELECT ` + operationColumns + ` FROM operations o
- WHERE o.begun_at IS NULL AND o.ended_at IS NULL AND o.accepted_at < clock_timestamp() - @age * interval '1 microsecond'
+var notBegunSQL = `SELECT ` + operationColumns + ` FROM operations o
+ WHERE ` + unlessDown(guards.BegunAt, "o.begun_at IS NULL") + ` AND o.ended_at IS NULL AND o.accepted_at < clock_timestamp() - @age * interval '1 microsecond'
  ORDER BY o.accepted_at LIMIT @limit`
 
 // NotBegun are open operations that were accepted longer ago and that no

@@ -1,0 +1,30 @@
+// Package chaos stops a process at named points, so that a test can do to it there what it likes. Only the build tag
+// chaos compiles it in; without it every call is empty.
+package chaos
+
+// The points. Those of a step come in this order, Request and Answered for each request that it sends.
+const (
+	Claimed  = "claimed"  // an attempt has the operation, nothing of it is written yet
+	Begun    = "begun"    // the record that the step begins, and that the one before is over, is written
+	Looked   = "looked"   // the hardware was read
+	Request  = "request"  // a request that changes something is recorded and about to be sent; its claim was not looked at yet
+	Answered = "answered" // it was answered, which is not recorded yet
+	Over     = "over"     // the step is over, which is not recorded yet
+	Recorded = "recorded" // that it waits, or that all steps are over, is recorded; the workflow was not told yet
+
+	Accepted = "accepted" // api: the operation is committed, its workflow not started
+	Started  = "started"  // api: its workflow is started, the client not answered
+
+	Beginning = "beginning" // orchestrator: the run is recorded as the operation's, the workflow was not told yet
+	Closing   = "closing"   // orchestrator: the operation is about to be closed
+	Closed    = "closed"    // orchestrator: it is closed, the workflow was not told yet
+)
+
+// Point is a place in what a process does for an operation.
+type Point struct {
+	Name      string `json:"point"`
+	Operation int64  `json:"operation"`
+	Node      string `json:"node"`              // uuid
+	Step      string `json:"step,omitempty"`    // interface.step
+	Request   string `json:"request,omitempty"` // Request and Answered: what is sent. Looked: what was read
+}

@@ -1,0 +1,6 @@
+//go:build without_begun_at
+
+package guards
+
+// BegunAt is down.
+const BegunAt = false

@@ -1,0 +1,6 @@
+//go:build without_reject_duplicate
+
+package guards
+
+// RejectDuplicate is down.
+const RejectDuplicate = false
