@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 // Registry is where conductors are known.
 type Registry interface {
 	RegisterConductor(ctx context.Context, c node.Conductor) (incarnation int64, err error)
-	HeartbeatConductor(ctx context.Context, hostname string, incarnation int64) error
+	HeartbeatConductor(ctx context.Context, hostname string, incarnation int64, contact bool) (draining bool, err error)
 	DrainConductor(ctx context.Context, hostname string, incarnation int64) error
 	StopConductor(ctx context.Context, hostname string, incarnation int64) error
 }
@@ -33,6 +34,8 @@ type Conductor struct {
 	AtOnce    int    // steps at a time, each queue. Default 500
 	Started   func() // called whenever it begins to poll; may be nil
 	Log       *zap.Logger
+
+	contact func(context.Context) error // whether Temporal is reached
 }
 
 // pollers are how many polls a queue and process has open: each open poll of a
@@ -71,7 +74,15 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 	if c.Started != nil {
 		c.Started()
 	}
-	err = c.beat(ctx, incarnation)
+	if c.contact == nil {
+		c.contact = contact(c.Client)
+	}
+	err = c.beat(ctx, incarnation, false)
+	if errors.Is(err, errDrained) {
+		c.Log.Warn("drained: it takes no steps until it is started again")
+		stopAll(workers)
+		workers, err = nil, c.idle(ctx, incarnation)
+	}
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
 	if ctx.Err() != nil {
@@ -91,6 +102,18 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 		return false, err
 	}
 	return true, c.awaitDatabase(ctx, incarnation)
+}
+
+// idle is the life of a conductor that was drained: it is there, and does nothing.
+func (c *Conductor) idle(ctx context.Context, incarnation int64) error {
+	for {
+		if err := c.beat(ctx, incarnation, true); err != nil || ctx.Err() != nil {
+			return err
+		}
+		if err := c.awaitDatabase(ctx, incarnation); err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 func (c *Conductor) start() ([]worker.Worker, error) {

@@ -2,19 +2,35 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/fault"
 )
 
-// beat tells the database that this conductor lives, until ctx ends (nil), the
-// name belongs to a newer incarnation (an error), or the database has not taken
-// a heartbeat for so long that others may soon take this one for dead (nil, ctx
-// still open).
-func (c *Conductor) beat(ctx context.Context, incarnation int64) error {
+// contactTime bounds asking Temporal whether it is there.
+const contactTime = 2 * time.Second
+
+// contact reports whether Temporal answers on the connection that work comes by.
+func contact(c client.Client) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
+		return err
+	}
+}
+
+// errDrained: somebody wants this conductor to take no new work.
+var errDrained = errors.New("drained")
+
+// beat tells the database that this conductor lives and reaches Temporal, until
+// ctx ends (nil), the name belongs to a newer incarnation (an error), it is to
+// drain (errDrained, unless it does), or the database has not taken a heartbeat
+// for so long that others may soon take this one for dead (nil, ctx still open).
+func (c *Conductor) beat(ctx context.Context, incarnation int64, drained bool) error {
 	tick := time.NewTicker(c.Interval)
 	defer tick.Stop()
 	last := time.Now()
@@ -24,10 +40,13 @@ func (c *Conductor) beat(ctx context.Context, incarnation int64) error {
 			return nil
 		case <-tick.C:
 		}
+		reached := c.reached(ctx)
 		// Measured from before the request: the database can't have taken it earlier.
 		sent := time.Now()
-		err := c.heartbeat(ctx, incarnation)
+		draining, err := c.heartbeat(ctx, incarnation, reached)
 		switch {
+		case err == nil && draining && !drained:
+			return errDrained
 		case err == nil:
 			last = sent
 		case ctx.Err() != nil:
@@ -44,10 +63,22 @@ func (c *Conductor) beat(ctx context.Context, incarnation int64) error {
 	}
 }
 
-func (c *Conductor) heartbeat(ctx context.Context, incarnation int64) error {
+// reached asks Temporal. Others take a conductor that has not reached it for the
+// timeout out of what covers their nodes.
+func (c *Conductor) reached(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, min(contactTime, c.Interval*2/3))
+	defer cancel()
+	err := c.contact(ctx)
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		c.Log.Warn("temporal is not reached", zap.Error(err))
+	}
+	return err == nil
+}
+
+func (c *Conductor) heartbeat(ctx context.Context, incarnation int64, reached bool) (draining bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Interval)
 	defer cancel()
-	return c.Registry.HeartbeatConductor(ctx, c.Self.Hostname, incarnation)
+	return c.Registry.HeartbeatConductor(ctx, c.Self.Hostname, incarnation, reached)
 }
 
 // awaitDatabase returns when a heartbeat is taken again.
@@ -59,7 +90,7 @@ func (c *Conductor) awaitDatabase(ctx context.Context, incarnation int64) error 
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			err := c.heartbeat(ctx, incarnation)
+			_, err := c.heartbeat(ctx, incarnation, c.reached(ctx))
 			if err == nil {
 				c.Log.Info("the database is back")
 				return nil

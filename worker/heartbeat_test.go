@@ -16,19 +16,24 @@ import (
 
 // ledger is where conductors are known; answer says what a heartbeat gets.
 type ledger struct {
-	mu     sync.Mutex
-	beats  int
-	answer func(n int) error
+	mu       sync.Mutex
+	beats    int
+	contacts int // of these, how many said that Temporal was reached
+	draining bool
+	answer   func(n int) error
 }
 
 func (l *ledger) RegisterConductor(context.Context, node.Conductor) (int64, error) { return 1, nil }
 func (l *ledger) DrainConductor(context.Context, string, int64) error              { return nil }
 func (l *ledger) StopConductor(context.Context, string, int64) error               { return nil }
-func (l *ledger) HeartbeatConductor(context.Context, string, int64) error {
+func (l *ledger) HeartbeatConductor(_ context.Context, _ string, _ int64, contact bool) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.beats++
-	return l.answer(l.beats)
+	if contact {
+		l.contacts++
+	}
+	return l.draining, l.answer(l.beats)
 }
 
 func (l *ledger) count() int {
@@ -40,6 +45,7 @@ func (l *ledger) count() int {
 func conductorOf(l *ledger) *Conductor {
 	return &Conductor{
 		Registry: l, Self: node.Conductor{Hostname: "c1"}, Interval: 5 * time.Millisecond, Timeout: 50 * time.Millisecond, Log: zap.NewNop(),
+		contact: func(context.Context) error { return nil },
 	}
 }
 
@@ -47,7 +53,7 @@ func TestAStoppedConductorStopsBeating(t *testing.T) {
 	l := &ledger{answer: func(int) error { return nil }}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- conductorOf(l).beat(ctx, 1) }()
+	go func() { done <- conductorOf(l).beat(ctx, 1, false) }()
 	require.Eventually(t, func() bool { return l.count() > 2 }, 5*time.Second, time.Millisecond)
 	cancel()
 	require.NoError(t, <-done)
@@ -55,7 +61,7 @@ func TestAStoppedConductorStopsBeating(t *testing.T) {
 
 func TestANewerIncarnationOfTheNameEndsTheOlder(t *testing.T) {
 	l := &ledger{answer: func(int) error { return fault.New(fault.Lost, "incarnation 2 has the name") }}
-	err := conductorOf(l).beat(t.Context(), 1)
+	err := conductorOf(l).beat(t.Context(), 1, false)
 	require.ErrorContains(t, err, "conductor c1 was started again elsewhere")
 	require.True(t, fault.Is(err, fault.Lost))
 }
@@ -65,7 +71,7 @@ func TestADatabaseThatIsAwayTooLongMakesTheConductorGiveUpItsSteps(t *testing.T)
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	require.NoError(t, conductorOf(l).beat(ctx, 1))
+	require.NoError(t, conductorOf(l).beat(ctx, 1, false))
 	require.NoError(t, ctx.Err(), "it gave up by itself")
 	// Before the timeout: others may take it for dead only after that.
 	require.Less(t, time.Since(began), 5*time.Second)
@@ -82,7 +88,7 @@ func TestAShortAbsenceOfTheDatabaseIsBridged(t *testing.T) {
 	done := make(chan error, 1)
 	c := conductorOf(l)
 	c.Timeout = time.Minute
-	go func() { done <- c.beat(ctx, 1) }()
+	go func() { done <- c.beat(ctx, 1, false) }()
 	require.Eventually(t, func() bool { return l.count() > 10 }, 5*time.Second, time.Millisecond)
 	cancel()
 	require.NoError(t, <-done)
@@ -100,4 +106,35 @@ func TestTheConductorReturnsWithTheDatabase(t *testing.T) {
 
 	l = &ledger{answer: func(int) error { return fault.New(fault.Lost, "incarnation 2 has the name") }}
 	require.True(t, fault.Is(conductorOf(l).awaitDatabase(t.Context(), 1), fault.Lost))
+}
+
+func TestAHeartbeatSaysWhetherTemporalIsReached(t *testing.T) {
+	l := &ledger{answer: func(int) error { return nil }}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	c := conductorOf(l)
+	c.Timeout = time.Minute
+	asked := 0
+	c.contact = func(context.Context) error {
+		if asked++; asked%2 == 0 {
+			return errors.New("no connection")
+		}
+		return nil
+	}
+	go func() { done <- c.beat(ctx, 1, false) }()
+	require.Eventually(t, func() bool { return l.count() > 9 }, 5*time.Second, time.Millisecond)
+	cancel()
+	require.NoError(t, <-done)
+	require.InDelta(t, l.beats/2, l.contacts, 1, "it lives also while Temporal is away, and says so")
+}
+
+func TestAConductorIsToldToDrainByItsHeartbeat(t *testing.T) {
+	l := &ledger{answer: func(int) error { return nil }, draining: true}
+	require.ErrorIs(t, conductorOf(l).beat(t.Context(), 1, false), errDrained)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- conductorOf(l).idle(ctx, 1) }()
+	require.Eventually(t, func() bool { return l.count() > 5 }, 5*time.Second, time.Millisecond)
+	cancel()
+	require.NoError(t, <-done, "it stays, and heartbeats, until it is stopped")
 }

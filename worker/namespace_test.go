@@ -20,6 +20,7 @@ import (
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/store"
 	"go.temper.dev/temper/worker"
 	"go.temper.dev/temper/workflows"
 )
@@ -51,6 +52,10 @@ type noLedger struct {
 	activities.Reconciler
 }
 
+func (noLedger) Witness(context.Context, time.Time, bool) (store.Seen, error) {
+	return store.Seen{}, nil
+}
+
 // The design: every orchestrator checks that namespace, search attributes and
 // schedule exist, and makes them again.
 func TestAnOrchestratorMakesWhatItNeedsInTemporal(t *testing.T) {
@@ -63,7 +68,7 @@ func TestAnOrchestratorMakesWhatItNeedsInTemporal(t *testing.T) {
 	started := make(chan struct{})
 	done := make(chan error, 1)
 	o := &worker.Orchestrator{
-		Client: c, Namespace: namespace, Ledger: noLedger{}, Reconciler: noLedger{}, Interval: time.Hour, StopGrace: time.Second,
+		Client: c, Namespace: namespace, Ledger: noLedger{}, Reconciler: noLedger{}, Witnesses: noLedger{}, Conductors: time.Minute, Interval: time.Hour, StopGrace: time.Second,
 		Metrics: worker.NewMetrics(prometheus.NewRegistry()), Log: zap.NewNop(), Started: func() { close(started) },
 	}
 	go func() {

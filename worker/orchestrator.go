@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/workflows"
@@ -22,6 +23,8 @@ type Orchestrator struct {
 	Namespace  string // the client's
 	Ledger     activities.Ledger
 	Reconciler activities.Reconciler
+	Witnesses  WitnessBook
+	Conductors time.Duration // timeout of conductors' heartbeats
 	Policy     activities.Policy
 	Interval   time.Duration // between two reconciliations
 	StopGrace  time.Duration
@@ -56,7 +59,11 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	if o.Started != nil {
 		o.Started()
 	}
-	return o.keep(ctx)
+	g, ctx := errgroup.WithContext(ctx)
+	witness := Witness{Book: o.Witnesses, Contact: contact(o.Client), Timeout: o.Conductors, Log: o.Log}
+	g.Go(func() error { return witness.Run(ctx) })
+	g.Go(func() error { return o.keep(ctx) })
+	return g.Wait()
 }
 
 // register gives w all workflows and the activities of orchestrators.

@@ -65,15 +65,19 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serve(ctx, l, server.Handler(), r.ShutdownGrace) })
-	g.Go(func() error { return reach(ctx, p, r, db, temporal, baseURL(l.Addr())) })
+	g.Go(func() error {
+		if err := awaitDatabase(ctx, p, db); err != nil {
+			return unlessDone(ctx, err)
+		}
+		witness := worker.Witness{Book: db, Timeout: r.ConductorHeartbeatTimeout, Log: p.log}
+		g.Go(func() error { return witness.Run(ctx) })
+		return reach(ctx, p, r, db, temporal, baseURL(l.Addr()))
+	})
 	return g.Wait()
 }
 
-// reach waits for what the API needs, and says then that it is ready.
+// reach waits for Temporal, and says then that the API is ready.
 func reach(ctx context.Context, p *process, r *config.API, db *store.Store, t *lateTemporal, at string) error {
-	if err := awaitDatabase(ctx, p, db); err != nil {
-		return unlessDone(ctx, err)
-	}
 	c, err := dialTemporal(ctx, p, r.Temporal, "temper-api")
 	if err != nil {
 		return unlessDone(ctx, err)

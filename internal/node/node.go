@@ -140,9 +140,10 @@ type Conductor struct {
 	Interfaces  map[string]map[string][]string
 	StartedAt   time.Time
 	HeartbeatAt time.Time
+	PolledAt    time.Time // its last contact with Temporal
 	Draining    bool
 	StoppedAt   *time.Time
-	Alive       bool // heartbeat fresh by the database's clock and not stopped
+	Alive       bool // heartbeat fresh by the database's clock, not stopped, and in contact with Temporal
 }
 
 // Drivers are the conductor's hardware types, unordered.

@@ -9,19 +9,16 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Clocks of conductors are not asked: a heartbeat's age is by the database's.
-const aliveSQL = `(c.stopped_at IS NULL AND c.heartbeat_at > clock_timestamp() - @timeout * interval '1 microsecond')`
-
 const conductorColumns = `
-	c.id, c.hostname, c.incarnation, c.conductor_group, c.interfaces, c.started_at, c.heartbeat_at, c.draining, c.stopped_at, ` + aliveSQL
+	c.id, c.hostname, c.incarnation, c.conductor_group, c.interfaces, c.started_at, c.heartbeat_at, c.polled_at, c.draining, c.stopped_at, ` + aliveSQL
 
 func scanConductor(r pgx.Row) (c node.Conductor, err error) {
-	return c, r.Scan(&c.ID, &c.Hostname, &c.Incarnation, &c.Group, &c.Interfaces, &c.StartedAt, &c.HeartbeatAt, &c.Draining, &c.StoppedAt, &c.Alive)
+	return c, r.Scan(&c.ID, &c.Hostname, &c.Incarnation, &c.Group, &c.Interfaces, &c.StartedAt, &c.HeartbeatAt, &c.PolledAt, &c.Draining, &c.StoppedAt, &c.Alive)
 }
 
 const (
-	conductorsSQL = `SELECT ` + conductorColumns + ` FROM conductors c ORDER BY c.hostname LIMIT 10000`
-	conductorSQL  = `SELECT ` + conductorColumns + ` FROM conductors c WHERE c.hostname = @hostname`
+	conductorsSQL = `SELECT ` + conductorColumns + ` FROM conductors c CROSS JOIN witness w ORDER BY c.hostname LIMIT 10000`
+	conductorSQL  = `SELECT ` + conductorColumns + ` FROM conductors c CROSS JOIN witness w WHERE c.hostname = @hostname`
 )
 
 // Conductors are all that ever registered, by name, dead ones included.
@@ -50,7 +47,7 @@ INSERT INTO conductors (hostname, incarnation, conductor_group, interfaces)
 VALUES (@hostname, nextval('conductor_incarnations'), @group, @interfaces)
 ON CONFLICT (hostname) DO UPDATE SET incarnation = excluded.incarnation, conductor_group = excluded.conductor_group,
 	interfaces = excluded.interfaces, started_at = excluded.started_at, heartbeat_at = excluded.heartbeat_at,
-	draining = false, stopped_at = NULL
+	polled_at = excluded.polled_at, draining = false, stopped_at = NULL
 RETURNING incarnation`
 
 // RegisterConductor gives the name (Hostname, Group, Interfaces) to this
@@ -70,8 +67,21 @@ func (s *Store) RegisterConductor(ctx context.Context, c node.Conductor) (incarn
 }
 
 const (
+	// The newest contact of anybody is written once a second, by whoever comes first.
 	heartbeatConductorSQL = `
-UPDATE conductors SET heartbeat_at = clock_timestamp() WHERE hostname = @hostname AND incarnation = @incarnation AND stopped_at IS NULL`
+WITH beat AS (
+	UPDATE conductors SET heartbeat_at = clock_timestamp(), polled_at = CASE WHEN @contact THEN clock_timestamp() ELSE polled_at END
+	 WHERE hostname = @hostname AND incarnation = @incarnation AND stopped_at IS NULL
+	RETURNING draining),
+contact AS (
+	UPDATE witness w SET contact_at = clock_timestamp(),
+		contact_from = CASE WHEN w.contact_at NOT BETWEEN clock_timestamp() - ` + gapSQL + ` AND clock_timestamp() + interval '1 second'
+			THEN w.contact_at ELSE w.contact_from END,
+		contact_until = CASE WHEN w.contact_at NOT BETWEEN clock_timestamp() - ` + gapSQL + ` AND clock_timestamp() + interval '1 second'
+			THEN clock_timestamp() ELSE w.contact_until END
+	 WHERE @contact AND EXISTS (SELECT FROM beat)
+	   AND (w.contact_at IS NULL OR w.contact_at NOT BETWEEN clock_timestamp() - interval '1 second' AND clock_timestamp() + interval '1 second'))
+SELECT draining FROM beat`
 	drainConductorSQL = `
 UPDATE conductors SET draining = true WHERE hostname = @hostname AND incarnation = @incarnation AND stopped_at IS NULL`
 	stopConductorSQL = `
@@ -79,10 +89,16 @@ UPDATE conductors SET draining = true, stopped_at = coalesce(stopped_at, clock_t
  WHERE hostname = @hostname AND incarnation = @incarnation`
 )
 
-// HeartbeatConductor says that the conductor lives; fault.Lost when a newer
-// process has its name, or it was stopped.
-func (s *Store) HeartbeatConductor(ctx context.Context, hostname string, incarnation int64) error {
-	return s.conductor(ctx, "heartbeat of", heartbeatConductorSQL, hostname, incarnation)
+// HeartbeatConductor says that the conductor lives and, where contact is set,
+// that it reaches Temporal. It tells whether it is to take no new work;
+// fault.Lost when a newer process has its name, or it was stopped.
+func (s *Store) HeartbeatConductor(ctx context.Context, hostname string, incarnation int64, contact bool) (draining bool, err error) {
+	a := args{"hostname": hostname, "incarnation": incarnation, "contact": contact, "timeout": micros(s.conductorTimeout)}
+	found, err := s.one(ctx, "heartbeat of conductor "+hostname, heartbeatConductorSQL, a, func(r pgx.Row) error { return r.Scan(&draining) })
+	if err == nil && !found {
+		err = outdated(hostname, incarnation)
+	}
+	return draining, err
 }
 
 // DrainConductor says that it takes no new work; fault.Lost as above.
@@ -98,13 +114,17 @@ func (s *Store) StopConductor(ctx context.Context, hostname string, incarnation 
 func (s *Store) conductor(ctx context.Context, what, sql, hostname string, incarnation int64) error {
 	rows, err := s.exec(ctx, what+" conductor "+hostname, sql, args{"hostname": hostname, "incarnation": incarnation})
 	if err == nil && rows == 0 {
-		err = fault.New(fault.Lost, "conductor %s, incarnation %d, was stopped or has a successor", hostname, incarnation)
+		err = outdated(hostname, incarnation)
 	}
 	return err
 }
 
+func outdated(hostname string, incarnation int64) error {
+	return fault.New(fault.Lost, "conductor %s, incarnation %d, was stopped or has a successor", hostname, incarnation)
+}
+
 const coveredSQL = `
-SELECT c.hostname FROM conductors c
+SELECT c.hostname FROM conductors c CROSS JOIN witness w
  WHERE c.conductor_group = @group AND NOT c.draining AND c.interfaces ? @driver AND ` + aliveSQL + `
    AND NOT EXISTS (SELECT FROM jsonb_each_text(@interfaces) AS w (interface, implementation)
 	WHERE NOT coalesce(c.interfaces -> @driver -> w.interface, '[]') ? w.implementation)

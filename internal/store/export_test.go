@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/node"
@@ -56,3 +57,9 @@ func ReconcileStatements() map[string]Statement {
 
 // NodeSortKeys are the keys that nodes can be sorted by, id aside.
 func NodeSortKeys() []string { return slices.Sorted(maps.Keys(nodeSort)) }
+
+// Kept are the conductors that reconciliation takes no node away from.
+func Kept(ctx context.Context, s *Store) ([]string, error) {
+	return list(ctx, s, "list kept conductors", `SELECT c.hostname FROM conductors c CROSS JOIN witness w WHERE `+keptSQL+` ORDER BY 1`,
+		args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (h string, err error) { return h, r.Scan(&h) })
+}
