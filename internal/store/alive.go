@@ -18,7 +18,7 @@ import (
 //     timeout: Temporal's absence for all expires nobody; and for one timeout after
 //     its return, whoever had contact before is in contact.
 const (
-	aliveSQL = `(` + notStoppedSQL + ` AND (` + heardSQL + ` ) AND ` + inContactSQL + `) IS TRUE`
+	aliveSQL = `(` + notStoppedSQL + ` AND (` + heardSQL + ` OR w.gap_seen AND ` + graceSQL + `) AND ` + inContactSQL + `) IS TRUE`
 
 	// keptSQL is alive or, for one timeout after any gap, alive before it. Who is
 	// kept is not taken away from its nodes by reconciliation, even where every
