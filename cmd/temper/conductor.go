@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"net/url"
 	"os"
 	"strings"
 
@@ -60,7 +62,11 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 		return err
 	}
 	counts := worker.NewMetrics(p.metrics)
-	hardware, err := worker.NewHardware(r.Drivers, bmc.Settings{RequestTimeout: r.BMCRequest}, delays, counts.BMC, p.log)
+	proxy, err := proxyOf(r)
+	if err != nil {
+		return err
+	}
+	hardware, err := worker.NewHardware(r.Drivers, bmc.Settings{RequestTimeout: r.BMCRequest, Proxy: proxy}, delays, counts.BMC, p.log)
 	if err != nil {
 		return err
 	}
@@ -83,4 +89,16 @@ func stepSettings(name string, r *config.Conductor) activities.Settings {
 		DeployWait: r.DeployCallback, CleanWait: r.CleanCallback, InspectWait: r.InspectCallback,
 		Agent: agent.Settings{Callback: callbacks(r.Rules)},
 	}.WithDefaults()
+}
+
+// proxyOf is what leads to the BMCs; nil = nothing stands between.
+func proxyOf(r *config.Conductor) (*url.URL, error) {
+	if r.BMCProxy == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(r.BMCProxy)
+	if err != nil {
+		return nil, errors.New("bmc_proxy is no URL") // its own words would show a password
+	}
+	return u, nil
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
 )
 
@@ -96,7 +97,7 @@ func NewClient(t Target, s Settings) (*Client, error) {
 			// The token is in the query: following a redirect would give it away.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport: &http.Transport{
-				DialContext: dialer.DialContext, TLSClientConfig: conf,
+				DialContext: dial.Forgetting(dialer), TLSClientConfig: conf,
 				TLSHandshakeTimeout: s.RequestTimeout, ResponseHeaderTimeout: s.SlowTimeout,
 				IdleConnTimeout: 30 * time.Second, MaxIdleConns: 2, MaxConnsPerHost: 2,
 				MaxResponseHeaderBytes: 64 << 10,

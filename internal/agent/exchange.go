@@ -76,7 +76,7 @@ func (c *Client) unanswered(ctx context.Context, what string, err error) error {
 	case fault.Is(err, fault.Invalid): // an address that may not be talked to
 		kind = fault.Invalid
 	}
-	return fault.New(kind, "%s on agent of node %s: %s", what, c.target.Node, c.words(err.Error()))
+	return fault.New(kind, "%s on agent of node %s: %w", what, c.target.Node, fault.Silence(c.words(err.Error())))
 }
 
 // denied turns an answer other than 200 into an error of the right kind.

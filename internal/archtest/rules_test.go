@@ -27,6 +27,7 @@ type rule struct {
 
 var rules = []rule{
 	{at: "internal/fault", never: []string{anyThirdParty}, why: "everything imports it"},
+	{at: "internal/dial", never: []string{anyThirdParty}, why: "connections, whoever makes them"},
 	{at: "internal/ring", never: []string{anyThirdParty}, why: "who owns what is pure"},
 	{at: "internal/chaos", never: []string{anyThirdParty}, why: "everything may stop at a point"},
 	{at: "internal/guards", never: []string{anyThirdParty}, why: "constants"},
@@ -37,8 +38,8 @@ var rules = []rule{
 	{at: "internal/bmc", ours: []string{"internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "a vocabulary, not a protocol"},
 	{at: "internal/bmc/bmctest", ours: []string{"internal/bmc", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "the suite knows no driver"},
 	{at: "internal/bmc/fake", ours: []string{"internal/bmc", "internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "a driver speaks to BMCs only"},
-	{at: "internal/bmc/redfish", ours: []string{"internal/bmc", "internal/fault"}, never: []string{temporal, pgx, gin}, why: "a driver speaks to BMCs only"},
-	{at: "internal/agent", ours: []string{"internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "a protocol, shared with the simulator"},
+	{at: "internal/bmc/redfish", ours: []string{"internal/bmc", "internal/dial", "internal/fault"}, never: []string{temporal, pgx, gin}, why: "a driver speaks to BMCs only"},
+	{at: "internal/agent", ours: []string{"internal/dial", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "a protocol, shared with the simulator"},
 	{at: "internal/configdrive", ours: []string{"internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "bytes in, bytes out"},
 	{at: "internal/image", ours: []string{"internal/fault", "internal/node", "internal/agent"}, never: []string{temporal, pgx, gin, gofish}, why: "images, not how they are asked for"},
 	{at: "internal/store", ours: []string{"internal/node", "internal/fault", "internal/guards", "schemas"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},

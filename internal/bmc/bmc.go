@@ -5,6 +5,7 @@ package bmc
 
 import (
 	"context"
+	"net/url"
 	"time"
 )
 
@@ -180,6 +181,7 @@ type Settings struct {
 	RequestTimeout time.Duration // one request, dialing included; shorter than the heartbeat timeout. Default 4 s
 	MaxPerBMC      int           // requests under way at once to one BMC. Default 2
 	SessionIdle    time.Duration // an unused BMC session is logged out after this. Default 60 s
+	Proxy          *url.URL      // what leads to the BMCs: http, https or socks5; nil = nothing stands between
 }
 
 // WithDefaults fills what is zero.

@@ -221,6 +221,9 @@ func (r *Conductor) check(p *problems) {
 	if r.Group != "" && !namePattern.MatchString(r.Group) {
 		p.refuse("conductor_group", "want letters, digits, dots, dashes and underscores, at most 254")
 	}
+	if r.BMCProxy != "" {
+		p.requireURL("bmc_proxy", r.BMCProxy, "http", "https", "socks5")
+	}
 	if len(r.Drivers) == 0 {
 		p.refuse("enabled_drivers", "want at least one hardware type")
 	}

@@ -93,5 +93,18 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
+// Silence is why a request got no answer at all: the other side may be well, and
+// only this process cut off from it.
+type Silence string
+
+func (s Silence) Error() string { return string(s) }
+
+// NoAnswer reports whether a Silence, or a failure of the network, is in err's chain.
+func NoAnswer(err error) bool {
+	var s Silence
+	var n net.Error
+	return errors.As(err, &s) || errors.As(err, &n)
+}
+
 // Is reports whether err is of kind k.
 func Is(err error, k Kind) bool { return err != nil && KindOf(err) == k }

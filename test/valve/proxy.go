@@ -3,6 +3,7 @@ package valve
 import (
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -27,7 +28,10 @@ func NewProxy() (*Proxy, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	plain := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.Out.Host = r.In.Host }}
+	plain := &httputil.ReverseProxy{
+		Rewrite:  func(r *httputil.ProxyRequest) { r.Out.Host = r.In.Host },
+		ErrorLog: log.New(io.Discard, "", 0), // that one side is gone is what it is for
+	}
 	p := &Proxy{Valve: v, server: &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodConnect {
 			tunnel(w, r)

@@ -166,7 +166,7 @@ func (v *Valve) pump(to, from net.Conn, count bool) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
-		if !v.passes() || broken(err) {
+		if !v.passes() || broken(err) || givenUp(from) {
 			reset(to)
 			reset(from)
 			return
@@ -194,6 +194,25 @@ func (v *Valve) count(n int) {
 	defer v.mu.Unlock()
 	v.passed += int64(n)
 	v.last = time.Now()
+}
+
+// givenUp reports whether the other side has broken the connection meanwhile: what it sent before is lost then.
+func givenUp(c net.Conn) bool {
+	tcp, ok := c.(*net.TCPConn)
+	if !ok {
+		return false
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return true // closed here
+	}
+	var pending int
+	if err := raw.Control(func(fd uintptr) {
+		pending, err = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ERROR)
+	}); err != nil {
+		return true
+	}
+	return err != nil || pending != 0
 }
 
 // broken is an end that is none in good order.

@@ -12,6 +12,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"maps"
+	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -42,6 +44,13 @@ func (c Config) WithDefaults() Config {
 		c.DeniedFor = time.Minute
 	}
 	return c
+}
+
+func (c Config) proxy() func(*http.Request) (*url.URL, error) {
+	if c.Proxy == nil {
+		return nil
+	}
+	return http.ProxyURL(c.Proxy)
 }
 
 // Driver is the bmc.Driver of Redfish.

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
 )
 
@@ -52,11 +53,10 @@ type endpoint struct {
 }
 
 func newEndpoint(i info, s *site, c Config) *endpoint {
-	dialer := &net.Dialer{Timeout: c.RequestTimeout, KeepAlive: 15 * time.Second}
 	transport := &http.Transport{
-		// No proxy: what conductors use to fetch images does not lead to BMCs.
-		Proxy:                  nil,
-		DialContext:            dialer.DialContext,
+		// Not the environment's: what conductors use to fetch images does not lead to BMCs.
+		Proxy:                  c.proxy(),
+		DialContext:            dial.Forgetting(&net.Dialer{Timeout: c.RequestTimeout, KeepAlive: 15 * time.Second}),
 		TLSClientConfig:        i.verify.tlsConfig(),
 		TLSHandshakeTimeout:    c.RequestTimeout,
 		ResponseHeaderTimeout:  c.RequestTimeout,

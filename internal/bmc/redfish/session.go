@@ -53,6 +53,10 @@ func (s *session) fail(doing string, err error) error {
 	if kind == fault.Busy {
 		return bmc.Busy(bmc.Pause(err), "%s: %s", doing, told)
 	}
+	var silent *lost
+	if errors.As(err, &silent) {
+		return fault.New(kind, "%s: %w", doing, fault.Silence(told))
+	}
 	return fault.New(kind, "%s: %s", doing, told)
 }
 
