@@ -67,9 +67,13 @@ func (a *Operations) Begin(ctx context.Context, operation int64) (Brief, error) 
 		return Brief{}, typed(err)
 	}
 	a.at(ctx, chaos.Beginning, operation)
+	wait := a.Policy.WaitForConductor
+	if o.Kind == node.KindUndo {
+		wait = min(wait, undoWait)
+	}
 	return Brief{
 		Group: o.Group, Driver: o.Driver, HeartbeatTimeout: a.Policy.HeartbeatTimeout,
-		WaitForConductor: a.Policy.WaitForConductor, StepsTimeout: cmp.Or(a.Policy.StepsTimeout, longestSteps),
+		WaitForConductor: wait, StepsTimeout: cmp.Or(a.Policy.StepsTimeout, longestSteps),
 	}, nil
 }
 

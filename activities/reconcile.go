@@ -27,6 +27,7 @@ type Reconciler interface {
 	ClearMissing(ctx context.Context, ids []int64) error
 	Asked(ctx context.Context) ([]node.Operation, error)
 	Called(ctx context.Context) ([]node.Operation, error)
+	OpenUndos(ctx context.Context, steps []node.Step, by string, limit int) ([]node.Operation, error)
 }
 
 // Status is what Temporal knows of a workflow run.
@@ -73,6 +74,7 @@ type part struct {
 func (r *Reconcile) parts() []part {
 	return []part{
 		{"operations", r.operations},
+		{"owed", r.pay},
 	}
 }
 

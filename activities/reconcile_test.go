@@ -26,6 +26,7 @@ type archive struct {
 	refuses         error // what Temporal says to starts and cancels
 
 	called []node.Operation
+	owing  []node.Operation // undos that are due
 
 	started, cancelled, nudged []int64
 	closed                     []node.End
@@ -45,6 +46,13 @@ func (a *archive) Asked(context.Context) ([]node.Operation, error)           { r
 func (a *archive) Called(context.Context) ([]node.Operation, error)          { return a.called, nil }
 func (a *archive) ClearMissing(context.Context, []int64) error               { return nil }
 func (a *archive) SetUndo(context.Context, int64, string, []node.Undo) error { return nil }
+func (a *archive) OpenUndos(_ context.Context, steps []node.Step, _ string, _ int) ([]node.Operation, error) {
+	for i := range a.owing {
+		a.owing[i].Steps = steps
+	}
+	return a.owing, nil
+}
+
 func (a *archive) MarkMissing(_ context.Context, ids []int64) ([]node.Missing, error) {
 	var out []node.Missing
 	for _, id := range ids {

@@ -262,7 +262,7 @@ func (t *task) verdict(err error) error {
 // wrong is not tried for ever. An operation without steps leaves the debts alone.
 func (t *task) payDebts(ctx context.Context) error {
 	step := t.op.CurrentStep()
-	if len(t.node.Owed) == 0 || step == nil {
+	if len(t.node.Owed) == 0 || step == nil || t.op.Kind == node.KindUndo {
 		return nil
 	}
 	if err := t.undo(ctx, t.node.Owed); err != nil {

@@ -23,6 +23,8 @@ func init() {
 		"power.soft_off": powerSoftOff,
 		"power.reset":    powerReset,
 
+		"management.undo": payOwed,
+
 		"deploy.prepare":                  prepareDeploy,
 		"deploy.deploy":                   bootToDeploy,
 		"deploy.write_image":              writeImage,

@@ -18,6 +18,7 @@ var Types = map[node.Kind]string{
 	node.KindRebuild:  "RebuildNode",
 	node.KindUndeploy: "UndeployNode",
 	node.KindPower:    "PowerNode",
+	node.KindUndo:     "UndoNode",
 }
 
 // Operate is the workflow of every operation, registered under each type.

@@ -47,7 +47,7 @@ func Admitted(n *Node, d Decision) Moved {
 
 func moved(n *Node, to State) Moved {
 	want := n.TargetProvisionState
-	if n.Operation != nil && n.Operation.Kind != KindPower {
+	if n.Operation != nil && n.Operation.Kind.Provisions() {
 		want = n.Operation.Target
 	}
 	from := n.ProvisionState
@@ -90,8 +90,11 @@ func Closing(n *Node, end End) (Effects, error) {
 		return Effects{}, fault.New(fault.Internal, "close operation %d: node %s has none open", end.Operation, n.UUID)
 	}
 	e := Effects{Moved: moved(n, n.ProvisionState), LastError: lastError(o, end), Owed: union(n.Owed, o.Undo)}
-	if o.Kind == KindPower {
+	if !o.Kind.Provisions() {
 		e.Target = n.TargetProvisionState
+		if o.Kind == KindUndo {
+			e.LastError = n.LastError // of the work that left the debt
+		}
 		return e, nil
 	}
 	e.ClearAgent = o.Kind != KindManage

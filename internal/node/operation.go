@@ -18,10 +18,15 @@ const (
 	KindRebuild  Kind = "rebuild"
 	KindUndeploy Kind = "undeploy"
 	KindPower    Kind = "power"
+	// KindUndo does what earlier operations owe the node's hardware; reconciliation opens it.
+	KindUndo Kind = "undo"
 )
 
 // Kinds are all kinds, in the order of a node's life.
-var Kinds = []Kind{KindManage, KindProvide, KindClean, KindInspect, KindDeploy, KindRebuild, KindUndeploy, KindPower}
+var Kinds = []Kind{KindManage, KindProvide, KindClean, KindInspect, KindDeploy, KindRebuild, KindUndeploy, KindPower, KindUndo}
+
+// Provisions reports whether operations of the kind move the provision state.
+func (k Kind) Provisions() bool { return k != KindPower && k != KindUndo }
 
 // Phase is how far an operation is ("state" for clients).
 type Phase string

@@ -22,6 +22,7 @@ const (
 	StepOn                = "on"                 // power
 	StepOff               = "off"                // power
 	StepSoftOff           = "soft_off"           // power, within the operation's SoftTimeout
+	StepUndo              = "undo"               // management: what earlier operations owe
 	StepReset             = "reset"              // power: a restart of a node that must not be off; sent at most once
 	StepInspectHardware   = "inspect_hardware"   // inspect, driver: out of band
 	StepDeploy            = "deploy"             // deploy, driver: boots the agent and waits for it
@@ -70,6 +71,8 @@ func Plan(k Kind, n *Node, asked []Step, o PlanOptions) ([]Step, error) {
 		steps, err = deployment(k, n, asked)
 	case KindPower:
 		steps = powerChange(n, o.Power)
+	case KindUndo:
+		steps = []Step{core("management", StepUndo)}
 	default:
 		err = fault.New(fault.Internal, "plan an operation of unknown kind %q", k)
 	}

@@ -11,7 +11,7 @@ func Reservation(n *Node, alive func(host string) bool, owner string) string {
 	switch {
 	case o == nil:
 		return ""
-	case !Working(n.ProvisionState) && o.Kind != KindPower:
+	case !Working(n.ProvisionState) && o.Kind.Provisions():
 		return ""
 	case o.Conductor != "" && alive(o.Conductor):
 		return o.Conductor

@@ -51,7 +51,10 @@ func ReconcileStatements() map[string]Statement {
 	return map[string]Statement{
 		"not begun": {notBegunSQL, args{"age": int64(1), "limit": 1000}},
 		"begun":     {begunSQL, args{"after": int64(0), "limit": 1000}},
-		"asked":     {askedSQL, args{"age": int64(1), "limit": 1000}},
+		"owing": {openUndosSQL, args{
+			"steps": []byte("[]"), "by": "", "type": "", "limit": 10, "timeout": int64(1),
+		}},
+		"asked": {askedSQL, args{"age": int64(1), "limit": 1000}},
 	}
 }
 

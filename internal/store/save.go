@@ -57,6 +57,8 @@ written AS (
 		boot_mode = coalesce(nullif(@boot_mode, ''), n.boot_mode),
 		driver_internal_info = n.driver_internal_info || @internal,
 		owed = CASE WHEN @clear_owed THEN '[]' ELSE n.owed END,
+		owed_tries = CASE WHEN @clear_owed THEN 0 ELSE n.owed_tries END,
+		owed_tried_at = CASE WHEN @clear_owed THEN NULL ELSE n.owed_tried_at END,
 		updated_at = clock_timestamp()
 	  FROM op WHERE n.id = op.id)
 SELECT (SELECT op.asked FROM op), coalesce((SELECT held.ours FROM held), false), coalesce((SELECT held.provision_state FROM held), '')`

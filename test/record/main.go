@@ -108,6 +108,9 @@ func (r *recorder) record(ctx context.Context) error {
 	if err := r.power(ctx, nodes[1]); err != nil {
 		return err
 	}
+	if err := r.undo(ctx, nodes[0]); err != nil {
+		return fmt.Errorf("undo: %w", err)
+	}
 	return r.keepReconcile(ctx)
 }
 
@@ -152,6 +155,7 @@ func (r *recorder) play(ctx context.Context, n stack.Node, l leg) error {
 // operation is what is needed of one.
 type operation struct {
 	ID         string `json:"id"`
+	Kind       string `json:"kind"`
 	State      string `json:"state"`
 	WaitingFor string `json:"waiting_for"`
 	Conductor  string `json:"conductor"`
@@ -255,6 +259,26 @@ func (r *recorder) power(ctx context.Context, n stack.Node) error {
 		return err
 	}
 	return r.keep(ctx, "PowerNode", op.WorkflowID, op.RunID)
+}
+
+// undo terminates a deploy that waits for its agent: what it left is undone by an operation of its own.
+func (r *recorder) undo(ctx context.Context, n stack.Node) error {
+	body := map[string]any{"target": "active"}
+	if err := r.Call(ctx, http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision", body, nil); err != nil {
+		return err
+	}
+	op, err := r.until(ctx, n.UUID, "waiting", func(o operation) bool { return o.State == "waiting" })
+	if err != nil {
+		return err
+	}
+	if err := r.temporal.TerminateWorkflow(ctx, op.WorkflowID, op.RunID, "recorded"); err != nil {
+		return err
+	}
+	op, err = r.until(ctx, n.UUID, "undone", func(o operation) bool { return o.Kind == "undo" && o.State == "ended" })
+	if err != nil {
+		return err
+	}
+	return r.keep(ctx, "UndoNode", op.WorkflowID, op.RunID)
 }
 
 func (r *recorder) keepReconcile(ctx context.Context) error {

@@ -219,9 +219,8 @@ func TestAServerThatIsDeafToSoftPowerOffStaysOn(t *testing.T) {
 	require.Equal(t, "power on", text(now.Power))
 }
 
-// A BMC that refuses the power-off of a clean-up changes no end state; what could not be done is done first when the
-// node is next worked on.
-func TestWhatCouldNotBeUndoneIsOwedAndDoneFirst(t *testing.T) {
+// A BMC that refuses the power-off of a clean-up changes no end state; what could not be done is tried again until it is.
+func TestWhatCouldNotBeUndoneIsOwedUntilItIsDone(t *testing.T) {
 	t.Parallel()
 	s := world(t)
 	n := available(t, s, s.rack)
@@ -230,7 +229,9 @@ func TestWhatCouldNotBeUndoneIsOwedAndDoneFirst(t *testing.T) {
 	n.await("wait call-back")
 	n.spoil(fault{Kind: "no_agent"}, fault{Kind: "unauthorized", Method: "POST", Path: reset})
 	n.cancel(id)
-	now := n.cancelled(id, "deploy failed")
+	require.Equal(t, "cancelled", text(n.over(id).Outcome))
+	now := n.now()
+	require.Equal(t, "deploy failed", now.State)
 	require.Equal(t, "power on", text(now.Power), "the BMC refused")
 	require.Contains(t, text(now.LastError), "what it left is still to be undone")
 	require.Contains(t, text(now.LastError), "request ForceOff of node "+n.uuid)
@@ -240,10 +241,13 @@ func TestWhatCouldNotBeUndoneIsOwedAndDoneFirst(t *testing.T) {
 
 	n.spoil()
 	before := len(sv.Actions)
+	now = n.undone()
+	n.free(now)
+	require.NotContains(t, now.Internal, "temper_owed")
+	n.leftByDeploy(now)
 	n.deployed(n.provision("active", nil), digest(t, s.rack))
 	got := effects(n.hardware().Actions[before:])
 	require.Equal(t, append([]string{"ForceOff On->Off"}, effects(undisturbed(t, s))...), got, "first what was owed, then the deploy")
-	require.NotContains(t, n.now().Internal, "temper_owed")
 }
 
 func TestABMCThatIsGoneInTheMiddleIsWaitedForAndThenGivenUp(t *testing.T) {

@@ -212,7 +212,7 @@ func (n *node) verified() {
 }
 
 // A workflow that is terminated runs no code: reconciliation ends its operation when nothing of it can act any more, and
-// what it left half done is done first by the next one.
+// has undone right after what it left half done.
 func TestATerminatedWorkflowLeavesNoStuckNode(t *testing.T) {
 	t.Parallel()
 	s := world(t)
@@ -223,11 +223,33 @@ func TestATerminatedWorkflowLeavesNoStuckNode(t *testing.T) {
 	o, err := n.operation(id)
 	require.NoError(t, err)
 	require.NoError(t, s.temporal(t).TerminateWorkflow(t.Context(), o.WorkflowID, "", "somebody pressed the button"))
-	now := n.failed(id, "deploy failed")
-	require.Contains(t, text(now.LastError), "terminated")
+	require.Equal(t, "failed", text(n.over(id).Outcome))
+	now := n.undone()
+	n.free(now)
+	require.Equal(t, "deploy failed", now.State)
+	require.Equal(t, "active", text(now.Target))
+	require.Contains(t, text(now.LastError), "terminated", "the undo does not hide why the deploy failed")
+	require.Nil(t, now.Internal["temper_owed"])
+	n.leftByDeploy(now)
 
 	n.spoil()
 	before := len(n.hardware().Actions)
 	n.deployed(n.provision("active", nil), digest(t, s.rack))
-	require.Equal(t, append([]string{"ForceOff On->Off"}, effects(undisturbed(t, s))...), effects(n.hardware().Actions[before:]))
+	require.Equal(t, effects(undisturbed(t, s)), effects(n.hardware().Actions[before:]))
+}
+
+// undone waits until what the node's last operation left is undone by one of its own.
+func (n *node) undone() shown {
+	n.t.Helper()
+	var all struct {
+		Operations []operation `json:"operations"`
+	}
+	eventually(n.t, patience, func() error {
+		err := n.s.read("/temper/v1/operations?kind=undo&limit=1&node="+n.uuid, &all)
+		if err == nil && (len(all.Operations) == 0 || text(all.Operations[0].Outcome) != "succeeded") {
+			err = fmt.Errorf("no undo has succeeded: %v", all.Operations)
+		}
+		return err
+	})
+	return n.now()
 }

@@ -1,0 +1,50 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// undoLimit bounds how many undos one tick opens.
+const undoLimit = 200
+
+// undoWait is how long an undo waits for a conductor: where the last one of the
+// node has just died, its node is not held for longer.
+const undoWait = 30 * time.Second
+
+// byReconciliation is who did what nobody asked for.
+const byReconciliation = "reconciliation"
+
+// pay opens an undo on every node that owes something and that somebody covers.
+func (r *Reconcile) pay(ctx context.Context, out *TickResult) error {
+	steps, err := node.Plan(node.KindUndo, &node.Node{}, nil, node.PlanOptions{})
+	if err != nil {
+		return err
+	}
+	ops, err := r.Reconciler.OpenUndos(ctx, steps, byReconciliation, undoLimit)
+	if err != nil {
+		return err
+	}
+	for i := range ops {
+		if err := r.Starter.Start(ctx, &ops[i]); err != nil {
+			return err // the rows are the outbox
+		}
+		out.Undone++
+		activity.RecordHeartbeat(ctx)
+	}
+	return nil
+}
+
+// payOwed does what earlier operations owe the node's hardware.
+func payOwed(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
+	if err := t.undo(ctx, t.node.Owed); err != nil {
+		return 0, err
+	}
+	t.node.Owed = nil
+	t.pending.ClearOwed = true
+	return over, nil
+}
