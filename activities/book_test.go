@@ -16,6 +16,7 @@ type book struct {
 	op     node.Operation
 	saves  int
 	events []node.Event
+	hosts  []node.Host    // that cover the node
 	plugin map[string]any // what the agent sent beside its inventory
 	// onSave is called with each save's number, from 1, before it is taken.
 	onSave func(n int)
@@ -101,6 +102,10 @@ func (b *book) Inventory(context.Context, string) (map[string]any, map[string]an
 	return nil, b.plugin, nil
 }
 
+func (b *book) Covering(context.Context, string, string, map[string]string) ([]node.Host, error) {
+	return b.hosts, nil
+}
+
 func (b *book) Node(context.Context, string) (*node.Node, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -119,6 +124,7 @@ type machine struct {
 	pulses []bmc.Pulse
 	writes int
 	opened int
+	silent bool                                                   // gets no answer out
 	answer func(r bmc.PowerRequest) (takesEffect bool, err error) // nil = obeys
 }
 
@@ -148,6 +154,9 @@ func (s *session) write(ctx context.Context) error {
 func (s *session) Power(context.Context) (bmc.Power, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.silent {
+		return "", fault.New(fault.Unreachable, "node: %w", fault.Silence("no answer in time"))
+	}
 	return s.power, nil
 }
 

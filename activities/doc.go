@@ -23,6 +23,7 @@ type Records interface {
 	Node(ctx context.Context, ident string) (*node.Node, error)
 	AgentToken(ctx context.Context, nodeUUID string) (string, error)
 	NodePorts(ctx context.Context, nodeUUID string) ([]node.Port, error)
+	Covering(ctx context.Context, group, driver string, interfaces map[string]string) ([]node.Host, error)
 	Inventory(ctx context.Context, nodeUUID string) (inventory, plugin map[string]any, err error)
 }
 

@@ -19,6 +19,7 @@ type Ledger interface {
 	Operation(ctx context.Context, id int64) (*node.Operation, error)
 	Node(ctx context.Context, ident string) (*node.Node, error)
 	Covered(ctx context.Context, group, driver string, interfaces map[string]string) ([]string, error)
+	Covering(ctx context.Context, group, driver string, interfaces map[string]string) ([]node.Host, error)
 	CloseOperation(ctx context.Context, end node.End, followUp func(*node.Node) (*node.Operation, error)) (*node.Operation, error)
 	SetUndo(ctx context.Context, operation int64, runID string, undo []node.Undo) error
 }

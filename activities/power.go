@@ -140,6 +140,8 @@ func (t *task) watchPower(ctx context.Context, s bmc.Session, want bmc.Power, un
 			return false, context.Cause(ctx)
 		case fault.ClassOf(err) != fault.Transient && fault.ClassOf(err) != fault.WaitBusy:
 			return false, err
+		case fault.NoAnswer(err) && t.othersMayTry(ctx):
+			return false, err // perhaps the BMC is silent to this conductor only
 		}
 		if !time.Now().Before(until) {
 			return false, nil

@@ -42,6 +42,8 @@ type StepsInput struct {
 	Operation int64  `json:"operation"`
 	Node      string `json:"node"`
 	Seq       int64  `json:"seq"` // raised by the workflow with every activity it schedules
+	// Tried are the conductors that got no answer from the hardware in this round.
+	Tried []string `json:"tried,omitempty"`
 }
 
 // Next says what the workflow is to do after the steps that could be run.
@@ -53,6 +55,9 @@ const (
 	NextAgent Next = "agent" // wait for the agent to call
 	NextHold  Next = "hold"  // wait for a person
 	NextAsked Next = "asked" // cancel, abort or delete was asked for: undo
+	// NextElsewhere: this conductor got no answer from the hardware, and another
+	// one that covers the node has not tried yet.
+	NextElsewhere Next = "elsewhere"
 )
 
 // StepsResult tells the workflow how far the operation is. Steps are for people.
@@ -88,6 +93,9 @@ func (s *Steps) RunSteps(ctx context.Context, in StepsInput) (StepsResult, error
 	next, err := t.runAll(ctx)
 	if fault.Is(err, fault.NotAllowed) && t.overtaken(ctx) {
 		return t.result(NextAsked), nil
+	}
+	if t.passesOn(ctx, err) {
+		return t.result(NextElsewhere), nil
 	}
 	if err != nil {
 		return StepsResult{}, s.verdict(ctx, t, err)
@@ -142,7 +150,9 @@ func (s *Steps) claim(ctx context.Context, in StepsInput) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newTask(s, n, c, driver, sealed), nil
+	t := newTask(s, n, c, driver, sealed)
+	t.tried = in.Tried
+	return t, nil
 }
 
 // verdict turns the end of a run into what Temporal does next. A step that is

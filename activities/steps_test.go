@@ -27,6 +27,7 @@ type bench struct {
 	steps   *activities.Steps
 	lost    int
 	seq     int64
+	tried   []string // conductors that got no answer before this one
 }
 
 // newBench plans an operation of kind k on a node in state s, whose power is as given.
@@ -52,7 +53,7 @@ func (b *bench) run() (activities.StepsResult, error) {
 	env := s.NewTestActivityEnvironment()
 	env.RegisterActivity(b.steps)
 	b.seq++
-	v, err := env.ExecuteActivity(b.steps.RunSteps, activities.StepsInput{Operation: 7, Node: uuid, Seq: b.seq})
+	v, err := env.ExecuteActivity(b.steps.RunSteps, activities.StepsInput{Operation: 7, Node: uuid, Seq: b.seq, Tried: b.tried})
 	if err != nil {
 		return activities.StepsResult{}, err
 	}
@@ -62,12 +63,22 @@ func (b *bench) run() (activities.StepsResult, error) {
 }
 
 func (b *bench) undo() error {
+	_, err := b.undoResult()
+	return err
+}
+
+func (b *bench) undoResult() (activities.UndoResult, error) {
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
 	env.RegisterActivity(b.steps)
 	b.seq++
-	_, err := env.ExecuteActivity(b.steps.Undo, activities.UndoInput{Operation: 7, Node: uuid, Seq: b.seq})
-	return err
+	v, err := env.ExecuteActivity(b.steps.Undo, activities.UndoInput{Operation: 7, Node: uuid, Seq: b.seq, Tried: b.tried})
+	if err != nil {
+		return activities.UndoResult{}, err
+	}
+	var r activities.UndoResult
+	require.NoError(b, v.Get(&r))
+	return r, nil
 }
 
 var fakes = map[string]string{"deploy": "fake", "boot": "fake", "network": "noop"}

@@ -21,6 +21,7 @@ type task struct {
 	node   *node.Node
 	op     *node.Operation
 	claim  node.Claim
+	tried  []string // conductors that got no answer in this round
 	driver bmc.Driver
 	log    *zap.Logger
 

@@ -17,17 +17,27 @@ type UndoInput struct {
 	Operation int64  `json:"operation"`
 	Node      string `json:"node"`
 	Seq       int64  `json:"seq"`
+	// Tried are the conductors that got no answer from the hardware in this round.
+	Tried []string `json:"tried,omitempty"`
+}
+
+// UndoResult says whether it is done.
+type UndoResult struct {
+	// Elsewhere: Conductor got no answer from the hardware, and another one that
+	// covers the node has not tried yet.
+	Elsewhere bool   `json:"elsewhere,omitempty"`
+	Conductor string `json:"conductor,omitempty"`
 }
 
 // Undo puts right what the operation left half done, under a newer claim than
 // its steps had. What it can't do stays in the operation's row, and closing
 // writes it on the node as owed.
-func (s *Steps) Undo(ctx context.Context, in UndoInput) error {
+func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 	ctx, stop := s.alive(ctx)
 	defer stop()
 	t, err := s.claim(ctx, StepsInput(in))
 	if err != nil {
-		return s.verdict(ctx, nil, err)
+		return UndoResult{}, s.verdict(ctx, nil, err)
 	}
 	defer t.close()
 	t.undoes = true
@@ -39,25 +49,28 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) error {
 	}
 	t.pending.ClearAgent = true
 	if err := t.save(ctx); err != nil {
-		return s.verdict(ctx, nil, err)
+		return UndoResult{}, s.verdict(ctx, nil, err)
 	}
 	err = t.awaitLateOn(ctx)
 	if err == nil {
 		err = t.undo(ctx, t.op.Undo)
 	}
+	if unanswered(ctx, err) && t.othersMayTry(ctx) {
+		return UndoResult{Elsewhere: true, Conductor: s.Settings.Conductor}, nil
+	}
 	if err != nil {
 		t.log.Warn("undo failed", zap.Error(err))
 		if fault.Is(err, fault.Lost) || ctx.Err() != nil { // handed over to another conductor, not given up
-			return s.verdict(ctx, nil, err)
+			return UndoResult{}, s.verdict(ctx, nil, err)
 		}
 		if fault.ClassOf(err) != fault.Transient && fault.ClassOf(err) != fault.WaitBusy {
-			return never(err)
+			return UndoResult{}, never(err)
 		}
-		return s.verdict(ctx, nil, err)
+		return UndoResult{}, s.verdict(ctx, nil, err)
 	}
 	t.op.WaitingFor, t.op.WaitingUntil = "", nil
 	t.at(ctx, chaos.Over, "")
-	return s.saved(ctx, t)
+	return UndoResult{}, s.saved(ctx, t)
 }
 
 // awaitLateOn makes sure that a server which a step has asked to switch on, and

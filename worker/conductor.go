@@ -67,7 +67,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 // serve polls and heartbeats. True: the database was away for so long that the
 // steps were given up, and is back.
 func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) {
-	workers, err := c.start()
+	workers, err := c.start(incarnation)
 	if err != nil {
 		return false, err
 	}
@@ -116,12 +116,17 @@ func (c *Conductor) idle(ctx context.Context, incarnation int64) error {
 	}
 }
 
-func (c *Conductor) start() ([]worker.Worker, error) {
-	var out []worker.Worker
+// start polls the queue of each driver, and the conductor's own.
+func (c *Conductor) start(incarnation int64) ([]worker.Worker, error) {
+	queues := map[string]int{node.OwnQueue(node.Host{Name: c.Self.Hostname, Incarnation: incarnation}): 1}
 	for _, driver := range c.Self.Drivers() {
-		w := worker.New(c.Client, node.QueueName(c.Self.Group, driver), worker.Options{
+		queues[node.QueueName(c.Self.Group, driver)] = pollers
+	}
+	var out []worker.Worker
+	for queue, polls := range queues {
+		w := worker.New(c.Client, queue, worker.Options{
 			DisableWorkflowWorker:              true,
-			MaxConcurrentActivityTaskPollers:   pollers,
+			MaxConcurrentActivityTaskPollers:   polls,
 			MaxConcurrentActivityExecutionSize: c.AtOnce,
 			MaxHeartbeatThrottleInterval:       throttle,
 			DefaultHeartbeatThrottleInterval:   throttle,
@@ -131,7 +136,7 @@ func (c *Conductor) start() ([]worker.Worker, error) {
 		w.RegisterActivity(c.Steps)
 		if err := w.Start(); err != nil {
 			stopAll(out)
-			return nil, fmt.Errorf("poll %s: %w", node.QueueName(c.Self.Group, driver), err)
+			return nil, fmt.Errorf("poll %s: %w", queue, err)
 		}
 		out = append(out, w)
 	}

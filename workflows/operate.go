@@ -109,15 +109,26 @@ func outcomeOf(err error) node.Outcome {
 
 // runSteps has a conductor of the node's queue run steps from where they are.
 func (o *operation) runSteps(ctx workflow.Context) (activities.StepsResult, error) {
-	o.seq++
 	var res activities.StepsResult
-	err := workflow.ExecuteActivity(o.onConductor(ctx, o.brief.WaitForConductor, "steps of "+string(o.in.Kind)), steps.RunSteps,
-		activities.StepsInput{Operation: o.in.Operation, Node: o.in.Node, Seq: o.seq}).Get(ctx, &res)
+	shared := o.onConductor(ctx, o.brief.WaitForConductor, "steps of "+string(o.in.Kind))
+	err := o.inTurn(ctx, func(at node.Host, tried []string) (string, error) {
+		o.seq++
+		res = activities.StepsResult{}
+		err := workflow.ExecuteActivity(on(shared, at), steps.RunSteps,
+			activities.StepsInput{Operation: o.in.Operation, Node: o.in.Node, Seq: o.seq, Tried: tried}).Get(ctx, &res)
+		if err != nil {
+			return "", err
+		}
+		o.progress.Steps, o.progress.Conductor, o.progress.Until = res.Steps, res.Conductor, res.Until
+		o.show(ctx)
+		if res.Next == activities.NextElsewhere {
+			return res.Conductor, nil
+		}
+		return "", nil
+	})
 	if err != nil {
 		return res, o.explain(err)
 	}
-	o.progress.Steps, o.progress.Conductor, o.progress.Until = res.Steps, res.Conductor, res.Until
-	o.show(ctx)
 	return res, nil
 }
 
@@ -195,9 +206,21 @@ func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) string {
 	case !plan.Covered:
 		return fmt.Sprintf("no conductor with driver %s in conductor group %q is alive", o.brief.Driver, o.brief.Group)
 	}
-	o.seq++
-	err = workflow.ExecuteActivity(o.toUndo(ctx), steps.Undo,
-		activities.UndoInput{Operation: o.in.Operation, Node: o.in.Node, Seq: o.seq}).Get(ctx, nil)
+	until := workflow.Now(ctx).Add(undoPatience)
+	err = o.inTurn(ctx, func(at node.Host, tried []string) (string, error) {
+		left := until.Sub(workflow.Now(ctx))
+		if left <= 0 {
+			return "", temporal.NewNonRetryableApplicationError("no conductor got an answer within "+undoPatience.String(), fault.Unreachable.String(), nil)
+		}
+		o.seq++
+		var res activities.UndoResult
+		err := workflow.ExecuteActivity(on(o.toUndo(ctx, left), at), steps.Undo,
+			activities.UndoInput{Operation: o.in.Operation, Node: o.in.Node, Seq: o.seq, Tried: tried}).Get(ctx, &res)
+		if err == nil && res.Elsewhere {
+			return res.Conductor, nil
+		}
+		return "", err
+	})
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("undo is owed", "operation", o.in.Operation, "node", o.in.Node, "error", err)
 	}

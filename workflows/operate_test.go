@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -26,10 +27,14 @@ type world struct {
 	sights  []activities.Sight                       // what looks see, in turn; the last one stays
 	undo    activities.UndoPlan
 	undoErr error
+	undos   []func() (activities.UndoResult, error) // what the undos do, in turn; then undoErr
+	hosts   []node.Host                             // that cover the node
 	follow  int64
 
 	ran, looked, undone int
 	seqs                []int64
+	queues              []string   // each activity's on hardware
+	tried               [][]string // likewise
 	closed              []activities.EndInput
 	started             []int64
 }
@@ -38,9 +43,11 @@ func (w *world) begin(context.Context, int64) (activities.Brief, error) {
 	return activities.Brief{Driver: "redfish", HeartbeatTimeout: 5 * time.Second, WaitForConductor: 15 * time.Minute, StepsTimeout: 24 * time.Hour}, nil
 }
 
-func (w *world) runSteps(_ context.Context, in activities.StepsInput) (activities.StepsResult, error) {
+func (w *world) runSteps(ctx context.Context, in activities.StepsInput) (activities.StepsResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.tried = append(w.tried, in.Tried)
+	w.queues = append(w.queues, activity.GetInfo(ctx).TaskQueue)
 	w.seqs = append(w.seqs, in.Seq)
 	w.ran++
 	return w.runs[w.ran-1]()
@@ -58,12 +65,26 @@ func (w *world) planUndo(context.Context, int64, node.Outcome) (activities.UndoP
 	return w.undo, nil
 }
 
-func (w *world) runUndo(_ context.Context, in activities.UndoInput) error {
+func (w *world) runUndo(ctx context.Context, in activities.UndoInput) (activities.UndoResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seqs = append(w.seqs, in.Seq)
+	w.tried = append(w.tried, in.Tried)
+	w.queues = append(w.queues, activity.GetInfo(ctx).TaskQueue)
 	w.undone++
-	return w.undoErr
+	if len(w.undos) >= w.undone {
+		return w.undos[w.undone-1]()
+	}
+	return activities.UndoResult{}, w.undoErr
+}
+
+func (w *world) elsewhere(_ context.Context, _ int64, tried []string) (node.Host, error) {
+	for _, h := range w.hosts {
+		if !slices.Contains(tried, h.Name) {
+			return h, nil
+		}
+	}
+	return node.Host{}, nil
 }
 
 func (w *world) end(_ context.Context, in activities.EndInput) (activities.Closed, error) {
@@ -82,7 +103,7 @@ func (w *world) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	env.SetTestTimeout(30 * time.Second)
 	for name, f := range map[string]any{
 		"Begin": w.begin, "RunSteps": w.runSteps, "Look": w.look, "PlanUndo": w.planUndo,
-		"Undo": w.runUndo, "Close": w.end, "StartOperation": w.start,
+		"Undo": w.runUndo, "Close": w.end, "StartOperation": w.start, "Elsewhere": w.elsewhere,
 	} {
 		env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}

@@ -59,11 +59,11 @@ func (o *operation) onConductor(ctx workflow.Context, wait time.Duration, summar
 	})
 }
 
-func (o *operation) toUndo(ctx workflow.Context) workflow.Context {
+func (o *operation) toUndo(ctx workflow.Context, left time.Duration) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:              node.QueueName(o.brief.Group, o.brief.Driver),
 		ScheduleToStartTimeout: undoStart,
-		ScheduleToCloseTimeout: undoPatience,
+		ScheduleToCloseTimeout: left,
 		HeartbeatTimeout:       o.brief.HeartbeatTimeout,
 		WaitForCancellation:    true,
 		Summary:                "undo what is half done",

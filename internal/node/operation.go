@@ -130,6 +130,16 @@ func QueueName(group, driver string) string {
 	return "conductor/" + group + "/" + driver
 }
 
+// Host is a conductor as work is sent to it: a name, and which process has it.
+type Host struct {
+	Name        string `json:"name"`
+	Incarnation int64  `json:"incarnation"`
+}
+
+// OwnQueue is the Temporal task queue that only this process polls, for steps that
+// are to run there and nowhere else.
+func OwnQueue(h Host) string { return fmt.Sprintf("host/%s/%d", h.Name, h.Incarnation) }
+
 // EndSteps gives the steps that are still begun an end, when the operation has
 // one: nobody works on them any more.
 func (o *Operation) EndSteps(outcome Outcome, at time.Time) {

@@ -124,15 +124,28 @@ func outdated(hostname string, incarnation int64) error {
 }
 
 const coveredSQL = `
-SELECT c.hostname FROM conductors c CROSS JOIN witness w
+SELECT c.hostname, c.incarnation FROM conductors c CROSS JOIN witness w
  WHERE c.conductor_group = @group AND NOT c.draining AND c.interfaces ? @driver AND ` + aliveSQL + `
    AND NOT EXISTS (SELECT FROM jsonb_each_text(@interfaces) AS w (interface, implementation)
 	WHERE NOT coalesce(c.interfaces -> @driver -> w.interface, '[]') ? w.implementation)
  ORDER BY c.hostname LIMIT 1000`
 
-// Covered are the live conductors that can work on a node of this group, driver
-// and interfaces (interface -> implementation). Draining ones can not.
+// Covered are the names of the conductors that Covering gives.
 func (s *Store) Covered(ctx context.Context, group, driver string, interfaces map[string]string) ([]string, error) {
+	hosts, err := s.Covering(ctx, group, driver, interfaces)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(hosts))
+	for _, h := range hosts {
+		names = append(names, h.Name)
+	}
+	return names, nil
+}
+
+// Covering are the live conductors that can work on a node of this group, driver
+// and interfaces (interface -> implementation), by name. Draining ones can not.
+func (s *Store) Covering(ctx context.Context, group, driver string, interfaces map[string]string) ([]node.Host, error) {
 	if interfaces == nil {
 		interfaces = map[string]string{}
 	}
@@ -141,5 +154,7 @@ func (s *Store) Covered(ctx context.Context, group, driver string, interfaces ma
 	if d.err != nil {
 		return nil, d.err
 	}
-	return list(ctx, s, "find conductors of "+group+"/"+driver, coveredSQL, a, func(r pgx.Row) (h string, err error) { return h, r.Scan(&h) })
+	return list(ctx, s, "find conductors of "+group+"/"+driver, coveredSQL, a, func(r pgx.Row) (h node.Host, err error) {
+		return h, r.Scan(&h.Name, &h.Incarnation)
+	})
 }

@@ -1,7 +1,6 @@
 package system_test
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -261,7 +260,7 @@ func TestABMCThatIsGoneInTheMiddleIsWaitedForAndThenGivenUp(t *testing.T) {
 	st, ok := o.step("deploy")
 	require.True(t, ok, "%s", o)
 	require.Equal(t, "failed", st.State)
-	require.Equal(t, 5, st.Attempts, fmt.Sprint(o))
+	require.Equal(t, 10, st.Attempts, "five rounds of two conductors: %s", o)
 	n.spoil()
 	n.deployed(n.provision("active", nil), digest(t, s.rack))
 }

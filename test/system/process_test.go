@@ -230,15 +230,16 @@ func (l *load) busiest(t *testing.T, conductors map[string]*dev.Running) (name s
 	return name, nodes
 }
 
-// conductor starts one more by hand, for a group of its own. It is not started again.
-func (s *stack) conductor(t *testing.T, group, name string) *dev.Running {
+// conductor starts one more by hand, for a group of its own and with more settings from the environment. It is not started
+// again.
+func (s *stack) conductor(t *testing.T, group, name string, env ...string) *dev.Running {
 	t.Helper()
 	bin, err := programs()
 	require.NoError(t, err)
 	data := filepath.Join(s.dir, "data")
 	ready := filepath.Join(s.dir, name+".ready")
 	c, err := dev.Command{
-		Path: filepath.Join(bin, "temper"), Env: environ(), LogFile: filepath.Join(data, "logs", name+".log"), ReadyFile: ready,
+		Path: filepath.Join(bin, "temper"), Env: append(environ(), env...), LogFile: filepath.Join(data, "logs", name+".log"), ReadyFile: ready,
 		Args: []string{
 			"conductor", "--config", filepath.Join(data, dev.SettingsFile), "--name", name, "--conductor-group", group,
 			"--enabled-drivers", "redfish", "--ready-file", ready,

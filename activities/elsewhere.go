@@ -1,0 +1,76 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// roundMost is how many conductors try a step in one round: one that can't reach
+// the hardware may be alone with that, three are not.
+const roundMost = 3
+
+// Elsewhere picks a conductor for a step whose hardware gave the ones in tried no
+// answer: it covers the operation's node, and is none of them. No name: there is none.
+func (a *Operations) Elsewhere(ctx context.Context, operation int64, tried []string) (node.Host, error) {
+	o, err := a.Ledger.Operation(ctx, operation)
+	if err != nil {
+		return node.Host{}, typed(err)
+	}
+	n, err := a.Ledger.Node(ctx, o.NodeUUID)
+	if err != nil {
+		return node.Host{}, typed(err)
+	}
+	hosts, err := a.Ledger.Covering(ctx, o.Group, o.Driver, n.Interfaces)
+	if err != nil {
+		return node.Host{}, typed(err)
+	}
+	left := untried(hosts, tried)
+	if len(left) == 0 {
+		return node.Host{}, nil
+	}
+	// Not the same one for every node: the steps of a conductor that is cut off spread.
+	return left[int(operation%int64(len(left)))], nil
+}
+
+// untried are the hosts that are not in tried.
+func untried(hosts []node.Host, tried []string) []node.Host {
+	return slices.DeleteFunc(slices.Clone(hosts), func(h node.Host) bool { return contains(tried, h.Name) })
+}
+
+// unanswered reports whether err ended the work because the hardware was silent,
+// and not because this process is to stop.
+func unanswered(ctx context.Context, err error) bool {
+	return err != nil && ctx.Err() == nil && fault.Is(err, fault.Unreachable) && fault.NoAnswer(err)
+}
+
+// othersMayTry reports whether a conductor that covers the node is left in this round.
+func (t *task) othersMayTry(ctx context.Context) bool {
+	if len(t.tried)+1 >= roundMost {
+		return false
+	}
+	hosts, err := t.Records.Covering(ctx, t.op.Group, t.op.Driver, t.node.Interfaces)
+	return err == nil && len(untried(hosts, append(slices.Clone(t.tried), t.Settings.Conductor))) > 0
+}
+
+// passesOn notes on the step that this conductor got no answer, where another one
+// may still try. It is not counted as the step's failure: a round is one, when the
+// last of its conductors has had no answer either.
+func (t *task) passesOn(ctx context.Context, err error) bool {
+	var failed *stepError
+	if !errors.As(err, &failed) || !unanswered(ctx, err) || !t.othersMayTry(ctx) {
+		return false
+	}
+	failed.step.LastError = failed.err.Error()
+	t.pending.Move = ""
+	if t.save(ctx) != nil {
+		return false // the usual verdict finds out why
+	}
+	t.log.Warn("no answer here, another conductor is to try", zap.String("step", failed.step.Name()), zap.Error(failed.err))
+	return true
+}

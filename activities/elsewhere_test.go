@@ -1,0 +1,156 @@
+package activities_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+func hosts(names ...string) []node.Host {
+	var out []node.Host
+	for i, n := range names {
+		out = append(out, node.Host{Name: n, Incarnation: int64(i + 1)})
+	}
+	return out
+}
+
+func TestAConductorThatGetsNoAnswerPassesTheStepOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		covering []node.Host
+		tried    []string
+		passed   bool
+	}{
+		"another one covers the node":               {hosts("c1", "c2"), nil, true},
+		"it is the only one":                        {hosts("c1"), nil, false},
+		"the others have tried":                     {hosts("c1", "c2"), []string{"c2"}, false},
+		"one of many has not":                       {hosts("c1", "c2", "c3"), []string{"c2"}, true},
+		"three are enough to say that nobody does":  {hosts("c1", "c2", "c3", "c4"), []string{"c2", "c3"}, false},
+		"one that left the coverage is not counted": {hosts("c2"), []string{"c2"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+			b.machine.silent, b.book.hosts, b.tried = true, c.covering, c.tried
+			r, err := b.run()
+			step := b.book.op.Steps[0]
+			require.Contains(t, step.LastError, "no answer in time")
+			require.Equal(t, node.StepRunning, step.State)
+			if !c.passed {
+				require.Error(t, err)
+				require.False(t, final(err))
+				require.Equal(t, 1, step.Failures, "the round is over, and counts")
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, activities.NextElsewhere, r.Next)
+			require.Equal(t, "c1", r.Conductor)
+			require.Zero(t, step.Failures, "the round is not over")
+		})
+	}
+}
+
+// A dead BMC fails the step after as many rounds as one conductor alone would try.
+func TestARoundIsOneFailureOfTheStep(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	b.machine.silent, b.book.hosts = true, hosts("c1", "c2")
+	for i := 1; i <= activities.Limits.Failures; i++ {
+		b.steps.Settings.Conductor, b.tried = "c1", nil
+		r, err := b.run()
+		require.NoError(t, err)
+		require.Equal(t, activities.NextElsewhere, r.Next)
+		b.steps.Settings.Conductor, b.tried = "c2", []string{"c1"}
+		_, err = b.run()
+		require.Equal(t, i == activities.Limits.Failures, final(err), "round %d", i)
+	}
+}
+
+// A request was sent, and then the BMC is heard no more: whoever has another one to ask does not wait for the power's time
+// to be over.
+func TestAWatchOfThePowerThatGetsNoAnswerIsPassedOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		covering []node.Host
+		passed   bool
+	}{"another one covers the node": {hosts("c1", "c2"), true}, "nobody else does": {hosts("c1"), false}} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+			b.steps.Settings.PowerTimeout = 10 * time.Second
+			b.book.hosts = c.covering
+			b.machine.answer = func(bmc.PowerRequest) (bool, error) {
+				b.machine.silent = true
+				if !c.passed {
+					time.AfterFunc(50*time.Millisecond, func() { b.machine.mu.Lock(); b.machine.silent = false; b.machine.mu.Unlock() })
+				}
+				return true, fault.New(fault.Unreachable, "lost: %w", fault.Silence("no answer in time"))
+			}
+			r, err := b.run()
+			require.NoError(t, err)
+			require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
+			if !c.passed {
+				require.Equal(t, activities.NextClose, r.Next, "it waited, and saw it")
+				return
+			}
+			require.Equal(t, activities.NextElsewhere, r.Next)
+			b.machine.silent, b.steps.Settings.Conductor, b.tried = false, "c2", []string{"c1"}
+			r, err = b.run()
+			require.NoError(t, err)
+			require.Equal(t, activities.NextClose, r.Next)
+			require.Len(t, b.machine.asked, 1, "read back, not repeated")
+		})
+	}
+}
+
+func TestAnUndoThatGetsNoAnswerIsPassedOn(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+	b.book.op.Undo = []node.Undo{node.UndoPowerOff}
+	b.machine.silent, b.book.hosts = true, hosts("c1", "c2")
+	r, err := b.undoResult()
+	require.NoError(t, err)
+	require.Equal(t, activities.UndoResult{Elsewhere: true, Conductor: "c1"}, r)
+	require.Equal(t, []node.Undo{node.UndoPowerOff}, b.book.op.Undo, "it is still to be done")
+	b.tried = []string{"c2"}
+	_, err = b.undoResult()
+	require.ErrorContains(t, err, "no answer in time")
+}
+
+func TestAnotherConductorIsOneThatCoversTheNodeAndHasNotTried(t *testing.T) {
+	for name, c := range map[string]struct {
+		operation int64
+		tried     []string
+		want      node.Host
+	}{
+		"one of those that are left":      {4, []string{"c1"}, node.Host{Name: "c2", Incarnation: 2}},
+		"the next operation, another one": {5, []string{"c1"}, node.Host{Name: "c3", Incarnation: 3}},
+		"nobody is left":                  {4, []string{"c1", "c2", "c3"}, node.Host{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s testsuite.WorkflowTestSuite
+			env := s.NewTestActivityEnvironment()
+			ops := &activities.Operations{Ledger: &crew{hosts: hosts("c1", "c2", "c3")}}
+			env.RegisterActivity(ops)
+			for range 2 { // it may run twice
+				v, err := env.ExecuteActivity(ops.Elsewhere, c.operation, c.tried)
+				require.NoError(t, err)
+				var got node.Host
+				require.NoError(t, v.Get(&got))
+				require.Equal(t, c.want, got)
+			}
+		})
+	}
+}
+
+// crew is a database with conductors.
+type crew struct {
+	page
+	hosts []node.Host
+}
+
+func (c *crew) Covering(context.Context, string, string, map[string]string) ([]node.Host, error) {
+	return c.hosts, nil
+}
