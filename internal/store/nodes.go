@@ -165,6 +165,9 @@ func (s *Store) UpdateNode(ctx context.Context, ident, user string, edit func(*n
 		b.Queue(updateUserSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(&l.UpdatedAt) })
 		sealed.queue(b, l.ID)
 		queueDropSecrets(b, l.ID, gone(had, &l.Node))
+		if before.AllocationUUID != "" && l.InstanceUUID == "" {
+			queueDeallocate(b, &l.Node, user)
+		}
 		if before.Maintenance != l.Maintenance {
 			queueHistory(b, l.ID, maintenanceEvent(l.Maintenance, l.MaintenanceReason, user))
 		}
