@@ -14,6 +14,7 @@ type Store interface {
 	RequestStore
 	TraitStore
 	PortStore
+	AllocationStore
 	ConductorStore
 	RecordStore
 	AgentStore
@@ -61,6 +62,22 @@ type PortStore interface {
 	CreatePort(ctx context.Context, p *node.Port) error
 	UpdatePort(ctx context.Context, ident string, edit func(*node.Port) error) (*node.Port, error)
 	DeletePort(ctx context.Context, ident string) error
+}
+
+// AllocationStore keeps the allocations. An ident is a uuid or a name.
+type AllocationStore interface {
+	Allocations(ctx context.Context, f node.AllocationFilter, p node.Page) ([]node.Allocation, error)
+	Allocation(ctx context.Context, ident string) (*node.Allocation, error)
+	// Allocate finds a node for a, or records why there is none: a tells then.
+	// dedicated: nodes of a project are only for it and for who names them.
+	Allocate(ctx context.Context, a *node.Allocation, dedicated bool, user string) error
+	// Backfill records an allocation for a node that is in use.
+	Backfill(ctx context.Context, node string, a *node.Allocation, user string, allow func(*node.Node) error) error
+	UpdateAllocation(ctx context.Context, ident string, edit func(*node.Allocation) error) (*node.Allocation, error)
+	// DeleteAllocation asks allow where the allocation has a node.
+	DeleteAllocation(ctx context.Context, ident, user string, allow func(*node.Node) error) error
+	// NodeUUIDs are the uuids of those that exist, by what was asked for.
+	NodeUUIDs(ctx context.Context, idents []string) (map[string]string, error)
 }
 
 // ConductorStore keeps the conductors; Alive is true by the database's clock.

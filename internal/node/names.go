@@ -97,11 +97,10 @@ func ValidTrait(s string) error {
 	return nil
 }
 
-// StorableTrait is ValidTrait of one that a node may be given: not of those that
-// are computed.
+// StorableTrait checks a trait that somebody gives to a node.
 func StorableTrait(s string) error {
 	if s == TraitMaintenance {
-		return fault.New(fault.Invalid, "The trait %s is computed: a node has it while it is in maintenance", s)
+		return fault.New(fault.Invalid, "The trait %s can not be set: a node has it while it is in maintenance", s)
 	}
 	return ValidTrait(s)
 }

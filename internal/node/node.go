@@ -31,6 +31,10 @@ type Node struct {
 	InstanceUUID   string
 	InstanceName   string
 	AllocationUUID string
+	// Of the allocation: its project, and whether it was given although the node
+	// was in maintenance (TraitMaintenance). Read only.
+	AllocationOwner        string
+	AllocatedInMaintenance bool
 
 	ProvisionState       State
 	TargetProvisionState State // "" = none

@@ -9,11 +9,6 @@ import (
 // no other. It is never stored.
 const FaultNoConductor = "no conductor"
 
-// TraitMaintenance is the trait that a node in operator maintenance is offered
-// under. It is computed and never stored: who does not ask for it never gets
-// such a node.
-const TraitMaintenance = "CUSTOM_MAINTENANCE"
-
 // How often and for how long coverage may be lost before its return has to last.
 const (
 	FlapLosses = 3                // from this loss on

@@ -171,6 +171,9 @@ func (s *Store) UpdateNode(ctx context.Context, ident, user string, edit func(*n
 		sealed.queue(b, l.ID)
 		queueDropSecrets(b, l.ID, gone(had, &l.Node))
 		s.queueMoved(b, l)
+		if before.AllocationUUID != "" && l.InstanceUUID == "" {
+			queueDeallocate(b, &l.Node, user)
+		}
 		if before.Maintenance != l.Maintenance {
 			queueHistory(b, l.ID, maintenanceEvent(l.Maintenance, l.MaintenanceReason, user))
 		}
