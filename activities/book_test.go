@@ -53,6 +53,16 @@ func (b *book) CheckClaim(_ context.Context, _ int64, c node.Claim) (node.Ask, e
 	return b.op.Asked, nil
 }
 
+func (b *book) PutDown(_ context.Context, _ int64, c node.Claim) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c != b.op.Claim {
+		return fault.New(fault.Lost, "claim %v is not the newest", c)
+	}
+	b.op.Rests = true
+	return nil
+}
+
 func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progress) (node.Ask, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,6 +94,7 @@ func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progre
 		b.node.PowerState = p.Power
 	}
 	b.op.Steps = append([]node.Step{}, p.Steps...)
+	b.op.Rests = p.Rests
 	b.op.Undo, b.op.WaitingFor, b.op.WaitingUntil = p.Undo, p.WaitingFor, p.WaitingUntil
 	return b.op.Asked, nil
 }

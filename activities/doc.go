@@ -18,6 +18,7 @@ type Records interface {
 	Claim(ctx context.Context, operation int64, runID string, c node.Claim, conductor string) (*node.Node, error)
 	CheckClaim(ctx context.Context, operation int64, c node.Claim) (node.Ask, error)
 	SaveSteps(ctx context.Context, operation int64, c node.Claim, p node.Progress) (node.Ask, error)
+	PutDown(ctx context.Context, operation int64, c node.Claim) error
 	SaveInspection(ctx context.Context, operation int64, c node.Claim, i node.Inspection) error
 	Credentials(ctx context.Context, nodeUUID string) (node.Secrets, error)
 	Node(ctx context.Context, ident string) (*node.Node, error)

@@ -67,7 +67,7 @@ func (t *task) passesOn(ctx context.Context, err error) bool {
 		return false
 	}
 	failed.step.LastError = failed.err.Error()
-	t.pending.Move = ""
+	t.pending.Move, t.op.Rests = "", true
 	if t.save(ctx) != nil {
 		return false // the usual verdict finds out why
 	}

@@ -3,7 +3,6 @@ package activities
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -18,8 +17,10 @@ type Ledger interface {
 	Begin(ctx context.Context, operation int64, runID string) (*node.Operation, error)
 	Operation(ctx context.Context, id int64) (*node.Operation, error)
 	Node(ctx context.Context, ident string) (*node.Node, error)
-	Covered(ctx context.Context, group, driver string, interfaces map[string]string) ([]string, error)
 	Covering(ctx context.Context, group, driver string, interfaces map[string]string) ([]node.Host, error)
+	Watch(ctx context.Context, operation int64) (*node.Node, node.Cover, error)
+	Stall(ctx context.Context, operation int64, runID string, seq int64, stall node.Stall, waitingFor string, within *time.Duration) (*node.Operation, error)
+	GoOn(ctx context.Context, operation int64, runID string) error
 	CloseOperation(ctx context.Context, end node.End, followUp func(*node.Node) (*node.Operation, error)) (*node.Operation, error)
 	SetUndo(ctx context.Context, operation int64, runID string, undo []node.Undo) error
 }
@@ -41,10 +42,23 @@ type Operations struct {
 
 // Policy are the times that workflows work by; recorded in each history.
 type Policy struct {
-	HeartbeatTimeout time.Duration // of hardware steps
-	WaitForConductor time.Duration // how long steps wait for a conductor that covers the node
-	StepsTimeout     time.Duration // the most that one run of steps may take. Default 48 h
-	AutomatedClean   bool          // for nodes that don't say
+	HeartbeatTimeout time.Duration            // of hardware steps
+	WaitForConductor time.Duration            // how long an operation waits for a conductor that covers its node; 0 = not at all
+	WaitInGroup      map[string]time.Duration // the same, where a conductor group has its own
+	StepsTimeout     time.Duration            // the most that one run of steps may take. Default 48 h
+	AutomatedClean   bool                     // for nodes that don't say
+}
+
+// waitFor is how long o waits for a conductor.
+func (p Policy) waitFor(o *node.Operation) time.Duration {
+	wait, own := p.WaitInGroup[o.Group]
+	if !own {
+		wait = p.WaitForConductor
+	}
+	if o.Kind == node.KindUndo {
+		return min(wait, undoWait)
+	}
+	return wait
 }
 
 // longestSteps is the default of Policy.StepsTimeout: erasing disks takes hours
@@ -58,6 +72,7 @@ type Brief struct {
 	HeartbeatTimeout time.Duration `json:"heartbeat_timeout"`
 	WaitForConductor time.Duration `json:"wait_for_conductor"`
 	StepsTimeout     time.Duration `json:"steps_timeout"`
+	Stalled          bool          `json:"stalled,omitempty"` // nobody can begin with the steps now: Ready tells why
 }
 
 // Begin records that this run is the operation's. Another run, or an operation
@@ -68,107 +83,39 @@ func (a *Operations) Begin(ctx context.Context, operation int64) (Brief, error) 
 		return Brief{}, typed(err)
 	}
 	a.at(ctx, chaos.Beginning, operation)
-	wait := a.Policy.WaitForConductor
-	if o.Kind == node.KindUndo {
-		wait = min(wait, undoWait)
+	n, cover, err := a.Ledger.Watch(ctx, operation)
+	if err != nil {
+		return Brief{}, typed(err)
 	}
 	return Brief{
 		Group: o.Group, Driver: o.Driver, HeartbeatTimeout: a.Policy.HeartbeatTimeout,
-		WaitForConductor: wait, StepsTimeout: cmp.Or(a.Policy.StepsTimeout, longestSteps),
+		WaitForConductor: a.Policy.waitFor(o), StepsTimeout: cmp.Or(a.Policy.StepsTimeout, longestSteps),
+		Stalled: node.StallOf(n.Operation, cover) != node.StallNone,
 	}, nil
 }
 
-// Sight is what the row says to a workflow that waits.
-type Sight struct {
-	GoOn       bool   `json:"go_on,omitempty"`     // the agent has called, the hold is lifted, or a power request is there
-	EndAsked   bool   `json:"end_asked,omitempty"` // cancel, abort or delete
-	WaitingFor string `json:"waiting_for,omitempty"`
-}
-
-// Look reads whether what the operation waits for has come.
-func (a *Operations) Look(ctx context.Context, operation int64) (Sight, error) {
-	o, err := a.Ledger.Operation(ctx, operation)
-	if err != nil {
-		return Sight{}, typed(err)
-	}
-	if o.EndedAt != nil {
-		return Sight{}, typed(fault.New(fault.Lost, "operation %d has ended", operation))
-	}
-	s := Sight{WaitingFor: o.WaitingFor}
-	switch o.Asked {
-	case node.AskCancel, node.AskDelete:
-		s.EndAsked = true
-		return s, nil
-	case node.AskAbort:
-		// A step that is not abortable goes on until it is over, also where it
-		// waits for its agent meanwhile.
-		if step := o.CurrentStep(); step == nil || step.Abortable {
-			s.EndAsked = true
-			return s, nil
-		}
-	case node.AskPower, node.AskUnhold:
-		s.GoOn = true
-		return s, nil
-	}
-	n, err := a.Ledger.Node(ctx, o.NodeUUID)
-	if err != nil {
-		return Sight{}, typed(err)
-	}
-	s.GoOn = !node.Holds(n.ProvisionState) && (o.Phase == node.Holding || n.AgentCalled(o.Kind))
-	return s, nil
-}
-
-// UndoPlan says whether a conductor is to be asked to undo.
+// UndoPlan says whether a conductor is to be asked to undo, and which queue
+// reaches one.
 type UndoPlan struct {
-	Needed  bool `json:"needed"`
-	Covered bool `json:"covered"` // a live conductor could do it now
+	Needed  bool   `json:"needed"`
+	Covered bool   `json:"covered"` // a live conductor could do it now
+	Group   string `json:"group,omitempty"`
+	Driver  string `json:"driver,omitempty"`
 }
 
 // PlanUndo writes into the row what has to be put right now that the operation
 // ends so and not in success, and says who could do it.
 func (a *Operations) PlanUndo(ctx context.Context, operation int64, outcome node.Outcome) (UndoPlan, error) {
-	o, err := a.Ledger.Operation(ctx, operation)
+	n, cover, err := a.Ledger.Watch(ctx, operation)
 	if err != nil {
 		return UndoPlan{}, typed(err)
 	}
-	undo := undoOf(o, outcome)
+	o := n.Operation
+	undo := node.UndoAtEnd(o, outcome)
 	if err := a.Ledger.SetUndo(ctx, operation, activity.GetInfo(ctx).WorkflowExecution.RunID, undo); err != nil {
 		return UndoPlan{}, typed(err)
 	}
-	if len(undo) == 0 {
-		return UndoPlan{}, nil
-	}
-	n, err := a.Ledger.Node(ctx, o.NodeUUID)
-	if err != nil {
-		return UndoPlan{}, typed(err)
-	}
-	hosts, err := a.Ledger.Covered(ctx, o.Group, o.Driver, n.Interfaces)
-	if err != nil {
-		return UndoPlan{}, typed(err)
-	}
-	return UndoPlan{Needed: true, Covered: len(hosts) > 0}, nil
-}
-
-// undoOf is what has to be put right when the operation ends short of success:
-// what its steps left, except that cleaning that fails leaves the power as it is
-// (Ironic's poweroff_in_cleanfail = False). Cleaning that somebody ended does not.
-// A deploy that has begun ends powered off whatever its steps left
-// (power_off_after_deploy_failure = True).
-func undoOf(o *node.Operation, outcome node.Outcome) []node.Undo {
-	var out []node.Undo
-	cleaning := o.Kind == node.KindProvide || o.Kind == node.KindClean || o.Kind == node.KindUndeploy
-	for _, u := range o.Undo {
-		if u == node.UndoPowerOff && cleaning && outcome == node.Failed {
-			continue
-		}
-		out = append(out, u)
-	}
-	deploying := o.Kind == node.KindDeploy || o.Kind == node.KindRebuild
-	begun := slices.ContainsFunc(o.Steps, func(s node.Step) bool { return s.StartedAt != nil })
-	if deploying && begun && !contains(out, node.UndoPowerOff) {
-		out = append(out, node.UndoPowerOff)
-	}
-	return out
+	return UndoPlan{Needed: len(undo) > 0, Covered: cover.Covered, Group: o.Group, Driver: o.Driver}, nil
 }
 
 // EndInput closes an operation.

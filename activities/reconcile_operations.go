@@ -33,7 +33,7 @@ const (
 // that fails does not keep the others from their work.
 func (r *Reconcile) operations(ctx context.Context, out *TickResult) error {
 	never, started := r.start(ctx, out)
-	repeated := errors.Join(r.repeatAsks(ctx, out), r.repeatCalls(ctx, out))
+	repeated := errors.Join(r.repeatAsks(ctx, out), r.repeatCalls(ctx, out), r.tellMisfits(ctx, out))
 	return errors.Join(started, repeated, r.recover(ctx, never, out))
 }
 
@@ -171,7 +171,7 @@ func (r *Reconcile) close(ctx context.Context, orphans []orphan, out *TickResult
 		if o.op.Asked == node.AskCancel || o.op.Asked == node.AskAbort || o.op.Asked == node.AskDelete {
 			outcome = node.Cancelled
 		}
-		if err := r.Ledger.SetUndo(ctx, o.op.ID, o.op.RunID, undoOf(&o.op, outcome)); err != nil && !fault.Is(err, fault.Lost) {
+		if err := r.Ledger.SetUndo(ctx, o.op.ID, o.op.RunID, node.UndoAtEnd(&o.op, outcome)); err != nil && !fault.Is(err, fault.Lost) {
 			return err
 		}
 		next, err := r.Ledger.CloseOperation(ctx, node.End{

@@ -25,8 +25,8 @@ type archive struct {
 	workflows       map[string]activities.Status
 	refuses         error // what Temporal says to starts and cancels
 
-	called []node.Operation
-	owing  []node.Operation // undos that are due
+	called, misfits []node.Operation
+	owing           []node.Operation // undos that are due
 
 	started, cancelled, nudged []int64
 	closed                     []node.End
@@ -42,14 +42,12 @@ func (a *archive) Begun(_ context.Context, _ int, after int64) ([]node.Operation
 	}
 	return a.begun, nil
 }
-func (a *archive) Asked(context.Context) ([]node.Operation, error)           { return a.asked, nil }
-func (a *archive) Called(context.Context) ([]node.Operation, error)          { return a.called, nil }
+func (a *archive) Asked(context.Context) ([]node.Operation, error)  { return a.asked, nil }
+func (a *archive) Called(context.Context) ([]node.Operation, error) { return a.called, nil }
+
+func (a *archive) Misfits(context.Context) ([]node.Operation, error)         { return a.misfits, nil }
 func (a *archive) ClearMissing(context.Context, []int64) error               { return nil }
 func (a *archive) SetUndo(context.Context, int64, string, []node.Undo) error { return nil }
-func (a *archive) Quarantine(context.Context) (node.QuarantineTick, error) {
-	return node.QuarantineTick{}, nil
-}
-
 func (a *archive) OpenUndos(_ context.Context, steps []node.Step, _ string, _ int) ([]node.Operation, error) {
 	for i := range a.owing {
 		a.owing[i].Steps = steps

@@ -26,6 +26,9 @@ const (
 
 // runAll runs steps in order until one waits, fails or none is left.
 func (t *task) runAll(ctx context.Context) (Next, error) {
+	if next := t.paused(); next != "" {
+		return next, t.save(ctx)
+	}
 	if err := t.payDebts(ctx); err != nil {
 		return "", err
 	}
@@ -35,6 +38,9 @@ func (t *task) runAll(ctx context.Context) (Next, error) {
 			return "", err
 		}
 		if stop {
+			return next, t.save(ctx)
+		}
+		if next := t.paused(); next != "" {
 			return next, t.save(ctx)
 		}
 		step := t.op.CurrentStep()
@@ -74,8 +80,7 @@ func (t *task) takeUpAsk(ctx context.Context) (Next, bool, error) {
 			return "", false, err
 		}
 		t.node.ProvisionState = n.ProvisionState
-		t.pending.ClearAsk = true
-		t.asked = node.AskNone
+		t.taken()
 	case node.AskPower:
 		target, err := t.askedPower(ctx)
 		if err != nil {
@@ -84,8 +89,7 @@ func (t *task) takeUpAsk(ctx context.Context) (Next, bool, error) {
 		if err := t.insertPower(target); err != nil {
 			return "", false, err
 		}
-		t.pending.ClearAsk = true
-		t.asked = node.AskNone
+		t.taken()
 	}
 	return "", false, nil
 }
@@ -158,7 +162,7 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	if step.State != node.StepWaiting {
 		step.Attempts++
 	}
-	step.State, step.Conductor = node.StepRunning, t.Settings.Conductor
+	step.State, step.Conductor, t.op.Rests = node.StepRunning, t.Settings.Conductor, false
 	t.pending.Phase = node.Running
 	t.op.WaitingFor, t.op.WaitingUntil = "", nil
 	if node.Waits(t.node.ProvisionState) && !t.staysWaiting(step) {
@@ -236,6 +240,7 @@ func (t *task) verdict(err error) error {
 	step := se.step
 	step.Failures++
 	step.LastError = se.err.Error()
+	t.op.Rests = true
 	class := fault.ClassOf(se.err)
 	retry := (class == fault.Transient || class == fault.WaitBusy) && step.Failures < Limits.Failures
 	if !retry {

@@ -58,6 +58,10 @@ const (
 	// NextElsewhere: this conductor got no answer from the hardware, and another
 	// one that covers the node has not tried yet.
 	NextElsewhere Next = "elsewhere"
+	// NextReady: nothing may be done before somebody can go on (Operations.Ready).
+	NextReady Next = "ready"
+	// NextOrphaned: paused in the middle of a step whose conductor died.
+	NextOrphaned Next = "orphaned"
 )
 
 // StepsResult tells the workflow how far the operation is. Steps are for people.
@@ -85,7 +89,10 @@ func (s *Steps) RunSteps(ctx context.Context, in StepsInput) (StepsResult, error
 	ctx, stop := s.alive(ctx)
 	defer stop()
 	t, err := s.claim(ctx, in)
-	if err != nil {
+	switch {
+	case errors.Is(err, errElsewhere):
+		return StepsResult{Next: NextReady, Conductor: s.Settings.Conductor}, nil
+	case err != nil:
 		return StepsResult{}, s.verdict(ctx, nil, err)
 	}
 	defer t.close()
@@ -142,6 +149,9 @@ func (s *Steps) claim(ctx context.Context, in StepsInput) (*task, error) {
 	if s.Observe.Wait != nil && info.Attempt == 1 {
 		s.Observe.Wait(n.Operation.Group, n.Operation.Driver, info.StartedTime.Sub(info.ScheduledTime))
 	}
+	if elsewhere(info.TaskQueue, n.Operation) {
+		return nil, errElsewhere
+	}
 	driver, ok := s.Drivers[n.Driver]
 	if !ok {
 		return nil, fault.New(fault.NoValidHost, "conductor %s has no driver %s", s.Settings.Conductor, n.Driver)
@@ -165,6 +175,9 @@ func (s *Steps) verdict(ctx context.Context, t *task, err error) error {
 		}
 		return never(err)
 	case errors.Is(context.Cause(ctx), errStopping):
+		if t != nil {
+			t.putDown()
+		}
 		return handOver(errStopping)
 	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return cancelled()

@@ -47,6 +47,12 @@ func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Sec
 		power:        n.PowerState,
 		asked:        n.Operation.Asked,
 	}
+	if t.asked == node.AskNone {
+		t.asked = t.unasked()
+	}
+	if t.op.Stalled != node.StallNone { // not any more: somebody is here
+		t.op.Stalled, t.op.WaitingFor, t.op.WaitingUntil = node.StallNone, "", nil
+	}
 	t.op.Conductor = s.Settings.Conductor
 	t.log = s.Log.With(zap.String("node", n.UUID), zap.Int64("operation", t.op.ID), zap.String("workflow", t.op.WorkflowID))
 	return t
@@ -77,7 +83,7 @@ func (t *task) close() {
 // request's guard as well.
 func (t *task) save(ctx context.Context) error {
 	p := t.pending
-	p.Steps, p.Undo = t.op.Steps, t.op.Undo
+	p.Steps, p.Undo, p.Rests = t.op.Steps, t.op.Undo, t.op.Rests
 	p.WaitingFor, p.WaitingUntil = t.op.WaitingFor, t.op.WaitingUntil
 	asked, err := t.Records.SaveSteps(ctx, t.op.ID, t.claim, p)
 	if err != nil {

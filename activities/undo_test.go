@@ -18,20 +18,42 @@ type page struct {
 	op                node.Operation
 	undo              []node.Undo
 	state             node.State
+	uncovered         bool
+	last              node.Last
+
+	claimed int64
+	wentOn  bool
 }
 
 func (p *page) Operation(context.Context, int64) (*node.Operation, error) { return &p.op, nil }
-func (p *page) SetUndo(_ context.Context, _ int64, _ string, undo []node.Undo) error {
-	p.undo = undo
-	return nil
-}
 
 func (p *page) Node(context.Context, string) (*node.Node, error) {
 	return &node.Node{ProvisionState: p.state}, nil
 }
 
-func (p *page) Covered(context.Context, string, string, map[string]string) ([]string, error) {
-	return []string{"c1"}, nil
+func (p *page) Watch(context.Context, int64) (*node.Node, node.Cover, error) {
+	op := p.op
+	return &node.Node{ProvisionState: p.state, Operation: &op}, node.Cover{Covered: !p.uncovered, Last: p.last}, nil
+}
+
+func (p *page) Stall(_ context.Context, _ int64, _ string, seq int64, stall node.Stall, waitingFor string, within *time.Duration) (*node.Operation, error) {
+	p.op.Stalled, p.op.WaitingFor, p.op.WaitingUntil, p.claimed = stall, waitingFor, nil, seq
+	if within != nil {
+		until := time.Now().Add(*within)
+		p.op.WaitingUntil = &until
+	}
+	op := p.op
+	return &op, nil
+}
+
+func (p *page) GoOn(context.Context, int64, string) error {
+	p.wentOn = true
+	return nil
+}
+
+func (p *page) SetUndo(_ context.Context, _ int64, _ string, undo []node.Undo) error {
+	p.undo = undo
+	return nil
 }
 
 func TestADeployThatBeganEndsPoweredOffWhateverItsStepsLeft(t *testing.T) {

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"go.temper.dev/temper/internal/fault"
@@ -104,7 +103,7 @@ func (f *fleet) waitingFor(o *node.Operation) string {
 	if !working || o.WaitingFor != "" || len(f.serving(o.Group, o.Driver)) > 0 {
 		return o.WaitingFor
 	}
-	return fmt.Sprintf("a conductor with driver %s in conductor group %q: none is alive", o.Driver, o.Group)
+	return node.WaitsForConductor(o.Group, o.Driver)
 }
 
 // enabled are the interfaces that the conductors of a group have for a driver,

@@ -6,6 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // putMaintenance answers PUT /v1/nodes/X/maintenance. Maintenance is set at any
@@ -36,5 +37,18 @@ func (s *Server) maintain(c *gin.Context, on bool, reason string) (int, any, err
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusAccepted, nil, s.Store.SetMaintenance(c.Request.Context(), ident, on, reason, user(c))
+	o, err := s.Store.SetMaintenance(c.Request.Context(), ident, on, reason, user(c))
+	if err != nil {
+		return 0, nil, err
+	}
+	s.paused(c, o)
+	return http.StatusAccepted, nil, nil
+}
+
+// paused tells the workflow of an open operation, if there is one that can hear
+// of it, that maintenance was set or lifted: a step that runs sees it by itself.
+func (s *Server) paused(c *gin.Context, o *node.Operation) {
+	if o != nil && o.Phase == node.Waiting && o.BegunAt != nil {
+		s.told(c, o, "nudge", s.Operations.Nudge)
+	}
 }

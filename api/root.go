@@ -39,7 +39,6 @@ var rootResources = []struct {
 	{"lookup", 22},
 	{"heartbeat", 22},
 	{"conductors", 49},
-	{"allocations", minorAllocations},
 	{"continue_inspection", 84},
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -14,10 +13,6 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// lookEvery is how often the row is read while nothing is signalled, so that a
-// lost signal costs minutes and not the operation.
-const lookEvery = 10 * time.Minute
-
 // operation is one run of an operation's workflow.
 type operation struct {
 	in       Input
@@ -25,6 +20,10 @@ type operation struct {
 	seq      int64
 	progress Progress
 	look     workflow.ReceiveChannel
+	shown    map[string]string // search attributes as they are set
+	// untouched: the node is in maintenance, so hardware is left as it is, and
+	// what would be undone is owed.
+	untouched bool
 }
 
 // operate is the course of every operation: begin, run steps and wait in turn,
@@ -46,7 +45,11 @@ func operate(ctx workflow.Context, in Input) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	end := activities.EndInput{Operation: in.Operation, Outcome: outcome, Error: words(runErr)}
 	if outcome != node.Succeeded {
-		if why := o.undo(ctx, outcome); why != "" {
+		why, err := o.undo(ctx, outcome)
+		if lost(err) {
+			return err
+		}
+		if why != "" {
 			end.Error = cmp.Or(end.Error, byRequest) + "; what it left is still to be undone: " + why
 		}
 	}
@@ -58,7 +61,7 @@ func operate(ctx workflow.Context, in Input) error {
 const byRequest = "By request, the operation was aborted"
 
 func setup(ctx workflow.Context, in Input) (*operation, error) {
-	o := &operation{in: in, look: workflow.GetSignalChannel(ctx, LookSignal)}
+	o := &operation{in: in, look: workflow.GetSignalChannel(ctx, LookSignal), shown: map[string]string{}}
 	o.progress = Progress{Kind: in.Kind, Node: in.Node}
 	err := workflow.SetQueryHandlerWithOptions(ctx, ProgressQuery,
 		func() (Progress, error) { return o.progress, nil },
@@ -87,13 +90,15 @@ func (o *operation) run(ctx workflow.Context) (node.Outcome, error) {
 		case activities.NextAsked:
 			return node.Cancelled, nil
 		case activities.NextAgent, activities.NextHold:
-			asked, err := o.await(ctx, res)
+			asked, _, err := o.await(ctx, o.forCall(res))
 			if err != nil {
 				return outcomeOf(err), err
 			}
 			if asked {
 				return node.Cancelled, nil
 			}
+		case activities.NextOrphaned:
+			return node.Failed, o.orphaned()
 		default:
 			return node.Failed, fmt.Errorf("unknown next %q", res.Next)
 		}
@@ -107,104 +112,22 @@ func outcomeOf(err error) node.Outcome {
 	return node.Failed
 }
 
-// runSteps has a conductor of the node's queue run steps from where they are.
-func (o *operation) runSteps(ctx workflow.Context) (activities.StepsResult, error) {
-	var res activities.StepsResult
-	shared := o.onConductor(ctx, o.brief.WaitForConductor, "steps of "+string(o.in.Kind))
-	err := o.inTurn(ctx, func(at node.Host, tried []string) (string, error) {
-		o.seq++
-		res = activities.StepsResult{}
-		err := workflow.ExecuteActivity(on(shared, at), steps.RunSteps,
-			activities.StepsInput{Operation: o.in.Operation, Node: o.in.Node, Seq: o.seq, Tried: tried}).Get(ctx, &res)
-		if err != nil {
-			return "", err
-		}
-		o.progress.Steps, o.progress.Conductor, o.progress.Until = res.Steps, res.Conductor, res.Until
-		o.show(ctx)
-		if res.Next == activities.NextElsewhere {
-			return res.Conductor, nil
-		}
-		return "", nil
-	})
-	if err != nil {
-		return res, o.explain(err)
-	}
-	return res, nil
-}
-
-// explain gives the error of an activity in words for people.
-func (o *operation) explain(err error) error {
-	var timeout *temporal.TimeoutError
-	if errors.As(err, &timeout) && timeout.TimeoutType() == scheduleToStart {
-		return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
-			"no conductor with driver %s in conductor group %q took the operation within %s", o.brief.Driver, o.brief.Group, o.brief.WaitForConductor),
-			fault.NoValidHost.String(), nil)
-	}
-	return err
-}
-
-// await waits until the agent has called or the hold is lifted. True: somebody
-// asked for an end. The row is read before and after each wait.
-func (o *operation) await(ctx workflow.Context, res activities.StepsResult) (bool, error) {
-	for {
-		var seen activities.Sight
-		err := workflow.ExecuteLocalActivity(local(ctx, "look"), records.Look, o.in.Operation).Get(ctx, &seen)
-		if err != nil {
-			return false, err
-		}
-		switch {
-		case seen.EndAsked:
-			return true, nil
-		case seen.GoOn:
-			return false, nil
-		}
-		left := lookEvery
-		if res.Until != nil {
-			left = min(left, res.Until.Sub(workflow.Now(ctx)))
-		}
-		if left <= 0 {
-			return false, temporal.NewNonRetryableApplicationError(o.timeoutWords(res), fault.Unreachable.String(), nil)
-		}
-		if err := o.nap(ctx, left, seen.WaitingFor); err != nil {
-			return false, err
-		}
-	}
-}
-
-func (o *operation) timeoutWords(res activities.StepsResult) string {
-	if res.Next == activities.NextHold {
-		return fmt.Sprintf("Nobody decided in time how node %s is to go on.", o.in.Node)
-	}
-	return fmt.Sprintf("Timeout reached while waiting for callback for node %s", o.in.Node)
-}
-
-// nap waits for news, for at most d.
-func (o *operation) nap(ctx workflow.Context, d time.Duration, waitingFor string) error {
-	o.progress.WaitingFor = waitingFor
-	o.show(ctx)
-	o.publish(ctx)
-	timerCtx, stop := workflow.WithCancel(ctx)
-	defer stop()
-	timer := workflow.NewTimerWithOptions(timerCtx, d, workflow.TimerOptions{Summary: "waiting for " + waitingFor})
-	workflow.NewSelector(ctx).
-		AddReceive(o.look, func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, nil) }).
-		AddFuture(timer, func(workflow.Future) {}).
-		AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) {}).
-		Select(ctx)
-	o.progress.WaitingFor = ""
-	return ctx.Err()
-}
-
 // undo puts right what is half done, as far as a conductor can be had; the rest
-// stays in the row and is owed, for the reason that it returns.
-func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) string {
+// stays in the row and is owed, for the reason that it returns. An error says
+// that the row is somebody else's.
+func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (string, error) {
 	var plan activities.UndoPlan
 	err := workflow.ExecuteLocalActivity(local(ctx, "plan undo"), records.PlanUndo, o.in.Operation, outcome).Get(ctx, &plan)
+	o.brief.Group, o.brief.Driver = cmp.Or(plan.Group, o.brief.Group), cmp.Or(plan.Driver, o.brief.Driver)
 	switch {
+	case lost(err):
+		return "", err
 	case err != nil || !plan.Needed:
-		return ""
+		return "", nil
+	case o.untouched:
+		return "the node is in maintenance", nil
 	case !plan.Covered:
-		return fmt.Sprintf("no conductor with driver %s in conductor group %q is alive", o.brief.Driver, o.brief.Group)
+		return fmt.Sprintf("no conductor with driver %s in conductor group %q is alive", o.brief.Driver, o.brief.Group), nil
 	}
 	until := workflow.Now(ctx).Add(undoPatience)
 	err = o.inTurn(ctx, func(at node.Host, tried []string) (string, error) {
@@ -224,7 +147,7 @@ func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) string {
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("undo is owed", "operation", o.in.Operation, "node", o.in.Node, "error", err)
 	}
-	return words(err)
+	return words(err), nil
 }
 
 // close ends the operation and moves the node to its end state; what was asked

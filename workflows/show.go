@@ -6,6 +6,8 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"go.temper.dev/temper/internal/node"
 )
 
 // Search attributes, as operators filter by them in Temporal's UI.
@@ -15,10 +17,11 @@ var (
 	OperationID   = temporal.NewSearchAttributeKeyKeyword("TemperOperation")
 	ConductorName = temporal.NewSearchAttributeKeyKeyword("TemperConductor")
 	StepName      = temporal.NewSearchAttributeKeyKeyword("TemperStep")
+	WaitingFor    = temporal.NewSearchAttributeKeyKeyword("TemperWaitingFor")
 )
 
 // SearchAttributes are their names, all of type Keyword.
-var SearchAttributes = []string{NodeID.GetName(), NodeName.GetName(), OperationID.GetName(), ConductorName.GetName(), StepName.GetName()}
+var SearchAttributes = []string{NodeID.GetName(), NodeName.GetName(), OperationID.GetName(), ConductorName.GetName(), StepName.GetName(), WaitingFor.GetName()}
 
 // show sets what Temporal's UI tells of the workflow: its steps as a table.
 func (o *operation) show(ctx workflow.Context) {
@@ -42,18 +45,31 @@ func cell(s string) string {
 	return strings.NewReplacer("|", "\\|", "\n", " ").Replace(s)
 }
 
-// publish puts conductor and step where workflows can be searched by them. Only
-// where the operation rests: each costs an event.
+// publish puts conductor, step and what is waited for where workflows can be
+// searched by them. Only where the operation rests, and what has changed: each
+// costs an event.
 func (o *operation) publish(ctx workflow.Context) {
 	step := ""
 	for _, s := range o.progress.Steps {
-		if s.State != "done" && s.State != "skipped" {
+		if s.State != node.StepDone && s.State != node.StepSkipped {
 			step = s.Name
 			break
 		}
 	}
-	err := workflow.UpsertTypedSearchAttributes(ctx, ConductorName.ValueSet(o.progress.Conductor), StepName.ValueSet(step))
-	if err != nil {
+	var changed []temporal.SearchAttributeUpdate
+	for _, a := range []struct {
+		key   temporal.SearchAttributeKeyKeyword
+		value string
+	}{{ConductorName, o.progress.Conductor}, {StepName, step}, {WaitingFor, o.progress.WaitingFor}} {
+		if have, set := o.shown[a.key.GetName()]; !set || have != a.value {
+			o.shown[a.key.GetName()] = a.value
+			changed = append(changed, a.key.ValueSet(a.value))
+		}
+	}
+	if len(changed) == 0 {
+		return
+	}
+	if err := workflow.UpsertTypedSearchAttributes(ctx, changed...); err != nil {
 		workflow.GetLogger(ctx).Warn("search attributes", "error", err)
 	}
 }

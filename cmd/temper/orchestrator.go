@@ -20,6 +20,10 @@ func newOrchestratorCommand() *cobra.Command {
 }
 
 func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) error {
+	waits, err := r.WaitInGroup.ByGroup()
+	if err != nil {
+		return err
+	}
 	db, err := openStore(ctx, r.Database, r.ConductorHeartbeatTimeout, "orchestrator")
 	if err != nil {
 		return err
@@ -37,7 +41,7 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 		Client: c, Namespace: r.Namespace, Ledger: db, Reconciler: db, Witnesses: db, Conductors: r.ConductorHeartbeatTimeout, Interval: r.ReconcileInterval, StopGrace: inTime(r.ShutdownGrace),
 		Metrics: worker.NewMetrics(p.metrics), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
 		Policy: activities.Policy{
-			HeartbeatTimeout: r.HeartbeatTimeout, WaitForConductor: r.WaitForConductor, AutomatedClean: r.AutomatedClean,
+			HeartbeatTimeout: r.HeartbeatTimeout, WaitForConductor: r.WaitForConductor, WaitInGroup: waits, AutomatedClean: r.AutomatedClean,
 		},
 	}
 	return o.Run(ctx)

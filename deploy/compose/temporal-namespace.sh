@@ -23,7 +23,7 @@ until have=$(temporal operator search-attribute list --namespace "$TEMPORAL_NAME
 	[ "$tries" -lt 30 ] || exit 1
 	sleep 1
 done
-for name in TemperNodeID TemperNodeName TemperOperation TemperConductor TemperStep; do
+for name in TemperNodeID TemperNodeName TemperOperation TemperConductor TemperStep TemperWaitingFor; do
 	case "$have" in
 	*"$name"*) ;;
 	*) temporal operator search-attribute create --namespace "$TEMPORAL_NAMESPACE" --name "$name" --type Keyword ;;

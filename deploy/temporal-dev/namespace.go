@@ -20,7 +20,7 @@ const retention = 72 * time.Hour
 // searchAttributes are the ones that Temper's workflows set, all of type Keyword. The order says which column of the
 // visibility table each gets: only append.
 var searchAttributes = []string{
-	"TemperNodeID", "TemperNodeName", "TemperOperation", "TemperConductor", "TemperStep",
+	"TemperNodeID", "TemperNodeName", "TemperOperation", "TemperConductor", "TemperStep", "TemperWaitingFor",
 }
 
 // makeNamespace puts the namespace with its search attributes into the database before anything serves,

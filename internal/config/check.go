@@ -136,8 +136,11 @@ func (c Liveness) check(p *problems) {
 	p.requirePositive(map[string]time.Duration{
 		"heartbeat_timeout": c.HeartbeatTimeout, "conductor_heartbeat_interval": c.ConductorHeartbeatInterval,
 		"conductor_heartbeat_timeout": c.ConductorHeartbeatTimeout, "reconcile_interval": c.ReconcileInterval,
-		"wait_for_conductor": c.WaitForConductor,
 	})
+	p.requireNotNegative("wait_for_conductor", c.WaitForConductor)
+	if _, err := c.WaitInGroup.ByGroup(); err != nil {
+		p.refuse("wait_for_conductor_groups", "%w", err)
+	}
 	p.requireOrder("conductor_heartbeat_interval", c.ConductorHeartbeatInterval,
 		"conductor_heartbeat_timeout", c.ConductorHeartbeatTimeout)
 }

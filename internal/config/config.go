@@ -2,7 +2,11 @@
 // precedence, and checks them together. It never changes after the start and holds no setting that nothing reads.
 package config
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // A setting is a field with these tags:
 //
@@ -53,7 +57,27 @@ type Liveness struct {
 	ConductorHeartbeatInterval time.Duration `key:"conductor_heartbeat_interval" default:"3s" help:"pause between the signs of life of a conductor"`
 	ConductorHeartbeatTimeout  time.Duration `key:"conductor_heartbeat_timeout" default:"15s" help:"silence after which a conductor counts as dead"`
 	ReconcileInterval          time.Duration `key:"reconcile_interval" default:"10s" help:"pause between two runs of the reconciliation"`
-	WaitForConductor           time.Duration `key:"wait_for_conductor" default:"15m" help:"how long an operation waits for a conductor that covers its node"`
+	WaitForConductor           time.Duration `key:"wait_for_conductor" default:"15m" help:"how long an operation waits for a conductor that covers its node; 0 = it fails at once"`
+	WaitInGroup                GroupWaits    `key:"wait_for_conductor_groups" help:"the same for single conductor groups, as rack-7=1h,default=0; the default group's name here is default"`
+}
+
+// GroupWaits are durations by the name of a conductor group.
+type GroupWaits map[string]string
+
+// ByGroup are they read; the default group is "". The error tells what would be right.
+func (w GroupWaits) ByGroup() (map[string]time.Duration, error) {
+	out := make(map[string]time.Duration, len(w))
+	for group, text := range w {
+		d, err := duration(text)
+		if err != nil || d < 0 {
+			return nil, fmt.Errorf("group %s: want a duration of 0 or more, such as 90s", group)
+		}
+		if group = strings.ToLower(group); group == "default" {
+			group = ""
+		}
+		out[group] = d
+	}
+	return out, nil
 }
 
 // Patience is how long an operation waits for hardware.
@@ -68,12 +92,10 @@ type Patience struct {
 
 // Rules are what the site allows, and does where a node does not say.
 type Rules struct {
-	AutomatedClean  bool `key:"automated_clean" default:"true" help:"whether nodes are cleaned before they become available"`
-	DedicatedNodes  bool `key:"dedicated_nodes" default:"false" help:"whether a node with an owner or lessee is only for allocations of that project, and for those that name the node"`
-	AutomaticLessee bool `key:"automatic_lessee" default:"true" help:"whether the project of an instance (instance_info.project_id) becomes the lessee of a node that has none, until the instance goes"`
-	AllowMD5        bool `key:"allow_md5_checksum" default:"false" help:"whether images may be checked by md5, which does not protect against forged ones"`
-	AgentTLS        bool `key:"agent_require_tls" default:"true" help:"whether agents must be spoken to by https"`
-	AgentLoopback   bool `key:"agent_allow_loopback" default:"false" help:"whether agents may be on this machine, as simulated ones are"`
+	AutomatedClean bool `key:"automated_clean" default:"true" help:"whether nodes are cleaned before they become available"`
+	AllowMD5       bool `key:"allow_md5_checksum" default:"false" help:"whether images may be checked by md5, which does not protect against forged ones"`
+	AgentTLS       bool `key:"agent_require_tls" default:"true" help:"whether agents must be spoken to by https"`
+	AgentLoopback  bool `key:"agent_allow_loopback" default:"false" help:"whether agents may be on this machine, as simulated ones are"`
 }
 
 // Auth is who may use the API.

@@ -55,7 +55,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, config.Liveness{
 		HeartbeatTimeout: 5 * time.Second, ConductorHeartbeatInterval: 3 * time.Second,
-		ConductorHeartbeatTimeout: 15 * time.Second, ReconcileInterval: 10 * time.Second, WaitForConductor: 15 * time.Minute,
+		ConductorHeartbeatTimeout: 15 * time.Second, ReconcileInterval: 10 * time.Second, WaitForConductor: 15 * time.Minute, WaitInGroup: config.GroupWaits{},
 	}, c.Liveness)
 	require.Equal(t, 30*time.Minute, c.DeployCallback)
 	require.Equal(t, 30*time.Minute, c.CleanCallback)

@@ -151,13 +151,19 @@ func show(v reflect.Value, secret string) string {
 	case []string:
 		s = strings.Join(x, ",")
 	case Fake:
-		var parts []string
-		for _, k := range slices.Sorted(maps.Keys(x)) {
-			parts = append(parts, k+"="+x[k])
-		}
-		s = strings.Join(parts, " ")
+		s = pairs(x)
+	case GroupWaits:
+		s = pairs(x)
 	default:
 		s = fmt.Sprint(x)
 	}
 	return mask(s, secret)
+}
+
+func pairs(of map[string]string) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(of)) {
+		parts = append(parts, k+"="+of[k])
+	}
+	return strings.Join(parts, " ")
 }

@@ -35,7 +35,7 @@ type Phase string
 const (
 	Accepted   Phase = "accepted"   // the row is there, the workflow has not begun
 	Running    Phase = "running"    // a step is at work or about to be
-	Waiting    Phase = "waiting"    // for an agent
+	Waiting    Phase = "waiting"    // for an agent, a conductor or the end of maintenance
 	Holding    Phase = "holding"    // for a person
 	Cancelling Phase = "cancelling" // undoing
 	Ended      Phase = "ended"
@@ -63,6 +63,9 @@ const (
 	AskDelete Ask = "delete" // stop, undo, then give the node back
 	AskUnhold Ask = "unhold" // go on after a hold step
 	AskPower  Ask = "power"  // a power request in a wait state; Operation.AskedPower
+	// AskPause is never written: steps are told so where the operation is paused
+	// and nothing else is asked of it.
+	AskPause Ask = "pause"
 )
 
 // Claim says who may touch the hardware: the newest one. Seq is raised by the
@@ -98,10 +101,22 @@ type Operation struct {
 	Claim     Claim
 	Conductor string // at work on the present step; "" = none yet
 
-	Group, Driver string // the queue its steps go to, as they were when it was accepted
+	Group, Driver string // the queue its steps go to: its node's
 
-	WaitingFor   string // for people: "agent", "hold"; "" = nothing
+	WaitingFor   string // for people; "" = nothing
 	WaitingUntil *time.Time
+
+	// Stalled, while it can't go on: what it waited for before, and the time left
+	// for that, is kept in its row.
+	Stalled   Stall
+	StalledAt *time.Time
+	Paused    bool // its node was put into maintenance after it was accepted
+	// Rests: whoever was at work on the present step put it down in good order, to
+	// be tried again or handed over. One that runs and does not rest is in
+	// somebody's hands, or was when he died.
+	Rests bool
+	// InMaintenance: it was accepted while its node was in maintenance, and is never paused.
+	InMaintenance bool
 
 	Steps []Step
 	// Undo is what has to be put right if the operation ends now; grows and
@@ -114,7 +129,8 @@ type Operation struct {
 	AskedPower  PowerState
 	AskedAt     *time.Time
 
-	RetryOf int64 // 0 = none
+	RetryOf  int64 // 0 = none
+	FollowUp int64 // the operation that closing it opened; 0 = none
 }
 
 // WorkflowID is the Temporal id of operation id of kind k on a node.

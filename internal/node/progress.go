@@ -17,6 +17,7 @@ type Progress struct {
 	WaitingFor   string
 	WaitingUntil *time.Time // both written as they are: empty clears
 
+	Rests      bool       // the present step is put down: Operation.Rests
 	Move       Event      // moves the node by the life-cycle table; "" = stays
 	Power      PowerState // read from the hardware just now; "" = not read
 	BootMode   string     // "" = not read

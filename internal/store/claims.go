@@ -77,7 +77,7 @@ func lost(id int64, c node.Claim) error {
 }
 
 var checkClaimSQL = `
-SELECT o.asked FROM operations o
+SELECT ` + askedNowSQL + ` FROM operations o
  WHERE o.id = @id AND ` + claimHeld + ` AND o.ended_at IS NULL`
 
 // CheckClaim is the last look before a request to hardware: fault.Lost when the
@@ -90,6 +90,19 @@ func (s *Store) CheckClaim(ctx context.Context, id int64, c node.Claim) (ask nod
 		err = lost(id, c)
 	}
 	return ask, err
+}
+
+var putDownSQL = `
+UPDATE operations o SET rests = true WHERE o.id = @id AND ` + claimHeld + ` AND o.ended_at IS NULL`
+
+// PutDown notes that whoever holds the claim leaves its step in good order;
+// fault.Lost when the claim is not the newest.
+func (s *Store) PutDown(ctx context.Context, id int64, c node.Claim) error {
+	rows, err := s.exec(ctx, "put a step down", putDownSQL, args{"id": id, "seq": c.Seq, "attempt": c.Attempt})
+	if err == nil && rows == 0 {
+		err = lost(id, c)
+	}
+	return err
 }
 
 const setUndoSQL = `UPDATE operations SET undo = @undo WHERE id = @id AND run_id = @run AND ended_at IS NULL`

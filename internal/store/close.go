@@ -15,7 +15,8 @@ const (
 
 	endSQL = `
 UPDATE operations SET phase = 'ended', outcome = @outcome, error = nullif(@error, ''), ended_at = clock_timestamp(),
-	waiting_for = '', waiting_until = NULL, missing_since = NULL, steps = @steps
+	waiting_for = '', waiting_until = NULL, missing_since = NULL, steps = @steps,
+	stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL, paused = false
  WHERE id = @id`
 
 	linkFollowUpSQL = `UPDATE operations SET follow_up = @follow_up WHERE id = @id`

@@ -203,7 +203,7 @@ func TestClosingRacesWithSteps(t *testing.T) {
 			}
 		})
 		wg.Go(func() {
-			if err := s.SetMaintenance(t.Context(), n.UUID, true, "", ""); err != nil {
+			if err := maintain(t, s, n.UUID, true, "", ""); err != nil {
 				t.Error(err)
 			}
 		})

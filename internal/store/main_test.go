@@ -120,3 +120,8 @@ func kind(t testing.TB, want fault.Kind, err error) {
 func ptr[T any](v T) *T { return &v }
 
 func someUUID() string { return uuid.NewString() }
+
+func maintain(t testing.TB, s *store.Store, ident string, on bool, reason, user string) error {
+	_, err := s.SetMaintenance(t.Context(), ident, on, reason, user)
+	return err
+}

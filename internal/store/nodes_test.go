@@ -31,7 +31,7 @@ func TestANodeIsReadAsItWasWritten(t *testing.T) {
 		got, err := s.Node(t.Context(), ident)
 		require.NoError(t, err)
 		expected := *want
-		expected.Owed, expected.Quarantine = []node.Undo{}, &node.Quarantine{} // there never was a conductor
+		expected.Owed = []node.Undo{}
 		expected.Traits = []string{"CUSTOM_A", "CUSTOM_B"}
 		require.WithinDuration(t, time.Now(), got.CreatedAt, time.Minute)
 		require.Equal(t, time.UTC, got.CreatedAt.Location())
@@ -174,17 +174,17 @@ func TestDeletingANodeEndsItsOperation(t *testing.T) {
 func TestMaintenance(t *testing.T) {
 	s, url := openURL(t)
 	n, _ := running(t, s)
-	require.NoError(t, s.SetMaintenance(t.Context(), n.UUID, true, "fan", "admin"), "an operation is no obstacle")
+	require.NoError(t, maintain(t, s, n.UUID, true, "fan", "admin"), "an operation is no obstacle")
 	raw(t, url, "UPDATE nodes SET fault = 'power failure'")
 	got, err := s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
 	require.True(t, got.Maintenance)
 	require.Equal(t, "fan", got.MaintenanceReason)
-	require.NoError(t, s.SetMaintenance(t.Context(), n.Name, true, "fans", "admin"))
+	require.NoError(t, maintain(t, s, n.Name, true, "fans", "admin"))
 	got, err = s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, "power failure", got.Fault, "a new reason keeps the fault")
-	require.NoError(t, s.SetMaintenance(t.Context(), n.Name, false, "ignored", "admin"))
+	require.NoError(t, maintain(t, s, n.Name, false, "ignored", "admin"))
 	got, err = s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
 	require.False(t, got.Maintenance)
@@ -194,7 +194,7 @@ func TestMaintenance(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "maintenance off", events[0].Event)
 	require.Equal(t, "maintenance on: fan", events[2].Event)
-	kind(t, fault.NotFound, s.SetMaintenance(t.Context(), "nobody", true, "", ""))
+	kind(t, fault.NotFound, maintain(t, s, "nobody", true, "", ""))
 }
 
 func TestTraits(t *testing.T) {

@@ -95,10 +95,10 @@ func TestARowThatIsHeldForLongIsUnavailable(t *testing.T) {
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), "SELECT 1 FROM nodes WHERE id = $1 FOR UPDATE", n.ID)
 	require.NoError(t, err)
-	kind(t, fault.Unavailable, s.SetMaintenance(t.Context(), n.UUID, true, "", ""))
+	kind(t, fault.Unavailable, maintain(t, s, n.UUID, true, "", ""))
 	_, err = conn.Exec(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
-	require.NoError(t, s.SetMaintenance(t.Context(), n.UUID, true, "", ""))
+	require.NoError(t, maintain(t, s, n.UUID, true, "", ""))
 }
 
 func TestACallerThatGoesAwayIsNoFault(t *testing.T) {

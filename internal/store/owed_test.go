@@ -40,11 +40,11 @@ func TestWhatIsOwedIsUndoneAsSoonAsSomebodyCoversTheNode(t *testing.T) {
 	require.Empty(t, ops, "nobody covers it")
 
 	incarnation := serving(t, s)
-	require.NoError(t, s.SetMaintenance(t.Context(), n.UUID, true, "", "admin"))
+	require.NoError(t, maintain(t, s, n.UUID, true, "", "admin"))
 	ops, err = s.OpenUndos(t.Context(), undoSteps, "reconciliation", 10)
 	require.NoError(t, err)
 	require.Empty(t, ops, "it is in maintenance")
-	require.NoError(t, s.SetMaintenance(t.Context(), n.UUID, false, "", "admin"))
+	require.NoError(t, maintain(t, s, n.UUID, false, "", "admin"))
 
 	ops, err = s.OpenUndos(t.Context(), undoSteps, "reconciliation", 10)
 	require.NoError(t, err)

@@ -16,12 +16,16 @@ import (
 const saveSetSQL = `
 	steps = coalesce(@steps, o.steps), undo = @undo, phase = coalesce(nullif(@phase, ''), o.phase),
 	waiting_for = @waiting_for, waiting_until = @waiting_until,
-	asked = CASE WHEN @clear_ask AND o.asked IN ('unhold', 'power') THEN '' ELSE o.asked END`
+	asked = CASE WHEN @clear_ask AND o.asked IN ('unhold', 'power') THEN '' ELSE o.asked END,
+	rests = @rests, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL`
+
+// askedNowSQL is what the one at work is told to take up.
+const askedNowSQL = `CASE WHEN o.asked = '' AND o.paused THEN 'pause' ELSE o.asked END`
 
 var saveStepsSQL = `
 UPDATE operations o SET ` + saveSetSQL + `
  WHERE o.id = @id AND ` + claimHeld + ` AND o.ended_at IS NULL
-RETURNING o.asked`
+RETURNING ` + askedNowSQL
 
 // saveNodeSQL locks the node before it writes the operation, as every
 // transaction that needs both does. It gives one row whatever happens: asked is
@@ -40,7 +44,7 @@ op AS (
 	  FROM way
 	 WHERE o.id = @id AND o.node_id = way.id AND ` + claimHeld + ` AND o.ended_at IS NULL
 	   AND (NOT @moves OR way.to_state IS NOT NULL)
-	RETURNING o.asked, way.id, way.to_state, way.clock,
+	RETURNING ` + askedNowSQL + ` AS asked, way.id, way.to_state, way.clock,
 		CASE WHEN o.target = 'manageable' THEN way.target_manual ELSE way.target END AS target),
 forgotten AS (DELETE FROM agents a USING op WHERE @clear_agent AND a.node_id = op.id),
 token AS (DELETE FROM secrets s USING op WHERE @clear_agent AND s.node_id = op.id AND s.name = 'agent_token'),
@@ -93,7 +97,7 @@ func saveArgs(id int64, c node.Claim, p node.Progress) (args, error) {
 	var d dicts
 	a := args{
 		"id": id, "seq": c.Seq, "attempt": c.Attempt, "undo": d.undo(p.Undo), "phase": p.Phase,
-		"waiting_for": words(p.WaitingFor, maxError), "waiting_until": p.WaitingUntil, "clear_ask": p.ClearAsk, "steps": nil,
+		"waiting_for": words(p.WaitingFor, maxError), "waiting_until": p.WaitingUntil, "clear_ask": p.ClearAsk, "steps": nil, "rests": p.Rests,
 	}
 	if p.Steps != nil {
 		a["steps"] = d.steps(p.Steps)

@@ -16,16 +16,25 @@ UPDATE nodes SET maintenance = @on, maintenance_reason = nullif(@reason, ''),
  WHERE id = @id`
 
 // SetMaintenance puts a node into maintenance or takes it out, which clears
-// reason and fault. An open operation is no obstacle.
-func (s *Store) SetMaintenance(ctx context.Context, ident string, on bool, reason, user string) error {
-	return s.inNodeTx(ctx, ident, "set maintenance of node "+words(ident, 64), func(l *lockedNode, b *pgx.Batch) error {
+// reason and fault. An open operation is no obstacle: it is paused meanwhile, and
+// returned, so that its workflow can be told; nil = none.
+func (s *Store) SetMaintenance(ctx context.Context, ident string, on bool, reason, user string) (o *node.Operation, err error) {
+	err = s.inNodeTx(ctx, ident, "set maintenance of node "+words(ident, 64), func(l *lockedNode, b *pgx.Batch) error {
 		if !on {
 			reason = ""
 		}
 		b.Queue(setMaintenanceSQL, args{"id": l.ID, "on": on, "reason": words(reason, maxError)})
+		if l.Operation != nil {
+			queuePause(b, l.ID, on)
+			o = l.Operation
+		}
 		queueHistory(b, l.ID, maintenanceEvent(on, reason, user))
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
 func maintenanceEvent(on bool, reason, user string) node.HistoryEvent {

@@ -18,6 +18,7 @@ type operation struct {
 	Error      *string `json:"error"`
 	Conductor  *string `json:"conductor"`
 	WaitingFor *string `json:"waiting_for"`
+	Until      *string `json:"waiting_until"`
 	Asked      *string `json:"asked"`
 	WorkflowID string  `json:"workflow_id"`
 	RunID      *string `json:"run_id"`

@@ -207,9 +207,10 @@ func TestTheLastConductorOfAGroupMayDie(t *testing.T) {
 	require.Equal(t, "available", idle.now().State)
 	o, err := n.operation(id)
 	require.NoError(t, err)
-	const why = `a conductor with driver redfish in conductor group "lone": none is alive`
+	const why = `a conductor with driver redfish in conductor group "lone"`
 	require.Equal(t, why, text(o.WaitingFor), "and says for what")
 	require.Contains(t, fmt.Sprint(n.now().Internal["temper"]), why)
+	eventually(t, patience, func() error { return n.stalled(id, why) })
 
 	s.conductor(t, "lone", "lone-2")
 	close(gate)

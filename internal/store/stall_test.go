@@ -1,0 +1,227 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/store"
+)
+
+// serve registers a conductor that covers the nodes of create.
+func serve(t testing.TB, s *store.Store, name string) int64 {
+	t.Helper()
+	inc, err := s.RegisterConductor(t.Context(), node.Conductor{Hostname: name, Interfaces: map[string]map[string][]string{
+		"fake-hardware": {"power": {"fake"}},
+	}})
+	require.NoError(t, err)
+	return inc
+}
+
+// dies makes a conductor one that was killed a while ago.
+func dies(t testing.TB, url, name string) {
+	t.Helper()
+	raw(t, url, "UPDATE conductors SET heartbeat_at = heartbeat_at - interval '1 hour', polled_at = polled_at - interval '1 hour' WHERE hostname = $1", name)
+}
+
+// waitsForAgent is a deploy that waits for its agent for half an hour.
+func waitsForAgent(t testing.TB, s *store.Store) (*node.Node, *node.Operation) {
+	t.Helper()
+	n, o := running(t, s)
+	until, began := time.Now().Add(30*time.Minute), time.Now()
+	steps := []node.Step{{Interface: "deploy", Step: "deploy", State: node.StepWaiting, StartedAt: &began}}
+	_, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{
+		Steps: steps, Phase: node.Waiting, WaitingFor: "the agent", WaitingUntil: &until, Move: node.EventWait,
+	})
+	require.NoError(t, err)
+	return n, o
+}
+
+func watched(t testing.TB, s *store.Store, id int64) (*node.Operation, node.Cover) {
+	t.Helper()
+	n, c, err := s.Watch(t.Context(), id)
+	require.NoError(t, err)
+	return n.Operation, c
+}
+
+func misfits(t testing.TB, s *store.Store) (ids []int64) {
+	t.Helper()
+	ops, err := s.Misfits(t.Context())
+	require.NoError(t, err)
+	for _, o := range ops {
+		ids = append(ids, o.ID)
+	}
+	return ids
+}
+
+func TestAWatchTellsWhoCouldWorkAndWhoDid(t *testing.T) {
+	s, url := openURL(t)
+	n, o := running(t, s)
+	_, c := watched(t, s, o.ID)
+	require.Equal(t, node.Cover{}, c, "nobody of that name is known")
+
+	inc := serve(t, s, "c1")
+	got, c := watched(t, s, o.ID)
+	require.Equal(t, "c1", got.Conductor)
+	require.Equal(t, node.Cover{Covered: true, Last: node.Last{Known: true, Alive: true}}, c)
+
+	require.NoError(t, s.DrainConductor(t.Context(), "c1", inc))
+	_, c = watched(t, s, o.ID)
+	require.Equal(t, node.Cover{Last: node.Last{Known: true, Alive: true, Draining: true}}, c)
+	require.NoError(t, s.StopConductor(t.Context(), "c1", inc))
+	_, c = watched(t, s, o.ID)
+	require.False(t, c.Last.Alive)
+	require.Positive(t, c.Last.StoppedFor)
+
+	serve(t, s, "c1")
+	dies(t, url, "c1")
+	_, c = watched(t, s, o.ID)
+	require.Equal(t, node.Cover{Last: node.Last{Known: true}}, c)
+	serve(t, s, "c2")
+	_, c = watched(t, s, o.ID)
+	require.Equal(t, node.Cover{Covered: true, Last: node.Last{Known: true}}, c)
+
+	require.NoError(t, s.DeleteNode(t.Context(), n.UUID, func(*node.Node) error { return nil }))
+	_, _, err := s.Watch(t.Context(), o.ID)
+	kind(t, fault.Lost, err)
+	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{})
+	kind(t, fault.Lost, err)
+}
+
+// While an operation is stalled the time for what it waits for stands still.
+func TestAStallKeepsTheTimeThatWasLeft(t *testing.T) {
+	s, url := openURL(t)
+	_, o := waitsForAgent(t, s)
+	require.Equal(t, []int64{o.ID}, misfits(t, s), "nobody covers it")
+	wait := 15 * time.Minute
+	stalled, err := s.Stall(t.Context(), o.ID, "r1", 0, node.StallConductor, "a conductor", &wait)
+	require.NoError(t, err)
+	require.Equal(t, node.StallConductor, stalled.Stalled)
+	require.Equal(t, node.Waiting, stalled.Phase)
+	require.Equal(t, "a conductor", stalled.WaitingFor)
+	require.WithinDuration(t, time.Now().Add(wait), *stalled.WaitingUntil, time.Minute)
+	require.Equal(t, first, stalled.Claim, "whoever waits for the agent holds nothing")
+	require.Empty(t, misfits(t, s), "it says what it waits for")
+
+	again, err := s.Stall(t.Context(), o.ID, "r1", 0, node.StallConductor, "a conductor", &wait)
+	require.NoError(t, err)
+	require.Equal(t, stalled, again, "again changes nothing")
+	_, err = s.Stall(t.Context(), o.ID, "r2", 0, node.StallConductor, "", nil)
+	kind(t, fault.Lost, err)
+
+	raw(t, url, "UPDATE operations SET stalled_at = stalled_at - interval '1 day'")
+	serve(t, s, "c2")
+	require.Equal(t, []int64{o.ID}, misfits(t, s), "somebody is back")
+	back, err := s.Stall(t.Context(), o.ID, "r1", 0, node.StallNone, "", nil)
+	require.NoError(t, err)
+	require.Equal(t, node.Waiting, back.Phase)
+	require.Equal(t, "the agent", back.WaitingFor)
+	require.WithinDuration(t, time.Now().Add(30*time.Minute), *back.WaitingUntil, time.Minute)
+	require.Nil(t, back.StalledAt)
+	require.Empty(t, misfits(t, s))
+	require.NoError(t, s.GoOn(t.Context(), o.ID, "r1"))
+	got, err := s.Operation(t.Context(), o.ID)
+	require.NoError(t, err)
+	require.Equal(t, node.Running, got.Phase)
+	require.Empty(t, got.WaitingFor)
+	require.Nil(t, got.WaitingUntil)
+}
+
+func TestAStallBeforeStepsTakesTheClaim(t *testing.T) {
+	s := open(t)
+	_, o := running(t, s)
+	wait := time.Minute
+	got, err := s.Stall(t.Context(), o.ID, "r1", 2, node.StallConductor, "a conductor", &wait)
+	require.NoError(t, err)
+	require.Equal(t, node.Claim{Seq: 2}, got.Claim)
+	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{})
+	kind(t, fault.Lost, err)
+	got, err = s.Stall(t.Context(), o.ID, "r1", 3, node.StallNone, "", nil)
+	require.NoError(t, err)
+	require.Equal(t, node.Running, got.Phase, "its steps go on")
+	require.Empty(t, got.WaitingFor)
+	require.Nil(t, got.WaitingUntil)
+}
+
+func TestMaintenancePausesWhatIsOpen(t *testing.T) {
+	s, url := openURL(t)
+	serve(t, s, "c1")
+	n, o := waitsForAgent(t, s)
+	require.Empty(t, misfits(t, s))
+	told, err := s.SetMaintenance(t.Context(), n.UUID, true, "fan", "ann")
+	require.NoError(t, err)
+	require.Equal(t, o.ID, told.ID)
+	paused, c := watched(t, s, o.ID)
+	require.True(t, paused.Paused)
+	require.Equal(t, node.PausedWords, paused.WaitingFor)
+	require.Nil(t, paused.WaitingUntil, "its time stands still")
+	require.Empty(t, misfits(t, s))
+	require.False(t, node.Orphaned(paused, c, time.Minute))
+	got, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, node.DeployWait, got.ProvisionState, "clients see the state it was in")
+	_, err = s.SetMaintenance(t.Context(), n.UUID, true, "another reason", "ann")
+	require.NoError(t, err)
+
+	dies(t, url, "c1")
+	serve(t, s, "c2")
+	require.Equal(t, []int64{o.ID}, misfits(t, s), "its conductor died in it")
+	dead, c := watched(t, s, o.ID)
+	require.True(t, node.Orphaned(dead, c, time.Minute))
+	serve(t, s, "c1")
+
+	_, err = s.UpdateNode(t.Context(), n.UUID, "ann", func(n *node.Node) (node.Secrets, error) { n.Maintenance = false; return nil, nil })
+	require.NoError(t, err)
+	require.Equal(t, []int64{o.ID}, misfits(t, s), "its workflow is to be told")
+	lifted, _ := watched(t, s, o.ID)
+	require.False(t, lifted.Paused)
+	back, err := s.Stall(t.Context(), o.ID, "r1", 0, node.StallOf(lifted, c), "", nil)
+	require.NoError(t, err)
+	require.Equal(t, "the agent", back.WaitingFor)
+	require.WithinDuration(t, time.Now().Add(30*time.Minute), *back.WaitingUntil, time.Minute)
+	require.Empty(t, misfits(t, s))
+}
+
+func TestAStepIsToldOfThePauseLikeOfAnAsk(t *testing.T) {
+	s := open(t)
+	n, o := running(t, s)
+	require.NoError(t, maintain(t, s, n.UUID, true, "", ""))
+	ask, err := s.CheckClaim(t.Context(), o.ID, first)
+	require.NoError(t, err)
+	require.Equal(t, node.AskPause, ask)
+	ask, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{})
+	require.NoError(t, err)
+	require.Equal(t, node.AskPause, ask)
+	ask, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Power: node.PowerOn})
+	require.NoError(t, err)
+	require.Equal(t, node.AskPause, ask)
+	_, err = s.AskOperation(t.Context(), o.ID, node.AskCancel, "ann", "")
+	require.NoError(t, err)
+	ask, err = s.CheckClaim(t.Context(), o.ID, first)
+	require.NoError(t, err)
+	require.Equal(t, node.AskCancel, ask, "what somebody asks for comes first")
+
+	require.NoError(t, s.PutDown(t.Context(), o.ID, first))
+	got, err := s.Claim(t.Context(), o.ID, "r1", node.Claim{Seq: 1, Attempt: 2}, "c2")
+	require.NoError(t, err)
+	require.True(t, got.Operation.Rests)
+	require.True(t, got.Operation.Paused)
+	kind(t, fault.Lost, s.PutDown(t.Context(), o.ID, first))
+}
+
+func TestWhatWasAcceptedInMaintenanceIsNotPaused(t *testing.T) {
+	s := open(t)
+	n := create(t, s, node.Available)
+	require.NoError(t, maintain(t, s, n.UUID, true, "", ""))
+	o, err := s.Request(t.Context(), n.UUID, deploy)
+	require.NoError(t, err)
+	require.True(t, o.InMaintenance)
+	require.NoError(t, maintain(t, s, n.UUID, false, "", ""))
+	require.NoError(t, maintain(t, s, n.UUID, true, "", ""))
+	got, err := s.Operation(t.Context(), o.ID)
+	require.NoError(t, err)
+	require.False(t, got.Paused)
+}

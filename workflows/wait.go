@@ -1,0 +1,100 @@
+package workflows
+
+import (
+	"cmp"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/node"
+)
+
+// lookEvery is how often the row is read while nothing is signalled, so that a
+// lost signal costs minutes and not the operation; the longer the wait, the less
+// often, up to lookMost times as rarely.
+const (
+	lookEvery = 10 * time.Minute
+	lookMost  = 3
+)
+
+// wait is something that an operation waits for.
+type wait struct {
+	look  func(workflow.Context) (activities.Sight, error)
+	until *time.Time // where the row does not tell
+	over  error      // when it has not come by then
+}
+
+// forCall is the wait for the agent's call, or for a hold to be lifted.
+func (o *operation) forCall(res activities.StepsResult) wait {
+	return wait{until: res.Until, over: o.overdue(res), look: func(ctx workflow.Context) (seen activities.Sight, err error) {
+		err = workflow.ExecuteLocalActivity(local(ctx, "look"), records.Look, o.in.Operation).Get(ctx, &seen)
+		return seen, err
+	}}
+}
+
+// await waits until the operation can go on. asked: somebody wants an end.
+// waited: it could not at once. The row is read before and after each nap, and
+// says until when: while nobody covers the node, or it is in maintenance, the
+// time for what is waited for stands still.
+func (o *operation) await(ctx workflow.Context, w wait) (asked, waited bool, err error) {
+	for naps := 0; ; naps++ {
+		seen, err := w.look(ctx)
+		if err != nil {
+			return false, false, err
+		}
+		o.moved(seen)
+		until := seen.Until
+		switch {
+		case seen.EndAsked, seen.GoOn:
+			return seen.EndAsked, naps > 0, nil
+		case seen.Orphaned:
+			return false, true, o.orphaned()
+		case seen.GiveUp:
+			return false, true, o.noConductor()
+		case seen.Stalled == node.StallNone && until == nil:
+			until = w.until
+		}
+		left := lookEvery * time.Duration(min(1+naps/lookMost, lookMost))
+		if until != nil {
+			left = min(left, until.Sub(workflow.Now(ctx)))
+		}
+		if left <= 0 {
+			if seen.Stalled == node.StallConductor {
+				return false, true, o.noConductor()
+			}
+			return false, true, w.over
+		}
+		o.progress.Until = until
+		if err := o.nap(ctx, left, seen.WaitingFor); err != nil {
+			return false, true, err
+		}
+	}
+}
+
+// moved takes up where the operation's steps go now.
+func (o *operation) moved(seen activities.Sight) {
+	if seen.Driver != "" {
+		o.brief.Group, o.brief.Driver, o.brief.WaitForConductor = seen.Group, seen.Driver, seen.WaitForConductor
+	}
+}
+
+// nap waits for news, for at most d. All that is there is one piece of news.
+func (o *operation) nap(ctx workflow.Context, d time.Duration, waitingFor string) error {
+	o.progress.WaitingFor = waitingFor
+	o.show(ctx)
+	o.publish(ctx)
+	timerCtx, stop := workflow.WithCancel(ctx)
+	defer stop()
+	timer := workflow.NewTimerWithOptions(timerCtx, d, workflow.TimerOptions{Summary: "waiting for " + cmp.Or(waitingFor, "news")})
+	workflow.NewSelector(ctx).
+		AddReceive(o.look, func(c workflow.ReceiveChannel, _ bool) {
+			for c.ReceiveAsync(nil) {
+			}
+		}).
+		AddFuture(timer, func(workflow.Future) {}).
+		AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) {}).
+		Select(ctx)
+	o.progress.WaitingFor = ""
+	return ctx.Err()
+}
