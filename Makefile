@@ -5,7 +5,7 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 
 # DATA is where `make dev` keeps everything; DEV_FLAGS go to temper dev, DEMO_FLAGS to the demonstration, TEST_FLAGS to
-# go test, BENCH_FLAGS to the bench.
+# go test, BENCH_FLAGS to the bench, CHAOS_FLAGS to the crash matrix.
 DATA ?= .temper/dev
 PACKAGES ?= ./...
 # Other modules in this repository, each with a go.mod of its own.
@@ -55,6 +55,13 @@ fmt: tools ## format the code
 bench: build ## measure, with the peer's figures beside ours
 	go build -o bin/bench ./test/bench
 	@bin/bench $(BENCH_FLAGS)
+
+.PHONY: chaos
+chaos: build ## kill processes at every step of every operation, and write docs/crash-matrix.md
+	go build -tags chaos -o bin/chaos/temper ./cmd/temper
+	ln -sf ../temporal-dev bin/chaos/temporal-dev
+	go build -o bin/chaos/run ./test/chaos
+	@bin/chaos/run $(or $(CHAOS_FLAGS),--report)
 
 .PHONY: tools
 tools:

@@ -113,23 +113,8 @@ func tearDownAgent(ctx context.Context, t *task, step *node.Step) (outcome, erro
 }
 
 func (t *task) shutDownAgent(ctx context.Context, step *node.Step, s bmc.Session) error {
-	asked := step.Phase == "told"
-	if !asked {
-		step.Phase = "told"
-		now := time.Now().UTC()
-		step.Issued = &node.Issued{At: now, Command: agent.PowerOff}
-		if err := t.save(ctx); err != nil {
-			return err
-		}
-		if c, err := t.agent(ctx); err == nil {
-			// What it answers does not matter: the power state tells.
-			t.at(ctx, chaos.Request, agent.PowerOff)
-			_, err := c.PowerOff(ctx)
-			t.at(ctx, chaos.Answered, agent.PowerOff)
-			if fault.Is(err, fault.Lost) {
-				return err
-			}
-		}
+	if err := t.tellPowerOff(ctx, step); err != nil {
+		return err
 	}
 	since := time.Now()
 	if step.Issued != nil {
@@ -140,4 +125,35 @@ func (t *task) shutDownAgent(ctx context.Context, step *node.Step, s bmc.Session
 		return err
 	}
 	return t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout)
+}
+
+// tellPowerOff has the agent switch its server off. Where it was told before, it
+// is told again only if it still answers and its list shows that it never heard.
+func (t *task) tellPowerOff(ctx context.Context, step *node.Step) error {
+	told := step.Phase == "told"
+	o := agent.Order{Command: agent.PowerOff}
+	var list []agent.Result
+	c, err := t.agent(ctx)
+	if err == nil {
+		list, err = c.Commands(ctx)
+	}
+	if told && (err != nil || agent.Next(o, issuedOf(step, o), list).Action != agent.ActIssue) {
+		return context.Cause(ctx)
+	}
+	i := agent.Issue(o, list)
+	step.Phase, step.Issued = "told", &node.Issued{At: time.Now().UTC(), Command: i.Command, Before: i.Before, After: i.After}
+	if err := t.save(ctx); err != nil {
+		return err
+	}
+	if c == nil {
+		return nil
+	}
+	t.at(ctx, chaos.Request, agent.PowerOff)
+	// What it answers does not matter: the power state tells.
+	_, err = c.PowerOff(ctx)
+	t.at(ctx, chaos.Answered, agent.PowerOff)
+	if fault.Is(err, fault.Lost) {
+		return err
+	}
+	return nil
 }

@@ -34,6 +34,14 @@ func (a *Operations) at(ctx context.Context, point string, operation int64) {
 	}
 }
 
+// phase is how far the present step was when somebody left it.
+func (t *task) phase() string {
+	if step := t.op.CurrentStep(); step != nil {
+		return step.Phase
+	}
+	return ""
+}
+
 // stoppable is a conversation with points around each request. Nothing else may know that it is there.
 type stoppable struct {
 	bmc.Session

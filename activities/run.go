@@ -171,7 +171,7 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	if err := t.save(ctx); err != nil {
 		return 0, err
 	}
-	t.at(ctx, chaos.Begun, "")
+	t.at(ctx, chaos.Begun, step.Phase)
 	if t.endAsked(step) {
 		return stopAsked, nil
 	}

@@ -96,7 +96,7 @@ func (s *Steps) RunSteps(ctx context.Context, in StepsInput) (StepsResult, error
 		return StepsResult{}, s.verdict(ctx, nil, err)
 	}
 	defer t.close()
-	t.at(ctx, chaos.Claimed, "")
+	t.at(ctx, chaos.Claimed, t.phase())
 	next, err := t.runAll(ctx)
 	if fault.Is(err, fault.NotAllowed) && t.overtaken(ctx) {
 		return t.result(NextAsked), nil

@@ -14,20 +14,6 @@ import (
 // On says whether points stop anybody.
 const On = true
 
-// Env names the folder from which a process is told where to stop:
-//
-//	arm/NODE      an Arm: where to stop on that node, once
-//	reached/NODE  written here when it has: the Point
-//	release       while it is there nobody stops, and who has goes on
-//	trace         written here: each Point that was passed, a line each
-const Env = "TEMPER_CHAOS"
-
-// An Arm is a Point to stop at. A deaf one does not even go on when its context ends.
-type Arm struct {
-	Point
-	Deaf bool `json:"deaf"`
-}
-
 // look is how often it is looked for the release: a process that was frozen is to go on before it hears that others have
 // its work.
 const look = 5 * time.Millisecond
@@ -36,6 +22,7 @@ var (
 	folder   = os.Getenv(Env)
 	watch    sync.Once
 	released = make(chan struct{})
+	stopped  sync.Map // by node
 	tracing  sync.Mutex
 )
 
@@ -50,13 +37,10 @@ func At(ctx context.Context, p Point) {
 		return
 	}
 	var a Arm
-	if json.Unmarshal(raw, &a) != nil || a.Name != p.Name || a.Step != "" && a.Step != p.Step || a.Request != "" && a.Request != p.Request {
+	if json.Unmarshal(raw, &a) != nil || !stops(a, p) {
 		return
 	}
 	watch.Do(func() { go awaitRelease() })
-	if !reached(p) {
-		return
-	}
 	over := ctx.Done()
 	if a.Deaf {
 		over = nil
@@ -65,6 +49,24 @@ func At(ctx context.Context, p Point) {
 	case <-released:
 	case <-over:
 	}
+}
+
+// stops tells whether to stop here. Where one attempt has stopped, another one of the same process does so at its first
+// point: on a busy machine the first one's heartbeats may come too late.
+func stops(a Arm, p Point) bool {
+	if _, before := stopped.Load(p.Node); before {
+		return true
+	}
+	if a.Name != p.Name || a.Step != "" && a.Step != p.Step || a.Request != "" && a.Request != p.Request {
+		return false
+	}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return false
+	}
+	stopped.Store(p.Node, true)
+	file := filepath.Join(folder, "reached", p.Node)
+	return os.WriteFile(file+".new", raw, 0o600) == nil && os.Rename(file+".new", file) == nil
 }
 
 func awaitRelease() {
@@ -77,24 +79,8 @@ func awaitRelease() {
 	}
 }
 
-// reached says so, unless somebody has been here: a point stops once.
-func reached(p Point) bool {
-	file := filepath.Join(folder, "reached", p.Node)
-	raw, err := json.Marshal(p)
-	if err != nil {
-		return false
-	}
-	if _, err := os.Stat(file); err == nil {
-		return false
-	}
-	if os.WriteFile(file+".new", raw, 0o600) != nil {
-		return false
-	}
-	return os.Rename(file+".new", file) == nil
-}
-
 func trace(p Point) {
-	raw, err := json.Marshal(p)
+	raw, err := json.Marshal(Passed{Point: p, At: time.Now()})
 	if err != nil {
 		return
 	}

@@ -2,6 +2,8 @@
 // chaos compiles it in; without it every call is empty.
 package chaos
 
+import "time"
+
 // The points. Those of a step come in this order, Request and Answered for each request that it sends.
 const (
 	Claimed  = "claimed"  // an attempt has the operation, nothing of it is written yet
@@ -26,5 +28,25 @@ type Point struct {
 	Operation int64  `json:"operation"`
 	Node      string `json:"node"`              // uuid
 	Step      string `json:"step,omitempty"`    // interface.step
-	Request   string `json:"request,omitempty"` // Request and Answered: what is sent. Looked: what was read
+	Request   string `json:"request,omitempty"` // Request and Answered: what is sent. Looked: what was read. Claimed and Begun: the phase of a step that was left
+}
+
+// Env names the folder from which a process is told where to stop:
+//
+//	arm/NODE      an Arm: where to stop on that node, once
+//	reached/NODE  written by the process when it has: the Point
+//	release       once it is there who has stopped goes on
+//	trace         written by the process: each point that it came by, as Passed, a line each
+const Env = "TEMPER_CHAOS"
+
+// An Arm is a Point to stop at; an empty Step or Request is any. A deaf one does not even go on when its context ends.
+type Arm struct {
+	Point
+	Deaf bool `json:"deaf"`
+}
+
+// Passed is a point that a process came by.
+type Passed struct {
+	Point
+	At time.Time `json:"at"`
 }

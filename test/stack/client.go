@@ -13,38 +13,52 @@ import (
 
 var web = &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 128, MaxConnsPerHost: 128}}
 
+// Refused is an answer that is none of success.
+type Refused struct {
+	Status int
+	words  string
+}
+
+func (r *Refused) Error() string { return r.words }
+
 // Call is one request; out may be nil.
 func (s *Stack) Call(ctx context.Context, method, path string, body, out any) error {
+	_, err := s.Ask(ctx, method, path, body, out)
+	return err
+}
+
+// Ask is Call with the header of the answer.
+func (s *Stack) Ask(ctx context.Context, method, path string, body, out any) (http.Header, error) {
 	var r io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		r = bytes.NewReader(b)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, s.APIURL+path, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	req.Header.Set("X-OpenStack-Ironic-API-Version", "1.80")
 	req.Header.Set("Content-Type", "application/json")
 	res, err := web.Do(req)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer res.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if res.StatusCode >= 300 {
-		return fmt.Errorf("%s %s: %s: %.300s", method, path, res.Status, b)
+		return nil, &Refused{Status: res.StatusCode, words: fmt.Sprintf("%s %s: %s: %.300s", method, path, res.Status, b)}
 	}
 	if out == nil || len(b) == 0 {
-		return nil
+		return res.Header, nil
 	}
-	return json.Unmarshal(b, out)
+	return res.Header, json.Unmarshal(b, out)
 }
 
 // Node is a node and where it is.

@@ -32,22 +32,83 @@ func (s *Stack) SetImage(ctx context.Context, uuid, digest string) error {
 
 // Faults sets the faults of all servers.
 func (s *Stack) Faults(ctx context.Context, faults []map[string]any) error {
-	b, err := s.rack(ctx, http.MethodGet, "/servers", nil)
+	servers, err := s.Servers(ctx)
 	if err != nil {
 		return err
 	}
-	var servers []struct {
-		Name string `json:"name"`
-	}
-	if err := json.Unmarshal(b, &servers); err != nil {
-		return err
-	}
 	for _, sv := range servers {
-		if _, err := s.rack(ctx, http.MethodPut, "/servers/"+sv.Name+"/faults", map[string]any{"faults": faults}); err != nil {
+		if err := s.Spoil(ctx, sv.Name, faults); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Spoil sets the faults of one server; none takes them all away.
+func (s *Stack) Spoil(ctx context.Context, server string, faults []map[string]any) error {
+	if faults == nil {
+		faults = []map[string]any{}
+	}
+	_, err := s.rack(ctx, http.MethodPut, "/servers/"+server+"/faults", map[string]any{"faults": faults})
+	return err
+}
+
+// Server is one of the rack, as it tells what was done to it.
+type Server struct {
+	Name     string   `json:"name"`
+	Address  string   `json:"redfish_address"`
+	System   string   `json:"redfish_system_id"`
+	Username string   `json:"redfish_username"`
+	Password string   `json:"redfish_password"`
+	VerifyCA any      `json:"redfish_verify_ca"`
+	MACs     []string `json:"macs"`
+
+	Powered      bool      `json:"powered"`
+	BootedFrom   string    `json:"booted_from"`
+	Media        string    `json:"media"`
+	BootOverride string    `json:"boot_override"`
+	Actions      []Action  `json:"power_actions"`
+	Commands     []Command `json:"agent_commands"`
+	Requests     int       `json:"bmc_requests"`
+	DiskSHA256   string    `json:"disk_sha256"`
+}
+
+// Action is a request to change a server's power.
+type Action struct {
+	Reset  string `json:"reset_type"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Effect bool   `json:"effect"`
+}
+
+func (a Action) String() string { return a.Reset + " " + a.From + "->" + a.To }
+
+// Command is one that an agent was given.
+type Command struct {
+	Name   string `json:"name"`
+	Boot   int    `json:"boot"`
+	Step   string `json:"step"`
+	Answer int    `json:"answer"`
+}
+
+// Servers are all servers of the rack.
+func (s *Stack) Servers(ctx context.Context) ([]Server, error) {
+	var all []Server
+	return all, s.readRack(ctx, "/servers", &all)
+}
+
+// Server is one of them, as it is now.
+func (s *Stack) Server(ctx context.Context, name string) (Server, error) {
+	var sv Server
+	return sv, s.readRack(ctx, "/servers/"+name, &sv)
+}
+
+func (s *Stack) readRack(ctx context.Context, path string, into any) error {
+	b, err := s.rack(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, into)
 }
 
 func (s *Stack) rack(ctx context.Context, method, path string, body any) ([]byte, error) {

@@ -1,44 +1,63 @@
-// Package stack runs `temper dev` for programs that measure or record it, and
-// speaks to its API. It asserts nothing.
+// Package stack runs `temper dev` for programs that measure it, record it or break it, and speaks to its API. It asserts
+// nothing.
 package stack
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
+	"slices"
+	"strings"
 	"time"
+
+	"go.temper.dev/temper/internal/dev"
 )
 
 // Process is a child of the stack, as dev.json tells it.
 type Process struct {
-	Role string `json:"role"`
-	Name string `json:"name"`
-	PID  int    `json:"pid"`
+	Role string
+	Name string
+	PID  int
 }
 
 // Stack is a running `temper dev`.
 type Stack struct {
-	cmd  *exec.Cmd
-	Dir  string
-	done chan struct{} // closed when the process has ended
-	end  error         // its end, once done is closed
+	dev    *dev.Running
+	temper string
+	Dir    string // settings, logs, and the stack's data below it
 
-	APIURL          string    `json:"api_url"`
-	RackURL         string    `json:"rack_url"`
-	TemporalAddress string    `json:"temporal_address"`
-	DatabaseURL     string    `json:"database_url"`
-	Processes       []Process `json:"processes"`
+	APIURL            string
+	RackURL           string
+	TemporalAddress   string
+	TemporalNamespace string
+	DatabaseURL       string
+	Processes         []Process
+}
+
+const (
+	readyWithin = 3 * time.Minute
+	stopWithin  = 30 * time.Second
+)
+
+// Config says what is started.
+type Config struct {
+	Temper   string   // the program; temporal-dev is beside it
+	Settings string   // YAML, of all roles
+	Args     []string // of temper dev, beside --data, --listen and --config
+	Env      []string // beside this process's own, without what it has of Temper's
 }
 
 // Start runs `temper dev` with settings in a fresh folder and waits until
 // it is ready.
 func Start(ctx context.Context, temper, settings string, args ...string) (*Stack, error) {
-	dir, err := os.MkdirTemp("", "temper-bench-")
+	return Config{Temper: temper, Settings: settings, Args: args}.Start(ctx)
+}
+
+// Start runs it in a fresh folder and waits until it is ready.
+func (c Config) Start(ctx context.Context) (*Stack, error) {
+	dir, err := os.MkdirTemp("", "temper-stack-")
 	if err != nil {
 		return nil, err
 	}
@@ -47,68 +66,64 @@ func Start(ctx context.Context, temper, settings string, args ...string) (*Stack
 		return nil, err
 	}
 	conf := filepath.Join(dir, "settings.yaml")
-	if err := os.WriteFile(conf, []byte(settings), 0o600); err != nil {
+	if err := os.WriteFile(conf, []byte(c.Settings), 0o600); err != nil {
 		return nil, err
 	}
-	all := append([]string{"dev", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--config", conf}, args...)
-	cmd := exec.CommandContext(ctx, temper, all...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 30 * time.Second
-	log, err := os.Create(filepath.Join(dir, "dev.log"))
+	s := &Stack{temper: c.Temper, Dir: dir}
+	s.dev, err = dev.Command{
+		Path: c.Temper, Env: environ(c.Env), LogFile: filepath.Join(dir, "dev.log"), ReadyFile: s.infoFile(), Within: readyWithin,
+		Args: append([]string{"dev", "--data", s.data(), "--listen", "127.0.0.1:0", "--config", conf}, c.Args...),
+	}.Run(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("start temper dev: %w", err)
 	}
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", temper, err)
-	}
-	s := &Stack{cmd: cmd, Dir: dir, done: make(chan struct{})}
-	go func() { s.end = cmd.Wait(); close(s.done) }()
-	return s, s.awaitReady(ctx)
+	return s, s.Read()
 }
 
-func (s *Stack) awaitReady(ctx context.Context) error {
-	deadline := time.After(2 * time.Minute)
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.done:
-			return fmt.Errorf("temper dev ended, see %s/dev.log: %w", s.Dir, s.end)
-		case <-deadline:
-			return errors.Join(errors.New("temper dev was not ready within 2 minutes"), s.Stop())
-		case <-tick.C:
-			if s.Read() == nil {
-				return nil
-			}
-		}
-	}
+// environ is this process's without what would make the stack another one.
+func environ(more []string) []string {
+	env := slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "TEMPER_") })
+	return append(env, more...)
 }
+
+func (s *Stack) data() string     { return filepath.Join(s.Dir, "data") }
+func (s *Stack) infoFile() string { return filepath.Join(s.data(), dev.InfoFile) }
 
 // Read takes what dev.json says now.
 func (s *Stack) Read() error {
-	b, err := os.ReadFile(filepath.Join(s.Dir, "data", "dev.json"))
+	i, err := dev.ReadInfo(s.infoFile())
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(b, s)
+	s.APIURL, s.RackURL, s.DatabaseURL = i.APIURL, i.RackURL, i.DatabaseURL
+	s.TemporalAddress, s.TemporalNamespace = i.TemporalAddress, i.TemporalNamespace
+	s.Processes = nil
+	for _, p := range i.Processes {
+		s.Processes = append(s.Processes, Process{Role: p.Role, Name: p.Name, PID: p.Pid})
+	}
+	return nil
 }
 
+// Role runs one more process of temper that joins the stack; name is also its log's. Whoever starts it stops it.
+func (s *Stack) Role(ctx context.Context, role, name string, env []string, args ...string) (*dev.Running, error) {
+	ready := filepath.Join(s.Dir, name+".ready")
+	return dev.Command{
+		Path: s.temper, Env: environ(env), LogFile: s.Log(name), ReadyFile: ready,
+		Args: append([]string{role, "--config", filepath.Join(s.data(), dev.SettingsFile), "--ready-file", ready}, args...),
+	}.Run(ctx)
+}
+
+// Log is the file of a process's log.
+func (s *Stack) Log(name string) string { return filepath.Join(s.data(), "logs", name+".log") }
+
 // Stop ends the stack and takes its folder away.
-func (s *Stack) Stop() error {
-	err := s.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-s.done:
-	case <-time.After(30 * time.Second):
-		err = errors.Join(errors.New("temper dev did not stop within 30 s and was killed"), s.cmd.Process.Kill())
-		<-s.done
-	}
-	if errors.Is(err, os.ErrProcessDone) {
-		err = nil
-	}
-	return errors.Join(err, os.RemoveAll(s.Dir))
+func (s *Stack) Stop() error { return errors.Join(s.End(), os.RemoveAll(s.Dir)) }
+
+// End ends the stack and leaves its folder.
+func (s *Stack) End() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+	defer cancel()
+	return s.dev.Stop(ctx)
 }
 
 // Of are the processes of a role.

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.temper.dev/temper/internal/chaos"
+	"go.temper.dev/temper/internal/node"
+)
+
+// kind is something that an operation does, and the node that it can be done to.
+type kind struct {
+	name   string    // unique
+	column node.Kind // in the matrix
+	from   node.State
+	on     bool // the server is on before it
+	to     node.State
+
+	verb      string
+	body      map[string]any // beside target
+	power     node.PowerState
+	inspectBy string // the inspect interface
+}
+
+func (k kind) inspector() string { return cmp.Or(k.inspectBy, "redfish") }
+
+// asked are the clean steps of cleaning by hand.
+var asked = []map[string]any{{"interface": "deploy", "step": "erase_pstore"}}
+
+// kinds are what the matrix tries: each kind of operation, and of some more than one.
+var kinds = []kind{
+	{name: "manage", column: node.KindManage, from: node.Enroll, to: node.Manageable, verb: "manage"},
+	{name: "provide", column: node.KindProvide, from: node.Manageable, to: node.Available, verb: "provide"},
+	{name: "clean", column: node.KindClean, from: node.Manageable, to: node.Manageable, verb: "clean", body: map[string]any{"clean_steps": asked}},
+	{name: "inspect", column: node.KindInspect, from: node.Manageable, to: node.Manageable, verb: "inspect", inspectBy: "agent"},
+	{name: "inspect out of band", column: node.KindInspect, from: node.Manageable, to: node.Manageable, verb: "inspect"},
+	{name: "deploy", column: node.KindDeploy, from: node.Available, to: node.Active, verb: "active"},
+	{name: "rebuild", column: node.KindRebuild, from: node.Active, on: true, to: node.Active, verb: "rebuild"},
+	{name: "undeploy", column: node.KindUndeploy, from: node.Active, on: true, to: node.Available, verb: "deleted"},
+	{name: "power on", column: node.KindPower, from: node.Manageable, to: node.Manageable, power: node.PowerOn},
+	{name: "power off", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.PowerOff},
+	{name: "soft power off", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.SoftPowerOff},
+	{name: "reboot", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.Rebooting},
+}
+
+func kindOf(name string) (kind, bool) {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	if i < 0 {
+		return kind{}, false
+	}
+	return kinds[i], true
+}
+
+// cleaned are the steps with which the rack's agents clean by themselves; the plan learns them on the way.
+var cleaned = []string{"deploy.erase_devices_metadata", "deploy.erase_devices"}
+
+// boots are the requests of a step that boots the ramdisk on a server that is off.
+var boots = []string{"insert", "boot cdrom", "On"}
+
+// changes are the requests by which each step changes a server or an agent, in their order, for one that is off before
+// it. A step of the agent is one command.
+var changes = map[string][]string{
+	"deploy.prepare":               nil,
+	"deploy.deploy":                boots,
+	"deploy.write_image":           {"deploy.execute_deploy_step"},
+	"deploy.prepare_instance_boot": {"image.install_bootloader"},
+	"deploy.tear_down_agent":       {"standby.power_off"},
+	"deploy.boot_instance":         {"eject", "On"},
+	"deploy.prepare_cleaning":      boots,
+	"deploy.tear_down_cleaning":    {"ForceOff", "eject"},
+	"deploy.tear_down":             nil,
+	"inspect.boot_agent":           boots,
+	"inspect.tear_down":            {"ForceOff", "eject"},
+	"power.on":                     {"On"},
+	"power.off":                    {"ForceOff"},
+	"power.soft_off":               {"GracefulShutdown"},
+}
+
+// reads are what steps read in their middle that change nothing, or that read more than the power state.
+var reads = map[string][]string{
+	"power.verify":             {"power"},
+	"deploy.prepare":           {"power"},
+	"inspect.inspect_hardware": {"inventory"},
+	"inspect.collect":          {"inventory"},
+	"deploy.deploy":            {"steps"},
+	"deploy.prepare_cleaning":  {"steps"},
+}
+
+// point is a place where an operation of a kind is when something happens.
+type point struct {
+	kind string
+	chaos.Point
+}
+
+func (p point) String() string {
+	words := []string{p.kind + ":", p.Name}
+	if p.Request != "" {
+		words = append(words, p.Request)
+	}
+	if p.Step != "" {
+		words = append(words, "in", p.Step)
+	}
+	return strings.Join(words, " ")
+}
+
+// plan is the list of steps of a kind, as Temper plans it, with what the rack's agents offer.
+func plan(k kind) ([]string, error) {
+	h, _ := node.Hardware("redfish")
+	n := &node.Node{Driver: h.Name, ProvisionState: k.from, Interfaces: map[string]string{}}
+	for iface, impls := range h.Supports {
+		n.Interfaces[iface] = impls[0]
+	}
+	n.Interfaces["inspect"] = k.inspector()
+	var request []node.Step
+	if k.column == node.KindClean {
+		for _, a := range asked {
+			request = append(request, node.Step{Interface: a["interface"].(string), Step: a["step"].(string)})
+		}
+	}
+	steps, err := node.Plan(k.column, n, request, node.PlanOptions{AutomatedClean: true, Power: k.power})
+	if err != nil {
+		return nil, fmt.Errorf("plan %s: %w", k.name, err)
+	}
+	var names []string
+	for _, s := range steps {
+		names = append(names, s.Name())
+		if s.Name() == "deploy.prepare_cleaning" && k.column != node.KindClean {
+			names = append(names, cleaned...)
+		}
+	}
+	return names, nil
+}
+
+// points are all places at which a conductor that runs an operation of the kind can be met: every step boundary from
+// both sides, and the middle of every step.
+func points(k kind) ([]point, error) {
+	steps, err := plan(k)
+	if err != nil {
+		return nil, err
+	}
+	var all []point
+	add := func(name, step, request string) {
+		all = append(all, point{kind: k.name, Point: chaos.Point{Name: name, Step: step, Request: request}})
+	}
+	add(chaos.Claimed, steps[0], "")
+	for i, s := range steps {
+		waits := slices.Equal(changes[s], boots)
+		add(chaos.Begun, s, "")
+		for _, r := range requests(k, s, i) {
+			add(chaos.Request, s, r)
+			add(chaos.Answered, s, r)
+		}
+		if waits {
+			add(chaos.Recorded, s, "")
+			add(chaos.Claimed, s, "booted") // its agent has called, and another attempt goes on
+			add(chaos.Begun, s, "booted")
+		}
+		for _, r := range reads[s] {
+			if waits || len(requests(k, s, i)) == 0 {
+				add(chaos.Looked, s, r)
+			}
+		}
+		add(chaos.Over, s, "")
+	}
+	add(chaos.Recorded, "", "")
+	return all, nil
+}
+
+// requests are what step i sends.
+func requests(k kind, step string, i int) []string {
+	if i == 0 && k.on && k.column != node.KindPower { // it begins by switching off
+		return []string{"ForceOff"}
+	}
+	if r, ok := changes[step]; ok {
+		return r
+	}
+	if step == "power.verify" || step == "inspect.inspect_hardware" || step == "inspect.collect" || step == "deploy.switch_to_tenant_network" {
+		return nil
+	}
+	return []string{"clean.execute_clean_step"}
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"go.temper.dev/temper/internal/dev"
+)
+
+// conductor is one that stops at points.
+type conductor struct {
+	*dev.Running
+	*post
+	name string
+}
+
+// folder is where a process is told where to stop.
+func (l *lab) folder(name string) string { return filepath.Join(filepath.Dir(l.shared.dir), name) }
+
+// conductor starts one; env is what it has beside the others'.
+func (l *lab) conductor(ctx context.Context, name string, env ...string) (*conductor, error) {
+	p, err := newPost(l.folder(name))
+	if err != nil {
+		return nil, err
+	}
+	return l.join(ctx, name, p, env...)
+}
+
+// join starts a conductor with a folder that is there already.
+func (l *lab) join(ctx context.Context, name string, p *post, env ...string) (*conductor, error) {
+	run, err := l.Role(ctx, "conductor", name, append(env, p.env()), "--name", name, "--enabled-drivers", "redfish")
+	if err != nil {
+		return nil, fmt.Errorf("start conductor %s: %w", name, err)
+	}
+	return &conductor{Running: run, post: p, name: name}, nil
+}
+
+func (c *conductor) signal(sig syscall.Signal) error {
+	if err := syscall.Kill(c.Pid(), sig); err != nil {
+		return fmt.Errorf("send %s to %s: %w", sig, c.name, err)
+	}
+	return nil
+}
+
+// end stops it, however it is; one that has ended is none to stop.
+func (c *conductor) end() error {
+	if c == nil {
+		return nil
+	}
+	select {
+	case <-c.Done():
+		return nil
+	default:
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	return errors.Join(c.release(), c.signal(syscall.SIGCONT), c.Stop(ctx))
+}
+
+// lost is how often it was refused because somebody has its work (temper_claims_lost_total).
+func (c *conductor) lost(ctx context.Context) (int, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.MetricsURL(), nil)
+	if err != nil {
+		return 0, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	p := expfmt.NewTextParser(model.LegacyValidation)
+	all, err := p.TextToMetricFamilies(res.Body)
+	if err != nil {
+		return 0, err
+	}
+	f, ok := all["temper_claims_lost_total"]
+	if !ok || len(f.GetMetric()) == 0 {
+		return 0, errors.New("no metric temper_claims_lost_total")
+	}
+	return strconv.Atoi(fmt.Sprintf("%.0f", f.GetMetric()[0].GetCounter().GetValue()))
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/chaos"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/test/stack"
+)
+
+// calm is what comes of a kind when nothing happens.
+type calm struct {
+	actions  []string // requests to change the power that did something
+	requests []string // all of them
+	commands []string // given to agents
+	left     string   // how the server is left
+}
+
+// undisturbed does each kind once, learns what comes of it, and holds the points that it came by against those that are
+// computed from its list of steps.
+func (l *lab) undisturbed(ctx context.Context) error {
+	var first []point
+	for _, k := range kinds {
+		first = append(first, point{kind: k.name})
+	}
+	r, err := l.newRound(row{}, first)
+	if err != nil {
+		return err
+	}
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	c, err := r.another(ctx, "calm")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(r.start(ctx), r.over(ctx, patience))
+	err = errors.Join(err, c.end())
+	if err != nil {
+		return err
+	}
+	passed, err := c.trace()
+	if err != nil {
+		return err
+	}
+	for _, t := range r.trials {
+		sv, err := l.Server(ctx, t.s.server)
+		if err != nil {
+			return err
+		}
+		l.calm[t.k.name] = since(t.k, t.s.before, sv)
+		if err := l.asAsked(ctx, t, sv); err != nil {
+			return fmt.Errorf("%s, undisturbed: %w", t.k.name, err)
+		}
+		if err := samePoints(t, passed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// samePoints holds the points of a kind against those that its operation came by.
+func samePoints(t *trial, passed []chaos.Passed) error {
+	want, err := points(t.k)
+	if err != nil {
+		return err
+	}
+	var computed, met []string
+	for _, p := range want {
+		computed = append(computed, p.String())
+	}
+	for _, p := range passed {
+		if p.Operation != number(t.id) {
+			continue
+		}
+		p.Point.Operation, p.Point.Node = 0, ""
+		at := point{kind: t.k.name, Point: p.Point}
+		if p.Name == chaos.Looked && p.Request == "power" && !slices.Contains(computed, at.String()) {
+			continue // it looks before it acts, everywhere
+		}
+		if !slices.Contains(met, at.String()) {
+			met = append(met, at.String())
+		}
+	}
+	if slices.Equal(met, computed) {
+		return nil
+	}
+	return fmt.Errorf("the points of %s are computed as\n  %s\nand it came by\n  %s", t.k.name, strings.Join(computed, "\n  "), strings.Join(met, "\n  "))
+}
+
+// since is what was done to a server.
+func since(k kind, before, now stack.Server) calm {
+	var c calm
+	for _, a := range now.Actions[len(before.Actions):] {
+		c.requests = append(c.requests, a.String())
+		if a.Effect {
+			c.actions = append(c.actions, a.String())
+		}
+	}
+	for _, a := range now.Commands[len(before.Commands):] {
+		if !slices.Contains(questions, a.Name) {
+			c.commands = append(c.commands, a.Name+" "+a.Step)
+		}
+	}
+	c.left = fmt.Sprintf("on %t, media %q, override %q", now.Powered, now.Media, now.BootOverride)
+	switch k.column {
+	case node.KindDeploy, node.KindRebuild, node.KindProvide, node.KindUndeploy: // others leave the disk as it was
+		c.left += fmt.Sprintf(", disk %q", now.DiskSHA256)
+	}
+	return c
+}
+
+// judge holds what came of a case against what comes of it when nothing happens.
+func (l *lab) judge(ctx context.Context, t *trial) error {
+	sv, err := l.Server(ctx, t.s.server)
+	if err != nil {
+		return err
+	}
+	if err := l.asAsked(ctx, t, sv); err != nil {
+		return err
+	}
+	want, got := l.calm[t.k.name], since(t.k, t.s.before, sv)
+	var wrong []string
+	if !slices.Equal(want.requests, got.requests) {
+		wrong = append(wrong, fmt.Sprintf("power requests %v, and undisturbed %v", got.requests, want.requests))
+	}
+	if !slices.Equal(want.commands, got.commands) {
+		wrong = append(wrong, fmt.Sprintf("commands to its agent %v, and undisturbed %v", got.commands, want.commands))
+	}
+	if want.left != got.left {
+		wrong = append(wrong, fmt.Sprintf("the server is left %s, and undisturbed %s", got.left, want.left))
+	}
+	if len(wrong) > 0 {
+		return errors.New(strings.Join(wrong, "; "))
+	}
+	return nil
+}
+
+// asAsked: the operation has ended as it was asked for, and nobody holds the node.
+func (l *lab) asAsked(ctx context.Context, t *trial, sv stack.Server) error {
+	o, err := l.operation(ctx, t.id)
+	if err != nil {
+		return err
+	}
+	n, err := l.now(ctx, t.s)
+	if err != nil {
+		return err
+	}
+	var wrong []string
+	if o.Outcome != string(node.Succeeded) {
+		wrong = append(wrong, "it did not succeed")
+	}
+	if n.State != t.k.to {
+		wrong = append(wrong, fmt.Sprintf("the node is %q, not %q", n.State, t.k.to))
+	}
+	if n.Reservation != "" || n.TargetPower != "" {
+		wrong = append(wrong, fmt.Sprintf("the node is held by %q, its target power state is %q", n.Reservation, n.TargetPower))
+	}
+	if n.LastError != "" || n.Maintenance {
+		wrong = append(wrong, fmt.Sprintf("the node says %q, maintenance %t", n.LastError, n.Maintenance))
+	}
+	if on := map[bool]string{true: "power on", false: "power off"}[sv.Powered]; n.Power != on {
+		wrong = append(wrong, fmt.Sprintf("the node shows %q, and the server is %q", n.Power, on))
+	}
+	if _, ok := n.Internal["agent_url"]; ok {
+		wrong = append(wrong, "its agent is not forgotten")
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("%s; %s", strings.Join(wrong, "; "), o)
+	}
+	return nil
+}
+
+// questions to an agent change nothing and may be asked as often as one likes.
+var questions = []string{agent.GetDeploySteps, agent.GetCleanSteps, agent.GetPartitionUUIDs}

@@ -1,0 +1,307 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/test/stack"
+)
+
+// settings are the defaults, with hardware that is quick.
+const settings = `
+reconcile_interval: 3s
+rack_power_delay: 20ms
+rack_boot_delay: 50ms
+rack_step_delay: 20ms
+`
+
+const (
+	atOnce   = 16 // nodes that are made ready at a time
+	patience = 2 * time.Minute
+	look     = 100 * time.Millisecond
+)
+
+// lab is a stack whose processes stop at points, and the nodes that are tried in it.
+type lab struct {
+	*stack.Stack
+	shared *post // of the API and the orchestrator
+	digest string
+	say    func(format string, args ...any)
+
+	nodes  []*subject
+	rounds int
+	calm   map[string]calm // of each kind, by name
+}
+
+// subject is a node of the lab and its server.
+type subject struct {
+	uuid   string
+	server string
+
+	before stack.Server // when its operation was asked for
+}
+
+func openLab(ctx context.Context, temper string, servers int, say func(string, ...any)) (*lab, error) {
+	dir, err := os.MkdirTemp("", "temper-chaos-")
+	if err != nil {
+		return nil, err
+	}
+	shared, err := newPost(filepath.Join(dir, "shared"))
+	if err != nil {
+		return nil, err
+	}
+	l := &lab{shared: shared, say: say, calm: map[string]calm{}}
+	l.Stack, err = stack.Config{
+		Temper: temper, Settings: settings, Env: []string{shared.env()},
+		Args: []string{"--nodes", strconv.Itoa(servers), "--conductors", "0", "--enroll=false", "--drivers", "redfish", "--restart"},
+	}.Start(ctx)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if l.digest, err = l.Digest(ctx); err != nil {
+		return nil, errors.Join(err, l.close(false))
+	}
+	all, err := l.Servers(ctx)
+	if err != nil {
+		return nil, errors.Join(err, l.close(false))
+	}
+	for _, sv := range all {
+		l.nodes = append(l.nodes, &subject{server: sv.Name})
+	}
+	return l, nil
+}
+
+// close ends the stack; what there is to read stays where somebody will want to.
+func (l *lab) close(keep bool) error {
+	if keep {
+		l.say("data and logs are in %s, what was stopped where in %s", l.Dir, filepath.Dir(l.shared.dir))
+		return l.End()
+	}
+	return errors.Join(l.Stop(), os.RemoveAll(filepath.Dir(l.shared.dir)))
+}
+
+// discard leaves a subject alone from here on: nobody knows how it was left.
+func (l *lab) discard(s *subject) {
+	l.nodes = slices.DeleteFunc(slices.Clone(l.nodes), func(one *subject) bool { return one == s })
+}
+
+// enroll makes a node of the subject's server, anew where it is one.
+func (l *lab) enroll(ctx context.Context, s *subject) error {
+	if s.uuid != "" {
+		if err := l.Call(ctx, http.MethodDelete, "/v1/nodes/"+s.uuid, nil, nil); err != nil {
+			return err
+		}
+	}
+	sv, err := l.Server(ctx, s.server)
+	if err != nil {
+		return err
+	}
+	var made shown
+	err = l.Call(ctx, http.MethodPost, "/v1/nodes", map[string]any{
+		"driver": "redfish", "resource_class": "baremetal", "automated_clean": false,
+		"driver_info": map[string]any{
+			"redfish_address": sv.Address, "redfish_system_id": sv.System, "redfish_username": sv.Username,
+			"redfish_password": sv.Password, "redfish_verify_ca": sv.VerifyCA, "deploy_iso": l.RackURL + "/images/deploy.iso",
+		},
+	}, &made)
+	if err != nil {
+		return err
+	}
+	s.uuid = made.UUID
+	for _, mac := range sv.MACs {
+		if err := l.Call(ctx, http.MethodPost, "/v1/ports", map[string]any{"node_uuid": s.uuid, "address": mac}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shown is a node as the API shows it.
+type shown struct {
+	UUID        string         `json:"uuid"`
+	State       node.State     `json:"provision_state"`
+	Power       string         `json:"power_state"`
+	TargetPower string         `json:"target_power_state"`
+	Reservation string         `json:"reservation"`
+	LastError   string         `json:"last_error"`
+	Maintenance bool           `json:"maintenance"`
+	Internal    map[string]any `json:"driver_internal_info"`
+}
+
+func (l *lab) now(ctx context.Context, s *subject) (shown, error) {
+	var n shown
+	return n, l.Call(ctx, http.MethodGet, "/v1/nodes/"+s.uuid, nil, &n)
+}
+
+// next is the verb that takes a node on to a state, the shortest way: without cleaning.
+func next(at, aim node.State) string {
+	switch at {
+	case node.Enroll, node.CleanFailed, node.InspectFailed:
+		return "manage"
+	case node.Manageable:
+		return "provide"
+	case node.Available, node.DeployFailed:
+		if aim == node.Active {
+			return "active"
+		}
+		if at == node.Available {
+			return "manage"
+		}
+		return "deleted"
+	case node.Active, node.ErrorState:
+		return "deleted"
+	}
+	return ""
+}
+
+// ready brings a subject to where a kind begins.
+func (l *lab) ready(ctx context.Context, s *subject, k kind) error {
+	if s.uuid == "" {
+		if err := l.enroll(ctx, s); err != nil {
+			return err
+		}
+	}
+	for range 8 {
+		n, err := l.now(ctx, s)
+		if err != nil {
+			return err
+		}
+		if n.State == k.from {
+			break
+		}
+		if k.from == node.Enroll && (n.State == node.Manageable || n.State == node.Available) {
+			if err := l.enroll(ctx, s); err != nil {
+				return err
+			}
+			break
+		}
+		aim := k.from
+		if aim == node.Enroll {
+			aim = node.Manageable
+		}
+		if err := l.step(ctx, s, n, next(n.State, aim)); err != nil {
+			return err
+		}
+	}
+	if err := l.switched(ctx, s, k.on); err != nil {
+		return err
+	}
+	edits := map[string]any{"automated_clean": true}
+	if k.column == node.KindInspect { // in other states it may not be changed
+		edits["inspect_interface"] = k.inspector()
+	}
+	return l.patch(ctx, s, edits)
+}
+
+func (l *lab) step(ctx context.Context, s *subject, n shown, verb string) error {
+	if verb == "" {
+		return fmt.Errorf("node %s (%s) is %q: no way on from there: %s", s.uuid, s.server, n.State, n.LastError)
+	}
+	edits := map[string]any{"automated_clean": false}
+	if verb == "active" {
+		edits["instance_info"] = l.image()
+	}
+	if err := l.patch(ctx, s, edits); err != nil {
+		return err
+	}
+	id, err := l.ask(ctx, s, kind{verb: verb})
+	if err != nil || id == "" {
+		return err
+	}
+	o, err := l.ended(ctx, id)
+	if err == nil && o.Outcome != string(node.Succeeded) {
+		err = fmt.Errorf("make node %s (%s) ready: %s", s.uuid, s.server, o)
+	}
+	return err
+}
+
+func (l *lab) image() map[string]any {
+	return map[string]any{
+		"image_source": l.RackURL + "/images/disk.raw", "image_os_hash_algo": "sha256", "image_os_hash_value": l.digest, "image_disk_format": "raw",
+	}
+}
+
+func (l *lab) patch(ctx context.Context, s *subject, fields map[string]any) error {
+	var edits []map[string]any
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		edits = append(edits, map[string]any{"op": "add", "path": "/" + name, "value": fields[name]})
+	}
+	return l.Call(ctx, http.MethodPatch, "/v1/nodes/"+s.uuid, edits, nil)
+}
+
+// switched has a server on or off.
+func (l *lab) switched(ctx context.Context, s *subject, on bool) error {
+	sv, err := l.Server(ctx, s.server)
+	if err != nil || sv.Powered == on {
+		return err
+	}
+	k := kind{power: node.PowerOff}
+	if on {
+		k.power = node.PowerOn
+	}
+	id, err := l.ask(ctx, s, k)
+	if err != nil {
+		return err
+	}
+	_, err = l.ended(ctx, id)
+	return err
+}
+
+// ask requests what a kind does and tells the operation; "" = it needs none.
+func (l *lab) ask(ctx context.Context, s *subject, k kind) (string, error) {
+	path, body := "/v1/nodes/"+s.uuid+"/states/provision", map[string]any{"target": k.verb}
+	if k.power != "" {
+		path, body["target"] = "/v1/nodes/"+s.uuid+"/states/power", string(k.power)
+	}
+	maps.Copy(body, k.body)
+	h, err := l.Ask(ctx, http.MethodPut, path, body, nil)
+	if err != nil {
+		return "", err
+	}
+	return h.Get("Temper-Operation"), nil
+}
+
+// each does f for all subjects, some at a time, and joins their errors.
+func each(subjects []*subject, f func(int, *subject) error) error {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	errs := make([]error, len(subjects))
+	for i, s := range subjects {
+		slots <- struct{}{}
+		wg.Go(func() {
+			errs[i] = f(i, s)
+			<-slots
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// await waits until cond is nil, and fails with its last words.
+func await(ctx context.Context, within time.Duration, cond func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for {
+		err := cond()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("after %s: %w", within, err)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,38 @@
+// Command chaos kills real processes of Temper at every step boundary of every operation and in the middle of every step,
+// and holds what comes of it against what comes of it when nothing happens.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	var o options
+	flag.StringVar(&o.temper, "temper", "bin/chaos/temper", "the program, built with the tag chaos")
+	only := flag.String("rows", "", "only rows whose names hold one of these, separated by commas")
+	some := flag.String("kinds", "", "only these kinds of operation")
+	flag.IntVar(&o.most, "most", 0, "at most so many points of a kind, spread evenly; 0 = all")
+	flag.IntVar(&o.atOnce, "at-once", 110, "cases that share what happens, at the most")
+	flag.BoolVar(&o.report, "report", false, "write the results of whole rows to "+resultsFile+" and "+pageFile)
+	flag.Parse()
+	o.rows, o.kinds = split(*only), split(*some)
+	o.say = func(format string, args ...any) { fmt.Printf(time.Now().Format("15:04:05 ")+format+"\n", args...) }
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func split(list string) []string {
+	return slices.DeleteFunc(strings.Split(list, ","), func(s string) bool { return s == "" })
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// Where the results are, and the page that is made of them, below the module.
+const (
+	resultsFile = "test/chaos/testdata/matrix.json"
+	pageFile    = "docs/crash-matrix.md"
+)
+
+// results are what came of the matrix.
+type results struct {
+	RanOn string   `json:"ran_on"`
+	Rows  []result `json:"rows"`
+}
+
+// result is a row of them.
+type result struct {
+	Name    string             `json:"name"`
+	Holds   string             `json:"holds"`
+	Columns map[node.Kind]cell `json:"columns"`
+	Median  float64            `json:"median_s,omitempty"` // seconds until somebody else is at work
+	Longest float64            `json:"longest_s,omitempty"`
+	Took    float64            `json:"took_s"` // the row, with all that it needs
+}
+
+// cell is what came of a row's cases of one kind.
+type cell struct {
+	Cases int `json:"cases"`
+	Right int `json:"right"` // as they must be
+}
+
+func machine() string {
+	return fmt.Sprintf("%s/%s with %d processors, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
+}
+
+// resultOf sums a row up.
+func resultOf(r row, trials []*trial, took time.Duration) result {
+	out := result{Name: r.name, Holds: r.holds, Columns: map[node.Kind]cell{}, Took: round1(took)}
+	var all []time.Duration
+	for _, t := range trials {
+		c := out.Columns[t.k.column]
+		c.Cases++
+		if t.err == nil {
+			c.Right++
+		}
+		out.Columns[t.k.column] = c
+		if t.took > 0 {
+			all = append(all, t.took)
+		}
+	}
+	if len(all) > 0 {
+		slices.Sort(all)
+		out.Median, out.Longest = round1(all[len(all)/2]), round1(all[len(all)-1])
+	}
+	return out
+}
+
+func round1(d time.Duration) float64 {
+	return float64(d.Round(10*time.Millisecond)) / float64(time.Second)
+}
+
+func readResults(file string) (results, error) {
+	var all results
+	raw, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return all, nil
+	}
+	if err != nil {
+		return all, err
+	}
+	return all, json.Unmarshal(raw, &all)
+}
+
+// record puts a row's result among the others, in the order of rows.
+func (a *results) record(one result) {
+	a.RanOn = machine()
+	var kept []result
+	for _, r := range rows {
+		if r.name == one.Name {
+			kept = append(kept, one)
+			continue
+		}
+		if i := slices.IndexFunc(a.Rows, func(old result) bool { return old.Name == r.name }); i >= 0 {
+			kept = append(kept, a.Rows[i])
+		}
+	}
+	a.Rows = kept
+}
+
+// write writes the results, and the page that is made of them.
+func (a *results) write(file, page string) error {
+	raw, err := json.MarshalIndent(a, "", "  ")
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(file, append(raw, '\n'), 0o644), os.WriteFile(page, a.page(), 0o644))
+}
+
+const pageHead = `# The crash matrix
+
+Written by ` + "`make chaos`" + ` from what it saw; nobody edits it. Real processes are stopped at named points of an operation,
+and something happens to them there: at every step boundary, from both sides, and in the middle of every step, before and
+after each request that changes a server. Each case asserts that its point was reached, and then that the operation ends
+as it was asked to, that nobody holds the node, that the server was switched, and its agent commanded, exactly as on an
+equal server to which nothing happens, and that it is left the same. The points are computed from the list of steps, and
+held against those that an undisturbed operation came by.
+
+A cell is how many cases are as they must be, of how many. The time is from what happened until somebody else was at work
+on the step, the median and the longest, of all cases of the row at once.
+`
+
+// page is the matrix for people.
+func (a *results) page() []byte {
+	var b bytes.Buffer
+	b.WriteString(pageHead)
+	cases, right, took := 0, 0, 0.0
+	for _, r := range a.Rows {
+		for _, c := range r.Columns {
+			cases, right = cases+c.Cases, right+c.Right
+		}
+		took += r.Took
+	}
+	fmt.Fprintf(&b, "\nRan on %s, in %s: %d of %d cases as they must be.\n\n", a.RanOn, (time.Duration(took) * time.Second).String(), right, cases)
+	b.WriteString("| what happens | and what must hold |")
+	for _, k := range node.Kinds {
+		fmt.Fprintf(&b, " %s |", k)
+	}
+	b.WriteString(" elsewhere after |\n|---|---|")
+	for range node.Kinds {
+		b.WriteString("---|")
+	}
+	b.WriteString("---|\n")
+	for _, r := range a.Rows {
+		fmt.Fprintf(&b, "| %s | %s |", r.Name, r.Holds)
+		for _, k := range node.Kinds {
+			if c, ok := r.Columns[k]; ok {
+				fmt.Fprintf(&b, " %d of %d |", c.Right, c.Cases)
+			} else {
+				b.WriteString(" |")
+			}
+		}
+		if r.Longest > 0 {
+			fmt.Fprintf(&b, " %.1f s, at most %.1f s", r.Median, r.Longest)
+		}
+		b.WriteString(" |\n")
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"go.temper.dev/temper/internal/chaos"
+)
+
+// trial is a case at work: something happens to an operation while it is at a point.
+type trial struct {
+	point
+	k  kind
+	s  *subject
+	id string // of the operation
+
+	took time.Duration // from what happened until somebody else was at work on it
+	err  error         // why it is not what it should be
+}
+
+// round is some cases that share what happens.
+type round struct {
+	*lab
+	row    row
+	trials []*trial
+	began  time.Time // when it happened
+
+	victim *conductor   // holds all of them at their points
+	others []*conductor // which may go on
+}
+
+func (l *lab) newRound(r row, points []point) (*round, error) {
+	if len(points) > len(l.nodes) {
+		return nil, fmt.Errorf("%d cases at once, and there are %d servers left", len(points), len(l.nodes))
+	}
+	l.rounds++
+	out := &round{lab: l, row: r}
+	for i, p := range points {
+		k, ok := kindOf(p.kind)
+		if !ok {
+			return nil, fmt.Errorf("unknown kind %q", p.kind)
+		}
+		out.trials = append(out.trials, &trial{point: p, k: k, s: l.nodes[i]})
+	}
+	return out, nil
+}
+
+func (r *round) name(what string) string { return fmt.Sprintf("%s-%d", what, r.rounds) }
+
+func (r *round) subjects() []*subject {
+	var out []*subject
+	for _, t := range r.trials {
+		out = append(out, t.s)
+	}
+	return out
+}
+
+// prepare brings every node to where its case begins, by a conductor that leaves.
+func (r *round) prepare(ctx context.Context) (err error) {
+	c, err := r.conductor(ctx, r.name("first"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.end()) }()
+	return each(r.subjects(), func(i int, s *subject) error {
+		t := r.trials[i]
+		if err := r.ready(ctx, s, t.k); err != nil {
+			return fmt.Errorf("make a node ready for %s: %w", t.point, err)
+		}
+		if t.k.verb == "active" || t.k.verb == "rebuild" {
+			if err := r.patch(ctx, s, map[string]any{"instance_info": r.image()}); err != nil {
+				return err
+			}
+		}
+		s.before, err = r.Server(ctx, s.server)
+		return err
+	})
+}
+
+// begin asks for all operations and waits until each is at its point, in the hands of the victim.
+func (r *round) begin(ctx context.Context, deaf bool, env ...string) (err error) {
+	p, err := newPost(r.folder(r.name("victim")))
+	if err != nil {
+		return err
+	}
+	for _, t := range r.trials {
+		if err := p.arm(t.s.uuid, chaos.Arm{Point: t.Point, Deaf: deaf}); err != nil {
+			return err
+		}
+	}
+	if r.victim, err = r.join(ctx, r.name("victim"), p, env...); err != nil {
+		return err
+	}
+	if err := r.start(ctx); err != nil {
+		return err
+	}
+	return r.reach(ctx, p)
+}
+
+// start asks for all operations.
+func (r *round) start(ctx context.Context) error {
+	return each(r.subjects(), func(i int, s *subject) (err error) {
+		t := r.trials[i]
+		if t.id, err = r.ask(ctx, s, t.k); err == nil && t.id == "" {
+			err = errors.New("the answer names no operation")
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", t.point, err)
+		}
+		return err
+	})
+}
+
+// reach waits until each has stopped at its point.
+func (r *round) reach(ctx context.Context, p *post) error {
+	left := map[*trial]bool{}
+	for _, t := range r.trials {
+		left[t] = true
+	}
+	return await(ctx, patience, func() error {
+		var missing []string
+		for t := range maps.Clone(left) {
+			at, err := p.reached(t.s.uuid)
+			if err == nil && fmt.Sprint(at.Operation) != t.id {
+				err = fmt.Errorf("operation %d reached it", at.Operation)
+			}
+			if err == nil {
+				delete(left, t)
+				continue
+			}
+			missing = append(missing, fmt.Sprintf("%s (operation %s): %v", t.point, t.id, err))
+		}
+		if len(missing) > 0 {
+			return fmt.Errorf("%d of %d: %s", len(missing), len(r.trials), strings.Join(missing[:min(len(missing), 5)], "; "))
+		}
+		return nil
+	})
+}
+
+// another starts a conductor that may go on with the work.
+func (r *round) another(ctx context.Context, name string) (*conductor, error) {
+	c, err := r.conductor(ctx, r.name(name))
+	if err == nil {
+		r.others = append(r.others, c)
+	}
+	return c, err
+}
+
+// happen notes when it did.
+func (r *round) happen() { r.began = time.Now() }
+
+// taken waits until every operation is in other hands, and notes how long that took.
+func (r *round) taken(ctx context.Context, within time.Duration) error {
+	return await(ctx, within, func() error {
+		first := map[int64]time.Time{}
+		for _, c := range r.others {
+			passed, err := c.trace()
+			if err != nil {
+				return err
+			}
+			for _, p := range passed {
+				if at, ok := first[p.Operation]; p.Name == chaos.Claimed && (!ok || p.At.Before(at)) {
+					first[p.Operation] = p.At
+				}
+			}
+		}
+		var missing []string
+		for _, t := range r.trials {
+			at, ok := first[number(t.id)]
+			if !ok {
+				missing = append(missing, fmt.Sprintf("%s (operation %s)", t.point, t.id))
+				continue
+			}
+			t.took = at.Sub(r.began)
+		}
+		if len(missing) > 0 {
+			return fmt.Errorf("%d of %d are not taken: %s", len(missing), len(r.trials), strings.Join(missing[:min(len(missing), 5)], "; "))
+		}
+		return nil
+	})
+}
+
+func number(id string) int64 {
+	var n int64
+	_, _ = fmt.Sscan(id, &n) // 0 is no operation
+	return n
+}
+
+// over waits until all operations have ended.
+func (r *round) over(ctx context.Context, within time.Duration) error {
+	return await(ctx, within, func() error {
+		open, err := r.open(ctx)
+		if err != nil {
+			return err
+		}
+		var still []string
+		for _, t := range r.trials {
+			if o, ok := open[t.id]; ok {
+				still = append(still, o.String())
+			}
+		}
+		if len(still) > 0 {
+			return fmt.Errorf("%d of %d are open: %s", len(still), len(r.trials), strings.Join(still[:min(len(still), 3)], "; "))
+		}
+		return nil
+	})
+}
+
+// end ends the conductors of the round.
+func (r *round) end() error {
+	err := r.victim.end()
+	for _, c := range r.others {
+		err = errors.Join(err, c.end())
+	}
+	return err
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// options say how much of the matrix is tried.
+type options struct {
+	temper string
+	rows   []string
+	kinds  []string
+	most   int
+	atOnce int
+	report bool
+	say    func(format string, args ...any)
+}
+
+// cases are the points of a row in all kinds that are wanted.
+func (o options) cases(r row) ([]point, error) {
+	var all []point
+	for _, k := range kinds {
+		if len(o.kinds) > 0 && !slices.Contains(o.kinds, k.name) {
+			continue
+		}
+		of, err := r.points(k)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, spread(of, o.most)...)
+	}
+	return all, nil
+}
+
+// spread are at most n of a list, evenly.
+func spread(all []point, n int) []point {
+	if n <= 0 || len(all) <= n {
+		return all
+	}
+	var some []point
+	for i := range n {
+		some = append(some, all[i*len(all)/n])
+	}
+	return some
+}
+
+func (o options) wants(r row) bool {
+	return len(o.rows) == 0 || slices.ContainsFunc(o.rows, func(s string) bool { return strings.Contains(r.name, s) })
+}
+
+// spare are servers for those that are discarded.
+const spare = 30
+
+// run tries the matrix, or a part of it.
+func run(ctx context.Context, o options) (err error) {
+	if o.report && (len(o.kinds) > 0 || o.most > 0) {
+		return errors.New("a part of a row is no result to write down")
+	}
+	most, total := len(kinds), 0
+	for _, r := range rows {
+		if !o.wants(r) {
+			continue
+		}
+		cases, err := o.cases(r)
+		if err != nil {
+			return err
+		}
+		most, total = max(most, min(len(cases), o.atOnce)), total+len(cases)
+	}
+	began := time.Now()
+	l, err := openLab(ctx, o.temper, most+spare, o.say)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.close(err != nil)) }()
+	if err := l.undisturbed(ctx); err != nil {
+		return err
+	}
+	o.say("%d cases; undisturbed runs of %d kinds took %s", total, len(kinds), time.Since(began).Round(time.Second))
+	var failed []error
+	for _, r := range rows {
+		if !o.wants(r) {
+			continue
+		}
+		began := time.Now()
+		trials, err := l.try(ctx, o, r)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", r.name, err))
+		}
+		if err := o.record(resultOf(r, trials, time.Since(began))); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// record writes a row's result down, where that is wanted; a row that was not tried whole has none.
+func (o options) record(one result) error {
+	if !o.report {
+		return nil
+	}
+	all, err := readResults(resultsFile)
+	if err != nil {
+		return err
+	}
+	all.record(one)
+	return all.write(resultsFile, pageFile)
+}
+
+// try tries a row, in as few rounds as may be.
+func (l *lab) try(ctx context.Context, o options, r row) (trials []*trial, err error) {
+	cases, err := o.cases(r)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	rounds := (len(cases) + o.atOnce - 1) / o.atOnce
+	var all []error
+	for i := range rounds {
+		done, err := l.round(ctx, r, cases[i*len(cases)/rounds:(i+1)*len(cases)/rounds])
+		trials = append(trials, done...)
+		all = append(all, err)
+	}
+	right := 0
+	for _, t := range trials {
+		if t.err != nil {
+			all = append(all, fmt.Errorf("%s (%s): %w", t.point, t.s.server, t.err))
+		} else {
+			right++
+		}
+	}
+	l.say("%s: %d of %d as they must be, %s; elsewhere after %s", r.name, right, len(cases), time.Since(began).Round(time.Second), times(trials))
+	return trials, errors.Join(all...)
+}
+
+// round tries cases that share what happens. The error is one of the round; a case has its own.
+func (l *lab) round(ctx context.Context, r row, cases []point) (trials []*trial, err error) {
+	rd, err := l.newRound(r, cases)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rd.end()) }()
+	err = rd.prepare(ctx)
+	if err == nil {
+		err = r.happen(ctx, rd)
+	}
+	for _, t := range rd.trials {
+		t.err = l.judge(ctx, t)
+		if t.err == nil && r.within > 0 && t.took > r.within {
+			t.err = fmt.Errorf("it took %s until somebody else was at work", t.took)
+		}
+		if t.err != nil {
+			l.discard(t.s)
+		}
+	}
+	return rd.trials, err
+}
+
+// times are the median and the longest.
+func times(trials []*trial) string {
+	var all []time.Duration
+	for _, t := range trials {
+		if t.took > 0 {
+			all = append(all, t.took)
+		}
+	}
+	if len(all) == 0 {
+		return "no time"
+	}
+	slices.Sort(all)
+	return fmt.Sprintf("%.2f s, at most %.2f s", all[len(all)/2].Seconds(), all[len(all)-1].Seconds())
+}

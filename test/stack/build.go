@@ -1,0 +1,38 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Build builds temper with build tags from the module at root into dir, and puts temporal-dev beside it: the one of
+// `make build` where there is one, because it takes minutes to build anew. It returns temper's path.
+func Build(ctx context.Context, root, dir string, tags ...string) (string, error) {
+	temper := filepath.Join(dir, "temper")
+	if err := build(ctx, root, "-tags", strings.Join(tags, ","), "-o", temper, "./cmd/temper"); err != nil {
+		return "", err
+	}
+	beside := filepath.Join(dir, "temporal-dev")
+	ours := filepath.Join(root, "bin", "temporal-dev")
+	if _, err := os.Stat(ours); err != nil {
+		return temper, build(ctx, filepath.Join(root, "deploy", "temporal-dev"), "-o", beside, ".")
+	}
+	if err := os.Symlink(ours, beside); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", err
+	}
+	return temper, nil
+}
+
+func build(ctx context.Context, dir string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"build"}, args...)...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build in %s: %w: %s", dir, err, out)
+	}
+	return nil
+}
