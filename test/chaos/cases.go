@@ -26,6 +26,11 @@ type kind struct {
 
 func (k kind) inspector() string { return cmp.Or(k.inspectBy, "redfish") }
 
+// columns are the kinds of operation that the matrix tries, in the order of a node's life. An undo has no steps.
+var columns = []node.Kind{
+	node.KindManage, node.KindProvide, node.KindClean, node.KindInspect, node.KindDeploy, node.KindRebuild, node.KindUndeploy, node.KindPower,
+}
+
 // asked are the clean steps of cleaning by hand.
 var asked = []map[string]any{{"interface": "deploy", "step": "erase_pstore"}}
 

@@ -16,9 +16,9 @@ import (
 )
 
 func TestEveryKindIsTriedAtEveryBoundaryAndInTheMiddle(t *testing.T) {
-	columns := map[node.Kind]bool{}
+	tried := map[node.Kind]bool{}
 	for _, k := range kinds {
-		columns[k.column] = true
+		tried[k.column] = true
 		steps, err := plan(k)
 		require.NoError(t, err)
 		all, err := points(k)
@@ -38,34 +38,8 @@ func TestEveryKindIsTriedAtEveryBoundaryAndInTheMiddle(t *testing.T) {
 		}
 		require.True(t, met[""][chaos.Recorded], "%s is met when all is recorded", k.name)
 	}
-	for _, k := range node.Kinds {
-		require.True(t, columns[k], "operations of kind %s are tried", k)
-	}
-}
-
-// The page says what was tried when it was written; what is tried now has to be the same.
-func TestThePageIsOfThisMatrix(t *testing.T) {
-	all, err := readResults("testdata/matrix.json")
-	require.NoError(t, err)
-	page, err := os.ReadFile("../../" + pageFile)
-	require.NoError(t, err)
-	require.Equal(t, string(all.page()), string(page), "the page is made of the results")
-	require.Len(t, all.Rows, len(rows))
-	for i, r := range rows {
-		require.Equal(t, r.name, all.Rows[i].Name)
-		require.Equal(t, r.holds, all.Rows[i].Holds)
-		cases, err := options{}.cases(r)
-		require.NoError(t, err)
-		want, got := map[node.Kind]int{}, map[node.Kind]int{}
-		for _, p := range cases {
-			k, _ := kindOf(p.kind)
-			want[k.column]++
-		}
-		for k, c := range all.Rows[i].Columns {
-			got[k] = c.Cases
-			require.Equal(t, c.Cases, c.Right, "%s, %s", r.name, k)
-		}
-		require.Equal(t, want, got, "the cases of %q: run make chaos", r.name)
+	for _, k := range columns {
+		require.True(t, tried[k], "operations of kind %s are tried", k)
 	}
 }
 

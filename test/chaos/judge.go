@@ -23,7 +23,7 @@ type calm struct {
 
 // undisturbed does each kind once, learns what comes of it, and holds the points that it came by against those that are
 // computed from its list of steps.
-func (l *lab) undisturbed(ctx context.Context) error {
+func (l *lab) undisturbed(ctx context.Context) (err error) {
 	var first []point
 	for _, k := range kinds {
 		first = append(first, point{kind: k.name})
@@ -39,9 +39,8 @@ func (l *lab) undisturbed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(r.start(ctx), r.over(ctx, patience))
-	err = errors.Join(err, c.end())
-	if err != nil {
+	defer func() { err = errors.Join(err, c.end()) }()
+	if err := errors.Join(r.start(ctx), r.over(ctx, patience)); err != nil {
 		return err
 	}
 	passed, err := c.trace()

@@ -134,17 +134,17 @@ func (a *results) page() []byte {
 	}
 	fmt.Fprintf(&b, "\nRan on %s, in %s: %d of %d cases as they must be.\n\n", a.RanOn, (time.Duration(took) * time.Second).String(), right, cases)
 	b.WriteString("| what happens | and what must hold |")
-	for _, k := range node.Kinds {
+	for _, k := range columns {
 		fmt.Fprintf(&b, " %s |", k)
 	}
 	b.WriteString(" elsewhere after |\n|---|---|")
-	for range node.Kinds {
+	for range columns {
 		b.WriteString("---|")
 	}
 	b.WriteString("---|\n")
 	for _, r := range a.Rows {
 		fmt.Fprintf(&b, "| %s | %s |", r.Name, r.Holds)
-		for _, k := range node.Kinds {
+		for _, k := range columns {
 			if c, ok := r.Columns[k]; ok {
 				fmt.Fprintf(&b, " %d of %d |", c.Right, c.Cases)
 			} else {

@@ -13,6 +13,10 @@ import (
 // Build builds temper with build tags from the module at root into dir, and puts temporal-dev beside it: the one of
 // `make build` where there is one, because it takes minutes to build anew. It returns temper's path.
 func Build(ctx context.Context, root, dir string, tags ...string) (string, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return "", err
+	}
 	temper := filepath.Join(dir, "temper")
 	if err := build(ctx, root, "-tags", strings.Join(tags, ","), "-o", temper, "./cmd/temper"); err != nil {
 		return "", err
