@@ -27,6 +27,7 @@ type Reconciler interface {
 	ClearMissing(ctx context.Context, ids []int64) error
 	Asked(ctx context.Context) ([]node.Operation, error)
 	Called(ctx context.Context) ([]node.Operation, error)
+	Quarantine(ctx context.Context) (node.QuarantineTick, error)
 	OpenUndos(ctx context.Context, steps []node.Step, by string, limit int) ([]node.Operation, error)
 	Misfits(ctx context.Context) ([]node.Operation, error)
 }
@@ -74,6 +75,7 @@ type part struct {
 // before what depends on it.
 func (r *Reconcile) parts() []part {
 	return []part{
+		{"quarantine", r.quarantine},
 		{"operations", r.operations},
 		{"owed", r.pay},
 	}

@@ -48,6 +48,10 @@ func (a *archive) Called(context.Context) ([]node.Operation, error) { return a.c
 func (a *archive) Misfits(context.Context) ([]node.Operation, error)         { return a.misfits, nil }
 func (a *archive) ClearMissing(context.Context, []int64) error               { return nil }
 func (a *archive) SetUndo(context.Context, int64, string, []node.Undo) error { return nil }
+func (a *archive) Quarantine(context.Context) (node.QuarantineTick, error) {
+	return node.QuarantineTick{}, nil
+}
+
 func (a *archive) OpenUndos(_ context.Context, steps []node.Step, _ string, _ int) ([]node.Operation, error) {
 	for i := range a.owing {
 		a.owing[i].Steps = steps

@@ -75,10 +75,10 @@ var nodeAttributes = withInterfaces([]attribute{
 	},
 	{name: "last_error", since: 1, value: func(v *view) any { return orNull(v.LastError) }},
 	{
-		name: "maintenance", since: 1, value: func(v *view) any { return v.Maintenance },
+		name: "maintenance", since: 1, value: func(v *view) any { return v.ShownMaintenance() },
 		set: boolField("maintenance", func(n *node.Node) *bool { return &n.Maintenance }), create: true, patch: true,
 	},
-	{name: "maintenance_reason", since: 1, value: func(v *view) any { return orNull(v.MaintenanceReason) }},
+	{name: "maintenance_reason", since: 1, value: func(v *view) any { return orNull(v.ShownReason()) }},
 	{name: "power_state", since: 1, value: func(v *view) any { return orNull(string(v.PowerState)) }},
 	{
 		name: "properties", since: 1, value: func(v *view) any { return dict(v.Properties) }, nosort: true,
@@ -104,7 +104,7 @@ var nodeAttributes = withInterfaces([]attribute{
 		set: textField("resource_class", 80, func(n *node.Node) *string { return &n.ResourceClass }), create: true, patch: true,
 	},
 	{name: "traits", since: 37, value: func(v *view) any { return list(v.Traits) }, nosort: true},
-	{name: "fault", since: 42, value: func(v *view) any { return orNull(v.Fault) }},
+	{name: "fault", since: 42, value: func(v *view) any { return orNull(v.ShownFault()) }},
 	{name: "deploy_step", since: 44, value: func(v *view) any { return v.step(deployingStates) }, nosort: true},
 	{
 		name: "conductor_group", since: 46, value: func(v *view) any { return v.ConductorGroup },

@@ -49,7 +49,7 @@ var nodeListParameters = func() []string {
 }()
 
 // validFaults are the values of the filter fault.
-var validFaults = []string{node.FaultPower, node.FaultClean, node.FaultRescueAbort, node.FaultService}
+var validFaults = []string{node.FaultPower, node.FaultClean, node.FaultRescueAbort, node.FaultService, node.FaultNoConductor}
 
 // nodeFilter reads the filters, and the conductor, which is not the row's.
 func nodeFilter(q *query) (f node.Filter, conductor *string) {

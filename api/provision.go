@@ -161,6 +161,13 @@ func (s *Server) open(p *provision, n *node.Node, fl *fleet, d node.Decision, r 
 	for path, v := range hidden {
 		r.Secrets["steps/"+path] = v
 	}
+	if d.Open == node.KindDeploy && s.AutomaticLessee {
+		edit := r.Apply
+		r.Apply = func(n *node.Node) {
+			edit(n)
+			node.LeaseToInstance(n)
+		}
+	}
 	if p.drive != nil {
 		r.Secrets["instance_info/configdrive"] = p.drive
 		edit := r.Apply

@@ -39,6 +39,7 @@ var rootResources = []struct {
 	{"lookup", 22},
 	{"heartbeat", 22},
 	{"conductors", 49},
+	{"allocations", minorAllocations},
 	{"continue_inspection", 84},
 }
 

@@ -21,7 +21,7 @@ type route struct {
 
 // table is every route. openapi.yaml describes the same, and a test compares.
 func (s *Server) table() []route {
-	return slices.Concat(s.ironicRoutes(), s.nodeRoutes(), s.ownRoutes())
+	return slices.Concat(s.ironicRoutes(), s.nodeRoutes(), s.allocationRoutes(), s.ownRoutes())
 }
 
 func (s *Server) ironicRoutes() []route {
@@ -72,11 +72,24 @@ func (s *Server) nodeRoutes() []route {
 	}
 }
 
+func (s *Server) allocationRoutes() []route {
+	return []route{
+		{"GET", "/v1/allocations", minorAllocations, s.listAllocations},
+		{"POST", "/v1/allocations", 1, writes(minorAllocations, noAllocations, s.createAllocation)},
+		{"GET", "/v1/allocations/:allocation", minorAllocations, s.getAllocation},
+		{"PATCH", "/v1/allocations/:allocation", 1, writes(minorAllocationEdit, noAllocationUp, s.patchAllocation)},
+		{"DELETE", "/v1/allocations/:allocation", 1, writes(minorAllocations, noAllocations, s.deleteAllocation)},
+		{"GET", "/v1/nodes/:node/allocation", minorAllocations, s.getNodeAllocation},
+		{"DELETE", "/v1/nodes/:node/allocation", minorAllocations, s.deleteNodeAllocation},
+	}
+}
+
 func (s *Server) ownRoutes() []route {
 	return []route{
 		{"GET", "/temper/v1/operations", 0, s.listOperations},
 		{"GET", "/temper/v1/operations/:operation", 0, s.getOperation},
 		{"POST", "/temper/v1/operations/:operation/cancel", 0, s.cancelOperation},
+		{"GET", "/temper/v1/nodes/available", 0, s.listAvailable},
 		{"GET", "/temper/v1/healthz", 0, s.getHealth},
 		{"GET", "/temper/v1/readyz", 0, s.getReady},
 	}
@@ -102,7 +115,7 @@ func (s *Server) routes() *gin.Engine {
 
 // lateWrites are resources whose POST, PATCH and DELETE Ironic answers with 405
 // before the version that added them. None is built.
-var lateWrites = map[string]int{"allocations": 52, "deploy_templates": 55, "runbooks": 92, "inspection_rules": 96}
+var lateWrites = map[string]int{"deploy_templates": 55, "runbooks": 92, "inspection_rules": 96}
 
 // noRoute answers what is not there, or not built.
 func (s *Server) noRoute(c *gin.Context) (int, any, error) {

@@ -65,6 +65,12 @@ type Config struct {
 	// AutomatedClean says whether nodes are cleaned before they become
 	// available where they do not say so themselves.
 	AutomatedClean bool
+	// DedicatedNodes keeps nodes with an owner or lessee from allocations
+	// without an owner, unless these name the node.
+	DedicatedNodes bool
+	// AutomaticLessee makes the project of an instance (instance_info.project_id)
+	// the lessee of a node that has none, until the instance goes.
+	AutomaticLessee bool
 	// Images is which images are accepted.
 	Images image.Policy
 	// Agent is what ramdisk agents are told and held to.
@@ -147,7 +153,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMetrics(c.Metrics)
+	m, err := newMetrics(c.Metrics, c.Store)
 	if err != nil {
 		return nil, err
 	}

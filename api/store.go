@@ -14,6 +14,7 @@ type Store interface {
 	RequestStore
 	TraitStore
 	PortStore
+	AllocationStore
 	ConductorStore
 	RecordStore
 	AgentStore
@@ -24,6 +25,8 @@ type NodeStore interface {
 	// Node gives a node with its open operation and its agent.
 	Node(ctx context.Context, ident string) (*node.Node, error)
 	Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.Node, error)
+	// Available are nodes that can be offered now, by the heartbeats of this moment.
+	Available(ctx context.Context, f node.AvailableFilter) ([]node.Offer, error)
 	// CreateNode fills in ID and CreatedAt.
 	CreateNode(ctx context.Context, n *node.Node, secrets node.Secrets, user string) error
 	// UpdateNode writes the columns that a user may set, as edit leaves them.
@@ -62,10 +65,28 @@ type PortStore interface {
 	DeletePort(ctx context.Context, ident string) error
 }
 
+// AllocationStore keeps the allocations. An ident is a uuid or a name.
+type AllocationStore interface {
+	Allocations(ctx context.Context, f node.AllocationFilter, p node.Page) ([]node.Allocation, error)
+	Allocation(ctx context.Context, ident string) (*node.Allocation, error)
+	// Allocate finds a node for a, or records why there is none: a tells then.
+	// dedicated: nodes of a project are only for it and for who names them.
+	Allocate(ctx context.Context, a *node.Allocation, dedicated bool, user string) error
+	// Backfill records an allocation for a node that is in use.
+	Backfill(ctx context.Context, node string, a *node.Allocation, user string, allow func(*node.Node) error) error
+	UpdateAllocation(ctx context.Context, ident string, edit func(*node.Allocation) error) (*node.Allocation, error)
+	// DeleteAllocation asks allow where the allocation has a node.
+	DeleteAllocation(ctx context.Context, ident, user string, allow func(*node.Node) error) error
+	// NodeUUIDs are the uuids of those that exist, by what was asked for.
+	NodeUUIDs(ctx context.Context, idents []string) (map[string]string, error)
+}
+
 // ConductorStore keeps the conductors; Alive is true by the database's clock.
 type ConductorStore interface {
 	Conductors(ctx context.Context) ([]node.Conductor, error)
 	Conductor(ctx context.Context, hostname string) (*node.Conductor, error)
+	// Quarantined counts the nodes that nobody covers now.
+	Quarantined(ctx context.Context) ([]node.Quarantined, error)
 }
 
 // RecordStore keeps what was found out about nodes.

@@ -31,7 +31,7 @@ func (s *Server) putTraits(c *gin.Context) (int, any, error) {
 	traits := []string{}
 	for _, v := range in.list("traits") {
 		t, _ := v.(string)
-		if err := node.ValidTrait(t); err != nil {
+		if err := node.StorableTrait(t); err != nil {
 			in.fail("Schema error for body: %w", err)
 			break
 		}
@@ -56,7 +56,7 @@ func (s *Server) putTraits(c *gin.Context) (int, any, error) {
 // putTrait answers PUT /v1/nodes/X/traits/T.
 func (s *Server) putTrait(c *gin.Context) (int, any, error) {
 	trait := c.Param("trait")
-	if err := node.ValidTrait(trait); err != nil {
+	if err := node.StorableTrait(trait); err != nil {
 		return 0, nil, err
 	}
 	if raw, err := readBody(c, maxBody); err != nil {

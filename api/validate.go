@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -82,17 +81,15 @@ func validateInstanceTraits(n *node.Node) error {
 	if !ok {
 		return fault.New(fault.Invalid, "Error parsing traits from Node %s instance_info field. Expected a list.", n.UUID)
 	}
-	var missing []string
+	var traits []string
 	for _, w := range wanted {
 		trait, ok := w.(string)
-		switch {
-		case !ok:
+		if !ok {
 			return fault.New(fault.Invalid, "Error parsing traits from Node %s instance_info field. Traits must be strings.", n.UUID)
-		case !slices.Contains(n.Traits, trait):
-			missing = append(missing, clip(trait))
 		}
+		traits = append(traits, trait)
 	}
-	if len(missing) > 0 {
+	if missing := n.Lacks(traits); len(missing) > 0 {
 		return fault.New(fault.Invalid, "Cannot specify instance traits that are not also set on the node. Node %s is missing traits %s",
 			n.UUID, clip(strings.Join(missing, ", ")))
 	}

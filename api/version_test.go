@@ -114,9 +114,9 @@ func TestEndpointsOfNewerVersionsAreNotThere(t *testing.T) {
 	}
 	b.at(80, "GET", "/v1/nodes/n1/inventory", nil).fails(404)
 	b.at(21, "GET", "/v1/lookup?addresses=52:54:00:00:00:01", nil).fails(404)
-	require.Equal(t, "The method is not allowed for this resource.", b.at(51, "POST", "/v1/allocations", map[string]any{}).fails(405))
-	b.at(51, "GET", "/v1/allocations", nil).fails(404)
-	b.at(95, "POST", "/v1/allocations", map[string]any{}).fails(404)
+	require.Equal(t, "The method is not allowed for this resource.", b.at(54, "POST", "/v1/deploy_templates", map[string]any{}).fails(405))
+	b.at(54, "GET", "/v1/deploy_templates", nil).fails(404)
+	b.at(95, "POST", "/v1/deploy_templates", map[string]any{}).fails(404)
 	b.at(95, "GET", "/v1/nodes/n1/vifs", nil).fails(404)
 	b.at(95, "PUT", "/v1/nodes", nil).fails(405)
 }

@@ -50,7 +50,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 	server, err := api.New(api.Config{
 		Store: db, Operations: temporal, Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
 		Log: p.log, Metrics: p.metrics, Ready: p.health, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
-		AutomatedClean: r.AutomatedClean, Images: image.Policy{AllowMD5: r.AllowMD5},
+		AutomatedClean: r.AutomatedClean, DedicatedNodes: r.DedicatedNodes, AutomaticLessee: r.AutomaticLessee, Images: image.Policy{AllowMD5: r.AllowMD5},
 		Agent: api.AgentSettings{Callback: callbacks(r.Rules)},
 	})
 	if err != nil {

@@ -36,7 +36,7 @@ var nodeFilters = []struct{ flag, filter, help string }{
 	{"conductor", "conductor", "that the ring gives to this `conductor`"},
 	{"owner", "owner", "of this `owner`"},
 	{"lessee", "lessee", "of this `lessee`"},
-	{"fault", "fault", "with this `fault`, e.g. \"power failure\""},
+	{"fault", "fault", "with this `fault`, e.g. \"power failure\" or \"no conductor\""},
 	{"instance", "instance_uuid", "with this instance `uuid`"},
 	{"shard", "shard", "in one of these `shards`, with commas"},
 }

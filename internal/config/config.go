@@ -92,10 +92,12 @@ type Patience struct {
 
 // Rules are what the site allows, and does where a node does not say.
 type Rules struct {
-	AutomatedClean bool `key:"automated_clean" default:"true" help:"whether nodes are cleaned before they become available"`
-	AllowMD5       bool `key:"allow_md5_checksum" default:"false" help:"whether images may be checked by md5, which does not protect against forged ones"`
-	AgentTLS       bool `key:"agent_require_tls" default:"true" help:"whether agents must be spoken to by https"`
-	AgentLoopback  bool `key:"agent_allow_loopback" default:"false" help:"whether agents may be on this machine, as simulated ones are"`
+	AutomatedClean  bool `key:"automated_clean" default:"true" help:"whether nodes are cleaned before they become available"`
+	DedicatedNodes  bool `key:"dedicated_nodes" default:"false" help:"whether a node with an owner or lessee is only for allocations of that project, and for those that name the node"`
+	AutomaticLessee bool `key:"automatic_lessee" default:"true" help:"whether the project of an instance (instance_info.project_id) becomes the lessee of a node that has none, until the instance goes"`
+	AllowMD5        bool `key:"allow_md5_checksum" default:"false" help:"whether images may be checked by md5, which does not protect against forged ones"`
+	AgentTLS        bool `key:"agent_require_tls" default:"true" help:"whether agents must be spoken to by https"`
+	AgentLoopback   bool `key:"agent_allow_loopback" default:"false" help:"whether agents may be on this machine, as simulated ones are"`
 }
 
 // Auth is who may use the API.

@@ -31,7 +31,7 @@ type Decision struct {
 // and nobody holds the node; Forbidden for protected nodes; Invalid for
 // maintenance, retirement and verbs that the node's driver can't do.
 func Admit(n *Node, v Verb, reservation string) (Decision, error) {
-	if n.Maintenance && (v.Event == EventDeploy || v.Event == EventRebuild) {
+	if n.Maintenance && (v.Event == EventRebuild || v.Event == EventDeploy && !deploysInMaintenance(n)) {
 		return Decision{}, inMaintenance(n, "provisioning")
 	}
 	from := n.ProvisionState
@@ -213,6 +213,12 @@ func cut(word string) string {
 		return strings.ToValidUTF8(word[:maxWord], "") + "..."
 	}
 	return word
+}
+
+// deploysInMaintenance: the node's allocation named it and asked for
+// TraitMaintenance. With a fault it is not only an operator who keeps it away.
+func deploysInMaintenance(n *Node) bool {
+	return n.AllocatedInMaintenance && n.Fault == ""
 }
 
 func inMaintenance(n *Node, op string) error {

@@ -96,3 +96,11 @@ func ValidTrait(s string) error {
 	}
 	return nil
 }
+
+// StorableTrait checks a trait that somebody gives to a node.
+func StorableTrait(s string) error {
+	if s == TraitMaintenance {
+		return fault.New(fault.Invalid, "The trait %s can not be set: a node has it while it is in maintenance", s)
+	}
+	return ValidTrait(s)
+}

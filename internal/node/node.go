@@ -31,6 +31,10 @@ type Node struct {
 	InstanceUUID   string
 	InstanceName   string
 	AllocationUUID string
+	// Of the allocation: its project, and whether it was given although the node
+	// was in maintenance (TraitMaintenance). Read only.
+	AllocationOwner        string
+	AllocatedInMaintenance bool
 
 	ProvisionState       State
 	TargetProvisionState State // "" = none
@@ -46,6 +50,9 @@ type Node struct {
 	Maintenance       bool
 	MaintenanceReason string
 	Fault             string // "", power failure, clean failure, rescue abort failure, service failure
+	// Quarantine is nil where a live conductor covers the node, and where it was not
+	// read: it is of what Store.Node and Store.Nodes give.
+	Quarantine *Quarantine
 
 	Protected       bool
 	ProtectedReason string
@@ -161,7 +168,7 @@ type HistoryEvent struct {
 	NodeUUID  string
 	CreatedAt time.Time
 	Event     string // words for people, bounded to 8 KiB
-	EventType string // accepted, state, error, steering, maintenance
+	EventType string // accepted, state, error, steering, maintenance, quarantine
 	Severity  string // INFO, ERROR
 	Conductor string
 	User      string

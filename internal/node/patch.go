@@ -53,6 +53,9 @@ func PatchAllowed(before, after *Node, p Patch) error {
 	if err := rightState(before, after, p); err != nil {
 		return err
 	}
+	if err := tenantFits(before, after); err != nil {
+		return err
+	}
 	return flagsFit(before, after)
 }
 

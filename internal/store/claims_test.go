@@ -105,6 +105,7 @@ func TestEveryWriteOfASupersededClaimIsLost(t *testing.T) {
 	same := func(t *testing.T) {
 		got, err := s.Node(t.Context(), n.UUID)
 		require.NoError(t, err)
+		got.Quarantine = nil // a claim does not read it
 		require.Equal(t, before, got)
 	}
 	for name, c := range map[string]node.Claim{"an older one": first, "one that never was": {Seq: 9, Attempt: 9}, "none": {}} {

@@ -24,6 +24,9 @@ var taken = map[string]string{
 	"ports_uuid_taken":             "A port with UUID %s already exists.",
 	"ports_address_taken":          "A port with MAC address %s already exists.",
 	"ports_name_taken":             "A port with name %s already exists.",
+	"allocations_uuid_taken":       "An allocation with UUID %s already exists.",
+	"allocations_name_taken":       "An allocation with name %s already exists.",
+	"allocations_node_taken":       "The node has an allocation already.",
 	"operations_one_open_per_node": "The node is locked by another operation, please retry after the current operation is completed.",
 }
 

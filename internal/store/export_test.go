@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -26,10 +27,17 @@ func Explain(ctx context.Context, t testing.TB, s *Store, st Statement) (text st
 
 // NodesStatement is what Nodes runs.
 func NodesStatement(f node.Filter, p node.Page) []Statement {
-	q := &query{args: args{}}
+	q := &query{args: args{"timeout": int64(15_000_000)}}
 	q.nodes(f)
 	_ = q.page("nodes", "n", nodeSort, p)
 	return []Statement{{nodesSQL + q.String(), q.args}}
+}
+
+// AvailableStatement is what Available runs.
+func AvailableStatement(f node.AvailableFilter) Statement {
+	q := (&Store{conductorTimeout: 15 * time.Second}).availableQuery(f)
+	_ = q.page("nodes", "n", nil, node.Page{})
+	return Statement{availableNodesSQL + q.String(), q.args}
 }
 
 // PortsStatement is what Ports runs for filters without a node.

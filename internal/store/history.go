@@ -19,6 +19,7 @@ const (
 	eventError       = "error"
 	eventSteering    = "steering"
 	eventMaintenance = "maintenance"
+	eventQuarantine  = "quarantine"
 )
 
 // addHistorySQL needs the node's row locked: the next number is the highest and one.

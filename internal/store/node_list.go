@@ -21,8 +21,8 @@ var nodeSort = map[string]string{
 	"allocation_uuid": "coalesce(n.allocation_uuid::text, '')",
 	"provision_state": "n.provision_state", "target_provision_state": "n.target_provision_state",
 	"power_state": "coalesce(n.power_state, '')", "target_power_state": "coalesce(n.target_power_state, '')",
-	"last_error": "coalesce(n.last_error, '')", "fault": "coalesce(n.fault, '')", "boot_mode": "coalesce(n.boot_mode, '')",
-	"maintenance": "n.maintenance", "maintenance_reason": "coalesce(n.maintenance_reason, '')",
+	"last_error": "coalesce(n.last_error, '')", "fault": "coalesce(n.fault, CASE WHEN " + quarantinedSQL + " THEN '" + node.FaultNoConductor + "' ELSE '' END)", "boot_mode": "coalesce(n.boot_mode, '')",
+	"maintenance": "(n.maintenance OR " + quarantinedSQL + ")", "maintenance_reason": "coalesce(n.maintenance_reason, '')",
 	"protected": "n.protected", "protected_reason": "coalesce(n.protected_reason, '')",
 	"retired": "n.retired", "retired_reason": "coalesce(n.retired_reason, '')",
 	"automated_clean": "coalesce(n.automated_clean, false)", "disable_power_off": "n.disable_power_off",
@@ -33,17 +33,17 @@ var nodeSort = map[string]string{
 	"inspection_finished_at": "coalesce(n.inspection_finished_at, '-infinity')",
 }
 
-const nodesSQL = `SELECT ` + nodeColumns + ` FROM nodes n ` + nodeJoins
+var nodesSQL = withCoverageSQL + `SELECT ` + nodeColumns + quarantineColumns + ` FROM nodes n ` + nodeJoins + ` LEFT JOIN coverage v ON v.id = n.need_id`
 
 // Nodes is a page of the nodes that pass the filter, each with its open
-// operation and its agent. Without a sort key it is in order of age.
+// operation, its agent and its quarantine. Without a sort key it is in order of age.
 func (s *Store) Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.Node, error) {
-	q := &query{args: args{}}
+	q := &query{args: args{"timeout": micros(s.conductorTimeout)}}
 	q.nodes(f)
 	if err := q.page("nodes", "n", nodeSort, p); err != nil {
 		return nil, err
 	}
-	nodes, err := list(ctx, s, "list nodes", nodesSQL+q.String(), q.args, scanNode)
+	nodes, err := list(ctx, s, "list nodes", nodesSQL+q.String(), q.args, scanShownNode)
 	if err == nil && len(nodes) == 0 && p.Marker != "" {
 		err = s.needMarker(ctx, nodeMarkerSQL, p.Marker, "Node %s could not be found.")
 	}
@@ -117,7 +117,11 @@ func (q *query) nodes(f node.Filter) {
 	equal(q, "n.driver", "driver", f.Driver)
 	equal(q, "n.resource_class", "resource_class", f.ResourceClass)
 	equal(q, "n.conductor_group", "conductor_group", f.ConductorGroup)
-	equal(q, "n.fault", "fault", f.Fault)
+	if f.Fault != nil && *f.Fault == node.FaultNoConductor {
+		q.and("n.fault IS NULL AND " + quarantinedSQL)
+	} else {
+		equal(q, "n.fault", "fault", f.Fault)
+	}
 	equal(q, "n.owner", "owner", f.Owner)
 	equal(q, "n.lessee", "lessee", f.Lessee)
 	equal(q, "n.provision_state", "provision_state", f.ProvisionState)
@@ -130,7 +134,7 @@ func (q *query) nodes(f node.Filter) {
 		q.args["description"] = *f.DescriptionContains
 	}
 	q.either(f.Associated, "n.instance_uuid IS NOT NULL", "n.instance_uuid IS NULL")
-	q.either(f.Maintenance, "n.maintenance", "NOT n.maintenance")
+	q.either(f.Maintenance, "(n.maintenance OR "+quarantinedSQL+")", "NOT n.maintenance AND "+servableSQL)
 	q.either(f.Retired, "n.retired", "NOT n.retired")
 	q.either(f.Sharded, "n.shard IS NOT NULL", "n.shard IS NULL")
 	if len(f.Shards) > 0 {

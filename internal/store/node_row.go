@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	"github.com/jackc/pgx/v5"
 
 	"go.temper.dev/temper/internal/node"
@@ -18,6 +20,8 @@ const nodeColumns = `
 	n.protected, coalesce(n.protected_reason, ''), n.retired, coalesce(n.retired_reason, ''), n.automated_clean,
 	n.disable_power_off, n.raid_config, n.target_raid_config, n.traits, n.inspection_started_at, n.inspection_finished_at,
 	n.owed, n.created_at, n.updated_at,
+	CASE WHEN n.allocation_uuid IS NOT NULL THEN (SELECT t.owner FROM allocations t WHERE t.node_id = n.id) END,
+	n.allocation_uuid IS NOT NULL AND EXISTS (SELECT FROM allocations t WHERE t.node_id = n.id AND 'CUSTOM_MAINTENANCE' = ANY(t.traits)),
 	a.node_id IS NOT NULL, coalesce(a.url, ''), coalesce(a.version, ''), coalesce(a.verify_ca, ''), a.first_heartbeat_at,
 	a.last_heartbeat_at, a.looked_up_at, a.inspected_at, coalesce(a.token_revealed, 0) > 0,` + operationColumns
 
@@ -27,9 +31,21 @@ const nodeJoins = `
 	LEFT JOIN agents a ON a.node_id = n.id`
 
 // scanNode reads nodeColumns.
-func scanNode(row pgx.Row) (node.Node, error) {
+func scanNode(row pgx.Row) (node.Node, error) { return scanNodeAnd(row) }
+
+// scanShownNode reads nodeColumns and quarantineColumns.
+func scanShownNode(row pgx.Row) (node.Node, error) {
+	var q quarantineRow
+	n, err := scanNodeAnd(row, q.into()...)
+	n.Quarantine = q.quarantine()
+	return n, err
+}
+
+// scanNodeAnd reads nodeColumns and what follows them.
+func scanNodeAnd(row pgx.Row, more ...any) (node.Node, error) {
 	var (
 		n        node.Node
+		owner    *string
 		agent    node.Agent
 		hasAgent bool
 		open     operationRow
@@ -45,11 +61,15 @@ func scanNode(row pgx.Row) (node.Node, error) {
 		&n.Protected, &n.ProtectedReason, &n.Retired, &n.RetiredReason, &n.AutomatedClean,
 		&n.DisablePowerOff, &n.RAIDConfig, &n.TargetRAIDConfig, &n.Traits, &n.InspectionStartedAt, &n.InspectionFinishedAt,
 		&n.Owed, &n.CreatedAt, &n.UpdatedAt,
+		&owner, &n.AllocatedInMaintenance,
 		&hasAgent, &agent.URL, &agent.Version, &agent.VerifyCA, &agent.FirstHeartbeatAt,
 		&agent.LastHeartbeatAt, &agent.LookedUpAt, &agent.InspectedAt, &agent.HasToken,
 	}
-	if err := row.Scan(append(into, open.into()...)...); err != nil {
+	if err := row.Scan(slices.Concat(into, open.into(), more)...); err != nil {
 		return node.Node{}, err
+	}
+	if owner != nil {
+		n.AllocationOwner = *owner
 	}
 	if hasAgent {
 		n.Agent = &agent

@@ -50,15 +50,11 @@ func (l *lockedNode) moved(m node.Moved) {
 	}
 }
 
-// automaticLessee marks a lessee that came with the instance and goes with it
-// (Ironic's driver_internal_info key).
-const automaticLessee = "automatic_lessee"
-
 func (l *lockedNode) clearInstance() {
 	l.InstanceInfo, l.InstanceUUID, l.InstanceName, l.AllocationUUID = map[string]any{}, "", "", ""
-	if l.DriverInternalInfo[automaticLessee] == true {
+	if l.DriverInternalInfo[node.AutomaticLessee] == true {
 		l.Lessee = ""
-		delete(l.DriverInternalInfo, automaticLessee)
+		delete(l.DriverInternalInfo, node.AutomaticLessee)
 	}
 }
 
@@ -70,6 +66,8 @@ const (
 UPDATE ports SET internal_info = internal_info - 'tenant_vif_port_id', extra = extra - 'vif_port_id', updated_at = clock_timestamp()
  WHERE node_id = @node AND (internal_info ? 'tenant_vif_port_id' OR extra ? 'vif_port_id')`
 
+	dropAllocationSQL = `DELETE FROM allocations WHERE node_id = @node`
+
 	dropAgentSQL = `DELETE FROM agents WHERE node_id = @node`
 )
 
@@ -77,6 +75,7 @@ UPDATE ports SET internal_info = internal_info - 'tenant_vif_port_id', extra = e
 func queueClearInstance(b *pgx.Batch, nodeID int64) {
 	b.Queue(dropInstanceSecretsSQL, args{"node": nodeID})
 	b.Queue(dropVIFsSQL, args{"node": nodeID})
+	b.Queue(dropAllocationSQL, args{"node": nodeID})
 }
 
 // queueClearAgent forgets the agent of the boot that is over, and its token.

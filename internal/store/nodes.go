@@ -13,6 +13,9 @@ import (
 )
 
 const (
+	shownByUUIDSQL = `SELECT ` + nodeColumns + quarantineColumns + ` FROM nodes n ` + nodeJoins + quarantineJoin + ` WHERE n.uuid = @ident`
+	shownByNameSQL = `SELECT ` + nodeColumns + quarantineColumns + ` FROM nodes n ` + nodeJoins + quarantineJoin + ` WHERE n.name = @ident`
+
 	nodeByUUIDSQL = `SELECT ` + nodeColumns + ` FROM nodes n ` + nodeJoins + ` WHERE n.uuid = @ident`
 	nodeByNameSQL = `SELECT ` + nodeColumns + ` FROM nodes n ` + nodeJoins + ` WHERE n.name = @ident`
 
@@ -23,11 +26,13 @@ const (
 	lockByNameSQL = `SELECT n.id, clock_timestamp() FROM nodes n WHERE n.name = @ident FOR NO KEY UPDATE`
 )
 
-// Node is the node of that uuid or name, with its open operation and its agent.
+// Node is the node of that uuid or name, with its open operation, its agent and
+// its quarantine.
 func (s *Store) Node(ctx context.Context, ident string) (*node.Node, error) {
 	var n node.Node
-	found, err := s.one(ctx, "read node "+words(ident, 64), byIdent(ident, nodeByUUIDSQL, nodeByNameSQL), args{"ident": ident}, func(r pgx.Row) (err error) {
-		n, err = scanNode(r)
+	a := args{"ident": ident, "timeout": micros(s.conductorTimeout)}
+	found, err := s.one(ctx, "read node "+words(ident, 64), byIdent(ident, shownByUUIDSQL, shownByNameSQL), a, func(r pgx.Row) (err error) {
+		n, err = scanShownNode(r)
 		return err
 	})
 	if err != nil {
@@ -165,6 +170,10 @@ func (s *Store) UpdateNode(ctx context.Context, ident, user string, edit func(*n
 		b.Queue(updateUserSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(&l.UpdatedAt) })
 		sealed.queue(b, l.ID)
 		queueDropSecrets(b, l.ID, gone(had, &l.Node))
+		s.queueMoved(b, l)
+		if before.AllocationUUID != "" && l.InstanceUUID == "" {
+			queueDeallocate(b, &l.Node, user)
+		}
 		if before.Maintenance != l.Maintenance {
 			queuePause(b, l.ID, l.Maintenance)
 			queueHistory(b, l.ID, maintenanceEvent(l.Maintenance, l.MaintenanceReason, user))

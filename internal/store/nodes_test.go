@@ -31,7 +31,7 @@ func TestANodeIsReadAsItWasWritten(t *testing.T) {
 		got, err := s.Node(t.Context(), ident)
 		require.NoError(t, err)
 		expected := *want
-		expected.Owed = []node.Undo{}
+		expected.Owed, expected.Quarantine = []node.Undo{}, &node.Quarantine{} // there never was a conductor
 		expected.Traits = []string{"CUSTOM_A", "CUSTOM_B"}
 		require.WithinDuration(t, time.Now(), got.CreatedAt, time.Minute)
 		require.Equal(t, time.UTC, got.CreatedAt.Location())

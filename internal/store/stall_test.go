@@ -11,8 +11,8 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// serve registers a conductor that covers the nodes of create.
-func serve(t testing.TB, s *store.Store, name string) int64 {
+// joins registers a conductor that covers the nodes of create.
+func joins(t testing.TB, s *store.Store, name string) int64 {
 	t.Helper()
 	inc, err := s.RegisterConductor(t.Context(), node.Conductor{Hostname: name, Interfaces: map[string]map[string][]string{
 		"fake-hardware": {"power": {"fake"}},
@@ -63,7 +63,7 @@ func TestAWatchTellsWhoCouldWorkAndWhoDid(t *testing.T) {
 	_, c := watched(t, s, o.ID)
 	require.Equal(t, node.Cover{}, c, "nobody of that name is known")
 
-	inc := serve(t, s, "c1")
+	inc := joins(t, s, "c1")
 	got, c := watched(t, s, o.ID)
 	require.Equal(t, "c1", got.Conductor)
 	require.Equal(t, node.Cover{Covered: true, Last: node.Last{Known: true, Alive: true}}, c)
@@ -76,11 +76,11 @@ func TestAWatchTellsWhoCouldWorkAndWhoDid(t *testing.T) {
 	require.False(t, c.Last.Alive)
 	require.Positive(t, c.Last.StoppedFor)
 
-	serve(t, s, "c1")
+	joins(t, s, "c1")
 	dies(t, url, "c1")
 	_, c = watched(t, s, o.ID)
 	require.Equal(t, node.Cover{Last: node.Last{Known: true}}, c)
-	serve(t, s, "c2")
+	joins(t, s, "c2")
 	_, c = watched(t, s, o.ID)
 	require.Equal(t, node.Cover{Covered: true, Last: node.Last{Known: true}}, c)
 
@@ -113,7 +113,7 @@ func TestAStallKeepsTheTimeThatWasLeft(t *testing.T) {
 	kind(t, fault.Lost, err)
 
 	raw(t, url, "UPDATE operations SET stalled_at = stalled_at - interval '1 day'")
-	serve(t, s, "c2")
+	joins(t, s, "c2")
 	require.Equal(t, []int64{o.ID}, misfits(t, s), "somebody is back")
 	back, err := s.Stall(t.Context(), o.ID, "r1", 0, node.StallNone, "", nil)
 	require.NoError(t, err)
@@ -148,7 +148,7 @@ func TestAStallBeforeStepsTakesTheClaim(t *testing.T) {
 
 func TestMaintenancePausesWhatIsOpen(t *testing.T) {
 	s, url := openURL(t)
-	serve(t, s, "c1")
+	joins(t, s, "c1")
 	n, o := waitsForAgent(t, s)
 	require.Empty(t, misfits(t, s))
 	told, err := s.SetMaintenance(t.Context(), n.UUID, true, "fan", "ann")
@@ -167,11 +167,11 @@ func TestMaintenancePausesWhatIsOpen(t *testing.T) {
 	require.NoError(t, err)
 
 	dies(t, url, "c1")
-	serve(t, s, "c2")
+	joins(t, s, "c2")
 	require.Equal(t, []int64{o.ID}, misfits(t, s), "its conductor died in it")
 	dead, c := watched(t, s, o.ID)
 	require.True(t, node.Orphaned(dead, c, time.Minute))
-	serve(t, s, "c1")
+	joins(t, s, "c1")
 
 	_, err = s.UpdateNode(t.Context(), n.UUID, "ann", func(n *node.Node) (node.Secrets, error) { n.Maintenance = false; return nil, nil })
 	require.NoError(t, err)

@@ -1,0 +1,246 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// The versions that added what allocations can do.
+const (
+	minorAllocations    = 52
+	minorAllocationEdit = 57
+	minorBackfill       = 58
+	minorAllocationFor  = 60 // owner
+)
+
+// allocationAttribute is one field of the allocation resource.
+type allocationAttribute struct {
+	name   string
+	since  int
+	value  func(*node.Allocation) any
+	nosort bool
+}
+
+// allocationAttributes is the allocation resource (Ironic api/controllers/v1/allocation.py).
+var allocationAttributes = []allocationAttribute{
+	{name: "uuid", since: minorAllocations, value: func(a *node.Allocation) any { return a.UUID }},
+	{name: "created_at", since: minorAllocations, value: func(a *node.Allocation) any { return timestamp(&a.CreatedAt) }},
+	{name: "updated_at", since: minorAllocations, value: func(a *node.Allocation) any { return timestamp(a.UpdatedAt) }},
+	{name: "name", since: minorAllocations, value: func(a *node.Allocation) any { return orNull(a.Name) }},
+	{name: "state", since: minorAllocations, value: func(a *node.Allocation) any { return a.State }},
+	{name: "last_error", since: minorAllocations, value: func(a *node.Allocation) any { return orNull(a.LastError) }},
+	{name: "resource_class", since: minorAllocations, value: func(a *node.Allocation) any { return orNull(a.ResourceClass) }},
+	{name: "node_uuid", since: minorAllocations, value: func(a *node.Allocation) any { return orNull(a.NodeUUID) }, nosort: true},
+	{name: "traits", since: minorAllocations, value: func(a *node.Allocation) any { return list(a.Traits) }, nosort: true},
+	{name: "candidate_nodes", since: minorAllocations, value: func(a *node.Allocation) any { return list(a.CandidateNodes) }, nosort: true},
+	{name: "extra", since: minorAllocations, value: func(a *node.Allocation) any { return dict(a.Extra) }, nosort: true},
+	{name: "owner", since: minorAllocationFor, value: func(a *node.Allocation) any { return orNull(a.Owner) }},
+}
+
+func allocationNamed(name string) *allocationAttribute {
+	i := slices.IndexFunc(allocationAttributes, func(a allocationAttribute) bool { return a.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &allocationAttributes[i]
+}
+
+// allocationFields checks ?fields=; nil = all that the version has.
+func allocationFields(names []string, minor int) ([]*allocationAttribute, error) {
+	var out []*allocationAttribute
+	if names == nil {
+		for i := range allocationAttributes {
+			if allocationAttributes[i].since <= minor {
+				out = append(out, &allocationAttributes[i])
+			}
+		}
+		return out, nil
+	}
+	var invalid []string
+	for _, name := range names {
+		switch a := allocationNamed(name); {
+		case a == nil:
+			invalid = append(invalid, name)
+		case a.since > minor:
+			return nil, tooNew(a.since)
+		default:
+			out = append(out, a)
+		}
+	}
+	if len(invalid) > 0 {
+		return nil, fault.New(fault.Invalid, "Field(s) \"%s\" are not valid", clip(strings.Join(invalid, ", ")))
+	}
+	return out, nil
+}
+
+func sortableAllocation(minor int) func(string) error {
+	return func(key string) error {
+		switch a := allocationNamed(key); {
+		case a == nil, a.nosort:
+			return unsortable(key)
+		case a.since > minor:
+			return tooNew(a.since)
+		}
+		return nil
+	}
+}
+
+func (s *Server) allocationBody(c *gin.Context, a *node.Allocation, attrs []*allocationAttribute) map[string]any {
+	out := make(map[string]any, len(attrs)+1)
+	for _, at := range attrs {
+		out[at.name] = at.value(a)
+	}
+	out["links"] = links(s.publicURL(c), "allocations/"+a.UUID)
+	return out
+}
+
+// wholeAllocation is every field that the version has.
+func (s *Server) wholeAllocation(c *gin.Context, a *node.Allocation) (any, error) {
+	attrs, err := allocationFields(nil, minor(c))
+	if err != nil {
+		return nil, err
+	}
+	return s.allocationBody(c, a, attrs), nil
+}
+
+// writes is a route that Ironic answers with 405 before the version that added it.
+func writes(first int, words string, h handler) handler {
+	return func(c *gin.Context) (int, any, error) {
+		if minor(c) < first {
+			return http.StatusMethodNotAllowed, errorBody("Client", words), nil
+		}
+		return h(c)
+	}
+}
+
+const (
+	noAllocations  = "The API version does not allow allocations"
+	noAllocationUp = "The API version does not allow updating allocations"
+)
+
+// listAllocations answers GET /v1/allocations.
+func (s *Server) listAllocations(c *gin.Context) (int, any, error) {
+	q := readQuery(c, slices.Concat(pageParameters, []string{"fields", "node", "resource_class", "state", "owner"})...)
+	q.need(minorAllocationFor, "owner")
+	p := q.page(s.MaxLimit, sortableAllocation(q.minor))
+	if q.has("marker") && !isUUID(p.marker) {
+		q.fail("Expected UUID for marker: %s", clip(p.marker))
+	}
+	f := node.AllocationFilter{ResourceClass: q.text("resource_class"), State: q.text("state"), Owner: q.text("owner")}
+	if q.err != nil {
+		return 0, nil, q.err
+	}
+	attrs, err := allocationFields(q.list("fields"), q.minor)
+	if err != nil {
+		return 0, nil, err
+	}
+	if ident := q.word("node"); ident != "" {
+		n, err := s.find(c, ident)
+		if err != nil {
+			return 0, nil, notFoundIsInvalid(err)
+		}
+		f.Node = &n.UUID
+	}
+	all, err := s.Store.Allocations(c.Request.Context(), f, p.store())
+	if err != nil {
+		return 0, nil, err
+	}
+	out := make([]map[string]any, 0, len(all))
+	for i := range all {
+		out = append(out, s.allocationBody(c, &all[i], attrs))
+	}
+	body := gin.H{"allocations": out}
+	if len(all) == p.limit {
+		body["next"] = s.publicURL(c) + "/v1/" + q.next("allocations", all[len(all)-1].UUID, p.limit)
+	}
+	return http.StatusOK, body, nil
+}
+
+// getAllocation answers GET /v1/allocations/X.
+func (s *Server) getAllocation(c *gin.Context) (int, any, error) {
+	return s.showAllocation(c, func() (*node.Allocation, error) { return s.findAllocation(c) })
+}
+
+// getNodeAllocation answers GET /v1/nodes/X/allocation.
+func (s *Server) getNodeAllocation(c *gin.Context) (int, any, error) {
+	return s.showAllocation(c, func() (*node.Allocation, error) { return s.allocationOf(c) })
+}
+
+func (s *Server) showAllocation(c *gin.Context, find func() (*node.Allocation, error)) (int, any, error) {
+	q := readQuery(c, "fields")
+	if q.err != nil {
+		return 0, nil, q.err
+	}
+	attrs, err := allocationFields(q.list("fields"), q.minor)
+	if err != nil {
+		return 0, nil, err
+	}
+	a, err := find()
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, s.allocationBody(c, a, attrs), nil
+}
+
+// findAllocation is the allocation of a path.
+func (s *Server) findAllocation(c *gin.Context) (*node.Allocation, error) {
+	ident := c.Param("allocation")
+	switch {
+	case isUUID(ident):
+		ident = canonicalUUID(ident)
+	case !node.ValidName(ident, minor(c)):
+		return nil, fault.New(fault.Invalid, "Expected a logical name or UUID but received %s.", clip(ident))
+	}
+	a, err := s.Store.Allocation(c.Request.Context(), ident)
+	if fault.Is(err, fault.NotFound) && hadJSONSuffix(c.Request.Context()) {
+		return s.Store.Allocation(c.Request.Context(), ident+".json")
+	}
+	return a, err
+}
+
+// allocationOf is the allocation of the node of a path.
+func (s *Server) allocationOf(c *gin.Context) (*node.Allocation, error) {
+	n, err := s.find(c, c.Param("node"))
+	if err != nil {
+		return nil, err
+	}
+	if n.AllocationUUID == "" {
+		return nil, fault.New(fault.NotFound, "Allocation for node %s was not found", clip(c.Param("node")))
+	}
+	return s.Store.Allocation(c.Request.Context(), n.AllocationUUID)
+}
+
+// deleteAllocation answers DELETE /v1/allocations/X.
+func (s *Server) deleteAllocation(c *gin.Context) (int, any, error) {
+	a, err := s.findAllocation(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	return s.deallocate(c, a)
+}
+
+// deleteNodeAllocation answers DELETE /v1/nodes/X/allocation.
+func (s *Server) deleteNodeAllocation(c *gin.Context) (int, any, error) {
+	a, err := s.allocationOf(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	return s.deallocate(c, a)
+}
+
+func (s *Server) deallocate(c *gin.Context, a *node.Allocation) (int, any, error) {
+	ctx := c.Request.Context()
+	fl, err := s.fleet(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusNoContent, nil, s.Store.DeleteAllocation(ctx, a.UUID, user(c), func(n *node.Node) error {
+		return node.DeallocateAllowed(n, fl.reservation(n))
+	})
+}

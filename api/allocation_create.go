@@ -1,0 +1,218 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// createAllocation answers POST /v1/allocations. The node is found, or not,
+// before the answer.
+func (s *Server) createAllocation(c *gin.Context) (int, any, error) {
+	in, err := readObject(c, maxBody, "candidate_nodes", "extra", "name", "node", "owner", "resource_class", "traits", "uuid")
+	if err != nil {
+		return 0, nil, err
+	}
+	if _, given := in.fields["owner"]; given && minor(c) < minorAllocationFor {
+		return 0, nil, tooNew(minorAllocationFor)
+	}
+	a, err := newAllocation(in, minor(c))
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := s.resolveCandidates(c, a); err != nil {
+		return 0, nil, err
+	}
+	ctx := c.Request.Context()
+	if ident := in.text("node"); ident != "" {
+		err = s.backfill(c, ident, a)
+	} else {
+		err = s.Store.Allocate(ctx, a, s.DedicatedNodes, user(c))
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	s.logger(c).Info("allocation made", zap.String("allocation", a.UUID), zap.String("state", string(a.State)),
+		zap.String("node", a.NodeUUID), zap.String("last_error", a.LastError), zap.String("user", user(c)))
+	s.located(c, "allocations/"+a.UUID)
+	shown := *a
+	if shown.State == node.AllocError {
+		// Clients of Ironic know allocating and active in this answer; how it
+		// ended they read from the allocation.
+		shown.State, shown.LastError = node.Allocating, ""
+	}
+	body, err := s.wholeAllocation(c, &shown)
+	return http.StatusCreated, body, err
+}
+
+// newAllocation is the allocation that a POST describes, in the order in which
+// Ironic looks at it.
+func newAllocation(in *object, minor int) (*node.Allocation, error) {
+	a := &node.Allocation{
+		UUID: in.text("uuid"), Name: in.text("name"), ResourceClass: in.text("resource_class"), Owner: in.text("owner"),
+		Extra: map[string]any{},
+	}
+	ident := in.text("node")
+	if a.UUID != "" && !isUUID(a.UUID) {
+		in.fail("Expected UUID for uuid: %s", clip(a.UUID))
+	}
+	a.UUID = canonicalUUID(a.UUID)
+	if a.Name != "" && !node.ValidName(a.Name, minor) {
+		in.fail("Cannot create allocation with invalid name '%s'", clip(a.Name))
+	}
+	a.Traits = in.words("traits")
+	for _, t := range a.Traits {
+		if err := node.ValidTrait(t); err != nil {
+			in.fail("Schema error for allocation: traits: %w", err)
+		}
+	}
+	slices.Sort(a.Traits)
+	a.Traits = slices.Compact(a.Traits)
+	if ident != "" && minor < minorBackfill {
+		in.fail("Cannot set node when creating an allocation in this API version")
+	}
+	if a.ResourceClass == "" && ident == "" {
+		in.fail("The resource_class field is mandatory when not backfilling")
+	}
+	if err := node.ValidResourceClass(a.ResourceClass); err != nil {
+		in.fail("Schema error for allocation: %w", err)
+	}
+	if len([]rune(a.Owner)) > 255 || hasNUL(a.Owner) {
+		in.fail("Schema error for allocation: owner is too long or holds a NUL character")
+	}
+	a.CandidateNodes = in.words("candidate_nodes")
+	if err := setExtra(a, in.fields["extra"]); err != nil {
+		in.fail("%w", err)
+	}
+	return a, in.err
+}
+
+// words is an array of strings; nil = absent or null.
+func (o *object) words(name string) []string {
+	var out []string
+	for _, v := range o.list(name) {
+		s, ok := v.(string)
+		if !ok || hasNUL(s) {
+			o.fail("Schema error for allocation: %s: %s is not of type 'string'", name, describe(v))
+			return nil
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func setExtra(a *node.Allocation, v any) error {
+	m, ok := v.(map[string]any)
+	switch {
+	case !ok && v != nil:
+		return fault.New(fault.Invalid, "Schema error for allocation: extra: %s is not of type 'object', 'null'", describe(v))
+	case hasNUL(m):
+		return fault.New(fault.Invalid, "Schema error for allocation: extra holds a NUL character")
+	case m == nil:
+		m = map[string]any{}
+	}
+	a.Extra = m
+	return nil
+}
+
+// resolveCandidates turns names into uuids, in their order, each once.
+func (s *Server) resolveCandidates(c *gin.Context, a *node.Allocation) error {
+	if len(a.CandidateNodes) == 0 {
+		return nil
+	}
+	for i, ident := range a.CandidateNodes {
+		a.CandidateNodes[i] = canonicalUUID(ident)
+	}
+	known, err := s.Store.NodeUUIDs(c.Request.Context(), a.CandidateNodes)
+	if err != nil {
+		return err
+	}
+	var out, missing []string
+	for _, ident := range a.CandidateNodes {
+		id, ok := known[ident]
+		switch {
+		case !ok:
+			missing = append(missing, clip(ident))
+		case !slices.Contains(out, id):
+			out = append(out, id)
+		}
+	}
+	if len(missing) > 0 {
+		return fault.New(fault.Invalid, "Nodes cannot be found: %s", clip(strings.Join(missing, ", ")))
+	}
+	a.CandidateNodes = out
+	return nil
+}
+
+// backfill records an allocation for a node that is in use already.
+func (s *Server) backfill(c *gin.Context, ident string, a *node.Allocation) error {
+	n, err := s.find(c, ident)
+	if err != nil {
+		return notFoundIsInvalid(err)
+	}
+	fl, err := s.fleet(c.Request.Context())
+	if err != nil {
+		return err
+	}
+	return s.Store.Backfill(c.Request.Context(), n.UUID, a, user(c), func(n *node.Node) error {
+		if a.ResourceClass == "" {
+			a.ResourceClass = n.ResourceClass
+		}
+		if a.UUID == "" {
+			a.UUID = n.InstanceUUID
+		}
+		if a.UUID == "" {
+			a.UUID = uuid.NewString()
+		}
+		return node.Backfill(n, a, fl.reservation(n))
+	})
+}
+
+// allocationPatchable are the fields that PATCH may touch.
+var allocationPatchable = []string{"extra", "name"}
+
+// patchAllocation answers PATCH /v1/allocations/X.
+func (s *Server) patchAllocation(c *gin.Context) (int, any, error) {
+	found, err := s.findAllocation(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	ops, err := readPatch(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, op := range ops {
+		if !slices.Contains(allocationPatchable, op.root) {
+			return 0, nil, cannotPatch(op.path, allocationPatchable)
+		}
+		if name, ok := op.value.(string); op.path == "/name" && ok && name != "" && !node.ValidName(name, minor(c)) {
+			return 0, nil, fault.New(fault.Invalid, "Cannot update allocation with invalid name '%s'", clip(name))
+		}
+	}
+	a, err := s.Store.UpdateAllocation(c.Request.Context(), found.UUID, func(a *node.Allocation) error { return editAllocation(a, ops) })
+	if err != nil {
+		return 0, nil, err
+	}
+	body, err := s.wholeAllocation(c, a)
+	return http.StatusOK, body, err
+}
+
+func editAllocation(a *node.Allocation, ops []patchOp) error {
+	doc, err := patched(map[string]any{"name": orNull(a.Name), "extra": dict(a.Extra)}, ops)
+	if err != nil {
+		return err
+	}
+	name, ok := doc["name"].(string)
+	if !ok && doc["name"] != nil {
+		return fault.New(fault.Invalid, "Schema error for allocation: name: %s is not of type 'string', 'null'", describe(doc["name"]))
+	}
+	a.Name = name
+	return setExtra(a, doc["extra"])
+}

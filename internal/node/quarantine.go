@@ -1,0 +1,93 @@
+package node
+
+import (
+	"fmt"
+	"time"
+)
+
+// FaultNoConductor is what a node in quarantine shows as its fault where it has
+// no other. It is never stored.
+const FaultNoConductor = "no conductor"
+
+// How often and for how long coverage may be lost before its return has to last.
+const (
+	FlapLosses = 3                // from this loss on
+	FlapWindow = 10 * time.Minute // within this time
+	FlapHold   = time.Minute      // coverage has to last so long
+)
+
+// Quarantine says that nobody could work on a node: no live conductor of its
+// group has its driver and all its interfaces. It is computed from the
+// conductors' heartbeats when the node is read, and no part of the operator's
+// own maintenance: it is lifted by coverage alone, and grants nothing.
+type Quarantine struct {
+	Since time.Time // zero = there never was such a conductor
+	// Held: there is one now, but they came and went too often lately.
+	Held bool
+}
+
+// QuarantineReason is q of a node with this driver and group, for people.
+func QuarantineReason(group, driver string, q Quarantine) string {
+	since := ""
+	if !q.Since.IsZero() {
+		since = " since " + q.Since.UTC().Format(time.RFC3339)
+	}
+	if q.Held {
+		return fmt.Sprintf("Conductors which support driver %s for conductor group \"%s\" come and go%s: the node is in quarantine until they have stayed for %d seconds.",
+			driver, group, since, int(FlapHold.Seconds()))
+	}
+	return fmt.Sprintf("No conductor service registered which supports driver %s for conductor group \"%s\" with the interfaces of the node%s.", driver, group, since)
+}
+
+// ShownMaintenance is maintenance as clients of Ironic's API see it.
+func (n *Node) ShownMaintenance() bool { return n.Maintenance || n.Quarantine != nil }
+
+// ShownFault is the node's own fault or, in quarantine, that; "" = none.
+func (n *Node) ShownFault() string {
+	if n.Fault == "" && n.Quarantine != nil {
+		return FaultNoConductor
+	}
+	return n.Fault
+}
+
+// ShownReason is why the node is in maintenance: the operator's words, and why
+// it is in quarantine.
+func (n *Node) ShownReason() string {
+	if n.Quarantine == nil {
+		return n.MaintenanceReason
+	}
+	reason := QuarantineReason(n.ConductorGroup, n.Driver, *n.Quarantine)
+	if n.MaintenanceReason != "" {
+		return n.MaintenanceReason + "; " + reason
+	}
+	return reason
+}
+
+// AvailableFilter narrows the nodes that can be offered; what is nil or empty does not.
+type AvailableFilter struct {
+	ResourceClass, ConductorGroup *string
+	Owner                         *string // owner or lessee
+	// Traits that a node must have. With any given, nodes in maintenance are
+	// offered only where TraitMaintenance is among them.
+	Traits []string
+	Limit  int    // 0 or more than MaxLimit = MaxLimit
+	Marker string // uuid of the last node of the page before; "" = the first page
+}
+
+// Offer is a node that can be offered to a scheduler.
+type Offer struct {
+	UUID, Name, ResourceClass, ConductorGroup string
+	Traits                                    []string
+	Requires                                  []string // traits that whoever takes it must ask for
+}
+
+// Quarantined counts the nodes in quarantine that have a group and driver.
+type Quarantined struct {
+	Group, Driver string
+	Nodes         int
+}
+
+// QuarantineTick is what one reconciliation wrote of quarantines.
+type QuarantineTick struct {
+	Quarantined, Released int // nodes
+}

@@ -1,0 +1,195 @@
+package store
+
+import (
+	"context"
+	"maps"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// pickSQL locks a node that the allocation may get. One of its own name comes
+// first. Otherwise the search begins somewhere, so that many at once do not meet
+// at the same node and one that always fails is not given again and again; rows
+// that others hold are passed over.
+var pickSQL = `
+ends AS (SELECT min(n.id) AS low, max(n.id) AS high FROM nodes n
+	WHERE n.provision_state = 'available' AND n.instance_uuid IS NULL AND n.resource_class = @class),
+start AS MATERIALIZED (SELECT (low + random() * (high - low))::bigint AS id FROM ends),
+named AS MATERIALIZED (SELECT n.id FROM nodes n WHERE n.name = @name
+	AND ` + offeredSQL + ` FOR NO KEY UPDATE OF n),
+above AS MATERIALIZED (SELECT n.id FROM nodes n WHERE NOT EXISTS (SELECT FROM named) AND n.id >= (SELECT id FROM start)
+	AND ` + offeredSQL + ` ORDER BY n.id LIMIT 1 FOR NO KEY UPDATE OF n SKIP LOCKED),
+below AS MATERIALIZED (SELECT n.id FROM nodes n WHERE NOT EXISTS (SELECT FROM named) AND NOT EXISTS (SELECT FROM above)
+	AND n.id < (SELECT id FROM start)
+	AND ` + offeredSQL + ` ORDER BY n.id LIMIT 1 FOR NO KEY UPDATE OF n SKIP LOCKED),
+pick AS (SELECT id FROM named UNION ALL SELECT id FROM above UNION ALL SELECT id FROM below)`
+
+// pickAmongSQL is the same for an allocation that names its candidates.
+var pickAmongSQL = `
+named AS MATERIALIZED (SELECT n.id FROM nodes n WHERE n.name = @name AND n.uuid = ANY(@candidates::uuid[])
+	AND ` + offeredSQL + ` FOR NO KEY UPDATE OF n),
+among AS MATERIALIZED (SELECT n.id FROM nodes n WHERE NOT EXISTS (SELECT FROM named) AND n.uuid = ANY(@candidates::uuid[])
+	AND ` + offeredSQL + ` ORDER BY random() LIMIT 1 FOR NO KEY UPDATE OF n SKIP LOCKED),
+pick AS (SELECT id FROM named UNION ALL SELECT id FROM among)`
+
+// The patient forms wait for rows that others hold, and look at each again when
+// it is free: no request fails for a node that somebody only touched. They lock
+// in one order, so that none waits for another in a circle.
+var (
+	pickPatientlySQL = `
+pick AS MATERIALIZED (SELECT n.id FROM nodes n WHERE ` + offeredSQL + `
+	ORDER BY n.id LIMIT 1 FOR NO KEY UPDATE OF n)`
+	pickAmongPatientlySQL = `
+pick AS MATERIALIZED (SELECT n.id FROM nodes n WHERE n.uuid = ANY(@candidates::uuid[]) AND ` + offeredSQL + `
+	ORDER BY n.id LIMIT 1 FOR NO KEY UPDATE OF n)`
+)
+
+// giveSQL writes the instance into the node that pick locks.
+func giveSQL(pick string) string {
+	return "WITH" + pick + `
+UPDATE nodes n SET instance_uuid = @uuid, allocation_uuid = @uuid, updated_at = clock_timestamp(),
+	instance_info = n.instance_info || jsonb_build_object('traits', to_jsonb(@asked::text[]))
+  FROM pick WHERE n.id = pick.id
+RETURNING n.id, n.uuid::text`
+}
+
+var (
+	giveQuicklySQL        = giveSQL(pickSQL)
+	giveAmongSQL          = giveSQL(pickAmongSQL)
+	givePatientlySQL      = giveSQL(pickPatientlySQL)
+	giveAmongPatientlySQL = giveSQL(pickAmongPatientlySQL)
+)
+
+const (
+	insertAllocationSQL = `
+INSERT INTO allocations (uuid, name, state, last_error, resource_class, traits, candidate_nodes, owner, extra)
+VALUES (@uuid, nullif(@name, ''), @state, nullif(@last_error, ''), nullif(@class, ''), @asked::text[], @candidates::uuid[], nullif(@owner, ''), @extra)
+RETURNING id, created_at`
+
+	activeAllocationSQL = `UPDATE allocations SET state = 'active', node_id = @node WHERE uuid = @uuid`
+)
+
+var (
+	refusedInClassSQL = `SELECT why, count(*) FROM (SELECT ` + refusedSQL + ` AS why FROM nodes n WHERE n.resource_class = @class) r
+ GROUP BY why ORDER BY count(*) DESC, why`
+	refusedAmongSQL = `SELECT why, count(*) FROM (SELECT ` + refusedSQL + ` AS why FROM nodes n WHERE n.uuid = ANY(@candidates::uuid[])) r
+ GROUP BY why ORDER BY count(*) DESC, why`
+)
+
+// Allocate gives a the node that fits it, or records why none does: then State
+// is error and LastError tells. dedicated: nodes of a project are not for
+// requests of none, unless they name the node. It fills in UUID where there is
+// none, ID, State, LastError, NodeUUID and CreatedAt. A uuid or name that is
+// taken is fault.Conflict. Errors leave nothing behind.
+func (s *Store) Allocate(ctx context.Context, a *node.Allocation, dedicated bool, user string) error {
+	if a.UUID == "" {
+		a.UUID = uuid.NewString()
+	}
+	w := giving{store: s, a: a, user: user, offer: s.offerArgs(a, dedicated)}
+	given := args{"uuid": a.UUID, "asked": sortedTraits(a.Traits)}
+	quick, patient := giveQuicklySQL, givePatientlySQL
+	if len(a.CandidateNodes) > 0 {
+		quick, patient = giveAmongSQL, giveAmongPatientlySQL
+		given["candidates"] = a.CandidateNodes
+	}
+	patiently := w.with(given)
+	given["name"] = a.Name
+	if err := w.give(ctx, quick, w.with(given)); err != nil || a.State == node.Allocated {
+		return err
+	}
+	if err := w.give(ctx, patient, patiently); err != nil || a.State == node.Allocated {
+		return err
+	}
+	return w.fail(ctx)
+}
+
+// offerArgs are the parameters of refusals but for the class.
+func (s *Store) offerArgs(a *node.Allocation, dedicated bool) args {
+	names := len(a.CandidateNodes) > 0
+	return args{
+		"class": a.ResourceClass, "owner": a.Owner, "traits": a.NodeTraits(), "maintained": a.AsksMaintenance(),
+		"admitted": a.AsksMaintenance() && names, "dedicated": dedicated && !names, "timeout": micros(s.conductorTimeout),
+	}
+}
+
+// giving is an allocation that is being made.
+type giving struct {
+	store *Store
+	a     *node.Allocation
+	user  string
+	offer args
+}
+
+// with are the parameters of the offer and others.
+func (w *giving) with(more args) args {
+	out := maps.Clone(w.offer)
+	maps.Copy(out, more)
+	return out
+}
+
+// give is one try. The allocation is written before any node is locked, so that
+// one whose uuid or name another is writing waits without holding anything.
+func (w *giving) give(ctx context.Context, sql string, given args) error {
+	row, err := allocationArgs(w.a, node.Allocating)
+	if err != nil {
+		return err
+	}
+	var nodeID int64
+	var found bool
+	return w.store.inTx(ctx, "allocate a node to "+w.a.UUID, func(b *pgx.Batch) {
+		b.Queue(insertAllocationSQL, row).QueryRow(func(r pgx.Row) error { return r.Scan(&w.a.ID, &w.a.CreatedAt) })
+		b.Queue(sql, given).QueryRow(maybe(&found, func(r pgx.Row) error { return r.Scan(&nodeID, &w.a.NodeUUID) }))
+	}, func(b *pgx.Batch) error {
+		if !found {
+			return errLeave
+		}
+		w.a.State = node.Allocated
+		b.Queue(activeAllocationSQL, args{"uuid": w.a.UUID, "node": nodeID})
+		queueHistory(b, nodeID, allocatedEvent(w.a, w.user))
+		return nil
+	})
+}
+
+func allocatedEvent(a *node.Allocation, user string) node.HistoryEvent {
+	return node.HistoryEvent{Event: "allocated to " + a.UUID, EventType: eventState, User: user}
+}
+
+// fail records that no node fits, and why: one count over the nodes of the
+// class, or over those that were named.
+func (w *giving) fail(ctx context.Context) error {
+	sql, a := refusedInClassSQL, w.offer
+	if len(w.a.CandidateNodes) > 0 {
+		sql, a = refusedAmongSQL, w.with(args{"candidates": w.a.CandidateNodes})
+	}
+	var counts []node.Refused
+	return w.store.inTx(ctx, "record a failed allocation", func(b *pgx.Batch) {
+		b.Queue(sql, a).Query(func(rows pgx.Rows) (err error) {
+			counts, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (c node.Refused, err error) { return c, r.Scan(&c.Why, &c.Count) })
+			return err
+		})
+	}, func(b *pgx.Batch) error {
+		w.a.State, w.a.LastError = node.AllocError, node.AllocationFailed(w.a, counts)
+		row, err := allocationArgs(w.a, node.AllocError)
+		if err != nil {
+			return err
+		}
+		b.Queue(insertAllocationSQL, row).QueryRow(func(r pgx.Row) error { return r.Scan(&w.a.ID, &w.a.CreatedAt) })
+		return nil
+	})
+}
+
+func allocationArgs(a *node.Allocation, state node.AllocationState) (args, error) {
+	var d dicts
+	candidates := a.CandidateNodes
+	if candidates == nil {
+		candidates = []string{}
+	}
+	out := args{
+		"uuid": a.UUID, "name": a.Name, "state": state, "last_error": words(a.LastError, maxError), "class": a.ResourceClass,
+		"asked": sortedTraits(a.Traits), "candidates": candidates, "owner": a.Owner, "extra": d.dict(a.Extra),
+	}
+	return out, d.err
+}

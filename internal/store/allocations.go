@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+const (
+	allocationColumns = `
+	t.id, t.uuid::text, coalesce(t.name, ''), t.state, coalesce(t.last_error, ''), coalesce(t.resource_class, ''), t.traits,
+	t.candidate_nodes::text[], coalesce(t.owner, ''), t.extra, coalesce(n.uuid::text, ''), t.created_at, t.updated_at`
+
+	allocationsSQL      = `SELECT ` + allocationColumns + ` FROM allocations t LEFT JOIN nodes n ON n.id = t.node_id`
+	allocationByUUIDSQL = allocationsSQL + ` WHERE t.uuid = @ident`
+	allocationByNameSQL = allocationsSQL + ` WHERE t.name = @ident`
+	allocationMarkerSQL = `SELECT true FROM allocations WHERE uuid = @marker`
+)
+
+// allocationSort are as nodeSort.
+var allocationSort = map[string]string{
+	"uuid": "t.uuid", "name": "coalesce(t.name, '')", "state": "t.state", "last_error": "coalesce(t.last_error, '')",
+	"resource_class": "coalesce(t.resource_class, '')", "owner": "coalesce(t.owner, '')",
+	"created_at": "t.created_at", "updated_at": "coalesce(t.updated_at, '-infinity')",
+}
+
+func scanAllocation(r pgx.Row) (a node.Allocation, err error) {
+	return a, r.Scan(&a.ID, &a.UUID, &a.Name, &a.State, &a.LastError, &a.ResourceClass, &a.Traits,
+		&a.CandidateNodes, &a.Owner, &a.Extra, &a.NodeUUID, &a.CreatedAt, &a.UpdatedAt)
+}
+
+// Allocation is the allocation of that uuid or name.
+func (s *Store) Allocation(ctx context.Context, ident string) (*node.Allocation, error) {
+	var a node.Allocation
+	found, err := s.one(ctx, "read allocation "+words(ident, 64), byIdent(ident, allocationByUUIDSQL, allocationByNameSQL), args{"ident": ident}, func(r pgx.Row) (err error) {
+		a, err = scanAllocation(r)
+		return err
+	})
+	if err == nil && !found {
+		err = node.AllocationNotFound(words(ident, 255))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &a, nil
+}
+
+// Allocations is a page of the allocations that pass the filter, in order of
+// age without a sort key.
+func (s *Store) Allocations(ctx context.Context, f node.AllocationFilter, p node.Page) ([]node.Allocation, error) {
+	q := &query{args: args{}}
+	if f.Node != nil {
+		id, _, err := s.nodeID(ctx, *f.Node)
+		if err != nil {
+			return nil, err
+		}
+		q.and("t.node_id = @node")
+		q.args["node"] = id
+	}
+	q.allocations(f)
+	if err := q.page("allocations", "t", allocationSort, p); err != nil {
+		return nil, err
+	}
+	out, err := list(ctx, s, "list allocations", allocationsSQL+q.String(), q.args, scanAllocation)
+	if err == nil && len(out) == 0 && p.Marker != "" {
+		err = s.needMarker(ctx, allocationMarkerSQL, p.Marker, "Allocation %s could not be found.")
+	}
+	return out, err
+}
+
+// allocations are the conditions but for that on the node, which is looked up before.
+func (q *query) allocations(f node.AllocationFilter) {
+	equal(q, "t.resource_class", "resource_class", f.ResourceClass)
+	equal(q, "t.state", "state", f.State)
+	equal(q, "t.owner", "owner", f.Owner)
+}
+
+const (
+	lockAllocationSQL   = `SELECT t.id FROM allocations t WHERE t.uuid = @uuid FOR NO KEY UPDATE`
+	updateAllocationSQL = `
+UPDATE allocations SET name = nullif(@name, ''), extra = @extra, updated_at = clock_timestamp() WHERE uuid = @uuid
+RETURNING updated_at`
+)
+
+// UpdateAllocation changes Name and Extra, as edit leaves them, under the row's lock.
+func (s *Store) UpdateAllocation(ctx context.Context, ident string, edit func(*node.Allocation) error) (*node.Allocation, error) {
+	known, err := s.Allocation(ctx, ident)
+	if err != nil {
+		return nil, err
+	}
+	var a node.Allocation
+	var found bool
+	err = s.inTx(ctx, "update allocation "+known.UUID, func(b *pgx.Batch) {
+		b.Queue(lockAllocationSQL, args{"uuid": known.UUID}).QueryRow(maybe(&found, func(r pgx.Row) error { return r.Scan(nil) }))
+		b.Queue(allocationByUUIDSQL, args{"ident": known.UUID}).QueryRow(maybe(&found, func(r pgx.Row) (err error) {
+			a, err = scanAllocation(r)
+			return err
+		}))
+	}, func(b *pgx.Batch) error {
+		if !found {
+			return node.AllocationNotFound(words(ident, 255))
+		}
+		if err := edit(&a); err != nil {
+			return err
+		}
+		var d dicts
+		change := args{"uuid": known.UUID, "name": a.Name, "extra": d.dict(a.Extra)}
+		if d.err != nil {
+			return d.err
+		}
+		b.Queue(updateAllocationSQL, change).QueryRow(func(r pgx.Row) error { return r.Scan(&a.UpdatedAt) })
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &a, nil
+}
+
+const (
+	deleteUnboundSQL = `DELETE FROM allocations WHERE uuid = @uuid AND node_id IS NULL`
+
+	deallocateSQL = `
+UPDATE nodes SET allocation_uuid = NULL, instance_uuid = NULL, updated_at = clock_timestamp(),
+	instance_info = CASE WHEN provision_state = 'active' THEN instance_info ELSE instance_info - 'traits' END
+ WHERE id = @id`
+)
+
+// queueDeallocate takes the allocation off a locked node and deletes it.
+func queueDeallocate(b *pgx.Batch, n *node.Node, user string) {
+	b.Queue(deallocateSQL, args{"id": n.ID})
+	b.Queue(dropAllocationSQL, args{"node": n.ID})
+	queueHistory(b, n.ID, node.HistoryEvent{Event: "allocation " + n.AllocationUUID + " deleted", EventType: eventState, User: user})
+	n.AllocationUUID, n.InstanceUUID, n.AllocationOwner, n.AllocatedInMaintenance = "", "", "", false
+}
+
+// DeleteAllocation removes the allocation of that uuid or name and frees its
+// node, if allow, which sees the node under its row's lock, says so.
+func (s *Store) DeleteAllocation(ctx context.Context, ident, user string, allow func(*node.Node) error) error {
+	a, err := s.Allocation(ctx, ident)
+	if err != nil {
+		return err
+	}
+	if a.NodeUUID == "" {
+		rows, err := s.exec(ctx, "delete allocation "+a.UUID, deleteUnboundSQL, args{"uuid": a.UUID})
+		if err == nil && rows == 0 {
+			err = node.AllocationNotFound(words(ident, 255))
+		}
+		return err
+	}
+	err = s.inNodeTx(ctx, a.NodeUUID, "delete allocation "+a.UUID, func(l *lockedNode, b *pgx.Batch) error {
+		if l.AllocationUUID != a.UUID {
+			return node.AllocationNotFound(words(ident, 255))
+		}
+		if err := allow(&l.Node); err != nil {
+			return err
+		}
+		queueDeallocate(b, &l.Node, user)
+		return nil
+	})
+	if fault.Is(err, fault.NotFound) { // the node went, and its allocation with it
+		return node.AllocationNotFound(words(ident, 255))
+	}
+	return err
+}
+
+const backfillSQL = `
+UPDATE nodes SET instance_uuid = @uuid, allocation_uuid = @uuid, updated_at = clock_timestamp(),
+	instance_info = instance_info || jsonb_build_object('traits', to_jsonb(@asked::text[]))
+ WHERE id = @id`
+
+// Backfill records an allocation for a node that is in use already, if allow,
+// which sees it under its row's lock, says so. It may fill in what a lacks.
+func (s *Store) Backfill(ctx context.Context, ident string, a *node.Allocation, user string, allow func(*node.Node) error) error {
+	return s.inNodeTx(ctx, ident, "backfill an allocation for node "+words(ident, 64), func(l *lockedNode, b *pgx.Batch) error {
+		if err := allow(&l.Node); err != nil {
+			return err
+		}
+		a.State, a.NodeUUID = node.Allocated, l.UUID
+		row, err := allocationArgs(a, node.Allocating)
+		if err != nil {
+			return err
+		}
+		b.Queue(insertAllocationSQL, row).QueryRow(func(r pgx.Row) error { return r.Scan(&a.ID, &a.CreatedAt) })
+		b.Queue(activeAllocationSQL, args{"uuid": a.UUID, "node": l.ID})
+		b.Queue(backfillSQL, args{"id": l.ID, "uuid": a.UUID, "asked": sortedTraits(a.Traits)})
+		queueHistory(b, l.ID, allocatedEvent(a, user))
+		return nil
+	})
+}
+
+const candidatesSQL = `
+SELECT w.ident, coalesce(u.uuid, m.uuid)::text
+  FROM unnest(@idents::text[], @uuids::uuid[]) AS w (ident, uuid)
+  LEFT JOIN nodes u ON u.uuid = w.uuid
+  LEFT JOIN nodes m ON w.uuid IS NULL AND m.name = w.ident`
+
+// NodeUUIDs are the uuids of nodes by the uuid or name that was asked for; one
+// that is not there is missing.
+func (s *Store) NodeUUIDs(ctx context.Context, idents []string) (map[string]string, error) {
+	uuids := make([]*string, len(idents))
+	for i, ident := range idents {
+		if isUUID(ident) {
+			uuids[i] = &ident
+		}
+	}
+	type found struct {
+		ident string
+		uuid  *string
+	}
+	all, err := list(ctx, s, "find nodes", candidatesSQL, args{"idents": idents, "uuids": uuids}, func(r pgx.Row) (f found, err error) {
+		return f, r.Scan(&f.ident, &f.uuid)
+	})
+	out := make(map[string]string, len(all))
+	for _, f := range all {
+		if f.uuid != nil {
+			out[f.ident] = *f.uuid
+		}
+	}
+	return out, err
+}

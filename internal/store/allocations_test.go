@@ -1,0 +1,340 @@
+package store_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/store"
+)
+
+// offering gives a store with a conductor for fake-hardware in the default group.
+func offering(t testing.TB) (*store.Store, string) {
+	t.Helper()
+	s, url := openURL(t)
+	_, err := s.RegisterConductor(t.Context(), node.Conductor{Hostname: "c1", Interfaces: map[string]map[string][]string{"fake-hardware": {"power": {"fake"}}}})
+	require.NoError(t, err)
+	return s, url
+}
+
+// free makes count nodes of a class that are offered.
+func free(t testing.TB, url, class string, count int) {
+	t.Helper()
+	raw(t, url, `
+INSERT INTO nodes (uuid, name, driver, interfaces, resource_class, provision_state, power_state)
+SELECT gen_random_uuid(), $1 || '-' || i, 'fake-hardware', '{"power": "fake"}', $1, 'available', 'power off' FROM generate_series(1, $2::int) i`, class, count)
+}
+
+func allocate(t testing.TB, s *store.Store, a node.Allocation) *node.Allocation {
+	t.Helper()
+	require.NoError(t, s.Allocate(t.Context(), &a, false, "ann"))
+	return &a
+}
+
+func TestAnAllocationAndItsNodePointAtEachOther(t *testing.T) {
+	s, url := offering(t)
+	free(t, url, "gold", 1)
+	a := allocate(t, s, node.Allocation{ResourceClass: "gold", Name: "web", Extra: map[string]any{"a": 1.0}})
+	require.Equal(t, node.Allocated, a.State)
+	n, err := s.Node(t.Context(), "gold-1")
+	require.NoError(t, err)
+	require.Equal(t, []string{a.UUID, a.UUID, n.UUID}, []string{n.InstanceUUID, n.AllocationUUID, a.NodeUUID})
+	require.Equal(t, map[string]any{"traits": []any{}}, n.InstanceInfo)
+	read, err := s.Allocation(t.Context(), "web")
+	require.NoError(t, err)
+	require.Equal(t, []any{a.UUID, node.Allocated, n.UUID, map[string]any{"a": 1.0}}, []any{read.UUID, read.State, read.NodeUUID, read.Extra})
+
+	kind(t, fault.Conflict, s.Allocate(t.Context(), &node.Allocation{ResourceClass: "gold", Name: "web"}, false, ""))
+	kind(t, fault.Conflict, s.Allocate(t.Context(), &node.Allocation{ResourceClass: "gold", UUID: a.UUID}, false, ""))
+
+	require.NoError(t, s.DeleteAllocation(t.Context(), "web", "ann", func(*node.Node) error { return nil }))
+	n, err = s.Node(t.Context(), "gold-1")
+	require.NoError(t, err)
+	require.Equal(t, []string{"", ""}, []string{n.InstanceUUID, n.AllocationUUID})
+	require.Empty(t, n.InstanceInfo)
+	_, err = s.Allocation(t.Context(), "web")
+	kind(t, fault.NotFound, err)
+}
+
+func TestFiveHundredAtOnceGetFiveHundredNodes(t *testing.T) {
+	s, url := offering(t)
+	const nodes = 500
+	free(t, url, "gold", nodes)
+	got := together(t, nodes, func(i int) (*node.Allocation, error) {
+		a := &node.Allocation{ResourceClass: "gold", Name: fmt.Sprintf("web-%d", i)}
+		return a, s.Allocate(t.Context(), a, false, "")
+	})
+	seen := map[string]bool{}
+	for _, a := range got {
+		require.Equal(t, node.Allocated, a.State, a.LastError)
+		require.False(t, seen[a.NodeUUID], "node %s twice", a.NodeUUID)
+		seen[a.NodeUUID] = true
+	}
+	require.Len(t, seen, nodes)
+	require.Equal(t, nodes, ask[int](t, url, `SELECT count(*) FROM nodes n JOIN allocations t ON t.node_id = n.id
+		WHERE n.instance_uuid = t.uuid AND n.allocation_uuid = t.uuid AND t.state = 'active'`))
+}
+
+// together runs do count times at once.
+func together[T any](t *testing.T, count int, do func(int) (T, error)) []T {
+	t.Helper()
+	out, errs := make([]T, count), make([]error, count)
+	var all sync.WaitGroup
+	for i := range count {
+		all.Go(func() { out[i], errs[i] = do(i) })
+	}
+	all.Wait()
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+	return out
+}
+
+func TestTheLastNodeIsFoundWhileOthersAreHeld(t *testing.T) {
+	s, url := offering(t)
+	free(t, url, "gold", 3)
+	tx, err := beside(t, url).Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), `SELECT 1 FROM nodes FOR UPDATE`) // somebody only touches all three
+	require.NoError(t, err)
+	done := make(chan *node.Allocation)
+	go func() {
+		a := &node.Allocation{ResourceClass: "gold"}
+		if s.Allocate(t.Context(), a, false, "") != nil {
+			a = nil
+		}
+		done <- a
+	}()
+	require.Eventually(t, func() bool { // until it waits for a row
+		var waits bool
+		err := tx.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)`).Scan(&waits)
+		return err == nil && waits
+	}, 20*time.Second, 10*time.Millisecond)
+	require.NoError(t, tx.Rollback(t.Context()))
+	a := <-done
+	require.NotNil(t, a)
+	require.Equal(t, node.Allocated, a.State, a.LastError)
+}
+
+func TestARetryStormMakesOneAllocation(t *testing.T) {
+	s, url := offering(t)
+	free(t, url, "gold", 50)
+	id := someUUID()
+	won := together(t, 200, func(i int) (bool, error) {
+		a := &node.Allocation{ResourceClass: "gold", UUID: id}
+		if i%2 == 1 {
+			a = &node.Allocation{ResourceClass: "gold", Name: "web"}
+		}
+		err := s.Allocate(t.Context(), a, false, "")
+		if fault.Is(err, fault.Conflict) {
+			return false, nil
+		}
+		return true, err
+	})
+	count := 0
+	for _, w := range won {
+		if w {
+			count++
+		}
+	}
+	require.Equal(t, 2, count, "one by uuid and one by name")
+	require.Equal(t, 2, ask[int](t, url, `SELECT count(*) FROM nodes WHERE instance_uuid IS NOT NULL`))
+	require.Equal(t, 2, ask[int](t, url, `SELECT count(*) FROM allocations`))
+}
+
+func TestMoreRequestsThanNodesFailWithTheCounts(t *testing.T) {
+	s, url := offering(t)
+	free(t, url, "gold", 20)
+	got := together(t, 60, func(int) (*node.Allocation, error) {
+		a := &node.Allocation{ResourceClass: "gold"}
+		return a, s.Allocate(t.Context(), a, false, "")
+	})
+	states := map[node.AllocationState]int{}
+	for _, a := range got {
+		states[a.State]++
+		if a.State == node.AllocError {
+			require.Equal(t, "Failed to process allocation "+a.UUID+": no available nodes match the resource class gold (20 of class gold: 20 in use)", a.LastError)
+		}
+	}
+	require.Equal(t, map[node.AllocationState]int{node.Allocated: 20, node.AllocError: 40}, states)
+	require.Equal(t, 0, ask[int](t, url, `SELECT count(*) FROM allocations WHERE state = 'allocating'`))
+}
+
+func TestWhatIsNotOfferedIsToldByItsReason(t *testing.T) {
+	s, url := offering(t)
+	free(t, url, "gold", 13)
+	for i, change := range []string{
+		"provision_state = 'active'", "provision_state = 'active', maintenance = true", "provision_state = 'cleaning'",
+		"conductor_group = 'nowhere'", "driver = 'redfish'", `interfaces = '{"power": "ipmi"}'`, "conductor_group = 'nowhere', maintenance = true",
+		"maintenance = true", "fault = 'clean failure', maintenance = true", "power_state = NULL", "power_state = 'error'",
+		"instance_uuid = gen_random_uuid()", "retired = true",
+	} {
+		raw(t, url, "UPDATE nodes SET "+change+" WHERE name = $1", fmt.Sprintf("gold-%d", i+1))
+	}
+	a := allocate(t, s, node.Allocation{ResourceClass: "gold"})
+	require.Equal(t, node.AllocError, a.State)
+	require.Equal(t, "Failed to process allocation "+a.UUID+": no available nodes match the resource class gold (13 of class gold: "+
+		"4 quarantined, 2 active, 2 with an unknown power state, 1 cleaning, 1 in maintenance, 1 in use, 1 retired, 1 with a fault)", a.LastError)
+
+	free(t, url, "tin", 2)
+	raw(t, url, `UPDATE nodes SET traits = '{CUSTOM_A}' WHERE name = 'tin-1'`)
+	a = allocate(t, s, node.Allocation{ResourceClass: "tin", Traits: []string{"CUSTOM_B", "CUSTOM_A"}})
+	require.Contains(t, a.LastError, "no suitable nodes have the requested traits CUSTOM_B, CUSTOM_A (2 of class tin: 2 without the traits)")
+	a = allocate(t, s, node.Allocation{ResourceClass: "tin", Traits: []string{"CUSTOM_A"}})
+	require.Equal(t, node.Allocated, a.State)
+	a = allocate(t, s, node.Allocation{ResourceClass: "lead"})
+	require.Contains(t, a.LastError, "no available nodes match the resource class lead (0 of class lead)")
+	other, err := s.Node(t.Context(), "gold-1")
+	require.NoError(t, err)
+	a = allocate(t, s, node.Allocation{ResourceClass: "tin", CandidateNodes: []string{other.UUID}})
+	require.Contains(t, a.LastError, "none of the requested nodes are available and match the resource class tin (1 requested: 1 of another class)")
+
+	free(t, url, "iron", 1)
+	raw(t, url, `INSERT INTO operations (node_id, node_uuid, kind, phase, origin, conductor_group, driver)
+		SELECT id, uuid, 'power', 'accepted', 'available', '', driver FROM nodes WHERE name = 'iron-1'`)
+	require.Contains(t, allocate(t, s, node.Allocation{ResourceClass: "iron"}).LastError, "1 held by an operation")
+}
+
+func TestANodeOfTheSameNameComesFirst(t *testing.T) {
+	s, url := offering(t)
+	free(t, url, "gold", 30)
+	a := allocate(t, s, node.Allocation{ResourceClass: "gold", Name: "gold-23"})
+	n, err := s.Node(t.Context(), "gold-23")
+	require.NoError(t, err)
+	require.Equal(t, n.UUID, a.NodeUUID)
+}
+
+func TestMaintenanceIsABarrier(t *testing.T) {
+	s, url := offering(t)
+	free(t, url, "gold", 1)
+	require.NoError(t, maintain(t, s, "gold-1", true, "disk swap", "ann"))
+	n, err := s.Node(t.Context(), "gold-1")
+	require.NoError(t, err)
+	asks, names := []string{node.TraitMaintenance}, []string{n.UUID}
+	for what, a := range map[string]node.Allocation{
+		"no traits": {}, "named only": {CandidateNodes: names}, "asked for only": {Traits: asks},
+	} {
+		a.ResourceClass = "gold"
+		require.Equal(t, node.AllocError, allocate(t, s, a).State, what)
+	}
+	for what, change := range map[string]string{
+		"a fault": "fault = 'power failure'", "nobody to serve it": "conductor_group = 'nowhere'",
+	} {
+		raw(t, url, "UPDATE nodes SET "+change)
+		require.Equal(t, node.AllocError, allocate(t, s, node.Allocation{ResourceClass: "gold", Traits: asks, CandidateNodes: names}).State, what)
+		raw(t, url, "UPDATE nodes SET fault = NULL, conductor_group = ''")
+	}
+	a := allocate(t, s, node.Allocation{ResourceClass: "gold", Traits: asks, CandidateNodes: names})
+	require.Equal(t, node.Allocated, a.State, a.LastError)
+	n, err = s.Node(t.Context(), "gold-1")
+	require.NoError(t, err)
+	require.True(t, n.AllocatedInMaintenance)
+	require.Equal(t, map[string]any{"traits": []any{node.TraitMaintenance}}, n.InstanceInfo)
+
+	free(t, url, "tin", 1)
+	tin, err := s.Node(t.Context(), "tin-1")
+	require.NoError(t, err)
+	a = allocate(t, s, node.Allocation{ResourceClass: "tin", Traits: asks, CandidateNodes: []string{tin.UUID}})
+	require.Contains(t, a.LastError, "without the traits", "a node that is not in maintenance does not have the trait")
+}
+
+func TestProjects(t *testing.T) {
+	s, url := offering(t)
+	free(t, url, "gold", 3)
+	raw(t, url, `UPDATE nodes SET owner = 'p1' WHERE name = 'gold-1'`)
+	raw(t, url, `UPDATE nodes SET owner = 'p1', lessee = 'p2' WHERE name = 'gold-2'`)
+	named, err := s.NodeUUIDs(t.Context(), []string{"gold-1", "gold-2", "gold-3", "nobody", someUUID()})
+	require.NoError(t, err)
+	require.Len(t, named, 3)
+	try := func(a node.Allocation, dedicated bool) string {
+		a.ResourceClass = "gold"
+		require.NoError(t, s.Allocate(t.Context(), &a, dedicated, ""))
+		if a.State == node.Allocated {
+			require.NoError(t, s.DeleteAllocation(t.Context(), a.UUID, "", func(*node.Node) error { return nil }))
+		}
+		for name, uuid := range named {
+			if uuid == a.NodeUUID {
+				return name
+			}
+		}
+		return ""
+	}
+	require.Equal(t, "gold-2", try(node.Allocation{Owner: "p2"}, false), "the lessee's")
+	require.Contains(t, []string{"gold-1", "gold-2"}, try(node.Allocation{Owner: "p1"}, false))
+	require.Empty(t, try(node.Allocation{Owner: "p3"}, false))
+	for range 5 {
+		require.Equal(t, "gold-3", try(node.Allocation{}, true), "dedicated nodes are for their projects")
+	}
+	require.Equal(t, "gold-1", try(node.Allocation{CandidateNodes: []string{named["gold-1"]}}, true), "and for who names them")
+	require.Equal(t, "gold-1", try(node.Allocation{Name: "gold-1"}, false))
+}
+
+func TestAllocationsAreListed(t *testing.T) {
+	s, url := offering(t)
+	free(t, url, "gold", 2)
+	a := allocate(t, s, node.Allocation{ResourceClass: "gold", Name: "b", Owner: ""})
+	c := allocate(t, s, node.Allocation{ResourceClass: "tin", Name: "a", Owner: "p1"})
+	uuids := func(f node.AllocationFilter, p node.Page) (out []string) {
+		all, err := s.Allocations(t.Context(), f, p)
+		require.NoError(t, err)
+		for _, x := range all {
+			out = append(out, x.UUID)
+		}
+		return out
+	}
+	require.Equal(t, []string{a.UUID, c.UUID}, uuids(node.AllocationFilter{}, node.Page{}))
+	require.Equal(t, []string{c.UUID, a.UUID}, uuids(node.AllocationFilter{}, node.Page{SortKey: "name"}))
+	require.Equal(t, []string{c.UUID}, uuids(node.AllocationFilter{}, node.Page{Marker: a.UUID}))
+	require.Equal(t, []string{a.UUID}, uuids(node.AllocationFilter{Node: &a.NodeUUID}, node.Page{}))
+	require.Equal(t, []string{c.UUID}, uuids(node.AllocationFilter{State: ptr("error")}, node.Page{}))
+	require.Equal(t, []string{c.UUID}, uuids(node.AllocationFilter{Owner: ptr("p1")}, node.Page{}))
+	require.Equal(t, []string{c.UUID}, uuids(node.AllocationFilter{ResourceClass: ptr("tin")}, node.Page{}))
+	_, err := s.Allocations(t.Context(), node.AllocationFilter{}, node.Page{Marker: someUUID()})
+	kind(t, fault.NotFound, err)
+	changed, err := s.UpdateAllocation(t.Context(), "a", func(x *node.Allocation) error { x.Name, x.Extra = "z", map[string]any{"k": "v"}; return nil })
+	require.NoError(t, err)
+	require.NotNil(t, changed.UpdatedAt)
+	_, err = s.UpdateAllocation(t.Context(), "z", func(x *node.Allocation) error { x.Name = "b"; return nil })
+	kind(t, fault.Conflict, err)
+	require.NoError(t, s.DeleteAllocation(t.Context(), "z", "", nil), "one without a node needs no leave")
+}
+
+func TestAnAllocationGoesWithItsInstance(t *testing.T) {
+	s, url := offering(t)
+	free(t, url, "gold", 3)
+	for name, end := range map[string]func(n *node.Node){
+		"gold-1": func(n *node.Node) {
+			require.NoError(t, s.DeleteNode(t.Context(), n.UUID, func(*node.Node) error { return nil }))
+		},
+		"gold-2": func(n *node.Node) {
+			_, err := s.UpdateNode(t.Context(), n.UUID, "ann", func(n *node.Node) (node.Secrets, error) { n.InstanceUUID = ""; return nil, nil })
+			require.NoError(t, err)
+		},
+		"gold-3": func(n *node.Node) {
+			raw(t, url, `UPDATE nodes SET provision_state = 'active' WHERE uuid = $1`, n.UUID)
+			o, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
+				return &node.Request{Move: node.EventDelete, Open: &node.Operation{Kind: node.KindUndeploy, Target: node.Available}}, nil
+			})
+			require.NoError(t, err)
+			_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "no"}, nil)
+			require.NoError(t, err)
+		},
+	} {
+		a := allocate(t, s, node.Allocation{ResourceClass: "gold", Name: name})
+		n, err := s.Node(t.Context(), name)
+		require.NoError(t, err)
+		require.Equal(t, n.UUID, a.NodeUUID)
+		end(n)
+		_, err = s.Allocation(t.Context(), name)
+		kind(t, fault.NotFound, err)
+		if n, err = s.Node(t.Context(), name); err == nil {
+			require.Equal(t, []string{"", ""}, []string{n.AllocationUUID, n.InstanceUUID}, name)
+		}
+	}
+	require.Equal(t, 0, ask[int](t, url, `SELECT count(*) FROM allocations`))
+}

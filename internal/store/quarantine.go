@@ -1,0 +1,166 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// quarantineBatch is how many nodes are locked and written at a time.
+const quarantineBatch = 5000
+
+// quarantineTime is how long one call may mark, and again how long it may release.
+const quarantineTime = 2 * time.Second
+
+// quarantineKept is how long a quarantine that is over is kept.
+const quarantineKept = 30 * 24 * time.Hour
+
+// seeCoverageSQL notes which needs lost coverage and which have it again, where
+// that differs from what is noted. A need that lost it too often is held until
+// coverage has lasted. Two at once write the same once: the second sees the row
+// as the first left it. Who is kept over a gap loses nothing.
+var seeCoverageSQL = coverageBy(keptSQL) + `
+UPDATE needs d SET
+	lost_at    = CASE WHEN NOT v.covered THEN coalesce(d.lost_at, least(v.since, clock_timestamp()))
+	                  WHEN d.held AND (d.covered_at IS NULL OR d.covered_at > clock_timestamp() - @hold * interval '1 microsecond') THEN d.lost_at END,
+	covered_at = CASE WHEN v.covered AND d.held AND d.covered_at IS NULL THEN clock_timestamp() END,
+	losses     = CASE WHEN v.covered THEN d.losses ELSE x.losses END,
+	held       = CASE WHEN v.covered THEN d.held AND (d.covered_at IS NULL OR d.covered_at > clock_timestamp() - @hold * interval '1 microsecond')
+	                  ELSE d.held OR cardinality(x.losses) >= @flaps END
+  FROM coverage v
+  JOIN LATERAL (SELECT array(SELECT l FROM needs m, unnest(m.losses) l WHERE m.id = v.id AND l > clock_timestamp() - @window * interval '1 microsecond' ORDER BY l)
+	|| clock_timestamp() AS losses) x ON true
+ WHERE v.id = d.id AND CASE
+	WHEN NOT v.covered THEN d.lost_at IS NULL OR d.covered_at IS NOT NULL
+	ELSE d.lost_at IS NOT NULL AND (NOT d.held OR d.covered_at IS NULL OR d.covered_at <= clock_timestamp() - @hold * interval '1 microsecond') END`
+
+const (
+	lostNeedsSQL = `
+SELECT d.id, d.conductor_group, d.driver, d.held AND d.covered_at IS NOT NULL, d.lost_at
+  FROM needs d WHERE d.lost_at IS NOT NULL ORDER BY d.id`
+
+	// The nodes are locked in a statement before the one that writes, which so
+	// sees their histories as they are then. Those that somebody holds come next time.
+	toQuarantineSQL = `
+SELECT n.id FROM nodes n
+ WHERE n.need_id = ANY (@needs) AND NOT EXISTS (SELECT FROM quarantines q WHERE q.node_id = n.id AND q.released_at IS NULL)
+ LIMIT @limit FOR NO KEY UPDATE OF n SKIP LOCKED`
+
+	quarantineSQL = `
+WITH marked AS (
+	INSERT INTO quarantines (node_id, need_id, conductor_group, driver, reason, since)
+	SELECT n.id, d.id, d.conductor_group, d.driver, r.reason, d.lost_at
+	  FROM nodes n
+	  JOIN needs d ON d.id = n.need_id
+	  JOIN unnest(@needs::bigint[], @reasons::text[]) AS r (need, reason) ON r.need = d.id
+	 WHERE n.id = ANY (@ids)
+	ON CONFLICT DO NOTHING
+	RETURNING node_id, 'ERROR' AS severity, 'quarantined: ' || reason AS event)` + manyHistorySQL
+
+	toReleaseSQL = `
+SELECT n.id FROM quarantines q JOIN nodes n ON n.id = q.node_id JOIN needs d ON d.id = n.need_id
+ WHERE q.released_at IS NULL AND (d.lost_at IS NULL OR d.id <> q.need_id)
+ LIMIT @limit FOR NO KEY UPDATE OF n SKIP LOCKED`
+
+	releaseSQL = `
+WITH marked AS (
+	UPDATE quarantines q SET released_at = clock_timestamp() WHERE q.node_id = ANY (@ids) AND q.released_at IS NULL
+	RETURNING q.node_id, 'INFO' AS severity, 'released from quarantine: a conductor covers the node again' AS event)` + manyHistorySQL
+
+	leftSQL = `
+WITH marked AS (
+	UPDATE quarantines q SET released_at = clock_timestamp() FROM nodes n
+	 WHERE n.id = @id AND q.node_id = n.id AND q.released_at IS NULL AND q.need_id <> n.need_id
+	RETURNING q.node_id, 'INFO' AS severity, 'released from quarantine: the node went to another driver, group or interface' AS event)` + manyHistorySQL
+
+	// manyHistorySQL adds the events of marked (node_id, severity, event), whose
+	// nodes' rows are locked.
+	manyHistorySQL = `,
+last AS (SELECT m.node_id, coalesce((SELECT max(h.seq) FROM node_history h WHERE h.node_id = m.node_id), 0) AS seq FROM marked m),
+gone AS (DELETE FROM node_history h USING last WHERE h.node_id = last.node_id AND h.seq <= last.seq + 1 - @kept)
+INSERT INTO node_history (node_id, seq, event, event_type, severity)
+SELECT m.node_id, last.seq + 1, m.event, @type, m.severity FROM marked m JOIN last ON last.node_id = m.node_id`
+
+	forgetQuarantinesSQL = `DELETE FROM quarantines WHERE released_at < clock_timestamp() - @age * interval '1 microsecond'`
+)
+
+// Quarantine writes down what has changed of the nodes' coverage since it was
+// called last: which nodes are in quarantine, and which are released. What is
+// offered does not wait for it. Any number may do it at once.
+func (s *Store) Quarantine(ctx context.Context) (node.QuarantineTick, error) {
+	var t node.QuarantineTick
+	_, err := s.exec(ctx, "see who is covered", seeCoverageSQL, args{
+		"timeout": micros(s.conductorTimeout), "hold": micros(node.FlapHold), "window": micros(node.FlapWindow), "flaps": node.FlapLosses,
+	})
+	if err != nil {
+		return t, err
+	}
+	needs, reasons := []int64{}, []string{}
+	_, err = list(ctx, s, "list what nobody covers", lostNeedsSQL, nil, func(r pgx.Row) (struct{}, error) {
+		var id int64
+		var group, driver string
+		var q node.Quarantine
+		err := r.Scan(&id, &group, &driver, &q.Held, &q.Since)
+		needs, reasons = append(needs, id), append(reasons, node.QuarantineReason(group, driver, q))
+		return struct{}{}, err
+	})
+	if err != nil {
+		return t, err
+	}
+	if len(needs) > 0 {
+		t.Quarantined, err = s.mark(ctx, "quarantine nodes", toQuarantineSQL, args{"needs": needs}, quarantineSQL, args{"needs": needs, "reasons": reasons})
+		if err != nil {
+			return t, err
+		}
+	}
+	if t.Released, err = s.mark(ctx, "release nodes from quarantine", toReleaseSQL, args{}, releaseSQL, args{}); err != nil {
+		return t, err
+	}
+	_, err = s.exec(ctx, "forget quarantines", forgetQuarantinesSQL, args{"age": micros(quarantineKept)})
+	return t, err
+}
+
+// mark locks the nodes that find gives, by batches, and writes them. What takes
+// longer than a tick may is left to the next: nothing hangs on it.
+func (s *Store) mark(ctx context.Context, what, find string, by args, write string, with args) (total int, err error) {
+	by["limit"], with["kept"], with["type"] = quarantineBatch, HistoryKept, eventQuarantine
+	for began := time.Now(); ; {
+		var ids []int64
+		marked := 0
+		err := s.inTx(ctx, what, func(b *pgx.Batch) {
+			b.Queue(find, by).Query(func(rows pgx.Rows) (err error) {
+				ids, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+				return err
+			})
+		}, func(b *pgx.Batch) error {
+			if len(ids) == 0 {
+				return errLeave
+			}
+			with["ids"] = ids
+			b.Queue(write, with).Exec(func(tag pgconn.CommandTag) error {
+				marked = int(tag.RowsAffected())
+				return nil
+			})
+			return nil
+		})
+		total += marked
+		if err != nil || len(ids) < quarantineBatch || marked == 0 || time.Since(began) > quarantineTime {
+			return total, err
+		}
+	}
+}
+
+var quarantinedNowSQL = withCoverageSQL + `
+SELECT v.conductor_group, v.driver, sum((SELECT count(*) FROM nodes n WHERE n.need_id = v.id))::bigint
+  FROM coverage v WHERE v.quarantined GROUP BY v.conductor_group, v.driver ORDER BY v.conductor_group, v.driver`
+
+// Quarantined counts the nodes that are in quarantine now, by group and driver.
+func (s *Store) Quarantined(ctx context.Context) ([]node.Quarantined, error) {
+	return list(ctx, s, "count nodes in quarantine", quarantinedNowSQL, args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (q node.Quarantined, err error) {
+		return q, r.Scan(&q.Group, &q.Driver, &q.Nodes)
+	})
+}
