@@ -30,16 +30,17 @@ type Records interface {
 
 // Settings of the steps.
 type Settings struct {
-	Conductor        string        // this conductor's name
-	HeartbeatTimeout time.Duration // Temporal's, of a step; requests to hardware are shorter
-	PowerTimeout     time.Duration // until a power change must be seen
-	SoftPowerTimeout time.Duration // until a soft power off must be seen, where the request names none
-	PowerSettle      time.Duration // how long a request that somebody recorded before is given to show before it is sent again
-	PowerPoll        time.Duration // at the most between two looks at the power state
-	AgentPoll        time.Duration // at the most between two looks at an agent's command
-	DeployWait       time.Duration // deploy_callback_timeout
-	CleanWait        time.Duration // clean_callback_timeout
-	InspectWait      time.Duration // inspect_callback_timeout
+	Conductor        string         // this conductor's name
+	HeartbeatTimeout time.Duration  // Temporal's, of a step; requests to hardware are shorter
+	PowerTimeout     time.Duration  // until a power change must be seen
+	SoftPowerTimeout time.Duration  // until a soft power off must be seen, where the request names none
+	PowerSettle      time.Duration  // how long a request that somebody recorded before is given to show before it is sent again
+	PowerPoll        time.Duration  // at the most between two looks at the power state
+	AgentPoll        time.Duration  // at the most between two looks at an agent's command
+	DeployWait       time.Duration  // deploy_callback_timeout
+	CleanWait        time.Duration  // clean_callback_timeout
+	InspectWait      time.Duration  // inspect_callback_timeout
+	StepLimits       map[string]int // how often a step may fail, by "interface.step"; others StepLimit
 	Agent            agent.Settings
 }
 

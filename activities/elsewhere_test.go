@@ -60,14 +60,14 @@ func TestAConductorThatGetsNoAnswerPassesTheStepOn(t *testing.T) {
 func TestARoundIsOneFailureOfTheStep(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
 	b.machine.silent, b.book.hosts = true, hosts("c1", "c2")
-	for i := 1; i <= activities.Limits.Failures; i++ {
+	for i := 1; i <= activities.StepLimit; i++ {
 		b.steps.Settings.Conductor, b.tried = "c1", nil
 		r, err := b.run()
 		require.NoError(t, err)
 		require.Equal(t, activities.NextElsewhere, r.Next)
 		b.steps.Settings.Conductor, b.tried = "c2", []string{"c1"}
 		_, err = b.run()
-		require.Equal(t, i == activities.Limits.Failures, final(err), "round %d", i)
+		require.Equal(t, i == activities.StepLimit, final(err), "round %d", i)
 	}
 }
 

@@ -57,10 +57,10 @@ func TestALongCommandIsNotGivenUpForBlinksThatAddUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindClean, node.CleanWait, bmc.PowerOn, direct, node.PlanOptions{DisableRamdisk: true})
 			b.withAgent(c.answer)
-			for i := 1; i <= activities.Limits.Failures; i++ {
+			for i := 1; i <= activities.StepLimit; i++ {
 				_, err := b.run()
 				require.Error(t, err)
-				require.Equal(t, c.last && i == activities.Limits.Failures, final(err), "failure %d: %v", i, err)
+				require.Equal(t, c.last && i == activities.StepLimit, final(err), "failure %d: %v", i, err)
 			}
 		})
 	}

@@ -23,6 +23,8 @@ type Ledger interface {
 	GoOn(ctx context.Context, operation int64, runID string) error
 	CloseOperation(ctx context.Context, end node.End, followUp func(*node.Node) (*node.Operation, error)) (*node.Operation, error)
 	SetUndo(ctx context.Context, operation int64, runID string, undo []node.Undo) error
+	// Direct changes an open operation in place, under the locks of its rows.
+	Direct(ctx context.Context, operation int64, edit func(*node.Node) (node.Direction, error)) (*node.Operation, error)
 }
 
 // Starter starts an operation's workflow. Started already is success.
@@ -47,6 +49,8 @@ type Policy struct {
 	WaitInGroup      map[string]time.Duration // the same, where a conductor group has its own
 	StepsTimeout     time.Duration            // the most that one run of steps may take. Default 48 h
 	AutomatedClean   bool                     // for nodes that don't say
+	OnFailure        node.OnFailure           // of operations that nobody asked for by themselves
+	DecisionWait     time.Duration            // how long a failed step waits for a decision, where that was asked for. Default 24 h
 }
 
 // waitFor is how long o waits for a conductor.
@@ -73,6 +77,8 @@ type Brief struct {
 	WaitForConductor time.Duration `json:"wait_for_conductor"`
 	StepsTimeout     time.Duration `json:"steps_timeout"`
 	Stalled          bool          `json:"stalled,omitempty"` // nobody can begin with the steps now: Ready tells why
+	Hold             bool          `json:"hold,omitempty"`    // a step that failed waits for a decision
+	DecisionWait     time.Duration `json:"decision_wait,omitempty"`
 }
 
 // Begin records that this run is the operation's. Another run, or an operation
@@ -91,6 +97,7 @@ func (a *Operations) Begin(ctx context.Context, operation int64) (Brief, error) 
 		Group: o.Group, Driver: o.Driver, HeartbeatTimeout: a.Policy.HeartbeatTimeout,
 		WaitForConductor: a.Policy.waitFor(o), StepsTimeout: cmp.Or(a.Policy.StepsTimeout, longestSteps),
 		Stalled: node.StallOf(n.Operation, cover) != node.StallNone,
+		Hold:    o.OnFailure == node.HoldOnFailure && o.Kind != node.KindUndo, DecisionWait: cmp.Or(a.Policy.DecisionWait, 24*time.Hour),
 	}, nil
 }
 
@@ -160,7 +167,7 @@ func (a *Operations) followUp(n *node.Node) (*node.Operation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &node.Operation{Kind: node.KindUndeploy, Target: node.Available, Steps: steps}, nil
+	return &node.Operation{Kind: node.KindUndeploy, Target: node.Available, Steps: steps, OnFailure: a.Policy.OnFailure}, nil
 }
 
 // StartOperation starts the workflow of an operation that is open. Its row is

@@ -50,6 +50,9 @@ func (t *task) runAll(ctx context.Context) (Next, error) {
 			}
 			return NextClose, t.save(ctx)
 		}
+		if step.State == node.StepFailed {
+			return NextFailed, t.save(ctx)
+		}
 		o, err := t.runStep(ctx, step)
 		if err != nil {
 			return "", err
@@ -241,8 +244,8 @@ func (t *task) verdict(err error) error {
 	step.Failures++
 	step.LastError = se.err.Error()
 	t.op.Rests = true
-	class := fault.ClassOf(se.err)
-	retry := (class == fault.Transient || class == fault.WaitBusy) && step.Failures < Limits.Failures
+	rule := retryOf(fault.ClassOf(se.err))
+	retry := step.Failures < rule.limit(step.Name(), t.Settings.StepLimits)
 	if !retry {
 		step.State = node.StepFailed
 	}
@@ -259,7 +262,7 @@ func (t *task) verdict(err error) error {
 	if !retry {
 		return never(se.err)
 	}
-	return again(se.err, max(pauseAfter(step.Failures), bmc.Pause(se.err)))
+	return again(se.err, max(rule.pause(step.Failures), bmc.Pause(se.err)))
 }
 
 // payDebts does what earlier operations owe the node's hardware. What can't be

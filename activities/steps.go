@@ -62,6 +62,9 @@ const (
 	NextReady Next = "ready"
 	// NextOrphaned: paused in the middle of a step whose conductor died.
 	NextOrphaned Next = "orphaned"
+	// NextFailed: the step that is next has failed for good before, and nobody has
+	// decided about it.
+	NextFailed Next = "failed"
 )
 
 // StepsResult tells the workflow how far the operation is. Steps are for people.
@@ -69,6 +72,7 @@ type StepsResult struct {
 	Next      Next       `json:"next"`
 	Until     *time.Time `json:"until,omitempty"` // NextAgent: when to give up
 	Conductor string     `json:"conductor"`
+	Error     string     `json:"error,omitempty"` // NextFailed
 	Steps     []StepLine `json:"steps"`
 }
 

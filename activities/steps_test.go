@@ -240,9 +240,9 @@ func TestErrorsAreRetriedByClass(t *testing.T) {
 func TestAStepFailsForGoodAfterItsLimit(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, bmc.Busy(0, "503") }
-	for i := 1; i <= activities.Limits.Failures; i++ {
+	for i := 1; i <= activities.StepLimit; i++ {
 		_, err := b.run()
-		require.Equal(t, i == activities.Limits.Failures, final(err), "failure %d", i)
+		require.Equal(t, i == activities.StepLimit, final(err), "failure %d", i)
 	}
 }
 
@@ -395,7 +395,7 @@ func TestADebtThatCannotBePaidFailsTheOperationLikeAStep(t *testing.T) {
 		tries int
 	}{
 		"a wrong password is tried once":        {fault.New(fault.Denied, "401"), 1},
-		"a BMC that says later has its retries": {bmc.Busy(0, "503"), activities.Limits.Failures},
+		"a BMC that says later has its retries": {bmc.Busy(0, "503"), activities.StepLimit},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, direct, node.PlanOptions{Power: node.PowerOn})

@@ -184,9 +184,10 @@ func contains[T comparable](list []T, v T) bool {
 
 func (t *task) result(next Next) StepsResult {
 	r := StepsResult{Next: next, Conductor: t.Settings.Conductor, Until: t.op.WaitingUntil}
-	for _, s := range t.op.Steps {
-		r.Steps = append(r.Steps, StepLine{Name: s.Name(), State: s.State, Attempts: s.Attempts, Conductor: s.Conductor, LastError: s.LastError})
+	if s := t.op.CurrentStep(); next == NextFailed && s != nil {
+		r.Error = s.LastError
 	}
+	r.Steps = linesOf(t.op.Steps)
 	return r
 }
 

@@ -30,18 +30,52 @@ func handOver(err error) error {
 
 func cancelled() error { return temporal.NewCanceledError() }
 
-// Limits say how often a step may fail by itself before it fails for good;
-// crashes of conductors do not count. The pause doubles from First up to Most.
-var Limits = struct {
-	Failures    int
-	First, Most time.Duration
-}{Failures: 5, First: time.Second, Most: 30 * time.Second}
+// Retry is what is done about failures of one class of error.
+type Retry struct {
+	Class       fault.Class
+	Name        string
+	Failures    int           // how often a step may fail so before it has failed for good; 0 = the limit of its own
+	First, Most time.Duration // the pause doubles from First up to Most
+	What        string        // for people
+}
 
-// pauseAfter is how long to wait after the nth failure (from 1) of a step.
-func pauseAfter(n int) time.Duration {
-	p := Limits.First
-	for ; n > 1 && p < Limits.Most; n-- {
+// StepLimit is how often a step may fail by itself before it has failed for good,
+// where step_limits does not say. Crashes of conductors do not count.
+const StepLimit = 5
+
+// Retries is the whole table, by class of error (fault.ClassOf).
+var Retries = []Retry{
+	{fault.Transient, "transient", 0, time.Second, 30 * time.Second, "no answer, or the database was away: again after a pause that doubles"},
+	{fault.WaitBusy, "busy", 0, time.Second, 30 * time.Second, "answered \"later\": the same, or after the pause that was asked for where it is longer"},
+	{fault.NeedsOperator, "needs operator", 1, 0, 0, "refused, wrong password, untrusted, outcome unknown: by a person's decision only"},
+	{fault.Never, "never", 1, 0, 0, "the request itself is wrong, or the claim is lost: not again, not by decision either"},
+}
+
+func retryOf(c fault.Class) Retry {
+	for _, r := range Retries {
+		if r.Class == c {
+			return r
+		}
+	}
+	return Retry{Class: fault.Never, Failures: 1}
+}
+
+// limit is how often the step may fail so; own are the limits by "interface.step".
+func (r Retry) limit(step string, own map[string]int) int {
+	switch {
+	case r.Failures > 0:
+		return r.Failures
+	case own[step] > 0:
+		return own[step]
+	}
+	return StepLimit
+}
+
+// pause is how long to wait after the nth failure (from 1) of a step.
+func (r Retry) pause(n int) time.Duration {
+	p := r.First
+	for ; n > 1 && p < r.Most; n-- {
 		p *= 2
 	}
-	return min(p, Limits.Most)
+	return min(p, r.Most)
 }

@@ -47,6 +47,10 @@ func (o *operations) Nudge(_ context.Context, op *node.Operation) error {
 	return o.tell(fmt.Sprintf("nudge %d: %s", op.ID, op.Asked))
 }
 
+func (o *operations) Decide(_ context.Context, op *node.Operation, a node.Action, by, reason string) error {
+	return o.tell(fmt.Sprintf("decide %d: %s by %s: %s", op.ID, a, by, reason))
+}
+
 func (o *operations) tell(what string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -76,7 +77,20 @@ type shownOperation struct {
 	AskedReason  any            `json:"asked_reason"`
 	PowerTarget  any            `json:"power_target"`
 	RetryOf      any            `json:"retry_of"`
+	OnFailure    node.OnFailure `json:"on_failure"`
+	Choices      []node.Action  `json:"choices"`
+	Decisions    []shownRuling  `json:"decisions"`
 	Steps        []shownOpsStep `json:"steps"`
+}
+
+// shownRuling is a decision about a step that failed.
+type shownRuling struct {
+	At     any         `json:"at"`
+	Action node.Action `json:"action"`
+	By     any         `json:"by"`
+	Reason any         `json:"reason"`
+	Step   string      `json:"step"`
+	Error  any         `json:"error"`
 }
 
 type shownOpsStep struct {
@@ -86,6 +100,7 @@ type shownOpsStep struct {
 	Priority  int            `json:"priority"`
 	State     node.StepState `json:"state"`
 	Attempts  int            `json:"attempts"`
+	Failures  int            `json:"failures"`
 	Conductor any            `json:"conductor"`
 	StartedAt any            `json:"started_at"`
 	EndedAt   any            `json:"ended_at"`
@@ -101,6 +116,15 @@ func (s *Server) showOperation(o *node.Operation, fl *fleet) shownOperation {
 		Conductor: orNull(o.Conductor), WaitingFor: orNull(fl.waitingFor(o)), WaitingUntil: timestamp(o.WaitingUntil),
 		Asked: orNull(string(o.Asked)), AskedBy: orNull(o.AskedBy), AskedReason: orNull(o.AskedReason),
 		PowerTarget: orNull(string(o.PowerTarget)), Steps: make([]shownOpsStep, 0, len(o.Steps)),
+		OnFailure: cmp.Or(o.OnFailure, node.FailOnFailure), Choices: []node.Action{}, Decisions: []shownRuling{},
+	}
+	if st := o.Undecided(); st != nil {
+		out.Choices = st.Choices()
+	}
+	for _, d := range o.Decisions {
+		out.Decisions = append(out.Decisions, shownRuling{
+			At: timestamp(&d.At), Action: d.Action, By: orNull(d.By), Reason: orNull(d.Reason), Step: d.Step, Error: orNull(d.Error),
+		})
 	}
 	if o.NodeName != "" {
 		out.NodeName = &o.NodeName
@@ -110,7 +134,7 @@ func (s *Server) showOperation(o *node.Operation, fl *fleet) shownOperation {
 	}
 	for _, st := range o.Steps {
 		out.Steps = append(out.Steps, shownOpsStep{
-			Index: st.Index, Interface: st.Interface, Step: st.Step, Priority: st.Priority, State: st.State, Attempts: st.Attempts,
+			Index: st.Index, Interface: st.Interface, Step: st.Step, Priority: st.Priority, State: st.State, Attempts: st.Attempts, Failures: st.Failures,
 			Conductor: orNull(st.Conductor), StartedAt: timestamp(st.StartedAt), EndedAt: timestamp(st.EndedAt), LastError: orNull(st.LastError),
 		})
 	}
@@ -194,10 +218,7 @@ func (s *Server) cancelOperation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	reason := in.text("reason")
-	if len(reason) > maxReason || hasNUL(reason) {
-		in.fail("The reason is longer than %d bytes or holds a NUL character", maxReason)
-	}
+	reason := in.reason()
 	if in.err != nil {
 		return 0, nil, in.err
 	}

@@ -25,6 +25,7 @@ type provision struct {
 	user           string
 	minor          int
 	disableRamdisk *bool
+	onFailure      node.OnFailure
 	drive          any // the config drive as it was given; nil = none
 	driveErr       error
 }
@@ -37,6 +38,9 @@ func (s *Server) putProvision(c *gin.Context) (int, any, error) {
 	}
 	in.need("target")
 	p := &provision{object: in, verb: node.VerbOf(in.text("target")), user: user(c), minor: minor(c), disableRamdisk: in.boolean("disable_ramdisk")}
+	if p.onFailure, err = s.onFailure(c); err != nil {
+		return 0, nil, err
+	}
 	in.text("rescue_password")
 	for _, name := range []string{"clean_steps", "deploy_steps", "service_steps"} {
 		in.list(name)
@@ -156,7 +160,7 @@ func (s *Server) open(p *provision, n *node.Node, fl *fleet, d node.Decision, r 
 	}
 	masked, hidden := node.MaskArgs(n, d.Open, steps)
 	r.Move = p.verb.Event
-	r.Open = &node.Operation{Kind: d.Open, Target: d.Target, Steps: masked, RequestedBy: p.user}
+	r.Open = &node.Operation{Kind: d.Open, Target: d.Target, Steps: masked, RequestedBy: p.user, OnFailure: p.onFailure}
 	r.Secrets = node.Secrets{}
 	for path, v := range hidden {
 		r.Secrets["steps/"+path] = v

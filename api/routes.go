@@ -90,6 +90,7 @@ func (s *Server) ownRoutes() []route {
 		{"GET", "/temper/v1/operations/:operation", 0, s.getOperation},
 		{"POST", "/temper/v1/operations/:operation/cancel", 0, s.cancelOperation},
 		{"GET", "/temper/v1/nodes/available", 0, s.listAvailable},
+		{"POST", "/temper/v1/operations/:operation/decision", 0, s.decideOperation},
 		{"GET", "/temper/v1/healthz", 0, s.getHealth},
 		{"GET", "/temper/v1/readyz", 0, s.getReady},
 	}

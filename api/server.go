@@ -25,6 +25,10 @@ type Operations interface {
 	// Nudge tells the workflow of o to read its row: somebody asked for
 	// something, or an agent came up.
 	Nudge(ctx context.Context, o *node.Operation) error
+	// Decide has the workflow of o, which holds at a step that failed, take a
+	// decision, and returns when it has. fault.Conflict, NotAllowed or Invalid
+	// where it refuses; fault.Unavailable where it can't be had in time.
+	Decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error
 }
 
 // Drivers knows the hardware types without touching hardware.
@@ -71,6 +75,9 @@ type Config struct {
 	// AutomaticLessee makes the project of an instance (instance_info.project_id)
 	// the lessee of a node that has none, until the instance goes.
 	AutomaticLessee bool
+	// OnFailure is what operations do when a step has failed for good, where the
+	// request does not say. Default: fail.
+	OnFailure node.OnFailure
 	// Images is which images are accepted.
 	Images image.Policy
 	// Agent is what ramdisk agents are told and held to.

@@ -69,6 +69,29 @@ func (s Starter) Nudge(ctx context.Context, o *node.Operation) error {
 	return fault.New(fault.Unavailable, "signal workflow %s: %w", o.WorkflowID, err)
 }
 
+// Decide has the operation's workflow take a decision about the step that it
+// holds at. The same decision once more, where the answer was lost, is the same update.
+func (s Starter) Decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error {
+	h, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		UpdateID:   fmt.Sprintf("decision-%d-%s", len(o.Decisions)+1, a),
+		WorkflowID: o.WorkflowID, RunID: o.RunID, UpdateName: workflows.DecideUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
+		Args: []any{workflows.Decision{Action: a, By: by, Reason: reason}},
+	})
+	if err == nil {
+		err = h.Get(ctx, nil)
+	}
+	var app *temporal.ApplicationError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &app):
+		return fault.New(fault.ParseKind(app.Type()), "%s", app.Message())
+	case notFound(err):
+		return node.NoDecision(o.ID)
+	}
+	return fault.New(fault.Unavailable, "the workflow of operation %d did not take the decision: %w", o.ID, err)
+}
+
 func notFound(err error) bool {
 	var gone *serviceerror.NotFound
 	return errors.As(err, &gone)

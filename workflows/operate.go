@@ -24,6 +24,8 @@ type operation struct {
 	// untouched: the node is in maintenance, so hardware is left as it is, and
 	// what would be undone is owed.
 	untouched bool
+	held      *hold            // the step that waits for a decision; nil = none
+	decided   workflow.Channel // wakes whoever waits for one
 }
 
 // operate is the course of every operation: begin, run steps and wait in turn,
@@ -66,6 +68,9 @@ func setup(ctx workflow.Context, in Input) (*operation, error) {
 	err := workflow.SetQueryHandlerWithOptions(ctx, ProgressQuery,
 		func() (Progress, error) { return o.progress, nil },
 		workflow.QueryHandlerOptions{Description: "How far the operation is: its steps, who works on it, what it waits for and until when."})
+	if err == nil {
+		err = o.takeDecisions(ctx)
+	}
 	return o, err
 }
 
@@ -81,8 +86,15 @@ func (o *operation) begin(ctx workflow.Context) error {
 func (o *operation) run(ctx workflow.Context) (node.Outcome, error) {
 	for {
 		res, err := o.runSteps(ctx)
+		if err == nil && res.Next == activities.NextFailed {
+			err = temporal.NewNonRetryableApplicationError(res.Error, fault.Refused.String(), nil)
+		}
 		if err != nil {
-			return outcomeOf(err), err
+			again, outcome, err := o.decide(ctx, err, false)
+			if again {
+				continue
+			}
+			return outcome, err
 		}
 		switch res.Next {
 		case activities.NextClose:
@@ -92,7 +104,11 @@ func (o *operation) run(ctx workflow.Context) (node.Outcome, error) {
 		case activities.NextAgent, activities.NextHold:
 			asked, _, err := o.await(ctx, o.forCall(res))
 			if err != nil {
-				return outcomeOf(err), err
+				again, outcome, err := o.decide(ctx, err, true)
+				if again {
+					continue
+				}
+				return outcome, err
 			}
 			if asked {
 				return node.Cancelled, nil

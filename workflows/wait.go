@@ -92,6 +92,7 @@ func (o *operation) nap(ctx workflow.Context, d time.Duration, waitingFor string
 			for c.ReceiveAsync(nil) {
 			}
 		}).
+		AddReceive(o.decided, func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, nil) }).
 		AddFuture(timer, func(workflow.Future) {}).
 		AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) {}).
 		Select(ctx)

@@ -51,6 +51,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		Store: db, Operations: temporal, Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
 		Log: p.log, Metrics: p.metrics, Ready: p.health, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
 		AutomatedClean: r.AutomatedClean, DedicatedNodes: r.DedicatedNodes, AutomaticLessee: r.AutomaticLessee, Images: image.Policy{AllowMD5: r.AllowMD5},
+		OnFailure: node.OnFailure(r.OnFailure),
 		Agent: api.AgentSettings{Callback: callbacks(r.Rules)},
 	})
 	if err != nil {
@@ -120,6 +121,13 @@ func (t *lateTemporal) Cancel(ctx context.Context, o *node.Operation, reason str
 func (t *lateTemporal) Nudge(ctx context.Context, o *node.Operation) error {
 	if s := t.found.Load(); s != nil {
 		return s.Nudge(ctx, o)
+	}
+	return errNoTemporal
+}
+
+func (t *lateTemporal) Decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error {
+	if s := t.found.Load(); s != nil {
+		return s.Decide(ctx, o, a, by, reason)
 	}
 	return errNoTemporal
 }

@@ -71,12 +71,18 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 		return err
 	}
 	defer logout(ctx, hardware)
+	limits, err := r.StepLimits.Numbers()
+	if err != nil {
+		return err
+	}
+	settings := stepSettings(name, r)
+	settings.StepLimits = limits
 	conductor := &worker.Conductor{
 		Client: c, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
 		StopGrace: inTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
 		Self: node.Conductor{Hostname: name, Group: strings.ToLower(r.Group), Interfaces: hardware.Enabled()},
 		Steps: &activities.Steps{
-			Records: db, Drivers: hardware, Settings: stepSettings(name, r), Log: p.log, Observe: counts.Observer(),
+			Records: db, Drivers: hardware, Settings: settings, Log: p.log, Observe: counts.Observer(),
 			Image: worker.Images(image.Policy{AllowMD5: r.AllowMD5}), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },
 		},
 	}

@@ -63,11 +63,20 @@ func newNodeVerbs(a *asker) []*cobra.Command {
 	} {
 		c := &cobra.Command{Use: one.name + " NODE...", Short: one.short, Example: one.example}
 		in := client.Provision{Target: one.target}
+		if one.event != node.EventAbort && one.event != node.EventUnhold {
+			addOnFailure(c, &in.OnFailure)
+		}
 		all = append(all, one.verb.command(a, c, func() (request, error) {
 			return func(ctx context.Context, name string) (string, error) { return a.Provision(ctx, name, in) }, nil
 		}))
 	}
 	return all
+}
+
+// addOnFailure adds the flag of what becomes of a step that fails.
+func addOnFailure(c *cobra.Command, to *string) {
+	c.Flags().StringVar(to, "on-failure", "", "when a step has failed for good: `fail|hold`; hold waits for temper operation retry, skip or abort (default: the API's setting)")
+	completeWords(c, "on-failure", string(node.FailOnFailure), string(node.HoldOnFailure))
 }
 
 // command makes c ask with what prepare gives, once for every chosen node, and follow what was started where that is wanted.

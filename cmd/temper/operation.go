@@ -17,7 +17,8 @@ import (
 func newOperationCommand() *cobra.Command {
 	return group("operation", "Look at what is done to nodes, and stop it", "  temper operation list\n  temper operation watch 12",
 		func(a *asker) []*cobra.Command {
-			return []*cobra.Command{newOperationList(a), newOperationShow(a), newOperationCancel(a), newOperationWatch(a)}
+			all := []*cobra.Command{newOperationList(a), newOperationShow(a), newOperationCancel(a), newOperationWatch(a)}
+			return append(all, newDecisions(a)...)
 		})
 }
 
@@ -84,6 +85,9 @@ func newOperationShow(a *asker) *cobra.Command {
 				return err
 			}
 			_, err := fmt.Fprintf(w, "\n%s\n", stepTable(o, a.now()).Render())
+			if err == nil && len(o.Decisions) > 0 {
+				_, err = fmt.Fprintf(w, "\n%s\n", decisionTable(o).Render())
+			}
 			return err
 		})
 	})
@@ -105,6 +109,8 @@ func operationFields(o *client.Operation, now time.Time) grid {
 		{"took", between(o.AcceptedAt, o.EndedAt, now)},
 		{"conductor", o.Conductor},
 		{"waiting until", moment(o.WaitingUntil)},
+		{"on failure", o.OnFailure},
+		{"retry of", o.RetryOf},
 		{"asked", o.Asked + words(" by ", o.AskedBy) + words(": ", o.AskedReason)},
 		{"workflow", o.WorkflowURL},
 	} {

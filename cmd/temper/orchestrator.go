@@ -8,6 +8,7 @@ import (
 
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/worker"
 )
 
@@ -42,6 +43,7 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 		Metrics: worker.NewMetrics(p.metrics), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
 		Policy: activities.Policy{
 			HeartbeatTimeout: r.HeartbeatTimeout, WaitForConductor: r.WaitForConductor, WaitInGroup: waits, AutomatedClean: r.AutomatedClean,
+			OnFailure: node.OnFailure(r.OnFailure), DecisionWait: r.DecisionWait,
 		},
 	}
 	return o.Run(ctx)

@@ -48,6 +48,15 @@ func (w *worked) Cancel(ctx context.Context, o *node.Operation, _ string) error 
 
 func (w *worked) Nudge(context.Context, *node.Operation) error { return nil }
 
+func (w *worked) Decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error {
+	_, err := w.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
+		n.Operation.Phase = node.Running
+		n.Operation.Decisions = append(n.Operation.Decisions, node.Ruling{Action: a, By: by, Reason: reason})
+		return node.Direction{}, nil
+	})
+	return err
+}
+
 func (w *worked) end(ctx context.Context, id int64, outcome node.Outcome) {
 	w.under.Add(1)
 	go func() {

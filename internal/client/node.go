@@ -94,11 +94,16 @@ type Provision struct {
 	CleanSteps     []any  `json:"clean_steps,omitempty"`
 	DeploySteps    []any  `json:"deploy_steps,omitempty"`
 	DisableRamdisk bool   `json:"disable_ramdisk,omitempty"`
+	OnFailure      string `json:"-"` // fail, hold; "" = the API's setting
 }
 
 // Provision asks for a change of the provision state, and gives the operation that does it; "" where the node is there at once.
 func (c *Client) Provision(ctx context.Context, ident string, p Provision) (operation string, err error) {
-	h, err := c.do(ctx, request{method: http.MethodPut, path: nodePath(ident, "states", "provision"), body: p}, nil)
+	r := request{method: http.MethodPut, path: nodePath(ident, "states", "provision"), body: p}
+	if p.OnFailure != "" {
+		r.query = url.Values{"on_failure": {p.OnFailure}}
+	}
+	h, err := c.do(ctx, r, nil)
 	return h.Get(headerOperation), err
 }
 

@@ -30,7 +30,21 @@ type Operation struct {
 	Asked        string     `json:"asked"` // what somebody wants of it while it runs
 	AskedBy      string     `json:"asked_by"`
 	AskedReason  string     `json:"asked_reason"`
+	RetryOf      string     `json:"retry_of"`
+	OnFailure    string     `json:"on_failure"` // fail, hold
+	Choices      []string   `json:"choices"`    // what may be decided now; empty while no decision is waited for
+	Decisions    []Ruling   `json:"decisions"`
 	Steps        []Step     `json:"steps"`
+}
+
+// Ruling is a decision about a step that failed.
+type Ruling struct {
+	At     *time.Time `json:"at"`
+	Action string     `json:"action"` // retry, skip, abort
+	By     string     `json:"by"`
+	Reason string     `json:"reason"`
+	Step   string     `json:"step"`
+	Error  string     `json:"error"`
 }
 
 // Step is a step of an operation.
@@ -40,6 +54,7 @@ type Step struct {
 	Step      string     `json:"step"`
 	State     string     `json:"state"` // pending, running, waiting, done, failed, skipped
 	Attempts  int        `json:"attempts"`
+	Failures  int        `json:"failures"`
 	Conductor string     `json:"conductor"`
 	StartedAt *time.Time `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at"`
@@ -121,6 +136,24 @@ func (c *Client) CancelOperation(ctx context.Context, id, reason string) (*Opera
 	_, err := c.do(ctx, request{
 		method: http.MethodPost, path: "/temper/v1/operations/" + segment(id) + "/cancel",
 		body: map[string]string{"reason": reason},
+	}, &o)
+	return &o, err
+}
+
+// The words of a decision.
+const (
+	Retry = "retry"
+	Skip  = "skip"
+	Abort = "abort"
+)
+
+// Decide says what becomes of the step at which an operation holds: Retry, Skip or Abort. It is answered when the operation
+// has taken the decision.
+func (c *Client) Decide(ctx context.Context, id, action, reason string) (*Operation, error) {
+	var o Operation
+	_, err := c.do(ctx, request{
+		method: http.MethodPost, path: "/temper/v1/operations/" + segment(id) + "/decision",
+		body: map[string]string{"action": action, "reason": reason},
 	}, &o)
 	return &o, err
 }

@@ -153,6 +153,16 @@ func (c Patience) check(p *problems) {
 	})
 }
 
+func (c Steering) check(p *problems) {
+	if c.OnFailure != "fail" && c.OnFailure != "hold" {
+		p.refuse("on_failure", "want fail or hold")
+	}
+	p.requirePositive(map[string]time.Duration{"decision_wait": c.DecisionWait})
+	if _, err := c.StepLimits.Numbers(); err != nil {
+		p.refuse("step_limits", "want a whole number above 0 for each step: %w", err)
+	}
+}
+
 // checkTimes holds a BMC request below the heartbeat timeout: whoever is cut off from Temporal must have stopped by
 // the time that another conductor has the step.
 func checkTimes(p *problems, l Liveness, w Patience) {
@@ -165,6 +175,7 @@ func (r *API) check(p *problems) {
 	r.Temporal.check(p)
 	r.Liveness.check(p)
 	r.Patience.check(p)
+	r.Steering.check(p)
 	checkTimes(p, r.Liveness, r.Patience)
 	p.requireAddress("listen", r.Listen)
 	if r.PublicURL != "" {
@@ -205,6 +216,7 @@ func (r *Orchestrator) check(p *problems) {
 	r.Temporal.check(p)
 	r.Liveness.check(p)
 	r.Patience.check(p)
+	r.Steering.check(p)
 	checkTimes(p, r.Liveness, r.Patience)
 }
 
@@ -217,6 +229,7 @@ func (r *Conductor) check(p *problems) {
 	r.Temporal.check(p)
 	r.Liveness.check(p)
 	r.Patience.check(p)
+	r.Steering.check(p)
 	checkTimes(p, r.Liveness, r.Patience)
 	if r.Name != "" && !namePattern.MatchString(r.Name) {
 		p.refuse("conductor_name", "want letters, digits, dots, dashes and underscores, at most 254")

@@ -4,6 +4,7 @@ package config
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -88,6 +89,29 @@ type Patience struct {
 	Power           time.Duration `key:"power_timeout" default:"60s" help:"how long a server may take to change its power state"`
 	SoftPower       time.Duration `key:"soft_power_off_timeout" default:"10m" help:"how long a server may take to shut down when it was asked to, where the request does not say"`
 	BMCRequest      time.Duration `key:"bmc_request_timeout" default:"4s" help:"one request to a BMC, dialing included; shorter than heartbeat_timeout"`
+}
+
+// Steering is what becomes of a step that fails, where the request does not say.
+type Steering struct {
+	OnFailure    string        `key:"on_failure" default:"fail" help:"what an operation does when a step has failed for good: fail, or hold for a decision"`
+	DecisionWait time.Duration `key:"decision_wait" default:"24h" help:"how long it holds before it fails"`
+	StepLimits   StepLimits    `key:"step_limits" help:"how often a step may fail before it has failed for good, by interface.step, as deploy.write_image=2; others 5"`
+}
+
+// StepLimits are whole numbers by interface.step.
+type StepLimits map[string]string
+
+// Numbers are the limits as numbers; an error names one that is none, or below 1.
+func (l StepLimits) Numbers() (map[string]int, error) {
+	out := make(map[string]int, len(l))
+	for step, s := range l {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%s: %q is not a whole number above 0", step, s)
+		}
+		out[step] = n
+	}
+	return out, nil
 }
 
 // Rules are what the site allows, and does where a node does not say.

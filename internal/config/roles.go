@@ -9,6 +9,7 @@ type API struct {
 	Temporal
 	Liveness
 	Patience
+	Steering
 	Rules
 	Listen    string `key:"listen" default:"127.0.0.1:6385" help:"address to serve; on more than loopback auth must say who may come in"`
 	PublicURL string `key:"public_url" help:"what links begin with, where the API stands behind a proxy; empty is as the client asked"`
@@ -22,6 +23,7 @@ type Orchestrator struct {
 	Temporal
 	Liveness
 	Patience
+	Steering
 	Rules
 }
 
@@ -32,6 +34,7 @@ type Conductor struct {
 	Temporal
 	Liveness
 	Patience
+	Steering
 	Rules
 	Name     string   `key:"conductor_name" flag:"name" help:"name in /v1/conductors; empty is the host's name"`
 	Group    string   `key:"conductor_group" help:"conductor group whose nodes it serves; empty is the default group"`

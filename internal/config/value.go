@@ -154,6 +154,8 @@ func show(v reflect.Value, secret string) string {
 		s = pairs(x)
 	case GroupWaits:
 		s = pairs(x)
+	case StepLimits:
+		s = pairs(x)
 	default:
 		s = fmt.Sprint(x)
 	}

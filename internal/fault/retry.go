@@ -18,5 +18,8 @@ var classes = map[Kind]Class{
 	OutcomeUnknown: NeedsOperator,
 }
 
+// ClassOfKind is the retry class of a kind; one that is not in the table is Never.
+func ClassOfKind(k Kind) Class { return classes[k] }
+
 // ClassOf is the retry class of err; kinds that are not in the table are Never.
 func ClassOf(err error) Class { return classes[KindOf(err)] }

@@ -131,6 +131,9 @@ type Operation struct {
 
 	RetryOf  int64 // 0 = none
 	FollowUp int64 // the operation that closing it opened; 0 = none
+
+	OnFailure OnFailure // "" = fail
+	Decisions []Ruling  // oldest first
 }
 
 // WorkflowID is the Temporal id of operation id of kind k on a node.

@@ -49,7 +49,7 @@ type OperationFilter struct {
 // set; with neither the node is only moved and edited.
 type Request struct {
 	// Open is the operation to insert: Kind, Target, RequestedBy, Steps, Undo,
-	// PowerTarget, SoftTimeout, RetryOf. Origin, Group and Driver are the node's.
+	// PowerTarget, SoftTimeout, RetryOf, OnFailure. Origin, Group and Driver are the node's.
 	Open  *Operation
 	Steer *Steer
 	// Move moves the node by the life-cycle table, and sets the target that

@@ -14,10 +14,11 @@ import (
 // A number that is given (@id) was taken from the sequence before.
 const insertOperationSQL = `
 INSERT INTO operations AS o (id, node_id, node_uuid, node_name, kind, phase, requested_by, origin, target, power_target,
-	soft_timeout_ms, accepted_at, conductor_group, driver, steps, undo, retry_of, in_maintenance)
+	soft_timeout_ms, accepted_at, conductor_group, driver, steps, undo, retry_of, on_failure, in_maintenance)
 OVERRIDING SYSTEM VALUE
 VALUES (@id, @node_id, @node_uuid, @node_name, @kind, 'accepted', @requested_by, @origin, @target, @power_target,
-	@soft_timeout_ms, clock_timestamp(), @conductor_group, @driver, @steps, @undo, nullif(@retry_of::bigint, 0), @in_maintenance)
+	@soft_timeout_ms, clock_timestamp(), @conductor_group, @driver, @steps, @undo, nullif(@retry_of::bigint, 0),
+	coalesce(nullif(@on_failure, ''), 'fail'), @in_maintenance)
 RETURNING ` + operationColumns
 
 // nextOperationSQL is asked under the node's lock: numbers grow along each node.
@@ -182,6 +183,7 @@ func operationArgs(id int64, n *node.Node, o *node.Operation) (args, error) {
 		"origin": o.Origin, "target": o.Target, "power_target": o.PowerTarget, "soft_timeout_ms": o.SoftTimeout.Milliseconds(),
 		"conductor_group": group, "driver": driver, "steps": d.steps(o.Steps), "undo": d.undo(o.Undo), "retry_of": o.RetryOf,
 		"in_maintenance": n.Maintenance,
+		"on_failure":     o.OnFailure,
 	}
 	return a, d.err
 }

@@ -111,6 +111,9 @@ func (r *recorder) record(ctx context.Context) error {
 	if err := r.undo(ctx, nodes[0]); err != nil {
 		return fmt.Errorf("undo: %w", err)
 	}
+	if err := r.hold(ctx, nodes[0]); err != nil {
+		return fmt.Errorf("hold: %w", err)
+	}
 	return r.keepReconcile(ctx)
 }
 
@@ -279,6 +282,27 @@ func (r *recorder) undo(ctx context.Context, n stack.Node) error {
 		return err
 	}
 	return r.keep(ctx, "UndoNode", op.WorkflowID, op.RunID)
+}
+
+// hold has a deploy hold at an image that arrives damaged once, and decides to retry.
+func (r *recorder) hold(ctx context.Context, n stack.Node) error {
+	if err := r.Faults(ctx, []map[string]any{{"kind": "wrong_checksum", "count": 1}}); err != nil {
+		return err
+	}
+	if err := r.Call(ctx, http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision?on_failure=hold", map[string]any{"target": "active"}, nil); err != nil {
+		return err
+	}
+	op, err := r.until(ctx, n.UUID, "held", func(o operation) bool { return o.State == "holding" })
+	if err != nil {
+		return err
+	}
+	if err := r.Call(ctx, http.MethodPost, "/temper/v1/operations/"+op.ID+"/decision", map[string]any{"action": "retry"}, nil); err != nil {
+		return err
+	}
+	if op, err = r.awaitEnd(ctx, n.UUID); err != nil {
+		return err
+	}
+	return r.keep(ctx, "DeployNode-held", op.WorkflowID, op.RunID)
 }
 
 func (r *recorder) keepReconcile(ctx context.Context) error {

@@ -1,0 +1,191 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// HoldInput names the operation whose step has failed.
+type HoldInput struct {
+	Operation int64         `json:"operation"`
+	Seq       int64         `json:"seq"` // the claim that keeps earlier steps from writing any more
+	Error     string        `json:"error"`
+	Wait      time.Duration `json:"wait"` // for a decision
+	// Restart: the step waited in vain for an agent, so another try boots one anew.
+	Restart bool `json:"restart,omitempty"`
+}
+
+// Held is a hold as the workflow shows it.
+type Held struct {
+	EndAsked   bool          `json:"end_asked,omitempty"` // somebody asked for an end: nothing is held
+	Until      time.Time     `json:"until,omitzero"`
+	WaitingFor string        `json:"waiting_for,omitempty"`
+	Step       string        `json:"step,omitempty"`
+	Choices    []node.Action `json:"choices,omitempty"`
+	NoSkip     string        `json:"no_skip,omitempty"` // why the step can't be skipped
+	Steps      []StepLine    `json:"steps,omitempty"`
+}
+
+// Hold writes that the operation waits for a decision about its step: in the
+// row, in last_error and, where Ironic has one, as the node's hold state.
+func (a *Operations) Hold(ctx context.Context, in HoldInput) (Held, error) {
+	run := activity.GetInfo(ctx).WorkflowExecution.RunID
+	endAsked := false
+	o, err := a.Ledger.Direct(ctx, in.Operation, func(n *node.Node) (node.Direction, error) {
+		o := n.Operation
+		if o.RunID != run || o.Claim.Seq > in.Seq {
+			return node.Direction{}, another(o.ID)
+		}
+		if endAsked = asksEnd(o.Asked); endAsked || o.Claim.Seq == in.Seq && o.Undecided() != nil {
+			return node.Direction{Leave: true}, nil
+		}
+		step := o.CurrentStep()
+		if step == nil {
+			return node.Direction{}, fault.New(fault.Internal, "operation %d has no step to hold at", o.ID)
+		}
+		step.State, step.LastError = node.StepFailed, in.Error
+		if in.Restart {
+			step.Phase, step.Issued = "", nil
+		}
+		until := time.Now().Add(in.Wait).UTC()
+		o.Claim = node.Claim{Seq: in.Seq}
+		o.Phase, o.WaitingUntil, o.WaitingFor = node.Holding, &until, "a decision: "+choices(step.Choices())
+		n.LastError = in.Error
+		d := node.Direction{Event: node.HistoryEvent{
+			Event: fmt.Sprintf("step %s failed, held for a decision: %s", step.Name(), in.Error), EventType: "error", Severity: "ERROR", Conductor: step.Conductor,
+		}}
+		if node.Can(n.ProvisionState, node.EventHold) {
+			d.Move = node.EventHold
+		}
+		return d, nil
+	})
+	switch {
+	case err != nil:
+		return Held{}, typed(err)
+	case endAsked:
+		return Held{EndAsked: true}, nil
+	}
+	step := o.Undecided()
+	if step == nil || o.WaitingUntil == nil {
+		return Held{}, typed(fault.New(fault.Internal, "operation %d is not held", o.ID))
+	}
+	return Held{
+		Until: *o.WaitingUntil, WaitingFor: o.WaitingFor, Step: step.Name(), Choices: step.Choices(), NoSkip: step.Unskippable(), Steps: linesOf(o.Steps),
+	}, nil
+}
+
+func choices(list []node.Action) string {
+	out := string(list[0])
+	for i, a := range list[1:] {
+		if i == len(list)-2 {
+			out += " or " + string(a)
+		} else {
+			out += ", " + string(a)
+		}
+	}
+	return out
+}
+
+func asksEnd(a node.Ask) bool {
+	return a == node.AskCancel || a == node.AskAbort || a == node.AskDelete
+}
+
+func another(id int64) error {
+	return fault.New(fault.Lost, "operation %d is another run's", id)
+}
+
+// HeldSight is what the row says to a workflow that holds for a decision.
+type HeldSight struct {
+	EndAsked bool   `json:"end_asked,omitempty"` // cancel, abort or delete
+	Unhold   bool   `json:"unhold,omitempty"`    // Ironic's unhold: the step again
+	By       string `json:"by,omitempty"`        // who asked for Unhold
+	Power    bool   `json:"power,omitempty"`     // a power request is there
+}
+
+// LookHeld reads what was asked, beside the decision itself, of an operation
+// that is held.
+func (a *Operations) LookHeld(ctx context.Context, operation int64) (HeldSight, error) {
+	o, err := a.Ledger.Operation(ctx, operation)
+	if err != nil {
+		return HeldSight{}, typed(err)
+	}
+	if o.EndedAt != nil || o.RunID != activity.GetInfo(ctx).WorkflowExecution.RunID {
+		return HeldSight{}, typed(another(operation))
+	}
+	return HeldSight{EndAsked: asksEnd(o.Asked), Unhold: o.Asked == node.AskUnhold, Power: o.Asked == node.AskPower, By: o.AskedBy}, nil
+}
+
+// DecideInput is a decision that the workflow has taken.
+type DecideInput struct {
+	Operation int64       `json:"operation"`
+	Seq       int64       `json:"seq"`
+	Action    node.Action `json:"action"`
+	By        string      `json:"by"`
+	Reason    string      `json:"reason,omitempty"`
+}
+
+// Decide carries out a decision in the row: the step is to run again or counts
+// as skipped, or the operation is to end. Who, when and why stay with the
+// operation and in the node's history.
+func (a *Operations) Decide(ctx context.Context, in DecideInput) error {
+	run := activity.GetInfo(ctx).WorkflowExecution.RunID
+	_, err := a.Ledger.Direct(ctx, in.Operation, func(n *node.Node) (node.Direction, error) {
+		o := n.Operation
+		switch {
+		case o.RunID != run || o.Claim.Seq > in.Seq:
+			return node.Direction{}, another(o.ID)
+		case o.Claim.Seq == in.Seq: // done before, and the answer was lost
+			return node.Direction{Leave: true}, nil
+		case asksEnd(o.Asked):
+			return node.Direction{}, fault.New(fault.Conflict, "Operation %d is asked to end already, by %s.", o.ID, o.AskedBy)
+		}
+		return decided(n, in)
+	})
+	return typed(err)
+}
+
+func decided(n *node.Node, in DecideInput) (node.Direction, error) {
+	o, now := n.Operation, time.Now().UTC()
+	if err := o.Decide(in.Action); err != nil {
+		return node.Direction{}, err
+	}
+	step := o.Undecided()
+	o.Decisions = append(o.Decisions, node.Ruling{At: now, Action: in.Action, By: in.By, Reason: in.Reason, Step: step.Name(), Error: step.LastError})
+	words := fmt.Sprintf("decided to %s %s", in.Action, step.Name())
+	if in.Reason != "" {
+		words += ": " + in.Reason
+	}
+	d := node.Direction{Event: node.HistoryEvent{Event: words, EventType: "steering", User: in.By}}
+	o.Claim = node.Claim{Seq: in.Seq}
+	o.Phase, o.WaitingFor, o.WaitingUntil = node.Running, "", nil
+	if in.Action == node.ActionAbort {
+		o.Phase, o.Asked, o.AskedBy, o.AskedReason = node.Cancelling, node.AskCancel, in.By, in.Reason
+		return d, nil
+	}
+	if step.Again(); in.Action == node.ActionSkip {
+		step.State, step.EndedAt = node.StepSkipped, &now
+	}
+	if o.Asked == node.AskUnhold {
+		o.Asked, o.AskedBy, o.AskedReason = node.AskNone, "", ""
+	}
+	if node.Holds(n.ProvisionState) {
+		d.Move = node.EventUnhold
+	}
+	n.LastError = ""
+	return d, nil
+}
+
+// linesOf are steps as the workflow shows them.
+func linesOf(steps []node.Step) []StepLine {
+	var out []StepLine
+	for _, s := range steps {
+		out = append(out, StepLine{Name: s.Name(), State: s.State, Attempts: s.Attempts, Conductor: s.Conductor, LastError: s.LastError})
+	}
+	return out
+}

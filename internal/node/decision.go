@@ -1,0 +1,131 @@
+package node
+
+import (
+	"slices"
+	"time"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+// OnFailure is what becomes of an operation when one of its steps has failed for good.
+type OnFailure string
+
+// What may become of it. Ironic's clients wait on states, so it fails unless asked otherwise.
+const (
+	FailOnFailure OnFailure = "fail" // undone and closed in the failed state
+	HoldOnFailure OnFailure = "hold" // waits for somebody's decision, for a while
+)
+
+// OnFailures are all of them.
+var OnFailures = []OnFailure{FailOnFailure, HoldOnFailure}
+
+// Action is what somebody decides about a step that failed.
+type Action string
+
+// The actions.
+const (
+	ActionRetry Action = "retry" // the same step again, as if it had not failed yet
+	ActionSkip  Action = "skip"  // on with the next step
+	ActionAbort Action = "abort" // undo, and end as cancelled
+)
+
+// Actions are all of them.
+var Actions = []Action{ActionRetry, ActionSkip, ActionAbort}
+
+// Ruling is a decision about a step that failed, as it is kept.
+type Ruling struct {
+	At     time.Time `json:"at"`
+	Action Action    `json:"action"`
+	By     string    `json:"by"`
+	Reason string    `json:"reason,omitempty"`
+	Step   string    `json:"step"` // "interface.step"
+	Error  string    `json:"error,omitempty"`
+}
+
+// Undecided is the step about which the operation waits for a decision; nil =
+// it waits for none. A hold step that was asked for waits, too, but has not failed.
+func (o *Operation) Undecided() *Step {
+	if o.EndedAt != nil || o.Phase != Holding {
+		return nil
+	}
+	if s := o.CurrentStep(); s != nil && s.State == StepFailed {
+		return s
+	}
+	return nil
+}
+
+// Again makes a failed step one that has yet to run. What it has sent stays
+// recorded, so that it is looked at before it is sent again; except for a pulse,
+// whose effect nobody can read: who asks for it again wants it sent.
+func (s *Step) Again() {
+	s.State, s.Failures, s.EndedAt = StepPending, 0, nil
+	if s.Step == StepReset {
+		s.Issued = nil
+	}
+}
+
+// Choices are the actions that the step allows.
+func (s Step) Choices() []Action {
+	if s.Unskippable() != "" {
+		return []Action{ActionRetry, ActionAbort}
+	}
+	return Actions
+}
+
+// unskippable are the deploy interface's own steps, without which a deploy is none.
+var unskippable = []string{StepDeploy, StepWriteImage, StepPrepareBoot, StepTearDownAgent, StepSwitchToTenantNet, StepBootInstance}
+
+// eraseSteps take the data of the last tenant off the disks.
+var eraseSteps = []string{"erase_devices", "erase_devices_metadata", "erase_devices_express"}
+
+// Unskippable says why the step can't be skipped; "" = it can.
+func (s Step) Unskippable() string {
+	switch {
+	case s.Source == SourceCore, s.Interface == "inspect":
+		return "it frames the operation"
+	case s.Interface != "deploy":
+		return ""
+	case slices.Contains(unskippable, s.Step):
+		return "nothing would be deployed without it"
+	case slices.Contains(eraseSteps, s.Step) && !s.Asked:
+		return "the node would be offered with the data of its last instance"
+	}
+	return ""
+}
+
+// Decide checks whether the operation waits for a decision that a can be.
+// Errors: Invalid, Conflict, NotAllowed.
+func (o *Operation) Decide(a Action) error {
+	if !slices.Contains(Actions, a) {
+		return fault.New(fault.Invalid, "Action %q is not valid, it is one of %v.", cut(string(a)), Actions)
+	}
+	if o.EndedAt != nil {
+		return fault.New(fault.Conflict, "Operation %d of node %s has ended already.", o.ID, o.NodeUUID)
+	}
+	step := o.Undecided()
+	if step == nil {
+		return NoDecision(o.ID)
+	}
+	if why := step.Unskippable(); a == ActionSkip && why != "" {
+		return CannotSkip(step.Name(), why)
+	}
+	return nil
+}
+
+// NoDecision refuses a decision that nobody asked for, or that was taken already.
+func NoDecision(id int64) error {
+	return fault.New(fault.Conflict, "Operation %d waits for no decision.", id)
+}
+
+// CannotSkip refuses to skip a step.
+func CannotSkip(step, why string) error {
+	return fault.New(fault.NotAllowed, "Step %s can not be skipped: %s.", step, why)
+}
+
+// Direction is what is to become of an open operation, by its workflow or a
+// person, beside what was edited in place.
+type Direction struct {
+	Leave bool         // write nothing
+	Move  Event        // moves the node by the life-cycle table; "" = it stays
+	Event HistoryEvent // line for the node's history; without Event none is written
+}

@@ -1,0 +1,160 @@
+package workflows
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// DecideUpdate is the update that takes a Decision about a step that failed. It
+// is refused while none is waited for, and answered when it is in the row.
+const DecideUpdate = "decide"
+
+// Decision is what somebody decides about the step at which an operation holds.
+type Decision struct {
+	Action node.Action `json:"action"` // retry, skip or abort
+	By     string      `json:"by,omitempty"`
+	Reason string      `json:"reason,omitempty"`
+}
+
+// byTemporal is who decides in Temporal's UI without saying a name.
+const byTemporal = "somebody in Temporal"
+
+// hold is a step that waits for a decision.
+type hold struct {
+	activities.Held
+	taken    bool      // somebody has decided; another decision is refused
+	decision *Decision // as it stands in the row
+}
+
+// takeDecisions makes the workflow answer decisions.
+func (o *operation) takeDecisions(ctx workflow.Context) error {
+	o.decided = workflow.NewBufferedChannel(ctx, 1)
+	return workflow.SetUpdateHandlerWithOptions(ctx, DecideUpdate, o.take, workflow.UpdateHandlerOptions{
+		Validator:   o.mayTake,
+		Description: `What is to become of a step that failed: {"action": "retry"}, "skip" or "abort", with "by" and "reason".`,
+	})
+}
+
+// mayTake refuses a decision that nobody asked for, that is no decision, or that
+// comes after another one.
+func (o *operation) mayTake(d Decision) error {
+	switch {
+	case !slices.Contains(node.Actions, d.Action):
+		return refused(fault.New(fault.Invalid, "Action %q is not valid, it is one of %v.", d.Action, node.Actions))
+	case o.held == nil || o.held.taken:
+		return refused(node.NoDecision(o.in.Operation))
+	case d.Action == node.ActionSkip && o.held.NoSkip != "":
+		return refused(node.CannotSkip(o.held.Step, o.held.NoSkip))
+	}
+	return nil
+}
+
+func refused(err error) error {
+	return temporal.NewNonRetryableApplicationError(err.Error(), fault.KindOf(err).String(), nil)
+}
+
+// take writes a decision into the row, also where the operation is being
+// cancelled meanwhile: it was accepted. Whoever decided is answered after that.
+func (o *operation) take(ctx workflow.Context, d Decision) error {
+	held := o.held
+	if err := o.mayTake(d); err != nil { // two at once
+		return err
+	}
+	held.taken = true
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	o.seq++
+	err := workflow.ExecuteLocalActivity(local(ctx, string(d.Action)), records.Decide, activities.DecideInput{
+		Operation: o.in.Operation, Seq: o.seq, Action: d.Action, By: cmp.Or(d.By, byTemporal), Reason: d.Reason,
+	}).Get(ctx, nil)
+	if held.taken = err == nil; held.taken {
+		held.decision = &d
+	}
+	o.decided.SendAsync(true)
+	return err
+}
+
+// decide is what comes of a failure: where the operation was asked to, it holds
+// until somebody decides, asks for an end, or nobody did in time. again: the
+// steps go on.
+func (o *operation) decide(ctx workflow.Context, cause error, restart bool) (again bool, out node.Outcome, err error) {
+	if !o.brief.Hold || !decidable(cause) {
+		return false, outcomeOf(cause), cause
+	}
+	o.seq++
+	h := &hold{}
+	err = workflow.ExecuteLocalActivity(local(ctx, "hold"), records.Hold, activities.HoldInput{
+		Operation: o.in.Operation, Seq: o.seq, Error: words(cause), Wait: o.brief.DecisionWait, Restart: restart,
+	}).Get(ctx, &h.Held)
+	if err != nil {
+		return false, outcomeOf(err), err
+	}
+	if h.EndAsked {
+		return false, node.Cancelled, nil
+	}
+	o.held = h
+	o.progress.Steps, o.progress.Until = h.Steps, &h.Until
+	again, out, err = o.awaitDecision(ctx, h, cause)
+	quiet, _ := workflow.NewDisconnectedContext(ctx)
+	if settled := workflow.Await(quiet, func() bool { return !h.taken || h.decision != nil }); settled != nil {
+		err = settled
+	}
+	o.held, o.progress.Until, o.progress.WaitingFor = nil, nil, ""
+	return again, out, err
+}
+
+// decidable: a failure that another try, or doing without the step, could help.
+func decidable(cause error) bool {
+	var app *temporal.ApplicationError
+	return errors.As(cause, &app) && fault.ClassOfKind(fault.ParseKind(app.Type())) != fault.Never
+}
+
+func (o *operation) awaitDecision(ctx workflow.Context, h *hold, cause error) (again bool, out node.Outcome, err error) {
+	for {
+		var seen activities.HeldSight
+		err := workflow.ExecuteLocalActivity(local(ctx, "look"), records.LookHeld, o.in.Operation).Get(ctx, &seen)
+		left := h.Until.Sub(workflow.Now(ctx))
+		switch {
+		case err != nil:
+			return false, outcomeOf(err), err
+		case h.decision != nil:
+			if h.decision.Action == node.ActionAbort {
+				return false, node.Cancelled, nil
+			}
+			return true, "", nil
+		case seen.EndAsked:
+			return false, node.Cancelled, nil
+		case h.taken: // it is being written
+			left = lookEvery
+		case seen.Unhold:
+			if err := o.take(ctx, Decision{Action: node.ActionRetry, By: seen.By, Reason: "unhold"}); err != nil {
+				return false, outcomeOf(err), err
+			}
+			continue
+		case seen.Power:
+			return true, "", nil // its steps run, then it holds again
+		case left <= 0:
+			return false, node.Failed, undecided(cause, o)
+		}
+		if err := o.nap(ctx, min(left, lookEvery), h.WaitingFor); err != nil {
+			return false, outcomeOf(err), err
+		}
+	}
+}
+
+func undecided(cause error, o *operation) error {
+	kind := fault.Internal.String()
+	var app *temporal.ApplicationError
+	if errors.As(cause, &app) {
+		kind = app.Type()
+	}
+	return temporal.NewNonRetryableApplicationError(fmt.Sprintf("%s; nobody decided within %s", words(cause), o.brief.DecisionWait), kind, nil)
+}
