@@ -55,6 +55,7 @@ type Teller interface {
 // Reconcile is the activity of the scheduled reconciliation.
 type Reconcile struct {
 	Reconciler Reconciler
+	Ring       RingBook
 	Ledger     Ledger
 	Starter    Starter
 	Teller     Teller
@@ -75,6 +76,7 @@ type part struct {
 // before what depends on it.
 func (r *Reconcile) parts() []part {
 	return []part{
+		{"epoch", r.epoch},
 		{"quarantine", r.quarantine},
 		{"operations", r.operations},
 		{"owed", r.pay},
@@ -129,6 +131,9 @@ func (r *Reconcile) Tick(ctx context.Context) (TickResult, error) {
 			out.Failed = append(out.Failed, errs[len(errs)-1].Error())
 		}
 		activity.RecordHeartbeat(ctx)
+	}
+	if err := r.Ring.Reconciled(ctx); err != nil {
+		errs = append(errs, err)
 	}
 	out.Took = time.Since(began).Round(time.Millisecond).String()
 	if err := errors.Join(errs...); err != nil {

@@ -91,11 +91,17 @@ func (a *archive) Status(_ context.Context, workflowID, _ string) (activities.St
 	return a.workflows[workflowID], nil
 }
 
+func (a *archive) Fleet(context.Context) (*node.Fleet, error) { return &node.Fleet{}, nil }
+
+func (a *archive) RingNodes(context.Context, []int64) ([]node.RingNode, error) { return nil, nil }
+func (a *archive) WriteEpoch(context.Context, node.Epoch) (int64, error)       { return 0, nil }
+func (a *archive) Reconciled(context.Context) error                            { return nil }
+
 func (a *archive) tick(t *testing.T) (activities.TickResult, error) {
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
 	r := &activities.Reconcile{
-		Reconciler: a, Ledger: a, Starter: a, Teller: a, Workflows: a,
+		Reconciler: a, Ring: a, Ledger: a, Starter: a, Teller: a, Workflows: a,
 		Operations: &activities.Operations{}, Safe: 9 * time.Second, Log: zap.NewNop(),
 	}
 	env.RegisterActivity(r.Tick)

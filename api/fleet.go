@@ -66,7 +66,7 @@ func (f *fleet) covering(n *node.Node) []string {
 	}
 	hosts := []string{}
 	for _, c := range f.serving(n.ConductorGroup, n.Driver) {
-		if hasAll(c.Interfaces[n.Driver], n.Interfaces) {
+		if c.Covers(n.ConductorGroup, n.Driver, n.Interfaces) {
 			hosts = append(hosts, c.Hostname)
 		}
 	}
@@ -74,18 +74,14 @@ func (f *fleet) covering(n *node.Node) []string {
 	return hosts
 }
 
-func hasAll(enabled map[string][]string, want map[string]string) bool {
-	for kind, impl := range want {
-		if !slices.Contains(enabled[kind], impl) {
-			return false
-		}
-	}
-	return true
-}
-
-// owner is the conductor that the ring maps the node to; "" = none covers it.
+// owner is the node's conductor: the ring's while that covers the node; until
+// the next epoch one that does. "" = none covers it.
 func (f *fleet) owner(n *node.Node) string {
-	return ring.Owner(n.UUID, f.covering(n))
+	covering := f.covering(n)
+	if slices.Contains(covering, n.RingOwner) {
+		return n.RingOwner
+	}
+	return ring.Owner(n.UUID, covering)
 }
 
 func (f *fleet) reservation(n *node.Node) string {

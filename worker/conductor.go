@@ -77,6 +77,7 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 	if c.contact == nil {
 		c.contact = contact(c.Client)
 	}
+	go triggerUnlessPaused(ctx, c.Client, c.Log) // the ring has a member more
 	err = c.beat(ctx, incarnation, false)
 	if errors.Is(err, errDrained) {
 		c.Log.Warn("drained: it takes no steps until it is started again")
@@ -90,6 +91,9 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 		if err := c.Registry.DrainConductor(leave, c.Self.Hostname, incarnation); err != nil {
 			c.Log.Warn("drain", zap.Error(err))
 		}
+		told := make(chan struct{})
+		go func() { defer close(told); triggerUnlessPaused(leave, c.Client, c.Log) }()
+		defer func() { <-told }()
 	}
 	stopAll(workers)
 	if ctx.Err() != nil {

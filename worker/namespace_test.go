@@ -50,6 +50,7 @@ func temporal(t *testing.T) string {
 type noLedger struct {
 	activities.Ledger
 	activities.Reconciler
+	activities.RingBook
 }
 
 func (noLedger) Witness(context.Context, time.Time, bool) (store.Seen, error) {
@@ -68,7 +69,7 @@ func TestAnOrchestratorMakesWhatItNeedsInTemporal(t *testing.T) {
 	started := make(chan struct{})
 	done := make(chan error, 1)
 	o := &worker.Orchestrator{
-		Client: c, Namespace: namespace, Ledger: noLedger{}, Reconciler: noLedger{}, Witnesses: noLedger{}, Conductors: time.Minute, Interval: time.Hour, StopGrace: time.Second,
+		Client: c, Namespace: namespace, Ledger: noLedger{}, Reconciler: noLedger{}, Ring: noLedger{}, Witnesses: noLedger{}, Conductors: time.Minute, Interval: time.Hour, StopGrace: time.Second,
 		Metrics: worker.NewMetrics(prometheus.NewRegistry()), Log: zap.NewNop(), Started: func() { close(started) },
 	}
 	go func() {

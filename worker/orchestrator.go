@@ -23,6 +23,7 @@ type Orchestrator struct {
 	Namespace  string // the client's
 	Ledger     activities.Ledger
 	Reconciler activities.Reconciler
+	Ring       activities.RingBook
 	Witnesses  WitnessBook
 	Conductors time.Duration // timeout of conductors' heartbeats
 	Policy     activities.Policy
@@ -44,7 +45,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	starter := Starter{Client: o.Client}
 	ops := &activities.Operations{Ledger: o.Ledger, Starter: starter, Policy: o.Policy, Ended: o.Metrics.ended}
 	rec := &activities.Reconcile{
-		Reconciler: o.Reconciler, Ledger: o.Ledger, Starter: starter, Teller: starter, Workflows: Describer{Client: o.Client},
+		Reconciler: o.Reconciler, Ring: o.Ring, Ledger: o.Ledger, Starter: starter, Teller: starter, Workflows: Describer{Client: o.Client},
 		Operations: ops, Safe: o.Policy.HeartbeatTimeout + activities.HardwareDeadline, Log: o.Log,
 	}
 	register(w, ops, rec)

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/workflows"
 )
 
@@ -56,4 +57,29 @@ func makeSchedule(ctx context.Context, c client.Client, interval time.Duration) 
 		return nil
 	}
 	return err
+}
+
+// Trigger runs the reconciliation now or, where one runs, once more after it.
+func Trigger(ctx context.Context, c client.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	err := c.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule).Trigger(ctx, client.ScheduleTriggerOptions{Overlap: enums.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE})
+	if err != nil {
+		return fault.New(fault.Unavailable, "run the reconciliation: %w", err)
+	}
+	return nil
+}
+
+// triggerUnlessPaused is Trigger for what happens by itself: a schedule that a
+// person has paused is left alone. A failure costs one interval.
+func triggerUnlessPaused(ctx context.Context, c client.Client, log *zap.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	d, err := c.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule).Describe(ctx)
+	if err == nil && !d.Schedule.State.Paused {
+		err = Trigger(ctx, c)
+	}
+	if err != nil {
+		log.Info("the next reconciliation comes at its time", zap.Error(err))
+	}
 }

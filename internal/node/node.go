@@ -71,6 +71,10 @@ type Node struct {
 	// Owed are the undos that could not be done yet; done before the next operation's steps.
 	Owed []Undo
 
+	// RingOwner is the conductor that owned the node in the newest epoch; "" =
+	// none. It may be dead or gone since, and cover the node no more.
+	RingOwner string
+
 	Agent *Agent // nil = none known
 
 	// Operation is the open one, nil = the node is free.

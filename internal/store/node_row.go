@@ -23,7 +23,9 @@ const nodeColumns = `
 	CASE WHEN n.allocation_uuid IS NOT NULL THEN (SELECT t.owner FROM allocations t WHERE t.node_id = n.id) END,
 	n.allocation_uuid IS NOT NULL AND EXISTS (SELECT FROM allocations t WHERE t.node_id = n.id AND 'CUSTOM_MAINTENANCE' = ANY(t.traits)),
 	a.node_id IS NOT NULL, coalesce(a.url, ''), coalesce(a.version, ''), coalesce(a.verify_ca, ''), a.first_heartbeat_at,
-	a.last_heartbeat_at, a.looked_up_at, a.inspected_at, coalesce(a.token_revealed, 0) > 0,` + operationColumns
+	a.last_heartbeat_at, a.looked_up_at, a.inspected_at, coalesce(a.token_revealed, 0) > 0,
+	coalesce((SELECT rc.hostname FROM ring_owners ro JOIN conductors rc ON rc.id = ro.conductor_id
+		WHERE ro.node_id = n.id), ''),` + operationColumns
 
 // nodeJoins find the open operation through its partial unique index.
 const nodeJoins = `
@@ -64,6 +66,7 @@ func scanNodeAnd(row pgx.Row, more ...any) (node.Node, error) {
 		&owner, &n.AllocatedInMaintenance,
 		&hasAgent, &agent.URL, &agent.Version, &agent.VerifyCA, &agent.FirstHeartbeatAt,
 		&agent.LastHeartbeatAt, &agent.LookedUpAt, &agent.InspectedAt, &agent.HasToken,
+		&n.RingOwner,
 	}
 	if err := row.Scan(slices.Concat(into, open.into(), more)...); err != nil {
 		return node.Node{}, err

@@ -1,0 +1,127 @@
+// Package coverage says which conductors can serve which nodes, and computes the
+// next epoch of the ring. It is pure: it works on rows that were read, reads and
+// writes none, and never looks at a clock.
+package coverage
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/ring"
+)
+
+// Ring is the ring of a conductor group and a driver.
+type Ring struct {
+	Group, Driver string
+	Members       []node.Conductor // who covers anything of it
+	Needs         []node.Need      // by id
+	Covers        string           // who covers which need, to compare with an epoch's
+	Stale         bool             // the epoch was computed from something else
+
+	covers [][]int // by need
+}
+
+// Rings are those of a fleet, by group and driver.
+func Rings(f *node.Fleet) []Ring {
+	by := map[[2]string]*Ring{}
+	for _, p := range f.Needs {
+		key := [2]string{p.Group, p.Driver}
+		if by[key] == nil {
+			by[key] = &Ring{Group: p.Group, Driver: p.Driver}
+		}
+		by[key].Needs = append(by[key].Needs, p)
+	}
+	computed := map[[2]string]node.Ring{}
+	for _, r := range f.Rings {
+		computed[[2]string{r.Group, r.Driver}] = r
+	}
+	out := make([]Ring, 0, len(by))
+	for key, r := range by {
+		r.look(f.Members)
+		before, known := computed[key]
+		r.Stale = !known || before.Covers != r.Covers || before.Unsettled ||
+			slices.ContainsFunc(r.Needs, func(p node.Need) bool { return slices.Contains(f.Changed, p.ID) })
+		out = append(out, *r)
+	}
+	slices.SortFunc(out, func(a, b Ring) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Driver, b.Driver))
+	})
+	return out
+}
+
+// look finds out who covers what.
+func (r *Ring) look(members []node.Conductor) {
+	for _, c := range members {
+		if slices.ContainsFunc(r.Needs, func(p node.Need) bool { return c.Covers(p.Group, p.Driver, p.Interfaces) }) {
+			r.Members = append(r.Members, c)
+		}
+	}
+	var text strings.Builder
+	for _, p := range r.Needs {
+		var who []int
+		fmt.Fprintf(&text, "%d:", p.ID)
+		for i, c := range r.Members {
+			if c.Covers(p.Group, p.Driver, p.Interfaces) {
+				who = append(who, i)
+				fmt.Fprintf(&text, "%d,", c.ID)
+			}
+		}
+		text.WriteByte(';')
+		r.covers = append(r.covers, who)
+	}
+	r.Covers = text.String()
+}
+
+// Move is a node that gets another owner.
+type Move struct {
+	Node     node.RingNode
+	From, To int64 // conductors; 0 = nobody
+}
+
+// Next computes the ring's next epoch: what moves, and whether operations keep
+// nodes where they should not stay.
+func (r *Ring) Next(nodes []node.RingNode) (moves []Move, unsettled bool) {
+	f := r.fleet(nodes)
+	owners := ring.Balance(f)
+	for i, o := range owners {
+		to := int64(0)
+		if o != ring.None {
+			to = r.Members[o].ID
+		}
+		if to != nodes[i].Owner {
+			moves = append(moves, Move{Node: nodes[i], From: nodes[i].Owner, To: to})
+		}
+	}
+	pinned := false
+	for i := range f.Nodes {
+		pinned = pinned || f.Nodes[i].Pinned
+		f.Nodes[i].Pinned = false
+	}
+	if pinned {
+		unsettled = !slices.Equal(owners, ring.Balance(f))
+	}
+	return moves, unsettled
+}
+
+func (r *Ring) fleet(nodes []node.RingNode) ring.Fleet {
+	f := ring.Fleet{Covers: r.covers, Nodes: make([]ring.Node, len(nodes))}
+	index, class := map[int64]int{}, map[int64]int{}
+	for i, c := range r.Members {
+		f.Members = append(f.Members, c.Hostname)
+		index[c.ID] = i
+	}
+	for i, p := range r.Needs {
+		class[p.ID] = i
+	}
+	for i, n := range nodes {
+		owner, known := index[n.Owner]
+		if !known {
+			owner = ring.None
+		}
+		f.Nodes[i] = ring.Node{Key: n.UUID, Class: class[n.Need], Owner: owner, Pinned: n.Pinned}
+	}
+	return f
+}
