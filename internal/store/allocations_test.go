@@ -17,9 +17,15 @@ import (
 func offering(t testing.TB) (*store.Store, string) {
 	t.Helper()
 	s, url := openURL(t)
+	conducted(t, s)
+	return s, url
+}
+
+// conducted makes conductor c1 alive now.
+func conducted(t testing.TB, s *store.Store) {
+	t.Helper()
 	_, err := s.RegisterConductor(t.Context(), node.Conductor{Hostname: "c1", Interfaces: map[string]map[string][]string{"fake-hardware": {"power": {"fake"}}}})
 	require.NoError(t, err)
-	return s, url
 }
 
 // free makes count nodes of a class that are offered.
@@ -337,4 +343,31 @@ func TestAnAllocationGoesWithItsInstance(t *testing.T) {
 		}
 	}
 	require.Equal(t, 0, ask[int](t, url, `SELECT count(*) FROM allocations`))
+}
+
+func TestFindingANodeReadsFewOfThem(t *testing.T) {
+	s, url := offering(t)
+	seed(t, url, 100_000)
+	raw(t, url, `UPDATE nodes SET interfaces = '{"power": "fake"}', conductor_group = '', power_state = 'power off', parent_node = NULL`)
+	raw(t, url, `UPDATE nodes SET resource_class = 'lead' WHERE id % 100 = 0`)
+	raw(t, url, "VACUUM ANALYZE nodes")
+	a := node.Allocation{UUID: someUUID(), Name: "web", ResourceClass: "tin", Traits: []string{}, CandidateNodes: []string{someUUID(), someUUID()}}
+	for name, st := range s.AllocateStatements(a) {
+		t.Run(name, func(t *testing.T) {
+			if name == "the failure" {
+				t.Skip("reads the class")
+			}
+			require.NotContains(t, explain(t, url, s, []store.Statement{st}), "Seq Scan on nodes")
+		})
+	}
+	conducted(t, s)
+	start := time.Now()
+	for range 100 {
+		require.Equal(t, node.Allocated, allocate(t, s, node.Allocation{ResourceClass: "tin"}).State)
+	}
+	t.Log("an allocation of 100,000:", time.Since(start)/100)
+	start = time.Now()
+	failed := allocate(t, s, node.Allocation{ResourceClass: "tin", Traits: []string{"CUSTOM_A"}})
+	require.Contains(t, failed.LastError, "without the traits")
+	t.Log("a failure among 100,000:", time.Since(start), failed.LastError)
 }

@@ -54,6 +54,20 @@ func OperationsStatement(f node.OperationFilter) []Statement {
 	return []Statement{{operationsSQL + q.String(), q.args}}
 }
 
+// AllocateStatements are what Allocate runs to find a node, by name.
+func (s *Store) AllocateStatements(a node.Allocation) map[string]Statement {
+	with := func(more args) args { return (&giving{offer: s.offerArgs(&a, false)}).with(more) }
+	given := args{"uuid": a.UUID, "asked": a.Traits}
+	named := args{"uuid": a.UUID, "asked": a.Traits, "name": a.Name}
+	among := args{"candidates": a.CandidateNodes}
+	return map[string]Statement{
+		"quickly": {giveQuicklySQL, with(named)}, "patiently": {givePatientlySQL, with(given)}, "the failure": {refusedInClassSQL, with(nil)},
+		"among the named": {giveAmongSQL, (&giving{offer: with(named)}).with(among)},
+		"among the named, patiently": {giveAmongPatientlySQL, (&giving{offer: with(given)}).with(among)},
+		"the failure among the named": {refusedAmongSQL, with(among)},
+	}
+}
+
 // ReconcileStatements are what a tick of the reconciliation runs, by name.
 func ReconcileStatements() map[string]Statement {
 	return map[string]Statement{
