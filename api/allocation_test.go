@@ -230,6 +230,25 @@ func TestADeployInMaintenanceOnPurpose(t *testing.T) {
 	b.put("/v1/nodes/n2/states/provision", map[string]any{"target": "active"}).is(202)
 }
 
+func TestDedicatedNodes(t *testing.T) {
+	for dedicated, want := range map[bool]int{true: 1, false: 2} {
+		b := newBench(t, func(c *config) { c.DedicatedNodes = dedicated }).withConductors()
+		b.offered("n1", "gold")
+		b.offered("n2", "gold")
+		b.patch("/v1/nodes/n1", add("/owner", "p1")).is(200)
+		require.Len(t, b.get("/temper/v1/nodes/available").is(200)["nodes"], want)
+		require.Len(t, b.get("/temper/v1/nodes/available?owner=p1").is(200)["nodes"], 1)
+		states := []any{}
+		for range 2 {
+			states = append(states, b.allocated(map[string]any{"resource_class": "gold"})["state"])
+		}
+		require.Equal(t, []any{"active", map[bool]any{true: "error", false: "active"}[dedicated]}, states)
+		if dedicated {
+			require.Equal(t, "active", b.allocated(map[string]any{"resource_class": "gold", "candidate_nodes": []string{"n1"}})["state"])
+		}
+	}
+}
+
 func TestANodeDoesNotMoveWithAnothersInstance(t *testing.T) {
 	b := newBench(t, func(c *config) { c.AutomaticLessee = true }).withConductors()
 	b.offered("n1", "gold")

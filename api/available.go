@@ -19,7 +19,7 @@ func (s *Server) listAvailable(c *gin.Context) (int, any, error) {
 	}
 	f := node.AvailableFilter{
 		ResourceClass: q.text("resource_class"), ConductorGroup: lower(q.text("conductor_group")), Owner: q.text("owner"),
-		Limit: p.limit, Marker: canonicalUUID(p.marker),
+		Dedicated: s.DedicatedNodes, Limit: p.limit, Marker: canonicalUUID(p.marker),
 	}
 	for _, t := range strings.Split(q.word("traits"), ",") {
 		if t = strings.TrimSpace(t); t == "" {

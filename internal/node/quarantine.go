@@ -67,6 +67,8 @@ func (n *Node) ShownReason() string {
 type AvailableFilter struct {
 	ResourceClass, ConductorGroup *string
 	Owner                         *string // owner or lessee
+	// Dedicated hides nodes with an owner or lessee from who names no Owner.
+	Dedicated bool
 	// Traits that a node must have. With any given, nodes in maintenance are
 	// offered only where TraitMaintenance is among them.
 	Traits []string

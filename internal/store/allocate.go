@@ -16,7 +16,7 @@ import (
 // that others hold are passed over.
 var pickSQL = `
 ends AS (SELECT min(n.id) AS low, max(n.id) AS high FROM nodes n
-	WHERE n.provision_state = 'available' AND n.instance_uuid IS NULL AND n.resource_class = @class),
+	WHERE n.provision_state = 'available' AND n.instance_uuid IS NULL AND NOT n.retired AND n.resource_class = @class),
 start AS MATERIALIZED (SELECT (low + random() * (high - low))::bigint AS id FROM ends),
 named AS MATERIALIZED (SELECT n.id FROM nodes n WHERE n.name = @name
 	AND ` + offeredSQL + ` FOR NO KEY UPDATE OF n),
@@ -49,7 +49,7 @@ pick AS MATERIALIZED (SELECT n.id FROM nodes n WHERE n.uuid = ANY(@candidates::u
 
 // giveSQL writes the instance into the node that pick locks.
 func giveSQL(pick string) string {
-	return "WITH" + pick + `
+	return withCoverageSQL + "," + pick + `
 UPDATE nodes n SET instance_uuid = @uuid, allocation_uuid = @uuid, updated_at = clock_timestamp(),
 	instance_info = n.instance_info || jsonb_build_object('traits', to_jsonb(@asked::text[]))
   FROM pick WHERE n.id = pick.id
@@ -73,9 +73,9 @@ RETURNING id, created_at`
 )
 
 var (
-	refusedInClassSQL = `SELECT why, count(*) FROM (SELECT ` + refusedSQL + ` AS why FROM nodes n WHERE n.resource_class = @class) r
+	refusedInClassSQL = withCoverageSQL + `SELECT why, count(*) FROM (SELECT ` + refusedSQL + ` AS why FROM nodes n WHERE n.resource_class = @class) r
  GROUP BY why ORDER BY count(*) DESC, why`
-	refusedAmongSQL = `SELECT why, count(*) FROM (SELECT ` + refusedSQL + ` AS why FROM nodes n WHERE n.uuid = ANY(@candidates::uuid[])) r
+	refusedAmongSQL = withCoverageSQL + `SELECT why, count(*) FROM (SELECT ` + refusedSQL + ` AS why FROM nodes n WHERE n.uuid = ANY(@candidates::uuid[])) r
  GROUP BY why ORDER BY count(*) DESC, why`
 )
 

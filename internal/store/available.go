@@ -44,9 +44,12 @@ func (s *Store) availableQuery(f node.AvailableFilter) *query {
 	q.and(availableSQL)
 	equal(q, "n.resource_class", "resource_class", f.ResourceClass)
 	equal(q, "n.conductor_group", "conductor_group", f.ConductorGroup)
-	if f.Owner != nil {
+	switch {
+	case f.Owner != nil:
 		q.and("(n.owner = @owner OR n.lessee = @owner)")
 		q.args["owner"] = *f.Owner
+	case f.Dedicated:
+		q.and("n.owner IS NULL AND n.lessee IS NULL")
 	}
 	q.traits(f.Traits)
 	return q

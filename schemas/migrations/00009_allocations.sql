@@ -21,6 +21,3 @@ CREATE TABLE allocations (
 CREATE INDEX allocations_by_class ON allocations (resource_class, id);
 CREATE INDEX allocations_by_state ON allocations (state, id);
 CREATE INDEX allocations_by_owner ON allocations (owner, id) WHERE owner IS NOT NULL;
-
--- The nodes that a request for a class looks through.
-CREATE INDEX nodes_to_allocate ON nodes (resource_class, id) WHERE provision_state = 'available' AND instance_uuid IS NULL;
