@@ -62,8 +62,8 @@ func (s *Store) AllocateStatements(a node.Allocation) map[string]Statement {
 	among := args{"candidates": a.CandidateNodes}
 	return map[string]Statement{
 		"quickly": {giveQuicklySQL, with(named)}, "patiently": {givePatientlySQL, with(given)}, "the failure": {refusedInClassSQL, with(nil)},
-		"among the named": {giveAmongSQL, (&giving{offer: with(named)}).with(among)},
-		"among the named, patiently": {giveAmongPatientlySQL, (&giving{offer: with(given)}).with(among)},
+		"among the named":             {giveAmongSQL, (&giving{offer: with(named)}).with(among)},
+		"among the named, patiently":  {giveAmongPatientlySQL, (&giving{offer: with(given)}).with(among)},
 		"the failure among the named": {refusedAmongSQL, with(among)},
 	}
 }
