@@ -27,9 +27,10 @@ type Conductor struct {
 	Client    client.Client
 	Registry  Registry
 	Steps     *activities.Steps
-	Self      node.Conductor // Hostname, Group, Interfaces
-	Interval  time.Duration  // between two heartbeats
-	Timeout   time.Duration  // without a heartbeat for so long it is taken for dead
+	Power     *activities.PowerRefresh // nil = power states are read by operations only
+	Self      node.Conductor           // Hostname, Group, Interfaces
+	Interval  time.Duration            // between two heartbeats
+	Timeout   time.Duration            // without a heartbeat for so long it is taken for dead
 	StopGrace time.Duration
 	AtOnce    int    // steps at a time, each queue. Default 500
 	Started   func() // called whenever it begins to poll; may be nil
@@ -78,7 +79,11 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 		c.contact = contact(c.Client)
 	}
 	go triggerUnlessPaused(ctx, c.Client, c.Log) // the ring has a member more
+	reading, stopReading := context.WithCancel(ctx)
+	defer stopReading()
+	go c.refresh(reading)
 	err = c.beat(ctx, incarnation, false)
+	stopReading()
 	if errors.Is(err, errDrained) {
 		c.Log.Warn("drained: it takes no steps until it is started again")
 		stopAll(workers)

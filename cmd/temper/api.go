@@ -52,7 +52,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		Log: p.log, Metrics: p.metrics, Ready: p.health, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
 		AutomatedClean: r.AutomatedClean, DedicatedNodes: r.DedicatedNodes, AutomaticLessee: r.AutomaticLessee, Images: image.Policy{AllowMD5: r.AllowMD5},
 		OnFailure: node.OnFailure(r.OnFailure),
-		Agent: api.AgentSettings{Callback: callbacks(r.Rules)},
+		Agent:     api.AgentSettings{Callback: callbacks(r.Rules)},
 	})
 	if err != nil {
 		return err

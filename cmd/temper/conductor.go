@@ -77,10 +77,14 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	}
 	settings := stepSettings(name, r)
 	settings.StepLimits = limits
+	self := node.Conductor{Hostname: name, Group: strings.ToLower(r.Group), Interfaces: hardware.Enabled()}
 	conductor := &worker.Conductor{
 		Client: c, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
 		StopGrace: inTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
-		Self: node.Conductor{Hostname: name, Group: strings.ToLower(r.Group), Interfaces: hardware.Enabled()},
+		Self: self,
+		Power: &activities.PowerRefresh{
+			Records: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Log: p.log.Named("power"),
+		},
 		Steps: &activities.Steps{
 			Records: db, Drivers: hardware, Settings: settings, Log: p.log, Observe: counts.Observer(),
 			Image: worker.Images(image.Policy{AllowMD5: r.AllowMD5}), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },

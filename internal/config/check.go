@@ -231,6 +231,9 @@ func (r *Conductor) check(p *problems) {
 	r.Patience.check(p)
 	r.Steering.check(p)
 	checkTimes(p, r.Liveness, r.Patience)
+	if r.SyncPower < 0 {
+		p.refuse("sync_power_state_interval", "want 0 or more")
+	}
 	if r.Name != "" && !namePattern.MatchString(r.Name) {
 		p.refuse("conductor_name", "want letters, digits, dots, dashes and underscores, at most 254")
 	}

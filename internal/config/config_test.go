@@ -61,6 +61,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	require.Equal(t, 30*time.Minute, c.CleanCallback)
 	require.Equal(t, 30*time.Minute, c.InspectCallback)
 	require.Empty(t, c.Group)
+	require.Equal(t, time.Minute, c.SyncPower)
 	require.Equal(t, []string{"redfish", "fake-hardware"}, c.Drivers)
 }
 

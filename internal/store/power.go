@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// Nodes in maintenance are an operator's to look at, unless it is for their power.
+const powerDueSQL = `
+SELECT n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(n.power_state, ''), n.power_read_at, coalesce(n.fault, '')
+  FROM ring_owners r JOIN nodes n ON n.id = r.node_id
+ WHERE r.conductor_id = (SELECT c.id FROM conductors c WHERE c.hostname = @hostname) AND r.node_id > @after
+   AND n.driver = ANY (@drivers)
+   AND (NOT n.maintenance OR n.fault = 'power failure')
+   AND n.provision_state NOT IN ('enroll', 'verifying', 'adopt failed')
+   AND NOT EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)
+ ORDER BY r.node_id LIMIT @limit`
+
+// PowerDue is a page, by row number, of the nodes with these drivers that the
+// ring gives to a conductor, and whose power state may be read now: no operation
+// holds them. Filled in are ID, UUID,
+// Driver, Interfaces, DriverInfo, PowerState, PowerReadAt and Fault.
+func (s *Store) PowerDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.Node, error) {
+	a := args{"hostname": hostname, "drivers": drivers, "after": after, "limit": pageLimit(limit)}
+	return list(ctx, s, "list nodes to read the power of", powerDueSQL, a, func(r pgx.Row) (n node.Node, err error) {
+		return n, r.Scan(&n.ID, &n.UUID, &n.Driver, &n.Interfaces, &n.DriverInfo, &n.PowerState, &n.PowerReadAt, &n.Fault)
+	})
+}
+
+const (
+	powerSeenSQL = `
+UPDATE nodes SET power_state = @state, power_read_at = clock_timestamp(), maintenance = @maintenance,
+	maintenance_reason = nullif(@reason, ''), fault = nullif(@fault, '')
+ WHERE id = @id`
+
+	powerFailedSQL = `
+UPDATE nodes SET power_state = NULL, maintenance = true, maintenance_reason = @reason, fault = 'power failure', updated_at = clock_timestamp()
+ WHERE id = @id`
+)
+
+// RecordPower writes a reading of a node's power state that was made outside of
+// any operation, and tells whether it did: not where an operation holds the node
+// now, or somebody else has read it meanwhile. A reading lifts the maintenance
+// and the fault that failed ones have set.
+func (s *Store) RecordPower(ctx context.Context, p node.PowerSeen) (wrote bool, err error) {
+	err = s.inNodeTx(ctx, p.UUID, "record the power state of node "+words(p.UUID, 64), func(l *lockedNode, b *pgx.Batch) error {
+		same := l.PowerReadAt == nil && p.ReadAt == nil || l.PowerReadAt != nil && p.ReadAt != nil && l.PowerReadAt.Equal(*p.ReadAt)
+		if l.Operation != nil || !same || p.Failure != "" && l.Maintenance {
+			return errLeave
+		}
+		wrote = true
+		if p.Failure != "" {
+			reason := words(p.Failure, maxError)
+			b.Queue(powerFailedSQL, args{"id": l.ID, "reason": reason})
+			queueHistory(b, l.ID, node.HistoryEvent{Event: "power failure: " + reason, EventType: eventError, Severity: "ERROR"})
+			return nil
+		}
+		if l.Fault == node.FaultPower {
+			l.Maintenance, l.MaintenanceReason, l.Fault = false, "", ""
+			queueHistory(b, l.ID, node.HistoryEvent{Event: "maintenance off: the power state is read again", EventType: eventMaintenance})
+		}
+		b.Queue(powerSeenSQL, args{"id": l.ID, "state": p.State, "maintenance": l.Maintenance, "reason": l.MaintenanceReason, "fault": l.Fault})
+		return nil
+	})
+	return wrote && err == nil, err
+}

@@ -1,0 +1,94 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/store"
+)
+
+// owned gives all nodes to the one conductor.
+const owned = `INSERT INTO ring_owners SELECT n.id, c.id, 1 FROM nodes n, conductors c`
+
+func due(t testing.TB, s *store.Store) []node.Node {
+	t.Helper()
+	nodes, err := s.PowerDue(t.Context(), "c1", []string{"fake-hardware"}, 0, 100)
+	require.NoError(t, err)
+	return nodes
+}
+
+func TestPowerIsReadOfNodesThatNothingHolds(t *testing.T) {
+	for name, c := range map[string]struct {
+		sql  string
+		want int
+	}{
+		"a node":                         {`UPDATE nodes SET power_state = NULL`, 1},
+		"one in maintenance":             {`UPDATE nodes SET maintenance = true`, 0},
+		"one with a power failure":       {`UPDATE nodes SET maintenance = true, fault = 'power failure'`, 1},
+		"one with another fault":         {`UPDATE nodes SET maintenance = true, fault = 'clean failure'`, 0},
+		"one that was never verified":    {`UPDATE nodes SET provision_state = 'enroll'`, 0},
+		"one of another conductor":       {`UPDATE ring_owners SET conductor_id = conductor_id + 1`, 0},
+		"one without a conductor":        {`DELETE FROM ring_owners`, 0},
+		"one of another driver":          {`UPDATE nodes SET driver = 'redfish'`, 0},
+		"one that an operation holds":    {`INSERT INTO operations (node_id, node_uuid, kind, phase, origin, conductor_group, driver) SELECT id, uuid, 'power', 'accepted', 'active', '', driver FROM nodes`, 0},
+		"one that an operation has held": {`INSERT INTO operations (node_id, node_uuid, kind, phase, outcome, ended_at, origin, conductor_group, driver) SELECT id, uuid, 'power', 'ended', 'failed', now(), 'active', '', driver FROM nodes`, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, url := openURL(t)
+			covering(t, s, "c1")
+			create(t, s, node.Active)
+			raw(t, url, owned)
+			raw(t, url, c.sql)
+			require.Len(t, due(t, s), c.want)
+		})
+	}
+}
+
+func TestAReadingNeverTouchesANodeUnderOperationOrANewerReading(t *testing.T) {
+	s, url := openURL(t)
+	covering(t, s, "c1")
+	n := create(t, s, node.Available)
+	raw(t, url, owned)
+	record := func(p node.PowerSeen) bool {
+		p.UUID = n.UUID
+		wrote, err := s.RecordPower(t.Context(), p)
+		require.NoError(t, err)
+		return wrote
+	}
+	require.True(t, record(node.PowerSeen{State: node.PowerOn}))
+	old := due(t, s)[0]
+	require.Equal(t, node.PowerOn, old.PowerState)
+	require.True(t, record(node.PowerSeen{State: node.PowerOff, ReadAt: old.PowerReadAt}))
+	require.False(t, record(node.PowerSeen{State: node.PowerOn, ReadAt: old.PowerReadAt}), "somebody has read it since")
+	require.False(t, record(node.PowerSeen{Failure: "late"}))
+
+	now := due(t, s)[0]
+	o, err := s.Request(t.Context(), n.UUID, deploy)
+	require.NoError(t, err)
+	require.False(t, record(node.PowerSeen{State: node.PowerOn, ReadAt: now.PowerReadAt}))
+	require.False(t, record(node.PowerSeen{Failure: "gone", ReadAt: now.PowerReadAt}))
+	require.Equal(t, "power off", ask[string](t, url, `SELECT power_state FROM nodes`))
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "x"}, nil)
+	require.NoError(t, err)
+
+	require.True(t, record(node.PowerSeen{Failure: "no answer", ReadAt: now.PowerReadAt}))
+	got, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.True(t, got.Maintenance)
+	require.Equal(t, node.FaultPower, got.Fault)
+	require.Equal(t, "no answer", got.MaintenanceReason)
+	require.Empty(t, got.PowerState)
+	require.True(t, record(node.PowerSeen{State: node.PowerOn, ReadAt: now.PowerReadAt}))
+	got, err = s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.False(t, got.Maintenance, "lifted by itself")
+	require.Empty(t, got.Fault+got.MaintenanceReason)
+
+	_, err = s.SetMaintenance(t.Context(), n.UUID, true, "fan", "ann")
+	require.NoError(t, err)
+	require.False(t, record(node.PowerSeen{Failure: "no answer", ReadAt: got.PowerReadAt}), "an operator's maintenance is left alone")
+	require.True(t, record(node.PowerSeen{State: node.PowerOff, ReadAt: got.PowerReadAt}))
+	require.Equal(t, "fan", ask[string](t, url, `SELECT maintenance_reason FROM nodes`))
+}
