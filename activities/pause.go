@@ -55,13 +55,16 @@ func powerRequest(s *node.Step) bool {
 const putDownTime = 300 * time.Millisecond
 
 // putDown says that the step at work is handed over. Nothing else is written: a
-// step that was interrupted may have noted what it did not get to do.
-func (t *task) putDown() {
+// step that was interrupted may have noted what it did not get to do. True: the
+// step is another conductor's already.
+func (t *task) putDown() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), putDownTime)
 	defer cancel()
-	if err := t.Records.PutDown(ctx, t.op.ID, t.claim); err != nil && !fault.Is(err, fault.Lost) {
+	err := t.Records.PutDown(ctx, t.op.ID, t.claim)
+	if err != nil && !fault.Is(err, fault.Lost) {
 		t.log.Warn("step handed over without a word", zap.Error(err))
 	}
+	return fault.Is(err, fault.Lost)
 }
 
 // errElsewhere: this is the queue of a group and driver that the node has left

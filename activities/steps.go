@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/agent"
@@ -34,7 +35,9 @@ type Observer struct {
 	Step func(interfaceName, step, outcome string, d time.Duration)
 	// Wait is how long steps stood in the queue of a group's driver.
 	Wait func(group, driver string, d time.Duration)
-	Lost func()
+	// Lost is told of each write or look that was refused because another claim is
+	// newer: "claim", "guard", "save" (Counted).
+	Lost func(what string)
 }
 
 // StepsInput names the operation; what to do is in its row.
@@ -115,11 +118,19 @@ func (s *Steps) RunSteps(ctx context.Context, in StepsInput) (StepsResult, error
 	return t.result(next), nil
 }
 
-// errStopping says that this worker is being stopped and hands its step over.
-var errStopping = errors.New("this conductor is stopping")
+// Why a step is left before its end, without anybody wanting it to end.
+var (
+	errStopping = errors.New("this conductor is stopping")
+	errFrozen   = errors.New("this conductor stood still for longer than a step may be silent")
+	errCutOff   = errors.New("temporal does not take this conductor's heartbeats, or has given the step to another one")
+)
 
-// alive heartbeats until stop is called and cancels the context when the
-// worker is being stopped: the step returns at once and goes on elsewhere.
+// alive heartbeats until stop is called. It cancels the context, so that the step
+// returns at once and goes on elsewhere, when the worker is being stopped, and when
+// this process has stood still (SIGSTOP, a sleeping host): the step is another's
+// by now. Where Temporal does not take heartbeats the SDK cancels the context,
+// after the throttle interval and one request (internal_task_handlers.go,
+// internalHeartBeat): before the server gives the step to another.
 func (s *Steps) alive(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -127,6 +138,7 @@ func (s *Steps) alive(ctx context.Context) (context.Context, func()) {
 	go func() {
 		beat := time.NewTicker(s.Settings.HeartbeatTimeout / 5)
 		defer beat.Stop()
+		last := time.Now()
 		for {
 			select {
 			case <-done:
@@ -135,6 +147,11 @@ func (s *Steps) alive(ctx context.Context) (context.Context, func()) {
 				cancel(errStopping)
 				return
 			case <-beat.C:
+				if time.Since(last) > s.Settings.HeartbeatTimeout {
+					cancel(errFrozen)
+					return
+				}
+				last = time.Now() // before the request, which may take a while
 				activity.RecordHeartbeat(ctx)
 			}
 		}
@@ -172,19 +189,28 @@ func (s *Steps) claim(ctx context.Context, in StepsInput) (*task, error) {
 // verdict turns the end of a run into what Temporal does next. A step that is
 // to be tried again has been recorded as failed already.
 func (s *Steps) verdict(ctx context.Context, t *task, err error) error {
+	cause := context.Cause(ctx)
 	switch {
 	case fault.Is(err, fault.Lost):
-		if s.Observe.Lost != nil {
-			s.Observe.Lost()
-		}
 		return never(err)
-	case errors.Is(context.Cause(ctx), errStopping):
+	case errors.Is(cause, errStopping):
 		if t != nil {
 			t.putDown()
 		}
 		return handOver(errStopping)
-	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case temporal.IsCanceledError(cause): // as the SDK tells the workflow's cancel from its own
 		return cancelled()
+	case errors.Is(ctx.Err(), context.Canceled):
+		if !errors.Is(cause, errFrozen) {
+			cause = errCutOff
+		}
+		if t != nil {
+			// Whether another one has it by now is worth knowing, and is counted.
+			t.log.Warn("step left", zap.NamedError("why", cause), zap.Bool("taken over", t.putDown()))
+		}
+		return handOver(cause)
+	case fault.Is(err, fault.Unavailable): // the database is away: nothing of the hardware's
+		return again(err, time.Second)
 	case t == nil:
 		return again(err, time.Second)
 	}

@@ -37,12 +37,11 @@ func newBench(t *testing.T, k node.Kind, s node.State, power bmc.Power, interfac
 	require.NoError(t, err)
 	b := &bench{T: t, book: newBook(n, node.Operation{ID: 7, NodeUUID: uuid, Kind: k, Steps: steps}), machine: &machine{power: power}}
 	b.steps = &activities.Steps{
-		Records: b.book, Drivers: map[string]bmc.Driver{"redfish": b.machine}, Log: zap.NewNop(),
+		Records: activities.Counted(b.book, func(string) { b.lost++ }), Drivers: map[string]bmc.Driver{"redfish": b.machine}, Log: zap.NewNop(),
 		Settings: activities.Settings{
 			Conductor: "c1", PowerTimeout: 300 * time.Millisecond, PowerPoll: 5 * time.Millisecond, PowerSettle: 50 * time.Millisecond,
 			SoftPowerTimeout: 100 * time.Millisecond, AgentPoll: 5 * time.Millisecond,
 		}.WithDefaults(),
-		Observe: activities.Observer{Lost: func() { b.lost++ }},
 	}
 	return b
 }

@@ -43,9 +43,12 @@ type Conductor struct {
 // frozen process can swallow one attempt of a step.
 const pollers = 2
 
-// throttle is how often heartbeats of steps are sent at the least; a third of
-// the default heartbeat timeout leaves room for a slow answer.
-const throttle = 1500 * time.Millisecond
+// throttle is the pause between the heartbeats of a step, under a heartbeat
+// timeout. A shorter one finds a killed conductor no sooner. It leaves room for a
+// request of at least a second (the SDK's minimum), after which the SDK takes
+// Temporal for gone and stops the step: within the timeout, before the server
+// gives it to another.
+func throttle(timeout time.Duration) time.Duration { return timeout * 3 / 10 }
 
 // Run registers, works until ctx ends, hands its steps over and leaves. A newer
 // conductor of the same name, or a database that can't be told that this one
@@ -137,8 +140,8 @@ func (c *Conductor) start(incarnation int64) ([]worker.Worker, error) {
 			DisableWorkflowWorker:              true,
 			MaxConcurrentActivityTaskPollers:   polls,
 			MaxConcurrentActivityExecutionSize: c.AtOnce,
-			MaxHeartbeatThrottleInterval:       throttle,
-			DefaultHeartbeatThrottleInterval:   throttle,
+			MaxHeartbeatThrottleInterval:       throttle(c.Steps.Settings.HeartbeatTimeout),
+			DefaultHeartbeatThrottleInterval:   throttle(c.Steps.Settings.HeartbeatTimeout),
 			WorkerStopTimeout:                  c.StopGrace,
 			Identity:                           c.Self.Hostname,
 		})

@@ -77,6 +77,26 @@ func TestADatabaseThatIsAwayTooLongMakesTheConductorGiveUpItsSteps(t *testing.T)
 	require.Less(t, time.Since(began), 5*time.Second)
 }
 
+// Two intervals: with the defaults a step goes on elsewhere within ten seconds.
+func TestADatabaseThatIsSilentMakesTheConductorGiveUpItsStepsInTime(t *testing.T) {
+	l := &ledger{answer: func(int) error { return nil }}
+	c := conductorOf(l)
+	c.Interval, c.Timeout = 200*time.Millisecond, time.Second
+	c.Registry = &mute{ledger: l}
+	began := time.Now()
+	require.NoError(t, c.beat(t.Context(), 1, false))
+	require.GreaterOrEqual(t, time.Since(began), 400*time.Millisecond)
+	require.Less(t, time.Since(began), 800*time.Millisecond, "a request that hangs does not hold it up")
+}
+
+// mute is a database that takes requests and never answers.
+type mute struct{ *ledger }
+
+func (m *mute) HeartbeatConductor(ctx context.Context, _ string, _ int64, _ bool) (bool, error) {
+	<-ctx.Done()
+	return false, fault.New(fault.Unavailable, "no answer: %w", ctx.Err())
+}
+
 func TestAShortAbsenceOfTheDatabaseIsBridged(t *testing.T) {
 	l := &ledger{answer: func(n int) error {
 		if n%2 == 0 {
@@ -87,7 +107,7 @@ func TestAShortAbsenceOfTheDatabaseIsBridged(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	c := conductorOf(l)
-	c.Timeout = time.Minute
+	c.Interval, c.Timeout = 100*time.Millisecond, time.Minute
 	go func() { done <- c.beat(ctx, 1, false) }()
 	require.Eventually(t, func() bool { return l.count() > 10 }, 5*time.Second, time.Millisecond)
 	cancel()

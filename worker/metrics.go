@@ -16,7 +16,7 @@ type Metrics struct {
 	steps      *prometheus.HistogramVec
 	bmc        *prometheus.HistogramVec
 	waits      *prometheus.HistogramVec
-	lost       prometheus.Counter
+	lost       *prometheus.CounterVec
 }
 
 // NewMetrics makes the metrics and registers them.
@@ -38,9 +38,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		waits: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "temper_queue_wait_seconds", Help: "From scheduling to a conductor's taking the steps of an operation, by group and driver.", Buckets: slow,
 		}, []string{"conductor_group", "driver"}),
-		lost: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "temper_claims_lost_total", Help: "Writes and requests that were refused because another claim is newer.",
-		}),
+		lost: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "temper_claims_lost_total",
+			Help: "What was refused because another claim is newer, or the operation another run's or over: claim, guard (of a request to hardware), save, begin, undo, close.",
+		}, []string{"refused"}),
 	}
 	r.MustRegister(m.operations, m.took, m.steps, m.bmc, m.waits, m.lost)
 	return m
@@ -60,9 +61,11 @@ func (m *Metrics) Observer() activities.Observer {
 		Wait: func(group, driver string, d time.Duration) {
 			m.waits.WithLabelValues(group, driver).Observe(d.Seconds())
 		},
-		Lost: m.lost.Inc,
+		Lost: m.refused,
 	}
 }
+
+func (m *Metrics) refused(what string) { m.lost.WithLabelValues(what).Inc() }
 
 // BMC is told of each request to a BMC.
 func (m *Metrics) BMC(method, outcome string, d time.Duration) {

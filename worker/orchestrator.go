@@ -43,7 +43,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 		WorkerStopTimeout:                      o.StopGrace,
 	})
 	starter := Starter{Client: o.Client}
-	ops := &activities.Operations{Ledger: o.Ledger, Starter: starter, Policy: o.Policy, Ended: o.Metrics.ended}
+	ops := &activities.Operations{Ledger: activities.CountedLedger(o.Ledger, o.Metrics.refused), Starter: starter, Policy: o.Policy, Ended: o.Metrics.ended}
 	rec := &activities.Reconcile{
 		Reconciler: o.Reconciler, Ring: o.Ring, Ledger: o.Ledger, Starter: starter, Teller: starter, Workflows: Describer{Client: o.Client},
 		Operations: ops, Safe: o.Policy.HeartbeatTimeout + activities.HardwareDeadline, Log: o.Log,

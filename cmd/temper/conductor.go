@@ -78,6 +78,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	settings := stepSettings(name, r)
 	settings.StepLimits = limits
 	self := node.Conductor{Hostname: name, Group: strings.ToLower(r.Group), Interfaces: hardware.Enabled()}
+	observer := counts.Observer()
 	conductor := &worker.Conductor{
 		Client: c, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
 		StopGrace: inTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
@@ -86,7 +87,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 			Records: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Log: p.log.Named("power"),
 		},
 		Steps: &activities.Steps{
-			Records: db, Drivers: hardware, Settings: settings, Log: p.log, Observe: counts.Observer(),
+			Records: activities.Counted(db, observer.Lost), Drivers: hardware, Settings: settings, Log: p.log, Observe: observer,
 			Image: worker.Images(image.Policy{AllowMD5: r.AllowMD5}), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },
 		},
 	}
@@ -97,7 +98,7 @@ func stepSettings(name string, r *config.Conductor) activities.Settings {
 	return activities.Settings{
 		Conductor: name, HeartbeatTimeout: r.HeartbeatTimeout, PowerTimeout: r.Power, SoftPowerTimeout: r.SoftPower,
 		DeployWait: r.DeployCallback, CleanWait: r.CleanCallback, InspectWait: r.InspectCallback,
-		Agent: agent.Settings{Callback: callbacks(r.Rules)},
+		Agent: agent.Settings{Callback: callbacks(r.Rules), RequestTimeout: min(r.BMCRequest, agent.Settings{}.WithDefaults().RequestTimeout)},
 	}.WithDefaults()
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
 )
 
@@ -28,6 +29,9 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, at
 ) error {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	if method == http.MethodPost {
+		bounded = dial.InTime(bounded)
+	}
 	req, err := http.NewRequestWithContext(bounded, method, at+"?"+query.Encode(), bytes.NewReader(body))
 	if err != nil {
 		return fault.New(fault.Internal, "%s on agent of node %s: bad request", what, c.target.Node)

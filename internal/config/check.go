@@ -132,6 +132,9 @@ func (c Temporal) check(p *problems) {
 	p.requireFile("temporal_tls_ca", c.TLSCA)
 }
 
+// leastHeartbeat leaves time for a heartbeat's request, which the SDK gives a second at least, and its pause.
+const leastHeartbeat = 1500 * time.Millisecond
+
 func (c Liveness) check(p *problems) {
 	p.requirePositive(map[string]time.Duration{
 		"heartbeat_timeout": c.HeartbeatTimeout, "conductor_heartbeat_interval": c.ConductorHeartbeatInterval,
@@ -140,6 +143,9 @@ func (c Liveness) check(p *problems) {
 	p.requireNotNegative("wait_for_conductor", c.WaitForConductor)
 	if _, err := c.WaitInGroup.ByGroup(); err != nil {
 		p.refuse("wait_for_conductor_groups", "%w", err)
+	}
+	if c.HeartbeatTimeout > 0 && c.HeartbeatTimeout < leastHeartbeat {
+		p.refuse("heartbeat_timeout", "want at least %s", leastHeartbeat)
 	}
 	p.requireOrder("conductor_heartbeat_interval", c.ConductorHeartbeatInterval,
 		"conductor_heartbeat_timeout", c.ConductorHeartbeatTimeout)

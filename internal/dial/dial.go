@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http/httptrace"
+	"time"
 )
 
 // Forgetting dials with d. What was not delivered when such a connection is closed
@@ -24,4 +26,16 @@ func Forgetting(d *net.Dialer) func(ctx context.Context, network, address string
 		}
 		return c, nil
 	}
+}
+
+// InTime keeps a request that changes something from being sent late: one whose
+// deadline is over when its connection is there. A process that stood still while
+// it dialed would send it, however long ago it was allowed to.
+func InTime(ctx context.Context) context.Context {
+	until, bounded := ctx.Deadline()
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+		if ctx.Err() != nil || bounded && !time.Now().Before(until) {
+			_ = i.Conn.Close() // and so nothing can be written
+		}
+	}})
 }

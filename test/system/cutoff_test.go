@@ -1,12 +1,22 @@
 package system_test
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/dev"
 	cut "go.temper.dev/temper/test/valve"
 )
 
@@ -33,19 +43,13 @@ func TestAConductorThatAloneCannotReachTheBMCDoesNotKeepTheStep(t *testing.T) {
 			id := n.provision("active", nil)
 			n.writing(l)
 			s.conductor(t, group, group+"-2")
-			bytes, _ := proxy.Passed()
-			require.NotZero(t, bytes, "the BMC was reached through the proxy")
+			passed, _ := proxy.Passed()
+			require.NotZero(t, passed, "the BMC was reached through the proxy")
 
 			shut(proxy)
 			close(gate) // what comes next is said to the BMC
 			began := time.Now()
-			eventually(t, onWithin, func() error {
-				o, err := n.operation(id)
-				if err == nil && text(o.Conductor) != group+"-2" {
-					err = fmt.Errorf("%s has it: %s", text(o.Conductor), o)
-				}
-				return err
-			})
+			n.moves(id, group+"-2", onWithin)
 			t.Logf("elsewhere after %s", time.Since(began).Round(10*time.Millisecond))
 			n.deployed(id, l.sha256)
 			require.Equal(t, effects(undisturbed(t, s)), effects(n.hardware().Actions))
@@ -58,4 +62,166 @@ func TestAConductorThatAloneCannotReachTheBMCDoesNotKeepTheStep(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A conductor that loses PostgreSQL can't guard what it does, and one that loses Temporal does not know whether the step is
+// still its own: both leave it, and it goes on where both are there.
+func TestAConductorThatAloneLosesPostgreSQLOrTemporalHandsItsStepOver(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from string
+		how  string
+		shut func(*cut.Valve)
+	}{
+		{"postgresql", "silence", (*cut.Valve).Hold},
+		{"postgresql", "resets", (*cut.Valve).Reset},
+		{"temporal", "silence", (*cut.Valve).Hold},
+		{"temporal", "resets", (*cut.Valve).Reset},
+	} {
+		t.Run(c.from+", "+c.how, func(t *testing.T) {
+			t.Parallel()
+			s := world(t)
+			v, setting := s.behindValve(t, c.from)
+			group := c.from + "-" + c.how
+			s.conductor(t, group, group+"-1", setting)
+			gate := make(chan struct{})
+			l := newLibrary(t, gate)
+			n := available(t, s, s.rack)
+			n.patch("conductor_group", group)
+			n.image(l.url+"/slow.raw", l.sha256)
+			id := n.provision("active", nil)
+			n.writing(l)
+			s.conductor(t, group, group+"-2")
+
+			began := time.Now()
+			c.shut(v)
+			n.moves(id, group+"-2", onWithin)
+			t.Logf("elsewhere after %s", time.Since(began).Round(10*time.Millisecond))
+			if c.from == "temporal" {
+				log, err := os.ReadFile(filepath.Join(s.dir, "data", "logs", group+"-1.log"))
+				require.NoError(t, err)
+				require.Regexp(t, `"step left".*"taken over":false`, string(log), "it stopped by itself, before another one began")
+			}
+			close(gate)
+			n.deployed(id, l.sha256)
+			require.Equal(t, []string{"write_image"}, n.hardware().steps(), "asked, not repeated")
+			require.Equal(t, effects(undisturbed(t, s)), effects(n.hardware().Actions))
+
+			v.Open() // it takes part again
+			for by, until := "", time.Now().Add(patience); by != group+"-1"; {
+				require.True(t, time.Now().Before(until), "it takes no steps")
+				id := n.power("rebooting")
+				n.done(id, "active")
+				o, err := n.operation(id)
+				require.NoError(t, err)
+				by = text(o.Conductor)
+			}
+		})
+	}
+}
+
+// A conductor that froze and comes back tries what it was about to do, is refused, and falls silent; it is seen in the
+// metrics. Two that freeze at once hold a step up no longer than twice as long: the open poll of a frozen process can
+// swallow an attempt.
+func TestAFrozenConductorIsRefusedWhenItComesBack(t *testing.T) {
+	t.Parallel()
+	s := world(t)
+	first := s.conductor(t, "ice", "ice-1")
+	gate := make(chan struct{})
+	l := newLibrary(t, gate)
+	n := available(t, s, s.rack)
+	n.patch("conductor_group", "ice")
+	n.image(l.url+"/slow.raw", l.sha256)
+	id := n.provision("active", nil)
+	n.writing(l)
+	second := s.conductor(t, "ice", "ice-2")
+
+	began := time.Now()
+	freeze(t, first)
+	n.moves(id, "ice-2", onWithin)
+	t.Logf("one frozen: elsewhere after %s", time.Since(began).Round(10*time.Millisecond))
+	thaw(t, first)
+	eventually(t, patience, func() error {
+		if n := refused(t, first); n == 0 {
+			return fmt.Errorf("nothing of it was refused")
+		}
+		return nil
+	})
+	require.Zero(t, refused(t, second))
+
+	s.conductor(t, "ice", "ice-3")
+	began = time.Now()
+	freeze(t, second)
+	freeze(t, first)
+	n.moves(id, "ice-3", 2*onWithin)
+	t.Logf("two frozen: elsewhere after %s", time.Since(began).Round(10*time.Millisecond))
+	thaw(t, first)
+	thaw(t, second)
+	close(gate)
+	n.deployed(id, l.sha256)
+	require.Equal(t, []string{"write_image"}, n.hardware().steps(), "asked, not repeated")
+	require.Equal(t, effects(undisturbed(t, s)), effects(n.hardware().Actions))
+	eventually(t, patience, func() error {
+		if n := refused(t, second); n == 0 {
+			return fmt.Errorf("nothing of it was refused")
+		}
+		return nil
+	})
+}
+
+func freeze(t *testing.T, c *dev.Running) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(c.Pid(), syscall.SIGSTOP))
+}
+
+func thaw(t *testing.T, c *dev.Running) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(c.Pid(), syscall.SIGCONT))
+}
+
+// refused is how many writes and requests of a conductor were refused because its claim was not the newest.
+func refused(t *testing.T, c *dev.Running) int {
+	t.Helper()
+	a, err := request(http.MethodGet, c.MetricsURL(), nil, nil)
+	require.NoError(t, err)
+	sum := 0.0
+	for lines := bufio.NewScanner(bytes.NewReader(a.body)); lines.Scan(); {
+		if name, value, ok := strings.Cut(lines.Text(), "} "); ok && strings.HasPrefix(name, "temper_claims_lost_total{") {
+			n, err := strconv.ParseFloat(value, 64)
+			require.NoError(t, err)
+			sum += n
+		}
+	}
+	return int(sum)
+}
+
+// behindValve is a valve before PostgreSQL or Temporal, and the setting that leads a conductor through it.
+func (s *stack) behindValve(t *testing.T, what string) (*cut.Valve, string) {
+	t.Helper()
+	u, err := url.Parse(s.at.DatabaseURL)
+	require.NoError(t, err)
+	to := u.Host
+	if what == "temporal" {
+		to = s.at.TemporalAddress
+	}
+	v, err := cut.New(to)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, v.Close()) })
+	if what == "temporal" {
+		return v, "TEMPER_TEMPORAL_ADDRESS=" + v.Address()
+	}
+	u.Host = v.Address()
+	return v, "TEMPER_DATABASE_URL=" + u.String()
+}
+
+// moves waits until another conductor has the operation.
+func (n *node) moves(id, to string, within time.Duration) {
+	n.t.Helper()
+	eventually(n.t, within, func() error {
+		o, err := n.operation(id)
+		if err == nil && text(o.Conductor) != to {
+			err = fmt.Errorf("%s has it: %s", text(o.Conductor), o)
+		}
+		return err
+	})
 }

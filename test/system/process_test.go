@@ -243,7 +243,7 @@ func (s *stack) conductor(t *testing.T, group, name string, env ...string) *dev.
 		Path: filepath.Join(bin, "temper"), Env: append(environ(), env...), LogFile: filepath.Join(data, "logs", name+".log"), ReadyFile: ready,
 		Args: []string{
 			"conductor", "--config", filepath.Join(data, dev.SettingsFile), "--name", name, "--conductor-group", group,
-			"--enabled-drivers", "redfish", "--ready-file", ready,
+			"--enabled-drivers", "redfish", "--ready-file", ready, "--metrics-listen", "127.0.0.1:0",
 		},
 	}.Run(t.Context())
 	require.NoError(t, err)

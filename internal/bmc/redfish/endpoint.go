@@ -190,6 +190,9 @@ func (e *endpoint) exchange(ctx context.Context, r request, p pass) (*answer, er
 		return nil, err
 	}
 	var sent atomic.Bool
+	if r.changes {
+		ctx = dial.InTime(ctx)
+	}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaderField: func(string, []string) { sent.Store(true) }})
 	req, err := http.NewRequestWithContext(ctx, r.method, target.String(), bytes.NewReader(r.body))
 	if err != nil {

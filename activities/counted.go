@@ -1,0 +1,100 @@
+package activities
+
+import (
+	"context"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// Counted are records whose refusals are told to lost, by what was refused: somebody
+// who came back from the dead tried it.
+func Counted(r Records, lost func(what string)) Records {
+	if lost == nil {
+		return r
+	}
+	return &counted{Records: r, lost: lost}
+}
+
+type counted struct {
+	Records
+	lost func(what string)
+}
+
+func (c *counted) count(what string, err error) {
+	if fault.Is(err, fault.Lost) {
+		c.lost(what)
+	}
+}
+
+// Claim counts.
+func (c *counted) Claim(ctx context.Context, operation int64, runID string, claim node.Claim, conductor string) (*node.Node, error) {
+	n, err := c.Records.Claim(ctx, operation, runID, claim, conductor)
+	c.count("claim", err)
+	return n, err
+}
+
+// CheckClaim counts.
+func (c *counted) CheckClaim(ctx context.Context, operation int64, claim node.Claim) (node.Ask, error) {
+	ask, err := c.Records.CheckClaim(ctx, operation, claim)
+	c.count("guard", err)
+	return ask, err
+}
+
+// SaveSteps counts.
+func (c *counted) SaveSteps(ctx context.Context, operation int64, claim node.Claim, p node.Progress) (node.Ask, error) {
+	ask, err := c.Records.SaveSteps(ctx, operation, claim, p)
+	c.count("save", err)
+	return ask, err
+}
+
+// PutDown counts.
+func (c *counted) PutDown(ctx context.Context, operation int64, claim node.Claim) error {
+	err := c.Records.PutDown(ctx, operation, claim)
+	c.count("save", err)
+	return err
+}
+
+// SaveInspection counts.
+func (c *counted) SaveInspection(ctx context.Context, operation int64, claim node.Claim, i node.Inspection) error {
+	err := c.Records.SaveInspection(ctx, operation, claim, i)
+	c.count("save", err)
+	return err
+}
+
+// CountedLedger does the same for what workflows write: "begin", "undo", "close".
+func CountedLedger(l Ledger, lost func(what string)) Ledger {
+	return &countedLedger{Ledger: l, lost: lost}
+}
+
+type countedLedger struct {
+	Ledger
+	lost func(what string)
+}
+
+func (c *countedLedger) count(what string, err error) {
+	if fault.Is(err, fault.Lost) {
+		c.lost(what)
+	}
+}
+
+// Begin counts.
+func (c *countedLedger) Begin(ctx context.Context, operation int64, runID string) (*node.Operation, error) {
+	o, err := c.Ledger.Begin(ctx, operation, runID)
+	c.count("begin", err)
+	return o, err
+}
+
+// SetUndo counts.
+func (c *countedLedger) SetUndo(ctx context.Context, operation int64, runID string, undo []node.Undo) error {
+	err := c.Ledger.SetUndo(ctx, operation, runID, undo)
+	c.count("undo", err)
+	return err
+}
+
+// CloseOperation counts.
+func (c *countedLedger) CloseOperation(ctx context.Context, end node.End, followUp func(*node.Node) (*node.Operation, error)) (*node.Operation, error) {
+	o, err := c.Ledger.CloseOperation(ctx, end, followUp)
+	c.count("close", err)
+	return o, err
+}
