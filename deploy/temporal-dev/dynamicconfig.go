@@ -35,9 +35,11 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	dynamicconfig.WorkflowPauseEnabled.Key():              true,
 
 	// A host that is frozen or cut off keeps its polls open, and each of them swallows one attempt of an activity until
-	// the connection is given up: 26 to 32 s with the defaults of 60 s and 10 s.
-	dynamicconfig.KeepAliveTime.Key():    4 * time.Second,
-	dynamicconfig.KeepAliveTimeout.Key(): 2 * time.Second,
+	// the connection is given up: 26 to 32 s with the defaults of 60 s and 10 s. Together they are below the 4.5 s
+	// that it takes at the least until the step of such a host is given to another (heartbeat_timeout, less a pause
+	// between heartbeats, plus the pause before the next attempt).
+	dynamicconfig.KeepAliveTime.Key():    2 * time.Second,
+	dynamicconfig.KeepAliveTimeout.Key(): 1500 * time.Millisecond,
 	// Clients may look as often whether the server is there; more than this is answered by hanging up.
 	dynamicconfig.KeepAliveMinTime.Key(): time.Second,
 
