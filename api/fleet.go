@@ -91,6 +91,13 @@ func (f *fleet) reservation(n *node.Node) string {
 	return node.Reservation(n, f.alive, f.owner(n))
 }
 
+// orphaned: nobody works on the node's open operation, and nobody could. What
+// ends or moves it need not wait for anybody then.
+func (f *fleet) orphaned(n *node.Node) bool {
+	o := n.Operation
+	return o != nil && len(f.covering(n)) == 0 && (o.Conductor == "" || !f.alive(o.Conductor))
+}
+
 // waitingFor is what an open operation waits for, as far as anybody knows: what
 // it says itself or, where it should be at work, a conductor to do it. It holds
 // also while every conductor and orchestrator is dead.

@@ -26,6 +26,9 @@ func (s *Server) deleteNode(c *gin.Context) (int, any, error) {
 	var open *node.Operation
 	err = s.Store.DeleteNode(ctx, ident, func(n *node.Node) error {
 		uuid, open = n.UUID, n.Operation
+		if n.Maintenance && fl.orphaned(n) {
+			return node.DeleteAllowed(n, "")
+		}
 		return node.DeleteAllowed(n, fl.reservation(n))
 	})
 	if err != nil {

@@ -43,6 +43,9 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	s.logger(c).Info("node changed", zap.String("node", n.UUID), zap.Strings("fields", p.roots), zap.String("user", user(c)))
+	if p.touches("maintenance") || slices.ContainsFunc(p.roots, node.Moves) {
+		s.paused(c, n.Operation)
+	}
 	attrs, err := nodeFields(nil, minor(c))
 	if err != nil {
 		return 0, nil, err
@@ -106,6 +109,7 @@ func (s *Server) patch(p *nodePatch, n *node.Node) (node.Secrets, error) {
 	before.Interfaces = copyStrings(n.Interfaces)
 	rules := node.Patch{
 		Roots: p.roots, RemovesOnlyInstanceUUID: p.onlyFreesInstance(), Minor: p.minor, Reservation: p.fleet.reservation(n),
+		Orphaned: p.fleet.orphaned(n),
 	}
 	if err := node.PatchAllowed(&before, &before, rules); err != nil {
 		return nil, err // the wrong moment is told before what is wrong with the change

@@ -230,13 +230,20 @@ func (s *Server) cancelOperation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	o, err := s.Store.AskOperation(c.Request.Context(), id, node.AskCancel, user(c), reason)
+	o, err := s.cancelNow(c, id, fl, reason)
+	if err == nil && o == nil {
+		o, err = s.Store.AskOperation(c.Request.Context(), id, node.AskCancel, user(c), reason)
+	}
 	if err != nil {
 		return 0, nil, err
 	}
 	s.annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
 	s.logger(c).Info("operation is to be cancelled", zap.String("user", user(c)))
-	s.nudged(c, o)
+	if o.EndedAt != nil {
+		s.ended(c, o)
+	} else {
+		s.nudged(c, o)
+	}
 	c.Header(headerOperation, strconv.FormatInt(o.ID, 10))
 	return http.StatusAccepted, s.showOperation(o, fl), nil
 }

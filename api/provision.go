@@ -88,9 +88,12 @@ func (s *Server) request(c *gin.Context, decide func(*node.Node, *fleet) (*node.
 		s.annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
 		s.logger(c).Info("request accepted", zap.String("kind", string(o.Kind)), zap.String("asked", string(o.Asked)), zap.String("user", user(c)))
 		c.Header(headerOperation, strconv.FormatInt(o.ID, 10))
-		if opened {
+		switch {
+		case opened:
 			s.started(c, o)
-		} else {
+		case o.EndedAt != nil:
+			s.ended(c, o)
+		default:
 			s.nudged(c, o)
 		}
 	}
@@ -103,6 +106,11 @@ func (s *Server) request(c *gin.Context, decide func(*node.Node, *fleet) (*node.
 func (s *Server) decide(p *provision, n *node.Node, fl *fleet) (*node.Request, error) {
 	if p.verb.Minor > p.minor {
 		return nil, fault.New(fault.NotAcceptable, "Request not acceptable.")
+	}
+	if fl.orphaned(n) {
+		if r, err := s.endNow(p, n); r != nil || err != nil {
+			return r, err
+		}
 	}
 	d, err := node.Admit(n, p.verb, fl.reservation(n))
 	if err != nil {

@@ -14,6 +14,9 @@ type Patch struct {
 	RemovesOnlyInstanceUUID bool
 	Minor                   int    // the client's microversion, 1.Minor
 	Reservation             string // what clients see (Reservation)
+	// Orphaned: nobody works on the open operation, and nobody covers the node. It
+	// may be moved to where somebody does, with all that this takes.
+	Orphaned bool
 }
 
 // free are the fields that are written at any time: no step reads them, so
@@ -25,6 +28,11 @@ var free = []string{
 
 // held are the fields that steps work from: not written while an operation is open.
 var held = []string{"driver", "driver_info", "conductor_group", "properties", "instance_info", "resource_class", "instance_uuid"}
+
+// Moves reports whether a field says who can work on the node, and how.
+func Moves(field string) bool {
+	return isInterface(field) || slices.Contains([]string{"driver", "driver_info", "conductor_group"}, field)
+}
 
 // updateAllowed are the states with a target in which Ironic lets a node be
 // updated (states.py, UPDATE_ALLOWED_STATES).
@@ -62,6 +70,9 @@ func PatchAllowed(before, after *Node, p Patch) error {
 func rightMoment(n *Node, p Patch) error {
 	var waits, steps bool // some field waits for the state; steps work from some field
 	for _, root := range p.Roots {
+		if p.Orphaned && Moves(root) {
+			continue
+		}
 		waits = waits || !slices.Contains(free, root)
 		steps = steps || slices.Contains(held, root) || isInterface(root)
 	}
@@ -84,7 +95,7 @@ func rightState(before, after *Node, p Patch) error {
 	inBuildable := slices.Contains(buildable, before.ProvisionState)
 	allowed := joinStates(buildable)
 	for _, root := range p.Roots {
-		if (isInterface(root) || root == "driver" && before.Driver != after.Driver) && !inBuildable && !before.Maintenance {
+		if (isInterface(root) || root == "driver" && before.Driver != after.Driver) && !inBuildable && !before.Maintenance && !p.Orphaned {
 			return fault.New(fault.Conflict, "Node %s can not have %s updated unless it is in one of allowed (%s) states or in maintenance mode.", before.UUID, cut(root), allowed)
 		}
 	}

@@ -62,8 +62,13 @@ type Request struct {
 	// Secrets to seal or (nil) delete. Names that begin with "steps/" are those
 	// of the operation that is opened: kept as "operation/ID/steps/...".
 	Secrets Secrets
-	Event   string // line for the node's history; "" = one is made
-	User    string // who asked
+	// EndNow: what Steer asks for is done at once, here, because nobody works on
+	// the open operation and nobody could: it ends as cancelled, and what it left
+	// is owed. FollowUp plans the operation that a deleted opens.
+	EndNow   bool
+	FollowUp func(*Node) (*Operation, error)
+	Event    string // line for the node's history; "" = one is made
+	User     string // who asked
 }
 
 // Steer is what somebody wants of the open operation.

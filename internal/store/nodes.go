@@ -171,6 +171,7 @@ func (s *Store) UpdateNode(ctx context.Context, ident, user string, edit func(*n
 		sealed.queue(b, l.ID)
 		queueDropSecrets(b, l.ID, gone(had, &l.Node))
 		s.queueMoved(b, l)
+		l.queueRequeue(b)
 		if before.AllocationUUID != "" && l.InstanceUUID == "" {
 			queueDeallocate(b, &l.Node, user)
 		}

@@ -92,6 +92,8 @@ func (r *request) queue(b *pgx.Batch) error {
 	switch {
 	case r.Open != nil:
 		return r.queueOpen(b)
+	case r.Steer != nil && r.EndNow:
+		return r.queueEnd(b)
 	case r.Steer != nil:
 		if err := r.queueState(b, r.store, r.had, r.Secrets); err != nil {
 			return err

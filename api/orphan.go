@@ -1,0 +1,72 @@
+package api
+
+import (
+	"context"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// endNow is an abort or a deleted on a node whose operation nobody works on and
+// nobody could: done in this transaction, whatever else is dead. nil: it is
+// another verb.
+func (s *Server) endNow(p *provision, n *node.Node) (*node.Request, error) {
+	d, ok, err := node.AdmitEnd(n, p.verb)
+	switch {
+	case !ok || err != nil:
+		return nil, err
+	case min(p.verb.MinorIn(n.ProvisionState), MaxMinor) > p.minor:
+		return nil, fault.New(fault.NotAcceptable, "Request not acceptable.")
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	return s.ending(node.Steer{Ask: d.Steer, By: p.user, Reason: p.verb.Target}, func(n *node.Node) {
+		n.ProvisionState, n.TargetProvisionState = d.To, d.Target
+	}), nil
+}
+
+func (s *Server) ending(st node.Steer, apply func(*node.Node)) *node.Request {
+	return &node.Request{Steer: &st, Apply: apply, EndNow: true, FollowUp: func(n *node.Node) (*node.Operation, error) {
+		steps, err := node.Plan(node.KindUndeploy, n, nil, node.PlanOptions{AutomatedClean: s.AutomatedClean})
+		return &node.Operation{Kind: node.KindUndeploy, Target: node.Available, Steps: steps}, err
+	}}
+}
+
+// cancelNow ends an operation that nobody works on and nobody could; nil where
+// somebody does.
+func (s *Server) cancelNow(c *gin.Context, id int64, fl *fleet, reason string) (*node.Operation, error) {
+	ctx := c.Request.Context()
+	o, err := s.Store.Operation(ctx, id)
+	if err != nil || o.EndedAt != nil {
+		return nil, err
+	}
+	return s.Store.Request(ctx, o.NodeUUID, func(n *node.Node) (*node.Request, error) {
+		if n.Operation == nil || n.Operation.ID != id || !fl.orphaned(n) {
+			return nil, nil //nolint:nilnil // nothing is to happen here
+		}
+		r := s.ending(node.Steer{Ask: node.AskCancel, By: user(c), Reason: reason}, nil)
+		r.User = user(c)
+		return r, nil
+	})
+}
+
+// ended tells the workflow of an operation that was ended without it, and starts
+// what follows.
+func (s *Server) ended(c *gin.Context, o *node.Operation) {
+	s.told(c, o, "cancel", func(ctx context.Context, o *node.Operation) error {
+		return s.Operations.Cancel(ctx, o, o.AskedReason)
+	})
+	if o.FollowUp == 0 {
+		return
+	}
+	next, err := s.Store.Operation(c.Request.Context(), o.FollowUp)
+	if err != nil { // its row is there, and started from there
+		s.logger(c).Warn("what follows is started by reconciliation", zap.Int64("operation", o.FollowUp), zap.Error(err))
+		return
+	}
+	s.started(c, next)
+}
