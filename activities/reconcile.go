@@ -61,6 +61,9 @@ type Reconcile struct {
 	Teller     Teller
 	Workflows  Workflows
 	Operations *Operations
+	Shares     Shares
+	Instances  Instances
+	Reaping    Reaping
 	Safe       time.Duration // after a workflow has closed, until nothing of it can act
 	Log        *zap.Logger
 }
@@ -79,6 +82,8 @@ func (r *Reconcile) parts() []part {
 		{"epoch", r.epoch},
 		{"quarantine", r.quarantine},
 		{"operations", r.operations},
+		{"shares", r.shares},
+		{"instances", r.instances},
 		{"owed", r.pay},
 	}
 }

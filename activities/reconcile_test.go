@@ -12,6 +12,7 @@ import (
 
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/share"
 )
 
 // archive is a database with open operations, and Temporal beside it.
@@ -102,7 +103,7 @@ func (a *archive) tick(t *testing.T) (activities.TickResult, error) {
 	env := s.NewTestActivityEnvironment()
 	r := &activities.Reconcile{
 		Reconciler: a, Ring: a, Ledger: a, Starter: a, Teller: a, Workflows: a,
-		Operations: &activities.Operations{}, Safe: 9 * time.Second, Log: zap.NewNop(),
+		Shares: stillShares{}, Instances: stillShares{}, Operations: &activities.Operations{}, Safe: 9 * time.Second, Log: zap.NewNop(),
 	}
 	env.RegisterActivity(r.Tick)
 	v, err := env.ExecuteActivity(r.Tick)
@@ -112,6 +113,22 @@ func (a *archive) tick(t *testing.T) (activities.TickResult, error) {
 	var out activities.TickResult
 	require.NoError(t, v.Get(&out))
 	return out, nil
+}
+
+// stillShares are shares and instances of which nothing is to be done.
+type stillShares struct{ activities.Instances }
+
+func (stillShares) SharesStale(context.Context) (bool, error) { return false, nil }
+func (stillShares) PublishShares(context.Context, int64, func(share.State) []share.Row) (share.Published, error) {
+	return share.Published{}, nil
+}
+
+func (stillShares) HandOverShares(context.Context, time.Duration) (share.Published, error) {
+	return share.Published{}, nil
+}
+func (stillShares) SweepInstances(context.Context) error { return nil }
+func (stillShares) Orphans(context.Context, time.Duration, int) ([]share.Orphan, error) {
+	return nil, nil
 }
 
 func operation(id int64) node.Operation {

@@ -38,7 +38,11 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 	if p.fleet, err = s.fleet(ctx); err != nil {
 		return 0, nil, err
 	}
-	n, err := s.Store.UpdateNode(ctx, ident, user(c), func(n *node.Node) (node.Secrets, error) { return s.patch(p, n) })
+	service := c.GetHeader(headerCompute)
+	if service != "" && !computeHost.MatchString(service) {
+		return 0, nil, fault.New(fault.Invalid, "%s names no compute service: %s", headerCompute, clip(service))
+	}
+	n, err := s.Store.ClaimNode(ctx, ident, user(c), service, func(n *node.Node) (node.Secrets, error) { return s.patch(p, n) })
 	if err != nil {
 		return 0, nil, err
 	}

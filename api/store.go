@@ -2,8 +2,10 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/share"
 )
 
 // Store is what the API reads and writes. Every method is one transaction, and
@@ -18,6 +20,7 @@ type Store interface {
 	ConductorStore
 	RecordStore
 	AgentStore
+	ComputeStore
 }
 
 // NodeStore keeps the nodes. An ident is a uuid or a name.
@@ -31,6 +34,10 @@ type NodeStore interface {
 	CreateNode(ctx context.Context, n *node.Node, secrets node.Secrets, user string) error
 	// UpdateNode writes the columns that a user may set, as edit leaves them.
 	UpdateNode(ctx context.Context, ident, user string, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error)
+	// ClaimNode is UpdateNode in the name of a compute service, which an
+	// instance_uuid that comes belongs to; fault.Conflict where its share lacks
+	// the node. service "" is UpdateNode.
+	ClaimNode(ctx context.Context, ident, user, service string, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error)
 	// DeleteNode ends an open operation together with its node.
 	DeleteNode(ctx context.Context, ident string, check func(*node.Node) error) error
 	// SetMaintenance pauses an open operation, or lets it go on, and gives it; nil = none.
@@ -109,4 +116,26 @@ type AgentStore interface {
 	AgentHeartbeat(ctx context.Context, nodeUUID string, check func(n *node.Node, token string) error, a node.Agent) (first bool, o *node.Operation, err error)
 	// PutInventory records what an agent found; the operation is the open one.
 	PutInventory(ctx context.Context, nodeUUID string, inventory, plugin map[string]any) (*node.Operation, error)
+}
+
+// ComputeStore keeps the compute services, their shares, and the instances.
+type ComputeStore interface {
+	ComputeServices(ctx context.Context) ([]share.Service, error)
+	// ComputeHeartbeat registers or renews. revision above 0: an epoch must
+	// follow before the service may count on it.
+	ComputeHeartbeat(ctx context.Context, h share.Heartbeat) (v share.Service, epoch, revision int64, err error)
+	StopCompute(ctx context.Context, host string, incarnation int64) error
+	ForgetCompute(ctx context.Context, host string) (revision int64, err error)
+	// MoveCompute gives the instances of from ("" = of nobody) to another service; node "" = all.
+	MoveCompute(ctx context.Context, from, to, node string) (moved int, revision int64, err error)
+	// PublishShares makes the next epoch, unless one that follows revision is published (0 = always).
+	PublishShares(ctx context.Context, revision int64, decide func(share.State) []share.Row) (share.Published, error)
+	// HandOverShares makes an epoch of what was acknowledged, where the published one is older than least.
+	HandOverShares(ctx context.Context, least time.Duration) (share.Published, error)
+	SharePage(ctx context.Context, host string, epoch int64, marker string, limit int) (share.Page, error)
+	ShareOverview(ctx context.Context) (share.Overview, error)
+	ShareState(ctx context.Context) (share.State, error)
+	ConfirmAbsent(ctx context.Context, host string, instances []string) error
+	MarkAbsent(ctx context.Context, instance string) error
+	Instances(ctx context.Context, f share.InstanceFilter) ([]share.Instance, error)
 }

@@ -26,6 +26,9 @@ type Orchestrator struct {
 	Ring       activities.RingBook
 	Witnesses  WitnessBook
 	Conductors time.Duration // timeout of conductors' heartbeats
+	Shares     activities.Shares
+	Instances  activities.Instances
+	Reaping    activities.Reaping
 	Policy     activities.Policy
 	Interval   time.Duration // between two reconciliations
 	StopGrace  time.Duration
@@ -46,7 +49,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	ops := &activities.Operations{Ledger: activities.CountedLedger(o.Ledger, o.Metrics.refused), Starter: starter, Policy: o.Policy, Ended: o.Metrics.ended}
 	rec := &activities.Reconcile{
 		Reconciler: o.Reconciler, Ring: o.Ring, Ledger: o.Ledger, Starter: starter, Teller: starter, Workflows: Describer{Client: o.Client},
-		Operations: ops, Safe: o.Policy.HeartbeatTimeout + activities.HardwareDeadline, Log: o.Log,
+		Operations: ops, Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Policy.HeartbeatTimeout + activities.HardwareDeadline, Log: o.Log,
 	}
 	register(w, ops, rec)
 	// A worker does not start in a namespace that is not there.

@@ -31,6 +31,7 @@ var rules = []rule{
 	{at: "internal/ring", never: []string{anyThirdParty}, why: "who owns what is pure"},
 	{at: "internal/chaos", never: []string{anyThirdParty}, why: "everything may stop at a point"},
 	{at: "internal/guards", never: []string{anyThirdParty}, why: "constants"},
+	{at: "internal/share", ours: []string{"internal/ring"}, never: []string{anyThirdParty}, why: "who owns what is pure"},
 	{at: "schemas", never: []string{anyThirdParty}, why: "contracts are files"},
 	{at: "web", never: []string{anyThirdParty}, why: "the dashboard is files"},
 	{at: "internal/node", ours: []string{"internal/fault"}, never: []string{anyThirdParty}, why: "the domain is pure"},
@@ -44,7 +45,7 @@ var rules = []rule{
 	{at: "internal/agent", ours: []string{"internal/dial", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "a protocol, shared with the simulator"},
 	{at: "internal/configdrive", ours: []string{"internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "bytes in, bytes out"},
 	{at: "internal/image", ours: []string{"internal/fault", "internal/node", "internal/agent"}, never: []string{temporal, pgx, gin, gofish}, why: "images, not how they are asked for"},
-	{at: "internal/store", ours: []string{"internal/node", "internal/fault", "internal/guards", "schemas"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},
+	{at: "internal/store", ours: []string{"internal/node", "internal/fault", "internal/guards", "schemas", "internal/share"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},
 	{at: "internal/pgserver", never: []string{temporal, gin, gofish}, why: "it starts PostgreSQL and knows nothing of us"},
 	{at: "internal/config", never: []string{pgx, gin, gofish}, why: "settings are read before anything is there"},
 	{at: "internal/log", never: []string{pgx, gin, gofish}, why: "everything may log"},
@@ -52,7 +53,7 @@ var rules = []rule{
 	{at: "internal/sim", ours: []string{"internal/bmc", "internal/agent", "internal/node", "internal/fault"}, never: []string{temporal, pgx}, why: "a rack knows no operations"},
 
 	{
-		at: "activities", ours: []string{"internal/node", "internal/coverage", "internal/fault", "internal/bmc", "internal/agent", "internal/chaos", "internal/configdrive", "internal/guards", "internal/image"},
+		at: "activities", ours: []string{"internal/node", "internal/coverage", "internal/fault", "internal/bmc", "internal/agent", "internal/chaos", "internal/configdrive", "internal/guards", "internal/image", "internal/share"},
 		not: []string{"internal/bmc/redfish", "internal/bmc/fake", "internal/bmc/bmctest"}, never: []string{pgx, gofish, gin},
 		why: "it takes interfaces; worker hands in the real ones",
 	},
@@ -62,7 +63,7 @@ var rules = []rule{
 		why: "workflows decide; activities do",
 	},
 	{
-		at: "api", ours: []string{"internal/node", "internal/ring", "internal/coverage", "internal/fault", "internal/agent", "internal/chaos", "internal/configdrive", "internal/image", "web", "schemas"},
+		at: "api", ours: []string{"internal/node", "internal/ring", "internal/coverage", "internal/fault", "internal/agent", "internal/chaos", "internal/configdrive", "internal/image", "web", "schemas", "internal/share"},
 		never: []string{temporal, pgx, gofish}, why: "handlers know requests, not how they are carried out",
 	},
 	{at: "worker", ours: []string{"*"}, not: []string{"api", "web", "internal/sim", "cmd", "test"}, never: []string{gin}, why: "it fits the real things together"},
@@ -83,6 +84,7 @@ var direct = map[string][]string{
 	"internal/node":     {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io", "bufio", "testing"},
 	"internal/coverage": {"os", "net", "time", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
 	"internal/ring":     {"os", "net", "time", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
+	"internal/share":    {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
 	"workflows":         {"os", "net", "math/rand", "math/rand/v2", "log", "log/slog", "sync"},
 }
 
@@ -90,4 +92,4 @@ var direct = map[string][]string{
 // domain and the workflows may use its types only.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
-var noClock = []string{"internal/node", "internal/ring", "internal/coverage", "workflows"}
+var noClock = []string{"internal/node", "internal/ring", "internal/coverage", "internal/share", "workflows"}

@@ -224,6 +224,10 @@ func (r *Orchestrator) check(p *problems) {
 	r.Patience.check(p)
 	r.Steering.check(p)
 	checkTimes(p, r.Liveness, r.Patience)
+	if r.Reap != ReapUndeploy && r.Reap != ReapReport {
+		p.refuse("reap", "want undeploy or report")
+	}
+	p.requireNotNegative("reap_after", r.ReapAfter)
 }
 
 // A name stands in queues, URLs and messages.

@@ -124,6 +124,18 @@ type Rules struct {
 	AgentLoopback   bool `key:"agent_allow_loopback" default:"false" help:"whether agents may be on this machine, as simulated ones are"`
 }
 
+// Reaping is what becomes of nodes whose instance is gone while they still carry it.
+type Reaping struct {
+	Reap      string        `key:"reap" default:"undeploy" help:"undeploy, or report to leave them to people"`
+	ReapAfter time.Duration `key:"reap_after" default:"30m" help:"how long after its instance was marked absent a node is undeployed, where the compute service does not confirm it before"`
+}
+
+// The values of Reap.
+const (
+	ReapUndeploy = "undeploy"
+	ReapReport   = "report"
+)
+
 // Auth is who may use the API.
 type Auth struct {
 	Strategy     string `key:"strategy" help:"http_basic or noauth; needed where the API listens on more than loopback"`

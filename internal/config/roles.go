@@ -25,6 +25,7 @@ type Orchestrator struct {
 	Patience
 	Steering
 	Rules
+	Reaping
 }
 
 // Conductor is the role that talks to hardware.

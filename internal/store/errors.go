@@ -30,6 +30,11 @@ var taken = map[string]string{
 	"operations_one_open_per_node": "The node is locked by another operation, please retry after the current operation is completed.",
 }
 
+// refused says what a violated check means that is a question of the moment, by its name.
+var refused = map[string]string{
+	"instances_claimed_from_share": "The node is not in the current share of the compute service that claims it.",
+}
+
 // mapError gives what the database says a kind. Errors that have one keep it.
 func mapError(what string, err error) error {
 	var known *fault.Error
@@ -61,6 +66,8 @@ func fromServer(what string, pg *pgconn.PgError) error {
 			return fault.New(fault.Conflict, "%s", strings.Replace(text, "%s", takenValue(pg.Detail), 1))
 		}
 		return fault.New(fault.Conflict, "%s: taken already (%s)", what, pg.ConstraintName)
+	case pg.Code == "23514" && refused[pg.ConstraintName] != "":
+		return fault.New(fault.Conflict, "%s", refused[pg.ConstraintName])
 	case pg.Code == "23514":
 		return fault.New(fault.Invalid, "%s: a value is not allowed (%s)", what, pg.ConstraintName)
 	case pg.Code == "23503":

@@ -88,3 +88,6 @@ func Kept(ctx context.Context, s *Store) ([]string, error) {
 	return list(ctx, s, "list kept conductors", `SELECT c.hostname FROM conductors c CROSS JOIN witness w WHERE `+keptSQL+` ORDER BY 1`,
 		args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (h string, err error) { return h, r.Scan(&h) })
 }
+
+// URL is where the store's database is.
+func (s *Store) URL() string { return s.url }

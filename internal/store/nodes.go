@@ -146,6 +146,13 @@ RETURNING updated_at`
 // the secrets that came or (nil) went with it. Written are the fields that a
 // user may set; secrets whose place in driver_info or instance_info is gone go too.
 func (s *Store) UpdateNode(ctx context.Context, ident, user string, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error) {
+	return s.ClaimNode(ctx, ident, user, "", edit)
+}
+
+// ClaimNode is UpdateNode in the name of a compute service: an instance_uuid
+// that comes is the service's. fault.Conflict where its current share lacks the
+// node; service "" is UpdateNode.
+func (s *Store) ClaimNode(ctx context.Context, ident, user, service string, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error) {
 	var l *lockedNode
 	err := s.inNodeTx(ctx, ident, "update node "+words(ident, 64), func(locked *lockedNode, b *pgx.Batch) error {
 		l = locked
@@ -175,6 +182,7 @@ func (s *Store) UpdateNode(ctx context.Context, ident, user string, edit func(*n
 		if before.AllocationUUID != "" && l.InstanceUUID == "" {
 			queueDeallocate(b, &l.Node, user)
 		}
+		s.queueClaim(b, l, before.InstanceUUID, service)
 		if before.Maintenance != l.Maintenance {
 			queuePause(b, l.ID, l.Maintenance)
 			queueHistory(b, l.ID, maintenanceEvent(l.Maintenance, l.MaintenanceReason, user))

@@ -6,6 +6,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,6 +30,9 @@ type Config struct {
 	// ConductorTimeout is the age of a heartbeat from which on a conductor is
 	// dead; 0 = 15 s.
 	ConductorTimeout time.Duration
+	// ComputeLease is how long a compute service holds its share after a
+	// heartbeat; 0 = ComputeLease.
+	ComputeLease time.Duration
 }
 
 // The bounds of every conversation with the database.
@@ -48,6 +52,8 @@ type Store struct {
 	url              string
 	deadline         time.Duration // of one method
 	conductorTimeout time.Duration
+	computeLease     time.Duration
+	publishing       sync.Mutex // PublishShares, one at a time
 }
 
 // Open makes the pool. It does not connect: a database that is away at start
@@ -91,6 +97,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return &Store{
 		pool: pool, sealer: seal, url: c.URL, deadline: statement + connectTimeout,
 		conductorTimeout: orDefault(c.ConductorTimeout, defaultConductor),
+		computeLease:     orDefault(c.ComputeLease, ComputeLease),
 	}, nil
 }
 

@@ -1,0 +1,215 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/share"
+)
+
+// ComputeLease is how long a compute service holds its share after a heartbeat,
+// by the database's clock. The service itself shows nothing from two thirds of
+// it on, by its own clock.
+const ComputeLease = 15 * time.Second
+
+// liveSQL: the lease of compute service v has not ended. One that ends later
+// than any could was given before the clock stepped back. As with conductors
+// (aliveSQL), nobody's lease ends while nobody looks at the clock, and for one
+// lease after such a gap.
+const (
+	liveSQL = `((v.lease_until BETWEEN clock_timestamp() AND clock_timestamp() + ` + leaseSQL + ` + interval '1 second'
+	OR EXISTS (SELECT FROM witness w
+		WHERE w.seen_at NOT BETWEEN clock_timestamp() - interval '7 seconds' AND clock_timestamp() + interval '1 second' AND v.lease_until > w.seen_at
+		   OR w.gap_until BETWEEN clock_timestamp() - ` + leaseSQL + ` AND clock_timestamp() + interval '1 second' AND v.lease_until > w.gap_from)) IS TRUE)`
+
+	leaseSQL = `@lease * interval '1 microsecond'`
+)
+
+const serviceColumns = `
+	v.id, v.host, v.partition_key, v.peer_list, v.incarnation, v.acknowledged_epoch, coalesce(v.quiet_until > clock_timestamp(), false),
+	v.settings_error, v.registered_at, v.seen_at, v.lease_until, ` + liveSQL
+
+func scanService(r pgx.Row) (v share.Service, err error) {
+	return v, r.Scan(serviceInto(&v)...)
+}
+
+func serviceInto(v *share.Service) []any {
+	return []any{
+		&v.ID, &v.Host, &v.Key, &v.Peers, &v.Incarnation, &v.Acknowledged, &v.Quiet,
+		&v.SettingsError, &v.RegisteredAt, &v.SeenAt, &v.LeaseUntil, &v.Live,
+	}
+}
+
+const servicesSQL = `SELECT ` + serviceColumns + ` FROM compute_services v ORDER BY v.name LIMIT 10000`
+
+// ComputeServices are all that are registered, live and dead, by name.
+func (s *Store) ComputeServices(ctx context.Context) ([]share.Service, error) {
+	return list(ctx, s, "list compute services", servicesSQL, s.leaseArgs(), scanService)
+}
+
+func (s *Store) leaseArgs() args { return args{"lease": micros(s.computeLease)} }
+
+const (
+	// A heartbeat that says nothing new. Everything else takes the long way.
+	beatSQL = `
+UPDATE compute_services v SET seen_at = clock_timestamp(), lease_until = clock_timestamp() + ` + leaseSQL + `,
+	acknowledged_epoch = greatest(v.acknowledged_epoch, @ack::bigint), settings_error = @settings_error
+  FROM share_epoch e
+ WHERE v.name = lower(@host::text) AND @incarnation::bigint IN (0, v.incarnation) AND ` + liveSQL + ` AND @ack::bigint <= e.epoch
+   AND v.partition_key IS NOT DISTINCT FROM @key::text AND v.peer_list IS NOT DISTINCT FROM @peers::text[]
+RETURNING ` + serviceColumns + `, e.epoch`
+
+	// The row of the epoch is locked before any service's: nothing is decided from
+	// what is about to change.
+	lockShareEpochSQL = `SELECT epoch FROM share_epoch FOR NO KEY UPDATE`
+	lockServiceSQL    = `SELECT ` + serviceColumns + ` FROM compute_services v WHERE v.name = lower(@host::text) FOR NO KEY UPDATE`
+
+	// quiet_until: whoever had the name may publish for a lease, at the most.
+	registerServiceSQL = `
+INSERT INTO compute_services AS v (host, incarnation, partition_key, peer_list, settings_error, lease_until)
+VALUES (@host, @incarnation::bigint, @key, @peers::text[], @settings_error, clock_timestamp() + ` + leaseSQL + `)
+ON CONFLICT (name) DO UPDATE SET
+	host = excluded.host, incarnation = excluded.incarnation, partition_key = excluded.partition_key, peer_list = excluded.peer_list,
+	settings_error = excluded.settings_error, lease_until = excluded.lease_until, seen_at = clock_timestamp(),
+	registered_at = CASE WHEN @again::boolean THEN v.registered_at ELSE clock_timestamp() END,
+	acknowledged_epoch = CASE WHEN @again::boolean THEN greatest(v.acknowledged_epoch, @ack::bigint) ELSE 0 END,
+	quiet_until = CASE WHEN @again::boolean THEN v.quiet_until WHEN ` + liveSQL + ` AND v.incarnation <> excluded.incarnation THEN excluded.lease_until END
+RETURNING ` + serviceColumns
+
+	raiseRevisionSQL = `UPDATE share_epoch SET revision = revision + 1 RETURNING epoch, revision`
+)
+
+// ComputeHeartbeat registers a compute service or renews its lease. revision is
+// above 0 where something changed that a new epoch must follow before the
+// service may count on it (PublishShares). fault.Conflict: a newer process has the
+// name, or the acknowledged epoch is none that was published.
+func (s *Store) ComputeHeartbeat(ctx context.Context, h share.Heartbeat) (v share.Service, epoch, revision int64, err error) {
+	a := args{
+		"host": h.Host, "incarnation": h.Incarnation, "key": h.Key, "peers": h.Peers, "ack": h.Acknowledged,
+		"settings_error": words(h.SettingsError, maxError), "lease": micros(s.computeLease),
+	}
+	found, err := s.one(ctx, "heartbeat of compute service "+h.Host, beatSQL, a, func(r pgx.Row) error {
+		return r.Scan(append(serviceInto(&v), &epoch)...)
+	})
+	if err != nil || found {
+		return v, epoch, 0, err
+	}
+	return s.registerCompute(ctx, h, a)
+}
+
+func (s *Store) registerCompute(ctx context.Context, h share.Heartbeat, a args) (v share.Service, epoch, revision int64, err error) {
+	var had share.Service
+	var known bool
+	err = s.inTx(ctx, "register compute service "+h.Host, func(b *pgx.Batch) {
+		b.Queue(lockShareEpochSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&epoch) })
+		b.Queue(lockServiceSQL, args{"host": h.Host, "lease": a["lease"]}).QueryRow(maybe(&known, func(r pgx.Row) (err error) {
+			had, err = scanService(r)
+			return err
+		}))
+	}, func(b *pgx.Batch) error {
+		if h.Incarnation == 0 { // whoever holds the name
+			h.Incarnation = max(had.Incarnation, 1)
+			a["incarnation"] = h.Incarnation
+		}
+		switch {
+		case known && had.Incarnation > h.Incarnation:
+			return fault.New(fault.Conflict, "Compute service %s was started again: incarnation %d holds the name, not %d.", h.Host, had.Incarnation, h.Incarnation)
+		case h.Acknowledged > epoch:
+			return fault.New(fault.Conflict, "Compute service %s acknowledges epoch %d; the newest is %d.", h.Host, h.Acknowledged, epoch)
+		}
+		a["again"] = known && had.Live && had.Incarnation == h.Incarnation // only its settings are new
+		b.Queue(registerServiceSQL, a).QueryRow(func(r pgx.Row) (err error) {
+			v, err = scanService(r)
+			return err
+		})
+		b.Queue(raiseRevisionSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&epoch, &revision) })
+		return nil
+	})
+	return v, epoch, revision, err
+}
+
+// stopServiceSQL ends the lease, but not what is left of an earlier process's.
+const stopServiceSQL = `
+UPDATE compute_services v SET lease_until = greatest(clock_timestamp(), v.quiet_until), seen_at = clock_timestamp()
+ WHERE v.name = lower(@host::text) AND @incarnation::bigint IN (0, v.incarnation) AND ` + liveSQL
+
+// StopCompute ends the lease of a service that publishes nothing any more.
+func (s *Store) StopCompute(ctx context.Context, host string, incarnation int64) error {
+	_, err := s.exec(ctx, "stop compute service "+host, stopServiceSQL, args{"host": host, "incarnation": incarnation, "lease": micros(s.computeLease)})
+	return err
+}
+
+const (
+	hasLiveSQL       = `SELECT ` + liveSQL + ` FROM compute_services v WHERE v.name = lower(@host::text) FOR NO KEY UPDATE`
+	forgetServiceSQL = `DELETE FROM compute_services v WHERE v.name = lower(@host::text)`
+)
+
+// ForgetCompute takes a dead service off the list; revision as of
+// ComputeHeartbeat. fault.Conflict while it lives.
+func (s *Store) ForgetCompute(ctx context.Context, host string) (revision int64, err error) {
+	var known, live bool
+	a := args{"host": host}
+	err = s.inTx(ctx, "forget compute service "+words(host, 255), func(b *pgx.Batch) {
+		b.Queue(lockShareEpochSQL).QueryRow(func(r pgx.Row) error { return r.Scan(nil) })
+		b.Queue(hasLiveSQL, args{"host": host, "lease": micros(s.computeLease)}).QueryRow(maybe(&known, func(r pgx.Row) error { return r.Scan(&live) }))
+	}, func(b *pgx.Batch) error {
+		switch {
+		case !known:
+			return NoCompute(host)
+		case live:
+			return stillLives(host)
+		}
+		b.Queue(forgetServiceSQL, a)
+		b.Queue(raiseRevisionSQL).QueryRow(func(r pgx.Row) error { return r.Scan(nil, &revision) })
+		return nil
+	})
+	return revision, err
+}
+
+// NoCompute is the answer for a service that is not registered.
+func NoCompute(host string) error {
+	return fault.New(fault.NotFound, "Compute service %s could not be found.", words(host, 255))
+}
+
+func stillLives(host string) error {
+	return fault.New(fault.Conflict, "Compute service %s is live: stop it first, its lease ends %s after its last heartbeat.", words(host, 255), ComputeLease)
+}
+
+const (
+	knowsSQL = `SELECT true FROM compute_services v WHERE v.name = lower(@host::text)`
+
+	// An instance that was set by hand gets a record with the move.
+	moveSQL = `
+INSERT INTO instances AS i (uuid, node_id, service)
+SELECT n.instance_uuid, n.id, lower(@to::text) FROM nodes n LEFT JOIN instances have ON have.uuid = n.instance_uuid AND have.node_id = n.id
+ WHERE n.instance_uuid IS NOT NULL AND coalesce(have.service, '') = lower(@from::text)
+   AND (@node::text = '' OR n.uuid::text = @node::text OR n.name = @node::text)
+ON CONFLICT (uuid) DO UPDATE SET service = excluded.service`
+)
+
+// MoveCompute gives the instances of one service to another: with their nodes,
+// from the next epoch on. from "" = those without a service; node "" = all of
+// them. fault.Conflict while from lives.
+func (s *Store) MoveCompute(ctx context.Context, from, to, node string) (moved int, revision int64, err error) {
+	var known, dead, live bool
+	err = s.inTx(ctx, fmt.Sprintf("move instances of %q to %q", words(from, 255), words(to, 255)), func(b *pgx.Batch) {
+		b.Queue(lockShareEpochSQL).QueryRow(func(r pgx.Row) error { return r.Scan(nil) })
+		b.Queue(knowsSQL, args{"host": to}).QueryRow(maybe(&known, func(r pgx.Row) error { return r.Scan(nil) }))
+		b.Queue(hasLiveSQL, args{"host": from, "lease": micros(s.computeLease)}).QueryRow(maybe(&dead, func(r pgx.Row) error { return r.Scan(&live) }))
+	}, func(b *pgx.Batch) error {
+		switch {
+		case !known:
+			return NoCompute(to)
+		case live:
+			return stillLives(from)
+		}
+		b.Queue(moveSQL, args{"from": from, "to": to, "node": node}).Exec(countInto(&moved))
+		b.Queue(raiseRevisionSQL).QueryRow(func(r pgx.Row) error { return r.Scan(nil, &revision) })
+		return nil
+	})
+	return moved, revision, err
+}

@@ -1,0 +1,137 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/share"
+)
+
+const (
+	// Shares stand still until the claim is committed.
+	holdEpochSQL = `SELECT true FROM share_epoch FOR SHARE`
+
+	// takeSQL runs into a check where the service's current share lacks the node:
+	// that takes back the whole change. A service that only instance_info names
+	// may be one that is not registered here.
+	takeSQL = `
+INSERT INTO instances AS i (uuid, node_id, service)
+SELECT @uuid::uuid, @node::bigint, CASE
+	WHEN EXISTS (SELECT FROM shares s JOIN compute_services v ON v.id = s.owner_id
+		WHERE s.node_id = @node::bigint AND v.name = lower(@service::text) AND ` + liveSQL + `) THEN lower(@service::text)
+	WHEN NOT @named::boolean AND NOT EXISTS (SELECT FROM compute_services v WHERE v.name = lower(@service::text)) THEN lower(@service::text)
+	ELSE '' END
+ON CONFLICT (uuid) DO UPDATE SET node_id = excluded.node_id, service = excluded.service, wanted = 'present',
+	created_at = excluded.created_at, absent_since = NULL, confirmed_at = NULL`
+
+	// A claim that is repeated: by the same service, or it runs into the check.
+	claimedSQL = `
+UPDATE instances i SET service = CASE WHEN i.service = lower(@service::text) THEN i.service ELSE '' END
+ WHERE i.uuid = @uuid AND i.node_id = @node`
+
+	unrecordSQL = `DELETE FROM instances i WHERE i.uuid = @uuid`
+)
+
+// novaHost is the key of instance_info in which Nova says who manages an instance.
+const novaHost = "nova_host_id"
+
+// queueClaim fixes whose an instance is that comes to the locked node; had is
+// the instance_uuid before. service "" = nobody claims in its own name.
+func (s *Store) queueClaim(b *pgx.Batch, l *lockedNode, had, service string) {
+	named := service != ""
+	switch {
+	case l.InstanceUUID == "":
+		return
+	case had == l.InstanceUUID:
+		if named {
+			b.Queue(claimedSQL, args{"uuid": l.InstanceUUID, "node": l.ID, "service": service})
+		}
+		return
+	case !named:
+		service, _ = l.InstanceInfo[novaHost].(string)
+		service = words(strings.TrimSpace(service), 255)
+	}
+	if service == "" {
+		b.Queue(unrecordSQL, args{"uuid": l.InstanceUUID}) // of a node that it stood on before
+		return
+	}
+	b.Queue(holdEpochSQL)
+	b.Queue(takeSQL, args{
+		"uuid": l.InstanceUUID, "node": l.ID, "service": service, "named": named, "lease": micros(s.computeLease),
+	})
+}
+
+const absentSQL = `
+UPDATE instances i SET wanted = 'absent', absent_since = coalesce(i.absent_since, clock_timestamp()) WHERE i.uuid = @uuid`
+
+// MarkAbsent says that an instance is not wanted any more. While a node still
+// carries it, that is reported, and the node is given back after a while.
+// fault.NotFound: there is no record of it.
+func (s *Store) MarkAbsent(ctx context.Context, uuid string) error {
+	n, err := s.exec(ctx, "mark instance "+words(uuid, 64)+" absent", absentSQL, args{"uuid": uuid})
+	if err == nil && n == 0 {
+		err = fault.New(fault.NotFound, "Instance %s could not be found.", words(uuid, 64))
+	}
+	return err
+}
+
+const confirmSQL = `
+UPDATE instances i SET confirmed_at = clock_timestamp()
+ WHERE i.uuid = ANY(@uuids::uuid[]) AND i.service = lower(@host::text) AND i.wanted = 'absent' AND i.confirmed_at IS NULL`
+
+// ConfirmAbsent records that a service knows of instances of its own that they are gone.
+func (s *Store) ConfirmAbsent(ctx context.Context, host string, uuids []string) error {
+	if len(uuids) == 0 {
+		return nil
+	}
+	_, err := s.exec(ctx, "confirm instances of "+words(host, 255), confirmSQL, args{"uuids": uuids, "host": host})
+	return err
+}
+
+const instancesSQL = `
+SELECT i.uuid::text, coalesce(n.uuid::text, ''), coalesce(i.service, ''), i.wanted = 'absent', i.created_at, i.absent_since, i.confirmed_at,
+	coalesce(n.instance_uuid = i.uuid, false)
+  FROM instances i JOIN nodes n ON n.id = i.node_id
+ WHERE (@service::text = '' OR i.service = lower(@service::text)) AND (NOT @absent::boolean OR i.wanted = 'absent')
+   AND i.uuid > coalesce(nullif(@marker::text, '')::uuid, '00000000-0000-0000-0000-000000000000')
+ ORDER BY i.uuid LIMIT @limit`
+
+// Instances is a page of the recorded instances, by uuid; service "" = of all.
+func (s *Store) Instances(ctx context.Context, f share.InstanceFilter) ([]share.Instance, error) {
+	a := args{"service": f.Service, "absent": f.Absent, "marker": f.Marker, "limit": pageLimit(f.Limit)}
+	return list(ctx, s, "list instances", instancesSQL, a, func(r pgx.Row) (i share.Instance, err error) {
+		return i, r.Scan(&i.UUID, &i.Node, &i.Service, &i.Absent, &i.CreatedAt, &i.AbsentSince, &i.ConfirmedAt, &i.Standing)
+	})
+}
+
+// Nodes that nobody could work on wait until somebody can, unless there is
+// nothing to do but to take the instance's name off.
+var orphansSQL = withCoverageSQL + `
+SELECT i.uuid::text, n.uuid::text FROM instances i JOIN nodes n ON ` + standsSQL + `
+ WHERE i.wanted = 'absent' AND (i.confirmed_at IS NOT NULL OR i.absent_since < clock_timestamp() - @age * interval '1 microsecond')
+   AND NOT n.maintenance AND n.fault IS NULL AND NOT n.protected
+   AND (n.provision_state IN ('available', 'manageable', 'enroll') OR ` + servableSQL + `)
+   AND NOT EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)
+ ORDER BY i.absent_since LIMIT @limit`
+
+const sweepInstancesSQL = `
+DELETE FROM instances i
+ WHERE NOT EXISTS (SELECT FROM nodes n WHERE n.id = i.node_id AND n.instance_uuid = i.uuid)`
+
+// Orphans are nodes whose instance was marked absent longer ago, or whose
+// service confirmed it, and that nothing keeps from being given back.
+func (s *Store) Orphans(ctx context.Context, olderThan time.Duration, limit int) ([]share.Orphan, error) {
+	return list(ctx, s, "list orphaned nodes", orphansSQL, args{"age": micros(olderThan), "limit": limit, "timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (o share.Orphan, err error) {
+		return o, r.Scan(&o.Instance, &o.Node)
+	})
+}
+
+// SweepInstances drops the records of instances that stand on no node any more.
+func (s *Store) SweepInstances(ctx context.Context) error {
+	_, err := s.exec(ctx, "sweep instances", sweepInstancesSQL, nil)
+	return err
+}

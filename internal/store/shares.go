@@ -1,0 +1,254 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/share"
+)
+
+const (
+	headSQL = `SELECT e.epoch, e.revision, e.published, e.members, e.live FROM share_epoch e`
+
+	// seen: the published epoch knows group and instance of the node as they are.
+	shareNodesSQL = `
+SELECT n.id, n.uuid::text, n.conductor_group, coalesce(n.instance_uuid::text, ''), coalesce(i.service, ''),
+	coalesce(s.owner_id, 0), coalesce(s.leaving_id, 0), coalesce(s.left_in, 0), coalesce(s.entering_id, 0),
+	(` + seenSQL + `) IS TRUE
+  FROM nodes n LEFT JOIN shares s ON s.node_id = n.id LEFT JOIN instances i ON ` + standsSQL + `
+ ORDER BY n.id`
+
+	seenSQL = `s.conductor_group = n.conductor_group AND s.instance_uuid IS NOT DISTINCT FROM n.instance_uuid AND s.service = coalesce(i.service, '')`
+
+	// standsSQL: instance i is the one that stands on node n.
+	standsSQL = `i.uuid = n.instance_uuid AND i.node_id = n.id`
+
+	staleSQL = `
+SELECT EXISTS (SELECT FROM nodes n LEFT JOIN shares s ON s.node_id = n.id LEFT JOIN instances i ON ` + standsSQL + `
+	WHERE (` + seenSQL + `) IS NOT TRUE)`
+)
+
+// shareHead is the row of the epoch.
+type shareHead struct {
+	epoch, revision, published int64
+	members                    string
+	live                       []int64
+}
+
+func (h *shareHead) into() []any {
+	return []any{&h.epoch, &h.revision, &h.published, &h.members, &h.live}
+}
+
+// SharesStale reports whether a new epoch would differ from the published one:
+// other services, settings, nodes, groups or instances. It reads no node into
+// this process.
+func (s *Store) SharesStale(ctx context.Context) (stale bool, err error) {
+	var h shareHead
+	if _, err := s.one(ctx, "read the epoch of shares", headSQL, nil, func(r pgx.Row) error { return r.Scan(h.into()...) }); err != nil {
+		return false, err
+	}
+	services, err := s.ComputeServices(ctx)
+	switch {
+	case err != nil:
+		return false, err
+	case h.revision == 0: // no service was ever registered
+		return false, nil
+	case h.revision != h.published, share.Of(services).Signature() != h.members:
+		return true, nil
+	}
+	_, err = s.one(ctx, "compare nodes with their shares", staleSQL, nil, func(r pgx.Row) error { return r.Scan(&stale) })
+	return stale, err
+}
+
+// readShares reads everything that a decision is made from, as of one moment.
+func (s *Store) readShares(ctx context.Context) (st share.State, h shareHead, err error) {
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		if err := tx.QueryRow(ctx, headSQL).Scan(h.into()...); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, servicesSQL, s.leaseArgs())
+		if err != nil {
+			return err
+		}
+		if st.Services, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (share.Service, error) { return scanService(r) }); err != nil {
+			return err
+		}
+		if rows, err = tx.Query(ctx, shareNodesSQL); err != nil {
+			return err
+		}
+		st.Nodes, err = pgx.CollectRows(rows, scanShareNode)
+		return err
+	})
+	st.Epoch = h.epoch
+	return st, h, mapError("read shares", err)
+}
+
+func scanShareNode(r pgx.CollectableRow) (n share.Node, err error) {
+	return n, r.Scan(&n.ID, &n.UUID, &n.Group, &n.Instance, &n.Service,
+		&n.Held.Owner, &n.Held.Leaving, &n.Held.LeftIn, &n.Held.Entering, &n.Seen)
+}
+
+// ShareState is what a what-if starts from: services and nodes as of one moment.
+func (s *Store) ShareState(ctx context.Context) (share.State, error) {
+	st, _, err := s.readShares(ctx)
+	return st, err
+}
+
+// publishTries is how often publishing begins anew because somebody else's epoch
+// came first.
+const publishTries = 20
+
+// errOvertaken: the epoch is not the one that was read any more, or a service
+// that was taken for dead lives.
+var errOvertaken = errors.New("another epoch came first")
+
+// PublishShares makes the next epoch of decide's rows, in one transaction that
+// does nothing unless the epoch is the one that decide saw. revision: nothing
+// is to be done where a published epoch follows it already; 0 = always.
+func (s *Store) PublishShares(ctx context.Context, revision int64, decide func(share.State) []share.Row) (share.Published, error) {
+	s.publishing.Lock() // in this process nobody overtakes anybody
+	defer s.publishing.Unlock()
+	for range publishTries {
+		st, h, err := s.readShares(ctx)
+		if err != nil {
+			return share.Published{}, err
+		}
+		if revision > 0 && h.published >= revision {
+			return share.Published{Epoch: h.epoch}, nil
+		}
+		p, err := s.writeShares(ctx, st, h, decide(st))
+		if !errors.Is(err, errOvertaken) {
+			return p, err
+		}
+	}
+	return share.Published{}, fault.New(fault.Unavailable, "publish shares: %w, %d times", errOvertaken, publishTries)
+}
+
+const (
+	raiseEpochSQL = `
+UPDATE share_epoch SET epoch = epoch + 1, published = @revision, members = @members, live = @live, published_at = clock_timestamp()
+ WHERE epoch = @epoch AND revision = @revision RETURNING epoch`
+
+	// Locked: a heartbeat that has begun is waited for, and one that begins now
+	// comes after the epoch.
+	awokenSQL = `SELECT ` + liveSQL + ` FROM compute_services v WHERE v.id = ANY(@dead) FOR SHARE`
+
+	// Nodes that changed since they were read stay where they are until the next epoch.
+	writeSharesSQL = `
+INSERT INTO shares AS s (node_id, owner_id, leaving_id, left_in, entering_id, conductor_group, instance_uuid, service)
+SELECT n.id, nullif(d.owner, 0), nullif(d.leaving, 0), nullif(d.left_in, 0), nullif(d.entering, 0), d.conductor_group, n.instance_uuid, d.service
+  FROM unnest(@ids::bigint[], @owners::bigint[], @leaving::bigint[], @left::bigint[], @entering::bigint[],
+	@groups::text[], @instances::text[], @services::text[]) AS d (id, owner, leaving, left_in, entering, conductor_group, instance, service)
+  JOIN nodes n ON n.id = d.id AND n.conductor_group = d.conductor_group AND coalesce(n.instance_uuid::text, '') = d.instance
+ON CONFLICT (node_id) DO UPDATE SET
+	owner_id = excluded.owner_id, leaving_id = excluded.leaving_id, left_in = excluded.left_in, entering_id = excluded.entering_id,
+	conductor_group = excluded.conductor_group, instance_uuid = excluded.instance_uuid, service = excluded.service`
+)
+
+func (s *Store) writeShares(ctx context.Context, st share.State, h shareHead, rows []share.Row) (p share.Published, err error) {
+	var live, dead []int64
+	for _, v := range st.Services {
+		if v.Live {
+			live = append(live, v.ID)
+		} else {
+			dead = append(dead, v.ID)
+		}
+	}
+	for _, id := range h.live {
+		if !slices.Contains(live, id) {
+			p.Expired++
+		}
+	}
+	if live == nil {
+		live = []int64{}
+	}
+	var raised, awake bool
+	err = s.inTx(ctx, "publish shares", func(b *pgx.Batch) {
+		b.Queue(raiseEpochSQL, args{
+			"epoch": h.epoch, "revision": h.revision, "members": share.Of(st.Services).Signature(), "live": live,
+		}).QueryRow(maybe(&raised, func(r pgx.Row) error { return r.Scan(&p.Epoch) }))
+		b.Queue(awokenSQL, args{"dead": dead, "lease": micros(s.computeLease)}).Query(func(rows pgx.Rows) error {
+			all, err := pgx.CollectRows(rows, pgx.RowTo[bool])
+			awake = slices.Contains(all, true)
+			return err
+		})
+	}, func(b *pgx.Batch) error {
+		if !raised || awake {
+			return errOvertaken
+		}
+		if len(rows) > 0 {
+			b.Queue(writeSharesSQL, rowArgs(st.Nodes, rows)).Exec(countInto(&p.Moved))
+		}
+		return nil
+	})
+	return p, err
+}
+
+func rowArgs(nodes []share.Node, rows []share.Row) args {
+	n := len(rows)
+	ids, owners, leaving, left, entering := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	groups, instances, services := make([]string, n), make([]string, n), make([]string, n)
+	for i, r := range rows {
+		at := &nodes[r.Node]
+		ids[i], owners[i], leaving[i], left[i], entering[i] = at.ID, r.Owner, r.Leaving, r.LeftIn, r.Entering
+		groups[i], instances[i], services[i] = at.Group, at.Instance, at.Service
+	}
+	return args{
+		"ids": ids, "owners": owners, "leaving": leaving, "left": left, "entering": entering,
+		"groups": groups, "instances": instances, "services": services,
+	}
+}
+
+func countInto(n *int) func(pgconn.CommandTag) error {
+	return func(tag pgconn.CommandTag) error {
+		*n = int(tag.RowsAffected())
+		return nil
+	}
+}
+
+const (
+	releasedSQL = `v.id = s.leaving_id AND v.acknowledged_epoch >= s.left_in AND coalesce(v.quiet_until <= clock_timestamp(), true)`
+
+	someReleasedSQL = `
+SELECT EXISTS (SELECT FROM shares s JOIN compute_services v ON ` + releasedSQL + ` WHERE s.leaving_id IS NOT NULL)
+   AND e.published_at < clock_timestamp() - @age * interval '1 microsecond' FROM share_epoch e`
+
+	// The row was locked before: acknowledgements are not taken back meanwhile.
+	handOverSQL = `
+UPDATE shares s SET owner_id = s.entering_id, leaving_id = NULL, left_in = NULL, entering_id = NULL
+  FROM compute_services v, nodes n
+ WHERE s.leaving_id IS NOT NULL AND ` + releasedSQL + ` AND n.id = s.node_id
+   AND n.conductor_group = s.conductor_group AND n.instance_uuid IS NOT DISTINCT FROM s.instance_uuid`
+
+	handedOverSQL = `UPDATE share_epoch SET epoch = epoch + 1, published_at = clock_timestamp() RETURNING epoch`
+)
+
+// HandOverShares lets nodes enter their new shares whose old ones are known to
+// show them no more, as a new epoch. least is how old the published epoch must
+// be: the acknowledgements of many services are taken together.
+func (s *Store) HandOverShares(ctx context.Context, least time.Duration) (share.Published, error) {
+	var p share.Published
+	var some bool
+	if _, err := s.one(ctx, "look for shares to hand over", someReleasedSQL, args{"age": micros(least)}, func(r pgx.Row) error { return r.Scan(&some) }); err != nil || !some {
+		return p, err
+	}
+	err := s.inTx(ctx, "hand shares over", func(b *pgx.Batch) {
+		b.Queue(lockShareEpochSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&p.Epoch) })
+		b.Queue(handOverSQL).Exec(countInto(&p.Moved))
+	}, func(b *pgx.Batch) error {
+		if p.Moved == 0 {
+			return errLeave
+		}
+		b.Queue(handedOverSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&p.Epoch) })
+		return nil
+	})
+	return p, err
+}
