@@ -54,6 +54,15 @@ func OperationsStatement(f node.OperationFilter) []Statement {
 	return []Statement{{operationsSQL + q.String(), q.args}}
 }
 
+// Disagreeing counts the nodes that are offered to a and told with a reason, or
+// not offered and told without one; and those that are offered.
+func (s *Store) Disagreeing(ctx context.Context, t testing.TB, a node.Allocation, dedicated bool) (disagree, offered int) {
+	sql := withCoverageSQL + `SELECT count(*) FILTER (WHERE (` + offeredSQL + `) IS TRUE IS DISTINCT FROM (` + refusedSQL + ` = 'free again')),
+		count(*) FILTER (WHERE ` + offeredSQL + `) FROM nodes n`
+	require.NoError(t, s.pool.QueryRow(ctx, sql, s.offerArgs(&a, dedicated)).Scan(&disagree, &offered))
+	return disagree, offered
+}
+
 // AllocateStatements are what Allocate runs to find a node, by name.
 func (s *Store) AllocateStatements(a node.Allocation) map[string]Statement {
 	with := func(more args) args { return (&giving{offer: s.offerArgs(&a, false)}).with(more) }

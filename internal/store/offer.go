@@ -22,7 +22,7 @@ var refusals = []refusal{
 	{words: "'in maintenance'", when: "n.maintenance AND NOT @admitted", asked: true},
 	{words: "'held by an operation'", when: "EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)"},
 	{words: "'with an unknown power state'", when: "coalesce(n.power_state, 'error') = 'error'"},
-	{words: "'of another project'", when: "@owner::text <> '' AND n.owner IS DISTINCT FROM @owner AND n.lessee IS DISTINCT FROM @owner", asked: true},
+	{words: "'not of the project'", when: "@owner::text <> '' AND n.owner IS DISTINCT FROM @owner AND n.lessee IS DISTINCT FROM @owner", asked: true},
 	{words: "'of a project'", when: "@dedicated AND @owner::text = '' AND coalesce(n.owner, n.lessee) IS NOT NULL", asked: true},
 	{words: "'without the traits'", when: "@maintained AND NOT n.maintenance OR NOT n.traits @> @traits::text[]", asked: true},
 }
