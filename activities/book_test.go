@@ -50,7 +50,15 @@ func (b *book) CheckClaim(_ context.Context, _ int64, c node.Claim) (node.Ask, e
 	if c != b.op.Claim {
 		return "", fault.New(fault.Lost, "claim %v is not the newest", c)
 	}
-	return b.op.Asked, nil
+	return b.told(), nil
+}
+
+// told is what the one at work is told to take up.
+func (b *book) told() node.Ask {
+	if b.op.Asked == node.AskNone && b.op.Paused {
+		return node.AskPause
+	}
+	return b.op.Asked
 }
 
 func (b *book) PutDown(_ context.Context, _ int64, c node.Claim) error {
@@ -96,7 +104,7 @@ func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progre
 	b.op.Steps = append([]node.Step{}, p.Steps...)
 	b.op.Rests = p.Rests
 	b.op.Undo, b.op.WaitingFor, b.op.WaitingUntil = p.Undo, p.WaitingFor, p.WaitingUntil
-	return b.op.Asked, nil
+	return b.told(), nil
 }
 
 func (b *book) SaveInspection(_ context.Context, _ int64, _ node.Claim, i node.Inspection) error {

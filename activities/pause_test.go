@@ -1,0 +1,137 @@
+package activities_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestAPausedOperationBeginsNoStep(t *testing.T) {
+	began := time.Now()
+	for name, c := range map[string]struct {
+		step node.Step // what is known of the first one
+		rest bool
+		want activities.Next
+		owed []node.Undo
+	}{
+		"that nobody has begun":                        {node.Step{State: node.StepPending}, false, activities.NextReady, nil},
+		"not even what an earlier operation owes":      {node.Step{State: node.StepPending}, false, activities.NextReady, []node.Undo{node.UndoPowerOff}},
+		"that was put down":                            {node.Step{State: node.StepRunning, StartedAt: &began}, true, activities.NextReady, nil},
+		"that waits for its agent":                     {node.Step{State: node.StepWaiting, StartedAt: &began}, false, activities.NextReady, nil},
+		"that was at work when its conductor has died": {node.Step{State: node.StepRunning, StartedAt: &began}, false, activities.NextOrphaned, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+			b.book.op.Paused, b.book.op.Rests, b.book.node.Owed = true, c.rest, c.owed
+			b.book.op.Steps[0].State, b.book.op.Steps[0].StartedAt = c.step.State, c.step.StartedAt
+			r, err := b.run()
+			require.NoError(t, err)
+			require.Equal(t, c.want, r.Next)
+			require.Empty(t, b.machine.asked)
+			require.Equal(t, c.step.State, b.book.op.Steps[0].State)
+			require.Equal(t, node.Deploying, b.book.node.ProvisionState)
+
+			b.book.op.Paused = false
+			_, err = b.run()
+			require.NoError(t, err)
+			require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked, "lifted, it goes on")
+		})
+	}
+}
+
+func TestTheStepThatRunsEndsBeforeThePause(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, fakes, node.PlanOptions{})
+	b.book.onSave = func(n int) { b.book.op.Paused = b.book.op.Paused || n == 1 }
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextReady, r.Next)
+	require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
+	require.Equal(t, node.StepPending, b.book.op.Steps[1].State)
+}
+
+func TestAPowerRequestIsDoneInAPausedOperation(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, direct, node.PlanOptions{})
+	b.book.op.Paused, b.book.op.Asked, b.book.op.AskedPower = true, node.AskPower, node.PowerOff
+	began := time.Now()
+	b.book.op.Steps[0].State, b.book.op.Steps[0].StartedAt = node.StepWaiting, &began
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextReady, r.Next)
+	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
+	require.Equal(t, "power.off", b.book.op.Steps[0].Name())
+	require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
+}
+
+func TestAStepThatIsTriedAgainRests(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, nil }
+	_, err := b.run()
+	require.Error(t, err)
+	require.False(t, final(err))
+	require.True(t, b.book.op.Rests)
+	b.book.op.Paused = true
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextReady, r.Next, "its conductor lives")
+}
+
+// A look must agree with the query that finds whose wait does not fit: a workflow
+// is told until its row says what it should.
+func TestALookWritesWhyTheOperationCannotGoOn(t *testing.T) {
+	ready := func(t *testing.T, p *page, policy activities.Policy) activities.Sight {
+		var s testsuite.WorkflowTestSuite
+		env := s.NewTestActivityEnvironment()
+		ops := &activities.Operations{Ledger: p, Policy: policy}
+		env.RegisterActivity(ops)
+		v, err := env.ExecuteActivity(ops.Ready, activities.ReadyInput{Operation: 7, Seq: 5})
+		require.NoError(t, err)
+		var seen activities.Sight
+		require.NoError(t, v.Get(&seen))
+		return seen
+	}
+	quarter := activities.Policy{WaitForConductor: 15 * time.Minute, WaitInGroup: map[string]time.Duration{"": time.Minute, "never": 0}}
+	op := node.Operation{ID: 7, Kind: node.KindDeploy, Group: "g", Driver: "redfish", Phase: node.Running, Conductor: "c1"}
+	began := time.Now()
+
+	p := &page{op: op, uncovered: true}
+	seen := ready(t, p, quarter)
+	require.Equal(t, node.StallConductor, seen.Stalled)
+	require.Equal(t, `a conductor with driver redfish in conductor group "g"`, seen.WaitingFor)
+	require.WithinDuration(t, time.Now().Add(15*time.Minute), *seen.Until, time.Minute)
+	require.False(t, seen.GiveUp)
+	require.Equal(t, int64(5), p.claimed)
+	p.uncovered = false
+	seen = ready(t, p, quarter)
+	require.True(t, seen.GoOn)
+	require.Equal(t, node.StallNone, p.op.Stalled)
+
+	never := op
+	never.Group = "never"
+	require.True(t, ready(t, &page{op: never, uncovered: true}, quarter).GiveUp, "0 is at once")
+
+	paused := op
+	paused.Paused = true
+	p = &page{op: paused, uncovered: true, last: node.Last{Known: true}}
+	seen = ready(t, p, quarter)
+	require.Equal(t, node.PausedWords, seen.WaitingFor)
+	require.Nil(t, seen.Until)
+	require.False(t, seen.Orphaned, "no step has begun")
+	paused.Steps = []node.Step{{State: node.StepDone, StartedAt: &began}}
+	require.True(t, ready(t, &page{op: paused, last: node.Last{Known: true}}, quarter).Orphaned, "it died")
+	require.True(t, ready(t, &page{op: paused}, quarter).Orphaned, "it was forgotten")
+	require.False(t, ready(t, &page{op: paused, last: node.Last{Known: true, Alive: true}}, quarter).Orphaned)
+	require.True(t, ready(t, &page{op: paused, uncovered: true, last: node.Last{Known: true, Alive: true}}, quarter).Orphaned, "it serves others now")
+	stopped := node.Last{Known: true, Draining: true, StoppedFor: time.Minute}
+	require.False(t, ready(t, &page{op: paused, uncovered: true, last: stopped}, quarter).Orphaned, "it left in good order")
+	stopped.StoppedFor = time.Hour
+	require.True(t, ready(t, &page{op: paused, uncovered: true, last: stopped}, quarter).Orphaned, "and does not come back")
+
+	paused.Asked = node.AskAbort
+	require.True(t, ready(t, &page{op: paused, last: node.Last{Known: true}}, quarter).EndAsked, "an end is asked for first")
+}
