@@ -59,6 +59,10 @@ func (a *Operations) sight(ctx context.Context, operation, seq int64, come func(
 	if o.EndedAt != nil {
 		return Sight{}, typed(fault.New(fault.Lost, "operation %d has ended", operation))
 	}
+	run := activity.GetInfo(ctx).WorkflowExecution.RunID
+	if o.RunID != run { // this one was reset
+		return Sight{}, typed(another(operation))
+	}
 	patience := a.Policy.waitFor(o)
 	s := Sight{Group: o.Group, Driver: o.Driver, WaitForConductor: patience}
 	stall := node.StallOf(o, cover)
@@ -73,7 +77,6 @@ func (a *Operations) sight(ctx context.Context, operation, seq int64, come func(
 		s.GoOn, s.WaitingFor, s.Until = come(n), o.WaitingFor, o.WaitingUntil
 		return s, nil
 	}
-	run := activity.GetInfo(ctx).WorkflowExecution.RunID
 	if stall != o.Stalled {
 		if o, err = a.stall(ctx, o, run, seq, stall, patience); err != nil {
 			return Sight{}, typed(err)

@@ -23,6 +23,8 @@ type Ledger interface {
 	GoOn(ctx context.Context, operation int64, runID string) error
 	CloseOperation(ctx context.Context, end node.End, followUp func(*node.Node) (*node.Operation, error)) (*node.Operation, error)
 	SetUndo(ctx context.Context, operation int64, runID string, undo []node.Undo) error
+	// Retry opens the operation that does again what one was to do that has ended.
+	Retry(ctx context.Context, id int64, decide func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error)) (*node.Operation, error)
 	// Direct changes an open operation in place, under the locks of its rows.
 	Direct(ctx context.Context, operation int64, edit func(*node.Node) (node.Direction, error)) (*node.Operation, error)
 }
@@ -38,6 +40,10 @@ type Operations struct {
 	Ledger  Ledger
 	Starter Starter
 	Policy  Policy
+	// Workflows and Safe are for runs that were reset: whether the run before is
+	// over, and how long after that until nothing of it can act.
+	Workflows Workflows
+	Safe      time.Duration
 	// Ended counts operations by kind and outcome; may be nil.
 	Ended func(k node.Kind, o node.Outcome, took time.Duration)
 }

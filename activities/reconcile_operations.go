@@ -132,8 +132,14 @@ func (r *Reconcile) recover(ctx context.Context, closed []orphan, out *TickResul
 			case !st.Known:
 				missing = append(missing, o.ID)
 			case !st.Open && time.Since(st.ClosedAt) > r.Safe:
-				closed = append(closed, orphan{op: o, how: st.How})
 				found = append(found, o.ID)
+				reset, err := r.wasReset(ctx, o, out)
+				if err != nil {
+					return err
+				}
+				if !reset {
+					closed = append(closed, orphan{op: o, how: st.How})
+				}
 			default:
 				found = append(found, o.ID)
 			}
@@ -161,6 +167,18 @@ func (r *Reconcile) recover(ctx context.Context, closed []orphan, out *TickResul
 		}
 	}
 	return r.close(ctx, closed, out)
+}
+
+// wasReset reports whether another run of the operation's workflow is open, which
+// was reset from the row's in Temporal. It may rest on a timer, and is told to look.
+func (r *Reconcile) wasReset(ctx context.Context, o node.Operation, out *TickResult) (bool, error) {
+	st, err := r.Workflows.Status(ctx, o.WorkflowID, "")
+	if err != nil || !st.Open {
+		return false, err
+	}
+	o.RunID = ""
+	out.Nudged++
+	return true, r.Teller.Nudge(ctx, &o)
 }
 
 // close ends orphaned operations in their failed state. What their steps left

@@ -50,7 +50,7 @@ func TestALookSeesThatTheHoldWasLiftedAlsoWithoutTheAsk(t *testing.T) {
 		"the agent is waited for": {node.Waiting, node.DeployWait, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &page{op: node.Operation{ID: 7, Kind: node.KindDeploy, Phase: c.phase}, state: c.state}
+			p := &page{op: node.Operation{ID: 7, Kind: node.KindDeploy, RunID: "default-test-run-id", Phase: c.phase}, state: c.state}
 			var s testsuite.WorkflowTestSuite
 			env := s.NewTestActivityEnvironment()
 			ops := &activities.Operations{Ledger: p}

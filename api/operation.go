@@ -105,6 +105,7 @@ type shownOpsStep struct {
 	StartedAt any            `json:"started_at"`
 	EndedAt   any            `json:"ended_at"`
 	LastError any            `json:"last_error"`
+	Note      any            `json:"note"`
 }
 
 func (s *Server) showOperation(o *node.Operation, fl *fleet) shownOperation {
@@ -136,6 +137,7 @@ func (s *Server) showOperation(o *node.Operation, fl *fleet) shownOperation {
 		out.Steps = append(out.Steps, shownOpsStep{
 			Index: st.Index, Interface: st.Interface, Step: st.Step, Priority: st.Priority, State: st.State, Attempts: st.Attempts, Failures: st.Failures,
 			Conductor: orNull(st.Conductor), StartedAt: timestamp(st.StartedAt), EndedAt: timestamp(st.EndedAt), LastError: orNull(st.LastError),
+			Note: orNull(st.Note),
 		})
 	}
 	return out

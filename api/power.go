@@ -47,7 +47,7 @@ func (s *Server) decidePower(n *node.Node, fl *fleet, target node.PowerState, ti
 	if err != nil {
 		return nil, err
 	}
-	r := &node.Request{Apply: func(n *node.Node) { apply(n, d) }}
+	r := &node.Request{Apply: d.Apply}
 	if d.Steer != "" {
 		r.Steer = &node.Steer{Ask: d.Steer, By: by, Reason: string(target), Power: target}
 		return r, nil

@@ -124,7 +124,7 @@ func (s *Server) decide(p *provision, n *node.Node, fl *fleet) (*node.Request, e
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	r := &node.Request{Apply: func(n *node.Node) { apply(n, d) }}
+	r := &node.Request{Apply: d.Apply}
 	switch {
 	case d.Steer != "":
 		r.Steer = &node.Steer{Ask: d.Steer, By: p.user, Reason: p.verb.Target}
@@ -137,20 +137,6 @@ func (s *Server) decide(p *provision, n *node.Node, fl *fleet) (*node.Request, e
 		return r, nil
 	}
 	return r, s.open(p, n, fl, d, r)
-}
-
-// apply writes what a decision says of the node's targets and errors.
-func apply(n *node.Node, d node.Decision) {
-	n.TargetProvisionState = d.Target
-	if d.ClearError {
-		n.LastError = ""
-	}
-	if d.Power != "" {
-		n.TargetPowerState = d.TargetPower
-	}
-	if d.Steer == node.AskCancel && d.To != d.From {
-		n.LastError = "By request, the operation was aborted"
-	}
 }
 
 // open fills r with the operation that d opens.

@@ -99,6 +99,7 @@ func (s *Server) ownRoutes() []route {
 		{"GET", "/temper/v1/compute-services/:host/nodes", 0, s.getShare},
 		{"GET", "/temper/v1/instances", 0, s.listInstances},
 		{"DELETE", "/temper/v1/instances/:instance", 0, s.deleteInstance},
+		{"POST", "/temper/v1/operations/:operation/retry", 0, s.retryOperation},
 		{"GET", "/temper/v1/healthz", 0, s.getHealth},
 		{"GET", "/temper/v1/readyz", 0, s.getReady},
 	}

@@ -51,6 +51,8 @@ type RequestStore interface {
 	Request(ctx context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error)
 	// AskOperation records an ask; fault.Conflict for one that has ended.
 	AskOperation(ctx context.Context, id int64, ask node.Ask, by, reason string) (*node.Operation, error)
+	// Retry does what decide makes of an operation that has ended: it is done again.
+	Retry(ctx context.Context, id int64, decide func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error)) (*node.Operation, error)
 	Operation(ctx context.Context, id int64) (*node.Operation, error)
 	// Operations are sorted newest first.
 	Operations(ctx context.Context, f node.OperationFilter) ([]node.Operation, error)

@@ -119,25 +119,34 @@ func requirements(n *node.Node, k node.Kind) (kinds []string, words string) {
 // plan is the list of steps of an operation that could run: interfaces, image,
 // traits and steps are checked, without touching the BMC.
 func (s *Server) plan(n *node.Node, k node.Kind, asked []node.Step, p *provision) ([]node.Step, error) {
-	kinds, words := requirements(n, k)
+	_, words := requirements(n, k)
 	options := node.PlanOptions{AutomatedClean: s.AutomatedClean}
 	if p.disableRamdisk != nil {
 		options.DisableRamdisk = *p.disableRamdisk
 	}
 	noAgent := options.DisableRamdisk || k == node.KindProvide && !node.CleansAutomatically(n, s.AutomatedClean)
-	for _, kind := range kinds {
-		if kind == "boot" && noAgent {
-			continue
-		}
-		if err := s.validateInterface(n, kind); err != nil {
-			return nil, fault.New(fault.Invalid, "%s%w", fmt.Sprintf(words, n.UUID), err)
-		}
+	if err := s.fits(n, k, noAgent); err != nil {
+		return nil, err
 	}
 	steps, err := node.Plan(k, n, asked, options)
 	if err != nil && fault.Is(err, fault.Invalid) {
 		return nil, fault.New(fault.Invalid, "%s%w", fmt.Sprintf(words, n.UUID), err)
 	}
 	return steps, err
+}
+
+// fits checks the interfaces that an operation of kind k needs.
+func (s *Server) fits(n *node.Node, k node.Kind, noAgent bool) error {
+	kinds, words := requirements(n, k)
+	for _, kind := range kinds {
+		if kind == "boot" && noAgent {
+			continue
+		}
+		if err := s.validateInterface(n, kind); err != nil {
+			return fault.New(fault.Invalid, "%s%w", fmt.Sprintf(words, n.UUID), err)
+		}
+	}
+	return nil
 }
 
 // getValidate answers GET /v1/nodes/X/validate: every interface, and why it

@@ -46,7 +46,10 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 		WorkerStopTimeout:                      o.StopGrace,
 	})
 	starter := Starter{Client: o.Client}
-	ops := &activities.Operations{Ledger: activities.CountedLedger(o.Ledger, o.Metrics.refused), Starter: starter, Policy: o.Policy, Ended: o.Metrics.ended}
+	ops := &activities.Operations{
+		Ledger: activities.CountedLedger(o.Ledger, o.Metrics.refused), Starter: starter, Policy: o.Policy, Ended: o.Metrics.ended,
+		Workflows: Describer{Client: o.Client}, Safe: o.Policy.HeartbeatTimeout + activities.HardwareDeadline,
+	}
 	rec := &activities.Reconcile{
 		Reconciler: o.Reconciler, Ring: o.Ring, Ledger: o.Ledger, Starter: starter, Teller: starter, Workflows: Describer{Client: o.Client},
 		Operations: ops, Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Policy.HeartbeatTimeout + activities.HardwareDeadline, Log: o.Log,

@@ -29,15 +29,29 @@ type operation struct {
 }
 
 // operate is the course of every operation: begin, run steps and wait in turn,
-// undo what is half done if it does not succeed, close.
+// undo what is half done if it does not succeed, close. A run that finds its row
+// another's ends; one that was reset from that other goes on in its place.
 func operate(ctx workflow.Context, in Input) error {
 	o, err := setup(ctx, in)
 	if err != nil {
 		return err
 	}
-	if err := o.begin(ctx); err != nil {
+	if err = o.begin(ctx); err == nil {
+		err = o.finish(ctx)
+	}
+	if !lost(err) || !wasReset(ctx) {
 		return err
 	}
+	took, err := o.adopt(ctx)
+	if err != nil || !took {
+		return err
+	}
+	return o.finish(ctx)
+}
+
+// finish is the course from the steps on.
+func (o *operation) finish(ctx workflow.Context) error {
+	in := o.in
 	outcome, runErr := o.run(ctx)
 	if lost(runErr) {
 		// The row is somebody else's: closed from outside, or begun by another

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,7 +126,7 @@ func stepTable(o *client.Operation, now time.Time) grid {
 	g := newGrid("STEP", "NAME", "STATE", "ATTEMPTS", "CONDUCTOR", "STARTED", "TOOK", "LAST ERROR")
 	for _, s := range o.Steps {
 		g.add(fmt.Sprint(s.Index+1), s.Name(), s.State, fmt.Sprint(s.Attempts), s.Conductor, moment(s.StartedAt),
-			stepTook(o, s, now), s.LastError)
+			stepTook(o, s, now), cmp.Or(s.LastError, s.Note))
 	}
 	return g
 }

@@ -18,7 +18,7 @@ func newDecisions(a *asker) []*cobra.Command {
 		action, short, example string
 		goal                   goal
 	}{
-		{client.Retry, "Run the step again at which an operation holds", "  temper operation retry 12 --reason \"cable plugged in\" --watch", toSucceed},
+		{client.Retry, "Do again what operations were to do that have ended, or the step at which they hold", "  temper operation retry 12 --reason \"cable plugged in\" --watch", toSucceed},
 		{client.Skip, "Leave out the step at which an operation holds", "  temper operation skip 12 --reason \"done by hand\"", toSucceed},
 		{client.Abort, "End an operation that holds at a step, and undo what is half done", "  temper operation abort 12", toStop},
 	} {
@@ -26,13 +26,17 @@ func newDecisions(a *asker) []*cobra.Command {
 		var f following
 		c := &cobra.Command{
 			Use: one.action + " ID...", Short: one.short, Args: cobra.MinimumNArgs(1),
-			Example: one.example, ValidArgsFunction: a.completeOperations(0, true),
+			Example: one.example, ValidArgsFunction: a.completeOperations(0, one.action != client.Retry),
 		}
 		c.Flags().StringVar(&reason, "reason", "", "`why`, for the records")
 		f.addFlags(c, one.goal)
 		c.RunE = a.run(func(ctx context.Context, args []string) error {
 			asked := each(ctx, unique(args), defaultParallel, "", func(ctx context.Context, id string) (*pursuit, error) {
-				op, err := a.Decide(ctx, id, one.action, reason)
+				ask := func() (*client.Operation, error) { return a.Decide(ctx, id, one.action, reason) }
+				if one.action == client.Retry { // of what has ended, too
+					ask = func() (*client.Operation, error) { return a.RetryOperation(ctx, id, reason) }
+				}
+				op, err := ask()
 				if err != nil {
 					return nil, a.undecided(ctx, id, err)
 				}

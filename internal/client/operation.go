@@ -59,6 +59,7 @@ type Step struct {
 	StartedAt *time.Time `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at"`
 	LastError string     `json:"last_error"`
+	Note      string     `json:"note"` // why it was skipped
 }
 
 // UnmarshalJSON reads an operation and keeps the answer.
@@ -154,6 +155,16 @@ func (c *Client) Decide(ctx context.Context, id, action, reason string) (*Operat
 	_, err := c.do(ctx, request{
 		method: http.MethodPost, path: "/temper/v1/operations/" + segment(id) + "/decision",
 		body: map[string]string{"action": action, "reason": reason},
+	}, &o)
+	return &o, err
+}
+
+// RetryOperation does again what an operation was to do that has ended, and gives the one that does it; of one that holds at
+// a step it runs that again.
+func (c *Client) RetryOperation(ctx context.Context, id, reason string) (*Operation, error) {
+	var o Operation
+	_, err := c.do(ctx, request{
+		method: http.MethodPost, path: "/temper/v1/operations/" + segment(id) + "/retry", body: map[string]string{"reason": reason},
 	}, &o)
 	return &o, err
 }

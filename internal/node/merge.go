@@ -95,6 +95,9 @@ func refresh(n *Node, k Kind, steps []Step, offer map[string]AgentStep) ([]Step,
 		}
 		o, ok := offer[s.Name()]
 		switch {
+		case s.State == StepSkipped && s.Note != "": // done by an earlier operation
+			out = append(out, s)
+			continue
 		case !ok && s.Asked:
 			missing = append(missing, s.Name())
 			continue

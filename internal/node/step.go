@@ -50,6 +50,7 @@ type Step struct {
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 	LastError string     `json:"last_error,omitempty"`
+	Note      string     `json:"note,omitempty"` // why it was skipped, where nobody asked for that
 
 	// Issued is what was sent and must survive a move to another conductor,
 	// written before it is sent: an agent's command, a pulse, a task's URI.

@@ -20,8 +20,6 @@ UPDATE operations SET phase = 'ended', outcome = @outcome, error = nullif(@error
  WHERE id = @id`
 
 	linkFollowUpSQL = `UPDATE operations SET follow_up = @follow_up WHERE id = @id`
-
-	dropOperationSecretsSQL = `DELETE FROM secrets WHERE node_id = @node AND starts_with(name, @prefix)`
 )
 
 // CloseOperation ends the operation and writes what its end does to its node
@@ -88,7 +86,7 @@ func (c *closing) decide(b *pgx.Batch) error {
 		return d.err
 	}
 	b.Queue(endSQL, args{"id": c.op.ID, "outcome": c.end.Outcome, "error": c.end.Error, "steps": steps})
-	b.Queue(dropOperationSecretsSQL, args{"node": c.ID, "prefix": operationPrefix(c.op.ID)})
+	c.queueForgetArguments(b)
 	if effects.ClearInstance {
 		queueClearInstance(b, c.ID)
 	}

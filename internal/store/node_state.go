@@ -74,6 +74,7 @@ UPDATE ports SET internal_info = internal_info - 'tenant_vif_port_id', extra = e
 // queueClearInstance takes away what of an instance is not in the node's row.
 func queueClearInstance(b *pgx.Batch, nodeID int64) {
 	b.Queue(dropInstanceSecretsSQL, args{"node": nodeID})
+	b.Queue(dropAllOperationSecretsSQL, args{"node": nodeID})
 	b.Queue(dropVIFsSQL, args{"node": nodeID})
 	b.Queue(dropAllocationSQL, args{"node": nodeID})
 }

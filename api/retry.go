@@ -1,0 +1,86 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// retryOperation answers POST /temper/v1/operations/ID/retry. An operation that
+// has ended is done again as a new one, from the step that failed where that is
+// safe; one that holds at a step that failed runs that again.
+func (s *Server) retryOperation(c *gin.Context) (int, any, error) {
+	in, err := readObject(c, maxBody, "reason")
+	if err != nil {
+		return 0, nil, err
+	}
+	reason := in.reason()
+	if in.err != nil {
+		return 0, nil, in.err
+	}
+	id, err := operationID(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	ctx := c.Request.Context()
+	old, err := s.Store.Operation(ctx, id)
+	if err != nil {
+		return 0, nil, err
+	}
+	if old.Undecided() != nil {
+		return s.decided(c, id, node.ActionRetry, reason)
+	}
+	fl, err := s.fleet(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	o, err := s.Store.Retry(ctx, id, func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error) {
+		return s.decideRetry(n, old, newest, fl, by(c), reason)
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	s.annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
+	s.logger(c).Info("operation is retried", zap.Int64("retry_of", id), zap.String("user", user(c)))
+	s.started(c, o)
+	c.Header(headerOperation, strconv.FormatInt(o.ID, 10))
+	return http.StatusAccepted, s.showOperation(o, fl), nil
+}
+
+func (s *Server) decideRetry(n *node.Node, old *node.Operation, newest bool, fl *fleet, by, reason string) (*node.Request, error) {
+	r, err := node.Retry(n, old, newest, fl.reservation(n), node.PlanOptions{AutomatedClean: s.AutomatedClean})
+	if err != nil {
+		return nil, err
+	}
+	if err := fl.covered(n); err != nil {
+		return nil, err
+	}
+	if old.Kind.Provisions() {
+		err = s.fits(n, old.Kind, !usesAgent(r.Open.Steps))
+	} else {
+		err = s.Drivers.Validate(n.Driver, n.DriverInfo)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.User, r.Open.RequestedBy = by, by
+	if reason != "" {
+		r.Event += ": " + reason
+	}
+	return r, nil
+}
+
+// usesAgent: some step of the plan boots the ramdisk agent.
+func usesAgent(steps []node.Step) bool {
+	for _, s := range steps {
+		switch s.Step {
+		case node.StepPrepareCleaning, node.StepBootAgent, node.StepDeploy:
+			return true
+		}
+	}
+	return false
+}

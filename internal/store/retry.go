@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+const (
+	// Power changes and undos do not count: what the steps of others did outlasts them.
+	newestOperationSQL = `
+SELECT coalesce(max(o.id), 0) FROM operations o WHERE o.node_uuid = @uuid AND o.kind NOT IN ('power', 'undo')`
+
+	operationSecretsSQL = `
+SELECT s.name, s.ciphertext FROM secrets s JOIN nodes n ON n.id = s.node_id WHERE n.uuid = @uuid AND starts_with(s.name, @prefix)`
+)
+
+// Retry is Request for doing again what an operation was to do that has ended.
+// decide is told that one, and whether no other has provisioned the node since.
+// The sealed arguments of its steps become the new operation's.
+func (s *Store) Retry(ctx context.Context, id int64, decide func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error)) (*node.Operation, error) {
+	old, err := s.Operation(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	prefix := operationPrefix(id) + stepsPrefix
+	secrets, err := s.operationSecrets(ctx, old.NodeUUID, prefix)
+	if err != nil {
+		return nil, err
+	}
+	r := request{store: s}
+	var newest int64
+	err = s.inTx(ctx, "retry an operation", func(b *pgx.Batch) {
+		r.queueLock(b, old.NodeUUID)
+		b.Queue(nextOperationSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&r.next) })
+		b.Queue(newestOperationSQL, args{"uuid": old.NodeUUID}).QueryRow(func(row pgx.Row) error { return row.Scan(&newest) })
+	}, func(b *pgx.Batch) error {
+		if !r.found || r.ID == 0 {
+			return node.NotFound(old.NodeUUID)
+		}
+		r.had, r.held, r.origin = places(&r.Node), r.Operation, r.ProvisionState
+		req, err := decide(&r.Node, old, newest == id)
+		if err != nil {
+			return err
+		}
+		if req.Secrets == nil {
+			req.Secrets = node.Secrets{}
+		}
+		for name, v := range secrets {
+			req.Secrets[stepsPrefix+strings.TrimPrefix(name, prefix)] = v
+		}
+		r.Request = req
+		return r.queue(b)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r.out, nil
+}
+
+func (s *Store) operationSecrets(ctx context.Context, nodeUUID, prefix string) (node.Secrets, error) {
+	out := node.Secrets{}
+	_, err := list(ctx, s, "read the secrets of an operation", operationSecretsSQL, args{"uuid": nodeUUID, "prefix": prefix}, func(r pgx.Row) (name string, err error) {
+		var text []byte
+		if err := r.Scan(&name, &text); err != nil {
+			return "", err
+		}
+		out[name], err = s.sealer.open(nodeUUID, name, text)
+		return name, err
+	})
+	return out, err
+}
+
+const (
+	dropAllOperationSecretsSQL = `DELETE FROM secrets WHERE node_id = @node AND starts_with(name, 'operation/')`
+
+	// dropStaleSecretsSQL bounds what failures in a row leave.
+	dropStaleSecretsSQL = `
+DELETE FROM secrets s WHERE s.node_id = @node AND starts_with(s.name, 'operation/')
+   AND split_part(s.name, '/', 2)::bigint < (SELECT o.id FROM operations o WHERE o.node_uuid = @uuid ORDER BY o.id DESC OFFSET 20 LIMIT 1)`
+)
+
+// queueForgetArguments drops the sealed arguments of steps that nobody can want
+// again: all of the node when it has been provisioned, else those of operations
+// long past.
+func (c *closing) queueForgetArguments(b *pgx.Batch) {
+	switch {
+	case !c.op.Kind.Provisions():
+	case c.end.Outcome == node.Succeeded:
+		b.Queue(dropAllOperationSecretsSQL, args{"node": c.ID})
+	default:
+		b.Queue(dropStaleSecretsSQL, args{"node": c.ID, "uuid": c.UUID})
+	}
+}
