@@ -28,6 +28,7 @@ type Reconciler interface {
 	Asked(ctx context.Context) ([]node.Operation, error)
 	Called(ctx context.Context) ([]node.Operation, error)
 	Quarantine(ctx context.Context) (node.QuarantineTick, error)
+	SettleStranded(ctx context.Context, rules []node.Stranding, safe time.Duration) (int, error)
 	OpenUndos(ctx context.Context, steps []node.Step, by string, limit int) ([]node.Operation, error)
 	Misfits(ctx context.Context) ([]node.Operation, error)
 }
@@ -82,6 +83,7 @@ func (r *Reconcile) parts() []part {
 		{"epoch", r.epoch},
 		{"quarantine", r.quarantine},
 		{"operations", r.operations},
+		{"stranded", r.stranded},
 		{"shares", r.shares},
 		{"instances", r.instances},
 		{"owed", r.pay},

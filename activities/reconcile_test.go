@@ -53,6 +53,10 @@ func (a *archive) Quarantine(context.Context) (node.QuarantineTick, error) {
 	return node.QuarantineTick{}, nil
 }
 
+func (a *archive) SettleStranded(context.Context, []node.Stranding, time.Duration) (int, error) {
+	return 0, nil
+}
+
 func (a *archive) OpenUndos(_ context.Context, steps []node.Step, _ string, _ int) ([]node.Operation, error) {
 	for i := range a.owing {
 		a.owing[i].Steps = steps

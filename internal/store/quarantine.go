@@ -5,16 +5,16 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"go.temper.dev/temper/internal/node"
 )
 
-// quarantineBatch is how many nodes are locked and written at a time.
-const quarantineBatch = 5000
-
-// quarantineTime is how long one call may mark, and again how long it may release.
-const quarantineTime = 2 * time.Second
+// nodeBatch is how many nodes reconciliation locks and writes at a time, and
+// batchesTime after how long it leaves the rest to the next tick.
+const (
+	nodeBatch   = 5000
+	batchesTime = 2 * time.Second
+)
 
 // quarantineKept is how long a quarantine that is over is kept.
 const quarantineKept = 30 * 24 * time.Hour
@@ -112,46 +112,21 @@ func (s *Store) Quarantine(ctx context.Context) (node.QuarantineTick, error) {
 		return t, err
 	}
 	if len(needs) > 0 {
-		t.Quarantined, err = s.mark(ctx, "quarantine nodes", toQuarantineSQL, args{"needs": needs}, quarantineSQL, args{"needs": needs, "reasons": reasons})
+		t.Quarantined, err = s.batches(ctx, "quarantine nodes", toQuarantineSQL, args{"needs": needs}, func(b *pgx.Batch, ids []int64) *pgx.QueuedQuery {
+			return b.Queue(quarantineSQL, args{"ids": ids, "needs": needs, "reasons": reasons, "kept": HistoryKept, "type": eventQuarantine})
+		})
 		if err != nil {
 			return t, err
 		}
 	}
-	if t.Released, err = s.mark(ctx, "release nodes from quarantine", toReleaseSQL, args{}, releaseSQL, args{}); err != nil {
+	t.Released, err = s.batches(ctx, "release nodes from quarantine", toReleaseSQL, args{}, func(b *pgx.Batch, ids []int64) *pgx.QueuedQuery {
+		return b.Queue(releaseSQL, args{"ids": ids, "kept": HistoryKept, "type": eventQuarantine})
+	})
+	if err != nil {
 		return t, err
 	}
 	_, err = s.exec(ctx, "forget quarantines", forgetQuarantinesSQL, args{"age": micros(quarantineKept)})
 	return t, err
-}
-
-// mark locks the nodes that find gives, by batches, and writes them. What takes
-// longer than a tick may is left to the next: nothing hangs on it.
-func (s *Store) mark(ctx context.Context, what, find string, by args, write string, with args) (total int, err error) {
-	by["limit"], with["kept"], with["type"] = quarantineBatch, HistoryKept, eventQuarantine
-	for began := time.Now(); ; {
-		var ids []int64
-		marked := 0
-		err := s.inTx(ctx, what, func(b *pgx.Batch) {
-			b.Queue(find, by).Query(func(rows pgx.Rows) (err error) {
-				ids, err = pgx.CollectRows(rows, pgx.RowTo[int64])
-				return err
-			})
-		}, func(b *pgx.Batch) error {
-			if len(ids) == 0 {
-				return errLeave
-			}
-			with["ids"] = ids
-			b.Queue(write, with).Exec(func(tag pgconn.CommandTag) error {
-				marked = int(tag.RowsAffected())
-				return nil
-			})
-			return nil
-		})
-		total += marked
-		if err != nil || len(ids) < quarantineBatch || marked == 0 || time.Since(began) > quarantineTime {
-			return total, err
-		}
-	}
 }
 
 var quarantinedNowSQL = withCoverageSQL + `

@@ -1,0 +1,19 @@
+package activities
+
+import (
+	"context"
+
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// stranded ends the transient states that no operation is behind.
+func (r *Reconcile) stranded(ctx context.Context, out *TickResult) error {
+	settled, err := r.Reconciler.SettleStranded(ctx, node.Strandings(), r.Safe)
+	out.Recovered += settled
+	if settled > 0 {
+		r.Log.Warn("nodes in a transient state without an operation", zap.Int("settled", settled))
+	}
+	return err
+}
