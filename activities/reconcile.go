@@ -103,7 +103,6 @@ type TickResult struct {
 	Undone      int      `json:"undone"`      // operations opened to do what is owed
 	Expired     int      `json:"expired"`     // compute services that went silent
 	Reaped      int      `json:"reaped"`      // nodes whose instance is gone, undeployed
-	Allocated   int      `json:"allocated"`   // allocations that got their node late
 	Took        string   `json:"took"`
 	Alarm       string   `json:"alarm,omitempty"`
 	Failed      []string `json:"failed,omitempty"` // parts that did not end, and why
@@ -114,7 +113,7 @@ func (t TickResult) Details() string {
 	lines := []string{
 		fmt.Sprintf("epoch %d, moved %d, quarantined %d, released %d", t.Epoch, t.Moved, t.Quarantined, t.Released),
 		fmt.Sprintf("operations: started %d, cancelled %d, nudged %d, recovered %d, undoing %d", t.Started, t.Cancelled, t.Nudged, t.Recovered, t.Undone),
-		fmt.Sprintf("compute services: expired %d, reaped %d; allocations: %d", t.Expired, t.Reaped, t.Allocated),
+		fmt.Sprintf("compute services: expired %d, reaped %d", t.Expired, t.Reaped),
 		"took " + t.Took,
 	}
 	if t.Alarm != "" {

@@ -312,13 +312,19 @@ func TestAllocationsAreListed(t *testing.T) {
 
 func TestAnAllocationGoesWithItsInstance(t *testing.T) {
 	s, url := offering(t)
-	free(t, url, "gold", 3)
+	free(t, url, "gold", 4)
 	for name, end := range map[string]func(n *node.Node){
 		"gold-1": func(n *node.Node) {
 			require.NoError(t, s.DeleteNode(t.Context(), n.UUID, func(*node.Node) error { return nil }))
 		},
 		"gold-2": func(n *node.Node) {
 			_, err := s.UpdateNode(t.Context(), n.UUID, "ann", func(n *node.Node) (node.Secrets, error) { n.InstanceUUID = ""; return nil, nil })
+			require.NoError(t, err)
+		},
+		"gold-4": func(n *node.Node) {
+			_, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
+				return &node.Request{Apply: func(n *node.Node) { n.InstanceUUID, n.AllocationUUID = "", "" }}, nil
+			})
 			require.NoError(t, err)
 		},
 		"gold-3": func(n *node.Node) {

@@ -76,7 +76,6 @@ func queueClearInstance(b *pgx.Batch, nodeID int64) {
 	b.Queue(dropInstanceSecretsSQL, args{"node": nodeID})
 	b.Queue(dropAllOperationSecretsSQL, args{"node": nodeID})
 	b.Queue(dropVIFsSQL, args{"node": nodeID})
-	b.Queue(dropAllocationSQL, args{"node": nodeID})
 }
 
 // queueClearAgent forgets the agent of the boot that is over, and its token.
@@ -98,6 +97,9 @@ func (l *lockedNode) queueState(b *pgx.Batch, s *Store, had map[string]bool, giv
 	}
 	a["id"] = l.ID
 	b.Queue(updateStateSQL, a)
+	if l.allocated != "" && l.AllocationUUID == "" { // an allocation goes with its instance
+		b.Queue(dropAllocationSQL, args{"node": l.ID})
+	}
 	sealed.queue(b, l.ID)
 	queueDropSecrets(b, l.ID, gone(had, &l.Node))
 	return nil

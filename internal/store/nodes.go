@@ -56,6 +56,8 @@ type lockedNode struct {
 	node.Node
 	found bool
 	now   time.Time
+	// allocated is the allocation_uuid that the row has.
+	allocated string
 }
 
 // queueLock queues the lock of a node's row and the read of the node.
@@ -65,6 +67,7 @@ func (l *lockedNode) queueLock(b *pgx.Batch, ident string) {
 	b.Queue(byIdent(ident, lockByUUIDSQL, lockByNameSQL), a).QueryRow(maybe(&l.found, func(r pgx.Row) error { return r.Scan(&id, &l.now) }))
 	b.Queue(byIdent(ident, nodeByUUIDSQL, nodeByNameSQL), a).QueryRow(maybe(&l.found, func(r pgx.Row) (err error) {
 		l.Node, err = scanNode(r)
+		l.allocated = l.AllocationUUID
 		return err
 	}))
 }
@@ -179,7 +182,7 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user, service string, edit
 		queueDropSecrets(b, l.ID, gone(had, &l.Node))
 		s.queueMoved(b, l)
 		l.queueRequeue(b)
-		if before.AllocationUUID != "" && l.InstanceUUID == "" {
+		if l.allocated != "" && l.InstanceUUID == "" {
 			queueDeallocate(b, &l.Node, user)
 		}
 		s.queueClaim(b, l, before.InstanceUUID, service)

@@ -189,6 +189,7 @@ func (f *fenced) queueLock(b *pgx.Batch, id int64) {
 	}))
 	b.Queue(nodeByOperationSQL, a).QueryRow(maybe(&f.found, func(r pgx.Row) (err error) {
 		f.Node, err = scanNode(r)
+		f.allocated = f.AllocationUUID
 		return err
 	}))
 }
