@@ -25,9 +25,9 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.temper, "temper", "bin/temper", "the temper binary")
-	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,redfish,memory; empty = all")
+	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,aggressive,zombie,inflight,cost,redfish,memory; empty = all")
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds of deploy and give-back")
-	flag.IntVar(&o.kills, "kills", 20, "conductors killed, and as many stopped")
+	flag.IntVar(&o.kills, "kills", 25, "conductors killed, and as many stopped")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -42,7 +42,14 @@ func run(ctx context.Context, o options) error {
 		name string
 		run  func(context.Context, options) error
 	}{
-		{"deploy", benchDeploys}, {"handover", benchHandOver}, {"redfish", benchRedfish}, {"memory", benchMemory},
+		{"deploy", benchDeploys},
+		{"handover", benchHandOver},
+		{"aggressive", benchAggressive},
+		{"zombie", benchZombie},
+		{"inflight", benchInFlight},
+		{"cost", benchCost},
+		{"redfish", benchRedfish},
+		{"memory", benchMemory},
 	}
 	for _, p := range parts {
 		if o.only != "" && !strings.Contains(","+o.only+",", ","+p.name+",") {
