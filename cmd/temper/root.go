@@ -19,7 +19,7 @@ func commands() map[string][]*cobra.Command {
 	return map[string][]*cobra.Command{
 		groupClient: clientCommands(),
 		groupRole: {
-			newAPICommand(), newOrchestratorCommand(), newConductorCommand(), newRackCommand(), newDevCommand(),
+			newAPICommand(), newOrchestratorCommand(), newConductorCommand(), newComputeCommand(), newRackCommand(), newDevCommand(),
 		},
 		groupTool: {
 			newMigrateCommand(), newKeysetCommand(), newHealthcheckCommand(), newVersionCommand(),

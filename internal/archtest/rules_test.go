@@ -69,6 +69,7 @@ var rules = []rule{
 	{at: "worker", ours: []string{"*"}, not: []string{"api", "web", "internal/sim", "cmd", "test"}, never: []string{gin}, why: "it fits the real things together"},
 
 	{at: "internal/client", never: []string{temporal, pgx, gin, gofish}, why: "a client knows the API and nothing behind it"},
+	{at: "internal/compute", ours: []string{"internal/client"}, never: []string{temporal, pgx, gin, gofish}, why: "a compute service knows the API only"},
 	{at: "deploy", ours: []string{"*"}, why: "its tests hold the files against the program"},
 
 	{at: "internal/dev", ours: []string{"*"}, not: []string{"cmd", "test"}, why: "the whole stack on one machine"},

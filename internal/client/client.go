@@ -23,6 +23,7 @@ const Version = "1.95"
 const (
 	headerVersion   = "X-OpenStack-Ironic-API-Version"
 	headerOperation = "Temper-Operation"
+	headerCompute   = "Temper-Compute-Service"
 	headerRequestID = "OpenStack-Request-Id"
 )
 
@@ -102,7 +103,8 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 type request struct {
 	method, path string // path as it goes over the wire, escaped
 	query        url.Values
-	body         any // JSON; nil = none
+	body         any    // JSON; nil = none
+	service      string // compute service in whose name it is asked; "" = none
 }
 
 // do asks and reads the answer into out (nil = it is thrown away). What only reads is tried again (retry.go).
@@ -140,6 +142,9 @@ func (c *Client) once(ctx context.Context, r request, body []byte, out any) (htt
 	req.Header.Set("User-Agent", "temper")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.service != "" {
+		req.Header.Set(headerCompute, r.service)
 	}
 	if c.user != "" {
 		req.SetBasicAuth(c.user, c.password)
@@ -191,6 +196,7 @@ func segment(s string) string {
 var idents = map[string]string{
 	"nodes": "the name or uuid of the node", "ports": "the name or uuid of the port", "drivers": "the name of the driver",
 	"conductors": "the name of the conductor", "operations": "the id of the operation", "traits": "the trait",
+	"compute-services": "the name of the compute service",
 }
 
 // named refuses a path with an empty segment: the API would take it for the whole collection.

@@ -230,6 +230,9 @@ func (r *Orchestrator) check(p *problems) {
 	p.requireNotNegative("reap_after", r.ReapAfter)
 }
 
+// keyPattern is a conductor group, as nodes have them.
+var keyPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,255}$`)
+
 // A name stands in queues, URLs and messages.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,253}$`)
 
@@ -274,6 +277,31 @@ func (r *Rack) check(p *problems) {
 	})
 }
 
+// maxInterval leaves room for three heartbeats in what a compute service uses of its lease.
+const maxInterval = 5 * time.Second
+
+func (r *Compute) check(p *problems) {
+	r.Process.check(p)
+	p.requireURL("api_url", r.APIURL, "http", "https")
+	p.requireAddress("compute_listen", r.Listen)
+	p.requirePositive(map[string]time.Duration{"compute_heartbeat_interval": r.Interval})
+	if r.Interval > maxInterval {
+		p.refuse("compute_heartbeat_interval", "want at most %s", maxInterval)
+	}
+	if r.Host != "" && !namePattern.MatchString(r.Host) {
+		p.refuse("host", "want letters, digits, dots, dashes and underscores, at most 254")
+	}
+	if k := r.PartitionKey; k != nil && *k != "" && !keyPattern.MatchString(*k) {
+		p.refuse("partition_key", "want a conductor group: letters, digits, dots, dashes and underscores, at most 255")
+	}
+	for _, peer := range r.PeerList {
+		if !namePattern.MatchString(peer) {
+			p.refuse("peer_list", "want names of compute services with commas between them")
+			break
+		}
+	}
+}
+
 func (r *Migrate) check(p *problems) { requireDatabase(p, r.URL) }
 
 func (r *Reseal) check(p *problems) { r.Database.check(p) }
@@ -289,6 +317,9 @@ func (r *Dev) check(p *problems) {
 	p.requireAddress("dev_listen", r.Listen)
 	if r.Nodes < 0 || r.Nodes > maxServers {
 		p.refuse("dev_nodes", "want 0 to %d", maxServers)
+	}
+	if r.Computes < 0 || r.Computes > 100 {
+		p.refuse("dev_computes", "want 0 to 100")
 	}
 	if r.Conductors < 0 || r.Conductors > 100 {
 		p.refuse("dev_conductors", "want 0 to 100")

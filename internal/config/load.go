@@ -80,7 +80,9 @@ func readLayers(fields []field, fs *pflag.FlagSet, environ []string) (*layers, e
 	}
 	defaults := map[string]any{}
 	for _, f := range fields {
-		defaults[f.key] = f.def
+		if f.kind.Kind() != reflect.Pointer { // which tells what is not set from what is empty
+			defaults[f.key] = f.def
+		}
 	}
 	base, err := load(confmap.Provider(defaults, "."), nil)
 	if err != nil {

@@ -61,6 +61,17 @@ type Rack struct {
 	Data       string        `key:"rack_data" flag:"data" help:"folder of the servers' disks and states; empty is a temporary one"`
 }
 
+// Compute is the role that holds a share of the nodes for a scheduler.
+type Compute struct {
+	Process
+	Host         string        `key:"host" help:"name of the compute service, whose instances are found by it; empty is the host's name"`
+	PartitionKey *string       `key:"partition_key" help:"conductor group whose nodes it shares; \"\" is the default group only, not set is every group without services of its own (read again on SIGHUP)"`
+	PeerList     []string      `key:"peer_list" help:"the compute services of this partition_key that it shares with; empty is all of them (read again on SIGHUP)"`
+	Listen       string        `key:"compute_listen" flag:"listen" default:"127.0.0.1:0" help:"address to serve /inventory and /claims; port 0 is a free one"`
+	Interval     time.Duration `key:"compute_heartbeat_interval" default:"3s" help:"pause between two renewals of its lease, which lasts 15s"`
+	APIURL       string        `key:"api_url" secret:"url" help:"the API, as http://host:port or with user:password@ (required)"`
+}
+
 // Migrate is the command that brings the tables of PostgreSQL up to date.
 type Migrate struct {
 	URL string `key:"database_url" secret:"url" help:"PostgreSQL, as postgres://user:password@host:port/database (required)"`
@@ -83,5 +94,6 @@ type Dev struct {
 	BMCLatency time.Duration `key:"rack_bmc_latency" flag:"bmc-latency" default:"0s" help:"pause before every answer of a BMC"`
 	Seed       int64         `key:"rack_seed" flag:"seed" default:"1" help:"what the rack's randomness starts from"`
 	Enroll     bool          `key:"dev_enroll" flag:"enroll" default:"true" help:"whether the nodes are enrolled"`
+	Computes   int           `key:"dev_computes" flag:"computes" default:"0" help:"how many compute services run"`
 	Restart    bool          `key:"dev_restart" flag:"restart" default:"false" help:"whether a process that died is started again"`
 }

@@ -19,6 +19,8 @@ func kindName(t reflect.Type) string {
 		return "duration"
 	case t.Kind() == reflect.Slice:
 		return "list"
+	case t.Kind() == reflect.Pointer:
+		return kindName(t.Elem())
 	case t.Kind() == reflect.Int, t.Kind() == reflect.Int64:
 		return "int"
 	case t.Kind() == reflect.Float64:
@@ -30,6 +32,13 @@ func kindName(t reflect.Type) string {
 // set reads raw, as a file, the environment or a flag gave it, into v. Its error says what would be right.
 func set(v reflect.Value, raw any) error {
 	switch {
+	case v.Kind() == reflect.Pointer:
+		if raw == nil {
+			v.SetZero()
+			return nil
+		}
+		v.Set(reflect.New(v.Type().Elem()))
+		return set(v.Elem(), raw)
 	case v.Type() == durationType:
 		d, err := duration(raw)
 		v.SetInt(int64(d))
@@ -148,6 +157,10 @@ func section(raw any) (map[string]string, error) {
 func show(v reflect.Value, secret string) string {
 	var s string
 	switch x := v.Interface().(type) {
+	case *string:
+		if s = "not set"; x != nil {
+			s = fmt.Sprintf("%q", *x)
+		}
 	case []string:
 		s = strings.Join(x, ",")
 	case Fake:

@@ -229,6 +229,9 @@ func (s *Stack) workers(ctx context.Context) error {
 	for i := range s.o.Conductors {
 		specs = append(specs, s.conductor(i))
 	}
+	for i := range s.o.Computes {
+		specs = append(specs, s.compute(i))
+	}
 	return s.sup.Start(ctx, specs...)
 }
 
@@ -239,6 +242,14 @@ func (s *Stack) conductor(i int) Spec {
 		return []string{
 			"--name", name, "--conductor-group", s.group(i), "--enabled-drivers", strings.Join(s.o.Drivers, ","),
 		}
+	}, nil)
+}
+
+// compute is compute service number i.
+func (s *Stack) compute(i int) Spec {
+	name := fmt.Sprintf("compute-%d", i+1)
+	return s.role("compute", name, stageConductor, func() []string {
+		return []string{"--host", name, "--listen", s.dir.listen(name, "127.0.0.1:0")}
 	}, nil)
 }
 

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/internal/client"
+)
+
+// computeCommands are what can be asked of the API about compute services, below the role of that name.
+func computeCommands() []*cobra.Command {
+	a := newAsker()
+	all := []*cobra.Command{newComputeList(a), newComputeMove(a), newComputeForget(a), newComputeWhatIf(a)}
+	for _, c := range all {
+		a.addFlags(c, c.Flags())
+	}
+	return all
+}
+
+func newComputeList(a *asker) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List compute services, and what is not as it should be, over the API", Args: cobra.NoArgs,
+		Example: "  temper compute list",
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			epoch, services, reports, err := a.ComputeServices(ctx)
+			if err != nil {
+				return err
+			}
+			doc := map[string]any{"epoch": epoch, "compute_services": orEmpty(services), "reports": orEmpty(reports)}
+			return a.show(doc, func(w io.Writer) error {
+				if err := computeTable(services).writeTo(w); err != nil {
+					return err
+				}
+				return writeReports(w, reports)
+			})
+		}),
+	}
+}
+
+func computeTable(services []client.ComputeService) grid {
+	g := newGrid("HOST", "LIVE", "PARTITION KEY", "PEER LIST", "MEMBER", "NODES", "INSTANCES", "EPOCH", "LAST HEARTBEAT")
+	for _, v := range services {
+		peers := ""
+		if v.PeerList != nil {
+			peers = *v.PeerList
+		}
+		g.add(v.Host, yesNo(v.Live), keyCell(v.PartitionKey), peers, yesNo(v.Member),
+			strconv.Itoa(v.Nodes), strconv.Itoa(v.Instances), strconv.FormatInt(v.AcknowledgedEpoch, 10), moment(v.SeenAt))
+	}
+	return g
+}
+
+// keyCell tells the empty key from none.
+func keyCell(key *string) string {
+	switch {
+	case key == nil:
+		return ""
+	case *key == "":
+		return `""`
+	}
+	return *key
+}
+
+func writeReports(w io.Writer, reports []client.ComputeReport) error {
+	for _, r := range reports {
+		line := oneLine(r.Text)
+		if r.Host != "" {
+			line = oneLine(r.Host) + ": " + line
+		}
+		if r.Nodes > 0 {
+			line += fmt.Sprintf(" (%d nodes: %s)", r.Nodes, atMost(strings.Join(r.Some, ", "), 120))
+		}
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newComputeMove(a *asker) *cobra.Command {
+	var node string
+	c := &cobra.Command{
+		Use: "move FROM TO", Short: "Give the instances of a dead compute service to another, over the API", Args: cobra.ExactArgs(2),
+		Long: `Give the instances of a dead compute service, with their nodes, to another. FROM "-" are the instances without a service.
+
+It is refused while FROM is live.`,
+		Example: "  temper compute move compute-1 compute-2\n  temper compute move - compute-2 --node n1",
+	}
+	c.Flags().StringVar(&node, "node", "", "only the instance on this `node`")
+	c.RunE = a.run(func(ctx context.Context, args []string) error {
+		from := args[0]
+		if from == "-" {
+			from = ""
+		}
+		moved, err := a.MoveCompute(ctx, from, args[1], node)
+		if err != nil {
+			return err
+		}
+		return a.show(map[string]any{"moved": moved}, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%d instances are now managed by %s\n", moved, args[1])
+			return err
+		})
+	})
+	return c
+}
+
+func newComputeForget(a *asker) *cobra.Command {
+	return &cobra.Command{
+		Use: "forget HOST", Short: "Take a dead compute service off the list, over the API", Args: cobra.ExactArgs(1),
+		Long: `Take a dead compute service off the list: its group is no partition of its own any more, where no other has its key.
+
+Its instances keep its name, until it is back or they are moved.`,
+		Example: "  temper compute forget compute-1",
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			if err := a.ForgetCompute(ctx, args[0]); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(a.err, "%s is forgotten\n", args[0])
+			return err
+		}),
+	}
+}
+
+func newComputeWhatIf(a *asker) *cobra.Command {
+	var service, key, peers string
+	var gone bool
+	c := &cobra.Command{
+		Use: "what-if --service S", Short: "Say what would move if a compute service had these settings, over the API", Args: cobra.NoArgs,
+		Example: "  temper compute what-if --service compute-3\n  temper compute what-if --service compute-1 --partition-key rack-1 --peer-list compute-1,compute-2\n" +
+			"  temper compute what-if --service compute-1 --gone",
+	}
+	c.Flags().StringVar(&service, "service", "", "`name` of the compute service; one that is not registered would be")
+	c.Flags().StringVar(&key, "partition-key", "", "its partition `key`; not given is not set, \"\" is the default group")
+	c.Flags().StringVar(&peers, "peer-list", "", "its peer `list`")
+	c.Flags().BoolVar(&gone, "gone", false, "it stops")
+	must(c.MarkFlagRequired("service"))
+	c.RunE = a.run(func(ctx context.Context, _ []string) error {
+		var given *string
+		if c.Flags().Changed("partition-key") {
+			given = &key
+		}
+		w, err := a.WhatIfCompute(ctx, service, given, peers, gone)
+		if err != nil {
+			return err
+		}
+		return a.show(w, func(out io.Writer) error { return writeWhatIf(out, w) })
+	})
+	return c
+}
+
+func writeWhatIf(out io.Writer, w *client.ComputeWhatIf) error {
+	members := newGrid("PARTITION", "MEMBERS NOW", "MEMBERS THEN")
+	for _, m := range w.Members {
+		name := "the rest"
+		if m.PartitionKey != nil {
+			name = keyCell(m.PartitionKey)
+		}
+		members.add(name, strings.Join(m.Before, ", "), strings.Join(m.After, ", "))
+	}
+	if err := members.writeTo(out); err != nil {
+		return err
+	}
+	if len(w.Moves) == 0 {
+		if _, err := fmt.Fprintln(out, "No node would move."); err != nil {
+			return err
+		}
+		return writeReports(out, w.Reports)
+	}
+	moves := newGrid("FROM", "TO", "NODES")
+	for _, m := range w.Moves {
+		moves.add(m.From, m.To, strconv.Itoa(m.Nodes))
+	}
+	if err := moves.writeTo(out); err != nil {
+		return err
+	}
+	return writeReports(out, w.Reports)
+}
