@@ -120,6 +120,24 @@ func BenchmarkNodesPage(b *testing.B) {
 	}
 }
 
+// BenchmarkAvailablePage is the first page of what a scheduler is offered of
+// 100,000 nodes; it is to take less than 20 ms.
+func BenchmarkAvailablePage(b *testing.B) {
+	s := benchStore(b)
+	seedBench(b, 100_000)
+	serving := connect(b, store.Config{URL: benchURL, Keyset: keyset, MaxConns: benchConns(), ConductorTimeout: time.Hour})
+	require.NoError(b, s.Ready(b.Context()))
+	for name, f := range map[string]node.AvailableFilter{"all": {}, "of a class": {ResourceClass: ptr("tin")}, "of a rare class": {ResourceClass: ptr("gold")}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				nodes, err := serving.Available(b.Context(), f)
+				require.NoError(b, err)
+				require.Equal(b, name == "of a rare class", len(nodes) == 0)
+			}
+		})
+	}
+}
+
 var benchURL string
 
 // benchStore is a store on a durable cluster of its own; BENCH_PG names settings
