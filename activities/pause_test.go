@@ -96,7 +96,7 @@ func TestALookWritesWhyTheOperationCannotGoOn(t *testing.T) {
 		return seen
 	}
 	quarter := activities.Policy{WaitForConductor: 15 * time.Minute, WaitInGroup: map[string]time.Duration{"": time.Minute, "never": 0}}
-	op := node.Operation{ID: 7, Kind: node.KindDeploy, Group: "g", Driver: "redfish", Phase: node.Running, Conductor: "c1"}
+	op := node.Operation{ID: 7, Kind: node.KindDeploy, Group: "g", Driver: "redfish", Phase: node.Running, Conductor: "c1", RunID: run}
 	began := time.Now()
 
 	p := &page{op: op, uncovered: true}
