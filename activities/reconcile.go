@@ -29,6 +29,9 @@ type Reconciler interface {
 	Called(ctx context.Context) ([]node.Operation, error)
 	Quarantine(ctx context.Context) (node.QuarantineTick, error)
 	SettleStranded(ctx context.Context, rules []node.Stranding, safe time.Duration) (int, error)
+	// SaidLostTemporal is who said within that time that Temporal has lost its
+	// data; "" = nobody.
+	SaidLostTemporal(ctx context.Context, within time.Duration) (by string, err error)
 	OpenUndos(ctx context.Context, steps []node.Step, by string, limit int) ([]node.Operation, error)
 	Misfits(ctx context.Context) ([]node.Operation, error)
 }

@@ -153,7 +153,13 @@ func (r *Reconcile) recover(ctx context.Context, closed []orphan, out *TickResul
 	}
 	patience := r.Safe
 	if len(missing) >= massLeast && len(missing)*massShare > open {
-		patience = max(massPatience, r.Safe)
+		said, err := r.Reconciler.SaidLostTemporal(ctx, massPatience)
+		if err != nil {
+			return err
+		}
+		if said == "" {
+			patience = max(massPatience, r.Safe)
+		}
 		out.Alarm = "many open operations are unknown to Temporal at once: they are closed when they have been so for " + patience.String()
 		r.Log.Error(out.Alarm, zap.Int("missing", len(missing)), zap.Int("open", open))
 	}

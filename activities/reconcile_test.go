@@ -28,6 +28,7 @@ type archive struct {
 
 	called, misfits []node.Operation
 	owing           []node.Operation // undos that are due
+	said            string           // who said that Temporal lost its data
 
 	started, cancelled, nudged []int64
 	closed                     []node.End
@@ -55,6 +56,10 @@ func (a *archive) Quarantine(context.Context) (node.QuarantineTick, error) {
 
 func (a *archive) SettleStranded(context.Context, []node.Stranding, time.Duration) (int, error) {
 	return 0, nil
+}
+
+func (a *archive) SaidLostTemporal(context.Context, time.Duration) (string, error) {
+	return a.said, nil
 }
 
 func (a *archive) OpenUndos(_ context.Context, steps []node.Step, _ string, _ int) ([]node.Operation, error) {
@@ -166,15 +171,17 @@ func TestManyOperationsThatTemporalForgotAtOnceAreClosedOnlyAfterTenMinutes(t *t
 		since          time.Duration
 		closed         int
 		alarm          bool
+		said           string
 	}{
 		"a few are closed when nothing of them can act":  {missing: 3, since: 10 * time.Second, closed: 3},
 		"a few that are missing since a moment wait":     {missing: 3, since: time.Second},
 		"many raise the alarm and wait":                  {missing: 50, since: 9 * time.Minute, alarm: true},
 		"many that are missing for ten minutes are lost": {missing: 50, since: 11 * time.Minute, closed: 50, alarm: true},
+		"many of which somebody says that they are lost": {missing: 50, since: 10 * time.Second, closed: 50, alarm: true, said: "ann"},
 		"many of very many are no mass loss":             {missing: 10, known: 90, since: time.Minute, closed: 10},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := &archive{workflows: map[string]activities.Status{}, missing: map[int64]time.Duration{}}
+			a := &archive{workflows: map[string]activities.Status{}, missing: map[int64]time.Duration{}, said: c.said}
 			for id := int64(1); id <= int64(c.missing+c.known); id++ {
 				o := operation(id)
 				a.begun = append(a.begun, o)

@@ -30,6 +30,7 @@ type operations struct {
 	started []int64
 	told    []string // "cancel 3: reason", "nudge 4"
 	fail    error
+	status  node.RunStatus
 }
 
 func (o *operations) Start(_ context.Context, op *node.Operation) error {
@@ -49,6 +50,16 @@ func (o *operations) Nudge(_ context.Context, op *node.Operation) error {
 
 func (o *operations) Decide(_ context.Context, op *node.Operation, a node.Action, by, reason string) error {
 	return o.tell(fmt.Sprintf("decide %d: %s by %s: %s", op.ID, a, by, reason))
+}
+
+func (o *operations) Status(context.Context, *node.Operation) (node.RunStatus, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.status, o.fail
+}
+
+func (o *operations) Terminate(_ context.Context, op *node.Operation, reason string) error {
+	return o.tell(fmt.Sprintf("terminate %d: %s", op.ID, reason))
 }
 
 func (o *operations) tell(what string) error {

@@ -100,6 +100,9 @@ func (s *Server) ownRoutes() []route {
 		{"GET", "/temper/v1/instances", 0, s.listInstances},
 		{"DELETE", "/temper/v1/instances/:instance", 0, s.deleteInstance},
 		{"POST", "/temper/v1/operations/:operation/retry", 0, s.retryOperation},
+		{"POST", "/temper/v1/operations/recover", 0, s.recoverOperations},
+		{"POST", "/temper/v1/nodes/:node/recover", 0, s.recoverNode},
+		{"GET", "/temper/v1/nodes/:node/why", 0, s.getWhy},
 		{"GET", "/temper/v1/healthz", 0, s.getHealth},
 		{"GET", "/temper/v1/readyz", 0, s.getReady},
 	}

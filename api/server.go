@@ -29,6 +29,10 @@ type Operations interface {
 	// decision, and returns when it has. fault.Conflict, NotAllowed or Invalid
 	// where it refuses; fault.Unavailable where it can't be had in time.
 	Decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error
+	// Status is what Temporal knows of o's run; an error where it can't be asked.
+	Status(ctx context.Context, o *node.Operation) (node.RunStatus, error)
+	// Terminate ends the workflow of o without letting it do anything.
+	Terminate(ctx context.Context, o *node.Operation, reason string) error
 }
 
 // Drivers knows the hardware types without touching hardware.
@@ -78,6 +82,9 @@ type Config struct {
 	// OnFailure is what operations do when a step has failed for good, where the
 	// request does not say. Default: fail.
 	OnFailure node.OnFailure
+	// Safe is how long after the end of a workflow something of it may still act.
+	// Default 9 s.
+	Safe time.Duration
 	// Images is which images are accepted.
 	Images image.Policy
 	// Agent is what ramdisk agents are told and held to.
@@ -106,6 +113,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Safe == 0 {
+		c.Safe = 9 * time.Second
 	}
 	if c.RequestTimeout == 0 {
 		c.RequestTimeout = time.Minute

@@ -53,6 +53,12 @@ type RequestStore interface {
 	AskOperation(ctx context.Context, id int64, ask node.Ask, by, reason string) (*node.Operation, error)
 	// Retry does what decide makes of an operation that has ended: it is done again.
 	Retry(ctx context.Context, id int64, decide func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error)) (*node.Operation, error)
+	// Direct changes an open operation in place.
+	Direct(ctx context.Context, id int64, edit func(*node.Node) (node.Direction, error)) (*node.Operation, error)
+	SetUndo(ctx context.Context, id int64, runID string, undo []node.Undo) error
+	CloseOperation(ctx context.Context, end node.End, followUp func(*node.Node) (*node.Operation, error)) (*node.Operation, error)
+	// SayLostTemporal records the word that Temporal has lost its data.
+	SayLostTemporal(ctx context.Context, by, reason string) error
 	Operation(ctx context.Context, id int64) (*node.Operation, error)
 	// Operations are sorted newest first.
 	Operations(ctx context.Context, f node.OperationFilter) ([]node.Operation, error)

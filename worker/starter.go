@@ -92,6 +92,21 @@ func (s Starter) Decide(ctx context.Context, o *node.Operation, a node.Action, b
 	return fault.New(fault.Unavailable, "the workflow of operation %d did not take the decision: %w", o.ID, err)
 }
 
+// Status is what Temporal knows of the operation's run.
+func (s Starter) Status(ctx context.Context, o *node.Operation) (node.RunStatus, error) {
+	st, err := Describer(s).Status(ctx, o.WorkflowID, o.RunID)
+	return node.RunStatus{Known: st.Known, Open: st.Open, How: st.How, ClosedAt: st.ClosedAt}, err
+}
+
+// Terminate ends the operation's workflow at once. One that is gone is no error.
+func (s Starter) Terminate(ctx context.Context, o *node.Operation, reason string) error {
+	err := s.Client.TerminateWorkflow(ctx, o.WorkflowID, o.RunID, reason)
+	if err == nil || notFound(err) {
+		return nil
+	}
+	return fault.New(fault.Unavailable, "terminate workflow %s: %w", o.WorkflowID, err)
+}
+
 func notFound(err error) bool {
 	var gone *serviceerror.NotFound
 	return errors.As(err, &gone)

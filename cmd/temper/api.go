@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/fake"
@@ -51,8 +52,8 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		Store: db, Operations: temporal, Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
 		Log: p.log, Metrics: p.metrics, Ready: p.health, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
 		AutomatedClean: r.AutomatedClean, DedicatedNodes: r.DedicatedNodes, AutomaticLessee: r.AutomaticLessee, Images: image.Policy{AllowMD5: r.AllowMD5},
-		OnFailure: node.OnFailure(r.OnFailure),
-		Agent:     api.AgentSettings{Callback: callbacks(r.Rules)},
+		OnFailure: node.OnFailure(r.OnFailure), Safe: r.HeartbeatTimeout + activities.HardwareDeadline,
+		Agent: api.AgentSettings{Callback: callbacks(r.Rules)},
 	})
 	if err != nil {
 		return err
@@ -128,6 +129,20 @@ func (t *lateTemporal) Nudge(ctx context.Context, o *node.Operation) error {
 func (t *lateTemporal) Decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error {
 	if s := t.found.Load(); s != nil {
 		return s.Decide(ctx, o, a, by, reason)
+	}
+	return errNoTemporal
+}
+
+func (t *lateTemporal) Status(ctx context.Context, o *node.Operation) (node.RunStatus, error) {
+	if s := t.found.Load(); s != nil {
+		return s.Status(ctx, o)
+	}
+	return node.RunStatus{}, errNoTemporal
+}
+
+func (t *lateTemporal) Terminate(ctx context.Context, o *node.Operation, reason string) error {
+	if s := t.found.Load(); s != nil {
+		return s.Terminate(ctx, o, reason)
 	}
 	return errNoTemporal
 }

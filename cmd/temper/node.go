@@ -21,7 +21,7 @@ func newNodeCommand() *cobra.Command {
 			all := []*cobra.Command{
 				newNodeList(a), newNodeShow(a), newNodeCreate(a), newNodeSet(a), newNodeUnset(a), newNodeDelete(a),
 				newNodePower(a), newNodeValidate(a), newNodeMaintenance(a), newNodeHistory(a), newNodeTrait(a),
-				newNodeClean(a), newNodeDeploy(a), newNodeRebuild(a),
+				newNodeClean(a), newNodeDeploy(a), newNodeRebuild(a), newNodeWhy(a), newNodeRecover(a),
 			}
 			return append(all, newNodeVerbs(a)...)
 		})

@@ -18,7 +18,7 @@ import (
 func newOperationCommand() *cobra.Command {
 	return group("operation", "Look at what is done to nodes, and stop it", "  temper operation list\n  temper operation watch 12",
 		func(a *asker) []*cobra.Command {
-			all := []*cobra.Command{newOperationList(a), newOperationShow(a), newOperationCancel(a), newOperationWatch(a)}
+			all := []*cobra.Command{newOperationList(a), newOperationShow(a), newOperationCancel(a), newOperationWatch(a), newOperationRecover(a)}
 			return append(all, newDecisions(a)...)
 		})
 }

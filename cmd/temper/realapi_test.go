@@ -57,6 +57,12 @@ func (w *worked) Decide(ctx context.Context, o *node.Operation, a node.Action, b
 	return err
 }
 
+func (w *worked) Status(context.Context, *node.Operation) (node.RunStatus, error) {
+	return node.RunStatus{Known: true, Open: true}, nil
+}
+
+func (w *worked) Terminate(context.Context, *node.Operation, string) error { return nil }
+
 func (w *worked) end(ctx context.Context, id int64, outcome node.Outcome) {
 	w.under.Add(1)
 	go func() {

@@ -169,6 +169,64 @@ func (c *Client) RetryOperation(ctx context.Context, id, reason string) (*Operat
 	return &o, err
 }
 
+// LostTemporal is the word that Temporal has lost its data: operations that it does not know are ended, however many.
+func (c *Client) LostTemporal(ctx context.Context, reason string) error {
+	_, err := c.do(ctx, request{
+		method: http.MethodPost, path: "/temper/v1/operations/recover", body: map[string]any{"lost_temporal": true, "reason": reason},
+	}, nil)
+	return err
+}
+
+// Recovery is who holds a node, and what was done about it.
+type Recovery struct {
+	document
+	Operation string `json:"operation"`
+	Kind      string `json:"kind"`
+	Workflow  string `json:"workflow"`
+	Alive     bool   `json:"alive"`
+	Next      string `json:"next"`
+	Done      string `json:"done"`
+	Why       string `json:"why"`
+}
+
+// UnmarshalJSON reads a recovery and keeps the answer.
+func (r *Recovery) UnmarshalJSON(raw []byte) error {
+	type plain Recovery
+	err := json.Unmarshal(raw, (*plain)(r))
+	r.document = keep(raw)
+	return err
+}
+
+// Recover tells who holds a node and ends what is orphaned; with force what is alive, too.
+func (c *Client) Recover(ctx context.Context, ident string, force bool, reason string) (*Recovery, error) {
+	var r Recovery
+	_, err := c.do(ctx, request{
+		method: http.MethodPost, path: "/temper/v1/nodes/" + segment(ident) + "/recover", body: map[string]any{"force": force, "reason": reason},
+	}, &r)
+	return &r, err
+}
+
+// Why is what happens to a node, and what somebody can do.
+type Why struct {
+	document
+	Text string `json:"text"`
+}
+
+// UnmarshalJSON reads it and keeps the answer.
+func (w *Why) UnmarshalJSON(raw []byte) error {
+	type plain Why
+	err := json.Unmarshal(raw, (*plain)(w))
+	w.document = keep(raw)
+	return err
+}
+
+// Why tells what happens to a node, for what it waits, and what somebody can do.
+func (c *Client) Why(ctx context.Context, ident string) (*Why, error) {
+	var w Why
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/temper/v1/nodes/" + segment(ident) + "/why"}, &w)
+	return &w, err
+}
+
 // Newer reports whether operation a was accepted after b: ids grow.
 func Newer(a, b string) bool {
 	x, err1 := strconv.ParseInt(a, 10, 64)

@@ -1,0 +1,190 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// hardwareDeadline bounds one request to hardware: after it nothing of a claim
+// that was ended acts any more.
+const hardwareDeadline = 4 * time.Second
+
+// shownRecovery is who holds a node, and what was done about it.
+type shownRecovery struct {
+	NodeUUID           string `json:"node_uuid"`
+	Operation          any    `json:"operation"`
+	Kind               any    `json:"kind"`
+	Since              any    `json:"since"`
+	RequestedBy        any    `json:"requested_by"`
+	Workflow           any    `json:"workflow"` // open, closed, unknown, unreachable
+	WorkflowClosedAt   any    `json:"workflow_closed_at"`
+	Conductor          any    `json:"conductor"`
+	ConductorAlive     any    `json:"conductor_alive"`
+	ConductorHeartbeat any    `json:"conductor_heartbeat_at"`
+	Alive              bool   `json:"alive"`
+	Next               string `json:"next"` // what will happen by itself
+	Done               any    `json:"done"` // what this request did; null = nothing
+	Why                string `json:"why"`
+}
+
+// recoverNode answers POST /temper/v1/nodes/X/recover. It tells who holds the
+// node and ends what is orphaned; what is alive only by force, with a reason.
+func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
+	in, err := readObject(c, maxBody, "force", "reason")
+	if err != nil {
+		return 0, nil, err
+	}
+	force, reason := in.boolean("force"), in.reason()
+	if force != nil && *force && reason == "" {
+		in.fail("A reason is required with force.")
+	}
+	if in.err != nil {
+		return 0, nil, in.err
+	}
+	ctx := c.Request.Context()
+	n, err := s.find(c, c.Param("node"))
+	if err != nil {
+		return 0, nil, err
+	}
+	fl, err := s.fleet(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	out := shownRecovery{NodeUUID: n.UUID, Next: "nothing: nobody holds the node", Why: s.why(n, nil, fl).Text}
+	o := n.Operation
+	if o == nil {
+		return http.StatusOK, out, nil
+	}
+	s.annotate(c, zap.String("node", n.UUID), zap.Int64("operation", o.ID))
+	st, statusErr := s.Operations.Status(ctx, o)
+	out.holder(o, st, statusErr, fl)
+	switch safe := statusErr == nil && st.Known && !st.Open && s.Now().Sub(st.ClosedAt) > s.Safe; {
+	case force != nil && *force:
+		if err := s.endByForce(c, o, reason); err != nil {
+			return 0, nil, err
+		}
+		out.Done = "ended by force; what it left is undone as soon as a conductor covers the node"
+	case safe:
+		if err := s.endOrphan(c, o, o.RunID, fmt.Sprintf("The workflow of operation %d of node %s was %s; ended on request", o.ID, n.UUID, st.How)); err != nil {
+			return 0, nil, err
+		}
+		out.Done = "ended: its workflow was " + st.How
+	case statusErr == nil && st.Open && o.Stalled == node.StallConductor:
+		asked, err := s.Store.AskOperation(ctx, o.ID, node.AskCancel, user(c), reason)
+		if err != nil {
+			return 0, nil, err
+		}
+		s.nudged(c, asked)
+		out.Done = "cancelled: nobody covers the node, so it ends at once"
+	}
+	return http.StatusOK, out, nil
+}
+
+// holder tells of the operation that holds the node, and whether its owner lives.
+func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, fl *fleet) {
+	r.Operation, r.Kind, r.Since, r.RequestedBy = strconv.FormatInt(o.ID, 10), string(o.Kind), timestamp(&o.AcceptedAt), orNull(o.RequestedBy)
+	for i := range fl.all {
+		if k := &fl.all[i]; k.Hostname == o.Conductor {
+			r.Conductor, r.ConductorAlive, r.ConductorHeartbeat = k.Hostname, k.Alive, timestamp(&k.HeartbeatAt)
+		}
+	}
+	switch {
+	case err != nil:
+		r.Workflow, r.Next = "unreachable", "its workflow goes on when Temporal is back"
+	case st.Open:
+		r.Workflow, r.Alive, r.Next = "open", true, "it goes on"
+		if o.Stalled == node.StallConductor {
+			r.Next = "it waits for a conductor, then fails"
+		}
+		if o.WaitingFor != "" {
+			r.Next += "; it waits for " + o.WaitingFor
+		}
+		if o.WaitingUntil != nil {
+			r.Next += " until " + o.WaitingUntil.UTC().Format(time.RFC3339)
+		}
+	case st.Known:
+		r.Workflow, r.WorkflowClosedAt, r.Next = "closed", timestamp(&st.ClosedAt), "reconciliation ends it when nothing of it can act any more"
+	case o.BegunAt == nil:
+		r.Workflow, r.Next = "unknown", "reconciliation starts it"
+	default:
+		r.Workflow, r.Next = "unknown", "reconciliation ends it when Temporal has not known it for a while"
+	}
+}
+
+// endByForce takes an operation from whoever has it. The claim and the run end
+// first, so that nothing more is sent; when what was under way is over, it is
+// closed with its undo owed, and its workflow is terminated.
+func (s *Server) endByForce(c *gin.Context, o *node.Operation, reason string) error {
+	run, who := uuid.NewString(), by(c)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), time.Minute)
+	defer cancel()
+	_, err := s.Store.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
+		n.Operation.RunID, n.Operation.Claim = run, node.Claim{Seq: n.Operation.Claim.Seq + 1}
+		n.Operation.Undo = node.UndoAtEnd(n.Operation, node.Failed)
+		n.Operation.Asked, n.Operation.AskedBy, n.Operation.AskedReason = node.AskCancel, who, reason
+		return node.Direction{Event: node.HistoryEvent{Event: "taken from its owner by force: " + reason, EventType: "steering", User: who}}, nil
+	})
+	if err != nil {
+		return err
+	}
+	s.logger(c).Warn("operation is ended by force", zap.String("user", who), zap.String("reason", reason))
+	t := time.NewTimer(hardwareDeadline)
+	defer t.Stop()
+	<-t.C
+	if err := s.endOrphan(c, o, run, fmt.Sprintf("Operation %d of node %s was ended by force, by %s: %s", o.ID, o.NodeUUID, who, reason)); err != nil {
+		return err
+	}
+	if err := s.Operations.Terminate(ctx, o, "ended by force, by "+who+": "+reason); err != nil {
+		s.logger(c).Warn("workflow not terminated: it finds its row closed", zap.Error(err))
+	}
+	return nil
+}
+
+// endOrphan closes an operation that nobody works on any more in its failed
+// state, its undo owed.
+func (s *Server) endOrphan(c *gin.Context, o *node.Operation, run, why string) error {
+	ctx := context.WithoutCancel(c.Request.Context())
+	if err := s.Store.SetUndo(ctx, o.ID, run, node.UndoAtEnd(o, node.Failed)); err != nil && !fault.Is(err, fault.Lost) {
+		return err
+	}
+	next, err := s.Store.CloseOperation(ctx, node.End{Operation: o.ID, RunID: run, Outcome: node.Failed, By: by(c), Error: why},
+		func(n *node.Node) (*node.Operation, error) {
+			steps, err := node.Plan(node.KindUndeploy, n, nil, node.PlanOptions{AutomatedClean: s.AutomatedClean})
+			return &node.Operation{Kind: node.KindUndeploy, Target: node.Available, Steps: steps}, err
+		})
+	if err == nil && next != nil {
+		s.started(c, next)
+	}
+	return err
+}
+
+// recoverOperations answers POST /temper/v1/operations/recover: the operator's
+// word that Temporal has lost its data, so that what it does not know is ended.
+func (s *Server) recoverOperations(c *gin.Context) (int, any, error) {
+	in, err := readObject(c, maxBody, "lost_temporal", "reason")
+	if err != nil {
+		return 0, nil, err
+	}
+	lost, reason := in.boolean("lost_temporal"), in.reason()
+	if in.err == nil && (lost == nil || !*lost || reason == "") {
+		in.fail("lost_temporal has to be true, and a reason is required.")
+	}
+	if in.err != nil {
+		return 0, nil, in.err
+	}
+	if err := s.Store.SayLostTemporal(c.Request.Context(), by(c), reason); err != nil {
+		return 0, nil, err
+	}
+	s.logger(c).Warn("temporal is said to have lost its data", zap.String("user", user(c)), zap.String("reason", reason))
+	return http.StatusAccepted, gin.H{"lost_temporal": true}, nil
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+func newNodeWhy(a *asker) *cobra.Command {
+	c := &cobra.Command{
+		Use: "why NODE", Short: "Say what happens to a node, for what it waits, and what you can do", Args: cobra.ExactArgs(1),
+		Example: "  temper node why n1", ValidArgsFunction: a.completeNodes("", 1),
+	}
+	c.RunE = a.run(func(ctx context.Context, args []string) error {
+		w, err := a.Why(ctx, args[0])
+		if err != nil {
+			return advisedOn(err, args[0], "")
+		}
+		return a.show(w, func(out io.Writer) error {
+			_, err := fmt.Fprintln(out, w.Text)
+			return err
+		})
+	})
+	return c
+}
+
+func newNodeRecover(a *asker) *cobra.Command {
+	var force bool
+	var reason string
+	c := &cobra.Command{
+		Use: "recover NODE...", Short: "Say who holds nodes, and end what is orphaned; with --force also what is alive", Args: cobra.MinimumNArgs(1),
+		Example: "  temper node recover n1\n  temper node recover n1 --force --reason \"rack 7 burns\"", ValidArgsFunction: a.completeNodes("", 0),
+	}
+	c.Flags().BoolVar(&force, "force", false, "end it even where its owner is alive; needs --reason")
+	c.Flags().StringVar(&reason, "reason", "", "`why`, for the node's history")
+	c.RunE = a.run(func(ctx context.Context, args []string) error {
+		if force && reason == "" {
+			return errors.New("--force needs a --reason")
+		}
+		names := unique(args)
+		return a.report(names, each(ctx, names, defaultParallel, "", func(ctx context.Context, name string) (string, error) {
+			r, err := a.Recover(ctx, name, force, reason)
+			switch {
+			case err != nil:
+				return "", err
+			case r.Done != "":
+				return "operation " + r.Operation + " " + r.Done, nil
+			case r.Operation == "":
+				return r.Why, nil
+			}
+			return fmt.Sprintf("operation %s (%s), its workflow is %s. By itself: %s. %s", r.Operation, r.Kind, r.Workflow, r.Next, r.Why), nil
+		}))
+	})
+	return c
+}
+
+func newOperationRecover(a *asker) *cobra.Command {
+	var lost bool
+	var reason string
+	c := &cobra.Command{
+		Use: "recover", Short: "End all operations that a Temporal which has lost its data does not know", Args: cobra.NoArgs,
+		Example: "  temper operation recover --lost-temporal --reason \"its database was restored from yesterday\"",
+	}
+	c.Flags().BoolVar(&lost, "lost-temporal", false, "say that Temporal has lost its data (required)")
+	c.Flags().StringVar(&reason, "reason", "", "`why` (required)")
+	must(c.MarkFlagRequired("lost-temporal"))
+	must(c.MarkFlagRequired("reason"))
+	c.RunE = a.run(func(ctx context.Context, _ []string) error {
+		if !lost {
+			return errors.New("say --lost-temporal")
+		}
+		if err := a.LostTemporal(ctx, reason); err != nil {
+			return err
+		}
+		return a.show(map[string]bool{"lost_temporal": true}, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, "what Temporal does not know is ended by the next reconciliations")
+			return err
+		})
+	})
+	return c
+}
