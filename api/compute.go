@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"regexp"
 	"slices"
@@ -58,7 +59,10 @@ func (s *Server) putCompute(c *gin.Context) (int, any, error) {
 	}
 	if revision > 0 {
 		s.logger(c).Info("compute service registered", zap.String("host", v.Host), zap.Int64("incarnation", v.Incarnation))
-		p, err := s.Store.PublishShares(ctx, revision, share.Decide)
+		// A service that does not wait so long finds the epoch when it asks again.
+		lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.RequestTimeout)
+		defer cancel()
+		p, err := s.Store.PublishShares(lasting, revision, share.Decide)
 		if err != nil {
 			return 0, nil, err
 		}

@@ -61,7 +61,7 @@ UPDATE compute_services v SET seen_at = clock_timestamp(), lease_until = clock_t
   FROM share_epoch e
  WHERE v.name = lower(@host::text) AND @incarnation::bigint IN (0, v.incarnation) AND ` + liveSQL + ` AND @ack::bigint <= e.epoch
    AND v.partition_key IS NOT DISTINCT FROM @key::text AND v.peer_list IS NOT DISTINCT FROM @peers::text[]
-RETURNING ` + serviceColumns + `, e.epoch`
+RETURNING ` + serviceColumns + `, e.epoch, CASE WHEN e.published < e.revision THEN e.revision ELSE 0 END`
 
 	// The row of the epoch is locked before any service's: nothing is decided from
 	// what is about to change.
@@ -93,10 +93,10 @@ func (s *Store) ComputeHeartbeat(ctx context.Context, h share.Heartbeat) (v shar
 		"settings_error": words(h.SettingsError, maxError), "lease": micros(s.computeLease),
 	}
 	found, err := s.one(ctx, "heartbeat of compute service "+h.Host, beatSQL, a, func(r pgx.Row) error {
-		return r.Scan(append(serviceInto(&v), &epoch)...)
+		return r.Scan(append(serviceInto(&v), &epoch, &revision)...)
 	})
 	if err != nil || found {
-		return v, epoch, 0, err
+		return v, epoch, revision, err // an epoch may be missing still: whoever was to publish it has failed
 	}
 	return s.registerCompute(ctx, h, a)
 }
