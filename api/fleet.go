@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/gin-gonic/gin"
+
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/ring"
@@ -12,8 +14,9 @@ import (
 
 // fleet is the conductors as one request sees them.
 type fleet struct {
-	all   []node.Conductor
-	rings map[string][]string // by group, driver and interfaces: who covers, sorted
+	patient bool // the caller has its request wait for a conductor
+	all     []node.Conductor
+	rings   map[string][]string // by group, driver and interfaces: who covers, sorted
 }
 
 // fleet reads the conductors: what is shown of a node is as fresh as its answer.
@@ -130,12 +133,28 @@ func (f *fleet) enabled(group, driver string) (map[string][]string, error) {
 	return out, nil
 }
 
-// covered refuses work for a node that nobody could do, in Ironic's words.
+// covered refuses work for a node that nobody could do, in Ironic's words,
+// unless the caller said that it is to wait.
 func (f *fleet) covered(n *node.Node) error {
-	if len(f.covering(n)) == 0 {
+	if !f.patient && len(f.covering(n)) == 0 {
 		return f.nobody(n.ConductorGroup, n.Driver)
 	}
 	return nil
+}
+
+// headerWait says, as the query wait_for_conductor does, that a request is to be
+// accepted and wait where nobody could do it now.
+const headerWait = "Temper-Wait-For-Conductor"
+
+func waitsForConductor(c *gin.Context) (bool, error) {
+	word, given := c.GetQuery("wait_for_conductor")
+	if !given {
+		word = c.GetHeader(headerWait)
+	}
+	if word == "" {
+		return false, nil
+	}
+	return asBool("wait_for_conductor", word)
 }
 
 // errNoConductor tells the one 503 that the database does not cause.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"time"
 
@@ -59,5 +60,9 @@ func (s *Server) getReady(c *gin.Context) (int, any, error) {
 		}
 		return http.StatusServiceUnavailable, gin.H{"status": "not ready", "reasons": why}, nil
 	}
-	return http.StatusOK, gin.H{"status": "ready"}, nil
+	body := gin.H{"status": "ready", "reconciled_seconds_ago": nil}
+	if v, err := s.Store.Vitals(ctx); err == nil && v.Age >= 0 {
+		body["reconciled_seconds_ago"] = math.Round(v.Age.Seconds()*10) / 10
+	}
+	return http.StatusOK, body, nil
 }

@@ -107,7 +107,7 @@ func newMetrics(r prometheus.Registerer, s Store) (*metrics, error) {
 	if r == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.seconds, quarantined{s}} {
+	for _, c := range []prometheus.Collector{m.requests, m.seconds, quarantined{s}, vitals{s}} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}

@@ -125,6 +125,25 @@ func (s *Server) resolve(fl *fleet, n *node.Node) error {
 	if err != nil {
 		return err
 	}
-	n.Interfaces = resolved
-	return nil
+	n.Interfaces, err = fl.together(hw, n, resolved)
+	return err
+}
+
+// together are interfaces that one conductor has all of: those that were found
+// among all of the group or, where these are of different conductors, those of
+// the first that has what n names. Nobody would cover the node otherwise.
+func (f *fleet) together(hw node.HardwareType, n *node.Node, resolved map[string]string) (map[string]string, error) {
+	var own map[string]string
+	for _, c := range f.serving(n.ConductorGroup, n.Driver) {
+		if c.Covers(n.ConductorGroup, n.Driver, resolved) {
+			return resolved, nil
+		}
+		if alone, err := hw.Resolve(n.Interfaces, c.Interfaces[n.Driver]); err == nil && own == nil {
+			own = alone
+		}
+	}
+	if own == nil {
+		return nil, asBadRequest(f.nobody(n.ConductorGroup, n.Driver))
+	}
+	return own, nil
 }

@@ -158,12 +158,18 @@ func (s *Server) nodeCollection(c *gin.Context, q *query, path string, attrs []*
 	return http.StatusOK, body, nil
 }
 
-// ownedBy pages through the nodes until a page of those that the ring maps to
-// a conductor is full. Ironic filters after the page was cut, and so loses some.
+// ownedBy pages through the nodes that a conductor may own until a page of those
+// that it does is full. Ironic filters after the page was cut, and so loses some.
 func (s *Server) ownedBy(ctx context.Context, fl *fleet, conductor string, f node.Filter, p page) ([]node.Node, error) {
 	var out []node.Node
 	at := p.store()
 	at.Limit = s.MaxLimit
+	f.Conductor = &conductor
+	for _, k := range fl.all {
+		if takesWork(k) {
+			f.Working = append(f.Working, k.Hostname)
+		}
+	}
 	for {
 		nodes, err := s.Store.Nodes(ctx, f, at)
 		if err != nil {

@@ -72,6 +72,9 @@ func (s *Server) request(c *gin.Context, decide func(*node.Node, *fleet) (*node.
 	if err != nil {
 		return 0, nil, err
 	}
+	if fl.patient, err = waitsForConductor(c); err != nil {
+		return 0, nil, err
+	}
 	var opened bool
 	o, err := s.Store.Request(ctx, ident, func(n *node.Node) (*node.Request, error) {
 		r, err := decide(n, fl)

@@ -108,6 +108,18 @@ func (s *Server) ownRoutes() []route {
 	}
 }
 
+func (s *Server) fleetRoutes() []route {
+	return []route{
+		{"GET", "/temper/v1/conductors", 0, s.listFleet},
+		{"DELETE", "/temper/v1/conductors/:conductor", 0, s.forgetConductor},
+		{"POST", "/temper/v1/conductors/:conductor/drain", 0, s.drainConductor},
+		{"GET", "/temper/v1/coverage", 0, s.getCoverage},
+		{"GET", "/temper/v1/ring", 0, s.getRing},
+		{"GET", "/temper/v1/ring/what-if", 0, s.getWhatIf},
+		{"POST", "/temper/v1/reconcile", 0, s.postReconcile},
+	}
+}
+
 func (s *Server) routes() *gin.Engine {
 	e := gin.New()
 	e.RedirectTrailingSlash = false

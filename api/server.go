@@ -55,6 +55,9 @@ type Config struct {
 	// Ready says whether requests can be served in full: PostgreSQL and
 	// Temporal answer. What is not there is told by a Missing. Default: ready.
 	Ready func(context.Context) error
+	// Reconcile runs the reconciliation now or, where one runs, once more after
+	// it. Default: there is none to run.
+	Reconcile func(context.Context) error
 	// WorkflowURL is where Temporal's UI shows an operation; "" = nowhere. Default: nowhere.
 	WorkflowURL func(*node.Operation) string
 	// PublicURL stands before every link, without a trailing slash. Default:

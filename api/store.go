@@ -100,6 +100,18 @@ type AllocationStore interface {
 type ConductorStore interface {
 	Conductors(ctx context.Context) ([]node.Conductor, error)
 	Conductor(ctx context.Context, hostname string) (*node.Conductor, error)
+	// AskDrain: fault.Conflict for the last that covers some node, without force.
+	AskDrain(ctx context.Context, hostname string, force bool) (*node.Conductor, error)
+	// ForgetConductor: fault.Conflict for one that is alive.
+	ForgetConductor(ctx context.Context, hostname string) error
+	// Owned counts the nodes that each conductor owns in the newest epoch.
+	Owned(ctx context.Context) (map[string]int, error)
+	// Served counts the nodes of each conductor group and driver.
+	Served(ctx context.Context) ([]node.Served, error)
+	// Fleet and RingNodes are what a ring is computed from.
+	Fleet(ctx context.Context) (*node.Fleet, error)
+	RingNodes(ctx context.Context, needs []int64) ([]node.RingNode, error)
+	Vitals(ctx context.Context) (node.Vitals, error)
 	// Quarantined counts the nodes that nobody covers now.
 	Quarantined(ctx context.Context) ([]node.Quarantined, error)
 }

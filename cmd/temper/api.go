@@ -50,7 +50,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 	defer logout(ctx, hardware)
 	server, err := api.New(api.Config{
 		Store: db, Operations: temporal, Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
-		Log: p.log, Metrics: p.metrics, Ready: p.health, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
+		Log: p.log, Metrics: p.metrics, Ready: p.health, Reconcile: temporal.Reconcile, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
 		AutomatedClean: r.AutomatedClean, DedicatedNodes: r.DedicatedNodes, AutomaticLessee: r.AutomaticLessee, Images: image.Policy{AllowMD5: r.AllowMD5},
 		OnFailure: node.OnFailure(r.OnFailure), Safe: r.HeartbeatTimeout + activities.HardwareDeadline,
 		Agent: api.AgentSettings{Callback: callbacks(r.Rules)},
@@ -143,6 +143,13 @@ func (t *lateTemporal) Status(ctx context.Context, o *node.Operation) (node.RunS
 func (t *lateTemporal) Terminate(ctx context.Context, o *node.Operation, reason string) error {
 	if s := t.found.Load(); s != nil {
 		return s.Terminate(ctx, o, reason)
+	}
+	return errNoTemporal
+}
+
+func (t *lateTemporal) Reconcile(ctx context.Context) error {
+	if s := t.found.Load(); s != nil {
+		return worker.Trigger(ctx, s.Client)
 	}
 	return errNoTemporal
 }

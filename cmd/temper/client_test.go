@@ -60,7 +60,7 @@ func goldenAPI(t *testing.T) string {
 	files := map[string]string{
 		"/v1/nodes": "nodes", "/v1/nodes/sim-0001": "node", "/v1/nodes/sim-0001/validate": "validate",
 		"/v1/nodes/sim-0001/history": "history", "/v1/ports": "ports", "/v1/ports/p1": "port", "/v1/drivers": "drivers",
-		"/v1/drivers/redfish": "driver", "/v1/drivers/redfish/properties": "properties", "/v1/conductors": "conductors",
+		"/v1/drivers/redfish": "driver", "/v1/drivers/redfish/properties": "properties", "/v1/conductors": "conductors", "/temper/v1/conductors": "fleet",
 		"/v1/conductors/conductor-1": "conductor", "/temper/v1/operations": "operations", "/temper/v1/operations/44": "operation_done",
 		"/temper/v1/operations/22": "operation_failed", "/temper/v1/operations/87": "operation_cancelled",
 	}
@@ -131,7 +131,7 @@ func TestJSONIsTheAPIsOwn(t *testing.T) {
 	api := goldenAPI(t)
 	for args, file := range map[string]string{
 		"node show sim-0001": "node", "node list": "nodes", "node validate sim-0001": "validate", "node history sim-0001": "history",
-		"port list": "ports", "port show p1": "port", "driver list": "drivers", "conductor list": "conductors",
+		"port list": "ports", "port show p1": "port", "driver list": "drivers", "conductor list": "fleet",
 		"conductor show conductor-1": "conductor", "operation list": "operations", "operation show 22": "operation_failed",
 	} {
 		t.Run(args, func(t *testing.T) {

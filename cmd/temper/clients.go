@@ -4,7 +4,7 @@ import "github.com/spf13/cobra"
 
 // clientCommands are the commands that ask the API. Those about conductors are below the role (conductors.go).
 func clientCommands() []*cobra.Command {
-	return []*cobra.Command{newNodeCommand(), newPortCommand(), newAllocationCommand(), newDriverCommand(), newOperationCommand()}
+	return []*cobra.Command{newNodeCommand(), newPortCommand(), newAllocationCommand(), newDriverCommand(), newOperationCommand(), newRingCommand()}
 }
 
 // group is a command that only holds others, all over the API and with its flags.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 // conductorCommands are what can be asked of the API about conductors, below the role of that name.
 func conductorCommands() []*cobra.Command {
 	a := newAsker()
-	all := []*cobra.Command{newConductorList(a), newConductorShow(a)}
+	all := []*cobra.Command{newConductorList(a), newConductorShow(a), newConductorDrain(a), newConductorForget(a)}
 	for _, c := range all {
 		a.addFlags(c, c.Flags())
 	}
@@ -21,33 +22,66 @@ func conductorCommands() []*cobra.Command {
 }
 
 func newConductorList(a *asker) *cobra.Command {
-	var limit int
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use: "list", Short: "List conductors, over the API", Args: cobra.NoArgs, Example: "  temper conductor list",
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			list, err := a.Fleet(ctx)
+			if err != nil {
+				return err
+			}
+			return a.show(map[string]any{"conductors": orEmpty(list)}, func(w io.Writer) error {
+				return fleetTable(list).writeTo(w)
+			})
+		}),
 	}
-	c.Flags().IntVar(&limit, "limit", client.DefaultLimit, "show at most so many")
-	c.RunE = a.run(func(ctx context.Context, _ []string) error {
-		if err := goodLimit(limit); err != nil {
-			return err
-		}
-		list, err := a.Conductors(ctx, limit)
+}
+
+func fleetTable(conductors []client.FleetConductor) grid {
+	g := newGrid("NAME", "STATE", "GROUP", "DRIVERS", "NODES", "STARTED", "LAST HEARTBEAT")
+	for _, k := range conductors {
+		g.add(k.Hostname, k.State, k.Group, strings.Join(k.Drivers, ", "), fmt.Sprint(k.Nodes), moment(k.StartedAt), moment(k.HeartbeatAt))
+	}
+	return g
+}
+
+func newConductorDrain(a *asker) *cobra.Command {
+	var force bool
+	c := &cobra.Command{
+		Use: "drain CONDUCTOR", Short: "Have a conductor take no new steps and hand over those it has", Args: cobra.ExactArgs(1),
+		Long: `Have a conductor take no new steps and hand over those it has, until it is started again. The last one that covers some
+nodes is not drained without --force, which leaves them to nobody.`,
+		Example: "  temper conductor drain conductor-1", ValidArgsFunction: a.completeConductors(1),
+	}
+	c.Flags().BoolVar(&force, "force", false, "also where it is the last that covers some nodes")
+	c.RunE = a.run(func(ctx context.Context, args []string) error {
+		k, err := a.DrainConductor(ctx, args[0], force)
 		if err != nil {
 			return err
 		}
-		a.noteMore(list.More, limit, "conductors")
-		return a.show(map[string]any{"conductors": orEmpty(list.Items)}, func(w io.Writer) error {
-			return conductorTable(list.Items).writeTo(w)
+		return a.show(k, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s drains; it takes steps again when it is started again\n", k.Hostname)
+			return err
 		})
 	})
 	return c
 }
 
-func conductorTable(conductors []client.Conductor) grid {
-	g := newGrid("NAME", "ALIVE", "GROUP", "DRIVERS", "STARTED", "LAST HEARTBEAT")
-	for _, k := range conductors {
-		g.add(k.Hostname, yesNo(k.Alive), k.Group, strings.Join(k.Drivers, ", "), moment(k.CreatedAt), moment(k.UpdatedAt))
+func newConductorForget(a *asker) *cobra.Command {
+	return &cobra.Command{
+		Use: "forget CONDUCTOR", Short: "Take a conductor that is gone off the list", Args: cobra.ExactArgs(1),
+		Long: `Take a conductor that is gone off the list. Nothing that it held is lost: it is held by operations. One that is alive is
+not forgotten.`,
+		Example: "  temper conductor forget conductor-1", ValidArgsFunction: a.completeConductors(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			if err := a.ForgetConductor(ctx, args[0]); err != nil {
+				return err
+			}
+			return a.show(map[string]any{"forgotten": args[0]}, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "%s is forgotten\n", args[0])
+				return err
+			})
+		}),
 	}
-	return g
 }
 
 func newConductorShow(a *asker) *cobra.Command {

@@ -107,7 +107,7 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "driver list", out: "redfish        c1"},
 		{args: "driver show redfish", out: "redfish_address"},
 		{args: "driver show abacus", err: "Could not find the following driver(s) or hardware type(s): abacus"},
-		{args: "conductor list", out: "c1    yes"},
+		{args: "conductor list", out: "c1    alive"},
 		{args: "conductor show c1", out: "hostname"},
 		{args: "conductor show c2", err: "Conductor c2 could not be found; temper conductor list shows which there are"},
 

@@ -1,6 +1,9 @@
 package node
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Need is what nodes need of a conductor: who covers one node that has it
 // covers all of them.
@@ -65,4 +68,31 @@ type Epoch struct {
 	Nodes   []int64 // whose owner changes
 	Owners  []int64 // of each, by conductor; 0 = nobody
 	Changes []int64 // that it has seen
+}
+
+// Vitals are how the fleet is, for metrics and health.
+type Vitals struct {
+	Epoch      int64
+	Age        time.Duration  // of the last reconciliation; below zero = there was none
+	Conductors map[string]int // by state: alive, draining, dead, stopped
+}
+
+// Served counts the nodes of a conductor group and driver.
+type Served struct {
+	Group, Driver string
+	Nodes         int
+	Quarantined   int // of these
+}
+
+// State is how the conductor is, in a word.
+func (c Conductor) State() string {
+	switch {
+	case c.StoppedAt != nil:
+		return "stopped"
+	case !c.Alive:
+		return "dead"
+	case c.Draining:
+		return "draining"
+	}
+	return "alive"
 }

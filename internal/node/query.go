@@ -20,9 +20,12 @@ type Filter struct {
 	Owner, Lessee                                       *string
 	Project                                             *string // owner or lessee
 	DescriptionContains                                 *string // any case
-	ProvisionState                                      *State
-	Associated, Maintenance, Retired, Sharded           *bool
-	Shards                                              []string // one of these
+	// Conductor leaves out the nodes that another of Working owns for sure.
+	Conductor                                 *string
+	Working                                   []string
+	ProvisionState                            *State
+	Associated, Maintenance, Retired, Sharded *bool
+	Shards                                    []string // one of these
 	// IncludeChildren shows nodes that have a parent; they are hidden unless
 	// ParentNode is given.
 	IncludeChildren bool

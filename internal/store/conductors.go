@@ -34,7 +34,7 @@ func (s *Store) Conductor(ctx context.Context, hostname string) (*node.Conductor
 		return err
 	})
 	if err == nil && !found {
-		err = fault.New(fault.NotFound, "Conductor %s could not be found.", words(hostname, 255))
+		err = unknownConductor(hostname)
 	}
 	if err != nil {
 		return nil, err

@@ -109,6 +109,13 @@ func (q *query) either(v *bool, yes, no string) {
 	}
 }
 
+// notOthersSQL: the ring's owner of node n is this conductor, or none that works,
+// or the node has come to its ring since.
+const notOthersSQL = `(
+	n.id IN (SELECT w.node_id FROM ring_owners w JOIN conductors k ON k.id = w.conductor_id WHERE k.hostname = @conductor)
+	OR n.id NOT IN (SELECT w.node_id FROM ring_owners w JOIN conductors k ON k.id = w.conductor_id WHERE k.hostname = ANY (@working))
+	OR n.need_id IN (SELECT x.need_id FROM ring_changes x))`
+
 func (q *query) nodes(f node.Filter) {
 	q.uuidEqual("n.instance_uuid", "instance_uuid", f.InstanceUUID)
 	q.uuidEqual("n.chassis_uuid", "chassis_uuid", f.ChassisUUID)
@@ -128,6 +135,10 @@ func (q *query) nodes(f node.Filter) {
 	if f.Project != nil {
 		q.and("(n.owner = @project OR n.lessee = @project)")
 		q.args["project"] = *f.Project
+	}
+	if f.Conductor != nil {
+		q.and(notOthersSQL)
+		q.args["conductor"], q.args["working"] = *f.Conductor, f.Working
 	}
 	if f.DescriptionContains != nil {
 		q.and("position(lower(@description) in lower(n.description)) > 0")

@@ -169,15 +169,8 @@ SELECT e.epoch, (extract(epoch FROM clock_timestamp() - e.reconciled_at) * 10000
 		  FROM conductors c CROSS JOIN witness w GROUP BY 1) AS x)
   FROM ring_epoch e`
 
-// Vitals are how the fleet is, for metrics and health.
-type Vitals struct {
-	Epoch      int64
-	Age        time.Duration  // of the last reconciliation; below zero = there was none
-	Conductors map[string]int // by state: alive, draining, dead, stopped
-}
-
 // Vitals reads them. It costs little.
-func (s *Store) Vitals(ctx context.Context) (v Vitals, err error) {
+func (s *Store) Vitals(ctx context.Context) (v node.Vitals, err error) {
 	var age *int64
 	_, err = s.one(ctx, "read how the fleet is", vitalsSQL, args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) error {
 		return r.Scan(&v.Epoch, &age, &v.Conductors)

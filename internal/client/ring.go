@@ -1,0 +1,138 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// FleetConductor is a conductor as /temper/v1 shows it.
+type FleetConductor struct {
+	document
+	Hostname    string     `json:"hostname"`
+	Group       string     `json:"conductor_group"`
+	State       string     `json:"state"` // alive, draining, dead, stopped
+	Drivers     []string   `json:"drivers"`
+	Nodes       int        `json:"nodes"` // that it owns
+	StartedAt   *time.Time `json:"started_at"`
+	HeartbeatAt *time.Time `json:"heartbeat_at"`
+	TemporalAt  *time.Time `json:"temporal_at"` // its last contact with Temporal
+}
+
+// UnmarshalJSON reads a conductor and keeps the answer.
+func (k *FleetConductor) UnmarshalJSON(raw []byte) error {
+	type plain FleetConductor
+	err := json.Unmarshal(raw, (*plain)(k))
+	k.document = keep(raw)
+	return err
+}
+
+// Fleet lists all conductors with their states. There are few: they come in one page.
+func (c *Client) Fleet(ctx context.Context) ([]FleetConductor, error) {
+	var body struct {
+		Conductors []FleetConductor `json:"conductors"`
+	}
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/temper/v1/conductors"}, &body)
+	return body.Conductors, err
+}
+
+// DrainConductor has a conductor take no new steps; without force not the last that covers some node.
+func (c *Client) DrainConductor(ctx context.Context, name string, force bool) (*FleetConductor, error) {
+	var k FleetConductor
+	_, err := c.do(ctx, request{
+		method: http.MethodPost, path: "/temper/v1/conductors/" + segment(name) + "/drain", body: map[string]bool{"force": force},
+	}, &k)
+	return &k, err
+}
+
+// ForgetConductor forgets one that is not alive.
+func (c *Client) ForgetConductor(ctx context.Context, name string) error {
+	_, err := c.do(ctx, request{method: http.MethodDelete, path: "/temper/v1/conductors/" + segment(name)}, nil)
+	return err
+}
+
+// Coverage is a row of the coverage.
+type Coverage struct {
+	document
+	Group       string                         `json:"conductor_group"`
+	Driver      string                         `json:"driver"`
+	Interfaces  map[string]map[string][]string `json:"interfaces"` // interface, implementation, conductors
+	Conductors  []string                       `json:"conductors"`
+	Nodes       int                            `json:"nodes"`
+	Quarantined int                            `json:"quarantined"`
+}
+
+// UnmarshalJSON reads a row and keeps the answer.
+func (k *Coverage) UnmarshalJSON(raw []byte) error {
+	type plain Coverage
+	err := json.Unmarshal(raw, (*plain)(k))
+	k.document = keep(raw)
+	return err
+}
+
+// Coverage says which live conductors have what, and how many nodes need it.
+func (c *Client) Coverage(ctx context.Context) ([]Coverage, error) {
+	var body struct {
+		Coverage []Coverage `json:"coverage"`
+	}
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/temper/v1/coverage"}, &body)
+	return body.Coverage, err
+}
+
+// Owner is who owns a node; Conductor "" = nobody covers it.
+type Owner struct {
+	NodeUUID  string `json:"node_uuid"`
+	Conductor string `json:"conductor"`
+}
+
+// Ring lists at most limit nodes with their owners (0 = DefaultLimit); nil = every group, every driver.
+func (c *Client) Ring(ctx context.Context, group, driver *string, limit int) (List[Owner], error) {
+	q := url.Values{}
+	if group != nil {
+		q.Set("conductor_group", *group)
+	}
+	if driver != nil {
+		q.Set("driver", *driver)
+	}
+	return pages[Owner](ctx, c, "/temper/v1/ring", q, "owners", limit)
+}
+
+// WhatIf is what would happen without some conductors.
+type WhatIf struct {
+	document
+	Epoch       int64          `json:"epoch"`
+	Moved       int            `json:"moved"`
+	Quarantined int            `json:"quarantined"`
+	Gains       map[string]int `json:"gains"` // nodes by the conductor they would go to
+	Quarantines []struct {
+		NodeUUID string `json:"node_uuid"`
+	} `json:"quarantines"`
+}
+
+// UnmarshalJSON reads the answer and keeps it.
+func (k *WhatIf) UnmarshalJSON(raw []byte) error {
+	type plain WhatIf
+	err := json.Unmarshal(raw, (*plain)(k))
+	k.document = keep(raw)
+	return err
+}
+
+// WhatIf tells what would move, and what nobody would cover. Nothing is changed.
+func (c *Client) WhatIf(ctx context.Context, without []string, group *string) (*WhatIf, error) {
+	q := url.Values{"without": {strings.Join(without, ",")}}
+	if group != nil {
+		q.Set("conductor_group", *group)
+	}
+	var w WhatIf
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/temper/v1/ring/what-if", query: q}, &w)
+	return &w, err
+}
+
+// Reconcile has the reconciliation run now.
+func (c *Client) Reconcile(ctx context.Context) error {
+	_, err := c.do(ctx, request{method: http.MethodPost, path: "/temper/v1/reconcile"}, nil)
+	return err
+}

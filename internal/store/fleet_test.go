@@ -1,0 +1,60 @@
+package store_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestTwoThatDrainAtOnceLeaveOne(t *testing.T) {
+	c := clock(t)
+	create(t, c.s, node.Available)
+	c.covering("a", "b")
+	errs := map[string]error{}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, host := range both {
+		wg.Go(func() {
+			_, err := c.s.AskDrain(t.Context(), host, false)
+			mu.Lock()
+			defer mu.Unlock()
+			errs[host] = err
+		})
+	}
+	wg.Wait()
+	require.NotEqual(t, errs["a"] == nil, errs["b"] == nil, "%v", errs)
+	covered, err := c.s.Covered(t.Context(), "", "fake-hardware", map[string]string{"power": "fake"})
+	require.NoError(t, err)
+	require.Len(t, covered, 1)
+}
+
+func TestADrainedConductorIsToldByItsHeartbeatUntilItIsStartedAgain(t *testing.T) {
+	c := clock(t)
+	c.covering("a")
+	_, err := c.s.AskDrain(t.Context(), "a", false)
+	require.NoError(t, err, "it covers no node")
+	draining, err := c.s.HeartbeatConductor(t.Context(), "a", c.inc["a"], true)
+	require.NoError(t, err)
+	require.True(t, draining)
+	c.covering("a")
+	draining, err = c.s.HeartbeatConductor(t.Context(), "a", c.inc["a"], true)
+	require.NoError(t, err)
+	require.False(t, draining)
+}
+
+func TestAForgottenConductorThatWasOnlyFrozenEnds(t *testing.T) {
+	c := clock(t)
+	c.witness(true)
+	c.covering("a", "b")
+	kind(t, fault.Conflict, c.s.ForgetConductor(t.Context(), "a"))
+	c.run(16*time.Second, "b")
+	require.NoError(t, c.s.ForgetConductor(t.Context(), "a"))
+	kind(t, fault.NotFound, c.s.ForgetConductor(t.Context(), "a"))
+	kind(t, fault.Lost, beat(t, c.s, "a", c.inc["a"]))
+	epoch(t, c.s)
+}
