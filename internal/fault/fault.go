@@ -55,8 +55,8 @@ func (k Kind) String() string {
 
 // ParseKind is the inverse of String; unknown names are Internal.
 func ParseKind(s string) Kind {
-	for k, n := range names {
-		if n == s {
+	for k := Internal; k <= OutcomeUnknown; k++ {
+		if names[k] == s {
 			return k
 		}
 	}
