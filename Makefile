@@ -5,7 +5,7 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 
 # DATA is where `make dev` keeps everything; DEV_FLAGS go to temper dev, DEMO_FLAGS to the demonstration, TEST_FLAGS to
-# go test, BENCH_FLAGS to the bench, CHAOS_FLAGS to the crash matrix.
+# go test, BENCH_FLAGS to the bench, CHAOS_FLAGS to the crash matrix, SOAK_FLAGS to the soak.
 DATA ?= .temper/dev
 PACKAGES ?= ./...
 # Other modules in this repository, each with a go.mod of its own.
@@ -62,6 +62,16 @@ chaos: build ## kill processes at every step of every operation, and write docs/
 	ln -sf ../temporal-dev bin/chaos/temporal-dev
 	go build -o bin/chaos/run ./test/chaos
 	@bin/chaos/run $(or $(CHAOS_FLAGS),--report)
+
+.PHONY: chaos-guards
+chaos-guards: build ## take down one guard after the other and see that the crash matrix notices
+	go build -o bin/chaos/run ./test/chaos
+	@bin/chaos/run --guards
+
+.PHONY: soak
+soak: build ## kill processes at random while a faulty rack is worked with; an oracle judges
+	go build -o bin/soak ./test/soak
+	@bin/soak $(SOAK_FLAGS)
 
 .PHONY: tools
 tools:

@@ -7,9 +7,6 @@ import (
 	"go.temper.dev/temper/internal/chaos"
 )
 
-// undoing is how a point tells that the operation is being undone.
-const undoing = "undo"
-
 // at is a point at which a test may stop this conductor. request is what is sent or read.
 func (t *task) at(ctx context.Context, point, request string) {
 	if !chaos.On {
@@ -17,7 +14,7 @@ func (t *task) at(ctx context.Context, point, request string) {
 	}
 	p := chaos.Point{Name: point, Operation: t.op.ID, Node: t.node.UUID, Request: request}
 	if step := t.op.CurrentStep(); t.undoes {
-		p.Step = undoing
+		p.Step = chaos.Undo
 	} else if step != nil {
 		p.Step = step.Name()
 	}

@@ -190,6 +190,7 @@ func TestRulesRefuse(t *testing.T) {
 		"a worker knows drivers":                   {from: "worker", dep: "internal/bmc/redfish", want: true},
 		"a worker knows no api":                    {from: "worker", dep: "api"},
 		"nobody imports a main":                    {from: "worker", dep: "cmd/temper"},
+		"the oracle knows nothing that it judges":  {from: "test/soak/oracle", dep: "internal/node"},
 		"a path that only begins alike is another": {from: "activities", dep: "internal/nodes"},
 	} {
 		t.Run(name, func(t *testing.T) {

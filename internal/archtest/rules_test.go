@@ -76,6 +76,7 @@ var rules = []rule{
 	{at: "internal/testenv", ours: []string{"*"}, not: []string{"cmd", "test"}, why: "what tests start"},
 	{at: "cmd", ours: []string{"*"}, not: []string{"test"}, why: "nobody imports it"},
 	{at: "test", ours: []string{"*"}, not: []string{"cmd"}, why: "nobody imports it"},
+	{at: "test/soak/oracle", never: []string{anyThirdParty}, why: "who judges the code shares none with it"},
 	{at: "internal/archtest", why: "it looks at the others from outside"},
 }
 

@@ -52,10 +52,10 @@ func At(ctx context.Context, p Point) {
 }
 
 // stops tells whether to stop here. Where one attempt has stopped, another one of the same process does so at its first
-// point: on a busy machine the first one's heartbeats may come too late.
+// point: on a busy machine the first one's heartbeats may come too late. An undo is another matter.
 func stops(a Arm, p Point) bool {
 	if _, before := stopped.Load(p.Node); before {
-		return true
+		return p.Step != Undo
 	}
 	if a.Name != p.Name || a.Step != "" && a.Step != p.Step || a.Request != "" && a.Request != p.Request {
 		return false

@@ -22,6 +22,9 @@ const (
 	Closed    = "closed"    // orchestrator: it is closed, the workflow was not told yet
 )
 
+// Undo stands for a step where what is half done is undone.
+const Undo = "undo"
+
 // Point is a place in what a process does for an operation.
 type Point struct {
 	Name      string `json:"point"`

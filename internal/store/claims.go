@@ -24,7 +24,7 @@ func unlessDown(up bool, condition string) string {
 	if up {
 		return condition
 	}
-	return "true"
+	return "(" + condition + " OR true)" // the arguments have to stay in use
 }
 
 // Begin makes the run the operation's, once and for all: fault.Lost when another

@@ -20,6 +20,8 @@ import (
 // settings are the defaults, with hardware that is quick.
 const settings = `
 reconcile_interval: 3s
+power_timeout: 20s
+soft_power_off_timeout: 20s
 rack_power_delay: 20ms
 rack_boot_delay: 50ms
 rack_step_delay: 20ms
@@ -36,7 +38,9 @@ type lab struct {
 	*stack.Stack
 	shared *post // of the API and the orchestrator
 	digest string
-	say    func(format string, args ...any)
+	// unguarded: a guard is down, and what the program does is not what is computed.
+	unguarded bool
+	say       func(format string, args ...any)
 
 	nodes  []*subject
 	rounds int
@@ -135,6 +139,7 @@ type shown struct {
 	Reservation string         `json:"reservation"`
 	LastError   string         `json:"last_error"`
 	Maintenance bool           `json:"maintenance"`
+	Reason      string         `json:"maintenance_reason"`
 	Internal    map[string]any `json:"driver_internal_info"`
 }
 

@@ -22,12 +22,17 @@ func main() {
 	flag.IntVar(&o.most, "most", 0, "at most so many points of a kind, spread evenly; 0 = all")
 	flag.IntVar(&o.atOnce, "at-once", 110, "cases that share what happens, at the most")
 	flag.BoolVar(&o.report, "report", false, "write the results of whole rows to "+resultsFile+" and "+pageFile)
+	guards := flag.Bool("guards", false, "take the guards down, one at a time, and see that it is noticed")
 	flag.Parse()
 	o.rows, o.kinds = split(*only), split(*some)
 	o.say = func(format string, args ...any) { fmt.Printf(time.Now().Format("15:04:05 ")+format+"\n", args...) }
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, o); err != nil {
+	do := func() error { return run(ctx, o) }
+	if *guards {
+		do = func() error { return withoutGuards(ctx, ".", o.say) }
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

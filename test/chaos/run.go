@@ -11,13 +11,14 @@ import (
 
 // options say how much of the matrix is tried.
 type options struct {
-	temper string
-	rows   []string
-	kinds  []string
-	most   int
-	atOnce int
-	report bool
-	say    func(format string, args ...any)
+	temper    string
+	rows      []string
+	kinds     []string
+	most      int
+	atOnce    int
+	unguarded bool // a guard is down: what is wrong is wanted
+	report    bool
+	say       func(format string, args ...any)
 }
 
 // cases are the points of a row in all kinds that are wanted.
@@ -52,6 +53,15 @@ func (o options) wants(r row) bool {
 	return len(o.rows) == 0 || slices.ContainsFunc(o.rows, func(s string) bool { return strings.Contains(r.name, s) })
 }
 
+// notAsTheyMustBe are cases of a row.
+type notAsTheyMustBe struct {
+	row string
+	why error
+}
+
+func (n *notAsTheyMustBe) Error() string { return n.row + ": " + n.why.Error() }
+func (n *notAsTheyMustBe) Unwrap() error { return n.why }
+
 // spare are servers for those that are discarded.
 const spare = 30
 
@@ -76,7 +86,8 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.close(err != nil)) }()
+	defer func() { err = errors.Join(err, l.close(err != nil && !o.unguarded)) }()
+	l.unguarded = o.unguarded
 	if err := l.undisturbed(ctx); err != nil {
 		return err
 	}
@@ -89,7 +100,7 @@ func run(ctx context.Context, o options) (err error) {
 		began := time.Now()
 		trials, err := l.try(ctx, o, r)
 		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", r.name, err))
+			failed = append(failed, &notAsTheyMustBe{row: r.name, why: err})
 		}
 		if err := o.record(resultOf(r, trials, time.Since(began))); err != nil {
 			return err
@@ -152,7 +163,11 @@ func (l *lab) round(ctx context.Context, r row, cases []point) (trials []*trial,
 		err = r.happen(ctx, rd)
 	}
 	for _, t := range rd.trials {
-		t.err = l.judge(ctx, t)
+		if r.judge != nil {
+			t.err = r.judge(ctx, l, t)
+		} else {
+			t.err = l.judge(ctx, t)
+		}
 		if t.err == nil && r.within > 0 && t.took > r.within {
 			t.err = fmt.Errorf("it took %s until somebody else was at work", t.took)
 		}

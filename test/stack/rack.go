@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // Digest is the sha256 of the rack's disk image.
@@ -75,10 +76,11 @@ type Server struct {
 
 // Action is a request to change a server's power.
 type Action struct {
-	Reset  string `json:"reset_type"`
-	From   string `json:"from"`
-	To     string `json:"to"`
-	Effect bool   `json:"effect"`
+	At     time.Time `json:"at"`
+	Reset  string    `json:"reset_type"`
+	From   string    `json:"from"`
+	To     string    `json:"to"`
+	Effect bool      `json:"effect"`
 }
 
 func (a Action) String() string { return a.Reset + " " + a.From + "->" + a.To }

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"go.temper.dev/temper/internal/chaos"
+)
+
+var roleRows = []row{
+	{
+		name: "orchestrator killed", holds: "runs once", points: named(chaos.Beginning, chaos.Closing, chaos.Closed),
+		happen: func(ctx context.Context, r *round) error {
+			if err := r.arm(r.shared, false); err != nil {
+				return err
+			}
+			if _, err := r.another(ctx, "heir"); err != nil {
+				return err
+			}
+			if err := errors.Join(r.start(ctx), r.reach(ctx, r.shared), r.disarm(r.shared)); err != nil {
+				return err
+			}
+			r.happen()
+			return errors.Join(r.kill("orchestrator"), r.over(ctx, patience))
+		},
+	},
+	{
+		name: "API killed after it accepted a request, before or after it started the workflow", holds: "runs once", points: named(chaos.Accepted, chaos.Started),
+		happen: func(ctx context.Context, r *round) error {
+			if err := r.arm(r.shared, true); err != nil {
+				return err
+			}
+			if _, err := r.another(ctx, "heir"); err != nil {
+				return err
+			}
+			cut, stop := context.WithCancel(ctx)
+			asked := make(chan error, 1)
+			go func() {
+				asked <- each(r.subjects(), func(i int, s *subject) error {
+					_, err := r.ask(cut, s, r.trials[i].k)
+					return err
+				})
+			}()
+			err := errors.Join(r.reached(ctx, r.shared), r.disarm(r.shared))
+			r.happen()
+			err = errors.Join(err, r.kill("api"))
+			stop()
+			if answered := <-asked; answered == nil {
+				err = errors.Join(err, errors.New("a request was answered, and the API was to be killed before"))
+			}
+			if err != nil {
+				return err
+			}
+			if err := await(ctx, patience, func() error { return r.find(ctx) }); err != nil {
+				return err
+			}
+			return r.over(ctx, patience)
+		},
+	},
+}
+
+// named are points of other processes than conductors.
+func named(names ...string) func(kind) ([]point, error) {
+	return func(k kind) ([]point, error) {
+		var all []point
+		for _, n := range names {
+			all = append(all, point{kind: k.name, Point: chaos.Point{Name: n}})
+		}
+		return all, nil
+	}
+}
+
+// arm says where each operation is to stop.
+func (r *round) arm(p *post, deaf bool) error {
+	for _, t := range r.trials {
+		if err := p.arm(t.s.uuid, chaos.Arm{Point: t.Point, Deaf: deaf}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// disarm takes that back: whoever comes after is not to stop there again.
+func (r *round) disarm(p *post) error {
+	var all error
+	for _, t := range r.trials {
+		all = errors.Join(all, os.Remove(filepath.Join(p.dir, "arm", t.s.uuid)), os.Remove(filepath.Join(p.dir, "reached", t.s.uuid)))
+	}
+	return all
+}
+
+// reached waits until all have stopped, where nobody knows the operations' numbers yet.
+func (r *round) reached(ctx context.Context, p *post) error {
+	return await(ctx, patience, func() error {
+		for _, t := range r.trials {
+			at, err := p.reached(t.s.uuid)
+			if err != nil {
+				return fmt.Errorf("%s: %w", t.point, err)
+			}
+			t.id = fmt.Sprint(at.Operation)
+		}
+		return nil
+	})
+}
+
+// find holds the operations against the rows that the database has.
+func (r *round) find(ctx context.Context) error {
+	for _, t := range r.trials {
+		var page struct {
+			Operations []operation `json:"operations"`
+		}
+		if err := r.Call(ctx, http.MethodGet, "/temper/v1/operations?limit=1&node="+t.s.uuid, nil, &page); err != nil {
+			return err
+		}
+		if len(page.Operations) == 0 || page.Operations[0].ID != t.id {
+			return fmt.Errorf("%s: operation %s is not the newest of its node", t.point, t.id)
+		}
+	}
+	return nil
+}
+
+// signal sends a signal to the processes of a role.
+func (l *lab) signal(role string, sig syscall.Signal) error {
+	if err := l.Read(); err != nil {
+		return err
+	}
+	of := l.Of(role)
+	if len(of) == 0 {
+		return fmt.Errorf("no %s runs", role)
+	}
+	for _, p := range of {
+		if err := syscall.Kill(p.PID, sig); err != nil {
+			return fmt.Errorf("send %s to %s: %w", sig, p.Name, err)
+		}
+	}
+	return nil
+}
+
+// kill ends the processes of a role as a power cut does; the stack starts them again.
+func (l *lab) kill(role string) error { return l.signal(role, syscall.SIGKILL) }

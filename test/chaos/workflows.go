@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+var workflowRows = []row{
+	{
+		name: "workflow terminated", holds: "fails into the state that the table names, with the reason; what is half done is undone",
+		points: middles, within: 30 * time.Second, judge: failed("terminated"),
+		happen: func(ctx context.Context, r *round) error {
+			if err := r.begin(ctx, false); err != nil {
+				return err
+			}
+			if err := r.workflows(ctx, terminate); err != nil {
+				return err
+			}
+			return errors.Join(r.victim.release(), r.over(ctx, patience), r.ends(ctx))
+		},
+	},
+	{
+		name: "workflow terminated before it began", holds: "the same, and nothing is started a second time",
+		points: named("before it began"), within: 30 * time.Second, judge: failed("terminated"),
+		happen: func(ctx context.Context, r *round) error {
+			if _, err := r.another(ctx, "heir"); err != nil {
+				return err
+			}
+			if err := r.signal("orchestrator", syscall.SIGSTOP); err != nil {
+				return err
+			}
+			err := r.start(ctx)
+			if err == nil {
+				err = r.workflows(ctx, terminate)
+			}
+			return errors.Join(err, r.signal("orchestrator", syscall.SIGCONT), r.over(ctx, patience), r.ends(ctx))
+		},
+	},
+	{
+		name:  "workflow cancelled from Temporal's side",
+		holds: "undone when the step has returned, and no sooner; ends in the state that the table names", points: middles, judge: failed(""),
+		happen: func(ctx context.Context, r *round) error {
+			if err := r.held(ctx, true); err != nil {
+				return err
+			}
+			if err := r.workflows(ctx, cancel); err != nil {
+				return err
+			}
+			if err := r.stay(ctx, 5*time.Second); err != nil {
+				return errors.Join(err, r.victim.release(), r.over(ctx, patience))
+			}
+			r.happen()
+			return errors.Join(r.victim.release(), r.over(ctx, patience), r.ends(ctx))
+		},
+	},
+	{
+		name: "Temporal's data gone, with 3 open operations", holds: "fails into the state that the table names; nothing is started a second time",
+		points: few, within: 40 * time.Second, judge: failed("lost by Temporal"),
+		happen: func(ctx context.Context, r *round) error {
+			if err := r.begin(ctx, false); err != nil {
+				return err
+			}
+			r.happen()
+			return errors.Join(r.wipe("temporal"), r.victim.release(), r.over(ctx, patience), r.ends(ctx))
+		},
+	},
+}
+
+func terminate(ctx context.Context, c client.Client, o operation) error {
+	return c.TerminateWorkflow(ctx, o.WorkflowID, "", "a test says so")
+}
+
+func cancel(ctx context.Context, c client.Client, o operation) error {
+	return c.CancelWorkflow(ctx, o.WorkflowID, "")
+}
+
+// few are the middle of three kinds of operation.
+func few(k kind) ([]point, error) {
+	if k.name != "deploy" && k.name != "undeploy" && k.name != "provide" {
+		return nil, nil
+	}
+	all, err := atWork(k)
+	return all[len(all)/2 : len(all)/2+1], err
+}
+
+// wipe ends a role and takes its data away before it is started again.
+func (l *lab) wipe(role string) error {
+	if err := l.signal(role, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	return errors.Join(os.RemoveAll(filepath.Join(l.Dir, "data", role)), l.kill(role))
+}
+
+// stay fails when one of the operations ends within a while.
+func (r *round) stay(ctx context.Context, d time.Duration) error {
+	err := await(ctx, d, func() error {
+		open, err := r.open(ctx)
+		if err != nil {
+			return err
+		}
+		for _, t := range r.trials {
+			if _, ok := open[t.id]; !ok {
+				return nil
+			}
+		}
+		return errOpen
+	})
+	if errors.Is(err, errOpen) {
+		return nil
+	}
+	return errors.Join(err, errors.New("an operation has ended while its step was still at work"))
+}
+
+var errOpen = errors.New("all are open")
+
+// workflows does something to the workflows of all operations.
+func (r *round) workflows(ctx context.Context, do func(context.Context, client.Client, operation) error) error {
+	c, err := client.Dial(client.Options{HostPort: r.TemporalAddress, Namespace: r.TemporalNamespace, Logger: quiet{}})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	r.happen()
+	return each(r.subjects(), func(i int, _ *subject) error {
+		o, err := r.operation(ctx, r.trials[i].id)
+		if err != nil {
+			return err
+		}
+		return do(ctx, c, o)
+	})
+}
+
+// ends notes how long each took to end.
+func (r *round) ends(ctx context.Context) error {
+	return each(r.subjects(), func(i int, _ *subject) error {
+		o, err := r.operation(ctx, r.trials[i].id)
+		if err == nil && o.EndedAt != nil {
+			r.trials[i].took = max(o.EndedAt.Sub(r.began), time.Millisecond)
+		}
+		return err
+	})
+}
+
+// failures are the states in which an operation of a kind may end when it does not succeed (Ironic's states).
+var failures = map[node.Kind][]node.State{
+	node.KindManage:   {node.Enroll},
+	node.KindProvide:  {node.CleanFailed},
+	node.KindClean:    {node.CleanFailed},
+	node.KindInspect:  {node.InspectFailed},
+	node.KindDeploy:   {node.DeployFailed},
+	node.KindRebuild:  {node.DeployFailed},
+	node.KindUndeploy: {node.ErrorState, node.CleanFailed},
+	node.KindPower:    {node.Manageable, node.Active},
+}
+
+// failed judges an operation that somebody ended: nobody holds the node, it is in its failed state, and nothing is left
+// on its server.
+func failed(word string) func(ctx context.Context, l *lab, t *trial) error {
+	return func(ctx context.Context, l *lab, t *trial) error {
+		o, err := l.operation(ctx, t.id)
+		if err != nil {
+			return err
+		}
+		if o.Outcome == string(node.Succeeded) {
+			return fmt.Errorf("it succeeded: %s", o)
+		}
+		return await(ctx, 40*time.Second, func() error {
+			n, err := l.now(ctx, t.s)
+			if err != nil {
+				return err
+			}
+			sv, err := l.Server(ctx, t.s.server)
+			if err != nil {
+				return err
+			}
+			if n.Maintenance { // a clean step that was at work sets it; until somebody looked the hardware is not touched
+				if err := l.Call(ctx, http.MethodDelete, "/v1/nodes/"+t.s.uuid+"/maintenance", nil, nil); err != nil {
+					return err
+				}
+			}
+			off := t.k.column == node.KindDeploy || t.k.column == node.KindRebuild || t.k.column == node.KindInspect && t.k.inspectBy == "agent"
+			switch {
+			case !has(failures[t.k.column], n.State):
+				return fmt.Errorf("the node is %q; %s", n.State, o)
+			case n.Reservation != "":
+				return fmt.Errorf("the node is held by %q; %s", n.Reservation, o)
+			case word != "" && t.k.column != node.KindPower && !holds(n.LastError, word):
+				return fmt.Errorf("the node says %q; %s", n.LastError, o)
+			case sv.Media != "" || sv.BootOverride != "":
+				return fmt.Errorf("media %q is in, and the boot override is %q; %s", sv.Media, sv.BootOverride, o)
+			case off && sv.Powered && t.s.before.Powered != sv.Powered || off && sv.Powered && t.k.column != node.KindRebuild:
+				return fmt.Errorf("the server is on; %s", o)
+			}
+			if _, ok := n.Internal["agent_url"]; ok {
+				return fmt.Errorf("its agent is not forgotten; %s", o)
+			}
+			return nil
+		})
+	}
+}

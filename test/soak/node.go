@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"go.temper.dev/temper/test/soak/oracle"
+	"go.temper.dev/temper/test/stack"
+)
+
+// node is a server of the rack, enrolled, and what was asked of it.
+type node struct {
+	uuid, server string
+	requests     []oracle.Request
+	accepted     map[string]bool // operations, by id
+}
+
+func (w *world) enroll(ctx context.Context) ([]*node, error) {
+	servers, err := w.Servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []*node
+	for _, sv := range servers {
+		var made struct {
+			UUID string `json:"uuid"`
+		}
+		err := w.Call(ctx, http.MethodPost, "/v1/nodes", map[string]any{
+			"driver": "redfish", "resource_class": "baremetal",
+			"driver_info": map[string]any{
+				"redfish_address": sv.Address, "redfish_system_id": sv.System, "redfish_username": sv.Username,
+				"redfish_password": sv.Password, "redfish_verify_ca": sv.VerifyCA, "deploy_iso": w.RackURL + "/images/deploy.iso",
+			},
+		}, &made)
+		if err != nil {
+			return nil, err
+		}
+		for _, mac := range sv.MACs {
+			if err := w.Call(ctx, http.MethodPost, "/v1/ports", map[string]any{"node_uuid": made.UUID, "address": mac}, nil); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, &node{uuid: made.UUID, server: sv.Name, accepted: map[string]bool{}})
+	}
+	return out, nil
+}
+
+// faults are what goes wrong with a server now and then.
+var faults = [][]map[string]any{
+	nil, nil, nil,
+	{{"kind": "reset", "when": "after", "method": "POST", "count": 1}},
+	{{"kind": "reset", "when": "after", "method": "PATCH", "count": 1}},
+	{{"kind": "reset", "when": "before", "count": 2}},
+	{{"kind": "unavailable", "count": 3}},
+	{{"kind": "latency", "delay": "500ms", "count": 10}},
+	{{"kind": "slow_power", "delay": "3s", "count": 2}},
+	{{"kind": "unauthorized", "count": 1}},
+	{{"kind": "agent_dies", "command": "write_image", "count": 1}},
+	{{"kind": "wrong_checksum", "count": 1}},
+	{{"kind": "reset", "when": "after", "command": "write_image", "count": 1}},
+	{{"kind": "truncated", "count": 1}},
+}
+
+// powers are the power states that are asked for, where the node stands still.
+var powers = []string{"power on", "power off", "rebooting", "soft power off"}
+
+// ask asks one thing after the other of a node, each when it can be.
+func (w *world) ask(ctx context.Context, n *node, dice *rand.Rand) {
+	for ctx.Err() == nil {
+		rest(ctx, time.Duration(dice.IntN(3000))*time.Millisecond)
+		var now struct {
+			State       string `json:"provision_state"`
+			Reservation string `json:"reservation"`
+			Maintenance bool   `json:"maintenance"`
+		}
+		if err := w.Call(ctx, http.MethodGet, "/v1/nodes/"+n.uuid, nil, &now); err != nil {
+			continue
+		}
+		if now.Reservation != "" {
+			if dice.IntN(40) == 0 {
+				w.cancel(ctx, n)
+			}
+			continue
+		}
+		if now.Maintenance { // a clean step that failed sets it
+			_ = w.Call(ctx, http.MethodDelete, "/v1/nodes/"+n.uuid+"/maintenance", nil, nil) // the next look tells
+			continue
+		}
+		verbs := oracle.Verbs(now.State)
+		if len(verbs) == 0 {
+			continue
+		}
+		if err := w.Spoil(ctx, n.server, faults[dice.IntN(len(faults))]); err != nil {
+			continue
+		}
+		if (now.State == "active" || now.State == "manageable") && dice.IntN(4) == 0 {
+			w.send(ctx, n, now.State, "power", map[string]any{"target": powers[dice.IntN(len(powers))]})
+			continue
+		}
+		verb := verbs[dice.IntN(len(verbs))]
+		body := map[string]any{"target": verb}
+		switch verb {
+		case "clean":
+			body["clean_steps"] = []map[string]any{{"interface": "deploy", "step": "erase_pstore"}}
+		case "active", "rebuild":
+			if w.SetImage(ctx, n.uuid, w.digest) != nil {
+				continue
+			}
+		}
+		w.send(ctx, n, now.State, "provision", body)
+	}
+}
+
+// send sends one request and notes it: what was not answered may have been taken.
+func (w *world) send(ctx context.Context, n *node, state, what string, body map[string]any) {
+	verb, _ := body["target"].(string)
+	r := oracle.Request{At: time.Now(), Verb: verb, Instant: what == "provision" && oracle.Instant(state, verb)}
+	h, err := w.Ask(ctx, http.MethodPut, "/v1/nodes/"+n.uuid+"/states/"+what, body, nil)
+	var refused *stack.Refused
+	if errors.As(err, &refused) && refused.Status < 500 {
+		return
+	}
+	r.Sure = err == nil
+	if id := h.Get("Temper-Operation"); id != "" {
+		n.accepted[id] = true
+	}
+	n.requests = append(n.requests, r)
+}
+
+// cancel ends whatever the node is at.
+func (w *world) cancel(ctx context.Context, n *node) {
+	ops, err := w.history(ctx, n)
+	if err != nil || len(ops) == 0 {
+		return
+	}
+	// It may have ended by now, and then it can't be.
+	_ = w.Call(ctx, http.MethodPost, "/temper/v1/operations/"+ops[0].ID+"/cancel", map[string]any{"reason": "the soak says so"}, nil)
+}
+
+// history are all operations of a node, the newest first.
+func (w *world) history(ctx context.Context, n *node) ([]oracle.Operation, error) {
+	var out []oracle.Operation
+	path := "/temper/v1/operations?limit=1000&node=" + n.uuid
+	var page struct {
+		Operations []struct {
+			ID          string     `json:"id"`
+			Kind        string     `json:"kind"`
+			Outcome     string     `json:"outcome"`
+			PowerTarget string     `json:"power_target"`
+			AcceptedAt  time.Time  `json:"accepted_at"`
+			EndedAt     *time.Time `json:"ended_at"`
+		} `json:"operations"`
+	}
+	if err := w.Call(ctx, http.MethodGet, path, nil, &page); err != nil {
+		return nil, err
+	}
+	for _, o := range page.Operations {
+		one := oracle.Operation{ID: o.ID, Kind: o.Kind, Outcome: o.Outcome, Target: o.PowerTarget, Accepted: o.AcceptedAt}
+		if o.EndedAt != nil {
+			one.Ended = *o.EndedAt
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// found is how the node and its server are now, and what the server did.
+func (w *world) found(ctx context.Context, n *node) (oracle.Final, []oracle.Action, error) {
+	var now struct {
+		State       string `json:"provision_state"`
+		Reservation string `json:"reservation"`
+		Maintenance bool   `json:"maintenance"`
+	}
+	err := w.Call(ctx, http.MethodGet, "/v1/nodes/"+n.uuid, nil, &now)
+	if err != nil {
+		return oracle.Final{}, nil, err
+	}
+	sv, err := w.Server(ctx, n.server)
+	var actions []oracle.Action
+	for _, a := range sv.Actions {
+		if a.Effect {
+			actions = append(actions, oracle.Action{At: a.At, To: map[string]string{"On": "on", "Off": "off"}[a.To]})
+		}
+	}
+	return oracle.Final{
+		State: now.State, Reservation: now.Reservation, Maintenance: now.Maintenance,
+		Powered: sv.Powered, Media: sv.Media, Override: sv.BootOverride,
+	}, actions, err
+}
+
+func rest(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
