@@ -21,7 +21,7 @@ type route struct {
 
 // table is every route. openapi.yaml describes the same, and a test compares.
 func (s *Server) table() []route {
-	return slices.Concat(s.ironicRoutes(), s.nodeRoutes(), s.allocationRoutes(), s.ownRoutes())
+	return slices.Concat(s.ironicRoutes(), s.nodeRoutes(), s.allocationRoutes(), s.ownRoutes(), s.fleetRoutes())
 }
 
 func (s *Server) ironicRoutes() []route {
