@@ -18,6 +18,7 @@ type book struct {
 	events []node.Event
 	hosts  []node.Host    // that cover the node
 	plugin map[string]any // what the agent sent beside its inventory
+	sealed error          // why the secrets can't be read
 	// onSave is called with each save's number, from 1, before it is taken.
 	onSave func(n int)
 }
@@ -114,7 +115,7 @@ func (b *book) SaveInspection(_ context.Context, _ int64, _ node.Claim, i node.I
 	return nil
 }
 
-func (b *book) Credentials(context.Context, string) (node.Secrets, error) { return nil, nil }
+func (b *book) Credentials(context.Context, string) (node.Secrets, error) { return nil, b.sealed }
 func (b *book) AgentToken(context.Context, string) (string, error)        { return "token", nil }
 func (b *book) NodePorts(context.Context, string) ([]node.Port, error)    { return nil, nil }
 func (b *book) Inventory(context.Context, string) (map[string]any, map[string]any, error) {

@@ -105,20 +105,21 @@ type HeldSight struct {
 	EndAsked bool   `json:"end_asked,omitempty"` // cancel, abort or delete
 	Unhold   bool   `json:"unhold,omitempty"`    // Ironic's unhold: the step again
 	By       string `json:"by,omitempty"`        // who asked for Unhold
-	Power    bool   `json:"power,omitempty"`     // a power request is there
+	Power    bool   `json:"power,omitempty"`     // a power request is there, and somebody to do it
 }
 
 // LookHeld reads what was asked, beside the decision itself, of an operation
 // that is held.
 func (a *Operations) LookHeld(ctx context.Context, operation int64) (HeldSight, error) {
-	o, err := a.Ledger.Operation(ctx, operation)
+	n, cover, err := a.Ledger.Watch(ctx, operation)
 	if err != nil {
 		return HeldSight{}, typed(err)
 	}
+	o := n.Operation
 	if o.EndedAt != nil || o.RunID != activity.GetInfo(ctx).WorkflowExecution.RunID {
 		return HeldSight{}, typed(another(operation))
 	}
-	return HeldSight{EndAsked: asksEnd(o.Asked), Unhold: o.Asked == node.AskUnhold, Power: o.Asked == node.AskPower, By: o.AskedBy}, nil
+	return HeldSight{EndAsked: asksEnd(o.Asked), Unhold: o.Asked == node.AskUnhold, Power: o.Asked == node.AskPower && cover.Covered, By: o.AskedBy}, nil
 }
 
 // DecideInput is a decision that the workflow has taken.

@@ -67,7 +67,9 @@ func (a *Operations) sight(ctx context.Context, operation, seq int64, come func(
 	s := Sight{Group: o.Group, Driver: o.Driver, WaitForConductor: patience}
 	stall := node.StallOf(o, cover)
 	switch {
-	case endAsked(o, stall):
+	case endAsked(o, stall), o.Kind == node.KindUndo && o.Paused:
+		// What is owed can wait: nobody asked for it now, and a node in maintenance
+		// is not held for it.
 		s.EndAsked, s.WaitingFor = true, o.WaitingFor
 		return s, nil
 	case node.Orphaned(o, cover, patience):

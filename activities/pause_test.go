@@ -135,3 +135,34 @@ func TestALookWritesWhyTheOperationCannotGoOn(t *testing.T) {
 	paused.Asked = node.AskAbort
 	require.True(t, ready(t, &page{op: paused, last: node.Last{Known: true}}, quarter).EndAsked, "an end is asked for first")
 }
+
+func TestAnUndoHoldsNoNodeInMaintenance(t *testing.T) {
+	p := &page{op: node.Operation{ID: 7, Kind: node.KindUndo, RunID: run, Phase: node.Running, Paused: true}}
+	var s testsuite.WorkflowTestSuite
+	env := s.NewTestActivityEnvironment()
+	ops := &activities.Operations{Ledger: p}
+	env.RegisterActivity(ops)
+	v, err := env.ExecuteActivity(ops.Ready, activities.ReadyInput{Operation: 7, Seq: 5})
+	require.NoError(t, err)
+	var seen activities.Sight
+	require.NoError(t, v.Get(&seen))
+	require.True(t, seen.EndAsked)
+	require.Equal(t, node.StallNone, p.op.Stalled)
+}
+
+func TestAPowerRequestInAHoldWaitsForAConductorWithoutEndingTheHold(t *testing.T) {
+	p := &page{op: node.Operation{ID: 7, Kind: node.KindDeploy, RunID: run, Phase: node.Holding, Asked: node.AskPower}, uncovered: true}
+	ops := &activities.Operations{Ledger: p}
+	look := func() (seen activities.HeldSight) {
+		var s testsuite.WorkflowTestSuite
+		env := s.NewTestActivityEnvironment()
+		env.RegisterActivity(ops)
+		v, err := env.ExecuteActivity(ops.LookHeld, int64(7))
+		require.NoError(t, err)
+		require.NoError(t, v.Get(&seen))
+		return seen
+	}
+	require.False(t, look().Power)
+	p.uncovered = false
+	require.True(t, look().Power)
+}

@@ -39,6 +39,24 @@ func TestAnUnholdWhileAPowerRequestRunsInTheHoldIsTakenUp(t *testing.T) {
 	require.Equal(t, node.AskNone, b.book.op.Asked)
 }
 
+// The row has one ask: what is asked while the power request runs comes after it.
+func TestAnUnholdWhileAPowerRequestRunsBeforeAStepThatFailedIsLeftToTheWorkflow(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.DeployHold, bmc.PowerOff, fakes, node.PlanOptions{})
+	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepWriteImage, Source: node.SourceDriver, State: node.StepFailed, LastError: "no disk"}}
+	b.book.op.Phase = node.Holding
+	b.book.ask(node.PowerOn)
+	b.book.onSave = func(n int) {
+		if n == 2 { // while the power step is at work
+			b.book.op.Asked, b.book.node.ProvisionState = node.AskUnhold, node.DeployWait
+		}
+	}
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, []bmc.PowerRequest{bmc.RequestOn}, b.machine.asked)
+	require.Equal(t, activities.NextFailed, r.Next)
+	require.Equal(t, node.AskUnhold, b.book.op.Asked, "it was accepted, and is still to be done")
+}
+
 func TestALookSeesThatTheHoldWasLiftedAlsoWithoutTheAsk(t *testing.T) {
 	for name, c := range map[string]struct {
 		phase node.Phase

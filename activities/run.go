@@ -83,6 +83,9 @@ func (t *task) takeUpAsk(ctx context.Context) (Next, bool, error) {
 			return "", false, err
 		}
 		t.node.ProvisionState = n.ProvisionState
+		if s := t.op.CurrentStep(); s != nil && s.State == node.StepFailed {
+			break // a decision about the step that failed, and so the workflow's (LookHeld)
+		}
 		t.taken()
 	case node.AskPower:
 		target, err := t.askedPower(ctx)

@@ -211,6 +211,10 @@ func (s *Steps) verdict(ctx context.Context, t *task, err error) error {
 		return handOver(cause)
 	case fault.Is(err, fault.Unavailable): // the database is away: nothing of the hardware's
 		return again(err, time.Second)
+	case t == nil && lasts(err) && activity.GetInfo(ctx).Attempt >= StepLimit:
+		// Nobody could even begin, the secrets do not open: there is no step to
+		// note it on, and it would be tried for ever without a word.
+		return never(err)
 	case t == nil:
 		return again(err, time.Second)
 	}

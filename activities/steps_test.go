@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/activities"
@@ -433,6 +434,37 @@ func TestAnAgentThatCouldNotInspectFailsTheInspection(t *testing.T) {
 			}
 			require.ErrorContains(t, err, c.words)
 			require.True(t, final(err))
+		})
+	}
+}
+
+// A conductor with other keys: no step has begun that the failure could be noted on.
+func TestSecretsThatNeverOpenAreNotTriedForEver(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind  fault.Kind
+		tries int32
+		final bool
+	}{
+		"keys that are not there": {fault.Internal, activities.StepLimit, true},
+		"a database that is away": {fault.Unavailable, 3 * activities.StepLimit, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+			b.book.sealed = fault.New(c.kind, "secret driver_info/redfish_password does not open")
+			var s testsuite.WorkflowTestSuite
+			env := s.NewTestWorkflowEnvironment()
+			env.RegisterActivity(b.steps)
+			env.ExecuteWorkflow(func(ctx workflow.Context) error {
+				ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+					StartToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 3 * activities.StepLimit},
+				})
+				return workflow.ExecuteActivity(ctx, b.steps.RunSteps, activities.StepsInput{Operation: 7, Node: uuid, Seq: 1}).Get(ctx, nil)
+			})
+			err := env.GetWorkflowError()
+			require.ErrorContains(t, err, "does not open")
+			require.Equal(t, c.final, final(err))
+			require.Equal(t, c.tries, b.book.op.Claim.Attempt)
+			require.Empty(t, b.machine.asked)
 		})
 	}
 }

@@ -51,6 +51,12 @@ var Retries = []Retry{
 	{fault.Never, "never", 1, 0, 0, "the request itself is wrong, or the claim is lost: not again, not by decision either"},
 }
 
+// lasts: no class of error that passes by itself.
+func lasts(err error) bool {
+	c := fault.ClassOf(err)
+	return c != fault.Transient && c != fault.WaitBusy
+}
+
 func retryOf(c fault.Class) Retry {
 	for _, r := range Retries {
 		if r.Class == c {

@@ -47,13 +47,13 @@ func (s *Server) decidePower(n *node.Node, fl *fleet, target node.PowerState, ti
 	if err != nil {
 		return nil, err
 	}
+	if err := fl.covered(n); err != nil {
+		return nil, err
+	}
 	r := &node.Request{Apply: d.Apply}
 	if d.Steer != "" {
 		r.Steer = &node.Steer{Ask: d.Steer, By: by, Reason: string(target), Power: target}
 		return r, nil
-	}
-	if err := fl.covered(n); err != nil {
-		return nil, err
 	}
 	if err := s.Drivers.Validate(n.Driver, n.DriverInfo); err != nil {
 		return nil, err

@@ -125,11 +125,13 @@ func TestWithoutAConductor(t *testing.T) {
 	b := newBench(t)
 	c1 := b.conductor("c1", "", "fake-hardware")
 	uuid := b.enrolled("n1")
+	b.in("held", node.DeployHold)
 	b.conductor("c2", "", "redfish")
 	require.NoError(t, b.store.StopConductor(t.Context(), "c1", c1))
 	none := `No valid host was found. Reason: No conductor service registered which supports driver fake-hardware for conductor group "". Ensure the driver is valid and enabled.`
 	require.Equal(t, none, b.put("/v1/nodes/n1/states/provision", map[string]any{"target": "manage"}).fails(404))
 	require.Equal(t, none, b.put("/v1/nodes/n1/states/power", map[string]any{"target": "power on"}).fails(404))
+	require.Equal(t, none, b.put("/v1/nodes/held/states/power", map[string]any{"target": "power on"}).fails(404), "no operation waits for what nobody can do")
 	require.Equal(t, none, b.get("/v1/nodes/n1/validate").fails(404))
 	require.Nil(t, b.field("n1", "conductor"))
 	b.patch("/v1/nodes/n1", add("/extra/a", 1)).is(200)
