@@ -13,17 +13,27 @@ import (
 )
 
 // spent is what PostgreSQL has done so far: transactions, bytes of its log.
-type spent struct{ transactions, bytes int64 }
-
-func (a spent) minus(b spent) spent {
-	return spent{a.transactions - b.transactions, a.bytes - b.bytes}
+type spent struct {
+	at                  time.Time
+	transactions, bytes float64
 }
 
-// spentBy reads it. What a connection did is counted within a second of its
-// becoming idle, so that is waited for.
+// since is what was done between two readings, without what an idle stack, as
+// measured between two others, does in that time.
+func (a spent) since(b spent, idle spent) spent {
+	seconds := a.at.Sub(b.at).Seconds()
+	return spent{transactions: a.transactions - b.transactions - seconds*idle.transactions, bytes: a.bytes - b.bytes - seconds*idle.bytes}
+}
+
+// countedWithin is when the statistics have what a connection did before it
+// became idle (PGSTAT_IDLE_INTERVAL), and some.
+const countedWithin = 11 * time.Second
+
+// spentBy reads it.
 func spentBy(ctx context.Context, db *pgx.Conn) (s spent, err error) {
-	time.Sleep(2 * time.Second)
-	err = db.QueryRow(ctx, `SELECT xact_commit + xact_rollback, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint
+	time.Sleep(countedWithin)
+	s.at = time.Now()
+	err = db.QueryRow(ctx, `SELECT (xact_commit + xact_rollback)::float8, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8
 		FROM pg_stat_database WHERE datname = current_database()`).Scan(&s.transactions, &s.bytes)
 	return s, err
 }
@@ -64,7 +74,6 @@ func benchCost(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		began := time.Now()
 		if _, err := s.Move(ctx, count, leg.from, leg.verb, leg.to); err != nil {
 			return err
 		}
@@ -72,27 +81,27 @@ func benchCost(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		took := time.Since(began).Seconds()
-		used := after.minus(before)
+		used := after.since(before, idle)
 		events, bytes, err := historyOf(s, ctx, t, leg.kind)
 		if err != nil {
 			return err
 		}
 		fmt.Printf("  %-8s %5.1f events and %6.0f bytes of history in Temporal; %5.1f transactions and %6.0f bytes of WAL in PostgreSQL\n", leg.kind, events, bytes,
-			(float64(used.transactions)-took*float64(idle.transactions)/10)/count, (float64(used.bytes)-took*float64(idle.bytes)/10)/count)
+			used.transactions/count, used.bytes/count)
 	}
 	return nil
 }
 
-// idleCost is what ten seconds without any operation cost.
+// idleCost is what a second without any operation costs.
 func idleCost(ctx context.Context, db *pgx.Conn) (spent, error) {
 	before, err := spentBy(ctx, db)
 	if err != nil {
 		return spent{}, err
 	}
-	time.Sleep(8 * time.Second)
+	time.Sleep(time.Minute - countedWithin) // conductors read the power of every node once
 	after, err := spentBy(ctx, db)
-	return after.minus(before), err
+	seconds := after.at.Sub(before.at).Seconds()
+	return spent{transactions: (after.transactions - before.transactions) / seconds, bytes: (after.bytes - before.bytes) / seconds}, err
 }
 
 // historyOf is the mean length and size of the histories of a kind of operation.
