@@ -48,6 +48,9 @@ type Status struct {
 // there is no such workflow in a namespace that is there.
 type Workflows interface {
 	Status(ctx context.Context, workflowID, runID string) (Status, error)
+	// Open are the runs that are open, as Temporal lists them: one that closed a
+	// moment ago may be among them.
+	Open(ctx context.Context) (map[string]bool, error)
 }
 
 // Teller speaks to a workflow about its operation.

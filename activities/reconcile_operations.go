@@ -16,6 +16,7 @@ import (
 // The bounds of one tick.
 const (
 	tickLimit  = 1000
+	listFrom   = 50              // from so many open operations on, the open workflows are listed
 	startAfter = 2 * time.Second // an API that accepted an operation has so long to start it itself
 )
 
@@ -114,16 +115,24 @@ type orphan struct {
 
 func (r *Reconcile) recover(ctx context.Context, closed []orphan, out *TickResult) error {
 	var missing, found []int64
+	var listed map[string]bool
 	open := 0
 	for after := int64(0); ; {
 		ops, err := r.Reconciler.Begun(ctx, tickLimit, after)
 		if err != nil {
 			return err
 		}
+		if len(ops) > listFrom && listed == nil {
+			listed = r.listOpen(ctx)
+		}
 		for i := range ops {
 			o := ops[i]
 			after = o.ID
 			open++
+			if listed[o.RunID] && !due(o.ID) {
+				found = append(found, o.ID)
+				continue
+			}
 			st, err := r.Workflows.Status(ctx, o.WorkflowID, o.RunID)
 			activity.RecordHeartbeat(ctx)
 			switch {
@@ -173,6 +182,25 @@ func (r *Reconcile) recover(ctx context.Context, closed []orphan, out *TickResul
 		}
 	}
 	return r.close(ctx, closed, out)
+}
+
+// listOpen asks for all open runs at once, so that a tick with many open
+// operations describes only those that look as if they had lost theirs. Without
+// an answer each is described.
+func (r *Reconcile) listOpen(ctx context.Context) map[string]bool {
+	open, err := r.Workflows.Open(ctx)
+	if err != nil {
+		r.Log.Warn("each open workflow is asked for by itself", zap.Error(err))
+		return map[string]bool{}
+	}
+	return open
+}
+
+// due reports whether an operation is described though its run is listed as
+// open: each is every few minutes, should the list and the truth ever differ.
+func due(id int64) bool {
+	const parts = 32
+	return id%parts == time.Now().Unix()/10%parts
 }
 
 // wasReset reports whether another run of the operation's workflow is open, which

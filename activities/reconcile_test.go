@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -22,6 +23,9 @@ type archive struct {
 
 	notBegun, begun []node.Operation
 	asked           []node.Operation
+	listed          map[string]bool // runs that Temporal lists as open
+	listFails       error
+	described       int
 	missing         map[int64]time.Duration // since when unknown, for MarkMissing
 	workflows       map[string]activities.Status
 	refuses         error // what Temporal says to starts and cancels
@@ -98,6 +102,7 @@ func (a *archive) Nudge(_ context.Context, o *node.Operation) error {
 }
 
 func (a *archive) Status(_ context.Context, workflowID, _ string) (activities.Status, error) {
+	a.described++
 	return a.workflows[workflowID], nil
 }
 
@@ -106,6 +111,8 @@ func (a *archive) Fleet(context.Context) (*node.Fleet, error) { return &node.Fle
 func (a *archive) RingNodes(context.Context, []int64) ([]node.RingNode, error) { return nil, nil }
 func (a *archive) WriteEpoch(context.Context, node.Epoch) (int64, error)       { return 0, nil }
 func (a *archive) Reconciled(context.Context) error                            { return nil }
+
+func (a *archive) Open(context.Context) (map[string]bool, error) { return a.listed, a.listFails }
 
 func (a *archive) tick(t *testing.T) (activities.TickResult, error) {
 	var s testsuite.WorkflowTestSuite
@@ -228,4 +235,36 @@ func TestAsksAreRepeatedToWorkflowsThatRest(t *testing.T) {
 	_, err := a.tick(t)
 	require.NoError(t, err)
 	require.Equal(t, []int64{7}, a.nudged)
+}
+
+func TestWithManyOpenOperationsOnlyThoseThatLookLostAreDescribed(t *testing.T) {
+	for name, c := range map[string]struct {
+		fails     error
+		described int
+	}{
+		"as a rule":                     {nil, 1},
+		"without the list all of them ": {errors.New("visibility is away"), 320},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := &archive{workflows: map[string]activities.Status{}, listed: map[string]bool{}, listFails: c.fails}
+			for id := int64(1); id <= 320; id++ {
+				o := operation(id)
+				o.RunID = fmt.Sprint("run-", id)
+				a.begun = append(a.begun, o)
+				a.workflows[o.WorkflowID] = activities.Status{Known: true, Open: true}
+				if c.fails == nil {
+					a.listed[o.RunID] = true
+				}
+			}
+			lost := a.begun[100]
+			delete(a.listed, lost.RunID)
+			a.workflows[lost.WorkflowID] = activities.Status{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Minute)}
+			_, err := a.tick(t)
+			require.NoError(t, err)
+			require.Len(t, a.closed, 1)
+			require.Equal(t, lost.ID, a.closed[0].Operation)
+			// Of those that are listed every 32nd is described as well.
+			require.InDelta(t, c.described, a.described, 13)
+		})
+	}
 }

@@ -32,6 +32,8 @@ func (t *teller) Start(_ context.Context, o *node.Operation) error {
 }
 func (t *teller) Cancel(context.Context, *node.Operation, string) error { return nil }
 func (t *teller) Nudge(context.Context, *node.Operation) error          { return nil }
+func (t *teller) Open(context.Context) (map[string]bool, error)         { return nil, nil }
+
 func (t *teller) Status(context.Context, string, string) (activities.Status, error) {
 	return t.status, nil
 }

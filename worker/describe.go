@@ -6,6 +6,7 @@ import (
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"go.temper.dev/temper/activities"
@@ -34,4 +35,30 @@ func (d Describer) Status(ctx context.Context, workflowID, runID string) (activi
 		st.ClosedAt = info.GetCloseTime().AsTime()
 	}
 	return st, nil
+}
+
+// listPages bounds what is listed: 100,000 open workflows.
+const listPages = 100
+
+// Open are the runs of operations that Temporal lists as open.
+func (d Describer) Open(ctx context.Context) (map[string]bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	out := map[string]bool{}
+	var next []byte
+	for range listPages {
+		page, err := d.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Query: "ExecutionStatus = 'Running'", PageSize: 1000, NextPageToken: next,
+		})
+		if err != nil {
+			return nil, fault.New(fault.Unavailable, "list open workflows: %w", err)
+		}
+		for _, e := range page.GetExecutions() {
+			out[e.GetExecution().GetRunId()] = true
+		}
+		if next = page.GetNextPageToken(); len(next) == 0 {
+			break
+		}
+	}
+	return out, nil
 }

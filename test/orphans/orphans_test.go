@@ -107,6 +107,9 @@ func (w *temporal) Start(_ context.Context, o *node.Operation) error {
 	return nil
 }
 
+// Open lists nothing: each workflow is asked for.
+func (w *temporal) Open(context.Context) (map[string]bool, error) { return map[string]bool{}, nil }
+
 func (w *temporal) Status(_ context.Context, id, _ string) (activities.Status, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
