@@ -18,7 +18,7 @@ import (
 func (t *task) paused() Next {
 	step := t.op.CurrentStep()
 	switch {
-	case t.asked != node.AskPause || step == nil || powerRequest(step):
+	case t.asked != node.AskPause || step == nil || step.PowerRequest():
 		return ""
 	case step.State == node.StepRunning && !t.op.Rests:
 		return NextOrphaned
@@ -38,16 +38,6 @@ func (t *task) unasked() node.Ask {
 func (t *task) taken() {
 	t.pending.ClearAsk = true
 	t.asked = t.unasked()
-}
-
-// powerRequest: the step came of a request for a power state; no plan but a
-// power operation's has one.
-func powerRequest(s *node.Step) bool {
-	switch s.Step {
-	case node.StepOn, node.StepOff, node.StepSoftOff, node.StepReset:
-		return s.Interface == "power" && s.Source == node.SourceCore
-	}
-	return false
 }
 
 // putDownTime bounds the word that a step is left in good order: the next

@@ -87,7 +87,7 @@ func (r *PowerRefresh) one(ctx context.Context, n *node.Node) error {
 		if failures < refreshFailures || n.Fault == node.FaultPower {
 			return nil
 		}
-		seen.Failure = fmt.Sprintf("The power state could not be read %d times in a row: %v", failures, err)
+		seen.Failure = fmt.Sprintf("%s %d times in a row: %v", node.PowerUnread, failures, err)
 	} else {
 		r.count(-n.ID)
 		fresh := n.PowerReadAt != nil && time.Since(*n.PowerReadAt) < refreshStale*r.Interval

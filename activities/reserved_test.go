@@ -57,6 +57,25 @@ func TestAnUnholdWhileAPowerRequestRunsBeforeAStepThatFailedIsLeftToTheWorkflow(
 	require.Equal(t, node.AskUnhold, b.book.op.Asked, "it was accepted, and is still to be done")
 }
 
+// The step that failed does not run now, so it is not left to it to switch on.
+func TestARebootBeforeAStepThatFailedIsDoneWholeAndTheStepBootsAnewWhenItRunsAgain(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.DeployHold, bmc.PowerOn, direct, node.PlanOptions{})
+	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepDeploy, Source: node.SourceDriver, State: node.StepFailed, Phase: "booted"}}
+	b.book.op.Phase = node.Holding
+	b.book.ask(node.Rebooting)
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextFailed, r.Next)
+	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
+
+	b.machine.asked, b.book.node.ProvisionState = nil, node.DeployWait
+	b.book.op.Steps[2].Again()
+	r, err = b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextAgent, r.Next)
+	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked, "into the ramdisk")
+}
+
 func TestALookSeesThatTheHoldWasLiftedAlsoWithoutTheAsk(t *testing.T) {
 	for name, c := range map[string]struct {
 		phase node.Phase

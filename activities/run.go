@@ -132,7 +132,11 @@ func (t *task) insertPower(target node.PowerState) error {
 	at := len(t.op.Steps)
 	if s := t.op.CurrentStep(); s != nil {
 		at = s.Index
-		if t.bootsAnew(s, target) {
+		switch {
+		case !t.endsBoot(s, target):
+		case s.State == node.StepFailed: // it does not run now, but if it is to run again
+			s.Phase = phaseOff
+		case t.bootsAnew(target):
 			more, s.Phase = more[:len(more)-1], phaseOff
 		}
 	}
@@ -144,13 +148,17 @@ func (t *task) insertPower(target node.PowerState) error {
 	return nil
 }
 
+// endsBoot: the power request ends the boot whose agent the step waits for, or
+// has had.
+func (t *task) endsBoot(s *node.Step, target node.PowerState) bool {
+	return s.Phase == phaseBooted && !t.node.DisablePowerOff && !(target == node.PowerOn && t.power == node.PowerOn)
+}
+
 // bootsAnew: the power request ends in switching on a server whose agent the
 // present step waits for. The step does that itself, because what made the last
 // boot one of the ramdisk was for once.
-func (t *task) bootsAnew(s *node.Step, target node.PowerState) bool {
+func (t *task) bootsAnew(target node.PowerState) bool {
 	switch {
-	case s.Phase != phaseBooted || t.node.DisablePowerOff:
-		return false
 	case target == node.PowerOn:
 		return t.power == node.PowerOff
 	}

@@ -81,6 +81,8 @@ var eraseSteps = []string{"erase_devices", "erase_devices_metadata", "erase_devi
 // Unskippable says why the step can't be skipped; "" = it can.
 func (s Step) Unskippable() string {
 	switch {
+	case s.PowerRequest():
+		return "" // the operation went on without it before it came
 	case s.Source == SourceCore, s.Interface == "inspect":
 		return "it frames the operation"
 	case s.Interface != "deploy":
@@ -91,6 +93,16 @@ func (s Step) Unskippable() string {
 		return "the node would be offered with the data of its last instance"
 	}
 	return ""
+}
+
+// PowerRequest reports whether the step came of a request for a power state; no
+// plan but a power operation's, which is never held, has one.
+func (s Step) PowerRequest() bool {
+	switch s.Step {
+	case StepOn, StepOff, StepSoftOff, StepReset:
+		return s.Interface == "power" && s.Source == SourceCore
+	}
+	return false
 }
 
 // Decide checks whether the operation waits for a decision that a can be.

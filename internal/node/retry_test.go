@@ -131,3 +131,18 @@ func TestAPowerChangeIsRetriedAsItWasAsked(t *testing.T) {
 	require.Len(t, r.Open.Steps, 2)
 	require.Empty(t, r.Move)
 }
+
+func TestAPowerRequestThatFailedInAHoldCanBeLeftUndone(t *testing.T) {
+	for _, target := range node.PowerTargets {
+		for _, fixed := range []bool{false, true} {
+			steps, err := node.Plan(node.KindPower, &node.Node{DisablePowerOff: fixed}, nil, node.PlanOptions{Power: target})
+			require.NoError(t, err)
+			for _, s := range steps {
+				require.Equal(t, node.Actions, s.Choices(), s.Name())
+			}
+		}
+	}
+	verify, err := node.Plan(node.KindManage, &node.Node{}, nil, node.PlanOptions{})
+	require.NoError(t, err)
+	require.NotContains(t, verify[0].Choices(), node.ActionSkip)
+}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -43,8 +44,8 @@ UPDATE nodes SET power_state = NULL, maintenance = true, maintenance_reason = @r
 
 // RecordPower writes a reading of a node's power state that was made outside of
 // any operation, and tells whether it did: not where an operation holds the node
-// now, or somebody else has read it meanwhile. A reading lifts the maintenance
-// and the fault that failed ones have set.
+// now, or somebody else has read it meanwhile. A reading lifts the fault that
+// failed ones have set, and the maintenance where that is not an operator's by now.
 func (s *Store) RecordPower(ctx context.Context, p node.PowerSeen) (wrote bool, err error) {
 	err = s.inNodeTx(ctx, p.UUID, "record the power state of node "+words(p.UUID, 64), func(l *lockedNode, b *pgx.Batch) error {
 		same := l.PowerReadAt == nil && p.ReadAt == nil || l.PowerReadAt != nil && p.ReadAt != nil && l.PowerReadAt.Equal(*p.ReadAt)
@@ -59,8 +60,12 @@ func (s *Store) RecordPower(ctx context.Context, p node.PowerSeen) (wrote bool, 
 			return nil
 		}
 		if l.Fault == node.FaultPower {
-			l.Maintenance, l.MaintenanceReason, l.Fault = false, "", ""
-			queueHistory(b, l.ID, node.HistoryEvent{Event: "maintenance off: the power state is read again", EventType: eventMaintenance})
+			l.Fault = ""
+			event := "the power state is read again"
+			if strings.HasPrefix(l.MaintenanceReason, node.PowerUnread) {
+				l.Maintenance, l.MaintenanceReason, event = false, "", "maintenance off: "+event
+			}
+			queueHistory(b, l.ID, node.HistoryEvent{Event: event, EventType: eventMaintenance})
 		}
 		b.Queue(powerSeenSQL, args{"id": l.ID, "state": p.State, "maintenance": l.Maintenance, "reason": l.MaintenanceReason, "fault": l.Fault})
 		return nil
