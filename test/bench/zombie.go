@@ -97,6 +97,15 @@ func freezeRound(s *stack.Stack, ctx context.Context, crew []*watched, n stack.N
 	if err != nil {
 		return 0, 0, err
 	}
+	var shown struct {
+		Info struct {
+			Address string `json:"redfish_address"`
+		} `json:"driver_info"`
+	}
+	if err := s.Call(ctx, http.MethodGet, "/v1/nodes/"+n.UUID, nil, &shown); err != nil {
+		return 0, 0, err
+	}
+	address := shown.Info.Address
 	first, id, err := holder(s, ctx, n, nil)
 	if err != nil {
 		return 0, 0, err
@@ -133,7 +142,8 @@ func freezeRound(s *stack.Stack, ctx context.Context, crew []*watched, n stack.N
 		return 0, 0, ctx.Err()
 	case <-time.After(4 * time.Second): // it would have looked at the power four times
 	}
-	if _, last := stopped[first].proxy.Passed(); last.After(began) {
+	// Only this node's BMC: it logs out of others when it has not needed them for a while.
+	if last := stopped[first].proxy.Asked(address); last.After(began) {
 		silent = last.Sub(began)
 	}
 	return away, silent, s.Call(ctx, http.MethodPost, "/temper/v1/operations/"+id+"/cancel", map[string]any{"reason": "measured"}, nil)

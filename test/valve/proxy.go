@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"strings"
 	"sync"
 	"time"
 )
@@ -16,6 +17,27 @@ import (
 type Proxy struct {
 	*Valve
 	server *http.Server
+
+	mu    sync.Mutex
+	asked map[string]time.Time // URL of plain HTTP -> when it was asked for last
+}
+
+// Asked is when a URL that begins so was last asked for, over plain HTTP; zero = never.
+func (p *Proxy) Asked(prefix string) (last time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for u, at := range p.asked {
+		if strings.HasPrefix(u, prefix) && at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
+func (p *Proxy) note(r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked[r.URL.String()] = time.Now()
 }
 
 // NewProxy makes a proxy that is open.
@@ -32,13 +54,15 @@ func NewProxy() (*Proxy, error) {
 		Rewrite:  func(r *httputil.ProxyRequest) { r.Out.Host = r.In.Host },
 		ErrorLog: log.New(io.Discard, "", 0), // that one side is gone is what it is for
 	}
-	p := &Proxy{Valve: v, server: &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	p := &Proxy{Valve: v, asked: map[string]time.Time{}}
+	p.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodConnect {
 			tunnel(w, r)
 			return
 		}
+		p.note(r)
 		plain.ServeHTTP(w, r)
-	})}}
+	})}
 	go func() { _ = p.server.Serve(l) }() // it ends with Close
 	return p, nil
 }

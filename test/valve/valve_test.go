@@ -127,6 +127,7 @@ func TestAProxyIsCutOffFromEverything(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, res.Body.Close())
 			require.Equal(t, "/redfish/v1", string(b))
+			require.Equal(t, name == "http", !p.Asked(srv.URL).IsZero())
 
 			p.Hold()
 			client.Timeout = 200 * time.Millisecond
