@@ -76,7 +76,9 @@ func (a *Operations) sight(ctx context.Context, operation, seq int64, come func(
 		s.Orphaned = true
 		return s, nil
 	case o.Phase == node.Holding && seq == 0: // for a person, who needs no conductor
-		s.GoOn, s.WaitingFor, s.Until = come(n), o.WaitingFor, o.WaitingUntil
+		// Power does need one: without it the operation would leave the hold for a wait that fails it.
+		s.GoOn = come(n) && (cover.Covered || o.Asked != node.AskPower)
+		s.WaitingFor, s.Until = o.WaitingFor, o.WaitingUntil
 		return s, nil
 	}
 	if stall != o.Stalled {

@@ -165,4 +165,22 @@ func TestAPowerRequestInAHoldWaitsForAConductorWithoutEndingTheHold(t *testing.T
 	require.False(t, look().Power)
 	p.uncovered = false
 	require.True(t, look().Power)
+
+	// A hold step that was asked for is the same.
+	p.state = node.DeployHold
+	goesOn := func() bool {
+		var s testsuite.WorkflowTestSuite
+		env := s.NewTestActivityEnvironment()
+		env.RegisterActivity(ops)
+		v, err := env.ExecuteActivity(ops.Look, int64(7))
+		require.NoError(t, err)
+		var seen activities.Sight
+		require.NoError(t, v.Get(&seen))
+		return seen.GoOn
+	}
+	require.True(t, goesOn())
+	p.uncovered = true
+	require.False(t, goesOn())
+	p.op.Asked, p.state = node.AskUnhold, node.DeployWait
+	require.True(t, goesOn(), "a person needs no conductor")
 }

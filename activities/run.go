@@ -158,8 +158,7 @@ func (t *task) endsBoot(s *node.Step, target node.PowerState) bool {
 // present step waits for. The step does that itself, because what made the last
 // boot one of the ramdisk was for once.
 func (t *task) bootsAnew(target node.PowerState) bool {
-	switch {
-	case target == node.PowerOn:
+	if target == node.PowerOn {
 		return t.power == node.PowerOff
 	}
 	return target == node.Rebooting || target == node.SoftRebooting

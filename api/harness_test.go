@@ -31,6 +31,7 @@ type operations struct {
 	told    []string // "cancel 3: reason", "nudge 4"
 	fail    error
 	status  node.RunStatus
+	asked   func() // when it is asked for the status; may be nil
 }
 
 func (o *operations) Start(_ context.Context, op *node.Operation) error {
@@ -55,6 +56,9 @@ func (o *operations) Decide(_ context.Context, op *node.Operation, a node.Action
 func (o *operations) Status(context.Context, *node.Operation) (node.RunStatus, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.asked != nil {
+		o.asked()
+	}
 	return o.status, o.fail
 }
 

@@ -125,10 +125,10 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 // first, so that nothing more is sent; when what was under way is over, it is
 // closed with its undo owed, and its workflow is terminated.
 func (s *Server) endByForce(c *gin.Context, o *node.Operation, reason string) error {
-	run, who := uuid.NewString(), by(c)
+	run, had, who := uuid.NewString(), o.RunID, by(c)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), time.Minute)
 	defer cancel()
-	_, err := s.Store.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
+	o, err := s.Store.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
 		n.Operation.RunID, n.Operation.Claim = run, node.Claim{Seq: n.Operation.Claim.Seq + 1}
 		n.Operation.Undo = node.UndoAtEnd(n.Operation, node.Failed)
 		n.Operation.Asked, n.Operation.AskedBy, n.Operation.AskedReason = node.AskCancel, who, reason
@@ -138,13 +138,17 @@ func (s *Server) endByForce(c *gin.Context, o *node.Operation, reason string) er
 		return err
 	}
 	s.logger(c).Warn("operation is ended by force", zap.String("user", who), zap.String("reason", reason))
+	// From here on o is as it was taken: its steps may have left more to undo since
+	// it was read first.
 	t := time.NewTimer(hardwareDeadline)
 	defer t.Stop()
 	<-t.C
 	if err := s.endOrphan(c, o, run, fmt.Sprintf("Operation %d of node %s was ended by force, by %s: %s", o.ID, o.NodeUUID, who, reason)); err != nil {
 		return err
 	}
-	if err := s.Operations.Terminate(ctx, o, "ended by force, by "+who+": "+reason); err != nil {
+	taken := *o
+	taken.RunID = had // that of the one it was taken from
+	if err := s.Operations.Terminate(ctx, &taken, "ended by force, by "+who+": "+reason); err != nil {
 		s.logger(c).Warn("workflow not terminated: it finds its row closed", zap.Error(err))
 	}
 	return nil

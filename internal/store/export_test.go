@@ -85,7 +85,7 @@ func ReconcileStatements() map[string]Statement {
 		"owing": {openUndosSQL, args{
 			"steps": []byte("[]"), "by": "", "type": "", "limit": 10, "timeout": int64(1),
 		}},
-		"asked":   {askedSQL, args{"age": int64(1), "limit": 1000}},
+		"asked":   {askedSQL, args{"age": int64(1), "limit": 1000, "timeout": int64(1)}},
 		"misfits": {misfitsSQL, args{"timeout": int64(1), "limit": 1000}},
 	}
 }

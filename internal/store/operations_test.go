@@ -236,6 +236,10 @@ func TestReconciliationFindsWhatItMustLookAt(t *testing.T) {
 	asked, err = s.Asked(t.Context())
 	require.NoError(t, err)
 	require.Len(t, asked, 1)
+	raw(t, url, "UPDATE operations SET asked = 'power', phase = 'holding' WHERE asked_at IS NOT NULL")
+	asked, err = s.Asked(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, asked, "nobody could do it: the workflow would only note that it was told, every few seconds")
 
 	raw(t, url, "UPDATE operations SET phase = 'waiting' WHERE id = "+strconv.FormatInt(begun.ID, 10))
 	called, err := s.Called(t.Context())

@@ -34,13 +34,15 @@ const askedFor = 3 * time.Second
 
 const askedSQL = `SELECT ` + operationColumns + ` FROM operations o
  WHERE o.ended_at IS NULL AND o.asked <> '' AND o.asked_at < clock_timestamp() - @age * interval '1 microsecond'
+   AND (o.phase <> 'holding' OR o.asked <> 'power' OR EXISTS (SELECT FROM nodes n WHERE n.id = o.node_id AND ` + coveringSQL + `))
    AND (o.stalled = '' OR o.asked IN ('cancel', 'abort', 'delete') OR o.stalled = 'maintenance' AND o.asked = 'power')
  ORDER BY o.asked_at LIMIT @limit`
 
 // Asked are open operations of which something has been asked for a few seconds,
 // and which could take it up: every word to a workflow stays in its history.
 func (s *Store) Asked(ctx context.Context) ([]node.Operation, error) {
-	return list(ctx, s, "list operations asked", askedSQL, args{"age": micros(askedFor), "limit": node.MaxLimit}, scanOperation)
+	return list(ctx, s, "list operations asked", askedSQL,
+		args{"age": micros(askedFor), "limit": node.MaxLimit, "timeout": micros(s.conductorTimeout)}, scanOperation)
 }
 
 const calledSQL = `SELECT ` + operationColumns + ` FROM operations o JOIN agents a ON a.node_id = o.node_id
