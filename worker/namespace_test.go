@@ -15,6 +15,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/activities"
@@ -139,4 +140,36 @@ func TestAnOperationIsStartedOnce(t *testing.T) {
 	require.Equal(t, first.GetWorkflowExecutionInfo().GetExecution().GetRunId(), again.GetWorkflowExecutionInfo().GetExecution().GetRunId())
 	require.NoError(t, s.Cancel(t.Context(), o, ""), "cancelling what has ended is no error")
 	require.NoError(t, s.Nudge(t.Context(), o))
+}
+
+// A schedule that is gone is put back; one that a person has paused stays paused,
+// and runs only when it is asked for by name.
+func TestTheScheduleIsPutBackAndAPauseIsLeftAlone(t *testing.T) {
+	address := temporal(t)
+	c, err := worker.Dial(t.Context(), worker.Temporal{Address: address, Namespace: "temper", Identity: "test"}, zap.NewNop())
+	require.NoError(t, err)
+	defer c.Close()
+	ctx := t.Context()
+	require.NoError(t, worker.MakeSchedule(ctx, c, time.Hour))
+	require.NoError(t, worker.MakeSchedule(ctx, c, time.Hour), "there already")
+	schedule := c.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule)
+	require.NoError(t, schedule.Delete(ctx))
+	require.NoError(t, worker.MakeSchedule(ctx, c, time.Hour))
+	runs := func() int {
+		d, err := schedule.Describe(ctx)
+		require.NoError(t, err)
+		return d.Info.NumActions
+	}
+	worker.TriggerUnlessPaused(ctx, c, zap.NewNop())
+	require.Eventually(t, func() bool { return runs() == 1 }, 30*time.Second, 50*time.Millisecond)
+
+	require.NoError(t, schedule.Pause(ctx, client.SchedulePauseOptions{Note: "by a person"}))
+	require.NoError(t, worker.MakeSchedule(ctx, c, time.Hour))
+	worker.TriggerUnlessPaused(ctx, c, zap.NewNop())
+	d, err := schedule.Describe(ctx)
+	require.NoError(t, err)
+	require.True(t, d.Schedule.State.Paused)
+	require.NoError(t, c.TerminateWorkflow(ctx, d.Info.RunningWorkflows[0].WorkflowID, "", "the next may begin"))
+	require.NoError(t, worker.Trigger(ctx, c), "by name it runs all the same")
+	require.Eventually(t, func() bool { return runs() == 2 }, 30*time.Second, 50*time.Millisecond)
 }

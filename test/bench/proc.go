@@ -111,3 +111,18 @@ func longest(d []time.Duration) time.Duration {
 	}
 	return m
 }
+
+// peakOf is the most resident memory a process ever had (proc(5), VmHWM).
+func peakOf(pid int) int64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(b), "VmHWM:")
+	f := strings.Fields(rest)
+	if len(f) == 0 {
+		return 0
+	}
+	kib, _ := strconv.ParseInt(f[0], 10, 64) // 0 where it is none
+	return kib << 10
+}
