@@ -263,22 +263,3 @@ func TestClearingTheAgentBeginsANewBoot(t *testing.T) {
 	_, err = s.AgentToken(t.Context(), n.UUID)
 	kind(t, fault.NotFound, err)
 }
-
-func TestAWaitOfTheWorkflowFencesEarlierSteps(t *testing.T) {
-	s := open(t)
-	n, o := running(t, s)
-	for range 2 { // the second time changes nothing
-		got, err := s.StoreWait(t.Context(), o.ID, "r1", 2, node.Waiting, "agent", nil, node.EventWait)
-		require.NoError(t, err)
-		require.Equal(t, node.Waiting, got.Phase)
-	}
-	m, err := s.Node(t.Context(), n.UUID)
-	require.NoError(t, err)
-	require.Equal(t, node.DeployWait, m.ProvisionState)
-	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{})
-	kind(t, fault.Lost, err)
-	_, err = s.StoreWait(t.Context(), o.ID, "r2", 3, node.Waiting, "agent", nil, "")
-	kind(t, fault.Lost, err)
-	_, err = s.StoreWait(t.Context(), o.ID, "r1", 1, node.Waiting, "agent", nil, "")
-	kind(t, fault.Lost, err)
-}

@@ -143,6 +143,9 @@ func (c *closing) queueFollowUp(b *pgx.Batch, kind node.Kind) error {
 	if open.RequestedBy == "" {
 		open.RequestedBy = c.op.AskedBy
 	}
+	// It was asked for with the one that ends: a maintenance since then pauses both.
+	open.InMaintenance = c.op.InMaintenance
+	open.Paused = n.Maintenance && !open.InMaintenance
 	a, err := operationArgs(c.next, &n, &open)
 	if err != nil {
 		return err

@@ -255,3 +255,28 @@ func TestReconciliationFindsWhatItMustLookAt(t *testing.T) {
 	require.Len(t, called, 1)
 	require.Equal(t, begun.ID, called[0].ID)
 }
+
+func TestAnAbortIsNotRepeatedWhileItsStepWaitsForTheAgent(t *testing.T) {
+	s, url := openURL(t)
+	_, o := running(t, s)
+	steps := []node.Step{{Interface: "deploy", Step: "prepare", State: node.StepDone, Abortable: true}, {Interface: "bios", Step: "apply", State: node.StepWaiting}}
+	repeated := func(steps []node.Step) int {
+		_, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{Phase: node.Waiting, Steps: steps})
+		require.NoError(t, err)
+		asked, err := s.Asked(t.Context())
+		require.NoError(t, err)
+		return len(asked)
+	}
+	_, err := s.AskOperation(t.Context(), o.ID, node.AskAbort, "ann", "")
+	require.NoError(t, err)
+	raw(t, url, "UPDATE operations SET asked_at = asked_at - interval '1 hour' WHERE asked_at IS NOT NULL")
+	require.Zero(t, repeated(steps), "each word would only stay in the workflow's history")
+	steps[1].Abortable = true
+	require.Equal(t, 1, repeated(steps))
+	steps[1].Abortable, steps[1].State = false, node.StepDone
+	require.Equal(t, 1, repeated(steps), "no step is left to wait for")
+	steps[1].State = node.StepWaiting
+	require.Zero(t, repeated(steps))
+	raw(t, url, "UPDATE operations SET asked = 'cancel' WHERE asked_at IS NOT NULL")
+	require.Equal(t, 1, repeated(steps))
+}

@@ -32,9 +32,15 @@ func (s *Store) Begun(ctx context.Context, limit int, after int64) ([]node.Opera
 // askedFor is the age from which on an ask is repeated to the workflow.
 const askedFor = 3 * time.Second
 
+// An abort waits with a step that is not abortable until its agent calls, for
+// which there is a word of its own.
 const askedSQL = `SELECT ` + operationColumns + ` FROM operations o
  WHERE o.ended_at IS NULL AND o.asked <> '' AND o.asked_at < clock_timestamp() - @age * interval '1 microsecond'
    AND (o.phase <> 'holding' OR o.asked <> 'power' OR EXISTS (SELECT FROM nodes n WHERE n.id = o.node_id AND ` + coveringSQL + `))
+   AND (o.asked <> 'abort' OR o.phase <> 'waiting' OR o.stalled <> ''
+	OR coalesce((SELECT coalesce((s.step -> 'abortable')::boolean, false)
+		  FROM jsonb_array_elements(o.steps) WITH ORDINALITY AS s (step, place)
+		 WHERE s.step ->> 'state' NOT IN ('done', 'skipped') ORDER BY s.place LIMIT 1), true))
    AND (o.stalled = '' OR o.asked IN ('cancel', 'abort', 'delete') OR o.stalled = 'maintenance' AND o.asked = 'power')
  ORDER BY o.asked_at LIMIT @limit`
 

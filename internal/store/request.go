@@ -14,11 +14,11 @@ import (
 // A number that is given (@id) was taken from the sequence before.
 const insertOperationSQL = `
 INSERT INTO operations AS o (id, node_id, node_uuid, node_name, kind, phase, requested_by, origin, target, power_target,
-	soft_timeout_ms, accepted_at, conductor_group, driver, steps, undo, retry_of, on_failure, in_maintenance)
+	soft_timeout_ms, accepted_at, conductor_group, driver, steps, undo, retry_of, on_failure, in_maintenance, paused)
 OVERRIDING SYSTEM VALUE
 VALUES (@id, @node_id, @node_uuid, @node_name, @kind, 'accepted', @requested_by, @origin, @target, @power_target,
 	@soft_timeout_ms, clock_timestamp(), @conductor_group, @driver, @steps, @undo, nullif(@retry_of::bigint, 0),
-	coalesce(nullif(@on_failure, ''), 'fail'), @in_maintenance)
+	coalesce(nullif(@on_failure, ''), 'fail'), @in_maintenance, @paused)
 RETURNING ` + operationColumns
 
 // nextOperationSQL is asked under the node's lock: numbers grow along each node.
@@ -130,6 +130,7 @@ func (r *request) queueOpen(b *pgx.Batch) error {
 	if open.Origin == "" {
 		open.Origin = r.origin
 	}
+	open.InMaintenance, open.Paused = r.Maintenance, false // who asks sees the maintenance, and wants it all the same
 	a, err := operationArgs(r.next, &r.Node, &open)
 	if err != nil {
 		return err
@@ -184,8 +185,7 @@ func operationArgs(id int64, n *node.Node, o *node.Operation) (args, error) {
 		"id": id, "node_id": n.ID, "node_uuid": n.UUID, "node_name": n.Name, "kind": o.Kind, "requested_by": words(o.RequestedBy, 255),
 		"origin": o.Origin, "target": o.Target, "power_target": o.PowerTarget, "soft_timeout_ms": o.SoftTimeout.Milliseconds(),
 		"conductor_group": group, "driver": driver, "steps": d.steps(o.Steps), "undo": d.undo(o.Undo), "retry_of": o.RetryOf,
-		"in_maintenance": n.Maintenance,
-		"on_failure":     o.OnFailure,
+		"in_maintenance": o.InMaintenance, "paused": o.Paused, "on_failure": o.OnFailure,
 	}
 	return a, d.err
 }

@@ -2,11 +2,9 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/guards"
 	"go.temper.dev/temper/internal/node"
 )
@@ -257,50 +255,4 @@ func (l *lockedNode) note(p node.Progress) {
 	if p.ClearAsk {
 		l.TargetPowerState = ""
 	}
-}
-
-const waitSQL = `
-UPDATE operations o SET claim_seq = @seq, claim_attempt = 0, phase = coalesce(nullif(@phase, ''), o.phase),
-	waiting_for = @waiting_for, waiting_until = @waiting_until
- WHERE o.id = @id
-RETURNING ` + operationColumns
-
-// StoreWait is for the workflow itself, which holds no claim: fenced by its run,
-// it takes the claim seq, so that no earlier step can write any more, and says
-// what is waited for. The same seq again changes nothing.
-func (s *Store) StoreWait(ctx context.Context, id int64, runID string, seq int64, phase node.Phase, waitingFor string, until *time.Time, move node.Event) (*node.Operation, error) {
-	var f fenced
-	claim := node.Claim{Seq: seq}
-	err := s.inTx(ctx, "note what an operation waits for", func(b *pgx.Batch) { f.queueLock(b, id) }, func(b *pgx.Batch) error {
-		switch {
-		case !f.ok || !f.found || f.op.EndedAt != nil || f.op.RunID != runID || f.op.Claim.Seq > seq || f.op.Claim.Seq == seq && f.op.Claim.Attempt > 0:
-			return fault.New(fault.Lost, "operation %d has ended or is another run's", id)
-		case f.op.Claim == claim:
-			return errLeave
-		}
-		if move != "" {
-			had := places(&f.Node)
-			m, err := node.Move(&f.Node, move)
-			if err != nil {
-				return err
-			}
-			f.moved(m)
-			if m.ClearInstance {
-				queueClearInstance(b, f.ID)
-			}
-			if err := f.queueState(b, s, had, nil); err != nil {
-				return err
-			}
-		}
-		a := args{"id": id, "seq": seq, "phase": phase, "waiting_for": words(waitingFor, maxError), "waiting_until": until}
-		b.Queue(waitSQL, a).QueryRow(func(r pgx.Row) (err error) {
-			f.op, err = scanOperation(r)
-			return err
-		})
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &f.op, nil
 }

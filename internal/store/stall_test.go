@@ -225,3 +225,59 @@ func TestWhatWasAcceptedInMaintenanceIsNotPaused(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, got.Paused)
 }
+
+func TestWhatFollowsAnOperationIsPausedAsItWas(t *testing.T) {
+	s := open(t)
+	follows := func(t *testing.T, n *node.Node, o *node.Operation, maintained bool) *node.Operation {
+		_, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
+			return &node.Request{Steer: &node.Steer{Ask: node.AskDelete, By: "ann", Move: node.EventDelete}}, nil
+		})
+		require.NoError(t, err)
+		if maintained {
+			require.NoError(t, maintain(t, s, n.UUID, true, "", ""))
+		}
+		next, err := s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Cancelled}, func(*node.Node) (*node.Operation, error) {
+			return &node.Operation{Kind: node.KindUndeploy, Target: node.Available, Steps: []node.Step{{Interface: "deploy", Step: "tear_down"}}}, nil
+		})
+		require.NoError(t, err)
+		return next
+	}
+	waiting := func(t *testing.T, maintained bool) (*node.Node, *node.Operation) {
+		n := create(t, s, node.Available)
+		if maintained {
+			require.NoError(t, maintain(t, s, n.UUID, true, "", ""))
+		}
+		o, err := s.Request(t.Context(), n.UUID, deploy)
+		require.NoError(t, err)
+		_, err = s.Begin(t.Context(), o.ID, "r1")
+		require.NoError(t, err)
+		_, err = s.Claim(t.Context(), o.ID, "r1", first, "c1")
+		require.NoError(t, err)
+		_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Move: node.EventWait})
+		require.NoError(t, err)
+		return n, o
+	}
+
+	n, o := waiting(t, false)
+	next := follows(t, n, o, true)
+	require.True(t, next.Paused, "nobody asked to touch a node in maintenance")
+	require.False(t, next.InMaintenance)
+	require.NoError(t, maintain(t, s, n.UUID, false, "", ""))
+	got, err := s.Operation(t.Context(), next.ID)
+	require.NoError(t, err)
+	require.False(t, got.Paused, "lifted, it goes on")
+	require.NoError(t, maintain(t, s, n.UUID, true, "", ""))
+	got, err = s.Operation(t.Context(), next.ID)
+	require.NoError(t, err)
+	require.True(t, got.Paused)
+
+	n, o = waiting(t, false)
+	next = follows(t, n, o, false)
+	require.False(t, next.Paused)
+	require.False(t, next.InMaintenance)
+
+	n, o = waiting(t, true)
+	next = follows(t, n, o, false)
+	require.False(t, next.Paused, "all of it was asked for in maintenance")
+	require.True(t, next.InMaintenance)
+}
