@@ -110,10 +110,13 @@ func (a *Operations) Begin(ctx context.Context, operation int64) (Brief, error) 
 // UndoPlan says whether a conductor is to be asked to undo, and which queue
 // reaches one.
 type UndoPlan struct {
-	Needed  bool   `json:"needed"`
-	Covered bool   `json:"covered"` // a live conductor could do it now
-	Group   string `json:"group,omitempty"`
-	Driver  string `json:"driver,omitempty"`
+	Needed  bool `json:"needed"`
+	Covered bool `json:"covered"` // a live conductor could do it now
+	// Paused: the node was put into maintenance meanwhile, and nobody has asked for
+	// the end. The hardware is left as it is.
+	Paused bool   `json:"paused,omitempty"`
+	Group  string `json:"group,omitempty"`
+	Driver string `json:"driver,omitempty"`
 }
 
 // PlanUndo writes into the row what has to be put right now that the operation
@@ -128,7 +131,9 @@ func (a *Operations) PlanUndo(ctx context.Context, operation int64, outcome node
 	if err := a.Ledger.SetUndo(ctx, operation, activity.GetInfo(ctx).WorkflowExecution.RunID, undo); err != nil {
 		return UndoPlan{}, typed(err)
 	}
-	return UndoPlan{Needed: len(undo) > 0, Covered: cover.Covered, Group: o.Group, Driver: o.Driver}, nil
+	return UndoPlan{
+		Needed: len(undo) > 0, Covered: cover.Covered, Paused: o.Paused && outcome == node.Failed, Group: o.Group, Driver: o.Driver,
+	}, nil
 }
 
 // EndInput closes an operation.

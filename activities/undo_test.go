@@ -85,3 +85,29 @@ func TestADeployThatBeganEndsPoweredOffWhateverItsStepsLeft(t *testing.T) {
 		})
 	}
 }
+
+func TestAnUndoTouchesNoNodeInMaintenanceUnlessSomebodyEndsItsOperation(t *testing.T) {
+	for name, c := range map[string]struct {
+		paused  bool
+		outcome node.Outcome
+		want    bool
+	}{
+		"a step failed while it was paused": {true, node.Failed, true},
+		"somebody ended it meanwhile":       {true, node.Cancelled, false},
+		"it is not paused":                  {false, node.Failed, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &page{op: node.Operation{ID: 7, Kind: node.KindDeploy, Paused: c.paused, Undo: []node.Undo{node.UndoPowerOff}}}
+			var s testsuite.WorkflowTestSuite
+			env := s.NewTestActivityEnvironment()
+			ops := &activities.Operations{Ledger: p}
+			env.RegisterActivity(ops)
+			v, err := env.ExecuteActivity(ops.PlanUndo, int64(7), c.outcome)
+			require.NoError(t, err)
+			var plan activities.UndoPlan
+			require.NoError(t, v.Get(&plan))
+			require.True(t, plan.Needed)
+			require.Equal(t, c.want, plan.Paused)
+		})
+	}
+}

@@ -154,7 +154,7 @@ func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (string, er
 		return "", err
 	case err != nil || !plan.Needed:
 		return "", nil
-	case o.untouched:
+	case o.untouched, plan.Paused:
 		return "the node is in maintenance", nil
 	case !plan.Covered:
 		return fmt.Sprintf("no conductor with driver %s in conductor group %q is alive", o.brief.Driver, o.brief.Group), nil

@@ -191,6 +191,20 @@ func TestAPausedOperationThatLostItsConductorLeavesTheHardwareAlone(t *testing.T
 	}
 }
 
+func TestAStepThatFailsWhileItsOperationIsPausedLeavesTheHardwareAlone(t *testing.T) {
+	w := &outage{}
+	w.undo = activities.UndoPlan{Needed: true, Covered: true, Paused: true}
+	w.runs = []func() (activities.StepsResult, error){func() (activities.StepsResult, error) {
+		return activities.StepsResult{}, temporal.NewNonRetryableApplicationError("the disk is broken", "refused", nil)
+	}}
+	env := w.env(t)
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.ErrorContains(t, env.GetWorkflowError(), "the disk is broken")
+	require.Zero(t, w.undone)
+	require.Equal(t, node.Failed, w.closed[0].Outcome)
+	require.Equal(t, "the disk is broken; what it left is still to be undone: the node is in maintenance", w.closed[0].Error)
+}
+
 // What six hours of waiting cost in Temporal's events: each look is a timer that
 // is set and fires, a workflow task of three, and the look's marker; what changes
 // in the search attributes is one more.
