@@ -55,7 +55,7 @@ func (a *Operations) Hold(ctx context.Context, in HoldInput) (Held, error) {
 		}
 		until := time.Now().Add(in.Wait).UTC()
 		o.Claim = node.Claim{Seq: in.Seq}
-		o.Phase, o.WaitingUntil, o.WaitingFor = node.Holding, &until, "a decision: "+choices(step.Choices())
+		o.Phase, o.WaitingUntil, o.WaitingFor = node.Holding, &until, forDecision(step)
 		n.LastError = in.Error
 		d := node.Direction{Event: node.HistoryEvent{
 			Event: fmt.Sprintf("step %s failed, held for a decision: %s", step.Name(), in.Error), EventType: "error", Severity: "ERROR", Conductor: step.Conductor,
@@ -78,6 +78,38 @@ func (a *Operations) Hold(ctx context.Context, in HoldInput) (Held, error) {
 	return Held{
 		Until: *o.WaitingUntil, WaitingFor: o.WaitingFor, Step: step.Name(), Choices: step.Choices(), NoSkip: step.Unskippable(), Steps: linesOf(o.Steps),
 	}, nil
+}
+
+func forDecision(step *node.Step) string { return "a decision: " + choices(step.Choices()) }
+
+// StillInput says whether the time for a decision stands still: the node is in
+// maintenance.
+type StillInput struct {
+	Operation int64      `json:"operation"`
+	Until     *time.Time `json:"until,omitempty"` // when it is over; null = it stands still
+}
+
+// StandStill writes that the time for a decision stands still, or runs again, and
+// gives what is waited for. Where the decision has come meanwhile, nothing.
+func (a *Operations) StandStill(ctx context.Context, in StillInput) (string, error) {
+	run := activity.GetInfo(ctx).WorkflowExecution.RunID
+	waitingFor := ""
+	_, err := a.Ledger.Direct(ctx, in.Operation, func(n *node.Node) (node.Direction, error) {
+		o := n.Operation
+		if o.RunID != run {
+			return node.Direction{}, another(o.ID)
+		}
+		step := o.Undecided()
+		if step == nil {
+			return node.Direction{Leave: true}, nil
+		}
+		if waitingFor = forDecision(step); in.Until == nil {
+			waitingFor += " (" + node.PausedWords + ")"
+		}
+		o.WaitingFor, o.WaitingUntil = waitingFor, in.Until
+		return node.Direction{}, nil
+	})
+	return waitingFor, typed(err)
 }
 
 func choices(list []node.Action) string {
@@ -106,6 +138,7 @@ type HeldSight struct {
 	Unhold   bool   `json:"unhold,omitempty"`    // Ironic's unhold: the step again
 	By       string `json:"by,omitempty"`        // who asked for Unhold
 	Power    bool   `json:"power,omitempty"`     // a power request is there, and somebody to do it
+	Paused   bool   `json:"paused,omitempty"`    // the node was put into maintenance meanwhile
 }
 
 // LookHeld reads what was asked, beside the decision itself, of an operation
@@ -119,7 +152,7 @@ func (a *Operations) LookHeld(ctx context.Context, operation int64) (HeldSight, 
 	if o.EndedAt != nil || o.RunID != activity.GetInfo(ctx).WorkflowExecution.RunID {
 		return HeldSight{}, typed(another(operation))
 	}
-	return HeldSight{EndAsked: asksEnd(o.Asked), Unhold: o.Asked == node.AskUnhold, Power: o.Asked == node.AskPower && cover.Covered, By: o.AskedBy}, nil
+	return HeldSight{EndAsked: asksEnd(o.Asked), Unhold: o.Asked == node.AskUnhold, Power: o.Asked == node.AskPower && cover.Covered, By: o.AskedBy, Paused: o.Paused}, nil
 }
 
 // DecideInput is a decision that the workflow has taken.

@@ -176,6 +176,7 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 		step.Attempts++
 	}
 	step.State, step.Conductor, t.op.Rests = node.StepRunning, t.Settings.Conductor, false
+	step.Limit = retryOf(fault.Transient).limit(step.Name(), t.Settings.StepLimits)
 	t.pending.Phase = node.Running
 	t.op.WaitingFor, t.op.WaitingUntil = "", nil
 	if node.Waits(t.node.ProvisionState) && !t.staysWaiting(step) {

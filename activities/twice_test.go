@@ -166,6 +166,10 @@ func TestEveryActivityOfTheDatabaseMayRunTwice(t *testing.T) {
 			return id, r.ops.Hold, []any{activities.HoldInput{Operation: id, Seq: 2, Error: "no", Wait: time.Hour}}
 		},
 		"LookHeld": func(r *records) (int64, any, []any) { id := held(r); return id, r.ops.LookHeld, []any{id} },
+		"StandStill": func(r *records) (int64, any, []any) {
+			id := held(r)
+			return id, r.ops.StandStill, []any{activities.StillInput{Operation: id}}
+		},
 		"Decide": func(r *records) (int64, any, []any) {
 			id := held(r)
 			return id, r.ops.Decide, []any{activities.DecideInput{Operation: id, Seq: 3, Action: node.ActionRetry, By: "admin"}}

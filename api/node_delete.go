@@ -29,7 +29,7 @@ func (s *Server) deleteNode(c *gin.Context) (int, any, error) {
 		if n.Maintenance && fl.orphaned(n) {
 			return node.DeleteAllowed(n, "")
 		}
-		return node.DeleteAllowed(n, fl.reservation(n))
+		return node.Hinted(node.DeleteAllowed(n, fl.reservation(n)), n, "")
 	})
 	if err != nil {
 		return 0, nil, err

@@ -42,7 +42,11 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 	if service != "" && !computeHost.MatchString(service) {
 		return 0, nil, fault.New(fault.Invalid, "%s names no compute service: %s", headerCompute, clip(service))
 	}
-	n, err := s.Store.ClaimNode(ctx, ident, user(c), service, func(n *node.Node) (node.Secrets, error) { return s.patch(p, n) })
+	n, err := s.Store.ClaimNode(ctx, ident, user(c), service, func(n *node.Node) (node.Secrets, error) {
+		before := *n
+		secrets, err := s.patch(p, n)
+		return secrets, node.Hinted(err, &before, "")
+	})
 	if err != nil {
 		return 0, nil, err
 	}

@@ -101,6 +101,7 @@ type shownOpsStep struct {
 	State     node.StepState `json:"state"`
 	Attempts  int            `json:"attempts"`
 	Failures  int            `json:"failures"`
+	Limit     any            `json:"limit"` // null = nobody has begun it
 	Conductor any            `json:"conductor"`
 	StartedAt any            `json:"started_at"`
 	EndedAt   any            `json:"ended_at"`
@@ -136,7 +137,7 @@ func (s *Server) showOperation(o *node.Operation, fl *fleet) shownOperation {
 	for _, st := range o.Steps {
 		out.Steps = append(out.Steps, shownOpsStep{
 			Index: st.Index, Interface: st.Interface, Step: st.Step, Priority: st.Priority, State: st.State, Attempts: st.Attempts, Failures: st.Failures,
-			Conductor: orNull(st.Conductor), StartedAt: timestamp(st.StartedAt), EndedAt: timestamp(st.EndedAt), LastError: orNull(st.LastError),
+			Limit: numberOrNull(st.Limit), Conductor: orNull(st.Conductor), StartedAt: timestamp(st.StartedAt), EndedAt: timestamp(st.EndedAt), LastError: orNull(st.LastError),
 			Note: orNull(st.Note),
 		})
 	}

@@ -35,7 +35,7 @@ func (s *Server) putPower(c *gin.Context) (int, any, error) {
 		timeout = time.Duration(*seconds) * time.Second
 	}
 	by := user(c)
-	return s.request(c, func(n *node.Node, fl *fleet) (*node.Request, error) {
+	return s.request(c, "", func(n *node.Node, fl *fleet) (*node.Request, error) {
 		return s.decidePower(n, fl, target, timeout, by)
 	})
 }

@@ -56,13 +56,13 @@ func (s *Server) putProvision(c *gin.Context) (int, any, error) {
 		// complained of where Ironic complains.
 		_, p.driveErr = configdrive.Parse(p.drive)
 	}
-	return s.request(c, func(n *node.Node, fl *fleet) (*node.Request, error) { return s.decide(p, n, fl) })
+	return s.request(c, p.verb.Event, func(n *node.Node, fl *fleet) (*node.Request, error) { return s.decide(p, n, fl) })
 }
 
 // request runs decide on a node, hands what it opened or steered on, and
 // answers 202. decide runs with the node's row locked and reads only its
-// arguments.
-func (s *Server) request(c *gin.Context, decide func(*node.Node, *fleet) (*node.Request, error)) (int, any, error) {
+// arguments. e is what was asked of the life cycle; "" = nothing.
+func (s *Server) request(c *gin.Context, e node.Event, decide func(*node.Node, *fleet) (*node.Request, error)) (int, any, error) {
 	ctx := c.Request.Context()
 	ident, err := s.ident(c, c.Param("node"))
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Server) request(c *gin.Context, decide func(*node.Node, *fleet) (*node.
 	o, err := s.Store.Request(ctx, ident, func(n *node.Node) (*node.Request, error) {
 		r, err := decide(n, fl)
 		if err != nil {
-			return nil, err
+			return nil, node.Hinted(err, n, e)
 		}
 		r.User, opened = user(c), r.Open != nil
 		return r, nil

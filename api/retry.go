@@ -39,7 +39,8 @@ func (s *Server) retryOperation(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	o, err := s.Store.Retry(ctx, id, func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error) {
-		return s.decideRetry(n, old, newest, fl, by(c), reason)
+		r, err := s.decideRetry(n, old, newest, fl, by(c), reason)
+		return r, node.Hinted(err, n, node.Again(old.Kind))
 	})
 	if err != nil {
 		return 0, nil, err

@@ -197,6 +197,14 @@ func orNull(s string) any {
 	return s
 }
 
+// numberOrNull is n, null where it is 0.
+func numberOrNull(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
 func boolOrNull(b *bool) any {
 	if b == nil {
 		return nil

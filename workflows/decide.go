@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -31,8 +32,10 @@ const byTemporal = "somebody in Temporal"
 // hold is a step that waits for a decision.
 type hold struct {
 	activities.Held
-	taken    bool      // somebody has decided; another decision is refused
-	decision *Decision // as it stands in the row
+	taken    bool          // somebody has decided; another decision is refused
+	decision *Decision     // as it stands in the row
+	still    bool          // the time for a decision stands still
+	left     time.Duration // of it, while it does
 }
 
 // takeDecisions makes the workflow answer decisions.
@@ -121,7 +124,13 @@ func (o *operation) awaitDecision(ctx workflow.Context, h *hold, cause error) (a
 	for {
 		var seen activities.HeldSight
 		err := workflow.ExecuteLocalActivity(local(ctx, "look"), records.LookHeld, o.in.Operation).Get(ctx, &seen)
-		left := h.Until.Sub(workflow.Now(ctx))
+		if err == nil && seen.Paused != h.still && !seen.EndAsked {
+			err = o.standStill(ctx, h, seen.Paused)
+		}
+		left := lookEvery
+		if !h.still {
+			left = h.Until.Sub(workflow.Now(ctx))
+		}
 		switch {
 		case err != nil:
 			return false, outcomeOf(err), err
@@ -148,6 +157,21 @@ func (o *operation) awaitDecision(ctx workflow.Context, h *hold, cause error) (a
 			return false, outcomeOf(err), err
 		}
 	}
+}
+
+// standStill stops the time for a decision while the node is in maintenance, and
+// lets it run again.
+func (o *operation) standStill(ctx workflow.Context, h *hold, still bool) error {
+	if now := workflow.Now(ctx); still {
+		h.left = max(h.Until.Sub(now), 0)
+		o.progress.Until = nil
+	} else {
+		h.Until = now.Add(h.left).UTC()
+		o.progress.Until = &h.Until
+	}
+	h.still = still
+	return workflow.ExecuteLocalActivity(local(ctx, "stand still"), records.StandStill,
+		activities.StillInput{Operation: o.in.Operation, Until: o.progress.Until}).Get(ctx, &h.WaitingFor)
 }
 
 func undecided(cause error, o *operation) error {

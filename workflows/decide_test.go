@@ -245,3 +245,28 @@ func TestADecisionThatTheRowRefusesIsAnswered(t *testing.T) {
 	require.ErrorContains(t, a.failed, "asked to end already")
 	require.Equal(t, node.Cancelled, j.closed[0].Outcome)
 }
+
+func TestTheTimeForADecisionStandsStillInMaintenance(t *testing.T) {
+	j := &judged{}
+	j.undo = activities.UndoPlan{Needed: true, Covered: true}
+	for range 13 { // a look every ten minutes
+		j.heldSights = append(j.heldSights, activities.HeldSight{Paused: true})
+	}
+	j.heldSights = append(j.heldSights, activities.HeldSight{})
+	env := j.env(t)
+	var stood []activities.StillInput
+	env.RegisterActivityWithOptions(func(_ context.Context, in activities.StillInput) (string, error) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		stood = append(stood, in)
+		return "a decision", nil
+	}, activity.RegisterOptions{Name: "StandStill", DisableAlreadyRegisteredCheck: true})
+	j.runs = []func() (activities.StepsResult, error){fails(fault.Denied, "wrong password")}
+	began := env.Now()
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.Error(t, env.GetWorkflowError())
+	require.InDelta(t, (2*time.Hour + 130*time.Minute).Minutes(), env.Now().Sub(began).Minutes(), 6)
+	require.Len(t, stood, 2)
+	require.Nil(t, stood[0].Until)
+	require.WithinDuration(t, env.Now(), *stood[1].Until, time.Minute)
+}

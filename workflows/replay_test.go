@@ -1,10 +1,13 @@
 package workflows_test
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -24,7 +27,16 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 				r.RegisterWorkflowWithOptions(workflows.Operate, workflow.RegisterOptions{Name: name})
 			}
 			r.RegisterWorkflowWithOptions(workflows.Reconcile, workflow.RegisterOptions{Name: workflows.ReconcileType})
-			require.NoError(t, r.ReplayWorkflowHistoryFromJSONFile(nil, f))
+			raw, err := os.Open(f)
+			require.NoError(t, err)
+			defer raw.Close()
+			history, err := client.HistoryFromJSON(raw, client.HistoryJSONOptions{})
+			require.NoError(t, err)
+			var o worker.ReplayWorkflowHistoryOptions
+			if strings.HasSuffix(f, "-reset.json") { // its number is not in it, but that of the run that it was reset from
+				o.OriginalExecution = workflow.Execution{ID: "reset", RunID: "another one"}
+			}
+			require.NoError(t, r.ReplayWorkflowHistoryWithOptions(nil, history, o))
 		})
 		seen[f] = true
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 
 	"go.temper.dev/temper/internal/client"
@@ -77,11 +76,14 @@ func refusal(err error) string {
 // refusedIn finds the state in the refusal of a verb (Ironic's InvalidStateRequested).
 var refusedIn = regexp.MustCompile(`can not be performed on node .* while it is in state "([^"]+)"`)
 
+// hinted finds what the API says itself of what would work (node.Hinted).
+var hinted = regexp.MustCompile(`\. (See|First:) "temper |\. (It is .* already|That is possible in: )`)
+
 func nodeAdvice(err error, name string, e node.Event) string {
-	if name == "" {
+	words := refusal(err)
+	if name == "" || hinted.MatchString(words) {
 		return ""
 	}
-	words := refusal(err)
 	if state := refusedIn.FindStringSubmatch(words); state != nil {
 		return wayTo(name, node.State(state[1]), e)
 	}
@@ -105,7 +107,7 @@ func wayTo(name string, s node.State, e node.Event) string {
 	if e == "" {
 		return ""
 	}
-	if slices.ContainsFunc(node.Verbs, func(v node.Verb) bool { return v.Event == e && v.State == s }) {
+	if node.Reached(s, e) {
 		return "it is " + string(s) + " already"
 	}
 	if steers := e == node.EventAbort || e == node.EventUnhold; steers {
@@ -114,40 +116,21 @@ func wayTo(name string, s node.State, e node.Event) string {
 	if node.Transient(s) {
 		return "temper operation watch --node " + name + " shows when it is done" + endingOf(name, s)
 	}
-	// The verbs that bring a node there without harm to what runs on it.
-	type way struct {
-		state node.State
-		verbs []string
-	}
-	for queue := []way{{state: s}}; len(queue) > 0; queue = queue[1:] {
-		at := queue[0]
-		if node.Can(at.state, e) {
-			if len(at.verbs) == 0 {
-				break // it is possible by the table: something else is wrong
-			}
-			return "first: " + strings.Join(at.verbs, ", then ")
+	if way := node.Way(s, e); len(way) > 0 {
+		verbs := make([]string, len(way))
+		for i, v := range way {
+			verbs[i] = fmt.Sprintf("temper node %s %s", v, name)
 		}
-		for _, v := range []struct {
-			event node.Event
-			to    node.State
-		}{{node.EventManage, node.Manageable}, {node.EventProvide, node.Available}} {
-			if node.Can(at.state, v.event) && len(at.verbs) < 2 {
-				verbs := append(slices.Clone(at.verbs), fmt.Sprintf("temper node %s %s", v.event, name))
-				queue = append(queue, way{v.to, verbs})
-			}
-		}
+		return "first: " + strings.Join(verbs, ", then ")
 	}
 	return possibleIn(e)
 }
 
-// possibleIn names all states in which a client may ask for e: those at rest, and those in which the verb steers what is
-// open. While a conductor works, the events of the table are its own.
+// possibleIn names all states in which a client may ask for e.
 func possibleIn(e node.Event) string {
 	var from []string
-	for _, r := range node.Rules {
-		if r.Event == e && (!node.Transient(r.From) || node.Verb{Event: e}.Steers(r.From)) {
-			from = append(from, string(r.From))
-		}
+	for _, s := range node.PossibleIn(e) {
+		from = append(from, string(s))
 	}
 	return "that is possible in: " + strings.Join(from, ", ")
 }

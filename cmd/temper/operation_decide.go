@@ -51,7 +51,7 @@ func newDecisions(a *asker) []*cobra.Command {
 
 // undecided adds to the refusal of a decision what would be possible.
 func (a *asker) undecided(ctx context.Context, id string, err error) error {
-	if client.StatusOf(err) != http.StatusConflict && client.StatusOf(err) != http.StatusBadRequest {
+	if client.StatusOf(err) != http.StatusConflict && client.StatusOf(err) != http.StatusBadRequest || hinted.MatchString(refusal(err)) {
 		return err
 	}
 	op, look := a.Operation(ctx, id)

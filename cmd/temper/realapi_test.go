@@ -152,14 +152,14 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "port delete p1 52:54:00:00:00:09", out: "p1: deleted", err: "no port has the address 52:54:00:00:00:09"},
 
 		{args: "node deploy n1", err: "n1: The requested action \"active\" can not be performed on node"},
-		{args: "node deploy n1", err: "first: temper node manage n1, then temper node provide n1"},
+		{args: "node deploy n1", err: "First: \"temper node manage n1\", then \"temper node provide n1\""},
 		{args: "node manage --all-in-state enroll --yes --wait 1m --every 5ms", out: "manage  succeeded"},
 		{args: "node validate r1", out: "not good"},
 		{args: "node inspect n1 --wait 1m --every 5ms", out: "inspect  succeeded"},
 		{args: "node clean n1 --clean-steps [{\"interface\":\"power\",\"step\":\"frob\",\"args\":1}]", err: "Invalid clean_steps"},
 		{args: "node provide n1 n2 stuck --watch --every 5ms", out: "succeeded"},
 		{args: "node manage n1", out: "manageable"},
-		{args: "node manage n1", err: "it is manageable already"},
+		{args: "node manage n1", err: "It is manageable already"},
 		{args: "node provide n1 --wait 1m --every 5ms", out: "succeeded"},
 		{args: "node deploy n1 n2 --image http://images/disk.raw --checksum " + strings.Repeat("ab", 32) + " --config-drive " + dir + " --instance-info root_gb=5 --wait 1m --every 5ms", out: "deploy  succeeded"},
 	} {
@@ -224,7 +224,7 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		var started struct{ Operations []struct{ ID string } }
 		require.NoError(t, json.Unmarshal([]byte(got.out), &started))
 		id := started.Operations[0].ID
-		require.ErrorContains(t, ask(t, url, "", "node", "deploy", "stuck").failed, "temper operation watch --node stuck shows what goes on")
+		require.ErrorContains(t, ask(t, url, "", "node", "deploy", "stuck").failed, `See "temper node why stuck"; "temper operation cancel `+id+`" ends it`)
 		require.ErrorContains(t, ask(t, url, "", "node", "set", "stuck", "--driver", "redfish").failed, "state transition")
 		require.ErrorContains(t, ask(t, url, "", "operation", "watch", "--node", "stuck", "--wait", "50ms", "--every", "5ms").failed,
 			"operation "+id+" (deploy) has not ended within 50ms")

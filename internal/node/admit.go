@@ -190,7 +190,7 @@ func Locked(n *Node, holder string) error {
 	if holder == "" && n.Operation != nil {
 		holder = OperationHolder(n.Operation.ID)
 	}
-	return fault.New(fault.Conflict, "Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, holder)
+	return heldError{fault.New(fault.Conflict, "Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, holder)}
 }
 
 // OperationHolder is the reservation of a node that no conductor has yet.

@@ -67,6 +67,10 @@ func admitRetry(n *Node, old *Operation, reservation string) (Decision, error) {
 	return d, err
 }
 
+// Again is the event of the request that opened an operation of kind k; "" = none
+// of the life cycle.
+func Again(k Kind) Event { return VerbOf(verbs[k]).Event }
+
 // Apply writes what a decision says of the node's targets and errors.
 func (d Decision) Apply(n *Node) {
 	n.TargetProvisionState = d.Target

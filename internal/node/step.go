@@ -46,6 +46,7 @@ type Step struct {
 	State     StepState  `json:"state"`
 	Attempts  int        `json:"attempts"`           // times begun
 	Failures  int        `json:"failures,omitempty"` // times it failed by itself; crashes of conductors do not count
+	Limit     int        `json:"limit,omitempty"`    // how often it may fail so, as whoever began it has it; 0 = nobody has
 	Conductor string     `json:"conductor,omitempty"`
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`

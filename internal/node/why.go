@@ -107,7 +107,7 @@ func (w *Why) resting(n *Node, f Facts, name string) {
 	if failed {
 		w.What += ": " + n.LastError
 	}
-	if p := f.Previous; p != nil && failed && p.Outcome != Succeeded && p.Kind != KindUndo && Can(n.ProvisionState, VerbOf(verbs[p.Kind]).Event) {
+	if p := f.Previous; p != nil && failed && p.Outcome != Succeeded && p.Kind != KindUndo && Can(n.ProvisionState, Again(p.Kind)) {
 		w.Commands = append(w.Commands, fmt.Sprintf("temper operation retry %d", p.ID))
 	}
 	for _, v := range Verbs {

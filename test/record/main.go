@@ -13,7 +13,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	enums "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
@@ -111,8 +110,8 @@ func (r *recorder) record(ctx context.Context) error {
 	if err := r.undo(ctx, nodes[0]); err != nil {
 		return fmt.Errorf("undo: %w", err)
 	}
-	if err := r.hold(ctx, nodes[0]); err != nil {
-		return fmt.Errorf("hold: %w", err)
+	if err := r.steered(ctx, nodes[0]); err != nil {
+		return err
 	}
 	return r.keepReconcile(ctx)
 }
@@ -181,24 +180,12 @@ func (r *recorder) newest(ctx context.Context, uuid string) (operation, error) {
 }
 
 // until polls the newest operation of a node.
-func (r *recorder) until(ctx context.Context, uuid, what string, good func(operation) bool) (operation, error) {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
-		op, err := r.newest(ctx, uuid)
-		if err != nil {
-			return operation{}, err
-		}
-		if good(op) {
-			return op, nil
-		}
-		select {
-		case <-ctx.Done():
-			return operation{}, ctx.Err()
-		case <-tick.C:
-		}
-	}
-	return operation{}, fmt.Errorf("the operation was not %s within 2 minutes", what)
+func (r *recorder) until(ctx context.Context, uuid, what string, good func(operation) bool) (op operation, err error) {
+	err = poll(ctx, "an operation that is "+what, func() (bool, error) {
+		op, err = r.newest(ctx, uuid)
+		return err == nil && good(op), err
+	})
+	return op, err
 }
 
 func (r *recorder) awaitEnd(ctx context.Context, uuid string) (operation, error) {
@@ -282,27 +269,6 @@ func (r *recorder) undo(ctx context.Context, n stack.Node) error {
 		return err
 	}
 	return r.keep(ctx, "UndoNode", op.WorkflowID, op.RunID)
-}
-
-// hold has a deploy hold at an image that arrives damaged once, and decides to retry.
-func (r *recorder) hold(ctx context.Context, n stack.Node) error {
-	if err := r.Faults(ctx, []map[string]any{{"kind": "wrong_checksum", "count": 1}}); err != nil {
-		return err
-	}
-	if err := r.Call(ctx, http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision?on_failure=hold", map[string]any{"target": "active"}, nil); err != nil {
-		return err
-	}
-	op, err := r.until(ctx, n.UUID, "held", func(o operation) bool { return o.State == "holding" })
-	if err != nil {
-		return err
-	}
-	if err := r.Call(ctx, http.MethodPost, "/temper/v1/operations/"+op.ID+"/decision", map[string]any{"action": "retry"}, nil); err != nil {
-		return err
-	}
-	if op, err = r.awaitEnd(ctx, n.UUID); err != nil {
-		return err
-	}
-	return r.keep(ctx, "DeployNode-held", op.WorkflowID, op.RunID)
 }
 
 func (r *recorder) keepReconcile(ctx context.Context) error {
