@@ -40,8 +40,8 @@ func (r *Reconcile) pay(ctx context.Context, out *TickResult) error {
 }
 
 // payOwed does what earlier operations owe the node's hardware.
-func payOwed(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
-	if err := t.undo(ctx, t.node.Owed); err != nil {
+func payOwed(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if err := t.undo(ctx, step, t.node.Owed); err != nil {
 		return 0, err
 	}
 	t.node.Owed = nil

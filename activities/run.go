@@ -284,7 +284,7 @@ func (t *task) payDebts(ctx context.Context) error {
 	if len(t.node.Owed) == 0 || step == nil || t.op.Kind == node.KindUndo {
 		return nil
 	}
-	if err := t.undo(ctx, t.node.Owed); err != nil {
+	if err := t.undo(ctx, step, t.node.Owed); err != nil { // the step has not begun, and so sent nothing itself
 		return &stepError{step: step, err: fault.New(fault.KindOf(err), "undo what an earlier operation owes node %s: %w", t.node.UUID, err)}
 	}
 	t.node.Owed = nil

@@ -150,9 +150,9 @@ func noNetwork(_ context.Context, t *task, _ *node.Step) (outcome, error) {
 }
 
 // undo puts right what is listed, in an order that leaves the server off before
-// its media are taken. Each may run twice.
-func (t *task) undo(ctx context.Context, list []node.Undo) error {
-	step := &node.Step{Interface: "power", Step: "off", Source: node.SourceCore}
+// its media are taken. Each may run twice; what is sent is noted on step, so that
+// whoever goes on after a crash looks for its effect first.
+func (t *task) undo(ctx context.Context, step *node.Step, list []node.Undo) error {
 	if contains(list, node.UndoPowerOff) && !t.node.DisablePowerOff {
 		if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
 			return err

@@ -53,7 +53,7 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 	}
 	err = t.awaitLateOn(ctx)
 	if err == nil {
-		err = t.undo(ctx, t.op.Undo)
+		err = t.undo(ctx, t.noted(), t.op.Undo)
 	}
 	if unanswered(ctx, err) && t.othersMayTry(ctx) {
 		return UndoResult{Elsewhere: true, Conductor: s.Settings.Conductor}, nil
@@ -101,6 +101,23 @@ func (t *task) awaitLateOn(ctx context.Context) error {
 		step.Issued = nil
 	}
 	return nil
+}
+
+// noted is the step on which the undo notes what it sends: the one whose request
+// to switch off may be on its way, else the one that the operation got to.
+func (t *task) noted() *node.Step {
+	for i := range t.op.Steps {
+		if s := &t.op.Steps[i]; s.Issued != nil && s.Issued.Command == string(bmc.RequestForceOff) {
+			return s
+		}
+	}
+	if s := t.op.CurrentStep(); s != nil {
+		return s
+	}
+	if last := len(t.op.Steps) - 1; last >= 0 {
+		return &t.op.Steps[last]
+	}
+	return &node.Step{Interface: "power", Step: "off", Source: node.SourceCore}
 }
 
 func (s *Steps) saved(ctx context.Context, t *task) error {

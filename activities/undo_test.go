@@ -9,6 +9,8 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -108,6 +110,50 @@ func TestAnUndoTouchesNoNodeInMaintenanceUnlessSomebodyEndsItsOperation(t *testi
 			require.NoError(t, v.Get(&plan))
 			require.True(t, plan.Needed)
 			require.Equal(t, c.want, plan.Paused)
+		})
+	}
+}
+
+// A conductor dies right after it has asked for the power to go, and the server takes its time.
+func TestAnUndoThatGoesOnElsewhereSwitchesOffOnce(t *testing.T) {
+	owing := func(b *bench) { b.book.node.Owed = []node.Undo{node.UndoPowerOff} }
+	run := func(b *bench) error { _, err := b.run(); return err }
+	for name, c := range map[string]struct {
+		kind  node.Kind
+		state node.State
+		leave func(*bench)
+		do    func(*bench) error
+	}{
+		"of an operation that ends": {node.KindDeploy, node.DeployWait, func(b *bench) {
+			now := time.Now()
+			b.book.op.Undo, b.book.op.Steps[0].State, b.book.op.Steps[0].StartedAt = []node.Undo{node.UndoPowerOff}, node.StepFailed, &now
+		}, (*bench).undo},
+		"of one whose steps are all done": {node.KindDeploy, node.DeployWait, func(b *bench) {
+			b.book.op.Undo = []node.Undo{node.UndoPowerOff}
+			for i := range b.book.op.Steps {
+				b.book.op.Steps[i].State = node.StepDone
+			}
+		}, (*bench).undo},
+		"that reconciliation has opened":      {node.KindUndo, node.DeployFailed, owing, run},
+		"that is owed before another is done": {node.KindProvide, node.Cleaning, owing, run},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, c.kind, c.state, bmc.PowerOn, fakes, node.PlanOptions{AutomatedClean: true})
+			b.steps.Settings.PowerSettle = time.Second
+			c.leave(b)
+			b.machine.answer = func(bmc.PowerRequest) (bool, error) {
+				b.book.op.Claim = node.Claim{Seq: b.seq, Attempt: 2} // nothing that the dead one does is written
+				return false, fault.New(fault.Lost, "it is dead")
+			}
+			require.Error(t, c.do(b))
+			time.AfterFunc(30*time.Millisecond, func() { b.machine.mu.Lock(); b.machine.power = bmc.PowerOff; b.machine.mu.Unlock() })
+			require.NoError(t, c.do(b))
+			require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
+			require.Empty(t, b.book.node.Owed)
+			require.Empty(t, b.book.op.Undo)
+			for _, s := range b.book.op.Steps {
+				require.Nil(t, s.Issued, s.Name())
+			}
 		})
 	}
 }
