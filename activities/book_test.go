@@ -99,6 +99,9 @@ func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progre
 	if p.ClearAsk {
 		b.op.Asked = node.AskNone
 	}
+	if p.LastError != "" {
+		b.node.LastError = p.LastError
+	}
 	if p.Power != "" {
 		b.node.PowerState = p.Power
 	}

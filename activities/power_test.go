@@ -8,6 +8,7 @@ import (
 
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -72,4 +73,93 @@ func TestAServerThatIsFoundOffIsSwitchedOnInsteadOfRestartedAlsoAfterACrash(t *t
 			require.Empty(t, b.machine.pulses, "switched on is restarted enough")
 		})
 	}
+}
+
+func TestAPowerRequestThatFailsForGoodFailsNothingElse(t *testing.T) {
+	began := time.Now()
+	for name, c := range map[string]struct {
+		target  node.PowerState
+		stuck   bmc.PowerRequest
+		skipped []string
+		want    []bmc.PowerRequest
+	}{
+		"off":         {node.PowerOff, bmc.RequestForceOff, []string{"power.off"}, []bmc.PowerRequest{bmc.RequestForceOff}},
+		"soft off":    {node.SoftPowerOff, bmc.RequestSoftOff, []string{"power.soft_off"}, []bmc.PowerRequest{bmc.RequestSoftOff}},
+		"reboot":      {node.Rebooting, bmc.RequestForceOff, []string{"power.off"}, []bmc.PowerRequest{bmc.RequestForceOff}},
+		"soft reboot": {node.SoftRebooting, bmc.RequestSoftOff, []string{"power.soft_off"}, []bmc.PowerRequest{bmc.RequestSoftOff}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, direct, node.PlanOptions{})
+			b.book.node.PowerState = node.PowerOn
+			b.book.op.Steps = []node.Step{{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepWaiting, Phase: "booted", StartedAt: &began}}
+			b.machine.answer = func(r bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "not now") }
+			b.book.ask(c.target)
+			r, err := b.run()
+			require.NoError(t, err)
+			require.Equal(t, activities.NextAgent, r.Next, "it waits as before")
+			require.Equal(t, node.DeployWait, b.book.node.ProvisionState)
+			require.Equal(t, c.want, b.machine.asked)
+			var skipped []string
+			for _, s := range b.book.op.Steps {
+				if s.State == node.StepSkipped {
+					require.NotEmpty(t, s.Note)
+					skipped = append(skipped, s.Name())
+				}
+			}
+			require.Equal(t, c.skipped, skipped)
+			last := b.book.op.Steps[len(b.book.op.Steps)-1]
+			require.Equal(t, node.StepWaiting, last.State)
+			require.Equal(t, "booted", last.Phase)
+			require.Equal(t, "Failed to change the power state by "+skipped[0]+": not now", b.book.node.LastError)
+		})
+	}
+}
+
+func TestARebootWhoseFirstHalfFailsIsLeftWhole(t *testing.T) {
+	b := newBench(t, node.KindClean, node.CleanHold, bmc.PowerOn, fakes, node.PlanOptions{})
+	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepHold, Source: node.SourceDriver, State: node.StepWaiting, Phase: "held"}}
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "not now") }
+	b.book.ask(node.Rebooting)
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextHold, r.Next)
+	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
+	require.Equal(t, node.StepSkipped, b.book.op.Steps[0].State)
+	require.Equal(t, node.StepSkipped, b.book.op.Steps[1].State)
+}
+
+func TestAPowerRequestIsTriedAsOftenAsAnyStepBeforeItIsGivenUp(t *testing.T) {
+	began := time.Now()
+	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, direct, node.PlanOptions{})
+	b.book.node.PowerState = node.PowerOn
+	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepWaiting, Phase: "booted", StartedAt: &began}}
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Busy, "later") }
+	b.book.ask(node.PowerOff)
+	for range activities.StepLimit - 1 {
+		_, err := b.run()
+		require.Error(t, err)
+		require.False(t, final(err))
+		require.Empty(t, b.book.node.LastError)
+	}
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextAgent, r.Next)
+	require.NotEmpty(t, b.book.node.LastError)
+}
+
+func TestAPowerRequestThatFailsIsDecidedAboutWhereThatWasAskedFor(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, fakes, node.PlanOptions{})
+	b.book.op.OnFailure = node.HoldOnFailure
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "not now") }
+	b.book.ask(node.PowerOff)
+	_, err := b.run()
+	require.True(t, final(err))
+	require.Equal(t, node.StepFailed, b.book.op.Steps[0].State)
+}
+
+func TestAPowerOperationThatFailsFails(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "not now") }
+	_, err := b.run()
+	require.True(t, final(err))
 }

@@ -105,6 +105,11 @@ func (s *Steps) RunSteps(ctx context.Context, in StepsInput) (StepsResult, error
 	defer t.close()
 	t.at(ctx, chaos.Claimed, t.phase())
 	next, err := t.runAll(ctx)
+	for t.forgoes(ctx, err) {
+		if err = t.forgo(ctx, err); err == nil {
+			next, err = t.runAll(ctx)
+		}
+	}
 	if fault.Is(err, fault.NotAllowed) && t.overtaken(ctx) {
 		return t.result(NextAsked), nil
 	}

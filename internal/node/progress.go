@@ -21,6 +21,7 @@ type Progress struct {
 	Move       Event      // moves the node by the life-cycle table; "" = stays
 	Power      PowerState // read from the hardware just now; "" = not read
 	BootMode   string     // "" = not read
+	LastError  string     // the node's; "" = leave
 	Internal   map[string]any
 	ClearAgent bool // forgets url, token and heartbeats: a new boot begins
 	ClearOwed  bool // what was owed from earlier operations is done

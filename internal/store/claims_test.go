@@ -263,3 +263,15 @@ func TestClearingTheAgentBeginsANewBoot(t *testing.T) {
 	_, err = s.AgentToken(t.Context(), n.UUID)
 	kind(t, fault.NotFound, err)
 }
+
+func TestAStepTellsTheNodeItsLastError(t *testing.T) {
+	s := open(t)
+	n, o := running(t, s)
+	for _, p := range []node.Progress{{LastError: "no power\x00"}, {Power: node.PowerOn}, {}} {
+		_, err := s.SaveSteps(t.Context(), o.ID, first, p)
+		require.NoError(t, err)
+		got, err := s.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		require.Equal(t, "no power", got.LastError, "it stays")
+	}
+}

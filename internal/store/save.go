@@ -57,6 +57,7 @@ written AS (
 		power_read_at = CASE WHEN @power = '' THEN n.power_read_at ELSE clock_timestamp() END,
 		target_power_state = CASE WHEN @clear_ask THEN NULL ELSE n.target_power_state END,
 		boot_mode = coalesce(nullif(@boot_mode, ''), n.boot_mode),
+		last_error = coalesce(nullif(@last_error, ''), n.last_error),
 		driver_internal_info = n.driver_internal_info || @internal,
 		owed = CASE WHEN @clear_owed THEN '[]' ELSE n.owed END,
 		owed_tries = CASE WHEN @clear_owed THEN 0 ELSE n.owed_tries END,
@@ -88,7 +89,7 @@ func (s *Store) SaveSteps(ctx context.Context, id int64, c node.Claim, p node.Pr
 }
 
 func touchesNode(p node.Progress) bool {
-	return p.Move != "" || p.Power != "" || p.BootMode != "" || len(p.Internal) > 0 || p.ClearAgent || p.ClearOwed || p.ClearAsk
+	return p.Move != "" || p.Power != "" || p.BootMode != "" || p.LastError != "" || len(p.Internal) > 0 || p.ClearAgent || p.ClearOwed || p.ClearAsk
 }
 
 func saveArgs(id int64, c node.Claim, p node.Progress) (args, error) {
@@ -109,6 +110,7 @@ func (s *Store) saveWithNode(ctx context.Context, id int64, c node.Claim, p node
 	a["from"], a["to"], a["target"], a["target_manual"], a["clock"] = w.from, w.to, w.target, w.manual, w.clock
 	a["moves"], a["clear_agent"], a["clear_owed"] = p.Move != "", p.ClearAgent, p.ClearOwed
 	a["power"], a["boot_mode"], a["internal"] = p.Power, p.BootMode, d.dict(p.Internal)
+	a["last_error"] = words(p.LastError, maxError)
 	if d.err != nil {
 		return "", d.err
 	}
@@ -245,6 +247,9 @@ func (l *lockedNode) note(p node.Progress) {
 	}
 	if p.BootMode != "" {
 		l.BootMode = p.BootMode
+	}
+	if p.LastError != "" {
+		l.LastError = words(p.LastError, maxError)
 	}
 	for k, v := range p.Internal {
 		l.DriverInternalInfo[k] = v
