@@ -152,8 +152,11 @@ func (t *task) tellPowerOff(ctx context.Context, step *node.Step) error {
 	// What it answers does not matter: the power state tells.
 	_, err = c.PowerOff(ctx)
 	t.at(ctx, chaos.Answered, agent.PowerOff)
-	if fault.Is(err, fault.Lost) {
+	switch {
+	case fault.Is(err, fault.Lost) || fault.Is(err, fault.Unavailable): // it was not sent
 		return err
+	case fault.Is(err, fault.Unreachable) && !told && ctx.Err() == nil:
+		return t.tellPowerOff(ctx, step) // its list tells whether it heard
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -82,9 +81,9 @@ func (c *conductor) lost(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	f, ok := all["temper_claims_lost_total"]
-	if !ok || len(f.GetMetric()) == 0 {
-		return 0, errors.New("no metric temper_claims_lost_total")
+	sum := 0.0
+	for _, m := range all["temper_claims_lost_total"].GetMetric() {
+		sum += m.GetCounter().GetValue()
 	}
-	return strconv.Atoi(fmt.Sprintf("%.0f", f.GetMetric()[0].GetCounter().GetValue()))
+	return int(sum), nil
 }

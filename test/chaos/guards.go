@@ -23,7 +23,7 @@ var guardList = []guard{
 	{tag: "without_wait_for_cancellation", row: "workflow cancelled from Temporal's side", kinds: []string{"deploy", "power off"}},
 	{tag: "without_begun_at", row: "Temporal's data gone, with 3 open operations", kinds: []string{"deploy", "undeploy", "provide"}},
 	{tag: "without_look_before_act", row: "conductor killed", kinds: []string{"deploy", "power off"}},
-	{tag: "without_reject_duplicate", row: "workflow terminated before it began", kinds: []string{"deploy", "power off"}},
+	{tag: "without_reject_duplicate", row: "API that starts the workflow when all is over", kinds: []string{"deploy", "power off"}},
 }
 
 // withoutGuards takes one guard down at a time and sees the matrix turn red.

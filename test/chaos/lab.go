@@ -28,7 +28,7 @@ rack_step_delay: 20ms
 `
 
 const (
-	atOnce   = 16 // nodes that are made ready at a time
+	atOnce   = 32 // nodes that are made ready at a time
 	patience = 2 * time.Minute
 	look     = 100 * time.Millisecond
 )

@@ -23,12 +23,16 @@ func main() {
 	flag.IntVar(&o.atOnce, "at-once", 110, "cases that share what happens, at the most")
 	flag.BoolVar(&o.report, "report", false, "write the results of whole rows to "+resultsFile+" and "+pageFile)
 	guards := flag.Bool("guards", false, "take the guards down, one at a time, and see that it is noticed")
+	page := flag.Bool("page", false, "only write the page anew from the results that are there")
 	flag.Parse()
 	o.rows, o.kinds = split(*only), split(*some)
 	o.say = func(format string, args ...any) { fmt.Printf(time.Now().Format("15:04:05 ")+format+"\n", args...) }
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	do := func() error { return run(ctx, o) }
+	if *page {
+		do = rewrite
+	}
 	if *guards {
 		do = func() error { return withoutGuards(ctx, ".", o.say) }
 	}

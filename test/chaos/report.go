@@ -118,7 +118,13 @@ equal server to which nothing happens, and that it is left the same. The points 
 held against those that an undisturbed operation came by.
 
 A cell is how many cases are as they must be, of how many. The time is from what happened until somebody else was at work
-on the step, the median and the longest, of all cases of the row at once.
+on the step, or until the operation had ended where nobody goes on with it: the median and the longest, of up to 110 cases
+at once on one machine with all of Temper, Temporal, PostgreSQL and the rack. Rows that take a minute, or end the
+operation, try five points of each kind. A clock is stepped by moving all that the database remembers of when it heard of
+somebody. Temper sets no time limit on a workflow, so none times out.
+
+` + "`make chaos-guards`" + ` takes down one guard after the other (the claim check, waiting for the cancelled step, begun_at, looking
+before acting, starting a workflow once) and sees this turn red; ` + "`make soak`" + ` lets processes die at random on a faulty rack.
 `
 
 // page is the matrix for people.

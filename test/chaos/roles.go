@@ -62,6 +62,59 @@ var roleRows = []row{
 			return r.over(ctx, patience)
 		},
 	},
+	{
+		name: "API that starts the workflow when all is over", holds: "refused; somebody else had started it", points: named(chaos.Accepted),
+		judge:  once,
+		happen: func(ctx context.Context, r *round) error { return r.late(ctx) },
+	},
+}
+
+// late has the API stand between its commit and the workflow's start until somebody else has started it and all is over.
+func (r *round) late(ctx context.Context) error {
+	if err := r.arm(r.shared, true); err != nil {
+		return err
+	}
+	if _, err := r.another(ctx, "heir"); err != nil {
+		return err
+	}
+	asked := make(chan error, 1)
+	go func() { asked <- r.start(ctx) }()
+	err := errors.Join(r.reached(ctx, r.shared), r.disarm(r.shared))
+	r.happen()
+	err = errors.Join(err, r.over(ctx, patience), r.shared.release(), <-asked)
+	// Nobody stops in this process any more; another one is to.
+	return errors.Join(err, os.Remove(filepath.Join(r.shared.dir, "release")), r.kill("api"), r.answering(ctx))
+}
+
+// once judges that an operation went as it goes when nothing happens, and that its workflow was started once.
+func once(ctx context.Context, l *lab, t *trial) error {
+	if err := l.judge(ctx, t); err != nil {
+		return err
+	}
+	o, err := l.operation(ctx, t.id)
+	if err != nil {
+		return err
+	}
+	c, err := l.temporal()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	newest, err := c.DescribeWorkflowExecution(ctx, o.WorkflowID, "")
+	if err == nil && newest.GetWorkflowExecutionInfo().GetExecution().GetRunId() != o.RunID {
+		err = fmt.Errorf("its workflow was started again: %s", o)
+	}
+	return err
+}
+
+// answering waits until the API serves in full.
+func (l *lab) answering(ctx context.Context) error {
+	return await(ctx, patience, func() error {
+		if err := l.Read(); err != nil {
+			return err
+		}
+		return l.Call(ctx, http.MethodGet, "/temper/v1/readyz", nil, nil)
+	})
 }
 
 // named are points of other processes than conductors.

@@ -18,6 +18,8 @@ type trial struct {
 	s  *subject
 	id string // of the operation
 
+	seen []string // power requests so far, when maintenance was set
+
 	took time.Duration // from what happened until somebody else was at work on it
 	err  error         // why it is not what it should be
 }

@@ -20,4 +20,4 @@ type row struct {
 const elsewhere = 30 * time.Second
 
 // rows are the matrix.
-var rows = slices.Concat(conductorRows, cutRows, roleRows, storageRows, workflowRows, answerRows)
+var rows = slices.Concat(conductorRows, cutRows, roleRows, storageRows, maintenanceRows, workflowRows, answerRows)

@@ -112,6 +112,15 @@ func run(ctx context.Context, o options) (err error) {
 	return errors.Join(failed...)
 }
 
+// rewrite writes the page anew.
+func rewrite() error {
+	all, err := readResults(resultsFile)
+	if err != nil {
+		return err
+	}
+	return all.write(resultsFile, pageFile)
+}
+
 // record writes a row's result down, where that is wanted; a row that was not tried whole has none.
 func (o options) record(one result) error {
 	if !o.report {

@@ -3,7 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
+	"os"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,6 +26,9 @@ var storageRows = []row{
 	{name: "PostgreSQL killed and started again", holds: "runs on", points: points, happen: func(ctx context.Context, r *round) error {
 		return r.through(ctx, func() error { return r.kill("postgres") })
 	}},
+	{name: "PostgreSQL gone for a minute", holds: "runs on", points: middles, happen: func(ctx context.Context, r *round) error {
+		return r.through(ctx, func() error { return r.pause(ctx, "postgres", time.Minute) })
+	}},
 	{name: "PostgreSQL's clock an hour ahead", holds: "nobody is taken for dead", points: middles, happen: func(ctx context.Context, r *round) error {
 		return r.through(ctx, func() error { return r.shift(ctx, "-1 hour") })
 	}},
@@ -39,16 +46,43 @@ func (r *round) through(ctx context.Context, what func() error) error {
 	return errors.Join(what(), r.victim.release(), r.over(ctx, 2*patience))
 }
 
-// pause stops a role for a while.
+// pause stops a role, with the processes that it has started, for a while.
 func (l *lab) pause(ctx context.Context, role string, d time.Duration) error {
 	if err := l.signal(role, syscall.SIGSTOP); err != nil {
 		return err
+	}
+	var all error
+	children, err := l.children(role)
+	for _, pid := range children {
+		all = errors.Join(all, syscall.Kill(pid, syscall.SIGSTOP))
 	}
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
 	}
-	return l.signal(role, syscall.SIGCONT)
+	for _, pid := range children {
+		all = errors.Join(all, syscall.Kill(pid, syscall.SIGCONT))
+	}
+	return errors.Join(err, all, l.signal(role, syscall.SIGCONT))
+}
+
+// children are the processes that those of a role have started.
+func (l *lab) children(role string) ([]int, error) {
+	var out []int
+	for _, p := range l.Of(role) {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", p.PID, p.PID))
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range strings.Fields(string(b)) {
+			pid, err := strconv.Atoi(f)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, pid)
+		}
+	}
+	return out, nil
 }
 
 // shift moves all that the database remembers of when it heard of somebody: to whoever reads it, that is the clock's step.

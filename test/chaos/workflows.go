@@ -56,7 +56,8 @@ var workflowRows = []row{
 			if err := r.workflows(ctx, cancel); err != nil {
 				return err
 			}
-			if err := r.stay(ctx, 5*time.Second); err != nil {
+			// Less than the heartbeat timeout, after which a step counts as over however it is.
+			if err := r.stay(ctx, 3*time.Second); err != nil {
 				return errors.Join(err, r.victim.release(), r.over(ctx, patience))
 			}
 			r.happen()
@@ -72,6 +73,25 @@ var workflowRows = []row{
 			}
 			r.happen()
 			return errors.Join(r.wipe("temporal"), r.victim.release(), r.over(ctx, patience), r.ends(ctx))
+		},
+	},
+	{
+		name: "Temporal's data gone, with over 50 open operations", holds: "nothing is ended until somebody says that the data is gone; then the same",
+		points: middles, judge: failed("lost by Temporal"),
+		happen: func(ctx context.Context, r *round) error {
+			if err := r.begin(ctx, false); err != nil {
+				return err
+			}
+			if err := errors.Join(r.wipe("temporal"), r.victim.release(), r.answering(ctx)); err != nil {
+				return err
+			}
+			// Longer than a single one takes to be ended.
+			if err := r.stay(ctx, 45*time.Second); err != nil {
+				return err
+			}
+			r.happen()
+			err := r.Call(ctx, http.MethodPost, "/temper/v1/operations/recover", map[string]any{"lost_temporal": true, "reason": "a test took it away"}, nil)
+			return errors.Join(err, r.over(ctx, patience), r.ends(ctx))
 		},
 	},
 }
@@ -103,6 +123,7 @@ func (l *lab) wipe(role string) error {
 
 // stay fails when one of the operations ends within a while.
 func (r *round) stay(ctx context.Context, d time.Duration) error {
+	var early error
 	err := await(ctx, d, func() error {
 		open, err := r.open(ctx)
 		if err != nil {
@@ -110,6 +131,7 @@ func (r *round) stay(ctx context.Context, d time.Duration) error {
 		}
 		for _, t := range r.trials {
 			if _, ok := open[t.id]; !ok {
+				early = fmt.Errorf("%s (operation %s) has ended, and it was too early", t.point, t.id)
 				return nil
 			}
 		}
@@ -118,14 +140,19 @@ func (r *round) stay(ctx context.Context, d time.Duration) error {
 	if errors.Is(err, errOpen) {
 		return nil
 	}
-	return errors.Join(err, errors.New("an operation has ended while its step was still at work"))
+	return errors.Join(err, early)
 }
 
 var errOpen = errors.New("all are open")
 
+// temporal is a client of the stack's Temporal.
+func (l *lab) temporal() (client.Client, error) {
+	return client.Dial(client.Options{HostPort: l.TemporalAddress, Namespace: l.TemporalNamespace, Logger: quiet{}})
+}
+
 // workflows does something to the workflows of all operations.
 func (r *round) workflows(ctx context.Context, do func(context.Context, client.Client, operation) error) error {
-	c, err := client.Dial(client.Options{HostPort: r.TemporalAddress, Namespace: r.TemporalNamespace, Logger: quiet{}})
+	c, err := r.temporal()
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// The page says what was tried when it was written; what is tried now has to be the same.
+func TestThePageIsOfThisMatrix(t *testing.T) {
+	all, err := readResults("testdata/matrix.json")
+	require.NoError(t, err)
+	page, err := os.ReadFile("../../" + pageFile)
+	require.NoError(t, err)
+	require.Equal(t, string(all.page()), string(page), "the page is made of the results")
+	require.Len(t, all.Rows, len(rows))
+	for i, r := range rows {
+		require.Equal(t, r.name, all.Rows[i].Name)
+		require.Equal(t, r.holds, all.Rows[i].Holds)
+		cases, err := options{}.cases(r)
+		require.NoError(t, err)
+		want, got := map[node.Kind]int{}, map[node.Kind]int{}
+		for _, p := range cases {
+			k, _ := kindOf(p.kind)
+			want[k.column]++
+		}
+		for k, c := range all.Rows[i].Columns {
+			got[k] = c.Cases
+			require.Equal(t, c.Cases, c.Right, "%s, %s", r.name, k)
+		}
+		require.Equal(t, want, got, "the cases of %q: run make chaos", r.name)
+	}
+}
