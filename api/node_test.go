@@ -357,3 +357,19 @@ func TestMaintenanceNeverConflicts(t *testing.T) {
 	b.put("/v1/nodes/active/maintenance", map[string]any{"reason": 3}).fails(400)
 	b.put("/v1/nodes/active/maintenance", map[string]any{"why": "x"}).fails(400)
 }
+
+func TestWhatAStepFailedForIsMendedWhileItHolds(t *testing.T) {
+	b := newBench(t).withConductors()
+	b.in("held", node.DeployHold)
+	mend := []op{add("/instance_info/image_checksum", "right"), add("/driver_info/redfish_password", "new"), add("/properties/cpu_arch", "x86_64")}
+	moving := "can not be updated while a state transition is in progress"
+	require.Contains(t, b.patch("/v1/nodes/held", mend...).fails(409), moving, "it waits for a hold step's end, which no change can mend")
+	b.sql(`UPDATE operations SET phase = 'holding', steps = (SELECT jsonb_agg(CASE WHEN i = 1 THEN s || '{"state": "failed"}' ELSE s END ORDER BY i)
+		FROM jsonb_array_elements(steps) WITH ORDINALITY AS e (s, i)) WHERE node_name = 'held'`)
+	shown := b.patch("/v1/nodes/held", mend...).is(200)
+	require.Equal(t, "right", shown["instance_info"].(map[string]any)["image_checksum"])
+	require.Equal(t, "******", shown["driver_info"].(map[string]any)["redfish_password"])
+	require.Contains(t, b.patch("/v1/nodes/held", add("/driver", "fake-hardware")).fails(409), moving)
+	b.sql(`UPDATE operations SET asked = 'abort' WHERE node_name = 'held'`)
+	require.Contains(t, b.patch("/v1/nodes/held", mend...).fails(409), moving)
+}

@@ -90,6 +90,8 @@ func nodeAdvice(err error, name string, e node.Event) string {
 	switch status := client.StatusOf(err); {
 	case strings.Contains(words, "No valid host"):
 		return "temper conductor list shows which conductors there are, and for what"
+	case status == http.StatusConflict && strings.Contains(words, "can not be updated while a state transition"):
+		return "temper operation watch --node " + name + " shows what goes on; once it holds for a decision, driver_info, instance_info and properties can be set"
 	case status == http.StatusConflict && (strings.Contains(words, "is locked") || strings.Contains(words, "state transition")):
 		return "temper operation watch --node " + name + " shows what goes on"
 	case status == http.StatusForbidden && strings.Contains(words, "protected"):

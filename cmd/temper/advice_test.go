@@ -34,7 +34,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		"a node that is not there":          {404, "Node n1 could not be found.", node.EventManage, "temper node list shows which there are"},
 		"an operation that is not there":    {404, "Operation 7 could not be found.", "", "temper operation list shows which there are"},
 		"a node that is held":               {409, "Node " + u + " is locked by host c1, please retry after the current operation is completed.", node.EventDeploy, "temper operation watch --node n1 shows what goes on"},
-		"a node that moves":                 {409, "Node " + u + " can not be updated while a state transition is in progress.", "", "temper operation watch --node n1 shows what goes on"},
+		"a node that moves":                 {409, "Node " + u + " can not be updated while a state transition is in progress.", "", "temper operation watch --node n1 shows what goes on; once it holds for a decision, driver_info, instance_info and properties can be set"},
 		"a node that is protected":          {403, "Node " + u + " is protected and cannot be undeployed, rebuilt or deleted", node.EventDelete, "temper node set n1 --protected=false lifts that"},
 		"no image":                          {400, "Failed to validate deploy or power info for node: Missing are: ['image_source']", node.EventDeploy, "say which image with --image and --checksum"},
 		"no address":                        {400, "Failed to validate power info for node: Missing redfish_address", node.EventManage, "temper node validate n1 shows what is missing"},

@@ -29,6 +29,17 @@ var free = []string{
 // held are the fields that steps work from: not written while an operation is open.
 var held = []string{"driver", "driver_info", "conductor_group", "properties", "instance_info", "resource_class", "instance_uuid"}
 
+// mendable are what a step that failed may have failed for: a wrong checksum,
+// password or address. They are written while the operation holds for a
+// decision; its next step reads the node anew.
+var mendable = []string{"driver_info", "instance_info", "properties"}
+
+// mends reports whether a field can be set for the operation that holds n.
+func mends(n *Node, field string) bool {
+	o := n.Operation
+	return o != nil && o.Undecided() != nil && o.Asked == AskNone && slices.Contains(mendable, field)
+}
+
 // Moves reports whether a field says who can work on the node, and how.
 func Moves(field string) bool {
 	return isInterface(field) || slices.Contains([]string{"driver", "driver_info", "conductor_group"}, field)
@@ -70,7 +81,7 @@ func PatchAllowed(before, after *Node, p Patch) error {
 func rightMoment(n *Node, p Patch) error {
 	var waits, steps bool // some field waits for the state; steps work from some field
 	for _, root := range p.Roots {
-		if p.Orphaned && Moves(root) {
+		if p.Orphaned && Moves(root) || mends(n, root) {
 			continue
 		}
 		waits = waits || !slices.Contains(free, root)

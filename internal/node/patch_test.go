@@ -11,6 +11,11 @@ import (
 
 const moving = "Node " + uuid + " can not be updated while a state transition is in progress."
 
+func undecided(n *Node) {
+	open(KindDeploy, Step{State: StepFailed})(n)
+	n.Operation.Phase = Holding
+}
+
 func TestPatch(t *testing.T) {
 	with := func(f func(*Node)) func(*Node) { return f }
 	for name, c := range map[string]struct {
@@ -29,6 +34,11 @@ func TestPatch(t *testing.T) {
 		"what steps read, in one that it allows":                            {in(Verifying, open(KindManage)), nil, Patch{Roots: []string{"driver_info"}}, fault.Conflict, moving},
 		"what steps read, in a failed state":                                {in(DeployFailed), nil, Patch{Roots: []string{"driver_info", "instance_info"}}, 0, ""},
 		"what steps read, in a failed state that still undoes":              {in(DeployFailed, open(KindDeploy)), nil, Patch{Roots: []string{"driver_info"}}, fault.Conflict, moving},
+		"what a step failed for, while it holds for a decision":             {in(DeployHold, undecided), nil, Patch{Roots: []string{"driver_info", "instance_info", "properties"}, Minor: 95}, 0, ""},
+		"the same where Ironic has no hold state":                           {in(Verifying, undecided), nil, Patch{Roots: []string{"driver_info"}, Reservation: "c1", Minor: 95}, 0, ""},
+		"not its driver":                                                    {in(DeployHold, undecided), nil, Patch{Roots: []string{"instance_info", "driver"}}, fault.Conflict, moving},
+		"nor while an end or power is asked of it":                          {in(DeployHold, undecided, with(func(n *Node) { n.Operation.Asked = AskPower })), nil, Patch{Roots: []string{"instance_info"}}, fault.Conflict, moving},
+		"nor at a hold step, which has not failed":                          {in(CleanHold, open(KindClean, Step{State: StepWaiting}), with(func(n *Node) { n.Operation.Phase = Holding })), nil, Patch{Roots: []string{"driver_info"}}, fault.Conflict, moving},
 		"what steps read, while power changes":                              {in(Active, open(KindPower)), nil, Patch{Roots: []string{"properties"}, Reservation: "c1"}, fault.Conflict, locked},
 		"before 1.39 a node that is inspected":                              {in(Inspecting, open(KindInspect)), nil, Patch{Roots: []string{"shard"}, Minor: 38}, 0, ""},
 		"since 1.39 no more": {

@@ -3,6 +3,7 @@ package system_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -80,6 +81,19 @@ func TestAFailedStepHoldsUntilSomebodyDecides(t *testing.T) {
 		}
 		require.NoError(t, s.read("/v1/nodes/"+n.uuid+"/history?detail=true", &history))
 		require.Contains(t, fmt.Sprint(history.History), "decided to retry deploy.write_image: cable plugged in")
+	})
+
+	t.Run("by retry with what was wrong set right", func(t *testing.T) {
+		t.Parallel()
+		n := available(t, s, s.rack)
+		url, _ := n.now().InstanceInfo["image_source"].(string)
+		n.image(url, strings.Repeat("0", 64))
+		a := s.must(t, http.StatusAccepted, http.MethodPut, "/v1/nodes/"+n.uuid+"/states/provision?on_failure=hold", map[string]any{"target": "active"})
+		id := n.accepted(a)
+		n.holds(id, "write_image")
+		n.image(url, sum)
+		require.Equal(t, http.StatusAccepted, n.decide(id, "retry", "the right checksum").status)
+		n.deployed(id, sum)
 	})
 
 	t.Run("by Ironic's unhold", func(t *testing.T) {
