@@ -257,7 +257,8 @@ func TestPowerRequestsAreRefusedWhileANodeIsCleaned(t *testing.T) {
 			n.await(state)
 		}
 		a := s.must(t, http.StatusBadRequest, http.MethodPut, "/v1/nodes/"+n.uuid+"/states/power", map[string]any{"target": "rebooting"})
-		require.Equal(t, fmt.Sprintf(`The requested action "rebooting" can not be performed on node %q while it is in state %q.`, n.uuid, state), a.words())
+		require.Contains(t, a.words(), fmt.Sprintf(`The requested action "rebooting" can not be performed on node %q while it is in state %q. See `, n.uuid, state))
+		require.Contains(t, a.words(), fmt.Sprintf(`"temper operation cancel %s" ends it.`, id))
 	}
 	n.cancel(id)
 	n.cancelled(id, "clean failed")
