@@ -69,6 +69,11 @@ INSERT INTO allocations (uuid, name, state, last_error, resource_class, traits, 
 VALUES (@uuid, nullif(@name, ''), @state, nullif(@last_error, ''), nullif(@class, ''), @asked::text[], @candidates::uuid[], nullif(@owner, ''), @extra)
 RETURNING id, created_at`
 
+	// A statement that waited for a row looks for operations as they were when it
+	// began. This one is younger, and the row is locked by now.
+	heldMeanwhileSQL = `
+SELECT EXISTS (SELECT FROM nodes n JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL WHERE n.instance_uuid = @uuid)`
+
 	activeAllocationSQL = `UPDATE allocations SET state = 'active', node_id = @node WHERE uuid = @uuid`
 )
 
@@ -103,6 +108,11 @@ func (s *Store) Allocate(ctx context.Context, a *node.Allocation, dedicated bool
 	if err := w.give(ctx, patient, patiently); err != nil || a.State == node.Allocated {
 		return err
 	}
+	if w.held { // what it waited for was taken meanwhile; there may be others
+		if err := w.give(ctx, patient, patiently); err != nil || a.State == node.Allocated {
+			return err
+		}
+	}
 	return w.fail(ctx)
 }
 
@@ -121,6 +131,7 @@ type giving struct {
 	a     *node.Allocation
 	user  string
 	offer args
+	held  bool // the last try got a node that an operation holds by now
 }
 
 // with are the parameters of the offer and others.
@@ -142,8 +153,12 @@ func (w *giving) give(ctx context.Context, sql string, given args) error {
 	return w.store.inTx(ctx, "allocate a node to "+w.a.UUID, func(b *pgx.Batch) {
 		b.Queue(insertAllocationSQL, row).QueryRow(func(r pgx.Row) error { return r.Scan(&w.a.ID, &w.a.CreatedAt) })
 		b.Queue(sql, given).QueryRow(maybe(&found, func(r pgx.Row) error { return r.Scan(&nodeID, &w.a.NodeUUID) }))
+		b.Queue(heldMeanwhileSQL, args{"uuid": w.a.UUID}).QueryRow(func(r pgx.Row) error { return r.Scan(&w.held) })
 	}, func(b *pgx.Batch) error {
-		if !found {
+		if w.held {
+			w.a.NodeUUID = ""
+		}
+		if !found || w.held {
 			return errLeave
 		}
 		w.a.State = node.Allocated

@@ -127,6 +127,42 @@ func TestTheLastNodeIsFoundWhileOthersAreHeld(t *testing.T) {
 	require.Equal(t, node.Allocated, a.State, a.LastError)
 }
 
+func TestANodeThatAnOperationTakesWhileAnAllocationWaitsForItIsNotGiven(t *testing.T) {
+	for count, state := range map[int]node.AllocationState{1: node.AllocError, 2: node.Allocated} {
+		s, url := offering(t)
+		free(t, url, "gold", count)
+		tx, err := beside(t, url).Begin(t.Context())
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), `SELECT 1 FROM nodes FOR UPDATE`)
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), `
+INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, requested_by, origin, conductor_group, driver, steps)
+SELECT n.id, n.uuid, n.name, 'power', 'accepted', 'ann', 'available', '', n.driver, '[]' FROM nodes n ORDER BY n.id LIMIT 1`)
+		require.NoError(t, err)
+		done := make(chan *node.Allocation)
+		go func() {
+			a := &node.Allocation{Name: "gold-1", ResourceClass: "gold"}
+			if s.Allocate(t.Context(), a, false, "") != nil {
+				a = nil
+			}
+			done <- a
+		}()
+		require.Eventually(t, func() bool { // until it waits for a row
+			var waits bool
+			err := tx.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)`).Scan(&waits)
+			return err == nil && waits
+		}, 20*time.Second, 10*time.Millisecond)
+		require.NoError(t, tx.Commit(t.Context()))
+		a := <-done
+		require.NotNil(t, a)
+		require.Equal(t, state, a.State, a.LastError)
+		require.Equal(t, count == 2, a.NodeUUID != "")
+		got, err := s.Node(t.Context(), "gold-1")
+		require.NoError(t, err)
+		require.Empty(t, got.InstanceUUID)
+	}
+}
+
 func TestARetryStormMakesOneAllocation(t *testing.T) {
 	s, url := offering(t)
 	free(t, url, "gold", 50)
