@@ -231,7 +231,7 @@ func (s *Server) listCompute(c *gin.Context) (int, any, error) {
 		body["nodes"], body["instances"], body["leaving"] = load.Nodes, load.Instances, load.Leaving
 		out = append(out, body)
 	}
-	return http.StatusOK, gin.H{"epoch": o.Epoch, "compute_services": out, "reports": showReports(split.Reports(o.Ever, o.Tallies))}, nil
+	return http.StatusOK, gin.H{"epoch": o.Epoch, "compute_services": out, "reports": showReports(split.Reports(o.Tallies))}, nil
 }
 
 func showReports(reports []share.Report) []gin.H {
@@ -322,7 +322,7 @@ func (s *Server) whatIf(c *gin.Context) (int, any, error) {
 	}
 	return http.StatusOK, gin.H{
 		"epoch": st.Epoch, "members": showMembers(share.Of(st.Services), after), "moves": flows,
-		"reports": showReports(after.Reports(true, o.Tallies)),
+		"reports": showReports(after.Reports(o.Tallies)),
 	}, nil
 }
 

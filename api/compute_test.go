@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -201,6 +202,8 @@ func TestRow10To13InstancesStayWithTheirService(t *testing.T) {
 	}
 	require.Contains(t, move("a", nil).fails(409), "live")
 	move("b", map[string]any{"to": "nobody"}).fails(404)
+	require.Contains(t, move(nil, map[string]any{"node": "nope"}).fails(404), "Node nope could not be found")
+	require.Contains(t, move("B", nil).fails(400), "one and the same")
 	require.Equal(t, 1, whole(move(nil, map[string]any{"node": second}).is(200)["moved"]))
 	require.Equal(t, []string{"n2"}, keysOf(b.shareOf("b", "")), "in the epoch that is answered")
 
@@ -213,6 +216,9 @@ func TestRow10To13InstancesStayWithTheirService(t *testing.T) {
 	require.Empty(t, b.reports())
 
 	b.dies("a")
+	b.dies("b")
+	require.Contains(t, move("a", nil).fails(409), "b is dead")
+	b.registered("b", map[string]any{"incarnation": 1})
 	require.Equal(t, 1, whole(move("a", map[string]any{"node": first}).is(200)["moved"]))
 	require.ElementsMatch(t, []string{"n1", "n2"}, keysOf(b.shareOf("b", "")))
 	b.delete(computeServices + "/b").fails(409)
@@ -263,6 +269,40 @@ func TestRow20ANodeInMaintenanceStaysForThoseWhoKnow(t *testing.T) {
 	require.Equal(t, []any{"CUSTOM_MAINTENANCE"}, n["requires"])
 	require.Equal(t, 1, whole(n["reserved"]), "reserved to those who do not know requires")
 	require.Zero(t, b.shareOf("a", "?knows=requires")["n"]["reserved"])
+	require.Contains(t, b.claims("a", "n", uuid.NewString()).fails(409), "it is in maintenance")
+	b.claims("a", "n?knows=requires", uuid.NewString()).is(200)
+}
+
+func TestRow01WhatIsReservedIsNotClaimed(t *testing.T) {
+	b := newBench(t).withConductors()
+	b.registered("a", nil)
+	for why, how := range map[string]string{
+		"quarantined":                 `conductor_group = 'nowhere'`,
+		"deploy failed":               `provision_state = 'deploy failed'`,
+		"with a fault":                `maintenance = true, fault = 'power failure'`,
+		"retired":                     `retired = true`,
+		"with an unknown power state": `power_state = NULL`,
+	} {
+		name := strings.ReplaceAll(why, " ", "-")
+		b.offers(name, "")
+		b.sql(`UPDATE nodes SET `+how+` WHERE name = $1`, name)
+		b.published()
+		require.Equal(t, 1, whole(b.shareOf("a", "?knows=requires")[name]["reserved"]), name)
+		require.Contains(t, b.claims("a", name+"?knows=requires", uuid.NewString()).fails(409), "can not be claimed: it is "+why)
+		require.Nil(t, b.field(name, "instance_uuid"))
+	}
+	b.claims("", "deploy-failed", uuid.NewString()).is(200) // in nobody's name it is Ironic's PATCH
+}
+
+func TestRow07WithTheLastServiceForgottenSharesAreOff(t *testing.T) {
+	b := newBench(t).withConductors()
+	b.offers("n", "g")
+	b.registered("a", map[string]any{"partition_key": "h"})
+	require.NotEmpty(t, b.reports())
+	b.dies("a")
+	require.NotEmpty(t, b.reports(), "one that is dead is registered")
+	b.delete(computeServices + "/a").is(204)
+	require.Empty(t, b.reports())
 }
 
 func TestRow21KeyAndListChangeInOneEpoch(t *testing.T) {

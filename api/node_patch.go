@@ -9,6 +9,7 @@ import (
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/share"
 )
 
 // nodePatch is a PATCH of a node, taken apart before the node is looked at.
@@ -16,6 +17,7 @@ type nodePatch struct {
 	ops   []patchOp
 	roots []string
 	reset bool // reset_interfaces
+	knows bool // what nodes in maintenance require: a claim may ask for one
 	minor int
 	ident string // as the client calls the node
 	fleet *fleet
@@ -42,7 +44,7 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 	if service != "" && !computeHost.MatchString(service) {
 		return 0, nil, fault.New(fault.Invalid, "%s names no compute service: %s", headerCompute, clip(service))
 	}
-	n, err := s.Store.ClaimNode(ctx, ident, user(c), service, func(n *node.Node) (node.Secrets, error) {
+	n, err := s.Store.ClaimNode(ctx, ident, user(c), share.Claimer{Service: service, Knows: p.knows}, func(n *node.Node) (node.Secrets, error) {
 		before := *n
 		secrets, err := s.patch(p, n)
 		return secrets, node.Hinted(err, &before, "")
@@ -62,7 +64,7 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 }
 
 func readNodePatch(c *gin.Context) (*nodePatch, error) {
-	q := readQuery(c, "reset_interfaces")
+	q := readQuery(c, "reset_interfaces", "knows")
 	q.need(45, "reset_interfaces")
 	reset := q.boolean("reset_interfaces")
 	if q.err != nil {
@@ -72,7 +74,7 @@ func readNodePatch(c *gin.Context) (*nodePatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &nodePatch{ops: ops, roots: roots(ops), reset: reset != nil && *reset, minor: q.minor, ident: c.Param("node")}
+	p := &nodePatch{ops: ops, knows: slices.Contains(q.list("knows"), "requires"), roots: roots(ops), reset: reset != nil && *reset, minor: q.minor, ident: c.Param("node")}
 	for _, op := range ops {
 		a, ok := nodeAttribute[op.root]
 		switch {

@@ -37,7 +37,7 @@ type NodeStore interface {
 	// ClaimNode is UpdateNode in the name of a compute service, which an
 	// instance_uuid that comes belongs to; fault.Conflict where its share lacks
 	// the node. service "" is UpdateNode.
-	ClaimNode(ctx context.Context, ident, user, service string, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error)
+	ClaimNode(ctx context.Context, ident, user string, claimer share.Claimer, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error)
 	// DeleteNode ends an open operation together with its node.
 	DeleteNode(ctx context.Context, ident string, check func(*node.Node) error) error
 	// SetMaintenance pauses an open operation, or lets it go on, and gives it; nil = none.

@@ -118,9 +118,14 @@ func (c *Client) ComputeShare(ctx context.Context, host string, epoch int64) ([]
 }
 
 // ClaimNode sets the instance_uuid of a node in the name of a compute service.
-func (c *Client) ClaimNode(ctx context.Context, service, node, instance string) error {
+// knows: whoever asked it for the node knows what nodes in maintenance require.
+func (c *Client) ClaimNode(ctx context.Context, service, node, instance string, knows bool) error {
+	q := url.Values{}
+	if knows {
+		q.Set("knows", "requires")
+	}
 	_, err := c.do(ctx, request{
-		method: http.MethodPatch, path: "/v1/nodes/" + segment(node), service: service,
+		method: http.MethodPatch, path: "/v1/nodes/" + segment(node), query: q, service: service,
 		body: []map[string]string{{"op": "add", "path": "/instance_uuid", "value": instance}},
 	}, nil)
 	return err

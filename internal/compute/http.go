@@ -31,13 +31,18 @@ func (s *Service) Handler() http.Handler {
 func (s *Service) getInventory(w http.ResponseWriter, r *http.Request) {
 	epoch, nodes, _, live := s.look()
 	out := inventory{Host: s.Host, Epoch: epoch, Live: live, Nodes: nodes}
-	if !slices.Contains(strings.Split(r.URL.Query().Get("knows"), ","), "requires") {
+	if !knows(r) {
 		out.Nodes = reserved(nodes)
 	}
 	if out.Nodes == nil {
 		out.Nodes = []client.ComputeNode{}
 	}
 	reply(w, http.StatusOK, out)
+}
+
+// knows reports whether the client understands requires.
+func knows(r *http.Request) bool {
+	return slices.Contains(strings.Split(r.URL.Query().Get("knows"), ","), "requires")
 }
 
 // reserved is a share for clients that do not know requires: what needs to be
@@ -77,7 +82,7 @@ func (s *Service) postClaim(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithDeadline(r.Context(), until)
 	defer cancel()
-	if err := s.API.ClaimNode(ctx, s.Host, in.Node, in.Instance); err != nil {
+	if err := s.API.ClaimNode(ctx, s.Host, in.Node, in.Instance, knows(r)); err != nil {
 		refuse(w, statusOf(err), err.Error())
 		return
 	}

@@ -19,7 +19,7 @@ import (
 type API interface {
 	Compute(ctx context.Context, host string, h client.ComputeHeartbeat) (*client.ComputeService, error)
 	ComputeShare(ctx context.Context, host string, epoch int64) ([]client.ComputeNode, error)
-	ClaimNode(ctx context.Context, service, node, instance string) error
+	ClaimNode(ctx context.Context, service, node, instance string, knows bool) error
 }
 
 // Settings are what may change while the service runs.

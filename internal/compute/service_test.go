@@ -62,7 +62,7 @@ func (b *book) ComputeShare(_ context.Context, _ string, epoch int64) ([]client.
 	return b.nodes, nil
 }
 
-func (b *book) ClaimNode(_ context.Context, service, node, instance string) error {
+func (b *book) ClaimNode(_ context.Context, service, node, instance string, _ bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.away != nil {

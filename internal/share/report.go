@@ -42,10 +42,10 @@ type Tally struct {
 	Some     []string // uuids of the first of them
 }
 
-// Reports says what is not as an operator would expect. ever: some service was
-// registered once; until then shares are off and nothing is said.
-func (s *Split) Reports(ever bool, tallies []Tally) []Report {
-	if !ever {
+// Reports says what is not as an operator would expect. While no service is
+// registered shares are off and nothing is said.
+func (s *Split) Reports(tallies []Tally) []Report {
+	if len(s.services) == 0 {
 		return nil
 	}
 	var out []Report

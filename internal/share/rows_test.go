@@ -124,7 +124,7 @@ func TestRow04TheRestIsServedByServicesWithoutAKey(t *testing.T) {
 	all := services("a", "b")
 	nodes := append(free("g", 50), free("h", 50)...)
 	require.Zero(t, owners(all, settled(t, all, nodes))[""], "without keys all nodes are eligible")
-	require.Empty(t, share.Of(all).Reports(true, nil))
+	require.Empty(t, share.Of(all).Reports(nil))
 }
 
 func TestRow05AKeyedGroupIsOutOfReachOfServicesWithoutAKey(t *testing.T) {
@@ -132,23 +132,23 @@ func TestRow05AKeyedGroupIsOutOfReachOfServicesWithoutAKey(t *testing.T) {
 	require.Equal(t, map[string]int{"": 10}, owners(all, settled(t, all, free("g", 10))), "also while its own services are dead")
 	require.Equal(t, map[string]int{"a": 10}, owners(all, settled(t, all, free("h", 10))))
 	require.Equal(t, []string{`mixed: services without a partition key (a) do not get nodes of the groups with one ("g")`},
-		kinds(share.Of(all).Reports(true, nil)))
+		kinds(share.Of(all).Reports(nil)))
 }
 
 func TestRow06AGroupThatNobodyServesIsReported(t *testing.T) {
 	all := services("a key=g")
 	require.Equal(t, map[string]int{"": 3}, owners(all, settled(t, all, free("h", 3))))
 	tally := []share.Tally{{Group: "h", Nodes: 3}, {Group: "g", Nodes: 2}}
-	reports := share.Of(all).Reports(true, tally)
+	reports := share.Of(all).Reports(tally)
 	require.Equal(t, []string{`unserved: no compute service for group "h"`}, kinds(reports))
 	require.Equal(t, 3, reports[0].Nodes)
-	require.Contains(t, kinds(share.Of(services("a key=g dead")).Reports(true, tally)), `unserved: services of "g" are down`)
+	require.Contains(t, kinds(share.Of(services("a key=g dead")).Reports(tally)), `unserved: services of "g" are down`)
 	require.Equal(t, []string{`unserved: no compute service for group "g"`, `unserved: no compute service for group "h"`},
-		kinds(share.Of(services("a dead")).Reports(true, tally)), "one without a key that is dead serves nobody")
+		kinds(share.Of(services("a dead")).Reports(tally)), "one without a key that is dead serves nobody")
 }
 
 func TestRow07WithoutAnyServiceNothingIsReported(t *testing.T) {
-	require.Empty(t, share.Of(nil).Reports(false, []share.Tally{{Nodes: 3}, {Instance: true, Nodes: 1}}))
+	require.Empty(t, share.Of(nil).Reports([]share.Tally{{Nodes: 3}, {Instance: true, Nodes: 1}}))
 	require.Empty(t, share.Decide(share.State{Nodes: free("", 3)}))
 }
 
@@ -167,7 +167,7 @@ func TestRow11AForeignInstanceStaysAndItsNodeComesHome(t *testing.T) {
 	nodes[0].Instance, nodes[0].Service = "i", "b"
 	nodes = settled(t, all, nodes)
 	require.Equal(t, map[string]int{"b": 1}, owners(all, nodes))
-	reports := share.Of(all).Reports(true, []share.Tally{{Group: "g", Instance: true, Service: "b", Nodes: 1, Some: []string{"u"}}})
+	reports := share.Of(all).Reports([]share.Tally{{Group: "g", Instance: true, Service: "b", Nodes: 1, Some: []string{"u"}}})
 	require.Equal(t, []string{`foreign: instances of b ("h") in group "g"`}, kinds(reports))
 	require.Equal(t, []string{"u"}, reports[0].Some)
 	nodes[0].Instance, nodes[0].Service = "", ""
@@ -183,7 +183,7 @@ func TestRow12AnInstanceWithoutAServiceIsInNoShare(t *testing.T) {
 		require.Equal(t, map[string]int{"": 1}, owners(all, settled(t, all, nodes)))
 	}
 	require.Equal(t, []string{"instance without service", "instance without service: unknown is not registered"},
-		kinds(share.Of(all).Reports(true, []share.Tally{{Instance: true, Nodes: 1}, {Instance: true, Service: "unknown", Nodes: 1}})))
+		kinds(share.Of(all).Reports([]share.Tally{{Instance: true, Nodes: 1}, {Instance: true, Service: "unknown", Nodes: 1}})))
 }
 
 func TestRow13ADeadServiceKeepsItsInstancesAndNothingElse(t *testing.T) {
@@ -198,7 +198,7 @@ func TestRow13ADeadServiceKeepsItsInstancesAndNothingElse(t *testing.T) {
 	}
 	nodes = settled(t, all, nodes)
 	require.Equal(t, map[string]int{"a": 1, "b": 39}, owners(all, nodes))
-	reports := share.Of(all).Reports(true, []share.Tally{{Instance: true, Service: "a", Nodes: 1}})
+	reports := share.Of(all).Reports([]share.Tally{{Instance: true, Service: "a", Nodes: 1}})
 	require.Equal(t, []string{"unmanaged since 1970-01-01T00:16:40Z"}, kinds(reports))
 	require.Equal(t, time.Unix(1000, 0), *reports[0].Since)
 	renamed := append(all, svc(3, "a2"))
@@ -219,7 +219,7 @@ func TestRow16NamesThatMeanNothingAreIgnoredAndReported(t *testing.T) {
 	}, s.Warnings("a"))
 	require.Equal(t, []string{"peer_list means nothing without partition_key"}, s.Warnings("f"))
 	require.Equal(t, []string{"e", "f"}, s.Members(share.Rest), "and so it is ignored")
-	require.Contains(t, kinds(s.Reports(true, nil)), "peer ignored: nobody in peer_list is not registered")
+	require.Contains(t, kinds(s.Reports(nil)), "peer ignored: nobody in peer_list is not registered")
 }
 
 // Rows 17 and 18 go together: the rule and what it comes to.
@@ -249,7 +249,7 @@ func TestRow17And18ListsThatContradictEachOther(t *testing.T) {
 			require.Equal(t, c.members, strings.Join(s.Members(share.Keyed("g")), ","))
 			for host, why := range c.excluded {
 				require.Equal(t, why, s.Excluded(host))
-				require.Contains(t, kinds(s.Reports(true, nil)), "excluded: "+why)
+				require.Contains(t, kinds(s.Reports(nil)), "excluded: "+why)
 			}
 			for _, m := range s.Members(share.Keyed("g")) {
 				require.Empty(t, s.Excluded(m))

@@ -36,10 +36,15 @@ func (c *Capacity) Reserved(knows bool) int {
 	return 0
 }
 
+// Claimer is the compute service in whose name a node is claimed.
+type Claimer struct {
+	Service string // "" = nobody claims in its own name
+	Knows   bool   // who asks knows what nodes in maintenance require
+}
+
 // Overview is the split as an operator wants to see it.
 type Overview struct {
 	Epoch    int64
-	Ever     bool // some service was registered once
 	Services []Service
 	Tallies  []Tally
 	Loads    map[int64]Load // by service

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 )
 
@@ -180,7 +181,7 @@ func stillLives(host string) error {
 }
 
 const (
-	knowsSQL = `SELECT true FROM compute_services v WHERE v.name = lower(@host::text)`
+	knowsNodeSQL = `SELECT true FROM nodes n WHERE n.uuid::text = @node::text OR n.name = @node::text`
 
 	// An instance that was set by hand gets a record with the move.
 	moveSQL = `
@@ -192,13 +193,17 @@ ON CONFLICT (uuid) DO UPDATE SET service = excluded.service`
 )
 
 // MoveCompute gives the instances of one service to another: with their nodes,
-// from the next epoch on. from "" = those without a service; node "" = all of
-// them. fault.Conflict while from lives.
-func (s *Store) MoveCompute(ctx context.Context, from, to, node string) (moved int, revision int64, err error) {
-	var known, dead, live bool
+// from the next epoch on. from "" = those without a service; ident "" = of all
+// nodes. fault.Conflict while from lives or to does not: nobody would manage them.
+func (s *Store) MoveCompute(ctx context.Context, from, to, ident string) (moved int, revision int64, err error) {
+	var known, lives, dead, live, found bool
+	if share.Fold(from) == share.Fold(to) {
+		return 0, 0, fault.New(fault.Invalid, "Instances can not be moved from %s to %s: that is one and the same.", words(from, 255), words(to, 255))
+	}
 	err = s.inTx(ctx, fmt.Sprintf("move instances of %q to %q", words(from, 255), words(to, 255)), func(b *pgx.Batch) {
 		b.Queue(lockShareEpochSQL).QueryRow(func(r pgx.Row) error { return r.Scan(nil) })
-		b.Queue(knowsSQL, args{"host": to}).QueryRow(maybe(&known, func(r pgx.Row) error { return r.Scan(nil) }))
+		b.Queue(hasLiveSQL, args{"host": to, "lease": micros(s.computeLease)}).QueryRow(maybe(&known, func(r pgx.Row) error { return r.Scan(&lives) }))
+		b.Queue(knowsNodeSQL, args{"node": ident}).QueryRow(maybe(&found, func(r pgx.Row) error { return r.Scan(nil) }))
 		b.Queue(hasLiveSQL, args{"host": from, "lease": micros(s.computeLease)}).QueryRow(maybe(&dead, func(r pgx.Row) error { return r.Scan(&live) }))
 	}, func(b *pgx.Batch) error {
 		switch {
@@ -206,8 +211,12 @@ func (s *Store) MoveCompute(ctx context.Context, from, to, node string) (moved i
 			return NoCompute(to)
 		case live:
 			return stillLives(from)
+		case !lives:
+			return fault.New(fault.Conflict, "Compute service %s is dead: start it first, or name a live one.", words(to, 255))
+		case ident != "" && !found:
+			return node.NotFound(ident)
 		}
-		b.Queue(moveSQL, args{"from": from, "to": to, "node": node}).Exec(countInto(&moved))
+		b.Queue(moveSQL, args{"from": from, "to": to, "node": ident}).Exec(countInto(&moved))
 		b.Queue(raiseRevisionSQL).QueryRow(func(r pgx.Row) error { return r.Scan(nil, &revision) })
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/share"
 )
 
 const (
@@ -74,8 +75,16 @@ func (l *lockedNode) queueLock(b *pgx.Batch, ident string) {
 
 // inNodeTx locks and reads the node, and commits what decide queues.
 func (s *Store) inNodeTx(ctx context.Context, ident, what string, decide func(*lockedNode, *pgx.Batch) error) error {
+	return s.inNodeTxAfter(ctx, ident, what, func(*pgx.Batch) {}, decide)
+}
+
+// inNodeTxAfter is inNodeTx where more is read under the lock.
+func (s *Store) inNodeTxAfter(ctx context.Context, ident, what string, look func(*pgx.Batch), decide func(*lockedNode, *pgx.Batch) error) error {
 	var l lockedNode
-	return s.inTx(ctx, what, func(b *pgx.Batch) { l.queueLock(b, ident) }, func(b *pgx.Batch) error {
+	return s.inTx(ctx, what, func(b *pgx.Batch) {
+		l.queueLock(b, ident)
+		look(b)
+	}, func(b *pgx.Batch) error {
 		if !l.found || l.ID == 0 {
 			return node.NotFound(ident)
 		}
@@ -149,15 +158,21 @@ RETURNING updated_at`
 // the secrets that came or (nil) went with it. Written are the fields that a
 // user may set; secrets whose place in driver_info or instance_info is gone go too.
 func (s *Store) UpdateNode(ctx context.Context, ident, user string, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error) {
-	return s.ClaimNode(ctx, ident, user, "", edit)
+	return s.ClaimNode(ctx, ident, user, share.Claimer{}, edit)
 }
 
 // ClaimNode is UpdateNode in the name of a compute service: an instance_uuid
-// that comes is the service's. fault.Conflict where its current share lacks the
-// node; service "" is UpdateNode.
-func (s *Store) ClaimNode(ctx context.Context, ident, user, service string, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error) {
+// that comes is the service's. fault.Conflict where the node can't be offered or
+// the service's current share lacks it; nobody's claim is UpdateNode.
+func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share.Claimer, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error) {
 	var l *lockedNode
-	err := s.inNodeTx(ctx, ident, "update node "+words(ident, 64), func(locked *lockedNode, b *pgx.Batch) error {
+	var offer unoffered
+	look := func(b *pgx.Batch) {
+		if claimer.Service != "" {
+			offer.queue(b, s, ident)
+		}
+	}
+	err := s.inNodeTxAfter(ctx, ident, "update node "+words(ident, 64), look, func(locked *lockedNode, b *pgx.Batch) error {
 		l = locked
 		before, had := l.Node, places(&l.Node)
 		given, err := edit(&l.Node)
@@ -177,6 +192,11 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user, service string, edit
 			return err
 		}
 		a["id"] = l.ID
+		if claimer.Service != "" && l.InstanceUUID != "" && before.InstanceUUID != l.InstanceUUID {
+			if err := offer.check(&before, claimer.Knows); err != nil {
+				return err
+			}
+		}
 		b.Queue(updateUserSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(&l.UpdatedAt) })
 		sealed.queue(b, l.ID)
 		queueDropSecrets(b, l.ID, gone(had, &l.Node))
@@ -185,7 +205,7 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user, service string, edit
 		if l.allocated != "" && l.InstanceUUID == "" {
 			queueDeallocate(b, &l.Node, user)
 		}
-		s.queueClaim(b, l, before.InstanceUUID, service)
+		s.queueClaim(b, l, before.InstanceUUID, claimer.Service)
 		if before.Maintenance != l.Maintenance {
 			queuePause(b, l.ID, l.Maintenance)
 			queueHistory(b, l.ID, maintenanceEvent(l.Maintenance, l.MaintenanceReason, user))

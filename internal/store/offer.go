@@ -1,6 +1,13 @@
 package store
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
 
 // refusal is a reason not to give a node (n) to an allocation: the SQL of its
 // words, and of when it holds. Parameters are offerArgs. asked: it hangs on what
@@ -10,10 +17,12 @@ type refusal struct {
 	asked       bool
 }
 
+const classSQL = "(n.resource_class = @class) IS NOT TRUE"
+
 // refusals are all reasons, in the order in which people are told: a node counts
 // for the first that holds.
 var refusals = []refusal{
-	{words: "'of another class'", when: "(n.resource_class = @class) IS NOT TRUE"},
+	{words: "'of another class'", when: classSQL, asked: true},
 	{words: "n.provision_state", when: "n.provision_state <> 'available'"},
 	{words: "'in use'", when: "coalesce(n.instance_uuid, n.allocation_uuid) IS NOT NULL"},
 	{words: "'with a fault'", when: "n.fault IS NOT NULL"},
@@ -32,12 +41,45 @@ var refusals = []refusal{
 var offeredSQL = func() string {
 	out := []string{availableSQL, "n.resource_class = @class"}
 	for _, r := range refusals {
-		if r.asked {
+		if r.asked && r.when != classSQL {
 			out = append(out, "NOT ("+r.when+")")
 		}
 	}
 	return strings.Join(out, "\n\tAND ")
 }()
+
+// unofferedSQL is why node @ident can't be had now, whatever is asked for; no row
+// where it can.
+func unofferedSQL(by string) string {
+	var b strings.Builder
+	b.WriteString(withCoverageSQL + "SELECT r.why FROM nodes n CROSS JOIN LATERAL (SELECT CASE")
+	for _, r := range refusals {
+		if !r.asked {
+			b.WriteString("\n\tWHEN " + r.when + " THEN " + r.words)
+		}
+	}
+	b.WriteString("\n\tEND AS why) r WHERE " + by + " = @ident AND r.why IS NOT NULL")
+	return b.String()
+}
+
+// unoffered is why a locked node can't be claimed; "" = it can.
+type unoffered struct{ why string }
+
+func (u *unoffered) queue(b *pgx.Batch, s *Store, ident string) {
+	found := false
+	b.Queue(byIdent(ident, unofferedSQL("n.uuid"), unofferedSQL("n.name")), args{"ident": ident, "timeout": micros(s.conductorTimeout)}).QueryRow(maybe(&found, func(r pgx.Row) error { return r.Scan(&u.why) }))
+}
+
+// check refuses n to a client that knows what nodes in maintenance require, or does not.
+func (u *unoffered) check(n *node.Node, knows bool) error {
+	switch {
+	case u.why != "":
+		return fault.New(fault.Conflict, "Node %s can not be claimed: it is %s.", n.UUID, u.why)
+	case n.Maintenance && !knows:
+		return fault.New(fault.Conflict, "Node %s can not be claimed: it is in maintenance, and the claim does not say knows=requires.", n.UUID)
+	}
+	return nil
+}
 
 // refusedSQL is the first reason, as words; a node without one was freed while
 // somebody looked.

@@ -111,7 +111,7 @@ func (s *Store) ShareOverview(ctx context.Context) (share.Overview, error) {
 			return err
 		})
 		err := tx.SendBatch(ctx, b).Close()
-		out.Epoch, out.Ever = h.epoch, h.revision > 0
+		out.Epoch = h.epoch
 		return err
 	})
 	return out, mapError("read the split of nodes", err)

@@ -41,8 +41,9 @@ func TestRow22AServiceThatWakesUpInTimeStopsTheEpochWithoutIt(t *testing.T) {
 
 // A node that is claimed while an epoch is computed stays where it was claimed.
 func TestRow10AClaimDuringAnEpochIsKept(t *testing.T) {
-	s, url := openURL(t)
+	s, url := offering(t)
 	n := create(t, s, node.Available)
+	raw(t, url, `UPDATE nodes SET power_state = 'power off'`)
 	serviceBeats(t, s, share.Heartbeat{Host: "a", Incarnation: 1})
 	key := ""
 	_, _, revision, err := s.ComputeHeartbeat(t.Context(), share.Heartbeat{Host: "b", Incarnation: 1, Key: &key})
@@ -50,7 +51,7 @@ func TestRow10AClaimDuringAnEpochIsKept(t *testing.T) {
 	_, err = s.PublishShares(t.Context(), revision, func(st share.State) []share.Row {
 		rows := share.Decide(st)
 		require.NotEmpty(t, rows, "the node is to leave a")
-		_, err := s.ClaimNode(t.Context(), n.UUID, "admin", "a", func(n *node.Node) (node.Secrets, error) {
+		_, err := s.ClaimNode(t.Context(), n.UUID, "admin", share.Claimer{Service: "a"}, func(n *node.Node) (node.Secrets, error) {
 			n.InstanceUUID = uuid.NewString()
 			return nil, nil
 		})
@@ -78,16 +79,17 @@ func TestRow13TheDeadAreCounted(t *testing.T) {
 }
 
 func TestOrphansAreThoseWhoseTimeIsOverOrWhoseServiceConfirms(t *testing.T) {
-	s, url := openURL(t)
+	s, url := offering(t)
 	serviceBeats(t, s, share.Heartbeat{Host: "a", Incarnation: 1})
 	at := map[string]string{} // instance: node
 	var instances []string
 	for range 5 {
 		n := create(t, s, node.Available)
+		raw(t, url, `UPDATE nodes SET power_state = 'power off' WHERE uuid = $1`, n.UUID)
 		_, err := s.PublishShares(t.Context(), 0, share.Decide)
 		require.NoError(t, err)
 		instance := uuid.NewString()
-		_, err = s.ClaimNode(t.Context(), n.UUID, "admin", "a", func(n *node.Node) (node.Secrets, error) {
+		_, err = s.ClaimNode(t.Context(), n.UUID, "admin", share.Claimer{Service: "a"}, func(n *node.Node) (node.Secrets, error) {
 			n.InstanceUUID = instance
 			return nil, nil
 		})
