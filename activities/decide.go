@@ -53,7 +53,9 @@ func (a *Operations) Hold(ctx context.Context, in HoldInput) (Held, error) {
 		if in.Restart {
 			step.Phase, step.Issued = "", nil
 		}
-		until := time.Now().Add(in.Wait).UTC()
+		now := time.Now().UTC()
+		step.EndedAt = &now
+		until := now.Add(in.Wait)
 		o.Claim = node.Claim{Seq: in.Seq}
 		o.Phase, o.WaitingUntil, o.WaitingFor = node.Holding, &until, forDecision(step)
 		n.LastError = in.Error

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -37,9 +38,9 @@ func (s *Server) onFailure(c *gin.Context) (node.OnFailure, error) {
 	return node.OnFailure(word), nil
 }
 
-// reason reads a reason for people.
+// reason reads a reason for people; blanks are none.
 func (o *object) reason() string {
-	reason := o.text("reason")
+	reason := strings.TrimSpace(o.text("reason"))
 	if len(reason) > maxReason || hasNUL(reason) {
 		o.fail("The reason is longer than %d bytes or holds a NUL character", maxReason)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -60,14 +61,20 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	out := shownRecovery{NodeUUID: n.UUID, Next: "nothing: nobody holds the node", Why: s.why(n, nil, fl).Text}
+	f := s.facts(ctx, n, fl)
+	out := shownRecovery{NodeUUID: n.UUID, Next: "nothing: nobody holds the node"}
 	o := n.Operation
 	if o == nil {
+		out.Why = node.WhyOf(n, f).Text
 		return http.StatusOK, out, nil
 	}
 	s.annotate(c, zap.String("node", n.UUID), zap.Int64("operation", o.ID))
 	st, statusErr := s.Operations.Status(ctx, o)
-	out.holder(o, st, statusErr, fl)
+	if statusErr == nil && o.BegunAt != nil {
+		f.Run = &st
+	}
+	out.Why = node.WhyOf(n, f).Text
+	out.holder(o, st, statusErr, f)
 	switch safe := statusErr == nil && st.Known && !st.Open && s.Now().Sub(st.ClosedAt) > s.Safe; {
 	case force != nil && *force:
 		if err := s.endByForce(c, o, reason); err != nil {
@@ -75,12 +82,12 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 		}
 		out.Done = "ended by force; what it left is undone as soon as a conductor covers the node"
 	case safe:
-		if err := s.endOrphan(c, o, o.RunID, fmt.Sprintf("The workflow of operation %d of node %s was %s; ended on request", o.ID, n.UUID, st.How)); err != nil {
+		if err := s.endOrphan(c, o, o.RunID, fmt.Sprintf("The workflow of operation %d of node %s was %s; ended on request of %s, by recover", o.ID, n.UUID, st.How, by(c))); err != nil {
 			return 0, nil, err
 		}
 		out.Done = "ended: its workflow was " + st.How
 	case statusErr == nil && st.Open && o.Stalled == node.StallConductor:
-		asked, err := s.Store.AskOperation(ctx, o.ID, node.AskCancel, user(c), reason)
+		asked, err := s.Store.AskOperation(ctx, o.ID, node.AskCancel, by(c), strings.TrimSuffix("recover: nobody covers the node: "+reason, ": "))
 		if err != nil {
 			return 0, nil, err
 		}
@@ -91,10 +98,10 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 }
 
 // holder tells of the operation that holds the node, and whether its owner lives.
-func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, fl *fleet) {
+func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, f node.Facts) {
 	r.Operation, r.Kind, r.Since, r.RequestedBy = strconv.FormatInt(o.ID, 10), string(o.Kind), timestamp(&o.AcceptedAt), orNull(o.RequestedBy)
-	for i := range fl.all {
-		if k := &fl.all[i]; k.Hostname == o.Conductor {
+	for i := range f.Fleet {
+		if k := &f.Fleet[i]; k.Hostname == o.Conductor {
 			r.Conductor, r.ConductorAlive, r.ConductorHeartbeat = k.Hostname, k.Alive, timestamp(&k.HeartbeatAt)
 		}
 	}
@@ -113,11 +120,14 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 			r.Next += " until " + o.WaitingUntil.UTC().Format(time.RFC3339)
 		}
 	case st.Known:
-		r.Workflow, r.WorkflowClosedAt, r.Next = "closed", timestamp(&st.ClosedAt), "reconciliation ends it when nothing of it can act any more"
+		r.Workflow, r.WorkflowClosedAt, r.Next = "closed", timestamp(&st.ClosedAt), "reconciliation ends it when nothing of it can act any more, seconds after its workflow has ended; until then recover ends it by force only"
 	case o.BegunAt == nil:
 		r.Workflow, r.Next = "unknown", "reconciliation starts it"
 	default:
 		r.Workflow, r.Next = "unknown", "reconciliation ends it when Temporal has not known it for a while"
+	}
+	if text := node.Unattended(o, f); text != "" {
+		r.Next += ". " + text
 	}
 }
 

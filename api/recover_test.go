@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,4 +21,37 @@ func TestWhatAStepLeavesUntilItsNodeIsTakenByForceIsOwed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, node.DeployFailed, n.ProvisionState)
 	require.Contains(t, n.Owed, node.UndoEjectMedia)
+}
+
+func TestBlankReasonsAreNone(t *testing.T) {
+	b := newBench(t).withConductors()
+	b.in("n1", node.Deploying)
+	b.post("/temper/v1/nodes/n1/recover", map[string]any{"force": true, "reason": " \t"}).fails(400)
+	b.post("/temper/v1/operations/recover", map[string]any{"lost_temporal": true, "reason": "  "}).fails(400)
+}
+
+func TestWhyAndRecoverSayThatNoOrchestratorRuns(t *testing.T) {
+	b := newBench(t).withConductors()
+	b.in("n1", node.Deploying)
+	b.ops.status = node.RunStatus{Known: true, Open: true}
+	require.NoError(t, b.store.Reconciled(t.Context()))
+	silent := "No orchestrator has reconciled"
+	require.NotContains(t, b.get("/temper/v1/nodes/n1/why").is(200)["text"], silent)
+	b.sql("UPDATE ring_epoch SET reconciled_at = reconciled_at - interval '2 minutes'")
+	require.Contains(t, b.get("/temper/v1/nodes/n1/why").is(200)["text"], silent+" for 2m0s: nothing goes on until one runs")
+	require.Contains(t, b.post("/temper/v1/nodes/n1/recover", map[string]any{}).is(200)["next"], silent)
+}
+
+func TestWhySaysFirstThatNobodyCoversTheNode(t *testing.T) {
+	b := newBench(t)
+	i := b.conductor("c1", "", "fake-hardware")
+	b.conductor("c2", "rack", "fake-hardware")
+	b.in("n1", node.Available)
+	require.NoError(t, b.store.StopConductor(t.Context(), "c1", i))
+	why := b.get("/temper/v1/nodes/n1/why").is(200)
+	require.True(t, strings.HasPrefix(why["trouble"].([]any)[0].(string), "No live conductor covers it since "), why)
+	require.Contains(t, why["text"], "c1, stopped, last heartbeat")
+	require.Equal(t, []any{"temper node manage n1", "temper conductor list", "temper node set n1 --conductor-group rack"}, why["commands"])
+	b.patch("/v1/nodes/n1", replace("/conductor_group", "rack")).is(200)
+	require.NotContains(t, b.get("/temper/v1/nodes/n1/why").is(200)["text"], "No live conductor")
 }

@@ -88,6 +88,9 @@ type Config struct {
 	// Safe is how long after the end of a workflow something of it may still act.
 	// Default 9 s.
 	Safe time.Duration
+	// ReconcileLate is from what age on of the last reconciliation people are told
+	// that no orchestrator runs. Default 45 s.
+	ReconcileLate time.Duration
 	// Images is which images are accepted.
 	Images image.Policy
 	// Agent is what ramdisk agents are told and held to.
@@ -119,6 +122,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Safe == 0 {
 		c.Safe = 9 * time.Second
+	}
+	if c.ReconcileLate == 0 {
+		c.ReconcileLate = 45 * time.Second
 	}
 	if c.RequestTimeout == 0 {
 		c.RequestTimeout = time.Minute

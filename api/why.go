@@ -1,7 +1,9 @@
 package api
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -14,17 +16,18 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 	if q := readQuery(c); q.err != nil {
 		return 0, nil, q.err
 	}
+	ctx := c.Request.Context()
 	n, err := s.find(c, c.Param("node"))
 	if err != nil {
 		return 0, nil, err
 	}
-	fl, err := s.fleet(c.Request.Context())
+	fl, err := s.fleet(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
 	var last *node.Operation
 	if n.Operation == nil {
-		ops, err := s.Store.Operations(c.Request.Context(), node.OperationFilter{Node: n.UUID, Phase: node.Ended, Limit: 5})
+		ops, err := s.Store.Operations(ctx, node.OperationFilter{Node: n.UUID, Phase: node.Ended, Limit: 5})
 		if err != nil {
 			return 0, nil, err
 		}
@@ -34,13 +37,32 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 			}
 		}
 	}
-	return http.StatusOK, s.why(n, last, fl), nil
+	f := s.facts(ctx, n, fl)
+	f.Previous = last
+	if o := n.Operation; o != nil && o.BegunAt != nil {
+		f.Run = s.runOf(ctx, o)
+	}
+	return http.StatusOK, node.WhyOf(n, f), nil
 }
 
-func (s *Server) why(n *node.Node, last *node.Operation, fl *fleet) node.Why {
-	f := node.Facts{Now: s.Now(), Covered: len(fl.covering(n)) > 0, Previous: last}
-	if n.Operation != nil {
-		f.Worker = fl.alive(n.Operation.Conductor)
+// runTime bounds the look at Temporal: why is told without it, too.
+const runTime = time.Second
+
+func (s *Server) runOf(ctx context.Context, o *node.Operation) *node.RunStatus {
+	ctx, cancel := context.WithTimeout(ctx, runTime)
+	defer cancel()
+	st, err := s.Operations.Status(ctx, o)
+	if err != nil {
+		return nil
 	}
-	return node.WhyOf(n, f)
+	return &st
+}
+
+// facts are those that a request has read, and how reconciliation does.
+func (s *Server) facts(ctx context.Context, n *node.Node, fl *fleet) node.Facts {
+	f := node.Facts{Now: s.Now(), Covered: len(fl.covering(n)) > 0, Fleet: fl.all}
+	if v, err := s.Store.Vitals(ctx); err == nil {
+		f.Reconciled, f.Late = v.Age, v.Age < 0 || v.Age > s.ReconcileLate
+	}
+	return f
 }

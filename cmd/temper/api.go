@@ -53,7 +53,8 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		Log: p.log, Metrics: p.metrics, Ready: p.health, Reconcile: temporal.Reconcile, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
 		AutomatedClean: r.AutomatedClean, DedicatedNodes: r.DedicatedNodes, AutomaticLessee: r.AutomaticLessee, Images: image.Policy{AllowMD5: r.AllowMD5},
 		OnFailure: node.OnFailure(r.OnFailure), Safe: r.HeartbeatTimeout + activities.HardwareDeadline,
-		Agent: api.AgentSettings{Callback: callbacks(r.Rules)},
+		ReconcileLate: 3*r.ReconcileInterval + reconcileSlack,
+		Agent:         api.AgentSettings{Callback: callbacks(r.Rules)},
 	})
 	if err != nil {
 		return err
@@ -197,3 +198,7 @@ func baseURL(a net.Addr) string {
 	}
 	return "http://" + net.JoinHostPort(host, port)
 }
+
+// reconcileSlack is how much longer than three intervals reconciliation may be
+// silent before people are told so.
+const reconcileSlack = 15 * time.Second

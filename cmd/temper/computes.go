@@ -73,7 +73,7 @@ func writeReports(w io.Writer, reports []client.ComputeReport) error {
 			line = oneLine(r.Host) + ": " + line
 		}
 		if r.Nodes > 0 {
-			line += fmt.Sprintf(" (%d nodes: %s)", r.Nodes, atMost(strings.Join(r.Some, ", "), 120))
+			line += fmt.Sprintf(" (%s: %s)", amount(r.Nodes, "node"), atMost(strings.Join(r.Some, ", "), 120))
 		}
 		if _, err := fmt.Fprintln(w, line); err != nil {
 			return err
@@ -102,7 +102,7 @@ It is refused while FROM is live.`,
 			return err
 		}
 		return a.show(map[string]any{"moved": moved}, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%d instances are now managed by %s\n", moved, args[1])
+			_, err := fmt.Fprintf(w, "%s now managed by %s\n", amount(moved, "instance")+map[bool]string{true: " is", false: " are"}[moved == 1], args[1])
 			return err
 		})
 	})

@@ -123,3 +123,11 @@ func between(from, to *time.Time, now time.Time) string {
 	}
 	return took(to.Sub(*from))
 }
+
+// amount is "1 node", "2 nodes".
+func amount(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

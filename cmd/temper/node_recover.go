@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -32,12 +33,15 @@ func newNodeRecover(a *asker) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use: "recover NODE...", Short: "Say who holds nodes, and end what is orphaned; with --force also what is alive", Args: cobra.MinimumNArgs(1),
+		Long: `Say who holds nodes, whether that owner is alive, and what happens by itself. An operation that is orphaned is ended at
+once, without --force: one whose workflow has ended, and one that waits because no live conductor covers its node. What it left
+half done is undone as soon as somebody covers the node. With --force --reason one whose owner is alive is ended, too.`,
 		Example: "  temper node recover n1\n  temper node recover n1 --force --reason \"rack 7 burns\"", ValidArgsFunction: a.completeNodes("", 0),
 	}
 	c.Flags().BoolVar(&force, "force", false, "end it even where its owner is alive; needs --reason")
 	c.Flags().StringVar(&reason, "reason", "", "`why`, for the node's history")
 	c.RunE = a.run(func(ctx context.Context, args []string) error {
-		if force && reason == "" {
+		if force && strings.TrimSpace(reason) == "" {
 			return errors.New("--force needs a --reason")
 		}
 		names := unique(args)
@@ -71,6 +75,9 @@ func newOperationRecover(a *asker) *cobra.Command {
 	c.RunE = a.run(func(ctx context.Context, _ []string) error {
 		if !lost {
 			return errors.New("say --lost-temporal")
+		}
+		if strings.TrimSpace(reason) == "" {
+			return errors.New("--lost-temporal needs a --reason")
 		}
 		if err := a.LostTemporal(ctx, reason); err != nil {
 			return err

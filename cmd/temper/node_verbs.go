@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -155,8 +156,14 @@ func stateOf(o *client.Operation) string {
 		return o.Outcome
 	}
 	state := o.State
-	if o.WaitingFor != "" {
-		state = fmt.Sprintf("%s for %s", o.State, o.WaitingFor)
+	switch {
+	case o.WaitingFor == "":
+	case o.WaitingFor == node.PausedWords:
+		state = node.PausedWords
+	case o.State == "holding" && len(o.Choices) > 0:
+		state = fmt.Sprintf("holding for a decision: temper operation %s %s", strings.Join(o.Choices, "|"), o.ID)
+	default: // whatever its phase, it does not go on before that
+		state = "waiting for " + o.WaitingFor
 	}
 	// The workflow hears of it a moment later than the row says it.
 	switch o.Asked {

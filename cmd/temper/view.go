@@ -192,8 +192,12 @@ func stepLine(o *client.Operation, s client.Step, now time.Time) line {
 	return l
 }
 
-// stepTook is how long a step ran: one that was cut off, no longer than its operation.
+// stepTook is how long a step ran: one that was cut off, no longer than its operation. Of one that has failed and holds,
+// nobody has noted it.
 func stepTook(o *client.Operation, s client.Step, now time.Time) string {
+	if s.State == "failed" && s.EndedAt == nil && o.EndedAt == nil {
+		return ""
+	}
 	return between(s.StartedAt, cmp.Or(s.EndedAt, o.EndedAt), now)
 }
 

@@ -1,7 +1,9 @@
 package node
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"go.temper.dev/temper/internal/fault"
 )
@@ -94,6 +96,9 @@ func Closing(n *Node, end End) (Effects, error) {
 		e.Target = n.TargetProvisionState
 		if o.Kind == KindUndo {
 			e.LastError = n.LastError // of the work that left the debt
+			if before, _, owing := strings.Cut(n.LastError, UndoLeft); owing && end.Outcome == Succeeded {
+				e.LastError = fmt.Sprintf("%s; what it left is undone since, by operation %d", before, o.ID)
+			}
 		}
 		return e, nil
 	}

@@ -29,6 +29,10 @@ func AdmitEnd(n *Node, v Verb) (d Decision, ok bool, err error) {
 	return d, true, err
 }
 
+// UndoLeft stands in an operation's error between how it ended and why its undo
+// is owed; the undo takes it out of the node's last error when it is done.
+const UndoLeft = "; what it left is still to be undone: "
+
 // EndNow words an end that somebody asked for, where nobody could undo what is
 // half done.
 func EndNow(o *Operation, undo []Undo) string {
@@ -36,5 +40,5 @@ func EndNow(o *Operation, undo []Undo) string {
 	if len(undo) == 0 {
 		return text
 	}
-	return text + "; what it left is still to be undone: " + WaitsForConductor(o.Group, o.Driver) + " is not there"
+	return text + UndoLeft + WaitsForConductor(o.Group, o.Driver) + " is not there"
 }

@@ -23,6 +23,19 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 	held := open(node.Holding, node.Step{Interface: "raid", Step: "apply", Source: node.SourceDriver, State: node.StepFailed, LastError: "no disk"})
 	held.WaitingFor = "a decision: retry, skip or abort"
 	failed := &node.Operation{ID: 11, Kind: node.KindDeploy, Outcome: node.Failed}
+	redfish := map[string]map[string][]string{"redfish": {}}
+	alive := []node.Conductor{{Hostname: "c1", Interfaces: redfish, Alive: true, HeartbeatAt: now.Add(-2 * time.Second)}}
+	dead := []node.Conductor{
+		{Hostname: "c1", Interfaces: redfish, HeartbeatAt: now.Add(-40 * time.Second)},
+		{Hostname: "c2", Group: "rack", Interfaces: redfish, Alive: true, HeartbeatAt: now},
+	}
+	ending := open(node.Holding, node.Step{Interface: "raid", Step: "apply", Source: node.SourceDriver, State: node.StepFailed, StartedAt: &since, LastError: "no disk"})
+	ending.WaitingFor, ending.Asked, ending.AskedBy, ending.AskedReason = "a decision: retry, skip or abort", node.AskCancel, "bob", "wrong image"
+	ending.Undo = []node.Undo{node.UndoEjectMedia}
+	fresh := &node.Operation{ID: 13, Kind: node.KindDeploy, Phase: node.Accepted, AcceptedAt: since, Steps: []node.Step{{Interface: "deploy", Step: "deploy"}}}
+	paused := open(node.Waiting, node.Step{Interface: "deploy", Step: "deploy", State: node.StepWaiting, LastError: "no answer."})
+	paused.WaitingFor, paused.WaitingUntil, paused.Paused = node.PausedWords, nil, true
+	terminated := &node.RunStatus{Known: true, How: "terminated", ClosedAt: now.Add(-2 * time.Second)}
 	for name, c := range map[string]struct {
 		node  node.Node
 		facts node.Facts
@@ -30,33 +43,94 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 	}{
 		"it waits for its agent": {
 			node.Node{ProvisionState: node.DeployWait, Operation: wait},
-			node.Facts{Covered: true, Worker: true},
-			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, on conductor c1. " +
+			node.Facts{Covered: true, Fleet: alive},
+			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
 				"It waits for the agent's call after boot. Next: step deploy.deploy, at 2030-01-02 03:31:05 UTC at the latest (in 27m0s). " +
 				"You can: temper operation watch 12; temper operation cancel 12.",
 		},
 		"it holds for a decision": {
 			node.Node{ProvisionState: node.DeployHold, Operation: held},
-			node.Facts{Covered: true},
-			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, last on conductor c1, which is not alive. " +
+			node.Facts{Covered: true, Fleet: dead},
+			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05 UTC (3m0s). Step raid.apply failed: no disk. " +
+				"It is asked for by ann, last on conductor c1, which is not alive (last heartbeat 40s ago). " +
 				"It waits for a decision: retry, skip or abort. Next: it fails unless somebody decides, at 2030-01-02 03:31:05 UTC at the latest (in 27m0s). " +
 				"You can: temper operation retry 12; temper operation skip 12; temper operation abort 12.",
+		},
+		"it was cancelled from a hold": {
+			node.Node{ProvisionState: node.DeployHold, Operation: ending},
+			node.Facts{Covered: true, Fleet: alive},
+			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05 UTC (3m0s). " +
+				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). It is asked to end: cancel by bob (wrong image). " +
+				"Next: what it did is undone (eject media, power off), then it ends. You can: temper operation watch 12.",
+		},
+		"its workflow was terminated in the hold": {
+			node.Node{ProvisionState: node.DeployHold, Operation: held},
+			node.Facts{Covered: true, Fleet: alive, Run: terminated},
+			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05 UTC (3m0s). " +
+				"Its workflow was terminated at 2030-01-02 03:04:03 UTC: nobody works on it any more. It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
+				"Next: reconciliation ends it, seconds after nothing of it can act any more, and what it left is undone. You can: temper node recover n1.",
+		},
+		"all orchestrators are dead": {
+			node.Node{ProvisionState: node.Deploying, Operation: fresh},
+			node.Facts{Covered: true, Late: true, Reconciled: 4 * time.Minute},
+			"Node n1 is deploying, operation 13 (deploy) is accepted since 2030-01-02 03:01:05 UTC (3m0s). " +
+				"No orchestrator has reconciled for 4m0s: nothing goes on until one runs. Next: step deploy.deploy. You can: temper operation watch 13; temper operation cancel 13.",
+		},
+		"nobody takes up what was accepted": {
+			node.Node{ProvisionState: node.Deploying, Operation: fresh},
+			node.Facts{Covered: true, Reconciled: 20 * time.Second},
+			"Node n1 is deploying, operation 13 (deploy) is accepted since 2030-01-02 03:01:05 UTC (3m0s). " +
+				"No orchestrator has taken it up in 3m0s: it begins when one runs and Temporal is there. Next: step deploy.deploy. You can: temper operation watch 13; temper operation cancel 13.",
+		},
+		"it is paused": {
+			node.Node{ProvisionState: node.DeployWait, Operation: paused, Maintenance: true},
+			node.Facts{Covered: true, Fleet: alive},
+			"Node n1 is wait call-back, operation 12 (deploy) is waiting, in maintenance since 2030-01-02 03:01:05 UTC (3m0s). " +
+				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). It is paused: maintenance. Next: step deploy.deploy (last error: no answer). " +
+				"You can: temper operation watch 12; temper operation cancel 12; temper node maintenance unset n1.",
 		},
 		"it has failed": {
 			node.Node{ProvisionState: node.DeployFailed, LastError: "no disk"},
 			node.Facts{Covered: true, Previous: failed},
 			"Node n1 is deploy failed, nobody holds it: no disk. You can: temper operation retry 11; temper node deploy n1; temper node undeploy n1.",
 		},
+		"it has failed and is in maintenance": {
+			node.Node{ProvisionState: node.DeployFailed, LastError: "no disk", Maintenance: true, Fault: node.FaultPower},
+			node.Facts{Covered: true, Previous: failed},
+			"Node n1 is deploy failed, nobody holds it: no disk, in maintenance with fault power failure. You can: temper node undeploy n1; temper node maintenance unset n1.",
+		},
 		"it owes, and nobody covers it": {
-			node.Node{ProvisionState: node.DeployFailed, Driver: "redfish", Owed: []node.Undo{node.UndoPowerOff, node.UndoEjectMedia}},
-			node.Facts{},
-			`Node n1 is deploy failed, nobody holds it. It waits for a conductor with driver redfish in conductor group "". ` +
-				"Next: an undo of what earlier work left: power off, eject media. You can: temper node deploy n1; temper node undeploy n1.",
+			node.Node{
+				ProvisionState: node.DeployFailed, LastError: "no disk", Driver: "redfish", Owed: []node.Undo{node.UndoPowerOff, node.UndoEjectMedia},
+				Quarantine: &node.Quarantine{Since: since},
+			},
+			node.Facts{Fleet: dead, Previous: failed},
+			"Node n1 is deploy failed, nobody holds it: no disk. No live conductor covers it since 2030-01-02 03:01:05 UTC (3m0s): " +
+				`none with driver redfish in conductor group "" has its interfaces and takes work. ` +
+				"It is offered to nobody, new work on it is refused, and it is released by itself when one is back. " +
+				"Known conductors of the group: c1, dead, last heartbeat 40s ago. " +
+				`It waits for a conductor with driver redfish in conductor group "". ` +
+				"Next: an undo of what earlier work left: power off, eject media. " +
+				"You can: temper conductor list; temper node set n1 --conductor-group rack.",
+		},
+		"nobody covers it": {
+			node.Node{ProvisionState: node.Available, Driver: "redfish", ConductorGroup: "mars"},
+			node.Facts{Fleet: dead[:1]},
+			"Node n1 is available, nobody holds it. No live conductor covers it: " +
+				`none with driver redfish in conductor group "mars" has its interfaces and takes work. ` +
+				"It is offered to nobody, new work on it is refused, and it is released by itself when one is back. " +
+				"Known conductors of the group: none. You can: temper node manage n1; temper conductor list.",
+		},
+		"its conductors come and go": {
+			node.Node{ProvisionState: node.Available, Quarantine: &node.Quarantine{Since: since, Held: true}},
+			node.Facts{Covered: true, Fleet: alive},
+			"Node n1 is available, nobody holds it. It is in quarantine, offered to nobody: its conductors come and go since 2030-01-02 03:01:05 UTC (3m0s), " +
+				"and it is released by itself when they have stayed for 1m0s. You can: temper node deploy n1; temper node manage n1.",
 		},
 		"it rests in maintenance": {
 			node.Node{ProvisionState: node.Available, Maintenance: true, MaintenanceReason: "disk"},
 			node.Facts{Covered: true},
-			"Node n1 is available, nobody holds it, in maintenance (disk). You can: temper node deploy n1; temper node manage n1; temper node maintenance unset n1.",
+			"Node n1 is available, nobody holds it, in maintenance (disk). You can: temper node manage n1; temper node maintenance unset n1.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
