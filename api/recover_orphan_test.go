@@ -45,6 +45,6 @@ func TestRecoverCancelsWhatWaitsForAConductor(t *testing.T) {
 	b.ops.status = node.RunStatus{Known: true, Open: true}
 	r := b.post("/temper/v1/nodes/n1/recover", map[string]any{"reason": "enough"}).is(200)
 	require.Contains(t, r["done"], "cancelled: nobody covers the node")
-	require.Contains(t, b.ops.toldWhat(), "cancel "+id(o.ID)+": enough")
+	require.Contains(t, b.ops.toldWhat(), "cancel "+id(o.ID)+": recover: nobody covers the node: enough")
 	require.Equal(t, node.AskCancel, b.lastOperation("n1").Asked)
 }

@@ -42,7 +42,8 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 	if o := n.Operation; o != nil && o.BegunAt != nil {
 		f.Run = s.runOf(ctx, o)
 	}
-	return http.StatusOK, node.WhyOf(n, f), nil
+	w := node.WhyOf(n, f)
+	return http.StatusOK, shownWhy{Why: w, Since: timestamp(w.Since), NextAt: timestamp(w.NextAt)}, nil
 }
 
 // runTime bounds the look at Temporal: why is told without it, too.
@@ -65,4 +66,11 @@ func (s *Server) facts(ctx context.Context, n *node.Node, fl *fleet) node.Facts 
 		f.Reconciled, f.Late = v.Age, v.Age < 0 || v.Age > s.ReconcileLate
 	}
 	return f
+}
+
+// shownWhy has its times as all answers have them.
+type shownWhy struct {
+	node.Why
+	Since  any `json:"since"`
+	NextAt any `json:"next_at"`
 }

@@ -33,7 +33,8 @@ func newNodeRecover(a *asker) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use: "recover NODE...", Short: "Say who holds nodes, and end what is orphaned; with --force also what is alive", Args: cobra.MinimumNArgs(1),
-		Long: `Say who holds nodes, whether that owner is alive, and what happens by itself. An operation that is orphaned is ended at
+		Long: `Say who holds nodes, and end what is orphaned; with --force also what is alive. It tells whether the owner is alive,
+and what happens by itself. An operation that is orphaned is ended at
 once, without --force: one whose workflow has ended, and one that waits because no live conductor covers its node. What it left
 half done is undone as soon as somebody covers the node. With --force --reason one whose owner is alive is ended, too.`,
 		Example: "  temper node recover n1\n  temper node recover n1 --force --reason \"rack 7 burns\"", ValidArgsFunction: a.completeNodes("", 0),

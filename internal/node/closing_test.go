@@ -211,15 +211,15 @@ func TestMovesOfARunningOperation(t *testing.T) {
 }
 
 func TestAnUndoThatIsDoneIsToldInTheLastError(t *testing.T) {
-	n := &node.Node{
-		ProvisionState: node.DeployFailed, LastError: "no disk; what it left is still to be undone: the node is in maintenance",
-		Operation: &node.Operation{ID: 14, Kind: node.KindUndo},
+	n := &Node{
+		ProvisionState: DeployFailed, LastError: "no disk; what it left is still to be undone: the node is in maintenance",
+		Operation: &Operation{ID: 14, Kind: KindUndo},
 	}
-	for outcome, want := range map[node.Outcome]string{
-		node.Failed:    n.LastError,
-		node.Succeeded: "no disk; what it left is undone since, by operation 14",
+	for outcome, want := range map[Outcome]string{
+		Failed:    n.LastError,
+		Succeeded: "no disk; what it left is undone since, by operation 14",
 	} {
-		e, err := node.Closing(n, node.End{Operation: 14, Outcome: outcome})
+		e, err := Closing(n, End{Operation: 14, Outcome: outcome})
 		require.NoError(t, err)
 		require.Equal(t, want, e.LastError)
 	}
