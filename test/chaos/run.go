@@ -49,8 +49,12 @@ func spread(all []point, n int) []point {
 	return some
 }
 
+// wants: a row's whole name is that row; anything else is all rows that hold it.
 func (o options) wants(r row) bool {
-	return len(o.rows) == 0 || slices.ContainsFunc(o.rows, func(s string) bool { return strings.Contains(r.name, s) })
+	return len(o.rows) == 0 || slices.ContainsFunc(o.rows, func(s string) bool {
+		whole := slices.ContainsFunc(rows, func(r row) bool { return r.name == s })
+		return r.name == s || !whole && strings.Contains(r.name, s)
+	})
 }
 
 // notAsTheyMustBe are cases of a row.
