@@ -47,8 +47,8 @@ const StepLimit = 5
 var Retries = []Retry{
 	{fault.Transient, "transient", 0, time.Second, 30 * time.Second, "no answer, or the database was away: again after a pause that doubles"},
 	{fault.WaitBusy, "busy", 0, time.Second, 30 * time.Second, "answered \"later\": the same, or after the pause that was asked for where it is longer"},
-	{fault.NeedsOperator, "needs operator", 1, 0, 0, "refused, wrong password, untrusted, outcome unknown: by a person's decision only"},
-	{fault.Never, "never", 1, 0, 0, "the request itself is wrong, or the claim is lost: not again, not by decision either"},
+	{fault.NeedsOperator, "needs operator", 1, 0, 0, "refused, wrong password or other data, untrusted, outcome unknown: by a person's decision only"},
+	{fault.Never, "never", 1, 0, 0, "the table does not allow it, nobody can do it, or the claim is lost: not again, not by decision either"},
 }
 
 // lasts: no class of error that passes by itself.

@@ -163,8 +163,8 @@ func TestWithoutADecisionTheOperationFailsInTime(t *testing.T) {
 
 func TestWhatCanNotBeHelpedIsNotHeld(t *testing.T) {
 	for name, fail := range map[string]func() (activities.StepsResult, error){
-		"a request that is wrong": fails(fault.Invalid, "no image"),
-		"no conductor":            fails(fault.NoValidHost, "no conductor"),
+		"what the table does not allow": fails(fault.NotAllowed, "not in this state"),
+		"no conductor":                  fails(fault.NoValidHost, "no conductor"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &judged{}

@@ -42,6 +42,7 @@ func TestEveryKindHasANameThatReadsBack(t *testing.T) {
 
 func TestWrongPasswordIsNeverRetriedByItself(t *testing.T) {
 	require.Equal(t, fault.NeedsOperator, fault.ClassOf(fault.New(fault.Denied, "401")))
+	require.Equal(t, fault.NeedsOperator, fault.ClassOf(fault.New(fault.Invalid, "no digest for the image")))
 	require.Equal(t, fault.Never, fault.ClassOf(fault.New(fault.Lost, "claim")))
 	require.Equal(t, fault.Transient, fault.ClassOf(context.DeadlineExceeded))
 }

@@ -16,6 +16,7 @@ var classes = map[Kind]Class{
 	Unavailable: Transient, Unreachable: Transient, Busy: WaitBusy,
 	Internal: NeedsOperator, Refused: NeedsOperator, Untrusted: NeedsOperator, Denied: NeedsOperator,
 	OutcomeUnknown: NeedsOperator,
+	Invalid:        NeedsOperator, // what was given can be corrected while the operation holds
 }
 
 // ClassOfKind is the retry class of a kind; one that is not in the table is Never.
