@@ -113,75 +113,107 @@ type orphan struct {
 	how string
 }
 
+// recover closes what has lost its workflow: it is closed, or unknown to Temporal
+// for longer than a moment.
 func (r *Reconcile) recover(ctx context.Context, closed []orphan, out *TickResult) error {
-	var missing, found []int64
-	var listed map[string]bool
-	open := 0
-	for after := int64(0); ; {
-		ops, err := r.Reconciler.Begun(ctx, tickLimit, after)
-		if err != nil {
-			return err
-		}
-		if len(ops) > listFrom && listed == nil {
-			listed = r.listOpen(ctx)
-		}
-		for i := range ops {
-			o := ops[i]
-			after = o.ID
-			open++
-			if listed[o.RunID] && !due(o.ID) {
-				found = append(found, o.ID)
-				continue
-			}
-			st, err := r.Workflows.Status(ctx, o.WorkflowID, o.RunID)
-			activity.RecordHeartbeat(ctx)
-			switch {
-			case err != nil:
-				return err
-			case !st.Known:
-				missing = append(missing, o.ID)
-			case !st.Open && time.Since(st.ClosedAt) > r.Safe:
-				found = append(found, o.ID)
-				reset, err := r.wasReset(ctx, o, out)
-				if err != nil {
-					return err
-				}
-				if !reset {
-					closed = append(closed, orphan{op: o, how: st.How})
-				}
-			default:
-				found = append(found, o.ID)
-			}
-		}
-		if len(ops) < tickLimit {
-			break
-		}
-	}
-	if err := r.Reconciler.ClearMissing(ctx, found); err != nil {
-		return err
-	}
-	patience := r.Safe
-	if len(missing) >= massLeast && len(missing)*massShare > open {
-		said, err := r.Reconciler.SaidLostTemporal(ctx, massPatience)
-		if err != nil {
-			return err
-		}
-		if said == "" {
-			patience = max(massPatience, r.Safe)
-		}
-		out.Alarm = "many open operations are unknown to Temporal at once: they are closed when they have been so for " + patience.String()
-		r.Log.Error(out.Alarm, zap.Int("missing", len(missing)), zap.Int("open", open))
-	}
-	lost, err := r.Reconciler.MarkMissing(ctx, missing)
+	s, err := r.survey(ctx, out)
 	if err != nil {
 		return err
 	}
+	if err := r.Reconciler.ClearMissing(ctx, s.found); err != nil {
+		return err
+	}
+	patience, err := r.patience(ctx, s, out)
+	if err != nil {
+		return err
+	}
+	lost, err := r.Reconciler.MarkMissing(ctx, s.missing)
+	if err != nil {
+		return err
+	}
+	closed = append(closed, s.closed...)
 	for _, m := range lost {
 		if m.For > patience {
 			closed = append(closed, orphan{op: m.Operation, how: "lost by Temporal"})
 		}
 	}
 	return r.close(ctx, closed, out)
+}
+
+// survey is what Temporal says of the open operations that have begun.
+type survey struct {
+	open           int
+	found, missing []int64  // known to Temporal, and not
+	closed         []orphan // known, and over for so long that nothing of it can act
+}
+
+func (r *Reconcile) survey(ctx context.Context, out *TickResult) (survey, error) {
+	var s survey
+	var listed map[string]bool
+	for after := int64(0); ; {
+		ops, err := r.Reconciler.Begun(ctx, tickLimit, after)
+		if err != nil {
+			return s, err
+		}
+		if len(ops) > listFrom && listed == nil {
+			listed = r.listOpen(ctx)
+		}
+		for i := range ops {
+			after = ops[i].ID
+			s.open++
+			if listed[ops[i].RunID] && !due(ops[i].ID) {
+				s.found = append(s.found, ops[i].ID)
+				continue
+			}
+			if err := r.describe(ctx, ops[i], &s, out); err != nil {
+				return s, err
+			}
+			activity.RecordHeartbeat(ctx)
+		}
+		if len(ops) < tickLimit {
+			return s, nil
+		}
+	}
+}
+
+// describe asks Temporal about one operation.
+func (r *Reconcile) describe(ctx context.Context, o node.Operation, s *survey, out *TickResult) error {
+	st, err := r.Workflows.Status(ctx, o.WorkflowID, o.RunID)
+	switch {
+	case err != nil:
+		return err
+	case !st.Known:
+		s.missing = append(s.missing, o.ID)
+		return nil
+	}
+	s.found = append(s.found, o.ID)
+	if st.Open || time.Since(st.ClosedAt) <= r.Safe {
+		return nil
+	}
+	reset, err := r.wasReset(ctx, o, out)
+	if err == nil && !reset {
+		s.closed = append(s.closed, orphan{op: o, how: st.How})
+	}
+	return err
+}
+
+// patience is how long an operation must have been unknown to Temporal. Where
+// very many are at once, long, unless somebody has said that they are lost.
+func (r *Reconcile) patience(ctx context.Context, s survey, out *TickResult) (time.Duration, error) {
+	if len(s.missing) < massLeast || len(s.missing)*massShare <= s.open {
+		return r.Safe, nil
+	}
+	said, err := r.Reconciler.SaidLostTemporal(ctx, massPatience)
+	if err != nil {
+		return 0, err
+	}
+	patience := r.Safe
+	if said == "" {
+		patience = max(massPatience, r.Safe)
+	}
+	out.Alarm = "many open operations are unknown to Temporal at once: they are closed when they have been so for " + patience.String()
+	r.Log.Error(out.Alarm, zap.Int("missing", len(s.missing)), zap.Int("open", s.open))
+	return patience, nil
 }
 
 // listOpen asks for all open runs at once, so that a tick with many open
@@ -227,7 +259,7 @@ func (r *Reconcile) close(ctx context.Context, orphans []orphan, out *TickResult
 			return err
 		}
 		next, err := r.Ledger.CloseOperation(ctx, node.End{
-			Operation: o.op.ID, RunID: o.op.RunID, Outcome: outcome, By: "reconciliation",
+			Operation: o.op.ID, RunID: o.op.RunID, Outcome: outcome, By: byReconciliation,
 			Error: fmt.Sprintf("The workflow of operation %d of node %s was %s; reconciliation ended the operation", o.op.ID, o.op.NodeUUID, o.how),
 		}, r.Operations.followUp)
 		switch {

@@ -27,7 +27,9 @@ const (
 // PowerRecords is what a refresh of power states reads and writes.
 type PowerRecords interface {
 	PowerDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.Node, error)
-	Credentials(ctx context.Context, nodeUUID string) (node.Secrets, error)
+	// DriverSecrets are of driver_info, by row number; a node whose secrets do not
+	// open is not among them.
+	DriverSecrets(ctx context.Context, ids []int64) (map[int64]node.Secrets, error)
 	RecordPower(ctx context.Context, p node.PowerSeen) (bool, error)
 }
 
@@ -52,7 +54,7 @@ func (r *PowerRefresh) All(ctx context.Context) error {
 	g.SetLimit(refreshAtOnce)
 	drivers, seen := slices.Sorted(maps.Keys(r.Self.Interfaces)), map[int64]bool{}
 	for after := int64(0); ; {
-		nodes, err := r.Records.PowerDue(ctx, r.Self.Hostname, drivers, after, refreshPage)
+		nodes, sealed, err := r.page(ctx, drivers, after)
 		if err != nil {
 			_ = g.Wait()
 			return err
@@ -60,7 +62,7 @@ func (r *PowerRefresh) All(ctx context.Context) error {
 		for _, n := range nodes {
 			after = n.ID
 			seen[n.ID] = true
-			g.Go(func() error { return r.one(ctx, &n) })
+			g.Go(func() error { return r.one(ctx, &n, sealed[n.ID]) })
 		}
 		if len(nodes) < refreshPage {
 			break
@@ -73,23 +75,36 @@ func (r *PowerRefresh) All(ctx context.Context) error {
 	return err
 }
 
+func (r *PowerRefresh) page(ctx context.Context, drivers []string, after int64) ([]node.Node, map[int64]node.Secrets, error) {
+	nodes, err := r.Records.PowerDue(ctx, r.Self.Hostname, drivers, after, refreshPage)
+	if err != nil || len(nodes) == 0 {
+		return nil, nil, err
+	}
+	ids := make([]int64, len(nodes))
+	for i := range nodes {
+		ids[i] = nodes[i].ID
+	}
+	sealed, err := r.Records.DriverSecrets(ctx, ids)
+	return nodes, sealed, err
+}
+
 // one reads a node and writes what is new. The node may be anybody's meanwhile:
 // what is written is fenced by the reading that it replaces.
-func (r *PowerRefresh) one(ctx context.Context, n *node.Node) error {
+func (r *PowerRefresh) one(ctx context.Context, n *node.Node, sealed node.Secrets) error {
 	seen := node.PowerSeen{UUID: n.UUID, ReadAt: n.PowerReadAt}
-	state, err := r.read(ctx, n)
+	state, err := r.read(ctx, n, sealed)
 	if ctx.Err() != nil {
 		return nil
 	}
 	if err != nil {
-		failures := r.count(n.ID)
+		failures := r.failedAgain(n.ID)
 		r.Log.Warn("power state", zap.String("node", n.UUID), zap.Int("failures", failures), zap.Error(err))
 		if failures < refreshFailures || n.Fault == node.FaultPower {
 			return nil
 		}
 		seen.Failure = fmt.Sprintf("%s %d times in a row: %v", node.PowerUnread, failures, err)
 	} else {
-		r.count(-n.ID)
+		r.answered(n.ID)
 		fresh := n.PowerReadAt != nil && time.Since(*n.PowerReadAt) < refreshStale*r.Interval
 		if state == "" || state == n.PowerState && fresh && n.Fault == "" {
 			return nil
@@ -106,15 +121,17 @@ func (r *PowerRefresh) one(ctx context.Context, n *node.Node) error {
 	return nil
 }
 
-// count adds a failure of node id and gives how many there were in a row; a
-// negative id forgets those of the node.
-func (r *PowerRefresh) count(id int64) int {
+// answered forgets the node's failures.
+func (r *PowerRefresh) answered(id int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if id < 0 {
-		delete(r.failed, -id)
-		return 0
-	}
+	delete(r.failed, id)
+}
+
+// failedAgain is how many readings of the node have failed in a row by now.
+func (r *PowerRefresh) failedAgain(id int64) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.failed == nil {
 		r.failed = map[int64]int{}
 	}
@@ -122,16 +139,15 @@ func (r *PowerRefresh) count(id int64) int {
 	return r.failed[id]
 }
 
-func (r *PowerRefresh) read(ctx context.Context, n *node.Node) (node.PowerState, error) {
+func (r *PowerRefresh) read(ctx context.Context, n *node.Node, sealed node.Secrets) (node.PowerState, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*HardwareDeadline)
 	defer cancel()
 	driver, ok := r.Drivers[n.Driver]
 	if !ok {
 		return "", fault.New(fault.Invalid, "no driver %s", n.Driver)
 	}
-	sealed, err := r.Records.Credentials(ctx, n.UUID)
-	if err != nil {
-		return "", err
+	if sealed == nil {
+		return "", fault.New(fault.Internal, "the secrets of node %s do not open", n.UUID)
 	}
 	s, err := driver.Open(ctx, bmc.Target{
 		Node: n.UUID, Info: node.Unmask(n.DriverInfo, under("driver_info", sealed)), LastPower: powerOf(n.PowerState),

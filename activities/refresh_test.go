@@ -37,8 +37,12 @@ func (r *racks) PowerDue(_ context.Context, hostname string, _ []string, after i
 	return out, nil
 }
 
-func (r *racks) Credentials(context.Context, string) (node.Secrets, error) {
-	return node.Secrets{"driver_info/password": "geheim"}, nil
+func (r *racks) DriverSecrets(_ context.Context, ids []int64) (map[int64]node.Secrets, error) {
+	out := map[int64]node.Secrets{}
+	for _, id := range ids {
+		out[id] = node.Secrets{"driver_info/password": "geheim"}
+	}
+	return out, nil
 }
 
 func (r *racks) RecordPower(_ context.Context, p node.PowerSeen) (bool, error) {

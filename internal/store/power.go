@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -29,6 +30,45 @@ func (s *Store) PowerDue(ctx context.Context, hostname string, drivers []string,
 	return list(ctx, s, "list nodes to read the power of", powerDueSQL, a, func(r pgx.Row) (n node.Node, err error) {
 		return n, r.Scan(&n.ID, &n.UUID, &n.Driver, &n.Interfaces, &n.DriverInfo, &n.PowerState, &n.PowerReadAt, &n.Fault)
 	})
+}
+
+const driverSecretsSQL = `
+SELECT n.id, n.uuid::text, coalesce(s.name, ''), s.ciphertext
+  FROM nodes n LEFT JOIN secrets s ON s.node_id = n.id AND starts_with(s.name, 'driver_info/')
+ WHERE n.id = ANY (@ids)`
+
+// DriverSecrets are the opened secrets of the driver_info of many nodes, by row
+// number: what it takes to speak to their BMCs, and no config drive. A node whose
+// secrets do not open is not in it.
+func (s *Store) DriverSecrets(ctx context.Context, ids []int64) (map[int64]node.Secrets, error) {
+	type row struct {
+		id         int64
+		uuid, name string
+		text       []byte
+	}
+	rows, err := list(ctx, s, "read secrets of nodes", driverSecretsSQL, args{"ids": ids}, func(r pgx.Row) (x row, err error) {
+		return x, r.Scan(&x.id, &x.uuid, &x.name, &x.text)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out, closed := make(map[int64]node.Secrets, len(ids)), map[int64]bool{}
+	for _, x := range rows {
+		if out[x.id] == nil {
+			out[x.id] = node.Secrets{}
+		}
+		if x.name == "" {
+			continue
+		}
+		v, err := s.sealer.open(x.uuid, x.name, x.text)
+		if err != nil {
+			closed[x.id] = true
+			continue
+		}
+		out[x.id][x.name] = v
+	}
+	maps.DeleteFunc(out, func(id int64, _ node.Secrets) bool { return closed[id] })
+	return out, nil
 }
 
 const (

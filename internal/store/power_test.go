@@ -106,3 +106,22 @@ func TestAReadingNeverTouchesANodeUnderOperationOrANewerReading(t *testing.T) {
 	require.True(t, got.Maintenance, "an operator's since, it is not lifted by itself")
 	require.Empty(t, got.Fault)
 }
+
+func TestTheSecretsOfManyBMCsAreReadAtOnceAndNoOthers(t *testing.T) {
+	s, url := openURL(t)
+	with := create(t, s, node.Available)
+	bare := create(t, s, node.Available)
+	_, err := s.Request(t.Context(), with.UUID, func(*node.Node) (*node.Request, error) {
+		return &node.Request{Secrets: node.Secrets{"driver_info/redfish_password": "hunter2", "instance_info/configdrive": "c2VjcmV0"}}, nil
+	})
+	require.NoError(t, err)
+	ids := []int64{with.ID, bare.ID, bare.ID + 1}
+	secrets, err := s.DriverSecrets(t.Context(), ids)
+	require.NoError(t, err)
+	require.Equal(t, map[int64]node.Secrets{with.ID: {"driver_info/redfish_password": "hunter2"}, bare.ID: {}}, secrets)
+
+	raw(t, url, `UPDATE secrets SET ciphertext = 'spoilt' WHERE name = 'driver_info/redfish_password'`)
+	secrets, err = s.DriverSecrets(t.Context(), ids)
+	require.NoError(t, err)
+	require.Equal(t, map[int64]node.Secrets{bare.ID: {}}, secrets, "a BMC is never told ******")
+}
