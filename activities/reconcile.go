@@ -36,18 +36,10 @@ type Reconciler interface {
 	Misfits(ctx context.Context) ([]node.Operation, error)
 }
 
-// Status is what Temporal knows of a workflow run.
-type Status struct {
-	Known    bool
-	Open     bool
-	How      string // closed: completed, failed, cancelled, terminated, timed out
-	ClosedAt time.Time
-}
-
 // Workflows asks Temporal. Known is false only where Temporal itself says that
 // there is no such workflow in a namespace that is there.
 type Workflows interface {
-	Status(ctx context.Context, workflowID, runID string) (Status, error)
+	Status(ctx context.Context, workflowID, runID string) (node.RunStatus, error)
 	// Open are the runs that are open, as Temporal lists them: one that closed a
 	// moment ago may be among them.
 	Open(ctx context.Context) (map[string]bool, error)

@@ -27,7 +27,7 @@ type archive struct {
 	listFails       error
 	described       int
 	missing         map[int64]time.Duration // since when unknown, for MarkMissing
-	workflows       map[string]activities.Status
+	workflows       map[string]node.RunStatus
 	refuses         error // what Temporal says to starts and cancels
 
 	called, misfits []node.Operation
@@ -101,7 +101,7 @@ func (a *archive) Nudge(_ context.Context, o *node.Operation) error {
 	return a.refuses
 }
 
-func (a *archive) Status(_ context.Context, workflowID, _ string) (activities.Status, error) {
+func (a *archive) Status(_ context.Context, workflowID, _ string) (node.RunStatus, error) {
 	a.described++
 	return a.workflows[workflowID], nil
 }
@@ -154,15 +154,15 @@ func operation(id int64) node.Operation {
 func TestAnOperationWhoseWorkflowEndedBeforeItBeganIsClosed(t *testing.T) {
 	o := operation(7)
 	for name, c := range map[string]struct {
-		status activities.Status
+		status node.RunStatus
 		closed int
 	}{
-		"terminated":               {activities.Status{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Minute)}, 1},
-		"terminated just now":      {activities.Status{Known: true, How: "terminated", ClosedAt: time.Now()}, 0},
-		"started, not yet at work": {activities.Status{Known: true, Open: true}, 0},
+		"terminated":               {node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Minute)}, 1},
+		"terminated just now":      {node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now()}, 0},
+		"started, not yet at work": {node.RunStatus{Known: true, Open: true}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := &archive{notBegun: []node.Operation{o}, workflows: map[string]activities.Status{o.WorkflowID: c.status}}
+			a := &archive{notBegun: []node.Operation{o}, workflows: map[string]node.RunStatus{o.WorkflowID: c.status}}
 			out, err := a.tick(t)
 			require.NoError(t, err)
 			require.Equal(t, []int64{7}, a.started)
@@ -188,13 +188,13 @@ func TestManyOperationsThatTemporalForgotAtOnceAreClosedOnlyAfterTenMinutes(t *t
 		"many of very many are no mass loss":             {missing: 10, known: 90, since: time.Minute, closed: 10},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := &archive{workflows: map[string]activities.Status{}, missing: map[int64]time.Duration{}, said: c.said}
+			a := &archive{workflows: map[string]node.RunStatus{}, missing: map[int64]time.Duration{}, said: c.said}
 			for id := int64(1); id <= int64(c.missing+c.known); id++ {
 				o := operation(id)
 				a.begun = append(a.begun, o)
 				a.missing[id] = c.since
 				if id > int64(c.missing) {
-					a.workflows[o.WorkflowID] = activities.Status{Known: true, Open: true}
+					a.workflows[o.WorkflowID] = node.RunStatus{Known: true, Open: true}
 				}
 			}
 			out, err := a.tick(t)
@@ -210,7 +210,7 @@ func TestAStartThatTemporalRefusesKeepsNoOrphanOpen(t *testing.T) {
 	a := &archive{
 		notBegun: []node.Operation{operation(7)}, begun: []node.Operation{lost}, asked: []node.Operation{{ID: 9, Asked: node.AskCancel}},
 		refuses:   errors.New("no mapping defined for search attribute TemperNodeID"),
-		workflows: map[string]activities.Status{lost.WorkflowID: {Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Minute)}},
+		workflows: map[string]node.RunStatus{lost.WorkflowID: {Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Minute)}},
 	}
 	_, err := a.tick(t)
 	require.ErrorContains(t, err, "search attribute", "the tick says what failed")
@@ -246,19 +246,19 @@ func TestWithManyOpenOperationsOnlyThoseThatLookLostAreDescribed(t *testing.T) {
 		"without the list all of them ": {errors.New("visibility is away"), 320},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := &archive{workflows: map[string]activities.Status{}, listed: map[string]bool{}, listFails: c.fails}
+			a := &archive{workflows: map[string]node.RunStatus{}, listed: map[string]bool{}, listFails: c.fails}
 			for id := int64(1); id <= 320; id++ {
 				o := operation(id)
 				o.RunID = fmt.Sprint("run-", id)
 				a.begun = append(a.begun, o)
-				a.workflows[o.WorkflowID] = activities.Status{Known: true, Open: true}
+				a.workflows[o.WorkflowID] = node.RunStatus{Known: true, Open: true}
 				if c.fails == nil {
 					a.listed[o.RunID] = true
 				}
 			}
 			lost := a.begun[100]
 			delete(a.listed, lost.RunID)
-			a.workflows[lost.WorkflowID] = activities.Status{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Minute)}
+			a.workflows[lost.WorkflowID] = node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Minute)}
 			_, err := a.tick(t)
 			require.NoError(t, err)
 			require.Len(t, a.closed, 1)

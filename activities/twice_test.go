@@ -22,7 +22,7 @@ const run = "default-test-run-id"
 
 // teller takes what is said to Temporal, and knows of no workflow that is not as status says.
 type teller struct {
-	status activities.Status
+	status node.RunStatus
 	starts map[int64]int
 }
 
@@ -34,7 +34,7 @@ func (t *teller) Cancel(context.Context, *node.Operation, string) error { return
 func (t *teller) Nudge(context.Context, *node.Operation) error          { return nil }
 func (t *teller) Open(context.Context) (map[string]bool, error)         { return nil, nil }
 
-func (t *teller) Status(context.Context, string, string) (activities.Status, error) {
+func (t *teller) Status(context.Context, string, string) (node.RunStatus, error) {
 	return t.status, nil
 }
 
@@ -178,7 +178,7 @@ func TestEveryActivityOfTheDatabaseMayRunTwice(t *testing.T) {
 			id := r.deploying(pending).ID
 			_, err := r.db.Begin(r.Context(), id, "the run before")
 			require.NoError(r, err)
-			r.teller.status = activities.Status{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Hour)}
+			r.teller.status = node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Hour)}
 			return id, r.ops.Adopt, []any{id}
 		},
 	}

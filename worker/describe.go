@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // Describer asks Temporal how workflows are. It fits activities.Workflows.
@@ -18,18 +18,18 @@ type Describer struct{ Client client.Client }
 
 // Status is the run's. Only Temporal's own "no such workflow" makes it unknown:
 // a namespace that is not there, or silence, is fault.Unavailable.
-func (d Describer) Status(ctx context.Context, workflowID, runID string) (activities.Status, error) {
+func (d Describer) Status(ctx context.Context, workflowID, runID string) (node.RunStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	r, err := d.Client.DescribeWorkflowExecution(ctx, workflowID, runID)
 	if notFound(err) {
-		return activities.Status{}, nil
+		return node.RunStatus{}, nil
 	}
 	if err != nil {
-		return activities.Status{}, fault.New(fault.Unavailable, "describe workflow %s: %w", workflowID, err)
+		return node.RunStatus{}, fault.New(fault.Unavailable, "describe workflow %s: %w", workflowID, err)
 	}
 	info := r.GetWorkflowExecutionInfo()
-	st := activities.Status{Known: true, Open: info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING}
+	st := node.RunStatus{Known: true, Open: info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING}
 	if !st.Open {
 		st.How = strings.ToLower(info.GetStatus().String())
 		st.ClosedAt = info.GetCloseTime().AsTime()

@@ -94,8 +94,7 @@ func (s Starter) Decide(ctx context.Context, o *node.Operation, a node.Action, b
 
 // Status is what Temporal knows of the operation's run.
 func (s Starter) Status(ctx context.Context, o *node.Operation) (node.RunStatus, error) {
-	st, err := Describer(s).Status(ctx, o.WorkflowID, o.RunID)
-	return node.RunStatus{Known: st.Known, Open: st.Open, How: st.How, ClosedAt: st.ClosedAt}, err
+	return Describer(s).Status(ctx, o.WorkflowID, o.RunID)
 }
 
 // Terminate ends the operation's workflow at once. One that is gone is no error.

@@ -95,7 +95,7 @@ func all() []*orphan {
 // temporal knows what a test says of workflows.
 type temporal struct {
 	mu      sync.Mutex
-	status  map[string]activities.Status // by workflow
+	status  map[string]node.RunStatus // by workflow
 	started []int64
 }
 
@@ -103,14 +103,14 @@ func (w *temporal) Start(_ context.Context, o *node.Operation) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.started = append(w.started, o.ID)
-	w.status[o.WorkflowID] = activities.Status{Known: true, Open: true}
+	w.status[o.WorkflowID] = node.RunStatus{Known: true, Open: true}
 	return nil
 }
 
 // Open lists nothing: each workflow is asked for.
 func (w *temporal) Open(context.Context) (map[string]bool, error) { return map[string]bool{}, nil }
 
-func (w *temporal) Status(_ context.Context, id, _ string) (activities.Status, error) {
+func (w *temporal) Status(_ context.Context, id, _ string) (node.RunStatus, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.status[id], nil
@@ -137,7 +137,7 @@ func newWorld(t *testing.T) *world {
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	w := &world{T: t, Store: s, conn: conn, temporal: &temporal{status: map[string]activities.Status{}}}
+	w := &world{T: t, Store: s, conn: conn, temporal: &temporal{status: map[string]node.RunStatus{}}}
 	// Group "here" has a survivor, "gone" none. The dead one has been silent; the renamed one works on under its new name,
 	// where there is a survivor, and has said good-bye under the old; nobody has ever heard of the forgotten one.
 	for _, group := range []string{"here", "gone"} {
@@ -190,9 +190,9 @@ SELECT id, uuid, $2, $3, 'available', target_provision_state, conductor_group, d
 	id := node.WorkflowID(n.UUID, built[o.state], o.op)
 	switch o.what {
 	case terminated:
-		w.temporal.status[id] = activities.Status{Known: true, How: terminated, ClosedAt: time.Now().Add(-safe - time.Second)}
+		w.temporal.status[id] = node.RunStatus{Known: true, How: terminated, ClosedAt: time.Now().Add(-safe - time.Second)}
 	case alive:
-		w.temporal.status[id] = activities.Status{Known: true, Open: true}
+		w.temporal.status[id] = node.RunStatus{Known: true, Open: true}
 	}
 }
 
