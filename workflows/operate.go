@@ -66,7 +66,7 @@ func (o *operation) finish(ctx workflow.Context) error {
 			return err
 		}
 		if why != "" {
-			end.Error = cmp.Or(end.Error, byRequest) + "; what it left is still to be undone: " + why
+			end.Error = cmp.Or(end.Error, byRequest) + node.UndoLeft + why
 		}
 	}
 	return o.close(ctx, end, runErr)
