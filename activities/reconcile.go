@@ -15,10 +15,6 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// HardwareDeadline bounds one request to a BMC or an agent; a step whose
-// heartbeat timeout and this are over touches nothing any more.
-const HardwareDeadline = 4 * time.Second
-
 // Reconciler is what reconciliation reads and writes, in sets.
 type Reconciler interface {
 	NotBegun(ctx context.Context, olderThan time.Duration, limit int) ([]node.Operation, error)

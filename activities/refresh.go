@@ -41,6 +41,7 @@ type PowerRefresh struct {
 	Drivers  map[string]bmc.Driver
 	Self     node.Conductor // Hostname, Group, Interfaces
 	Interval time.Duration  // between two refreshes
+	Request  time.Duration  // one request to a BMC, as its driver has it
 	Log      *zap.Logger
 
 	mu     sync.Mutex
@@ -140,7 +141,7 @@ func (r *PowerRefresh) failedAgain(id int64) int {
 }
 
 func (r *PowerRefresh) read(ctx context.Context, n *node.Node, sealed node.Secrets) (node.PowerState, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*HardwareDeadline)
+	ctx, cancel := context.WithTimeout(ctx, 2*r.Request) // one may be a login
 	defer cancel()
 	driver, ok := r.Drivers[n.Driver]
 	if !ok {

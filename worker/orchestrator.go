@@ -30,6 +30,7 @@ type Orchestrator struct {
 	Instances  activities.Instances
 	Reaping    activities.Reaping
 	Policy     activities.Policy
+	Safe       time.Duration // after the end of a run, until nothing of it can act
 	Interval   time.Duration // between two reconciliations
 	StopGrace  time.Duration
 	Metrics    *Metrics
@@ -48,11 +49,11 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	starter := Starter{Client: o.Client}
 	ops := &activities.Operations{
 		Ledger: activities.CountedLedger(o.Ledger, o.Metrics.refused), Starter: starter, Policy: o.Policy, Ended: o.Metrics.ended,
-		Workflows: Describer{Client: o.Client}, Safe: o.Policy.HeartbeatTimeout + activities.HardwareDeadline,
+		Workflows: Describer{Client: o.Client}, Safe: o.Safe,
 	}
 	rec := &activities.Reconcile{
 		Reconciler: o.Reconciler, Ring: o.Ring, Ledger: o.Ledger, Starter: starter, Teller: starter, Workflows: Describer{Client: o.Client},
-		Operations: ops, Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Policy.HeartbeatTimeout + activities.HardwareDeadline, Log: o.Log,
+		Operations: ops, Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Safe, Log: o.Log,
 	}
 	register(w, ops, rec)
 	// A worker does not start in a namespace that is not there.

@@ -84,7 +84,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 		StopGrace: inTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
 		Self: self,
 		Power: &activities.PowerRefresh{
-			Records: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Log: p.log.Named("power"),
+			Records: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Request: r.BMCRequest, Log: p.log.Named("power"),
 		},
 		Steps: &activities.Steps{
 			Records: activities.Counted(db, observer.Lost), Drivers: hardware, Settings: settings, Log: p.log, Observe: observer,

@@ -41,6 +41,7 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 	o := &worker.Orchestrator{
 		Client: c, Namespace: r.Namespace, Ledger: db, Reconciler: db, Ring: db, Shares: db, Instances: db, Witnesses: db, Conductors: r.ConductorHeartbeatTimeout, Interval: r.ReconcileInterval, StopGrace: inTime(r.ShutdownGrace),
 		Metrics: worker.NewMetrics(p.metrics), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
+		Safe:    config.Safe(r.Liveness, r.Patience),
 		Reaping: activities.Reaping{Report: r.Reap == config.ReapReport, After: r.ReapAfter},
 		Policy: activities.Policy{
 			HeartbeatTimeout: r.HeartbeatTimeout, WaitForConductor: r.WaitForConductor, WaitInGroup: waits, AutomatedClean: r.AutomatedClean,

@@ -91,6 +91,10 @@ type Patience struct {
 	BMCRequest      time.Duration `key:"bmc_request_timeout" default:"4s" help:"one request to a BMC, dialing included; shorter than heartbeat_timeout"`
 }
 
+// Safe is how long after the end of a run nothing of it can act any more: its step has stopped within the heartbeat
+// timeout, and a request that it sent until then is over.
+func Safe(l Liveness, w Patience) time.Duration { return l.HeartbeatTimeout + w.BMCRequest }
+
 // Steering is what becomes of a step that fails, where the request does not say.
 type Steering struct {
 	OnFailure    string        `key:"on_failure" default:"fail" help:"what an operation does when a step has failed for good: fail, or hold for a decision"`
