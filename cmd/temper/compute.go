@@ -58,6 +58,7 @@ func runCompute(ctx context.Context, p *process, r *config.Compute, c *cobra.Com
 		Reread: func() (compute.Settings, error) { return rereadCompute(c) }, Changed: hangups(ctx, p),
 		Started: func() { p.ready(baseURL(l.Addr()), func(context.Context) error { return nil }) },
 	}
+	s.Metrics = compute.NewMetrics(p.metrics, s)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serve(ctx, l, s.Handler(), r.ShutdownGrace) })
 	g.Go(func() error { return s.Run(ctx) })

@@ -46,7 +46,8 @@ type Service struct {
 	// Changed; with an error the old ones stay. nil = they never change.
 	Reread  func() (Settings, error)
 	Changed <-chan struct{}
-	Started func() // called once it is in a published epoch; may be nil
+	Started func()   // called once it is in a published epoch; may be nil
+	Metrics *Metrics // of this service; nil = none
 	Log     *zap.Logger
 
 	window
@@ -108,15 +109,23 @@ func (s *Service) reread() {
 // It says when the next one is due.
 func (s *Service) cycle(ctx context.Context) (time.Duration, error) {
 	sent := time.Now() // before the request: the database can't have counted from earlier
+	outcome, pause, err := s.try(ctx, sent)
+	if ctx.Err() == nil {
+		s.Metrics.cycle(outcome, time.Since(sent))
+	}
+	return pause, err
+}
+
+func (s *Service) try(ctx context.Context, sent time.Time) (outcome string, pause time.Duration, err error) {
 	v, err := s.heartbeat(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return 0, nil
+		return cycleUnrenewed, 0, nil
 	case errors.Is(err, errHolder):
-		return 0, err
+		return cycleUnrenewed, 0, err
 	case err != nil:
 		s.Log.Warn("heartbeat", zap.Error(err))
-		return min(s.Interval, time.Second), nil
+		return cycleUnrenewed, min(s.Interval, time.Second), nil
 	}
 	until := sent.Add(time.Duration(v.Lease * leaseUsed * float64(time.Second)))
 	had := s.renew(until)
@@ -125,12 +134,13 @@ func (s *Service) cycle(ctx context.Context) (time.Duration, error) {
 	if !v.Quiet {
 		within, cancel := context.WithDeadline(ctx, until)
 		defer cancel()
-		if nodes, err = s.API.ComputeShare(within, s.Host, v.Epoch); err != nil {
-			if client.StatusOf(err) != http.StatusConflict { // that is a newer epoch, which is asked for at once
-				s.Log.Warn("share", zap.Int64("epoch", v.Epoch), zap.Error(err))
-				return min(s.Interval, time.Second), nil
-			}
-			return soon, nil
+		nodes, err = s.API.ComputeShare(within, s.Host, v.Epoch)
+		switch {
+		case client.StatusOf(err) == http.StatusConflict: // there is a newer epoch, which is asked for at once
+			return cycleOutpaced, soon, nil
+		case err != nil:
+			s.Log.Warn("share", zap.Int64("epoch", v.Epoch), zap.Error(err))
+			return cycleUnread, min(s.Interval, time.Second), nil
 		}
 	}
 	s.show(v.Epoch, nodes)
@@ -141,9 +151,9 @@ func (s *Service) cycle(ctx context.Context) (time.Duration, error) {
 	}
 	s.begin(v, len(nodes))
 	if had != v.Epoch {
-		return min(s.Interval, soon), nil // what it shows now is acknowledged soon: others wait for it
+		return cyclePublished, min(s.Interval, soon), nil // what it shows now is acknowledged soon: others wait for it
 	}
-	return s.Interval, nil
+	return cyclePublished, s.Interval, nil
 }
 
 // mostGone bounds what one heartbeat confirms.

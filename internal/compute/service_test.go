@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
@@ -213,6 +214,45 @@ func TestRow21SettingsAreReadAgain(t *testing.T) {
 	require.Eventually(t, said("g", "no such group"), patience, look, "also where the API refuses them")
 	reread("h", nil)
 	require.Eventually(t, said("h", ""), patience, look)
+}
+
+func TestWhatIsPublishedAndHowItGoesIsMeasured(t *testing.T) {
+	b := fleet()
+	b.lease = 1
+	b.nodes = append(b.nodes, client.ComputeNode{UUID: "n3", Total: 1, Used: 1}, client.ComputeNode{UUID: "n4", Total: 1, Reserved: 1})
+	r := prometheus.NewRegistry()
+	s, _ := run(t, b, func(s *compute.Service) { s.Metrics = compute.NewMetrics(r, s) })
+	shows(t, s, "n1")
+	is := func(name string) float64 { return metric(t, r, name) }
+	require.InDelta(t, 4, is("temper_compute_nodes"), 0)
+	require.InDelta(t, 2, is("temper_compute_free_nodes"), 0)
+	require.InDelta(t, 3, is("temper_compute_epoch"), 0)
+	require.Greater(t, is("temper_compute_lease_seconds"), 0.0)
+	require.Positive(t, is("temper_compute_cycle_duration_seconds published"))
+	require.Zero(t, is("temper_compute_cycle_duration_seconds unrenewed"))
+	b.do(func() { b.away = errors.New("no route") })
+	shows(t, s)
+	require.Positive(t, is("temper_compute_cycle_duration_seconds unrenewed"))
+	for _, name := range []string{"nodes", "free_nodes", "epoch", "lease_seconds"} {
+		require.Zero(t, is("temper_compute_"+name), name)
+	}
+}
+
+// metric is the value of a gauge, or how often something of an outcome was measured.
+func metric(t *testing.T, r *prometheus.Registry, name string) float64 {
+	t.Helper()
+	name, outcome, _ := strings.Cut(name, " ")
+	all, err := r.Gather()
+	require.NoError(t, err)
+	for _, f := range all {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == name && (outcome == "" || m.GetLabel()[0].GetValue() == outcome) {
+				return m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			}
+		}
+	}
+	require.Fail(t, "it is not measured", "%s %s", name, outcome)
+	return 0
 }
 
 func TestAnInstanceThatIsGoneIsConfirmed(t *testing.T) {

@@ -64,7 +64,7 @@ func (c *computes) start(host string) *computeProcess {
 	p := &computeProcess{host: host, name: name, conf: filepath.Join(c.dir, host+".yaml")}
 	p.Running, err = dev.Command{
 		Path: filepath.Join(bin, "temper"), Env: environ(), LogFile: filepath.Join(c.dir, name+".log"), ReadyFile: ready,
-		Args: []string{"compute", "--config", p.conf, "--host", host, "--listen", "127.0.0.1:0", "--metrics-listen", "", "--ready-file", ready},
+		Args: []string{"compute", "--config", p.conf, "--host", host, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--ready-file", ready},
 	}.Run(c.t.Context())
 	require.NoError(c.t, err)
 	at, err := dev.ReadReady(ready)
