@@ -19,6 +19,7 @@ type trial struct {
 	id string // of the operation
 
 	seen []string // power requests so far, when maintenance was set
+	run  string   // of its workflow, when that was reset
 
 	took time.Duration // from what happened until somebody else was at work on it
 	err  error         // why it is not what it should be

@@ -10,6 +10,9 @@ import (
 	"syscall"
 	"time"
 
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"go.temper.dev/temper/internal/node"
@@ -65,6 +68,16 @@ var workflowRows = []row{
 		},
 	},
 	{
+		name:  "workflow reset from Temporal's side, to its first or its last task",
+		holds: "goes on under the new run when nothing of the old one can act any more", points: points, judge: anew,
+		happen: func(ctx context.Context, r *round) error {
+			if err := r.held(ctx, true); err != nil {
+				return err
+			}
+			return errors.Join(r.reset(ctx), r.adopted(ctx), r.victim.release(), r.over(ctx, patience))
+		},
+	},
+	{
 		name: "Temporal's data gone, with 3 open operations", holds: "fails into the state that the table names; nothing is started a second time",
 		points: few, within: 40 * time.Second, judge: failed("lost by Temporal"),
 		happen: func(ctx context.Context, r *round) error {
@@ -96,12 +109,63 @@ var workflowRows = []row{
 	},
 }
 
-func terminate(ctx context.Context, c client.Client, o operation) error {
+func terminate(ctx context.Context, c client.Client, _ int, o operation) error {
 	return c.TerminateWorkflow(ctx, o.WorkflowID, "", "a test says so")
 }
 
-func cancel(ctx context.Context, c client.Client, o operation) error {
+func cancel(ctx context.Context, c client.Client, _ int, o operation) error {
 	return c.CancelWorkflow(ctx, o.WorkflowID, "")
+}
+
+// reset resets every other workflow to its first task, and the others to their last.
+func (r *round) reset(ctx context.Context) error {
+	return r.workflows(ctx, func(ctx context.Context, c client.Client, i int, o operation) error {
+		var task int64
+		all := c.GetWorkflowHistory(ctx, o.WorkflowID, o.RunID, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for all.HasNext() && (task == 0 || i%2 == 1) {
+			e, err := all.Next()
+			if err != nil {
+				return err
+			}
+			if e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+				task = e.GetEventId()
+			}
+		}
+		r.trials[i].run = o.RunID
+		_, err := c.ResetWorkflowExecution(ctx, &workflowservice.ResetWorkflowExecutionRequest{
+			Namespace: r.TemporalNamespace, RequestId: "reset-" + o.ID, Reason: "a test says so", WorkflowTaskFinishEventId: task,
+			WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: o.WorkflowID, RunId: o.RunID},
+		})
+		return err
+	})
+}
+
+// adopted waits until every operation is its new run's.
+func (r *round) adopted(ctx context.Context) error {
+	return await(ctx, patience, func() error {
+		open, err := r.open(ctx)
+		if err != nil {
+			return err
+		}
+		for _, t := range r.trials {
+			if o, ok := open[t.id]; ok && o.RunID == t.run {
+				return fmt.Errorf("%s is the old run's still: %s", t.point, o)
+			}
+		}
+		return nil
+	})
+}
+
+// anew judges that an operation went as it goes when nothing happens, under the run after the one that was reset.
+func anew(ctx context.Context, l *lab, t *trial) error {
+	if err := once(ctx, l, t); err != nil {
+		return err
+	}
+	o, err := l.operation(ctx, t.id)
+	if err == nil && (t.run == "" || o.RunID == t.run) {
+		err = fmt.Errorf("it ended under its old run: %s", o)
+	}
+	return err
 }
 
 // few are the middle of three kinds of operation.
@@ -150,8 +214,8 @@ func (l *lab) temporal() (client.Client, error) {
 	return client.Dial(client.Options{HostPort: l.TemporalAddress, Namespace: l.TemporalNamespace, Logger: quiet{}})
 }
 
-// workflows does something to the workflows of all operations.
-func (r *round) workflows(ctx context.Context, do func(context.Context, client.Client, operation) error) error {
+// workflows does something to the workflows of all operations; i is the trial's.
+func (r *round) workflows(ctx context.Context, do func(ctx context.Context, c client.Client, i int, o operation) error) error {
 	c, err := r.temporal()
 	if err != nil {
 		return err
@@ -163,7 +227,7 @@ func (r *round) workflows(ctx context.Context, do func(context.Context, client.C
 		if err != nil {
 			return err
 		}
-		return do(ctx, c, o)
+		return do(ctx, c, i, o)
 	})
 }
 
