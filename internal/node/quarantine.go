@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -24,6 +25,8 @@ type Quarantine struct {
 	Since time.Time // zero = there never was such a conductor
 	// Held: there is one now, but they came and went too often lately.
 	Held bool
+	// Draining are some who would cover it and take no work, by name.
+	Draining []string
 }
 
 // QuarantineReason is q of a node with this driver and group, for people.
@@ -36,7 +39,15 @@ func QuarantineReason(group, driver string, q Quarantine) string {
 		return fmt.Sprintf("Conductors which support driver %s for conductor group \"%s\" come and go%s: the node is in quarantine until they have stayed for %d seconds.",
 			driver, group, since, int(FlapHold.Seconds()))
 	}
-	return fmt.Sprintf("No conductor service registered which supports driver %s for conductor group \"%s\" with the interfaces of the node%s.", driver, group, since)
+	draining := ""
+	switch names := strings.Join(q.Draining, ", "); len(q.Draining) {
+	case 0:
+	case 1:
+		draining = ": " + names + " is draining"
+	default:
+		draining = ": " + names + " are draining"
+	}
+	return fmt.Sprintf("No conductor service registered which supports driver %s for conductor group \"%s\" with the interfaces of the node%s%s.", driver, group, since, draining)
 }
 
 // ShownMaintenance is maintenance as clients of Ironic's API see it.

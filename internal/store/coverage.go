@@ -14,6 +14,11 @@ const sinceSQL = `coalesce(d.lost_at, (
 	SELECT max(coalesce(c.stopped_at, c.heartbeat_at)) FROM conductors c
 	 WHERE c.conductor_group = d.conductor_group AND c.interfaces @> d.wants))`
 
+// drainingSQL names some of those who would cover need d and drain; null = nobody does.
+const drainingSQL = `(
+	SELECT array_agg(x.hostname ORDER BY x.hostname) FROM (SELECT c.hostname FROM conductors c CROSS JOIN witness w
+		WHERE c.draining AND c.conductor_group = d.conductor_group AND c.interfaces @> d.wants AND ` + aliveSQL + ` ORDER BY c.hostname LIMIT 3) x)`
+
 // withCoverageSQL is coverage, of all needs, for a statement that reads many
 // nodes. Quarantined are the needs that nobody covers, and those that are held:
 // they were lost too often lately.
@@ -30,7 +35,7 @@ covered AS MATERIALIZED (
 	 WHERE EXISTS (SELECT FROM live l WHERE l.conductor_group = d.conductor_group AND l.interfaces @> d.wants)),
 coverage AS MATERIALIZED (
 	SELECT d.id, d.conductor_group, d.driver, d.held, k.id IS NOT NULL AS covered, k.id IS NULL OR d.held AS quarantined,
-		CASE WHEN k.id IS NULL OR d.held THEN ` + sinceSQL + ` END AS since
+		CASE WHEN k.id IS NULL OR d.held THEN ` + sinceSQL + ` END AS since, CASE WHEN k.id IS NULL THEN ` + drainingSQL + ` END AS draining
 	  FROM needs d LEFT JOIN covered k ON k.id = d.id)
 `
 }
@@ -47,29 +52,31 @@ const (
 	// quarantineJoin is coverage v of one node n.
 	quarantineJoin = `
 	JOIN LATERAL (
-		SELECT d.held, y.covered, NOT y.covered OR d.held AS quarantined, CASE WHEN NOT y.covered OR d.held THEN ` + sinceSQL + ` END AS since
+		SELECT d.held, y.covered, NOT y.covered OR d.held AS quarantined, CASE WHEN NOT y.covered OR d.held THEN ` + sinceSQL + ` END AS since,
+			CASE WHEN NOT y.covered THEN ` + drainingSQL + ` END AS draining
 		  FROM needs d CROSS JOIN LATERAL (SELECT EXISTS (
 			SELECT FROM conductors c CROSS JOIN witness w
 			 WHERE c.conductor_group = d.conductor_group AND c.interfaces @> d.wants AND NOT c.draining AND ` + aliveSQL + `) AS covered) y
 		 WHERE d.id = n.need_id) v ON true`
 
 	// quarantineColumns are of coverage v of a node.
-	quarantineColumns = `, v.quarantined, v.held AND v.covered, v.since`
+	quarantineColumns = `, v.quarantined, v.held AND v.covered, v.since, v.draining`
 )
 
 // quarantineRow is quarantineColumns.
 type quarantineRow struct {
 	quarantined, held bool
 	since             *time.Time
+	draining          []string
 }
 
-func (q *quarantineRow) into() []any { return []any{&q.quarantined, &q.held, &q.since} }
+func (q *quarantineRow) into() []any { return []any{&q.quarantined, &q.held, &q.since, &q.draining} }
 
 func (q *quarantineRow) quarantine() *node.Quarantine {
 	if !q.quarantined {
 		return nil
 	}
-	out := &node.Quarantine{Held: q.held}
+	out := &node.Quarantine{Held: q.held, Draining: q.draining}
 	if q.since != nil {
 		out.Since = *q.since
 	}
@@ -88,4 +95,4 @@ func (s *Store) queueMoved(b *pgx.Batch, l *lockedNode) {
 	b.Queue(leftSQL, args{"id": l.ID, "kept": HistoryKept, "type": eventQuarantine})
 }
 
-const movedSQL = `SELECT v.quarantined, v.held AND v.covered, v.since FROM nodes n` + quarantineJoin + ` WHERE n.id = @id`
+const movedSQL = `SELECT v.quarantined, v.held AND v.covered, v.since, v.draining FROM nodes n` + quarantineJoin + ` WHERE n.id = @id`

@@ -40,7 +40,7 @@ UPDATE needs d SET
 
 const (
 	lostNeedsSQL = `
-SELECT d.id, d.conductor_group, d.driver, d.held AND d.covered_at IS NOT NULL, d.lost_at
+SELECT d.id, d.conductor_group, d.driver, d.held AND d.covered_at IS NOT NULL, d.lost_at, ` + drainingSQL + `
   FROM needs d WHERE d.lost_at IS NOT NULL ORDER BY d.id`
 
 	// The nodes are locked in a statement before the one that writes, which so
@@ -100,11 +100,11 @@ func (s *Store) Quarantine(ctx context.Context) (node.QuarantineTick, error) {
 		return t, err
 	}
 	needs, reasons := []int64{}, []string{}
-	_, err = list(ctx, s, "list what nobody covers", lostNeedsSQL, nil, func(r pgx.Row) (struct{}, error) {
+	_, err = list(ctx, s, "list what nobody covers", lostNeedsSQL, args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (struct{}, error) {
 		var id int64
 		var group, driver string
 		var q node.Quarantine
-		err := r.Scan(&id, &group, &driver, &q.Held, &q.Since)
+		err := r.Scan(&id, &group, &driver, &q.Held, &q.Since, &q.Draining)
 		needs, reasons = append(needs, id), append(reasons, node.QuarantineReason(group, driver, q))
 		return struct{}{}, err
 	})

@@ -164,6 +164,27 @@ func TestQuarantinesAreWrittenDownOnce(t *testing.T) {
 	require.NoError(t, s.DeleteNode(t.Context(), other.UUID, func(*node.Node) error { return nil }))
 }
 
+func TestAQuarantineSaysWhoDrains(t *testing.T) {
+	s, _ := openURL(t)
+	one, two := covering(t, s, "c1"), covering(t, s, "c2")
+	n := create(t, s, node.Available)
+	require.NoError(t, s.DrainConductor(t.Context(), "c1", one))
+	require.Nil(t, quarantine(t, s, n.UUID), "there is another one")
+	require.NoError(t, s.DrainConductor(t.Context(), "c2", two))
+	require.Equal(t, []string{"c1", "c2"}, quarantine(t, s, n.UUID).Draining)
+	tick(t, s, 1, 0)
+	history, err := s.History(t.Context(), n.UUID, node.Page{SortDir: "desc", Limit: 1})
+	require.NoError(t, err)
+	require.Contains(t, history[0].Event, ": c1, c2 are draining.")
+	require.NoError(t, s.StopConductor(t.Context(), "c1", one))
+	got, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Contains(t, got.ShownReason(), ": c2 is draining.", "who has stopped drains no more")
+	all, err := s.Nodes(t.Context(), node.Filter{}, node.Page{})
+	require.NoError(t, err)
+	require.Equal(t, got.ShownReason(), all[0].ShownReason())
+}
+
 func TestAPatchToACoveredDriverLiftsTheQuarantineInItsTransaction(t *testing.T) {
 	s, url := openURL(t)
 	n := create(t, s, node.Available)
