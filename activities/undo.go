@@ -27,6 +27,9 @@ type UndoResult struct {
 	// covers the node has not tried yet.
 	Elsewhere bool   `json:"elsewhere,omitempty"`
 	Conductor string `json:"conductor,omitempty"`
+	// Paused: the node was put into maintenance since the undo was planned, and
+	// nobody has asked for the end. The hardware is left as it is.
+	Paused bool `json:"paused,omitempty"`
 }
 
 // Undo puts right what the operation left half done, under a newer claim than
@@ -40,6 +43,9 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 		return UndoResult{}, s.verdict(ctx, nil, err)
 	}
 	defer t.close()
+	if t.op.Paused && !asksEnd(t.op.Asked) {
+		return UndoResult{Paused: true, Conductor: s.Settings.Conductor}, nil
+	}
 	t.undoes = true
 	t.at(ctx, chaos.Claimed, "")
 	t.pending.Phase = node.Cancelling

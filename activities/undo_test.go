@@ -114,6 +114,31 @@ func TestAnUndoTouchesNoNodeInMaintenanceUnlessSomebodyEndsItsOperation(t *testi
 	}
 }
 
+func TestAnUndoThatMaintenanceOvertakesTouchesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked  node.Ask
+		paused bool
+	}{
+		"nobody asked for the end":       {node.AskNone, true},
+		"somebody asked for the power":   {node.AskPower, true},
+		"somebody has asked for the end": {node.AskCancel, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, fakes, node.PlanOptions{})
+			b.book.op.Undo, b.book.op.Paused, b.book.op.Asked = []node.Undo{node.UndoPowerOff}, true, c.asked
+			r, err := b.undoResult()
+			require.NoError(t, err)
+			require.Equal(t, c.paused, r.Paused)
+			if c.paused {
+				require.Empty(t, b.machine.asked)
+				require.Equal(t, []node.Undo{node.UndoPowerOff}, b.book.op.Undo, "it is owed")
+				return
+			}
+			require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
+		})
+	}
+}
+
 // A conductor dies right after it has asked for the power to go, and the server takes its time.
 func TestAnUndoThatGoesOnElsewhereSwitchesOffOnce(t *testing.T) {
 	owing := func(b *bench) { b.book.node.Owed = []node.Undo{node.UndoPowerOff} }

@@ -142,6 +142,9 @@ func outcomeOf(err error) node.Outcome {
 	return node.Failed
 }
 
+// inMaintenance is why an undo leaves the hardware as it is.
+const inMaintenance = "the node is in maintenance"
+
 // undo puts right what is half done, as far as a conductor can be had; the rest
 // stays in the row and is owed, for the reason that it returns. An error says
 // that the row is somebody else's.
@@ -155,10 +158,11 @@ func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (string, er
 	case err != nil || !plan.Needed:
 		return "", nil
 	case o.untouched, plan.Paused:
-		return "the node is in maintenance", nil
+		return inMaintenance, nil
 	case !plan.Covered:
 		return fmt.Sprintf("no conductor with driver %s in conductor group %q is alive", o.brief.Driver, o.brief.Group), nil
 	}
+	paused := false
 	until := workflow.Now(ctx).Add(undoPatience)
 	err = o.inTurn(ctx, func(at node.Host, tried []string) (string, error) {
 		left := until.Sub(workflow.Now(ctx))
@@ -169,11 +173,14 @@ func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (string, er
 		var res activities.UndoResult
 		err := workflow.ExecuteActivity(on(o.toUndo(ctx, left), at), steps.Undo,
 			activities.UndoInput{Operation: o.in.Operation, Node: o.in.Node, Seq: o.seq, Tried: tried}).Get(ctx, &res)
-		if err == nil && res.Elsewhere {
+		if paused = res.Paused; err == nil && res.Elsewhere {
 			return res.Conductor, nil
 		}
 		return "", err
 	})
+	if paused {
+		return inMaintenance, nil
+	}
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("undo is owed", "operation", o.in.Operation, "node", o.in.Node, "error", err)
 	}

@@ -241,6 +241,18 @@ func TestAnUndoThatFailsChangesNoEndState(t *testing.T) {
 	require.Equal(t, node.Failed, w.closed[0].Outcome)
 }
 
+func TestAnUndoThatMaintenanceOvertakesIsOwed(t *testing.T) {
+	w := &world{
+		runs:  []func() (activities.StepsResult, error){fails(fault.Refused, "no")},
+		undo:  activities.UndoPlan{Needed: true, Covered: true},
+		undos: []func() (activities.UndoResult, error){func() (activities.UndoResult, error) { return activities.UndoResult{Paused: true}, nil }},
+	}
+	env := w.env(t)
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.Equal(t, 1, w.undone)
+	require.Equal(t, "no; what it left is still to be undone: the node is in maintenance", w.closed[0].Error)
+}
+
 func TestWithoutAConductorAnUndoIsOwedAndTheEndDoesNotWait(t *testing.T) {
 	w := &world{
 		runs: []func() (activities.StepsResult, error){fails(fault.Refused, "no")},

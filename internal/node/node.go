@@ -50,6 +50,8 @@ type Node struct {
 	Maintenance       bool
 	MaintenanceReason string
 	Fault             string // "", power failure, clean failure, rescue abort failure, service failure
+	// MaintenanceByFault: the fault has set the maintenance, and no person since.
+	MaintenanceByFault bool
 	// Quarantine is nil where a live conductor covers the node, and where it was not
 	// read: it is of what Store.Node and Store.Nodes give.
 	Quarantine *Quarantine

@@ -26,6 +26,7 @@ type Cover struct {
 // Last is what is known of the conductor that was at work last.
 type Last struct {
 	Known, Alive, Draining bool
+	Died                   bool          // another process has its name by now, and it had not stopped
 	StoppedFor             time.Duration // since it left in good order; 0 = it did not
 }
 
@@ -62,6 +63,8 @@ func Orphaned(o *Operation, c Cover, patience time.Duration) bool {
 		return false
 	}
 	switch last := c.Last; {
+	case last.Died:
+		return true
 	case last.StoppedFor > 0:
 		return !c.Covered && last.StoppedFor > patience
 	case !last.Alive:

@@ -297,7 +297,7 @@ func (w *Why) resting(n *Node, f Facts, name string) {
 func (w *Why) owing(n *Node, f Facts) {
 	w.Next = "an undo of what earlier work left: " + joined(n.Owed)
 	switch {
-	case n.Maintenance:
+	case n.Maintenance && !n.MaintenanceByFault:
 		w.WaitingFor = "the end of maintenance"
 	case !f.Covered:
 		w.WaitingFor = WaitsForConductor(n.ConductorGroup, n.Driver)

@@ -48,7 +48,7 @@ func (s *Store) Begin(ctx context.Context, id int64, runID string) (*node.Operat
 // from the updated row: o is the name of both.
 var claimSQL = `
 WITH o AS (
-	UPDATE operations SET claim_seq = @seq, claim_attempt = @attempt, conductor = @conductor
+	UPDATE operations SET claim_seq = @seq, claim_attempt = @attempt, conductor = @conductor, orphaned = false
 	 WHERE id = @id AND run_id = @run AND ended_at IS NULL AND ` + unlessDown(guards.ClaimCheck, "(claim_seq, claim_attempt) < (@seq, @attempt)") + `
 	RETURNING ` + operationFields + `)
 SELECT ` + nodeColumns + ` FROM o JOIN nodes n ON n.id = o.node_id LEFT JOIN agents a ON a.node_id = n.id`

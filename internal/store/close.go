@@ -105,6 +105,7 @@ func (c *closing) take(e node.Effects) {
 	c.moved(e.Moved)
 	c.LastError, c.TargetPowerState, c.Owed = e.LastError, "", e.Owed
 	if e.SetMaintenance {
+		c.MaintenanceByFault = !c.Maintenance || c.MaintenanceByFault
 		c.Maintenance, c.MaintenanceReason, c.Fault = true, e.MaintenanceReason, e.Fault
 	}
 }

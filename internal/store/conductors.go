@@ -43,6 +43,8 @@ func (s *Store) Conductor(ctx context.Context, hostname string) (*node.Conductor
 }
 
 const registerSQL = `
+WITH died AS MATERIALIZED (SELECT c.hostname FROM conductors c WHERE c.hostname = @hostname AND c.stopped_at IS NULL),
+orphans AS (UPDATE operations o SET orphaned = true FROM died WHERE o.conductor = died.hostname AND o.paused AND o.ended_at IS NULL)
 INSERT INTO conductors (hostname, incarnation, conductor_group, interfaces)
 VALUES (@hostname, nextval('conductor_incarnations'), @group, @interfaces)
 ON CONFLICT (hostname) DO UPDATE SET incarnation = excluded.incarnation, conductor_group = excluded.conductor_group,
@@ -51,7 +53,8 @@ ON CONFLICT (hostname) DO UPDATE SET incarnation = excluded.incarnation, conduct
 RETURNING incarnation`
 
 // RegisterConductor gives the name (Hostname, Group, Interfaces) to this
-// process; whoever had it before is told so at its next heartbeat.
+// process; whoever had it before is told so at its next heartbeat, and is dead
+// to what is paused, unless it had stopped.
 func (s *Store) RegisterConductor(ctx context.Context, c node.Conductor) (incarnation int64, err error) {
 	interfaces := c.Interfaces
 	if interfaces == nil {

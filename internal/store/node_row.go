@@ -17,6 +17,7 @@ const nodeColumns = `
 	coalesce(n.allocation_uuid::text, ''), n.provision_state, n.target_provision_state, n.provision_updated_at,
 	coalesce(n.last_error, ''), coalesce(n.power_state, ''), coalesce(n.target_power_state, ''), n.power_read_at,
 	coalesce(n.boot_mode, ''), n.secure_boot, n.maintenance, coalesce(n.maintenance_reason, ''), coalesce(n.fault, ''),
+	n.maintenance_by_fault,
 	n.protected, coalesce(n.protected_reason, ''), n.retired, coalesce(n.retired_reason, ''), n.automated_clean,
 	n.disable_power_off, n.raid_config, n.target_raid_config, n.traits, n.inspection_started_at, n.inspection_finished_at,
 	n.owed, n.created_at, n.updated_at,
@@ -60,6 +61,7 @@ func scanNodeAnd(row pgx.Row, more ...any) (node.Node, error) {
 		&n.AllocationUUID, &n.ProvisionState, &n.TargetProvisionState, &n.ProvisionUpdatedAt,
 		&n.LastError, &n.PowerState, &n.TargetPowerState, &n.PowerReadAt,
 		&n.BootMode, &n.SecureBoot, &n.Maintenance, &n.MaintenanceReason, &n.Fault,
+		&n.MaintenanceByFault,
 		&n.Protected, &n.ProtectedReason, &n.Retired, &n.RetiredReason, &n.AutomatedClean,
 		&n.DisablePowerOff, &n.RAIDConfig, &n.TargetRAIDConfig, &n.Traits, &n.InspectionStartedAt, &n.InspectionFinishedAt,
 		&n.Owed, &n.CreatedAt, &n.UpdatedAt,
@@ -112,7 +114,7 @@ func stateArgs(n *node.Node) (args, error) {
 		"provision_updated_at": n.ProvisionUpdatedAt, "last_error": words(n.LastError, maxError),
 		"power_state": n.PowerState, "target_power_state": n.TargetPowerState, "power_read_at": n.PowerReadAt,
 		"boot_mode": n.BootMode, "maintenance": n.Maintenance, "maintenance_reason": words(n.MaintenanceReason, maxError),
-		"fault": n.Fault, "target_raid_config": d.dict(n.TargetRAIDConfig), "owed": d.undo(n.Owed),
+		"fault": n.Fault, "maintenance_by_fault": n.MaintenanceByFault, "target_raid_config": d.dict(n.TargetRAIDConfig), "owed": d.undo(n.Owed),
 		"inspection_started_at": n.InspectionStartedAt, "inspection_finished_at": n.InspectionFinishedAt,
 	}
 	return a, d.err

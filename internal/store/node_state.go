@@ -13,7 +13,8 @@ UPDATE nodes SET instance_info = @instance_info, instance_uuid = nullif(@instanc
 	target_provision_state = @target_provision_state, provision_updated_at = @provision_updated_at,
 	last_error = nullif(@last_error, ''), power_state = nullif(@power_state, ''), target_power_state = nullif(@target_power_state, ''),
 	power_read_at = @power_read_at, boot_mode = nullif(@boot_mode, ''), maintenance = @maintenance,
-	maintenance_reason = nullif(@maintenance_reason, ''), fault = nullif(@fault, ''), target_raid_config = @target_raid_config,
+	maintenance_reason = nullif(@maintenance_reason, ''), fault = nullif(@fault, ''),
+	maintenance_by_fault = @maintenance_by_fault, target_raid_config = @target_raid_config,
 	owed = @owed, inspection_started_at = @inspection_started_at, inspection_finished_at = @inspection_finished_at,
 	updated_at = clock_timestamp()
  WHERE id = @id`

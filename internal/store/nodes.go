@@ -148,6 +148,7 @@ UPDATE nodes SET name = nullif(@name, ''), driver = @driver, interfaces = @inter
 	parent_node = nullif(@parent_node, '')::uuid, chassis_uuid = nullif(@chassis_uuid, '')::uuid,
 	instance_uuid = nullif(@instance_uuid, '')::uuid, instance_name = nullif(@instance_name, ''),
 	maintenance = @maintenance, maintenance_reason = nullif(@maintenance_reason, ''), fault = nullif(@fault, ''),
+	maintenance_by_fault = maintenance_by_fault AND maintenance AND @maintenance AND maintenance_reason IS NOT DISTINCT FROM nullif(@maintenance_reason, ''),
 	protected = @protected, protected_reason = nullif(@protected_reason, ''), retired = @retired,
 	retired_reason = nullif(@retired_reason, ''), automated_clean = @automated_clean, disable_power_off = @disable_power_off,
 	raid_config = @raid_config, target_raid_config = @target_raid_config, updated_at = clock_timestamp()

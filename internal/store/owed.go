@@ -13,7 +13,7 @@ import (
 const openUndosSQL = `
 WITH due AS MATERIALIZED (
 	SELECT n.id FROM nodes n
-	 WHERE n.owed <> '[]' AND NOT n.maintenance
+	 WHERE n.owed <> '[]' AND (NOT n.maintenance OR n.maintenance_by_fault)
 	   AND (n.owed_tried_at IS NULL OR n.owed_tried_at < clock_timestamp() - least(600, 15 * 2 ^ least(n.owed_tries, 10)) * interval '1 second')
 	   AND NOT EXISTS (SELECT FROM operations x WHERE x.node_id = n.id AND x.ended_at IS NULL)
 	   AND EXISTS (SELECT FROM conductors c CROSS JOIN witness w
@@ -37,7 +37,7 @@ told AS (
 SELECT ` + operationColumns + ` FROM opened o ORDER BY o.id`
 
 // OpenUndos opens an operation of kind undo, with these steps, on nodes that owe
-// something, are free, not in maintenance, covered by a live conductor, and whose
+// something, are free, not in a person's maintenance, covered by a live conductor, and whose
 // last try is long enough ago; at most limit of them.
 func (s *Store) OpenUndos(ctx context.Context, steps []node.Step, by string, limit int) ([]node.Operation, error) {
 	var d dicts

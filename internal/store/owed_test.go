@@ -80,6 +80,75 @@ func TestWhatIsOwedIsUndoneAsSoonAsSomebodyCoversTheNode(t *testing.T) {
 	require.NoError(t, s.StopConductor(t.Context(), "c1", incarnation))
 }
 
+// A clean step that fails puts the node into maintenance itself: that says nothing
+// about what it left half done. A person's maintenance does.
+func TestWhatACleaningOwesIsUndoneInTheMaintenanceOfItsFailure(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after func(t *testing.T, s *store.Store, uuid string)
+		undone        bool
+	}{
+		"of the failure alone": {nil, nil, true},
+		"a person's from before": {func(t *testing.T, s *store.Store, uuid string) {
+			require.NoError(t, maintain(t, s, uuid, true, "", "ann"))
+		}, nil, false},
+		"a person's since": {nil, func(t *testing.T, s *store.Store, uuid string) {
+			require.NoError(t, maintain(t, s, uuid, true, "", "ann"))
+		}, false},
+		"a person's reason since": {nil, func(t *testing.T, s *store.Store, uuid string) {
+			_, err := s.UpdateNode(t.Context(), uuid, "ann", func(n *node.Node) (node.Secrets, error) { n.MaintenanceReason = "mine"; return nil, nil })
+			require.NoError(t, err)
+		}, false},
+		"a name since": {nil, func(t *testing.T, s *store.Store, uuid string) {
+			_, err := s.UpdateNode(t.Context(), uuid, "ann", func(n *node.Node) (node.Secrets, error) { n.Description = "x"; return nil, nil })
+			require.NoError(t, err)
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			serving(t, s)
+			n := create(t, s, node.Manageable)
+			o, err := s.Request(t.Context(), n.UUID, func(n *node.Node) (*node.Request, error) {
+				began := time.Now()
+				return &node.Request{Move: node.EventClean, Open: &node.Operation{
+					Kind: node.KindClean, Target: node.Manageable,
+					Steps: []node.Step{{Interface: "deploy", Step: "erase_devices", Source: node.SourceAgent, State: node.StepRunning, StartedAt: &began}},
+				}}, nil
+			})
+			require.NoError(t, err)
+			_, err = s.Begin(t.Context(), o.ID, "r1")
+			require.NoError(t, err)
+			_, err = s.Claim(t.Context(), o.ID, "r1", first, "c1")
+			require.NoError(t, err)
+			_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Undo: []node.Undo{node.UndoEjectMedia}})
+			require.NoError(t, err)
+			if c.before != nil {
+				c.before(t, s, n.UUID)
+			}
+			_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: "its workflow was terminated"}, nil)
+			require.NoError(t, err)
+			got, err := s.Node(t.Context(), n.UUID)
+			require.NoError(t, err)
+			require.Equal(t, node.CleanFailed, got.ProvisionState)
+			require.True(t, got.Maintenance)
+			require.Equal(t, node.FaultClean, got.Fault)
+			if c.after != nil {
+				c.after(t, s, n.UUID)
+			}
+			ops, err := s.OpenUndos(t.Context(), undoSteps, "reconciliation", 10)
+			require.NoError(t, err)
+			require.Equal(t, c.undone, len(ops) == 1)
+			if !c.undone {
+				return
+			}
+			require.False(t, ops[0].Paused)
+			require.NoError(t, maintain(t, s, n.UUID, true, "now me", "ann"))
+			open, err := s.Operation(t.Context(), ops[0].ID)
+			require.NoError(t, err)
+			require.True(t, open.Paused, "a person's maintenance stops it")
+		})
+	}
+}
+
 func TestUndosThatFailAreTriedAtGrowingPauses(t *testing.T) {
 	s, url := openURL(t)
 	n := owing(t, s)

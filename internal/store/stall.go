@@ -20,7 +20,7 @@ const coveringSQL = `EXISTS (
 const watchSQL = `
 SELECT ` + nodeColumns + `, ` + coveringSQL + `,
 	c.id IS NOT NULL, coalesce(` + aliveSQL + `, false), coalesce(c.draining, false),
-	CASE WHEN c.stopped_at IS NULL THEN 0 ELSE greatest(1, extract(epoch FROM clock_timestamp() - c.stopped_at) * 1000000) END::bigint
+	o.orphaned, CASE WHEN c.stopped_at IS NULL THEN 0 ELSE greatest(1, extract(epoch FROM clock_timestamp() - c.stopped_at) * 1000000) END::bigint
   FROM operations o JOIN nodes n ON n.id = o.node_id LEFT JOIN agents a ON a.node_id = n.id
   LEFT JOIN conductors c ON c.hostname = o.conductor CROSS JOIN witness w
  WHERE o.id = @id`
@@ -32,7 +32,7 @@ func (s *Store) Watch(ctx context.Context, id int64) (*node.Node, node.Cover, er
 	var c node.Cover
 	found, err := s.one(ctx, "watch an operation", watchSQL, args{"id": id, "timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (err error) {
 		var stopped int64
-		n, err = scanNode(withMore{r, []any{&c.Covered, &c.Last.Known, &c.Last.Alive, &c.Last.Draining, &stopped}})
+		n, err = scanNode(withMore{r, []any{&c.Covered, &c.Last.Known, &c.Last.Alive, &c.Last.Draining, &c.Last.Died, &stopped}})
 		c.Last.StoppedFor = time.Duration(stopped) * time.Microsecond
 		return err
 	})
@@ -123,7 +123,7 @@ UPDATE operations o SET paused = true
 UPDATE operations o SET ` + stallSetSQL + `
  WHERE o.node_id = @node AND o.ended_at IS NULL AND o.paused AND o.phase = 'waiting'`
 
-	unpauseSQL = `UPDATE operations o SET paused = false WHERE o.node_id = @node AND o.ended_at IS NULL AND o.paused`
+	unpauseSQL = `UPDATE operations o SET paused = false, orphaned = false WHERE o.node_id = @node AND o.ended_at IS NULL AND o.paused`
 )
 
 // queuePause pauses the node's open operation with its maintenance, or lets it
@@ -146,7 +146,8 @@ const misfitsSQL = `SELECT ` + operationColumns + ` FROM operations o JOIN nodes
    AND (o.stalled <> CASE WHEN o.paused THEN 'maintenance' WHEN ` + coveringSQL + ` THEN '' ELSE 'conductor' END
 	OR o.paused AND o.conductor <> ''
 	   AND EXISTS (SELECT FROM jsonb_array_elements(o.steps) AS s WHERE s ? 'started_at')
-	   AND NOT EXISTS (SELECT FROM conductors c CROSS JOIN witness w WHERE c.hostname = o.conductor AND (c.stopped_at IS NOT NULL OR ` + aliveSQL + `)))
+	   AND (o.orphaned OR NOT EXISTS (SELECT FROM conductors c CROSS JOIN witness w
+		WHERE c.hostname = o.conductor AND (c.stopped_at IS NOT NULL OR ` + aliveSQL + `))))
  ORDER BY o.id LIMIT @limit`
 
 // Misfits are open operations whose wait is not what it should be: a conductor

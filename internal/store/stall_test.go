@@ -185,6 +185,40 @@ func TestMaintenancePausesWhatIsOpen(t *testing.T) {
 	require.Empty(t, misfits(t, s))
 }
 
+// One that was killed and comes back under its name at once was never silent for
+// long enough to be missed.
+func TestAPausedOperationIsOrphanedByAConductorThatComesBackUnderItsName(t *testing.T) {
+	s := open(t)
+	first := joins(t, s, "c1")
+	n, o := waitsForAgent(t, s)
+	orphaned := func() bool {
+		paused, c := watched(t, s, o.ID)
+		is := node.Orphaned(paused, c, time.Minute)
+		require.Equal(t, is, len(misfits(t, s)) > 0, "its workflow is to be told")
+		return is
+	}
+	require.NoError(t, maintain(t, s, n.UUID, true, "fan", "ann"))
+	require.NoError(t, s.StopConductor(t.Context(), "c1", first))
+	joins(t, s, "c1")
+	require.False(t, orphaned(), "the one before had stopped in good order")
+	joins(t, s, "c2")
+	joins(t, s, "c2")
+	require.False(t, orphaned(), "another one's death is nothing to it")
+	joins(t, s, "c1")
+	require.True(t, orphaned(), "it was killed")
+
+	require.NoError(t, maintain(t, s, n.UUID, false, "", "ann"))
+	paused, c := watched(t, s, o.ID)
+	require.False(t, node.Orphaned(paused, c, time.Minute), "lifted before anybody noticed, it goes on")
+	require.NoError(t, maintain(t, s, n.UUID, true, "fan", "ann"))
+	require.False(t, orphaned(), "who works on it now lives")
+	joins(t, s, "c1")
+	require.True(t, orphaned())
+	_, err := s.Claim(t.Context(), o.ID, "r1", node.Claim{Seq: 9}, "c2")
+	require.NoError(t, err)
+	require.False(t, orphaned(), "another one has it by now")
+}
+
 func TestAStepIsToldOfThePauseLikeOfAnAsk(t *testing.T) {
 	s := open(t)
 	n, o := running(t, s)

@@ -12,7 +12,7 @@ import (
 
 const setMaintenanceSQL = `
 UPDATE nodes SET maintenance = @on, maintenance_reason = nullif(@reason, ''),
-	fault = CASE WHEN @on THEN fault END, updated_at = clock_timestamp()
+	fault = CASE WHEN @on THEN fault END, maintenance_by_fault = false, updated_at = clock_timestamp()
  WHERE id = @id`
 
 // SetMaintenance puts a node into maintenance or takes it out, which clears

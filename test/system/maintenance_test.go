@@ -96,10 +96,17 @@ func TestMaintenanceInTheMiddlePausesAndGoesOn(t *testing.T) {
 func TestAConductorThatDiesWhileItsOperationIsPaused(t *testing.T) {
 	t.Parallel()
 	s := world(t)
-	for name, late := range map[string]bool{"in a step": false, "between two": true} {
+	for name, c := range map[string]struct {
+		group      string
+		late, back bool
+	}{
+		"in a step":                        {group: "mend"},
+		"between two":                      {group: "mended", late: true},
+		"between two, and is back at once": {group: "menders", late: true, back: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			group := map[bool]string{false: "mend", true: "mended"}[late]
+			group, late := c.group, c.late
 			only := s.conductor(t, group, group+"-1")
 			gate := make(chan struct{})
 			l := newLibrary(t, gate)
@@ -113,11 +120,16 @@ func TestAConductorThatDiesWhileItsOperationIsPaused(t *testing.T) {
 				eventually(t, patience, func() error { return n.stalled(id, paused) })
 			}
 			before := len(n.hardware().Actions)
-			s.conductor(t, group, group+"-2")
+			if !c.back {
+				s.conductor(t, group, group+"-2")
+			}
 			if !late {
 				defer close(gate)
 			}
 			die(t, only)
+			if c.back {
+				s.conductor(t, group, group+"-1")
+			}
 			now := n.failedAlone(id, "deploy failed")
 			require.Contains(t, text(now.LastError), "was put into maintenance in the middle of the deploy")
 			require.Contains(t, text(now.LastError), "still to be undone")
