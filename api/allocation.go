@@ -3,7 +3,6 @@ package api
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -19,94 +18,28 @@ const (
 	minorAllocationFor  = 60 // owner
 )
 
-// allocationAttribute is one field of the allocation resource.
-type allocationAttribute struct {
-	name   string
-	since  int
-	value  func(*node.Allocation) any
-	nosort bool
-}
+type allocationAttribute = attribute[node.Allocation, node.Allocation]
 
 // allocationAttributes is the allocation resource (Ironic api/controllers/v1/allocation.py).
-var allocationAttributes = []allocationAttribute{
+var allocationAttributes = attributes[node.Allocation, node.Allocation]{
 	{name: "uuid", since: minorAllocations, value: func(a *node.Allocation) any { return a.UUID }},
 	{name: "created_at", since: minorAllocations, value: func(a *node.Allocation) any { return timestamp(&a.CreatedAt) }},
 	{name: "updated_at", since: minorAllocations, value: func(a *node.Allocation) any { return timestamp(a.UpdatedAt) }},
-	{name: "name", since: minorAllocations, value: func(a *node.Allocation) any { return orNull(a.Name) }},
+	{name: "name", since: minorAllocations, value: func(a *node.Allocation) any { return orNull(a.Name) }, patch: true},
 	{name: "state", since: minorAllocations, value: func(a *node.Allocation) any { return a.State }},
 	{name: "last_error", since: minorAllocations, value: func(a *node.Allocation) any { return orNull(a.LastError) }},
 	{name: "resource_class", since: minorAllocations, value: func(a *node.Allocation) any { return orNull(a.ResourceClass) }},
 	{name: "node_uuid", since: minorAllocations, value: func(a *node.Allocation) any { return orNull(a.NodeUUID) }, nosort: true},
 	{name: "traits", since: minorAllocations, value: func(a *node.Allocation) any { return list(a.Traits) }, nosort: true},
 	{name: "candidate_nodes", since: minorAllocations, value: func(a *node.Allocation) any { return list(a.CandidateNodes) }, nosort: true},
-	{name: "extra", since: minorAllocations, value: func(a *node.Allocation) any { return dict(a.Extra) }, nosort: true},
+	{name: "extra", since: minorAllocations, value: func(a *node.Allocation) any { return dict(a.Extra) }, patch: true, nosort: true},
 	{name: "owner", since: minorAllocationFor, value: func(a *node.Allocation) any { return orNull(a.Owner) }},
 }
 
-func allocationNamed(name string) *allocationAttribute {
-	i := slices.IndexFunc(allocationAttributes, func(a allocationAttribute) bool { return a.name == name })
-	if i < 0 {
-		return nil
-	}
-	return &allocationAttributes[i]
-}
-
-// allocationFields checks ?fields=; nil = all that the version has.
-func allocationFields(names []string, minor int) ([]*allocationAttribute, error) {
-	var out []*allocationAttribute
-	if names == nil {
-		for i := range allocationAttributes {
-			if allocationAttributes[i].since <= minor {
-				out = append(out, &allocationAttributes[i])
-			}
-		}
-		return out, nil
-	}
-	var invalid []string
-	for _, name := range names {
-		switch a := allocationNamed(name); {
-		case a == nil:
-			invalid = append(invalid, name)
-		case a.since > minor:
-			return nil, tooNew(a.since)
-		default:
-			out = append(out, a)
-		}
-	}
-	if len(invalid) > 0 {
-		return nil, fault.New(fault.Invalid, "Field(s) \"%s\" are not valid", clip(strings.Join(invalid, ", ")))
-	}
-	return out, nil
-}
-
-func sortableAllocation(minor int) func(string) error {
-	return func(key string) error {
-		switch a := allocationNamed(key); {
-		case a == nil, a.nosort:
-			return unsortable(key)
-		case a.since > minor:
-			return tooNew(a.since)
-		}
-		return nil
-	}
-}
-
 func (s *Server) allocationBody(c *gin.Context, a *node.Allocation, attrs []*allocationAttribute) map[string]any {
-	out := make(map[string]any, len(attrs)+1)
-	for _, at := range attrs {
-		out[at.name] = at.value(a)
-	}
+	out := shown(a, attrs)
 	out["links"] = links(s.publicURL(c), "allocations/"+a.UUID)
 	return out
-}
-
-// wholeAllocation is every field that the version has.
-func (s *Server) wholeAllocation(c *gin.Context, a *node.Allocation) (any, error) {
-	attrs, err := allocationFields(nil, minor(c))
-	if err != nil {
-		return nil, err
-	}
-	return s.allocationBody(c, a, attrs), nil
 }
 
 // writes is a route that Ironic answers with 405 before the version that added it.
@@ -128,7 +61,7 @@ const (
 func (s *Server) listAllocations(c *gin.Context) (int, any, error) {
 	q := readQuery(c, slices.Concat(pageParameters, []string{"fields", "node", "resource_class", "state", "owner"})...)
 	q.need(minorAllocationFor, "owner")
-	p := q.page(s.MaxLimit, sortableAllocation(q.minor))
+	p := q.page(s.MaxLimit, allocationAttributes.sortable(q.minor))
 	if q.has("marker") && !isUUID(p.marker) {
 		q.fail("Expected UUID for marker: %s", clip(p.marker))
 	}
@@ -136,7 +69,7 @@ func (s *Server) listAllocations(c *gin.Context) (int, any, error) {
 	if q.err != nil {
 		return 0, nil, q.err
 	}
-	attrs, err := allocationFields(q.list("fields"), q.minor)
+	attrs, err := allocationAttributes.fields(q.list("fields"), q.minor)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -177,7 +110,7 @@ func (s *Server) showAllocation(c *gin.Context, find func() (*node.Allocation, e
 	if q.err != nil {
 		return 0, nil, q.err
 	}
-	attrs, err := allocationFields(q.list("fields"), q.minor)
+	attrs, err := allocationAttributes.fields(q.list("fields"), q.minor)
 	if err != nil {
 		return 0, nil, err
 	}

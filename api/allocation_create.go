@@ -48,8 +48,7 @@ func (s *Server) createAllocation(c *gin.Context) (int, any, error) {
 		// ended they read from the allocation.
 		shown.State, shown.LastError = node.Allocating, ""
 	}
-	body, err := s.wholeAllocation(c, &shown)
-	return http.StatusCreated, body, err
+	return http.StatusCreated, s.allocationBody(c, &shown, allocationAttributes.upTo(minor(c))), nil
 }
 
 // newAllocation is the allocation that a POST describes, in the order in which
@@ -175,9 +174,6 @@ func (s *Server) backfill(c *gin.Context, ident string, a *node.Allocation) erro
 	})
 }
 
-// allocationPatchable are the fields that PATCH may touch.
-var allocationPatchable = []string{"extra", "name"}
-
 // patchAllocation answers PATCH /v1/allocations/X.
 func (s *Server) patchAllocation(c *gin.Context) (int, any, error) {
 	found, err := s.findAllocation(c)
@@ -188,10 +184,10 @@ func (s *Server) patchAllocation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	if err := allocationAttributes.patchable(ops, minor(c)); err != nil {
+		return 0, nil, err
+	}
 	for _, op := range ops {
-		if !slices.Contains(allocationPatchable, op.root) {
-			return 0, nil, cannotPatch(op.path, allocationPatchable)
-		}
 		if name, ok := op.value.(string); op.path == "/name" && ok && name != "" && !node.ValidName(name, minor(c)) {
 			return 0, nil, fault.New(fault.Invalid, "Cannot update allocation with invalid name '%s'", clip(name))
 		}
@@ -200,8 +196,7 @@ func (s *Server) patchAllocation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	body, err := s.wholeAllocation(c, a)
-	return http.StatusOK, body, err
+	return http.StatusOK, s.allocationBody(c, a, allocationAttributes.upTo(minor(c))), nil
 }
 
 func editAllocation(a *node.Allocation, ops []patchOp) error {

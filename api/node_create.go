@@ -53,11 +53,7 @@ func (s *Server) createNode(c *gin.Context) (int, any, error) {
 	}
 	s.logger(c).Info("node created", zap.String("node", n.UUID), zap.String("name", n.Name), zap.String("driver", n.Driver))
 	s.located(c, "nodes/"+n.UUID)
-	attrs, err := nodeFields(nil, minor(c))
-	if err != nil {
-		return 0, nil, err
-	}
-	return http.StatusCreated, s.render(c, s.viewOf(c, n, fl), attrs, true), nil
+	return http.StatusCreated, s.render(c, s.viewOf(c, n, fl), nodeAttributes.upTo(minor(c)), true), nil
 }
 
 // newNode is the node that a POST describes.

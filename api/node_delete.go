@@ -56,7 +56,7 @@ func (s *Server) getStates(c *gin.Context) (int, any, error) {
 	out := make(map[string]any, len(stateFields))
 	for _, f := range stateFields {
 		if minor(c) >= f.since {
-			out[f.name] = nodeAttribute[f.name].value(v)
+			out[f.name] = nodeAttributes.named(f.name).value(v)
 		}
 	}
 	return http.StatusOK, out, nil

@@ -1,25 +1,8 @@
 package api
 
-import (
-	"slices"
-	"strings"
+import "go.temper.dev/temper/internal/node"
 
-	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/node"
-)
-
-// attribute is one field of the node resource: the version that has it, what
-// it shows, and how POST and PATCH write it. The table below is the only place
-// that knows; hiding, refusing, selecting and sorting read it.
-type attribute struct {
-	name   string
-	since  int
-	value  func(*view) any
-	set    setter // nil = clients can't write it
-	create bool   // POST may give it
-	patch  bool   // PATCH may touch it
-	nosort bool   // lists can't be sorted by it
-}
+type nodeAttribute = attribute[view, node.Node]
 
 // setter writes a JSON value (nil = null, or removed) into a node.
 type setter func(n *node.Node, v any) error
@@ -47,7 +30,7 @@ var interfaceKinds = []struct {
 
 // nodeAttributes is the node resource (Ironic api/controllers/v1/utils.py
 // VERSIONED_FIELDS and node.py).
-var nodeAttributes = withInterfaces([]attribute{
+var nodeAttributes = withInterfaces(attributes[view, node.Node]{
 	{name: "uuid", since: 1, value: func(v *view) any { return v.UUID }, set: setUUID, create: true},
 	{name: "created_at", since: 1, value: func(v *view) any { return timestamp(&v.CreatedAt) }},
 	{name: "updated_at", since: 1, value: func(v *view) any { return timestamp(v.UpdatedAt) }},
@@ -171,9 +154,9 @@ var nodeAttributes = withInterfaces([]attribute{
 // maxReason bounds protected_reason, retired_reason and maintenance reasons, in bytes.
 const maxReason = 4096
 
-func withInterfaces(all []attribute) []attribute {
+func withInterfaces(all attributes[view, node.Node]) attributes[view, node.Node] {
 	for _, i := range interfaceKinds {
-		all = append(all, attribute{
+		all = append(all, nodeAttribute{
 			name: i.name + "_interface", since: i.since, create: true, patch: true,
 			value: func(v *view) any { return orNull(v.Interfaces[i.name]) },
 			set:   interfaceField(i.name),
@@ -182,80 +165,16 @@ func withInterfaces(all []attribute) []attribute {
 	return all
 }
 
-var nodeAttribute = func() map[string]*attribute {
-	m := make(map[string]*attribute, len(nodeAttributes))
-	for i := range nodeAttributes {
-		m[nodeAttributes[i].name] = &nodeAttributes[i]
-	}
-	return m
-}()
-
 // defaultNodeFields are what a list shows where nobody asks for more.
 var defaultNodeFields = []string{"instance_uuid", "maintenance", "power_state", "provision_state", "uuid", "name"}
 
-// nodeFields checks ?fields= and gives the attributes to show; nil names = all
-// that the version has.
-func nodeFields(names []string, minor int) ([]*attribute, error) {
-	var out []*attribute
-	if names == nil {
-		for i := range nodeAttributes {
-			if nodeAttributes[i].since <= minor {
-				out = append(out, &nodeAttributes[i])
-			}
-		}
-		return out, nil
-	}
-	var invalid []string
-	for _, name := range names {
-		a, ok := nodeAttribute[name]
-		switch {
-		case !ok:
-			invalid = append(invalid, name)
-		case a.since > minor:
-			return nil, tooNew(a.since)
-		default:
-			out = append(out, a)
-		}
-	}
-	if len(invalid) > 0 {
-		return nil, fault.New(fault.Invalid, "Field(s) \"%s\" are not valid", clip(strings.Join(invalid, ", ")))
-	}
-	return out, nil
-}
-
 // defaultFields are the default attributes that the version has.
-func defaultFields(names []string, minor int) []*attribute {
-	var out []*attribute
+func defaultFields(names []string, minor int) []*nodeAttribute {
+	var out []*nodeAttribute
 	for _, name := range names {
-		if a := nodeAttribute[name]; a.since <= minor {
+		if a := nodeAttributes.named(name); a.since <= minor {
 			out = append(out, a)
 		}
 	}
 	return out
 }
-
-// sortableNode refuses sort keys that are unknown, too new or not sortable.
-func sortableNode(minor int) func(string) error {
-	return func(key string) error {
-		a, ok := nodeAttribute[key]
-		switch {
-		case !ok, a.nosort:
-			return unsortable(key)
-		case a.since > minor:
-			return tooNew(a.since)
-		}
-		return nil
-	}
-}
-
-// patchable are the root fields that PATCH may touch, sorted.
-var patchable = func() []string {
-	var out []string
-	for _, a := range nodeAttributes {
-		if a.patch {
-			out = append(out, a.name)
-		}
-	}
-	slices.Sort(out)
-	return out
-}()

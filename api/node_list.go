@@ -103,12 +103,12 @@ func (s *Server) listNodes(c *gin.Context) (int, any, error) {
 	if q.err != nil {
 		return 0, nil, q.err
 	}
-	var attrs []*attribute
+	var attrs []*nodeAttribute
 	var err error
 	whole := detail != nil && *detail
 	if names == nil && !whole {
 		attrs = defaultFields(defaultNodeFields, q.minor)
-	} else if attrs, err = nodeFields(names, q.minor); err != nil {
+	} else if attrs, err = nodeAttributes.fields(names, q.minor); err != nil {
 		return 0, nil, err
 	}
 	return s.nodeCollection(c, q, "nodes", attrs, whole)
@@ -117,16 +117,12 @@ func (s *Server) listNodes(c *gin.Context) (int, any, error) {
 // listNodesDetail answers GET /v1/nodes/detail.
 func (s *Server) listNodesDetail(c *gin.Context) (int, any, error) {
 	q := readQuery(c, slices.DeleteFunc(slices.Clone(nodeListParameters), func(p string) bool { return p == "fields" || p == "detail" })...)
-	attrs, err := nodeFields(nil, q.minor)
-	if err != nil {
-		return 0, nil, err
-	}
-	return s.nodeCollection(c, q, "nodes/detail", attrs, true)
+	return s.nodeCollection(c, q, "nodes/detail", nodeAttributes.upTo(q.minor), true)
 }
 
-func (s *Server) nodeCollection(c *gin.Context, q *query, path string, attrs []*attribute, whole bool) (int, any, error) {
+func (s *Server) nodeCollection(c *gin.Context, q *query, path string, attrs []*nodeAttribute, whole bool) (int, any, error) {
 	f, conductor := nodeFilter(q)
-	p := q.page(s.MaxLimit, sortableNode(q.minor))
+	p := q.page(s.MaxLimit, nodeAttributes.sortable(q.minor))
 	if q.has("marker") && !isUUID(p.marker) {
 		q.fail("Expected UUID for marker: %s", clip(p.marker))
 	}
@@ -198,7 +194,7 @@ func (s *Server) getNode(c *gin.Context) (int, any, error) {
 		return 0, nil, q.err
 	}
 	names := q.list("fields")
-	attrs, err := nodeFields(names, q.minor)
+	attrs, err := nodeAttributes.fields(names, q.minor)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -211,7 +207,7 @@ func (s *Server) getNode(c *gin.Context) (int, any, error) {
 }
 
 // nodeBody shows one node.
-func (s *Server) nodeBody(c *gin.Context, n *node.Node, attrs []*attribute, whole bool) (any, error) {
+func (s *Server) nodeBody(c *gin.Context, n *node.Node, attrs []*nodeAttribute, whole bool) (any, error) {
 	fl, err := s.fleet(c.Request.Context())
 	if err != nil {
 		return nil, err
@@ -234,6 +230,16 @@ func (s *Server) find(c *gin.Context, ident string) (*node.Node, error) {
 		return nil, err
 	}
 	return s.Store.Node(c.Request.Context(), ident)
+}
+
+// nodeAndFleet are the node of the path, and the conductors.
+func (s *Server) nodeAndFleet(c *gin.Context) (*node.Node, *fleet, error) {
+	n, err := s.find(c, c.Param("node"))
+	if err != nil {
+		return nil, nil, err
+	}
+	fl, err := s.fleet(c.Request.Context())
+	return n, fl, err
 }
 
 // ident checks a node's name or uuid from a path. Where ".json" was taken off

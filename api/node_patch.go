@@ -56,11 +56,7 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 	if p.touches("maintenance") || slices.ContainsFunc(p.roots, node.Moves) {
 		s.paused(c, n.Operation)
 	}
-	attrs, err := nodeFields(nil, minor(c))
-	if err != nil {
-		return 0, nil, err
-	}
-	return http.StatusOK, s.render(c, s.viewOf(c, n, p.fleet), attrs, true), nil
+	return http.StatusOK, s.render(c, s.viewOf(c, n, p.fleet), nodeAttributes.upTo(p.minor), true), nil
 }
 
 func readNodePatch(c *gin.Context) (*nodePatch, error) {
@@ -75,14 +71,10 @@ func readNodePatch(c *gin.Context) (*nodePatch, error) {
 		return nil, err
 	}
 	p := &nodePatch{ops: ops, knows: slices.Contains(q.list("knows"), "requires"), roots: roots(ops), reset: reset != nil && *reset, minor: q.minor, ident: c.Param("node")}
+	if err := nodeAttributes.patchable(ops, p.minor); err != nil {
+		return nil, err
+	}
 	for _, op := range ops {
-		a, ok := nodeAttribute[op.root]
-		switch {
-		case !ok || !a.patch:
-			return nil, cannotPatch(op.path, patchable)
-		case a.since > p.minor:
-			return nil, tooNew(a.since)
-		}
 		if name, ok := op.value.(string); op.path == "/name" && ok {
 			if err := checkNodeName(name, p.minor, "Node "+clip(p.ident)+": Cannot change name to invalid name '%s'"); err != nil {
 				return nil, err
@@ -127,7 +119,7 @@ func (s *Server) patch(p *nodePatch, n *node.Node) (node.Secrets, error) {
 	v := &view{Node: &before, minor: MaxMinor, fleet: p.fleet}
 	doc := make(map[string]any, len(p.roots))
 	for _, root := range p.roots {
-		doc[root] = nodeAttribute[root].value(v)
+		doc[root] = nodeAttributes.named(root).value(v)
 	}
 	doc, err := patched(doc, p.ops)
 	if err != nil {
@@ -135,7 +127,7 @@ func (s *Server) patch(p *nodePatch, n *node.Node) (node.Secrets, error) {
 	}
 	n.Interfaces = copyStrings(n.Interfaces)
 	for _, root := range p.roots {
-		a := nodeAttribute[root]
+		a := nodeAttributes.named(root)
 		if err := a.set(n, doc[root]); err != nil {
 			return nil, err
 		}

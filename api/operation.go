@@ -214,18 +214,24 @@ func (s *Server) getOperation(c *gin.Context) (int, any, error) {
 	return http.StatusOK, s.showOperation(o, fl), nil
 }
 
-// cancelOperation answers POST /temper/v1/operations/ID/cancel: whatever it
-// does, it stops, undoes and ends in the failed state. 409 when it has ended.
-func (s *Server) cancelOperation(c *gin.Context) (int, any, error) {
+// operationAndReason are those of a path and of a body with a reason only.
+func operationAndReason(c *gin.Context) (int64, string, error) {
 	in, err := readObject(c, maxBody, "reason")
 	if err != nil {
-		return 0, nil, err
+		return 0, "", err
 	}
 	reason := in.reason()
 	if in.err != nil {
-		return 0, nil, in.err
+		return 0, "", in.err
 	}
 	id, err := operationID(c)
+	return id, reason, err
+}
+
+// cancelOperation answers POST /temper/v1/operations/ID/cancel: whatever it
+// does, it stops, undoes and ends in the failed state. 409 when it has ended.
+func (s *Server) cancelOperation(c *gin.Context) (int, any, error) {
+	id, reason, err := operationAndReason(c)
 	if err != nil {
 		return 0, nil, err
 	}

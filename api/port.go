@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -13,99 +12,38 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// portAttribute is one field of the port resource.
-type portAttribute struct {
-	name   string
-	since  int
-	value  func(*node.Port) any
-	set    func(*node.Port, any) error // nil = read-only
-	create bool                        // POST may give it; PATCH as well unless it is the uuid
-	nosort bool
-}
+type portAttribute = attribute[node.Port, node.Port]
 
 // portAttributes is the port resource (Ironic api/controllers/v1/port.py).
 // Port groups are not built, so portgroup_uuid is null and stays so.
-var portAttributes = []portAttribute{
+var portAttributes = attributes[node.Port, node.Port]{
 	{name: "uuid", since: 1, value: func(p *node.Port) any { return p.UUID }, set: setPortUUID, create: true},
 	{name: "created_at", since: 1, value: func(p *node.Port) any { return timestamp(&p.CreatedAt) }},
 	{name: "updated_at", since: 1, value: func(p *node.Port) any { return timestamp(p.UpdatedAt) }},
-	{name: "address", since: 1, value: func(p *node.Port) any { return p.Address }, set: setAddress, create: true},
+	{name: "address", since: 1, value: func(p *node.Port) any { return p.Address }, set: setAddress, create: true, patch: true},
 	{
 		name: "extra", since: 1, value: func(p *node.Port) any { return dict(p.Extra) }, nosort: true,
-		set: portDict("extra", func(p *node.Port) *map[string]any { return &p.Extra }), create: true,
+		set: portDict("extra", func(p *node.Port) *map[string]any { return &p.Extra }), create: true, patch: true,
 	},
-	{name: "node_uuid", since: 1, value: func(p *node.Port) any { return p.NodeUUID }, set: setNodeUUID, create: true},
+	{name: "node_uuid", since: 1, value: func(p *node.Port) any { return p.NodeUUID }, set: setNodeUUID, create: true, patch: true},
 	{name: "internal_info", since: 18, value: func(p *node.Port) any { return dict(p.InternalInfo) }, nosort: true},
 	{
 		name: "local_link_connection", since: 19, value: func(p *node.Port) any { return dict(p.LocalLinkConnection) }, nosort: true,
-		set: setLocalLink, create: true,
+		set: setLocalLink, create: true, patch: true,
 	},
-	{name: "pxe_enabled", since: 19, value: func(p *node.Port) any { return p.PXEEnabled }, set: setPXE, create: true},
-	{name: "portgroup_uuid", since: 24, value: func(*node.Port) any { return nil }, set: setPortgroup, create: true},
-	{name: "physical_network", since: 34, value: func(p *node.Port) any { return orNull(p.PhysicalNetwork) }, set: setPhysicalNetwork, create: true},
-	{name: "is_smartnic", since: 53, value: func(p *node.Port) any { return p.IsSmartNIC }, set: setSmartNIC, create: true},
-	{name: "name", since: 88, value: func(p *node.Port) any { return orNull(p.Name) }, set: setPortName, create: true},
+	{name: "pxe_enabled", since: 19, value: func(p *node.Port) any { return p.PXEEnabled }, set: setPXE, create: true, patch: true},
+	{name: "portgroup_uuid", since: 24, value: func(*node.Port) any { return nil }, set: setPortgroup, create: true, patch: true},
+	{name: "physical_network", since: 34, value: func(p *node.Port) any { return orNull(p.PhysicalNetwork) }, set: setPhysicalNetwork, create: true, patch: true},
+	{name: "is_smartnic", since: 53, value: func(p *node.Port) any { return p.IsSmartNIC }, set: setSmartNIC, create: true, patch: true},
+	{name: "name", since: 88, value: func(p *node.Port) any { return orNull(p.Name) }, set: setPortName, create: true, patch: true},
 	{
 		name: "description", since: 97, value: func(p *node.Port) any { return orNull(p.Description) },
-		set: portText("description", 255, func(p *node.Port) *string { return &p.Description }), create: true,
+		set: portText("description", 255, func(p *node.Port) *string { return &p.Description }), create: true, patch: true,
 	},
-}
-
-var portAttributeNamed = func() map[string]*portAttribute {
-	m := make(map[string]*portAttribute, len(portAttributes))
-	for i := range portAttributes {
-		m[portAttributes[i].name] = &portAttributes[i]
-	}
-	return m
-}()
-
-// portFields checks ?fields=; nil = all that the version has.
-func portFields(names []string, minor int) ([]*portAttribute, error) {
-	var out []*portAttribute
-	if names == nil {
-		for i := range portAttributes {
-			if portAttributes[i].since <= minor {
-				out = append(out, &portAttributes[i])
-			}
-		}
-		return out, nil
-	}
-	var invalid []string
-	for _, name := range names {
-		a, ok := portAttributeNamed[name]
-		switch {
-		case !ok:
-			invalid = append(invalid, name)
-		case a.since > minor:
-			return nil, tooNew(a.since)
-		default:
-			out = append(out, a)
-		}
-	}
-	if len(invalid) > 0 {
-		return nil, fault.New(fault.Invalid, "Field(s) \"%s\" are not valid", clip(strings.Join(invalid, ", ")))
-	}
-	return out, nil
-}
-
-func sortablePort(minor int) func(string) error {
-	return func(key string) error {
-		a, ok := portAttributeNamed[key]
-		switch {
-		case !ok, a.nosort:
-			return unsortable(key)
-		case a.since > minor:
-			return tooNew(a.since)
-		}
-		return nil
-	}
 }
 
 func (s *Server) portBody(c *gin.Context, p *node.Port, attrs []*portAttribute) map[string]any {
-	out := make(map[string]any, len(attrs)+1)
-	for _, a := range attrs {
-		out[a.name] = a.value(p)
-	}
+	out := shown(p, attrs)
 	out["links"] = links(s.publicURL(c), "ports/"+p.UUID)
 	return out
 }
@@ -161,7 +99,7 @@ func (s *Server) portCollection(c *gin.Context, path, nodeUUID string, whole boo
 	if names == nil && !whole {
 		names = []string{"uuid", "address"}
 	}
-	p := q.page(s.MaxLimit, sortablePort(q.minor))
+	p := q.page(s.MaxLimit, portAttributes.sortable(q.minor))
 	if q.has("marker") && !isUUID(p.marker) {
 		q.fail("Expected UUID for marker: %s", clip(p.marker))
 	}
@@ -169,7 +107,7 @@ func (s *Server) portCollection(c *gin.Context, path, nodeUUID string, whole boo
 	if err != nil {
 		return 0, nil, err
 	}
-	attrs, err := portFields(names, q.minor)
+	attrs, err := portAttributes.fields(names, q.minor)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -240,7 +178,7 @@ func (s *Server) getPort(c *gin.Context) (int, any, error) {
 	if q.err != nil {
 		return 0, nil, q.err
 	}
-	attrs, err := portFields(q.list("fields"), q.minor)
+	attrs, err := portAttributes.fields(q.list("fields"), q.minor)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -312,11 +250,7 @@ func (s *Server) createPort(c *gin.Context) (int, any, error) {
 		return 0, nil, notFoundIsInvalid(err)
 	}
 	s.located(c, "ports/"+p.UUID)
-	attrs, err := portFields(nil, minor(c))
-	if err != nil {
-		return 0, nil, err
-	}
-	return http.StatusCreated, s.portBody(c, p, attrs), nil
+	return http.StatusCreated, s.portBody(c, p, portAttributes.upTo(minor(c))), nil
 }
 
 // notFoundIsInvalid: a request that names another resource in its body is

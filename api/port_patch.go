@@ -11,17 +11,6 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-var patchablePort = func() []string {
-	var out []string
-	for _, a := range portAttributes {
-		if a.create && a.name != "uuid" {
-			out = append(out, a.name)
-		}
-	}
-	slices.Sort(out)
-	return out
-}()
-
 // patchPort answers PATCH /v1/ports/X.
 func (s *Server) patchPort(c *gin.Context) (int, any, error) {
 	ops, err := readPatch(c)
@@ -29,14 +18,8 @@ func (s *Server) patchPort(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	fields := roots(ops)
-	for _, op := range ops {
-		a, ok := portAttributeNamed[op.root]
-		switch {
-		case !ok || !a.create || a.name == "uuid":
-			return 0, nil, cannotPatch(op.path, patchablePort)
-		case a.since > minor(c):
-			return 0, nil, tooNew(a.since)
-		}
+	if err := portAttributes.patchable(ops, minor(c)); err != nil {
+		return 0, nil, err
 	}
 	ident, err := portIdent(c)
 	if err != nil {
@@ -66,24 +49,20 @@ func (s *Server) patchPort(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, notFoundIsInvalid(err)
 	}
-	attrs, err := portFields(nil, minor(c))
-	if err != nil {
-		return 0, nil, err
-	}
-	return http.StatusOK, s.portBody(c, port, attrs), nil
+	return http.StatusOK, s.portBody(c, port, portAttributes.upTo(minor(c))), nil
 }
 
 func editPort(p *node.Port, fields []string, ops []patchOp, minor int) error {
 	doc := make(map[string]any, len(fields))
 	for _, f := range fields {
-		doc[f] = portAttributeNamed[f].value(p)
+		doc[f] = portAttributes.named(f).value(p)
 	}
 	doc, err := patched(doc, ops)
 	if err != nil {
 		return err
 	}
 	for _, f := range fields {
-		if err := portAttributeNamed[f].set(p, doc[f]); err != nil {
+		if err := portAttributes.named(f).set(p, doc[f]); err != nil {
 			return err
 		}
 	}

@@ -16,10 +16,6 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// hardwareDeadline bounds one request to hardware: after it nothing of a claim
-// that was ended acts any more.
-const hardwareDeadline = 4 * time.Second
-
 // shownRecovery is who holds a node, and what was done about it.
 type shownRecovery struct {
 	NodeUUID           string `json:"node_uuid"`
@@ -53,11 +49,7 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 		return 0, nil, in.err
 	}
 	ctx := c.Request.Context()
-	n, err := s.find(c, c.Param("node"))
-	if err != nil {
-		return 0, nil, err
-	}
-	fl, err := s.fleet(ctx)
+	n, fl, err := s.nodeAndFleet(c)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -150,7 +142,7 @@ func (s *Server) endByForce(c *gin.Context, o *node.Operation, reason string) er
 	s.logger(c).Warn("operation is ended by force", zap.String("user", who), zap.String("reason", reason))
 	// From here on o is as it was taken: its steps may have left more to undo since
 	// it was read first.
-	t := time.NewTimer(hardwareDeadline)
+	t := time.NewTimer(s.HardwareDeadline)
 	defer t.Stop()
 	<-t.C
 	if err := s.endOrphan(c, o, run, fmt.Sprintf("Operation %d of node %s was ended by force, by %s: %s", o.ID, o.NodeUUID, who, reason)); err != nil {

@@ -3,15 +3,17 @@ package api_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/node"
 )
 
 // Whoever is at work goes on until the claim ends, also while Temporal is asked.
 func TestWhatAStepLeavesUntilItsNodeIsTakenByForceIsOwed(t *testing.T) {
-	b := newBench(t).withConductors()
+	b := newBench(t, func(c *api.Config) { c.HardwareDeadline = time.Millisecond }).withConductors()
 	b.in("n1", node.Deploying)
 	b.ops.status = node.RunStatus{Known: true, Open: true}
 	b.ops.asked = func() { b.sql(`UPDATE operations SET undo = '["eject media"]'`) }
@@ -21,6 +23,15 @@ func TestWhatAStepLeavesUntilItsNodeIsTakenByForceIsOwed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, node.DeployFailed, n.ProvisionState)
 	require.Contains(t, n.Owed, node.UndoEjectMedia)
+}
+
+func TestForceClosesWhenTheLastRequestToHardwareIsOver(t *testing.T) {
+	b := newBench(t, func(c *api.Config) { c.HardwareDeadline = 5 * time.Second }).withConductors()
+	b.in("n1", node.Deploying)
+	b.ops.status = node.RunStatus{Known: true, Open: true}
+	began := time.Now()
+	b.post("/temper/v1/nodes/n1/recover", map[string]any{"force": true, "reason": "rack 7 burns"}).is(200)
+	require.Greater(t, time.Since(began), 5*time.Second)
 }
 
 func TestBlankReasonsAreNone(t *testing.T) {

@@ -14,15 +14,7 @@ import (
 // has ended is done again as a new one, from the step that failed where that is
 // safe; one that holds at a step that failed runs that again.
 func (s *Server) retryOperation(c *gin.Context) (int, any, error) {
-	in, err := readObject(c, maxBody, "reason")
-	if err != nil {
-		return 0, nil, err
-	}
-	reason := in.reason()
-	if in.err != nil {
-		return 0, nil, in.err
-	}
-	id, err := operationID(c)
+	id, reason, err := operationAndReason(c)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -21,7 +21,7 @@ type route struct {
 
 // table is every route. openapi.yaml describes the same, and a test compares.
 func (s *Server) table() []route {
-	return slices.Concat(s.ironicRoutes(), s.nodeRoutes(), s.allocationRoutes(), s.ownRoutes(), s.fleetRoutes())
+	return slices.Concat(s.ironicRoutes(), s.nodeRoutes(), s.allocationRoutes(), s.ownRoutes(), s.fleetRoutes(), s.computeRoutes())
 }
 
 func (s *Server) ironicRoutes() []route {
@@ -86,25 +86,17 @@ func (s *Server) allocationRoutes() []route {
 
 func (s *Server) ownRoutes() []route {
 	return []route{
-		{"GET", "/temper/v1/operations", 0, s.listOperations},
-		{"GET", "/temper/v1/operations/:operation", 0, s.getOperation},
-		{"POST", "/temper/v1/operations/:operation/cancel", 0, s.cancelOperation},
-		{"GET", "/temper/v1/nodes/available", 0, s.listAvailable},
-		{"POST", "/temper/v1/operations/:operation/decision", 0, s.decideOperation},
-		{"GET", "/temper/v1/compute-services", 0, s.listCompute},
-		{"GET", "/temper/v1/compute-services/what-if", 0, s.whatIf},
-		{"POST", "/temper/v1/compute-services/move", 0, s.moveCompute},
-		{"PUT", "/temper/v1/compute-services/:host", 0, s.putCompute},
-		{"DELETE", "/temper/v1/compute-services/:host", 0, s.deleteCompute},
-		{"GET", "/temper/v1/compute-services/:host/nodes", 0, s.getShare},
-		{"GET", "/temper/v1/instances", 0, s.listInstances},
-		{"DELETE", "/temper/v1/instances/:instance", 0, s.deleteInstance},
-		{"POST", "/temper/v1/operations/:operation/retry", 0, s.retryOperation},
-		{"POST", "/temper/v1/operations/recover", 0, s.recoverOperations},
-		{"POST", "/temper/v1/nodes/:node/recover", 0, s.recoverNode},
-		{"GET", "/temper/v1/nodes/:node/why", 0, s.getWhy},
 		{"GET", "/temper/v1/healthz", 0, s.getHealth},
 		{"GET", "/temper/v1/readyz", 0, s.getReady},
+		{"GET", "/temper/v1/operations", 0, s.listOperations},
+		{"POST", "/temper/v1/operations/recover", 0, s.recoverOperations},
+		{"GET", "/temper/v1/operations/:operation", 0, s.getOperation},
+		{"POST", "/temper/v1/operations/:operation/cancel", 0, s.cancelOperation},
+		{"POST", "/temper/v1/operations/:operation/decision", 0, s.decideOperation},
+		{"POST", "/temper/v1/operations/:operation/retry", 0, s.retryOperation},
+		{"GET", "/temper/v1/nodes/available", 0, s.listAvailable},
+		{"GET", "/temper/v1/nodes/:node/why", 0, s.getWhy},
+		{"POST", "/temper/v1/nodes/:node/recover", 0, s.recoverNode},
 	}
 }
 
@@ -117,6 +109,19 @@ func (s *Server) fleetRoutes() []route {
 		{"GET", "/temper/v1/ring", 0, s.getRing},
 		{"GET", "/temper/v1/ring/what-if", 0, s.getWhatIf},
 		{"POST", "/temper/v1/reconcile", 0, s.postReconcile},
+	}
+}
+
+func (s *Server) computeRoutes() []route {
+	return []route{
+		{"GET", "/temper/v1/compute-services", 0, s.listCompute},
+		{"GET", "/temper/v1/compute-services/what-if", 0, s.getComputeWhatIf},
+		{"POST", "/temper/v1/compute-services/move", 0, s.moveCompute},
+		{"PUT", "/temper/v1/compute-services/:host", 0, s.putCompute},
+		{"DELETE", "/temper/v1/compute-services/:host", 0, s.deleteCompute},
+		{"GET", "/temper/v1/compute-services/:host/nodes", 0, s.getShare},
+		{"GET", "/temper/v1/instances", 0, s.listInstances},
+		{"DELETE", "/temper/v1/instances/:instance", 0, s.deleteInstance},
 	}
 }
 

@@ -88,6 +88,9 @@ type Config struct {
 	// Safe is how long after the end of a workflow something of it may still act.
 	// Default 9 s.
 	Safe time.Duration
+	// HardwareDeadline is how long one request to hardware takes at most: after it
+	// nothing of a claim that was ended acts any more. Default 4 s.
+	HardwareDeadline time.Duration
 	// ReconcileLate is from what age on of the last reconciliation people are told
 	// that no orchestrator runs. Default 45 s.
 	ReconcileLate time.Duration
@@ -122,6 +125,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Safe == 0 {
 		c.Safe = 9 * time.Second
+	}
+	if c.HardwareDeadline == 0 {
+		c.HardwareDeadline = 4 * time.Second
 	}
 	if c.ReconcileLate == 0 {
 		c.ReconcileLate = 45 * time.Second

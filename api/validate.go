@@ -155,11 +155,7 @@ func (s *Server) getValidate(c *gin.Context) (int, any, error) {
 	if q := readQuery(c); q.err != nil {
 		return 0, nil, q.err
 	}
-	n, err := s.find(c, c.Param("node"))
-	if err != nil {
-		return 0, nil, err
-	}
-	fl, err := s.fleet(c.Request.Context())
+	n, fl, err := s.nodeAndFleet(c)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -156,11 +156,8 @@ func shownState(s node.State, minor int) any {
 }
 
 // render shows the attributes of a node, with its links.
-func (s *Server) render(c *gin.Context, v *view, attrs []*attribute, whole bool) map[string]any {
-	out := make(map[string]any, len(attrs)+5)
-	for _, a := range attrs {
-		out[a.name] = a.value(v)
-	}
+func (s *Server) render(c *gin.Context, v *view, attrs []*nodeAttribute, whole bool) map[string]any {
+	out := shown(v, attrs)
 	base, self := s.publicURL(c), "nodes/"+v.UUID
 	out["links"] = links(base, self)
 	if !whole {

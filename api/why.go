@@ -17,11 +17,7 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 		return 0, nil, q.err
 	}
 	ctx := c.Request.Context()
-	n, err := s.find(c, c.Param("node"))
-	if err != nil {
-		return 0, nil, err
-	}
-	fl, err := s.fleet(ctx)
+	n, fl, err := s.nodeAndFleet(c)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -39,12 +39,7 @@ func newAllocationList(a *asker) *cobra.Command {
 		if err := goodLimit(limit); err != nil {
 			return err
 		}
-		q := url.Values{}
-		for name, v := range map[string]string{"node": of, "resource_class": class, "state": state, "owner": owner} {
-			if v != "" {
-				q.Set(name, v)
-			}
-		}
+		q := given(map[string]string{"node": of, "resource_class": class, "state": state, "owner": owner})
 		list, err := a.Allocations(ctx, q, limit)
 		if err != nil {
 			return advisedOn(err, of, "")
@@ -144,10 +139,7 @@ func newAllocationDelete(a *asker) *cobra.Command {
 		Example: "  temper allocation delete web", ValidArgsFunction: a.completeAllocations(0),
 	}
 	c.RunE = a.run(func(ctx context.Context, args []string) error {
-		names := unique(args)
-		return a.report(names, each(ctx, names, defaultParallel, "", func(ctx context.Context, name string) (string, error) {
-			return "deleted", a.DeleteAllocation(ctx, name)
-		}))
+		return a.deleteEach(ctx, args, a.DeleteAllocation)
 	})
 	return c
 }

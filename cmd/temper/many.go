@@ -109,6 +109,25 @@ func (a *asker) confirm(what string) error {
 	return errors.New("nothing was done")
 }
 
+// given is a query of those that have a value.
+func given(q map[string]string) url.Values {
+	out := url.Values{}
+	for name, v := range q {
+		if v != "" {
+			out.Set(name, v)
+		}
+	}
+	return out
+}
+
+// deleteEach deletes what the arguments name.
+func (a *asker) deleteEach(ctx context.Context, args []string, del func(ctx context.Context, name string) error) error {
+	names := unique(args)
+	return a.report(names, each(ctx, names, defaultParallel, "", func(ctx context.Context, name string) (string, error) {
+		return "deleted", del(ctx, name)
+	}))
+}
+
 func unique(names []string) []string {
 	var out []string
 	for _, n := range names {

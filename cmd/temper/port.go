@@ -45,12 +45,7 @@ func newPortList(a *asker) *cobra.Command {
 		if err := goodLimit(limit); err != nil {
 			return err
 		}
-		q := url.Values{"detail": {"true"}}
-		for name, v := range map[string]string{"node": of, "address": address} {
-			if v != "" {
-				q.Set(name, v)
-			}
-		}
+		q := given(map[string]string{"detail": "true", "node": of, "address": address})
 		list, err := a.Ports(ctx, q, limit)
 		if err != nil {
 			return advisedOn(err, of, "")
@@ -177,14 +172,13 @@ func newPortDelete(a *asker) *cobra.Command {
 		Example: "  temper port delete 52:54:00:00:00:01", ValidArgsFunction: a.completePorts(0),
 	}
 	c.RunE = a.run(func(ctx context.Context, args []string) error {
-		names := unique(args)
-		return a.report(names, each(ctx, names, defaultParallel, "", func(ctx context.Context, name string) (string, error) {
+		return a.deleteEach(ctx, args, func(ctx context.Context, name string) error {
 			ident, err := a.portOf(ctx, name)
 			if err != nil {
-				return "", err
+				return err
 			}
-			return "deleted", a.DeletePort(ctx, ident)
-		}))
+			return a.DeletePort(ctx, ident)
+		})
 	})
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/fault"
@@ -101,6 +102,25 @@ func together[T any](t *testing.T, count int, do func(int) (T, error)) []T {
 	return out
 }
 
+// waitingForARow allocates beside tx, and is back when that waits for a row; what
+// becomes of it is sent.
+func waitingForARow(t *testing.T, s *store.Store, tx pgx.Tx, a *node.Allocation) <-chan *node.Allocation {
+	t.Helper()
+	done := make(chan *node.Allocation, 1)
+	go func() {
+		if s.Allocate(t.Context(), a, false, "") != nil {
+			a = nil
+		}
+		done <- a
+	}()
+	require.Eventually(t, func() bool {
+		var waits bool
+		err := tx.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)`).Scan(&waits)
+		return err == nil && waits
+	}, 20*time.Second, 10*time.Millisecond)
+	return done
+}
+
 func TestTheLastNodeIsFoundWhileOthersAreHeld(t *testing.T) {
 	s, url := offering(t)
 	free(t, url, "gold", 3)
@@ -108,19 +128,7 @@ func TestTheLastNodeIsFoundWhileOthersAreHeld(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), `SELECT 1 FROM nodes FOR UPDATE`) // somebody only touches all three
 	require.NoError(t, err)
-	done := make(chan *node.Allocation)
-	go func() {
-		a := &node.Allocation{ResourceClass: "gold"}
-		if s.Allocate(t.Context(), a, false, "") != nil {
-			a = nil
-		}
-		done <- a
-	}()
-	require.Eventually(t, func() bool { // until it waits for a row
-		var waits bool
-		err := tx.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)`).Scan(&waits)
-		return err == nil && waits
-	}, 20*time.Second, 10*time.Millisecond)
+	done := waitingForARow(t, s, tx, &node.Allocation{ResourceClass: "gold"})
 	require.NoError(t, tx.Rollback(t.Context()))
 	a := <-done
 	require.NotNil(t, a)
@@ -139,19 +147,7 @@ func TestANodeThatAnOperationTakesWhileAnAllocationWaitsForItIsNotGiven(t *testi
 INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, requested_by, origin, conductor_group, driver, steps)
 SELECT n.id, n.uuid, n.name, 'power', 'accepted', 'ann', 'available', '', n.driver, '[]' FROM nodes n ORDER BY n.id LIMIT 1`)
 		require.NoError(t, err)
-		done := make(chan *node.Allocation)
-		go func() {
-			a := &node.Allocation{Name: "gold-1", ResourceClass: "gold"}
-			if s.Allocate(t.Context(), a, false, "") != nil {
-				a = nil
-			}
-			done <- a
-		}()
-		require.Eventually(t, func() bool { // until it waits for a row
-			var waits bool
-			err := tx.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)`).Scan(&waits)
-			return err == nil && waits
-		}, 20*time.Second, 10*time.Millisecond)
+		done := waitingForARow(t, s, tx, &node.Allocation{Name: "gold-1", ResourceClass: "gold"})
 		require.NoError(t, tx.Commit(t.Context()))
 		a := <-done
 		require.NotNil(t, a)

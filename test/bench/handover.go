@@ -150,47 +150,61 @@ func busiest(s *stack.Stack, ctx context.Context) (string, []string, error) {
 		if err != nil {
 			return "", nil, err
 		}
-		by := map[string][]string{}
-		for _, op := range ops {
-			by[op.Conductor] = append(by[op.Conductor], op.ID)
-		}
-		best := ""
-		for c, ids := range by {
-			if c != "" && len(ids) > len(by[best]) {
-				best = c
-			}
-		}
-		if best != "" && len(ops) == 4 {
-			return best, by[best], nil
+		if best, its, _ := mostSteps(ops); best != "" && len(ops) == 4 {
+			return best, its, nil
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 	return "", nil, fmt.Errorf("the operations were not all running within 30 s")
 }
 
+// mostSteps is the conductor with most of these steps, its operations, and how
+// many have no conductor.
+func mostSteps(ops []operationRow) (best string, its []string, idle int) {
+	by := map[string][]string{}
+	for _, op := range ops {
+		by[op.Conductor] = append(by[op.Conductor], op.ID)
+	}
+	for c, ids := range by {
+		if c != "" && len(ids) > len(by[best]) {
+			best = c
+		}
+	}
+	return best, by[best], len(by[""])
+}
+
 func awaitElsewhere(s *stack.Stack, ctx context.Context, victim string, ops []string, began time.Time) ([]time.Duration, error) {
-	left := map[string]bool{}
+	return awaitMoved(s, ctx, victim, ops, began, 10*time.Millisecond, func(c string, runs bool) bool { return runs && c != victim })
+}
+
+// awaitMoved waits until all of the operations have left the victim, looking every
+// so often. left is told who runs an operation now; false = nobody does.
+func awaitMoved(s *stack.Stack, ctx context.Context, victim string, ops []string, began time.Time, pause time.Duration, left func(conductor string, runs bool) bool) ([]time.Duration, error) {
+	waiting := map[string]bool{}
 	for _, id := range ops {
-		left[id] = true
+		waiting[id] = true
 	}
 	var took []time.Duration
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(pause) {
 		now, err := running(s, ctx)
 		if err != nil {
 			return nil, err
 		}
+		at := map[string]string{}
 		for _, op := range now {
-			if left[op.ID] && op.Conductor != victim {
-				delete(left, op.ID)
+			at[op.ID] = op.Conductor
+		}
+		for id := range waiting {
+			if conductor, runs := at[id]; left(conductor, runs) {
+				delete(waiting, id)
 				took = append(took, time.Since(began))
 			}
 		}
-		if len(left) == 0 {
+		if len(waiting) == 0 {
 			return took, nil
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	return nil, fmt.Errorf("%d steps did not move from %s within 2 minutes", len(left), victim)
+	return nil, fmt.Errorf("%d steps did not move from %s within 2 minutes", len(waiting), victim)
 }
 
 var extra sync.Map // name -> *exec.Cmd of conductors started by hand

@@ -117,7 +117,9 @@ func killInFlight(s *stack.Stack, ctx context.Context, what string) error {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return err
 	}
-	took, err := awaitAway(s, ctx, victim, lost, killed)
+	took, err := awaitMoved(s, ctx, victim, lost, killed, 50*time.Millisecond, func(c string, runs bool) bool {
+		return !runs || c != victim // over, or waiting for its agent
+	})
 	if err != nil {
 		return err
 	}
@@ -138,50 +140,10 @@ func mostAtWork(s *stack.Stack, ctx context.Context, count int) (string, []strin
 		if err != nil {
 			return "", nil, err
 		}
-		by := map[string][]string{}
-		for _, op := range ops {
-			by[op.Conductor] = append(by[op.Conductor], op.ID)
-		}
-		best := ""
-		for c, ids := range by {
-			if c != "" && len(ids) > len(by[best]) {
-				best = c
-			}
-		}
 		// Some have not begun yet, some are over, and over the rack some wait for their agents to come up.
-		if best != "" && len(ops)-len(by[""]) >= count*2/3 {
-			return best, by[best], nil
+		if best, its, idle := mostSteps(ops); best != "" && len(ops)-idle >= count*2/3 {
+			return best, its, nil
 		}
 	}
 	return "", nil, fmt.Errorf("the deploys were not all at work within two minutes")
-}
-
-// awaitAway waits until none of the operations is the victim's any more: another
-// conductor has it, or it is over or waits for its agent.
-func awaitAway(s *stack.Stack, ctx context.Context, victim string, ops []string, began time.Time) ([]time.Duration, error) {
-	left := map[string]bool{}
-	for _, id := range ops {
-		left[id] = true
-	}
-	var took []time.Duration
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		now, err := running(s, ctx)
-		if err != nil {
-			return nil, err
-		}
-		theirs := map[string]bool{}
-		for _, op := range now {
-			theirs[op.ID] = op.Conductor == victim
-		}
-		for id := range left {
-			if !theirs[id] {
-				delete(left, id)
-				took = append(took, time.Since(began))
-			}
-		}
-		if len(left) == 0 {
-			return took, nil
-		}
-	}
-	return nil, fmt.Errorf("%d steps did not move from %s within 2 minutes", len(left), victim)
 }
