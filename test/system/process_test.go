@@ -235,6 +235,12 @@ func (l *load) busiest(t *testing.T, conductors map[string]*dev.Running) (name s
 // again.
 func (s *stack) conductor(t *testing.T, group, name string, env ...string) *dev.Running {
 	t.Helper()
+	return s.conductorWith(t, "redfish", group, name, env...)
+}
+
+// conductorWith is the same with other drivers.
+func (s *stack) conductorWith(t *testing.T, drivers, group, name string, env ...string) *dev.Running {
+	t.Helper()
 	bin, err := programs()
 	require.NoError(t, err)
 	data := filepath.Join(s.dir, "data")
@@ -243,7 +249,7 @@ func (s *stack) conductor(t *testing.T, group, name string, env ...string) *dev.
 		Path: filepath.Join(bin, "temper"), Env: append(environ(), env...), LogFile: filepath.Join(data, "logs", name+".log"), ReadyFile: ready,
 		Args: []string{
 			"conductor", "--config", filepath.Join(data, dev.SettingsFile), "--name", name, "--conductor-group", group,
-			"--enabled-drivers", "redfish", "--ready-file", ready, "--metrics-listen", "127.0.0.1:0",
+			"--enabled-drivers", drivers, "--ready-file", ready, "--metrics-listen", "127.0.0.1:0",
 		},
 	}.Run(t.Context())
 	require.NoError(t, err)

@@ -1,10 +1,13 @@
 package system_test
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -52,6 +55,14 @@ func TestAnAgentsTimeStandsStillWhileNobodyCoversTheNode(t *testing.T) {
 	require.NotNil(t, o.Until)
 	die(t, first)
 	eventually(t, patience, func() error { return n.stalled(id, waitsFor("still")) })
+	until, err := time.Parse(time.RFC3339Nano, text(o.Until))
+	require.NoError(t, err)
+	eventually(t, patience, func() error {
+		if time.Now().Before(until.Add(2 * time.Second)) {
+			return errors.New("its time would not be over yet")
+		}
+		return n.stalled(id, waitsFor("still"))
+	})
 	n.spoil()
 	s.conductor(t, "still", "still-2")
 	eventually(t, patience, func() error {
@@ -111,4 +122,37 @@ func (n *node) failedAlone(id, state string) shown {
 	require.Equal(n.t, state, now.State, "%s", o)
 	require.Nil(n.t, now.Reservation)
 	return now
+}
+
+// An operation whose every conductor was killed is not stuck: with another driver, which somebody covers, it goes on there.
+func TestADriverIsChangedWhileNobodyCoversTheNode(t *testing.T) {
+	t.Parallel()
+	s := world(t)
+	only := s.conductor(t, "swap", "swap-1")
+	n := manageable(t, s, s.rack)
+	n.patch("conductor_group", "swap")
+	n.spoil(fault{Kind: "hang", Path: system})
+	id := n.power("power on")
+	n.running(id, "on")
+	s.conductorWith(t, "fake-hardware", "swap", "swap-2")
+	die(t, only)
+	change := func() (answer, error) {
+		return s.ask(http.MethodPatch, "/v1/nodes/"+n.uuid+"?reset_interfaces=true", set("driver", "fake-hardware"))
+	}
+	a, err := change()
+	require.NoError(t, err)
+	require.Equal(t, http.StatusConflict, a.status, "its conductor is not taken for dead yet")
+	eventually(t, patience, func() error {
+		a, err := change()
+		if err == nil && a.status != http.StatusOK {
+			err = errors.New(a.words())
+		}
+		return err
+	})
+	now := n.done(id, "manageable")
+	require.Equal(t, "power on", text(now.Power))
+	o, err := n.operation(id)
+	require.NoError(t, err)
+	require.Equal(t, "swap-2", text(o.Conductor))
+	require.Empty(t, n.hardware().Actions, "the server itself is not touched any more")
 }
