@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -98,7 +97,7 @@ func TestAConductorThatAloneLosesPostgreSQLOrTemporalHandsItsStepOver(t *testing
 			n.moves(id, group+"-2", onWithin)
 			t.Logf("elsewhere after %s", time.Since(began).Round(10*time.Millisecond))
 			if c.from == "temporal" {
-				log, err := os.ReadFile(filepath.Join(s.dir, "data", "logs", group+"-1.log"))
+				log, err := os.ReadFile(s.log(group + "-1"))
 				require.NoError(t, err)
 				require.Regexp(t, `"step left".*"taken over":false`, string(log), "it stopped by itself, before another one began")
 			}

@@ -241,23 +241,32 @@ func (s *stack) conductor(t *testing.T, group, name string, env ...string) *dev.
 // conductorWith is the same with other drivers.
 func (s *stack) conductorWith(t *testing.T, drivers, group, name string, env ...string) *dev.Running {
 	t.Helper()
+	c, _ := s.role(t, "conductor", name, env, "--name", name, "--conductor-group", group, "--enabled-drivers", drivers)
+	return c
+}
+
+// role starts one more process of a role by hand, with more settings, and tells where it is.
+func (s *stack) role(t *testing.T, role, name string, env []string, args ...string) (*dev.Running, dev.Ready) {
+	t.Helper()
 	bin, err := programs()
 	require.NoError(t, err)
 	data := filepath.Join(s.dir, "data")
 	ready := filepath.Join(s.dir, name+".ready")
-	c, err := dev.Command{
-		Path: filepath.Join(bin, "temper"), Env: append(environ(), env...), LogFile: filepath.Join(data, "logs", name+".log"), ReadyFile: ready,
-		Args: []string{
-			"conductor", "--config", filepath.Join(data, dev.SettingsFile), "--name", name, "--conductor-group", group,
-			"--enabled-drivers", drivers, "--ready-file", ready, "--metrics-listen", "127.0.0.1:0",
-		},
+	p, err := dev.Command{
+		Path: filepath.Join(bin, "temper"), Env: append(environ(), env...), LogFile: s.log(name), ReadyFile: ready,
+		Args: append([]string{role, "--config", filepath.Join(data, dev.SettingsFile), "--ready-file", ready, "--metrics-listen", "127.0.0.1:0"}, args...),
 	}.Run(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		_ = syscall.Kill(-c.Pid(), syscall.SIGCONT) // one that is frozen hears of nothing
+		_ = syscall.Kill(-p.Pid(), syscall.SIGCONT) // one that is frozen hears of nothing
 		ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 		defer cancel()
-		_ = c.Stop(ctx) // it has ended, or is killed
+		_ = p.Stop(ctx) // it has ended, or is killed
 	})
-	return c
+	at, err := dev.ReadReady(ready)
+	require.NoError(t, err)
+	return p, at
 }
+
+// log is the file of a process's log.
+func (s *stack) log(name string) string { return filepath.Join(s.dir, "data", "logs", name+".log") }

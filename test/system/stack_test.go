@@ -31,7 +31,7 @@ power_timeout: 4s
 soft_power_off_timeout: 5s
 bmc_request_timeout: 2s
 reconcile_interval: 3s
-wait_for_conductor_groups: {hasty: 3s, never: 0}
+wait_for_conductor_groups: {hasty: 3s, never: 0, orphan-gone: 3s, orphan-forgotten: 3s}
 rack_power_delay: 50ms
 rack_boot_delay: 100ms
 rack_step_delay: 20ms
