@@ -230,14 +230,15 @@ func TestANodeThatIsLeftAloneIsReleasedInTime(t *testing.T) {
 			[]string{"inspecting", "wait call-back", "cleaning"},
 			func(t *testing.T, group string, only *dev.Running, all []*alone) {
 				die(t, only)
-				eventually(t, patience, func() error {
+				safe := time.Now().Add(timeout + waitsFor3s)
+				eventually(t, timeout+released, func() error {
 					a, err := s.ask(http.MethodDelete, "/temper/v1/conductors/"+group+"-1", nil)
 					if err == nil && a.status != http.StatusNoContent {
 						err = fmt.Errorf("%d: %s", a.status, a.words())
 					}
 					return err
 				})
-				inTime(t, time.Now().Add(waitsFor3s), all, (*alone).ended)
+				inTime(t, safe, all, (*alone).ended)
 			},
 		},
 		"maintained": {
