@@ -82,7 +82,7 @@ func (s *Server) decided(c *gin.Context, id int64, action node.Action, reason st
 	ctx, cancel := context.WithTimeout(c.Request.Context(), decisionTime)
 	defer cancel()
 	if err := s.Operations.Decide(ctx, o, action, by(c), reason); err != nil {
-		return 0, nil, err
+		return 0, nil, silent(err)
 	}
 	s.logger(c).Info("decision taken", zap.String("action", string(action)), zap.String("user", user(c)))
 	if o, err = s.Store.Operation(c.Request.Context(), id); err != nil {

@@ -157,7 +157,7 @@ func waitsForConductor(c *gin.Context) (bool, error) {
 	return asBool("wait_for_conductor", word)
 }
 
-// errNoConductor tells the one 503 that the database does not cause.
+// errNoConductor tells the 503 of having no conductor at all.
 var errNoConductor = errors.New("no conductor is alive and takes work")
 
 func (f *fleet) nobody(group, driver string) error {

@@ -77,11 +77,26 @@ func (s *Server) fail(c *gin.Context, err error) {
 	c.AbortWithStatusJSON(status, errorBody(side, words))
 }
 
+// errSilent tells the 503 that Temporal causes.
+var errSilent = errors.New("temporal is away, or the workflow did not answer in time")
+
+// silent is an error of Temporal as a request ends with it; what a workflow
+// refused stays as it is.
+func silent(err error) error {
+	if fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Unreachable) {
+		return fault.New(fault.Unavailable, "%w: %v", errSilent, err)
+	}
+	return err
+}
+
 // unavailable is Ironic's sentence (common/exception.py, TemporaryFailure) and,
-// where it is the database that is away, one of ours.
+// where it is not the conductors that are away, what is.
 func unavailable(err error) string {
 	const words = "Resource temporarily unavailable, please retry."
-	if !fault.Is(err, fault.Unavailable) || errors.Is(err, errNoConductor) {
+	switch {
+	case errors.Is(err, errSilent):
+		return words + " (Temporal is away, or the workflow did not answer in time)"
+	case !fault.Is(err, fault.Unavailable) || errors.Is(err, errNoConductor):
 		return words
 	}
 	return words + " (the database is away or busy)"

@@ -204,10 +204,10 @@ func (s *Server) postReconcile(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	if s.Reconcile == nil {
-		return 0, nil, fault.New(fault.Unavailable, "nothing reconciles here")
+		return 0, nil, silent(fault.New(fault.Unavailable, "nothing reconciles here"))
 	}
 	if err := s.Reconcile(c.Request.Context()); err != nil {
-		return 0, nil, err
+		return 0, nil, silent(err)
 	}
 	return http.StatusAccepted, nil, nil
 }

@@ -256,7 +256,7 @@ func state(b *bench, host string) string {
 
 func TestTheReconciliationCanBeRun(t *testing.T) {
 	b := newBench(t)
-	b.post("/temper/v1/reconcile", nil).fails(503)
+	require.Contains(t, b.post("/temper/v1/reconcile", nil).fails(503), "Temporal is away")
 	runs := 0
 	metrics := prometheus.NewRegistry()
 	b = newBench(t, func(c *api.Config) {

@@ -59,6 +59,9 @@ func generalAdvice(err error) string {
 	case http.StatusNotAcceptable:
 		return "the API is older than this program, which asks for version " + client.Version
 	case http.StatusServiceUnavailable:
+		if strings.HasSuffix(refusal(err), ")") { // it is not the conductors that are away
+			return "ask again when it is back"
+		}
 		return "see temper conductor list, and ask again"
 	}
 	return ""

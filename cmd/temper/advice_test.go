@@ -40,6 +40,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		"no address":                        {400, "Failed to validate power info for node: Missing redfish_address", node.EventManage, "temper node validate n1 shows what is missing"},
 		"no conductor":                      {404, "No valid host was found. Reason: x", node.EventManage, "temper conductor list shows which conductors there are, and for what"},
 		"nobody at all":                     {503, "Resource temporarily unavailable, please retry.", node.EventManage, "see temper conductor list, and ask again"},
+		"the database away":                 {503, "Resource temporarily unavailable, please retry. (the database is away or busy)", "", "ask again when it is back"},
 		"an older API":                      {406, "Version 1.95 was requested", "", "the API is older than this program, which asks for version 1.95"},
 		"not let in":                        {401, "Authorization required", "", "say who you are with TEMPER_API_USER and TEMPER_API_PASSWORD"},
 		"deploy of what was just enrolled":  {400, refused(u, "active", "enroll"), node.EventDeploy, "first: temper node manage n1, then temper node provide n1"},
