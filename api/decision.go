@@ -1,7 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -82,7 +84,7 @@ func (s *Server) decided(c *gin.Context, id int64, action node.Action, reason st
 	ctx, cancel := context.WithTimeout(c.Request.Context(), decisionTime)
 	defer cancel()
 	if err := s.Operations.Decide(ctx, o, action, by(c), reason); err != nil {
-		return 0, nil, silent(err)
+		return 0, nil, s.notTaken(c, o, action, err)
 	}
 	s.logger(c).Info("decision taken", zap.String("action", string(action)), zap.String("user", user(c)))
 	if o, err = s.Store.Operation(c.Request.Context(), id); err != nil {
@@ -94,6 +96,19 @@ func (s *Server) decided(c *gin.Context, id int64, action node.Action, reason st
 	}
 	c.Header(headerOperation, strconv.FormatInt(id, 10))
 	return http.StatusAccepted, s.showOperation(o, fl), nil
+}
+
+// notTaken says why the workflow has not taken a decision that o waits for.
+func (s *Server) notTaken(c *gin.Context, o *node.Operation, action node.Action, err error) error {
+	if !fault.Is(err, fault.Lost) {
+		return silent(err)
+	}
+	if now, lookErr := s.Store.Operation(c.Request.Context(), o.ID); lookErr == nil && now.EndedAt != nil {
+		return now.Decide(action)
+	}
+	return laterError{fault.New(fault.Unavailable, "decide about operation %d: %w", o.ID, err), fmt.Sprintf(
+		`The workflow of operation %d has ended, so that nobody takes a decision: reconciliation ends the operation within seconds, and then "temper operation retry %d" does it anew. See "temper node why %s".`,
+		o.ID, o.ID, cmp.Or(o.NodeName, o.NodeUUID))}
 }
 
 // by is who asks, for records that need somebody.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/node"
 )
 
 // getHealth answers GET /temper/v1/healthz: the process serves.
@@ -61,8 +63,16 @@ func (s *Server) getReady(c *gin.Context) (int, any, error) {
 		return http.StatusServiceUnavailable, gin.H{"status": "not ready", "reasons": why}, nil
 	}
 	body := gin.H{"status": "ready", "reconciled_seconds_ago": nil}
-	if v, err := s.Store.Vitals(ctx); err == nil && v.Age >= 0 {
-		body["reconciled_seconds_ago"] = math.Round(v.Age.Seconds()*10) / 10
+	if v, err := s.Store.Vitals(ctx); err == nil {
+		body["reconciled_seconds_ago"] = secondsAgo(v)
 	}
 	return http.StatusOK, body, nil
+}
+
+// secondsAgo is how long ago a reconciliation ended last; nil = none has.
+func secondsAgo(v node.Vitals) any {
+	if v.Age < 0 {
+		return nil
+	}
+	return math.Round(v.Age.Seconds()*10) / 10
 }

@@ -89,11 +89,22 @@ func silent(err error) error {
 	return err
 }
 
+// laterError is an error that clients are told more of, where it is a 503.
+type laterError struct {
+	error
+	words string // sentences for people, without addresses
+}
+
+func (e laterError) Unwrap() error { return e.error }
+
 // unavailable is Ironic's sentence (common/exception.py, TemporaryFailure) and,
 // where it is not the conductors that are away, what is.
 func unavailable(err error) string {
 	const words = "Resource temporarily unavailable, please retry."
+	more := laterError{}
 	switch {
+	case errors.As(err, &more):
+		return words + " " + more.words
 	case errors.Is(err, errSilent):
 		return words + " (Temporal is away, or the workflow did not answer in time)"
 	case !fault.Is(err, fault.Unavailable) || errors.Is(err, errNoConductor):

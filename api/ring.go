@@ -41,7 +41,7 @@ func (s *Server) getRing(c *gin.Context) (int, any, error) {
 	}
 	owners := make([]gin.H, 0, len(nodes))
 	for i := range nodes {
-		owners = append(owners, gin.H{"node_uuid": nodes[i].UUID, "conductor": orNull(fl.owner(&nodes[i]))})
+		owners = append(owners, gin.H{"node_uuid": nodes[i].UUID, "node_name": orNull(nodes[i].Name), "conductor": orNull(fl.owner(&nodes[i]))})
 	}
 	body := gin.H{"epoch": v.Epoch, "owners": owners, "next": nil}
 	if len(nodes) == p.limit {
@@ -79,7 +79,17 @@ func (s *Server) getWhatIf(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, whatIfBody(f, without, what), nil
+	var named []string
+	for _, moves := range [][]coverage.Move{what.Moves, what.Quarantined} {
+		for _, m := range moves[:min(len(moves), maxWhatIf)] {
+			named = append(named, m.Node.UUID)
+		}
+	}
+	names, err := s.Store.Names(ctx, named)
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, whatIfBody(f, without, what, names), nil
 }
 
 func (s *Server) ringWithout(ctx context.Context, f *node.Fleet, without []string, group *string) (coverage.WhatIf, error) {
@@ -102,19 +112,21 @@ func (s *Server) ringWithout(ctx context.Context, f *node.Fleet, without []strin
 	return out, nil
 }
 
-func whatIfBody(f *node.Fleet, without []string, what coverage.WhatIf) gin.H {
-	names := map[int64]string{}
+func whatIfBody(f *node.Fleet, without []string, what coverage.WhatIf, names map[string]string) gin.H {
+	hosts := map[int64]string{}
 	for _, k := range f.Conductors {
-		names[k.ID] = k.Hostname
+		hosts[k.ID] = k.Hostname
 	}
 	gains := map[string]int{}
 	for _, m := range what.Moves {
-		gains[names[m.To]]++
+		gains[hosts[m.To]]++
 	}
 	shown := func(moves []coverage.Move) []gin.H {
 		out := make([]gin.H, 0, min(len(moves), maxWhatIf))
 		for _, m := range moves[:min(len(moves), maxWhatIf)] {
-			out = append(out, gin.H{"node_uuid": m.Node.UUID, "from": orNull(names[m.From]), "to": orNull(names[m.To])})
+			out = append(out, gin.H{
+				"node_uuid": m.Node.UUID, "node_name": orNull(names[m.Node.UUID]), "from": orNull(hosts[m.From]), "to": orNull(hosts[m.To]),
+			})
 		}
 		return out
 	}
@@ -197,8 +209,8 @@ func (r *covered) add(host string, enabled map[string][]string) {
 	}
 }
 
-// postReconcile answers POST /temper/v1/reconcile: it runs now or, where one
-// runs, once more after it.
+// postReconcile answers POST /temper/v1/reconcile: it is queued, or once more
+// where one runs. An orchestrator runs it; the answer says when one did last.
 func (s *Server) postReconcile(c *gin.Context) (int, any, error) {
 	if _, err := readObject(c, maxBody); err != nil {
 		return 0, nil, err
@@ -209,7 +221,11 @@ func (s *Server) postReconcile(c *gin.Context) (int, any, error) {
 	if err := s.Reconcile(c.Request.Context()); err != nil {
 		return 0, nil, silent(err)
 	}
-	return http.StatusAccepted, nil, nil
+	v, err := s.Store.Vitals(c.Request.Context())
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusAccepted, gin.H{"queued": true, "late": v.Age < 0 || v.Age > s.ReconcileLate, "reconciled_seconds_ago": secondsAgo(v)}, nil
 }
 
 // reconcileSoon is for a change that the next epoch should not wait for. Without

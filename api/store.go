@@ -112,6 +112,8 @@ type ConductorStore interface {
 	Fleet(ctx context.Context) (*node.Fleet, error)
 	RingNodes(ctx context.Context, needs []int64) ([]node.RingNode, error)
 	Vitals(ctx context.Context) (node.Vitals, error)
+	// Names are the names of those nodes that have one, by uuid.
+	Names(ctx context.Context, uuids []string) (map[string]string, error)
 	// Quarantined counts the nodes that nobody covers now.
 	Quarantined(ctx context.Context) ([]node.Quarantined, error)
 }

@@ -70,7 +70,8 @@ func (s Starter) Nudge(ctx context.Context, o *node.Operation) error {
 }
 
 // Decide has the operation's workflow take a decision about the step that it
-// holds at. The same decision once more, where the answer was lost, is the same update.
+// holds at. The same decision once more, where the answer was lost, is the same
+// update. fault.Lost where the workflow has ended, or the operation is another run's.
 func (s Starter) Decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error {
 	h, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		UpdateID:   fmt.Sprintf("decision-%d-%s", len(o.Decisions)+1, a),
@@ -87,7 +88,7 @@ func (s Starter) Decide(ctx context.Context, o *node.Operation, a node.Action, b
 	case errors.As(err, &app):
 		return fault.New(fault.ParseKind(app.Type()), "%s", app.Message())
 	case notFound(err):
-		return node.NoDecision(o.ID)
+		return fault.New(fault.Lost, "the workflow of operation %d has ended", o.ID)
 	}
 	return fault.New(fault.Unavailable, "the workflow of operation %d did not take the decision: %w", o.ID, err)
 }

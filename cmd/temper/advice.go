@@ -45,6 +45,9 @@ func advisedOn(err error, name string, e node.Event) error {
 // notFound finds what is not there.
 var notFound = regexp.MustCompile(`^(Node|Port|Conductor|Operation) .* could not be found$`)
 
+// stateUnknown finds the refusal of a provision state that is none.
+var stateUnknown = regexp.MustCompile(`^Provision state ".*" is not valid`)
+
 func generalAdvice(err error) string {
 	if k, ok := client.KindOf(err); ok && (k == client.Unreached || k == client.Unreadable) {
 		return "if it is elsewhere, say so with --api or TEMPER_API_URL"
@@ -56,11 +59,18 @@ func generalAdvice(err error) string {
 		if what := notFound.FindStringSubmatch(refusal(err)); what != nil {
 			return "temper " + strings.ToLower(what[1]) + " list shows which there are"
 		}
+	case http.StatusBadRequest:
+		if stateUnknown.MatchString(refusal(err)) {
+			return "it is one of: " + joinStates(node.States())
+		}
 	case http.StatusNotAcceptable:
 		return "the API is older than this program, which asks for version " + client.Version
 	case http.StatusServiceUnavailable:
-		if strings.HasSuffix(refusal(err), ")") { // it is not the conductors that are away
+		switch words := refusal(err); {
+		case strings.HasSuffix(words, ")"): // it is not the conductors that are away
 			return "ask again when it is back"
+		case hinted.MatchString(words):
+			return ""
 		}
 		return "see temper conductor list, and ask again"
 	}
@@ -133,11 +143,15 @@ func wayTo(name string, s node.State, e node.Event) string {
 
 // possibleIn names all states in which a client may ask for e.
 func possibleIn(e node.Event) string {
-	var from []string
-	for _, s := range node.PossibleIn(e) {
-		from = append(from, string(s))
+	return "that is possible in: " + joinStates(node.PossibleIn(e))
+}
+
+func joinStates(list []node.State) string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
 	}
-	return "that is possible in: " + strings.Join(from, ", ")
+	return strings.Join(out, ", ")
 }
 
 // endingOf says how a node that waits or is held in s comes out of it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -93,9 +94,26 @@ func newConductorShow(a *asker) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			fields, err := a.conductorFields(ctx, k)
+			if err != nil {
+				return err
+			}
 			return a.show(k, func(w io.Writer) error {
-				return fieldsTable(k.Fields(), []string{"hostname", "alive", "conductor_group", "drivers"}, notShown, false).writeTo(w)
+				return fieldsTable(fields, []string{"hostname", "alive", "state", "conductor_group", "drivers"}, notShown, false).writeTo(w)
 			})
 		}),
 	}
+}
+
+// conductorFields are those of Ironic's API and its state: one that drains is alive, too.
+func (a *asker) conductorFields(ctx context.Context, k *client.Conductor) (map[string]any, error) {
+	list, err := a.Fleet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fields := k.Fields()
+	if at := slices.IndexFunc(list, func(c client.FleetConductor) bool { return c.Hostname == k.Hostname }); at >= 0 {
+		fields["state"] = list[at].State
+	}
+	return fields, nil
 }

@@ -125,10 +125,21 @@ func operationFields(o *client.Operation, now time.Time) grid {
 func stepTable(o *client.Operation, now time.Time) grid {
 	g := newGrid("STEP", "NAME", "STATE", "ATTEMPTS", "CONDUCTOR", "STARTED", "TOOK", "LAST ERROR")
 	for _, s := range o.Steps {
-		g.add(fmt.Sprint(s.Index+1), s.Name(), s.State, fmt.Sprint(s.Attempts), s.Conductor, moment(s.StartedAt),
+		g.add(fmt.Sprint(s.Index+1), s.Name(), s.State, tried(s), s.Conductor, moment(s.StartedAt),
 			stepTook(o, s, now), cmp.Or(s.LastError, s.Note))
 	}
 	return g
+}
+
+// tried is how often a step was begun, and how often it failed of how many times it may.
+func tried(s client.Step) string {
+	switch {
+	case s.Failures == 0:
+		return fmt.Sprint(s.Attempts)
+	case s.Limit == 0:
+		return fmt.Sprintf("%d, %d failed", s.Attempts, s.Failures)
+	}
+	return fmt.Sprintf("%d, failed %d of %d", s.Attempts, s.Failures, s.Limit)
 }
 
 func newOperationCancel(a *asker) *cobra.Command {

@@ -51,6 +51,9 @@ func newDecisions(a *asker) []*cobra.Command {
 
 // undecided adds to the refusal of a decision what would be possible.
 func (a *asker) undecided(ctx context.Context, id string, err error) error {
+	if strings.Contains(refusal(err), "the workflow did not answer in time") {
+		return &advisedError{err, "it may still take the decision: temper operation show " + id + " tells"}
+	}
 	if client.StatusOf(err) != http.StatusConflict && client.StatusOf(err) != http.StatusBadRequest || hinted.MatchString(refusal(err)) {
 		return err
 	}

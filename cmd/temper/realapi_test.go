@@ -9,11 +9,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
 	"go.uber.org/zap"
 	"golang.org/x/crypto/bcrypt"
 
+	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/fake"
@@ -29,11 +32,16 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 // worked carries out operations by ending them: all succeed, but deploys of nodes called stuck go on until they are cancelled.
 type worked struct {
 	*store.Store
-	under sync.WaitGroup
+	under  sync.WaitGroup
+	refuse error          // of decisions; nil = they are taken
+	status node.RunStatus // of workflows
 }
 
+// runID is what the SDK's test environment calls a run.
+const runID = "default-test-run-id"
+
 func (w *worked) Start(ctx context.Context, o *node.Operation) error {
-	_, err := w.Begin(ctx, o.ID, "run")
+	_, err := w.Begin(ctx, o.ID, runID)
 	if err != nil || strings.HasPrefix(o.NodeName, "stuck") && o.Kind == node.KindDeploy {
 		return err
 	}
@@ -49,16 +57,47 @@ func (w *worked) Cancel(ctx context.Context, o *node.Operation, _ string) error 
 func (w *worked) Nudge(context.Context, *node.Operation) error { return nil }
 
 func (w *worked) Decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error {
-	_, err := w.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
-		n.Operation.Phase = node.Running
-		n.Operation.Decisions = append(n.Operation.Decisions, node.Ruling{Action: a, By: by, Reason: reason})
-		return node.Direction{}, nil
-	})
+	if w.refuse != nil {
+		return w.refuse
+	}
+	err := w.workflow(func(ops *activities.Operations) any { return ops.Decide }, activities.DecideInput{Operation: o.ID, Seq: o.Claim.Seq + 1, Action: a, By: by, Reason: reason})
+	if err == nil && a == node.ActionAbort {
+		w.end(ctx, o.ID, node.Cancelled)
+	}
 	return err
 }
 
+// workflow has one of the activities done that an operation's workflow does.
+func (w *worked) workflow(do func(*activities.Operations) any, in any) error {
+	var s testsuite.WorkflowTestSuite
+	env := s.NewTestActivityEnvironment()
+	ops := &activities.Operations{Ledger: w.Store}
+	env.RegisterActivity(ops)
+	_, err := env.ExecuteActivity(do(ops), in)
+	return err
+}
+
+// hold has an operation hold at a step, as if that had failed and those before it were done.
+func (w *worked) hold(ctx context.Context, id int64, step string) error {
+	o, err := w.Direct(ctx, id, func(n *node.Node) (node.Direction, error) {
+		for i := range n.Operation.Steps {
+			if s := &n.Operation.Steps[i]; s.Name() == step {
+				s.Attempts, s.Failures, s.Limit = 6, 5, 5
+				break
+			} else {
+				s.State = node.StepDone
+			}
+		}
+		return node.Direction{}, nil
+	})
+	if err != nil {
+		return err
+	}
+	return w.workflow(func(ops *activities.Operations) any { return ops.Hold }, activities.HoldInput{Operation: id, Seq: o.Claim.Seq + 1, Error: "no disk", Wait: time.Hour})
+}
+
 func (w *worked) Status(context.Context, *node.Operation) (node.RunStatus, error) {
-	return node.RunStatus{Known: true, Open: true}, nil
+	return w.status, nil
 }
 
 func (w *worked) Terminate(context.Context, *node.Operation, string) error { return nil }
@@ -67,30 +106,40 @@ func (w *worked) end(ctx context.Context, id int64, outcome node.Outcome) {
 	w.under.Add(1)
 	go func() {
 		defer w.under.Done()
-		_, _ = w.CloseOperation(context.WithoutCancel(ctx), node.End{Operation: id, RunID: "run", Outcome: outcome}, nil)
+		_, _ = w.CloseOperation(context.WithoutCancel(ctx), node.End{Operation: id, RunID: runID, Outcome: outcome}, nil)
 	}()
 }
 
 // realAPI is the API itself over a database of its own, with one conductor that has both drivers.
 func realAPI(t *testing.T, auth api.Auth) string {
 	t.Helper()
+	url, _ := realWork(t, auth)
+	return url
+}
+
+// realWork is realAPI, with who works on what it accepts.
+func realWork(t *testing.T, auth api.Auth) (string, *worked) {
+	t.Helper()
 	keys, err := store.NewKeyset()
 	require.NoError(t, err)
 	db, err := store.Open(t.Context(), store.Config{URL: testenv.Postgres(t), Keyset: keys, MaxConns: 8})
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
-	w := &worked{Store: db}
+	w := &worked{Store: db, status: node.RunStatus{Known: true, Open: true}}
 	t.Cleanup(w.under.Wait)
 	hardware, err := worker.NewHardware(node.HardwareTypes(), bmc.Settings{}, fake.Delays{}, nil, zap.NewNop())
 	require.NoError(t, err)
 	t.Cleanup(func() { hardware.Close(context.Background()) })
 	_, err = db.RegisterConductor(t.Context(), node.Conductor{Hostname: "c1", Interfaces: hardware.Enabled()})
 	require.NoError(t, err)
-	s, err := api.New(api.Config{Store: db, Operations: w, Drivers: hardware, Auth: auth, AutomatedClean: true})
+	s, err := api.New(api.Config{
+		Store: db, Operations: w, Drivers: hardware, Auth: auth, AutomatedClean: true, Safe: time.Second,
+		Reconcile: func(context.Context) error { return nil }, ReconcileLate: time.Minute,
+	})
 	require.NoError(t, err)
 	server := httptest.NewServer(s.Handler())
 	t.Cleanup(server.Close)
-	return server.URL
+	return server.URL, w
 }
 
 func TestAgainstTheAPIItself(t *testing.T) {
@@ -119,7 +168,7 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "node create n9 --driver abacus", err: "n9: No valid host was found"},
 		{args: "node list", out: "n1 "},
 		{args: "node list --state enroll --fields name --sort name:desc --limit 2 -o yaml", out: "- links:"},
-		{args: "node list --state asleep", err: `Provision state "asleep" is not valid`},
+		{args: "node list --state asleep", err: `Provision state "asleep" is not valid; it is one of: enroll, verifying, manageable, available, deploying, `},
 		{args: "node list --sort frob", err: "frob"},
 		{args: "node show n1 -o json", out: `"row": 3`},
 		{args: "node show n1 n9", out: "n1", err: "1 of 2 failed:\n  n9: Node n9 could not be found; temper node list shows which there are"},

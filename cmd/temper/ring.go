@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -76,9 +77,9 @@ func newRingNodes(a *asker) *cobra.Command {
 		}
 		a.noteMore(list.More, limit, "nodes")
 		return a.show(map[string]any{"owners": orEmpty(list.Items)}, func(w io.Writer) error {
-			g := newGrid("NODE", "CONDUCTOR")
+			g := newGrid("NODE", "UUID", "CONDUCTOR")
 			for _, o := range list.Items {
-				g.add(o.NodeUUID, cmp.Or(o.Conductor, "none"))
+				g.add(o.NodeName, o.NodeUUID, cmp.Or(o.Conductor, "none"))
 			}
 			return g.writeTo(w)
 		})
@@ -118,7 +119,7 @@ func tellWhatIf(out io.Writer, w *client.WhatIf) error {
 	const most = 10
 	var names []string
 	for _, n := range w.Quarantines[:min(most, len(w.Quarantines))] {
-		names = append(names, n.NodeUUID)
+		names = append(names, strings.TrimSpace(n.NodeName+" "+n.NodeUUID))
 	}
 	more := ""
 	if w.Quarantined > len(names) {
@@ -128,16 +129,29 @@ func tellWhatIf(out io.Writer, w *client.WhatIf) error {
 	return err
 }
 
+// queued says when a reconciliation that was asked for runs.
+func queued(q *client.Queued) string {
+	last := "none has ever ended"
+	if q.Ago != nil {
+		last = fmt.Sprintf("the last one ended %s ago", time.Duration(*q.Ago*float64(time.Second)).Round(time.Second))
+	}
+	if q.Late {
+		return "a reconciliation is queued, but no orchestrator seems to run it: " + last + "; it runs when one is there"
+	}
+	return "a reconciliation is queued, an orchestrator runs it next; " + last
+}
+
 func newRingReconcile(a *asker) *cobra.Command {
 	return &cobra.Command{
-		Use: "reconcile", Short: "Run the reconciliation now, also while its schedule is paused", Args: cobra.NoArgs,
+		Use: "reconcile", Short: "Have an orchestrator run the reconciliation now, also while its schedule is paused", Args: cobra.NoArgs,
 		Example: "  temper ring reconcile",
 		RunE: a.run(func(ctx context.Context, _ []string) error {
-			if err := a.Reconcile(ctx); err != nil {
+			q, err := a.Reconcile(ctx)
+			if err != nil {
 				return err
 			}
-			return a.show(map[string]any{"accepted": true}, func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, "the reconciliation runs")
+			return a.show(q, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, queued(q))
 				return err
 			})
 		}),

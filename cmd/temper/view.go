@@ -81,6 +81,9 @@ func changeOf(p *pursuit) string {
 		}
 		line += words(" after ", trimmed(s.LastError))
 	}
+	if o.WaitingUntil != nil {
+		line += ", until " + moment(o.WaitingUntil)
+	}
 	return oneLine(line)
 }
 
@@ -177,7 +180,7 @@ func operationLine(p *pursuit, now time.Time) line {
 // stepMarks are the marks of the states of steps.
 var stepMarks = map[string]line{
 	"pending": {mark: "·", paint: text.Faint}, "running": {mark: "▸", paint: text.FgYellow}, "waiting": {mark: "▸", paint: text.FgYellow},
-	"done": {mark: "✓", paint: text.FgGreen}, "failed": {mark: "✗", paint: text.FgRed}, "skipped": {mark: "-", paint: text.Faint},
+	"cancelled": {mark: "✗", paint: text.Faint}, "done": {mark: "✓", paint: text.FgGreen}, "failed": {mark: "✗", paint: text.FgRed}, "skipped": {mark: "-", paint: text.Faint},
 }
 
 func stepLine(o *client.Operation, s client.Step, now time.Time) line {

@@ -55,6 +55,7 @@ type Step struct {
 	State     string     `json:"state"` // pending, running, waiting, done, failed, skipped
 	Attempts  int        `json:"attempts"`
 	Failures  int        `json:"failures"`
+	Limit     int        `json:"limit"` // of its failures; 0 = nobody has begun it
 	Conductor string     `json:"conductor"`
 	StartedAt *time.Time `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at"`

@@ -85,6 +85,7 @@ func (c *Client) Coverage(ctx context.Context) ([]Coverage, error) {
 // Owner is who owns a node; Conductor "" = nobody covers it.
 type Owner struct {
 	NodeUUID  string `json:"node_uuid"`
+	NodeName  string `json:"node_name"`
 	Conductor string `json:"conductor"`
 }
 
@@ -109,6 +110,7 @@ type WhatIf struct {
 	Gains       map[string]int `json:"gains"` // nodes by the conductor they would go to
 	Quarantines []struct {
 		NodeUUID string `json:"node_uuid"`
+		NodeName string `json:"node_name"`
 	} `json:"quarantines"`
 }
 
@@ -131,8 +133,24 @@ func (c *Client) WhatIf(ctx context.Context, without []string, group *string) (*
 	return &w, err
 }
 
-// Reconcile has the reconciliation run now.
-func (c *Client) Reconcile(ctx context.Context) error {
-	_, err := c.do(ctx, request{method: http.MethodPost, path: "/temper/v1/reconcile"}, nil)
+// Queued says what is known of the reconciliation that was queued.
+type Queued struct {
+	document
+	Late bool     `json:"late"`                   // no orchestrator seems to run it
+	Ago  *float64 `json:"reconciled_seconds_ago"` // when one ended last; nil = none has
+}
+
+// UnmarshalJSON reads the answer and keeps it.
+func (q *Queued) UnmarshalJSON(raw []byte) error {
+	type plain Queued
+	err := json.Unmarshal(raw, (*plain)(q))
+	q.document = keep(raw)
 	return err
+}
+
+// Reconcile queues a reconciliation: the first orchestrator that is there runs it.
+func (c *Client) Reconcile(ctx context.Context) (*Queued, error) {
+	var q Queued
+	_, err := c.do(ctx, request{method: http.MethodPost, path: "/temper/v1/reconcile"}, &q)
+	return &q, err
 }

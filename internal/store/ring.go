@@ -95,6 +95,20 @@ func (s *Store) RingNodes(ctx context.Context, needs []int64) ([]node.RingNode, 
 	})
 }
 
+const namesSQL = `SELECT n.uuid::text, n.name FROM nodes n WHERE n.uuid = ANY(@uuids::uuid[]) AND n.name IS NOT NULL`
+
+// Names are the names of those nodes that have one, by uuid.
+func (s *Store) Names(ctx context.Context, uuids []string) (map[string]string, error) {
+	out := map[string]string{}
+	_, err := list(ctx, s, "read the names of nodes", namesSQL, args{"uuids": uuids}, func(r pgx.Row) (struct{}, error) {
+		var uuid, name string
+		err := r.Scan(&uuid, &name)
+		out[uuid] = name
+		return struct{}{}, err
+	})
+	return out, err
+}
+
 const (
 	lockEpochSQL = `SELECT epoch FROM ring_epoch FOR UPDATE`
 	nextEpochSQL = `UPDATE ring_epoch SET epoch = @epoch, made_at = clock_timestamp(), members = @members`

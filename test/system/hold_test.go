@@ -179,3 +179,26 @@ func TestADecisionThatNobodyAskedForIsRefused(t *testing.T) {
 		map[string]any{"target": "active"}).body), "on_failure")
 	require.Equal(t, http.StatusNotFound, n.decide("999999999", "retry", "").status)
 }
+
+// Until reconciliation has ended the operation, a decision and its retry say why nobody takes them.
+func TestADecisionThatComesAfterTheEndOfTheWorkflow(t *testing.T) {
+	t.Parallel()
+	s := world(t)
+	n, id := held(t, s)
+	o, err := n.operation(id)
+	require.NoError(t, err)
+	require.NoError(t, s.temporal(t).TerminateWorkflow(t.Context(), o.WorkflowID, "", "somebody pressed the button"))
+	for _, path := range []string{"/retry", "/decision"} {
+		body := map[string]any{"reason": "again"}
+		if path == "/decision" {
+			body["action"] = "abort"
+		}
+		a, err := s.ask(http.MethodPost, "/temper/v1/operations/"+id+path, body)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusServiceUnavailable, a.status, a.words())
+		require.Contains(t, a.words(), "The workflow of operation "+id+" has ended, so that nobody takes a decision")
+	}
+	require.Equal(t, "failed", text(n.over(id).Outcome))
+	n.undone()
+	n.deployed(n.retry(id), digest(t, s.rack))
+}
