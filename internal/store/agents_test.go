@@ -13,6 +13,7 @@ import (
 )
 
 func TestALookupIsToldATokenThatIsKept(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, _ := running(t, s)
 	type told struct {
@@ -66,6 +67,7 @@ func TestALookupIsToldATokenThatIsKept(t *testing.T) {
 }
 
 func TestOfManyLookupsAtOnceOneMakesTheToken(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, _ := running(t, s)
 	var made atomic.Int64
@@ -89,6 +91,7 @@ func TestOfManyLookupsAtOnceOneMakesTheToken(t *testing.T) {
 }
 
 func TestAHeartbeatThatIsRefusedChangesNothing(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, _ := running(t, s)
 	no := fault.New(fault.Unauthorized, "no")
@@ -105,6 +108,7 @@ func TestAHeartbeatThatIsRefusedChangesNothing(t *testing.T) {
 }
 
 func TestAHeartbeatTouchesTheTimeoutOfANodeThatWaits(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	n, o := running(t, s)
 	beat := func() *time.Time {
@@ -122,6 +126,7 @@ func TestAHeartbeatTouchesTheTimeoutOfANodeThatWaits(t *testing.T) {
 }
 
 func TestInventories(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)
 	_, _, err := s.Inventory(t.Context(), n.UUID)
@@ -155,6 +160,7 @@ func TestInventories(t *testing.T) {
 }
 
 func TestNodesAreFoundByTheirPorts(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	a, b := create(t, s, node.Available), create(t, s, node.Available)
 	for mac, n := range map[string]*node.Node{"52:54:00:00:00:31": a, "52:54:00:00:00:32": a, "52:54:00:00:00:33": b} {

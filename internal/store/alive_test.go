@@ -98,6 +98,7 @@ func (c *clocked) alive() []string {
 var both = []string{"a", "b"}
 
 func TestASilentConductorIsDeadAfterTheTimeout(t *testing.T) {
+	t.Parallel()
 	c := clock(t)
 	c.register(both...)
 	c.witness(true)
@@ -111,6 +112,7 @@ func TestASilentConductorIsDeadAfterTheTimeout(t *testing.T) {
 
 // Nothing but the API runs: it is witness, so silence is silence.
 func TestWithEverythingButTheAPIDeadNobodyGetsGrace(t *testing.T) {
+	t.Parallel()
 	c := clock(t)
 	c.register(both...)
 	c.witness(false)
@@ -122,6 +124,7 @@ func TestWithEverythingButTheAPIDeadNobodyGetsGrace(t *testing.T) {
 }
 
 func TestADatabaseThatWasAwayExpiresNobody(t *testing.T) {
+	t.Parallel()
 	for _, away := range []time.Duration{8 * time.Second, time.Minute, time.Hour} {
 		t.Run(away.String(), func(t *testing.T) {
 			c := clock(t)
@@ -143,6 +146,7 @@ func TestADatabaseThatWasAwayExpiresNobody(t *testing.T) {
 }
 
 func TestAClockThatStepsBackExpiresNobodyAndRevivesNobody(t *testing.T) {
+	t.Parallel()
 	c := clock(t)
 	c.register("a", "b")
 	c.witness(true)
@@ -161,6 +165,7 @@ func TestAClockThatStepsBackExpiresNobodyAndRevivesNobody(t *testing.T) {
 // everybody's death: it offers nothing on behalf of the dead. Another that has
 // lived through the gap can.
 func TestOnlyAProcessThatLivedThroughAGapGivesGrace(t *testing.T) {
+	t.Parallel()
 	c := clock(t)
 	c.register(both...)
 	c.witness(true)
@@ -187,6 +192,7 @@ func (c *clocked) kept() []string {
 }
 
 func TestAConductorThatIsCutOffFromTemporalLeaves(t *testing.T) {
+	t.Parallel()
 	c := clock(t)
 	c.register(both...)
 	c.witness(true)
@@ -206,6 +212,7 @@ func TestAConductorThatIsCutOffFromTemporalLeaves(t *testing.T) {
 }
 
 func TestTemporalsAbsenceExpiresNobody(t *testing.T) {
+	t.Parallel()
 	c := clock(t)
 	c.register("a", "b", "cut off")
 	c.witness(true)

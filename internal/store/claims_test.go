@@ -14,6 +14,7 @@ import (
 )
 
 func TestBeginIsOnceAndForAll(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	o, err := s.Request(t.Context(), create(t, s, node.Available).UUID, deploy)
 	require.NoError(t, err)
@@ -34,6 +35,7 @@ func TestBeginIsOnceAndForAll(t *testing.T) {
 }
 
 func TestOnlyANewerClaimIsTaken(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n := create(t, s, node.Available)
 	o, err := s.Request(t.Context(), n.UUID, deploy)
@@ -64,6 +66,7 @@ func TestOnlyANewerClaimIsTaken(t *testing.T) {
 }
 
 func TestOfManyClaimsAtOnceTheNewestStays(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	_, o := running(t, s)
 	var wg sync.WaitGroup
@@ -98,6 +101,7 @@ func writes(s *store.Store, t *testing.T, id int64, c node.Claim) map[string]err
 }
 
 func TestEveryWriteOfASupersededClaimIsLost(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)
 	before, err := s.Claim(t.Context(), o.ID, "r1", node.Claim{Seq: 1, Attempt: 2}, "c2")
@@ -123,6 +127,7 @@ func TestEveryWriteOfASupersededClaimIsLost(t *testing.T) {
 }
 
 func TestSavingSteps(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)
 	until := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
@@ -158,6 +163,7 @@ func TestSavingSteps(t *testing.T) {
 }
 
 func TestAMoveThatDoesNotFitWritesNothing(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)
 	for _, e := range []node.Event{node.EventUnhold, node.EventClean, "no such event"} {
@@ -173,6 +179,7 @@ func TestAMoveThatDoesNotFitWritesNothing(t *testing.T) {
 
 // TestSavingMovesAsTheTableDoes compares the statement with node.Move, rule by rule.
 func TestSavingMovesAsTheTableDoes(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	n, o := running(t, s)
 	for _, target := range []node.State{node.Available, node.Manageable} {
@@ -208,6 +215,7 @@ func clockOf(t *testing.T, n *node.Node) node.InspectionClock {
 }
 
 func TestLeavingDeletingTakesTheInstanceAway(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	n := create(t, s, node.Active)
 	_, err := s.UpdateNode(t.Context(), n.UUID, "admin", func(n *node.Node) (node.Secrets, error) {
@@ -250,6 +258,7 @@ func TestLeavingDeletingTakesTheInstanceAway(t *testing.T) {
 }
 
 func TestClearingTheAgentBeginsANewBoot(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)
 	token, err := s.AgentLookup(t.Context(), n.UUID, "here", func(int, bool, bool) (bool, string) { return true, "t0ken" })
@@ -265,6 +274,7 @@ func TestClearingTheAgentBeginsANewBoot(t *testing.T) {
 }
 
 func TestAStepTellsTheNodeItsLastError(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)
 	for _, p := range []node.Progress{{LastError: "no power\x00"}, {Power: node.PowerOn}, {}} {

@@ -15,6 +15,7 @@ import (
 )
 
 func TestClosingMovesTheNodeAndFreesIt(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	for name, c := range map[string]struct {
 		end   node.End
@@ -68,6 +69,7 @@ func TestClosingMovesTheNodeAndFreesIt(t *testing.T) {
 }
 
 func TestClosingWhatIsClosed(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	_, o := running(t, s)
 	end := node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: "x"}
@@ -84,6 +86,7 @@ func TestClosingWhatIsClosed(t *testing.T) {
 func closeErr(_ *node.Operation, err error) error { return err }
 
 func TestGivingBackANodeThatWaitsOpensTheUndeploy(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)
 	_, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{Move: node.EventWait})
@@ -134,6 +137,7 @@ func TestGivingBackANodeThatWaitsOpensTheUndeploy(t *testing.T) {
 }
 
 func TestAFailedCleanStepPutsTheNodeIntoMaintenance(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n := create(t, s, node.Manageable)
 	o, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
@@ -158,6 +162,7 @@ func TestAFailedCleanStepPutsTheNodeIntoMaintenance(t *testing.T) {
 }
 
 func TestAPowerChangeLeavesTheStateAlone(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n := create(t, s, node.Active)
 	o, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
@@ -179,6 +184,7 @@ func TestAPowerChangeLeavesTheStateAlone(t *testing.T) {
 }
 
 func TestClosingRacesWithSteps(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	for range 20 {
 		n, o := running(t, s)
@@ -227,6 +233,7 @@ func TestClosingRacesWithSteps(t *testing.T) {
 // node at the same time: whoever takes locks in another order than the rest
 // would be refused by PostgreSQL as a deadlock, fault.Unavailable.
 func TestWritersOfOneNodeDoNotLockEachOtherOut(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)
 	var macs atomic.Int64

@@ -26,6 +26,7 @@ func serviceBeats(t testing.TB, s *store.Store, h share.Heartbeat) (share.Servic
 }
 
 func TestRow08ManyServicesRegisterAtOnce(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	for range 20 {
 		create(t, s, node.Available)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestTheNewestProcessHasTheName(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	c := node.Conductor{Hostname: "c1", Group: "rack-1", Interfaces: map[string]map[string][]string{"redfish": {"power": {"redfish"}}}}
 	older, err := s.RegisterConductor(t.Context(), c)
@@ -54,6 +55,7 @@ func TestTheNewestProcessHasTheName(t *testing.T) {
 }
 
 func TestCoverage(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	enabled := map[string]map[string][]string{"redfish": {"power": {"redfish", "fake"}, "boot": {"redfish-virtual-media"}}, "fake-hardware": {}}
 	incarnations := map[string]int64{}

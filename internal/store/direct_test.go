@@ -11,6 +11,7 @@ import (
 )
 
 func TestAnOperationIsHeldAndDecidedAbout(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)
 	until := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)

@@ -30,7 +30,7 @@ func NodesStatement(f node.Filter, p node.Page) []Statement {
 	q := &query{args: args{"timeout": int64(15_000_000)}}
 	q.nodes(f)
 	_ = q.page("nodes", "n", nodeSort, p)
-	return []Statement{{nodesSQL + q.String(), q.args}}
+	return []Statement{{q.nodesSQL(), q.args}}
 }
 
 // AvailableStatement is what Available runs.

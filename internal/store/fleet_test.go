@@ -12,6 +12,7 @@ import (
 )
 
 func TestTwoThatDrainAtOnceLeaveOne(t *testing.T) {
+	t.Parallel()
 	c := clock(t)
 	create(t, c.s, node.Available)
 	c.covering("a", "b")
@@ -34,6 +35,7 @@ func TestTwoThatDrainAtOnceLeaveOne(t *testing.T) {
 }
 
 func TestADrainedConductorIsToldByItsHeartbeatUntilItIsStartedAgain(t *testing.T) {
+	t.Parallel()
 	c := clock(t)
 	c.covering("a")
 	_, err := c.s.AskDrain(t.Context(), "a", false)
@@ -48,6 +50,7 @@ func TestADrainedConductorIsToldByItsHeartbeatUntilItIsStartedAgain(t *testing.T
 }
 
 func TestAForgottenConductorThatWasOnlyFrozenEnds(t *testing.T) {
+	t.Parallel()
 	c := clock(t)
 	c.witness(true)
 	c.covering("a", "b")

@@ -14,6 +14,7 @@ import (
 )
 
 func TestTheNewest300EventsAreKept(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, other := create(t, s, node.Available), create(t, s, node.Available)
 	add := func(i int) {
@@ -63,6 +64,7 @@ func TestTheNewest300EventsAreKept(t *testing.T) {
 }
 
 func TestAnEventHasABound(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n := create(t, s, node.Available)
 	require.NoError(t, s.AddHistory(t.Context(), node.HistoryEvent{NodeUUID: n.UUID, Event: strings.Repeat("x\xff\x00", 9000), EventType: "error"}))

@@ -8,6 +8,7 @@ import (
 )
 
 func TestTheWordThatTemporalLostItsDataHoldsForAWhile(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	said := func(want string) {
 		t.Helper()

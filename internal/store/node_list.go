@@ -43,7 +43,7 @@ func (s *Store) Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.N
 	if err := q.page("nodes", "n", nodeSort, p); err != nil {
 		return nil, err
 	}
-	nodes, err := list(ctx, s, "list nodes", nodesSQL+q.String(), q.args, scanShownNode)
+	nodes, err := list(ctx, s, "list nodes", q.nodesSQL(), q.args, scanShownNode)
 	if err == nil && len(nodes) == 0 && p.Marker != "" {
 		err = s.needMarker(ctx, nodeMarkerSQL, p.Marker, "Node %s could not be found.")
 	}
@@ -69,6 +69,36 @@ type query struct {
 	where []string
 	tail  string
 	args  args
+
+	// Of a list of nodes: those in quarantine only and, beside them, those in an
+	// operator's maintenance.
+	quarantined, maintained bool
+	byID                    bool // the order is that of age
+}
+
+// nodesSQL is the statement of a page of nodes. Nodes in quarantine may be few
+// or nearly all, which no plan can know: so their page is put together from the
+// first of each need that nobody covers, and never costs more than that.
+func (q *query) nodesSQL() string {
+	switch {
+	case !q.quarantined:
+		return nodesSQL + q.String()
+	case !q.byID && q.maintained:
+		q.and("(n.maintenance OR " + quarantinedSQL + ")")
+		return nodesSQL + q.String()
+	case !q.byID:
+		q.and(quarantinedSQL)
+		return nodesSQL + q.String()
+	}
+	some := func(condition string) string {
+		return "SELECT n.id FROM nodes n WHERE " + strings.Join(append([]string{condition}, q.where...), " AND ") + q.tail
+	}
+	ids := "SELECT l.id FROM coverage x CROSS JOIN LATERAL (" + some("n.need_id = x.id") + ") l WHERE x.quarantined"
+	if q.maintained {
+		ids = "(" + some("n.maintenance") + ") UNION " + ids
+	}
+	return withCoverageSQL + ", page AS MATERIALIZED (SELECT n.id FROM (" + ids + ") n" + q.tail + ")\n" +
+		strings.TrimPrefix(nodesSQL, withCoverageSQL) + " WHERE n.id IN (SELECT p.id FROM page p)" + q.tail
 }
 
 func (q *query) String() string {
@@ -125,7 +155,8 @@ func (q *query) nodes(f node.Filter) {
 	equal(q, "n.resource_class", "resource_class", f.ResourceClass)
 	equal(q, "n.conductor_group", "conductor_group", f.ConductorGroup)
 	if f.Fault != nil && *f.Fault == node.FaultNoConductor {
-		q.and("n.fault IS NULL AND " + quarantinedSQL)
+		q.and("n.fault IS NULL")
+		q.quarantined = true
 	} else {
 		equal(q, "n.fault", "fault", f.Fault)
 	}
@@ -145,7 +176,14 @@ func (q *query) nodes(f node.Filter) {
 		q.args["description"] = *f.DescriptionContains
 	}
 	q.either(f.Associated, "n.instance_uuid IS NOT NULL", "n.instance_uuid IS NULL")
-	q.either(f.Maintenance, "(n.maintenance OR "+quarantinedSQL+")", "NOT n.maintenance AND "+servableSQL)
+	switch {
+	case f.Maintenance == nil:
+	case !*f.Maintenance:
+		q.and("NOT n.maintenance AND " + servableSQL)
+	case q.quarantined: // that is maintenance
+	default:
+		q.quarantined, q.maintained = true, true
+	}
 	q.either(f.Retired, "n.retired", "NOT n.retired")
 	q.either(f.Sharded, "n.shard IS NOT NULL", "n.shard IS NULL")
 	if len(f.Shards) > 0 {
@@ -170,11 +208,13 @@ func (q *query) page(table, alias string, sorts map[string]string, p node.Page) 
 	}
 	id := alias + ".id"
 	key, order := id, id+direction
+	q.byID = true
 	if p.SortKey != "" && p.SortKey != "id" {
 		expr, ok := sorts[p.SortKey]
 		if !ok {
 			return fault.New(fault.Invalid, "The sort_key value %q is an invalid field for sorting", words(p.SortKey, 64))
 		}
+		q.byID = false
 		key, order = expr+", "+id, expr+direction+", "+id+direction
 	}
 	if p.Marker != "" {

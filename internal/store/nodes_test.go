@@ -13,6 +13,7 @@ import (
 )
 
 func TestANodeIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	want := &node.Node{
 		Name: "node-0", Driver: "redfish", Interfaces: map[string]string{"power": "redfish"},
@@ -40,6 +41,7 @@ func TestANodeIsReadAsItWasWritten(t *testing.T) {
 }
 
 func TestUnknownNodesAreNamed(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	for _, ident := range []string{"nobody", someUUID(), "", "with space", "\x00"} {
 		_, err := s.Node(t.Context(), ident)
@@ -52,6 +54,7 @@ func TestUnknownNodesAreNamed(t *testing.T) {
 }
 
 func TestWhatIsTakenIsNamed(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	a := create(t, s, node.Available)
 	instance := someUUID()
@@ -88,6 +91,7 @@ func TestWhatIsTakenIsNamed(t *testing.T) {
 }
 
 func TestValuesThatTheSchemaRefusesAreInvalid(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	for name, n := range map[string]*node.Node{
 		"a state that is none":       {Driver: "x", ProvisionState: "resting"},
@@ -108,6 +112,7 @@ func TestValuesThatTheSchemaRefusesAreInvalid(t *testing.T) {
 }
 
 func TestConcurrentPatchesLoseNothing(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n := create(t, s, node.Available)
 	const each, people = 10, 20
@@ -133,6 +138,7 @@ func TestConcurrentPatchesLoseNothing(t *testing.T) {
 }
 
 func TestAPatchThatIsRefusedChangesNothing(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n := create(t, s, node.Available)
 	no := fault.New(fault.Conflict, "no")
@@ -148,6 +154,7 @@ func TestAPatchThatIsRefusedChangesNothing(t *testing.T) {
 }
 
 func TestDeletingANodeEndsItsOperation(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)
 	require.NoError(t, s.CreatePort(t.Context(), &node.Port{NodeUUID: n.UUID, Address: "52:54:00:00:00:09"}))
@@ -198,6 +205,7 @@ func TestMaintenance(t *testing.T) {
 }
 
 func TestTraits(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n := create(t, s, node.Available)
 	require.NoError(t, s.SetTraits(t.Context(), n.UUID, []string{"CUSTOM_B", "CUSTOM_A"}))

@@ -14,6 +14,7 @@ import (
 // What is offered and why something is not come from two expressions. On nodes
 // of every kind they say the same, for requests of every kind.
 func TestANodeIsOfferedExactlyIfThereIsNoReasonAgainstIt(t *testing.T) {
+	t.Parallel()
 	s, url := offering(t)
 	raw(t, url, `
 INSERT INTO nodes (uuid, driver, interfaces, conductor_group, resource_class, provision_state, power_state, maintenance, fault, retired,
@@ -52,6 +53,7 @@ SELECT gen_random_uuid(), CASE WHEN r[1] < 0.1 THEN 'redfish' ELSE 'fake-hardwar
 
 // Whatever happens at once, an allocation and its node point at each other.
 func TestAllocationsAndNodesAgreeUnderRandomHistories(t *testing.T) {
+	t.Parallel()
 	s, url := offering(t)
 	const nodes = 12
 	free(t, url, "gold", nodes)

@@ -15,6 +15,7 @@ import (
 )
 
 func TestOfFiftyRequestsAtOnceExactlyOneWins(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n := create(t, s, node.Available)
 	var won, refused atomic.Int64
@@ -44,6 +45,7 @@ func TestOfFiftyRequestsAtOnceExactlyOneWins(t *testing.T) {
 }
 
 func TestAnAcceptedRequestIsSeenAtOnce(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n := create(t, s, node.Available)
 	o, err := s.Request(t.Context(), n.Name, func(n *node.Node) (*node.Request, error) {
@@ -74,6 +76,7 @@ func TestAnAcceptedRequestIsSeenAtOnce(t *testing.T) {
 }
 
 func TestARequestThatIsRefusedChangesNothing(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n := create(t, s, node.Enroll)
 	no := errors.New("no")
@@ -100,6 +103,7 @@ func TestARequestThatIsRefusedChangesNothing(t *testing.T) {
 }
 
 func TestARequestCanOnlyMove(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n := create(t, s, node.Available)
 	o, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) { return &node.Request{Move: node.EventManage, User: "me"}, nil })
@@ -115,6 +119,7 @@ func TestARequestCanOnlyMove(t *testing.T) {
 }
 
 func TestSteeringMovesTheNodeAndIsSeenByTheStep(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)
 	_, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{Move: node.EventWait, Phase: node.Waiting, WaitingFor: "agent"})
@@ -136,6 +141,7 @@ func TestSteeringMovesTheNodeAndIsSeenByTheStep(t *testing.T) {
 }
 
 func TestAskingOfAnOperationByNumber(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)
 	got, err := s.AskOperation(t.Context(), o.ID, node.AskCancel, "ann", "wrong node")
@@ -154,6 +160,7 @@ func TestAskingOfAnOperationByNumber(t *testing.T) {
 }
 
 func TestAnAskToEndSurvivesTheTakingUpOfAnother(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	_, o := running(t, s)
 	_, err := s.AskOperation(t.Context(), o.ID, node.AskPower, "ann", "")
@@ -169,6 +176,7 @@ func TestAnAskToEndSurvivesTheTakingUpOfAnother(t *testing.T) {
 }
 
 func TestOperationsAreListedNewestFirst(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)
 	_, err := s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: "x"}, nil)
@@ -195,6 +203,7 @@ func TestOperationsAreListedNewestFirst(t *testing.T) {
 }
 
 func TestReconciliationFindsWhatItMustLookAt(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	fresh, err := s.Request(t.Context(), create(t, s, node.Available).UUID, deploy)
 	require.NoError(t, err)
@@ -257,6 +266,7 @@ func TestReconciliationFindsWhatItMustLookAt(t *testing.T) {
 }
 
 func TestAnAbortIsNotRepeatedWhileItsStepWaitsForTheAgent(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	_, o := running(t, s)
 	steps := []node.Step{{Interface: "deploy", Step: "prepare", State: node.StepDone, Abortable: true}, {Interface: "bios", Step: "apply", State: node.StepWaiting}}

@@ -42,6 +42,7 @@ func stop(t testing.TB, s *pgserver.Server) {
 }
 
 func TestAStoppedDatabaseIsSaidToBeAwayAndComesBack(t *testing.T) {
+	t.Parallel()
 	server, options := ownServer(t, nil)
 	url := server.URL("postgres")
 	s := connect(t, store.Config{URL: url, Keyset: keyset})
@@ -75,6 +76,7 @@ func TestAStoppedDatabaseIsSaidToBeAwayAndComesBack(t *testing.T) {
 }
 
 func TestADatabaseThatDoesNotAnswerIsAwayWithinTheDeadline(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
@@ -87,6 +89,7 @@ func TestADatabaseThatDoesNotAnswerIsAwayWithinTheDeadline(t *testing.T) {
 }
 
 func TestARowThatIsHeldForLongIsUnavailable(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	s := connect(t, store.Config{URL: url, LockTimeout: 200 * time.Millisecond})
 	n := create(t, s, node.Available)
@@ -102,6 +105,7 @@ func TestARowThatIsHeldForLongIsUnavailable(t *testing.T) {
 }
 
 func TestACallerThatGoesAwayIsNoFault(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n := create(t, s, node.Available)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -116,6 +120,7 @@ func TestACallerThatGoesAwayIsNoFault(t *testing.T) {
 }
 
 func TestANewerDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	require.NoError(t, s.Migrate(t.Context()), "again is fine")
 	raw(t, url, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")
@@ -126,6 +131,7 @@ func TestANewerDatabaseIsRefused(t *testing.T) {
 }
 
 func TestAnEmptyDatabaseIsNotReady(t *testing.T) {
+	t.Parallel()
 	_, url := openURL(t)
 	raw(t, url, "DELETE FROM goose_db_version WHERE version_id > 0")
 	s := connect(t, store.Config{URL: url})
@@ -135,6 +141,7 @@ func TestAnEmptyDatabaseIsNotReady(t *testing.T) {
 }
 
 func TestProcessesThatMigrateAtOnceAgree(t *testing.T) {
+	t.Parallel()
 	base := testenv.Postgres(t)
 	raw(t, base, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
 	errs := make(chan error, 5)

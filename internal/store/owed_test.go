@@ -33,6 +33,7 @@ func serving(t *testing.T, s *store.Store) int64 {
 }
 
 func TestWhatIsOwedIsUndoneAsSoonAsSomebodyCoversTheNode(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n := owing(t, s)
 	ops, err := s.OpenUndos(t.Context(), undoSteps, "reconciliation", 10)
@@ -83,6 +84,7 @@ func TestWhatIsOwedIsUndoneAsSoonAsSomebodyCoversTheNode(t *testing.T) {
 // A clean step that fails puts the node into maintenance itself: that says nothing
 // about what it left half done. A person's maintenance does.
 func TestWhatACleaningOwesIsUndoneInTheMaintenanceOfItsFailure(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		before, after func(t *testing.T, s *store.Store, uuid string)
 		undone        bool
@@ -150,6 +152,7 @@ func TestWhatACleaningOwesIsUndoneInTheMaintenanceOfItsFailure(t *testing.T) {
 }
 
 func TestUndosThatFailAreTriedAtGrowingPauses(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	n := owing(t, s)
 	serving(t, s)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestPorts(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	a, b := create(t, s, node.Available), create(t, s, node.Available)
 	p := &node.Port{
@@ -53,6 +54,7 @@ func TestPorts(t *testing.T) {
 }
 
 func TestPortLists(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	a, b := create(t, s, node.Available), create(t, s, node.Available)
 	_, err := s.UpdateNode(t.Context(), b.UUID, "", func(n *node.Node) (node.Secrets, error) { n.Shard = "s1"; return nil, nil })

@@ -10,7 +10,7 @@ import (
 )
 
 // owned gives all nodes to the one conductor.
-const owned = `INSERT INTO ring_owners SELECT n.id, c.id, 1 FROM nodes n, conductors c`
+const owned = `INSERT INTO ring_owners SELECT n.id, c.id FROM nodes n, conductors c`
 
 func due(t testing.TB, s *store.Store) []node.Node {
 	t.Helper()
@@ -20,6 +20,7 @@ func due(t testing.TB, s *store.Store) []node.Node {
 }
 
 func TestPowerIsReadOfNodesThatNothingHolds(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		sql  string
 		want int
@@ -47,6 +48,7 @@ func TestPowerIsReadOfNodesThatNothingHolds(t *testing.T) {
 }
 
 func TestAReadingNeverTouchesANodeUnderOperationOrANewerReading(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	covering(t, s, "c1")
 	n := create(t, s, node.Available)
@@ -108,6 +110,7 @@ func TestAReadingNeverTouchesANodeUnderOperationOrANewerReading(t *testing.T) {
 }
 
 func TestTheSecretsOfManyBMCsAreReadAtOnceAndNoOthers(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	with := create(t, s, node.Available)
 	bare := create(t, s, node.Available)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,8 +17,12 @@ const (
 	batchesTime = 2 * time.Second
 )
 
-// quarantineKept is how long a quarantine that is over is kept.
-const quarantineKept = 30 * 24 * time.Hour
+// The bounds of what one tick writes of quarantines. 100,000 nodes take about
+// two seconds of an idle machine: time is for those that are not.
+const (
+	quarantineMost = 500_000
+	quarantineTime = 10 * time.Second
+)
 
 // seeCoverageSQL notes which needs lost coverage and which have it again, where
 // that differs from what is noted. A need that lost it too often is held until
@@ -43,49 +48,48 @@ const (
 SELECT d.id, d.conductor_group, d.driver, d.held AND d.covered_at IS NOT NULL, d.lost_at, ` + drainingSQL + `
   FROM needs d WHERE d.lost_at IS NOT NULL ORDER BY d.id`
 
-	// The nodes are locked in a statement before the one that writes, which so
-	// sees their histories as they are then. Those that somebody holds come next time.
 	toQuarantineSQL = `
 SELECT n.id FROM nodes n
- WHERE n.need_id = ANY (@needs) AND NOT EXISTS (SELECT FROM quarantines q WHERE q.node_id = n.id AND q.released_at IS NULL)
- LIMIT @limit FOR NO KEY UPDATE OF n SKIP LOCKED`
+ WHERE n.need_id = ANY (@needs) AND NOT EXISTS (SELECT FROM quarantines q WHERE q.node_id = n.id)
+ ORDER BY n.id LIMIT @limit`
 
+	// The node's need is read again under its lock.
 	quarantineSQL = `
-WITH marked AS (
-	INSERT INTO quarantines (node_id, need_id, conductor_group, driver, reason, since)
-	SELECT n.id, d.id, d.conductor_group, d.driver, r.reason, d.lost_at
-	  FROM nodes n
-	  JOIN needs d ON d.id = n.need_id
-	  JOIN unnest(@needs::bigint[], @reasons::text[]) AS r (need, reason) ON r.need = d.id
-	 WHERE n.id = ANY (@ids)
+WITH lost AS MATERIALIZED (
+	SELECT d.id, d.lost_at, r.reason FROM needs d JOIN unnest(@needs::bigint[], @reasons::text[]) AS r (need, reason) ON r.need = d.id
+	 WHERE d.lost_at IS NOT NULL),
+kept AS (
+	INSERT INTO quarantines (node_id, need_id, since)
+	SELECT n.id, d.id, d.lost_at FROM nodes n JOIN lost d ON d.id = n.need_id WHERE n.id = ANY (@ids)
 	ON CONFLICT DO NOTHING
-	RETURNING node_id, 'ERROR' AS severity, 'quarantined: ' || reason AS event)` + manyHistorySQL
+	RETURNING node_id, need_id),
+marked AS (SELECT k.node_id, 'ERROR' AS severity, 'quarantined: ' || d.reason AS event FROM kept k JOIN lost d ON d.id = k.need_id)` + manyHistorySQL
 
 	toReleaseSQL = `
-SELECT n.id FROM quarantines q JOIN nodes n ON n.id = q.node_id JOIN needs d ON d.id = n.need_id
- WHERE q.released_at IS NULL AND (d.lost_at IS NULL OR d.id <> q.need_id)
- LIMIT @limit FOR NO KEY UPDATE OF n SKIP LOCKED`
+SELECT q.node_id FROM quarantines q JOIN nodes n ON n.id = q.node_id JOIN needs d ON d.id = n.need_id
+ WHERE d.lost_at IS NULL OR d.id <> q.need_id
+ ORDER BY q.node_id LIMIT @limit`
 
 	releaseSQL = `
 WITH marked AS (
-	UPDATE quarantines q SET released_at = clock_timestamp() WHERE q.node_id = ANY (@ids) AND q.released_at IS NULL
+	DELETE FROM quarantines q USING nodes n JOIN needs d ON d.id = n.need_id
+	 WHERE q.node_id = ANY (@ids) AND n.id = q.node_id AND (d.lost_at IS NULL OR d.id <> q.need_id)
 	RETURNING q.node_id, 'INFO' AS severity, 'released from quarantine: a conductor covers the node again' AS event)` + manyHistorySQL
 
 	leftSQL = `
 WITH marked AS (
-	UPDATE quarantines q SET released_at = clock_timestamp() FROM nodes n
-	 WHERE n.id = @id AND q.node_id = n.id AND q.released_at IS NULL AND q.need_id <> n.need_id
+	DELETE FROM quarantines q USING nodes n
+	 WHERE n.id = @id AND q.node_id = n.id AND q.need_id <> n.need_id
 	RETURNING q.node_id, 'INFO' AS severity, 'released from quarantine: the node went to another driver, group or interface' AS event)` + manyHistorySQL
 
 	// manyHistorySQL adds the events of marked (node_id, severity, event), whose
 	// nodes' rows are locked.
 	manyHistorySQL = `,
-last AS (SELECT m.node_id, coalesce((SELECT max(h.seq) FROM node_history h WHERE h.node_id = m.node_id), 0) AS seq FROM marked m),
-gone AS (DELETE FROM node_history h USING last WHERE h.node_id = last.node_id AND h.seq <= last.seq + 1 - @kept)
+last AS MATERIALIZED (
+	SELECT m.node_id, m.severity, m.event, coalesce((SELECT max(h.seq) FROM node_history h WHERE h.node_id = m.node_id), 0) AS seq FROM marked m),
+gone AS (DELETE FROM node_history h USING last WHERE last.seq >= @kept AND h.node_id = last.node_id AND h.seq <= last.seq + 1 - @kept)
 INSERT INTO node_history (node_id, seq, event, event_type, severity)
-SELECT m.node_id, last.seq + 1, m.event, @type, m.severity FROM marked m JOIN last ON last.node_id = m.node_id`
-
-	forgetQuarantinesSQL = `DELETE FROM quarantines WHERE released_at < clock_timestamp() - @age * interval '1 microsecond'`
+SELECT last.node_id, last.seq + 1, last.event, @type, last.severity FROM last`
 )
 
 // Quarantine writes down what has changed of the nodes' coverage since it was
@@ -111,22 +115,55 @@ func (s *Store) Quarantine(ctx context.Context) (node.QuarantineTick, error) {
 	if err != nil {
 		return t, err
 	}
+	until := time.Now().Add(quarantineTime)
 	if len(needs) > 0 {
-		t.Quarantined, err = s.batches(ctx, "quarantine nodes", toQuarantineSQL, args{"needs": needs}, func(b *pgx.Batch, ids []int64) *pgx.QueuedQuery {
-			return b.Queue(quarantineSQL, args{"ids": ids, "needs": needs, "reasons": reasons, "kept": HistoryKept, "type": eventQuarantine})
+		t.Quarantined, err = s.someNodes(ctx, "quarantine nodes", until, toQuarantineSQL, args{"needs": needs}, quarantineSQL, args{
+			"needs": needs, "reasons": reasons, "kept": HistoryKept, "type": eventQuarantine,
 		})
 		if err != nil {
 			return t, err
 		}
 	}
-	t.Released, err = s.batches(ctx, "release nodes from quarantine", toReleaseSQL, args{}, func(b *pgx.Batch, ids []int64) *pgx.QueuedQuery {
-		return b.Queue(releaseSQL, args{"ids": ids, "kept": HistoryKept, "type": eventQuarantine})
+	t.Released, err = s.someNodes(ctx, "release nodes from quarantine", until, toReleaseSQL, args{}, releaseSQL, args{
+		"kept": HistoryKept, "type": eventQuarantine,
 	})
-	if err != nil {
-		return t, err
-	}
-	_, err = s.exec(ctx, "forget quarantines", forgetQuarantinesSQL, args{"age": micros(quarantineKept)})
 	return t, err
+}
+
+// The nodes are locked in a statement before the one that writes, which so sees
+// their histories as they are then. Those that somebody holds come next time.
+const lockNodesSQL = `SELECT n.id FROM nodes n WHERE n.id = ANY (@ids) ORDER BY n.id FOR NO KEY UPDATE OF n SKIP LOCKED`
+
+// someNodes finds nodes and writes them, a batch in a transaction, and tells how
+// many rows were written. What is left when the time is over is found again.
+func (s *Store) someNodes(ctx context.Context, what string, until time.Time, find string, by args, write string, with args) (total int, err error) {
+	by["limit"] = quarantineMost
+	ids, err := list(ctx, s, what, find, by, scanID)
+	if err != nil {
+		return 0, err
+	}
+	for batch := range slices.Chunk(ids, nodeBatch) {
+		var held []int64
+		var written int
+		err := s.inTx(ctx, what, func(b *pgx.Batch) {
+			b.Queue(lockNodesSQL, args{"ids": batch}).Query(collect(&held, scanID))
+		}, func(b *pgx.Batch) error {
+			if len(held) == 0 {
+				return errLeave
+			}
+			with["ids"] = held
+			b.Queue(write, with).Exec(countInto(&written))
+			return nil
+		})
+		if err != nil {
+			return total, err
+		}
+		total += written
+		if time.Now().After(until) {
+			break
+		}
+	}
+	return total, nil
 }
 
 var quarantinedNowSQL = withCoverageSQL + `

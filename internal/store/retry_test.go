@@ -11,6 +11,7 @@ import (
 )
 
 func TestARetryHasTheSecretsOfWhatItRetries(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	n := create(t, s, node.Available)
 	step := node.Step{Interface: "deploy", Step: "deploy", State: node.StepPending, Args: map[string]any{"password": node.Masked}}

@@ -111,20 +111,20 @@ func (s *Store) Names(ctx context.Context, uuids []string) (map[string]string, e
 
 const (
 	lockEpochSQL = `SELECT epoch FROM ring_epoch FOR UPDATE`
-	nextEpochSQL = `UPDATE ring_epoch SET epoch = @epoch, made_at = clock_timestamp(), members = @members`
+	nextEpochSQL = `UPDATE ring_epoch SET epoch = @epoch, members = @members`
 
 	setOwnersSQL = `
-INSERT INTO ring_owners (node_id, conductor_id, epoch)
-SELECT n.id, x.owner, @epoch FROM unnest(@nodes::bigint[], @owners::bigint[]) AS x (node, owner) JOIN nodes n ON n.id = x.node
+INSERT INTO ring_owners (node_id, conductor_id)
+SELECT n.id, x.owner FROM unnest(@nodes::bigint[], @owners::bigint[]) AS x (node, owner) JOIN nodes n ON n.id = x.node
  WHERE x.owner <> 0
-ON CONFLICT (node_id) DO UPDATE SET conductor_id = excluded.conductor_id, epoch = excluded.epoch`
+ON CONFLICT (node_id) DO UPDATE SET conductor_id = excluded.conductor_id`
 	// Those whose node was deleted while an epoch was written go, too.
 	dropOwnersSQL = `
 DELETE FROM ring_owners w WHERE w.node_id IN (SELECT x.node FROM unnest(@nodes::bigint[], @owners::bigint[]) AS x (node, owner) WHERE x.owner = 0)
     OR NOT EXISTS (SELECT FROM nodes n WHERE n.id = w.node_id)`
 	setRingSQL = `
-INSERT INTO rings (conductor_group, driver, covers, unsettled, epoch) VALUES (@group, @driver, @covers, @unsettled, @epoch)
-ON CONFLICT (conductor_group, driver) DO UPDATE SET covers = excluded.covers, unsettled = excluded.unsettled, epoch = excluded.epoch`
+INSERT INTO rings (conductor_group, driver, covers, unsettled) VALUES (@group, @driver, @covers, @unsettled)
+ON CONFLICT (conductor_group, driver) DO UPDATE SET covers = excluded.covers, unsettled = excluded.unsettled`
 	dropChangesSQL = `DELETE FROM ring_changes WHERE id = ANY(@changes)`
 )
 
@@ -148,13 +148,13 @@ func (s *Store) WriteEpoch(ctx context.Context, e node.Epoch) (int64, error) {
 		}
 		b.Queue(nextEpochSQL, args{"epoch": epoch, "members": members})
 		if len(e.Nodes) > 0 {
-			b.Queue(setOwnersSQL, args{"nodes": e.Nodes, "owners": e.Owners, "epoch": epoch})
+			b.Queue(setOwnersSQL, args{"nodes": e.Nodes, "owners": e.Owners})
 		}
 		if len(e.Nodes) > 0 || len(e.Changes) > 0 {
 			b.Queue(dropOwnersSQL, args{"nodes": e.Nodes, "owners": e.Owners})
 		}
 		for _, r := range e.Rings {
-			b.Queue(setRingSQL, args{"group": r.Group, "driver": r.Driver, "covers": r.Covers, "unsettled": r.Unsettled, "epoch": epoch})
+			b.Queue(setRingSQL, args{"group": r.Group, "driver": r.Driver, "covers": r.Covers, "unsettled": r.Unsettled})
 		}
 		if len(e.Changes) > 0 {
 			b.Queue(dropChangesSQL, args{"changes": e.Changes})

@@ -62,6 +62,7 @@ func (c *clocked) owners() map[string]int {
 }
 
 func TestAnEpochIsWrittenOnceAndOnlyWhatChanged(t *testing.T) {
+	t.Parallel()
 	c := clock(t)
 	for range 12 {
 		create(t, c.s, node.Available)
@@ -96,6 +97,7 @@ func (c *clocked) covering(names ...string) {
 }
 
 func TestOfTwoReconcilersThatOverlapOneWrites(t *testing.T) {
+	t.Parallel()
 	c := clock(t)
 	create(t, c.s, node.Available)
 	c.covering("a", "b")
@@ -110,6 +112,7 @@ func TestOfTwoReconcilersThatOverlapOneWrites(t *testing.T) {
 // It computed, froze, and wakes when a conductor it counts on is dead. Nobody
 // else has written an epoch meanwhile.
 func TestAReconcilerThatWakesWritesNothingForTheDead(t *testing.T) {
+	t.Parallel()
 	c := clock(t)
 	create(t, c.s, node.Available)
 	c.witness(true)
@@ -124,6 +127,7 @@ func TestAReconcilerThatWakesWritesNothingForTheDead(t *testing.T) {
 }
 
 func TestADatabaseThatWasAwayMakesNoEpochOfPanic(t *testing.T) {
+	t.Parallel()
 	c := clock(t)
 	for range 10 {
 		create(t, c.s, node.Available)
@@ -148,6 +152,7 @@ func TestADatabaseThatWasAwayMakesNoEpochOfPanic(t *testing.T) {
 }
 
 func TestChangesOfNodesAreNoted(t *testing.T) {
+	t.Parallel()
 	c := clock(t)
 	c.covering("a")
 	n := create(t, c.s, node.Available)
@@ -172,6 +177,7 @@ func TestChangesOfNodesAreNoted(t *testing.T) {
 }
 
 func TestANodeUnderOperationKeepsItsOwner(t *testing.T) {
+	t.Parallel()
 	c := clock(t)
 	c.covering("a")
 	var ops []*node.Operation
@@ -198,6 +204,7 @@ func TestANodeUnderOperationKeepsItsOwner(t *testing.T) {
 }
 
 func TestProcessesThatMakeTheFirstNodeOfANeedAgree(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	errs := make(chan error, 20)
 	for range cap(errs) {
@@ -213,6 +220,7 @@ func TestProcessesThatMakeTheFirstNodeOfANeedAgree(t *testing.T) {
 }
 
 func TestTheFleetsVitals(t *testing.T) {
+	t.Parallel()
 	c := clock(t)
 	v, err := c.s.Vitals(t.Context())
 	require.NoError(t, err)

@@ -36,6 +36,7 @@ func dump(t *testing.T, url string) string {
 }
 
 func TestSecretsAreNowhereInTheClear(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	const password, drive, arg, token, forgotten = "hunter2-bmc", "hunter2-drive", "hunter2-arg", "hunter2-token", "hunter2-forgotten"
 	n := &node.Node{
@@ -88,6 +89,7 @@ func TestSecretsAreNowhereInTheClear(t *testing.T) {
 }
 
 func TestSecretsGoWithTheirPlace(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n := create(t, s, node.Available)
 	edit := func(secrets node.Secrets, f func(map[string]any)) {
@@ -111,6 +113,7 @@ func TestSecretsGoWithTheirPlace(t *testing.T) {
 }
 
 func TestRotation(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	n := create(t, s, node.Available)
 	secrets := node.Secrets{}
@@ -146,6 +149,7 @@ func TestRotation(t *testing.T) {
 }
 
 func TestASealedValueOpensOnlyWhereItBelongs(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	a, b := create(t, s, node.Available), create(t, s, node.Available)
 	_, err := s.UpdateNode(t.Context(), a.UUID, "admin", func(*node.Node) (node.Secrets, error) { return node.Secrets{"driver_info/p": "x"}, nil })
@@ -156,6 +160,7 @@ func TestASealedValueOpensOnlyWhereItBelongs(t *testing.T) {
 }
 
 func TestKeysetsThatAreNone(t *testing.T) {
+	t.Parallel()
 	url := "postgres://127.0.0.1:1/none"
 	for name, text := range map[string]string{"no JSON": "secret words", "another JSON": `{"secret":"words"}`, "no key": `{"primaryKeyId":1,"key":[]}`} {
 		t.Run(name, func(t *testing.T) {
@@ -171,6 +176,7 @@ func TestKeysetsThatAreNone(t *testing.T) {
 }
 
 func TestAnAddressThatIsWrongIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	for _, url := range []string{"postgres://u:hunter2@host:port/db", "postgres://u:hunter2@[::1/db", "user=u password=hunter2 port=x"} {
 		_, err := store.Open(t.Context(), store.Config{URL: url})
 		kind(t, fault.Invalid, err)

@@ -22,6 +22,7 @@ func leaseEnds(t testing.TB, url, host string) {
 // A service that was taken for dead and renews its lease before the epoch is
 // written must not lose nodes that it may show again.
 func TestRow22AServiceThatWakesUpInTimeStopsTheEpochWithoutIt(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	create(t, s, node.Available)
 	serviceBeats(t, s, share.Heartbeat{Host: "a", Incarnation: 1})
@@ -41,6 +42,7 @@ func TestRow22AServiceThatWakesUpInTimeStopsTheEpochWithoutIt(t *testing.T) {
 
 // A node that is claimed while an epoch is computed stays where it was claimed.
 func TestRow10AClaimDuringAnEpochIsKept(t *testing.T) {
+	t.Parallel()
 	s, url := offering(t)
 	n := create(t, s, node.Available)
 	raw(t, url, `UPDATE nodes SET power_state = 'power off'`)
@@ -66,6 +68,7 @@ func TestRow10AClaimDuringAnEpochIsKept(t *testing.T) {
 }
 
 func TestRow13TheDeadAreCounted(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	serviceBeats(t, s, share.Heartbeat{Host: "a", Incarnation: 1})
 	serviceBeats(t, s, share.Heartbeat{Host: "b", Incarnation: 1})
@@ -79,6 +82,7 @@ func TestRow13TheDeadAreCounted(t *testing.T) {
 }
 
 func TestOrphansAreThoseWhoseTimeIsOverOrWhoseServiceConfirms(t *testing.T) {
+	t.Parallel()
 	s, url := offering(t)
 	serviceBeats(t, s, share.Heartbeat{Host: "a", Incarnation: 1})
 	at := map[string]string{} // instance: node

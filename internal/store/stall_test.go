@@ -58,6 +58,7 @@ func misfits(t testing.TB, s *store.Store) (ids []int64) {
 }
 
 func TestAWatchTellsWhoCouldWorkAndWhoDid(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	n, o := running(t, s)
 	_, c := watched(t, s, o.ID)
@@ -93,6 +94,7 @@ func TestAWatchTellsWhoCouldWorkAndWhoDid(t *testing.T) {
 
 // While an operation is stalled the time for what it waits for stands still.
 func TestAStallKeepsTheTimeThatWasLeft(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	_, o := waitsForAgent(t, s)
 	require.Equal(t, []int64{o.ID}, misfits(t, s), "nobody covers it")
@@ -131,6 +133,7 @@ func TestAStallKeepsTheTimeThatWasLeft(t *testing.T) {
 }
 
 func TestAStallBeforeStepsTakesTheClaim(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	_, o := running(t, s)
 	wait := time.Minute
@@ -188,6 +191,7 @@ func TestMaintenancePausesWhatIsOpen(t *testing.T) {
 // One that was killed and comes back under its name at once was never silent for
 // long enough to be missed.
 func TestAPausedOperationIsOrphanedByAConductorThatComesBackUnderItsName(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	first := joins(t, s, "c1")
 	n, o := waitsForAgent(t, s)
@@ -220,6 +224,7 @@ func TestAPausedOperationIsOrphanedByAConductorThatComesBackUnderItsName(t *test
 }
 
 func TestAStepIsToldOfThePauseLikeOfAnAsk(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)
 	require.NoError(t, maintain(t, s, n.UUID, true, "", ""))
@@ -247,6 +252,7 @@ func TestAStepIsToldOfThePauseLikeOfAnAsk(t *testing.T) {
 }
 
 func TestWhatWasAcceptedInMaintenanceIsNotPaused(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	n := create(t, s, node.Available)
 	require.NoError(t, maintain(t, s, n.UUID, true, "", ""))
@@ -261,6 +267,7 @@ func TestWhatWasAcceptedInMaintenanceIsNotPaused(t *testing.T) {
 }
 
 func TestWhatFollowsAnOperationIsPausedAsItWas(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	follows := func(t *testing.T, n *node.Node, o *node.Operation, maintained bool) *node.Operation {
 		_, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestStrandedNodesGoWhereTheTableSaysAndOweWhatMayBeHalfDone(t *testing.T) {
+	t.Parallel()
 	s, url := openURL(t)
 	const safe = 9 * time.Second
 	settle := func(want int) {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -34,8 +35,9 @@ var cluster struct {
 	dir    string
 	prefix string
 
-	mu   sync.Mutex // CREATE DATABASE ... TEMPLATE refuses company
-	next int
+	next   atomic.Int64
+	mu     sync.Mutex
+	filled map[string]error // templates with rows in them, by name
 }
 
 // Main runs the tests and then ends what they started:
@@ -51,7 +53,10 @@ func Main(m *testing.M) {
 func Stop() {
 	if cluster.server == nil {
 		if cluster.base != "" {
-			_ = maintain("DROP DATABASE IF EXISTS " + cluster.prefix + template) // the server is not ours to stop
+			for name := range cluster.filled { // the server is not ours to stop
+				_ = maintain("DROP DATABASE IF EXISTS " + cluster.prefix + name)
+			}
+			_ = maintain("DROP DATABASE IF EXISTS " + cluster.prefix + template)
 		}
 		return
 	}
@@ -69,6 +74,34 @@ func Stop() {
 // skipped, unless TEMPER_TEST_REQUIRE is set.
 func Postgres(t testing.TB) string {
 	t.Helper()
+	begin(t)
+	return database(t, template)
+}
+
+// Filled is Postgres with rows in it: a copy of a database that fill has filled,
+// once for all tests that name it. fill leaves no connection open.
+func Filled(t testing.TB, name string, fill func(url string) error) string {
+	t.Helper()
+	begin(t)
+	cluster.mu.Lock()
+	err, known := cluster.filled[name]
+	if !known {
+		if err = maintain("CREATE DATABASE " + cluster.prefix + name + " TEMPLATE " + cluster.prefix + template); err == nil {
+			err = fill(withDatabase(cluster.base, cluster.prefix+name))
+		}
+		if cluster.filled == nil {
+			cluster.filled = map[string]error{}
+		}
+		cluster.filled[name] = err
+	}
+	cluster.mu.Unlock()
+	require.NoError(t, err)
+	return database(t, name+" STRATEGY FILE_COPY") // through files: it is large
+}
+
+// begin starts the cluster, or skips the test.
+func begin(t testing.TB) {
+	t.Helper()
 	cluster.once.Do(func() { cluster.err = start() })
 	if cluster.err != nil {
 		if os.Getenv("TEMPER_TEST_REQUIRE") == "" && strings.Contains(cluster.err.Error(), pgserver.ErrNotFound.Error()) {
@@ -76,7 +109,11 @@ func Postgres(t testing.TB) string {
 		}
 		require.NoError(t, cluster.err)
 	}
-	name, err := create()
+}
+
+func database(t testing.TB, from string) string {
+	t.Helper()
+	name, err := create(from)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = maintain("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)") })
 	return withDatabase(cluster.base, name)
@@ -113,7 +150,7 @@ func startPrivate(ctx context.Context) error {
 	cluster.dir = dir
 	cluster.server, err = pgserver.Start(ctx, pgserver.Options{
 		Dir: filepath.Join(dir, "pg"), EndWithStarter: true,
-		Settings: map[string]string{"fsync": "off", "full_page_writes": "off", "shared_buffers": "64MB", "max_connections": "300"},
+		Settings: map[string]string{"fsync": "off", "full_page_writes": "off", "shared_buffers": "64MB", "max_connections": "600", "autovacuum": "off"},
 	})
 	if err != nil {
 		return err
@@ -137,12 +174,9 @@ func sweep() {
 	}
 }
 
-func create() (string, error) {
-	cluster.mu.Lock()
-	defer cluster.mu.Unlock()
-	cluster.next++
-	name := cluster.prefix + strconv.Itoa(cluster.next)
-	return name, maintain("CREATE DATABASE " + name + " TEMPLATE " + cluster.prefix + template)
+func create(from string) (string, error) {
+	name := cluster.prefix + strconv.FormatInt(cluster.next.Add(1), 10)
+	return name, maintain("CREATE DATABASE " + name + " TEMPLATE " + cluster.prefix + from)
 }
 
 func maintain(sql string) error {
