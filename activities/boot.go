@@ -112,7 +112,7 @@ func (t *task) setMedia(ctx context.Context, s bmc.Session, url string) error {
 		return nil
 	}
 	sent := s.InsertMedia(ctx, url)
-	if sent != nil && !fault.Is(sent, fault.Unreachable) {
+	if sent != nil && !fault.Is(sent, fault.Unreachable) || t.readBackElsewhere(ctx, sent) {
 		return sent
 	}
 	m, err = s.Media(ctx)
@@ -134,7 +134,7 @@ func (t *task) ejectMedia(ctx context.Context, s bmc.Session) error {
 		return err
 	}
 	sent := s.EjectMedia(ctx)
-	if sent != nil && !fault.Is(sent, fault.Unreachable) {
+	if sent != nil && !fault.Is(sent, fault.Unreachable) || t.readBackElsewhere(ctx, sent) {
 		return sent
 	}
 	m, err = s.Media(ctx)
@@ -154,7 +154,7 @@ func (t *task) setBoot(ctx context.Context, s bmc.Session, want bmc.Boot) error 
 		return nil
 	}
 	sent := s.SetBoot(ctx, want)
-	if sent != nil && !fault.Is(sent, fault.Unreachable) {
+	if sent != nil && !fault.Is(sent, fault.Unreachable) || t.readBackElsewhere(ctx, sent) {
 		return sent
 	}
 	have, err = s.Boot(ctx)

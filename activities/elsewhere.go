@@ -49,6 +49,13 @@ func unanswered(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() == nil && fault.Is(err, fault.Unreachable) && fault.NoAnswer(err)
 }
 
+// readBackElsewhere reports whether another conductor is to see what came of a
+// request whose answer was lost: this one may be cut off, and to find that out by
+// reading would take as long as the request did.
+func (t *task) readBackElsewhere(ctx context.Context, sent error) bool {
+	return unanswered(ctx, sent) && t.othersMayTry(ctx)
+}
+
 // othersMayTry reports whether a conductor that covers the node is left in this round.
 func (t *task) othersMayTry(ctx context.Context) bool {
 	if len(t.tried)+1 >= roundMost {

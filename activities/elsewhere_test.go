@@ -106,6 +106,24 @@ func TestAWatchOfThePowerThatGetsNoAnswerIsPassedOn(t *testing.T) {
 	}
 }
 
+// A request gets no answer: whoever has another one to ask does not wait for as long again to find out that it is cut off.
+func TestWhatALostAnswerSaidIsReadByAnotherConductor(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	b.book.hosts = hosts("c1", "c2")
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) {
+		return true, fault.New(fault.Unreachable, "lost: %w", fault.Silence("no answer in time"))
+	}
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextElsewhere, r.Next)
+	require.Equal(t, string(bmc.RequestForceOff), b.book.op.Steps[0].Issued.Command, "whoever goes on knows that it was sent")
+	b.steps.Settings.Conductor, b.tried = "c2", []string{"c1"}
+	r, err = b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextClose, r.Next)
+	require.Len(t, b.machine.asked, 1, "read back, not repeated")
+}
+
 func TestAnUndoThatGetsNoAnswerIsPassedOn(t *testing.T) {
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
 	b.book.op.Undo = []node.Undo{node.UndoPowerOff}

@@ -108,17 +108,19 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 }
 
 // sendPower records the request and sends it. An answer that was lost is no
-// failure yet: the effect is read back.
+// failure yet: the effect is read back, here or by another conductor.
 func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.Session, r bmc.PowerRequest) error {
 	step.Issued = &node.Issued{At: time.Now().UTC(), Command: string(r)}
 	if err := t.save(ctx); err != nil {
 		return err
 	}
 	err := s.RequestPower(ctx, r)
-	if fault.Is(err, fault.Unreachable) && ctx.Err() == nil {
+	switch {
+	case t.readBackElsewhere(ctx, err):
+		return err
+	case fault.Is(err, fault.Unreachable) && ctx.Err() == nil:
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		step.Issued = nil
 	}
 	return err
