@@ -36,7 +36,7 @@ func (l *lab) conductor(ctx context.Context, name string, env ...string) (*condu
 
 // join starts a conductor with a folder that is there already.
 func (l *lab) join(ctx context.Context, name string, p *post, env ...string) (*conductor, error) {
-	run, err := l.Role(ctx, "conductor", name, append(env, p.env()), "--name", name, "--enabled-drivers", "redfish")
+	run, err := l.Role(ctx, "conductor", name, append([]string{inGroup(l.group), p.env()}, env...), "--name", name, "--enabled-drivers", "redfish")
 	if err != nil {
 		return nil, fmt.Errorf("start conductor %s: %w", name, err)
 	}

@@ -25,7 +25,7 @@ soft_power_off_timeout: 20s
 rack_power_delay: 20ms
 rack_boot_delay: 50ms
 rack_step_delay: 20ms
-`
+wait_for_conductor_groups: {` + hasty + ": " + hastyWait + "}\n"
 
 const (
 	atOnce   = 32 // nodes that are made ready at a time
@@ -40,10 +40,12 @@ type lab struct {
 	digest string
 	// unguarded: a guard is down, and what the program does is not what is computed.
 	unguarded bool
+	slack     time.Duration
 	say       func(format string, args ...any)
 
 	nodes  []*subject
 	rounds int
+	group  string          // of the nodes and conductors of a round
 	calm   map[string]calm // of each kind, by name
 }
 
@@ -51,6 +53,7 @@ type lab struct {
 type subject struct {
 	uuid   string
 	server string
+	group  string // its node's
 
 	before stack.Server // when its operation was asked for
 }
@@ -112,7 +115,7 @@ func (l *lab) enroll(ctx context.Context, s *subject) error {
 	}
 	var made shown
 	err = l.Call(ctx, http.MethodPost, "/v1/nodes", map[string]any{
-		"driver": "redfish", "resource_class": "baremetal", "automated_clean": false,
+		"driver": "redfish", "resource_class": "baremetal", "automated_clean": false, "conductor_group": l.group,
 		"driver_info": map[string]any{
 			"redfish_address": sv.Address, "redfish_system_id": sv.System, "redfish_username": sv.Username,
 			"redfish_password": sv.Password, "redfish_verify_ca": sv.VerifyCA, "deploy_iso": l.RackURL + "/images/deploy.iso",
@@ -121,7 +124,7 @@ func (l *lab) enroll(ctx context.Context, s *subject) error {
 	if err != nil {
 		return err
 	}
-	s.uuid = made.UUID
+	s.uuid, s.group = made.UUID, l.group
 	for _, mac := range sv.MACs {
 		if err := l.Call(ctx, http.MethodPost, "/v1/ports", map[string]any{"node_uuid": s.uuid, "address": mac}, nil); err != nil {
 			return err
@@ -173,6 +176,11 @@ func next(at, aim node.State) string {
 func (l *lab) ready(ctx context.Context, s *subject, k kind) error {
 	if s.uuid == "" {
 		if err := l.enroll(ctx, s); err != nil {
+			return err
+		}
+	}
+	if s.group != l.group {
+		if err := l.move(ctx, s, l.group); err != nil {
 			return err
 		}
 	}
@@ -242,6 +250,15 @@ func (l *lab) patch(ctx context.Context, s *subject, fields map[string]any) erro
 		edits = append(edits, map[string]any{"op": "add", "path": "/" + name, "value": fields[name]})
 	}
 	return l.Call(ctx, http.MethodPatch, "/v1/nodes/"+s.uuid, edits, nil)
+}
+
+// move puts a subject into another conductor group.
+func (l *lab) move(ctx context.Context, s *subject, group string) error {
+	err := l.patch(ctx, s, map[string]any{"conductor_group": group})
+	if err == nil {
+		s.group = group
+	}
+	return err
 }
 
 // switched has a server on or off.

@@ -15,7 +15,7 @@ import (
 
 var maintenanceRows = []row{
 	{
-		name: "maintenance set, and lifted", holds: "the step that runs ends, the operation pauses, says so, and goes on", points: middles,
+		name: "maintenance set, and lifted", holds: "the step that runs ends, the operation pauses, says so, and goes on", points: atWork,
 		happen: func(ctx context.Context, r *round) error {
 			if err := r.begin(ctx, false); err != nil {
 				return err
@@ -42,14 +42,13 @@ var maintenanceRows = []row{
 	},
 }
 
-// begun are some points at which a step has begun. What has touched nothing yet pauses; a power request is the
+// begun are the points at which a step has begun. What has touched nothing yet pauses; a power request is the
 // operator's own in maintenance.
 func begun(k kind) ([]point, error) {
 	if k.power != "" {
 		return nil, nil
 	}
-	some, err := where(k, func(p point) bool { return p.Name != chaos.Claimed && p.Name != chaos.Recorded })
-	return spread(some, 5), err
+	return where(k, func(p point) bool { return p.Name != chaos.Claimed && p.Name != chaos.Recorded })
 }
 
 // maintenance sets or lifts it on all nodes.

@@ -41,6 +41,7 @@ func (l *lab) newRound(r row, points []point) (*round, error) {
 		return nil, fmt.Errorf("%d cases at once, and there are %d servers left", len(points), len(l.nodes))
 	}
 	l.rounds++
+	l.group = r.group
 	out := &round{lab: l, row: r}
 	for i, p := range points {
 		k, ok := kindOf(p.kind)

@@ -13,6 +13,8 @@ type row struct {
 	points func(k kind) ([]point, error)             // where it happens
 	happen func(ctx context.Context, r *round) error // the nodes are ready; returns when all operations have ended
 	within time.Duration                             // no case may take longer until somebody else is at work
+	atOnce int                                       // cases that share what happens, at the most: what is timed is not to wait for the others; 0 = as many as may be
+	group  string                                    // conductor group of the nodes and of who serves them
 	judge  func(ctx context.Context, l *lab, t *trial) error
 }
 
@@ -20,4 +22,4 @@ type row struct {
 const elsewhere = 30 * time.Second
 
 // rows are the matrix.
-var rows = slices.Concat(conductorRows, cutRows, roleRows, storageRows, maintenanceRows, workflowRows, answerRows)
+var rows = slices.Concat(conductorRows, cutRows, outageRows, roleRows, awayRows, storageRows, maintenanceRows, workflowRows, answerRows)

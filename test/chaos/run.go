@@ -16,7 +16,8 @@ type options struct {
 	kinds     []string
 	most      int
 	atOnce    int
-	unguarded bool // a guard is down: what is wrong is wanted
+	slack     time.Duration // that a case may take longer than its row says: other work goes on beside it
+	unguarded bool          // a guard is down: what is wrong is wanted
 	report    bool
 	say       func(format string, args ...any)
 }
@@ -57,6 +58,14 @@ func (o options) wants(r row) bool {
 	})
 }
 
+// atOnceIn is how many cases of a row share what happens, at the most.
+func (o options) atOnceIn(r row) int {
+	if r.atOnce == 0 {
+		return o.atOnce
+	}
+	return min(r.atOnce, o.atOnce)
+}
+
 // notAsTheyMustBe are cases of a row.
 type notAsTheyMustBe struct {
 	row string
@@ -83,7 +92,7 @@ func run(ctx context.Context, o options) (err error) {
 		if err != nil {
 			return err
 		}
-		most, total = max(most, min(len(cases), o.atOnce)), total+len(cases)
+		most, total = max(most, min(len(cases), o.atOnceIn(r))), total+len(cases)
 	}
 	began := time.Now()
 	l, err := openLab(ctx, o.temper, most+spare, o.say)
@@ -91,7 +100,7 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close(err != nil && !o.unguarded)) }()
-	l.unguarded = o.unguarded
+	l.unguarded, l.slack = o.unguarded, o.slack
 	if err := l.undisturbed(ctx); err != nil {
 		return err
 	}
@@ -145,7 +154,7 @@ func (l *lab) try(ctx context.Context, o options, r row) (trials []*trial, err e
 		return nil, err
 	}
 	began := time.Now()
-	rounds := (len(cases) + o.atOnce - 1) / o.atOnce
+	rounds := (len(cases) + o.atOnceIn(r) - 1) / o.atOnceIn(r)
 	var all []error
 	for i := range rounds {
 		done, err := l.round(ctx, r, cases[i*len(cases)/rounds:(i+1)*len(cases)/rounds])
@@ -175,20 +184,31 @@ func (l *lab) round(ctx context.Context, r row, cases []point) (trials []*trial,
 	if err == nil {
 		err = r.happen(ctx, rd)
 	}
+	_ = each(rd.subjects(), func(i int, _ *subject) error { // a case has its own error
+		rd.trials[i].err = l.verdict(ctx, r, rd.trials[i])
+		return nil
+	})
 	for _, t := range rd.trials {
-		if r.judge != nil {
-			t.err = r.judge(ctx, l, t)
-		} else {
-			t.err = l.judge(ctx, t)
-		}
-		if t.err == nil && r.within > 0 && t.took > r.within {
-			t.err = fmt.Errorf("it took %s until somebody else was at work", t.took)
-		}
 		if t.err != nil {
 			l.discard(t.s)
 		}
 	}
 	return rd.trials, err
+}
+
+// verdict is what is wrong with a case.
+func (l *lab) verdict(ctx context.Context, r row, t *trial) error {
+	judge := r.judge
+	if judge == nil {
+		judge = func(ctx context.Context, l *lab, t *trial) error { return l.judge(ctx, t) }
+	}
+	if err := judge(ctx, l, t); err != nil {
+		return err
+	}
+	if r.within > 0 && t.took > r.within+l.slack {
+		return fmt.Errorf("it took %s until somebody else was at work", t.took)
+	}
+	return nil
 }
 
 // times are the median and the longest.

@@ -20,19 +20,19 @@ var storageRows = []row{
 	{name: "Temporal killed and started again", holds: "runs on", points: points, happen: func(ctx context.Context, r *round) error {
 		return r.through(ctx, func() error { return r.kill("temporal") })
 	}},
-	{name: "Temporal gone for a minute", holds: "runs on", points: middles, happen: func(ctx context.Context, r *round) error {
+	{name: "Temporal gone for a minute", holds: "runs on", points: atWork, happen: func(ctx context.Context, r *round) error {
 		return r.through(ctx, func() error { return r.pause(ctx, "temporal", time.Minute) })
 	}},
 	{name: "PostgreSQL killed and started again", holds: "runs on", points: points, happen: func(ctx context.Context, r *round) error {
 		return r.through(ctx, func() error { return r.kill("postgres") })
 	}},
-	{name: "PostgreSQL gone for a minute", holds: "runs on", points: middles, happen: func(ctx context.Context, r *round) error {
+	{name: "PostgreSQL gone for a minute", holds: "runs on", points: atWork, happen: func(ctx context.Context, r *round) error {
 		return r.through(ctx, func() error { return r.pause(ctx, "postgres", time.Minute) })
 	}},
-	{name: "PostgreSQL's clock an hour ahead", holds: "nobody is taken for dead", points: middles, happen: func(ctx context.Context, r *round) error {
+	{name: "PostgreSQL's clock an hour ahead", holds: "nobody is taken for dead", points: atWork, happen: func(ctx context.Context, r *round) error {
 		return r.through(ctx, func() error { return r.shift(ctx, "-1 hour") })
 	}},
-	{name: "PostgreSQL's clock an hour back", holds: "nobody is taken for dead", points: middles, happen: func(ctx context.Context, r *round) error {
+	{name: "PostgreSQL's clock an hour back", holds: "nobody is taken for dead", points: atWork, happen: func(ctx context.Context, r *round) error {
 		return r.through(ctx, func() error { return r.shift(ctx, "1 hour") })
 	}},
 }
@@ -48,22 +48,31 @@ func (r *round) through(ctx context.Context, what func() error) error {
 
 // pause stops a role, with the processes that it has started, for a while.
 func (l *lab) pause(ctx context.Context, role string, d time.Duration) error {
+	return l.stopped(role, func() error {
+		select {
+		case <-ctx.Done():
+		case <-time.After(d):
+		}
+		return nil
+	})
+}
+
+// stopped stops a role, with the processes that it has started, while something is done.
+func (l *lab) stopped(role string, do func() error) error {
 	if err := l.signal(role, syscall.SIGSTOP); err != nil {
 		return err
 	}
-	var all error
 	children, err := l.children(role)
 	for _, pid := range children {
-		all = errors.Join(all, syscall.Kill(pid, syscall.SIGSTOP))
+		err = errors.Join(err, syscall.Kill(pid, syscall.SIGSTOP))
 	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
+	if err == nil {
+		err = do()
 	}
 	for _, pid := range children {
-		all = errors.Join(all, syscall.Kill(pid, syscall.SIGCONT))
+		err = errors.Join(err, syscall.Kill(pid, syscall.SIGCONT))
 	}
-	return errors.Join(err, all, l.signal(role, syscall.SIGCONT))
+	return errors.Join(err, l.signal(role, syscall.SIGCONT))
 }
 
 // children are the processes that those of a role have started.
@@ -109,10 +118,4 @@ func behind(database string) (*valve.Valve, string, error) {
 	}
 	u.Host = v.Address()
 	return v, u.String(), nil
-}
-
-// middles are points in the middle of steps, a few of each kind: rows that take a minute try those.
-func middles(k kind) ([]point, error) {
-	all, err := atWork(k)
-	return spread(all, 5), err
 }

@@ -21,7 +21,7 @@ import (
 var workflowRows = []row{
 	{
 		name: "workflow terminated", holds: "fails into the state that the table names, with the reason; what is half done is undone",
-		points: middles, within: 30 * time.Second, judge: failed("terminated"),
+		points: atWork, within: 30 * time.Second, judge: failed("terminated"),
 		happen: func(ctx context.Context, r *round) error {
 			if err := r.begin(ctx, false); err != nil {
 				return err
@@ -51,7 +51,7 @@ var workflowRows = []row{
 	},
 	{
 		name:  "workflow cancelled from Temporal's side",
-		holds: "undone when the step has returned, and no sooner; ends in the state that the table names", points: middles, judge: failed(""),
+		holds: "undone when the step has returned, and no sooner; ends in the state that the table names", points: atWork, judge: failed(""),
 		happen: func(ctx context.Context, r *round) error {
 			if err := r.held(ctx, true); err != nil {
 				return err
@@ -90,7 +90,7 @@ var workflowRows = []row{
 	},
 	{
 		name: "Temporal's data gone, with over 50 open operations", holds: "nothing is ended until somebody says that the data is gone; then the same",
-		points: middles, judge: failed("lost by Temporal"),
+		points: atWork, judge: failed("lost by Temporal"),
 		happen: func(ctx context.Context, r *round) error {
 			if err := r.begin(ctx, false); err != nil {
 				return err

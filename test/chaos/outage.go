@@ -1,0 +1,313 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/test/stack"
+)
+
+// hasty is the conductor group whose operations wait only a little for a conductor.
+const (
+	hasty     = "hasty"
+	hastyWait = "3s"
+	refuge    = "refuge"
+)
+
+// atOnceIs how long an answer may take that needs nothing but the database: Temporal, which is away, is waited for at
+// most a second each time it is told.
+const atOnceIs = 5 * time.Second
+
+// outageRows are what happens to operations whose every conductor was killed.
+var outageRows = []row{
+	{
+		name: "every conductor killed, one comes back under another name", holds: "waits, says for what, and goes on at the same step", points: points,
+		happen: func(ctx context.Context, r *round) error {
+			return r.orphaned(ctx, func() error { _, err := r.another(ctx, "heir"); return err })
+		},
+	},
+	{
+		name: "every conductor killed, one comes back under its old name", holds: "the same", points: points,
+		happen: func(ctx context.Context, r *round) error {
+			return r.orphaned(ctx, func() error { return r.revive(ctx) })
+		},
+	},
+	{
+		name:   "every conductor killed, none comes back within wait_for_conductor",
+		holds:  "fails into the state that the table names, and says so; what it left is owed, and undone as soon as somebody covers the node",
+		points: points, group: hasty, judge: paid,
+		happen: func(ctx context.Context, r *round) error { return r.given(ctx) },
+	},
+	{
+		name:  "every conductor killed, then cancelled; Temporal and the orchestrator are away",
+		holds: "ended at once, from the database alone; what it left is owed, and undone as soon as somebody covers the node", points: points,
+		within: atOnceIs, judge: paid,
+		happen: func(ctx context.Context, r *round) error {
+			return r.alone(ctx, func(t *trial) error {
+				err := r.Call(ctx, http.MethodPost, "/temper/v1/operations/"+t.id+"/cancel", map[string]any{"reason": "a test says so"}, nil)
+				return errors.Join(err, r.gone(ctx, t))
+			})
+		},
+	},
+	{
+		name: "every conductor killed, then aborted; Temporal and the orchestrator are away", holds: "the same", points: provisioning,
+		within: atOnceIs, judge: paid,
+		happen: func(ctx context.Context, r *round) error {
+			return r.alone(ctx, func(t *trial) error {
+				if _, err := r.ask(ctx, t.s, kind{verb: "abort"}); err != nil {
+					return err
+				}
+				return r.gone(ctx, t)
+			})
+		},
+	},
+	{
+		name:  "every conductor killed, then moved to another conductor group; Temporal and the orchestrator are away",
+		holds: "moved at once, from the database alone; goes on at the same step there", points: points,
+		happen: func(ctx context.Context, r *round) error {
+			heir, err := r.conductor(ctx, r.name("heir"), inGroup(refuge))
+			if err != nil {
+				return err
+			}
+			r.others = append(r.others, heir)
+			err = r.alone(ctx, func(t *trial) error { return r.move(ctx, t.s, refuge) })
+			r.happen()
+			return errors.Join(err, r.taken(ctx, elsewhere), r.over(ctx, patience))
+		},
+	},
+	{
+		name:  "every conductor killed, then deleted in maintenance; Temporal and the orchestrator are away",
+		holds: "gone at once, from the database alone; its server can be enrolled anew", points: points, within: atOnceIs, judge: enrolled,
+		happen: func(ctx context.Context, r *round) error {
+			err := r.alone(ctx, func(t *trial) error {
+				if err := r.Call(ctx, http.MethodPut, "/v1/nodes/"+t.s.uuid+"/maintenance", nil, nil); err != nil {
+					return err
+				}
+				if err := r.Call(ctx, http.MethodDelete, "/v1/nodes/"+t.s.uuid, nil, nil); err != nil {
+					return err
+				}
+				t.s.uuid = ""
+				return nil
+			})
+			return errors.Join(err, r.anew(ctx))
+		},
+	},
+}
+
+func inGroup(name string) string { return "TEMPER_CONDUCTOR_GROUP=" + name }
+
+// provisioning are the points of operations that are more than a change of power.
+func provisioning(k kind) ([]point, error) {
+	if k.power != "" {
+		return nil, nil
+	}
+	return points(k)
+}
+
+// orphaned kills the only conductor, and has one come back when all operations say that they wait for one.
+func (r *round) orphaned(ctx context.Context, back func() error) error {
+	if err := r.bereave(ctx); err != nil {
+		return err
+	}
+	if err := r.allWait(ctx, "a conductor with driver redfish"); err != nil {
+		return err
+	}
+	if err := back(); err != nil {
+		return err
+	}
+	r.happen() // what is counted is how long it took from its return
+	return errors.Join(r.taken(ctx, elsewhere), r.over(ctx, patience))
+}
+
+// bereave brings all operations to their points, and kills the only conductor there is.
+func (r *round) bereave(ctx context.Context) error {
+	if err := r.begin(ctx, false); err != nil {
+		return err
+	}
+	r.happen()
+	return r.victim.signal(syscall.SIGKILL)
+}
+
+// revive starts a conductor of the victim's name, which stops nowhere.
+func (r *round) revive(ctx context.Context) error {
+	p, err := newPost(r.folder(r.name("heir")))
+	if err != nil {
+		return err
+	}
+	c, err := r.join(ctx, r.victim.name, p)
+	if err == nil {
+		r.others = append(r.others, c)
+	}
+	return err
+}
+
+// given waits until all operations have given up waiting for a conductor, and has one come then.
+func (r *round) given(ctx context.Context) error {
+	if err := r.bereave(ctx); err != nil {
+		return err
+	}
+	if err := r.over(ctx, patience); err != nil {
+		return err
+	}
+	err := each(r.subjects(), func(i int, _ *subject) error {
+		t := r.trials[i]
+		o, err := r.operation(ctx, t.id)
+		if err != nil {
+			return err
+		}
+		if words := "took the operation within " + hastyWait; o.Outcome != string(node.Failed) || !strings.Contains(o.Error, words) {
+			return fmt.Errorf("%s: it does not say %q: %s", t.point, words, o)
+		}
+		return r.owes(ctx, t)
+	})
+	if err == nil {
+		_, err = r.another(ctx, "heir")
+	}
+	return err
+}
+
+// alone kills every conductor of the nodes, waits until it is taken for dead, stops Temporal and the orchestrator, has
+// each operation steered, and then lets everybody be there again.
+func (r *round) alone(ctx context.Context, steer func(*trial) error) error {
+	if err := r.bereave(ctx); err != nil {
+		return err
+	}
+	if err := r.dead(ctx, r.victim.name); err != nil {
+		return err
+	}
+	err := errors.Join(r.signal("temporal", syscall.SIGSTOP), r.signal("orchestrator", syscall.SIGSTOP))
+	if err == nil {
+		err = each(r.subjects(), func(i int, _ *subject) error {
+			t, began := r.trials[i], time.Now()
+			err := steer(t)
+			t.took = time.Since(began)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", t.point, err)
+			}
+			return err
+		})
+	}
+	err = errors.Join(err, r.signal("temporal", syscall.SIGCONT), r.signal("orchestrator", syscall.SIGCONT), r.answering(ctx))
+	if err != nil || len(r.others) > 0 {
+		return err
+	}
+	_, err = r.another(ctx, "heir")
+	return err
+}
+
+// dead waits until a conductor is taken for it.
+func (r *round) dead(ctx context.Context, name string) error {
+	return await(ctx, time.Minute, func() error {
+		var all struct {
+			Conductors []struct {
+				Hostname string `json:"hostname"`
+				Alive    bool   `json:"alive"`
+			} `json:"conductors"`
+		}
+		if err := r.Call(ctx, http.MethodGet, "/v1/conductors", nil, &all); err != nil {
+			return err
+		}
+		for _, c := range all.Conductors {
+			if c.Hostname == name && c.Alive {
+				return fmt.Errorf("%s is taken for alive", name)
+			}
+		}
+		return nil
+	})
+}
+
+// gone: the operation has ended as cancelled, nobody holds its node, and what it left is owed.
+func (r *round) gone(ctx context.Context, t *trial) error {
+	o, err := r.operation(ctx, t.id)
+	if err != nil {
+		return err
+	}
+	n, err := r.now(ctx, t.s)
+	if err != nil {
+		return err
+	}
+	if o.State != "ended" || o.Outcome != string(node.Cancelled) || n.Reservation != "" {
+		return fmt.Errorf("it was not ended at once: the node is held by %q; %s", n.Reservation, o)
+	}
+	return r.owes(ctx, t)
+}
+
+// owes: what is in the server is written on its node.
+func (r *round) owes(ctx context.Context, t *trial) error {
+	n, err := r.now(ctx, t.s)
+	if err != nil {
+		return err
+	}
+	sv, err := r.Server(ctx, t.s.server)
+	if err != nil {
+		return err
+	}
+	owed, _ := n.Internal["temper_owed"].([]any)
+	if sv.Media != "" && !slices.Contains(owed, any(string(node.UndoEjectMedia))) {
+		return fmt.Errorf("%s: media is in the server, and the node owes %v", t.point, owed)
+	}
+	return nil
+}
+
+// paid judges an operation that was ended while nobody could undo what it left: it is undone by now.
+func paid(ctx context.Context, l *lab, t *trial) error {
+	if err := failed("")(ctx, l, t); err != nil {
+		return err
+	}
+	return await(ctx, elsewhere, func() error {
+		n, err := l.now(ctx, t.s)
+		if err != nil {
+			return err
+		}
+		if owed := n.Internal["temper_owed"]; owed != nil || n.Reservation != "" || strings.Contains(n.LastError, node.UndoLeft) {
+			return fmt.Errorf("the node owes %v, is held by %q, and says %q", owed, n.Reservation, n.LastError)
+		}
+		return nil
+	})
+}
+
+// anew enrols the servers of nodes that were deleted, and has them cleaned.
+func (r *round) anew(ctx context.Context) error {
+	return each(r.subjects(), func(i int, s *subject) (err error) {
+		if err = r.enroll(ctx, s); err != nil {
+			return err
+		}
+		for _, k := range []kind{{verb: "manage"}, {verb: "clean", body: map[string]any{"clean_steps": asked}}} {
+			id, err := r.ask(ctx, s, k)
+			if err != nil {
+				return err
+			}
+			o, err := r.ended(ctx, id)
+			if err == nil && o.Outcome != string(node.Succeeded) {
+				err = errors.New(o.String())
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %s a node of its server: %w", r.trials[i].point, k.verb, err)
+			}
+		}
+		return nil
+	})
+}
+
+// enrolled judges an operation whose node was deleted.
+func enrolled(ctx context.Context, l *lab, t *trial) error {
+	o, err := l.operation(ctx, t.id)
+	if err != nil {
+		return err
+	}
+	var sv stack.Server
+	if sv, err = l.Server(ctx, t.s.server); err != nil {
+		return err
+	}
+	if o.Outcome != string(node.Cancelled) || sv.Powered || sv.Media != "" || sv.BootOverride != "" {
+		return fmt.Errorf("the server is left on %t, media %q, override %q; %s", sv.Powered, sv.Media, sv.BootOverride, o)
+	}
+	return nil
+}
