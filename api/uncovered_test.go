@@ -73,7 +73,7 @@ func TestWhatNeedsNoHardwareNeedsNoConductor(t *testing.T) {
 			b.delete("/v1/nodes/n2/traits").is(204)
 
 			made := b.post("/v1/allocations", map[string]any{"resource_class": "gold"}).is(201)
-			require.Contains(t, b.get("/v1/allocations/"+made["uuid"].(string)).is(200)["last_error"], "(2 of class gold: 1 enroll, 1 in use)")
+			require.Contains(t, b.get("/v1/allocations/" + made["uuid"].(string)).is(200)["last_error"], "(2 of class gold: 1 enroll, 1 in use)")
 			b.patch("/v1/allocations/web", add("/extra/a", 1)).is(200)
 			b.delete("/v1/nodes/free/allocation").is(204)
 
@@ -181,6 +181,6 @@ func TestQuarantineByVersion(t *testing.T) {
 	b.sql(`UPDATE nodes SET maintenance = true, fault = 'power failure', maintenance_reason = 'no power' WHERE name = 'n1'`)
 	require.Equal(t, "power failure", b.field("n1", "fault"))
 	require.Contains(t, b.field("n1", "maintenance_reason"), "no power; No conductor")
-	require.Len(t, b.get("/v1/nodes?fault="+url.QueryEscape("power failure")).is(200)["nodes"], 1)
-	require.Len(t, b.get("/v1/nodes?"+fault[1:]).is(200)["nodes"], 3)
+	require.Len(t, b.get("/v1/nodes?fault=" + url.QueryEscape("power failure")).is(200)["nodes"], 1)
+	require.Len(t, b.get("/v1/nodes?" + fault[1:]).is(200)["nodes"], 3)
 }
