@@ -1,0 +1,176 @@
+package activities_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/share"
+)
+
+// tick runs one reconciliation over the real database.
+func (r *records) tick() activities.TickResult {
+	r.Helper()
+	tick := &activities.Reconcile{
+		Reconciler: r.db, Ring: r.db, Ledger: r.db, Starter: r.teller, Teller: r.teller, Workflows: r.teller,
+		Shares: r.db, Instances: r.db, Operations: r.ops, Log: zap.NewNop(),
+	}
+	var s testsuite.WorkflowTestSuite
+	env := s.NewTestActivityEnvironment()
+	env.RegisterActivity(tick)
+	v, err := env.ExecuteActivity(tick.Tick)
+	require.NoError(r, err)
+	var out activities.TickResult
+	require.NoError(r, v.Get(&out))
+	return out
+}
+
+// all is all that the database says that a reconciliation writes.
+type all struct {
+	node      node.Node
+	ops       []node.Operation
+	events    int
+	ring      int64
+	shares    int64
+	instances []share.Instance
+}
+
+func (r *records) all() (a all) {
+	r.Helper()
+	n, err := r.db.Node(r.Context(), r.node.UUID)
+	require.NoError(r, err)
+	n.Operation = nil // among the others
+	a.node = *n
+	a.ops, err = r.db.Operations(r.Context(), node.OperationFilter{Limit: 100})
+	require.NoError(r, err)
+	events, err := r.db.History(r.Context(), r.node.UUID, node.Page{Limit: 1000})
+	require.NoError(r, err)
+	f, err := r.db.Fleet(r.Context())
+	require.NoError(r, err)
+	o, err := r.db.ShareOverview(r.Context())
+	require.NoError(r, err)
+	a.events, a.ring, a.shares = len(events), f.Epoch, o.Epoch
+	instances, err := r.db.Instances(r.Context(), share.InstanceFilter{Limit: 100})
+	require.NoError(r, err)
+	for _, i := range instances { // the record of one that stands nowhere is swept by the next tick
+		if i.Standing {
+			a.instances = append(a.instances, i)
+		}
+	}
+	return a
+}
+
+func (r *records) serves() {
+	r.Helper()
+	_, err := r.db.RegisterConductor(r.Context(), node.Conductor{Hostname: "c1", Interfaces: map[string]map[string][]string{
+		"fake-hardware": {"power": {"fake"}, "deploy": {"fake"}},
+	}})
+	require.NoError(r, err)
+}
+
+func (r *records) leaves() {
+	r.Helper()
+	require.NoError(r, r.db.StopConductor(r.Context(), "c1", 1))
+}
+
+// begun is a deploy that a conductor has.
+func (r *records) begun() *node.Operation {
+	r.Helper()
+	o := r.deploying(node.Step{Interface: "deploy", Step: "write_image", State: node.StepPending})
+	_, err := r.db.Begin(r.Context(), o.ID, run)
+	require.NoError(r, err)
+	_, err = r.db.Claim(r.Context(), o.ID, run, node.Claim{Seq: 1, Attempt: 1}, "c1")
+	require.NoError(r, err)
+	return o
+}
+
+// Every part of a tick, against a real database: the second time changes nothing. What it says to a workflow it says
+// until the workflow has taken it, which is nothing but to start it, to cancel it or to tell it to look, once more.
+func TestEveryPartOfATickMayRunTwice(t *testing.T) {
+	open := node.RunStatus{Known: true, Open: true}
+	cases := map[string]struct {
+		prepare func(r *records)
+		repeats bool // it is said again
+	}{
+		"Started": {repeats: true, prepare: func(r *records) {
+			r.deploying(node.Step{Interface: "deploy", Step: "write_image", State: node.StepPending})
+		}},
+		"Recovered": {prepare: func(r *records) {
+			r.begun()
+			r.teller.status = node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Hour)}
+		}},
+		"Cancelled": {repeats: true, prepare: func(r *records) {
+			r.begun()
+			_, err := r.db.Request(r.Context(), r.node.UUID, func(*node.Node) (*node.Request, error) {
+				return &node.Request{Steer: &node.Steer{Ask: node.AskCancel, By: "admin"}}, nil
+			})
+			require.NoError(r, err)
+		}},
+		"Nudged": {repeats: true, prepare: func(r *records) { // it waits for a conductor, and one is back
+			o := r.begun()
+			r.leaves()
+			r.do(r.ops.Ready, activities.ReadyInput{Operation: o.ID, Seq: 2})
+			r.serves()
+		}},
+		"Moved": {prepare: func(*records) {}},
+		"Quarantined": {prepare: func(r *records) {
+			r.tick()
+			r.leaves()
+		}},
+		"Released": {prepare: func(r *records) {
+			r.leaves()
+			require.Equal(r, 1, r.tick().Quarantined)
+			r.serves()
+		}},
+		"Undone": {prepare: func(r *records) {
+			o := r.begun()
+			_, err := r.db.SaveSteps(r.Context(), o.ID, node.Claim{Seq: 1, Attempt: 1}, node.Progress{Undo: []node.Undo{node.UndoPowerOff}})
+			require.NoError(r, err)
+			_, err = r.db.CloseOperation(r.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "no disk"}, nil)
+			require.NoError(r, err)
+		}},
+		"Expired": {prepare: func(r *records) {
+			_, _, revision, err := r.db.ComputeHeartbeat(r.Context(), share.Heartbeat{Host: "a", Incarnation: 1})
+			require.NoError(r, err)
+			_, err = r.db.PublishShares(r.Context(), revision, share.Decide)
+			require.NoError(r, err)
+		}},
+		"Reaped": {prepare: func(r *records) {
+			const instance = "22222222-2222-2222-2222-222222222222"
+			_, err := r.db.ClaimNode(r.Context(), r.node.UUID, "admin", share.Claimer{}, func(n *node.Node) (node.Secrets, error) {
+				n.InstanceUUID, n.InstanceInfo = instance, map[string]any{"nova_host_id": "compute"}
+				return nil, nil
+			})
+			require.NoError(r, err)
+			require.NoError(r, r.db.MarkAbsent(r.Context(), instance))
+		}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := newRecords(t)
+			r.teller.status = open
+			c.prepare(r)
+			did := func() int64 { return reflect.ValueOf(r.tick()).FieldByName(name).Int() }
+			before := r.all()
+			require.Eventually(t, func() bool { return did() > 0 }, 20*time.Second, 50*time.Millisecond, "it has something to do")
+			once := r.all()
+			again := did()
+			require.Equal(t, once, r.all(), "the second time changes nothing")
+			require.Equal(t, c.repeats, again > 0)
+			if !c.repeats {
+				require.NotEqual(t, before, once, "the first time did something")
+			}
+		})
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[activities.TickResult]()) {
+		if f.Type.Kind() == reflect.Int {
+			require.Contains(t, cases, f.Name, "something that a tick does, and that is not tried twice")
+		}
+	}
+}
