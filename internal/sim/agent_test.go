@@ -105,13 +105,13 @@ type ramdisk struct {
 func (s *stage) boot(i *ironic) *ramdisk {
 	s.t.Helper()
 	b := s.bmc("sim-0001")
-	before := i.count()
 	if s.server("sim-0001").Media == nil {
 		require.Equal(s.t, http.StatusNoContent, b.insert(s.url()+"/images/deploy.iso").status)
 	}
 	b.setBoot("Cd", "Once")
 	b.reset("ForceOff")
 	b.become("Off")
+	before := i.count() // the agent before may have called until here
 	b.reset("On")
 	require.Eventually(s.t, func() bool { return i.count() > before }, soon, tick, "heartbeat")
 	return i.ramdisk(s.t)

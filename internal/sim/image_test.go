@@ -261,6 +261,41 @@ func TestAgentFaults(t *testing.T) {
 		_, _, err = r.request(http.MethodGet, "/v1/status", "")
 		require.Error(t, err)
 	})
+	t.Run("agent_reboots in the middle of a write", func(t *testing.T) {
+		r := again()
+		before := s.server("sim-0001")
+		s.faults("sim-0001", `{"kind":"agent_reboots","command":"write_image","count":1}`)
+		_, _, err := r.request(http.MethodPost, "/v1/commands/?wait=true&agent_token="+token,
+			`{"name":"deploy.execute_deploy_step","params":{"step":{"step":"write_image","args":`+image+`},"node":{},"ports":[]}}`)
+		require.Error(t, err)
+		row := s.eventually("sim-0001", "locked down: it has no token, and is told none", func(v sim.Server) bool { return v.AgentPhase == "locked down" })
+		require.Nil(t, row.DiskSHA256)
+		require.Equal(t, before.AgentBoots+1, row.AgentBoots)
+		require.Greater(t, row.Lookups, before.Lookups)
+		last := row.PowerActions[len(row.PowerActions)-1]
+		require.Equal(t, "agent_reboot On->On", fmt.Sprintf("%s %s->%s", last.ResetType, last.From, last.To))
+		_, _, err = r.request(http.MethodGet, "/v1/status", "")
+		require.Error(t, err)
+	})
+	t.Run("what an agent says is said twice, and it does not hear the answer", func(t *testing.T) {
+		s.faults("sim-0001", `{"kind":"unheard","path":"/v1/heartbeat","count":1},{"kind":"twice","path":"/v1/continue_inspection","count":1},`+
+			`{"kind":"twice","path":"/v1/commands","count":1}`)
+		before := len(i.seen())
+		r := again()
+		said := func(what string) (n int) {
+			for _, line := range i.seen()[before:] {
+				if strings.HasPrefix(line, "POST /v1/"+what) {
+					n++
+				}
+			}
+			return n
+		}
+		require.Equal(t, 2, said("continue_inspection"))
+		require.Eventually(t, func() bool { return said("heartbeat") >= 2 }, soon, tick, "it says so again")
+		r.run("standby.sync", "{}", "true")
+		require.Len(t, r.commands(), 2)
+		require.Len(t, r.commands(), 1)
+	})
 	t.Run("agent_dies in a command that answers at once", func(t *testing.T) {
 		r := again()
 		s.faults("sim-0001", `{"kind":"agent_dies","command":"standby.sync","count":1}`)

@@ -55,13 +55,10 @@ func TestTheSimulatedAgentSendsTheFieldsOfTheRealOne(t *testing.T) {
 	require.Equal(t, names(first(want, "interfaces"), "lldp"), names(first(got, "interfaces")))
 	require.Equal(t, names(first(want, "disks")), names(first(got, "disks")))
 
-	_, steps := r.run("deploy.get_deploy_steps", `{"node":{},"ports":[]}`, "true")
-	for list, doc := range map[string]map[string]any{
-		"deploy_steps": document(t, "result_deploy_steps.json"), "clean_steps": document(t, "result_clean_steps.json"),
-	} {
-		if list == "clean_steps" {
-			_, steps = r.run("clean.get_clean_steps", `{"node":{},"ports":[]}`, "true")
-		}
+	for _, family := range []string{"deploy", "clean"} {
+		list := family + "_steps"
+		doc := document(t, "result_"+list+".json")
+		_, steps := r.run(family+".get_"+list, `{"node":{},"ports":[]}`, "true")
 		require.Equal(t, names(doc["command_result"]), names(steps["command_result"]), list)
 		manager := func(o map[string]any) any { return o["command_result"].(map[string]any)[list] }
 		require.Contains(t, names(manager(doc)), names(manager(steps))[0])

@@ -158,6 +158,12 @@ func (a *Agent) dies() {
 	a.die()
 }
 
+// reboots is the machine coming up in the ramdisk once more: nothing is remembered, and who it is has to be asked again.
+func (a *Agent) reboots() {
+	a.stopServing()
+	a.s.AgentStartsAnew(a.boot)
+}
+
 func (a *Agent) enter(phase string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

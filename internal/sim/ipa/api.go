@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/sim/mischief"
 )
 
 // The microversions the real agent asks for, as far as the API has them.
@@ -27,10 +28,31 @@ const (
 // requestTimeout bounds one request to the API (http_request_timeout).
 const requestTimeout = 30 * time.Second
 
-var errNoAPI = errors.New("the API's address is not known yet")
+var (
+	errNoAPI   = errors.New("the API's address is not known yet")
+	errUnheard = errors.New("the connection was reset before the answer came")
+)
 
-// do sends one request to the API and reads its answer, of at most 4 MiB.
+// do sends one request to the API, or as the faults say.
 func (a *Agent) do(method, path string, version int, body any) (int, []byte, error) {
+	said := mischief.Event{Method: method, Path: path, Agent: true}
+	if _, twice := a.s.Faults.Take(mischief.Twice, said); twice {
+		if _, _, err := a.send(method, path, version, body); err != nil {
+			return 0, nil, err
+		}
+	}
+	status, b, err := a.send(method, path, version, body)
+	if err != nil {
+		return 0, nil, err
+	}
+	if _, lost := a.s.Faults.Take(mischief.Unheard, said); lost {
+		return 0, nil, errUnheard
+	}
+	return status, b, nil
+}
+
+// send is one request and its answer, of at most 4 MiB.
+func (a *Agent) send(method, path string, version int, body any) (int, []byte, error) {
 	base := a.fleet.apiURL()
 	if base == "" {
 		return 0, nil, errNoAPI

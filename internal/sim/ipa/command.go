@@ -15,7 +15,7 @@ import (
 type command struct {
 	result agent.Result
 	async  bool
-	fatal  bool // the agent dies in the middle of it
+	end    func() // what ends the agent in the middle of it; nil for nothing
 	names  []string
 	done   chan struct{}
 }
@@ -81,7 +81,7 @@ func (a *Agent) start(in agent.Command) (*command, *restError) {
 		return nil, badCommand("Unknown command: %s", name)
 	}
 	c := &command{
-		async: k.async, fatal: a.willDie(in), names: names(in), done: make(chan struct{}),
+		async: k.async, end: a.fate(in), names: names(in), done: make(chan struct{}),
 		result: agent.Result{ID: uuid.NewString(), Name: name, Params: in.Params, Status: agent.Running},
 	}
 	if a.results = append(a.results, c); len(a.results) > maxResults {
@@ -104,9 +104,9 @@ func (a *Agent) perform(k kind, c *command, in agent.Command) {
 	if a.ctx.Err() != nil {
 		return // the machine went off under it: nobody hears of the result
 	}
-	if c.fatal {
+	if c.end != nil {
 		if c.async {
-			a.dies()
+			c.end()
 		}
 		return
 	}

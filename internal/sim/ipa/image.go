@@ -198,7 +198,7 @@ func (a *Agent) write(ctx context.Context, c *command, i agent.ImageInfo, device
 
 // source is the image's bytes, or half of them where the agent dies in the middle.
 func (a *Agent) source(c *command, res *http.Response) io.Reader {
-	if !c.fatal {
+	if c.end == nil {
 		return res.Body
 	}
 	return io.MultiReader(io.LimitReader(res.Body, max(1, res.ContentLength/2)), failing{errPanic})

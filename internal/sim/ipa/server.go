@@ -27,7 +27,7 @@ func (a *Agent) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 		} else if one {
 			a.getOne(w, r, id)
 		} else {
-			answer(w, http.StatusOK, agent.CommandList{Commands: a.list()})
+			answer(w, http.StatusOK, agent.CommandList{Commands: a.told(a.list())})
 		}
 	default:
 		refuse(w, http.StatusNotFound, "404 Not Found: The requested URL was not found on the server.")
@@ -69,8 +69,8 @@ func (a *Agent) post(w http.ResponseWriter, r *http.Request, body []byte) {
 		refuse(w, status, err.Error())
 		return
 	}
-	if run.fatal && !run.async {
-		a.dies()
+	if run.end != nil && !run.async {
+		run.end()
 		panic(http.ErrAbortHandler)
 	}
 	a.reply(w, r, run)
@@ -118,9 +118,24 @@ func (a *Agent) list() []agent.Result {
 	return out
 }
 
-func (a *Agent) willDie(c agent.Command) bool {
-	_, dies := a.s.Faults.Take(mischief.AgentDies, mischief.Event{Method: http.MethodPost, Commands: names(c), Agent: true})
-	return dies
+// told is a list as it goes out.
+func (a *Agent) told(list []agent.Result) []agent.Result {
+	if _, twice := a.s.Faults.Take(mischief.Twice, mischief.Event{Method: http.MethodGet, Path: "/v1/commands", Agent: true}); twice {
+		return append(list, list...)
+	}
+	return list
+}
+
+// fate is what ends the agent in the middle of a command; nil for nothing.
+func (a *Agent) fate(c agent.Command) func() {
+	e := mischief.Event{Method: http.MethodPost, Commands: names(c), Agent: true}
+	if _, dies := a.s.Faults.Take(mischief.AgentDies, e); dies {
+		return a.dies
+	}
+	if _, reboots := a.s.Faults.Take(mischief.AgentReboots, e); reboots {
+		return a.reboots
+	}
+	return nil
 }
 
 func answer(w http.ResponseWriter, status int, v any) {

@@ -142,6 +142,20 @@ func (s *Server) AgentPowersOff(boot int) { s.byAgent(byAgentOff, ResetForceOff,
 // AgentReboots is the ramdisk of that boot restarting its machine.
 func (s *Server) AgentReboots(boot int) { s.byAgent(byAgentReboot, ResetForceRestart, boot) }
 
+// AgentStartsAnew is the machine under the ramdisk of that boot restarting by itself, into what it had booted.
+func (s *Server) AgentStartsAnew(boot int) {
+	defer s.changed()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if boot != s.bootNo || !s.booted.ramdisk() {
+		return
+	}
+	source := s.booted
+	s.halt()
+	s.recordPower(byAgentReboot, On, On, true)
+	s.load(source, s.env.PowerDelay)
+}
+
 func (s *Server) byAgent(name, as ResetType, boot int) {
 	defer s.changed()
 	s.mu.Lock()

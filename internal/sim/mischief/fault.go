@@ -29,12 +29,16 @@ const (
 
 	NoAgent       Kind = "no_agent"       // boots, and no agent comes up
 	AgentDies     Kind = "agent_dies"     // in the middle of Command
+	AgentReboots  Kind = "agent_reboots"  // in the middle of Command: it comes up anew, and knows nothing any more
 	WrongChecksum Kind = "wrong_checksum" // the agent computes another digest
+	Twice         Kind = "twice"          // what the agent sends to Path of the API it sends twice; its list of commands has each twice
+	Unheard       Kind = "unheard"        // the agent does not get the API's answer to what it sent to Path
 )
 
 var kinds = map[Kind]bool{ // value: strikes HTTP requests
 	Latency: true, Unavailable: true, Unauthorized: true, Reset: true, Hang: true, Truncated: true, Mistyped: true,
-	LostPower: false, SlowPower: false, NoAgent: false, AgentDies: false, WrongChecksum: false,
+	LostPower: false, SlowPower: false,
+	NoAgent: false, AgentDies: false, AgentReboots: false, WrongChecksum: false, Twice: false, Unheard: false,
 }
 
 // When a fault strikes, seen from the request's effect.
