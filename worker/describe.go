@@ -31,10 +31,21 @@ func (d Describer) Status(ctx context.Context, workflowID, runID string) (node.R
 	info := r.GetWorkflowExecutionInfo()
 	st := node.RunStatus{Known: true, Open: info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING}
 	if !st.Open {
-		st.How = strings.ToLower(info.GetStatus().String())
+		st.How = ended(info.GetStatus())
 		st.ClosedAt = info.GetCloseTime().AsTime()
 	}
 	return st, nil
+}
+
+// ended is how a run closed, in words that stand in the last error of its node.
+func ended(s enums.WorkflowExecutionStatus) string {
+	switch s {
+	case enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
+		return "timed out"
+	case enums.WORKFLOW_EXECUTION_STATUS_CANCELED:
+		return "cancelled"
+	}
+	return strings.ToLower(s.String())
 }
 
 // listPages bounds what is listed: 100,000 open workflows.
