@@ -19,8 +19,9 @@ import (
 type Reconciler interface {
 	NotBegun(ctx context.Context, olderThan time.Duration, limit int) ([]node.Operation, error)
 	Begun(ctx context.Context, limit int, after int64) ([]node.Operation, error)
-	MarkMissing(ctx context.Context, ids []int64) ([]node.Missing, error)
+	MarkMissing(ctx context.Context, ids []int64, gap time.Duration) ([]node.Missing, error)
 	ClearMissing(ctx context.Context, ids []int64) error
+	ForgetMissing(ctx context.Context) error
 	Asked(ctx context.Context) ([]node.Operation, error)
 	Called(ctx context.Context) ([]node.Operation, error)
 	Quarantine(ctx context.Context) (node.QuarantineTick, error)
@@ -60,6 +61,7 @@ type Reconcile struct {
 	Instances  Instances
 	Reaping    Reaping
 	Safe       time.Duration // after a workflow has closed, until nothing of it can act
+	Interval   time.Duration // between two ticks
 	Log        *zap.Logger
 }
 

@@ -22,12 +22,16 @@ const (
 
 // Mass loss: when so many open operations are unknown to Temporal at once, it is
 // Temporal that lost something, not the operations. They are left alone until
-// each has been unknown for so long to a Temporal that answers.
+// each has been unknown for so long to a Temporal that answers, tick after tick.
 const (
 	massLeast    = 10
 	massShare    = 5 // more than a fifth
 	massPatience = 10 * time.Minute
 )
+
+// unseen is how much longer than three intervals there may be no tick until an
+// operation that was unknown before counts as unknown from now on only.
+const unseen = 15 * time.Second
 
 // operations starts what was accepted and never started, repeats what the rows
 // ask for and what agents have said, and closes what has lost its workflow. One
@@ -118,7 +122,8 @@ type orphan struct {
 func (r *Reconcile) recover(ctx context.Context, closed []orphan, out *TickResult) error {
 	s, err := r.survey(ctx, out)
 	if err != nil {
-		return err
+		// Nobody knows what Temporal knew meanwhile.
+		return errors.Join(err, r.Reconciler.ForgetMissing(ctx))
 	}
 	if err := r.Reconciler.ClearMissing(ctx, s.found); err != nil {
 		return err
@@ -127,7 +132,7 @@ func (r *Reconcile) recover(ctx context.Context, closed []orphan, out *TickResul
 	if err != nil {
 		return err
 	}
-	lost, err := r.Reconciler.MarkMissing(ctx, s.missing)
+	lost, err := r.Reconciler.MarkMissing(ctx, s.missing, 3*r.Interval+unseen)
 	if err != nil {
 		return err
 	}
@@ -212,6 +217,9 @@ func (r *Reconcile) patience(ctx context.Context, s survey, out *TickResult) (ti
 		patience = max(massPatience, r.Safe)
 	}
 	out.Alarm = "many open operations are unknown to Temporal at once: they are closed when they have been so for " + patience.String()
+	if said == "" {
+		out.Alarm += `, or on the word "temper operation recover --lost-temporal --reason WHY"`
+	}
 	r.Log.Error(out.Alarm, zap.Int("missing", len(s.missing)), zap.Int("open", s.open))
 	return patience, nil
 }

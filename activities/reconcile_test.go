@@ -53,6 +53,7 @@ func (a *archive) Called(context.Context) ([]node.Operation, error) { return a.c
 
 func (a *archive) Misfits(context.Context) ([]node.Operation, error)         { return a.misfits, nil }
 func (a *archive) ClearMissing(context.Context, []int64) error               { return nil }
+func (a *archive) ForgetMissing(context.Context) error                       { return nil }
 func (a *archive) SetUndo(context.Context, int64, string, []node.Undo) error { return nil }
 func (a *archive) Quarantine(context.Context) (node.QuarantineTick, error) {
 	return node.QuarantineTick{}, nil
@@ -73,7 +74,7 @@ func (a *archive) OpenUndos(_ context.Context, steps []node.Step, _ string, _ in
 	return a.owing, nil
 }
 
-func (a *archive) MarkMissing(_ context.Context, ids []int64) ([]node.Missing, error) {
+func (a *archive) MarkMissing(_ context.Context, ids []int64, _ time.Duration) ([]node.Missing, error) {
 	var out []node.Missing
 	for _, id := range ids {
 		out = append(out, node.Missing{Operation: node.Operation{ID: id}, For: a.missing[id]})

@@ -239,12 +239,23 @@ func (s *Server) cancelOperation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	o, err := s.stop(c, id, fl, reason)
+	if err != nil {
+		return 0, nil, err
+	}
+	c.Header(headerOperation, strconv.FormatInt(o.ID, 10))
+	return http.StatusAccepted, s.showOperation(o, fl), nil
+}
+
+// stop ends an operation at once where nobody works on it and nobody could, and
+// has its workflow end it elsewhere.
+func (s *Server) stop(c *gin.Context, id int64, fl *fleet, reason string) (*node.Operation, error) {
 	o, err := s.cancelNow(c, id, fl, reason)
 	if err == nil && o == nil {
 		o, err = s.Store.AskOperation(c.Request.Context(), id, node.AskCancel, user(c), reason)
 	}
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	s.annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
 	s.logger(c).Info("operation is to be cancelled", zap.String("user", user(c)))
@@ -253,6 +264,5 @@ func (s *Server) cancelOperation(c *gin.Context) (int, any, error) {
 	} else {
 		s.nudged(c, o)
 	}
-	c.Header(headerOperation, strconv.FormatInt(o.ID, 10))
-	return http.StatusAccepted, s.showOperation(o, fl), nil
+	return o, nil
 }

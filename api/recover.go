@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -78,15 +79,31 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 			return 0, nil, err
 		}
 		out.Done = "ended: its workflow was " + st.How
-	case statusErr == nil && st.Open && o.Stalled == node.StallConductor:
-		asked, err := s.Store.AskOperation(ctx, o.ID, node.AskCancel, by(c), strings.TrimSuffix("recover: nobody covers the node: "+reason, ": "))
+	case (statusErr != nil || st.Open) && o.Stalled == node.StallConductor:
+		ended, err := s.stop(c, o.ID, fl, strings.TrimSuffix("recover: nobody covers the node: "+reason, ": "))
 		if err != nil {
 			return 0, nil, err
 		}
-		s.nudged(c, asked)
 		out.Done = "cancelled: nobody covers the node, so it ends at once"
+		if ended.EndedAt != nil {
+			out.Done = "cancelled: nobody covers the node, so it has ended; what it left is undone as soon as a conductor covers the node"
+		}
+	}
+	if out.Done != nil {
+		out.Next, out.Why = s.left(c, n.UUID, fl)
 	}
 	return http.StatusOK, out, nil
+}
+
+// left is what happens to a node by itself, and why, after something was done
+// about its operation.
+func (s *Server) left(c *gin.Context, uuid string, fl *fleet) (next, why string) {
+	n, err := s.Store.Node(c.Request.Context(), uuid)
+	if err != nil {
+		return "", ""
+	}
+	w := node.WhyOf(n, s.facts(c.Request.Context(), n, fl))
+	return cmp.Or(w.Next, "nothing: nobody holds the node"), w.Text
 }
 
 // holder tells of the operation that holds the node, and whether its owner lives.
@@ -116,7 +133,7 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 	case o.BegunAt == nil:
 		r.Workflow, r.Next = "unknown", "reconciliation starts it"
 	default:
-		r.Workflow, r.Next = "unknown", "reconciliation ends it when Temporal has not known it for a while"
+		r.Workflow, r.Next = "unknown", node.LostNext
 	}
 	if text := node.Unattended(o, f); text != "" {
 		r.Next += ". " + text

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -65,4 +66,21 @@ func TestWhySaysFirstThatNobodyCoversTheNode(t *testing.T) {
 	require.Equal(t, []any{"temper node manage n1", "temper conductor list", "temper node set n1 --conductor-group rack"}, why["commands"])
 	b.patch("/v1/nodes/n1", replace("/conductor_group", "rack")).is(200)
 	require.NotContains(t, b.get("/temper/v1/nodes/n1/why").is(200)["text"], "No live conductor")
+}
+
+// What needs no workflow to be ended is ended without Temporal, too, and the answer tells how the node is then.
+func TestRecoverEndsWhatNobodyCoversWithoutTemporal(t *testing.T) {
+	b := newBench(t).withConductors()
+	b.in("n1", node.Deploying)
+	b.sql(`UPDATE operations SET run_id = 'r1', begun_at = now(), phase = 'waiting', stalled = 'conductor', stalled_at = now(), waiting_for = 'a conductor', undo = '["eject media"]'`)
+	b.killed("c1", "c2")
+	b.ops.fail = fault.New(fault.Unavailable, "no Temporal")
+	r := b.post("/temper/v1/nodes/n1/recover", map[string]any{"reason": "enough"}).is(200)
+	require.Equal(t, "unreachable", r["workflow"])
+	require.Contains(t, r["done"], "cancelled: nobody covers the node, so it has ended")
+	require.Contains(t, r["next"], "an undo of what earlier work left: ")
+	require.Contains(t, r["why"], "Node n1 is deploy failed, nobody holds it")
+	n, err := b.store.Node(t.Context(), "n1")
+	require.NoError(t, err)
+	require.Nil(t, n.Operation)
 }

@@ -53,7 +53,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	}
 	rec := &activities.Reconcile{
 		Reconciler: o.Reconciler, Ring: o.Ring, Ledger: o.Ledger, Starter: starter, Teller: starter, Workflows: Describer{Client: o.Client},
-		Operations: ops, Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Safe, Log: o.Log,
+		Operations: ops, Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Safe, Interval: o.Interval, Log: o.Log,
 	}
 	register(w, ops, rec)
 	// A worker does not start in a namespace that is not there.

@@ -170,6 +170,12 @@ func (w *Why) held(n *Node, o *Operation, f Facts) {
 		w.Commands = append(w.Commands, "temper node recover "+n.label())
 		return
 	}
+	if f.Run != nil && !f.Run.Known {
+		w.Trouble = append(w.Trouble, "Temporal does not know its workflow: nobody works on it")
+		w.WaitingFor, w.NextAt, w.Next = "", nil, LostNext
+		w.Commands = append(w.Commands, fmt.Sprintf("temper node recover %s --force --reason WHY", n.label()))
+		return
+	}
 	watch, cancel := fmt.Sprintf("temper operation watch %d", o.ID), fmt.Sprintf("temper operation cancel %d", o.ID)
 	if o.Ending() {
 		w.ending(o)
@@ -194,6 +200,10 @@ func (w *Why) held(n *Node, o *Operation, f Facts) {
 	}
 	w.Commands = append(w.Commands, cancel)
 }
+
+// LostNext is what happens to an operation whose workflow Temporal does not know.
+const LostNext = "reconciliation ends it when Temporal has not known it for some seconds or, where very many are unknown at once, for ten minutes " +
+	"(\"temper operation recover --lost-temporal --reason WHY\" says that they are lost)"
 
 // owner says for whom the operation is, and on which conductor.
 func (w *Why) owner(o *Operation, f Facts) {

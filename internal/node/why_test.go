@@ -70,6 +70,14 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 				"Its workflow was terminated at 2030-01-02 03:04:03 UTC: nobody works on it any more. It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
 				"Next: reconciliation ends it, seconds after nothing of it can act any more, and what it left is undone. You can: temper node recover n1.",
 		},
+		"Temporal has lost its workflow": {
+			node.Node{ProvisionState: node.DeployHold, Operation: held},
+			node.Facts{Covered: true, Fleet: alive, Run: &node.RunStatus{}},
+			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05 UTC (3m0s). " +
+				"Temporal does not know its workflow: nobody works on it. It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
+				"Next: reconciliation ends it when Temporal has not known it for some seconds or, where very many are unknown at once, for ten minutes " +
+				`("temper operation recover --lost-temporal --reason WHY" says that they are lost). You can: temper node recover n1 --force --reason WHY.`,
+		},
 		"all orchestrators are dead": {
 			node.Node{ProvisionState: node.Deploying, Operation: fresh},
 			node.Facts{Covered: true, Late: true, Reconciled: 4 * time.Minute},

@@ -271,7 +271,7 @@ func TestWritersOfOneNodeDoNotLockEachOtherOut(t *testing.T) {
 		"port": func(int) error {
 			return s.CreatePort(t.Context(), &node.Port{NodeUUID: n.UUID, Address: fmt.Sprintf("52:54:00:00:03:%02x", macs.Add(1)%256)})
 		},
-		"missing": func(int) error { _, err := s.MarkMissing(t.Context(), []int64{o.ID}); return err },
+		"missing": func(int) error { _, err := s.MarkMissing(t.Context(), []int64{o.ID}, 0); return err },
 		"undo":    func(int) error { return s.SetUndo(t.Context(), o.ID, "r1", nil) },
 	}
 	var wg sync.WaitGroup

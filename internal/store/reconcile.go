@@ -64,20 +64,25 @@ func (s *Store) Called(ctx context.Context) ([]node.Operation, error) {
 
 const (
 	markMissingSQL = `
-UPDATE operations o SET missing_since = coalesce(o.missing_since, clock_timestamp())
+UPDATE operations o SET missing_since = CASE WHEN e.reconciled_at < clock_timestamp() - @gap * interval '1 microsecond'
+	THEN clock_timestamp() ELSE coalesce(o.missing_since, clock_timestamp()) END
+  FROM ring_epoch e
  WHERE o.id = ANY(@ids) AND o.ended_at IS NULL
 RETURNING ` + operationColumns + `, (extract(epoch FROM clock_timestamp() - o.missing_since) * 1000000)::bigint`
 
 	clearMissingSQL = `UPDATE operations SET missing_since = NULL WHERE id = ANY(@ids) AND missing_since IS NOT NULL`
+
+	forgetMissingSQL = `UPDATE operations SET missing_since = NULL WHERE ended_at IS NULL AND missing_since IS NOT NULL`
 )
 
 // MarkMissing notes which open operations have no workflow that could be found,
-// and tells since when that is so for each.
-func (s *Store) MarkMissing(ctx context.Context, ids []int64) ([]node.Missing, error) {
+// and tells since when that is so for each. Where no reconciliation has ended for
+// gap nobody was looking: the time counts anew.
+func (s *Store) MarkMissing(ctx context.Context, ids []int64, gap time.Duration) ([]node.Missing, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return list(ctx, s, "mark operations missing", markMissingSQL, args{"ids": ids}, func(r pgx.Row) (m node.Missing, err error) {
+	return list(ctx, s, "mark operations missing", markMissingSQL, args{"ids": ids, "gap": micros(gap)}, func(r pgx.Row) (m node.Missing, err error) {
 		var row operationRow
 		var age int64
 		if err := r.Scan(append(row.into(), &age)...); err != nil {
@@ -93,5 +98,11 @@ func (s *Store) ClearMissing(ctx context.Context, ids []int64) error {
 		return nil
 	}
 	_, err := s.exec(ctx, "clear missing operations", clearMissingSQL, args{"ids": ids})
+	return err
+}
+
+// ForgetMissing takes all such notes back: Temporal can't be asked.
+func (s *Store) ForgetMissing(ctx context.Context) error {
+	_, err := s.exec(ctx, "forget missing operations", forgetMissingSQL, nil)
 	return err
 }

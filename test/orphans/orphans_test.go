@@ -96,6 +96,7 @@ func all() []*orphan {
 type temporal struct {
 	mu      sync.Mutex
 	status  map[string]node.RunStatus // by workflow
+	away    error                     // that it does not answer
 	started []int64
 }
 
@@ -113,7 +114,7 @@ func (w *temporal) Open(context.Context) (map[string]bool, error) { return map[s
 func (w *temporal) Status(_ context.Context, id, _ string) (node.RunStatus, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.status[id], nil
+	return w.status[id], w.away
 }
 
 func (*temporal) Cancel(context.Context, *node.Operation, string) error { return nil }
@@ -210,6 +211,15 @@ func (noShares) PublishShares(context.Context, int64, func(share.State) []share.
 
 func (w *world) tick() activities.TickResult {
 	w.Helper()
+	out, err := w.ticked()
+	require.NoError(w, err)
+	require.Empty(w, out.Alarm)
+	return out
+}
+
+// ticked is a tick that may fail or alarm.
+func (w *world) ticked() (out activities.TickResult, err error) {
+	w.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	r := &activities.Reconcile{
@@ -219,11 +229,11 @@ func (w *world) tick() activities.TickResult {
 	}
 	env.RegisterActivity(r.Tick)
 	v, err := env.ExecuteActivity(r.Tick)
-	require.NoError(w, err)
-	var out activities.TickResult
+	if err != nil {
+		return out, err
+	}
 	require.NoError(w, v.Get(&out))
-	require.Empty(w, out.Alarm)
-	return out
+	return out, nil
 }
 
 // few is under how many lost workflows are no sign of a Temporal that has lost its data.
