@@ -69,6 +69,12 @@ func (s *Server) nodeRoutes() []route {
 		{"GET", "/v1/nodes/:node/history", 78, s.listHistory},
 		{"GET", "/v1/nodes/:node/history/:event", 78, s.getHistory},
 		{"GET", "/v1/nodes/:node/inventory", 81, s.getInventory},
+		{"GET", "/v1/nodes/:node/vifs", 28, s.listVIFs},
+		{"POST", "/v1/nodes/:node/vifs", 28, s.attachVIF},
+		{"DELETE", "/v1/nodes/:node/vifs/:vif", 28, s.detachVIF},
+		{"GET", "/v1/nodes/:node/vmedia", 93, s.getMedia},
+		{"POST", "/v1/nodes/:node/vmedia", 89, s.attachMedia},
+		{"DELETE", "/v1/nodes/:node/vmedia", 89, s.detachMedia},
 	}
 }
 

@@ -117,7 +117,7 @@ func TestEndpointsOfNewerVersionsAreNotThere(t *testing.T) {
 	require.Equal(t, "The method is not allowed for this resource.", b.at(54, "POST", "/v1/deploy_templates", map[string]any{}).fails(405))
 	b.at(54, "GET", "/v1/deploy_templates", nil).fails(404)
 	b.at(95, "POST", "/v1/deploy_templates", map[string]any{}).fails(404)
-	b.at(95, "GET", "/v1/nodes/n1/vifs", nil).fails(404)
+	b.at(95, "GET", "/v1/nodes/n1/bios", nil).fails(404)
 	b.at(95, "PUT", "/v1/nodes", nil).fails(405)
 }
 

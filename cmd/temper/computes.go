@@ -120,8 +120,10 @@ Its instances keep its name, until it is back or they are moved.`,
 			if err := a.ForgetCompute(ctx, args[0]); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(a.err, "%s is forgotten\n", args[0])
-			return err
+			return a.show(map[string]any{"forgotten": args[0]}, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "%s is forgotten\n", args[0])
+				return err
+			})
 		}),
 	}
 }
