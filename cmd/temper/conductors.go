@@ -49,8 +49,9 @@ func newConductorDrain(a *asker) *cobra.Command {
 	var force bool
 	c := &cobra.Command{
 		Use: "drain CONDUCTOR", Short: "Have a conductor take no new steps and hand over those it has", Args: cobra.ExactArgs(1),
-		Long: `Have a conductor take no new steps and hand over those it has, until it is started again. The last one that covers some
-nodes is not drained without --force, which leaves them to nobody.`,
+		Long: `Have a conductor take no new steps and hand over those it has, until it is started again. It covers nothing from now on, and
+hears of it with its next heartbeat. The last one that covers some nodes is not drained without --force, which leaves them
+to nobody.`,
 		Example: "  temper conductor drain conductor-1", ValidArgsFunction: a.completeConductors(1),
 	}
 	c.Flags().BoolVar(&force, "force", false, "also where it is the last that covers some nodes")

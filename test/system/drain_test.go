@@ -1,0 +1,124 @@
+package system_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// temper runs a command of the program against the stack's API.
+func (s *stack) temper(t *testing.T, args ...string) (out string, err error) {
+	t.Helper()
+	bin, err := programs()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "temper"), append(args, "--api", s.at.APIURL)...)
+	cmd.Env = environ()
+	var both bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &both, &both
+	err = cmd.Run()
+	return both.String(), err
+}
+
+// The last one that covers a node is drained by force only: from then on its nodes are nobody's, and say why; it is there, and
+// not taken for dead, however long it rests and while it ends.
+func TestTheLastOfADriverIsDrainedByForceOnly(t *testing.T) {
+	t.Parallel()
+	s := world(t)
+	only := s.conductor(t, "ebb", "ebb-1")
+	idle, busy := in(t, s, "ebb"), in(t, s, "ebb")
+	gate := make(chan struct{})
+	l := newLibrary(t, gate)
+	busy.image(l.url+"/slow.raw", l.sha256)
+	id := busy.provision("active", nil)
+	busy.writing(l)
+	require.NoError(t, s.offers("ebb", idle))
+
+	said, err := s.temper(t, "conductor", "drain", "ebb-1")
+	require.Error(t, err, said)
+	require.Contains(t, said, "the last one that covers 2 nodes: ")
+	for _, n := range []*node{idle, busy} {
+		require.Contains(t, said, n.now().Name)
+	}
+	require.NoError(t, s.offers("ebb", idle), "nothing has happened")
+
+	began := time.Now()
+	said, err = s.temper(t, "conductor", "drain", "ebb-1", "--force")
+	require.NoError(t, err, said)
+	require.NoError(t, s.offers("ebb"), "at once")
+	now := idle.now()
+	require.True(t, now.Maintenance)
+	require.Equal(t, "no conductor", text(now.Fault))
+	require.Contains(t, text(now.MaintenanceReason), ": ebb-1 is draining.")
+	require.Contains(t, idle.refused(http.StatusNotFound, "active", nil), "No valid host was found.")
+	eventually(t, patience, func() error { return idle.told("quarantined: No conductor service") })
+	o, err := busy.operation(id)
+	require.NoError(t, err)
+	require.NotEqual(t, "ended", o.State, "%s", o)
+	eventually(t, patience, func() error { return busy.stalled(id, waitsFor("ebb")) }) // it has heard of it with its next heartbeat
+	close(gate)
+	o, err = busy.operation(id)
+	require.NoError(t, err)
+	st, ok := o.step("prepare_instance_boot")
+	require.True(t, ok)
+	require.Equal(t, "pending", st.State, "no new steps: %s", o)
+	eventually(t, patience, func() error { // it goes on to live, past what would be its death
+		states, err := s.states("ebb")
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"ebb-1": "draining"}, states)
+		if time.Since(began) < timeout+5*time.Second {
+			err = fmt.Errorf("not long enough")
+		}
+		return err
+	})
+
+	// It is told to end: never anything but draining and then stopped.
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	go func() { ended <- only.Stop(ctx) }()
+	s.leaves(t, "ebb", "ebb-1")
+	require.NoError(t, <-ended)
+
+	// And so is one that was at work.
+	second := s.conductor(t, "ebb", "ebb-2")
+	require.NoError(t, s.offers("ebb", idle))
+	busy.deployed(id, l.sha256)
+	require.Equal(t, []string{"write_image"}, busy.hardware().steps(), "asked, not repeated")
+	go func() { ended <- second.Stop(ctx) }()
+	s.leaves(t, "ebb", "ebb-2")
+	require.NoError(t, <-ended)
+	require.NoError(t, s.offers("ebb"), "at once")
+	log, err := os.ReadFile(s.log("orchestrator"))
+	require.NoError(t, err)
+	require.NotRegexp(t, `"conductor left".*"conductor":"ebb-\d","why":"dead`, string(log))
+}
+
+// leaves looks at a conductor until it has stopped: it is never taken for dead, and covers nothing then.
+func (s *stack) leaves(t *testing.T, group, name string) {
+	t.Helper()
+	seen := map[string]int{}
+	eventually(t, patience, func() error {
+		states, err := s.states(group)
+		require.NoError(t, err)
+		state := states[name]
+		seen[state]++
+		require.Contains(t, []string{"alive", "draining", "stopped"}, state)
+		if state != "stopped" {
+			require.False(t, state == "alive" && seen["draining"] > 0, "it came back")
+			return fmt.Errorf("%s is %s", name, state)
+		}
+		return nil
+	})
+	require.NoError(t, s.offers(group))
+	t.Logf("%s was seen %v", name, seen)
+}
