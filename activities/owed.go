@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -29,14 +27,8 @@ func (r *Reconcile) pay(ctx context.Context, out *TickResult) error {
 	if err != nil {
 		return err
 	}
-	for i := range ops {
-		if err := r.Starter.Start(ctx, &ops[i]); err != nil {
-			return err // the rows are the outbox
-		}
-		out.Undone++
-		activity.RecordHeartbeat(ctx)
-	}
-	return nil
+	out.Undone += len(ops)
+	return each(ctx, ops, func(o *node.Operation) error { return r.Starter.Start(ctx, o) }) // the rows are the outbox
 }
 
 // payOwed does what earlier operations owe the node's hardware.

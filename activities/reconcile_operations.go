@@ -49,22 +49,41 @@ func (r *Reconcile) start(ctx context.Context, out *TickResult) (never []orphan,
 	if err != nil {
 		return nil, err
 	}
-	for i := range ops {
-		if err := r.Starter.Start(ctx, &ops[i]); err != nil {
-			return never, err
+	return never, each(ctx, ops, func(o *node.Operation) error {
+		if err := r.Starter.Start(ctx, o); err != nil {
+			return err
 		}
-		st, err := r.Workflows.Status(ctx, ops[i].WorkflowID, "")
-		activity.RecordHeartbeat(ctx)
+		st, err := r.Workflows.Status(ctx, o.WorkflowID, "")
 		switch {
 		case err != nil:
-			return never, err
+			return err
 		case !st.Known || st.Open:
 			out.Started++
 		case time.Since(st.ClosedAt) > r.Safe:
-			never = append(never, orphan{op: ops[i], how: st.How})
+			never = append(never, orphan{op: *o, how: st.How})
 		}
+		return nil
+	})
+}
+
+// mostRefused is after how many failures a part of a tick gives up: it is no single
+// operation then, but Temporal or the database.
+const mostRefused = 5
+
+// each does something about each operation. One that can't be helped keeps none of
+// the others from it.
+func each[T any](ctx context.Context, list []T, do func(*T) error) error {
+	var errs []error
+	for i := range list {
+		if err := do(&list[i]); err != nil {
+			errs = append(errs, err)
+		}
+		if len(errs) == mostRefused {
+			break
+		}
+		activity.RecordHeartbeat(ctx)
 	}
-	return never, nil
+	return errors.Join(errs...)
 }
 
 func (r *Reconcile) repeatAsks(ctx context.Context, out *TickResult) error {
@@ -72,26 +91,29 @@ func (r *Reconcile) repeatAsks(ctx context.Context, out *TickResult) error {
 	if err != nil {
 		return err
 	}
-	for i := range ops {
-		switch ops[i].Asked {
+	return each(ctx, ops, func(o *node.Operation) error {
+		switch o.Asked {
 		case node.AskCancel, node.AskDelete:
-			if err := r.Teller.Cancel(ctx, &ops[i], ops[i].AskedReason); err != nil {
-				return err
+			err := r.Teller.Cancel(ctx, o, o.AskedReason)
+			if err == nil {
+				out.Cancelled++
 			}
-			out.Cancelled++
-		default:
-			// A step that runs reads the row by itself; every signal stays in the history.
-			if ops[i].Phase != node.Waiting && ops[i].Phase != node.Holding {
-				continue
-			}
-			if err := r.Teller.Nudge(ctx, &ops[i]); err != nil {
-				return err
-			}
-			out.Nudged++
+			return err
 		}
-		activity.RecordHeartbeat(ctx)
+		// A step that runs reads the row by itself; every signal stays in the history.
+		if o.Phase != node.Waiting && o.Phase != node.Holding {
+			return nil
+		}
+		return r.nudge(ctx, o, out)
+	})
+}
+
+func (r *Reconcile) nudge(ctx context.Context, o *node.Operation, out *TickResult) error {
+	err := r.Teller.Nudge(ctx, o)
+	if err == nil {
+		out.Nudged++
 	}
-	return nil
+	return err
 }
 
 // repeatCalls tells workflows that still wait for an agent which has called:
@@ -101,14 +123,18 @@ func (r *Reconcile) repeatCalls(ctx context.Context, out *TickResult) error {
 	if err != nil {
 		return err
 	}
-	for i := range ops {
-		if err := r.Teller.Nudge(ctx, &ops[i]); err != nil {
-			return err
-		}
-		out.Nudged++
-		activity.RecordHeartbeat(ctx)
+	return each(ctx, ops, func(o *node.Operation) error { return r.nudge(ctx, o, out) })
+}
+
+// tellMisfits tells workflows whose wait is not what it should be: a conductor
+// is back, or gone, or maintenance was lifted. Each reads its row and writes
+// there what it waits for now; until it has, it is told again.
+func (r *Reconcile) tellMisfits(ctx context.Context, out *TickResult) error {
+	ops, err := r.Reconciler.Misfits(ctx)
+	if err != nil {
+		return err
 	}
-	return nil
+	return each(ctx, ops, func(o *node.Operation) error { return r.nudge(ctx, o, out) })
 }
 
 // orphan is an open operation whose workflow is closed or unknown.
@@ -251,16 +277,15 @@ func (r *Reconcile) wasReset(ctx context.Context, o node.Operation, out *TickRes
 		return false, err
 	}
 	o.RunID = ""
-	out.Nudged++
-	return true, r.Teller.Nudge(ctx, &o)
+	return true, r.nudge(ctx, &o, out)
 }
 
 // close ends orphaned operations in their failed state. What their steps left
 // half done is owed.
 func (r *Reconcile) close(ctx context.Context, orphans []orphan, out *TickResult) error {
-	for _, o := range orphans {
+	return each(ctx, orphans, func(o *orphan) error {
 		outcome := node.Failed
-		if o.op.Asked == node.AskCancel || o.op.Asked == node.AskAbort || o.op.Asked == node.AskDelete {
+		if asksEnd(o.op.Asked) {
 			outcome = node.Cancelled
 		}
 		if err := r.Ledger.SetUndo(ctx, o.op.ID, o.op.RunID, node.UndoAtEnd(&o.op, outcome)); err != nil && !fault.Is(err, fault.Lost) {
@@ -272,18 +297,15 @@ func (r *Reconcile) close(ctx context.Context, orphans []orphan, out *TickResult
 		}, r.Operations.followUp)
 		switch {
 		case fault.Is(err, fault.Lost) || fault.Is(err, fault.Conflict):
-			continue // ended meanwhile
+			return nil // ended meanwhile
 		case err != nil:
 			return err
 		}
 		out.Recovered++
 		r.Log.Warn("orphaned operation ended", zap.Int64("operation", o.op.ID), zap.String("node", o.op.NodeUUID), zap.String("workflow", o.how))
 		if next != nil {
-			if err := r.Starter.Start(ctx, next); err != nil {
-				return err
-			}
+			return r.Starter.Start(ctx, next)
 		}
-		activity.RecordHeartbeat(ctx)
-	}
-	return nil
+		return nil
+	})
 }

@@ -28,7 +28,8 @@ type archive struct {
 	described       int
 	missing         map[int64]time.Duration // since when unknown, for MarkMissing
 	workflows       map[string]node.RunStatus
-	refuses         error // what Temporal says to starts and cancels
+	refuses         error // what Temporal says to starts, cancels and nudges
+	only            int64 // of this operation; 0 = of all
 
 	called, misfits []node.Operation
 	owing           []node.Operation // undos that are due
@@ -89,17 +90,24 @@ func (a *archive) CloseOperation(_ context.Context, end node.End, _ func(*node.N
 
 func (a *archive) Start(_ context.Context, o *node.Operation) error {
 	a.started = append(a.started, o.ID)
-	return a.refuses
+	return a.refused(o)
 }
 
 func (a *archive) Cancel(_ context.Context, o *node.Operation, _ string) error {
 	a.cancelled = append(a.cancelled, o.ID)
-	return a.refuses
+	return a.refused(o)
 }
 
 func (a *archive) Nudge(_ context.Context, o *node.Operation) error {
 	a.nudged = append(a.nudged, o.ID)
-	return a.refuses
+	return a.refused(o)
+}
+
+func (a *archive) refused(o *node.Operation) error {
+	if a.only == 0 || a.only == o.ID {
+		return a.refuses
+	}
+	return nil
 }
 
 func (a *archive) Status(_ context.Context, workflowID, _ string) (node.RunStatus, error) {
@@ -217,6 +225,35 @@ func TestAStartThatTemporalRefusesKeepsNoOrphanOpen(t *testing.T) {
 	require.ErrorContains(t, err, "search attribute", "the tick says what failed")
 	require.Equal(t, []int64{9}, a.cancelled)
 	require.Len(t, a.closed, 1)
+}
+
+func TestAnOperationThatCannotBeToldKeepsNoOtherFromIt(t *testing.T) {
+	ask := func(id int64, a node.Ask) node.Operation {
+		o := operation(id)
+		o.Asked, o.Phase = a, node.Waiting
+		return o
+	}
+	a := &archive{
+		notBegun: []node.Operation{operation(1), operation(2)}, asked: []node.Operation{ask(1, node.AskCancel), ask(2, node.AskCancel)},
+		called: []node.Operation{operation(1), operation(2)}, misfits: []node.Operation{operation(1), operation(3)},
+		owing: []node.Operation{operation(1), operation(4)}, refuses: errors.New("its history is too long"), only: 1,
+		workflows: map[string]node.RunStatus{},
+	}
+	_, err := a.tick(t)
+	require.ErrorContains(t, err, "its history is too long")
+	require.Equal(t, []int64{1, 2, 1, 4}, a.started)
+	require.Equal(t, []int64{1, 2}, a.cancelled)
+	require.Equal(t, []int64{1, 2, 1, 3}, a.nudged)
+}
+
+func TestATickThatTemporalRefusesEverythingGivesUpSoon(t *testing.T) {
+	a := &archive{refuses: errors.New("away"), workflows: map[string]node.RunStatus{}}
+	for id := range int64(100) {
+		a.called = append(a.called, operation(id+1))
+	}
+	_, err := a.tick(t)
+	require.ErrorContains(t, err, "away")
+	require.Len(t, a.nudged, 5)
 }
 
 // Temporal was away when the agent called, so its workflow was not told.

@@ -121,6 +121,21 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 				"Next: an undo of what earlier work left: power off, eject media. " +
 				"You can: temper conductor list; temper node set n1 --conductor-group rack.",
 		},
+		"it owes in the maintenance of its own failure": {
+			node.Node{
+				ProvisionState: node.CleanFailed, LastError: "no disk", Owed: []node.Undo{node.UndoEjectMedia},
+				Maintenance: true, MaintenanceByFault: true, Fault: node.FaultClean, MaintenanceReason: "no disk",
+			},
+			node.Facts{Covered: true},
+			"Node n1 is clean failed, nobody holds it: no disk, in maintenance with fault clean failure (no disk). " +
+				"Next: an undo of what earlier work left: eject media. You can: temper node manage n1; temper node maintenance unset n1.",
+		},
+		"it owes in somebody's maintenance": {
+			node.Node{ProvisionState: node.CleanFailed, LastError: "no disk", Owed: []node.Undo{node.UndoEjectMedia}, Maintenance: true, MaintenanceReason: "mine"},
+			node.Facts{Covered: true},
+			"Node n1 is clean failed, nobody holds it: no disk, in maintenance (mine). It waits for the end of maintenance. " +
+				"Next: an undo of what earlier work left: eject media. You can: temper node manage n1; temper node maintenance unset n1.",
+		},
 		"nobody covers it": {
 			node.Node{ProvisionState: node.Available, Driver: "redfish", ConductorGroup: "mars"},
 			node.Facts{Fleet: dead[:1]},
