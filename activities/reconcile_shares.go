@@ -112,15 +112,10 @@ func (r *Reconcile) reap(ctx context.Context, o share.Orphan) (bool, error) {
 	return asked, nil
 }
 
-// undeployed: nothing of the instance is on the node's disk, only its name on the node.
-func undeployed(n *node.Node) bool {
-	return n.ProvisionState == node.Available || n.ProvisionState == node.Manageable || n.ProvisionState == node.Enroll
-}
-
 // giveBack is the request that gives a node back.
 func (r *Reconcile) giveBack(n *node.Node) (*node.Request, error) {
 	event := fmt.Sprintf("given back: instance %s is gone", n.InstanceUUID)
-	if undeployed(n) {
+	if n.Undeployed() {
 		return &node.Request{User: byReconciliation, Event: event, Apply: func(n *node.Node) {
 			n.InstanceUUID, n.InstanceName, n.AllocationUUID, n.InstanceInfo = "", "", "", map[string]any{}
 		}}, nil

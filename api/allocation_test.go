@@ -149,7 +149,11 @@ func TestAnAllocationInUseStays(t *testing.T) {
 	require.Contains(t, b.patch("/v1/nodes/n1", remove("/instance_uuid")).fails(409), "with an allocation can not have instance_uuid removed")
 	b.put("/v1/nodes/n1/maintenance", nil).is(202)
 	b.delete("/v1/nodes/n1/allocation").is(204)
-	require.Nil(t, b.field("n1", "instance_uuid"))
+	b.get("/v1/allocations/" + id).fails(404)
+	require.Equal(t, []any{nil, id}, []any{b.field("n1", "allocation_uuid"), b.field("n1", "instance_uuid")}, "it is still on the node")
+	gone := b.get("/temper/v1/instances?wanted=absent").is(200)["instances"].([]any)[0].(map[string]any)
+	require.Equal(t, []any{id, n1, true}, []any{gone["uuid"], gone["node_uuid"], gone["orphaned"]})
+	b.patch("/v1/nodes/n1", remove("/instance_uuid")).is(200)
 
 	n2 := b.offered("n2", "gold")
 	id = b.allocated(map[string]any{"resource_class": "gold"})["uuid"].(string)

@@ -161,6 +161,11 @@ func DeallocateAllowed(n *Node, reservation string) error {
 	return nil
 }
 
+// Undeployed reports whether nothing of an instance can be on n: only its name.
+func (n *Node) Undeployed() bool {
+	return n.ProvisionState == Available || n.ProvisionState == Manageable || n.ProvisionState == Enroll
+}
+
 // Tenant is the project that a node is for: its lessee, else its owner; "" = nobody's.
 func (n *Node) Tenant() string {
 	if n.Lessee != "" {

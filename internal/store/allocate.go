@@ -163,6 +163,7 @@ func (w *giving) give(ctx context.Context, sql string, given args) error {
 		}
 		w.a.State = node.Allocated
 		b.Queue(activeAllocationSQL, args{"uuid": w.a.UUID, "node": nodeID})
+		b.Queue(recordSQL, args{"uuid": w.a.UUID, "node": nodeID})
 		queueHistory(b, nodeID, allocatedEvent(w.a, w.user))
 		return nil
 	})

@@ -127,18 +127,40 @@ const (
 UPDATE nodes SET allocation_uuid = NULL, instance_uuid = NULL, updated_at = clock_timestamp(),
 	instance_info = CASE WHEN provision_state = 'active' THEN instance_info ELSE instance_info - 'traits' END
  WHERE id = @id`
+
+	// disownSQL leaves the instance where it is: its record says that it is gone.
+	disownSQL = `UPDATE nodes SET allocation_uuid = NULL, updated_at = clock_timestamp() WHERE id = @id`
+
+	recordedSQL = `SELECT true FROM instances i JOIN nodes n ON ` + standsSQL + ` WHERE i.uuid = @uuid`
 )
 
 // queueDeallocate takes the allocation off a locked node and deletes it.
 func queueDeallocate(b *pgx.Batch, n *node.Node, user string) {
 	b.Queue(deallocateSQL, args{"id": n.ID})
 	b.Queue(dropAllocationSQL, args{"node": n.ID})
-	queueHistory(b, n.ID, node.HistoryEvent{Event: "allocation " + n.AllocationUUID + " deleted", EventType: eventState, User: user})
+	b.Queue(unrecordSQL, args{"uuid": n.AllocationUUID})
+	queueHistory(b, n.ID, deallocatedEvent(n, "", user))
 	n.AllocationUUID, n.InstanceUUID, n.AllocationOwner, n.AllocatedInMaintenance = "", "", "", false
 }
 
-// DeleteAllocation removes the allocation of that uuid or name and frees its
-// node, if allow, which sees the node under its row's lock, says so.
+// queueDisown deletes the allocation of a locked node that still has something
+// of the instance on it: that is not wanted any more, and the node is not free
+// before it was undeployed.
+func queueDisown(b *pgx.Batch, n *node.Node, user string) {
+	b.Queue(disownSQL, args{"id": n.ID})
+	b.Queue(dropAllocationSQL, args{"node": n.ID})
+	b.Queue(absentSQL, args{"uuid": n.AllocationUUID})
+	queueHistory(b, n.ID, deallocatedEvent(n, ": its instance is not wanted any more, and still on the node", user))
+}
+
+func deallocatedEvent(n *node.Node, more, user string) node.HistoryEvent {
+	return node.HistoryEvent{Event: "allocation " + n.AllocationUUID + " deleted" + more, EventType: eventState, User: user}
+}
+
+// DeleteAllocation removes the allocation of that uuid or name, if allow, which
+// sees the node under its row's lock, says so. A node with nothing on it is free
+// at once. Where something of a recorded instance is, that is marked absent; an
+// instance_uuid without a record was set by hand, and just goes.
 func (s *Store) DeleteAllocation(ctx context.Context, ident, user string, allow func(*node.Node) error) error {
 	a, err := s.Allocation(ctx, ident)
 	if err != nil {
@@ -151,14 +173,22 @@ func (s *Store) DeleteAllocation(ctx context.Context, ident, user string, allow 
 		}
 		return err
 	}
-	err = s.inNodeTx(ctx, a.NodeUUID, "delete allocation "+a.UUID, func(l *lockedNode, b *pgx.Batch) error {
+	var recorded bool
+	look := func(b *pgx.Batch) {
+		b.Queue(recordedSQL, args{"uuid": a.UUID}).QueryRow(maybe(&recorded, func(r pgx.Row) error { return r.Scan(nil) }))
+	}
+	err = s.inNodeTxAfter(ctx, a.NodeUUID, "delete allocation "+a.UUID, look, func(l *lockedNode, b *pgx.Batch) error {
 		if l.AllocationUUID != a.UUID {
 			return node.AllocationNotFound(words(ident, 255))
 		}
 		if err := allow(&l.Node); err != nil {
 			return err
 		}
-		queueDeallocate(b, &l.Node, user)
+		if recorded && !l.Undeployed() {
+			queueDisown(b, &l.Node, user)
+		} else {
+			queueDeallocate(b, &l.Node, user)
+		}
 		return nil
 	})
 	if fault.Is(err, fault.NotFound) { // the node went, and its allocation with it
@@ -187,6 +217,9 @@ func (s *Store) Backfill(ctx context.Context, ident string, a *node.Allocation, 
 		b.Queue(insertAllocationSQL, row).QueryRow(func(r pgx.Row) error { return r.Scan(&a.ID, &a.CreatedAt) })
 		b.Queue(activeAllocationSQL, args{"uuid": a.UUID, "node": l.ID})
 		b.Queue(backfillSQL, args{"id": l.ID, "uuid": a.UUID, "asked": sortedTraits(a.Traits)})
+		if l.InstanceUUID == "" { // else it was set before: by a claim, which is recorded, or by hand
+			b.Queue(recordSQL, args{"uuid": a.UUID, "node": l.ID})
+		}
 		queueHistory(b, l.ID, allocatedEvent(a, user))
 		return nil
 	})

@@ -189,6 +189,7 @@ INSERT INTO instances AS i (uuid, node_id, service)
 SELECT n.instance_uuid, n.id, lower(@to::text) FROM nodes n LEFT JOIN instances have ON have.uuid = n.instance_uuid AND have.node_id = n.id
  WHERE n.instance_uuid IS NOT NULL AND coalesce(have.service, '') = lower(@from::text)
    AND (@node::text = '' OR n.uuid::text = @node::text OR n.name = @node::text)
+ ORDER BY n.instance_uuid
 ON CONFLICT (uuid) DO UPDATE SET service = excluded.service`
 )
 

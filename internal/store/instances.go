@@ -28,6 +28,16 @@ SELECT @uuid::uuid, @node::bigint, CASE
 ON CONFLICT (uuid) DO UPDATE SET node_id = excluded.node_id, service = excluded.service, wanted = 'present',
 	created_at = excluded.created_at, absent_since = NULL, confirmed_at = NULL`
 
+	// recordSQL records the instance of an allocation, which comes to a locked
+	// node. Nobody claims it in a service's name: its service is the one that
+	// instance_info names, or none.
+	recordSQL = `
+INSERT INTO instances AS i (uuid, node_id, service)
+SELECT @uuid::uuid, n.id, CASE WHEN jsonb_typeof(n.instance_info -> '` + novaHost + `') = 'string'
+	THEN nullif(left(lower(btrim(n.instance_info ->> '` + novaHost + `')), 255), '') END FROM nodes n WHERE n.id = @node
+ON CONFLICT (uuid) DO UPDATE SET node_id = excluded.node_id, service = excluded.service, wanted = 'present',
+	created_at = excluded.created_at, absent_since = NULL, confirmed_at = NULL`
+
 	// A claim that is repeated: by the same service, or it runs into the check.
 	claimedSQL = `
 UPDATE instances i SET service = CASE WHEN i.service = lower(@service::text) THEN i.service ELSE '' END
@@ -79,9 +89,14 @@ func (s *Store) MarkAbsent(ctx context.Context, uuid string) error {
 	return err
 }
 
+// Rows of many instances are locked in the order of their uuids.
 const confirmSQL = `
-UPDATE instances i SET confirmed_at = clock_timestamp()
- WHERE i.uuid = ANY(@uuids::uuid[]) AND i.service = lower(@host::text) AND i.wanted = 'absent' AND i.confirmed_at IS NULL`
+WITH held AS MATERIALIZED (
+	SELECT i.uuid FROM instances i
+	 WHERE i.uuid = ANY(@uuids::uuid[]) AND i.service = lower(@host::text) AND i.wanted = 'absent' AND i.confirmed_at IS NULL
+	 ORDER BY i.uuid FOR NO KEY UPDATE)
+UPDATE instances i SET confirmed_at = clock_timestamp() FROM held
+ WHERE i.uuid = held.uuid AND i.service = lower(@host::text) AND i.wanted = 'absent'`
 
 // ConfirmAbsent records that a service knows of instances of its own that they are gone.
 func (s *Store) ConfirmAbsent(ctx context.Context, host string, uuids []string) error {
@@ -118,9 +133,14 @@ SELECT i.uuid::text, n.uuid::text FROM instances i JOIN nodes n ON ` + standsSQL
    AND NOT EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)
  ORDER BY i.absent_since LIMIT @limit`
 
-const sweepInstancesSQL = `
-DELETE FROM instances i
- WHERE NOT EXISTS (SELECT FROM nodes n WHERE n.id = i.node_id AND n.instance_uuid = i.uuid)`
+// What is swept is looked at again under its lock, in a statement that sees the
+// nodes as they are then: whoever takes the instance elsewhere writes both.
+const (
+	notStandingSQL = `NOT EXISTS (SELECT FROM nodes n WHERE ` + standsSQL + `)`
+
+	toSweepSQL        = `SELECT i.uuid::text FROM instances i WHERE ` + notStandingSQL + ` ORDER BY i.uuid LIMIT @limit FOR UPDATE SKIP LOCKED`
+	sweepInstancesSQL = `DELETE FROM instances i WHERE i.uuid = ANY(@uuids::uuid[]) AND ` + notStandingSQL
+)
 
 // Orphans are nodes whose instance was marked absent longer ago, or whose
 // service confirmed it, and that nothing keeps from being given back.
@@ -132,6 +152,14 @@ func (s *Store) Orphans(ctx context.Context, olderThan time.Duration, limit int)
 
 // SweepInstances drops the records of instances that stand on no node any more.
 func (s *Store) SweepInstances(ctx context.Context) error {
-	_, err := s.exec(ctx, "sweep instances", sweepInstancesSQL, nil)
-	return err
+	var uuids []string
+	return s.inTx(ctx, "sweep instances", func(b *pgx.Batch) {
+		b.Queue(toSweepSQL, args{"limit": nodeBatch}).Query(collect(&uuids, func(r pgx.Row) (u string, err error) { return u, r.Scan(&u) }))
+	}, func(b *pgx.Batch) error {
+		if len(uuids) == 0 {
+			return errLeave
+		}
+		b.Queue(sweepInstancesSQL, args{"uuids": uuids})
+		return nil
+	})
 }

@@ -28,7 +28,9 @@ const (
 // that differs from what is noted. A need that lost it too often is held until
 // coverage has lasted. Two at once write the same once: the second sees the row
 // as the first left it. Who is kept over a gap loses nothing.
-var seeCoverageSQL = coverageBy(keptSQL) + `
+var seeCoverageSQL = coverageBy(keptSQL) + `,
+changed AS MATERIALIZED (
+	SELECT d.id FROM needs d JOIN coverage v ON v.id = d.id WHERE ` + seesNewsSQL + ` ORDER BY d.id FOR NO KEY UPDATE OF d)
 UPDATE needs d SET
 	lost_at    = CASE WHEN NOT v.covered THEN coalesce(d.lost_at, least(v.since, clock_timestamp()))
 	                  WHEN d.held AND (d.covered_at IS NULL OR d.covered_at > clock_timestamp() - @hold * interval '1 microsecond') THEN d.lost_at END,
@@ -39,7 +41,10 @@ UPDATE needs d SET
   FROM coverage v
   JOIN LATERAL (SELECT array(SELECT l FROM needs m, unnest(m.losses) l WHERE m.id = v.id AND l > clock_timestamp() - @window * interval '1 microsecond' ORDER BY l)
 	|| clock_timestamp() AS losses) x ON true
- WHERE v.id = d.id AND CASE
+ WHERE v.id = d.id AND d.id IN (SELECT c.id FROM changed c) AND ` + seesNewsSQL
+
+// seesNewsSQL: coverage v of need d is another than what is noted.
+const seesNewsSQL = `CASE
 	WHEN NOT v.covered THEN d.lost_at IS NULL OR d.covered_at IS NOT NULL
 	ELSE d.lost_at IS NOT NULL AND (NOT d.held OR d.covered_at IS NULL OR d.covered_at <= clock_timestamp() - @hold * interval '1 microsecond') END`
 

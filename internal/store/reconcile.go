@@ -63,16 +63,22 @@ func (s *Store) Called(ctx context.Context) ([]node.Operation, error) {
 }
 
 const (
+	// Rows of many operations are locked in one order.
 	markMissingSQL = `
+WITH held AS MATERIALIZED (SELECT x.id FROM operations x WHERE x.id = ANY(@ids) AND x.ended_at IS NULL ORDER BY x.id FOR NO KEY UPDATE)
 UPDATE operations o SET missing_since = CASE WHEN e.reconciled_at < clock_timestamp() - @gap * interval '1 microsecond'
 	THEN clock_timestamp() ELSE coalesce(o.missing_since, clock_timestamp()) END
-  FROM ring_epoch e
- WHERE o.id = ANY(@ids) AND o.ended_at IS NULL
+  FROM ring_epoch e, held
+ WHERE o.id = held.id AND o.ended_at IS NULL
 RETURNING ` + operationColumns + `, (extract(epoch FROM clock_timestamp() - o.missing_since) * 1000000)::bigint`
 
-	clearMissingSQL = `UPDATE operations SET missing_since = NULL WHERE id = ANY(@ids) AND missing_since IS NOT NULL`
+	clearMissingSQL = `
+WITH held AS MATERIALIZED (SELECT x.id FROM operations x WHERE x.id = ANY(@ids) AND x.missing_since IS NOT NULL ORDER BY x.id FOR NO KEY UPDATE)
+UPDATE operations o SET missing_since = NULL FROM held WHERE o.id = held.id`
 
-	forgetMissingSQL = `UPDATE operations SET missing_since = NULL WHERE ended_at IS NULL AND missing_since IS NOT NULL`
+	forgetMissingSQL = `
+WITH held AS MATERIALIZED (SELECT x.id FROM operations x WHERE x.ended_at IS NULL AND x.missing_since IS NOT NULL ORDER BY x.id FOR NO KEY UPDATE)
+UPDATE operations o SET missing_since = NULL FROM held WHERE o.id = held.id`
 )
 
 // MarkMissing notes which open operations have no workflow that could be found,

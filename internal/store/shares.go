@@ -141,13 +141,18 @@ UPDATE share_epoch SET epoch = epoch + 1, published = @revision, members = @memb
 	// comes after the epoch.
 	awokenSQL = `SELECT ` + liveSQL + ` FROM compute_services v WHERE v.id = ANY(@dead) FOR SHARE`
 
-	// Nodes that changed since they were read stay where they are until the next epoch.
+	// Nodes that changed since they were read stay where they are until the next
+	// epoch. They are locked first, in order: one that is being deleted is waited
+	// for, and gets no share.
 	writeSharesSQL = `
+WITH held AS MATERIALIZED (SELECT n.id FROM nodes n WHERE n.id = ANY(@ids::bigint[]) ORDER BY n.id FOR KEY SHARE)
 INSERT INTO shares AS s (node_id, owner_id, leaving_id, left_in, entering_id, conductor_group, instance_uuid, service)
 SELECT n.id, nullif(d.owner, 0), nullif(d.leaving, 0), nullif(d.left_in, 0), nullif(d.entering, 0), d.conductor_group, n.instance_uuid, d.service
   FROM unnest(@ids::bigint[], @owners::bigint[], @leaving::bigint[], @left::bigint[], @entering::bigint[],
 	@groups::text[], @instances::text[], @services::text[]) AS d (id, owner, leaving, left_in, entering, conductor_group, instance, service)
   JOIN nodes n ON n.id = d.id AND n.conductor_group = d.conductor_group AND coalesce(n.instance_uuid::text, '') = d.instance
+ WHERE n.id IN (SELECT held.id FROM held)
+ ORDER BY n.id
 ON CONFLICT (node_id) DO UPDATE SET
 	owner_id = excluded.owner_id, leaving_id = excluded.leaving_id, left_in = excluded.left_in, entering_id = excluded.entering_id,
 	conductor_group = excluded.conductor_group, instance_uuid = excluded.instance_uuid, service = excluded.service`
