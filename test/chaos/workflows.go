@@ -51,7 +51,7 @@ var workflowRows = []row{
 	},
 	{
 		name:  "workflow cancelled from Temporal's side",
-		holds: "undone when the step has returned, and no sooner; ends in the state that the table names", points: atWork, judge: failed(""),
+		holds: "undone when the step has returned, and no sooner; ends in the state that the table names", points: atWork, judge: failed(""), atOnce: someTimed, // all cancels and the wait below are to fit into a heartbeat timeout
 		happen: func(ctx context.Context, r *round) error {
 			if err := r.held(ctx, true); err != nil {
 				return err
