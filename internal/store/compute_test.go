@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 	"go.temper.dev/temper/internal/store"
@@ -47,4 +48,28 @@ func TestRow08ManyServicesRegisterAtOnce(t *testing.T) {
 	stale, err := s.SharesStale(t.Context())
 	require.NoError(t, err)
 	require.False(t, stale, "nobody's registration was lost on the way")
+}
+
+// Who pages through a share must not be led back to its beginning by a node that is deleted meanwhile: the nodes would be
+// published twice.
+func TestAShareIsNotPagedFromItsBeginningAgain(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	for range 3 {
+		create(t, s, node.Available)
+	}
+	serviceBeats(t, s, share.Heartbeat{Host: "compute-1", Incarnation: 1})
+	first, err := s.SharePage(t.Context(), "compute-1", 0, "", 2)
+	require.NoError(t, err)
+	require.Len(t, first.Nodes, 2)
+	last := first.Nodes[1].UUID
+	rest, err := s.SharePage(t.Context(), "compute-1", first.Epoch, last, 2)
+	require.NoError(t, err)
+	require.Len(t, rest.Nodes, 1)
+	end, err := s.SharePage(t.Context(), "compute-1", first.Epoch, rest.Nodes[0].UUID, 2)
+	require.NoError(t, err)
+	require.Empty(t, end.Nodes)
+	require.NoError(t, s.DeleteNode(t.Context(), last, func(*node.Node) error { return nil }))
+	_, err = s.SharePage(t.Context(), "compute-1", first.Epoch, last, 2)
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 }

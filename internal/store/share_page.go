@@ -21,14 +21,15 @@ SELECT e.epoch, v.id IS NOT NULL, coalesce(v.host, ''), coalesce(v.live, false),
 		coalesce(n.instance_uuid::text, '') AS instance_uuid, coalesce(i.wanted = 'absent', false) AS absent,
 		n.provision_state, n.maintenance, (` + availableSQL + `) IS TRUE AS offered
 	  FROM shares s JOIN nodes n ON n.id = s.node_id LEFT JOIN instances i ON ` + standsSQL + `
-	 WHERE s.owner_id = v.id AND s.node_id > coalesce((SELECT m.id FROM nodes m WHERE m.uuid = nullif(@marker::text, '')::uuid), 0)
+	 WHERE s.owner_id = v.id AND s.node_id > CASE WHEN @marker::text = '' THEN 0 ELSE (SELECT m.id FROM nodes m WHERE m.uuid = nullif(@marker::text, '')::uuid) END
 	   AND e.epoch = coalesce(nullif(@epoch::bigint, 0), e.epoch)
 	 ORDER BY s.node_id LIMIT @limit) p ON true
  ORDER BY p.id`
 
 // SharePage is a page of the nodes in the share of a service, by age. epoch is
 // the one that is asked for, 0 = whichever is published; marker the uuid of the
-// last node of the page before. fault.Conflict where another one is published.
+// last node of the page before. fault.Conflict where another one is published,
+// fault.NotFound where the marker's node is gone.
 func (s *Store) SharePage(ctx context.Context, host string, epoch int64, marker string, limit int) (share.Page, error) {
 	var out share.Page
 	var known bool
@@ -53,6 +54,8 @@ func (s *Store) SharePage(ctx context.Context, host string, epoch int64, marker 
 		return out, NoCompute(host)
 	case epoch != 0 && epoch != out.Epoch:
 		return out, fault.New(fault.Conflict, "Epoch %d is over, epoch %d is published.", epoch, out.Epoch)
+	case marker != "" && len(out.Nodes) == 0: // nodes may be deleted between two pages
+		return out, s.needMarker(ctx, nodeMarkerSQL, marker, "Node %s could not be found.")
 	}
 	return out, nil
 }
