@@ -13,7 +13,7 @@ import (
 // deployFlags are what a deploy and a rebuild take.
 type deployFlags struct {
 	image, checksum, drive, steps string
-	onFailure                     string
+	terms                         client.Terms
 	info                          pairs
 }
 
@@ -23,7 +23,7 @@ func (d *deployFlags) addTo(c *cobra.Command) {
 	f.StringVar(&d.checksum, "checksum", "", "`DIGEST|URL` of the image: sha256 or sha512 in hexadecimal, or where a file with it is")
 	f.StringVar(&d.drive, "config-drive", "", "`URL|FILE|DIR`: an image, a JSON object of parts, or a folder with meta_data.json, user_data, ...")
 	f.StringVar(&d.steps, "deploy-steps", "", "`FILE|JSON`: a list of steps")
-	addOnFailure(c, &d.onFailure)
+	addTerms(c, &d.terms)
 	f.Var(&d.info, "instance-info", "more of what is deployed, like root_gb=20; @FILE: an object")
 }
 
@@ -62,7 +62,7 @@ func newDeploy(a *asker, v verb, c *cobra.Command) *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		in := client.Provision{Target: v.target, ConfigDrive: drive, DeploySteps: steps, OnFailure: d.onFailure}
+		in := client.Provision{Target: v.target, ConfigDrive: drive, DeploySteps: steps, Terms: d.terms}
 		return func(ctx context.Context, name string) (string, error) {
 			return a.deploy(ctx, name, noting{v.event, set, drop}, in)
 		}, nil
@@ -99,7 +99,8 @@ func (d *deployFlags) changes() (set client.Patch, drop []string, err error) {
 }
 
 func newNodeClean(a *asker) *cobra.Command {
-	var steps, onFailure string
+	var steps string
+	var terms client.Terms
 	var noRamdisk bool
 	v := verb{name: "clean", target: "clean", event: node.EventClean, what: "clean"}
 	c := &cobra.Command{
@@ -109,13 +110,13 @@ func newNodeClean(a *asker) *cobra.Command {
 	c.Flags().StringVar(&steps, "clean-steps", "", "`FILE|JSON`: a list of steps (required)")
 	c.Flags().BoolVar(&noRamdisk, "disable-ramdisk", false, "run steps that need no agent without starting it")
 	must(c.MarkFlagRequired("clean-steps"))
-	addOnFailure(c, &onFailure)
+	addTerms(c, &terms)
 	return v.command(a, c, func() (request, error) {
 		list, err := readSteps("clean-steps", steps)
 		if err != nil {
 			return nil, err
 		}
-		in := client.Provision{Target: v.target, CleanSteps: list, DisableRamdisk: noRamdisk, OnFailure: onFailure}
+		in := client.Provision{Target: v.target, CleanSteps: list, DisableRamdisk: noRamdisk, Terms: terms}
 		return func(ctx context.Context, name string) (string, error) { return a.Provision(ctx, name, in) }, nil
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/internal/client"
 )
 
 func newNodePower(a *asker) *cobra.Command {
@@ -22,12 +24,14 @@ func newNodePower(a *asker) *cobra.Command {
 func newPower(a *asker, name, short, target, softTarget string) *cobra.Command {
 	var soft bool
 	var timeout time.Duration
+	var terms client.Terms
 	c := &cobra.Command{Use: name + " NODE...", Short: short, Example: "  temper node power " + name + " n1 --wait 2m"}
 	if softTarget != "" {
 		c.Flags().BoolVar(&soft, "soft", false, "ask the operating system to end first")
 		// The request's own time limit gives its name to what people know from Ironic.
 		c.Flags().DurationVar(&timeout, "timeout", 0, "with --soft: how long the operating system gets; default: the setting")
 	}
+	addPatience(c, &terms)
 	v := verb{name: name, target: target, what: "power " + name, goal: toPower}
 	return v.command(a, c, func() (request, error) {
 		target := target
@@ -40,6 +44,8 @@ func newPower(a *asker, name, short, target, softTarget string) *cobra.Command {
 		case timeout < 0 || timeout != timeout.Truncate(time.Second):
 			return nil, errors.New("--timeout must be whole seconds")
 		}
-		return func(ctx context.Context, name string) (string, error) { return a.Power(ctx, name, target, timeout) }, nil
+		return func(ctx context.Context, name string) (string, error) {
+			return a.Power(ctx, name, target, timeout, terms)
+		}, nil
 	})
 }

@@ -65,7 +65,7 @@ func newNodeVerbs(a *asker) []*cobra.Command {
 		c := &cobra.Command{Use: one.name + " NODE...", Short: one.short, Example: one.example}
 		in := client.Provision{Target: one.target}
 		if one.event != node.EventAbort && one.event != node.EventUnhold {
-			addOnFailure(c, &in.OnFailure)
+			addTerms(c, &in.Terms)
 		}
 		all = append(all, one.verb.command(a, c, func() (request, error) {
 			return func(ctx context.Context, name string) (string, error) { return a.Provision(ctx, name, in) }, nil
@@ -74,10 +74,15 @@ func newNodeVerbs(a *asker) []*cobra.Command {
 	return all
 }
 
-// addOnFailure adds the flag of what becomes of a step that fails.
-func addOnFailure(c *cobra.Command, to *string) {
-	c.Flags().StringVar(to, "on-failure", "", "when a step has failed for good: `fail|hold`; hold waits for temper operation retry, skip or abort (default: the API's setting)")
+// addTerms adds the flags of what becomes of a step that fails, and of what nobody can do now.
+func addTerms(c *cobra.Command, to *client.Terms) {
+	addPatience(c, to)
+	c.Flags().StringVar(&to.OnFailure, "on-failure", "", "when a step has failed for good: `fail|hold`; hold waits for temper operation retry, skip or abort (default: the API's setting)")
 	completeWords(c, "on-failure", string(node.FailOnFailure), string(node.HoldOnFailure))
+}
+
+func addPatience(c *cobra.Command, to *client.Terms) {
+	c.Flags().BoolVar(&to.WaitForConductor, "wait-for-conductor", false, "where no live conductor covers a node, have the API wait for one instead of refusing")
 }
 
 // command makes c ask with what prepare gives, once for every chosen node, and follow what was started where that is wanted.

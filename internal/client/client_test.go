@@ -194,7 +194,7 @@ func TestWhatChangesSomethingIsSentOnce(t *testing.T) {
 			return err
 		},
 		"power": func(ctx context.Context, c *client.Client) error {
-			_, err := c.Power(ctx, "n1", "rebooting", 0)
+			_, err := c.Power(ctx, "n1", "rebooting", 0, client.Terms{})
 			return err
 		},
 		"create": func(ctx context.Context, c *client.Client) error {
@@ -291,8 +291,10 @@ func TestNobodyIsFollowedElsewhere(t *testing.T) {
 
 func TestOperationsOfRequestsComeFromTheirHeader(t *testing.T) {
 	var body map[string]any
+	var query string
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewDecoder(r.Body).Decode(&body)
+		query = r.URL.RawQuery
 		w.Header().Set("Temper-Operation", "12")
 		w.WriteHeader(http.StatusAccepted)
 	})
@@ -300,11 +302,16 @@ func TestOperationsOfRequestsComeFromTheirHeader(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "12", id)
 	require.Equal(t, map[string]any{"target": "active", "configdrive": "http://x/y"}, body)
+	require.Empty(t, query)
 	body = nil
-	id, err = c.Power(t.Context(), "n1", "soft rebooting", 90*time.Second)
+	id, err = c.Power(t.Context(), "n1", "soft rebooting", 90*time.Second, client.Terms{WaitForConductor: true})
 	require.NoError(t, err)
 	require.Equal(t, "12", id)
 	require.Equal(t, map[string]any{"target": "soft rebooting", "timeout": 90.0}, body)
+	require.Equal(t, "wait_for_conductor=true", query)
+	_, err = c.Provision(t.Context(), "n1", client.Provision{Target: "active", Terms: client.Terms{OnFailure: "hold", WaitForConductor: true}})
+	require.NoError(t, err)
+	require.Equal(t, "on_failure=hold&wait_for_conductor=true", query)
 }
 
 func TestErrorsAreSentences(t *testing.T) {

@@ -94,27 +94,41 @@ type Provision struct {
 	CleanSteps     []any  `json:"clean_steps,omitempty"`
 	DeploySteps    []any  `json:"deploy_steps,omitempty"`
 	DisableRamdisk bool   `json:"disable_ramdisk,omitempty"`
-	OnFailure      string `json:"-"` // fail, hold; "" = the API's setting
+	Terms          `json:"-"`
+}
+
+// Terms are how what a request begins is to go.
+type Terms struct {
+	OnFailure        string // fail, hold; "" = the API's setting
+	WaitForConductor bool   // where nobody covers the node, instead of being refused
+}
+
+func (t Terms) query() url.Values {
+	q := url.Values{}
+	if t.OnFailure != "" {
+		q.Set("on_failure", t.OnFailure)
+	}
+	if t.WaitForConductor {
+		q.Set("wait_for_conductor", "true")
+	}
+	return q
 }
 
 // Provision asks for a change of the provision state, and gives the operation that does it; "" where the node is there at once.
 func (c *Client) Provision(ctx context.Context, ident string, p Provision) (operation string, err error) {
-	r := request{method: http.MethodPut, path: nodePath(ident, "states", "provision"), body: p}
-	if p.OnFailure != "" {
-		r.query = url.Values{"on_failure": {p.OnFailure}}
-	}
+	r := request{method: http.MethodPut, path: nodePath(ident, "states", "provision"), query: p.query(), body: p}
 	h, err := c.do(ctx, r, nil)
 	return h.Get(headerOperation), err
 }
 
 // Power asks for a power state, in Ironic's words ("power on", "soft rebooting", ...), and gives the operation that does it.
 // timeout is for the soft ones, in whole seconds; 0 = the setting.
-func (c *Client) Power(ctx context.Context, ident, target string, timeout time.Duration) (operation string, err error) {
+func (c *Client) Power(ctx context.Context, ident, target string, timeout time.Duration, t Terms) (operation string, err error) {
 	body := map[string]any{"target": target}
 	if timeout > 0 {
 		body["timeout"] = int(timeout.Round(time.Second) / time.Second)
 	}
-	h, err := c.do(ctx, request{method: http.MethodPut, path: nodePath(ident, "states", "power"), body: body}, nil)
+	h, err := c.do(ctx, request{method: http.MethodPut, path: nodePath(ident, "states", "power"), query: t.query(), body: body}, nil)
 	return h.Get(headerOperation), err
 }
 
