@@ -226,18 +226,19 @@ func (r *row) standStill(_ context.Context, in activities.StillInput) (waitingFo
 	return waitingFor, err
 }
 
-func (r *row) begin(context.Context, int64) (b activities.Brief, err error) {
+func (r *row) begin(context.Context, int64) (activities.Brief, error) {
+	err := r.call("Begin", func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.reset && !r.own {
+			return temporal.NewNonRetryableApplicationError("it is another run's", fault.Lost.String(), nil)
+		}
+		return nil
+	})
 	return activities.Brief{
-			Driver: "redfish", HeartbeatTimeout: 5 * time.Second, WaitForConductor: 15 * time.Minute, StepsTimeout: 24 * time.Hour,
-			Stalled: r.stalled, Hold: r.course.hold, DecisionWait: time.Hour,
-		}, r.call("Begin", func() error {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			if r.reset && !r.own {
-				return temporal.NewNonRetryableApplicationError("it is another run's", fault.Lost.String(), nil)
-			}
-			return nil
-		})
+		Driver: "redfish", HeartbeatTimeout: 5 * time.Second, WaitForConductor: 15 * time.Minute, StepsTimeout: 24 * time.Hour,
+		Stalled: r.stalled, Hold: r.course.hold, DecisionWait: time.Hour,
+	}, err
 }
 
 // adopt gives the operation to this run, with the claim at which the one before it was.
