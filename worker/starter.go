@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/guards"
 	"go.temper.dev/temper/internal/node"
@@ -39,6 +40,7 @@ func (s Starter) Start(ctx context.Context, o *node.Operation) error {
 		WorkflowIDReusePolicy:    again,
 		// Without it the SDK attaches to a running workflow and says nothing.
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		WorkflowRunTimeout:                       chaos.RunTimeout(),
 		StaticSummary:                            fmt.Sprintf("%s %s", o.Kind, name),
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			workflows.NodeID.ValueSet(o.NodeUUID), workflows.NodeName.ValueSet(o.NodeName),

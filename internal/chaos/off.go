@@ -2,10 +2,16 @@
 
 package chaos
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // On says whether points stop anybody.
 const On = false
 
 // At does nothing.
 func At(context.Context, Point) {}
+
+// RunTimeout is none.
+func RunTimeout() time.Duration { return 0 }

@@ -51,6 +51,16 @@ func At(ctx context.Context, p Point) {
 	}
 }
 
+// RunTimeout is how long a workflow that is started now may run; 0 = for ever.
+func RunTimeout() time.Duration {
+	raw, err := os.ReadFile(filepath.Join(folder, "limit"))
+	if folder == "" || err != nil {
+		return 0
+	}
+	d, _ := time.ParseDuration(string(raw)) // a test that misses it fails
+	return d
+}
+
 // stops tells whether to stop here. Where one attempt has stopped, another one of the same process does so at its first
 // point: on a busy machine the first one's heartbeats may come too late. An undo is another matter.
 func stops(a Arm, p Point) bool {

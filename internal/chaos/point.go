@@ -40,6 +40,7 @@ type Point struct {
 //	reached/NODE  written by the process when it has: the Point
 //	release       once it is there who has stopped goes on
 //	trace         written by the process: each point that it came by, as Passed, a line each
+//	limit         how long a workflow may run that is started while it is there, in Go's notation
 const Env = "TEMPER_CHAOS"
 
 // An Arm is a Point to stop at; an empty Step or Request is any. A deaf one does not even go on when its context ends.

@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"go.temper.dev/temper/internal/chaos"
@@ -11,41 +15,31 @@ import (
 var answerRows = []row{
 	{
 		name: "the answer to a request is lost", holds: "read back, not repeated", points: requested,
-		happen: func(ctx context.Context, r *round) error { return r.spoiled(ctx, "reset", "after") },
+		happen: func(ctx context.Context, r *round) error { return r.request(ctx, "reset", "after") },
 	},
 	{
 		name: "a request is lost", holds: "made again", points: requested,
-		happen: func(ctx context.Context, r *round) error { return r.spoiled(ctx, "reset", "before") },
+		happen: func(ctx context.Context, r *round) error { return r.request(ctx, "reset", "before") },
 	},
 	{
 		name: "the answer to a request comes three seconds late", holds: "waited for, not repeated", points: requested,
-		happen: func(ctx context.Context, r *round) error { return r.spoiled(ctx, "latency", "after") },
-	},
-	{
-		name: "the agent dies in the middle of a command", holds: "fails, with the reason, into the state that the table names; what is half done is undone",
-		points: commanded, judge: failed(""),
-		happen: func(ctx context.Context, r *round) error { return r.spoiled(ctx, "agent_dies", "") },
+		happen: func(ctx context.Context, r *round) error { return r.request(ctx, "latency", "after") },
 	},
 }
+
+// fault is one of the rack's.
+type fault = map[string]any
 
 // requested are the points right before each request that changes a server or an agent.
 func requested(k kind) ([]point, error) {
 	return where(k, func(p point) bool { return p.Name == chaos.Request })
 }
 
-// commanded are those right before a command that an agent works at for a while.
-func commanded(k kind) ([]point, error) {
-	return where(k, func(p point) bool { return p.Name == chaos.Request && strings.Contains(p.Request, ".execute_") })
-}
-
-// spoiled has something go wrong with exactly the request before which each operation stands.
-func (r *round) spoiled(ctx context.Context, fault, when string) error {
-	if err := r.begin(ctx, false); err != nil {
-		return err
-	}
-	err := each(r.subjects(), func(i int, s *subject) error {
-		f := map[string]any{"kind": fault, "when": when, "count": 1, "delay": "3s"}
-		switch what := r.trials[i].Request; {
+// request has something go wrong with exactly the request before which each operation stands.
+func (r *round) request(ctx context.Context, kind, when string) error {
+	return r.spoiled(ctx, func(t *trial) []fault {
+		f := fault{"kind": kind, "when": when, "count": 1, "delay": "3s"}
+		switch what := t.Request; {
 		case strings.Contains(what, "."):
 			f["command"] = what
 		case strings.HasPrefix(what, "boot"):
@@ -53,9 +47,35 @@ func (r *round) spoiled(ctx context.Context, fault, when string) error {
 		default:
 			f["method"] = "POST"
 		}
-		return r.Spoil(ctx, s.server, []map[string]any{f})
+		return []fault{f}
 	})
+}
+
+// spoiled brings each operation to its point, has things go wrong with its server from there on, and lets it go on. Each of
+// them has to happen.
+func (r *round) spoiled(ctx context.Context, wrong func(*trial) []fault) error {
+	if err := r.begin(ctx, false); err != nil {
+		return err
+	}
+	err := each(r.subjects(), func(i int, s *subject) error { return r.Spoil(ctx, s.server, wrong(r.trials[i])) })
 	r.happen()
 	err = errors.Join(err, r.victim.release(), r.over(ctx, patience))
-	return errors.Join(err, each(r.subjects(), func(_ int, s *subject) error { return r.Spoil(ctx, s.server, nil) }))
+	return errors.Join(err, each(r.subjects(), func(i int, s *subject) error {
+		left, err := r.Left(ctx, s.server)
+		for _, f := range wrong(r.trials[i]) {
+			if slices.ContainsFunc(left, func(l fault) bool { return reflect.DeepEqual(l, read(f)) }) {
+				err = errors.Join(err, fmt.Errorf("%s: it did not happen: %v", r.trials[i].point, f))
+			}
+		}
+		return errors.Join(err, r.Spoil(ctx, s.server, nil))
+	}))
+}
+
+// read is a fault as JSON tells it.
+func read(f fault) (out fault) {
+	raw, err := json.Marshal(f)
+	if err == nil {
+		_ = json.Unmarshal(raw, &out) // what was just written reads
+	}
+	return out
 }

@@ -22,6 +22,7 @@ type kind struct {
 	body      map[string]any // beside target
 	power     node.PowerState
 	inspectBy string // the inspect interface
+	neverOff  bool   // the server may not be switched off (disable_power_off)
 }
 
 func (k kind) inspector() string { return cmp.Or(k.inspectBy, "redfish") }
@@ -48,6 +49,7 @@ var kinds = []kind{
 	{name: "power off", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.PowerOff},
 	{name: "soft power off", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.SoftPowerOff},
 	{name: "reboot", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.Rebooting},
+	{name: "reboot without off", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.Rebooting, neverOff: true},
 }
 
 func kindOf(name string) (kind, bool) {
@@ -81,6 +83,7 @@ var changes = map[string][]string{
 	"power.on":                     {"On"},
 	"power.off":                    {"ForceOff"},
 	"power.soft_off":               {"GracefulShutdown"},
+	"power.reset":                  {"ForceRestart"},
 }
 
 // reads are what steps read in their middle that change nothing, or that read more than the power state.
@@ -113,7 +116,7 @@ func (p point) String() string {
 // plan is the list of steps of a kind, as Temper plans it, with what the rack's agents offer.
 func plan(k kind) ([]string, error) {
 	h, _ := node.Hardware("redfish")
-	n := &node.Node{Driver: h.Name, ProvisionState: k.from, Interfaces: map[string]string{}}
+	n := &node.Node{Driver: h.Name, ProvisionState: k.from, Interfaces: map[string]string{}, DisablePowerOff: k.neverOff}
 	for iface, impls := range h.Supports {
 		n.Interfaces[iface] = impls[0]
 	}

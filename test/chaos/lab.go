@@ -143,6 +143,7 @@ type shown struct {
 	LastError   string         `json:"last_error"`
 	Maintenance bool           `json:"maintenance"`
 	Reason      string         `json:"maintenance_reason"`
+	NeverOff    bool           `json:"disable_power_off"`
 	Internal    map[string]any `json:"driver_internal_info"`
 }
 
@@ -186,6 +187,9 @@ func (l *lab) ready(ctx context.Context, s *subject, k kind) error {
 	}
 	for range 8 {
 		n, err := l.now(ctx, s)
+		if err == nil && n.NeverOff {
+			err = l.patch(ctx, s, map[string]any{"disable_power_off": false})
+		}
 		if err != nil {
 			return err
 		}
@@ -210,6 +214,9 @@ func (l *lab) ready(ctx context.Context, s *subject, k kind) error {
 		return err
 	}
 	edits := map[string]any{"automated_clean": true}
+	if k.neverOff {
+		edits["disable_power_off"] = true
+	}
 	if k.column == node.KindInspect { // in other states it may not be changed
 		edits["inspect_interface"] = k.inspector()
 	}

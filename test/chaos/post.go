@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"go.temper.dev/temper/internal/chaos"
 )
@@ -36,6 +37,15 @@ func (p *post) arm(uuid string, a chaos.Arm) error {
 		return err
 	}
 	return os.Rename(file+".new", file)
+}
+
+// limit says how long workflows may run that are started from here on; 0 = for ever.
+func (p *post) limit(d time.Duration) error {
+	file := filepath.Join(p.dir, "limit")
+	if d == 0 {
+		return os.Remove(file)
+	}
+	return os.WriteFile(file, []byte(d.String()), 0o600)
 }
 
 // reached is the point at which the process stopped on a node.

@@ -18,8 +18,9 @@ type trial struct {
 	s  *subject
 	id string // of the operation
 
-	seen []string // power requests so far, when maintenance was set
-	run  string   // of its workflow, when that was reset
+	seen []string  // power requests so far, when maintenance was set
+	run  string    // of its workflow, when that was reset
+	from time.Time // when it happened to this one, where each has a time of its own
 
 	took time.Duration // from what happened until somebody else was at work on it
 	err  error         // why it is not what it should be

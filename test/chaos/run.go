@@ -75,6 +75,9 @@ type notAsTheyMustBe struct {
 func (n *notAsTheyMustBe) Error() string { return n.row + ": " + n.why.Error() }
 func (n *notAsTheyMustBe) Unwrap() error { return n.why }
 
+// mostAtOnce are the cases that share what happens, where nobody says how many: all of any row.
+const mostAtOnce = 230
+
 // spare are servers for those that are discarded.
 const spare = 30
 

@@ -33,6 +33,18 @@ var workflowRows = []row{
 		},
 	},
 	{
+		name: "workflow timed out in Temporal", holds: "the same", points: atWork, within: 20 * time.Second, judge: failed("timed out"),
+		happen: func(ctx context.Context, r *round) error {
+			if err := r.shared.limit(45 * time.Second); err != nil {
+				return err
+			}
+			if err := errors.Join(r.begin(ctx, false), r.shared.limit(0)); err != nil {
+				return err
+			}
+			return errors.Join(r.timedOut(ctx), r.victim.release(), r.over(ctx, patience), r.ends(ctx))
+		},
+	},
+	{
 		name: "workflow terminated before it began", holds: "the same, and nothing is started a second time",
 		points: named("before it began"), within: 30 * time.Second, judge: failed("terminated"),
 		happen: func(ctx context.Context, r *round) error {
@@ -115,6 +127,24 @@ func terminate(ctx context.Context, c client.Client, _ int, o operation) error {
 
 func cancel(ctx context.Context, c client.Client, _ int, o operation) error {
 	return c.CancelWorkflow(ctx, o.WorkflowID, "")
+}
+
+// timedOut waits until every workflow is out of time.
+func (r *round) timedOut(ctx context.Context) error {
+	return r.workflows(ctx, func(ctx context.Context, c client.Client, i int, o operation) error {
+		return await(ctx, patience, func() error {
+			run, err := c.DescribeWorkflowExecution(ctx, o.WorkflowID, o.RunID)
+			if err != nil {
+				return err
+			}
+			info := run.GetWorkflowExecutionInfo()
+			if s := info.GetStatus(); s != enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT {
+				return fmt.Errorf("%s: its workflow is %s", r.trials[i].point, s)
+			}
+			r.trials[i].from = info.GetCloseTime().AsTime()
+			return nil
+		})
+	})
 }
 
 // reset resets every other workflow to its first task, and the others to their last.
@@ -236,7 +266,11 @@ func (r *round) ends(ctx context.Context) error {
 	return each(r.subjects(), func(i int, _ *subject) error {
 		o, err := r.operation(ctx, r.trials[i].id)
 		if err == nil && o.EndedAt != nil {
-			r.trials[i].took = max(o.EndedAt.Sub(r.began), time.Millisecond)
+			from := r.trials[i].from
+			if from.IsZero() {
+				from = r.began
+			}
+			r.trials[i].took = max(o.EndedAt.Sub(from), time.Millisecond)
 		}
 		return err
 	})

@@ -54,6 +54,14 @@ func (s *Stack) Spoil(ctx context.Context, server string, faults []map[string]an
 	return err
 }
 
+// Left are the faults of a server that can still strike.
+func (s *Stack) Left(ctx context.Context, server string) ([]map[string]any, error) {
+	var l struct {
+		Faults []map[string]any `json:"faults"`
+	}
+	return l.Faults, s.readRack(ctx, "/servers/"+server+"/faults", &l)
+}
+
 // Server is one of the rack, as it tells what was done to it.
 type Server struct {
 	Name     string   `json:"name"`
@@ -71,6 +79,8 @@ type Server struct {
 	Actions      []Action  `json:"power_actions"`
 	Commands     []Command `json:"agent_commands"`
 	Requests     int       `json:"bmc_requests"`
+	AgentBoots   int       `json:"agent_boots"`
+	Lookups      int       `json:"lookups"`
 	DiskSHA256   string    `json:"disk_sha256"`
 }
 

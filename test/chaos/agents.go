@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.temper.dev/temper/internal/chaos"
+	"go.temper.dev/temper/internal/node"
+)
+
+// fails is what a row of the agent says must hold where the operation can't go on.
+const fails = "fails, with the reason, into the state that the table names; what is half done is undone"
+
+var agentRows = []row{
+	{
+		name: "the agent dies in the middle of a command", holds: fails, points: commanded, judge: failed("agent of node"),
+		happen: func(ctx context.Context, r *round) error {
+			return r.spoiled(ctx, func(t *trial) []fault { return []fault{{"kind": "agent_dies", "command": t.Request, "count": 1}} })
+		},
+	},
+	{
+		name: "the agent reboots in the middle of a command, and asks who it is", holds: "is told no token, and given no command; " + fails,
+		points: commanded, judge: rebooted,
+		happen: func(ctx context.Context, r *round) error {
+			return r.spoiled(ctx, func(t *trial) []fault { return []fault{{"kind": "agent_reboots", "command": t.Request, "count": 1}} })
+		},
+	},
+	{
+		name: "an agent says all twice: its inventory, its lookup, its heartbeats, its list of commands", holds: "the same", points: booting,
+		happen: func(ctx context.Context, r *round) error {
+			return r.spoiled(ctx, func(t *trial) []fault {
+				paths := spoken(t.k)
+				if t.k.column != node.KindInspect { // whose agent is asked for nothing
+					paths = append(paths, "/v1/commands")
+				}
+				return to(paths, "twice", 100)
+			})
+		},
+	},
+	{
+		name: "the answers to an agent's inventory, its lookup and its heartbeat are lost", holds: "it asks again; the same", points: booting,
+		happen: func(ctx context.Context, r *round) error {
+			return r.spoiled(ctx, func(t *trial) []fault { return to(spoken(t.k), "unheard", 1) })
+		},
+	},
+	{
+		name: "the agent answers late, too late and not at all when it is asked how a command goes", holds: "asked again, not repeated", points: commanded,
+		happen: func(ctx context.Context, r *round) error {
+			return r.spoiled(ctx, func(*trial) []fault {
+				status := func(f fault) fault {
+					f["method"], f["path"], f["when"] = "GET", "/v1/commands", "after"
+					return f
+				}
+				return []fault{
+					status(fault{"kind": "latency", "delay": "3s", "count": 2}),
+					status(fault{"kind": "hang", "delay": "6s", "count": 1}), // longer than a request may take
+					status(fault{"kind": "reset", "count": 1}),
+				}
+			})
+		},
+	},
+}
+
+// spoken are the paths of the API to which an agent speaks that boots in an operation of the kind. When its inventory is
+// there, an inspection goes on, and switches it off.
+func spoken(k kind) []string {
+	if k.column == node.KindInspect {
+		return []string{"/v1/continue_inspection"}
+	}
+	return []string{"/v1/continue_inspection", "/v1/lookup", "/v1/heartbeat/"}
+}
+
+// to is a fault of each path.
+func to(paths []string, kind string, count int) (all []fault) {
+	for _, p := range paths {
+		all = append(all, fault{"kind": kind, "path": p, "count": count})
+	}
+	return all
+}
+
+// commanded are the points right before a command that an agent works at for a while.
+func commanded(k kind) ([]point, error) {
+	return where(k, func(p point) bool { return p.Name == chaos.Request && strings.Contains(p.Request, ".execute_") })
+}
+
+// booting are those right before a server is switched on to boot an agent.
+func booting(k kind) ([]point, error) {
+	return where(k, func(p point) bool {
+		return p.Name == chaos.Request && p.Request == "On" && slices.Equal(changes[p.Step], boots)
+	})
+}
+
+// rebooted judges an operation whose agent was rebooted under it: the new one asked who it is, and was given nothing to do.
+func rebooted(ctx context.Context, l *lab, t *trial) error {
+	if err := failed("agent of node")(ctx, l, t); err != nil {
+		return err
+	}
+	sv, err := l.Server(ctx, t.s.server)
+	if err != nil {
+		return err
+	}
+	last := 0
+	for _, c := range sv.Commands[len(t.s.before.Commands):] {
+		last = c.Boot
+	}
+	switch {
+	case sv.AgentBoots != t.s.before.AgentBoots+2:
+		return fmt.Errorf("agents came up %d times, and not twice", sv.AgentBoots-t.s.before.AgentBoots)
+	case sv.Lookups < t.s.before.Lookups+2:
+		return errors.New("the new one did not ask who it is")
+	case last != sv.AgentBoots-1:
+		return fmt.Errorf("the last command was of boot %d, of %d", last, sv.AgentBoots)
+	}
+	return nil
+}
