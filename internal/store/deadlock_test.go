@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/fault"
@@ -50,6 +51,9 @@ SELECT id, uuid, 'deploy', 'running', 'available', '', driver, now(), 'r' FROM n
 		return out
 	}
 	rules := []node.Stranding{{From: node.Cleaning, To: node.CleanFailed}, {From: node.Deploying, To: node.DeployFailed, ClearInstance: true}}
+	aside, err := pgxpool.New(t.Context(), url)
+	require.NoError(t, err)
+	defer aside.Close()
 	writers := map[string]func(context.Context) error{
 		"mark missing":   func(ctx context.Context) error { _, err := s.MarkMissing(ctx, shuffled(), time.Minute); return err },
 		"clear missing":  func(ctx context.Context) error { return s.ClearMissing(ctx, shuffled()) },
@@ -81,6 +85,15 @@ SELECT id, uuid, 'deploy', 'running', 'available', '', driver, now(), 'r' FROM n
 			}
 			return err
 		},
+		"rotate": func(ctx context.Context) error {
+			for range 20 { // as if another key had sealed them
+				if _, err := aside.Exec(ctx, `UPDATE secrets SET key_id = 1 WHERE (node_id, name) = (SELECT node_id, name FROM secrets ORDER BY random() LIMIT 1)`); err != nil {
+					return err
+				}
+			}
+			_, err := s.Rotate(ctx)
+			return err
+		},
 		"the witness": func(ctx context.Context) error { _, err := s.Witness(ctx, time.Time{}, true); return err },
 		"allocate": func(ctx context.Context) error {
 			a := &node.Allocation{ResourceClass: "gold"}
@@ -100,7 +113,8 @@ SELECT id, uuid, 'deploy', 'running', 'available', '', driver, now(), 'r' FROM n
 		"patch": func(ctx context.Context) error {
 			_, err := s.UpdateNode(ctx, some(), "", func(n *node.Node) (node.Secrets, error) {
 				n.ConductorGroup, n.InstanceUUID = []string{"", "rack-1", "rack-2"}[rand.IntN(3)], ""
-				return nil, nil
+				n.DriverInfo = map[string]any{"redfish_password": node.Masked, "ipmi_password": node.Masked}
+				return node.Secrets{"driver_info/redfish_password": "b", "driver_info/ipmi_password": "a"}, nil
 			})
 			return err
 		},

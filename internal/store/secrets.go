@@ -196,7 +196,10 @@ func ReSecret(dict map[string]any, secrets node.Secrets, prefix string) map[stri
 const (
 	oldSecretsSQL = `
 SELECT s.node_id, n.uuid::text, s.name, s.ciphertext FROM secrets s JOIN nodes n ON n.id = s.node_id
- WHERE s.key_id <> @key ORDER BY s.node_id, s.name LIMIT 500`
+ WHERE s.key_id < @key OR s.key_id > @key ORDER BY s.node_id, s.name LIMIT 500` // <> uses no index
+
+	// Whoever writes secrets of a node holds its row.
+	holdNodesSQL = `SELECT n.id FROM nodes n WHERE n.id = ANY (@ids) ORDER BY n.id FOR NO KEY UPDATE`
 
 	resealSQL = `
 UPDATE secrets SET key_id = @key, ciphertext = @fresh WHERE node_id = @node AND name = @name AND ciphertext = @old`
@@ -231,7 +234,12 @@ func (s *Store) Rotate(ctx context.Context) (int, error) {
 }
 
 func (s *Store) reseal(ctx context.Context, old []oldSecret) error {
-	b := &pgx.Batch{}
+	b := &pgx.Batch{} // one transaction
+	ids := make([]int64, 0, len(old))
+	for _, o := range old {
+		ids = append(ids, o.node)
+	}
+	b.Queue(holdNodesSQL, args{"ids": ids})
 	for _, o := range old {
 		v, err := s.sealer.open(o.uuid, o.name, o.text)
 		if err != nil {
