@@ -31,7 +31,8 @@ type operations struct {
 	told    []string // "cancel 3: reason", "nudge 4"
 	fail    error
 	status  node.RunStatus
-	asked   func() // when it is asked for the status; may be nil
+	newest  *node.RunStatus // of the newest run, where that is another one
+	asked   func()          // when it is asked for the status; may be nil
 }
 
 func (o *operations) Start(_ context.Context, op *node.Operation) error {
@@ -53,11 +54,14 @@ func (o *operations) Decide(_ context.Context, op *node.Operation, a node.Action
 	return o.tell(fmt.Sprintf("decide %d: %s by %s: %s", op.ID, a, by, reason))
 }
 
-func (o *operations) Status(context.Context, *node.Operation) (node.RunStatus, error) {
+func (o *operations) Status(_ context.Context, op *node.Operation) (node.RunStatus, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.asked != nil {
 		o.asked()
+	}
+	if o.newest != nil && op.RunID == "" {
+		return *o.newest, o.fail
 	}
 	return o.status, o.fail
 }

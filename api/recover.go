@@ -62,7 +62,7 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 		return http.StatusOK, out, nil
 	}
 	s.annotate(c, zap.String("node", n.UUID), zap.Int64("operation", o.ID))
-	st, statusErr := s.Operations.Status(ctx, o)
+	st, statusErr := s.newestRun(ctx, o)
 	if statusErr == nil && o.BegunAt != nil {
 		f.Run = &st
 	}

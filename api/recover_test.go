@@ -84,3 +84,16 @@ func TestRecoverEndsWhatNobodyCoversWithoutTemporal(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, n.Operation)
 }
+
+// The row is still the old run's when the new one rests on a timer.
+func TestRecoverLeavesAWorkflowAloneThatWasReset(t *testing.T) {
+	b := newBench(t).withConductors()
+	b.in("n1", node.Deploying)
+	b.ops.status = node.RunStatus{Known: true, How: "terminated", ClosedAt: b.now().Add(-time.Hour)}
+	b.ops.newest = &node.RunStatus{Known: true, Open: true}
+	r := b.post("/temper/v1/nodes/n1/recover", map[string]any{}).is(200)
+	require.Equal(t, []any{"open", true, nil}, []any{r["workflow"], r["alive"], r["done"]})
+	require.NotContains(t, b.get("/temper/v1/nodes/n1/why").is(200)["text"], "terminated")
+	b.ops.newest = nil
+	require.Contains(t, b.post("/temper/v1/nodes/n1/recover", map[string]any{}).is(200)["done"], "was terminated")
+}

@@ -27,9 +27,11 @@ type Operations interface {
 	Nudge(ctx context.Context, o *node.Operation) error
 	// Decide has the workflow of o, which holds at a step that failed, take a
 	// decision, and returns when it has. fault.Conflict, NotAllowed or Invalid
-	// where it refuses; fault.Unavailable where it can't be had in time.
+	// where it refuses; fault.Unavailable where it can't be had in time, fault.Lost
+	// where it has ended.
 	Decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error
-	// Status is what Temporal knows of o's run; an error where it can't be asked.
+	// Status is what Temporal knows of o's run, without RunID of the newest; an
+	// error where it can't be asked.
 	Status(ctx context.Context, o *node.Operation) (node.RunStatus, error)
 	// Terminate ends the workflow of o without letting it do anything.
 	Terminate(ctx context.Context, o *node.Operation, reason string) error

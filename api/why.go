@@ -48,11 +48,27 @@ const runTime = time.Second
 func (s *Server) runOf(ctx context.Context, o *node.Operation) *node.RunStatus {
 	ctx, cancel := context.WithTimeout(ctx, runTime)
 	defer cancel()
-	st, err := s.Operations.Status(ctx, o)
+	st, err := s.newestRun(ctx, o)
 	if err != nil {
 		return nil
 	}
 	return &st
+}
+
+// newestRun is how the operation's workflow is: its run or, where that has ended,
+// one that was reset from it in Temporal and has not taken the row yet.
+func (s *Server) newestRun(ctx context.Context, o *node.Operation) (node.RunStatus, error) {
+	st, err := s.Operations.Status(ctx, o)
+	if err != nil || !st.Known || st.Open || o.RunID == "" {
+		return st, err
+	}
+	newest := *o
+	newest.RunID = ""
+	reset, err := s.Operations.Status(ctx, &newest)
+	if err == nil && reset.Open {
+		return reset, nil
+	}
+	return st, err
 }
 
 // facts are those that a request has read, and how reconciliation does.
