@@ -19,6 +19,7 @@ const (
 	handedOver = 500 * time.Millisecond // from SIGTERM
 	someTimed  = 55
 	fewTimed   = 6
+	allAtOnce  = 230 // of rows that wait for a minute
 )
 
 var conductorRows = []row{

@@ -20,7 +20,7 @@ func main() {
 	only := flag.String("rows", "", "only rows whose names hold one of these, separated by commas")
 	some := flag.String("kinds", "", "only these kinds of operation")
 	flag.IntVar(&o.most, "most", 0, "at most so many points of a kind, spread evenly; 0 = all")
-	flag.IntVar(&o.atOnce, "at-once", mostAtOnce, "cases that share what happens, at the most")
+	flag.IntVar(&o.atOnce, "at-once", mostAtOnce, "cases that share what happens, at the most, in rows that do not say")
 	flag.BoolVar(&o.report, "report", false, "write the results of whole rows to "+resultsFile+" and "+pageFile)
 	guards := flag.Bool("guards", false, "take the guards down, one at a time, and see that it is noticed")
 	page := flag.Bool("page", false, "only write the page anew from the results that are there")

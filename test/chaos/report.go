@@ -126,14 +126,14 @@ as it was asked to, that nobody holds the node, that the server was switched, an
 equal server to which nothing happens, and that it is left the same. The points are computed from the list of steps, and
 held against those that an undisturbed operation came by.
 
-A cell is how many cases are as they must be, of how many. The time is from what happened until somebody else was at work
-on the step, or until the operation had ended where nobody goes on with it: the median, the longest, and what none may
-exceed. All cases of a row share what happens, on one machine with all of Temper, Temporal, PostgreSQL and the rack; up to
-110 where twenty seconds are the limit, 55 where ten are, and 6 where half a second is, so that none waits for the others.
-A clock is stepped by moving all that the database remembers of when it heard of somebody. Temper sets no time limit on a
-workflow; for the row of those that time out the program that is tried does. What a restart of a server that may not be off
-did can't be read back: where one was about to be sent, or just was, when somebody else goes on, it is not sent again, and
-the operation ends with the words that its outcome is unknown.
+A cell is how many cases are as they must be, of how many. The time is from what happened until somebody else was at
+work on the step, or until the operation had ended where nobody goes on with it: the median, the longest, and what none
+may exceed. Up to 110 cases share what happens, on one machine with all of Temper, Temporal, PostgreSQL and the rack;
+all of a row that waits for a minute, 55 where ten seconds are the limit, and 6 where half a second is, so that none
+waits for the others. A clock is stepped by moving all that the database remembers of when it heard of somebody. Temper
+sets no time limit on a workflow; for the row of those that time out the program that is tried does. What a restart of a
+server that may not be off did can't be read back: where one was about to be sent, or just was, when somebody else goes
+on, it is not sent again, and the operation ends with the words that its outcome is unknown.
 
 ` + "`make chaos-guards`" + ` takes down one guard after the other (the claim check, waiting for the cancelled step, begun_at, looking
 before acting, starting a workflow once) and sees this turn red; ` + "`make soak`" + ` lets processes die at random on a faulty rack.

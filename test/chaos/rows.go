@@ -13,7 +13,7 @@ type row struct {
 	points func(k kind) ([]point, error)             // where it happens
 	happen func(ctx context.Context, r *round) error // the nodes are ready; returns when all operations have ended
 	within time.Duration                             // no case may take longer until somebody else is at work
-	atOnce int                                       // cases that share what happens, at the most: what is timed is not to wait for the others; 0 = as many as may be
+	atOnce int                                       // cases that share what happens, at the most: what is timed is not to wait for the others; 0 = as options say
 	group  string                                    // conductor group of the nodes and of who serves them
 	judge  func(ctx context.Context, l *lab, t *trial) error
 }

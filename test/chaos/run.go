@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,10 +61,7 @@ func (o options) wants(r row) bool {
 
 // atOnceIn is how many cases of a row share what happens, at the most.
 func (o options) atOnceIn(r row) int {
-	if r.atOnce == 0 {
-		return o.atOnce
-	}
-	return min(r.atOnce, o.atOnce)
+	return cmp.Or(r.atOnce, o.atOnce)
 }
 
 // notAsTheyMustBe are cases of a row.
@@ -75,8 +73,9 @@ type notAsTheyMustBe struct {
 func (n *notAsTheyMustBe) Error() string { return n.row + ": " + n.why.Error() }
 func (n *notAsTheyMustBe) Unwrap() error { return n.why }
 
-// mostAtOnce are the cases that share what happens, where nobody says how many: all of any row.
-const mostAtOnce = 230
+// mostAtOnce are the cases that share what happens, where neither a row nor the command line says how many: a machine
+// that is busy loses heartbeats of more steps that stand at their points.
+const mostAtOnce = 110
 
 // spare are servers for those that are discarded.
 const spare = 30

@@ -20,13 +20,13 @@ var storageRows = []row{
 	{name: "Temporal killed and started again", holds: "runs on", points: points, happen: func(ctx context.Context, r *round) error {
 		return r.through(ctx, func() error { return r.kill("temporal") })
 	}},
-	{name: "Temporal gone for a minute", holds: "runs on", points: atWork, happen: func(ctx context.Context, r *round) error {
+	{name: "Temporal gone for a minute", holds: "runs on", points: atWork, atOnce: allAtOnce, happen: func(ctx context.Context, r *round) error {
 		return r.through(ctx, func() error { return r.pause(ctx, "temporal", time.Minute) })
 	}},
 	{name: "PostgreSQL killed and started again", holds: "runs on", points: points, happen: func(ctx context.Context, r *round) error {
 		return r.through(ctx, func() error { return r.kill("postgres") })
 	}},
-	{name: "PostgreSQL gone for a minute", holds: "runs on", points: atWork, happen: func(ctx context.Context, r *round) error {
+	{name: "PostgreSQL gone for a minute", holds: "runs on", points: atWork, atOnce: allAtOnce, happen: func(ctx context.Context, r *round) error {
 		return r.through(ctx, func() error { return r.pause(ctx, "postgres", time.Minute) })
 	}},
 	{name: "PostgreSQL's clock an hour ahead", holds: "nobody is taken for dead", points: atWork, happen: func(ctx context.Context, r *round) error {

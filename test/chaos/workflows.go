@@ -102,7 +102,7 @@ var workflowRows = []row{
 	},
 	{
 		name: "Temporal's data gone, with over 50 open operations", holds: "nothing is ended until somebody says that the data is gone; then the same",
-		points: atWork, judge: failed("lost by Temporal"),
+		points: atWork, atOnce: allAtOnce, judge: failed("lost by Temporal"),
 		happen: func(ctx context.Context, r *round) error {
 			if err := r.begin(ctx, false); err != nil {
 				return err
