@@ -51,6 +51,7 @@ type Operations struct {
 // Policy are the times that workflows work by; recorded in each history.
 type Policy struct {
 	HeartbeatTimeout time.Duration            // of hardware steps
+	ConductorTimeout time.Duration            // after its last heartbeat a conductor is taken for dead
 	WaitForConductor time.Duration            // how long an operation waits for a conductor that covers its node; 0 = not at all
 	WaitInGroup      map[string]time.Duration // the same, where a conductor group has its own
 	StepsTimeout     time.Duration            // the most that one run of steps may take. Default 48 h
@@ -80,6 +81,7 @@ type Brief struct {
 	Group            string        `json:"group"`
 	Driver           string        `json:"driver"`
 	HeartbeatTimeout time.Duration `json:"heartbeat_timeout"`
+	ConductorTimeout time.Duration `json:"conductor_timeout"`
 	WaitForConductor time.Duration `json:"wait_for_conductor"`
 	StepsTimeout     time.Duration `json:"steps_timeout"`
 	Stalled          bool          `json:"stalled,omitempty"` // nobody can begin with the steps now: Ready tells why
@@ -100,7 +102,7 @@ func (a *Operations) Begin(ctx context.Context, operation int64) (Brief, error) 
 		return Brief{}, typed(err)
 	}
 	return Brief{
-		Group: o.Group, Driver: o.Driver, HeartbeatTimeout: a.Policy.HeartbeatTimeout,
+		Group: o.Group, Driver: o.Driver, HeartbeatTimeout: a.Policy.HeartbeatTimeout, ConductorTimeout: a.Policy.ConductorTimeout,
 		WaitForConductor: a.Policy.waitFor(o), StepsTimeout: cmp.Or(a.Policy.StepsTimeout, longestSteps),
 		Stalled: node.StallOf(n.Operation, cover) != node.StallNone,
 		Hold:    o.OnFailure == node.HoldOnFailure && o.Kind != node.KindUndo, DecisionWait: cmp.Or(a.Policy.DecisionWait, 24*time.Hour),

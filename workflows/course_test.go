@@ -236,7 +236,7 @@ func (r *row) begin(context.Context, int64) (activities.Brief, error) {
 		return nil
 	})
 	return activities.Brief{
-		Driver: "redfish", HeartbeatTimeout: 5 * time.Second, WaitForConductor: 15 * time.Minute, StepsTimeout: 24 * time.Hour,
+		Driver: "redfish", HeartbeatTimeout: 5 * time.Second, ConductorTimeout: 15 * time.Second, WaitForConductor: 15 * time.Minute, StepsTimeout: 24 * time.Hour,
 		Stalled: r.stalled, Hold: r.course.hold, DecisionWait: time.Hour,
 	}, err
 }

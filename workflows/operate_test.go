@@ -40,7 +40,7 @@ type world struct {
 }
 
 func (w *world) begin(context.Context, int64) (activities.Brief, error) {
-	return activities.Brief{Driver: "redfish", HeartbeatTimeout: 5 * time.Second, WaitForConductor: 15 * time.Minute, StepsTimeout: 24 * time.Hour}, nil
+	return activities.Brief{Driver: "redfish", HeartbeatTimeout: 5 * time.Second, ConductorTimeout: 15 * time.Second, WaitForConductor: 15 * time.Minute, StepsTimeout: 24 * time.Hour}, nil
 }
 
 func (w *world) runSteps(ctx context.Context, in activities.StepsInput) (activities.StepsResult, error) {

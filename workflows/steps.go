@@ -12,20 +12,17 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// How long steps stand in the queue of a node's driver before it is asked whether
-// anybody covers the node at all; twice as long each time that somebody does, so
-// that a long queue costs few events. The first is longer than it takes a
-// conductor that was killed to be taken for dead.
-const (
-	queueFirst = 15 * time.Second
-	queueMost  = 10 * time.Minute
-)
+// queueMost is how long steps stand, at the most, in the queue of a node's driver
+// before it is asked whether anybody covers the node at all. The first time it is
+// as long as it takes a conductor that was killed to be taken for dead, and twice
+// as long each time that somebody does, so that a long queue costs few events.
+const queueMost = 10 * time.Minute
 
 // runSteps has a conductor run steps from where they are, and waits for one
 // where none covers the node: before they begin, and whenever one that had them
 // died and nobody takes them up.
 func (o *operation) runSteps(ctx workflow.Context) (activities.StepsResult, error) {
-	ready, patience := !o.brief.Stalled, queueFirst
+	ready, patience := !o.brief.Stalled, o.brief.ConductorTimeout
 	for {
 		if !ready {
 			asked, waited, err := o.await(ctx, o.forConductor())
@@ -34,7 +31,7 @@ func (o *operation) runSteps(ctx workflow.Context) (activities.StepsResult, erro
 			}
 			o.brief.Stalled = false
 			if patience = min(2*patience, queueMost); waited {
-				patience = queueFirst
+				patience = o.brief.ConductorTimeout
 			}
 		}
 		res, err := o.onQueue(ctx, patience)

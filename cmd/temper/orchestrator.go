@@ -44,7 +44,7 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 		Safe:    config.Safe(r.Liveness, r.Patience),
 		Reaping: activities.Reaping{Report: r.Reap == config.ReapReport, After: r.ReapAfter},
 		Policy: activities.Policy{
-			HeartbeatTimeout: r.HeartbeatTimeout, WaitForConductor: r.WaitForConductor, WaitInGroup: waits, AutomatedClean: r.AutomatedClean,
+			HeartbeatTimeout: r.HeartbeatTimeout, ConductorTimeout: r.ConductorHeartbeatTimeout, WaitForConductor: r.WaitForConductor, WaitInGroup: waits, AutomatedClean: r.AutomatedClean,
 			OnFailure: node.OnFailure(r.OnFailure), DecisionWait: r.DecisionWait,
 		},
 	}
