@@ -128,7 +128,7 @@ held against those that an undisturbed operation came by.
 
 A cell is how many cases are as they must be, of how many. The time is from what happened until somebody else was at
 work on the step, or until the operation had ended where nobody goes on with it: the median, the longest, and what none
-may exceed. Up to 110 cases share what happens, on one machine with all of Temper, Temporal, PostgreSQL and the rack;
+may exceed. Up to 115 cases share what happens, on one machine with all of Temper, Temporal, PostgreSQL and the rack;
 all of a row that waits for a minute, 55 where ten seconds are the limit, and 6 where half a second is, so that none
 waits for the others. A clock is stepped by moving all that the database remembers of when it heard of somebody. Temper
 sets no time limit on a workflow; for the row of those that time out the program that is tried does. What a restart of a

@@ -75,7 +75,7 @@ func (n *notAsTheyMustBe) Unwrap() error { return n.why }
 
 // mostAtOnce are the cases that share what happens, where neither a row nor the command line says how many: a machine
 // that is busy loses heartbeats of more steps that stand at their points.
-const mostAtOnce = 110
+const mostAtOnce = 115
 
 // spare are servers for those that are discarded.
 const spare = 30

@@ -33,7 +33,7 @@ var workflowRows = []row{
 		},
 	},
 	{
-		name: "workflow timed out in Temporal", holds: "the same", points: atWork, within: 20 * time.Second, judge: failed("timed out"),
+		name: "workflow timed out in Temporal", holds: "the same", points: atWork, atOnce: allAtOnce, within: 20 * time.Second, judge: failed("timed out"),
 		happen: func(ctx context.Context, r *round) error {
 			if err := r.shared.limit(45 * time.Second); err != nil {
 				return err
