@@ -31,6 +31,11 @@ func bootToDeploy(ctx context.Context, t *task, step *node.Step) (outcome, error
 
 // writeImage has the agent fetch the image, check it and write it to the disk.
 func writeImage(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if step.Restarting {
+		if o, err := t.bootAnew(ctx, step); err != nil || o != over {
+			return o, err
+		}
+	}
 	info, err := t.Image(ctx, t.node.UUID, t.instanceInfo, t.driverInfo)
 	if err != nil {
 		return 0, err

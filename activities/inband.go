@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"go.temper.dev/temper/internal/agent"
@@ -25,7 +26,7 @@ func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params
 	for blind := !guards.LookBeforeAct; ; {
 		list, err := c.Commands(ctx)
 		if err != nil {
-			return nil, false, err
+			return nil, false, lostIn(step, o, err)
 		}
 		d := agent.Next(o, issuedOf(step, o), list)
 		if blind {
@@ -34,7 +35,9 @@ func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params
 		switch d.Action {
 		case agent.ActDone:
 			return d.Found, true, nil
-		case agent.ActFail, agent.ActRelist, agent.ActRebooted:
+		case agent.ActRebooted:
+			return nil, false, lostIn(step, o, t.named(d.Err))
+		case agent.ActFail, agent.ActRelist:
 			step.Issued = nil
 			return nil, false, t.named(d.Err)
 		case agent.ActIssue:
@@ -61,6 +64,37 @@ func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params
 			return nil, false, err
 		}
 	}
+}
+
+// agentLost is the error of an agent that was given a step's command and can't
+// say any more what came of it: it is silent, it was rebooted, or another is there.
+type agentLost struct{ err error }
+
+func (e *agentLost) Error() string { return e.err.Error() }
+func (e *agentLost) Unwrap() error { return e.err }
+
+func lostIn(step *node.Step, o agent.Order, err error) error {
+	if issuedOf(step, o) == nil {
+		return err
+	}
+	return &agentLost{err: err}
+}
+
+// startsOver has a step that failed for good with the loss of its agent begin
+// anew, where the table of steps lets it, and reports whether it does.
+func (t *task) startsOver(step *node.Step, err error) bool {
+	var lost *agentLost
+	return errors.As(err, &lost) && !t.endAsked(step) && step.Restart(err.Error())
+}
+
+// bootAnew boots another agent for a step that begins anew.
+func (t *task) bootAnew(ctx context.Context, step *node.Step) (outcome, error) {
+	o, err := bootAgent(ctx, t, step)
+	if err != nil || o != over {
+		return o, err
+	}
+	step.Restarting, step.Phase = false, ""
+	return over, t.save(ctx)
 }
 
 // named says which node an error is about that others worded.
@@ -130,6 +164,11 @@ func (t *task) family() agent.Family {
 func runAgentStep(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if t.isFake(step.Interface) {
 		return over, fakeStep(ctx, t, step.Interface)
+	}
+	if step.Restarting {
+		if o, err := t.bootAnew(ctx, step); err != nil || o != over {
+			return o, err
+		}
 	}
 	if step.Phase != "" {
 		return t.afterReboot(ctx, step)

@@ -17,7 +17,7 @@ import (
 )
 
 // withAgent gives the bench an agent that answers the nth look at its commands
-// (from 1) as told, and a step that has given it the command "erase_devices".
+// (from 1) as told, and a step that has given it its command and can't be begun anew.
 func (b *bench) withAgent(answer func(n int) (status int, body string)) {
 	n := 0
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -32,7 +32,7 @@ func (b *bench) withAgent(answer func(n int) (status int, body string)) {
 	b.book.node.Agent = &node.Agent{URL: srv.URL, VerifyCA: ca, FirstHeartbeatAt: &now, LastHeartbeatAt: &now}
 	b.steps.Settings.Agent = agent.Settings{Callback: agent.CallbackPolicy{AllowLoopback: true}}
 	b.book.op.Steps = []node.Step{{
-		Interface: "deploy", Step: "erase_devices", Source: node.SourceAgent, State: node.StepRunning,
+		Interface: "deploy", Step: "erase_pstore", Source: node.SourceAgent, State: node.StepRunning,
 		Issued: &node.Issued{At: now, Command: "clean.execute_clean_step", Before: 1, After: "c0"},
 	}}
 }
@@ -64,4 +64,58 @@ func TestALongCommandIsNotGivenUpForBlinksThatAddUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAStepWhoseAgentWasLostBeginsAnewOnce(t *testing.T) {
+	silent := func(int) (int, string) { return http.StatusBadGateway, "" }
+	rebooted := func(int) (int, string) { return http.StatusOK, `{"commands": []}` }
+	for name, c := range map[string]struct {
+		step   string
+		answer func(int) (int, string)
+		change func(*bench)
+		runs   int // until it has failed for good, or begins anew
+		anew   bool
+	}{
+		"it is silent":                      {"erase_devices", silent, nil, activities.StepLimit, true},
+		"it has forgotten the command":      {"erase_devices", rebooted, nil, 1, true},
+		"the step can't be begun anew":      {"erase_pstore", rebooted, nil, 1, false},
+		"it was begun anew before":          {"erase_devices", rebooted, func(b *bench) { b.book.op.Steps[0].Restarts = 1 }, 1, false},
+		"it was given nothing yet":          {"erase_devices", silent, func(b *bench) { b.book.op.Steps[0].Issued = nil }, activities.StepLimit, false},
+		"somebody has asked for the end":    {"erase_devices", rebooted, func(b *bench) { b.book.op.Asked = node.AskCancel }, 1, false},
+		"it says that the command went bad": {"erase_devices", failedErase, nil, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindClean, node.CleanWait, bmc.PowerOn, direct, node.PlanOptions{DisableRamdisk: true})
+			b.withAgent(c.answer)
+			b.book.op.Steps[0].Step = c.step
+			if c.change != nil {
+				c.change(b)
+			}
+			var err error
+			for range c.runs {
+				_, err = b.run()
+			}
+			step := b.book.op.Steps[0]
+			if !c.anew {
+				require.True(t, err == nil || final(err), err)
+				require.False(t, step.Restarting)
+				require.Empty(t, b.machine.asked)
+				return
+			}
+			require.False(t, final(err), err)
+			require.True(t, step.Restarting)
+			require.Nil(t, step.Issued)
+			require.Contains(t, step.Note, "begun anew")
+			_, err = b.run()
+			require.NoError(t, err, "it waits for another agent")
+			require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
+			require.Nil(t, b.book.node.Agent, "the old one's word counts no more")
+		})
+	}
+}
+
+func failedErase(int) (int, string) {
+	return http.StatusOK, `{"commands": [
+	{"id": "c0", "command_name": "get_clean_steps", "command_status": "SUCCEEDED"},
+	{"id": "c1", "command_name": "execute_clean_step", "command_status": "FAILED", "command_error": {"message": "no such disk"}}]}`
 }

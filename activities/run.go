@@ -255,8 +255,8 @@ func (t *task) verdict(err error) error {
 	step.Failures++
 	step.LastError = se.err.Error()
 	t.op.Rests = true
-	rule := retryOf(fault.ClassOf(se.err))
-	retry := step.Failures < rule.limit(step.Name(), t.Settings.StepLimits)
+	rule, failures := retryOf(fault.ClassOf(se.err)), step.Failures
+	retry := failures < rule.limit(step.Name(), t.Settings.StepLimits) || t.startsOver(step, se.err)
 	if !retry {
 		step.State = node.StepFailed
 	}
@@ -269,7 +269,7 @@ func (t *task) verdict(err error) error {
 		}
 		return again(err, time.Second)
 	}
-	t.log.Warn("step failed", zap.String("step", step.Name()), zap.Int("failures", step.Failures), zap.Bool("retried", retry), zap.Error(se.err))
+	t.log.Warn("step failed", zap.String("step", step.Name()), zap.Int("failures", failures), zap.Bool("retried", retry), zap.Error(se.err))
 	if !retry {
 		return never(se.err)
 	}

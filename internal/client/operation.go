@@ -60,7 +60,7 @@ type Step struct {
 	StartedAt *time.Time `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at"`
 	LastError string     `json:"last_error"`
-	Note      string     `json:"note"` // why it was skipped
+	Note      string     `json:"note"` // why it was skipped or begun anew
 }
 
 // UnmarshalJSON reads an operation and keeps the answer.

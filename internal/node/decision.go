@@ -58,7 +58,7 @@ func (o *Operation) Undecided() *Step {
 // recorded, so that it is looked at before it is sent again; except for a pulse,
 // whose effect nobody can read: who asks for it again wants it sent.
 func (s *Step) Again() {
-	s.State, s.Failures, s.EndedAt = StepPending, 0, nil
+	s.State, s.Failures, s.Restarts, s.EndedAt = StepPending, 0, 0, nil
 	if s.Step == StepReset {
 		s.Issued = nil
 	}

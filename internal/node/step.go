@@ -51,7 +51,12 @@ type Step struct {
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 	LastError string     `json:"last_error,omitempty"`
-	Note      string     `json:"note,omitempty"` // why it was skipped, where nobody asked for that
+	Note      string     `json:"note,omitempty"` // why it was skipped or begun anew, where nobody asked for that
+
+	// Restarts counts how often it was begun anew because its agent was lost, and
+	// Restarting is set until the agent that is booted for that has called.
+	Restarts   int  `json:"restarts,omitempty"`
+	Restarting bool `json:"restarting,omitempty"`
 
 	// Issued is what was sent and must survive a move to another conductor,
 	// written before it is sent: an agent's command, a pulse, a task's URI.

@@ -51,6 +51,31 @@ type ArgSpec struct {
 	Description string
 }
 
+// repeatable are the steps of the agent that may be begun anew in another boot
+// when the agent was lost in the middle: what they write, they write again from
+// its beginning. Of others, firmware and RAID above all, nobody knows what half
+// of them has done. What a kernel that panicked left in the pstore is not erased
+// by the boot after it.
+var repeatable = []string{
+	"deploy.write_image", "deploy.erase_devices", "deploy.erase_devices_metadata", "deploy.erase_devices_express",
+}
+
+// restartsMost is how often a step is begun anew so: a server that loses its agent
+// twice has more wrong with it.
+const restartsMost = 1
+
+// Restart has a step whose agent was lost in the middle begin anew with another
+// boot, and reports whether the table of steps lets it; why goes into its note.
+func (s *Step) Restart(why string) bool {
+	if s.Restarts >= restartsMost || !slices.Contains(repeatable, s.Name()) {
+		return false
+	}
+	s.Restarts++
+	s.Restarting, s.Failures, s.Phase, s.Issued = true, 0, "", nil
+	s.Note = "begun anew with another boot of the agent: " + why
+	return true
+}
+
 type offer struct{ deploy, clean []StepSpec }
 
 // offers: interface/implementation -> its out-of-band steps. What is not here

@@ -6,23 +6,28 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/test/stack"
 )
 
 // fails is what a row of the agent says must hold where the operation can't go on.
 const fails = "fails, with the reason, into the state that the table names; what is half done is undone"
 
+// afresh is what it says of steps that may be begun anew.
+const afresh = "begins the step anew with another boot, where the table of steps lets it; else " + fails
+
 var agentRows = []row{
 	{
-		name: "the agent dies in the middle of a command", holds: fails, points: commanded, judge: failed("agent of node"),
+		name: "the agent dies in the middle of a command", holds: afresh, points: commanded, judge: died,
 		happen: func(ctx context.Context, r *round) error {
 			return r.spoiled(ctx, func(t *trial) []fault { return []fault{{"kind": "agent_dies", "command": t.Request, "count": 1}} })
 		},
 	},
 	{
-		name: "the agent reboots in the middle of a command, and asks who it is", holds: "is told no token, and given no command; " + fails,
+		name: "the agent reboots in the middle of a command, and asks who it is", holds: "is told no token, and given no command; " + afresh,
 		points: commanded, judge: rebooted,
 		happen: func(ctx context.Context, r *round) error {
 			return r.spoiled(ctx, func(t *trial) []fault { return []fault{{"kind": "agent_reboots", "command": t.Request, "count": 1}} })
@@ -93,26 +98,75 @@ func booting(k kind) ([]point, error) {
 	})
 }
 
-// rebooted judges an operation whose agent was rebooted under it: the new one asked who it is, and was given nothing to do.
-func rebooted(ctx context.Context, l *lab, t *trial) error {
-	if err := failed("agent of node")(ctx, l, t); err != nil {
-		return err
+// restarts: the step at which a case stands is begun anew when its agent is lost.
+func restarts(t *trial) bool {
+	iface, name, _ := strings.Cut(t.Step, ".")
+	s := node.Step{Interface: iface, Step: name}
+	return s.Restart("")
+}
+
+// died judges an operation whose agent died under it.
+func died(ctx context.Context, l *lab, t *trial) error {
+	if !restarts(t) {
+		return failed("agent of node")(ctx, l, t)
 	}
 	sv, err := l.Server(ctx, t.s.server)
 	if err != nil {
 		return err
 	}
-	last := 0
+	return l.begunAnew(ctx, t, sv, 2)
+}
+
+// rebooted judges an operation whose agent was rebooted under it: the new one asked who it is, and was given nothing to do.
+func rebooted(ctx context.Context, l *lab, t *trial) error {
+	sv, err := l.Server(ctx, t.s.server)
+	if err != nil {
+		return err
+	}
+	boots := 2
+	if restarts(t) {
+		boots = 3
+		err = l.begunAnew(ctx, t, sv, boots)
+	} else {
+		err = failed("agent of node")(ctx, l, t)
+	}
+	if err != nil {
+		return err
+	}
 	for _, c := range sv.Commands[len(t.s.before.Commands):] {
-		last = c.Boot
+		if c.Boot == t.s.before.AgentBoots+2 {
+			return fmt.Errorf("the agent that asked who it is was given %s", c.Name)
+		}
 	}
 	switch {
-	case sv.AgentBoots != t.s.before.AgentBoots+2:
-		return fmt.Errorf("agents came up %d times, and not twice", sv.AgentBoots-t.s.before.AgentBoots)
-	case sv.Lookups < t.s.before.Lookups+2:
+	case sv.AgentBoots != t.s.before.AgentBoots+boots:
+		return fmt.Errorf("agents came up %d times, and not %d", sv.AgentBoots-t.s.before.AgentBoots, boots)
+	case sv.Lookups < t.s.before.Lookups+boots:
 		return errors.New("the new one did not ask who it is")
-	case last != sv.AgentBoots-1:
-		return fmt.Errorf("the last command was of boot %d, of %d", last, sv.AgentBoots)
+	}
+	return nil
+}
+
+// begunAnew: the operation went as it goes when nothing happens, but for one more boot and its step's command, given twice.
+func (l *lab) begunAnew(ctx context.Context, t *trial, sv stack.Server, boots int) error {
+	if err := await(ctx, 20*time.Second, func() error { return l.asAsked(ctx, t, sv) }); err != nil {
+		return err
+	}
+	_, name, _ := strings.Cut(t.Step, ".")
+	calm, got := l.calm[t.k.name], since(t.k, t.s.before, sv)
+	var want []string
+	for _, c := range calm.commands {
+		if want = append(want, c); strings.HasSuffix(c, " "+name) {
+			want = append(want, c)
+		}
+	}
+	switch {
+	case !slices.Equal(want, got.commands):
+		return fmt.Errorf("commands to its agents %v, and not %v", got.commands, want)
+	case calm.left != got.left:
+		return fmt.Errorf("the server is left %s, and undisturbed %s", got.left, calm.left)
+	case sv.AgentBoots != t.s.before.AgentBoots+boots:
+		return fmt.Errorf("agents came up %d times, and not %d", sv.AgentBoots-t.s.before.AgentBoots, boots)
 	}
 	return nil
 }

@@ -99,30 +99,49 @@ func TestAnAgentThatDiesInTheMiddle(t *testing.T) {
 	t.Parallel()
 	s := world(t)
 
-	t.Run("of writing the image fails the deploy", func(t *testing.T) {
+	t.Run("of writing the image is booted again, and writes it from its beginning", func(t *testing.T) {
 		t.Parallel()
 		n := available(t, s, s.rack)
 		n.spoil(fault{Kind: "agent_dies", Command: "write_image", Count: 1})
+		n.deployed(n.provision("active", nil), digest(t, s.rack))
+		sv := n.hardware()
+		require.Equal(t, []string{"write_image", "write_image"}, sv.steps())
+		require.Equal(t, []string{"On Off->On", "ForceOff On->Off", "On Off->On", "agent On->Off", "On Off->On"}, effects(sv.Actions))
+	})
+
+	t.Run("of writing the image twice fails the deploy", func(t *testing.T) {
+		t.Parallel()
+		n := available(t, s, s.rack)
+		n.spoil(fault{Kind: "agent_dies", Command: "write_image", Count: 2})
 		n.deployFailed(n.provision("active", nil), "agent of node")
 		sv := n.hardware()
 		require.Nil(t, sv.DiskSHA256)
-		require.Equal(t, []string{"write_image"}, sv.steps())
-		require.Equal(t, []string{"On Off->On", "ForceOff On->Off"}, effects(sv.Actions))
+		require.Equal(t, []string{"write_image", "write_image"}, sv.steps())
+		require.Equal(t, []string{"On Off->On", "ForceOff On->Off", "On Off->On", "ForceOff On->Off"}, effects(sv.Actions))
 		n.deployed(n.provision("active", nil), digest(t, s.rack))
 	})
 
-	t.Run("of a clean step puts the node into maintenance", func(t *testing.T) {
+	t.Run("of erasing the disks is booted again, and erases them from their beginning", func(t *testing.T) {
 		t.Parallel()
 		n := manageable(t, s, s.rack)
 		n.spoil(fault{Kind: "agent_dies", Command: "erase_devices", Count: 1})
-		now := n.failed(n.provision("provide", nil), "clean failed", "agent of node")
+		n.done(n.provision("provide", nil), "available")
+		require.Equal(t, []string{"erase_devices_metadata", "erase_devices", "erase_devices"}, n.hardware().steps())
+		require.NoError(t, n.hardware().clean())
+	})
+
+	t.Run("of a clean step that can't be begun anew puts the node into maintenance", func(t *testing.T) {
+		t.Parallel()
+		n := manageable(t, s, s.rack)
+		n.spoil(fault{Kind: "agent_dies", Command: "erase_pstore", Count: 1})
+		now := n.failed(n.provision("clean", cleanSteps("erase_devices_metadata", "erase_pstore")), "clean failed", "agent of node")
 		require.True(t, now.Maintenance)
 		require.Equal(t, "clean failure", text(now.Fault))
 		require.Equal(t, text(now.LastError), text(now.MaintenanceReason))
 		require.Equal(t, "power on", text(now.Power), "somebody will want to look")
 		sv := n.hardware()
 		require.Nil(t, sv.Media)
-		require.Equal(t, []string{"erase_devices_metadata", "erase_devices"}, sv.steps())
+		require.Equal(t, []string{"erase_devices_metadata", "erase_pstore"}, sv.steps())
 
 		s.must(t, http.StatusAccepted, http.MethodDelete, "/v1/nodes/"+n.uuid+"/maintenance", nil)
 		require.Nil(t, n.now().Fault)
