@@ -43,6 +43,10 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	// Clients may look as often whether the server is there; more than this is answered by hanging up.
 	dynamicconfig.KeepAliveMinTime.Key(): time.Second,
 
+	// Search attributes can be used when this is over since they were made; with the default of 2 s the first workflow
+	// that sets one is too early, and then tried again 10 s later only, with all decisions waiting.
+	dynamicconfig.NamespaceCacheRefreshInterval.Key(): 100 * time.Millisecond,
+
 	// Rate limits protect tenants of a cluster from each other. Here they would only slow the one there is.
 	dynamicconfig.FrontendRPS.Key():                                                        1_000_000,
 	dynamicconfig.FrontendMaxNamespaceRPSPerInstance.Key():                                 1_000_000,
