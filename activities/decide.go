@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -154,7 +155,7 @@ func (a *Operations) LookHeld(ctx context.Context, operation int64) (HeldSight, 
 	if o.EndedAt != nil || o.RunID != activity.GetInfo(ctx).WorkflowExecution.RunID {
 		return HeldSight{}, typed(another(operation))
 	}
-	return HeldSight{EndAsked: asksEnd(o.Asked), Unhold: o.Asked == node.AskUnhold, Power: o.Asked == node.AskPower && cover.Covered, By: o.AskedBy, Paused: o.Paused}, nil
+	return HeldSight{EndAsked: asksEnd(o.Asked), Unhold: o.Asked == node.AskUnhold, Power: o.Asked == node.AskPower && cover.Covered, By: cmp.Or(o.AskedBy, node.Nameless), Paused: o.Paused}, nil
 }
 
 // DecideInput is a decision that the workflow has taken.

@@ -20,7 +20,7 @@ import (
 func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params any) (res *agent.Result, reached bool, err error) {
 	c, err := t.agent(ctx)
 	if err != nil {
-		return nil, false, err
+		return nil, false, &agentLost{err: err, gone: t.node.Agent == nil}
 	}
 	next := growing(t.Settings.AgentPoll)
 	for blind := !guards.LookBeforeAct; ; {
@@ -68,7 +68,10 @@ func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params
 
 // agentLost is the error of an agent that was given a step's command and can't
 // say any more what came of it: it is silent, it was rebooted, or another is there.
-type agentLost struct{ err error }
+type agentLost struct {
+	err  error
+	gone bool // for certain, with the power: it is not waited for
+}
 
 func (e *agentLost) Error() string { return e.err.Error() }
 func (e *agentLost) Unwrap() error { return e.err }
@@ -80,11 +83,11 @@ func lostIn(step *node.Step, o agent.Order, err error) error {
 	return &agentLost{err: err}
 }
 
-// startsOver has a step that failed for good with the loss of its agent begin
-// anew, where the table of steps lets it, and reports whether it does.
-func (t *task) startsOver(step *node.Step, err error) bool {
+// startsOver has a step that lost its agent begin anew, where the table of steps
+// lets it, and reports whether it does. spent: it has failed as often as it may.
+func (t *task) startsOver(step *node.Step, err error, spent bool) bool {
 	var lost *agentLost
-	return errors.As(err, &lost) && !t.endAsked(step) && step.Restart(err.Error())
+	return errors.As(err, &lost) && (spent || lost.gone) && !t.endAsked(step) && step.Restart(err.Error())
 }
 
 // bootAnew boots another agent for a step that begins anew.

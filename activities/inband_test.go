@@ -78,6 +78,9 @@ func TestAStepWhoseAgentWasLostBeginsAnewOnce(t *testing.T) {
 	}{
 		"it is silent":                      {"erase_devices", silent, nil, activities.StepLimit, true},
 		"it has forgotten the command":      {"erase_devices", rebooted, nil, 1, true},
+		"it went with the power":            {"erase_devices", silent, func(b *bench) { b.book.node.Agent = nil }, 1, true},
+		"it went before it was told":        {"erase_pstore", silent, func(b *bench) { b.book.node.Agent, b.book.op.Steps[0].Issued = nil, nil }, 1, true},
+		"it went, and can't be begun anew":  {"erase_pstore", silent, func(b *bench) { b.book.node.Agent = nil }, activities.StepLimit, false},
 		"the step can't be begun anew":      {"erase_pstore", rebooted, nil, 1, false},
 		"it was begun anew before":          {"erase_devices", rebooted, func(b *bench) { b.book.op.Steps[0].Restarts = 1 }, 1, false},
 		"it was given nothing yet":          {"erase_devices", silent, func(b *bench) { b.book.op.Steps[0].Issued = nil }, activities.StepLimit, false},

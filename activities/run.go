@@ -256,7 +256,8 @@ func (t *task) verdict(err error) error {
 	step.LastError = se.err.Error()
 	t.op.Rests = true
 	rule, failures := retryOf(fault.ClassOf(se.err)), step.Failures
-	retry := failures < rule.limit(step.Name(), t.Settings.StepLimits) || t.startsOver(step, se.err)
+	spent := failures >= rule.limit(step.Name(), t.Settings.StepLimits)
+	retry := t.startsOver(step, se.err, spent) || !spent
 	if !retry {
 		step.State = node.StepFailed
 	}

@@ -116,5 +116,5 @@ func by(c *gin.Context) string {
 	if u := user(c); u != "" {
 		return u
 	}
-	return "somebody without a name"
+	return node.Nameless
 }

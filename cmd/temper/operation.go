@@ -112,7 +112,7 @@ func operationFields(o *client.Operation, now time.Time) grid {
 		{"waiting until", moment(o.WaitingUntil)},
 		{"on failure", o.OnFailure},
 		{"retry of", o.RetryOf},
-		{"asked", o.Asked + words(" by ", o.AskedBy) + words(": ", o.AskedReason)},
+		{"asked", askedOf(o)},
 		{"workflow", o.WorkflowURL},
 	} {
 		if f[1] != "" {
@@ -129,6 +129,14 @@ func stepTable(o *client.Operation, now time.Time) grid {
 			stepTook(o, s, now), cmp.Or(s.LastError, s.Note))
 	}
 	return g
+}
+
+// askedOf is what is asked of an operation, by whom and why; what was asked and done is not.
+func askedOf(o *client.Operation) string {
+	if o.Asked == "" {
+		return ""
+	}
+	return o.Asked + words(" by ", o.AskedBy) + words(": ", o.AskedReason)
 }
 
 // tried is how often a step was begun, and how often it failed of how many times it may.

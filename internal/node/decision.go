@@ -16,6 +16,9 @@ const (
 	HoldOnFailure OnFailure = "hold" // waits for somebody's decision, for a while
 )
 
+// Nameless is who decides where nobody is asked for a name.
+const Nameless = "somebody without a name"
+
 // OnFailures are all of them.
 var OnFailures = []OnFailure{FailOnFailure, HoldOnFailure}
 

@@ -64,10 +64,12 @@ var repeatable = []string{
 // twice has more wrong with it.
 const restartsMost = 1
 
-// Restart has a step whose agent was lost in the middle begin anew with another
-// boot, and reports whether the table of steps lets it; why goes into its note.
+// Restart has a step whose agent was lost begin anew with another boot, and
+// reports whether the table of steps lets it; why goes into its note. A step of
+// the agent that has given it nothing begins for the first time.
 func (s *Step) Restart(why string) bool {
-	if s.Restarts >= restartsMost || !slices.Contains(repeatable, s.Name()) {
+	first := s.Source == SourceAgent && s.Issued == nil
+	if s.Restarts >= restartsMost || !first && !slices.Contains(repeatable, s.Name()) {
 		return false
 	}
 	s.Restarts++

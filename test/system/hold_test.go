@@ -96,11 +96,27 @@ func TestAFailedStepHoldsUntilSomebodyDecides(t *testing.T) {
 		n.deployed(id, sum)
 	})
 
+	t.Run("by retry after the agent went with the power", func(t *testing.T) {
+		t.Parallel()
+		n, id := held(t, s)
+		s.must(t, http.StatusAccepted, http.MethodPut, "/v1/nodes/"+n.uuid+"/states/power", map[string]any{"target": "power off"})
+		require.Eventually(t, func() bool { return text(n.now().Power) == "power off" }, patience, look)
+		n.holds(id, "write_image")
+		require.Equal(t, http.StatusAccepted, n.decide(id, "retry", "the power is as I want it").status)
+		n.deployed(id, sum)
+		require.Equal(t, 2, n.hardware().AgentBoots)
+	})
+
 	t.Run("by Ironic's unhold", func(t *testing.T) {
 		t.Parallel()
 		n, id := held(t, s)
 		require.Equal(t, id, n.provision("unhold", nil))
 		n.deployed(id, sum)
+		var shown struct {
+			Decisions []map[string]any `json:"decisions"`
+		}
+		require.NoError(t, s.read("/temper/v1/operations/"+id, &shown))
+		require.Equal(t, "somebody without a name", shown.Decisions[0]["by"])
 	})
 
 	t.Run("by Ironic's abort", func(t *testing.T) {
