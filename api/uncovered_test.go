@@ -45,7 +45,10 @@ func TestEveryGETIsAnsweredWithoutAConductor(t *testing.T) {
 	}
 	seen := 0
 	for path, item := range doc.Paths.Map() {
-		if item.Get == nil || slices.Contains([]string{"/v1/nodes/{node}/validate", "/v1/nodes/{node}/vifs", "/v1/nodes/{node}/vmedia"}, path) {
+		if item.Get == nil || slices.Contains([]string{
+			"/v1/nodes/{node}/validate", "/v1/nodes/{node}/vifs", "/v1/nodes/{node}/vmedia",
+			"/v1/nodes/{node}/management/boot_device", "/v1/nodes/{node}/management/boot_device/supported", "/v1/nodes/{node}/states/console",
+		}, path) {
 			continue
 		}
 		want := 200
@@ -116,6 +119,11 @@ func TestWhatNeedsAConductorIsRefusedAtOnce(t *testing.T) {
 			refused(400, b.get("/v1/nodes/n1/vmedia"))
 			refused(400, b.post("/v1/nodes/n1/vmedia", map[string]any{"device_type": "cdrom", "image_url": "http://x/i"}))
 			refused(400, b.delete("/v1/nodes/n1/vmedia"))
+			refused(404, b.get("/v1/nodes/n1/management/boot_device"))
+			refused(404, b.get("/v1/nodes/n1/management/boot_device/supported"))
+			refused(404, b.put("/v1/nodes/n1/management/boot_device", map[string]any{"boot_device": "pxe"}))
+			refused(404, b.get("/v1/nodes/n1/states/console"))
+			refused(404, b.put("/v1/nodes/n1/states/console", map[string]any{"enabled": true}))
 			refused(404, b.get("/v1/nodes/n1/validate"))
 			refused(404, b.put("/v1/nodes/n1/states/power", map[string]any{"target": "power on"}))
 			for state, targets := range map[node.State][]string{

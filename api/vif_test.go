@@ -38,3 +38,17 @@ func TestNoDriverGivesVirtualMediaToUsers(t *testing.T) {
 	b.at(92, "GET", path, nil).fails(404)
 	b.at(88, "POST", path, body).fails(404)
 }
+
+func TestNoDriverSetsABootDeviceOrHasAConsole(t *testing.T) {
+	b := newBench(t).withConductors()
+	b.enrolled("n1")
+	const boot, console = "/v1/nodes/n1/management/boot_device", "/v1/nodes/n1/states/console"
+	const management = "Driver fake-hardware does not support management (disabled or not implemented)."
+	require.Equal(t, management, b.get(boot).fails(400))
+	require.Equal(t, management, b.get(boot+"/supported").fails(400))
+	require.Equal(t, management, b.put(boot, map[string]any{"boot_device": "pxe", "persistent": true}).fails(400))
+	require.Contains(t, b.put(boot, map[string]any{"persistent": true}).fails(400), "Missing mandatory parameter: boot_device")
+	require.Contains(t, b.get(console).fails(400), "does not support console")
+	require.Contains(t, b.put(console, map[string]any{"enabled": false}).fails(400), "does not support console")
+	require.Contains(t, b.put(console, map[string]any{}).fails(400), "Missing mandatory parameter: enabled")
+}
