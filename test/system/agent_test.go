@@ -90,8 +90,8 @@ func TestAnAgentThatRefusesOurTokenEndsTheDeploy(t *testing.T) {
 	t.Parallel()
 	s := world(t)
 	n := available(t, s, s.rack)
-	n.spoil(fault{Kind: "unauthorized", Path: "/v1/"})
-	n.deployFailed(n.provision("active", nil), "401")
+	n.spoil(fault{Kind: "unauthorized", Path: "/v1/commands"})
+	n.deployFailed(n.provision("active", nil), "on agent of node", "401")
 	require.Empty(t, n.hardware().steps())
 }
 
