@@ -20,7 +20,10 @@ import (
 func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params any) (res *agent.Result, reached bool, err error) {
 	c, err := t.agent(ctx)
 	if err != nil {
-		return nil, false, &agentLost{err: err, gone: t.node.Agent == nil}
+		if t.node.Agent == nil {
+			err = &agentLost{err: err, gone: true}
+		}
+		return nil, false, err
 	}
 	next := growing(t.Settings.AgentPoll)
 	for blind := !guards.LookBeforeAct; ; {

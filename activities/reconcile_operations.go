@@ -168,7 +168,7 @@ func (r *Reconcile) recover(ctx context.Context, closed []orphan, out *TickResul
 			closed = append(closed, orphan{op: m.Operation, how: "lost by Temporal"})
 		}
 	}
-	return r.close(ctx, closed, out)
+	return errors.Join(errors.Join(s.refused...), r.close(ctx, closed, out))
 }
 
 // survey is what Temporal says of the open operations that have begun.
@@ -176,6 +176,7 @@ type survey struct {
 	open           int
 	found, missing []int64  // known to Temporal, and not
 	closed         []orphan // known, and over for so long that nothing of it can act
+	refused        []error  // about single operations, which count as found
 }
 
 func (r *Reconcile) survey(ctx context.Context, out *TickResult) (survey, error) {
@@ -197,7 +198,10 @@ func (r *Reconcile) survey(ctx context.Context, out *TickResult) (survey, error)
 				continue
 			}
 			if err := r.describe(ctx, ops[i], &s, out); err != nil {
-				return s, err
+				s.refused, s.found = append(s.refused, err), append(s.found, ops[i].ID)
+			}
+			if len(s.refused) == mostRefused {
+				return s, errors.Join(s.refused...)
 			}
 			activity.RecordHeartbeat(ctx)
 		}

@@ -28,8 +28,9 @@ type archive struct {
 	described       int
 	missing         map[int64]time.Duration // since when unknown, for MarkMissing
 	workflows       map[string]node.RunStatus
-	refuses         error // what Temporal says to starts, cancels and nudges
-	only            int64 // of this operation; 0 = of all
+	unreadable      string // the workflow of which Temporal only says an error
+	refuses         error  // what Temporal says to starts, cancels and nudges
+	only            int64  // of this operation; 0 = of all
 
 	called, misfits []node.Operation
 	owing           []node.Operation // undos that are due
@@ -112,6 +113,9 @@ func (a *archive) refused(o *node.Operation) error {
 
 func (a *archive) Status(_ context.Context, workflowID, _ string) (node.RunStatus, error) {
 	a.described++
+	if workflowID == a.unreadable {
+		return node.RunStatus{}, errors.New("its history can't be read")
+	}
 	return a.workflows[workflowID], nil
 }
 
@@ -244,6 +248,16 @@ func TestAnOperationThatCannotBeToldKeepsNoOtherFromIt(t *testing.T) {
 	require.Equal(t, []int64{1, 2, 1, 4}, a.started)
 	require.Equal(t, []int64{1, 2}, a.cancelled)
 	require.Equal(t, []int64{1, 2, 1, 3}, a.nudged)
+}
+
+func TestAWorkflowThatTemporalCannotReadKeepsNoOrphanOpen(t *testing.T) {
+	a := &archive{begun: []node.Operation{operation(1), operation(2)}, workflows: map[string]node.RunStatus{}}
+	a.unreadable = a.begun[0].WorkflowID
+	a.workflows[a.begun[1].WorkflowID] = node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Minute)}
+	_, err := a.tick(t)
+	require.ErrorContains(t, err, "its history can't be read", "the tick says so")
+	require.Len(t, a.closed, 1)
+	require.EqualValues(t, 2, a.closed[0].Operation)
 }
 
 func TestATickThatTemporalRefusesEverythingGivesUpSoon(t *testing.T) {
