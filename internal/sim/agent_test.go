@@ -36,7 +36,8 @@ type ironic struct {
 	inventories []map[string]any
 	query       url.Values // of the last lookup
 	md5         bool
-	timeout     int // heartbeat_timeout
+	formats     []string // of images that may be written; nil = not told
+	timeout     int      // heartbeat_timeout
 }
 
 func newIronic(t *testing.T) *ironic {
@@ -71,9 +72,10 @@ func (i *ironic) serve(w http.ResponseWriter, r *http.Request) {
 		if !i.given {
 			show, i.given = token, true
 		}
+		formats, _ := json.Marshal(i.formats)
 		fmt.Fprintf(w, `{"node":{"uuid":%q,"properties":{},"instance_info":{},"driver_internal_info":{}},
-			"config":{"heartbeat_timeout":%d,"agent_token":%q,"agent_token_required":true,"agent_md5_checksum_enable":%t,"metrics":{"backend":"noop"}}}`,
-			nodeUUID, i.timeout, show, i.md5)
+			"config":{"heartbeat_timeout":%d,"agent_token":%q,"agent_token_required":true,"agent_md5_checksum_enable":%t,"permitted_image_formats":%s,"metrics":{"backend":"noop"}}}`,
+			nodeUUID, i.timeout, show, i.md5, formats)
 	case "/v1/heartbeat/" + nodeUUID:
 		i.beats = append(i.beats, body)
 		w.WriteHeader(http.StatusAccepted)

@@ -21,7 +21,9 @@ type Config struct {
 	Seed    int64  // identities, credentials, disk image, faults and jitter follow from it
 	Listen  string // host:port for Run; port 0 is the last start's with the same DataDir, else a free one. Defaults to 127.0.0.1:0
 	Host    string // host name or address in URLs instead of the listener's, for clients on other machines
-	APIURL  string // the API the agents call; may be told later (SetAPIURL), agents wait for it
+	// AllowedHosts are further host names that requests may have in their Host header if the rack listens on loopback.
+	AllowedHosts []string
+	APIURL       string // the API the agents call; may be told later (SetAPIURL), agents wait for it
 
 	// DataDir keeps disks, states and certificates; a rack started again on it
 	// goes on as if the servers had not noticed. Empty: a temporary folder,

@@ -1,6 +1,8 @@
 package sim_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -176,4 +178,40 @@ func TestFaultsAreListedReplacedAndRefused(t *testing.T) {
 			require.Contains(t, string(body), `"error"`)
 		})
 	}
+}
+
+func TestABMCWhoseOverrideIsAlwaysContinuous(t *testing.T) {
+	s := start(t, quick(sim.Config{Servers: 1}))
+	b := s.bmc("sim-0001")
+	s.faults("sim-0001", `{"kind":"always_continuous"}`)
+	override := func() []any {
+		a := b.do(http.MethodGet, system, nil)
+		return []any{a.at("Boot", "BootSourceOverrideEnabled"), a.at("Boot", "BootSourceOverrideTarget")}
+	}
+	require.Equal(t, []any{"Continuous", "Hdd"}, override())
+	b.setBoot("Cd", "Once")
+	require.Equal(t, []any{"Continuous", "Cd"}, override())
+	a := b.do(http.MethodPatch, system, obj{"Boot": obj{"BootSourceOverrideEnabled": "Disabled"}})
+	require.Equal(t, http.StatusBadRequest, a.status)
+	require.Contains(t, a.at("error", "message"), "Missing the BootSourceOverrideTarget")
+	require.Nil(t, a.at("error", "@Message.ExtendedInfo", 0, "Message"), "the words are in one place only")
+	require.Equal(t, []any{"Continuous", "Cd"}, override())
+}
+
+func TestASlowInsertGoesOnWithoutItsClient(t *testing.T) {
+	s := start(t, quick(sim.Config{Servers: 1}))
+	b, iso := s.bmc("sim-0001"), s.rack.URL()+"/images/deploy.iso"
+	s.faults("sim-0001", `{"kind":"slow_insert","delay":"300ms","count":1}`)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	body, err := json.Marshal(obj{"Image": iso})
+	require.NoError(t, err)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.base+cd+"/Actions/VirtualMedia.InsertMedia", bytes.NewReader(body))
+	require.NoError(t, err)
+	req.SetBasicAuth(b.user, b.pass)
+	_, err = http.DefaultClient.Do(req)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Equal(t, false, b.do(http.MethodGet, cd, nil).at("Inserted"))
+	require.Equal(t, http.StatusConflict, b.insert(iso).status, "it is on its way")
+	require.Eventually(t, func() bool { return b.do(http.MethodGet, cd, nil).at("Inserted") == true }, soon, tick)
 }

@@ -129,6 +129,56 @@ func TestAnImageIsReadCheckedAndWritten(t *testing.T) {
 	})
 }
 
+// The words are the real agent's (disk_utils.py, get_and_validate_image_format).
+func TestAnImageIsCheckedForItsFormat(t *testing.T) {
+	begins := func(at int, what string) []byte {
+		b := make([]byte, 64<<10)
+		copy(b[at:], what)
+		return b
+	}
+	qcow2, backed := begins(0, "QFI\xfb\x00\x00\x00\x03"), begins(0, "QFI\xfb\x00\x00\x00\x03")
+	backed[15] = 104
+	table := begins(510, "\x55\xaa")
+	for name, c := range map[string]struct {
+		image     []byte
+		format    string
+		permitted []string
+		fails     string
+	}{
+		"qcow2":                               {image: qcow2},
+		"qcow2 that is called so":             {image: qcow2, format: "qcow2"},
+		"a partition table, called raw":       {image: table, format: "raw"},
+		"a partition table":                   {image: table, fails: "Security: Detected image format was gpt, but only raw, qcow2 are allowed"},
+		"a partition table, where it may be":  {image: table, permitted: []string{"raw", "gpt"}},
+		"a partition table, called qcow2":     {image: table, permitted: []string{"qcow2", "gpt"}, format: "qcow2", fails: "Security: Expected format was qcow2, but image was actually gpt"},
+		"qcow2 that would read another file":  {image: backed, fails: "Security: Image failed safety check"},
+		"vmdk":                                {image: begins(0, "KDMV"), fails: "Security: Detected image format was vmdk, but only raw, qcow2 are allowed"},
+		"what nobody knows":                   {image: begins(0, "hello")},
+		"what nobody knows, where raw is not": {image: begins(0, "hello"), permitted: []string{"qcow2"}, fails: "Security: Detected image format was raw, but only qcow2 are allowed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := files(t, c.image)
+			i := newIronic(t)
+			i.formats = c.permitted
+			s := start(t, quick(sim.Config{Servers: 1, APIURL: i.URL, DiskBytes: 1 << 20}))
+			r := s.boot(i)
+			out := r.step("deploy", "write_image", fmt.Sprintf(`{"image_info":{"id":"i","disk_format":%q,"stream_raw_images":true,"urls":["%s/disk.raw"],"checksum":"%x"}}`,
+				c.format, srv.URL, sha256.Sum256(c.image)))
+			if c.fails != "" {
+				require.Equal(t, "FAILED", out["command_status"])
+				e := out["command_error"].(map[string]any)
+				require.Equal(t, "InvalidImage", e["type"])
+				require.Equal(t, c.fails, e["details"])
+				require.Nil(t, s.server("sim-0001").DiskSHA256)
+				return
+			}
+			require.Equal(t, "SUCCEEDED", out["command_status"], "%v", out["command_error"])
+			require.Equal(t, fmt.Sprintf("%x", sha256.Sum256(c.image)), *s.server("sim-0001").DiskSHA256)
+		})
+	}
+}
+
 func TestAnImageLargerThanTheDiskFails(t *testing.T) {
 	image := make([]byte, 100_000)
 	srv := files(t, image)
@@ -144,7 +194,7 @@ func TestADeployedServerBootsItsDiskUntilItIsCleaned(t *testing.T) {
 	i := newIronic(t)
 	s := start(t, quick(sim.Config{Servers: 1, APIURL: i.URL}))
 	r := s.boot(i)
-	out := r.step("deploy", "write_image", fmt.Sprintf(`{"image_info":{"id":"d","urls":["%s/images/disk.raw"],"checksum":"%s/images/SHA256SUMS"},
+	out := r.step("deploy", "write_image", fmt.Sprintf(`{"image_info":{"id":"d","disk_format":"raw","urls":["%s/images/disk.raw"],"checksum":"%s/images/SHA256SUMS"},
 		"configdrive":%q}`, s.rack.URL(), s.rack.URL(), configDrive("user data")))
 	require.Equal(t, "SUCCEEDED", out["command_status"], "%v", out["command_error"])
 	row := s.server("sim-0001")
@@ -224,7 +274,7 @@ func TestAPartitionImageHasPartitions(t *testing.T) {
 func TestAgentFaults(t *testing.T) {
 	i := newIronic(t)
 	s := start(t, quick(sim.Config{Servers: 1, APIURL: i.URL}))
-	image := fmt.Sprintf(`{"image_info":{"id":"f","urls":["%s/images/disk.raw"],"checksum":"%s/images/SHA256SUMS"}}`, s.rack.URL(), s.rack.URL())
+	image := fmt.Sprintf(`{"image_info":{"id":"f","disk_format":"raw","urls":["%s/images/disk.raw"],"checksum":"%s/images/SHA256SUMS"}}`, s.rack.URL(), s.rack.URL())
 	again := func() *ramdisk {
 		i.mu.Lock()
 		i.given = false

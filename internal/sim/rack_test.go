@@ -82,7 +82,7 @@ func TestARackStartedAgainGoesOn(t *testing.T) {
 	var first *ramdisk
 	run(func(s *stage) {
 		first = s.boot(i)
-		out := first.step("deploy", "write_image", fmt.Sprintf(`{"image_info":{"id":"d","urls":["%s/images/disk.raw"],"checksum":"%s/images/SHA256SUMS"}}`,
+		out := first.step("deploy", "write_image", fmt.Sprintf(`{"image_info":{"id":"d","disk_format":"raw","urls":["%s/images/disk.raw"],"checksum":"%s/images/SHA256SUMS"}}`,
 			s.url(), s.url()))
 		require.Equal(t, "SUCCEEDED", out["command_status"])
 		b := s.bmc("sim-0001")

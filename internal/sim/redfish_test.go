@@ -184,6 +184,43 @@ func TestRefusedChangesChangeNothing(t *testing.T) {
 	require.Equal(t, before, b.do(http.MethodGet, system, nil).header.Get("ETag"))
 }
 
+// The Redfish Service Validator of the DMTF wants digits alone in a DurableName of the format NAA.
+func TestADurableNameIsDigitsAlone(t *testing.T) {
+	s := start(t, quick(sim.Config{Servers: 1}))
+	b := s.bmc("sim-0001")
+	for _, drive := range []string{"1", "2"} {
+		a := b.do(http.MethodGet, system+"/Storage/1/Drives/"+drive, nil)
+		require.Equal(t, "NAA", a.at("Identifiers", 0, "DurableNameFormat"))
+		require.Regexp(t, "^[0-9A-F]{16}$", a.at("Identifiers", 0, "DurableName"))
+	}
+}
+
+func TestWhatIsShownAsASettingCanBeSet(t *testing.T) {
+	s := start(t, quick(sim.Config{Servers: 1}))
+	b := s.bmc("sim-0001")
+	const chassis, service = "/redfish/v1/Chassis/1", "/redfish/v1/SessionService"
+	require.Equal(t, "Lit", b.do(http.MethodPatch, chassis, obj{"IndicatorLED": "Lit"}).at("IndicatorLED"))
+	require.Equal(t, "Lit", b.do(http.MethodGet, system, nil).at("IndicatorLED"), "it is one light")
+	require.EqualValues(t, 600, b.do(http.MethodPatch, service, obj{"SessionTimeout": 600}).at("SessionTimeout"))
+	require.EqualValues(t, 600, b.do(http.MethodGet, service, nil).at("SessionTimeout"))
+	for name, c := range map[string]struct {
+		path    string
+		body    obj
+		message string
+	}{
+		"a light of another colour":       {chassis, obj{"IndicatorLED": "Red"}, "PropertyValueNotInList"},
+		"what a chassis does not let set": {chassis, obj{"SerialNumber": "1"}, "PropertyNotWritable"},
+		"what no chassis has":             {chassis, obj{"Colour": "red"}, "PropertyUnknown"},
+		"a session without end":           {service, obj{"SessionTimeout": 86401}, "PropertyValueOutOfRange"},
+		"half a second":                   {service, obj{"SessionTimeout": 30.5}, "PropertyValueTypeError"},
+		"where sessions are":              {service, obj{"Sessions": 1}, "PropertyNotWritable"},
+	} {
+		a := b.do(http.MethodPatch, c.path, c.body)
+		require.Equal(t, http.StatusBadRequest, a.status, name)
+		require.Contains(t, a.at("error", "code"), c.message, name)
+	}
+}
+
 func TestMediaIsReallyRead(t *testing.T) {
 	s := start(t, quick(sim.Config{Servers: 1, MediaLimit: 1 << 20}))
 	b := s.bmc("sim-0001")

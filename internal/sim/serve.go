@@ -7,10 +7,12 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"go.temper.dev/temper/internal/origin"
 	"go.temper.dev/temper/internal/sim/machine"
 )
 
@@ -111,7 +113,8 @@ func (r *Rack) open(group *servers, main net.Listener) error {
 		return err
 	}
 	group.add(agents, http.HandlerFunc(r.serveAgent), &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
-	group.add(main, r.control(), nil)
+	guard := origin.NewGuard(main.Addr().String(), append(slices.Clone(r.cfg.AllowedHosts), r.cfg.Host))
+	group.add(main, guard.Handler(r.control()), nil)
 	return r.store.record(now)
 }
 

@@ -141,15 +141,23 @@ type answer struct {
 	json   map[string]any
 }
 
-// text is a member of the answer, by a path of names.
-func (a answer) at(path ...string) any {
+// at is a member of the answer, by a path of names and places in lists.
+func (a answer) at(path ...any) any {
 	var v any = a.json
 	for _, p := range path {
-		m, ok := v.(map[string]any)
-		if !ok {
+		switch in := v.(type) {
+		case map[string]any:
+			name, _ := p.(string)
+			v = in[name]
+		case []any:
+			i, isPlace := p.(int)
+			if !isPlace || i >= len(in) {
+				return nil
+			}
+			v = in[i]
+		default:
 			return nil
 		}
-		v = m[p]
 	}
 	return v
 }

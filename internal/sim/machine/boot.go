@@ -127,6 +127,7 @@ type AgentMemory struct {
 	Token            string            `json:"token"`
 	HeartbeatTimeout int               `json:"heartbeat_timeout"`
 	MD5              bool              `json:"md5"`
+	Formats          []string          `json:"formats,omitempty"`
 	Results          []json.RawMessage `json:"results"` // finished commands, oldest first
 }
 

@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"go.temper.dev/temper/internal/sim/mischief"
 )
 
 // Media is the virtual CD.
@@ -42,6 +44,7 @@ func (s *Server) Media() Media {
 // read and to know what it was, and puts it into the virtual CD. A BMC goes on
 // with a download whose client has hung up, so it has no context.
 func (s *Server) InsertMedia(url string, protect bool) error {
+	f, slow := s.Faults.Take(mischief.SlowInsert, mischief.Event{}) // a refused request counts, too
 	s.mu.Lock()
 	if s.media.Inserted || s.insert {
 		s.mu.Unlock()
@@ -50,6 +53,9 @@ func (s *Server) InsertMedia(url string, protect bool) error {
 	s.insert = true
 	s.mu.Unlock()
 
+	if slow {
+		time.Sleep(time.Duration(f.Delay)) // like the download, it can't be interrupted
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), mediaTimeout)
 	defer cancel()
 	m, err := s.env.fetch(ctx, url)

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/subtle"
 	"errors"
@@ -111,12 +112,29 @@ func (s *Server) Sessions() []Session {
 }
 
 // SessionTimeout is how long an unused session lives.
-func (s *Server) SessionTimeout() time.Duration { return s.env.SessionTimeout }
+func (s *Server) SessionTimeout() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sessionTimeout()
+}
+
+// sessionTimeout needs the lock.
+func (s *Server) sessionTimeout() time.Duration {
+	return cmp.Or(time.Duration(s.settings.SessionSeconds)*time.Second, s.env.SessionTimeout)
+}
+
+// SetSessionTimeout changes the session timeout of this BMC. The caller has checked d.
+func (s *Server) SetSessionTimeout(d time.Duration) {
+	defer s.changed()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settings.SessionSeconds = int(d.Seconds())
+}
 
 func (s *Server) expireSessions() {
 	now := time.Now()
 	for t, n := range s.sessions {
-		if now.Sub(n.lastUsed) > s.env.SessionTimeout {
+		if now.Sub(n.lastUsed) > s.sessionTimeout() {
 			delete(s.sessions, t)
 		}
 	}

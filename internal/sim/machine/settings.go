@@ -19,12 +19,14 @@ func defaults() Attributes {
 	}
 }
 
-// Settings are the BIOS attributes, those waiting for the next boot, and the
-// identification light.
+// Settings are the BIOS attributes, those waiting for the next boot, the
+// identification light and the BMC's own settings.
 type Settings struct {
 	BIOS    Attributes `json:"bios"`
 	Pending Attributes `json:"pending,omitempty"`
 	LED     string     `json:"led"` // Off, Lit, Blinking
+	// SessionSeconds is the BMC's SessionTimeout, 0 if nobody has changed it.
+	SessionSeconds int `json:"session_seconds,omitempty"`
 }
 
 // LEDs is what the identification light takes.

@@ -13,33 +13,29 @@ import (
 // Kind names a fault.
 type Kind string
 
-// Kinds of fault. The first group strikes HTTP requests, the second power
-// requests, the third the agent.
+// Kinds of fault. table describes each.
 const (
-	Latency      Kind = "latency"      // the answer takes Delay longer
-	Unavailable  Kind = "unavailable"  // 503 with Retry-After
-	Unauthorized Kind = "unauthorized" // 401, and the session used is gone
-	Reset        Kind = "reset"        // the connection is reset
-	Hang         Kind = "hang"         // no answer for Delay, or until the client gives up
-	Truncated    Kind = "truncated"    // half of the JSON
-	Mistyped     Kind = "mistyped"     // numbers as strings, strings as lists
+	Latency      Kind = "latency"
+	Unavailable  Kind = "unavailable"
+	Unauthorized Kind = "unauthorized"
+	Reset        Kind = "reset"
+	Hang         Kind = "hang"
+	Truncated    Kind = "truncated"
+	Mistyped     Kind = "mistyped"
 
-	LostPower Kind = "lost_power" // answered as accepted, without effect
-	SlowPower Kind = "slow_power" // the power change takes Delay
+	LostPower Kind = "lost_power"
+	SlowPower Kind = "slow_power"
 
-	NoAgent       Kind = "no_agent"       // boots, and no agent comes up
-	AgentDies     Kind = "agent_dies"     // in the middle of Command
-	AgentReboots  Kind = "agent_reboots"  // in the middle of Command: it comes up anew, and knows nothing any more
-	WrongChecksum Kind = "wrong_checksum" // the agent computes another digest
-	Twice         Kind = "twice"          // what the agent sends to Path of the API it sends twice; its list of commands has each twice
-	Unheard       Kind = "unheard"        // the agent does not get the API's answer to what it sent to Path
+	SlowInsert       Kind = "slow_insert"
+	AlwaysContinuous Kind = "always_continuous"
+
+	NoAgent       Kind = "no_agent"
+	AgentDies     Kind = "agent_dies"
+	AgentReboots  Kind = "agent_reboots"
+	WrongChecksum Kind = "wrong_checksum"
+	Twice         Kind = "twice"
+	Unheard       Kind = "unheard"
 )
-
-var kinds = map[Kind]bool{ // value: strikes HTTP requests
-	Latency: true, Unavailable: true, Unauthorized: true, Reset: true, Hang: true, Truncated: true, Mistyped: true,
-	LostPower: false, SlowPower: false,
-	NoAgent: false, AgentDies: false, AgentReboots: false, WrongChecksum: false, Twice: false, Unheard: false,
-}
 
 // When a fault strikes, seen from the request's effect.
 type When string
@@ -82,7 +78,7 @@ type Fault struct {
 
 func (f Fault) validate() error {
 	if _, ok := kinds[f.Kind]; !ok {
-		return fmt.Errorf("unknown kind %q", f.Kind)
+		return fmt.Errorf("unknown kind %q, want one of %s", f.Kind, names())
 	}
 	switch {
 	case f.When != "" && f.When != Before && f.When != After:
@@ -128,7 +124,7 @@ func (f Fault) matches(e Event) bool {
 		return false
 	}
 	// Without a command an HTTP fault is the BMC's, unless its path can only be an agent's.
-	return !e.Agent || !kinds[f.Kind] || strings.HasPrefix(f.Path, "/v1/")
+	return !e.Agent || !f.Kind.onRequests() || strings.HasPrefix(f.Path, "/v1/")
 }
 
 // List is a body of {"faults": [...]}.
@@ -143,7 +139,7 @@ const maxFaults = 100
 func Parse(b []byte) (List, error) {
 	var l List
 	if err := json.Unmarshal(b, &l); err != nil {
-		return List{}, fmt.Errorf("read faults: %w", err)
+		return List{}, fmt.Errorf("read faults: %w (an example of a list: %s)", err, Example)
 	}
 	if len(l.Faults) > maxFaults {
 		return List{}, fmt.Errorf("%d faults are too many, at most %d", len(l.Faults), maxFaults)

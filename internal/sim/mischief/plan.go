@@ -60,6 +60,19 @@ func (p *Plan) Take(kind Kind, e Event) (Fault, bool) {
 	return Fault{}, false
 }
 
+// Has reports whether a fault of kind can still strike, without counting a strike. It
+// is for faults that are properties of a BMC rather than events.
+func (p *Plan) Has(kind Kind) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, f := range p.faults {
+		if f.Kind == kind && !p.spent(i) {
+			return true
+		}
+	}
+	return false
+}
+
 // takeHTTP is the latency of all that strike e together, and the first other
 // fault that does.
 func (p *Plan) takeHTTP(e Event) (slow []Fault, hit *Fault) {
@@ -67,7 +80,7 @@ func (p *Plan) takeHTTP(e Event) (slow []Fault, hit *Fault) {
 	defer p.mu.Unlock()
 	for i, f := range p.faults {
 		switch {
-		case !kinds[f.Kind] || !f.matches(e):
+		case !f.Kind.onRequests() || !f.matches(e):
 		case f.Kind == Latency:
 			if p.strike(i) {
 				slow = append(slow, f)

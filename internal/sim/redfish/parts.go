@@ -1,7 +1,10 @@
 package redfish
 
 import (
+	"net/http"
 	"strconv"
+
+	"go.temper.dev/temper/internal/sim/machine"
 )
 
 // partRoutes are the parts of the system that can only be read.
@@ -22,7 +25,7 @@ func partRoutes() map[string]resource {
 		root + "/Chassis": {get: func(*call) (m, error) {
 			return collection(root+"/Chassis", "Chassis", "Chassis Collection", chassis), nil
 		}},
-		chassis: {get: getChassis},
+		chassis: {get: getChassis, patch: patchChassis},
 	}
 }
 
@@ -91,4 +94,31 @@ func getChassis(c *call) (m, error) {
 		"PowerState": c.s.PowerState(), "IndicatorLED": c.s.Settings().LED, "Status": enabled,
 		"Links": m{"ComputerSystems": refs(System), "ManagedBy": refs(manager)},
 	}, nil
+}
+
+// patchChassis switches the identification light, which the chassis shares with
+// its system.
+func patchChassis(c *call, body m) error {
+	led := ""
+	for k, v := range body {
+		if k != "IndicatorLED" {
+			return unwritable(c, getChassis, k)
+		}
+		if err := oneOf(&led, k, v, machine.LEDs); err != nil {
+			return err
+		}
+	}
+	if led != "" {
+		c.s.SetLED(led)
+	}
+	return nil
+}
+
+// unwritable is the refusal to change a property: PropertyNotWritable if the
+// resource has it, else PropertyUnknown.
+func unwritable(c *call, get func(*call) (m, error), name string) error {
+	if have, _ := get(c); have[name] != nil {
+		return problem(http.StatusBadRequest, "PropertyNotWritable", name)
+	}
+	return problem(http.StatusBadRequest, "PropertyUnknown", name)
 }

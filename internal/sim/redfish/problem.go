@@ -12,6 +12,7 @@ type Problem struct {
 	Status  int
 	Message string // name in the Base registry
 	Args    []string
+	Words   string // instead of the message's text
 }
 
 // messages are the texts, with %1, %2 for the arguments.
@@ -22,6 +23,7 @@ var messages = map[string]struct{ text, resolution string }{
 	"PropertyUnknown":               {"The property '%1' is not in the list of valid properties for the resource.", "Remove the unknown property from the request body and resubmit the request."},
 	"PropertyNotWritable":           {"The property '%1' is a read-only property and cannot be assigned a value.", "Remove the property from the request body and resubmit the request."},
 	"PropertyValueNotInList":        {"The value '%1' for the property '%2' is not in the list of acceptable values.", "Choose a value from the enumeration list and resubmit the request."},
+	"PropertyValueOutOfRange":       {"The value '%1' for the property '%2' is not in the supported range of acceptable values.", "Correct the value for the property in the request body and resubmit the request."},
 	"PropertyValueTypeError":        {"The value '%1' for the property '%2' is not a type that the property can accept.", "Correct the value for the property in the request body and resubmit the request."},
 	"ActionParameterMissing":        {"The action '%1' requires the parameter '%2' to be present in the request body.", "Supply the action with the required parameter."},
 	"ActionParameterValueNotInList": {"The value '%1' for the parameter '%2' in the action '%3' is not in the list of acceptable values.", "Choose a value from the enumeration list and resubmit the request."},
@@ -41,8 +43,18 @@ func problem(status int, message string, args ...string) *Problem {
 	return &Problem{Status: status, Message: message, Args: args}
 }
 
+// saying gives the problem a text that is not in the registry. As with sushy-tools,
+// it appears in error.message only.
+func (p *Problem) saying(words string) *Problem {
+	p.Words = words
+	return p
+}
+
 // Error is the message's text.
 func (p *Problem) Error() string {
+	if p.Words != "" {
+		return p.Words
+	}
 	text := messages[p.Message].text
 	for i, a := range p.Args {
 		text = strings.ReplaceAll(text, fmt.Sprintf("%%%d", i+1), a)
@@ -59,11 +71,12 @@ func (p *Problem) write(w http.ResponseWriter) {
 		args[i] = a
 	}
 	id := "Base.1.17." + p.Message
+	info := m{"@odata.type": "#Message.v1_1_2.Message", "MessageId": id}
+	if p.Words == "" {
+		info["Message"], info["MessageArgs"] = p.Error(), args
+		info["MessageSeverity"], info["Resolution"] = "Warning", messages[p.Message].resolution
+	}
 	reply{status: p.Status, body: m{"error": m{
-		"code": id, "message": p.Error(),
-		"@Message.ExtendedInfo": []any{m{
-			"@odata.type": "#Message.v1_1_2.Message", "MessageId": id, "Message": p.Error(), "MessageArgs": args,
-			"MessageSeverity": "Warning", "Resolution": messages[p.Message].resolution,
-		}},
+		"code": id, "message": p.Error(), "@Message.ExtendedInfo": []any{info},
 	}}}.write(w)
 }

@@ -2,6 +2,8 @@ package redfish
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"net/http"
 	"time"
 
@@ -10,7 +12,7 @@ import (
 
 func sessionRoutes() map[string]resource {
 	return map[string]resource{
-		root + "/SessionService": {get: getSessionService},
+		root + "/SessionService": {get: getSessionService, patch: patchSessionService},
 		sessions:                 {get: getSessions, post: postSession},
 		// The old address of the same collection, which DSP0266 still asks for.
 		sessions + "/Members": {post: postSession},
@@ -47,6 +49,30 @@ func getSessionService(c *call) (m, error) {
 		"Id": "SessionService", "Name": "Session Service", "ServiceEnabled": true, "Status": enabled,
 		"SessionTimeout": int(c.s.SessionTimeout().Seconds()), "Sessions": ref(sessions),
 	}, nil
+}
+
+// The schema's bounds of SessionTimeout, in seconds.
+const minSessionTimeout, maxSessionTimeout = 30, 86400
+
+func patchSessionService(c *call, body m) error {
+	seconds := 0.0
+	for k, v := range body {
+		if k != "SessionTimeout" {
+			return unwritable(c, getSessionService, k)
+		}
+		n, ok := v.(float64)
+		if !ok || n != math.Trunc(n) {
+			return problem(http.StatusBadRequest, "PropertyValueTypeError", fmt.Sprint(v), k)
+		}
+		if n < minSessionTimeout || n > maxSessionTimeout {
+			return problem(http.StatusBadRequest, "PropertyValueOutOfRange", fmt.Sprint(v), k)
+		}
+		seconds = n
+	}
+	if seconds > 0 {
+		c.s.SetSessionTimeout(time.Duration(seconds) * time.Second)
+	}
+	return nil
 }
 
 func getSessions(c *call) (m, error) {

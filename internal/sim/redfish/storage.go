@@ -58,10 +58,14 @@ func getDrive(c *call) (m, error) {
 	return m{
 		"@odata.type": "#Drive.v1_18_0.Drive", "@odata.id": c.URL.Path, "Id": strconv.Itoa(i + 1), "Name": "Drive " + strconv.Itoa(i+1),
 		"MediaType": "SSD", "Protocol": protocol, "CapacityBytes": d.Bytes, "Model": d.Model, "SerialNumber": d.Serial,
-		"Manufacturer": c.s.Manufacturer, "BlockSizeBytes": 512, "Identifiers": []any{m{"DurableName": d.WWN, "DurableNameFormat": "NAA"}},
+		"Manufacturer": c.s.Manufacturer, "BlockSizeBytes": 512, "Identifiers": []any{m{"DurableName": naa(d.WWN), "DurableNameFormat": "NAA"}},
 		"Status": enabled,
 	}, nil
 }
+
+// naa returns a World Wide Name in the DurableName format NAA: hexadecimal digits
+// without the prefix 0x that Linux shows.
+func naa(wwn string) string { return strings.ToUpper(strings.TrimPrefix(wwn, "0x")) }
 
 func getVolumes(c *call) (m, error) {
 	var members []string

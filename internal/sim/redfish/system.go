@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"go.temper.dev/temper/internal/sim/machine"
+	"go.temper.dev/temper/internal/sim/mischief"
 )
 
 func systemRoutes() map[string]resource {
@@ -31,7 +32,7 @@ func getSystem(c *call) (m, error) {
 		"SystemType": "Physical", "Manufacturer": s.Manufacturer, "Model": s.Model, "SerialNumber": s.Serial,
 		"SKU": s.Model, "UUID": s.UUID, "BiosVersion": s.BIOSVersion, "HostName": "",
 		"PowerState": power, "IndicatorLED": s.Settings().LED, "Status": m{"State": state, "Health": "OK", "HealthRollup": "OK"},
-		"BootProgress": m{"LastState": progress(power, s.Booted())}, "Boot": boot(s.BootOverride()),
+		"BootProgress": m{"LastState": progress(power, s.Booted())}, "Boot": boot(s),
 		"ProcessorSummary": m{
 			"Count": len(s.CPUs), "Model": cpu.Model, "CoreCount": len(s.CPUs) * cpu.Cores,
 			"LogicalProcessorCount": len(s.CPUs) * cpu.Threads, "Status": enabled,
@@ -56,7 +57,17 @@ func progress(p machine.Power, booted machine.Source) string {
 	return "OSRunning"
 }
 
-func boot(b machine.Boot) m {
+func boot(s *machine.Server) m {
+	b := s.BootOverride()
+	if s.Faults.Has(mischief.AlwaysContinuous) {
+		if b.Target == machine.NoOverride.Target {
+			b.Target = "Hdd"
+		}
+		return m{
+			"BootSourceOverrideTarget": b.Target, "BootSourceOverrideEnabled": "Continuous", "BootSourceOverrideMode": b.Mode,
+			"BootSourceOverrideTarget@Redfish.AllowableValues": []string{"Pxe", "Cd", "Hdd"},
+		}
+	}
 	return m{
 		"BootSourceOverrideTarget": b.Target, "BootSourceOverrideEnabled": b.Enabled, "BootSourceOverrideMode": b.Mode,
 		"BootSourceOverrideTarget@Redfish.AllowableValues":  machine.BootTargets,
@@ -75,7 +86,7 @@ func patchSystem(c *call, body m) error {
 			if !ok {
 				return problem(http.StatusBadRequest, "PropertyValueTypeError", fmt.Sprint(v), k)
 			}
-			if err := patchBoot(&b, o); err != nil {
+			if err := patchBoot(&b, o, c.s.Faults.Has(mischief.AlwaysContinuous)); err != nil {
 				return err
 			}
 		case "IndicatorLED":
@@ -83,10 +94,7 @@ func patchSystem(c *call, body m) error {
 				return err
 			}
 		default:
-			if have, _ := getSystem(c); have[k] != nil {
-				return problem(http.StatusBadRequest, "PropertyNotWritable", k)
-			}
-			return problem(http.StatusBadRequest, "PropertyUnknown", k)
+			return unwritable(c, getSystem, k)
 		}
 	}
 	if body["Boot"] != nil {
@@ -98,7 +106,13 @@ func patchSystem(c *call, body m) error {
 	return nil
 }
 
-func patchBoot(b *machine.Boot, o m) error {
+// patchBoot writes the override. An override that is always continuous accepts a
+// target and a mode, ignores BootSourceOverrideEnabled, and refuses a request that
+// has neither target nor mode.
+func patchBoot(b *machine.Boot, o m, continuous bool) error {
+	if continuous && o["BootSourceOverrideTarget"] == nil && o["BootSourceOverrideMode"] == nil {
+		return problem(http.StatusBadRequest, "GeneralError").saying("Missing the BootSourceOverrideTarget and/or BootSourceOverrideMode element")
+	}
 	for k, v := range o {
 		var err error
 		switch k {
@@ -115,7 +129,10 @@ func patchBoot(b *machine.Boot, o m) error {
 			return err
 		}
 	}
-	if b.Enabled == "Disabled" {
+	switch {
+	case continuous && b.Target != machine.NoOverride.Target:
+		b.Enabled = "Continuous"
+	case b.Enabled == "Disabled":
 		b.Target = "None"
 	}
 	return nil
