@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+
+	"go.temper.dev/temper/internal/mask"
 )
 
 // Kind says what sort of fault an error is. The zero value is Internal: a
@@ -63,13 +65,20 @@ func ParseKind(s string) Kind {
 	return Internal
 }
 
-// Error is an error of a known kind. Its text is for people and never holds a secret.
+// Error is an error of a known kind. Secrets in URLs are masked in its text, so that
+// it may be shown to people.
 type Error struct {
 	Kind Kind
+	code Code // "" = that of an error within, or of the kind
 	err  error
 }
 
-func (e *Error) Error() string { return e.err.Error() }
+func (e *Error) Error() string { return Text(e.err) }
+
+// Text returns the text of any error with the secrets in URLs masked; errors of
+// net/http, for example, contain whole URLs. Use it wherever an error is stored, put
+// into a history or sent to a client.
+func Text(err error) string { return mask.URLs(err.Error()) }
 
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return errors.Unwrap(e.err) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,6 +19,14 @@ func TestKindSurvivesWrapping(t *testing.T) {
 	require.Equal(t, fault.Unreachable, fault.KindOf(err))
 	require.ErrorIs(t, err, cause)
 	require.Equal(t, "power off node n1: dial bmc: no route", err.Error())
+}
+
+func TestWhatIsSecretInAURLIsNotTold(t *testing.T) {
+	raw := &url.Error{Op: "Get", URL: "http://u:SECRET@h/a?sig=SECRET", Err: errors.New("refused")}
+	err := fmt.Errorf("deploy: %w", fault.New(fault.Unreachable, "fetch http://SECRET@h/: %w", raw))
+	require.Equal(t, `deploy: fetch http://******@h/: Get "http://******@h/a?sig=******": refused`, err.Error())
+	require.ErrorIs(t, err, raw)
+	require.NotContains(t, fault.Text(fmt.Errorf("deploy: %w", raw)), "SECRET", "also where nobody gave it a kind")
 }
 
 func TestUnclassifiedErrors(t *testing.T) {
