@@ -1,5 +1,5 @@
-// Package log makes the logger of a process: one line an event, JSON for machines or columns for people. It never sees
-// secrets: whoever logs leaves them out.
+// Package log makes the logger of a process: one line an event, JSON for machines or columns for people. Callers must not
+// log secrets. Secrets in URLs are masked here, because libraries put whole URLs into their errors.
 package log
 
 import (
@@ -7,7 +7,10 @@ import (
 	"io"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/buffer"
 	"go.uber.org/zap/zapcore"
+
+	"go.temper.dev/temper/internal/mask"
 )
 
 // The formats.
@@ -37,7 +40,7 @@ func New(w io.Writer, level, format, role, name string) (*zap.Logger, error) {
 	default:
 		return nil, fmt.Errorf("log format %q is neither %s nor %s", format, JSON, Console)
 	}
-	l := zap.New(zapcore.NewCore(enc, zapcore.Lock(zapcore.AddSync(w)), least), zap.AddStacktrace(zapcore.DPanicLevel))
+	l := zap.New(zapcore.NewCore(masking{enc}, zapcore.Lock(zapcore.AddSync(w)), least), zap.AddStacktrace(zapcore.DPanicLevel))
 	if role != "" {
 		l = l.With(zap.String("role", role))
 	}
@@ -45,6 +48,26 @@ func New(w io.Writer, level, format, role, name string) (*zap.Logger, error) {
 		l = l.With(zap.String("name", name))
 	}
 	return l, nil
+}
+
+// masking masks the secrets in URLs of each line.
+type masking struct{ zapcore.Encoder }
+
+// Clone implements zapcore.Encoder.
+func (m masking) Clone() zapcore.Encoder { return masking{m.Encoder.Clone()} }
+
+// EncodeEntry implements zapcore.Encoder. A masked JSON line stays valid, because a URL ends at the latest where its JSON
+// string ends.
+func (m masking) EncodeEntry(e zapcore.Entry, fields []zapcore.Field) (*buffer.Buffer, error) {
+	line, err := m.Encoder.EncodeEntry(e, fields)
+	if err != nil {
+		return nil, err
+	}
+	if text := line.String(); mask.URLs(text) != text {
+		line.Reset()
+		line.AppendString(mask.URLs(text))
+	}
+	return line, nil
 }
 
 // Node is the field that says which node a line is about; a uuid.

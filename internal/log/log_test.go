@@ -3,9 +3,12 @@ package log_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/log"
 )
@@ -25,6 +28,22 @@ func TestALineSaysWhichNodeOperationAndWorkflow(t *testing.T) {
 		"level": "info", "msg": "step begins", "role": "conductor", "name": "conductor-1",
 		"node": "n-1", "operation": float64(7), "workflow": "node/n-1/deploy/7",
 	}, line)
+}
+
+func TestSecretsInURLsAreMasked(t *testing.T) {
+	for _, format := range []string{log.JSON, log.Console} {
+		var out bytes.Buffer
+		l, err := log.New(&out, "info", format, "conductor", "c")
+		require.NoError(t, err)
+		failed := &url.Error{Op: "Get", URL: "http://u:SECRET@images/disk?sig=SECRET&x=SECRET", Err: errors.New("refused")}
+		l = l.With(zap.String("from", "https://u:SECRET@h/?a=SECRET"))
+		l.Info("fetch http://u:SECRET@h/", zap.Error(failed), zap.Any("more", map[string]any{"url": "http://h/?sig=SECRET\"x"}), zap.String("last", "here"))
+		require.NotContains(t, out.String(), "SECRET")
+		require.Contains(t, out.String(), "here")
+		if format == log.JSON {
+			require.True(t, json.Valid(out.Bytes()), out.String())
+		}
+	}
 }
 
 func TestConsoleLinesAreForPeople(t *testing.T) {
