@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"go.temper.dev/temper/internal/origin"
 )
 
 // problems collects what is wrong with settings that could be read.
@@ -97,13 +99,19 @@ func requireDatabase(p *problems, url string) {
 }
 
 func (c Database) check(p *problems) {
+	if c.KeysetFile == "" && c.Keyset == "" {
+		p.refuse("keyset_file", "want a file made by temper keyset new, or the keys themselves in keyset")
+	}
+	c.checkWithoutKeys(p)
+}
+
+// checkWithoutKeys checks the settings of a role that needs no keys.
+func (c Database) checkWithoutKeys(p *problems) {
 	requireDatabase(p, c.URL)
 	if c.MaxConns < 2 {
 		p.refuse("database_max_conns", "want at least 2")
 	}
 	switch {
-	case c.KeysetFile == "" && c.Keyset == "":
-		p.refuse("keyset_file", "want the file that temper keyset new has made, or the keys themselves in keyset")
 	case c.KeysetFile != "" && c.Keyset != "":
 		p.refuse("keyset_file", "want it empty, because keyset is set too")
 	default:
@@ -151,28 +159,60 @@ func (c Liveness) check(p *problems) {
 		"conductor_heartbeat_timeout", c.ConductorHeartbeatTimeout)
 }
 
+// mostMedia is less than an undo may take (undoPatience in package workflows).
+const mostMedia = 150 * time.Second
+
 func (c Patience) check(p *problems) {
 	p.requirePositive(map[string]time.Duration{
 		"deploy_callback_timeout": c.DeployCallback, "clean_callback_timeout": c.CleanCallback,
 		"inspect_callback_timeout": c.InspectCallback, "power_timeout": c.Power,
-		"soft_power_off_timeout": c.SoftPower, "bmc_request_timeout": c.BMCRequest,
+		"soft_power_off_timeout": c.SoftPower, "bmc_request_timeout": c.BMCRequest, "virtual_media_timeout": c.Media,
 	})
+	if c.Media > mostMedia {
+		p.refuse("virtual_media_timeout", "want at most %s, because an undo has to wait that long for a medium that may still appear", mostMedia)
+	}
 }
+
+// mostDeathPause is what the pause grows to (node.MostPutOff).
+const mostDeathPause = 10 * time.Minute
 
 func (c Steering) check(p *problems) {
 	if c.OnFailure != "fail" && c.OnFailure != "hold" {
 		p.refuse("on_failure", "want fail or hold")
 	}
-	p.requirePositive(map[string]time.Duration{"decision_wait": c.DecisionWait})
+	p.requirePositive(map[string]time.Duration{
+		"decision_wait": c.DecisionWait, "step_death_within": c.DeathWithin, "step_death_pause": c.DeathPause,
+	})
+	if c.DeathPause > mostDeathPause {
+		p.refuse("step_death_pause", "want at most %s", mostDeathPause)
+	}
 	if _, err := c.StepLimits.Numbers(); err != nil {
 		p.refuse("step_limits", "want a whole number above 0 for each step: %w", err)
 	}
 }
 
+func (c Reach) check(p *problems) {
+	for key, list := range map[string][]string{"image_allow": c.ImageAllow, "bmc_allow": c.BMCAllow, "agent_allow": c.AgentAllow} {
+		if _, err := Networks(list); err != nil {
+			p.refuse(key, "want networks or addresses, such as 169.254.8.0/24,fe80::/64: %w", err)
+		}
+	}
+	if c.CADir != "" && !filepath.IsAbs(c.CADir) {
+		p.refuse("bmc_ca_dir", "want the absolute path of a folder, or nothing to allow no files")
+	}
+}
+
+// Loopback reports whether only this machine can reach the API.
+func (r *API) Loopback() bool { return origin.Loopback(r.Listen) }
+
 // checkTimes holds a BMC request below the heartbeat timeout: whoever is cut off from Temporal must have stopped by
-// the time that another conductor has the step.
-func checkTimes(p *problems, l Liveness, w Patience) {
+// the time that another conductor has the step. When a conductor died is known to within the pause between its
+// heartbeats, which must therefore be shorter than what is asked about that.
+func checkTimes(p *problems, l Liveness, w Patience, s Steering) {
 	p.requireOrder("bmc_request_timeout", w.BMCRequest, "heartbeat_timeout", l.HeartbeatTimeout)
+	if l.ConductorHeartbeatInterval < l.ConductorHeartbeatTimeout { // else that is told
+		p.requireOrder("conductor_heartbeat_interval", l.ConductorHeartbeatInterval, "step_death_within", s.DeathWithin)
+	}
 }
 
 func (r *API) check(p *problems) {
@@ -182,52 +222,46 @@ func (r *API) check(p *problems) {
 	r.Liveness.check(p)
 	r.Patience.check(p)
 	r.Steering.check(p)
-	checkTimes(p, r.Liveness, r.Patience)
+	r.Reach.check(p)
+	checkTimes(p, r.Liveness, r.Patience, r.Steering)
 	p.requireAddress("listen", r.Listen)
 	if r.PublicURL != "" {
 		p.requireURL("public_url", r.PublicURL, "http", "https")
 	}
-	switch r.Auth.Strategy {
+	p.requireAuth(r.Auth, "listen", r.Listen)
+}
+
+// requireAuth requires a choice of who is let in if listen is more than loopback.
+func (p *problems) requireAuth(a Auth, listenKey, listen string) {
+	switch a.Strategy {
 	case HTTPBasic:
-		if r.Auth.HtpasswdFile == "" {
+		if a.HtpasswdFile == "" {
 			p.refuse("auth.htpasswd_file", "want the file with users and bcrypt hashes, because auth.strategy is http_basic")
 		}
-		p.requireFile("auth.htpasswd_file", r.Auth.HtpasswdFile)
+		p.requireFile("auth.htpasswd_file", a.HtpasswdFile)
 	case NoAuth:
 	case "":
-		if !loopback(r.Listen) {
-			p.refuse("auth.strategy", "want http_basic, or noauth to let everybody in: listen is %s, which is more than this machine", r.Listen)
+		if !origin.Loopback(listen) {
+			p.refuse("auth.strategy", "want http_basic, or noauth to let everybody in: %s is %s, which is more than this machine", listenKey, listen)
 		}
 	default:
 		p.refuse("auth.strategy", "want http_basic or noauth")
 	}
 }
 
-// loopback says whether only this machine can reach the address.
-func loopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	if host == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
-}
-
 func (r *Orchestrator) check(p *problems) {
 	r.Process.check(p)
-	r.Database.check(p)
+	r.Database.checkWithoutKeys(p)
 	r.Temporal.check(p)
 	r.Liveness.check(p)
 	r.Patience.check(p)
 	r.Steering.check(p)
-	checkTimes(p, r.Liveness, r.Patience)
+	checkTimes(p, r.Liveness, r.Patience, r.Steering)
 	if r.Reap != ReapUndeploy && r.Reap != ReapReport {
 		p.refuse("reap", "want undeploy or report")
 	}
 	p.requireNotNegative("reap_after", r.ReapAfter)
+	p.requireNotNegative("deleted_node_retention", r.Keeping.DeletedNodes)
 }
 
 // keyPattern is a conductor group, as nodes have them.
@@ -243,7 +277,8 @@ func (r *Conductor) check(p *problems) {
 	r.Liveness.check(p)
 	r.Patience.check(p)
 	r.Steering.check(p)
-	checkTimes(p, r.Liveness, r.Patience)
+	r.Reach.check(p)
+	checkTimes(p, r.Liveness, r.Patience, r.Steering)
 	if r.SyncPower < 0 {
 		p.refuse("sync_power_state_interval", "want 0 or more")
 	}
@@ -284,6 +319,7 @@ func (r *Compute) check(p *problems) {
 	r.Process.check(p)
 	p.requireURL("api_url", r.APIURL, "http", "https")
 	p.requireAddress("compute_listen", r.Listen)
+	p.requireAuth(r.Auth, "compute_listen", r.Listen)
 	p.requirePositive(map[string]time.Duration{"compute_heartbeat_interval": r.Interval})
 	if r.Interval > maxInterval {
 		p.refuse("compute_heartbeat_interval", "want at most %s", maxInterval)
@@ -302,7 +338,13 @@ func (r *Compute) check(p *problems) {
 	}
 }
 
-func (r *Migrate) check(p *problems) { requireDatabase(p, r.URL) }
+func (r *Migrate) check(p *problems) {
+	requireDatabase(p, r.URL)
+	if r.KeysetFile != "" && r.Keyset != "" {
+		p.refuse("keyset_file", "want it empty, because keyset is set too")
+	}
+	p.requireFile("keyset_file", r.KeysetFile)
+}
 
 func (r *Reseal) check(p *problems) { r.Database.check(p) }
 

@@ -3,7 +3,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +29,7 @@ type Process struct {
 	LogLevel      string        `key:"log_level" default:"info" help:"least level that is logged: debug, info, warn or error"`
 	LogFormat     string        `key:"log_format" default:"json" help:"json, or console for reading"`
 	MetricsListen string        `key:"metrics_listen" default:"127.0.0.1:0" help:"address of /metrics and /healthz; port 0 is a free one, empty for none"`
+	AllowedHosts  []string      `key:"allowed_hosts" help:"host names that requests to a listener on loopback may have in their Host header, besides loopback's own; * is any"`
 	ShutdownGrace time.Duration `key:"shutdown_grace" default:"20s" help:"how long a stop may take before what is left is cut off"`
 }
 
@@ -42,12 +45,16 @@ type Database struct {
 type Temporal struct {
 	Address       string `key:"temporal_address" default:"127.0.0.1:7233" help:"host:port of Temporal's frontend"`
 	Namespace     string `key:"temporal_namespace" default:"temper" help:"namespace of Temper's workflows"`
+	Reconcile     string `key:"temporal_reconcile_namespace" help:"namespace of the reconciliations, so that they don't appear among the operations; default: temporal_namespace with -reconcile; the value of temporal_namespace runs them there"`
 	TLSCert       string `key:"temporal_tls_cert" help:"file with the client's certificate, PEM"`
 	TLSKey        string `key:"temporal_tls_key" help:"file with the certificate's key, PEM"`
 	TLSCA         string `key:"temporal_tls_ca" help:"file with the authorities that the frontend's certificate is checked with, PEM; also switches TLS on"`
 	TLSServerName string `key:"temporal_tls_server_name" help:"name in the frontend's certificate, where it differs from the address"`
 	UIURL         string `key:"temporal_ui_url" help:"Temporal's web UI, for links to an operation's workflow"`
 }
+
+// ReconcileNamespace is the namespace of the reconciliations.
+func (c Temporal) ReconcileNamespace() string { return cmp.Or(c.Reconcile, c.Namespace+"-reconcile") }
 
 // TLS says whether the connection to Temporal is encrypted.
 func (c Temporal) TLS() bool { return c.TLSCert != "" || c.TLSCA != "" }
@@ -88,6 +95,7 @@ type Patience struct {
 	InspectCallback time.Duration `key:"inspect_callback_timeout" default:"30m" help:"how long an inspection waits for the agent"`
 	Power           time.Duration `key:"power_timeout" default:"60s" help:"how long a server may take to change its power state"`
 	SoftPower       time.Duration `key:"soft_power_off_timeout" default:"10m" help:"how long a server may take to shut down when it was asked to, where the request does not say"`
+	Media           time.Duration `key:"virtual_media_timeout" default:"2m" help:"how long to wait for a virtual medium to appear before the request to insert it is sent again; at most 2m30s, because an undo has to wait as long"`
 	BMCRequest      time.Duration `key:"bmc_request_timeout" default:"4s" help:"one request to a BMC, dialing included; shorter than heartbeat_timeout"`
 }
 
@@ -99,6 +107,8 @@ func Safe(l Liveness, w Patience) time.Duration { return l.HeartbeatTimeout + w.
 type Steering struct {
 	OnFailure    string        `key:"on_failure" default:"fail" help:"what an operation does when a step has failed for good: fail, or hold for a decision"`
 	DecisionWait time.Duration `key:"decision_wait" default:"24h" help:"how long it holds before it fails"`
+	DeathWithin  time.Duration `key:"step_death_within" default:"10s" help:"a conductor that dies so soon after it took a step up, with nothing recorded since, counts as one that died of it"`
+	DeathPause   time.Duration `key:"step_death_pause" default:"1m" help:"how long the next try is put off when three conductors in a row died of a step; twice as long after each further one, at most 10m"`
 	StepLimits   StepLimits    `key:"step_limits" help:"how often a step may fail before it has failed for good, by interface.step, as deploy.write_image=2; others 5"`
 }
 
@@ -128,10 +138,40 @@ type Rules struct {
 	AgentLoopback   bool `key:"agent_allow_loopback" default:"false" help:"whether agents may be on this machine, as simulated ones are"`
 }
 
+// Reach limits which addresses this process connects to and which files it reads if users, BMCs or agents name them.
+type Reach struct {
+	AllowLoopback bool     `key:"allow_loopback" default:"false" help:"whether images, BMCs and agents may be on this machine; only for a stack whose API listens on loopback"`
+	ImageAllow    []string `key:"image_allow" help:"networks, such as 169.254.8.0/24, in which image servers are allowed although the addresses are loopback, link-local, multicast or a cloud's metadata service"`
+	BMCAllow      []string `key:"bmc_allow" help:"networks in which BMCs are allowed although such addresses are refused (see image_allow)"`
+	AgentAllow    []string `key:"agent_allow" help:"networks in which agents are allowed although such addresses are refused (see image_allow)"`
+	CADir         string   `key:"bmc_ca_dir" default:"/etc/temper/ca" help:"folder of the CA files that redfish_verify_ca may name; the API and all conductors need the same files"`
+}
+
+// Networks parses a list of networks. A single address is a network of one address.
+func Networks(list []string) ([]netip.Prefix, error) {
+	out := make([]netip.Prefix, 0, len(list))
+	for _, s := range list {
+		p, err := netip.ParsePrefix(s)
+		if a, alone := netip.ParseAddr(s); err != nil && alone == nil && a.Zone() == "" {
+			p, err = a.Prefix(a.BitLen())
+		}
+		if err != nil || p.Addr().Is4In6() {
+			return nil, fmt.Errorf("%s is not a network", s)
+		}
+		out = append(out, p.Masked())
+	}
+	return out, nil
+}
+
 // Reaping is what becomes of nodes whose instance is gone while they still carry it.
 type Reaping struct {
 	Reap      string        `key:"reap" default:"undeploy" help:"undeploy, or report to leave them to people"`
 	ReapAfter time.Duration `key:"reap_after" default:"30m" help:"how long after its instance was marked absent a node is undeployed, where the compute service does not confirm it before"`
+}
+
+// Keeping is how long records are kept.
+type Keeping struct {
+	DeletedNodes time.Duration `key:"deleted_node_retention" default:"2160h" help:"how long the history and operations of a deleted node are kept; 0 keeps nothing"`
 }
 
 // The values of Reap.
@@ -140,9 +180,9 @@ const (
 	ReapReport   = "report"
 )
 
-// Auth is who may use the API.
+// Auth decides who may use the API, or the listener of a compute service.
 type Auth struct {
-	Strategy     string `key:"strategy" help:"http_basic or noauth; needed where the API listens on more than loopback"`
+	Strategy     string `key:"strategy" help:"http_basic or noauth; required if the API or compute service listens on more than loopback"`
 	HtpasswdFile string `key:"htpasswd_file" help:"file with users and bcrypt hashes, for http_basic"`
 }
 

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -157,6 +158,8 @@ database_max_conns: 1
 conductor_heartbeat_interval: 20s
 temporal_tls_cert: /nowhere/cert.pem
 log_level: loud
+image_allow: 10.0.0.0/8,here
+bmc_ca_dir: ca
 `, []string{"TEMPER_RECONCILE_INTERVAL=0"})
 	require.Error(t, err)
 	lines := strings.Split(err.Error(), "\n")
@@ -168,17 +171,20 @@ log_level: loud
 		`enabled_drivers: "map[a:b]" from file`,
 		`database_max_conns: "1" from file`,
 		`database_url: "" from default: want postgres://`,
-		`keyset_file: "" from default: want the file`,
+		`keyset_file: "" from default: want a file`,
 		`conductor_heartbeat_interval: "20s" from file`,
 		`want less than conductor_heartbeat_timeout, which is 15s`,
 		`temporal_tls_cert: "/nowhere/cert.pem" from file`,
 		`want it together with temporal_tls_key`,
 		`log_level: "loud" from file`,
 		`reconcile_interval: "0s" from environment TEMPER_RECONCILE_INTERVAL: want more than 0`,
+		`image_allow: "10.0.0.0/8,here" from file`,
+		`here is not a network`,
+		`bmc_ca_dir: "ca" from file`,
 	} {
 		require.Contains(t, err.Error(), want)
 	}
-	require.Len(t, lines, 13, "each wrong thing once:\n%s", err)
+	require.Len(t, lines, 15, "each wrong thing once:\n%s", err)
 }
 
 func TestABMCRequestEndsBeforeItsStepIsHandedOn(t *testing.T) {
@@ -212,6 +218,32 @@ func TestWhoMayComeIn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := load(t, &config.API{}, "", needed(), c.args...)
+			if c.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+// Who can claim a node over a compute service is as much let in as over the API.
+func TestAComputeServiceHasTheGuardOfTheAPI(t *testing.T) {
+	users := write(t, "htpasswd", "admin:$2y$05$abc\n")
+	for name, c := range map[string]struct {
+		args []string
+		want string // "" = accepted
+	}{
+		"loopback needs nothing":                {nil, ""},
+		"everywhere is refused":                 {[]string{"--listen=0.0.0.0:7000"}, "compute_listen is 0.0.0.0:7000, which is more than this machine"},
+		"everywhere with an explicit noauth":    {[]string{"--listen=:7000", "--auth-strategy=noauth"}, ""},
+		"everywhere with users":                 {[]string{"--listen=:7000", "--auth-strategy=http_basic", "--auth-htpasswd-file=" + users}, ""},
+		"users without their file":              {[]string{"--auth-strategy=http_basic"}, "auth.htpasswd_file"},
+		"a strategy that nobody has":            {[]string{"--auth-strategy=keystone"}, "want http_basic or noauth"},
+		"a name that only begins like loopback": {[]string{"--listen=127.0.0.1.nip.io:0"}, "compute_listen"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := load(t, &config.Compute{}, "", []string{"TEMPER_API_URL=http://127.0.0.1:1"}, c.args...)
 			if c.want == "" {
 				require.NoError(t, err)
 				return
@@ -257,4 +289,27 @@ func TestChecksOfTheCallerJoin(t *testing.T) {
 	})
 	require.ErrorContains(t, err, "database_url")
 	require.ErrorContains(t, err, "fake: 1")
+}
+
+func TestNetworks(t *testing.T) {
+	got, err := config.Networks([]string{"169.254.8.7/24", "10.0.0.1", "fe80::/64", "fd00:ec2::254"})
+	require.NoError(t, err)
+	require.Equal(t, "[169.254.8.0/24 10.0.0.1/32 fe80::/64 fd00:ec2::254/128]", fmt.Sprint(got))
+	for _, s := range []string{"10.0.0.0/33", "localhost", "fe80::1%eth0", "10.0.0", "::ffff:127.0.0.0/104"} {
+		_, err := config.Networks([]string{s})
+		require.ErrorContains(t, err, s)
+	}
+}
+
+func TestWhenAStepCountsAsDeadlyIsChecked(t *testing.T) {
+	for file, want := range map[string]string{
+		"step_death_within: 3s\n":  "want less than step_death_within, which is 3s",
+		"step_death_within: 0\n":   "want more than 0",
+		"step_death_pause: 11m\n":  "want at most 10m0s",
+		"step_death_pause: -1s\n":  "want more than 0",
+		"step_death_within: now\n": "want a duration such as",
+	} {
+		_, err := load(t, &config.Conductor{}, file, needed())
+		require.ErrorContains(t, err, want, file)
+	}
 }

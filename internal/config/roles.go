@@ -11,6 +11,7 @@ type API struct {
 	Patience
 	Steering
 	Rules
+	Reach
 	Listen    string `key:"listen" default:"127.0.0.1:6385" help:"address to serve; on more than loopback auth must say who may come in"`
 	PublicURL string `key:"public_url" help:"what links begin with, where the API stands behind a proxy; empty is as the client asked"`
 	Auth      Auth   `key:"auth"`
@@ -26,6 +27,7 @@ type Orchestrator struct {
 	Steering
 	Rules
 	Reaping
+	Keeping
 }
 
 // Conductor is the role that talks to hardware.
@@ -37,6 +39,7 @@ type Conductor struct {
 	Patience
 	Steering
 	Rules
+	Reach
 	Name      string        `key:"conductor_name" flag:"name" help:"name in /v1/conductors; empty is the host's name"`
 	Group     string        `key:"conductor_group" help:"conductor group whose nodes it serves; empty is the default group"`
 	Drivers   []string      `key:"enabled_drivers" default:"redfish,fake-hardware" help:"hardware types it serves"`
@@ -67,14 +70,17 @@ type Compute struct {
 	Host         string        `key:"host" help:"name of the compute service, whose instances are found by it; empty is the host's name"`
 	PartitionKey *string       `key:"partition_key" help:"conductor group whose nodes it shares; \"\" is the default group only, not set is every group without services of its own (read again on SIGHUP)"`
 	PeerList     []string      `key:"peer_list" help:"the compute services of this partition_key that it shares with; empty is all of them (read again on SIGHUP)"`
-	Listen       string        `key:"compute_listen" flag:"listen" default:"127.0.0.1:0" help:"address to serve /inventory and /claims; port 0 is a free one"`
+	Listen       string        `key:"compute_listen" flag:"listen" default:"127.0.0.1:0" help:"address to serve /inventory and /claims; port 0 is a free one; an address beyond loopback requires auth"`
+	Auth         Auth          `key:"auth"`
 	Interval     time.Duration `key:"compute_heartbeat_interval" default:"3s" help:"pause between two renewals of its lease, which lasts 15s"`
 	APIURL       string        `key:"api_url" secret:"url" help:"the API, as http://host:port or with user:password@ (required)"`
 }
 
 // Migrate is the command that brings the tables of PostgreSQL up to date.
 type Migrate struct {
-	URL string `key:"database_url" secret:"url" help:"PostgreSQL, as postgres://user:password@host:port/database (required)"`
+	URL        string `key:"database_url" secret:"url" help:"PostgreSQL, as postgres://user:password@host:port/database (required)"`
+	KeysetFile string `key:"keyset_file" help:"file with the keys that seal secrets (temper keyset new makes one); required if an older version of the program sealed some"`
+	Keyset     string `key:"keyset" secret:"all" help:"the keys themselves, instead of keyset_file"`
 }
 
 // Reseal is the command that seals what is secret with the newest key.
