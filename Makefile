@@ -5,7 +5,8 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 
 # DATA is where `make dev` keeps everything; DEV_FLAGS go to temper dev, DEMO_FLAGS to the demonstration, TEST_FLAGS to
-# go test, BENCH_FLAGS to the bench, CHAOS_FLAGS to the crash matrix, SOAK_FLAGS to the soak.
+# go test, BENCH_FLAGS to the bench, CHAOS_FLAGS to the crash matrix, SOAK_FLAGS to the soak. GUARDS are the guards that
+# chaos-guards takes down; none = all.
 DATA ?= .temper/dev
 PACKAGES ?= ./...
 # Other modules in this repository, each with a go.mod of its own.
@@ -64,9 +65,9 @@ chaos: build ## kill processes at every step of every operation, and write docs/
 	@bin/chaos/run $(or $(CHAOS_FLAGS),--report)
 
 .PHONY: chaos-guards
-chaos-guards: build ## take down one guard after the other and see that the crash matrix notices
+chaos-guards: build ## take down one guard after the other, by patches of a copy, and see that the crash matrix notices
 	go build -o bin/chaos/run ./test/chaos
-	@bin/chaos/run --guards
+	@bin/chaos/run --guards $(GUARDS)
 
 .PHONY: soak
 soak: build ## kill processes at random while a faulty rack is worked with; an oracle judges

@@ -33,28 +33,29 @@ func (a *Operations) Adopt(ctx context.Context, operation int64) (Adopted, error
 	switch {
 	case err != nil:
 		return Adopted{}, typed(err)
-	case o.EndedAt != nil:
-		return a.retryEnded(ctx, o)
-	case o.RunID == run:
+	case o.RunID == run && o.EndedAt == nil:
 		return Adopted{Took: true, Seq: o.Claim.Seq, Wait: a.Safe}, nil
 	}
 	st, err := a.Workflows.Status(ctx, o.WorkflowID, o.RunID)
 	if err != nil {
 		return Adopted{}, typed(err)
 	}
-	if st.Open {
+	continued := st.Open && st.RunID == run // the run before continued as new: nobody has reset anything
+	switch {
+	case o.EndedAt != nil && continued:
+		return Adopted{Words: fmt.Sprintf("Operation %d has ended meanwhile (%s)", o.ID, o.Outcome)}, nil
+	case o.EndedAt != nil:
+		return a.retryEnded(ctx, o)
+	case st.Open && !continued:
 		return Adopted{}, typed(fault.New(fault.Lost, "operation %d is another run's, which is at work", operation))
 	}
-	wait := a.Safe
-	if st.Known {
-		wait = max(a.Safe-time.Since(st.ClosedAt), 0)
-	}
+	wait := st.SafeIn(time.Now(), a.Safe)
 	before := o.RunID
 	o, err = a.Ledger.Direct(ctx, operation, func(n *node.Node) (node.Direction, error) {
 		if n.Operation.RunID != before {
 			return node.Direction{}, another(operation)
 		}
-		return adopted(n, run), nil
+		return adopted(n, run, continued)
 	})
 	if err != nil {
 		return Adopted{}, typed(err)
@@ -62,21 +63,26 @@ func (a *Operations) Adopt(ctx context.Context, operation int64) (Adopted, error
 	return Adopted{Took: true, Seq: o.Claim.Seq, Wait: wait}, nil
 }
 
-func adopted(n *node.Node, run string) node.Direction {
+func adopted(n *node.Node, run string, continued bool) (node.Direction, error) {
 	o := n.Operation
 	d := node.Direction{Event: node.HistoryEvent{
 		Event: fmt.Sprintf("%s goes on in a run that was reset in Temporal", o.Kind), EventType: "steering", User: byReset, Conductor: o.Conductor,
 	}}
-	o.RunID, o.Claim = run, node.Claim{Seq: o.Claim.Seq + 1}
-	if o.Undecided() != nil {
-		o.CurrentStep().Again()
-		o.Phase, o.WaitingFor, o.WaitingUntil = node.Running, "", nil
+	unheld, err := o.Adopt(run, !continued)
+	if err != nil {
+		return d, err
+	}
+	if continued {
+		d.Event.Event, d.Event.User = fmt.Sprintf("%s goes on in a new run: the history of the one before was long", o.Kind), byReconciliation
+		return d, nil
+	}
+	if unheld {
 		n.LastError = ""
 		if node.Holds(n.ProvisionState) {
 			d.Move = node.EventUnhold
 		}
 	}
-	return d
+	return d, nil
 }
 
 // retryEnded opens the operation that does again what o was to do, once.

@@ -1,44 +1,88 @@
 package activities_test
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
+	"time"
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
-// book is the database of one node: it fences by claim as the store does.
+// book is the database of one node. TestABookDoesWhatTheStoreDoes holds it to the store.
 type book struct {
-	mu     sync.Mutex
-	node   node.Node
-	op     node.Operation
-	saves  int
-	events []node.Event
-	hosts  []node.Host    // that cover the node
-	plugin map[string]any // what the agent sent beside its inventory
-	sealed error          // why the secrets can't be read
+	mu          sync.Mutex
+	node        node.Node
+	op          node.Operation
+	saves       int
+	events      []node.Event
+	hosts       []node.Host     // that cover the node
+	inventory   map[string]any  // what the agent sent
+	plugin      map[string]any  // and beside its inventory
+	noInventory error           // of reading both
+	sealed      error           // why the secrets can't be read
+	clock       time.Time       // the database's
+	empty       bool            // nothing has come of the claim
+	dead        map[string]bool // conductors
+	lived       time.Duration   // how long a conductor lives after its claim
+	gone        bool            // nobody reaches it
+
+	inspected node.Inspection
 	// onSave is called with each save's number, from 1, before it is taken.
 	onSave func(n int)
+
+	started time.Time // the attempt that has the claim
 }
 
 func newBook(n node.Node, op node.Operation) *book {
-	op.RunID = "default-test-run-id"
-	return &book{node: n, op: op}
+	op.RunID, op.Phase = "default-test-run-id", cmp.Or(op.Phase, node.Running)
+	return &book{node: n, op: op, clock: time.Now().UTC(), dead: map[string]bool{}}
 }
 
-func (b *book) Claim(_ context.Context, _ int64, _ string, c node.Claim, conductor string) (*node.Node, error) {
+func (b *book) Claim(_ context.Context, _ int64, _ string, c node.Claim, started time.Time, conductor string) (*node.Node, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.op.EndedAt != nil || !newer(c, b.op.Claim) {
+	later := c.Seq == b.op.Claim.Seq && !b.started.IsZero() && started.After(b.started)
+	if b.op.EndedAt != nil || !newer(c, b.op.Claim) && !later {
 		return nil, fault.New(fault.Lost, "claim %v is not newer than %v", c, b.op.Claim)
 	}
-	b.op.Claim, b.op.Conductor = c, conductor
+	if !newer(c, b.op.Claim) {
+		c.Attempt = b.op.Claim.Attempt + 1000
+	}
+	if p := b.op.TemporalPause; p != nil && (b.op.Claim.Seq < c.Seq || p.What == node.PauseOfActivity) {
+		b.op.TemporalPause = nil
+	}
+	b.started = started
+	var former *node.Former
+	if b.empty && b.dead[b.op.Conductor] {
+		former = &node.Former{
+			Conductor: b.op.Conductor, ClaimedAt: *b.op.ClaimedAt, SeenAt: b.op.ClaimedAt.Add(b.lived), Replaced: true, Undoing: b.op.Phase == node.Undoing,
+		}
+	}
+	now := b.clock
+	b.op.Claim, b.op.Conductor, b.op.ClaimedAt, b.empty = c, conductor, &now, true
 	n, op := b.node, b.op
+	op.Former = former
 	op.Steps = append([]node.Step{}, op.Steps...)
 	n.Operation = &op
 	return &n, nil
+}
+
+// errGone is what a conductor gets that is dead to all others.
+var errGone = fault.New(fault.Lost, "nobody hears it")
+
+func (b *book) StillDead(_ context.Context, deaths []node.Death) (out []node.Death, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, d := range deaths {
+		if b.dead[d.Conductor] {
+			out = append(out, d)
+		}
+	}
+	return out, nil
 }
 
 func newer(a, b node.Claim) bool {
@@ -48,33 +92,34 @@ func newer(a, b node.Claim) bool {
 func (b *book) CheckClaim(_ context.Context, _ int64, c node.Claim) (node.Ask, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.gone {
+		return "", errGone
+	}
 	if c != b.op.Claim {
 		return "", fault.New(fault.Lost, "claim %v is not the newest", c)
 	}
-	return b.told(), nil
+	return b.op.Told(), nil
 }
 
-// told is what the one at work is told to take up.
-func (b *book) told() node.Ask {
-	if b.op.Asked == node.AskNone && b.op.Paused {
-		return node.AskPause
-	}
-	return b.op.Asked
-}
-
-func (b *book) PutDown(_ context.Context, _ int64, c node.Claim) error {
+func (b *book) PutDown(_ context.Context, _ int64, c node.Claim, p *node.Pause) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if c != b.op.Claim {
 		return fault.New(fault.Lost, "claim %v is not the newest", c)
 	}
-	b.op.Rests = true
+	b.op.Rests, b.empty = true, false
+	if b.op.TemporalPause == nil {
+		b.op.TemporalPause = p
+	}
 	return nil
 }
 
 func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progress) (node.Ask, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.gone {
+		return "", errGone
+	}
 	b.saves++
 	if b.onSave != nil {
 		b.onSave(b.saves)
@@ -83,49 +128,49 @@ func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progre
 		return "", fault.New(fault.Lost, "claim %v is not the newest", c)
 	}
 	if p.Move != "" {
-		to, err := node.Next(b.node.ProvisionState, p.Move)
+		n := b.node
+		n.Operation = &b.op
+		moved, err := node.Move(&n, p.Move)
 		if err != nil {
 			return "", err
 		}
-		b.node.ProvisionState = to
+		moved.Apply(&b.node, b.clock)
 		b.events = append(b.events, p.Move)
 	}
 	if p.ClearAgent {
 		b.node.Agent = nil
 	}
-	if p.ClearOwed {
-		b.node.Owed = nil
-	}
-	if p.ClearAsk {
-		b.op.Asked = node.AskNone
-	}
+	b.node.Settle(p.Settled)
+	b.node.OwedRefused = len(b.node.Owed) > 0 && (b.node.OwedRefused || p.Refused)
 	if p.LastError != "" {
 		b.node.LastError = p.LastError
 	}
 	if p.Power != "" {
 		b.node.PowerState = p.Power
 	}
-	b.op.Steps = append([]node.Step{}, p.Steps...)
-	b.op.Rests = p.Rests
-	b.op.Undo, b.op.WaitingFor, b.op.WaitingUntil = p.Undo, p.WaitingFor, p.WaitingUntil
-	return b.told(), nil
+	p.Steps, b.empty = slices.Clone(p.Steps), b.empty && !p.Came
+	if err := b.op.Record(p); err != nil {
+		return "", err
+	}
+	return b.op.Told(), nil
 }
 
-func (b *book) SaveInspection(_ context.Context, _ int64, _ node.Claim, i node.Inspection) error {
+func (b *book) SaveInspection(_ context.Context, _ int64, _ node.Claim, i node.Inspection) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.node.Properties = i.Properties
-	return nil
+	b.node.Properties, b.inspected = i.Properties, i
+	return 0, nil
 }
 
-func (b *book) Credentials(context.Context, string) (node.Secrets, error) { return nil, b.sealed }
-func (b *book) AgentToken(context.Context, string) (string, error)        { return "token", nil }
-func (b *book) NodePorts(context.Context, string) ([]node.Port, error)    { return nil, nil }
+func (b *book) Credentials(context.Context, *node.Node) (node.Secrets, error) { return nil, b.sealed }
+
+func (b *book) AgentToken(context.Context, string) (string, error)     { return "token", nil }
+func (b *book) NodePorts(context.Context, string) ([]node.Port, error) { return nil, nil }
 func (b *book) Inventory(context.Context, string) (map[string]any, map[string]any, error) {
-	return nil, b.plugin, nil
+	return b.inventory, b.plugin, b.noInventory
 }
 
-func (b *book) Covering(context.Context, string, string, map[string]string) ([]node.Host, error) {
+func (b *book) Covering(context.Context, string) ([]node.Host, error) {
 	return b.hosts, nil
 }
 
@@ -139,24 +184,41 @@ func (b *book) Node(context.Context, string) (*node.Node, error) {
 
 // machine is a server with a BMC that counts what it is asked.
 type machine struct {
-	mu     sync.Mutex
-	power  bmc.Power
-	boot   bmc.Boot
-	media  bmc.Media
-	asked  []bmc.PowerRequest
-	pulses []bmc.Pulse
-	writes int
-	opened int
-	silent bool                                                   // gets no answer out
-	answer func(r bmc.PowerRequest) (takesEffect bool, err error) // nil = obeys
+	mu       sync.Mutex
+	power    bmc.Power
+	boot     bmc.Boot
+	media    bmc.Media
+	asked    []bmc.PowerRequest
+	restarts int
+	noMedia  bool // its driver has no virtual media
+	writes   int
+	opened   int
+	stuck    error                                                  // why its drive can't be emptied
+	silent   bool                                                   // gets no answer out
+	look     func()                                                 // called when it is opened, unless nil
+	onLook   func() error                                           // before its power state is read; nil = nothing happens
+	answer   func(r bmc.PowerRequest) (takesEffect bool, err error) // nil = obeys
+	reads    func() error                                           // of the power state; nil = it is read
+	insert   func(url string) error                                 // nil = obeys
+	boots    func(b bmc.Boot) bmc.Boot                              // what it makes of an override; nil = what it is told
+	images   []string                                               // that it was sent
+
+	inventory bmc.Inventory
 }
 
 func (m *machine) Validate(map[string]any) error { return nil }
-func (m *machine) Properties() map[string]string { return nil }
 func (m *machine) Close(context.Context)         {}
 func (m *machine) Open(_ context.Context, t bmc.Target) (bmc.Session, error) {
 	m.opened++
-	return &session{machine: m, guard: t.Guard}, nil
+	if m.look != nil {
+		m.look()
+	}
+	s := &session{machine: m, guard: t.Guard}
+	out := bmc.Session{PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s}
+	if m.noMedia {
+		out.VirtualMedia = nil
+	}
+	return out, nil
 }
 
 type session struct {
@@ -175,10 +237,20 @@ func (s *session) write(ctx context.Context) error {
 }
 
 func (s *session) Power(context.Context) (bmc.Power, error) {
+	if s.onLook != nil {
+		if err := s.onLook(); err != nil {
+			return "", err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.silent {
 		return "", fault.New(fault.Unreachable, "node: %w", fault.Silence("no answer in time"))
+	}
+	if s.reads != nil {
+		if err := s.reads(); err != nil {
+			return "", err
+		}
 	}
 	return s.power, nil
 }
@@ -206,11 +278,11 @@ func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
 	return err
 }
 
-func (s *session) Pulse(ctx context.Context, p bmc.Pulse) error {
+func (s *session) Restart(ctx context.Context) error {
 	if err := s.write(ctx); err != nil {
 		return err
 	}
-	s.pulses = append(s.pulses, p)
+	s.restarts++
 	return nil
 }
 
@@ -219,26 +291,43 @@ func (s *session) SetBoot(ctx context.Context, b bmc.Boot) error {
 	if err := s.write(ctx); err != nil {
 		return err
 	}
+	if s.boots != nil {
+		b = s.boots(b)
+	}
 	s.boot = b
 	return nil
 }
-func (s *session) BootDevices(context.Context) ([]bmc.Device, error) { return nil, nil }
-func (s *session) Media(context.Context) (bmc.Media, error)          { return s.media, nil }
+
+func (s *session) Media(context.Context) (bmc.Media, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.media, nil
+}
+
 func (s *session) InsertMedia(ctx context.Context, url string) error {
 	if err := s.write(ctx); err != nil {
 		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.images = append(s.images, url)
+	if s.machine.insert != nil {
+		return s.machine.insert(url)
 	}
 	s.media = bmc.Media{Inserted: true, Image: url}
 	return nil
 }
 
 func (s *session) EjectMedia(ctx context.Context) error {
+	if s.stuck != nil {
+		return s.stuck
+	}
 	if err := s.write(ctx); err != nil {
 		return err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.media = bmc.Media{}
 	return nil
 }
-func (s *session) Inspect(context.Context) (bmc.Inventory, error) { return bmc.Inventory{}, nil }
-func (s *session) Health(context.Context) (bmc.Health, error)     { return "ok", nil }
-func (s *session) Close()                                         {}
+func (s *session) Inspect(context.Context) (bmc.Inventory, error) { return s.inventory, nil }

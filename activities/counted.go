@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"time"
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -28,8 +29,8 @@ func (c *counted) count(what string, err error) {
 }
 
 // Claim counts.
-func (c *counted) Claim(ctx context.Context, operation int64, runID string, claim node.Claim, conductor string) (*node.Node, error) {
-	n, err := c.Records.Claim(ctx, operation, runID, claim, conductor)
+func (c *counted) Claim(ctx context.Context, operation int64, runID string, claim node.Claim, started time.Time, conductor string) (*node.Node, error) {
+	n, err := c.Records.Claim(ctx, operation, runID, claim, started, conductor)
 	c.count("claim", err)
 	return n, err
 }
@@ -49,17 +50,17 @@ func (c *counted) SaveSteps(ctx context.Context, operation int64, claim node.Cla
 }
 
 // PutDown counts.
-func (c *counted) PutDown(ctx context.Context, operation int64, claim node.Claim) error {
-	err := c.Records.PutDown(ctx, operation, claim)
+func (c *counted) PutDown(ctx context.Context, operation int64, claim node.Claim, p *node.Pause) error {
+	err := c.Records.PutDown(ctx, operation, claim, p)
 	c.count("save", err)
 	return err
 }
 
 // SaveInspection counts.
-func (c *counted) SaveInspection(ctx context.Context, operation int64, claim node.Claim, i node.Inspection) error {
-	err := c.Records.SaveInspection(ctx, operation, claim, i)
+func (c *counted) SaveInspection(ctx context.Context, operation int64, claim node.Claim, i node.Inspection) (int, error) {
+	leftOut, err := c.Records.SaveInspection(ctx, operation, claim, i)
 	c.count("save", err)
-	return err
+	return leftOut, err
 }
 
 // CountedLedger does the same for what workflows write: "begin", "undo", "close".
@@ -93,8 +94,8 @@ func (c *countedLedger) SetUndo(ctx context.Context, operation int64, runID stri
 }
 
 // CloseOperation counts.
-func (c *countedLedger) CloseOperation(ctx context.Context, end node.End, followUp func(*node.Node) (*node.Operation, error)) (*node.Operation, error) {
-	o, err := c.Ledger.CloseOperation(ctx, end, followUp)
+func (c *countedLedger) CloseOperation(ctx context.Context, end node.End) (*node.Operation, error) {
+	o, err := c.Ledger.CloseOperation(ctx, end)
 	c.count("close", err)
 	return o, err
 }

@@ -43,22 +43,20 @@ func (a *Operations) Hold(ctx context.Context, in HoldInput) (Held, error) {
 		if o.RunID != run || o.Claim.Seq > in.Seq {
 			return node.Direction{}, another(o.ID)
 		}
-		if endAsked = asksEnd(o.Asked); endAsked || o.Claim.Seq == in.Seq && o.Undecided() != nil {
+		if endAsked = o.Asked.Ends(); endAsked || o.Claim.Seq == in.Seq && o.Undecided() != nil {
 			return node.Direction{Leave: true}, nil
 		}
 		step := o.CurrentStep()
 		if step == nil {
 			return node.Direction{}, fault.New(fault.Internal, "operation %d has no step to hold at", o.ID)
 		}
-		step.State, step.LastError = node.StepFailed, in.Error
 		if in.Restart {
 			step.Phase, step.Issued = "", nil
 		}
 		now := time.Now().UTC()
-		step.EndedAt = &now
-		until := now.Add(in.Wait)
-		o.Claim = node.Claim{Seq: in.Seq}
-		o.Phase, o.WaitingUntil, o.WaitingFor = node.Holding, &until, forDecision(step)
+		if err := o.HoldAt(step, in.Error, forDecision(step), node.Claim{Seq: in.Seq}, now, now.Add(in.Wait)); err != nil {
+			return node.Direction{}, err
+		}
 		n.LastError = in.Error
 		d := node.Direction{Event: node.HistoryEvent{
 			Event: fmt.Sprintf("step %s failed, held for a decision: %s", step.Name(), in.Error), EventType: "error", Severity: "ERROR", Conductor: step.Conductor,
@@ -127,10 +125,6 @@ func choices(list []node.Action) string {
 	return out
 }
 
-func asksEnd(a node.Ask) bool {
-	return a == node.AskCancel || a == node.AskAbort || a == node.AskDelete
-}
-
 func another(id int64) error {
 	return fault.New(fault.Lost, "operation %d is another run's", id)
 }
@@ -142,6 +136,8 @@ type HeldSight struct {
 	By       string `json:"by,omitempty"`        // who asked for Unhold
 	Power    bool   `json:"power,omitempty"`     // a power request is there, and somebody to do it
 	Paused   bool   `json:"paused,omitempty"`    // the node was put into maintenance meanwhile
+	// Until is the deadline of the decision; null = the time is stopped.
+	Until *time.Time `json:"until,omitempty"`
 }
 
 // LookHeld reads what was asked, beside the decision itself, of an operation
@@ -155,7 +151,14 @@ func (a *Operations) LookHeld(ctx context.Context, operation int64) (HeldSight, 
 	if o.EndedAt != nil || o.RunID != activity.GetInfo(ctx).WorkflowExecution.RunID {
 		return HeldSight{}, typed(another(operation))
 	}
-	return HeldSight{EndAsked: asksEnd(o.Asked), Unhold: o.Asked == node.AskUnhold, Power: o.Asked == node.AskPower && cover.Covered, By: cmp.Or(o.AskedBy, node.Nameless), Paused: o.Paused}, nil
+	if o, err = a.resumed(ctx, o); err != nil {
+		return HeldSight{}, typed(err)
+	}
+	s := HeldSight{EndAsked: o.Asked.Ends(), Unhold: o.Asked == node.AskUnhold, Power: o.Asked == node.AskPower && cover.Covered, By: cmp.Or(o.AskedBy, node.Nameless), Paused: o.Paused}
+	if o.Phase == node.Holding {
+		s.Until = o.WaitingUntil
+	}
+	return s, nil
 }
 
 // DecideInput is a decision that the workflow has taken.
@@ -179,7 +182,7 @@ func (a *Operations) Decide(ctx context.Context, in DecideInput) error {
 			return node.Direction{}, another(o.ID)
 		case o.Claim.Seq == in.Seq: // done before, and the answer was lost
 			return node.Direction{Leave: true}, nil
-		case asksEnd(o.Asked):
+		case o.Asked.Ends():
 			return node.Direction{}, fault.New(fault.Conflict, "Operation %d is asked to end already, by %s.", o.ID, o.AskedBy)
 		}
 		return decided(n, in)
@@ -188,28 +191,17 @@ func (a *Operations) Decide(ctx context.Context, in DecideInput) error {
 }
 
 func decided(n *node.Node, in DecideInput) (node.Direction, error) {
-	o, now := n.Operation, time.Now().UTC()
-	if err := o.Decide(in.Action); err != nil {
+	step, err := n.Operation.CarryOut(in.Action, in.By, in.Reason, node.Claim{Seq: in.Seq}, time.Now().UTC())
+	if err != nil {
 		return node.Direction{}, err
 	}
-	step := o.Undecided()
-	o.Decisions = append(o.Decisions, node.Ruling{At: now, Action: in.Action, By: in.By, Reason: in.Reason, Step: step.Name(), Error: step.LastError})
 	words := fmt.Sprintf("decided to %s %s", in.Action, step.Name())
 	if in.Reason != "" {
 		words += ": " + in.Reason
 	}
 	d := node.Direction{Event: node.HistoryEvent{Event: words, EventType: "steering", User: in.By}}
-	o.Claim = node.Claim{Seq: in.Seq}
-	o.Phase, o.WaitingFor, o.WaitingUntil = node.Running, "", nil
 	if in.Action == node.ActionAbort {
-		o.Phase, o.Asked, o.AskedBy, o.AskedReason = node.Cancelling, node.AskCancel, in.By, in.Reason
 		return d, nil
-	}
-	if step.Again(); in.Action == node.ActionSkip {
-		step.State, step.EndedAt = node.StepSkipped, &now
-	}
-	if o.Asked == node.AskUnhold {
-		o.Asked, o.AskedBy, o.AskedReason = node.AskNone, "", ""
 	}
 	if node.Holds(n.ProvisionState) {
 		d.Move = node.EventUnhold
@@ -222,7 +214,7 @@ func decided(n *node.Node, in DecideInput) (node.Direction, error) {
 func linesOf(steps []node.Step) []StepLine {
 	var out []StepLine
 	for _, s := range steps {
-		out = append(out, StepLine{Name: s.Name(), State: s.State, Attempts: s.Attempts, Conductor: s.Conductor, LastError: s.LastError})
+		out = append(out, StepLine{Name: s.Name(), State: s.State, Attempts: s.Attempts, Conductor: s.Conductor, LastError: s.LastError, Since: sinceOf(s)})
 	}
 	return out
 }

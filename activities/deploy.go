@@ -6,7 +6,6 @@ import (
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
-	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/configdrive"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -98,7 +97,7 @@ func prepareInstanceBoot(ctx context.Context, t *task, step *node.Step) (outcome
 // tearDownAgent ends the ramdisk: it is asked to power off, and the power is
 // cut where it does not.
 func tearDownAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	s, err := t.bmc(ctx)
+	s, err := t.powerControl(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -117,7 +116,7 @@ func tearDownAgent(ctx context.Context, t *task, step *node.Step) (outcome, erro
 	return over, nil
 }
 
-func (t *task) shutDownAgent(ctx context.Context, step *node.Step, s bmc.Session) error {
+func (t *task) shutDownAgent(ctx context.Context, step *node.Step, s bmc.PowerControl) error {
 	if err := t.tellPowerOff(ctx, step); err != nil {
 		return err
 	}
@@ -153,10 +152,8 @@ func (t *task) tellPowerOff(ctx context.Context, step *node.Step) error {
 	if c == nil {
 		return nil
 	}
-	t.at(ctx, chaos.Request, agent.PowerOff)
 	// What it answers does not matter: the power state tells.
-	_, err = c.PowerOff(ctx)
-	t.at(ctx, chaos.Answered, agent.PowerOff)
+	_, err = c.Start(ctx, agent.PowerOff, nil)
 	switch {
 	case fault.Is(err, fault.Lost) || fault.Is(err, fault.Unavailable): // it was not sent
 		return err

@@ -22,11 +22,7 @@ func (a *Operations) Elsewhere(ctx context.Context, operation int64, tried []str
 	if err != nil {
 		return node.Host{}, typed(err)
 	}
-	n, err := a.Ledger.Node(ctx, o.NodeUUID)
-	if err != nil {
-		return node.Host{}, typed(err)
-	}
-	hosts, err := a.Ledger.Covering(ctx, o.Group, o.Driver, n.Interfaces)
+	hosts, err := a.Ledger.Covering(ctx, o.NodeUUID)
 	if err != nil {
 		return node.Host{}, typed(err)
 	}
@@ -61,7 +57,7 @@ func (t *task) othersMayTry(ctx context.Context) bool {
 	if len(t.tried)+1 >= roundMost {
 		return false
 	}
-	hosts, err := t.Records.Covering(ctx, t.op.Group, t.op.Driver, t.node.Interfaces)
+	hosts, err := t.Records.Covering(ctx, t.node.UUID)
 	return err == nil && len(untried(hosts, append(slices.Clone(t.tried), t.Settings.Conductor))) > 0
 }
 
@@ -73,8 +69,9 @@ func (t *task) passesOn(ctx context.Context, err error) bool {
 	if !errors.As(err, &failed) || !unanswered(ctx, err) || !t.othersMayTry(ctx) {
 		return false
 	}
-	failed.step.LastError = failed.err.Error()
-	t.pending.Move, t.op.Rests = "", true
+	failed.step.LastError = fault.Text(failed.err)
+	failed.step.Harmless()
+	t.pending.Move, t.pending.Came, t.op.Rests = "", true, true
 	if t.save(ctx) != nil {
 		return false // the usual verdict finds out why
 	}

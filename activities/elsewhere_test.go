@@ -169,6 +169,6 @@ type crew struct {
 	hosts []node.Host
 }
 
-func (c *crew) Covering(context.Context, string, string, map[string]string) ([]node.Host, error) {
+func (c *crew) Covering(context.Context, string) ([]node.Host, error) {
 	return c.hosts, nil
 }

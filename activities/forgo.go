@@ -18,7 +18,7 @@ import (
 // for a decision instead.
 func (t *task) forgoes(ctx context.Context, err error) bool {
 	var failed *stepError
-	if !errors.As(err, &failed) || ctx.Err() != nil || t.op.Kind == node.KindPower || t.op.OnFailure == node.HoldOnFailure {
+	if !errors.As(err, &failed) || ctx.Err() != nil || t.op.Kind.Spec().PowerChange || t.op.OnFailure == node.HoldOnFailure {
 		return false
 	}
 	step := failed.step
@@ -28,7 +28,7 @@ func (t *task) forgoes(ctx context.Context, err error) bool {
 	case unanswered(ctx, err) && t.othersMayTry(ctx):
 		return false
 	}
-	return step.Failures+1 >= retryOf(fault.ClassOf(failed.err)).limit(step.Name(), t.Settings.StepLimits)
+	return step.Failures+1 >= retryOf(fault.ClassOf(failed.err)).limit(step, t.Settings.StepLimits)
 }
 
 // forgo skips the steps of a power request that failed for good.
@@ -39,11 +39,11 @@ func (t *task) forgo(ctx context.Context, err error) error {
 	}
 	step := failed.step
 	step.Failures++
-	step.LastError = failed.err.Error()
+	step.LastError = fault.Text(failed.err)
 	t.skip(step, "the "+string(t.op.Kind)+" goes on without it")
-	if next := t.op.CurrentStep(); next != nil && endsOff(step) {
+	if next := t.op.CurrentStep(); next != nil && step.Rule().Power == node.PowerOff {
 		switch {
-		case next.PowerRequest() && next.Step == node.StepOn && next.State == node.StepPending: // the other half of a reboot
+		case next.Rule().Power == node.PowerOn && next.State == node.StepPending: // the other half of a reboot
 			t.skip(next, step.Name()+" failed")
 		case next.State == node.StepWaiting && next.Phase == phaseOff && t.power == node.PowerOn:
 			next.Phase = phaseBooted // it was to boot anew, and still has the boot that it waits in
@@ -54,8 +54,6 @@ func (t *task) forgo(ctx context.Context, err error) error {
 	t.log.Warn("power request given up", zap.String("step", step.Name()), zap.Error(failed.err))
 	return t.save(ctx)
 }
-
-func endsOff(s *node.Step) bool { return s.Step == node.StepOff || s.Step == node.StepSoftOff }
 
 func (t *task) skip(s *node.Step, note string) {
 	now := time.Now().UTC()

@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/agent"
-	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/guards"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -26,15 +24,12 @@ func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params
 		return nil, false, err
 	}
 	next := growing(t.Settings.AgentPoll)
-	for blind := !guards.LookBeforeAct; ; {
+	for {
 		list, err := c.Commands(ctx)
 		if err != nil {
 			return nil, false, lostIn(step, o, err)
 		}
 		d := agent.Next(o, issuedOf(step, o), list)
-		if blind {
-			d, blind = agent.Decision{Action: agent.ActIssue}, false
-		}
 		switch d.Action {
 		case agent.ActDone:
 			return d.Found, true, nil
@@ -52,8 +47,11 @@ func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params
 				// It is at work. What failed on the way here, over the hours that
 				// a command may take, is no reason to give it up at the next blink.
 				step.Failures = 0
+				if err := t.answered(ctx); err != nil {
+					return nil, false, err
+				}
 			}
-			if t.endAsked(step) {
+			if t.op.MayLeave(step, node.StallNone) {
 				return nil, false, nil
 			}
 			if err := t.showWaiting(ctx); err != nil {
@@ -90,7 +88,7 @@ func lostIn(step *node.Step, o agent.Order, err error) error {
 // lets it, and reports whether it does. spent: it has failed as often as it may.
 func (t *task) startsOver(step *node.Step, err error, spent bool) bool {
 	var lost *agentLost
-	return errors.As(err, &lost) && (spent || lost.gone) && !t.endAsked(step) && step.Restart(err.Error())
+	return errors.As(err, &lost) && (spent || lost.gone) && !t.op.MayLeave(step, node.StallNone) && step.Restart(fault.Text(err))
 }
 
 // bootAnew boots another agent for a step that begins anew.
@@ -120,7 +118,7 @@ func (t *task) showWaiting(ctx context.Context) error {
 
 // issue records the command and sends it. A lost answer is no failure: the
 // agent's list tells whether it arrived.
-func (t *task) issue(ctx context.Context, c *agent.Client, step *node.Step, i agent.Issued, params any) error {
+func (t *task) issue(ctx context.Context, c Agent, step *node.Step, i agent.Issued, params any) error {
 	step.Issued = &node.Issued{At: time.Now().UTC(), Command: i.Command, Before: i.Before, After: i.After}
 	if !node.Waits(t.node.ProvisionState) {
 		t.move(node.EventWait)
@@ -129,9 +127,7 @@ func (t *task) issue(ctx context.Context, c *agent.Client, step *node.Step, i ag
 	if err := t.save(ctx); err != nil {
 		return err
 	}
-	t.at(ctx, chaos.Request, i.Command)
 	_, err := c.Start(ctx, i.Command, params)
-	t.at(ctx, chaos.Answered, i.Command)
 	if fault.Is(err, fault.Unreachable) && ctx.Err() == nil {
 		return nil
 	}
@@ -145,25 +141,9 @@ func issuedOf(step *node.Step, o agent.Order) *agent.Issued {
 	return &agent.Issued{Order: o, Before: step.Issued.Before, After: step.Issued.After}
 }
 
-// endAsked: somebody wants the operation to end, and this step can be left. A
-// cancel does not ask whether the step is abortable; an abort waits for the end
-// of one that is not, once it has begun to do something.
-func (t *task) endAsked(step *node.Step) bool {
-	switch t.asked {
-	case node.AskCancel, node.AskDelete:
-		return true
-	case node.AskAbort:
-		return step.Abortable || step.Attempts <= 1 && step.Issued == nil && step.Phase == ""
-	}
-	return false
-}
-
 // family is which of the agent's extensions serves the operation.
 func (t *task) family() agent.Family {
-	if t.op.Kind == node.KindDeploy || t.op.Kind == node.KindRebuild {
-		return agent.DeployFamily
-	}
-	return agent.CleanFamily
+	return agent.Family(t.op.Kind.Spec().Family)
 }
 
 // runAgentStep has the agent run a step that it offers.
@@ -242,7 +222,6 @@ func (t *task) mergeAgentSteps(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.at(ctx, chaos.Looked, "steps")
 	var cached []agent.Step
 	var offered []node.AgentStep
 	for _, steps := range lists.Of(f) {

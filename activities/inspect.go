@@ -5,9 +5,11 @@ import (
 	"strconv"
 	"strings"
 
+	"go.uber.org/zap"
+	"golang.org/x/sync/semaphore"
+
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
-	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -15,12 +17,12 @@ import (
 const gib = 1 << 30
 
 // inspectHardware reads the inventory from the BMC. Properties and ports are
-// Ironic's: cpus, memory_mb, local_gb (of the first disk), cpu_arch.
+// Ironic's: cpus, memory_mb, local_gb (localGB), cpu_arch.
 func inspectHardware(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
 	if t.isFake("inspect") {
 		return over, fakeStep(ctx, t, "inspect")
 	}
-	s, err := t.bmc(ctx)
+	s, err := t.inspector(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -28,10 +30,12 @@ func inspectHardware(ctx context.Context, t *task, _ *node.Step) (outcome, error
 	if err != nil {
 		return 0, err
 	}
-	if p, err := s.Power(ctx); err == nil {
-		t.saw(p)
+	if power, err := t.powerControl(ctx); err == nil {
+		if p, err := power.Power(ctx); err == nil {
+			t.saw(p)
+		}
 	}
-	return over, t.Records.SaveInspection(ctx, t.op.ID, t.claim, fromBMC(inv))
+	return over, t.saveInspection(ctx, fromBMC(inv))
 }
 
 func fromBMC(inv bmc.Inventory) node.Inspection {
@@ -43,9 +47,7 @@ func fromBMC(inv bmc.Inventory) node.Inspection {
 	}
 	put("cpus", int64(inv.CPUs))
 	put("memory_mb", inv.MemoryMiB)
-	if len(inv.Disks) > 0 {
-		put("local_gb", inv.Disks[0].SizeBytes/gib)
-	}
+	props["local_gb"] = strconv.FormatInt(localGB(inv.Disks), 10)
 	for key, v := range map[string]string{"cpu_arch": inv.Architecture, "vendor": strings.TrimSpace(inv.Manufacturer)} {
 		if v != "" {
 			props[key] = v
@@ -53,9 +55,27 @@ func fromBMC(inv bmc.Inventory) node.Inspection {
 	}
 	out := node.Inspection{Properties: props, BootMode: string(inv.BootMode), Inventory: inventoryOf(inv)}
 	for _, nic := range inv.NICs {
-		out.Ports = append(out.Ports, node.Port{Address: strings.ToLower(nic.MAC), PXEEnabled: true})
+		if nic.Enabled { // as Ironic does; nothing boots from a disabled one, and many of them are the BMC's
+			out.Ports = append(out.Ports, node.Port{Address: strings.ToLower(nic.MAC), PXEEnabled: true})
+		}
 	}
 	return out
+}
+
+// leastDisk is the smallest disk on which Ironic puts an image.
+const leastDisk = 4 * gib
+
+// localGB is Ironic's rule (redfish/inspect.py, _detect_local_gb): the smallest
+// disk of at least 4 GiB, in GiB, less one for the partition table and the config
+// drive; 0 where there is none.
+func localGB(disks []bmc.Disk) int64 {
+	smallest := int64(0)
+	for _, d := range disks {
+		if d.SizeBytes >= leastDisk && (smallest == 0 || d.SizeBytes < smallest) {
+			smallest = d.SizeBytes
+		}
+	}
+	return max(smallest/gib-1, 0)
 }
 
 // inventoryOf is the BMC's inventory in the shape of the agent's, which is what
@@ -80,20 +100,47 @@ func inventoryOf(inv bmc.Inventory) map[string]any {
 	}
 }
 
+// inventoryTurns bounds how many inventories this process decodes at once: a decoded
+// inventory takes many times its size.
+var inventoryTurns = semaphore.NewWeighted(2)
+
 // collectInventory reads what the agent sent to /v1/continue_inspection. What it
 // could not find fails the inspection (Ironic's hook ramdisk-error).
 func collectInventory(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
-	raw, plugin, err := t.Records.Inventory(ctx, t.node.UUID)
+	found, err := t.readInventory(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if told, ok := plugin["error"].(string); ok && told != "" {
-		return 0, fault.New(fault.Refused, "the agent of node %s could not inspect it: %s", t.node.UUID, agent.Words(told))
+	return over, t.saveInspection(ctx, found)
+}
+
+func (t *task) readInventory(ctx context.Context) (node.Inspection, error) {
+	if err := inventoryTurns.Acquire(ctx, 1); err != nil {
+		return node.Inspection{}, err
 	}
-	t.at(ctx, chaos.Looked, "inventory")
+	defer inventoryTurns.Release(1)
+	raw, plugin, err := t.Records.Inventory(ctx, t.node.UUID)
+	if err != nil {
+		return node.Inspection{}, err
+	}
+	if told, ok := plugin["error"].(string); ok && told != "" {
+		return node.Inspection{}, fault.New(fault.Refused, "the agent of node %s could not inspect it: %s", t.node.UUID, agent.Words(told))
+	}
 	found, err := fromAgent(raw)
 	if err != nil {
-		return 0, fault.New(fault.Invalid, "inventory of node %s: %w", t.node.UUID, err)
+		return node.Inspection{}, fault.New(fault.Invalid, "inventory of node %s: %w", t.node.UUID, err)
 	}
-	return over, t.Records.SaveInspection(ctx, t.op.ID, t.claim, found)
+	return found, nil
+}
+
+func (t *task) saveInspection(ctx context.Context, found node.Inspection) error {
+	leftOut, err := t.Records.SaveInspection(ctx, t.op.ID, t.claim, found)
+	if err != nil || leftOut == 0 {
+		return err
+	}
+	t.log.Warn("some MACs that the inspection found got no port: they belong to another node, or are too many", zap.Int("macs", leftOut))
+	if t.Observe.LeftOut != nil {
+		t.Observe.LeftOut(leftOut)
+	}
+	return nil
 }

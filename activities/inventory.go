@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,20 +37,32 @@ func fromAgent(raw map[string]any) (node.Inspection, error) {
 	}
 	put("memory_mb", memory)
 	put("local_gb", rootDisk(inv.Disks))
-	if inv.CPU.Architecture != "" {
-		props["cpu_arch"] = string(inv.CPU.Architecture)
+	if arch := string(inv.CPU.Architecture); arch != "" && len(arch) <= maxArchitecture {
+		props["cpu_arch"] = arch
 	}
-	out := node.Inspection{Properties: props, BootMode: string(inv.Boot.Mode)}
+	out := node.Inspection{Properties: props}
+	if mode := string(inv.Boot.Mode); mode == "uefi" || mode == "bios" {
+		out.BootMode = mode
+	}
 	pxe := strings.ToLower(string(inv.Boot.PXEInterface))
 	for _, n := range inv.Interfaces {
-		hw, err := net.ParseMAC(string(n.MAC))
-		if err != nil {
+		mac, err := node.ValidMAC(string(n.MAC))
+		if err != nil || !oneInterface(mac) {
 			continue // no address, or none that a port could have
 		}
-		mac := hw.String()
 		out.Ports = append(out.Ports, node.Port{Address: mac, PXEEnabled: pxe == "" || pxe == mac})
 	}
 	return out, nil
+}
+
+// maxArchitecture bounds the name of a processor architecture, in bytes.
+const maxArchitecture = 64
+
+// oneInterface reports whether a MAC is that of a single interface: not a multicast
+// address, and not all zeros.
+func oneInterface(mac string) bool {
+	hw, err := net.ParseMAC(mac)
+	return err != nil || hw[0]&1 == 0 && slices.ContainsFunc(hw, func(b byte) bool { return b != 0 })
 }
 
 func rootDisk(disks []agent.Disk) int64 {

@@ -63,16 +63,19 @@ func (a *Operations) sight(ctx context.Context, operation, seq int64, come func(
 	if o.RunID != run { // this one was reset
 		return Sight{}, typed(another(operation))
 	}
+	if o, err = a.resumed(ctx, o); err != nil {
+		return Sight{}, typed(err)
+	}
+	n.Operation = o
 	patience := a.Policy.waitFor(o)
 	s := Sight{Group: o.Group, Driver: o.Driver, WaitForConductor: patience}
 	stall := node.StallOf(o, cover)
+	course := o.Course(node.Situation{Cover: cover, Patience: patience})
 	switch {
-	case endAsked(o, stall), o.Kind == node.KindUndo && o.Paused:
-		// What is owed can wait: nobody asked for it now, and a node in maintenance
-		// is not held for it.
+	case course == node.Ends:
 		s.EndAsked, s.WaitingFor = true, o.WaitingFor
 		return s, nil
-	case node.Orphaned(o, cover, patience):
+	case course == node.BreaksOff:
 		s.Orphaned = true
 		return s, nil
 	case o.Phase == node.Holding && seq == 0: // for a person, who needs no conductor
@@ -82,14 +85,16 @@ func (a *Operations) sight(ctx context.Context, operation, seq int64, come func(
 		return s, nil
 	}
 	if stall != o.Stalled {
+		if stall == node.StallDeaths {
+			patience = cover.PutOff
+		}
 		if o, err = a.stall(ctx, o, run, seq, stall, patience); err != nil {
 			return Sight{}, typed(err)
 		}
 	}
 	s.Stalled, s.WaitingFor, s.Until = stall, o.WaitingFor, o.WaitingUntil
 	s.GiveUp = stall == node.StallConductor && patience == 0
-	// Power is what an operator in maintenance does to a node that waits.
-	s.GoOn = come(n) && (stall == node.StallNone || o.Asked == node.AskPower && cover.Covered)
+	s.GoOn = come(n) && course == node.GoesOn
 	if s.GoOn && o.Phase == node.Waiting {
 		err = a.Ledger.GoOn(ctx, operation, run)
 	}
@@ -98,24 +103,12 @@ func (a *Operations) sight(ctx context.Context, operation, seq int64, come func(
 
 func (a *Operations) stall(ctx context.Context, o *node.Operation, run string, seq int64, stall node.Stall, patience time.Duration) (*node.Operation, error) {
 	switch stall {
+	case node.StallDeaths:
+		return a.Ledger.Stall(ctx, o.ID, run, seq, stall, node.WaitsForNextTry(o.CurrentStep()), &patience)
 	case node.StallConductor:
 		return a.Ledger.Stall(ctx, o.ID, run, seq, stall, node.WaitsForConductor(o.Group, o.Driver), &patience)
 	case node.StallMaintenance:
 		return a.Ledger.Stall(ctx, o.ID, run, seq, stall, node.PausedWords, nil)
 	}
 	return a.Ledger.Stall(ctx, o.ID, run, seq, stall, "", nil)
-}
-
-// endAsked: somebody wants the end, and it need not wait for the end of a step.
-// A step that is not abortable goes on until it is over, also where it waits for
-// its agent meanwhile; not where the operation is stalled.
-func endAsked(o *node.Operation, stall node.Stall) bool {
-	switch o.Asked {
-	case node.AskCancel, node.AskDelete:
-		return true
-	case node.AskAbort:
-		step := o.CurrentStep()
-		return step == nil || step.Abortable || stall != node.StallNone
-	}
-	return false
 }

@@ -7,7 +7,6 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
-	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -17,11 +16,11 @@ type Ledger interface {
 	Begin(ctx context.Context, operation int64, runID string) (*node.Operation, error)
 	Operation(ctx context.Context, id int64) (*node.Operation, error)
 	Node(ctx context.Context, ident string) (*node.Node, error)
-	Covering(ctx context.Context, group, driver string, interfaces map[string]string) ([]node.Host, error)
+	Covering(ctx context.Context, nodeUUID string) ([]node.Host, error)
 	Watch(ctx context.Context, operation int64) (*node.Node, node.Cover, error)
 	Stall(ctx context.Context, operation int64, runID string, seq int64, stall node.Stall, waitingFor string, within *time.Duration) (*node.Operation, error)
 	GoOn(ctx context.Context, operation int64, runID string) error
-	CloseOperation(ctx context.Context, end node.End, followUp func(*node.Node) (*node.Operation, error)) (*node.Operation, error)
+	CloseOperation(ctx context.Context, end node.End) (*node.Operation, error)
 	SetUndo(ctx context.Context, operation int64, runID string, undo []node.Undo) error
 	// Retry opens the operation that does again what one was to do that has ended.
 	Retry(ctx context.Context, id int64, decide func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error)) (*node.Operation, error)
@@ -60,14 +59,19 @@ type Policy struct {
 	DecisionWait     time.Duration            // how long a failed step waits for a decision, where that was asked for. Default 24 h
 }
 
+// defaults are the settings of operations that no request describes.
+func (p Policy) defaults() node.Defaults {
+	return node.Defaults{AutomatedClean: p.AutomatedClean, OnFailure: p.OnFailure}
+}
+
 // waitFor is how long o waits for a conductor.
 func (p Policy) waitFor(o *node.Operation) time.Duration {
 	wait, own := p.WaitInGroup[o.Group]
 	if !own {
 		wait = p.WaitForConductor
 	}
-	if o.Kind == node.KindUndo {
-		return min(wait, undoWait)
+	if most := o.Kind.Spec().ConductorWait; most > 0 {
+		return min(wait, most)
 	}
 	return wait
 }
@@ -87,6 +91,7 @@ type Brief struct {
 	Stalled          bool          `json:"stalled,omitempty"` // nobody can begin with the steps now: Ready tells why
 	Hold             bool          `json:"hold,omitempty"`    // a step that failed waits for a decision
 	DecisionWait     time.Duration `json:"decision_wait,omitempty"`
+	Steps            []StepLine    `json:"steps,omitempty"` // as they are planned, for people
 }
 
 // Begin records that this run is the operation's. Another run, or an operation
@@ -96,7 +101,6 @@ func (a *Operations) Begin(ctx context.Context, operation int64) (Brief, error) 
 	if err != nil {
 		return Brief{}, typed(err)
 	}
-	a.at(ctx, chaos.Beginning, operation)
 	n, cover, err := a.Ledger.Watch(ctx, operation)
 	if err != nil {
 		return Brief{}, typed(err)
@@ -105,7 +109,8 @@ func (a *Operations) Begin(ctx context.Context, operation int64) (Brief, error) 
 		Group: o.Group, Driver: o.Driver, HeartbeatTimeout: a.Policy.HeartbeatTimeout, ConductorTimeout: a.Policy.ConductorTimeout,
 		WaitForConductor: a.Policy.waitFor(o), StepsTimeout: cmp.Or(a.Policy.StepsTimeout, longestSteps),
 		Stalled: node.StallOf(n.Operation, cover) != node.StallNone,
-		Hold:    o.OnFailure == node.HoldOnFailure && o.Kind != node.KindUndo, DecisionWait: cmp.Or(a.Policy.DecisionWait, 24*time.Hour),
+		Hold:    o.OnFailure == node.HoldOnFailure && !o.Kind.Spec().Undoes, DecisionWait: cmp.Or(a.Policy.DecisionWait, 24*time.Hour),
+		Steps: linesOf(n.Operation.Steps),
 	}, nil
 }
 
@@ -134,7 +139,7 @@ func (a *Operations) PlanUndo(ctx context.Context, operation int64, outcome node
 		return UndoPlan{}, typed(err)
 	}
 	return UndoPlan{
-		Needed: len(undo) > 0, Covered: cover.Covered, Paused: o.Paused && outcome == node.Failed, Group: o.Group, Driver: o.Driver,
+		Needed: len(undo) > 0, Covered: cover.Covered, Paused: o.LeavesHardware(), Group: o.Group, Driver: o.Driver,
 	}, nil
 }
 
@@ -154,14 +159,12 @@ type Closed struct {
 // transaction; closing what is closed with the same outcome succeeds.
 func (a *Operations) Close(ctx context.Context, in EndInput) (Closed, error) {
 	info := activity.GetInfo(ctx)
-	a.at(ctx, chaos.Closing, in.Operation)
 	next, err := a.Ledger.CloseOperation(ctx, node.End{
-		Operation: in.Operation, RunID: info.WorkflowExecution.RunID, Outcome: in.Outcome, Error: in.Error,
-	}, a.followUp)
+		Operation: in.Operation, RunID: info.WorkflowExecution.RunID, Outcome: in.Outcome, Error: in.Error, Defaults: a.Policy.defaults(),
+	})
 	if err != nil {
 		return Closed{}, typed(err)
 	}
-	a.at(ctx, chaos.Closed, in.Operation)
 	if a.Ended != nil {
 		if o, err := a.Ledger.Operation(ctx, in.Operation); err == nil && o.EndedAt != nil {
 			a.Ended(o.Kind, o.Outcome, o.EndedAt.Sub(o.AcceptedAt))
@@ -171,16 +174,6 @@ func (a *Operations) Close(ctx context.Context, in EndInput) (Closed, error) {
 		return Closed{}, nil
 	}
 	return Closed{FollowUp: next.ID}, nil
-}
-
-// followUp is the operation that closing opens where somebody asked for the
-// node back meanwhile.
-func (a *Operations) followUp(n *node.Node) (*node.Operation, error) {
-	steps, err := node.Plan(node.KindUndeploy, n, nil, node.PlanOptions{AutomatedClean: a.Policy.AutomatedClean})
-	if err != nil {
-		return nil, err
-	}
-	return &node.Operation{Kind: node.KindUndeploy, Target: node.Available, Steps: steps, OnFailure: a.Policy.OnFailure}, nil
 }
 
 // StartOperation starts the workflow of an operation that is open. Its row is

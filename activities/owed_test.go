@@ -44,3 +44,32 @@ func TestAnUndoThatFailsKeepsTheDebt(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, []node.Undo{node.UndoPowerOff}, b.book.node.Owed)
 }
+
+// The next one comes of reconciliation, unless the hardware has said no for good.
+func TestAnUndoThatFailsIsTriedOnceAndSaysWhetherItMayBeTriedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		err     error
+		refused bool
+	}{
+		"the BMC refuses":    {fault.New(fault.Refused, "400"), true},
+		"a wrong password":   {fault.New(fault.Denied, "401"), true},
+		"the BMC is silent":  {fault.New(fault.Unreachable, "no answer"), false},
+		"the BMC says later": {bmc.Busy(0, "503"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindUndo, node.DeployFailed, bmc.PowerOff, direct, node.PlanOptions{})
+			b.book.node.Owed = []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}
+			b.machine.media, b.machine.stuck = bmc.Media{Inserted: true, Image: "http://old"}, c.err
+			b.machine.boot = bmc.Boot{Device: bmc.DeviceCDROM}
+			_, err := b.run()
+			require.Error(t, err)
+			require.True(t, final(err))
+			require.Equal(t, c.refused, b.book.node.OwedRefused)
+			want := []node.Undo{node.UndoEjectMedia, node.UndoClearBoot}
+			if c.refused { // the override is cleared all the same
+				want = want[:1]
+			}
+			require.Equal(t, want, b.book.node.Owed, "what is done is owed no more")
+		})
+	}
+}

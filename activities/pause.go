@@ -11,46 +11,41 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// paused says what is to happen instead of the next step where the node was put
-// into maintenance meanwhile; "" = it is not, or nothing is left to do, or what
-// comes next is the power request of an operator. A step that was at work when
-// its conductor died is not taken up.
-func (t *task) paused() Next {
-	step := t.op.CurrentStep()
-	switch {
-	case t.asked != node.AskPause || step == nil || step.PowerRequest():
-		return ""
-	case step.State == node.StepRunning && !t.op.Rests:
+// course says what is to happen instead of the next step; "" = it may begin.
+func (t *task) course() Next {
+	cover := node.Cover{Covered: true} // by this conductor
+	if step := t.op.CurrentStep(); step != nil && step.NotBefore != nil && !step.Deadly() {
+		cover.PutOff = max(step.NotBefore.Sub(*t.op.ClaimedAt), 0)
+	}
+	switch t.op.Course(node.Situation{Cover: cover, Claimed: true}) {
+	case node.Ends:
+		return NextAsked
+	case node.Rests:
+		return NextReady
+	case node.BreaksOff:
 		return NextOrphaned
 	}
-	return NextReady
-}
-
-// unasked is what a step is told where nothing else is asked.
-func (t *task) unasked() node.Ask {
-	if t.op.Paused {
-		return node.AskPause
-	}
-	return node.AskNone
+	return ""
 }
 
 // taken: what was asked is taken up.
 func (t *task) taken() {
 	t.pending.ClearAsk = true
-	t.asked = t.unasked()
+	t.op.Asked = node.AskNone
 }
 
 // putDownTime bounds the word that a step is left in good order: the next
 // conductor waits for it.
 const putDownTime = 300 * time.Millisecond
 
-// putDown says that the step at work is handed over. Nothing else is written: a
-// step that was interrupted may have noted what it did not get to do. True: the
-// step is another conductor's already.
-func (t *task) putDown() bool {
+// putDown records that the current step is handed over and, if somebody has paused
+// it in Temporal, the pause p. It writes nothing else: an interrupted step may have
+// noted in memory what it did not get to do. It reports whether another conductor
+// has taken the step already.
+func (t *task) putDown(p *node.Pause) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), putDownTime)
 	defer cancel()
-	err := t.Records.PutDown(ctx, t.op.ID, t.claim)
+	err := t.Records.PutDown(ctx, t.op.ID, t.claim, p)
 	if err != nil && !fault.Is(err, fault.Lost) {
 		t.log.Warn("step handed over without a word", zap.Error(err))
 	}

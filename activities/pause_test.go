@@ -68,6 +68,18 @@ func TestAPowerRequestIsDoneInAPausedOperation(t *testing.T) {
 	require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
 }
 
+func TestAPowerRequestLeavesTheStepThatWasPutDownForWhoeverComesNext(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+	b.book.op.Paused, b.book.op.Asked, b.book.op.AskedPower, b.book.op.Rests = true, node.AskPower, node.PowerOff, true
+	began := time.Now()
+	b.book.op.Steps[0].State, b.book.op.Steps[0].StartedAt = node.StepRunning, &began
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextReady, r.Next, "no conductor has died")
+	require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
+	require.Equal(t, []any{node.StepRunning, true}, []any{b.book.op.Steps[1].State, b.book.op.Rests})
+}
+
 func TestAStepThatIsTriedAgainRests(t *testing.T) {
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, nil }

@@ -6,13 +6,12 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/guards"
 	"go.temper.dev/temper/internal/node"
 )
 
 // verifyPower reads the power state: the BMC is there and takes the credentials.
 func verifyPower(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
-	s, err := t.bmc(ctx)
+	s, err := t.powerControl(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -67,11 +66,11 @@ func (t *task) agentGone() {
 // that a second attempt first looks whether the first one's request shows:
 // whoever recorded it may have died before or after sending it.
 func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r bmc.PowerRequest, limit time.Duration) error {
-	s, err := t.bmc(ctx)
+	s, err := t.powerControl(ctx)
 	if err != nil {
 		return err
 	}
-	if guards.LookBeforeAct && step.Issued != nil && step.Issued.Command == string(r) {
+	if step.Issued != nil && step.Issued.Command == string(r) {
 		seen, err := t.watchPower(ctx, s, want, step.Issued.At.Add(t.Settings.PowerSettle))
 		if err != nil {
 			return err
@@ -86,11 +85,11 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 		return err
 	}
 	t.saw(p)
-	if guards.LookBeforeAct && p == want {
+	if p == want {
 		step.Issued = nil
 		return nil
 	}
-	if !guards.LookBeforeAct || !underway(p, want) {
+	if !underway(p, want) {
 		if err := t.sendPower(ctx, step, s, r); err != nil {
 			return err
 		}
@@ -109,7 +108,7 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 
 // sendPower records the request and sends it. An answer that was lost is no
 // failure yet: the effect is read back, here or by another conductor.
-func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.Session, r bmc.PowerRequest) error {
+func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.PowerControl, r bmc.PowerRequest) error {
 	step.Issued = &node.Issued{At: time.Now().UTC(), Command: string(r)}
 	if err := t.save(ctx); err != nil {
 		return err
@@ -128,7 +127,7 @@ func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.Session, r 
 
 // watchPower looks until the state is seen or the time is over. Silence of the
 // BMC is waited out like a state that is not there yet.
-func (t *task) watchPower(ctx context.Context, s bmc.Session, want bmc.Power, until time.Time) (bool, error) {
+func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Power, until time.Time) (bool, error) {
 	next := growing(t.Settings.PowerPoll)
 	for {
 		p, err := s.Power(ctx)
@@ -137,6 +136,9 @@ func (t *task) watchPower(ctx context.Context, s bmc.Session, want bmc.Power, un
 			t.saw(p)
 			if p == want {
 				return true, nil
+			}
+			if err := t.answered(ctx); err != nil {
+				return false, err
 			}
 		case ctx.Err() != nil:
 			return false, context.Cause(ctx)
@@ -148,7 +150,8 @@ func (t *task) watchPower(ctx context.Context, s bmc.Session, want bmc.Power, un
 		if !time.Now().Before(until) {
 			return false, nil
 		}
-		if err := pause(ctx, max(next(), bmc.Pause(err))); err != nil {
+		// If the BMC asks for a longer pause, it is read once more at the deadline.
+		if err := pause(ctx, min(max(next(), bmc.Pause(err)), max(time.Until(until), 0))); err != nil {
 			return false, err
 		}
 	}
@@ -162,11 +165,11 @@ func underway(now, want bmc.Power) bool {
 // be read back, so it is sent at most once: recorded before it is sent, and a
 // second attempt that finds the record does not send it again.
 func powerReset(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	if step.Issued != nil && step.Issued.Command == string(bmc.PulseForceRestart) {
+	if step.Issued != nil && step.Issued.Command == bmc.ForceRestart {
 		return 0, fault.New(fault.OutcomeUnknown, "node %s: the restart was sent at %s, its outcome is unknown",
 			t.node.UUID, step.Issued.At.Format(time.RFC3339))
 	}
-	s, err := t.bmc(ctx)
+	s, err := t.powerControl(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -178,12 +181,16 @@ func powerReset(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 	if p == bmc.PowerOff || step.Issued != nil { // found off, now or by whoever switched it on
 		return over, t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout)
 	}
-	step.Issued = &node.Issued{At: time.Now().UTC(), Command: string(bmc.PulseForceRestart)}
+	restarter, err := t.restarter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	step.Issued = &node.Issued{At: time.Now().UTC(), Command: bmc.ForceRestart}
 	t.agentGone()
 	if err := t.save(ctx); err != nil {
 		return 0, err
 	}
-	err = s.Pulse(ctx, bmc.PulseForceRestart)
+	err = restarter.Restart(ctx)
 	if fault.Is(err, fault.Busy) || fault.Is(err, fault.Refused) {
 		step.Issued = nil // answered, and not done: it may be sent again
 	}

@@ -70,7 +70,7 @@ func TestAServerThatIsFoundOffIsSwitchedOnInsteadOfRestartedAlsoAfterACrash(t *t
 			require.NoError(t, err)
 			require.Equal(t, activities.NextClose, r.Next)
 			require.Equal(t, bmc.PowerOn, b.machine.power)
-			require.Empty(t, b.machine.pulses, "switched on is restarted enough")
+			require.Zero(t, b.machine.restarts, "switched on is restarted enough")
 		})
 	}
 }
@@ -162,4 +162,18 @@ func TestAPowerOperationThatFailsFails(t *testing.T) {
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "not now") }
 	_, err := b.run()
 	require.True(t, final(err))
+}
+
+func TestAPauseThatABMCAsksForDoesNotOutlastTheWaitForPower(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	b.machine.reads = func() error {
+		if len(b.machine.asked) > 0 {
+			return bmc.Busy(10*time.Minute, "503")
+		}
+		return nil
+	}
+	begun := time.Now()
+	_, err := b.run()
+	require.ErrorContains(t, err, `power state is not "power off" 300ms after`)
+	require.Less(t, time.Since(begun), 5*time.Minute)
 }

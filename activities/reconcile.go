@@ -25,12 +25,16 @@ type Reconciler interface {
 	Asked(ctx context.Context) ([]node.Operation, error)
 	Called(ctx context.Context) ([]node.Operation, error)
 	Quarantine(ctx context.Context) (node.QuarantineTick, error)
-	SettleStranded(ctx context.Context, rules []node.Stranding, safe time.Duration) (int, error)
+	SettleStranded(ctx context.Context, safe time.Duration) (int, error)
 	// SaidLostTemporal is who said within that time that Temporal has lost its
 	// data; "" = nobody.
 	SaidLostTemporal(ctx context.Context, within time.Duration) (by string, err error)
-	OpenUndos(ctx context.Context, steps []node.Step, by string, limit int) ([]node.Operation, error)
+	OpenUndos(ctx context.Context, steps []node.Step, by string, mediaTimeout time.Duration, limit int) ([]node.Operation, error)
 	Misfits(ctx context.Context) ([]node.Operation, error)
+	// ForgetDeleted deletes the records of nodes that were deleted longer ago.
+	ForgetDeleted(ctx context.Context, olderThan time.Duration) (int, error)
+	// ForgetRequests deletes idempotency keys that are no longer honoured.
+	ForgetRequests(ctx context.Context) (int, error)
 }
 
 // Workflows asks Temporal. Known is false only where Temporal itself says that
@@ -46,6 +50,9 @@ type Workflows interface {
 type Teller interface {
 	Cancel(ctx context.Context, o *node.Operation, reason string) error
 	Nudge(ctx context.Context, o *node.Operation) error
+	// Unpause unpauses the operation's workflow or its activity in Temporal. It does
+	// nothing if neither is paused.
+	Unpause(ctx context.Context, o *node.Operation, by, reason string) error
 }
 
 // Reconcile is the activity of the scheduled reconciliation.
@@ -61,8 +68,11 @@ type Reconcile struct {
 	Instances  Instances
 	Reaping    Reaping
 	Safe       time.Duration // after a workflow has closed, until nothing of it can act
-	Interval   time.Duration // between two ticks
-	Log        *zap.Logger
+	// MediaTimeout is how long after an insertion was sent the medium may still appear.
+	MediaTimeout time.Duration
+	Interval     time.Duration // between two ticks
+	Retention    time.Duration // of the records of deleted nodes
+	Log          *zap.Logger
 }
 
 // part is one thing that a reconciliation puts right, in a file of its own. It
@@ -83,6 +93,8 @@ func (r *Reconcile) parts() []part {
 		{"shares", r.shares},
 		{"instances", r.instances},
 		{"owed", r.pay},
+		{"deleted nodes", r.forget},
+		{"idempotency keys", r.forgetRequests},
 	}
 }
 
@@ -92,6 +104,7 @@ type TickResult struct {
 	Recovered   int      `json:"recovered"`   // operations that had lost their workflow, ended
 	Cancelled   int      `json:"cancelled"`   // cancellations repeated
 	Nudged      int      `json:"nudged"`      // workflows told of news in their rows
+	Paused      int      `json:"paused"`      // operations that are paused in Temporal
 	Epoch       int64    `json:"epoch"`       // of the ring, after the tick
 	Moved       int      `json:"moved"`       // nodes with another owner than before
 	Quarantined int      `json:"quarantined"` // nodes that nobody covers any more
@@ -99,6 +112,7 @@ type TickResult struct {
 	Undone      int      `json:"undone"`      // operations opened to do what is owed
 	Expired     int      `json:"expired"`     // compute services that went silent
 	Reaped      int      `json:"reaped"`      // nodes whose instance is gone, undeployed
+	Forgotten   int      `json:"forgotten"`   // deleted nodes whose records were dropped
 	Took        string   `json:"took"`
 	Alarm       string   `json:"alarm,omitempty"`
 	Failed      []string `json:"failed,omitempty"` // parts that did not end, and why
@@ -108,7 +122,8 @@ type TickResult struct {
 func (t TickResult) Details() string {
 	lines := []string{
 		fmt.Sprintf("epoch %d, moved %d, quarantined %d, released %d", t.Epoch, t.Moved, t.Quarantined, t.Released),
-		fmt.Sprintf("operations: started %d, cancelled %d, nudged %d, recovered %d, undoing %d", t.Started, t.Cancelled, t.Nudged, t.Recovered, t.Undone),
+		fmt.Sprintf("operations: started %d, cancelled %d, nudged %d, recovered %d, undoing %d, paused in Temporal %d",
+			t.Started, t.Cancelled, t.Nudged, t.Recovered, t.Undone, t.Paused),
 		fmt.Sprintf("compute services: expired %d, reaped %d", t.Expired, t.Reaped),
 		"took " + t.Took,
 	}
@@ -130,7 +145,7 @@ func (r *Reconcile) Tick(ctx context.Context) (TickResult, error) {
 	for _, p := range r.parts() {
 		if err := p.run(ctx, &out); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", p.name, err))
-			out.Failed = append(out.Failed, errs[len(errs)-1].Error())
+			out.Failed = append(out.Failed, fault.Text(errs[len(errs)-1]))
 		}
 		activity.RecordHeartbeat(ctx)
 	}

@@ -57,9 +57,11 @@ func (r *Reconcile) start(ctx context.Context, out *TickResult) (never []orphan,
 		switch {
 		case err != nil:
 			return err
+		case st.Known && st.Open && (st.Pause != nil || o.TemporalPause != nil): // started, and paused before it could begin
+			return r.rests(ctx, o, st.Pause, out)
 		case !st.Known || st.Open:
 			out.Started++
-		case time.Since(st.ClosedAt) > r.Safe:
+		case st.Over(time.Now(), r.Safe):
 			never = append(never, orphan{op: *o, how: st.How})
 		}
 		return nil
@@ -69,6 +71,11 @@ func (r *Reconcile) start(ctx context.Context, out *TickResult) (never []orphan,
 // mostRefused is after how many failures a part of a tick gives up: it is no single
 // operation then, but Temporal or the database.
 const mostRefused = 5
+
+// refusedFor bounds the time that a survey spends on failed requests to Temporal.
+// Their number has no bound: however many operations can't be read, the others are
+// recovered.
+const refusedFor = 10 * time.Second
 
 // each does something about each operation. One that can't be helped keeps none of
 // the others from it.
@@ -92,16 +99,14 @@ func (r *Reconcile) repeatAsks(ctx context.Context, out *TickResult) error {
 		return err
 	}
 	return each(ctx, ops, func(o *node.Operation) error {
-		switch o.Asked {
-		case node.AskCancel, node.AskDelete:
+		switch {
+		case o.Asked.Interrupts():
 			err := r.Teller.Cancel(ctx, o, o.AskedReason)
 			if err == nil {
 				out.Cancelled++
 			}
 			return err
-		}
-		// A step that runs reads the row by itself; every signal stays in the history.
-		if o.Phase != node.Waiting && o.Phase != node.Holding {
+		case !o.Listens(): // every signal stays in the history
 			return nil
 		}
 		return r.nudge(ctx, o, out)
@@ -168,7 +173,7 @@ func (r *Reconcile) recover(ctx context.Context, closed []orphan, out *TickResul
 			closed = append(closed, orphan{op: m.Operation, how: "lost by Temporal"})
 		}
 	}
-	return errors.Join(errors.Join(s.refused...), r.close(ctx, closed, out))
+	return errors.Join(s.refusals(), r.close(ctx, closed, out))
 }
 
 // survey is what Temporal says of the open operations that have begun.
@@ -176,7 +181,30 @@ type survey struct {
 	open           int
 	found, missing []int64  // known to Temporal, and not
 	closed         []orphan // known, and over for so long that nothing of it can act
-	refused        []error  // about single operations, which count as found
+	refused        []error  // about single operations, which count as found; the first few
+	unread         int      // operations that could not be asked about
+	wasted         time.Duration
+}
+
+// ask calls do, which asks Temporal about one operation, and records its failure.
+func (s *survey) ask(do func() error) error {
+	began := time.Now()
+	err := do()
+	if err != nil {
+		s.wasted += time.Since(began)
+		if s.unread++; len(s.refused) < mostRefused {
+			s.refused = append(s.refused, err)
+		}
+	}
+	return err
+}
+
+// refusals returns the first errors of a survey, and how many more there were.
+func (s *survey) refusals() error {
+	if more := s.unread - len(s.refused); more > 0 {
+		return errors.Join(errors.Join(s.refused...), fmt.Errorf("and %d other workflows can't be read", more))
+	}
+	return errors.Join(s.refused...)
 }
 
 func (r *Reconcile) survey(ctx context.Context, out *TickResult) (survey, error) {
@@ -193,15 +221,15 @@ func (r *Reconcile) survey(ctx context.Context, out *TickResult) (survey, error)
 		for i := range ops {
 			after = ops[i].ID
 			s.open++
-			if listed[ops[i].RunID] && !due(ops[i].ID) {
+			if listed[ops[i].RunID] && !due(ops[i].ID) && ops[i].TemporalPause == nil {
 				s.found = append(s.found, ops[i].ID)
 				continue
 			}
-			if err := r.describe(ctx, ops[i], &s, out); err != nil {
-				s.refused, s.found = append(s.refused, err), append(s.found, ops[i].ID)
+			if s.ask(func() error { return r.describe(ctx, ops[i], &s, out) }) != nil {
+				s.found = append(s.found, ops[i].ID)
 			}
-			if len(s.refused) == mostRefused {
-				return s, errors.Join(s.refused...)
+			if s.wasted > refusedFor {
+				return s, s.refusals()
 			}
 			activity.RecordHeartbeat(ctx)
 		}
@@ -222,7 +250,10 @@ func (r *Reconcile) describe(ctx context.Context, o node.Operation, s *survey, o
 		return nil
 	}
 	s.found = append(s.found, o.ID)
-	if st.Open || time.Since(st.ClosedAt) <= r.Safe {
+	if st.Open {
+		return r.rests(ctx, &o, st.Pause, out)
+	}
+	if !st.Over(time.Now(), r.Safe) {
 		return nil
 	}
 	reset, err := r.wasReset(ctx, o, out)
@@ -288,17 +319,8 @@ func (r *Reconcile) wasReset(ctx context.Context, o node.Operation, out *TickRes
 // half done is owed.
 func (r *Reconcile) close(ctx context.Context, orphans []orphan, out *TickResult) error {
 	return each(ctx, orphans, func(o *orphan) error {
-		outcome := node.Failed
-		if asksEnd(o.op.Asked) {
-			outcome = node.Cancelled
-		}
-		if err := r.Ledger.SetUndo(ctx, o.op.ID, o.op.RunID, node.UndoAtEnd(&o.op, outcome)); err != nil && !fault.Is(err, fault.Lost) {
-			return err
-		}
-		next, err := r.Ledger.CloseOperation(ctx, node.End{
-			Operation: o.op.ID, RunID: o.op.RunID, Outcome: outcome, By: byReconciliation,
-			Error: fmt.Sprintf("The workflow of operation %d of node %s was %s; reconciliation ended the operation", o.op.ID, o.op.NodeUUID, o.how),
-		}, r.Operations.followUp)
+		why := fmt.Sprintf("The workflow of operation %d of node %s was %s; reconciliation ended the operation", o.op.ID, o.op.NodeUUID, o.how)
+		next, err := r.Ledger.CloseOperation(ctx, o.op.EndAbandoned(byReconciliation, why, r.Operations.Policy.defaults()))
 		switch {
 		case fault.Is(err, fault.Lost) || fault.Is(err, fault.Conflict):
 			return nil // ended meanwhile

@@ -116,20 +116,15 @@ func (r *Reconcile) reap(ctx context.Context, o share.Orphan) (bool, error) {
 func (r *Reconcile) giveBack(n *node.Node) (*node.Request, error) {
 	event := fmt.Sprintf("given back: instance %s is gone", n.InstanceUUID)
 	if n.Undeployed() {
-		return &node.Request{User: byReconciliation, Event: event, Apply: func(n *node.Node) {
-			n.InstanceUUID, n.InstanceName, n.AllocationUUID, n.InstanceInfo = "", "", "", map[string]any{}
-		}}, nil
+		return &node.Request{User: byReconciliation, Event: event, Apply: (*node.Node).ClearInstance}, nil
 	}
 	d, err := node.Admit(n, node.VerbOf("deleted"), "")
 	if err != nil || d.Open == "" {
 		return nil, err
 	}
-	op, err := r.Operations.followUp(n)
+	op, err := node.FollowUp(n, nil, d.Open, byReconciliation, r.Operations.Policy.defaults())
 	if err != nil {
 		return nil, err
 	}
-	op.RequestedBy, op.Target = byReconciliation, d.Target
-	return &node.Request{Move: node.EventDelete, Open: op, User: byReconciliation, Event: event, Apply: func(n *node.Node) {
-		n.TargetProvisionState, n.LastError = d.Target, ""
-	}}, nil
+	return &node.Request{Move: d.Move, Open: op, User: byReconciliation, Event: event, Apply: d.Apply}, nil
 }

@@ -102,7 +102,7 @@ func TestNodesWhoseInstanceIsGoneAreGivenBack(t *testing.T) {
 	require.Len(t, a.started, 2)
 	for _, name := range []string{"active", "failed"} {
 		r := y.asked[name]
-		require.Equal(t, node.EventDelete, r.Move)
+		require.Equal(t, []node.Event{node.EventDelete}, r.Move)
 		require.Equal(t, node.KindUndeploy, r.Open.Kind)
 		require.Equal(t, node.Available, r.Open.Target)
 		require.NotEmpty(t, r.Open.Steps)

@@ -4,13 +4,11 @@ import (
 	"context"
 
 	"go.uber.org/zap"
-
-	"go.temper.dev/temper/internal/node"
 )
 
 // stranded ends the transient states that no operation is behind.
 func (r *Reconcile) stranded(ctx context.Context, out *TickResult) error {
-	settled, err := r.Reconciler.SettleStranded(ctx, node.Strandings(), r.Safe)
+	settled, err := r.Reconciler.SettleStranded(ctx, r.Safe)
 	out.Recovered += settled
 	if settled > 0 {
 		r.Log.Warn("nodes in a transient state without an operation", zap.Int("settled", settled))

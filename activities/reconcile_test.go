@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,9 +30,9 @@ type archive struct {
 	described       int
 	missing         map[int64]time.Duration // since when unknown, for MarkMissing
 	workflows       map[string]node.RunStatus
-	unreadable      string // the workflow of which Temporal only says an error
-	refuses         error  // what Temporal says to starts, cancels and nudges
-	only            int64  // of this operation; 0 = of all
+	unreadable      []string // the workflows of which Temporal only says an error
+	refuses         error    // what Temporal says to starts, cancels and nudges
+	only            int64    // of this operation; 0 = of all
 
 	called, misfits []node.Operation
 	owing           []node.Operation // undos that are due
@@ -61,7 +63,7 @@ func (a *archive) Quarantine(context.Context) (node.QuarantineTick, error) {
 	return node.QuarantineTick{}, nil
 }
 
-func (a *archive) SettleStranded(context.Context, []node.Stranding, time.Duration) (int, error) {
+func (a *archive) SettleStranded(context.Context, time.Duration) (int, error) {
 	return 0, nil
 }
 
@@ -69,7 +71,7 @@ func (a *archive) SaidLostTemporal(context.Context, time.Duration) (string, erro
 	return a.said, nil
 }
 
-func (a *archive) OpenUndos(_ context.Context, steps []node.Step, _ string, _ int) ([]node.Operation, error) {
+func (a *archive) OpenUndos(_ context.Context, steps []node.Step, _ string, _ time.Duration, _ int) ([]node.Operation, error) {
 	for i := range a.owing {
 		a.owing[i].Steps = steps
 	}
@@ -84,7 +86,7 @@ func (a *archive) MarkMissing(_ context.Context, ids []int64, _ time.Duration) (
 	return out, nil
 }
 
-func (a *archive) CloseOperation(_ context.Context, end node.End, _ func(*node.Node) (*node.Operation, error)) (*node.Operation, error) {
+func (a *archive) CloseOperation(_ context.Context, end node.End) (*node.Operation, error) {
 	a.closed = append(a.closed, end)
 	return nil, nil
 }
@@ -104,6 +106,8 @@ func (a *archive) Nudge(_ context.Context, o *node.Operation) error {
 	return a.refused(o)
 }
 
+func (a *archive) Unpause(context.Context, *node.Operation, string, string) error { return nil }
+
 func (a *archive) refused(o *node.Operation) error {
 	if a.only == 0 || a.only == o.ID {
 		return a.refuses
@@ -113,7 +117,7 @@ func (a *archive) refused(o *node.Operation) error {
 
 func (a *archive) Status(_ context.Context, workflowID, _ string) (node.RunStatus, error) {
 	a.described++
-	if workflowID == a.unreadable {
+	if slices.Contains(a.unreadable, workflowID) {
 		return node.RunStatus{}, errors.New("its history can't be read")
 	}
 	return a.workflows[workflowID], nil
@@ -124,6 +128,10 @@ func (a *archive) Fleet(context.Context) (*node.Fleet, error) { return &node.Fle
 func (a *archive) RingNodes(context.Context, []int64) ([]node.RingNode, error) { return nil, nil }
 func (a *archive) WriteEpoch(context.Context, node.Epoch) (int64, error)       { return 0, nil }
 func (a *archive) Reconciled(context.Context) error                            { return nil }
+
+func (a *archive) ForgetDeleted(context.Context, time.Duration) (int, error) { return 0, nil }
+
+func (a *archive) ForgetRequests(context.Context) (int, error) { return 0, nil }
 
 func (a *archive) Open(context.Context) (map[string]bool, error) { return a.listed, a.listFails }
 
@@ -251,13 +259,36 @@ func TestAnOperationThatCannotBeToldKeepsNoOtherFromIt(t *testing.T) {
 }
 
 func TestAWorkflowThatTemporalCannotReadKeepsNoOrphanOpen(t *testing.T) {
-	a := &archive{begun: []node.Operation{operation(1), operation(2)}, workflows: map[string]node.RunStatus{}}
-	a.unreadable = a.begun[0].WorkflowID
-	a.workflows[a.begun[1].WorkflowID] = node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Minute)}
-	_, err := a.tick(t)
-	require.ErrorContains(t, err, "its history can't be read", "the tick says so")
-	require.Len(t, a.closed, 1)
-	require.EqualValues(t, 2, a.closed[0].Operation)
+	for _, unreadable := range []int64{1, 40} {
+		a := &archive{workflows: map[string]node.RunStatus{}}
+		for id := int64(1); id <= unreadable+1; id++ {
+			a.begun = append(a.begun, operation(id))
+			a.unreadable = append(a.unreadable, a.begun[id-1].WorkflowID)
+		}
+		lost := a.begun[unreadable]
+		a.unreadable = a.unreadable[:unreadable]
+		a.workflows[lost.WorkflowID] = node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Minute)}
+		_, err := a.tick(t)
+		require.ErrorContains(t, err, "its history can't be read", "the tick says so")
+		require.Less(t, strings.Count(err.Error(), "its history can't be read"), 6, "in few words")
+		require.Len(t, a.closed, 1)
+		require.Equal(t, lost.ID, a.closed[0].Operation)
+	}
+}
+
+func TestAWorkflowThatIsNotKnownToHaveClosedKeepsItsOperationOpen(t *testing.T) {
+	for name, st := range map[string]node.RunStatus{
+		"paused":                 {Known: true, Open: true},
+		"closed, not known when": {Known: true, How: "terminated"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := &archive{begun: []node.Operation{operation(1)}, notBegun: []node.Operation{operation(2)}, workflows: map[string]node.RunStatus{}}
+			a.workflows[a.begun[0].WorkflowID], a.workflows[a.notBegun[0].WorkflowID] = st, st
+			_, err := a.tick(t)
+			require.NoError(t, err)
+			require.Empty(t, a.closed)
+		})
+	}
 }
 
 func TestATickThatTemporalRefusesEverythingGivesUpSoon(t *testing.T) {

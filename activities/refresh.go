@@ -29,7 +29,7 @@ type PowerRecords interface {
 	PowerDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.Node, error)
 	// DriverSecrets are of driver_info, by row number; a node whose secrets do not
 	// open is not among them.
-	DriverSecrets(ctx context.Context, ids []int64) (map[int64]node.Secrets, error)
+	DriverSecrets(ctx context.Context, nodes []node.Node) (map[int64]node.Secrets, error)
 	RecordPower(ctx context.Context, p node.PowerSeen) (bool, error)
 }
 
@@ -81,11 +81,7 @@ func (r *PowerRefresh) page(ctx context.Context, drivers []string, after int64) 
 	if err != nil || len(nodes) == 0 {
 		return nil, nil, err
 	}
-	ids := make([]int64, len(nodes))
-	for i := range nodes {
-		ids[i] = nodes[i].ID
-	}
-	sealed, err := r.Records.DriverSecrets(ctx, ids)
+	sealed, err := r.Records.DriverSecrets(ctx, nodes)
 	return nodes, sealed, err
 }
 
@@ -157,6 +153,9 @@ func (r *PowerRefresh) read(ctx context.Context, n *node.Node, sealed node.Secre
 		return "", err
 	}
 	defer s.Close()
+	if s.PowerControl == nil {
+		return "", n.Unsupported("power")
+	}
 	p, err := s.Power(ctx)
 	return stateOf(p), err
 }

@@ -37,10 +37,10 @@ func (r *racks) PowerDue(_ context.Context, hostname string, _ []string, after i
 	return out, nil
 }
 
-func (r *racks) DriverSecrets(_ context.Context, ids []int64) (map[int64]node.Secrets, error) {
+func (r *racks) DriverSecrets(_ context.Context, nodes []node.Node) (map[int64]node.Secrets, error) {
 	out := map[int64]node.Secrets{}
-	for _, id := range ids {
-		out[id] = node.Secrets{"driver_info/password": "geheim"}
+	for _, n := range nodes {
+		out[n.ID] = node.Secrets{"driver_info/password": "geheim"}
 	}
 	return out, nil
 }
@@ -55,9 +55,9 @@ func (r *racks) RecordPower(_ context.Context, p node.PowerSeen) (bool, error) {
 // Open is of a bmc.Driver; the rest of it is not there.
 func (r *racks) Open(_ context.Context, t bmc.Target) (bmc.Session, error) {
 	if t.Info["password"] != "geheim" {
-		return nil, errors.New("credentials are missing")
+		return bmc.Session{}, errors.New("credentials are missing")
 	}
-	return &reading{rack: r, node: t.Node}, nil
+	return bmc.Session{PowerControl: &reading{rack: r, node: t.Node}}, nil
 }
 
 type refreshDriver struct {
@@ -70,12 +70,10 @@ func (d refreshDriver) Open(ctx context.Context, t bmc.Target) (bmc.Session, err
 }
 
 type reading struct {
-	bmc.Session
+	bmc.PowerControl
 	rack *racks
 	node string
 }
-
-func (s *reading) Close() {}
 
 func (s *reading) Power(context.Context) (bmc.Power, error) {
 	s.rack.mu.Lock()

@@ -11,16 +11,6 @@ import (
 // phaseHeld: the hold was shown; the step is over when the node has left it.
 const phaseHeld = "held"
 
-// reserved are the steps that any interface may be asked for (Ironic
-// conductor/steps.py, reserved step names).
-var reserved = map[string]stepFunc{
-	node.StepHold:     hold,
-	node.StepWait:     waitStep,
-	node.StepPowerOn:  powerOn,
-	node.StepPowerOff: powerOff,
-	node.StepReboot:   reboot,
-}
-
 // hold stops until somebody unholds the node; that request moves it on.
 func hold(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if step.Phase == phaseHeld && !node.Holds(t.node.ProvisionState) {
@@ -42,7 +32,7 @@ func waitStep(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 		rest := time.Until(step.StartedAt.Add(time.Duration(seconds * float64(time.Second))))
 		return over, pause(ctx, max(rest, 0))
 	}
-	for node.UsesAgent(t.node, t.op.Kind) && time.Since(*step.StartedAt) < t.Settings.CleanWait {
+	for node.UsesAgent(t.node, t.op.Kind) && time.Since(*step.StartedAt) < t.Settings.AgentWait[t.op.Kind.Spec().Family] {
 		n, err := t.Records.Node(ctx, t.node.UUID)
 		if err != nil {
 			return 0, err

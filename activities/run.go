@@ -9,7 +9,6 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/bmc"
-	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -26,32 +25,28 @@ const (
 
 // runAll runs steps in order until one waits, fails or none is left.
 func (t *task) runAll(ctx context.Context) (Next, error) {
-	if next := t.paused(); next != "" {
-		return next, t.save(ctx)
-	}
-	if err := t.payDebts(ctx); err != nil {
-		return "", err
-	}
-	for {
-		next, stop, err := t.takeUpAsk(ctx)
-		if err != nil {
+	for first := true; ; first = false {
+		if err := t.takeUpAsk(ctx); err != nil {
 			return "", err
 		}
-		if stop {
-			return next, t.save(ctx)
+		if next := t.course(); next != "" {
+			return next, t.stop(ctx)
 		}
-		if next := t.paused(); next != "" {
-			return next, t.save(ctx)
+		if first {
+			if err := t.takeOverDebts(ctx); err != nil {
+				return "", err
+			}
+			continue // something may have been asked meanwhile
 		}
 		step := t.op.CurrentStep()
 		if step == nil {
 			if node.Waits(t.node.ProvisionState) {
 				t.move(node.EventResume)
 			}
-			return NextClose, t.save(ctx)
+			return NextClose, t.stop(ctx)
 		}
-		if step.State == node.StepFailed {
-			return NextFailed, t.save(ctx)
+		if step.State == node.StepFailed || step.Deadly() {
+			return NextFailed, t.stop(ctx)
 		}
 		o, err := t.runStep(ctx, step)
 		if err != nil {
@@ -69,20 +64,16 @@ func (t *task) runAll(ctx context.Context) (Next, error) {
 }
 
 // takeUpAsk looks at what was asked of the operation: a power request becomes
-// steps of its own, before the present one; an end stops here, between steps.
-func (t *task) takeUpAsk(ctx context.Context) (Next, bool, error) {
-	switch t.asked {
-	case node.AskCancel, node.AskAbort, node.AskDelete:
-		if s := t.op.CurrentStep(); s == nil || t.endAsked(s) {
-			return NextAsked, true, nil
-		}
+// steps of its own, before the present one.
+func (t *task) takeUpAsk(ctx context.Context) error {
+	switch t.op.Asked {
 	case node.AskUnhold:
 		// It moved the node, perhaps since the claim.
 		n, err := t.Records.Node(ctx, t.node.UUID)
 		if err != nil {
-			return "", false, err
+			return err
 		}
-		t.node.ProvisionState = n.ProvisionState
+		t.node.TakeState(n)
 		if s := t.op.CurrentStep(); s != nil && s.State == node.StepFailed {
 			break // a decision about the step that failed, and so the workflow's (LookHeld)
 		}
@@ -90,23 +81,20 @@ func (t *task) takeUpAsk(ctx context.Context) (Next, bool, error) {
 	case node.AskPower:
 		target, err := t.askedPower(ctx)
 		if err != nil {
-			return "", false, err
+			return err
 		}
 		if err := t.insertPower(target); err != nil {
-			return "", false, err
+			return err
 		}
 		t.taken()
 	}
-	return "", false, nil
+	return nil
 }
 
 // overtaken: the node was moved under the step by a request that ends the
 // operation, so the step's own move no longer fits.
 func (t *task) overtaken(ctx context.Context) bool {
-	if t.guard(ctx) != nil {
-		return false
-	}
-	return t.asked == node.AskCancel || t.asked == node.AskAbort || t.asked == node.AskDelete
+	return t.guard(ctx) == nil && t.op.Asked.Ends()
 }
 
 // askedPower reads which power state is asked for: a save tells that one is, and
@@ -175,8 +163,9 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	if step.State != node.StepWaiting {
 		step.Attempts++
 	}
-	step.State, step.Conductor, t.op.Rests = node.StepRunning, t.Settings.Conductor, false
-	step.Limit = retryOf(fault.Transient).limit(step.Name(), t.Settings.StepLimits)
+	step.State, step.Conductor = node.StepRunning, t.Settings.Conductor
+	t.op.Rests = t.op.Rests && step.PowerRequest() // which leaves the step that it comes before as it was put down
+	step.Limit = retryOf(fault.Transient).limit(step, t.Settings.StepLimits)
 	t.pending.Phase = node.Running
 	t.op.WaitingFor, t.op.WaitingUntil = "", nil
 	if node.Waits(t.node.ProvisionState) && !t.staysWaiting(step) {
@@ -185,12 +174,16 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	if err := t.save(ctx); err != nil {
 		return 0, err
 	}
-	t.at(ctx, chaos.Begun, step.Phase)
-	if t.endAsked(step) {
+	if t.op.MayLeave(step, node.StallNone) {
 		return stopAsked, nil
 	}
 	activity.RecordHeartbeat(ctx, step.Index)
+	if !t.isFake(step.Interface) {
+		t.wants(step.Rule().Undo...)
+	}
+	ended := t.tellLater(ctx)
 	o, err := run(ctx, t, step)
+	ended()
 	if err != nil {
 		t.observe(step, "failed", now)
 		return 0, &stepError{step: step, err: err}
@@ -200,24 +193,11 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	t.op.Steps[step.Index] = *step
 	step = &t.op.Steps[step.Index]
 	if o == over {
-		t.at(ctx, chaos.Over, "")
-		ended := time.Now().UTC()
-		step.State, step.EndedAt, step.LastError, step.Issued = node.StepDone, &ended, "", nil
+		at := time.Now().UTC()
+		step.State, step.EndedAt, step.LastError, step.Issued = node.StepDone, &at, "", nil
 		t.observe(step, "done", now)
 	}
 	return o, nil
-}
-
-// funcOf is how a step is run: reserved steps and the conductor's own here, all
-// others by the agent.
-func funcOf(step *node.Step) stepFunc {
-	if run, ok := reserved[step.Step]; ok {
-		return run
-	}
-	if run, ok := stepFuncs[step.Name()]; ok && step.Source != node.SourceAgent {
-		return run
-	}
-	return runAgentStep
 }
 
 // staysWaiting is true for a step that only looks whether the agent has called.
@@ -253,15 +233,23 @@ func (t *task) verdict(err error) error {
 	}
 	step := se.step
 	step.Failures++
-	step.LastError = se.err.Error()
-	t.op.Rests = true
+	step.LastError = fault.Text(se.err)
+	step.Harmless() // whoever tried it is alive, and its failures have a limit of their own
+	t.op.Rests, t.pending.Came = true, true
 	rule, failures := retryOf(fault.ClassOf(se.err)), step.Failures
-	spent := failures >= rule.limit(step.Name(), t.Settings.StepLimits)
+	spent := failures >= rule.limit(step, t.Settings.StepLimits)
 	retry := t.startsOver(step, se.err, spent) || !spent
 	if !retry {
 		step.State = node.StepFailed
 	}
 	t.pending.Move = ""
+	tell := t.log.Warn
+	if t.op.Kind.Spec().Undoes {
+		t.pending.Refused = !retry && lasts(se.err)
+		if step.LastError == t.node.OwedError { // the same error as that of the try before, which was logged
+			tell = t.log.Debug
+		}
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), t.Settings.HeartbeatTimeout/2)
 	defer cancel()
 	if err := t.save(ctx); err != nil {
@@ -270,25 +258,22 @@ func (t *task) verdict(err error) error {
 		}
 		return again(err, time.Second)
 	}
-	t.log.Warn("step failed", zap.String("step", step.Name()), zap.Int("failures", failures), zap.Bool("retried", retry), zap.Error(se.err))
+	tell("step failed", zap.String("step", step.Name()), zap.Int("failures", failures), zap.Bool("retried", retry), zap.Error(se.err))
 	if !retry {
 		return never(se.err)
 	}
 	return again(se.err, max(rule.pause(step.Failures), bmc.Pause(se.err)))
 }
 
-// payDebts does what earlier operations owe the node's hardware. What can't be
-// done is the present step's failure, so that its limits hold: a password that is
-// wrong is not tried for ever. An operation without steps leaves the debts alone.
-func (t *task) payDebts(ctx context.Context) error {
-	step := t.op.CurrentStep()
-	if len(t.node.Owed) == 0 || step == nil || t.op.Kind == node.KindUndo {
+// takeOverDebts makes what the node owes part of this operation's own undo, if its
+// steps do all of it anyway (Settles). Any other operation leaves it as it is, so that
+// a BMC that refuses to eject a medium does not prevent switching the server on.
+func (t *task) takeOverDebts(ctx context.Context) error {
+	if len(t.node.Owed) == 0 || t.op.Kind.Spec().Undoes || !t.op.Settles() {
 		return nil
 	}
-	if err := t.undo(ctx, step, t.node.Owed); err != nil { // the step has not begun, and so sent nothing itself
-		return &stepError{step: step, err: fault.New(fault.KindOf(err), "undo what an earlier operation owes node %s: %w", t.node.UUID, err)}
-	}
+	t.wants(t.node.Owed...)
+	t.pending.Settled = t.node.Owed
 	t.node.Owed = nil
-	t.pending.ClearOwed = true
 	return t.save(ctx)
 }

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -11,7 +12,6 @@ import (
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
-	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -23,9 +23,13 @@ type Steps struct {
 	Settings Settings
 	Log      *zap.Logger
 	Observe  Observer
+	// OpenAgent opens the conversation with a node's ramdisk agent.
+	OpenAgent func(t agent.Target, s agent.Settings) (Agent, error)
 	// Image makes of instance_info what the agent has to fetch; a checksum that
 	// is given as a URL is fetched, so that the agent gets a digest.
 	Image func(ctx context.Context, nodeUUID string, instance, driver map[string]any) (agent.ImageInfo, error)
+	// Tell tells the calling workflow which of its steps runs; nil = it is not told.
+	Tell func(ctx context.Context, workflowID, runID string, told Told) error
 	// Fake delays a step of a fake interface as the settings say.
 	Fake func(ctx context.Context, iface string) error
 }
@@ -38,6 +42,8 @@ type Observer struct {
 	// Lost is told of each write or look that was refused because another claim is
 	// newer: "claim", "guard", "save" (Counted).
 	Lost func(what string)
+	// LeftOut is called with the number of MACs that an inspection found and that got no port.
+	LeftOut func(n int)
 }
 
 // StepsInput names the operation; what to do is in its row.
@@ -76,7 +82,10 @@ type StepsResult struct {
 	Until     *time.Time `json:"until,omitempty"` // NextAgent: when to give up
 	Conductor string     `json:"conductor"`
 	Error     string     `json:"error,omitempty"` // NextFailed
-	Steps     []StepLine `json:"steps"`
+	// Hold means, with NextFailed, that the operation holds for a decision whatever
+	// its on_failure is, because conductors died of the step.
+	Hold  bool       `json:"hold,omitempty"`
+	Steps []StepLine `json:"steps"`
 }
 
 // StepLine is a step as the workflow shows it.
@@ -86,6 +95,7 @@ type StepLine struct {
 	Attempts  int            `json:"attempts"`
 	Conductor string         `json:"conductor,omitempty"`
 	LastError string         `json:"last_error,omitempty"`
+	Since     *time.Time     `json:"since,omitempty"` // where it runs
 }
 
 // RunSteps claims the operation and runs its steps from the first that is not
@@ -103,7 +113,9 @@ func (s *Steps) RunSteps(ctx context.Context, in StepsInput) (StepsResult, error
 		return StepsResult{}, s.verdict(ctx, nil, err)
 	}
 	defer t.close()
-	t.at(ctx, chaos.Claimed, t.phase())
+	if err := t.countDeath(ctx); err != nil {
+		return StepsResult{}, s.verdict(ctx, nil, err)
+	}
 	next, err := t.runAll(ctx)
 	for t.forgoes(ctx, err) {
 		if err = t.forgo(ctx, err); err == nil {
@@ -119,7 +131,6 @@ func (s *Steps) RunSteps(ctx context.Context, in StepsInput) (StepsResult, error
 	if err != nil {
 		return StepsResult{}, s.verdict(ctx, t, err)
 	}
-	t.at(ctx, chaos.Recorded, "")
 	return t.result(next), nil
 }
 
@@ -128,6 +139,8 @@ var (
 	errStopping = errors.New("this conductor is stopping")
 	errFrozen   = errors.New("this conductor stood still for longer than a step may be silent")
 	errCutOff   = errors.New("temporal does not take this conductor's heartbeats, or has given the step to another one")
+	errPaused   = errors.New("somebody has paused the activity in Temporal")
+	errReset    = errors.New("somebody has reset the activity in Temporal")
 )
 
 // alive heartbeats until stop is called. It cancels the context, so that the step
@@ -140,8 +153,10 @@ func (s *Steps) alive(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	stopping := activity.GetWorkerStopChannel(ctx)
+	// The activity's own timeout, because somebody may have changed it in Temporal.
+	silent := cmp.Or(activity.GetInfo(ctx).HeartbeatTimeout, s.Settings.HeartbeatTimeout)
 	go func() {
-		beat := time.NewTicker(s.Settings.HeartbeatTimeout / 5)
+		beat := time.NewTicker(silent / 5)
 		defer beat.Stop()
 		last := time.Now()
 		for {
@@ -152,7 +167,7 @@ func (s *Steps) alive(ctx context.Context) (context.Context, func()) {
 				cancel(errStopping)
 				return
 			case <-beat.C:
-				if time.Since(last) > s.Settings.HeartbeatTimeout {
+				if time.Since(last) > silent {
 					cancel(errFrozen)
 					return
 				}
@@ -165,10 +180,15 @@ func (s *Steps) alive(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { close(done); cancel(nil) }
 }
 
+// enoughAttempts is the attempt from which on a database that took the claim and then
+// does not answer counts as a failure of the step. What the step reads or writes then
+// takes longer than it may, and would be tried for ever.
+const enoughAttempts = 20
+
 func (s *Steps) claim(ctx context.Context, in StepsInput) (*task, error) {
 	info := activity.GetInfo(ctx)
 	c := node.Claim{Seq: in.Seq, Attempt: info.Attempt}
-	n, err := s.Records.Claim(ctx, in.Operation, info.WorkflowExecution.RunID, c, s.Settings.Conductor)
+	n, err := s.Records.Claim(ctx, in.Operation, info.WorkflowExecution.RunID, c, info.StartedTime, s.Settings.Conductor)
 	if err != nil {
 		return nil, err
 	}
@@ -182,11 +202,11 @@ func (s *Steps) claim(ctx context.Context, in StepsInput) (*task, error) {
 	if !ok {
 		return nil, fault.New(fault.NoValidHost, "conductor %s has no driver %s", s.Settings.Conductor, n.Driver)
 	}
-	sealed, err := s.Records.Credentials(ctx, n.UUID)
+	sealed, err := s.Records.Credentials(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	t := newTask(s, n, c, driver, sealed)
+	t := newTask(s, n, n.Operation.Claim, driver, sealed)
 	t.tried = in.Tried
 	return t, nil
 }
@@ -200,9 +220,20 @@ func (s *Steps) verdict(ctx context.Context, t *task, err error) error {
 		return never(err)
 	case errors.Is(cause, errStopping):
 		if t != nil {
-			t.putDown()
+			t.putDown(nil)
 		}
 		return handOver(errStopping)
+	case errors.Is(cause, activity.ErrActivityPaused):
+		info := activity.GetInfo(ctx)
+		if t != nil {
+			t.putDown(&node.Pause{What: node.PauseOfActivity, At: time.Now().UTC(), Activity: info.ActivityID})
+		}
+		return handOver(errPaused)
+	case errors.Is(cause, activity.ErrActivityReset):
+		if t != nil {
+			t.putDown(nil)
+		}
+		return handOver(errReset)
 	case temporal.IsCanceledError(cause): // as the SDK tells the workflow's cancel from its own
 		return cancelled()
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -211,11 +242,11 @@ func (s *Steps) verdict(ctx context.Context, t *task, err error) error {
 		}
 		if t != nil {
 			// Whether another one has it by now is worth knowing, and is counted.
-			t.log.Warn("step left", zap.NamedError("why", cause), zap.Bool("taken over", t.putDown()))
+			t.log.Warn("step left", zap.NamedError("why", cause), zap.Bool("taken over", t.putDown(nil)))
 		}
 		return handOver(cause)
-	case fault.Is(err, fault.Unavailable): // the database is away: nothing of the hardware's
-		return again(err, time.Second)
+	case fault.Is(err, fault.Unavailable) && (t == nil || activity.GetInfo(ctx).Attempt < enoughAttempts):
+		return again(err, time.Second) // the database is away, which is not the hardware's fault
 	case t == nil && lasts(err) && activity.GetInfo(ctx).Attempt >= StepLimit:
 		// Nobody could even begin, the secrets do not open: there is no step to
 		// note it on, and it would be tried for ever without a word.

@@ -33,14 +33,20 @@ type bench struct {
 
 // newBench plans an operation of kind k on a node in state s, whose power is as given.
 func newBench(t *testing.T, k node.Kind, s node.State, power bmc.Power, interfaces map[string]string, o node.PlanOptions) *bench {
-	n := node.Node{UUID: uuid, Driver: "redfish", ProvisionState: s, Interfaces: interfaces, DriverInfo: map[string]any{"deploy_iso": "http://images/deploy.iso"}}
+	driver := "redfish"
+	if interfaces["boot"] == "fake" {
+		driver = "fake-hardware"
+	}
+	n := node.Node{UUID: uuid, Driver: driver, ProvisionState: s, Interfaces: interfaces, DriverInfo: map[string]any{"deploy_iso": "http://images/deploy.iso"}}
 	steps, err := node.Plan(k, &n, nil, o)
 	require.NoError(t, err)
 	b := &bench{T: t, book: newBook(n, node.Operation{ID: 7, NodeUUID: uuid, Kind: k, Steps: steps}), machine: &machine{power: power}}
 	b.steps = &activities.Steps{
-		Records: activities.Counted(b.book, func(string) { b.lost++ }), Drivers: map[string]bmc.Driver{"redfish": b.machine}, Log: zap.NewNop(),
+		Records: activities.Counted(b.book, func(string) { b.lost++ }), Drivers: map[string]bmc.Driver{driver: b.machine}, Log: zap.NewNop(),
+		OpenAgent: activities.OpenAgent,
 		Settings: activities.Settings{
 			Conductor: "c1", PowerTimeout: 300 * time.Millisecond, PowerPoll: 5 * time.Millisecond, PowerSettle: 50 * time.Millisecond,
+			MediaTimeout: 50 * time.Millisecond, MediaPoll: 5 * time.Millisecond,
 			SoftPowerTimeout: 100 * time.Millisecond, AgentPoll: 5 * time.Millisecond,
 		}.WithDefaults(),
 	}
@@ -182,14 +188,14 @@ func TestARestartThatCannotBeReadBackIsSentAtMostOnce(t *testing.T) {
 	b.machine.answer = nil
 	_, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, []bmc.Pulse{bmc.PulseForceRestart}, b.machine.pulses)
+	require.Equal(t, 1, b.machine.restarts)
 
 	b = newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{})
 	b.book.op.Steps = []node.Step{{Interface: "power", Step: "reset", Source: node.SourceCore, State: node.StepRunning, Issued: &node.Issued{At: time.Now(), Command: "ForceRestart"}}}
 	_, err = b.run()
 	require.ErrorContains(t, err, "its outcome is unknown")
 	require.True(t, final(err))
-	require.Empty(t, b.machine.pulses)
+	require.Zero(t, b.machine.restarts)
 }
 
 func TestASupersededClaimTouchesNothing(t *testing.T) {
@@ -378,36 +384,62 @@ func TestAnUndoOfAConductorThatStopsGoesOnElsewhere(t *testing.T) {
 	require.False(t, final(err))
 }
 
-func TestWhatIsOwedIsDoneFirst(t *testing.T) {
-	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, direct, node.PlanOptions{Power: node.PowerOn})
-	b.book.node.Owed = []node.Undo{node.UndoPowerOff, node.UndoEjectMedia}
-	b.machine.media = bmc.Media{Inserted: true, Image: "http://old"}
-	_, err := b.run()
-	require.NoError(t, err)
-	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
-	require.False(t, b.machine.media.Inserted)
-	require.Empty(t, b.book.node.Owed)
-}
-
-func TestADebtThatCannotBePaidFailsTheOperationLikeAStep(t *testing.T) {
+// What a BMC refuses to undo keeps nobody from what does not touch it.
+func TestWhatIsOwedIsLeftAloneByWhatDoesNotTouchIt(t *testing.T) {
+	outOfBand := map[string]string{"deploy": "direct", "inspect": "redfish", "boot": "redfish-virtual-media", "network": "noop"}
 	for name, c := range map[string]struct {
-		err   error
-		tries int
+		kind       node.Kind
+		state      node.State
+		interfaces map[string]string
+		options    node.PlanOptions
+		asked      []bmc.PowerRequest
 	}{
-		"a wrong password is tried once":        {fault.New(fault.Denied, "401"), 1},
-		"a BMC that says later has its retries": {bmc.Busy(0, "503"), activities.StepLimit},
+		"power on":               {node.KindPower, node.Active, direct, node.PlanOptions{Power: node.PowerOn}, []bmc.PowerRequest{bmc.RequestOn}},
+		"a reboot":               {node.KindPower, node.DeployFailed, direct, node.PlanOptions{Power: node.Rebooting}, []bmc.PowerRequest{bmc.RequestOn}},
+		"a verification":         {node.KindManage, node.Verifying, direct, node.PlanOptions{}, nil},
+		"inspection out of band": {node.KindInspect, node.Inspecting, outOfBand, node.PlanOptions{}, nil},
+		"provide, not cleaned":   {node.KindProvide, node.Cleaning, direct, node.PlanOptions{}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, direct, node.PlanOptions{Power: node.PowerOn})
-			b.book.node.Owed = []node.Undo{node.UndoPowerOff}
-			b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, c.err }
-			for i := 1; i <= c.tries; i++ {
-				_, err := b.run()
-				require.ErrorContains(t, err, "owes node")
-				require.Equal(t, i == c.tries, final(err), "try %d", i)
-			}
-			require.Equal(t, node.StepFailed, b.book.op.Steps[0].State)
-			require.Equal(t, []node.Undo{node.UndoPowerOff}, b.book.node.Owed, "it is still owed")
+			b := newBench(t, c.kind, c.state, bmc.PowerOff, c.interfaces, c.options)
+			owed := []node.Undo{node.UndoEjectMedia, node.UndoClearBoot}
+			b.book.node.Owed = owed
+			b.machine.media, b.machine.stuck = bmc.Media{Inserted: true, Image: "http://old"}, fault.New(fault.Refused, "400: the drive is in use")
+			r, err := b.run()
+			require.NoError(t, err)
+			require.Equal(t, activities.NextClose, r.Next)
+			require.Equal(t, c.asked, b.machine.asked)
+			require.Equal(t, owed, b.book.node.Owed)
+			require.True(t, b.machine.media.Inserted)
+		})
+	}
+}
+
+// An operation that boots the server, or leaves it off, puts all of it right
+// itself: by its steps, and if it fails by its own undo.
+func TestAnOperationThatSettlesTakesOverWhatIsOwed(t *testing.T) {
+	inBand := map[string]string{"deploy": "direct", "inspect": "agent", "boot": "redfish-virtual-media", "network": "noop"}
+	for name, c := range map[string]struct {
+		kind  node.Kind
+		state node.State
+		left  []node.Undo // to undo when it waits for the agent, or is over
+	}{
+		"a deploy":           {node.KindDeploy, node.Deploying, []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}},
+		"a cleaning":         {node.KindProvide, node.Cleaning, []node.Undo{node.UndoEjectMedia, node.UndoPowerOff, node.UndoClearBoot}},
+		"inspection in band": {node.KindInspect, node.Inspecting, []node.Undo{node.UndoEjectMedia, node.UndoPowerOff, node.UndoClearBoot}},
+		"giving back":        {node.KindUndeploy, node.Deleting, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, c.kind, c.state, bmc.PowerOn, inBand, node.PlanOptions{AutomatedClean: c.kind == node.KindProvide})
+			b.book.node.Owed, b.book.node.OwedRefused = []node.Undo{node.UndoEjectMedia}, true
+			b.machine.media = bmc.Media{Inserted: true, Image: "http://old"}
+			_, err := b.run()
+			require.NoError(t, err)
+			require.Empty(t, b.book.node.Owed)
+			require.False(t, b.book.node.OwedRefused)
+			require.Equal(t, c.left, b.book.op.Undo)
+			require.NotEqual(t, "http://old", b.machine.media.Image)
+			require.Equal(t, bmc.RequestForceOff, b.machine.asked[0])
 		})
 	}
 }

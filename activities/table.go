@@ -11,8 +11,8 @@ import (
 // stepFunc runs one step. It looks before it acts and may run twice.
 type stepFunc func(ctx context.Context, t *task, step *node.Step) (outcome, error)
 
-// stepFuncs are the steps the conductor runs itself, by "interface.step". What
-// is not here is asked of the agent.
+// stepFuncs has the function of each row of the table of steps (node.StepRules), by the
+// row's name. Steps of the agent have none: the agent runs them.
 var stepFuncs map[string]stepFunc
 
 func init() {
@@ -38,10 +38,51 @@ func init() {
 		"deploy.tear_down":          tearDown,
 
 		"inspect.inspect_hardware": inspectHardware,
-		"inspect.boot_agent":       bootToInspect,
+		"inspect.boot_agent":       bootAgent,
 		"inspect.collect":          collectInventory,
 		"inspect.tear_down":        tearDownInspection,
+
+		"deploy.erase_devices":          fakeOnly,
+		"deploy.erase_devices_metadata": fakeOnly,
+		"deploy.erase_devices_express":  fakeOnly,
+		"bios.apply_configuration":      fakeOnly,
+		"bios.factory_reset":            fakeOnly,
+		"firmware.update":               fakeOnly,
+		"raid.apply_configuration":      fakeOnly,
+		"raid.create_configuration":     fakeOnly,
+		"raid.delete_configuration":     fakeOnly,
+
+		node.StepHold:     hold,
+		node.StepWait:     waitStep,
+		node.StepPowerOn:  powerOn,
+		node.StepPowerOff: powerOff,
+		node.StepReboot:   reboot,
 	}
+}
+
+// funcOf returns how a step is run: a step of the agent by the agent, any other by the
+// function of its row of the table.
+func funcOf(step *node.Step) stepFunc {
+	if step.Source == node.SourceAgent && !node.IsReserved(step.Step) {
+		return runAgentStep
+	}
+	if run, ok := stepFuncs[step.Rule().Name()]; ok {
+		return run
+	}
+	return unknownStep
+}
+
+// unknownStep fails a step that another version of the program has planned.
+func unknownStep(_ context.Context, t *task, step *node.Step) (outcome, error) {
+	return 0, fault.New(fault.Invalid, "node %s: conductor %s has no step %s: use one version of temper for all roles", t.node.UUID, t.Settings.Conductor, step.Name())
+}
+
+// fakeOnly runs a step that only fake interfaces offer out of band.
+func fakeOnly(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if !t.isFake(step.Interface) {
+		return unknownStep(ctx, t, step)
+	}
+	return over, fakeStep(ctx, t, step.Interface)
 }
 
 // fakeStep obeys: it takes as long as the settings say.
@@ -53,11 +94,12 @@ func fakeStep(ctx context.Context, t *task, iface string) error {
 }
 
 // isFake: the step's interface is implemented by fake hardware.
-func (t *task) isFake(iface string) bool { return t.node.Interfaces[iface] == "fake" }
+func (t *task) isFake(iface string) bool {
+	return t.node.Implementation(iface).Means == node.MeansFake
+}
 
 // prepareDeploy leaves nothing of an earlier life: the server off, no media in.
 func prepareDeploy(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	t.wants(node.UndoPowerOff)
 	if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
 		return 0, err
 	}
@@ -84,20 +126,12 @@ func bootInstance(ctx context.Context, t *task, step *node.Step) (outcome, error
 	return over, nil
 }
 
-// bootToInspect boots the agent, which reports what it finds. However the
-// inspection ends, the server ends off: there is nothing on it to run.
-func bootToInspect(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	t.wants(node.UndoPowerOff)
-	return bootAgent(ctx, t, step)
-}
-
 // prepareCleaning boots the agent, whose steps join the plan when it has
 // called; fake hardware cleans without one.
 func prepareCleaning(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if t.isFake("deploy") {
 		return over, fakeStep(ctx, t, "clean")
 	}
-	t.wants(node.UndoPowerOff)
 	o, err := bootAgent(ctx, t, step)
 	if err != nil || o != over {
 		return o, err
@@ -143,8 +177,8 @@ func tearDown(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 
 // noNetwork: the network interface noop has nothing to switch.
 func noNetwork(_ context.Context, t *task, _ *node.Step) (outcome, error) {
-	if impl := t.node.Interfaces["network"]; impl != "noop" && impl != "" {
-		return 0, fault.New(fault.Invalid, "node %s: network interface %q can't switch networks", t.node.UUID, impl)
+	if t.node.Implementation("network").Means != node.MeansNoop {
+		return 0, t.node.Unsupported("network")
 	}
 	return over, nil
 }
@@ -162,5 +196,12 @@ func (t *task) undo(ctx context.Context, step *node.Step, list []node.Undo) erro
 	if !contains(list, node.UndoEjectMedia) && !contains(list, node.UndoClearBoot) {
 		return nil
 	}
-	return t.fromDisk(ctx)
+	err := t.fromDisk(ctx)
+	if err == nil || !lasts(err) || !contains(t.op.Undo, node.UndoEjectMedia) && !contains(t.node.Owed, node.UndoEjectMedia) {
+		return err
+	}
+	if b, failed := t.boot(); failed == nil {
+		b.giveUpRamdisk(ctx, t)
+	}
+	return err
 }

@@ -9,7 +9,6 @@ import (
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
-	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -28,14 +27,15 @@ type task struct {
 	driverInfo   map[string]any // secrets in the clear
 	instanceInfo map[string]any
 	sealed       node.Secrets
-	session      bmc.Session
-	agentClient  *agent.Client
+	session      *bmc.Session // nil until it is needed
+	agentClient  Agent
 
 	// pending goes into the next save.
 	pending node.Progress
 	power   node.PowerState // as last read or written here
-	asked   node.Ask
-	undoes  bool // it is at work for Undo, not for a step
+	undoes  bool            // it is at work for Undo, not for a step
+	places  []string        // how far the steps were when they were last saved
+	came    bool            // progress was made under the claim
 }
 
 func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Secrets) *task {
@@ -45,15 +45,12 @@ func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Sec
 		instanceInfo: node.Unmask(n.InstanceInfo, under("instance_info", sealed)),
 		sealed:       sealed,
 		power:        n.PowerState,
-		asked:        n.Operation.Asked,
-	}
-	if t.asked == node.AskNone {
-		t.asked = t.unasked()
 	}
 	if t.op.Stalled != node.StallNone { // not any more: somebody is here
-		t.op.Stalled, t.op.WaitingFor, t.op.WaitingUntil = node.StallNone, "", nil
+		t.op.WaitingFor, t.op.WaitingUntil = "", nil
 	}
 	t.op.Conductor = s.Settings.Conductor
+	t.places = placesOf(t.op)
 	t.log = s.Log.With(zap.String("node", n.UUID), zap.Int64("operation", t.op.ID), zap.String("workflow", t.op.WorkflowID))
 	return t
 }
@@ -82,22 +79,29 @@ func (t *task) close() {
 // looked at by the same statement, so a save right before a request is the
 // request's guard as well.
 func (t *task) save(ctx context.Context) error {
+	t.progress()
 	p := t.pending
+	p.Came = p.Came || t.came
 	p.Steps, p.Undo, p.Rests = t.op.Steps, t.op.Undo, t.op.Rests
 	p.WaitingFor, p.WaitingUntil = t.op.WaitingFor, t.op.WaitingUntil
+	after := *t.op
+	if err := after.Record(p); err != nil {
+		return err
+	}
 	asked, err := t.Records.SaveSteps(ctx, t.op.ID, t.claim, p)
 	if err != nil {
 		return err
 	}
 	if p.Move != "" {
-		to, err := node.Next(t.node.ProvisionState, p.Move)
+		moved, err := node.Move(t.node, p.Move)
 		if err != nil {
 			return err
 		}
-		t.node.ProvisionState = to
+		moved.Apply(t.node, time.Now().UTC())
 	}
 	t.pending = node.Progress{}
-	t.asked = asked
+	*t.op = after
+	t.op.Hear(asked)
 	return nil
 }
 
@@ -108,7 +112,7 @@ func (t *task) move(e node.Event) { t.pending.Move = e }
 func (t *task) guard(ctx context.Context) error {
 	asked, err := t.Records.CheckClaim(ctx, t.op.ID, t.claim)
 	if err == nil {
-		t.asked = asked
+		t.op.Hear(asked)
 	}
 	return err
 }
@@ -116,23 +120,54 @@ func (t *task) guard(ctx context.Context) error {
 // bmc opens the conversation with the node's BMC when it is first needed.
 func (t *task) bmc(ctx context.Context) (bmc.Session, error) {
 	if t.session != nil {
-		return t.session, nil
+		return *t.session, nil
 	}
 	s, err := t.driver.Open(ctx, bmc.Target{
 		Node: t.node.UUID, Info: t.driverInfo, LastPower: powerOf(t.node.PowerState), Guard: t.guard,
 	})
 	if err != nil {
-		return nil, err
+		return bmc.Session{}, err
 	}
-	if chaos.On {
-		s = stoppable{Session: s, t: t}
-	}
-	t.session = s
+	t.session = &s
 	return s, nil
 }
 
+func (t *task) powerControl(ctx context.Context) (bmc.PowerControl, error) {
+	s, err := t.bmc(ctx)
+	return capability(t, s.PowerControl, "power", err)
+}
+
+func (t *task) restarter(ctx context.Context) (bmc.Restarter, error) {
+	s, err := t.bmc(ctx)
+	return capability(t, s.Restarter, "restarting a server that must not be switched off", err)
+}
+
+func (t *task) bootDevice(ctx context.Context) (bmc.BootDevice, error) {
+	s, err := t.bmc(ctx)
+	return capability(t, s.BootDevice, "boot devices", err)
+}
+
+func (t *task) virtualMedia(ctx context.Context) (bmc.VirtualMedia, error) {
+	s, err := t.bmc(ctx)
+	return capability(t, s.VirtualMedia, "virtual media", err)
+}
+
+func (t *task) inspector(ctx context.Context) (bmc.Inspector, error) {
+	s, err := t.bmc(ctx)
+	return capability(t, s.Inspector, "inspection", err)
+}
+
+// capability returns c, or else why there is none: err, or that the node's driver lacks it.
+func capability[T comparable](t *task, c T, what string, err error) (T, error) {
+	var none T
+	if err == nil && c == none {
+		err = t.node.Unsupported(what)
+	}
+	return c, err
+}
+
 // agent opens the conversation with the ramdisk agent of this boot.
-func (t *task) agent(ctx context.Context) (*agent.Client, error) {
+func (t *task) agent(ctx context.Context) (Agent, error) {
 	if t.agentClient != nil {
 		return t.agentClient, nil
 	}
@@ -143,7 +178,7 @@ func (t *task) agent(ctx context.Context) (*agent.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := agent.NewClient(agent.Target{
+	c, err := t.OpenAgent(agent.Target{
 		Node: t.node.UUID, URL: t.node.Agent.URL, Token: token, VerifyCA: t.node.Agent.VerifyCA, Guard: t.guard,
 	}, t.Settings.Agent)
 	if err != nil {
@@ -162,8 +197,15 @@ func (t *task) wants(undo ...node.Undo) {
 	}
 }
 
-// settled takes off what is in order again.
+// settled takes off what is in order again, of what this operation would have to
+// undo and of what earlier ones owe.
 func (t *task) settled(undo ...node.Undo) {
+	for _, u := range undo {
+		if contains(t.node.Owed, u) {
+			t.pending.Settled = append(t.pending.Settled, u)
+		}
+	}
+	t.node.Settle(undo)
 	var left []node.Undo
 	for _, u := range t.op.Undo {
 		if !contains(undo, u) {
@@ -185,7 +227,7 @@ func contains[T comparable](list []T, v T) bool {
 func (t *task) result(next Next) StepsResult {
 	r := StepsResult{Next: next, Conductor: t.Settings.Conductor, Until: t.op.WaitingUntil}
 	if s := t.op.CurrentStep(); next == NextFailed && s != nil {
-		r.Error = s.LastError
+		r.Error, r.Hold = s.LastError, s.Deadly() && !t.op.Kind.Spec().Undoes
 	}
 	r.Steps = linesOf(t.op.Steps)
 	return r

@@ -39,6 +39,7 @@ type all struct {
 	ring      int64
 	shares    int64
 	instances []share.Instance
+	deleted   []node.Deleted
 }
 
 func (r *records) all() (a all) {
@@ -56,6 +57,8 @@ func (r *records) all() (a all) {
 	o, err := r.db.ShareOverview(r.Context())
 	require.NoError(r, err)
 	a.events, a.ring, a.shares = len(events), f.Epoch, o.Epoch
+	a.deleted, err = r.db.DeletedNodes(r.Context(), node.DeletedFilter{})
+	require.NoError(r, err)
 	instances, err := r.db.Instances(r.Context(), share.InstanceFilter{Limit: 100})
 	require.NoError(r, err)
 	for _, i := range instances { // the record of one that stands nowhere is swept by the next tick
@@ -85,7 +88,7 @@ func (r *records) begun() *node.Operation {
 	o := r.deploying(node.Step{Interface: "deploy", Step: "write_image", State: node.StepPending})
 	_, err := r.db.Begin(r.Context(), o.ID, run)
 	require.NoError(r, err)
-	_, err = r.db.Claim(r.Context(), o.ID, run, node.Claim{Seq: 1, Attempt: 1}, "c1")
+	_, err = r.db.Claim(r.Context(), o.ID, run, node.Claim{Seq: 1, Attempt: 1}, time.Time{}, "c1")
 	require.NoError(r, err)
 	return o
 }
@@ -118,6 +121,10 @@ func TestEveryPartOfATickMayRunTwice(t *testing.T) {
 			r.do(r.ops.Ready, activities.ReadyInput{Operation: o.ID, Seq: 2})
 			r.serves()
 		}},
+		"Paused": {repeats: true, prepare: func(r *records) {
+			r.begun()
+			r.teller.status.Pause = &node.Pause{What: node.PauseOfWorkflow, At: time.Now(), By: "ann"}
+		}},
 		"Moved": {prepare: func(*records) {}},
 		"Quarantined": {prepare: func(r *records) {
 			r.tick()
@@ -132,7 +139,7 @@ func TestEveryPartOfATickMayRunTwice(t *testing.T) {
 			o := r.begun()
 			_, err := r.db.SaveSteps(r.Context(), o.ID, node.Claim{Seq: 1, Attempt: 1}, node.Progress{Undo: []node.Undo{node.UndoPowerOff}})
 			require.NoError(r, err)
-			_, err = r.db.CloseOperation(r.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "no disk"}, nil)
+			_, err = r.db.CloseOperation(r.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "no disk"})
 			require.NoError(r, err)
 		}},
 		"Expired": {prepare: func(r *records) {
@@ -149,6 +156,11 @@ func TestEveryPartOfATickMayRunTwice(t *testing.T) {
 			})
 			require.NoError(r, err)
 			require.NoError(r, r.db.MarkAbsent(r.Context(), instance))
+		}},
+		"Forgotten": {prepare: func(r *records) {
+			n := &node.Node{Driver: "fake-hardware", Interfaces: map[string]string{"power": "fake"}}
+			require.NoError(r, r.db.CreateNode(r.Context(), n, nil, "admin"))
+			require.NoError(r, r.db.DeleteNode(r.Context(), n.UUID, "admin", func(*node.Node) error { return nil }))
 		}},
 	}
 	for name, c := range cases {

@@ -24,6 +24,8 @@ const run = "default-test-run-id"
 type teller struct {
 	status node.RunStatus
 	starts map[int64]int
+
+	nudged, unpaused []int64
 }
 
 func (t *teller) Start(_ context.Context, o *node.Operation) error {
@@ -31,8 +33,16 @@ func (t *teller) Start(_ context.Context, o *node.Operation) error {
 	return nil
 }
 func (t *teller) Cancel(context.Context, *node.Operation, string) error { return nil }
-func (t *teller) Nudge(context.Context, *node.Operation) error          { return nil }
-func (t *teller) Open(context.Context) (map[string]bool, error)         { return nil, nil }
+func (t *teller) Nudge(_ context.Context, o *node.Operation) error {
+	t.nudged = append(t.nudged, o.ID)
+	return nil
+}
+
+func (t *teller) Unpause(_ context.Context, o *node.Operation, _, _ string) error {
+	t.unpaused = append(t.unpaused, o.ID)
+	return nil
+}
+func (t *teller) Open(context.Context) (map[string]bool, error) { return nil, nil }
 
 func (t *teller) Status(context.Context, string, string) (node.RunStatus, error) {
 	return t.status, nil
@@ -73,7 +83,7 @@ func newRecords(t *testing.T) *records {
 func (r *records) deploying(steps ...node.Step) *node.Operation {
 	r.Helper()
 	o, err := r.db.Request(r.Context(), r.node.UUID, func(*node.Node) (*node.Request, error) {
-		return &node.Request{Move: node.EventDeploy, Open: &node.Operation{Kind: node.KindDeploy, Target: node.Active, RequestedBy: "admin", Steps: steps}}, nil
+		return &node.Request{Move: []node.Event{node.EventDeploy}, Open: &node.Operation{Kind: node.KindDeploy, Target: node.Active, RequestedBy: "admin", Steps: steps}}, nil
 	})
 	require.NoError(r, err)
 	return o
@@ -122,7 +132,7 @@ func TestEveryActivityOfTheDatabaseMayRunTwice(t *testing.T) {
 		o := r.deploying(steps...)
 		_, err := r.db.Begin(r.Context(), o.ID, run)
 		require.NoError(r, err)
-		_, err = r.db.Claim(r.Context(), o.ID, run, node.Claim{Seq: 1, Attempt: 1}, "c1")
+		_, err = r.db.Claim(r.Context(), o.ID, run, node.Claim{Seq: 1, Attempt: 1}, time.Time{}, "c1")
 		require.NoError(r, err)
 		return o.ID
 	}

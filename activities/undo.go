@@ -7,7 +7,6 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/bmc"
-	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -43,12 +42,14 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 		return UndoResult{}, s.verdict(ctx, nil, err)
 	}
 	defer t.close()
-	if t.op.Paused && !asksEnd(t.op.Asked) {
+	if t.op.LeavesHardware() {
 		return UndoResult{Paused: true, Conductor: s.Settings.Conductor}, nil
 	}
 	t.undoes = true
-	t.at(ctx, chaos.Claimed, "")
-	t.pending.Phase = node.Cancelling
+	if why := t.deadlyUndo(ctx); why != nil {
+		return UndoResult{}, never(why)
+	}
+	t.pending.Phase = node.Undoing
 	t.op.WaitingFor = "the undo of what is half done"
 	if until := activity.GetInfo(ctx).Deadline; !until.IsZero() {
 		t.op.WaitingUntil = &until
@@ -58,6 +59,9 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 		return UndoResult{}, s.verdict(ctx, nil, err)
 	}
 	err = t.awaitLateOn(ctx)
+	if err == nil {
+		err = t.awaitLateMedia(ctx)
+	}
 	if err == nil {
 		err = t.undo(ctx, t.noted(), t.op.Undo)
 	}
@@ -75,7 +79,6 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 		return UndoResult{}, s.verdict(ctx, nil, err)
 	}
 	t.op.WaitingFor, t.op.WaitingUntil = "", nil
-	t.at(ctx, chaos.Over, "")
 	return UndoResult{}, s.saved(ctx, t)
 }
 
@@ -91,7 +94,7 @@ func (t *task) awaitLateOn(ctx context.Context) error {
 		if step.Over() || step.Issued == nil || step.Issued.Command != string(bmc.RequestOn) {
 			continue
 		}
-		s, err := t.bmc(ctx)
+		s, err := t.powerControl(ctx)
 		if err != nil {
 			return err
 		}

@@ -91,15 +91,17 @@ func TestADeployThatBeganEndsPoweredOffWhateverItsStepsLeft(t *testing.T) {
 func TestAnUndoTouchesNoNodeInMaintenanceUnlessSomebodyEndsItsOperation(t *testing.T) {
 	for name, c := range map[string]struct {
 		paused  bool
+		asked   node.Ask
 		outcome node.Outcome
 		want    bool
 	}{
-		"a step failed while it was paused": {true, node.Failed, true},
-		"somebody ended it meanwhile":       {true, node.Cancelled, false},
-		"it is not paused":                  {false, node.Failed, false},
+		"a step failed while it was paused":      {true, node.AskNone, node.Failed, true},
+		"somebody ended it meanwhile":            {true, node.AskCancel, node.Cancelled, false},
+		"its workflow was cancelled in Temporal": {true, node.AskNone, node.Cancelled, true},
+		"it is not paused":                       {false, node.AskNone, node.Failed, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &page{op: node.Operation{ID: 7, Kind: node.KindDeploy, Paused: c.paused, Undo: []node.Undo{node.UndoPowerOff}}}
+			p := &page{op: node.Operation{ID: 7, Kind: node.KindDeploy, Paused: c.paused, Asked: c.asked, Undo: []node.Undo{node.UndoPowerOff}}}
 			var s testsuite.WorkflowTestSuite
 			env := s.NewTestActivityEnvironment()
 			ops := &activities.Operations{Ledger: p}

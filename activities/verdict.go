@@ -1,11 +1,13 @@
 package activities
 
 import (
+	"cmp"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // Temporal is the only retry loop, and these are the only verdicts it gets.
@@ -67,14 +69,8 @@ func retryOf(c fault.Class) Retry {
 }
 
 // limit is how often the step may fail so; own are the limits by "interface.step".
-func (r Retry) limit(step string, own map[string]int) int {
-	switch {
-	case r.Failures > 0:
-		return r.Failures
-	case own[step] > 0:
-		return own[step]
-	}
-	return StepLimit
+func (r Retry) limit(step *node.Step, own map[string]int) int {
+	return cmp.Or(r.Failures, own[step.Name()], step.Rule().Failures, StepLimit)
 }
 
 // pause is how long to wait after the nth failure (from 1) of a step.

@@ -46,7 +46,7 @@ func (s *Server) allocationBody(c *gin.Context, a *node.Allocation, attrs []*all
 func writes(first int, words string, h handler) handler {
 	return func(c *gin.Context) (int, any, error) {
 		if minor(c) < first {
-			return http.StatusMethodNotAllowed, errorBody("Client", words), nil
+			return http.StatusMethodNotAllowed, errorBody("Client", words, fault.VersionNotSupported, nil), nil
 		}
 		return h(c)
 	}

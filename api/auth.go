@@ -1,17 +1,16 @@
 package api
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/tg123/go-htpasswd"
 	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/basicauth"
+	"go.temper.dev/temper/internal/fault"
 )
 
 // The authentication strategies, in Ironic's words.
@@ -27,59 +26,15 @@ type Auth struct {
 	File string
 }
 
-// authenticator checks names and passwords against an htpasswd file.
-type authenticator struct {
-	path string
-	log  *zap.Logger
-	file *htpasswd.File // nil: everybody may
-
-	mu   sync.Mutex
-	seen time.Time // modification time of the file that is loaded
-}
-
-func newAuthenticator(a Auth, log *zap.Logger) (*authenticator, error) {
+// newAuthenticator returns nil if everybody is let in.
+func newAuthenticator(a Auth, now func() time.Time, log *zap.Logger) (*basicauth.Authenticator, error) {
 	switch a.Strategy {
 	case "", NoAuth:
-		return &authenticator{}, nil
+		return nil, nil
 	case HTTPBasic:
-	default:
-		return nil, fmt.Errorf("auth strategy %q: want %s or %s", a.Strategy, NoAuth, HTTPBasic)
+		return basicauth.New(a.File, now, log)
 	}
-	var bad error
-	info, err := os.Stat(a.File)
-	if err != nil {
-		return nil, fmt.Errorf("htpasswd file: %w", err)
-	}
-	// What is wrong with a line is not said: the library's words hold the hash.
-	file, err := htpasswd.New(a.File, []htpasswd.PasswdParser{htpasswd.AcceptBcrypt}, func(error) {
-		bad = errors.New("a line is not user:bcrypt-hash")
-	})
-	if err = errors.Join(err, bad); err != nil {
-		return nil, fmt.Errorf("htpasswd file %s: %w", a.File, err)
-	}
-	return &authenticator{path: a.File, log: log, file: file, seen: info.ModTime()}, nil
-}
-
-// matches reports whether the password is the user's, re-reading a changed file first.
-func (a *authenticator) matches(user, password string) bool {
-	a.refresh()
-	return a.file.Match(user, password)
-}
-
-func (a *authenticator) refresh() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	info, err := os.Stat(a.path)
-	if err != nil || info.ModTime().Equal(a.seen) {
-		return
-	}
-	skipped := 0
-	if err := a.file.Reload(func(error) { skipped++ }); err != nil {
-		a.log.Warn("htpasswd file not read again, the old entries stay", zap.Error(err))
-		return
-	}
-	a.seen = info.ModTime()
-	a.log.Info("htpasswd file read again", zap.Int("lines_skipped", skipped))
+	return nil, fmt.Errorf("auth strategy %q: want %s or %s", a.Strategy, NoAuth, HTTPBasic)
 }
 
 // open are the paths that need no name, as in Ironic (api/config.py acl_public_routes);
@@ -92,28 +47,30 @@ func open(path string) bool {
 	return strings.HasPrefix(path, "/v1/heartbeat/")
 }
 
+// authCodes are the codes of refusals, by their status.
+var authCodes = map[int]fault.Code{
+	http.StatusUnauthorized: fault.Unauthenticated, http.StatusTooManyRequests: fault.TooManyPasswords,
+	http.StatusServiceUnavailable: fault.RequestBusy,
+}
+
 const userKey = "user"
 
 // user is who asks; "" where nobody has to say.
 func user(c *gin.Context) string { return c.GetString(userKey) }
 
-// authenticated lets a request pass or answers 401 in the words of Ironic's
-// basic-auth middleware, which are not its error body.
+// authenticated lets a request pass or refuses it. The body of a refusal is that of
+// Ironic's basic-auth middleware, which differs from Ironic's other errors.
 func (s *Server) authenticated(c *gin.Context) {
-	if s.auth.file == nil || open(c.Request.URL.Path) {
+	if s.auth == nil || open(c.Request.URL.Path) {
 		return
 	}
-	name, password, ok := c.Request.BasicAuth()
-	words := ""
-	switch {
-	case !ok:
-		words = "Authorization required"
-	case !s.auth.matches(name, password):
-		words = "Incorrect username or password"
-	default:
+	name, refusal := s.auth.Check(c.Request)
+	if refusal == nil {
 		c.Set(userKey, name)
 		return
 	}
-	c.Header("WWW-Authenticate", `Basic realm="Baremetal API"`)
-	c.AbortWithStatusJSON(http.StatusUnauthorized, gin.H{"error": gin.H{"message": words, "code": http.StatusUnauthorized}})
+	refusal.Header(c.Writer.Header())
+	c.AbortWithStatusJSON(refusal.Status, gin.H{
+		"error": gin.H{"message": refusal.Message, "code": refusal.Status}, "code": authCodes[refusal.Status], "help": []help{},
+	})
 }

@@ -4,33 +4,39 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonlimit"
 )
 
-// Bounds of request bodies, in bytes and levels (Ironic api/middleware limits:
-// config drives and inventories are large, everything else is not).
-const (
-	maxBody           = 1 << 20
-	maxBodyProvision  = 64 << 20
-	maxBodyInspection = 16 << 20
-	maxDepth          = 25
-)
+// bodyClass is the limits on a request body, and the budget that it counts for.
+type bodyClass struct {
+	limits jsonlimit.Limits
+	from   sender
+}
 
-// readJSON reads a body of at most limit bytes and 25 levels into v. No body
-// leaves v as it is.
-func readJSON(c *gin.Context, limit int64, v any) error {
-	raw, err := readBody(c, limit)
-	if err != nil || len(bytes.TrimSpace(raw)) == 0 {
-		return err
+// The classes of request bodies (Ironic api/middleware limits the same: config
+// drives and inventories are large, everything else is not). An inventory comes
+// with the ramdisk's logs, one long string, which is not kept.
+var (
+	maxBody           = bodyClass{jsonlimit.Limits{Bytes: 1 << 20, Elements: 50_000, Depth: maxDepth}, fromUsers}
+	maxBodyProvision  = bodyClass{jsonlimit.Limits{Bytes: 64 << 20, Elements: 50_000, Depth: maxDepth}, fromUsers}
+	maxBodyHeartbeat  = bodyClass{jsonlimit.Limits{Bytes: 128 << 10, Elements: 100, Depth: maxDepth}, fromAgents}
+	maxBodyInspection = bodyClass{
+		jsonlimit.Limits{Bytes: 16 << 20, Text: 1 << 20, Kept: 4 << 20, Elements: 50_000, Depth: maxDepth}, fromInspections,
 	}
-	if err := checkDepth(raw); err != nil {
+)
+
+const maxDepth = 25
+
+// readJSON reads a body within its limits into v. No body leaves v as it is.
+func readJSON(c *gin.Context, class bodyClass, v any) error {
+	raw, err := readBody(c, class)
+	if err != nil || len(bytes.TrimSpace(raw)) == 0 {
 		return err
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
@@ -39,42 +45,19 @@ func readJSON(c *gin.Context, limit int64, v any) error {
 	return nil
 }
 
-func readBody(c *gin.Context, limit int64) ([]byte, error) {
-	raw, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
-	var tooLarge *http.MaxBytesError
+func readBody(c *gin.Context, class bodyClass) ([]byte, error) {
+	raw, err := intakeOf(c).read(c, class)
 	switch {
-	case errors.As(err, &tooLarge):
-		return nil, fault.New(fault.TooLarge, "The request body is larger than %d bytes", limit)
+	case jsonlimit.Exceeded(err) == jsonlimit.Bytes:
+		return nil, fault.New(fault.TooLarge, "The request body %w", err)
+	case jsonlimit.Exceeded(err) != "":
+		return nil, fault.New(fault.Invalid, "The request body %w", err)
+	case errors.Is(err, jsonlimit.ErrBusy):
+		return nil, busyReading(c, err)
 	case err != nil:
 		return nil, fault.New(fault.Invalid, "The request body could not be read: %w", err)
 	}
 	return raw, nil
-}
-
-// checkDepth walks the tokens once: a body that is nested too deep is refused
-// before anything is built from it.
-func checkDepth(raw []byte) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	depth := 0
-	for {
-		t, err := d.Token()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return badJSON(err)
-		}
-		delim, ok := t.(json.Delim)
-		switch {
-		case !ok:
-		case delim == '{' || delim == '[':
-			if depth++; depth > maxDepth {
-				return fault.New(fault.Invalid, "The request body is nested deeper than %d levels", maxDepth)
-			}
-		default:
-			depth--
-		}
-	}
 }
 
 func badJSON(err error) error {
@@ -104,9 +87,9 @@ type object struct {
 }
 
 // readObject reads a body that must be an object with no other fields than allowed.
-func readObject(c *gin.Context, limit int64, allowed ...string) (*object, error) {
+func readObject(c *gin.Context, class bodyClass, allowed ...string) (*object, error) {
 	var raw any
-	if err := readJSON(c, limit, &raw); err != nil {
+	if err := readJSON(c, class, &raw); err != nil {
 		return nil, err
 	}
 	o := &object{}

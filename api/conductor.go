@@ -129,7 +129,7 @@ func sortConductors(all []node.Conductor, p page) {
 }
 
 func noConductor(name string) error {
-	return fault.New(fault.NotFound, "Conductor %s could not be found.", clip(name))
+	return fault.Coded(fault.ConductorNotFound, "Conductor %s could not be found.", clip(name))
 }
 
 // getConductor answers GET /v1/conductors/NAME.

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -34,10 +33,7 @@ func (s *Server) onFailure(c *gin.Context) (node.OnFailure, error) {
 	if !given {
 		return s.OnFailure, nil
 	}
-	if !slices.Contains(node.OnFailures, node.OnFailure(word)) {
-		return "", fault.New(fault.Invalid, "on_failure \"%s\" is not valid, it is one of %v", clip(word), node.OnFailures)
-	}
-	return node.OnFailure(word), nil
+	return asOnFailure(word)
 }
 
 // reason reads a reason for people; blanks are none.
@@ -106,9 +102,11 @@ func (s *Server) notTaken(c *gin.Context, o *node.Operation, action node.Action,
 	if now, lookErr := s.Store.Operation(c.Request.Context(), o.ID); lookErr == nil && now.EndedAt != nil {
 		return now.Decide(action)
 	}
-	return laterError{fault.New(fault.Unavailable, "decide about operation %d: %w", o.ID, err), fmt.Sprintf(
-		`The workflow of operation %d has ended, so that nobody takes a decision: reconciliation ends the operation within seconds, and then "temper operation retry %d" does it anew. See "temper node why %s".`,
-		o.ID, o.ID, cmp.Or(o.NodeName, o.NodeUUID))}
+	about := aboutNode{&node.Node{UUID: o.NodeUUID, Name: o.NodeName}}
+	return helpedError{fault.Coded(fault.WorkflowEnded, "decide about operation %d: %w", o.ID, err), []help{about.why(), {
+		Command: fmt.Sprintf("temper operation retry %d", o.ID), Effect: "does it again once it has ended",
+		Method: http.MethodPost, Path: operationPath(o.ID, "/retry"), Body: gin.H{},
+	}}}
 }
 
 // by is who asks, for records that need somebody.

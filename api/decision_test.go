@@ -31,7 +31,8 @@ func TestADecisionIsAnsweredWhenTheWorkflowHasTakenIt(t *testing.T) {
 	require.Empty(t, b.ops.toldWhat())
 
 	b.ops.fail = fault.New(fault.Unavailable, "the workflow of operation 1 did not take the decision")
-	require.Equal(t, "Resource temporarily unavailable, please retry. (Temporal is away, or the workflow did not answer in time)", b.post(at, retry).fails(503))
+	require.Equal(t, "Resource temporarily unavailable, please retry. Temporal is away, or the workflow did not answer in time.", b.post(at, retry).fails(503))
+	require.Equal(t, fault.TemporalUnavailable, b.last.refused(503).Code)
 	b.ops.fail = fault.New(fault.Conflict, "a decision was taken already")
 	require.Equal(t, "a decision was taken already", b.post(at, retry).fails(409))
 	b.ops.fail = nil

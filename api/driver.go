@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // driverSummary is a hardware type as the live conductors have it.
@@ -24,7 +25,7 @@ func (f *fleet) drivers() []*driverSummary {
 	byName := map[string]*driverSummary{}
 	hosts := slices.Clone(f.all)
 	for _, c := range hosts {
-		if !takesWork(c) {
+		if !c.TakesWork() {
 			continue
 		}
 		for name, enabled := range c.Interfaces {
@@ -170,9 +171,10 @@ func (s *Server) getDriverProperties(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	properties := s.Drivers.Properties(d.name)
-	if properties == nil {
-		properties = map[string]string{}
+	hw, _ := node.Hardware(d.name) // a conductor of another version may have one that this one does not know
+	properties := map[string]string{}
+	for _, p := range hw.AllProperties() {
+		properties[p.Name] = p.About
 	}
 	return http.StatusOK, properties, nil
 }

@@ -1,8 +1,8 @@
 package api
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/gin-gonic/gin"
@@ -35,26 +35,19 @@ func (f *fleet) alive(host string) bool {
 
 // empty reports that no conductor at all could take work.
 func (f *fleet) empty() bool {
-	return !slices.ContainsFunc(f.all, takesWork)
+	return !slices.ContainsFunc(f.all, node.Conductor.TakesWork)
 }
-
-func takesWork(c node.Conductor) bool { return c.Alive && !c.Draining }
 
 // serving are the conductors of a group that have the driver and take work,
 // sorted by name.
 func (f *fleet) serving(group, driver string) []node.Conductor {
 	var out []node.Conductor
 	for _, c := range f.all {
-		if _, has := c.Interfaces[driver]; has && takesWork(c) && c.Group == group {
+		if _, has := c.Interfaces[driver]; has && c.TakesWork() && c.Group == group {
 			out = append(out, c)
 		}
 	}
-	slices.SortFunc(out, func(a, b node.Conductor) int {
-		if a.Hostname < b.Hostname {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(out, func(a, b node.Conductor) int { return cmp.Compare(a.Hostname, b.Hostname) })
 	return out
 }
 
@@ -105,7 +98,10 @@ func (f *fleet) orphaned(n *node.Node) bool {
 // it says itself or, where it should be at work, a conductor to do it. It holds
 // also while every conductor and orchestrator is dead.
 func (f *fleet) waitingFor(o *node.Operation) string {
-	working := o.Phase == node.Accepted || o.Phase == node.Running || o.Phase == node.Cancelling
+	if p := o.TemporalPause; p != nil {
+		return p.Words()
+	}
+	working := o.Phase == node.Accepted || o.Phase == node.Running || o.Phase == node.Undoing
 	if !working || o.WaitingFor != "" || len(f.serving(o.Group, o.Driver)) > 0 {
 		return o.WaitingFor
 	}
@@ -157,14 +153,11 @@ func waitsForConductor(c *gin.Context) (bool, error) {
 	return asBool("wait_for_conductor", word)
 }
 
-// errNoConductor tells the 503 of having no conductor at all.
-var errNoConductor = errors.New("no conductor is alive and takes work")
-
 func (f *fleet) nobody(group, driver string) error {
 	if f.empty() {
-		return fault.New(fault.Unavailable, "%w: driver %s, conductor group %q", errNoConductor, clip(driver), clip(group))
+		return fault.Coded(fault.NoConductorAlive, "no conductor is alive and takes work: driver %s, conductor group %q", clip(driver), clip(group))
 	}
-	return fault.New(fault.NoValidHost, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group \"%s\". Ensure the driver is valid and enabled.", clip(driver), clip(group))
+	return fault.Coded(fault.NoConductor, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group \"%s\". Ensure the driver is valid and enabled.", clip(driver), clip(group))
 }
 
 // asBadRequest is how Ironic answers NoValidHost to requests that name the

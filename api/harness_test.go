@@ -66,6 +66,10 @@ func (o *operations) Status(_ context.Context, op *node.Operation) (node.RunStat
 	return o.status, o.fail
 }
 
+func (o *operations) Unpause(_ context.Context, op *node.Operation, by, reason string) error {
+	return o.tell(fmt.Sprintf("unpause %d by %s: %s", op.ID, by, reason))
+}
+
 func (o *operations) Terminate(_ context.Context, op *node.Operation, reason string) error {
 	return o.tell(fmt.Sprintf("terminate %d: %s", op.ID, reason))
 }
@@ -97,10 +101,6 @@ func (drivers) Validate(driver string, info map[string]any) error {
 		return fault.New(fault.Invalid, "Missing redfish_address")
 	}
 	return nil
-}
-
-func (drivers) Properties(driver string) map[string]string {
-	return map[string]map[string]string{"redfish": {"redfish_address": "URL of the BMC. Required."}}[driver]
 }
 
 // bench is one API with a database of its own.
@@ -150,7 +150,7 @@ func (b *bench) conductor(name, group string, types ...string) int64 {
 	for _, driver := range types {
 		hw, ok := node.Hardware(driver)
 		require.True(b.t, ok, driver)
-		interfaces[driver] = hw.Supports
+		interfaces[driver] = hw.Supports()
 	}
 	incarnation, err := b.store.RegisterConductor(b.t.Context(), node.Conductor{Hostname: name, Group: group, Interfaces: interfaces})
 	require.NoError(b.t, err)
@@ -165,6 +165,16 @@ func (b *bench) sql(statement string, args ...any) {
 	defer func() { _ = c.Close(context.Background()) }()
 	_, err = c.Exec(b.t.Context(), statement, args...)
 	require.NoError(b.t, err, statement)
+}
+
+// text reads one value behind the API's back.
+func (b *bench) text(query string) (out string) {
+	b.t.Helper()
+	c, err := pgx.Connect(b.t.Context(), b.url)
+	require.NoError(b.t, err)
+	defer func() { _ = c.Close(context.Background()) }()
+	require.NoError(b.t, c.QueryRow(b.t.Context(), query).Scan(&out), query)
+	return out
 }
 
 // answer is what a request got.
@@ -308,6 +318,14 @@ func (b *bench) moveTo(uuid string, s node.State) {
 }
 
 // field reads one field of a node.
+// credentials are the opened secrets of the node as it is now.
+func (b *bench) credentials(ident string) (node.Secrets, error) {
+	b.t.Helper()
+	n, err := b.store.Node(b.t.Context(), ident)
+	require.NoError(b.t, err)
+	return b.store.Credentials(b.t.Context(), n)
+}
+
 func (b *bench) field(ident, name string) any {
 	b.t.Helper()
 	return b.get("/v1/nodes/" + ident).is(200)[name]

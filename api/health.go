@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -33,6 +34,16 @@ func (m *Missing) Error() string { return m.Err.Error() }
 // Unwrap gives the cause.
 func (m *Missing) Unwrap() error { return m.Err }
 
+// Reasons returns what is missing according to err, an error of Config.Ready, in
+// sentences that unauthenticated clients may read. It is empty if err is nil.
+func Reasons(err error) []string {
+	out := reasons(err)
+	if err != nil && len(out) == 0 {
+		out = []string{"the log says why"}
+	}
+	return out
+}
+
 // reasons are the sentences of every Missing in err, joined ones included.
 func reasons(err error) []string {
 	var out []string
@@ -56,11 +67,9 @@ func (s *Server) getReady(c *gin.Context) (int, any, error) {
 	defer cancel()
 	if err := s.Ready(ctx); err != nil {
 		s.logger(c).Warn("not ready", zap.Error(err))
-		why := reasons(err)
-		if len(why) == 0 {
-			why = []string{"the log of the API says why"}
-		}
-		return http.StatusServiceUnavailable, gin.H{"status": "not ready", "reasons": why}, nil
+		return http.StatusServiceUnavailable, gin.H{
+			"status": "not ready", "reasons": Reasons(err), "code": fault.ServiceUnavailable, "help": []help{},
+		}, nil
 	}
 	body := gin.H{"status": "ready", "reconciled_seconds_ago": nil}
 	if v, err := s.Store.Vitals(ctx); err == nil {

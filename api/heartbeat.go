@@ -30,7 +30,7 @@ func readHeartbeat(c *gin.Context) (agent.Heartbeat, error) {
 	for _, f := range heartbeatFields {
 		names = append(names, f.name)
 	}
-	in, err := readObject(c, maxBody, names...)
+	in, err := readObject(c, maxBodyHeartbeat, names...)
 	if err != nil {
 		return agent.Heartbeat{}, err
 	}
@@ -58,22 +58,21 @@ func readHeartbeat(c *gin.Context) (agent.Heartbeat, error) {
 func (s *Server) postHeartbeat(c *gin.Context) (int, any, error) {
 	h, err := readHeartbeat(c)
 	if err != nil {
+		s.refused.agent(askHeartbeat, err)
 		return 0, nil, err
 	}
 	n, err := s.find(c, c.Param("node"))
 	if err != nil {
+		s.refused.agent(askHeartbeat, err)
 		return 0, nil, err
 	}
-	check := func(n *node.Node, token string) error {
-		known := agent.Known{Token: token}
-		if n.Agent != nil {
-			known.URL, known.VerifyCA = n.Agent.URL, n.Agent.VerifyCA
-		}
-		return s.Agent.Callback.CheckHeartbeat(h, known)
+	check := func(known node.Agent, token string) error {
+		return s.Agent.Callback.CheckHeartbeat(h, agent.Known{Token: token, URL: known.URL, VerifyCA: known.VerifyCA})
 	}
 	first, o, err := s.Store.AgentHeartbeat(c.Request.Context(), n.UUID, check,
 		node.Agent{URL: h.CallbackURL, Version: h.AgentVersion, VerifyCA: h.AgentVerifyCA})
 	if err != nil {
+		s.refused.agent(askHeartbeat, err)
 		if fault.Is(err, fault.Invalid) {
 			s.logger(c).Warn("heartbeat refused", zap.String("node", n.UUID), zap.String("from", c.RemoteIP()), zap.Error(err))
 		}

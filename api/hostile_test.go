@@ -25,6 +25,7 @@ func TestHostileBodies(t *testing.T) {
 	b := newBench(t).withConductors()
 	uuid := b.in("n1", node.Manageable)
 	b.post("/v1/ports", map[string]any{"node_uuid": uuid, "address": mac, "name": "eth0"}).is(201)
+	b.inspecting("n2")
 	before := string(b.get("/v1/nodes/n1").raw)
 	deep := strings.Repeat(`{"a":`, 30) + "1" + strings.Repeat("}", 30)
 	targets := []struct {
@@ -116,7 +117,7 @@ func TestSecretsOfSteps(t *testing.T) {
 	for _, path := range []string{"/v1/nodes/n1", "/temper/v1/operations/" + id, "/v1/nodes/n1/history?detail=true"} {
 		require.NotContains(t, string(b.get(path).raw), "hunter2", path)
 	}
-	secrets, err := b.store.Credentials(t.Context(), b.field("n1", "uuid").(string))
+	secrets, err := b.credentials(b.field("n1", "uuid").(string))
 	require.NoError(t, err)
 	raw, err := json.Marshal(secrets)
 	require.NoError(t, err)

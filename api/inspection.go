@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -25,62 +24,92 @@ func (s *Server) postInspection(c *gin.Context) (int, any, error) {
 	if q.err != nil {
 		return 0, nil, q.err
 	}
-	var found agent.Inspection
-	if err := readJSON(c, maxBodyInspection, &found); err != nil {
+	n, answer, err := s.takeInventory(c, id)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		s.refused.agent(askInventory, err)
+		s.logger(c).Info("inventory refused", zap.String("node", id), zap.String("from", c.RemoteIP()), zap.Error(err))
+		return 0, nil, fault.New(fault.NotFound, "Resource could not be found.")
+	case err != nil:
+		s.refused.agent(askInventory, err)
 		return 0, nil, err
 	}
+	s.logger(c).Info("inspection data came in", zap.String("node", n.UUID))
+	return http.StatusAccepted, answer, nil
+}
+
+// takeInventory reads the inventory and keeps it for the node that waits for it.
+func (s *Server) takeInventory(c *gin.Context, id string) (*node.Node, any, error) {
+	if err := s.awaited(c, id); err != nil {
+		return nil, nil, err
+	}
+	var found agent.Inspection
+	if err := readJSON(c, maxBodyInspection, &found); err != nil {
+		return nil, nil, err
+	}
 	if found.Inventory == nil && found.Error == "" {
-		return 0, nil, fault.New(fault.Invalid, "Missing mandatory parameter: inventory")
+		return nil, nil, fault.New(fault.Invalid, "Missing mandatory parameter: inventory")
 	}
 	n, macs, err := s.inspected(c, id, found)
 	if err != nil {
-		return 0, nil, err
+		return nil, nil, err
 	}
 	// The token is told first: what follows may end the operation, and it with it.
 	var answer any = agent.InspectionAnswer{UUID: n.UUID}
 	if minor(c) >= 84 {
 		if answer, err = s.introduce(c, n, macs); err != nil {
-			return 0, nil, err
+			return nil, nil, err
 		}
 	}
 	inventory, plugin, err := inspectionData(found)
 	if err != nil {
-		return 0, nil, err
+		return nil, nil, err
 	}
-	o, err := s.Store.PutInventory(c.Request.Context(), n.UUID, inventory, plugin)
+	o, err := s.Store.PutInventory(c.Request.Context(), n.UUID, agentSource(macs, c.RemoteIP()), inventory, plugin)
 	if err != nil {
-		return 0, nil, err
+		return nil, nil, err
 	}
-	s.logger(c).Info("inspection data came in", zap.String("node", n.UUID))
 	if o != nil {
 		s.nudged(c, o)
 	}
-	return http.StatusAccepted, answer, nil
+	return n, answer, nil
 }
 
-// inspected finds the node that an agent inspected: one that is being
-// inspected, by its uuid or the MACs of the inventory.
+// awaited refuses an inventory that nobody waits for before it is read: the path
+// is open, and its bodies are large.
+func (s *Server) awaited(c *gin.Context, id string) error {
+	if id != "" {
+		_, err := s.awaiting(c, id, nil)
+		return err
+	}
+	yes, err := s.Store.AnyInspection(c.Request.Context())
+	if err == nil && !yes {
+		err = fault.New(fault.NotFound, "no node is being inspected")
+	}
+	return err
+}
+
+// awaiting is the node of that uuid or those MACs, if it waits for an inventory.
+func (s *Server) awaiting(c *gin.Context, id string, macs []string) (*node.Node, error) {
+	n, err := s.Store.AgentNode(c.Request.Context(), id, macs)
+	if err == nil && !n.AwaitsInventory() {
+		err = fault.New(fault.NotFound, "node %s waits for no inventory", n.UUID)
+	}
+	return n, err
+}
+
+// inspected finds the node that an agent inspected: one that waits for its
+// inventory, by its uuid or the MACs of the inventory.
 func (s *Server) inspected(c *gin.Context, id string, found agent.Inspection) (*node.Node, []string, error) {
 	macs := []string{}
 	if found.Inventory != nil {
-		for _, m := range found.Inventory.MACs() {
-			if mac, ok := normalMAC(m); ok && !slices.Contains(macs, mac) {
-				macs = append(macs, mac)
-			}
-		}
+		macs = normalMACs(found.Inventory.MACs())
 	}
 	if id == "" && len(macs) == 0 {
 		return nil, nil, fault.New(fault.Invalid, "The inventory has no MAC addresses, and no node_uuid was given")
 	}
-	n, err := s.Store.NodeByPorts(c.Request.Context(), id, macs)
-	if err != nil && !fault.Is(err, fault.NotFound) {
-		return nil, nil, err
-	}
-	if err != nil || n.ProvisionState != node.InspectWait && n.ProvisionState != node.Inspecting {
-		s.logger(c).Info("inspection data refused", zap.String("node", id), zap.Strings("macs", macs))
-		return nil, nil, fault.New(fault.NotFound, "Resource could not be found.")
-	}
-	return n, macs, nil
+	n, err := s.awaiting(c, id, macs)
+	return n, macs, err
 }
 
 // inspectionData is what is kept: the inventory as it was sent, and the plugin

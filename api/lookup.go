@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -25,12 +28,7 @@ var lookupStates = []node.State{
 // look alike: the path is open.
 func (s *Server) getLookup(c *gin.Context) (int, any, error) {
 	q := readQuery(c, "addresses", "node_uuid")
-	id, macs := q.uuid("node_uuid"), []string{}
-	for _, a := range q.list("addresses") {
-		if mac, ok := normalMAC(a); ok {
-			macs = append(macs, mac)
-		}
-	}
+	id, macs := q.uuid("node_uuid"), normalMACs(q.list("addresses"))
 	switch {
 	case q.err != nil:
 		return 0, nil, q.err
@@ -38,13 +36,19 @@ func (s *Server) getLookup(c *gin.Context) (int, any, error) {
 		return 0, nil, fault.New(fault.Invalid, "At least one of \"addresses\" and \"node_uuid\" parameters is required")
 	}
 	ctx := c.Request.Context()
-	n, err := s.Store.NodeByPorts(ctx, id, macs)
-	if err != nil && !fault.Is(err, fault.NotFound) {
-		return 0, nil, err
+	n, err := s.Store.AgentNode(ctx, id, macs)
+	if err == nil && !slices.Contains(lookupStates, n.ProvisionState) {
+		err = fault.New(fault.NotFound, "node %s is %s", n.UUID, n.ProvisionState)
 	}
-	if err != nil || !slices.Contains(lookupStates, n.ProvisionState) {
-		s.logger(c).Info("lookup refused", zap.String("node", id), zap.Strings("macs", macs))
+	if err != nil {
+		s.refused.agent(askLookup, err)
+	}
+	switch {
+	case fault.Is(err, fault.NotFound):
+		s.logger(c).Info("lookup refused", zap.String("node", id), zap.Strings("macs", macs[:min(len(macs), 8)]), zap.String("from", c.RemoteIP()), zap.Error(err))
 		return 0, nil, fault.New(fault.NotFound, "Resource could not be found.")
+	case err != nil:
+		return 0, nil, err
 	}
 	answer, err := s.introduce(c, n, macs)
 	return http.StatusOK, answer, err
@@ -60,25 +64,57 @@ func (s *Server) introduce(c *gin.Context, n *node.Node, macs []string) (*agent.
 		}
 		out.Config.AgentToken = token
 	}
-	v := s.viewOf(c, n, nil)
-	out.Node = agent.LookupNode{
-		UUID: n.UUID, Properties: dict(n.Properties), InstanceInfo: v.instanceInfo(), DriverInternalInfo: v.internalInfo(),
-	}
+	out.Node = forStrangers(n)
 	for _, l := range links(s.publicURL(c), "nodes/"+n.UUID) {
 		out.Node.Links = append(out.Node.Links, agent.Link{Href: l.Href, Rel: l.Rel})
 	}
 	return out, nil
 }
 
+// forStrangers returns what an agent needs of a node: root device hints, capabilities
+// and what drivers wrote for it. A lookup needs no login. So secrets in URLs are
+// masked, and what views add about the node's operations is left out.
+func forStrangers(n *node.Node) agent.LookupNode {
+	v := &view{Node: n}
+	return agent.LookupNode{
+		UUID: n.UUID, Properties: mask.Dict(n.Properties), InstanceInfo: mask.Dict(v.instanceInfo()), DriverInternalInfo: mask.Dict(n.DriverInternalInfo),
+	}
+}
+
+// maxMACs bounds how many MACs of an agent are used to find its node.
+const maxMACs = 512
+
+// normalMACs returns the valid addresses in normal form, sorted and without duplicates.
+func normalMACs(said []string) []string {
+	macs := []string{}
+	for _, a := range said {
+		if mac, ok := normalMAC(a); ok && len(macs) < 2*maxMACs {
+			macs = append(macs, mac)
+		}
+	}
+	slices.Sort(macs)
+	macs = slices.Compact(macs)
+	return macs[:min(len(macs), maxMACs)]
+}
+
+// agentSource identifies an agent for comparisons by its sorted MACs and its address,
+// or by their digest if they are long.
+func agentSource(macs []string, ip string) string {
+	source := strings.Join(macs, ",") + "@" + ip
+	if len(source) <= 1024 {
+		return source
+	}
+	sum := sha256.Sum256([]byte(source))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
 // revealToken gives the agent's token in the clear to who may see it, else masked.
 func (s *Server) revealToken(ctx context.Context, n *node.Node, from agent.Source) (string, error) {
-	macs := slices.Clone(from.MACs)
-	slices.Sort(macs)
-	source := strings.Join(slices.Compact(macs), ",") + "@" + from.IP
+	source := agentSource(from.MACs, from.IP)
 	token, err := s.Store.AgentLookup(ctx, n.UUID, source, func(revealed int, same, seen bool) (bool, string) {
 		r := agent.Reveals{Count: revealed, Closed: seen}
 		if same {
-			r.MACs, r.IP = slices.Compact(macs), from.IP
+			r.MACs, r.IP = from.MACs, from.IP
 		}
 		clear, _ := r.Ask(from)
 		if clear && revealed == 0 {

@@ -48,7 +48,7 @@ func (s *Server) maintain(c *gin.Context, on bool, reason string) (int, any, err
 // paused tells the workflow of an open operation, if there is one that can hear
 // of it, that maintenance was set or lifted: a step that runs sees it by itself.
 func (s *Server) paused(c *gin.Context, o *node.Operation) {
-	if o != nil && (o.Phase == node.Waiting || o.Phase == node.Holding) && o.BegunAt != nil {
+	if o != nil && o.Listens() && o.BegunAt != nil {
 		s.told(c, o, "nudge", s.Operations.Nudge)
 	}
 }

@@ -54,6 +54,13 @@ func (s *Server) bounded(c *gin.Context) {
 	c.Next()
 }
 
+// methods are the HTTP methods that have a metric label of their own. All others count
+// as "other", because an unauthenticated client could invent them without end.
+var methods = map[string]bool{
+	http.MethodGet: true, http.MethodHead: true, http.MethodPost: true, http.MethodPut: true, http.MethodPatch: true,
+	http.MethodDelete: true, http.MethodOptions: true,
+}
+
 // observed counts and logs requests by the template of their route, never by
 // path: paths have no bound.
 func (s *Server) observed(c *gin.Context) {
@@ -64,10 +71,32 @@ func (s *Server) observed(c *gin.Context) {
 		route = "none"
 	}
 	took, status := time.Since(began), c.Writer.Status()
-	s.metrics.requests.WithLabelValues(c.Request.Method, route, strconv.Itoa(status)).Inc()
-	s.metrics.seconds.WithLabelValues(c.Request.Method, route).Observe(took.Seconds())
+	method := c.Request.Method
+	if !methods[method] {
+		method = "other"
+	}
+	s.metrics.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
+	s.metrics.seconds.WithLabelValues(method, route).Observe(took.Seconds())
 	s.logger(c).Debug("request", zap.String("method", c.Request.Method), zap.String("path", c.Request.URL.Path),
 		zap.Int("status", status), zap.Duration("took", took), zap.String("user", user(c)))
+}
+
+// guarded refuses requests that a browser sends for a web page of another origin. On
+// loopback, without authentication, any page that the operator visits could otherwise
+// do what the operator may. The content type is not checked: curl -d sends JSON as a
+// form, and a browser always says which origin a request is from.
+func (s *Server) guarded(c *gin.Context) {
+	check := s.guard.Check
+	if c.FullPath() == "/v1/lookup" {
+		check = s.guard.CheckAll // it hands out the agent's token
+	}
+	if refusal := check(c.Request); refusal != nil {
+		code := fault.CrossOrigin
+		if refusal.Status == http.StatusMisdirectedRequest {
+			code = fault.UnknownHost
+		}
+		c.AbortWithStatusJSON(refusal.Status, errorBody("Client", refusal.Message, code, nil))
+	}
 }
 
 // recovered answers a panic with 500 and logs where it came from.
@@ -97,7 +126,7 @@ type metrics struct {
 func newMetrics(r prometheus.Registerer, s Store) (*metrics, error) {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "temper_http_requests_total", Help: "HTTP requests by method, route template and status.",
+			Name: "temper_http_requests_total", Help: "HTTP requests by method (other: one that HTTP does not have), route template and status.",
 		}, []string{"method", "route", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "temper_http_request_seconds", Help: "Duration of HTTP requests by method and route template.",

@@ -24,12 +24,12 @@ func (s *Server) deleteNode(c *gin.Context) (int, any, error) {
 	}
 	var uuid string
 	var open *node.Operation
-	err = s.Store.DeleteNode(ctx, ident, func(n *node.Node) error {
+	err = s.Store.DeleteNode(ctx, ident, user(c), func(n *node.Node) error {
 		uuid, open = n.UUID, n.Operation
 		if n.Maintenance && fl.orphaned(n) {
 			return node.DeleteAllowed(n, "")
 		}
-		return node.Hinted(node.DeleteAllowed(n, fl.reservation(n)), n, "")
+		return helped(node.DeleteAllowed(n, fl.reservation(n)), n, "")
 	})
 	if err != nil {
 		return 0, nil, err

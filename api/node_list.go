@@ -73,7 +73,7 @@ func nodeFilter(q *query) (f node.Filter, conductor *string) {
 	if state := q.text("provision_state"); state != nil {
 		s := node.State(*state)
 		if !slices.Contains(node.States(), s) {
-			q.fail("Provision state \"%s\" is not valid", clip(*state))
+			q.failCode(fault.UnknownState, "Provision state \"%s\" is not valid", clip(*state))
 		}
 		f.ProvisionState = &s
 	}
@@ -162,7 +162,7 @@ func (s *Server) ownedBy(ctx context.Context, fl *fleet, conductor string, f nod
 	at.Limit = s.MaxLimit
 	f.Conductor = &conductor
 	for _, k := range fl.all {
-		if takesWork(k) {
+		if k.TakesWork() {
 			f.Working = append(f.Working, k.Hostname)
 		}
 	}

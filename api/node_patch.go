@@ -47,7 +47,7 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 	n, err := s.Store.ClaimNode(ctx, ident, user(c), share.Claimer{Service: service, Knows: p.knows}, func(n *node.Node) (node.Secrets, error) {
 		before := *n
 		secrets, err := s.patch(p, n)
-		return secrets, node.Hinted(err, &before, "")
+		return secrets, helped(err, &before, "")
 	})
 	if err != nil {
 		return 0, nil, err

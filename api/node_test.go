@@ -37,7 +37,7 @@ func TestCreateNode(t *testing.T) {
 	require.Contains(t, []any{"c1", "c2"}, body["conductor"])
 	require.Nil(t, body["reservation"])
 
-	secrets, err := b.store.Credentials(t.Context(), id)
+	secrets, err := b.credentials(id)
 	require.NoError(t, err)
 	require.Equal(t, "hunter2", secrets["driver_info/redfish_password"])
 	require.Equal(t, "aGVsbG8=", secrets["instance_info/configdrive"])
@@ -202,23 +202,23 @@ func TestEveryFilterStaysInTheNextLink(t *testing.T) {
 func TestPatchNode(t *testing.T) {
 	b := newBench(t).withConductors()
 	id := b.post("/v1/nodes", map[string]any{
-		"driver": "redfish", "name": "n1", "driver_info": map[string]any{"redfish_address": "https://a", "redfish_password": "one", "x": 1},
+		"driver": "redfish", "name": "n1", "driver_info": map[string]any{"redfish_address": "https://a", "redfish_password": "one", "redfish_system_id": "/redfish/v1/Systems/1", "x": 1},
 	}).is(201)["uuid"].(string)
-	body := b.patch("/v1/nodes/n1", replace("/driver_info/redfish_address", "https://b"), add("/extra/rack", map[string]any{"u": 3}),
+	body := b.patch("/v1/nodes/n1", replace("/driver_info/redfish_system_id", "/redfish/v1/Systems/2"), add("/extra/rack", map[string]any{"u": 3}),
 		add("/properties/capabilities", "boot_mode:uefi"), replace("/name", "n2"), remove("/driver_info/x"), add("/maintenance", true)).is(200)
-	require.Equal(t, map[string]any{"redfish_address": "https://b", "redfish_password": "******"}, body["driver_info"])
+	require.Equal(t, map[string]any{"redfish_address": "https://a", "redfish_password": "******", "redfish_system_id": "/redfish/v1/Systems/2"}, body["driver_info"])
 	require.Equal(t, map[string]any{"rack": map[string]any{"u": 3.0}}, body["extra"])
 	require.Equal(t, "n2", body["name"])
 	require.Equal(t, true, body["maintenance"])
 	require.NotNil(t, body["updated_at"])
 
 	secret := func() any {
-		s, err := b.store.Credentials(t.Context(), id)
+		s, err := b.credentials(id)
 		require.NoError(t, err)
 		return s["driver_info/redfish_password"]
 	}
 	require.Equal(t, "one", secret(), "what was not touched stays")
-	b.patch("/v1/nodes/n2", replace("/driver_info", map[string]any{"redfish_address": "https://c", "redfish_password": "******"})).is(200)
+	b.patch("/v1/nodes/n2", replace("/driver_info", map[string]any{"redfish_address": "https://a", "redfish_password": "******"})).is(200)
 	require.Equal(t, "one", secret(), "the mask stands for what is there")
 	b.patch("/v1/nodes/n2", replace("/driver_info/redfish_password", "swordfish")).is(200)
 	require.Equal(t, "swordfish", secret())

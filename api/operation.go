@@ -11,7 +11,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -22,25 +21,26 @@ const headerOperation = "Temper-Operation"
 // started hands an operation that was just committed to whoever runs it. What
 // fails here is lost time, never the request: reconciliation reads the row.
 func (s *Server) started(c *gin.Context, o *node.Operation) {
-	at := chaos.Point{Name: chaos.Accepted, Operation: o.ID, Node: o.NodeUUID}
-	chaos.At(c.Request.Context(), at)
 	s.told(c, o, "start", s.Operations.Start)
-	at.Name = chaos.Started
-	chaos.At(c.Request.Context(), at)
 }
 
 // nudged tells a running operation that somebody asked for something. What is
-// to stop is cancelled, so that a step at work hears of it, too; reconciliation
-// repeats the same.
+// to stop is cancelled, so that a step at work hears of it, too; what is paused in
+// Temporal is unpaused for what could not be done otherwise. Reconciliation repeats
+// the same.
 func (s *Server) nudged(c *gin.Context, o *node.Operation) {
-	switch o.Asked {
-	case node.AskCancel, node.AskDelete:
+	if o.TemporalPause != nil && node.Unpauses(o.Asked) {
+		s.told(c, o, "unpause", func(ctx context.Context, o *node.Operation) error {
+			return s.Operations.Unpause(ctx, o, by(c), string(o.Asked)+" was asked for")
+		})
+	}
+	if o.Asked.Interrupts() {
 		s.told(c, o, "cancel", func(ctx context.Context, o *node.Operation) error {
 			return s.Operations.Cancel(ctx, o, o.AskedReason)
 		})
-	default:
-		s.told(c, o, "nudge", s.Operations.Nudge)
+		return
 	}
+	s.told(c, o, "nudge", s.Operations.Nudge)
 }
 
 func (s *Server) told(c *gin.Context, o *node.Operation, what string, tell func(context.Context, *node.Operation) error) {
@@ -72,6 +72,7 @@ type shownOperation struct {
 	Conductor    any            `json:"conductor"`
 	WaitingFor   any            `json:"waiting_for"`
 	WaitingUntil any            `json:"waiting_until"`
+	Pause        any            `json:"temporal_pause"`
 	Asked        any            `json:"asked"`
 	AskedBy      any            `json:"asked_by"`
 	AskedReason  any            `json:"asked_reason"`
@@ -81,6 +82,14 @@ type shownOperation struct {
 	Choices      []node.Action  `json:"choices"`
 	Decisions    []shownRuling  `json:"decisions"`
 	Steps        []shownOpsStep `json:"steps"`
+}
+
+// shownPause is a pause that was set in Temporal.
+type shownPause struct {
+	What   node.PauseOf `json:"what"`
+	At     any          `json:"at"`
+	By     any          `json:"by"`
+	Reason any          `json:"reason"`
 }
 
 // shownRuling is a decision about a step that failed.
@@ -107,11 +116,21 @@ type shownOpsStep struct {
 	EndedAt   any            `json:"ended_at"`
 	LastError any            `json:"last_error"`
 	Note      any            `json:"note"`
+	Deaths    []shownDeath   `json:"deaths"`
+	NotBefore any            `json:"not_before"` // null = it is not put off
+	PutOffs   int            `json:"put_offs"`
+	Restarts  int            `json:"restarts"`
+}
+
+// shownDeath is a conductor that died of a step.
+type shownDeath struct {
+	Conductor string `json:"conductor"`
+	At        any    `json:"at"`
 }
 
 func (s *Server) showOperation(o *node.Operation, fl *fleet) shownOperation {
 	out := shownOperation{
-		ID: strconv.FormatInt(o.ID, 10), NodeUUID: o.NodeUUID, Kind: o.Kind, State: o.Phase,
+		ID: strconv.FormatInt(o.ID, 10), NodeUUID: o.NodeUUID, Kind: o.Kind, State: o.State(),
 		Outcome: orNull(string(o.Outcome)), Error: orNull(o.Error), RequestedBy: orNull(o.RequestedBy),
 		AcceptedAt: timestamp(&o.AcceptedAt), BegunAt: timestamp(o.BegunAt), EndedAt: timestamp(o.EndedAt),
 		WorkflowID: node.WorkflowID(o.NodeUUID, o.Kind, o.ID), RunID: orNull(o.RunID), WorkflowURL: orNull(s.WorkflowURL(o)),
@@ -119,6 +138,9 @@ func (s *Server) showOperation(o *node.Operation, fl *fleet) shownOperation {
 		Asked: orNull(string(o.Asked)), AskedBy: orNull(o.AskedBy), AskedReason: orNull(o.AskedReason),
 		PowerTarget: orNull(string(o.PowerTarget)), Steps: make([]shownOpsStep, 0, len(o.Steps)),
 		OnFailure: cmp.Or(o.OnFailure, node.FailOnFailure), Choices: []node.Action{}, Decisions: []shownRuling{},
+	}
+	if p := o.TemporalPause; p != nil {
+		out.Pause, out.WaitingUntil = shownPause{What: p.What, At: timestamp(&p.At), By: orNull(p.By), Reason: orNull(p.Reason)}, nil
 	}
 	if st := o.Undecided(); st != nil {
 		out.Choices = st.Choices()
@@ -138,27 +160,49 @@ func (s *Server) showOperation(o *node.Operation, fl *fleet) shownOperation {
 		out.Steps = append(out.Steps, shownOpsStep{
 			Index: st.Index, Interface: st.Interface, Step: st.Step, Priority: st.Priority, State: st.State, Attempts: st.Attempts, Failures: st.Failures,
 			Limit: numberOrNull(st.Limit), Conductor: orNull(st.Conductor), StartedAt: timestamp(st.StartedAt), EndedAt: timestamp(st.EndedAt), LastError: orNull(st.LastError),
-			Note: orNull(st.Note),
+			Note: orNull(st.Note), Deaths: shownDeaths(st.Deaths), NotBefore: timestamp(st.NotBefore), PutOffs: st.PutOffs, Restarts: st.Restarts,
 		})
 	}
 	return out
 }
 
-var phases = []node.Phase{node.Accepted, node.Running, node.Waiting, node.Holding, node.Cancelling, node.Ended}
+func shownDeaths(deaths []node.Death) []shownDeath {
+	out := make([]shownDeath, 0, len(deaths))
+	for _, d := range deaths {
+		out = append(out, shownDeath{Conductor: d.Conductor, At: timestamp(&d.At)})
+	}
+	return out
+}
+
+// states are the states of operations that clients see.
+var states = func() (out []node.Phase) {
+	for _, s := range node.OperationStates {
+		out = append(out, s.Name)
+	}
+	return out
+}()
 
 // listOperations answers GET /temper/v1/operations, newest first.
 func (s *Server) listOperations(c *gin.Context) (int, any, error) {
-	q := readQuery(c, "node", "kind", "state", "limit", "marker")
+	q := readQuery(c, "node", "deleted", "kind", "state", "outcome", "limit", "marker")
 	p := q.page(s.MaxLimit, unsortable)
-	f := node.OperationFilter{Node: canonicalUUID(q.word("node")), Kind: node.Kind(q.word("kind")), Phase: node.Phase(q.word("state")), Limit: p.limit}
-	if q.has("kind") && !slices.Contains(node.Kinds, f.Kind) {
-		q.fail("Kind \"%s\" is not valid, it is one of %v", clip(string(f.Kind)), node.Kinds)
+	f := node.OperationFilter{Node: q.node("node"), Kind: node.Kind(q.word("kind")), Phase: node.Phase(q.word("state")), Outcome: node.Outcome(q.word("outcome")), Limit: p.limit}
+	if q.has("kind") && !slices.Contains(node.Kinds(), f.Kind) {
+		q.fail("Kind \"%s\" is not valid, it is one of %v", clip(string(f.Kind)), node.Kinds())
 	}
-	if q.has("state") && !slices.Contains(phases, f.Phase) {
-		q.fail("State \"%s\" is not valid, it is one of %v", clip(string(f.Phase)), phases)
+	if q.has("outcome") && !slices.Contains(node.Outcomes, f.Outcome) {
+		q.fail("Outcome \"%s\" is not valid, it is one of %v", clip(string(f.Outcome)), node.Outcomes)
 	}
-	if f.Node != "" && !isUUID(f.Node) && !node.ValidName(f.Node, MaxMinor) {
-		q.fail("Expected a logical name or UUID but received %s.", clip(f.Node))
+	// People see how an operation ended where they see the state of one that is
+	// open, and ask for it by the same name.
+	if ended := node.Outcome(f.Phase); slices.Contains(node.Outcomes, ended) && (f.Outcome == "" || f.Outcome == ended) {
+		f.Phase, f.Outcome = node.Ended, ended
+	}
+	if q.has("state") && !slices.Contains(states, f.Phase) {
+		q.fail("State \"%s\" is not valid, it is one of %v, or as outcome of %v", clip(string(f.Phase)), states, node.Outcomes)
+	}
+	if deleted := q.boolean("deleted"); deleted != nil {
+		f.Deleted = *deleted
 	}
 	if q.has("marker") {
 		id, err := strconv.ParseInt(p.marker, 10, 64)
@@ -192,7 +236,7 @@ func (s *Server) listOperations(c *gin.Context) (int, any, error) {
 func operationID(c *gin.Context) (int64, error) {
 	id, err := strconv.ParseInt(c.Param("operation"), 10, 64)
 	if err != nil || id <= 0 {
-		return 0, fault.New(fault.NotFound, "Operation %s could not be found.", clip(url.PathEscape(c.Param("operation"))))
+		return 0, fault.Coded(fault.OperationNotFound, "Operation %s could not be found.", clip(url.PathEscape(c.Param("operation"))))
 	}
 	return id, nil
 }

@@ -100,7 +100,7 @@ func TestHealth(t *testing.T) {
 	ready = fault.New(fault.Unavailable, "temporal at 10.0.0.1 is away")
 	require.NotContains(t, string(b.get("/temper/v1/readyz").raw), "10.0.0.1")
 	require.Equal(t, 503, b.last.status)
-	require.Equal(t, []any{"the log of the API says why"}, b.last.is(503)["reasons"])
+	require.Equal(t, []any{"the log says why"}, b.last.is(503)["reasons"])
 	away := func(reason string) error {
 		return &api.Missing{Reason: reason, Err: errors.New("dial 10.0.0.1: password wrong")}
 	}
@@ -108,6 +108,7 @@ func TestHealth(t *testing.T) {
 	body := b.get("/temper/v1/readyz").is(503)
 	require.Equal(t, map[string]any{
 		"status": "not ready", "reasons": []any{"PostgreSQL does not answer", "Temporal does not answer"},
+		"code": "unavailable", "help": []any{},
 	}, body)
 	b.get("/temper/v1/healthz").is(200)
 	b.get("/temper/v1/nosuch").fails(404)
@@ -124,7 +125,8 @@ func TestTheDatabaseAway(t *testing.T) {
 	t.Cleanup(st.Close)
 	core, lines := observer.New(zap.InfoLevel)
 	b := newBench(t, func(c *config) { c.Store, c.Log = st, zap.New(core) })
-	require.Equal(t, "Resource temporarily unavailable, please retry. (the database is away or busy)", b.get("/v1/nodes").fails(503))
+	require.Equal(t, "Resource temporarily unavailable, please retry.", b.get("/v1/nodes").fails(503))
+	require.Equal(t, fault.DatabaseUnavailable, b.last.refused(503).Code)
 	logged := told(t, lines, b.last)
 	require.Contains(t, logged, ": the database is away: dial tcp")
 	require.Contains(t, logged, "refused")
@@ -135,6 +137,7 @@ func TestNoConductorIsToldFromTheDatabaseAway(t *testing.T) {
 	core, lines := observer.New(zap.InfoLevel)
 	b := newBench(t, func(c *config) { c.Log = zap.New(core) })
 	require.Equal(t, "Resource temporarily unavailable, please retry.", b.post("/v1/nodes", map[string]any{"driver": "redfish"}).fails(503))
+	require.Equal(t, fault.NoConductorAlive, b.last.refused(503).Code)
 	require.Contains(t, told(t, lines, b.last), `no conductor is alive and takes work: driver redfish, conductor group ""`)
 }
 
@@ -170,8 +173,8 @@ func TestBasicAuth(t *testing.T) {
 	} {
 		require.Equal(t, status, b.get(path).status, path)
 	}
-	require.Equal(t, 400, b.at(68, "POST", "/v1/heartbeat/x", map[string]any{}).status)
-	require.Equal(t, 400, b.at(84, "POST", "/v1/continue_inspection", map[string]any{}).status)
+	require.NotEqual(t, 401, b.at(68, "POST", "/v1/heartbeat/x", map[string]any{}).status)
+	require.NotEqual(t, 401, b.at(84, "POST", "/v1/continue_inspection", map[string]any{}).status)
 
 	b.user = "alice:right"
 	b.enrolled("n1")
@@ -183,6 +186,30 @@ func TestBasicAuth(t *testing.T) {
 	b.get("/v1/nodes").is(401)
 	b.user = "bob:changed-now"
 	b.get("/v1/nodes").is(200)
+}
+
+// A header with another address must not buy more guesses.
+func TestGuessesOfPasswordsAreThrottledAndLogged(t *testing.T) {
+	hash, err := bcrypt.GenerateFromPassword([]byte("right"), bcrypt.MinCost)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "htpasswd")
+	require.NoError(t, os.WriteFile(file, []byte("alice:"+string(hash)+"\n"), 0o600))
+	core, lines := observer.New(zap.WarnLevel)
+	b := newBench(t, func(c *config) { c.Auth, c.Log = api.Auth{Strategy: api.HTTPBasic, File: file}, zap.New(core) })
+	b.user = "alice:wrong"
+	for i := range 30 {
+		b.with(http.Header{"X-Forwarded-For": {fmt.Sprintf("10.0.0.%d", i)}, "X-Real-Ip": {"10.1.1.1"}}, "GET", "/v1/nodes", nil)
+	}
+	require.Equal(t, map[string]any{"message": "Too many wrong passwords from this address; try again later", "code": 429.0}, b.last.is(429)["error"])
+	after, err := strconv.Atoi(b.last.header.Get("Retry-After"))
+	require.NoError(t, err)
+	require.Positive(t, after)
+	told := lines.FilterMessage("login refused").All()
+	require.NotEmpty(t, told)
+	require.Equal(t, "alice", told[0].ContextMap()["user"])
+	require.Equal(t, "192.0.2.1", told[0].ContextMap()["source"], "the connection's address")
+	b.user = ""
+	b.get("/v1").is(200)
 }
 
 func TestAuthSettingsAreChecked(t *testing.T) {
@@ -229,6 +256,34 @@ func TestRequestsAreNamedAndCounted(t *testing.T) {
 	require.Equal(t, map[string]float64{"/v1/nodes/:node": 2, "none": 1}, routes, "by template, never by path")
 }
 
+// Whoever may not even come in must not be able to make series without end.
+func TestInventedMethodsAreCountedAsOne(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	b := newBench(t, func(c *config) { c.Metrics = registry })
+	for i := range 50 {
+		b.at(newest, fmt.Sprintf("INVENTED%d", i), "/v1/nodes", nil).fails(405)
+	}
+	b.get("/v1/nodes").is(200)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	counted := map[string]float64{}
+	for _, f := range families {
+		if f.GetName() == "temper_http_requests_total" {
+			for _, m := range f.GetMetric() {
+				for _, l := range m.GetLabel() {
+					if l.GetName() == "method" {
+						counted[l.GetValue()] += m.GetCounter().GetValue()
+					}
+				}
+			}
+		}
+		if f.GetName() == "temper_http_request_seconds" {
+			require.LessOrEqual(t, len(f.GetMetric()), 2)
+		}
+	}
+	require.Equal(t, map[string]float64{"other": 50, "GET": 1}, counted)
+}
+
 // stubStore panics at every call: a handler's panic is answered.
 type stubStore struct{ api.Store }
 
@@ -238,4 +293,26 @@ func TestAPanicIsAnswered(t *testing.T) {
 	b := &bench{t: t, handler: server.Handler()}
 	require.Equal(t, "Internal error", b.get("/v1/nodes").fails(500))
 	require.Equal(t, http.StatusOK, b.get("/").status)
+}
+
+// People see how an operation ended where they see the state of one that is open.
+func TestOperationsAreListedByHowTheyEnded(t *testing.T) {
+	b := newBench(t).withConductors()
+	b.in("n1", node.Deploying)
+	ended := func(outcome string) {
+		b.sql(`INSERT INTO operations (node_uuid, kind, phase, outcome, origin, conductor_group, driver, steps, ended_at)
+			VALUES (gen_random_uuid(), 'deploy', 'ended', '` + outcome + `', 'available', '', 'fake-hardware', '[]', now())`)
+	}
+	for _, o := range []string{"succeeded", "failed", "failed", "cancelled"} {
+		ended(o)
+	}
+	for query, want := range map[string]int{
+		"state=failed": 2, "state=succeeded": 1, "state=cancelled": 1, "state=ended": 4, "outcome=failed": 2, "outcome=cancelled": 1,
+		"state=ended&outcome=failed": 2, "state=failed&outcome=failed": 2, "state=running&outcome=failed": 0, "state=failed&kind=clean": 0,
+	} {
+		require.Len(t, b.get("/temper/v1/operations?" + query).is(200)["operations"], want, query)
+	}
+	for _, query := range []string{"outcome=ended", "state=failed&outcome=cancelled", "state=nonsense"} {
+		b.get("/temper/v1/operations?" + query).fails(400)
+	}
 }

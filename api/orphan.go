@@ -10,10 +10,10 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// endNow is an abort or a deleted on a node whose operation nobody works on and
-// nobody could: done in this transaction, whatever else is dead. nil: it is
-// another verb.
-func (s *Server) endNow(p *provision, n *node.Node) (*node.Request, error) {
+// end is an abort or a deleted on a node whose operation nobody works on. Where
+// nobody could, it is done in this transaction, whatever else is dead (now); else
+// its workflow undoes and ends it. nil: it is another verb.
+func (s *Server) end(p *provision, n *node.Node, now bool) (*node.Request, error) {
 	d, ok, err := node.AdmitEnd(n, p.verb)
 	switch {
 	case !ok || err != nil:
@@ -24,16 +24,18 @@ func (s *Server) endNow(p *provision, n *node.Node) (*node.Request, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	return s.ending(node.Steer{Ask: d.Steer, By: p.user, Reason: p.verb.Target}, func(n *node.Node) {
-		n.ProvisionState, n.TargetProvisionState = d.To, d.Target
-	}), nil
+	r := s.ending(node.Steer{Ask: d.Steer, By: p.user, Reason: p.verb.Target, OnFailure: p.onFailure})
+	r.Move, r.EndNow = d.Move, now
+	return r, nil
 }
 
-func (s *Server) ending(st node.Steer, apply func(*node.Node)) *node.Request {
-	return &node.Request{Steer: &st, Apply: apply, EndNow: true, FollowUp: func(n *node.Node) (*node.Operation, error) {
-		steps, err := node.Plan(node.KindUndeploy, n, nil, node.PlanOptions{AutomatedClean: s.AutomatedClean})
-		return &node.Operation{Kind: node.KindUndeploy, Target: node.Available, Steps: steps}, err
-	}}
+func (s *Server) ending(st node.Steer) *node.Request {
+	return &node.Request{Steer: &st, EndNow: true, Defaults: s.defaults()}
+}
+
+// defaults are the settings of operations that no request describes.
+func (s *Server) defaults() node.Defaults {
+	return node.Defaults{AutomatedClean: s.AutomatedClean, OnFailure: s.OnFailure}
 }
 
 // cancelNow ends an operation that nobody works on and nobody could; nil where
@@ -48,7 +50,7 @@ func (s *Server) cancelNow(c *gin.Context, id int64, fl *fleet, reason string) (
 		if n.Operation == nil || n.Operation.ID != id || !fl.orphaned(n) {
 			return nil, nil //nolint:nilnil // nothing is to happen here
 		}
-		r := s.ending(node.Steer{Ask: node.AskCancel, By: user(c), Reason: reason}, nil)
+		r := s.ending(node.Steer{Ask: node.AskCancel, By: user(c), Reason: reason})
 		r.User = user(c)
 		return r, nil
 	})
@@ -59,6 +61,9 @@ func (s *Server) cancelNow(c *gin.Context, id int64, fl *fleet, reason string) (
 func (s *Server) ended(c *gin.Context, o *node.Operation) {
 	s.told(c, o, "cancel", func(ctx context.Context, o *node.Operation) error {
 		return s.Operations.Cancel(ctx, o, o.AskedReason)
+	})
+	s.told(c, o, "unpause", func(ctx context.Context, o *node.Operation) error { // to find that it has ended
+		return s.Operations.Unpause(ctx, o, by(c), "its operation has ended")
 	})
 	if o.FollowUp == 0 {
 		return

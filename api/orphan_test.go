@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -112,6 +113,35 @@ func TestWhatSomebodyWorksOnIsAsked(t *testing.T) {
 	require.Equal(t, "running", shown["state"])
 }
 
+// Nobody works on a step that is put off, so that nothing has to be waited for; but there is who can undo.
+func TestAnOperationWhoseStepIsPutOffIsEndedFromEveryState(t *testing.T) {
+	b := newBench(t).withConductors()
+	for name, c := range map[string]struct {
+		in   node.State
+		verb string
+		ask  string
+		to   node.State
+	}{
+		"put-off-deploying-aborted": {node.Deploying, "abort", "cancel", node.Deploying},
+		"put-off-deploying-deleted": {node.Deploying, "deleted", "delete", node.Deleting},
+		"put-off-waiting-aborted":   {node.DeployWait, "abort", "cancel", node.DeployWait},
+		"put-off-cleaning-aborted":  {node.Cleaning, "abort", "cancel", node.Cleaning},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b.in(name, c.in)
+			b.sql(`UPDATE operations SET phase = 'waiting', stalled = 'deaths', stalled_at = clock_timestamp() WHERE node_name = $1 AND ended_at IS NULL`, name)
+			o := b.lastOperation(name)
+			b.put("/v1/nodes/"+name+"/states/provision", map[string]any{"target": c.verb}).is(202)
+			now := b.lastOperation(name)
+			require.Nil(t, now.EndedAt)
+			require.Equal(t, o.ID, now.ID)
+			require.Equal(t, c.ask, string(now.Asked))
+			require.Equal(t, string(c.to), b.get("/v1/nodes/" + name).is(200)["provision_state"])
+			require.Contains(t, strings.Join(b.ops.toldWhat(), "\n"), "cancel "+id(o.ID), "its workflow undoes and ends it")
+		})
+	}
+}
+
 func TestANodeInMaintenanceThatNobodyWorksOnCanBeDeleted(t *testing.T) {
 	b := orphaned(t)
 	b.in("gone", node.Deploying)
@@ -123,7 +153,7 @@ func TestANodeInMaintenanceThatNobodyWorksOnCanBeDeleted(t *testing.T) {
 	got, err := b.store.Operation(t.Context(), o.ID)
 	require.NoError(t, err)
 	require.Equal(t, node.Cancelled, got.Outcome)
-	_, err = b.store.Claim(t.Context(), o.ID, "run", node.Claim{Seq: 9, Attempt: 1}, "c1")
+	_, err = b.store.Claim(t.Context(), o.ID, "run", node.Claim{Seq: 9, Attempt: 1}, time.Time{}, "c1")
 	require.True(t, fault.Is(err, fault.Lost), "%v", err)
 }
 

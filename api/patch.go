@@ -68,7 +68,10 @@ func readPatchOp(raw json.RawMessage) (patchOp, error) {
 		case "path":
 			err = json.Unmarshal(v, &p.path)
 		case "value":
-			err = json.Unmarshal(v, &p.value)
+			// It may be of any type, so all that can be wrong is a number.
+			if err := json.Unmarshal(v, &p.value); err != nil {
+				return patchOp{}, badJSON(err)
+			}
 		default:
 			return patchOp{}, fault.New(fault.Invalid, "Schema error for patch: Additional properties are not allowed ('%s' was unexpected)", clip(name))
 		}

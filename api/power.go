@@ -20,24 +20,32 @@ func (s *Server) putPower(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	in.need("target")
-	target, seconds := node.PowerState(in.text("target")), in.integer("timeout")
-	if in.err != nil {
-		return 0, nil, in.err
-	}
-	if minor(c) < node.PowerMinor(target) || minor(c) < 27 && seconds != nil {
+	target := node.PowerState(in.text("target"))
+	if in.err == nil && (minor(c) < node.PowerMinor(target) || minor(c) < 27 && in.has("timeout")) {
 		return 0, nil, tooNew(27)
 	}
-	var timeout time.Duration
-	if seconds != nil {
-		if *seconds < 1 || *seconds > int64(maxPowerTimeout/time.Second) {
-			return 0, nil, fault.New(fault.Invalid, "timeout has to be positive integer, at most %d", int64(math.Round(maxPowerTimeout.Seconds())))
-		}
-		timeout = time.Duration(*seconds) * time.Second
+	timeout, err := powerTimeout(in)
+	if err != nil {
+		return 0, nil, err
 	}
 	by := user(c)
 	return s.request(c, "", func(n *node.Node, fl *fleet) (*node.Request, error) {
 		return s.decidePower(n, fl, target, timeout, by)
 	})
+}
+
+// powerTimeout reads how long the operating system gets; 0 = the setting.
+func powerTimeout(in *object) (time.Duration, error) {
+	seconds := in.integer("timeout")
+	switch {
+	case in.err != nil:
+		return 0, in.err
+	case seconds == nil:
+		return 0, nil
+	case *seconds < 1 || *seconds > int64(maxPowerTimeout/time.Second):
+		return 0, fault.New(fault.Invalid, "timeout has to be positive integer, at most %d", int64(math.Round(maxPowerTimeout.Seconds())))
+	}
+	return time.Duration(*seconds) * time.Second, nil
 }
 
 // decidePower opens an operation on a free node, and has the open operation of
@@ -50,7 +58,7 @@ func (s *Server) decidePower(n *node.Node, fl *fleet, target node.PowerState, ti
 	if err := fl.covered(n); err != nil {
 		return nil, err
 	}
-	r := &node.Request{Apply: d.Apply}
+	r := &node.Request{Move: d.Move, Apply: d.Apply}
 	if d.Steer != "" {
 		r.Steer = &node.Steer{Ask: d.Steer, By: by, Reason: string(target), Power: target}
 		return r, nil

@@ -26,7 +26,8 @@ type provision struct {
 	minor          int
 	disableRamdisk *bool
 	onFailure      node.OnFailure
-	drive          any // the config drive as it was given; nil = none
+	info           map[string]any // changes of instance_info; nil = none
+	drive          any            // the config drive as it was given; nil = none
 	driveErr       error
 }
 
@@ -59,49 +60,69 @@ func (s *Server) putProvision(c *gin.Context) (int, any, error) {
 	return s.request(c, p.verb.Event, func(n *node.Node, fl *fleet) (*node.Request, error) { return s.decide(p, n, fl) })
 }
 
-// request runs decide on a node, hands what it opened or steered on, and
-// answers 202. decide runs with the node's row locked and reads only its
-// arguments. e is what was asked of the life cycle; "" = nothing.
+// asked is what is asked of a node.
+type asked struct {
+	event   node.Event // of the life cycle; "" = nothing of it
+	patient bool       // it waits where nobody could do it now
+	once    node.Once
+	// decide runs with the node's row locked, and reads only its arguments.
+	decide func(*node.Node, *fleet) (*node.Request, error)
+}
+
+// request is submit as Ironic answers it: 202, and where the states are.
 func (s *Server) request(c *gin.Context, e node.Event, decide func(*node.Node, *fleet) (*node.Request, error)) (int, any, error) {
+	patient, err := waitsForConductor(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	if _, _, err := s.submit(c, asked{event: e, patient: patient, decide: decide}); err != nil {
+		return 0, nil, err
+	}
+	s.located(c, "nodes/"+url.PathEscape(c.Param("node"))+"/states")
+	return http.StatusAccepted, nil, nil
+}
+
+// submit decides what is asked of a node and hands on what that opened or
+// steered; nil where the node only moved.
+func (s *Server) submit(c *gin.Context, a asked) (*node.Operation, *fleet, error) {
 	ctx := c.Request.Context()
 	ident, err := s.ident(c, c.Param("node"))
 	if err != nil {
-		return 0, nil, err
+		return nil, nil, err
 	}
 	fl, err := s.fleet(ctx)
 	if err != nil {
-		return 0, nil, err
+		return nil, nil, err
 	}
-	if fl.patient, err = waitsForConductor(c); err != nil {
-		return 0, nil, err
-	}
+	fl.patient = a.patient
 	var opened bool
-	o, err := s.Store.Request(ctx, ident, func(n *node.Node) (*node.Request, error) {
-		r, err := decide(n, fl)
+	o, repeated, err := s.Store.RequestOnce(ctx, ident, a.once, func(n *node.Node) (*node.Request, error) {
+		r, err := a.decide(n, fl)
 		if err != nil {
-			return nil, node.Hinted(err, n, e)
+			return nil, helped(err, n, a.event)
 		}
 		r.User, opened = user(c), r.Open != nil
 		return r, nil
 	})
-	if err != nil {
-		return 0, nil, err
+	if err != nil || o == nil {
+		return nil, fl, err
 	}
-	if o != nil {
-		s.annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
-		s.logger(c).Info("request accepted", zap.String("kind", string(o.Kind)), zap.String("asked", string(o.Asked)), zap.String("user", user(c)))
-		c.Header(headerOperation, strconv.FormatInt(o.ID, 10))
-		switch {
-		case opened:
-			s.started(c, o)
-		case o.EndedAt != nil:
-			s.ended(c, o)
-		default:
-			s.nudged(c, o)
-		}
+	s.annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
+	c.Header(headerOperation, strconv.FormatInt(o.ID, 10))
+	if repeated {
+		s.logger(c).Info("request was accepted before", zap.String("kind", string(o.Kind)), zap.String("user", user(c)))
+		return o, fl, nil
 	}
-	s.located(c, "nodes/"+url.PathEscape(c.Param("node"))+"/states")
-	return http.StatusAccepted, nil, nil
+	s.logger(c).Info("request accepted", zap.String("kind", string(o.Kind)), zap.String("asked", string(o.Asked)), zap.String("user", user(c)))
+	switch {
+	case opened:
+		s.started(c, o)
+	case o.EndedAt != nil:
+		s.ended(c, o)
+	default:
+		s.nudged(c, o)
+	}
+	return o, fl, nil
 }
 
 // decide makes of a request what is written, in Ironic's order: version,
@@ -110,8 +131,8 @@ func (s *Server) decide(p *provision, n *node.Node, fl *fleet) (*node.Request, e
 	if p.verb.Minor > p.minor {
 		return nil, fault.New(fault.NotAcceptable, "Request not acceptable.")
 	}
-	if fl.orphaned(n) {
-		if r, err := s.endNow(p, n); r != nil || err != nil {
+	if orphaned := fl.orphaned(n); orphaned || n.Operation != nil && n.Operation.Stalled == node.StallDeaths {
+		if r, err := s.end(p, n, orphaned); r != nil || err != nil {
 			return r, err
 		}
 	}
@@ -127,16 +148,15 @@ func (s *Server) decide(p *provision, n *node.Node, fl *fleet) (*node.Request, e
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	r := &node.Request{Apply: d.Apply}
+	r := &node.Request{Move: d.Move, Apply: d.Apply}
 	switch {
 	case d.Steer != "":
 		r.Steer = &node.Steer{Ask: d.Steer, By: p.user, Reason: p.verb.Target}
-		if d.To != d.From {
-			r.Steer.Move = p.verb.Event
+		if d.Steer == node.AskDelete {
+			r.Steer.OnFailure = p.onFailure
 		}
 		return r, nil
-	case d.Move:
-		r.Move = p.verb.Event
+	case d.Open == "":
 		return r, nil
 	}
 	return r, s.open(p, n, fl, d, r)
@@ -151,18 +171,28 @@ func (s *Server) open(p *provision, n *node.Node, fl *fleet, d node.Decision, r 
 	if err != nil {
 		return err
 	}
-	steps, err := s.plan(n, d.Open, asked, p)
+	after, secrets, err := p.noted(n)
 	if err != nil {
 		return err
 	}
-	masked, hidden := node.MaskArgs(n, d.Open, steps)
-	r.Move = p.verb.Event
+	steps, err := s.plan(after, d.Open, asked, p)
+	if err != nil {
+		return err
+	}
+	masked, hidden := node.MaskArgs(after, d.Open, steps)
 	r.Open = &node.Operation{Kind: d.Open, Target: d.Target, Steps: masked, RequestedBy: p.user, OnFailure: p.onFailure}
-	r.Secrets = node.Secrets{}
+	r.Secrets = secrets
 	for path, v := range hidden {
 		r.Secrets["steps/"+path] = v
 	}
-	if d.Open == node.KindDeploy && s.AutomaticLessee {
+	if p.info != nil {
+		edit := r.Apply
+		r.Apply = func(n *node.Node) {
+			edit(n)
+			n.InstanceInfo = after.InstanceInfo
+		}
+	}
+	if d.Open.Spec().Leases && s.AutomaticLessee {
 		edit := r.Apply
 		r.Apply = func(n *node.Node) {
 			edit(n)
@@ -183,13 +213,8 @@ func (s *Server) open(p *provision, n *node.Node, fl *fleet, d node.Decision, r 
 
 // steps reads the steps that the request names.
 func (p *provision) steps(k node.Kind) ([]node.Step, error) {
-	name := ""
-	switch k {
-	case node.KindClean:
-		name = "clean_steps"
-	case node.KindDeploy, node.KindRebuild:
-		name = "deploy_steps"
-	default:
+	name := k.Spec().AskedSteps
+	if name == "" {
 		return nil, nil
 	}
 	raw, err := json.Marshal(p.fields[name])

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // query reads the parameters of a request and remembers the first thing that
@@ -36,9 +37,11 @@ func readQuery(c *gin.Context, allowed ...string) *query {
 	return q
 }
 
-func (q *query) fail(format string, args ...any) {
+func (q *query) fail(format string, args ...any) { q.failCode(fault.InvalidRequest, format, args...) }
+
+func (q *query) failCode(code fault.Code, format string, args ...any) {
 	if q.err == nil {
-		q.err = fault.New(fault.Invalid, format, args...)
+		q.err = fault.Coded(code, format, args...)
 	}
 }
 
@@ -63,6 +66,15 @@ func (q *query) word(name string) string {
 		return *v
 	}
 	return ""
+}
+
+// node is the name or uuid of a node.
+func (q *query) node(name string) string {
+	v := canonicalUUID(q.word(name))
+	if v != "" && !isUUID(v) && !node.ValidName(v, MaxMinor) {
+		q.fail("Expected a logical name or UUID but received %s.", clip(v))
+	}
+	return v
 }
 
 func (q *query) uuid(name string) string {

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -68,14 +67,15 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	}
 	out.Why = node.WhyOf(n, f).Text
 	out.holder(o, st, statusErr, f)
-	switch safe := statusErr == nil && st.Known && !st.Open && s.Now().Sub(st.ClosedAt) > s.Safe; {
+	switch safe := statusErr == nil && st.Over(s.Now(), s.Safe); {
 	case force != nil && *force:
 		if err := s.endByForce(c, o, reason); err != nil {
 			return 0, nil, err
 		}
 		out.Done = "ended by force; what it left is undone as soon as a conductor covers the node"
 	case safe:
-		if err := s.endOrphan(c, o, o.RunID, fmt.Sprintf("The workflow of operation %d of node %s was %s; ended on request of %s, by recover", o.ID, n.UUID, st.How, by(c))); err != nil {
+		why := fmt.Sprintf("The workflow of operation %d of node %s was %s; ended on request of %s, by recover", o.ID, n.UUID, st.How, by(c))
+		if err := s.closeAbandoned(c, o.EndAbandoned(by(c), why, s.defaults())); err != nil {
 			return 0, nil, err
 		}
 		out.Done = "ended: its workflow was " + st.How
@@ -119,6 +119,10 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 		r.Workflow, r.Next = "unreachable", "its workflow goes on when Temporal is back"
 	case st.Open:
 		r.Workflow, r.Alive, r.Next = "open", true, "it goes on"
+		if st.Pause != nil {
+			r.Next = "it is " + st.Pause.Words() + `, and goes on with "` + node.UnpauseCommand(o.ID) + `"`
+			break
+		}
 		if o.Stalled == node.StallConductor {
 			r.Next = "it waits for a conductor, then fails"
 		}
@@ -129,7 +133,10 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 			r.Next += " until " + o.WaitingUntil.UTC().Format(time.RFC3339)
 		}
 	case st.Known:
-		r.Workflow, r.WorkflowClosedAt, r.Next = "closed", timestamp(&st.ClosedAt), "reconciliation ends it when nothing of it can act any more, seconds after its workflow has ended; until then recover ends it by force only"
+		if !st.ClosedAt.IsZero() {
+			r.WorkflowClosedAt = timestamp(&st.ClosedAt)
+		}
+		r.Workflow, r.Next = "closed", "reconciliation ends it when nothing of it can act any more, seconds after its workflow has ended; until then recover ends it by force only"
 	case o.BegunAt == nil:
 		r.Workflow, r.Next = "unknown", "reconciliation starts it"
 	default:
@@ -149,20 +156,19 @@ func (s *Server) endByForce(c *gin.Context, o *node.Operation, reason string) er
 	defer cancel()
 	o, err := s.Store.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
 		n.Operation.RunID, n.Operation.Claim = run, node.Claim{Seq: n.Operation.Claim.Seq + 1}
-		n.Operation.Undo = node.UndoAtEnd(n.Operation, node.Failed)
-		n.Operation.Asked, n.Operation.AskedBy, n.Operation.AskedReason = node.AskCancel, who, reason
+		n.Operation.Ask(node.AskCancel, who, reason)
 		return node.Direction{Event: node.HistoryEvent{Event: "taken from its owner by force: " + reason, EventType: "steering", User: who}}, nil
 	})
 	if err != nil {
 		return err
 	}
 	s.logger(c).Warn("operation is ended by force", zap.String("user", who), zap.String("reason", reason))
-	// From here on o is as it was taken: its steps may have left more to undo since
-	// it was read first.
 	t := time.NewTimer(s.HardwareDeadline)
 	defer t.Stop()
 	<-t.C
-	if err := s.endOrphan(c, o, run, fmt.Sprintf("Operation %d of node %s was ended by force, by %s: %s", o.ID, o.NodeUUID, who, reason)); err != nil {
+	end := o.EndAbandoned(who, fmt.Sprintf("Operation %d of node %s was ended by force, by %s: %s", o.ID, o.NodeUUID, who, reason), s.defaults())
+	end.Outcome = node.Failed // who insists takes it from a live owner: nobody cancelled it
+	if err := s.closeAbandoned(c, end); err != nil {
 		return err
 	}
 	taken := *o
@@ -173,18 +179,10 @@ func (s *Server) endByForce(c *gin.Context, o *node.Operation, reason string) er
 	return nil
 }
 
-// endOrphan closes an operation that nobody works on any more in its failed
-// state, its undo owed.
-func (s *Server) endOrphan(c *gin.Context, o *node.Operation, run, why string) error {
-	ctx := context.WithoutCancel(c.Request.Context())
-	if err := s.Store.SetUndo(ctx, o.ID, run, node.UndoAtEnd(o, node.Failed)); err != nil && !fault.Is(err, fault.Lost) {
-		return err
-	}
-	next, err := s.Store.CloseOperation(ctx, node.End{Operation: o.ID, RunID: run, Outcome: node.Failed, By: by(c), Error: why},
-		func(n *node.Node) (*node.Operation, error) {
-			steps, err := node.Plan(node.KindUndeploy, n, nil, node.PlanOptions{AutomatedClean: s.AutomatedClean})
-			return &node.Operation{Kind: node.KindUndeploy, Target: node.Available, Steps: steps}, err
-		})
+// closeAbandoned closes an operation that nobody works on any more, and starts what
+// follows it.
+func (s *Server) closeAbandoned(c *gin.Context, end node.End) error {
+	next, err := s.Store.CloseOperation(context.WithoutCancel(c.Request.Context()), end)
 	if err == nil && next != nil {
 		s.started(c, next)
 	}

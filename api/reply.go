@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonlimit"
 )
 
 // handler answers a request: a status and a body (nil = none), or an error.
@@ -61,61 +63,54 @@ func (s *Server) answer(h handler) gin.HandlerFunc {
 // is logged whole here and told to the client in a few words.
 func (s *Server) fail(c *gin.Context, err error) {
 	status := statusOf(err)
-	words, side := err.Error(), "Client"
+	code, words, side := fault.CodeOf(err), err.Error(), "Client"
 	if status >= http.StatusInternalServerError {
 		side = "Server"
 		if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
 			s.logger(c).Info("client went away", zap.String("path", c.Request.URL.Path))
+		} else if errors.Is(err, jsonlimit.ErrBusy) { // as often as strangers like
+			s.logger(c).Info("request put off", zap.Int("status", status), zap.Error(err))
 		} else {
 			s.logger(c).Error("request failed", zap.Int("status", status), zap.Error(err))
 		}
 		words = "Internal error"
 		if status == http.StatusServiceUnavailable {
-			words = unavailable(err)
+			words = unavailable(c, code)
 		}
 	}
-	c.AbortWithStatusJSON(status, errorBody(side, words))
+	c.AbortWithStatusJSON(status, errorBody(side, words, code, helpOf(err)))
 }
-
-// errSilent tells the 503 that Temporal causes.
-var errSilent = errors.New("temporal is away, or the workflow did not answer in time")
 
 // silent is an error of Temporal as a request ends with it; what a workflow
 // refused stays as it is.
 func silent(err error) error {
 	if fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Unreachable) {
-		return fault.New(fault.Unavailable, "%w: %v", errSilent, err)
+		return fault.Coded(fault.TemporalUnavailable, "%w", err)
 	}
 	return err
 }
 
-// laterError is an error that clients are told more of, where it is a 503.
-type laterError struct {
-	error
-	words string // sentences for people, without addresses
-}
-
-func (e laterError) Unwrap() error { return e.error }
-
-// unavailable is Ironic's sentence (common/exception.py, TemporaryFailure) and,
-// where it is not the conductors that are away, what is.
-func unavailable(err error) string {
-	const words = "Resource temporarily unavailable, please retry."
-	more := laterError{}
-	switch {
-	case errors.As(err, &more):
-		return words + " " + more.words
-	case errors.Is(err, errSilent):
-		return words + " (Temporal is away, or the workflow did not answer in time)"
-	case !fault.Is(err, fault.Unavailable) || errors.Is(err, errNoConductor):
-		return words
+// unavailable is Ironic's sentence (common/exception.py, TemporaryFailure), and
+// under /temper/v1 what the code means.
+func unavailable(c *gin.Context, code fault.Code) string {
+	words := "Resource temporarily unavailable, please retry."
+	if strings.HasPrefix(c.Request.URL.Path, "/temper/") {
+		words += " " + code.Meaning()
 	}
-	return words + " (the database is away or busy)"
+	return words
 }
 
-// errorBody is Ironic's: a string that is itself JSON, because clients parse it
-// as such (python-ironicclient json.loads(body["error_message"])).
-func errorBody(side, words string) map[string]string {
+// shownError is the body of an error. Ironic's part is a string that is itself
+// JSON, because clients parse it as such (python-ironicclient
+// json.loads(body["error_message"])). Code and help are for programs: nobody has
+// to read the words.
+type shownError struct {
+	Message string     `json:"error_message"`
+	Code    fault.Code `json:"code"`
+	Help    []help     `json:"help"`
+}
+
+func errorBody(side, words string, code fault.Code, h []help) shownError {
 	inner, err := json.Marshal(struct {
 		Faultcode   string  `json:"faultcode"`
 		Faultstring string  `json:"faultstring"`
@@ -124,5 +119,5 @@ func errorBody(side, words string) map[string]string {
 	if err != nil {
 		inner = []byte(`{"faultcode":"Server","faultstring":"Internal error","debuginfo":null}`)
 	}
-	return map[string]string{"error_message": string(inner)}
+	return shownError{string(inner), code, list(h)}
 }

@@ -154,7 +154,9 @@ func TestDriversAndConductors(t *testing.T) {
 	b.get("/v1/drivers?fields=odd").fails(400)
 	b.at(76, "GET", "/v1/drivers?fields=name", nil).fails(406)
 	require.Equal(t, "Could not find the following driver(s) or hardware type(s): ipmi.", b.get("/v1/drivers/ipmi").fails(404))
-	require.Equal(t, map[string]any{"redfish_address": "URL of the BMC. Required."}, b.get("/v1/drivers/redfish/properties").is(200))
+	properties := b.get("/v1/drivers/redfish/properties").is(200)
+	require.Contains(t, properties["redfish_address"], "URL or host of the BMC")
+	require.Contains(t, properties["deploy_iso"], "Required by the boot interface redfish-virtual-media")
 	require.Equal(t, map[string]any{}, b.get("/v1/drivers/fake-hardware/properties").is(200))
 	b.get("/v1/drivers/ipmi/properties").fails(404)
 
@@ -194,8 +196,8 @@ func TestValidate(t *testing.T) {
 	}
 	body := b.get("/v1/nodes/real/validate").is(200)
 	require.Len(t, body, 13)
-	require.Equal(t, map[string]any{"result": false, "reason": "Missing redfish_address"}, body["power"])
-	require.Equal(t, map[string]any{"result": false, "reason": "Driver redfish does not support rescue (disabled or not implemented)."}, body["rescue"])
+	require.Equal(t, map[string]any{"result": false, "reason": "Missing redfish_address", "code": "validation_failed"}, body["power"])
+	require.Equal(t, map[string]any{"result": false, "reason": "Driver redfish does not support rescue (disabled or not implemented).", "code": "not_supported"}, body["rescue"])
 	require.Equal(t, map[string]any{"result": true}, body["network"])
 	require.Equal(t, false, body["deploy"].(map[string]any)["result"])
 	b.get("/v1/nodes/nosuch/validate").fails(404)
@@ -220,7 +222,6 @@ func TestHistoryAndInventory(t *testing.T) {
 	b.get("/v1/nodes/nosuch/history").fails(404)
 	b.get("/v1/nodes/n1/history?marker=x").fails(400)
 	b.get("/v1/nodes/n1/inventory").fails(404)
-	_, err := b.store.PutInventory(t.Context(), id, map[string]any{"cpu": map[string]any{"count": 4}}, nil)
-	require.NoError(t, err)
+	b.sql(`INSERT INTO node_inventory (node_id, inventory, plugin_data, collected_at) SELECT id, '{"cpu": {"count": 4}}', '{}', now() FROM nodes WHERE uuid = $1`, id)
 	require.Equal(t, map[string]any{"inventory": map[string]any{"cpu": map[string]any{"count": 4.0}}, "plugin_data": map[string]any{}}, b.get("/v1/nodes/n1/inventory").is(200))
 }

@@ -32,7 +32,7 @@ func (s *Server) retryOperation(c *gin.Context) (int, any, error) {
 	}
 	o, err := s.Store.Retry(ctx, id, func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error) {
 		r, err := s.decideRetry(n, old, newest, fl, by(c), reason)
-		return r, node.Hinted(err, n, node.Again(old.Kind))
+		return r, helped(err, n, node.Again(old.Kind))
 	})
 	if err != nil {
 		return 0, nil, err
@@ -53,7 +53,7 @@ func (s *Server) decideRetry(n *node.Node, old *node.Operation, newest bool, fl 
 		return nil, err
 	}
 	if old.Kind.Provisions() {
-		err = s.fits(n, old.Kind, !usesAgent(r.Open.Steps))
+		err = s.fits(n, old.Kind, !node.BootsAgent(r.Open.Steps))
 	} else {
 		err = s.Drivers.Validate(n.Driver, n.DriverInfo)
 	}
@@ -65,15 +65,4 @@ func (s *Server) decideRetry(n *node.Node, old *node.Operation, newest bool, fl 
 		r.Event += ": " + reason
 	}
 	return r, nil
-}
-
-// usesAgent: some step of the plan boots the ramdisk agent.
-func usesAgent(steps []node.Step) bool {
-	for _, s := range steps {
-		switch s.Step {
-		case node.StepPrepareCleaning, node.StepBootAgent, node.StepDeploy:
-			return true
-		}
-	}
-	return false
 }

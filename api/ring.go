@@ -181,7 +181,7 @@ func (f *fleet) coverage(served []node.Served) []covered {
 		r.Nodes, r.Quarantined = v.Nodes, v.Quarantined
 	}
 	for _, k := range f.all { // by name
-		if !takesWork(k) {
+		if !k.TakesWork() {
 			continue
 		}
 		for driver, enabled := range k.Interfaces {

@@ -173,7 +173,7 @@ func TestInterfacesOfANodeAreThoseOfOneConductor(t *testing.T) {
 	hw, _ := node.Hardware("redfish")
 	some := func(name, kind string) {
 		enabled := map[string][]string{}
-		for k, impls := range hw.Supports {
+		for k, impls := range hw.Supports() {
 			enabled[k] = impls
 		}
 		enabled[kind] = nil

@@ -104,10 +104,15 @@ func (s *Server) ownRoutes() []route {
 		{"GET", "/temper/v1/operations/:operation", 0, s.getOperation},
 		{"POST", "/temper/v1/operations/:operation/cancel", 0, s.cancelOperation},
 		{"POST", "/temper/v1/operations/:operation/decision", 0, s.decideOperation},
+		{"POST", "/temper/v1/operations/:operation/unpause", 0, s.unpauseOperation},
 		{"POST", "/temper/v1/operations/:operation/retry", 0, s.retryOperation},
 		{"GET", "/temper/v1/nodes/available", 0, s.listAvailable},
+		{"GET", "/temper/v1/nodes/deleted", 0, s.listDeleted},
+		{"GET", "/temper/v1/nodes/:node/history", 0, s.listWholeHistory},
+		{"POST", "/temper/v1/nodes/:node/operations", 0, s.createOperation},
 		{"GET", "/temper/v1/nodes/:node/why", 0, s.getWhy},
 		{"POST", "/temper/v1/nodes/:node/recover", 0, s.recoverNode},
+		{"POST", "/temper/v1/nodes/:node/waive", 0, s.waiveNode},
 	}
 }
 
@@ -145,7 +150,7 @@ func (s *Server) routes() *gin.Engine {
 	if err := e.SetTrustedProxies(nil); err != nil {
 		panic(err) // nil is always valid
 	}
-	e.Use(s.identified, s.observed, s.recovered, s.bounded, s.versioned, s.authenticated)
+	e.Use(s.identified, s.observed, s.recovered, s.bounded, s.guarded, s.heldBodies, s.versioned, s.authenticated)
 	for _, r := range s.table() {
 		e.Handle(r.method, r.path, s.answer(since(r.since, r.handler)))
 	}
@@ -170,5 +175,5 @@ func (s *Server) noRoute(c *gin.Context) (int, any, error) {
 }
 
 func noMethod(*gin.Context) (int, any, error) {
-	return http.StatusMethodNotAllowed, errorBody("Client", "The method is not allowed for this resource."), nil
+	return http.StatusMethodNotAllowed, errorBody("Client", "The method is not allowed for this resource.", fault.MethodNotAllowed, nil), nil
 }

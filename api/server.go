@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -11,8 +13,10 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/basicauth"
 	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/origin"
 )
 
 // Operations is how an intent that is written becomes work. The row is the
@@ -33,16 +37,17 @@ type Operations interface {
 	// Status is what Temporal knows of o's run, without RunID of the newest; an
 	// error where it can't be asked.
 	Status(ctx context.Context, o *node.Operation) (node.RunStatus, error)
+	// Unpause unpauses o's workflow or its activity in Temporal. It does nothing if
+	// neither is paused.
+	Unpause(ctx context.Context, o *node.Operation, by, reason string) error
 	// Terminate ends the workflow of o without letting it do anything.
 	Terminate(ctx context.Context, o *node.Operation, reason string) error
 }
 
-// Drivers knows the hardware types without touching hardware.
+// Drivers checks what is said about a BMC without touching it.
 type Drivers interface {
 	// Validate checks driver_info; fault.Invalid names what is missing or wrong.
 	Validate(driver string, info map[string]any) error
-	// Properties documents driver_info, property to description; nil for an unknown driver.
-	Properties(driver string) map[string]string
 }
 
 // Config is what a Server needs. Fields without a default are required.
@@ -51,8 +56,12 @@ type Config struct {
 	Operations Operations
 	Drivers    Drivers
 	Auth       Auth
-	Log        *zap.Logger           // default: none
-	Metrics    prometheus.Registerer // default: none are registered
+	// Listen is the address that the API listens on. On loopback only requests to
+	// loopback's names, to PublicURL's and to AllowedHosts are answered. Default: any.
+	Listen       string
+	AllowedHosts []string
+	Log          *zap.Logger           // default: none
+	Metrics      prometheus.Registerer // default: none are registered
 
 	// Ready says whether requests can be served in full: PostgreSQL and
 	// Temporal answer. What is not there is told by a Missing. Default: ready.
@@ -108,7 +117,7 @@ type AgentSettings struct {
 	HeartbeatTimeout time.Duration
 	// Callback says which callback URLs are believed.
 	Callback agent.CallbackPolicy
-	// ImageFormats an agent may write. Default raw, qcow2, iso.
+	// ImageFormats an agent may write. Default raw, gpt, qcow2, iso, as in Ironic.
 	ImageFormats []string
 }
 
@@ -147,7 +156,7 @@ func (c Config) withDefaults() Config {
 		c.Agent.HeartbeatTimeout = 5 * time.Minute
 	}
 	if c.Agent.ImageFormats == nil {
-		c.Agent.ImageFormats = []string{"raw", "qcow2", "iso"}
+		c.Agent.ImageFormats = []string{agent.FormatRaw, agent.FormatGPT, agent.FormatQCOW2, agent.FormatISO}
 	}
 	return c
 }
@@ -169,11 +178,23 @@ func (c Config) validate() error {
 	return errors.Join(errs...)
 }
 
+// hosts returns the host names that requests may have in their Host header, besides loopback's.
+func (c Config) hosts() []string {
+	hosts := slices.Clone(c.AllowedHosts)
+	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
+		hosts = append(hosts, u.Host)
+	}
+	return hosts
+}
+
 // Server answers the API. It is safe for concurrent use.
 type Server struct {
 	Config
-	auth    *authenticator
+	auth    *basicauth.Authenticator // nil: everybody may
+	guard   *origin.Guard
 	metrics *metrics
+	refused *refusals
+	intake  *intake
 	engine  *gin.Engine
 }
 
@@ -183,7 +204,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	c = c.withDefaults()
-	auth, err := newAuthenticator(c.Auth, c.Log)
+	auth, err := newAuthenticator(c.Auth, c.Now, c.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +212,13 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Config: c, auth: auth, metrics: m}
+	refused, err := newRefusals(c.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		Config: c, auth: auth, guard: origin.NewGuard(c.Listen, c.hosts()), metrics: m, refused: refused, intake: newIntake(refused),
+	}
 	s.engine = s.routes()
 	return s, nil
 }

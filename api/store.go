@@ -39,7 +39,7 @@ type NodeStore interface {
 	// the node. service "" is UpdateNode.
 	ClaimNode(ctx context.Context, ident, user string, claimer share.Claimer, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error)
 	// DeleteNode ends an open operation together with its node.
-	DeleteNode(ctx context.Context, ident string, check func(*node.Node) error) error
+	DeleteNode(ctx context.Context, ident, user string, check func(*node.Node) error) error
 	// SetMaintenance pauses an open operation, or lets it go on, and gives it; nil = none.
 	SetMaintenance(ctx context.Context, ident string, on bool, reason, user string) (*node.Operation, error)
 }
@@ -49,14 +49,18 @@ type RequestStore interface {
 	// Request does what decide makes of the node, and gives the operation that
 	// was opened or steered; nil where the node only moved.
 	Request(ctx context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error)
+	// RequestOnce is Request for one that may be sent again: repeated, it gives the
+	// operation of the first time and does not ask decide.
+	RequestOnce(ctx context.Context, ident string, once node.Once, decide func(*node.Node) (*node.Request, error)) (o *node.Operation, repeated bool, err error)
 	// AskOperation records an ask; fault.Conflict for one that has ended.
 	AskOperation(ctx context.Context, id int64, ask node.Ask, by, reason string) (*node.Operation, error)
 	// Retry does what decide makes of an operation that has ended: it is done again.
+	// Waive waives what the node owes. A running undo is asked to end and returned.
+	Waive(ctx context.Context, ident, user, reason string) (waived []node.Undo, undo *node.Operation, err error)
 	Retry(ctx context.Context, id int64, decide func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error)) (*node.Operation, error)
 	// Direct changes an open operation in place.
 	Direct(ctx context.Context, id int64, edit func(*node.Node) (node.Direction, error)) (*node.Operation, error)
-	SetUndo(ctx context.Context, id int64, runID string, undo []node.Undo) error
-	CloseOperation(ctx context.Context, end node.End, followUp func(*node.Node) (*node.Operation, error)) (*node.Operation, error)
+	CloseOperation(ctx context.Context, end node.End) (*node.Operation, error)
 	// SayLostTemporal records the word that Temporal has lost its data.
 	SayLostTemporal(ctx context.Context, by, reason string) error
 	Operation(ctx context.Context, id int64) (*node.Operation, error)
@@ -121,23 +125,32 @@ type ConductorStore interface {
 // RecordStore keeps what was found out about nodes.
 type RecordStore interface {
 	History(ctx context.Context, ident string, p node.Page) ([]node.HistoryEvent, error)
+	// WholeHistory is that of all nodes that have had a uuid, DeletedNodes are the
+	// records of those that were deleted.
+	WholeHistory(ctx context.Context, ident, marker string, limit int) ([]node.HistoryEvent, error)
+	DeletedNodes(ctx context.Context, f node.DeletedFilter) ([]node.Deleted, error)
 	HistoryEvent(ctx context.Context, ident, uuid string) (*node.HistoryEvent, error)
 	Inventory(ctx context.Context, ident string) (inventory, plugin map[string]any, err error)
 }
 
 // AgentStore keeps what ramdisk agents say.
 type AgentStore interface {
-	// NodeByPorts finds a node by its uuid or, without one, by MACs.
-	NodeByPorts(ctx context.Context, uuid string, macs []string) (*node.Node, error)
+	// AgentNode finds the node of an agent by its uuid or, without one, by MACs:
+	// only one whose open operation uses an agent.
+	AgentNode(ctx context.Context, uuid string, macs []string) (*node.Node, error)
 	// AgentLookup gives the agent's token in the clear where decide says so,
 	// else "". A new token is durable before it is given.
 	AgentLookup(ctx context.Context, nodeUUID, source string,
 		decide func(revealed int, sameSource, heartbeatSeen bool) (reveal bool, newToken string)) (token string, err error)
 	// AgentHeartbeat records a heartbeat that check accepts. first: none came
 	// since the token was made. The operation is the open one.
-	AgentHeartbeat(ctx context.Context, nodeUUID string, check func(n *node.Node, token string) error, a node.Agent) (first bool, o *node.Operation, err error)
-	// PutInventory records what an agent found; the operation is the open one.
-	PutInventory(ctx context.Context, nodeUUID string, inventory, plugin map[string]any) (*node.Operation, error)
+	AgentHeartbeat(ctx context.Context, nodeUUID string, check func(known node.Agent, token string) error, a node.Agent) (first bool, o *node.Operation, err error)
+	// AnyInspection says whether any node is being inspected.
+	AnyInspection(ctx context.Context) (bool, error)
+	// PutInventory records what the agent found on a node that waits for it;
+	// fault.NotFound where it waits for none, or has one from another source. The
+	// operation is the open one, nil where nothing is new.
+	PutInventory(ctx context.Context, nodeUUID, source string, inventory, plugin map[string]any) (*node.Operation, error)
 }
 
 // ComputeStore keeps the compute services, their shares, and the instances.

@@ -21,7 +21,7 @@ func uncovered(t *testing.T, others bool) *bench {
 	b.sql(`UPDATE nodes SET power_state = 'power off', resource_class = 'gold' WHERE uuid = $1`, uuid)
 	require.Equal(t, "active", b.post("/v1/allocations", map[string]any{"resource_class": "gold", "name": "web"}).is(201)["state"])
 	b.enrolled("n1")
-	b.in("inspected", node.InspectWait)
+	b.inspecting("inspected")
 	b.waitingWithPort("deployed")
 	if others {
 		b.conductor("c3", "", "redfish")
@@ -147,19 +147,19 @@ func TestANodeOfADriverOrInterfaceThatNobodyEnablesIsNotCreated(t *testing.T) {
 	b := newBench(t)
 	mine := map[string]map[string][]string{"fake-hardware": {}}
 	hw, _ := node.Hardware("fake-hardware")
-	for kind, impls := range hw.Supports {
+	for kind, impls := range hw.Supports() {
 		mine["fake-hardware"][kind] = impls[:1]
 	}
 	_, err := b.store.RegisterConductor(t.Context(), node.Conductor{Hostname: "c1", Interfaces: mine})
 	require.NoError(t, err)
 	for what, body := range map[string]map[string]any{
 		"driver":    {"driver": "ilo", "name": "n1"},
-		"interface": {"driver": "fake-hardware", "name": "n1", "bios_interface": hw.Supports["bios"][1]},
+		"interface": {"driver": "fake-hardware", "name": "n1", "bios_interface": hw.Supports()["bios"][1]},
 	} {
 		b.post("/v1/nodes", body).fails(400)
 		require.Empty(t, b.get("/v1/nodes").is(200)["nodes"], what)
 	}
-	require.Equal(t, hw.Supports["bios"][0], b.post("/v1/nodes", map[string]any{"driver": "fake-hardware"}).is(201)["bios_interface"])
+	require.Equal(t, hw.Supports()["bios"][0], b.post("/v1/nodes", map[string]any{"driver": "fake-hardware"}).is(201)["bios_interface"])
 }
 
 func TestQuarantineByVersion(t *testing.T) {

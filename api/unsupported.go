@@ -2,8 +2,6 @@ package api
 
 import (
 	"github.com/gin-gonic/gin"
-
-	"go.temper.dev/temper/internal/fault"
 )
 
 // What no driver does yet is answered as by an Ironic whose driver has it
@@ -16,7 +14,7 @@ func (s *Server) unsupported(c *gin.Context, what string) (int, any, error) {
 		err = fl.covered(n)
 	}
 	if err == nil {
-		err = fault.New(fault.Invalid, "Driver %s does not support %s (disabled or not implemented).", n.Driver, what)
+		err = n.Unsupported(what)
 	}
 	return 0, nil, err
 }

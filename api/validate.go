@@ -3,7 +3,6 @@ package api
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -13,25 +12,20 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// unsupported are implementations that exist to say no.
-func unsupported(impl string) bool { return impl == "" || strings.HasPrefix(impl, "no-") }
-
 // validateInterface checks one interface of a node without touching hardware.
 func (s *Server) validateInterface(n *node.Node, kind string) error {
-	impl := n.Interfaces[kind]
-	switch {
-	case unsupported(impl):
-		return fault.New(fault.Invalid, "Driver %s does not support %s (disabled or not implemented).", n.Driver, kind)
-	case impl == "noop", impl == "fake":
+	switch n.Implementation(kind).Means {
+	case node.MeansNone:
+		return n.Unsupported(kind)
+	case node.MeansNoop, node.MeansFake:
 		return nil
-	}
-	switch kind {
-	case "deploy":
-		return s.validateDeploy(n)
-	case "boot":
+	case node.MeansAgent:
+		if kind == "deploy" {
+			return s.validateDeploy(n)
+		}
 		return s.validateBoot(n)
-	case "inspect":
-		if impl == "agent" {
+	case node.MeansBMC:
+		if kind == "boot" {
 			return s.validateBoot(n)
 		}
 	}
@@ -43,29 +37,20 @@ func (s *Server) validateBoot(n *node.Node) error {
 	if err := s.Drivers.Validate(n.Driver, n.DriverInfo); err != nil {
 		return err
 	}
-	if n.Interfaces["boot"] != "redfish-virtual-media" {
+	switch boot := n.Implementation("boot"); {
+	case boot.Means == node.MeansNone:
+		return n.Unsupported("boot")
+	case boot.Boot != node.BootVirtualMedia:
 		return nil
 	}
-	for _, from := range []map[string]any{n.DriverInfo, n.InstanceInfo} {
-		iso, ok := from["deploy_iso"].(string)
-		if !ok || iso == "" {
-			continue
-		}
-		u, err := url.Parse(iso)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fault.New(fault.Invalid, "deploy_iso of node %s is not an http or https URL", n.UUID)
-		}
-		return nil
-	}
-	return fault.New(fault.Invalid, "node %s has no driver_info/deploy_iso: the boot interface redfish-virtual-media boots the agent from it", n.UUID)
+	_, err := node.DeployISO(n, n.DriverInfo, n.InstanceInfo)
+	return err
 }
 
 // validateDeploy: an image with a checksum, and traits that the node has.
 func (s *Server) validateDeploy(n *node.Node) error {
-	if n.Interfaces["deploy"] == "direct" {
-		if _, err := image.Parse(n.UUID, n.InstanceInfo, n.DriverInfo, s.Images); err != nil {
-			return err
-		}
+	if _, err := image.Parse(n.UUID, n.InstanceInfo, n.DriverInfo, s.Images); err != nil {
+		return fault.Coded(fault.ImageInvalid, "%w", err)
 	}
 	return validateInstanceTraits(n)
 }
@@ -96,57 +81,44 @@ func validateInstanceTraits(n *node.Node) error {
 	return nil
 }
 
-// requirements are the interfaces that an operation needs, and what the refusal
-// begins with (Ironic conductor/manager.py and deployments.py).
-func requirements(n *node.Node, k node.Kind) (kinds []string, words string) {
-	switch k {
-	case node.KindDeploy, node.KindRebuild:
-		return []string{"power", "deploy", "boot"}, "Failed to validate deploy or power info for node %s: "
-	case node.KindInspect:
-		return []string{"power", "inspect"}, "Failed to inspect hardware. Reason: Failed to validate inspection or power info for node %s: "
-	case node.KindClean, node.KindProvide:
-		kinds, words = []string{"power"}, "Validation of node %s for cleaning failed: "
-		if node.UsesAgent(n, k) {
-			kinds = append(kinds, "boot")
-		}
-		return kinds, words
-	case node.KindUndeploy:
-		return []string{"power"}, "Failed to validate power driver interface for node %s. Can not delete instance. Error: "
-	}
-	return []string{"power", "management"}, "Failed to validate power info for node %s: "
-}
-
 // plan is the list of steps of an operation that could run: interfaces, image,
 // traits and steps are checked, without touching the BMC.
 func (s *Server) plan(n *node.Node, k node.Kind, asked []node.Step, p *provision) ([]node.Step, error) {
-	_, words := requirements(n, k)
 	options := node.PlanOptions{AutomatedClean: s.AutomatedClean}
 	if p.disableRamdisk != nil {
 		options.DisableRamdisk = *p.disableRamdisk
 	}
-	noAgent := options.DisableRamdisk || k == node.KindProvide && !node.CleansAutomatically(n, s.AutomatedClean)
+	steps, err := node.Plan(k, n, asked, options)
+	noAgent := options.DisableRamdisk || err == nil && !node.BootsAgent(steps)
 	if err := s.fits(n, k, noAgent); err != nil {
 		return nil, err
 	}
-	steps, err := node.Plan(k, n, asked, options)
 	if err != nil && fault.Is(err, fault.Invalid) {
-		return nil, fault.New(fault.Invalid, "%s%w", fmt.Sprintf(words, n.UUID), err)
+		return nil, fault.New(fault.Invalid, "%s%w", fmt.Sprintf(k.Spec().Refusal, n.UUID), err)
 	}
 	return steps, err
 }
 
 // fits checks the interfaces that an operation of kind k needs.
 func (s *Server) fits(n *node.Node, k node.Kind, noAgent bool) error {
-	kinds, words := requirements(n, k)
-	for _, kind := range kinds {
-		if kind == "boot" && noAgent {
+	spec := k.Spec()
+	for _, i := range spec.Needs {
+		if i == "boot" && noAgent {
 			continue
 		}
-		if err := s.validateInterface(n, kind); err != nil {
-			return fault.New(fault.Invalid, "%s%w", fmt.Sprintf(words, n.UUID), err)
+		if err := s.validateInterface(n, i); err != nil {
+			return fault.CodedAs(fault.Invalid, validationCode(err), "%s%w", fmt.Sprintf(spec.Refusal, n.UUID), err)
 		}
 	}
 	return nil
+}
+
+// validationCode is the code of an error of validateInterface.
+func validationCode(err error) fault.Code {
+	if code := fault.CodeOf(err); code != fault.InvalidRequest {
+		return code
+	}
+	return fault.ValidationFailed
 }
 
 // getValidate answers GET /v1/nodes/X/validate: every interface, and why it
@@ -166,7 +138,7 @@ func (s *Server) getValidate(c *gin.Context) (int, any, error) {
 	for _, i := range interfaceKinds {
 		verdict := map[string]any{"result": true}
 		if err := s.validateInterface(n, i.name); err != nil {
-			verdict = map[string]any{"result": false, "reason": err.Error()}
+			verdict = map[string]any{"result": false, "reason": err.Error(), "code": validationCode(err)}
 		}
 		out[i.name] = verdict
 	}

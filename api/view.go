@@ -24,9 +24,6 @@ func (v *view) owner() string { return v.fleet.owner(v.Node) }
 
 // waitingFor is what the open operation waits for, for people; "" = nothing.
 func (v *view) waitingFor() string {
-	if v.fleet == nil { // an agent is told, which does not mind
-		return v.Operation.WaitingFor
-	}
 	return v.fleet.waitingFor(v.Operation)
 }
 
@@ -69,8 +66,11 @@ func (v *view) internalInfo() map[string]any {
 	if v.PowerReadAt != nil {
 		out["temper_power_read_at"] = timestamp(v.PowerReadAt)
 	}
-	if len(v.Owed) > 0 { // what could not be undone; the next operation does it first
+	if len(v.Owed) > 0 { // what could not be undone yet
 		out["temper_owed"] = v.Owed
+		if v.OwedError != "" {
+			out["temper_owed_error"] = v.OwedError
+		}
 	}
 	if a := v.Agent; a != nil && a.URL != "" {
 		out["agent_url"] = a.URL
@@ -88,7 +88,7 @@ func (v *view) internalInfo() map[string]any {
 func (v *view) story() map[string]any {
 	o := v.Operation
 	s := map[string]any{
-		"operation": strconv.FormatInt(o.ID, 10), "kind": o.Kind, "state": o.Phase,
+		"operation": strconv.FormatInt(o.ID, 10), "kind": o.Kind, "state": o.State(),
 		"step": nil, "attempt": 0, "last_error": nil,
 		"waiting_for": orNull(v.waitingFor()), "gives_up_at": timestamp(o.WaitingUntil),
 		"workflow_url": orNull(v.workflowURL),
@@ -113,7 +113,7 @@ func (v *view) addSteps(out map[string]any) {
 	steps, index, at := []map[string]any{}, any(nil), v.Operation.CurrentStep()
 	for i := range v.Operation.Steps {
 		s := &v.Operation.Steps[i]
-		if s.Source == node.SourceCore || v.Operation.Kind == node.KindUndeploy && !s.Cleaning {
+		if s.Source == node.SourceCore || v.Operation.Kind.Spec().GivesBack && !s.Cleaning {
 			continue
 		}
 		if s == at {

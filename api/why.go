@@ -21,7 +21,7 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	var last *node.Operation
+	var last, undo *node.Operation
 	if n.Operation == nil {
 		ops, err := s.Store.Operations(ctx, node.OperationFilter{Node: n.UUID, Phase: node.Ended, Limit: 5})
 		if err != nil {
@@ -31,10 +31,13 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 			if last == nil && ops[i].Kind.Provisions() {
 				last = &ops[i]
 			}
+			if undo == nil && ops[i].Kind.Spec().Undoes {
+				undo = &ops[i]
+			}
 		}
 	}
 	f := s.facts(ctx, n, fl)
-	f.Previous = last
+	f.Previous, f.Undo = last, undo
 	if o := n.Operation; o != nil && o.BegunAt != nil {
 		f.Run = s.runOf(ctx, o)
 	}

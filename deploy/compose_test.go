@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/testenv"
 )
 
 // roles are the settings of each subcommand that a service may run.
@@ -35,7 +36,12 @@ var roles = map[string]func() config.Role{
 const image = "temper:local"
 
 // passwords is what has no default in docker-compose.yml.
-var passwords = []string{"TEMPER_POSTGRES_PASSWORD=p@ss/word", "TEMPORAL_POSTGRES_PASSWORD=other"}
+var passwords = []string{
+	"TEMPER_POSTGRES_PASSWORD=p@ss/word", "TEMPORAL_POSTGRES_PASSWORD=other", "TEMPORAL_SERVER_POSTGRES_PASSWORD=of the server",
+	"TEMPER_MIGRATE_POSTGRES_PASSWORD=secret of migrate",
+	"TEMPER_API_POSTGRES_PASSWORD=secret of api", "TEMPER_ORCHESTRATOR_POSTGRES_PASSWORD=secret of orchestrator",
+	"TEMPER_CONDUCTOR_POSTGRES_PASSWORD=secret of conductor",
+}
 
 // loadCompose reads docker-compose.yml as `docker compose` would with these variables.
 func loadCompose(t *testing.T, environ []string) (*types.Project, error) {
@@ -104,6 +110,7 @@ var temper = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	testenv.Stop()
 	if path, err := temper(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(path))
 	}
@@ -147,7 +154,7 @@ func TestNoPasswordStandsInTheFile(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, 10, seen, "two of PostgreSQL, two of Temporal, migrate and five roles")
+	require.Equal(t, 17, seen, "the superuser's twice, four of database-roles, five of Temporal's, migrate and five roles")
 }
 
 // Every setting is one that the role has, and the role finds nothing wrong with them together.
@@ -234,6 +241,7 @@ func TestHealthIsAskedWhereItIsServed(t *testing.T) {
 func TestServicesReachWhomTheyNeed(t *testing.T) {
 	p := project(t)
 	for _, edge := range [][2]string{
+		{"database-roles", "postgres"},
 		{"migrate", "postgres"},
 		{"api", "postgres"},
 		{"api", "temporal"},
@@ -243,6 +251,7 @@ func TestServicesReachWhomTheyNeed(t *testing.T) {
 		{"conductor-1", "temporal"},
 		{"conductor-2", "temporal"},
 		{"conductor-3", "temporal"},
+		{"temporal-database-role", "temporal-postgres"},
 		{"temporal-schema", "temporal-postgres"},
 		{"temporal", "temporal-postgres"},
 		{"temporal-namespace", "temporal"},
@@ -301,7 +310,7 @@ func keys[V any](m map[string]V) func(func(string) bool) {
 // Nothing starts before what it needs, and what ends is waited for by its end.
 func TestOrderOfStarting(t *testing.T) {
 	p := project(t)
-	once := []string{"migrate", "temporal-schema", "temporal-namespace"}
+	once := []string{"database-roles", "migrate", "temporal-database-role", "temporal-schema", "temporal-namespace"}
 	for name, s := range p.Services {
 		for needed, d := range s.DependsOn {
 			want := types.ServiceConditionHealthy

@@ -24,17 +24,19 @@ type Registry interface {
 
 // Conductor runs the activities that touch hardware, for its group and drivers.
 type Conductor struct {
-	Client    client.Client
-	Registry  Registry
-	Steps     *activities.Steps
-	Power     *activities.PowerRefresh // nil = power states are read by operations only
-	Self      node.Conductor           // Hostname, Group, Interfaces
-	Interval  time.Duration            // between two heartbeats
-	Timeout   time.Duration            // without a heartbeat for so long it is taken for dead
-	StopGrace time.Duration
-	AtOnce    int    // steps at a time, each queue. Default 500
-	Started   func() // called whenever it begins to poll; may be nil
-	Log       *zap.Logger
+	Client client.Client
+	// Reconciliation is told that a conductor joined or left.
+	Reconciliation Reconciliation
+	Registry       Registry
+	Steps          *activities.Steps
+	Power          *activities.PowerRefresh // nil = power states are read by operations only
+	Self           node.Conductor           // Hostname, Group, Interfaces
+	Interval       time.Duration            // between two heartbeats
+	Timeout        time.Duration            // without a heartbeat for so long it is taken for dead
+	StopGrace      time.Duration
+	AtOnce         int    // steps at a time, each queue. Default 500
+	Started        func() // called whenever it begins to poll; may be nil
+	Log            *zap.Logger
 
 	contact func(context.Context) error // whether Temporal is reached
 }
@@ -81,7 +83,7 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 	if c.contact == nil {
 		c.contact = contact(c.Client)
 	}
-	go triggerUnlessPaused(ctx, c.Client, c.Log) // the ring has a member more
+	go c.Reconciliation.triggerUnlessPaused(ctx, c.Log) // the ring has a member more
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
 	go c.refresh(reading)
@@ -100,7 +102,7 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 			c.Log.Warn("drain", zap.Error(err))
 		}
 		told := make(chan struct{})
-		go func() { defer close(told); triggerUnlessPaused(leave, c.Client, c.Log) }()
+		go func() { defer close(told); c.Reconciliation.triggerUnlessPaused(leave, c.Log) }()
 		defer func() { <-told }()
 	}
 	stopAll(workers)

@@ -1,13 +1,16 @@
 package worker
 
 import (
+	"cmp"
 	"context"
-	"strings"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -16,42 +19,114 @@ import (
 // Describer asks Temporal how workflows are. It fits activities.Workflows.
 type Describer struct{ Client client.Client }
 
-// Status is the run's. Only Temporal's own "no such workflow" makes it unknown:
-// a namespace that is not there, or silence, is fault.Unavailable.
+// Status returns the status of a run, or of the newest run if runID is empty. A run is
+// unknown only if Temporal itself says that there is no such workflow. If the namespace
+// is missing, Temporal does not answer or its status is not one this version knows,
+// the error is fault.Unavailable, and the run may still be open.
 func (d Describer) Status(ctx context.Context, workflowID, runID string) (node.RunStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	r, err := d.Client.DescribeWorkflowExecution(ctx, workflowID, runID)
-	if notFound(err) {
-		return node.RunStatus{}, nil
+	st, next, err := d.describe(ctx, workflowID, runID)
+	if err != nil || !next {
+		return st, err
 	}
-	if err != nil {
-		return node.RunStatus{}, fault.New(fault.Unavailable, "describe workflow %s: %w", workflowID, err)
+	// Its work goes on in another run of the same workflow, which may have
+	// continued as new in turn: the newest one has it.
+	newest, next, err := d.describe(ctx, workflowID, "")
+	if err == nil && next {
+		err = fault.New(fault.Unavailable, "workflow %s continues as new at this moment", workflowID)
 	}
-	info := r.GetWorkflowExecutionInfo()
-	st := node.RunStatus{Known: true, Open: info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING}
-	if !st.Open {
-		st.How = ended(info.GetStatus())
-		st.ClosedAt = info.GetCloseTime().AsTime()
-	}
-	return st, nil
+	return newest, err
 }
 
-// ended is how a run closed, in words that stand in the last error of its node.
-func ended(s enums.WorkflowExecutionStatus) string {
-	switch s {
-	case enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
-		return "timed out"
-	case enums.WORKFLOW_EXECUTION_STATUS_CANCELED:
-		return "cancelled"
+// describe asks about one run. continued reports whether the run continued as new; its
+// status is then that of its successor.
+func (d Describer) describe(ctx context.Context, workflowID, runID string) (st node.RunStatus, continued bool, err error) {
+	r, err := d.Client.DescribeWorkflowExecution(ctx, workflowID, runID)
+	if notFound(err) {
+		return st, false, nil
 	}
-	return strings.ToLower(s.String())
+	if err != nil {
+		return st, false, fault.New(fault.Unavailable, "describe workflow %s: %w", workflowID, err)
+	}
+	info := r.GetWorkflowExecutionInfo()
+	v, known := verdicts[info.GetStatus()]
+	if !known {
+		return st, false, fault.New(fault.Unavailable, "workflow %s has the status %q in Temporal, which this version of Temper does not know", workflowID, info.GetStatus())
+	}
+	if v.continued {
+		return st, true, nil
+	}
+	st = node.RunStatus{Known: true, Open: v.open, How: v.how}
+	if st.Open {
+		st.Pause = pauseOf(r)
+		if id := info.GetExecution().GetRunId(); id != runID {
+			st.RunID = id
+		}
+		return st, false, nil
+	}
+	st.ClosedAt = timeOf(info.GetCloseTime())
+	return st, false, nil
+}
+
+// timeOf returns the zero time for a missing timestamp, which would otherwise read as
+// the year 1970.
+func timeOf(ts *timestamppb.Timestamp) time.Time {
+	if !ts.IsValid() || ts.GetSeconds() <= 0 {
+		return time.Time{}
+	}
+	return ts.AsTime()
+}
+
+// verdict is what a status in Temporal means for an operation's run.
+type verdict struct {
+	open      bool
+	continued bool   // its successor has the status
+	how       string // of a closed run: how it ended, for the last error of its node
+}
+
+// verdicts has every known status. Any other one is an error.
+var verdicts = map[enums.WorkflowExecutionStatus]verdict{
+	enums.WORKFLOW_EXECUTION_STATUS_RUNNING:          {open: true},
+	enums.WORKFLOW_EXECUTION_STATUS_PAUSED:           {open: true},
+	enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW: {continued: true},
+	enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:        {how: "completed"},
+	enums.WORKFLOW_EXECUTION_STATUS_FAILED:           {how: "failed"},
+	enums.WORKFLOW_EXECUTION_STATUS_CANCELED:         {how: "cancelled"},
+	enums.WORKFLOW_EXECUTION_STATUS_TERMINATED:       {how: "terminated"},
+	enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:        {how: "timed out"},
+}
+
+// pauseOf returns the pause of an open run or of the activity that it waits for, nil if
+// neither is paused. An operation's workflow has one activity at a time.
+func pauseOf(r *workflowservice.DescribeWorkflowExecutionResponse) *node.Pause {
+	if r.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_PAUSED {
+		p := r.GetWorkflowExtendedInfo().GetPauseInfo()
+		return &node.Pause{What: node.PauseOfWorkflow, At: timeOf(p.GetPausedTime()), By: p.GetIdentity(), Reason: p.GetReason()}
+	}
+	for _, a := range r.GetPendingActivities() {
+		if !a.GetPaused() {
+			continue
+		}
+		p := a.GetPauseInfo()
+		return &node.Pause{
+			What: node.PauseOfActivity, Activity: a.GetActivityId(), At: timeOf(p.GetPauseTime()),
+			By:     cmp.Or(p.GetManual().GetIdentity(), p.GetRule().GetIdentity()),
+			Reason: cmp.Or(p.GetManual().GetReason(), p.GetRule().GetReason()),
+		}
+	}
+	return nil
 }
 
 // listPages bounds what is listed: 100,000 open workflows.
 const listPages = 100
 
-// Open are the runs of operations that Temporal lists as open.
+// pauseInfo is the search attribute that Temporal sets while something of a
+// workflow is paused.
+const pauseInfo = "TemporalPauseInfo"
+
+// Open are the runs that Temporal lists as running, without those of which it
+// says that something is paused: these are described one by one.
 func (d Describer) Open(ctx context.Context) (map[string]bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -65,11 +140,21 @@ func (d Describer) Open(ctx context.Context) (map[string]bool, error) {
 			return nil, fault.New(fault.Unavailable, "list open workflows: %w", err)
 		}
 		for _, e := range page.GetExecutions() {
-			out[e.GetExecution().GetRunId()] = true
+			if !somePaused(e) {
+				out[e.GetExecution().GetRunId()] = true
+			}
 		}
 		if next = page.GetNextPageToken(); len(next) == 0 {
 			break
 		}
 	}
 	return out, nil
+}
+
+// somePaused reports whether Temporal lists a run as one in which something is paused.
+// If that can't be read, it is true.
+func somePaused(e *workflowpb.WorkflowExecutionInfo) bool {
+	p, there := e.GetSearchAttributes().GetIndexedFields()[pauseInfo]
+	var what []string
+	return there && (converter.GetDefaultDataConverter().FromPayload(p, &what) != nil || len(what) > 0)
 }

@@ -11,6 +11,8 @@ import (
 	"os"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
 )
 
@@ -21,13 +23,13 @@ type Temporal struct {
 	TLSCA              string // file
 	TLSServerName      string
 	Identity           string // shown in Temporal's UI
+	Interceptors       []interceptor.ClientInterceptor
 }
 
 // Dial connects to Temporal. It returns when Temporal has answered, or ctx ends.
 func Dial(ctx context.Context, t Temporal, log *zap.Logger) (client.Client, error) {
-	o := client.Options{
-		HostPort: t.Address, Namespace: t.Namespace, Identity: t.Identity, Logger: temporalLog{log.Named("temporal").Sugar()},
-	}
+	o := options(t.Namespace, t.Identity, log)
+	o.HostPort, o.Interceptors = t.Address, t.Interceptors
 	conf, err := t.tls()
 	if err != nil {
 		return nil, err
@@ -42,6 +44,23 @@ func Dial(ctx context.Context, t Temporal, log *zap.Logger) (client.Client, erro
 		return nil, fmt.Errorf("connect to temporal at %s: %w", t.Address, err)
 	}
 	return c, nil
+}
+
+// options are those of every client, of whichever namespace.
+func options(namespace, identity string, log *zap.Logger) client.Options {
+	return client.Options{
+		Namespace: namespace, Identity: identity, Logger: temporalLog{log.Named("temporal").Sugar()},
+		FailureConverter: maskedFailures{temporal.GetDefaultFailureConverter()},
+	}
+}
+
+// InNamespace returns a client of another namespace that shares the connection of c.
+func InNamespace(ctx context.Context, c client.Client, namespace, identity string, log *zap.Logger) (client.Client, error) {
+	other, err := client.NewClientFromExistingWithContext(ctx, c, options(namespace, identity, log))
+	if err != nil {
+		return nil, fmt.Errorf("connect to namespace %s of temporal: %w", namespace, err)
+	}
+	return other, nil
 }
 
 // local reports whether an address is on this machine.

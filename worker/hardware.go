@@ -22,18 +22,31 @@ import (
 // only to check driver_info; it opens no conversation.
 type Hardware map[string]bmc.Driver
 
-// NewHardware makes the drivers that are named. delays are those of fake hardware.
-func NewHardware(drivers []string, s bmc.Settings, delays fake.Delays, observe redfish.Observer, log *zap.Logger) (Hardware, error) {
+// HardwareConfig is what drivers are made with.
+type HardwareConfig struct {
+	BMC     bmc.Settings
+	Delays  fake.Delays      // of fake hardware
+	Observe redfish.Observer // nil = nobody
+	Log     *zap.Logger
+}
+
+// makers make the driver of each hardware type (package node).
+var makers = map[string]func(HardwareConfig) bmc.Driver{
+	"redfish": func(c HardwareConfig) bmc.Driver {
+		return &outspoken{Driver: redfish.New(redfish.Config{Settings: c.BMC, Observer: c.Observe}), log: c.Log}
+	},
+	"fake-hardware": func(c HardwareConfig) bmc.Driver { return fake.New(c.Delays) },
+}
+
+// NewHardware makes the drivers of the hardware types that are named.
+func NewHardware(types []string, c HardwareConfig) (Hardware, error) {
 	h := Hardware{}
-	for _, d := range drivers {
-		switch d {
-		case "redfish":
-			h[d] = &outspoken{Driver: redfish.New(redfish.Config{Settings: s, Observer: observe}), log: log}
-		case "fake-hardware":
-			h[d] = fake.New(delays)
-		default:
-			return nil, fmt.Errorf("unknown hardware type %q: there are %v", d, node.HardwareTypes())
+	for _, name := range types {
+		makeDriver, ok := makers[name]
+		if !ok {
+			return nil, fmt.Errorf("unknown hardware type %q: there are %v", name, node.HardwareTypes())
 		}
+		h[name] = makeDriver(c)
 	}
 	return h, nil
 }
@@ -48,7 +61,7 @@ type outspoken struct {
 
 // Open warns and opens.
 func (o *outspoken) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
-	if why := redfish.Insecure(t.Info); why != "" {
+	if why := o.Insecure(t.Info); why != "" {
 		if _, again := o.said.LoadOrStore(t.Node+why, true); !again {
 			o.log.Warn("insecure conversation with a BMC", zap.String("node", t.Node), zap.String("why", why))
 		}
@@ -72,36 +85,13 @@ func (h Hardware) Validate(driver string, info map[string]any) error {
 	return d.Validate(info)
 }
 
-// bootProperties are what implementations of the boot interface need of driver_info, beside the BMC's.
-var bootProperties = map[string]map[string]string{
-	"redfish-virtual-media": {
-		"deploy_iso": "http or https URL of the ISO image that boots the ramdisk agent. Required by the boot interface " +
-			"redfish-virtual-media, here or in instance_info.",
-	},
-}
-
-// Properties documents driver_info, for the BMC and for the boot interfaces; nil for an unknown driver.
-func (h Hardware) Properties(driver string) map[string]string {
-	d, ok := h[driver]
-	if !ok {
-		return nil
-	}
-	all := map[string]string{}
-	maps.Copy(all, d.Properties())
-	t, _ := node.Hardware(driver) // without one it has no boot interfaces
-	for _, boot := range t.Supports["boot"] {
-		maps.Copy(all, bootProperties[boot])
-	}
-	return all
-}
-
 // Enabled are the interfaces that a conductor offers for its drivers: all that
 // the hardware types support, the first being the default.
 func (h Hardware) Enabled() map[string]map[string][]string {
 	out := map[string]map[string][]string{}
 	for d := range h {
 		if t, ok := node.Hardware(d); ok {
-			out[d] = t.Supports
+			out[d] = t.Supports()
 		}
 	}
 	return out
@@ -116,6 +106,9 @@ func Images(p image.Policy) func(context.Context, string, map[string]any, map[st
 			return agent.ImageInfo{}, err
 		}
 		if info, err = resolver.Resolve(ctx, info); err != nil {
+			return agent.ImageInfo{}, err
+		}
+		if info, err = resolver.Detect(ctx, info); err != nil {
 			return agent.ImageInfo{}, err
 		}
 		return info.ForAgent(), nil

@@ -6,19 +6,19 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/internal/bmc"
-	"go.temper.dev/temper/internal/bmc/fake"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/worker"
 )
 
-func TestPropertiesAreThoseOfTheBMCAndOfTheBootInterface(t *testing.T) {
-	h, err := worker.NewHardware(node.HardwareTypes(), bmc.Settings{}, fake.Delays{}, nil, zap.NewNop())
+func TestEveryHardwareTypeHasADriver(t *testing.T) {
+	h, err := worker.NewHardware(node.HardwareTypes(), worker.HardwareConfig{Log: zap.NewNop()})
 	require.NoError(t, err)
 	t.Cleanup(func() { h.Close(t.Context()) })
-	redfish := h.Properties("redfish")
-	require.Contains(t, redfish, "redfish_address")
-	require.Contains(t, redfish["deploy_iso"], "Required by the boot interface redfish-virtual-media")
-	require.NotContains(t, h.Properties("fake-hardware"), "deploy_iso")
-	require.Nil(t, h.Properties("ipmi"))
+	enabled := h.Enabled()
+	for _, name := range node.HardwareTypes() {
+		hw, _ := node.Hardware(name)
+		require.Equal(t, hw.Supports(), enabled[name])
+	}
+	_, err = worker.NewHardware([]string{"ipmi"}, worker.HardwareConfig{Log: zap.NewNop()})
+	require.ErrorContains(t, err, "redfish fake-hardware")
 }

@@ -17,6 +17,7 @@ type Metrics struct {
 	bmc        *prometheus.HistogramVec
 	waits      *prometheus.HistogramVec
 	lost       *prometheus.CounterVec
+	leftOut    prometheus.Counter
 }
 
 // NewMetrics makes the metrics and registers them.
@@ -42,8 +43,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "temper_claims_lost_total",
 			Help: "What was refused because another claim is newer, or the operation another run's or over: claim, guard (of a request to hardware), save, begin, undo, close.",
 		}, []string{"refused"}),
+		leftOut: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "temper_inspection_macs_left_out_total", Help: "MACs that inspections found and that got no port, because they belong to another node or are too many.",
+		}),
 	}
-	r.MustRegister(m.operations, m.took, m.steps, m.bmc, m.waits, m.lost)
+	r.MustRegister(m.operations, m.took, m.steps, m.bmc, m.waits, m.lost, m.leftOut)
 	return m
 }
 
@@ -61,7 +65,8 @@ func (m *Metrics) Observer() activities.Observer {
 		Wait: func(group, driver string, d time.Duration) {
 			m.waits.WithLabelValues(group, driver).Observe(d.Seconds())
 		},
-		Lost: m.refused,
+		Lost:    m.refused,
+		LeftOut: func(n int) { m.leftOut.Add(float64(n)) },
 	}
 }
 

@@ -20,12 +20,24 @@ import (
 // reconciliation, which must find them.
 const retention = 72 * time.Hour
 
-// makeNamespace makes the namespace and the search attributes where they are
-// missing. A Temporal that lets clients do neither has to be set up by its own
-// operators; the error says what for.
+// reconcileRetention is how long reconciliations stay readable. There is one every
+// few seconds.
+const reconcileRetention = 24 * time.Hour
+
+// makeNamespace makes the namespace of operations and its search attributes where
+// they are missing. A Temporal that lets clients do neither has to be set up by its
+// own operators; the error says what for.
 func makeNamespace(ctx context.Context, c client.Client, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
+	if err := registerNamespace(ctx, c, namespace, retention); err != nil {
+		return err
+	}
+	return makeSearchAttributes(ctx, c, namespace)
+}
+
+// registerNamespace makes a namespace where it is missing.
+func registerNamespace(ctx context.Context, c client.Client, namespace string, retention time.Duration) error {
 	_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 	var missing *serviceerror.NamespaceNotFound
 	if errors.As(err, &missing) {
@@ -40,7 +52,7 @@ func makeNamespace(ctx context.Context, c client.Client, namespace string) error
 	if err != nil {
 		return fmt.Errorf("namespace %s: %w", namespace, err)
 	}
-	return makeSearchAttributes(ctx, c, namespace)
+	return nil
 }
 
 func makeSearchAttributes(ctx context.Context, c client.Client, namespace string) error {

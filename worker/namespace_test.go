@@ -1,8 +1,10 @@
 package worker_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,8 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/activities"
@@ -69,7 +73,18 @@ func TestAnOrchestratorMakesWhatItNeedsInTemporal(t *testing.T) {
 	defer c.Close()
 	started := make(chan struct{})
 	done := make(chan error, 1)
+	// An earlier release has left its schedule among the operations, and a person has paused it.
+	require.Eventually(t, func() bool {
+		_ = worker.MakeNamespace(ctx, c, namespace)
+		return worker.MakeSchedule(ctx, c, time.Hour) == nil
+	}, 30*time.Second, 50*time.Millisecond)
+	old := c.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule)
+	require.NoError(t, old.Pause(ctx, client.SchedulePauseOptions{Note: "by a person"}))
+	own, err := worker.InNamespace(ctx, c, namespace+"-reconcile", "test", zap.NewNop())
+	require.NoError(t, err)
+	defer own.Close()
 	o := &worker.Orchestrator{
+		Reconciliation: own, ReconcileNamespace: namespace + "-reconcile",
 		Client: c, Namespace: namespace, Ledger: noLedger{}, Reconciler: noLedger{}, Ring: noLedger{}, Witnesses: noLedger{}, Conductors: time.Minute, Interval: time.Hour, StopGrace: time.Second,
 		Metrics: worker.NewMetrics(prometheus.NewRegistry()), Log: zap.NewNop(), Started: func() { close(started) },
 	}
@@ -98,9 +113,23 @@ func TestAnOrchestratorMakesWhatItNeedsInTemporal(t *testing.T) {
 		return true
 	}, 30*time.Second, 50*time.Millisecond)
 	require.Eventually(t, func() bool {
-		_, err := c.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule).Describe(ctx)
-		return err == nil
+		_, err := old.Describe(ctx)
+		var gone *serviceerror.NotFound
+		return errors.As(err, &gone)
+	}, 30*time.Second, 50*time.Millisecond, "it is no operation, and stands elsewhere")
+	moved := own.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule)
+	d, err := moved.Describe(ctx)
+	require.NoError(t, err)
+	require.True(t, d.Schedule.State.Paused, "what a person has paused stays so")
+	require.Equal(t, "by a person", d.Schedule.State.Note)
+	require.NoError(t, worker.Reconciliation{Own: own, Operations: c}.Trigger(ctx))
+	require.Eventually(t, func() bool {
+		page, err := own.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowType = 'Reconcile'"})
+		return err == nil && len(page.GetExecutions()) == 1
 	}, 30*time.Second, 50*time.Millisecond)
+	page, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowType = 'Reconcile'"})
+	require.NoError(t, err)
+	require.Empty(t, page.GetExecutions(), "the operations' list is theirs")
 	cancel()
 	require.NoError(t, <-done)
 }
@@ -126,7 +155,7 @@ func TestAnOperationIsStartedOnce(t *testing.T) {
 	c, err := worker.Dial(t.Context(), worker.Temporal{Address: address, Namespace: "temper", Identity: "test"}, zap.NewNop())
 	require.NoError(t, err)
 	defer c.Close()
-	s := worker.Starter{Client: c}
+	s := worker.Starter{Client: c, Namespace: "temper"}
 	const uuid = "11111111-1111-1111-1111-111111111111"
 	o := &node.Operation{ID: 7, NodeUUID: uuid, Kind: node.KindDeploy, WorkflowID: node.WorkflowID(uuid, node.KindDeploy, 7)}
 	require.NoError(t, s.Start(t.Context(), o))
@@ -140,6 +169,35 @@ func TestAnOperationIsStartedOnce(t *testing.T) {
 	require.Equal(t, first.GetWorkflowExecutionInfo().GetExecution().GetRunId(), again.GetWorkflowExecutionInfo().GetExecution().GetRunId())
 	require.NoError(t, s.Cancel(t.Context(), o, ""), "cancelling what has ended is no error")
 	require.NoError(t, s.Nudge(t.Context(), o))
+	require.NoError(t, s.Tell(t.Context(), o.WorkflowID, "", activities.Told{}), "nor is telling it of its steps")
+}
+
+// Temporal's list shows workflows by what they are about.
+func TestAWorkflowIsFoundByItsNodesName(t *testing.T) {
+	address := temporal(t)
+	c, err := worker.Dial(t.Context(), worker.Temporal{Address: address, Namespace: "temper", Identity: "test"}, zap.NewNop())
+	require.NoError(t, err)
+	defer c.Close()
+	const named, nameless = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
+	for i, o := range []*node.Operation{{NodeUUID: named, NodeName: "rack1-u7"}, {NodeUUID: nameless}} {
+		o.ID, o.Kind, o.RequestedBy = int64(i+1), node.KindDeploy, "ann"
+		o.WorkflowID = node.WorkflowID(o.NodeUUID, o.Kind, o.ID)
+		require.NoError(t, worker.Starter{Client: c}.Start(t.Context(), o))
+		name := cmp.Or(o.NodeName, o.NodeUUID)
+		require.Eventually(t, func() bool {
+			page, err := c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: "TemperNodeName = '" + name + "'"})
+			return err == nil && len(page.GetExecutions()) == 1 && page.GetExecutions()[0].GetExecution().GetWorkflowId() == o.WorkflowID
+		}, 30*time.Second, 50*time.Millisecond)
+		d, err := c.DescribeWorkflowExecution(t.Context(), o.WorkflowID, "")
+		require.NoError(t, err)
+		said := d.GetExecutionConfig().GetUserMetadata()
+		var summary, details string
+		require.NoError(t, converter.GetDefaultDataConverter().FromPayload(said.GetSummary(), &summary))
+		require.NoError(t, converter.GetDefaultDataConverter().FromPayload(said.GetDetails(), &details))
+		require.Equal(t, "deploy "+name, summary)
+		require.Contains(t, details, "deploy of node "+name+", operation ")
+		require.Contains(t, details, "It was requested by ann.")
+	}
 }
 
 // A schedule that is gone is put back; one that a person has paused stays paused,
@@ -160,16 +218,16 @@ func TestTheScheduleIsPutBackAndAPauseIsLeftAlone(t *testing.T) {
 		require.NoError(t, err)
 		return d.Info.NumActions
 	}
-	worker.TriggerUnlessPaused(ctx, c, zap.NewNop())
+	worker.Reconciliation{Operations: c}.TriggerUnlessPaused(ctx, zap.NewNop())
 	require.Eventually(t, func() bool { return runs() == 1 }, 30*time.Second, 50*time.Millisecond)
 
 	require.NoError(t, schedule.Pause(ctx, client.SchedulePauseOptions{Note: "by a person"}))
 	require.NoError(t, worker.MakeSchedule(ctx, c, time.Hour))
-	worker.TriggerUnlessPaused(ctx, c, zap.NewNop())
+	worker.Reconciliation{Operations: c}.TriggerUnlessPaused(ctx, zap.NewNop())
 	d, err := schedule.Describe(ctx)
 	require.NoError(t, err)
 	require.True(t, d.Schedule.State.Paused)
 	require.NoError(t, c.TerminateWorkflow(ctx, d.Info.RunningWorkflows[0].WorkflowID, "", "the next may begin"))
-	require.NoError(t, worker.Trigger(ctx, c), "by name it runs all the same")
+	require.NoError(t, worker.Reconciliation{Operations: c}.Trigger(ctx), "by name it runs all the same")
 	require.Eventually(t, func() bool { return runs() == 2 }, 30*time.Second, 50*time.Millisecond)
 }

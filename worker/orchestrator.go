@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -13,29 +12,36 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/workflows"
 )
 
 // Orchestrator runs workflow code and the activities that touch only the
 // database. Any number of them may run.
 type Orchestrator struct {
-	Client     client.Client
-	Namespace  string // the client's
-	Ledger     activities.Ledger
-	Reconciler activities.Reconciler
-	Ring       activities.RingBook
-	Witnesses  WitnessBook
-	Conductors time.Duration // timeout of conductors' heartbeats
-	Shares     activities.Shares
-	Instances  activities.Instances
-	Reaping    activities.Reaping
-	Policy     activities.Policy
-	Safe       time.Duration // after the end of a run, until nothing of it can act
-	Interval   time.Duration // between two reconciliations
-	StopGrace  time.Duration
-	Metrics    *Metrics
-	Started    func() // called once it polls; may be nil
-	Log        *zap.Logger
+	Client    client.Client
+	Namespace string // the client's
+	// Reconciliation is a client of ReconcileNamespace, where reconciliations run; nil =
+	// among the operations.
+	Reconciliation     client.Client
+	ReconcileNamespace string
+	Ledger             activities.Ledger
+	Reconciler         activities.Reconciler
+	Ring               activities.RingBook
+	Witnesses          WitnessBook
+	Conductors         time.Duration // timeout of conductors' heartbeats
+	Shares             activities.Shares
+	Instances          activities.Instances
+	Reaping            activities.Reaping
+	Policy             activities.Policy
+	Safe               time.Duration // after the end of a run, until nothing of it can act
+	MediaTimeout       time.Duration // after an insertion was sent, until the medium can't appear any more
+	Interval           time.Duration // between two reconciliations
+	Retention          time.Duration // of the records of deleted nodes
+	StopGrace          time.Duration
+	Metrics            *Metrics
+	Started            func() // called once it polls; may be nil
+	Log                *zap.Logger
 }
 
 // Run works until ctx ends; then it takes no new work and returns within the grace time.
@@ -46,14 +52,14 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 		MaxConcurrentWorkflowTaskExecutionSize: 200,
 		WorkerStopTimeout:                      o.StopGrace,
 	})
-	starter := Starter{Client: o.Client}
+	starter := Starter{Client: o.Client, Namespace: o.Namespace}
 	ops := &activities.Operations{
 		Ledger: activities.CountedLedger(o.Ledger, o.Metrics.refused), Starter: starter, Policy: o.Policy, Ended: o.Metrics.ended,
 		Workflows: Describer{Client: o.Client}, Safe: o.Safe,
 	}
 	rec := &activities.Reconcile{
 		Reconciler: o.Reconciler, Ring: o.Ring, Ledger: o.Ledger, Starter: starter, Teller: starter, Workflows: Describer{Client: o.Client},
-		Operations: ops, Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Safe, Interval: o.Interval, Log: o.Log,
+		Operations: ops, Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Safe, MediaTimeout: o.MediaTimeout, Interval: o.Interval, Retention: o.Retention, Log: o.Log,
 	}
 	register(w, ops, rec)
 	// A worker does not start in a namespace that is not there.
@@ -70,16 +76,20 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	witness := Witness{Book: o.Witnesses, Contact: contact(o.Client), Timeout: o.Conductors, Log: o.Log}
 	g.Go(func() error { return witness.Run(ctx) })
-	g.Go(func() error { return o.keep(ctx) })
-	return g.Wait()
+	own := &reconciling{
+		at: Reconciliation{Own: o.Reconciliation, Operations: o.Client}, namespace: o.ReconcileNamespace, tick: rec, grace: o.StopGrace, log: o.Log,
+	}
+	g.Go(func() error { return o.keep(ctx, own) })
+	err := g.Wait()
+	own.stop()
+	return err
 }
 
 // register gives w all workflows and the activities of orchestrators.
 func register(w worker.Registry, ops *activities.Operations, rec *activities.Reconcile) {
-	for _, name := range workflows.Types {
-		w.RegisterWorkflowWithOptions(workflows.Operate, workflow.RegisterOptions{Name: name})
+	for _, k := range node.KindSpecs() {
+		w.RegisterWorkflowWithOptions(workflows.Operate, workflow.RegisterOptions{Name: k.Workflow})
 	}
-	w.RegisterWorkflowWithOptions(workflows.Reconcile, workflow.RegisterOptions{Name: workflows.ReconcileType})
 	w.RegisterActivity(ops)
-	w.RegisterActivityWithOptions(rec.Tick, activity.RegisterOptions{Name: "Tick"})
+	registerReconcile(w, rec)
 }

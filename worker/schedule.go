@@ -6,6 +6,7 @@ import (
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
@@ -18,32 +19,40 @@ import (
 // Temporal is there.
 const keepEvery = 15 * time.Second
 
-// keep makes the namespace, its search attributes and the reconciliation's
+// keepAgain is the pause while something of it can't be made yet.
+const keepAgain = time.Second
+
+// keep makes the namespaces, their search attributes and the reconciliation's
 // schedule, and makes them again where they are gone, until ctx ends. A pause of
 // the schedule is a person's and is left alone.
-func (o *Orchestrator) keep(ctx context.Context) error {
-	tick := time.NewTicker(keepEvery)
-	defer tick.Stop()
+func (o *Orchestrator) keep(ctx context.Context, rec *reconciling) error {
+	next := time.NewTimer(0)
+	defer next.Stop()
 	for {
-		err := makeNamespace(ctx, o.Client, o.Namespace)
-		if err == nil {
-			err = makeSchedule(ctx, o.Client, o.Interval)
-		}
-		if err != nil && ctx.Err() == nil {
-			o.Log.Warn("what is needed in Temporal", zap.Error(err))
-		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-next.C:
 		}
+		pause := keepEvery
+		err := makeNamespace(ctx, o.Client, o.Namespace)
+		if err == nil {
+			err = rec.keep(ctx, o.Interval)
+		}
+		if err != nil && ctx.Err() == nil {
+			o.Log.Warn("what is needed in Temporal", zap.Error(err))
+			pause = keepAgain
+		}
+		next.Reset(pause)
 	}
 }
 
-func makeSchedule(ctx context.Context, c client.Client, interval time.Duration) error {
+// makeSchedule makes the reconciliation's schedule in the client's namespace, where
+// it is missing. before is the one that it takes the place of: its pause is kept.
+func makeSchedule(ctx context.Context, c client.Client, interval time.Duration, before *client.ScheduleState) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
+	o := client.ScheduleOptions{
 		ID:            workflows.ReconcileSchedule,
 		Spec:          client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: interval}}},
 		Overlap:       enums.SCHEDULE_OVERLAP_POLICY_SKIP,
@@ -52,18 +61,64 @@ func makeSchedule(ctx context.Context, c client.Client, interval time.Duration) 
 			ID: workflows.ReconcileSchedule, Workflow: workflows.ReconcileType, TaskQueue: workflows.OrchestratorQueue,
 			WorkflowExecutionTimeout: time.Minute,
 		},
-	})
+	}
+	if before != nil {
+		o.Paused, o.Note = before.Paused, before.Note
+	}
+	_, err := c.ScheduleClient().Create(ctx, o)
 	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
 		return nil
 	}
 	return err
 }
 
+// Reconciliation is where the reconciliation's schedule is.
+type Reconciliation struct {
+	Own        client.Client // of a namespace of its own; nil = it is among the operations
+	Operations client.Client
+}
+
+// places are the clients of the namespaces where it may be, the likelier first: it
+// stays among the operations while its own namespace can't be made, and until a
+// newer release has moved it.
+func (r Reconciliation) places() []client.Client {
+	if r.Own == nil {
+		return []client.Client{r.Operations}
+	}
+	return []client.Client{r.Own, r.Operations}
+}
+
+// find describes the schedule where it is.
+func (r Reconciliation) find(ctx context.Context) (h client.ScheduleHandle, d *client.ScheduleDescription, err error) {
+	for _, c := range r.places() {
+		h = c.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule)
+		if d, err = h.Describe(ctx); err == nil || !notFound(err) && !noNamespace(err) && !forbidden(err) {
+			break
+		}
+	}
+	return h, d, err
+}
+
+func noNamespace(err error) bool {
+	var missing *serviceerror.NamespaceNotFound
+	return errors.As(err, &missing)
+}
+
+// forbidden: Temporal does not let this client do it, or lets no client.
+func forbidden(err error) bool {
+	var denied *serviceerror.PermissionDenied
+	var missing *serviceerror.Unimplemented
+	return errors.As(err, &denied) || errors.As(err, &missing)
+}
+
 // Trigger runs the reconciliation now or, where one runs, once more after it.
-func Trigger(ctx context.Context, c client.Client) error {
+func (r Reconciliation) Trigger(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	err := c.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule).Trigger(ctx, client.ScheduleTriggerOptions{Overlap: enums.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE})
+	h, _, err := r.find(ctx)
+	if err == nil {
+		err = h.Trigger(ctx, client.ScheduleTriggerOptions{Overlap: enums.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE})
+	}
 	if err != nil {
 		return fault.New(fault.Unavailable, "run the reconciliation: %w", err)
 	}
@@ -72,12 +127,12 @@ func Trigger(ctx context.Context, c client.Client) error {
 
 // triggerUnlessPaused is Trigger for what happens by itself: a schedule that a
 // person has paused is left alone. A failure costs one interval.
-func triggerUnlessPaused(ctx context.Context, c client.Client, log *zap.Logger) {
+func (r Reconciliation) triggerUnlessPaused(ctx context.Context, log *zap.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	d, err := c.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule).Describe(ctx)
+	h, d, err := r.find(ctx)
 	if err == nil && !d.Schedule.State.Paused {
-		err = Trigger(ctx, c)
+		err = h.Trigger(ctx, client.ScheduleTriggerOptions{Overlap: enums.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE})
 	}
 	if err != nil {
 		log.Info("the next reconciliation comes at its time", zap.Error(err))

@@ -1,55 +1,64 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"go.temper.dev/temper/internal/chaos"
+	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/guards"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/workflows"
 )
 
 // Starter speaks to Temporal about operations. It fits api.Operations and
 // activities.Starter.
-type Starter struct{ Client client.Client }
+type Starter struct {
+	Client    client.Client
+	Namespace string // the client's
+}
 
 // Start starts the operation's workflow under its id. Started already, now or
 // ever, is success: the row decides what may run.
 func (s Starter) Start(ctx context.Context, o *node.Operation) error {
-	name := o.NodeName
-	if name == "" {
-		name = o.NodeUUID
-	}
-	again := enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
-	if !guards.RejectDuplicate {
-		again = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
-	}
+	name := cmp.Or(o.NodeName, o.NodeUUID)
 	_, err := s.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                       o.WorkflowID,
 		TaskQueue:                workflows.OrchestratorQueue,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
-		WorkflowIDReusePolicy:    again,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		// Without it the SDK attaches to a running workflow and says nothing.
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		WorkflowRunTimeout:                       chaos.RunTimeout(),
 		StaticSummary:                            fmt.Sprintf("%s %s", o.Kind, name),
+		StaticDetails:                            staticDetails(o),
 		TypedSearchAttributes: temporal.NewSearchAttributes(
-			workflows.NodeID.ValueSet(o.NodeUUID), workflows.NodeName.ValueSet(o.NodeName),
+			workflows.NodeID.ValueSet(o.NodeUUID), workflows.NodeName.ValueSet(name),
 			workflows.OperationID.ValueSet(strconv.FormatInt(o.ID, 10))),
-	}, workflows.Types[o.Kind], workflows.Input{Operation: o.ID, Node: o.NodeUUID, NodeName: o.NodeName, Kind: o.Kind})
+	}, o.Kind.Spec().Workflow, workflows.Input{Operation: o.ID, Node: o.NodeUUID, NodeName: o.NodeName, Kind: o.Kind})
 	if err == nil || temporal.IsWorkflowExecutionAlreadyStartedError(err) {
 		return nil
 	}
 	return fault.New(fault.Unavailable, "start workflow %s: %w", o.WorkflowID, err)
+}
+
+// staticDetails returns the workflow's description in Temporal's UI.
+func staticDetails(o *node.Operation) string {
+	lines := []string{fmt.Sprintf("%s of node %s, operation %d.", o.Kind, cmp.Or(o.NodeName, o.NodeUUID), o.ID)}
+	if o.NodeName != "" {
+		lines = append(lines, "The node's uuid is "+o.NodeUUID+".")
+	}
+	if o.RequestedBy != "" {
+		lines = append(lines, "It was requested by "+o.RequestedBy+".")
+	}
+	return strings.Join(lines, "\n\n")
 }
 
 // Cancel asks the operation's workflow to end. One that is gone, or was never
@@ -71,17 +80,26 @@ func (s Starter) Nudge(ctx context.Context, o *node.Operation) error {
 	return fault.New(fault.Unavailable, "signal workflow %s: %w", o.WorkflowID, err)
 }
 
+// Tell tells a workflow which of its steps runs. It ignores a workflow that has ended.
+func (s Starter) Tell(ctx context.Context, workflowID, runID string, told activities.Told) error {
+	err := s.Client.SignalWorkflow(ctx, workflowID, runID, workflows.StepsSignal, told)
+	if err == nil || notFound(err) {
+		return nil
+	}
+	return fault.New(fault.Unavailable, "signal workflow %s: %w", workflowID, err)
+}
+
 // Decide has the operation's workflow take a decision about the step that it
 // holds at. The same decision once more, where the answer was lost, is the same
-// update. fault.Lost where the workflow has ended, or the operation is another run's.
+// update. A workflow that is paused takes none: a decision lets it go on.
+// fault.Lost where the workflow has ended, or the operation is another run's.
 func (s Starter) Decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error {
-	h, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		UpdateID:   fmt.Sprintf("decision-%d-%s", len(o.Decisions)+1, a),
-		WorkflowID: o.WorkflowID, RunID: o.RunID, UpdateName: workflows.DecideUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{workflows.Decision{Action: a, By: by, Reason: reason}},
-	})
-	if err == nil {
-		err = h.Get(ctx, nil)
+	err := s.decide(ctx, o, a, by, reason)
+	if unfit(err) {
+		if err := s.Unpause(ctx, o, by, string(a)+" was decided"); err != nil {
+			return err
+		}
+		err = s.decide(ctx, o, a, by, reason)
 	}
 	var app *temporal.ApplicationError
 	switch {
@@ -95,9 +113,21 @@ func (s Starter) Decide(ctx context.Context, o *node.Operation, a node.Action, b
 	return fault.New(fault.Unavailable, "the workflow of operation %d did not take the decision: %w", o.ID, err)
 }
 
+func (s Starter) decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error {
+	h, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		UpdateID:   fmt.Sprintf("decision-%d-%s", len(o.Decisions)+1, a),
+		WorkflowID: o.WorkflowID, RunID: o.RunID, UpdateName: workflows.DecideUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
+		Args: []any{workflows.Decision{Action: a, By: by, Reason: reason}},
+	})
+	if err == nil {
+		err = h.Get(ctx, nil)
+	}
+	return err
+}
+
 // Status is what Temporal knows of the operation's run.
 func (s Starter) Status(ctx context.Context, o *node.Operation) (node.RunStatus, error) {
-	return Describer(s).Status(ctx, o.WorkflowID, o.RunID)
+	return Describer{Client: s.Client}.Status(ctx, o.WorkflowID, o.RunID)
 }
 
 // Terminate ends the operation's workflow at once. One that is gone is no error.

@@ -15,8 +15,14 @@ func wasReset(ctx workflow.Context) bool {
 	return info.OriginalRunID != "" && info.OriginalRunID != info.WorkflowExecution.RunID
 }
 
-// adopt makes an operation that was another run's this one's, which was reset
-// from it; false: it has ended, and is retried or can't be. Nothing is done
+// hasPredecessor reports whether the operation may be that of a run whose work this
+// one has: it was reset from it, or that one continued as new.
+func hasPredecessor(ctx workflow.Context) bool {
+	return wasReset(ctx) || workflow.GetInfo(ctx).ContinuedExecutionRunID != ""
+}
+
+// adopt makes an operation that was another run's this one's, which has its work
+// now; false: it has ended, and is retried or can't be. Nothing is done
 // before nothing of the other run can act any more.
 func (o *operation) adopt(ctx workflow.Context) (bool, error) {
 	quiet, _ := workflow.NewDisconnectedContext(ctx)

@@ -85,11 +85,11 @@ func (o *operation) take(ctx workflow.Context, d Decision) error {
 	return err
 }
 
-// decide is what comes of a failure: where the operation was asked to, it holds
-// until somebody decides, asks for an end, or nobody did in time. again: the
-// steps go on.
-func (o *operation) decide(ctx workflow.Context, cause error, restart bool) (again bool, out node.Outcome, err error) {
-	if !o.brief.Hold || !decidable(cause) {
+// decide is what comes of a failure: where the operation was asked to, or must
+// whatever it was asked, it holds until somebody decides, asks for an end, or
+// nobody did in time. again: the steps go on.
+func (o *operation) decide(ctx workflow.Context, cause error, must, restart bool) (again bool, out node.Outcome, err error) {
+	if !o.brief.Hold && !must || !decidable(cause) {
 		return false, outcomeOf(cause), cause
 	}
 	o.seq++
@@ -124,6 +124,10 @@ func (o *operation) awaitDecision(ctx workflow.Context, h *hold, cause error) (a
 	for {
 		var seen activities.HeldSight
 		err := workflow.ExecuteLocalActivity(local(ctx, "look"), records.LookHeld, o.in.Operation).Get(ctx, &seen)
+		if seen.Until != nil && !h.still { // it was paused in Temporal
+			h.Until = *seen.Until
+			o.progress.Until = &h.Until
+		}
 		if err == nil && seen.Paused != h.still && !seen.EndAsked {
 			err = o.standStill(ctx, h, seen.Paused)
 		}

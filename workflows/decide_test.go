@@ -20,6 +20,7 @@ import (
 // judged is a world whose operation holds for a decision.
 type judged struct {
 	world
+	fails      bool // it was not asked to hold
 	noSkip     string
 	holds      []activities.HoldInput
 	heldSights []activities.HeldSight // what looks see while it holds, in turn; the last one stays
@@ -30,7 +31,7 @@ type judged struct {
 
 func (j *judged) brief(context.Context, int64) (activities.Brief, error) {
 	b, err := j.begin(context.Background(), 7)
-	b.Hold, b.DecisionWait = true, 2*time.Hour
+	b.Hold, b.DecisionWait = !j.fails, 2*time.Hour
 	return b, err
 }
 

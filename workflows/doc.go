@@ -17,6 +17,10 @@ const OrchestratorQueue = "orchestrator"
 // called, or somebody asks for something. It carries nothing; the row does.
 const LookSignal = "look"
 
+// StepsSignal tells the workflow which of its steps runs; its argument is
+// activities.Told. It only changes what Temporal's UI shows.
+const StepsSignal = "steps"
+
 // ProgressQuery answers with Progress.
 const ProgressQuery = "progress"
 
@@ -36,6 +40,7 @@ type Progress struct {
 	Conductor  string                `json:"conductor,omitempty"`
 	WaitingFor string                `json:"waiting_for,omitempty"`
 	Until      *time.Time            `json:"until,omitempty"`
+	Given      *time.Time            `json:"given,omitempty"` // when the steps were given to the conductors, while they have them
 	Steps      []activities.StepLine `json:"steps,omitempty"`
 }
 

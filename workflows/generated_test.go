@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/node"
-	"go.temper.dev/temper/workflows"
 )
 
 // The course of an operation is run once undisturbed, and then again with every activity of it, one at a time, disturbed
@@ -73,7 +72,7 @@ func TestEveryActivityOfEveryCourseMayFailRunTwiceOrSeeACancel(t *testing.T) {
 	cases, expected := 0, 0
 	called := map[string]bool{}
 	perKind := map[node.Kind]int{}
-	for kind := range workflows.Types {
+	for _, kind := range node.Kinds() {
 		for _, c := range courses {
 			calm := &row{course: c}
 			require.NoError(t, calm.run(kind), c.name)
@@ -101,7 +100,7 @@ func TestEveryActivityOfEveryCourseMayFailRunTwiceOrSeeACancel(t *testing.T) {
 		require.True(t, called[name], "no course calls %s", name)
 	}
 	require.Equal(t, expected, cases)
-	require.Len(t, perKind, len(workflows.Types))
+	require.Len(t, perKind, len(node.Kinds()))
 	for kind, n := range perKind {
 		require.GreaterOrEqual(t, n, 200, "%s has fewer cases than its courses make", kind)
 	}
@@ -111,7 +110,7 @@ func TestEveryActivityOfEveryCourseMayFailRunTwiceOrSeeACancel(t *testing.T) {
 // A cancel in each wait of each course of each kind of operation.
 func TestEveryWaitOfEveryCourseMaySeeACancel(t *testing.T) {
 	cases := 0
-	for kind := range workflows.Types {
+	for _, kind := range node.Kinds() {
 		for _, c := range courses {
 			calm := &row{course: c}
 			require.NoError(t, calm.run(kind), c.name)
@@ -128,6 +127,6 @@ func TestEveryWaitOfEveryCourseMaySeeACancel(t *testing.T) {
 			}
 		}
 	}
-	require.GreaterOrEqual(t, cases, 10*len(workflows.Types))
+	require.GreaterOrEqual(t, cases, 10*len(node.Kinds()))
 	t.Logf("%d cases", cases)
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"time"
 
+	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -21,6 +23,7 @@ type operation struct {
 	progress Progress
 	look     workflow.ReceiveChannel
 	shown    map[string]string // search attributes as they are set
+	given    int64             // the claim of the activity that runs steps now; 0 = none does
 	// untouched: the node is in maintenance, so hardware is left as it is, and
 	// what would be undone is owed.
 	untouched bool
@@ -28,9 +31,14 @@ type operation struct {
 	decided   workflow.Channel // wakes whoever waits for one
 }
 
+// Operate is the workflow of every operation, registered under the type of each kind
+// (node.KindSpec.Workflow).
+func Operate(ctx workflow.Context, in Input) error { return operate(ctx, in) }
+
 // operate is the course of every operation: begin, run steps and wait in turn,
 // undo what is half done if it does not succeed, close. A run that finds its row
-// another's ends; one that was reset from that other goes on in its place.
+// another's ends; one that was reset from that other, or has its work because that
+// one continued as new, goes on in its place.
 func operate(ctx workflow.Context, in Input) error {
 	o, err := setup(ctx, in)
 	if err != nil {
@@ -39,7 +47,7 @@ func operate(ctx workflow.Context, in Input) error {
 	if err = o.begin(ctx); err == nil {
 		err = o.finish(ctx)
 	}
-	if !lost(err) || !wasReset(ctx) {
+	if !lost(err) || !hasPredecessor(ctx) {
 		return err
 	}
 	took, err := o.adopt(ctx)
@@ -57,6 +65,9 @@ func (o *operation) finish(ctx workflow.Context) error {
 		// The row is somebody else's: closed from outside, or begun by another
 		// run. Nothing may be written or undone here.
 		return runErr
+	}
+	if workflow.IsContinueAsNewError(runErr) {
+		return runErr // the next run goes on
 	}
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	end := activities.EndInput{Operation: in.Operation, Outcome: outcome, Error: words(runErr)}
@@ -85,6 +96,7 @@ func setup(ctx workflow.Context, in Input) (*operation, error) {
 	if err == nil {
 		err = o.takeDecisions(ctx)
 	}
+	o.hear(ctx)
 	return o, err
 }
 
@@ -93,7 +105,12 @@ func setup(ctx workflow.Context, in Input) (*operation, error) {
 // can close the operation, and none is started a second time.
 func (o *operation) begin(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	return workflow.ExecuteLocalActivity(local(ctx, "begin"), records.Begin, o.in.Operation).Get(ctx, &o.brief)
+	err := workflow.ExecuteLocalActivity(local(ctx, "begin"), records.Begin, o.in.Operation).Get(ctx, &o.brief)
+	if err == nil {
+		o.progress.Steps = o.brief.Steps
+		o.show(ctx)
+	}
+	return err
 }
 
 // run runs steps and waits until the operation is over.
@@ -104,7 +121,7 @@ func (o *operation) run(ctx workflow.Context) (node.Outcome, error) {
 			err = temporal.NewNonRetryableApplicationError(res.Error, fault.Refused.String(), nil)
 		}
 		if err != nil {
-			again, outcome, err := o.decide(ctx, err, false)
+			again, outcome, err := o.decide(ctx, err, res.Hold, false)
 			if again {
 				continue
 			}
@@ -118,7 +135,7 @@ func (o *operation) run(ctx workflow.Context) (node.Outcome, error) {
 		case activities.NextAgent, activities.NextHold:
 			asked, _, err := o.await(ctx, o.forCall(res))
 			if err != nil {
-				again, outcome, err := o.decide(ctx, err, true)
+				again, outcome, err := o.decide(ctx, err, false, true)
 				if again {
 					continue
 				}
@@ -162,22 +179,7 @@ func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (string, er
 	case !plan.Covered:
 		return fmt.Sprintf("no conductor with driver %s in conductor group %q is alive", o.brief.Driver, o.brief.Group), nil
 	}
-	paused := false
-	until := workflow.Now(ctx).Add(undoPatience)
-	err = o.inTurn(ctx, func(at node.Host, tried []string) (string, error) {
-		left := until.Sub(workflow.Now(ctx))
-		if left <= 0 {
-			return "", temporal.NewNonRetryableApplicationError("no conductor got an answer within "+undoPatience.String(), fault.Unreachable.String(), nil)
-		}
-		o.seq++
-		var res activities.UndoResult
-		err := workflow.ExecuteActivity(on(o.toUndo(ctx, left), at), steps.Undo,
-			activities.UndoInput{Operation: o.in.Operation, Node: o.in.Node, Seq: o.seq, Tried: tried}).Get(ctx, &res)
-		if paused = res.Paused; err == nil && res.Elsewhere {
-			return res.Conductor, nil
-		}
-		return "", err
-	})
+	paused, err := o.undoInTime(ctx)
 	if paused {
 		return inMaintenance, nil
 	}
@@ -185,6 +187,55 @@ func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (string, er
 		workflow.GetLogger(ctx).Warn("undo is owed", "operation", o.in.Operation, "node", o.in.Node, "error", err)
 	}
 	return words(err), nil
+}
+
+// undoInTime has conductors undo what is half done, within undoPatience. The time
+// stands still while the workflow is paused in Temporal: if it hears late that the
+// time is over, it did not run meanwhile, and the undo begins anew. paused reports
+// that the node is in maintenance, so that the hardware was left as it is.
+func (o *operation) undoInTime(ctx workflow.Context) (paused bool, err error) {
+	for {
+		var late bool
+		paused, late, err = o.undoUntil(ctx, workflow.Now(ctx).Add(undoPatience))
+		if !late || !outOfTime(err) || workflow.GetVersion(ctx, "undo again after a standstill", workflow.DefaultVersion, 1) != 1 {
+			return paused, err
+		}
+	}
+}
+
+// undoUntil is undoInTime without another beginning. late reports that the workflow
+// went on long after the time for it had come.
+func (o *operation) undoUntil(ctx workflow.Context, until time.Time) (paused, late bool, err error) {
+	due := until
+	check := func() { late = late || workflow.Now(ctx).Sub(due) > undoLate }
+	err = o.inTurn(ctx, func(at node.Host, tried []string) (string, error) {
+		left := until.Sub(workflow.Now(ctx))
+		if left <= 0 {
+			return "", errUndoTime
+		}
+		o.seq++
+		var res activities.UndoResult
+		err := workflow.ExecuteActivity(on(o.toUndo(ctx, left), at), steps.Undo,
+			activities.UndoInput{Operation: o.in.Operation, Node: o.in.Node, Seq: o.seq, Tried: tried}).Get(ctx, &res)
+		check()
+		if paused = res.Paused; err == nil && res.Elsewhere {
+			return res.Conductor, nil
+		}
+		if next := workflow.Now(ctx).Add(pauseOf(err)); goesOn(err) && next.After(due) {
+			due = next // inTurn rests until then
+		}
+		return "", err
+	})
+	check()
+	return paused, late, err
+}
+
+// errUndoTime: the conductors of a round had no time left.
+var errUndoTime = temporal.NewNonRetryableApplicationError("no conductor got an answer within "+undoPatience.String(), fault.Unreachable.String(), nil)
+
+// outOfTime reports whether an undo failed with err only because its time was over.
+func outOfTime(err error) bool {
+	return errors.Is(err, errUndoTime) || timedOut(err) != enums.TIMEOUT_TYPE_UNSPECIFIED
 }
 
 // close ends the operation and moves the node to its end state; what was asked
@@ -200,7 +251,8 @@ func (o *operation) close(ctx workflow.Context, end activities.EndInput, cause e
 			return err
 		}
 	}
-	o.progress.WaitingFor = ""
+	o.progress.WaitingFor, o.progress.Until = "", nil
+	o.showEnd(ctx, end)
 	if cause != nil {
 		return cause
 	}

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -239,6 +241,41 @@ func TestAnUndoThatFailsChangesNoEndState(t *testing.T) {
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.Equal(t, "no; what it left is still to be undone: the BMC refuses to power off", w.closed[0].Error)
 	require.Equal(t, node.Failed, w.closed[0].Outcome)
+}
+
+func TestTheTimeOfAnUndoStandsStillWhileTheWorkflowIsPaused(t *testing.T) {
+	for name, c := range map[string]struct {
+		heard time.Duration // after it was scheduled, the workflow hears that the undo's time is over
+		tries int
+		owed  string
+	}{
+		"a workflow that runs hears of it at once": {3 * time.Minute, 1, "; what it left is still to be undone: "},
+		"one that was paused hears of it later":    {time.Hour, 2, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{
+				runs: []func() (activities.StepsResult, error){fails(fault.Refused, "no")},
+				undo: activities.UndoPlan{Needed: true, Covered: true},
+			}
+			env := w.env(t)
+			tries := 0
+			env.OnActivity("Undo", mock.Anything, mock.Anything).Once().After(c.heard).Return(
+				func(context.Context, activities.UndoInput) (activities.UndoResult, error) {
+					tries++
+					return activities.UndoResult{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE, nil)
+				})
+			env.OnActivity("Undo", mock.Anything, mock.Anything).Maybe().Return(
+				func(context.Context, activities.UndoInput) (activities.UndoResult, error) {
+					tries++
+					return activities.UndoResult{}, nil
+				})
+			env.ExecuteWorkflow(workflows.Operate, input)
+			require.Equal(t, c.tries, tries)
+			require.Len(t, w.closed, 1)
+			require.Equal(t, c.owed == "", w.closed[0].Error == "no", w.closed[0].Error)
+			require.Contains(t, w.closed[0].Error, c.owed)
+		})
+	}
 }
 
 func TestAnUndoThatMaintenanceOvertakesIsOwed(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/guards"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -25,6 +24,9 @@ const (
 	// not done by then is owed.
 	undoPatience = 3 * time.Minute
 	undoStart    = 30 * time.Second
+	// undoLate is longer than a workflow that is not paused takes to hear that this
+	// time is over.
+	undoLate = 30 * time.Second
 	// retryPause is short: it applies to a conductor's death too.
 	retryPause = time.Second
 )
@@ -51,7 +53,7 @@ func (o *operation) onConductor(ctx workflow.Context, wait time.Duration, summar
 		ScheduleToStartTimeout: wait,
 		StartToCloseTimeout:    o.brief.StepsTimeout,
 		HeartbeatTimeout:       o.brief.HeartbeatTimeout,
-		WaitForCancellation:    guards.WaitForCancellation,
+		WaitForCancellation:    true,
 		Summary:                summary,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: retryPause, BackoffCoefficient: 1,

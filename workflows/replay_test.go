@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/workflows"
 )
 
@@ -23,8 +24,8 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 	for _, f := range files {
 		t.Run(filepath.Base(f), func(t *testing.T) {
 			r := worker.NewWorkflowReplayer()
-			for _, name := range workflows.Types {
-				r.RegisterWorkflowWithOptions(workflows.Operate, workflow.RegisterOptions{Name: name})
+			for _, k := range node.KindSpecs() {
+				r.RegisterWorkflowWithOptions(workflows.Operate, workflow.RegisterOptions{Name: k.Workflow})
 			}
 			r.RegisterWorkflowWithOptions(workflows.Reconcile, workflow.RegisterOptions{Name: workflows.ReconcileType})
 			raw, err := os.Open(f)
@@ -40,7 +41,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 		})
 		seen[f] = true
 	}
-	for _, name := range workflows.Types {
-		require.True(t, seen["testdata/histories/"+name+".json"], "no history of %s: run go run ./test/record", name)
+	for _, k := range node.KindSpecs() {
+		require.True(t, seen["testdata/histories/"+k.Workflow+".json"], "no history of %s: run go run ./test/record", k.Workflow)
 	}
 }

@@ -1,12 +1,15 @@
 package workflows
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -23,21 +26,92 @@ var (
 // SearchAttributes are their names, all of type Keyword.
 var SearchAttributes = []string{NodeID.GetName(), NodeName.GetName(), OperationID.GetName(), ConductorName.GetName(), StepName.GetName(), WaitingFor.GetName()}
 
-// show sets what Temporal's UI tells of the workflow: its steps as a table.
+// show sets what Temporal's UI shows of the workflow: what it is doing, and a table of its steps.
 func (o *operation) show(ctx workflow.Context) {
-	var b strings.Builder
-	if o.progress.WaitingFor != "" {
-		b.WriteString("**Waiting for " + o.progress.WaitingFor + "**")
-		if o.progress.Until != nil {
-			b.WriteString(" until " + o.progress.Until.Format("15:04:05 MST"))
-		}
-		b.WriteString("\n\n")
+	workflow.SetCurrentDetails(ctx, o.headline()+o.table())
+}
+
+// showEnd sets what Temporal's UI shows of the workflow after its end.
+func (o *operation) showEnd(ctx workflow.Context, end activities.EndInput) {
+	line := "**The operation has " + string(end.Outcome) + "**"
+	if end.Outcome == node.Cancelled {
+		line = "**The operation was cancelled**"
 	}
+	line += " at " + date(workflow.Now(ctx))
+	if end.Error != "" {
+		line += ": " + cell(end.Error)
+	}
+	workflow.SetCurrentDetails(ctx, line+"\n\n"+o.table())
+}
+
+// headline says what the operation waits for, or which step runs.
+func (o *operation) headline() string {
+	p := o.progress
+	switch running := o.running(); {
+	case p.WaitingFor != "" && p.Until != nil:
+		return "**Waiting for " + p.WaitingFor + "** until " + date(*p.Until) + "\n\n"
+	case p.WaitingFor != "":
+		return "**Waiting for " + p.WaitingFor + "**\n\n"
+	case p.Given == nil:
+		return ""
+	case running != nil:
+		line := "**Running " + running.Name + "** on conductor " + running.Conductor
+		if running.Since != nil {
+			line += " since " + date(*running.Since)
+		}
+		return line + "\n\n"
+	}
+	return "**With the conductors of driver " + o.brief.Driver + "** since " + date(*p.Given) + "\n\n"
+}
+
+// running is the step that runs, as far as the workflow was told; nil = none.
+func (o *operation) running() *activities.StepLine {
+	i := slices.IndexFunc(o.progress.Steps, func(s activities.StepLine) bool { return s.State == node.StepRunning })
+	if i < 0 {
+		return nil
+	}
+	return &o.progress.Steps[i]
+}
+
+func (o *operation) table() string {
+	var b strings.Builder
 	b.WriteString("| step | state | attempts | conductor | last error |\n|---|---|---|---|---|\n")
 	for _, s := range o.progress.Steps {
 		b.WriteString("| " + strings.Join([]string{s.Name, string(s.State), strconv.Itoa(s.Attempts), s.Conductor, cell(s.LastError)}, " | ") + " |\n")
 	}
-	workflow.SetCurrentDetails(ctx, b.String())
+	return b.String()
+}
+
+// date formats a time with its date and zone, because readers may be in another zone or read it days later.
+func date(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// give notes that the steps are with the conductors, under a claim.
+func (o *operation) give(ctx workflow.Context, seq int64) {
+	now := workflow.Now(ctx).UTC()
+	o.given, o.progress.Given, o.progress.WaitingFor = seq, &now, ""
+	o.show(ctx)
+}
+
+// takeBack notes that no conductor has the steps.
+func (o *operation) takeBack() { o.given, o.progress.Given = 0, nil }
+
+// hear takes up what the workflow is told of the steps that run. What is told of others comes too late.
+func (o *operation) hear(ctx workflow.Context) {
+	signals := workflow.GetSignalChannel(ctx, StepsSignal)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			var told activities.Told
+			if !signals.Receive(ctx, &told) {
+				return
+			}
+			if o.given == 0 || told.Seq != o.given {
+				continue
+			}
+			o.progress.Steps, o.progress.Conductor = told.Steps, told.Conductor
+			o.show(ctx)
+			o.publish(ctx)
+		}
+	})
 }
 
 // cell keeps an error from breaking the table.

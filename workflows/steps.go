@@ -49,9 +49,11 @@ func (o *operation) onQueue(ctx workflow.Context, patience time.Duration) (activ
 	shared := o.onConductor(ctx, patience, "steps of "+string(o.in.Kind))
 	err := o.inTurn(ctx, func(at node.Host, tried []string) (string, error) {
 		o.seq++
+		o.give(ctx, o.seq)
 		res = activities.StepsResult{}
 		err := workflow.ExecuteActivity(on(shared, at), steps.RunSteps,
 			activities.StepsInput{Operation: o.in.Operation, Node: o.in.Node, Seq: o.seq, Tried: tried}).Get(ctx, &res)
+		o.takeBack()
 		if err != nil {
 			return "", err
 		}

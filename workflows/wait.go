@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -59,17 +60,35 @@ func (o *operation) await(ctx workflow.Context, w wait) (asked, waited bool, err
 		if until != nil {
 			left = min(left, until.Sub(workflow.Now(ctx)))
 		}
+		if seen.Stalled == node.StallDeaths {
+			left = max(left, time.Second) // the database's clock decides when it is over
+		}
 		if left <= 0 {
 			if seen.Stalled == node.StallConductor {
 				return false, true, o.noConductor()
 			}
 			return false, true, w.over
 		}
+		if o.tooLong(ctx) {
+			return false, true, workflow.NewContinueAsNewError(ctx, workflow.GetInfo(ctx).WorkflowType.Name, o.in)
+		}
 		o.progress.Until = until
 		if err := o.nap(ctx, left, seen.WaitingFor); err != nil {
 			return false, true, err
 		}
 	}
+}
+
+// tooLong: Temporal suggests to go on in a new run, because it ends what has too
+// long a history: of an operation that waits for weeks. It goes on where nothing is
+// under way. A run of before, which went on here, does so when it is replayed.
+func (o *operation) tooLong(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	if !info.GetContinueAsNewSuggested() || !workflow.AllHandlersFinished(ctx) {
+		return false
+	}
+	change := fmt.Sprintf("continue as new at event %d", info.GetCurrentHistoryLength())
+	return workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 }
 
 // moved takes up where the operation's steps go now.

@@ -6,61 +6,51 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
-// faultOf is an error of the API in Ironic's shape.
-func faultOf(words string) []byte {
+// faultOf is an error of the API.
+func faultOf(words string, code fault.Code, help ...client.Help) []byte {
 	inner, _ := json.Marshal(map[string]any{"faultcode": "Client", "faultstring": words, "debuginfo": nil})
-	outer, _ := json.Marshal(map[string]string{"error_message": string(inner)})
+	outer, _ := json.Marshal(map[string]any{"error_message": string(inner), "code": code, "help": help})
 	return outer
 }
 
 func TestErrorsSayWhatToDo(t *testing.T) {
-	const u = "5f1d0b0c-6b0f-4d3a-9d0c-0a9b8c7d6e5f"
+	list := client.Help{Command: "temper node list", Effect: "shows which there are"}
+	why := client.Help{Command: "temper node why n1", Effect: "shows what holds it"}
+	cancel := client.Help{Command: "temper operation cancel 7", Effect: "ends it"}
 	for name, c := range map[string]struct {
 		status int
-		words  string
+		code   fault.Code
+		help   []client.Help
 		event  node.Event
 		want   string
 	}{
-		"a node that is not there":          {404, "Node n1 could not be found.", node.EventManage, "temper node list shows which there are"},
-		"an operation that is not there":    {404, "Operation 7 could not be found.", "", "temper operation list shows which there are"},
-		"a node that is held":               {409, "Node " + u + " is locked by host c1, please retry after the current operation is completed.", node.EventDeploy, "temper operation watch --node n1 shows what goes on"},
-		"a node that moves":                 {409, "Node " + u + " can not be updated while a state transition is in progress.", "", "temper operation watch --node n1 shows what goes on; once it holds for a decision, driver_info, instance_info and properties can be set"},
-		"a node that is protected":          {403, "Node " + u + " is protected and cannot be undeployed, rebuilt or deleted", node.EventDelete, "temper node set n1 --protected=false lifts that"},
-		"no image":                          {400, "Failed to validate deploy or power info for node: Missing are: ['image_source']", node.EventDeploy, "say which image with --image and --checksum"},
-		"no address":                        {400, "Failed to validate power info for node: Missing redfish_address", node.EventManage, "temper node validate n1 shows what is missing"},
-		"no conductor":                      {404, "No valid host was found. Reason: x", node.EventManage, "temper conductor list shows which conductors there are, and for what"},
-		"nobody at all":                     {503, "Resource temporarily unavailable, please retry.", node.EventManage, "see temper conductor list, and ask again"},
-		"the database away":                 {503, "Resource temporarily unavailable, please retry. (the database is away or busy)", "", "ask again when it is back"},
-		"an older API":                      {406, "Version 1.95 was requested", "", "the API is older than this program, which asks for version 1.95"},
-		"not let in":                        {401, "Authorization required", "", "say who you are with TEMPER_API_USER and TEMPER_API_PASSWORD"},
-		"deploy of what was just enrolled":  {400, refused(u, "active", "enroll"), node.EventDeploy, "first: temper node manage n1, then temper node provide n1"},
-		"deploy of what is manageable":      {400, refused(u, "active", "manageable"), node.EventDeploy, "first: temper node provide n1"},
-		"deploy of what is active":          {400, refused(u, "active", "active"), node.EventDeploy, "it is active already"},
-		"clean of what is available":        {400, refused(u, "clean", "available"), node.EventClean, "first: temper node manage n1"},
-		"inspect of what is active":         {400, refused(u, "inspect", "active"), node.EventInspect, "that is possible in: manageable, inspect failed"},
-		"provide of what is being deployed": {400, refused(u, "provide", "deploying"), node.EventProvide, "temper operation watch --node n1 shows when it is done"},
-		"abort of what rests":               {400, refused(u, "abort", "available"), node.EventAbort, "that is possible in: wait call-back, deploy hold, clean wait, clean hold, inspect wait, rescue wait, service wait, service hold, service failed"},
-		"abort of what is at work":          {400, refused(u, "abort", "verifying"), node.EventAbort, "that is possible in: wait call-back, deploy hold, clean wait, clean hold, inspect wait, rescue wait, service wait, service hold, service failed"},
-		"unhold of what is not held":        {400, refused(u, "unhold", "active"), node.EventUnhold, "that is possible in: deploy hold, clean hold, service hold"},
-		"undeploy of what was never used":   {400, refused(u, "deleted", "enroll"), node.EventDelete, "that is possible in: wait call-back, deploy failed, active, error, rescue wait, rescue, rescue failed, unrescue failed, service wait, service failed"},
-		"clean of what is in use":           {400, refused(u, "clean", "active"), node.EventClean, "that is possible in: manageable"},
-		"provide of what waits":             {400, refused(u, "provide", "wait call-back"), node.EventProvide, "temper operation watch --node n1 shows when it is done, temper node abort n1 ends it"},
-		"rebuild of what is held":           {400, refused(u, "rebuild", "deploy hold"), node.EventRebuild, "temper operation watch --node n1 shows when it is done, temper node unhold n1 lets it go on, temper node abort n1 ends it"},
-		"something nobody can help with":    {400, "No.", "", ""},
+		"what the API knows":         {404, fault.NodeNotFound, []client.Help{list}, node.EventManage, "temper node list shows which there are"},
+		"more than one thing":        {409, fault.NodeLocked, []client.Help{why, cancel}, node.EventDeploy, "temper node why n1 shows what holds it, temper operation cancel 7 ends it"},
+		"what this program adds":     {409, fault.NodeInTransition, []client.Help{why}, "", "once its operation holds for a decision, driver_info, instance_info and properties can be set, temper node why n1 shows what holds it"},
+		"no image":                   {400, fault.ImageInvalid, nil, node.EventDeploy, "say which image with --image and --checksum"},
+		"a secret":                   {400, fault.SecretRequired, nil, "", "--driver-info @FILE and --instance-info @FILE read secrets from a JSON file"},
+		"the database away":          {503, fault.DatabaseUnavailable, nil, "", "the database is away or busy, ask again when it is back"},
+		"an older API":               {406, fault.VersionNotSupported, nil, "", "the API is older than this program, which asks for version 1.95"},
+		"not let in":                 {401, fault.Unauthenticated, nil, "", "say who you are with TEMPER_API_USER and TEMPER_API_PASSWORD"},
+		"deploy of what is active":   {400, fault.AlreadyInState, nil, node.EventDeploy, "it is active already"},
+		"inspect of what is active":  {400, fault.StateNotAllowed, nil, node.EventInspect, "that is possible in: manageable, inspect failed"},
+		"unhold of what is not held": {400, fault.StateNotAllowed, nil, node.EventUnhold, "that is possible in: deploy hold, clean hold, service hold"},
+		"a power change":             {400, fault.StateNotAllowed, nil, "", ""},
+		"an API without codes":       {400, "", nil, node.EventDeploy, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := &client.Error{Status: c.status, Words: strings.TrimSuffix(c.words, ".")}
-			got := advisedOn(err, "n1", c.event)
+			err := &client.Error{Status: c.status, Words: "No", Code: c.code, Help: c.help}
+			got := advisedOn(err, c.event)
 			want := err.Error()
 			if c.want != "" {
 				want += "; " + c.want
@@ -131,7 +121,7 @@ func TestOneBadNodeDoesNotStopTheOthers(t *testing.T) {
 		switch r.URL.Path {
 		case "/v1/nodes/bad":
 			w.WriteHeader(http.StatusNotFound)
-			_, _ = w.Write(faultOf("Node bad could not be found."))
+			_, _ = w.Write(faultOf("Node bad could not be found.", fault.NodeNotFound, client.Help{Command: "temper node list", Effect: "shows which there are"}))
 		default:
 			w.WriteHeader(http.StatusNoContent)
 		}

@@ -42,7 +42,7 @@ func newAllocationList(a *asker) *cobra.Command {
 		q := given(map[string]string{"node": of, "resource_class": class, "state": state, "owner": owner})
 		list, err := a.Allocations(ctx, q, limit)
 		if err != nil {
-			return advisedOn(err, of, "")
+			return advised(err)
 		}
 		a.noteMore(list.More, limit, "allocations")
 		return a.show(map[string]any{"allocations": orEmpty(list.Items)}, func(w io.Writer) error {

@@ -17,7 +17,6 @@ import (
 
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/bmc"
-	"go.temper.dev/temper/internal/bmc/fake"
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/image"
@@ -42,18 +41,27 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 	}
 	defer db.Close()
 	temporal := &lateTemporal{}
-	hardware, err := worker.NewHardware(node.HardwareTypes(), bmc.Settings{RequestTimeout: r.BMCRequest}, fake.Delays{}, nil, p.log)
+	// Clients of an API on loopback are on this machine already, so letting them name
+	// loopback addresses shows them nothing new.
+	to, err := outboundOf(r.Reach, r.Rules, r.AllowLoopback || r.Loopback())
+	if err != nil {
+		return err
+	}
+	hardware, err := worker.NewHardware(node.HardwareTypes(), worker.HardwareConfig{
+		BMC: bmc.Settings{RequestTimeout: r.BMCRequest, Reach: to.bmc, CADir: to.caDir}, Log: p.log,
+	})
 	if err != nil {
 		return err
 	}
 	defer logout(ctx, hardware)
 	server, err := api.New(api.Config{
-		Store: db, Operations: temporal, Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
+		Store: db, Operations: aroundOperations(temporal), Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
+		Listen: r.Listen, AllowedHosts: r.AllowedHosts,
 		Log: p.log, Metrics: p.metrics, Ready: p.health, Reconcile: temporal.Reconcile, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
-		AutomatedClean: r.AutomatedClean, DedicatedNodes: r.DedicatedNodes, AutomaticLessee: r.AutomaticLessee, Images: image.Policy{AllowMD5: r.AllowMD5},
+		AutomatedClean: r.AutomatedClean, DedicatedNodes: r.DedicatedNodes, AutomaticLessee: r.AutomaticLessee, Images: image.Policy{AllowMD5: r.AllowMD5, Reach: to.image},
 		OnFailure: node.OnFailure(r.OnFailure), Safe: config.Safe(r.Liveness, r.Patience), HardwareDeadline: r.BMCRequest,
 		ReconcileLate: 3*r.ReconcileInterval + reconcileSlack,
-		Agent:         api.AgentSettings{Callback: callbacks(r.Rules)},
+		Agent:         api.AgentSettings{Callback: to.callbacks},
 	})
 	if err != nil {
 		return err
@@ -84,8 +92,14 @@ func reach(ctx context.Context, p *process, r *config.API, db *store.Store, t *l
 	if err != nil {
 		return unlessDone(ctx, err)
 	}
-	t.found.Store(&worker.Starter{Client: c})
-	context.AfterFunc(ctx, c.Close)
+	rec, closeRec, err := reconciliation(ctx, p, c, r.Temporal, "temper-api")
+	if err != nil {
+		c.Close()
+		return unlessDone(ctx, err)
+	}
+	t.reconciliation.Store(&rec)
+	t.found.Store(&worker.Starter{Client: c, Namespace: r.Temporal.Namespace})
+	context.AfterFunc(ctx, func() { closeRec(); c.Close() })
 	p.ready(at, healthOf(db, c))
 	return nil
 }
@@ -100,7 +114,8 @@ func unlessDone(ctx context.Context, err error) error {
 
 // lateTemporal starts operations once Temporal was reached. Until then their rows wait for the reconciliation.
 type lateTemporal struct {
-	found atomic.Pointer[worker.Starter]
+	found          atomic.Pointer[worker.Starter]
+	reconciliation atomic.Pointer[worker.Reconciliation]
 }
 
 var errNoTemporal = fault.New(fault.Unavailable, "temporal was not reached yet")
@@ -147,9 +162,16 @@ func (t *lateTemporal) Terminate(ctx context.Context, o *node.Operation, reason 
 	return errNoTemporal
 }
 
-func (t *lateTemporal) Reconcile(ctx context.Context) error {
+func (t *lateTemporal) Unpause(ctx context.Context, o *node.Operation, by, reason string) error {
 	if s := t.found.Load(); s != nil {
-		return worker.Trigger(ctx, s.Client)
+		return s.Unpause(ctx, o, by, reason)
+	}
+	return errNoTemporal
+}
+
+func (t *lateTemporal) Reconcile(ctx context.Context) error {
+	if r := t.reconciliation.Load(); r != nil {
+		return r.Trigger(ctx)
 	}
 	return errNoTemporal
 }

@@ -62,7 +62,7 @@ func must(err error) {
 func (a *asker) run(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		if err := checkGiven(c, args); err != nil {
-			return err
+			return usage(err)
 		}
 		var once sync.Once
 		err := a.open(c, func(err error) {

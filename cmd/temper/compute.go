@@ -4,17 +4,21 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"go.temper.dev/temper/internal/basicauth"
 	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/compute"
 	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/origin"
 )
 
 // newComputeCommand is the role; what the API says of compute services is in its subcommands.
@@ -59,10 +63,29 @@ func runCompute(ctx context.Context, p *process, r *config.Compute, c *cobra.Com
 		Started: func() { p.ready(baseURL(l.Addr()), func(context.Context) error { return nil }) },
 	}
 	s.Metrics = compute.NewMetrics(p.metrics, s)
+	handler, err := guarded(r, s.Handler(), p.log)
+	if err != nil {
+		return err
+	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return serve(ctx, l, s.Handler(), r.ShutdownGrace) })
+	g.Go(func() error { return serve(ctx, l, handler, r.ShutdownGrace) })
 	g.Go(func() error { return s.Run(ctx) })
 	return g.Wait()
+}
+
+// guarded returns h behind authentication, if it is configured, and the origin check.
+func guarded(r *config.Compute, h http.Handler, log *zap.Logger) (http.Handler, error) {
+	if r.Auth.Strategy == config.HTTPBasic {
+		auth, err := basicauth.New(r.Auth.HtpasswdFile, time.Now, log)
+		if err != nil {
+			return nil, err
+		}
+		h = auth.Handler(h)
+	}
+	if r.Auth.Strategy == config.NoAuth {
+		log.Warn("auth.strategy is noauth: everybody who reaches this address may claim nodes", zap.String("listen", r.Listen))
+	}
+	return origin.NewGuard(r.Listen, r.AllowedHosts).Handler(h), nil
 }
 
 func computeSettings(r *config.Compute) compute.Settings {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,6 +58,11 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 		return unlessDone(ctx, err)
 	}
 	defer c.Close()
+	rec, closeRec, err := reconciliation(ctx, p, c, r.Temporal, name)
+	if err != nil {
+		return err
+	}
+	defer closeRec()
 	delays, err := fake.ParseDelays(r.Fake)
 	if err != nil {
 		return err
@@ -66,7 +72,14 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	if err != nil {
 		return err
 	}
-	hardware, err := worker.NewHardware(r.Drivers, bmc.Settings{RequestTimeout: r.BMCRequest, Proxy: proxy}, delays, counts.BMC, p.log)
+	to, err := outboundOf(r.Reach, r.Rules, r.AllowLoopback)
+	if err != nil {
+		return err
+	}
+	hardware, err := worker.NewHardware(r.Drivers, worker.HardwareConfig{
+		BMC:    bmc.Settings{RequestTimeout: r.BMCRequest, Proxy: proxy, Reach: to.bmc, CADir: to.caDir},
+		Delays: delays, Observe: counts.BMC, Log: p.log,
+	})
 	if err != nil {
 		return err
 	}
@@ -75,12 +88,12 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	if err != nil {
 		return err
 	}
-	settings := stepSettings(name, r)
+	settings := stepSettings(name, r, to)
 	settings.StepLimits = limits
 	self := node.Conductor{Hostname: name, Group: strings.ToLower(r.Group), Interfaces: hardware.Enabled()}
 	observer := counts.Observer()
 	conductor := &worker.Conductor{
-		Client: c, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
+		Client: c, Reconciliation: rec, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
 		StopGrace: inTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
 		Self: self,
 		Power: &activities.PowerRefresh{
@@ -88,17 +101,23 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 		},
 		Steps: &activities.Steps{
 			Records: activities.Counted(db, observer.Lost), Drivers: hardware, Settings: settings, Log: p.log, Observe: observer,
-			Image: worker.Images(image.Policy{AllowMD5: r.AllowMD5}), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },
+			OpenAgent: activities.OpenAgent,
+			Tell:      worker.Starter{Client: c}.Tell,
+			Image:     worker.Images(image.Policy{AllowMD5: r.AllowMD5, Reach: to.image}), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },
 		},
 	}
+	aroundSteps(conductor.Steps)
 	return conductor.Run(ctx)
 }
 
-func stepSettings(name string, r *config.Conductor) activities.Settings {
+func stepSettings(name string, r *config.Conductor, to outbound) activities.Settings {
 	return activities.Settings{
-		Conductor: name, HeartbeatTimeout: r.HeartbeatTimeout, PowerTimeout: r.Power, SoftPowerTimeout: r.SoftPower,
-		DeployWait: r.DeployCallback, CleanWait: r.CleanCallback, InspectWait: r.InspectCallback,
-		Agent: agent.Settings{Callback: callbacks(r.Rules), RequestTimeout: min(r.BMCRequest, agent.Settings{}.WithDefaults().RequestTimeout)},
+		Conductor: name, HeartbeatTimeout: r.HeartbeatTimeout, PowerTimeout: r.Power, SoftPowerTimeout: r.SoftPower, MediaTimeout: r.Media,
+		ConductorBeat: r.ConductorHeartbeatInterval, DeathWithin: r.DeathWithin, DeathPause: r.DeathPause,
+		AgentWait: map[node.Family]time.Duration{
+			node.DeployFamily: r.DeployCallback, node.CleanFamily: r.CleanCallback, node.InspectFamily: r.InspectCallback,
+		},
+		Agent: agent.Settings{Callback: to.callbacks, RequestTimeout: min(r.BMCRequest, agent.Settings{}.WithDefaults().RequestTimeout)},
 	}.WithDefaults()
 }
 

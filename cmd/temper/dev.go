@@ -56,7 +56,7 @@ func runDev(c *cobra.Command, r *config.Dev) error {
 // greet says where everything is and what to try.
 func greet(out io.Writer, r *config.Dev, i dev.Info) {
 	program, node := os.Args[0], "sim-0001"
-	if !slices.Contains(r.Drivers, "redfish") {
+	if !slices.Contains(r.Drivers, dev.RackDriver) {
 		node = "fake-0001"
 	}
 	images := i.RackURL + "/images/"

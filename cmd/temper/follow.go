@@ -1,15 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/node"
 )
 
 // following is whether a command stays with what it started.
@@ -22,6 +25,7 @@ type following struct {
 // addFlags adds the flags with which a command stays until its goal.
 func (f *following) addFlags(c *cobra.Command, g goal) {
 	f.addEvery(c)
+	c.Long = cmp.Or(c.Long, c.Short) + "\n\n" + exitCodes
 	c.Flags().BoolVarP(&f.watch, "watch", "w", false, "show the steps until it is over; exit code 0 only if "+g.reached())
 	c.Flags().DurationVar(&f.wait, "wait", 0, "wait until it is over, for this `DURATION` at most; exit code 0 only if "+g.reached())
 }
@@ -80,7 +84,7 @@ func (p *pursuit) look(ctx context.Context, c *client.Client) {
 		return // whoever ended this says so
 	}
 	if err != nil {
-		p.over, p.err = true, fmt.Errorf("lost sight of operation %s: %w", p.id, err)
+		p.over, p.err = true, &exitError{exitUnknown, fmt.Errorf("lost sight of operation %s: %w", p.id, err)}
 		return
 	}
 	p.op = op
@@ -90,12 +94,37 @@ func (p *pursuit) look(ctx context.Context, c *client.Client) {
 		if p.over && op.Ended() {
 			p.err = verdict(op, toSucceed)
 		}
+	case !op.Ended() && p.goal != toStop && held(op):
+		p.over, p.err = true, heldError(op)
 	case !op.Ended():
 	case p.goal == toGiveBack && op.Kind != "undeploy":
 		p.next(ctx, c)
 	default:
 		p.over, p.err = true, verdict(op, p.goal)
 	}
+}
+
+// held reports whether an operation waits for a person: to decide about a step that failed, or to unhold the node. One
+// that was just decided about may still be called holding.
+func held(op *client.Operation) bool {
+	s := op.Current()
+	return op.State == "holding" && op.Asked == "" && (len(op.Choices) > 0 || s != nil && s.Step == node.StepHold)
+}
+
+// heldError says that an operation waits for a person, for what, and how to go on.
+func heldError(op *client.Operation) error {
+	at, next := "", "temper node unhold "+op.Label()+" lets it go on"
+	s := op.Current()
+	if s != nil {
+		at = " at " + s.Name()
+	}
+	if len(op.Choices) > 0 {
+		next = fmt.Sprintf("decide with temper operation %s %s", strings.Join(op.Choices, "|"), op.ID)
+		if s != nil {
+			at += words(", which failed: ", trimmed(s.LastError))
+		}
+	}
+	return &exitError{exitHeld, fmt.Errorf("operation %s (%s) holds%s; %s", op.ID, op.Kind, at, next)}
 }
 
 // lookAtNode: a request that moved the node at once has no operation, only a state.
@@ -236,7 +265,8 @@ func unfinished(ctx context.Context, p *pursuit, wait time.Duration) error {
 		}
 	}
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return fmt.Errorf("%s has not ended within %s%s; temper operation watch %s stays with it", what, wait, at, p.id)
+		err := fmt.Errorf("%s has not ended within %s%s; temper operation watch %s stays with it", what, wait, at, p.id)
+		return &exitError{exitUnknown, err}
 	}
-	return fmt.Errorf("%s goes on%s; temper operation cancel %s ends it", what, at, p.id)
+	return &exitError{exitInterrupted, fmt.Errorf("%s goes on%s; temper operation cancel %s ends it", what, at, p.id)}
 }

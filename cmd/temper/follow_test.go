@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // played is an API whose operations go on each time somebody looks.
@@ -43,16 +46,17 @@ func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "/cancel"):
 		w.WriteHeader(http.StatusAccepted)
 		p.look(w, parts[4])
-	case r.Method == http.MethodPut:
+	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/operations"):
 		var body map[string]any
 		_ = json.NewDecoder(r.Body).Decode(&body)
-		if strings.HasSuffix(r.URL.Path, "/power") {
+		if verb, _ := body["verb"].(string); slices.Contains(node.PowerTargets, node.PowerState(verb)) {
+			delete(body, "idempotency_key")
 			p.power = append(p.power, body)
 		}
-		id, known := p.starts[parts[3]]
+		id, known := p.starts[parts[4]]
 		if !known {
 			w.WriteHeader(http.StatusBadRequest)
-			_, _ = w.Write(faultOf(refused("u", "manage", "active")))
+			_, _ = w.Write(faultOf(refused("u", "manage", "active"), fault.StateNotAllowed))
 			return
 		}
 		if id != "" {
@@ -68,7 +72,7 @@ func (p *played) look(w http.ResponseWriter, id string) {
 	seen := p.ops[id]
 	if len(seen) == 0 {
 		w.WriteHeader(http.StatusNotFound)
-		_, _ = w.Write(faultOf("Operation " + id + " could not be found."))
+		_, _ = w.Write(faultOf("Operation "+id+" could not be found.", fault.OperationNotFound))
 		return
 	}
 	if len(seen) > 1 {
@@ -296,16 +300,17 @@ func TestWhoIsInterruptedIsToldWhatGoesOn(t *testing.T) {
 	got := askWith(t, ctx, serving(t, p.ServeHTTP), "", "node", "deploy", "n1", "--watch", "--every", "2ms")
 	require.ErrorContains(t, got.failed, "n1: operation 7 (deploy) goes on")
 	require.ErrorContains(t, got.failed, "temper operation cancel 7 ends it")
+	require.Equal(t, exitInterrupted, exitCode(got.failed))
 }
 
 func TestPowerIsAskedInIronicsWords(t *testing.T) {
 	for args, want := range map[string]map[string]any{
-		"on n1":                       {"target": "power on"},
-		"off n1":                      {"target": "power off"},
-		"off n1 --soft":               {"target": "soft power off"},
-		"reboot n1":                   {"target": "rebooting"},
-		"reboot n1 --soft":            {"target": "soft rebooting"},
-		"off n1 --soft --timeout 90s": {"target": "soft power off", "timeout": 90.0},
+		"on n1":                       {"verb": "power on"},
+		"off n1":                      {"verb": "power off"},
+		"off n1 --soft":               {"verb": "soft power off"},
+		"reboot n1":                   {"verb": "rebooting"},
+		"reboot n1 --soft":            {"verb": "soft rebooting"},
+		"off n1 --soft --timeout 90s": {"verb": "soft power off", "timeout": 90.0},
 	} {
 		p := &played{starts: map[string]string{"n1": "7"}, ops: map[string][]map[string]any{"7": {op("7", "power", "running")}}}
 		got := p.follow(t, append([]string{"node", "power"}, strings.Fields(args)...)...)

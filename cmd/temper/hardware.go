@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc/fake"
 	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/worker"
 )
@@ -42,7 +44,28 @@ func checkHardware(c *config.Conductor) error {
 	return nil
 }
 
-// callbacks says which addresses of agents are believed.
-func callbacks(r config.Rules) agent.CallbackPolicy {
-	return agent.CallbackPolicy{AllowHTTP: !r.AgentTLS, AllowLoopback: r.AgentLoopback}
+// outbound decides which addresses and CA files a role uses if users, BMCs or agents name them.
+type outbound struct {
+	image, bmc dial.Reach
+	callbacks  agent.CallbackPolicy
+	caDir      string
+}
+
+// outboundOf builds outbound from the settings; loopback allows addresses of this machine.
+func outboundOf(r config.Reach, rules config.Rules, loopback bool) (outbound, error) {
+	out := outbound{
+		image: dial.Reach{Loopback: loopback, Setting: "image_allow"}, bmc: dial.Reach{Loopback: loopback, Setting: "bmc_allow"},
+		callbacks: agent.CallbackPolicy{AllowHTTP: !rules.AgentTLS, AllowLoopback: loopback || rules.AgentLoopback}, caDir: r.CADir,
+	}
+	for _, one := range []struct {
+		list []string
+		into *[]netip.Prefix
+	}{{r.ImageAllow, &out.image.Allow}, {r.BMCAllow, &out.bmc.Allow}, {r.AgentAllow, &out.callbacks.Allow}} {
+		networks, err := config.Networks(one.list)
+		if err != nil {
+			return outbound{}, err
+		}
+		*one.into = networks
+	}
+	return out, nil
 }

@@ -19,7 +19,7 @@ func main() {
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "temper:", err)
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"go.temper.dev/temper/internal/dev"
 	"go.temper.dev/temper/internal/log"
 	"go.temper.dev/temper/internal/metrics"
+	"go.temper.dev/temper/internal/sim/mischief"
 )
 
 // temper runs the program as a shell would.
@@ -55,6 +56,13 @@ func TestWhatCanNotBeDoneIsSaidInOneSentence(t *testing.T) {
 			require.ErrorContains(t, err, c.want)
 		})
 	}
+}
+
+func TestTheRacksHelpListsItsFaults(t *testing.T) {
+	out, err := temper(t, "rack", "--help")
+	require.NoError(t, err)
+	require.Contains(t, out, mischief.Help())
+	require.Contains(t, out, mischief.Example)
 }
 
 func TestTheVersionSaysWhatWasBuilt(t *testing.T) {
@@ -142,6 +150,39 @@ func TestARoleTellsWhereItIsAndStopsWhenTold(t *testing.T) {
 	stop()
 	require.NoError(t, <-ended)
 	require.Contains(t, out.String(), `"api_url":"http://127.0.0.1:6385 (flag --api-url)"`, "its settings are printed")
+}
+
+// Anybody who reaches the address of the metrics may ask for the health.
+func TestTheHealthOfARoleTellsNoAddresses(t *testing.T) {
+	ready := filepath.Join(t.TempDir(), "ready.json")
+	r, _ := testRole(func(ctx context.Context, p *process) error {
+		p.ready("", func(context.Context) error {
+			return errors.Join(missing("postgresql", errors.New("connect to user=temper host=10.1.2.3: password authentication failed")), errors.New("10.4.5.6 is silent"))
+		})
+		<-ctx.Done()
+		return nil
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	c := r.command()
+	var out syncBuffer
+	c.SetErr(&out)
+	c.SetArgs([]string{"--api-url", "http://127.0.0.1:6385", "--ready-file", ready})
+	ended := make(chan error, 1)
+	go func() { ended <- c.ExecuteContext(ctx) }()
+	defer func() { stop(); require.NoError(t, <-ended) }()
+	var at dev.Ready
+	require.Eventually(t, func() (ok bool) {
+		var err error
+		at, err = dev.ReadReady(ready)
+		return err == nil
+	}, 10*time.Second, 5*time.Millisecond)
+	url := strings.TrimSuffix(at.MetricsURL, "/metrics") + "/healthz"
+	for range 3 {
+		err := healthcheck(t.Context(), url)
+		require.EqualError(t, err, "not well: "+url+" answers 503 Service Unavailable: PostgreSQL does not answer, or its tables are not up to date")
+	}
+	require.Equal(t, 1, strings.Count(out.String(), "password authentication failed"), "the log says all of it, once")
+	require.Contains(t, out.String(), "10.4.5.6 is silent")
 }
 
 func TestARoleThatDoesNotStopIsCutOff(t *testing.T) {

@@ -157,7 +157,7 @@ func each[T any](ctx context.Context, names []string, parallel int, e node.Event
 				return nil
 			}
 			v, err := do(ctx, name)
-			all[i].value, all[i].err = v, advisedOn(err, name, e)
+			all[i].value, all[i].err = v, advisedOn(err, e)
 			return nil
 		})
 	}

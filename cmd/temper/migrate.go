@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -13,18 +14,45 @@ import (
 func newMigrateCommand() *cobra.Command {
 	r := &config.Migrate{}
 	c := &cobra.Command{
-		Use: "migrate", Short: "Bring the tables in PostgreSQL up to date", Args: cobra.NoArgs,
+		Use: "migrate", Short: "Bring the tables in PostgreSQL up to date",
+		Long: `Bring the tables in PostgreSQL up to date, and seal again the secrets that an older version of the program has sealed.
+
+Stop the other roles first. If there are such secrets, migrate needs the keyset of the other roles (keyset_file or
+keyset). It can be run again after it was interrupted.`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if _, err := config.Load(r, c.Flags(), os.Environ()); err != nil {
 				return fmt.Errorf("migrate: settings:\n%w", err)
 			}
-			if err := store.Migrate(c.Context(), r.URL); err != nil {
+			keys, err := readKeyset(config.Database{KeysetFile: r.KeysetFile, Keyset: r.Keyset})
+			if err != nil {
 				return fmt.Errorf("migrate: %w", err)
 			}
-			_, err := fmt.Fprintln(c.OutOrStdout(), "the tables are up to date")
-			return err
+			done, err := store.Upgrade(c.Context(), store.Config{URL: r.URL, Keyset: keys, ApplicationName: "temper migrate"})
+			if err != nil {
+				return fmt.Errorf("migrate: %w", err)
+			}
+			return tellUpgraded(c.OutOrStdout(), done)
 		},
 	}
 	config.Flags(c.Flags(), r)
 	return c
+}
+
+// mostTold is how many of the secrets that do not open are listed.
+const mostTold = 10
+
+func tellUpgraded(w io.Writer, done store.Upgraded) error {
+	text := "the tables are up to date\n"
+	if done.Renewed > 0 {
+		text += fmt.Sprintf("%d secrets were sealed again\n", done.Renewed)
+	}
+	for _, err := range done.Closed[:min(len(done.Closed), mostTold)] {
+		text += fmt.Sprintf("not sealed again: %v\n", err)
+	}
+	if more := len(done.Closed) - mostTold; more > 0 {
+		text += fmt.Sprintf("not sealed again: %d more\n", more)
+	}
+	_, err := io.WriteString(w, text)
+	return err
 }

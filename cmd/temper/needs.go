@@ -63,12 +63,25 @@ func dialTemporal(ctx context.Context, p *process, c config.Temporal, identity s
 	t := worker.Temporal{
 		Address: c.Address, Namespace: c.Namespace, TLSCert: c.TLSCert, TLSKey: c.TLSKey, TLSCA: c.TLSCA,
 		TLSServerName: c.TLSServerName, Identity: identity,
+		Interceptors: aroundTemporal(),
 	}
 	return connect(ctx, p, "temporal", func(ctx context.Context) (client.Client, error) {
 		ctx, cancel := context.WithTimeout(ctx, askWithin)
 		defer cancel()
 		return worker.Dial(ctx, t, p.log)
 	})
+}
+
+// reconciliation returns clients of the namespaces that may have the reconciliation's schedule. closes closes them.
+func reconciliation(ctx context.Context, p *process, c client.Client, t config.Temporal, identity string) (r worker.Reconciliation, closes func(), err error) {
+	r.Operations = c
+	if t.ReconcileNamespace() == t.Namespace {
+		return r, func() {}, nil
+	}
+	if r.Own, err = worker.InNamespace(ctx, c, t.ReconcileNamespace(), identity, p.log); err != nil {
+		return r, nil, err
+	}
+	return r, r.Own.Close, nil
 }
 
 // healthOf asks the database and Temporal.

@@ -21,7 +21,7 @@ func newNodeCommand() *cobra.Command {
 			all := []*cobra.Command{
 				newNodeList(a), newNodeShow(a), newNodeCreate(a), newNodeSet(a), newNodeUnset(a), newNodeDelete(a),
 				newNodePower(a), newNodeValidate(a), newNodeMaintenance(a), newNodeHistory(a), newNodeTrait(a),
-				newNodeClean(a), newNodeDeploy(a), newNodeRebuild(a), newNodeWhy(a), newNodeRecover(a),
+				newNodeClean(a), newNodeDeploy(a), newNodeRebuild(a), newNodeWhy(a), newNodeRecover(a), newNodeWaive(a),
 			}
 			return append(all, newNodeVerbs(a)...)
 		})
@@ -47,6 +47,7 @@ type nodeListing struct {
 	maintenance, associated, retired bool
 	fields                           []string
 	long                             bool
+	deleted                          bool
 	sort                             string
 	limit                            int
 }
@@ -66,12 +67,16 @@ func newNodeList(a *asker) *cobra.Command {
 	f.BoolVar(&l.retired, "retired", false, "only retired nodes; =false: only the others")
 	f.StringSliceVar(&l.fields, "fields", nil, "show these `fields` of the API, with commas")
 	f.BoolVar(&l.long, "long", false, "show more of each")
+	f.BoolVar(&l.deleted, "deleted", false, "list deleted nodes instead, and who deleted them")
 	f.StringVar(&l.sort, "sort", "", "sort by this `field`; field:desc the other way round")
 	f.IntVar(&l.limit, "limit", client.DefaultLimit, "show at most so many")
 	must(c.RegisterFlagCompletionFunc("state", completeStates))
 	must(c.RegisterFlagCompletionFunc("driver", a.completeDrivers(0)))
 	must(c.RegisterFlagCompletionFunc("conductor", a.completeConductors(0)))
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if l.deleted {
+			return a.run(func(ctx context.Context, _ []string) error { return listDeletedNodes(ctx, a, l.limit) })(c, args)
+		}
 		q, err := l.query(c, a.format)
 		if err != nil {
 			return err
@@ -252,7 +257,7 @@ func (a *asker) uuidOf(ctx context.Context, ident string) (string, error) {
 	}
 	n, err := a.Node(ctx, ident, "uuid")
 	if err != nil {
-		return "", advisedOn(err, ident, "")
+		return "", advised(err)
 	}
 	return n.UUID, nil
 }

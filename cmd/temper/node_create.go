@@ -47,7 +47,7 @@ func newNodeCreate(a *asker) *cobra.Command {
 		}
 		n, err := a.CreateNode(ctx, fields)
 		if err != nil {
-			return fmt.Errorf("%s: %w", cmp.Or(strings.Join(args, ""), uuid, "the new node"), advisedOn(err, strings.Join(args, ""), ""))
+			return fmt.Errorf("%s: %w", cmp.Or(strings.Join(args, ""), uuid, "the new node"), advised(err))
 		}
 		return a.showNodes([]*client.Node{n}, true, false)
 	})

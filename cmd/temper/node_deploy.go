@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,7 @@ func (d *deployFlags) addTo(c *cobra.Command) {
 	f.Var(&d.info, "instance-info", "more of what is deployed, like root_gb=20; @FILE: an object")
 }
 
-const deployWords = "The image is noted in instance_info, where a later rebuild finds it. VALUE is JSON where it is JSON, else text."
+const deployWords = "The image is written to instance_info together with the request, where a later rebuild finds it. A request that is refused changes nothing. VALUE is JSON where it is JSON, else text."
 
 func newNodeDeploy(a *asker) *cobra.Command {
 	v := verb{name: "deploy", target: "active", event: node.EventDeploy, what: "deploy"}
@@ -58,14 +59,8 @@ func newDeploy(a *asker, v verb, c *cobra.Command) *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		set, drop, err := d.changes()
-		if err != nil {
-			return nil, err
-		}
-		in := client.Provision{Target: v.target, ConfigDrive: drive, DeploySteps: steps, Terms: d.terms}
-		return func(ctx context.Context, name string) (string, error) {
-			return a.deploy(ctx, name, noting{v.event, set, drop}, in)
-		}, nil
+		in := client.Work{Verb: v.target, InstanceInfo: d.instanceInfo(), ConfigDrive: drive, Steps: steps, Terms: d.terms}
+		return func(ctx context.Context, name string) (string, error) { return a.Work(ctx, name, in) }, nil
 	})
 }
 
@@ -75,27 +70,26 @@ var checksumKeys = []string{"image_checksum", "image_os_hash_algo", "image_os_ha
 // hashOf is the algorithm of a digest, by its length in hexadecimal digits.
 var hashOf = map[int]string{64: "sha256", 96: "sha384", 128: "sha512"}
 
-// changes are what the flags change in instance_info, and the keys that must not outlive what they were said of.
-func (d *deployFlags) changes() (set client.Patch, drop []string, err error) {
+// instanceInfo is what the flags change in instance_info. Of the checksum no part stays that was said of an older image.
+func (d *deployFlags) instanceInfo() map[string]any {
 	info := map[string]any{}
+	if d.image != "" || d.checksum != "" {
+		for _, key := range checksumKeys {
+			info[key] = nil
+		}
+	}
 	if d.image != "" {
 		info["image_source"] = d.image
-		drop = checksumKeys // an older image's
 	}
 	switch algo := hashOf[len(d.checksum)]; {
 	case d.checksum == "":
 	case strings.Contains(d.checksum, "://") || algo == "":
 		info["image_checksum"] = d.checksum // the API says what is wrong with it
-		drop = checksumKeys
 	default:
 		info["image_os_hash_algo"], info["image_os_hash_value"] = algo, strings.ToLower(d.checksum)
-		drop = checksumKeys
 	}
-	for k, v := range d.info.values {
-		info[k] = v
-	}
-	set, err = patchKeys(field{flag: "instance-info", name: "instance_info"}, info)
-	return set, drop, err
+	maps.Copy(info, d.info.values)
+	return info
 }
 
 func newNodeClean(a *asker) *cobra.Command {
@@ -116,7 +110,7 @@ func newNodeClean(a *asker) *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		in := client.Provision{Target: v.target, CleanSteps: list, DisableRamdisk: noRamdisk, Terms: terms}
-		return func(ctx context.Context, name string) (string, error) { return a.Provision(ctx, name, in) }, nil
+		in := client.Work{Verb: v.target, Steps: list, NoRamdisk: noRamdisk, Terms: terms}
+		return func(ctx context.Context, name string) (string, error) { return a.Work(ctx, name, in) }, nil
 	})
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"net/http"
 
 	"github.com/spf13/cobra"
 
@@ -11,18 +13,31 @@ import (
 
 func newNodeHistory(a *asker) *cobra.Command {
 	var limit int
+	var deleted bool
 	c := &cobra.Command{
 		Use: "history NODE", Short: "List what happened to a node", Args: cobra.ExactArgs(1),
+		Long:    `List what happened to a node. A deleted node has a history as long as "temper node list --deleted" lists it.`,
 		Example: "  temper node history n1", ValidArgsFunction: a.completeNodes("", 1),
 	}
+	c.Flags().BoolVar(&deleted, "deleted", false, "also show the history of deleted nodes that had the same uuid")
 	c.Flags().IntVar(&limit, "limit", client.DefaultLimit, "show at most so many")
 	c.RunE = a.run(func(ctx context.Context, args []string) error {
 		if err := goodLimit(limit); err != nil {
 			return err
 		}
-		list, err := a.History(ctx, args[0], limit)
+		ask := a.History
+		if deleted {
+			ask = a.WholeHistory
+		}
+		list, err := ask(ctx, args[0], limit)
+		if !deleted && client.StatusOf(err) == http.StatusNotFound {
+			if was, gone := a.WholeHistory(ctx, args[0], limit); gone == nil {
+				list, err = was, nil
+				fmt.Fprintf(a.err, "temper: %s was deleted; \"temper node list --deleted\" shows by whom\n", args[0])
+			}
+		}
 		if err != nil {
-			return advisedOn(err, args[0], "")
+			return advised(err)
 		}
 		a.noteMore(list.More, limit, "events")
 		return a.show(map[string]any{"history": orEmpty(list.Items)}, func(w io.Writer) error {

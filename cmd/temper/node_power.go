@@ -45,7 +45,7 @@ func newPower(a *asker, name, short, target, softTarget string) *cobra.Command {
 			return nil, errors.New("--timeout must be whole seconds")
 		}
 		return func(ctx context.Context, name string) (string, error) {
-			return a.Power(ctx, name, target, timeout, terms)
+			return a.Work(ctx, name, client.Work{Verb: target, Timeout: int(timeout / time.Second), Terms: terms})
 		}, nil
 	})
 }

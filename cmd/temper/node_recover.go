@@ -18,7 +18,7 @@ func newNodeWhy(a *asker) *cobra.Command {
 	c.RunE = a.run(func(ctx context.Context, args []string) error {
 		w, err := a.Why(ctx, args[0])
 		if err != nil {
-			return advisedOn(err, args[0], "")
+			return advised(err)
 		}
 		return a.show(w, func(out io.Writer) error {
 			_, err := fmt.Fprintln(out, w.Text)

@@ -18,8 +18,9 @@ func newNodeSet(a *asker) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set NODE...", Short: "Set fields of nodes",
 		Long: `Set fields of nodes. Of a dictionary only the keys that are named change. VALUE is JSON where it is JSON, else text;
-passwords are always text.`,
-		Example: "  temper node set n1 --property cpu_arch=x86_64 --extra 'rack={\"row\": 3}'",
+passwords are always text. To change the BMC's address or how its certificate is verified, give the password, too.`,
+		Example: "  temper node set n1 --driver-info redfish_address=https://10.0.0.2 --driver-info @secret.json\n" +
+			"  temper node set n1 --property cpu_arch=x86_64 --extra 'rack={\"row\": 3}'",
 	}
 	s.addFlags(c, a, "")
 	flags := addFields(c, nodeFields)

@@ -61,7 +61,7 @@ func newTraitRemove(a *asker) *cobra.Command {
 func (a *asker) listTraits(ctx context.Context, args []string) error {
 	traits, err := a.Traits(ctx, args[0])
 	if err != nil {
-		return advisedOn(err, args[0], "")
+		return advised(err)
 	}
 	return a.show(map[string]any{"traits": orEmpty(traits)}, func(w io.Writer) error {
 		for _, t := range traits {
@@ -87,7 +87,7 @@ func eachTrait(traits []string, do func(string) error) error {
 // traited says what became of a node's traits.
 func (a *asker) traited(name, verb string, traits []string, err error) error {
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, advisedOn(err, name, ""))
+		return fmt.Errorf("%s: %w", name, advised(err))
 	}
 	words := "no traits"
 	if len(traits) > 0 {

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/fault"
 )
 
 func newNodeValidate(a *asker) *cobra.Command {
@@ -43,9 +43,6 @@ func newNodeValidate(a *asker) *cobra.Command {
 	return c
 }
 
-// unsupported is what Ironic says of an interface that is there to say no (UnsupportedDriverExtension).
-var unsupported = regexp.MustCompile(`^Driver \S+ does not support \S+ \(disabled or not implemented\)`)
-
 func validationTable(all []done[*client.Validation]) grid {
 	g := newGrid("NODE", "INTERFACE", "RESULT", "REASON")
 	for _, d := range all {
@@ -56,7 +53,7 @@ func validationTable(all []done[*client.Validation]) grid {
 			v := d.value.Interfaces[kind]
 			result := "unsupported"
 			switch {
-			case v.Result == nil || unsupported.MatchString(v.Reason):
+			case v.Result == nil || v.Code == fault.NotSupported:
 				v.Reason = ""
 			case *v.Result:
 				result = "good"

@@ -63,12 +63,12 @@ func newNodeVerbs(a *asker) []*cobra.Command {
 		},
 	} {
 		c := &cobra.Command{Use: one.name + " NODE...", Short: one.short, Example: one.example}
-		in := client.Provision{Target: one.target}
+		in := client.Work{Verb: one.target}
 		if one.event != node.EventAbort && one.event != node.EventUnhold {
 			addTerms(c, &in.Terms)
 		}
 		all = append(all, one.verb.command(a, c, func() (request, error) {
-			return func(ctx context.Context, name string) (string, error) { return a.Provision(ctx, name, in) }, nil
+			return func(ctx context.Context, name string) (string, error) { return a.Work(ctx, name, in) }, nil
 		}))
 	}
 	return all
@@ -163,6 +163,8 @@ func stateOf(o *client.Operation) string {
 	state := o.State
 	switch {
 	case o.WaitingFor == "":
+	case o.Pause != nil:
+		state = o.WaitingFor + ": temper operation unpause " + o.ID
 	case o.WaitingFor == node.PausedWords:
 		state = node.PausedWords
 	case o.State == "holding" && len(o.Choices) > 0:

@@ -19,7 +19,7 @@ func newOperationCommand() *cobra.Command {
 	return group("operation", "Look at what is done to nodes, and stop it", "  temper operation list\n  temper operation watch 12",
 		func(a *asker) []*cobra.Command {
 			all := []*cobra.Command{newOperationList(a), newOperationShow(a), newOperationCancel(a), newOperationWatch(a), newOperationRecover(a)}
-			return append(all, newDecisions(a)...)
+			return append(append(all, newDecisions(a)...), newOperationUnpause(a))
 		})
 }
 
@@ -28,26 +28,27 @@ func newOperationList(a *asker) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "List operations, the newest first", Args: cobra.NoArgs,
-		Example: "  temper operation list --node n1\n  temper operation list --state running",
+		Example: "  temper operation list --node n1\n  temper operation list --state failed",
 	}
 	c.Flags().StringVar(&f.Node, "node", "", "only those of this `node`")
+	c.Flags().BoolVar(&f.Deleted, "deleted", false, "only operations of deleted nodes")
 	c.Flags().StringVar(&f.Kind, "kind", "", "only those of this `kind`")
-	c.Flags().StringVar(&f.State, "state", "", "only those in this `state`")
+	c.Flags().StringVar(&f.State, "state", "", "only those in this `state`, or that ended as succeeded, failed or cancelled")
 	c.Flags().IntVar(&limit, "limit", 50, "show at most so many")
 	must(c.RegisterFlagCompletionFunc("node", a.completeNodes("", 0)))
 	var kinds []string
-	for _, k := range node.Kinds {
+	for _, k := range node.Kinds() {
 		kinds = append(kinds, string(k))
 	}
 	completeWords(c, "kind", kinds...)
-	completeWords(c, "state", "accepted", "running", "waiting", "holding", "cancelling", "ended")
+	completeWords(c, "state", "accepted", "running", "waiting", "paused", "holding", "undoing", "cancelling", "ended", "succeeded", "failed", "cancelled")
 	c.RunE = a.run(func(ctx context.Context, _ []string) error {
 		if err := goodLimit(limit); err != nil {
 			return err
 		}
 		list, err := a.Operations(ctx, f, limit)
 		if err != nil {
-			return advisedOn(err, f.Node, "")
+			return advised(err)
 		}
 		a.noteMore(list.More, limit, "operations")
 		return a.show(map[string]any{"operations": orEmpty(list.Items)}, func(w io.Writer) error {
@@ -176,9 +177,11 @@ func newOperationWatch(a *asker) *cobra.Command {
 	var of string
 	var f following
 	c := &cobra.Command{
-		Use: "watch ID...", Short: "Stay with operations until they are over; exit code 0 only if they succeeded",
+		Use: "watch ID...", Short: "Stay with operations until they are over, or hold; exit code 0 only if they succeeded",
+		Long:    "Stay with operations until they are over, or hold.\n\n" + exitCodes,
 		Example: "  temper operation watch 12\n  temper operation watch --node n1", ValidArgsFunction: a.completeOperations(0, true),
 	}
+	c.Long = c.Short + "\n\n" + exitCodes
 	c.Flags().StringVar(&of, "node", "", "the newest operation of this `node` instead of one by its id")
 	f.addEvery(c)
 	c.Flags().DurationVar(&f.wait, "wait", 0, "for this `DURATION` at most")
@@ -195,7 +198,7 @@ func newOperationWatch(a *asker) *cobra.Command {
 			list, err := a.Operations(ctx, client.OperationFilter{Node: of}, 1)
 			switch {
 			case err != nil:
-				return advisedOn(err, of, "")
+				return advised(err)
 			case len(list.Items) == 0:
 				return fmt.Errorf("node %s never had an operation", of)
 			}

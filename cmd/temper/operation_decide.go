@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/fault"
 )
 
 // newDecisions are the commands about operations that hold at a step that failed.
@@ -51,10 +51,11 @@ func newDecisions(a *asker) []*cobra.Command {
 
 // undecided adds to the refusal of a decision what would be possible.
 func (a *asker) undecided(ctx context.Context, id string, err error) error {
-	if strings.Contains(refusal(err), "the workflow did not answer in time") {
+	code := client.CodeOf(err)
+	if code == fault.TemporalUnavailable {
 		return &advisedError{err, "it may still take the decision: temper operation show " + id + " tells"}
 	}
-	if client.StatusOf(err) != http.StatusConflict && client.StatusOf(err) != http.StatusBadRequest || hinted.MatchString(refusal(err)) {
+	if !slices.Contains([]fault.Code{fault.OperationEnded, fault.NoDecisionAwaited, fault.StateNotAllowed, fault.RequestConflict}, code) || len(client.HelpOf(err)) > 0 {
 		return err
 	}
 	op, look := a.Operation(ctx, id)

@@ -38,11 +38,18 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 		return unlessDone(ctx, err)
 	}
 	defer c.Close()
+	rec, closeRec, err := reconciliation(ctx, p, c, r.Temporal, "temper-orchestrator")
+	if err != nil {
+		return err
+	}
+	defer closeRec()
 	o := &worker.Orchestrator{
-		Client: c, Namespace: r.Namespace, Ledger: db, Reconciler: db, Ring: db, Shares: db, Instances: db, Witnesses: db, Conductors: r.ConductorHeartbeatTimeout, Interval: r.ReconcileInterval, StopGrace: inTime(r.ShutdownGrace),
+		Client: c, Namespace: r.Namespace, Reconciliation: rec.Own, ReconcileNamespace: r.ReconcileNamespace(), Ledger: aroundLedger(db), Reconciler: db, Ring: db, Shares: db, Instances: db, Witnesses: db, Conductors: r.ConductorHeartbeatTimeout, Interval: r.ReconcileInterval, StopGrace: inTime(r.ShutdownGrace),
 		Metrics: worker.NewMetrics(p.metrics), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
-		Safe:    config.Safe(r.Liveness, r.Patience),
-		Reaping: activities.Reaping{Report: r.Reap == config.ReapReport, After: r.ReapAfter},
+		Retention:    r.Keeping.DeletedNodes,
+		Safe:         config.Safe(r.Liveness, r.Patience),
+		MediaTimeout: r.Media,
+		Reaping:      activities.Reaping{Report: r.Reap == config.ReapReport, After: r.ReapAfter},
 		Policy: activities.Policy{
 			HeartbeatTimeout: r.HeartbeatTimeout, ConductorTimeout: r.ConductorHeartbeatTimeout, WaitForConductor: r.WaitForConductor, WaitInGroup: waits, AutomatedClean: r.AutomatedClean,
 			OnFailure: node.OnFailure(r.OnFailure), DecisionWait: r.DecisionWait,

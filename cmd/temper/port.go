@@ -48,7 +48,7 @@ func newPortList(a *asker) *cobra.Command {
 		q := given(map[string]string{"detail": "true", "node": of, "address": address})
 		list, err := a.Ports(ctx, q, limit)
 		if err != nil {
-			return advisedOn(err, of, "")
+			return advised(err)
 		}
 		a.noteMore(list.More, limit, "ports")
 		return a.show(map[string]any{"ports": orEmpty(list.Items)}, func(w io.Writer) error {

@@ -7,19 +7,29 @@ import (
 
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/sim"
+	"go.temper.dev/temper/internal/sim/mischief"
 )
 
 func newRackCommand() *cobra.Command {
 	r := &config.Rack{}
 	return role{
-		name: "rack", short: "Simulate servers: Redfish and agents over real HTTP", settings: r, common: &r.Process,
+		name: "rack", short: "Simulate servers: Redfish and agents over real HTTP", long: rackHelp, settings: r, common: &r.Process,
 		run: func(ctx context.Context, p *process) error { return runRack(ctx, p, r) },
 	}.command()
 }
 
+var rackHelp = `Simulate servers: Redfish and agents over real HTTP.
+
+GET /servers lists the servers and what was done to each. PUT sets the list of a server's faults, and DELETE removes it:
+
+  curl -X PUT http://ADDRESS/servers/sim-0001/faults -d '` + mischief.Example + `'
+  curl -X DELETE http://ADDRESS/servers/sim-0001/faults
+
+` + mischief.Help()
+
 func runRack(ctx context.Context, p *process, r *config.Rack) error {
 	return sim.Run(ctx, sim.Config{
-		Servers: r.Servers, Seed: r.Seed, Listen: r.Listen, APIURL: r.APIURL, DataDir: r.Data,
+		Servers: r.Servers, Seed: r.Seed, Listen: r.Listen, AllowedHosts: r.AllowedHosts, APIURL: r.APIURL, DataDir: r.Data,
 		Latency: r.BMCLatency, PowerDelay: r.PowerDelay, BootDelay: r.BootDelay, StepDelay: r.StepDelay,
 		TLS: r.TLS, PerServerAddress: r.PerServer, Log: p.log, Metrics: p.metrics,
 	}, func(url string) { p.ready(url, func(context.Context) error { return nil }) })

@@ -29,6 +29,7 @@ type process struct {
 	readyFile string
 	listener  *metrics.Server // nil = no metrics are served
 	healthy   atomic.Pointer[func(context.Context) error]
+	told      atomic.Pointer[string] // the problem that away logged last
 }
 
 // role is a long-running subcommand.
@@ -82,11 +83,12 @@ func (r role) start(c *cobra.Command, environ []string, readyFile string) error 
 	if err != nil {
 		return err
 	}
+	limitMemory(logger)
 	p := &process{log: logger, metrics: metrics.NewRegistry(), readyFile: readyFile}
 	logger.Info("settings", zap.Any("settings", shown(settings)))
 	p.unready(&api.Missing{Reason: "it is starting", Err: errors.New("starting")})
 	if r.common.MetricsListen != "" {
-		if p.listener, err = metrics.Serve(r.common.MetricsListen, p.metrics, p.health); err != nil {
+		if p.listener, err = metrics.Serve(r.common.MetricsListen, r.common.AllowedHosts, p.metrics, p.away); err != nil {
 			return err
 		}
 		defer p.listener.Stop()
@@ -160,6 +162,17 @@ func missing(what string, err error) error {
 }
 
 func (p *process) health(ctx context.Context) error { return (*p.healthy.Load())(ctx) }
+
+// away returns what is wrong with the role's health, in sentences that unauthenticated clients may read. The error
+// itself, which may contain addresses and user names, is only logged, and only when it changes.
+func (p *process) away(ctx context.Context) []string {
+	err := p.health(ctx)
+	words := fmt.Sprint(err)
+	if last := p.told.Swap(&words); err != nil && (last == nil || *last != words) {
+		p.log.Warn("the health check fails", zap.Error(err))
+	}
+	return api.Reasons(err)
+}
 
 // The pauses between tries to reach what a role needs.
 const (

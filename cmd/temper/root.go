@@ -47,9 +47,21 @@ func newRootCommand() *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	checkUsage(root)
 	root.SetCompletionCommandGroupID(groupTool)
 	root.SetHelpCommandGroupID(groupTool)
 	return root
+}
+
+// checkUsage makes wrong arguments of all commands errors of usage.
+func checkUsage(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error { return usage(check(c, args)) }
+	}
+	for _, sub := range c.Commands() {
+		checkUsage(sub)
+	}
 }
 
 // noWord refuses a word that is no subcommand, and says which one may be meant.

@@ -99,7 +99,7 @@ func TestDecisionsFromTheCommandLine(t *testing.T) {
 	require.Contains(t, again, "is still open")
 
 	id = s.held("stuck2", "deploy.deploy")
-	require.Contains(t, s.fails("operation watch "+id+" --wait 50ms --every 5ms"), "it is holding for a decision: temper operation retry|abort "+id)
+	require.Contains(t, s.fails("operation watch "+id+" --wait 50ms --every 5ms"), "decide with temper operation retry|abort "+id)
 	require.Contains(t, ask(t, s.url, "", "operation", "watch", id, "--wait", "50ms", "--every", "5ms").out, "after no disk, until ")
 	out := s.does("operation abort " + id + " --reason enough --wait 1m --every 5ms")
 	require.Contains(t, out, "cancelled")
@@ -134,7 +134,7 @@ func TestADecisionThatTheWorkflowDoesNotTake(t *testing.T) {
 	s.work.refuse = fault.New(fault.Unavailable, "temporal at 10.0.0.1 does not answer")
 	for _, action := range []string{"retry", "abort"} {
 		refused := s.fails("operation " + action + " " + id)
-		require.Contains(t, refused, "(Temporal is away, or the workflow did not answer in time)")
+		require.Contains(t, refused, "Temporal is away, or the workflow did not answer in time")
 		require.Contains(t, refused, "it may still take the decision: temper operation show "+id+" tells")
 		require.NotContains(t, refused, "10.0.0.1")
 		require.NotContains(t, refused, "database")
@@ -142,8 +142,8 @@ func TestADecisionThatTheWorkflowDoesNotTake(t *testing.T) {
 	s.work.refuse = fault.New(fault.Lost, "the workflow of operation 1 has ended")
 	for _, action := range []string{"retry", "abort"} {
 		refused := s.fails("operation " + action + " " + id)
-		require.Contains(t, refused, "The workflow of operation "+id+" has ended, so that nobody takes a decision")
-		require.Contains(t, refused, `then "temper operation retry `+id+`" does it anew. See "temper node why stuck"`)
+		require.Contains(t, refused, "The workflow of the operation has ended, so that nobody takes a decision")
+		require.Contains(t, refused, "temper node why stuck shows what holds it, temper operation retry "+id+" does it again once it has ended")
 		require.NotContains(t, refused, "possible are")
 		require.NotContains(t, refused, "conductor list")
 	}

@@ -6,7 +6,7 @@ set -eu
 umask 077
 cd "$(dirname "$0")/../.."
 secrets=.temper/compose
-mkdir -p "$secrets"
+mkdir -p "$secrets/ca"
 
 random() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
 
@@ -16,13 +16,15 @@ if [ "$uid" = 0 ]; then uid=65532 gid=65532; fi
 
 if [ ! -e .env ]; then
 	cat >.env <<-EOF
-		TEMPER_POSTGRES_PASSWORD=$(random)
-		TEMPORAL_POSTGRES_PASSWORD=$(random)
 		TEMPER_UID=$uid
 		TEMPER_GID=$gid
 	EOF
 	echo "made .env"
 fi
+# An .env of an older version lacks some.
+for name in TEMPER TEMPER_MIGRATE TEMPER_API TEMPER_ORCHESTRATOR TEMPER_CONDUCTOR TEMPORAL TEMPORAL_SERVER; do
+	grep -q "^${name}_POSTGRES_PASSWORD=" .env || echo "${name}_POSTGRES_PASSWORD=$(random)" >>.env
+done
 
 if [ ! -e "$secrets/keyset.json" ]; then
 	if [ -x bin/temper ]; then

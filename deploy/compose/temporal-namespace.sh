@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes the namespace $TEMPORAL_NAMESPACE with the search attributes of Temper's workflows. May run again.
+# Makes the namespace $TEMPORAL_NAMESPACE with the search attributes of Temper's workflows, and $TEMPORAL_NAMESPACE-reconcile,
+# where the reconciliations run, so that they do not stand among the operations. May run again.
 set -eu
 
 tries=0
@@ -15,6 +16,10 @@ done
 # Reconciliation asks what became of a workflow long after it ended: keep them for three days.
 temporal operator namespace describe --namespace "$TEMPORAL_NAMESPACE" >/dev/null 2>&1 ||
 	temporal operator namespace create --namespace "$TEMPORAL_NAMESPACE" --retention 72h
+
+# Reconciliations run every few seconds, and a day of them is enough.
+temporal operator namespace describe --namespace "$TEMPORAL_NAMESPACE-reconcile" >/dev/null 2>&1 ||
+	temporal operator namespace create --namespace "$TEMPORAL_NAMESPACE-reconcile" --retention 24h
 
 # A namespace takes a moment to be known everywhere.
 tries=0

@@ -53,13 +53,28 @@ func TestEnvironmentOfComposeIsWhatTheServerReads(t *testing.T) {
 		require.Equal(t, "postgres12_pgx", sql.PluginName)
 		require.Equal(t, database, sql.DatabaseName)
 		require.Equal(t, "temporal-postgres:5432", sql.ConnectAddr)
-		require.Equal(t, "temporal", sql.User)
+		require.Equal(t, "temporal_server", sql.User)
 		require.Equal(t, "secret", sql.Password)
 	}
 	require.Equal(t, "127.0.0.1", c.Global.Membership.BroadcastAddress)
 	require.Equal(t, "0.0.0.0", c.Services["frontend"].RPC.BindOnIP)
 	require.Equal(t, 7233, c.Services["frontend"].RPC.GRPCPort)
 	require.Equal(t, "/etc/temper/temporal.yaml", c.DynamicConfigClient.Filepath)
+}
+
+// docs/steering.md says what each button of the web UI does to an operation.
+func TestNoButtonOfTheWebUIIsSwitchedOff(t *testing.T) {
+	t.Parallel()
+	body, err := os.ReadFile("../../docker-compose.yml")
+	require.NoError(t, err)
+	var compose struct {
+		Services map[string]struct{ Environment map[string]string }
+	}
+	require.NoError(t, yaml.Unmarshal(body, &compose))
+	require.NotEmpty(t, compose.Services["temporal-ui"].Environment)
+	for name := range compose.Services["temporal-ui"].Environment {
+		require.NotRegexp(t, "^TEMPORAL_WORKFLOW_.*_DISABLED$", name)
+	}
 }
 
 func TestNamespaceOfComposeIsThatOfTheDevelopmentServer(t *testing.T) {

@@ -120,12 +120,33 @@ func loopback(name, s string) (netip.AddrPort, error) {
 	return a, nil
 }
 
+// checkFree refuses addresses on which somebody else listens. The server ends the process itself when it can't listen,
+// and the UI does so only after the server runs.
+func (o options) checkFree() error {
+	for _, a := range []netip.AddrPort{o.listen, o.ui, o.metrics} {
+		if !a.IsValid() {
+			continue
+		}
+		l, err := net.Listen("tcp", a.String())
+		if err != nil {
+			return err
+		}
+		if err := l.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // run serves until ctx is done.
 func run(ctx context.Context, o options) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
 	if err := removeReadyFile(o.readyFile); err != nil {
+		return err
+	}
+	if err := o.checkFree(); err != nil {
 		return err
 	}
 	s, err := startServer(o)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -28,6 +29,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 )
 
 // asCommand makes the test binary be temporal-dev: a process of its own that can be killed, without linking the
@@ -141,6 +144,9 @@ func TestServesWhatItsReadyFileSays(t *testing.T) {
 	require.Equal(t, want, attributes.CustomAttributes)
 
 	require.Contains(t, get(t, p.ready.UIURL+"/"), "<html")
+	for _, button := range []string{"Reset", "Pause", "Cancel", "Signal", "Update", "Terminate"} { // docs/steering.md
+		require.Contains(t, get(t, p.ready.UIURL+"/api/v1/settings"), `"Workflow`+button+`Disabled":false`)
+	}
 	require.Contains(t, get(t, p.ready.UIURL+"/api/v1/namespaces/temper"), `"259200s"`)
 	require.Contains(t, get(t, p.ready.MetricsURL), "service_requests")
 }
@@ -343,6 +349,32 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 			require.ErrorContains(t, err, tc.want)
 		})
 	}
+}
+
+func TestAnAddressThatIsTakenIsOneLine(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	for _, flag := range []string{"--listen", "--ui-listen", "--metrics-listen"} {
+		cmd, out := command(t.TempDir(), flag, l.Addr().String())
+		require.Error(t, cmd.Run(), flag)
+		require.Equal(t, "temporal-dev: listen tcp "+l.Addr().String()+": bind: address already in use\n", out.String(), flag)
+	}
+}
+
+// An address that is taken only after it was looked at: what Temporal itself says then.
+func TestTheServersErrorsHaveNoStack(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(asCommand+"_LOG") != "" {
+		newLogger(zap.NewAtomicLevelAt(zapcore.WarnLevel)).Fatal("no address")
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), asCommand+"_LOG=1")
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "no address")
+	require.Equal(t, 1, strings.Count(strings.TrimSpace(string(out)), "\n")+1, "%s", out)
 }
 
 func TestPortZeroBecomesAFreePort(t *testing.T) {

@@ -77,9 +77,10 @@ func (s *server) hush(on bool) {
 	s.log.SetLevel(s.logLevel)
 }
 
+// newLogger logs without stacks: they would show how the server is put together, and hide the line that says what is wrong.
 func newLogger(level zap.AtomicLevel) log.Logger {
 	l := log.BuildZapLogger(log.Config{Level: level.String(), Format: "console"})
-	return log.NewZapLogger(l.WithOptions(zap.IncreaseLevel(level)))
+	return log.NewZapLogger(l.WithOptions(zap.IncreaseLevel(level), zap.AddStacktrace(zapcore.InvalidLevel)))
 }
 
 // stop reports whether the services stopped in time. When they did not they are left running:

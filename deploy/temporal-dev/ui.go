@@ -13,19 +13,18 @@ import (
 
 const uiWithin = 10 * time.Second
 
-// startUI serves Temporal's web UI until the process ends; there is nothing in it to lose. Resetting a workflow is
-// switched off: a run that is reset comes back with a claim on its node that is spent, and can only fail.
+// startUI serves Temporal's web UI until the process ends; there is nothing in it to lose. None of its buttons is
+// switched off: docs/steering.md says what each does to an operation.
 func startUI(ctx context.Context, o options) error {
 	ui := uiserver.NewServer(server_options.WithConfigProvider(&config.Config{
-		Host:                  o.ui.Addr().String(),
-		Port:                  int(o.ui.Port()),
-		TemporalGRPCAddress:   o.listen.String(),
-		EnableUI:              true,
-		DefaultNamespace:      o.namespace,
-		DisableNewsFetch:      true,
-		HideLogs:              true,
-		WorkflowResetDisabled: true,
-		CORS:                  config.CORS{CookieInsecure: true},
+		Host:                o.ui.Addr().String(),
+		Port:                int(o.ui.Port()),
+		TemporalGRPCAddress: o.listen.String(),
+		EnableUI:            true,
+		DefaultNamespace:    o.namespace,
+		DisableNewsFetch:    true,
+		HideLogs:            true,
+		CORS:                config.CORS{CookieInsecure: true},
 	}))
 	go func() {
 		_ = ui.Start() // ends the process itself when it cannot listen

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
 )
 
@@ -20,8 +21,14 @@ const (
 // CallbackPolicy says which agent addresses are believed. The zero value is
 // what production wants.
 type CallbackPolicy struct {
-	AllowHTTP     bool // Ironic's [agent]require_tls = False
-	AllowLoopback bool // simulated agents on this machine
+	AllowHTTP     bool           // Ironic's [agent]require_tls = False
+	AllowLoopback bool           // simulated agents on this machine
+	Allow         []netip.Prefix // networks that are allowed although dial.Reach would refuse them
+}
+
+// reach decides where agents may be. Agents themselves never advertise link-local addresses.
+func (p CallbackPolicy) reach() dial.Reach {
+	return dial.Reach{Loopback: p.AllowLoopback, Allow: p.Allow, Setting: "agent_allow"}
 }
 
 // Known is what the node's row says about its agent when a heartbeat comes.
@@ -77,36 +84,17 @@ func (p CallbackPolicy) CheckURL(raw string) error {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return fault.New(fault.Invalid, "the callback_url must be a plain address")
 	}
-	return p.checkAddress(u.Hostname())
-}
-
-// checkAddress looks at a host as far as that goes without resolving it; the
-// client looks again at what it resolved to.
-func (p CallbackPolicy) checkAddress(host string) error {
-	name := strings.ToLower(strings.TrimSuffix(host, "."))
-	addr, err := netip.ParseAddr(name)
-	if err != nil {
-		if !p.AllowLoopback && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
-			return fault.New(fault.Invalid, "the callback_url names this machine (%s)", name)
-		}
-		return nil
-	}
-	addr = addr.Unmap()
-	switch {
-	case addr.IsLoopback() && !p.AllowLoopback, addr.IsUnspecified():
-		return fault.New(fault.Invalid, "the callback_url names this machine (%s)", addr)
-	case addr.IsMulticast(), addr.IsLinkLocalUnicast(), addr == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
-		// Agents themselves never advertise link-local addresses; on many
-		// sites 169.254.169.254 is a metadata service.
-		return fault.New(fault.Invalid, "the callback_url names no host (%s)", addr)
+	if err := p.reach().CheckHost(u.Hostname()); err != nil { // the client checks the resolved address again
+		return fault.New(fault.Invalid, "callback_url: %w", err)
 	}
 	return nil
 }
 
-// checkCertificate looks at agent_verify_ca. A heartbeat without one after one
-// with it is no change: agents repeat it, older ones never send it.
+// checkCertificate checks agent_verify_ca. Agents send it in every heartbeat of a
+// boot, older agents in none. Leaving it out after it was sent once is a change
+// like any other, and refused.
 func checkCertificate(got, known string) error {
-	if got == "" {
+	if got == "" && known == "" {
 		return nil
 	}
 	if known != "" && strings.TrimSpace(known) != strings.TrimSpace(got) {

@@ -69,7 +69,8 @@ func TestHeartbeats(t *testing.T) {
 	}{
 		"the first one":                    {func(*agent.Heartbeat) {}, known, ""},
 		"the next one":                     {func(*agent.Heartbeat) {}, later, ""},
-		"the next one without certificate": {func(h *agent.Heartbeat) { h.AgentVerifyCA = "" }, later, ""},
+		"the next one without certificate": {func(h *agent.Heartbeat) { h.AgentVerifyCA = "" }, later, "agent_verify_ca"},
+		"a first one without certificate":  {func(h *agent.Heartbeat) { h.AgentVerifyCA = "" }, known, ""},
 		"a status":                         {func(h *agent.Heartbeat) { h.AgentStatus = "end" }, known, ""},
 		"no token":                         {func(h *agent.Heartbeat) { h.AgentToken = "" }, known, "Agent token is required"},
 		"the wrong token":                  {func(h *agent.Heartbeat) { h.AgentToken += "x" }, known, "Invalid or missing agent token"},

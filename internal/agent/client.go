@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"syscall"
 	"time"
 
 	"go.temper.dev/temper/internal/dial"
@@ -27,8 +26,9 @@ type Settings struct {
 	// get_partition_uuids, collect_system_logs). Default 60 s, as Ironic's
 	// command_timeout.
 	SlowTimeout time.Duration
-	// MaxBody bounds every answer, in bytes. The list of commands tells the
-	// config drive of write_image back, which may have 64 MiB. Default 72 MiB.
+	// MaxBody bounds every answer, in bytes as they are sent. The list of commands
+	// repeats the config drive of write_image, which may have 64 MiB; only the
+	// beginning of so long a string is kept (limits.go). Default 72 MiB.
 	MaxBody int64
 	// Callback is what addresses may be talked to.
 	Callback CallbackPolicy
@@ -88,7 +88,7 @@ func NewClient(t Target, s Settings) (*Client, error) {
 		}
 		conf.RootCAs = pool
 	}
-	dialer := &net.Dialer{Timeout: s.RequestTimeout, Control: s.Callback.controlDial}
+	dialer := &net.Dialer{Timeout: s.RequestTimeout, Control: s.Callback.reach().Control}
 	base := strings.TrimRight(t.URL, "/")
 	return &Client{
 		target: t, settings: s,
@@ -112,8 +112,13 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // Commands lists what the agent was told since it booted, oldest first.
 func (c *Client) Commands(ctx context.Context) ([]Result, error) {
 	var list CommandList
-	err := c.get(ctx, "list commands", c.commands, &list)
-	return list.Commands, err
+	if err := c.get(ctx, "list commands", c.commands, &list); err != nil {
+		return nil, err
+	}
+	if n := len(list.Commands); n > maxCommands {
+		return nil, fault.New(fault.Refused, "list commands on agent of node %s: the agent lists %d commands, more than %d", c.target.Node, n, maxCommands)
+	}
+	return list.Commands, nil
 }
 
 // Command is one of them. An id that the agent does not know is fault.NotFound:
@@ -185,14 +190,4 @@ func (c *Client) post(ctx context.Context, name string, params any, wait bool) (
 func (c *Client) get(ctx context.Context, what, at string, into any) error {
 	query := url.Values{"agent_token": {c.target.Token}}
 	return c.do(ctx, c.settings.RequestTimeout, what, http.MethodGet, at, query, nil, into)
-}
-
-// controlDial looks at the address that a name resolved to, right before the
-// connection: a name that passed the check may point elsewhere by now.
-func (p CallbackPolicy) controlDial(_, address string, _ syscall.RawConn) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return err
-	}
-	return p.checkAddress(host)
 }

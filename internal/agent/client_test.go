@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -114,7 +115,7 @@ func TestRequestsAreTheRealOnes(t *testing.T) {
 			return err
 		}},
 		"command_power_off.json": {"result_running.json", "false", func(c *agent.Client) error {
-			_, err := c.PowerOff(ctx)
+			_, err := c.Start(ctx, agent.PowerOff, nil)
 			return err
 		}},
 	} {
@@ -281,12 +282,12 @@ func TestGuardIsAskedBeforeEveryPost(t *testing.T) {
 		target.Guard = func(context.Context) error { asked++; return verdict }
 	})
 	ctx := context.Background()
-	_, err := client.PowerOff(ctx)
+	_, err := client.Start(ctx, agent.PowerOff, nil)
 	require.NoError(t, err)
 	require.Equal(t, 1, asked)
 
 	verdict = lost
-	_, err = client.PowerOff(ctx)
+	_, err = client.Start(ctx, agent.PowerOff, nil)
 	require.ErrorIs(t, err, lost)
 	require.Len(t, l.got(), 1, "what the guard refuses is not sent")
 
@@ -346,4 +347,51 @@ func TestWords(t *testing.T) {
 	require.Equal(t, "a b", agent.Words("a\n\t b\x00"[:5]))
 	require.True(t, strings.HasSuffix(agent.Words(strings.Repeat("é", 5000)), "é ..."))
 	require.Equal(t, "\uFFFD", agent.Words("\xff"))
+}
+
+// An answer takes no more memory than is kept of it, whatever it is made of.
+func TestAnswersAreBounded(t *testing.T) {
+	list := func(body string) ([]agent.Result, error) {
+		l := listen(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
+		c := l.client(t, func(_ *agent.Target, s *agent.Settings) { s.RequestTimeout = time.Minute })
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		commands, err := c.Commands(context.Background())
+		runtime.ReadMemStats(&after)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20), "in all, not at once")
+		return commands, err
+	}
+	drive := strings.Repeat("H4sI", 16<<20)
+	commands, err := list(`{"commands":[{"id":"1","command_name":"execute_deploy_step","command_status":"SUCCEEDED",
+		"command_params":{"step":{"args":{"configdrive":"` + drive + `"},"interface":"deploy","step":"write_image"}},"command_result":{"deploy_result":"done"}}]}`)
+	require.NoError(t, err)
+	require.Equal(t, agent.ActDone, agent.Next(agent.Order{Command: agent.ExecuteDeployStep, Interface: "deploy", Step: "write_image"},
+		&agent.Issued{Order: agent.Order{Command: agent.ExecuteDeployStep, Interface: "deploy", Step: "write_image"}}, commands).Action)
+	for words, body := range map[string]string{
+		"more than 100000 elements":     `{"commands":[{}` + strings.Repeat(`,{}`, 4<<20) + `]}`,
+		"the agent lists 1001 commands": `{"commands":[{}` + strings.Repeat(`,{}`, 1000) + `]}`,
+		"larger than 4194304 bytes":     `{"commands":[{"command_params":["` + strings.Repeat(strings.Repeat("x", 60<<10)+`","`, 80) + `"]}]}`,
+		"larger than 75497472 bytes":    `{"commands":["` + drive + drive[:12<<20] + `"]}`,
+		"nested deeper than":            `{"commands":[` + strings.Repeat(`{"command_error":`, 100) + `1` + strings.Repeat(`}`, 100) + `]}`,
+		"the answer can't be read: u":   `{"commands":[`,
+	} {
+		_, err := list(body)
+		require.ErrorContains(t, err, words)
+		require.Less(t, len(err.Error()), 2000)
+	}
+}
+
+func TestOfferedStepsAreBounded(t *testing.T) {
+	for words, steps := range map[string]string{
+		"offers 513 deploy steps":   `{}` + strings.Repeat(`,{}`, 512),
+		"more than 131072":          `{"step":"` + strings.Repeat("x", 60<<10) + `","interface":"` + strings.Repeat("x", 60<<10) + `"},{"step":"` + strings.Repeat("x", 60<<10) + `"}`,
+		"more than 100000 elements": `{}` + strings.Repeat(`,{}`, 200_000),
+	} {
+		l := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `{"command_status":"SUCCEEDED","command_result":{"deploy_steps":{"a":[`+steps+`]}}}`)
+		})
+		_, err := l.client(t).GetDeploySteps(context.Background(), agent.ListSteps{})
+		require.ErrorContains(t, err, words)
+		require.True(t, fault.Is(err, fault.Refused), err.Error())
+	}
 }

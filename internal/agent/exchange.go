@@ -17,6 +17,7 @@ import (
 
 	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonlimit"
 )
 
 // maxWords bounds what an agent may say in one of our errors, in bytes.
@@ -45,15 +46,22 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, at
 		return c.unanswered(ctx, what, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, c.settings.MaxBody+1))
-	if err != nil {
-		return c.unanswered(ctx, what, err)
-	}
-	if int64(len(answer)) > c.settings.MaxBody {
-		return fault.New(fault.Refused, "%s on agent of node %s: the answer is larger than %d bytes", what, c.target.Node, c.settings.MaxBody)
-	}
 	if resp.StatusCode != http.StatusOK {
+		answer, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+		if err != nil {
+			return c.unanswered(ctx, what, err)
+		}
 		return c.denied(what, method, resp.StatusCode, answer)
+	}
+	answer, done, err := answers.Read(bounded, resp.Body, c.limits(what))
+	defer done()
+	switch {
+	case jsonlimit.Exceeded(err) != "":
+		return fault.New(fault.Refused, "%s on agent of node %s: the answer %w", what, c.target.Node, err)
+	case errors.Is(err, jsonlimit.ErrBusy):
+		return fault.New(fault.Busy, "%s on agent of node %s: %w", what, c.target.Node, err)
+	case err != nil:
+		return c.unanswered(ctx, what, err)
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
 		return fault.New(fault.Unreachable, "%s on agent of node %s: the answer can't be read: %s", what, c.target.Node, c.words(err.Error()))

@@ -11,10 +11,23 @@ import (
 func (c *Client) ListSteps(ctx context.Context, f Family, about ListSteps) (StepLists, error) {
 	var out StepLists
 	r, err := c.Call(ctx, f.List(), about)
-	if err == nil {
-		err = c.decode(f.List(), r, &out)
+	if err != nil {
+		return out, err
 	}
-	return out, err
+	if n := len(r.Result); n > maxOffer {
+		return out, fault.New(fault.Refused, "%s on agent of node %s: the result has %d bytes, more than %d", f.List(), c.target.Node, n, maxOffer)
+	}
+	if err := c.decode(f.List(), r, &out); err != nil {
+		return out, err
+	}
+	n := 0
+	for _, steps := range out.Of(f) {
+		n += len(steps)
+	}
+	if n > maxSteps {
+		return out, fault.New(fault.Refused, "the agent of node %s offers %d %s steps, more than %d", c.target.Node, n, f, maxSteps)
+	}
+	return out, nil
 }
 
 // GetDeploySteps is ListSteps for deploy steps.
@@ -52,10 +65,6 @@ func (c *Client) GetPartitionUUIDs(ctx context.Context) (PartitionUUIDs, error) 
 func (c *Client) InstallBootloader(ctx context.Context, p BootloaderParams) (Result, error) {
 	return c.Start(ctx, InstallBootloader, p)
 }
-
-// PowerOff starts to shut the ramdisk down. The agent is gone soon after, so
-// the power state tells the end, not the agent.
-func (c *Client) PowerOff(ctx context.Context) (Result, error) { return c.Start(ctx, PowerOff, nil) }
 
 // Sync flushes the disks' caches.
 func (c *Client) Sync(ctx context.Context) error {

@@ -7,6 +7,8 @@ import (
 	"context"
 	"net/url"
 	"time"
+
+	"go.temper.dev/temper/internal/dial"
 )
 
 // Power is a power state as it is read.
@@ -32,14 +34,9 @@ const (
 	RequestSoftOff  PowerRequest = "GracefulShutdown"
 )
 
-// Pulse is a request whose effect cannot be read back, so it is sent at most once.
-type Pulse string
-
-// Pulses (Redfish ResetType).
-const (
-	PulseForceRestart Pulse = "ForceRestart"
-	PulseNMI          Pulse = "Nmi"
-)
+// ForceRestart is Redfish's name for what Restart does (ResetType). It is the name
+// under which a step records it.
+const ForceRestart = "ForceRestart"
 
 // Device is where a server boots from.
 type Device string
@@ -73,14 +70,38 @@ type Boot struct {
 	Mode       Mode // ModeUnknown in a request leaves the mode alone
 }
 
+// Cleared reports whether the server boots from its disk: there is no override, or
+// a persistent override of the disk, which is how Ironic leaves some BMCs.
+func (b Boot) Cleared() bool {
+	return b.Device == DeviceNone || b.Device == DeviceDisk && b.Persistent
+}
+
+// Fulfils reports whether b makes the next boot as wanted. A persistent override
+// fulfils a one-time one, too: some BMCs have no other (sushy-tools), and the caller
+// clears a one-time override after the boot anyway.
+func (b Boot) Fulfils(want Boot) bool {
+	if want.Device == DeviceNone {
+		return b.Cleared()
+	}
+	return b.Device == want.Device && (b.Persistent || !want.Persistent)
+}
+
+// String describes the override in Redfish's terms.
+func (b Boot) String() string {
+	switch {
+	case b.Device == DeviceNone:
+		return "none (Disabled)"
+	case b.Persistent:
+		return string(b.Device) + " (Continuous)"
+	}
+	return string(b.Device) + " (Once)"
+}
+
 // Media is the virtual CD.
 type Media struct {
 	Inserted bool
 	Image    string // URL as the BMC tells it
 }
-
-// Health is the rolled-up health, in Redfish's words lower case: ok, warning, critical, "" unknown.
-type Health string
 
 // Disk is a drive or volume as the BMC lists it.
 type Disk struct {
@@ -126,40 +147,76 @@ type Target struct {
 	Guard func(context.Context) error
 }
 
-// Session is a conversation with one BMC, safe for concurrent use. Every
-// request of a call bounds itself by the driver's request timeout and by ctx,
-// whichever is shorter; most calls are one to three requests, Inspect is
-// dozens. Errors are a *fault.Error: Unreachable, Busy (Pause says how long),
-// Refused, Denied, Untrusted, Invalid; or the guard's own as it is; or, when ctx
-// was cancelled, an error that wraps its cause. Calls request and read; none
-// waits for an effect.
-type Session interface {
+// Session is a conversation with one BMC: the capabilities that its driver has, each
+// nil where the driver lacks it. What this BMC lacks although its driver has it is
+// refused when it is asked for (fault.Refused).
+//
+// Capabilities are safe for concurrent use. Every request of a call bounds itself by
+// the driver's request timeout and by ctx, whichever is shorter; most calls are one to
+// three requests, Inspect is dozens. Errors are a *fault.Error: Unreachable, Busy
+// (Pause says how long), Refused, Denied, Untrusted, Invalid; or the guard's own as it
+// is; or, when ctx was cancelled, an error that wraps its cause. Calls request and
+// read; none waits for an effect.
+type Session struct {
+	PowerControl
+	Restarter
+	BootDevice
+	VirtualMedia
+	Inspector
+	// End gives back what the conversation holds; nil where that is nothing. It may be
+	// called again.
+	End func()
+}
+
+// Close ends the conversation. Shared sessions and connections of the driver stay for
+// the next one.
+func (s Session) Close() {
+	if s.End != nil {
+		s.End()
+	}
+}
+
+// PowerControl switches a server on and off.
+type PowerControl interface {
 	// Power reads the power state.
 	Power(ctx context.Context) (Power, error)
 	// RequestPower sends an absolute wish. Wishing for what is already so is no error.
 	RequestPower(ctx context.Context, r PowerRequest) error
-	// Pulse sends what can't be read back. A lost answer is fault.OutcomeUnknown.
-	Pulse(ctx context.Context, p Pulse) error
+}
+
+// Restarter restarts a server that must not be switched off.
+type Restarter interface {
+	// Restart sends ForceRestart. Its effect can't be read back, so it is to be sent at
+	// most once; a lost answer is fault.OutcomeUnknown.
+	Restart(ctx context.Context) error
+}
+
+// BootDevice chooses what a server boots from next.
+type BootDevice interface {
 	// Boot reads the boot override.
 	Boot(ctx context.Context) (Boot, error)
-	// SetBoot writes the boot override; DeviceNone clears it.
+	// SetBoot writes the boot override; DeviceNone clears it. If the BMC refuses to
+	// clear it, SetBoot sets it to the disk persistently (Boot.Cleared).
 	SetBoot(ctx context.Context, b Boot) error
-	// BootDevices lists what SetBoot accepts.
-	BootDevices(ctx context.Context) ([]Device, error)
-	// Media reads the first virtual CD.
+}
+
+// VirtualMedia is the first virtual CD drive.
+type VirtualMedia interface {
+	// Media reads what is in the drive.
 	Media(ctx context.Context) (Media, error)
-	// InsertMedia inserts the image at url. The same image already in is no
-	// error and sends nothing; another one is ejected first.
+	// InsertMedia inserts the image at url. If that image is already inserted, it
+	// sends nothing and succeeds; another image is ejected first. It returns
+	// fault.OutcomeUnknown if the request was sent and no answer came: many BMCs
+	// download the image before they answer.
 	InsertMedia(ctx context.Context, url string) error
-	// EjectMedia empties the virtual CD. An empty one is no error and sends nothing.
+	// EjectMedia empties the drive. An empty one is no error and sends nothing.
 	EjectMedia(ctx context.Context) error
+}
+
+// Inspector knows what is in a server.
+type Inspector interface {
 	// Inspect reads the hardware inventory.
 	Inspect(ctx context.Context) (Inventory, error)
-	// Health reads the rolled-up health.
-	Health(ctx context.Context) (Health, error)
-	// Close gives back what the conversation holds. Shared sessions and
-	// connections of the driver stay for the next one.
-	Close()
 }
 
 // Driver opens conversations. One value serves a whole process; it is safe for
@@ -168,8 +225,6 @@ type Driver interface {
 	// Validate checks driver_info without touching the BMC. fault.Invalid
 	// names every missing or wrong property.
 	Validate(info map[string]any) error
-	// Properties documents driver_info: name to description (GET /v1/drivers/X/properties).
-	Properties() map[string]string
 	// Open starts a conversation. It need not touch the BMC.
 	Open(ctx context.Context, t Target) (Session, error)
 	// Close ends what is shared (BMC sessions are logged out, within ctx).
@@ -182,6 +237,8 @@ type Settings struct {
 	MaxPerBMC      int           // requests under way at once to one BMC. Default 2
 	SessionIdle    time.Duration // an unused BMC session is logged out after this. Default 60 s
 	Proxy          *url.URL      // what leads to the BMCs: http, https or socks5; nil = nothing stands between
+	Reach          dial.Reach    // decides which addresses BMCs may have; a proxy may have any
+	CADir          string        // folder of the CA files that driver_info may name; "" = none may be named
 }
 
 // WithDefaults fills what is zero.

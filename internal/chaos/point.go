@@ -1,17 +1,17 @@
-// Package chaos stops a process at named points, so that a test can do to it there what it likes. Only the build tag
-// chaos compiles it in; without it every call is empty.
+// Package chaos stops a process at named points, so that a test can do to it there what it likes. Package wrap puts the
+// points around the parts of Temper's roles. Only a program that is built with the tag chaos has either of them.
 package chaos
 
 import "time"
 
 // The points. Those of a step come in this order, Request and Answered for each request that it sends.
 const (
-	Claimed  = "claimed"  // an attempt has the operation, nothing of it is written yet
+	Claimed  = "claimed"  // an attempt has the operation and read its secrets, nothing of it is written yet
 	Begun    = "begun"    // the record that the step begins, and that the one before is over, is written
 	Looked   = "looked"   // the hardware was read
 	Request  = "request"  // a request that changes something is recorded and about to be sent; its claim was not looked at yet
 	Answered = "answered" // it was answered, which is not recorded yet
-	Over     = "over"     // the step is over, which is not recorded yet
+	Over     = "over"     // the step is over, and that is about to be recorded
 	Recorded = "recorded" // that it waits, or that all steps are over, is recorded; the workflow was not told yet
 
 	Accepted = "accepted" // api: the operation is committed, its workflow not started

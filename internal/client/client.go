@@ -1,5 +1,5 @@
 // Package client asks Temper's API over HTTP, in Ironic's shapes under /v1 and ours under /temper/v1. It makes a sentence
-// of every failure; it never prints, and never sends twice what changes something.
+// of every failure; it never prints, and sends nothing twice that would then be done twice.
 package client
 
 import (
@@ -105,6 +105,7 @@ type request struct {
 	query        url.Values
 	body         any    // JSON; nil = none
 	service      string // compute service in whose name it is asked; "" = none
+	once         bool   // it has an idempotency key, so that it may be sent again
 }
 
 // do asks and reads the answer into out (nil = it is thrown away). What only reads is tried again (retry.go).
@@ -121,14 +122,18 @@ func (c *Client) do(ctx context.Context, r request, out any) (http.Header, error
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	if r.method != http.MethodGet {
-		return c.once(ctx, r, body, out)
+	ask := func() (http.Header, error) { return c.ask(ctx, r, body, out) }
+	switch {
+	case r.once:
+		return c.retried(ctx, (*Error).lost, ask)
+	case r.method == http.MethodGet:
+		return c.retried(ctx, (*Error).mayPass, ask)
 	}
-	return c.retried(ctx, func() (http.Header, error) { return c.once(ctx, r, body, out) })
+	return ask()
 }
 
-// once asks once.
-func (c *Client) once(ctx context.Context, r request, body []byte, out any) (http.Header, error) {
+// ask asks once.
+func (c *Client) ask(ctx context.Context, r request, body []byte, out any) (http.Header, error) {
 	at := c.base + r.path
 	if len(r.query) > 0 {
 		at += "?" + r.query.Encode()

@@ -189,14 +189,6 @@ func TestReadsAreTriedAgainUntilTheAPIListens(t *testing.T) {
 
 func TestWhatChangesSomethingIsSentOnce(t *testing.T) {
 	for name, ask := range map[string]func(context.Context, *client.Client) error{
-		"provision": func(ctx context.Context, c *client.Client) error {
-			_, err := c.Provision(ctx, "n1", client.Provision{Target: "active"})
-			return err
-		},
-		"power": func(ctx context.Context, c *client.Client) error {
-			_, err := c.Power(ctx, "n1", "rebooting", 0, client.Terms{})
-			return err
-		},
 		"create": func(ctx context.Context, c *client.Client) error {
 			_, err := c.CreateNode(ctx, map[string]any{"driver": "d"})
 			return err
@@ -291,27 +283,57 @@ func TestNobodyIsFollowedElsewhere(t *testing.T) {
 
 func TestOperationsOfRequestsComeFromTheirHeader(t *testing.T) {
 	var body map[string]any
-	var query string
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewDecoder(r.Body).Decode(&body)
-		query = r.URL.RawQuery
 		w.Header().Set("Temper-Operation", "12")
 		w.WriteHeader(http.StatusAccepted)
 	})
-	id, err := c.Provision(t.Context(), "n1", client.Provision{Target: "active", ConfigDrive: "http://x/y"})
+	id, err := c.Work(t.Context(), "n1", client.Work{Verb: "active", ConfigDrive: "http://x/y", InstanceInfo: map[string]any{"a": 1, "b": nil}, Key: "k"})
 	require.NoError(t, err)
 	require.Equal(t, "12", id)
-	require.Equal(t, map[string]any{"target": "active", "configdrive": "http://x/y"}, body)
-	require.Empty(t, query)
+	require.Equal(t, map[string]any{
+		"verb": "active", "config_drive": "http://x/y", "instance_info": map[string]any{"a": 1.0, "b": nil}, "idempotency_key": "k",
+	}, body)
 	body = nil
-	id, err = c.Power(t.Context(), "n1", "soft rebooting", 90*time.Second, client.Terms{WaitForConductor: true})
+	id, err = c.Work(t.Context(), "n1", client.Work{Verb: "soft rebooting", Timeout: 90, Terms: client.Terms{OnFailure: "hold", WaitForConductor: true}})
 	require.NoError(t, err)
 	require.Equal(t, "12", id)
-	require.Equal(t, map[string]any{"target": "soft rebooting", "timeout": 90.0}, body)
-	require.Equal(t, "wait_for_conductor=true", query)
-	_, err = c.Provision(t.Context(), "n1", client.Provision{Target: "active", Terms: client.Terms{OnFailure: "hold", WaitForConductor: true}})
+	require.Len(t, body["idempotency_key"], 36)
+	delete(body, "idempotency_key")
+	require.Equal(t, map[string]any{"verb": "soft rebooting", "timeout": 90.0, "on_failure": "hold", "wait_for_conductor": true}, body)
+}
+
+func TestWorkIsAskedForAgainWhereTheAnswerIsLost(t *testing.T) {
+	var keys []string
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		var body struct {
+			Key string `json:"idempotency_key"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		keys = append(keys, body.Key)
+		if conn, _, err := w.(http.Hijacker).Hijack(); len(keys) == 1 && err == nil {
+			_ = conn.Close()
+			return
+		} else if err == nil {
+			_, _ = io.WriteString(conn, "HTTP/1.1 202 Accepted\r\nTemper-Operation: 12\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+			_ = conn.Close()
+		}
+	})
+	id, err := c.Work(t.Context(), "n1", client.Work{Verb: "active"})
 	require.NoError(t, err)
-	require.Equal(t, "on_failure=hold&wait_for_conductor=true", query)
+	require.Equal(t, "12", id)
+	require.Len(t, keys, 2)
+	require.Equal(t, keys[0], keys[1], "it is the same request")
+	require.NotEmpty(t, keys[0])
+
+	asked := 0
+	c = serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	_, err = c.Work(t.Context(), "n1", client.Work{Verb: "active"})
+	require.Equal(t, http.StatusServiceUnavailable, client.StatusOf(err))
+	require.Equal(t, 1, asked, "a refusal is one")
 }
 
 func TestErrorsAreSentences(t *testing.T) {
@@ -411,7 +433,7 @@ func TestWhatHasNoNameIsNotAskedFor(t *testing.T) {
 			func() error { return c.DeleteNode(ctx, "") },
 			func() error { _, err := c.PatchNode(ctx, "", client.Patch{client.Remove("/extra")}, false); return err },
 			func() error { _, err := c.Validate(ctx, ""); return err },
-			func() error { _, err := c.Provision(ctx, "", client.Provision{Target: "manage"}); return err },
+			func() error { _, err := c.Work(ctx, "", client.Work{Verb: "manage"}); return err },
 			func() error { _, err := c.History(ctx, "", 1); return err },
 		},
 		"the trait is missing":                    {func() error { return c.RemoveTrait(ctx, "n1", "") }},

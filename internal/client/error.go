@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"go.temper.dev/temper/internal/fault"
 )
 
 // Kind says how far a request came that was no success.
@@ -29,15 +31,23 @@ const (
 // Error is a request that was no success. Its text is a sentence without a capital or a full stop.
 type Error struct {
 	Kind         Kind
-	Status       int    // of the answer, 0 = none
-	Words        string // the API's own (Ironic's faultstring), or what was wrong with the answer; without a full stop
-	RequestID    string // the API's log has it; "" = none
+	Status       int        // of the answer, 0 = none
+	Words        string     // the API's own (Ironic's faultstring), or what was wrong with the answer; without a full stop
+	Code         fault.Code // what is wrong, for programs; "" = the API did not say
+	Help         []Help     // what can be done about it, in this order
+	RequestID    string     // the API's log has it; "" = none
 	Method, Path string
 	URL          string // of the API
 
 	retryAfter time.Duration // as the answer says; 0 = it does not
 	final      bool          // another try would end the same
 	err        error
+}
+
+// Help is one thing that somebody can do about an error.
+type Help struct {
+	Command string `json:"command"`
+	Effect  string `json:"effect"` // what it does; Command and Effect together are a sentence
 }
 
 // Unwrap gives the cause.
@@ -70,6 +80,24 @@ func StatusOf(err error) int {
 		return e.Status
 	}
 	return 0
+}
+
+// CodeOf is the code of the API's refusal in err's chain; "" = there is none.
+func CodeOf(err error) fault.Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// HelpOf is what can be done about the API's refusal in err's chain.
+func HelpOf(err error) []Help {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Help
+	}
+	return nil
 }
 
 // KindOf is the kind of the *Error in err's chain; ok = there is one.
@@ -128,6 +156,7 @@ func (c *Client) refused(r request, res *http.Response) error {
 		Status: res.StatusCode, Method: r.method, Path: r.path, URL: c.base,
 		RequestID: res.Header.Get(headerRequestID), retryAfter: retryAfter(res.Header),
 	}
+	e.Code, e.Help = faultCode(raw)
 	if e.Words = faultWords(raw); e.Words != "" {
 		return e
 	}
@@ -137,6 +166,18 @@ func (c *Client) refused(r request, res *http.Response) error {
 		e.Kind, e.Words = Unreadable, fmt.Sprintf("what answers there is not Temper's API: it says %d %s", e.Status, e.Words)
 	}
 	return e
+}
+
+// faultCode is what an error's body says for programs.
+func faultCode(raw []byte) (fault.Code, []Help) {
+	var body struct {
+		Code fault.Code `json:"code"`
+		Help []Help     `json:"help"`
+	}
+	if json.Unmarshal(raw, &body) != nil {
+		return "", nil
+	}
+	return body.Code, body.Help
 }
 
 // faultWords is the sentence in the body of an error; "" where there is none. Ironic puts JSON into a string of its JSON

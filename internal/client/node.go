@@ -7,6 +7,10 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/google/uuid"
+
+	"go.temper.dev/temper/internal/fault"
 )
 
 // Node is a node as the API shows it; a list shows what was asked for of it.
@@ -87,48 +91,34 @@ func (c *Client) DeleteNode(ctx context.Context, ident string) error {
 	return err
 }
 
-// Provision is a request to change a node's provision state.
-type Provision struct {
-	Target         string `json:"target"` // Ironic's verb: active, deleted, manage, ...
-	ConfigDrive    any    `json:"configdrive,omitempty"`
-	CleanSteps     []any  `json:"clean_steps,omitempty"`
-	DeploySteps    []any  `json:"deploy_steps,omitempty"`
-	DisableRamdisk bool   `json:"disable_ramdisk,omitempty"`
-	Terms          `json:"-"`
+// Work is a request for work on a node.
+type Work struct {
+	Verb         string         `json:"verb"`                    // Ironic's: active, deleted, manage, power on, soft rebooting, ...
+	InstanceInfo map[string]any `json:"instance_info,omitempty"` // keys to set; nil removes one
+	ConfigDrive  any            `json:"config_drive,omitempty"`
+	Steps        []any          `json:"steps,omitempty"`
+	NoRamdisk    bool           `json:"disable_ramdisk,omitempty"`
+	// Timeout is how many seconds the operating system gets to power off; 0 = the API's setting.
+	Timeout int `json:"timeout,omitempty"`
+	Terms
+	// Key makes the request take effect once, however often it is sent; "" = one is made up.
+	Key string `json:"idempotency_key"`
 }
 
 // Terms are how what a request begins is to go.
 type Terms struct {
-	OnFailure        string // fail, hold; "" = the API's setting
-	WaitForConductor bool   // where nobody covers the node, instead of being refused
+	OnFailure        string `json:"on_failure,omitempty"`         // fail, hold; "" = the API's setting
+	WaitForConductor bool   `json:"wait_for_conductor,omitempty"` // where nobody covers the node, instead of being refused
 }
 
-func (t Terms) query() url.Values {
-	q := url.Values{}
-	if t.OnFailure != "" {
-		q.Set("on_failure", t.OnFailure)
+// Work asks for work on a node, and gives the operation that does it; "" where the node is there at once. It is sent
+// again where its answer was lost.
+func (c *Client) Work(ctx context.Context, ident string, w Work) (operation string, err error) {
+	if w.Key == "" {
+		w.Key = uuid.NewString()
 	}
-	if t.WaitForConductor {
-		q.Set("wait_for_conductor", "true")
-	}
-	return q
-}
-
-// Provision asks for a change of the provision state, and gives the operation that does it; "" where the node is there at once.
-func (c *Client) Provision(ctx context.Context, ident string, p Provision) (operation string, err error) {
-	r := request{method: http.MethodPut, path: nodePath(ident, "states", "provision"), query: p.query(), body: p}
+	r := request{method: http.MethodPost, path: "/temper/v1/nodes/" + segment(ident) + "/operations", body: w, once: true}
 	h, err := c.do(ctx, r, nil)
-	return h.Get(headerOperation), err
-}
-
-// Power asks for a power state, in Ironic's words ("power on", "soft rebooting", ...), and gives the operation that does it.
-// timeout is for the soft ones, in whole seconds; 0 = the setting.
-func (c *Client) Power(ctx context.Context, ident, target string, timeout time.Duration, t Terms) (operation string, err error) {
-	body := map[string]any{"target": target}
-	if timeout > 0 {
-		body["timeout"] = int(timeout.Round(time.Second) / time.Second)
-	}
-	h, err := c.do(ctx, request{method: http.MethodPut, path: nodePath(ident, "states", "power"), query: t.query(), body: body}, nil)
 	return h.Get(headerOperation), err
 }
 
@@ -146,8 +136,9 @@ func (c *Client) UnsetMaintenance(ctx context.Context, ident string) error {
 
 // Verdict is what validation says of one interface.
 type Verdict struct {
-	Result *bool  `json:"result"` // nil = the driver does not have it
-	Reason string `json:"reason"`
+	Result *bool      `json:"result"` // nil = the driver does not have it
+	Reason string     `json:"reason"`
+	Code   fault.Code `json:"code"` // "" where the interface is fine
 }
 
 // Validation is what validation says of a node, by interface.
@@ -178,6 +169,7 @@ type Event struct {
 	Event     string     `json:"event"`
 	EventType string     `json:"event_type"`
 	Conductor string     `json:"conductor"`
+	DeletedAt *time.Time `json:"node_deleted_at"` // when the node was deleted; nil = it is not deleted
 	User      string     `json:"user"`
 }
 
@@ -192,6 +184,42 @@ func (e *Event) UnmarshalJSON(raw []byte) error {
 // History lists what happened to a node.
 func (c *Client) History(ctx context.Context, ident string, limit int) (List[Event], error) {
 	return pages[Event](ctx, c, nodePath(ident, "history"), url.Values{"detail": {strconv.FormatBool(true)}}, "history", limit)
+}
+
+// WholeHistory lists what happened to a node, which may be deleted, and to earlier nodes with the same uuid.
+func (c *Client) WholeHistory(ctx context.Context, ident string, limit int) (List[Event], error) {
+	return pages[Event](ctx, c, "/temper/v1/nodes/"+segment(ident)+"/history", nil, "history", limit)
+}
+
+// Deleted is the record of a deleted node.
+type Deleted struct {
+	document
+	ID             string     `json:"id"`
+	UUID           string     `json:"uuid"`
+	Name           string     `json:"name"`
+	Driver         string     `json:"driver"`
+	Group          string     `json:"conductor_group"`
+	ResourceClass  string     `json:"resource_class"`
+	ProvisionState string     `json:"provision_state"`
+	CreatedAt      *time.Time `json:"created_at"`
+	DeletedAt      *time.Time `json:"deleted_at"`
+	DeletedBy      string     `json:"deleted_by"`
+}
+
+// UnmarshalJSON reads a record and keeps the answer.
+func (d *Deleted) UnmarshalJSON(raw []byte) error {
+	type plain Deleted
+	d.document = keep(raw)
+	return json.Unmarshal(raw, (*plain)(d))
+}
+
+// Deleted lists deleted nodes, newest first; node is a name or uuid, "" = all.
+func (c *Client) Deleted(ctx context.Context, node string, limit int) (List[Deleted], error) {
+	q := url.Values{}
+	if node != "" {
+		q.Set("node", node)
+	}
+	return pages[Deleted](ctx, c, "/temper/v1/nodes/deleted", q, "nodes", limit)
 }
 
 // Traits lists a node's traits.

@@ -16,7 +16,7 @@ type Operation struct {
 	NodeUUID     string     `json:"node_uuid"`
 	NodeName     string     `json:"node_name"`
 	Kind         string     `json:"kind"`
-	State        string     `json:"state"`   // accepted, running, waiting, holding, cancelling, ended
+	State        string     `json:"state"`   // accepted, running, waiting, paused, holding, undoing, cancelling, ended
 	Outcome      string     `json:"outcome"` // "", succeeded, failed, cancelled
 	Error        string     `json:"error"`
 	RequestedBy  string     `json:"requested_by"`
@@ -27,7 +27,8 @@ type Operation struct {
 	Conductor    string     `json:"conductor"`
 	WaitingFor   string     `json:"waiting_for"`
 	WaitingUntil *time.Time `json:"waiting_until"`
-	Asked        string     `json:"asked"` // what somebody wants of it while it runs
+	Pause        *Pause     `json:"temporal_pause"` // nil = not paused in Temporal
+	Asked        string     `json:"asked"`          // what somebody wants of it while it runs
 	AskedBy      string     `json:"asked_by"`
 	AskedReason  string     `json:"asked_reason"`
 	RetryOf      string     `json:"retry_of"`
@@ -35,6 +36,14 @@ type Operation struct {
 	Choices      []string   `json:"choices"`    // what may be decided now; empty while no decision is waited for
 	Decisions    []Ruling   `json:"decisions"`
 	Steps        []Step     `json:"steps"`
+}
+
+// Pause is a pause that somebody has set in Temporal.
+type Pause struct {
+	What   string     `json:"what"` // workflow, activity
+	At     *time.Time `json:"at"`
+	By     string     `json:"by"`
+	Reason string     `json:"reason"`
 }
 
 // Ruling is a decision about a step that failed.
@@ -109,9 +118,10 @@ func (s Step) Name() string { return s.Interface + "." + s.Step }
 
 // OperationFilter picks operations; "" = all.
 type OperationFilter struct {
-	Node  string // name or uuid
-	Kind  string
-	State string
+	Node    string // name or uuid
+	Deleted bool   // only operations of deleted nodes
+	Kind    string
+	State   string // or an outcome
 }
 
 // Operations lists at most limit operations (0 = DefaultLimit), newest first.
@@ -121,6 +131,9 @@ func (c *Client) Operations(ctx context.Context, f OperationFilter, limit int) (
 		if v != "" {
 			q.Set(name, v)
 		}
+	}
+	if f.Deleted {
+		q.Set("deleted", "true")
 	}
 	return pages[Operation](ctx, c, "/temper/v1/operations", q, "operations", limit)
 }
@@ -138,6 +151,15 @@ func (c *Client) CancelOperation(ctx context.Context, id, reason string) (*Opera
 	_, err := c.do(ctx, request{
 		method: http.MethodPost, path: "/temper/v1/operations/" + segment(id) + "/cancel",
 		body: map[string]string{"reason": reason},
+	}, &o)
+	return &o, err
+}
+
+// UnpauseOperation unpauses an operation that somebody has paused in Temporal.
+func (c *Client) UnpauseOperation(ctx context.Context, id, reason string) (*Operation, error) {
+	var o Operation
+	_, err := c.do(ctx, request{
+		method: http.MethodPost, path: "/temper/v1/operations/" + segment(id) + "/unpause", body: map[string]string{"reason": reason},
 	}, &o)
 	return &o, err
 }
@@ -205,6 +227,27 @@ func (c *Client) Recover(ctx context.Context, ident string, force bool, reason s
 		method: http.MethodPost, path: "/temper/v1/nodes/" + segment(ident) + "/recover", body: map[string]any{"force": force, "reason": reason},
 	}, &r)
 	return &r, err
+}
+
+// Waiver is what a node owed and somebody has waived.
+type Waiver struct {
+	document
+	Waived []string `json:"waived"`
+}
+
+// UnmarshalJSON reads it and keeps the answer.
+func (w *Waiver) UnmarshalJSON(raw []byte) error {
+	type plain Waiver
+	err := json.Unmarshal(raw, (*plain)(w))
+	w.document = keep(raw)
+	return err
+}
+
+// Waive waives what a node owes: it need not be undone.
+func (c *Client) Waive(ctx context.Context, ident, reason string) (*Waiver, error) {
+	var w Waiver
+	_, err := c.do(ctx, request{method: http.MethodPost, path: "/temper/v1/nodes/" + segment(ident) + "/waive", body: map[string]any{"reason": reason}}, &w)
+	return &w, err
 }
 
 // Why is what happens to a node, and what somebody can do.

@@ -16,8 +16,9 @@ const (
 	mostPause  = 3 * time.Second
 )
 
-// retried asks until there is an answer that is not "later" (503), as long as ctx allows. Only what reads may be asked so.
-func (c *Client) retried(ctx context.Context, ask func() (http.Header, error)) (http.Header, error) {
+// retried asks again where an error may pass, as long as ctx allows. Only what reads, or has an idempotency key, may be
+// asked so.
+func (c *Client) retried(ctx context.Context, passes func(*Error) bool, ask func() (http.Header, error)) (http.Header, error) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = firstPause, mostPause
 	var last error
@@ -30,7 +31,7 @@ func (c *Client) retried(ctx context.Context, ask func() (http.Header, error)) (
 		case ctx.Err() == nil || last == nil:
 			last = err // what the deadline cut off says less than what was wrong before
 		}
-		if !errors.As(err, &e) || !e.mayPass() {
+		if !errors.As(err, &e) || !passes(e) {
 			return nil, backoff.Permanent(err)
 		}
 		if e.retryAfter > 0 {
@@ -52,6 +53,9 @@ func (c *Client) retried(ctx context.Context, ask func() (http.Header, error)) (
 func (e *Error) mayPass() bool {
 	return !e.final && (e.Kind == Unreached || e.Kind == Lost || e.Status == http.StatusServiceUnavailable)
 }
+
+// lost reports whether the request may have been accepted, and only the answer is missing.
+func (e *Error) lost() bool { return !e.final && e.Kind == Lost }
 
 // retryAfter reads the header of that name, in seconds; 0 where there is none.
 func retryAfter(h http.Header) time.Duration {

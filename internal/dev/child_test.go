@@ -3,6 +3,7 @@ package dev
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -34,6 +35,15 @@ func TestMain(m *testing.M) {
 		signal.Ignore(syscall.SIGTERM)
 		must(WriteReady(os.Args[1], Ready{}))
 		select {}
+	case "listen": // ready once it listens
+		l, err := net.Listen("tcp", arg)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "temper: api: listen:", err)
+			fmt.Fprint(os.Stderr, stack)
+			os.Exit(1)
+		}
+		must(WriteReady(os.Args[1], Ready{URL: "http://" + l.Addr().String()}))
+		select {}
 	case "break": // never ready
 		fmt.Fprintln(os.Stderr, "the disk is full")
 		os.Exit(3)
@@ -61,6 +71,14 @@ func child(dir, name, what string) Command {
 		Path: self, Args: []string{ready}, Env: append(os.Environ(), "TEST_CHILD="+what+" "+name),
 		LogFile: filepath.Join(dir, name+".log"), ReadyFile: ready,
 	}
+}
+
+// withArg gives what the child does another argument than its name.
+func (c Command) withArg(arg string) Command {
+	last := len(c.Env) - 1
+	what, _, _ := strings.Cut(c.Env[last], " ")
+	c.Env[last] = what + " " + arg
+	return c
 }
 
 // alive says whether a process is there and no zombie.

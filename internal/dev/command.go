@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -20,7 +19,6 @@ const (
 	readyPoll   = 10 * time.Millisecond
 	killWithin  = 5 * time.Second
 	mostLog     = 16 << 20 // a log larger than this is put aside at the next start
-	tailBytes   = 2 << 10
 )
 
 // Command is a program to run as a child: its output goes to a file, it has a process group of its own, so that the
@@ -69,7 +67,9 @@ func (c Command) Run(ctx context.Context) (*Running, error) {
 	if p.ready, err = p.wait(ctx, c.ReadyFile); err != nil {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), killWithin)
 		defer cancel()
-		return nil, fmt.Errorf("%w; %s ends with: %s", errors.Join(err, p.Stop(stop)), c.LogFile, tail(c.LogFile, from))
+		err = errors.Join(err, p.Stop(stop))
+		words := written(c.LogFile, from)
+		return nil, ifTaken(fmt.Errorf("%w: %s (more in %s)", err, lastWords(words), c.LogFile), words)
 	}
 	return p, nil
 }
@@ -189,17 +189,4 @@ func openLog(path string) (*os.File, int64, error) {
 		return nil, 0, errors.Join(err, f.Close())
 	}
 	return f, from, nil
-}
-
-// tail is the last of what a log got since offset from.
-func tail(path string, from int64) string {
-	b, err := os.ReadFile(path)
-	if err != nil || int64(len(b)) <= from {
-		return "nothing"
-	}
-	b = b[from:]
-	if len(b) > tailBytes {
-		b = b[len(b)-tailBytes:]
-	}
-	return strings.TrimSpace(string(b))
 }

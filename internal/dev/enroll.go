@@ -7,7 +7,15 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"go.temper.dev/temper/internal/node"
 )
+
+// RackDriver is the hardware type of the nodes that the rack's servers become.
+const RackDriver = "redfish"
 
 // Server is what enrolment needs of a server of the rack ({rack_url}/servers).
 type Server struct {
@@ -50,21 +58,22 @@ func (s *Stack) nodes(ctx context.Context) ([]Node, error) {
 	share := s.share()
 	for _, driver := range slices.Sorted(maps.Keys(share)) {
 		n := share[driver]
-		switch driver {
-		case "redfish":
-			servers, err := RackNodes(ctx, s.snapshot().RackURL)
-			if err != nil {
-				return nil, err
-			}
-			nodes = append(nodes, servers[:min(n, len(servers))]...)
-		case "fake-hardware":
+		hw, known := node.Hardware(driver)
+		switch {
+		case known && hw.IsFake():
 			for i := range n {
 				nodes = append(nodes, Node{
 					Name: fmt.Sprintf("fake-%04d", i+1), Driver: driver, ResourceClass: "baremetal", AutomatedClean: true,
 				})
 			}
+		case driver == RackDriver:
+			servers, err := RackNodes(ctx, s.snapshot().RackURL)
+			if err != nil {
+				return nil, err
+			}
+			nodes = append(nodes, servers[:min(n, len(servers))]...)
 		default:
-			return nil, fmt.Errorf("no way to enrol nodes of driver %q here: want redfish or fake-hardware, or --enroll=false", driver)
+			return nil, fmt.Errorf("no way to enrol nodes of driver %q here: want %s, or fake hardware, or --enroll=false", driver, RackDriver)
 		}
 	}
 	for i := range nodes {
@@ -89,7 +98,7 @@ func RackNodes(ctx context.Context, rackURL string) ([]Node, error) {
 			info["redfish_verify_ca"] = sv.VerifyCA
 		}
 		nodes[i] = Node{
-			Name: sv.Name, Driver: "redfish", DriverInfo: info, ResourceClass: "baremetal", AutomatedClean: true, MACs: sv.MACs,
+			Name: sv.Name, Driver: RackDriver, DriverInfo: info, ResourceClass: "baremetal", AutomatedClean: true, MACs: sv.MACs,
 		}
 	}
 	return nodes, nil
@@ -109,7 +118,7 @@ func enrollOne(ctx context.Context, apiURL string, n Node) error {
 	var made struct {
 		UUID string `json:"uuid"`
 	}
-	err := Call(ctx, http.MethodPost, apiURL+"/v1/nodes", n, &made)
+	err := whenServed(ctx, func() error { return Call(ctx, http.MethodPost, apiURL+"/v1/nodes", n, &made) })
 	if isStatus(err, http.StatusConflict) {
 		err = Call(ctx, http.MethodGet, apiURL+"/v1/nodes/"+n.Name, nil, &made)
 	}
@@ -118,12 +127,29 @@ func enrollOne(ctx context.Context, apiURL string, n Node) error {
 	}
 	for _, mac := range n.MACs {
 		port := map[string]string{"node_uuid": made.UUID, "address": mac}
-		err := Call(ctx, http.MethodPost, apiURL+"/v1/ports", port, nil)
+		err := whenServed(ctx, func() error { return Call(ctx, http.MethodPost, apiURL+"/v1/ports", port, nil) })
 		if err != nil && !isStatus(err, http.StatusConflict) {
 			return fmt.Errorf("port %s: %w", mac, err)
 		}
 	}
 	return nil
+}
+
+// servedWithin is how long enrolling waits until the API is ready and has a conductor.
+const servedWithin = 30 * time.Second
+
+// whenServed repeats ask while the answer is 503.
+func whenServed(ctx context.Context, ask func() error) error {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval, pauses.MaxInterval = 50*time.Millisecond, time.Second
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := ask()
+		if err != nil && !isStatus(err, http.StatusServiceUnavailable) {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(servedWithin))
+	return err
 }
 
 func isStatus(err error, status int) bool {

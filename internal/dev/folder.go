@@ -20,7 +20,11 @@ type folder struct {
 
 	mu        sync.Mutex
 	addresses map[string]string // by what listens there: "api", "api metrics", ...
-	told      map[string]bool   // in this run: others know the address, it has to stay
+	// In this run:
+	told  map[string]bool // by child: other processes know its address, so it must not change
+	fixed map[string]bool // addresses that the user has chosen
+	given map[string]bool // addresses that this run has chosen
+	taken map[string]bool // addresses on which another program listens
 }
 
 // openFolder makes the folder where it is missing, and takes it: one stack at a time runs in it.
@@ -29,7 +33,10 @@ func openFolder(path string) (*folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the data folder: %w", err)
 	}
-	f := &folder{path: path, addresses: map[string]string{}, told: map[string]bool{}}
+	f := &folder{
+		path: path, addresses: map[string]string{},
+		told: map[string]bool{}, fixed: map[string]bool{}, given: map[string]bool{}, taken: map[string]bool{},
+	}
 	// Others may pass through: PostgreSQL's folder belongs to its own user where root starts it. What is secret is
 	// closed file by file.
 	for _, dir := range []string{path, f.in("logs"), f.in("run")} {
@@ -121,12 +128,32 @@ func (f *folder) listen(what, wanted string) string {
 	}
 	host, port, err := net.SplitHostPort(wanted)
 	if err != nil || port != "0" {
+		f.fixed[wanted] = true
 		return wanted
 	}
-	if h, _, err := net.SplitHostPort(had); err == nil && h == host && isFree(had) {
+	if h, _, err := net.SplitHostPort(had); err == nil && h == host && !f.taken[had] && isFree(had) {
 		return had
 	}
-	return wanted
+	address := freeAddress(host, func(a string) bool { return f.taken[a] || f.given[a] })
+	f.given[address] = true
+	return address
+}
+
+// giveUp notes that another program listens on the address, and reports whether another address may be used instead. It
+// may not if the user chose the address or other processes know it.
+func (f *folder) giveUp(address string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for what := range f.told {
+		if f.told[what] && f.addresses[what] == address {
+			return false
+		}
+	}
+	if f.fixed[address] {
+		return false
+	}
+	f.taken[address] = true
+	return true
 }
 
 // remember keeps where something listens for the next start.
@@ -139,13 +166,4 @@ func (f *folder) remember(what, address string) error {
 	}
 	f.addresses[what] = address
 	return writeJSON(f.in("run", "addresses.json"), 0o600, f.addresses)
-}
-
-// isFree says whether the address can be listened on just now.
-func isFree(address string) bool {
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return false
-	}
-	return l.Close() == nil
 }

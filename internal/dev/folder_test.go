@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,7 +38,7 @@ func TestOneStackAtATime(t *testing.T) {
 func TestAnAddressStays(t *testing.T) {
 	path := t.TempDir()
 	f := open(t, path)
-	require.Equal(t, "127.0.0.1:0", f.listen("api", "127.0.0.1:0"), "nothing is known yet")
+	requireNew(t, f.listen("api", "127.0.0.1:0"))
 	l := listener(t, "127.0.0.1:0")
 	had := l.Addr().String()
 	require.NoError(t, f.remember("api", had))
@@ -45,11 +46,38 @@ func TestAnAddressStays(t *testing.T) {
 	require.NoError(t, f.close())
 
 	f = open(t, path)
-	require.Equal(t, "127.0.0.1:0", f.listen("api", "127.0.0.1:0"), "somebody else has it now")
+	other := f.listen("api", "127.0.0.1:0")
+	require.NotEqual(t, had, other, "somebody else has it now")
+	requireNew(t, other)
 	require.NoError(t, l.Close())
 	require.Equal(t, had, f.listen("api", "127.0.0.1:0"))
 	require.Equal(t, "127.0.0.1:7", f.listen("api", "127.0.0.1:7"), "what is wanted comes first")
-	require.Equal(t, "0.0.0.0:0", f.listen("api", "0.0.0.0:0"), "another host is another address")
+	another := f.listen("api", "0.0.0.0:0")
+	require.True(t, strings.HasPrefix(another, "0.0.0.0:"), "another host is another address: %s", another)
+}
+
+// requireNew: nobody listens there, and no outgoing connection is given its port.
+func requireNew(t *testing.T, address string) {
+	t.Helper()
+	require.True(t, isFree(address))
+	low, high := outgoingPorts()
+	require.NotZero(t, portOf(address))
+	require.False(t, low <= portOf(address) && portOf(address) <= high, "%s: outgoing connections have %d to %d", address, low, high)
+}
+
+func TestAnAddressThatIsTakenIsGivenUpUnlessOthersKnowIt(t *testing.T) {
+	f := open(t, t.TempDir())
+	first := f.listen("api", "127.0.0.1:0")
+	require.NotEqual(t, first, f.listen("rack", "127.0.0.1:0"), "two that start at the same time")
+	require.True(t, f.giveUp(first))
+	require.NotEqual(t, first, f.listen("api", "127.0.0.1:0"))
+	require.True(t, f.giveUp("127.0.0.1:1"), "one that the child has chosen for itself")
+
+	second := f.listen("api", "127.0.0.1:0")
+	require.NoError(t, f.remember("api", second))
+	require.False(t, f.giveUp(second), "the other roles were told of it")
+	require.Equal(t, "127.0.0.1:7", f.listen("ui", "127.0.0.1:7"))
+	require.False(t, f.giveUp("127.0.0.1:7"), "the user wants it")
 }
 
 func TestTheKeysAreTheOwnersOnlyAndStay(t *testing.T) {

@@ -6,6 +6,7 @@ type Info struct {
 	DashboardURL      string    `json:"dashboard_url"` // "" while there is none
 	TemporalAddress   string    `json:"temporal_address"`
 	TemporalNamespace string    `json:"temporal_namespace"`
+	TemporalReconcile string    `json:"temporal_reconcile_namespace"` // of the reconciliations
 	TemporalUIURL     string    `json:"temporal_ui_url"`
 	DatabaseURL       string    `json:"database_url"` // with its password: the file is its owner's only
 	RackURL           string    `json:"rack_url"`

@@ -15,7 +15,7 @@ import (
 
 // postgres is the private cluster of this stack. Where PostgreSQL is missing it is installed, if that may be.
 func (s *Stack) postgres() Spec {
-	return Spec{Role: "postgres", Name: "postgres", Stage: stageStorage, Grace: grace, Again: anew, Start: func(ctx context.Context) (Child, error) {
+	return Spec{Role: "postgres", Name: "postgres", Stage: stageStorage, Grace: grace, Again: anew, Start: s.elsewhere("postgres", func(ctx context.Context) (Child, error) {
 		if err := s.needPostgres(ctx); err != nil {
 			return nil, err
 		}
@@ -23,10 +23,13 @@ func (s *Stack) postgres() Spec {
 		if err != nil {
 			return nil, err
 		}
+		address := s.dir.listen("postgres", "127.0.0.1:0")
 		server, err := pgserver.Start(ctx, pgserver.Options{
-			Dir: dir, Port: portOf(s.dir.listen("postgres", "127.0.0.1:0")),
-			LogFile: s.dir.logFile("postgres"), EndWithStarter: true,
+			Dir: dir, Port: portOf(address), LogFile: s.dir.logFile("postgres"), EndWithStarter: true,
 		})
+		if err != nil && !isFree(address) {
+			return nil, &takenError{address: address, err: err}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +39,7 @@ func (s *Stack) postgres() Spec {
 		}
 		s.learn(func(i *Info) { i.DatabaseURL = server.URL(database) })
 		return child, s.dir.remember("postgres", fmt.Sprintf("127.0.0.1:%d", server.Port))
-	}}
+	})}
 }
 
 func (s *Stack) needPostgres(ctx context.Context) error {

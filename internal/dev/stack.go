@@ -2,6 +2,7 @@ package dev
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -147,15 +148,41 @@ func (s *Stack) storage(ctx context.Context) error {
 		return err
 	}
 	i := s.snapshot()
-	if err := store.Migrate(ctx, i.DatabaseURL); err != nil {
+	keys, err := s.keys()
+	if err != nil {
+		return err
+	}
+	if _, err := store.Upgrade(ctx, store.Config{URL: i.DatabaseURL, Keyset: keys, ApplicationName: "temper dev"}); err != nil {
 		return fmt.Errorf("bring the tables up to date: %w", err)
 	}
 	s.decide(map[string]any{
 		"database_url": i.DatabaseURL, "temporal_address": i.TemporalAddress,
-		"temporal_namespace": i.TemporalNamespace, "temporal_ui_url": i.TemporalUIURL,
-		"agent_allow_loopback": true, // the agents of the rack
+		"temporal_namespace": i.TemporalNamespace, "temporal_reconcile_namespace": i.TemporalReconcile, "temporal_ui_url": i.TemporalUIURL,
+		// The rack's BMCs, images, agents and CA are on this machine.
+		"allow_loopback": true, "agent_allow_loopback": true, "bmc_ca_dir": s.dir.in("rack"),
 	})
 	return nil
+}
+
+// keys returns the keyset of the roles.
+func (s *Stack) keys() (string, error) {
+	file := s.o.KeysetFile
+	if file == "" && s.o.Keyset == "" {
+		file = s.dir.keysetFile()
+	}
+	if file == "" {
+		return s.o.Keyset, nil
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("read the keyset: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// reconcileNamespace returns the namespace of the reconciliations.
+func reconcileNamespace(operations string) string {
+	return config.Temporal{Namespace: operations}.ReconcileNamespace()
 }
 
 func (s *Stack) snapshot() Info {
@@ -184,7 +211,7 @@ func (s *Stack) environ() []string {
 }
 
 func (s *Stack) temporal() Spec {
-	return Spec{Role: "temporal", Name: "temporal", Stage: stageStorage, Grace: grace, Again: anew, Start: func(ctx context.Context) (Child, error) {
+	return Spec{Role: "temporal", Name: "temporal", Stage: stageStorage, Grace: grace, Again: anew, Start: s.elsewhere("temporal", func(ctx context.Context) (Child, error) {
 		p, err := Command{
 			Path: s.o.Temporal, Env: s.o.Environ, LogFile: s.dir.logFile("temporal"), ReadyFile: s.dir.readyFile("temporal"),
 			Args: []string{
@@ -198,9 +225,10 @@ func (s *Stack) temporal() Spec {
 		}
 		s.learn(func(i *Info) {
 			i.TemporalAddress, i.TemporalNamespace, i.TemporalUIURL = p.ready.Address, p.ready.Namespace, p.ready.UIURL
+			i.TemporalReconcile = reconcileNamespace(p.ready.Namespace)
 		})
 		return p, s.remember(map[string]string{"temporal": p.ready.Address, "temporal ui": hostOf(p.ready.UIURL)})
-	}}
+	})}
 }
 
 // api starts the API; the roles after it have to know where it is.
@@ -221,7 +249,7 @@ func (s *Stack) api(ctx context.Context) error {
 func (s *Stack) workers(ctx context.Context) error {
 	rack := s.role("rack", "rack", stageRack, func() []string {
 		return []string{
-			"--listen", s.dir.listen("rack", "127.0.0.1:0"), "--servers", strconv.Itoa(s.share()["redfish"]),
+			"--listen", s.dir.listen("rack", "127.0.0.1:0"), "--servers", strconv.Itoa(s.share()[RackDriver]),
 			"--seed", strconv.FormatInt(s.o.Seed, 10), "--bmc-latency", s.o.BMCLatency.String(), "--data", s.dir.in("rack"),
 		}
 	}, func(i *Info, r Ready) { i.RackURL = r.URL })
@@ -269,7 +297,7 @@ func (s *Stack) role(role, name string, stage int, args func() []string, found f
 		}
 		return s.byHand(role, args())
 	}
-	return Spec{Role: role, Name: name, Stage: stage, Grace: grace, Again: again, Start: func(ctx context.Context) (Child, error) {
+	return Spec{Role: role, Name: name, Stage: stage, Grace: grace, Again: again, Start: s.elsewhere(name, func(ctx context.Context) (Child, error) {
 		metrics := name + " metrics"
 		all := []string{
 			role, "--config", s.dir.settingsFile(), "--metrics-listen", s.dir.listen(metrics, "127.0.0.1:0"),
@@ -289,7 +317,25 @@ func (s *Stack) role(role, name string, stage int, args func() []string, found f
 			s.learn(func(i *Info) { found(i, p.ready) })
 		}
 		return p, s.remember(map[string]string{name: hostOf(p.ready.URL), metrics: hostOf(p.ready.MetricsURL)})
-	}}
+	})}
+}
+
+// startTries is how often a child is started whose address is taken.
+const startTries = 5
+
+// elsewhere returns a start that is repeated with another address if another program listens on the first one: that can
+// happen between choosing a free address and listening on it.
+func (s *Stack) elsewhere(name string, start func(context.Context) (Child, error)) func(context.Context) (Child, error) {
+	return func(ctx context.Context) (Child, error) {
+		for try := 1; ; try++ {
+			c, err := start(ctx)
+			var taken *takenError
+			if !errors.As(err, &taken) || try == startTries || ctx.Err() != nil || !s.dir.giveUp(taken.address) {
+				return c, err
+			}
+			s.o.Say("another program listens on %s; starting %s on another port", taken.address, name)
+		}
+	}
 }
 
 func (s *Stack) remember(addresses map[string]string) error {

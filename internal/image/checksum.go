@@ -1,9 +1,11 @@
 package image
 
 import (
+	"net/url"
 	"regexp"
 	"strings"
 
+	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
 )
 
@@ -42,9 +44,22 @@ func (i *Info) setChecksum(field, algo, value string, p Policy) error {
 			return fault.New(fault.Invalid, "%s of node %s is a URL, and files of checksums are switched off here: "+
 				"give the digest itself", field, i.NodeUUID)
 		}
-		return nil
+		return i.checkReach(field, value, p.Reach)
 	}
 	return i.setDigest(field, algo, value, p)
+}
+
+// checkReach refuses the URL of a checksum file if the conductor must not connect to
+// its host, as far as that shows without resolving it.
+func (i *Info) checkReach(field, from string, r dial.Reach) error {
+	u, err := url.Parse(from)
+	if err != nil {
+		return fault.New(fault.Invalid, "%s of node %s is not a valid URL", field, i.NodeUUID)
+	}
+	if err := r.CheckHost(u.Hostname()); err != nil {
+		return fault.New(fault.Invalid, "%s of node %s can't be fetched: %w", field, i.NodeUUID, err)
+	}
+	return nil
 }
 
 // setDigest checks a digest against its algorithm and keeps it in lower case.

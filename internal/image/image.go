@@ -1,6 +1,7 @@
 // Package image says which image a node gets: it reads instance_info, refuses
 // what the agent would refuse later, and writes the agent's image_info. Only
-// Resolve uses the network, and only for files of checksums.
+// Resolve and Detect use the network: Resolve fetches checksum files, Detect the
+// first bytes of an image whose format is not given.
 package image
 
 import (
@@ -13,7 +14,9 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
 )
 
 // Policy is what the site accepts.
@@ -23,13 +26,15 @@ type Policy struct {
 	AllowMD5 bool
 	// RefuseChecksumURLs takes digests only (Ironic: [conductor]disable_support_for_checksum_files).
 	RefuseChecksumURLs bool
+	// Reach decides from which addresses checksums and the first bytes of images are fetched.
+	Reach dial.Reach
 }
 
 // Info is a whole-disk image and how it is checked.
 type Info struct {
 	NodeUUID string // for errors and for the agent
 	Source   string // http or https
-	// Format is raw, qcow2 or "" (the agent looks for itself).
+	// Format is raw, qcow2 or "" (not given; Detect or the agent detects it).
 	Format    string
 	Container string // bare unless given otherwise
 
@@ -54,6 +59,9 @@ func Parse(nodeUUID string, instance, driver map[string]any, p Policy) (Info, er
 		NodeUUID: nodeUUID, Source: f.text("image_source"),
 		Format: strings.ToLower(f.text("image_disk_format")), Container: f.text("image_container_format"),
 		Authorization: f.text("image_request_authorization_secret"),
+	}
+	if i.Format == agent.FormatGPT { // a raw image with a partition table; older agents don't know the format gpt
+		i.Format = agent.FormatRaw
 	}
 	if i.Container == "" {
 		i.Container = "bare"
@@ -96,7 +104,7 @@ func (i *Info) checkSource() error {
 	return nil
 }
 
-var formats = []string{"", "raw", "qcow2"}
+var formats = []string{"", agent.FormatRaw, agent.FormatQCOW2}
 
 func (i *Info) checkKind(kind, download, kernel, ramdisk string) error {
 	switch {
@@ -106,7 +114,7 @@ func (i *Info) checkKind(kind, download, kernel, ramdisk string) error {
 		return fault.New(fault.Invalid, "instance_info of node %s names a partition image; "+
 			"only whole-disk images can be deployed", i.NodeUUID)
 	case !slices.Contains(formats, i.Format):
-		return fault.New(fault.Invalid, "image_disk_format %q of node %s is not supported, valid are raw, qcow2", i.Format, i.NodeUUID)
+		return fault.New(fault.Invalid, "image_disk_format %q of node %s is not supported, use raw, gpt or qcow2", i.Format, i.NodeUUID)
 	case download != "" && download != "http":
 		return fault.New(fault.Invalid, "image_download_source %q of node %s is not supported: "+
 			"agents fetch images over http themselves", download, i.NodeUUID)
@@ -212,12 +220,10 @@ func (f *fields) wrong(name, want string) {
 	}
 }
 
-// shown is a URL for an error: without a password, and bounded.
+// shown returns a URL as errors quote it: shortened, and with secrets masked.
 func shown(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
+	if _, err := url.Parse(raw); err != nil {
 		return "(no URL)"
 	}
-	u.RawQuery, u.Fragment = "", "" // signed URLs carry their secret there
-	return agent.Words(u.Redacted())
+	return agent.Words(mask.URLs(raw))
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
 )
 
@@ -22,7 +23,7 @@ const (
 	maxRedirects = 5
 )
 
-// Resolver fetches files of checksums. It is safe for concurrent use.
+// Resolver fetches checksum files and the first bytes of images. It is safe for concurrent use.
 type Resolver struct {
 	policy Policy
 	http   *http.Client
@@ -34,7 +35,14 @@ func NewResolver(p Policy, timeout time.Duration) *Resolver {
 	if timeout == 0 {
 		timeout = 10 * time.Second
 	}
-	dialer := &net.Dialer{Timeout: timeout}
+	direct := &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: timeout, Control: p.Reach.Control}).DialContext,
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: timeout, ResponseHeaderTimeout: timeout,
+		IdleConnTimeout: 30 * time.Second, MaxIdleConns: 8, MaxResponseHeaderBytes: 64 << 10,
+	}
+	proxied := direct.Clone()
+	proxied.Proxy, proxied.DialContext = http.ProxyFromEnvironment, (&net.Dialer{Timeout: timeout}).DialContext
 	return &Resolver{policy: p, http: &http.Client{
 		Timeout: timeout,
 		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
@@ -43,12 +51,7 @@ func NewResolver(p Policy, timeout time.Duration) *Resolver {
 			}
 			return nil
 		},
-		Transport: &http.Transport{
-			Proxy:       http.ProxyFromEnvironment,
-			DialContext: dialer.DialContext, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout: timeout, ResponseHeaderTimeout: timeout,
-			IdleConnTimeout: 30 * time.Second, MaxIdleConns: 8, MaxResponseHeaderBytes: 64 << 10,
-		},
+		Transport: &dial.Transport{Reach: p.Reach, ProxyOf: http.ProxyFromEnvironment, Direct: direct, Proxied: proxied},
 	}}
 }
 
@@ -111,6 +114,10 @@ func unanswered(ctx context.Context, err error) error {
 	var asURL *url.Error
 	if errors.As(err, &asURL) {
 		err = asURL.Err
+	}
+	var refused *fault.Error
+	if errors.As(err, &refused) { // dial.Reach refused the address
+		return fault.New(refused.Kind, "%s", agent.Words(refused.Error()))
 	}
 	var unverified *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError

@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"go.temper.dev/temper/internal/origin"
 )
 
 // stopWithin bounds how long a stop waits for a scrape that is under way.
@@ -32,8 +35,10 @@ type Server struct {
 	failed chan error
 }
 
-// Serve listens on address and answers until Stop. /healthz is 200 while healthy returns nil, else 503 with the reason.
-func Serve(address string, g prometheus.Gatherer, healthy func(context.Context) error) (*Server, error) {
+// Serve listens on address and answers until Stop. On loopback it answers only requests whose Host header is a loopback
+// name or one of hosts. away returns what the process needs and does not have, in sentences that unauthenticated clients
+// may read: /healthz answers 200 if there is nothing, else 503 and these sentences.
+func Serve(address string, hosts []string, g prometheus.Gatherer, away func(context.Context) []string) (*Server, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("serve metrics: %w", err)
@@ -43,14 +48,14 @@ func Serve(address string, g prometheus.Gatherer, healthy func(context.Context) 
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 		defer cancel()
-		if err := healthy(ctx); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		if missing := away(ctx); len(missing) > 0 {
+			http.Error(w, strings.Join(missing, "\n"), http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "ok")
 	})
 	s := &Server{addr: l.Addr().String(), failed: make(chan error, 1), http: &http.Server{
-		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second,
+		Handler: origin.NewGuard(address, hosts).Handler(mux), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}}
 	go func() {

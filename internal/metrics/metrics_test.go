@@ -2,7 +2,6 @@ package metrics_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -32,8 +31,8 @@ func TestMetricsAndHealthAreServedUntilStop(t *testing.T) {
 	c := prometheus.NewCounter(prometheus.CounterOpts{Name: "temper_test_total", Help: "x"})
 	r.MustRegister(c)
 	c.Add(3)
-	var sick error
-	s, err := metrics.Serve("127.0.0.1:0", r, func(context.Context) error { return sick })
+	var away []string
+	s, err := metrics.Serve("127.0.0.1:0", nil, r, func(context.Context) []string { return away })
 	require.NoError(t, err)
 
 	code, body := get(t, s.URL())
@@ -44,10 +43,10 @@ func TestMetricsAndHealthAreServedUntilStop(t *testing.T) {
 	health := strings.TrimSuffix(s.URL(), "/metrics") + "/healthz"
 	code, _ = get(t, health)
 	require.Equal(t, http.StatusOK, code)
-	sick = errors.New("postgresql is away")
+	away = []string{"PostgreSQL does not answer", "Temporal does not answer"}
 	code, body = get(t, health)
 	require.Equal(t, http.StatusServiceUnavailable, code)
-	require.Contains(t, body, "postgresql is away")
+	require.Equal(t, "PostgreSQL does not answer\nTemporal does not answer\n", body)
 
 	s.Stop()
 	_, err = http.Get(s.URL())
@@ -55,10 +54,10 @@ func TestMetricsAndHealthAreServedUntilStop(t *testing.T) {
 }
 
 func TestATakenAddressIsToldAtOnce(t *testing.T) {
-	s, err := metrics.Serve("127.0.0.1:0", metrics.NewRegistry(), func(context.Context) error { return nil })
+	s, err := metrics.Serve("127.0.0.1:0", nil, metrics.NewRegistry(), func(context.Context) []string { return nil })
 	require.NoError(t, err)
 	defer s.Stop()
 	taken := strings.TrimPrefix(strings.TrimSuffix(s.URL(), "/metrics"), "http://")
-	_, err = metrics.Serve(taken, metrics.NewRegistry(), nil)
+	_, err = metrics.Serve(taken, nil, metrics.NewRegistry(), nil)
 	require.ErrorContains(t, err, "address already in use")
 }

@@ -8,19 +8,32 @@ import (
 )
 
 // Decision is what an admitted request does, in one transaction with the check.
-// Exactly one of Open, Steer and Move is set.
+// It opens an operation, or steers the open one, or only moves the node.
 type Decision struct {
-	Open  Kind // insert an operation of this kind
-	Steer Ask  // write this into the open operation; it replaces an older ask
-	Move  bool // the node moves at once and no work is needed
+	Open   Kind  // insert an operation of this kind
+	Target State // the target of the operation that is opened
+	Steer  Ask   // write this into the open operation; it replaces an older ask
 
-	Event       Event      // the rule of the table that moves the node; "" = it stays
+	Move        []Event    // the way of the node along the life-cycle table; nil = it stays
 	From, To    State      // provision state before and after
-	Target      State      // target_provision_state after it; "" = null
 	Power       PowerState // of a power request: what was asked for
 	TargetPower PowerState // target_power_state after it; "" = null
 	// ClearError: work begins, so the last error of earlier work goes.
 	ClearError bool
+}
+
+// Apply changes the node's last error and its power target as the decision says. The
+// node's state changes with Move.
+func (d Decision) Apply(n *Node) {
+	if d.ClearError {
+		n.LastError = ""
+	}
+	if d.Power != "" {
+		n.TargetPowerState = d.TargetPower
+	}
+	if d.Steer == AskCancel && len(d.Move) > 0 {
+		n.LastError = "By request, the operation was aborted"
+	}
 }
 
 // Admit decides what v does to n. reservation is what clients see of n
@@ -40,7 +53,11 @@ func Admit(n *Node, v Verb, reservation string) (Decision, error) {
 		if reservation != "" {
 			return Decision{}, Locked(n, reservation)
 		}
-		return Decision{}, notPerformed(v.Target, n.UUID, string(from))
+		code := fault.StateNotAllowed
+		if Reached(from, v.Event) {
+			code = fault.AlreadyInState
+		}
+		return Decision{}, notPerformed(code, v.Target, n.UUID, string(from))
 	}
 	if n.Operation != nil {
 		if !v.Steers(from) {
@@ -52,12 +69,12 @@ func Admit(n *Node, v Verb, reservation string) (Decision, error) {
 		return Decision{}, err
 	}
 	if !Transient(to) {
-		return Decision{Move: true, Event: v.Event, From: from, To: to, Target: TargetOf(to)}, nil
+		return Decision{Move: []Event{v.Event}, From: from, To: to}, nil
 	}
 	if v.Kind == "" {
-		return Decision{}, fault.New(fault.Invalid, "Driver %s does not support %s (disabled or not implemented).", n.Driver, v.Target)
+		return Decision{}, n.Unsupported(v.Target)
 	}
-	return Decision{Open: v.Kind, Event: v.Event, From: from, To: to, Target: TargetIn(to, v.State), ClearError: true}, nil
+	return Decision{Open: v.Kind, Target: v.State, Move: []Event{v.Event}, From: from, To: to, ClearError: true}, nil
 }
 
 // permit are the rules that look at the node's flags, in Ironic's order.
@@ -87,11 +104,8 @@ func permit(n *Node, v Verb) error {
 // goesThroughOff: what the verb starts switches the server off on its way. Such
 // a node would be left half done in the middle.
 func goesThroughOff(n *Node, v Verb) bool {
-	switch v.Event {
-	case EventDeploy, EventRebuild, EventDelete:
-		return true
-	}
-	return v.Kind != "" && UsesAgent(n, v.Kind)
+	k := v.Kind.Spec()
+	return k.PowersOff || k.UsesAgent(n)
 }
 
 // steer decides what a verb does to the open operation. An abort that can act
@@ -99,7 +113,7 @@ func goesThroughOff(n *Node, v Verb) bool {
 // that runs is let finish. A node that is being given back is never un-deleted:
 // its state has left the wait state, and the table refuses what comes later.
 func steer(n *Node, v Verb, to State) (Decision, error) {
-	d := Decision{Event: v.Event, From: n.ProvisionState, To: to, Target: TargetIn(to, n.TargetProvisionState)}
+	d := Decision{Move: []Event{v.Event}, From: n.ProvisionState, To: to}
 	switch v.Event {
 	case EventDelete:
 		if err := notProtected(n); err != nil {
@@ -118,7 +132,7 @@ func steer(n *Node, v Verb, to State) (Decision, error) {
 			break // to let the step finish would take back what was accepted
 		}
 		if step := n.Operation.CurrentStep(); Waits(d.From) && step != nil && !step.Abortable {
-			d.Steer, d.Event, d.To, d.Target = AskAbort, "", d.From, n.TargetProvisionState
+			d.Steer, d.Move, d.To = AskAbort, nil, d.From
 		}
 	}
 	return d, nil
@@ -155,18 +169,20 @@ func AdmitPower(n *Node, target PowerState, reservation string) (Decision, error
 		if have == "" {
 			have = "None"
 		}
-		return Decision{}, notPerformed(string(target), n.UUID, have)
+		return Decision{}, notPerformed(fault.StateNotAllowed, string(target), n.UUID, have)
 	}
 	if s == Cleaning || s == CleanWait {
-		return Decision{}, notPerformed(string(target), n.UUID, string(s))
+		return Decision{}, notPerformed(fault.StateNotAllowed, string(target), n.UUID, string(s))
 	}
 	if n.DisablePowerOff && PowerAfter(target) == PowerOff {
 		return Decision{}, fault.New(fault.Invalid, "Node %s can not be powered off: its disable_power_off is set.", n.UUID)
 	}
-	d := Decision{From: s, To: s, Target: n.TargetProvisionState, Power: target, TargetPower: PowerAfter(target)}
+	d := Decision{From: s, To: s, Power: target, TargetPower: PowerAfter(target)}
 	switch o := n.Operation; {
 	case o == nil:
-		d.Open, d.ClearError = KindPower, true
+		d.Open, d.ClearError = KindPower, !keepsError(s)
+	case o.TemporalPause != nil: // it could not be done before somebody lets it go on
+		return Decision{}, Locked(n, reservation)
 	case (Waits(s) || Holds(s)) && (o.Asked == AskNone || o.Asked == AskPower && o.AskedPower == target):
 		d.Steer = AskPower
 	default:
@@ -190,7 +206,7 @@ func Locked(n *Node, holder string) error {
 	if holder == "" && n.Operation != nil {
 		holder = OperationHolder(n.Operation.ID)
 	}
-	return heldError{fault.New(fault.Conflict, "Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, holder)}
+	return fault.Coded(fault.NodeLocked, "Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, holder)
 }
 
 // OperationHolder is the reservation of a node that no conductor has yet.
@@ -198,11 +214,11 @@ func OperationHolder(id int64) string { return fmt.Sprintf("operation-%d", id) }
 
 // NotFound is the answer for a node that is not there; ident as it was asked for.
 func NotFound(ident string) error {
-	return fault.New(fault.NotFound, "Node %s could not be found.", ident)
+	return fault.Coded(fault.NodeNotFound, "Node %s could not be found.", ident)
 }
 
-func notPerformed(action, uuid, state string) error {
-	return fault.New(fault.NotAllowed, "The requested action %q can not be performed on node %q while it is in state %q.", cut(action), uuid, state)
+func notPerformed(code fault.Code, action, uuid, state string) error {
+	return fault.Coded(code, "The requested action %q can not be performed on node %q while it is in state %q.", cut(action), uuid, state)
 }
 
 // maxWord bounds what a refusal repeats of a stranger's word.
@@ -222,7 +238,7 @@ func deploysInMaintenance(n *Node) bool {
 }
 
 func inMaintenance(n *Node, op string) error {
-	return fault.New(fault.Invalid, "The %s operation can't be performed on node %s because it's in maintenance mode.", op, n.UUID)
+	return fault.Coded(fault.NodeInMaintenance, "The %s operation can't be performed on node %s because it's in maintenance mode.", op, n.UUID)
 }
 
 func notInMaintenance(n *Node, op string) error {
@@ -234,7 +250,7 @@ func notInMaintenance(n *Node, op string) error {
 
 func notProtected(n *Node) error {
 	if n.Protected {
-		return fault.New(fault.Forbidden, "Node %s is protected and cannot be undeployed, rebuilt or deleted", n.UUID)
+		return fault.Coded(fault.NodeProtected, "Node %s is protected and cannot be undeployed, rebuilt or deleted", n.UUID)
 	}
 	return nil
 }

@@ -24,7 +24,8 @@ var stepName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 // raw absent or null is no steps, which cleaning by hand refuses.
 // Errors: fault.Invalid, naming the step by its place.
 func ValidateSteps(k Kind, raw json.RawMessage) ([]Step, error) {
-	field := k.word() + "_steps"
+	spec := k.Spec()
+	field := spec.AskedSteps
 	var asked []json.RawMessage
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &asked); err != nil {
@@ -32,14 +33,14 @@ func ValidateSteps(k Kind, raw json.RawMessage) ([]Step, error) {
 		}
 	}
 	switch {
-	case len(asked) == 0 && k == KindClean:
-		return nil, fault.New(fault.Invalid, `"clean_steps" is required when setting target provision state to clean`)
+	case len(asked) == 0 && spec.AskedOnly:
+		return nil, fault.New(fault.Invalid, `"%s" is required when setting target provision state to %s`, field, spec.Verb)
 	case len(asked) > MaxSteps:
 		return nil, fault.New(fault.Invalid, "Invalid %s: %d steps, more than %d", field, len(asked), MaxSteps)
 	}
 	steps := make([]Step, 0, len(asked))
 	for i, a := range asked {
-		s, err := readStep(k, a)
+		s, err := readStep(spec.Family, a)
 		if err != nil {
 			return nil, fault.New(fault.Invalid, "Invalid %s: step %d: %w", field, i, err)
 		}
@@ -48,7 +49,7 @@ func ValidateSteps(k Kind, raw json.RawMessage) ([]Step, error) {
 	return steps, nil
 }
 
-func readStep(k Kind, raw json.RawMessage) (Step, error) {
+func readStep(f Family, raw json.RawMessage) (Step, error) {
 	bad := func(format string, args ...any) (Step, error) {
 		return Step{}, fault.New(fault.Invalid, format, args...)
 	}
@@ -57,7 +58,7 @@ func readStep(k Kind, raw json.RawMessage) (Step, error) {
 		return bad("not of type 'object'")
 	}
 	required := []string{"interface", "step"}
-	if k.word() == "deploy" {
+	if f == DeployFamily {
 		required = []string{"interface", "step", "args", "priority"}
 	}
 	for _, key := range required {
@@ -83,7 +84,7 @@ func readStep(k Kind, raw json.RawMessage) (Step, error) {
 	if s.Args, err = readArgs(a["args"]); err != nil {
 		return Step{}, err
 	}
-	if k.word() == "deploy" {
+	if f == DeployFamily {
 		if s.Priority, err = readPriority(a["priority"]); err != nil {
 			return Step{}, err
 		}
@@ -132,12 +133,13 @@ func checkReserved(s Step) error {
 	if !IsReserved(s.Step) {
 		return nil
 	}
+	takes := s.Rule().Args
 	for name, v := range s.Args {
-		if s.Step != StepWait || name != "seconds" {
+		if _, ok := takes[name]; !ok {
 			return fault.New(fault.Invalid, "step %s has an unexpected argument: %s", s.Step, cut(name))
 		}
 		if n, ok := v.(float64); !ok || n < 0 || n > maxWait || n != math.Trunc(n) {
-			return fault.New(fault.Invalid, "'seconds' of step wait is not a whole number from 0 to %d", maxWait)
+			return fault.New(fault.Invalid, "'%s' of step %s is not a whole number from 0 to %d", name, s.Step, maxWait)
 		}
 	}
 	return nil
@@ -148,7 +150,7 @@ func checkReserved(s Step) error {
 // JSON pointer and fit any plan that is merged from this one. steps is not changed.
 func MaskArgs(n *Node, k Kind, steps []Step) (masked []Step, secrets map[string]any) {
 	specs := map[string]StepSpec{}
-	for _, s := range specsOf(n, k) {
+	for _, s := range specsOf(n, k.Spec().Family) {
 		specs[s.Name()] = s
 	}
 	secrets = map[string]any{}

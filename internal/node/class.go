@@ -1,5 +1,7 @@
 package node
 
+import "slices"
+
 // Class sorts the states by what moves a node out of them.
 type Class int
 
@@ -79,6 +81,19 @@ func Fails(s State) bool { return ClassOf(s) == ClassFailed }
 
 // Transient reports whether an operation must be open while a node is in s.
 func Transient(s State) bool { return traits[s].failed != "" }
+
+// TransientStates are the states in which an operation must be open, in the table's order.
+func TransientStates() []State {
+	return slices.DeleteFunc(States(), func(s State) bool { return !Transient(s) })
+}
+
+// failing is the event by which work in the transient state s fails.
+func failing(s State) Event {
+	if Holds(s) {
+		return EventAbort
+	}
+	return EventFail
+}
 
 // FailedState is where a node in the transient state s goes when its work
 // fails or is cancelled; "" for states in which nothing runs.

@@ -1,145 +1,77 @@
 package node
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"go.temper.dev/temper/internal/fault"
 )
 
-// Moved is what a transition writes to the node's row.
-type Moved struct {
-	From, To State
-	Target   State // target_provision_state after it; "" = null
-	// ClearInstance: instance_info, instance_uuid and name, the lessee that came
-	// with the instance, VIFs and the allocation go. So it is whenever a node
-	// leaves deleting, into cleaning or into error (Ironic's finally).
-	ClearInstance bool
-	Inspection    InspectionClock
-}
-
-// InspectionClock says what becomes of inspection_started_at and _finished_at.
-type InspectionClock int
-
-// What it may say (Ironic db/sqlalchemy/api.py, _do_update_node).
-const (
-	InspectionKeep   InspectionClock = iota
-	InspectionStarts                 // started = now, finished = null
-	InspectionEnds                   // started = null, finished = now
-	InspectionFails                  // started = null
-)
-
-// Move is the transition e of n by the life-cycle table: what a step that goes
-// on writes. fault.NotAllowed where the table has none.
-func Move(n *Node, e Event) (Moved, error) {
-	to, err := Next(n.ProvisionState, e)
-	if err != nil {
-		return Moved{}, err
-	}
-	return moved(n, to), nil
-}
-
-// Admitted is the same for a decision of Admit: what accepting a request writes.
-func Admitted(n *Node, d Decision) Moved {
-	m := moved(n, d.To)
-	m.Target = d.Target
-	return m
-}
-
-func moved(n *Node, to State) Moved {
-	want := n.TargetProvisionState
-	if n.Operation != nil && n.Operation.Kind.Provisions() {
-		want = n.Operation.Target
-	}
-	from := n.ProvisionState
-	m := Moved{From: from, To: to, Target: TargetIn(to, want), ClearInstance: from == Deleting && to != Deleting}
-	inspected := from == Inspecting || from == InspectWait
-	switch {
-	case to == Inspecting && !inspected:
-		m.Inspection = InspectionStarts
-	case to == Manageable && inspected:
-		m.Inspection = InspectionEnds
-	case to == InspectFailed:
-		m.Inspection = InspectionFails
-	}
-	return m
-}
-
-// Effects is what closing an operation writes to its node, in the transaction
-// that closes it.
-type Effects struct {
-	Moved
-	Events []Event // the way from From to To, each a rule of the table
-
-	LastError  string // "" = null
-	ClearAgent bool   // url, token and heartbeats of the agent go
-	// SetMaintenance with its reason and fault; without it they stay as they are.
-	SetMaintenance    bool
-	MaintenanceReason string
-	Fault             string
-	Owed              []Undo // what the node owes now: the undos that were not done
-	FollowUp          Kind   // operation to open at once; "" = the node is free
-}
-
-// Closing is what end does to n, whose open operation it closes (ironic.md,
+// Closing returns what end does to n, whose open operation it closes (ironic.md,
 // section 2, Effects). It looks at where the node is, not only at how the
 // operation ended: a request that steered it has moved the node already, and
 // that stands. fault.Internal where the table has no way.
-func Closing(n *Node, end End) (Effects, error) {
+func Closing(n *Node, end End) (Ending, error) {
 	o := n.Operation
 	if o == nil {
-		return Effects{}, fault.New(fault.Internal, "close operation %d: node %s has none open", end.Operation, n.UUID)
+		return Ending{}, fault.New(fault.Internal, "close operation %d: node %s has none open", end.Operation, n.UUID)
 	}
-	e := Effects{Moved: moved(n, n.ProvisionState), LastError: lastError(o, end), Owed: union(n.Owed, o.Undo)}
-	if !o.Kind.Provisions() {
-		e.Target = n.TargetProvisionState
-		if o.Kind == KindUndo {
-			e.LastError = n.LastError // of the work that left the debt
-			if before, _, owing := strings.Cut(n.LastError, UndoLeft); owing && end.Outcome == Succeeded {
-				e.LastError = fmt.Sprintf("%s; what it left is undone since, by operation %d", before, o.ID)
-			}
-		}
-		return e, nil
+	e := Ending{LastError: lastError(o, end)}
+	e.owedAfter(n, end)
+	k := o.Kind.Spec()
+	switch {
+	case !k.Provisions():
+		e.LastError = e.errorBeside(n, end)
+	case n.ProvisionState == Deleting && !k.GivesBack: // deleted, while it waited
+		e.ClearAgent, e.FollowUp, e.LastError = k.Family != NoFamily, KindUndeploy, ""
+	default:
+		e.ClearAgent, e.Events = k.Family != NoFamily, way(n, end.Outcome)
 	}
-	e.ClearAgent = o.Kind != KindManage
-	if n.ProvisionState == Deleting && o.Kind != KindUndeploy { // deleted, while it waited
-		e.Target, e.FollowUp, e.LastError = Available, KindUndeploy, ""
-		return e, nil
+	var err error
+	if e.Transition, err = Move(n, e.Events...); err != nil {
+		return Ending{}, fault.New(fault.Internal, "close operation %d of node %s: %w", o.ID, n.UUID, err)
 	}
-	for _, event := range way(n, end.Outcome) {
-		to, err := Next(e.To, event)
-		if err != nil {
-			return Effects{}, fault.New(fault.Internal, "close operation %d of node %s: %w", o.ID, n.UUID, err)
-		}
-		e.To, e.Events = to, append(e.Events, event)
-	}
-	e.Moved = moved(n, e.To)
-	if end.Outcome == Failed && e.To == CleanFailed && inCleanStep(o) {
+	if k.Provisions() && end.Outcome == Failed && e.To == CleanFailed && inCleanStep(o) {
 		e.SetMaintenance, e.Fault, e.MaintenanceReason = true, FaultClean, e.LastError
 		if n.MaintenanceReason != "" {
 			e.MaintenanceReason = n.MaintenanceReason // an operator's reason is not overwritten
 		}
 	}
+	e.History = e.closed(n, end)
 	return e, nil
+}
+
+// closed is the line of the history about an operation that is closed. An undo that
+// fails as the one before it did, and that reconciliation goes on trying, is no news.
+func (e *Ending) closed(n *Node, end End) HistoryEvent {
+	o := n.Operation
+	if o.Kind.Spec().Undoes && end.Outcome == Failed && end.Error == n.OwedError {
+		return HistoryEvent{}
+	}
+	h := HistoryEvent{
+		Event: string(o.Kind) + " " + string(end.Outcome) + ": " + e.Words(), EventType: HistoryState, Severity: "INFO",
+		Conductor: o.Conductor, User: end.By, Operation: o.ID,
+	}
+	if end.Outcome == Failed {
+		h.EventType, h.Severity = HistoryError, "ERROR"
+	}
+	if end.Error != "" {
+		h.Event += ": " + end.Error
+	}
+	return h
 }
 
 // way are the events that end n's operation where n is now; none where the node
 // has left the transient states already.
 func way(n *Node, outcome Outcome) []Event {
-	s, k := n.ProvisionState, n.Operation.Kind
+	s := n.ProvisionState
 	switch {
 	case !Transient(s):
 		return nil
-	case outcome != Succeeded && Holds(s):
-		return []Event{EventAbort}
 	case outcome != Succeeded:
-		return []Event{EventFail}
+		return []Event{failing(s)}
 	}
-	end := EventDone
-	if k == KindClean || n.Retired && (k == KindProvide || k == KindUndeploy) {
-		end = EventManage
-	}
+	end := n.Operation.Kind.Spec().ends(n)
 	switch {
 	case Can(s, end) && !Holds(s):
 		return []Event{end}
@@ -159,26 +91,58 @@ func inCleanStep(o *Operation) bool {
 	})
 }
 
+// keepsError reports whether the last error of a node in state s explains the state.
+// A power request that succeeds does not erase it then (Ironic conductor/utils.py,
+// node_power_action, FAILURE_STATES).
+func keepsError(s State) bool { return Fails(s) || s == ErrorState }
+
+// errorBefore separates, in a node's last error, the error of a failed power request
+// from the error that put the node into its failed state.
+const errorBefore = "; before that: "
+
+// besidePower returns the last error of a node in a failed state after a power
+// request. power is the request's error, "" if it succeeded; it replaces the error
+// of an earlier power request in last.
+func besidePower(power, last string) string {
+	if _, before, both := strings.Cut(last, errorBefore); both {
+		last = before
+	}
+	if power == "" || last == "" {
+		return power + last
+	}
+	return power + errorBefore + last
+}
+
+// errorBeside returns the last error of n after an operation that does not provision
+// it: why n is in a failed state outlasts a power request, and what an undo settles
+// is told in the error of the work that left it.
+func (e *Ending) errorBeside(n *Node, end End) string {
+	o, k, settled := n.Operation, n.Operation.Kind.Spec(), len(e.Owed) == 0
+	switch {
+	case k.PowerChange && keepsError(n.ProvisionState):
+		text := besidePower(e.LastError, n.LastError)
+		if settled && len(n.Owed) > 0 {
+			text = Undone(text, UndoneBy(o.ID))
+		}
+		return text
+	case k.Undoes && settled && end.Outcome == Succeeded:
+		return Undone(n.LastError, UndoneBy(o.ID))
+	case k.Undoes:
+		return n.LastError // of the work that left what is owed
+	}
+	return e.LastError
+}
+
 func lastError(o *Operation, end End) string {
 	switch {
 	case end.Outcome == Succeeded:
 		return ""
 	case end.Error != "":
 		return end.Error
-	case end.Outcome == Cancelled && o.Kind == KindInspect:
+	case end.Outcome == Cancelled && o.Kind.Spec().Family == InspectFamily:
 		return "Inspection was aborted by request."
 	case end.Outcome == Cancelled:
 		return "By request, the " + string(o.Kind) + " operation was aborted"
 	}
 	return "The " + string(o.Kind) + " operation failed; nobody said why"
-}
-
-func union(a, b []Undo) []Undo {
-	out := slices.Clone(a)
-	for _, u := range b {
-		if !slices.Contains(out, u) {
-			out = append(out, u)
-		}
-	}
-	return out
 }

@@ -62,8 +62,25 @@ func (o *Operation) Undecided() *Step {
 // whose effect nobody can read: who asks for it again wants it sent.
 func (s *Step) Again() {
 	s.State, s.Failures, s.Restarts, s.EndedAt = StepPending, 0, 0, nil
-	if s.Step == StepReset {
+	s.Harmless()
+	s.Spared = 0
+	if s.Rule().Unread {
 		s.Issued = nil
+	}
+}
+
+// Again is Step.Again of a step of o. An agent tells its inventory once in a boot, and
+// later ones are not taken: for another one the agent is booted anew.
+func (o *Operation) Again(step *Step) {
+	step.Again()
+	if !step.Rule().Collects {
+		return
+	}
+	for i := range o.Steps {
+		if boot := &o.Steps[i]; boot.Rule().BootsAgent {
+			boot.Again()
+			boot.Phase, boot.Issued = "", nil
+		}
 	}
 }
 
@@ -75,38 +92,17 @@ func (s Step) Choices() []Action {
 	return Actions
 }
 
-// unskippable are the deploy interface's own steps, without which a deploy is none.
-var unskippable = []string{StepDeploy, StepWriteImage, StepPrepareBoot, StepTearDownAgent, StepSwitchToTenantNet, StepBootInstance}
-
-// eraseSteps take the data of the last tenant off the disks.
-var eraseSteps = []string{"erase_devices", "erase_devices_metadata", "erase_devices_express"}
-
 // Unskippable says why the step can't be skipped; "" = it can.
 func (s Step) Unskippable() string {
-	switch {
-	case s.PowerRequest():
-		return "" // the operation went on without it before it came
-	case s.Source == SourceCore, s.Interface == "inspect":
-		return "it frames the operation"
-	case s.Interface != "deploy":
-		return ""
-	case slices.Contains(unskippable, s.Step):
-		return "nothing would be deployed without it"
-	case slices.Contains(eraseSteps, s.Step) && !s.Asked:
-		return "the node would be offered with the data of its last instance"
+	if r := s.Rule(); !s.Asked || !r.SkipAsked {
+		return r.NoSkip
 	}
 	return ""
 }
 
 // PowerRequest reports whether the step came of a request for a power state; no
 // plan but a power operation's, which is never held, has one.
-func (s Step) PowerRequest() bool {
-	switch s.Step {
-	case StepOn, StepOff, StepSoftOff, StepReset:
-		return s.Interface == "power" && s.Source == SourceCore
-	}
-	return false
-}
+func (s Step) PowerRequest() bool { return s.Rule().Power != "" }
 
 // Decide checks whether the operation waits for a decision that a can be.
 // Errors: Invalid, Conflict, NotAllowed.
@@ -115,7 +111,7 @@ func (o *Operation) Decide(a Action) error {
 		return fault.New(fault.Invalid, "Action %q is not valid, it is one of %v.", cut(string(a)), Actions)
 	}
 	if o.EndedAt != nil {
-		return fault.New(fault.Conflict, "Operation %d of node %s has ended already.", o.ID, o.NodeUUID)
+		return fault.Coded(fault.OperationEnded, "Operation %d of node %s has ended already.", o.ID, o.NodeUUID)
 	}
 	step := o.Undecided()
 	if step == nil {
@@ -129,7 +125,7 @@ func (o *Operation) Decide(a Action) error {
 
 // NoDecision refuses a decision that nobody asked for, or that was taken already.
 func NoDecision(id int64) error {
-	return fault.New(fault.Conflict, "Operation %d waits for no decision.", id)
+	return fault.Coded(fault.NoDecisionAwaited, "Operation %d waits for no decision.", id)
 }
 
 // CannotSkip refuses to skip a step.

@@ -15,7 +15,7 @@ type Need struct {
 }
 
 // Covers reports whether the conductor can work on nodes of that group, driver
-// and interfaces, were it alive and not draining.
+// and interfaces while it takes work. Package store says the same in SQL (coversSQL).
 func (c Conductor) Covers(group, driver string, interfaces map[string]string) bool {
 	enabled, has := c.Interfaces[driver]
 	if !has || c.Group != group {
@@ -28,6 +28,9 @@ func (c Conductor) Covers(group, driver string, interfaces map[string]string) bo
 	}
 	return true
 }
+
+// TakesWork reports whether the conductor may be given work: it is alive and does not drain.
+func (c Conductor) TakesWork() bool { return c.Alive && !c.Draining }
 
 // Fleet is what a ring is computed from, the nodes aside.
 type Fleet struct {

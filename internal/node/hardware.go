@@ -2,57 +2,94 @@ package node
 
 import (
 	"fmt"
+	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
 	"go.temper.dev/temper/internal/fault"
 )
 
+//go:generate go test -run ^TestTheDriversStandInTheDocumentation$ . -update
+
 // Interfaces are the 13 of a node, in the order in which Ironic lists them.
 var Interfaces = []string{
 	"bios", "boot", "console", "deploy", "firmware", "inspect", "management", "network", "power", "raid", "rescue", "storage", "vendor",
 }
 
-// HardwareType is a driver by name and what it can be made of.
+// HardwareType is a driver: what nodes with it are made of. The hardware types
+// stand in hardware_types.go; nothing else compares their names, or those of
+// implementations, with a string (archtest).
 type HardwareType struct {
 	Name string
-	// Supports: interface -> implementations, the best first. The first one
-	// that a conductor has enabled is the default.
-	Supports map[string][]string
+	// About is one sentence for the documentation.
+	About string
+	// Properties are those of driver_info that reach the BMC.
+	Properties []Property
+	// Implementations of each interface, the best first. The first one that a
+	// conductor has enabled is the default.
+	Implementations map[string][]Implementation
 }
 
-var hardware = []HardwareType{
-	{"redfish", map[string][]string{
-		"bios":       {"no-bios"},
-		"boot":       {"redfish-virtual-media"},
-		"console":    {"no-console"},
-		"deploy":     {"direct"},
-		"firmware":   {"no-firmware"},
-		"inspect":    {"redfish", "agent", "no-inspect"},
-		"management": {"redfish"},
-		"network":    {"noop"},
-		"power":      {"redfish"},
-		"raid":       {"no-raid"},
-		"rescue":     {"no-rescue"},
-		"storage":    {"noop"},
-		"vendor":     {"no-vendor"},
-	}},
-	// fake-hardware with direct or agent waits for an agent that somebody else plays.
-	{"fake-hardware", map[string][]string{
-		"bios":       {"fake", "no-bios"},
-		"boot":       {"fake"},
-		"console":    {"fake", "no-console"},
-		"deploy":     {"fake", "direct"},
-		"firmware":   {"fake", "no-firmware"},
-		"inspect":    {"fake", "agent", "no-inspect"},
-		"management": {"fake", "noop"},
-		"network":    {"noop"},
-		"power":      {"fake"},
-		"raid":       {"fake", "no-raid"},
-		"rescue":     {"fake", "no-rescue"},
-		"storage":    {"noop", "fake"},
-		"vendor":     {"fake", "no-vendor"},
-	}},
+// Implementation is one way to implement an interface.
+type Implementation struct {
+	Name string
+	// Aliases are other names for the same implementation, as Ironic has
+	// idrac-redfish for redfish. A node keeps the name that it was given.
+	Aliases []string
+	Means   Means
+	// Boot says how an implementation of the interface boot boots the ramdisk.
+	Boot BootMethod
+	// Properties are those of driver_info that it needs beside the hardware type's.
+	Properties []Property
+	// DeploySteps and CleanSteps are the steps that it offers. Each has a row in the
+	// table of steps (StepRule), and package activities runs it.
+	DeploySteps, CleanSteps []StepSpec
+}
+
+// steps are those that the implementation offers of a family.
+func (i Implementation) steps(f Family) []StepSpec {
+	switch f {
+	case DeployFamily:
+		return i.DeploySteps
+	case CleanFamily:
+		return i.CleanSteps
+	}
+	return nil
+}
+
+// Means is how an implementation does its work.
+type Means int
+
+// The means.
+const (
+	MeansNone  Means = iota // it exists to say no (no-raid); also what is not known
+	MeansNoop               // there is nothing to do
+	MeansFake               // it pretends: it takes the time that the settings say
+	MeansBMC                // out of band: it asks the BMC
+	MeansAgent              // in band: it asks the ramdisk agent
+)
+
+// BootMethod is how a server is made to boot the ramdisk.
+type BootMethod string
+
+// The boot methods.
+const (
+	BootFake         BootMethod = "fake"          // there is no ramdisk, or somebody else plays its agent
+	BootVirtualMedia BootMethod = "virtual media" // an ISO image in the BMC's virtual CD drive
+)
+
+// Property documents one property of driver_info.
+type Property struct {
+	Name  string
+	About string // sentences, as in GET /v1/drivers/NAME/properties
+	// Required: a node without it does not validate.
+	Required bool
+	// Decides: the value decides where the BMC's password is sent or how the BMC is
+	// verified, so the password is sealed together with it (destination.go). A
+	// change of this in a hardware type that is there needs a new seal version in
+	// package store.
+	Decides bool
 }
 
 // Hardware is the hardware type of that name.
@@ -73,16 +110,95 @@ func HardwareTypes() []string {
 	return out
 }
 
+// RegisterHardware adds a hardware type. It must be called before anything else
+// of this package is used: tests do, for a driver of their own.
+func RegisterHardware(h HardwareType) { hardware = append(hardware, h) }
+
+// Implementation is n's implementation of an interface; of MeansNone where n's
+// driver is not known or does not have the one that n names.
+func (n *Node) Implementation(iface string) Implementation {
+	h, _ := Hardware(n.Driver)
+	return h.implementation(iface, n.Interfaces[iface])
+}
+
+func (h HardwareType) implementation(iface, name string) Implementation {
+	for _, i := range h.Implementations[iface] {
+		if i.Name == name || slices.Contains(i.Aliases, name) {
+			return i
+		}
+	}
+	return Implementation{}
+}
+
+// Supports are the names of the implementations of each interface, the best first.
+func (h HardwareType) Supports() map[string][]string {
+	out := make(map[string][]string, len(h.Implementations))
+	for iface, impls := range h.Implementations {
+		for _, i := range impls {
+			out[iface] = append(append(out[iface], i.Name), i.Aliases...)
+		}
+	}
+	return out
+}
+
+// IsFake reports whether nodes of type h need no hardware.
+func (h HardwareType) IsFake() bool {
+	return slices.ContainsFunc(h.Implementations["power"], func(i Implementation) bool { return i.Means == MeansFake })
+}
+
+// AllProperties are those of driver_info that h and its implementations know,
+// sorted by name.
+func (h HardwareType) AllProperties() []Property {
+	all := map[string]Property{}
+	for _, p := range h.Properties {
+		all[p.Name] = p
+	}
+	for _, impls := range h.Implementations {
+		for _, i := range impls {
+			for _, p := range i.Properties {
+				all[p.Name] = p
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(all), func(a, b Property) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// Unsupported says that a node's driver can't do what was asked for: an
+// interface, or a verb.
+func (n *Node) Unsupported(what string) error {
+	return fault.Coded(fault.NotSupported, "Driver %s does not support %s (disabled or not implemented).", n.Driver, what)
+}
+
+// DeployISO is the URL of the image from which the virtual media of n boot the
+// ramdisk agent: driver_info's or else instance_info's, which the caller gives
+// with their secrets in the clear if it has them. fault.Invalid where there is none.
+func DeployISO(n *Node, driverInfo, instanceInfo map[string]any) (string, error) {
+	for _, from := range []map[string]any{driverInfo, instanceInfo} {
+		iso, ok := from[deployISO.Name].(string)
+		if !ok || iso == "" {
+			continue
+		}
+		u, err := url.Parse(iso)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return "", fault.New(fault.Invalid, "%s of node %s is not an http or https URL", deployISO.Name, n.UUID)
+		}
+		return iso, nil
+	}
+	return "", fault.New(fault.Invalid, "node %s has no driver_info/%s: the boot interface %s boots the agent from it",
+		n.UUID, deployISO.Name, n.Interfaces["boot"])
+}
+
 // Resolve fills in and checks the interfaces of a node of type h. want is what
 // the node names ("" and absent = the default), enabled what the conductors of
 // its driver and group have (Conductor.Interfaces of it). The result names all 13.
 // Errors: fault.Invalid in Ironic's words, one for the first interface that does
 // not fit, in the order of Interfaces.
 func (h HardwareType) Resolve(want map[string]string, enabled map[string][]string) (map[string]string, error) {
+	supports := h.Supports()
 	out := make(map[string]string, len(Interfaces))
 	for _, i := range Interfaces {
 		var usable []string
-		for _, impl := range h.Supports[i] {
+		for _, impl := range supports[i] {
 			if slices.Contains(enabled[i], impl) {
 				usable = append(usable, impl)
 			}
@@ -90,7 +206,7 @@ func (h HardwareType) Resolve(want map[string]string, enabled map[string][]strin
 		switch impl := want[i]; {
 		case impl != "" && slices.Contains(usable, impl):
 			out[i] = impl
-		case impl != "" && !slices.Contains(h.Supports[i], impl):
+		case impl != "" && !slices.Contains(supports[i], impl):
 			return nil, fault.New(fault.Invalid, "%s interface implementation '%s' is not supported by hardware type %s.", i, cut(impl), h.Name)
 		case impl != "":
 			return nil, fault.New(fault.Invalid, "Could not find the following interface in the 'ironic.hardware.interfaces.%s' entrypoint: %s. Valid interfaces are %s.",

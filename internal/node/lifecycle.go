@@ -6,6 +6,8 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
+//go:generate go test -run ^TestThePicture . -update
+
 // Rule is one transition.
 type Rule struct {
 	From  State

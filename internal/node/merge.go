@@ -23,7 +23,7 @@ func (s AgentStep) Name() string { return s.Interface + "." + s.Step }
 // priority 0 runs only when asked for, what was asked with priority 0 not at
 // all; cleaning by hand runs what was asked, in that order, and nothing else;
 // everything else is sorted by priority. Of their own accord only steps of the
-// deploy interface run (and of raid where its implementation is "agent").
+// deploy interface run (and of raid where its implementation asks the agent).
 //
 // Steps that have begun stay where they are, in front. Merging twice changes
 // nothing; merging another offer (an agent of another version) replaces what
@@ -32,7 +32,8 @@ func (s AgentStep) Name() string { return s.Interface + "." + s.Step }
 // don't fit.
 func MergeAgentSteps(n *Node, k Kind, plan []Step, offered []AgentStep) ([]Step, error) {
 	plan = slices.Clone(plan)
-	if !UsesAgent(n, k) || k == KindInspect {
+	spec := k.Spec()
+	if !spec.UsesAgent(n) || !spec.Family.hasSteps() {
 		return plan, nil
 	}
 	from, to := movable(plan)
@@ -40,24 +41,24 @@ func MergeAgentSteps(n *Node, k Kind, plan []Step, offered []AgentStep) ([]Step,
 		return plan, nil
 	}
 	offer := byName(offered)
-	middle, err := refresh(n, k, plan[from:to], offer)
+	middle, err := refresh(n, spec, plan[from:to], offer)
 	if err != nil {
 		return nil, err
 	}
-	if k != KindClean {
+	if !spec.AskedOnly {
 		there := names(plan[:from], plan[to:], middle)
-		for _, s := range specsOf(n, k) {
+		for _, s := range specsOf(n, spec.Family) {
 			there[s.Name()] = true
 		}
 		for _, o := range sorted(offer) {
 			if o.Priority > 0 && !there[o.Name()] && runsByItself(n, o) {
-				middle = append(middle, fromAgent(o, k))
+				middle = append(middle, fromAgent(o, spec))
 			}
 		}
 		sortSteps(middle)
 	}
 	merged := slices.Concat(plan[:from], middle, plan[to:])
-	if k.word() == "deploy" {
+	if spec.Family == DeployFamily {
 		if err := agentThere(n, merged); err != nil {
 			return nil, err
 		}
@@ -70,7 +71,7 @@ func MergeAgentSteps(n *Node, k Kind, plan []Step, offered []AgentStep) ([]Step,
 func movable(plan []Step) (from, to int) {
 	to = len(plan)
 	for i, s := range plan {
-		if s.Source == SourceCore && s.Step == StepTearDownCleaning {
+		if s.Rule().Last {
 			to = i
 		}
 	}
@@ -85,7 +86,7 @@ func movable(plan []Step) (from, to int) {
 
 // refresh brings the steps that are there up to what the agent offers now, and
 // drops those of an earlier offer.
-func refresh(n *Node, k Kind, steps []Step, offer map[string]AgentStep) ([]Step, error) {
+func refresh(n *Node, k KindSpec, steps []Step, offer map[string]AgentStep) ([]Step, error) {
 	var out []Step
 	var missing []string
 	for _, s := range steps {
@@ -105,18 +106,18 @@ func refresh(n *Node, k Kind, steps []Step, offer map[string]AgentStep) ([]Step,
 			continue
 		}
 		s.Abortable = o.Abortable
-		if k == KindClean {
+		if k.AskedOnly {
 			s.Priority = o.Priority
 		}
 		if s.State != StepSkipped {
-			if err := checkArgs(k.word(), s, o.Args); err != nil {
+			if err := checkArgs(k.Family, s, o.Args); err != nil {
 				return nil, fault.New(fault.Invalid, "node %s: %w", n.UUID, err)
 			}
 		}
 		out = append(out, s)
 	}
 	if len(missing) > 0 {
-		return nil, unsupported(n, k, missing[:min(len(missing), 10)])
+		return nil, unsupported(n, k.Family, missing[:min(len(missing), 10)])
 	}
 	return out, nil
 }
@@ -125,13 +126,13 @@ func runsByItself(n *Node, s AgentStep) bool {
 	if IsReserved(s.Step) {
 		return false
 	}
-	return s.Interface == "deploy" || s.Interface == "raid" && n.Interfaces["raid"] == "agent"
+	return s.Interface == "deploy" || s.Interface == "raid" && n.Implementation("raid").Means == MeansAgent
 }
 
-func fromAgent(s AgentStep, k Kind) Step {
+func fromAgent(s AgentStep, k KindSpec) Step {
 	return Step{
 		Interface: s.Interface, Step: s.Step, Priority: s.Priority, Abortable: s.Abortable,
-		Source: SourceAgent, State: StepPending, Cleaning: k == KindUndeploy,
+		Source: SourceAgent, State: StepPending, Cleaning: k.GivesBack,
 	}
 }
 

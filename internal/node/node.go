@@ -49,7 +49,8 @@ type Node struct {
 
 	Maintenance       bool
 	MaintenanceReason string
-	Fault             string // "", power failure, clean failure, rescue abort failure, service failure
+	MaintenanceSince  *time.Time // when it was put into maintenance; nil = it is not in maintenance, or not known
+	Fault             string     // "", power failure, clean failure, rescue abort failure, service failure
 	// MaintenanceByFault: the fault has set the maintenance, and no person since.
 	MaintenanceByFault bool
 	// Quarantine is nil where a live conductor covers the node, and where it was not
@@ -70,8 +71,14 @@ type Node struct {
 	CreatedAt                                 time.Time
 	UpdatedAt                                 *time.Time
 
-	// Owed are the undos that could not be done yet; done before the next operation's steps.
+	// Owed are the undos that could not be done yet. Reconciliation does them, an
+	// operation that Settles takes them over, and a person may waive them.
 	Owed []Undo
+	// OwedError is why the last try to do them failed, "" if none has. OwedRefused
+	// means that the hardware refused them for good: they are not tried again until
+	// something changes.
+	OwedError   string
+	OwedRefused bool
 
 	// RingOwner is the conductor that owned the node in the newest epoch; "" =
 	// none. It may be dead or gone since, and cover the node no more.
@@ -166,17 +173,4 @@ func (c Conductor) Drivers() []string {
 		out = append(out, d)
 	}
 	return out
-}
-
-// HistoryEvent is one line of a node's history.
-type HistoryEvent struct {
-	UUID      string
-	NodeUUID  string
-	CreatedAt time.Time
-	Event     string // words for people, bounded to 8 KiB
-	EventType string // accepted, state, error, steering, maintenance, quarantine
-	Severity  string // INFO, ERROR
-	Conductor string
-	User      string
-	Operation int64 // 0 = none
 }

@@ -5,42 +5,6 @@ import (
 	"time"
 )
 
-// Kind is what an operation does to its node.
-type Kind string
-
-// The kinds. KindUndeploy tears down and then cleans.
-const (
-	KindManage   Kind = "manage"
-	KindProvide  Kind = "provide"
-	KindClean    Kind = "clean"
-	KindInspect  Kind = "inspect"
-	KindDeploy   Kind = "deploy"
-	KindRebuild  Kind = "rebuild"
-	KindUndeploy Kind = "undeploy"
-	KindPower    Kind = "power"
-	// KindUndo does what earlier operations owe the node's hardware; reconciliation opens it.
-	KindUndo Kind = "undo"
-)
-
-// Kinds are all kinds, in the order of a node's life.
-var Kinds = []Kind{KindManage, KindProvide, KindClean, KindInspect, KindDeploy, KindRebuild, KindUndeploy, KindPower, KindUndo}
-
-// Provisions reports whether operations of the kind move the provision state.
-func (k Kind) Provisions() bool { return k != KindPower && k != KindUndo }
-
-// Phase is how far an operation is ("state" for clients).
-type Phase string
-
-// The phases. Ended is set exactly with Operation.EndedAt.
-const (
-	Accepted   Phase = "accepted"   // the row is there, the workflow has not begun
-	Running    Phase = "running"    // a step is at work or about to be
-	Waiting    Phase = "waiting"    // for an agent, a conductor or the end of maintenance
-	Holding    Phase = "holding"    // for a person
-	Cancelling Phase = "cancelling" // undoing
-	Ended      Phase = "ended"
-)
-
 // Outcome is how an operation ended; "" while it is open.
 type Outcome string
 
@@ -50,6 +14,9 @@ const (
 	Failed    Outcome = "failed"
 	Cancelled Outcome = "cancelled"
 )
+
+// Outcomes lists all outcomes.
+var Outcomes = []Outcome{Succeeded, Failed, Cancelled}
 
 // Ask is what somebody wants of a running operation. It stands in the row, so
 // that it outlives every process; workflows and steps read it there.
@@ -66,6 +33,9 @@ const (
 	// AskPause is never written: steps are told so where the operation is paused
 	// and nothing else is asked of it.
 	AskPause Ask = "pause"
+	// AskRest is never written either. It tells the steps that the workflow is paused
+	// in Temporal: the current step ends and no other begins.
+	AskRest Ask = "rest"
 )
 
 // Claim says who may touch the hardware: the newest one. Seq is raised by the
@@ -99,18 +69,26 @@ type Operation struct {
 	RunID      string
 
 	Claim     Claim
-	Conductor string // at work on the present step; "" = none yet
+	ClaimedAt *time.Time
+	Conductor string  // at work on the present step; "" = none yet
+	Former    *Former // set for the conductor that takes the claim; nil = no conductor is known to have died with it
 
 	Group, Driver string // the queue its steps go to: its node's
 
 	WaitingFor   string // for people; "" = nothing
 	WaitingUntil *time.Time
 
-	// Stalled, while it can't go on: what it waited for before, and the time left
-	// for that, is kept in its row.
+	// Stalled, while it can't go on. What it waited for before is kept meanwhile, with the
+	// time left for that; nil = no limit.
 	Stalled   Stall
 	StalledAt *time.Time
+	KeptFor   string
+	KeptLeft  *time.Duration
 	Paused    bool // its node was put into maintenance after it was accepted
+	Orphaned  bool // it is paused, and the process that worked on it last was replaced without having stopped
+	// TemporalPause is the pause that somebody has set in Temporal; nil = none is
+	// known. Time limits stop meanwhile.
+	TemporalPause *Pause
 	// Rests: whoever was at work on the present step put it down in good order, to
 	// be tried again or handed over. One that runs and does not rest is in
 	// somebody's hands, or was when he died.

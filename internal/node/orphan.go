@@ -9,35 +9,24 @@ func AdmitEnd(n *Node, v Verb) (d Decision, ok bool, err error) {
 	if o == nil || !o.Kind.Provisions() || !Transient(from) {
 		return d, false, nil
 	}
-	failed, err := Next(from, EventFail)
-	if err != nil { // a hold
-		failed, err = Next(from, EventAbort)
+	if v.Event == EventAbort { // closing the operation moves the node
+		return Decision{Steer: AskCancel, From: from, To: from}, true, nil
 	}
-	if err != nil {
+	way := []Event{EventDelete}
+	if !Can(from, EventDelete) {
+		way = []Event{failing(from), EventDelete}
+	}
+	if _, err := Move(n, way...); v.Event != EventDelete || o.Kind.Spec().GivesBack || err != nil {
 		return d, false, nil //nolint:nilerr // the table has no way: Admit words it
 	}
-	d = Decision{From: from, To: from, Target: n.TargetProvisionState}
-	switch {
-	case v.Event == EventAbort:
-		d.Steer = AskCancel // closing the operation moves the node
-	case v.Event == EventDelete && o.Kind != KindUndeploy && (Can(from, EventDelete) || Can(failed, EventDelete)):
-		d.Steer, d.To, d.Target = AskDelete, Deleting, TargetOf(Deleting)
-		err = notProtected(n)
-	default:
-		return d, false, nil
-	}
-	return d, true, err
+	return Decision{Steer: AskDelete, Move: way, From: from, To: Deleting}, true, notProtected(n)
 }
-
-// UndoLeft stands in an operation's error between how it ended and why its undo
-// is owed; the undo takes it out of the node's last error when it is done.
-const UndoLeft = "; what it left is still to be undone: "
 
 // EndNow words an end that somebody asked for, where nobody could undo what is
 // half done.
-func EndNow(o *Operation, undo []Undo) string {
+func EndNow(o *Operation) string {
 	text := "By request, the " + string(o.Kind) + " operation was aborted"
-	if len(undo) == 0 {
+	if len(UndoAtEnd(o, Cancelled)) == 0 {
 		return text
 	}
 	return text + UndoLeft + WaitsForConductor(o.Group, o.Driver) + " is not there"

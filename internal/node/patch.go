@@ -93,9 +93,9 @@ func rightMoment(n *Node, p Patch) error {
 	case !waits:
 		return nil
 	case moving && (!slices.Contains(updateAllowed, s) || steps && n.Operation != nil):
-		return heldError{fault.New(fault.Conflict, "Node %s can not be updated while a state transition is in progress.", n.UUID)}
+		return fault.Coded(fault.NodeInTransition, "Node %s can not be updated while a state transition is in progress.", n.UUID)
 	case s == Inspecting && p.Minor >= 39:
-		return heldError{fault.New(fault.Conflict, `Cannot update node "%s" while it is in state "%s".`, n.UUID, s)}
+		return fault.Coded(fault.NodeInTransition, `Cannot update node "%s" while it is in state "%s".`, n.UUID, s)
 	case steps && n.Operation != nil:
 		return Locked(n, p.Reservation)
 	}

@@ -24,7 +24,7 @@ func TestThePictureShowsTheTable(t *testing.T) {
 	}
 	have, err := os.ReadFile(pictureFile)
 	require.NoError(t, err)
-	require.Equal(t, want, string(have), "docs/lifecycle.md is not what the table says: go test ./internal/node -run Picture -update")
+	require.Equal(t, want, string(have), "docs/lifecycle.md is not what the table says: go generate ./internal/node")
 }
 
 var classNames = map[Class]string{
@@ -36,7 +36,7 @@ func picture() string {
 	p := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
 	p("# The life cycle of a node")
 	p("")
-	p("Generated from `internal/node/lifecycle.go` by `go test ./internal/node -run Picture -update`; change the table, not this page.")
+	p("Generated from `internal/node/lifecycle.go` by `go generate ./internal/node`; change the table, not this page.")
 	p("%d states, %d transitions: Ironic's. What is not here is refused.", len(States()), len(Rules))
 	p("")
 	p("```mermaid")

@@ -9,90 +9,6 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// Core steps by name. They frame an operation and are no deploy or clean steps
-// for clients.
-const (
-	StepVerify            = "verify"             // power: the BMC answers and tells a power state
-	StepPrepare           = "prepare"            // deploy: off, boot.prepare_ramdisk, image info
-	StepTearDown          = "tear_down"          // deploy: off, boot cleaned up; inspect: off
-	StepPrepareCleaning   = "prepare_cleaning"   // deploy: boots the agent where there is one
-	StepTearDownCleaning  = "tear_down_cleaning" // deploy: off, boot cleaned up
-	StepBootAgent         = "boot_agent"         // inspect
-	StepCollect           = "collect"            // inspect: waits for the inventory
-	StepOn                = "on"                 // power
-	StepOff               = "off"                // power
-	StepSoftOff           = "soft_off"           // power, within the operation's SoftTimeout
-	StepUndo              = "undo"               // management: what earlier operations owe
-	StepReset             = "reset"              // power: a restart of a node that must not be off; sent at most once
-	StepInspectHardware   = "inspect_hardware"   // inspect, driver: out of band
-	StepDeploy            = "deploy"             // deploy, driver: boots the agent and waits for it
-	StepWriteImage        = "write_image"        // deploy, driver, through the agent
-	StepPrepareBoot       = "prepare_instance_boot"
-	StepTearDownAgent     = "tear_down_agent"
-	StepSwitchToTenantNet = "switch_to_tenant_network"
-	StepBootInstance      = "boot_instance"
-)
-
-// PlanOptions is what a plan depends on besides node and request.
-type PlanOptions struct {
-	// AutomatedClean is the setting; the node's own wins over it.
-	AutomatedClean bool
-	// DisableRamdisk of cleaning by hand: no agent, and only steps that need none.
-	DisableRamdisk bool
-	// Power is the target of KindPower.
-	Power PowerState
-}
-
-// Plan is the list of steps with which an operation of kind k begins: core
-// steps around the driver's, and what was asked (ValidateSteps), by Ironic's
-// rules (conductor/steps.py). Steps of the agent join when it has told them
-// (MergeAgentSteps); asked ones that only it can know are in the list already.
-// An empty plan is fine: the operation ends as it begins.
-// Errors: fault.Invalid, naming the step.
-func Plan(k Kind, n *Node, asked []Step, o PlanOptions) ([]Step, error) {
-	var steps []Step
-	var err error
-	switch k {
-	case KindManage:
-		steps = []Step{core("power", StepVerify)}
-	case KindProvide:
-		steps = automatedClean(n, o)
-	case KindUndeploy:
-		steps = append(steps, core("deploy", StepTearDown))
-		for _, s := range automatedClean(n, o) {
-			s.Cleaning = true
-			steps = append(steps, s)
-		}
-	case KindClean:
-		steps, err = manualClean(n, asked, o)
-	case KindInspect:
-		steps, err = inspection(n)
-	case KindDeploy, KindRebuild:
-		steps, err = deployment(k, n, asked)
-	case KindPower:
-		steps = powerChange(n, o.Power)
-	case KindUndo:
-		steps = []Step{core("management", StepUndo)}
-	default:
-		err = fault.New(fault.Internal, "plan an operation of unknown kind %q", k)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return number(steps), nil
-}
-
-// UsesAgent reports whether an operation of kind k on n boots the ramdisk agent.
-func UsesAgent(n *Node, k Kind) bool {
-	switch k {
-	case KindInspect:
-		return n.Interfaces["inspect"] == "agent"
-	case KindDeploy, KindRebuild, KindClean, KindProvide, KindUndeploy:
-		return n.Interfaces["deploy"] == "direct"
-	}
-	return false
-}
-
 // CleansAutomatically reports whether n is cleaned when it is provided or given
 // back; setting is what holds for nodes that don't say.
 func CleansAutomatically(n *Node, setting bool) bool {
@@ -102,24 +18,42 @@ func CleansAutomatically(n *Node, setting bool) bool {
 	return setting
 }
 
-func automatedClean(n *Node, o PlanOptions) []Step {
+func planVerify(KindSpec, *Node, []Step, PlanOptions) ([]Step, error) {
+	return []Step{core("power", StepVerify)}, nil
+}
+
+func planUndo(KindSpec, *Node, []Step, PlanOptions) ([]Step, error) {
+	return []Step{core("management", StepUndo)}, nil
+}
+
+func planAutomatedClean(k KindSpec, n *Node, _ []Step, o PlanOptions) ([]Step, error) {
 	if !CleansAutomatically(n, o.AutomatedClean) {
-		return nil
+		return nil, nil
 	}
-	steps := []Step{waiting(core("deploy", StepPrepareCleaning))}
-	for _, s := range specsOf(n, KindClean) {
+	steps := []Step{core("deploy", StepPrepareCleaning)}
+	for _, s := range specsOf(n, k.Family) {
 		if s.Priority > 0 {
 			steps = append(steps, fromSpec(s))
 		}
 	}
-	return append(steps, core("deploy", StepTearDownCleaning))
+	return append(steps, core("deploy", StepTearDownCleaning)), nil
 }
 
-func manualClean(n *Node, asked []Step, o PlanOptions) ([]Step, error) {
-	specs := specsOf(n, KindClean)
+func planUndeploy(k KindSpec, n *Node, asked []Step, o PlanOptions) ([]Step, error) {
+	steps := []Step{core("deploy", StepTearDown)}
+	clean, err := planAutomatedClean(k, n, asked, o)
+	for _, s := range clean {
+		s.Cleaning = true
+		steps = append(steps, s)
+	}
+	return steps, err
+}
+
+func planManualClean(k KindSpec, n *Node, asked []Step, o PlanOptions) ([]Step, error) {
+	specs := specsOf(n, k.Family)
 	var steps []Step
 	for _, a := range asked {
-		s, spec, err := resolve(KindClean, n, a, specs, !o.DisableRamdisk)
+		s, spec, err := resolve(k, n, a, specs, !o.DisableRamdisk)
 		if err != nil {
 			return nil, err
 		}
@@ -134,22 +68,22 @@ func manualClean(n *Node, asked []Step, o PlanOptions) ([]Step, error) {
 	if o.DisableRamdisk {
 		return steps, nil
 	}
-	steps = append([]Step{waiting(core("deploy", StepPrepareCleaning))}, steps...)
+	steps = append([]Step{core("deploy", StepPrepareCleaning)}, steps...)
 	return append(steps, core("deploy", StepTearDownCleaning)), nil
 }
 
-func inspection(n *Node) ([]Step, error) {
-	switch n.Interfaces["inspect"] {
-	case "agent":
-		return []Step{waiting(core("inspect", StepBootAgent)), waiting(core("inspect", StepCollect)), core("inspect", StepTearDown)}, nil
-	case "", "no-inspect":
-		return nil, fault.New(fault.Invalid, "Driver %s does not support inspect (disabled or not implemented).", n.Driver)
+func planInspection(k KindSpec, n *Node, _ []Step, _ PlanOptions) ([]Step, error) {
+	switch n.Implementation(k.Agent).Means {
+	case MeansAgent:
+		return []Step{core("inspect", StepBootAgent), core("inspect", StepCollect), core("inspect", StepTearDown)}, nil
+	case MeansNone:
+		return nil, n.Unsupported("inspect")
 	}
 	return []Step{{Interface: "inspect", Step: StepInspectHardware, Source: SourceDriver}}, nil
 }
 
-func deployment(k Kind, n *Node, asked []Step) ([]Step, error) {
-	specs := specsOf(n, k)
+func planDeployment(k KindSpec, n *Node, asked []Step, _ PlanOptions) ([]Step, error) {
+	specs := specsOf(n, k.Family)
 	var steps []Step
 	seen := map[string]bool{}
 	for _, a := range asked {
@@ -181,64 +115,64 @@ func deployment(k Kind, n *Node, asked []Step) ([]Step, error) {
 	return append([]Step{core("deploy", StepPrepare)}, steps...), nil
 }
 
-func powerChange(n *Node, target PowerState) []Step {
-	switch target {
+func planPower(_ KindSpec, n *Node, _ []Step, o PlanOptions) ([]Step, error) {
+	switch o.Power {
 	case PowerOff:
-		return []Step{core("power", StepOff)}
+		return []Step{core("power", StepOff)}, nil
 	case SoftPowerOff:
-		return []Step{core("power", StepSoftOff)}
+		return []Step{core("power", StepSoftOff)}, nil
 	case Rebooting, SoftRebooting:
 		off := StepOff
-		if target == SoftRebooting {
+		if o.Power == SoftRebooting {
 			off = StepSoftOff
 		}
 		if n.DisablePowerOff {
-			return []Step{core("power", StepReset)}
+			return []Step{core("power", StepReset)}, nil
 		}
-		return []Step{core("power", off), core("power", StepOn)}
+		return []Step{core("power", off), core("power", StepOn)}, nil
 	}
-	return []Step{core("power", StepOn)}
+	return []Step{core("power", StepOn)}, nil
 }
 
 // resolve makes a step of one that was asked. spec is nil for reserved steps
 // and for those that only the agent can know; inBand says that it may.
-func resolve(k Kind, n *Node, a Step, specs []StepSpec, inBand bool) (Step, *StepSpec, error) {
+func resolve(k KindSpec, n *Node, a Step, specs []StepSpec, inBand bool) (Step, *StepSpec, error) {
 	s := Step{Interface: a.Interface, Step: a.Step, Priority: a.Priority, Args: a.Args, Source: SourceDriver, Asked: true}
 	if IsReserved(a.Step) {
 		return s, nil, nil
 	}
 	i := slices.IndexFunc(specs, func(sp StepSpec) bool { return sp.Name() == a.Name() })
 	if i < 0 {
-		if !inBand || !UsesAgent(n, k) {
-			return s, nil, unsupported(n, k, []string{a.Name()})
+		if !inBand || !k.UsesAgent(n) {
+			return s, nil, unsupported(n, k.Family, []string{a.Name()})
 		}
 		s.Source = SourceAgent
 		return s, nil, nil
 	}
 	s.Abortable = specs[i].Abortable
-	if k.word() == "deploy" && s.Priority == 0 {
+	if k.Family == DeployFamily && s.Priority == 0 {
 		return s, &specs[i], nil // switched off: nothing to pass
 	}
-	return s, &specs[i], checkArgs(k.word(), s, specs[i].Args)
+	return s, &specs[i], checkArgs(k.Family, s, specs[i].Args)
 }
 
-func unsupported(n *Node, k Kind, names []string) error {
+func unsupported(n *Node, f Family, names []string) error {
 	for i := range names {
 		names[i] = cut(names[i])
 	}
-	return fault.New(fault.Invalid, "node %s does not support this %s step: %s", n.UUID, k.word(), strings.Join(names, ", "))
+	return fault.New(fault.Invalid, "node %s does not support this %s step: %s", n.UUID, f, strings.Join(names, ", "))
 }
 
 // agentThere refuses steps of the agent that would run while it is not there:
-// before deploy.deploy has booted it or after tear_down_agent.
+// before a step has booted it or after tear_down_agent.
 func agentThere(n *Node, steps []Step) error {
-	booted := !slices.ContainsFunc(steps, func(s Step) bool { return isDeploy(s, StepDeploy) && !s.Over() })
+	booted := !slices.ContainsFunc(steps, func(s Step) bool { return s.Rule().BootsAgent && !s.Over() })
 	gone := false
 	for _, s := range steps {
-		switch {
-		case isDeploy(s, StepDeploy):
+		switch rule := s.Rule(); {
+		case rule.BootsAgent:
 			booted = true
-		case isDeploy(s, StepTearDownAgent) && s.State != StepSkipped:
+		case rule.EndsAgent && s.State != StepSkipped:
 			gone = true
 		case s.Source != SourceAgent || s.Over():
 		case !booted:
@@ -248,16 +182,6 @@ func agentThere(n *Node, steps []Step) error {
 		}
 	}
 	return nil
-}
-
-func isDeploy(s Step, name string) bool { return s.Interface == "deploy" && s.Step == name }
-
-func core(iface, step string) Step { return Step{Interface: iface, Step: step, Source: SourceCore} }
-
-// waiting marks a step that only waits for the agent, so it may be aborted.
-func waiting(s Step) Step {
-	s.Abortable = true
-	return s
 }
 
 func fromSpec(s StepSpec) Step {

@@ -23,7 +23,7 @@ func made(driver string, more ...func(*Node)) *Node {
 		panic(driver)
 	}
 	n := &Node{UUID: uuid, Driver: driver, Interfaces: map[string]string{}}
-	for i, impls := range h.Supports {
+	for i, impls := range h.Supports() {
 		n.Interfaces[i] = impls[0]
 	}
 	for _, f := range more {
@@ -447,11 +447,11 @@ func TestMergingProperties(t *testing.T) {
 func TestEveryInterfaceHasADefault(t *testing.T) {
 	for _, name := range HardwareTypes() {
 		h, _ := Hardware(name)
-		require.Len(t, h.Supports, len(Interfaces))
-		all, err := h.Resolve(nil, h.Supports)
+		require.Len(t, h.Supports(), len(Interfaces))
+		all, err := h.Resolve(nil, h.Supports())
 		require.NoError(t, err)
 		for _, i := range Interfaces {
-			require.Equal(t, h.Supports[i][0], all[i])
+			require.Equal(t, h.Supports()[i][0], all[i])
 		}
 	}
 	_, ok := Hardware("ilo")
@@ -460,16 +460,16 @@ func TestEveryInterfaceHasADefault(t *testing.T) {
 
 func TestResolveInterfaces(t *testing.T) {
 	h, _ := Hardware("redfish")
-	got, err := h.Resolve(map[string]string{"inspect": "agent"}, h.Supports)
+	got, err := h.Resolve(map[string]string{"inspect": "agent"}, h.Supports())
 	require.NoError(t, err)
 	require.Equal(t, "agent", got["inspect"])
 	require.Equal(t, "direct", got["deploy"])
 
-	_, err = h.Resolve(map[string]string{"power": "fake"}, h.Supports)
+	_, err = h.Resolve(map[string]string{"power": "fake"}, h.Supports())
 	require.EqualError(t, err, "power interface implementation 'fake' is not supported by hardware type redfish.")
 
 	few := map[string][]string{}
-	for i, impls := range h.Supports {
+	for i, impls := range h.Supports() {
 		few[i] = impls[:1]
 	}
 	_, err = h.Resolve(map[string]string{"inspect": "agent"}, few)
@@ -485,4 +485,22 @@ func mustSteps(t *testing.T, k Kind, text string) []Step {
 	steps, err := ValidateSteps(k, json.RawMessage(text))
 	require.NoError(t, err)
 	return steps
+}
+
+func TestAnImplementationMayHaveSeveralNames(t *testing.T) {
+	h := HardwareType{Name: "idrac", Implementations: map[string][]Implementation{}}
+	for _, i := range Interfaces {
+		h.Implementations[i] = []Implementation{{Name: "no-" + i}}
+	}
+	h.Implementations["inspect"] = []Implementation{{Name: "agent", Aliases: []string{"idrac-agent"}, Means: MeansAgent}, {Name: "no-inspect"}}
+	RegisterHardware(h)
+	require.Equal(t, []string{"agent", "idrac-agent", "no-inspect"}, h.Supports()["inspect"])
+
+	all, err := h.Resolve(map[string]string{"inspect": "idrac-agent"}, h.Supports())
+	require.NoError(t, err)
+	require.Equal(t, "idrac-agent", all["inspect"], "a node keeps the name that it was given")
+	for _, name := range []string{"agent", "idrac-agent"} {
+		require.True(t, UsesAgent(&Node{Driver: "idrac", Interfaces: map[string]string{"inspect": name}}, KindInspect))
+	}
+	require.False(t, UsesAgent(&Node{Driver: "idrac", Interfaces: map[string]string{"inspect": "agents"}}, KindInspect))
 }

@@ -18,20 +18,29 @@ type Progress struct {
 	WaitingUntil *time.Time // both written as they are: empty clears
 
 	Rests      bool       // the present step is put down: Operation.Rests
+	Came       bool       // the claim had a result: progress, a failure, or an orderly end
 	Move       Event      // moves the node by the life-cycle table; "" = stays
 	Power      PowerState // read from the hardware just now; "" = not read
 	BootMode   string     // "" = not read
 	LastError  string     // the node's; "" = leave
 	Internal   map[string]any
 	ClearAgent bool // forgets url, token and heartbeats: a new boot begins
-	ClearOwed  bool // what was owed from earlier operations is done
-	ClearAsk   bool // the ask was taken up
+	// Settled is what the node no longer owes, because it was done just now or the
+	// operation has taken it over. Refused means that the hardware refuses the rest
+	// for good.
+	Settled  []Undo
+	Refused  bool
+	ClearAsk bool // the operation has acted on Asked
 }
+
+// MaxFoundPorts is the number of ports from which on inspections make no more ports
+// for a node.
+const MaxFoundPorts = 128
 
 // Inspection is what an inspection found.
 type Inspection struct {
 	Properties map[string]any // merged into the node's
-	Ports      []Port         // made where the address is new, left alone where the node has it
+	Ports      []Port         // made for new addresses; a port that exists stays as it is
 	Inventory  map[string]any // nil = keep what is stored
 	PluginData map[string]any
 	BootMode   string
@@ -44,4 +53,8 @@ type End struct {
 	Outcome   Outcome
 	Error     string
 	By        string // who ended it, where it was somebody
+	// Abandoned: no undo was tried, so that everything that the operation's steps have
+	// left is owed (UndoAtEnd).
+	Abandoned bool
+	Defaults  Defaults // of the operation that follows, if one does
 }

@@ -41,11 +41,15 @@ type PortFilter struct {
 
 // OperationFilter narrows a list of operations, newest first; what is empty does not.
 type OperationFilter struct {
-	Node   string // uuid or name
-	Kind   Kind
-	Phase  Phase
-	Limit  int   // 0 or more than MaxLimit = MaxLimit
-	Marker int64 // id of the last operation of the page before; 0 = the first page
+	// Node is the uuid or name of a node, or else of a deleted node.
+	Node string
+	// Deleted selects only operations of deleted nodes.
+	Deleted bool
+	Kind    Kind
+	Phase   Phase   // as clients see it: Operation.State
+	Outcome Outcome // of those that have ended
+	Limit   int     // 0 or more than MaxLimit = MaxLimit
+	Marker  int64   // id of the last operation of the page before; 0 = the first page
 }
 
 // Request is what a client's request does to a node. Open, Steer or neither is
@@ -55,21 +59,21 @@ type Request struct {
 	// PowerTarget, SoftTimeout, RetryOf, OnFailure. Origin, Group and Driver are the node's.
 	Open  *Operation
 	Steer *Steer
-	// Move moves the node by the life-cycle table, and sets the target that
-	// belongs to the new state; "" = it stays.
-	Move Event
-	// Apply edits the node after the move: states and targets, last_error,
+	// Move is the way of the node along the life-cycle table; nil = it stays.
+	Move []Event
+	// Apply edits the node after the move: last_error, target_power_state,
 	// maintenance and fault, instance_*, allocation, lessee, driver_internal_info,
-	// target_raid_config. Nothing else is written.
+	// target_raid_config. Nothing else is written, and the provision state is not
+	// to be changed here.
 	Apply func(*Node)
 	// Secrets to seal or (nil) delete. Names that begin with "steps/" are those
 	// of the operation that is opened: kept as "operation/ID/steps/...".
 	Secrets Secrets
 	// EndNow: what Steer asks for is done at once, here, because nobody works on
 	// the open operation and nobody could: it ends as cancelled, and what it left
-	// is owed. FollowUp plans the operation that a deleted opens.
+	// is owed. Defaults are those of the operation that follows a deleted.
 	EndNow   bool
-	FollowUp func(*Node) (*Operation, error)
+	Defaults Defaults
 	Event    string // line for the node's history; "" = one is made
 	User     string // who asked
 }
@@ -80,7 +84,9 @@ type Steer struct {
 	By     string
 	Reason string
 	Power  PowerState // of AskPower
-	Move   Event      // as Request.Move
+	// OnFailure is, for AskDelete, that of the operation that follows; "" = that of
+	// the operation that is steered.
+	OnFailure OnFailure
 }
 
 // Missing is an open operation whose workflow could not be found.

@@ -7,12 +7,6 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// verbs are the words of states/provision that open an operation of a kind.
-var verbs = map[Kind]string{
-	KindManage: "manage", KindProvide: "provide", KindClean: "clean", KindInspect: "inspect",
-	KindDeploy: "active", KindRebuild: "rebuild", KindUndeploy: "deleted",
-}
-
 // Retry is the request that does again what old, an operation of n that has
 // ended, was to do: planned anew, with what it had done and what still holds
 // counted as done. newest: no operation has provisioned n since. reservation as
@@ -22,8 +16,8 @@ func Retry(n *Node, old *Operation, newest bool, reservation string, o PlanOptio
 	switch {
 	case old.EndedAt == nil:
 		return nil, fault.New(fault.Conflict, "Operation %d of node %s is still open.", old.ID, n.UUID)
-	case old.Kind == KindUndo:
-		return nil, fault.New(fault.NotAllowed, "Operation %d of node %s is an undo, which is tried again by itself.", old.ID, n.UUID)
+	case old.Kind.Spec().Undoes:
+		return retryUndo(n, old, reservation)
 	}
 	d, err := admitRetry(n, old, reservation)
 	if err != nil {
@@ -36,7 +30,7 @@ func Retry(n *Node, old *Operation, newest bool, reservation string, o PlanOptio
 		}
 	}
 	o.Power = old.PowerTarget
-	o.DisableRamdisk = old.Kind == KindClean && !slices.ContainsFunc(old.Steps, func(s Step) bool { return s.Step == StepPrepareCleaning })
+	o.DisableRamdisk = old.Kind.Spec().AskedOnly && !BootsAgent(old.Steps)
 	steps, err := Plan(d.Open, n, asked, o)
 	if err != nil {
 		return nil, err
@@ -49,7 +43,27 @@ func Retry(n *Node, old *Operation, newest bool, reservation string, o PlanOptio
 			Kind: d.Open, Target: d.Target, Steps: steps, PowerTarget: old.PowerTarget, SoftTimeout: old.SoftTimeout,
 			RetryOf: old.ID, OnFailure: old.OnFailure,
 		},
-		Move: d.Event, Event: fmt.Sprintf("%s accepted, a retry of operation %d", d.Open, old.ID), Apply: d.Apply,
+		Move: d.Move, Event: fmt.Sprintf("%s accepted, a retry of operation %d", d.Open, old.ID), Apply: d.Apply,
+	}, nil
+}
+
+// retryUndo undoes what the node owes now, even if the hardware refused it for good
+// or the next try of reconciliation is some minutes away.
+func retryUndo(n *Node, old *Operation, reservation string) (*Request, error) {
+	switch {
+	case n.Operation != nil:
+		return nil, Locked(n, reservation)
+	case len(n.Owed) == 0:
+		return nil, fault.New(fault.NotAllowed, "Node %s no longer owes what operation %d was to undo.", n.UUID, old.ID)
+	}
+	open, err := FollowUp(n, nil, KindUndo, "", Defaults{})
+	if err != nil {
+		return nil, err
+	}
+	open.RetryOf = old.ID
+	return &Request{
+		Open: open, Event: fmt.Sprintf("undo accepted, a retry of operation %d", old.ID),
+		Apply: func(n *Node) { n.OwedRefused = false },
 	}, nil
 }
 
@@ -57,42 +71,29 @@ func admitRetry(n *Node, old *Operation, reservation string) (Decision, error) {
 	if n.Operation != nil {
 		return Decision{}, Locked(n, reservation)
 	}
-	if old.Kind == KindPower {
+	k := old.Kind.Spec()
+	if k.PowerChange {
 		return AdmitPower(n, old.PowerTarget, reservation)
 	}
-	d, err := Admit(n, VerbOf(verbs[old.Kind]), reservation)
+	d, err := Admit(n, VerbOf(k.Verb), reservation)
 	if err == nil && d.Open != old.Kind {
-		err = notPerformed(verbs[old.Kind], n.UUID, string(n.ProvisionState))
+		err = notPerformed(fault.StateNotAllowed, k.Verb, n.UUID, string(n.ProvisionState))
 	}
 	return d, err
 }
 
 // Again is the event of the request that opened an operation of kind k; "" = none
 // of the life cycle.
-func Again(k Kind) Event { return VerbOf(verbs[k]).Event }
-
-// Apply writes what a decision says of the node's targets and errors.
-func (d Decision) Apply(n *Node) {
-	n.TargetProvisionState = d.Target
-	if d.ClearError {
-		n.LastError = ""
-	}
-	if d.Power != "" {
-		n.TargetPowerState = d.TargetPower
-	}
-	if d.Steer == AskCancel && d.To != d.From {
-		n.LastError = "By request, the operation was aborted"
-	}
-}
+func Again(k Kind) Event { return VerbOf(k.Spec().Verb).Event }
 
 // carryOver marks the steps of a new plan that old has done and whose effect
 // lasts. Steps of the agent that old's agent brought are put in their place, so
 // that the new one's are not run again.
 func carryOver(steps []Step, old *Operation) []Step {
-	image := slices.IndexFunc(old.Steps, func(s Step) bool { return isDeploy(s, StepWriteImage) })
+	image := slices.IndexFunc(old.Steps, func(s Step) bool { return s.Rule().WritesDisk })
 	for i, s := range old.Steps {
 		carried := s.State == StepSkipped && s.Note != ""
-		if s.State != StepDone && !carried || !lasting(s) || image >= 0 && i >= image {
+		if s.State != StepDone && !carried || !s.Rule().Lasts || image >= 0 && i >= image {
 			continue
 		}
 		note := s.Note
@@ -118,7 +119,7 @@ func carryOver(steps []Step, old *Operation) []Step {
 func putAgentStep(steps []Step, s Step) []Step {
 	at := slices.IndexFunc(steps, func(p Step) bool {
 		if p.Source == SourceCore {
-			return p.Step == StepTearDownCleaning
+			return p.Rule().Last
 		}
 		return p.Priority < s.Priority
 	})
@@ -126,16 +127,4 @@ func putAgentStep(steps []Step, s Step) []Step {
 		at = len(steps)
 	}
 	return slices.Insert(steps, at, s)
-}
-
-// lasting: what the step did holds although the server was switched off since.
-// Steps that frame an operation, make the deploy or switch the power do not.
-func lasting(s Step) bool {
-	switch {
-	case s.Source == SourceCore, s.Interface == "inspect":
-		return false
-	case s.Step == StepPowerOn, s.Step == StepPowerOff, s.Step == StepReboot:
-		return false
-	}
-	return s.Interface != "deploy" || !slices.Contains(unskippable, s.Step)
 }

@@ -53,7 +53,7 @@ func TestARetryCarriesOverWhatLasts(t *testing.T) {
 	require.Equal(t, node.KindDeploy, r.Open.Kind)
 	require.Equal(t, int64(7), r.Open.RetryOf)
 	require.Equal(t, node.HoldOnFailure, r.Open.OnFailure)
-	require.Equal(t, node.EventDeploy, r.Move)
+	require.Equal(t, []node.Event{node.EventDeploy}, r.Move)
 	require.Equal(t, map[string]string{"apply_configuration": "done by operation 7"}, notes(r.Open.Steps), "the frame and the image are done again")
 
 	r, err = node.Retry(n, old, false, "", node.PlanOptions{})

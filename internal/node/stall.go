@@ -6,27 +6,17 @@ import (
 	"time"
 )
 
-// Stall is why an operation can't go on, whatever its steps wait for; "" = it can.
-type Stall string
-
-// The stalls. A paused operation is shown as such even where nobody covers its node.
-const (
-	StallNone        Stall = ""
-	StallConductor   Stall = "conductor"   // nobody covers the node
-	StallMaintenance Stall = "maintenance" // the node was put into maintenance meanwhile
-)
-
 // Cover is who could work on a node, and what is known of the conductor that
 // worked on its operation last, by the database's clock.
 type Cover struct {
-	Covered bool // a live conductor of its group has its driver and interfaces
-	Last    Last // of Operation.Conductor; zero where there is none of that name
+	Covered bool          // a live conductor of its group has its driver and interfaces
+	Last    Last          // of Operation.Conductor; zero where there is none of that name
+	PutOff  time.Duration // for how much longer the current step is put off (Step.NotBefore); 0 = it is not
 }
 
 // Last is what is known of the conductor that was at work last.
 type Last struct {
 	Known, Alive, Draining bool
-	Died                   bool          // another process has its name by now, and it had not stopped
 	StoppedFor             time.Duration // since it left in good order; 0 = it did not
 }
 
@@ -45,6 +35,8 @@ func StallOf(o *Operation, c Cover) Stall {
 		return StallMaintenance
 	case !c.Covered:
 		return StallConductor
+	case c.PutOff > 0:
+		return StallDeaths
 	}
 	return StallNone
 }
@@ -54,16 +46,15 @@ func (o *Operation) Begun() bool {
 	return slices.ContainsFunc(o.Steps, func(s Step) bool { return s.StartedAt != nil })
 }
 
-// Orphaned reports whether o, which is paused, has lost its conductor in the
-// middle: nobody may take it up while the node is in maintenance, so it is ended
-// as it stands. A conductor that left in good order handed its step over; within
+// Orphaned reports whether o is paused and has lost its conductor in the
+// middle: nobody may take it up while the node is in maintenance, so it breaks off. A conductor that left in good order handed its step over; within
 // patience its return is waited for.
 func Orphaned(o *Operation, c Cover, patience time.Duration) bool {
 	if !o.Paused || !o.Begun() || o.Conductor == "" {
 		return false
 	}
 	switch last := c.Last; {
-	case last.Died:
+	case o.Orphaned:
 		return true
 	case last.StoppedFor > 0:
 		return !c.Covered && last.StoppedFor > patience
@@ -81,15 +72,14 @@ func Orphaned(o *Operation, c Cover, patience time.Duration) bool {
 // (power_off_after_deploy_failure = True).
 func UndoAtEnd(o *Operation, outcome Outcome) []Undo {
 	var out []Undo
-	cleaning := o.Kind == KindProvide || o.Kind == KindClean || o.Kind == KindUndeploy
+	k := o.Kind.Spec()
 	for _, u := range o.Undo {
-		if u == UndoPowerOff && cleaning && outcome == Failed {
+		if u == UndoPowerOff && k.KeepsPower && outcome == Failed {
 			continue
 		}
 		out = append(out, u)
 	}
-	deploying := o.Kind == KindDeploy || o.Kind == KindRebuild
-	if deploying && o.Begun() && !slices.Contains(out, UndoPowerOff) {
+	if k.EndsOff && o.Begun() && !slices.Contains(out, UndoPowerOff) {
 		out = append(out, UndoPowerOff)
 	}
 	return out

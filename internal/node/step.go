@@ -53,6 +53,16 @@ type Step struct {
 	LastError string     `json:"last_error,omitempty"`
 	Note      string     `json:"note,omitempty"` // why it was skipped or begun anew, where nobody asked for that
 
+	// Deaths are the conductors that died of the step in a row. Progress, a failure,
+	// a try that lasts longer and a decision to retry clear the list.
+	Deaths    []Death    `json:"deaths,omitempty"`
+	NotBefore *time.Time `json:"not_before,omitempty"` // the next try is put off until then
+	PutOffs   int        `json:"put_offs,omitempty"`   // how often a try was put off
+	// Spared counts the deaths that were cleared only because the hardware answered
+	// in the next try. UndoDeaths are the deaths during the undo that begins at this step.
+	Spared     int     `json:"spared,omitempty"`
+	UndoDeaths []Death `json:"undo_deaths,omitempty"`
+
 	// Restarts counts how often it was begun anew because its agent was lost, and
 	// Restarting is set until the agent that is booted for that has called.
 	Restarts   int  `json:"restarts,omitempty"`
@@ -77,6 +87,10 @@ type Issued struct {
 	After string `json:"after,omitempty"`
 	Task  string `json:"task,omitempty"` // Redfish task URI
 }
+
+// InsertMedia is the Command under which a request to insert a virtual medium is
+// recorded (Redfish, VirtualMedia.InsertMedia).
+const InsertMedia = "InsertMedia"
 
 // Over reports whether nothing is left to do for the step.
 func (s Step) Over() bool { return s.State == StepDone || s.State == StepSkipped }

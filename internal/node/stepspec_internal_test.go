@@ -6,19 +6,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// offering gives an implementation of an interface steps for one test.
-func offering(t *testing.T, impl string, o offer) {
+// offering returns a node of a hardware type that there is for one test, with these
+// implementations.
+func offering(t *testing.T, impls map[string]Implementation) *Node {
 	t.Helper()
-	had := offers[impl]
-	offers[impl] = o
-	t.Cleanup(func() { offers[impl] = had })
+	had := hardware
+	t.Cleanup(func() { hardware = had })
+	n := &Node{UUID: "u", Driver: "test", Interfaces: map[string]string{}}
+	h := HardwareType{Name: n.Driver, Implementations: map[string][]Implementation{}}
+	for iface, i := range impls {
+		h.Implementations[iface], n.Interfaces[iface] = []Implementation{i}, i.Name
+	}
+	RegisterHardware(h)
+	return n
 }
 
 func TestArgumentsThatAStepCallsSecretAreMasked(t *testing.T) {
-	offering(t, "vendor/test", offer{clean: []StepSpec{{Step: "license", Args: map[string]ArgSpec{
+	n := offering(t, map[string]Implementation{"deploy": pretends, "vendor": {Name: "test", CleanSteps: []StepSpec{{Step: "license", Args: map[string]ArgSpec{
 		"blob": {Secret: true}, "list": {Secret: true}, "plain": {},
-	}}}})
-	n := &Node{UUID: "u", Interfaces: map[string]string{"vendor": "test", "deploy": "fake"}}
+	}}}}})
 	args := map[string]any{"blob": "s1", "list": []any{"s2", map[string]any{"password": "s3"}}, "plain": "p"}
 	plan, err := Plan(KindClean, n, []Step{{Interface: "vendor", Step: "license", Args: args}}, PlanOptions{})
 	require.NoError(t, err)
@@ -29,8 +35,7 @@ func TestArgumentsThatAStepCallsSecretAreMasked(t *testing.T) {
 }
 
 func TestAStepThatTheDriverHasSwitchedOffStillShadowsTheAgents(t *testing.T) {
-	offering(t, "deploy/direct", offer{clean: []StepSpec{{Step: "erase_devices"}}})
-	n := &Node{UUID: "u", Interfaces: map[string]string{"deploy": "direct"}}
+	n := offering(t, map[string]Implementation{"deploy": {Name: "test", Means: MeansAgent, CleanSteps: []StepSpec{{Step: "erase_devices"}}}})
 	plan, err := Plan(KindProvide, n, nil, PlanOptions{AutomatedClean: true})
 	require.NoError(t, err)
 	merged, err := MergeAgentSteps(n, KindProvide, plan, []AgentStep{{Interface: "deploy", Step: "erase_devices", Priority: 10}})

@@ -7,19 +7,13 @@ import (
 	"time"
 )
 
-// RunStatus is what Temporal knows of an operation's workflow run.
-type RunStatus struct {
-	Known, Open bool
-	How         string // closed: completed, failed, canceled, terminated, timed out
-	ClosedAt    time.Time
-}
-
 // Facts is what Why needs beside the node.
 type Facts struct {
 	Now      time.Time
 	Covered  bool        // a live conductor could work on the node
 	Fleet    []Conductor // all, alive or not
 	Previous *Operation  // the newest one that has ended; nil = none
+	Undo     *Operation  // the undo that was tried last; nil = none is known
 	// Reconciled is how long ago a reconciliation ended last; below zero = never.
 	// Late: longer than it should be.
 	Reconciled time.Duration
@@ -39,6 +33,8 @@ type Why struct {
 	NextAt     *time.Time `json:"next_at"`
 	Commands   []string   `json:"commands"` // that would be accepted now
 	Text       string     `json:"text"`     // all of it, one paragraph
+
+	exact bool // Next happens at NextAt; otherwise NextAt is the latest time
 }
 
 // WhyOf reads only its arguments.
@@ -51,12 +47,14 @@ func WhyOf(n *Node, f Facts) Why {
 	} else {
 		w.resting(n, f, name)
 	}
+	base, maintained := w.What, ""
 	if n.Maintenance {
-		w.What += ", in maintenance"
+		what := ", in maintenance"
 		if n.Fault != "" {
-			w.What += " with fault " + n.Fault
+			what += " with fault " + n.Fault
 		}
-		w.What += because(n.MaintenanceReason)
+		w.What += what + because(n.MaintenanceReason)
+		maintained = what + since(n.MaintenanceSince, f.Now) + because(n.MaintenanceReason)
 		w.Commands = append(w.Commands, "temper node maintenance unset "+name)
 	}
 	if !f.Covered {
@@ -67,24 +65,24 @@ func WhyOf(n *Node, f Facts) Why {
 			}
 		}
 	}
-	w.Text = w.paragraph(name, f.Now)
+	w.Text = w.paragraph(fmt.Sprintf("Node %s is %s%s%s", name, base, since(w.Since, f.Now), maintained), f.Now)
 	return w
 }
 
 // uncovered says why nobody could work on the node.
 func (w *Why) uncovered(n *Node, f Facts) {
-	since := ""
+	lost := ""
 	if q := n.Quarantine; q != nil && !q.Since.IsZero() {
-		since = fmt.Sprintf(" since %s (%s)", moment(q.Since), ago(f.Now, q.Since))
+		lost = since(&q.Since, f.Now)
 	}
 	if f.Covered {
 		if n.Quarantine != nil {
-			w.Trouble = append(w.Trouble, fmt.Sprintf("It is in quarantine, offered to nobody: its conductors come and go%s, and it is released by itself when they have stayed for %s", since, FlapHold))
+			w.Trouble = append(w.Trouble, fmt.Sprintf("It is in quarantine, offered to nobody: its conductors come and go%s, and it is released by itself when they have stayed for %s", lost, FlapHold))
 		}
 		return
 	}
 	text := fmt.Sprintf("No live conductor covers it%s: none with driver %s in conductor group %q has its interfaces and takes work. "+
-		"It is offered to nobody, new work on it is refused, and it is released by itself when one is back", since, n.Driver, n.ConductorGroup)
+		"It is offered to nobody, new work on it is refused, and it is released by itself when one is back", lost, n.Driver, n.ConductorGroup)
 	var known []string
 	for _, c := range f.Fleet {
 		if c.Group == n.ConductorGroup && len(known) < mostNamed {
@@ -104,7 +102,7 @@ const mostNamed = 5
 func groupsFor(n *Node, fleet []Conductor) []string {
 	var out []string
 	for _, c := range fleet {
-		if c.Alive && !c.Draining && c.Group != n.ConductorGroup && c.Covers(c.Group, n.Driver, n.Interfaces) && !slices.Contains(out, c.Group) {
+		if c.TakesWork() && c.Group != n.ConductorGroup && c.Covers(c.Group, n.Driver, n.Interfaces) && !slices.Contains(out, c.Group) {
 			out = append(out, c.Group)
 		}
 	}
@@ -154,17 +152,24 @@ func Unattended(o *Operation, f Facts) string {
 
 // held is a node with an open operation.
 func (w *Why) held(n *Node, o *Operation, f Facts) {
-	w.What = fmt.Sprintf("%s, operation %d (%s) is %s", n.ProvisionState, o.ID, o.Kind, o.Phase)
+	w.What = fmt.Sprintf("%s, operation %d (%s) is %s", n.ProvisionState, o.ID, o.Kind, o.State())
 	w.Since, w.WaitingFor, w.NextAt = &o.AcceptedAt, o.WaitingFor, o.WaitingUntil
-	if s := Unattended(o, f); s != "" {
+	if s := Unattended(o, f); s != "" && pauseNow(o, f.Run) == nil {
 		w.Trouble = append(w.Trouble, s)
+	}
+	if len(n.Owed) > 0 && !o.Kind.Spec().Undoes {
+		w.Trouble = append(w.Trouble, fmt.Sprintf("What earlier work left is still to be undone after it: %s%s", Undos(n.Owed), because(sentence(n.OwedError))))
 	}
 	w.owner(o, f)
 	if !f.Covered && w.WaitingFor == "" {
 		w.WaitingFor = WaitsForConductor(o.Group, o.Driver)
 	}
 	if r := f.Run; r != nil && r.Known && !r.Open {
-		w.Trouble = append(w.Trouble, fmt.Sprintf("Its workflow was %s at %s: nobody works on it any more", r.How, moment(r.ClosedAt)))
+		when := ""
+		if !r.ClosedAt.IsZero() {
+			when = " at " + moment(r.ClosedAt)
+		}
+		w.Trouble = append(w.Trouble, fmt.Sprintf("Its workflow was %s%s: nobody works on it any more", r.How, when))
 		w.WaitingFor, w.NextAt = "", nil
 		w.Next = "reconciliation ends it, seconds after nothing of it can act any more, and what it left is undone"
 		w.Commands = append(w.Commands, "temper node recover "+n.label())
@@ -177,10 +182,31 @@ func (w *Why) held(n *Node, o *Operation, f Facts) {
 		return
 	}
 	watch, cancel := fmt.Sprintf("temper operation watch %d", o.ID), fmt.Sprintf("temper operation cancel %d", o.ID)
+	p := pauseNow(o, f.Run)
+	if p == nil && o.Stalled != StallMaintenance { // it goes on by now
+		w.What = fmt.Sprintf("%s, operation %d (%s) is %s", n.ProvisionState, o.ID, o.Kind, o.unpaused())
+	}
+	if p != nil && !o.Ending() {
+		w.What = fmt.Sprintf("%s, operation %d (%s) is %s", n.ProvisionState, o.ID, o.Kind, PausedState)
+		if !p.At.IsZero() {
+			w.Since = &p.At
+		}
+		w.Trouble = append(w.Trouble, "It is "+p.Words()+p.rest())
+		w.WaitingFor, w.NextAt = "", nil
+		w.Next = nextStep(o) + ", when somebody lets it go on"
+		w.Commands = append(w.Commands, UnpauseCommand(o.ID))
+		if st := o.Undecided(); st != nil {
+			for _, a := range st.Choices() {
+				w.Commands = append(w.Commands, fmt.Sprintf("temper operation %s %d", a, o.ID))
+			}
+		}
+		w.Commands = append(w.Commands, cancel)
+		return
+	}
 	if o.Ending() {
 		w.ending(o)
 		w.Commands = append(w.Commands, watch)
-		if o.Phase != Cancelling && o.Asked == AskAbort {
+		if o.Phase != Undoing && o.Asked == AskAbort {
 			w.Commands = append(w.Commands, cancel)
 		}
 		return
@@ -193,6 +219,10 @@ func (w *Why) held(n *Node, o *Operation, f Facts) {
 			w.Commands = append(w.Commands, fmt.Sprintf("temper operation %s %d", a, o.ID))
 		}
 		return
+	}
+	if st := o.CurrentStep(); st != nil && o.Stalled == StallDeaths {
+		w.Trouble = append(w.Trouble, sentence(st.LastError))
+		w.Next, w.exact = "another try of step "+st.Name(), true
 	}
 	w.Commands = append(w.Commands, watch)
 	if Can(n.ProvisionState, EventUnhold) {
@@ -223,35 +253,25 @@ func (w *Why) owner(o *Operation, f Facts) {
 	w.Who = strings.Join(who, ", ")
 }
 
-// Ending reports whether the operation is on its way out: nothing but its undo
-// follows, at the latest after the present step.
-func (o *Operation) Ending() bool {
-	switch o.Asked {
-	case AskCancel, AskAbort, AskDelete:
-		return true
-	}
-	return o.Phase == Cancelling
-}
-
 func (w *Why) ending(o *Operation) {
-	if o.Asked == AskCancel || o.Asked == AskAbort || o.Asked == AskDelete {
+	if o.Asked.Ends() {
 		w.Asked = string(o.Asked)
 		if o.AskedBy != "" {
 			w.Asked += " by " + o.AskedBy
 		}
 		w.Asked += because(o.AskedReason)
 	}
-	if o.Phase != Cancelling { // what it waited for matters no more
+	if o.Phase != Undoing { // what it waited for matters no more
 		w.WaitingFor, w.NextAt = "", nil
 	}
 	undo := "it ends"
 	if left := UndoAtEnd(o, Cancelled); len(left) > 0 {
-		undo = "what it did is undone (" + joined(left) + "), then it ends"
+		undo = "what it did is undone (" + Undos(left) + "), then it ends"
 	}
 	if o.Asked == AskDelete {
 		undo += " and the node is given back"
 	}
-	if s := o.CurrentStep(); o.Asked == AskAbort && o.Phase != Cancelling && s != nil && s.State == StepRunning {
+	if s := o.CurrentStep(); o.Asked == AskAbort && o.Phase != Undoing && s != nil && s.State == StepRunning {
 		undo = "step " + s.Name() + " ends, then " + undo
 	}
 	w.Next = undo
@@ -290,7 +310,7 @@ func (w *Why) resting(n *Node, f Facts, name string) {
 	if failed {
 		w.What += ": " + sentence(n.LastError)
 	}
-	if p := f.Previous; p != nil && failed && f.Covered && p.Outcome != Succeeded && p.Kind != KindUndo && admits(n, VerbOf(verbs[p.Kind]), f) {
+	if p := f.Previous; p != nil && failed && f.Covered && p.Outcome != Succeeded && !p.Kind.Spec().Undoes && admits(n, VerbOf(p.Kind.Spec().Verb), f) {
 		w.Commands = append(w.Commands, fmt.Sprintf("temper operation retry %d", p.ID))
 	}
 	for _, v := range Verbs {
@@ -303,24 +323,10 @@ func (w *Why) resting(n *Node, f Facts, name string) {
 	}
 }
 
-// owing says when what earlier work left is undone.
-func (w *Why) owing(n *Node, f Facts) {
-	w.Next = "an undo of what earlier work left: " + joined(n.Owed)
-	switch {
-	case n.Maintenance && !n.MaintenanceByFault:
-		w.WaitingFor = "the end of maintenance"
-	case !f.Covered:
-		w.WaitingFor = WaitsForConductor(n.ConductorGroup, n.Driver)
-	}
-	if f.Late && f.Reconciled >= 0 {
-		w.Trouble = append(w.Trouble, fmt.Sprintf("No orchestrator has reconciled for %s: nothing is undone until one runs", f.Reconciled.Round(time.Second)))
-	}
-}
-
 // admits reports whether the verb would be accepted of a node that nobody holds.
 func admits(n *Node, v Verb, f Facts) bool {
 	d, err := Admit(n, v, "")
-	return err == nil && (f.Covered || d.Move)
+	return err == nil && (f.Covered || d.Open == "")
 }
 
 // commandOf is the subcommand of temper node for an event.
@@ -345,25 +351,21 @@ func because(reason string) string {
 	return " (" + reason + ")"
 }
 
-func joined(list []Undo) string {
-	out := make([]string, len(list))
-	for i, u := range list {
-		out[i] = string(u)
-	}
-	return strings.Join(out, ", ")
-}
-
 func moment(t time.Time) string { return t.UTC().Format(time.DateTime + " MST") }
 
 // ago is how long t is past; clocks may differ a little.
 func ago(now, t time.Time) time.Duration { return max(now.Sub(t), 0).Round(time.Second) }
 
-func (w *Why) paragraph(name string, now time.Time) string {
-	out := []string{fmt.Sprintf("Node %s is %s", name, w.What)}
-	if w.Since != nil {
-		out[0] += fmt.Sprintf(" since %s (%s)", moment(*w.Since), ago(now, *w.Since))
+// since describes a time and how long ago it is, "" if it is not known.
+func since(t *time.Time, now time.Time) string {
+	if t == nil {
+		return ""
 	}
-	out = append(out, w.Trouble...)
+	return fmt.Sprintf(" since %s (%s)", moment(*t), ago(now, *t))
+}
+
+func (w *Why) paragraph(first string, now time.Time) string {
+	out := append([]string{first}, w.Trouble...)
 	if w.Who != "" {
 		out = append(out, "It is "+w.Who)
 	}
@@ -378,6 +380,8 @@ func (w *Why) paragraph(name string, now time.Time) string {
 		out = append(out, "It waits for "+w.WaitingFor)
 	}
 	switch {
+	case w.Next != "" && w.NextAt != nil && w.exact:
+		out = append(out, fmt.Sprintf("Next: %s, at %s (in %s)", w.Next, moment(*w.NextAt), w.NextAt.Sub(now).Round(time.Second)))
 	case w.Next != "" && w.NextAt != nil:
 		out = append(out, fmt.Sprintf("Next: %s, at %s at the latest (in %s)", w.Next, moment(*w.NextAt), w.NextAt.Sub(now).Round(time.Second)))
 	case w.Next != "":

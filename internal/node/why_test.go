@@ -11,7 +11,7 @@ import (
 
 func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
-	since, until := now.Add(-3*time.Minute), now.Add(27*time.Minute)
+	before, since, until := now.Add(-time.Hour), now.Add(-3*time.Minute), now.Add(27*time.Minute)
 	open := func(phase node.Phase, step node.Step) *node.Operation {
 		return &node.Operation{
 			ID: 12, Kind: node.KindDeploy, Phase: phase, RequestedBy: "ann", AcceptedAt: since, Conductor: "c1",
@@ -35,6 +35,15 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 	fresh := &node.Operation{ID: 13, Kind: node.KindDeploy, Phase: node.Accepted, AcceptedAt: since, Steps: []node.Step{{Interface: "deploy", Step: "deploy"}}}
 	paused := open(node.Waiting, node.Step{Interface: "deploy", Step: "deploy", State: node.StepWaiting, LastError: "no answer."})
 	paused.WaitingFor, paused.WaitingUntil, paused.Paused = node.PausedWords, nil, true
+	rests := open(node.Waiting, node.Step{Interface: "deploy", Step: "deploy", State: node.StepWaiting})
+	rests.WaitingFor, rests.TemporalPause = "the agent's call after boot", &node.Pause{What: node.PauseOfWorkflow, At: since, By: "ann@desk", Reason: "let me look"}
+	died := node.Step{Interface: "deploy", Step: "deploy", State: node.StepRunning, Attempts: 3}
+	for i, name := range []string{"c1", "c2", "c3"} {
+		died.Deaths = append(died.Deaths, node.Death{Conductor: name, At: now.Add(time.Duration(i-3) * 10 * time.Second)})
+	}
+	died.LastError = node.DeathsOf(died.Deaths, "step "+died.Name(), 10*time.Second)
+	putOff := open(node.Waiting, died)
+	putOff.WaitingFor, putOff.Stalled = node.WaitsForNextTry(&died), node.StallDeaths
 	terminated := &node.RunStatus{Known: true, How: "terminated", ClosedAt: now.Add(-2 * time.Second)}
 	for name, c := range map[string]struct {
 		node  node.Node
@@ -90,12 +99,43 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			"Node n1 is deploying, operation 13 (deploy) is accepted since 2030-01-02 03:01:05 UTC (3m0s). " +
 				"No orchestrator has taken it up in 3m0s: it begins when one runs and Temporal is there. Next: step deploy.deploy. You can: temper operation watch 13; temper operation cancel 13.",
 		},
+		"its workflow is paused in Temporal, as the row says": {
+			node.Node{ProvisionState: node.DeployWait, Operation: rests},
+			node.Facts{Covered: true, Fleet: alive},
+			"Node n1 is wait call-back, operation 12 (deploy) is paused since 2030-01-02 03:01:05 UTC (3m0s). " +
+				"It is paused in Temporal since 2030-01-02 03:01:05 UTC by ann@desk (let me look); no further step begins, and its time limits stop meanwhile. " +
+				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). Next: step deploy.deploy, when somebody lets it go on. " +
+				"You can: temper operation unpause 12; temper operation cancel 12.",
+		},
+		"its activity is paused in the hold, as Temporal says": {
+			node.Node{ProvisionState: node.DeployHold, Operation: held},
+			node.Facts{Covered: true, Fleet: alive, Run: &node.RunStatus{Known: true, Open: true, Pause: &node.Pause{What: node.PauseOfActivity, At: since.Add(time.Minute)}}},
+			"Node n1 is deploy hold, operation 12 (deploy) is paused since 2030-01-02 03:02:05 UTC (2m0s). " +
+				"It is paused in Temporal since 2030-01-02 03:02:05 UTC; its step was interrupted, and its time limits stop meanwhile. " +
+				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). Next: step raid.apply (last error: no disk), when somebody lets it go on. " +
+				"You can: temper operation unpause 12; temper operation retry 12; temper operation skip 12; temper operation abort 12; temper operation cancel 12.",
+		},
+		"it was unpaused since the row was written": {
+			node.Node{ProvisionState: node.DeployWait, Operation: rests},
+			node.Facts{Covered: true, Fleet: alive, Run: &node.RunStatus{Known: true, Open: true}},
+			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
+				"It waits for the agent's call after boot. Next: step deploy.deploy, at 2030-01-02 03:31:05 UTC at the latest (in 27m0s). " +
+				"You can: temper operation watch 12; temper operation cancel 12.",
+		},
 		"it is paused": {
 			node.Node{ProvisionState: node.DeployWait, Operation: paused, Maintenance: true},
 			node.Facts{Covered: true, Fleet: alive},
-			"Node n1 is wait call-back, operation 12 (deploy) is waiting, in maintenance since 2030-01-02 03:01:05 UTC (3m0s). " +
+			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s), in maintenance. " +
 				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). It is paused: maintenance. Next: step deploy.deploy (last error: no answer). " +
 				"You can: temper operation watch 12; temper operation cancel 12; temper node maintenance unset n1.",
+		},
+		"its conductors died of the step": {
+			node.Node{ProvisionState: node.Deploying, Operation: putOff},
+			node.Facts{Covered: true, Fleet: alive},
+			"Node n1 is deploying, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). " +
+				"3 conductors in a row died within 10s of taking up step deploy.deploy: c1 at 2030-01-02 03:03:35 UTC, c2 at 2030-01-02 03:03:45 UTC, c3 at 2030-01-02 03:03:55 UTC. " +
+				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). It waits for the next try of step deploy.deploy: 3 conductors died of it. " +
+				"Next: another try of step deploy.deploy, at 2030-01-02 03:31:05 UTC (in 27m0s). You can: temper operation watch 12; temper operation cancel 12.",
 		},
 		"it has failed": {
 			node.Node{ProvisionState: node.DeployFailed, LastError: "no disk"},
@@ -119,7 +159,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 				"Known conductors of the group: c1, dead, last heartbeat 40s ago. " +
 				`It waits for a conductor with driver redfish in conductor group "". ` +
 				"Next: an undo of what earlier work left: power off, eject media. " +
-				"You can: temper conductor list; temper node set n1 --conductor-group rack.",
+				"You can: temper node waive n1 --reason WHY; temper conductor list; temper node set n1 --conductor-group rack.",
 		},
 		"it owes in the maintenance of its own failure": {
 			node.Node{
@@ -128,13 +168,30 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			},
 			node.Facts{Covered: true},
 			"Node n1 is clean failed, nobody holds it: no disk, in maintenance with fault clean failure (no disk). " +
-				"Next: an undo of what earlier work left: eject media. You can: temper node manage n1; temper node maintenance unset n1.",
+				"Next: an undo of what earlier work left: eject media. You can: temper node waive n1 --reason WHY; temper node manage n1; temper node maintenance unset n1.",
 		},
 		"it owes in somebody's maintenance": {
 			node.Node{ProvisionState: node.CleanFailed, LastError: "no disk", Owed: []node.Undo{node.UndoEjectMedia}, Maintenance: true, MaintenanceReason: "mine"},
 			node.Facts{Covered: true},
 			"Node n1 is clean failed, nobody holds it: no disk, in maintenance (mine). It waits for the end of maintenance. " +
-				"Next: an undo of what earlier work left: eject media. You can: temper node manage n1; temper node maintenance unset n1.",
+				"Next: an undo of what earlier work left: eject media. You can: temper node waive n1 --reason WHY; temper node manage n1; temper node maintenance unset n1.",
+		},
+		"what it owes was refused for good": {
+			node.Node{
+				ProvisionState: node.Manageable, Owed: []node.Undo{node.UndoEjectMedia}, OwedError: "eject virtual media of node n: 400.", OwedRefused: true,
+				Maintenance: true, MaintenanceReason: "mine", MaintenanceSince: &since, ProvisionUpdatedAt: &before,
+			},
+			node.Facts{Covered: true, Undo: &node.Operation{ID: 15, Kind: node.KindUndo, Outcome: node.Failed}},
+			"Node n1 is manageable, nobody holds it since 2030-01-02 02:04:05 UTC (1h0m0s), in maintenance since 2030-01-02 03:01:05 UTC (3m0s) (mine). " +
+				"What earlier work left (eject media) can't be undone: eject virtual media of node n: 400. It is not tried again before somebody asks for it, " +
+				"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on. " +
+				"You can: temper operation retry 15; temper node waive n1 --reason WHY; temper node provide n1; temper node inspect n1; temper node maintenance unset n1.",
+		},
+		"what it owes could not be done yet": {
+			node.Node{ProvisionState: node.DeployFailed, LastError: "no disk", Owed: []node.Undo{node.UndoEjectMedia}, OwedError: "no answer"},
+			node.Facts{Covered: true},
+			"Node n1 is deploy failed, nobody holds it: no disk. The last try to undo what earlier work left failed: no answer. " +
+				"Next: an undo of what earlier work left: eject media. You can: temper node waive n1 --reason WHY; temper node deploy n1; temper node undeploy n1.",
 		},
 		"nobody covers it": {
 			node.Node{ProvisionState: node.Available, Driver: "redfish", ConductorGroup: "mars"},

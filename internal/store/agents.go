@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -11,10 +12,17 @@ import (
 
 const (
 	lookupStateSQL = `
-SELECT a.token_revealed, a.token_source, a.first_heartbeat_at IS NOT NULL, s.ciphertext
+SELECT a.token_revealed, a.token_source, a.first_heartbeat_at IS NOT NULL, coalesce(s.seal, 0), s.ciphertext
   FROM nodes n
   LEFT JOIN secrets s ON s.node_id = n.id AND s.name = 'agent_token'
   JOIN agents a ON a.node_id = n.id
+ WHERE n.uuid = @uuid`
+
+	knownAgentSQL = `
+SELECT coalesce(a.url, ''), coalesce(a.verify_ca, ''), coalesce(s.seal, 0), s.ciphertext
+  FROM nodes n
+  LEFT JOIN secrets s ON s.node_id = n.id AND s.name = 'agent_token'
+  LEFT JOIN agents a ON a.node_id = n.id
  WHERE n.uuid = @uuid`
 
 	lookedUpSQL = `
@@ -27,7 +35,8 @@ ON CONFLICT (node_id) DO UPDATE SET looked_up_at = excluded.looked_up_at, token_
 // told already (0 = there is none), whether this source is the one that was told
 // first, and whether a heartbeat came since; it gives a new token, or reveals the
 // one there is, or neither. The answer is the token in the clear, "" = masked.
-// What is told is durable, sealed and counted, before it is returned.
+// What is told is durable, sealed and counted, before it is returned. Who is told
+// nothing does not lock the node's row: lookups are anybody's.
 func (s *Store) AgentLookup(ctx context.Context, nodeUUID, source string,
 	decide func(revealed int, sameSource, heartbeatSeen bool) (reveal bool, newToken string),
 ) (token string, err error) {
@@ -35,30 +44,39 @@ func (s *Store) AgentLookup(ctx context.Context, nodeUUID, source string,
 	var known, seen bool
 	var revealed int
 	var first string
-	var text []byte
+	sealed := sealedText{name: agentToken}
+	state := func(r pgx.Row) error { return r.Scan(&revealed, &first, &seen, &sealed.version, &sealed.text) }
+	known, err = s.one(ctx, "look up node "+words(nodeUUID, 64), lookupStateSQL, args{"uuid": nodeUUID}, state)
+	if err != nil {
+		return "", err
+	}
+	if known && sealed.text != nil {
+		if reveal, fresh := decide(revealed, source != "" && source == first, seen); !reveal && fresh == "" {
+			return "", nil
+		}
+	}
+	revealed, first, seen, sealed.text = 0, "", false, nil
 	err = s.inTx(ctx, "look up node "+words(nodeUUID, 64), func(b *pgx.Batch) {
 		l.queueLock(b, nodeUUID)
-		b.Queue(lookupStateSQL, args{"uuid": nodeUUID}).QueryRow(maybe(&known, func(r pgx.Row) error {
-			return r.Scan(&revealed, &first, &seen, &text)
-		}))
+		b.Queue(lookupStateSQL, args{"uuid": nodeUUID}).QueryRow(maybe(&known, state))
 	}, func(b *pgx.Batch) error {
 		if !l.found {
 			return node.NotFound(nodeUUID)
 		}
-		if text == nil {
+		if sealed.text == nil {
 			revealed, first = 0, ""
 		}
 		reveal, fresh := decide(revealed, source != "" && source == first, seen)
 		switch {
 		case fresh != "":
-			sealed, err := s.sealAll(l.UUID, node.Secrets{agentToken: fresh})
+			secrets, err := s.sealAll(&l.Node, node.Secrets{agentToken: fresh})
 			if err != nil {
 				return err
 			}
-			sealed.queue(b, l.ID)
+			secrets.queue(b, l.ID)
 			token, revealed, first = fresh, 1, source
-		case reveal && text != nil:
-			if token, err = s.openToken(l.UUID, text); err != nil {
+		case reveal && sealed.text != nil:
+			if token, err = s.openToken(l.UUID, sealed); err != nil {
 				return err
 			}
 			revealed++
@@ -72,45 +90,54 @@ func (s *Store) AgentLookup(ctx context.Context, nodeUUID, source string,
 	return token, nil
 }
 
-const (
-	heartbeatSQL = `
+const heartbeatSQL = `
 INSERT INTO agents (node_id, url, version, verify_ca, first_heartbeat_at, last_heartbeat_at)
 VALUES (@node, @url, @version, @verify_ca, clock_timestamp(), clock_timestamp())
-ON CONFLICT (node_id) DO UPDATE SET url = excluded.url, version = excluded.version, verify_ca = excluded.verify_ca,
+ON CONFLICT (node_id) DO UPDATE SET url = excluded.url, version = excluded.version,
+	verify_ca = CASE WHEN excluded.verify_ca = '' THEN agents.verify_ca ELSE excluded.verify_ca END,
 	first_heartbeat_at = coalesce(agents.first_heartbeat_at, excluded.first_heartbeat_at), last_heartbeat_at = excluded.last_heartbeat_at`
 
-	// Callback timeouts count from here (Ironic's touch_provisioning).
-	touchSQL = `UPDATE nodes SET provision_updated_at = clock_timestamp() WHERE id = @id`
-)
-
-// AgentHeartbeat records a heartbeat that check accepts; check gets the node and
-// its token in the clear ("" = none). first: none came since the token was made,
-// so this is a new boot. The operation is the node's open one, nil = none.
-func (s *Store) AgentHeartbeat(ctx context.Context, nodeUUID string, check func(n *node.Node, token string) error, a node.Agent) (first bool, op *node.Operation, err error) {
+// AgentHeartbeat records a heartbeat that check accepts; check gets what is known
+// of the node's agent, its address and certificate at least, and its token in the
+// clear ("" = none). first: none came since the token was made,
+// so this is a new boot. The operation is the node's open one, nil = none. check
+// is asked twice: before the node's row is locked, so that nobody without the
+// token can hold it, and under the lock.
+func (s *Store) AgentHeartbeat(ctx context.Context, nodeUUID string, check func(known node.Agent, token string) error, a node.Agent) (first bool, op *node.Operation, err error) {
+	if err := s.checkHeartbeat(ctx, nodeUUID, check); err != nil {
+		return false, nil, err
+	}
 	var l lockedNode
-	var text []byte
+	var sealed sealedText
 	err = s.inTx(ctx, "heartbeat of node "+words(nodeUUID, 64), func(b *pgx.Batch) {
 		l.queueLock(b, nodeUUID)
 		b.Queue(secretOfNodeSQL, args{"uuid": nodeUUID, "name": agentToken}).
-			QueryRow(maybe(new(bool), func(r pgx.Row) error { return r.Scan(&text) }))
+			QueryRow(maybe(new(bool), func(r pgx.Row) (err error) {
+				sealed, err = scanSealed(r)
+				return err
+			}))
 	}, func(b *pgx.Batch) error {
 		if !l.found {
 			return node.NotFound(nodeUUID)
 		}
 		token := ""
-		if text != nil {
-			if token, err = s.openToken(l.UUID, text); err != nil {
+		if sealed.text != nil {
+			if token, err = s.openToken(l.UUID, sealed); err != nil {
 				return err
 			}
 		}
-		if err := check(&l.Node, token); err != nil {
+		known := node.Agent{}
+		if l.Agent != nil {
+			known = *l.Agent
+		}
+		if err := check(known, token); err != nil {
 			return err
 		}
 		b.Queue(heartbeatSQL, args{
 			"node": l.ID, "url": words(a.URL, maxError), "version": words(a.Version, 255), "verify_ca": words(a.VerifyCA, 64<<10),
 		})
 		if node.Waits(l.ProvisionState) {
-			b.Queue(touchSQL, args{"id": l.ID})
+			l.queueTouch(b)
 		}
 		first, op = l.Agent == nil || l.Agent.FirstHeartbeatAt == nil, l.Operation
 		return nil
@@ -121,32 +148,88 @@ func (s *Store) AgentHeartbeat(ctx context.Context, nodeUUID string, check func(
 	return first, op, nil
 }
 
-const nodesByPortsSQL = `
-SELECT DISTINCT n.uuid::text FROM ports p JOIN nodes n ON n.id = p.node_id WHERE p.address = ANY(@macs) LIMIT 2`
-
-// NodeByPorts finds the node of an agent: by uuid where it knows one, else by
-// its MACs (lower case, with colons). fault.NotFound when there is none;
-// fault.Conflict when the MACs belong to several.
-func (s *Store) NodeByPorts(ctx context.Context, uuid string, macs []string) (*node.Node, error) {
-	if uuid != "" {
-		if !isUUID(uuid) {
-			return nil, node.NotFound(words(uuid, 64))
-		}
-		return s.Node(ctx, uuid)
-	}
-	if len(macs) == 0 {
-		return nil, fault.New(fault.NotFound, "no node could be found: neither a uuid nor a MAC was given")
-	}
-	uuids, err := list(ctx, s, "find a node by its MACs", nodesByPortsSQL, args{"macs": macs}, func(r pgx.Row) (u string, err error) {
-		return u, r.Scan(&u)
+// checkHeartbeat asks check about what is known now, without a lock.
+func (s *Store) checkHeartbeat(ctx context.Context, nodeUUID string, check func(known node.Agent, token string) error) error {
+	var known node.Agent
+	sealed := sealedText{name: agentToken}
+	found, err := s.one(ctx, "check a heartbeat of node "+words(nodeUUID, 64), knownAgentSQL, args{"uuid": nodeUUID}, func(r pgx.Row) error {
+		return r.Scan(&known.URL, &known.VerifyCA, &sealed.version, &sealed.text)
 	})
-	switch {
-	case err != nil:
-		return nil, err
-	case len(uuids) == 0:
-		return nil, fault.New(fault.NotFound, "no node has one of these MACs")
-	case len(uuids) > 1:
-		return nil, fault.New(fault.Conflict, "these MACs belong to more than one node")
+	if err == nil && !found {
+		err = node.NotFound(nodeUUID)
 	}
-	return s.Node(ctx, uuids[0])
+	if err != nil {
+		return err
+	}
+	token := ""
+	if sealed.text != nil {
+		if token, err = s.openToken(nodeUUID, sealed); err != nil {
+			return err
+		}
+	}
+	return check(known, token)
+}
+
+// A MAC may be on many servers, such as that of a NIC inside the BMC, which became a
+// port of the server that was inspected first. So the node wins that has the most of
+// the named MACs as ports and, among equals, the fewest other ports.
+const nodesByPortsSQL = `
+SELECT n.uuid::text, n.driver, n.interfaces, o.kind, count(*) AS named,
+	(SELECT count(*) FROM ports x WHERE x.node_id = n.id) - count(*) AS unnamed
+  FROM ports p
+  JOIN nodes n ON n.id = p.node_id
+  JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
+ WHERE p.address = ANY(@macs)
+ GROUP BY n.id, o.id
+ ORDER BY named DESC, unnamed, n.id
+ LIMIT 256`
+
+// portsNode is a node that has some of the MACs which an agent named.
+type portsNode struct {
+	node.Node
+	named, unnamed int
+}
+
+func scanPortsNode(r pgx.Row) (p portsNode, err error) {
+	p.Operation = &node.Operation{}
+	return p, r.Scan(&p.UUID, &p.Driver, &p.Interfaces, &p.Operation.Kind, &p.named, &p.unnamed)
+}
+
+// AgentNode finds the node that an agent runs on: by uuid if the agent knows it, else
+// by its MACs (lower case, with colons). It finds only nodes whose open operation uses
+// an agent. It returns fault.NotFound if there is none, and fault.Conflict if several
+// nodes match the MACs equally well.
+func (s *Store) AgentNode(ctx context.Context, uuid string, macs []string) (*node.Node, error) {
+	if uuid == "" {
+		var err error
+		if uuid, err = s.nodeByPorts(ctx, macs); err != nil {
+			return nil, err
+		}
+	}
+	if !isUUID(uuid) {
+		return nil, node.NotFound(words(uuid, 64))
+	}
+	n, err := s.Node(ctx, uuid)
+	if err == nil && !n.AgentBelongs() {
+		return nil, fault.New(fault.NotFound, "no operation of node %s uses an agent", uuid)
+	}
+	return n, err
+}
+
+func (s *Store) nodeByPorts(ctx context.Context, macs []string) (uuid string, err error) {
+	if len(macs) == 0 {
+		return "", fault.New(fault.NotFound, "no node could be found: neither a uuid nor a MAC was given")
+	}
+	found, err := list(ctx, s, "find a node by its MACs", nodesByPortsSQL, args{"macs": macs}, scanPortsNode)
+	if err != nil {
+		return "", err
+	}
+	found = slices.DeleteFunc(found, func(p portsNode) bool { return !p.AgentBelongs() })
+	switch {
+	case len(found) == 0:
+		return "", fault.New(fault.NotFound, "no node that waits for an agent has one of these MACs")
+	case len(found) > 1 && found[0].named == found[1].named && found[0].unnamed == found[1].unnamed:
+		return "", fault.New(fault.Conflict, "these MACs belong to more than one node")
+	}
+	return found[0].UUID, nil
 }

@@ -1,6 +1,9 @@
 package store_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,6 +13,7 @@ import (
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/store"
 )
 
 func TestALookupIsToldATokenThatIsKept(t *testing.T) {
@@ -42,10 +46,9 @@ func TestALookupIsToldATokenThatIsKept(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "t1", kept)
 
-	first, op, err := s.AgentHeartbeat(t.Context(), n.UUID, func(m *node.Node, token string) error {
+	first, op, err := s.AgentHeartbeat(t.Context(), n.UUID, func(known node.Agent, token string) error {
 		require.Equal(t, "t1", token)
-		require.NotNil(t, m.Operation)
-		require.True(t, m.Agent.HasToken)
+		require.Empty(t, known.URL)
 		return nil
 	}, node.Agent{URL: "https://10.0.0.2:9999", Version: "9.9", VerifyCA: "pem"})
 	require.NoError(t, err)
@@ -53,7 +56,7 @@ func TestALookupIsToldATokenThatIsKept(t *testing.T) {
 	require.Equal(t, n.Operation.ID, op.ID)
 	got, _ = lookup("a", false, "")
 	require.True(t, got.seen)
-	first, _, err = s.AgentHeartbeat(t.Context(), n.UUID, func(*node.Node, string) error { return nil }, node.Agent{URL: "https://10.0.0.3:9999"})
+	first, _, err = s.AgentHeartbeat(t.Context(), n.UUID, func(node.Agent, string) error { return nil }, node.Agent{URL: "https://10.0.0.3:9999"})
 	require.NoError(t, err)
 	require.False(t, first)
 	m, err := s.Node(t.Context(), n.UUID)
@@ -95,7 +98,7 @@ func TestAHeartbeatThatIsRefusedChangesNothing(t *testing.T) {
 	s := open(t)
 	n, _ := running(t, s)
 	no := fault.New(fault.Unauthorized, "no")
-	_, _, err := s.AgentHeartbeat(t.Context(), n.UUID, func(_ *node.Node, token string) error {
+	_, _, err := s.AgentHeartbeat(t.Context(), n.UUID, func(_ node.Agent, token string) error {
 		require.Empty(t, token)
 		return no
 	}, node.Agent{URL: "https://10.0.0.2:9999"})
@@ -103,7 +106,7 @@ func TestAHeartbeatThatIsRefusedChangesNothing(t *testing.T) {
 	got, err := s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
 	require.Nil(t, got.Agent)
-	_, _, err = s.AgentHeartbeat(t.Context(), someUUID(), func(*node.Node, string) error { return nil }, node.Agent{})
+	_, _, err = s.AgentHeartbeat(t.Context(), someUUID(), func(node.Agent, string) error { return nil }, node.Agent{})
 	kind(t, fault.NotFound, err)
 }
 
@@ -113,7 +116,7 @@ func TestAHeartbeatTouchesTheTimeoutOfANodeThatWaits(t *testing.T) {
 	n, o := running(t, s)
 	beat := func() *time.Time {
 		raw(t, url, "UPDATE nodes SET provision_updated_at = '2001-01-01'")
-		_, _, err := s.AgentHeartbeat(t.Context(), n.UUID, func(*node.Node, string) error { return nil }, node.Agent{})
+		_, _, err := s.AgentHeartbeat(t.Context(), n.UUID, func(node.Agent, string) error { return nil }, node.Agent{})
 		require.NoError(t, err)
 		got, err := s.Node(t.Context(), n.UUID)
 		require.NoError(t, err)
@@ -125,25 +128,86 @@ func TestAHeartbeatTouchesTheTimeoutOfANodeThatWaits(t *testing.T) {
 	require.WithinDuration(t, time.Now(), *beat(), time.Minute, "it waits")
 }
 
+// inspecting gives a node whose agent was booted to be inspected, claimed as 1.1.
+func inspecting(t *testing.T, s *store.Store, phase string) (*node.Node, *node.Operation) {
+	t.Helper()
+	n := create(t, s, node.Manageable)
+	_, err := s.UpdateNode(t.Context(), n.UUID, "", func(n *node.Node) (node.Secrets, error) {
+		n.Interfaces["inspect"] = "agent"
+		return nil, nil
+	})
+	require.NoError(t, err)
+	o, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
+		return &node.Request{Move: []node.Event{node.EventInspect}, Open: &node.Operation{Kind: node.KindInspect, Target: node.Manageable, Steps: []node.Step{
+			{Interface: "inspect", Step: node.StepBootAgent, State: node.StepRunning, Phase: phase},
+			{Index: 1, Interface: "inspect", Step: node.StepCollect, State: node.StepPending},
+		}}}, nil
+	})
+	require.NoError(t, err)
+	_, err = s.Begin(t.Context(), o.ID, "r1")
+	require.NoError(t, err)
+	n, err = s.Claim(t.Context(), o.ID, "r1", first, time.Time{}, "c1")
+	require.NoError(t, err)
+	return n, n.Operation
+}
+
+// An inventory is anybody's to send: it counts only for a node that waits for
+// one, and the first one of a boot stays.
+func TestAnInventoryIsOnlyForANodeThatWaitsForIt(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	put := func(n *node.Node, source, serial string) (*node.Operation, error) {
+		return s.PutInventory(t.Context(), n.UUID, source, map[string]any{"serial": serial}, nil)
+	}
+	deploying, _ := running(t, s)
+	early, _ := inspecting(t, s, node.PhaseOff)
+	for _, n := range []*node.Node{create(t, s, node.Active), deploying, early} {
+		_, err := put(n, "a", "stranger's")
+		kind(t, fault.NotFound, err)
+		_, _, err = s.Inventory(t.Context(), n.UUID)
+		kind(t, fault.NotFound, err)
+	}
+	n, o := inspecting(t, s, node.PhaseArmed)
+	op, err := put(n, "a", "1")
+	require.NoError(t, err)
+	require.Equal(t, o.ID, op.ID)
+	op, err = put(n, "a", "2")
+	require.NoError(t, err, "its answer was lost")
+	require.Nil(t, op, "it is no news")
+	_, err = put(n, "b", "3")
+	kind(t, fault.NotFound, err)
+	inventory, _, err := s.Inventory(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"serial": "1"}, inventory)
+
+	// Another boot, another inventory.
+	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{ClearAgent: true})
+	require.NoError(t, err)
+	op, err = put(n, "b", "4")
+	require.NoError(t, err)
+	require.NotNil(t, op)
+}
+
 func TestInventories(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	n, o := running(t, s)
+	n, o := inspecting(t, s, node.PhaseBooted)
 	_, _, err := s.Inventory(t.Context(), n.UUID)
 	kind(t, fault.NotFound, err)
-	op, err := s.PutInventory(t.Context(), n.UUID, map[string]any{"serial": "a\x00b"}, nil)
+	_, err = s.PutInventory(t.Context(), n.UUID, "a", map[string]any{"serial": "a\x00b"}, nil)
 	require.NoError(t, err)
-	require.Equal(t, o.ID, op.ID)
 	got, err := s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
 	require.NotNil(t, got.Agent.InspectedAt)
 
 	require.NoError(t, s.CreatePort(t.Context(), &node.Port{NodeUUID: n.UUID, Address: "52:54:00:00:00:21", PhysicalNetwork: "mine"}))
-	require.NoError(t, s.SaveInspection(t.Context(), o.ID, first, node.Inspection{
+	_, err = s.SaveInspection(t.Context(), o.ID, first, node.Inspection{
 		Properties: map[string]any{"cpus": 4.0}, BootMode: "bios",
 		Ports: []node.Port{{Address: "52:54:00:00:00:21", PXEEnabled: true}, {Address: "52:54:00:00:00:22", PXEEnabled: true}},
-	}))
-	require.NoError(t, s.SaveInspection(t.Context(), o.ID, first, node.Inspection{Properties: map[string]any{"memory_mb": 1.0}}), "again")
+	})
+	require.NoError(t, err)
+	_, err = s.SaveInspection(t.Context(), o.ID, first, node.Inspection{Properties: map[string]any{"memory_mb": 1.0}})
+	require.NoError(t, err, "again")
 	got, err = s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"cpus": 4.0, "memory_mb": 1.0}, got.Properties)
@@ -156,33 +220,128 @@ func TestInventories(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"serial": "ab"}, inventory, "no inventory keeps what is there")
 	require.Empty(t, plugin)
-	kind(t, fault.Invalid, s.SaveInspection(t.Context(), o.ID, first, node.Inspection{Ports: []node.Port{{Address: "no MAC"}}}))
+	_, err = s.SaveInspection(t.Context(), o.ID, first, node.Inspection{Ports: []node.Port{{Address: "no MAC"}}})
+	kind(t, fault.Invalid, err)
 }
 
-func TestNodesAreFoundByTheirPorts(t *testing.T) {
+// However often a node is inspected, and whatever is found: the ports of others
+// stay theirs, and its own have a bound.
+func TestFoundPortsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	a, b := create(t, s, node.Available), create(t, s, node.Available)
-	for mac, n := range map[string]*node.Node{"52:54:00:00:00:31": a, "52:54:00:00:00:32": a, "52:54:00:00:00:33": b} {
-		require.NoError(t, s.CreatePort(t.Context(), &node.Port{NodeUUID: n.UUID, Address: mac}))
-	}
-	find := func(uuid string, macs ...string) (string, error) {
-		n, err := s.NodeByPorts(t.Context(), uuid, macs)
-		if err != nil {
-			return "", err
+	n, o := inspecting(t, s, node.PhaseBooted)
+	other := create(t, s, node.Active)
+	require.NoError(t, s.CreatePort(t.Context(), &node.Port{NodeUUID: other.UUID, Address: "52:54:00:00:00:01"}))
+	find := func(round, ports int) int {
+		found := []node.Port{{Address: "52:54:00:00:00:01"}, {Address: "52:54:00:00:00:02"}, {Address: "52:54:00:00:00:02"}}
+		for i := len(found); i < ports; i++ {
+			found = append(found, node.Port{Address: fmt.Sprintf("52:54:%02x:00:%02x:%02x", round, i>>8, i&255)})
 		}
-		return n.UUID, nil
+		leftOut, err := s.SaveInspection(t.Context(), o.ID, first, node.Inspection{Ports: found})
+		require.NoError(t, err)
+		return leftOut
 	}
-	got, err := find("", "52:54:00:00:00:31", "52:54:00:00:00:32", "52:54:00:00:00:99")
+	require.Equal(t, 1, find(1, 100), "another node's")
+	require.Equal(t, 1, find(1, 100))
+	require.Equal(t, 1+97-30, find(2, 100), "too many")
+	require.Equal(t, 9998, find(3, 10_000), "all but the one it has")
+	ports, err := s.NodePorts(t.Context(), n.UUID)
 	require.NoError(t, err)
-	require.Equal(t, a.UUID, got)
-	got, err = find(b.UUID, "52:54:00:00:00:31")
+	require.Len(t, ports, node.MaxFoundPorts)
+	ports, err = s.NodePorts(t.Context(), other.UUID)
 	require.NoError(t, err)
-	require.Equal(t, b.UUID, got, "the uuid is surer")
-	_, err = find("", "52:54:00:00:00:31", "52:54:00:00:00:33")
-	kind(t, fault.Conflict, err)
-	for _, c := range [][]string{{""}, {"", "52:54:00:00:00:99"}, {someUUID()}, {a.Name}} {
-		_, err = find(c[0], c[1:]...)
-		kind(t, fault.NotFound, err)
+	require.Len(t, ports, 1)
+}
+
+func TestAgentsAreFoundByTheirPorts(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	const shared = "52:54:00:00:00:3f"
+	called := func(state node.State, macs ...string) *node.Node {
+		n := create(t, s, state)
+		for _, mac := range macs {
+			require.NoError(t, s.CreatePort(t.Context(), &node.Port{NodeUUID: n.UUID, Address: mac}))
+		}
+		return n
+	}
+	working := func(n *node.Node) *node.Node {
+		_, err := s.UpdateNode(t.Context(), n.UUID, "", func(n *node.Node) (node.Secrets, error) {
+			n.Interfaces["deploy"] = "direct"
+			return nil, nil
+		})
+		require.NoError(t, err)
+		_, err = s.Request(t.Context(), n.UUID, deploy)
+		require.NoError(t, err)
+		return n
+	}
+	// The first server of a vendor that was inspected out of band has the MAC that
+	// all of them have, inside of the BMC.
+	first := called(node.Available, "52:54:00:00:00:30", "52:54:00:00:00:31", shared)
+	a := working(called(node.Available, "52:54:00:00:00:32", "52:54:00:00:00:33"))
+	b := working(called(node.Available, "52:54:00:00:00:34"))
+	fake := called(node.Available, "52:54:00:00:00:35")
+	_, err := s.Request(t.Context(), fake.UUID, deploy)
+	require.NoError(t, err, "deployed without an agent")
+
+	find := func(want *node.Node, uuid string, macs ...string) {
+		t.Helper()
+		n, err := s.AgentNode(t.Context(), uuid, macs)
+		require.NoError(t, err)
+		require.Equal(t, want.Name, n.Name)
+	}
+	none := func(k fault.Kind, uuid string, macs ...string) {
+		t.Helper()
+		_, err := s.AgentNode(t.Context(), uuid, macs)
+		kind(t, k, err)
+	}
+	find(a, "", "52:54:00:00:00:32", "52:54:00:00:00:33", "52:54:00:00:00:99")
+	find(a, "", "52:54:00:00:00:32", "52:54:00:00:00:33", shared)
+	find(b, "", "52:54:00:00:00:34", shared)
+	find(b, b.UUID, "52:54:00:00:00:32")
+	for _, n := range []*node.Node{first, fake} {
+		none(fault.NotFound, n.UUID)
+	}
+	none(fault.NotFound, "", "52:54:00:00:00:30", shared)
+	none(fault.NotFound, "", "52:54:00:00:00:35")
+	none(fault.NotFound, "", "52:54:00:00:00:99")
+	none(fault.NotFound, "")
+	none(fault.NotFound, someUUID())
+	none(fault.NotFound, a.Name)
+
+	working(first) // at the same time as the others
+	find(first, "", "52:54:00:00:00:30", "52:54:00:00:00:31", shared)
+	find(a, "", "52:54:00:00:00:32", "52:54:00:00:00:33", shared)
+	find(b, "", "52:54:00:00:00:34", shared)
+	working(called(node.Available, "52:54:00:00:00:36"))
+	none(fault.Conflict, "", "52:54:00:00:00:34", "52:54:00:00:00:36")
+}
+
+// Nobody without the token holds a node's row, or waits for one who does.
+func TestAHeartbeatWithoutTheTokenLocksNothing(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	n, _ := running(t, s)
+	wrong := errors.New("wrong token")
+	_, _, err := s.AgentHeartbeat(t.Context(), n.UUID, func(node.Agent, string) error {
+		// The row can be locked while the token is looked at.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := s.UpdateNode(ctx, n.UUID, "", func(*node.Node) (node.Secrets, error) { return nil, nil })
+		require.NoError(t, err)
+		return wrong
+	}, node.Agent{})
+	require.ErrorIs(t, err, wrong)
+}
+
+func TestAHeartbeatWithoutACertificateLeavesTheOneThatIsKnown(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	n, _ := running(t, s)
+	for _, ca := range []string{"pem", ""} {
+		_, _, err := s.AgentHeartbeat(t.Context(), n.UUID, func(node.Agent, string) error { return nil }, node.Agent{URL: "https://10.0.0.3:9999", VerifyCA: ca})
+		require.NoError(t, err)
+		got, err := s.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		require.Equal(t, "pem", got.Agent.VerifyCA)
 	}
 }

@@ -43,7 +43,7 @@ const (
 
 	// gapSQL is how old the last writing is when something was wrong: two and a
 	// third of the time between two (WitnessEvery).
-	gapSQL = `least(@timeout * 7 / 15, 7000000) * interval '1 microsecond'`
+	gapSQL = `least(@timeout::bigint * 7 / 15, 7000000) * interval '1 microsecond'`
 )
 
 // WitnessEvery is the time between two writings of a witness, for a timeout of

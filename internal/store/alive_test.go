@@ -89,9 +89,7 @@ func (c *clocked) alive() []string {
 			out = append(out, k.Hostname)
 		}
 	}
-	covered, err := c.s.Covered(c.t.Context(), "", "fake-hardware", nil)
-	require.NoError(c.t, err)
-	require.Equal(c.t, out, append([]string{}, covered...), "everybody who asks is told the same")
+	require.Equal(c.t, out, whoCovers(c.t, c.s, c.url, &node.Node{Driver: "fake-hardware"}), "everybody who asks is told the same")
 	return out
 }
 
@@ -108,6 +106,17 @@ func TestASilentConductorIsDeadAfterTheTimeout(t *testing.T) {
 	require.Equal(t, []string{"b"}, c.alive())
 	c.beat(true, "a")
 	require.Equal(t, both, c.alive(), "and is back with its next heartbeat")
+}
+
+func TestWhoRegistersAfterEverythingWasStoppedIsAliveAtOnce(t *testing.T) {
+	t.Parallel()
+	c := clock(t)
+	c.register("a")
+	c.witness(true)
+	require.NoError(t, c.s.StopConductor(t.Context(), "a", c.inc["a"]))
+	c.pass(time.Hour)
+	c.register("a")
+	require.Equal(t, []string{"a"}, c.alive(), "before anybody else has written that it reaches Temporal")
 }
 
 // Nothing but the API runs: it is witness, so silence is silence.

@@ -170,7 +170,7 @@ func (w *giving) give(ctx context.Context, sql string, given args) error {
 }
 
 func allocatedEvent(a *node.Allocation, user string) node.HistoryEvent {
-	return node.HistoryEvent{Event: "allocated to " + a.UUID, EventType: eventState, User: user}
+	return node.HistoryEvent{Event: "allocated to " + a.UUID, EventType: node.HistoryState, User: user}
 }
 
 // fail records that no node fits, and why: one count over the nodes of the
@@ -204,7 +204,7 @@ func allocationArgs(a *node.Allocation, state node.AllocationState) (args, error
 		candidates = []string{}
 	}
 	out := args{
-		"uuid": a.UUID, "name": a.Name, "state": state, "last_error": words(a.LastError, maxError), "class": a.ResourceClass,
+		"uuid": a.UUID, "name": a.Name, "state": state, "last_error": failure(a.LastError), "class": a.ResourceClass,
 		"asked": sortedTraits(a.Traits), "candidates": candidates, "owner": a.Owner, "extra": d.dict(a.Extra),
 	}
 	return out, d.err

@@ -154,7 +154,7 @@ func queueDisown(b *pgx.Batch, n *node.Node, user string) {
 }
 
 func deallocatedEvent(n *node.Node, more, user string) node.HistoryEvent {
-	return node.HistoryEvent{Event: "allocation " + n.AllocationUUID + " deleted" + more, EventType: eventState, User: user}
+	return node.HistoryEvent{Event: "allocation " + n.AllocationUUID + " deleted" + more, EventType: node.HistoryState, User: user}
 }
 
 // DeleteAllocation removes the allocation of that uuid or name, if allow, which

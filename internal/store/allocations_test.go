@@ -358,7 +358,7 @@ func TestAnAllocationGoesWithItsInstance(t *testing.T) {
 	free(t, url, "gold", 4)
 	for name, end := range map[string]func(n *node.Node){
 		"gold-1": func(n *node.Node) {
-			require.NoError(t, s.DeleteNode(t.Context(), n.UUID, func(*node.Node) error { return nil }))
+			require.NoError(t, s.DeleteNode(t.Context(), n.UUID, "ann", func(*node.Node) error { return nil }))
 		},
 		"gold-2": func(n *node.Node) {
 			_, err := s.UpdateNode(t.Context(), n.UUID, "ann", func(n *node.Node) (node.Secrets, error) { n.InstanceUUID = ""; return nil, nil })
@@ -373,10 +373,10 @@ func TestAnAllocationGoesWithItsInstance(t *testing.T) {
 		"gold-3": func(n *node.Node) {
 			raw(t, url, `UPDATE nodes SET provision_state = 'active' WHERE uuid = $1`, n.UUID)
 			o, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
-				return &node.Request{Move: node.EventDelete, Open: &node.Operation{Kind: node.KindUndeploy, Target: node.Available}}, nil
+				return &node.Request{Move: []node.Event{node.EventDelete}, Open: &node.Operation{Kind: node.KindUndeploy, Target: node.Available}}, nil
 			})
 			require.NoError(t, err)
-			_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "no"}, nil)
+			_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "no"})
 			require.NoError(t, err)
 		},
 	} {

@@ -18,7 +18,8 @@ import (
 // BenchmarkDeploys does what a deploy writes, from the request to its close, by
 // 100 at once on a cluster that keeps every promise of durability. One
 // operation is nine transactions: request, begin, claim, five saves of steps
-// (two of which move the node) with a look at the claim before each, close.
+// with a look at the claim before each, close. Two of the saves move the node, and
+// take two round trips each.
 func BenchmarkDeploys(b *testing.B) {
 	s := benchStore(b)
 	const nodes = 100
@@ -52,12 +53,12 @@ func deployOnce(b *testing.B, s *store.Store, uuid, run string) {
 		if n.ProvisionState == node.Active {
 			event = node.EventRebuild
 		}
-		return &node.Request{Move: event, Open: &node.Operation{Kind: node.KindDeploy, Target: node.Active, Steps: steps}}, nil
+		return &node.Request{Move: []node.Event{event}, Open: &node.Operation{Kind: node.KindDeploy, Target: node.Active, Steps: steps}}, nil
 	})
 	require.NoError(b, err)
 	_, err = s.Begin(ctx, o.ID, run)
 	require.NoError(b, err)
-	_, err = s.Claim(ctx, o.ID, run, first, "conductor-1")
+	_, err = s.Claim(ctx, o.ID, run, first, time.Time{}, "conductor-1")
 	require.NoError(b, err)
 	for i, p := range []node.Progress{{Power: node.PowerOff}, {Move: node.EventWait, Phase: node.Waiting}, {Move: node.EventResume, Phase: node.Running}, {}, {Power: node.PowerOn}} {
 		_, err = s.CheckClaim(ctx, o.ID, first)
@@ -67,7 +68,7 @@ func deployOnce(b *testing.B, s *store.Store, uuid, run string) {
 		_, err = s.SaveSteps(ctx, o.ID, first, p)
 		require.NoError(b, err)
 	}
-	_, err = s.CloseOperation(ctx, node.End{Operation: o.ID, RunID: run, Outcome: node.Succeeded}, nil)
+	_, err = s.CloseOperation(ctx, node.End{Operation: o.ID, RunID: run, Outcome: node.Succeeded})
 	require.NoError(b, err)
 }
 
@@ -79,7 +80,7 @@ func BenchmarkOperations(b *testing.B) {
 	require.NoError(b, err)
 	_, err = s.Begin(b.Context(), o.ID, "r1")
 	require.NoError(b, err)
-	_, err = s.Claim(b.Context(), o.ID, "r1", first, "c1")
+	_, err = s.Claim(b.Context(), o.ID, "r1", first, time.Time{}, "c1")
 	require.NoError(b, err)
 	other := create(b, s, node.Available)
 	for name, f := range map[string]func(i int) error{
@@ -95,7 +96,7 @@ func BenchmarkOperations(b *testing.B) {
 				return &node.Request{Open: &node.Operation{Kind: node.KindPower}}, nil
 			})
 			if err == nil {
-				err = closeErr(s.CloseOperation(b.Context(), node.End{Operation: op.ID, Outcome: node.Succeeded}, nil))
+				err = closeErr(s.CloseOperation(b.Context(), node.End{Operation: op.ID, Outcome: node.Succeeded}))
 			}
 			return err
 		},
@@ -133,6 +134,43 @@ func BenchmarkAvailablePage(b *testing.B) {
 				nodes, err := serving.Available(b.Context(), f)
 				require.NoError(b, err)
 				require.Equal(b, name == "of a rare class", len(nodes) == 0)
+			}
+		})
+	}
+}
+
+// BenchmarkCoverage is what asks who covers nodes, over 100,000 nodes, 10,000 of them
+// under an operation that waits and 5,000 that owe an undo.
+func BenchmarkCoverage(b *testing.B) {
+	benchStore(b)
+	seedBench(b, 100_000)
+	raw(b, benchURL, `
+INSERT INTO operations (node_id, node_uuid, kind, phase, origin, conductor_group, driver, begun_at, run_id, asked, asked_at)
+SELECT id, uuid, 'deploy', 'waiting', 'available', conductor_group, driver, now(), 'r', CASE WHEN id % 2 = 0 THEN 'unhold' ELSE '' END, now() - interval '1 minute'
+  FROM nodes WHERE id % 10 = 1`)
+	raw(b, benchURL, `UPDATE nodes SET owed = '["power off"]', maintenance = false, owed_refused = false WHERE id % 20 = 3`)
+	raw(b, benchURL, `VACUUM ANALYZE`)
+	s := connect(b, store.Config{URL: benchURL, Keyset: keyset, MaxConns: benchConns(), ConductorTimeout: time.Hour})
+	uuid := ask[string](b, benchURL, `SELECT uuid::text FROM nodes WHERE id = 11`)
+	operation := ask[int64](b, benchURL, `SELECT id FROM operations WHERE node_id = 11 AND ended_at IS NULL`)
+	for name, f := range map[string]func() error{
+		"Available":  func() error { _, err := s.Available(b.Context(), node.AvailableFilter{}); return err },
+		"Nodes":      func() error { _, err := s.Nodes(b.Context(), node.Filter{}, node.Page{Limit: 1000}); return err },
+		"Misfits":    func() error { _, err := s.Misfits(b.Context()); return err },
+		"Asked":      func() error { _, err := s.Asked(b.Context()); return err },
+		"Quarantine": func() error { _, err := s.Quarantine(b.Context()); return err },
+		"Served":     func() error { _, err := s.Served(b.Context()); return err },
+		"Watch":      func() error { _, _, err := s.Watch(b.Context(), operation); return err },
+		"ShownNode":  func() error { _, err := s.Node(b.Context(), uuid); return err },
+		"Covering": func() error {
+			_, err := s.Covering(b.Context(), uuid)
+			return err
+		},
+		"WaitingUndo": func() error { _, err := s.OpenUndos(b.Context(), nil, "bench", time.Minute, 10); return err },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				require.NoError(b, f())
 			}
 		})
 	}

@@ -2,30 +2,16 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/guards"
 	"go.temper.dev/temper/internal/node"
 )
 
-var beginSQL = `
-UPDATE operations o SET run_id = @run, begun_at = coalesce(o.begun_at, clock_timestamp()),
-	phase = CASE o.phase WHEN 'accepted' THEN 'running' ELSE o.phase END
- WHERE o.id = @id AND o.ended_at IS NULL AND ` + unlessDown(guards.BegunAt, "(o.run_id IS NULL OR o.run_id = @run)") + `
-RETURNING ` + operationColumns
-
 // claimHeld is the condition under which a step may write, and may go on.
-var claimHeld = unlessDown(guards.ClaimCheck, "(o.claim_seq = @seq AND o.claim_attempt = @attempt)")
-
-// unlessDown is a guard's condition; one that is down lets everything pass.
-func unlessDown(up bool, condition string) string {
-	if up {
-		return condition
-	}
-	return "(" + condition + " OR true)" // the arguments have to stay in use
-}
+const claimHeld = `(o.claim_seq = @seq AND o.claim_attempt = @attempt)`
 
 // Begin makes the run the operation's, once and for all: fault.Lost when another
 // run has it or it has ended. The same run may begin again.
@@ -44,23 +30,33 @@ func (s *Store) Begin(ctx context.Context, id int64, runID string) (*node.Operat
 	return &o, nil
 }
 
-// The node's columns come from the snapshot before the update, the operation's
-// from the updated row: o is the name of both.
-var claimSQL = `
-WITH o AS (
-	UPDATE operations SET claim_seq = @seq, claim_attempt = @attempt, conductor = @conductor, orphaned = false
-	 WHERE id = @id AND run_id = @run AND ended_at IS NULL AND ` + unlessDown(guards.ClaimCheck, "(claim_seq, claim_attempt) < (@seq, @attempt)") + `
-	RETURNING ` + operationFields + `)
-SELECT ` + nodeColumns + ` FROM o JOIN nodes n ON n.id = o.node_id LEFT JOIN agents a ON a.node_id = n.id`
+// afterReset is more attempts than an activity ever has under way at once: one that
+// was begun before the activity was reset, and claims late, has a lower number.
+const afterReset = 1000
 
-// Claim takes the operation for one attempt at its steps and gives its node.
-// fault.Lost when a newer claim is there, the run is another one, or it has
-// ended: nothing may be touched then.
-func (s *Store) Claim(ctx context.Context, id int64, runID string, c node.Claim, conductor string) (*node.Node, error) {
+// Claim takes the operation for one attempt at its steps, which Temporal began at
+// started (zero = it does not say), and gives its node, whose operation has the
+// claim that was taken. fault.Lost when a newer claim is there, the run is another
+// one, or it has ended: nothing may be touched then.
+//
+// Somebody who resets the activity in Temporal has its attempts counted from one
+// again. The one that began later is the newer one then, and its claim gets a number
+// that no attempt of before the reset has.
+func (s *Store) Claim(ctx context.Context, id int64, runID string, c node.Claim, started time.Time, conductor string) (*node.Node, error) {
 	var n node.Node
-	a := args{"id": id, "run": runID, "seq": c.Seq, "attempt": c.Attempt, "conductor": conductor}
+	a := args{"id": id, "run": runID, "seq": c.Seq, "attempt": c.Attempt, "started": nil, "conductor": conductor, "afterReset": afterReset}
+	if !started.IsZero() {
+		a["started"] = started
+	}
 	found, err := s.one(ctx, "claim an operation", claimSQL, a, func(r pgx.Row) (err error) {
-		n, err = scanNode(r)
+		var died bool
+		var f node.Former
+		var claimed, seen *time.Time
+		n, err = scanNode(withMore{r, []any{&died, &f.Conductor, &f.Incarnation, &claimed, &seen, &f.Replaced, &f.Undoing}})
+		if err == nil && died && claimed != nil && seen != nil {
+			f.ClaimedAt, f.SeenAt = *claimed, *seen
+			n.Operation.Former = &f
+		}
 		return err
 	})
 	if err != nil {
@@ -76,7 +72,7 @@ func lost(id int64, c node.Claim) error {
 	return fault.New(fault.Lost, "operation %d is not held by claim %d.%d any more", id, c.Seq, c.Attempt)
 }
 
-var checkClaimSQL = `
+const checkClaimSQL = `
 SELECT ` + askedNowSQL + ` FROM operations o
  WHERE o.id = @id AND ` + claimHeld + ` AND o.ended_at IS NULL`
 
@@ -92,13 +88,18 @@ func (s *Store) CheckClaim(ctx context.Context, id int64, c node.Claim) (ask nod
 	return ask, err
 }
 
-var putDownSQL = `
-UPDATE operations o SET rests = true WHERE o.id = @id AND ` + claimHeld + ` AND o.ended_at IS NULL`
-
-// PutDown notes that whoever holds the claim leaves its step in good order;
-// fault.Lost when the claim is not the newest.
-func (s *Store) PutDown(ctx context.Context, id int64, c node.Claim) error {
-	rows, err := s.exec(ctx, "put a step down", putDownSQL, args{"id": id, "seq": c.Seq, "attempt": c.Attempt})
+// PutDown notes that whoever holds the claim leaves its step in good order, for
+// the pause p in Temporal where that is not nil; fault.Lost when the claim is not
+// the newest.
+func (s *Store) PutDown(ctx context.Context, id int64, c node.Claim, p *node.Pause) error {
+	a := args{"id": id, "seq": c.Seq, "attempt": c.Attempt, "pause": nil}
+	if p != nil {
+		var d dicts
+		if a["pause"] = d.of(p); d.err != nil {
+			return d.err
+		}
+	}
+	rows, err := s.exec(ctx, "put a step down", putDownSQL, a)
 	if err == nil && rows == 0 {
 		err = lost(id, c)
 	}

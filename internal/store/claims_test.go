@@ -26,7 +26,7 @@ func TestBeginIsOnceAndForAll(t *testing.T) {
 	require.Equal(t, b.BegunAt, again.BegunAt)
 	_, err = s.Begin(t.Context(), o.ID, "r2")
 	kind(t, fault.Lost, err)
-	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Cancelled}, nil)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Cancelled})
 	require.NoError(t, err)
 	_, err = s.Begin(t.Context(), o.ID, "r1")
 	kind(t, fault.Lost, err)
@@ -41,7 +41,7 @@ func TestOnlyANewerClaimIsTaken(t *testing.T) {
 	o, err := s.Request(t.Context(), n.UUID, deploy)
 	require.NoError(t, err)
 	claim := func(run string, seq int64, attempt int32) error {
-		got, err := s.Claim(t.Context(), o.ID, run, node.Claim{Seq: seq, Attempt: attempt}, "c1")
+		got, err := s.Claim(t.Context(), o.ID, run, node.Claim{Seq: seq, Attempt: attempt}, time.Time{}, "c1")
 		if err == nil {
 			require.Equal(t, node.Claim{Seq: seq, Attempt: attempt}, got.Operation.Claim)
 			require.Equal(t, "c1", got.Operation.Conductor)
@@ -60,9 +60,63 @@ func TestOnlyANewerClaimIsTaken(t *testing.T) {
 	kind(t, fault.Lost, claim("r2", 4, 1))
 	require.NoError(t, claim("r1", 3, 3))
 	require.NoError(t, claim("r1", 4, 1))
-	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: "x"}, nil)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: "x"})
 	require.NoError(t, err)
 	kind(t, fault.Lost, claim("r1", 5, 1))
+}
+
+// Somebody who resets an activity in Temporal has its attempts counted from one again.
+func TestTheAttemptThatBeganLaterIsNewerHoweverTemporalCountsIt(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	_, o := running(t, s)
+	began := time.Now()
+	claim := func(seq int64, attempt int32, after time.Duration) (node.Claim, error) {
+		n, err := s.Claim(t.Context(), o.ID, "r1", node.Claim{Seq: seq, Attempt: attempt}, began.Add(after), "c1")
+		if err != nil {
+			return node.Claim{}, err
+		}
+		return n.Operation.Claim, nil
+	}
+	third, err := claim(1, 3, time.Second)
+	require.NoError(t, err)
+	require.Equal(t, node.Claim{Seq: 1, Attempt: 3}, third)
+	_, err = claim(1, 1, 0)
+	kind(t, fault.Lost, err)
+	reset, err := claim(1, 1, 2*time.Second)
+	require.NoError(t, err)
+	require.Greater(t, reset.Attempt, third.Attempt, "who had it before has it no more")
+	_, err = s.CheckClaim(t.Context(), o.ID, third)
+	kind(t, fault.Lost, err)
+	_, err = s.CheckClaim(t.Context(), o.ID, reset)
+	require.NoError(t, err)
+	for attempt := int32(3); attempt < 20; attempt++ { // they were frozen before the reset, and wake
+		_, err = claim(1, attempt, time.Second)
+		kind(t, fault.Lost, err)
+	}
+	next, err := claim(1, 2, 3*time.Second)
+	require.NoError(t, err)
+	require.Greater(t, next.Attempt, reset.Attempt)
+	first, err := claim(2, 1, 4*time.Second)
+	require.NoError(t, err)
+	require.Equal(t, node.Claim{Seq: 2, Attempt: 1}, first, "another activity is counted anew")
+	back, err := claim(2, 2, -time.Hour) // Temporal's clock was set back
+	require.NoError(t, err)
+	require.Equal(t, node.Claim{Seq: 2, Attempt: 2}, back)
+	_, err = claim(0, 9, 4*time.Hour)
+	kind(t, fault.Lost, err)
+}
+
+func TestAStepThatIsPutDownForAPauseSaysSo(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	_, o := running(t, s)
+	p := &node.Pause{What: node.PauseOfActivity, At: time.Now().UTC().Truncate(time.Microsecond), Activity: "5"}
+	require.NoError(t, s.PutDown(t.Context(), o.ID, first, p))
+	got, err := s.Operation(t.Context(), o.ID)
+	require.NoError(t, err)
+	require.True(t, got.Rests)
+	require.Equal(t, p, got.TemporalPause)
 }
 
 func TestOfManyClaimsAtOnceTheNewestStays(t *testing.T) {
@@ -73,7 +127,7 @@ func TestOfManyClaimsAtOnceTheNewestStays(t *testing.T) {
 	var taken atomic.Int64
 	for seq := range int64(30) {
 		wg.Go(func() {
-			if _, err := s.Claim(t.Context(), o.ID, "r1", node.Claim{Seq: 2 + seq, Attempt: 1}, "c"); err == nil {
+			if _, err := s.Claim(t.Context(), o.ID, "r1", node.Claim{Seq: 2 + seq, Attempt: 1}, time.Time{}, "c"); err == nil {
 				taken.Add(1)
 			} else if !fault.Is(err, fault.Lost) {
 				t.Error(err)
@@ -96,7 +150,7 @@ func writes(s *store.Store, t *testing.T, id int64, c node.Claim) map[string]err
 	_, out["save with a move"] = s.SaveSteps(t.Context(), id, c, node.Progress{Move: node.EventWait})
 	_, out["save with a move that fits no state"] = s.SaveSteps(t.Context(), id, c, node.Progress{Move: node.EventUnhold})
 	_, out["save with a move out of deleting"] = s.SaveSteps(t.Context(), id, c, node.Progress{Move: node.EventClean})
-	out["inspection"] = s.SaveInspection(t.Context(), id, c, node.Inspection{Properties: map[string]any{"late": true}})
+	_, out["inspection"] = s.SaveInspection(t.Context(), id, c, node.Inspection{Properties: map[string]any{"late": true}})
 	return out
 }
 
@@ -104,7 +158,7 @@ func TestEveryWriteOfASupersededClaimIsLost(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)
-	before, err := s.Claim(t.Context(), o.ID, "r1", node.Claim{Seq: 1, Attempt: 2}, "c2")
+	before, err := s.Claim(t.Context(), o.ID, "r1", node.Claim{Seq: 1, Attempt: 2}, time.Time{}, "c2")
 	require.NoError(t, err)
 	same := func(t *testing.T) {
 		got, err := s.Node(t.Context(), n.UUID)
@@ -118,7 +172,7 @@ func TestEveryWriteOfASupersededClaimIsLost(t *testing.T) {
 		}
 		same(t)
 	}
-	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: "x"}, nil)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: "x"})
 	require.NoError(t, err)
 	for what, err := range writes(s, t, o.ID, node.Claim{Seq: 1, Attempt: 2}) {
 		t.Run("ended: "+what, func(t *testing.T) { kind(t, fault.Lost, err) })
@@ -177,43 +231,6 @@ func TestAMoveThatDoesNotFitWritesNothing(t *testing.T) {
 	require.Empty(t, got.PowerState)
 }
 
-// TestSavingMovesAsTheTableDoes compares the statement with node.Move, rule by rule.
-func TestSavingMovesAsTheTableDoes(t *testing.T) {
-	t.Parallel()
-	s, url := openURL(t)
-	n, o := running(t, s)
-	for _, target := range []node.State{node.Available, node.Manageable} {
-		for _, r := range node.Rules {
-			raw(t, url, "UPDATE nodes SET provision_state = $1, inspection_started_at = '2001-01-01', inspection_finished_at = '2002-01-01'", r.From)
-			raw(t, url, "UPDATE operations SET target = $1", target)
-			want, err := node.Move(&node.Node{ProvisionState: r.From, Operation: &node.Operation{Target: target}}, r.Event)
-			require.NoError(t, err)
-			_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Move: r.Event})
-			require.NoError(t, err, r)
-			got, err := s.Node(t.Context(), n.UUID)
-			require.NoError(t, err)
-			require.Equal(t, want.To, got.ProvisionState, r)
-			require.Equal(t, want.Target, got.TargetProvisionState, r)
-			require.Equal(t, want.Inspection, clockOf(t, got), r)
-		}
-	}
-}
-
-func clockOf(t *testing.T, n *node.Node) node.InspectionClock {
-	switch started, finished := n.InspectionStartedAt, n.InspectionFinishedAt; {
-	case started != nil && started.Year() == 2001 && finished != nil && finished.Year() == 2002:
-		return node.InspectionKeep
-	case started != nil && finished == nil:
-		return node.InspectionStarts
-	case started == nil && finished != nil && finished.Year() > 2002:
-		return node.InspectionEnds
-	case started == nil && finished != nil && finished.Year() == 2002:
-		return node.InspectionFails
-	}
-	t.Fatal("no clock looks like this: ", n.InspectionStartedAt, n.InspectionFinishedAt)
-	return 0
-}
-
 func TestLeavingDeletingTakesTheInstanceAway(t *testing.T) {
 	t.Parallel()
 	s, url := openURL(t)
@@ -231,12 +248,12 @@ func TestLeavingDeletingTakesTheInstanceAway(t *testing.T) {
 		InternalInfo: map[string]any{"tenant_vif_port_id": "v", "k": 1.0}, Extra: map[string]any{"vif_port_id": "v"},
 	}))
 	o, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
-		return &node.Request{Move: node.EventDelete, Open: &node.Operation{Kind: node.KindUndeploy, Target: node.Available}}, nil
+		return &node.Request{Move: []node.Event{node.EventDelete}, Open: &node.Operation{Kind: node.KindUndeploy, Target: node.Available}}, nil
 	})
 	require.NoError(t, err)
 	_, err = s.Begin(t.Context(), o.ID, "r")
 	require.NoError(t, err)
-	_, err = s.Claim(t.Context(), o.ID, "r", first, "c")
+	_, err = s.Claim(t.Context(), o.ID, "r", first, time.Time{}, "c")
 	require.NoError(t, err)
 	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Move: node.EventClean, Power: node.PowerOff, Internal: map[string]any{"seen": 1.0}})
 	require.NoError(t, err)
@@ -248,7 +265,7 @@ func TestLeavingDeletingTakesTheInstanceAway(t *testing.T) {
 	require.Empty(t, got.InstanceUUID+got.InstanceName+got.AllocationUUID+got.Lessee)
 	require.Empty(t, got.InstanceInfo)
 	require.Equal(t, map[string]any{"k": 1.0, "seen": 1.0}, got.DriverInternalInfo)
-	secrets, err := s.Credentials(t.Context(), n.UUID)
+	secrets, err := credentials(t, s, n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, node.Secrets{"driver_info/redfish_password": "hunter2"}, secrets)
 	ports, err := s.NodePorts(t.Context(), n.UUID)

@@ -13,12 +13,6 @@ import (
 const (
 	followUpSQL = `SELECT coalesce(o.follow_up, 0) FROM operations o WHERE o.id = @id`
 
-	endSQL = `
-UPDATE operations SET phase = 'ended', outcome = @outcome, error = nullif(@error, ''), ended_at = clock_timestamp(),
-	waiting_for = '', waiting_until = NULL, missing_since = NULL, steps = @steps,
-	stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL, paused = false
- WHERE id = @id`
-
 	linkFollowUpSQL = `UPDATE operations SET follow_up = @follow_up WHERE id = @id`
 )
 
@@ -26,10 +20,10 @@ UPDATE operations SET phase = 'ended', outcome = @outcome, error = nullif(@error
 // (node.Closing), in one transaction. Closing what is closed with the same
 // outcome gives the same answer; another outcome is fault.Conflict, another run
 // fault.Lost. Where somebody asked for the node meanwhile, the operation that
-// followUp plans for it is opened at once and returned; nil = the node is free.
-func (s *Store) CloseOperation(ctx context.Context, end node.End, followUp func(*node.Node) (*node.Operation, error)) (*node.Operation, error) {
-	end.Error = words(end.Error, maxError)
-	c := closing{store: s, end: end, plan: followUp}
+// follows (node.FollowUp) is opened at once and returned; nil = the node is free.
+func (s *Store) CloseOperation(ctx context.Context, end node.End) (*node.Operation, error) {
+	end.Error = failure(end.Error)
+	c := closing{end: end}
 	err := s.inTx(ctx, "close an operation", func(b *pgx.Batch) {
 		c.queueLock(b, end.Operation)
 		b.Queue(followUpSQL, args{"id": end.Operation}).QueryRow(maybe(new(bool), func(r pgx.Row) error { return r.Scan(&c.follow) }))
@@ -49,9 +43,7 @@ func (s *Store) CloseOperation(ctx context.Context, end node.End, followUp func(
 // closing is an operation that is being closed.
 type closing struct {
 	fenced
-	store  *Store
 	end    node.End
-	plan   func(*node.Node) (*node.Operation, error)
 	follow int64 // the follow-up of one that is closed already
 	next   int64 // number of the follow-up, if one is opened
 	out    *node.Operation
@@ -66,17 +58,16 @@ func (c *closing) decide(b *pgx.Batch) error {
 	case c.op.EndedAt != nil && c.op.Outcome == c.end.Outcome:
 		return errLeave
 	case c.op.EndedAt != nil:
-		return fault.New(fault.Conflict, "Operation %d of node %s has ended already: %s.", c.op.ID, c.op.NodeUUID, c.op.Outcome)
+		return fault.Coded(fault.OperationEnded, "Operation %d of node %s has ended already: %s.", c.op.ID, c.op.NodeUUID, c.op.Outcome)
 	case !c.found || c.Operation == nil:
 		return fault.New(fault.Internal, "close operation %d: its node %s is gone", c.op.ID, c.op.NodeUUID)
 	}
-	effects, err := node.Closing(&c.Node, c.end)
+	ending, err := node.Closing(&c.Node, c.end)
 	if err != nil {
 		return err
 	}
-	had := places(&c.Node)
-	c.take(effects)
-	if err := c.queueState(b, c.store, had, nil); err != nil {
+	c.applyEnding(ending)
+	if err := c.queueState(b); err != nil {
 		return err
 	}
 	c.op.EndSteps(c.end.Outcome, time.Now().UTC())
@@ -87,67 +78,21 @@ func (c *closing) decide(b *pgx.Batch) error {
 	}
 	b.Queue(endSQL, args{"id": c.op.ID, "outcome": c.end.Outcome, "error": c.end.Error, "steps": steps})
 	c.queueForgetArguments(b)
-	if effects.ClearInstance {
-		queueClearInstance(b, c.ID)
+	if len(ending.Owed) == 0 {
+		c.queueMendLeft(b, node.UndoneBy(c.op.ID), c.op.ID)
 	}
-	if effects.ClearAgent {
-		queueClearAgent(b, c.ID)
-	}
-	queueHistory(b, c.ID, c.event(effects))
-	if effects.FollowUp == "" {
+	if ending.FollowUp == "" {
 		return nil
 	}
-	return c.queueFollowUp(b, effects.FollowUp)
-}
-
-// take writes the effects into the locked node.
-func (c *closing) take(e node.Effects) {
-	c.moved(e.Moved)
-	c.LastError, c.TargetPowerState, c.Owed = e.LastError, "", e.Owed
-	if e.SetMaintenance {
-		c.MaintenanceByFault = !c.Maintenance || c.MaintenanceByFault
-		c.Maintenance, c.MaintenanceReason, c.Fault = true, e.MaintenanceReason, e.Fault
-	}
-}
-
-func (c *closing) event(e node.Effects) node.HistoryEvent {
-	out := node.HistoryEvent{
-		Event:     string(c.op.Kind) + " " + string(c.end.Outcome) + ": " + movedWords(e.From, e.To),
-		EventType: eventState, Severity: "INFO", Conductor: c.op.Conductor, User: c.end.By, Operation: c.op.ID,
-	}
-	if c.end.Outcome == node.Failed {
-		out.EventType, out.Severity = eventError, "ERROR"
-	}
-	if c.end.Error != "" {
-		out.Event += ": " + c.end.Error
-	}
-	return out
+	return c.queueFollowUp(b, ending.FollowUp)
 }
 
 func (c *closing) queueFollowUp(b *pgx.Batch, kind node.Kind) error {
-	if c.plan == nil {
-		return fault.New(fault.Internal, "close operation %d: nobody plans the %s that follows", c.op.ID, kind)
-	}
-	n := c.Node
-	n.Operation = nil
-	o, err := c.plan(&n)
+	open, err := node.FollowUp(&c.Node, &c.op, kind, c.op.AskedBy, c.end.Defaults)
 	if err != nil {
 		return err
 	}
-	if o == nil || o.Kind != kind {
-		return fault.New(fault.Internal, "close operation %d: a %s must follow", c.op.ID, kind)
-	}
-	open := *o
-	if open.Origin == "" {
-		open.Origin = n.ProvisionState
-	}
-	if open.RequestedBy == "" {
-		open.RequestedBy = c.op.AskedBy
-	}
-	// It was asked for with the one that ends: a maintenance since then pauses both.
-	open.InMaintenance = c.op.InMaintenance
-	open.Paused = n.Maintenance && !open.InMaintenance
-	a, err := operationArgs(c.next, &n, &open)
+	a, err := operationArgs(c.next, &c.Node, open)
 	if err != nil {
 		return err
 	}
@@ -157,6 +102,6 @@ func (c *closing) queueFollowUp(b *pgx.Batch, kind node.Kind) error {
 		return err
 	})
 	b.Queue(linkFollowUpSQL, args{"id": c.op.ID, "follow_up": c.next})
-	queueHistory(b, c.ID, acceptedEvent(c.next, &open))
+	queueHistory(b, c.ID, acceptedEvent(c.next, open))
 	return nil
 }

@@ -1,12 +1,12 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -39,7 +39,7 @@ func TestClosingMovesTheNodeAndFreesIt(t *testing.T) {
 			_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Steps: steps, Undo: []node.Undo{node.UndoPowerOff}})
 			require.NoError(t, err)
 			c.end.Operation, c.end.RunID = o.ID, "r1"
-			next, err := s.CloseOperation(t.Context(), c.end, nil)
+			next, err := s.CloseOperation(t.Context(), c.end)
 			require.NoError(t, err)
 			require.Nil(t, next)
 
@@ -73,14 +73,14 @@ func TestClosingWhatIsClosed(t *testing.T) {
 	s := open(t)
 	_, o := running(t, s)
 	end := node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: "x"}
-	kind(t, fault.Lost, closeErr(s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r2", Outcome: node.Failed}, nil)))
-	require.NoError(t, closeErr(s.CloseOperation(t.Context(), end, nil)))
-	require.NoError(t, closeErr(s.CloseOperation(t.Context(), end, nil)), "the same outcome again")
+	kind(t, fault.Lost, closeErr(s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r2", Outcome: node.Failed})))
+	require.NoError(t, closeErr(s.CloseOperation(t.Context(), end)))
+	require.NoError(t, closeErr(s.CloseOperation(t.Context(), end)), "the same outcome again")
 	end.Outcome = node.Succeeded
-	kind(t, fault.Conflict, closeErr(s.CloseOperation(t.Context(), end, nil)))
+	kind(t, fault.Conflict, closeErr(s.CloseOperation(t.Context(), end)))
 	end.RunID = "r2"
-	kind(t, fault.Lost, closeErr(s.CloseOperation(t.Context(), end, nil)))
-	kind(t, fault.NotFound, closeErr(s.CloseOperation(t.Context(), node.End{Operation: 4711, Outcome: node.Failed}, nil)))
+	kind(t, fault.Lost, closeErr(s.CloseOperation(t.Context(), end)))
+	kind(t, fault.NotFound, closeErr(s.CloseOperation(t.Context(), node.End{Operation: 4711, Outcome: node.Failed})))
 }
 
 func closeErr(_ *node.Operation, err error) error { return err }
@@ -92,25 +92,16 @@ func TestGivingBackANodeThatWaitsOpensTheUndeploy(t *testing.T) {
 	_, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{Move: node.EventWait})
 	require.NoError(t, err)
 	_, err = s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
-		return &node.Request{Steer: &node.Steer{Ask: node.AskDelete, By: "ann", Move: node.EventDelete}}, nil
+		return &node.Request{Steer: &node.Steer{Ask: node.AskDelete, By: "ann"}, Move: []node.Event{node.EventDelete}}, nil
 	})
 	require.NoError(t, err)
-	end := node.End{Operation: o.ID, RunID: "r1", Outcome: node.Cancelled}
-
-	no := errors.New("no plan")
-	_, err = s.CloseOperation(t.Context(), end, func(*node.Node) (*node.Operation, error) { return nil, no })
-	require.ErrorIs(t, err, no)
-	got, err := s.Operation(t.Context(), o.ID)
-	require.NoError(t, err)
-	require.Nil(t, got.EndedAt, "without a plan nothing is closed")
+	end := node.End{Operation: o.ID, RunID: "r1", Outcome: node.Cancelled, Defaults: node.Defaults{OnFailure: node.HoldOnFailure}}
 
 	var followers sync.Map
 	var wg sync.WaitGroup
 	for range 10 { // ten closings at once agree
 		wg.Go(func() {
-			next, err := s.CloseOperation(t.Context(), end, func(n *node.Node) (*node.Operation, error) {
-				return &node.Operation{Kind: node.KindUndeploy, Target: node.Available, Steps: []node.Step{{Interface: "deploy", Step: "tear_down"}}}, nil
-			})
+			next, err := s.CloseOperation(t.Context(), end)
 			if err != nil || next == nil {
 				t.Error(next, err)
 				return
@@ -141,16 +132,16 @@ func TestAFailedCleanStepPutsTheNodeIntoMaintenance(t *testing.T) {
 	s := open(t)
 	n := create(t, s, node.Manageable)
 	o, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
-		return &node.Request{Move: node.EventProvide, Open: &node.Operation{Kind: node.KindProvide, Target: node.Available}}, nil
+		return &node.Request{Move: []node.Event{node.EventProvide}, Open: &node.Operation{Kind: node.KindProvide, Target: node.Available}}, nil
 	})
 	require.NoError(t, err)
 	_, err = s.Begin(t.Context(), o.ID, "r")
 	require.NoError(t, err)
-	_, err = s.Claim(t.Context(), o.ID, "r", first, "c")
+	_, err = s.Claim(t.Context(), o.ID, "r", first, time.Time{}, "c")
 	require.NoError(t, err)
 	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Steps: []node.Step{{Interface: "deploy", Step: "erase", Source: node.SourceAgent, State: node.StepFailed}}})
 	require.NoError(t, err)
-	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r", Outcome: node.Failed, Error: strings.Repeat("ü", 9000)}, nil)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r", Outcome: node.Failed, Error: strings.Repeat("ü", 9000)})
 	require.NoError(t, err)
 	got, err := s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
@@ -175,7 +166,7 @@ func TestAPowerChangeLeavesTheStateAlone(t *testing.T) {
 	got, err := s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, node.PowerOff, got.TargetPowerState)
-	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Succeeded}, nil)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Succeeded})
 	require.NoError(t, err, "even one that never began")
 	got, err = s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
@@ -214,7 +205,7 @@ func TestClosingRacesWithSteps(t *testing.T) {
 			}
 		})
 		wg.Go(func() {
-			if _, err := s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Succeeded}, nil); err != nil {
+			if _, err := s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Succeeded}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -235,7 +226,7 @@ func TestClosingRacesWithSteps(t *testing.T) {
 func TestWritersOfOneNodeDoNotLockEachOtherOut(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	n, o := running(t, s)
+	n, o := inspecting(t, s, node.PhaseBooted)
 	var macs atomic.Int64
 	writers := map[string]func(i int) error{
 		"save": func(int) error {
@@ -244,19 +235,20 @@ func TestWritersOfOneNodeDoNotLockEachOtherOut(t *testing.T) {
 		},
 		"save steps": func(int) error { _, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{}); return err },
 		"inspection": func(i int) error {
-			return s.SaveInspection(t.Context(), o.ID, first, node.Inspection{
+			_, err := s.SaveInspection(t.Context(), o.ID, first, node.Inspection{
 				Properties: map[string]any{"i": i}, Ports: []node.Port{{Address: fmt.Sprintf("52:54:00:00:02:%02x", macs.Add(1)%256)}},
 			})
+			return err
 		},
 		"lookup": func(int) error {
 			_, err := s.AgentLookup(t.Context(), n.UUID, "a", func(int, bool, bool) (bool, string) { return true, "t" })
 			return err
 		},
 		"heartbeat": func(int) error {
-			_, _, err := s.AgentHeartbeat(t.Context(), n.UUID, func(*node.Node, string) error { return nil }, node.Agent{URL: "u"})
+			_, _, err := s.AgentHeartbeat(t.Context(), n.UUID, func(node.Agent, string) error { return nil }, node.Agent{URL: "u"})
 			return err
 		},
-		"inventory": func(int) error { _, err := s.PutInventory(t.Context(), n.UUID, nil, nil); return err },
+		"inventory": func(int) error { _, err := s.PutInventory(t.Context(), n.UUID, "a", nil, nil); return err },
 		"rename": func(i int) error {
 			_, err := s.UpdateNode(t.Context(), n.UUID, "", func(n *node.Node) (node.Secrets, error) {
 				n.Name, n.InstanceUUID = fmt.Sprint("renamed-", i), someUUID()

@@ -69,7 +69,7 @@ func TestAShareIsNotPagedFromItsBeginningAgain(t *testing.T) {
 	end, err := s.SharePage(t.Context(), "compute-1", first.Epoch, rest.Nodes[0].UUID, 2)
 	require.NoError(t, err)
 	require.Empty(t, end.Nodes)
-	require.NoError(t, s.DeleteNode(t.Context(), last, func(*node.Node) error { return nil }))
+	require.NoError(t, s.DeleteNode(t.Context(), last, "ann", func(*node.Node) error { return nil }))
 	_, err = s.SharePage(t.Context(), "compute-1", first.Epoch, last, 2)
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 }

@@ -42,26 +42,37 @@ func (s *Store) Conductor(ctx context.Context, hostname string) (*node.Conductor
 	return &c, nil
 }
 
+// Who registers has just reached Temporal, and writes so: after a stop of
+// everything, the last contact is old, and who registers first would not be alive
+// beside it until somebody else writes one.
 const registerSQL = `
-WITH died AS MATERIALIZED (SELECT c.hostname FROM conductors c WHERE c.hostname = @hostname AND c.stopped_at IS NULL),
-orphans AS (UPDATE operations o SET orphaned = true FROM died WHERE o.conductor = died.hostname AND o.paused AND o.ended_at IS NULL)
-INSERT INTO conductors (hostname, incarnation, conductor_group, interfaces)
+WITH died AS MATERIALIZED (SELECT c.hostname, c.incarnation, c.heartbeat_at FROM conductors c WHERE c.hostname = @hostname AND c.stopped_at IS NULL),
+held AS MATERIALIZED (
+	SELECT o.id FROM operations o JOIN died ON o.conductor = died.hostname
+	 WHERE o.ended_at IS NULL AND (o.paused OR o.claim_empty) ORDER BY o.id FOR NO KEY UPDATE OF o),
+lost AS (` + loseSQL + `),
+beat AS (INSERT INTO conductors (hostname, incarnation, conductor_group, interfaces)
 VALUES (@hostname, nextval('conductor_incarnations'), @group, @interfaces)
 ON CONFLICT (hostname) DO UPDATE SET incarnation = excluded.incarnation, conductor_group = excluded.conductor_group,
 	interfaces = excluded.interfaces, started_at = excluded.started_at, heartbeat_at = excluded.heartbeat_at,
 	polled_at = excluded.polled_at, draining = false, stopped_at = NULL
-RETURNING incarnation`
+RETURNING incarnation),
+` + contactSQL + `
+SELECT incarnation FROM beat`
 
 // RegisterConductor gives the name (Hostname, Group, Interfaces) to this
 // process; whoever had it before is told so at its next heartbeat, and is dead
-// to what is paused, unless it had stopped.
+// to what is paused and to whoever takes up its steps, unless it had stopped.
 func (s *Store) RegisterConductor(ctx context.Context, c node.Conductor) (incarnation int64, err error) {
-	interfaces := c.Interfaces
-	if interfaces == nil {
-		interfaces = map[string]map[string][]string{}
+	interfaces := make(map[string]map[string][]string, len(c.Interfaces))
+	for driver, enabled := range c.Interfaces {
+		if enabled == nil { // JSON's null contains nothing, not even no interfaces (coversSQL)
+			enabled = map[string][]string{}
+		}
+		interfaces[driver] = enabled
 	}
 	var d dicts
-	a := args{"hostname": c.Hostname, "group": c.Group, "interfaces": d.of(interfaces)}
+	a := args{"hostname": c.Hostname, "group": c.Group, "interfaces": d.of(interfaces), "contact": true, "timeout": micros(s.conductorTimeout)}
 	if d.err != nil {
 		return 0, d.err
 	}
@@ -70,20 +81,23 @@ func (s *Store) RegisterConductor(ctx context.Context, c node.Conductor) (incarn
 }
 
 const (
-	// The newest contact of anybody is written once a second, by whoever comes first.
-	heartbeatConductorSQL = `
-WITH beat AS (
-	UPDATE conductors SET heartbeat_at = clock_timestamp(), polled_at = CASE WHEN @contact THEN clock_timestamp() ELSE polled_at END
-	 WHERE hostname = @hostname AND incarnation = @incarnation AND stopped_at IS NULL
-	RETURNING draining),
-contact AS (
+	// contactSQL writes the newest contact of anybody with Temporal, once a second, by
+	// whoever comes first. beat is the conductor's row, if it was written.
+	contactSQL = `contact AS (
 	UPDATE witness w SET contact_at = clock_timestamp(),
 		contact_from = CASE WHEN w.contact_at NOT BETWEEN clock_timestamp() - ` + gapSQL + ` AND clock_timestamp() + interval '1 second'
 			THEN w.contact_at ELSE w.contact_from END,
 		contact_until = CASE WHEN w.contact_at NOT BETWEEN clock_timestamp() - ` + gapSQL + ` AND clock_timestamp() + interval '1 second'
 			THEN clock_timestamp() ELSE w.contact_until END
 	 WHERE @contact AND EXISTS (SELECT FROM beat)
-	   AND (w.contact_at IS NULL OR w.contact_at NOT BETWEEN clock_timestamp() - interval '1 second' AND clock_timestamp() + interval '1 second'))
+	   AND (w.contact_at IS NULL OR w.contact_at NOT BETWEEN clock_timestamp() - interval '1 second' AND clock_timestamp() + interval '1 second'))`
+
+	heartbeatConductorSQL = `
+WITH beat AS (
+	UPDATE conductors SET heartbeat_at = clock_timestamp(), polled_at = CASE WHEN @contact THEN clock_timestamp() ELSE polled_at END
+	 WHERE hostname = @hostname AND incarnation = @incarnation AND stopped_at IS NULL
+	RETURNING draining),
+` + contactSQL + `
 SELECT draining FROM beat`
 	drainConductorSQL = `
 UPDATE conductors SET draining = true WHERE hostname = @hostname AND incarnation = @incarnation AND stopped_at IS NULL`
@@ -126,38 +140,15 @@ func outdated(hostname string, incarnation int64) error {
 	return fault.New(fault.Lost, "conductor %s, incarnation %d, was stopped or has a successor", hostname, incarnation)
 }
 
-const coveredSQL = `
-SELECT c.hostname, c.incarnation FROM conductors c CROSS JOIN witness w
- WHERE c.conductor_group = @group AND NOT c.draining AND c.interfaces ? @driver AND ` + aliveSQL + `
-   AND NOT EXISTS (SELECT FROM jsonb_each_text(@interfaces) AS w (interface, implementation)
-	WHERE NOT coalesce(c.interfaces -> @driver -> w.interface, '[]') ? w.implementation)
- ORDER BY c.hostname LIMIT 1000`
+const coveringSQL = `
+SELECT c.hostname, c.incarnation FROM nodes n JOIN needs d ON d.id = n.need_id JOIN conductors c ON ` + coversSQL + ` CROSS JOIN witness w
+ WHERE n.uuid = @node AND ` + takesWorkSQL + ` ORDER BY c.hostname LIMIT 1000`
 
-// Covered are the names of the conductors that Covering gives.
-func (s *Store) Covered(ctx context.Context, group, driver string, interfaces map[string]string) ([]string, error) {
-	hosts, err := s.Covering(ctx, group, driver, interfaces)
-	if err != nil {
-		return nil, err
-	}
-	names := make([]string, 0, len(hosts))
-	for _, h := range hosts {
-		names = append(names, h.Name)
-	}
-	return names, nil
-}
-
-// Covering are the live conductors that can work on a node of this group, driver
-// and interfaces (interface -> implementation), by name. Draining ones can not.
-func (s *Store) Covering(ctx context.Context, group, driver string, interfaces map[string]string) ([]node.Host, error) {
-	if interfaces == nil {
-		interfaces = map[string]string{}
-	}
-	var d dicts
-	a := args{"group": group, "driver": driver, "interfaces": d.of(interfaces), "timeout": micros(s.conductorTimeout)}
-	if d.err != nil {
-		return nil, d.err
-	}
-	return list(ctx, s, "find conductors of "+group+"/"+driver, coveredSQL, a, func(r pgx.Row) (h node.Host, err error) {
+// Covering returns the conductors that cover the node now, by name; none for a node
+// that is not there.
+func (s *Store) Covering(ctx context.Context, nodeUUID string) ([]node.Host, error) {
+	a := args{"node": nodeUUID, "timeout": micros(s.conductorTimeout)}
+	return list(ctx, s, "find conductors of node "+words(nodeUUID, 64), coveringSQL, a, func(r pgx.Row) (h node.Host, err error) {
 		return h, r.Scan(&h.Name, &h.Incarnation)
 	})
 }

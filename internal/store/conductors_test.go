@@ -67,9 +67,7 @@ func TestCoverage(t *testing.T) {
 	require.NoError(t, s.DrainConductor(t.Context(), "c", incarnations["c"]))
 	raw(t, url, "UPDATE conductors SET heartbeat_at = heartbeat_at - interval '1 hour' WHERE hostname = 'e'")
 	covered := func(group, driver string, interfaces map[string]string) []string {
-		hosts, err := s.Covered(t.Context(), group, driver, interfaces)
-		require.NoError(t, err)
-		return hosts
+		return whoCovers(t, s, url, &node.Node{Driver: driver, ConductorGroup: group, Interfaces: interfaces})
 	}
 	require.Equal(t, []string{"a", "b"}, covered("rack-1", "redfish", nil))
 	require.Equal(t, []string{"a", "b"}, covered("rack-1", "redfish", map[string]string{"power": "fake", "boot": "redfish-virtual-media"}))

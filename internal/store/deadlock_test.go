@@ -50,7 +50,6 @@ SELECT id, uuid, 'deploy', 'running', 'available', '', driver, now(), 'r' FROM n
 		rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 		return out
 	}
-	rules := []node.Stranding{{From: node.Cleaning, To: node.CleanFailed}, {From: node.Deploying, To: node.DeployFailed, ClearInstance: true}}
 	aside, err := pgxpool.New(t.Context(), url)
 	require.NoError(t, err)
 	defer aside.Close()
@@ -59,8 +58,8 @@ SELECT id, uuid, 'deploy', 'running', 'available', '', driver, now(), 'r' FROM n
 		"clear missing":  func(ctx context.Context) error { return s.ClearMissing(ctx, shuffled()) },
 		"forget missing": func(ctx context.Context) error { return s.ForgetMissing(ctx) },
 		"quarantine":     func(ctx context.Context) error { _, err := s.Quarantine(ctx); return err },
-		"stranded":       func(ctx context.Context) error { _, err := s.SettleStranded(ctx, rules, 0); return err },
-		"undos":          func(ctx context.Context) error { _, err := s.OpenUndos(ctx, undoSteps, "r", 10); return err },
+		"stranded":       func(ctx context.Context) error { _, err := s.SettleStranded(ctx, 0); return err },
+		"undos":          func(ctx context.Context) error { _, err := s.OpenUndos(ctx, undoSteps, "r", 0, 10); return err },
 		"publish":        func(ctx context.Context) error { _, err := s.PublishShares(ctx, 0, share.Decide); return err },
 		"hand over":      func(ctx context.Context) error { _, err := s.HandOverShares(ctx, 0); return err },
 		"sweep":          func(ctx context.Context) error { return s.SweepInstances(ctx) },
@@ -123,10 +122,10 @@ SELECT id, uuid, 'deploy', 'running', 'available', '', driver, now(), 'r' FROM n
 			return err
 		},
 		"close": func(ctx context.Context) error {
-			return closeErr(s.CloseOperation(ctx, node.End{Operation: shuffled()[0], Outcome: node.Failed, Error: "no"}, nil))
+			return closeErr(s.CloseOperation(ctx, node.End{Operation: shuffled()[0], Outcome: node.Failed, Error: "no"}))
 		},
 		"delete and make": func(ctx context.Context) error {
-			if err := s.DeleteNode(ctx, some(), allow); err != nil {
+			if err := s.DeleteNode(ctx, some(), "ann", allow); err != nil {
 				return err
 			}
 			return s.CreateNode(ctx, &node.Node{Driver: "fake-hardware", Interfaces: map[string]string{"power": "fake"}, ResourceClass: "gold", ProvisionState: node.Available}, nil, "")
@@ -158,13 +157,13 @@ func conflicts(err error) bool {
 		strings.Contains(err.Error(), "another epoch came first") // here they come without end
 }
 
-// agree: what hangs on nodes hangs on those that are there, and instances and
-// allocations are those that nodes carry.
+// agree: histories are of nodes that are there or were deleted, quarantines of
+// those that are there, and instances and allocations are those that nodes carry.
 func agree(t testing.TB, s *store.Store, url string) {
 	t.Helper()
 	require.NoError(t, s.SweepInstances(t.Context()))
 	for what, sql := range map[string]string{
-		"histories without a node":                 `SELECT count(*) FROM node_history h WHERE NOT EXISTS (SELECT FROM nodes n WHERE n.id = h.node_id)`,
+		"histories without a node":                 `SELECT count(*) FROM node_history h WHERE NOT EXISTS (SELECT FROM nodes n WHERE n.id = h.node_id) AND NOT EXISTS (SELECT FROM deleted_nodes d WHERE d.node_id = h.node_id)`,
 		"quarantines without a node":               `SELECT count(*) FROM quarantines q WHERE NOT EXISTS (SELECT FROM nodes n WHERE n.id = q.node_id)`,
 		"allocations that their node lacks":        `SELECT count(*) FROM allocations t LEFT JOIN nodes n ON n.id = t.node_id WHERE t.state = 'active' AND n.allocation_uuid IS DISTINCT FROM t.uuid`,
 		"allocations without their instance":       `SELECT count(*) FROM allocations t LEFT JOIN instances i ON i.uuid = t.uuid AND i.node_id = t.node_id WHERE t.state = 'active' AND i.uuid IS NULL`,

@@ -51,7 +51,7 @@ func TestAnOperationIsHeldAndDecidedAbout(t *testing.T) {
 		return node.Direction{}, fault.New(fault.Conflict, "no")
 	})
 	kind(t, fault.Conflict, err)
-	require.NoError(t, closeErr(s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Cancelled}, nil)))
+	require.NoError(t, closeErr(s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Cancelled})))
 	_, err = s.Direct(t.Context(), o.ID, func(*node.Node) (node.Direction, error) { return node.Direction{}, nil })
 	kind(t, fault.Lost, err)
 	_, err = s.Direct(t.Context(), 1<<40, func(*node.Node) (node.Direction, error) { return node.Direction{}, nil })

@@ -14,20 +14,23 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
+// oneOpenPerNode is the constraint by which a node has one open operation.
+const oneOpenPerNode = "operations_one_open_per_node"
+
 // taken says what a violated unique constraint means, by its name; the argument
 // of each is the value that is taken, where the caller knows it.
 var taken = map[string]string{
-	"nodes_uuid_taken":             "A node with UUID %s already exists.",
-	"nodes_name_taken":             "A node with name %s already exists.",
-	"nodes_instance_uuid_taken":    "Instance %s is already associated with another node.",
-	"nodes_allocation_uuid_taken":  "Allocation %s is already associated with another node.",
-	"ports_uuid_taken":             "A port with UUID %s already exists.",
-	"ports_address_taken":          "A port with MAC address %s already exists.",
-	"ports_name_taken":             "A port with name %s already exists.",
-	"allocations_uuid_taken":       "An allocation with UUID %s already exists.",
-	"allocations_name_taken":       "An allocation with name %s already exists.",
-	"allocations_node_taken":       "The node has an allocation already.",
-	"operations_one_open_per_node": "The node is locked by another operation, please retry after the current operation is completed.",
+	"nodes_uuid_taken":            "A node with UUID %s already exists.",
+	"nodes_name_taken":            "A node with name %s already exists.",
+	"nodes_instance_uuid_taken":   "Instance %s is already associated with another node.",
+	"nodes_allocation_uuid_taken": "Allocation %s is already associated with another node.",
+	"ports_uuid_taken":            "A port with UUID %s already exists.",
+	"ports_address_taken":         "A port with MAC address %s already exists.",
+	"ports_name_taken":            "A port with name %s already exists.",
+	"allocations_uuid_taken":      "An allocation with UUID %s already exists.",
+	"allocations_name_taken":      "An allocation with name %s already exists.",
+	"allocations_node_taken":      "The node has an allocation already.",
+	oneOpenPerNode:                "The node is locked by another operation, please retry after the current operation is completed.",
 }
 
 // refused says what a violated check means that is a question of the moment, by its name.
@@ -51,7 +54,7 @@ func mapError(what string, err error) error {
 		return fromServer(what, pg)
 	}
 	if isAway(err) {
-		return fault.New(fault.Unavailable, "%s: the database is away: %w", what, cause(err))
+		return fault.Coded(fault.DatabaseUnavailable, "%s: the database is away: %w", what, cause(err))
 	}
 	return fault.New(fault.Internal, "%s: %w", what, err)
 }
@@ -63,7 +66,11 @@ func fromServer(what string, pg *pgconn.PgError) error {
 	switch {
 	case pg.Code == "23505":
 		if text, ok := taken[pg.ConstraintName]; ok {
-			return fault.New(fault.Conflict, "%s", strings.Replace(text, "%s", takenValue(pg.Detail), 1))
+			code := fault.AlreadyExists
+			if pg.ConstraintName == oneOpenPerNode {
+				code = fault.NodeLocked
+			}
+			return fault.Coded(code, "%s", strings.Replace(text, "%s", takenValue(pg.Detail), 1))
 		}
 		return fault.New(fault.Conflict, "%s: taken already (%s)", what, pg.ConstraintName)
 	case pg.Code == "23514" && refused[pg.ConstraintName] != "":
@@ -75,7 +82,7 @@ func fromServer(what string, pg *pgconn.PgError) error {
 	case class == "22":
 		return fault.New(fault.Invalid, "%s: %s", what, pg.Message)
 	case class == "08", class == "53", class == "57", class == "40", pg.Code == "55P03", pg.Code == "25006", pg.Code == "25P03":
-		return fault.New(fault.Unavailable, "%s: the database says: %s", what, pg.Message)
+		return fault.Coded(fault.DatabaseUnavailable, "%s: the database says: %s", what, pg.Message)
 	}
 	return fault.New(fault.Internal, "%s: the database says: %s (%s)", what, pg.Message, pg.Code)
 }

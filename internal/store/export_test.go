@@ -83,7 +83,7 @@ func ReconcileStatements() map[string]Statement {
 		"not begun": {notBegunSQL, args{"age": int64(1), "limit": 1000}},
 		"begun":     {begunSQL, args{"after": int64(0), "limit": 1000}},
 		"owing": {openUndosSQL, args{
-			"steps": []byte("[]"), "by": "", "type": "", "limit": 10, "timeout": int64(1),
+			"steps": []byte("[]"), "media": int64(120_000_000), "insert": node.InsertMedia, "kind": node.KindUndo, "by": "", "type": "", "limit": 10, "timeout": int64(1),
 		}},
 		"asked":   {askedSQL, args{"age": int64(1), "limit": 1000, "timeout": int64(1)}},
 		"misfits": {misfitsSQL, args{"timeout": int64(1), "limit": 1000}},
@@ -101,3 +101,14 @@ func Kept(ctx context.Context, s *Store) ([]string, error) {
 
 // URL is where the store's database is.
 func (s *Store) URL() string { return s.url }
+
+// OnceStatements are those about idempotency keys that may not read the whole table.
+func OnceStatements(uuid, name string) []Statement {
+	find := func(sql, ident string) Statement {
+		return Statement{sql, args{"ident": ident, "key": "k1", "age": micros(node.OnceFor)}}
+	}
+	return []Statement{
+		find(earlierByUUIDSQL, uuid), find(earlierByNameSQL, name),
+		{forgetRequestsSQL, args{"age": micros(node.OnceFor), "limit": 10}},
+	}
+}

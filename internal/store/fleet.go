@@ -50,11 +50,11 @@ const (
 	// onlyOneSQL are the nodes that nobody but this conductor covers.
 	onlyOneSQL = `
 WITH others AS MATERIALIZED (
-	SELECT c.conductor_group, c.interfaces FROM conductors c CROSS JOIN witness w WHERE NOT c.draining AND c.hostname <> @hostname AND ` + aliveSQL + `),
+	SELECT c.conductor_group, c.interfaces FROM conductors c CROSS JOIN witness w WHERE c.hostname <> @hostname AND ` + takesWorkSQL + `),
 lone AS MATERIALIZED (
-	SELECT d.id FROM needs d JOIN conductors c ON c.conductor_group = d.conductor_group AND c.interfaces @> d.wants
+	SELECT d.id FROM needs d JOIN conductors c ON ` + coversSQL + `
 	 WHERE c.hostname = @hostname AND NOT c.draining
-	   AND NOT EXISTS (SELECT FROM others x WHERE x.conductor_group = d.conductor_group AND x.interfaces @> d.wants))
+	   AND NOT EXISTS (SELECT FROM others c WHERE ` + coversSQL + `))
 SELECT count(*), coalesce((array_agg(coalesce(n.name, n.uuid::text) ORDER BY n.id))[1:10], '{}') FROM nodes n WHERE n.need_id IN (SELECT id FROM lone)`
 
 	askDrainSQL        = `UPDATE conductors SET draining = true WHERE hostname = @hostname`
@@ -128,5 +128,5 @@ func (s *Store) ForgetConductor(ctx context.Context, hostname string) error {
 }
 
 func unknownConductor(hostname string) error {
-	return fault.New(fault.NotFound, "Conductor %s could not be found.", words(hostname, 255))
+	return fault.Coded(fault.ConductorNotFound, "Conductor %s could not be found.", words(hostname, 255))
 }

@@ -29,9 +29,7 @@ func TestTwoThatDrainAtOnceLeaveOne(t *testing.T) {
 	}
 	wg.Wait()
 	require.NotEqual(t, errs["a"] == nil, errs["b"] == nil, "%v", errs)
-	covered, err := c.s.Covered(t.Context(), "", "fake-hardware", map[string]string{"power": "fake"})
-	require.NoError(t, err)
-	require.Len(t, covered, 1)
+	require.Len(t, whoCovers(t, c.s, c.url, &node.Node{Driver: "fake-hardware", Interfaces: map[string]string{"power": "fake"}}), 1)
 }
 
 func TestADrainedConductorIsToldByItsHeartbeatUntilItIsStartedAgain(t *testing.T) {

@@ -6,21 +6,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 )
 
 // HistoryKept is how many events a node keeps.
 const HistoryKept = 300
-
-// The event types.
-const (
-	eventAccepted    = "accepted"
-	eventState       = "state"
-	eventError       = "error"
-	eventSteering    = "steering"
-	eventMaintenance = "maintenance"
-	eventQuarantine  = "quarantine"
-)
 
 // addHistorySQL needs the node's row locked: the next number is the highest and one.
 const addHistorySQL = `
@@ -34,8 +25,12 @@ func queueHistory(b *pgx.Batch, nodeID int64, e node.HistoryEvent) {
 	if severity == "" {
 		severity = "INFO"
 	}
+	event := e.Event
+	if severity == "ERROR" || e.EventType == node.HistoryError { // what people say stays as they said it
+		event = mask.URLs(event)
+	}
 	b.Queue(addHistorySQL, args{
-		"node": nodeID, "kept": HistoryKept, "event": words(e.Event, maxEvent), "type": e.EventType, "severity": severity,
+		"node": nodeID, "kept": HistoryKept, "event": words(event, maxEvent), "type": e.EventType, "severity": severity,
 		"conductor": e.Conductor, "user": words(e.User, 255), "operation": e.Operation,
 	})
 }
@@ -49,13 +44,18 @@ func (s *Store) AddHistory(ctx context.Context, e node.HistoryEvent) error {
 	})
 }
 
-const historyColumns = `h.uuid::text, n.uuid::text, h.created_at, h.event, h.event_type, h.severity, h.conductor, h.username, coalesce(h.operation_id, 0)`
+// eventColumns are of node_history h; eventPlaces are where they go.
+const eventColumns = `h.uuid::text, h.created_at, h.event, h.event_type, h.severity, h.conductor, h.username, coalesce(h.operation_id, 0)`
 
-func scanEvent(r pgx.Row) (e node.HistoryEvent, err error) {
-	return e, r.Scan(&e.UUID, &e.NodeUUID, &e.CreatedAt, &e.Event, &e.EventType, &e.Severity, &e.Conductor, &e.User, &e.Operation)
+func eventPlaces(e *node.HistoryEvent) []any {
+	return []any{&e.UUID, &e.CreatedAt, &e.Event, &e.EventType, &e.Severity, &e.Conductor, &e.User, &e.Operation}
 }
 
-const historySQL = `SELECT ` + historyColumns + ` FROM node_history h JOIN nodes n ON n.id = h.node_id
+func scanEvent(r pgx.Row) (e node.HistoryEvent, err error) {
+	return e, r.Scan(append(eventPlaces(&e), &e.NodeUUID)...)
+}
+
+const historySQL = `SELECT ` + eventColumns + `, n.uuid::text FROM node_history h JOIN nodes n ON n.id = h.node_id
  WHERE h.node_id = @node`
 
 // History is a page of the node's events, oldest first unless SortDir is desc.

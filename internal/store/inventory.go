@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,8 +38,8 @@ ON CONFLICT (node_id) DO UPDATE SET inventory = excluded.inventory, plugin_data 
 	collected_at = excluded.collected_at`
 
 	inspectedSQL = `
-INSERT INTO agents (node_id, inspected_at) VALUES (@node, clock_timestamp())
-ON CONFLICT (node_id) DO UPDATE SET inspected_at = excluded.inspected_at`
+INSERT INTO agents (node_id, inspected_at, inspected_source) VALUES (@node, clock_timestamp(), @source)
+ON CONFLICT (node_id) DO UPDATE SET inspected_at = excluded.inspected_at, inspected_source = excluded.inspected_source`
 )
 
 func queueInventory(b *pgx.Batch, nodeID int64, inventory, plugin map[string]any) error {
@@ -47,12 +48,39 @@ func queueInventory(b *pgx.Batch, nodeID int64, inventory, plugin map[string]any
 	return d.err
 }
 
-// PutInventory keeps what the node's agent found, and that it did so in this
-// boot. The operation is the node's open one, nil = none.
-func (s *Store) PutInventory(ctx context.Context, nodeUUID string, inventory, plugin map[string]any) (op *node.Operation, err error) {
-	err = s.inNodeTx(ctx, nodeUUID, "keep the inventory of node "+words(nodeUUID, 64), func(l *lockedNode, b *pgx.Batch) error {
+const (
+	inspectedFromSQL = `SELECT a.inspected_source FROM agents a JOIN nodes n ON n.id = a.node_id WHERE n.uuid = @uuid AND a.inspected_at IS NOT NULL`
+
+	awaitsInventorySQL = `SELECT EXISTS (SELECT FROM operations WHERE ended_at IS NULL AND kind = ANY(@kinds))`
+)
+
+// AnyInspection reports whether any node is being inspected.
+func (s *Store) AnyInspection(ctx context.Context) (yes bool, err error) {
+	_, err = s.one(ctx, "look for inspections", awaitsInventorySQL, args{"kinds": inspections}, func(r pgx.Row) error { return r.Scan(&yes) })
+	return yes, err
+}
+
+// PutInventory stores the inventory that an agent sent for a node that waits for one.
+// Only the first one of a boot counts: another one from the same source changes
+// nothing, and one from another source is fault.NotFound, as for a node that does not
+// wait. The operation is the node's open one, nil if nothing has changed.
+func (s *Store) PutInventory(ctx context.Context, nodeUUID, source string, inventory, plugin map[string]any) (op *node.Operation, err error) {
+	var had bool
+	var first string
+	look := func(b *pgx.Batch) {
+		b.Queue(inspectedFromSQL, args{"uuid": nodeUUID}).QueryRow(maybe(&had, func(r pgx.Row) error { return r.Scan(&first) }))
+	}
+	err = s.inNodeTxAfter(ctx, nodeUUID, "keep the inventory of node "+words(nodeUUID, 64), look, func(l *lockedNode, b *pgx.Batch) error {
+		switch {
+		case !l.AwaitsInventory():
+			return fault.New(fault.NotFound, "node %s waits for no inventory", nodeUUID)
+		case had && first != source:
+			return fault.New(fault.NotFound, "node %s has its inventory from another source", nodeUUID)
+		case had:
+			return errLeave
+		}
 		op = l.Operation
-		b.Queue(inspectedSQL, args{"node": l.ID})
+		b.Queue(inspectedSQL, args{"node": l.ID, "source": words(source, maxError)})
 		return queueInventory(b, l.ID, inventory, plugin)
 	})
 	if err != nil {
@@ -69,36 +97,76 @@ UPDATE nodes SET properties = properties || @properties, boot_mode = coalesce(nu
 
 	foundPortSQL = `
 INSERT INTO ports (uuid, node_id, address, name, description, pxe_enabled, local_link_connection, physical_network, is_smartnic, extra, internal_info)
-VALUES (@uuid, @node, @address, nullif(@name, ''), nullif(@description, ''), @pxe_enabled, @local_link_connection,
-	nullif(@physical_network, ''), @is_smartnic, @extra, @internal_info)
+SELECT @uuid, @node, @address, nullif(@name, ''), nullif(@description, ''), @pxe_enabled, @local_link_connection,
+	nullif(@physical_network, ''), @is_smartnic, @extra, @internal_info
+ WHERE (SELECT count(*) FROM ports WHERE node_id = @node) < @most
 ON CONFLICT (address) DO NOTHING`
+
+	notFoundPortsSQL = `
+SELECT count(*) FROM unnest(@addresses::text[]) AS found
+ WHERE NOT EXISTS (SELECT FROM ports p WHERE p.address = found AND p.node_id = @node)`
 )
 
 // SaveInspection writes what an inspection found, under a claim: properties are
-// merged into the node's, ports are made for MACs that no port has.
-func (s *Store) SaveInspection(ctx context.Context, id int64, c node.Claim, found node.Inspection) error {
-	return s.inClaim(ctx, "save an inspection", id, c, func(f *fenced, b *pgx.Batch) error {
+// merged into the node's, ports are made for MACs that no port has, up to
+// node.MaxFoundPorts. leftOut is how many MACs became no port of the node: they
+// are another's, or too many.
+func (s *Store) SaveInspection(ctx context.Context, id int64, c node.Claim, found node.Inspection) (leftOut int, err error) {
+	err = s.inClaim(ctx, "save an inspection", id, c, func(f *fenced, b *pgx.Batch) error {
 		var d dicts
 		b.Queue(inspectedNodeSQL, args{"id": f.ID, "properties": d.dict(found.Properties), "boot_mode": found.BootMode})
 		if d.err != nil {
 			return d.err
 		}
-		// In one order for all: two inspections that found the same MACs wait for each other.
-		ports := slices.SortedFunc(slices.Values(found.Ports), func(a, b node.Port) int { return strings.Compare(a.Address, b.Address) })
-		for _, p := range ports {
-			if p.UUID == "" {
-				p.UUID = uuid.NewString()
-			}
-			a, err := portArgs(&p)
-			if err != nil {
-				return err
-			}
-			a["uuid"], a["node"] = p.UUID, f.ID
-			b.Queue(foundPortSQL, a)
+		if err := queueFoundPorts(b, f.ID, found.Ports, &leftOut); err != nil {
+			return err
 		}
 		if found.Inventory == nil {
 			return nil
 		}
 		return queueInventory(b, f.ID, found.Inventory, found.PluginData)
 	})
+	return leftOut, err
+}
+
+func queueFoundPorts(b *pgx.Batch, nodeID int64, found []node.Port, leftOut *int) error {
+	if len(found) == 0 {
+		return nil
+	}
+	byAddress := make(map[string]node.Port, len(found))
+	for _, p := range found {
+		byAddress[p.Address] = p
+	}
+	ports := slices.SortedFunc(maps.Values(byAddress), func(a, b node.Port) int {
+		if a.PXEEnabled != b.PXEEnabled { // these are what a node is known by
+			if a.PXEEnabled {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.Address, b.Address)
+	})
+	tooMany := max(0, len(ports)-node.MaxFoundPorts)
+	ports = ports[:len(ports)-tooMany]
+	// In one order for all: two inspections that found the same MACs wait for each other.
+	slices.SortFunc(ports, func(a, b node.Port) int { return strings.Compare(a.Address, b.Address) })
+	addresses := make([]string, 0, len(ports))
+	for _, p := range ports {
+		if p.UUID == "" {
+			p.UUID = uuid.NewString()
+		}
+		a, err := portArgs(&p)
+		if err != nil {
+			return err
+		}
+		a["uuid"], a["node"], a["most"] = p.UUID, nodeID, node.MaxFoundPorts
+		b.Queue(foundPortSQL, a)
+		addresses = append(addresses, p.Address)
+	}
+	b.Queue(notFoundPortsSQL, args{"node": nodeID, "addresses": addresses}).QueryRow(func(r pgx.Row) error {
+		err := r.Scan(leftOut)
+		*leftOut += tooMany
+		return err
+	})
+	return nil
 }

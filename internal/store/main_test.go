@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -88,9 +89,17 @@ func create(t testing.TB, s *store.Store, state node.State) *node.Node {
 	return n
 }
 
+// credentials are the opened secrets of the node as it is now.
+func credentials(t testing.TB, s *store.Store, uuid string) (node.Secrets, error) {
+	t.Helper()
+	n, err := s.Node(t.Context(), uuid)
+	require.NoError(t, err)
+	return s.Credentials(t.Context(), n)
+}
+
 // deploy is the request that deploys a node; it looks at nothing.
 func deploy(*node.Node) (*node.Request, error) {
-	return &node.Request{Move: node.EventDeploy, Open: &node.Operation{
+	return &node.Request{Move: []node.Event{node.EventDeploy}, Open: &node.Operation{
 		Kind: node.KindDeploy, Target: node.Active, RequestedBy: "admin",
 		Steps: []node.Step{{Interface: "deploy", Step: "deploy", State: node.StepPending}},
 	}}, nil
@@ -104,7 +113,7 @@ func running(t testing.TB, s *store.Store) (*node.Node, *node.Operation) {
 	require.NoError(t, err)
 	_, err = s.Begin(t.Context(), o.ID, "r1")
 	require.NoError(t, err)
-	n, err = s.Claim(t.Context(), o.ID, "r1", node.Claim{Seq: 1, Attempt: 1}, "c1")
+	n, err = s.Claim(t.Context(), o.ID, "r1", node.Claim{Seq: 1, Attempt: 1}, time.Time{}, "c1")
 	require.NoError(t, err)
 	return n, n.Operation
 }

@@ -2,13 +2,13 @@ package store
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 )
@@ -57,8 +57,19 @@ type lockedNode struct {
 	node.Node
 	found bool
 	now   time.Time
-	// allocated is the allocation_uuid that the row has.
+	// What the row has: the places of secrets, and the allocation_uuid.
+	had       map[string]node.Destination
 	allocated string
+	// What transitions have taken off the node, and their line for its history.
+	clearInstance, clearAgent bool
+	history                   node.HistoryEvent
+}
+
+// read takes the node from its row, which may have more columns behind nodeColumns.
+func (l *lockedNode) read(r pgx.Row, more ...any) (err error) {
+	l.Node, err = scanNodeAnd(r, more...)
+	l.had, l.allocated = node.Places(&l.Node), l.AllocationUUID
+	return err
 }
 
 // queueLock queues the lock of a node's row and the read of the node.
@@ -66,11 +77,7 @@ func (l *lockedNode) queueLock(b *pgx.Batch, ident string) {
 	var id int64
 	a := args{"ident": ident}
 	b.Queue(byIdent(ident, lockByUUIDSQL, lockByNameSQL), a).QueryRow(maybe(&l.found, func(r pgx.Row) error { return r.Scan(&id, &l.now) }))
-	b.Queue(byIdent(ident, nodeByUUIDSQL, nodeByNameSQL), a).QueryRow(maybe(&l.found, func(r pgx.Row) (err error) {
-		l.Node, err = scanNode(r)
-		l.allocated = l.AllocationUUID
-		return err
-	}))
+	b.Queue(byIdent(ident, nodeByUUIDSQL, nodeByNameSQL), a).QueryRow(maybe(&l.found, func(r pgx.Row) error { return l.read(r) }))
 }
 
 // inNodeTx locks and reads the node, and commits what decide queues.
@@ -120,7 +127,7 @@ func (s *Store) CreateNode(ctx context.Context, n *node.Node, secrets node.Secre
 	if err != nil {
 		return err
 	}
-	sealed, err := s.sealAll(n.UUID, secrets)
+	sealed, err := s.sealAll(n, secrets)
 	if err != nil {
 		return err
 	}
@@ -135,7 +142,7 @@ func (s *Store) CreateNode(ctx context.Context, n *node.Node, secrets node.Secre
 		b.Queue(insertNodeSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(&n.ID, &n.CreatedAt, &n.ProvisionUpdatedAt) })
 	}, func(b *pgx.Batch) error {
 		sealed.queue(b, n.ID)
-		queueHistory(b, n.ID, node.HistoryEvent{Event: "created in " + string(n.ProvisionState), EventType: eventState, User: user})
+		queueHistory(b, n.ID, node.HistoryEvent{Event: "created in " + string(n.ProvisionState), EventType: node.HistoryState, User: user})
 		return nil
 	})
 }
@@ -151,7 +158,9 @@ UPDATE nodes SET name = nullif(@name, ''), driver = @driver, interfaces = @inter
 	maintenance_by_fault = maintenance_by_fault AND maintenance AND @maintenance AND maintenance_reason IS NOT DISTINCT FROM nullif(@maintenance_reason, ''),
 	protected = @protected, protected_reason = nullif(@protected_reason, ''), retired = @retired,
 	retired_reason = nullif(@retired_reason, ''), automated_clean = @automated_clean, disable_power_off = @disable_power_off,
-	raid_config = @raid_config, target_raid_config = @target_raid_config, updated_at = clock_timestamp()
+	raid_config = @raid_config, target_raid_config = @target_raid_config, updated_at = clock_timestamp(),
+	owed_refused = owed_refused AND NOT @mended,
+	owed_tries = CASE WHEN @mended THEN 0 ELSE owed_tries END, owed_tried_at = CASE WHEN NOT @mended THEN owed_tried_at END
  WHERE id = @id
 RETURNING updated_at`
 
@@ -168,14 +177,17 @@ func (s *Store) UpdateNode(ctx context.Context, ident, user string, edit func(*n
 func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share.Claimer, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error) {
 	var l *lockedNode
 	var offer unoffered
+	var held node.Operation
 	look := func(b *pgx.Batch) {
+		queueLockOpen(b, ident, &held)
 		if claimer.Service != "" {
 			offer.queue(b, s, ident)
 		}
 	}
 	err := s.inNodeTxAfter(ctx, ident, "update node "+words(ident, 64), look, func(locked *lockedNode, b *pgx.Batch) error {
 		l = locked
-		before, had := l.Node, places(&l.Node)
+		before, fields := l.Node, node.Fields(&l.Node)
+		before.DriverInfo = maps.Clone(l.DriverInfo)
 		given, err := edit(&l.Node)
 		if err != nil {
 			return err
@@ -184,7 +196,11 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share
 		if before.Maintenance && !l.Maintenance {
 			l.MaintenanceReason, l.Fault = "", ""
 		}
-		sealed, err := s.sealAll(l.UUID, s.hide(&l.Node, given))
+		given = s.hide(&l.Node, given)
+		if err := node.CheckDestinations(l.had, &l.Node, given); err != nil {
+			return err
+		}
+		sealed, err := s.sealAll(&l.Node, given)
 		if err != nil {
 			return err
 		}
@@ -192,7 +208,7 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share
 		if err != nil {
 			return err
 		}
-		a["id"] = l.ID
+		a["id"], a["mended"] = l.ID, l.ReachedOtherwise(&before, given)
 		if claimer.Service != "" && l.InstanceUUID != "" && before.InstanceUUID != l.InstanceUUID {
 			if err := offer.check(&before, claimer.Knows); err != nil {
 				return err
@@ -200,15 +216,19 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share
 		}
 		b.Queue(updateUserSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(&l.UpdatedAt) })
 		sealed.queue(b, l.ID)
-		queueDropSecrets(b, l.ID, gone(had, &l.Node))
+		queueDropSecrets(b, l.ID, gone(l.had, &l.Node))
+		if names := node.Changed(fields, node.Fields(&l.Node), given); len(names) > 0 {
+			queueHistory(b, l.ID, node.ChangedEvent(names, user))
+		}
 		s.queueMoved(b, l)
-		l.queueRequeue(b)
 		if l.allocated != "" && l.InstanceUUID == "" {
 			queueDeallocate(b, &l.Node, user)
 		}
 		s.queueClaim(b, l, before.InstanceUUID, claimer.Service)
+		if err := l.queueHeld(b, &held, before.Maintenance != l.Maintenance); err != nil {
+			return err
+		}
 		if before.Maintenance != l.Maintenance {
-			queuePause(b, l.ID, l.Maintenance)
 			queueHistory(b, l.ID, maintenanceEvent(l.Maintenance, l.MaintenanceReason, user))
 		}
 		return nil
@@ -223,29 +243,20 @@ const (
 	lockForDeleteByUUIDSQL = `SELECT n.id, clock_timestamp() FROM nodes n WHERE n.uuid = @ident FOR UPDATE`
 	lockForDeleteByNameSQL = `SELECT n.id, clock_timestamp() FROM nodes n WHERE n.name = @ident FOR UPDATE`
 
-	endOpenSQL = `
-UPDATE operations SET phase = 'ended', outcome = 'cancelled', ended_at = clock_timestamp(), error = @error,
-	waiting_for = '', waiting_until = NULL, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL, paused = false,
-	claim_seq = claim_seq + 1, claim_attempt = 0
- WHERE node_id = @id AND ended_at IS NULL`
-
 	deleteNodeSQL = `DELETE FROM nodes WHERE id = @id`
 )
 
 // DeleteNode removes the node with all that hangs on it, if allow says so. An
-// open operation is ended as cancelled in the same transaction; operations stay
-// as a record.
-func (s *Store) DeleteNode(ctx context.Context, ident string, allow func(*node.Node) error) error {
+// open operation is ended as cancelled in the same transaction. Operations and
+// the history stay as a record, with who deleted the node.
+func (s *Store) DeleteNode(ctx context.Context, ident, user string, allow func(*node.Node) error) error {
 	var l lockedNode
 	return s.inTx(ctx, "delete node "+words(ident, 64), func(b *pgx.Batch) {
 		var id int64
 		a := args{"ident": ident}
 		b.Queue(byIdent(ident, lockForDeleteByUUIDSQL, lockForDeleteByNameSQL), a).
 			QueryRow(maybe(&l.found, func(r pgx.Row) error { return r.Scan(&id, &l.now) }))
-		b.Queue(byIdent(ident, nodeByUUIDSQL, nodeByNameSQL), a).QueryRow(maybe(&l.found, func(r pgx.Row) (err error) {
-			l.Node, err = scanNode(r)
-			return err
-		}))
+		b.Queue(byIdent(ident, nodeByUUIDSQL, nodeByNameSQL), a).QueryRow(maybe(&l.found, func(r pgx.Row) error { return l.read(r) }))
 	}, func(b *pgx.Batch) error {
 		if !l.found || l.ID == 0 {
 			return node.NotFound(ident)
@@ -254,14 +265,16 @@ func (s *Store) DeleteNode(ctx context.Context, ident string, allow func(*node.N
 			return err
 		}
 		if l.Operation != nil {
-			b.Queue(endOpenSQL, args{"id": l.ID, "error": "the node was deleted"})
+			b.Queue(endSQL, args{"id": l.Operation.ID, "outcome": node.Cancelled, "error": "the node was deleted", "steps": nil})
 		}
+		queueHistory(b, l.ID, node.HistoryEvent{Event: "deleted in " + string(l.ProvisionState), EventType: node.HistoryState, User: user})
 		b.Queue(deleteNodeSQL, args{"id": l.ID}).Exec(func(tag pgconn.CommandTag) error {
 			if tag.RowsAffected() == 0 {
-				return fault.New(fault.NotFound, "Node %s could not be found.", ident)
+				return node.NotFound(ident)
 			}
 			return nil
 		})
+		b.Queue(deletedBySQL, args{"id": l.ID, "by": words(user, 255)})
 		return nil
 	})
 }

@@ -35,6 +35,8 @@ func TestANodeIsReadAsItWasWritten(t *testing.T) {
 		expected.Owed, expected.Quarantine = []node.Undo{}, &node.Quarantine{} // there never was a conductor
 		expected.Traits = []string{"CUSTOM_A", "CUSTOM_B"}
 		require.WithinDuration(t, time.Now(), got.CreatedAt, time.Minute)
+		require.NotNil(t, got.MaintenanceSince)
+		expected.MaintenanceSince = got.MaintenanceSince
 		require.Equal(t, time.UTC, got.CreatedAt.Location())
 		require.Equal(t, expected, *got)
 	}
@@ -159,11 +161,11 @@ func TestDeletingANodeEndsItsOperation(t *testing.T) {
 	n, o := running(t, s)
 	require.NoError(t, s.CreatePort(t.Context(), &node.Port{NodeUUID: n.UUID, Address: "52:54:00:00:00:09"}))
 	no := fault.New(fault.Conflict, "not now")
-	require.ErrorIs(t, s.DeleteNode(t.Context(), n.UUID, func(n *node.Node) error {
+	require.ErrorIs(t, s.DeleteNode(t.Context(), n.UUID, "ann", func(n *node.Node) error {
 		require.NotNil(t, n.Operation)
 		return no
 	}), no)
-	require.NoError(t, s.DeleteNode(t.Context(), n.UUID, func(*node.Node) error { return nil }))
+	require.NoError(t, s.DeleteNode(t.Context(), n.UUID, "ann", func(*node.Node) error { return nil }))
 	_, err := s.Node(t.Context(), n.UUID)
 	kind(t, fault.NotFound, err)
 	got, err := s.Operation(t.Context(), o.ID)
@@ -172,7 +174,7 @@ func TestDeletingANodeEndsItsOperation(t *testing.T) {
 	require.Equal(t, n.UUID, got.NodeUUID)
 	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{})
 	kind(t, fault.Lost, err)
-	kind(t, fault.NotFound, s.DeleteNode(t.Context(), n.UUID, func(*node.Node) error { return nil }))
+	kind(t, fault.NotFound, s.DeleteNode(t.Context(), n.UUID, "ann", func(*node.Node) error { return nil }))
 	ops, err := s.Operations(t.Context(), node.OperationFilter{Node: n.UUID})
 	require.NoError(t, err)
 	require.Len(t, ops, 1, "the record stays")

@@ -87,10 +87,10 @@ func TestAllocationsAndNodesAgreeUnderRandomHistories(t *testing.T) {
 					event, kind = node.EventDelete, node.KindUndeploy
 				}
 				o, err := s.Request(t.Context(), name, func(*node.Node) (*node.Request, error) {
-					return &node.Request{Move: event, Open: &node.Operation{Kind: kind}}, nil
+					return &node.Request{Move: []node.Event{event}, Open: &node.Operation{Kind: kind}}, nil
 				})
 				if err == nil {
-					_, _ = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Succeeded}, nil)
+					_, _ = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Succeeded})
 				}
 			}
 		}

@@ -17,14 +17,15 @@ const operationColumns = `
 	coalesce(o.conductor_group, ''), coalesce(o.driver, ''), coalesce(o.waiting_for, ''), o.waiting_until, o.steps, o.undo,
 	coalesce(o.asked, ''), coalesce(o.asked_by, ''), coalesce(o.asked_reason, ''), coalesce(o.asked_power, ''), o.asked_at,
 	coalesce(o.retry_of, 0), coalesce(o.follow_up, 0), coalesce(o.stalled, ''), o.stalled_at, coalesce(o.paused, false),
-	coalesce(o.in_maintenance, false), coalesce(o.rests, false), coalesce(o.on_failure, ''), o.decisions`
+	coalesce(o.in_maintenance, false), coalesce(o.rests, false), coalesce(o.on_failure, ''), o.decisions,
+	o.temporal_pause, o.claimed_at, coalesce(o.kept_for, ''), o.kept_left, coalesce(o.orphaned, false)`
 
 // operationFields are the bare names of what operationColumns reads.
 const operationFields = `
 	id, node_id, node_uuid, node_name, kind, phase, outcome, error, requested_by, origin, target, power_target, soft_timeout_ms,
 	accepted_at, begun_at, ended_at, run_id, claim_seq, claim_attempt, conductor, conductor_group, driver, waiting_for,
 	waiting_until, steps, undo, asked, asked_by, asked_reason, asked_power, asked_at, retry_of,
-	follow_up, stalled, stalled_at, paused, in_maintenance, rests, on_failure, decisions`
+	follow_up, stalled, stalled_at, paused, in_maintenance, rests, on_failure, decisions, temporal_pause, claimed_at, kept_for, kept_left, orphaned`
 
 // operationRow takes one row's columns; into gives the places in their order.
 type operationRow struct {
@@ -42,7 +43,7 @@ func (r *operationRow) into() []any {
 		&o.Group, &o.Driver, &o.WaitingFor, &o.WaitingUntil, &o.Steps, &o.Undo,
 		&o.Asked, &o.AskedBy, &o.AskedReason, &o.AskedPower, &o.AskedAt,
 		&o.RetryOf, &o.FollowUp, &o.Stalled, &o.StalledAt, &o.Paused,
-		&o.InMaintenance, &o.Rests, &o.OnFailure, &o.Decisions,
+		&o.InMaintenance, &o.Rests, &o.OnFailure, &o.Decisions, &o.TemporalPause, &o.ClaimedAt, &o.KeptFor, &o.KeptLeft, &o.Orphaned,
 	}
 }
 

@@ -28,24 +28,33 @@ func (s *Store) Operation(ctx context.Context, id int64) (*node.Operation, error
 }
 
 func noOperation(id int64) error {
-	return fault.New(fault.NotFound, "Operation %d could not be found.", id)
+	return fault.Coded(fault.OperationNotFound, "Operation %d could not be found.", id)
 }
 
 const operationsSQL = `SELECT ` + operationColumns + ` FROM operations o`
 
-// Operations is a page of operations, newest first. A node that is gone is
-// still found by its uuid.
+// Operations is a page of operations, newest first. A node that was deleted is
+// still found by its uuid or name.
 func (s *Store) Operations(ctx context.Context, f node.OperationFilter) ([]node.Operation, error) {
-	uuid := f.Node
-	if uuid != "" && !isUUID(uuid) {
+	var uuid string
+	if f.Node != "" {
+		var living bool
 		var err error
-		if _, uuid, err = s.nodeID(ctx, f.Node); err != nil {
+		if uuid, living, err = s.onceNode(ctx, f.Node); err != nil && !(fault.Is(err, fault.NotFound) && isUUID(f.Node)) {
 			return nil, err
 		}
+		if uuid == "" {
+			uuid = f.Node
+		}
+		f.Deleted = f.Deleted || !living
 	}
 	q := operationsQuery(f, uuid)
 	return list(ctx, s, "list operations", operationsSQL+q.String(), q.args, scanOperation)
 }
+
+// stateSQL is node.Operation.State of an open operation.
+const stateSQL = `CASE WHEN o.temporal_pause IS NOT NULL OR o.stalled = 'maintenance' THEN 'paused'
+	WHEN o.phase = 'undoing' AND o.asked IN ('cancel', 'abort', 'delete') THEN 'cancelling' ELSE o.phase END`
 
 func operationsQuery(f node.OperationFilter, nodeUUID string) *query {
 	q := &query{args: args{"limit": pageLimit(f.Limit)}, tail: " ORDER BY o.id DESC LIMIT @limit"}
@@ -53,16 +62,27 @@ func operationsQuery(f node.OperationFilter, nodeUUID string) *query {
 		q.and("o.node_uuid = @node")
 		q.args["node"] = nodeUUID
 	}
+	switch {
+	case f.Deleted:
+		q.and("o.node_id IS NULL")
+	case nodeUUID != "": // and not of an earlier node of the same uuid
+		q.and("o.node_id IS NOT NULL")
+	}
 	if f.Kind != "" {
 		q.and("o.kind = @kind")
 		q.args["kind"] = f.Kind
 	}
-	if f.Phase != "" {
-		q.and("o.phase = @phase")
-		q.args["phase"] = f.Phase
-		if f.Phase != node.Ended { // for the index of the open ones
-			q.and("o.ended_at IS NULL")
-		}
+	switch f.Phase {
+	case "":
+	case node.Ended:
+		q.and("o.phase = 'ended'")
+	default:
+		q.and("o.ended_at IS NULL AND " + stateSQL + " = @state")
+		q.args["state"] = f.Phase
+	}
+	if f.Outcome != "" {
+		q.and("o.outcome = @outcome")
+		q.args["outcome"] = f.Outcome
 	}
 	if f.Marker > 0 {
 		q.and("o.id < @marker")
@@ -71,15 +91,8 @@ func operationsQuery(f node.OperationFilter, nodeUUID string) *query {
 	return q
 }
 
-const (
-	lockByOperationSQL = `
+const lockByOperationSQL = `
 SELECT n.id, clock_timestamp() FROM nodes n JOIN operations o ON o.node_id = n.id WHERE o.id = @id FOR NO KEY UPDATE OF n`
-
-	askSQL = `
-UPDATE operations o SET asked = @ask, asked_by = @by, asked_reason = @reason, asked_power = @power, asked_at = clock_timestamp()
- WHERE o.id = @id AND o.ended_at IS NULL
-RETURNING ` + operationColumns
-)
 
 // AskOperation records what somebody wants of an open operation, beside what
 // its node's state allows: a cancel by number. fault.Conflict when it has ended.
@@ -112,21 +125,11 @@ func (s *Store) AskOperation(ctx context.Context, id int64, ask node.Ask, by, re
 }
 
 func hasEnded(o node.Operation) error {
-	return fault.New(fault.Conflict, "Operation %d of node %s has ended already.", o.ID, o.NodeUUID)
-}
-
-// queueAsk records the ask. The caller holds the node's lock, without which no
-// operation ends: a row that is not open any more is an error of the program.
-func queueAsk(b *pgx.Batch, id int64, st node.Steer, o *node.Operation) {
-	a := args{"id": id, "ask": st.Ask, "by": words(st.By, 255), "reason": words(st.Reason, maxError), "power": st.Power}
-	b.Queue(askSQL, a).QueryRow(func(r pgx.Row) (err error) {
-		*o, err = scanOperation(r)
-		return err
-	})
+	return fault.Coded(fault.OperationEnded, "Operation %d of node %s has ended already.", o.ID, o.NodeUUID)
 }
 
 func steeringEvent(id int64, st node.Steer) node.HistoryEvent {
-	e := node.HistoryEvent{Event: "asked to " + string(st.Ask), EventType: eventSteering, User: st.By, Operation: id}
+	e := node.HistoryEvent{Event: "asked to " + string(st.Ask), EventType: node.HistorySteering, User: st.By, Operation: id}
 	if st.Reason != "" {
 		e.Event += ": " + st.Reason
 	}

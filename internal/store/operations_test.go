@@ -106,7 +106,9 @@ func TestARequestCanOnlyMove(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	n := create(t, s, node.Available)
-	o, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) { return &node.Request{Move: node.EventManage, User: "me"}, nil })
+	o, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
+		return &node.Request{Move: []node.Event{node.EventManage}, User: "me"}, nil
+	})
 	require.NoError(t, err)
 	require.Nil(t, o)
 	got, err := s.Node(t.Context(), n.UUID)
@@ -125,7 +127,7 @@ func TestSteeringMovesTheNodeAndIsSeenByTheStep(t *testing.T) {
 	_, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{Move: node.EventWait, Phase: node.Waiting, WaitingFor: "agent"})
 	require.NoError(t, err)
 	got, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
-		return &node.Request{User: "ann", Steer: &node.Steer{Ask: node.AskDelete, By: "ann", Reason: "not needed", Move: node.EventDelete}}, nil
+		return &node.Request{User: "ann", Steer: &node.Steer{Ask: node.AskDelete, By: "ann", Reason: "not needed"}, Move: []node.Event{node.EventDelete}}, nil
 	})
 	require.NoError(t, err)
 	require.Equal(t, o.ID, got.ID)
@@ -151,7 +153,7 @@ func TestAskingOfAnOperationByNumber(t *testing.T) {
 	events, err := s.History(t.Context(), n.UUID, node.Page{SortDir: "desc", Limit: 1})
 	require.NoError(t, err)
 	require.Equal(t, "asked to cancel: wrong node", events[0].Event)
-	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Cancelled}, nil)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Cancelled})
 	require.NoError(t, err)
 	_, err = s.AskOperation(t.Context(), o.ID, node.AskCancel, "ann", "")
 	kind(t, fault.Conflict, err)
@@ -179,7 +181,7 @@ func TestOperationsAreListedNewestFirst(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	n, o := running(t, s)
-	_, err := s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: "x"}, nil)
+	_, err := s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: "x"})
 	require.NoError(t, err)
 	again, err := s.Request(t.Context(), n.UUID, deploy)
 	require.NoError(t, err)

@@ -56,7 +56,7 @@ func TestAStoppedDatabaseIsSaidToBeAwayAndComesBack(t *testing.T) {
 		"list":    func() error { _, err := s.Nodes(t.Context(), node.Filter{}, node.Page{}); return err },
 		"request": func() error { _, err := s.Request(t.Context(), n.UUID, deploy); return err },
 		"begin":   func() error { _, err := s.Begin(t.Context(), 1, "r"); return err },
-		"close":   func() error { return closeErr(s.CloseOperation(t.Context(), node.End{Operation: 1}, nil)) },
+		"close":   func() error { return closeErr(s.CloseOperation(t.Context(), node.End{Operation: 1})) },
 		"migrate": func() error { return s.Migrate(t.Context()) },
 	}
 	for name, call := range calls {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -9,43 +10,81 @@ import (
 )
 
 // openUndosSQL: the pause after the nth try is 15 s doubled n times, at most ten
-// minutes. A node that somebody else holds right now is left for the next time.
-const openUndosSQL = `
-WITH due AS MATERIALIZED (
+// minutes. What the hardware refuses for good rests. A node that somebody else holds
+// right now is left for the next time, and so is one whose BMC may still be
+// downloading an image: its drive is empty until the download is over, and an undo
+// would take that for done. Only the first try is told in the history:
+// the others are told where they end in another way.
+const openUndosSQL = withCoveredSQL + `, due AS MATERIALIZED (
 	SELECT n.id FROM nodes n
-	 WHERE n.owed <> '[]' AND (NOT n.maintenance OR n.maintenance_by_fault)
+	 WHERE n.owed <> '[]' AND NOT n.owed_refused AND (NOT n.maintenance OR n.maintenance_by_fault)
 	   AND (n.owed_tried_at IS NULL OR n.owed_tried_at < clock_timestamp() - least(600, 15 * 2 ^ least(n.owed_tries, 10)) * interval '1 second')
 	   AND NOT EXISTS (SELECT FROM operations x WHERE x.node_id = n.id AND x.ended_at IS NULL)
-	   AND EXISTS (SELECT FROM conductors c CROSS JOIN witness w
-		WHERE c.conductor_group = n.conductor_group AND NOT c.draining AND c.interfaces ? n.driver AND ` + aliveSQL + `
-		  AND NOT EXISTS (SELECT FROM jsonb_each_text(n.interfaces) AS i (interface, implementation)
-			WHERE NOT coalesce(c.interfaces -> n.driver -> i.interface, '[]') ? i.implementation))
+	   AND NOT EXISTS (SELECT FROM operations e CROSS JOIN LATERAL jsonb_array_elements(e.steps) AS s (step)
+		WHERE e.node_id = n.id AND e.ended_at > clock_timestamp() - @media * interval '1 microsecond'
+		  AND s.step -> 'issued' ->> 'command' = @insert AND s.step ->> 'state' NOT IN ('done', 'skipped')
+		  AND (s.step -> 'issued' ->> 'at')::timestamptz > clock_timestamp() - @media * interval '1 microsecond')
+	   AND ` + nodeInCoveredSQL + `
 	 ORDER BY n.id LIMIT @limit FOR NO KEY UPDATE OF n SKIP LOCKED),
-opened AS (
-	INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, requested_by, origin, conductor_group, driver, steps)
-	SELECT n.id, n.uuid, coalesce(n.name, ''), 'undo', 'accepted', @by, n.provision_state, n.conductor_group, n.driver, @steps
-	  FROM due JOIN nodes n ON n.id = due.id
-	ON CONFLICT (node_id) WHERE ended_at IS NULL DO NOTHING
-	RETURNING *),
+opened AS (` + insertUndosSQL + `),
 tried AS (
 	UPDATE nodes n SET owed_tried_at = clock_timestamp(), owed_tries = n.owed_tries + 1 FROM opened WHERE n.id = opened.node_id),
 told AS (
 	INSERT INTO node_history (node_id, seq, event, event_type, username, operation_id)
 	SELECT opened.node_id, 1 + (SELECT coalesce(max(h.seq), 0) FROM node_history h WHERE h.node_id = opened.node_id),
 		'undo accepted', @type, @by, opened.id
-	  FROM opened)
+	  FROM opened JOIN nodes n ON n.id = opened.node_id WHERE n.owed_error IS NULL)
 SELECT ` + operationColumns + ` FROM opened o ORDER BY o.id`
 
 // OpenUndos opens an operation of kind undo, with these steps, on nodes that owe
 // something, are free, not in a person's maintenance, covered by a live conductor, and whose
-// last try is long enough ago; at most limit of them.
-func (s *Store) OpenUndos(ctx context.Context, steps []node.Step, by string, limit int) ([]node.Operation, error) {
+// last try is long enough ago; at most limit of them. A node whose last operation sent a
+// request to insert a medium, and did not see the medium, waits until mediaTimeout after
+// that request.
+func (s *Store) OpenUndos(ctx context.Context, steps []node.Step, by string, mediaTimeout time.Duration, limit int) ([]node.Operation, error) {
 	var d dicts
 	a := args{
-		"steps": d.steps(steps), "by": by, "type": eventAccepted, "limit": pageLimit(limit), "timeout": micros(s.conductorTimeout),
+		"steps": d.steps(steps), "by": by, "type": node.HistoryAccepted, "limit": pageLimit(limit), "timeout": micros(s.conductorTimeout),
+		"media": micros(mediaTimeout), "insert": node.InsertMedia, "kind": node.KindUndo,
 	}
 	if d.err != nil {
 		return nil, d.err
 	}
 	return list(ctx, s, "open undos", openUndosSQL, a, func(r pgx.Row) (node.Operation, error) { return scanOperation(r) })
+}
+
+const (
+	// mendLeftSQL must have exactly the pattern of the index operations_left.
+	// An earlier node of the same uuid, which was deleted, is another one.
+	mendLeftSQL = `
+UPDATE operations o SET error = split_part(o.error, @left, 1) || @now
+ WHERE o.node_uuid = @node AND o.node_id IS NOT NULL AND o.ended_at IS NOT NULL AND o.error LIKE '%; what it left is still to be undone: %' AND o.id <> @except`
+)
+
+// queueMendLeft writes into the errors of the node's operations what has become of
+// the undo that they left, except for the operation that ends in this transaction.
+func (l *lockedNode) queueMendLeft(b *pgx.Batch, what string, except int64) {
+	b.Queue(mendLeftSQL, args{"node": l.UUID, "left": node.UndoLeft, "now": what, "except": except})
+}
+
+// Waive waives what the node owes, and returns what that was. If an undo is running,
+// it is asked to end and returned, else undo is nil. Waive returns fault.Conflict if
+// the node owes nothing.
+func (s *Store) Waive(ctx context.Context, ident, user, reason string) (waived []node.Undo, undo *node.Operation, err error) {
+	err = s.inNodeTx(ctx, ident, "waive what node "+words(ident, 64)+" owes", func(l *lockedNode, b *pgx.Batch) (err error) {
+		if waived, err = node.Waive(&l.Node, user, reason); err != nil {
+			return err
+		}
+		if err := l.queueState(b); err != nil {
+			return err
+		}
+		l.queueMendLeft(b, node.WaivedBy(user, reason), 0)
+		if o := l.Operation; o != nil && o.Kind.Spec().Undoes {
+			undo = &node.Operation{}
+			queueAsk(b, o.ID, node.Steer{Ask: node.AskCancel, By: user, Reason: reason}, undo)
+		}
+		queueHistory(b, l.ID, node.HistoryEvent{Event: "waived what was to be undone (" + node.Undos(waived) + "): " + reason, EventType: node.HistorySteering, User: user})
+		return nil
+	})
+	return waived, undo, err
 }

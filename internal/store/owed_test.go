@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
 )
@@ -18,7 +19,7 @@ func owing(t *testing.T, s *store.Store) *node.Node {
 	n, o := running(t, s)
 	_, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{Undo: []node.Undo{node.UndoPowerOff}})
 	require.NoError(t, err)
-	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "no disk"}, nil)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "no disk"})
 	require.NoError(t, err)
 	return n
 }
@@ -36,18 +37,18 @@ func TestWhatIsOwedIsUndoneAsSoonAsSomebodyCoversTheNode(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	n := owing(t, s)
-	ops, err := s.OpenUndos(t.Context(), undoSteps, "reconciliation", 10)
+	ops, err := s.OpenUndos(t.Context(), undoSteps, "reconciliation", 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, ops, "nobody covers it")
 
 	incarnation := serving(t, s)
 	require.NoError(t, maintain(t, s, n.UUID, true, "", "admin"))
-	ops, err = s.OpenUndos(t.Context(), undoSteps, "reconciliation", 10)
+	ops, err = s.OpenUndos(t.Context(), undoSteps, "reconciliation", 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, ops, "it is in maintenance")
 	require.NoError(t, maintain(t, s, n.UUID, false, "", "admin"))
 
-	ops, err = s.OpenUndos(t.Context(), undoSteps, "reconciliation", 10)
+	ops, err = s.OpenUndos(t.Context(), undoSteps, "reconciliation", 0, 10)
 	require.NoError(t, err)
 	require.Len(t, ops, 1)
 	o := ops[0]
@@ -61,17 +62,17 @@ func TestWhatIsOwedIsUndoneAsSoonAsSomebodyCoversTheNode(t *testing.T) {
 	events, err := s.History(t.Context(), n.UUID, node.Page{SortDir: "desc", Limit: 1})
 	require.NoError(t, err)
 	require.Equal(t, "undo accepted", events[0].Event)
-	ops, err = s.OpenUndos(t.Context(), undoSteps, "reconciliation", 10)
+	ops, err = s.OpenUndos(t.Context(), undoSteps, "reconciliation", 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, ops, "one at a time")
 
 	_, err = s.Begin(t.Context(), o.ID, "u1")
 	require.NoError(t, err)
-	_, err = s.Claim(t.Context(), o.ID, "u1", first, "c1")
+	_, err = s.Claim(t.Context(), o.ID, "u1", first, time.Time{}, "c1")
 	require.NoError(t, err)
-	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{ClearOwed: true})
+	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Settled: []node.Undo{node.UndoPowerOff}})
 	require.NoError(t, err)
-	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "u1", Outcome: node.Succeeded}, nil)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "u1", Outcome: node.Succeeded})
 	require.NoError(t, err)
 	got, err = s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
@@ -111,7 +112,7 @@ func TestWhatACleaningOwesIsUndoneInTheMaintenanceOfItsFailure(t *testing.T) {
 			n := create(t, s, node.Manageable)
 			o, err := s.Request(t.Context(), n.UUID, func(n *node.Node) (*node.Request, error) {
 				began := time.Now()
-				return &node.Request{Move: node.EventClean, Open: &node.Operation{
+				return &node.Request{Move: []node.Event{node.EventClean}, Open: &node.Operation{
 					Kind: node.KindClean, Target: node.Manageable,
 					Steps: []node.Step{{Interface: "deploy", Step: "erase_devices", Source: node.SourceAgent, State: node.StepRunning, StartedAt: &began}},
 				}}, nil
@@ -119,14 +120,14 @@ func TestWhatACleaningOwesIsUndoneInTheMaintenanceOfItsFailure(t *testing.T) {
 			require.NoError(t, err)
 			_, err = s.Begin(t.Context(), o.ID, "r1")
 			require.NoError(t, err)
-			_, err = s.Claim(t.Context(), o.ID, "r1", first, "c1")
+			_, err = s.Claim(t.Context(), o.ID, "r1", first, time.Time{}, "c1")
 			require.NoError(t, err)
 			_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Undo: []node.Undo{node.UndoEjectMedia}})
 			require.NoError(t, err)
 			if c.before != nil {
 				c.before(t, s, n.UUID)
 			}
-			_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: "its workflow was terminated"}, nil)
+			_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: "its workflow was terminated"})
 			require.NoError(t, err)
 			got, err := s.Node(t.Context(), n.UUID)
 			require.NoError(t, err)
@@ -136,7 +137,7 @@ func TestWhatACleaningOwesIsUndoneInTheMaintenanceOfItsFailure(t *testing.T) {
 			if c.after != nil {
 				c.after(t, s, n.UUID)
 			}
-			ops, err := s.OpenUndos(t.Context(), undoSteps, "reconciliation", 10)
+			ops, err := s.OpenUndos(t.Context(), undoSteps, "reconciliation", 0, 10)
 			require.NoError(t, err)
 			require.Equal(t, c.undone, len(ops) == 1)
 			if !c.undone {
@@ -162,18 +163,230 @@ func TestUndosThatFailAreTriedAtGrowingPauses(t *testing.T) {
 				raw(t, url, "UPDATE nodes SET owed_tried_at = clock_timestamp() - $1 * interval '1 millisecond' WHERE uuid = $2", d.Milliseconds(), n.UUID)
 			}
 			passed(pause - time.Second)
-			ops, err := s.OpenUndos(t.Context(), undoSteps, "reconciliation", 10)
+			ops, err := s.OpenUndos(t.Context(), undoSteps, "reconciliation", 0, 10)
 			require.NoError(t, err)
 			require.Empty(t, ops, "before %s", pause)
 			passed(pause + time.Second)
 		}
-		ops, err := s.OpenUndos(t.Context(), undoSteps, "reconciliation", 10)
+		ops, err := s.OpenUndos(t.Context(), undoSteps, "reconciliation", 0, 10)
 		require.NoError(t, err)
 		require.Len(t, ops, 1, "after %s", pause)
-		_, err = s.CloseOperation(t.Context(), node.End{Operation: ops[0].ID, Outcome: node.Failed, Error: "no BMC"}, nil)
+		_, err = s.CloseOperation(t.Context(), node.End{Operation: ops[0].ID, Outcome: node.Failed, Error: "no BMC"})
 		require.NoError(t, err)
 		got, err := s.Node(t.Context(), n.UUID)
 		require.NoError(t, err)
 		require.Equal(t, []node.Undo{node.UndoPowerOff}, got.Owed)
+	}
+}
+
+// tried is an undo that was tried and ended so.
+func tried(t *testing.T, s *store.Store, p node.Progress, end node.End) *node.Operation {
+	t.Helper()
+	ops, err := s.OpenUndos(t.Context(), undoSteps, "reconciliation", 0, 10)
+	require.NoError(t, err)
+	require.Len(t, ops, 1)
+	end.Operation = ops[0].ID
+	_, err = s.Begin(t.Context(), end.Operation, "u")
+	require.NoError(t, err)
+	_, err = s.Claim(t.Context(), end.Operation, "u", first, time.Time{}, "c1")
+	require.NoError(t, err)
+	_, err = s.SaveSteps(t.Context(), end.Operation, first, p)
+	require.NoError(t, err)
+	_, err = s.CloseOperation(t.Context(), end)
+	require.NoError(t, err)
+	return &ops[0]
+}
+
+func events(t *testing.T, s *store.Store, uuid string) (out []string) {
+	t.Helper()
+	list, err := s.History(t.Context(), uuid, node.Page{Limit: 100})
+	require.NoError(t, err)
+	for _, e := range list {
+		out = append(out, e.Event)
+	}
+	return out
+}
+
+func TestWhatTheHardwareRefusesForGoodRestsUntilSomethingChanges(t *testing.T) {
+	t.Parallel()
+	refused := node.End{Outcome: node.Failed, Error: "400: no"}
+	for name, change := range map[string]func(t *testing.T, s *store.Store, n *node.Node){
+		"driver_info": func(t *testing.T, s *store.Store, n *node.Node) {
+			_, err := s.UpdateNode(t.Context(), n.UUID, "ann", func(n *node.Node) (node.Secrets, error) {
+				n.DriverInfo = map[string]any{"redfish_address": "https://10.0.0.2"}
+				return nil, nil
+			})
+			require.NoError(t, err)
+		},
+		"a password": func(t *testing.T, s *store.Store, n *node.Node) {
+			_, err := s.UpdateNode(t.Context(), n.UUID, "ann", func(n *node.Node) (node.Secrets, error) {
+				return node.Secrets{"driver_info/redfish_password": "new"}, nil
+			})
+			require.NoError(t, err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			n := owing(t, s)
+			serving(t, s)
+			tried(t, s, node.Progress{Refused: true}, refused)
+			got, err := s.Node(t.Context(), n.UUID)
+			require.NoError(t, err)
+			require.Equal(t, "400: no", got.OwedError)
+			require.True(t, got.OwedRefused)
+			_, err = s.UpdateNode(t.Context(), n.UUID, "ann", func(n *node.Node) (node.Secrets, error) { n.Description = "x"; return nil, nil })
+			require.NoError(t, err)
+			ops, err := s.OpenUndos(t.Context(), undoSteps, "reconciliation", 0, 10)
+			require.NoError(t, err)
+			require.Empty(t, ops)
+			change(t, s, n)
+			tried(t, s, node.Progress{Settled: []node.Undo{node.UndoPowerOff}}, node.End{Outcome: node.Succeeded})
+		})
+	}
+}
+
+func TestAnUndoThatFailsAgainAndAgainIsToldOnce(t *testing.T) {
+	t.Parallel()
+	s, url := openURL(t)
+	n := owing(t, s)
+	serving(t, s)
+	before := len(events(t, s, n.UUID))
+	for _, words := range []string{"no BMC", "no BMC", "503", "503"} {
+		raw(t, url, "UPDATE nodes SET owed_tried_at = NULL WHERE uuid = $1", n.UUID)
+		tried(t, s, node.Progress{}, node.End{Outcome: node.Failed, Error: words})
+	}
+	require.Equal(t, []string{"undo accepted", "undo failed: stays deploy failed: no BMC", "undo failed: stays deploy failed: 503"}, events(t, s, n.UUID)[before:])
+	got, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, "no disk", got.LastError)
+}
+
+func TestWhatIsOwedCanBeWaived(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	n, o := running(t, s)
+	_, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{Undo: []node.Undo{node.UndoPowerOff, node.UndoEjectMedia}})
+	require.NoError(t, err)
+	_, _, err = s.Waive(t.Context(), n.UUID, "ann", "x")
+	require.Equal(t, fault.Conflict, fault.KindOf(err), "an operation has it")
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "no disk" + node.UndoLeft + "400"})
+	require.NoError(t, err)
+	serving(t, s)
+	ops, err := s.OpenUndos(t.Context(), undoSteps, "reconciliation", 0, 10)
+	require.NoError(t, err)
+	require.Len(t, ops, 1)
+
+	waived, undo, err := s.Waive(t.Context(), n.UUID, "ann", "the drive is broken.")
+	require.NoError(t, err)
+	require.Equal(t, []node.Undo{node.UndoPowerOff, node.UndoEjectMedia}, waived)
+	require.Equal(t, ops[0].ID, undo.ID)
+	require.Equal(t, node.AskCancel, undo.Asked)
+	got, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Empty(t, got.Owed)
+	require.Empty(t, got.OwedError)
+	const now = "no disk; what it left was waived by ann: the drive is broken"
+	require.Equal(t, now, got.LastError)
+	old, err := s.Operation(t.Context(), o.ID)
+	require.NoError(t, err)
+	require.Equal(t, now, old.Error)
+	list, err := s.History(t.Context(), n.UUID, node.Page{SortDir: "desc", Limit: 1})
+	require.NoError(t, err)
+	require.Equal(t, "waived what was to be undone (power off, eject media): the drive is broken.", list[0].Event)
+	require.Equal(t, "ann", list[0].User)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: undo.ID, Outcome: node.Cancelled})
+	require.NoError(t, err)
+	_, _, err = s.Waive(t.Context(), n.UUID, "ann", "again")
+	require.Equal(t, fault.Conflict, fault.KindOf(err))
+	_, _, err = s.Waive(t.Context(), "nobody", "ann", "again")
+	require.Equal(t, fault.NotFound, fault.KindOf(err))
+}
+
+// Whoever has undone it, the operation that left it must not go on saying that it is to be done.
+func TestAnOldErrorSaysWhenWhatWasLeftIsUndone(t *testing.T) {
+	t.Parallel()
+	left := func(t *testing.T, s *store.Store) (*node.Node, int64) {
+		n, o := running(t, s)
+		_, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{Undo: []node.Undo{node.UndoPowerOff}})
+		require.NoError(t, err)
+		_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "no disk" + node.UndoLeft + "400"})
+		require.NoError(t, err)
+		serving(t, s)
+		return n, o.ID
+	}
+	t.Run("by an undo", func(t *testing.T) {
+		s := open(t)
+		n, id := left(t, s)
+		u := tried(t, s, node.Progress{Settled: []node.Undo{node.UndoPowerOff}}, node.End{Outcome: node.Succeeded})
+		old, err := s.Operation(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, "no disk"+node.UndoneBy(u.ID), old.Error)
+		got, err := s.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		require.Equal(t, old.Error, got.LastError)
+	})
+	t.Run("not by one that failed", func(t *testing.T) {
+		s := open(t)
+		_, id := left(t, s)
+		tried(t, s, node.Progress{}, node.End{Outcome: node.Failed, Error: "503"})
+		old, err := s.Operation(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, "no disk"+node.UndoLeft+"400", old.Error)
+	})
+	t.Run("by an operation that took it over", func(t *testing.T) {
+		s := open(t)
+		n, id := left(t, s)
+		again, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
+			return &node.Request{Move: []node.Event{node.EventDelete}, Open: &node.Operation{Kind: node.KindUndeploy, Target: node.Available, Steps: undoSteps}}, nil
+		})
+		require.NoError(t, err)
+		_, err = s.Begin(t.Context(), again.ID, "r2")
+		require.NoError(t, err)
+		_, err = s.Claim(t.Context(), again.ID, "r2", first, time.Time{}, "c1")
+		require.NoError(t, err)
+		_, err = s.SaveSteps(t.Context(), again.ID, first, node.Progress{Undo: []node.Undo{node.UndoPowerOff}, Settled: []node.Undo{node.UndoPowerOff}})
+		require.NoError(t, err)
+		old, err := s.Operation(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, "no disk"+node.UndoLeft+"400", old.Error, "not yet")
+		_, err = s.SaveSteps(t.Context(), again.ID, first, node.Progress{})
+		require.NoError(t, err)
+		_, err = s.CloseOperation(t.Context(), node.End{Operation: again.ID, Outcome: node.Succeeded})
+		require.NoError(t, err)
+		old, err = s.Operation(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, "no disk"+node.UndoneBy(again.ID), old.Error)
+	})
+}
+
+// A BMC that downloads an image before it inserts it shows an empty drive
+// meanwhile. An undo at that time would find nothing to eject, and the image would
+// come afterwards.
+func TestAnUndoWaitsForAMediumThatMayStillAppear(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		sent  time.Duration
+		state node.StepState
+		due   bool
+	}{
+		"it was sent just now":       {0, node.StepRunning, false},
+		"it was sent long ago":       {3 * time.Minute, node.StepRunning, true},
+		"its step has seen it since": {0, node.StepDone, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			_, o := running(t, s)
+			o.Steps[0].State = c.state
+			o.Steps[0].Issued = &node.Issued{At: time.Now().Add(-c.sent), Command: node.InsertMedia}
+			_, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{Steps: o.Steps, Undo: []node.Undo{node.UndoEjectMedia}})
+			require.NoError(t, err)
+			_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "its workflow was terminated"})
+			require.NoError(t, err)
+			serving(t, s)
+			ops, err := s.OpenUndos(t.Context(), undoSteps, "reconciliation", 2*time.Minute, 10)
+			require.NoError(t, err)
+			require.Equal(t, c.due, len(ops) == 1)
+		})
 	}
 }

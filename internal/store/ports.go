@@ -104,7 +104,7 @@ func (s *Store) Port(ctx context.Context, ident string) (*node.Port, error) {
 }
 
 func noPort(ident string) error {
-	return fault.New(fault.NotFound, "Port %s could not be found.", words(ident, 255))
+	return fault.Coded(fault.PortNotFound, "Port %s could not be found.", words(ident, 255))
 }
 
 const insertPortSQL = `

@@ -33,26 +33,29 @@ func (s *Store) PowerDue(ctx context.Context, hostname string, drivers []string,
 }
 
 const driverSecretsSQL = `
-SELECT n.id, n.uuid::text, coalesce(s.name, ''), s.ciphertext
+SELECT n.id, coalesce(s.name, ''), coalesce(s.seal, 0), s.ciphertext
   FROM nodes n LEFT JOIN secrets s ON s.node_id = n.id AND starts_with(s.name, 'driver_info/')
  WHERE n.id = ANY (@ids)`
 
 // DriverSecrets are the opened secrets of the driver_info of many nodes, by row
-// number: what it takes to speak to their BMCs, and no config drive. A node whose
-// secrets do not open is not in it.
-func (s *Store) DriverSecrets(ctx context.Context, ids []int64) (map[int64]node.Secrets, error) {
+// number: what it takes to speak to their BMCs, and no config drive. They open for
+// the destinations that nodes have. A node whose secrets do not open is not in it.
+func (s *Store) DriverSecrets(ctx context.Context, nodes []node.Node) (map[int64]node.Secrets, error) {
 	type row struct {
-		id         int64
-		uuid, name string
-		text       []byte
+		id int64
+		sealedText
+	}
+	ids, byID := make([]int64, len(nodes)), make(map[int64]*node.Node, len(nodes))
+	for i := range nodes {
+		ids[i], byID[nodes[i].ID] = nodes[i].ID, &nodes[i]
 	}
 	rows, err := list(ctx, s, "read secrets of nodes", driverSecretsSQL, args{"ids": ids}, func(r pgx.Row) (x row, err error) {
-		return x, r.Scan(&x.id, &x.uuid, &x.name, &x.text)
+		return x, r.Scan(&x.id, &x.name, &x.version, &x.text)
 	})
 	if err != nil {
 		return nil, err
 	}
-	out, closed := make(map[int64]node.Secrets, len(ids)), map[int64]bool{}
+	out, closed := make(map[int64]node.Secrets, len(nodes)), map[int64]bool{}
 	for _, x := range rows {
 		if out[x.id] == nil {
 			out[x.id] = node.Secrets{}
@@ -60,7 +63,7 @@ func (s *Store) DriverSecrets(ctx context.Context, ids []int64) (map[int64]node.
 		if x.name == "" {
 			continue
 		}
-		v, err := s.sealer.open(x.uuid, x.name, x.text)
+		v, err := s.sealer.open(byID[x.id], x.sealedText)
 		if err != nil {
 			closed[x.id] = true
 			continue
@@ -94,9 +97,9 @@ func (s *Store) RecordPower(ctx context.Context, p node.PowerSeen) (wrote bool, 
 		}
 		wrote = true
 		if p.Failure != "" {
-			reason := words(p.Failure, maxError)
+			reason := failure(p.Failure)
 			b.Queue(powerFailedSQL, args{"id": l.ID, "reason": reason})
-			queueHistory(b, l.ID, node.HistoryEvent{Event: "power failure: " + reason, EventType: eventError, Severity: "ERROR"})
+			queueHistory(b, l.ID, node.HistoryEvent{Event: "power failure: " + reason, EventType: node.HistoryError, Severity: "ERROR"})
 			return nil
 		}
 		if l.Fault == node.FaultPower {
@@ -105,7 +108,7 @@ func (s *Store) RecordPower(ctx context.Context, p node.PowerSeen) (wrote bool, 
 			if strings.HasPrefix(l.MaintenanceReason, node.PowerUnread) {
 				l.Maintenance, l.MaintenanceReason, event = false, "", "maintenance off: "+event
 			}
-			queueHistory(b, l.ID, node.HistoryEvent{Event: event, EventType: eventMaintenance})
+			queueHistory(b, l.ID, node.HistoryEvent{Event: event, EventType: node.HistoryMaintenance})
 		}
 		b.Queue(powerSeenSQL, args{"id": l.ID, "state": p.State, "maintenance": l.Maintenance, "reason": l.MaintenanceReason, "fault": l.Fault})
 		return nil

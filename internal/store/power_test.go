@@ -72,7 +72,7 @@ func TestAReadingNeverTouchesANodeUnderOperationOrANewerReading(t *testing.T) {
 	require.False(t, record(node.PowerSeen{State: node.PowerOn, ReadAt: now.PowerReadAt}))
 	require.False(t, record(node.PowerSeen{Failure: "gone", ReadAt: now.PowerReadAt}))
 	require.Equal(t, "power off", ask[string](t, url, `SELECT power_state FROM nodes`))
-	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "x"}, nil)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "x"})
 	require.NoError(t, err)
 
 	require.True(t, record(node.PowerSeen{Failure: node.PowerUnread + ": no answer", ReadAt: now.PowerReadAt}))
@@ -118,7 +118,7 @@ func TestTheSecretsOfManyBMCsAreReadAtOnceAndNoOthers(t *testing.T) {
 		return &node.Request{Secrets: node.Secrets{"driver_info/redfish_password": "hunter2", "instance_info/configdrive": "c2VjcmV0"}}, nil
 	})
 	require.NoError(t, err)
-	ids := []int64{with.ID, bare.ID, bare.ID + 1}
+	ids := []node.Node{*with, *bare, {ID: bare.ID + 1}}
 	secrets, err := s.DriverSecrets(t.Context(), ids)
 	require.NoError(t, err)
 	require.Equal(t, map[int64]node.Secrets{with.ID: {"driver_info/redfish_password": "hunter2"}, bare.ID: {}}, secrets)

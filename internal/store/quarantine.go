@@ -28,11 +28,11 @@ const (
 // that differs from what is noted. A need that lost it too often is held until
 // coverage has lasted. Two at once write the same once: the second sees the row
 // as the first left it. Who is kept over a gap loses nothing.
-var seeCoverageSQL = coverageBy(keptSQL) + `,
+const seeCoverageSQL = withKeptCoverageSQL + `,
 changed AS MATERIALIZED (
 	SELECT d.id FROM needs d JOIN coverage v ON v.id = d.id WHERE ` + seesNewsSQL + ` ORDER BY d.id FOR NO KEY UPDATE OF d)
 UPDATE needs d SET
-	lost_at    = CASE WHEN NOT v.covered THEN coalesce(d.lost_at, least(v.since, clock_timestamp()))
+	lost_at    = CASE WHEN NOT v.covered THEN least(v.since, clock_timestamp())
 	                  WHEN d.held AND (d.covered_at IS NULL OR d.covered_at > clock_timestamp() - @hold * interval '1 microsecond') THEN d.lost_at END,
 	covered_at = CASE WHEN v.covered AND d.held AND d.covered_at IS NULL THEN clock_timestamp() END,
 	losses     = CASE WHEN v.covered THEN d.losses ELSE x.losses END,
@@ -40,7 +40,7 @@ UPDATE needs d SET
 	                  ELSE d.held OR cardinality(x.losses) >= @flaps END
   FROM coverage v
   JOIN LATERAL (SELECT array(SELECT l FROM needs m, unnest(m.losses) l WHERE m.id = v.id AND l > clock_timestamp() - @window * interval '1 microsecond' ORDER BY l)
-	|| clock_timestamp() AS losses) x ON true
+	|| least(v.since, clock_timestamp()) AS losses) x ON true
  WHERE v.id = d.id AND d.id IN (SELECT c.id FROM changed c) AND ` + seesNewsSQL
 
 // seesNewsSQL: coverage v of need d is another than what is noted.
@@ -50,7 +50,7 @@ const seesNewsSQL = `CASE
 
 const (
 	lostNeedsSQL = `
-SELECT d.id, d.conductor_group, d.driver, d.held AND d.covered_at IS NOT NULL, d.lost_at, ` + drainingSQL + `
+SELECT d.id, d.conductor_group, d.driver, d.held AND d.covered_at IS NOT NULL, CASE WHEN d.held AND d.covered_at IS NOT NULL THEN ` + heldSinceSQL + ` ELSE d.lost_at END, ` + drainingSQL + `
   FROM needs d WHERE d.lost_at IS NOT NULL ORDER BY d.id`
 
 	toQuarantineSQL = `
@@ -123,14 +123,14 @@ func (s *Store) Quarantine(ctx context.Context) (node.QuarantineTick, error) {
 	until := time.Now().Add(quarantineTime)
 	if len(needs) > 0 {
 		t.Quarantined, err = s.someNodes(ctx, "quarantine nodes", until, toQuarantineSQL, args{"needs": needs}, quarantineSQL, args{
-			"needs": needs, "reasons": reasons, "kept": HistoryKept, "type": eventQuarantine,
+			"needs": needs, "reasons": reasons, "kept": HistoryKept, "type": node.HistoryQuarantine,
 		})
 		if err != nil {
 			return t, err
 		}
 	}
 	t.Released, err = s.someNodes(ctx, "release nodes from quarantine", until, toReleaseSQL, args{}, releaseSQL, args{
-		"kept": HistoryKept, "type": eventQuarantine,
+		"kept": HistoryKept, "type": node.HistoryQuarantine,
 	})
 	return t, err
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -164,7 +165,7 @@ func TestQuarantinesAreWrittenDownOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, history[1].Event, "quarantined: No conductor service registered which supports driver fake-hardware")
 	require.Contains(t, history[0].Event, "released from quarantine")
-	require.NoError(t, s.DeleteNode(t.Context(), other.UUID, func(*node.Node) error { return nil }))
+	require.NoError(t, s.DeleteNode(t.Context(), other.UUID, "ann", func(*node.Node) error { return nil }))
 }
 
 func TestAQuarantineSaysWhoDrains(t *testing.T) {
@@ -336,4 +337,63 @@ func TestOffersComeInPages(t *testing.T) {
 	require.Equal(t, want, got)
 	_, err := s.Available(t.Context(), node.AvailableFilter{Marker: someUUID()})
 	kind(t, fault.NotFound, err)
+}
+
+// Conductors that come and go: since when nobody is there is the last loss, since when they do so the first.
+func TestSinceOfAQuarantineIsOfTheLossThatItTellsOf(t *testing.T) {
+	t.Parallel()
+	s, url := openURL(t)
+	n := create(t, s, node.Available)
+	i := covering(t, s, "c1")
+	tick(t, s, 0, 0)
+	lost := func() time.Time {
+		require.NoError(t, s.StopConductor(t.Context(), "c1", i))
+		at := ask[time.Time](t, url, `SELECT stopped_at FROM conductors`)
+		require.True(t, at.Equal(quarantine(t, s, n.UUID).Since), "before reconciliation has noted it")
+		_, err := s.Quarantine(t.Context())
+		require.NoError(t, err)
+		q := quarantine(t, s, n.UUID)
+		require.True(t, at.Equal(q.Since), "%s, and not %s", at, q.Since)
+		require.False(t, q.Held)
+		i = covering(t, s, "c1")
+		_, err = s.Quarantine(t.Context())
+		require.NoError(t, err)
+		return at
+	}
+	begun := lost()
+	lost()
+	lost()
+	held := func() {
+		q := quarantine(t, s, n.UUID)
+		require.True(t, q.Held)
+		require.True(t, begun.Equal(q.Since), "they come and go since %s, and not %s", begun, q.Since)
+	}
+	held()
+	lost()
+	held()
+}
+
+func TestSinceOfMaintenanceIsWhenItWasSetFirst(t *testing.T) {
+	t.Parallel()
+	s, url := openURL(t)
+	n := create(t, s, node.Available)
+	since := func() *time.Time {
+		got, err := s.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		return got.MaintenanceSince
+	}
+	require.Nil(t, since())
+	require.NoError(t, maintain(t, s, n.UUID, true, "fan", "ann"))
+	first := since()
+	require.NotNil(t, first)
+	require.NoError(t, maintain(t, s, n.UUID, true, "and disk", "bob"))
+	_, err := s.UpdateNode(t.Context(), n.UUID, "ann", func(n *node.Node) (node.Secrets, error) { n.MaintenanceReason = "mine"; return nil, nil })
+	require.NoError(t, err)
+	raw(t, url, `UPDATE nodes SET fault = 'clean failure'`)
+	require.Equal(t, first, since(), "it is in maintenance all the time")
+	require.NoError(t, maintain(t, s, n.UUID, false, "", "ann"))
+	require.Nil(t, since())
+	_, err = s.UpdateNode(t.Context(), n.UUID, "ann", func(n *node.Node) (node.Secrets, error) { n.Maintenance = true; return nil, nil })
+	require.NoError(t, err)
+	require.True(t, since().After(*first))
 }

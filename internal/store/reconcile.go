@@ -6,12 +6,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"go.temper.dev/temper/internal/guards"
 	"go.temper.dev/temper/internal/node"
 )
 
-var notBegunSQL = `SELECT ` + operationColumns + ` FROM operations o
- WHERE ` + unlessDown(guards.BegunAt, "o.begun_at IS NULL") + ` AND o.ended_at IS NULL AND o.accepted_at < clock_timestamp() - @age * interval '1 microsecond'
+const notBegunSQL = `SELECT ` + operationColumns + ` FROM operations o
+ WHERE o.begun_at IS NULL
+   AND o.ended_at IS NULL AND o.accepted_at < clock_timestamp() - @age * interval '1 microsecond'
  ORDER BY o.accepted_at LIMIT @limit`
 
 // NotBegun are open operations that were accepted longer ago and that no
@@ -32,16 +32,16 @@ func (s *Store) Begun(ctx context.Context, limit int, after int64) ([]node.Opera
 // askedFor is the age from which on an ask is repeated to the workflow.
 const askedFor = 3 * time.Second
 
-// An abort waits with a step that is not abortable until its agent calls, for
-// which there is a word of its own.
-const askedSQL = `SELECT ` + operationColumns + ` FROM operations o
- WHERE o.ended_at IS NULL AND o.asked <> '' AND o.asked_at < clock_timestamp() - @age * interval '1 microsecond'
-   AND (o.phase <> 'holding' OR o.asked <> 'power' OR EXISTS (SELECT FROM nodes n WHERE n.id = o.node_id AND ` + coveringSQL + `))
+// askedSQL's condition is node.Operation.TakesUp.
+const askedSQL = withCoveredSQL + `SELECT ` + operationColumns + ` FROM operations o
+ WHERE o.ended_at IS NULL AND o.temporal_pause IS NULL AND o.asked <> '' AND o.asked_at < clock_timestamp() - @age * interval '1 microsecond'
+   AND (o.phase <> 'holding' OR o.asked <> 'power' OR EXISTS (SELECT FROM nodes n WHERE n.id = o.node_id AND ` + nodeInCoveredSQL + `))
    AND (o.asked <> 'abort' OR o.phase <> 'waiting' OR o.stalled <> ''
-	OR coalesce((SELECT coalesce((s.step -> 'abortable')::boolean, false)
+	OR coalesce((SELECT coalesce((s.step -> 'abortable')::boolean, false) OR s.step ->> 'state' <> 'waiting'
+			AND (s.step ->> 'attempts')::int <= 1 AND NOT s.step ? 'issued' AND NOT s.step ? 'phase'
 		  FROM jsonb_array_elements(o.steps) WITH ORDINALITY AS s (step, place)
 		 WHERE s.step ->> 'state' NOT IN ('done', 'skipped') ORDER BY s.place LIMIT 1), true))
-   AND (o.stalled = '' OR o.asked IN ('cancel', 'abort', 'delete') OR o.stalled = 'maintenance' AND o.asked = 'power')
+   AND (o.stalled = '' OR o.asked IN ('cancel', 'abort', 'delete') OR o.stalled IN ('maintenance', 'deaths') AND o.asked = 'power')
  ORDER BY o.asked_at LIMIT @limit`
 
 // Asked are open operations of which something has been asked for a few seconds,
@@ -52,14 +52,14 @@ func (s *Store) Asked(ctx context.Context) ([]node.Operation, error) {
 }
 
 const calledSQL = `SELECT ` + operationColumns + ` FROM operations o JOIN agents a ON a.node_id = o.node_id
- WHERE o.ended_at IS NULL AND o.phase = 'waiting' AND o.stalled = ''
-   AND CASE WHEN o.kind = 'inspect' THEN a.inspected_at ELSE a.first_heartbeat_at END < clock_timestamp() - @age * interval '1 microsecond'
+ WHERE o.ended_at IS NULL AND o.phase = 'waiting' AND o.stalled = '' AND o.temporal_pause IS NULL
+   AND CASE WHEN o.kind = ANY(@inspections) THEN a.inspected_at ELSE a.first_heartbeat_at END < clock_timestamp() - @age * interval '1 microsecond'
  ORDER BY o.id LIMIT @limit`
 
 // Called are open operations that wait for an agent which called a few seconds
 // ago: the word to their workflow was lost.
 func (s *Store) Called(ctx context.Context) ([]node.Operation, error) {
-	return list(ctx, s, "list operations called", calledSQL, args{"age": micros(askedFor), "limit": node.MaxLimit}, scanOperation)
+	return list(ctx, s, "list operations called", calledSQL, args{"age": micros(askedFor), "limit": node.MaxLimit, "inspections": inspections}, scanOperation)
 }
 
 const (

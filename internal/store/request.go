@@ -11,16 +11,6 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// A number that is given (@id) was taken from the sequence before.
-const insertOperationSQL = `
-INSERT INTO operations AS o (id, node_id, node_uuid, node_name, kind, phase, requested_by, origin, target, power_target,
-	soft_timeout_ms, accepted_at, conductor_group, driver, steps, undo, retry_of, on_failure, in_maintenance, paused)
-OVERRIDING SYSTEM VALUE
-VALUES (@id, @node_id, @node_uuid, @node_name, @kind, 'accepted', @requested_by, @origin, @target, @power_target,
-	@soft_timeout_ms, clock_timestamp(), @conductor_group, @driver, @steps, @undo, nullif(@retry_of::bigint, 0),
-	coalesce(nullif(@on_failure, ''), 'fail'), @in_maintenance, @paused)
-RETURNING ` + operationColumns
-
 // nextOperationSQL is asked under the node's lock: numbers grow along each node.
 const nextOperationSQL = `SELECT nextval('operations_id_seq')`
 
@@ -30,15 +20,31 @@ const nextOperationSQL = `SELECT nextval('operations_id_seq')`
 // was only moved, or where decide gave nil. A node that is held already is
 // fault.Conflict, even if decide did not look.
 func (s *Store) Request(ctx context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error) {
+	o, _, err := s.RequestOnce(ctx, ident, node.Once{}, decide)
+	return o, err
+}
+
+// RequestOnce is Request for one that may be sent again. Where it was accepted
+// before, decide is not called and the operation is that of then, as it is now;
+// fault.Conflict where the key was used for another request.
+func (s *Store) RequestOnce(ctx context.Context, ident string, once node.Once, decide func(*node.Node) (*node.Request, error)) (o *node.Operation, repeated bool, err error) {
 	r := request{store: s}
-	err := s.inTx(ctx, "request to node "+words(ident, 64), func(b *pgx.Batch) {
+	var before earlier
+	err = s.inTx(ctx, "request to node "+words(ident, 64), func(b *pgx.Batch) {
 		r.queueLock(b, ident)
+		before.queue(b, ident, once)
 		b.Queue(nextOperationSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&r.next) })
 	}, func(b *pgx.Batch) error {
 		if !r.found || r.ID == 0 {
 			return node.NotFound(ident)
 		}
-		r.had, r.held, r.origin = places(&r.Node), r.Operation, r.ProvisionState
+		if before.found {
+			if err := before.same(s, &r.Node, once); err != nil {
+				return err
+			}
+			return errLeave
+		}
+		r.held = r.Operation
 		req, err := decide(&r.Node)
 		if err != nil {
 			return err
@@ -47,12 +53,21 @@ func (s *Store) Request(ctx context.Context, ident string, decide func(*node.Nod
 			return errLeave
 		}
 		r.Request = req
-		return r.queue(b)
+		if err := r.queue(b); err != nil {
+			return err
+		}
+		return r.queueOnce(b, once)
 	})
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil:
+		return nil, false, err
+	case !before.found:
+		return r.out, false, nil
+	case before.operation == 0:
+		return nil, true, nil
 	}
-	return r.out, nil
+	o, err = s.Operation(ctx, before.operation)
+	return o, true, err
 }
 
 // request is one that is being written.
@@ -61,29 +76,27 @@ type request struct {
 	*node.Request
 	store *Store
 
-	next   int64           // number of the operation, if one is opened
-	had    map[string]bool // places of secrets before the decision
-	held   *node.Operation // the open operation before it
-	origin node.State
-	out    *node.Operation
+	next  int64           // number of the operation, if one is opened
+	held  *node.Operation // the open operation before it
+	moved node.Transition
+	out   *node.Operation
 }
 
 func (r *request) queue(b *pgx.Batch) error {
-	event := r.Move
 	switch {
 	case r.Open != nil && r.held != nil:
 		return node.Locked(&r.Node, r.held.Conductor)
 	case r.Steer != nil && r.held == nil:
 		return fault.New(fault.Conflict, "node %s has no operation to steer", r.UUID)
-	case r.Steer != nil && event == "":
-		event = r.Steer.Move
 	}
 	if r.Open != nil {
 		r.Operation = r.Open // its target is where the node is to go
 	}
-	if err := r.move(event); err != nil {
+	var err error
+	if r.moved, err = node.Move(&r.Node, r.Move...); err != nil {
 		return err
 	}
+	r.apply(r.moved)
 	if r.Apply != nil {
 		id, uuid := r.ID, r.UUID
 		r.Apply(&r.Node)
@@ -95,7 +108,7 @@ func (r *request) queue(b *pgx.Batch) error {
 	case r.Steer != nil && r.EndNow:
 		return r.queueEnd(b)
 	case r.Steer != nil:
-		if err := r.queueState(b, r.store, r.had, r.Secrets); err != nil {
+		if err := r.queueGiven(b, r.Secrets); err != nil {
 			return err
 		}
 		r.out = &node.Operation{}
@@ -103,10 +116,24 @@ func (r *request) queue(b *pgx.Batch) error {
 		queueHistory(b, r.ID, r.described(steeringEvent(r.held.ID, *r.Steer)))
 		return nil
 	}
-	if r.origin != r.ProvisionState || r.Event != "" {
-		queueHistory(b, r.ID, r.described(node.HistoryEvent{Event: movedWords(r.origin, r.ProvisionState), EventType: eventState}))
+	if len(r.Move) > 0 || r.Event != "" {
+		queueHistory(b, r.ID, r.described(node.HistoryEvent{Event: r.moved.Words(), EventType: node.HistoryState}))
 	}
-	return r.queueState(b, r.store, r.had, r.Secrets)
+	return r.queueGiven(b, r.Secrets)
+}
+
+// queueGiven writes the node and the secrets that the request gives.
+func (r *request) queueGiven(b *pgx.Batch, given node.Secrets) error {
+	given = r.store.hide(&r.Node, given)
+	if err := node.CheckDestinations(r.had, &r.Node, given); err != nil {
+		return err
+	}
+	sealed, err := r.store.sealAll(&r.Node, given)
+	if err != nil {
+		return err
+	}
+	sealed.queue(b, r.ID)
+	return r.queueState(b)
 }
 
 // queueOpen inserts the operation, and seals its secrets under its number.
@@ -128,14 +155,14 @@ func (r *request) queueOpen(b *pgx.Batch) error {
 	open := *r.Open
 	open.Steps = masked
 	if open.Origin == "" {
-		open.Origin = r.origin
+		open.Origin = r.moved.From
 	}
 	open.InMaintenance, open.Paused = r.Maintenance, false // who asks sees the maintenance, and wants it all the same
 	a, err := operationArgs(r.next, &r.Node, &open)
 	if err != nil {
 		return err
 	}
-	if err := r.queueState(b, r.store, r.had, secrets); err != nil {
+	if err := r.queueGiven(b, secrets); err != nil {
 		return err
 	}
 	r.out = &node.Operation{}
@@ -159,14 +186,7 @@ func (r *request) described(e node.HistoryEvent) node.HistoryEvent {
 }
 
 func acceptedEvent(id int64, o *node.Operation) node.HistoryEvent {
-	return node.HistoryEvent{Event: string(o.Kind) + " accepted", EventType: eventAccepted, User: o.RequestedBy, Operation: id}
-}
-
-func movedWords(from, to node.State) string {
-	if from == to {
-		return "stays " + string(to)
-	}
-	return "from " + string(from) + " to " + string(to)
+	return node.HistoryEvent{Event: string(o.Kind) + " accepted", EventType: node.HistoryAccepted, User: o.RequestedBy, Operation: id}
 }
 
 // Names of secrets that begin with stepsPrefix belong to the operation that a

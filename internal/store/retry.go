@@ -6,16 +6,20 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
 const (
 	// Power changes and undos do not count: what the steps of others did outlasts them.
+	// A node that was deleted may have had the same uuid: its operations have no node_id.
 	newestOperationSQL = `
-SELECT coalesce(max(o.id), 0) FROM operations o WHERE o.node_uuid = @uuid AND o.kind NOT IN ('power', 'undo')`
+SELECT coalesce(max(o.id) FILTER (WHERE o.node_id IS NOT NULL AND o.kind = ANY(@provisioning)), 0),
+	coalesce(bool_or(o.id = @id AND o.node_id IS NULL), false)
+  FROM operations o WHERE o.node_uuid = @uuid`
 
 	operationSecretsSQL = `
-SELECT s.name, s.ciphertext FROM secrets s JOIN nodes n ON n.id = s.node_id WHERE n.uuid = @uuid AND starts_with(s.name, @prefix)`
+SELECT s.name, s.seal, s.ciphertext FROM secrets s JOIN nodes n ON n.id = s.node_id WHERE n.uuid = @uuid AND starts_with(s.name, @prefix)`
 )
 
 // Retry is Request for doing again what an operation was to do that has ended.
@@ -33,15 +37,19 @@ func (s *Store) Retry(ctx context.Context, id int64, decide func(n *node.Node, o
 	}
 	r := request{store: s}
 	var newest int64
+	var others bool // it was an operation of a node that was deleted
 	err = s.inTx(ctx, "retry an operation", func(b *pgx.Batch) {
 		r.queueLock(b, old.NodeUUID)
 		b.Queue(nextOperationSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&r.next) })
-		b.Queue(newestOperationSQL, args{"uuid": old.NodeUUID}).QueryRow(func(row pgx.Row) error { return row.Scan(&newest) })
+		b.Queue(newestOperationSQL, args{"uuid": old.NodeUUID, "id": id, "provisioning": provisioning}).QueryRow(func(row pgx.Row) error { return row.Scan(&newest, &others) })
 	}, func(b *pgx.Batch) error {
 		if !r.found || r.ID == 0 {
 			return node.NotFound(old.NodeUUID)
 		}
-		r.had, r.held, r.origin = places(&r.Node), r.Operation, r.ProvisionState
+		if others {
+			return fault.New(fault.NotAllowed, "Operation %d was of a node that was deleted since; the node of the same uuid %s is another one.", id, old.NodeUUID)
+		}
+		r.held = r.Operation
 		req, err := decide(&r.Node, old, newest == id)
 		if err != nil {
 			return err
@@ -64,12 +72,12 @@ func (s *Store) Retry(ctx context.Context, id int64, decide func(n *node.Node, o
 func (s *Store) operationSecrets(ctx context.Context, nodeUUID, prefix string) (node.Secrets, error) {
 	out := node.Secrets{}
 	_, err := list(ctx, s, "read the secrets of an operation", operationSecretsSQL, args{"uuid": nodeUUID, "prefix": prefix}, func(r pgx.Row) (name string, err error) {
-		var text []byte
-		if err := r.Scan(&name, &text); err != nil {
+		x, err := scanSealed(r)
+		if err != nil {
 			return "", err
 		}
-		out[name], err = s.sealer.open(nodeUUID, name, text)
-		return name, err
+		out[x.name], err = s.sealer.open(&node.Node{UUID: nodeUUID}, x) // no value of the node decides where arguments go
+		return x.name, err
 	})
 	return out, err
 }

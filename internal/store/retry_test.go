@@ -17,29 +17,29 @@ func TestARetryHasTheSecretsOfWhatItRetries(t *testing.T) {
 	step := node.Step{Interface: "deploy", Step: "deploy", State: node.StepPending, Args: map[string]any{"password": node.Masked}}
 	request := func(*node.Node) (*node.Request, error) {
 		return &node.Request{
-			Move: node.EventDeploy, Open: &node.Operation{Kind: node.KindDeploy, Target: node.Active, Steps: []node.Step{step}, OnFailure: node.HoldOnFailure},
+			Move: []node.Event{node.EventDeploy}, Open: &node.Operation{Kind: node.KindDeploy, Target: node.Active, Steps: []node.Step{step}, OnFailure: node.HoldOnFailure},
 			Secrets: node.Secrets{"steps/deploy.deploy#0/password": "s3cret"},
 		}, nil
 	}
 	first, err := s.Request(t.Context(), n.UUID, request)
 	require.NoError(t, err)
 	require.Equal(t, node.HoldOnFailure, first.OnFailure)
-	require.NoError(t, closeErr(s.CloseOperation(t.Context(), node.End{Operation: first.ID, Outcome: node.Failed, Error: "no disk"}, nil)))
+	require.NoError(t, closeErr(s.CloseOperation(t.Context(), node.End{Operation: first.ID, Outcome: node.Failed, Error: "no disk"})))
 
 	again := func(_ *node.Node, old *node.Operation, newest bool) (*node.Request, error) {
 		require.Equal(t, first.ID, old.ID)
 		require.True(t, newest)
-		return &node.Request{Move: node.EventDeploy, Open: &node.Operation{Kind: node.KindDeploy, Target: node.Active, Steps: []node.Step{step}, RetryOf: old.ID}}, nil
+		return &node.Request{Move: []node.Event{node.EventDeploy}, Open: &node.Operation{Kind: node.KindDeploy, Target: node.Active, Steps: []node.Step{step}, RetryOf: old.ID}}, nil
 	}
 	second, err := s.Retry(t.Context(), first.ID, again)
 	require.NoError(t, err)
 	require.Equal(t, first.ID, second.RetryOf)
-	open, err := s.Credentials(t.Context(), n.UUID)
+	open, err := credentials(t, s, n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, "s3cret", open[secretName(second.ID)])
 	require.Equal(t, "s3cret", open[secretName(first.ID)], "the first may be retried again")
 
-	require.NoError(t, closeErr(s.CloseOperation(t.Context(), node.End{Operation: second.ID, Outcome: node.Succeeded}, nil)))
+	require.NoError(t, closeErr(s.CloseOperation(t.Context(), node.End{Operation: second.ID, Outcome: node.Succeeded})))
 	require.Zero(t, ask[int](t, url, "SELECT count(*) FROM secrets"), "success needs no secrets any more")
 	_, err = s.Retry(t.Context(), 1<<40, again)
 	kind(t, fault.NotFound, err)

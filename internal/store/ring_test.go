@@ -171,7 +171,7 @@ func TestChangesOfNodesAreNoted(t *testing.T) {
 	update(func(n *node.Node) { n.ConductorGroup = "" })
 	epoch(t, c.s)
 	require.Equal(t, map[string]int{"a": 1}, c.owners())
-	require.NoError(t, c.s.DeleteNode(t.Context(), n.UUID, func(*node.Node) error { return nil }))
+	require.NoError(t, c.s.DeleteNode(t.Context(), n.UUID, "ann", func(*node.Node) error { return nil }))
 	require.Zero(t, ask[int](t, c.url, "SELECT count(*) FROM ring_owners"))
 	require.Len(t, next(t, c.s).Rings, 1)
 }
@@ -195,7 +195,7 @@ func TestANodeUnderOperationKeepsItsOwner(t *testing.T) {
 	for i, o := range ops {
 		_, err := c.s.Begin(t.Context(), o.ID, fmt.Sprint(i))
 		require.NoError(t, err)
-		_, err = c.s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: fmt.Sprint(i), Outcome: node.Succeeded}, nil)
+		_, err = c.s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: fmt.Sprint(i), Outcome: node.Succeeded})
 		require.NoError(t, err)
 	}
 	e = epoch(t, c.s)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
@@ -12,6 +14,7 @@ import (
 	"github.com/tink-crypto/tink-go/v2/tink"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // errKeyset is all that is told of a keyset that can't be read: the library's
@@ -91,31 +94,92 @@ func newSealer(text string) (*sealer, error) {
 
 var errNoKeys = fault.New(fault.Internal, "there is a secret and no keyset to seal it with")
 
-// seal binds the value to its node and name: a row that is copied to another
-// node does not open there.
-func (s *sealer) seal(nodeUUID, name string, value any) ([]byte, error) {
+// sealVersion is the current version of seals; each sealed value has its own beside
+// it. Version 2 binds a value to its destination (node.DestinationOf), version 1 did
+// not. A value of an older version is not opened for use; Renew seals it again. A
+// change of what a seal is bound to needs a new version, and associatedBefore must
+// then return what the old version was bound to.
+const sealVersion = 2
+
+// sealedText is a sealed value as it is stored.
+type sealedText struct {
+	name    string
+	version int16
+	text    []byte
+}
+
+// seal binds the value to its node, its name and its destination: a row that is
+// copied to another node does not open there, and neither does one whose node is
+// given another BMC without the password.
+func (s *sealer) seal(n *node.Node, name string, value any) ([]byte, error) {
 	if s.aead == nil {
 		return nil, errNoKeys
 	}
 	plain, err := json.Marshal(value)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "secret %s of node %s has no JSON form", name, nodeUUID)
+		return nil, fault.New(fault.Invalid, "secret %s of node %s has no JSON form", name, n.UUID)
 	}
-	return s.aead.Encrypt(plain, associated(nodeUUID, name))
+	bound, err := associated(n, name)
+	if err != nil {
+		return nil, err
+	}
+	return s.aead.Encrypt(plain, bound)
 }
 
-func (s *sealer) open(nodeUUID, name string, ciphertext []byte) (value any, err error) {
+// open opens a value for n's current destination, to which the caller is about to
+// send it.
+func (s *sealer) open(n *node.Node, x sealedText) (any, error) {
 	if s.aead == nil {
 		return nil, errNoKeys
 	}
-	plain, err := s.aead.Decrypt(ciphertext, associated(nodeUUID, name))
-	if err != nil {
-		return nil, fault.New(fault.Internal, "secret %s of node %s does not open with the keys of this process", name, nodeUUID)
+	if x.version != sealVersion {
+		return nil, fault.New(fault.Internal, "secret %s of node %s was sealed by another version of the program: run \"temper migrate\"", x.name, n.UUID)
 	}
+	bound, err := associated(n, x.name)
+	if err != nil {
+		return nil, err
+	}
+	if plain, err := s.aead.Decrypt(x.text, bound); err == nil {
+		return opened(n, x, plain)
+	}
+	return nil, notOpened(n, x)
+}
+
+// openBefore opens a value of any version, to seal it again.
+func (s *sealer) openBefore(n *node.Node, x sealedText) (any, error) {
+	if x.version == sealVersion || s.aead == nil {
+		return s.open(n, x)
+	}
+	if plain, err := s.aead.Decrypt(x.text, associatedBefore(n, x.name)); err == nil {
+		return opened(n, x, plain)
+	}
+	return nil, notOpened(n, x)
+}
+
+func opened(n *node.Node, x sealedText, plain []byte) (value any, err error) {
 	if err := json.Unmarshal(plain, &value); err != nil {
-		return nil, fault.New(fault.Internal, "secret %s of node %s is not what was sealed", name, nodeUUID)
+		return nil, fault.New(fault.Internal, "secret %s of node %s is not what was sealed", x.name, n.UUID)
 	}
 	return value, nil
 }
 
-func associated(nodeUUID, name string) []byte { return []byte(nodeUUID + "/" + name) }
+// notOpened names both possible causes, because authenticated encryption does not
+// show which one it is.
+func notOpened(n *node.Node, x sealedText) error {
+	by := slices.Sorted(maps.Keys(node.DestinationOf(n, x.name)))
+	if len(by) == 0 {
+		return fault.New(fault.Internal, "secret %s of node %s does not open with the keys of this process", x.name, n.UUID)
+	}
+	return fault.New(fault.Internal, "secret %s of node %s does not open: this process has other keys, or %s has changed since the secret was given; give the secret again",
+		x.name, n.UUID, strings.Join(by, " or "))
+}
+
+func associated(n *node.Node, name string) ([]byte, error) {
+	text, err := json.Marshal([]any{sealVersion, n.UUID, name, node.DestinationOf(n, name)})
+	if err != nil {
+		return nil, fault.New(fault.Internal, "the destination of secret %s of node %s has no JSON form: %w", name, n.UUID, err)
+	}
+	return text, nil
+}
+
+func associatedBefore(n *node.Node, name string) []byte { return []byte(n.UUID + "/" + name) }

@@ -72,7 +72,7 @@ func TestSecretsAreNowhereInTheClear(t *testing.T) {
 	require.Equal(t, node.Masked, m.Operation.Steps[0].Args["password"])
 	require.True(t, m.Agent.HasToken)
 
-	secrets, err := s.Credentials(t.Context(), n.UUID)
+	secrets, err := credentials(t, s, n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, password, store.ReSecret(m.DriverInfo, secrets, "driver_info")["redfish_password"])
 	require.Equal(t, map[string]any{"auth_key": forgotten}, store.ReSecret(m.DriverInfo, secrets, "driver_info")["snmp"])
@@ -80,9 +80,9 @@ func TestSecretsAreNowhereInTheClear(t *testing.T) {
 	require.Equal(t, arg, secrets[fmt.Sprintf("operation/%d/steps/raid.apply#0/password", o.ID)])
 	require.Equal(t, token, secrets["agent_token"])
 
-	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "x"}, nil)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Failed, Error: "x"})
 	require.NoError(t, err)
-	secrets, err = s.Credentials(t.Context(), n.UUID)
+	secrets, err = credentials(t, s, n.UUID)
 	require.NoError(t, err)
 	require.Len(t, secrets, 5, "that of the boot is gone, those of the operation stay for a retry")
 	require.NotContains(t, secrets, "agent_token")
@@ -103,11 +103,11 @@ func TestSecretsGoWithTheirPlace(t *testing.T) {
 		d["a_password"], d["b_password"] = node.Masked, node.Masked
 	})
 	edit(node.Secrets{"driver_info/b_password": "3"}, func(d map[string]any) { delete(d, "a_password") })
-	secrets, err := s.Credentials(t.Context(), n.UUID)
+	secrets, err := credentials(t, s, n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, node.Secrets{"driver_info/b_password": "3"}, secrets)
 	edit(node.Secrets{"driver_info/b_password": nil}, func(map[string]any) {})
-	secrets, err = s.Credentials(t.Context(), n.UUID)
+	secrets, err = credentials(t, s, n.UUID)
 	require.NoError(t, err)
 	require.Empty(t, secrets)
 }
@@ -126,12 +126,12 @@ func TestRotation(t *testing.T) {
 	newer, err := store.AddKey(keyset)
 	require.NoError(t, err)
 	both := connect(t, store.Config{URL: url, Keyset: newer})
-	got, err := both.Credentials(t.Context(), n.UUID)
+	got, err := credentials(t, both, n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, secrets, got, "the older key still opens")
 	_, err = both.UpdateNode(t.Context(), n.UUID, "admin", func(*node.Node) (node.Secrets, error) { return node.Secrets{"driver_info/new": "x"}, nil })
 	require.NoError(t, err)
-	_, err = s.Credentials(t.Context(), n.UUID)
+	_, err = credentials(t, s, n.UUID)
 	kind(t, fault.Internal, err)
 	require.NotContains(t, err.Error(), "x\"")
 
@@ -140,7 +140,7 @@ func TestRotation(t *testing.T) {
 	require.Equal(t, 1200, count)
 	require.EqualValues(t, 1, ask[int64](t, url, "SELECT count(DISTINCT key_id) FROM secrets"))
 	secrets["driver_info/new"] = "x"
-	got, err = both.Credentials(t.Context(), n.UUID)
+	got, err = credentials(t, both, n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, secrets, got)
 	count, err = both.Rotate(t.Context())
@@ -155,7 +155,7 @@ func TestASealedValueOpensOnlyWhereItBelongs(t *testing.T) {
 	_, err := s.UpdateNode(t.Context(), a.UUID, "admin", func(*node.Node) (node.Secrets, error) { return node.Secrets{"driver_info/p": "x"}, nil })
 	require.NoError(t, err)
 	raw(t, url, "UPDATE secrets SET node_id = $1", b.ID)
-	_, err = s.Credentials(t.Context(), b.UUID)
+	_, err = credentials(t, s, b.UUID)
 	kind(t, fault.Internal, err)
 }
 

@@ -10,17 +10,10 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// coveringSQL: a live conductor could work on node n for its operation o.
-const coveringSQL = `EXISTS (
-	SELECT FROM conductors c CROSS JOIN witness w
-	 WHERE c.conductor_group = o.conductor_group AND NOT c.draining AND c.interfaces ? o.driver AND ` + aliveSQL + `
-	   AND NOT EXISTS (SELECT FROM jsonb_each_text(n.interfaces) AS i (interface, implementation)
-		WHERE NOT coalesce(c.interfaces -> o.driver -> i.interface, '[]') ? i.implementation))`
-
 const watchSQL = `
-SELECT ` + nodeColumns + `, ` + coveringSQL + `,
+SELECT ` + nodeColumns + `, ` + nodeCoveredSQL + `,
 	c.id IS NOT NULL, coalesce(` + aliveSQL + `, false), coalesce(c.draining, false),
-	o.orphaned, CASE WHEN c.stopped_at IS NULL THEN 0 ELSE greatest(1, extract(epoch FROM clock_timestamp() - c.stopped_at) * 1000000) END::bigint
+	clock_timestamp(), CASE WHEN c.stopped_at IS NULL THEN 0 ELSE greatest(1, extract(epoch FROM clock_timestamp() - c.stopped_at) * 1000000) END::bigint
   FROM operations o JOIN nodes n ON n.id = o.node_id LEFT JOIN agents a ON a.node_id = n.id
   LEFT JOIN conductors c ON c.hostname = o.conductor CROSS JOIN witness w
  WHERE o.id = @id`
@@ -32,8 +25,14 @@ func (s *Store) Watch(ctx context.Context, id int64) (*node.Node, node.Cover, er
 	var c node.Cover
 	found, err := s.one(ctx, "watch an operation", watchSQL, args{"id": id, "timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (err error) {
 		var stopped int64
-		n, err = scanNode(withMore{r, []any{&c.Covered, &c.Last.Known, &c.Last.Alive, &c.Last.Draining, &c.Last.Died, &stopped}})
+		var now time.Time
+		n, err = scanNode(withMore{r, []any{&c.Covered, &c.Last.Known, &c.Last.Alive, &c.Last.Draining, &now, &stopped}})
 		c.Last.StoppedFor = time.Duration(stopped) * time.Microsecond
+		if err == nil && n.Operation != nil {
+			if step := n.Operation.CurrentStep(); step != nil && step.NotBefore != nil {
+				c.PutOff = max(step.NotBefore.Sub(now), 0)
+			}
+		}
 		return err
 	})
 	if err == nil && !found {
@@ -53,97 +52,66 @@ type withMore struct {
 
 func (w withMore) Scan(into ...any) error { return w.Row.Scan(append(into, w.more...)...) }
 
-// stallSetSQL stalls or, with @stall = ”, lets go on; the same stall again
-// changes nothing. What was waited for is kept meanwhile, with the time left.
-const stallSetSQL = `
-	kept_for = CASE WHEN o.stalled = @stall THEN o.kept_for WHEN @stall = '' THEN ''
-		WHEN o.stalled <> '' THEN o.kept_for WHEN o.phase = 'waiting' THEN o.waiting_for ELSE '' END,
-	kept_left = CASE WHEN o.stalled = @stall THEN o.kept_left WHEN @stall = '' THEN NULL
-		WHEN o.stalled <> '' THEN o.kept_left WHEN o.phase = 'waiting' THEN o.waiting_until - clock_timestamp() END,
-	waiting_for = CASE WHEN o.stalled = @stall THEN o.waiting_for WHEN @stall = '' THEN o.kept_for ELSE @words END,
-	waiting_until = CASE WHEN o.stalled = @stall THEN o.waiting_until WHEN @stall = '' THEN clock_timestamp() + o.kept_left
-		ELSE clock_timestamp() + @within * interval '1 microsecond' END,
-	phase = CASE WHEN o.stalled = @stall THEN o.phase WHEN @stall = '' AND o.kept_for = '' THEN 'running' ELSE 'waiting' END,
-	stalled_at = CASE WHEN @stall = '' THEN NULL ELSE coalesce(o.stalled_at, clock_timestamp()) END,
-	stalled = @stall`
-
-const stallSQL = `
-UPDATE operations o SET ` + stallSetSQL + `,
-	claim_attempt = CASE WHEN o.claim_seq < @seq THEN 0 ELSE o.claim_attempt END, claim_seq = greatest(o.claim_seq, @seq)
- WHERE o.id = @id AND o.run_id = @run AND o.ended_at IS NULL
-RETURNING ` + operationColumns
-
 // Stall notes, for the workflow that is the run, that the operation can't go on,
-// or ("") that it can again. It waits so for within, nil = without end. seq takes
-// the claim, so that no earlier step can write any more; 0 = leaves it.
+// or ("") that it can again (node.Operation.Stall). It waits so for within, nil = without
+// end. seq takes the claim, so that no earlier step can write any more; 0 = leaves it.
 // fault.Lost when the run is another one or the operation has ended.
 func (s *Store) Stall(ctx context.Context, id int64, runID string, seq int64, stall node.Stall, waitingFor string, within *time.Duration) (*node.Operation, error) {
-	var o node.Operation
-	a := stallArgs(stall, waitingFor, within)
-	a["id"], a["run"], a["seq"] = id, runID, seq
-	found, err := s.one(ctx, "stall an operation", stallSQL, a, func(r pgx.Row) (err error) {
-		o, err = scanOperation(r)
-		return err
+	return s.change(ctx, "stall an operation", id, runID, func(o *node.Operation, now time.Time) error {
+		if o.Claim.Seq < seq {
+			o.Claim = node.Claim{Seq: seq}
+		}
+		return o.Stall(stall, waitingFor, within, now)
 	})
-	if err == nil && !found {
-		err = fault.New(fault.Lost, "operation %d has ended or is another run's", id)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &o, nil
 }
-
-func stallArgs(stall node.Stall, waitingFor string, within *time.Duration) args {
-	a := args{"stall": stall, "words": words(waitingFor, maxError), "within": nil}
-	if within != nil {
-		a["within"] = micros(*within)
-	}
-	return a
-}
-
-const goOnSQL = `
-UPDATE operations SET phase = 'running', waiting_for = '', waiting_until = NULL,
-	stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
- WHERE id = @id AND run_id = @run AND ended_at IS NULL AND phase = 'waiting'`
 
 // GoOn notes that what the operation waited for has come.
 func (s *Store) GoOn(ctx context.Context, id int64, runID string) error {
-	_, err := s.exec(ctx, "let an operation go on", goOnSQL, args{"id": id, "run": runID})
+	_, err := s.change(ctx, "let an operation go on", id, runID, func(o *node.Operation, _ time.Time) error {
+		if !o.Arrive() {
+			return errLeave
+		}
+		return nil
+	})
+	if fault.Is(err, fault.Lost) {
+		return nil // it has ended, or another run has it: nothing is to go on
+	}
 	return err
 }
 
-// Power is what an operator does to a node in maintenance: it is not paused.
-const (
-	pauseSQL = `
-UPDATE operations o SET paused = true
- WHERE o.node_id = @node AND o.ended_at IS NULL AND NOT o.in_maintenance AND o.kind <> 'power'`
+// queueLockOpen locks the row of the node's open operation and reads it into held; ID 0 =
+// there is none. The node is locked before.
+func queueLockOpen(b *pgx.Batch, ident string, held *node.Operation) {
+	b.Queue(byIdent(ident, lockOpenByUUIDSQL, lockOpenByNameSQL), args{"ident": ident}).QueryRow(maybe(new(bool), func(r pgx.Row) (err error) {
+		*held, err = scanOperation(r)
+		return err
+	}))
+}
 
-	stallPausedSQL = `
-UPDATE operations o SET ` + stallSetSQL + `
- WHERE o.node_id = @node AND o.ended_at IS NULL AND o.paused AND o.phase = 'waiting'`
-
-	unpauseSQL = `UPDATE operations o SET paused = false, orphaned = false WHERE o.node_id = @node AND o.ended_at IS NULL AND o.paused`
-)
-
-// queuePause pauses the node's open operation with its maintenance, or lets it
-// go on: its workflow sees that, and until then its clock stands still.
-func queuePause(b *pgx.Batch, nodeID int64, on bool) {
-	if !on {
-		b.Queue(unpauseSQL, args{"node": nodeID})
-		return
+// queueHeld writes into the node's open operation what has changed with its node: steps go
+// where the node is now and, if maintained, maintenance pauses it or lets it go on.
+func (l *lockedNode) queueHeld(b *pgx.Batch, held *node.Operation, maintained bool) error {
+	if held.ID == 0 {
+		return nil
 	}
-	b.Queue(pauseSQL, args{"node": nodeID})
-	a := stallArgs(node.StallMaintenance, node.PausedWords, nil)
-	a["node"] = nodeID
-	b.Queue(stallPausedSQL, a)
+	moved := held.Redirect(l.ConductorGroup, l.Driver)
+	if maintained {
+		if err := held.Maintain(l.Maintenance, l.now); err != nil {
+			return err
+		}
+	}
+	if !moved && !maintained {
+		return nil
+	}
+	return queueWrite(b, held, false)
 }
 
 // What a paused operation's conductor has left half done is for its workflow to
-// end. One that left in good order is waited for.
-const misfitsSQL = `SELECT ` + operationColumns + ` FROM operations o JOIN nodes n ON n.id = o.node_id
- WHERE o.ended_at IS NULL AND o.begun_at IS NOT NULL AND o.phase = 'waiting' AND o.asked NOT IN ('cancel', 'delete')
-   AND (o.stalled <> CASE WHEN o.paused THEN 'maintenance' WHEN ` + coveringSQL + ` THEN '' ELSE 'conductor' END
+// end. One that left in good order is waited for. One that is paused in Temporal
+// hears nothing.
+const misfitsSQL = withCoveredSQL + `SELECT ` + operationColumns + ` FROM operations o JOIN nodes n ON n.id = o.node_id
+ WHERE o.ended_at IS NULL AND o.begun_at IS NOT NULL AND o.phase = 'waiting' AND o.temporal_pause IS NULL AND o.asked NOT IN ('cancel', 'delete')
+   AND (o.stalled <> CASE WHEN o.paused THEN 'maintenance' WHEN NOT ` + nodeInCoveredSQL + ` THEN 'conductor' WHEN o.stalled = 'deaths' THEN 'deaths' ELSE '' END
 	OR o.paused AND o.conductor <> ''
 	   AND EXISTS (SELECT FROM jsonb_array_elements(o.steps) AS s WHERE s ? 'started_at')
 	   AND (o.orphaned OR NOT EXISTS (SELECT FROM conductors c CROSS JOIN witness w

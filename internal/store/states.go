@@ -19,14 +19,18 @@ UPDATE nodes SET maintenance = @on, maintenance_reason = nullif(@reason, ''),
 // reason and fault. An open operation is no obstacle: it is paused meanwhile, and
 // returned, so that its workflow can be told; nil = none.
 func (s *Store) SetMaintenance(ctx context.Context, ident string, on bool, reason, user string) (o *node.Operation, err error) {
-	err = s.inNodeTx(ctx, ident, "set maintenance of node "+words(ident, 64), func(l *lockedNode, b *pgx.Batch) error {
+	var held node.Operation
+	look := func(b *pgx.Batch) { queueLockOpen(b, ident, &held) }
+	err = s.inNodeTxAfter(ctx, ident, "set maintenance of node "+words(ident, 64), look, func(l *lockedNode, b *pgx.Batch) error {
 		if !on {
 			reason = ""
 		}
 		b.Queue(setMaintenanceSQL, args{"id": l.ID, "on": on, "reason": words(reason, maxError)})
-		if l.Operation != nil {
-			queuePause(b, l.ID, on)
-			o = l.Operation
+		if l.Maintenance = on; held.ID != 0 {
+			o = &held
+		}
+		if err := l.queueHeld(b, &held, true); err != nil {
+			return err
 		}
 		queueHistory(b, l.ID, maintenanceEvent(on, reason, user))
 		return nil
@@ -38,7 +42,7 @@ func (s *Store) SetMaintenance(ctx context.Context, ident string, on bool, reaso
 }
 
 func maintenanceEvent(on bool, reason, user string) node.HistoryEvent {
-	e := node.HistoryEvent{Event: "maintenance off", EventType: eventMaintenance, User: user}
+	e := node.HistoryEvent{Event: "maintenance off", EventType: node.HistoryMaintenance, User: user}
 	if on {
 		e.Event = "maintenance on"
 		if reason != "" {

@@ -15,7 +15,7 @@ func TestStrandedNodesGoWhereTheTableSaysAndOweWhatMayBeHalfDone(t *testing.T) {
 	const safe = 9 * time.Second
 	settle := func(want int) {
 		t.Helper()
-		did, err := s.SettleStranded(t.Context(), node.Strandings(), safe)
+		did, err := s.SettleStranded(t.Context(), safe)
 		require.NoError(t, err)
 		require.Equal(t, want, did)
 	}
@@ -29,30 +29,24 @@ func TestStrandedNodesGoWhereTheTableSaysAndOweWhatMayBeHalfDone(t *testing.T) {
 	held, _ := running(t, s)
 	settle(0)
 	raw(t, url, `UPDATE nodes SET provision_updated_at = now() - interval '10 seconds'`)
-	rules := node.Strandings()
-	settle(len(rules))
+	settle(len(node.TransientStates()))
 	settle(0)
-	settled := map[node.State]node.Stranding{}
-	for _, r := range rules {
-		settled[r.From] = r
-	}
 	for state, n := range nodes {
 		got, err := s.Node(t.Context(), n.UUID)
 		require.NoError(t, err)
-		r, was := settled[state]
-		if !was {
+		if !node.Transient(state) {
 			require.Equal(t, state, got.ProvisionState)
 			require.Equal(t, []node.Undo{node.UndoEjectMedia}, got.Owed)
 			continue
 		}
 		require.Equal(t, node.FailedState(state), got.ProvisionState)
-		require.Equal(t, r.Target, got.TargetProvisionState)
+		require.Equal(t, node.TargetOf(node.FailedState(state)), got.TargetProvisionState)
 		require.Contains(t, got.LastError, string(state))
 		require.Equal(t, state == node.Deleting, got.InstanceUUID == "")
 		require.Equal(t, state == node.Deleting, got.Lessee == "")
 		require.Equal(t, state == node.Deleting, len(got.InstanceInfo) == 0)
 		want := []node.Undo{node.UndoEjectMedia}
-		if len(r.Owed) > 0 {
+		if state != node.Verifying && state != node.Adopting { // no ramdisk was booted
 			want = append(want, node.UndoClearBoot)
 		}
 		require.Equal(t, want, got.Owed, "what was owed stays, and once")

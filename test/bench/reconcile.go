@@ -177,7 +177,7 @@ func (f *fleet) open(ctx context.Context) error {
 	for _, o := range ops {
 		run, err := f.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 			ID: node.WorkflowID(o.UUID, node.KindDeploy, o.ID), TaskQueue: "nobody",
-		}, workflows.Types[node.KindDeploy])
+		}, node.KindDeploy.Spec().Workflow)
 		if err != nil {
 			return err
 		}
@@ -253,14 +253,19 @@ func (f *fleet) count(ctx context.Context) error {
 // newest is what the newest reconciliation that began after a moment did; nil =
 // none has ended yet.
 func (f *fleet) newest(ctx context.Context, after time.Time) (*activities.TickResult, error) {
-	page, err := f.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+	c, err := client.NewClientFromExistingWithContext(ctx, f.temporal, client.Options{Namespace: f.TemporalReconcile})
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	page, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		Query: fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus != 'Running' AND StartTime > '%s'", workflows.ReconcileType, after.Add(-time.Second).Format(time.RFC3339Nano)), PageSize: 1,
 	})
 	if err != nil || len(page.GetExecutions()) == 0 {
 		return nil, err
 	}
 	e := page.GetExecutions()[0].GetExecution()
-	events := f.temporal.GetWorkflowHistory(ctx, e.GetWorkflowId(), e.GetRunId(), false, 0)
+	events := c.GetWorkflowHistory(ctx, e.GetWorkflowId(), e.GetRunId(), false, 0)
 	for events.HasNext() {
 		event, err := events.Next()
 		if err != nil {

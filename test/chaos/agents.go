@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/node"
@@ -110,25 +109,20 @@ func died(ctx context.Context, l *lab, t *trial) error {
 	if !restarts(t) {
 		return failed("agent of node")(ctx, l, t)
 	}
-	sv, err := l.Server(ctx, t.s.server)
-	if err != nil {
-		return err
-	}
-	return l.begunAnew(ctx, t, sv, 2)
+	_, err := l.begunAnew(ctx, t, 2)
+	return err
 }
 
 // rebooted judges an operation whose agent was rebooted under it: the new one asked who it is, and was given nothing to do.
 func rebooted(ctx context.Context, l *lab, t *trial) error {
-	sv, err := l.Server(ctx, t.s.server)
-	if err != nil {
-		return err
-	}
 	boots := 2
+	var sv stack.Server
+	var err error
 	if restarts(t) {
 		boots = 3
-		err = l.begunAnew(ctx, t, sv, boots)
-	} else {
-		err = failed("agent of node")(ctx, l, t)
+		sv, err = l.begunAnew(ctx, t, boots)
+	} else if err = failed("agent of node")(ctx, l, t); err == nil {
+		sv, err = l.Server(ctx, t.s.server)
 	}
 	if err != nil {
 		return err
@@ -148,9 +142,10 @@ func rebooted(ctx context.Context, l *lab, t *trial) error {
 }
 
 // begunAnew: the operation went as it goes when nothing happens, but for one more boot and its step's command, given twice.
-func (l *lab) begunAnew(ctx context.Context, t *trial, sv stack.Server, boots int) error {
-	if err := await(ctx, 20*time.Second, func() error { return l.asAsked(ctx, t, sv) }); err != nil {
-		return err
+func (l *lab) begunAnew(ctx context.Context, t *trial, boots int) (stack.Server, error) {
+	sv, err := l.becomesAsAsked(ctx, t)
+	if err != nil {
+		return sv, err
 	}
 	_, name, _ := strings.Cut(t.Step, ".")
 	calm, got := l.calm[t.k.name], since(t.k, t.s.before, sv)
@@ -162,11 +157,11 @@ func (l *lab) begunAnew(ctx context.Context, t *trial, sv stack.Server, boots in
 	}
 	switch {
 	case !slices.Equal(want, got.commands):
-		return fmt.Errorf("commands to its agents %v, and not %v", got.commands, want)
+		return sv, fmt.Errorf("commands to its agents %v, and not %v", got.commands, want)
 	case calm.left != got.left:
-		return fmt.Errorf("the server is left %s, and undisturbed %s", got.left, calm.left)
+		return sv, fmt.Errorf("the server is left %s, and undisturbed %s", got.left, calm.left)
 	case sv.AgentBoots != t.s.before.AgentBoots+boots:
-		return fmt.Errorf("agents came up %d times, and not %d", sv.AgentBoots-t.s.before.AgentBoots, boots)
+		return sv, fmt.Errorf("agents came up %d times, and not %d", sv.AgentBoots-t.s.before.AgentBoots, boots)
 	}
-	return nil
+	return sv, nil
 }

@@ -117,7 +117,7 @@ func (p point) String() string {
 func plan(k kind) ([]string, error) {
 	h, _ := node.Hardware("redfish")
 	n := &node.Node{Driver: h.Name, ProvisionState: k.from, Interfaces: map[string]string{}, DisablePowerOff: k.neverOff}
-	for iface, impls := range h.Supports {
+	for iface, impls := range h.Supports() {
 		n.Interfaces[iface] = impls[0]
 	}
 	n.Interfaces["inspect"] = k.inspector()

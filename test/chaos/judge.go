@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/chaos"
@@ -49,14 +48,11 @@ func (l *lab) undisturbed(ctx context.Context) (err error) {
 		return err
 	}
 	for _, t := range r.trials {
-		sv, err := l.Server(ctx, t.s.server)
+		sv, err := l.asAsked(ctx, t)
 		if err != nil {
-			return err
-		}
-		l.calm[t.k.name] = since(t.k, t.s.before, sv)
-		if err := l.asAsked(ctx, t, sv); err != nil {
 			return fmt.Errorf("%s, undisturbed: %w", t.k.name, err)
 		}
+		l.calm[t.k.name] = since(t.k, t.s.before, sv)
 		if err := samePoints(t, passed); err != nil && !l.unguarded {
 			return err
 		}
@@ -115,19 +111,20 @@ func since(k kind, before, now stack.Server) calm {
 	return c
 }
 
-// judge holds what came of a case against what comes of it when nothing happens.
+// judge holds what came of a case against what comes of it when nothing happens. Its operation has ended.
 func (l *lab) judge(ctx context.Context, t *trial) error {
-	sv, err := l.Server(ctx, t.s.server)
+	o, err := l.operation(ctx, t.id)
+	if err == nil {
+		err = o.blamed()
+	}
 	if err != nil {
 		return err
 	}
-	if o, err := l.operation(ctx, t.id); err != nil {
-		return err
-	} else if t.k.neverOff && unknown(o.Error) {
-		return l.atMostOnce(ctx, t, sv)
+	if t.k.neverOff && unknown(o.Error) {
+		return becomes(ctx, func() error { return l.atMostOnce(ctx, t) })
 	}
-	// What a node shows of who serves it may lag behind a conductor's heartbeats.
-	if err := await(ctx, 20*time.Second, func() error { return l.asAsked(ctx, t, sv) }); err != nil {
+	sv, err := l.becomesAsAsked(ctx, t)
+	if err != nil {
 		return err
 	}
 	want, got := l.calm[t.k.name], since(t.k, t.s.before, sv)
@@ -149,8 +146,12 @@ func (l *lab) judge(ctx context.Context, t *trial) error {
 
 // atMostOnce judges a restart: what it did can't be read back, so that whoever finds that one was about to be sent does not
 // send it again.
-func (l *lab) atMostOnce(ctx context.Context, t *trial, sv stack.Server) error {
+func (l *lab) atMostOnce(ctx context.Context, t *trial) error {
 	n, err := l.now(ctx, t.s)
+	if err != nil {
+		return err
+	}
+	sv, err := l.Server(ctx, t.s.server)
 	if err != nil {
 		return err
 	}
@@ -173,15 +174,25 @@ func unknown(words string) bool {
 	return holds(words, "outcome unknown") || holds(words, "outcome is unknown")
 }
 
-// asAsked: the operation has ended as it was asked for, and nobody holds the node.
-func (l *lab) asAsked(ctx context.Context, t *trial, sv stack.Server) error {
+// becomesAsAsked waits until asAsked: what a node shows of who serves it lags behind a conductor's heartbeats.
+func (l *lab) becomesAsAsked(ctx context.Context, t *trial) (sv stack.Server, err error) {
+	err = becomes(ctx, func() (err error) { sv, err = l.asAsked(ctx, t); return err })
+	return sv, err
+}
+
+// asAsked: the operation has ended as it was asked for, and nobody holds the node. The server is as it was after both
+// were read: read before them it could be that of an operation that still ran.
+func (l *lab) asAsked(ctx context.Context, t *trial) (sv stack.Server, err error) {
 	o, err := l.operation(ctx, t.id)
 	if err != nil {
-		return err
+		return sv, err
 	}
 	n, err := l.now(ctx, t.s)
 	if err != nil {
-		return err
+		return sv, err
+	}
+	if sv, err = l.Server(ctx, t.s.server); err != nil {
+		return sv, err
 	}
 	var wrong []string
 	if o.Outcome != string(node.Succeeded) {
@@ -204,9 +215,9 @@ func (l *lab) asAsked(ctx context.Context, t *trial, sv stack.Server) error {
 		wrong = append(wrong, "its agent is not forgotten")
 	}
 	if len(wrong) > 0 {
-		return fmt.Errorf("%s; %s", strings.Join(wrong, "; "), o)
+		return sv, fmt.Errorf("%s; %s", strings.Join(wrong, "; "), o)
 	}
-	return nil
+	return sv, nil
 }
 
 // questions to an agent change nothing and may be asked as often as one likes.

@@ -22,7 +22,7 @@ func main() {
 	flag.IntVar(&o.most, "most", 0, "at most so many points of a kind, spread evenly; 0 = all")
 	flag.IntVar(&o.atOnce, "at-once", mostAtOnce, "cases that share what happens, at the most, in rows that do not say")
 	flag.BoolVar(&o.report, "report", false, "write the results of whole rows to "+resultsFile+" and "+pageFile)
-	guards := flag.Bool("guards", false, "take the guards down, one at a time, and see that it is noticed")
+	guards := flag.Bool("guards", false, "take the guards down, one at a time, all or those named as arguments, and see that it is noticed")
 	page := flag.Bool("page", false, "only write the page anew from the results that are there")
 	flag.Parse()
 	o.rows, o.kinds = split(*only), split(*some)
@@ -34,7 +34,7 @@ func main() {
 		do = rewrite
 	}
 	if *guards {
-		do = func() error { return withoutGuards(ctx, ".", o.say) }
+		do = func() error { return withoutGuards(ctx, ".", flag.Args(), o.say) }
 	}
 	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

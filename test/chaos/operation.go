@@ -29,7 +29,18 @@ type operation struct {
 		Attempts  int    `json:"attempts"`
 		Conductor string `json:"conductor"`
 		LastError string `json:"last_error"`
+		PutOffs   int    `json:"put_offs"`
 	} `json:"steps"`
+}
+
+// blamed tells of a step that was put off because conductors were said to have died of it: none of them did.
+func (o operation) blamed() error {
+	for _, s := range o.Steps {
+		if s.PutOffs > 0 {
+			return fmt.Errorf("%s.%s was put off %d times, as one that conductors die of", s.Interface, s.Step, s.PutOffs)
+		}
+	}
+	return nil
 }
 
 func (o operation) String() string {
@@ -60,7 +71,7 @@ func (l *lab) ended(ctx context.Context, id string) (o operation, err error) {
 // open are the operations that are open now, by number.
 func (l *lab) open(ctx context.Context) (map[string]operation, error) {
 	all := map[string]operation{}
-	for _, state := range []string{"accepted", "running", "waiting", "holding", "cancelling"} {
+	for _, state := range []string{"accepted", "running", "waiting", "paused", "holding", "undoing", "cancelling"} {
 		var page struct {
 			Operations []operation `json:"operations"`
 		}

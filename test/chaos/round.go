@@ -20,6 +20,7 @@ type trial struct {
 
 	seen []string  // power requests so far, when maintenance was set
 	run  string    // of its workflow, when that was reset
+	past bool      // it ended before it could be paused
 	from time.Time // when it happened to this one, where each has a time of its own
 
 	took time.Duration // from what happened until somebody else was at work on it
@@ -158,7 +159,7 @@ func (r *round) happen() { r.began = time.Now() }
 
 // taken waits until every operation is in other hands, and notes how long that took.
 func (r *round) taken(ctx context.Context, within time.Duration) error {
-	return await(ctx, within, func() error {
+	return limit(await(ctx, within, func() error {
 		first := map[int64]time.Time{}
 		for _, c := range r.others {
 			passed, err := c.trace()
@@ -191,7 +192,7 @@ func (r *round) taken(ctx context.Context, within time.Duration) error {
 			return fmt.Errorf("%d of %d are not taken: %s", len(missing), len(r.trials), strings.Join(missing[:min(len(missing), 5)], "; "))
 		}
 		return nil
-	})
+	}))
 }
 
 func number(id string) int64 {
@@ -202,7 +203,7 @@ func number(id string) int64 {
 
 // over waits until all operations have ended.
 func (r *round) over(ctx context.Context, within time.Duration) error {
-	return await(ctx, within, func() error {
+	return limit(await(ctx, within, func() error {
 		open, err := r.open(ctx)
 		if err != nil {
 			return err
@@ -217,7 +218,7 @@ func (r *round) over(ctx context.Context, within time.Duration) error {
 			return fmt.Errorf("%d of %d are open: %s", len(still), len(r.trials), strings.Join(still[:min(len(still), 3)], "; "))
 		}
 		return nil
-	})
+	}))
 }
 
 // end ends the conductors of the round.

@@ -70,7 +70,13 @@ type notAsTheyMustBe struct {
 	why error
 }
 
-func (n *notAsTheyMustBe) Error() string { return n.row + ": " + n.why.Error() }
+func (n *notAsTheyMustBe) Error() string {
+	if !wrong(n.why) {
+		return n.row + ": only too late: " + n.why.Error()
+	}
+	return n.row + ": " + n.why.Error()
+}
+
 func (n *notAsTheyMustBe) Unwrap() error { return n.why }
 
 // mostAtOnce are the cases that share what happens, where neither a row nor the command line says how many: a machine
@@ -107,6 +113,11 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	o.say("%d cases; undisturbed runs of %d kinds took %s", total, len(kinds), time.Since(began).Round(time.Second))
+	return l.tryAll(ctx, o, rows)
+}
+
+// tryAll tries the rows that are wanted, and records what comes of each. A row that was interrupted has no result.
+func (l *lab) tryAll(ctx context.Context, o options, rows []row) error {
 	var failed []error
 	for _, r := range rows {
 		if !o.wants(r) {
@@ -114,14 +125,15 @@ func run(ctx context.Context, o options) (err error) {
 		}
 		began := time.Now()
 		trials, err := l.try(ctx, o, r)
+		if ctx.Err() != nil {
+			failed = append(failed, fmt.Errorf("%s: interrupted, and not recorded: %w", r.name, context.Cause(ctx)))
+			break
+		}
 		if err != nil {
 			failed = append(failed, &notAsTheyMustBe{row: r.name, why: err})
 		}
 		if err := o.record(resultOf(r, trials, time.Since(began))); err != nil {
 			return err
-		}
-		if ctx.Err() != nil {
-			break
 		}
 	}
 	return errors.Join(failed...)
@@ -163,15 +175,18 @@ func (l *lab) try(ctx context.Context, o options, r row) (trials []*trial, err e
 		trials = append(trials, done...)
 		all = append(all, err)
 	}
-	right := 0
+	right, late := 0, 0
 	for _, t := range trials {
-		if t.err != nil {
-			all = append(all, fmt.Errorf("%s (%s): %w", t.point, t.s.server, t.err))
-		} else {
+		switch {
+		case t.err == nil:
 			right++
+			continue
+		case !wrong(t.err):
+			late++
 		}
+		all = append(all, fmt.Errorf("%s (%s): %w", t.point, t.s.server, t.err))
 	}
-	l.say("%s: %d of %d as they must be, %s; elsewhere after %s", r.name, right, len(cases), time.Since(began).Round(time.Second), times(trials))
+	l.say("%s: %d of %d as they must be, and %d too late, %s; elsewhere after %s", r.name, right, len(cases), late, time.Since(began).Round(time.Second), times(trials))
 	return trials, errors.Join(all...)
 }
 
@@ -191,15 +206,20 @@ func (l *lab) round(ctx context.Context, r row, cases []point) (trials []*trial,
 		return nil
 	})
 	for _, t := range rd.trials {
-		if t.err != nil {
+		if wrong(t.err) { // one that was only too late is as it must be
 			l.discard(t.s)
 		}
 	}
 	return rd.trials, err
 }
 
-// verdict is what is wrong with a case.
+// verdict is what is wrong with a case, once its operation has ended. A *missed is of one that was as it must be, too late.
 func (l *lab) verdict(ctx context.Context, r row, t *trial) error {
+	if t.id != "" {
+		if _, err := l.ended(ctx, t.id); err != nil {
+			return err
+		}
+	}
 	judge := r.judge
 	if judge == nil {
 		judge = func(ctx context.Context, l *lab, t *trial) error { return l.judge(ctx, t) }
@@ -208,7 +228,7 @@ func (l *lab) verdict(ctx context.Context, r row, t *trial) error {
 		return err
 	}
 	if r.within > 0 && t.took > r.within+l.slack {
-		return fmt.Errorf("it took %s until somebody else was at work", t.took)
+		return &missed{fmt.Errorf("it took %s until somebody else was at work", t.took)}
 	}
 	return nil
 }

@@ -224,7 +224,13 @@ func (r *round) stay(ctx context.Context, d time.Duration) error {
 			return err
 		}
 		for _, t := range r.trials {
-			if _, ok := open[t.id]; !ok {
+			if _, ok := open[t.id]; ok || t.past {
+				continue
+			}
+			// The lists are read one after the other, and it may have changed its state meanwhile.
+			if o, err := r.operation(ctx, t.id); err != nil {
+				return err
+			} else if o.State == "ended" {
 				early = fmt.Errorf("%s (operation %s) has ended, and it was too early", t.point, t.id)
 				return nil
 			}
@@ -244,7 +250,8 @@ func (l *lab) temporal() (client.Client, error) {
 	return client.Dial(client.Options{HostPort: l.TemporalAddress, Namespace: l.TemporalNamespace, Logger: quiet{}})
 }
 
-// workflows does something to the workflows of all operations; i is the trial's.
+// workflows does something to the workflows of all operations but those that ended before they could be paused; i is the
+// trial's.
 func (r *round) workflows(ctx context.Context, do func(ctx context.Context, c client.Client, i int, o operation) error) error {
 	c, err := r.temporal()
 	if err != nil {
@@ -253,6 +260,9 @@ func (r *round) workflows(ctx context.Context, do func(ctx context.Context, c cl
 	defer c.Close()
 	r.happen()
 	return each(r.subjects(), func(i int, _ *subject) error {
+		if r.trials[i].past {
+			return nil
+		}
 		o, err := r.operation(ctx, r.trials[i].id)
 		if err != nil {
 			return err
@@ -299,7 +309,7 @@ func failed(word string) func(ctx context.Context, l *lab, t *trial) error {
 		if o.Outcome == string(node.Succeeded) {
 			return fmt.Errorf("it succeeded: %s", o)
 		}
-		return await(ctx, 40*time.Second, func() error {
+		return becomes(ctx, func() error {
 			n, err := l.now(ctx, t.s)
 			if err != nil {
 				return err

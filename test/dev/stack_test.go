@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -29,7 +30,7 @@ func TestEveryChildMayBeKilledAndTheRestGoesOn(t *testing.T) {
 		left--
 		require.Eventually(t, func() bool { return len(s.processes()) == left }, seenWithin, look, "%s is dead and still shown", name)
 		require.NotContains(t, s.processes(), name)
-		require.Contains(t, s.out.String(), name+" (pid")
+		require.Eventually(t, func() bool { return strings.Contains(s.out.String(), name+" (pid") }, seenWithin, look, "nothing is said of the death of %s", name)
 		require.False(t, alive(pid))
 		for other, p := range s.processes() {
 			require.True(t, alive(p.Pid), "%s did not survive the death of %s", other, name)

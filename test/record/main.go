@@ -272,13 +272,18 @@ func (r *recorder) undo(ctx context.Context, n stack.Node) error {
 }
 
 func (r *recorder) keepReconcile(ctx context.Context) error {
-	list, err := r.temporal.ScheduleClient().GetHandle(ctx, "reconcile").Describe(ctx)
+	c, err := client.NewClientFromExistingWithContext(ctx, r.temporal, client.Options{Namespace: r.TemporalReconcile})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	list, err := c.ScheduleClient().GetHandle(ctx, "reconcile").Describe(ctx)
 	if err != nil {
 		return err
 	}
 	for _, a := range list.Info.RecentActions {
 		if w := a.StartWorkflowResult; w != nil {
-			return r.keep(ctx, "Reconcile", w.WorkflowID, w.FirstExecutionRunID)
+			return r.keepOf(ctx, c, "Reconcile", w.WorkflowID, w.FirstExecutionRunID)
 		}
 	}
 	return errors.New("the reconciliation has not run yet")
@@ -286,11 +291,15 @@ func (r *recorder) keepReconcile(ctx context.Context) error {
 
 // keep writes a closed workflow's history.
 func (r *recorder) keep(ctx context.Context, name, workflowID, runID string) error {
+	return r.keepOf(ctx, r.temporal, name, workflowID, runID)
+}
+
+func (r *recorder) keepOf(ctx context.Context, c client.Client, name, workflowID, runID string) error {
 	if name == "" {
 		return nil
 	}
 	var h historypb.History
-	it := r.temporal.GetWorkflowHistory(ctx, workflowID, runID, true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	it := c.GetWorkflowHistory(ctx, workflowID, runID, true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for it.HasNext() {
 		e, err := it.Next()
 		if err != nil {

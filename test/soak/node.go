@@ -152,6 +152,12 @@ func (w *world) history(ctx context.Context, n *node) ([]oracle.Operation, error
 			PowerTarget string     `json:"power_target"`
 			AcceptedAt  time.Time  `json:"accepted_at"`
 			EndedAt     *time.Time `json:"ended_at"`
+			Steps       []struct {
+				Interface string `json:"interface"`
+				Step      string `json:"step"`
+				PutOffs   int    `json:"put_offs"`
+				Restarts  int    `json:"restarts"`
+			} `json:"steps"`
 		} `json:"operations"`
 	}
 	if err := w.Call(ctx, http.MethodGet, path, nil, &page); err != nil {
@@ -161,6 +167,12 @@ func (w *world) history(ctx context.Context, n *node) ([]oracle.Operation, error
 		one := oracle.Operation{ID: o.ID, Kind: o.Kind, Outcome: o.Outcome, Target: o.PowerTarget, Accepted: o.AcceptedAt}
 		if o.EndedAt != nil {
 			one.Ended = *o.EndedAt
+		}
+		for _, s := range o.Steps {
+			one.Restarts += s.Restarts
+			if s.PutOffs > 0 {
+				one.PutOff = append(one.PutOff, s.Interface+"."+s.Step)
+			}
 		}
 		out = append(out, one)
 	}

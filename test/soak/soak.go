@@ -19,6 +19,7 @@ import (
 const settings = `
 reconcile_interval: 3s
 power_timeout: 20s
+virtual_media_timeout: 5s
 soft_power_off_timeout: 20s
 deploy_callback_timeout: 60s
 clean_callback_timeout: 60s
@@ -120,7 +121,7 @@ func (w *world) calm(ctx context.Context, nodes []*node) error {
 
 func (w *world) open(ctx context.Context) ([]string, error) {
 	var out []string
-	for _, state := range []string{"accepted", "running", "waiting", "holding", "cancelling"} {
+	for _, state := range []string{"accepted", "running", "waiting", "paused", "holding", "undoing", "cancelling"} {
 		var page struct {
 			Operations []struct {
 				ID   string `json:"id"`

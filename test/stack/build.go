@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,9 @@ import (
 func Build(ctx context.Context, root, dir string, tags ...string) (string, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
+		return "", err
+	}
+	if err := lookAround(root); err != nil {
 		return "", err
 	}
 	temper := filepath.Join(dir, "temper")
@@ -39,4 +43,18 @@ func build(ctx context.Context, dir string, args ...string) error {
 		return fmt.Errorf("build in %s: %w: %s", dir, err, out)
 	}
 	return nil
+}
+
+// lookAround reads every folder of the module, so that go test does not repeat an old answer from its cache: what
+// `go build` reads it can't see.
+func lookAround(root string) error {
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // something temporary that has just gone
+			return nil
+		case err == nil && d.IsDir() && path != root && strings.HasPrefix(d.Name(), "."):
+			return filepath.SkipDir
+		}
+		return err
+	})
 }

@@ -32,6 +32,7 @@ type Stack struct {
 	RackURL           string
 	TemporalAddress   string
 	TemporalNamespace string
+	TemporalReconcile string // namespace of the reconciliations
 	DatabaseURL       string
 	Processes         []Process
 }
@@ -96,7 +97,7 @@ func (s *Stack) Read() error {
 		return err
 	}
 	s.APIURL, s.RackURL, s.DatabaseURL = i.APIURL, i.RackURL, i.DatabaseURL
-	s.TemporalAddress, s.TemporalNamespace = i.TemporalAddress, i.TemporalNamespace
+	s.TemporalAddress, s.TemporalNamespace, s.TemporalReconcile = i.TemporalAddress, i.TemporalNamespace, i.TemporalReconcile
 	s.Processes = nil
 	for _, p := range i.Processes {
 		s.Processes = append(s.Processes, Process{Role: p.Role, Name: p.Name, PID: p.Pid})

@@ -271,6 +271,8 @@ func TestAnAgentMovesNoNodeButItsOwn(t *testing.T) {
 		require.Contains(t, a.words(), c.words, name)
 	}
 	require.JSONEq(t, before, other.raw(), "a call for the wrong node leaves no trace")
+	require.Equal(t, "wait call-back", other.now().State)
+	other.cancel(ids[other]) // before its own time is over
 	require.NotContains(t, mine.now().Internal, "agent_url")
 	a, err := s.ask(http.MethodPost, "/v1/heartbeat/5b7d4d6b-8c5b-4f5e-9d0a-2f7e5a1f3c99", map[string]any{"callback_url": callback, "agent_token": token, "agent_version": "1"})
 	require.NoError(t, err)
@@ -284,11 +286,8 @@ func TestAnAgentMovesNoNodeButItsOwn(t *testing.T) {
 	require.Contains(t, a.words(), `Detected change in ramdisk provided "callback_url"`)
 	_, again = mine.introduction(t, macs)
 	require.Equal(t, masked, again, "after the first heartbeat nobody is told")
+	other.leftByDeploy(other.cancelled(ids[other], "deploy failed"))
 	mine.deployFailed(ids[mine], "agent of node "+mine.uuid)
 	a = mine.heartbeat(t, token, callback)
 	require.Equal(t, http.StatusBadRequest, a.status, "the token ended with the boot")
-
-	require.Equal(t, "wait call-back", other.now().State)
-	other.cancel(ids[other])
-	other.leftByDeploy(other.cancelled(ids[other], "deploy failed"))
 }

@@ -86,6 +86,9 @@ func TestWhatIsStuckIsEndedWithTheDatabaseAlone(t *testing.T) {
 			if err == nil {
 				err = sv.clean()
 			}
+			if err == nil && n.now().Reservation != nil {
+				err = errors.New("its undo has not ended")
+			}
 			return err
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +35,21 @@ func (a answer) words() string {
 		return inner.Fault
 	}
 	return string(a.body)
+}
+
+// commands are what the refusal says would help, a line each.
+func (a answer) commands() string {
+	var body struct {
+		Help []struct{ Command string }
+	}
+	if json.Unmarshal(a.body, &body) != nil {
+		return ""
+	}
+	var lines []string
+	for _, h := range body.Help {
+		lines = append(lines, h.Command)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (a answer) decode(into any) error { return json.Unmarshal(a.body, into) }

@@ -212,7 +212,7 @@ func TestADecisionThatComesAfterTheEndOfTheWorkflow(t *testing.T) {
 		a, err := s.ask(http.MethodPost, "/temper/v1/operations/"+id+path, body)
 		require.NoError(t, err)
 		require.Equal(t, http.StatusServiceUnavailable, a.status, a.words())
-		require.Contains(t, a.words(), "The workflow of operation "+id+" has ended, so that nobody takes a decision")
+		require.Contains(t, a.words(), "The workflow of the operation has ended, so that nobody takes a decision")
 	}
 	require.Equal(t, "failed", text(n.over(id).Outcome))
 	n.undone()

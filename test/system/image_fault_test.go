@@ -1,6 +1,8 @@
 package system_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"net/http"
 	"strings"
@@ -88,6 +90,42 @@ func TestAChecksumMayBeTheURLOfAFileOfChecksums(t *testing.T) {
 			maps.Copy(info, more)
 			n.patch("instance_info", info)
 			n.deployed(n.provision("active", nil), l.sha256)
+		})
+	}
+}
+
+// An image that is called raw is written as it is; every other one today's agent looks at, and refuses what it does not know.
+func TestTheFormatOfAnImageIsFoundWhereItIsNotGiven(t *testing.T) {
+	t.Parallel()
+	s := world(t)
+	l := newLibrary(t, nil)
+	of := func(name string) string {
+		sum := sha256.Sum256(beginning(beginnings[name]))
+		return hex.EncodeToString(sum[:])
+	}
+	for name, c := range map[string]struct{ source, sha256, format, fails string }{
+		"a disk with a partition table":      {source: s.rack.url + "/images/disk.raw", sha256: digest(t, s.rack)},
+		"one that is called gpt":             {source: s.rack.url + "/images/disk.raw", sha256: digest(t, s.rack), format: "gpt"},
+		"a file system":                      {source: l.url + "/files.img", sha256: of("files.img")},
+		"qcow2 by another name":              {source: l.url + "/cloud.img", sha256: of("cloud.img")},
+		"one that no disk can be made of":    {source: l.url + "/windows.img", sha256: of("windows.img"), fails: "is a vmdk image"},
+		"one that is not what it is said to": {source: l.url + "/files.img", sha256: of("files.img"), format: "qcow2", fails: "Expected format was qcow2, but image was actually raw"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := available(t, s, s.rack)
+			info := map[string]any{"image_source": c.source}
+			maps.Copy(info, sha256sum(c.sha256))
+			if c.format != "" {
+				info["image_disk_format"] = c.format
+			}
+			n.patch("instance_info", info)
+			id := n.provision("active", nil)
+			if c.fails != "" {
+				n.deployFailed(id, c.fails)
+				return
+			}
+			n.deployed(id, c.sha256)
 		})
 	}
 }

@@ -45,6 +45,9 @@ func newLibrary(t *testing.T, gate <-chan struct{}) *library {
 	over := make(chan struct{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("/good.raw", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) })
+	for name, first := range beginnings {
+		mux.HandleFunc("/"+name, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(beginning(first)) })
+	}
 	mux.HandleFunc("/cut.raw", func(w http.ResponseWriter, _ *http.Request) { half(w) })
 	mux.HandleFunc("/slow.raw", func(w http.ResponseWriter, r *http.Request) {
 		half(w)
@@ -72,6 +75,16 @@ func newLibrary(t *testing.T, gate <-chan struct{}) *library {
 	l.url = srv.URL
 	return l
 }
+
+// beginnings are how images begin whose names don't say what they are.
+var beginnings = map[string]string{
+	"cloud.img":   "QFI\xfb\x00\x00\x00\x03", // qcow2, as many clouds' images are named
+	"windows.img": "KDMV\x01\x00\x00\x00",    // vmdk
+	"files.img":   "nothing that anybody knows",
+}
+
+// beginning is an image that begins so.
+func beginning(first string) []byte { return append([]byte(first), make([]byte, 1<<16)...) }
 
 // half promises the whole body and sends its first half.
 func half(w http.ResponseWriter) {

@@ -114,6 +114,16 @@ func (n *node) patch(path string, value any) {
 	n.s.must(n.t, http.StatusOK, http.MethodPatch, "/v1/nodes/"+n.uuid, set(path, value))
 }
 
+// repatch sets many values at once.
+func (n *node) repatch(values map[string]any) {
+	n.t.Helper()
+	var ops []map[string]any
+	for path, value := range values {
+		ops = append(ops, set(path, value)...)
+	}
+	n.s.must(n.t, http.StatusOK, http.MethodPatch, "/v1/nodes/"+n.uuid, ops)
+}
+
 func set(path string, value any) []map[string]any {
 	return []map[string]any{{"op": "add", "path": "/" + path, "value": value}}
 }

@@ -30,6 +30,7 @@ type step struct {
 	Step      string  `json:"step"`
 	State     string  `json:"state"`
 	Attempts  int     `json:"attempts"`
+	Failures  int     `json:"failures"`
 	Conductor *string `json:"conductor"`
 	LastError *string `json:"last_error"`
 }

@@ -242,7 +242,8 @@ func TestANodeThatIsLeftAloneIsReleasedInTime(t *testing.T) {
 			},
 		},
 		"maintained": {
-			[]string{"inspect wait", "deploying", "deleting", "cleaning"},
+			// Of those whose BMC is silent, the step may be between two tries: nobody is at work then, and it rests.
+			[]string{"inspect wait", "deploying", "cleaning"},
 			func(t *testing.T, group string, only *dev.Running, all []*alone) {
 				s.conductor(t, group, group+"-2")
 				require.NoError(t, syscall.Kill(only.Pid(), syscall.SIGSTOP)) // nothing of it happens between the two

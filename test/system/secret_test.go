@@ -92,6 +92,80 @@ func TestNoSecretIsToldAnywhere(t *testing.T) {
 	}
 }
 
+// URLs with a password or a signature are in the dictionaries of the node, for those who may see it, and nowhere else:
+// not in the errors of operations that fail over them.
+func TestNoSecretOfAURLIsToldAnywhere(t *testing.T) {
+	t.Parallel()
+	s := world(t)
+	n := available(t, s, s.rack)
+	const secret = "SECRET-of-a-URL"
+	signed := func(path string) string {
+		return "http://reader:" + secret + "@" + strings.TrimPrefix(n.r.url, "http://") + path + "?X-Amz-Signature=" + secret + "&token=" + secret
+	}
+	iso, err := n.hardwareInfo("deploy_iso")
+	require.NoError(t, err)
+	right := digest(t, n.r)
+	var ids []string
+	for _, c := range []struct{ iso, image, checksum string }{
+		{iso: signed("/images/nothing.iso"), image: n.r.url + "/images/disk.raw", checksum: right},
+		{iso: "http://reader:" + secret + "@127.0.0.1:1/a.iso?sig=" + secret, image: n.r.url + "/images/disk.raw", checksum: right},
+		{iso: iso, image: n.r.url + "/images/disk.raw", checksum: signed("/images/nothing.sums")},
+		{iso: iso, image: signed("/images/nothing.raw"), checksum: right},
+	} {
+		n.patch("driver_info/deploy_iso", c.iso)
+		n.patch("instance_info", map[string]any{"image_source": c.image, "image_disk_format": "raw", "image_checksum": c.checksum})
+		id := n.provision("active", nil)
+		now := n.failed(id, "deploy failed")
+		require.NotEmpty(t, text(now.LastError))
+		t.Log(text(now.LastError))
+		ids = append(ids, id)
+	}
+	told := map[string]string{}
+	for _, path := range []string{
+		"/v1/nodes/" + n.uuid + "/states", "/v1/nodes/" + n.uuid + "/history?detail=true", "/v1/nodes/" + n.uuid + "/validate",
+		"/v1/nodes/" + n.uuid + "?fields=last_error,driver_internal_info,deploy_step", "/temper/v1/operations?node=" + n.uuid, "/temper/v1/nodes/" + n.uuid + "/why",
+	} {
+		told[path] = string(s.must(t, http.StatusOK, http.MethodGet, path, nil).body)
+	}
+	for _, id := range ids {
+		o, err := n.operation(id)
+		require.NoError(t, err)
+		told["Temporal's history of "+o.WorkflowID] = s.history(t, o.WorkflowID)
+	}
+	s.logs(t, told)
+	s.tables(t, told)
+	told["the table public.nodes"] = s.withoutDictionaries(t)
+	for where, words := range told {
+		require.NotEmpty(t, words, where)
+		if i := strings.Index(words, secret); i >= 0 {
+			t.Errorf("it stands in %s: %.400s", where, words[max(0, i-200):])
+		}
+	}
+}
+
+// hardwareInfo is a value of the node's driver_info.
+func (n *node) hardwareInfo(key string) (string, error) {
+	var now struct {
+		Info map[string]any `json:"driver_info"`
+	}
+	err := n.s.read("/v1/nodes/"+n.uuid+"?fields=driver_info", &now)
+	value, _ := now.Info[key].(string)
+	return value, err
+}
+
+// withoutDictionaries are the rows of nodes without what people have put into them.
+func (s *stack) withoutDictionaries(t *testing.T) string {
+	t.Helper()
+	db, err := pgx.Connect(t.Context(), s.at.DatabaseURL)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close(t.Context())) }()
+	rows, err := db.Query(t.Context(), `SELECT (to_jsonb(n) - 'driver_info' - 'instance_info')::text FROM nodes n`)
+	require.NoError(t, err)
+	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return strings.Join(all, "\n")
+}
+
 // history is all that Temporal knows of a workflow, payloads included.
 func (s *stack) history(t *testing.T, workflow string) string {
 	t.Helper()

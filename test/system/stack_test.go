@@ -24,10 +24,11 @@ import (
 // settings make hardware quick and everybody impatient, so that what takes half an hour in a data centre is over in
 // seconds here. Callbacks still get long enough for a machine that is busy with other tests.
 const settings = `
-deploy_callback_timeout: 20s
-clean_callback_timeout: 20s
-inspect_callback_timeout: 20s
+deploy_callback_timeout: 30s
+clean_callback_timeout: 30s
+inspect_callback_timeout: 30s
 power_timeout: 4s
+virtual_media_timeout: 10s
 soft_power_off_timeout: 5s
 bmc_request_timeout: 2s
 reconcile_interval: 3s

@@ -1,21 +1,30 @@
 package bmctest
 
 import (
+	"maps"
 	"net"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 func checkInfo(t *testing.T, b *bench) {
 	require.NoError(t, b.Driver.Validate(b.Target.Info))
-	require.NotNil(t, b.Driver.Properties(), "a driver without properties says so with an empty map")
-	for name, text := range b.Driver.Properties() {
-		require.NotEmpty(t, text, "property %s is documented", name)
+	for _, p := range b.Type.Properties {
+		require.NotEmpty(t, p.About, "what is %s?", p.Name)
+		if !p.Required {
+			continue
+		}
+		without := maps.Clone(b.Target.Info)
+		delete(without, p.Name)
+		err := b.Driver.Validate(without)
+		require.Equal(t, fault.Invalid, fault.KindOf(err), "%s is required", p.Name)
+		require.ErrorContains(t, err, p.Name)
 	}
 	if b.BadInfo == nil {
 		return
@@ -50,16 +59,35 @@ func checkSoftOff(t *testing.T, b *bench) {
 	require.NoError(t, s.RequestPower(t.Context(), bmc.RequestSoftOff), "what is off already is no error")
 }
 
-func checkPulses(t *testing.T, b *bench) {
+func checkRestart(t *testing.T, b *bench) {
 	s := b.open(t)
 	b.request(t, s, bmc.RequestOn)
-	for pulse, capability := range map[bmc.Pulse]Capability{bmc.PulseForceRestart: Restart, bmc.PulseNMI: NMI} {
-		if b.lacks(capability) {
-			requireRefused(t, s.Pulse(t.Context(), pulse))
-			continue
-		}
-		require.Equal(t, 1, b.changes(t, func() error { return s.Pulse(t.Context(), pulse) }), "a pulse is one request")
-		b.seePower(t, s, bmc.PowerOn)
+	if b.lacks(Restart) {
+		requireRefused(t, s.Restart(t.Context()))
+		return
+	}
+	require.Equal(t, 1, b.changes(t, func() error { return s.Restart(t.Context()) }), "a restart is one request")
+	b.seePower(t, s, bmc.PowerOn)
+}
+
+// checkPromises holds the driver to the implementations that its hardware type has.
+func checkPromises(t *testing.T, b *bench) {
+	promised := func(iface string, why func(node.Implementation) bool) bool {
+		return slices.ContainsFunc(b.Type.Implementations[iface], why)
+	}
+	outOfBand := func(i node.Implementation) bool { return i.Means == node.MeansBMC }
+	media := promised("boot", func(i node.Implementation) bool { return i.Boot == node.BootVirtualMedia })
+	if promised("power", outOfBand) {
+		require.True(t, b.has(Power), "power")
+	}
+	if promised("management", outOfBand) || media {
+		require.True(t, b.has(SetBoot), "the boot device")
+	}
+	if promised("inspect", outOfBand) {
+		require.True(t, b.has(Inspection), "inspection")
+	}
+	if media {
+		require.True(t, b.has(Media), "virtual media")
 	}
 }
 
@@ -69,11 +97,6 @@ func checkBoot(t *testing.T, b *bench) {
 		requireRefused(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DevicePXE}))
 		return
 	}
-	devices, err := s.BootDevices(t.Context())
-	require.NoError(t, err)
-	require.Contains(t, devices, bmc.DevicePXE)
-	require.Contains(t, devices, bmc.DeviceDisk)
-
 	for _, want := range []bmc.Boot{
 		{Device: bmc.DevicePXE},
 		{Device: bmc.DeviceDisk, Persistent: true},
@@ -81,10 +104,18 @@ func checkBoot(t *testing.T, b *bench) {
 		{Device: bmc.DeviceDisk},
 		{Device: bmc.DeviceNone},
 	} {
-		want.Persistent = want.Persistent || want.Device != bmc.DeviceNone && b.lacks(BootOnce)
-		require.Equal(t, 1, b.changes(t, func() error { return s.SetBoot(t.Context(), want) }))
+		requests := 1
+		if want.Device == bmc.DeviceNone && b.lacks(BootClear) {
+			requests = 2 // the first is refused
+		}
+		require.Equal(t, requests, b.changes(t, func() error { return s.SetBoot(t.Context(), want) }))
 		have, err := b.again(t, s).Boot(t.Context())
 		require.NoError(t, err)
+		require.True(t, have.Fulfils(want), "%s is not %s", have, want)
+		if requests == 2 {
+			want = bmc.Boot{Device: bmc.DeviceDisk, Persistent: true}
+		}
+		want.Persistent = want.Persistent || want.Device != bmc.DeviceNone && b.lacks(BootOnce)
 		want.Mode = have.Mode // a request that names no mode leaves it alone; checked below
 		require.Equal(t, want, have)
 	}
@@ -105,7 +136,7 @@ func checkBootMode(t *testing.T, b *bench, s bmc.Session) {
 }
 
 func checkBootOnce(t *testing.T, b *bench) {
-	if b.lacks(SetBoot) || b.lacks(BootOnce) {
+	if b.lacks(SetBoot) || b.lacks(BootOnce) || !b.has(Power) {
 		t.Skip("the machine has no override for once")
 	}
 	s := b.open(t)
@@ -127,10 +158,15 @@ func checkBootOnce(t *testing.T, b *bench) {
 func checkNonsense(t *testing.T, b *bench) {
 	s := b.open(t)
 	before := b.guard.count()
-	requireRefused(t, s.SetBoot(t.Context(), bmc.Boot{Device: "parallel port"}))
-	requireRefused(t, s.RequestPower(t.Context(), "Explode"))
-	requireRefused(t, s.Pulse(t.Context(), "Explode"))
-	requireRefused(t, s.InsertMedia(t.Context(), ""))
+	if b.has(SetBoot) {
+		requireRefused(t, s.SetBoot(t.Context(), bmc.Boot{Device: "parallel port"}))
+	}
+	if b.has(Power) {
+		requireRefused(t, s.RequestPower(t.Context(), "Explode"))
+	}
+	if b.has(Media) {
+		requireRefused(t, s.InsertMedia(t.Context(), ""))
+	}
 	require.Equal(t, before, b.guard.count(), "nothing is sent")
 }
 
@@ -192,11 +228,4 @@ func checkInspection(t *testing.T, b *bench) {
 	again, err := b.again(t, s).Inspect(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, inv, again, "two looks at one machine agree")
-}
-
-func checkHealth(t *testing.T, b *bench) {
-	h, err := b.open(t).Health(t.Context())
-	require.NoError(t, err)
-	require.Contains(t, []bmc.Health{"", "ok", "warning", "critical"}, h)
-	require.Equal(t, strings.ToLower(string(h)), string(h))
 }

@@ -12,19 +12,24 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
-// Capability is something that a BMC may lack. Asked for it, its driver answers
-// fault.Refused or fault.Invalid, and the suite checks that it does.
+// Capability is something that a driver or a BMC may lack. A driver that lacks it has
+// no such field in its bmc.Session, and the suite skips what needs it. Where only the
+// BMC lacks it, the driver answers fault.Refused or fault.Invalid, and the suite checks
+// that it does.
 type Capability string
 
 // The capabilities that may be lacking.
 const (
+	Power      Capability = "power" // not of a BMC
 	SoftOff    Capability = "soft off"
 	Restart    Capability = "force restart"
-	NMI        Capability = "nmi"
+	ReadBoot   Capability = "read boot" // not of a BMC
 	SetBoot    Capability = "set boot"
-	BootOnce   Capability = "boot once" // lacking: Once reads back as Persistent
+	BootOnce   Capability = "boot once"  // lacking: Once reads back as Persistent
+	BootClear  Capability = "boot clear" // lacking: a cleared override reads back as the disk, persistently
 	BootMode   Capability = "boot mode"
 	Media      Capability = "virtual media"
 	Inspection Capability = "inspection"
@@ -33,6 +38,7 @@ const (
 // Rig is one driver with one powered-off machine to try it on: no override, no
 // medium. The suite owns both until the test ends.
 type Rig struct {
+	Type   node.HardwareType // which the driver is for
 	Driver bmc.Driver
 	Target bmc.Target // its Guard is the suite's to set
 
@@ -60,27 +66,34 @@ type Factory func(t *testing.T) Rig
 // Suite runs every check against rigs from factory.
 func Suite(t *testing.T, factory Factory) {
 	checks := []struct {
-		name string
-		run  func(*testing.T, *bench)
+		name  string
+		needs Capability // of the driver; "" = nothing
+		run   func(*testing.T, *bench)
 	}{
-		{"driver_info is documented and checked without the BMC", checkInfo},
-		{"power obeys absolute wishes, however often they are made", checkPower},
-		{"a soft power off turns off or is refused", checkSoftOff},
-		{"a pulse is sent once or refused", checkPulses},
-		{"the boot override reads back as it was set", checkBoot},
-		{"a boot override for once is gone after power on", checkBootOnce},
-		{"a device or request that does not exist is refused", checkNonsense},
-		{"the virtual CD is changed only when it has to be", checkMedia},
-		{"the guard is asked before each change and stops it", checkGuard},
-		{"inspection finds a whole machine", checkInspection},
-		{"health is one of Redfish's words", checkHealth},
-		{"a context that has ended stops every call", checkContext},
-		{"a silent BMC does not outlast the deadline", checkHang},
-		{"many conversations at once do not disturb each other", checkConcurrency},
-		{"closing may be repeated and leaves the driver usable", checkClose},
+		{"driver_info is checked without the BMC, as the hardware type describes it", "", checkInfo},
+		{"the driver has what the hardware type promises", "", checkPromises},
+		{"power obeys absolute wishes, however often they are made", Power, checkPower},
+		{"a soft power off turns off or is refused", Power, checkSoftOff},
+		{"a restart is sent once or refused", Restart, checkRestart},
+		{"the boot override reads back as it was set", SetBoot, checkBoot},
+		{"a boot override for once is gone after power on", SetBoot, checkBootOnce},
+		{"a device or request that does not exist is refused", "", checkNonsense},
+		{"the virtual CD is changed only when it has to be", Media, checkMedia},
+		{"the guard is asked before each change and stops it", Power, checkGuard},
+		{"inspection finds a whole machine", Inspection, checkInspection},
+		{"a context that has ended stops every call", Power, checkContext},
+		{"a silent BMC does not outlast the deadline", Power, checkHang},
+		{"many conversations at once do not disturb each other", Power, checkConcurrency},
+		{"closing may be repeated and leaves the driver usable", Power, checkClose},
 	}
 	for _, c := range checks {
-		t.Run(c.name, func(t *testing.T) { c.run(t, newBench(t, factory)) })
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t, factory)
+			if c.needs != "" && !b.has(c.needs) {
+				t.Skipf("the driver lacks %s", c.needs)
+			}
+			c.run(t, b)
+		})
 	}
 }
 
@@ -88,6 +101,7 @@ func Suite(t *testing.T, factory Factory) {
 type bench struct {
 	Rig
 	guard *guard
+	can   bmc.Session // to see what the driver has
 }
 
 func newBench(t *testing.T, factory Factory) *bench {
@@ -104,10 +118,27 @@ func newBench(t *testing.T, factory Factory) *bench {
 		defer cancel()
 		b.Driver.Close(ctx)
 	})
+	b.can = b.open(t)
 	return b
 }
 
-func (b *bench) lacks(c Capability) bool { return slices.Contains(b.Lacks, c) }
+// has reports whether the driver has the capability.
+func (b *bench) has(c Capability) bool {
+	switch c {
+	case Restart:
+		return b.can.Restarter != nil && b.can.PowerControl != nil
+	case ReadBoot, SetBoot, BootOnce, BootClear, BootMode:
+		return b.can.BootDevice != nil
+	case Media:
+		return b.can.VirtualMedia != nil
+	case Inspection:
+		return b.can.Inspector != nil
+	}
+	return b.can.PowerControl != nil
+}
+
+// lacks reports whether the machine or the driver lacks the capability.
+func (b *bench) lacks(c Capability) bool { return slices.Contains(b.Lacks, c) || !b.has(c) }
 
 // open starts a conversation that ends with the test.
 func (b *bench) open(t *testing.T) bmc.Session {

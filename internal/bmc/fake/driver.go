@@ -23,20 +23,18 @@ func New(d Delays) *Driver { return &Driver{delays: d} }
 // Validate accepts everything: a fake needs no address.
 func (*Driver) Validate(map[string]any) error { return nil }
 
-// Properties is empty: a fake has none.
-func (*Driver) Properties() map[string]string { return map[string]string{} }
-
 // Open starts a conversation with a machine whose power is t.LastPower, off
 // where that is unknown; it has no override, no medium, and boots by UEFI.
 func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	if err := context.Cause(ctx); err != nil {
-		return nil, interrupted("open a conversation with", t.Node, err)
+		return bmc.Session{}, interrupted("open a conversation with", t.Node, err)
 	}
 	power := t.LastPower
 	if power != bmc.PowerOn {
 		power = bmc.PowerOff
 	}
-	return &session{delays: d.delays, target: t, power: power, boot: bmc.Boot{Mode: bmc.ModeUEFI}}, nil
+	s := &session{delays: d.delays, target: t, power: power, boot: bmc.Boot{Mode: bmc.ModeUEFI}}
+	return bmc.Session{PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s}, nil
 }
 
 // Close has nothing to end.

@@ -12,11 +12,14 @@ import (
 	"go.temper.dev/temper/internal/bmc/bmctest"
 	"go.temper.dev/temper/internal/bmc/fake"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 func TestConformance(t *testing.T) {
 	bmctest.Suite(t, func(*testing.T) bmctest.Rig {
+		hw, _ := node.Hardware("fake-hardware")
 		return bmctest.Rig{
+			Type:    hw,
 			Driver:  fake.New(fake.Delays{}),
 			Target:  bmc.Target{Node: "5d4b5a3c-0000-4000-8000-000000000001", LastPower: bmc.PowerOff},
 			Forgets: true,
@@ -58,7 +61,7 @@ func TestADelayEndsWithTheContextAndChangesNothing(t *testing.T) {
 	reason := fault.New(fault.Lost, "taken away")
 	lost, lose := context.WithCancelCause(t.Context())
 	lose(reason)
-	err := s.Pulse(lost, bmc.PulseForceRestart)
+	err := s.Restart(lost)
 	require.ErrorIs(t, err, reason)
 	require.Equal(t, fault.Lost, fault.KindOf(err))
 

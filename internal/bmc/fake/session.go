@@ -19,8 +19,6 @@ type session struct {
 	media bmc.Media
 }
 
-var _ bmc.Session = (*session)(nil)
-
 // devices is what SetBoot accepts, as Ironic's fake management does.
 var devices = []bmc.Device{bmc.DevicePXE, bmc.DeviceDisk, bmc.DeviceCDROM, bmc.DeviceBIOS, bmc.DeviceSafe}
 
@@ -79,15 +77,10 @@ func (s *session) useOverride() {
 	}
 }
 
-// Pulse restarts what is on; an interrupt has no effect that could be seen.
-func (s *session) Pulse(ctx context.Context, p bmc.Pulse) error {
-	switch p {
-	case bmc.PulseForceRestart, bmc.PulseNMI:
-	default:
-		return fault.New(fault.Invalid, "fake node %s: %.40q is no pulse", s.target.Node, string(p))
-	}
-	return s.change(ctx, "send "+string(p)+" to", s.delays.Power, func() {
-		if p == bmc.PulseForceRestart && s.power == bmc.PowerOn {
+// Restart restarts what is on.
+func (s *session) Restart(ctx context.Context) error {
+	return s.change(ctx, "restart", s.delays.Power, func() {
+		if s.power == bmc.PowerOn {
 			s.useOverride()
 		}
 	})
@@ -117,12 +110,6 @@ func (s *session) SetBoot(ctx context.Context, b bmc.Boot) error {
 		}
 		s.boot = b
 	})
-}
-
-// BootDevices lists what SetBoot accepts.
-func (s *session) BootDevices(ctx context.Context) (list []bmc.Device, err error) {
-	err = s.read(ctx, "read boot devices of", Delay{}, func() { list = append(list, devices...) })
-	return list, err
 }
 
 // Media reads the virtual CD.
@@ -160,11 +147,3 @@ func (s *session) Inspect(ctx context.Context) (inv bmc.Inventory, err error) {
 	err = s.read(ctx, "inspect", s.delays.Inspect, func() { inv = inventory(s.target.Node) })
 	return inv, err
 }
-
-// Health is always ok.
-func (s *session) Health(ctx context.Context) (bmc.Health, error) {
-	return "ok", s.read(ctx, "read health of", Delay{}, func() {})
-}
-
-// Close has nothing to give back.
-func (*session) Close() {}

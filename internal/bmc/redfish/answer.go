@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -16,9 +17,8 @@ import (
 )
 
 const (
-	maxMessages = 3         // of a BMC's messages, how many are told
-	maxMessage  = 300       // runes of all of them together
-	maxPause    = time.Hour // a Retry-After beyond it is a clock gone wrong
+	maxMessages = 3   // of a BMC's messages, how many are told
+	maxMessage  = 300 // runes of all of them together
 )
 
 // answer is an HTTP answer, read whole.
@@ -78,54 +78,21 @@ func (a *answer) err() error {
 	return fault.New(fault.Refused, "%w", no)
 }
 
-// pause is the Retry-After, and whether there is one.
+// pause returns the Retry-After, given as seconds or a date, and whether there is a
+// valid one. It is at most maxPause.
 func (a *answer) pause() (time.Duration, bool) {
-	at, err := schemas.ParseRetryAfter(a.header.Get("Retry-After"))
-	if err != nil {
+	told := strings.TrimSpace(a.header.Get("Retry-After"))
+	if at, err := http.ParseTime(told); err == nil {
+		return min(max(time.Until(at), 0), maxPause).Round(time.Millisecond), true
+	}
+	seconds, err := strconv.ParseUint(told, 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange) || err == nil && seconds > uint64(maxPause/time.Second):
+		return maxPause, true
+	case err != nil:
 		return 0, false
 	}
-	return min(max(time.Until(at), 0), maxPause).Round(time.Millisecond), true
-}
-
-// messages are the BMC's own, as gofish reads them.
-func (a *answer) messages() *schemas.Error {
-	var e *schemas.Error
-	errors.As(schemas.ConstructError(a.status, a.body), &e)
-	return e
-}
-
-// says reports whether a message of the BMC has this id, of whatever version of
-// the registry.
-func (a *answer) says(id string) bool {
-	e := a.messages()
-	if e == nil {
-		return false
-	}
-	for _, m := range e.ExtendedInfos {
-		if m.MessageID == id || strings.HasSuffix(m.MessageID, "."+id) {
-			return true
-		}
-	}
-	return strings.HasSuffix(e.Code, "."+id)
-}
-
-// words is what the BMC says about it, one line, bounded. Answers that are not
-// Redfish's are told only where they are short text, not a web page.
-func (a *answer) words() string {
-	e := a.messages()
-	if e == nil || strings.HasPrefix(strings.TrimSpace(e.Message), "<") {
-		return ""
-	}
-	told := make([]string, 0, maxMessages)
-	for _, m := range e.ExtendedInfos {
-		if s := firstOf(m.Message, m.MessageID); s != "" && len(told) < maxMessages {
-			told = append(told, s)
-		}
-	}
-	if len(told) == 0 {
-		told = append(told, firstOf(e.Message, e.Code))
-	}
-	return clean(strings.Join(told, " "), maxMessage)
+	return time.Duration(seconds) * time.Second, true
 }
 
 // failed is the fault of a task that was accepted and has failed already. One
@@ -140,14 +107,8 @@ func (a *answer) failed() error {
 	default:
 		return nil
 	}
-	told := make([]string, 0, maxMessages)
-	for _, m := range t.Messages.v {
-		if len(told) < maxMessages {
-			told = append(told, firstOf(m.Message, m.MessageID))
-		}
-	}
 	return fault.New(fault.Refused, "%s %s: the BMC's task ended as %s: %s",
-		a.method, a.path, t.TaskState.v, clean(strings.Join(told, " "), maxMessage))
+		a.method, a.path, t.TaskState.v, clean(t.Messages.words(), maxMessage))
 }
 
 // decode reads JSON into a resource of this package, whose properties are loose;

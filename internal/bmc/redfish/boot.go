@@ -59,6 +59,8 @@ func sourceOf(d bmc.Device, allowed []schemas.BootSource) (schemas.BootSource, e
 
 // Boot reads the boot override.
 func (s *session) Boot(ctx context.Context) (bmc.Boot, error) {
+	ctx, done := within(ctx, callTime)
+	defer done()
 	b, _, _, _, err := s.override(ctx)
 	if err != nil {
 		return bmc.Boot{}, s.fail("read boot override of", err)
@@ -96,10 +98,25 @@ func (s *session) override(ctx context.Context) (b boot, path, etag, settings st
 // SetBoot writes the boot override of the system, or of its settings resource
 // where the BMC takes it only there (iDRAC 10).
 func (s *session) SetBoot(ctx context.Context, want bmc.Boot) error {
+	ctx, done := within(ctx, callTime)
+	defer done()
 	return s.fail("set boot override of", s.setBoot(ctx, want))
 }
 
+// setBoot writes the override. If a BMC refuses to clear it, setBoot sets it to the
+// disk persistently, as Ironic does.
 func (s *session) setBoot(ctx context.Context, want bmc.Boot) error {
+	err := s.writeBoot(ctx, want)
+	if want.Device != bmc.DeviceNone || !refused(err) {
+		return err
+	}
+	if disk := s.writeBoot(ctx, bmc.Boot{Device: bmc.DeviceDisk, Persistent: true}); disk != nil {
+		return fault.New(fault.KindOf(disk), "%w; setting it to the disk instead failed, too: %s", err, disk.Error())
+	}
+	return nil
+}
+
+func (s *session) writeBoot(ctx context.Context, want bmc.Boot) error {
 	// What Redfish has no word for is refused before the BMC is asked anything.
 	if want.Device != bmc.DeviceNone {
 		if _, err := sourceOf(want.Device, nil); err != nil {
@@ -163,21 +180,6 @@ func nextBoot(want bmc.Boot, have boot) (schemas.Boot, error) {
 func refused(err error) bool {
 	var no *refusal
 	return errors.As(err, &no) && no.change && fault.Is(err, fault.Refused) && no.status != http.StatusNotFound
-}
-
-// BootDevices lists what SetBoot accepts: what the system says, or all there is.
-func (s *session) BootDevices(ctx context.Context) ([]bmc.Device, error) {
-	have, _, _, _, err := s.override(ctx)
-	if err != nil {
-		return nil, s.fail("read boot devices of", err)
-	}
-	var devices []bmc.Device
-	for _, d := range sources {
-		if _, err := sourceOf(d.device, have.Allowed); err == nil {
-			devices = append(devices, d.device)
-		}
-	}
-	return devices, nil
 }
 
 // list is a few words of a BMC's, for an error.

@@ -88,9 +88,7 @@ func TestADeviceThatTheSystemCanNotBootFromIsNotSent(t *testing.T) {
 	requireFault(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DevicePXE}), fault.Refused, "pxe", "Hdd")
 	requireFault(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DeviceSafe}), fault.Invalid, "safe")
 	require.Zero(t, f.count("PATCH"))
-	devices, err := s.BootDevices(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, []bmc.Device{bmc.DeviceDisk}, devices)
+	require.NoError(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DeviceDisk}))
 }
 
 func TestAnETagThatChangedIsReadAgainOnce(t *testing.T) {
@@ -162,4 +160,47 @@ func TestABootOverrideThatOnlyTheSettingsTake(t *testing.T) {
 	require.NoError(t, talk(t, newDriver(t, quick()), f.info(nil)).SetBoot(t.Context(), bmc.Boot{Device: bmc.DevicePXE}))
 	require.Equal(t, `"s1"`, condition)
 	require.Contains(t, body, "Pxe")
+}
+
+// sushy-tools (emulator/main.py, system_resource) always shows Continuous, ignores what it is told of it, and refuses a
+// request that names neither a target nor a mode.
+func TestABMCThatRefusesToBeWithoutAnOverrideBootsFromDisk(t *testing.T) {
+	words := `Missing the BootSourceOverrideTarget and/or BootSourceOverrideMode element`
+	sushy := func(f *fixture, also int) *[]string {
+		var bodies []string
+		f.on(http.MethodPatch, sysPath, func(w http.ResponseWriter, r *http.Request) bool {
+			body, _ := io.ReadAll(r.Body)
+			bodies = append(bodies, string(body))
+			if !strings.Contains(string(body), "Target") || len(bodies) <= also {
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = io.WriteString(w, words)
+				return true
+			}
+			r.Body = io.NopCloser(strings.NewReader(string(body)))
+			return false
+		})
+		return &bodies
+	}
+	f := newFixture(t)
+	bodies := sushy(f, 0)
+	s := talk(t, newDriver(t, quick()), f.info(nil))
+	require.NoError(t, s.SetBoot(t.Context(), bmc.Boot{}))
+	require.Equal(t, []string{
+		`{"Boot":{"BootSourceOverrideEnabled":"Disabled"}}`,
+		`{"Boot":{"BootSourceOverrideEnabled":"Continuous","BootSourceOverrideTarget":"Hdd"}}`,
+	}, *bodies)
+	have, err := s.Boot(t.Context())
+	require.NoError(t, err)
+	require.True(t, have.Cleared())
+
+	f = newFixture(t)
+	sushy(f, 2)
+	err = talk(t, newDriver(t, quick()), f.info(nil)).SetBoot(t.Context(), bmc.Boot{})
+	requireFault(t, err, fault.Refused, words, "setting it to the disk instead failed")
+
+	f = newFixture(t)
+	f.times(9, http.MethodPatch, sysPath, answer(503))
+	err = talk(t, newDriver(t, quick()), f.info(nil)).SetBoot(t.Context(), bmc.Boot{})
+	requireFault(t, err, fault.Unreachable)
+	require.Equal(t, 1, f.count("PATCH"), "only a plain no is answered with another wish")
 }

@@ -11,7 +11,7 @@ package redfish
 import (
 	"context"
 	"crypto/sha256"
-	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"sync"
@@ -53,6 +53,16 @@ func (c Config) proxy() func(*http.Request) (*url.URL, error) {
 	return http.ProxyURL(c.Proxy)
 }
 
+// dialer returns a dialer that connects to BMCs at allowed addresses only, or to the
+// proxy at any.
+func (c Config) dialer() *net.Dialer {
+	d := &net.Dialer{Timeout: c.RequestTimeout, KeepAlive: 15 * time.Second}
+	if c.Proxy == nil {
+		d.Control = c.Reach.Control
+	}
+	return d
+}
+
 // Driver is the bmc.Driver of Redfish.
 type Driver struct {
 	conf Config
@@ -61,6 +71,8 @@ type Driver struct {
 	endpoints map[[sha256.Size]byte]*endpoint
 	sites     map[string]*site // by address
 	closed    bool
+
+	large chan struct{} // one element for each large answer that is being read, of all BMCs
 
 	life    context.Context // of logouts that nobody waits for; ends with Close
 	cut     context.CancelFunc
@@ -75,6 +87,7 @@ func New(c Config) *Driver {
 		conf:      c.WithDefaults(),
 		endpoints: map[[sha256.Size]byte]*endpoint{},
 		sites:     map[string]*site{},
+		large:     make(chan struct{}, maxLarge),
 	}
 	d.life, d.cut = context.WithCancel(context.Background())
 	return d
@@ -83,27 +96,28 @@ func New(c Config) *Driver {
 // Validate checks driver_info without touching the BMC; a CA that is named by
 // its path is read.
 func (d *Driver) Validate(driverInfo map[string]any) error {
-	_, err := parseInfo(driverInfo)
+	_, err := parseInfo(driverInfo, d.conf.Settings)
 	return err
 }
 
-// Properties documents driver_info.
-func (d *Driver) Properties() map[string]string { return maps.Clone(properties) }
-
 // Open starts a conversation; the BMC is not touched.
 func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
-	i, err := parseInfo(t.Info)
+	i, err := parseInfo(t.Info, d.conf.Settings)
 	if err != nil {
-		return nil, err
+		return bmc.Session{}, err
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, context.Cause(ctx)
+		return bmc.Session{}, context.Cause(ctx)
 	}
 	e, err := d.take(i)
 	if err != nil {
-		return nil, err
+		return bmc.Session{}, err
 	}
-	return &session{endpoint: e, target: t, giveBack: sync.OnceFunc(func() { d.give(e) }), system: i.system}, nil
+	s := &session{endpoint: e, target: t, system: i.system}
+	return bmc.Session{
+		PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s,
+		End: sync.OnceFunc(func() { d.give(e) }),
+	}, nil
 }
 
 // take finds or makes the endpoint for i, and counts its user.
@@ -122,7 +136,7 @@ func (d *Driver) take(i info) (*endpoint, error) {
 			d.sites[i.address()] = s
 		}
 		s.refs++
-		e = newEndpoint(i, s, d.conf)
+		e = newEndpoint(i, s, d.conf, d.large)
 		e.touch(time.Now())
 		e.idle = time.AfterFunc(d.conf.SessionIdle, func() { d.tidy(key, e) })
 		d.endpoints[key] = e

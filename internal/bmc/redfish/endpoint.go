@@ -22,9 +22,6 @@ import (
 )
 
 const (
-	maxBody      = 4 << 20          // bytes of an answer
-	maxHeader    = 64 << 10         // bytes of an answer's header
-	maxPath      = 1024             // bytes of a path that a BMC tells us
 	idleConn     = 30 * time.Second // BMCs close idle connections themselves, many after a minute
 	maxRedirects = 3
 )
@@ -36,6 +33,7 @@ type endpoint struct {
 	site   *site
 	client *http.Client
 	conf   Config
+	large  chan struct{} // Driver.large
 
 	// login is held while one caller logs in and the others wait for it; a
 	// channel, because waiting ends with the waiter's context.
@@ -52,11 +50,11 @@ type endpoint struct {
 	done bool // the driver is closed
 }
 
-func newEndpoint(i info, s *site, c Config) *endpoint {
+func newEndpoint(i info, s *site, c Config, large chan struct{}) *endpoint {
 	transport := &http.Transport{
 		// Not the environment's: what conductors use to fetch images does not lead to BMCs.
 		Proxy:                  c.proxy(),
-		DialContext:            dial.Forgetting(&net.Dialer{Timeout: c.RequestTimeout, KeepAlive: 15 * time.Second}),
+		DialContext:            dial.Forgetting(c.dialer()),
 		TLSClientConfig:        i.verify.tlsConfig(),
 		TLSHandshakeTimeout:    c.RequestTimeout,
 		ResponseHeaderTimeout:  c.RequestTimeout,
@@ -68,7 +66,7 @@ func newEndpoint(i info, s *site, c Config) *endpoint {
 		DisableCompression: true,
 	}
 	return &endpoint{
-		info: i, site: s, conf: c,
+		info: i, site: s, conf: c, large: large,
 		login: make(chan struct{}, 1),
 		client: &http.Client{
 			Transport:     transport,
@@ -140,6 +138,9 @@ func (e *endpoint) send(ctx context.Context, r request, p pass) (*answer, error)
 	}
 	if ctx.Err() != nil {
 		return nil, fault.New(fault.Unreachable, "%s %s: no time was left to ask", r.method, r.path)
+	}
+	if err := spend(ctx, 1, 0); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.conf.RequestTimeout)
 	defer cancel()
@@ -214,9 +215,18 @@ func (e *endpoint) exchange(ctx context.Context, r request, p pass) (*answer, er
 		return nil, e.broken(ctx, r, err, r.changes && sent.Load())
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	limit := int64(maxRefusal)
+	if r.method == http.MethodGet && resp.StatusCode < 300 {
+		limit = maxBody
+	}
+	body, err := e.readBody(ctx, resp.Body, limit)
+	if over := spend(ctx, 0, len(body)); over != nil {
+		return nil, over
+	}
 	a := &answer{method: r.method, path: r.path, changes: r.changes, status: resp.StatusCode, header: resp.Header, body: body}
 	switch {
+	case errors.Is(err, errCrowded) && !r.changes:
+		return nil, err
 	case r.method != http.MethodGet || a.err() != nil:
 		// The status says it all: of a refusal we lose words, and what was
 		// accepted is read back anyway.
@@ -236,6 +246,10 @@ func (e *endpoint) exchange(ctx context.Context, r request, p pass) (*answer, er
 func (e *endpoint) broken(ctx context.Context, r request, err error, sent bool) error {
 	if err := cancelled(ctx, sent); err != nil {
 		return err
+	}
+	var refused *fault.Error
+	if errors.As(err, &refused) && refused.Kind == fault.Invalid { // dial.Reach refused the address
+		return fault.New(fault.Invalid, "%s: %w", propAddress, refused)
 	}
 	if problem := certificateProblem(err); problem != "" {
 		return fault.New(fault.Untrusted, "%s %s: %s", r.method, r.path, problem)

@@ -17,6 +17,7 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/redfish"
+	"go.temper.dev/temper/internal/dial"
 )
 
 const (
@@ -393,6 +394,7 @@ func cut(w http.ResponseWriter, _ *http.Request) {
 
 // newDriver makes a driver that ends with the test.
 func newDriver(t *testing.T, c redfish.Config) *redfish.Driver {
+	c.Reach.Loopback = true // the test's BMCs
 	d := redfish.New(c)
 	t.Cleanup(func() { d.Close(context.WithoutCancel(t.Context())) })
 	return d
@@ -411,7 +413,7 @@ func talk(t *testing.T, d *redfish.Driver, info map[string]any) bmc.Session {
 
 // quick is a configuration in which a test does not wait long for a time-out.
 func quick() redfish.Config {
-	return redfish.Config{Settings: bmc.Settings{RequestTimeout: 2 * time.Second}}
+	return redfish.Config{Settings: bmc.Settings{RequestTimeout: 2 * time.Second, Reach: dial.Reach{Loopback: true}}}
 }
 
 func newServer(t *testing.T, h http.Handler) string {

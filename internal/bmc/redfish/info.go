@@ -7,10 +7,13 @@ import (
 	"net/url"
 	"strings"
 
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
 )
 
-// The driver_info properties, named as Ironic names them.
+// The properties of driver_info, named as Ironic names them. What each means stands
+// with the hardware type (package node).
 const (
 	propAddress  = "redfish_address"
 	propSystem   = "redfish_system_id"
@@ -19,15 +22,6 @@ const (
 	propVerifyCA = "redfish_verify_ca"
 	propAuthType = "redfish_auth_type"
 )
-
-var properties = map[string]string{
-	propAddress:  "URL or host of the BMC, for example https://bmc.example.org; https where no scheme is given. Required.",
-	propSystem:   "Path of the system on the BMC, for example /redfish/v1/Systems/1. Optional where the BMC has one system only.",
-	propUsername: "Account on the BMC. Without it nothing is authenticated.",
-	propPassword: "Password of the account.",
-	propVerifyCA: "true (default) verifies the BMC's certificate against the system's CAs; a file path or PEM text names the CA to verify against; false accepts any certificate.",
-	propAuthType: "auto (default: session, basic where the BMC has no sessions), session or basic.",
-}
 
 // authType says how to show the credentials.
 type authType string
@@ -65,10 +59,10 @@ func hash(parts ...string) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%q", parts)) // the quotes keep them apart
 }
 
-// parseInfo reads driver_info without touching the BMC. fault.Invalid names
-// every property that is missing or wrong, and never the value of one that
-// could hold a secret.
-func parseInfo(m map[string]any) (info, error) {
+// parseInfo reads driver_info, as the settings allow, without touching the BMC.
+// fault.Invalid names every property that is missing or wrong, and never the value
+// of one that could hold a secret.
+func parseInfo(m map[string]any, s bmc.Settings) (info, error) {
 	var out info
 	var wrong []string
 	note := func(err error) {
@@ -87,6 +81,9 @@ func parseInfo(m map[string]any) (info, error) {
 	address := strings.TrimSpace(text(propAddress))
 	if address != "" {
 		base, err := parseAddress(address)
+		if err == nil {
+			err = checkReach(base, s.Reach)
+		}
 		note(err)
 		out.base = base
 	} else {
@@ -104,7 +101,7 @@ func parseInfo(m map[string]any) (info, error) {
 	}
 	out.auth, err = parseAuth(text(propAuthType))
 	note(err)
-	out.verify, err = parseVerify(m[propVerifyCA])
+	out.verify, err = parseVerify(m[propVerifyCA], s.CADir)
 	note(err)
 
 	if len(wrong) > 0 {
@@ -140,6 +137,15 @@ func parseAddress(address string) (*url.URL, error) {
 		return nil, fmt.Errorf("%s is neither a URL nor a host", propAddress)
 	}
 	return u, nil
+}
+
+// checkReach refuses the address of a BMC that r does not allow, as far as possible
+// without resolving it.
+func checkReach(base *url.URL, r dial.Reach) error {
+	if err := r.CheckHost(base.Hostname()); err != nil {
+		return fmt.Errorf("%s: %w", propAddress, err)
+	}
+	return nil
 }
 
 func parseSystem(path string) (string, error) {

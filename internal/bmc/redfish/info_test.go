@@ -8,7 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 func TestAddresses(t *testing.T) {
@@ -25,11 +28,14 @@ func TestAddresses(t *testing.T) {
 		"https://bmc.example.org/a%2Fb":           "https://bmc.example.org/a%2Fb",
 		"http://127.0.0.1:1/bmc/x/redfish/v1////": "http://127.0.0.1:1/bmc/x",
 	} {
-		i, err := parseInfo(map[string]any{"redfish_address": given})
+		i, err := parseInfo(map[string]any{"redfish_address": given}, here)
 		require.NoError(t, err, given)
 		require.Equal(t, want, i.address(), given)
 	}
 }
+
+// here lets the tests' BMCs be asked.
+var here = bmc.Settings{Reach: dial.Reach{Loopback: true}}
 
 func TestDriverInfoThatIsWrongIsNamedWhole(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -49,8 +55,9 @@ func TestDriverInfoThatIsWrongIsNamedWhole(t *testing.T) {
 		"a password alone":           {map[string]any{"redfish_address": "bmc", "redfish_password": "s3cret"}, []string{"without redfish_username"}},
 		"a colon in the name":        {map[string]any{"redfish_address": "bmc", "redfish_username": "a:b"}, []string{"redfish_username"}},
 		"an unknown way":             {map[string]any{"redfish_address": "bmc", "redfish_auth_type": "kerberos"}, []string{"redfish_auth_type"}},
-		"a CA that is not there":     {map[string]any{"redfish_address": "bmc", "redfish_verify_ca": "/nonexistent/ca.pem"}, []string{"redfish_verify_ca", "/nonexistent/ca.pem"}},
-		"a CA that is a folder":      {map[string]any{"redfish_address": "bmc", "redfish_verify_ca": os.TempDir()}, []string{"redfish_verify_ca", "regular file"}},
+		"a CA that is not there":     {map[string]any{"redfish_address": "bmc", "redfish_verify_ca": "/nonexistent/ca.pem"}, []string{"redfish_verify_ca", "bmc_ca_dir"}},
+		"a metadata service":         {map[string]any{"redfish_address": "http://169.254.169.254"}, []string{"redfish_address: 169.254.169.254 is a link-local address"}},
+		"this machine":               {map[string]any{"redfish_address": "localhost:8443"}, []string{"redfish_address: 127.0.0.1 is an address of this machine"}},
 		"a CA that is none":          {map[string]any{"redfish_address": "bmc", "redfish_verify_ca": "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----"}, []string{"redfish_verify_ca", "no certificate"}},
 		"a number as CA":             {map[string]any{"redfish_address": "bmc", "redfish_verify_ca": 1.0}, []string{"redfish_verify_ca"}},
 		"all of it at once": {
@@ -75,7 +82,7 @@ func TestWhoSharesASession(t *testing.T) {
 		for k, v := range more {
 			m[k] = v
 		}
-		i, err := parseInfo(m)
+		i, err := parseInfo(m, here)
 		require.NoError(t, err)
 		return i
 	}
@@ -117,34 +124,65 @@ func TestOptingOutOfVerificationIsVisible(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := map[string]any{"redfish_address": c.address, "redfish_verify_ca": c.verify}
-			i, err := parseInfo(m)
+			d := New(Config{Settings: bmc.Settings{CADir: filepath.Dir(ca)}})
+			i, err := parseInfo(m, d.conf.Settings)
 			require.NoError(t, err)
 			require.Equal(t, c.mode, i.verify.mode)
 			require.Equal(t, c.mode == verifyOff, i.verify.tlsConfig().InsecureSkipVerify)
 			require.Equal(t, c.mode == verifyCA, i.verify.tlsConfig().RootCAs != nil)
 			if c.words == "" {
-				require.Empty(t, Insecure(m))
+				require.Empty(t, d.Insecure(m))
 			} else {
-				require.Contains(t, Insecure(m), c.words)
+				require.Contains(t, d.Insecure(m), c.words)
 			}
 		})
+	}
+}
+
+// Whoever may set redfish_verify_ca must not learn from the answers which files
+// this machine has.
+func TestOnlyFilesOfTheFolderOfCAsAreRead(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	secret := filepath.Join(outside, "secret.pem")
+	require.NoError(t, os.WriteFile(secret, testCA(t), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "ca.pem"), testCA(t), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "site"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "site", "b.pem"), testCA(t), 0o600))
+	require.NoError(t, os.Symlink(secret, filepath.Join(dir, "out.pem")))
+	require.NoError(t, os.Symlink("site/b.pem", filepath.Join(dir, "in.pem")))
+	for _, name := range []string{"ca.pem", "site/b.pem", "in.pem", filepath.Join(dir, "ca.pem"), filepath.Join(dir, "site", "..", "ca.pem")} {
+		v, err := parseVerify(name, dir)
+		require.NoError(t, err, name)
+		require.Equal(t, verifyCA, v.mode)
+	}
+	for _, name := range []string{
+		secret, "out.pem", "../" + filepath.Base(outside) + "/secret.pem", "/etc/passwd", "/nonexistent", "nonexistent", "site", dir, outside,
+		"ca.pem/x", "site/../../" + filepath.Base(outside) + "/secret.pem", "\x00",
+	} {
+		_, err := parseVerify(name, dir)
+		require.Equal(t, errNoCA, err, "%q", name)
+	}
+	for _, without := range []string{"", filepath.Join(dir, "nonexistent")} {
+		_, err := parseVerify("ca.pem", without)
+		require.Equal(t, errNoCA, err)
 	}
 }
 
 func TestACAThatIsTooLargeIsNotRead(t *testing.T) {
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(ca, []byte(strings.Repeat("x", maxCA+1)), 0o600))
-	_, err := parseVerify(ca)
+	_, err := parseVerify("ca.pem", filepath.Dir(ca))
 	require.ErrorContains(t, err, "larger than")
 }
 
-func TestEveryPropertyIsDocumented(t *testing.T) {
-	p := New(Config{}).Properties()
-	for _, name := range []string{propAddress, propSystem, propUsername, propPassword, propVerifyCA, propAuthType} {
-		require.NotEmpty(t, p[name], name)
+func TestTheHardwareTypeDocumentsWhatIsRead(t *testing.T) {
+	hw, ok := node.Hardware("redfish")
+	require.True(t, ok)
+	var documented []string
+	for _, p := range hw.Properties {
+		documented = append(documented, p.Name)
 	}
-	p[propAddress] = "changed"
-	require.NotEqual(t, "changed", New(Config{}).Properties()[propAddress], "the caller's copy")
+	require.ElementsMatch(t, []string{propAddress, propSystem, propUsername, propPassword, propVerifyCA, propAuthType}, documented)
 }
 
 func FuzzAddress(f *testing.F) {
@@ -152,12 +190,12 @@ func FuzzAddress(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		i, err := parseInfo(map[string]any{"redfish_address": s})
+		i, err := parseInfo(map[string]any{"redfish_address": s}, here)
 		if err != nil {
 			require.Equal(t, fault.Invalid, fault.KindOf(err))
 			return
 		}
-		again, err := parseInfo(map[string]any{"redfish_address": i.address()})
+		again, err := parseInfo(map[string]any{"redfish_address": i.address()}, here)
 		require.NoError(t, err, "%q became %q", s, i.address())
 		require.Equal(t, i.address(), again.address())
 		require.Nil(t, i.base.User)
@@ -168,9 +206,9 @@ func FuzzAPathStaysOnItsBMC(f *testing.F) {
 	for _, s := range []string{"/redfish/v1/Systems/1", "//evil/x", "http://evil/x", "/bmc/17/redfish/v1", "/a?b=c", "", "x", "/%2e%2e/", "/\\evil"} {
 		f.Add(s)
 	}
-	i, err := parseInfo(map[string]any{"redfish_address": "https://bmc/bmc/17"})
+	i, err := parseInfo(map[string]any{"redfish_address": "https://bmc/bmc/17"}, here)
 	require.NoError(f, err)
-	e := newEndpoint(i, newSite(1), Config{}.WithDefaults())
+	e := newEndpoint(i, newSite(1), Config{}.WithDefaults(), nil)
 	f.Fuzz(func(t *testing.T, path string) {
 		u, err := e.resolve(path)
 		if err != nil {

@@ -14,6 +14,8 @@ import (
 // member that can't be read is left out; but when the BMC stops answering,
 // inspection fails rather than find half a machine.
 func (s *session) Inspect(ctx context.Context) (bmc.Inventory, error) {
+	ctx, done := within(ctx, inspectTime)
+	defer done()
 	inv, err := s.inspect(ctx)
 	if err != nil {
 		return bmc.Inventory{}, s.fail("inspect", err)
@@ -28,12 +30,11 @@ func (s *session) inspect(ctx context.Context) (bmc.Inventory, error) {
 	}
 	inv := bmc.Inventory{
 		CPUs:         int(sys.ProcessorSummary.v.LogicalProcessorCount),
-		CPUModel:     string(sys.ProcessorSummary.v.Model),
 		MemoryMiB:    int64(sys.MemorySummary.v.TotalSystemMemoryGiB * 1024),
-		Manufacturer: string(sys.Manufacturer),
-		Model:        string(sys.Model),
-		Serial:       string(sys.SerialNumber),
-		SystemUUID:   strings.ToLower(string(sys.UUID)),
+		Manufacturer: sys.Manufacturer.word(),
+		Model:        sys.Model.word(),
+		Serial:       sys.SerialNumber.word(),
+		SystemUUID:   strings.ToLower(sys.UUID.word()),
 		BootMode:     modeOf(sys.Boot.v.Mode),
 	}
 	if err := s.processors(ctx, sys, &inv); err != nil {
@@ -49,7 +50,7 @@ func (s *session) inspect(ctx context.Context) (bmc.Inventory, error) {
 }
 
 // each reads every readable member of a collection and hands it to use.
-func each[T any](ctx context.Context, s *session, place schemas.Link, use func(T)) error {
+func each[T any](ctx context.Context, s *session, place link, use func(T)) error {
 	if place == "" {
 		return nil
 	}
@@ -90,8 +91,10 @@ var (
 	}
 )
 
-// processors fills in what the summary leaves open: logical processors, else
-// cores, of all sockets; model and architecture of the first that tells.
+// processors fills in what the summary leaves open: the number of logical
+// processors, else cores, of all sockets; and the model and architecture of the
+// first processor that has them. The summary's model is used only if no processor
+// has one, because some BMCs put only the manufacturer there.
 func (s *session) processors(ctx context.Context, sys system, inv *bmc.Inventory) error {
 	var threads, cores number
 	err := each(ctx, s, sys.Processors, func(p processor) {
@@ -101,7 +104,7 @@ func (s *session) processors(ctx context.Context, sys system, inv *bmc.Inventory
 		threads += p.TotalThreads
 		cores += p.TotalCores
 		if inv.CPUModel == "" {
-			inv.CPUModel = string(p.Model)
+			inv.CPUModel = p.Model.word()
 		}
 		if inv.Architecture == "" {
 			inv.Architecture = byInstructions[p.InstructionSet.v]
@@ -110,6 +113,9 @@ func (s *session) processors(ctx context.Context, sys system, inv *bmc.Inventory
 			inv.Architecture = byFamily[p.ProcessorArchitecture.v]
 		}
 	})
+	if inv.CPUModel == "" {
+		inv.CPUModel = sys.ProcessorSummary.v.Model.word()
+	}
 	for _, n := range []number{threads, sys.ProcessorSummary.v.CoreCount, cores} {
 		if inv.CPUs == 0 {
 			inv.CPUs = int(n)
@@ -125,30 +131,48 @@ func (s status) absent() bool { return s.State == text(schemas.AbsentState) }
 func (s *session) disks(ctx context.Context, sys system) ([]bmc.Disk, error) {
 	var disks []bmc.Disk
 	add := func(d bmc.Disk, st status) {
-		if d.SizeBytes > 0 && !st.absent() && len(disks) < maxMembers {
+		if d.SizeBytes >= minDisk && !removable(d.Name, d.Model) && !st.absent() && len(disks) < maxMembers {
 			disks = append(disks, d)
 		}
 	}
 	var drives []string
-	err := each(ctx, s, sys.Storage, func(st storage) { drives = append(drives, st.Drives.v.ToStrings()...) })
+	err := each(ctx, s, sys.Storage, func(st storage) { drives = append(drives, st.Drives[:min(len(st.Drives), maxMembers-len(drives))]...) })
 	if err != nil {
 		return nil, err
 	}
 	err = eachOf(ctx, s, drives, func(d drive) {
 		add(bmc.Disk{
-			Name: firstOf(string(d.Name), string(d.ID)), SizeBytes: int64(d.CapacityBytes),
-			Serial: string(d.SerialNumber), Model: string(d.Model), Media: d.media(),
+			Name: firstOf(d.Name.word(), d.ID.word()), SizeBytes: int64(d.CapacityBytes),
+			Serial: d.SerialNumber.word(), Model: d.Model.word(), Media: d.media(),
 		}, d.Status.v)
 	})
 	if err != nil || len(disks) > 0 {
 		return disks, err
 	}
 	err = each(ctx, s, sys.SimpleStorage, func(st simpleStorage) {
-		for _, d := range st.Devices.v {
-			add(bmc.Disk{Name: string(d.Name), SizeBytes: int64(d.CapacityBytes), Model: string(d.Model)}, d.Status.v)
+		for _, d := range st.Devices {
+			add(bmc.Disk{Name: d.Name.word(), SizeBytes: int64(d.CapacityBytes), Model: d.Model.word()}, d.Status.v)
 		}
 	})
 	return disks, err
+}
+
+// minDisk is the smallest size of a disk in bytes. A virtual CD appears as a device
+// of one sector, which has 2 KiB.
+const minDisk = 1 << 20
+
+// removable reports whether a device's name or model says that it is a drive for
+// removable media. BMCs list their virtual drives among the system's disks.
+func removable(names ...string) bool {
+	for _, name := range names {
+		name = strings.ToLower(name)
+		for _, word := range []string{"virtual cd", "cdrom", "cd-rom", "dvd", "floppy"} {
+			if strings.Contains(name, word) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (d drive) media() string {
@@ -164,7 +188,8 @@ func (d drive) media() string {
 }
 
 // nics lists Ethernet interfaces that have an address, each address once: VLANs
-// and bridges repeat that of their card.
+// and bridges repeat that of their card. Interfaces that connect to the BMC are left
+// out: their addresses are often the same on all servers of a model.
 func (s *session) nics(ctx context.Context, sys system) ([]bmc.NIC, error) {
 	var nics []bmc.NIC
 	seen := map[string]bool{}
@@ -173,12 +198,12 @@ func (s *session) nics(ctx context.Context, sys system) ([]bmc.NIC, error) {
 		if mac == "" {
 			mac = macOf(string(e.PermanentMACAddress))
 		}
-		if mac == "" || seen[mac] || e.Status.v.absent() {
+		if mac == "" || seen[mac] || e.Status.v.absent() || e.toBMC() {
 			return
 		}
 		seen[mac] = true
 		nics = append(nics, bmc.NIC{
-			Name: string(e.ID), MAC: mac, Enabled: e.enabled(),
+			Name: e.ID.word(), MAC: mac, Enabled: e.enabled(),
 			LinkUp: e.LinkStatus == text(schemas.LinkUpLinkStatus),
 		})
 	})
@@ -193,6 +218,13 @@ func (e ethernetInterface) enabled() bool {
 	return e.Status.v.State == "" || e.Status.v.State == text(schemas.EnabledState)
 }
 
+// toBMC reports whether the interface is the system's end of a host interface, which
+// connects it to the BMC: it links to a host interface or has Supermicro's name for one.
+func (e ethernetInterface) toBMC() bool {
+	return e.Links.v.HostInterface != "" || len(e.Links.v.HostInterfaces) > 0 ||
+		strings.EqualFold(string(e.ID), "ToManager") || strings.EqualFold(string(e.Name), "Host Ethernet Interface")
+}
+
 // macOf is an Ethernet address in lower case with colons, "" for anything else.
 func macOf(s string) string {
 	hw, err := net.ParseMAC(s)
@@ -200,14 +232,4 @@ func macOf(s string) string {
 		return ""
 	}
 	return hw.String()
-}
-
-// health is the rolled-up health, else the system's own, in bmc's words.
-func health(s status) bmc.Health {
-	told := firstOf(string(s.HealthRollup), string(s.Health))
-	switch schemas.Health(told) {
-	case schemas.OKHealth, schemas.WarningHealth, schemas.CriticalHealth:
-		return bmc.Health(strings.ToLower(told))
-	}
-	return ""
 }

@@ -20,7 +20,7 @@ func TestInspectionReadsWhatTheBMCTells(t *testing.T) {
 	inv, err := inspect(t, newFixture(t))
 	require.NoError(t, err)
 	require.Equal(t, bmc.Inventory{
-		CPUs: 32, CPUModel: "Intel Xeon", Architecture: "x86_64", MemoryMiB: 96 * 1024,
+		CPUs: 32, CPUModel: "Xeon", Architecture: "x86_64", MemoryMiB: 96 * 1024,
 		Disks: []bmc.Disk{
 			{Name: "Disk 1", SizeBytes: 480103981056, Serial: "S1", Model: "PM883", Media: "ssd"},
 			{Name: "Disk 2", SizeBytes: 960197124096, Serial: "S2", Model: "P4510", Media: "nvme"},
@@ -102,6 +102,28 @@ func TestInspectionToleratesWhatBMCsGetWrong(t *testing.T) {
 			sysPath + "/Storage/1/Drives/1": map[string]any{"CapacityBytes": 5, "Status": map[string]any{"State": "Absent"}},
 			sysPath + "/Storage/1/Drives/2": map[string]any{"CapacityBytes": nil},
 		}, func(t *testing.T, inv bmc.Inventory) { require.Empty(t, inv.Disks) }},
+		"a virtual CD is no disk": {map[string]any{
+			sysPath + "/Storage/1/Drives/1": map[string]any{"Name": "Virtual Media", "CapacityBytes": 2048},
+			sysPath + "/Storage/1/Drives/2": map[string]any{"Name": "AMI Virtual CDROM0", "CapacityBytes": 900 << 20},
+		}, func(t *testing.T, inv bmc.Inventory) { require.Empty(t, inv.Disks) }},
+		"interfaces that lead to the BMC": {map[string]any{
+			sysPath + "/EthernetInterfaces": map[string]any{"Members": []any{
+				link(sysPath + "/EthernetInterfaces/ToManager"), link(sysPath + "/EthernetInterfaces/usb0"),
+				link(sysPath + "/EthernetInterfaces/usb1"), link(sysPath + "/EthernetInterfaces/1"),
+			}},
+			sysPath + "/EthernetInterfaces/ToManager": map[string]any{"Id": "ToManager", "MACAddress": "B0:3A:F2:B6:05:9F", "Status": map[string]any{"State": "Enabled"}},
+			sysPath + "/EthernetInterfaces/usb0": map[string]any{
+				"Id": "usb0", "MACAddress": "B0:3A:F2:B6:05:9E", "Links": map[string]any{"HostInterface": link("/redfish/v1/Managers/1/HostInterfaces/1")},
+			},
+			sysPath + "/EthernetInterfaces/usb1": map[string]any{"Id": "7", "Name": "Host Ethernet Interface", "MACAddress": "B0:3A:F2:B6:05:9D"},
+		}, func(t *testing.T, inv bmc.Inventory) {
+			require.Len(t, inv.NICs, 1)
+			require.Equal(t, "52:54:00:aa:bb:01", inv.NICs[0].MAC)
+		}},
+		"a model that only the summary tells": {map[string]any{
+			sysPath + "/Processors/1": map[string]any{"ProcessorType": "CPU", "TotalCores": 8},
+			sysPath + "/Processors/2": map[string]any{"ProcessorType": "CPU", "TotalCores": 8},
+		}, func(t *testing.T, inv bmc.Inventory) { require.Equal(t, "Intel Xeon", inv.CPUModel) }},
 		"simple storage alone": {map[string]any{
 			"system:Storage": nil, "system:SimpleStorage": link(sysPath + "/Simple"),
 			sysPath + "/Simple": map[string]any{"Members": []any{link(sysPath + "/Simple/1")}},
@@ -154,25 +176,4 @@ func TestACollectionIsBoundedAndPaged(t *testing.T) {
 	inv, err = inspect(t, f)
 	require.NoError(t, err)
 	require.Empty(t, inv.NICs)
-}
-
-func TestHealth(t *testing.T) {
-	for name, c := range map[string]struct {
-		status any
-		want   bmc.Health
-	}{
-		"the roll-up counts":            {map[string]any{"Health": "OK", "HealthRollup": "Critical"}, "critical"},
-		"its own where nothing is more": {map[string]any{"Health": "OK"}, "ok"},
-		"nothing is unknown":            {map[string]any{}, ""},
-		"a strange word is unknown":     {map[string]any{"Health": "Fine"}, ""},
-		"another type is unknown":       {7, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFixture(t)
-			f.set("system:Status", c.status)
-			h, err := talk(t, newDriver(t, quick()), f.info(nil)).Health(t.Context())
-			require.NoError(t, err)
-			require.Equal(t, c.want, h)
-		})
-	}
 }

@@ -132,6 +132,9 @@ func (e *endpoint) logIn(ctx context.Context) (pass, error) {
 		return pass{}, err
 	}
 	token := a.header.Get("X-Auth-Token")
+	if a.err() == nil && len(token) > maxToken {
+		return pass{}, garble(place, "the BMC made a session with a token of %d bytes, more than %d", len(token), maxToken)
+	}
 	if a.err() == nil && token != "" {
 		return pass{kind: passSession, token: token, session: sessionPath(a)}, nil
 	}
@@ -160,14 +163,14 @@ func (a *answer) sessionless() bool {
 
 // sessionPath is where the new session is, from Location or the body.
 func sessionPath(a *answer) string {
-	if u, err := url.Parse(a.header.Get("Location")); err == nil && u.Path != "" {
-		return u.EscapedPath()
+	if at := a.header.Get("Location"); len(at) <= maxPath {
+		if u, err := url.Parse(at); err == nil && u.Path != "" {
+			return u.EscapedPath()
+		}
 	}
-	var made struct {
-		ID text `json:"@odata.id"`
-	}
-	_ = json.Unmarshal(a.body, &made) // a session that tells no place ends by itself
-	return string(made.ID)
+	var made link
+	_ = made.UnmarshalJSON(a.body) // a session that tells no place ends by itself
+	return string(made)
 }
 
 // tryBasic shows the account to a resource that needs one, alone, so that a

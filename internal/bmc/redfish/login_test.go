@@ -276,7 +276,9 @@ func TestClosingTheDriverLogsOut(t *testing.T) {
 
 func TestClosingDoesNotWaitForASilentBMC(t *testing.T) {
 	f := newFixture(t)
-	d := redfish.New(redfish.Config{Settings: bmc.Settings{RequestTimeout: time.Minute}})
+	conf := quick()
+	conf.RequestTimeout = time.Minute
+	d := redfish.New(conf)
 	require.NoError(t, power(t, d, f.info(nil)))
 	f.on(http.MethodDelete, "", func(_ http.ResponseWriter, r *http.Request) bool {
 		silent(nil, r)

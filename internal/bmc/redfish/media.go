@@ -2,6 +2,7 @@ package redfish
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,6 +16,8 @@ import (
 
 // Media reads the first virtual CD.
 func (s *session) Media(ctx context.Context) (bmc.Media, error) {
+	ctx, done := within(ctx, callTime)
+	defer done()
 	m, _, _, err := s.drive(ctx)
 	if err != nil {
 		return bmc.Media{}, s.fail("read virtual media of", err)
@@ -38,6 +41,8 @@ func (m virtualMedia) media() bmc.Media {
 // InsertMedia inserts the image at url by the drive's action, or by PATCH where
 // it has none. Another image is ejected first.
 func (s *session) InsertMedia(ctx context.Context, image string) error {
+	ctx, done := within(ctx, callTime)
+	defer done()
 	return s.fail("insert virtual media of", s.insert(ctx, image))
 }
 
@@ -50,7 +55,7 @@ func (s *session) insert(ctx context.Context, image string) error {
 		return err
 	}
 	have := m.media()
-	if have.Inserted && have.Image == image {
+	if have.Holds(image) {
 		return nil
 	}
 	if have.Inserted {
@@ -64,6 +69,10 @@ func (s *session) insert(ctx context.Context, image string) error {
 		}
 	}
 	err = s.fill(ctx, m, path, etag, image)
+	var gone *lost
+	if errors.As(err, &gone) && gone.sent {
+		return fault.New(fault.OutcomeUnknown, "sent, outcome unknown: %w", err)
+	}
 	if have.Inserted && refused(err) {
 		if now, _, rerr := s.readDrive(ctx, path); rerr == nil && now.media().Inserted {
 			return bmc.Busy(0, "%s is still being ejected: %w", path, err)
@@ -95,6 +104,8 @@ func (s *session) fill(ctx context.Context, m virtualMedia, path, etag, image st
 
 // EjectMedia empties the virtual CD by its action, or by PATCH where it has none.
 func (s *session) EjectMedia(ctx context.Context) error {
+	ctx, done := within(ctx, callTime)
+	defer done()
 	m, path, etag, err := s.drive(ctx)
 	if err == nil && m.media().Inserted {
 		err = s.empty(ctx, m, path, etag)
@@ -177,19 +188,15 @@ func (s *session) findDrive(ctx context.Context) (m virtualMedia, path, etag str
 // managers are the paths of the managers in charge of the system; all there are
 // where the system does not say.
 func (s *session) managers(ctx context.Context, sys system) []string {
-	var paths []string
-	for _, link := range sys.Links.v.ManagedBy {
-		paths = append(paths, string(link))
-	}
-	if len(paths) > 0 {
-		return paths
+	if paths := sys.Links.v.ManagedBy; len(paths) > 0 {
+		return paths[:min(len(paths), maxMembers)]
 	}
 	root, err := s.endpoint.service(ctx)
 	if err != nil {
 		return nil
 	}
 	// Without the list the system simply has no drive that we know of.
-	paths, _ = s.members(ctx, string(root.Managers))
+	paths, _ := s.members(ctx, string(root.Managers))
 	return paths
 }
 
@@ -217,7 +224,7 @@ func (s *session) firstCD(ctx context.Context, place string) (m virtualMedia, pa
 
 // isCD goes by the media types, and by the name where there are none.
 func (m virtualMedia) isCD() bool {
-	types := m.MediaTypes.v
+	types := m.MediaTypes
 	if len(types) == 0 {
 		id := strings.ToLower(string(m.ID))
 		return strings.HasPrefix(id, "cd") || strings.HasPrefix(id, "dvd")
@@ -236,8 +243,20 @@ func secretsOf(image string) []string {
 	if password, ok := u.User.Password(); ok {
 		secrets = append(secrets, password)
 	}
-	if u.RawQuery != "" {
-		secrets = append(secrets, u.RawQuery)
+	if u.RawQuery == "" {
+		return secrets
+	}
+	secrets = append(secrets, u.RawQuery)
+	for _, values := range u.Query() { // a BMC may quote a part of it, decoded
+		for _, v := range values {
+			if len(v) >= shortSecret {
+				secrets = append(secrets, v)
+			}
+		}
 	}
 	return secrets
 }
+
+// shortSecret is the length from which a query value is masked. A shorter value
+// protects nothing, and would be found in ordinary words by chance.
+const shortSecret = 6

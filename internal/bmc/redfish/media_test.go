@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -123,4 +124,29 @@ func TestAnImagesSecretsAreNotTold(t *testing.T) {
 		require.NotContains(t, err.Error(), "hunter2")
 	}
 	requireFault(t, s.InsertMedia(t.Context(), "a.iso"), fault.Invalid)
+}
+
+func TestAnInsertionWithoutAnAnswerHasAnUnknownOutcome(t *testing.T) {
+	f := newFixture(t)
+	conf := quick()
+	conf.RequestTimeout = 300 * time.Millisecond
+	s := talk(t, newDriver(t, conf), f.info(nil))
+	_, err := s.Media(t.Context())
+	require.NoError(t, err)
+	f.once(http.MethodPost, "InsertMedia", silent)
+	err = s.InsertMedia(t.Context(), image)
+	requireFault(t, err, fault.OutcomeUnknown, "no answer in time")
+	require.True(t, fault.NoAnswer(err))
+
+	require.NoError(t, s.InsertMedia(t.Context(), image))
+	f.once(http.MethodPost, "EjectMedia", silent)
+	requireFault(t, s.InsertMedia(t.Context(), image+"2"), fault.Unreachable)
+	require.Equal(t, 2, f.count("POST "+cdPath+"/Actions/VirtualMedia.InsertMedia"), "nothing was inserted")
+}
+
+func TestTheSameImageInTheBMCsSpellingIsNotInsertedAgain(t *testing.T) {
+	f := newFixture(t)
+	f.cd = "http://192.0.2.1:80/a%2Eiso"
+	require.NoError(t, talk(t, newDriver(t, quick()), f.info(nil)).InsertMedia(t.Context(), image))
+	require.Empty(t, f.changed())
 }

@@ -14,6 +14,8 @@ import (
 
 // Power reads the power state. One that bmc has no word for (Paused) is unknown.
 func (s *session) Power(ctx context.Context) (bmc.Power, error) {
+	ctx, done := within(ctx, callTime)
+	defer done()
 	p, err := s.power(ctx)
 	return p, s.fail("read power of", err)
 }
@@ -47,6 +49,8 @@ var wishes = map[bmc.PowerRequest]struct {
 // RequestPower sends one Reset. Where the BMC refuses it because the wish came
 // true already (some answer 4xx, sushy-tools 500), that is no error.
 func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
+	ctx, done := within(ctx, callTime)
+	defer done()
 	wish, ok := wishes[r]
 	if !ok {
 		return s.fail("request power of", fault.New(fault.Invalid, "%.40q is no power request", string(r)))
@@ -61,14 +65,12 @@ func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
 	return s.fail("request "+string(r)+" of", err)
 }
 
-// Pulse sends one Reset. An answer that was lost, and a BMC that broke over the
+// Restart sends one Reset. An answer that was lost, and a BMC that broke over the
 // request, leave the outcome unknown: only a clear no says that nothing happened.
-func (s *session) Pulse(ctx context.Context, p bmc.Pulse) error {
-	doing := "send " + string(p) + " to"
-	if p != bmc.PulseForceRestart && p != bmc.PulseNMI {
-		return s.fail("send a pulse to", fault.New(fault.Invalid, "%.40q is no pulse", string(p)))
-	}
-	err := s.reset(ctx, schemas.ResetType(p))
+func (s *session) Restart(ctx context.Context) error {
+	ctx, done := within(ctx, callTime)
+	defer done()
+	err := s.reset(ctx, schemas.ForceRestartResetType)
 	var (
 		gone *lost
 		end  *ended
@@ -80,7 +82,7 @@ func (s *session) Pulse(ctx context.Context, p bmc.Pulse) error {
 		errors.As(err, &no) && no.change && no.status >= 500 && no.status != http.StatusServiceUnavailable:
 		err = fault.New(fault.OutcomeUnknown, "sent, outcome unknown: %w", err)
 	}
-	return s.fail(doing, err)
+	return s.fail("send "+bmc.ForceRestart+" to", err)
 }
 
 // reset sends the first of the reset types that the system accepts.
@@ -107,26 +109,17 @@ func (s *session) reset(ctx context.Context, types ...schemas.ResetType) error {
 // allowedResets is what the system says it accepts, from the action or its
 // ActionInfo; nothing when it does not say.
 func (s *session) allowedResets(ctx context.Context, action resetAction) []schemas.ResetType {
-	if len(action.Allowed.v) > 0 || action.ActionInfoTarget == "" {
-		return action.Allowed.v
+	if len(action.Allowed) > 0 || action.ActionInfoTarget == "" {
+		return action.Allowed
 	}
 	var about actionInfo
 	if _, err := s.read(ctx, action.ActionInfoTarget, &about); err != nil {
 		return nil // then the BMC judges the request itself
 	}
-	for _, p := range about.Parameters.v {
+	for _, p := range about.Parameters {
 		if p.Name == "ResetType" {
-			return p.Allowed.v
+			return p.Allowed
 		}
 	}
 	return nil
-}
-
-// Health reads the rolled-up health, or the system's own where nothing is rolled up.
-func (s *session) Health(ctx context.Context) (bmc.Health, error) {
-	sys, _, _, err := s.look(ctx)
-	if err != nil {
-		return "", s.fail("read health of", err)
-	}
-	return health(sys.Status.v), nil
 }

@@ -33,33 +33,39 @@ func (l *loose[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// text is a string; another scalar reads as it is written, anything else as "".
+// text is a string of at most maxText bytes; another scalar reads as it is
+// written, anything else as "".
 type text string
 
 // UnmarshalJSON never fails.
 func (t *text) UnmarshalJSON(b []byte) error {
 	var s string
-	if err := json.Unmarshal(b, &s); err == nil {
-		*t = text(strings.TrimSpace(s))
-		return nil
+	if err := json.Unmarshal(b, &s); err != nil {
+		if s = string(b[:min(len(b), maxText)]); s == "null" || strings.ContainsAny(s[:1], "{[") {
+			s = ""
+		}
 	}
-	*t = ""
-	if raw := string(b); raw != "null" && !strings.ContainsAny(raw[:1], "{[") {
-		*t = text(raw)
-	}
+	*t = text(strings.ToValidUTF8(strings.TrimSpace(strings.Clone(s[:min(len(s), maxText)])), ""))
 	return nil
 }
+
+// word returns the text as it is stored: one line of at most maxWord runes.
+func (t text) word() string { return clean(string(t), maxWord) }
 
 // number is a quantity; sushy-tools sends some as strings. What is no number,
 // or negative, or beyond what a machine has, reads as 0.
 type number float64
+
+// maxNumber is more than any machine has of anything, and so small that a sum of
+// many, or one in KiB, fits an int64.
+const maxNumber = 1 << 50
 
 // UnmarshalJSON never fails.
 func (n *number) UnmarshalJSON(b []byte) error {
 	var t text
 	_ = t.UnmarshalJSON(b)
 	v, err := strconv.ParseFloat(string(t), 64)
-	if err != nil || math.IsNaN(v) || v < 0 || v > 1<<60 {
+	if err != nil || math.IsNaN(v) || v < 0 || v > maxNumber {
 		v = 0
 	}
 	*n = number(v)
@@ -67,10 +73,10 @@ func (n *number) UnmarshalJSON(b []byte) error {
 }
 
 type serviceRoot struct {
-	Systems        schemas.Link
-	Managers       schemas.Link
-	SessionService schemas.Link
-	Links          loose[struct{ Sessions schemas.Link }]
+	Systems        link
+	Managers       link
+	SessionService link
+	Links          loose[struct{ Sessions link }]
 }
 
 // sessions is where a session is made, "" where the BMC has no sessions.
@@ -85,14 +91,12 @@ func (r serviceRoot) sessions() string {
 }
 
 type collection struct {
-	Members  loose[schemas.Links]
+	Members  links
 	NextLink text `json:"Members@odata.nextLink"`
 }
 
 type status struct {
-	Health       text
-	HealthRollup text
-	State        text
+	State text
 }
 
 type system struct {
@@ -103,9 +107,9 @@ type system struct {
 		Reset resetAction `json:"#ComputerSystem.Reset"`
 	}]
 	Status   loose[status]
-	Links    loose[struct{ ManagedBy schemas.Links }]
+	Links    loose[struct{ ManagedBy links }]
 	Settings loose[struct {
-		SettingsObject schemas.Link
+		SettingsObject link
 	}] `json:"@Redfish.Settings"`
 
 	Manufacturer     text
@@ -120,35 +124,35 @@ type system struct {
 	MemorySummary loose[struct {
 		TotalSystemMemoryGiB number
 	}]
-	Processors         schemas.Link
-	Storage            schemas.Link
-	SimpleStorage      schemas.Link
-	EthernetInterfaces schemas.Link
-	VirtualMedia       schemas.Link
+	Processors         link
+	Storage            link
+	SimpleStorage      link
+	EthernetInterfaces link
+	VirtualMedia       link
 }
 
 type boot struct {
 	Enabled schemas.BootSourceOverrideEnabled `json:"BootSourceOverrideEnabled"`
 	Target  schemas.BootSource                `json:"BootSourceOverrideTarget"`
 	Mode    schemas.BootSourceOverrideMode    `json:"BootSourceOverrideMode"`
-	Allowed []schemas.BootSource              `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
+	Allowed several[schemas.BootSource]       `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
 }
 
 type resetAction struct {
 	schemas.ActionTarget
-	Allowed loose[[]schemas.ResetType] `json:"ResetType@Redfish.AllowableValues"`
+	Allowed several[schemas.ResetType] `json:"ResetType@Redfish.AllowableValues"`
 }
 
 // actionInfo tells what an action accepts where the action itself does not.
 type actionInfo struct {
-	Parameters loose[[]struct {
+	Parameters several[struct {
 		Name    text
-		Allowed loose[[]schemas.ResetType] `json:"AllowableValues"`
+		Allowed several[schemas.ResetType] `json:"AllowableValues"`
 	}]
 }
 
 type manager struct {
-	VirtualMedia schemas.Link
+	VirtualMedia link
 }
 
 type virtualMedia struct {
@@ -156,7 +160,7 @@ type virtualMedia struct {
 	ID         text `json:"Id"`
 	Image      text
 	Inserted   loose[*bool]
-	MediaTypes loose[[]schemas.VirtualMediaType]
+	MediaTypes several[schemas.VirtualMediaType]
 	Actions    loose[struct {
 		Insert schemas.ActionTarget `json:"#VirtualMedia.InsertMedia"`
 		Eject  schemas.ActionTarget `json:"#VirtualMedia.EjectMedia"`
@@ -174,7 +178,7 @@ type processor struct {
 }
 
 type storage struct {
-	Drives loose[schemas.Links]
+	Drives links
 }
 
 type drive struct {
@@ -189,7 +193,7 @@ type drive struct {
 }
 
 type simpleStorage struct {
-	Devices loose[[]struct {
+	Devices several[struct {
 		Name          text
 		Model         text
 		CapacityBytes number
@@ -199,15 +203,20 @@ type simpleStorage struct {
 
 type ethernetInterface struct {
 	ID                  text `json:"Id"`
+	Name                text
 	MACAddress          text
 	PermanentMACAddress text
 	LinkStatus          text
 	InterfaceEnabled    loose[*bool]
-	Status              loose[status]
+	Links               loose[struct {
+		HostInterface  link
+		HostInterfaces links
+	}]
+	Status loose[status]
 }
 
 // task is what a BMC answers to a request that it will finish later.
 type task struct {
 	TaskState loose[schemas.TaskState]
-	Messages  loose[[]schemas.Message]
+	Messages  messages
 }

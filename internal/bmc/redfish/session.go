@@ -12,25 +12,16 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// maxMembers bounds how much of a collection is read.
-const maxMembers = 64
-
 // session is one conversation with a system on a BMC.
 type session struct {
 	endpoint *endpoint
 	target   bmc.Target
-	giveBack func()
 
 	mu     sync.Mutex // guards what follows
 	system string     // path, "" until it is known
 	cd     string     // path of the virtual CD, "" until it is known
 	denied error      // what the BMC said to our credentials
 }
-
-var _ bmc.Session = (*session)(nil)
-
-// Close gives the endpoint back. Its connections stay for the next conversation.
-func (s *session) Close() { s.giveBack() }
 
 // fail makes an error for the caller: what was done to which node, the kind, and
 // one line without secrets. What it is made of is not in its chain, because that
@@ -165,30 +156,37 @@ func outdated(err error) bool {
 	return errors.As(err, &no) && no.status == http.StatusPreconditionFailed
 }
 
-// etag is what the resource says of itself, or else the header.
+// etag returns the resource's own @odata.etag, or else the header's. A value that
+// can't be sent in a header counts as none.
 func (a *answer) etag(inBody text) string {
-	if inBody != "" {
-		return string(inBody)
+	for _, tag := range []string{string(inBody), a.header.Get("ETag")} {
+		if tag == "" {
+			continue
+		}
+		bad := strings.IndexFunc(tag, func(r rune) bool { return r <= ' ' || r > '~' })
+		if len(tag) > maxETag || bad >= 0 {
+			return ""
+		}
+		return tag
 	}
-	return a.header.Get("ETag")
+	return ""
 }
 
-// members lists the paths in a collection, at most maxMembers.
+// members lists the paths in a collection, at most maxMembers. The list ends at an
+// empty page and at a page that was read before.
 func (s *session) members(ctx context.Context, path string) ([]string, error) {
 	var paths []string
-	for next := path; next != "" && len(paths) < maxMembers; {
+	seen := map[string]bool{}
+	for next := path; next != "" && !seen[next] && len(paths) < maxMembers && len(seen) < maxPages; {
+		seen[next] = true
 		var c collection
 		if _, err := s.read(ctx, next, &c); err != nil {
 			return nil, err
 		}
-		if c.Members.bad || len(c.Members.v) == 0 {
-			break // an empty page that names a next one would never end
+		if len(c.Members) == 0 {
+			break
 		}
-		for _, link := range c.Members.v {
-			if link != "" {
-				paths = append(paths, string(link))
-			}
-		}
+		paths = append(paths, c.Members...)
 		next = string(c.NextLink)
 	}
 	return paths[:min(len(paths), maxMembers)], nil

@@ -8,6 +8,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"path"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -123,11 +124,48 @@ func TestConformanceWithTheSimulatedRack(t *testing.T) {
 	}
 }
 
+// A BMC such as sushy-tools': no override for once, and none that can be switched off.
+func TestConformanceWithAnOverrideThatIsAlwaysContinuous(t *testing.T) {
+	bmctest.Suite(t, func(t *testing.T) bmctest.Rig {
+		rack := startRack(t, sim.Config{})
+		setFaults(t, rack, `{"kind":"always_continuous"}`)
+		var changes atomic.Int32
+		server := listed(t, rack)
+		at, err := url.Parse(server.Address)
+		require.NoError(t, err)
+		server.Address = countingProxy(t, rack, &changes) + path.Clean("/"+at.Path)
+		return bmctest.Rig{
+			Driver: redfish.New(quick()), Target: bmc.Target{Node: nodeID, Info: server.info()},
+			Lacks:   []bmctest.Capability{bmctest.BootOnce, bmctest.BootClear},
+			Images:  [2]string{rack + "/images/deploy.iso", rack + "/images/disk.raw"},
+			Changes: func() int { return int(changes.Load()) },
+		}
+	})
+}
+
+func TestASlowInsertionHasAnUnknownOutcomeAndShowsLater(t *testing.T) {
+	rack := startRack(t, sim.Config{})
+	setFaults(t, rack, `{"kind":"slow_insert","delay":"1s","count":1}`)
+	conf := quick()
+	conf.RequestTimeout = 300 * time.Millisecond
+	s, iso := talk(t, newDriver(t, conf), listed(t, rack).info()), rack+"/images/deploy.iso"
+	requireFault(t, s.InsertMedia(t.Context(), iso), fault.OutcomeUnknown)
+	requireFault(t, s.InsertMedia(t.Context(), iso), fault.Busy, "in transition")
+	require.Eventually(t, func() bool {
+		m, err := s.Media(t.Context())
+		return err == nil && m.Holds(iso)
+	}, 10*time.Second, 20*time.Millisecond)
+}
+
 func simRig(t *testing.T, c sim.Config) bmctest.Rig {
 	rack := startRack(t, c)
 	server := listed(t, rack)
+	conf := quick()
+	if ca, ok := server.VerifyCA.(string); ok {
+		conf.CADir = filepath.Dir(ca)
+	}
 	rig := bmctest.Rig{
-		Driver: redfish.New(quick()),
+		Driver: redfish.New(conf),
 		Images: [2]string{rack + "/images/deploy.iso", rack + "/images/disk.raw"},
 		Hang: func() func() {
 			setFaults(t, rack, `{"kind":"hang","delay":"1h"}`)

@@ -8,6 +8,7 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/bmctest"
 	"go.temper.dev/temper/internal/bmc/redfish"
+	"go.temper.dev/temper/internal/node"
 )
 
 func TestConformance(t *testing.T) {
@@ -38,14 +39,16 @@ func TestConformanceOfASystemThatCanDoLittle(t *testing.T) {
 			"target": sysPath + "/Actions/ComputerSystem.Reset", "ResetType@Redfish.AllowableValues": []string{"On", "ForceOff"},
 		}})
 		r := rig(t, f, nil)
-		r.Lacks = []bmctest.Capability{bmctest.SoftOff, bmctest.Restart, bmctest.NMI, bmctest.Media}
+		r.Lacks = []bmctest.Capability{bmctest.SoftOff, bmctest.Restart, bmctest.Media}
 		return r
 	})
 }
 
 // rig is the fixture as the suite wants it.
 func rig(t *testing.T, f *fixture, more map[string]any) bmctest.Rig {
+	hw, _ := node.Hardware("redfish")
 	return bmctest.Rig{
+		Type:    hw,
 		Driver:  redfish.New(quick()),
 		Target:  bmc.Target{Node: nodeID, Info: f.info(more)},
 		Changes: func() int { return len(f.changed()) },

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -30,8 +31,8 @@ type verify struct {
 }
 
 // parseVerify reads redfish_verify_ca: a boolean or a word for one, PEM text, or
-// the path of a PEM file, which is read each time so that a new CA is noticed.
-func parseVerify(value any) (verify, error) {
+// the name of a PEM file in dir, which is read each time so that a new CA is noticed.
+func parseVerify(value any, dir string) (verify, error) {
 	text, isText := value.(string)
 	switch {
 	case value == nil || value == true || isText && text == "":
@@ -50,7 +51,7 @@ func parseVerify(value any) (verify, error) {
 	pem := []byte(text)
 	if !strings.Contains(text, "-----BEGIN") {
 		var err error
-		if pem, err = readCA(text); err != nil {
+		if pem, err = readCA(dir, text); err != nil {
 			return verify{}, err
 		}
 	}
@@ -60,21 +61,42 @@ func parseVerify(value any) (verify, error) {
 	return verify{mode: verifyCA, pem: pem}, nil
 }
 
-func readCA(path string) ([]byte, error) {
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: %.80q is not a regular file", propVerifyCA, path)
+// errNoCA is the only error for a file that can't be read, whatever the reason: a
+// user must not learn from it which files this machine has.
+var errNoCA = fmt.Errorf("%s names no file in the folder of CA files (setting bmc_ca_dir of the API and the conductors)", propVerifyCA)
+
+// readCA reads a file in dir. name is relative to dir, or an absolute path in it. A
+// path that leaves dir, by ".." or a symbolic link, is errNoCA.
+func readCA(dir, name string) ([]byte, error) {
+	if dir == "" {
+		return nil, errNoCA
 	}
-	f, err := os.Open(path)
+	if filepath.IsAbs(name) {
+		below, err := filepath.Rel(dir, name)
+		if err != nil {
+			return nil, errNoCA
+		}
+		name = below
+	}
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", propVerifyCA, err)
+		return nil, errNoCA
+	}
+	defer func() { _ = root.Close() }()
+	if st, err := root.Stat(name); err != nil || !st.Mode().IsRegular() {
+		return nil, errNoCA
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, errNoCA
 	}
 	defer f.Close()
 	pem, err := io.ReadAll(io.LimitReader(f, maxCA+1))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", propVerifyCA, err)
+		return nil, errNoCA
 	}
 	if len(pem) > maxCA {
-		return nil, fmt.Errorf("%s: %.80q is larger than %d bytes", propVerifyCA, path, maxCA)
+		return nil, fmt.Errorf("%s: %.80q is larger than %d bytes", propVerifyCA, name, maxCA)
 	}
 	return pem, nil
 }
@@ -95,8 +117,8 @@ func (v verify) tlsConfig() *tls.Config {
 // Insecure says in words why a conversation by this driver_info could be
 // overheard or answered by somebody else, "" when it could not. The caller logs
 // it: opting out of verification stays visible.
-func Insecure(driverInfo map[string]any) string {
-	i, err := parseInfo(driverInfo)
+func (d *Driver) Insecure(driverInfo map[string]any) string {
+	i, err := parseInfo(driverInfo, d.conf.Settings)
 	switch {
 	case err != nil:
 		return ""
@@ -127,13 +149,13 @@ func certificateProblem(err error) string {
 		what = "is signed by nobody we trust"
 		mend = "set " + propVerifyCA + " to the CA that signed it, or to false to accept any certificate"
 	case errors.As(err, &host):
-		what = "is for another name: " + host.Error()
+		what = "is for another name: " + clean(host.Error(), maxMessage)
 		mend = "use a name from the certificate in " + propAddress + ", or set " + propVerifyCA + " to false to accept any certificate"
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		what = "is not valid at this time: " + invalid.Error()
+		what = "is not valid at this time: " + clean(invalid.Error(), maxMessage)
 		mend = "renew it, check both clocks, or set " + propVerifyCA + " to false to accept any certificate"
 	case errors.As(err, &invalid) || failed != nil:
-		what = "does not verify: " + err.Error()
+		what = "does not verify: " + clean(err.Error(), maxMessage)
 		mend = "replace it, or set " + propVerifyCA + " to false to accept any certificate"
 	default:
 		return ""

@@ -64,7 +64,7 @@ func tlsBMC(t *testing.T, c tls.Certificate) string {
 
 func readPower(t *testing.T, info map[string]any) error {
 	t.Helper()
-	d := New(Config{})
+	d := New(Config{Settings: here})
 	defer d.Close(context.WithoutCancel(t.Context()))
 	info["redfish_system_id"] = "/redfish/v1/Systems/1"
 	s, err := d.Open(t.Context(), bmc.Target{Node: "n1", Info: info})
@@ -132,11 +132,31 @@ func TestNotVerifyingOneBMCLeavesTheRestOfTheProcessAlone(t *testing.T) {
 	}
 }
 
+// A name is judged by what it resolves to, right before the connection.
+func TestABMCOnThisMachineIsNotAskedUnlessItMay(t *testing.T) {
+	asked := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		_, _ = io.WriteString(w, `{"PowerState": "On"}`)
+	}))
+	t.Cleanup(srv.Close)
+	i, err := parseInfo(map[string]any{"redfish_address": srv.URL, "redfish_system_id": "/redfish/v1/Systems/1"}, here)
+	require.NoError(t, err)
+	e := newEndpoint(i, newSite(1), Config{}.WithDefaults(), make(chan struct{}, 1))
+	_, err = e.fetch(t.Context(), "/redfish/v1/", pass{})
+	require.Equal(t, fault.Invalid, fault.KindOf(err), "%v", err)
+	require.ErrorContains(t, err, "127.0.0.1 is an address of this machine")
+	require.Zero(t, asked)
+	e = newEndpoint(i, newSite(1), Config{Settings: here}.WithDefaults(), make(chan struct{}, 1))
+	_, err = e.fetch(t.Context(), "/redfish/v1/", pass{})
+	require.NoError(t, err)
+}
+
 func TestEveryTimeoutIsSet(t *testing.T) {
-	i, err := parseInfo(map[string]any{"redfish_address": "bmc"})
+	i, err := parseInfo(map[string]any{"redfish_address": "bmc"}, here)
 	require.NoError(t, err)
 	c := Config{}.WithDefaults()
-	e := newEndpoint(i, newSite(1), c)
+	e := newEndpoint(i, newSite(1), c, nil)
 	require.Positive(t, e.client.Timeout)
 	tr := e.client.Transport.(*http.Transport)
 	for name, d := range map[string]time.Duration{

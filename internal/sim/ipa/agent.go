@@ -56,7 +56,8 @@ type Agent struct {
 	token      string
 	timeout    int // heartbeat_timeout, seconds
 	md5        bool
-	tokenOnGet bool // once a GET came with a token, every GET needs it
+	formats    []string // of images that may be written; nil = the API does not say
+	tokenOnGet bool     // once a GET came with a token, every GET needs it
 	results    []*command
 	image      string // id of the image on the disk
 	partitions agent.PartitionUUIDs
@@ -92,6 +93,7 @@ func (a *Agent) learn(l agent.Lookup) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.node, a.timeout, a.md5 = l.Node.UUID, l.Config.HeartbeatTimeout, l.Config.MD5Enabled
+	a.formats = l.Config.PermittedImageFormats
 	switch token := l.Config.AgentToken; {
 	case len(token) >= 32:
 		a.token = token
@@ -191,7 +193,7 @@ func (a *Agent) isServing() bool {
 // remember hands what must outlive the process to the machine.
 func (a *Agent) remember() {
 	a.mu.Lock()
-	m := &machine.AgentMemory{Node: a.node, Token: a.token, HeartbeatTimeout: a.timeout, MD5: a.md5}
+	m := &machine.AgentMemory{Node: a.node, Token: a.token, HeartbeatTimeout: a.timeout, MD5: a.md5, Formats: a.formats}
 	for _, c := range a.results {
 		if !c.ended() {
 			continue
@@ -209,7 +211,7 @@ func (a *Agent) remember() {
 func (a *Agent) recall(m *machine.AgentMemory) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.node, a.token, a.timeout, a.md5 = m.Node, m.Token, m.HeartbeatTimeout, m.MD5
+	a.node, a.token, a.timeout, a.md5, a.formats = m.Node, m.Token, m.HeartbeatTimeout, m.MD5, m.Formats
 	for _, b := range m.Results {
 		c := &command{done: make(chan struct{})}
 		if json.Unmarshal(b, &c.result) == nil {

@@ -33,6 +33,7 @@ func classed(class string, status int, message string) func(format string, args 
 
 // The classes in use.
 var (
+	invalidImage   = classed("InvalidImage", http.StatusInternalServerError, "Error validating image")
 	anyError       = classed("RESTError", http.StatusInternalServerError, "An error occurred")
 	badCommand     = classed("InvalidCommandError", http.StatusBadRequest, "Invalid command")
 	badParams      = classed("InvalidCommandParamsError", http.StatusBadRequest, "Invalid command parameters")

@@ -174,7 +174,8 @@ func (a *Agent) write(ctx context.Context, c *command, i agent.ImageInfo, device
 		return err
 	}
 	h := hashes[algorithm]()
-	n, err := io.Copy(io.MultiWriter(h, w, progress{watch}), a.source(c, res))
+	var first head
+	n, err := io.Copy(io.MultiWriter(h, w, &first, progress{watch}), a.source(c, res))
 	if err != nil {
 		w.Abort()
 		if errors.Is(context.Cause(ctx), errStalled) {
@@ -191,6 +192,10 @@ func (a *Agent) write(ctx context.Context, c *command, i agent.ImageInfo, device
 		w.Abort()
 		return checksumError("Image failed to verify against checksum. location: %s; image ID: %s; image checksum: %s; "+
 			"verification checksum: %s", device, i.ID, want, have)
+	}
+	if err := a.checkFormat(i, first.b); err != nil {
+		w.Abort()
+		return err
 	}
 	_, err = w.Commit()
 	return err

@@ -26,6 +26,8 @@ type Operation struct {
 	Accepted time.Time
 	Ended    time.Time // zero = it is still open
 	Outcome  string    // succeeded, failed, cancelled
+	Restarts int       // how often the ramdisk was booted once more, because its agent was lost
+	PutOff   []string  // steps of which a try was put off, because conductors were said to have died of it
 }
 
 // Action is a power change that a server made.
@@ -97,6 +99,9 @@ func Judge(requests []Request, operations []Operation, actions []Action, end Fin
 	states := []string{"enroll"}
 	powered := false
 	for i, o := range operations {
+		if len(o.PutOff) > 0 {
+			say("operation %s (%s): conductors are said to have died of %v, and they die of nothing but the soak", o.ID, o.Kind, o.PutOff)
+		}
 		states = instantly(states, requests, o.Accepted)
 		if o.Ended.IsZero() {
 			say("operation %s (%s) never ended", o.ID, o.Kind)
@@ -210,13 +215,15 @@ func changes(o Operation, on bool) []string {
 	if on {
 		begin = []string{"off"}
 	}
+	ramdisk := append(begin, "on", "off")
+	for range o.Restarts {
+		ramdisk = append(ramdisk, "on", "off")
+	}
 	switch o.Kind {
-	case "provide", "clean":
-		return append(begin, "on", "off")
+	case "provide", "clean", "undeploy":
+		return ramdisk
 	case "deploy", "rebuild":
-		return append(begin, "on", "off", "on")
-	case "undeploy":
-		return append(begin, "on", "off")
+		return append(ramdisk, "on")
 	case "power":
 		switch o.Target {
 		case "power on":

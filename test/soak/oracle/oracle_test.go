@@ -25,6 +25,18 @@ func TestAnOrdinaryLifeIsExplained(t *testing.T) {
 	require.Empty(t, oracle.Judge(nil, ops, power, oracle.Final{State: "active", Powered: true}))
 }
 
+func TestAnAgentThatIsLostIsBootedOnceMore(t *testing.T) {
+	deploy := op("deploy", "succeeded", 20, 29)
+	deploy.Restarts = 1
+	ops := []oracle.Operation{op("manage", "succeeded", 0, 1), op("provide", "succeeded", 10, 19), deploy}
+	power := []oracle.Action{
+		switched(11, "on"), switched(12, "off"), switched(21, "on"), switched(22, "off"), switched(23, "on"), switched(24, "off"), switched(25, "on"),
+	}
+	require.Empty(t, oracle.Judge(nil, ops, power, oracle.Final{State: "active", Powered: true}))
+	ops[2].Restarts = 0
+	require.Contains(t, oracle.Judge(nil, ops, power, oracle.Final{State: "active", Powered: true})[0], "done with [on off on]")
+}
+
 func TestWhatTheHistoryDoesNotExplainIsTold(t *testing.T) {
 	ops := func() []oracle.Operation {
 		return []oracle.Operation{op("manage", "succeeded", 0, 1), op("provide", "succeeded", 10, 19)}
@@ -43,6 +55,7 @@ func TestWhatTheHistoryDoesNotExplainIsTold(t *testing.T) {
 		"booted twice":            {ops(), append([]oracle.Action{switched(10, "on"), switched(10, "off")}, power...), oracle.Final{State: "available"}, "done with [on off]"},
 		"nobody's change":         {ops(), append(power, switched(30, "on")), oracle.Final{State: "available"}, "no operation was open"},
 		"an operation that stays": {[]oracle.Operation{{Kind: "manage", Accepted: at(0)}}, nil, oracle.Final{State: "enroll"}, "never ended"},
+		"a step that is blamed":   {[]oracle.Operation{{Kind: "manage", Outcome: "succeeded", Accepted: at(0), Ended: at(1), PutOff: []string{"power.verify"}}}, nil, oracle.Final{State: "manageable"}, "died of [power.verify]"},
 		"a leap":                  {[]oracle.Operation{op("deploy", "succeeded", 0, 1)}, nil, oracle.Final{State: "active"}, "nothing leads there"},
 		"two at once":             {[]oracle.Operation{op("manage", "succeeded", 0, 9), op("power", "succeeded", 5, 9)}, nil, oracle.Final{State: "manageable"}, "while manage"},
 	} {

@@ -1,0 +1,135 @@
+package activities_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// rows is what an operation's row and its node's say.
+type rows struct {
+	State, Power, LastError, WaitingFor, Conductor string
+	Phase                                          node.Phase
+	Asked                                          node.Ask
+	Claim                                          node.Claim
+	Rests, Refused                                 bool
+	Steps                                          []string
+	Undo, Owed                                     []node.Undo
+	Pause                                          node.PauseOf
+}
+
+func rowsOf(t *testing.T, r activities.Records, uuid string) rows {
+	t.Helper()
+	n, err := r.Node(t.Context(), uuid)
+	require.NoError(t, err)
+	o := n.Operation
+	out := rows{
+		State: string(n.ProvisionState), Power: string(n.PowerState), LastError: n.LastError, WaitingFor: o.WaitingFor, Conductor: o.Conductor,
+		Phase: o.Phase, Asked: o.Asked, Claim: o.Claim, Rests: o.Rests, Refused: n.OwedRefused,
+		Undo: append([]node.Undo{}, o.Undo...), Owed: append([]node.Undo{}, n.Owed...),
+	}
+	for _, s := range o.Steps {
+		out.Steps = append(out.Steps, fmt.Sprintf("%s %s %d", s.Name(), s.State, s.Failures))
+	}
+	if o.TemporalPause != nil {
+		out.Pause = o.TemporalPause.What
+	}
+	return out
+}
+
+// Most tests of steps use book instead of a database. Whatever steps do with their
+// records, in whatever order, a book answers and keeps as the store does.
+func TestABookDoesWhatTheStoreDoes(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			d := rand.New(rand.NewPCG(seed, 12))
+			one := func(of ...string) string { return of[d.IntN(len(of))] }
+			r := newRecords(t)
+			o := r.deploying(
+				node.Step{Interface: "deploy", Step: node.StepPrepare, Source: node.SourceCore, State: node.StepPending},
+				node.Step{Index: 1, Interface: "deploy", Step: node.StepDeploy, Source: node.SourceDriver, State: node.StepPending})
+			_, err := r.db.Begin(t.Context(), o.ID, run)
+			require.NoError(t, err)
+			n, err := r.db.Node(t.Context(), r.node.UUID)
+			require.NoError(t, err)
+			b := newBook(*n, *n.Operation)
+			claim := node.Claim{}
+			began := time.Now().UTC().Truncate(time.Microsecond)
+			for i := range 40 {
+				what := fmt.Sprintf("%d: ", i)
+				// both does f with the book and with the store, which must say the same.
+				both := func(name string, f func(activities.Records) (any, error)) any {
+					what += name
+					want, wanted := f(r.db)
+					got, err := f(b)
+					require.Equal(t, wanted == nil, err == nil, "%s: the store says %v, the book %v", what, wanted, err)
+					if err != nil {
+						require.Equal(t, fault.KindOf(wanted), fault.KindOf(err), "%s: %v, %v", what, wanted, err)
+					}
+					require.Equal(t, want, got, what)
+					return got
+				}
+				held := claim
+				if d.IntN(6) == 0 {
+					held.Attempt++ // somebody else's
+				}
+				switch d.IntN(6) {
+				case 0, 1:
+					c := node.Claim{Seq: claim.Seq + int64(d.IntN(3)) - 1, Attempt: claim.Attempt + int32(d.IntN(3)) - 1}
+					started := began.Add(time.Duration(d.IntN(100)) * time.Second)
+					host := one("c1", "c2")
+					got := both(fmt.Sprintf("claim %v, begun at %s, by %s", c, started, host), func(r activities.Records) (any, error) {
+						n, err := r.Claim(t.Context(), o.ID, run, c, started, host)
+						if err != nil {
+							return nil, err
+						}
+						return n.Operation.Claim, nil
+					})
+					if taken, ok := got.(node.Claim); ok {
+						claim = taken
+					}
+				case 2:
+					both("check", func(r activities.Records) (any, error) { return r.CheckClaim(t.Context(), o.ID, held) })
+				case 3, 4:
+					phase := node.Phase(one("", string(node.Running), string(node.Waiting)))
+					p := node.Progress{
+						Phase: phase, WaitingFor: one("", "the agent"),
+						Move: node.Event(one("", "", string(node.EventWait), string(node.EventResume))), Power: node.PowerState(one("", string(node.PowerOn), string(node.PowerOff))),
+						LastError: one("", "", "no answer"), Rests: d.IntN(2) == 0, Came: d.IntN(2) == 0, ClearAsk: d.IntN(3) == 0, ClearAgent: d.IntN(3) == 0, Refused: d.IntN(8) == 0,
+					}
+					if d.IntN(2) == 0 {
+						p.Undo = []node.Undo{node.UndoPowerOff}
+					}
+					if d.IntN(4) > 0 {
+						p.Steps = []node.Step{{Interface: "deploy", Step: node.StepPrepare, State: node.StepState(one("running", "done", "failed")), Failures: d.IntN(3)}}
+					}
+					both(fmt.Sprintf("save %+v", p), func(r activities.Records) (any, error) { return r.SaveSteps(t.Context(), o.ID, held, p) })
+				case 5:
+					if d.IntN(2) == 0 {
+						ask := node.Ask(one(string(node.AskUnhold), string(node.AskPower), string(node.AskAbort)))
+						what += "ask " + string(ask)
+						_, err := r.db.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
+							return &node.Request{Steer: &node.Steer{Ask: ask, By: "admin", Power: node.PowerOn}}, nil
+						})
+						require.NoError(t, err)
+						b.op.Asked, b.op.AskedPower = ask, node.PowerOn
+						break
+					}
+					var p *node.Pause
+					if d.IntN(2) == 0 {
+						p = &node.Pause{What: node.PauseOf(one(string(node.PauseOfActivity), string(node.PauseOfWorkflow))), At: began}
+					}
+					both(fmt.Sprintf("put down %+v", p), func(r activities.Records) (any, error) { return nil, r.PutDown(t.Context(), o.ID, held, p) })
+				}
+				require.Equal(t, rowsOf(t, r.db, n.UUID), rowsOf(t, b, n.UUID), what)
+			}
+		})
+	}
+}

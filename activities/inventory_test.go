@@ -1,0 +1,67 @@
+package activities_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// collecting is an inspection whose agent has told its inventory.
+func collecting(t *testing.T) *bench {
+	t.Helper()
+	inband := map[string]string{"deploy": "direct", "inspect": "agent", "boot": "fake", "network": "noop"}
+	b := newBench(t, node.KindInspect, node.Inspecting, bmc.PowerOn, inband, node.PlanOptions{})
+	now := time.Now()
+	b.book.op.Steps[0].State = node.StepDone
+	b.book.node.Agent = &node.Agent{InspectedAt: &now}
+	return b
+}
+
+// What an agent says becomes properties and ports only where it can be one.
+func TestAnInventoryIsHeldToWhatANodeCanHave(t *testing.T) {
+	b := collecting(t)
+	nic := func(mac any) map[string]any { return map[string]any{"mac_address": mac} }
+	b.book.inventory = map[string]any{
+		"cpu":  map[string]any{"count": -4.0, "architecture": strings.Repeat("x", 1<<20)},
+		"boot": map[string]any{"current_boot_mode": "drop table"},
+		"interfaces": []any{
+			nic("52:54:00:00:00:01"), nic("52-54-00-00-00-02"), nic("00:00:00:00:00:00"), nic("ff:ff:ff:ff:ff:ff"), nic("01:00:5e:00:00:01"),
+			nic("52:54:00:00:00:00:00:01"), nic(nil), nic(7.0), nic("52:54:00"),
+		},
+	}
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Empty(t, b.book.node.Properties)
+	require.Len(t, b.book.inspected.Ports, 2)
+	require.Equal(t, "52:54:00:00:00:02", b.book.inspected.Ports[1].Address)
+}
+
+// What the database does not take within its deadline is not tried for ever.
+func TestAnInventoryBeyondTheDatabasesDeadlineFails(t *testing.T) {
+	b := collecting(t)
+	b.book.noInventory = fault.New(fault.Unavailable, "the database says: canceling statement due to statement timeout")
+	var s testsuite.WorkflowTestSuite
+	env := s.NewTestWorkflowEnvironment()
+	env.RegisterActivity(b.steps)
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+			StartToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 100},
+		})
+		return workflow.ExecuteActivity(ctx, b.steps.RunSteps, activities.StepsInput{Operation: 7, Node: uuid, Seq: 1}).Get(ctx, nil)
+	})
+	err := env.GetWorkflowError()
+	require.ErrorContains(t, err, "statement timeout")
+	require.True(t, final(err))
+	require.Less(t, b.book.op.Claim.Attempt, int32(30))
+	require.Equal(t, activities.StepLimit, b.book.op.Steps[1].Failures)
+}

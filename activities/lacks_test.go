@@ -1,0 +1,22 @@
+package activities_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// The entry of a hardware type promises virtual media, and its driver has none.
+func TestAStepSaysWhatTheDriverLacks(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, node.PlanOptions{})
+	b.machine.noMedia = true
+	_, err := b.run()
+	require.Equal(t, fault.Invalid.String(), kindOf(err))
+	require.True(t, final(err))
+	require.ErrorContains(t, err, "Driver redfish does not support virtual media (disabled or not implemented).")
+	require.Empty(t, b.machine.asked)
+}

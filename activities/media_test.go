@@ -1,0 +1,165 @@
+package activities_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+const agentISO = "http://images/deploy.iso"
+
+// unheard is the error of an insertion whose answer did not come.
+func unheard() error {
+	return fault.New(fault.OutcomeUnknown, "insert: %w", fault.Silence("no answer in time"))
+}
+
+// booting is a deploy that boots its agent on a BMC that shows a medium only some time after it was sent, and answers
+// nothing until then.
+func booting(t *testing.T, after time.Duration) *bench {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, node.PlanOptions{})
+	b.steps.Settings.MediaTimeout, b.steps.Settings.MediaPoll = 5*time.Second, 5*time.Millisecond
+	b.machine.insert = func(url string) error {
+		time.AfterFunc(after, func() {
+			b.machine.mu.Lock()
+			defer b.machine.mu.Unlock()
+			b.machine.media = bmc.Media{Inserted: true, Image: url}
+		})
+		return unheard()
+	}
+	return b
+}
+
+func (b *bench) issued() *node.Issued {
+	for _, s := range b.book.op.Steps {
+		if s.Issued != nil {
+			return s.Issued
+		}
+	}
+	return nil
+}
+
+func TestASlowInsertionIsSentOnce(t *testing.T) {
+	b := booting(t, 200*time.Millisecond)
+	var waited string
+	b.book.onSave = func(int) {
+		if f := b.book.op.WaitingFor; f != "" {
+			waited = f
+		}
+	}
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextAgent, r.Next)
+	require.Equal(t, []string{agentISO}, b.machine.images)
+	require.Equal(t, "the BMC to show the virtual medium", waited)
+	require.Nil(t, b.issued())
+	require.Contains(t, b.book.op.Undo, node.UndoEjectMedia)
+}
+
+func TestAnInsertionThatAnotherConductorHasSentIsWaitedFor(t *testing.T) {
+	b := booting(t, 200*time.Millisecond)
+	b.book.hosts = []node.Host{{Name: "c1"}, {Name: "c2"}}
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextElsewhere, r.Next, "this conductor may be cut off")
+	require.Equal(t, "InsertMedia", b.issued().Command)
+	b.book.hosts = nil
+	r, err = b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextAgent, r.Next)
+	require.Equal(t, []string{agentISO}, b.machine.images)
+}
+
+func TestAnInsertionThatNeverShowsIsSentAgain(t *testing.T) {
+	b := booting(t, time.Hour)
+	b.steps.Settings.MediaTimeout = 50 * time.Millisecond
+	_, err := b.run()
+	require.ErrorContains(t, err, "no answer in time")
+	require.ErrorContains(t, err, "does not show the virtual medium 50ms after the request to insert it")
+	require.False(t, final(err))
+	b.machine.insert = nil
+	_, err = b.run()
+	require.NoError(t, err)
+	require.Len(t, b.machine.images, 2)
+}
+
+func TestAnInsertionThatWasRefusedIsNotWaitedFor(t *testing.T) {
+	for name, err := range map[string]error{
+		"refused":                fault.New(fault.Refused, "400"),
+		"busy":                   bmc.Busy(0, "409"),
+		"never sent":             fault.New(fault.Unreachable, "%w", fault.Silence("connection refused")),
+		"of a wrong certificate": fault.New(fault.Untrusted, "x509"),
+	} {
+		b := booting(t, time.Hour)
+		b.steps.Settings.MediaTimeout = time.Hour
+		b.machine.insert = func(string) error { return err }
+		_, got := b.run()
+		require.Error(t, got, name)
+		require.Nil(t, b.issued(), name)
+	}
+}
+
+func TestTheImageIsKnownInTheBMCsSpelling(t *testing.T) {
+	for _, told := range []string{"http://IMAGES:80/deploy%2Eiso", "deploy.iso", "", "http://mirror/elsewhere.iso"} {
+		b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, node.PlanOptions{})
+		b.steps.Settings.MediaTimeout, b.steps.Settings.MediaPoll = 5*time.Second, 5*time.Millisecond
+		b.machine.insert = func(string) error {
+			b.machine.media = bmc.Media{Inserted: true, Image: told}
+			return nil
+		}
+		_, err := b.run()
+		require.NoError(t, err, told)
+		require.Len(t, b.machine.images, 1, told)
+	}
+}
+
+func TestACancelledOperationEjectsWhatIsStillOnItsWay(t *testing.T) {
+	b := booting(t, 200*time.Millisecond)
+	b.machine.insert = func(send func(string) error) func(string) error {
+		return func(url string) error {
+			b.book.mu.Lock()
+			defer b.book.mu.Unlock()
+			b.book.op.Asked = node.AskCancel
+			return send(url)
+		}
+	}(b.machine.insert)
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, activities.NextAsked, r.Next)
+	require.Equal(t, bmc.Media{}, b.machine.media, "it is still on its way")
+	require.NoError(t, b.undo())
+	require.Empty(t, b.book.op.Undo)
+	require.Never(t, func() bool {
+		b.machine.mu.Lock()
+		defer b.machine.mu.Unlock()
+		return b.machine.media.Inserted
+	}, 300*time.Millisecond, 20*time.Millisecond)
+}
+
+func TestAnOverrideIsJudgedByTheNextBoot(t *testing.T) {
+	always := func(b bmc.Boot) bmc.Boot { // sushy-tools; the driver has already turned "none" into the disk
+		if b.Device == bmc.DeviceNone {
+			b.Device = bmc.DeviceDisk
+		}
+		b.Persistent = true
+		return b
+	}
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, node.PlanOptions{})
+	b.machine.boots = always
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, bmc.Boot{Device: bmc.DeviceCDROM, Persistent: true}, b.machine.boot)
+	require.NoError(t, b.undo())
+	require.Equal(t, bmc.Boot{Device: bmc.DeviceDisk, Persistent: true}, b.machine.boot)
+	require.Empty(t, b.book.op.Undo, "the disk for good counts as cleared")
+
+	b = newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, node.PlanOptions{})
+	b.machine.boots = func(bmc.Boot) bmc.Boot { return bmc.Boot{Device: bmc.DevicePXE, Persistent: true} }
+	_, err = b.run()
+	require.ErrorContains(t, err, "took the boot device cdrom (Once) but shows pxe (Continuous)")
+}

@@ -1,0 +1,40 @@
+package activities_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestAWorkflowIsToldOfAStepThatLasts(t *testing.T) {
+	told := make(chan activities.Told, 10)
+	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOff, map[string]string{"power": "redfish", "management": "redfish"}, node.PlanOptions{})
+	tell := func(_ context.Context, workflowID, _ string, what activities.Told) error {
+		require.NotEmpty(t, workflowID)
+		told <- what
+		return nil
+	}
+	b.steps.Tell, b.steps.Settings.TellAfter = tell, time.Hour
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Empty(t, told, "a step that is over before costs nothing")
+
+	b = newBench(t, node.KindManage, node.Verifying, bmc.PowerOff, map[string]string{"power": "redfish", "management": "redfish"}, node.PlanOptions{})
+	b.steps.Tell, b.steps.Settings.TellAfter = tell, time.Millisecond
+	var heard activities.Told
+	b.machine.look = func() { heard = <-told } // the BMC answers once the workflow was told
+	_, err = b.run()
+	require.NoError(t, err)
+	require.Equal(t, b.seq, heard.Seq)
+	require.Equal(t, "c1", heard.Conductor)
+	require.Equal(t, "power.verify", heard.Steps[0].Name)
+	require.Equal(t, node.StepRunning, heard.Steps[0].State)
+	require.WithinDuration(t, time.Now(), *heard.Steps[0].Since, time.Minute)
+	require.Empty(t, told, "once is enough")
+}

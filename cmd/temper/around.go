@@ -1,0 +1,21 @@
+//go:build !chaos
+
+package main
+
+import (
+	"go.temporal.io/sdk/interceptor"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/api"
+)
+
+// A program that is built with the tag chaos has wrappers around the parts of its roles, at which a test can stop it
+// (around_chaos.go). This one has none.
+
+func aroundSteps(*activities.Steps) {}
+
+func aroundLedger(l activities.Ledger) activities.Ledger { return l }
+
+func aroundOperations(o api.Operations) api.Operations { return o }
+
+func aroundTemporal() []interceptor.ClientInterceptor { return nil }

@@ -1,0 +1,23 @@
+//go:build chaos
+
+package main
+
+import (
+	"go.temporal.io/sdk/interceptor"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/internal/chaos/wrap"
+)
+
+func aroundSteps(s *activities.Steps) {
+	s.Records, s.Drivers, s.OpenAgent = wrap.Records(s.Records), wrap.Drivers(s.Drivers), wrap.Agents(s.OpenAgent)
+}
+
+func aroundLedger(l activities.Ledger) activities.Ledger { return wrap.Ledger(l) }
+
+func aroundOperations(o api.Operations) api.Operations { return wrap.Operations(o) }
+
+func aroundTemporal() []interceptor.ClientInterceptor {
+	return []interceptor.ClientInterceptor{wrap.Interceptor()}
+}

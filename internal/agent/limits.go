@@ -1,0 +1,28 @@
+package agent
+
+import "go.temper.dev/temper/internal/jsonlimit"
+
+// Limits on what an agent answers, in addition to Settings.MaxBody.
+const (
+	maxRefusal  = 64 << 10  // bytes of an answer whose status is not 200; the rest is not read
+	maxText     = 64 << 10  // bytes of a string; the rest is dropped
+	maxKept     = 4 << 20   // bytes of an answer after long strings were cut
+	maxLogs     = 16 << 20  // bytes of an answer that contains logs
+	maxElements = 100_000   // JSON elements of an answer; the list of commands repeats their parameters
+	maxCommands = 1000      // commands that an agent lists
+	maxSteps    = 512       // steps that an agent offers
+	maxOffer    = 128 << 10 // bytes that describe the offered steps; they are stored on the node
+)
+
+// answers limits the memory of all agents' answers that this process reads at once.
+// Almost all of them are so small that they don't count.
+var answers = jsonlimit.NewBudget(48<<20, 8<<10, 2)
+
+// limits returns the limits on the answer to the request named what.
+func (c *Client) limits(what string) jsonlimit.Limits {
+	l := jsonlimit.Limits{Bytes: c.settings.MaxBody, Text: maxText, Kept: min(maxKept, c.settings.MaxBody), Elements: maxElements, Depth: 64}
+	if what == CollectSystemLogs {
+		l.Text, l.Kept = 0, maxLogs
+	}
+	return l
+}

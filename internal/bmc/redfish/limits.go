@@ -1,0 +1,136 @@
+package redfish
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/stmcginnis/gofish/schemas"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+)
+
+// Limits on what a BMC may cost, whatever it answers. Real BMCs stay far below: a
+// system has some 20 KiB, an inspection of a large one takes some 150 requests.
+const (
+	maxBody     = 1 << 20          // bytes of an answer that is read as a resource
+	maxRefusal  = 256 << 10        // bytes of any other answer
+	smallBody   = 64 << 10         // an answer with more bytes counts as large
+	maxLarge    = 16               // large answers that are read at once, of all BMCs
+	maxHeader   = 64 << 10         // bytes of an answer's header
+	maxToken    = 8 << 10          // bytes of a session's token
+	maxETag     = 512              // bytes
+	maxPath     = 1024             // bytes of a path in an answer
+	maxText     = 8 << 10          // bytes of a string property; the rest is dropped
+	maxWord     = 255              // runes of a string that is stored
+	maxElements = 256              // elements of a list within a resource
+	maxMembers  = 64               // members of a collection
+	maxPages    = 32               // pages of a collection
+	maxRequests = 600              // requests of one call
+	maxBytes    = 32 << 20         // bytes of all answers to one call
+	callTime    = 2 * time.Minute  // duration of one call
+	inspectTime = 10 * time.Minute // duration of an inspection, which is many requests
+	maxPause    = 10 * time.Minute // a longer Retry-After means that a clock is wrong
+)
+
+// budget is what one call may still spend.
+type budget struct{ requests, bytes atomic.Int64 }
+
+type budgetKey struct{}
+
+// within returns a context with the budget and the deadline of one call.
+func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	b := &budget{}
+	b.requests.Store(maxRequests)
+	b.bytes.Store(maxBytes)
+	return context.WithTimeout(context.WithValue(ctx, budgetKey{}, b), limit)
+}
+
+// spend takes from the call's budget. A logout has no budget: it is one request.
+func spend(ctx context.Context, requests, bytes int) error {
+	b, ok := ctx.Value(budgetKey{}).(*budget)
+	switch {
+	case !ok:
+		return nil
+	case b.requests.Add(int64(-requests)) < 0:
+		return fault.New(fault.Refused, "the BMC links to too many resources: given up after %d requests for one call", maxRequests)
+	case b.bytes.Add(int64(-bytes)) < 0:
+		return fault.New(fault.Refused, "the BMC's answers are too large: given up after %d MiB for one call", maxBytes>>20)
+	}
+	return nil
+}
+
+// readBody reads an answer, but at most one byte more than limit. Only maxLarge
+// large answers are read at once, so that many BMCs together don't use too much memory.
+func (e *endpoint) readBody(ctx context.Context, from io.Reader, limit int64) ([]byte, error) {
+	var body bytes.Buffer
+	n, err := body.ReadFrom(io.LimitReader(from, min(limit+1, smallBody)))
+	if err != nil || n < smallBody {
+		return body.Bytes(), err
+	}
+	select {
+	case e.large <- struct{}{}:
+		defer func() { <-e.large }()
+	case <-ctx.Done():
+		return body.Bytes(), errCrowded
+	}
+	_, err = body.ReadFrom(io.LimitReader(from, limit+1-n))
+	return body.Bytes(), err
+}
+
+// errCrowded means that an answer could not be read in time, because too many large
+// answers were being read.
+var errCrowded = bmc.Busy(time.Second, "this conductor is already reading %d large answers of BMCs, and none ended in time", maxLarge)
+
+// several is a list of which at most maxElements are read. Anything but a list
+// reads as an empty list, and an element of another type as the zero value.
+type several[T any] []T
+
+// UnmarshalJSON never fails.
+func (l *several[T]) UnmarshalJSON(b []byte) error {
+	*l = nil
+	d := json.NewDecoder(bytes.NewReader(b))
+	if open, err := d.Token(); err != nil || open != json.Delim('[') {
+		return nil
+	}
+	for len(*l) < maxElements && d.More() {
+		var v loose[T]
+		if d.Decode(&v) != nil {
+			break
+		}
+		*l = append(*l, v.v)
+	}
+	return nil
+}
+
+// link is the path that a resource links to, "" if there is none.
+type link string
+
+// UnmarshalJSON never fails.
+func (l *link) UnmarshalJSON(b []byte) error {
+	var told schemas.Link
+	if *l = ""; json.Unmarshal(b, &told) == nil && len(told) <= maxPath {
+		*l = link(told)
+	}
+	return nil
+}
+
+// links are the paths of a list of links, without empty ones.
+type links []string
+
+// UnmarshalJSON never fails.
+func (l *links) UnmarshalJSON(b []byte) error {
+	var told several[link]
+	_ = told.UnmarshalJSON(b)
+	*l = nil
+	for _, path := range told {
+		if path != "" {
+			*l = append(*l, string(path))
+		}
+	}
+	return nil
+}

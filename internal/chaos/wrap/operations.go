@@ -1,0 +1,60 @@
+package wrap
+
+import (
+	"context"
+	"time"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/internal/chaos"
+	"go.temper.dev/temper/internal/node"
+)
+
+// Ledger stops when a workflow has begun its operation, and around its closing.
+func Ledger(l activities.Ledger) activities.Ledger { return &ledger{l} }
+
+type ledger struct{ activities.Ledger }
+
+// Begin is activities.Ledger's.
+func (l *ledger) Begin(ctx context.Context, operation int64, runID string) (*node.Operation, error) {
+	o, err := l.Ledger.Begin(ctx, operation, runID)
+	if err == nil {
+		chaos.At(ctx, chaos.Point{Name: chaos.Beginning, Operation: operation, Node: o.NodeUUID})
+	}
+	return o, err
+}
+
+// CloseOperation is activities.Ledger's.
+func (l *ledger) CloseOperation(ctx context.Context, end node.End) (*node.Operation, error) {
+	if !named(ctx, "Close") { // reconciliation closes for others, and has no point of its own
+		return l.Ledger.CloseOperation(ctx, end)
+	}
+	at := chaos.Point{Name: chaos.Closing, Operation: end.Operation}
+	if o, err := l.Operation(ctx, end.Operation); err == nil {
+		at.Node = o.NodeUUID
+		chaos.At(ctx, at)
+	}
+	next, err := l.Ledger.CloseOperation(ctx, end)
+	if err == nil && at.Node != "" {
+		at.Name = chaos.Closed
+		chaos.At(ctx, at)
+	}
+	return next, err
+}
+
+// Operations stop between the commit of an operation and the start of its workflow, and before the client is answered.
+func Operations(o api.Operations) api.Operations { return &operations{o} }
+
+type operations struct{ api.Operations }
+
+// Start is api.Operations'. The time that it stands before the start is not taken from the start's.
+func (s *operations) Start(ctx context.Context, o *node.Operation) error {
+	until, _ := ctx.Deadline()
+	left := time.Until(until)
+	chaos.At(ctx, chaos.Point{Name: chaos.Accepted, Operation: o.ID, Node: o.NodeUUID})
+	start, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
+	defer cancel()
+	err := s.Operations.Start(start, o)
+	chaos.At(start, chaos.Point{Name: chaos.Started, Operation: o.ID, Node: o.NodeUUID})
+	return err
+}

@@ -1,0 +1,68 @@
+package dev
+
+import (
+	"os"
+	"regexp"
+	"strings"
+)
+
+// mostWords bounds how many bytes of a log are shown.
+const mostWords = 2 << 10
+
+// takenPattern matches Go's error for an address on which another program listens.
+var takenPattern = regexp.MustCompile(`listen tcp4? (\S+): bind: address already in use`)
+
+// takenError is a start that failed because another program listens on the address.
+type takenError struct {
+	address string
+	err     error
+}
+
+func (e *takenError) Error() string { return e.err.Error() }
+func (e *takenError) Unwrap() error { return e.err }
+
+// ifTaken returns err, as a *takenError if words contain the error for a taken address.
+func ifTaken(err error, words string) error {
+	if m := takenPattern.FindStringSubmatch(words); m != nil {
+		return &takenError{address: m[1], err: err}
+	}
+	return err
+}
+
+// written returns what was written to a log after offset from.
+func written(path string, from int64) string {
+	b, err := os.ReadFile(path)
+	if err != nil || int64(len(b)) <= from {
+		return ""
+	}
+	return string(b[from:])
+}
+
+// lastWords returns the error with which a program ended, without the stack trace, or else the last line of its log.
+func lastWords(log string) string {
+	var said []string
+	for line := range strings.Lines(log) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case endsWith.MatchString(line):
+			said = []string{line}
+		case strings.TrimSpace(line) == "" || frame.MatchString(line):
+		case len(said) > 0 && endsWith.MatchString(said[0]):
+			said = append(said, line)
+		default:
+			said = []string{line}
+		}
+	}
+	words := strings.Join(said, "\n")
+	if words == "" {
+		return "nothing"
+	}
+	return words[:min(len(words), mostWords)]
+}
+
+var (
+	// endsWith matches the beginning of the error with which one of our programs, or the Go runtime, ends.
+	endsWith = regexp.MustCompile(`^(temper|temporal-dev|panic|fatal error): `)
+	// frame matches a line of a stack trace.
+	frame = regexp.MustCompile(`^(\t|goroutine \d+ \[|created by |[A-Za-z]\S*\.\S*$|[A-Za-z]\S*\.\S*\(.*\)$)`)
+)

@@ -1,6 +1,0 @@
-//go:build without_reject_duplicate
-
-package guards
-
-// RejectDuplicate is down.
-const RejectDuplicate = false

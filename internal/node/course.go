@@ -1,0 +1,159 @@
+package node
+
+import "time"
+
+// This file has every decision about an operation of which somebody may want the end.
+
+// Course is what becomes of the work of an open operation now.
+type Course string
+
+// The courses.
+const (
+	// GoesOn: its steps run, or what it waits for may come.
+	GoesOn Course = "goes on"
+	// Rests: no step may begin, until what keeps it from going on is over.
+	Rests Course = "rests"
+	// Ends: no step may begin any more. What is half done is undone, and it is closed.
+	Ends Course = "ends"
+	// BreaksOff: it is closed as it stands, and the hardware is not touched. Its node is
+	// in maintenance, and the conductor that was at work on a step has died.
+	BreaksOff Course = "breaks off"
+)
+
+// Situation is what is known beside an operation's row when its Course is asked for.
+type Situation struct {
+	Cover Cover
+	// Patience is how long the return of a conductor that left in good order is waited for.
+	Patience time.Duration
+	// Claimed: whoever asks has just taken the claim, and runs the steps if they go on. A
+	// step that is running and was not put down is then one whose conductor has died.
+	Claimed bool
+}
+
+// Course says whether the work of o, which nobody is at now, goes on, rests or ends. All
+// who decide that ask it: the workflow that waits, the conductor between two steps, and
+// reconciliation, which asks in SQL (store.Asked, store.Misfits).
+func (o *Operation) Course(s Situation) Course {
+	step, stall := o.CurrentStep(), StallOf(o, s.Cover)
+	switch {
+	case o.Phase == Ended, o.MayLeave(step, stall):
+		return Ends
+	case o.Kind.Spec().Undoes && o.Paused:
+		// Nobody asked for it now, and a node in maintenance is not held for what it owes.
+		return Ends
+	case !s.Claimed && Orphaned(o, s.Cover, s.Patience):
+		return BreaksOff
+	case s.Claimed && step == nil: // nothing is left to do but to close it
+		return GoesOn
+	case s.Cover.Covered && o.Asked == AskPower:
+		return GoesOn // power is what an operator does to a node in maintenance
+	case o.TemporalPause != nil && o.TemporalPause.What == PauseOfWorkflow:
+		return Rests
+	case s.Claimed && step.PowerRequest() && s.Cover.PutOff == 0:
+		return GoesOn
+	case s.Claimed && stall == StallMaintenance && step.State == StepRunning && !o.Rests:
+		return BreaksOff
+	case stall != StallNone:
+		return Rests
+	}
+	return GoesOn
+}
+
+// Ends reports whether somebody who asks this wants the operation to end.
+func (a Ask) Ends() bool { return a == AskCancel || a == AskAbort || a == AskDelete }
+
+// Interrupts reports whether a does not wait for the end of the step that runs: the
+// workflow is cancelled. Of anything else it is told.
+func (a Ask) Interrupts() bool { return a == AskCancel || a == AskDelete }
+
+// MayLeave reports whether somebody wants o to end, and its current step (nil = none is
+// left) can be left for that. An abort waits for the end of a step that is not abortable
+// and has begun to do something, unless nobody can go on with that (stall).
+func (o *Operation) MayLeave(step *Step, stall Stall) bool {
+	switch {
+	case o.Asked.Interrupts():
+		return true
+	case o.Asked == AskAbort:
+		return step == nil || step.Abortable || step.untouched() || stall != StallNone
+	}
+	return false
+}
+
+// untouched reports whether nothing was done for the step yet.
+func (s Step) untouched() bool {
+	return s.Attempts <= 1 && s.Issued == nil && s.Phase == "" && s.State != StepWaiting
+}
+
+// LeavesHardware reports whether the end of o leaves the hardware as it is, with the undo
+// owed: its node was put into maintenance meanwhile, and nobody has asked for the end.
+func (o *Operation) LeavesHardware() bool { return o.Paused && !o.Asked.Ends() }
+
+// Ending reports whether o is on its way out: nothing but its undo follows, at the latest
+// after the present step.
+func (o *Operation) Ending() bool { return o.Phase == Undoing || o.Asked.Ends() }
+
+// Listens reports whether the workflow of o waits, so that it takes up what it is told. A
+// step that runs reads the row by itself.
+func (o *Operation) Listens() bool { return o.Phase == Waiting || o.Phase == Holding }
+
+// Told returns what whoever is at work on o is told to take up. That its activity is
+// paused it hears from Temporal.
+func (o *Operation) Told() Ask {
+	switch p := o.TemporalPause; {
+	case o.Asked != AskNone:
+		return o.Asked
+	case p != nil && p.What == PauseOfWorkflow:
+		return AskRest
+	case o.Paused:
+		return AskPause
+	}
+	return AskNone
+}
+
+// Hear records in o what whoever is at work was told (Told), as far as that says it.
+func (o *Operation) Hear(a Ask) {
+	switch a {
+	case AskRest:
+		o.Asked = AskNone
+		if o.TemporalPause == nil || o.TemporalPause.What != PauseOfWorkflow {
+			o.TemporalPause = &Pause{What: PauseOfWorkflow}
+		}
+	case AskPause:
+		o.Asked, o.Paused, o.TemporalPause = AskNone, true, nil
+	case AskNone:
+		o.Asked, o.Paused, o.TemporalPause = AskNone, false, nil
+	default:
+		o.Asked = a
+	}
+}
+
+// TakesUp reports whether the workflow of o could take up now what was asked of it, so
+// that it is of use to tell it again. covered: somebody could work on the node.
+func (o *Operation) TakesUp(covered bool) bool {
+	switch {
+	case o.Phase == Ended, o.TemporalPause != nil:
+		return false
+	case o.Asked == AskAbort && o.Phase == Waiting:
+		return o.MayLeave(o.CurrentStep(), o.Stalled)
+	case o.Asked.Ends():
+		return true
+	case o.Asked == AskPower:
+		return o.Stalled != StallConductor && (o.Phase != Holding || covered)
+	}
+	return o.Asked == AskUnhold && o.Stalled == StallNone
+}
+
+// Misfit reports whether the workflow of o waits for something else than it should, and has
+// to look at the row: a conductor is back or gone, maintenance was lifted, or the conductor
+// of what is paused has died. Who waits for the next try of a step wakes by itself, and who
+// is paused in Temporal hears nothing.
+func (o *Operation) Misfit(c Cover) bool {
+	if o.Phase != Waiting || o.TemporalPause != nil || o.Asked.Interrupts() {
+		return false
+	}
+	if c.PutOff = 0; o.Stalled == StallDeaths {
+		c.PutOff = 1
+	}
+	died := o.Orphaned || c.Last.StoppedFor == 0 && !c.Last.Alive
+	return o.Stalled != StallOf(o, c) || o.Paused && o.Conductor != "" && o.Begun() && died
+}

@@ -1,0 +1,124 @@
+package node
+
+// hardware are the hardware types. A new one is an entry here, its driver in a folder
+// below internal/bmc, and the line in worker/hardware.go that makes the driver
+// (CONTRIBUTING.md).
+var hardware = []HardwareType{
+	{
+		Name:  "redfish",
+		About: "Servers whose BMC speaks Redfish. The ramdisk agent is booted from the BMC's virtual media.",
+		Properties: []Property{
+			{Name: "redfish_address", Required: true, Decides: true, About: "URL or host of the BMC, for example https://bmc.example.org; https where no scheme is given. Required."},
+			{Name: "redfish_system_id", About: "Path of the system on the BMC, for example /redfish/v1/Systems/1. Optional where the BMC has one system only."},
+			{Name: "redfish_username", About: "Account on the BMC. Without it nothing is authenticated."},
+			{Name: "redfish_password", About: "Password of the account."},
+			{Name: "redfish_verify_ca", Decides: true, About: "true (default) verifies the BMC's certificate against the system's CAs; PEM text, or the name of a PEM file in the folder that the setting bmc_ca_dir of the API and the conductors names, verifies it against that CA; false accepts any certificate."},
+			{Name: "redfish_auth_type", Decides: true, About: "auto (default: session, basic where the BMC has no sessions), session or basic."},
+		},
+		Implementations: map[string][]Implementation{
+			"bios":       {no("bios")},
+			"boot":       {{Name: "redfish-virtual-media", Means: MeansBMC, Boot: BootVirtualMedia, Properties: []Property{deployISO}}},
+			"console":    {no("console")},
+			"deploy":     {direct},
+			"firmware":   {no("firmware")},
+			"inspect":    {{Name: "redfish", Means: MeansBMC}, agentInspect, no("inspect")},
+			"management": {{Name: "redfish", Means: MeansBMC}},
+			"network":    {noop},
+			"power":      {{Name: "redfish", Means: MeansBMC}},
+			"raid":       {no("raid")},
+			"rescue":     {no("rescue")},
+			"storage":    {noop},
+			"vendor":     {no("vendor")},
+		},
+	},
+	{
+		Name: "fake-hardware",
+		About: "Nodes without hardware, to try things out. Each interface takes the time that the section fake of the settings says. " +
+			"With the deploy interface direct or the inspect interface agent the node waits for an agent that somebody else plays.",
+		Implementations: map[string][]Implementation{
+			"bios":       {fakeBIOS, no("bios")},
+			"boot":       {{Name: "fake", Means: MeansFake, Boot: BootFake}},
+			"console":    {pretends, no("console")},
+			"deploy":     {fakeDeploy, direct},
+			"firmware":   {fakeFirmware, no("firmware")},
+			"inspect":    {pretends, agentInspect, no("inspect")},
+			"management": {pretends, noop},
+			"network":    {noop},
+			"power":      {pretends},
+			"raid":       {fakeRAID, no("raid")},
+			"rescue":     {pretends, no("rescue")},
+			"storage":    {noop, pretends},
+			"vendor":     {pretends, no("vendor")},
+		},
+	},
+}
+
+// Implementations that several hardware types may have.
+var (
+	// direct has the ramdisk agent fetch the image and write it to the disk.
+	direct = Implementation{Name: "direct", Means: MeansAgent, DeploySteps: []StepSpec{
+		{Step: StepDeploy, Priority: 100, Abortable: true, Core: true},
+		{Step: StepWriteImage, Priority: 80},
+		{Step: StepPrepareBoot, Priority: 60},
+		{Step: StepTearDownAgent, Priority: 40},
+		{Step: StepSwitchToTenantNet, Priority: 30},
+		{Step: StepBootInstance, Priority: 20},
+	}}
+	// agentInspect has the ramdisk agent tell what it finds.
+	agentInspect = Implementation{Name: "agent", Means: MeansAgent}
+	noop         = Implementation{Name: "noop", Means: MeansNoop}
+	pretends     = Implementation{Name: "fake", Means: MeansFake}
+)
+
+// no is an implementation that exists to say no.
+func no(iface string) Implementation { return Implementation{Name: "no-" + iface, Means: MeansNone} }
+
+// Fake implementations that offer steps.
+var (
+	fakeDeploy = Implementation{
+		Name: "fake", Means: MeansFake,
+		DeploySteps: []StepSpec{
+			{Step: StepDeploy, Priority: 100, Abortable: true, Core: true, NoRamdisk: true},
+			{Step: StepBootInstance, Priority: 20, NoRamdisk: true},
+		},
+		CleanSteps: []StepSpec{
+			{Step: "erase_devices", Abortable: true, NoRamdisk: true},
+			{Step: "erase_devices_metadata", Abortable: true, NoRamdisk: true},
+		},
+	}
+
+	fakeBIOSSteps = []StepSpec{
+		{Step: "apply_configuration", NoRamdisk: true, Args: map[string]ArgSpec{
+			"settings": {Required: true, Description: "BIOS settings to be applied, a list of name and value"},
+		}},
+		{Step: "factory_reset", NoRamdisk: true},
+	}
+	fakeBIOS = Implementation{Name: "fake", Means: MeansFake, DeploySteps: fakeBIOSSteps, CleanSteps: fakeBIOSSteps}
+
+	fakeFirmwareSteps = []StepSpec{{Step: "update", NoRamdisk: true, Args: map[string]ArgSpec{
+		"settings": {Required: true, Description: "Firmware to be updated, a list of component and url"},
+	}}}
+	fakeFirmware = Implementation{Name: "fake", Means: MeansFake, DeploySteps: fakeFirmwareSteps, CleanSteps: fakeFirmwareSteps}
+
+	fakeRAID = Implementation{
+		Name: "fake", Means: MeansFake,
+		DeploySteps: []StepSpec{{Step: "apply_configuration", NoRamdisk: true, Args: map[string]ArgSpec{
+			"raid_config":     {Required: true, Description: "The RAID configuration to apply"},
+			"delete_existing": {Description: "Whether to delete the configuration that is there"},
+		}}},
+		CleanSteps: []StepSpec{
+			{Step: "create_configuration", NoRamdisk: true, Args: map[string]ArgSpec{
+				"create_root_volume":     {Description: "Whether to create the root volume"},
+				"create_nonroot_volumes": {Description: "Whether to create the other volumes"},
+				"delete_existing":        {Description: "Whether to delete the configuration that is there"},
+			}},
+			{Step: "delete_configuration", NoRamdisk: true},
+		},
+	}
+)
+
+// deployISO is of every boot interface that boots from virtual media.
+var deployISO = Property{
+	Name: "deploy_iso", Required: true,
+	About: "http or https URL of the ISO image that boots the ramdisk agent. Required by the boot interface redfish-virtual-media, here or in instance_info.",
+}

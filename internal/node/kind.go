@@ -1,0 +1,220 @@
+package node
+
+import (
+	"slices"
+	"time"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+// Kind is what an operation does to its node.
+type Kind string
+
+// The kinds. Each has a row in the table of kinds.
+const (
+	KindManage   Kind = "manage"
+	KindProvide  Kind = "provide"
+	KindClean    Kind = "clean"
+	KindInspect  Kind = "inspect"
+	KindDeploy   Kind = "deploy"
+	KindRebuild  Kind = "rebuild"
+	KindUndeploy Kind = "undeploy" // tears down and then cleans
+	KindPower    Kind = "power"
+	KindUndo     Kind = "undo"
+)
+
+// Family says which steps an operation runs between those that frame it, and how long
+// it waits for the agent.
+type Family string
+
+// The families.
+const (
+	NoFamily      Family = ""        // framing steps only, and no agent
+	DeployFamily  Family = "deploy"  // deploy steps of the interfaces and of the agent
+	CleanFamily   Family = "clean"   // clean steps of the interfaces and of the agent
+	InspectFamily Family = "inspect" // the agent is booted for its inventory and runs no steps
+)
+
+// Families are the families whose operations may boot the agent.
+var Families = []Family{DeployFamily, CleanFamily, InspectFamily}
+
+// hasSteps reports whether interfaces and agents offer steps of the family.
+func (f Family) hasSteps() bool { return f == DeployFamily || f == CleanFamily }
+
+// KindSpec is everything that sets the operations of one kind apart. All operations
+// have the same workflow code.
+type KindSpec struct {
+	Kind     Kind
+	Workflow string // the type of its workflow in Temporal; recorded histories contain it
+	// Verb is the word of states/provision that asks for such an operation. Kinds
+	// without one do not move the provision state.
+	Verb   string
+	Family Family
+	// Agent is the interface whose implementation decides whether the agent is booted;
+	// "" = it never is.
+	Agent string
+	plan  func(k KindSpec, n *Node, asked []Step, o PlanOptions) ([]Step, error)
+
+	// AskedSteps is the field of a request that names steps to run; "" = there is none.
+	AskedSteps string
+	// AskedOnly: it runs the steps that the request names and no others. The request
+	// must name one.
+	AskedOnly bool
+
+	// Needs are the interfaces that must be valid before such an operation is accepted,
+	// boot only where the agent is booted. Refusal begins the error if one is not valid
+	// (Ironic conductor/manager.py and deployments.py).
+	Needs   []string
+	Refusal string
+
+	PowerChange bool // it is a request for a power state
+	// Undoes: it does what earlier operations owe. Reconciliation opens it, and nobody
+	// waits for it.
+	Undoes    bool
+	GivesBack bool // it takes the node out of use
+	Leases    bool // it makes the instance's project the lessee, if the API is set to do so
+	// PowersOff: it switches the server off on its way, so it is refused where
+	// disable_power_off is set. So is any operation that boots the agent.
+	PowersOff bool
+	// KeepsPower: if it fails, it leaves the power as it is (Ironic's
+	// poweroff_in_cleanfail = False).
+	KeepsPower bool
+	// EndsOff: once it has begun, it ends powered off unless it succeeds (Ironic's
+	// power_off_after_deploy_failure = True).
+	EndsOff bool
+	// ConductorWait is the longest time that it waits for a conductor; 0 = as long as
+	// wait_for_conductor says.
+	ConductorWait time.Duration
+}
+
+const (
+	refusedDeploy  = "Failed to validate deploy or power info for node %s: "
+	refusedClean   = "Validation of node %s for cleaning failed: "
+	refusedInspect = "Failed to inspect hardware. Reason: Failed to validate inspection or power info for node %s: "
+	refusedDelete  = "Failed to validate power driver interface for node %s. Can not delete instance. Error: "
+	refusedPower   = "Failed to validate power info for node %s: "
+)
+
+// kinds is the table of kinds, in the order of a node's life.
+var kinds = []KindSpec{
+	{
+		Kind: KindManage, Workflow: "ManageNode", Verb: "manage", plan: planVerify,
+		Needs: []string{"power", "management"}, Refusal: refusedPower,
+	},
+	{
+		Kind: KindProvide, Workflow: "ProvideNode", Verb: "provide", Family: CleanFamily, Agent: "deploy", plan: planAutomatedClean,
+		Needs: []string{"power", "boot"}, Refusal: refusedClean, KeepsPower: true,
+	},
+	{
+		Kind: KindClean, Workflow: "CleanNode", Verb: "clean", Family: CleanFamily, Agent: "deploy", plan: planManualClean,
+		AskedSteps: "clean_steps", AskedOnly: true,
+		Needs: []string{"power", "boot"}, Refusal: refusedClean, KeepsPower: true,
+	},
+	{
+		Kind: KindInspect, Workflow: "InspectNode", Verb: "inspect", Family: InspectFamily, Agent: "inspect", plan: planInspection,
+		Needs: []string{"power", "inspect"}, Refusal: refusedInspect,
+	},
+	{
+		Kind: KindDeploy, Workflow: "DeployNode", Verb: "active", Family: DeployFamily, Agent: "deploy", plan: planDeployment,
+		AskedSteps: "deploy_steps",
+		Needs:      []string{"power", "deploy", "boot"}, Refusal: refusedDeploy, Leases: true, PowersOff: true, EndsOff: true,
+	},
+	{
+		Kind: KindRebuild, Workflow: "RebuildNode", Verb: "rebuild", Family: DeployFamily, Agent: "deploy", plan: planDeployment,
+		AskedSteps: "deploy_steps",
+		Needs:      []string{"power", "deploy", "boot"}, Refusal: refusedDeploy, PowersOff: true, EndsOff: true,
+	},
+	{
+		Kind: KindUndeploy, Workflow: "UndeployNode", Verb: "deleted", Family: CleanFamily, Agent: "deploy", plan: planUndeploy,
+		Needs: []string{"power"}, Refusal: refusedDelete, GivesBack: true, PowersOff: true, KeepsPower: true,
+	},
+	{
+		Kind: KindPower, Workflow: "PowerNode", plan: planPower, PowerChange: true,
+		Needs: []string{"power", "management"}, Refusal: refusedPower,
+	},
+	{
+		// Where the last conductor of its node has just died, the node is not held for longer.
+		Kind: KindUndo, Workflow: "UndoNode", plan: planUndo, Undoes: true, ConductorWait: 30 * time.Second,
+		Needs: []string{"power", "management"}, Refusal: refusedPower,
+	},
+}
+
+// KindSpecs returns the table of kinds.
+func KindSpecs() []KindSpec { return slices.Clone(kinds) }
+
+// Kinds returns all kinds.
+func Kinds() []Kind { return KindsWith(func(KindSpec) bool { return true }) }
+
+// KindsWith returns the kinds for which f is true.
+func KindsWith(f func(KindSpec) bool) []Kind {
+	var out []Kind
+	for _, k := range kinds {
+		if f(k) {
+			out = append(out, k.Kind)
+		}
+	}
+	return out
+}
+
+// Spec returns the kind's row of the table; a row of zeroes for an unknown kind.
+func (k Kind) Spec() KindSpec {
+	if i := slices.IndexFunc(kinds, func(s KindSpec) bool { return s.Kind == k }); i >= 0 {
+		return kinds[i]
+	}
+	return KindSpec{Kind: k}
+}
+
+// Provisions reports whether operations of the kind move the provision state.
+func (k KindSpec) Provisions() bool { return k.Verb != "" }
+
+// Provisions reports whether operations of the kind move the provision state.
+func (k Kind) Provisions() bool { return k.Spec().Provisions() }
+
+// ends returns the event that ends an operation of the kind on n when it has succeeded.
+// Cleaning has two ends, and a retired node is not offered again.
+func (k KindSpec) ends(n *Node) Event {
+	target := VerbOf(k.Verb).State
+	if target == Available && n.Retired {
+		target = Manageable
+	}
+	if k.Family == CleanFamily && target == Manageable {
+		return EventManage
+	}
+	return EventDone
+}
+
+// UsesAgent reports whether an operation of the kind on n boots the ramdisk agent.
+func (k KindSpec) UsesAgent(n *Node) bool {
+	return k.Agent != "" && n.Implementation(k.Agent).Means == MeansAgent
+}
+
+// UsesAgent reports whether an operation of kind k on n boots the ramdisk agent.
+func UsesAgent(n *Node, k Kind) bool { return k.Spec().UsesAgent(n) }
+
+// PlanOptions is what a plan depends on besides node and request.
+type PlanOptions struct {
+	// AutomatedClean is the setting; the node's own wins over it.
+	AutomatedClean bool
+	// DisableRamdisk of cleaning by hand: no agent, and only steps that need none.
+	DisableRamdisk bool
+	// Power is the target of KindPower.
+	Power PowerState
+}
+
+// Plan is the list of steps with which an operation of kind k begins: core
+// steps around the driver's, and what was asked (ValidateSteps), by Ironic's
+// rules (conductor/steps.py). Steps of the agent join when it has told them
+// (MergeAgentSteps); asked ones that only it can know are in the list already.
+// An empty plan is fine: the operation ends as it begins.
+// Errors: fault.Invalid, naming the step.
+func Plan(k Kind, n *Node, asked []Step, o PlanOptions) ([]Step, error) {
+	spec := k.Spec()
+	if spec.plan == nil {
+		return nil, fault.New(fault.Internal, "plan an operation of unknown kind %q", k)
+	}
+	steps, err := spec.plan(spec, n, asked, o)
+	if err != nil {
+		return nil, err
+	}
+	return number(steps), nil
+}

@@ -1,0 +1,198 @@
+package node
+
+import (
+	"slices"
+	"time"
+)
+
+// What follows is what the events of OperationRules write, as far as Go does it: the
+// caller has the row locked and writes it back.
+
+// unstalled clears the stall and what was kept during it.
+func (o *Operation) unstalled() {
+	o.Stalled, o.StalledAt, o.KeptFor, o.KeptLeft = StallNone, nil, "", nil
+}
+
+// Stall records that o can't go on for the reason s, for within (nil = without end), or,
+// with StallNone, that it can again. The same stall again changes nothing. What was
+// waited for before is kept, with the time that was left for it: of an operation that is
+// paused in Temporal, the time that was left when that pause began.
+func (o *Operation) Stall(s Stall, waitingFor string, within *time.Duration, now time.Time) error {
+	switch {
+	case o.Stalled == s:
+		return nil
+	case s == StallNone:
+		return o.goOn(now)
+	}
+	if o.Stalled == StallNone && o.Phase == Waiting {
+		o.KeptFor = o.WaitingFor
+		if o.WaitingUntil != nil {
+			since := now
+			if o.TemporalPause != nil {
+				since = o.TemporalPause.At
+			}
+			left := o.WaitingUntil.Sub(since)
+			o.KeptLeft = &left
+		}
+	}
+	if err := o.become(OpStall, Waiting); err != nil {
+		return err
+	}
+	if o.StalledAt == nil {
+		o.StalledAt = &now
+	}
+	o.Stalled, o.WaitingFor, o.WaitingUntil = s, waitingFor, nil
+	if within != nil {
+		until := now.Add(*within)
+		o.WaitingUntil = &until
+	}
+	return nil
+}
+
+// goOn ends the stall: what was waited for before is waited for again, for as long as was left.
+func (o *Operation) goOn(now time.Time) error {
+	to := Waiting
+	if o.KeptFor == "" {
+		to = Running
+	}
+	if err := o.become(OpResume, to); err != nil {
+		return err
+	}
+	o.WaitingFor, o.WaitingUntil = o.KeptFor, nil
+	if o.KeptLeft != nil {
+		until := now.Add(*o.KeptLeft)
+		o.WaitingUntil = &until
+	}
+	o.unstalled()
+	return nil
+}
+
+// Arrive records that what o waits for is there. It reports false if o does not wait.
+func (o *Operation) Arrive() bool {
+	if o.become(OpArrive, Running) != nil {
+		return false
+	}
+	o.WaitingFor, o.WaitingUntil = "", nil
+	o.unstalled()
+	return true
+}
+
+// Maintain records that o's node was put into maintenance, or taken out of it. Power is
+// what an operator does to a node in maintenance, so that it is not paused.
+func (o *Operation) Maintain(on bool, now time.Time) error {
+	if !on {
+		o.Paused, o.Orphaned = false, false // its workflow ends the stall
+		return nil
+	}
+	o.Paused = o.Paused || !o.InMaintenance && !o.Kind.Spec().PowerChange
+	if o.Paused && o.Phase == Waiting { // the time for what it waits for is stopped at once
+		return o.Stall(StallMaintenance, PausedWords, nil, now)
+	}
+	return nil
+}
+
+// Record is what a conductor's progress writes to the row of its operation.
+func (o *Operation) Record(p Progress) error {
+	event, to := OpRecord, o.Phase
+	if p.Phase != "" {
+		event, to = eventOf[p.Phase], p.Phase
+	}
+	if err := o.become(event, to); err != nil {
+		return err
+	}
+	if p.Steps != nil {
+		o.Steps = p.Steps
+	}
+	o.Undo, o.Rests = p.Undo, p.Rests
+	o.WaitingFor, o.WaitingUntil = p.WaitingFor, p.WaitingUntil
+	// An ask to end stays until the operation ends, whoever wrote it meanwhile.
+	if p.ClearAsk && !o.Asked.Ends() {
+		o.Asked = AskNone
+	}
+	o.unstalled()
+	return nil
+}
+
+// eventOf is the event of a conductor's progress that names a phase.
+var eventOf = map[Phase]OperationEvent{Running: OpRun, Waiting: OpWait, Holding: OpHold, Undoing: OpUndo}
+
+// HoldAt makes o hold for a decision about its current step, which has failed. until is
+// when it fails if nobody decides, c the claim that keeps the step from writing any more.
+func (o *Operation) HoldAt(step *Step, failure, waitingFor string, c Claim, now, until time.Time) error {
+	if err := o.become(OpHold, Holding); err != nil {
+		return err
+	}
+	step.State, step.LastError, step.EndedAt = StepFailed, failure, &now
+	o.Claim, o.WaitingFor, o.WaitingUntil = c, waitingFor, &until
+	o.unstalled()
+	return nil
+}
+
+// CarryOut carries out a decision about the step at which o holds: the step runs again, is
+// skipped, or o ends. c is the claim of whoever carries it out.
+func (o *Operation) CarryOut(a Action, by, reason string, c Claim, now time.Time) (*Step, error) {
+	if err := o.Decide(a); err != nil {
+		return nil, err
+	}
+	step, to := o.Undecided(), Running
+	if a == ActionAbort {
+		to = Undoing
+	}
+	if err := o.become(OpDecide, to); err != nil {
+		return nil, err
+	}
+	o.Decisions = append(slices.Clone(o.Decisions), Ruling{At: now, Action: a, By: by, Reason: reason, Step: step.Name(), Error: step.LastError})
+	o.Claim, o.WaitingFor, o.WaitingUntil = c, "", nil
+	switch a {
+	case ActionAbort:
+		o.Ask(AskCancel, by, reason)
+		return step, nil
+	case ActionSkip:
+		o.Again(step)
+		step.State, step.EndedAt = StepSkipped, &now
+	default:
+		o.Again(step)
+	}
+	if o.Asked == AskUnhold {
+		o.Ask(AskNone, "", "")
+	}
+	return step, nil
+}
+
+// Ask records what somebody wants of o.
+func (o *Operation) Ask(a Ask, by, reason string) { o.Asked, o.AskedBy, o.AskedReason = a, by, reason }
+
+// Adopt gives o to another run, which has the work of the one before, and raises the
+// claim, so that nothing of that one can write any more. reset: the run was reset in
+// Temporal, so that the failed step, or what was undone, is begun anew. It reports
+// whether a hold is over by that.
+func (o *Operation) Adopt(run string, reset bool) (unheld bool, err error) {
+	was, to := o.Phase, o.Phase
+	if unheld = reset && o.Undecided() != nil; unheld {
+		o.CurrentStep().Again()
+	}
+	if unheld || reset && o.Phase == Undoing {
+		to = Running
+	}
+	if err := o.become(OpAdopt, to); err != nil {
+		return false, err
+	}
+	if to != was {
+		o.WaitingFor, o.WaitingUntil = "", nil
+	}
+	o.RunID, o.Claim = run, Claim{Seq: o.Claim.Seq + 1}
+	return unheld, nil
+}
+
+// Redirect sends the steps of o to another group or driver: its node was moved there. It
+// reports whether that changes anything.
+func (o *Operation) Redirect(group, driver string) bool {
+	if o.Group == group && o.Driver == driver {
+		return false
+	}
+	o.Group, o.Driver = group, driver
+	if o.Stalled == StallConductor {
+		o.WaitingFor = WaitsForConductor(group, driver)
+	}
+	return true
+}

@@ -1,0 +1,125 @@
+package node
+
+// Phase is how far an operation is. It is what its row says; what clients see is State.
+type Phase string
+
+// The phases. OperationStates says what holds in each.
+const (
+	Accepted Phase = "accepted"
+	Running  Phase = "running"
+	Waiting  Phase = "waiting"
+	Holding  Phase = "holding"
+	Undoing  Phase = "undoing"
+	Ended    Phase = "ended"
+)
+
+// The states that clients see and that are no phases: the operation keeps its phase.
+const (
+	PausedState     Phase = "paused"
+	CancellingState Phase = "cancelling"
+)
+
+// OperationState is a state of an operation as clients see it.
+type OperationState struct {
+	Name  Phase
+	Holds string // what holds in it
+	Acts  string // who may act
+	Left  string // how it is left
+}
+
+// OperationStates are all states, in the order of an operation's life.
+var OperationStates = []OperationState{
+	{
+		Accepted, "The request is committed, and no workflow has begun: begun_at is not set. The row is the outbox.",
+		"The API starts the workflow; if it can't, reconciliation does.", "A run of the workflow makes it its own.",
+	},
+	{
+		Running, "A step is at work or about to be. It is not stalled.",
+		"The conductor with the newest claim, or one that is about to take the steps from the queue.", "A step waits or holds, work is undone, or all is done.",
+	},
+	{
+		Waiting, "It waits for the agent's call or, if it is stalled, for a conductor, for the end of maintenance, or for the next try of a step that conductors died of. waiting_for and waiting_until say so.",
+		"Its workflow looks at the row. Nobody touches the hardware.", "What it waits for is there, somebody asks for the end, or the time is over.",
+	},
+	{
+		PausedState, "It is stalled because its node was put into maintenance, or somebody has paused it in Temporal. Its time limits stand still.",
+		"Nobody. An operator may change the power of a node in maintenance.", "Maintenance is lifted, or somebody unpauses it. It has kept its phase.",
+	},
+	{
+		Holding, "It waits for a person: to unhold a hold step, or to decide about a step that has failed. It is never stalled, because a person needs no conductor.",
+		"Its workflow looks at the row and takes the decision.", "Somebody unholds, decides or asks for the end, or nobody decides in time.",
+	},
+	{
+		Undoing, "A step has failed for good, and what the steps left half done is put right. No step begins any more.",
+		"The conductor with the newest claim.", "It ends; what could not be undone is owed by the node. A reset of its workflow in Temporal makes it run again.",
+	},
+	{
+		CancellingState, "As undoing, because somebody asked for the end.",
+		"The conductor with the newest claim.", "As undoing.",
+	},
+	{
+		Ended, "outcome and ended_at are set. It is neither stalled nor paused, and waits for nothing.",
+		"Nobody.", "Never. A retry is another operation.",
+	},
+}
+
+// State returns the operation's state as clients see it.
+func (o *Operation) State() Phase {
+	if o.Phase != Ended && (o.TemporalPause != nil || o.Stalled == StallMaintenance) {
+		return PausedState
+	}
+	return o.unpaused()
+}
+
+// unpaused returns the state that clients see of an operation that is not paused.
+func (o *Operation) unpaused() Phase {
+	if o.Phase == Undoing && o.Asked.Ends() {
+		return CancellingState
+	}
+	return o.Phase
+}
+
+// Stall is why an operation can't go on, whatever its steps wait for; "" = it can.
+type Stall string
+
+// The stalls. Only an operation that is waiting is stalled. A paused operation is shown
+// as such even where nobody covers its node.
+const (
+	StallNone        Stall = ""
+	StallConductor   Stall = "conductor"   // nobody covers the node
+	StallMaintenance Stall = "maintenance" // the node was put into maintenance meanwhile
+	StallDeaths      Stall = "deaths"      // the next try of the step is put off, because conductors died of it
+)
+
+// OperationInvariant is what holds for every operation, between any two changes of its row.
+type OperationInvariant struct {
+	Words string
+	Holds func(*Operation) bool
+}
+
+// OperationInvariants are all of them. Those of single rows are constraints of the table
+// operations, too.
+var OperationInvariants = []OperationInvariant{
+	{"an operation has ended exactly if it has an outcome", func(o *Operation) bool {
+		return (o.Phase == Ended) == (o.EndedAt != nil) && (o.EndedAt != nil) == (o.Outcome != "")
+	}},
+	{"it is accepted exactly as long as no run has begun it, or it has ended before", func(o *Operation) bool {
+		return (o.BegunAt == nil) == (o.RunID == "") && (o.Phase == Ended || (o.Phase == Accepted) == (o.BegunAt == nil))
+	}},
+	{"only what is waiting is stalled", func(o *Operation) bool {
+		return o.Stalled == StallNone || o.Phase == Waiting
+	}},
+	{"a stall has a beginning", func(o *Operation) bool {
+		return (o.Stalled == StallNone) == (o.StalledAt == nil)
+	}},
+	{"what was waited for before, with the time left for it, is kept only during a stall", func(o *Operation) bool {
+		return o.Stalled != StallNone || o.KeptFor == "" && o.KeptLeft == nil
+	}},
+	{"what was accepted in maintenance is never paused by it, and neither is a change of power", func(o *Operation) bool {
+		return !o.Paused || !o.InMaintenance && !o.Kind.Spec().PowerChange
+	}},
+	{"only what is paused is orphaned", func(o *Operation) bool { return o.Paused || !o.Orphaned }},
+	{"what has ended is not paused, and waits for nothing", func(o *Operation) bool {
+		return o.Phase != Ended || !o.Paused && o.TemporalPause == nil && o.WaitingFor == "" && o.WaitingUntil == nil
+	}},
+}

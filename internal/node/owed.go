@@ -1,0 +1,134 @@
+package node
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+// Settles reports whether the operation's remaining steps do everything that earlier
+// operations may owe. Such an operation takes over what the node owes. Any other
+// operation leaves it as it is: it neither boots the server from its virtual drive
+// nor leaves it switched off.
+func (o *Operation) Settles() bool {
+	return slices.ContainsFunc(o.Steps, func(s Step) bool { return !s.Over() && s.Rule().Settles })
+}
+
+// UndoLeft separates, in the error of an operation and the last error of its node,
+// how the operation ended from why its undo is owed.
+const UndoLeft = "; what it left is still to be undone: "
+
+// Undone replaces the part of an error from UndoLeft on by what has become of the
+// undo. A text without UndoLeft stays as it is.
+func Undone(text, what string) string {
+	before, _, owing := strings.Cut(text, UndoLeft)
+	if !owing {
+		return text
+	}
+	return before + what
+}
+
+// UndoneBy is the text for Undone after an operation has done the undo.
+func UndoneBy(operation int64) string {
+	return fmt.Sprintf("; what it left is undone since, by operation %d", operation)
+}
+
+// WaivedBy is the text for Undone after a person has waived the undo.
+func WaivedBy(who, reason string) string {
+	return fmt.Sprintf("; what it left was waived by %s: %s", who, sentence(reason))
+}
+
+// Waive waives everything that n owes. It returns fault.Conflict if n owes nothing;
+// what an open operation still has to undo is not owed.
+func Waive(n *Node, who, reason string) (waived []Undo, err error) {
+	if len(n.Owed) == 0 {
+		return nil, fault.New(fault.Conflict, "Node %s owes nothing that could be waived.", n.UUID)
+	}
+	waived = n.Owed
+	n.owes(nil)
+	n.LastError = Undone(n.LastError, WaivedBy(who, reason))
+	return waived, nil
+}
+
+// Undos lists undos for people.
+func Undos(list []Undo) string {
+	out := make([]string, len(list))
+	for i, u := range list {
+		out[i] = string(u)
+	}
+	return strings.Join(out, ", ")
+}
+
+// owes sets what n owes. If that is nothing, it drops the error of the last try, too.
+func (n *Node) owes(undo []Undo) {
+	n.Owed = undo
+	if len(undo) == 0 {
+		n.OwedError, n.OwedRefused = "", false
+	}
+}
+
+// Settle removes what is done now from what n owes.
+func (n *Node) Settle(done []Undo) { n.owes(without(n.Owed, done)) }
+
+// ReachedOtherwise reports whether a change from before to n, together with the given
+// secrets, changes how the hardware is reached. What the hardware refused before may
+// succeed then.
+func (n *Node) ReachedOtherwise(before *Node, given Secrets) bool {
+	for name := range given {
+		if strings.HasPrefix(name, "driver_info/") {
+			return true
+		}
+	}
+	return n.Driver != before.Driver || n.ConductorGroup != before.ConductorGroup ||
+		!maps.Equal(n.Interfaces, before.Interfaces) || !reflect.DeepEqual(n.DriverInfo, before.DriverInfo)
+}
+
+// owedAfter sets in e what n owes after its operation has ended with end.
+func (e *Ending) owedAfter(n *Node, end End) {
+	o := n.Operation
+	after := *n
+	undo := o.Undo
+	if end.Abandoned {
+		undo = UndoAtEnd(o, end.Outcome)
+	}
+	left := union(n.Owed, undo)
+	if o.Kind.Spec().PowerChange && end.Outcome == Succeeded {
+		// The power request decides whether the server is on.
+		left = without(left, []Undo{UndoPowerOff})
+	}
+	_, why, owing := strings.Cut(end.Error, UndoLeft)
+	switch {
+	case o.Kind.Spec().Undoes && end.Outcome == Failed:
+		after.OwedError = end.Error
+	case owing: // something new is owed, which the hardware has not refused yet
+		after.OwedError, after.OwedRefused = why, false
+	case len(undo) > 0:
+		after.OwedError, after.OwedRefused = "", false
+	}
+	after.owes(left)
+	e.Owed, e.OwedError, e.OwedRefused = after.Owed, after.OwedError, after.OwedRefused
+}
+
+func union(a, b []Undo) []Undo {
+	out := slices.Clone(a)
+	for _, u := range b {
+		if !slices.Contains(out, u) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+func without(list, gone []Undo) []Undo {
+	var out []Undo
+	for _, u := range list {
+		if !slices.Contains(gone, u) {
+			out = append(out, u)
+		}
+	}
+	return out
+}

@@ -1,0 +1,125 @@
+package node
+
+import (
+	"fmt"
+	"time"
+)
+
+// RunStatus is what Temporal knows of an operation's workflow run.
+type RunStatus struct {
+	Known bool
+	// Open means that the run is running or paused. A run that continued as new
+	// counts as open as long as its successor is.
+	Open     bool
+	RunID    string    // the open run's, if that is another run than the one asked for
+	Pause    *Pause    // of an open run that somebody has paused in Temporal
+	How      string    // of a closed run: completed, failed, cancelled, terminated, timed out
+	ClosedAt time.Time // zero = not closed, or Temporal does not say when
+}
+
+// SafeIn returns how long it takes until nothing of a closed run can act any more. A
+// run whose close time is not known may have been closed just now.
+func (s RunStatus) SafeIn(now time.Time, safe time.Duration) time.Duration {
+	if s.ClosedAt.IsZero() {
+		return safe
+	}
+	return max(safe-now.Sub(s.ClosedAt), 0)
+}
+
+// Over reports whether the run has been closed for so long that nothing of it can act
+// any more.
+func (s RunStatus) Over(now time.Time, safe time.Duration) bool {
+	return s.Known && !s.Open && s.SafeIn(now, safe) == 0
+}
+
+// Pause is a pause that somebody has set in Temporal: of the workflow, or of the
+// activity that it waits for.
+type Pause struct {
+	What   PauseOf   `json:"what"`
+	At     time.Time `json:"at"`
+	By     string    `json:"by,omitempty"` // the identity of the Temporal client that paused it
+	Reason string    `json:"reason,omitempty"`
+	// Activity is the id of the paused activity; "" = the workflow is paused.
+	Activity string `json:"activity,omitempty"`
+}
+
+// PauseOf is what of an operation is paused in Temporal.
+type PauseOf string
+
+// What can be paused in Temporal.
+const (
+	PauseOfWorkflow PauseOf = "workflow" // the current step ends and no other begins
+	PauseOfActivity PauseOf = "activity" // the current step is interrupted
+)
+
+// Words describes the pause for people: since when, by whom and why.
+func (p *Pause) Words() string {
+	text := "paused in Temporal since " + moment(p.At)
+	if p.By != "" {
+		text += " by " + p.By
+	}
+	return text + because(p.Reason)
+}
+
+// UnpauseCommand returns the command that unpauses an operation.
+func UnpauseCommand(operation int64) string {
+	return fmt.Sprintf("temper operation unpause %d", operation)
+}
+
+// PauseInTemporal records a pause that was set in Temporal, and reports whether that
+// changed anything.
+func (o *Operation) PauseInTemporal(p Pause, now time.Time) bool {
+	if p.At.IsZero() || p.At.After(now) {
+		p.At = now
+	}
+	if had := o.TemporalPause; had != nil {
+		p.At = had.At // the time limits have been stopped since then
+		if had.By == p.By && had.Reason == p.Reason && had.Activity == p.Activity && had.What == p.What {
+			return false
+		}
+	}
+	o.TemporalPause = &p
+	return true
+}
+
+// Resume notes that the operation is not paused in Temporal any more: what it
+// waits for has as much time left as when it was paused. false = nothing to note.
+func (o *Operation) Resume(now time.Time) bool {
+	p := o.TemporalPause
+	if p == nil {
+		return false
+	}
+	o.TemporalPause = nil
+	if stood := now.Sub(p.At); o.WaitingUntil != nil && stood > 0 {
+		until := o.WaitingUntil.Add(stood)
+		o.WaitingUntil = &until
+	}
+	return true
+}
+
+// Unpauses reports whether asking a of an operation ends its pause in Temporal: a
+// paused workflow could not do it, and somebody wants it now.
+func Unpauses(a Ask) bool {
+	switch a {
+	case AskCancel, AskAbort, AskDelete, AskUnhold:
+		return true
+	}
+	return false
+}
+
+// pauseNow returns the pause that Temporal reports or, if Temporal was not asked, the
+// one that is recorded; nil = none.
+func pauseNow(o *Operation, r *RunStatus) *Pause {
+	if r == nil {
+		return o.TemporalPause
+	}
+	return r.Pause
+}
+
+// rest describes the effect of the pause.
+func (p *Pause) rest() string {
+	if p.What == PauseOfActivity {
+		return "; its step was interrupted, and its time limits stop meanwhile"
+	}
+	return "; no further step begins, and its time limits stop meanwhile"
+}

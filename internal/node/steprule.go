@@ -1,0 +1,215 @@
+package node
+
+import "slices"
+
+// Steps by name. Those that frame an operation (StepRule.Core) are no deploy or clean
+// steps for clients.
+const (
+	StepVerify            = "verify"
+	StepPrepare           = "prepare"
+	StepTearDown          = "tear_down"
+	StepPrepareCleaning   = "prepare_cleaning"
+	StepTearDownCleaning  = "tear_down_cleaning"
+	StepBootAgent         = "boot_agent"
+	StepCollect           = "collect"
+	StepOn                = "on"
+	StepOff               = "off"
+	StepSoftOff           = "soft_off"
+	StepReset             = "reset"
+	StepUndo              = "undo"
+	StepInspectHardware   = "inspect_hardware"
+	StepDeploy            = "deploy"
+	StepWriteImage        = "write_image"
+	StepPrepareBoot       = "prepare_instance_boot"
+	StepTearDownAgent     = "tear_down_agent"
+	StepSwitchToTenantNet = "switch_to_tenant_network"
+	StepBootInstance      = "boot_instance"
+
+	// Reserved: whoever asks for one, on whichever interface, gets this and not a step of
+	// a driver or agent (Ironic conductor/steps.py).
+	StepHold     = "hold"
+	StepWait     = "wait"
+	StepPowerOn  = "power_on"
+	StepPowerOff = "power_off"
+	StepReboot   = "reboot"
+)
+
+// StepRule is everything that holds for the steps of one name, whichever
+// implementation offers them. What differs between implementations is in StepSpec.
+// How a step is run is in package activities, in a table with the same rows.
+type StepRule struct {
+	Interface string // "" = any: the name is reserved
+	Step      string
+	Does      string // for people
+
+	Core      bool // it frames an operation; steps of the agent of the same name are other steps
+	Last      bool // steps of the agent come before it
+	Abortable bool // core: it only waits for the agent
+	Args      map[string]ArgSpec
+
+	BootsAgent bool   // it boots the agent, and is over when the agent has called
+	EndsAgent  bool   // the agent is gone after it
+	Collects   bool   // it reads the inventory of the agent, who sends it once in a boot
+	Holds      bool   // it waits for a person
+	WritesDisk bool   // what steps after it did has to be done again after it
+	Undo       []Undo // what has to be put right if the operation ends after it has begun
+	// Settles: it leaves the server as it should be, whatever was left on it before: off or
+	// booted from its disk, no medium in its drive, no boot override.
+	Settles bool
+	Power   PowerState // it came of a request for this power state
+
+	// MayRestart: if the agent was lost in the middle, it may begin anew with another
+	// boot, because what it writes it then writes again from the beginning. Of other
+	// steps, firmware and RAID above all, nobody knows what half of them has done.
+	MayRestart bool
+	// Unread: nobody can read back whether its request was carried out.
+	Unread bool
+	// Lasts: what it did holds although the server was switched off since.
+	Lasts bool
+	// NoSkip says why a person may not skip it; "" = it may be skipped. SkipAsked: it may
+	// be skipped all the same where the request named it.
+	NoSkip    string
+	SkipAsked bool
+	// Failures is how often it may fail before it has failed for good; 0 = as often as
+	// step_limits says.
+	Failures int
+}
+
+const (
+	frames  = "it frames the operation"
+	deploys = "nothing would be deployed without it"
+	erases  = "the node would be offered with the data of its last instance"
+)
+
+// stepRules is the table of steps. A step of the agent that is not here has the rules
+// of agentRule.
+var stepRules = []StepRule{
+	{Interface: "power", Step: StepVerify, Core: true, NoSkip: frames, Does: "reads the power state, to see whether the BMC answers"},
+	{Interface: "power", Step: StepOn, Core: true, Power: PowerOn, Does: "switches the server on"},
+	{Interface: "power", Step: StepOff, Core: true, Power: PowerOff, Does: "switches the server off"},
+	{Interface: "power", Step: StepSoftOff, Core: true, Power: PowerOff, Does: "asks the operating system to shut down, within the operation's timeout"},
+	{Interface: "power", Step: StepReset, Core: true, Power: Rebooting, Unread: true, Does: "restarts a server that must not be off; sent at most once"},
+
+	{
+		Interface: "management", Step: StepUndo, Core: true, NoSkip: frames,
+		Failures: 1, // reconciliation opens an undo again; each holds the node for one try
+		Does:     "does what earlier operations owe the hardware",
+	},
+
+	{
+		Interface: "deploy", Step: StepPrepare, Core: true, Undo: []Undo{UndoPowerOff}, NoSkip: frames,
+		Does: "switches the server off and takes media and boot override away",
+	},
+	{
+		Interface: "deploy", Step: StepDeploy, BootsAgent: true, NoSkip: deploys,
+		Does: "boots the agent and takes its deploy steps into the plan",
+	},
+	{
+		Interface: "deploy", Step: StepWriteImage, WritesDisk: true, MayRestart: true, NoSkip: deploys,
+		Does: "has the agent fetch the image, check it and write it to the disk",
+	},
+	{Interface: "deploy", Step: StepPrepareBoot, NoSkip: deploys, Does: "has the agent make the disk bootable"},
+	{Interface: "deploy", Step: StepTearDownAgent, EndsAgent: true, NoSkip: deploys, Does: "ends the agent and sees the server off"},
+	{Interface: "deploy", Step: StepSwitchToTenantNet, NoSkip: deploys, Does: "moves the server to the instance's networks"},
+	{Interface: "deploy", Step: StepBootInstance, Settles: true, NoSkip: deploys, Does: "boots the server from its disk"},
+
+	{
+		Interface: "deploy", Step: StepPrepareCleaning, Core: true, Abortable: true, BootsAgent: true, Undo: []Undo{UndoPowerOff},
+		NoSkip: frames, Does: "boots the agent and takes its clean steps into the plan",
+	},
+	{
+		Interface: "deploy", Step: StepTearDownCleaning, Core: true, Last: true, Settles: true,
+		NoSkip: frames, Does: "leaves the server off, without media and agent",
+	},
+	{
+		Interface: "deploy", Step: StepTearDown, Core: true, Settles: true,
+		NoSkip: frames, Does: "takes the instance's server down",
+	},
+
+	{Interface: "inspect", Step: StepInspectHardware, NoSkip: frames, Does: "reads the inventory from the BMC"},
+	{
+		Interface: "inspect", Step: StepBootAgent, Core: true, Abortable: true, BootsAgent: true, Undo: []Undo{UndoPowerOff},
+		NoSkip: frames, Does: "boots the agent, which sends its inventory",
+	},
+	{
+		Interface: "inspect", Step: StepCollect, Core: true, Abortable: true, Collects: true,
+		NoSkip: frames, Does: "reads the inventory that the agent has sent",
+	},
+	{
+		Interface: "inspect", Step: StepTearDown, Core: true, Settles: true,
+		NoSkip: frames, Does: "leaves the server off, without media and agent",
+	},
+
+	{Interface: "deploy", Step: "erase_devices", Lasts: true, MayRestart: true, NoSkip: erases, SkipAsked: true, Does: "erases all disks"},
+	{Interface: "deploy", Step: "erase_devices_metadata", Lasts: true, MayRestart: true, NoSkip: erases, SkipAsked: true, Does: "erases what describes the disks' contents"},
+	{Interface: "deploy", Step: "erase_devices_express", Lasts: true, MayRestart: true, NoSkip: erases, SkipAsked: true, Does: "erases disks by their own command, else what describes their contents"},
+
+	{Interface: "bios", Step: "apply_configuration", Lasts: true, Does: "applies BIOS settings"},
+	{Interface: "bios", Step: "factory_reset", Lasts: true, Does: "resets the BIOS settings"},
+	{Interface: "firmware", Step: "update", Lasts: true, Does: "updates firmware"},
+	{Interface: "raid", Step: "apply_configuration", Lasts: true, Does: "applies a RAID configuration"},
+	{Interface: "raid", Step: "create_configuration", Lasts: true, Does: "creates a RAID configuration"},
+	{Interface: "raid", Step: "delete_configuration", Lasts: true, Does: "deletes the RAID configuration"},
+
+	{Step: StepHold, Lasts: true, Holds: true, Does: "waits until somebody unholds the node"},
+	{
+		Step: StepWait, Lasts: true, Args: map[string]ArgSpec{"seconds": {Description: "how long; without it until the agent's next heartbeat"}},
+		Does: "waits for some seconds, or for the agent's next heartbeat",
+	},
+	{Step: StepPowerOn, Does: "switches the server on"},
+	{Step: StepPowerOff, Does: "switches the server off"},
+	{Step: StepReboot, Does: "switches the server off and on, into the agent where one runs the steps"},
+}
+
+// agentRule holds for the steps of the agent of which nothing else is known.
+var agentRule = StepRule{Lasts: true}
+
+// StepRules returns the table of steps.
+func StepRules() []StepRule { return slices.Clone(stepRules) }
+
+var ruleByName = func() map[string]*StepRule {
+	m := make(map[string]*StepRule, len(stepRules))
+	for i := range stepRules {
+		m[stepRules[i].Name()] = &stepRules[i]
+	}
+	return m
+}()
+
+// Name is "interface.step", and only the step where the name is reserved.
+func (r StepRule) Name() string {
+	if r.Interface == "" {
+		return r.Step
+	}
+	return r.Interface + "." + r.Step
+}
+
+// Rule returns the rules of the step: its row of the table, or else those of an unknown
+// step of the agent.
+func (s Step) Rule() StepRule {
+	if r := ruleByName[s.Step]; r != nil { // a reserved name
+		return *r
+	}
+	if r := ruleByName[s.Name()]; r != nil && !(r.Core && s.Source == SourceAgent) {
+		return *r
+	}
+	r := agentRule
+	r.Interface, r.Step = s.Interface, s.Step
+	return r
+}
+
+// IsReserved reports whether step is one of the reserved names.
+func IsReserved(step string) bool { return ruleByName[step] != nil }
+
+// core returns a step that frames an operation.
+func core(iface, step string) Step {
+	r := ruleByName[iface+"."+step]
+	if r == nil {
+		panic("the table of steps has no row " + iface + "." + step)
+	}
+	return Step{Interface: iface, Step: step, Source: SourceCore, Abortable: r.Abortable}
+}
+
+// BootsAgent reports whether one of the steps boots the ramdisk agent.
+func BootsAgent(steps []Step) bool {
+	return slices.ContainsFunc(steps, func(s Step) bool { return s.Rule().BootsAgent })
+}

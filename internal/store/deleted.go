@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+const (
+	// deletedBySQL completes the record that the trigger on nodes has made.
+	deletedBySQL = `UPDATE deleted_nodes SET deleted_by = @by WHERE node_id = @id`
+
+	deletedNodesSQL = `
+SELECT d.id, d.uuid::text, coalesce(d.name, ''), d.driver, d.conductor_group, coalesce(d.resource_class, ''),
+	coalesce(d.provision_state, ''), d.created_at, d.deleted_at, d.deleted_by
+  FROM deleted_nodes d`
+
+	deletedUUIDSQL = `SELECT d.uuid::text FROM deleted_nodes d WHERE d.uuid = @ident LIMIT 1`
+	deletedNameSQL = `SELECT d.uuid::text FROM deleted_nodes d WHERE d.name = @ident ORDER BY d.id DESC LIMIT 1`
+)
+
+// DeletedNodes returns a page of the deleted nodes, newest first.
+func (s *Store) DeletedNodes(ctx context.Context, f node.DeletedFilter) ([]node.Deleted, error) {
+	q := &query{args: args{"limit": pageLimit(f.Limit)}, tail: " ORDER BY d.id DESC LIMIT @limit"}
+	if f.Node != "" {
+		q.and(byIdent(f.Node, "d.uuid = @node", "d.name = @node"))
+		q.args["node"] = f.Node
+	}
+	if f.Marker > 0 {
+		q.and("d.id < @marker")
+		q.args["marker"] = f.Marker
+	}
+	return list(ctx, s, "list deleted nodes", deletedNodesSQL+q.String(), q.args, func(r pgx.Row) (d node.Deleted, err error) {
+		return d, r.Scan(&d.ID, &d.UUID, &d.Name, &d.Driver, &d.Group, &d.ResourceClass, &d.ProvisionState, &d.CreatedAt, &d.DeletedAt, &d.DeletedBy)
+	})
+}
+
+// onceNode returns the uuid of the node with this uuid or name, or of the deleted node
+// that had it last. living reports whether the node still exists.
+func (s *Store) onceNode(ctx context.Context, ident string) (uuid string, living bool, err error) {
+	if _, uuid, err = s.nodeID(ctx, ident); !fault.Is(err, fault.NotFound) {
+		return uuid, err == nil, err
+	}
+	found, lookup := false, err
+	found, err = s.one(ctx, "find deleted node "+words(ident, 64), byIdent(ident, deletedUUIDSQL, deletedNameSQL), args{"ident": ident}, func(r pgx.Row) error {
+		return r.Scan(&uuid)
+	})
+	if err == nil && !found {
+		err = lookup
+	}
+	return uuid, false, err
+}
+
+// The nodes that have had a uuid, one after the other. A later one has the higher number.
+const (
+	livesSQL = `
+WITH lives AS (
+	SELECT n.id, n.uuid, NULL::timestamptz AS deleted_at FROM nodes n WHERE n.uuid = @uuid
+	UNION ALL
+	SELECT d.node_id, d.uuid, d.deleted_at FROM deleted_nodes d WHERE d.uuid = @uuid AND d.node_id IS NOT NULL)
+SELECT ` + eventColumns + `, l.uuid::text, l.deleted_at FROM lives l JOIN node_history h ON h.node_id = l.id`
+
+	afterEventSQL = ` WHERE (h.node_id, h.seq) > (SELECT m.node_id, m.seq FROM lives k JOIN node_history m ON m.node_id = k.id WHERE m.uuid = @marker)`
+)
+
+// WholeHistory returns a page of the events of all nodes that have had this uuid, or
+// the uuid that belongs to this name, oldest first. The marker is the uuid of an event.
+func (s *Store) WholeHistory(ctx context.Context, ident, marker string, limit int) ([]node.HistoryEvent, error) {
+	uuid, _, err := s.onceNode(ctx, ident)
+	if err != nil {
+		return nil, err
+	}
+	sql, a := livesSQL, args{"uuid": uuid, "limit": pageLimit(limit)}
+	if marker != "" {
+		if !isUUID(marker) {
+			return nil, fault.New(fault.Invalid, "Expected a UUID but received %s.", words(marker, 64))
+		}
+		sql += afterEventSQL
+		a["marker"] = marker
+	}
+	return list(ctx, s, "list the whole history of node "+words(ident, 64), sql+` ORDER BY h.node_id, h.seq LIMIT @limit`, a, func(r pgx.Row) (e node.HistoryEvent, err error) {
+		return e, r.Scan(append(eventPlaces(&e), &e.NodeUUID, &e.DeletedAt)...)
+	})
+}
+
+// What the record of a deleted node keeps goes with it. Operations have no number
+// of their node any more, but were accepted before it was deleted, and no later
+// than the next node of that uuid was made.
+const (
+	forgottenSQL = `
+SELECT d.id FROM deleted_nodes d WHERE d.deleted_at < clock_timestamp() - @age * interval '1 microsecond'
+ ORDER BY d.deleted_at LIMIT @limit FOR UPDATE SKIP LOCKED`
+
+	forgetSQL = `
+WITH gone AS (DELETE FROM deleted_nodes d WHERE d.id = ANY(@ids) RETURNING d.node_id, d.uuid, d.deleted_at),
+history AS (DELETE FROM node_history h USING gone g WHERE h.node_id = g.node_id)
+DELETE FROM operations o USING gone g WHERE o.node_uuid = g.uuid AND o.node_id IS NULL AND o.accepted_at <= g.deleted_at`
+
+	// forgetAtOnce bounds the work of one reconciliation.
+	forgetAtOnce = 200
+)
+
+// ForgetDeleted deletes the records of nodes that were deleted longer ago, but of a
+// bounded number of nodes at a time. It returns that number.
+func (s *Store) ForgetDeleted(ctx context.Context, olderThan time.Duration) (int, error) {
+	var ids []int64
+	err := s.inTx(ctx, "forget deleted nodes", func(b *pgx.Batch) {
+		b.Queue(forgottenSQL, args{"age": micros(olderThan), "limit": forgetAtOnce}).
+			Query(collect(&ids, func(r pgx.Row) (id int64, err error) { return id, r.Scan(&id) }))
+	}, func(b *pgx.Batch) error {
+		if len(ids) == 0 {
+			return errLeave
+		}
+		b.Queue(forgetSQL, args{"ids": ids})
+		return nil
+	})
+	return len(ids), err
+}

@@ -1,0 +1,202 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// Every statement that writes the state of an operation stands in this file: phase,
+// waiting_for and waiting_until, stalled, stalled_at, kept_for and kept_left, paused,
+// orphaned, rests, temporal_pause and asked. What each event writes, and from which phase
+// to which it leads, says node.OperationRules.
+//
+// Where it is not urgent, Go changes an operation whose row is locked, and writeOperationSQL
+// writes it back. The other statements each do one event without reading the row before:
+// steps are saved often, and claims have to be taken in one statement. A test holds both
+// kinds against the table.
+
+// A number that is given (@id) was taken from the sequence before.
+const insertOperationSQL = `
+INSERT INTO operations AS o (id, node_id, node_uuid, node_name, kind, phase, requested_by, origin, target, power_target,
+	soft_timeout_ms, accepted_at, conductor_group, driver, steps, undo, retry_of, on_failure, in_maintenance, paused)
+OVERRIDING SYSTEM VALUE
+VALUES (@id, @node_id, @node_uuid, @node_name, @kind, 'accepted', @requested_by, @origin, @target, @power_target,
+	@soft_timeout_ms, clock_timestamp(), @conductor_group, @driver, @steps, @undo, nullif(@retry_of::bigint, 0),
+	coalesce(nullif(@on_failure, ''), 'fail'), @in_maintenance, @paused)
+RETURNING ` + operationColumns
+
+// insertUndosSQL accepts an undo on each node of due, for openUndosSQL.
+const insertUndosSQL = `
+	INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, requested_by, origin, conductor_group, driver, steps)
+	SELECT n.id, n.uuid, coalesce(n.name, ''), @kind, 'accepted', @by, n.provision_state, n.conductor_group, n.driver, @steps
+	  FROM due JOIN nodes n ON n.id = due.id
+	ON CONFLICT (node_id) WHERE ended_at IS NULL DO NOTHING
+	RETURNING *`
+
+const beginSQL = `
+UPDATE operations o SET run_id = @run, begun_at = coalesce(o.begun_at, clock_timestamp()),
+	phase = CASE o.phase WHEN 'accepted' THEN 'running' ELSE o.phase END
+ WHERE o.id = @id AND o.ended_at IS NULL
+   AND (o.run_id IS NULL OR o.run_id = @run)
+RETURNING ` + operationColumns
+
+// Temporal begins nothing that is paused: a first attempt, or any of an activity
+// that was paused, says that the pause is over. Other attempts of an activity that
+// was begun before its workflow was paused go on meanwhile.
+//
+// The node's columns and those of whoever had the claim before come from the
+// snapshot before the update, the operation's from the updated row: o is the name
+// of both. Who had it before has died where another process has its name, or where
+// it has not stopped and is another one than this.
+const claimSQL = `
+WITH o AS (
+	UPDATE operations SET claim_seq = @seq, conductor = @conductor, orphaned = false,
+		claim_attempt = CASE WHEN (claim_seq, claim_attempt) < (@seq, @attempt) THEN @attempt ELSE claim_attempt + @afterReset END, claim_started = @started,
+		temporal_pause = CASE WHEN claim_seq < @seq OR temporal_pause ->> 'what' = 'activity' THEN NULL ELSE temporal_pause END,
+		claimed_at = clock_timestamp(), claim_empty = true, claim_lost_at = NULL,
+		claim_incarnation = coalesce((SELECT c.incarnation FROM conductors c WHERE c.hostname = @conductor), 0)
+	 WHERE id = @id AND run_id = @run AND ended_at IS NULL
+	   AND ((claim_seq, claim_attempt) < (@seq, @attempt)
+		OR claim_seq = @seq AND claim_started < @started)
+	RETURNING ` + operationFields + `, claim_incarnation)
+SELECT ` + nodeColumns + `,
+	p.claim_empty AND (p.claim_lost_at IS NOT NULL OR c.incarnation = p.claim_incarnation AND c.stopped_at IS NULL
+		AND (p.conductor, p.claim_incarnation) <> (o.conductor, o.claim_incarnation)) IS TRUE,
+	p.conductor, p.claim_incarnation, p.claimed_at, coalesce(p.claim_lost_at, c.heartbeat_at), p.claim_lost_at IS NOT NULL, p.phase = 'undoing'
+  FROM o JOIN nodes n ON n.id = o.node_id JOIN operations p ON p.id = o.id
+  LEFT JOIN agents a ON a.node_id = n.id LEFT JOIN conductors c ON c.hostname = p.conductor`
+
+// fenceSQL raises the claim, so that whoever has it can't write any more. There is no
+// row if somebody has claimed the operation since it was read.
+const fenceSQL = `
+UPDATE operations o SET claim_seq = o.claim_seq + 1, claim_attempt = 0
+ WHERE o.id = @id AND o.ended_at IS NULL AND ` + claimHeld + `
+RETURNING o.id`
+
+// saveSetSQL is what a step's progress writes (node.Operation.Record).
+const saveSetSQL = `
+	steps = coalesce(@steps, o.steps), undo = @undo, phase = coalesce(nullif(@phase, ''), o.phase),
+	waiting_for = @waiting_for, waiting_until = @waiting_until,
+	asked = CASE WHEN @clear_ask AND o.asked IN ('unhold', 'power') THEN '' ELSE o.asked END,
+	rests = @rests, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL`
+
+const saveStepsSQL = `
+UPDATE operations o SET ` + saveSetSQL + `
+ WHERE o.id = @id AND ` + claimHeld + ` AND o.ended_at IS NULL
+RETURNING ` + askedNowSQL
+
+const putDownSQL = `
+UPDATE operations o SET rests = true, claim_empty = false, temporal_pause = coalesce(o.temporal_pause, @pause)
+ WHERE o.id = @id AND ` + claimHeld + ` AND o.ended_at IS NULL`
+
+// loseSQL marks the operations whose conductor has died, for registerSQL: another process
+// registers under its name, and it had not stopped.
+const loseSQL = `
+	UPDATE operations o SET orphaned = o.orphaned OR o.paused,
+		claim_lost_at = CASE WHEN o.claim_empty AND o.claim_incarnation = died.incarnation THEN died.heartbeat_at ELSE o.claim_lost_at END
+	  FROM held, died WHERE o.id = held.id AND o.conductor = died.hostname`
+
+const askSQL = `
+UPDATE operations o SET asked = @ask, asked_by = @by, asked_reason = @reason, asked_power = @power, asked_at = clock_timestamp(),
+	on_failure = coalesce(nullif(@on_failure, ''), o.on_failure)
+ WHERE o.id = @id AND o.ended_at IS NULL
+RETURNING ` + operationColumns
+
+// endSQL ends an operation; @steps null leaves its steps as they are.
+const endSQL = `
+UPDATE operations o SET phase = 'ended', outcome = @outcome, error = nullif(@error, ''), ended_at = clock_timestamp(),
+	steps = coalesce(@steps, o.steps), waiting_for = '', waiting_until = NULL, missing_since = NULL,
+	stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL, paused = false, orphaned = false, temporal_pause = NULL
+ WHERE o.id = @id AND o.ended_at IS NULL`
+
+// writeOperationSQL writes an open operation back whose row is locked. @came: the claim
+// had a result.
+const writeOperationSQL = `
+UPDATE operations o SET run_id = nullif(@run, ''), begun_at = CASE WHEN @run <> '' THEN coalesce(o.begun_at, clock_timestamp()) END,
+	claim_seq = @seq, claim_attempt = @attempt, claim_empty = o.claim_empty AND NOT @came,
+	phase = @phase, waiting_for = @waiting_for, waiting_until = @waiting_until,
+	stalled = @stalled, stalled_at = @stalled_at, kept_for = @kept_for, kept_left = @kept_left,
+	paused = @paused, orphaned = @orphaned, temporal_pause = @temporal_pause, conductor_group = @group, driver = @driver,
+	steps = @steps, undo = @undo, decisions = @decisions,
+	asked = @asked, asked_by = @asked_by, asked_reason = @asked_reason,
+	asked_at = CASE WHEN @asked = '' THEN NULL WHEN @asked = o.asked THEN o.asked_at ELSE clock_timestamp() END,
+	missing_since = CASE WHEN o.run_id IS DISTINCT FROM nullif(@run, '') THEN NULL ELSE o.missing_since END
+ WHERE o.id = @id
+RETURNING ` + operationColumns
+
+// queueWrite queues that o is written back, and then read into o.
+func queueWrite(b *pgx.Batch, o *node.Operation, came bool) error {
+	var d dicts
+	decisions := o.Decisions
+	if decisions == nil {
+		decisions = []node.Ruling{}
+	}
+	a := args{
+		"id": o.ID, "run": o.RunID, "seq": o.Claim.Seq, "attempt": o.Claim.Attempt, "came": came, "phase": o.Phase,
+		"waiting_for": words(o.WaitingFor, maxError), "waiting_until": o.WaitingUntil,
+		"stalled": o.Stalled, "stalled_at": o.StalledAt, "kept_for": words(o.KeptFor, maxError), "kept_left": o.KeptLeft,
+		"paused": o.Paused, "orphaned": o.Orphaned, "temporal_pause": nil, "group": o.Group, "driver": o.Driver,
+		"steps": d.steps(o.Steps), "undo": d.undo(o.Undo), "decisions": d.of(decisions),
+		"asked": o.Asked, "asked_by": words(o.AskedBy, 255), "asked_reason": words(o.AskedReason, maxError),
+	}
+	if p := o.TemporalPause; p != nil {
+		bounded := *p // strangers wrote it
+		bounded.By, bounded.Reason, bounded.Activity = words(p.By, 255), words(p.Reason, maxError), words(p.Activity, 255)
+		a["temporal_pause"] = d.of(bounded)
+	}
+	if d.err != nil {
+		return d.err
+	}
+	b.Queue(writeOperationSQL, a).QueryRow(func(r pgx.Row) (err error) {
+		*o, err = scanOperation(r)
+		return err
+	})
+	return nil
+}
+
+const (
+	lockOpenSQL       = `SELECT ` + operationColumns + `, clock_timestamp() FROM operations o WHERE o.id = @id AND o.run_id = @run AND o.ended_at IS NULL FOR NO KEY UPDATE`
+	lockOpenByUUIDSQL = `SELECT ` + operationColumns + ` FROM operations o WHERE o.node_id = (SELECT n.id FROM nodes n WHERE n.uuid = @ident) AND o.ended_at IS NULL FOR NO KEY UPDATE`
+	lockOpenByNameSQL = `SELECT ` + operationColumns + ` FROM operations o WHERE o.node_id = (SELECT n.id FROM nodes n WHERE n.name = @ident) AND o.ended_at IS NULL FOR NO KEY UPDATE`
+)
+
+// change edits an open operation of a run under its row's lock. fault.Lost when the run is
+// another one or the operation has ended; edit may return errLeave.
+func (s *Store) change(ctx context.Context, what string, id int64, runID string, edit func(*node.Operation, time.Time) error) (*node.Operation, error) {
+	var o node.Operation
+	var now time.Time
+	var found bool
+	err := s.inTx(ctx, what, func(b *pgx.Batch) {
+		b.Queue(lockOpenSQL, args{"id": id, "run": runID}).QueryRow(maybe(&found, func(r pgx.Row) (err error) {
+			o, err = scanOperation(withMore{r, []any{&now}})
+			return err
+		}))
+	}, func(b *pgx.Batch) error {
+		if !found {
+			return fault.New(fault.Lost, "operation %d has ended or is another run's", id)
+		}
+		if err := edit(&o, now); err != nil {
+			return err
+		}
+		return queueWrite(b, &o, false)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &o, nil
+}
+
+// queueAsk records the ask. The caller holds the node's lock, without which no
+// operation ends: a row that is not open any more is an error of the program.
+func queueAsk(b *pgx.Batch, id int64, st node.Steer, o *node.Operation) {
+	a := args{"id": id, "ask": st.Ask, "by": words(st.By, 255), "reason": words(st.Reason, maxError), "power": st.Power, "on_failure": st.OnFailure}
+	b.Queue(askSQL, a).QueryRow(func(r pgx.Row) (err error) {
+		*o, err = scanOperation(r)
+		return err
+	})
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestARowThatWasInterruptedIsNotRecorded(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, file := range []string{resultsFile, pageFile} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	none := func(kind) ([]point, error) { return nil, nil }
+	first, second, third := row{name: rows[0].name, points: none}, row{name: rows[1].name}, row{name: rows[2].name, points: none}
+	second.points = func(kind) ([]point, error) { interrupt(); return nil, nil }
+
+	err := (&lab{say: t.Logf}).tryAll(ctx, options{report: true, atOnce: 1, say: t.Logf}, []row{first, second, third})
+	require.ErrorContains(t, err, second.name+": interrupted, and not recorded")
+
+	all, err := readResults(resultsFile)
+	require.NoError(t, err)
+	var recorded []string
+	for _, r := range all.Rows {
+		recorded = append(recorded, r.Name)
+	}
+	require.Equal(t, []string{first.name}, recorded)
+}

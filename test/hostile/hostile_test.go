@@ -1,0 +1,271 @@
+package hostile_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/test/stack"
+)
+
+var (
+	howLong = flag.Duration("hostile-time", 15*time.Second, "how long the API, the BMCs and the agents are played")
+	seed    = flag.Uint64("hostile-seed", 1, "of what they say")
+)
+
+const (
+	mostMemory = 512 * mib
+	// memoryLimit is what a role takes from its container by itself (GOMEMLIMIT):
+	// nine tenths.
+	memoryLimit = "460MiB"
+	settings    = `
+deploy_callback_timeout: 20s
+clean_callback_timeout: 20s
+inspect_callback_timeout: 60s
+power_timeout: 4s
+bmc_request_timeout: 2s
+reconcile_interval: 3s
+rack_power_delay: 50ms
+rack_boot_delay: 100ms
+rack_step_delay: 20ms
+`
+)
+
+// Whoever is not trusted kills no process, and takes no more memory than a role
+// has: the kernel's own peak of the resident set (VmHWM) is read at the end.
+// Healthy servers are deployed meanwhile, and nobody is asked without end.
+func TestEachRoleRunsWithin512MiB(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), *howLong+8*time.Minute)
+	defer cancel()
+	temper, err := stack.Build(ctx, "../..", t.TempDir())
+	require.NoError(t, err)
+	s, err := stack.Config{
+		Temper: temper, Settings: settings, Env: []string{"GOMEMLIMIT=" + memoryLimit},
+		Args: []string{"--nodes", "5", "--conductors", "1", "--drivers", "redfish"},
+	}.Start(ctx)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log("logs are in ", s.Dir)
+			require.NoError(t, s.End())
+			return
+		}
+		require.NoError(t, s.Stop())
+	})
+	compute, err := s.Role(ctx, "compute", "compute-1", []string{"TEMPER_API_URL=" + s.APIURL, "GOMEMLIMIT=" + memoryLimit},
+		"--host", "h1", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, compute.Stop(context.WithoutCancel(ctx))) })
+	b := &bench{T: t, ctx: ctx, Stack: s, device: newDevice(t, *seed)}
+	b.prepare()
+
+	pids := map[string]int{"compute": compute.Pid()}
+	for _, p := range s.Processes {
+		if p.Role == "api" || p.Role == "orchestrator" || p.Role == "conductor" {
+			pids[p.Name] = p.PID
+		}
+	}
+	require.Len(t, pids, 4)
+	b.play()
+	b.healthyAreDeployed()
+
+	require.NoError(t, s.Read())
+	for name, pid := range pids {
+		peak, err := peakMemory(pid)
+		require.NoError(t, err, "%s died", name)
+		t.Logf("%-20s peak %d MiB", name, peak/mib)
+		require.Less(t, peak, mostMemory, name)
+	}
+	for _, p := range s.Processes {
+		if pid, ok := pids[p.Name]; ok {
+			require.Equal(t, pid, p.PID, "%s died and was started again", p.Name)
+		}
+	}
+	asBMC, asAgent := int(b.device.asBMC.Load()), int(b.device.asAgent.Load())
+	t.Logf("%d requests to the hostile BMC, %d to the agent, %d operations", asBMC, asAgent, b.verbs)
+	require.Positive(t, asBMC)
+	require.Positive(t, asAgent)
+	require.Less(t, asBMC+asAgent, 500*b.verbs, "somebody is asked without end")
+}
+
+// bench is the stack and who plays what.
+type bench struct {
+	*testing.T
+	*stack.Stack
+	ctx    context.Context
+	device *device
+
+	healthy   []stack.Node
+	inspected stack.Node // waits for an inventory
+	agents    []stack.Node
+	bmcs      []string // uuids
+	macs      map[string][]string
+	verbs     int
+}
+
+// prepare brings the nodes of the rack to where they are played with: two are
+// deployed and two are cleaned with our agent; one waits for an inventory.
+func (b *bench) prepare() {
+	_, err := b.Move(b.ctx, 5, "enroll", "manage", "manageable")
+	require.NoError(b, err)
+	all, err := b.Nodes(b.ctx)
+	require.NoError(b, err)
+	b.healthy, b.agents, b.inspected = all[:2], all[2:4], all[4]
+	b.macs = map[string][]string{}
+	servers, err := b.Servers(b.ctx)
+	require.NoError(b, err)
+	for _, n := range all {
+		var shown struct{ Name string }
+		require.NoError(b, b.Call(b.ctx, http.MethodGet, "/v1/nodes/"+n.UUID, nil, &shown))
+		for _, sv := range servers {
+			if sv.Name == shown.Name {
+				b.macs[n.UUID] = sv.MACs
+				if n.UUID != b.healthy[0].UUID && n.UUID != b.healthy[1].UUID {
+					require.NoError(b, b.Spoil(b.ctx, sv.Name, []map[string]any{{"kind": "no_agent"}}))
+				}
+			}
+		}
+		require.NotEmpty(b, b.macs[n.UUID])
+	}
+	require.NoError(b, b.Call(b.ctx, http.MethodPatch, "/v1/nodes/"+b.inspected.UUID,
+		[]map[string]any{{"op": "add", "path": "/inspect_interface", "value": "agent"}}, nil))
+	digest, err := b.Digest(b.ctx)
+	require.NoError(b, err)
+	for _, n := range b.healthy {
+		require.NoError(b, b.provision(n.UUID, "provide"))
+	}
+	_, err = b.AwaitState(b.ctx, b.healthy, "available", time.Now())
+	require.NoError(b, err)
+	for _, n := range b.healthy {
+		require.NoError(b, b.SetImage(b.ctx, n.UUID, digest))
+	}
+	for range 4 {
+		var made stack.Node
+		require.NoError(b, b.Call(b.ctx, http.MethodPost, "/v1/nodes", map[string]any{"driver": "redfish", "driver_info": map[string]any{
+			"redfish_address": b.device.URL, "redfish_username": "a", "redfish_password": "b", "redfish_verify_ca": false, "deploy_iso": "http://127.0.0.1/x.iso",
+		}}, &made))
+		b.bmcs = append(b.bmcs, made.UUID)
+	}
+}
+
+func (b *bench) provision(uuid, verb string) error {
+	return b.Call(b.ctx, http.MethodPut, "/v1/nodes/"+uuid+"/states/provision", map[string]any{"target": verb}, nil)
+}
+
+// play lets all of them act at once, for howLong.
+func (b *bench) play() {
+	require.NoError(b, b.provision(b.inspected.UUID, "inspect"))
+	b.await(b.inspected.UUID, "inspect wait")
+	s := newStranger(b.APIURL, append([]string{b.inspected.UUID}, b.macs[b.inspected.UUID]...))
+	var all sync.WaitGroup
+	for i := range 100 { // the largest first, at once
+		all.Go(func() {
+			query, body := s.inventory(rand.New(rand.NewPCG(*seed, uint64(i)+100)), 16*mib-1000)
+			s.send(b.ctx, http.MethodPost, "/v1/continue_inspection"+query, body)
+		})
+	}
+	for _, n := range b.healthy {
+		require.NoError(b, b.provision(n.UUID, "active"))
+	}
+	all.Wait()
+	until, stop := context.WithTimeout(b.ctx, *howLong)
+	defer stop()
+	for i := range 3 {
+		all.Go(func() {
+			for r := rand.New(rand.NewPCG(*seed, uint64(i)+1)); until.Err() == nil; {
+				s.once(until, r)
+			}
+		})
+	}
+	for until.Err() == nil {
+		for _, uuid := range b.bmcs {
+			b.poke(uuid, map[string]string{"enroll": "manage", "manageable": "inspect", "inspect failed": "inspect"})
+		}
+		for _, n := range b.agents {
+			b.poke(n.UUID, map[string]string{"manageable": "provide", "clean failed": "manage"})
+			b.beAgent(n)
+		}
+		select {
+		case <-until.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	all.Wait()
+	for code := range s.answers {
+		if n := s.answers[code].Load(); n > 0 {
+			b.Logf("answered %d: %d times", code, n)
+			require.NotEqual(b, http.StatusInternalServerError, code)
+		}
+	}
+}
+
+// poke asks for what the node can be asked in its state, if that is anything.
+func (b *bench) poke(uuid string, verbs map[string]string) {
+	var n struct {
+		State       string `json:"provision_state"`
+		Maintenance bool
+	}
+	require.NoError(b, b.Call(b.ctx, http.MethodGet, "/v1/nodes/"+uuid, nil, &n))
+	if n.Maintenance {
+		_ = b.Call(b.ctx, http.MethodDelete, "/v1/nodes/"+uuid+"/maintenance", nil, nil)
+	}
+	if verb := verbs[n.State]; verb != "" && b.provision(uuid, verb) == nil {
+		b.verbs++
+	}
+}
+
+// beAgent looks the node up and says that it is there, where it waits for an agent.
+func (b *bench) beAgent(n stack.Node) {
+	var l struct {
+		Config struct {
+			Token string `json:"agent_token"`
+		} `json:"config"`
+	}
+	path := "/v1/lookup?node_uuid=" + n.UUID + "&addresses=" + url.QueryEscape(b.macs[n.UUID][0])
+	if b.Call(b.ctx, http.MethodGet, path, nil, &l) != nil || l.Config.Token == "" {
+		return
+	}
+	_ = b.Call(b.ctx, http.MethodPost, "/v1/heartbeat/"+n.UUID, map[string]any{
+		"callback_url": b.device.URL, "agent_token": l.Config.Token, "agent_version": "11.4.0", "agent_verify_ca": b.device.ca,
+	}, nil)
+}
+
+func (b *bench) await(uuid, state string) {
+	require.Eventually(b, func() bool {
+		var n stack.Node
+		return b.Call(b.ctx, http.MethodGet, "/v1/nodes/"+uuid, nil, &n) == nil && n.State == state
+	}, 2*time.Minute, 100*time.Millisecond, "%s never was %s", uuid, state)
+}
+
+func (b *bench) healthyAreDeployed() {
+	_, err := b.AwaitState(b.ctx, b.healthy, "active", time.Now())
+	require.NoError(b, err)
+}
+
+var peak = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// peakMemory is the most that a process ever had resident, as the kernel counts.
+func peakMemory(pid int) (int, error) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if err != nil {
+		return 0, err
+	}
+	m := peak.FindSubmatch(text)
+	if m == nil {
+		return 0, fmt.Errorf("process %d has no memory any more", pid)
+	}
+	kib, err := strconv.Atoi(string(m[1]))
+	return kib << 10, err
+}

@@ -1,0 +1,2 @@
+// Package readme follows README.md as a person would.
+package readme
