@@ -17,11 +17,20 @@ import (
 // migrateTime bounds waiting for another process's migration and our own.
 const migrateTime = 10 * time.Minute
 
-const schemaVersionSQL = `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`
+// versionTable is where goose keeps the schema's version.
+const versionTable = "schema_migrations"
+
+const (
+	schemaVersionSQL = `SELECT coalesce(max(version_id), 0) FROM schema_migrations WHERE is_applied`
+
+	// The migrations that were there before 00001_schema.sql had the version table goose_db_version.
+	hasOldVersionsSQL = `SELECT to_regclass('goose_db_version') IS NOT NULL`
+)
 
 // Migrate brings the database at url to this program's schema. Processes that
 // do so at the same time wait for each other. A database that is newer than the
 // program is refused: an old program must not write to a schema it does not know.
+// So is one of the first migrations, which no migration leads on from.
 func Migrate(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, migrateTime)
 	defer cancel()
@@ -32,6 +41,9 @@ func Migrate(ctx context.Context, url string) error {
 	defer db.Close()
 	p, err := provider(db)
 	if err != nil {
+		return err
+	}
+	if err := refuseOld(ctx, db); err != nil {
 		return err
 	}
 	if err := refuseNewer(ctx, p); err != nil {
@@ -45,6 +57,20 @@ func Migrate(ctx context.Context, url string) error {
 
 // Migrate is the function of the same name on the store's database.
 func (s *Store) Migrate(ctx context.Context) error { return Migrate(ctx, s.url) }
+
+func refuseOld(ctx context.Context, db *sql.DB) error {
+	var old bool
+	if err := db.QueryRowContext(ctx, hasOldVersionsSQL).Scan(&old); err != nil {
+		return mapError("read the schema's version", err)
+	}
+	if old {
+		return errOldSchema
+	}
+	return nil
+}
+
+var errOldSchema = fault.New(fault.Invalid, "the database has tables of a Temper before its first release, which can't be upgraded: "+
+	`create a new database (createdb NAME), name it in database_url, and run "temper migrate"; the old one is left as it is`)
 
 func refuseNewer(ctx context.Context, p *goose.Provider) error {
 	have, want, err := p.GetVersions(ctx)
@@ -70,7 +96,7 @@ func provider(db *sql.DB) (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
+	return goose.NewProvider(goose.DialectPostgres, db, files, goose.WithTableName(versionTable), goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
 }
 
 // newestMigration is the schema's version that this program has.

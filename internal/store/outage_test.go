@@ -123,7 +123,7 @@ func TestANewerDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	s, url := openURL(t)
 	require.NoError(t, s.Migrate(t.Context()), "again is fine")
-	raw(t, url, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")
+	raw(t, url, "INSERT INTO schema_migrations (version_id, is_applied) VALUES (99999, true)")
 	for _, err := range []error{s.Migrate(t.Context()), s.Ready(t.Context())} {
 		kind(t, fault.Invalid, err)
 		require.ErrorContains(t, err, "schema 99999, newer than")
@@ -133,11 +133,25 @@ func TestANewerDatabaseIsRefused(t *testing.T) {
 func TestAnEmptyDatabaseIsNotReady(t *testing.T) {
 	t.Parallel()
 	_, url := openURL(t)
-	raw(t, url, "DELETE FROM goose_db_version WHERE version_id > 0")
+	raw(t, url, "DELETE FROM schema_migrations WHERE version_id > 0")
 	s := connect(t, store.Config{URL: url})
 	kind(t, fault.Unavailable, s.Ready(t.Context()))
-	raw(t, url, "DROP TABLE goose_db_version")
+	raw(t, url, "DROP TABLE schema_migrations")
 	kind(t, fault.Unavailable, s.Ready(t.Context()))
+}
+
+func TestADatabaseOfTheFirstMigrationsIsRefused(t *testing.T) {
+	t.Parallel()
+	_, url := openURL(t)
+	raw(t, url, "ALTER TABLE schema_migrations RENAME TO goose_db_version")
+	tables := ask[string](t, url, "SELECT string_agg(c.relname, ' ' ORDER BY c.relname) FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace")
+	s := connect(t, store.Config{URL: url, Keyset: keyset})
+	_, upgrade := store.Upgrade(t.Context(), store.Config{URL: url, Keyset: keyset})
+	for _, err := range []error{s.Migrate(t.Context()), s.Ready(t.Context()), upgrade} {
+		kind(t, fault.Invalid, err)
+		require.ErrorContains(t, err, "create a new database (createdb NAME)")
+	}
+	require.Equal(t, tables, ask[string](t, url, "SELECT string_agg(c.relname, ' ' ORDER BY c.relname) FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace"))
 }
 
 func TestProcessesThatMigrateAtOnceAgree(t *testing.T) {

@@ -107,11 +107,7 @@ func (s *Store) reseal(ctx context.Context, old []oldSecret) (count int, closed 
 }
 
 const (
-	hasSealsSQL = `
-SELECT EXISTS (SELECT FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = 'secrets'),
-	EXISTS (SELECT FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = 'secrets' AND column_name = 'seal')`
-
-	anySecretSQL  = `SELECT EXISTS (SELECT FROM secrets)`
+	hasSchemaSQL  = `SELECT to_regclass('schema_migrations') IS NOT NULL`
 	anyOldSealSQL = `SELECT EXISTS (SELECT FROM secrets WHERE seal < 2)`
 )
 
@@ -151,14 +147,10 @@ func Upgrade(ctx context.Context, c Config) (done Upgraded, err error) {
 // hasOldSeals looks also at a database that is not migrated yet.
 func (s *Store) hasOldSeals(ctx context.Context) (old bool, err error) {
 	const what = "look for secrets to seal again"
-	var table, column bool
-	if _, err := s.one(ctx, what, hasSealsSQL, nil, func(r pgx.Row) error { return r.Scan(&table, &column) }); err != nil || !table {
+	scan := func(r pgx.Row) error { return r.Scan(&old) }
+	if _, err := s.one(ctx, what, hasSchemaSQL, nil, scan); err != nil || !old {
 		return false, err
 	}
-	sql := anySecretSQL
-	if column {
-		sql = anyOldSealSQL
-	}
-	_, err = s.one(ctx, what, sql, nil, func(r pgx.Row) error { return r.Scan(&old) })
+	_, err = s.one(ctx, what, anyOldSealSQL, nil, scan)
 	return old, err
 }

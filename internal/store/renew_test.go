@@ -164,20 +164,6 @@ func TestSealsOfBeforeAreRenewed(t *testing.T) {
 	kind(t, fault.Internal, err)
 }
 
-// A database of before this version has no column for the version of a seal.
-func TestWithoutKeysADatabaseOfBeforeIsLeftAsItIs(t *testing.T) {
-	t.Parallel()
-	s, url := openURL(t)
-	withBMC(t, s)
-	raw(t, url, `DROP INDEX secrets_to_renew`)
-	raw(t, url, `ALTER TABLE secrets DROP COLUMN seal`)
-	raw(t, url, `DELETE FROM goose_db_version WHERE version_id >= 18`)
-	_, err := store.Upgrade(t.Context(), store.Config{URL: url})
-	kind(t, fault.Invalid, err)
-	require.ErrorContains(t, err, "nothing was changed")
-	require.False(t, ask[bool](t, url, `SELECT EXISTS (SELECT FROM information_schema.columns WHERE table_name = 'secrets' AND column_name = 'seal')`))
-}
-
 func TestRotationKeepsWhatASealIsBoundTo(t *testing.T) {
 	t.Parallel()
 	s, url := openURL(t)

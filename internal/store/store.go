@@ -113,7 +113,14 @@ func (s *Store) Ready(ctx context.Context) error {
 		return err
 	}
 	var have int64
-	if err := s.pool.QueryRow(ctx, schemaVersionSQL).Scan(&have); err != nil && !isUndefinedTable(err) {
+	err = s.pool.QueryRow(ctx, schemaVersionSQL).Scan(&have)
+	if isUndefinedTable(err) {
+		var old bool
+		if err = s.pool.QueryRow(ctx, hasOldVersionsSQL).Scan(&old); old {
+			return errOldSchema
+		}
+	}
+	if err != nil {
 		return mapError("read the schema's version", err)
 	}
 	switch {

@@ -1,0 +1,508 @@
+-- +goose Up
+
+-- Nodes, and what belongs to one node.
+
+CREATE TABLE nodes (
+    id                      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    uuid                    uuid        NOT NULL CONSTRAINT nodes_uuid_taken UNIQUE,
+    name                    text        CONSTRAINT nodes_name_taken UNIQUE CHECK (name <> '' AND length(name) <= 255),
+    driver                  text        NOT NULL CHECK (driver <> '' AND length(driver) <= 255),
+    interfaces              jsonb       NOT NULL DEFAULT '{}', -- {"power": "redfish", ...}
+    driver_info             jsonb       NOT NULL DEFAULT '{}',
+    driver_internal_info    jsonb       NOT NULL DEFAULT '{}',
+    properties              jsonb       NOT NULL DEFAULT '{}',
+    extra                   jsonb       NOT NULL DEFAULT '{}',
+    instance_info           jsonb       NOT NULL DEFAULT '{}',
+    network_data            jsonb       NOT NULL DEFAULT '{}',
+    conductor_group         text        NOT NULL DEFAULT '' CHECK (conductor_group ~ '^[a-z0-9_.-]*$' AND length(conductor_group) <= 255),
+    need_id                 bigint      NOT NULL, -- the row of needs; kept by the trigger node_need_changed
+    resource_class          text        CHECK (length(resource_class) <= 80),
+    owner                   text        CHECK (length(owner) <= 255),
+    lessee                  text        CHECK (length(lessee) <= 255),
+    description             text        CHECK (length(description) <= 4096),
+    shard                   text        CHECK (length(shard) <= 255),
+    parent_node             uuid,
+    chassis_uuid            uuid,
+    instance_uuid           uuid,
+    instance_name           text        CHECK (length(instance_name) <= 255),
+    allocation_uuid         uuid,
+    provision_state         text        NOT NULL CHECK (provision_state IN (
+        'enroll', 'verifying', 'manageable', 'available', 'active', 'error',
+        'deploying', 'wait call-back', 'deploy hold', 'deploy failed', 'deleting',
+        'cleaning', 'clean wait', 'clean hold', 'clean failed',
+        'inspecting', 'inspect wait', 'inspect failed', 'adopting', 'adopt failed',
+        'rescuing', 'rescue wait', 'rescue', 'rescue failed', 'unrescuing', 'unrescue failed',
+        'servicing', 'service wait', 'service hold', 'service failed')),
+    target_provision_state  text        NOT NULL DEFAULT '',
+    provision_updated_at    timestamptz,
+    last_error              text,
+    power_state             text        CHECK (power_state IN ('power on', 'power off', 'error')),
+    target_power_state      text        CHECK (target_power_state IN ('power on', 'power off', 'rebooting', 'soft rebooting', 'soft power off')),
+    power_read_at           timestamptz,
+    boot_mode               text,
+    secure_boot             boolean,
+    maintenance             boolean     NOT NULL DEFAULT false,
+    maintenance_reason      text,
+    maintenance_by_fault    boolean     NOT NULL DEFAULT false, -- a failure has set it, and no person since
+    maintenance_since       timestamptz, -- kept by the trigger node_maintained_changed
+    fault                   text        CHECK (fault IN ('power failure', 'clean failure', 'rescue abort failure', 'service failure')),
+    protected               boolean     NOT NULL DEFAULT false,
+    protected_reason        text,
+    retired                 boolean     NOT NULL DEFAULT false,
+    retired_reason          text,
+    automated_clean         boolean,    -- null = as the configuration says
+    disable_power_off       boolean     NOT NULL DEFAULT false,
+    raid_config             jsonb       NOT NULL DEFAULT '{}',
+    target_raid_config      jsonb       NOT NULL DEFAULT '{}',
+    traits                  text[]      NOT NULL DEFAULT '{}' CHECK (cardinality(traits) <= 50),
+    inspection_started_at   timestamptz,
+    inspection_finished_at  timestamptz,
+    owed                    jsonb       NOT NULL DEFAULT '[]',  -- undos that nobody could do yet
+    owed_tried_at           timestamptz,                        -- when the latest try to do them began
+    owed_tries              integer     NOT NULL DEFAULT 0,     -- tries since nothing was owed last; the pauses between them grow
+    owed_error              text,                               -- why the latest try failed
+    owed_refused            boolean     NOT NULL DEFAULT false, -- the hardware refused for good: no more tries until something changes
+    created_at              timestamptz NOT NULL DEFAULT now(),
+    updated_at              timestamptz
+) WITH (fillfactor = 85); -- room for heap-only updates: most of what changes is not indexed
+COMMENT ON TABLE nodes IS 'Servers. A dictionary has ****** where a secret was; the table secrets has the encrypted values. Reservation, deploy_step and clean_step are derived from the open operation.';
+CREATE UNIQUE INDEX nodes_instance_uuid_taken   ON nodes (instance_uuid) WHERE instance_uuid IS NOT NULL;
+CREATE UNIQUE INDEX nodes_allocation_uuid_taken ON nodes (allocation_uuid) WHERE allocation_uuid IS NOT NULL;
+CREATE INDEX nodes_by_state         ON nodes (provision_state, id);
+CREATE INDEX nodes_by_driver        ON nodes (conductor_group, driver, id);
+CREATE INDEX nodes_by_driver_all    ON nodes (driver, id);
+CREATE INDEX nodes_by_need          ON nodes (need_id, id);
+CREATE INDEX nodes_by_class         ON nodes (resource_class, id);
+CREATE INDEX nodes_by_owner         ON nodes (owner, id) WHERE owner IS NOT NULL;
+CREATE INDEX nodes_by_lessee        ON nodes (lessee, id) WHERE lessee IS NOT NULL;
+CREATE INDEX nodes_by_shard         ON nodes (shard, id) WHERE shard IS NOT NULL;
+CREATE INDEX nodes_by_parent        ON nodes (parent_node, id) WHERE parent_node IS NOT NULL;
+CREATE INDEX nodes_by_chassis       ON nodes (chassis_uuid, id) WHERE chassis_uuid IS NOT NULL;
+CREATE INDEX nodes_by_fault         ON nodes (fault, id) WHERE fault IS NOT NULL;
+CREATE INDEX nodes_by_instance_name ON nodes (instance_name, id) WHERE instance_name IS NOT NULL;
+CREATE INDEX nodes_with_instance    ON nodes (id) WHERE instance_uuid IS NOT NULL;
+CREATE INDEX nodes_in_maintenance   ON nodes (id) WHERE maintenance;
+CREATE INDEX nodes_retired          ON nodes (id) WHERE retired;
+CREATE INDEX nodes_owing            ON nodes (id) WHERE owed <> '[]';
+-- Free nodes, as a scheduler asks for them. Power state and fault change too often to be part of the predicate.
+CREATE INDEX nodes_free             ON nodes (id) WHERE provision_state = 'available' AND instance_uuid IS NULL AND NOT retired;
+CREATE INDEX nodes_free_by_class    ON nodes (resource_class, id) WHERE provision_state = 'available' AND instance_uuid IS NULL AND NOT retired;
+CREATE INDEX nodes_free_by_trait    ON nodes USING gin (traits) WHERE provision_state = 'available' AND instance_uuid IS NULL AND NOT retired;
+
+CREATE TABLE ports (
+    id                    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    uuid                  uuid        NOT NULL CONSTRAINT ports_uuid_taken UNIQUE,
+    node_id               bigint      NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
+    address               text        NOT NULL CONSTRAINT ports_address_taken UNIQUE CHECK (address ~ '^([0-9a-f]{2}:){5}([0-9a-f]{2}|([0-9a-f]{2}:){14}[0-9a-f]{2})$'),
+    name                  text        CONSTRAINT ports_name_taken UNIQUE CHECK (name <> '' AND length(name) <= 255),
+    description           text        CHECK (length(description) <= 255),
+    pxe_enabled           boolean     NOT NULL DEFAULT true,
+    local_link_connection jsonb       NOT NULL DEFAULT '{}',
+    physical_network      text        CHECK (length(physical_network) <= 64),
+    is_smartnic           boolean     NOT NULL DEFAULT false,
+    extra                 jsonb       NOT NULL DEFAULT '{}',
+    internal_info         jsonb       NOT NULL DEFAULT '{}',
+    created_at            timestamptz NOT NULL DEFAULT now(),
+    updated_at            timestamptz
+);
+COMMENT ON TABLE ports IS 'Network interfaces of nodes, by MAC address.';
+CREATE INDEX ports_by_node ON ports (node_id, id);
+
+CREATE TABLE agents (
+    node_id            bigint      PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,
+    url                text        NOT NULL DEFAULT '',
+    version            text        NOT NULL DEFAULT '',
+    verify_ca          text        NOT NULL DEFAULT '',
+    looked_up_at       timestamptz,
+    first_heartbeat_at timestamptz,
+    last_heartbeat_at  timestamptz,
+    inspected_at       timestamptz,
+    inspected_source   text        NOT NULL DEFAULT '', -- who sent the inventory of this boot: MACs and address
+    token_revealed     integer     NOT NULL DEFAULT 0,  -- how often the token was sent to an agent
+    token_source       text        NOT NULL DEFAULT ''  -- who got it first: MACs and address
+) WITH (fillfactor = 70);
+COMMENT ON TABLE agents IS 'What the ramdisk agent of a node said last. It is not in the row of the node, so that a heartbeat updates one small row.';
+
+CREATE TABLE secrets (
+    node_id    bigint   NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
+    name       text     NOT NULL, -- driver_info/KEY, instance_info/KEY, agent_token, operation/ID/steps/INDEX/args/KEY
+    key_id     bigint   NOT NULL, -- of the keyset's key
+    seal       smallint NOT NULL, -- version of the seal. 2 binds the value to its node, its name and what decides where it is sent (node.DestinationOf)
+    ciphertext bytea    NOT NULL,
+    PRIMARY KEY (node_id, name)
+);
+COMMENT ON TABLE secrets IS 'Encrypted values. The program has the keys, the database has none.';
+CREATE INDEX secrets_by_key   ON secrets (key_id);
+CREATE INDEX secrets_to_renew ON secrets (node_id, name) WHERE seal < 2; -- temper migrate seals these again
+
+CREATE TABLE node_inventory (
+    node_id      bigint      PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,
+    inventory    jsonb       NOT NULL,
+    plugin_data  jsonb       NOT NULL DEFAULT '{}',
+    collected_at timestamptz NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE node_inventory IS 'What the latest inspection of a node found.';
+
+-- No foreign key: who writes a row holds the lock of the node's row, and the history of a deleted node stays.
+CREATE TABLE node_history (
+    node_id      bigint      NOT NULL,
+    seq          bigint      NOT NULL, -- counts the events of the node, so that the oldest ones are found and deleted at once
+    uuid         uuid        NOT NULL DEFAULT gen_random_uuid(),
+    created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+    event        text        NOT NULL,
+    event_type   text        NOT NULL,
+    severity     text        NOT NULL DEFAULT 'INFO',
+    conductor    text        NOT NULL DEFAULT '',
+    username     text        NOT NULL DEFAULT '',
+    operation_id bigint,
+    PRIMARY KEY (node_id, seq)
+);
+COMMENT ON TABLE node_history IS 'The latest 300 events of each node.';
+
+CREATE TABLE deleted_nodes (
+    id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    node_id         bigint      UNIQUE, -- of its history
+    uuid            uuid        NOT NULL,
+    name            text,
+    driver          text        NOT NULL,
+    conductor_group text        NOT NULL,
+    resource_class  text,
+    provision_state text,
+    created_at      timestamptz,
+    deleted_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
+    deleted_by      text        NOT NULL DEFAULT ''
+);
+COMMENT ON TABLE deleted_nodes IS 'Nodes that were deleted. Histories and operations of them stay for deleted_node_retention. An id of nodes is never used again, so a later node with the same uuid or name is another one.';
+CREATE INDEX deleted_nodes_by_uuid ON deleted_nodes (uuid, id);
+CREATE INDEX deleted_nodes_by_name ON deleted_nodes (name, id);
+CREATE INDEX deleted_nodes_by_time ON deleted_nodes (deleted_at);
+
+-- Operations.
+
+CREATE TABLE operations (
+    id                bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    node_id           bigint      REFERENCES nodes (id) ON DELETE SET NULL, -- null = the node was deleted
+    node_uuid         uuid        NOT NULL,
+    node_name         text        NOT NULL DEFAULT '',
+    kind              text        NOT NULL CHECK (kind IN ('manage', 'provide', 'clean', 'inspect', 'deploy', 'rebuild', 'undeploy', 'power', 'undo')),
+    -- What a phase means, and what leads from one to another, is in docs/operation-states.md.
+    phase             text        NOT NULL CHECK (phase IN ('accepted', 'running', 'waiting', 'holding', 'undoing', 'ended')),
+    outcome           text        CHECK (outcome IN ('succeeded', 'failed', 'cancelled')),
+    error             text,
+    requested_by      text        NOT NULL DEFAULT '',
+    origin            text        NOT NULL,            -- the node's provision state before
+    target            text        NOT NULL DEFAULT '', -- the provision state it is to reach
+    power_target      text        NOT NULL DEFAULT '',
+    soft_timeout_ms   bigint      NOT NULL DEFAULT 0,  -- of a soft power request
+    on_failure        text        NOT NULL DEFAULT 'fail' CHECK (on_failure IN ('fail', 'hold')), -- when a step fails for good
+    accepted_at       timestamptz NOT NULL DEFAULT now(),
+    begun_at          timestamptz,
+    ended_at          timestamptz,
+    run_id            text,                            -- of the workflow in Temporal
+    conductor_group   text        NOT NULL,
+    driver            text        NOT NULL,
+    steps             jsonb       NOT NULL DEFAULT '[]',
+    undo              jsonb       NOT NULL DEFAULT '[]', -- what has to be put right when the operation ends
+    decisions         jsonb       NOT NULL DEFAULT '[]', -- who decided what about a failed step, when and why
+    retry_of          bigint,
+    follow_up         bigint,                          -- the operation that was opened when this one ended
+    -- The claim: who may write. A newer pair (claim_seq, claim_attempt) ends the older one.
+    claim_seq         bigint      NOT NULL DEFAULT 0,
+    claim_attempt     integer     NOT NULL DEFAULT 0,
+    claim_started     timestamptz,                     -- when Temporal began the attempt. A reset of the activity makes Temporal count attempts from one again; the time goes on
+    claimed_at        timestamptz,
+    conductor         text        NOT NULL DEFAULT '',
+    claim_incarnation bigint      NOT NULL DEFAULT 0,  -- the conductor's process
+    claim_empty       boolean     NOT NULL DEFAULT false, -- nothing has come of it yet: no progress, no failure, no handing over. A process that dies then may have died of the step
+    claim_lost_at     timestamptz,                     -- the last heartbeat of that process, if another one has its name now
+    rests             boolean     NOT NULL DEFAULT false, -- the conductor has put its step down in good order
+    -- What it waits for.
+    waiting_for       text        NOT NULL DEFAULT '',
+    waiting_until     timestamptz,
+    in_maintenance    boolean     NOT NULL DEFAULT false, -- accepted while its node was in maintenance: such an operation is never paused
+    paused            boolean     NOT NULL DEFAULT false, -- the node was put into maintenance since
+    orphaned          boolean     NOT NULL DEFAULT false, -- paused, and the process that worked on it last has died
+    stalled           text        NOT NULL DEFAULT '' CHECK (stalled IN ('', 'conductor', 'maintenance', 'deaths')), -- why it can't go on; deaths = conductors died of the step, and the next try is put off
+    stalled_at        timestamptz,
+    kept_for          text        NOT NULL DEFAULT '', -- waiting_for as it was before it was stalled,
+    kept_left         interval,                        -- and how much time was left for that
+    temporal_pause    jsonb,                           -- somebody has paused the workflow, or the activity that it waits for, in Temporal (node.Pause)
+    missing_since     timestamptz,                     -- Temporal does not know the workflow
+    -- What somebody wants of it.
+    asked             text        NOT NULL DEFAULT '' CHECK (asked IN ('', 'cancel', 'abort', 'delete', 'unhold', 'power')),
+    asked_by          text        NOT NULL DEFAULT '',
+    asked_reason      text        NOT NULL DEFAULT '',
+    asked_power       text        NOT NULL DEFAULT '',
+    asked_at          timestamptz,
+    CONSTRAINT operations_ended_has_outcome CHECK ((ended_at IS NULL) = (outcome IS NULL)),
+    CONSTRAINT operations_ended_phase       CHECK ((ended_at IS NULL) = (phase <> 'ended')),
+    CONSTRAINT operations_begun_has_run     CHECK ((begun_at IS NULL) = (run_id IS NULL)),
+    CONSTRAINT operations_open_has_node     CHECK (ended_at IS NOT NULL OR node_id IS NOT NULL),
+    CONSTRAINT operations_stalled_since     CHECK ((stalled = '') = (stalled_at IS NULL)),
+    CONSTRAINT operations_stalled_waits     CHECK (stalled = '' OR phase = 'waiting'),
+    CONSTRAINT operations_kept_in_stall     CHECK (stalled <> '' OR kept_for = '' AND kept_left IS NULL),
+    CONSTRAINT operations_never_paused      CHECK (NOT (paused AND in_maintenance)),
+    CONSTRAINT operations_paused_open       CHECK (NOT paused OR ended_at IS NULL),
+    CONSTRAINT operations_orphaned_paused   CHECK (paused OR NOT orphaned),
+    CONSTRAINT operations_temporal_open     CHECK (temporal_pause IS NULL OR ended_at IS NULL),
+    CONSTRAINT operations_ended_waits_not   CHECK (ended_at IS NULL OR waiting_for = '' AND waiting_until IS NULL)
+) WITH (fillfactor = 70); -- claims and steps are heap-only updates
+COMMENT ON TABLE operations IS 'Pieces of work on nodes. An operation is open, and holds its node, until ended_at is set.';
+CREATE UNIQUE INDEX operations_one_open_per_node ON operations (node_id) WHERE ended_at IS NULL;
+CREATE INDEX operations_open       ON operations (id) WHERE ended_at IS NULL;
+CREATE INDEX operations_not_begun  ON operations (accepted_at) WHERE begun_at IS NULL AND ended_at IS NULL;
+CREATE INDEX operations_asked      ON operations (asked_at) WHERE asked_at IS NOT NULL AND ended_at IS NULL;
+CREATE INDEX operations_of_node    ON operations (node_id); -- for the foreign key
+CREATE INDEX operations_by_node    ON operations (node_uuid, id);
+CREATE INDEX operations_by_kind    ON operations (kind, id);
+CREATE INDEX operations_by_outcome ON operations (outcome, id) WHERE outcome IS NOT NULL;
+-- Operations whose error says that what they left is still to be undone; it is changed when that is undone or waived.
+CREATE INDEX operations_left       ON operations (node_uuid) WHERE error LIKE '%; what it left is still to be undone: %';
+
+CREATE TABLE idempotency_keys (
+    node_id      bigint      NOT NULL REFERENCES nodes ON DELETE CASCADE,
+    key          text        NOT NULL CHECK (octet_length(key) BETWEEN 1 AND 255),
+    operation_id bigint      REFERENCES operations ON DELETE CASCADE, -- null = the node moved at once, nothing had to run
+    seal         smallint    NOT NULL,
+    digest       bytea       NOT NULL, -- of the request's body. It is encrypted: the body may contain secrets, and with the digest they could be guessed
+    accepted_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (node_id, key)
+);
+COMMENT ON TABLE idempotency_keys IS 'Requests with an idempotency key that were accepted. The same request, sent again, gets the same operation.';
+CREATE INDEX idempotency_keys_by_age       ON idempotency_keys (accepted_at);
+CREATE INDEX idempotency_keys_of_operation ON idempotency_keys (operation_id); -- for the foreign key
+
+CREATE TABLE lost_temporal (
+    id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    said_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    said_by text        NOT NULL,
+    reason  text        NOT NULL
+);
+COMMENT ON TABLE lost_temporal IS 'An operator said that Temporal has lost its data. Operations that Temporal does not know are then closed at once, however many they are.';
+
+-- Conductors, and which nodes they cover.
+
+CREATE SEQUENCE conductor_incarnations;
+CREATE TABLE conductors (
+    id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    hostname        text        NOT NULL UNIQUE CHECK (hostname <> '' AND length(hostname) <= 255),
+    incarnation     bigint      NOT NULL, -- the newest process of this name
+    conductor_group text        NOT NULL DEFAULT '',
+    interfaces      jsonb       NOT NULL DEFAULT '{}', -- {driver: {interface: [implementation, ...]}}
+    started_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
+    heartbeat_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
+    polled_at       timestamptz NOT NULL DEFAULT clock_timestamp(), -- when it last reached Temporal: one that can't gets no steps
+    draining        boolean     NOT NULL DEFAULT false,
+    stopped_at      timestamptz
+);
+COMMENT ON TABLE conductors IS 'All conductors that ever registered and were not forgotten, dead ones included.';
+
+CREATE TABLE witness (
+    one           boolean PRIMARY KEY DEFAULT true CHECK (one),
+    seen_at       timestamptz, -- the latest writing
+    gap_from      timestamptz, -- the last writing before the latest gap,
+    gap_until     timestamptz, -- and the first one after it
+    gap_seen      boolean NOT NULL DEFAULT false, -- a process that had written before the gap wrote after it, too
+    contact_at    timestamptz, -- the latest contact of any orchestrator or conductor with Temporal,
+    contact_from  timestamptz, -- and a gap in these
+    contact_until timestamptz
+) WITH (fillfactor = 10); -- one row that is written each second
+COMMENT ON TABLE witness IS 'One row that every API and orchestrator writes again and again. A gap between two writings means that the database was away or its clock stepped; nobody is taken for dead who was alive before it.';
+INSERT INTO witness DEFAULT VALUES;
+
+-- Nodes that need the same of a conductor share a row, so that who covers them is computed once for all of them.
+-- lost_at, covered_at, losses and held are what reconciliation saw; it writes them only when they change.
+CREATE TABLE needs (
+    id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    conductor_group text          NOT NULL,
+    driver          text          NOT NULL,
+    wants           jsonb         NOT NULL, -- {driver: {interface: [implementation]}}, which the interfaces of a conductor have to contain
+    lost_at         timestamptz,            -- since when nobody covers it; null = somebody does
+    covered_at      timestamptz,            -- since when a held one is covered again
+    losses          timestamptz[] NOT NULL DEFAULT '{}', -- when it lost coverage lately, oldest first
+    held            boolean       NOT NULL DEFAULT false, -- lost coverage too often: its nodes are offered again only when coverage has lasted
+    CONSTRAINT needs_once UNIQUE (conductor_group, wants)
+);
+COMMENT ON TABLE needs IS 'What nodes need of a conductor: a conductor group, and a driver with interfaces. Rows are never deleted.';
+
+CREATE TABLE quarantines (
+    node_id bigint      PRIMARY KEY,
+    need_id bigint      NOT NULL,
+    since   timestamptz NOT NULL
+);
+COMMENT ON TABLE quarantines IS 'Nodes whose history says that they are in quarantine. Whether a node is in quarantine now is computed from the conductors when it is read.';
+
+-- No foreign keys: an epoch writes many rows and must not touch the nodes. A row without a node or a conductor is no owner.
+CREATE TABLE ring_owners (
+    node_id      bigint PRIMARY KEY,
+    conductor_id bigint NOT NULL
+) WITH (fillfactor = 90);
+COMMENT ON TABLE ring_owners IS 'The ring: which conductor owns which node.';
+CREATE INDEX ring_owners_by_conductor ON ring_owners (conductor_id, node_id);
+
+CREATE TABLE rings (
+    conductor_group text    NOT NULL,
+    driver          text    NOT NULL,
+    covers          text    NOT NULL, -- who covers which need, as the ring was computed from
+    unsettled       boolean NOT NULL, -- operations keep nodes where they should not stay
+    PRIMARY KEY (conductor_group, driver)
+);
+COMMENT ON TABLE rings IS 'What the ring of a conductor group and driver was computed from.';
+
+CREATE TABLE ring_epoch (
+    one           boolean PRIMARY KEY DEFAULT true CHECK (one),
+    epoch         bigint      NOT NULL DEFAULT 0,
+    members       bigint[]    NOT NULL DEFAULT '{}', -- ids of conductors, in order
+    reconciled_at timestamptz -- when the latest reconciliation ended
+) WITH (fillfactor = 50);
+COMMENT ON TABLE ring_epoch IS 'One row: the number of the latest computation of the ring.';
+INSERT INTO ring_epoch DEFAULT VALUES;
+
+CREATE TABLE ring_changes (
+    id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    need_id bigint NOT NULL
+);
+COMMENT ON TABLE ring_changes IS 'Which needs have got or lost nodes since the ring was computed. Rows are only added, so that writers of nodes never wait for each other; the epoch that has seen them deletes them.';
+
+-- Allocations, instances, and shares of compute services.
+
+CREATE TABLE allocations (
+    id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    uuid            uuid        NOT NULL CONSTRAINT allocations_uuid_taken UNIQUE,
+    name            text        CONSTRAINT allocations_name_taken UNIQUE CHECK (name <> '' AND length(name) <= 255),
+    node_id         bigint      CONSTRAINT allocations_node_taken UNIQUE REFERENCES nodes (id) ON DELETE CASCADE,
+    state           text        NOT NULL CHECK (state IN ('allocating', 'active', 'error')),
+    last_error      text,
+    resource_class  text        CHECK (length(resource_class) <= 80),
+    traits          text[]      NOT NULL DEFAULT '{}',
+    candidate_nodes uuid[]      NOT NULL DEFAULT '{}', -- in the order they were given
+    owner           text        CHECK (length(owner) <= 255),
+    extra           jsonb       NOT NULL DEFAULT '{}',
+    created_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
+    updated_at      timestamptz,
+    CONSTRAINT allocations_active_has_node CHECK ((state = 'active') = (node_id IS NOT NULL))
+);
+COMMENT ON TABLE allocations IS 'Requests for a node for an instance. An allocation and its node point at each other; one transaction writes both, the row of the node first.';
+CREATE INDEX allocations_by_class ON allocations (resource_class, id);
+CREATE INDEX allocations_by_state ON allocations (state, id);
+CREATE INDEX allocations_by_owner ON allocations (owner, id) WHERE owner IS NOT NULL;
+
+CREATE TABLE instances (
+    uuid         uuid        PRIMARY KEY,
+    node_id      bigint      NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
+    service      text        CONSTRAINT instances_claimed_from_share CHECK (service <> ''), -- name of the compute service; null = none
+    wanted       text        NOT NULL DEFAULT 'present' CHECK (wanted IN ('present', 'absent')),
+    created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+    absent_since timestamptz,
+    confirmed_at timestamptz, -- when its service, back again, said that it is gone
+    CONSTRAINT instances_absent_since CHECK ((wanted = 'absent') = (absent_since IS NOT NULL))
+);
+COMMENT ON TABLE instances IS 'Instances on nodes. An instance_uuid of nodes without a row here was set by hand, and is never taken away.';
+CREATE INDEX instances_of_node ON instances (node_id);
+CREATE INDEX instances_absent  ON instances (absent_since) WHERE wanted = 'absent';
+
+CREATE TABLE compute_services (
+    id                 bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    host               text        NOT NULL CHECK (host <> '' AND length(host) <= 255), -- as it was given
+    name               text        NOT NULL GENERATED ALWAYS AS (lower(host)) STORED CONSTRAINT compute_services_name_taken UNIQUE,
+    incarnation        bigint      NOT NULL,           -- the newest process of this name
+    partition_key      text        CHECK (partition_key ~ '^[a-z0-9_.-]*$' AND length(partition_key) <= 255), -- null = unset
+    peer_list          text[],                         -- lower case; null = unset
+    settings_error     text        NOT NULL DEFAULT '',
+    acknowledged_epoch bigint      NOT NULL DEFAULT 0, -- the newest that it has published
+    registered_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
+    seen_at            timestamptz NOT NULL DEFAULT clock_timestamp(),
+    lease_until        timestamptz NOT NULL,           -- it is live until then, by the clock of this database
+    quiet_until        timestamptz,                    -- until then an earlier process of this name may publish
+    CONSTRAINT compute_services_quiet_in_lease CHECK (quiet_until <= lease_until)
+) WITH (fillfactor = 50); -- a heartbeat is a heap-only update
+COMMENT ON TABLE compute_services IS 'Services that split the nodes for a scheduler.';
+
+CREATE TABLE share_epoch (
+    one          boolean PRIMARY KEY DEFAULT true CHECK (one),
+    epoch        bigint      NOT NULL DEFAULT 0, -- 0 = no service was ever registered
+    revision     bigint      NOT NULL DEFAULT 0, -- counts what an epoch must follow: registrations, settings, moves
+    published    bigint      NOT NULL DEFAULT 0, -- the revision that the epoch follows
+    members      text        NOT NULL DEFAULT '', -- the services as the epoch has them (share.Split.Signature)
+    live         bigint[]    NOT NULL DEFAULT '{}',
+    published_at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 50);
+COMMENT ON TABLE share_epoch IS 'One row: the number under which all shares change together.';
+INSERT INTO share_epoch DEFAULT VALUES;
+
+CREATE TABLE shares (
+    node_id         bigint PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,
+    owner_id        bigint, -- the service in whose share it is
+    leaving_id      bigint, -- the service that it has left, and that may still publish it
+    left_in         bigint, -- the epoch in which it left
+    entering_id     bigint, -- who owns it after that
+    -- What the epoch knew of the node. From this a reconciliation finds what has changed since.
+    conductor_group text   NOT NULL,
+    instance_uuid   uuid,
+    service         text   NOT NULL DEFAULT '', -- of the instance
+    CONSTRAINT shares_owned_or_leaving  CHECK (owner_id IS NULL OR leaving_id IS NULL),
+    CONSTRAINT shares_left_in_an_epoch  CHECK ((leaving_id IS NULL) = (left_in IS NULL)),
+    CONSTRAINT shares_entering_leaves   CHECK (leaving_id IS NOT NULL OR entering_id IS NULL)
+) WITH (fillfactor = 85);
+COMMENT ON TABLE shares IS 'Where each node stands in the epoch. Written only together with share_epoch. The id of a service that is gone means nobody.';
+CREATE INDEX shares_by_owner ON shares (owner_id, node_id);
+CREATE INDEX shares_leaving  ON shares (leaving_id, left_in) WHERE leaving_id IS NOT NULL;
+
+-- What the database keeps by itself, so that no writer of nodes can forget it.
+
+-- +goose StatementBegin
+-- Gives a node its row of needs. It is no foreign key, which would lock one row of needs for each of many nodes.
+CREATE FUNCTION node_need() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    wanted jsonb := jsonb_build_object(NEW.driver, (
+        SELECT coalesce(jsonb_object_agg(i.key, jsonb_build_array(i.value)), '{}') FROM jsonb_each_text(NEW.interfaces) i));
+BEGIN
+    SELECT w.id INTO NEW.need_id FROM needs w WHERE w.conductor_group = NEW.conductor_group AND w.wants = wanted;
+    IF NOT FOUND THEN
+        INSERT INTO needs (conductor_group, driver, wants) VALUES (NEW.conductor_group, NEW.driver, wanted) ON CONFLICT DO NOTHING;
+        SELECT w.id INTO STRICT NEW.need_id FROM needs w WHERE w.conductor_group = NEW.conductor_group AND w.wants = wanted;
+    END IF;
+    RETURN NEW;
+END $$;
+
+-- Since when a node is in maintenance: set again, with another reason or by a fault, it is so since the first time.
+CREATE FUNCTION node_maintained() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.maintenance_since = CASE WHEN NEW.maintenance THEN clock_timestamp() END;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION note_nodes() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO ring_changes (need_id) SELECT DISTINCT need_id FROM changed;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION note_node() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO ring_changes (need_id) VALUES (OLD.need_id), (NEW.need_id);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION note_nodes_gone() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO ring_changes (need_id) SELECT DISTINCT need_id FROM changed;
+    DELETE FROM ring_owners o USING changed c WHERE o.node_id = c.id;
+    DELETE FROM quarantines q USING changed c WHERE q.node_id = c.id;
+    INSERT INTO deleted_nodes (node_id, uuid, name, driver, conductor_group, resource_class, provision_state, created_at)
+    SELECT c.id, c.uuid, c.name, c.driver, c.conductor_group, c.resource_class, c.provision_state, c.created_at FROM changed c;
+    RETURN NULL;
+END $$;
+-- +goose StatementEnd
+
+CREATE TRIGGER node_need_made BEFORE INSERT ON nodes FOR EACH ROW EXECUTE FUNCTION node_need();
+CREATE TRIGGER node_need_changed BEFORE UPDATE ON nodes FOR EACH ROW
+    WHEN (NEW.need_id IS NULL OR (OLD.conductor_group, OLD.driver, OLD.interfaces) IS DISTINCT FROM (NEW.conductor_group, NEW.driver, NEW.interfaces))
+    EXECUTE FUNCTION node_need();
+CREATE TRIGGER node_maintained_made BEFORE INSERT ON nodes FOR EACH ROW WHEN (NEW.maintenance) EXECUTE FUNCTION node_maintained();
+CREATE TRIGGER node_maintained_changed BEFORE UPDATE ON nodes FOR EACH ROW
+    WHEN (OLD.maintenance <> NEW.maintenance) EXECUTE FUNCTION node_maintained();
+CREATE TRIGGER ring_new AFTER INSERT ON nodes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_nodes();
+CREATE TRIGGER ring_gone AFTER DELETE ON nodes REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_nodes_gone();
+CREATE TRIGGER ring_moved AFTER UPDATE OF conductor_group, driver, interfaces ON nodes FOR EACH ROW
+    WHEN (OLD.need_id IS DISTINCT FROM NEW.need_id) EXECUTE FUNCTION note_node();
