@@ -107,7 +107,7 @@ func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMed
 				return false, err
 			}
 		}
-		if err := pause(ctx, min(max(next(), bmc.Pause(err)), max(time.Until(until), 0))); err != nil {
+		if err := pause(ctx, min(max(next(), bmc.RetryAfter(err)), max(time.Until(until), 0))); err != nil {
 			return false, err
 		}
 		if err := t.guard(ctx); err != nil {

@@ -151,7 +151,7 @@ func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Powe
 			return false, nil
 		}
 		// If the BMC asks for a longer pause, it is read once more at the deadline.
-		if err := pause(ctx, min(max(next(), bmc.Pause(err)), max(time.Until(until), 0))); err != nil {
+		if err := pause(ctx, min(max(next(), bmc.RetryAfter(err)), max(time.Until(until), 0))); err != nil {
 			return false, err
 		}
 	}

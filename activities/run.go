@@ -262,7 +262,7 @@ func (t *task) verdict(err error) error {
 	if !retry {
 		return never(se.err)
 	}
-	return again(se.err, max(rule.pause(step.Failures), bmc.Pause(se.err)))
+	return again(se.err, max(rule.pause(step.Failures), bmc.RetryAfter(se.err)))
 }
 
 // takeOverDebts makes what the node owes part of this operation's own undo, if its

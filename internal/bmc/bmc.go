@@ -1,6 +1,6 @@
-// Package bmc is the vocabulary of what can be asked of a baseboard management
-// controller. Drivers below it (redfish, fake) speak the protocols; package
-// bmctest is the suite that each of them passes. It never decides when to ask.
+// Package bmc defines what a driver for baseboard management controllers (BMCs) can
+// do. The packages below it (redfish, fake) are drivers; package bmctest is the
+// conformance suite that each of them passes. It never decides when to call a BMC.
 package bmc
 
 import (
@@ -11,7 +11,7 @@ import (
 	"go.temper.dev/temper/internal/dial"
 )
 
-// Power is a power state as it is read.
+// Power is a power state.
 type Power string
 
 // Power states. PoweringOn and PoweringOff are seen while hardware takes its
@@ -24,7 +24,7 @@ const (
 	PoweringOff  Power = "PoweringOff"
 )
 
-// PowerRequest is an absolute wish: asking twice does what asking once does.
+// PowerRequest asks for a power state. Sending it twice does the same as sending it once.
 type PowerRequest string
 
 // Power requests (Redfish ResetType).
@@ -34,15 +34,15 @@ const (
 	RequestSoftOff  PowerRequest = "GracefulShutdown"
 )
 
-// ForceRestart is Redfish's name for what Restart does (ResetType). It is the name
-// under which a step records it.
+// ForceRestart is Redfish's name (ResetType) for what Restarter.Restart does. Steps
+// record a restart under this name.
 const ForceRestart = "ForceRestart"
 
 // Device is where a server boots from.
 type Device string
 
-// Boot devices, in Ironic's words. What a BMC tells and Ironic has no word for
-// (an override somebody else set) is read as the BMC's word in lower case.
+// Boot devices, by Ironic's names. A device that Ironic has no name for, because
+// somebody else set the override, is read as the BMC's name in lower case.
 const (
 	DeviceNone  Device = ""
 	DevicePXE   Device = "pxe"
@@ -52,7 +52,7 @@ const (
 	DeviceSafe  Device = "safe"
 )
 
-// Mode is the firmware's boot mode, in Ironic's words.
+// Mode is the firmware's boot mode, by Ironic's names.
 type Mode string
 
 // Boot modes.
@@ -62,8 +62,8 @@ const (
 	ModeBIOS    Mode = "bios"
 )
 
-// Boot is the boot override. Device DeviceNone reads as "no override": a Once
-// override that was used reads so after power on.
+// Boot is the boot override. DeviceNone means that there is no override; a one-time
+// override reads so after the boot that used it.
 type Boot struct {
 	Device     Device
 	Persistent bool // false = the next boot only (Redfish "Once")
@@ -100,7 +100,7 @@ func (b Boot) String() string {
 // Media is the virtual CD.
 type Media struct {
 	Inserted bool
-	Image    string // URL as the BMC tells it
+	Image    string // URL, as the BMC reports it
 }
 
 // Disk is a drive or volume as the BMC lists it.
@@ -122,7 +122,7 @@ type NIC struct {
 
 // Inventory is what out-of-band inspection finds.
 type Inventory struct {
-	CPUs         int // logical processors where told, else cores
+	CPUs         int // logical processors if the BMC reports them, else cores
 	CPUModel     string
 	Architecture string // x86_64, aarch64, ...
 	MemoryMiB    int64
@@ -139,37 +139,37 @@ type Inventory struct {
 type Target struct {
 	Node      string         // the node's uuid, for errors
 	Info      map[string]any // driver_info, secrets in the clear; never logged
-	LastPower Power          // what the node's row says; the fake driver's only memory
+	LastPower Power          // from the node's row; the fake driver has no other memory
 
-	// Guard is called right before each request that changes something, and
-	// its error is returned instead of sending (design: the claim is looked at
-	// again). Nil = no guard. Logging in and reading are not guarded.
+	// Guard is called right before each request that changes something. If it returns
+	// an error, the request is not sent and the caller gets that error. Steps use it to
+	// check that they still have their claim. Nil means no guard. Logging in and
+	// reading are not guarded.
 	Guard func(context.Context) error
 }
 
-// Session is a conversation with one BMC: the capabilities that its driver has, each
-// nil where the driver lacks it. What this BMC lacks although its driver has it is
-// refused when it is asked for (fault.Refused).
+// Session is a conversation with one BMC. Each field is a capability, nil if the driver
+// lacks it. If the driver has a capability that this BMC lacks, its methods return
+// fault.Refused.
 //
-// Capabilities are safe for concurrent use. Every request of a call bounds itself by
-// the driver's request timeout and by ctx, whichever is shorter; most calls are one to
-// three requests, Inspect is dozens. Errors are a *fault.Error: Unreachable, Busy
-// (Pause says how long), Refused, Denied, Untrusted, Invalid; or the guard's own as it
-// is; or, when ctx was cancelled, an error that wraps its cause. Calls request and
-// read; none waits for an effect.
+// Capabilities are safe for concurrent use. Every request of a call ends with the
+// driver's request timeout or with ctx, whichever comes first; most calls make one to
+// three requests, Inspect makes dozens. Errors are a *fault.Error of kind Unreachable,
+// Busy (RetryAfter returns for how long), Refused, Denied, Untrusted or Invalid; or the
+// guard's error, unchanged; or, if ctx was cancelled, an error that wraps its cause. No
+// call waits until what it requested has taken effect.
 type Session struct {
 	PowerControl
 	Restarter
 	BootDevice
 	VirtualMedia
 	Inspector
-	// End gives back what the conversation holds; nil where that is nothing. It may be
-	// called again.
+	// End releases what the conversation holds. It may be nil, and may be called again.
 	End func()
 }
 
-// Close ends the conversation. Shared sessions and connections of the driver stay for
-// the next one.
+// Close ends the conversation. The driver keeps its BMC session and its connections
+// for the next one.
 func (s Session) Close() {
 	if s.End != nil {
 		s.End()
@@ -180,14 +180,15 @@ func (s Session) Close() {
 type PowerControl interface {
 	// Power reads the power state.
 	Power(ctx context.Context) (Power, error)
-	// RequestPower sends an absolute wish. Wishing for what is already so is no error.
+	// RequestPower asks for a power state. If the server is already in it, that is no error.
 	RequestPower(ctx context.Context, r PowerRequest) error
 }
 
 // Restarter restarts a server that must not be switched off.
 type Restarter interface {
-	// Restart sends ForceRestart. Its effect can't be read back, so it is to be sent at
-	// most once; a lost answer is fault.OutcomeUnknown.
+	// Restart sends ForceRestart. Nobody can read back whether it took effect, so the
+	// caller must send it at most once. If the answer is lost, it returns
+	// fault.OutcomeUnknown.
 	Restart(ctx context.Context) error
 }
 
@@ -196,7 +197,7 @@ type BootDevice interface {
 	// Boot reads the boot override.
 	Boot(ctx context.Context) (Boot, error)
 	// SetBoot writes the boot override; DeviceNone clears it. If the BMC refuses to
-	// clear it, SetBoot sets it to the disk persistently (Boot.Cleared).
+	// clear it, SetBoot sets a persistent override of the disk (Boot.Cleared).
 	SetBoot(ctx context.Context, b Boot) error
 }
 
@@ -209,39 +210,39 @@ type VirtualMedia interface {
 	// fault.OutcomeUnknown if the request was sent and no answer came: many BMCs
 	// download the image before they answer.
 	InsertMedia(ctx context.Context, url string) error
-	// EjectMedia empties the drive. An empty one is no error and sends nothing.
+	// EjectMedia ejects the medium. If the drive is empty, it sends nothing and succeeds.
 	EjectMedia(ctx context.Context) error
 }
 
-// Inspector knows what is in a server.
+// Inspector reads a server's hardware inventory out of band.
 type Inspector interface {
 	// Inspect reads the hardware inventory.
 	Inspect(ctx context.Context) (Inventory, error)
 }
 
-// Driver opens conversations. One value serves a whole process; it is safe for
-// concurrent use and bounds how many requests go to one BMC at a time.
+// Driver opens conversations with BMCs. A process has one value of it, which is safe
+// for concurrent use and limits how many requests go to one BMC at a time.
 type Driver interface {
-	// Validate checks driver_info without touching the BMC. fault.Invalid
-	// names every missing or wrong property.
+	// Validate checks driver_info without a request to the BMC. It returns
+	// fault.Invalid that names every missing or wrong property.
 	Validate(info map[string]any) error
-	// Open starts a conversation. It need not touch the BMC.
+	// Open starts a conversation. It may do so without a request to the BMC.
 	Open(ctx context.Context, t Target) (Session, error)
-	// Close ends what is shared (BMC sessions are logged out, within ctx).
+	// Close logs out of all BMC sessions, until ctx ends, and closes connections.
 	Close(ctx context.Context)
 }
 
-// Settings bound every driver's conversations.
+// Settings are the settings that all drivers have.
 type Settings struct {
 	RequestTimeout time.Duration // one request, dialing included; shorter than the heartbeat timeout. Default 4 s
-	MaxPerBMC      int           // requests under way at once to one BMC. Default 2
+	MaxPerBMC      int           // concurrent requests to one BMC. Default 2
 	SessionIdle    time.Duration // an unused BMC session is logged out after this. Default 60 s
-	Proxy          *url.URL      // what leads to the BMCs: http, https or socks5; nil = nothing stands between
+	Proxy          *url.URL      // proxy to the BMCs: http, https or socks5; nil = none
 	Reach          dial.Reach    // decides which addresses BMCs may have; a proxy may have any
 	CADir          string        // folder of the CA files that driver_info may name; "" = none may be named
 }
 
-// WithDefaults fills what is zero.
+// WithDefaults returns s with the defaults for the fields that are zero.
 func (s Settings) WithDefaults() Settings {
 	if s.RequestTimeout == 0 {
 		s.RequestTimeout = 4 * time.Second

@@ -177,7 +177,7 @@ func TestABMCThatIsNoGoodLeavesTheNodeEnrolled(t *testing.T) {
 		"it resets every connection":      {faults: []fault{{Kind: "reset"}}, words: "closed the connection without an answer"},
 		"it always says later":            {faults: []fault{{Kind: "unavailable", Delay: "1s"}}, words: "503"},
 		"it is slower than anybody waits": {faults: []fault{{Kind: "latency", Delay: "5s"}}, words: "no answer in time (at most 2s)"},
-		"its answers are cut off":         {faults: []fault{{Kind: "truncated", Method: "GET", Path: system}}, words: "the answer is no whole JSON"},
+		"its answers are cut off":         {faults: []fault{{Kind: "truncated", Method: "GET", Path: system}}, words: "the answer is incomplete JSON"},
 		"its answers are mixed up":        {faults: []fault{{Kind: "mistyped", Method: "GET", Path: system}}, words: "PowerState is not a string"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestACertificateThatDoesNotVerifyIsRefused(t *testing.T) {
 	s := world(t)
 	r := ownRack(t, s.at.APIURL, sim.Config{Servers: 2, TLS: true})
 	n := enroll(t, s, r, func(i map[string]any) { i["redfish_verify_ca"] = true })
-	n.failed(n.provision("manage", nil), "enroll", "is signed by nobody we trust", "set redfish_verify_ca")
+	n.failed(n.provision("manage", nil), "enroll", "is not signed by a trusted CA", "set redfish_verify_ca")
 	require.Zero(t, n.hardware().BadLogins)
 	require.Zero(t, n.hardware().Requests, "nothing was told to whoever answered")
 

@@ -16,7 +16,7 @@ import (
 func checkInfo(t *testing.T, b *bench) {
 	require.NoError(t, b.Driver.Validate(b.Target.Info))
 	for _, p := range b.Type.Properties {
-		require.NotEmpty(t, p.About, "what is %s?", p.Name)
+		require.NotEmpty(t, p.About, "%s has no description", p.Name)
 		if !p.Required {
 			continue
 		}
@@ -36,41 +36,42 @@ func checkInfo(t *testing.T, b *bench) {
 
 func checkPower(t *testing.T, b *bench) {
 	s := b.open(t)
-	b.seePower(t, s, bmc.PowerOff)
+	b.awaitPower(t, s, bmc.PowerOff)
 	for _, r := range []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn, bmc.RequestOn, bmc.RequestForceOff, bmc.RequestForceOff} {
-		require.LessOrEqual(t, b.changes(t, func() error { return s.RequestPower(t.Context(), r) }), 1, "a wish is one request")
+		require.LessOrEqual(t, b.changes(t, func() error { return s.RequestPower(t.Context(), r) }), 1, "a power request is one HTTP request")
 		want := bmc.PowerOff
 		if r == bmc.RequestOn {
 			want = bmc.PowerOn
 		}
-		b.seePower(t, b.again(t, s), want)
+		b.awaitPower(t, b.reopen(t, s), want)
 	}
 }
 
 func checkSoftOff(t *testing.T, b *bench) {
 	s := b.open(t)
-	b.request(t, s, bmc.RequestOn)
+	b.requestPower(t, s, bmc.RequestOn)
 	if b.lacks(SoftOff) {
 		requireRefused(t, s.RequestPower(t.Context(), bmc.RequestSoftOff))
-		b.seePower(t, s, bmc.PowerOn)
+		b.awaitPower(t, s, bmc.PowerOn)
 		return
 	}
-	b.request(t, s, bmc.RequestSoftOff)
-	require.NoError(t, s.RequestPower(t.Context(), bmc.RequestSoftOff), "what is off already is no error")
+	b.requestPower(t, s, bmc.RequestSoftOff)
+	require.NoError(t, s.RequestPower(t.Context(), bmc.RequestSoftOff), "a server that is already off is no error")
 }
 
 func checkRestart(t *testing.T, b *bench) {
 	s := b.open(t)
-	b.request(t, s, bmc.RequestOn)
+	b.requestPower(t, s, bmc.RequestOn)
 	if b.lacks(Restart) {
 		requireRefused(t, s.Restart(t.Context()))
 		return
 	}
 	require.Equal(t, 1, b.changes(t, func() error { return s.Restart(t.Context()) }), "a restart is one request")
-	b.seePower(t, s, bmc.PowerOn)
+	b.awaitPower(t, s, bmc.PowerOn)
 }
 
-// checkPromises holds the driver to the implementations that its hardware type has.
+// checkPromises checks that the driver has the capabilities that the implementations of
+// its hardware type need.
 func checkPromises(t *testing.T, b *bench) {
 	promised := func(iface string, why func(node.Implementation) bool) bool {
 		return slices.ContainsFunc(b.Type.Implementations[iface], why)
@@ -109,7 +110,7 @@ func checkBoot(t *testing.T, b *bench) {
 			requests = 2 // the first is refused
 		}
 		require.Equal(t, requests, b.changes(t, func() error { return s.SetBoot(t.Context(), want) }))
-		have, err := b.again(t, s).Boot(t.Context())
+		have, err := b.reopen(t, s).Boot(t.Context())
 		require.NoError(t, err)
 		require.True(t, have.Fulfils(want), "%s is not %s", have, want)
 		if requests == 2 {
@@ -129,7 +130,7 @@ func checkBootMode(t *testing.T, b *bench, s bmc.Session) {
 	for _, mode := range []bmc.Mode{bmc.ModeBIOS, bmc.ModeUEFI} {
 		require.NoError(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DeviceDisk, Mode: mode}))
 		require.NoError(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DevicePXE}))
-		have, err := b.again(t, s).Boot(t.Context())
+		have, err := b.reopen(t, s).Boot(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, mode, have.Mode)
 	}
@@ -141,15 +142,15 @@ func checkBootOnce(t *testing.T, b *bench) {
 	}
 	s := b.open(t)
 	require.NoError(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DeviceDisk}))
-	b.request(t, s, bmc.RequestOn)
+	b.requestPower(t, s, bmc.RequestOn)
 	require.Eventually(t, func() bool {
 		have, err := s.Boot(t.Context())
 		return err == nil && have.Device == bmc.DeviceNone
 	}, b.Settle, pollPause, "the override was not used")
 
-	b.request(t, s, bmc.RequestForceOff)
+	b.requestPower(t, s, bmc.RequestForceOff)
 	require.NoError(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DeviceDisk, Persistent: true}))
-	b.request(t, s, bmc.RequestOn)
+	b.requestPower(t, s, bmc.RequestOn)
 	have, err := s.Boot(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, bmc.DeviceDisk, have.Device, "a persistent override stays")
@@ -181,7 +182,7 @@ func checkMedia(t *testing.T, b *bench) {
 	see := func(want bmc.Media) {
 		t.Helper()
 		require.Eventually(t, func() bool {
-			have, err := b.again(t, s).Media(t.Context())
+			have, err := b.reopen(t, s).Media(t.Context())
 			return err == nil && have == want
 		}, b.Settle, pollPause, "never read %+v", want)
 	}
@@ -225,7 +226,7 @@ func checkInspection(t *testing.T, b *bench) {
 		require.False(t, seen[n.MAC], "%s is told twice", n.MAC)
 		seen[n.MAC] = true
 	}
-	again, err := b.again(t, s).Inspect(t.Context())
+	again, err := b.reopen(t, s).Inspect(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, inv, again, "two looks at one machine agree")
+	require.Equal(t, inv, again, "two inspections of one server agree")
 }

@@ -15,11 +15,11 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// pollPause is the pause between two looks at a machine that takes its time.
+// pollPause is the pause between two reads while the suite waits for an effect.
 const pollPause = 5 * time.Millisecond
 
-// call is one method of a session, with arguments that would change something
-// on a machine that is on, has an image in and no override.
+// call is one method of a session, with arguments that would change something on a
+// server as prepare leaves it.
 type call struct {
 	name    string
 	changes bool
@@ -27,7 +27,7 @@ type call struct {
 	do      func(context.Context, bmc.Session) error
 }
 
-// able lists the calls that the machine does not lack.
+// able returns the calls of the capabilities that the server and the driver have.
 func (b *bench) able() []call {
 	return slices.DeleteFunc([]call{
 		{"Power", false, Power, func(ctx context.Context, s bmc.Session) error { _, err := s.Power(ctx); return err }},
@@ -42,11 +42,12 @@ func (b *bench) able() []call {
 	}, func(c call) bool { return b.lacks(c.lacking) })
 }
 
-// prepare brings the machine where every call has something to change.
+// prepare switches the server on and inserts an image, so that every call has something
+// to change.
 func (b *bench) prepare(t *testing.T) bmc.Session {
 	t.Helper()
 	s := b.open(t)
-	b.request(t, s, bmc.RequestOn)
+	b.requestPower(t, s, bmc.RequestOn)
 	if !b.lacks(Media) {
 		require.NoError(t, s.InsertMedia(t.Context(), b.Images[0]))
 		require.Eventually(t, func() bool {
@@ -57,14 +58,14 @@ func (b *bench) prepare(t *testing.T) bmc.Session {
 	return s
 }
 
-// state is all that a change could have changed.
+// state is everything that a call can change.
 type state struct {
 	power bmc.Power
 	boot  bmc.Boot
 	media bmc.Media
 }
 
-func (b *bench) look(t *testing.T, s bmc.Session) (st state) {
+func (b *bench) readState(t *testing.T, s bmc.Session) (st state) {
 	t.Helper()
 	var err error
 	st.power, err = s.Power(t.Context())
@@ -82,7 +83,7 @@ func (b *bench) look(t *testing.T, s bmc.Session) (st state) {
 
 func checkGuard(t *testing.T, b *bench) {
 	s := b.prepare(t)
-	before := b.look(t, s)
+	before := b.readState(t, s)
 	b.guard.set(true)
 	sent := 0
 	if b.Changes != nil {
@@ -97,17 +98,17 @@ func checkGuard(t *testing.T, b *bench) {
 			continue
 		}
 		require.ErrorIs(t, err, errGuard, c.name)
-		require.Equal(t, asked+1, b.guard.count(), "%s asks once and stops", c.name)
+		require.Equal(t, asked+1, b.guard.count(), "%s calls the guard once and stops", c.name)
 	}
 	if b.Changes != nil {
 		require.Equal(t, sent, b.Changes(), "nothing is sent")
 	}
-	require.Equal(t, before, b.look(t, s))
+	require.Equal(t, before, b.readState(t, s))
 }
 
 func checkContext(t *testing.T, b *bench) {
 	s := b.prepare(t)
-	before := b.look(t, s)
+	before := b.readState(t, s)
 	reason := errors.New("the step was taken away")
 	cancelled, cancel := context.WithCancelCause(t.Context())
 	cancel(reason)
@@ -117,7 +118,7 @@ func checkContext(t *testing.T, b *bench) {
 		require.ErrorIs(t, c.do(cancelled, s), reason, "%s tells why it was cancelled", c.name)
 		require.Equal(t, fault.Unreachable, fault.KindOf(c.do(late, s)), "%s after its deadline", c.name)
 	}
-	require.Equal(t, before, b.look(t, s))
+	require.Equal(t, before, b.readState(t, s))
 }
 
 func checkHang(t *testing.T, b *bench) {
@@ -171,7 +172,7 @@ func checkConcurrency(t *testing.T, b *bench) {
 	for err := range errs {
 		require.NoError(t, err)
 	}
-	b.seePower(t, shared, bmc.PowerOn)
+	b.awaitPower(t, shared, bmc.PowerOn)
 }
 
 func checkClose(t *testing.T, b *bench) {

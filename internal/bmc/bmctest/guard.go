@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// errGuard is what the suite's guard says when it stops a change.
+// errGuard is the error of the suite's guard when it is shut.
 var errGuard = errors.New("the claim is not ours any more")
 
-// guard counts how often it was asked, and says no while it is shut.
+// guard is a bmc.Target.Guard that counts its calls and fails while it is shut.
 type guard struct {
 	mu    sync.Mutex
 	asked int

@@ -1,5 +1,5 @@
-// Package bmctest is the conformance suite that every BMC driver passes. It
-// knows package bmc only, and never what is behind a driver.
+// Package bmctest is the conformance suite that every BMC driver passes. It uses
+// package bmc only, and knows nothing of any particular driver.
 package bmctest
 
 import (
@@ -15,55 +15,55 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Capability is something that a driver or a BMC may lack. A driver that lacks it has
-// no such field in its bmc.Session, and the suite skips what needs it. Where only the
-// BMC lacks it, the driver answers fault.Refused or fault.Invalid, and the suite checks
-// that it does.
+// Capability is something that a driver or a BMC may lack. If the driver lacks it, the
+// field of its bmc.Session is nil, and the suite skips the checks that need it. If only
+// the BMC lacks it, the suite checks that the driver returns fault.Refused or
+// fault.Invalid.
 type Capability string
 
 // The capabilities that may be lacking.
 const (
-	Power      Capability = "power" // not of a BMC
+	Power      Capability = "power" // every BMC has it
 	SoftOff    Capability = "soft off"
 	Restart    Capability = "force restart"
-	ReadBoot   Capability = "read boot" // not of a BMC
+	ReadBoot   Capability = "read boot" // every BMC has it
 	SetBoot    Capability = "set boot"
-	BootOnce   Capability = "boot once"  // lacking: Once reads back as Persistent
-	BootClear  Capability = "boot clear" // lacking: a cleared override reads back as the disk, persistently
+	BootOnce   Capability = "boot once"  // without it a one-time override reads back as a persistent one
+	BootClear  Capability = "boot clear" // without it a cleared override reads back as a persistent one of the disk
 	BootMode   Capability = "boot mode"
 	Media      Capability = "virtual media"
 	Inspection Capability = "inspection"
 )
 
-// Rig is one driver with one powered-off machine to try it on: no override, no
-// medium. The suite owns both until the test ends.
+// Rig is a driver and a server to test it with, which is powered off and has no boot
+// override and no medium. Nobody else uses them until the test ends.
 type Rig struct {
-	Type   node.HardwareType // which the driver is for
+	Type   node.HardwareType // the hardware type that the driver is for
 	Driver bmc.Driver
-	Target bmc.Target // its Guard is the suite's to set
+	Target bmc.Target // the suite sets its Guard
 
-	// Lacks lists what the machine can't do.
+	// Lacks lists the capabilities that the BMC lacks.
 	Lacks []Capability
-	// Forgets is true where a conversation does not see what another one did.
+	// Forgets is true if a conversation does not see what another one changed.
 	Forgets bool
-	// Changes counts the requests that reached the BMC and could change
-	// something, logins apart; nil where there is no wire to count on.
+	// Changes returns how many requests that could change something reached the BMC,
+	// without logins; nil if they can't be counted.
 	Changes func() int
-	// Hang makes the BMC take requests and not answer them; nil where it can't.
-	// What it returns makes it answer again.
+	// Hang makes the BMC accept requests and not answer them, until release is called;
+	// nil if the BMC can't hang.
 	Hang func() (release func())
-	// BadInfo is driver_info that Validate and Open refuse; nil where anything goes.
+	// BadInfo is a driver_info that Validate and Open refuse; nil if they accept any.
 	BadInfo map[string]any
-	// Images are two URLs that the BMC can insert; made-up ones by default.
+	// Images are two URLs that the BMC can insert. By default they lead nowhere.
 	Images [2]string
-	// Settle is how long the machine may take to do what it was asked. Default 10 s.
+	// Settle is the longest time until a request takes effect. Default 10 s.
 	Settle time.Duration
 }
 
-// Factory makes a fresh Rig and cleans up by t.Cleanup; the suite closes the driver.
+// Factory returns a new Rig, and removes it with t.Cleanup. The suite closes the driver.
 type Factory func(t *testing.T) Rig
 
-// Suite runs every check against rigs from factory.
+// Suite runs every check with a rig of its own from factory.
 func Suite(t *testing.T, factory Factory) {
 	checks := []struct {
 		name  string
@@ -72,7 +72,7 @@ func Suite(t *testing.T, factory Factory) {
 	}{
 		{"driver_info is checked without the BMC, as the hardware type describes it", "", checkInfo},
 		{"the driver has what the hardware type promises", "", checkPromises},
-		{"power obeys absolute wishes, however often they are made", Power, checkPower},
+		{"a power request may be repeated", Power, checkPower},
 		{"a soft power off turns off or is refused", Power, checkSoftOff},
 		{"a restart is sent once or refused", Restart, checkRestart},
 		{"the boot override reads back as it was set", SetBoot, checkBoot},
@@ -97,11 +97,11 @@ func Suite(t *testing.T, factory Factory) {
 	}
 }
 
-// bench is a rig with a guard that counts, and the words to use it.
+// bench is a rig with a guard that counts its calls, and helpers for the checks.
 type bench struct {
 	Rig
 	guard *guard
-	can   bmc.Session // to see what the driver has
+	can   bmc.Session // shows which capabilities the driver has
 }
 
 func newBench(t *testing.T, factory Factory) *bench {
@@ -149,9 +149,9 @@ func (b *bench) open(t *testing.T) bmc.Session {
 	return s
 }
 
-// again is the conversation in which to look at what s did: another one, where
-// the BMC remembers.
-func (b *bench) again(t *testing.T, s bmc.Session) bmc.Session {
+// reopen returns a conversation that sees what s changed: a new one unless the rig
+// forgets.
+func (b *bench) reopen(t *testing.T, s bmc.Session) bmc.Session {
 	t.Helper()
 	if b.Forgets {
 		return s
@@ -159,8 +159,8 @@ func (b *bench) again(t *testing.T, s bmc.Session) bmc.Session {
 	return b.open(t)
 }
 
-// changes runs do and tells how often it asked the guard and, where that can be
-// counted, checks that it sent exactly as many changing requests.
+// changes calls do and returns how often it called the guard. If requests can be counted,
+// it checks that do sent exactly as many that could change something.
 func (b *bench) changes(t *testing.T, do func() error) int {
 	t.Helper()
 	asked, sent := b.guard.count(), 0
@@ -175,8 +175,8 @@ func (b *bench) changes(t *testing.T, do func() error) int {
 	return asked
 }
 
-// seePower waits until the machine reads want.
-func (b *bench) seePower(t *testing.T, s bmc.Session, want bmc.Power) {
+// awaitPower waits until the power state is want.
+func (b *bench) awaitPower(t *testing.T, s bmc.Session, want bmc.Power) {
 	t.Helper()
 	var last bmc.Power
 	require.Eventually(t, func() bool {
@@ -186,18 +186,18 @@ func (b *bench) seePower(t *testing.T, s bmc.Session, want bmc.Power) {
 	}, b.Settle, 5*time.Millisecond, "power never read %s, last %q", want, &last)
 }
 
-// request makes a wish and waits until it came true.
-func (b *bench) request(t *testing.T, s bmc.Session, r bmc.PowerRequest) {
+// requestPower sends a power request and waits until it has taken effect.
+func (b *bench) requestPower(t *testing.T, s bmc.Session, r bmc.PowerRequest) {
 	t.Helper()
 	require.NoError(t, s.RequestPower(t.Context(), r))
 	want := bmc.PowerOff
 	if r == bmc.RequestOn {
 		want = bmc.PowerOn
 	}
-	b.seePower(t, s, want)
+	b.awaitPower(t, s, want)
 }
 
-// requireRefused checks the answer to what a BMC can't do.
+// requireRefused checks the error of a call that the BMC does not support.
 func requireRefused(t *testing.T, err error) {
 	t.Helper()
 	require.Error(t, err)

@@ -11,12 +11,11 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// maxDelay bounds one end of a delay: longer than any step is allowed to take.
+// maxDelay is the longest delay, longer than any step may take.
 const maxDelay = 24 * time.Hour
 
-// Delay is how long an operation of the fake takes: always Min when both ends
-// are equal, else something in between, most often near Min. The zero value is
-// no delay.
+// Delay is how long something takes: a random time from Min to Max, most often near
+// Min. The zero value is no delay.
 type Delay struct {
 	Min, Max time.Duration
 }
@@ -57,13 +56,13 @@ func parseSeconds(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// At is the delay at u in [0,1), the inverse of the triangular distribution
-// whose mode is Min.
+// At returns the delay for u in [0,1): the inverse of the cumulative triangular
+// distribution whose mode is Min.
 func (d Delay) At(u float64) time.Duration {
 	return d.Max - time.Duration(float64(d.Max-d.Min)*math.Sqrt(1-u))
 }
 
-// Wait takes the delay's time, or returns the cause when ctx ends first.
+// Wait sleeps for a random time of the delay, or returns ctx's cause if ctx ends first.
 func (d Delay) Wait(ctx context.Context) error {
 	if d.Max <= 0 {
 		return context.Cause(ctx)

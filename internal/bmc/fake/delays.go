@@ -8,14 +8,13 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// Delays says how long each interface of fake-hardware takes. The zero value is
-// no delay anywhere.
+// Delays has the delay of each interface of fake-hardware. The zero value has none.
 type Delays struct {
 	Power, Management, Boot, Deploy, Clean, Inspect, BIOS, RAID,
 	Firmware, Vendor, Rescue, Network, Storage, Verify Delay
 }
 
-// option is one setting: the interface it delays, as Ironic names it.
+// option is a setting: Ironic's name of the interface that it delays, and its field.
 type option struct {
 	iface string
 	field func(*Delays) *Delay
@@ -39,7 +38,7 @@ var options = []option{
 	{"verify", func(d *Delays) *Delay { return &d.Verify }},
 }
 
-// Options are the names that ParseDelays knows: power_delay, boot_delay, ...
+// Options returns the names that ParseDelays accepts: power_delay, boot_delay, ...
 func Options() []string {
 	names := make([]string, len(options))
 	for i, o := range options {
@@ -48,8 +47,8 @@ func Options() []string {
 	return names
 }
 
-// ParseDelays reads settings by Ironic's option names, each in the notation of
-// ParseDelay. fault.Invalid names every option that is unknown or wrong.
+// ParseDelays parses settings by Ironic's option names, each in the notation of
+// ParseDelay. It returns fault.Invalid that names every option that is unknown or wrong.
 func ParseDelays(settings map[string]string) (Delays, error) {
 	var d Delays
 	var wrong []string
@@ -73,8 +72,8 @@ func ParseDelays(settings map[string]string) (Delays, error) {
 	return d, nil
 }
 
-// For is the delay of an interface by Ironic's name for it (power, deploy, ...);
-// no delay for a name that has none.
+// For returns the delay of an interface by Ironic's name for it (power, deploy, ...),
+// no delay for an unknown name.
 func (d Delays) For(iface string) Delay {
 	for _, o := range options {
 		if o.iface == iface {

@@ -1,6 +1,6 @@
-// Package fake is the driver of fake-hardware: it obeys, after the delays it was
-// given. It never touches a network, and remembers nothing beyond a conversation
-// but the power state that the caller hands back in Target.LastPower.
+// Package fake is the driver of fake-hardware. It does what it is asked, after
+// configurable delays. It never uses the network, and forgets everything with the
+// conversation, except the power state, which the caller passes as Target.LastPower.
 package fake
 
 import (
@@ -17,17 +17,17 @@ type Driver struct {
 
 var _ bmc.Driver = (*Driver)(nil)
 
-// New makes a driver whose machines take the delays d.
+// New returns a driver with the delays d.
 func New(d Delays) *Driver { return &Driver{delays: d} }
 
-// Validate accepts everything: a fake needs no address.
+// Validate accepts everything: a fake server needs no address.
 func (*Driver) Validate(map[string]any) error { return nil }
 
-// Open starts a conversation with a machine whose power is t.LastPower, off
-// where that is unknown; it has no override, no medium, and boots by UEFI.
+// Open starts a conversation with a server whose power state is t.LastPower, off if that
+// is unknown. It has no boot override, no medium, and boots with UEFI.
 func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	if err := context.Cause(ctx); err != nil {
-		return bmc.Session{}, interrupted("open a conversation with", t.Node, err)
+		return bmc.Session{}, contextError("open a conversation with", t.Node, err)
 	}
 	power := t.LastPower
 	if power != bmc.PowerOn {
@@ -37,11 +37,11 @@ func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	return bmc.Session{PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s}, nil
 }
 
-// Close has nothing to end.
+// Close does nothing.
 func (*Driver) Close(context.Context) {}
 
-// interrupted tells that ctx ended: with the cause's own kind, Unreachable where
-// the deadline passed.
-func interrupted(doing, node string, cause error) error {
+// contextError returns the error of a context that ended. Its kind is that of the cause:
+// Unreachable if the deadline has passed.
+func contextError(doing, node string, cause error) error {
 	return fault.New(fault.KindOf(cause), "%s fake node %s: %w", doing, node, cause)
 }

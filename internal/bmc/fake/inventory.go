@@ -7,8 +7,8 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 )
 
-// inventory is the hardware of a fake machine. Serial and MAC come from the
-// node's uuid, so that two inspections agree and two nodes differ.
+// inventory returns the hardware of a fake server. Serial and MAC are computed from the
+// node's uuid, so that two inspections of a node agree and two nodes differ.
 func inventory(node string) bmc.Inventory {
 	h := fnv.New64a()
 	h.Write([]byte(node))

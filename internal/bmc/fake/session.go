@@ -8,24 +8,24 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// session is one conversation. mu guards what a machine would remember.
+// session is a conversation with one fake server.
 type session struct {
 	delays Delays
 	target bmc.Target
 
-	mu    sync.Mutex
+	mu    sync.Mutex // guards the fields below
 	power bmc.Power
 	boot  bmc.Boot
 	media bmc.Media
 }
 
-// devices is what SetBoot accepts, as Ironic's fake management does.
+// devices are those that Ironic's fake management accepts.
 var devices = []bmc.Device{bmc.DevicePXE, bmc.DeviceDisk, bmc.DeviceCDROM, bmc.DeviceBIOS, bmc.DeviceSafe}
 
-// read takes delay, then looks.
+// read waits for the delay, then calls look with the lock held.
 func (s *session) read(ctx context.Context, doing string, delay Delay, look func()) error {
 	if err := delay.Wait(ctx); err != nil {
-		return interrupted(doing, s.target.Node, err)
+		return contextError(doing, s.target.Node, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,11 +33,12 @@ func (s *session) read(ctx context.Context, doing string, delay Delay, look func
 	return nil
 }
 
-// change asks the guard, takes delay, then acts: the order of a real request,
-// which is sent right after the guard and takes effect later.
+// change calls the guard, waits for the delay, then calls act with the lock held. That
+// is the order of a real request, which is sent right after the guard and takes effect
+// later.
 func (s *session) change(ctx context.Context, doing string, delay Delay, act func()) error {
 	if err := context.Cause(ctx); err != nil {
-		return interrupted(doing, s.target.Node, err)
+		return contextError(doing, s.target.Node, err)
 	}
 	if s.target.Guard != nil {
 		if err := s.target.Guard(ctx); err != nil {
@@ -47,13 +48,13 @@ func (s *session) change(ctx context.Context, doing string, delay Delay, act fun
 	return s.read(ctx, doing, delay, act)
 }
 
-// Power reads the power state; as in Ironic's fake, reading takes no time.
+// Power reads the power state without a delay, as Ironic's fake driver does.
 func (s *session) Power(ctx context.Context) (p bmc.Power, err error) {
 	err = s.read(ctx, "read power of", Delay{}, func() { p = s.power })
 	return p, err
 }
 
-// RequestPower obeys at once.
+// RequestPower changes the power state after the delay.
 func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
 	switch r {
 	case bmc.RequestOn, bmc.RequestForceOff, bmc.RequestSoftOff:
@@ -70,14 +71,14 @@ func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
 	})
 }
 
-// useOverride is what firmware does at start: an override for one boot is gone.
+// useOverride removes a one-time override, as firmware does when it boots.
 func (s *session) useOverride() {
 	if !s.boot.Persistent {
 		s.boot.Device = bmc.DeviceNone
 	}
 }
 
-// Restart restarts what is on.
+// Restart uses the boot override if the server is on.
 func (s *session) Restart(ctx context.Context) error {
 	return s.change(ctx, "restart", s.delays.Power, func() {
 		if s.power == bmc.PowerOn {
@@ -142,7 +143,7 @@ func (s *session) EjectMedia(ctx context.Context) error {
 	return s.change(ctx, "eject virtual media of", s.delays.Boot, func() { s.media = bmc.Media{} })
 }
 
-// Inspect tells the hardware that every fake machine has.
+// Inspect returns the inventory that every fake server has.
 func (s *session) Inspect(ctx context.Context) (inv bmc.Inventory, err error) {
 	err = s.read(ctx, "inspect", s.delays.Inspect, func() { inv = inventory(s.target.Node) })
 	return inv, err

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	maxMessages = 3   // of a BMC's messages, how many are told
+	maxMessages = 3   // how many of a BMC's messages an error quotes
 	maxMessage  = 300 // runes of all of them together
 )
 
-// answer is an HTTP answer, read whole.
+// answer is an HTTP answer with its whole body.
 type answer struct {
 	method  string
 	path    string
@@ -31,61 +31,61 @@ type answer struct {
 	body    []byte
 }
 
-// refusal is an answer that says no, or not now.
+// refusal is the error of an answer with a status of 300 or above.
 type refusal struct {
 	status int
-	change bool // of a change, not of reading or logging in
+	change bool // the request was a change, not a read or a login
 	text   string
 }
 
 func (r *refusal) Error() string { return r.text }
 
-// garbled is an answer that says yes and is not what the schema promises.
-type garbled struct{ text string }
+// malformed is the error of an answer that is successful but not what the schema says.
+type malformed struct{ text string }
 
-func (g *garbled) Error() string { return g.text }
+func (g *malformed) Error() string { return g.text }
 
-func garble(path, format string, args ...any) error {
-	return fault.New(fault.Unreachable, "%s: %w", path, &garbled{fmt.Sprintf(format, args...)})
+func malformedAnswer(path, format string, args ...any) error {
+	return fault.New(fault.Unreachable, "%s: %w", path, &malformed{fmt.Sprintf(format, args...)})
 }
 
-// err is nil for an answer that says yes, else a fault of the kind that its
-// status means, with the BMC's own words.
+// err returns nil for a status from 200 to 299, else a fault of the kind that the status
+// means, with the BMC's explanation.
 func (a *answer) err() error {
 	if a.status >= 200 && a.status < 300 {
 		return nil
 	}
-	words := a.words()
+	words := a.explanation()
 	text := fmt.Sprintf("%s %s: the BMC answers %d %s", a.method, a.path, a.status, http.StatusText(a.status))
 	if words != "" {
 		text += ": " + words
 	}
 	no := &refusal{status: a.status, change: a.changes, text: text}
-	pause, asked := a.pause()
+	pause, asked := a.retryAfter()
 	switch {
 	case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
 		return fault.New(fault.Denied, "%w", no)
 	case a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable && asked:
 		return bmc.Busy(pause, "%w", no)
-	case a.status == http.StatusConflict && a.says("ResourceInUse"):
-		return bmc.Busy(pause, "%w", no) // between two states; the registry says to ask again
+	case a.status == http.StatusConflict && a.hasMessage("ResourceInUse"):
+		return bmc.Busy(pause, "%w", no) // the registry's resolution is to send the request again
 	case a.status >= 500:
 		return fault.New(fault.Unreachable, "%w", no)
 	case a.status >= 300 && a.status < 400:
-		no.text += fmt.Sprintf("; it sends us to %q, which we do not follow: name that place in %s",
-			clean(a.header.Get("Location"), 80), propAddress)
+		no.text += fmt.Sprintf("; it redirects to %q, which is not followed: set %s to that address",
+			printable(a.header.Get("Location"), 80), propAddress)
 	}
 	return fault.New(fault.Refused, "%w", no)
 }
 
-// pause returns the Retry-After, given as seconds or a date, and whether there is a
-// valid one. It is at most maxPause.
-func (a *answer) pause() (time.Duration, bool) {
-	told := strings.TrimSpace(a.header.Get("Retry-After"))
-	if at, err := http.ParseTime(told); err == nil {
+// retryAfter returns the header Retry-After, given as seconds or a date, and whether there
+// is a valid one. The result is at most maxPause.
+func (a *answer) retryAfter() (time.Duration, bool) {
+	value := strings.TrimSpace(a.header.Get("Retry-After"))
+	if at, err := http.ParseTime(value); err == nil {
 		return min(max(time.Until(at), 0), maxPause).Round(time.Millisecond), true
 	}
-	seconds, err := strconv.ParseUint(told, 10, 64)
+	seconds, err := strconv.ParseUint(value, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange) || err == nil && seconds > uint64(maxPause/time.Second):
 		return maxPause, true
@@ -95,9 +95,9 @@ func (a *answer) pause() (time.Duration, bool) {
 	return time.Duration(seconds) * time.Second, true
 }
 
-// failed is the fault of a task that was accepted and has failed already. One
-// still under way is no fault: nothing waits here.
-func (a *answer) failed() error {
+// taskError returns the error of a task that the BMC accepted and that has failed
+// already, nil for a task that still runs: no call waits for a task.
+func (a *answer) taskError() error {
 	var t task
 	if json.Unmarshal(a.body, &t) != nil {
 		return nil
@@ -108,31 +108,31 @@ func (a *answer) failed() error {
 		return nil
 	}
 	return fault.New(fault.Refused, "%s %s: the BMC's task ended as %s: %s",
-		a.method, a.path, t.TaskState.v, clean(t.Messages.words(), maxMessage))
+		a.method, a.path, t.TaskState.v, printable(t.Messages.texts(), maxMessage))
 }
 
-// decode reads JSON into a resource of this package, whose properties are loose;
-// only what is no JSON object at all fails.
+// decode reads the body into a resource of this package. Properties of a wrong type are
+// tolerated (loose); a body that is no JSON object is an error.
 func (a *answer) decode(into any) error {
 	if err := json.Unmarshal(a.body, into); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) && syntax.Offset >= int64(len(a.body)) {
-			return garble(a.path, "the answer is no whole JSON: it ends after %d bytes", len(a.body))
+			return malformedAnswer(a.path, "the answer is incomplete JSON: it ends after %d bytes", len(a.body))
 		}
-		return garble(a.path, "the answer is not the JSON of a resource: %s", clean(err.Error(), 120))
+		return malformedAnswer(a.path, "the answer is not a JSON object: %s", printable(err.Error(), 120))
 	}
 	return nil
 }
 
-func firstOf(a, b string) string {
+func firstNonBlank(a, b string) string {
 	if strings.TrimSpace(a) != "" {
 		return a
 	}
 	return b
 }
 
-// clean makes one printable line of at most limit runes out of what a BMC sent.
-func clean(s string, limit int) string {
+// printable turns text that a BMC sent into one printable line of at most limit runes.
+func printable(s string, limit int) string {
 	if len(s) > 8*limit {
 		s = s[:8*limit]
 	}

@@ -13,11 +13,11 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// usbCD is Supermicro's word for a virtual CD; the schema has none for it.
+// usbCD is Supermicro's boot source for a virtual CD. It is not in the schema.
 const usbCD schemas.BootSource = "UsbCd"
 
-// sources says in which words Redfish names a device, best first.
-var sources = []struct {
+// bootSources has Redfish's boot sources for each device, best first.
+var bootSources = []struct {
 	device bmc.Device
 	names  []schemas.BootSource
 }{
@@ -27,23 +27,23 @@ var sources = []struct {
 	{bmc.DeviceBIOS, []schemas.BootSource{schemas.BiosSetupBootSource}},
 }
 
-// deviceOf is the device that a BMC's word means.
-func deviceOf(source schemas.BootSource) bmc.Device {
+// deviceFromSource returns the device for a boot source.
+func deviceFromSource(source schemas.BootSource) bmc.Device {
 	if source == "" || source == schemas.NoneBootSource {
 		return bmc.DeviceNone
 	}
-	for _, s := range sources {
+	for _, s := range bootSources {
 		if slices.Contains(s.names, source) {
 			return s.device
 		}
 	}
-	return bmc.Device(strings.ToLower(clean(string(source), 40)))
+	return bmc.Device(strings.ToLower(printable(string(source), 40)))
 }
 
-// sourceOf is the word for a device that this BMC accepts; every word will do
-// for one that does not say what it accepts.
-func sourceOf(d bmc.Device, allowed []schemas.BootSource) (schemas.BootSource, error) {
-	for _, s := range sources {
+// sourceForDevice returns the first boot source for the device that is in allowed, the
+// sources that the BMC accepts. An empty list allows all.
+func sourceForDevice(d bmc.Device, allowed []schemas.BootSource) (schemas.BootSource, error) {
+	for _, s := range bootSources {
 		if s.device != d {
 			continue
 		}
@@ -52,28 +52,28 @@ func sourceOf(d bmc.Device, allowed []schemas.BootSource) (schemas.BootSource, e
 				return name, nil
 			}
 		}
-		return "", fault.New(fault.Refused, "the system can't boot from %s, only from %s", d, list(allowed))
+		return "", fault.New(fault.Refused, "the system can't boot from %s, only from %s", d, joinWords(allowed))
 	}
 	return "", fault.New(fault.Invalid, "Redfish has no boot device %.40q", string(d))
 }
 
 // Boot reads the boot override.
 func (s *session) Boot(ctx context.Context) (bmc.Boot, error) {
-	ctx, done := within(ctx, callTime)
+	ctx, done := withBudget(ctx, callTime)
 	defer done()
-	b, _, _, _, err := s.override(ctx)
+	b, _, _, _, err := s.bootOverride(ctx)
 	if err != nil {
-		return bmc.Boot{}, s.fail("read boot override of", err)
+		return bmc.Boot{}, s.wrap("read boot override of", err)
 	}
-	out := bmc.Boot{Mode: modeOf(b.Mode)}
+	out := bmc.Boot{Mode: modeFromRedfish(b.Mode)}
 	if b.Enabled == schemas.OnceBootSourceOverrideEnabled || b.Enabled == schemas.ContinuousBootSourceOverrideEnabled {
-		out.Device = deviceOf(b.Target)
+		out.Device = deviceFromSource(b.Target)
 		out.Persistent = out.Device != bmc.DeviceNone && b.Enabled == schemas.ContinuousBootSourceOverrideEnabled
 	}
 	return out, nil
 }
 
-func modeOf(m schemas.BootSourceOverrideMode) bmc.Mode {
+func modeFromRedfish(m schemas.BootSourceOverrideMode) bmc.Mode {
 	switch m {
 	case schemas.UEFIBootSourceOverrideMode:
 		return bmc.ModeUEFI
@@ -83,28 +83,29 @@ func modeOf(m schemas.BootSourceOverrideMode) bmc.Mode {
 	return bmc.ModeUnknown
 }
 
-// override reads the system's Boot, and where to write it.
-func (s *session) override(ctx context.Context) (b boot, path, etag, settings string, err error) {
-	sys, path, etag, err := s.look(ctx)
+// bootOverride reads the system's Boot. It also returns the system's path and ETag, and
+// the path of its settings resource, if it has one.
+func (s *session) bootOverride(ctx context.Context) (b boot, path, etag, settings string, err error) {
+	sys, path, etag, err := s.readSystem(ctx)
 	if err != nil {
 		return boot{}, "", "", "", err
 	}
 	if sys.Boot.bad {
-		return boot{}, "", "", "", garble(path, "Boot is not what the schema says")
+		return boot{}, "", "", "", malformedAnswer(path, "Boot is not what the schema says")
 	}
 	return sys.Boot.v, path, etag, string(sys.Settings.v.SettingsObject), nil
 }
 
-// SetBoot writes the boot override of the system, or of its settings resource
-// where the BMC takes it only there (iDRAC 10).
+// SetBoot writes the boot override of the system, or of its settings resource if the
+// BMC accepts it only there (iDRAC 10).
 func (s *session) SetBoot(ctx context.Context, want bmc.Boot) error {
-	ctx, done := within(ctx, callTime)
+	ctx, done := withBudget(ctx, callTime)
 	defer done()
-	return s.fail("set boot override of", s.setBoot(ctx, want))
+	return s.wrap("set boot override of", s.setBoot(ctx, want))
 }
 
-// setBoot writes the override. If a BMC refuses to clear it, setBoot sets it to the
-// disk persistently, as Ironic does.
+// setBoot writes the override. If the BMC refuses to clear it, setBoot sets a persistent
+// override of the disk, as Ironic does.
 func (s *session) setBoot(ctx context.Context, want bmc.Boot) error {
 	err := s.writeBoot(ctx, want)
 	if want.Device != bmc.DeviceNone || !refused(err) {
@@ -117,13 +118,13 @@ func (s *session) setBoot(ctx context.Context, want bmc.Boot) error {
 }
 
 func (s *session) writeBoot(ctx context.Context, want bmc.Boot) error {
-	// What Redfish has no word for is refused before the BMC is asked anything.
+	// A device that Redfish does not have is refused without a request to the BMC.
 	if want.Device != bmc.DeviceNone {
-		if _, err := sourceOf(want.Device, nil); err != nil {
+		if _, err := sourceForDevice(want.Device, nil); err != nil {
 			return err
 		}
 	}
-	have, path, etag, settings, err := s.override(ctx)
+	have, path, etag, settings, err := s.bootOverride(ctx)
 	if err != nil {
 		return err
 	}
@@ -137,22 +138,22 @@ func (s *session) writeBoot(ctx context.Context, want bmc.Boot) error {
 		return err
 	}
 	var pending struct {
-		ETag text `json:"@odata.etag"`
+		ETag looseString `json:"@odata.etag"`
 	}
 	a, rerr := s.read(ctx, settings, &pending)
 	if rerr != nil {
-		return err // the first refusal says more
+		return err // the refusal explains more than the failed read
 	}
 	return s.patch(ctx, settings, a.etag(pending.ETag), body)
 }
 
-// nextBoot is what to write. The mode is written only where it differs: some
-// BMCs refuse a mode, even the one they are in.
+// nextBoot returns what to write. It contains the mode only if it differs, because some
+// BMCs refuse every mode, even the current one.
 func nextBoot(want bmc.Boot, have boot) (schemas.Boot, error) {
 	if want.Device == bmc.DeviceNone {
 		return schemas.Boot{BootSourceOverrideEnabled: schemas.DisabledBootSourceOverrideEnabled}, nil
 	}
-	source, err := sourceOf(want.Device, have.Allowed)
+	source, err := sourceForDevice(want.Device, have.Allowed)
 	if err != nil {
 		return schemas.Boot{}, err
 	}
@@ -163,7 +164,7 @@ func nextBoot(want bmc.Boot, have boot) (schemas.Boot, error) {
 	if want.Persistent {
 		next.BootSourceOverrideEnabled = schemas.ContinuousBootSourceOverrideEnabled
 	}
-	if want.Mode == modeOf(have.Mode) {
+	if want.Mode == modeFromRedfish(have.Mode) {
 		return next, nil
 	}
 	switch want.Mode {
@@ -175,18 +176,18 @@ func nextBoot(want bmc.Boot, have boot) (schemas.Boot, error) {
 	return next, nil
 }
 
-// refused reports whether the BMC said a plain no to a change, so that another
-// way may be tried: nothing was changed.
+// refused reports whether the BMC refused a change, so that nothing was changed and
+// another way may be tried.
 func refused(err error) bool {
 	var no *refusal
 	return errors.As(err, &no) && no.change && fault.Is(err, fault.Refused) && no.status != http.StatusNotFound
 }
 
-// list is a few words of a BMC's, for an error.
-func list[T ~string](words []T) string {
+// joinWords joins names that a BMC sent, for an error.
+func joinWords[T ~string](words []T) string {
 	texts := make([]string, 0, len(words))
 	for _, w := range words {
 		texts = append(texts, string(w))
 	}
-	return clean(strings.Join(texts, ", "), 160)
+	return printable(strings.Join(texts, ", "), 160)
 }

@@ -1,11 +1,11 @@
-// Package redfish is the BMC driver that speaks Redfish. It never decides when
-// to act, and never repeats a request that changes something unless the BMC said
-// that it did not do it.
+// Package redfish is the BMC driver for Redfish. It never decides when to act, and
+// never repeats a request that changes something unless the BMC said that it did not
+// carry it out.
 //
-// Names, enumerations and the shape of errors are gofish's (package schemas).
-// Its client is not used: it has no deadline of its own, repeats nothing, does
-// not log in again, and switches off the verification of certificates for the
-// whole process where it is told not to verify one BMC's.
+// Names and enumerations are those of gofish (package schemas). gofish's client is not
+// used: it has no timeout of its own, does not retry, does not log in again after a
+// session has expired, and if it is told not to verify the certificate of one BMC, it
+// switches verification off for the whole process.
 package redfish
 
 import (
@@ -23,21 +23,21 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// maxLogouts bounds how many BMCs are logged out of at once when the driver closes.
+// maxLogouts is how many logouts run at once when the driver closes.
 const maxLogouts = 32
 
-// Observer hears of each HTTP request that was sent: its method, "ok" or the
-// name of the fault's kind, and how long it took. It must not block.
+// Observer is called after each HTTP request with its method, its outcome ("ok" or the
+// name of the fault's kind) and its duration. It must not block.
 type Observer func(method, outcome string, d time.Duration)
 
-// Config bounds the driver. The zero value has the defaults.
+// Config has the driver's settings. The zero value has the defaults.
 type Config struct {
 	bmc.Settings
-	Observer  Observer      // nil = nobody
+	Observer  Observer      // may be nil
 	DeniedFor time.Duration // how long a refused password is not tried again. Default 60 s
 }
 
-// WithDefaults fills what is zero.
+// WithDefaults returns c with the defaults for the fields that are zero.
 func (c Config) WithDefaults() Config {
 	c.Settings = c.Settings.WithDefaults()
 	if c.DeniedFor == 0 {
@@ -67,40 +67,40 @@ func (c Config) dialer() *net.Dialer {
 type Driver struct {
 	conf Config
 
-	mu        sync.Mutex // guards what follows, and the refs of both
+	mu        sync.Mutex // guards the next three fields, and the refs of endpoints and shared
 	endpoints map[[sha256.Size]byte]*endpoint
-	sites     map[string]*site // by address
+	shared    map[string]*sharedBMC // by address
 	closed    bool
 
 	large chan struct{} // one element for each large answer that is being read, of all BMCs
 
-	life    context.Context // of logouts that nobody waits for; ends with Close
-	cut     context.CancelFunc
-	logouts sync.WaitGroup
+	logoutCtx     context.Context // of the logouts of idle sessions; ends with Close
+	cancelLogouts context.CancelFunc
+	logouts       sync.WaitGroup
 }
 
 var _ bmc.Driver = (*Driver)(nil)
 
-// New makes a driver; what is zero in c gets its default.
+// New returns a driver. Fields of c that are zero have their defaults.
 func New(c Config) *Driver {
 	d := &Driver{
 		conf:      c.WithDefaults(),
 		endpoints: map[[sha256.Size]byte]*endpoint{},
-		sites:     map[string]*site{},
+		shared:    map[string]*sharedBMC{},
 		large:     make(chan struct{}, maxLarge),
 	}
-	d.life, d.cut = context.WithCancel(context.Background())
+	d.logoutCtx, d.cancelLogouts = context.WithCancel(context.Background())
 	return d
 }
 
-// Validate checks driver_info without touching the BMC; a CA that is named by
-// its path is read.
+// Validate checks driver_info without a request to the BMC. If driver_info names a CA
+// file, it reads the file.
 func (d *Driver) Validate(driverInfo map[string]any) error {
 	_, err := parseInfo(driverInfo, d.conf.Settings)
 	return err
 }
 
-// Open starts a conversation; the BMC is not touched.
+// Open starts a conversation without a request to the BMC.
 func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	i, err := parseInfo(t.Info, d.conf.Settings)
 	if err != nil {
@@ -109,19 +109,19 @@ func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return bmc.Session{}, context.Cause(ctx)
 	}
-	e, err := d.take(i)
+	e, err := d.acquire(i)
 	if err != nil {
 		return bmc.Session{}, err
 	}
 	s := &session{endpoint: e, target: t, system: i.system}
 	return bmc.Session{
 		PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s,
-		End: sync.OnceFunc(func() { d.give(e) }),
+		End: sync.OnceFunc(func() { d.release(e) }),
 	}, nil
 }
 
-// take finds or makes the endpoint for i, and counts its user.
-func (d *Driver) take(i info) (*endpoint, error) {
+// acquire returns the endpoint for i, a new one if there is none; release must follow.
+func (d *Driver) acquire(i info) (*endpoint, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -130,81 +130,82 @@ func (d *Driver) take(i info) (*endpoint, error) {
 	key := i.key()
 	e := d.endpoints[key]
 	if e == nil {
-		s := d.sites[i.address()]
+		s := d.shared[i.address()]
 		if s == nil {
-			s = newSite(d.conf.MaxPerBMC)
-			d.sites[i.address()] = s
+			s = newSharedBMC(d.conf.MaxPerBMC)
+			d.shared[i.address()] = s
 		}
 		s.refs++
 		e = newEndpoint(i, s, d.conf, d.large)
 		e.touch(time.Now())
-		e.idle = time.AfterFunc(d.conf.SessionIdle, func() { d.tidy(key, e) })
+		e.idleTimer = time.AfterFunc(d.conf.SessionIdle, func() { d.closeIdle(key, e) })
 		d.endpoints[key] = e
 	}
 	e.refs++
 	return e, nil
 }
 
-func (d *Driver) give(e *endpoint) {
+func (d *Driver) release(e *endpoint) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e.refs--
 }
 
-// tidy logs out of an endpoint that was not used for the idle time. It is dropped
-// once no conversation holds it and no denial has to be remembered.
-func (d *Driver) tidy(key [sha256.Size]byte, e *endpoint) {
+// closeIdle logs out of the endpoint if it was not used for SessionIdle. It drops the
+// endpoint if no conversation uses it and its BMC has no recent denial, which must be
+// remembered.
+func (d *Driver) closeIdle(key [sha256.Size]byte, e *endpoint) {
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
 		return
 	}
-	if left := e.unused(d.conf.SessionIdle); left > 0 {
-		e.idle.Reset(left)
+	if left := e.idleTimeLeft(d.conf.SessionIdle); left > 0 {
+		e.idleTimer.Reset(left)
 		d.mu.Unlock()
 		return
 	}
-	if e.refs == 0 && e.site.quiet(time.Now()) {
+	if e.refs == 0 && e.shared.noDenials(time.Now()) {
 		delete(d.endpoints, key)
-		if e.site.refs--; e.site.refs == 0 {
-			delete(d.sites, e.info.address())
+		if e.shared.refs--; e.shared.refs == 0 {
+			delete(d.shared, e.info.address())
 		}
 	} else {
-		e.idle.Reset(d.conf.SessionIdle)
+		e.idleTimer.Reset(d.conf.SessionIdle)
 	}
 	d.logouts.Add(1)
 	d.mu.Unlock()
 	defer d.logouts.Done()
-	e.logOut(d.life, false)
+	e.logOut(d.logoutCtx, false)
 }
 
-// unused is how much of the idle time is left.
-func (e *endpoint) unused(idle time.Duration) time.Duration {
+// idleTimeLeft returns after how long the endpoint has not been used for the idle time.
+func (e *endpoint) idleTimeLeft(idle time.Duration) time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return idle - time.Since(e.used)
+	return idle - time.Since(e.lastUsed)
 }
 
-// Close logs out of every BMC, as far as ctx lets it, and closes connections.
-// Conversations still open are cut off from them.
+// Close logs out of every BMC, until ctx ends, and closes all connections.
+// Conversations that are still open can't send requests any more.
 func (d *Driver) Close(ctx context.Context) {
-	defer d.cut()
-	defer context.AfterFunc(ctx, d.cut)()
+	defer d.cancelLogouts()
+	defer context.AfterFunc(ctx, d.cancelLogouts)()
 	d.mu.Lock()
 	d.closed = true
 	endpoints := d.endpoints
-	d.endpoints, d.sites = map[[sha256.Size]byte]*endpoint{}, map[string]*site{}
+	d.endpoints, d.shared = map[[sha256.Size]byte]*endpoint{}, map[string]*sharedBMC{}
 	d.mu.Unlock()
 
 	var g errgroup.Group
 	g.SetLimit(maxLogouts)
 	for _, e := range endpoints {
-		e.idle.Stop()
+		e.idleTimer.Stop()
 		g.Go(func() error {
 			e.logOut(ctx, true)
 			return nil
 		})
 	}
-	_ = g.Wait() // nothing above returns an error
+	_ = g.Wait() // the functions return no error
 	d.logouts.Wait()
 }

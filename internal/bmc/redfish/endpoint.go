@@ -22,37 +22,37 @@ import (
 )
 
 const (
-	idleConn     = 30 * time.Second // BMCs close idle connections themselves, many after a minute
+	idleConn     = 30 * time.Second // many BMCs close idle connections after a minute
 	maxRedirects = 3
 )
 
-// endpoint is one BMC as one account sees it: connections, the BMC session and
-// what was learned about the service. Conversations share it.
+// endpoint is one BMC with one set of credentials: the connections, the login and what
+// was read of the service root. All conversations with the same driver_info share it.
 type endpoint struct {
 	info   info
-	site   *site
+	shared *sharedBMC
 	client *http.Client
 	conf   Config
 	large  chan struct{} // Driver.large
 
-	// login is held while one caller logs in and the others wait for it; a
-	// channel, because waiting ends with the waiter's context.
-	login chan struct{}
+	// loginLock is held while one caller logs in and the others wait. It is a channel
+	// and no mutex, so that waiting ends with the waiter's context.
+	loginLock chan struct{}
 
-	refs int         // conversations open; guarded by the driver's mutex
-	idle *time.Timer // fires when nothing was sent for the idle time
+	refs      int         // open conversations; guarded by the driver's mutex
+	idleTimer *time.Timer // fires when nothing was sent for the idle time
 
-	mu   sync.Mutex // guards what follows
-	pass pass
-	root *serviceRoot
-	only string // path of the only system, once known
-	used time.Time
-	done bool // the driver is closed
+	mu         sync.Mutex // guards the fields below
+	login      login
+	root       *serviceRoot
+	onlySystem string // path of the only system, once known
+	lastUsed   time.Time
+	isClosed   bool // the driver is closed
 }
 
-func newEndpoint(i info, s *site, c Config, large chan struct{}) *endpoint {
+func newEndpoint(i info, s *sharedBMC, c Config, large chan struct{}) *endpoint {
 	transport := &http.Transport{
-		// Not the environment's: what conductors use to fetch images does not lead to BMCs.
+		// The environment's proxy is for fetching images; it does not lead to BMCs.
 		Proxy:                  c.proxy(),
 		DialContext:            dial.Forgetting(c.dialer()),
 		TLSClientConfig:        i.verify.tlsConfig(),
@@ -62,12 +62,12 @@ func newEndpoint(i info, s *site, c Config, large chan struct{}) *endpoint {
 		IdleConnTimeout:        min(idleConn, c.SessionIdle),
 		MaxIdleConnsPerHost:    c.MaxPerBMC,
 		MaxResponseHeaderBytes: maxHeader,
-		// Servers that compress give the ETag a suffix that they then refuse.
+		// Some BMCs that compress add a suffix to the ETag, and refuse it in If-Match.
 		DisableCompression: true,
 	}
 	return &endpoint{
-		info: i, site: s, conf: c, large: large,
-		login: make(chan struct{}, 1),
+		info: i, shared: s, conf: c, large: large,
+		loginLock: make(chan struct{}, 1),
 		client: &http.Client{
 			Transport:     transport,
 			Timeout:       c.RequestTimeout,
@@ -76,9 +76,9 @@ func newEndpoint(i info, s *site, c Config, large chan struct{}) *endpoint {
 	}
 }
 
-// stayOnBMC follows a GET to another path of the same server and nothing else:
-// a redirect must not carry a session's token to another host, nor repeat a
-// change. What is not followed is told as the answer it is.
+// stayOnBMC is an http.Client.CheckRedirect that follows a GET to another path of the
+// same server and nothing else: a redirect must not carry a session's token to another
+// host, nor repeat a change. The answer to any other redirect is the redirect itself.
 func stayOnBMC(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > maxRedirects || first.Method != http.MethodGet ||
@@ -94,83 +94,83 @@ type request struct {
 	path    string
 	body    []byte // JSON, nil for none
 	ifMatch string
-	changes bool                        // it changes the machine; reading and logging in do not
-	guard   func(context.Context) error // asked when a change could be sent at once; may be nil
-	secrets []string                    // in body, beside the account's
+	changes bool                        // it changes the server; reading and logging in do not
+	guard   func(context.Context) error // called right before the request is sent; may be nil
+	secrets []string                    // secrets in body, in addition to the account's password
 }
 
-// lost is a request whose answer never came whole.
-type lost struct {
+// lostAnswer is the error of a request that got no complete answer.
+type lostAnswer struct {
 	text  string
-	sent  bool // it was a change, and some of it left this machine
+	sent  bool // it was a change, and some of it was sent
 	reset bool // the connection broke, as it does when a BMC restarts its web server
 }
 
-func (l *lost) Error() string { return l.text }
+func (l *lostAnswer) Error() string { return l.text }
 
-// guarded is the guard's own error on its way to the caller, who gets it as it is.
-type guarded struct{ err error }
+// guardError carries the guard's error to session.wrap, which returns it unchanged.
+type guardError struct{ err error }
 
-func (g *guarded) Error() string { return g.err.Error() }
+func (g *guardError) Error() string { return g.err.Error() }
 
-// ended is a request that stopped because the caller's context was cancelled.
-type ended struct {
+// cancelledRequest is the error of a request whose context the caller cancelled.
+type cancelledRequest struct {
 	cause error
 	sent  bool
 }
 
-func (e *ended) Error() string { return e.cause.Error() }
+func (e *cancelledRequest) Error() string { return e.cause.Error() }
 
-// cancelled is the *ended of a context that was cancelled; nil for one that goes
-// on or whose deadline passed.
+// cancelled returns a *cancelledRequest if ctx was cancelled, nil if it goes on or its
+// deadline has passed.
 func cancelled(ctx context.Context, sent bool) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return &ended{cause: context.Cause(ctx), sent: sent}
+		return &cancelledRequest{cause: context.Cause(ctx), sent: sent}
 	}
 	return nil
 }
 
 // send makes one HTTP request in one of the BMC's slots, within the request
 // timeout. An answer of any status is no error.
-func (e *endpoint) send(ctx context.Context, r request, p pass) (*answer, error) {
+func (e *endpoint) send(ctx context.Context, r request, p login) (*answer, error) {
 	if err := cancelled(ctx, false); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, fault.New(fault.Unreachable, "%s %s: no time was left to ask", r.method, r.path)
+		return nil, fault.New(fault.Unreachable, "%s %s: no time was left to send the request", r.method, r.path)
 	}
-	if err := spend(ctx, 1, 0); err != nil {
+	if err := spendBudget(ctx, 1, 0); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.conf.RequestTimeout)
 	defer cancel()
-	if err := e.site.enter(ctx); err != nil {
+	if err := e.shared.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer e.site.leave()
+	defer e.shared.release()
 	if r.guard != nil {
 		if err := r.guard(ctx); err != nil {
-			return nil, &guarded{err}
+			return nil, &guardError{err}
 		}
 	}
 	begun := time.Now()
 	e.touch(begun)
 	a, err := e.exchange(ctx, r, p)
 	if err == nil && (a.err() != nil || a.status == http.StatusAccepted) {
-		a.body = []byte(e.scrub(string(a.body), r.secrets...)) // before anything is cut short
+		a.body = []byte(e.redact(string(a.body), r.secrets...)) // before the text is shortened: half a secret would not be found
 	}
-	e.tell(r.method, a, err, time.Since(begun))
+	e.observe(r.method, a, err, time.Since(begun))
 	return a, err
 }
 
 func (e *endpoint) touch(at time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.used = at
+	e.lastUsed = at
 }
 
-// tell hands an outcome to the observer: "ok" or the name of a fault's kind.
-func (e *endpoint) tell(method string, a *answer, err error, took time.Duration) {
+// observe calls the observer.
+func (e *endpoint) observe(method string, a *answer, err error, took time.Duration) {
 	if e.conf.Observer == nil {
 		return
 	}
@@ -184,8 +184,8 @@ func (e *endpoint) tell(method string, a *answer, err error, took time.Duration)
 	e.conf.Observer(method, outcome, took)
 }
 
-// exchange is the request on the wire.
-func (e *endpoint) exchange(ctx context.Context, r request, p pass) (*answer, error) {
+// exchange sends the request and reads the answer.
+func (e *endpoint) exchange(ctx context.Context, r request, p login) (*answer, error) {
 	target, err := e.resolve(r.path)
 	if err != nil {
 		return nil, err
@@ -208,11 +208,11 @@ func (e *endpoint) exchange(ctx context.Context, r request, p pass) (*answer, er
 	if r.ifMatch != "" {
 		req.Header.Set("If-Match", r.ifMatch)
 	}
-	p.show(req, e.info)
+	p.authenticate(req, e.info)
 
 	resp, err := e.client.Do(req)
 	if err != nil {
-		return nil, e.broken(ctx, r, err, r.changes && sent.Load())
+		return nil, e.noAnswer(ctx, r, err, r.changes && sent.Load())
 	}
 	defer resp.Body.Close()
 	limit := int64(maxRefusal)
@@ -220,30 +220,30 @@ func (e *endpoint) exchange(ctx context.Context, r request, p pass) (*answer, er
 		limit = maxBody
 	}
 	body, err := e.readBody(ctx, resp.Body, limit)
-	if over := spend(ctx, 0, len(body)); over != nil {
+	if over := spendBudget(ctx, 0, len(body)); over != nil {
 		return nil, over
 	}
 	a := &answer{method: r.method, path: r.path, changes: r.changes, status: resp.StatusCode, header: resp.Header, body: body}
 	switch {
-	case errors.Is(err, errCrowded) && !r.changes:
+	case errors.Is(err, errTooManyLarge) && !r.changes:
 		return nil, err
 	case r.method != http.MethodGet || a.err() != nil:
-		// The status says it all: of a refusal we lose words, and what was
-		// accepted is read back anyway.
+		// Only the status matters: a refusal loses some of its text, and the caller
+		// reads back what was accepted.
 		return a, nil
 	case len(body) > maxBody:
-		return nil, garble(r.path, "the answer is larger than %d bytes", maxBody)
+		return nil, malformedAnswer(r.path, "the answer is larger than %d bytes", maxBody)
 	case err == nil:
 		return a, nil
 	case ctx.Err() == nil:
-		return nil, garble(r.path, "the answer is cut off after %d bytes", len(body))
+		return nil, malformedAnswer(r.path, "the answer is cut off after %d bytes", len(body))
 	}
-	return nil, e.broken(ctx, r, err, false)
+	return nil, e.noAnswer(ctx, r, err, false)
 }
 
-// broken tells why no answer came: the caller's own end, a certificate, or the
-// network.
-func (e *endpoint) broken(ctx context.Context, r request, err error, sent bool) error {
+// noAnswer returns the error of a request that got no answer: the caller cancelled it,
+// the certificate does not verify, or the network failed.
+func (e *endpoint) noAnswer(ctx context.Context, r request, err error, sent bool) error {
 	if err := cancelled(ctx, sent); err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (e *endpoint) broken(ctx context.Context, r request, err error, sent bool) 
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	l := &lost{sent: sent, text: clean(err.Error(), maxMessage)}
+	l := &lostAnswer{sent: sent, text: printable(err.Error(), maxMessage)}
 	var n net.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) && n.Timeout():
@@ -270,15 +270,15 @@ func (e *endpoint) broken(ctx context.Context, r request, err error, sent bool) 
 	return fault.New(fault.Unreachable, "%s %s: %w", r.method, r.path, l)
 }
 
-// resolve makes a path that the BMC told into a URL on this BMC: whatever a
-// resource links to, credentials go to one host only.
+// resolve returns the URL of a path that a resource links to. It refuses links to
+// another host, so that credentials go to this BMC only.
 func (e *endpoint) resolve(path string) (*url.URL, error) {
 	u, err := url.Parse(path)
 	if err != nil || len(path) > maxPath || !strings.HasPrefix(u.Path, "/") || u.Opaque != "" || u.User != nil {
-		return nil, garble(clean(path, 80), "is no path on a BMC")
+		return nil, malformedAnswer(printable(path, 80), "is no path on a BMC")
 	}
 	if u.Host != "" && !strings.EqualFold(u.Host, e.info.base.Host) {
-		return nil, garble(clean(path, 80), "leads to another host, where we do not go")
+		return nil, malformedAnswer(printable(path, 80), "leads to another host, where we do not go")
 	}
 	prefix := e.info.base.EscapedPath()
 	full := u.EscapedPath()
@@ -292,23 +292,23 @@ func (e *endpoint) resolve(path string) (*url.URL, error) {
 	return &out, nil
 }
 
-// scrub takes secrets out of a text, in the forms in which a BMC may repeat them.
-func (e *endpoint) scrub(told string, more ...string) string {
-	for _, secret := range append([]string{e.info.password, e.current().token}, more...) {
+// redact removes secrets from a text, in all forms in which a BMC may repeat them.
+func (e *endpoint) redact(s string, more ...string) string {
+	for _, secret := range append([]string{e.info.password, e.currentLogin().token}, more...) {
 		if secret == "" {
 			continue
 		}
 		inJSON, _ := json.Marshal(secret) // strings always marshal
 		for _, form := range []string{
-			secret, string(inJSON[1 : len(inJSON)-1]), clean(secret, maxMessage),
+			secret, string(inJSON[1 : len(inJSON)-1]), printable(secret, maxMessage),
 			url.QueryEscape(secret), url.PathEscape(secret), basicAuth(e.info.username, secret),
 		} {
 			if form != "" {
-				told = strings.ReplaceAll(told, form, "******")
+				s = strings.ReplaceAll(s, form, "******")
 			}
 		}
 	}
-	return told
+	return s
 }
 
 func basicAuth(username, password string) string {

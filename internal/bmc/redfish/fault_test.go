@@ -68,10 +68,10 @@ func TestReadingTellsWhatWentWrong(t *testing.T) {
 		"an account without rights is denied":       {answer(403), fault.Denied, []string{"403"}},
 		"another place is not followed":             {answer(301, "Location", "https://evil.example/x"), fault.Refused, []string{"evil.example", "redfish_address"}},
 		"a connection that breaks is unreachable":   {cut, fault.Unreachable, []string{"closed the connection"}},
-		"a truncated answer names the resource":     {raw(`{"PowerState": "O`), fault.Unreachable, []string{sysPath, "no whole JSON"}},
-		"an empty answer names the resource":        {raw(``), fault.Unreachable, []string{sysPath, "no whole JSON"}},
-		"a list in place of a system is told":       {raw(`[]`), fault.Unreachable, []string{sysPath, "not the JSON"}},
-		"a web page in place of a system is told":   {raw(`<html>login</html>`), fault.Unreachable, []string{sysPath, "not the JSON"}},
+		"a truncated answer names the resource":     {raw(`{"PowerState": "O`), fault.Unreachable, []string{sysPath, "incomplete JSON"}},
+		"an empty answer names the resource":        {raw(``), fault.Unreachable, []string{sysPath, "incomplete JSON"}},
+		"a list in place of a system is told":       {raw(`[]`), fault.Unreachable, []string{sysPath, "not a JSON object"}},
+		"a web page in place of a system is told":   {raw(`<html>login</html>`), fault.Unreachable, []string{sysPath, "not a JSON object"}},
 		"a mistyped power state names the property": {raw(`{"PowerState": 1}`), fault.Unreachable, []string{sysPath, "PowerState"}},
 		"an answer without end is cut off": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte(`{"x":"` + strings.Repeat("a", 5<<20)))
@@ -145,7 +145,7 @@ func TestABusyBMCSaysForHowLong(t *testing.T) {
 	f.times(100, http.MethodGet, sysPath, answer(503, "Retry-After", "120"))
 	_, err := talk(t, newDriver(t, quick()), f.info(nil)).Power(t.Context())
 	requireFault(t, err, fault.Busy)
-	require.InDelta(t, 120, bmc.Pause(err).Seconds(), 2)
+	require.InDelta(t, 120, bmc.RetryAfter(err).Seconds(), 2)
 }
 
 func TestABMCBetweenTwoStatesIsBusy(t *testing.T) {
@@ -298,7 +298,7 @@ func TestABMCWhoseSlotsAreTakenIsBusyAndTheGuardIsNotAsked(t *testing.T) {
 	defer cancel()
 	err = s.RequestPower(ctx, bmc.RequestOn)
 	requireFault(t, err, fault.Busy, "under way to this BMC already")
-	require.Positive(t, bmc.Pause(err))
+	require.Positive(t, bmc.RetryAfter(err))
 	require.False(t, asked)
 	require.Error(t, <-done)
 }

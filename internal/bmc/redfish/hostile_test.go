@@ -136,8 +136,8 @@ func callEverything(t *testing.T, d *redfish.Driver, name, url string) int {
 		switch {
 		case err != nil && len(err.Error()) > hostileError:
 			t.Errorf("%s: %s: an error of %d bytes", name, call, len(err.Error()))
-		case err != nil && bmc.Pause(err) > 10*time.Minute, bmc.Pause(err) < 0:
-			t.Errorf("%s: %s: a pause of %s", name, call, bmc.Pause(err))
+		case err != nil && bmc.RetryAfter(err) > 10*time.Minute, bmc.RetryAfter(err) < 0:
+			t.Errorf("%s: %s: a pause of %s", name, call, bmc.RetryAfter(err))
 		}
 		if text, _ := json.Marshal(found); len(text) > 200<<10 {
 			t.Errorf("%s: %s: %d bytes of result", name, call, len(text))

@@ -12,8 +12,8 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// The properties of driver_info, named as Ironic names them. What each means stands
-// with the hardware type (package node).
+// The properties of driver_info, by Ironic's names. The hardware type (package node)
+// describes each.
 const (
 	propAddress  = "redfish_address"
 	propSystem   = "redfish_system_id"
@@ -23,7 +23,7 @@ const (
 	propAuthType = "redfish_auth_type"
 )
 
-// authType says how to show the credentials.
+// authType is how requests authenticate.
 type authType string
 
 const (
@@ -32,7 +32,7 @@ const (
 	authSession authType = "session"
 )
 
-// info is driver_info, understood.
+// info is a parsed driver_info.
 type info struct {
 	base     *url.URL // scheme, host and path prefix; no trailing slash
 	system   string   // "" = the only one
@@ -42,30 +42,29 @@ type info struct {
 	verify   verify
 }
 
-// address is the BMC as it stands in errors and as it is counted: one address,
-// one BMC.
+// address identifies the BMC, in errors and among the driver's BMCs.
 func (i info) address() string { return i.base.String() }
 
-// key is equal for two infos that may share connections and a BMC session.
-// It is a hash because it holds the password.
+// key is equal for two infos that may share connections and a BMC session. It is a hash,
+// so that the driver's map does not contain passwords.
 func (i info) key() [sha256.Size]byte {
-	return hash(i.address(), i.username, i.password, string(i.auth), string(i.verify.mode), string(i.verify.pem))
+	return hashOf(i.address(), i.username, i.password, string(i.auth), string(i.verify.mode), string(i.verify.pem))
 }
 
-// credentials is equal for two infos whose refusal would count against one account.
-func (i info) credentials() [sha256.Size]byte { return hash(i.username, i.password) }
+// credentials is equal for two infos with the same user name and password.
+func (i info) credentials() [sha256.Size]byte { return hashOf(i.username, i.password) }
 
-func hash(parts ...string) [sha256.Size]byte {
+func hashOf(parts ...string) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%q", parts)) // the quotes keep them apart
 }
 
-// parseInfo reads driver_info, as the settings allow, without touching the BMC.
-// fault.Invalid names every property that is missing or wrong, and never the value
-// of one that could hold a secret.
+// parseInfo parses driver_info without a request to the BMC. It returns fault.Invalid
+// that names every property that is missing or wrong, and never quotes the value of one
+// that may contain a secret.
 func parseInfo(m map[string]any, s bmc.Settings) (info, error) {
 	var out info
 	var wrong []string
-	note := func(err error) {
+	addError := func(err error) {
 		if err != nil {
 			wrong = append(wrong, err.Error())
 		}
@@ -73,7 +72,7 @@ func parseInfo(m map[string]any, s bmc.Settings) (info, error) {
 	text := func(name string) string {
 		s, ok := m[name].(string)
 		if !ok && m[name] != nil {
-			note(fmt.Errorf("%s is not a string", name))
+			addError(fmt.Errorf("%s is not a string", name))
 		}
 		return s
 	}
@@ -84,25 +83,25 @@ func parseInfo(m map[string]any, s bmc.Settings) (info, error) {
 		if err == nil {
 			err = checkReach(base, s.Reach)
 		}
-		note(err)
+		addError(err)
 		out.base = base
 	} else {
-		note(fmt.Errorf("%s is missing", propAddress))
+		addError(fmt.Errorf("%s is missing", propAddress))
 	}
 	system, err := parseSystem(text(propSystem))
-	note(err)
+	addError(err)
 	out.system = system
 	out.username, out.password = text(propUsername), text(propPassword)
 	if out.username == "" && out.password != "" {
-		note(fmt.Errorf("%s is given without %s", propPassword, propUsername))
+		addError(fmt.Errorf("%s is given without %s", propPassword, propUsername))
 	}
 	if strings.Contains(out.username, ":") {
-		note(fmt.Errorf("%s holds a colon, which HTTP does not allow", propUsername))
+		addError(fmt.Errorf("%s holds a colon, which HTTP does not allow", propUsername))
 	}
 	out.auth, err = parseAuth(text(propAuthType))
-	note(err)
+	addError(err)
 	out.verify, err = parseVerify(m[propVerifyCA], s.CADir)
-	note(err)
+	addError(err)
 
 	if len(wrong) > 0 {
 		return info{}, fault.New(fault.Invalid, "driver_info: %s", strings.Join(wrong, "; "))
@@ -110,8 +109,8 @@ func parseInfo(m map[string]any, s bmc.Settings) (info, error) {
 	return out, nil
 }
 
-// parseAddress reads a URL or a host. The address itself is not repeated in
-// errors: people put passwords in front of an @.
+// parseAddress parses a URL or a host. Errors do not quote the address, because people
+// put passwords into it.
 func parseAddress(address string) (*url.URL, error) {
 	if ip, err := netip.ParseAddr(address); err == nil && ip.Is6() {
 		address = "[" + address + "]"
@@ -139,8 +138,8 @@ func parseAddress(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// checkReach refuses the address of a BMC that r does not allow, as far as possible
-// without resolving it.
+// checkReach refuses an address that r does not allow, as far as that is known without
+// resolving it.
 func checkReach(base *url.URL, r dial.Reach) error {
 	if err := r.CheckHost(base.Hostname()); err != nil {
 		return fmt.Errorf("%s: %w", propAddress, err)

@@ -208,7 +208,7 @@ func FuzzAPathStaysOnItsBMC(f *testing.F) {
 	}
 	i, err := parseInfo(map[string]any{"redfish_address": "https://bmc/bmc/17"}, here)
 	require.NoError(f, err)
-	e := newEndpoint(i, newSite(1), Config{}.WithDefaults(), nil)
+	e := newEndpoint(i, newSharedBMC(1), Config{}.WithDefaults(), nil)
 	f.Fuzz(func(t *testing.T, path string) {
 		u, err := e.resolve(path)
 		if err != nil {
@@ -234,7 +234,7 @@ func FuzzAnswersNeverPanic(f *testing.F) {
 		if err := a.err(); err != nil {
 			require.Less(t, len(err.Error()), 4*(maxMessage+200))
 		}
-		_, _ = a.failed(), a.sessionless()
+		_, _ = a.taskError(), a.noSession()
 		for _, into := range []any{
 			new(serviceRoot), new(collection), new(system), new(manager), new(virtualMedia), new(processor),
 			new(storage), new(drive), new(simpleStorage), new(ethernetInterface), new(actionInfo),

@@ -10,32 +10,32 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 )
 
-// Inspect reads the inventory. What a BMC does not tell stays empty, and a
-// member that can't be read is left out; but when the BMC stops answering,
-// inspection fails rather than find half a machine.
+// Inspect reads the inventory. What a BMC does not report stays empty, and a resource
+// that can't be read is left out. But if the BMC stops answering, Inspect fails, because
+// half an inventory would look like a smaller server.
 func (s *session) Inspect(ctx context.Context) (bmc.Inventory, error) {
-	ctx, done := within(ctx, inspectTime)
+	ctx, done := withBudget(ctx, inspectTime)
 	defer done()
 	inv, err := s.inspect(ctx)
 	if err != nil {
-		return bmc.Inventory{}, s.fail("inspect", err)
+		return bmc.Inventory{}, s.wrap("inspect", err)
 	}
 	return inv, nil
 }
 
 func (s *session) inspect(ctx context.Context) (bmc.Inventory, error) {
-	sys, _, _, err := s.look(ctx)
+	sys, _, _, err := s.readSystem(ctx)
 	if err != nil {
 		return bmc.Inventory{}, err
 	}
 	inv := bmc.Inventory{
 		CPUs:         int(sys.ProcessorSummary.v.LogicalProcessorCount),
 		MemoryMiB:    int64(sys.MemorySummary.v.TotalSystemMemoryGiB * 1024),
-		Manufacturer: sys.Manufacturer.word(),
-		Model:        sys.Model.word(),
-		Serial:       sys.SerialNumber.word(),
-		SystemUUID:   strings.ToLower(sys.UUID.word()),
-		BootMode:     modeOf(sys.Boot.v.Mode),
+		Manufacturer: sys.Manufacturer.stored(),
+		Model:        sys.Model.stored(),
+		Serial:       sys.SerialNumber.stored(),
+		SystemUUID:   strings.ToLower(sys.UUID.stored()),
+		BootMode:     modeFromRedfish(sys.Boot.v.Mode),
 	}
 	if err := s.processors(ctx, sys, &inv); err != nil {
 		return bmc.Inventory{}, err
@@ -49,12 +49,12 @@ func (s *session) inspect(ctx context.Context) (bmc.Inventory, error) {
 	return inv, nil
 }
 
-// each reads every readable member of a collection and hands it to use.
-func each[T any](ctx context.Context, s *session, place link, use func(T)) error {
-	if place == "" {
+// each calls use for each member of a collection that can be read.
+func each[T any](ctx context.Context, s *session, collection link, use func(T)) error {
+	if collection == "" {
 		return nil
 	}
-	paths, err := s.members(ctx, string(place))
+	paths, err := s.members(ctx, string(collection))
 	if err != nil && !skippable(err) {
 		return err
 	}
@@ -75,48 +75,48 @@ func eachOf[T any](ctx context.Context, s *session, paths []string, use func(T))
 	return nil
 }
 
-// architectures are Linux's names, which properties.cpu_arch has.
+// Linux's names of architectures, which Ironic has in properties.cpu_arch.
 var (
-	byInstructions = map[schemas.InstructionSet]string{
+	archByInstructionSet = map[schemas.InstructionSet]string{
 		schemas.X8664InstructionSet: "x86_64", schemas.X86InstructionSet: "i686",
 		schemas.ARMA64InstructionSet: "aarch64", schemas.ARMA32InstructionSet: "armv7l",
 		schemas.PowerISAInstructionSet: "ppc64le", schemas.IA64InstructionSet: "ia64",
 		schemas.RV64InstructionSet: "riscv64", schemas.RV32InstructionSet: "riscv32",
 		schemas.MIPS64InstructionSet: "mips64", schemas.MIPS32InstructionSet: "mips",
 	}
-	byFamily = map[schemas.ProcessorArchitecture]string{
+	archByProcessor = map[schemas.ProcessorArchitecture]string{
 		schemas.X86ProcessorArchitecture: "x86_64", schemas.ARMProcessorArchitecture: "aarch64",
 		schemas.PowerProcessorArchitecture: "ppc64le", schemas.IA64ProcessorArchitecture: "ia64",
 		schemas.RISCVProcessorArchitecture: "riscv64", schemas.MIPSProcessorArchitecture: "mips64",
 	}
 )
 
-// processors fills in what the summary leaves open: the number of logical
-// processors, else cores, of all sockets; and the model and architecture of the
-// first processor that has them. The summary's model is used only if no processor
-// has one, because some BMCs put only the manufacturer there.
+// processors sets the number of logical processors, else cores, of all sockets, if the
+// summary did not have it; and the model and architecture of the first processor that has
+// them. It uses the summary's model only if no processor has one, because some BMCs put
+// only the manufacturer there.
 func (s *session) processors(ctx context.Context, sys system, inv *bmc.Inventory) error {
-	var threads, cores number
+	var threads, cores looseNumber
 	err := each(ctx, s, sys.Processors, func(p processor) {
-		if p.ProcessorType != "" && p.ProcessorType != text(schemas.CPUProcessorType) || p.Status.v.absent() {
+		if p.ProcessorType != "" && p.ProcessorType != looseString(schemas.CPUProcessorType) || p.Status.v.absent() {
 			return
 		}
 		threads += p.TotalThreads
 		cores += p.TotalCores
 		if inv.CPUModel == "" {
-			inv.CPUModel = p.Model.word()
+			inv.CPUModel = p.Model.stored()
 		}
 		if inv.Architecture == "" {
-			inv.Architecture = byInstructions[p.InstructionSet.v]
+			inv.Architecture = archByInstructionSet[p.InstructionSet.v]
 		}
 		if inv.Architecture == "" {
-			inv.Architecture = byFamily[p.ProcessorArchitecture.v]
+			inv.Architecture = archByProcessor[p.ProcessorArchitecture.v]
 		}
 	})
 	if inv.CPUModel == "" {
-		inv.CPUModel = sys.ProcessorSummary.v.Model.word()
+		inv.CPUModel = sys.ProcessorSummary.v.Model.stored()
 	}
-	for _, n := range []number{threads, sys.ProcessorSummary.v.CoreCount, cores} {
+	for _, n := range []looseNumber{threads, sys.ProcessorSummary.v.CoreCount, cores} {
 		if inv.CPUs == 0 {
 			inv.CPUs = int(n)
 		}
@@ -124,10 +124,10 @@ func (s *session) processors(ctx context.Context, sys system, inv *bmc.Inventory
 	return err
 }
 
-// absent is an empty socket or bay.
-func (s status) absent() bool { return s.State == text(schemas.AbsentState) }
+// absent reports whether the resource is an empty socket or bay.
+func (s status) absent() bool { return s.State == looseString(schemas.AbsentState) }
 
-// disks lists drives, or the devices of SimpleStorage where there is no Storage.
+// disks returns the drives, or the devices of SimpleStorage if Storage has none.
 func (s *session) disks(ctx context.Context, sys system) ([]bmc.Disk, error) {
 	var disks []bmc.Disk
 	add := func(d bmc.Disk, st status) {
@@ -142,8 +142,8 @@ func (s *session) disks(ctx context.Context, sys system) ([]bmc.Disk, error) {
 	}
 	err = eachOf(ctx, s, drives, func(d drive) {
 		add(bmc.Disk{
-			Name: firstOf(d.Name.word(), d.ID.word()), SizeBytes: int64(d.CapacityBytes),
-			Serial: d.SerialNumber.word(), Model: d.Model.word(), Media: d.media(),
+			Name: firstNonBlank(d.Name.stored(), d.ID.stored()), SizeBytes: int64(d.CapacityBytes),
+			Serial: d.SerialNumber.stored(), Model: d.Model.stored(), Media: d.media(),
 		}, d.Status.v)
 	})
 	if err != nil || len(disks) > 0 {
@@ -151,7 +151,7 @@ func (s *session) disks(ctx context.Context, sys system) ([]bmc.Disk, error) {
 	}
 	err = each(ctx, s, sys.SimpleStorage, func(st simpleStorage) {
 		for _, d := range st.Devices {
-			add(bmc.Disk{Name: d.Name.word(), SizeBytes: int64(d.CapacityBytes), Model: d.Model.word()}, d.Status.v)
+			add(bmc.Disk{Name: d.Name.stored(), SizeBytes: int64(d.CapacityBytes), Model: d.Model.stored()}, d.Status.v)
 		}
 	})
 	return disks, err
@@ -177,45 +177,46 @@ func removable(names ...string) bool {
 
 func (d drive) media() string {
 	switch {
-	case d.Protocol == text(schemas.NVMeProtocol):
+	case d.Protocol == looseString(schemas.NVMeProtocol):
 		return "nvme"
-	case d.MediaType == text(schemas.SSDMediaType):
+	case d.MediaType == looseString(schemas.SSDMediaType):
 		return "ssd"
-	case d.MediaType == text(schemas.HDDMediaType), d.MediaType == text(schemas.SMRMediaType):
+	case d.MediaType == looseString(schemas.HDDMediaType), d.MediaType == looseString(schemas.SMRMediaType):
 		return "hdd"
 	}
 	return ""
 }
 
-// nics lists Ethernet interfaces that have an address, each address once: VLANs
-// and bridges repeat that of their card. Interfaces that connect to the BMC are left
-// out: their addresses are often the same on all servers of a model.
+// nics returns the Ethernet interfaces that have an address, each address once: VLANs and
+// bridges have that of their card. It leaves out interfaces that connect to the BMC: their
+// addresses are often the same on all servers of a model.
 func (s *session) nics(ctx context.Context, sys system) ([]bmc.NIC, error) {
 	var nics []bmc.NIC
 	seen := map[string]bool{}
 	err := each(ctx, s, sys.EthernetInterfaces, func(e ethernetInterface) {
-		mac := macOf(string(e.MACAddress))
+		mac := parseMAC(string(e.MACAddress))
 		if mac == "" {
-			mac = macOf(string(e.PermanentMACAddress))
+			mac = parseMAC(string(e.PermanentMACAddress))
 		}
 		if mac == "" || seen[mac] || e.Status.v.absent() || e.toBMC() {
 			return
 		}
 		seen[mac] = true
 		nics = append(nics, bmc.NIC{
-			Name: e.ID.word(), MAC: mac, Enabled: e.enabled(),
-			LinkUp: e.LinkStatus == text(schemas.LinkUpLinkStatus),
+			Name: e.ID.stored(), MAC: mac, Enabled: e.enabled(),
+			LinkUp: e.LinkStatus == looseString(schemas.LinkUpLinkStatus),
 		})
 	})
 	return nics, err
 }
 
-// enabled is true where the BMC does not say otherwise.
+// enabled reports whether the interface is enabled, which it is unless the BMC says
+// otherwise.
 func (e ethernetInterface) enabled() bool {
 	if on := e.InterfaceEnabled.v; on != nil && !*on {
 		return false
 	}
-	return e.Status.v.State == "" || e.Status.v.State == text(schemas.EnabledState)
+	return e.Status.v.State == "" || e.Status.v.State == looseString(schemas.EnabledState)
 }
 
 // toBMC reports whether the interface is the system's end of a host interface, which
@@ -225,8 +226,8 @@ func (e ethernetInterface) toBMC() bool {
 		strings.EqualFold(string(e.ID), "ToManager") || strings.EqualFold(string(e.Name), "Host Ethernet Interface")
 }
 
-// macOf is an Ethernet address in lower case with colons, "" for anything else.
-func macOf(s string) string {
+// parseMAC returns an Ethernet address in lower case with colons, "" for anything else.
+func parseMAC(s string) string {
 	hw, err := net.ParseMAC(s)
 	if err != nil || len(hw) != 6 || strings.Trim(hw.String(), "0:") == "" {
 		return ""

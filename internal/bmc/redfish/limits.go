@@ -14,19 +14,19 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// Limits on what a BMC may cost, whatever it answers. Real BMCs stay far below: a
-// system has some 20 KiB, an inspection of a large one takes some 150 requests.
+// Limits on what a BMC can cost, however it answers. Real BMCs stay far below them: a
+// system has some 20 KiB, and inspecting a large one takes some 150 requests.
 const (
 	maxBody     = 1 << 20          // bytes of an answer that is read as a resource
 	maxRefusal  = 256 << 10        // bytes of any other answer
 	smallBody   = 64 << 10         // an answer with more bytes counts as large
-	maxLarge    = 16               // large answers that are read at once, of all BMCs
+	maxLarge    = 16               // large answers of all BMCs that are read at once
 	maxHeader   = 64 << 10         // bytes of an answer's header
 	maxToken    = 8 << 10          // bytes of a session's token
 	maxETag     = 512              // bytes
 	maxPath     = 1024             // bytes of a path in an answer
 	maxText     = 8 << 10          // bytes of a string property; the rest is dropped
-	maxWord     = 255              // runes of a string that is stored
+	maxStored   = 255              // runes of a string that is stored
 	maxElements = 256              // elements of a list within a resource
 	maxMembers  = 64               // members of a collection
 	maxPages    = 32               // pages of a collection
@@ -37,29 +37,30 @@ const (
 	maxPause    = 10 * time.Minute // a longer Retry-After means that a clock is wrong
 )
 
-// budget is what one call may still spend.
+// budget is how many requests and bytes one call has left.
 type budget struct{ requests, bytes atomic.Int64 }
 
 type budgetKey struct{}
 
-// within returns a context with the budget and the deadline of one call.
-func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+// withBudget returns a context with the budget and the deadline of one call.
+func withBudget(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	b := &budget{}
 	b.requests.Store(maxRequests)
 	b.bytes.Store(maxBytes)
 	return context.WithTimeout(context.WithValue(ctx, budgetKey{}, b), limit)
 }
 
-// spend takes from the call's budget. A logout has no budget: it is one request.
-func spend(ctx context.Context, requests, bytes int) error {
+// spendBudget takes requests and bytes from the call's budget, and fails when it is
+// used up. A logout has no budget: it is one request.
+func spendBudget(ctx context.Context, requests, bytes int) error {
 	b, ok := ctx.Value(budgetKey{}).(*budget)
 	switch {
 	case !ok:
 		return nil
 	case b.requests.Add(int64(-requests)) < 0:
-		return fault.New(fault.Refused, "the BMC links to too many resources: given up after %d requests for one call", maxRequests)
+		return fault.New(fault.Refused, "the BMC links to too many resources: gave up after %d requests for one call", maxRequests)
 	case b.bytes.Add(int64(-bytes)) < 0:
-		return fault.New(fault.Refused, "the BMC's answers are too large: given up after %d MiB for one call", maxBytes>>20)
+		return fault.New(fault.Refused, "the BMC's answers are too large: gave up after %d MiB for one call", maxBytes>>20)
 	}
 	return nil
 }
@@ -76,22 +77,22 @@ func (e *endpoint) readBody(ctx context.Context, from io.Reader, limit int64) ([
 	case e.large <- struct{}{}:
 		defer func() { <-e.large }()
 	case <-ctx.Done():
-		return body.Bytes(), errCrowded
+		return body.Bytes(), errTooManyLarge
 	}
 	_, err = body.ReadFrom(io.LimitReader(from, limit+1-n))
 	return body.Bytes(), err
 }
 
-// errCrowded means that an answer could not be read in time, because too many large
+// errTooManyLarge means that an answer could not be read in time, because too many large
 // answers were being read.
-var errCrowded = bmc.Busy(time.Second, "this conductor is already reading %d large answers of BMCs, and none ended in time", maxLarge)
+var errTooManyLarge = bmc.Busy(time.Second, "this conductor is already reading %d large answers of BMCs, and none ended in time", maxLarge)
 
-// several is a list of which at most maxElements are read. Anything but a list
-// reads as an empty list, and an element of another type as the zero value.
-type several[T any] []T
+// looseList is a list of which at most maxElements are read. A value that is no list
+// reads as an empty list, and an element of another type than T as T's zero value.
+type looseList[T any] []T
 
 // UnmarshalJSON never fails.
-func (l *several[T]) UnmarshalJSON(b []byte) error {
+func (l *looseList[T]) UnmarshalJSON(b []byte) error {
 	*l = nil
 	d := json.NewDecoder(bytes.NewReader(b))
 	if open, err := d.Token(); err != nil || open != json.Delim('[') {
@@ -107,14 +108,14 @@ func (l *several[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// link is the path that a resource links to, "" if there is none.
+// link is the path of a link to another resource, "" if there is none.
 type link string
 
 // UnmarshalJSON never fails.
 func (l *link) UnmarshalJSON(b []byte) error {
-	var told schemas.Link
-	if *l = ""; json.Unmarshal(b, &told) == nil && len(told) <= maxPath {
-		*l = link(told)
+	var path schemas.Link
+	if *l = ""; json.Unmarshal(b, &path) == nil && len(path) <= maxPath {
+		*l = link(path)
 	}
 	return nil
 }
@@ -124,10 +125,10 @@ type links []string
 
 // UnmarshalJSON never fails.
 func (l *links) UnmarshalJSON(b []byte) error {
-	var told several[link]
-	_ = told.UnmarshalJSON(b)
+	var paths looseList[link]
+	_ = paths.UnmarshalJSON(b)
 	*l = nil
-	for _, path := range told {
+	for _, path := range paths {
 		if path != "" {
 			*l = append(*l, string(path))
 		}

@@ -60,7 +60,7 @@ func TestACallThatLeadsOnAndOnIsGivenUp(t *testing.T) {
 		f.set(boss+"/VirtualMedia", many(boss+"/VirtualMedia"))
 	}
 	_, err := talk(t, newDriver(t, quick()), f.info(nil)).Media(t.Context())
-	requireFault(t, err, fault.Refused, "given up after 600 requests")
+	requireFault(t, err, fault.Refused, "gave up after 600 requests")
 	require.LessOrEqual(t, f.count(""), 600)
 }
 
@@ -86,7 +86,7 @@ func TestAnAbsurdPauseIsBounded(t *testing.T) {
 		f.times(100, http.MethodPost, "ComputerSystem.Reset", answer(503, "Retry-After", told))
 		err := talk(t, newDriver(t, quick()), f.info(nil)).RequestPower(t.Context(), bmc.RequestOn)
 		requireFault(t, err, fault.Busy)
-		require.Equal(t, want, bmc.Pause(err), told)
+		require.Equal(t, want, bmc.RetryAfter(err), told)
 	}
 }
 

@@ -13,155 +13,157 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// The standard places (DSP0266), for services that do not tell theirs.
+// The standard paths (DSP0266), for BMCs whose service root does not name them.
 const (
 	pathSystems  = schemas.DefaultServiceRoot + "Systems"
 	pathManagers = schemas.DefaultServiceRoot + "Managers"
 	pathSessions = schemas.DefaultServiceRoot + "SessionService"
 )
 
-type passKind int
+type loginKind int
 
 const (
-	passMissing passKind = iota // nobody logged in yet
-	passNone                    // no account is configured
-	passBasic
-	passSession
+	notLoggedIn  loginKind = iota // nobody has logged in yet
+	loginNone                     // driver_info has no credentials
+	loginBasic                    // HTTP Basic
+	loginSession                  // a Redfish session
 )
 
-// pass is what a request shows to be let in. Its number grows with each login,
-// so that of many requests refused at once only the first logs in again.
-type pass struct {
-	kind    passKind
-	number  int
-	token   string
-	session string // where to log out
+// login is how requests authenticate. The generation grows with each login, so that
+// when many requests are refused at once only the first of them logs in again.
+type login struct {
+	kind       loginKind
+	generation int
+	token      string
+	session    string // path of the session, for the logout
 }
 
-func (p pass) show(req *http.Request, i info) {
-	switch p.kind {
-	case passBasic:
+// authenticate sets the request's header.
+func (l login) authenticate(req *http.Request, i info) {
+	switch l.kind {
+	case loginBasic:
 		req.SetBasicAuth(i.username, i.password)
-	case passSession:
-		req.Header.Set("X-Auth-Token", p.token)
+	case loginSession:
+		req.Header.Set("X-Auth-Token", l.token)
 	}
 }
 
-// admit gives a pass newer than the one that was refused (0 = any), logging in
-// where there is none. Callers that come meanwhile wait for that one login.
-func (e *endpoint) admit(ctx context.Context, refused int) (pass, error) {
+// ensureLogin returns a login of a newer generation than refused, the generation that
+// the BMC refused (0 = none was). It logs in if there is none. Other callers wait for
+// that login meanwhile.
+func (e *endpoint) ensureLogin(ctx context.Context, refused int) (login, error) {
 	if e.info.username == "" {
-		return pass{kind: passNone}, nil
+		return login{kind: loginNone}, nil
 	}
-	if p := e.current(); p.kind != passMissing && p.number > refused {
-		return p, nil
+	if l := e.currentLogin(); l.kind != notLoggedIn && l.generation > refused {
+		return l, nil
 	}
 	select {
-	case e.login <- struct{}{}:
-		defer func() { <-e.login }()
+	case e.loginLock <- struct{}{}:
+		defer func() { <-e.loginLock }()
 	case <-ctx.Done():
 		if err := cancelled(ctx, false); err != nil {
-			return pass{}, err
+			return login{}, err
 		}
-		return pass{}, fault.New(fault.Unreachable, "waiting for a login that is under way: no time was left")
+		return login{}, fault.New(fault.Unreachable, "waiting for a login that is under way: no time was left")
 	}
 	if e.closed() {
-		return pass{}, fault.New(fault.Unavailable, "the redfish driver is closed")
+		return login{}, fault.New(fault.Unavailable, "the redfish driver is closed")
 	}
-	last := e.current()
-	if last.kind != passMissing && last.number > refused {
+	last := e.currentLogin()
+	if last.kind != notLoggedIn && last.generation > refused {
 		return last, nil
 	}
-	if err := e.site.denial(e.info.credentials(), time.Now()); err != nil {
-		return pass{}, err
+	if err := e.shared.recentDenial(e.info.credentials(), time.Now()); err != nil {
+		return login{}, err
 	}
-	p, err := e.logIn(ctx)
+	l, err := e.logIn(ctx)
 	if fault.Is(err, fault.Denied) {
-		e.deny(err)
+		e.recordDenial(err)
 	}
 	if err != nil {
-		return pass{}, err
+		return login{}, err
 	}
-	p.number = last.number + 1
+	l.generation = last.generation + 1
 	e.mu.Lock()
-	e.pass = p
+	e.login = l
 	e.mu.Unlock()
-	return p, nil
+	return l, nil
 }
 
-// deny remembers that the password was refused, and forgets the pass that showed it.
-func (e *endpoint) deny(err error) {
+// recordDenial records that the BMC refused the password, and forgets the login.
+func (e *endpoint) recordDenial(err error) {
 	e.mu.Lock()
-	e.pass = pass{number: e.pass.number}
+	e.login = login{generation: e.login.generation}
 	e.mu.Unlock()
-	e.site.deny(e.info.credentials(), time.Now().Add(e.conf.DeniedFor), err)
+	e.shared.recordDenial(e.info.credentials(), time.Now().Add(e.conf.DeniedFor), err)
 }
 
 func (e *endpoint) closed() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.done
+	return e.isClosed
 }
 
-func (e *endpoint) current() pass {
+func (e *endpoint) currentLogin() login {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.pass
+	return e.login
 }
 
-// logIn makes a session, or sees that the BMC takes the account as it is. It
-// shows the password once.
-func (e *endpoint) logIn(ctx context.Context) (pass, error) {
-	root, err := e.service(ctx)
+// logIn creates a session or, with HTTP Basic, checks that the BMC accepts the
+// credentials. It sends the password once.
+func (e *endpoint) logIn(ctx context.Context) (login, error) {
+	root, err := e.serviceRoot(ctx)
 	if err != nil {
-		return pass{}, err
+		return login{}, err
 	}
 	place := root.sessions()
 	switch {
 	case e.info.auth == authBasic || e.info.auth == authAuto && place == "":
 		return e.tryBasic(ctx, root)
 	case place == "":
-		return pass{}, fault.New(fault.Refused, "the BMC has no sessions; set %s to basic or auto", propAuthType)
+		return login{}, fault.New(fault.Refused, "the BMC has no sessions; set %s to basic or auto", propAuthType)
 	}
 	body, err := json.Marshal(map[string]string{"UserName": e.info.username, "Password": e.info.password})
 	if err != nil {
-		return pass{}, fault.New(fault.Internal, "encode a login: %w", err)
+		return login{}, fault.New(fault.Internal, "encode a login: %w", err)
 	}
-	a, err := e.send(ctx, request{method: http.MethodPost, path: place, body: body}, pass{})
+	a, err := e.send(ctx, request{method: http.MethodPost, path: place, body: body}, login{})
 	if err != nil {
-		return pass{}, err
+		return login{}, err
 	}
 	token := a.header.Get("X-Auth-Token")
 	if a.err() == nil && len(token) > maxToken {
-		return pass{}, garble(place, "the BMC made a session with a token of %d bytes, more than %d", len(token), maxToken)
+		return login{}, malformedAnswer(place, "the BMC made a session with a token of %d bytes, more than %d", len(token), maxToken)
 	}
 	if a.err() == nil && token != "" {
-		return pass{kind: passSession, token: token, session: sessionPath(a)}, nil
+		return login{kind: loginSession, token: token, session: sessionPath(a)}, nil
 	}
-	if e.info.auth == authAuto && a.sessionless() {
+	if e.info.auth == authAuto && a.noSession() {
 		return e.tryBasic(ctx, root)
 	}
 	if a.err() == nil {
-		return pass{}, garble(place, "the BMC made a session and told no token")
+		return login{}, malformedAnswer(place, "the BMC made a session and told no token")
 	}
-	// Some answer 400 to a wrong password; asking again would count as another try.
-	if slices.ContainsFunc([]string{"ResourceAtUriUnauthorized", "NoValidSession", "UnauthorizedLoginAttempt", "LoginFailed"}, a.says) {
-		return pass{}, fault.New(fault.Denied, "%w", a.err())
+	// Some BMCs answer 400 to a wrong password. Without this it would be tried again.
+	if slices.ContainsFunc([]string{"ResourceAtUriUnauthorized", "NoValidSession", "UnauthorizedLoginAttempt", "LoginFailed"}, a.hasMessage) {
+		return login{}, fault.New(fault.Denied, "%w", a.err())
 	}
-	return pass{}, a.err()
+	return login{}, a.err()
 }
 
-// sessionless tells that the BMC has no session to give: no such service, none
-// free, or no token. A refused password is not among these.
-func (a *answer) sessionless() bool {
+// noSession reports whether the BMC can't create a session: it has no session service,
+// no free session, or returned no token. A refused password is none of these.
+func (a *answer) noSession() bool {
 	switch a.status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		return true
 	}
-	return a.err() == nil || a.says("SessionLimitExceeded")
+	return a.err() == nil || a.hasMessage("SessionLimitExceeded")
 }
 
-// sessionPath is where the new session is, from Location or the body.
+// sessionPath returns the path of the new session, from the header Location or the body.
 func sessionPath(a *answer) string {
 	if at := a.header.Get("Location"); len(at) <= maxPath {
 		if u, err := url.Parse(at); err == nil && u.Path != "" {
@@ -169,39 +171,39 @@ func sessionPath(a *answer) string {
 		}
 	}
 	var made link
-	_ = made.UnmarshalJSON(a.body) // a session that tells no place ends by itself
+	_ = made.UnmarshalJSON(a.body) // without a path there is no logout, and the session expires
 	return string(made)
 }
 
-// tryBasic shows the account to a resource that needs one, alone, so that a
-// wrong password is tried once and not by each waiting request.
-func (e *endpoint) tryBasic(ctx context.Context, root serviceRoot) (pass, error) {
-	p := pass{kind: passBasic}
-	a, err := e.fetch(ctx, string(root.Systems), p)
+// tryBasic sends the credentials once, to a resource that needs them, so that a wrong
+// password is tried once and not by each waiting request.
+func (e *endpoint) tryBasic(ctx context.Context, root serviceRoot) (login, error) {
+	l := login{kind: loginBasic}
+	a, err := e.fetch(ctx, string(root.Systems), l)
 	if err != nil {
-		return pass{}, err
+		return login{}, err
 	}
 	if a.status == http.StatusUnauthorized || a.status == http.StatusForbidden || a.status >= 500 {
-		return pass{}, a.err()
+		return login{}, a.err()
 	}
-	return p, nil
+	return l, nil
 }
 
-// service reads the service root, once.
-func (e *endpoint) service(ctx context.Context) (serviceRoot, error) {
+// serviceRoot returns the service root, which it reads once for each login.
+func (e *endpoint) serviceRoot(ctx context.Context) (serviceRoot, error) {
 	e.mu.Lock()
 	known := e.root
 	e.mu.Unlock()
 	if known != nil {
 		return *known, nil
 	}
-	a, err := e.fetch(ctx, schemas.DefaultServiceRoot, pass{})
+	a, err := e.fetch(ctx, schemas.DefaultServiceRoot, login{})
 	if err != nil {
 		return serviceRoot{}, err
 	}
 	var root serviceRoot
 	switch {
-	case a.status == http.StatusUnauthorized: // it should be open to all; then the standard places must do
+	case a.status == http.StatusUnauthorized: // DSP0266 wants it open to all; use the standard paths
 		root.SessionService = pathSessions
 	case a.status == http.StatusNotFound:
 		return serviceRoot{}, fault.New(fault.Refused, "%s: there is no Redfish service at this %s", a.path, propAddress)
@@ -224,35 +226,35 @@ func (e *endpoint) service(ctx context.Context) (serviceRoot, error) {
 	return root, nil
 }
 
-// logOut ends the BMC session, if there is one, and forgets what was learned. It
-// ends by itself when the BMC can't be asked. For good means that nobody logs in
-// afterwards.
+// logOut deletes the BMC session, if there is one, and forgets what was read of the
+// service. If the request fails, the session expires on the BMC. After a logout for
+// good nobody logs in again.
 func (e *endpoint) logOut(ctx context.Context, forGood bool) {
 	select {
-	case e.login <- struct{}{}: // a login under way would leave its session behind
-		defer func() { <-e.login }()
+	case e.loginLock <- struct{}{}: // else a login under way would leave its session behind
+		defer func() { <-e.loginLock }()
 	case <-ctx.Done():
 	}
 	e.mu.Lock()
-	p := e.pass
-	e.done = e.done || forGood
-	e.pass, e.root, e.only = pass{number: p.number}, nil, ""
+	l := e.login
+	e.isClosed = e.isClosed || forGood
+	e.login, e.root, e.onlySystem = login{generation: l.generation}, nil, ""
 	e.mu.Unlock()
-	if p.kind == passSession && p.session != "" {
-		_, _ = e.send(ctx, request{method: http.MethodDelete, path: p.session}, p)
+	if l.kind == loginSession && l.session != "" {
+		_, _ = e.send(ctx, request{method: http.MethodDelete, path: l.session}, l)
 	}
 	e.client.CloseIdleConnections()
 }
 
-// knownSystem is the path of the only system, "" until somebody learned it.
+// knownSystem returns the path of the BMC's only system, "" if it is not known yet.
 func (e *endpoint) knownSystem() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.only
+	return e.onlySystem
 }
 
 func (e *endpoint) learnSystem(path string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.only = path
+	e.onlySystem = path
 }

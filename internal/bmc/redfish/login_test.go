@@ -314,7 +314,7 @@ func TestAnotherBMCNeverSeesTheCredentials(t *testing.T) {
 		f.times(100, http.MethodPost, "Reset", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, other.srv.URL+r.URL.Path, http.StatusTemporaryRedirect)
 		})
-		requireFault(t, power(t, newDriver(t, quick()), f.info(nil)), fault.Refused, "do not follow")
+		requireFault(t, power(t, newDriver(t, quick()), f.info(nil)), fault.Refused, "is not followed")
 	})
 	require.Empty(t, other.seen())
 }

@@ -16,39 +16,39 @@ import (
 
 // Media reads the first virtual CD.
 func (s *session) Media(ctx context.Context) (bmc.Media, error) {
-	ctx, done := within(ctx, callTime)
+	ctx, done := withBudget(ctx, callTime)
 	defer done()
 	m, _, _, err := s.drive(ctx)
 	if err != nil {
-		return bmc.Media{}, s.fail("read virtual media of", err)
+		return bmc.Media{}, s.wrap("read virtual media of", err)
 	}
 	return m.media(), nil
 }
 
-// media is what is in the drive. Inserted counts where it is told: Supermicro
-// keeps the image of a medium that is out.
+// media returns what is in the drive. If the BMC reports Inserted, that decides, because
+// Supermicro still shows the image after an eject.
 func (m virtualMedia) media() bmc.Media {
-	in := m.Image != ""
-	if told := m.Inserted.v; told != nil {
-		in = *told
+	inserted := m.Image != ""
+	if reported := m.Inserted.v; reported != nil {
+		inserted = *reported
 	}
-	if !in {
+	if !inserted {
 		return bmc.Media{}
 	}
 	return bmc.Media{Inserted: true, Image: string(m.Image)}
 }
 
-// InsertMedia inserts the image at url by the drive's action, or by PATCH where
-// it has none. Another image is ejected first.
+// InsertMedia inserts the image with the drive's InsertMedia action, or with PATCH if the
+// drive has no such action. It ejects another image first.
 func (s *session) InsertMedia(ctx context.Context, image string) error {
-	ctx, done := within(ctx, callTime)
+	ctx, done := withBudget(ctx, callTime)
 	defer done()
-	return s.fail("insert virtual media of", s.insert(ctx, image))
+	return s.wrap("insert virtual media of", s.insertMedia(ctx, image))
 }
 
-func (s *session) insert(ctx context.Context, image string) error {
+func (s *session) insertMedia(ctx context.Context, image string) error {
 	if u, err := url.Parse(image); err != nil || u.Scheme == "" || u.Host == "" {
-		return fault.New(fault.Invalid, "the image is no URL")
+		return fault.New(fault.Invalid, "the image is not a URL")
 	}
 	m, path, etag, err := s.drive(ctx)
 	if err != nil {
@@ -59,17 +59,17 @@ func (s *session) insert(ctx context.Context, image string) error {
 		return nil
 	}
 	if have.Inserted {
-		if err := s.empty(ctx, m, path, etag); err != nil {
+		if err := s.sendEject(ctx, m, path, etag); err != nil {
 			return err
 		}
-		if m.Actions.v.Insert.Target == "" { // the condition of a PATCH is what is there now
+		if m.Actions.v.Insert.Target == "" { // the eject changed the ETag, which PATCH sends
 			if m, etag, err = s.readDrive(ctx, path); err != nil {
 				return err
 			}
 		}
 	}
-	err = s.fill(ctx, m, path, etag, image)
-	var gone *lost
+	err = s.sendInsert(ctx, m, path, etag, image)
+	var gone *lostAnswer
 	if errors.As(err, &gone) && gone.sent {
 		return fault.New(fault.OutcomeUnknown, "sent, outcome unknown: %w", err)
 	}
@@ -81,46 +81,47 @@ func (s *session) insert(ctx context.Context, image string) error {
 	return err
 }
 
-// fill inserts. Some BMCs want to be told the protocol that the URL tells
-// already (they say so in their refusal), others refuse to hear it.
-func (s *session) fill(ctx context.Context, m virtualMedia, path, etag, image string) error {
+// sendInsert sends the request to insert the image. Some BMCs need TransferProtocolType,
+// which they say in their refusal, others refuse it; so the first try is without it.
+func (s *session) sendInsert(ctx context.Context, m virtualMedia, path, etag, image string) error {
 	yes := true
-	what := schemas.VirtualMediaInsertMediaParameters{Image: image, Inserted: &yes}
+	params := schemas.VirtualMediaInsertMediaParameters{Image: image, Inserted: &yes}
 	secrets := secretsOf(image)
 	target := m.Actions.v.Insert.Target
 	if target == "" {
-		return s.patch(ctx, path, etag, what, secrets...)
+		return s.patch(ctx, path, etag, params, secrets...)
 	}
-	what.WriteProtected = &yes
-	err := s.change(ctx, http.MethodPost, target, "", what, secrets...)
+	params.WriteProtected = &yes
+	err := s.change(ctx, http.MethodPost, target, "", params, secrets...)
 	if !refused(err) || !strings.Contains(err.Error(), "TransferProtocolType") && !strings.Contains(err.Error(), "TransferMethod") {
 		return err
 	}
 	scheme, _, _ := strings.Cut(image, ":")
 	protocol, method := schemas.TransferProtocolType(strings.ToUpper(scheme)), schemas.StreamTransferMethod
-	what.TransferProtocolType, what.TransferMethod = &protocol, &method
-	return s.change(ctx, http.MethodPost, target, "", what, secrets...)
+	params.TransferProtocolType, params.TransferMethod = &protocol, &method
+	return s.change(ctx, http.MethodPost, target, "", params, secrets...)
 }
 
-// EjectMedia empties the virtual CD by its action, or by PATCH where it has none.
+// EjectMedia ejects the medium with the drive's EjectMedia action, or with PATCH if the
+// drive has no such action.
 func (s *session) EjectMedia(ctx context.Context) error {
-	ctx, done := within(ctx, callTime)
+	ctx, done := withBudget(ctx, callTime)
 	defer done()
 	m, path, etag, err := s.drive(ctx)
 	if err == nil && m.media().Inserted {
-		err = s.empty(ctx, m, path, etag)
+		err = s.sendEject(ctx, m, path, etag)
 	}
-	return s.fail("eject virtual media of", err)
+	return s.wrap("eject virtual media of", err)
 }
 
-func (s *session) empty(ctx context.Context, m virtualMedia, path, etag string) error {
+func (s *session) sendEject(ctx context.Context, m virtualMedia, path, etag string) error {
 	if target := m.Actions.v.Eject.Target; target != "" {
 		return s.change(ctx, http.MethodPost, target, "", struct{}{})
 	}
 	return s.patch(ctx, path, etag, map[string]any{"Image": nil, "Inserted": false})
 }
 
-// drive reads the first virtual CD, finding it first where it is not known yet.
+// drive reads the first virtual CD drive. The first call of a conversation looks for it.
 func (s *session) drive(ctx context.Context) (m virtualMedia, path, etag string, err error) {
 	s.mu.Lock()
 	path = s.cd
@@ -146,29 +147,30 @@ func (s *session) readDrive(ctx context.Context, path string) (m virtualMedia, e
 	return m, a.etag(m.ETag), nil
 }
 
-// findDrive looks at the system, where newer services have their media, then at
-// the managers in charge of it. A broken member does not hide the one behind it.
+// findDrive looks for a virtual CD drive in the system, where newer services have it, then
+// in its managers. A resource that can't be read does not end the search.
 func (s *session) findDrive(ctx context.Context) (m virtualMedia, path, etag string, err error) {
-	sys, _, _, err := s.look(ctx)
+	sys, _, _, err := s.readSystem(ctx)
 	if err != nil {
 		return virtualMedia{}, "", "", err
 	}
 	var broken error
-	for i, place := range append([]string{string(sys.VirtualMedia)}, s.managers(ctx, sys)...) {
+	for i, path := range append([]string{string(sys.VirtualMedia)}, s.managers(ctx, sys)...) {
+		collection := path
 		if i > 0 {
-			var boss manager
-			if _, err := s.read(ctx, place, &boss); err != nil {
+			var m manager
+			if _, err := s.read(ctx, path, &m); err != nil {
 				if !skippable(err) {
 					return virtualMedia{}, "", "", err
 				}
 				broken = err
 			}
-			place = string(boss.VirtualMedia)
+			collection = string(m.VirtualMedia)
 		}
-		if place == "" {
+		if collection == "" {
 			continue
 		}
-		m, path, etag, err = s.firstCD(ctx, place)
+		m, path, etag, err := s.firstCD(ctx, collection)
 		if err == nil && path != "" {
 			return m, path, etag, nil
 		}
@@ -185,25 +187,24 @@ func (s *session) findDrive(ctx context.Context) (m virtualMedia, path, etag str
 	return virtualMedia{}, "", "", fault.New(fault.Refused, "the system has no virtual CD")
 }
 
-// managers are the paths of the managers in charge of the system; all there are
-// where the system does not say.
+// managers returns the paths of the system's managers, or of all managers if the system
+// does not link to any.
 func (s *session) managers(ctx context.Context, sys system) []string {
 	if paths := sys.Links.v.ManagedBy; len(paths) > 0 {
 		return paths[:min(len(paths), maxMembers)]
 	}
-	root, err := s.endpoint.service(ctx)
+	root, err := s.endpoint.serviceRoot(ctx)
 	if err != nil {
 		return nil
 	}
-	// Without the list the system simply has no drive that we know of.
-	paths, _ := s.members(ctx, string(root.Managers))
+	paths, _ := s.members(ctx, string(root.Managers)) // without the list there are no managers to search
 	return paths
 }
 
-// firstCD is the first CD or DVD drive in a collection of virtual media; no path
-// when it has none.
-func (s *session) firstCD(ctx context.Context, place string) (m virtualMedia, path, etag string, err error) {
-	paths, err := s.members(ctx, place)
+// firstCD returns the first CD or DVD drive in a collection of virtual media, with an
+// empty path if there is none.
+func (s *session) firstCD(ctx context.Context, collection string) (m virtualMedia, path, etag string, err error) {
+	paths, err := s.members(ctx, collection)
 	if err != nil {
 		return virtualMedia{}, "", "", err
 	}
@@ -222,7 +223,8 @@ func (s *session) firstCD(ctx context.Context, place string) (m virtualMedia, pa
 	return virtualMedia{}, "", "", broken
 }
 
-// isCD goes by the media types, and by the name where there are none.
+// isCD reports whether the drive is a CD or DVD drive, by its media types or, if it has
+// none, by its name.
 func (m virtualMedia) isCD() bool {
 	types := m.MediaTypes
 	if len(types) == 0 {
@@ -232,8 +234,8 @@ func (m virtualMedia) isCD() bool {
 	return slices.Contains(types, schemas.CDVirtualMediaType) || slices.Contains(types, schemas.DVDVirtualMediaType)
 }
 
-// secretsOf are the parts of an image's URL that may be a password or a
-// signature. BMCs like to repeat the URL in their messages.
+// secretsOf returns the parts of an image's URL that may be a password or a signature.
+// BMCs often repeat the URL in their messages.
 func secretsOf(image string) []string {
 	u, err := url.Parse(image)
 	if err != nil {

@@ -6,42 +6,42 @@ import (
 	"strings"
 )
 
-// message is one of a BMC's messages, from a registry or the BMC's own.
+// message is a message of a BMC, from a standard registry or the vendor's own.
 type message struct {
-	ID      text `json:"MessageId"`
-	Message text
+	ID      looseString `json:"MessageId"`
+	Message looseString
 }
 
-// messages are the messages of an error or a task. Some BMCs send a single one
+// messages are the messages of an error or a task. Some BMCs send a single message
 // instead of a list.
-type messages several[message]
+type messages looseList[message]
 
 // UnmarshalJSON never fails.
 func (l *messages) UnmarshalJSON(b []byte) error {
 	if bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) {
-		var alone loose[message]
-		_ = alone.UnmarshalJSON(b)
-		*l = messages{alone.v}
+		var single loose[message]
+		_ = single.UnmarshalJSON(b)
+		*l = messages{single.v}
 		return nil
 	}
-	return (*several[message])(l).UnmarshalJSON(b)
+	return (*looseList[message])(l).UnmarshalJSON(b)
 }
 
-// words returns the first texts, or the ids if no message has a text.
-func (l messages) words() string {
-	var told, ids []string
+// texts returns the first texts, or the ids if no message has a text.
+func (l messages) texts() string {
+	var texts, ids []string
 	for _, m := range l {
-		if m.Message != "" && len(told) < maxMessages {
-			told = append(told, string(m.Message))
+		if m.Message != "" && len(texts) < maxMessages {
+			texts = append(texts, string(m.Message))
 		}
 		if m.ID != "" && len(ids) < maxMessages {
 			ids = append(ids, string(m.ID))
 		}
 	}
-	if len(told) == 0 {
-		told = ids
+	if len(texts) == 0 {
+		texts = ids
 	}
-	return strings.Join(told, " ")
+	return strings.Join(texts, " ")
 }
 
 // hasText reports whether a message has a text besides its id.
@@ -54,28 +54,28 @@ func (l messages) hasText() bool {
 	return false
 }
 
-// problem is the body of an error answer.
-type problem struct {
+// errorBody is the body of an error answer.
+type errorBody struct {
 	Error *struct {
-		Code    text
-		Message text
+		Code    looseString
+		Message looseString
 		Infos   messages `json:"@Message.ExtendedInfo"`
 	}
 }
 
-// problem returns the error in the answer's body, nil if it is not a Redfish error.
-func (a *answer) problem() *problem {
-	var p problem
+// errorBody returns the error in the answer's body, nil if it is not a Redfish error.
+func (a *answer) errorBody() *errorBody {
+	var p errorBody
 	if json.Unmarshal(a.body, &p) != nil || p.Error == nil {
 		return nil
 	}
 	return &p
 }
 
-// says reports whether a message of the BMC has this id, of whatever version of
-// the registry.
-func (a *answer) says(id string) bool {
-	p := a.problem()
+// hasMessage reports whether a message of the answer has this id, in any version of the
+// registry.
+func (a *answer) hasMessage(id string) bool {
+	p := a.errorBody()
 	if p == nil {
 		return false
 	}
@@ -87,26 +87,26 @@ func (a *answer) says(id string) bool {
 	return strings.HasSuffix(string(p.Error.Code), "."+id)
 }
 
-// words returns the BMC's explanation of an error as one short line. A body that is
+// explanation returns the BMC's explanation of an error as one short line. A body that is
 // no Redfish error is quoted only if it is text and not a web page.
-func (a *answer) words() string {
-	p := a.problem()
+func (a *answer) explanation() string {
+	p := a.errorBody()
 	if p == nil {
 		body := bytes.TrimSpace(a.body)
 		if bytes.HasPrefix(body, []byte("<")) {
 			return ""
 		}
-		return clean(string(body[:min(len(body), 8*maxMessage)]), maxMessage)
+		return printable(string(body[:min(len(body), 8*maxMessage)]), maxMessage)
 	}
 	// The registry's texts and error.message often say the same. If they differ,
 	// either may be the helpful one. An id is quoted only if there is no text.
-	said, own := p.Error.Infos.words(), string(p.Error.Message)
+	text, own := p.Error.Infos.texts(), string(p.Error.Message)
 	switch {
-	case own == "" || strings.Contains(own, "ExtendedInfo") || strings.Contains(said, own):
+	case own == "" || strings.Contains(own, "ExtendedInfo") || strings.Contains(text, own):
 	case p.Error.Infos.hasText():
-		said += " " + own
+		text += " " + own
 	default:
-		said = own
+		text = own
 	}
-	return clean(firstOf(said, firstOf(own, string(p.Error.Code))), maxMessage)
+	return printable(firstNonBlank(text, firstNonBlank(own, string(p.Error.Code))), maxMessage)
 }

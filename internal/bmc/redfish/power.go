@@ -12,21 +12,21 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// Power reads the power state. One that bmc has no word for (Paused) is unknown.
+// Power reads the power state. A state that package bmc does not have (Paused) is unknown.
 func (s *session) Power(ctx context.Context) (bmc.Power, error) {
-	ctx, done := within(ctx, callTime)
+	ctx, done := withBudget(ctx, callTime)
 	defer done()
 	p, err := s.power(ctx)
-	return p, s.fail("read power of", err)
+	return p, s.wrap("read power of", err)
 }
 
 func (s *session) power(ctx context.Context) (bmc.Power, error) {
-	sys, path, _, err := s.look(ctx)
+	sys, path, _, err := s.readSystem(ctx)
 	if err != nil {
 		return bmc.PowerUnknown, err
 	}
 	if sys.PowerState.bad {
-		return bmc.PowerUnknown, garble(path, "PowerState is not a string")
+		return bmc.PowerUnknown, malformedAnswer(path, "PowerState is not a string")
 	}
 	switch p := bmc.Power(sys.PowerState.v); p {
 	case bmc.PowerOn, bmc.PowerOff, bmc.PoweringOn, bmc.PoweringOff:
@@ -35,9 +35,9 @@ func (s *session) power(ctx context.Context) (bmc.Power, error) {
 	return bmc.PowerUnknown, nil
 }
 
-// wishes are the reset types that fulfil a request, best first, and the states
-// in which there is nothing left to wish for.
-var wishes = map[bmc.PowerRequest]struct {
+// resets has, for each request, the reset types that fulfil it, best first, and the
+// power states in which it is fulfilled already.
+var resets = map[bmc.PowerRequest]struct {
 	types []schemas.ResetType
 	done  []bmc.Power
 }{
@@ -46,34 +46,34 @@ var wishes = map[bmc.PowerRequest]struct {
 	bmc.RequestSoftOff:  {[]schemas.ResetType{schemas.GracefulShutdownResetType}, []bmc.Power{bmc.PowerOff, bmc.PoweringOff}},
 }
 
-// RequestPower sends one Reset. Where the BMC refuses it because the wish came
-// true already (some answer 4xx, sushy-tools 500), that is no error.
+// RequestPower sends one Reset. If the BMC refuses it because the server is already in
+// the requested state (some answer 4xx, sushy-tools 500), that is no error.
 func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
-	ctx, done := within(ctx, callTime)
+	ctx, done := withBudget(ctx, callTime)
 	defer done()
-	wish, ok := wishes[r]
+	reset, ok := resets[r]
 	if !ok {
-		return s.fail("request power of", fault.New(fault.Invalid, "%.40q is no power request", string(r)))
+		return s.wrap("request power of", fault.New(fault.Invalid, "%.40q is no power request", string(r)))
 	}
-	err := s.reset(ctx, wish.types...)
+	err := s.reset(ctx, reset.types...)
 	var no *refusal
 	if errors.As(err, &no) && !fault.Is(err, fault.Denied) {
-		if p, perr := s.power(ctx); perr == nil && slices.Contains(wish.done, p) {
+		if p, perr := s.power(ctx); perr == nil && slices.Contains(reset.done, p) {
 			return nil
 		}
 	}
-	return s.fail("request "+string(r)+" of", err)
+	return s.wrap("request "+string(r)+" of", err)
 }
 
-// Restart sends one Reset. An answer that was lost, and a BMC that broke over the
-// request, leave the outcome unknown: only a clear no says that nothing happened.
+// Restart sends one Reset. If the answer is lost or has a status of 500 or above other
+// than 503, the outcome is unknown: the BMC may have restarted the server.
 func (s *session) Restart(ctx context.Context) error {
-	ctx, done := within(ctx, callTime)
+	ctx, done := withBudget(ctx, callTime)
 	defer done()
 	err := s.reset(ctx, schemas.ForceRestartResetType)
 	var (
-		gone *lost
-		end  *ended
+		gone *lostAnswer
+		end  *cancelledRequest
 		no   *refusal
 	)
 	switch {
@@ -82,12 +82,12 @@ func (s *session) Restart(ctx context.Context) error {
 		errors.As(err, &no) && no.change && no.status >= 500 && no.status != http.StatusServiceUnavailable:
 		err = fault.New(fault.OutcomeUnknown, "sent, outcome unknown: %w", err)
 	}
-	return s.fail("send "+bmc.ForceRestart+" to", err)
+	return s.wrap("send "+bmc.ForceRestart+" to", err)
 }
 
 // reset sends the first of the reset types that the system accepts.
 func (s *session) reset(ctx context.Context, types ...schemas.ResetType) error {
-	sys, path, _, err := s.look(ctx)
+	sys, path, _, err := s.readSystem(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,22 +99,22 @@ func (s *session) reset(ctx context.Context, types ...schemas.ResetType) error {
 	if allowed := s.allowedResets(ctx, action); len(allowed) > 0 {
 		i := slices.IndexFunc(types, func(t schemas.ResetType) bool { return slices.Contains(allowed, t) })
 		if i < 0 {
-			return fault.New(fault.Refused, "%s: the system can't do %s, only %s", path, types[0], list(allowed))
+			return fault.New(fault.Refused, "%s: the system can't do %s, only %s", path, types[0], joinWords(allowed))
 		}
 		chosen = types[i]
 	}
 	return s.change(ctx, http.MethodPost, action.Target, "", map[string]schemas.ResetType{"ResetType": chosen})
 }
 
-// allowedResets is what the system says it accepts, from the action or its
-// ActionInfo; nothing when it does not say.
+// allowedResets returns the reset types that the system accepts, from the action or its
+// ActionInfo. It returns none if the system does not say.
 func (s *session) allowedResets(ctx context.Context, action resetAction) []schemas.ResetType {
 	if len(action.Allowed) > 0 || action.ActionInfoTarget == "" {
 		return action.Allowed
 	}
 	var about actionInfo
 	if _, err := s.read(ctx, action.ActionInfoTarget, &about); err != nil {
-		return nil // then the BMC judges the request itself
+		return nil // the BMC will refuse what it does not accept
 	}
 	for _, p := range about.Parameters {
 		if p.Name == "ResetType" {

@@ -9,14 +9,14 @@ import (
 	"github.com/stmcginnis/gofish/schemas"
 )
 
-// The types below hold the few properties that the driver reads of a resource.
-// gofish's own structs hold all of them, and refuse the whole resource when one
-// has another type than the schema says (a TotalCores that is a string); then a
-// server's power could not be read because of its processor. Names, enumerations
-// and links are gofish's.
+// The types below have the few properties that the driver reads of a resource. They
+// are not gofish's structs, because decoding those fails for the whole resource if one
+// property has another type than the schema says (a TotalCores that is a string). Then a
+// server's power could not be read because of its processor. Names, enumerations and links
+// are gofish's.
 
-// loose is a property that reads as its zero value, and says so, when the BMC
-// sent another type than T.
+// loose is a property that reads as its zero value if the BMC sent another type than T.
+// Then bad is true.
 type loose[T any] struct {
 	v   T
 	bad bool
@@ -33,42 +33,42 @@ func (l *loose[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// text is a string of at most maxText bytes; another scalar reads as it is
-// written, anything else as "".
-type text string
+// looseString is a string of at most maxText bytes. A number or boolean reads as its JSON
+// text, anything else as "".
+type looseString string
 
 // UnmarshalJSON never fails.
-func (t *text) UnmarshalJSON(b []byte) error {
+func (t *looseString) UnmarshalJSON(b []byte) error {
 	var s string
 	if err := json.Unmarshal(b, &s); err != nil {
 		if s = string(b[:min(len(b), maxText)]); s == "null" || strings.ContainsAny(s[:1], "{[") {
 			s = ""
 		}
 	}
-	*t = text(strings.ToValidUTF8(strings.TrimSpace(strings.Clone(s[:min(len(s), maxText)])), ""))
+	*t = looseString(strings.ToValidUTF8(strings.TrimSpace(strings.Clone(s[:min(len(s), maxText)])), ""))
 	return nil
 }
 
-// word returns the text as it is stored: one line of at most maxWord runes.
-func (t text) word() string { return clean(string(t), maxWord) }
+// stored returns the text as it is stored: one line of at most maxWord runes.
+func (t looseString) stored() string { return printable(string(t), maxStored) }
 
-// number is a quantity; sushy-tools sends some as strings. What is no number,
-// or negative, or beyond what a machine has, reads as 0.
-type number float64
+// looseNumber is a quantity. It may be a string, as some are with sushy-tools. A value
+// that is no number, negative or larger than maxNumber reads as 0.
+type looseNumber float64
 
-// maxNumber is more than any machine has of anything, and so small that a sum of
-// many, or one in KiB, fits an int64.
+// maxNumber is more than any server has of anything, and small enough that a sum of many
+// values, or one in KiB, fits an int64.
 const maxNumber = 1 << 50
 
 // UnmarshalJSON never fails.
-func (n *number) UnmarshalJSON(b []byte) error {
-	var t text
+func (n *looseNumber) UnmarshalJSON(b []byte) error {
+	var t looseString
 	_ = t.UnmarshalJSON(b)
 	v, err := strconv.ParseFloat(string(t), 64)
 	if err != nil || math.IsNaN(v) || v < 0 || v > maxNumber {
 		v = 0
 	}
-	*n = number(v)
+	*n = looseNumber(v)
 	return nil
 }
 
@@ -79,7 +79,7 @@ type serviceRoot struct {
 	Links          loose[struct{ Sessions link }]
 }
 
-// sessions is where a session is made, "" where the BMC has no sessions.
+// sessions returns the path where a session is created, "" if the BMC has no sessions.
 func (r serviceRoot) sessions() string {
 	if s := r.Links.v.Sessions; s != "" {
 		return string(s)
@@ -92,15 +92,15 @@ func (r serviceRoot) sessions() string {
 
 type collection struct {
 	Members  links
-	NextLink text `json:"Members@odata.nextLink"`
+	NextLink looseString `json:"Members@odata.nextLink"`
 }
 
 type status struct {
-	State text
+	State looseString
 }
 
 type system struct {
-	ETag       text `json:"@odata.etag"`
+	ETag       looseString `json:"@odata.etag"`
 	PowerState loose[schemas.PowerState]
 	Boot       loose[boot]
 	Actions    loose[struct {
@@ -112,17 +112,17 @@ type system struct {
 		SettingsObject link
 	}] `json:"@Redfish.Settings"`
 
-	Manufacturer     text
-	Model            text
-	SerialNumber     text
-	UUID             text
+	Manufacturer     looseString
+	Model            looseString
+	SerialNumber     looseString
+	UUID             looseString
 	ProcessorSummary loose[struct {
-		CoreCount             number
-		LogicalProcessorCount number
-		Model                 text
+		CoreCount             looseNumber
+		LogicalProcessorCount looseNumber
+		Model                 looseString
 	}]
 	MemorySummary loose[struct {
-		TotalSystemMemoryGiB number
+		TotalSystemMemoryGiB looseNumber
 	}]
 	Processors         link
 	Storage            link
@@ -135,19 +135,19 @@ type boot struct {
 	Enabled schemas.BootSourceOverrideEnabled `json:"BootSourceOverrideEnabled"`
 	Target  schemas.BootSource                `json:"BootSourceOverrideTarget"`
 	Mode    schemas.BootSourceOverrideMode    `json:"BootSourceOverrideMode"`
-	Allowed several[schemas.BootSource]       `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
+	Allowed looseList[schemas.BootSource]     `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
 }
 
 type resetAction struct {
 	schemas.ActionTarget
-	Allowed several[schemas.ResetType] `json:"ResetType@Redfish.AllowableValues"`
+	Allowed looseList[schemas.ResetType] `json:"ResetType@Redfish.AllowableValues"`
 }
 
-// actionInfo tells what an action accepts where the action itself does not.
+// actionInfo lists what an action accepts, for actions that do not do so themselves.
 type actionInfo struct {
-	Parameters several[struct {
-		Name    text
-		Allowed several[schemas.ResetType] `json:"AllowableValues"`
+	Parameters looseList[struct {
+		Name    looseString
+		Allowed looseList[schemas.ResetType] `json:"AllowableValues"`
 	}]
 }
 
@@ -156,11 +156,11 @@ type manager struct {
 }
 
 type virtualMedia struct {
-	ETag       text `json:"@odata.etag"`
-	ID         text `json:"Id"`
-	Image      text
+	ETag       looseString `json:"@odata.etag"`
+	ID         looseString `json:"Id"`
+	Image      looseString
 	Inserted   loose[*bool]
-	MediaTypes several[schemas.VirtualMediaType]
+	MediaTypes looseList[schemas.VirtualMediaType]
 	Actions    loose[struct {
 		Insert schemas.ActionTarget `json:"#VirtualMedia.InsertMedia"`
 		Eject  schemas.ActionTarget `json:"#VirtualMedia.EjectMedia"`
@@ -168,12 +168,12 @@ type virtualMedia struct {
 }
 
 type processor struct {
-	ProcessorType         text
+	ProcessorType         looseString
 	ProcessorArchitecture loose[schemas.ProcessorArchitecture]
 	InstructionSet        loose[schemas.InstructionSet]
-	Model                 text
-	TotalCores            number
-	TotalThreads          number
+	Model                 looseString
+	TotalCores            looseNumber
+	TotalThreads          looseNumber
 	Status                loose[status]
 }
 
@@ -182,31 +182,31 @@ type storage struct {
 }
 
 type drive struct {
-	ID            text `json:"Id"`
-	Name          text
-	CapacityBytes number
-	SerialNumber  text
-	Model         text
-	MediaType     text
-	Protocol      text
+	ID            looseString `json:"Id"`
+	Name          looseString
+	CapacityBytes looseNumber
+	SerialNumber  looseString
+	Model         looseString
+	MediaType     looseString
+	Protocol      looseString
 	Status        loose[status]
 }
 
 type simpleStorage struct {
-	Devices several[struct {
-		Name          text
-		Model         text
-		CapacityBytes number
+	Devices looseList[struct {
+		Name          looseString
+		Model         looseString
+		CapacityBytes looseNumber
 		Status        loose[status]
 	}]
 }
 
 type ethernetInterface struct {
-	ID                  text `json:"Id"`
-	Name                text
-	MACAddress          text
-	PermanentMACAddress text
-	LinkStatus          text
+	ID                  looseString `json:"Id"`
+	Name                looseString
+	MACAddress          looseString
+	PermanentMACAddress looseString
+	LinkStatus          looseString
 	InterfaceEnabled    loose[*bool]
 	Links               loose[struct {
 		HostInterface  link
@@ -215,7 +215,7 @@ type ethernetInterface struct {
 	Status loose[status]
 }
 
-// task is what a BMC answers to a request that it will finish later.
+// task is the answer to a request that the BMC finishes later.
 type task struct {
 	TaskState loose[schemas.TaskState]
 	Messages  messages

@@ -14,30 +14,30 @@ const (
 	resetPause = 100 * time.Millisecond // before a GET whose connection broke is sent again
 )
 
-// fetch makes a GET, and once more where the connection broke or the BMC said
-// "later" and later is still within the request timeout. An answer of any other
-// status is no error. (Go's transport itself repeats a GET on a kept connection
-// that the BMC had closed meanwhile; that comes on top.) Only reading is ever repeated: a change whose answer was
-// lost is for the caller to read back.
-func (e *endpoint) fetch(ctx context.Context, path string, p pass) (*answer, error) {
+// fetch sends a GET. It sends it once more if the connection broke or the BMC answered
+// 503, and the time to wait is within the request timeout. An answer of any other status
+// is no error. (In addition, Go's transport repeats a GET on a kept connection that the
+// BMC had closed.) Only reads are repeated: if the answer to a change is lost, the caller
+// must read back what became of it.
+func (e *endpoint) fetch(ctx context.Context, path string, p login) (*answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.conf.RequestTimeout)
 	defer cancel()
 	until, _ := ctx.Deadline()
-	var last *answer // an answer of 503 is told as it is when there is no time for more
+	var last *answer // returned when there is no time to try again
 	a, err := backoff.Retry(ctx, func() (*answer, error) {
 		a, err := e.send(ctx, request{method: http.MethodGet, path: path}, p)
 		last = a
-		var broken *lost
+		var broken *lostAnswer
 		switch {
 		case err == nil && a.status != http.StatusServiceUnavailable:
 			return a, nil
 		case err == nil:
-			pause, asked := a.pause()
+			pause, asked := a.retryAfter()
 			if !asked {
 				pause = resetPause
 			}
 			if time.Now().Add(pause).After(until) {
-				return nil, backoff.Permanent(errLater)
+				return nil, backoff.Permanent(errRetryTooLate)
 			}
 			return nil, &backoff.RetryAfterError{Duration: pause}
 		case errors.As(err, &broken) && broken.reset && time.Now().Add(resetPause).Before(until):
@@ -57,5 +57,5 @@ func (e *endpoint) fetch(ctx context.Context, path string, p pass) (*answer, err
 	return nil, err
 }
 
-// errLater ends the tries of a GET for which the BMC wants more time than there is.
-var errLater = errors.New("the BMC says later")
+// errRetryTooLate ends the retries of a GET if Retry-After is later than the deadline.
+var errRetryTooLate = errors.New("the BMC asks for more time than there is")

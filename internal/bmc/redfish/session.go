@@ -12,77 +12,78 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// session is one conversation with a system on a BMC.
+// session is a conversation with one system of a BMC.
 type session struct {
 	endpoint *endpoint
 	target   bmc.Target
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	system string     // path, "" until it is known
 	cd     string     // path of the virtual CD, "" until it is known
-	denied error      // what the BMC said to our credentials
+	denied error      // the BMC's refusal of the credentials; nil = none yet
 }
 
-// fail makes an error for the caller: what was done to which node, the kind, and
-// one line without secrets. What it is made of is not in its chain, because that
-// may hold what a BMC repeated of a request; a guard's error and the cause of a
-// cancellation are the caller's own, and stay.
-func (s *session) fail(doing string, err error) error {
+// wrap returns an error for the caller: what was done to which node, the kind, and one
+// line without secrets. It does not wrap err, because err may contain what a BMC repeated
+// of a request. The guard's error and the cause of a cancellation come from the caller,
+// and are returned and wrapped.
+func (s *session) wrap(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var stopped *guarded
+	var stopped *guardError
 	if errors.As(err, &stopped) {
 		return stopped.err
 	}
 	doing = doing + " node " + s.target.Node + " at " + s.endpoint.info.address()
-	kind, told := fault.KindOf(err), s.endpoint.scrub(err.Error())
-	var end *ended
+	kind, text := fault.KindOf(err), s.endpoint.redact(err.Error())
+	var end *cancelledRequest
 	if errors.As(err, &end) && kind != fault.OutcomeUnknown {
 		return fault.New(fault.KindOf(end.cause), "%s: %w", doing, end.cause)
 	}
 	if kind == fault.Busy {
-		return bmc.Busy(bmc.Pause(err), "%s: %s", doing, told)
+		return bmc.Busy(bmc.RetryAfter(err), "%s: %s", doing, text)
 	}
-	var silent *lost
+	var silent *lostAnswer
 	if errors.As(err, &silent) {
-		return fault.New(kind, "%s: %w", doing, fault.Silence(told))
+		return fault.New(kind, "%s: %w", doing, fault.Silence(text))
 	}
-	return fault.New(kind, "%s: %s", doing, told)
+	return fault.New(kind, "%s: %s", doing, text)
 }
 
-// admitted runs do with a pass, and once more with a new one where the BMC
-// refused that of a session, which ends when it likes.
-func (s *session) admitted(ctx context.Context, do func(pass) (*answer, error)) (*answer, error) {
-	if err := s.wasDenied(); err != nil {
+// withLogin calls do with a login. If the BMC refuses the session, which may have
+// expired, it logs in and calls do once more.
+func (s *session) withLogin(ctx context.Context, do func(login) (*answer, error)) (*answer, error) {
+	if err := s.denial(); err != nil {
 		return nil, err
 	}
 	refused := 0
 	for {
-		p, err := s.endpoint.admit(ctx, refused)
+		p, err := s.endpoint.ensureLogin(ctx, refused)
 		if err != nil {
-			return nil, s.deny(err)
+			return nil, s.recordDenial(err)
 		}
 		a, err := do(p)
 		if err != nil {
 			return nil, err
 		}
 		switch {
-		case a.status == http.StatusUnauthorized && p.kind == passSession && refused == 0:
-			refused = p.number
+		case a.status == http.StatusUnauthorized && p.kind == loginSession && refused == 0:
+			refused = p.generation
 			continue
-		case a.status == http.StatusUnauthorized && p.kind == passBasic:
-			s.endpoint.deny(a.err())
-			return nil, s.deny(a.err())
-		case a.status == http.StatusUnauthorized && p.kind == passNone:
+		case a.status == http.StatusUnauthorized && p.kind == loginBasic:
+			s.endpoint.recordDenial(a.err())
+			return nil, s.recordDenial(a.err())
+		case a.status == http.StatusUnauthorized && p.kind == loginNone:
 			return nil, fault.New(fault.Denied, "%w (no %s is set)", a.err(), propUsername)
 		}
 		return a, a.err()
 	}
 }
 
-// deny remembers, for this conversation, that our credentials were refused.
-func (s *session) deny(err error) error {
+// recordDenial records, for this conversation, that the BMC refused the credentials. It
+// returns err.
+func (s *session) recordDenial(err error) error {
 	if fault.Is(err, fault.Denied) {
 		s.mu.Lock()
 		s.denied = err
@@ -91,49 +92,49 @@ func (s *session) deny(err error) error {
 	return err
 }
 
-func (s *session) wasDenied() error {
+func (s *session) denial() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.denied
 }
 
-// read makes a GET and decodes what it finds.
+// read sends a GET and decodes the answer.
 func (s *session) read(ctx context.Context, path string, into any) (*answer, error) {
-	a, err := s.admitted(ctx, func(p pass) (*answer, error) { return s.endpoint.fetch(ctx, path, p) })
+	a, err := s.withLogin(ctx, func(p login) (*answer, error) { return s.endpoint.fetch(ctx, path, p) })
 	if err != nil {
 		return nil, err
 	}
 	return a, a.decode(into)
 }
 
-// change sends a request that changes something, right after asking the guard.
-// Secrets are what in body must not come back in an error.
+// change sends a request that changes something, right after it has called the guard.
+// secrets are the strings in body that no error may contain.
 func (s *session) change(ctx context.Context, method, path, etag string, body any, secrets ...string) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return fault.New(fault.Internal, "encode a request to %s: %w", path, err)
 	}
 	r := request{method: method, path: path, body: text, ifMatch: etag, changes: true, guard: s.target.Guard, secrets: secrets}
-	a, err := s.admitted(ctx, func(p pass) (*answer, error) { return s.endpoint.send(ctx, r, p) })
+	a, err := s.withLogin(ctx, func(p login) (*answer, error) { return s.endpoint.send(ctx, r, p) })
 	if err != nil {
 		return err
 	}
 	if a.status == http.StatusAccepted {
-		return a.failed()
+		return a.taskError()
 	}
 	return nil
 }
 
-// patch changes a resource on the condition that it is still as it was read.
-// Where it is not, it is read again and tried once more; where the BMC refuses
-// the very ETag it tells, without one.
+// patch changes a resource if it is still as it was read (If-Match). If it is not, patch
+// reads it again and tries once more. If the BMC refuses its own current ETag, the second
+// try is without one.
 func (s *session) patch(ctx context.Context, path, etag string, body any, secrets ...string) error {
 	err := s.change(ctx, http.MethodPatch, path, etag, body, secrets...)
 	if etag == "" || !outdated(err) {
 		return err
 	}
 	var fresh struct {
-		ETag text `json:"@odata.etag"`
+		ETag looseString `json:"@odata.etag"`
 	}
 	a, rerr := s.read(ctx, path, &fresh)
 	if rerr != nil {
@@ -156,9 +157,9 @@ func outdated(err error) bool {
 	return errors.As(err, &no) && no.status == http.StatusPreconditionFailed
 }
 
-// etag returns the resource's own @odata.etag, or else the header's. A value that
-// can't be sent in a header counts as none.
-func (a *answer) etag(inBody text) string {
+// etag returns the resource's @odata.etag, else the header's. It returns "" for a value
+// that can't be sent in a header.
+func (a *answer) etag(inBody looseString) string {
 	for _, tag := range []string{string(inBody), a.header.Get("ETag")} {
 		if tag == "" {
 			continue
@@ -172,8 +173,8 @@ func (a *answer) etag(inBody text) string {
 	return ""
 }
 
-// members lists the paths in a collection, at most maxMembers. The list ends at an
-// empty page and at a page that was read before.
+// members returns the paths of a collection's members, at most maxMembers. It stops at an
+// empty page and at a page that it has read before.
 func (s *session) members(ctx context.Context, path string) ([]string, error) {
 	var paths []string
 	seen := map[string]bool{}
@@ -192,9 +193,8 @@ func (s *session) members(ctx context.Context, path string) ([]string, error) {
 	return paths[:min(len(paths), maxMembers)], nil
 }
 
-// skippable reports whether an error is about one resource only, so that its
-// neighbours may still be read: it is not there, broken or forbidden, but the
-// BMC answers.
+// skippable reports whether an error is about one resource only: it does not exist, is
+// malformed or forbidden. Other resources of the BMC may still be read.
 func skippable(err error) bool {
 	var no *refusal
 	if errors.As(err, &no) {
@@ -204,12 +204,12 @@ func skippable(err error) bool {
 		}
 		return true
 	}
-	var bad *garbled
+	var bad *malformed
 	return errors.As(err, &bad)
 }
 
-// path is the path of the system: the one that driver_info names, or the only one.
-func (s *session) path(ctx context.Context) (string, error) {
+// systemPath returns the path of the system that driver_info names, or of the only one.
+func (s *session) systemPath(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	known := s.system
 	s.mu.Unlock()
@@ -229,7 +229,7 @@ func (s *session) findSystem(ctx context.Context) (string, error) {
 	if only := s.endpoint.knownSystem(); only != "" {
 		return only, nil
 	}
-	root, err := s.endpoint.service(ctx)
+	root, err := s.endpoint.serviceRoot(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -245,12 +245,12 @@ func (s *session) findSystem(ctx context.Context) (string, error) {
 		return found[0], nil
 	}
 	return "", fault.New(fault.Invalid, "the BMC has %d systems; set %s to one of %s",
-		len(found), propSystem, clean(strings.Join(found, ", "), maxMessage))
+		len(found), propSystem, printable(strings.Join(found, ", "), maxMessage))
 }
 
-// look reads the system.
-func (s *session) look(ctx context.Context) (sys system, path, etag string, err error) {
-	path, err = s.path(ctx)
+// readSystem reads the system.
+func (s *session) readSystem(ctx context.Context) (sys system, path, etag string, err error) {
+	path, err = s.systemPath(ctx)
 	if err != nil {
 		return system{}, "", "", err
 	}

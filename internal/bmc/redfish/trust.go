@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// maxCA bounds a CA file; the whole of Mozilla's list is a quarter of it.
+// maxCA is the largest CA file in bytes. Mozilla's whole list is a quarter of it.
 const maxCA = 1 << 20
 
 type verifyMode string
@@ -21,10 +21,10 @@ type verifyMode string
 const (
 	verifySystem verifyMode = "system" // the CAs of the operating system
 	verifyCA     verifyMode = "ca"     // only the CAs in pem
-	verifyOff    verifyMode = "off"    // anything: the operator said so
+	verifyOff    verifyMode = "off"    // any certificate is accepted
 )
 
-// verify says how a BMC's certificate is checked.
+// verify is how a BMC's certificate is verified.
 type verify struct {
 	mode verifyMode
 	pem  []byte
@@ -61,8 +61,8 @@ func parseVerify(value any, dir string) (verify, error) {
 	return verify{mode: verifyCA, pem: pem}, nil
 }
 
-// errNoCA is the only error for a file that can't be read, whatever the reason: a
-// user must not learn from it which files this machine has.
+// errNoCA is the error for every file that can't be read, whatever the reason, so that
+// users can't find out which files this machine has.
 var errNoCA = fmt.Errorf("%s names no file in the folder of CA files (setting bmc_ca_dir of the API and the conductors)", propVerifyCA)
 
 // readCA reads a file in dir. name is relative to dir, or an absolute path in it. A
@@ -101,7 +101,7 @@ func readCA(dir, name string) ([]byte, error) {
 	return pem, nil
 }
 
-// tlsConfig is a new configuration, never one that something else could share.
+// tlsConfig returns a new configuration for each call, so that nothing shares it.
 func (v verify) tlsConfig() *tls.Config {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	switch v.mode {
@@ -114,9 +114,9 @@ func (v verify) tlsConfig() *tls.Config {
 	return c
 }
 
-// Insecure says in words why a conversation by this driver_info could be
-// overheard or answered by somebody else, "" when it could not. The caller logs
-// it: opting out of verification stays visible.
+// Insecure explains why somebody else could read or answer a conversation with this
+// driver_info, "" if nobody could. The caller logs it, so that it is visible that
+// verification was switched off.
 func (d *Driver) Insecure(driverInfo map[string]any) string {
 	i, err := parseInfo(driverInfo, d.conf.Settings)
 	switch {
@@ -130,8 +130,8 @@ func (d *Driver) Insecure(driverInfo map[string]any) string {
 	return ""
 }
 
-// certificateProblem tells in words what is wrong with a BMC's certificate and
-// how to mend it, "" when err is about something else.
+// certificateProblem explains what is wrong with a BMC's certificate and what to do about
+// it, "" if err is about something else.
 func certificateProblem(err error) string {
 	var (
 		failed  *tls.CertificateVerificationError
@@ -146,16 +146,16 @@ func certificateProblem(err error) string {
 	var what, mend string
 	switch {
 	case errors.As(err, &unknown):
-		what = "is signed by nobody we trust"
+		what = "is not signed by a trusted CA"
 		mend = "set " + propVerifyCA + " to the CA that signed it, or to false to accept any certificate"
 	case errors.As(err, &host):
-		what = "is for another name: " + clean(host.Error(), maxMessage)
+		what = "is for another host: " + printable(host.Error(), maxMessage)
 		mend = "use a name from the certificate in " + propAddress + ", or set " + propVerifyCA + " to false to accept any certificate"
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		what = "is not valid at this time: " + clean(invalid.Error(), maxMessage)
+		what = "is not valid at this time: " + printable(invalid.Error(), maxMessage)
 		mend = "renew it, check both clocks, or set " + propVerifyCA + " to false to accept any certificate"
 	case errors.As(err, &invalid) || failed != nil:
-		what = "does not verify: " + clean(err.Error(), maxMessage)
+		what = "does not verify: " + printable(err.Error(), maxMessage)
 		mend = "replace it, or set " + propVerifyCA + " to false to accept any certificate"
 	default:
 		return ""
@@ -168,5 +168,5 @@ func describe(c *x509.Certificate) string {
 		return ""
 	}
 	return fmt.Sprintf(" (subject %q, issuer %q, until %s, SHA-256 %x)",
-		clean(c.Subject.String(), 80), clean(c.Issuer.String(), 80), c.NotAfter.UTC().Format(time.DateOnly), sha256.Sum256(c.Raw))
+		printable(c.Subject.String(), 80), printable(c.Issuer.String(), 80), c.NotAfter.UTC().Format(time.DateOnly), sha256.Sum256(c.Raw))
 }

@@ -83,11 +83,11 @@ func TestCertificates(t *testing.T) {
 		verify any
 		words  []string // none = it is trusted
 	}{
-		"a self-signed certificate is not trusted":   {good, nil, []string{"signed by nobody we trust", "redfish_verify_ca", "bmc.example.org", "SHA-256"}},
+		"a self-signed certificate is not trusted":   {good, nil, []string{"not signed by a trusted CA", "redfish_verify_ca", "bmc.example.org", "SHA-256"}},
 		"a certificate is trusted by its CA":         {good, pemOf(good), nil},
-		"a certificate is not trusted by another CA": {good, pemOf(other), []string{"signed by nobody we trust"}},
+		"a certificate is not trusted by another CA": {good, pemOf(other), []string{"not signed by a trusted CA"}},
 		"an expired certificate is told":             {expired, pemOf(expired), []string{"not valid at this time", "redfish_verify_ca"}},
-		"a certificate for another name is told":     {elsewhere, pemOf(elsewhere), []string{"for another name", "redfish_address"}},
+		"a certificate for another name is told":     {elsewhere, pemOf(elsewhere), []string{"for another host", "redfish_address"}},
 		"anything is accepted by those who say so":   {expired, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,13 +142,13 @@ func TestABMCOnThisMachineIsNotAskedUnlessItMay(t *testing.T) {
 	t.Cleanup(srv.Close)
 	i, err := parseInfo(map[string]any{"redfish_address": srv.URL, "redfish_system_id": "/redfish/v1/Systems/1"}, here)
 	require.NoError(t, err)
-	e := newEndpoint(i, newSite(1), Config{}.WithDefaults(), make(chan struct{}, 1))
-	_, err = e.fetch(t.Context(), "/redfish/v1/", pass{})
+	e := newEndpoint(i, newSharedBMC(1), Config{}.WithDefaults(), make(chan struct{}, 1))
+	_, err = e.fetch(t.Context(), "/redfish/v1/", login{})
 	require.Equal(t, fault.Invalid, fault.KindOf(err), "%v", err)
 	require.ErrorContains(t, err, "127.0.0.1 is an address of this machine")
 	require.Zero(t, asked)
-	e = newEndpoint(i, newSite(1), Config{Settings: here}.WithDefaults(), make(chan struct{}, 1))
-	_, err = e.fetch(t.Context(), "/redfish/v1/", pass{})
+	e = newEndpoint(i, newSharedBMC(1), Config{Settings: here}.WithDefaults(), make(chan struct{}, 1))
+	_, err = e.fetch(t.Context(), "/redfish/v1/", login{})
 	require.NoError(t, err)
 }
 
@@ -156,7 +156,7 @@ func TestEveryTimeoutIsSet(t *testing.T) {
 	i, err := parseInfo(map[string]any{"redfish_address": "bmc"}, here)
 	require.NoError(t, err)
 	c := Config{}.WithDefaults()
-	e := newEndpoint(i, newSite(1), c, nil)
+	e := newEndpoint(i, newSharedBMC(1), c, nil)
 	require.Positive(t, e.client.Timeout)
 	tr := e.client.Transport.(*http.Transport)
 	for name, d := range map[string]time.Duration{

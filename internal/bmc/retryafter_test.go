@@ -12,13 +12,13 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-func TestThePauseSurvivesWrapping(t *testing.T) {
+func TestRetryAfterSurvivesWrapping(t *testing.T) {
 	cause := errors.New("503")
 	err := fmt.Errorf("power on node n1: %w", bmc.Busy(3*time.Second, "the BMC says later: %w", cause))
 	require.Equal(t, fault.Busy, fault.KindOf(err))
-	require.Equal(t, 3*time.Second, bmc.Pause(err))
+	require.Equal(t, 3*time.Second, bmc.RetryAfter(err))
 	require.ErrorIs(t, err, cause)
 	require.Equal(t, "power on node n1: the BMC says later: 503", err.Error())
-	require.Zero(t, bmc.Pause(cause))
-	require.Zero(t, bmc.Pause(nil))
+	require.Zero(t, bmc.RetryAfter(cause))
+	require.Zero(t, bmc.RetryAfter(nil))
 }
