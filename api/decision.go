@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -104,7 +104,7 @@ func (s *Server) notTaken(c *gin.Context, o *node.Operation, action node.Action,
 	}
 	about := aboutNode{&node.Node{UUID: o.NodeUUID, Name: o.NodeName}}
 	return helpedError{fault.Coded(fault.WorkflowEnded, "decide about operation %d: %w", o.ID, err), []help{about.why(), {
-		Command: fmt.Sprintf("temper operation retry %d", o.ID), Effect: "does it again once it has ended",
+		Command: command(nil, explain.Action{Do: explain.RetryOperation, Operation: o.ID}), Effect: "does it again once it has ended",
 		Method: http.MethodPost, Path: operationPath(o.ID, "/retry"), Body: gin.H{},
 	}}}
 }

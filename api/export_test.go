@@ -8,3 +8,9 @@ func (s *Server) Routes() (out [][2]string) {
 	}
 	return out
 }
+
+// Explained is what GET /temper/v1/nodes/X/why answers.
+var Explained = explained
+
+// Command is the command that does an action.
+var Command = command

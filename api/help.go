@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -122,11 +123,11 @@ func (n aboutNode) held() []help {
 	}
 	if o.TemporalPause != nil {
 		out = append(out, help{
-			Command: node.UnpauseCommand(o.ID), Effect: "lets it go on", Method: http.MethodPost, Path: operationPath(o.ID, "/unpause"), Body: gin.H{},
+			Command: command(nil, explain.Action{Do: explain.UnpauseOperation, Operation: o.ID}), Effect: "lets it go on", Method: http.MethodPost, Path: operationPath(o.ID, "/unpause"), Body: gin.H{},
 		})
 	}
 	return append(out, help{
-		Command: fmt.Sprintf("temper operation cancel %d", o.ID), Effect: "ends it",
+		Command: command(nil, explain.Action{Do: explain.CancelOperation, Operation: o.ID}), Effect: "ends it",
 		Method: http.MethodPost, Path: operationPath(o.ID, "/cancel"), Body: gin.H{},
 	})
 }
@@ -144,7 +145,7 @@ func decisions(id int64, choices []node.Action) []help {
 	var out []help
 	for _, a := range choices {
 		out = append(out, help{
-			Command: fmt.Sprintf("temper operation %s %d", a, id), Effect: actionEffects[a],
+			Command: command(nil, explain.Action{Do: explain.Decide, Operation: id, Decision: a}), Effect: actionEffects[a],
 			Method: http.MethodPost, Path: operationPath(id, "/decision"), Body: gin.H{"action": a},
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -57,7 +58,7 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	out := shownRecovery{NodeUUID: n.UUID, Next: "nothing: nobody holds the node"}
 	o := n.Operation
 	if o == nil {
-		out.Why = node.WhyOf(n, f).Text
+		out.Why = explained(n, f).Text
 		return http.StatusOK, out, nil
 	}
 	s.annotate(c, zap.String("node", n.UUID), zap.Int64("operation", o.ID))
@@ -65,7 +66,7 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	if statusErr == nil && o.BegunAt != nil {
 		f.Run = &st
 	}
-	out.Why = node.WhyOf(n, f).Text
+	out.Why = explained(n, f).Text
 	out.holder(o, st, statusErr, f)
 	switch safe := statusErr == nil && st.Over(s.Now(), s.Safe); {
 	case force != nil && *force:
@@ -102,12 +103,12 @@ func (s *Server) left(c *gin.Context, uuid string, fl *fleet) (next, why string)
 	if err != nil {
 		return "", ""
 	}
-	w := node.WhyOf(n, s.facts(c.Request.Context(), n, fl))
+	w := explained(n, s.facts(c.Request.Context(), n, fl))
 	return cmp.Or(w.Next, "nothing: nobody holds the node"), w.Text
 }
 
 // holder tells of the operation that holds the node, and whether its owner lives.
-func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, f node.Facts) {
+func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, f explain.Facts) {
 	r.Operation, r.Kind, r.Since, r.RequestedBy = strconv.FormatInt(o.ID, 10), string(o.Kind), timestamp(&o.AcceptedAt), orNull(o.RequestedBy)
 	for i := range f.Fleet {
 		if k := &f.Fleet[i]; k.Hostname == o.Conductor {
@@ -120,7 +121,7 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 	case st.Open:
 		r.Workflow, r.Alive, r.Next = "open", true, "it goes on"
 		if st.Pause != nil {
-			r.Next = "it is " + st.Pause.Words() + `, and goes on with "` + node.UnpauseCommand(o.ID) + `"`
+			r.Next = "it is " + st.Pause.Words() + `, and goes on with "` + command(nil, explain.Action{Do: explain.UnpauseOperation, Operation: o.ID}) + `"`
 			break
 		}
 		if o.Stalled == node.StallConductor {
@@ -140,9 +141,9 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 	case o.BegunAt == nil:
 		r.Workflow, r.Next = "unknown", "reconciliation starts it"
 	default:
-		r.Workflow, r.Next = "unknown", node.LostNext
+		r.Workflow, r.Next = "unknown", spedUp(nil, explain.LostNext, explain.LostSpeedup)
 	}
-	if text := node.Unattended(o, f); text != "" {
+	if text := explain.Unattended(o, f); text != "" {
 		r.Next += ". " + text
 	}
 }

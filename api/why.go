@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -41,8 +42,7 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 	if o := n.Operation; o != nil && o.BegunAt != nil {
 		f.Run = s.runOf(ctx, o)
 	}
-	w := node.WhyOf(n, f)
-	return http.StatusOK, shownWhy{Why: w, Since: timestamp(w.Since), NextAt: timestamp(w.NextAt)}, nil
+	return http.StatusOK, explained(n, f), nil
 }
 
 // runTime bounds the look at Temporal: why is told without it, too.
@@ -75,17 +75,10 @@ func (s *Server) newestRun(ctx context.Context, o *node.Operation) (node.RunStat
 }
 
 // facts are those that a request has read, and how reconciliation does.
-func (s *Server) facts(ctx context.Context, n *node.Node, fl *fleet) node.Facts {
-	f := node.Facts{Now: s.Now(), Covered: len(fl.covering(n)) > 0, Fleet: fl.all}
+func (s *Server) facts(ctx context.Context, n *node.Node, fl *fleet) explain.Facts {
+	f := explain.Facts{Now: s.Now(), Covered: len(fl.covering(n)) > 0, Fleet: fl.all}
 	if v, err := s.Store.Vitals(ctx); err == nil {
 		f.Reconciled, f.Late = v.Age, v.Age < 0 || v.Age > s.ReconcileLate
 	}
 	return f
-}
-
-// shownWhy has its times as all answers have them.
-type shownWhy struct {
-	node.Why
-	Since  any `json:"since"`
-	NextAt any `json:"next_at"`
 }

@@ -2,9 +2,9 @@ package node
 
 import (
 	"fmt"
-	"strings"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/text"
 )
 
 // Decision is what an admitted request does, in one transaction with the check.
@@ -218,17 +218,7 @@ func NotFound(ident string) error {
 }
 
 func notPerformed(code fault.Code, action, uuid, state string) error {
-	return fault.Coded(code, "The requested action %q can not be performed on node %q while it is in state %q.", cut(action), uuid, state)
-}
-
-// maxWord bounds what a refusal repeats of a stranger's word.
-const maxWord = 64
-
-func cut(word string) string {
-	if len(word) > maxWord {
-		return strings.ToValidUTF8(word[:maxWord], "") + "..."
-	}
-	return word
+	return fault.Coded(code, "The requested action %q can not be performed on node %q while it is in state %q.", text.Cut(action), uuid, state)
 }
 
 // deploysInMaintenance: the node's allocation named it and asked for

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/text"
 )
 
 // The bounds of what a request may ask for.
@@ -68,15 +69,15 @@ func readStep(f Family, raw json.RawMessage) (Step, error) {
 	}
 	for key := range a {
 		if key != "args" && !slices.Contains(required, key) {
-			return bad("property '%s' was unexpected", cut(key))
+			return bad("property '%s' was unexpected", text.Cut(key))
 		}
 	}
 	s := Step{Asked: true}
 	switch {
 	case json.Unmarshal(a["interface"], &s.Interface) != nil || rank[s.Interface] == 0:
-		return bad("interface %s is not one of %s", cut(string(a["interface"])), stepInterfaces)
+		return bad("interface %s is not one of %s", text.Cut(string(a["interface"])), stepInterfaces)
 	case json.Unmarshal(a["step"], &s.Step) != nil || !stepName.MatchString(s.Step):
-		return bad("'step' %s is not a step's name: letters, digits, _ . -", cut(string(a["step"])))
+		return bad("'step' %s is not a step's name: letters, digits, _ . -", text.Cut(string(a["step"])))
 	case len(s.Step) > MaxStepName:
 		return bad("'step' has %d characters, more than %d", len(s.Step), MaxStepName)
 	}
@@ -113,14 +114,14 @@ func readArgs(raw json.RawMessage) (map[string]any, error) {
 
 // readPriority takes an integer, or digits in a string, as Ironic does.
 func readPriority(raw json.RawMessage) (int, error) {
-	text := string(raw)
+	digits := string(raw)
 	var quoted string
 	if json.Unmarshal(raw, &quoted) == nil {
-		text = quoted
+		digits = quoted
 	}
-	p, err := strconv.ParseUint(text, 10, 31)
+	p, err := strconv.ParseUint(digits, 10, 31)
 	if err != nil {
-		return 0, fault.New(fault.Invalid, "'priority' %s is not an integer from 0 to %d", cut(text), math.MaxInt32)
+		return 0, fault.New(fault.Invalid, "'priority' %s is not an integer from 0 to %d", text.Cut(digits), math.MaxInt32)
 	}
 	return int(p), nil
 }
@@ -136,7 +137,7 @@ func checkReserved(s Step) error {
 	takes := s.Rule().Args
 	for name, v := range s.Args {
 		if _, ok := takes[name]; !ok {
-			return fault.New(fault.Invalid, "step %s has an unexpected argument: %s", s.Step, cut(name))
+			return fault.New(fault.Invalid, "step %s has an unexpected argument: %s", s.Step, text.Cut(name))
 		}
 		if n, ok := v.(float64); !ok || n < 0 || n > maxWait || n != math.Trunc(n) {
 			return fault.New(fault.Invalid, "'%s' of step %s is not a whole number from 0 to %d", name, s.Step, maxWait)

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"go.temper.dev/temper/internal/text"
 )
 
 // Fields returns the values of n that users set, by their names in the API. Each key
@@ -61,7 +63,7 @@ func Changed(before, after map[string]any, given Secrets) []string {
 func ChangedEvent(names []string, user string) HistoryEvent {
 	shown := make([]string, 0, len(names))
 	for _, name := range names[:min(len(names), maxNamed)] {
-		shown = append(shown, cut(name))
+		shown = append(shown, text.Cut(name))
 	}
 	text := "changed " + strings.Join(shown, ", ")
 	if more := len(names) - len(shown); more > 0 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"go.temper.dev/temper/internal/text"
 )
 
 // Death is the death of a conductor soon after it had taken up a step, with no
@@ -92,7 +94,7 @@ func (s *Step) Harmless() { s.Deaths, s.NotBefore = nil, nil }
 func DeathsOf(deaths []Death, what string, within time.Duration) string {
 	who := make([]string, len(deaths))
 	for i, d := range deaths {
-		who[i] = fmt.Sprintf("%s at %s", d.Conductor, moment(d.At))
+		who[i] = fmt.Sprintf("%s at %s", d.Conductor, text.Moment(d.At))
 	}
 	return fmt.Sprintf("%d conductors in a row died within %s of taking up %s: %s", len(deaths), within, what, strings.Join(who, ", "))
 }

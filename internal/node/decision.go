@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/text"
 )
 
 // OnFailure is what becomes of an operation when one of its steps has failed for good.
@@ -108,7 +109,7 @@ func (s Step) PowerRequest() bool { return s.Rule().Power != "" }
 // Errors: Invalid, Conflict, NotAllowed.
 func (o *Operation) Decide(a Action) error {
 	if !slices.Contains(Actions, a) {
-		return fault.New(fault.Invalid, "Action %q is not valid, it is one of %v.", cut(string(a)), Actions)
+		return fault.New(fault.Invalid, "Action %q is not valid, it is one of %v.", text.Cut(string(a)), Actions)
 	}
 	if o.EndedAt != nil {
 		return fault.Coded(fault.OperationEnded, "Operation %d of node %s has ended already.", o.ID, o.NodeUUID)

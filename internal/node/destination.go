@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/text"
 )
 
 // deciding names the values of a node that decide where a secret is sent and how
@@ -99,7 +100,7 @@ func CheckDestinations(had map[string]Destination, after *Node, given Secrets) e
 		if _, anew := given[name]; anew || !stays || maps.Equal(before, now) {
 			continue
 		}
-		kept = append(kept, cut(name))
+		kept = append(kept, text.Cut(name))
 		for _, field := range now.differences(before) {
 			if !slices.Contains(changed, field) {
 				changed = append(changed, field)

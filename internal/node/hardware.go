@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/text"
 )
 
 //go:generate go test -run ^TestTheDriversStandInTheDocumentation$ . -update
@@ -207,7 +208,7 @@ func (h HardwareType) Resolve(want map[string]string, enabled map[string][]strin
 		case impl != "" && slices.Contains(usable, impl):
 			out[i] = impl
 		case impl != "" && !slices.Contains(supports[i], impl):
-			return nil, fault.New(fault.Invalid, "%s interface implementation '%s' is not supported by hardware type %s.", i, cut(impl), h.Name)
+			return nil, fault.New(fault.Invalid, "%s interface implementation '%s' is not supported by hardware type %s.", i, text.Cut(impl), h.Name)
 		case impl != "":
 			return nil, fault.New(fault.Invalid, "Could not find the following interface in the 'ironic.hardware.interfaces.%s' entrypoint: %s. Valid interfaces are %s.",
 				i, impl, pythonList(usable))

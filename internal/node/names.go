@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/text"
 )
 
 // Longest values, in characters (Ironic's columns and schemas).
@@ -66,7 +67,7 @@ func IsUUID(s string) bool {
 // anything but six octets with colons or hyphens between them.
 func ValidMAC(s string) (string, error) {
 	if !macForm.MatchString(s) {
-		return "", fault.New(fault.Invalid, "Expected a MAC address but received %s.", cut(s))
+		return "", fault.New(fault.Invalid, "Expected a MAC address but received %s.", text.Cut(s))
 	}
 	return strings.ReplaceAll(strings.ToLower(s), "-", ":"), nil
 }
@@ -74,7 +75,7 @@ func ValidMAC(s string) (string, error) {
 // ValidConductorGroup is s in the form of a row, lower case: groups are compared without case.
 func ValidConductorGroup(s string) (string, error) {
 	if len(s) > MaxName || !conductorGroup.MatchString(s) {
-		return "", fault.New(fault.Invalid, "Expected a conductor group but received %s.", cut(s))
+		return "", fault.New(fault.Invalid, "Expected a conductor group but received %s.", text.Cut(s))
 	}
 	return strings.ToLower(s), nil
 }
@@ -82,7 +83,7 @@ func ValidConductorGroup(s string) (string, error) {
 // ValidResourceClass bounds a resource class; "" is none.
 func ValidResourceClass(s string) error {
 	if len([]rune(s)) > MaxResourceClass || strings.ContainsRune(s, 0) {
-		return fault.New(fault.Invalid, "resource_class '%s' is too long, at most %d characters", cut(s), MaxResourceClass)
+		return fault.New(fault.Invalid, "resource_class '%s' is too long, at most %d characters", text.Cut(s), MaxResourceClass)
 	}
 	return nil
 }
@@ -92,7 +93,7 @@ func ValidResourceClass(s string) error {
 // their form is checked and not the name.
 func ValidTrait(s string) error {
 	if len(s) > MaxName || !customTrait.MatchString(s) && !standardTrait.MatchString(s) {
-		return fault.New(fault.Invalid, "'%s' is not a trait: CUSTOM_ and A-Z, 0-9, _, or a standard trait", cut(s))
+		return fault.New(fault.Invalid, "'%s' is not a trait: CUSTOM_ and A-Z, 0-9, _, or a standard trait", text.Cut(s))
 	}
 	return nil
 }

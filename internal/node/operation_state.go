@@ -68,11 +68,11 @@ func (o *Operation) State() Phase {
 	if o.Phase != Ended && (o.TemporalPause != nil || o.Stalled == StallMaintenance) {
 		return PausedState
 	}
-	return o.unpaused()
+	return o.UnpausedState()
 }
 
-// unpaused returns the state that clients see of an operation that is not paused.
-func (o *Operation) unpaused() Phase {
+// UnpausedState returns the state that clients would see if nobody had paused o.
+func (o *Operation) UnpausedState() Phase {
 	if o.Phase == Undoing && o.Asked.Ends() {
 		return CancellingState
 	}

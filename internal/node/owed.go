@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/text"
 )
 
 // Settles reports whether the operation's remaining steps do everything that earlier
@@ -39,7 +40,7 @@ func UndoneBy(operation int64) string {
 
 // WaivedBy is the text for Undone after a person has waived the undo.
 func WaivedBy(who, reason string) string {
-	return fmt.Sprintf("; what it left was waived by %s: %s", who, sentence(reason))
+	return fmt.Sprintf("; what it left was waived by %s: %s", who, text.Clause(reason))
 }
 
 // Waive waives everything that n owes. It returns fault.Conflict if n owes nothing;

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/text"
 )
 
 // Patch is what a rule must know of a PATCH besides the node before and after it.
@@ -107,7 +108,7 @@ func rightState(before, after *Node, p Patch) error {
 	allowed := joinStates(buildable)
 	for _, root := range p.Roots {
 		if (isInterface(root) || root == "driver" && before.Driver != after.Driver) && !inBuildable && !before.Maintenance && !p.Orphaned {
-			return fault.New(fault.Conflict, "Node %s can not have %s updated unless it is in one of allowed (%s) states or in maintenance mode.", before.UUID, cut(root), allowed)
+			return fault.New(fault.Conflict, "Node %s can not have %s updated unless it is in one of allowed (%s) states or in maintenance mode.", before.UUID, text.Cut(root), allowed)
 		}
 	}
 	if before.ResourceClass != "" && before.ResourceClass != after.ResourceClass && !inBuildable {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/text"
 )
 
 // CleansAutomatically reports whether n is cleaned when it is provided or given
@@ -158,7 +159,7 @@ func resolve(k KindSpec, n *Node, a Step, specs []StepSpec, inBand bool) (Step, 
 
 func unsupported(n *Node, f Family, names []string) error {
 	for i := range names {
-		names[i] = cut(names[i])
+		names[i] = text.Cut(names[i])
 	}
 	return fault.New(fault.Invalid, "node %s does not support this %s step: %s", n.UUID, f, strings.Join(names, ", "))
 }
@@ -176,9 +177,9 @@ func agentThere(n *Node, steps []Step) error {
 			gone = true
 		case s.Source != SourceAgent || s.Over():
 		case !booted:
-			return fault.New(fault.Invalid, "deploy step %s of node %s has priority %d, but the agent that would run it is booted at priority 100 only", cut(s.Name()), n.UUID, s.Priority)
+			return fault.New(fault.Invalid, "deploy step %s of node %s has priority %d, but the agent that would run it is booted at priority 100 only", text.Cut(s.Name()), n.UUID, s.Priority)
 		case gone:
-			return fault.New(fault.Invalid, "deploy step %s of node %s has priority %d, but the agent that would run it is gone by then", cut(s.Name()), n.UUID, s.Priority)
+			return fault.New(fault.Invalid, "deploy step %s of node %s has priority %d, but the agent that would run it is gone by then", text.Cut(s.Name()), n.UUID, s.Priority)
 		}
 	}
 	return nil

@@ -1,8 +1,9 @@
 package node
 
 import (
-	"fmt"
 	"time"
+
+	"go.temper.dev/temper/internal/text"
 )
 
 // RunStatus is what Temporal knows of an operation's workflow run.
@@ -54,16 +55,11 @@ const (
 
 // Words describes the pause for people: since when, by whom and why.
 func (p *Pause) Words() string {
-	text := "paused in Temporal since " + moment(p.At)
+	words := "paused in Temporal since " + text.Moment(p.At)
 	if p.By != "" {
-		text += " by " + p.By
+		words += " by " + p.By
 	}
-	return text + because(p.Reason)
-}
-
-// UnpauseCommand returns the command that unpauses an operation.
-func UnpauseCommand(operation int64) string {
-	return fmt.Sprintf("temper operation unpause %d", operation)
+	return words + text.Because(p.Reason)
 }
 
 // PauseInTemporal records a pause that was set in Temporal, and reports whether that
@@ -105,21 +101,4 @@ func Unpauses(a Ask) bool {
 		return true
 	}
 	return false
-}
-
-// pauseNow returns the pause that Temporal reports or, if Temporal was not asked, the
-// one that is recorded; nil = none.
-func pauseNow(o *Operation, r *RunStatus) *Pause {
-	if r == nil {
-		return o.TemporalPause
-	}
-	return r.Pause
-}
-
-// rest describes the effect of the pause.
-func (p *Pause) rest() string {
-	if p.What == PauseOfActivity {
-		return "; its step was interrupted, and its time limits stop meanwhile"
-	}
-	return "; no further step begins, and its time limits stop meanwhile"
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/text"
 )
 
 // MaxDepth is how deep dictionaries of a request may nest (Ironic's JSON limit).
@@ -58,7 +59,7 @@ func Remask(m, known map[string]any) (shown, secrets map[string]any, err error) 
 			ok = false // Masked inside of a dictionary that is secret as a whole: it was never shown in parts
 		}
 		if !ok {
-			return nil, nil, fault.New(fault.Invalid, "%s holds %q, which stands for a secret that was not given: give it anew", cut(path), Masked)
+			return nil, nil, fault.New(fault.Invalid, "%s holds %q, which stands for a secret that was not given: give it anew", text.Cut(path), Masked)
 		}
 		secrets[path] = old
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/text"
 )
 
 // StepSpec is a step that an implementation of an interface offers. What holds for every
@@ -79,7 +80,7 @@ func checkArgs(f Family, s Step, args map[string]ArgSpec) error {
 	var unexpected, missing []string
 	for a := range s.Args {
 		if _, ok := args[a]; !ok {
-			unexpected = append(unexpected, cut(a))
+			unexpected = append(unexpected, text.Cut(a))
 		}
 	}
 	for a, spec := range args {

@@ -1,0 +1,126 @@
+// Package explain says in sentences what happens to a node, what it waits for, what
+// comes next, and what somebody can do about it. It reads only its arguments.
+//
+// What somebody can do is a list of actions. How an action is written as a command or as
+// a request is for the callers to say.
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
+)
+
+// Facts is what an explanation needs to know besides the node.
+type Facts struct {
+	Now      time.Time
+	Covered  bool             // a live conductor could work on the node
+	Fleet    []node.Conductor // all conductors, alive or not
+	Previous *node.Operation  // the newest provisioning operation that has ended; nil = none
+	Undo     *node.Operation  // the newest undo that has ended; nil = none is known
+	// Reconciled is how long ago the last reconciliation ended; below zero = there was
+	// none. Late means that this is longer than it should be.
+	Reconciled time.Duration
+	Late       bool
+	Run        *node.RunStatus // of the open operation's workflow; nil = not known
+}
+
+// Explanation is the state of a node in words. The fields are parts of sentences,
+// without full stops.
+type Explanation struct {
+	What       string     `json:"what"`
+	Since      *time.Time `json:"since"`
+	Trouble    []string   `json:"trouble"` // what keeps it from going on, whole sentences
+	Who        string     `json:"who"`
+	Asked      string     `json:"asked"` // which end of the operation was asked for, and by whom; "" = none
+	WaitingFor string     `json:"waiting_for"`
+	Next       string     `json:"next"`
+	NextAt     *time.Time `json:"next_at"`
+
+	// Actions are what somebody can do; each would be accepted now.
+	Actions []Action `json:"-"`
+	// Speedup is an action that makes Next happen sooner; nil = there is none.
+	Speedup *Speedup `json:"-"`
+
+	subject string // begins the paragraph
+	exact   bool   // Next happens at NextAt; otherwise NextAt is the latest time
+	now     time.Time
+}
+
+// Node explains the state of n.
+func Node(n *node.Node, f Facts) Explanation {
+	e := Explanation{Trouble: []string{}, Since: n.ProvisionUpdatedAt, now: f.Now}
+	e.coverage(n, f)
+	if o := n.Operation; o != nil {
+		e.operation(n, o, f)
+	} else {
+		e.idle(n, f)
+	}
+	base, maintained := e.What, ""
+	if n.Maintenance {
+		what := ", in maintenance"
+		if n.Fault != "" {
+			what += " with fault " + n.Fault
+		}
+		e.What += what + text.Because(n.MaintenanceReason)
+		maintained = what + text.Since(n.MaintenanceSince, f.Now) + text.Because(n.MaintenanceReason)
+		e.can(Action{Do: EndMaintenance})
+	}
+	if !f.Covered {
+		e.can(Action{Do: ListConductors})
+		if o := n.Operation; o == nil || !alive(f.Fleet, o.Conductor) {
+			for _, g := range otherGroups(n, f.Fleet) {
+				e.can(Action{Do: ChangeGroup, Group: g})
+			}
+		}
+	}
+	e.subject = fmt.Sprintf("Node %s is %s%s%s", label(n), base, text.Since(e.Since, f.Now), maintained)
+	return e
+}
+
+func label(n *node.Node) string {
+	if n.Name != "" {
+		return n.Name
+	}
+	return n.UUID
+}
+
+// Paragraph returns the whole explanation. commands are the Actions as commands.
+func (e *Explanation) Paragraph(commands []string) string {
+	out := append([]string{e.subject}, e.Trouble...)
+	if e.Who != "" {
+		out = append(out, "It is "+e.Who)
+	}
+	if e.Asked != "" {
+		out = append(out, "It is asked to end: "+e.Asked)
+	}
+	switch e.WaitingFor {
+	case "":
+	case node.PausedWords:
+		out = append(out, "It is "+node.PausedWords)
+	default:
+		out = append(out, "It waits for "+e.WaitingFor)
+	}
+	if next := e.next(); next != "" {
+		out = append(out, "Next: "+next)
+	}
+	if len(commands) > 0 {
+		out = append(out, "You can: "+strings.Join(commands, "; "))
+	}
+	return strings.Join(out, ". ") + "."
+}
+
+// next returns what happens next, and when.
+func (e *Explanation) next() string {
+	if e.Next == "" || e.NextAt == nil {
+		return e.Next
+	}
+	latest := " at the latest"
+	if e.exact {
+		latest = ""
+	}
+	return fmt.Sprintf("%s, at %s%s (in %s)", e.Next, text.Moment(*e.NextAt), latest, e.NextAt.Sub(e.now).Round(time.Second))
+}

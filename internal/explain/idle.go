@@ -1,0 +1,65 @@
+package explain
+
+import (
+	"fmt"
+	"time"
+
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
+)
+
+// idle explains a node without an open operation.
+func (e *Explanation) idle(n *node.Node, f Facts) {
+	e.What = string(n.ProvisionState) + ", nobody holds it"
+	if len(n.Owed) > 0 {
+		e.owed(n, f)
+	}
+	failed := n.LastError != "" && (node.Fails(n.ProvisionState) || n.ProvisionState == node.ErrorState || n.ProvisionState == node.Enroll)
+	if failed {
+		e.What += ": " + text.Clause(n.LastError)
+	}
+	if p := f.Previous; p != nil && failed && f.Covered && p.Outcome != node.Succeeded && !p.Kind.Spec().Undoes && admits(n, node.VerbOf(p.Kind.Spec().Verb), f) {
+		e.can(Action{Do: RetryOperation, Operation: p.ID})
+	}
+	for _, v := range node.Verbs {
+		if v.Kind == "" && v.Event != node.EventManage || v.Event == node.EventRebuild || !admits(n, v, f) {
+			continue
+		}
+		e.can(Action{Do: ChangeState, Event: v.Event})
+	}
+}
+
+// admits reports whether the verb would be accepted for a node without an open operation.
+func admits(n *node.Node, v node.Verb, f Facts) bool {
+	d, err := node.Admit(n, v, "")
+	return err == nil && (f.Covered || d.Open == "")
+}
+
+// owed says what earlier operations left to be undone, why it is not done yet, and when
+// it is tried again.
+func (e *Explanation) owed(n *node.Node, f Facts) {
+	defer func() {
+		if u := f.Undo; u != nil && u.Outcome != node.Succeeded && f.Covered {
+			e.can(Action{Do: RetryOperation, Operation: u.ID})
+		}
+		e.can(Action{Do: WaiveUndo})
+	}()
+	switch {
+	case n.OwedRefused:
+		e.Trouble = append(e.Trouble, fmt.Sprintf("What earlier work left (%s) can't be undone: %s. It is not tried again before somebody asks for it, "+
+			"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on", node.Undos(n.Owed), text.Clause(n.OwedError)))
+		return
+	case n.OwedError != "":
+		e.Trouble = append(e.Trouble, "The last try to undo what earlier work left failed: "+text.Clause(n.OwedError))
+	}
+	e.Next = "an undo of what earlier work left: " + node.Undos(n.Owed)
+	switch {
+	case n.Maintenance && !n.MaintenanceByFault:
+		e.WaitingFor = "the end of maintenance"
+	case !f.Covered:
+		e.WaitingFor = node.WaitsForConductor(n.ConductorGroup, n.Driver)
+	}
+	if f.Late && f.Reconciled >= 0 {
+		e.Trouble = append(e.Trouble, fmt.Sprintf("No orchestrator has reconciled for %s: nothing is undone until one runs", f.Reconciled.Round(time.Second)))
+	}
+}

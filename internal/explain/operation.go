@@ -1,0 +1,210 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
+)
+
+// operation explains a node with an open operation.
+func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
+	state := func(s node.Phase) string {
+		return fmt.Sprintf("%s, operation %d (%s) is %s", n.ProvisionState, o.ID, o.Kind, s)
+	}
+	e.What = state(o.State())
+	e.Since, e.WaitingFor, e.NextAt = &o.AcceptedAt, o.WaitingFor, o.WaitingUntil
+	if s := Unattended(o, f); s != "" && pause(o, f.Run) == nil {
+		e.Trouble = append(e.Trouble, s)
+	}
+	if len(n.Owed) > 0 && !o.Kind.Spec().Undoes {
+		e.Trouble = append(e.Trouble, fmt.Sprintf("What earlier work left is still to be undone after it: %s%s", node.Undos(n.Owed), text.Because(text.Clause(n.OwedError))))
+	}
+	e.owner(o, f)
+	if !f.Covered && e.WaitingFor == "" {
+		e.WaitingFor = node.WaitsForConductor(o.Group, o.Driver)
+	}
+	if e.lostWorkflow(f.Run) {
+		return
+	}
+	p := pause(o, f.Run)
+	if p == nil && o.Stalled != node.StallMaintenance { // it was unpaused since the row was written
+		e.What = state(o.UnpausedState())
+	}
+	switch {
+	case p != nil && !o.Ending():
+		e.What = state(node.PausedState)
+		e.paused(o, p)
+	case o.Ending():
+		e.ending(o)
+	case o.Undecided() != nil:
+		step := o.Undecided()
+		e.Trouble = append(e.Trouble, fmt.Sprintf("Step %s failed: %s", step.Name(), text.Clause(step.LastError)))
+		e.Next = "it fails unless somebody decides"
+		e.canDecide(o, step)
+	default:
+		e.working(n, o)
+	}
+}
+
+// lostWorkflow explains an operation whose workflow is over or not known to Temporal,
+// and reports whether it is.
+func (e *Explanation) lostWorkflow(r *node.RunStatus) bool {
+	switch {
+	case r == nil || r.Open:
+		return false
+	case r.Known:
+		when := ""
+		if !r.ClosedAt.IsZero() {
+			when = " at " + text.Moment(r.ClosedAt)
+		}
+		e.Trouble = append(e.Trouble, fmt.Sprintf("Its workflow was %s%s: nobody works on it any more", r.How, when))
+		e.Next = "reconciliation ends it, seconds after nothing of it can act any more, and what it left is undone"
+		e.can(Action{Do: RecoverNode})
+	default:
+		e.Trouble = append(e.Trouble, "Temporal does not know its workflow: nobody works on it")
+		speedup := LostSpeedup
+		e.Next, e.Speedup = LostNext, &speedup
+		e.can(Action{Do: TakeNode})
+	}
+	e.WaitingFor, e.NextAt = "", nil
+	return true
+}
+
+// LostNext is what happens next to an operation whose workflow Temporal does not know.
+const LostNext = "reconciliation ends it when Temporal has not known it for some seconds or, where very many are unknown at once, for ten minutes"
+
+// LostSpeedup makes LostNext happen sooner.
+var LostSpeedup = Speedup{Action{Do: SayTemporalLost}, "says that they are lost"}
+
+// pause returns the pause that Temporal reports or, if Temporal was not asked, the one
+// that is recorded; nil = none.
+func pause(o *node.Operation, r *node.RunStatus) *node.Pause {
+	if r == nil {
+		return o.TemporalPause
+	}
+	return r.Pause
+}
+
+// paused explains an operation that somebody has paused in Temporal.
+func (e *Explanation) paused(o *node.Operation, p *node.Pause) {
+	if !p.At.IsZero() {
+		e.Since = &p.At
+	}
+	effect := "no further step begins"
+	if p.What == node.PauseOfActivity {
+		effect = "its step was interrupted"
+	}
+	e.Trouble = append(e.Trouble, fmt.Sprintf("It is %s; %s, and its time limits stop meanwhile", p.Words(), effect))
+	e.WaitingFor, e.NextAt = "", nil
+	e.Next = nextStep(o) + ", when somebody lets it go on"
+	e.can(Action{Do: UnpauseOperation, Operation: o.ID})
+	if step := o.Undecided(); step != nil {
+		e.canDecide(o, step)
+	}
+	e.can(Action{Do: CancelOperation, Operation: o.ID})
+}
+
+// working explains an operation that goes on or waits.
+func (e *Explanation) working(n *node.Node, o *node.Operation) {
+	e.Next = nextStep(o)
+	if step := o.CurrentStep(); step != nil && o.Stalled == node.StallDeaths {
+		e.Trouble = append(e.Trouble, text.Clause(step.LastError))
+		e.Next, e.exact = "another try of step "+step.Name(), true
+	}
+	e.can(Action{Do: WatchOperation, Operation: o.ID})
+	if node.Can(n.ProvisionState, node.EventUnhold) {
+		e.can(Action{Do: UnholdNode})
+	}
+	e.can(Action{Do: CancelOperation, Operation: o.ID})
+}
+
+// ending explains an operation that was asked to end, or that undoes what it did.
+func (e *Explanation) ending(o *node.Operation) {
+	if o.Asked.Ends() {
+		e.Asked = string(o.Asked)
+		if o.AskedBy != "" {
+			e.Asked += " by " + o.AskedBy
+		}
+		e.Asked += text.Because(o.AskedReason)
+	}
+	if o.Phase != node.Undoing { // what it waited for matters no more
+		e.WaitingFor, e.NextAt = "", nil
+	}
+	e.Next = "it ends"
+	if left := node.UndoAtEnd(o, node.Cancelled); len(left) > 0 {
+		e.Next = "what it did is undone (" + node.Undos(left) + "), then it ends"
+	}
+	if o.Asked == node.AskDelete {
+		e.Next += " and the node is given back"
+	}
+	aborted := o.Asked == node.AskAbort && o.Phase != node.Undoing
+	if s := o.CurrentStep(); aborted && s != nil && s.State == node.StepRunning {
+		e.Next = "step " + s.Name() + " ends, then " + e.Next
+	}
+	e.can(Action{Do: WatchOperation, Operation: o.ID})
+	if aborted {
+		e.can(Action{Do: CancelOperation, Operation: o.ID})
+	}
+}
+
+// owner says who asked for the operation, and which conductor works on it.
+func (e *Explanation) owner(o *node.Operation, f Facts) {
+	var who []string
+	if o.RequestedBy != "" {
+		who = append(who, "asked for by "+o.RequestedBy)
+	}
+	switch c := conductor(f.Fleet, o.Conductor); {
+	case o.Conductor == "":
+	case c == nil:
+		who = append(who, "last on conductor "+o.Conductor+", which is not alive")
+	case !c.Alive:
+		who = append(who, fmt.Sprintf("last on conductor %s, which is not alive (last heartbeat %s ago)", c.Hostname, text.Ago(f.Now, c.HeartbeatAt)))
+	default:
+		who = append(who, fmt.Sprintf("on conductor %s (last heartbeat %s ago)", c.Hostname, text.Ago(f.Now, c.HeartbeatAt)))
+	}
+	e.Who = strings.Join(who, ", ")
+}
+
+// takenUpIn is the time within which a running orchestrator takes up what was accepted.
+const takenUpIn = 5 * time.Second
+
+// Unattended returns a sentence if no orchestrator seems to attend to the open
+// operation, and "" otherwise.
+func Unattended(o *node.Operation, f Facts) string {
+	last := fmt.Sprintf("for %s", f.Reconciled.Round(time.Second))
+	if f.Reconciled < 0 {
+		last = "ever"
+	}
+	waits := f.Now.Sub(o.AcceptedAt)
+	fresh := o.Phase == node.Accepted && o.BegunAt == nil
+	switch {
+	case f.Late && (f.Reconciled >= 0 || waits > takenUpIn):
+		return "No orchestrator has reconciled " + last + ": nothing goes on until one runs"
+	case fresh && waits > takenUpIn:
+		return fmt.Sprintf("No orchestrator has taken it up in %s: it begins when one runs and Temporal is there", waits.Round(time.Second))
+	}
+	return ""
+}
+
+func nextStep(o *node.Operation) string {
+	step := o.CurrentStep()
+	switch {
+	case step == nil:
+		return "it closes"
+	case step.LastError == "":
+		return "step " + step.Name()
+	case step.Attempts == 0:
+		return fmt.Sprintf("step %s (last error: %s)", step.Name(), text.Clause(step.LastError))
+	}
+	return fmt.Sprintf("step %s (begun %s, last error: %s)", step.Name(), times(step.Attempts), text.Clause(step.LastError))
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}

@@ -1,0 +1,49 @@
+// Package text has the few ways in which Temper's sentences are put together.
+package text
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// maxWord bounds, in bytes, what a message repeats of a word that a client sent.
+const maxWord = 64
+
+// Cut returns word as a message may repeat it: at most 64 bytes of it, and "..." if
+// there is more.
+func Cut(word string) string {
+	if len(word) > maxWord {
+		return strings.ToValidUTF8(word[:maxWord], "") + "..."
+	}
+	return word
+}
+
+// Because returns a reason in parentheses, to be appended to a sentence; "" if there is
+// no reason.
+func Because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}
+
+// Clause returns s without spaces around it and without its full stop, so that a longer
+// sentence can contain it.
+func Clause(s string) string { return strings.TrimRight(strings.TrimSpace(s), ".") }
+
+// Moment returns a time as sentences contain it: UTC, to the second.
+func Moment(t time.Time) string { return t.UTC().Format(time.DateTime + " MST") }
+
+// Ago returns how long before now t was, to the second. It is never below zero,
+// although the clocks of two machines may differ a little.
+func Ago(now, t time.Time) time.Duration { return max(now.Sub(t), 0).Round(time.Second) }
+
+// Since returns a time and how long ago it was, to be appended to a sentence; "" if t is
+// nil.
+func Since(t *time.Time, now time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return fmt.Sprintf(" since %s (%s)", Moment(*t), Ago(now, *t))
+}

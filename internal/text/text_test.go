@@ -1,0 +1,31 @@
+package text_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/text"
+)
+
+func TestCutBoundsAWord(t *testing.T) {
+	require.Equal(t, "active", text.Cut("active"))
+	long := text.Cut("a" + strings.Repeat("ü", 1000))
+	require.True(t, utf8.ValidString(long))
+	require.LessOrEqual(t, len(long), 64+len("..."))
+	require.True(t, strings.HasSuffix(long, "..."))
+}
+
+func TestParts(t *testing.T) {
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	before := now.Add(-90 * time.Second)
+	require.Equal(t, "no disk", text.Clause(" no disk.\n"))
+	require.Equal(t, " (wrong image)", text.Because("wrong image"))
+	require.Empty(t, text.Because(""))
+	require.Equal(t, " since 2030-01-02 03:02:35 UTC (1m30s)", text.Since(&before, now))
+	require.Empty(t, text.Since(nil, now))
+	require.Zero(t, text.Ago(before, now), "another clock is ahead")
+}
