@@ -20,25 +20,32 @@ const (
 
 type allocationAttribute = attribute[node.Allocation, node.Allocation]
 
+// allocationSet makes the setters of allocations.
+var (
+	allocationSet      = setters[node.Allocation]{"allocation"}
+	setAllocationName  = allocationSet.text("name", node.MaxName, func(a *node.Allocation) *string { return &a.Name })
+	setAllocationExtra = allocationSet.dict("extra", func(a *node.Allocation) *map[string]any { return &a.Extra })
+)
+
 // allocationAttributes is the allocation resource (Ironic api/controllers/v1/allocation.py).
 var allocationAttributes = attributes[node.Allocation, node.Allocation]{
 	{name: "uuid", since: minorAllocations, value: func(a *node.Allocation) any { return a.UUID }},
 	{name: "created_at", since: minorAllocations, value: func(a *node.Allocation) any { return timestamp(&a.CreatedAt) }},
 	{name: "updated_at", since: minorAllocations, value: func(a *node.Allocation) any { return timestamp(a.UpdatedAt) }},
-	{name: "name", since: minorAllocations, value: func(a *node.Allocation) any { return orNull(a.Name) }, patch: true},
+	{name: "name", since: minorAllocations, value: func(a *node.Allocation) any { return orNull(a.Name) }, set: setAllocationName, patch: true},
 	{name: "state", since: minorAllocations, value: func(a *node.Allocation) any { return a.State }},
 	{name: "last_error", since: minorAllocations, value: func(a *node.Allocation) any { return orNull(a.LastError) }},
 	{name: "resource_class", since: minorAllocations, value: func(a *node.Allocation) any { return orNull(a.ResourceClass) }},
 	{name: "node_uuid", since: minorAllocations, value: func(a *node.Allocation) any { return orNull(a.NodeUUID) }, nosort: true},
 	{name: "traits", since: minorAllocations, value: func(a *node.Allocation) any { return list(a.Traits) }, nosort: true},
 	{name: "candidate_nodes", since: minorAllocations, value: func(a *node.Allocation) any { return list(a.CandidateNodes) }, nosort: true},
-	{name: "extra", since: minorAllocations, value: func(a *node.Allocation) any { return dict(a.Extra) }, patch: true, nosort: true},
+	{name: "extra", since: minorAllocations, value: func(a *node.Allocation) any { return dict(a.Extra) }, set: setAllocationExtra, patch: true, nosort: true},
 	{name: "owner", since: minorAllocationFor, value: func(a *node.Allocation) any { return orNull(a.Owner) }},
 }
 
 func (s *Server) allocationBody(c *gin.Context, a *node.Allocation, attrs []*allocationAttribute) map[string]any {
 	out := shown(a, attrs)
-	out["links"] = links(s.publicURL(c), "allocations/"+a.UUID)
+	out["links"] = links(publicURL(c), "allocations/"+a.UUID)
 	return out
 }
 
@@ -61,10 +68,7 @@ const (
 func (s *Server) listAllocations(c *gin.Context) (int, any, error) {
 	q := readQuery(c, slices.Concat(pageParameters, []string{"fields", "node", "resource_class", "state", "owner"})...)
 	q.need(minorAllocationFor, "owner")
-	p := q.page(s.MaxLimit, allocationAttributes.sortable(q.minor))
-	if q.has("marker") && !isUUID(p.marker) {
-		q.fail("Expected UUID for marker: %s", clip(p.marker))
-	}
+	p := q.pageByUUID(s.MaxLimit, allocationAttributes.sortable(q.minor))
 	f := node.AllocationFilter{ResourceClass: q.text("resource_class"), State: q.text("state"), Owner: q.text("owner")}
 	if q.err != nil {
 		return 0, nil, q.err
@@ -84,15 +88,11 @@ func (s *Server) listAllocations(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	out := make([]map[string]any, 0, len(all))
-	for i := range all {
-		out = append(out, s.allocationBody(c, &all[i], attrs))
-	}
-	body := gin.H{"allocations": out}
-	if len(all) == p.limit {
-		body["next"] = s.publicURL(c) + "/v1/" + q.next("allocations", all[len(all)-1].UUID, p.limit)
-	}
-	return http.StatusOK, body, nil
+	return http.StatusOK, collection[node.Allocation]{
+		name: "allocations", path: "/v1/allocations",
+		marker: func(a *node.Allocation) string { return a.UUID },
+		show:   func(a *node.Allocation) any { return s.allocationBody(c, a, attrs) },
+	}.body(q, p, all), nil
 }
 
 // getAllocation answers GET /v1/allocations/X.

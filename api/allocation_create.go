@@ -39,9 +39,9 @@ func (s *Server) createAllocation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	s.logger(c).Info("allocation made", zap.String("allocation", a.UUID), zap.String("state", string(a.State)),
+	logger(c).Info("allocation made", zap.String("allocation", a.UUID), zap.String("state", string(a.State)),
 		zap.String("node", a.NodeUUID), zap.String("last_error", a.LastError), zap.String("user", user(c)))
-	s.located(c, "allocations/"+a.UUID)
+	located(c, "allocations/"+a.UUID)
 	shown := *a
 	if shown.State == node.AllocError {
 		// Clients of Ironic know allocating and active in this answer; how it
@@ -87,7 +87,7 @@ func newAllocation(in *object, minor int) (*node.Allocation, error) {
 		in.fail("Schema error for allocation: owner is too long or holds a NUL character")
 	}
 	a.CandidateNodes = in.words("candidate_nodes")
-	if err := setExtra(a, in.fields["extra"]); err != nil {
+	if err := setAllocationExtra(a, in.fields["extra"]); err != nil {
 		in.fail("%w", err)
 	}
 	return a, in.err
@@ -105,20 +105,6 @@ func (o *object) words(name string) []string {
 		out = append(out, s)
 	}
 	return out
-}
-
-func setExtra(a *node.Allocation, v any) error {
-	m, ok := v.(map[string]any)
-	switch {
-	case !ok && v != nil:
-		return fault.New(fault.Invalid, "Schema error for allocation: extra: %s is not of type 'object', 'null'", describe(v))
-	case hasNUL(m):
-		return fault.New(fault.Invalid, "Schema error for allocation: extra holds a NUL character")
-	case m == nil:
-		m = map[string]any{}
-	}
-	a.Extra = m
-	return nil
 }
 
 // resolveCandidates turns names into uuids, in their order, each once.
@@ -192,22 +178,9 @@ func (s *Server) patchAllocation(c *gin.Context) (int, any, error) {
 			return 0, nil, fault.New(fault.Invalid, "Cannot update allocation with invalid name '%s'", clip(name))
 		}
 	}
-	a, err := s.Store.UpdateAllocation(c.Request.Context(), found.UUID, func(a *node.Allocation) error { return editAllocation(a, ops) })
+	a, err := s.Store.UpdateAllocation(c.Request.Context(), found.UUID, func(a *node.Allocation) error { return allocationAttributes.apply(ops, a, a) })
 	if err != nil {
 		return 0, nil, err
 	}
 	return http.StatusOK, s.allocationBody(c, a, allocationAttributes.upTo(minor(c))), nil
-}
-
-func editAllocation(a *node.Allocation, ops []patchOp) error {
-	doc, err := patched(map[string]any{"name": orNull(a.Name), "extra": dict(a.Extra)}, ops)
-	if err != nil {
-		return err
-	}
-	name, ok := doc["name"].(string)
-	if !ok && doc["name"] != nil {
-		return fault.New(fault.Invalid, "Schema error for allocation: name: %s is not of type 'string', 'null'", describe(doc["name"]))
-	}
-	a.Name = name
-	return setExtra(a, doc["extra"])
 }

@@ -56,6 +56,17 @@ func (all attributes[V, T]) fields(names []string, minor int) ([]*attribute[V, T
 	return out, nil
 }
 
+// creatable are the names of the fields that POST takes.
+func (all attributes[V, T]) creatable() []string {
+	var out []string
+	for _, a := range all {
+		if a.create {
+			out = append(out, a.name)
+		}
+	}
+	return out
+}
+
 // upTo is all that the version has.
 func (all attributes[V, T]) upTo(minor int) []*attribute[V, T] {
 	var out []*attribute[V, T]
@@ -98,6 +109,25 @@ func (all attributes[V, T]) sortable(minor int) func(string) error {
 		}
 		return nil
 	}
+}
+
+// apply writes the fields that ops change into t. v shows t as it was before.
+func (all attributes[V, T]) apply(ops []patchOp, v *V, t *T) error {
+	fields := roots(ops)
+	doc := make(map[string]any, len(fields))
+	for _, f := range fields {
+		doc[f] = all.named(f).value(v)
+	}
+	doc, err := patched(doc, ops)
+	if err != nil {
+		return err
+	}
+	for _, f := range fields {
+		if err := all.named(f).set(t, doc[f]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // shown is v by its attributes.

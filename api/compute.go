@@ -57,7 +57,7 @@ func (s *Server) putCompute(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	if revision > 0 {
-		s.logger(c).Info("compute service registered", zap.String("host", v.Host), zap.Int64("incarnation", v.Incarnation))
+		logger(c).Info("compute service registered", zap.String("host", v.Host), zap.Int64("incarnation", v.Incarnation))
 		// A service that does not wait so long finds the epoch when it asks again.
 		lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.RequestTimeout)
 		defer cancel()
@@ -69,7 +69,7 @@ func (s *Server) putCompute(c *gin.Context) (int, any, error) {
 	} else if p, err := s.Store.HandOverShares(ctx, handOverAfter); err == nil {
 		epoch = max(epoch, p.Epoch)
 	} else {
-		s.logger(c).Warn("shares not handed over, reconciliation will", zap.Error(err))
+		logger(c).Warn("shares not handed over, reconciliation will", zap.Error(err))
 	}
 	all, err := s.Store.ComputeServices(ctx)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Server) stopCompute(c *gin.Context, in *computeHeartbeat) (int, any, er
 		return 0, nil, err
 	}
 	if _, err := s.Store.PublishShares(ctx, 0, share.Decide); err != nil {
-		s.logger(c).Warn("shares not published, reconciliation will", zap.Error(err))
+		logger(c).Warn("shares not published, reconciliation will", zap.Error(err))
 	}
 	return http.StatusNoContent, nil, nil
 }
@@ -250,7 +250,7 @@ func (s *Server) deleteCompute(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	s.logger(c).Info("compute service forgotten", zap.String("host", clip(c.Param("host"))), zap.String("user", user(c)))
+	logger(c).Info("compute service forgotten", zap.String("host", clip(c.Param("host"))), zap.String("user", user(c)))
 	_, err = s.Store.PublishShares(c.Request.Context(), revision, share.Decide)
 	return http.StatusNoContent, nil, err
 }
@@ -277,7 +277,7 @@ func (s *Server) moveCompute(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	s.logger(c).Info("instances moved", zap.String("from", clip(from)), zap.String("to", clip(to)), zap.Int("instances", moved), zap.String("user", user(c)))
+	logger(c).Info("instances moved", zap.String("from", clip(from)), zap.String("to", clip(to)), zap.Int("instances", moved), zap.String("user", user(c)))
 	p, err := s.Store.PublishShares(c.Request.Context(), revision, share.Decide)
 	if err != nil {
 		return 0, nil, err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -12,76 +11,57 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-var (
-	conductorFields        = []string{"hostname", "conductor_group", "alive", "drivers", "created_at", "updated_at"}
-	defaultConductorFields = []string{"hostname", "conductor_group", "alive"}
-)
+type conductorAttribute = attribute[node.Conductor, node.Conductor]
 
-func (s *Server) conductorBody(c *gin.Context, k node.Conductor, fields []string) map[string]any {
+// conductorAttributes is the conductor resource (Ironic api/controllers/v1/conductor.py).
+var conductorAttributes = attributes[node.Conductor, node.Conductor]{
+	{name: "hostname", since: minorConductors, value: func(k *node.Conductor) any { return k.Hostname }},
+	{name: "conductor_group", since: minorConductors, value: func(k *node.Conductor) any { return k.Group }},
+	{name: "alive", since: minorConductors, value: func(k *node.Conductor) any { return k.Alive }, nosort: true},
+	{name: "drivers", since: minorConductors, value: func(k *node.Conductor) any { return driversOf(k) }, nosort: true},
+	{name: "created_at", since: minorConductors, value: func(k *node.Conductor) any { return timestamp(&k.StartedAt) }},
+	{name: "updated_at", since: minorConductors, value: func(k *node.Conductor) any { return timestamp(&k.HeartbeatAt) }},
+}
+
+// minorConductors is the version that added conductors.
+const minorConductors = 49
+
+// defaultConductorFields are what a list shows where nobody asks for more.
+var defaultConductorFields = []string{"hostname", "conductor_group", "alive"}
+
+// driversOf are the conductor's hardware types, sorted.
+func driversOf(k *node.Conductor) []string {
 	drivers := k.Drivers()
 	slices.Sort(drivers)
-	all := map[string]any{
-		"hostname": k.Hostname, "conductor_group": k.Group, "alive": k.Alive, "drivers": drivers,
-		"created_at": timestamp(&k.StartedAt), "updated_at": timestamp(&k.HeartbeatAt),
-	}
-	out := selected(all, fields)
-	out["links"] = links(s.publicURL(c), "conductors/"+k.Hostname)
-	return out
+	return drivers
 }
 
-// selected keeps the fields of those names; nil = all.
-func selected(all map[string]any, fields []string) map[string]any {
-	if fields == nil {
-		return all
-	}
-	out := make(map[string]any, len(fields)+1)
-	for _, f := range fields {
-		if v, ok := all[f]; ok {
-			out[f] = v
-		}
-	}
+func (s *Server) conductorBody(c *gin.Context, k *node.Conductor, attrs []*conductorAttribute) map[string]any {
+	out := shown(k, attrs)
+	out["links"] = links(publicURL(c), "conductors/"+k.Hostname)
 	return out
-}
-
-// checkFields refuses ?fields= that a resource does not have.
-func checkFields(fields, known []string) error {
-	var invalid []string
-	for _, f := range fields {
-		if !slices.Contains(known, f) {
-			invalid = append(invalid, f)
-		}
-	}
-	if len(invalid) > 0 {
-		return fault.New(fault.Invalid, "Field(s) \"%s\" are not valid", clip(strings.Join(invalid, ", ")))
-	}
-	return nil
 }
 
 // listConductors answers GET /v1/conductors. There are few, so a page is cut here.
 func (s *Server) listConductors(c *gin.Context) (int, any, error) {
 	q := readQuery(c, slices.Concat(pageParameters, []string{"fields", "detail"})...)
 	fields, detail := q.list("fields"), q.boolean("detail")
-	sortable := func(key string) error {
-		if !slices.Contains([]string{"hostname", "conductor_group", "created_at", "updated_at"}, key) {
-			return unsortable(key)
-		}
-		return nil
-	}
-	p := q.page(s.MaxLimit, sortable)
+	p := q.page(s.MaxLimit, conductorAttributes.sortable(q.minor))
 	if !q.has("sort_key") {
 		p.sortKey = "hostname" // people look for a name; the order in which they came says nothing
 	}
-	switch {
-	case q.err != nil:
-	case fields != nil && detail != nil && *detail:
+	switch whole := detail != nil && *detail; {
+	case whole && fields != nil:
 		q.fail("Can not specify ?detail=True and fields in the same request.")
-	case fields != nil:
-		q.err = checkFields(fields, conductorFields)
-	case detail == nil || !*detail:
+	case !whole && fields == nil:
 		fields = defaultConductorFields
 	}
 	if q.err != nil {
 		return 0, nil, q.err
+	}
+	attrs, err := conductorAttributes.fields(fields, q.minor)
+	if err != nil {
+		return 0, nil, err
 	}
 	all, err := s.Store.Conductors(c.Request.Context())
 	if err != nil {
@@ -96,15 +76,10 @@ func (s *Server) listConductors(c *gin.Context) (int, any, error) {
 		all = all[at+1:]
 	}
 	all = all[:min(len(all), p.limit)]
-	out := make([]map[string]any, 0, len(all))
-	for _, k := range all {
-		out = append(out, s.conductorBody(c, k, fields))
-	}
-	body := gin.H{"conductors": out}
-	if len(all) == p.limit {
-		body["next"] = s.publicURL(c) + "/v1/" + q.next("conductors", all[len(all)-1].Hostname, p.limit)
-	}
-	return http.StatusOK, body, nil
+	return http.StatusOK, collection[node.Conductor]{
+		name: "conductors", path: "/v1/conductors", marker: func(k *node.Conductor) string { return k.Hostname },
+		show: func(k *node.Conductor) any { return s.conductorBody(c, k, attrs) },
+	}.body(q, p, all), nil
 }
 
 func sortConductors(all []node.Conductor, p page) {
@@ -136,15 +111,16 @@ func noConductor(name string) error {
 func (s *Server) getConductor(c *gin.Context) (int, any, error) {
 	q := readQuery(c, "fields")
 	fields := q.list("fields")
-	if q.err == nil {
-		q.err = checkFields(fields, conductorFields)
-	}
 	if q.err != nil {
 		return 0, nil, q.err
+	}
+	attrs, err := conductorAttributes.fields(fields, q.minor)
+	if err != nil {
+		return 0, nil, err
 	}
 	k, err := s.Store.Conductor(c.Request.Context(), c.Param("conductor"))
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, s.conductorBody(c, *k, fields), nil
+	return http.StatusOK, s.conductorBody(c, k, attrs), nil
 }

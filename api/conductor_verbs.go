@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
@@ -12,10 +11,8 @@ import (
 
 // shownConductor is a conductor as /temper/v1 shows it.
 func shownConductor(k *node.Conductor, nodes int) gin.H {
-	drivers := k.Drivers()
-	slices.Sort(drivers)
 	return gin.H{
-		"hostname": k.Hostname, "conductor_group": k.Group, "state": k.State(), "drivers": drivers, "nodes": nodes,
+		"hostname": k.Hostname, "conductor_group": k.Group, "state": k.State(), "drivers": driversOf(k), "nodes": nodes,
 		"started_at": timestamp(&k.StartedAt), "heartbeat_at": timestamp(&k.HeartbeatAt), "temporal_at": timestamp(&k.PolledAt),
 		"stopped_at": timestamp(k.StoppedAt),
 	}
@@ -58,7 +55,7 @@ func (s *Server) drainConductor(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	s.logger(c).Info("conductor is to drain", zap.String("conductor", k.Hostname), zap.Boolp("force", force), zap.String("user", user(c)))
+	logger(c).Info("conductor is to drain", zap.String("conductor", k.Hostname), zap.Boolp("force", force), zap.String("user", user(c)))
 	s.reconcileSoon(c)
 	return http.StatusAccepted, shownConductor(k, 0), nil
 }
@@ -68,7 +65,7 @@ func (s *Server) forgetConductor(c *gin.Context) (int, any, error) {
 	if err := s.Store.ForgetConductor(c.Request.Context(), c.Param("conductor")); err != nil {
 		return 0, nil, err
 	}
-	s.logger(c).Info("conductor is forgotten", zap.String("conductor", c.Param("conductor")), zap.String("user", user(c)))
+	logger(c).Info("conductor is forgotten", zap.String("conductor", c.Param("conductor")), zap.String("user", user(c)))
 	s.reconcileSoon(c)
 	return http.StatusNoContent, nil, nil
 }

@@ -76,13 +76,13 @@ func (s *Server) decided(c *gin.Context, id int64, action node.Action, reason st
 	if err := o.Decide(action); err != nil {
 		return 0, nil, err
 	}
-	s.annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", id))
+	annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", id))
 	ctx, cancel := context.WithTimeout(c.Request.Context(), decisionTime)
 	defer cancel()
 	if err := s.Operations.Decide(ctx, o, action, by(c), reason); err != nil {
 		return 0, nil, s.notTaken(c, o, action, err)
 	}
-	s.logger(c).Info("decision taken", zap.String("action", string(action)), zap.String("user", user(c)))
+	logger(c).Info("decision taken", zap.String("action", string(action)), zap.String("user", user(c)))
 	if o, err = s.Store.Operation(c.Request.Context(), id); err != nil {
 		return 0, nil, err
 	}

@@ -14,15 +14,8 @@ import (
 // newest first, as long as what is known of them is kept.
 func (s *Server) listDeleted(c *gin.Context) (int, any, error) {
 	q := readQuery(c, "node", "limit", "marker")
-	p := q.page(s.MaxLimit, unsortable)
-	f := node.DeletedFilter{Node: q.node("node"), Limit: p.limit}
-	if q.has("marker") {
-		id, err := strconv.ParseInt(p.marker, 10, 64)
-		if err != nil || id <= 0 {
-			q.fail("Expected a number for marker: %s", clip(p.marker))
-		}
-		f.Marker = id
-	}
+	p, marker := q.pageByID(s.MaxLimit, "a number")
+	f := node.DeletedFilter{Node: q.node("node"), Limit: p.limit, Marker: marker}
 	if q.err != nil {
 		return 0, nil, q.err
 	}
@@ -30,19 +23,16 @@ func (s *Server) listDeleted(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	out := make([]gin.H, 0, len(nodes))
-	for _, d := range nodes {
-		out = append(out, gin.H{
-			"id": strconv.FormatInt(d.ID, 10), "uuid": d.UUID, "name": orNull(d.Name), "driver": d.Driver, "conductor_group": d.Group,
-			"resource_class": orNull(d.ResourceClass), "provision_state": orNull(string(d.ProvisionState)), "created_at": timestamp(d.CreatedAt),
-			"deleted_at": timestamp(&d.DeletedAt), "deleted_by": orNull(d.DeletedBy),
-		})
-	}
-	body := gin.H{"nodes": out, "next": nil}
-	if len(nodes) == p.limit {
-		body["next"] = s.publicURL(c) + "/temper/v1/" + q.next("nodes/deleted", out[len(out)-1]["id"].(string), p.limit)
-	}
-	return http.StatusOK, body, nil
+	return http.StatusOK, collection[node.Deleted]{
+		name: "nodes", path: "/temper/v1/nodes/deleted", marker: func(d *node.Deleted) string { return strconv.FormatInt(d.ID, 10) },
+		show: func(d *node.Deleted) any {
+			return gin.H{
+				"id": strconv.FormatInt(d.ID, 10), "uuid": d.UUID, "name": orNull(d.Name), "driver": d.Driver, "conductor_group": d.Group,
+				"resource_class": orNull(d.ResourceClass), "provision_state": orNull(string(d.ProvisionState)), "created_at": timestamp(d.CreatedAt),
+				"deleted_at": timestamp(&d.DeletedAt), "deleted_by": orNull(d.DeletedBy),
+			}
+		},
+	}.body(q, p, nodes), nil
 }
 
 // listWholeHistory answers GET /temper/v1/nodes/X/history: of the node, and of
@@ -50,8 +40,7 @@ func (s *Server) listDeleted(c *gin.Context) (int, any, error) {
 // node that is not there.
 func (s *Server) listWholeHistory(c *gin.Context) (int, any, error) {
 	q := readQuery(c, "limit", "marker")
-	p := q.page(s.MaxLimit, unsortable)
-	q.uuid("marker")
+	p := q.pageByUUID(s.MaxLimit, unsortable)
 	if q.err != nil {
 		return 0, nil, q.err
 	}
@@ -63,21 +52,20 @@ func (s *Server) listWholeHistory(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	out := make([]gin.H, 0, len(events))
-	for _, e := range events {
-		operation := any(nil)
-		if e.Operation != 0 {
-			operation = strconv.FormatInt(e.Operation, 10)
-		}
-		out = append(out, gin.H{
-			"uuid": e.UUID, "node_uuid": e.NodeUUID, "node_deleted_at": timestamp(e.DeletedAt), "created_at": timestamp(&e.CreatedAt),
-			"severity": orNull(e.Severity), "event": e.Event, "event_type": orNull(e.EventType), "conductor": orNull(e.Conductor),
-			"user": orNull(e.User), "operation": operation,
-		})
+	return http.StatusOK, collection[node.HistoryEvent]{
+		name: "history", path: "/temper/v1/nodes/" + url.PathEscape(c.Param("node")) + "/history",
+		marker: func(e *node.HistoryEvent) string { return e.UUID }, show: showWholeEvent,
+	}.body(q, p, events), nil
+}
+
+func showWholeEvent(e *node.HistoryEvent) any {
+	operation := any(nil)
+	if e.Operation != 0 {
+		operation = strconv.FormatInt(e.Operation, 10)
 	}
-	body := gin.H{"history": out, "next": nil}
-	if len(events) == p.limit {
-		body["next"] = s.publicURL(c) + "/temper/v1/" + q.next("nodes/"+url.PathEscape(c.Param("node"))+"/history", events[len(events)-1].UUID, p.limit)
+	return gin.H{
+		"uuid": e.UUID, "node_uuid": e.NodeUUID, "node_deleted_at": timestamp(e.DeletedAt), "created_at": timestamp(&e.CreatedAt),
+		"severity": orNull(e.Severity), "event": e.Event, "event_type": orNull(e.EventType), "conductor": orNull(e.Conductor),
+		"user": orNull(e.User), "operation": operation,
 	}
-	return http.StatusOK, body, nil
 }

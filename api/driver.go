@@ -125,8 +125,8 @@ func (s *Server) listDrivers(c *gin.Context) (int, any, error) {
 }
 
 func (s *Server) driverBody(c *gin.Context, d *driverSummary, fields []string, detail bool) map[string]any {
-	out := selected(d.body(s.publicURL(c), minor(c), detail), fields)
-	out["links"] = links(s.publicURL(c), "drivers/"+d.name)
+	out := selected(d.body(publicURL(c), minor(c), detail), fields)
+	out["links"] = links(publicURL(c), "drivers/"+d.name)
 	return out
 }
 
@@ -177,4 +177,32 @@ func (s *Server) getDriverProperties(c *gin.Context) (int, any, error) {
 		properties[p.Name] = p.About
 	}
 	return http.StatusOK, properties, nil
+}
+
+// selected keeps the fields of those names; nil = all.
+func selected(all map[string]any, fields []string) map[string]any {
+	if fields == nil {
+		return all
+	}
+	out := make(map[string]any, len(fields)+1)
+	for _, f := range fields {
+		if v, ok := all[f]; ok {
+			out[f] = v
+		}
+	}
+	return out
+}
+
+// checkFields refuses ?fields= that a resource does not have.
+func checkFields(fields, known []string) error {
+	var invalid []string
+	for _, f := range fields {
+		if !slices.Contains(known, f) {
+			invalid = append(invalid, f)
+		}
+	}
+	if len(invalid) > 0 {
+		return fault.New(fault.Invalid, "Field(s) \"%s\" are not valid", clip(strings.Join(invalid, ", ")))
+	}
+	return nil
 }

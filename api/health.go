@@ -66,7 +66,7 @@ func (s *Server) getReady(c *gin.Context) (int, any, error) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTimeout)
 	defer cancel()
 	if err := s.Ready(ctx); err != nil {
-		s.logger(c).Warn("not ready", zap.Error(err))
+		logger(c).Warn("not ready", zap.Error(err))
 		return http.StatusServiceUnavailable, gin.H{
 			"status": "not ready", "reasons": Reasons(err), "code": fault.ServiceUnavailable, "help": []help{},
 		}, nil

@@ -74,7 +74,7 @@ func (s *Server) postHeartbeat(c *gin.Context) (int, any, error) {
 	if err != nil {
 		s.refused.agent(askHeartbeat, err)
 		if fault.Is(err, fault.Invalid) {
-			s.logger(c).Warn("heartbeat refused", zap.String("node", n.UUID), zap.String("from", c.RemoteIP()), zap.Error(err))
+			logger(c).Warn("heartbeat refused", zap.String("node", n.UUID), zap.String("from", c.RemoteIP()), zap.Error(err))
 		}
 		return 0, nil, err
 	}

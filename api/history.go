@@ -17,8 +17,7 @@ const maxShortEvent = 255
 func (s *Server) listHistory(c *gin.Context) (int, any, error) {
 	q := readQuery(c, "detail", "marker", "limit")
 	detail := q.boolean("detail")
-	p := q.page(s.MaxLimit, unsortable)
-	q.uuid("marker")
+	p := q.pageByUUID(s.MaxLimit, unsortable)
 	if q.err != nil {
 		return 0, nil, q.err
 	}
@@ -30,15 +29,11 @@ func (s *Server) listHistory(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	out := make([]map[string]any, 0, len(events))
-	for _, e := range events {
-		out = append(out, s.eventBody(c, n, e, detail != nil && *detail))
-	}
-	body := gin.H{"history": out}
-	if len(events) == p.limit {
-		body["next"] = s.publicURL(c) + "/v1/" + q.next("nodes/"+url.PathEscape(c.Param("node"))+"/history", events[len(events)-1].UUID, p.limit)
-	}
-	return http.StatusOK, body, nil
+	return http.StatusOK, collection[node.HistoryEvent]{
+		name: "history", path: "/v1/nodes/" + url.PathEscape(c.Param("node")) + "/history",
+		marker: func(e *node.HistoryEvent) string { return e.UUID },
+		show:   func(e *node.HistoryEvent) any { return s.eventBody(c, n, e, detail != nil && *detail) },
+	}.body(q, p, events), nil
 }
 
 // getHistory answers GET /v1/nodes/X/history/UUID.
@@ -51,11 +46,11 @@ func (s *Server) getHistory(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, s.eventBody(c, n, *e, true), nil
+	return http.StatusOK, s.eventBody(c, n, e, true), nil
 }
 
-func (s *Server) eventBody(c *gin.Context, n *node.Node, e node.HistoryEvent, detail bool) map[string]any {
-	base := s.publicURL(c)
+func (s *Server) eventBody(c *gin.Context, n *node.Node, e *node.HistoryEvent, detail bool) map[string]any {
+	base := publicURL(c)
 	out := map[string]any{
 		"uuid": e.UUID, "created_at": timestamp(&e.CreatedAt), "severity": orNull(e.Severity), "event": e.Event,
 		"links": []link{{Href: base + "/v1/nodes/" + n.UUID + "/history/" + e.UUID, Rel: "self"}},

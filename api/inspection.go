@@ -28,13 +28,13 @@ func (s *Server) postInspection(c *gin.Context) (int, any, error) {
 	switch {
 	case fault.Is(err, fault.NotFound):
 		s.refused.agent(askInventory, err)
-		s.logger(c).Info("inventory refused", zap.String("node", id), zap.String("from", c.RemoteIP()), zap.Error(err))
+		logger(c).Info("inventory refused", zap.String("node", id), zap.String("from", c.RemoteIP()), zap.Error(err))
 		return 0, nil, fault.New(fault.NotFound, "Resource could not be found.")
 	case err != nil:
 		s.refused.agent(askInventory, err)
 		return 0, nil, err
 	}
-	s.logger(c).Info("inspection data came in", zap.String("node", n.UUID))
+	logger(c).Info("inspection data came in", zap.String("node", n.UUID))
 	return http.StatusAccepted, answer, nil
 }
 

@@ -13,8 +13,8 @@ import (
 // listInstances answers GET /temper/v1/instances.
 func (s *Server) listInstances(c *gin.Context) (int, any, error) {
 	q := readQuery(c, "service", "wanted", "limit", "marker")
-	p := q.page(s.MaxLimit, unsortable)
-	f := share.InstanceFilter{Service: q.word("service"), Marker: q.uuid("marker"), Limit: p.limit}
+	p := q.pageByUUID(s.MaxLimit, unsortable)
+	f := share.InstanceFilter{Service: q.word("service"), Marker: p.marker, Limit: p.limit}
 	switch wanted := q.word("wanted"); wanted {
 	case "":
 	case "absent":
@@ -29,22 +29,20 @@ func (s *Server) listInstances(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	out := make([]gin.H, 0, len(all))
-	for _, i := range all {
-		wanted := "present"
-		if i.Absent {
-			wanted = "absent"
-		}
-		out = append(out, gin.H{
-			"uuid": i.UUID, "node_uuid": i.Node, "service": orNull(i.Service), "wanted": wanted, "orphaned": i.Absent && i.Standing,
-			"created_at": timestamp(&i.CreatedAt), "absent_since": timestamp(i.AbsentSince), "confirmed_at": timestamp(i.ConfirmedAt),
-		})
+	return http.StatusOK, collection[share.Instance]{
+		name: "instances", path: "/temper/v1/instances", marker: func(i *share.Instance) string { return i.UUID }, show: showInstance,
+	}.body(q, p, all), nil
+}
+
+func showInstance(i *share.Instance) any {
+	wanted := "present"
+	if i.Absent {
+		wanted = "absent"
 	}
-	body := gin.H{"instances": out, "next": nil}
-	if len(all) == p.limit {
-		body["next"] = s.publicURL(c) + "/temper/v1/" + q.next("instances", all[len(all)-1].UUID, p.limit)
+	return gin.H{
+		"uuid": i.UUID, "node_uuid": i.Node, "service": orNull(i.Service), "wanted": wanted, "orphaned": i.Absent && i.Standing,
+		"created_at": timestamp(&i.CreatedAt), "absent_since": timestamp(i.AbsentSince), "confirmed_at": timestamp(i.ConfirmedAt),
 	}
-	return http.StatusOK, body, nil
 }
 
 // deleteInstance answers DELETE /temper/v1/instances/UUID: it is not wanted any more.
@@ -56,6 +54,6 @@ func (s *Server) deleteInstance(c *gin.Context) (int, any, error) {
 	if err := s.Store.MarkAbsent(c.Request.Context(), canonicalUUID(uuid)); err != nil {
 		return 0, nil, err
 	}
-	s.logger(c).Info("instance is not wanted any more", zap.String("instance", uuid), zap.String("user", user(c)))
+	logger(c).Info("instance is not wanted any more", zap.String("instance", uuid), zap.String("user", user(c)))
 	return http.StatusNoContent, nil, nil
 }

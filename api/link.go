@@ -13,16 +13,22 @@ type link struct {
 	Type string `json:"type,omitempty"`
 }
 
-// publicURL is what stands before every link of an answer.
-func (s *Server) publicURL(c *gin.Context) string {
-	if s.PublicURL != "" {
-		return strings.TrimSuffix(s.PublicURL, "/")
+const publicURLKey = "public_url"
+
+// publicURL is what stands before every link of an answer, without a trailing slash.
+func publicURL(c *gin.Context) string { return c.GetString(publicURLKey) }
+
+// setPublicURL sets publicURL: configured or, where that is empty, the address
+// that the request was sent to.
+func setPublicURL(c *gin.Context, configured string) {
+	if configured == "" {
+		scheme := "http"
+		if c.Request.TLS != nil {
+			scheme = "https"
+		}
+		configured = scheme + "://" + c.Request.Host
 	}
-	scheme := "http"
-	if c.Request.TLS != nil {
-		scheme = "https"
-	}
-	return scheme + "://" + c.Request.Host
+	c.Set(publicURLKey, strings.TrimSuffix(configured, "/"))
 }
 
 // links are the self and bookmark links of /v1/path.
@@ -34,6 +40,6 @@ func links(base, path string) []link {
 }
 
 // located sets the Location header to /v1/path.
-func (s *Server) located(c *gin.Context, path string) {
-	c.Header("Location", s.publicURL(c)+"/v1/"+path)
+func located(c *gin.Context, path string) {
+	c.Header("Location", publicURL(c)+"/v1/"+path)
 }

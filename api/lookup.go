@@ -45,7 +45,7 @@ func (s *Server) getLookup(c *gin.Context) (int, any, error) {
 	}
 	switch {
 	case fault.Is(err, fault.NotFound):
-		s.logger(c).Info("lookup refused", zap.String("node", id), zap.Strings("macs", macs[:min(len(macs), 8)]), zap.String("from", c.RemoteIP()), zap.Error(err))
+		logger(c).Info("lookup refused", zap.String("node", id), zap.Strings("macs", macs[:min(len(macs), 8)]), zap.String("from", c.RemoteIP()), zap.Error(err))
 		return 0, nil, fault.New(fault.NotFound, "Resource could not be found.")
 	case err != nil:
 		return 0, nil, err
@@ -65,7 +65,7 @@ func (s *Server) introduce(c *gin.Context, n *node.Node, macs []string) (*agent.
 		out.Config.AgentToken = token
 	}
 	out.Node = forStrangers(n)
-	for _, l := range links(s.publicURL(c), "nodes/"+n.UUID) {
+	for _, l := range links(publicURL(c), "nodes/"+n.UUID) {
 		out.Node.Links = append(out.Node.Links, agent.Link{Href: l.Href, Rel: l.Rel})
 	}
 	return out, nil

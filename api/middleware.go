@@ -31,19 +31,20 @@ func (s *Server) identified(c *gin.Context) {
 		log = log.With(zap.String("global_request_id", global))
 	}
 	c.Set(loggerKey, log)
+	setPublicURL(c, s.PublicURL)
 }
 
 // logger is the request's own.
-func (s *Server) logger(c *gin.Context) *zap.Logger {
+func logger(c *gin.Context) *zap.Logger {
 	if log, ok := c.Value(loggerKey).(*zap.Logger); ok {
 		return log
 	}
-	return s.Log
+	return zap.NewNop()
 }
 
 // annotate adds fields to every later log line of the request.
-func (s *Server) annotate(c *gin.Context, fields ...zap.Field) {
-	c.Set(loggerKey, s.logger(c).With(fields...))
+func annotate(c *gin.Context, fields ...zap.Field) {
+	c.Set(loggerKey, logger(c).With(fields...))
 }
 
 // bounded gives the request a deadline.
@@ -77,7 +78,7 @@ func (s *Server) observed(c *gin.Context) {
 	}
 	s.metrics.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 	s.metrics.seconds.WithLabelValues(method, route).Observe(took.Seconds())
-	s.logger(c).Debug("request", zap.String("method", c.Request.Method), zap.String("path", c.Request.URL.Path),
+	logger(c).Debug("request", zap.String("method", c.Request.Method), zap.String("path", c.Request.URL.Path),
 		zap.Int("status", status), zap.Duration("took", took), zap.String("user", user(c)))
 }
 
@@ -109,9 +110,9 @@ func (s *Server) recovered(c *gin.Context) {
 		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(p)
 		}
-		s.logger(c).Error("panic", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+		logger(c).Error("panic", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
 		if !c.Writer.Written() {
-			s.fail(c, fault.New(fault.Internal, "panic: %v", p))
+			fail(c, fault.New(fault.Internal, "panic: %v", p))
 		}
 	}()
 	c.Next()

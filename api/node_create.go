@@ -12,20 +12,9 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// creatable are the fields that POST takes.
-var creatable = func() []string {
-	var out []string
-	for _, a := range nodeAttributes {
-		if a.create {
-			out = append(out, a.name)
-		}
-	}
-	return out
-}()
-
 // createNode answers POST /v1/nodes.
 func (s *Server) createNode(c *gin.Context) (int, any, error) {
-	in, err := readObject(c, maxBody, creatable...)
+	in, err := readObject(c, maxBody, nodeAttributes.creatable()...)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -51,8 +40,8 @@ func (s *Server) createNode(c *gin.Context) (int, any, error) {
 	if err := s.Store.CreateNode(ctx, n, secrets, user(c)); err != nil {
 		return 0, nil, err
 	}
-	s.logger(c).Info("node created", zap.String("node", n.UUID), zap.String("name", n.Name), zap.String("driver", n.Driver))
-	s.located(c, "nodes/"+n.UUID)
+	logger(c).Info("node created", zap.String("node", n.UUID), zap.String("name", n.Name), zap.String("driver", n.Driver))
+	located(c, "nodes/"+n.UUID)
 	return http.StatusCreated, s.render(c, s.viewOf(c, n, fl), nodeAttributes.upTo(minor(c)), true), nil
 }
 

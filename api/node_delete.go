@@ -34,7 +34,7 @@ func (s *Server) deleteNode(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	s.logger(c).Info("node deleted", zap.String("node", uuid), zap.String("user", user(c)))
+	logger(c).Info("node deleted", zap.String("node", uuid), zap.String("user", user(c)))
 	if open != nil {
 		s.told(c, open, "cancel", func(ctx context.Context, o *node.Operation) error {
 			return s.Operations.Cancel(ctx, o, "the node was deleted")

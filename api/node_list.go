@@ -122,10 +122,7 @@ func (s *Server) listNodesDetail(c *gin.Context) (int, any, error) {
 
 func (s *Server) nodeCollection(c *gin.Context, q *query, path string, attrs []*nodeAttribute, whole bool) (int, any, error) {
 	f, conductor := nodeFilter(q)
-	p := q.page(s.MaxLimit, nodeAttributes.sortable(q.minor))
-	if q.has("marker") && !isUUID(p.marker) {
-		q.fail("Expected UUID for marker: %s", clip(p.marker))
-	}
+	p := q.pageByUUID(s.MaxLimit, nodeAttributes.sortable(q.minor))
 	if q.err != nil {
 		return 0, nil, q.err
 	}
@@ -143,13 +140,12 @@ func (s *Server) nodeCollection(c *gin.Context, q *query, path string, attrs []*
 	if err != nil {
 		return 0, nil, err
 	}
-	out := make([]map[string]any, 0, len(nodes))
-	for i := range nodes {
-		out = append(out, s.render(c, s.viewOf(c, &nodes[i], fl), attrs, whole))
-	}
-	body := gin.H{"nodes": out}
-	if len(nodes) == p.limit && f.InstanceUUID == nil {
-		body["next"] = s.publicURL(c) + "/v1/" + q.next(path, nodes[len(nodes)-1].UUID, p.limit)
+	body := collection[node.Node]{
+		name: "nodes", path: "/v1/" + path, marker: func(n *node.Node) string { return n.UUID },
+		show: func(n *node.Node) any { return s.render(c, s.viewOf(c, n, fl), attrs, whole) },
+	}.body(q, p, nodes)
+	if f.InstanceUUID != nil { // at most one node has it
+		delete(body, "next")
 	}
 	return http.StatusOK, body, nil
 }
@@ -260,14 +256,6 @@ func (s *Server) ident(c *gin.Context, ident string) (string, error) {
 		}
 	}
 	return ident, nil
-}
-
-func (p page) store() node.Page {
-	out := node.Page{Limit: p.limit, Marker: canonicalUUID(p.marker), SortKey: p.sortKey, SortDir: "asc"}
-	if p.desc {
-		out.SortDir = "desc"
-	}
-	return out
 }
 
 func lower(s *string) *string {

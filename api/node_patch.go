@@ -52,7 +52,7 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	s.logger(c).Info("node changed", zap.String("node", n.UUID), zap.Strings("fields", p.roots), zap.String("user", user(c)))
+	logger(c).Info("node changed", zap.String("node", n.UUID), zap.Strings("fields", p.roots), zap.String("user", user(c)))
 	if p.touches("maintenance") || slices.ContainsFunc(p.roots, node.Moves) {
 		s.paused(c, n.Operation)
 	}
@@ -116,21 +116,9 @@ func (s *Server) patch(p *nodePatch, n *node.Node) (node.Secrets, error) {
 	if err := node.PatchAllowed(&before, &before, rules); err != nil {
 		return nil, err // the wrong moment is told before what is wrong with the change
 	}
-	v := &view{Node: &before, minor: MaxMinor, fleet: p.fleet}
-	doc := make(map[string]any, len(p.roots))
-	for _, root := range p.roots {
-		doc[root] = nodeAttributes.named(root).value(v)
-	}
-	doc, err := patched(doc, p.ops)
-	if err != nil {
-		return nil, err
-	}
 	n.Interfaces = copyStrings(n.Interfaces)
-	for _, root := range p.roots {
-		a := nodeAttributes.named(root)
-		if err := a.set(n, doc[root]); err != nil {
-			return nil, err
-		}
+	if err := nodeAttributes.apply(p.ops, &view{Node: &before, minor: MaxMinor, fleet: p.fleet}, n); err != nil {
+		return nil, err
 	}
 	if err := node.PatchAllowed(&before, n, rules); err != nil {
 		return nil, err

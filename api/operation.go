@@ -48,7 +48,7 @@ func (s *Server) told(c *gin.Context, o *node.Operation, what string, tell func(
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), s.StartTimeout)
 	defer cancel()
 	if err := tell(ctx, o); err != nil {
-		s.logger(c).Warn("workflow not told, reconciliation will", zap.String("what", what),
+		logger(c).Warn("workflow not told, reconciliation will", zap.String("what", what),
 			zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID), zap.Error(err))
 	}
 }
@@ -185,8 +185,8 @@ var states = func() (out []node.Phase) {
 // listOperations answers GET /temper/v1/operations, newest first.
 func (s *Server) listOperations(c *gin.Context) (int, any, error) {
 	q := readQuery(c, "node", "deleted", "kind", "state", "outcome", "limit", "marker")
-	p := q.page(s.MaxLimit, unsortable)
-	f := node.OperationFilter{Node: q.node("node"), Kind: node.Kind(q.word("kind")), Phase: node.Phase(q.word("state")), Outcome: node.Outcome(q.word("outcome")), Limit: p.limit}
+	p, marker := q.pageByID(s.MaxLimit, "an operation")
+	f := node.OperationFilter{Node: q.node("node"), Kind: node.Kind(q.word("kind")), Phase: node.Phase(q.word("state")), Outcome: node.Outcome(q.word("outcome")), Limit: p.limit, Marker: marker}
 	if q.has("kind") && !slices.Contains(node.Kinds(), f.Kind) {
 		q.fail("Kind \"%s\" is not valid, it is one of %v", clip(string(f.Kind)), node.Kinds())
 	}
@@ -204,13 +204,6 @@ func (s *Server) listOperations(c *gin.Context) (int, any, error) {
 	if deleted := q.boolean("deleted"); deleted != nil {
 		f.Deleted = *deleted
 	}
-	if q.has("marker") {
-		id, err := strconv.ParseInt(p.marker, 10, 64)
-		if err != nil || id <= 0 {
-			q.fail("Expected an operation for marker: %s", clip(p.marker))
-		}
-		f.Marker = id
-	}
 	if q.err != nil {
 		return 0, nil, q.err
 	}
@@ -222,15 +215,10 @@ func (s *Server) listOperations(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	out := make([]shownOperation, 0, len(ops))
-	for i := range ops {
-		out = append(out, s.showOperation(&ops[i], fl))
-	}
-	body := gin.H{"operations": out, "next": nil}
-	if len(ops) == p.limit {
-		body["next"] = s.publicURL(c) + "/temper/v1/" + q.next("operations", strconv.FormatInt(ops[len(ops)-1].ID, 10), p.limit)
-	}
-	return http.StatusOK, body, nil
+	return http.StatusOK, collection[node.Operation]{
+		name: "operations", path: "/temper/v1/operations", marker: func(o *node.Operation) string { return strconv.FormatInt(o.ID, 10) },
+		show: func(o *node.Operation) any { return s.showOperation(o, fl) },
+	}.body(q, p, ops), nil
 }
 
 func operationID(c *gin.Context) (int64, error) {
@@ -301,8 +289,8 @@ func (s *Server) stop(c *gin.Context, id int64, fl *fleet, reason string) (*node
 	if err != nil {
 		return nil, err
 	}
-	s.annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
-	s.logger(c).Info("operation is to be cancelled", zap.String("user", user(c)))
+	annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
+	logger(c).Info("operation is to be cancelled", zap.String("user", user(c)))
 	if o.EndedAt != nil {
 		s.ended(c, o)
 	} else {

@@ -52,7 +52,7 @@ func (s *Server) createOperation(c *gin.Context) (int, any, error) {
 	case op == nil:
 		return http.StatusNoContent, nil, nil
 	}
-	c.Header("Location", s.publicURL(c)+operationPath(op.ID, ""))
+	c.Header("Location", publicURL(c)+operationPath(op.ID, ""))
 	return http.StatusAccepted, s.showOperation(op, fl), nil
 }
 

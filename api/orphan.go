@@ -70,7 +70,7 @@ func (s *Server) ended(c *gin.Context, o *node.Operation) {
 	}
 	next, err := s.Store.Operation(c.Request.Context(), o.FollowUp)
 	if err != nil { // its row is there, and started from there
-		s.logger(c).Warn("what follows is started by reconciliation", zap.Int64("operation", o.FollowUp), zap.Error(err))
+		logger(c).Warn("what follows is started by reconciliation", zap.Int64("operation", o.FollowUp), zap.Error(err))
 		return
 	}
 	s.started(c, next)

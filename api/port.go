@@ -17,13 +17,13 @@ type portAttribute = attribute[node.Port, node.Port]
 // portAttributes is the port resource (Ironic api/controllers/v1/port.py).
 // Port groups are not built, so portgroup_uuid is null and stays so.
 var portAttributes = attributes[node.Port, node.Port]{
-	{name: "uuid", since: 1, value: func(p *node.Port) any { return p.UUID }, set: setPortUUID, create: true},
+	{name: "uuid", since: 1, value: func(p *node.Port) any { return p.UUID }, set: portSet.uuid("uuid", func(p *node.Port) *string { return &p.UUID }), create: true},
 	{name: "created_at", since: 1, value: func(p *node.Port) any { return timestamp(&p.CreatedAt) }},
 	{name: "updated_at", since: 1, value: func(p *node.Port) any { return timestamp(p.UpdatedAt) }},
 	{name: "address", since: 1, value: func(p *node.Port) any { return p.Address }, set: setAddress, create: true, patch: true},
 	{
 		name: "extra", since: 1, value: func(p *node.Port) any { return dict(p.Extra) }, nosort: true,
-		set: portDict("extra", func(p *node.Port) *map[string]any { return &p.Extra }), create: true, patch: true,
+		set: portSet.dict("extra", func(p *node.Port) *map[string]any { return &p.Extra }), create: true, patch: true,
 	},
 	{name: "node_uuid", since: 1, value: func(p *node.Port) any { return p.NodeUUID }, set: setNodeUUID, create: true, patch: true},
 	{name: "internal_info", since: 18, value: func(p *node.Port) any { return dict(p.InternalInfo) }, nosort: true},
@@ -31,20 +31,20 @@ var portAttributes = attributes[node.Port, node.Port]{
 		name: "local_link_connection", since: 19, value: func(p *node.Port) any { return dict(p.LocalLinkConnection) }, nosort: true,
 		set: setLocalLink, create: true, patch: true,
 	},
-	{name: "pxe_enabled", since: 19, value: func(p *node.Port) any { return p.PXEEnabled }, set: setPXE, create: true, patch: true},
+	{name: "pxe_enabled", since: 19, value: func(p *node.Port) any { return p.PXEEnabled }, set: portSet.boolean("pxe_enabled", true, func(p *node.Port) *bool { return &p.PXEEnabled }), create: true, patch: true},
 	{name: "portgroup_uuid", since: 24, value: func(*node.Port) any { return nil }, set: setPortgroup, create: true, patch: true},
 	{name: "physical_network", since: 34, value: func(p *node.Port) any { return orNull(p.PhysicalNetwork) }, set: setPhysicalNetwork, create: true, patch: true},
-	{name: "is_smartnic", since: 53, value: func(p *node.Port) any { return p.IsSmartNIC }, set: setSmartNIC, create: true, patch: true},
+	{name: "is_smartnic", since: 53, value: func(p *node.Port) any { return p.IsSmartNIC }, set: portSet.boolean("is_smartnic", false, func(p *node.Port) *bool { return &p.IsSmartNIC }), create: true, patch: true},
 	{name: "name", since: 88, value: func(p *node.Port) any { return orNull(p.Name) }, set: setPortName, create: true, patch: true},
 	{
 		name: "description", since: 97, value: func(p *node.Port) any { return orNull(p.Description) },
-		set: portText("description", 255, func(p *node.Port) *string { return &p.Description }), create: true, patch: true,
+		set: portSet.text("description", 255, func(p *node.Port) *string { return &p.Description }), create: true, patch: true,
 	},
 }
 
 func (s *Server) portBody(c *gin.Context, p *node.Port, attrs []*portAttribute) map[string]any {
 	out := shown(p, attrs)
-	out["links"] = links(s.publicURL(c), "ports/"+p.UUID)
+	out["links"] = links(publicURL(c), "ports/"+p.UUID)
 	return out
 }
 
@@ -99,10 +99,7 @@ func (s *Server) portCollection(c *gin.Context, path, nodeUUID string, whole boo
 	if names == nil && !whole {
 		names = []string{"uuid", "address"}
 	}
-	p := q.page(s.MaxLimit, portAttributes.sortable(q.minor))
-	if q.has("marker") && !isUUID(p.marker) {
-		q.fail("Expected UUID for marker: %s", clip(p.marker))
-	}
+	p := q.pageByUUID(s.MaxLimit, portAttributes.sortable(q.minor))
 	f, none, err := s.portFilter(c, q, nodeUUID)
 	if err != nil {
 		return 0, nil, err
@@ -117,15 +114,10 @@ func (s *Server) portCollection(c *gin.Context, path, nodeUUID string, whole boo
 			return 0, nil, err
 		}
 	}
-	out := make([]map[string]any, 0, len(ports))
-	for i := range ports {
-		out = append(out, s.portBody(c, &ports[i], attrs))
-	}
-	body := gin.H{"ports": out}
-	if len(ports) == p.limit {
-		body["next"] = s.publicURL(c) + "/v1/" + q.next(path, ports[len(ports)-1].UUID, p.limit)
-	}
-	return http.StatusOK, body, nil
+	return http.StatusOK, collection[node.Port]{
+		name: "ports", path: "/v1/" + path, marker: func(p *node.Port) string { return p.UUID },
+		show: func(p *node.Port) any { return s.portBody(c, p, attrs) },
+	}.body(q, p, ports), nil
 }
 
 // portFilter reads the filters; none says that nothing can match.
@@ -209,13 +201,7 @@ func portIdent(c *gin.Context) (string, error) {
 
 // createPort answers POST /v1/ports.
 func (s *Server) createPort(c *gin.Context) (int, any, error) {
-	var names []string
-	for _, a := range portAttributes {
-		if a.create {
-			names = append(names, a.name)
-		}
-	}
-	in, err := readObject(c, maxBody, names...)
+	in, err := readObject(c, maxBody, portAttributes.creatable()...)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -249,7 +235,7 @@ func (s *Server) createPort(c *gin.Context) (int, any, error) {
 	if err := s.Store.CreatePort(ctx, p); err != nil {
 		return 0, nil, notFoundIsInvalid(err)
 	}
-	s.located(c, "ports/"+p.UUID)
+	located(c, "ports/"+p.UUID)
 	return http.StatusCreated, s.portBody(c, p, portAttributes.upTo(minor(c))), nil
 }
 

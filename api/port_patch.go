@@ -17,7 +17,6 @@ func (s *Server) patchPort(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	fields := roots(ops)
 	if err := portAttributes.patchable(ops, minor(c)); err != nil {
 		return 0, nil, err
 	}
@@ -41,7 +40,10 @@ func (s *Server) patchPort(c *gin.Context) (int, any, error) {
 	held := fl.reservation(n)
 	port, err = s.Store.UpdatePort(ctx, port.UUID, func(p *node.Port) error {
 		before := *p
-		if err := editPort(p, fields, ops, minor(c)); err != nil {
+		if err := portAttributes.apply(ops, &before, p); err != nil {
+			return err
+		}
+		if err := checkPort(p, minor(c)); err != nil {
 			return err
 		}
 		return portChangeAllowed(n, &before, p, minor(c), held)
@@ -50,23 +52,6 @@ func (s *Server) patchPort(c *gin.Context) (int, any, error) {
 		return 0, nil, notFoundIsInvalid(err)
 	}
 	return http.StatusOK, s.portBody(c, port, portAttributes.upTo(minor(c))), nil
-}
-
-func editPort(p *node.Port, fields []string, ops []patchOp, minor int) error {
-	doc := make(map[string]any, len(fields))
-	for _, f := range fields {
-		doc[f] = portAttributes.named(f).value(p)
-	}
-	doc, err := patched(doc, ops)
-	if err != nil {
-		return err
-	}
-	for _, f := range fields {
-		if err := portAttributes.named(f).set(p, doc[f]); err != nil {
-			return err
-		}
-	}
-	return checkPort(p, minor)
 }
 
 // connectable are the states in which a port's place in the network may change

@@ -8,83 +8,20 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-func wrongPortType(name, want string, v any) error {
-	return fault.New(fault.Invalid, "Schema error for port: %s: %s is not of type %s", name, describe(v), want)
-}
-
-func portText(name string, limit int, at func(*node.Port) *string) func(*node.Port, any) error {
-	return func(p *node.Port, v any) error {
-		s, ok := v.(string)
-		switch {
-		case !ok && v != nil:
-			return wrongPortType(name, "'string', 'null'", v)
-		case len([]rune(s)) > limit:
-			return fault.New(fault.Invalid, "Schema error for port: %s: '%s' is too long, at most %d characters are allowed", name, clip(s), limit)
-		case hasNUL(s):
-			return fault.New(fault.Invalid, "Schema error for port: %s holds a NUL character", name)
-		}
-		*at(p) = s
-		return nil
-	}
-}
-
-func portDict(name string, at func(*node.Port) *map[string]any) func(*node.Port, any) error {
-	return func(p *node.Port, v any) error {
-		m, ok := v.(map[string]any)
-		switch {
-		case !ok && v != nil:
-			return wrongPortType(name, "'object', 'null'", v)
-		case hasNUL(m):
-			return fault.New(fault.Invalid, "Schema error for port: %s holds a NUL character", name)
-		case m == nil:
-			m = map[string]any{}
-		}
-		*at(p) = m
-		return nil
-	}
-}
-
-func portBool(name string, absent bool, at func(*node.Port) *bool) func(*node.Port, any) error {
-	return func(p *node.Port, v any) error {
-		if v == nil {
-			*at(p) = absent
-			return nil
-		}
-		b, err := asBool(name, v)
-		*at(p) = b
-		return err
-	}
-}
-
-var (
-	setPXE      = portBool("pxe_enabled", true, func(p *node.Port) *bool { return &p.PXEEnabled })
-	setSmartNIC = portBool("is_smartnic", false, func(p *node.Port) *bool { return &p.IsSmartNIC })
-)
-
-func portUUID(name string, at func(*node.Port) *string) func(*node.Port, any) error {
-	return func(p *node.Port, v any) error {
-		s, ok := v.(string)
-		if !ok && v != nil || ok && !isUUID(s) {
-			return fault.New(fault.Invalid, "Expected UUID for %s: %s", name, describe(v))
-		}
-		*at(p) = canonicalUUID(s)
-		return nil
-	}
-}
-
-var setPortUUID = portUUID("uuid", func(p *node.Port) *string { return &p.UUID })
+// portSet makes the setters of ports.
+var portSet = setters[node.Port]{"port"}
 
 func setNodeUUID(p *node.Port, v any) error {
 	if v == nil {
-		return wrongPortType("node_uuid", "'string'", v)
+		return portSet.wrongType("node_uuid", "'string'", v)
 	}
-	return portUUID("node_uuid", func(p *node.Port) *string { return &p.NodeUUID })(p, v)
+	return portSet.uuid("node_uuid", func(p *node.Port) *string { return &p.NodeUUID })(p, v)
 }
 
 func setAddress(p *node.Port, v any) error {
 	s, ok := v.(string)
 	if !ok {
-		return wrongPortType("address", "'string'", v)
+		return portSet.wrongType("address", "'string'", v)
 	}
 	mac, ok := normalMAC(s)
 	if !ok {
@@ -106,14 +43,14 @@ func setPhysicalNetwork(p *node.Port, v any) error {
 	if s, ok := v.(string); ok && s == "" {
 		return fault.New(fault.Invalid, "A non-empty value is required when setting physical_network")
 	}
-	return portText("physical_network", 64, func(p *node.Port) *string { return &p.PhysicalNetwork })(p, v)
+	return portSet.text("physical_network", 64, func(p *node.Port) *string { return &p.PhysicalNetwork })(p, v)
 }
 
 func setPortName(p *node.Port, v any) error {
 	if s, ok := v.(string); ok && !node.ValidName(s, MaxMinor) {
 		return fault.New(fault.Invalid, "Cannot create port with invalid name '%s'", clip(s))
 	}
-	return portText("name", 255, func(p *node.Port) *string { return &p.Name })(p, v)
+	return portSet.text("name", 255, func(p *node.Port) *string { return &p.Name })(p, v)
 }
 
 // localLinkKeys are what a local_link_connection may hold, all strings (Ironic
@@ -126,7 +63,7 @@ var datapathID = regexp.MustCompile(`^0x[0-9a-f]{16}$`)
 func setLocalLink(p *node.Port, v any) error {
 	m, ok := v.(map[string]any)
 	if !ok && v != nil {
-		return wrongPortType("local_link_connection", "'object', 'null'", v)
+		return portSet.wrongType("local_link_connection", "'object', 'null'", v)
 	}
 	out := make(map[string]any, len(m))
 	for k, val := range m {

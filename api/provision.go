@@ -78,7 +78,7 @@ func (s *Server) request(c *gin.Context, e node.Event, decide func(*node.Node, *
 	if _, _, err := s.submit(c, asked{event: e, patient: patient, decide: decide}); err != nil {
 		return 0, nil, err
 	}
-	s.located(c, "nodes/"+url.PathEscape(c.Param("node"))+"/states")
+	located(c, "nodes/"+url.PathEscape(c.Param("node"))+"/states")
 	return http.StatusAccepted, nil, nil
 }
 
@@ -107,13 +107,13 @@ func (s *Server) submit(c *gin.Context, a asked) (*node.Operation, *fleet, error
 	if err != nil || o == nil {
 		return nil, fl, err
 	}
-	s.annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
+	annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
 	c.Header(headerOperation, strconv.FormatInt(o.ID, 10))
 	if repeated {
-		s.logger(c).Info("request was accepted before", zap.String("kind", string(o.Kind)), zap.String("user", user(c)))
+		logger(c).Info("request was accepted before", zap.String("kind", string(o.Kind)), zap.String("user", user(c)))
 		return o, fl, nil
 	}
-	s.logger(c).Info("request accepted", zap.String("kind", string(o.Kind)), zap.String("asked", string(o.Asked)), zap.String("user", user(c)))
+	logger(c).Info("request accepted", zap.String("kind", string(o.Kind)), zap.String("asked", string(o.Asked)), zap.String("user", user(c)))
 	switch {
 	case opened:
 		s.started(c, o)

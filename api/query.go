@@ -18,12 +18,13 @@ import (
 type query struct {
 	values url.Values
 	minor  int
+	base   string // what stands before every link of the answer
 	err    error
 }
 
 // readQuery takes the parameters apart; those not in allowed are refused, as in Ironic.
 func readQuery(c *gin.Context, allowed ...string) *query {
-	q := &query{values: c.Request.URL.Query(), minor: minor(c)}
+	q := &query{values: c.Request.URL.Query(), minor: minor(c), base: publicURL(c)}
 	var extra []string
 	for name := range q.values {
 		if !slices.Contains(allowed, name) {
@@ -135,58 +136,6 @@ func (q *query) need(first int, names ...string) {
 			q.err = tooNew(first)
 		}
 	}
-}
-
-// page are the parameters of a list.
-type page struct {
-	limit   int
-	marker  string
-	sortKey string
-	desc    bool
-}
-
-var pageParameters = []string{"limit", "marker", "sort_key", "sort_dir"}
-
-// page reads the paging parameters. sortable are the keys a list can be sorted
-// by; maxLimit bounds the page.
-func (q *query) page(maxLimit int, sortable func(key string) error) page {
-	p := page{limit: maxLimit, sortKey: "id", marker: q.word("marker")}
-	if l := q.integer("limit"); l != nil {
-		if *l <= 0 {
-			q.fail("Limit must be positive")
-		}
-		p.limit = min(*l, maxLimit)
-	}
-	if q.has("sort_key") {
-		p.sortKey = q.word("sort_key")
-		if q.err == nil && p.sortKey != "id" {
-			q.err = sortable(p.sortKey)
-		}
-	}
-	switch dir := q.word("sort_dir"); dir {
-	case "", "asc":
-	case "desc":
-		p.desc = true
-	default:
-		q.fail("Invalid sort direction: %s. Acceptable values are 'asc' or 'desc'", clip(dir))
-	}
-	return p
-}
-
-func unsortable(key string) error {
-	return fault.New(fault.Invalid, "The sort_key value %s is an invalid field for sorting", clip(key))
-}
-
-// next is the address of the page after last. Unlike Ironic's it repeats every
-// filter: a client that follows it verbatim stays in its own list.
-func (q *query) next(collection string, last string, limit int) string {
-	v := url.Values{}
-	for name, vals := range q.values {
-		v[name] = vals
-	}
-	v.Set("marker", last)
-	v.Set("limit", strconv.Itoa(limit))
-	return collection + "?" + v.Encode()
 }
 
 // Bounds of what a stranger's words may be.

@@ -61,7 +61,7 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 		out.Why = explained(n, f).Text
 		return http.StatusOK, out, nil
 	}
-	s.annotate(c, zap.String("node", n.UUID), zap.Int64("operation", o.ID))
+	annotate(c, zap.String("node", n.UUID), zap.Int64("operation", o.ID))
 	st, statusErr := s.newestRun(ctx, o)
 	if statusErr == nil && o.BegunAt != nil {
 		f.Run = &st
@@ -163,7 +163,7 @@ func (s *Server) endByForce(c *gin.Context, o *node.Operation, reason string) er
 	if err != nil {
 		return err
 	}
-	s.logger(c).Warn("operation is ended by force", zap.String("user", who), zap.String("reason", reason))
+	logger(c).Warn("operation is ended by force", zap.String("user", who), zap.String("reason", reason))
 	t := time.NewTimer(s.HardwareDeadline)
 	defer t.Stop()
 	<-t.C
@@ -175,7 +175,7 @@ func (s *Server) endByForce(c *gin.Context, o *node.Operation, reason string) er
 	taken := *o
 	taken.RunID = had // that of the one it was taken from
 	if err := s.Operations.Terminate(ctx, &taken, "ended by force, by "+who+": "+reason); err != nil {
-		s.logger(c).Warn("workflow not terminated: it finds its row closed", zap.Error(err))
+		logger(c).Warn("workflow not terminated: it finds its row closed", zap.Error(err))
 	}
 	return nil
 }
@@ -207,6 +207,6 @@ func (s *Server) recoverOperations(c *gin.Context) (int, any, error) {
 	if err := s.Store.SayLostTemporal(c.Request.Context(), by(c), reason); err != nil {
 		return 0, nil, err
 	}
-	s.logger(c).Warn("temporal is said to have lost its data", zap.String("user", user(c)), zap.String("reason", reason))
+	logger(c).Warn("temporal is said to have lost its data", zap.String("user", user(c)), zap.String("reason", reason))
 	return http.StatusAccepted, gin.H{"lost_temporal": true}, nil
 }

@@ -49,7 +49,7 @@ func (s *Server) answer(h handler) gin.HandlerFunc {
 		status, body, err := h(c)
 		switch {
 		case err != nil:
-			s.fail(c, err)
+			fail(c, err)
 		case body == nil:
 			c.Status(status)
 			c.Writer.WriteHeaderNow()
@@ -61,17 +61,17 @@ func (s *Server) answer(h handler) gin.HandlerFunc {
 
 // fail answers an error and ends the request. What is ours or a dependency's
 // is logged whole here and told to the client in a few words.
-func (s *Server) fail(c *gin.Context, err error) {
+func fail(c *gin.Context, err error) {
 	status := statusOf(err)
 	code, words, side := fault.CodeOf(err), err.Error(), "Client"
 	if status >= http.StatusInternalServerError {
 		side = "Server"
 		if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
-			s.logger(c).Info("client went away", zap.String("path", c.Request.URL.Path))
+			logger(c).Info("client went away", zap.String("path", c.Request.URL.Path))
 		} else if errors.Is(err, jsonlimit.ErrBusy) { // as often as strangers like
-			s.logger(c).Info("request put off", zap.Int("status", status), zap.Error(err))
+			logger(c).Info("request put off", zap.Int("status", status), zap.Error(err))
 		} else {
-			s.logger(c).Error("request failed", zap.Int("status", status), zap.Error(err))
+			logger(c).Error("request failed", zap.Int("status", status), zap.Error(err))
 		}
 		words = "Internal error"
 		if status == http.StatusServiceUnavailable {

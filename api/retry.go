@@ -37,8 +37,8 @@ func (s *Server) retryOperation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	s.annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
-	s.logger(c).Info("operation is retried", zap.Int64("retry_of", id), zap.String("user", user(c)))
+	annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
+	logger(c).Info("operation is retried", zap.Int64("retry_of", id), zap.String("user", user(c)))
 	s.started(c, o)
 	c.Header(headerOperation, strconv.FormatInt(o.ID, 10))
 	return http.StatusAccepted, s.showOperation(o, fl), nil

@@ -18,10 +18,7 @@ import (
 // covers has no owner.
 func (s *Server) getRing(c *gin.Context) (int, any, error) {
 	q := readQuery(c, "conductor_group", "driver", "limit", "marker")
-	p := q.page(s.MaxLimit, unsortable)
-	if q.has("marker") && !isUUID(p.marker) {
-		q.fail("Expected UUID for marker: %s", clip(p.marker))
-	}
+	p := q.pageByUUID(s.MaxLimit, unsortable)
 	f := node.Filter{ConductorGroup: lower(q.text("conductor_group")), Driver: q.text("driver"), IncludeChildren: true}
 	if q.err != nil {
 		return 0, nil, q.err
@@ -39,14 +36,13 @@ func (s *Server) getRing(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	owners := make([]gin.H, 0, len(nodes))
-	for i := range nodes {
-		owners = append(owners, gin.H{"node_uuid": nodes[i].UUID, "node_name": orNull(nodes[i].Name), "conductor": orNull(fl.owner(&nodes[i]))})
-	}
-	body := gin.H{"epoch": v.Epoch, "owners": owners, "next": nil}
-	if len(nodes) == p.limit {
-		body["next"] = s.publicURL(c) + "/temper/v1/" + q.next("ring", nodes[len(nodes)-1].UUID, p.limit)
-	}
+	body := collection[node.Node]{
+		name: "owners", path: "/temper/v1/ring", marker: func(n *node.Node) string { return n.UUID },
+		show: func(n *node.Node) any {
+			return gin.H{"node_uuid": n.UUID, "node_name": orNull(n.Name), "conductor": orNull(fl.owner(n))}
+		},
+	}.body(q, p, nodes)
+	body["epoch"] = v.Epoch
 	return http.StatusOK, body, nil
 }
 
@@ -237,6 +233,6 @@ func (s *Server) reconcileSoon(c *gin.Context) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), s.StartTimeout)
 	defer cancel()
 	if err := s.Reconcile(ctx); err != nil {
-		s.logger(c).Warn("the reconciliation comes at its time", zap.Error(err))
+		logger(c).Warn("the reconciliation comes at its time", zap.Error(err))
 	}
 }

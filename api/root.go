@@ -20,7 +20,7 @@ func (s *Server) getRoot(c *gin.Context) (int, any, error) {
 func (s *Server) versionDocument(c *gin.Context) gin.H {
 	return gin.H{
 		"id":          "v1",
-		"links":       []link{{Href: s.publicURL(c) + "/v1/", Rel: "self"}},
+		"links":       []link{{Href: publicURL(c) + "/v1/", Rel: "self"}},
 		"status":      "CURRENT",
 		"min_version": versionString(MinMinor),
 		"version":     versionString(MaxMinor),
@@ -45,7 +45,7 @@ var rootResources = []struct {
 
 // getV1 is the version document, read by gophercloud and ironicclient.
 func (s *Server) getV1(c *gin.Context) (int, any, error) {
-	base := s.publicURL(c)
+	base := publicURL(c)
 	doc := gin.H{
 		"id": "v1",
 		"links": []link{

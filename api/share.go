@@ -18,7 +18,7 @@ const maxShare = 10_000
 // epoch than the published one is 409.
 func (s *Server) getShare(c *gin.Context) (int, any, error) {
 	q := readQuery(c, "epoch", "knows", "limit", "marker")
-	p := q.page(maxShare, unsortable)
+	p := q.pageByUUID(maxShare, unsortable)
 	epoch := int64(0)
 	if q.has("epoch") {
 		n, err := strconv.ParseInt(q.word("epoch"), 10, 64)
@@ -27,24 +27,19 @@ func (s *Server) getShare(c *gin.Context) (int, any, error) {
 		}
 		epoch = n
 	}
-	marker := q.uuid("marker")
 	if q.err != nil {
 		return 0, nil, q.err
 	}
-	page, err := s.Store.SharePage(c.Request.Context(), c.Param("host"), epoch, marker, p.limit)
+	page, err := s.Store.SharePage(c.Request.Context(), c.Param("host"), epoch, p.marker, p.limit)
 	if err != nil {
 		return 0, nil, err
 	}
 	knows := slices.Contains(q.list("knows"), "requires")
-	nodes := make([]capacity, 0, len(page.Nodes))
-	for i := range page.Nodes {
-		nodes = append(nodes, showCapacity(&page.Nodes[i], knows && page.Live, page.Live))
-	}
-	body := gin.H{"epoch": page.Epoch, "host": page.Host, "live": page.Live, "nodes": nodes, "next": nil}
-	if len(nodes) == p.limit {
-		at := q.next("nodes", nodes[len(nodes)-1].UUID, p.limit)
-		body["next"] = s.publicURL(c) + "/temper/v1/compute-services/" + page.Host + "/" + at
-	}
+	body := collection[share.Capacity]{
+		name: "nodes", path: "/temper/v1/compute-services/" + page.Host + "/nodes", marker: func(n *share.Capacity) string { return n.UUID },
+		show: func(n *share.Capacity) any { return showCapacity(n, knows && page.Live, page.Live) },
+	}.body(q, p, page.Nodes)
+	body["epoch"], body["host"], body["live"] = page.Epoch, page.Host, page.Live
 	return http.StatusOK, body, nil
 }
 

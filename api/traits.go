@@ -71,7 +71,7 @@ func (s *Server) putTrait(c *gin.Context) (int, any, error) {
 	if err := s.Store.AddTrait(c.Request.Context(), ident, trait); err != nil {
 		return 0, nil, err
 	}
-	s.located(c, "nodes/"+ident+"/traits/"+trait)
+	located(c, "nodes/"+ident+"/traits/"+trait)
 	return http.StatusNoContent, nil, nil
 }
 

@@ -27,13 +27,13 @@ func (s *Server) unpauseOperation(c *gin.Context) (int, any, error) {
 	if o.EndedAt != nil {
 		return 0, nil, fault.Coded(fault.OperationEnded, "Operation %d of node %s has ended already.", o.ID, o.NodeUUID)
 	}
-	s.annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", id))
+	annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", id))
 	ctx, cancel := context.WithTimeout(c.Request.Context(), decisionTime)
 	defer cancel()
 	if err := s.Operations.Unpause(ctx, o, by(c), reason); err != nil {
 		return 0, nil, silent(err)
 	}
-	s.logger(c).Info("operation is unpaused", zap.String("user", user(c)), zap.String("reason", reason))
+	logger(c).Info("operation is unpaused", zap.String("user", user(c)), zap.String("reason", reason))
 	if o.TemporalPause != nil {
 		if o, err = s.goesOn(c, o, reason); err != nil {
 			return 0, nil, err

@@ -82,7 +82,7 @@ func (s *Server) versioned(c *gin.Context) {
 	}
 	minor, err := negotiate(c.Request.Header)
 	if err != nil {
-		s.fail(c, err)
+		fail(c, err)
 		return
 	}
 	h.Set(headerVersion, versionString(minor))

@@ -158,7 +158,7 @@ func shownState(s node.State, minor int) any {
 // render shows the attributes of a node, with its links.
 func (s *Server) render(c *gin.Context, v *view, attrs []*nodeAttribute, whole bool) map[string]any {
 	out := shown(v, attrs)
-	base, self := s.publicURL(c), "nodes/"+v.UUID
+	base, self := publicURL(c), "nodes/"+v.UUID
 	out["links"] = links(base, self)
 	if !whole {
 		return out

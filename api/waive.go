@@ -48,8 +48,8 @@ func (s *Server) waiveNode(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	out := shownWaiver{NodeUUID: n.UUID, Waived: waived, By: by(c), Reason: reason}
-	s.annotate(c, zap.String("node", n.UUID))
-	s.logger(c).Warn("what a node owes is waived", zap.String("owed", node.Undos(waived)), zap.String("user", by(c)), zap.String("reason", reason))
+	annotate(c, zap.String("node", n.UUID))
+	logger(c).Warn("what a node owes is waived", zap.String("owed", node.Undos(waived)), zap.String("user", by(c)), zap.String("reason", reason))
 	if undo != nil {
 		out.Operation = strconv.FormatInt(undo.ID, 10)
 		s.nudged(c, undo)
