@@ -43,7 +43,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 	temporal := &lateTemporal{}
 	// Clients of an API on loopback are on this machine already, so letting them name
 	// loopback addresses shows them nothing new.
-	to, err := outboundOf(r.Reach, r.Rules, r.AllowLoopback || r.Loopback())
+	to, err := newOutbound(r.Reach, r.Rules, r.AllowLoopback || r.Loopback())
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 	}
 	defer logout(ctx, hardware)
 	server, err := api.New(api.Config{
-		Store: db, Operations: aroundOperations(temporal), Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
+		Store: db, Operations: wrapOperations(temporal), Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
 		Listen: r.Listen, AllowedHosts: r.AllowedHosts,
 		Log: p.log, Metrics: p.metrics, Ready: p.health, Reconcile: temporal.Reconcile, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
 		AutomatedClean: r.AutomatedClean, DedicatedNodes: r.DedicatedNodes, AutomaticLessee: r.AutomaticLessee, Images: image.Policy{AllowMD5: r.AllowMD5, Reach: to.image},

@@ -12,10 +12,10 @@ import (
 // A program that is built with the tag chaos has wrappers around the parts of its roles, at which a test can stop it
 // (around_chaos.go). This one has none.
 
-func aroundSteps(*activities.Steps) {}
+func wrapSteps(*activities.Steps) {}
 
-func aroundLedger(l activities.Ledger) activities.Ledger { return l }
+func wrapLedger(l activities.Ledger) activities.Ledger { return l }
 
-func aroundOperations(o api.Operations) api.Operations { return o }
+func wrapOperations(o api.Operations) api.Operations { return o }
 
-func aroundTemporal() []interceptor.ClientInterceptor { return nil }
+func temporalInterceptors() []interceptor.ClientInterceptor { return nil }

@@ -10,14 +10,14 @@ import (
 	"go.temper.dev/temper/internal/chaos/wrap"
 )
 
-func aroundSteps(s *activities.Steps) {
+func wrapSteps(s *activities.Steps) {
 	s.Records, s.Drivers, s.OpenAgent = wrap.Records(s.Records), wrap.Drivers(s.Drivers), wrap.Agents(s.OpenAgent)
 }
 
-func aroundLedger(l activities.Ledger) activities.Ledger { return wrap.Ledger(l) }
+func wrapLedger(l activities.Ledger) activities.Ledger { return wrap.Ledger(l) }
 
-func aroundOperations(o api.Operations) api.Operations { return wrap.Operations(o) }
+func wrapOperations(o api.Operations) api.Operations { return wrap.Operations(o) }
 
-func aroundTemporal() []interceptor.ClientInterceptor {
+func temporalInterceptors() []interceptor.ClientInterceptor {
 	return []interceptor.ClientInterceptor{wrap.Interceptor()}
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"go.temper.dev/temper/internal/basicauth"
+	"go.temper.dev/temper/internal/cli"
 	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/compute"
 	"go.temper.dev/temper/internal/config"
@@ -34,7 +35,7 @@ partition_key and peer_list are read again on SIGHUP. docs/compute-services.md h
 		instance: func() string { return computeName(r) },
 		run:      func(ctx context.Context, p *process) error { return runCompute(ctx, p, r, c) },
 	}.command()
-	c.AddCommand(computeCommands()...)
+	c.AddCommand(cli.ComputeCommands()...)
 	return c
 }
 
@@ -59,7 +60,7 @@ func runCompute(ctx context.Context, p *process, r *config.Compute, c *cobra.Com
 	}
 	s := &compute.Service{
 		API: api, Host: computeName(r), Interval: r.Interval, Settings: computeSettings(r), Log: p.log,
-		Reread: func() (compute.Settings, error) { return rereadCompute(c) }, Changed: hangups(ctx, p),
+		Reread: func() (compute.Settings, error) { return rereadCompute(c) }, Changed: reloadSignals(ctx, p),
 		Started: func() { p.ready(baseURL(l.Addr()), func(context.Context) error { return nil }) },
 	}
 	s.Metrics = compute.NewMetrics(p.metrics, s)
@@ -101,8 +102,8 @@ func rereadCompute(c *cobra.Command) (compute.Settings, error) {
 	return computeSettings(again), nil
 }
 
-// hangups are the SIGHUPs of this process, until ctx ends.
-func hangups(ctx context.Context, p *process) <-chan struct{} {
+// reloadSignals are the SIGHUPs of this process, until ctx ends.
+func reloadSignals(ctx context.Context, p *process) <-chan struct{} {
 	signals, out := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, syscall.SIGHUP)
 	context.AfterFunc(ctx, func() { signal.Stop(signals) })

@@ -14,6 +14,7 @@ import (
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/fake"
+	"go.temper.dev/temper/internal/cli"
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/node"
@@ -30,7 +31,7 @@ func newConductorCommand() *cobra.Command {
 		check:    func() error { return checkHardware(r) },
 		run:      func(ctx context.Context, p *process) error { return runConductor(ctx, p, r) },
 	}.command()
-	c.AddCommand(conductorCommands()...)
+	c.AddCommand(cli.ConductorCommands()...)
 	return c
 }
 
@@ -72,7 +73,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	if err != nil {
 		return err
 	}
-	to, err := outboundOf(r.Reach, r.Rules, r.AllowLoopback)
+	to, err := newOutbound(r.Reach, r.Rules, r.AllowLoopback)
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	observer := counts.Observer()
 	conductor := &worker.Conductor{
 		Client: c, Reconciliation: rec, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
-		StopGrace: inTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
+		StopGrace: workTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
 		Self: self,
 		Power: &activities.PowerRefresh{
 			Records: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Request: r.BMCRequest, Log: p.log.Named("power"),
@@ -106,7 +107,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 			Image:     worker.Images(image.Policy{AllowMD5: r.AllowMD5, Reach: to.image}), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },
 		},
 	}
-	aroundSteps(conductor.Steps)
+	wrapSteps(conductor.Steps)
 	return conductor.Run(ctx)
 }
 

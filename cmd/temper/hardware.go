@@ -16,12 +16,12 @@ import (
 	"go.temper.dev/temper/worker"
 )
 
-// logoutWithin bounds the end: a BMC that does not answer forgets its session by itself.
-const logoutWithin = 2 * time.Second
+// logoutTimeout bounds the end: a BMC that does not answer forgets its session by itself.
+const logoutTimeout = 2 * time.Second
 
 // logout ends the sessions with all BMCs. ctx may be over already.
 func logout(ctx context.Context, h worker.Hardware) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logoutWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logoutTimeout)
 	defer cancel()
 	h.Close(ctx)
 }
@@ -51,8 +51,8 @@ type outbound struct {
 	caDir      string
 }
 
-// outboundOf builds outbound from the settings; loopback allows addresses of this machine.
-func outboundOf(r config.Reach, rules config.Rules, loopback bool) (outbound, error) {
+// newOutbound builds outbound from the settings; loopback allows addresses of this machine.
+func newOutbound(r config.Reach, rules config.Rules, loopback bool) (outbound, error) {
 	out := outbound{
 		image: dial.Reach{Loopback: loopback, Setting: "image_allow"}, bmc: dial.Reach{Loopback: loopback, Setting: "bmc_allow"},
 		callbacks: agent.CallbackPolicy{AllowHTTP: !rules.AgentTLS, AllowLoopback: loopback || rules.AgentLoopback}, caDir: r.CADir,

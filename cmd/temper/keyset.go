@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"go.temper.dev/temper/internal/cli"
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/store"
 )
 
 func newKeysetCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "keyset", Short: "Make and rotate the keys that secrets are sealed with", Args: noWord, RunE: showHelp,
+		Use: "keyset", Short: "Make and rotate the keys that secrets are sealed with", Args: cli.OnlySubcommands, RunE: cli.ShowHelp,
 	}
 	c.AddCommand(newKeysetNewCommand(), newKeysetRotateCommand(), newKeysetResealCommand())
 	return c

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"go.temper.dev/temper/internal/cli/exit"
 )
 
 func main() {
@@ -19,7 +21,7 @@ func main() {
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "temper:", err)
-		os.Exit(exitCode(err))
+		os.Exit(exit.Code(err))
 	}
 }
 

@@ -32,25 +32,25 @@ keyset). It can be run again after it was interrupted.`,
 			if err != nil {
 				return fmt.Errorf("migrate: %w", err)
 			}
-			return tellUpgraded(c.OutOrStdout(), done)
+			return printUpgraded(c.OutOrStdout(), done)
 		},
 	}
 	config.Flags(c.Flags(), r)
 	return c
 }
 
-// mostTold is how many of the secrets that do not open are listed.
-const mostTold = 10
+// maxListed is how many of the secrets that do not open are listed.
+const maxListed = 10
 
-func tellUpgraded(w io.Writer, done store.Upgraded) error {
+func printUpgraded(w io.Writer, done store.Upgraded) error {
 	text := "the tables are up to date\n"
 	if done.Renewed > 0 {
 		text += fmt.Sprintf("%d secrets were sealed again\n", done.Renewed)
 	}
-	for _, err := range done.Closed[:min(len(done.Closed), mostTold)] {
+	for _, err := range done.Closed[:min(len(done.Closed), maxListed)] {
 		text += fmt.Sprintf("not sealed again: %v\n", err)
 	}
-	if more := len(done.Closed) - mostTold; more > 0 {
+	if more := len(done.Closed) - maxListed; more > 0 {
 		text += fmt.Sprintf("not sealed again: %d more\n", more)
 	}
 	_, err := io.WriteString(w, text)

@@ -44,7 +44,7 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 	}
 	defer closeRec()
 	o := &worker.Orchestrator{
-		Client: c, Namespace: r.Namespace, Reconciliation: rec.Own, ReconcileNamespace: r.ReconcileNamespace(), Ledger: aroundLedger(db), Reconciler: db, Ring: db, Shares: db, Instances: db, Witnesses: db, Conductors: r.ConductorHeartbeatTimeout, Interval: r.ReconcileInterval, StopGrace: inTime(r.ShutdownGrace),
+		Client: c, Namespace: r.Namespace, Reconciliation: rec.Own, ReconcileNamespace: r.ReconcileNamespace(), Ledger: wrapLedger(db), Reconciler: db, Ring: db, Shares: db, Instances: db, Witnesses: db, Conductors: r.ConductorHeartbeatTimeout, Interval: r.ReconcileInterval, StopGrace: workTime(r.ShutdownGrace),
 		Metrics: worker.NewMetrics(p.metrics), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
 		Retention:    r.Keeping.DeletedNodes,
 		Safe:         config.Safe(r.Liveness, r.Patience),
@@ -58,5 +58,5 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 	return o.Run(ctx)
 }
 
-// inTime is the part of the grace time that work under way gets; the rest is for leaving.
-func inTime(grace time.Duration) time.Duration { return grace * 3 / 4 }
+// workTime is the part of the grace time that work under way gets; the rest is for leaving.
+func workTime(grace time.Duration) time.Duration { return grace * 3 / 4 }

@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/internal/cli"
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/dev"
 	"go.temper.dev/temper/internal/log"
@@ -45,7 +45,7 @@ type role struct {
 func (r role) command() *cobra.Command {
 	var data, readyFile string
 	c := &cobra.Command{
-		Use: r.name, Short: r.short, Long: r.long, Args: noWord,
+		Use: r.name, Short: r.short, Long: r.long, Args: cli.OnlySubcommands,
 		RunE: func(c *cobra.Command, _ []string) error {
 			environ := os.Environ()
 			if data != "" && config.FilePath(c.Flags(), environ) == "" {
@@ -85,7 +85,7 @@ func (r role) start(c *cobra.Command, environ []string, readyFile string) error 
 	}
 	limitMemory(logger)
 	p := &process{log: logger, metrics: metrics.NewRegistry(), readyFile: readyFile}
-	logger.Info("settings", zap.Any("settings", shown(settings)))
+	logger.Info("settings", zap.Any("settings", loggable(settings)))
 	p.unready(&api.Missing{Reason: "it is starting", Err: errors.New("starting")})
 	if r.common.MetricsListen != "" {
 		if p.listener, err = metrics.Serve(r.common.MetricsListen, r.common.AllowedHosts, p.metrics, p.away); err != nil {
@@ -102,8 +102,8 @@ func (r role) start(c *cobra.Command, environ []string, readyFile string) error 
 	return nil
 }
 
-// shown is what of the settings goes into the log: each value, and where it comes from unless that is the default.
-func shown(settings []config.Setting) map[string]string {
+// loggable is what of the settings goes into the log: each value, and where it comes from unless that is the default.
+func loggable(settings []config.Setting) map[string]string {
 	lines := make(map[string]string, len(settings))
 	for _, s := range settings {
 		lines[s.Key] = s.Value
@@ -152,15 +152,6 @@ func (p *process) unready(why error) {
 	p.healthy.Store(&f)
 }
 
-// missing is err, which is about what a role needs, with words for those who may not see it.
-func missing(what string, err error) error {
-	reason := "Temporal does not answer"
-	if what == "postgresql" {
-		reason = "PostgreSQL does not answer, or its tables are not up to date"
-	}
-	return &api.Missing{Reason: reason, Err: err}
-}
-
 func (p *process) health(ctx context.Context) error { return (*p.healthy.Load())(ctx) }
 
 // away returns what is wrong with the role's health, in sentences that unauthenticated clients may read. The error
@@ -172,32 +163,4 @@ func (p *process) away(ctx context.Context) []string {
 		p.log.Warn("the health check fails", zap.Error(err))
 	}
 	return api.Reasons(err)
-}
-
-// The pauses between tries to reach what a role needs.
-const (
-	firstPause = 250 * time.Millisecond
-	mostPause  = 5 * time.Second
-)
-
-// connect tries until what is reached, ctx ends, or try says that asking again can't help (backoff.Permanent). Every
-// failure is a line in the log.
-func connect[T any](ctx context.Context, p *process, what string, try func(context.Context) (T, error)) (T, error) {
-	pauses := backoff.NewExponentialBackOff()
-	pauses.InitialInterval, pauses.MaxInterval = firstPause, mostPause
-	tries := 0
-	got, err := backoff.Retry(ctx, func() (T, error) { return try(ctx) },
-		backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0),
-		backoff.WithNotify(func(err error, next time.Duration) {
-			tries++
-			p.unready(missing(what, fmt.Errorf("wait for %s: %w", what, err)))
-			p.log.Warn("waiting for "+what, zap.Int("tries", tries), zap.Duration("next", next), zap.Error(err))
-		}))
-	if err != nil {
-		return got, fmt.Errorf("reach %s: %w", what, err)
-	}
-	if tries > 0 {
-		p.log.Info(what+" answers", zap.Int("tries", tries))
-	}
-	return got, nil
 }

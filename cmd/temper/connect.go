@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"go.temporal.io/sdk/client"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/store"
+	"go.temper.dev/temper/worker"
+)
+
+// healthTimeout bounds one look at what a role needs.
+const healthTimeout = 3 * time.Second
+
+// openStore makes the store of a role; it does not wait for the database.
+func openStore(ctx context.Context, c config.Database, timeout time.Duration, name string) (*store.Store, error) {
+	keys, err := readKeyset(c)
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(ctx, store.Config{
+		URL: c.URL, MaxConns: int32(c.MaxConns), Keyset: keys, ApplicationName: "temper " + name, //nolint:gosec // checked
+		ConductorTimeout: timeout,
+	})
+}
+
+// readKeyset is the JSON of the keys that secrets are sealed with.
+func readKeyset(c config.Database) (string, error) {
+	if c.KeysetFile == "" {
+		return c.Keyset, nil
+	}
+	b, err := os.ReadFile(c.KeysetFile)
+	if err != nil {
+		return "", fmt.Errorf("read the keyset: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// awaitDatabase waits until the database answers and has the schema of this program. One that is newer than the
+// program will not become older by waiting.
+func awaitDatabase(ctx context.Context, p *process, db *store.Store) error {
+	_, err := connect(ctx, p, "postgresql", func(ctx context.Context) (struct{}, error) {
+		err := db.Ready(ctx)
+		if err != nil && !fault.Is(err, fault.Unavailable) && !fault.Is(err, fault.Unreachable) {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+// dialTemporal waits until Temporal answers.
+func dialTemporal(ctx context.Context, p *process, c config.Temporal, identity string) (client.Client, error) {
+	t := worker.Temporal{
+		Address: c.Address, Namespace: c.Namespace, TLSCert: c.TLSCert, TLSKey: c.TLSKey, TLSCA: c.TLSCA,
+		TLSServerName: c.TLSServerName, Identity: identity,
+		Interceptors: temporalInterceptors(),
+	}
+	return connect(ctx, p, "temporal", func(ctx context.Context) (client.Client, error) {
+		ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+		defer cancel()
+		return worker.Dial(ctx, t, p.log)
+	})
+}
+
+// reconciliation returns clients of the namespaces that may have the reconciliation's schedule. closes closes them.
+func reconciliation(ctx context.Context, p *process, c client.Client, t config.Temporal, identity string) (r worker.Reconciliation, closes func(), err error) {
+	r.Operations = c
+	if t.ReconcileNamespace() == t.Namespace {
+		return r, func() {}, nil
+	}
+	if r.Own, err = worker.InNamespace(ctx, c, t.ReconcileNamespace(), identity, p.log); err != nil {
+		return r, nil, err
+	}
+	return r, r.Own.Close, nil
+}
+
+// healthOf asks the database and Temporal.
+func healthOf(db *store.Store, c client.Client) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+		defer cancel()
+		var database, temporal error
+		var both sync.WaitGroup // at the same time: one that is silent must not use up the other's time
+		both.Go(func() {
+			if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
+				temporal = missing("temporal", fmt.Errorf("temporal: %w", err))
+			}
+		})
+		both.Go(func() {
+			if err := db.Ready(ctx); err != nil {
+				database = missing("postgresql", fmt.Errorf("postgresql: %w", err))
+			}
+		})
+		both.Wait()
+		return errors.Join(database, temporal)
+	}
+}
+
+// missing is err, which is about what a role needs, with words for those who may not see it.
+func missing(what string, err error) error {
+	reason := "Temporal does not answer"
+	if what == "postgresql" {
+		reason = "PostgreSQL does not answer, or its tables are not up to date"
+	}
+	return &api.Missing{Reason: reason, Err: err}
+}
+
+// The pauses between tries to reach what a role needs.
+const (
+	firstPause = 250 * time.Millisecond
+	maxPause   = 5 * time.Second
+)
+
+// connect tries until what is reached, ctx ends, or try says that asking again can't help (backoff.Permanent). Every
+// failure is a line in the log.
+func connect[T any](ctx context.Context, p *process, what string, try func(context.Context) (T, error)) (T, error) {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval, pauses.MaxInterval = firstPause, maxPause
+	tries := 0
+	got, err := backoff.Retry(ctx, func() (T, error) { return try(ctx) },
+		backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0),
+		backoff.WithNotify(func(err error, next time.Duration) {
+			tries++
+			p.unready(missing(what, fmt.Errorf("wait for %s: %w", what, err)))
+			p.log.Warn("waiting for "+what, zap.Int("tries", tries), zap.Duration("next", next), zap.Error(err))
+		}))
+	if err != nil {
+		return got, fmt.Errorf("reach %s: %w", what, err)
+	}
+	if tries > 0 {
+		p.log.Info(what+" answers", zap.Int("tries", tries))
+	}
+	return got, nil
+}

@@ -1,0 +1,2 @@
+// Package clitest makes answers of the API for tests of the command line.
+package clitest

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"go.temper.dev/temper/internal/configdrive"
+)
+
+// readConfigDrive makes of --config-drive what the API takes: a URL as it is, a folder or a file with a JSON object as parts that
+// the image is built from, and any other file as an image. What is wrong with it is said before anything is asked. "" = none.
+func readConfigDrive(s string) (any, error) {
+	if s == "" {
+		return nil, nil
+	}
+	given, err := loadConfigDrive(s)
+	if err == nil {
+		_, err = configdrive.Parse(given)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--config-drive %s: %w", s, err)
+	}
+	return given, nil
+}
+
+func loadConfigDrive(s string) (any, error) {
+	if strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") {
+		return s, nil
+	}
+	if info, err := os.Stat(s); err == nil && info.IsDir() {
+		return readConfigDriveDir(s)
+	}
+	raw, err := readFile(s, configdrive.MaxSize)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case bytes.HasPrefix(raw, []byte{0x1f, 0x8b}):
+		return base64.StdEncoding.EncodeToString(raw), nil
+	case isISO(raw):
+		return gzipBase64(raw)
+	case bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")):
+		var parts map[string]any
+		if err := json.Unmarshal(raw, &parts); err != nil {
+			return nil, fmt.Errorf("read its JSON: %w", err)
+		}
+		return parts, nil
+	}
+	return strings.TrimSpace(string(raw)), nil
+}
+
+// isISO looks for the mark of ISO 9660 in the first volume descriptor (ECMA-119, 8.1.2).
+func isISO(raw []byte) bool {
+	const at, mark = 0x8001, "CD001"
+	return len(raw) > at+len(mark) && string(raw[at:at+len(mark)]) == mark
+}
+
+// gzipBase64 is an image as Ironic wants it: gzipped, in base64.
+func gzipBase64(image []byte) (string, error) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(image); err != nil {
+		return "", err
+	}
+	if err := z.Close(); err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(b.Bytes()), nil
+}
+
+// configDriveFiles are the files of a config drive's folder, and the part that each is. The names are OpenStack's.
+var configDriveFiles = []struct{ file, part string }{
+	{"meta_data.json", "meta_data"},
+	{"network_data.json", "network_data"},
+	{"vendor_data.json", "vendor_data"},
+	{"vendor_data2.json", "vendor_data"},
+	{"user_data", "user_data"},
+}
+
+// readConfigDriveDir reads a folder: the files themselves, or those below openstack/latest in it.
+func readConfigDriveDir(dir string) (map[string]any, error) {
+	if info, err := os.Stat(filepath.Join(dir, "openstack", "latest")); err == nil && info.IsDir() {
+		dir = filepath.Join(dir, "openstack", "latest")
+	}
+	parts := map[string]any{}
+	for _, one := range configDriveFiles {
+		raw, err := readFile(filepath.Join(dir, one.file), configdrive.MaxSize)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return nil, err
+		case one.part == "user_data":
+			if !utf8.Valid(raw) {
+				return nil, errors.New("user_data is not text")
+			}
+			parts[one.part] = string(raw)
+			continue
+		}
+		var object map[string]any
+		if err := json.Unmarshal(raw, &object); err != nil {
+			return nil, fmt.Errorf("%s is no JSON object", one.file)
+		}
+		parts[one.part] = object
+	}
+	if len(parts) == 0 {
+		var names []string
+		for _, one := range configDriveFiles {
+			names = append(names, one.file)
+		}
+		return nil, fmt.Errorf("the folder has none of %s", strings.Join(names, ", "))
+	}
+	return parts, nil
+}

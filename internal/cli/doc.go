@@ -1,0 +1,3 @@
+// Package cli is the command line of operators: every command over the API. It asks package client, and prints
+// what the API answers.
+package cli

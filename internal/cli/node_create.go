@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/internal/client"
+)
+
+func newNodeCreate(s *session) *cobra.Command {
+	var interfaces interfaceFlags
+	var uuid string
+	c := &cobra.Command{
+		Use: "create [NAME]", Short: "Enrol a node", Args: cobra.MaximumNArgs(1),
+		Long: `Enrol a node. VALUE is JSON where it is JSON, else text; passwords are always text.`,
+		Example: `  temper node create n1 --driver redfish --driver-info redfish_address=https://10.0.0.1 \
+      --driver-info redfish_username=admin --driver-info @secret.json`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	creatable := slices.DeleteFunc(slices.Clone(nodeFields), func(f field) bool { return f.setOnly || f.name == "name" })
+	flags := addFields(c, creatable)
+	interfaces.addTo(c, false)
+	c.Flags().StringVar(&uuid, "uuid", "", "`uuid` of the node; default: a new one")
+	must(c.RegisterFlagCompletionFunc("driver", s.completeDrivers(0)))
+	c.RunE = s.run(func(ctx context.Context, args []string) error {
+		fields := flags.values()
+		if fields["driver"] == nil {
+			return errors.New("say which driver the node has with --driver: temper driver list shows which there are")
+		}
+		if err := interfaces.check(); err != nil {
+			return err
+		}
+		for kind, impl := range interfaces.given {
+			fields[kind+"_interface"] = impl
+		}
+		if len(args) > 0 {
+			fields["name"] = args[0]
+		}
+		if uuid != "" {
+			fields["uuid"] = uuid
+		}
+		n, err := s.CreateNode(ctx, fields)
+		if err != nil {
+			return fmt.Errorf("%s: %w", cmp.Or(strings.Join(args, ""), uuid, "the new node"), withAdvice(err))
+		}
+		return s.showNodes([]*client.Node{n}, true, false)
+	})
+	return c
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/node"
+)
+
+// deployFlags are what a deploy and a rebuild take.
+type deployFlags struct {
+	image, checksum, drive, steps string
+	terms                         client.Terms
+	info                          keyValues
+}
+
+func (d *deployFlags) addTo(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&d.image, "image", "", "`URL` of the image; default: the one in instance_info")
+	f.StringVar(&d.checksum, "checksum", "", "`DIGEST|URL` of the image: sha256 or sha512 in hexadecimal, or where a file with it is")
+	f.StringVar(&d.drive, "config-drive", "", "`URL|FILE|DIR`: an image, a JSON object of parts, or a folder with meta_data.json, user_data, ...")
+	f.StringVar(&d.steps, "deploy-steps", "", "`FILE|JSON`: a list of steps")
+	addTerms(c, &d.terms)
+	f.Var(&d.info, "instance-info", "more of what is deployed, like root_gb=20; @FILE: an object")
+}
+
+const deployHelp = "The image is written to instance_info together with the request, where a later rebuild finds it. A request that is refused changes nothing. VALUE is JSON where it is JSON, else text."
+
+func newNodeDeploy(s *session) *cobra.Command {
+	v := verb{name: "deploy", target: "active", event: node.EventDeploy, what: "deploy"}
+	return newDeploy(s, v, &cobra.Command{
+		Use: "deploy NODE...", Short: "Put an image on available nodes and start them", Long: "Put an image on available nodes and start them.\n\n" + deployHelp,
+		Example: "  temper node deploy n1 --image http://images/debian.raw --checksum http://images/SHA256SUMS --config-drive ./cloud --watch",
+	})
+}
+
+func newNodeRebuild(s *session) *cobra.Command {
+	v := verb{name: "rebuild", target: "rebuild", event: node.EventRebuild, what: "rebuild"}
+	return newDeploy(s, v, &cobra.Command{
+		Use: "rebuild NODE...", Short: "Deploy active nodes again, with their image or another",
+		Long:    "Deploy active nodes again, with their image or another. What is on their disk is lost.\n\n" + deployHelp,
+		Example: "  temper node rebuild n1 --wait 30m",
+	})
+}
+
+func newDeploy(s *session, v verb, c *cobra.Command) *cobra.Command {
+	var d deployFlags
+	d.addTo(c)
+	return v.command(s, c, func() (request, error) {
+		drive, err := readConfigDrive(d.drive)
+		if err != nil {
+			return nil, err
+		}
+		steps, err := readSteps("deploy-steps", d.steps)
+		if err != nil {
+			return nil, err
+		}
+		in := client.Work{Verb: v.target, InstanceInfo: d.instanceInfo(), ConfigDrive: drive, Steps: steps, Terms: d.terms}
+		return func(ctx context.Context, name string) (string, error) { return s.Work(ctx, name, in) }, nil
+	})
+}
+
+// checksumKeys are where instance_info has the checksum of an image, in Ironic's two ways.
+var checksumKeys = []string{"image_checksum", "image_os_hash_algo", "image_os_hash_value"}
+
+// hashOf is the algorithm of a digest, by its length in hexadecimal digits.
+var hashOf = map[int]string{64: "sha256", 96: "sha384", 128: "sha512"}
+
+// instanceInfo is what the flags change in instance_info. Of the checksum no part stays that was said of an older image.
+func (d *deployFlags) instanceInfo() map[string]any {
+	info := map[string]any{}
+	if d.image != "" || d.checksum != "" {
+		for _, key := range checksumKeys {
+			info[key] = nil
+		}
+	}
+	if d.image != "" {
+		info["image_source"] = d.image
+	}
+	switch algo := hashOf[len(d.checksum)]; {
+	case d.checksum == "":
+	case strings.Contains(d.checksum, "://") || algo == "":
+		info["image_checksum"] = d.checksum // the API says what is wrong with it
+	default:
+		info["image_os_hash_algo"], info["image_os_hash_value"] = algo, strings.ToLower(d.checksum)
+	}
+	maps.Copy(info, d.info.values)
+	return info
+}
+
+func newNodeClean(s *session) *cobra.Command {
+	var steps string
+	var terms client.Terms
+	var noRamdisk bool
+	v := verb{name: "clean", target: "clean", event: node.EventClean, what: "clean"}
+	c := &cobra.Command{
+		Use: "clean NODE...", Short: "Run clean steps of your choice on manageable nodes",
+		Example: `  temper node clean n1 --clean-steps '[{"interface": "deploy", "step": "erase_devices_metadata"}]' --watch`,
+	}
+	c.Flags().StringVar(&steps, "clean-steps", "", "`FILE|JSON`: a list of steps (required)")
+	c.Flags().BoolVar(&noRamdisk, "disable-ramdisk", false, "run steps that need no agent without starting it")
+	must(c.MarkFlagRequired("clean-steps"))
+	addTerms(c, &terms)
+	return v.command(s, c, func() (request, error) {
+		list, err := readSteps("clean-steps", steps)
+		if err != nil {
+			return nil, err
+		}
+		in := client.Work{Verb: v.target, Steps: list, NoRamdisk: noRamdisk, Terms: terms}
+		return func(ctx context.Context, name string) (string, error) { return s.Work(ctx, name, in) }, nil
+	})
+}

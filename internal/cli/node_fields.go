@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/node"
+)
+
+// field is a flag that sets a field of a node or port.
+type field struct {
+	flag, name string // name is the API's
+	dict       bool   // given as KEY=VALUE
+	text       bool   // dict: the API wants strings
+	boolean    bool
+	keep       bool // temper node unset can't take it away
+	setOnly    bool // the API does not take it at creation
+	help       string
+}
+
+// nodeFields are the fields of a node that a client sets, without its interfaces.
+var nodeFields = []field{
+	{flag: "name", name: "name", help: "`name`"},
+	{flag: "driver", name: "driver", keep: true, help: "hardware `type`: see temper driver list"},
+	{flag: "driver-info", name: "driver_info", dict: true, help: "how the BMC is reached, see temper driver show; @FILE: an object"},
+	{flag: "property", name: "properties", dict: true, help: "what the server is, like cpu_arch=x86_64; @FILE: an object"},
+	{flag: "extra", name: "extra", dict: true, help: "anything else; @FILE: an object"},
+	{flag: "instance-info", name: "instance_info", dict: true, help: "what is deployed on it; @FILE: an object"},
+	{flag: "network-data", name: "network_data", dict: true, help: "network of the ramdisk; @FILE: an object"},
+	{flag: "resource-class", name: "resource_class", help: "`class` that schedulers place by"},
+	{flag: "conductor-group", name: "conductor_group", help: "`group` of the conductors that serve it"},
+	{flag: "description", name: "description", help: "`text` for people"},
+	{flag: "owner", name: "owner", help: "`owner`"},
+	{flag: "lessee", name: "lessee", help: "`lessee`"},
+	{flag: "shard", name: "shard", help: "`shard`"},
+	{flag: "instance-uuid", name: "instance_uuid", help: "`uuid` of the instance on it"},
+	{flag: "automated-clean", name: "automated_clean", boolean: true, help: "clean it before it becomes available"},
+	{flag: "disable-power-off", name: "disable_power_off", boolean: true, help: "never power it off"},
+	{flag: "protected", name: "protected", boolean: true, setOnly: true, help: "refuse undeploy and rebuild"},
+	{flag: "protected-reason", name: "protected_reason", setOnly: true, help: "`why` it is protected"},
+	{flag: "retired", name: "retired", boolean: true, help: "keep it out of service after its next cleaning"},
+	{flag: "retired-reason", name: "retired_reason", help: "`why` it is retired"},
+}
+
+// fieldFlags are the flags of fields that a command has.
+type fieldFlags struct {
+	fields []field
+	texts  map[string]*string
+	bools  map[string]*bool
+	dicts  map[string]*keyValues
+	set    *pflag.FlagSet
+}
+
+// addFields adds a flag for each field.
+func addFields(c *cobra.Command, fields []field) *fieldFlags {
+	ff := &fieldFlags{fields: fields, texts: map[string]*string{}, bools: map[string]*bool{}, dicts: map[string]*keyValues{}, set: c.Flags()}
+	for _, one := range fields {
+		switch {
+		case one.dict:
+			ff.dicts[one.flag] = &keyValues{text: one.text}
+			ff.set.Var(ff.dicts[one.flag], one.flag, one.help)
+		case one.boolean:
+			ff.bools[one.flag] = ff.set.Bool(one.flag, false, one.help)
+		default:
+			ff.texts[one.flag] = ff.set.String(one.flag, "", one.help)
+		}
+	}
+	return ff
+}
+
+// values are the fields that were given, by the API's names.
+func (ff *fieldFlags) values() map[string]any {
+	out := map[string]any{}
+	for _, one := range ff.fields {
+		switch {
+		case !ff.set.Changed(one.flag):
+		case one.dict:
+			out[one.name] = ff.dicts[one.flag].values
+		case one.boolean:
+			out[one.name] = *ff.bools[one.flag]
+		default:
+			out[one.name] = *ff.texts[one.flag]
+		}
+	}
+	return out
+}
+
+// patch is what the flags change: dictionaries key by key, so that what they hold besides stays.
+func (ff *fieldFlags) patch() (client.Patch, error) {
+	values := ff.values()
+	var out client.Patch
+	for _, one := range ff.fields {
+		v, given := values[one.name]
+		keys, isDict := v.(map[string]any)
+		switch {
+		case !given:
+		case isDict:
+			changes, err := patchKeys(one, keys)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, changes...)
+		case v == "":
+			out = append(out, client.Remove("/"+one.name))
+		default:
+			out = append(out, client.Set("/"+one.name, v))
+		}
+	}
+	return out, nil
+}
+
+// patchable is what Ironic lets a PATCH name a key with.
+var patchable = regexp.MustCompile(`^[\p{L}\p{N}_-]+$`)
+
+func patchKeys(one field, keys map[string]any) (client.Patch, error) {
+	var out client.Patch
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if err := checkKey(one, key); err != nil {
+			return nil, err
+		}
+		if keys[key] == nil {
+			out = append(out, client.Remove("/"+one.name+"/"+key))
+			continue
+		}
+		out = append(out, client.Set("/"+one.name+"/"+key, keys[key]))
+	}
+	return out, nil
+}
+
+func checkKey(one field, key string) error {
+	if !patchable.MatchString(key) {
+		return fmt.Errorf("the key %q of --%s can not be changed by itself: Ironic's PATCH takes letters, digits, _ and - only", key, one.flag)
+	}
+	return nil
+}
+
+// interfaceFlags are --interface and what goes with it.
+type interfaceFlags struct {
+	given map[string]string
+	reset bool
+}
+
+func (i *interfaceFlags) addTo(c *cobra.Command, reset bool) {
+	c.Flags().StringToStringVar(&i.given, "interface", nil, "`KIND=IMPLEMENTATION` of interfaces, like deploy=direct")
+	if reset {
+		c.Flags().BoolVar(&i.reset, "reset-interfaces", false, "with --driver: what --interface does not name gets the driver's default")
+	}
+	var kinds []string
+	for _, k := range node.Interfaces {
+		kinds = append(kinds, k+"=")
+	}
+	must(c.RegisterFlagCompletionFunc("interface", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
+}
+
+// check refuses kinds that no node has.
+func (i *interfaceFlags) check() error {
+	for kind := range i.given {
+		if !slices.Contains(node.Interfaces, kind) {
+			return fmt.Errorf("there is no interface %q: want one of %s", kind, strings.Join(node.Interfaces, ", "))
+		}
+	}
+	return nil
+}
+
+func (i *interfaceFlags) patch() client.Patch {
+	var out client.Patch
+	for _, kind := range slices.Sorted(maps.Keys(i.given)) {
+		out = append(out, client.Set("/"+kind+"_interface", i.given[kind]))
+	}
+	return out
+}

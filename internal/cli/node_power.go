@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/internal/cli/watch"
+	"go.temper.dev/temper/internal/client"
+)
+
+func newNodePower(s *session) *cobra.Command {
+	c := newParent("power", "Power nodes on, off, or off and on", "  temper node power on n1\n  temper node power reboot n1 --soft --timeout 2m")
+	c.AddCommand(
+		newPower(s, "on", "Power nodes on", "power on", ""),
+		newPower(s, "off", "Power nodes off", "power off", "soft power off"),
+		newPower(s, "reboot", "Power nodes off and on", "rebooting", "soft rebooting"),
+	)
+	return c
+}
+
+// newPower is a power command: Ironic's target, and the one that asks the operating system ("" = there is none).
+func newPower(s *session, name, short, target, softTarget string) *cobra.Command {
+	var soft bool
+	var timeout time.Duration
+	var terms client.Terms
+	c := &cobra.Command{Use: name + " NODE...", Short: short, Example: "  temper node power " + name + " n1 --wait 2m"}
+	if softTarget != "" {
+		c.Flags().BoolVar(&soft, "soft", false, "ask the operating system to end first")
+		// The request's own time limit gives its name to what people know from Ironic.
+		c.Flags().DurationVar(&timeout, "timeout", 0, "with --soft: how long the operating system gets; default: the setting")
+	}
+	addPatience(c, &terms)
+	v := verb{name: name, target: target, what: "power " + name, goal: watch.ChangePower}
+	return v.command(s, c, func() (request, error) {
+		target := target
+		if soft {
+			target = softTarget
+		}
+		switch {
+		case timeout != 0 && !soft:
+			return nil, errors.New("--timeout is for --soft")
+		case timeout < 0 || timeout != timeout.Truncate(time.Second):
+			return nil, errors.New("--timeout must be whole seconds")
+		}
+		return func(ctx context.Context, name string) (string, error) {
+			return s.Work(ctx, name, client.Work{Verb: target, Timeout: int(timeout / time.Second), Terms: terms})
+		}, nil
+	})
+}

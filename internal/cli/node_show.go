@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/internal/cli/table"
+	"go.temper.dev/temper/internal/client"
+)
+
+func newNodeShow(s *session) *cobra.Command {
+	var sel selection
+	var all bool
+	var fields []string
+	c := &cobra.Command{
+		Use: "show NODE...", Short: "Show nodes with what goes on on them",
+		Long:    "Show nodes with what goes on on them. The table leaves out what is empty; JSON and YAML have every field.",
+		Example: "  temper node show n1\n  temper node show n1 -o json",
+	}
+	sel.addFlags(c, s, "")
+	must(c.Flags().MarkHidden("yes")) // nothing is done to them
+	c.Flags().BoolVar(&all, "all", false, "show empty fields, too, and long ones whole")
+	c.Flags().StringSliceVar(&fields, "fields", nil, "show these `fields` of the API only, with commas")
+	c.RunE = s.run(func(ctx context.Context, args []string) error {
+		sel.yes = true
+		names, err := sel.nodes(ctx, s, args, "show")
+		if err != nil {
+			return err
+		}
+		found := forEach(ctx, names, sel.parallel, "", func(ctx context.Context, name string) (*client.Node, error) {
+			return s.Node(ctx, name, fields...)
+		})
+		return errors.Join(s.showNodes(succeeded(found), sel.inState == "" && len(names) == 1, all), joinFailures(found))
+	})
+	return c
+}
+
+// showNodes shows nodes whole: the one that was asked for as it is, several as a list.
+func (s *session) showNodes(nodes []*client.Node, one, all bool) error {
+	if len(nodes) == 0 && one {
+		return nil
+	}
+	doc := any(map[string]any{"nodes": orEmpty(nodes)})
+	if one {
+		doc = nodes[0]
+	}
+	return s.show(doc, func(w io.Writer) error {
+		for i, n := range nodes {
+			if i > 0 {
+				if _, err := io.WriteString(w, "\n"); err != nil {
+					return err
+				}
+			}
+			if err := table.Fields(n.Fields(), firstNodeFields, hiddenFields, all).Print(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// firstNodeFields are the fields that come first, in this order; the others follow by name.
+var firstNodeFields = []string{
+	"name", "uuid", "description", "driver", "provision_state", "target_provision_state", "provision_updated_at",
+	"power_state", "target_power_state", "maintenance", "maintenance_reason", "fault", "last_error", "reservation", "conductor",
+	"conductor_group", "resource_class", "traits", "instance_uuid",
+}
+
+// hiddenFields are links to other resources, which nobody reads in a table.
+var hiddenFields = []string{"links", "ports", "portgroups", "states", "volume"}

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/internal/cli/exit"
+	"go.temper.dev/temper/internal/cli/table"
+	"go.temper.dev/temper/internal/cli/watch"
+	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/node"
+)
+
+func newOperationCommand() *cobra.Command {
+	return newGroup("operation", "Look at what is done to nodes, and stop it", "  temper operation list\n  temper operation watch 12",
+		func(s *session) []*cobra.Command {
+			all := []*cobra.Command{newOperationList(s), newOperationShow(s), newOperationCancel(s), newOperationWatch(s), newOperationRecover(s)}
+			return append(append(all, newDecisions(s)...), newOperationUnpause(s))
+		})
+}
+
+func newOperationList(s *session) *cobra.Command {
+	var f client.OperationFilter
+	var limit int
+	c := &cobra.Command{
+		Use: "list", Short: "List operations, the newest first", Args: cobra.NoArgs,
+		Example: "  temper operation list --node n1\n  temper operation list --state failed",
+	}
+	c.Flags().StringVar(&f.Node, "node", "", "only those of this `node`")
+	c.Flags().BoolVar(&f.Deleted, "deleted", false, "only operations of deleted nodes")
+	c.Flags().StringVar(&f.Kind, "kind", "", "only those of this `kind`")
+	c.Flags().StringVar(&f.State, "state", "", "only those in this `state`, or that ended as succeeded, failed or cancelled")
+	c.Flags().IntVar(&limit, "limit", 50, "show at most so many")
+	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
+	var kinds []string
+	for _, k := range node.Kinds() {
+		kinds = append(kinds, string(k))
+	}
+	completeWords(c, "kind", kinds...)
+	completeWords(c, "state", "accepted", "running", "waiting", "paused", "holding", "undoing", "cancelling", "ended", "succeeded", "failed", "cancelled")
+	c.RunE = s.run(func(ctx context.Context, _ []string) error {
+		if err := checkLimit(limit); err != nil {
+			return err
+		}
+		list, err := s.Operations(ctx, f, limit)
+		if err != nil {
+			return withAdvice(err)
+		}
+		s.reportMore(list.More, limit, "operations")
+		return s.show(map[string]any{"operations": orEmpty(list.Items)}, func(w io.Writer) error {
+			return operationTable(list.Items, s.now()).Print(w)
+		})
+	})
+	return c
+}
+
+func operationTable(ops []client.Operation, now time.Time) table.Table {
+	g := table.New("ID", "NODE", "KIND", "STATE", "STEP", "CONDUCTOR", "ACCEPTED", "TOOK", "ERROR")
+	for i := range ops {
+		o := &ops[i]
+		step := fmt.Sprintf("%d of %d", len(o.Steps), len(o.Steps))
+		if s := o.Current(); s != nil {
+			step = fmt.Sprintf("%d of %d %s", s.Index+1, len(o.Steps), s.Name())
+		}
+		g.Add(o.ID, o.Label(), o.Kind, watch.State(o), step, o.Conductor, table.Time(o.AcceptedAt),
+			table.Elapsed(o.AcceptedAt, o.EndedAt, now), table.Truncate(o.Error, maxError))
+	}
+	return g
+}
+
+func newOperationShow(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use: "show ID", Short: "Show an operation with its steps", Args: cobra.ExactArgs(1),
+		Example: "  temper operation show 12", ValidArgsFunction: s.completeOperations(1, false),
+	}
+	c.RunE = s.run(func(ctx context.Context, args []string) error {
+		o, err := s.Operation(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return s.show(o, func(w io.Writer) error {
+			if err := operationFields(o, s.now()).Print(w); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(w, "\n%s\n", stepTable(o, s.now()).String())
+			if err == nil && len(o.Decisions) > 0 {
+				_, err = fmt.Fprintf(w, "\n%s\n", decisionTable(o).String())
+			}
+			return err
+		})
+	})
+	return c
+}
+
+func operationFields(o *client.Operation, now time.Time) table.Table {
+	g := table.New()
+	for _, f := range [][2]string{
+		{"operation", o.ID},
+		{"node", strings.TrimSpace(o.NodeName + " " + o.NodeUUID)},
+		{"kind", o.Kind},
+		{"state", watch.State(o)},
+		{"error", o.Error},
+		{"requested by", o.RequestedBy},
+		{"accepted", table.Time(o.AcceptedAt)},
+		{"begun", table.Time(o.BegunAt)},
+		{"ended", table.Time(o.EndedAt)},
+		{"took", table.Elapsed(o.AcceptedAt, o.EndedAt, now)},
+		{"conductor", o.Conductor},
+		{"waiting until", table.Time(o.WaitingUntil)},
+		{"on failure", o.OnFailure},
+		{"retry of", o.RetryOf},
+		{"asked", describeRequest(o)},
+		{"workflow", o.WorkflowURL},
+	} {
+		if f[1] != "" {
+			g.Add(f[0], f[1])
+		}
+	}
+	return g
+}
+
+func stepTable(o *client.Operation, now time.Time) table.Table {
+	g := table.New("STEP", "NAME", "STATE", "ATTEMPTS", "CONDUCTOR", "STARTED", "TOOK", "LAST ERROR")
+	for _, s := range o.Steps {
+		g.Add(fmt.Sprint(s.Index+1), s.Name(), s.State, describeAttempts(s), s.Conductor, table.Time(s.StartedAt),
+			watch.StepDuration(o, s, now), cmp.Or(s.LastError, s.Note))
+	}
+	return g
+}
+
+// describeRequest is what is asked of an operation, by whom and why; what was asked and done is not.
+func describeRequest(o *client.Operation) string {
+	if o.Asked == "" {
+		return ""
+	}
+	return o.Asked + table.Optional(" by ", o.AskedBy) + table.Optional(": ", o.AskedReason)
+}
+
+// describeAttempts is how often a step was begun, and how often it failed of how many times it may.
+func describeAttempts(s client.Step) string {
+	switch {
+	case s.Failures == 0:
+		return fmt.Sprint(s.Attempts)
+	case s.Limit == 0:
+		return fmt.Sprintf("%d, %d failed", s.Attempts, s.Failures)
+	}
+	return fmt.Sprintf("%d, failed %d of %d", s.Attempts, s.Failures, s.Limit)
+}
+
+func newOperationCancel(s *session) *cobra.Command {
+	var reason string
+	var o watch.Options
+	c := &cobra.Command{
+		Use: "cancel ID...", Short: "Stop operations, undo what is half done, and free their nodes", Args: cobra.MinimumNArgs(1),
+		Example: "  temper operation cancel 12 --reason \"wrong image\" --wait 5m", ValidArgsFunction: s.completeOperations(0, true),
+	}
+	c.Flags().StringVar(&reason, "reason", "", "`why`")
+	o.AddFlags(c, watch.Cancel)
+	c.RunE = s.run(func(ctx context.Context, args []string) error {
+		asked := forEach(ctx, unique(args), defaultParallel, "", func(ctx context.Context, id string) (*watch.Target, error) {
+			op, err := s.CancelOperation(ctx, id, reason)
+			if err != nil {
+				return nil, err
+			}
+			return &watch.Target{Name: op.Label(), ID: id, Goal: watch.Cancel, Op: op}, nil
+		})
+		return s.finish(ctx, o, defaultParallel, asked)
+	})
+	return c
+}
+
+func newOperationWatch(s *session) *cobra.Command {
+	var of string
+	var o watch.Options
+	c := &cobra.Command{
+		Use: "watch ID...", Short: "Stay with operations until they are over, or hold; exit code 0 only if they succeeded",
+		Long:    "Stay with operations until they are over, or hold.\n\n" + exit.Help,
+		Example: "  temper operation watch 12\n  temper operation watch --node n1", ValidArgsFunction: s.completeOperations(0, true),
+	}
+	c.Long = c.Short + "\n\n" + exit.Help
+	c.Flags().StringVar(&of, "node", "", "the newest operation of this `node` instead of one by its id")
+	o.AddInterval(c)
+	c.Flags().DurationVar(&o.Wait, "wait", 0, "for this `DURATION` at most")
+	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
+	o.Watch = true
+	c.Args = func(_ *cobra.Command, args []string) error {
+		if (of == "") == (len(args) == 0) {
+			return errors.New("name operations by their ids, or one node with --node")
+		}
+		return nil
+	}
+	c.RunE = s.run(func(ctx context.Context, args []string) error {
+		if of != "" {
+			list, err := s.Operations(ctx, client.OperationFilter{Node: of}, 1)
+			switch {
+			case err != nil:
+				return withAdvice(err)
+			case len(list.Items) == 0:
+				return fmt.Errorf("node %s never had an operation", of)
+			}
+			args = []string{list.Items[0].ID}
+		}
+		asked := forEach(ctx, unique(args), defaultParallel, "", func(ctx context.Context, id string) (*watch.Target, error) {
+			op, err := s.Operation(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			return &watch.Target{Name: op.Label(), ID: id, Op: op}, nil
+		})
+		return s.finish(ctx, o, defaultParallel, asked)
+	})
+	return c
+}

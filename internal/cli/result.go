@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"go.temper.dev/temper/internal/cli/table"
+	"go.temper.dev/temper/internal/node"
+)
+
+// deleteEach deletes what the arguments name.
+func (s *session) deleteEach(ctx context.Context, args []string, del func(ctx context.Context, name string) error) error {
+	names := unique(args)
+	return s.report(names, forEach(ctx, names, defaultParallel, "", func(ctx context.Context, name string) (string, error) {
+		return "deleted", del(ctx, name)
+	}))
+}
+
+func unique(names []string) []string {
+	var out []string
+	for _, n := range names {
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// result is what came of one of many.
+type result[T any] struct {
+	name  string
+	value T
+	err   error
+}
+
+// forEach does the same with all names, a few at a time; one that fails does not stop the others. The answer is in their order.
+func forEach[T any](ctx context.Context, names []string, parallel int, e node.Event, do func(ctx context.Context, name string) (T, error)) []result[T] {
+	all := make([]result[T], len(names))
+	var g errgroup.Group
+	g.SetLimit(parallel)
+	for i, name := range names {
+		g.Go(func() error {
+			all[i].name = name
+			if all[i].err = ctx.Err(); all[i].err != nil {
+				return nil
+			}
+			v, err := do(ctx, name)
+			all[i].value, all[i].err = v, withAdviceFor(err, e)
+			return nil
+		})
+	}
+	_ = g.Wait() // the errors are in all
+	return all
+}
+
+// succeeded are what the ones that did not fail gave.
+func succeeded[T any](all []result[T]) []T {
+	var out []T
+	for _, d := range all {
+		if d.err == nil {
+			out = append(out, d.value)
+		}
+	}
+	return out
+}
+
+// failures are those of many that failed.
+type failures struct {
+	of   int
+	list []result[struct{}]
+}
+
+// joinFailures gathers the failures; nil where there are none.
+func joinFailures[T any](all []result[T]) error {
+	f := &failures{of: len(all)}
+	for _, d := range all {
+		if d.err != nil {
+			f.list = append(f.list, result[struct{}]{name: d.name, err: d.err})
+		}
+	}
+	if len(f.list) == 0 {
+		return nil
+	}
+	return &advisedError{err: f}
+}
+
+// Error is a sentence for one, and for many a line each; those with the same trouble share it.
+func (f *failures) Error() string {
+	if f.of == 1 {
+		return f.list[0].name + ": " + f.list[0].err.Error()
+	}
+	var troubles []string
+	names := map[string][]string{}
+	for _, d := range f.list {
+		trouble := d.err.Error()
+		if names[trouble] == nil {
+			troubles = append(troubles, trouble)
+		}
+		names[trouble] = append(names[trouble], d.name)
+	}
+	lines := []string{fmt.Sprintf("%d of %d failed:", len(f.list), f.of)}
+	for _, t := range troubles {
+		lines = append(lines, "  "+strings.Join(names[t], ", ")+": "+t)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap gives the causes.
+func (f *failures) Unwrap() []error {
+	var out []error
+	for _, d := range f.list {
+		out = append(out, d.err)
+	}
+	return out
+}
+
+// report says a word about each node that something was done to; in JSON and YAML by name.
+func (s *session) report(names []string, all []result[string]) error {
+	byName := map[string]string{}
+	for _, d := range all {
+		if d.err == nil {
+			byName[d.name] = d.value
+		}
+	}
+	return errors.Join(s.show(byName, func(w io.Writer) error {
+		for _, name := range names {
+			if word, ok := byName[name]; ok {
+				if _, err := fmt.Fprintf(w, "%s: %s\n", table.OneLine(name), word); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}), joinFailures(all))
+}

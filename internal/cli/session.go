@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"go.temper.dev/temper/internal/cli/exit"
+	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/dev"
+)
+
+// defaultAPI is where an API listens that was told nothing.
+const defaultAPI = "http://127.0.0.1:6385"
+
+// devInfoFiles are where a temper dev that was started here says where its API is: in its own default folder, and in the
+// folder around that.
+var devInfoFiles = []string{".temper/dev/" + dev.InfoFile, ".temper/" + dev.InfoFile}
+
+// session is what the commands over the API share: where it is, who asks, and how answers are shown.
+type session struct {
+	api, user, password string
+	timeout             time.Duration
+	format              format
+
+	*client.Client // after open
+	in             io.Reader
+	out, err       io.Writer
+	now            func() time.Time
+}
+
+func newSession() *session {
+	return &session{format: asTable, now: time.Now}
+}
+
+// addFlags adds the flags that every command over the API has.
+func (s *session) addFlags(c *cobra.Command, f *pflag.FlagSet) {
+	f.StringVar(&s.api, "api", "", "`URL` of the API (default $TEMPER_API_URL, else that of a temper dev started here, else "+defaultAPI+")")
+	f.StringVar(&s.user, "user", "", "`name` for an API that wants one (default $TEMPER_API_USER)")
+	f.StringVar(&s.password, "password", "", "`password` of the user; better in $TEMPER_API_PASSWORD, where no process list shows it")
+	f.DurationVar(&s.timeout, "timeout", client.DefaultTimeout, "how long one request may take, with what is tried again for it")
+	f.VarP(&s.format, "output", "o", "`format` of what is shown: table, json or yaml")
+	must(c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{string(asTable), string(asJSON), string(asYAML)}, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// run makes what a command does of do: the client is there, and errors say what to do.
+func (s *session) run(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		if err := checkArguments(c, args); err != nil {
+			return exit.Usage(err)
+		}
+		var once sync.Once
+		err := s.open(c, func(err error) {
+			once.Do(func() { fmt.Fprintf(s.err, "temper: %v; trying again for up to %s\n", err, s.timeout) })
+		})
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return withAdvice(do(c.Context(), args))
+	}
+}
+
+// checkArguments refuses what no command over the API has a use for, before anything is asked: a name that is empty, and a time
+// that is over before it begins.
+func checkArguments(c *cobra.Command, args []string) error {
+	words := strings.Fields(c.Use)[1:]
+	for i, arg := range args {
+		if strings.TrimSpace(arg) == "" && len(words) > 0 {
+			what := strings.Trim(words[min(i, len(words)-1)], "[].")
+			return fmt.Errorf("a name or uuid is missing: %s is empty", what)
+		}
+	}
+	var err error
+	c.Flags().Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		if f.Name == "node" && strings.TrimSpace(value) == "" {
+			err = errors.New("a name or uuid is missing: --node is empty")
+		}
+		if d, bad := time.ParseDuration(value); f.Value.Type() == "duration" && bad == nil && d <= 0 {
+			err = fmt.Errorf("--%s is %s: it must be longer than nothing, like 90s", f.Name, value)
+		}
+	})
+	return err
+}
+
+// open makes the client from flags and environment. It does not ask yet.
+func (s *session) open(c *cobra.Command, retrying func(error)) error {
+	s.in, s.out, s.err = c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()
+	var err error
+	s.Client, err = client.New(client.Config{
+		URL: s.apiURL(), User: cmp.Or(s.user, os.Getenv("TEMPER_API_USER")),
+		Password: cmp.Or(s.password, os.Getenv("TEMPER_API_PASSWORD")), Timeout: s.timeout, Retrying: retrying,
+	})
+	return err
+}
+
+func (s *session) apiURL() string {
+	if at := cmp.Or(s.api, os.Getenv("TEMPER_API_URL")); at != "" {
+		return at
+	}
+	for _, path := range devInfoFiles {
+		if i, err := dev.ReadInfo(path); err == nil && i.APIURL != "" {
+			return i.APIURL
+		}
+	}
+	return defaultAPI
+}

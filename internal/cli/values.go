@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// maxFile bounds a file of fields or steps, in bytes.
+const maxFile = 1 << 20
+
+// keyValues is a flag that is given as KEY=VALUE, as often as there are keys.
+type keyValues struct {
+	values map[string]any
+	text   bool // every value is text, whatever it looks like
+}
+
+// String is the flag's default in help; what was given may hold secrets.
+func (p *keyValues) String() string { return "" }
+
+// Type is the flag's type in help.
+func (p *keyValues) Type() string { return "KEY=VALUE" }
+
+// Set takes KEY=VALUE, where VALUE is JSON or else text, or @FILE with an object. A password is always text, whatever it
+// looks like. Errors do not repeat values.
+func (p *keyValues) Set(s string) error {
+	if p.values == nil {
+		p.values = map[string]any{}
+	}
+	if file, ok := strings.CutPrefix(s, "@"); ok {
+		return p.readFile(file)
+	}
+	key, value, ok := strings.Cut(s, "=")
+	if !ok || key == "" {
+		return errors.New("want KEY=VALUE, or @FILE with an object")
+	}
+	p.values[key] = value
+	if p.text || node.IsSecretKey(key) {
+		return nil
+	}
+	var v any
+	d := json.NewDecoder(strings.NewReader(value))
+	d.UseNumber()
+	if json.Valid([]byte(value)) && d.Decode(&v) == nil {
+		if v == nil {
+			return fmt.Errorf("%s is null: leave it out, or take it away with temper node unset", key)
+		}
+		p.values[key] = v
+	}
+	return nil
+}
+
+func (p *keyValues) readFile(path string) error {
+	raw, err := readFile(path, maxFile)
+	if err != nil {
+		return err
+	}
+	var all map[string]any
+	if err := yaml.Unmarshal(raw, &all); err != nil { // JSON is YAML
+		return fmt.Errorf("%s is no object in JSON or YAML", path)
+	}
+	for k, v := range all {
+		p.values[k] = v
+	}
+	return nil
+}
+
+// readFile reads a file of at most limit bytes; "-" is standard input.
+func readFile(path string, limit int64) ([]byte, error) {
+	in := io.Reader(os.Stdin)
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	raw, err := io.ReadAll(io.LimitReader(in, limit+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case int64(len(raw)) > limit:
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, limit)
+	}
+	return raw, nil
+}
+
+// readSteps reads a list of steps: JSON itself, or a file of JSON or YAML. "" = none.
+func readSteps(flag, s string) ([]any, error) {
+	if s == "" {
+		return nil, nil
+	}
+	raw := []byte(s)
+	if !strings.HasPrefix(strings.TrimSpace(s), "[") {
+		var err error
+		if raw, err = readFile(s, maxFile); err != nil {
+			return nil, fmt.Errorf("--%s wants a list in JSON, or a file with one: %w", flag, err)
+		}
+	}
+	var steps []any
+	if err := yaml.Unmarshal(raw, &steps); err != nil || len(steps) == 0 {
+		return nil, fmt.Errorf(`--%s wants a list of steps, like [{"interface": "deploy", "step": "erase_devices_metadata"}]`, flag)
+	}
+	return steps, nil
+}

@@ -1,0 +1,52 @@
+package watch
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temper.dev/temper/internal/cli/table"
+	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/node"
+)
+
+// State says how an operation ended, or how far it is and what was asked of it.
+func State(o *client.Operation) string {
+	if o.Ended() {
+		return o.Outcome
+	}
+	state := o.State
+	switch {
+	case o.WaitingFor == "":
+	case o.Pause != nil:
+		state = o.WaitingFor + ": temper operation unpause " + o.ID
+	case o.WaitingFor == node.PausedWords:
+		state = node.PausedWords
+	case o.State == "holding" && len(o.Choices) > 0:
+		state = fmt.Sprintf("holding for a decision: temper operation %s %s", strings.Join(o.Choices, "|"), o.ID)
+	default: // whatever its state, it does not go on before that
+		state = "waiting for " + o.WaitingFor
+	}
+	// The row has the request a moment before the workflow takes it up.
+	switch o.Asked {
+	case client.AskCancel, client.AskDelete:
+		return "cancelling"
+	case client.AskAbort:
+		return "cancelling after this step"
+	case client.AskUnhold:
+		return "going on"
+	case client.AskPower:
+		return state + ", power change asked" + table.Optional(": ", o.AskedReason)
+	}
+	return state
+}
+
+// StepDuration says how long a step has run. One that did not end took no longer than its operation. It is "" for a failed
+// step that holds, because its end is not recorded.
+func StepDuration(o *client.Operation, s client.Step, now time.Time) string {
+	if s.State == "failed" && s.EndedAt == nil && o.EndedAt == nil {
+		return ""
+	}
+	return table.Elapsed(s.StartedAt, cmp.Or(s.EndedAt, o.EndedAt), now)
+}

@@ -1,0 +1,81 @@
+package watch
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"go.temper.dev/temper/internal/cli/table"
+)
+
+// View shows how far operations are.
+type View interface {
+	update([]*Target)
+}
+
+// NewView returns a view that draws a picture if out is a terminal, and else writes lines.
+func NewView(out io.Writer, now func() time.Time) View {
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return &liveView{out: out, now: now, colour: os.Getenv("NO_COLOR") == "", size: func() (int, int) {
+			w, h, err := term.GetSize(int(f.Fd()))
+			if err != nil || w <= 0 || h <= 0 {
+				return 80, 24
+			}
+			return w, h
+		}}
+	}
+	return NewLineView(out)
+}
+
+// NewLineView returns a view that writes a line to out for every change.
+func NewLineView(out io.Writer) View { return &lineView{out: out, last: map[*Target]string{}} }
+
+// None is a view that shows nothing.
+type None struct{}
+
+func (None) update([]*Target) {}
+
+type lineView struct {
+	out  io.Writer
+	last map[*Target]string
+}
+
+func (v *lineView) update(all []*Target) {
+	for _, t := range all {
+		line := describe(t)
+		if line != v.last[t] {
+			v.last[t] = line
+			fmt.Fprintln(v.out, line)
+		}
+	}
+}
+
+// describe returns one line about an operation. It has no elapsed times, so that it changes only if the operation does.
+func describe(t *Target) string {
+	o := t.Op
+	if o == nil {
+		return table.OneLine(t.Name) + ": " + cmp.Or(t.NodeState, "asked")
+	}
+	line := fmt.Sprintf("%s: %s %s %s", t.Name, o.Kind, o.ID, State(o))
+	if o.Ended() {
+		return table.OneLine(line + table.Optional(": ", table.Clause(o.Error)))
+	}
+	if s := o.Current(); s != nil {
+		line += fmt.Sprintf(", step %d of %d: %s", s.Index+1, len(o.Steps), s.Name())
+		if s.State != "pending" {
+			line += table.Optional(" on ", s.Conductor)
+		}
+		if s.Attempts > 1 {
+			line += fmt.Sprintf(", attempt %d", s.Attempts)
+		}
+		line += table.Optional(" after ", table.Clause(s.LastError))
+	}
+	if o.WaitingUntil != nil {
+		line += ", until " + table.Time(o.WaitingUntil)
+	}
+	return table.OneLine(line)
+}

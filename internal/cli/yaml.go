@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// yamlOf is JSON as YAML, with its keys in their order.
+func yamlOf(raw []byte) ([]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	n, err := yamlNode(d)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	err = e.Encode(n)
+	return b.Bytes(), err
+}
+
+// yamlNode reads the next JSON value.
+func yamlNode(d *json.Decoder) (*yaml.Node, error) {
+	t, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	scalar := func(tag, value string) (*yaml.Node, error) {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}, nil
+	}
+	switch v := t.(type) {
+	case json.Delim:
+		n := &yaml.Node{Kind: yaml.MappingNode}
+		if v == '[' {
+			n.Kind = yaml.SequenceNode
+		}
+		for d.More() { // the keys of an object are strings in turn with their values
+			one, err := yamlNode(d)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, one)
+		}
+		_, err := d.Token()
+		return n, err
+	case string:
+		return scalar("!!str", v)
+	case json.Number:
+		if strings.ContainsAny(v.String(), ".eE") {
+			return scalar("!!float", v.String())
+		}
+		return scalar("!!int", v.String())
+	case bool:
+		return scalar("!!bool", strconv.FormatBool(v))
+	}
+	return scalar("!!null", "null")
+}
