@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/node"
 )
@@ -33,7 +33,7 @@ func (m *mortals) dies() error {
 }
 
 // next is the try of the next conductor, some seconds later.
-func (m *mortals) next() (activities.StepsResult, error) {
+func (m *mortals) next() (conductor.StepsResult, error) {
 	m.n++
 	m.steps.Settings.Conductor = fmt.Sprintf("c%d", m.n)
 	m.book.gone = false
@@ -61,7 +61,7 @@ func TestAStepThatItsConductorsDieOfIsPutOffAndThenHeld(t *testing.T) {
 	for i, wait := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
 		r, err := m.next()
 		require.NoError(t, err)
-		require.Equal(t, activities.NextReady, r.Next)
+		require.Equal(t, conductor.NextReady, r.Next)
 		require.Equal(t, m.book.clock.Add(wait), *m.step().NotBefore)
 		require.Len(t, m.step().Deaths, 3+i)
 		require.Equal(t, i+1, m.step().PutOffs)
@@ -71,14 +71,14 @@ func TestAStepThatItsConductorsDieOfIsPutOffAndThenHeld(t *testing.T) {
 		m.later(wait / 2)
 		r, err = m.next()
 		require.NoError(t, err)
-		require.Equal(t, activities.NextReady, r.Next, "not yet")
+		require.Equal(t, conductor.NextReady, r.Next, "not yet")
 		require.Len(t, m.step().Deaths, 3+i, "who only looks does not die")
 		m.later(wait)
 		m.die(1)
 	}
 	r, err := m.next()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextFailed, r.Next)
+	require.Equal(t, conductor.NextFailed, r.Next)
 	require.True(t, r.Hold)
 	require.Equal(t, 3, m.step().PutOffs)
 	require.Contains(t, r.Error, "6 conductors in a row died within 10s of taking up step power.on: c1 at ")
@@ -92,7 +92,7 @@ func TestAStepThatItsConductorsDieOfIsPutOffAndThenHeld(t *testing.T) {
 	m.machine.onLook = nil
 	r, err = m.next()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextClose, r.Next)
+	require.Equal(t, conductor.NextClose, r.Next)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestOn}, m.machine.asked)
 }
 
@@ -108,7 +108,7 @@ func TestAnUndoOfWhatIsOwedIsNeverHeld(t *testing.T) {
 	m.die(1)
 	r, err := m.next()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextFailed, r.Next)
+	require.Equal(t, conductor.NextFailed, r.Next)
 	require.False(t, r.Hold, "it would keep the node; reconciliation tries again at growing pauses")
 }
 
@@ -190,7 +190,7 @@ func TestAPowerRequestIsDoneWhileTheStepIsPutOff(t *testing.T) {
 	b.book.op.Asked, b.book.op.AskedPower = node.AskPower, node.PowerOn
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextReady, r.Next)
+	require.Equal(t, conductor.NextReady, r.Next)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestOn}, b.machine.asked)
 	require.Equal(t, later, *b.book.op.CurrentStep().NotBefore)
 }
@@ -205,7 +205,7 @@ func TestAnOperationInMaintenanceIsNotPutOffButEndedWhereItsConductorDied(t *tes
 	m.book.dead["c0"] = true
 	r, err := m.next()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextOrphaned, r.Next)
+	require.Equal(t, conductor.NextOrphaned, r.Next)
 }
 
 func TestAnUndoThatItsConductorsDieOfIsOwed(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -20,8 +20,8 @@ func TestAnotherTryAtAnInventoryBootsTheAgentAnew(t *testing.T) {
 		node.Step{Interface: "inspect", Step: node.StepCollect, State: node.StepPending, Source: node.SourceCore})
 	_, err := r.db.Begin(r.Context(), o.ID, run)
 	require.NoError(t, err)
-	r.do(r.ops.Hold, activities.HoldInput{Operation: o.ID, Seq: 2, Error: "the agent could not inspect it", Wait: time.Hour})
-	r.do(r.ops.Decide, activities.DecideInput{Operation: o.ID, Seq: 3, Action: node.ActionRetry, By: "admin"})
+	r.do(r.ops.Hold, orchestrator.HoldInput{Operation: o.ID, Seq: 2, Error: "the agent could not inspect it", Wait: time.Hour})
+	r.do(r.ops.Decide, orchestrator.DecideInput{Operation: o.ID, Seq: 3, Action: node.ActionRetry, By: "admin"})
 	o, err = r.db.Operation(t.Context(), o.ID)
 	require.NoError(t, err)
 	require.Equal(t, "inspect."+node.StepBootAgent, o.CurrentStep().Name())

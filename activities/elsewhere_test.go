@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -49,7 +50,7 @@ func TestAConductorThatGetsNoAnswerPassesTheStepOn(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, activities.NextElsewhere, r.Next)
+			require.Equal(t, conductor.NextElsewhere, r.Next)
 			require.Equal(t, "c1", r.Conductor)
 			require.Zero(t, step.Failures, "the round is not over")
 		})
@@ -60,14 +61,14 @@ func TestAConductorThatGetsNoAnswerPassesTheStepOn(t *testing.T) {
 func TestARoundIsOneFailureOfTheStep(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
 	b.machine.silent, b.book.hosts = true, hosts("c1", "c2")
-	for i := 1; i <= activities.StepLimit; i++ {
+	for i := 1; i <= conductor.StepLimit; i++ {
 		b.steps.Settings.Conductor, b.tried = "c1", nil
 		r, err := b.run()
 		require.NoError(t, err)
-		require.Equal(t, activities.NextElsewhere, r.Next)
+		require.Equal(t, conductor.NextElsewhere, r.Next)
 		b.steps.Settings.Conductor, b.tried = "c2", []string{"c1"}
 		_, err = b.run()
-		require.Equal(t, i == activities.StepLimit, final(err), "round %d", i)
+		require.Equal(t, i == conductor.StepLimit, final(err), "round %d", i)
 	}
 }
 
@@ -93,14 +94,14 @@ func TestAWatchOfThePowerThatGetsNoAnswerIsPassedOn(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
 			if !c.passed {
-				require.Equal(t, activities.NextClose, r.Next, "it waited, and saw it")
+				require.Equal(t, conductor.NextClose, r.Next, "it waited, and saw it")
 				return
 			}
-			require.Equal(t, activities.NextElsewhere, r.Next)
+			require.Equal(t, conductor.NextElsewhere, r.Next)
 			b.machine.silent, b.steps.Settings.Conductor, b.tried = false, "c2", []string{"c1"}
 			r, err = b.run()
 			require.NoError(t, err)
-			require.Equal(t, activities.NextClose, r.Next)
+			require.Equal(t, conductor.NextClose, r.Next)
 			require.Len(t, b.machine.asked, 1, "read back, not repeated")
 		})
 	}
@@ -115,12 +116,12 @@ func TestWhatALostAnswerSaidIsReadByAnotherConductor(t *testing.T) {
 	}
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextElsewhere, r.Next)
+	require.Equal(t, conductor.NextElsewhere, r.Next)
 	require.Equal(t, string(bmc.RequestForceOff), b.book.op.Steps[0].Issued.Command, "whoever goes on knows that it was sent")
 	b.steps.Settings.Conductor, b.tried = "c2", []string{"c1"}
 	r, err = b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextClose, r.Next)
+	require.Equal(t, conductor.NextClose, r.Next)
 	require.Len(t, b.machine.asked, 1, "read back, not repeated")
 }
 
@@ -130,7 +131,7 @@ func TestAnUndoThatGetsNoAnswerIsPassedOn(t *testing.T) {
 	b.machine.silent, b.book.hosts = true, hosts("c1", "c2")
 	r, err := b.undoResult()
 	require.NoError(t, err)
-	require.Equal(t, activities.UndoResult{Elsewhere: true, Conductor: "c1"}, r)
+	require.Equal(t, conductor.UndoResult{Elsewhere: true, Conductor: "c1"}, r)
 	require.Equal(t, []node.Undo{node.UndoPowerOff}, b.book.op.Undo, "it is still to be done")
 	b.tried = []string{"c2"}
 	_, err = b.undoResult()
@@ -150,7 +151,7 @@ func TestAnotherConductorIsOneThatCoversTheNodeAndHasNotTried(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var s testsuite.WorkflowTestSuite
 			env := s.NewTestActivityEnvironment()
-			ops := &activities.Operations{Ledger: &crew{hosts: hosts("c1", "c2", "c3")}}
+			ops := &orchestrator.Operations{Ledger: &crew{hosts: hosts("c1", "c2", "c3")}}
 			env.RegisterActivity(ops)
 			for range 2 { // it may run twice
 				v, err := env.ExecuteActivity(ops.Elsewhere, c.operation, c.tried)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/node"
@@ -57,10 +57,10 @@ func TestALongCommandIsNotGivenUpForBlinksThatAddUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindClean, node.CleanWait, bmc.PowerOn, direct, node.PlanOptions{DisableRamdisk: true})
 			b.withAgent(c.answer)
-			for i := 1; i <= activities.StepLimit; i++ {
+			for i := 1; i <= conductor.StepLimit; i++ {
 				_, err := b.run()
 				require.Error(t, err)
-				require.Equal(t, c.last && i == activities.StepLimit, final(err), "failure %d: %v", i, err)
+				require.Equal(t, c.last && i == conductor.StepLimit, final(err), "failure %d: %v", i, err)
 			}
 		})
 	}
@@ -76,14 +76,14 @@ func TestAStepWhoseAgentWasLostBeginsAnewOnce(t *testing.T) {
 		runs   int // until it has failed for good, or begins anew
 		anew   bool
 	}{
-		"it is silent":                      {"erase_devices", silent, nil, activities.StepLimit, true},
+		"it is silent":                      {"erase_devices", silent, nil, conductor.StepLimit, true},
 		"it has forgotten the command":      {"erase_devices", rebooted, nil, 1, true},
 		"it went with the power":            {"erase_devices", silent, func(b *bench) { b.book.node.Agent = nil }, 1, true},
 		"it went before it was told":        {"erase_pstore", silent, func(b *bench) { b.book.node.Agent, b.book.op.Steps[0].Issued = nil, nil }, 1, true},
-		"it went, and can't be begun anew":  {"erase_pstore", silent, func(b *bench) { b.book.node.Agent = nil }, activities.StepLimit, false},
+		"it went, and can't be begun anew":  {"erase_pstore", silent, func(b *bench) { b.book.node.Agent = nil }, conductor.StepLimit, false},
 		"the step can't be begun anew":      {"erase_pstore", rebooted, nil, 1, false},
 		"it was begun anew before":          {"erase_devices", rebooted, func(b *bench) { b.book.op.Steps[0].Restarts = 1 }, 1, false},
-		"it was given nothing yet":          {"erase_devices", silent, func(b *bench) { b.book.op.Steps[0].Issued = nil }, activities.StepLimit, false},
+		"it was given nothing yet":          {"erase_devices", silent, func(b *bench) { b.book.op.Steps[0].Issued = nil }, conductor.StepLimit, false},
 		"somebody has asked for the end":    {"erase_devices", rebooted, func(b *bench) { b.book.op.Asked = node.AskCancel }, 1, false},
 		"it says that the command went bad": {"erase_devices", failedErase, nil, 1, false},
 	} {

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -57,11 +57,11 @@ func TestAnInventoryBeyondTheDatabasesDeadlineFails(t *testing.T) {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 			StartToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 100},
 		})
-		return workflow.ExecuteActivity(ctx, b.steps.RunSteps, activities.StepsInput{Operation: 7, Node: uuid, Seq: 1}).Get(ctx, nil)
+		return workflow.ExecuteActivity(ctx, b.steps.RunSteps, conductor.StepsInput{Operation: 7, Node: uuid, Seq: 1}).Get(ctx, nil)
 	})
 	err := env.GetWorkflowError()
 	require.ErrorContains(t, err, "statement timeout")
 	require.True(t, final(err))
 	require.Less(t, b.book.op.Claim.Attempt, int32(30))
-	require.Equal(t, activities.StepLimit, b.book.op.Steps[1].Failures)
+	require.Equal(t, conductor.StepLimit, b.book.op.Steps[1].Failures)
 }

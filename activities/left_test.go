@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -44,7 +44,7 @@ func TestAStepThatTheSDKStopsIsHandedOverUnlessTheWorkflowCancelsIt(t *testing.T
 				env := s.NewTestActivityEnvironment()
 				env.SetWorkerOptions(worker.Options{BackgroundActivityContext: ctx})
 				env.RegisterActivity(b.steps)
-				_, err := env.ExecuteActivity(b.steps.RunSteps, activities.StepsInput{Operation: 7, Node: uuid, Seq: 1})
+				_, err := env.ExecuteActivity(b.steps.RunSteps, conductor.StepsInput{Operation: 7, Node: uuid, Seq: 1})
 				require.Equal(t, c.cancelled, temporal.IsCanceledError(err), "%v", err)
 				require.Zero(t, b.book.op.Steps[0].Failures, "it is no failure of the step")
 				if !c.cancelled {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -54,7 +54,7 @@ func TestASlowInsertionIsSentOnce(t *testing.T) {
 	}
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextAgent, r.Next)
+	require.Equal(t, conductor.NextAgent, r.Next)
 	require.Equal(t, []string{agentISO}, b.machine.images)
 	require.Equal(t, "the BMC to show the virtual medium", waited)
 	require.Nil(t, b.issued())
@@ -66,12 +66,12 @@ func TestAnInsertionThatAnotherConductorHasSentIsWaitedFor(t *testing.T) {
 	b.book.hosts = []node.Host{{Name: "c1"}, {Name: "c2"}}
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextElsewhere, r.Next, "this conductor may be cut off")
+	require.Equal(t, conductor.NextElsewhere, r.Next, "this conductor may be cut off")
 	require.Equal(t, "InsertMedia", b.issued().Command)
 	b.book.hosts = nil
 	r, err = b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextAgent, r.Next)
+	require.Equal(t, conductor.NextAgent, r.Next)
 	require.Equal(t, []string{agentISO}, b.machine.images)
 }
 
@@ -130,7 +130,7 @@ func TestACancelledOperationEjectsWhatIsStillOnItsWay(t *testing.T) {
 	}(b.machine.insert)
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextAsked, r.Next)
+	require.Equal(t, conductor.NextAsked, r.Next)
 	require.Equal(t, bmc.Media{}, b.machine.media, "it is still on its way")
 	require.NoError(t, b.undo())
 	require.Empty(t, b.book.op.Undo)

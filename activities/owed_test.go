@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -28,7 +28,7 @@ func TestAnUndoDoesWhatTheNodeOwes(t *testing.T) {
 	b.machine.media, b.machine.boot = bmc.Media{Inserted: true, Image: "http://images/deploy.iso"}, bmc.Boot{Device: bmc.DeviceCDROM}
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextClose, r.Next)
+	require.Equal(t, conductor.NextClose, r.Next)
 	require.Empty(t, b.book.node.Owed)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
 	require.False(t, b.machine.media.Inserted)

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/node"
 )
@@ -17,14 +18,14 @@ func TestAPausedOperationBeginsNoStep(t *testing.T) {
 	for name, c := range map[string]struct {
 		step node.Step // what is known of the first one
 		rest bool
-		want activities.Next
+		want conductor.Next
 		owed []node.Undo
 	}{
-		"that nobody has begun":                        {node.Step{State: node.StepPending}, false, activities.NextReady, nil},
-		"not even what an earlier operation owes":      {node.Step{State: node.StepPending}, false, activities.NextReady, []node.Undo{node.UndoPowerOff}},
-		"that was put down":                            {node.Step{State: node.StepRunning, StartedAt: &began}, true, activities.NextReady, nil},
-		"that waits for its agent":                     {node.Step{State: node.StepWaiting, StartedAt: &began}, false, activities.NextReady, nil},
-		"that was at work when its conductor has died": {node.Step{State: node.StepRunning, StartedAt: &began}, false, activities.NextOrphaned, nil},
+		"that nobody has begun":                        {node.Step{State: node.StepPending}, false, conductor.NextReady, nil},
+		"not even what an earlier operation owes":      {node.Step{State: node.StepPending}, false, conductor.NextReady, []node.Undo{node.UndoPowerOff}},
+		"that was put down":                            {node.Step{State: node.StepRunning, StartedAt: &began}, true, conductor.NextReady, nil},
+		"that waits for its agent":                     {node.Step{State: node.StepWaiting, StartedAt: &began}, false, conductor.NextReady, nil},
+		"that was at work when its conductor has died": {node.Step{State: node.StepRunning, StartedAt: &began}, false, conductor.NextOrphaned, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
@@ -50,7 +51,7 @@ func TestTheStepThatRunsEndsBeforeThePause(t *testing.T) {
 	b.book.onSave = func(n int) { b.book.op.Paused = b.book.op.Paused || n == 1 }
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextReady, r.Next)
+	require.Equal(t, conductor.NextReady, r.Next)
 	require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
 	require.Equal(t, node.StepPending, b.book.op.Steps[1].State)
 }
@@ -62,7 +63,7 @@ func TestAPowerRequestIsDoneInAPausedOperation(t *testing.T) {
 	b.book.op.Steps[0].State, b.book.op.Steps[0].StartedAt = node.StepWaiting, &began
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextReady, r.Next)
+	require.Equal(t, conductor.NextReady, r.Next)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
 	require.Equal(t, "power.off", b.book.op.Steps[0].Name())
 	require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
@@ -75,7 +76,7 @@ func TestAPowerRequestLeavesTheStepThatWasPutDownForWhoeverComesNext(t *testing.
 	b.book.op.Steps[0].State, b.book.op.Steps[0].StartedAt = node.StepRunning, &began
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextReady, r.Next, "no conductor has died")
+	require.Equal(t, conductor.NextReady, r.Next, "no conductor has died")
 	require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
 	require.Equal(t, []any{node.StepRunning, true}, []any{b.book.op.Steps[1].State, b.book.op.Rests})
 }
@@ -90,24 +91,24 @@ func TestAStepThatIsTriedAgainRests(t *testing.T) {
 	b.book.op.Paused = true
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextReady, r.Next, "its conductor lives")
+	require.Equal(t, conductor.NextReady, r.Next, "its conductor lives")
 }
 
 // A look must agree with the query that finds whose wait does not fit: a workflow
 // is told until its row says what it should.
 func TestALookWritesWhyTheOperationCannotGoOn(t *testing.T) {
-	ready := func(t *testing.T, p *page, policy activities.Policy) activities.Sight {
+	ready := func(t *testing.T, p *page, policy orchestrator.Policy) orchestrator.Sight {
 		var s testsuite.WorkflowTestSuite
 		env := s.NewTestActivityEnvironment()
-		ops := &activities.Operations{Ledger: p, Policy: policy}
+		ops := &orchestrator.Operations{Ledger: p, Policy: policy}
 		env.RegisterActivity(ops)
-		v, err := env.ExecuteActivity(ops.Ready, activities.ReadyInput{Operation: 7, Seq: 5})
+		v, err := env.ExecuteActivity(ops.Ready, orchestrator.ReadyInput{Operation: 7, Seq: 5})
 		require.NoError(t, err)
-		var seen activities.Sight
+		var seen orchestrator.Sight
 		require.NoError(t, v.Get(&seen))
 		return seen
 	}
-	quarter := activities.Policy{WaitForConductor: 15 * time.Minute, WaitInGroup: map[string]time.Duration{"": time.Minute, "never": 0}}
+	quarter := orchestrator.Policy{WaitForConductor: 15 * time.Minute, WaitInGroup: map[string]time.Duration{"": time.Minute, "never": 0}}
 	op := node.Operation{ID: 7, Kind: node.KindDeploy, Group: "g", Driver: "redfish", Phase: node.Running, Conductor: "c1", RunID: run}
 	began := time.Now()
 
@@ -152,11 +153,11 @@ func TestAnUndoHoldsNoNodeInMaintenance(t *testing.T) {
 	p := &page{op: node.Operation{ID: 7, Kind: node.KindUndo, RunID: run, Phase: node.Running, Paused: true}}
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
-	ops := &activities.Operations{Ledger: p}
+	ops := &orchestrator.Operations{Ledger: p}
 	env.RegisterActivity(ops)
-	v, err := env.ExecuteActivity(ops.Ready, activities.ReadyInput{Operation: 7, Seq: 5})
+	v, err := env.ExecuteActivity(ops.Ready, orchestrator.ReadyInput{Operation: 7, Seq: 5})
 	require.NoError(t, err)
-	var seen activities.Sight
+	var seen orchestrator.Sight
 	require.NoError(t, v.Get(&seen))
 	require.True(t, seen.EndAsked)
 	require.Equal(t, node.StallNone, p.op.Stalled)
@@ -164,8 +165,8 @@ func TestAnUndoHoldsNoNodeInMaintenance(t *testing.T) {
 
 func TestAPowerRequestInAHoldWaitsForAConductorWithoutEndingTheHold(t *testing.T) {
 	p := &page{op: node.Operation{ID: 7, Kind: node.KindDeploy, RunID: run, Phase: node.Holding, Asked: node.AskPower}, uncovered: true}
-	ops := &activities.Operations{Ledger: p}
-	look := func() (seen activities.HeldSight) {
+	ops := &orchestrator.Operations{Ledger: p}
+	look := func() (seen orchestrator.HeldSight) {
 		var s testsuite.WorkflowTestSuite
 		env := s.NewTestActivityEnvironment()
 		env.RegisterActivity(ops)
@@ -186,7 +187,7 @@ func TestAPowerRequestInAHoldWaitsForAConductorWithoutEndingTheHold(t *testing.T
 		env.RegisterActivity(ops)
 		v, err := env.ExecuteActivity(ops.Look, int64(7))
 		require.NoError(t, err)
-		var seen activities.Sight
+		var seen orchestrator.Sight
 		require.NoError(t, v.Get(&seen))
 		return seen.GoOn
 	}

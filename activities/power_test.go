@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -68,7 +68,7 @@ func TestAServerThatIsFoundOffIsSwitchedOnInsteadOfRestartedAlsoAfterACrash(t *t
 			}}
 			r, err := b.run()
 			require.NoError(t, err)
-			require.Equal(t, activities.NextClose, r.Next)
+			require.Equal(t, conductor.NextClose, r.Next)
 			require.Equal(t, bmc.PowerOn, b.machine.power)
 			require.Zero(t, b.machine.restarts, "switched on is restarted enough")
 		})
@@ -96,7 +96,7 @@ func TestAPowerRequestThatFailsForGoodFailsNothingElse(t *testing.T) {
 			b.book.ask(c.target)
 			r, err := b.run()
 			require.NoError(t, err)
-			require.Equal(t, activities.NextAgent, r.Next, "it waits as before")
+			require.Equal(t, conductor.NextAgent, r.Next, "it waits as before")
 			require.Equal(t, node.DeployWait, b.book.node.ProvisionState)
 			require.Equal(t, c.want, b.machine.asked)
 			var skipped []string
@@ -122,7 +122,7 @@ func TestARebootWhoseFirstHalfFailsIsLeftWhole(t *testing.T) {
 	b.book.ask(node.Rebooting)
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextHold, r.Next)
+	require.Equal(t, conductor.NextHold, r.Next)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
 	require.Equal(t, node.StepSkipped, b.book.op.Steps[0].State)
 	require.Equal(t, node.StepSkipped, b.book.op.Steps[1].State)
@@ -135,7 +135,7 @@ func TestAPowerRequestIsTriedAsOftenAsAnyStepBeforeItIsGivenUp(t *testing.T) {
 	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepWaiting, Phase: "booted", StartedAt: &began}}
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Busy, "later") }
 	b.book.ask(node.PowerOff)
-	for range activities.StepLimit - 1 {
+	for range conductor.StepLimit - 1 {
 		_, err := b.run()
 		require.Error(t, err)
 		require.False(t, final(err))
@@ -143,7 +143,7 @@ func TestAPowerRequestIsTriedAsOftenAsAnyStepBeforeItIsGivenUp(t *testing.T) {
 	}
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextAgent, r.Next)
+	require.Equal(t, conductor.NextAgent, r.Next)
 	require.NotEmpty(t, b.book.node.LastError)
 }
 

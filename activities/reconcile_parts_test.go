@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/reconcile"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -19,7 +19,7 @@ func TestATickThatFailsInPartTellsWhatItDid(t *testing.T) {
 	_, err := a.tick(t)
 	var failed *temporal.ApplicationError
 	require.ErrorAs(t, err, &failed)
-	var did activities.TickResult
+	var did reconcile.TickResult
 	require.NoError(t, failed.Details(&did))
 	require.Len(t, did.Failed, 1)
 	require.Contains(t, did.Failed[0], "operations: temporal is away")

@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/reconcile"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 )
@@ -52,27 +52,27 @@ func (y *yard) Request(_ context.Context, ident string, decide func(*node.Node) 
 	return r.Open, nil
 }
 
-func (y *yard) tick(t *testing.T, a *archive, reaping activities.Reaping) activities.TickResult {
+func (y *yard) tick(t *testing.T, a *archive, reaping reconcile.Reaping) reconcile.TickResult {
 	t.Helper()
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
-	r := &activities.Reconcile{
+	r := &reconcile.Reconciler{
 		Reconciler: a, Ring: a, Ledger: a, Starter: a, Teller: a, Workflows: a, Shares: y, Instances: y, Reaping: reaping,
-		Operations: &activities.Operations{}, Safe: 9 * time.Second, Log: zap.NewNop(),
+		Safe: 9 * time.Second, Log: zap.NewNop(),
 	}
 	env.RegisterActivity(r.Tick)
 	v, err := env.ExecuteActivity(r.Tick)
 	require.NoError(t, err)
-	var out activities.TickResult
+	var out reconcile.TickResult
 	require.NoError(t, v.Get(&out))
 	return out
 }
 
 func TestAnEpochIsPublishedWhereSomethingHasChanged(t *testing.T) {
 	y := &yard{stale: true}
-	require.Equal(t, 1, y.tick(t, &archive{}, activities.Reaping{}).Expired)
+	require.Equal(t, 1, y.tick(t, &archive{}, reconcile.Reaping{}).Expired)
 	y.stale = false
-	y.tick(t, &archive{}, activities.Reaping{})
+	y.tick(t, &archive{}, reconcile.Reaping{})
 	require.Equal(t, []string{"published", "handed over"}, y.did)
 }
 
@@ -95,9 +95,9 @@ func TestNodesWhoseInstanceIsGoneAreGivenBack(t *testing.T) {
 	for name := range y.nodes {
 		y.orphans = append(y.orphans, share.Orphan{Instance: "i", Node: name})
 	}
-	require.Zero(t, y.tick(t, &archive{}, activities.Reaping{Report: true}).Reaped, "reap: report")
+	require.Zero(t, y.tick(t, &archive{}, reconcile.Reaping{Report: true}).Reaped, "reap: report")
 	a := &archive{}
-	require.Equal(t, 3, y.tick(t, a, activities.Reaping{}).Reaped)
+	require.Equal(t, 3, y.tick(t, a, reconcile.Reaping{}).Reaped)
 	require.Len(t, y.asked, 3, "whose instance it is not, who is protected and who is at work is left alone")
 	require.Len(t, a.started, 2)
 	for _, name := range []string{"active", "failed"} {

@@ -13,15 +13,16 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/orchestrator"
+	"go.temper.dev/temper/activities/reconcile"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 )
 
 // archive is a database with open operations, and Temporal beside it.
 type archive struct {
-	activities.Ledger     // what a test does not use is not there
-	activities.Reconciler // likewise
+	orchestrator.Ledger // what a test does not use is not there
+	reconcile.Store     // likewise
 
 	notBegun, begun []node.Operation
 	asked           []node.Operation
@@ -135,25 +136,25 @@ func (a *archive) ForgetRequests(context.Context) (int, error) { return 0, nil }
 
 func (a *archive) Open(context.Context) (map[string]bool, error) { return a.listed, a.listFails }
 
-func (a *archive) tick(t *testing.T) (activities.TickResult, error) {
+func (a *archive) tick(t *testing.T) (reconcile.TickResult, error) {
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
-	r := &activities.Reconcile{
+	r := &reconcile.Reconciler{
 		Reconciler: a, Ring: a, Ledger: a, Starter: a, Teller: a, Workflows: a,
-		Shares: stillShares{}, Instances: stillShares{}, Operations: &activities.Operations{}, Safe: 9 * time.Second, Log: zap.NewNop(),
+		Shares: stillShares{}, Instances: stillShares{}, Safe: 9 * time.Second, Log: zap.NewNop(),
 	}
 	env.RegisterActivity(r.Tick)
 	v, err := env.ExecuteActivity(r.Tick)
 	if err != nil {
-		return activities.TickResult{}, err
+		return reconcile.TickResult{}, err
 	}
-	var out activities.TickResult
+	var out reconcile.TickResult
 	require.NoError(t, v.Get(&out))
 	return out, nil
 }
 
 // stillShares are shares and instances of which nothing is to be done.
-type stillShares struct{ activities.Instances }
+type stillShares struct{ reconcile.Instances }
 
 func (stillShares) SharesStale(context.Context) (bool, error) { return false, nil }
 func (stillShares) PublishShares(context.Context, int64, func(share.State) []share.Row) (share.Published, error) {

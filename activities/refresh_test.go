@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/node"
 )
@@ -88,8 +88,8 @@ func (s *reading) Power(context.Context) (bmc.Power, error) {
 	return p, nil
 }
 
-func (r *racks) refresh(name string) *activities.PowerRefresh {
-	return &activities.PowerRefresh{
+func (r *racks) refresh(name string) *conductor.PowerRefresh {
+	return &conductor.PowerRefresh{
 		Records: r, Drivers: map[string]bmc.Driver{"redfish": refreshDriver{racks: r}}, Interval: time.Minute, Log: zap.NewNop(),
 		Self: node.Conductor{Hostname: name, Interfaces: map[string]map[string][]string{"redfish": nil}},
 	}

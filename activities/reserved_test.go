@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/node"
 )
@@ -16,13 +17,13 @@ func TestAnUnholdWhileAPowerRequestRunsInTheHoldIsTakenUp(t *testing.T) {
 	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepHold, Source: node.SourceDriver, State: node.StepPending}}
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextHold, r.Next)
+	require.Equal(t, conductor.NextHold, r.Next)
 	require.Equal(t, node.DeployHold, b.book.node.ProvisionState)
 
 	b.book.ask(node.PowerOn)
 	r, err = b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextHold, r.Next, "power is no reason to go on")
+	require.Equal(t, conductor.NextHold, r.Next, "power is no reason to go on")
 	require.Equal(t, "somebody to unhold the node", b.book.op.WaitingFor)
 
 	b.book.ask(node.PowerOff)
@@ -34,7 +35,7 @@ func TestAnUnholdWhileAPowerRequestRunsInTheHoldIsTakenUp(t *testing.T) {
 	}
 	r, err = b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextClose, r.Next)
+	require.Equal(t, conductor.NextClose, r.Next)
 	require.Equal(t, node.Deploying, b.book.node.ProvisionState)
 	require.Equal(t, node.AskNone, b.book.op.Asked)
 }
@@ -53,7 +54,7 @@ func TestAnUnholdWhileAPowerRequestRunsBeforeAStepThatFailedIsLeftToTheWorkflow(
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestOn}, b.machine.asked)
-	require.Equal(t, activities.NextFailed, r.Next)
+	require.Equal(t, conductor.NextFailed, r.Next)
 	require.Equal(t, node.AskUnhold, b.book.op.Asked, "it was accepted, and is still to be done")
 }
 
@@ -65,14 +66,14 @@ func TestARebootBeforeAStepThatFailedIsDoneWholeAndTheStepBootsAnewWhenItRunsAga
 	b.book.ask(node.Rebooting)
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextFailed, r.Next)
+	require.Equal(t, conductor.NextFailed, r.Next)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
 
 	b.machine.asked, b.book.node.ProvisionState = nil, node.DeployWait
 	b.book.op.Steps[2].Again()
 	r, err = b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextAgent, r.Next)
+	require.Equal(t, conductor.NextAgent, r.Next)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked, "into the ramdisk")
 }
 
@@ -90,11 +91,11 @@ func TestALookSeesThatTheHoldWasLiftedAlsoWithoutTheAsk(t *testing.T) {
 			p := &page{op: node.Operation{ID: 7, Kind: node.KindDeploy, RunID: "default-test-run-id", Phase: c.phase}, state: c.state}
 			var s testsuite.WorkflowTestSuite
 			env := s.NewTestActivityEnvironment()
-			ops := &activities.Operations{Ledger: p}
+			ops := &orchestrator.Operations{Ledger: p}
 			env.RegisterActivity(ops)
 			v, err := env.ExecuteActivity(ops.Look, int64(7))
 			require.NoError(t, err)
-			var seen activities.Sight
+			var seen orchestrator.Sight
 			require.NoError(t, v.Get(&seen))
 			require.Equal(t, c.want, seen.GoOn)
 		})

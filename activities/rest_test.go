@@ -6,7 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/node"
 )
@@ -79,7 +80,7 @@ func TestAPauseInTemporalStandsInTheRowAndTheTimeStandsStill(t *testing.T) {
 func TestTheTimeForADecisionStandsStillWhileItsWorkflowIsPaused(t *testing.T) {
 	r := newRecords(t)
 	id := r.begun().ID
-	r.do(r.ops.Hold, activities.HoldInput{Operation: id, Seq: 2, Error: "no disk", Wait: time.Hour})
+	r.do(r.ops.Hold, orchestrator.HoldInput{Operation: id, Seq: 2, Error: "no disk", Wait: time.Hour})
 	before := *r.operation(id).WaitingUntil
 	r.teller.status = node.RunStatus{Known: true, Open: true, Pause: pausedAt(node.PauseOfWorkflow, 3*time.Hour)}
 	r.tick()
@@ -125,7 +126,7 @@ func TestAStepThatRunsEndsAndNoneIsBegunWhileTheWorkflowIsPaused(t *testing.T) {
 	}
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextReady, r.Next)
+	require.Equal(t, conductor.NextReady, r.Next)
 	require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
 	require.Equal(t, node.StepPending, b.book.op.Steps[1].State)
 }
@@ -139,7 +140,7 @@ func TestAStepWhoseConductorDiedRestsWhileTheWorkflowIsPaused(t *testing.T) {
 	b.book.op.Steps[0].State, b.book.op.Steps[0].StartedAt = node.StepRunning, &began
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextReady, r.Next, "it is not maintenance: nobody ends it")
+	require.Equal(t, conductor.NextReady, r.Next, "it is not maintenance: nobody ends it")
 	require.Empty(t, b.machine.asked)
 
 	b.book.op.TemporalPause = nil

@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -25,7 +25,7 @@ type bench struct {
 	*testing.T
 	book    *book
 	machine *machine
-	steps   *activities.Steps
+	steps   *conductor.Steps
 	lost    int
 	seq     int64
 	tried   []string // conductors that got no answer before this one
@@ -41,10 +41,10 @@ func newBench(t *testing.T, k node.Kind, s node.State, power bmc.Power, interfac
 	steps, err := node.Plan(k, &n, nil, o)
 	require.NoError(t, err)
 	b := &bench{T: t, book: newBook(n, node.Operation{ID: 7, NodeUUID: uuid, Kind: k, Steps: steps}), machine: &machine{power: power}}
-	b.steps = &activities.Steps{
-		Records: activities.Counted(b.book, func(string) { b.lost++ }), Drivers: map[string]bmc.Driver{driver: b.machine}, Log: zap.NewNop(),
-		OpenAgent: activities.OpenAgent,
-		Settings: activities.Settings{
+	b.steps = &conductor.Steps{
+		Records: conductor.Counted(b.book, func(string) { b.lost++ }), Drivers: map[string]bmc.Driver{driver: b.machine}, Log: zap.NewNop(),
+		OpenAgent: conductor.OpenAgent,
+		Settings: conductor.Settings{
 			Conductor: "c1", PowerTimeout: 300 * time.Millisecond, PowerPoll: 5 * time.Millisecond, PowerSettle: 50 * time.Millisecond,
 			MediaTimeout: 50 * time.Millisecond, MediaPoll: 5 * time.Millisecond,
 			SoftPowerTimeout: 100 * time.Millisecond, AgentPoll: 5 * time.Millisecond,
@@ -54,16 +54,16 @@ func newBench(t *testing.T, k node.Kind, s node.State, power bmc.Power, interfac
 }
 
 // run is one activity under a newer claim.
-func (b *bench) run() (activities.StepsResult, error) {
+func (b *bench) run() (conductor.StepsResult, error) {
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
 	env.RegisterActivity(b.steps)
 	b.seq++
-	v, err := env.ExecuteActivity(b.steps.RunSteps, activities.StepsInput{Operation: 7, Node: uuid, Seq: b.seq, Tried: b.tried})
+	v, err := env.ExecuteActivity(b.steps.RunSteps, conductor.StepsInput{Operation: 7, Node: uuid, Seq: b.seq, Tried: b.tried})
 	if err != nil {
-		return activities.StepsResult{}, err
+		return conductor.StepsResult{}, err
 	}
-	var r activities.StepsResult
+	var r conductor.StepsResult
 	require.NoError(b, v.Get(&r))
 	return r, nil
 }
@@ -73,16 +73,16 @@ func (b *bench) undo() error {
 	return err
 }
 
-func (b *bench) undoResult() (activities.UndoResult, error) {
+func (b *bench) undoResult() (conductor.UndoResult, error) {
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
 	env.RegisterActivity(b.steps)
 	b.seq++
-	v, err := env.ExecuteActivity(b.steps.Undo, activities.UndoInput{Operation: 7, Node: uuid, Seq: b.seq, Tried: b.tried})
+	v, err := env.ExecuteActivity(b.steps.Undo, conductor.UndoInput{Operation: 7, Node: uuid, Seq: b.seq, Tried: b.tried})
 	if err != nil {
-		return activities.UndoResult{}, err
+		return conductor.UndoResult{}, err
 	}
-	var r activities.UndoResult
+	var r conductor.UndoResult
 	require.NoError(b, v.Get(&r))
 	return r, nil
 }
@@ -108,7 +108,7 @@ func TestAFakeDeployEndsPoweredOn(t *testing.T) {
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, fakes, node.PlanOptions{})
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextClose, r.Next)
+	require.Equal(t, conductor.NextClose, r.Next)
 	require.Equal(t, node.PowerOn, b.book.node.PowerState)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestOn}, b.machine.asked, "it was off already")
 	require.Empty(t, b.book.op.Undo)
@@ -246,9 +246,9 @@ func TestErrorsAreRetriedByClass(t *testing.T) {
 func TestAStepFailsForGoodAfterItsLimit(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, bmc.Busy(0, "503") }
-	for i := 1; i <= activities.StepLimit; i++ {
+	for i := 1; i <= conductor.StepLimit; i++ {
 		_, err := b.run()
-		require.Equal(t, i == activities.StepLimit, final(err), "failure %d", i)
+		require.Equal(t, i == conductor.StepLimit, final(err), "failure %d", i)
 	}
 }
 
@@ -262,7 +262,7 @@ func TestACancelBetweenStepsStopsThere(t *testing.T) {
 	}
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextAsked, r.Next)
+	require.Equal(t, conductor.NextAsked, r.Next)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
 }
 
@@ -270,7 +270,7 @@ func TestTheAgentIsBootedWithMediaSetWhileTheServerIsOff(t *testing.T) {
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
 	r, err := b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextAgent, r.Next)
+	require.Equal(t, conductor.NextAgent, r.Next)
 	require.NotNil(t, r.Until)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
 	require.Equal(t, "http://images/deploy.iso", b.machine.media.Image)
@@ -280,7 +280,7 @@ func TestTheAgentIsBootedWithMediaSetWhileTheServerIsOff(t *testing.T) {
 	// The same again, as after a crash: nothing is repeated, and it still waits.
 	r, err = b.run()
 	require.NoError(t, err)
-	require.Equal(t, activities.NextAgent, r.Next)
+	require.Equal(t, conductor.NextAgent, r.Next)
 	require.Len(t, b.machine.asked, 2)
 	require.Equal(t, node.DeployWait, b.book.node.ProvisionState)
 }
@@ -300,7 +300,7 @@ func TestEveryCrashWhileBootingIsMadeUpForWithoutASecondPowerCycle(t *testing.T)
 			b.steps.Records = b.book
 			r, err := b.run()
 			require.NoError(t, err, "died at save %d", die)
-			require.Equal(t, activities.NextAgent, r.Next)
+			require.Equal(t, conductor.NextAgent, r.Next)
 			require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked, "died at save %d, written %v", die, written)
 			require.Equal(t, "http://images/deploy.iso", b.machine.media.Image)
 			require.Equal(t, node.DeployWait, b.book.node.ProvisionState)
@@ -379,7 +379,7 @@ func TestAnUndoOfAConductorThatStopsGoesOnElsewhere(t *testing.T) {
 	env := s.NewTestActivityEnvironment()
 	env.SetWorkerStopChannel(stop)
 	env.RegisterActivity(b.steps)
-	_, err := env.ExecuteActivity(b.steps.Undo, activities.UndoInput{Operation: 7, Node: uuid, Seq: 1})
+	_, err := env.ExecuteActivity(b.steps.Undo, conductor.UndoInput{Operation: 7, Node: uuid, Seq: 1})
 	require.Equal(t, "handed over", kindOf(err))
 	require.False(t, final(err))
 }
@@ -407,7 +407,7 @@ func TestWhatIsOwedIsLeftAloneByWhatDoesNotTouchIt(t *testing.T) {
 			b.machine.media, b.machine.stuck = bmc.Media{Inserted: true, Image: "http://old"}, fault.New(fault.Refused, "400: the drive is in use")
 			r, err := b.run()
 			require.NoError(t, err)
-			require.Equal(t, activities.NextClose, r.Next)
+			require.Equal(t, conductor.NextClose, r.Next)
 			require.Equal(t, c.asked, b.machine.asked)
 			require.Equal(t, owed, b.book.node.Owed)
 			require.True(t, b.machine.media.Inserted)
@@ -477,8 +477,8 @@ func TestSecretsThatNeverOpenAreNotTriedForEver(t *testing.T) {
 		tries int32
 		final bool
 	}{
-		"keys that are not there": {fault.Internal, activities.StepLimit, true},
-		"a database that is away": {fault.Unavailable, 3 * activities.StepLimit, false},
+		"keys that are not there": {fault.Internal, conductor.StepLimit, true},
+		"a database that is away": {fault.Unavailable, 3 * conductor.StepLimit, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
@@ -488,9 +488,9 @@ func TestSecretsThatNeverOpenAreNotTriedForEver(t *testing.T) {
 			env.RegisterActivity(b.steps)
 			env.ExecuteWorkflow(func(ctx workflow.Context) error {
 				ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-					StartToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 3 * activities.StepLimit},
+					StartToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 3 * conductor.StepLimit},
 				})
-				return workflow.ExecuteActivity(ctx, b.steps.RunSteps, activities.StepsInput{Operation: 7, Node: uuid, Seq: 1}).Get(ctx, nil)
+				return workflow.ExecuteActivity(ctx, b.steps.RunSteps, conductor.StepsInput{Operation: 7, Node: uuid, Seq: 1}).Get(ctx, nil)
 			})
 			err := env.GetWorkflowError()
 			require.ErrorContains(t, err, "does not open")

@@ -7,15 +7,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/node"
 )
 
 func TestAWorkflowIsToldOfAStepThatLasts(t *testing.T) {
-	told := make(chan activities.Told, 10)
+	told := make(chan conductor.Told, 10)
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOff, map[string]string{"power": "redfish", "management": "redfish"}, node.PlanOptions{})
-	tell := func(_ context.Context, workflowID, _ string, what activities.Told) error {
+	tell := func(_ context.Context, workflowID, _ string, what conductor.Told) error {
 		require.NotEmpty(t, workflowID)
 		told <- what
 		return nil
@@ -27,7 +27,7 @@ func TestAWorkflowIsToldOfAStepThatLasts(t *testing.T) {
 
 	b = newBench(t, node.KindManage, node.Verifying, bmc.PowerOff, map[string]string{"power": "redfish", "management": "redfish"}, node.PlanOptions{})
 	b.steps.Tell, b.steps.Settings.TellAfter = tell, time.Millisecond
-	var heard activities.Told
+	var heard conductor.Told
 	b.machine.look = func() { heard = <-told } // the BMC answers once the workflow was told
 	_, err = b.run()
 	require.NoError(t, err)

@@ -9,24 +9,25 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/orchestrator"
+	"go.temper.dev/temper/activities/reconcile"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 )
 
 // tick runs one reconciliation over the real database.
-func (r *records) tick() activities.TickResult {
+func (r *records) tick() reconcile.TickResult {
 	r.Helper()
-	tick := &activities.Reconcile{
+	tick := &reconcile.Reconciler{
 		Reconciler: r.db, Ring: r.db, Ledger: r.db, Starter: r.teller, Teller: r.teller, Workflows: r.teller,
-		Shares: r.db, Instances: r.db, Operations: r.ops, Log: zap.NewNop(),
+		Shares: r.db, Instances: r.db, Defaults: r.ops.Policy.Defaults(), Log: zap.NewNop(),
 	}
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
 	env.RegisterActivity(tick)
 	v, err := env.ExecuteActivity(tick.Tick)
 	require.NoError(r, err)
-	var out activities.TickResult
+	var out reconcile.TickResult
 	require.NoError(r, v.Get(&out))
 	return out
 }
@@ -118,7 +119,7 @@ func TestEveryPartOfATickMayRunTwice(t *testing.T) {
 		"Nudged": {repeats: true, prepare: func(r *records) { // it waits for a conductor, and one is back
 			o := r.begun()
 			r.leaves()
-			r.do(r.ops.Ready, activities.ReadyInput{Operation: o.ID, Seq: 2})
+			r.do(r.ops.Ready, orchestrator.ReadyInput{Operation: o.ID, Seq: 2})
 			r.serves()
 		}},
 		"Paused": {repeats: true, prepare: func(r *records) {
@@ -180,7 +181,7 @@ func TestEveryPartOfATickMayRunTwice(t *testing.T) {
 			}
 		})
 	}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[activities.TickResult]()) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[reconcile.TickResult]()) {
 		if f.Type.Kind() == reflect.Int {
 			require.Contains(t, cases, f.Name, "something that a tick does, and that is not tried twice")
 		}

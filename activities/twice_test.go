@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
 	"go.temper.dev/temper/internal/testenv"
@@ -54,7 +54,7 @@ type records struct {
 	db     *store.Store
 	node   *node.Node
 	teller *teller
-	ops    *activities.Operations
+	ops    *orchestrator.Operations
 }
 
 func newRecords(t *testing.T) *records {
@@ -72,9 +72,9 @@ func newRecords(t *testing.T) *records {
 		"fake-hardware": {"power": {"fake"}, "deploy": {"fake"}},
 	}})
 	require.NoError(t, err)
-	r.ops = &activities.Operations{
+	r.ops = &orchestrator.Operations{
 		Ledger: db, Starter: r.teller, Workflows: r.teller, Safe: time.Second,
-		Policy: activities.Policy{HeartbeatTimeout: 5 * time.Second, WaitForConductor: time.Hour},
+		Policy: orchestrator.Policy{HeartbeatTimeout: 5 * time.Second, WaitForConductor: time.Hour},
 	}
 	return r
 }
@@ -138,7 +138,7 @@ func TestEveryActivityOfTheDatabaseMayRunTwice(t *testing.T) {
 	}
 	held := func(r *records) int64 {
 		id := begun(r, pending)
-		r.do(r.ops.Hold, activities.HoldInput{Operation: id, Seq: 2, Error: "no", Wait: time.Hour})
+		r.do(r.ops.Hold, orchestrator.HoldInput{Operation: id, Seq: 2, Error: "no", Wait: time.Hour})
 		return id
 	}
 	cases := map[string]func(r *records) (id int64, activity any, args []any){
@@ -150,7 +150,7 @@ func TestEveryActivityOfTheDatabaseMayRunTwice(t *testing.T) {
 		"Ready": func(r *records) (int64, any, []any) {
 			id := begun(r, pending)
 			require.NoError(r, r.db.StopConductor(r.Context(), "c1", 1)) // nobody covers the node
-			return id, r.ops.Ready, []any{activities.ReadyInput{Operation: id, Seq: 2}}
+			return id, r.ops.Ready, []any{orchestrator.ReadyInput{Operation: id, Seq: 2}}
 		},
 		"Elsewhere": func(r *records) (int64, any, []any) {
 			id := begun(r, pending)
@@ -165,7 +165,7 @@ func TestEveryActivityOfTheDatabaseMayRunTwice(t *testing.T) {
 		},
 		"Close": func(r *records) (int64, any, []any) {
 			id := begun(r, pending)
-			return id, r.ops.Close, []any{activities.EndInput{Operation: id, Outcome: node.Failed, Error: "no"}}
+			return id, r.ops.Close, []any{orchestrator.EndInput{Operation: id, Outcome: node.Failed, Error: "no"}}
 		},
 		"StartOperation": func(r *records) (int64, any, []any) {
 			id := r.deploying(pending).ID
@@ -173,16 +173,16 @@ func TestEveryActivityOfTheDatabaseMayRunTwice(t *testing.T) {
 		},
 		"Hold": func(r *records) (int64, any, []any) {
 			id := begun(r, pending)
-			return id, r.ops.Hold, []any{activities.HoldInput{Operation: id, Seq: 2, Error: "no", Wait: time.Hour}}
+			return id, r.ops.Hold, []any{orchestrator.HoldInput{Operation: id, Seq: 2, Error: "no", Wait: time.Hour}}
 		},
 		"LookHeld": func(r *records) (int64, any, []any) { id := held(r); return id, r.ops.LookHeld, []any{id} },
 		"StandStill": func(r *records) (int64, any, []any) {
 			id := held(r)
-			return id, r.ops.StandStill, []any{activities.StillInput{Operation: id}}
+			return id, r.ops.StandStill, []any{orchestrator.StillInput{Operation: id}}
 		},
 		"Decide": func(r *records) (int64, any, []any) {
 			id := held(r)
-			return id, r.ops.Decide, []any{activities.DecideInput{Operation: id, Seq: 3, Action: node.ActionRetry, By: "admin"}}
+			return id, r.ops.Decide, []any{orchestrator.DecideInput{Operation: id, Seq: 3, Action: node.ActionRetry, By: "admin"}}
 		},
 		"Adopt": func(r *records) (int64, any, []any) {
 			id := r.deploying(pending).ID
@@ -208,7 +208,7 @@ func TestEveryActivityOfTheDatabaseMayRunTwice(t *testing.T) {
 			require.Equal(t, reads[name], reflect.DeepEqual(before, once), "the first time did something")
 		})
 	}
-	for _, m := range methods(&activities.Operations{}) {
+	for _, m := range methods(&orchestrator.Operations{}) {
 		require.Contains(t, cases, m, "an activity that is not tried twice")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -16,12 +16,12 @@ import (
 
 // page is the row of one operation.
 type page struct {
-	activities.Ledger // what a test does not use is not there
-	op                node.Operation
-	undo              []node.Undo
-	state             node.State
-	uncovered         bool
-	last              node.Last
+	orchestrator.Ledger // what a test does not use is not there
+	op                  node.Operation
+	undo                []node.Undo
+	state               node.State
+	uncovered           bool
+	last                node.Last
 
 	claimed int64
 	wentOn  bool
@@ -76,11 +76,11 @@ func TestADeployThatBeganEndsPoweredOffWhateverItsStepsLeft(t *testing.T) {
 			p := &page{op: node.Operation{ID: 7, Kind: c.kind, Undo: c.left, Steps: []node.Step{{State: node.StepDone, StartedAt: c.begun}}}}
 			var s testsuite.WorkflowTestSuite
 			env := s.NewTestActivityEnvironment()
-			ops := &activities.Operations{Ledger: p}
+			ops := &orchestrator.Operations{Ledger: p}
 			env.RegisterActivity(ops)
 			v, err := env.ExecuteActivity(ops.PlanUndo, int64(7), node.Failed)
 			require.NoError(t, err)
-			var plan activities.UndoPlan
+			var plan orchestrator.UndoPlan
 			require.NoError(t, v.Get(&plan))
 			require.Equal(t, c.want, p.undo)
 			require.Equal(t, len(c.want) > 0, plan.Needed)
@@ -104,11 +104,11 @@ func TestAnUndoTouchesNoNodeInMaintenanceUnlessSomebodyEndsItsOperation(t *testi
 			p := &page{op: node.Operation{ID: 7, Kind: node.KindDeploy, Paused: c.paused, Asked: c.asked, Undo: []node.Undo{node.UndoPowerOff}}}
 			var s testsuite.WorkflowTestSuite
 			env := s.NewTestActivityEnvironment()
-			ops := &activities.Operations{Ledger: p}
+			ops := &orchestrator.Operations{Ledger: p}
 			env.RegisterActivity(ops)
 			v, err := env.ExecuteActivity(ops.PlanUndo, int64(7), c.outcome)
 			require.NoError(t, err)
-			var plan activities.UndoPlan
+			var plan orchestrator.UndoPlan
 			require.NoError(t, v.Get(&plan))
 			require.True(t, plan.Needed)
 			require.Equal(t, c.want, plan.Paused)

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -28,11 +28,11 @@ type Conductor struct {
 	// Reconciliation is told that a conductor joined or left.
 	Reconciliation Reconciliation
 	Registry       Registry
-	Steps          *activities.Steps
-	Power          *activities.PowerRefresh // nil = power states are read by operations only
-	Self           node.Conductor           // Hostname, Group, Interfaces
-	Interval       time.Duration            // between two heartbeats
-	Timeout        time.Duration            // without a heartbeat for so long it is taken for dead
+	Steps          *conductor.Steps
+	Power          *conductor.PowerRefresh // nil = power states are read by operations only
+	Self           node.Conductor          // Hostname, Group, Interfaces
+	Interval       time.Duration           // between two heartbeats
+	Timeout        time.Duration           // without a heartbeat for so long it is taken for dead
 	StopGrace      time.Duration
 	AtOnce         int    // steps at a time, each queue. Default 500
 	Started        func() // called whenever it begins to poll; may be nil

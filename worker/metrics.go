@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -57,8 +57,8 @@ func (m *Metrics) ended(k node.Kind, o node.Outcome, d time.Duration) {
 }
 
 // Observer feeds steps into the metrics.
-func (m *Metrics) Observer() activities.Observer {
-	return activities.Observer{
+func (m *Metrics) Observer() conductor.Observer {
+	return conductor.Observer{
 		Step: func(iface, step, outcome string, d time.Duration) {
 			m.steps.WithLabelValues(iface, step, outcome).Observe(d.Seconds())
 		},

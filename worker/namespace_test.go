@@ -22,7 +22,9 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
+	"go.temper.dev/temper/activities/reconcile"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
@@ -53,9 +55,9 @@ func temporal(t *testing.T) string {
 
 // noLedger knows no operations.
 type noLedger struct {
-	activities.Ledger
-	activities.Reconciler
-	activities.RingBook
+	orchestrator.Ledger
+	reconcile.Store
+	reconcile.RingBook
 }
 
 func (noLedger) Witness(context.Context, time.Time, bool) (store.Seen, error) {
@@ -169,7 +171,7 @@ func TestAnOperationIsStartedOnce(t *testing.T) {
 	require.Equal(t, first.GetWorkflowExecutionInfo().GetExecution().GetRunId(), again.GetWorkflowExecutionInfo().GetExecution().GetRunId())
 	require.NoError(t, s.Cancel(t.Context(), o, ""), "cancelling what has ended is no error")
 	require.NoError(t, s.Nudge(t.Context(), o))
-	require.NoError(t, s.Tell(t.Context(), o.WorkflowID, "", activities.Told{}), "nor is telling it of its steps")
+	require.NoError(t, s.Tell(t.Context(), o.WorkflowID, "", conductor.Told{}), "nor is telling it of its steps")
 }
 
 // Temporal's list shows workflows by what they are about.

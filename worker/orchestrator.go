@@ -11,7 +11,8 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/orchestrator"
+	"go.temper.dev/temper/activities/reconcile"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/workflows"
 )
@@ -25,15 +26,15 @@ type Orchestrator struct {
 	// among the operations.
 	Reconciliation     client.Client
 	ReconcileNamespace string
-	Ledger             activities.Ledger
-	Reconciler         activities.Reconciler
-	Ring               activities.RingBook
+	Ledger             orchestrator.Ledger
+	Reconciler         reconcile.Store
+	Ring               reconcile.RingBook
 	Witnesses          WitnessBook
 	Conductors         time.Duration // timeout of conductors' heartbeats
-	Shares             activities.Shares
-	Instances          activities.Instances
-	Reaping            activities.Reaping
-	Policy             activities.Policy
+	Shares             reconcile.Shares
+	Instances          reconcile.Instances
+	Reaping            reconcile.Reaping
+	Policy             orchestrator.Policy
 	Safe               time.Duration // after the end of a run, until nothing of it can act
 	MediaTimeout       time.Duration // after an insertion was sent, until the medium can't appear any more
 	Interval           time.Duration // between two reconciliations
@@ -53,13 +54,13 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 		WorkerStopTimeout:                      o.StopGrace,
 	})
 	starter := Starter{Client: o.Client, Namespace: o.Namespace}
-	ops := &activities.Operations{
-		Ledger: activities.CountedLedger(o.Ledger, o.Metrics.refused), Starter: starter, Policy: o.Policy, Ended: o.Metrics.ended,
+	ops := &orchestrator.Operations{
+		Ledger: orchestrator.CountedLedger(o.Ledger, o.Metrics.refused), Starter: starter, Policy: o.Policy, Ended: o.Metrics.ended,
 		Workflows: Describer{Client: o.Client}, Safe: o.Safe,
 	}
-	rec := &activities.Reconcile{
+	rec := &reconcile.Reconciler{
 		Reconciler: o.Reconciler, Ring: o.Ring, Ledger: o.Ledger, Starter: starter, Teller: starter, Workflows: Describer{Client: o.Client},
-		Operations: ops, Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Safe, MediaTimeout: o.MediaTimeout, Interval: o.Interval, Retention: o.Retention, Log: o.Log,
+		Defaults: o.Policy.Defaults(), Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Safe, MediaTimeout: o.MediaTimeout, Interval: o.Interval, Retention: o.Retention, Log: o.Log,
 	}
 	register(w, ops, rec)
 	// A worker does not start in a namespace that is not there.
@@ -86,7 +87,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 }
 
 // register gives w all workflows and the activities of orchestrators.
-func register(w worker.Registry, ops *activities.Operations, rec *activities.Reconcile) {
+func register(w worker.Registry, ops *orchestrator.Operations, rec *reconcile.Reconciler) {
 	for _, k := range node.KindSpecs() {
 		w.RegisterWorkflowWithOptions(workflows.Operate, workflow.RegisterOptions{Name: k.Workflow})
 	}

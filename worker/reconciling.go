@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/reconcile"
 	"go.temper.dev/temper/workflows"
 )
 
@@ -21,7 +21,7 @@ import (
 type reconciling struct {
 	at        Reconciliation
 	namespace string // of at.Own
-	tick      *activities.Reconcile
+	tick      *reconcile.Reconciler
 	grace     time.Duration
 	log       *zap.Logger
 
@@ -96,7 +96,7 @@ func (r *reconciling) stop() {
 	}
 }
 
-func registerReconcile(w worker.Registry, tick *activities.Reconcile) {
+func registerReconcile(w worker.Registry, tick *reconcile.Reconciler) {
 	w.RegisterWorkflowWithOptions(workflows.Reconcile, workflow.RegisterOptions{Name: workflows.ReconcileType})
 	w.RegisterActivityWithOptions(tick.Tick, activity.RegisterOptions{Name: "Tick"})
 }

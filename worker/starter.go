@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/workflows"
@@ -81,7 +81,7 @@ func (s Starter) Nudge(ctx context.Context, o *node.Operation) error {
 }
 
 // Tell tells a workflow which of its steps runs. It ignores a workflow that has ended.
-func (s Starter) Tell(ctx context.Context, workflowID, runID string, told activities.Told) error {
+func (s Starter) Tell(ctx context.Context, workflowID, runID string, told conductor.Told) error {
 	err := s.Client.SignalWorkflow(ctx, workflowID, runID, workflows.StepsSignal, told)
 	if err == nil || notFound(err) {
 		return nil

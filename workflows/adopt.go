@@ -4,7 +4,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/fault"
 )
 
@@ -26,7 +26,7 @@ func hasPredecessor(ctx workflow.Context) bool {
 // before nothing of the other run can act any more.
 func (o *operation) adopt(ctx workflow.Context) (bool, error) {
 	quiet, _ := workflow.NewDisconnectedContext(ctx)
-	var a activities.Adopted
+	var a orchestrator.Adopted
 	if err := workflow.ExecuteLocalActivity(local(quiet, "adopt"), records.Adopt, o.in.Operation).Get(quiet, &a); err != nil {
 		return false, err
 	}

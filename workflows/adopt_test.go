@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/workflows"
 )
 
@@ -18,7 +18,7 @@ func TestARunThatWasResetLeavesAloneWhatIsNotItsOwn(t *testing.T) {
 	lost := temporal.NewNonRetryableApplicationError("it is another run's", "lost", nil)
 	for name, c := range map[string]struct {
 		reset   bool
-		adopted activities.Adopted
+		adopted orchestrator.Adopted
 		err     error
 		started []int64
 		fails   string // in its words
@@ -26,16 +26,16 @@ func TestARunThatWasResetLeavesAloneWhatIsNotItsOwn(t *testing.T) {
 	}{
 		"it was not reset":                      {fails: "it is another run's", kind: "lost"},
 		"the run before is at work":             {reset: true, err: lost, fails: "it is another run's", kind: "lost"},
-		"its operation had ended, another goes": {reset: true, adopted: activities.Adopted{Next: 9, Words: "operation 9 goes on"}, started: []int64{9}},
-		"its operation had ended for good":      {reset: true, adopted: activities.Adopted{Words: "it can not be retried now"}, fails: "it can not be retried now", kind: "not allowed"},
+		"its operation had ended, another goes": {reset: true, adopted: orchestrator.Adopted{Next: 9, Words: "operation 9 goes on"}, started: []int64{9}},
+		"its operation had ended for good":      {reset: true, adopted: orchestrator.Adopted{Words: "it can not be retried now"}, fails: "it can not be retried now", kind: "not allowed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{}
 			env := w.env(t)
 			asked := 0
 			for name, f := range map[string]any{
-				"Begin": func(context.Context, int64) (activities.Brief, error) { return activities.Brief{}, lost },
-				"Adopt": func(context.Context, int64) (activities.Adopted, error) {
+				"Begin": func(context.Context, int64) (orchestrator.Brief, error) { return orchestrator.Brief{}, lost },
+				"Adopt": func(context.Context, int64) (orchestrator.Adopted, error) {
 					asked++
 					return c.adopted, c.err
 				},

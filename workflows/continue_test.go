@@ -10,14 +10,15 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/workflows"
 )
 
 func TestAnOperationThatWaitsWithALongHistoryGoesOnInANewRun(t *testing.T) {
-	w := &world{sights: []activities.Sight{{}}}
+	w := &world{sights: []orchestrator.Sight{{}}}
 	env := w.env(t)
-	w.runs = []func() (activities.StepsResult, error){waitUntil(env, time.Hour)}
+	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, time.Hour)}
 	env.SetContinueAsNewSuggested(true)
 	env.ExecuteWorkflow(workflows.Operate, input)
 	var next *workflow.ContinueAsNewError
@@ -27,18 +28,18 @@ func TestAnOperationThatWaitsWithALongHistoryGoesOnInANewRun(t *testing.T) {
 }
 
 func TestTheRunAfterOneThatContinuedAsNewTakesItsOperation(t *testing.T) {
-	w := &world{runs: []func() (activities.StepsResult, error){done}}
+	w := &world{runs: []func() (conductor.StepsResult, error){done}}
 	env := w.env(t)
 	begun := 0
 	for name, f := range map[string]any{
-		"Begin": func(ctx context.Context, id int64) (activities.Brief, error) {
+		"Begin": func(ctx context.Context, id int64) (orchestrator.Brief, error) {
 			if begun++; begun == 1 {
-				return activities.Brief{}, temporal.NewNonRetryableApplicationError("it is another run's", "lost", nil)
+				return orchestrator.Brief{}, temporal.NewNonRetryableApplicationError("it is another run's", "lost", nil)
 			}
 			return w.begin(ctx, id)
 		},
-		"Adopt": func(context.Context, int64) (activities.Adopted, error) {
-			return activities.Adopted{Took: true, Seq: 5, Wait: time.Second}, nil
+		"Adopt": func(context.Context, int64) (orchestrator.Adopted, error) {
+			return orchestrator.Adopted{Took: true, Seq: 5, Wait: time.Second}, nil
 		},
 	} {
 		env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name, DisableAlreadyRegisteredCheck: true})

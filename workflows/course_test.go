@@ -13,7 +13,8 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/workflows"
@@ -26,14 +27,14 @@ type course struct {
 	hold    bool // a step that fails waits for a decision
 	silent  bool // what is waited for does not come, and nobody decides; half of the time the node is in maintenance
 	reset   bool // the run was reset in Temporal, and its operation is another run's at first
-	runs    []func() (activities.StepsResult, error)
+	runs    []func() (conductor.StepsResult, error)
 	undo    bool // there is something to undo
 	hosts   []node.Host
 	ends    node.Outcome
 }
 
-func agentCall() (activities.StepsResult, error) {
-	return activities.StepsResult{Next: activities.NextAgent, Conductor: "c1"}, nil
+func agentCall() (conductor.StepsResult, error) {
+	return conductor.StepsResult{Next: conductor.NextAgent, Conductor: "c1"}, nil
 }
 
 var refusal = fails(fault.Refused, "the BMC refuses")
@@ -52,16 +53,16 @@ var courses = []course{
 	{name: "a run that was reset, and a step that fails", reset: true, runs: steps(refusal), undo: true, ends: node.Failed},
 }
 
-func orphaned() (activities.StepsResult, error) {
-	return activities.StepsResult{Next: activities.NextOrphaned, Conductor: "c1"}, nil
+func orphaned() (conductor.StepsResult, error) {
+	return conductor.StepsResult{Next: conductor.NextOrphaned, Conductor: "c1"}, nil
 }
 
-func steps(s ...func() (activities.StepsResult, error)) []func() (activities.StepsResult, error) {
+func steps(s ...func() (conductor.StepsResult, error)) []func() (conductor.StepsResult, error) {
 	return s
 }
 
-func asked() (activities.StepsResult, error) {
-	return activities.StepsResult{Next: activities.NextAsked, Conductor: "c1"}, nil
+func asked() (conductor.StepsResult, error) {
+	return conductor.StepsResult{Next: conductor.NextAsked, Conductor: "c1"}, nil
 }
 
 // row is the database, the hardware and the conductors of one operation. What is done twice under one claim gives the same
@@ -79,7 +80,7 @@ type row struct {
 	cancelled bool
 	seqs      []int64  // claims in the order in which they were taken first
 	late      []string // what began on hardware after the cancel
-	results   map[int64]func() (activities.StepsResult, error)
+	results   map[int64]func() (conductor.StepsResult, error)
 	undone    int
 	looks     int
 	until     time.Time // when it is waited for no longer
@@ -87,7 +88,7 @@ type row struct {
 	own       bool      // the operation was made this run's
 	heldLooks int
 	decided   bool
-	closed    []activities.EndInput
+	closed    []orchestrator.EndInput
 	started   []int64
 }
 
@@ -139,7 +140,7 @@ func (r *row) claim(name string, seq int64) {
 	}
 }
 
-func (r *row) runSteps(_ context.Context, in activities.StepsInput) (res activities.StepsResult, err error) {
+func (r *row) runSteps(_ context.Context, in conductor.StepsInput) (res conductor.StepsResult, err error) {
 	err = r.call("RunSteps", func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -158,8 +159,8 @@ func (r *row) runSteps(_ context.Context, in activities.StepsInput) (res activit
 	return res, err
 }
 
-func (r *row) runUndo(_ context.Context, in activities.UndoInput) (activities.UndoResult, error) {
-	return activities.UndoResult{}, r.call("Undo", func() error {
+func (r *row) runUndo(_ context.Context, in conductor.UndoInput) (conductor.UndoResult, error) {
+	return conductor.UndoResult{}, r.call("Undo", func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.claim("Undo", in.Seq)
@@ -169,7 +170,7 @@ func (r *row) runUndo(_ context.Context, in activities.UndoInput) (activities.Un
 }
 
 // sight is what a wait sees: nothing at first, then that it may go on.
-func (r *row) sight(name string) (s activities.Sight, err error) {
+func (r *row) sight(name string) (s orchestrator.Sight, err error) {
 	err = r.call(name, func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -177,7 +178,7 @@ func (r *row) sight(name string) (s activities.Sight, err error) {
 		if r.looks == 1 {
 			r.until = r.env.Now().Add(time.Hour)
 		}
-		if s = (activities.Sight{GoOn: r.looks > 1 && !r.silent, Group: "g1", Driver: "redfish", WaitForConductor: time.Hour}); !s.GoOn {
+		if s = (orchestrator.Sight{GoOn: r.looks > 1 && !r.silent, Group: "g1", Driver: "redfish", WaitForConductor: time.Hour}); !s.GoOn {
 			s.Until, s.WaitingFor = &r.until, "what is to come"
 		}
 		return nil
@@ -185,7 +186,7 @@ func (r *row) sight(name string) (s activities.Sight, err error) {
 	return s, err
 }
 
-func (r *row) end(_ context.Context, in activities.EndInput) (c activities.Closed, err error) {
+func (r *row) end(_ context.Context, in orchestrator.EndInput) (c orchestrator.Closed, err error) {
 	err = r.call("Close", func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -198,15 +199,15 @@ func (r *row) end(_ context.Context, in activities.EndInput) (c activities.Close
 	return c, err
 }
 
-func (r *row) hold(_ context.Context, in activities.HoldInput) (h activities.Held, err error) {
+func (r *row) hold(_ context.Context, in orchestrator.HoldInput) (h orchestrator.Held, err error) {
 	err = r.call("Hold", func() error {
-		h = activities.Held{Until: r.env.Now().Add(in.Wait), WaitingFor: "a decision", Step: "deploy.write_image"}
+		h = orchestrator.Held{Until: r.env.Now().Add(in.Wait), WaitingFor: "a decision", Step: "deploy.write_image"}
 		return nil
 	})
 	return h, err
 }
 
-func (r *row) heldSight(context.Context, int64) (s activities.HeldSight, err error) {
+func (r *row) heldSight(context.Context, int64) (s orchestrator.HeldSight, err error) {
 	err = r.call("LookHeld", func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -218,7 +219,7 @@ func (r *row) heldSight(context.Context, int64) (s activities.HeldSight, err err
 	return s, err
 }
 
-func (r *row) standStill(_ context.Context, in activities.StillInput) (waitingFor string, err error) {
+func (r *row) standStill(_ context.Context, in orchestrator.StillInput) (waitingFor string, err error) {
 	err = r.call("StandStill", func() error {
 		waitingFor = fmt.Sprint("a decision until ", in.Until)
 		return nil
@@ -226,7 +227,7 @@ func (r *row) standStill(_ context.Context, in activities.StillInput) (waitingFo
 	return waitingFor, err
 }
 
-func (r *row) begin(context.Context, int64) (activities.Brief, error) {
+func (r *row) begin(context.Context, int64) (orchestrator.Brief, error) {
 	err := r.call("Begin", func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -235,15 +236,15 @@ func (r *row) begin(context.Context, int64) (activities.Brief, error) {
 		}
 		return nil
 	})
-	return activities.Brief{
+	return orchestrator.Brief{
 		Driver: "redfish", HeartbeatTimeout: 5 * time.Second, ConductorTimeout: 15 * time.Second, WaitForConductor: 15 * time.Minute, StepsTimeout: 24 * time.Hour,
 		Stalled: r.stalled, Hold: r.course.hold, DecisionWait: time.Hour,
 	}, err
 }
 
 // adopt gives the operation to this run, with the claim at which the one before it was.
-func (r *row) adopt(context.Context, int64) (activities.Adopted, error) {
-	return activities.Adopted{Took: true, Seq: 40, Wait: 9 * time.Second}, r.call("Adopt", func() error {
+func (r *row) adopt(context.Context, int64) (orchestrator.Adopted, error) {
+	return orchestrator.Adopted{Took: true, Seq: 40, Wait: 9 * time.Second}, r.call("Adopt", func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.own = true
@@ -259,7 +260,7 @@ func (r *row) operate(ctx workflow.Context, in workflows.Input) error {
 	return workflows.Operate(ctx, in)
 }
 
-func (r *row) decide(context.Context, activities.DecideInput) error {
+func (r *row) decide(context.Context, orchestrator.DecideInput) error {
 	return r.call("Decide", func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -273,10 +274,10 @@ func (r *row) activities() map[string]any {
 	return map[string]any{
 		"Begin": r.begin, "Adopt": r.adopt, "StandStill": r.standStill,
 		"RunSteps": r.runSteps, "Undo": r.runUndo, "Close": r.end,
-		"Look":  func(context.Context, int64) (activities.Sight, error) { return r.sight("Look") },
-		"Ready": func(context.Context, activities.ReadyInput) (activities.Sight, error) { return r.sight("Ready") },
-		"PlanUndo": func(context.Context, int64, node.Outcome) (activities.UndoPlan, error) {
-			return activities.UndoPlan{Needed: r.undo, Covered: true}, r.call("PlanUndo", func() error { return nil })
+		"Look":  func(context.Context, int64) (orchestrator.Sight, error) { return r.sight("Look") },
+		"Ready": func(context.Context, orchestrator.ReadyInput) (orchestrator.Sight, error) { return r.sight("Ready") },
+		"PlanUndo": func(context.Context, int64, node.Outcome) (orchestrator.UndoPlan, error) {
+			return orchestrator.UndoPlan{Needed: r.undo, Covered: true}, r.call("PlanUndo", func() error { return nil })
 		},
 		"Elsewhere": func(_ context.Context, _ int64, tried []string) (h node.Host, err error) {
 			err = r.call("Elsewhere", func() error {
@@ -299,7 +300,7 @@ func (r *row) activities() map[string]any {
 // run takes the course with a kind of operation, and returns what came of it.
 func (r *row) run(kind node.Kind) error {
 	var s testsuite.WorkflowTestSuite
-	r.env, r.results = s.NewTestWorkflowEnvironment(), map[int64]func() (activities.StepsResult, error){}
+	r.env, r.results = s.NewTestWorkflowEnvironment(), map[int64]func() (conductor.StepsResult, error){}
 	r.env.SetTestTimeout(30 * time.Second)
 	for name, f := range r.activities() {
 		r.env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})

@@ -8,30 +8,32 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/workflows"
 )
 
 // putOff is a run of steps that ends because the next try is put off.
-func putOff() (activities.StepsResult, error) {
-	return activities.StepsResult{
-		Next: activities.NextReady, Conductor: "c4",
+func putOff() (conductor.StepsResult, error) {
+	return conductor.StepsResult{
+		Next: conductor.NextReady, Conductor: "c4",
 		Steps: []activities.StepLine{{Name: "deploy.deploy", State: node.StepRunning, LastError: "3 conductors in a row died"}},
 	}, nil
 }
 
 // deadly is a run of steps that ends because too many conductors died of the step.
-func deadly() (activities.StepsResult, error) {
-	return activities.StepsResult{Next: activities.NextFailed, Hold: true, Error: "6 conductors in a row died", Conductor: "c7"}, nil
+func deadly() (conductor.StepsResult, error) {
+	return conductor.StepsResult{Next: conductor.NextFailed, Hold: true, Error: "6 conductors in a row died", Conductor: "c7"}, nil
 }
 
 func TestAStepThatIsPutOffIsWaitedForAndTriedAgain(t *testing.T) {
 	w := &outage{}
 	env := w.env(t)
-	w.runs = []func() (activities.StepsResult, error){putOff, done}
+	w.runs = []func() (conductor.StepsResult, error){putOff, done}
 	until := env.Now().Add(2 * time.Minute)
-	early := activities.Sight{Stalled: node.StallDeaths, WaitingFor: "the next try", Until: &until}
-	w.readies = []activities.Sight{early, early, early, {GoOn: true}} // the database's clock is some seconds behind
+	early := orchestrator.Sight{Stalled: node.StallDeaths, WaitingFor: "the next try", Until: &until}
+	w.readies = []orchestrator.Sight{early, early, early, {GoOn: true}} // the database's clock is some seconds behind
 	began := env.Now()
 	env.RegisterDelayedCallback(func() {
 		v, err := env.QueryWorkflow(workflows.ProgressQuery)
@@ -52,11 +54,11 @@ func TestAStepThatIsPutOffIsWaitedForAndTriedAgain(t *testing.T) {
 
 func TestACancelEndsTheWaitForTheNextTry(t *testing.T) {
 	w := &outage{}
-	w.undo = activities.UndoPlan{Needed: true, Covered: true}
+	w.undo = orchestrator.UndoPlan{Needed: true, Covered: true}
 	env := w.env(t)
-	w.runs = []func() (activities.StepsResult, error){putOff}
+	w.runs = []func() (conductor.StepsResult, error){putOff}
 	until := env.Now().Add(10 * time.Minute)
-	w.readies = []activities.Sight{{Stalled: node.StallDeaths, WaitingFor: "the next try", Until: &until}}
+	w.readies = []orchestrator.Sight{{Stalled: node.StallDeaths, WaitingFor: "the next try", Until: &until}}
 	began := env.Now()
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Second)
 	env.ExecuteWorkflow(workflows.Operate, input)
@@ -69,14 +71,14 @@ func TestACancelEndsTheWaitForTheNextTry(t *testing.T) {
 // kept is an operation that fails on failure, and holds all the same.
 func kept() *judged {
 	j := &judged{fails: true}
-	j.undo = activities.UndoPlan{Needed: true, Covered: true}
+	j.undo = orchestrator.UndoPlan{Needed: true, Covered: true}
 	return j
 }
 
 func TestAStepThatTooManyConductorsDiedOfHoldsWhateverItWasAsked(t *testing.T) {
 	j := kept()
 	env := j.env(t)
-	j.runs = []func() (activities.StepsResult, error){deadly, done}
+	j.runs = []func() (conductor.StepsResult, error){deadly, done}
 	a := decide(env, time.Hour, workflows.Decision{Action: node.ActionRetry, By: "ann"})
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.NoError(t, env.GetWorkflowError())
@@ -90,7 +92,7 @@ func TestAStepThatTooManyConductorsDiedOfHoldsWhateverItWasAsked(t *testing.T) {
 func TestWhereNobodyDecidesAboutTheDeathsTheErrorNamesThem(t *testing.T) {
 	j := kept()
 	env := j.env(t)
-	j.runs = []func() (activities.StepsResult, error){deadly}
+	j.runs = []func() (conductor.StepsResult, error){deadly}
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.ErrorContains(t, env.GetWorkflowError(), "6 conductors in a row died; nobody decided within 2h0m0s")
 	require.Equal(t, node.Failed, j.closed[0].Outcome)

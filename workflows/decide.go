@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -31,7 +31,7 @@ const byTemporal = "somebody in Temporal"
 
 // hold is a step that waits for a decision.
 type hold struct {
-	activities.Held
+	orchestrator.Held
 	taken    bool          // somebody has decided; another decision is refused
 	decision *Decision     // as it stands in the row
 	still    bool          // the time for a decision stands still
@@ -75,7 +75,7 @@ func (o *operation) take(ctx workflow.Context, d Decision) error {
 	held.taken = true
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	o.seq++
-	err := workflow.ExecuteLocalActivity(local(ctx, string(d.Action)), records.Decide, activities.DecideInput{
+	err := workflow.ExecuteLocalActivity(local(ctx, string(d.Action)), records.Decide, orchestrator.DecideInput{
 		Operation: o.in.Operation, Seq: o.seq, Action: d.Action, By: cmp.Or(d.By, byTemporal), Reason: d.Reason,
 	}).Get(ctx, nil)
 	if held.taken = err == nil; held.taken {
@@ -94,7 +94,7 @@ func (o *operation) decide(ctx workflow.Context, cause error, must, restart bool
 	}
 	o.seq++
 	h := &hold{}
-	err = workflow.ExecuteLocalActivity(local(ctx, "hold"), records.Hold, activities.HoldInput{
+	err = workflow.ExecuteLocalActivity(local(ctx, "hold"), records.Hold, orchestrator.HoldInput{
 		Operation: o.in.Operation, Seq: o.seq, Error: words(cause), Wait: o.brief.DecisionWait, Restart: restart,
 	}).Get(ctx, &h.Held)
 	if err != nil {
@@ -122,7 +122,7 @@ func decidable(cause error) bool {
 
 func (o *operation) awaitDecision(ctx workflow.Context, h *hold, cause error) (again bool, out node.Outcome, err error) {
 	for {
-		var seen activities.HeldSight
+		var seen orchestrator.HeldSight
 		err := workflow.ExecuteLocalActivity(local(ctx, "look"), records.LookHeld, o.in.Operation).Get(ctx, &seen)
 		if seen.Until != nil && !h.still { // it was paused in Temporal
 			h.Until = *seen.Until
@@ -175,7 +175,7 @@ func (o *operation) standStill(ctx workflow.Context, h *hold, still bool) error 
 	}
 	h.still = still
 	return workflow.ExecuteLocalActivity(local(ctx, "stand still"), records.StandStill,
-		activities.StillInput{Operation: o.in.Operation, Until: o.progress.Until}).Get(ctx, &h.WaitingFor)
+		orchestrator.StillInput{Operation: o.in.Operation, Until: o.progress.Until}).Get(ctx, &h.WaitingFor)
 }
 
 func undecided(cause error, o *operation) error {

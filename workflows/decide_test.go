@@ -11,7 +11,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/workflows"
@@ -22,14 +23,14 @@ type judged struct {
 	world
 	fails      bool // it was not asked to hold
 	noSkip     string
-	holds      []activities.HoldInput
-	heldSights []activities.HeldSight // what looks see while it holds, in turn; the last one stays
+	holds      []orchestrator.HoldInput
+	heldSights []orchestrator.HeldSight // what looks see while it holds, in turn; the last one stays
 	heldLooks  int
-	decided    []activities.DecideInput
+	decided    []orchestrator.DecideInput
 	decideErr  error
 }
 
-func (j *judged) brief(context.Context, int64) (activities.Brief, error) {
+func (j *judged) brief(context.Context, int64) (orchestrator.Brief, error) {
 	b, err := j.begin(context.Background(), 7)
 	b.Hold, b.DecisionWait = !j.fails, 2*time.Hour
 	return b, err
@@ -39,22 +40,22 @@ func (j *judged) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	env := j.world.env(t)
 	for name, f := range map[string]any{
 		"Begin": j.brief,
-		"Hold": func(_ context.Context, in activities.HoldInput) (activities.Held, error) {
+		"Hold": func(_ context.Context, in orchestrator.HoldInput) (orchestrator.Held, error) {
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			j.holds, j.seqs = append(j.holds, in), append(j.seqs, in.Seq)
-			return activities.Held{Until: env.Now().Add(in.Wait), WaitingFor: "a decision", Step: "deploy.write_image", NoSkip: j.noSkip}, nil
+			return orchestrator.Held{Until: env.Now().Add(in.Wait), WaitingFor: "a decision", Step: "deploy.write_image", NoSkip: j.noSkip}, nil
 		},
-		"LookHeld": func(context.Context, int64) (activities.HeldSight, error) {
+		"LookHeld": func(context.Context, int64) (orchestrator.HeldSight, error) {
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			j.heldLooks++
 			if len(j.heldSights) == 0 {
-				return activities.HeldSight{}, nil
+				return orchestrator.HeldSight{}, nil
 			}
 			return j.heldSights[min(j.heldLooks, len(j.heldSights))-1], nil
 		},
-		"Decide": func(_ context.Context, in activities.DecideInput) error {
+		"Decide": func(_ context.Context, in orchestrator.DecideInput) error {
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			j.decided, j.seqs = append(j.decided, in), append(j.seqs, in.Seq)
@@ -95,14 +96,14 @@ func typeOf(err error) string {
 func TestAStepThatFailedIsRunAgainWhenSomebodyDecidesSo(t *testing.T) {
 	j := &judged{}
 	env := j.env(t)
-	j.runs = []func() (activities.StepsResult, error){fails(fault.Refused, "no disk"), done}
+	j.runs = []func() (conductor.StepsResult, error){fails(fault.Refused, "no disk"), done}
 	a := decide(env, time.Hour, workflows.Decision{Action: node.ActionRetry, By: "ann", Reason: "disk replaced"})
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.NoError(t, env.GetWorkflowError())
 	require.True(t, a.completed)
 	require.NoError(t, a.failed)
 	require.Equal(t, "no disk", j.holds[0].Error)
-	require.Equal(t, []activities.DecideInput{{Operation: 7, Seq: 3, Action: node.ActionRetry, By: "ann", Reason: "disk replaced"}}, j.decided)
+	require.Equal(t, []orchestrator.DecideInput{{Operation: 7, Seq: 3, Action: node.ActionRetry, By: "ann", Reason: "disk replaced"}}, j.decided)
 	require.Equal(t, []int64{1, 2, 3, 4}, j.seqs, "steps, hold, decision and steps each have a newer claim")
 	require.Equal(t, node.Succeeded, j.closed[0].Outcome)
 	require.Zero(t, j.undone, "nothing is undone while it holds")
@@ -112,9 +113,9 @@ func TestADecisionToSkipGoesOnAndOneToAbortUndoes(t *testing.T) {
 	for action, outcome := range map[node.Action]node.Outcome{node.ActionSkip: node.Succeeded, node.ActionAbort: node.Cancelled} {
 		t.Run(string(action), func(t *testing.T) {
 			j := &judged{}
-			j.undo = activities.UndoPlan{Needed: true, Covered: true}
+			j.undo = orchestrator.UndoPlan{Needed: true, Covered: true}
 			env := j.env(t)
-			j.runs = []func() (activities.StepsResult, error){fails(fault.Unreachable, "no answer"), done}
+			j.runs = []func() (conductor.StepsResult, error){fails(fault.Unreachable, "no answer"), done}
 			decide(env, time.Minute, workflows.Decision{Action: action})
 			env.ExecuteWorkflow(workflows.Operate, input)
 			require.Equal(t, outcome, j.closed[0].Outcome)
@@ -127,8 +128,8 @@ func TestADecisionToSkipGoesOnAndOneToAbortUndoes(t *testing.T) {
 func TestADecisionIsRefusedThatNobodyAskedForOrThatComesTwice(t *testing.T) {
 	j := &judged{noSkip: "nothing would be deployed without it"}
 	env := j.env(t)
-	j.sights = []activities.Sight{{}, {GoOn: true}}
-	j.runs = []func() (activities.StepsResult, error){waitUntil(env, 30*time.Minute), fails(fault.Refused, "no disk"), done}
+	j.sights = []orchestrator.Sight{{}, {GoOn: true}}
+	j.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), fails(fault.Refused, "no disk"), done}
 	early := decide(env, time.Minute, workflows.Decision{Action: node.ActionRetry})
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.LookSignal, nil) }, 2*time.Minute)
 	wrong := decide(env, 5*time.Minute, workflows.Decision{Action: "wait"})
@@ -148,29 +149,29 @@ func TestADecisionIsRefusedThatNobodyAskedForOrThatComesTwice(t *testing.T) {
 
 func TestWithoutADecisionTheOperationFailsInTime(t *testing.T) {
 	j := &judged{}
-	j.undo = activities.UndoPlan{Needed: true, Covered: true}
+	j.undo = orchestrator.UndoPlan{Needed: true, Covered: true}
 	env := j.env(t)
-	j.runs = []func() (activities.StepsResult, error){fails(fault.Denied, "wrong password")}
+	j.runs = []func() (conductor.StepsResult, error){fails(fault.Denied, "wrong password")}
 	late := decide(env, 3*time.Hour, workflows.Decision{Action: node.ActionRetry})
 	began := env.Now()
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.Error(t, env.GetWorkflowError())
 	require.InDelta(t, 2, env.Now().Sub(began).Hours(), 0.1)
-	require.Equal(t, []activities.EndInput{{Operation: 7, Outcome: node.Failed, Error: "wrong password; nobody decided within 2h0m0s"}}, j.closed)
+	require.Equal(t, []orchestrator.EndInput{{Operation: 7, Outcome: node.Failed, Error: "wrong password; nobody decided within 2h0m0s"}}, j.closed)
 	require.Equal(t, 1, j.undone)
 	require.Empty(t, j.decided)
 	require.False(t, late.completed)
 }
 
 func TestWhatCanNotBeHelpedIsNotHeld(t *testing.T) {
-	for name, fail := range map[string]func() (activities.StepsResult, error){
+	for name, fail := range map[string]func() (conductor.StepsResult, error){
 		"what the table does not allow": fails(fault.NotAllowed, "not in this state"),
 		"no conductor":                  fails(fault.NoValidHost, "no conductor"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &judged{}
 			env := j.env(t)
-			j.runs = []func() (activities.StepsResult, error){fail}
+			j.runs = []func() (conductor.StepsResult, error){fail}
 			env.ExecuteWorkflow(workflows.Operate, input)
 			require.Empty(t, j.holds)
 			require.Equal(t, node.Failed, j.closed[0].Outcome)
@@ -180,9 +181,9 @@ func TestWhatCanNotBeHelpedIsNotHeld(t *testing.T) {
 
 func TestAnAgentThatDoesNotCallIsBootedAgainWhenSomebodyDecidesSo(t *testing.T) {
 	j := &judged{}
-	j.sights = []activities.Sight{{}}
+	j.sights = []orchestrator.Sight{{}}
 	env := j.env(t)
-	j.runs = []func() (activities.StepsResult, error){waitUntil(env, 5*time.Minute), done}
+	j.runs = []func() (conductor.StepsResult, error){waitUntil(env, 5*time.Minute), done}
 	decide(env, time.Hour, workflows.Decision{Action: node.ActionRetry})
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.NoError(t, env.GetWorkflowError())
@@ -191,29 +192,29 @@ func TestAnAgentThatDoesNotCallIsBootedAgainWhenSomebodyDecidesSo(t *testing.T) 
 }
 
 func TestIronicsUnholdIsADecisionToRetry(t *testing.T) {
-	j := &judged{heldSights: []activities.HeldSight{{}, {Unhold: true, By: "bob"}, {}}}
+	j := &judged{heldSights: []orchestrator.HeldSight{{}, {Unhold: true, By: "bob"}, {}}}
 	env := j.env(t)
-	j.runs = []func() (activities.StepsResult, error){fails(fault.Refused, "no disk"), done}
+	j.runs = []func() (conductor.StepsResult, error){fails(fault.Refused, "no disk"), done}
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.LookSignal, nil) }, time.Minute)
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.NoError(t, env.GetWorkflowError())
-	require.Equal(t, []activities.DecideInput{{Operation: 7, Seq: 3, Action: node.ActionRetry, By: "bob", Reason: "unhold"}}, j.decided)
+	require.Equal(t, []orchestrator.DecideInput{{Operation: 7, Seq: 3, Action: node.ActionRetry, By: "bob", Reason: "unhold"}}, j.decided)
 }
 
 func TestAHeldOperationEndsWhenItIsCancelled(t *testing.T) {
 	for name, c := range map[string]struct {
-		sights []activities.HeldSight
+		sights []orchestrator.HeldSight
 		how    func(*testsuite.TestWorkflowEnvironment)
 	}{
 		"in Temporal": {nil, func(env *testsuite.TestWorkflowEnvironment) { env.CancelWorkflow() }},
-		"in the row": {[]activities.HeldSight{{}, {EndAsked: true}}, func(env *testsuite.TestWorkflowEnvironment) {
+		"in the row": {[]orchestrator.HeldSight{{}, {EndAsked: true}}, func(env *testsuite.TestWorkflowEnvironment) {
 			env.SignalWorkflow(workflows.LookSignal, nil)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &judged{heldSights: c.sights}
 			env := j.env(t)
-			j.runs = []func() (activities.StepsResult, error){fails(fault.Refused, "no disk")}
+			j.runs = []func() (conductor.StepsResult, error){fails(fault.Refused, "no disk")}
 			env.RegisterDelayedCallback(func() { c.how(env) }, time.Minute)
 			env.ExecuteWorkflow(workflows.Operate, input)
 			require.Equal(t, node.Cancelled, j.closed[0].Outcome)
@@ -222,12 +223,12 @@ func TestAHeldOperationEndsWhenItIsCancelled(t *testing.T) {
 }
 
 func TestAPowerRequestRunsWhileItHoldsAndItHoldsAgain(t *testing.T) {
-	j := &judged{heldSights: []activities.HeldSight{{Power: true}, {}}}
+	j := &judged{heldSights: []orchestrator.HeldSight{{Power: true}, {}}}
 	env := j.env(t)
-	still := func() (activities.StepsResult, error) {
-		return activities.StepsResult{Next: activities.NextFailed, Error: "no disk"}, nil
+	still := func() (conductor.StepsResult, error) {
+		return conductor.StepsResult{Next: conductor.NextFailed, Error: "no disk"}, nil
 	}
-	j.runs = []func() (activities.StepsResult, error){fails(fault.Refused, "no disk"), still, done}
+	j.runs = []func() (conductor.StepsResult, error){fails(fault.Refused, "no disk"), still, done}
 	decide(env, time.Hour, workflows.Decision{Action: node.ActionRetry})
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.NoError(t, env.GetWorkflowError())
@@ -238,7 +239,7 @@ func TestAPowerRequestRunsWhileItHoldsAndItHoldsAgain(t *testing.T) {
 func TestADecisionThatTheRowRefusesIsAnswered(t *testing.T) {
 	j := &judged{decideErr: temporal.NewNonRetryableApplicationError("Operation 7 is asked to end already, by ann.", "conflict", nil)}
 	env := j.env(t)
-	j.runs = []func() (activities.StepsResult, error){fails(fault.Refused, "no disk")}
+	j.runs = []func() (conductor.StepsResult, error){fails(fault.Refused, "no disk")}
 	a := decide(env, time.Minute, workflows.Decision{Action: node.ActionRetry})
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Hour)
 	env.ExecuteWorkflow(workflows.Operate, input)
@@ -249,20 +250,20 @@ func TestADecisionThatTheRowRefusesIsAnswered(t *testing.T) {
 
 func TestTheTimeForADecisionStandsStillInMaintenance(t *testing.T) {
 	j := &judged{}
-	j.undo = activities.UndoPlan{Needed: true, Covered: true}
+	j.undo = orchestrator.UndoPlan{Needed: true, Covered: true}
 	for range 13 { // a look every ten minutes
-		j.heldSights = append(j.heldSights, activities.HeldSight{Paused: true})
+		j.heldSights = append(j.heldSights, orchestrator.HeldSight{Paused: true})
 	}
-	j.heldSights = append(j.heldSights, activities.HeldSight{})
+	j.heldSights = append(j.heldSights, orchestrator.HeldSight{})
 	env := j.env(t)
-	var stood []activities.StillInput
-	env.RegisterActivityWithOptions(func(_ context.Context, in activities.StillInput) (string, error) {
+	var stood []orchestrator.StillInput
+	env.RegisterActivityWithOptions(func(_ context.Context, in orchestrator.StillInput) (string, error) {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		stood = append(stood, in)
 		return "a decision", nil
 	}, activity.RegisterOptions{Name: "StandStill", DisableAlreadyRegisteredCheck: true})
-	j.runs = []func() (activities.StepsResult, error){fails(fault.Denied, "wrong password")}
+	j.runs = []func() (conductor.StepsResult, error){fails(fault.Denied, "wrong password")}
 	began := env.Now()
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.Error(t, env.GetWorkflowError())

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -47,6 +49,6 @@ type Progress struct {
 // records and steps lend the workflows their activities' names; the workers
 // register the real ones.
 var (
-	records *activities.Operations
-	steps   *activities.Steps
+	records *orchestrator.Operations
+	steps   *conductor.Steps
 )

@@ -10,7 +10,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -18,7 +19,7 @@ import (
 // operation is one run of an operation's workflow.
 type operation struct {
 	in       Input
-	brief    activities.Brief
+	brief    orchestrator.Brief
 	seq      int64
 	progress Progress
 	look     workflow.ReceiveChannel
@@ -70,7 +71,7 @@ func (o *operation) finish(ctx workflow.Context) error {
 		return runErr // the next run goes on
 	}
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	end := activities.EndInput{Operation: in.Operation, Outcome: outcome, Error: words(runErr)}
+	end := orchestrator.EndInput{Operation: in.Operation, Outcome: outcome, Error: words(runErr)}
 	if outcome != node.Succeeded {
 		why, err := o.undo(ctx, outcome)
 		if lost(err) {
@@ -117,7 +118,7 @@ func (o *operation) begin(ctx workflow.Context) error {
 func (o *operation) run(ctx workflow.Context) (node.Outcome, error) {
 	for {
 		res, err := o.runSteps(ctx)
-		if err == nil && res.Next == activities.NextFailed {
+		if err == nil && res.Next == conductor.NextFailed {
 			err = temporal.NewNonRetryableApplicationError(res.Error, fault.Refused.String(), nil)
 		}
 		if err != nil {
@@ -128,11 +129,11 @@ func (o *operation) run(ctx workflow.Context) (node.Outcome, error) {
 			return outcome, err
 		}
 		switch res.Next {
-		case activities.NextClose:
+		case conductor.NextClose:
 			return node.Succeeded, nil
-		case activities.NextAsked:
+		case conductor.NextAsked:
 			return node.Cancelled, nil
-		case activities.NextAgent, activities.NextHold:
+		case conductor.NextAgent, conductor.NextHold:
 			asked, _, err := o.await(ctx, o.forCall(res))
 			if err != nil {
 				again, outcome, err := o.decide(ctx, err, false, true)
@@ -144,7 +145,7 @@ func (o *operation) run(ctx workflow.Context) (node.Outcome, error) {
 			if asked {
 				return node.Cancelled, nil
 			}
-		case activities.NextOrphaned:
+		case conductor.NextOrphaned:
 			return node.Failed, o.orphaned()
 		default:
 			return node.Failed, fmt.Errorf("unknown next %q", res.Next)
@@ -166,7 +167,7 @@ const inMaintenance = "the node is in maintenance"
 // stays in the row and is owed, for the reason that it returns. An error says
 // that the row is somebody else's.
 func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (string, error) {
-	var plan activities.UndoPlan
+	var plan orchestrator.UndoPlan
 	err := workflow.ExecuteLocalActivity(local(ctx, "plan undo"), records.PlanUndo, o.in.Operation, outcome).Get(ctx, &plan)
 	o.brief.Group, o.brief.Driver = cmp.Or(plan.Group, o.brief.Group), cmp.Or(plan.Driver, o.brief.Driver)
 	switch {
@@ -214,9 +215,9 @@ func (o *operation) undoUntil(ctx workflow.Context, until time.Time) (paused, la
 			return "", errUndoTime
 		}
 		o.seq++
-		var res activities.UndoResult
+		var res conductor.UndoResult
 		err := workflow.ExecuteActivity(on(o.toUndo(ctx, left), at), steps.Undo,
-			activities.UndoInput{Operation: o.in.Operation, Node: o.in.Node, Seq: o.seq, Tried: tried}).Get(ctx, &res)
+			conductor.UndoInput{Operation: o.in.Operation, Node: o.in.Node, Seq: o.seq, Tried: tried}).Get(ctx, &res)
 		check()
 		if paused = res.Paused; err == nil && res.Elsewhere {
 			return res.Conductor, nil
@@ -240,8 +241,8 @@ func outOfTime(err error) bool {
 
 // close ends the operation and moves the node to its end state; what was asked
 // to follow is started.
-func (o *operation) close(ctx workflow.Context, end activities.EndInput, cause error) error {
-	var closed activities.Closed
+func (o *operation) close(ctx workflow.Context, end orchestrator.EndInput, cause error) error {
+	var closed orchestrator.Closed
 	err := workflow.ExecuteLocalActivity(local(ctx, "close"), records.Close, end).Get(ctx, &closed)
 	if err != nil {
 		return err

@@ -16,6 +16,8 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/workflows"
@@ -25,27 +27,27 @@ import (
 // it answers what it was told to and remembers what was done.
 type world struct {
 	mu      sync.Mutex
-	runs    []func() (activities.StepsResult, error) // what the runs of steps do, in turn
-	sights  []activities.Sight                       // what looks see, in turn; the last one stays
-	undo    activities.UndoPlan
+	runs    []func() (conductor.StepsResult, error) // what the runs of steps do, in turn
+	sights  []orchestrator.Sight                    // what looks see, in turn; the last one stays
+	undo    orchestrator.UndoPlan
 	undoErr error
-	undos   []func() (activities.UndoResult, error) // what the undos do, in turn; then undoErr
-	hosts   []node.Host                             // that cover the node
+	undos   []func() (conductor.UndoResult, error) // what the undos do, in turn; then undoErr
+	hosts   []node.Host                            // that cover the node
 	follow  int64
 
 	ran, looked, undone int
 	seqs                []int64
 	queues              []string   // each activity's on hardware
 	tried               [][]string // likewise
-	closed              []activities.EndInput
+	closed              []orchestrator.EndInput
 	started             []int64
 }
 
-func (w *world) begin(context.Context, int64) (activities.Brief, error) {
-	return activities.Brief{Driver: "redfish", HeartbeatTimeout: 5 * time.Second, ConductorTimeout: 15 * time.Second, WaitForConductor: 15 * time.Minute, StepsTimeout: 24 * time.Hour}, nil
+func (w *world) begin(context.Context, int64) (orchestrator.Brief, error) {
+	return orchestrator.Brief{Driver: "redfish", HeartbeatTimeout: 5 * time.Second, ConductorTimeout: 15 * time.Second, WaitForConductor: 15 * time.Minute, StepsTimeout: 24 * time.Hour}, nil
 }
 
-func (w *world) runSteps(ctx context.Context, in activities.StepsInput) (activities.StepsResult, error) {
+func (w *world) runSteps(ctx context.Context, in conductor.StepsInput) (conductor.StepsResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tried = append(w.tried, in.Tried)
@@ -55,7 +57,7 @@ func (w *world) runSteps(ctx context.Context, in activities.StepsInput) (activit
 	return w.runs[w.ran-1]()
 }
 
-func (w *world) look(context.Context, int64) (activities.Sight, error) {
+func (w *world) look(context.Context, int64) (orchestrator.Sight, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.sights[min(w.looked, len(w.sights)-1)]
@@ -63,11 +65,11 @@ func (w *world) look(context.Context, int64) (activities.Sight, error) {
 	return s, nil
 }
 
-func (w *world) planUndo(context.Context, int64, node.Outcome) (activities.UndoPlan, error) {
+func (w *world) planUndo(context.Context, int64, node.Outcome) (orchestrator.UndoPlan, error) {
 	return w.undo, nil
 }
 
-func (w *world) runUndo(ctx context.Context, in activities.UndoInput) (activities.UndoResult, error) {
+func (w *world) runUndo(ctx context.Context, in conductor.UndoInput) (conductor.UndoResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seqs = append(w.seqs, in.Seq)
@@ -77,7 +79,7 @@ func (w *world) runUndo(ctx context.Context, in activities.UndoInput) (activitie
 	if len(w.undos) >= w.undone {
 		return w.undos[w.undone-1]()
 	}
-	return activities.UndoResult{}, w.undoErr
+	return conductor.UndoResult{}, w.undoErr
 }
 
 func (w *world) elsewhere(_ context.Context, _ int64, tried []string) (node.Host, error) {
@@ -89,9 +91,9 @@ func (w *world) elsewhere(_ context.Context, _ int64, tried []string) (node.Host
 	return node.Host{}, nil
 }
 
-func (w *world) end(_ context.Context, in activities.EndInput) (activities.Closed, error) {
+func (w *world) end(_ context.Context, in orchestrator.EndInput) (orchestrator.Closed, error) {
 	w.closed = append(w.closed, in)
-	return activities.Closed{FollowUp: w.follow}, nil
+	return orchestrator.Closed{FollowUp: w.follow}, nil
 }
 
 func (w *world) start(_ context.Context, id int64) error {
@@ -113,40 +115,40 @@ func (w *world) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	return env
 }
 
-func done() (activities.StepsResult, error) {
-	return activities.StepsResult{Next: activities.NextClose, Conductor: "c1", Steps: []activities.StepLine{{Name: "deploy.deploy", State: node.StepDone}}}, nil
+func done() (conductor.StepsResult, error) {
+	return conductor.StepsResult{Next: conductor.NextClose, Conductor: "c1", Steps: []activities.StepLine{{Name: "deploy.deploy", State: node.StepDone}}}, nil
 }
 
 // waitUntil is a run of steps that ends in a wait for the agent.
-func waitUntil(env *testsuite.TestWorkflowEnvironment, d time.Duration) func() (activities.StepsResult, error) {
-	return func() (activities.StepsResult, error) {
+func waitUntil(env *testsuite.TestWorkflowEnvironment, d time.Duration) func() (conductor.StepsResult, error) {
+	return func() (conductor.StepsResult, error) {
 		until := env.Now().Add(d)
-		return activities.StepsResult{Next: activities.NextAgent, Until: &until, Conductor: "c1"}, nil
+		return conductor.StepsResult{Next: conductor.NextAgent, Until: &until, Conductor: "c1"}, nil
 	}
 }
 
-func fails(kind fault.Kind, words string) func() (activities.StepsResult, error) {
-	return func() (activities.StepsResult, error) {
-		return activities.StepsResult{}, temporal.NewNonRetryableApplicationError(words, kind.String(), nil)
+func fails(kind fault.Kind, words string) func() (conductor.StepsResult, error) {
+	return func() (conductor.StepsResult, error) {
+		return conductor.StepsResult{}, temporal.NewNonRetryableApplicationError(words, kind.String(), nil)
 	}
 }
 
 var input = workflows.Input{Operation: 7, Node: "11111111-1111-1111-1111-111111111111", NodeName: "n1", Kind: node.KindDeploy}
 
 func TestAnOperationWithoutWaitsIsOneRunOfSteps(t *testing.T) {
-	w := &world{runs: []func() (activities.StepsResult, error){done}}
+	w := &world{runs: []func() (conductor.StepsResult, error){done}}
 	env := w.env(t)
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.NoError(t, env.GetWorkflowError())
-	require.Equal(t, []activities.EndInput{{Operation: 7, Outcome: node.Succeeded}}, w.closed)
+	require.Equal(t, []orchestrator.EndInput{{Operation: 7, Outcome: node.Succeeded}}, w.closed)
 	require.Equal(t, 1, w.ran)
 	require.Zero(t, w.undone, "success leaves nothing to undo")
 }
 
 func TestAnAgentThatCalledBeforeTheWaitIsNotWaitedFor(t *testing.T) {
-	w := &world{sights: []activities.Sight{{GoOn: true}}}
+	w := &world{sights: []orchestrator.Sight{{GoOn: true}}}
 	env := w.env(t)
-	w.runs = []func() (activities.StepsResult, error){waitUntil(env, 30*time.Minute), done}
+	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), done}
 	began := env.Now()
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.NoError(t, env.GetWorkflowError())
@@ -155,9 +157,9 @@ func TestAnAgentThatCalledBeforeTheWaitIsNotWaitedFor(t *testing.T) {
 }
 
 func TestAnAgentsCallEndsTheWait(t *testing.T) {
-	w := &world{sights: []activities.Sight{{WaitingFor: "the agent"}, {GoOn: true}}}
+	w := &world{sights: []orchestrator.Sight{{WaitingFor: "the agent"}, {GoOn: true}}}
 	env := w.env(t)
-	w.runs = []func() (activities.StepsResult, error){waitUntil(env, 30*time.Minute), done}
+	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), done}
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.LookSignal, nil) }, 3*time.Minute)
 	began := env.Now()
 	env.ExecuteWorkflow(workflows.Operate, input)
@@ -166,9 +168,9 @@ func TestAnAgentsCallEndsTheWait(t *testing.T) {
 }
 
 func TestALostSignalCostsMinutesNotTheOperation(t *testing.T) {
-	w := &world{sights: []activities.Sight{{}, {GoOn: true}}}
+	w := &world{sights: []orchestrator.Sight{{}, {GoOn: true}}}
 	env := w.env(t)
-	w.runs = []func() (activities.StepsResult, error){waitUntil(env, 30*time.Minute), done}
+	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), done}
 	began := env.Now()
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.NoError(t, env.GetWorkflowError())
@@ -176,9 +178,9 @@ func TestALostSignalCostsMinutesNotTheOperation(t *testing.T) {
 }
 
 func TestAnAgentThatNeverCallsFailsTheOperationInTime(t *testing.T) {
-	w := &world{sights: []activities.Sight{{}}, undo: activities.UndoPlan{Needed: true, Covered: true}}
+	w := &world{sights: []orchestrator.Sight{{}}, undo: orchestrator.UndoPlan{Needed: true, Covered: true}}
 	env := w.env(t)
-	w.runs = []func() (activities.StepsResult, error){waitUntil(env, 25*time.Minute)}
+	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 25*time.Minute)}
 	began := env.Now()
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.ErrorContains(t, env.GetWorkflowError(), "Timeout reached while waiting for callback for node "+input.Node)
@@ -189,31 +191,31 @@ func TestAnAgentThatNeverCallsFailsTheOperationInTime(t *testing.T) {
 }
 
 func TestCancelWhileWaitingUndoesAndCloses(t *testing.T) {
-	w := &world{sights: []activities.Sight{{}}, undo: activities.UndoPlan{Needed: true, Covered: true}}
+	w := &world{sights: []orchestrator.Sight{{}}, undo: orchestrator.UndoPlan{Needed: true, Covered: true}}
 	env := w.env(t)
-	w.runs = []func() (activities.StepsResult, error){waitUntil(env, 30*time.Minute)}
+	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute)}
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Minute)
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.True(t, temporal.IsCanceledError(env.GetWorkflowError()), "%v", env.GetWorkflowError())
 	require.Equal(t, 1, w.undone)
-	require.Equal(t, []activities.EndInput{{Operation: 7, Outcome: node.Cancelled}}, w.closed)
+	require.Equal(t, []orchestrator.EndInput{{Operation: 7, Outcome: node.Cancelled}}, w.closed)
 	require.Equal(t, []int64{1, 2}, w.seqs, "undo takes a newer claim than the steps had")
 }
 
 func TestACancelBeforeTheBeginningClosesAllTheSame(t *testing.T) {
-	w := &world{undo: activities.UndoPlan{}}
+	w := &world{undo: orchestrator.UndoPlan{}}
 	env := w.env(t)
 	env.RegisterDelayedCallback(env.CancelWorkflow, 0)
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.True(t, temporal.IsCanceledError(env.GetWorkflowError()), "%v", env.GetWorkflowError())
 	require.Zero(t, w.ran)
-	require.Equal(t, []activities.EndInput{{Operation: 7, Outcome: node.Cancelled}}, w.closed)
+	require.Equal(t, []orchestrator.EndInput{{Operation: 7, Outcome: node.Cancelled}}, w.closed)
 }
 
 func TestAnAskThatWasNeverSignalledEndsTheWait(t *testing.T) {
-	w := &world{sights: []activities.Sight{{EndAsked: true}}, undo: activities.UndoPlan{Needed: true, Covered: true}, follow: 8}
+	w := &world{sights: []orchestrator.Sight{{EndAsked: true}}, undo: orchestrator.UndoPlan{Needed: true, Covered: true}, follow: 8}
 	env := w.env(t)
-	w.runs = []func() (activities.StepsResult, error){waitUntil(env, 30*time.Minute)}
+	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute)}
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.Equal(t, node.Cancelled, w.closed[0].Outcome)
 	require.Equal(t, []int64{8}, w.started, "what was asked to follow is started")
@@ -221,20 +223,20 @@ func TestAnAskThatWasNeverSignalledEndsTheWait(t *testing.T) {
 
 func TestAFailedStepUndoesAndKeepsItsWords(t *testing.T) {
 	w := &world{
-		runs: []func() (activities.StepsResult, error){fails(fault.Refused, "image is larger than the disk")},
-		undo: activities.UndoPlan{Needed: true, Covered: true},
+		runs: []func() (conductor.StepsResult, error){fails(fault.Refused, "image is larger than the disk")},
+		undo: orchestrator.UndoPlan{Needed: true, Covered: true},
 	}
 	env := w.env(t)
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.ErrorContains(t, env.GetWorkflowError(), "image is larger than the disk")
-	require.Equal(t, []activities.EndInput{{Operation: 7, Outcome: node.Failed, Error: "image is larger than the disk"}}, w.closed)
+	require.Equal(t, []orchestrator.EndInput{{Operation: 7, Outcome: node.Failed, Error: "image is larger than the disk"}}, w.closed)
 	require.Equal(t, 1, w.undone)
 }
 
 func TestAnUndoThatFailsChangesNoEndState(t *testing.T) {
 	w := &world{
-		runs:    []func() (activities.StepsResult, error){fails(fault.Refused, "no")},
-		undo:    activities.UndoPlan{Needed: true, Covered: true},
+		runs:    []func() (conductor.StepsResult, error){fails(fault.Refused, "no")},
+		undo:    orchestrator.UndoPlan{Needed: true, Covered: true},
 		undoErr: temporal.NewNonRetryableApplicationError("the BMC refuses to power off", "refused", nil),
 	}
 	env := w.env(t)
@@ -254,20 +256,20 @@ func TestTheTimeOfAnUndoStandsStillWhileTheWorkflowIsPaused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{
-				runs: []func() (activities.StepsResult, error){fails(fault.Refused, "no")},
-				undo: activities.UndoPlan{Needed: true, Covered: true},
+				runs: []func() (conductor.StepsResult, error){fails(fault.Refused, "no")},
+				undo: orchestrator.UndoPlan{Needed: true, Covered: true},
 			}
 			env := w.env(t)
 			tries := 0
 			env.OnActivity("Undo", mock.Anything, mock.Anything).Once().After(c.heard).Return(
-				func(context.Context, activities.UndoInput) (activities.UndoResult, error) {
+				func(context.Context, conductor.UndoInput) (conductor.UndoResult, error) {
 					tries++
-					return activities.UndoResult{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE, nil)
+					return conductor.UndoResult{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE, nil)
 				})
 			env.OnActivity("Undo", mock.Anything, mock.Anything).Maybe().Return(
-				func(context.Context, activities.UndoInput) (activities.UndoResult, error) {
+				func(context.Context, conductor.UndoInput) (conductor.UndoResult, error) {
 					tries++
-					return activities.UndoResult{}, nil
+					return conductor.UndoResult{}, nil
 				})
 			env.ExecuteWorkflow(workflows.Operate, input)
 			require.Equal(t, c.tries, tries)
@@ -280,9 +282,9 @@ func TestTheTimeOfAnUndoStandsStillWhileTheWorkflowIsPaused(t *testing.T) {
 
 func TestAnUndoThatMaintenanceOvertakesIsOwed(t *testing.T) {
 	w := &world{
-		runs:  []func() (activities.StepsResult, error){fails(fault.Refused, "no")},
-		undo:  activities.UndoPlan{Needed: true, Covered: true},
-		undos: []func() (activities.UndoResult, error){func() (activities.UndoResult, error) { return activities.UndoResult{Paused: true}, nil }},
+		runs:  []func() (conductor.StepsResult, error){fails(fault.Refused, "no")},
+		undo:  orchestrator.UndoPlan{Needed: true, Covered: true},
+		undos: []func() (conductor.UndoResult, error){func() (conductor.UndoResult, error) { return conductor.UndoResult{Paused: true}, nil }},
 	}
 	env := w.env(t)
 	env.ExecuteWorkflow(workflows.Operate, input)
@@ -292,8 +294,8 @@ func TestAnUndoThatMaintenanceOvertakesIsOwed(t *testing.T) {
 
 func TestWithoutAConductorAnUndoIsOwedAndTheEndDoesNotWait(t *testing.T) {
 	w := &world{
-		runs: []func() (activities.StepsResult, error){fails(fault.Refused, "no")},
-		undo: activities.UndoPlan{Needed: true, Covered: false},
+		runs: []func() (conductor.StepsResult, error){fails(fault.Refused, "no")},
+		undo: orchestrator.UndoPlan{Needed: true, Covered: false},
 	}
 	env := w.env(t)
 	began := env.Now()
@@ -305,7 +307,7 @@ func TestWithoutAConductorAnUndoIsOwedAndTheEndDoesNotWait(t *testing.T) {
 }
 
 func TestALostClaimTouchesNothingMore(t *testing.T) {
-	w := &world{runs: []func() (activities.StepsResult, error){fails(fault.Lost, "operation 7 has ended")}, undo: activities.UndoPlan{Needed: true, Covered: true}}
+	w := &world{runs: []func() (conductor.StepsResult, error){fails(fault.Lost, "operation 7 has ended")}, undo: orchestrator.UndoPlan{Needed: true, Covered: true}}
 	env := w.env(t)
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.Error(t, env.GetWorkflowError())
@@ -314,9 +316,9 @@ func TestALostClaimTouchesNothingMore(t *testing.T) {
 }
 
 func TestProgressCanBeAskedFor(t *testing.T) {
-	w := &world{sights: []activities.Sight{{WaitingFor: "the agent's call"}, {GoOn: true}}}
+	w := &world{sights: []orchestrator.Sight{{WaitingFor: "the agent's call"}, {GoOn: true}}}
 	env := w.env(t)
-	w.runs = []func() (activities.StepsResult, error){waitUntil(env, 30*time.Minute), done}
+	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), done}
 	env.RegisterDelayedCallback(func() {
 		v, err := env.QueryWorkflow(workflows.ProgressQuery)
 		require.NoError(t, err)
@@ -331,15 +333,15 @@ func TestProgressCanBeAskedFor(t *testing.T) {
 }
 
 func TestADatabaseThatIsAwayIsWaitedFor(t *testing.T) {
-	w := &world{runs: []func() (activities.StepsResult, error){done}}
+	w := &world{runs: []func() (conductor.StepsResult, error){done}}
 	env := w.env(t)
 	tries := 0
-	env.RegisterActivityWithOptions(func(context.Context, activities.EndInput) (activities.Closed, error) {
+	env.RegisterActivityWithOptions(func(context.Context, orchestrator.EndInput) (orchestrator.Closed, error) {
 		tries++
 		if tries < 40 { // minutes, more than one try may take
-			return activities.Closed{}, errors.New("connection refused")
+			return orchestrator.Closed{}, errors.New("connection refused")
 		}
-		return activities.Closed{}, nil
+		return orchestrator.Closed{}, nil
 	}, activity.RegisterOptions{Name: "Close", DisableAlreadyRegisteredCheck: true})
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.NoError(t, env.GetWorkflowError())

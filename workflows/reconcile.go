@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/reconcile"
 )
 
 // ReconcileType and ReconcileSchedule are the names of the scheduled
@@ -17,7 +17,7 @@ const (
 	ReconcileSchedule = "reconcile"
 )
 
-var reconciling *activities.Reconcile
+var reconciling *reconcile.Reconciler
 
 // Reconcile is one tick: it compares what the database holds with what Temporal
 // runs, and puts right what is not as it should be.
@@ -27,7 +27,7 @@ func Reconcile(ctx workflow.Context) error {
 		HeartbeatTimeout:    20 * time.Second,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumAttempts: 3},
 	})
-	var did activities.TickResult
+	var did reconcile.TickResult
 	err := workflow.ExecuteActivity(ctx, reconciling.Tick).Get(ctx, &did)
 	var failed *temporal.ApplicationError
 	if errors.As(err, &failed) && failed.HasDetails() {

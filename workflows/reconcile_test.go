@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/reconcile"
 	"go.temper.dev/temper/workflows"
 )
 
@@ -19,9 +19,9 @@ import (
 func TestATickThatFailsIsTriedAgainThreeTimesInAllAndEndsWhenItIsCancelled(t *testing.T) {
 	passing := errors.New("connection refused")
 	failed := temporal.NewApplicationErrorWithOptions("shares: no", "unavailable", temporal.ApplicationErrorOptions{
-		Details: []any{activities.TickResult{Started: 3, Took: "1s", Failed: []string{"shares: no"}}},
+		Details: []any{reconcile.TickResult{Started: 3, Took: "1s", Failed: []string{"shares: no"}}},
 	})
-	done := activities.TickResult{Took: "1s"}
+	done := reconcile.TickResult{Took: "1s"}
 	for name, c := range map[string]struct {
 		answers []error // of each try; the last one stays
 		cancel  bool    // while it runs
@@ -41,7 +41,7 @@ func TestATickThatFailsIsTriedAgainThreeTimesInAllAndEndsWhenItIsCancelled(t *te
 			env := s.NewTestWorkflowEnvironment()
 			env.SetTestTimeout(30 * time.Second)
 			tries := 0
-			env.RegisterActivityWithOptions(func(ctx context.Context) (activities.TickResult, error) {
+			env.RegisterActivityWithOptions(func(ctx context.Context) (reconcile.TickResult, error) {
 				tries++
 				if c.cancel {
 					env.CancelWorkflow()

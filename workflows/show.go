@@ -10,6 +10,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -32,7 +34,7 @@ func (o *operation) show(ctx workflow.Context) {
 }
 
 // showEnd sets what Temporal's UI shows of the workflow after its end.
-func (o *operation) showEnd(ctx workflow.Context, end activities.EndInput) {
+func (o *operation) showEnd(ctx workflow.Context, end orchestrator.EndInput) {
 	line := "**The operation has " + string(end.Outcome) + "**"
 	if end.Outcome == node.Cancelled {
 		line = "**The operation was cancelled**"
@@ -100,7 +102,7 @@ func (o *operation) hear(ctx workflow.Context) {
 	signals := workflow.GetSignalChannel(ctx, StepsSignal)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
-			var told activities.Told
+			var told conductor.Told
 			if !signals.Receive(ctx, &told) {
 				return
 			}

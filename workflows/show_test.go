@@ -10,6 +10,8 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/workflows"
 )
@@ -35,17 +37,17 @@ func TestTheDetailsShowWhichStepRunsWhileItRuns(t *testing.T) {
 	w := &world{}
 	env := w.env(t)
 	var early, told, late string
-	w.runs = []func() (activities.StepsResult, error){func() (activities.StepsResult, error) {
+	w.runs = []func() (conductor.StepsResult, error){func() (conductor.StepsResult, error) {
 		early = details(t, env)
-		env.SignalWorkflow(workflows.StepsSignal, activities.Told{Seq: 99, Conductor: "zombie", Steps: lines(node.StepRunning)})
+		env.SignalWorkflow(workflows.StepsSignal, conductor.Told{Seq: 99, Conductor: "zombie", Steps: lines(node.StepRunning)})
 		late = details(t, env)
-		env.SignalWorkflow(workflows.StepsSignal, activities.Told{Seq: w.seqs[0], Conductor: "c1", Steps: lines(node.StepRunning)})
+		env.SignalWorkflow(workflows.StepsSignal, conductor.Told{Seq: w.seqs[0], Conductor: "c1", Steps: lines(node.StepRunning)})
 		require.Eventually(t, func() bool {
 			told = details(t, env)
 			return strings.Contains(told, "Running")
 		}, 10*time.Second, time.Millisecond)
 		done := lines(node.StepDone)
-		return activities.StepsResult{Next: activities.NextClose, Conductor: "c1", Steps: done}, nil
+		return conductor.StepsResult{Next: conductor.NextClose, Conductor: "c1", Steps: done}, nil
 	}}
 	env.ExecuteWorkflow(workflows.Operate, workflows.Input{Operation: 1, Node: "n", Kind: node.KindDeploy})
 	require.NoError(t, env.GetWorkflowError())
@@ -61,13 +63,13 @@ func TestTheDetailsShowWhichStepRunsWhileItRuns(t *testing.T) {
 func TestTheTimesInTheDetailsHaveDates(t *testing.T) {
 	until := time.Date(2036, 11, 23, 0, 31, 30, 0, time.FixedZone("CET", 3600))
 	w := &world{
-		runs: []func() (activities.StepsResult, error){
-			func() (activities.StepsResult, error) {
-				return activities.StepsResult{Next: activities.NextAgent, Until: &until}, nil
+		runs: []func() (conductor.StepsResult, error){
+			func() (conductor.StepsResult, error) {
+				return conductor.StepsResult{Next: conductor.NextAgent, Until: &until}, nil
 			},
-			func() (activities.StepsResult, error) { return activities.StepsResult{Next: activities.NextClose}, nil },
+			func() (conductor.StepsResult, error) { return conductor.StepsResult{Next: conductor.NextClose}, nil },
 		},
-		sights: []activities.Sight{{WaitingFor: "the agent's call", Until: &until}, {GoOn: true}},
+		sights: []orchestrator.Sight{{WaitingFor: "the agent's call", Until: &until}, {GoOn: true}},
 	}
 	env := w.env(t)
 	var waiting string

@@ -7,7 +7,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -21,13 +22,13 @@ const queueMost = 10 * time.Minute
 // runSteps has a conductor run steps from where they are, and waits for one
 // where none covers the node: before they begin, and whenever one that had them
 // died and nobody takes them up.
-func (o *operation) runSteps(ctx workflow.Context) (activities.StepsResult, error) {
+func (o *operation) runSteps(ctx workflow.Context) (conductor.StepsResult, error) {
 	ready, patience := !o.brief.Stalled, o.brief.ConductorTimeout
 	for {
 		if !ready {
 			asked, waited, err := o.await(ctx, o.forConductor())
 			if err != nil || asked {
-				return activities.StepsResult{Next: activities.NextAsked}, err
+				return conductor.StepsResult{Next: conductor.NextAsked}, err
 			}
 			o.brief.Stalled = false
 			if patience = min(2*patience, queueMost); waited {
@@ -35,7 +36,7 @@ func (o *operation) runSteps(ctx workflow.Context) (activities.StepsResult, erro
 			}
 		}
 		res, err := o.onQueue(ctx, patience)
-		if err == nil && res.Next != activities.NextReady || err != nil && !untaken(err) {
+		if err == nil && res.Next != conductor.NextReady || err != nil && !untaken(err) {
 			return res, err
 		}
 		ready = false
@@ -44,15 +45,15 @@ func (o *operation) runSteps(ctx workflow.Context) (activities.StepsResult, erro
 
 // onQueue puts the steps into the queue of the node's driver, where they may
 // stand for at most patience until somebody takes them.
-func (o *operation) onQueue(ctx workflow.Context, patience time.Duration) (activities.StepsResult, error) {
-	var res activities.StepsResult
+func (o *operation) onQueue(ctx workflow.Context, patience time.Duration) (conductor.StepsResult, error) {
+	var res conductor.StepsResult
 	shared := o.onConductor(ctx, patience, "steps of "+string(o.in.Kind))
 	err := o.inTurn(ctx, func(at node.Host, tried []string) (string, error) {
 		o.seq++
 		o.give(ctx, o.seq)
-		res = activities.StepsResult{}
+		res = conductor.StepsResult{}
 		err := workflow.ExecuteActivity(on(shared, at), steps.RunSteps,
-			activities.StepsInput{Operation: o.in.Operation, Node: o.in.Node, Seq: o.seq, Tried: tried}).Get(ctx, &res)
+			conductor.StepsInput{Operation: o.in.Operation, Node: o.in.Node, Seq: o.seq, Tried: tried}).Get(ctx, &res)
 		o.takeBack()
 		if err != nil {
 			return "", err
@@ -62,7 +63,7 @@ func (o *operation) onQueue(ctx workflow.Context, patience time.Duration) (activ
 		}
 		o.progress.Conductor, o.progress.Until = res.Conductor, res.Until
 		o.show(ctx)
-		if res.Next == activities.NextElsewhere {
+		if res.Next == conductor.NextElsewhere {
 			return res.Conductor, nil
 		}
 		return "", nil
@@ -77,9 +78,9 @@ func untaken(err error) bool {
 
 // forConductor is the wait for somebody who can go on with the steps.
 func (o *operation) forConductor() wait {
-	return wait{look: func(ctx workflow.Context) (seen activities.Sight, err error) {
+	return wait{look: func(ctx workflow.Context) (seen orchestrator.Sight, err error) {
 		o.seq++
-		in := activities.ReadyInput{Operation: o.in.Operation, Seq: o.seq}
+		in := orchestrator.ReadyInput{Operation: o.in.Operation, Seq: o.seq}
 		err = workflow.ExecuteLocalActivity(local(ctx, "who can go on"), records.Ready, in).Get(ctx, &seen)
 		return seen, err
 	}}
@@ -101,9 +102,9 @@ func (o *operation) orphaned() error {
 }
 
 // overdue says that what was waited for did not come.
-func (o *operation) overdue(res activities.StepsResult) error {
+func (o *operation) overdue(res conductor.StepsResult) error {
 	text := fmt.Sprintf("Timeout reached while waiting for callback for node %s", o.in.Node)
-	if res.Next == activities.NextHold {
+	if res.Next == conductor.NextHold {
 		text = fmt.Sprintf("Nobody decided in time how node %s is to go on.", o.in.Node)
 	}
 	return temporal.NewNonRetryableApplicationError(text, fault.Unreachable.String(), nil)

@@ -7,7 +7,8 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -21,14 +22,14 @@ const (
 
 // wait is something that an operation waits for.
 type wait struct {
-	look  func(workflow.Context) (activities.Sight, error)
+	look  func(workflow.Context) (orchestrator.Sight, error)
 	until *time.Time // where the row does not tell
 	over  error      // when it has not come by then
 }
 
 // forCall is the wait for the agent's call, or for a hold to be lifted.
-func (o *operation) forCall(res activities.StepsResult) wait {
-	return wait{until: res.Until, over: o.overdue(res), look: func(ctx workflow.Context) (seen activities.Sight, err error) {
+func (o *operation) forCall(res conductor.StepsResult) wait {
+	return wait{until: res.Until, over: o.overdue(res), look: func(ctx workflow.Context) (seen orchestrator.Sight, err error) {
 		err = workflow.ExecuteLocalActivity(local(ctx, "look"), records.Look, o.in.Operation).Get(ctx, &seen)
 		return seen, err
 	}}
@@ -92,7 +93,7 @@ func (o *operation) tooLong(ctx workflow.Context) bool {
 }
 
 // moved takes up where the operation's steps go now.
-func (o *operation) moved(seen activities.Sight) {
+func (o *operation) moved(seen orchestrator.Sight) {
 	if seen.Driver != "" {
 		o.brief.Group, o.brief.Driver, o.brief.WaitForConductor = seen.Group, seen.Driver, seen.WaitForConductor
 	}

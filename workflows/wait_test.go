@@ -13,7 +13,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/workflows"
 )
@@ -21,8 +22,8 @@ import (
 // outage is a world whose node is not always covered.
 type outage struct {
 	world
-	uncovered bool               // from the beginning
-	readies   []activities.Sight // what looks before steps see, in turn; the last one stays
+	uncovered bool                 // from the beginning
+	readies   []orchestrator.Sight // what looks before steps see, in turn; the last one stays
 	asked     int
 	timers    int
 }
@@ -32,12 +33,12 @@ func (w *outage) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	again := func(name string, f any) {
 		env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name, DisableAlreadyRegisteredCheck: true})
 	}
-	again("Begin", func(ctx context.Context, id int64) (activities.Brief, error) {
+	again("Begin", func(ctx context.Context, id int64) (orchestrator.Brief, error) {
 		b, err := w.begin(ctx, id)
 		b.Stalled = w.uncovered
 		return b, err
 	})
-	again("Ready", func(_ context.Context, in activities.ReadyInput) (activities.Sight, error) {
+	again("Ready", func(_ context.Context, in orchestrator.ReadyInput) (orchestrator.Sight, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		s := w.readies[min(w.asked, len(w.readies)-1)]
@@ -50,14 +51,14 @@ func (w *outage) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 }
 
 // untaken is a run of steps that stands in the queue and that nobody takes.
-func untaken() (activities.StepsResult, error) {
-	return activities.StepsResult{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, errors.New("nobody came"))
+func untaken() (conductor.StepsResult, error) {
+	return conductor.StepsResult{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, errors.New("nobody came"))
 }
 
 // until is what a look sees while nobody covers the node.
-func until(env *testsuite.TestWorkflowEnvironment, d time.Duration) activities.Sight {
+func until(env *testsuite.TestWorkflowEnvironment, d time.Duration) orchestrator.Sight {
 	end := env.Now().Add(d)
-	return activities.Sight{
+	return orchestrator.Sight{
 		Stalled: node.StallConductor, Until: &end, WaitingFor: node.WaitsForConductor("g1", "redfish"),
 		Group: "g1", Driver: "redfish", WaitForConductor: d,
 	}
@@ -66,8 +67,8 @@ func until(env *testsuite.TestWorkflowEnvironment, d time.Duration) activities.S
 func TestAnOperationWaitsForAConductorBeforeItBegins(t *testing.T) {
 	w := &outage{uncovered: true}
 	env := w.env(t)
-	w.runs = []func() (activities.StepsResult, error){done}
-	w.readies = []activities.Sight{until(env, 15*time.Minute), {GoOn: true, Group: "g2", Driver: "fake-hardware"}}
+	w.runs = []func() (conductor.StepsResult, error){done}
+	w.readies = []orchestrator.Sight{until(env, 15*time.Minute), {GoOn: true, Group: "g2", Driver: "fake-hardware"}}
 	began := env.Now()
 	env.RegisterDelayedCallback(func() {
 		v, err := env.QueryWorkflow(workflows.ProgressQuery)
@@ -97,17 +98,17 @@ func TestAnOperationWaitsForAConductorBeforeItBegins(t *testing.T) {
 func TestStepsThatNobodyTakesGoOnWhenAConductorReturns(t *testing.T) {
 	w := &outage{}
 	env := w.env(t)
-	w.runs = []func() (activities.StepsResult, error){untaken, done}
-	w.readies = []activities.Sight{until(env, 15*time.Minute), {GoOn: true}}
+	w.runs = []func() (conductor.StepsResult, error){untaken, done}
+	w.readies = []orchestrator.Sight{until(env, 15*time.Minute), {GoOn: true}}
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.LookSignal, nil) }, 4*time.Minute)
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.NoError(t, env.GetWorkflowError())
 	require.Equal(t, 2, w.ran)
-	require.Equal(t, []activities.EndInput{{Operation: 7, Outcome: node.Succeeded}}, w.closed)
+	require.Equal(t, []orchestrator.EndInput{{Operation: 7, Outcome: node.Succeeded}}, w.closed)
 }
 
 func TestALongQueueIsStoodIn(t *testing.T) {
-	w := &outage{readies: []activities.Sight{{GoOn: true}}}
+	w := &outage{readies: []orchestrator.Sight{{GoOn: true}}}
 	env := w.env(t)
 	for range 30 { // each is twice as long as the one before, up to ten minutes
 		w.runs = append(w.runs, untaken)
@@ -124,11 +125,11 @@ func TestPastTheWaitForAConductorTheOperationFailsAndOwes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := &outage{}
 			env := w.env(t)
-			w.runs = []func() (activities.StepsResult, error){untaken}
-			w.undo = activities.UndoPlan{Needed: true}
+			w.runs = []func() (conductor.StepsResult, error){untaken}
+			w.undo = orchestrator.UndoPlan{Needed: true}
 			seen := until(env, patience)
 			seen.GiveUp = patience == 0
-			w.readies = []activities.Sight{seen}
+			w.readies = []orchestrator.Sight{seen}
 			began := env.Now()
 			env.ExecuteWorkflow(workflows.Operate, input)
 			require.ErrorContains(t, env.GetWorkflowError(), `no conductor with driver redfish in conductor group "g1"`)
@@ -143,10 +144,10 @@ func TestPastTheWaitForAConductorTheOperationFailsAndOwes(t *testing.T) {
 func TestTheTimeForTheAgentStandsStillWhileNobodyCoversTheNode(t *testing.T) {
 	w := &outage{}
 	env := w.env(t)
-	w.runs = []func() (activities.StepsResult, error){waitUntil(env, 5*time.Minute)}
-	w.undo = activities.UndoPlan{}
+	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 5*time.Minute)}
+	w.undo = orchestrator.UndoPlan{}
 	outage, rest := until(env, 50*time.Minute), env.Now().Add(42*time.Minute)
-	w.sights = []activities.Sight{outage, outage, outage, outage, {Until: &rest, WaitingFor: "the agent"}}
+	w.sights = []orchestrator.Sight{outage, outage, outage, outage, {Until: &rest, WaitingFor: "the agent"}}
 	began := env.Now()
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.ErrorContains(t, env.GetWorkflowError(), "Timeout reached while waiting for callback")
@@ -154,11 +155,11 @@ func TestTheTimeForTheAgentStandsStillWhileNobodyCoversTheNode(t *testing.T) {
 }
 
 func TestAPausedOperationWaitsAndGoesOn(t *testing.T) {
-	paused := activities.Sight{Stalled: node.StallMaintenance, WaitingFor: node.PausedWords}
-	w := &outage{readies: []activities.Sight{paused, {GoOn: true}}}
+	paused := orchestrator.Sight{Stalled: node.StallMaintenance, WaitingFor: node.PausedWords}
+	w := &outage{readies: []orchestrator.Sight{paused, {GoOn: true}}}
 	env := w.env(t)
-	w.runs = []func() (activities.StepsResult, error){
-		func() (activities.StepsResult, error) { return activities.StepsResult{Next: activities.NextReady}, nil }, done,
+	w.runs = []func() (conductor.StepsResult, error){
+		func() (conductor.StepsResult, error) { return conductor.StepsResult{Next: conductor.NextReady}, nil }, done,
 	}
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.LookSignal, nil) }, 5*time.Minute)
 	env.ExecuteWorkflow(workflows.Operate, input)
@@ -167,20 +168,20 @@ func TestAPausedOperationWaitsAndGoesOn(t *testing.T) {
 }
 
 func TestAPausedOperationThatLostItsConductorLeavesTheHardwareAlone(t *testing.T) {
-	orphaned := func() (activities.StepsResult, error) {
-		return activities.StepsResult{Next: activities.NextOrphaned}, nil
+	orphaned := func() (conductor.StepsResult, error) {
+		return conductor.StepsResult{Next: conductor.NextOrphaned}, nil
 	}
-	paused := func() (activities.StepsResult, error) { return activities.StepsResult{Next: activities.NextReady}, nil }
+	paused := func() (conductor.StepsResult, error) { return conductor.StepsResult{Next: conductor.NextReady}, nil }
 	for name, w := range map[string]*outage{
-		"while it waits":           {world: world{runs: []func() (activities.StepsResult, error){paused}}, readies: []activities.Sight{{Orphaned: true}}},
-		"in the middle of a step":  {world: world{runs: []func() (activities.StepsResult, error){orphaned}}},
-		"while the agent is awake": {world: world{sights: []activities.Sight{{Orphaned: true}}}},
+		"while it waits":           {world: world{runs: []func() (conductor.StepsResult, error){paused}}, readies: []orchestrator.Sight{{Orphaned: true}}},
+		"in the middle of a step":  {world: world{runs: []func() (conductor.StepsResult, error){orphaned}}},
+		"while the agent is awake": {world: world{sights: []orchestrator.Sight{{Orphaned: true}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w.undo = activities.UndoPlan{Needed: true, Covered: true}
+			w.undo = orchestrator.UndoPlan{Needed: true, Covered: true}
 			env := w.env(t)
 			if len(w.runs) == 0 {
-				w.runs = []func() (activities.StepsResult, error){waitUntil(env, time.Hour)}
+				w.runs = []func() (conductor.StepsResult, error){waitUntil(env, time.Hour)}
 			}
 			env.ExecuteWorkflow(workflows.Operate, input)
 			require.ErrorContains(t, env.GetWorkflowError(), "was put into maintenance in the middle of the deploy")
@@ -193,9 +194,9 @@ func TestAPausedOperationThatLostItsConductorLeavesTheHardwareAlone(t *testing.T
 
 func TestAStepThatFailsWhileItsOperationIsPausedLeavesTheHardwareAlone(t *testing.T) {
 	w := &outage{}
-	w.undo = activities.UndoPlan{Needed: true, Covered: true, Paused: true}
-	w.runs = []func() (activities.StepsResult, error){func() (activities.StepsResult, error) {
-		return activities.StepsResult{}, temporal.NewNonRetryableApplicationError("the disk is broken", "refused", nil)
+	w.undo = orchestrator.UndoPlan{Needed: true, Covered: true, Paused: true}
+	w.runs = []func() (conductor.StepsResult, error){func() (conductor.StepsResult, error) {
+		return conductor.StepsResult{}, temporal.NewNonRetryableApplicationError("the disk is broken", "refused", nil)
 	}}
 	env := w.env(t)
 	env.ExecuteWorkflow(workflows.Operate, input)
@@ -212,9 +213,9 @@ func TestAWaitOfSixHoursIsCheap(t *testing.T) {
 	const perLook, fewerThan = 2 + 3 + 1, 200
 	w := &outage{}
 	env := w.env(t)
-	w.runs = []func() (activities.StepsResult, error){waitUntil(env, 6*time.Hour)}
+	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 6*time.Hour)}
 	end := env.Now().Add(6 * time.Hour)
-	w.sights = []activities.Sight{{WaitingFor: "the agent", Until: &end}}
+	w.sights = []orchestrator.Sight{{WaitingFor: "the agent", Until: &end}}
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.Error(t, env.GetWorkflowError())
 	require.Less(t, w.timers*perLook, fewerThan)
@@ -224,10 +225,10 @@ func TestAWaitOfSixHoursIsCheap(t *testing.T) {
 func TestAnOperationThatWasClosedFromOutsideEndsQuietly(t *testing.T) {
 	w := &outage{}
 	env := w.env(t)
-	w.runs = []func() (activities.StepsResult, error){waitUntil(env, time.Hour)}
-	w.sights = []activities.Sight{{}}
-	env.RegisterActivityWithOptions(func(context.Context, int64, node.Outcome) (activities.UndoPlan, error) {
-		return activities.UndoPlan{}, temporal.NewNonRetryableApplicationError("ended", "lost", nil)
+	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, time.Hour)}
+	w.sights = []orchestrator.Sight{{}}
+	env.RegisterActivityWithOptions(func(context.Context, int64, node.Outcome) (orchestrator.UndoPlan, error) {
+		return orchestrator.UndoPlan{}, temporal.NewNonRetryableApplicationError("ended", "lost", nil)
 	}, activity.RegisterOptions{Name: "PlanUndo", DisableAlreadyRegisteredCheck: true})
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Minute)
 	env.ExecuteWorkflow(workflows.Operate, input)

@@ -5,16 +5,17 @@ package main
 import (
 	"go.temporal.io/sdk/interceptor"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/api"
 )
 
 // A program that is built with the tag chaos has wrappers around the parts of its roles, at which a test can stop it
 // (around_chaos.go). This one has none.
 
-func wrapSteps(*activities.Steps) {}
+func wrapSteps(*conductor.Steps) {}
 
-func wrapLedger(l activities.Ledger) activities.Ledger { return l }
+func wrapLedger(l orchestrator.Ledger) orchestrator.Ledger { return l }
 
 func wrapOperations(o api.Operations) api.Operations { return o }
 

@@ -5,16 +5,17 @@ package main
 import (
 	"go.temporal.io/sdk/interceptor"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/chaos/wrap"
 )
 
-func wrapSteps(s *activities.Steps) {
+func wrapSteps(s *conductor.Steps) {
 	s.Records, s.Drivers, s.OpenAgent = wrap.Records(s.Records), wrap.Drivers(s.Drivers), wrap.Agents(s.OpenAgent)
 }
 
-func wrapLedger(l activities.Ledger) activities.Ledger { return wrap.Ledger(l) }
+func wrapLedger(l orchestrator.Ledger) orchestrator.Ledger { return wrap.Ledger(l) }
 
 func wrapOperations(o api.Operations) api.Operations { return wrap.Operations(o) }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/fake"
@@ -93,26 +93,26 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	settings.StepLimits = limits
 	self := node.Conductor{Hostname: name, Group: strings.ToLower(r.Group), Interfaces: hardware.Enabled()}
 	observer := counts.Observer()
-	conductor := &worker.Conductor{
+	w := &worker.Conductor{
 		Client: c, Reconciliation: rec, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
 		StopGrace: workTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
 		Self: self,
-		Power: &activities.PowerRefresh{
+		Power: &conductor.PowerRefresh{
 			Records: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Request: r.BMCRequest, Log: p.log.Named("power"),
 		},
-		Steps: &activities.Steps{
-			Records: activities.Counted(db, observer.Lost), Drivers: hardware, Settings: settings, Log: p.log, Observe: observer,
-			OpenAgent: activities.OpenAgent,
+		Steps: &conductor.Steps{
+			Records: conductor.Counted(db, observer.Lost), Drivers: hardware, Settings: settings, Log: p.log, Observe: observer,
+			OpenAgent: conductor.OpenAgent,
 			Tell:      worker.Starter{Client: c}.Tell,
 			Image:     worker.Images(image.Policy{AllowMD5: r.AllowMD5, Reach: to.image}), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },
 		},
 	}
-	wrapSteps(conductor.Steps)
-	return conductor.Run(ctx)
+	wrapSteps(w.Steps)
+	return w.Run(ctx)
 }
 
-func stepSettings(name string, r *config.Conductor, to outbound) activities.Settings {
-	return activities.Settings{
+func stepSettings(name string, r *config.Conductor, to outbound) conductor.Settings {
+	return conductor.Settings{
 		Conductor: name, HeartbeatTimeout: r.HeartbeatTimeout, PowerTimeout: r.Power, SoftPowerTimeout: r.SoftPower, MediaTimeout: r.Media,
 		ConductorBeat: r.ConductorHeartbeatInterval, DeathWithin: r.DeathWithin, DeathPause: r.DeathPause,
 		AgentWait: map[node.Family]time.Duration{

@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/orchestrator"
+	"go.temper.dev/temper/activities/reconcile"
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/worker"
@@ -49,8 +50,8 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 		Retention:    r.Keeping.DeletedNodes,
 		Safe:         config.Safe(r.Liveness, r.Patience),
 		MediaTimeout: r.Media,
-		Reaping:      activities.Reaping{Report: r.Reap == config.ReapReport, After: r.ReapAfter},
-		Policy: activities.Policy{
+		Reaping:      reconcile.Reaping{Report: r.Reap == config.ReapReport, After: r.ReapAfter},
+		Policy: orchestrator.Policy{
 			HeartbeatTimeout: r.HeartbeatTimeout, ConductorTimeout: r.ConductorHeartbeatTimeout, WaitForConductor: r.WaitForConductor, WaitInGroup: waits, AutomatedClean: r.AutomatedClean,
 			OnFailure: node.OnFailure(r.OnFailure), DecisionWait: r.DecisionWait,
 		},

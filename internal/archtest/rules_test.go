@@ -59,9 +59,23 @@ var rules = []rule{
 	{at: "internal/sim", ours: []string{"internal/bmc", "internal/agent", "internal/node", "internal/fault", "internal/origin"}, never: []string{temporal, pgx}, why: "a rack knows no operations"},
 
 	{
-		at: "activities", ours: []string{"internal/node", "internal/coverage", "internal/fault", "internal/bmc", "internal/agent", "internal/configdrive", "internal/image", "internal/share"},
-		not: []string{"internal/bmc/redfish", "internal/bmc/fake", "internal/bmc/bmctest"}, never: []string{pgx, gofish, gin},
-		why: "it takes interfaces; worker hands in the real ones",
+		at: "activities", ours: []string{"internal/node", "internal/fault"},
+		never: []string{pgx, gofish, gin}, why: "what the activities of all roles share",
+	},
+	{
+		at: "activities/conductor", ours: []string{"activities", "internal/node", "internal/fault", "internal/bmc", "internal/agent", "internal/configdrive"},
+		not:   []string{"activities/orchestrator", "activities/reconcile", "internal/bmc/redfish", "internal/bmc/fake", "internal/bmc/bmctest"},
+		never: []string{pgx, gofish, gin}, why: "it takes interfaces; worker hands in the real ones",
+	},
+	{
+		at: "activities/orchestrator", ours: []string{"activities", "internal/node", "internal/fault"},
+		not:   []string{"activities/conductor", "activities/reconcile"},
+		never: []string{pgx, gofish, gin}, why: "it touches the database only, through an interface",
+	},
+	{
+		at: "activities/reconcile", ours: []string{"activities", "internal/node", "internal/coverage", "internal/fault", "internal/share"},
+		not:   []string{"activities/conductor", "activities/orchestrator"},
+		never: []string{pgx, gofish, gin}, why: "it compares the database with Temporal, through interfaces",
 	},
 	{
 		at: "workflows", ours: []string{"activities", "internal/node", "internal/bmc", "internal/agent", "internal/fault"},

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/crypto/bcrypt"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/dial"
@@ -59,7 +59,7 @@ func (w *fakeWorkflows) Decide(ctx context.Context, o *node.Operation, a node.Ac
 	if w.refuse != nil {
 		return w.refuse
 	}
-	err := w.workflow(func(ops *activities.Operations) any { return ops.Decide }, activities.DecideInput{Operation: o.ID, Seq: o.Claim.Seq + 1, Action: a, By: by, Reason: reason})
+	err := w.workflow(func(ops *orchestrator.Operations) any { return ops.Decide }, orchestrator.DecideInput{Operation: o.ID, Seq: o.Claim.Seq + 1, Action: a, By: by, Reason: reason})
 	if err == nil && a == node.ActionAbort {
 		w.end(ctx, o.ID, node.Cancelled)
 	}
@@ -67,10 +67,10 @@ func (w *fakeWorkflows) Decide(ctx context.Context, o *node.Operation, a node.Ac
 }
 
 // workflow has one of the activities done that an operation's workflow does.
-func (w *fakeWorkflows) workflow(do func(*activities.Operations) any, in any) error {
+func (w *fakeWorkflows) workflow(do func(*orchestrator.Operations) any, in any) error {
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
-	ops := &activities.Operations{Ledger: w.Store}
+	ops := &orchestrator.Operations{Ledger: w.Store}
 	env.RegisterActivity(ops)
 	_, err := env.ExecuteActivity(do(ops), in)
 	return err
@@ -92,7 +92,7 @@ func (w *fakeWorkflows) hold(ctx context.Context, id int64, step string) error {
 	if err != nil {
 		return err
 	}
-	return w.workflow(func(ops *activities.Operations) any { return ops.Hold }, activities.HoldInput{Operation: id, Seq: o.Claim.Seq + 1, Error: "no disk", Wait: time.Hour})
+	return w.workflow(func(ops *orchestrator.Operations) any { return ops.Hold }, orchestrator.HoldInput{Operation: id, Seq: o.Claim.Seq + 1, Error: "no disk", Wait: time.Hour})
 }
 
 func (w *fakeWorkflows) Status(context.Context, *node.Operation) (node.RunStatus, error) {

@@ -44,7 +44,7 @@ type Implementation struct {
 	// Properties are those of driver_info that it needs beside the hardware type's.
 	Properties []Property
 	// DeploySteps and CleanSteps are the steps that it offers. Each has a row in the
-	// table of steps (StepRule), and package activities runs it.
+	// table of steps (StepRule), and package conductor (activities/conductor) runs it.
 	DeploySteps, CleanSteps []StepSpec
 }
 

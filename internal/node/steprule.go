@@ -36,7 +36,7 @@ const (
 
 // StepRule is everything that holds for the steps of one name, whichever
 // implementation offers them. What differs between implementations is in StepSpec.
-// How a step is run is in package activities, in a table with the same rows.
+// How a step is run is in package conductor (activities/conductor), in a table with the same rows.
 type StepRule struct {
 	Interface string // "" = any: the name is reserved
 	Step      string

@@ -136,7 +136,7 @@ func (w *walk) record() {
 	}
 	step.Abortable, step.Attempts, step.Phase = w.IntN(2) == 0, w.IntN(3), []string{"", node.PhaseBooted}[w.IntN(2)]
 	if w.want.Record(p) != nil {
-		return // conductors do not try what the table does not have: activities' task.save
+		return // conductors do not try what the table does not have: task.save of activities/conductor
 	}
 	asked, err := w.s.SaveSteps(w.Context(), w.want.ID, w.want.Claim, p)
 	w.fine(err)

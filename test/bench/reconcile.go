@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/reconcile"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/ring"
 	"go.temper.dev/temper/test/stack"
@@ -252,7 +252,7 @@ func (f *fleet) count(ctx context.Context) error {
 
 // newest is what the newest reconciliation that began after a moment did; nil =
 // none has ended yet.
-func (f *fleet) newest(ctx context.Context, after time.Time) (*activities.TickResult, error) {
+func (f *fleet) newest(ctx context.Context, after time.Time) (*reconcile.TickResult, error) {
 	c, err := client.NewClientFromExistingWithContext(ctx, f.temporal, client.Options{Namespace: f.TemporalReconcile})
 	if err != nil {
 		return nil, err
@@ -272,7 +272,7 @@ func (f *fleet) newest(ctx context.Context, after time.Time) (*activities.TickRe
 			return nil, err
 		}
 		if done := event.GetActivityTaskCompletedEventAttributes(); done != nil {
-			var did activities.TickResult
+			var did reconcile.TickResult
 			return &did, converter.GetDefaultDataConverter().FromPayloads(done.GetResult(), &did)
 		}
 	}

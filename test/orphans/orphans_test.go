@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/reconcile"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 	"go.temper.dev/temper/internal/store"
@@ -211,7 +211,7 @@ func (noShares) PublishShares(context.Context, int64, func(share.State) []share.
 	return share.Published{}, nil
 }
 
-func (w *world) tick() activities.TickResult {
+func (w *world) tick() reconcile.TickResult {
 	w.Helper()
 	out, err := w.ticked()
 	require.NoError(w, err)
@@ -220,13 +220,13 @@ func (w *world) tick() activities.TickResult {
 }
 
 // ticked is a tick that may fail or alarm.
-func (w *world) ticked() (out activities.TickResult, err error) {
+func (w *world) ticked() (out reconcile.TickResult, err error) {
 	w.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
-	r := &activities.Reconcile{
+	r := &reconcile.Reconciler{
 		Reconciler: w.Store, Ring: w.Store, Ledger: w.Store, Starter: w.temporal, Teller: w.temporal, Workflows: w.temporal,
-		Operations: &activities.Operations{Ledger: w.Store, Starter: w.temporal}, Shares: noShares{}, Instances: w.Store,
+		Shares: noShares{}, Instances: w.Store,
 		Safe: safe, Log: zap.NewNop(),
 	}
 	env.RegisterActivity(r.Tick)

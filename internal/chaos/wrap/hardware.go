@@ -3,7 +3,7 @@ package wrap
 import (
 	"context"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/chaos"
@@ -99,11 +99,11 @@ func (s session) EjectMedia(ctx context.Context) error {
 }
 
 // openAgent is Steps.OpenAgent.
-type openAgent = func(agent.Target, agent.Settings) (activities.Agent, error)
+type openAgent = func(agent.Target, agent.Settings) (conductor.Agent, error)
 
 // Agents stop around each request to a ramdisk agent.
 func Agents(open openAgent) openAgent {
-	return func(t agent.Target, s agent.Settings) (activities.Agent, error) {
+	return func(t agent.Target, s agent.Settings) (conductor.Agent, error) {
 		a, err := open(t, s)
 		if err != nil {
 			return nil, err
@@ -112,7 +112,7 @@ func Agents(open openAgent) openAgent {
 	}
 }
 
-type ramdisk struct{ activities.Agent }
+type ramdisk struct{ conductor.Agent }
 
 // Start is activities.Agent's.
 func (r ramdisk) Start(ctx context.Context, command string, params any) (res agent.Result, err error) {

@@ -4,16 +4,16 @@ import (
 	"context"
 	"time"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/node"
 )
 
 // Ledger stops when a workflow has begun its operation, and around its closing.
-func Ledger(l activities.Ledger) activities.Ledger { return &ledger{l} }
+func Ledger(l orchestrator.Ledger) orchestrator.Ledger { return &ledger{l} }
 
-type ledger struct{ activities.Ledger }
+type ledger struct{ orchestrator.Ledger }
 
 // Begin is activities.Ledger's.
 func (l *ledger) Begin(ctx context.Context, operation int64, runID string) (*node.Operation, error) {

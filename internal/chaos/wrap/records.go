@@ -4,15 +4,15 @@ import (
 	"context"
 	"time"
 
-	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/node"
 )
 
 // Records stops around what an attempt reads and writes of its operation.
-func Records(r activities.Records) activities.Records { return &records{r} }
+func Records(r conductor.Records) conductor.Records { return &records{r} }
 
-type records struct{ activities.Records }
+type records struct{ conductor.Records }
 
 // Claim notes the place that the attempt has from here on.
 func (r *records) Claim(ctx context.Context, operation int64, runID string, c node.Claim, started time.Time, conductor string) (*node.Node, error) {

@@ -1,0 +1,46 @@
+package conductor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// wire is the node and its ports as the agent's commands carry them: Ironic's
+// dictionaries, with every secret masked.
+func (t *task) wire(ctx context.Context) (map[string]any, []map[string]any, error) {
+	ports, err := t.Records.NodePorts(ctx, t.node.UUID)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := t.node
+	dict := map[string]any{
+		"uuid": n.UUID, "name": n.Name, "driver": n.Driver,
+		"properties": n.Properties, "instance_info": n.InstanceInfo, "driver_internal_info": n.DriverInternalInfo,
+		"driver_info": n.DriverInfo, "extra": n.Extra, "provision_state": string(n.ProvisionState),
+		"target_provision_state": string(n.TargetProvisionState), "instance_uuid": n.InstanceUUID,
+		"target_raid_config": n.TargetRAIDConfig, "raid_config": n.RAIDConfig, "resource_class": n.ResourceClass,
+	}
+	list := make([]map[string]any, 0, len(ports))
+	for _, p := range ports {
+		list = append(list, map[string]any{
+			"uuid": p.UUID, "address": p.Address, "pxe_enabled": p.PXEEnabled, "node_uuid": n.UUID,
+			"local_link_connection": p.LocalLinkConnection, "physical_network": p.PhysicalNetwork, "extra": p.Extra,
+		})
+	}
+	return dict, list, nil
+}
+
+// stepArgs are a step's arguments with the sealed ones in the clear.
+func (t *task) stepArgs(step *node.Step) map[string]any {
+	prefix := fmt.Sprintf("operation/%d/steps/", t.op.ID)
+	mine := map[string]any{}
+	for name, v := range t.sealed {
+		if key, ok := strings.CutPrefix(name, prefix); ok {
+			mine[key] = v
+		}
+	}
+	return node.ClearArgs(t.op.Steps, step.Index, mine)
+}

@@ -1,0 +1,304 @@
+package conductor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// order gets one command done by the agent. It asks the agent's list before it
+// gives the command, records the command before it is sent, and polls until it
+// is over; the node shows its wait state meanwhile. reached is false when
+// somebody asked for an end and the step can be left.
+func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params any) (res *agent.Result, reached bool, err error) {
+	c, err := t.agent(ctx)
+	if err != nil {
+		if t.node.Agent == nil {
+			err = &agentLost{err: err, gone: true}
+		}
+		return nil, false, err
+	}
+	next := growing(t.Settings.AgentPoll)
+	for {
+		list, err := c.Commands(ctx)
+		if err != nil {
+			return nil, false, lostIn(step, o, err)
+		}
+		d := agent.Next(o, issuedOf(step, o), list)
+		switch d.Action {
+		case agent.ActDone:
+			return d.Found, true, nil
+		case agent.ActRebooted:
+			return nil, false, lostIn(step, o, t.named(d.Err))
+		case agent.ActFail, agent.ActRelist:
+			step.Issued = nil
+			return nil, false, t.named(d.Err)
+		case agent.ActIssue:
+			if err := t.issue(ctx, c, step, agent.Issue(o, list), params); err != nil {
+				return nil, false, err
+			}
+		case agent.ActWait, agent.ActBusy:
+			if d.Action == agent.ActWait {
+				// It is at work. What failed on the way here, over the hours that
+				// a command may take, is no reason to give it up at the next blink.
+				step.Failures = 0
+				if err := t.answered(ctx); err != nil {
+					return nil, false, err
+				}
+			}
+			if t.op.MayLeave(step, node.StallNone) {
+				return nil, false, nil
+			}
+			if err := t.showWaiting(ctx); err != nil {
+				return nil, false, err
+			}
+		}
+		if err := pause(ctx, next()); err != nil {
+			return nil, false, err
+		}
+		if err := t.guard(ctx); err != nil {
+			return nil, false, err
+		}
+	}
+}
+
+// agentLost is the error of an agent that was given a step's command and can't
+// say any more what came of it: it is silent, it was rebooted, or another is there.
+type agentLost struct {
+	err  error
+	gone bool // for certain, with the power: it is not waited for
+}
+
+func (e *agentLost) Error() string { return e.err.Error() }
+func (e *agentLost) Unwrap() error { return e.err }
+
+func lostIn(step *node.Step, o agent.Order, err error) error {
+	if issuedOf(step, o) == nil {
+		return err
+	}
+	return &agentLost{err: err}
+}
+
+// startsOver has a step that lost its agent begin anew, where the table of steps
+// lets it, and reports whether it does. spent: it has failed as often as it may.
+func (t *task) startsOver(step *node.Step, err error, spent bool) bool {
+	var lost *agentLost
+	return errors.As(err, &lost) && (spent || lost.gone) && !t.op.MayLeave(step, node.StallNone) && step.Restart(fault.Text(err))
+}
+
+// bootAnew boots another agent for a step that begins anew.
+func (t *task) bootAnew(ctx context.Context, step *node.Step) (outcome, error) {
+	o, err := bootAgent(ctx, t, step)
+	if err != nil || o != over {
+		return o, err
+	}
+	step.Restarting, step.Phase = false, ""
+	return over, t.save(ctx)
+}
+
+// named says which node an error is about that others worded.
+func (t *task) named(err error) error {
+	return fault.New(fault.KindOf(err), "node %s: %w", t.node.UUID, err)
+}
+
+// showWaiting puts the node into its wait state, where another conductor had the
+// step before and this one found the command running.
+func (t *task) showWaiting(ctx context.Context) error {
+	if node.Waits(t.node.ProvisionState) {
+		return nil
+	}
+	t.move(node.EventWait)
+	return t.save(ctx)
+}
+
+// issue records the command and sends it. A lost answer is no failure: the
+// agent's list tells whether it arrived.
+func (t *task) issue(ctx context.Context, c Agent, step *node.Step, i agent.Issued, params any) error {
+	step.Issued = &node.Issued{At: time.Now().UTC(), Command: i.Command, Before: i.Before, After: i.After}
+	if !node.Waits(t.node.ProvisionState) {
+		t.move(node.EventWait)
+	}
+	t.pending.Phase = node.Running
+	if err := t.save(ctx); err != nil {
+		return err
+	}
+	_, err := c.Start(ctx, i.Command, params)
+	if fault.Is(err, fault.Unreachable) && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
+func issuedOf(step *node.Step, o agent.Order) *agent.Issued {
+	if step.Issued == nil || step.Issued.Command != o.Command {
+		return nil
+	}
+	return &agent.Issued{Order: o, Before: step.Issued.Before, After: step.Issued.After}
+}
+
+// family is which of the agent's extensions serves the operation.
+func (t *task) family() agent.Family {
+	return agent.Family(t.op.Kind.Spec().Family)
+}
+
+// runAgentStep has the agent run a step that it offers.
+func runAgentStep(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if t.isFake(step.Interface) {
+		return over, fakeStep(ctx, t, step.Interface)
+	}
+	if step.Restarting {
+		if o, err := t.bootAnew(ctx, step); err != nil || o != over {
+			return o, err
+		}
+	}
+	if step.Phase != "" {
+		return t.afterReboot(ctx, step)
+	}
+	f := t.family()
+	run, err := t.runStepParams(ctx, step, f)
+	if err != nil {
+		return 0, err
+	}
+	o := agent.Order{Command: f.Execute(), Interface: step.Interface, Step: step.Step}
+	_, reached, err := t.order(ctx, step, o, run)
+	switch {
+	case err != nil:
+		return 0, err
+	case !reached:
+		return stopAsked, nil
+	case t.rebootRequested(step):
+		return t.afterReboot(ctx, step)
+	}
+	return over, nil
+}
+
+// afterReboot boots the agent anew after a step that asked for it; the step is
+// over when the new boot has called.
+func (t *task) afterReboot(ctx context.Context, step *node.Step) (outcome, error) {
+	if step.Phase == "" {
+		step.Issued = nil
+		step.Phase = "reboot"
+		if err := t.save(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if step.Phase == "reboot" {
+		if _, err := powerOff(ctx, t, step); err != nil {
+			return 0, err
+		}
+		step.Phase = phaseOff
+	}
+	return bootAgent(ctx, t, step)
+}
+
+func (t *task) rebootRequested(step *node.Step) bool {
+	for _, s := range t.agentSteps() {
+		if s.Interface == step.Interface && s.Step == step.Step {
+			return s.RebootRequested
+		}
+	}
+	return false
+}
+
+// mergeAgentSteps asks the agent for its steps and merges them into the plan by
+// Ironic's rules. What the agent offered is kept on the node: later boots and
+// other conductors need it.
+func (t *task) mergeAgentSteps(ctx context.Context) error {
+	c, err := t.agent(ctx)
+	if err != nil {
+		return err
+	}
+	f := t.family()
+	nodeDict, ports, err := t.wire(ctx)
+	if err != nil {
+		return err
+	}
+	lists, err := c.ListSteps(ctx, f, agent.ListSteps{Node: nodeDict, Ports: ports})
+	if err != nil {
+		return err
+	}
+	var cached []agent.Step
+	var offered []node.AgentStep
+	for _, steps := range lists.Of(f) {
+		for _, s := range steps {
+			cached = append(cached, s)
+			offered = append(offered, node.AgentStep{
+				Interface: s.Interface, Step: s.Step, Priority: int(s.Priority), Abortable: s.Abortable, Args: argSpecs(s.ArgsInfo),
+			})
+		}
+	}
+	merged, err := node.MergeAgentSteps(t.node, t.op.Kind, t.op.Steps, offered)
+	if err != nil {
+		return err
+	}
+	t.op.Steps = merged
+	internal := map[string]any{
+		"agent_cached_" + string(f) + "_steps": cached,
+		"hardware_manager_version":             lists.Versions,
+	}
+	t.pending.Internal = internal
+	t.node.DriverInternalInfo = with(t.node.DriverInternalInfo, internal)
+	return nil
+}
+
+// agentSteps are the steps the agent offered, as the node remembers them.
+func (t *task) agentSteps() []agent.Step {
+	raw, err := json.Marshal(t.node.DriverInternalInfo["agent_cached_"+string(t.family())+"_steps"])
+	if err != nil {
+		return nil
+	}
+	var out []agent.Step
+	if json.Unmarshal(raw, &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// argSpecs reads the agent's argsinfo: {name: {description, required}}.
+func argSpecs(info map[string]any) map[string]node.ArgSpec {
+	out := make(map[string]node.ArgSpec, len(info))
+	for name, v := range info {
+		about, _ := v.(map[string]any)
+		required, _ := about["required"].(bool)
+		description, _ := about["description"].(string)
+		out[name] = node.ArgSpec{Required: required, Description: description, Secret: node.IsSecretKey(name)}
+	}
+	return out
+}
+
+func with(m, more map[string]any) map[string]any {
+	out := make(map[string]any, len(m)+len(more))
+	for k, v := range m {
+		out[k] = v
+	}
+	for k, v := range more {
+		out[k] = v
+	}
+	return out
+}
+
+func (t *task) runStepParams(ctx context.Context, step *node.Step, f agent.Family) (agent.RunStep, error) {
+	nodeDict, ports, err := t.wire(ctx)
+	if err != nil {
+		return agent.RunStep{}, err
+	}
+	versions, _ := t.node.DriverInternalInfo["hardware_manager_version"].(map[string]any)
+	run := agent.RunStep{
+		Step: agent.Step{
+			Step: step.Step, Interface: step.Interface, Priority: agent.Number(step.Priority),
+			Abortable: step.Abortable, Args: t.stepArgs(step),
+		},
+		Node: nodeDict, Ports: ports,
+	}
+	if f == agent.DeployFamily {
+		run.DeployVersion = versions
+	} else {
+		run.CleanVersion = versions
+	}
+	return run, nil
+}

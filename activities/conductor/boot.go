@@ -1,0 +1,78 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/node"
+)
+
+const (
+	phaseOff    = node.PhaseOff
+	phaseArmed  = node.PhaseArmed
+	phaseBooted = node.PhaseBooted
+)
+
+// bootAgent brings the server up in the ramdisk: off, seen off; media and
+// one-time override, read back while it is off; on, seen on. Every phase may run
+// twice. It returns awaitAgent until the agent of this boot has called.
+func bootAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	for step.Phase != phaseBooted {
+		next, err := t.bootPhase(ctx, step)
+		if errors.Is(err, errEndAsked) {
+			return stopAsked, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		step.Phase = next
+		if next == phaseBooted {
+			break
+		}
+		if err := t.save(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if t.node.AgentCalled(t.op.Kind) {
+		return over, nil
+	}
+	step.State = node.StepWaiting
+	return awaitAgent, t.waitForAgent(ctx)
+}
+
+func (t *task) bootPhase(ctx context.Context, step *node.Step) (string, error) {
+	switch step.Phase {
+	case "":
+		return phaseOff, t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout)
+	case phaseOff:
+		boot, err := t.boot()
+		if err != nil {
+			return "", err
+		}
+		again, err := boot.prepareRamdisk(ctx, t, step)
+		if err != nil || again {
+			return "", err
+		}
+		// The next boot is a new one for the agent too: what an earlier one
+		// said, and its token, are forgotten before the server is switched on.
+		t.pending.ClearAgent = true
+		t.node.Agent = nil
+		t.agentClient = nil
+		return phaseArmed, nil
+	default:
+		return phaseBooted, t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout)
+	}
+}
+
+// waitForAgent moves the node to its wait state and says until when.
+func (t *task) waitForAgent(ctx context.Context) error {
+	until := time.Now().Add(t.Settings.AgentWait[t.op.Kind.Spec().Family]).UTC()
+	t.op.WaitingFor, t.op.WaitingUntil = "the agent's call after boot", &until
+	t.pending.Phase = node.Waiting
+	if !node.Waits(t.node.ProvisionState) {
+		t.move(node.EventWait)
+	}
+	return t.save(ctx)
+}

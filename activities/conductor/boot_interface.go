@@ -1,0 +1,152 @@
+package conductor
+
+import (
+	"context"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// bootInterface is how a server is made to boot the ramdisk once, and its disk from
+// then on. Each boot method of package node has one. All it does may be done twice.
+type bootInterface interface {
+	// prepareRamdisk makes the next boot of a server that is off one of the ramdisk. True:
+	// the server was found on, so what was set may not hold for the next boot, and the
+	// step starts over.
+	prepareRamdisk(ctx context.Context, t *task, step *node.Step) (again bool, err error)
+	// cleanUpRamdisk takes the ramdisk away, so that the next boot is from disk.
+	cleanUpRamdisk(ctx context.Context, t *task) error
+	// giveUpRamdisk does what can be done of cleanUpRamdisk after that has failed for good.
+	giveUpRamdisk(ctx context.Context, t *task)
+}
+
+// bootInterfaces are the boot interfaces by their method.
+var bootInterfaces = map[node.BootMethod]bootInterface{
+	node.BootFake:         noRamdisk{},
+	node.BootVirtualMedia: virtualMediaBoot{},
+}
+
+// boot is the boot interface of the node.
+func (t *task) boot() (bootInterface, error) {
+	b, ok := bootInterfaces[t.node.Implementation("boot").Boot]
+	if !ok {
+		return nil, t.node.Unsupported("boot")
+	}
+	return b, nil
+}
+
+// fromDisk takes the ramdisk away, so that the next boot is from disk. A node whose
+// driver can't boot one has none.
+func (t *task) fromDisk(ctx context.Context) error {
+	b, err := t.boot()
+	if err != nil {
+		b = noRamdisk{}
+	}
+	return b.cleanUpRamdisk(ctx, t)
+}
+
+// noRamdisk is the boot interface where there is no ramdisk: fake hardware.
+type noRamdisk struct{}
+
+func (noRamdisk) prepareRamdisk(context.Context, *task, *node.Step) (bool, error) { return false, nil }
+
+func (noRamdisk) cleanUpRamdisk(_ context.Context, t *task) error {
+	t.settled(node.UndoEjectMedia, node.UndoClearBoot)
+	return nil
+}
+
+func (noRamdisk) giveUpRamdisk(context.Context, *task) {}
+
+// virtualMediaBoot boots the ramdisk from the virtual CD of the BMC, by a boot override
+// for once.
+type virtualMediaBoot struct{}
+
+// prepareRamdisk sets media and override and reads them back.
+func (virtualMediaBoot) prepareRamdisk(ctx context.Context, t *task, step *node.Step) (bool, error) {
+	media, device, err := t.mediaAndDevice(ctx)
+	if err != nil {
+		return false, err
+	}
+	iso, err := node.DeployISO(t.node, t.driverInfo, t.instanceInfo)
+	if err != nil {
+		return false, err
+	}
+	power, err := t.powerControl(ctx)
+	if err != nil {
+		return false, err
+	}
+	p, err := power.Power(ctx)
+	if err != nil {
+		return false, err
+	}
+	if p != bmc.PowerOff {
+		return true, nil
+	}
+	t.wants(node.UndoEjectMedia, node.UndoClearBoot)
+	if err := t.save(ctx); err != nil {
+		return false, err
+	}
+	if err := t.setMedia(ctx, step, media, iso); err != nil {
+		return false, err
+	}
+	return false, t.setBoot(ctx, device, bmc.Boot{Device: bmc.DeviceCDROM})
+}
+
+func (virtualMediaBoot) cleanUpRamdisk(ctx context.Context, t *task) error {
+	media, device, err := t.mediaAndDevice(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.ejectMedia(ctx, media); err != nil {
+		return err
+	}
+	t.settled(node.UndoEjectMedia)
+	if err := t.setBoot(ctx, device, bmc.Boot{Device: bmc.DeviceNone}); err != nil {
+		return err
+	}
+	t.settled(node.UndoClearBoot)
+	return nil
+}
+
+// giveUpRamdisk clears the boot override although the drive can't be emptied.
+func (virtualMediaBoot) giveUpRamdisk(ctx context.Context, t *task) {
+	if device, err := t.bootDevice(ctx); err == nil && t.setBoot(ctx, device, bmc.Boot{Device: bmc.DeviceNone}) == nil {
+		t.settled(node.UndoClearBoot)
+	}
+}
+
+func (t *task) mediaAndDevice(ctx context.Context) (bmc.VirtualMedia, bmc.BootDevice, error) {
+	media, err := t.virtualMedia(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	device, err := t.bootDevice(ctx)
+	return media, device, err
+}
+
+// setBoot writes the override and reads it back; a lost answer is judged by what is read.
+func (t *task) setBoot(ctx context.Context, s bmc.BootDevice, want bmc.Boot) error {
+	have, err := s.Boot(ctx)
+	if err != nil {
+		return err
+	}
+	if have.Fulfils(want) {
+		return nil
+	}
+	sent := s.SetBoot(ctx, want)
+	if sent != nil && !fault.Is(sent, fault.Unreachable) || t.readBackElsewhere(ctx, sent) {
+		return sent
+	}
+	have, err = s.Boot(ctx)
+	if err != nil {
+		return err
+	}
+	if have.Fulfils(want) {
+		return nil
+	}
+	if sent != nil {
+		return sent
+	}
+	return fault.New(fault.Unreachable, "node %s: the BMC took the boot device %s but shows %s", t.node.UUID, want, have)
+}

@@ -1,0 +1,149 @@
+package conductor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// The death of a conductor is not a failure of its step, and the step goes on at
+// another conductor at once. But if one conductor after the other dies soon after it
+// has taken the step up, the step may be the cause. Then its tries are put off, longer
+// each time, and in the end somebody has to decide.
+
+// mostSpared bounds how many deaths are cleared only because the hardware answered.
+// Hardware that answers once and then kills its conductor must not go on for ever.
+const mostSpared = 5
+
+// countDeath records on the current step that the conductor which had the claim
+// before died early and without progress, and puts the step off after too many deaths.
+func (t *task) countDeath(ctx context.Context) error {
+	step := t.op.CurrentStep()
+	if t.op.Former == nil || t.op.Former.Undoing || step == nil {
+		return nil
+	}
+	fate, d := t.formerFate()
+	switch fate {
+	case node.FateAlive:
+		return nil
+	case node.FateLate:
+		step.Harmless() // it lived with the step for a while
+		return nil
+	}
+	deaths, err := t.deaths(ctx, step.Deaths, d)
+	if err != nil {
+		return err
+	}
+	step.Deaths = deaths
+	if len(deaths) >= node.DeathsToPutOff && t.op.Told() != node.AskPause {
+		step.LastError = node.DeathsOf(deaths, "step "+step.Name(), t.Settings.DeathWithin)
+		step.PutOff(*t.op.ClaimedAt, t.Settings.DeathPause)
+		t.op.Rests = true // nobody is at work on it until then
+		t.log.Warn("step put off", zap.String("step", step.Name()), zap.Timep("until", step.NotBefore),
+			zap.Bool("held", step.Deadly()), zap.String("why", step.LastError))
+	}
+	return t.save(ctx)
+}
+
+// formerFate returns what happened to the conductor that had the claim before.
+func (t *task) formerFate() (node.Fate, node.Death) {
+	silence := t.Settings.HeartbeatTimeout * 7 / 10 // where it died right before the next heartbeat of its step (worker.throttle)
+	return t.op.Former.Fate(*t.op.ClaimedAt, t.Settings.DeathWithin, t.Settings.ConductorBeat, silence)
+}
+
+// deaths returns known and d. If that is too many, it leaves out conductors that have
+// turned out to be alive.
+func (t *task) deaths(ctx context.Context, known []node.Death, d node.Death) ([]node.Death, error) {
+	all := append(known[:len(known):len(known)], d)
+	if len(all) < node.DeathsToPutOff {
+		return all, nil
+	}
+	return t.Records.StillDead(ctx, all)
+}
+
+// answered records that the hardware answered during a step that conductors died of,
+// so that they probably died of something else.
+func (t *task) answered(ctx context.Context) error {
+	step := t.op.CurrentStep()
+	if t.undoes || step == nil || len(step.Deaths) == 0 || step.Spared >= mostSpared {
+		return nil
+	}
+	step.Spared += len(step.Deaths)
+	step.Harmless()
+	t.pending.Came = true
+	return t.save(ctx)
+}
+
+// deadlyUndo counts deaths of conductors during the undo, and returns an error if
+// there were too many. The undo is owed then, and an operation of its own does it,
+// whose step is put off like any other.
+func (t *task) deadlyUndo(ctx context.Context) error {
+	if t.op.Former == nil || !t.op.Former.Undoing || len(t.op.Steps) == 0 {
+		return nil
+	}
+	step := t.op.CurrentStep()
+	if step == nil {
+		step = &t.op.Steps[len(t.op.Steps)-1]
+	}
+	fate, d := t.formerFate()
+	switch fate {
+	case node.FateAlive:
+		return nil
+	case node.FateLate:
+		step.UndoDeaths = nil
+		return nil
+	}
+	deaths, err := t.deaths(ctx, step.UndoDeaths, d)
+	if err != nil {
+		return nil //nolint:nilerr // the undo itself will find out what is wrong with the database
+	}
+	if step.UndoDeaths = deaths; len(deaths) < node.DeathsToPutOff {
+		return nil // it is saved with the beginning of the undo
+	}
+	return fault.New(fault.Refused, "%s", node.DeathsOf(deaths, "the undo", t.Settings.DeathWithin))
+}
+
+// progress notes whether the steps have come further since they were last saved.
+// Sending a command again is no progress.
+func (t *task) progress() {
+	now := placesOf(t.op)
+	if slices.Equal(now, t.places) {
+		return
+	}
+	before := t.places
+	t.places, t.came = now, true
+	step := t.op.CurrentStep()
+	if step == nil || t.undoes || slices.Contains(before, placeOf(step)) {
+		return // it was another step
+	}
+	step.Harmless()
+	step.Spared = 0
+}
+
+// placesOf describes how far each step of an operation is.
+func placesOf(o *node.Operation) []string {
+	out := make([]string, len(o.Steps))
+	for i := range o.Steps {
+		out[i] = placeOf(&o.Steps[i])
+	}
+	return out
+}
+
+func placeOf(s *node.Step) string {
+	place := fmt.Sprintf("%s %t %s %d %t", s.Name(), s.Over(), s.Phase, s.Restarts, s.Restarting)
+	if s.Issued != nil {
+		place += " " + s.Issued.Command + " " + s.Issued.Task
+	}
+	return place
+}
+
+// stop saves the operation at an orderly end of the work.
+func (t *task) stop(ctx context.Context) error {
+	t.pending.Came = true
+	return t.save(ctx)
+}

@@ -1,0 +1,164 @@
+package conductor
+
+import (
+	"context"
+	"time"
+
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/configdrive"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// agentPowerOff is how long an agent that was told to power off is watched
+// before the power is cut (Ironic: 6 looks, 5 s apart).
+const agentPowerOff = 30 * time.Second
+
+// bootToDeploy boots the agent and takes its deploy steps into the plan; fake
+// hardware deploys without one.
+func bootToDeploy(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if t.isFake("deploy") {
+		return over, fakeStep(ctx, t, "deploy")
+	}
+	o, err := bootAgent(ctx, t, step)
+	if err != nil || o != over {
+		return o, err
+	}
+	return over, t.mergeAgentSteps(ctx)
+}
+
+// writeImage has the agent fetch the image, check it and write it to the disk.
+func writeImage(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if step.Restarting {
+		if o, err := t.bootAnew(ctx, step); err != nil || o != over {
+			return o, err
+		}
+	}
+	info, err := t.Image(ctx, t.node.UUID, t.instanceInfo, t.driverInfo)
+	if err != nil {
+		return 0, err
+	}
+	run, err := t.runStepParams(ctx, step, agent.DeployFamily)
+	if err != nil {
+		return 0, err
+	}
+	args := with(step.Args, map[string]any{"image_info": info})
+	if given, ok := t.instanceInfo["configdrive"]; ok && given != nil && given != "" {
+		drive, err := configdrive.Parse(given)
+		if err != nil {
+			return 0, t.named(err)
+		}
+		if args["configdrive"], err = drive.ForAgent(t.node.UUID, t.node.Name); err != nil {
+			return 0, t.named(err)
+		}
+	}
+	run.Step.Args = args
+	o := agent.Order{Command: agent.ExecuteDeployStep, Interface: step.Interface, Step: step.Step}
+	_, reached, err := t.order(ctx, step, o, run)
+	if err != nil {
+		return 0, err
+	}
+	if !reached {
+		return stopAsked, nil
+	}
+	return over, nil
+}
+
+// prepareInstanceBoot makes the written disk bootable, where the firmware needs
+// an entry for it.
+func prepareInstanceBoot(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	c, err := t.agent(ctx)
+	if err != nil {
+		return 0, err
+	}
+	ids, err := c.GetPartitionUUIDs(ctx)
+	if err != nil {
+		return 0, err
+	}
+	mode := t.node.BootMode
+	if mode == "" {
+		mode = string(bmc.ModeUEFI)
+	}
+	if mode != string(bmc.ModeUEFI) && ids.RootUUID == "" {
+		return over, nil
+	}
+	params := agent.BootloaderParams{RootUUID: ids.RootUUID, EFISystemUUID: ids.EFISystem, PRePUUID: ids.PReP, TargetBootMode: agent.Text(mode)}
+	_, reached, err := t.order(ctx, step, agent.Order{Command: agent.InstallBootloader}, params)
+	if err != nil {
+		return 0, err
+	}
+	if !reached {
+		return stopAsked, nil
+	}
+	return over, nil
+}
+
+// tearDownAgent ends the ramdisk: it is asked to power off, and the power is
+// cut where it does not.
+func tearDownAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	s, err := t.powerControl(ctx)
+	if err != nil {
+		return 0, err
+	}
+	p, err := s.Power(ctx)
+	if err != nil {
+		return 0, err
+	}
+	t.saw(p)
+	if p != bmc.PowerOff {
+		if err := t.shutDownAgent(ctx, step, s); err != nil {
+			return 0, err
+		}
+	}
+	t.pending.ClearAgent = true
+	t.node.Agent, t.agentClient = nil, nil
+	return over, nil
+}
+
+func (t *task) shutDownAgent(ctx context.Context, step *node.Step, s bmc.PowerControl) error {
+	if err := t.tellPowerOff(ctx, step); err != nil {
+		return err
+	}
+	since := time.Now()
+	if step.Issued != nil {
+		since = step.Issued.At
+	}
+	seen, err := t.watchPower(ctx, s, bmc.PowerOff, since.Add(agentPowerOff))
+	if err != nil || seen {
+		return err
+	}
+	return t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout)
+}
+
+// tellPowerOff has the agent switch its server off. Where it was told before, it
+// is told again only if it still answers and its list shows that it never heard.
+func (t *task) tellPowerOff(ctx context.Context, step *node.Step) error {
+	told := step.Phase == "told"
+	o := agent.Order{Command: agent.PowerOff}
+	var list []agent.Result
+	c, err := t.agent(ctx)
+	if err == nil {
+		list, err = c.Commands(ctx)
+	}
+	if told && (err != nil || agent.Next(o, issuedOf(step, o), list).Action != agent.ActIssue) {
+		return context.Cause(ctx)
+	}
+	i := agent.Issue(o, list)
+	step.Phase, step.Issued = "told", &node.Issued{At: time.Now().UTC(), Command: i.Command, Before: i.Before, After: i.After}
+	if err := t.save(ctx); err != nil {
+		return err
+	}
+	if c == nil {
+		return nil
+	}
+	// What it answers does not matter: the power state tells.
+	_, err = c.Start(ctx, agent.PowerOff, nil)
+	switch {
+	case fault.Is(err, fault.Lost) || fault.Is(err, fault.Unavailable): // it was not sent
+		return err
+	case fault.Is(err, fault.Unreachable) && !told && ctx.Err() == nil:
+		return t.tellPowerOff(ctx, step) // its list tells whether it heard
+	}
+	return nil
+}

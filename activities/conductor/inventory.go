@@ -1,0 +1,80 @@
+package conductor
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/node"
+)
+
+// fromAgent is what in-band inspection makes of an agent's inventory: Ironic's
+// hooks ports, architecture and memory; local_gb of the smallest disk over 4 GiB,
+// less one, as Ironic's root device hint default does.
+func fromAgent(raw map[string]any) (node.Inspection, error) {
+	b, err := json.Marshal(raw)
+	if err != nil {
+		return node.Inspection{}, fmt.Errorf("encode: %w", err)
+	}
+	var inv agent.Inventory
+	if err := json.Unmarshal(b, &inv); err != nil {
+		return node.Inspection{}, fmt.Errorf("decode: %w", err)
+	}
+	props := map[string]any{}
+	put := func(key string, v int64) {
+		if v > 0 {
+			props[key] = strconv.FormatInt(v, 10)
+		}
+	}
+	put("cpus", int64(inv.CPU.Count))
+	memory := int64(inv.Memory.PhysicalMB)
+	if memory == 0 {
+		memory = int64(inv.Memory.Total) >> 20
+	}
+	put("memory_mb", memory)
+	put("local_gb", rootDisk(inv.Disks))
+	if arch := string(inv.CPU.Architecture); arch != "" && len(arch) <= maxArchitecture {
+		props["cpu_arch"] = arch
+	}
+	out := node.Inspection{Properties: props}
+	if mode := string(inv.Boot.Mode); mode == "uefi" || mode == "bios" {
+		out.BootMode = mode
+	}
+	pxe := strings.ToLower(string(inv.Boot.PXEInterface))
+	for _, n := range inv.Interfaces {
+		mac, err := node.ValidMAC(string(n.MAC))
+		if err != nil || !oneInterface(mac) {
+			continue // no address, or none that a port could have
+		}
+		out.Ports = append(out.Ports, node.Port{Address: mac, PXEEnabled: pxe == "" || pxe == mac})
+	}
+	return out, nil
+}
+
+// maxArchitecture bounds the name of a processor architecture, in bytes.
+const maxArchitecture = 64
+
+// oneInterface reports whether a MAC is that of a single interface: not a multicast
+// address, and not all zeros.
+func oneInterface(mac string) bool {
+	hw, err := net.ParseMAC(mac)
+	return err != nil || hw[0]&1 == 0 && slices.ContainsFunc(hw, func(b byte) bool { return b != 0 })
+}
+
+func rootDisk(disks []agent.Disk) int64 {
+	const least = 4 * gib
+	var best int64
+	for _, d := range disks {
+		if size := int64(d.Size); size >= least && (best == 0 || size < best) {
+			best = size
+		}
+	}
+	if best == 0 {
+		return 0
+	}
+	return best/gib - 1
+}

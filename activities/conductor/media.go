@@ -1,0 +1,169 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// errEndAsked means that somebody asked to end the operation during a wait for the BMC.
+var errEndAsked = errors.New("somebody asked for an end")
+
+// setMedia inserts the image and returns when the BMC shows it. Many BMCs download
+// the image before they answer. That takes longer than a request may, and they go on
+// after the client has hung up. So setMedia records the insertion before it sends
+// it, and after it was sent, by this attempt or an earlier one, reads the virtual
+// drive for Settings.MediaTimeout before it sends anything again.
+func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia, url string) error {
+	if inserts(step) {
+		shown, err := t.watchMedia(ctx, step, s, step.Issued.At, func(m bmc.Media) bool { return m.MayHold(url) })
+		if err != nil {
+			return err
+		}
+		step.Issued = nil
+		if shown {
+			return nil
+		}
+	}
+	before, err := s.Media(ctx)
+	if err != nil {
+		return err
+	}
+	if before.Holds(url) {
+		return nil
+	}
+	step.Issued = &node.Issued{At: time.Now().UTC(), Command: node.InsertMedia}
+	if err := t.save(ctx); err != nil {
+		return err
+	}
+	sent := s.InsertMedia(ctx, url)
+	switch {
+	case fault.Is(sent, fault.OutcomeUnknown):
+		sent = fault.New(fault.Unreachable, "%w", sent)
+		if t.readBackElsewhere(ctx, sent) {
+			return sent // the record tells the other conductor to look first
+		}
+	case fault.Is(sent, fault.Unreachable) && !fault.NoAnswer(sent): // the connection broke, and the BMC may have inserted it
+	case sent != nil:
+		if ctx.Err() == nil {
+			step.Issued = nil // not sent, or refused
+		}
+		return sent
+	}
+	// An image that is inserted now and was not before is ours, whatever the BMC calls it.
+	shown, err := t.watchMedia(ctx, step, s, step.Issued.At, func(m bmc.Media) bool {
+		return m.MayHold(url) || m.Inserted && m.Image != before.Image
+	})
+	if err != nil {
+		return err
+	}
+	step.Issued = nil
+	switch {
+	case shown:
+		return nil
+	case sent != nil:
+		return fault.New(fault.Unreachable, "the BMC does not show the virtual medium %s after the request to insert it: %w", t.Settings.MediaTimeout, sent)
+	}
+	return fault.New(fault.Unreachable, "node %s: the BMC accepted the virtual medium but does not show it %s later", t.node.UUID, t.Settings.MediaTimeout)
+}
+
+// inserts reports whether an insertion was recorded whose outcome is not known yet.
+func inserts(step *node.Step) bool {
+	return step.Issued != nil && step.Issued.Command == node.InsertMedia
+}
+
+// watchMedia reads the virtual drive until the medium is as wanted, and reports
+// whether it was within MediaTimeout after sent. It keeps trying if the BMC does not
+// answer: some don't while they download.
+func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia, sent time.Time, wanted func(bmc.Media) bool) (bool, error) {
+	until := sent.Add(t.Settings.MediaTimeout)
+	next, told := growing(t.Settings.MediaPoll), false
+	for {
+		m, err := s.Media(ctx)
+		switch {
+		case err == nil && wanted(m):
+			return true, nil
+		case err == nil:
+			if err := t.answered(ctx); err != nil {
+				return false, err
+			}
+		case ctx.Err() != nil:
+			return false, context.Cause(ctx)
+		case lasts(err):
+			return false, err
+		case fault.NoAnswer(err) && t.othersMayTry(ctx):
+			return false, err // perhaps the BMC is silent to this conductor only
+		}
+		if !time.Now().Before(until) {
+			return false, nil
+		}
+		if !told && !t.undoes {
+			told = true
+			if err := t.showMediaWait(ctx, until); err != nil {
+				return false, err
+			}
+		}
+		if err := pause(ctx, min(max(next(), bmc.RetryAfter(err)), max(time.Until(until), 0))); err != nil {
+			return false, err
+		}
+		if err := t.guard(ctx); err != nil {
+			return false, err
+		}
+		if !t.undoes && t.op.MayLeave(step, node.StallNone) {
+			return false, errEndAsked
+		}
+	}
+}
+
+// showMediaWait says what the step waits for.
+func (t *task) showMediaWait(ctx context.Context, until time.Time) error {
+	until = until.UTC()
+	t.op.WaitingFor, t.op.WaitingUntil = "the BMC to show the virtual medium", &until
+	err := t.save(ctx)
+	t.op.WaitingFor, t.op.WaitingUntil = "", nil // for the next save
+	return err
+}
+
+// awaitLateMedia waits for an image whose insertion was sent and whose outcome is not
+// known, so that it does not appear in the drive after the undo found it empty.
+func (t *task) awaitLateMedia(ctx context.Context) error {
+	if !slices.Contains(t.op.Undo, node.UndoEjectMedia) {
+		return nil
+	}
+	for i := range t.op.Steps {
+		step := &t.op.Steps[i]
+		if step.Over() || !inserts(step) {
+			continue
+		}
+		s, err := t.virtualMedia(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := t.watchMedia(ctx, step, s, step.Issued.At, func(m bmc.Media) bool { return m.Inserted }); err != nil {
+			return err
+		}
+		step.Issued = nil
+	}
+	return nil
+}
+
+func (t *task) ejectMedia(ctx context.Context, s bmc.VirtualMedia) error {
+	m, err := s.Media(ctx)
+	if err != nil || !m.Inserted {
+		return err
+	}
+	sent := s.EjectMedia(ctx)
+	if sent != nil && !fault.Is(sent, fault.Unreachable) || t.readBackElsewhere(ctx, sent) {
+		return sent
+	}
+	m, err = s.Media(ctx)
+	if err == nil && m.Inserted {
+		return fault.New(fault.Unreachable, "node %s: the BMC still shows a virtual medium", t.node.UUID)
+	}
+	return err
+}

@@ -1,0 +1,198 @@
+package conductor
+
+import (
+	"context"
+	"time"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// verifyPower reads the power state: the BMC is there and takes the credentials.
+func verifyPower(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
+	s, err := t.powerControl(ctx)
+	if err != nil {
+		return 0, err
+	}
+	p, err := s.Power(ctx)
+	if err != nil {
+		return 0, err
+	}
+	t.saw(p)
+	return over, nil
+}
+
+// saw notes a power state for the next save.
+func (t *task) saw(p bmc.Power) {
+	if st := stateOf(p); st != "" {
+		t.power = st
+		t.pending.Power = st
+	}
+}
+
+func powerOn(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	return over, t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout)
+}
+
+func powerOff(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
+		return 0, err
+	}
+	t.agentGone()
+	return over, nil
+}
+
+func powerSoftOff(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	limit := t.op.SoftTimeout
+	if limit == 0 {
+		limit = t.Settings.SoftPowerTimeout
+	}
+	if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestSoftOff, limit); err != nil {
+		return 0, err
+	}
+	t.agentGone()
+	return over, nil
+}
+
+// agentGone forgets the agent of a server that was seen off, or is restarted.
+func (t *task) agentGone() {
+	t.pending.ClearAgent = true
+	t.node.Agent, t.agentClient = nil, nil
+}
+
+// powerTo brings the server to the wanted power state and returns when it is
+// seen. It looks before it asks; the request is recorded before it is sent, so
+// that a second attempt first looks whether the first one's request shows:
+// whoever recorded it may have died before or after sending it.
+func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r bmc.PowerRequest, limit time.Duration) error {
+	s, err := t.powerControl(ctx)
+	if err != nil {
+		return err
+	}
+	if step.Issued != nil && step.Issued.Command == string(r) {
+		seen, err := t.watchPower(ctx, s, want, step.Issued.At.Add(t.Settings.PowerSettle))
+		if err != nil {
+			return err
+		}
+		if seen {
+			step.Issued = nil
+			return nil
+		}
+	}
+	p, err := s.Power(ctx)
+	if err != nil {
+		return err
+	}
+	t.saw(p)
+	if p == want {
+		step.Issued = nil
+		return nil
+	}
+	if !underway(p, want) {
+		if err := t.sendPower(ctx, step, s, r); err != nil {
+			return err
+		}
+	}
+	seen, err := t.watchPower(ctx, s, want, time.Now().Add(limit))
+	if err != nil {
+		return err
+	}
+	if !seen {
+		step.Issued = nil
+		return fault.New(fault.Unreachable, "node %s: power state is not %q %s after %s was sent", t.node.UUID, stateOf(want), limit, r)
+	}
+	step.Issued = nil
+	return nil
+}
+
+// sendPower records the request and sends it. An answer that was lost is no
+// failure yet: the effect is read back, here or by another conductor.
+func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.PowerControl, r bmc.PowerRequest) error {
+	step.Issued = &node.Issued{At: time.Now().UTC(), Command: string(r)}
+	if err := t.save(ctx); err != nil {
+		return err
+	}
+	err := s.RequestPower(ctx, r)
+	switch {
+	case t.readBackElsewhere(ctx, err):
+		return err
+	case fault.Is(err, fault.Unreachable) && ctx.Err() == nil:
+		return nil
+	case err != nil:
+		step.Issued = nil
+	}
+	return err
+}
+
+// watchPower looks until the state is seen or the time is over. Silence of the
+// BMC is waited out like a state that is not there yet.
+func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Power, until time.Time) (bool, error) {
+	next := growing(t.Settings.PowerPoll)
+	for {
+		p, err := s.Power(ctx)
+		switch {
+		case err == nil:
+			t.saw(p)
+			if p == want {
+				return true, nil
+			}
+			if err := t.answered(ctx); err != nil {
+				return false, err
+			}
+		case ctx.Err() != nil:
+			return false, context.Cause(ctx)
+		case fault.ClassOf(err) != fault.Transient && fault.ClassOf(err) != fault.WaitBusy:
+			return false, err
+		case fault.NoAnswer(err) && t.othersMayTry(ctx):
+			return false, err // perhaps the BMC is silent to this conductor only
+		}
+		if !time.Now().Before(until) {
+			return false, nil
+		}
+		// If the BMC asks for a longer pause, it is read once more at the deadline.
+		if err := pause(ctx, min(max(next(), bmc.RetryAfter(err)), max(time.Until(until), 0))); err != nil {
+			return false, err
+		}
+	}
+}
+
+func underway(now, want bmc.Power) bool {
+	return (now == bmc.PoweringOn && want == bmc.PowerOn) || (now == bmc.PoweringOff && want == bmc.PowerOff)
+}
+
+// powerReset restarts a server that must not be switched off. What it did can't
+// be read back, so it is sent at most once: recorded before it is sent, and a
+// second attempt that finds the record does not send it again.
+func powerReset(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if step.Issued != nil && step.Issued.Command == bmc.ForceRestart {
+		return 0, fault.New(fault.OutcomeUnknown, "node %s: the restart was sent at %s, its outcome is unknown",
+			t.node.UUID, step.Issued.At.Format(time.RFC3339))
+	}
+	s, err := t.powerControl(ctx)
+	if err != nil {
+		return 0, err
+	}
+	p, err := s.Power(ctx)
+	if err != nil {
+		return 0, err
+	}
+	t.saw(p)
+	if p == bmc.PowerOff || step.Issued != nil { // found off, now or by whoever switched it on
+		return over, t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout)
+	}
+	restarter, err := t.restarter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	step.Issued = &node.Issued{At: time.Now().UTC(), Command: bmc.ForceRestart}
+	t.agentGone()
+	if err := t.save(ctx); err != nil {
+		return 0, err
+	}
+	err = restarter.Restart(ctx)
+	if fault.Is(err, fault.Busy) || fault.Is(err, fault.Refused) {
+		step.Issued = nil // answered, and not done: it may be sent again
+	}
+	return over, err
+}

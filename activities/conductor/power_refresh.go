@@ -1,0 +1,161 @@
+package conductor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// The bounds of a refresh. How many requests go to one BMC at a time is its driver's.
+const (
+	refreshAtOnce   = 8 // as Ironic's sync_power_state_workers
+	refreshPage     = 500
+	refreshFailures = 3  // in a row, until a node gets a fault (Ironic's power_state_sync_max_retries)
+	refreshStale    = 10 // a reading that has not changed is written down every so many refreshes
+)
+
+// PowerRecords is what a refresh of power states reads and writes.
+type PowerRecords interface {
+	PowerDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.Node, error)
+	// DriverSecrets are of driver_info, by row number; a node whose secrets do not
+	// open is not among them.
+	DriverSecrets(ctx context.Context, nodes []node.Node) (map[int64]node.Secrets, error)
+	RecordPower(ctx context.Context, p node.PowerSeen) (bool, error)
+}
+
+// PowerRefresh keeps the power states of the nodes that a conductor owns known.
+// It is no activity: a conductor's own loop runs it beside its steps, holds no
+// node for it, and looks at none that an operation holds.
+type PowerRefresh struct {
+	Records  PowerRecords
+	Drivers  map[string]bmc.Driver
+	Self     node.Conductor // Hostname, Group, Interfaces
+	Interval time.Duration  // between two refreshes
+	Request  time.Duration  // one request to a BMC, as its driver has it
+	Log      *zap.Logger
+
+	mu     sync.Mutex
+	failed map[int64]int // by node: readings that failed in a row
+}
+
+// All reads the power state of each node that this conductor owns, once. A node
+// whose BMC does not answer is no error; one that can't be written ends it.
+func (r *PowerRefresh) All(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(refreshAtOnce)
+	drivers, seen := slices.Sorted(maps.Keys(r.Self.Interfaces)), map[int64]bool{}
+	for after := int64(0); ; {
+		nodes, sealed, err := r.page(ctx, drivers, after)
+		if err != nil {
+			_ = g.Wait()
+			return err
+		}
+		for _, n := range nodes {
+			after = n.ID
+			seen[n.ID] = true
+			g.Go(func() error { return r.one(ctx, &n, sealed[n.ID]) })
+		}
+		if len(nodes) < refreshPage {
+			break
+		}
+	}
+	err := g.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.failed, func(id int64, _ int) bool { return !seen[id] })
+	return err
+}
+
+func (r *PowerRefresh) page(ctx context.Context, drivers []string, after int64) ([]node.Node, map[int64]node.Secrets, error) {
+	nodes, err := r.Records.PowerDue(ctx, r.Self.Hostname, drivers, after, refreshPage)
+	if err != nil || len(nodes) == 0 {
+		return nil, nil, err
+	}
+	sealed, err := r.Records.DriverSecrets(ctx, nodes)
+	return nodes, sealed, err
+}
+
+// one reads a node and writes what is new. The node may be anybody's meanwhile:
+// what is written is fenced by the reading that it replaces.
+func (r *PowerRefresh) one(ctx context.Context, n *node.Node, sealed node.Secrets) error {
+	seen := node.PowerSeen{UUID: n.UUID, ReadAt: n.PowerReadAt}
+	state, err := r.read(ctx, n, sealed)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		failures := r.failedAgain(n.ID)
+		r.Log.Warn("power state", zap.String("node", n.UUID), zap.Int("failures", failures), zap.Error(err))
+		if failures < refreshFailures || n.Fault == node.FaultPower {
+			return nil
+		}
+		seen.Failure = fmt.Sprintf("%s %d times in a row: %v", node.PowerUnread, failures, err)
+	} else {
+		r.answered(n.ID)
+		fresh := n.PowerReadAt != nil && time.Since(*n.PowerReadAt) < refreshStale*r.Interval
+		if state == "" || state == n.PowerState && fresh && n.Fault == "" {
+			return nil
+		}
+		seen.State = state
+	}
+	wrote, err := r.Records.RecordPower(ctx, seen)
+	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	if wrote && (seen.Failure != "" || state != n.PowerState) {
+		r.Log.Info("power state", zap.String("node", n.UUID), zap.String("was", string(n.PowerState)), zap.String("is", string(state)), zap.String("failure", seen.Failure))
+	}
+	return nil
+}
+
+// answered forgets the node's failures.
+func (r *PowerRefresh) answered(id int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.failed, id)
+}
+
+// failedAgain is how many readings of the node have failed in a row by now.
+func (r *PowerRefresh) failedAgain(id int64) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed == nil {
+		r.failed = map[int64]int{}
+	}
+	r.failed[id]++
+	return r.failed[id]
+}
+
+func (r *PowerRefresh) read(ctx context.Context, n *node.Node, sealed node.Secrets) (node.PowerState, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*r.Request) // one may be a login
+	defer cancel()
+	driver, ok := r.Drivers[n.Driver]
+	if !ok {
+		return "", fault.New(fault.Invalid, "no driver %s", n.Driver)
+	}
+	if sealed == nil {
+		return "", fault.New(fault.Internal, "the secrets of node %s do not open", n.UUID)
+	}
+	s, err := driver.Open(ctx, bmc.Target{
+		Node: n.UUID, Info: node.Unmask(n.DriverInfo, under("driver_info", sealed)), LastPower: powerOf(n.PowerState),
+	})
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	if s.PowerControl == nil {
+		return "", n.Unsupported("power")
+	}
+	p, err := s.Power(ctx)
+	return stateOf(p), err
+}

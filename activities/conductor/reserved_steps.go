@@ -1,0 +1,63 @@
+package conductor
+
+import (
+	"context"
+	"time"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/node"
+)
+
+// phaseHeld: the hold was shown; the step is over when the node has left it.
+const phaseHeld = "held"
+
+// hold stops until somebody unholds the node; that request moves it on.
+func hold(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if step.Phase == phaseHeld && !node.Holds(t.node.ProvisionState) {
+		return over, nil
+	}
+	if step.Phase != phaseHeld {
+		t.move(node.EventHold)
+	}
+	step.Phase, step.State = phaseHeld, node.StepWaiting
+	t.op.WaitingFor = "somebody to unhold the node"
+	t.pending.Phase = node.Holding
+	return awaitHold, t.save(ctx)
+}
+
+// waitStep waits for some seconds or, where none are given, for the agent's
+// next heartbeat.
+func waitStep(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if seconds, ok := step.Args["seconds"].(float64); ok {
+		rest := time.Until(step.StartedAt.Add(time.Duration(seconds * float64(time.Second))))
+		return over, pause(ctx, max(rest, 0))
+	}
+	for node.UsesAgent(t.node, t.op.Kind) && time.Since(*step.StartedAt) < t.Settings.AgentWait[t.op.Kind.Spec().Family] {
+		n, err := t.Records.Node(ctx, t.node.UUID)
+		if err != nil {
+			return 0, err
+		}
+		if n.Agent == nil || n.Agent.LastHeartbeatAt == nil || n.Agent.LastHeartbeatAt.After(*step.StartedAt) {
+			break
+		}
+		if err := pause(ctx, t.Settings.AgentPoll); err != nil {
+			return 0, err
+		}
+	}
+	return over, nil
+}
+
+// reboot is off, seen off, on, seen on; where an agent runs the operation's
+// steps the boot is into the agent again, and its call ends the step.
+func reboot(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if node.UsesAgent(t.node, t.op.Kind) && t.node.Agent != nil || step.Phase == phaseArmed || step.Phase == phaseBooted {
+		return bootAgent(ctx, t, step)
+	}
+	if step.Phase == "" {
+		if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
+			return 0, err
+		}
+		step.Phase = phaseOff
+	}
+	return powerOn(ctx, t, step)
+}

@@ -1,0 +1,280 @@
+package conductor
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// outcome is what a step says of itself when it returns without an error.
+type outcome int
+
+const (
+	over       outcome = iota // done
+	awaitAgent                // the server boots; go on when its agent calls
+	awaitHold                 // a person decides when to go on
+	stopAsked                 // somebody asked for an end, and the step can be left here
+)
+
+// runAll runs steps in order until one waits, fails or none is left.
+func (t *task) runAll(ctx context.Context) (Next, error) {
+	for first := true; ; first = false {
+		if err := t.takeUpAsk(ctx); err != nil {
+			return "", err
+		}
+		if next := t.course(); next != "" {
+			return next, t.stop(ctx)
+		}
+		if first {
+			if err := t.takeOverDebts(ctx); err != nil {
+				return "", err
+			}
+			continue // something may have been asked meanwhile
+		}
+		step := t.op.CurrentStep()
+		if step == nil {
+			if node.Waits(t.node.ProvisionState) {
+				t.move(node.EventResume)
+			}
+			return NextClose, t.stop(ctx)
+		}
+		if step.State == node.StepFailed || step.Deadly() {
+			return NextFailed, t.stop(ctx)
+		}
+		o, err := t.runStep(ctx, step)
+		if err != nil {
+			return "", err
+		}
+		switch o {
+		case awaitAgent:
+			return NextAgent, nil
+		case awaitHold:
+			return NextHold, nil
+		case stopAsked:
+			return NextAsked, nil
+		}
+	}
+}
+
+// takeUpAsk looks at what was asked of the operation: a power request becomes
+// steps of its own, before the present one.
+func (t *task) takeUpAsk(ctx context.Context) error {
+	switch t.op.Asked {
+	case node.AskUnhold:
+		// It moved the node, perhaps since the claim.
+		n, err := t.Records.Node(ctx, t.node.UUID)
+		if err != nil {
+			return err
+		}
+		t.node.TakeState(n)
+		if s := t.op.CurrentStep(); s != nil && s.State == node.StepFailed {
+			break // a decision about the step that failed, and so the workflow's (LookHeld)
+		}
+		t.taken()
+	case node.AskPower:
+		target, err := t.askedPower(ctx)
+		if err != nil {
+			return err
+		}
+		if err := t.insertPower(target); err != nil {
+			return err
+		}
+		t.taken()
+	}
+	return nil
+}
+
+// overtaken: the node was moved under the step by a request that ends the
+// operation, so the step's own move no longer fits.
+func (t *task) overtaken(ctx context.Context) bool {
+	return t.guard(ctx) == nil && t.op.Asked.Ends()
+}
+
+// askedPower reads which power state is asked for: a save tells that one is, and
+// it may have come since the claim.
+func (t *task) askedPower(ctx context.Context) (node.PowerState, error) {
+	n, err := t.Records.Node(ctx, t.node.UUID)
+	if err != nil {
+		return "", err
+	}
+	if n.Operation == nil || n.Operation.ID != t.op.ID {
+		return "", fault.New(fault.Lost, "operation %d is not node %s's any more", t.op.ID, t.node.UUID)
+	}
+	return n.Operation.AskedPower, nil
+}
+
+// insertPower puts the steps of a power request before the present step. The
+// agent goes with the power, if it goes: switching on what is on ends none.
+func (t *task) insertPower(target node.PowerState) error {
+	more, err := node.Plan(node.KindPower, t.node, nil, node.PlanOptions{Power: target})
+	if err != nil {
+		return err
+	}
+	at := len(t.op.Steps)
+	if s := t.op.CurrentStep(); s != nil {
+		at = s.Index
+		switch {
+		case !t.endsBoot(s, target):
+		case s.State == node.StepFailed: // it does not run now, but if it is to run again
+			s.Phase = phaseOff
+		case t.bootsAnew(target):
+			more, s.Phase = more[:len(more)-1], phaseOff
+		}
+	}
+	steps := slices.Concat(t.op.Steps[:at], more, t.op.Steps[at:])
+	for i := range steps {
+		steps[i].Index = i
+	}
+	t.op.Steps = steps
+	return nil
+}
+
+// endsBoot: the power request ends the boot whose agent the step waits for, or
+// has had.
+func (t *task) endsBoot(s *node.Step, target node.PowerState) bool {
+	return s.Phase == phaseBooted && !t.node.DisablePowerOff && !(target == node.PowerOn && t.power == node.PowerOn)
+}
+
+// bootsAnew: the power request ends in switching on a server whose agent the
+// present step waits for. The step does that itself, because what made the last
+// boot one of the ramdisk was for once.
+func (t *task) bootsAnew(target node.PowerState) bool {
+	if target == node.PowerOn {
+		return t.power == node.PowerOff
+	}
+	return target == node.Rebooting || target == node.SoftRebooting
+}
+
+// runStep records that the step begins, runs it and notes how it ended; the
+// note is written with the next step's beginning, or by whoever stops here.
+func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
+	run := funcOf(step)
+	now := time.Now().UTC()
+	if step.StartedAt == nil {
+		step.StartedAt = &now
+	}
+	if step.State != node.StepWaiting {
+		step.Attempts++
+	}
+	step.State, step.Conductor = node.StepRunning, t.Settings.Conductor
+	t.op.Rests = t.op.Rests && step.PowerRequest() // which leaves the step that it comes before as it was put down
+	step.Limit = retryOf(fault.Transient).limit(step, t.Settings.StepLimits)
+	t.pending.Phase = node.Running
+	t.op.WaitingFor, t.op.WaitingUntil = "", nil
+	if node.Waits(t.node.ProvisionState) && !t.staysWaiting(step) {
+		t.move(node.EventResume)
+	}
+	if err := t.save(ctx); err != nil {
+		return 0, err
+	}
+	if t.op.MayLeave(step, node.StallNone) {
+		return stopAsked, nil
+	}
+	activity.RecordHeartbeat(ctx, step.Index)
+	if !t.isFake(step.Interface) {
+		t.wants(step.Rule().Undo...)
+	}
+	ended := t.tellLater(ctx)
+	o, err := run(ctx, t, step)
+	ended()
+	if err != nil {
+		t.observe(step, "failed", now)
+		return 0, &stepError{step: step, err: err}
+	}
+	// The step may have merged the agent's steps in, which makes a new list; what
+	// has begun keeps its place in it.
+	t.op.Steps[step.Index] = *step
+	step = &t.op.Steps[step.Index]
+	if o == over {
+		at := time.Now().UTC()
+		step.State, step.EndedAt, step.LastError, step.Issued = node.StepDone, &at, "", nil
+		t.observe(step, "done", now)
+	}
+	return o, nil
+}
+
+// staysWaiting is true for a step that only looks whether the agent has called.
+func (t *task) staysWaiting(step *node.Step) bool {
+	return step.Phase == phaseBooted && !t.node.AgentCalled(t.op.Kind)
+}
+
+func (t *task) observe(step *node.Step, outcome string, began time.Time) {
+	if t.Observe.Step == nil {
+		return
+	}
+	name := step.Step
+	if step.Source == node.SourceAgent {
+		name = "agent" // its names are a stranger's, and would become label values without bound
+	}
+	t.Observe.Step(step.Interface, name, outcome, time.Since(began))
+}
+
+// stepError is a failure of a step, so that it can be recorded on it.
+type stepError struct {
+	step *node.Step
+	err  error
+}
+
+func (e *stepError) Error() string { return e.err.Error() }
+func (e *stepError) Unwrap() error { return e.err }
+
+// verdict records the failure and decides by its class: again after a pause, or never.
+func (t *task) verdict(err error) error {
+	se, ok := err.(*stepError) //nolint:errorlint // runAll returns it unwrapped; a wrapped one is somebody else's
+	if !ok {
+		return activities.RetryAfter(err, time.Second)
+	}
+	step := se.step
+	step.Failures++
+	step.LastError = fault.Text(se.err)
+	step.Harmless() // whoever tried it is alive, and its failures have a limit of their own
+	t.op.Rests, t.pending.Came = true, true
+	rule, failures := retryOf(fault.ClassOf(se.err)), step.Failures
+	spent := failures >= rule.limit(step, t.Settings.StepLimits)
+	retry := t.startsOver(step, se.err, spent) || !spent
+	if !retry {
+		step.State = node.StepFailed
+	}
+	t.pending.Move = ""
+	tell := t.log.Warn
+	if t.op.Kind.Spec().Undoes {
+		t.pending.Refused = !retry && lasts(se.err)
+		if step.LastError == t.node.OwedError { // the same error as that of the try before, which was logged
+			tell = t.log.Debug
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), t.Settings.HeartbeatTimeout/2)
+	defer cancel()
+	if err := t.save(ctx); err != nil {
+		if fault.Is(err, fault.Lost) {
+			return activities.NonRetryable(err)
+		}
+		return activities.RetryAfter(err, time.Second)
+	}
+	tell("step failed", zap.String("step", step.Name()), zap.Int("failures", failures), zap.Bool("retried", retry), zap.Error(se.err))
+	if !retry {
+		return activities.NonRetryable(se.err)
+	}
+	return activities.RetryAfter(se.err, max(rule.pause(step.Failures), bmc.RetryAfter(se.err)))
+}
+
+// takeOverDebts makes what the node owes part of this operation's own undo, if its
+// steps do all of it anyway (Settles). Any other operation leaves it as it is, so that
+// a BMC that refuses to eject a medium does not prevent switching the server on.
+func (t *task) takeOverDebts(ctx context.Context) error {
+	if len(t.node.Owed) == 0 || t.op.Kind.Spec().Undoes || !t.op.Settles() {
+		return nil
+	}
+	t.wants(t.node.Owed...)
+	t.pending.Settled = t.node.Owed
+	t.node.Owed = nil
+	return t.save(ctx)
+}

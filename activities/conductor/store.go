@@ -1,0 +1,32 @@
+package conductor
+
+import (
+	"context"
+	"time"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// Records are the writes of steps. Each is fenced by operation and claim; a
+// claim that is not the newest is fault.Lost.
+type Records interface {
+	// Claim takes the operation for an attempt that Temporal started at started, and
+	// returns the node, whose operation has the new claim.
+	Claim(ctx context.Context, operation int64, runID string, c node.Claim, started time.Time, conductor string) (*node.Node, error)
+	CheckClaim(ctx context.Context, operation int64, c node.Claim) (node.Ask, error)
+	SaveSteps(ctx context.Context, operation int64, c node.Claim, p node.Progress) (node.Ask, error)
+	// PutDown records that the conductor has left the step in good order; p is the
+	// pause in Temporal that is the reason, nil if there is none.
+	PutDown(ctx context.Context, operation int64, c node.Claim, p *node.Pause) error
+	SaveInspection(ctx context.Context, operation int64, c node.Claim, i node.Inspection) (leftOut int, err error)
+	// StillDead returns the deaths without those of conductors that have turned out
+	// to be alive.
+	StillDead(ctx context.Context, deaths []node.Death) ([]node.Death, error)
+	// Credentials opens n's secrets, which are bound to the BMC that n names.
+	Credentials(ctx context.Context, n *node.Node) (node.Secrets, error)
+	Node(ctx context.Context, ident string) (*node.Node, error)
+	AgentToken(ctx context.Context, nodeUUID string) (string, error)
+	NodePorts(ctx context.Context, nodeUUID string) ([]node.Port, error)
+	Covering(ctx context.Context, nodeUUID string) ([]node.Host, error)
+	Inventory(ctx context.Context, nodeUUID string) (inventory, plugin map[string]any, err error)
+}

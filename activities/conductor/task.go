@@ -1,0 +1,270 @@
+package conductor
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// task is one attempt at an operation's steps: the node, the operation and the
+// claim under which everything is written and sent.
+type task struct {
+	*Steps
+	node   *node.Node
+	op     *node.Operation
+	claim  node.Claim
+	tried  []string // conductors that got no answer in this round
+	driver bmc.Driver
+	log    *zap.Logger
+
+	driverInfo   map[string]any // secrets in the clear
+	instanceInfo map[string]any
+	sealed       node.Secrets
+	session      *bmc.Session // nil until it is needed
+	agentClient  Agent
+
+	// pending goes into the next save.
+	pending node.Progress
+	power   node.PowerState // as last read or written here
+	undoes  bool            // it is at work for Undo, not for a step
+	places  []string        // how far the steps were when they were last saved
+	came    bool            // progress was made under the claim
+}
+
+func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Secrets) *task {
+	t := &task{
+		Steps: s, node: n, op: n.Operation, claim: c, driver: d,
+		driverInfo:   node.Unmask(n.DriverInfo, under("driver_info", sealed)),
+		instanceInfo: node.Unmask(n.InstanceInfo, under("instance_info", sealed)),
+		sealed:       sealed,
+		power:        n.PowerState,
+	}
+	if t.op.Stalled != node.StallNone { // not any more: somebody is here
+		t.op.WaitingFor, t.op.WaitingUntil = "", nil
+	}
+	t.op.Conductor = s.Settings.Conductor
+	t.places = placesOf(t.op)
+	t.log = s.Log.With(zap.String("node", n.UUID), zap.Int64("operation", t.op.ID), zap.String("workflow", t.op.WorkflowID))
+	return t
+}
+
+// under are the secrets of one dictionary, by JSON pointer.
+func under(dict string, sealed node.Secrets) map[string]any {
+	out := map[string]any{}
+	for name, v := range sealed {
+		if path, ok := strings.CutPrefix(name, dict); ok && strings.HasPrefix(path, "/") {
+			out[path] = v
+		}
+	}
+	return out
+}
+
+func (t *task) close() {
+	if t.session != nil {
+		t.session.Close()
+	}
+	if t.agentClient != nil {
+		t.agentClient.Close()
+	}
+}
+
+// save writes the steps down and takes up what is asked meanwhile. Its claim is
+// looked at by the same statement, so a save right before a request is the
+// request's guard as well.
+func (t *task) save(ctx context.Context) error {
+	t.progress()
+	p := t.pending
+	p.Came = p.Came || t.came
+	p.Steps, p.Undo, p.Rests = t.op.Steps, t.op.Undo, t.op.Rests
+	p.WaitingFor, p.WaitingUntil = t.op.WaitingFor, t.op.WaitingUntil
+	after := *t.op
+	if err := after.Record(p); err != nil {
+		return err
+	}
+	asked, err := t.Records.SaveSteps(ctx, t.op.ID, t.claim, p)
+	if err != nil {
+		return err
+	}
+	if p.Move != "" {
+		moved, err := node.Move(t.node, p.Move)
+		if err != nil {
+			return err
+		}
+		moved.Apply(t.node, time.Now().UTC())
+	}
+	t.pending = node.Progress{}
+	*t.op = after
+	t.op.Hear(asked)
+	return nil
+}
+
+// move makes the next save move the node.
+func (t *task) move(e node.Event) { t.pending.Move = e }
+
+// guard is the last look at the claim before a request that changes something.
+func (t *task) guard(ctx context.Context) error {
+	asked, err := t.Records.CheckClaim(ctx, t.op.ID, t.claim)
+	if err == nil {
+		t.op.Hear(asked)
+	}
+	return err
+}
+
+// bmc opens the conversation with the node's BMC when it is first needed.
+func (t *task) bmc(ctx context.Context) (bmc.Session, error) {
+	if t.session != nil {
+		return *t.session, nil
+	}
+	s, err := t.driver.Open(ctx, bmc.Target{
+		Node: t.node.UUID, Info: t.driverInfo, LastPower: powerOf(t.node.PowerState), Guard: t.guard,
+	})
+	if err != nil {
+		return bmc.Session{}, err
+	}
+	t.session = &s
+	return s, nil
+}
+
+func (t *task) powerControl(ctx context.Context) (bmc.PowerControl, error) {
+	s, err := t.bmc(ctx)
+	return capability(t, s.PowerControl, "power", err)
+}
+
+func (t *task) restarter(ctx context.Context) (bmc.Restarter, error) {
+	s, err := t.bmc(ctx)
+	return capability(t, s.Restarter, "restarting a server that must not be switched off", err)
+}
+
+func (t *task) bootDevice(ctx context.Context) (bmc.BootDevice, error) {
+	s, err := t.bmc(ctx)
+	return capability(t, s.BootDevice, "boot devices", err)
+}
+
+func (t *task) virtualMedia(ctx context.Context) (bmc.VirtualMedia, error) {
+	s, err := t.bmc(ctx)
+	return capability(t, s.VirtualMedia, "virtual media", err)
+}
+
+func (t *task) inspector(ctx context.Context) (bmc.Inspector, error) {
+	s, err := t.bmc(ctx)
+	return capability(t, s.Inspector, "inspection", err)
+}
+
+// capability returns c, or else why there is none: err, or that the node's driver lacks it.
+func capability[T comparable](t *task, c T, what string, err error) (T, error) {
+	var none T
+	if err == nil && c == none {
+		err = t.node.Unsupported(what)
+	}
+	return c, err
+}
+
+// agent opens the conversation with the ramdisk agent of this boot.
+func (t *task) agent(ctx context.Context) (Agent, error) {
+	if t.agentClient != nil {
+		return t.agentClient, nil
+	}
+	if t.node.Agent == nil || t.node.Agent.URL == "" {
+		return nil, fault.New(fault.Unreachable, "node %s has no agent: none called since it was booted", t.node.UUID)
+	}
+	token, err := t.Records.AgentToken(ctx, t.node.UUID)
+	if err != nil {
+		return nil, err
+	}
+	c, err := t.OpenAgent(agent.Target{
+		Node: t.node.UUID, URL: t.node.Agent.URL, Token: token, VerifyCA: t.node.Agent.VerifyCA, Guard: t.guard,
+	}, t.Settings.Agent)
+	if err != nil {
+		return nil, err
+	}
+	t.agentClient = c
+	return c, nil
+}
+
+// wants adds what must be put right if the operation ends from here on.
+func (t *task) wants(undo ...node.Undo) {
+	for _, u := range undo {
+		if !slices.Contains(t.op.Undo, u) {
+			t.op.Undo = append(t.op.Undo, u)
+		}
+	}
+}
+
+// settled takes off what is in order again, of what this operation would have to
+// undo and of what earlier ones owe.
+func (t *task) settled(undo ...node.Undo) {
+	for _, u := range undo {
+		if slices.Contains(t.node.Owed, u) {
+			t.pending.Settled = append(t.pending.Settled, u)
+		}
+	}
+	t.node.Settle(undo)
+	var left []node.Undo
+	for _, u := range t.op.Undo {
+		if !slices.Contains(undo, u) {
+			left = append(left, u)
+		}
+	}
+	t.op.Undo = left
+}
+
+func (t *task) result(next Next) StepsResult {
+	r := StepsResult{Next: next, Conductor: t.Settings.Conductor, Until: t.op.WaitingUntil}
+	if s := t.op.CurrentStep(); next == NextFailed && s != nil {
+		r.Error, r.Hold = s.LastError, s.Deadly() && !t.op.Kind.Spec().Undoes
+	}
+	r.Steps = activities.StepLines(t.op.Steps)
+	return r
+}
+
+// growing gives the pauses between two looks: short at first, because most
+// things are quick, and at the most long.
+func growing(most time.Duration) func() time.Duration {
+	p := most / 10
+	return func() time.Duration {
+		now := p
+		p = min(p*3/2, most)
+		return now
+	}
+}
+
+// pause waits for d or until the context ends, whose cause it returns.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+func powerOf(p node.PowerState) bmc.Power {
+	switch p {
+	case node.PowerOn:
+		return bmc.PowerOn
+	case node.PowerOff:
+		return bmc.PowerOff
+	}
+	return bmc.PowerUnknown
+}
+
+func stateOf(p bmc.Power) node.PowerState {
+	switch p {
+	case bmc.PowerOn, bmc.PoweringOff:
+		return node.PowerOn
+	case bmc.PowerOff, bmc.PoweringOn:
+		return node.PowerOff
+	}
+	return ""
+}

@@ -1,0 +1,145 @@
+package conductor
+
+import (
+	"context"
+	"slices"
+
+	"go.temporal.io/sdk/activity"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// UndoInput names the operation whose half-done work is to be put right.
+type UndoInput struct {
+	Operation int64  `json:"operation"`
+	Node      string `json:"node"`
+	Seq       int64  `json:"seq"`
+	// Tried are the conductors that got no answer from the hardware in this round.
+	Tried []string `json:"tried,omitempty"`
+}
+
+// UndoResult says whether it is done.
+type UndoResult struct {
+	// Elsewhere: Conductor got no answer from the hardware, and another one that
+	// covers the node has not tried yet.
+	Elsewhere bool   `json:"elsewhere,omitempty"`
+	Conductor string `json:"conductor,omitempty"`
+	// Paused: the node was put into maintenance since the undo was planned, and
+	// nobody has asked for the end. The hardware is left as it is.
+	Paused bool `json:"paused,omitempty"`
+}
+
+// Undo puts right what the operation left half done, under a newer claim than
+// its steps had. What it can't do stays in the operation's row, and closing
+// writes it on the node as owed.
+func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
+	ctx, stop := s.alive(ctx)
+	defer stop()
+	t, err := s.claim(ctx, StepsInput(in))
+	if err != nil {
+		return UndoResult{}, s.verdict(ctx, nil, err)
+	}
+	defer t.close()
+	if t.op.LeavesHardware() {
+		return UndoResult{Paused: true, Conductor: s.Settings.Conductor}, nil
+	}
+	t.undoes = true
+	if why := t.deadlyUndo(ctx); why != nil {
+		return UndoResult{}, activities.NonRetryable(why)
+	}
+	t.pending.Phase = node.Undoing
+	t.op.WaitingFor = "the undo of what is half done"
+	if until := activity.GetInfo(ctx).Deadline; !until.IsZero() {
+		t.op.WaitingUntil = &until
+	}
+	t.pending.ClearAgent = true
+	if err := t.save(ctx); err != nil {
+		return UndoResult{}, s.verdict(ctx, nil, err)
+	}
+	err = t.awaitLateOn(ctx)
+	if err == nil {
+		err = t.awaitLateMedia(ctx)
+	}
+	if err == nil {
+		err = t.undo(ctx, t.noted(), t.op.Undo)
+	}
+	if unanswered(ctx, err) && t.othersMayTry(ctx) {
+		return UndoResult{Elsewhere: true, Conductor: s.Settings.Conductor}, nil
+	}
+	if err != nil {
+		t.log.Warn("undo failed", zap.Error(err))
+		if fault.Is(err, fault.Lost) || ctx.Err() != nil { // handed over to another conductor, not given up
+			return UndoResult{}, s.verdict(ctx, nil, err)
+		}
+		if fault.ClassOf(err) != fault.Transient && fault.ClassOf(err) != fault.WaitBusy {
+			return UndoResult{}, activities.NonRetryable(err)
+		}
+		return UndoResult{}, s.verdict(ctx, nil, err)
+	}
+	t.op.WaitingFor, t.op.WaitingUntil = "", nil
+	return UndoResult{}, s.saved(ctx, t)
+}
+
+// awaitLateOn makes sure that a server which a step has asked to switch on, and
+// which nobody has seen on, does not come up after it was found off: many take
+// their time, and a step that is cancelled does not wait for them.
+func (t *task) awaitLateOn(ctx context.Context) error {
+	if !slices.Contains(t.op.Undo, node.UndoPowerOff) || t.node.DisablePowerOff {
+		return nil
+	}
+	for i := range t.op.Steps {
+		step := &t.op.Steps[i]
+		if step.Over() || step.Issued == nil || step.Issued.Command != string(bmc.RequestOn) {
+			continue
+		}
+		s, err := t.powerControl(ctx)
+		if err != nil {
+			return err
+		}
+		seen, err := t.watchPower(ctx, s, bmc.PowerOn, step.Issued.At.Add(t.Settings.PowerSettle))
+		if err != nil {
+			return err
+		}
+		if !seen { // the wish is withdrawn, though the server seems to be off
+			if err := t.sendPower(ctx, step, s, bmc.RequestForceOff); err != nil {
+				return err
+			}
+		}
+		step.Issued = nil
+	}
+	return nil
+}
+
+// noted is the step on which the undo notes what it sends: the one whose request
+// to switch off may be on its way, else the one that the operation got to.
+func (t *task) noted() *node.Step {
+	for i := range t.op.Steps {
+		if s := &t.op.Steps[i]; s.Issued != nil && s.Issued.Command == string(bmc.RequestForceOff) {
+			return s
+		}
+	}
+	if s := t.op.CurrentStep(); s != nil {
+		return s
+	}
+	if last := len(t.op.Steps) - 1; last >= 0 {
+		return &t.op.Steps[last]
+	}
+	return &node.Step{Interface: "power", Step: "off", Source: node.SourceCore}
+}
+
+func (s *Steps) saved(ctx context.Context, t *task) error {
+	if err := t.save(ctx); err != nil {
+		return s.verdict(ctx, nil, err)
+	}
+	return nil
+}
+
+// payOwed does what earlier operations owe the node's hardware. What is done is
+// owed no more, also where the rest fails.
+func payOwed(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	return over, t.undo(ctx, step, t.node.Owed)
+}

@@ -1,0 +1,212 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// HoldInput names the operation whose step has failed.
+type HoldInput struct {
+	Operation int64         `json:"operation"`
+	Seq       int64         `json:"seq"` // the claim that keeps earlier steps from writing any more
+	Error     string        `json:"error"`
+	Wait      time.Duration `json:"wait"` // for a decision
+	// Restart: the step waited in vain for an agent, so another try boots one anew.
+	Restart bool `json:"restart,omitempty"`
+}
+
+// Held is a hold as the workflow shows it.
+type Held struct {
+	EndAsked   bool                  `json:"end_asked,omitempty"` // somebody asked for an end: nothing is held
+	Until      time.Time             `json:"until,omitzero"`
+	WaitingFor string                `json:"waiting_for,omitempty"`
+	Step       string                `json:"step,omitempty"`
+	Choices    []node.Action         `json:"choices,omitempty"`
+	NoSkip     string                `json:"no_skip,omitempty"` // why the step can't be skipped
+	Steps      []activities.StepLine `json:"steps,omitempty"`
+}
+
+// Hold writes that the operation waits for a decision about its step: in the
+// row, in last_error and, where Ironic has one, as the node's hold state.
+func (a *Operations) Hold(ctx context.Context, in HoldInput) (Held, error) {
+	run := activity.GetInfo(ctx).WorkflowExecution.RunID
+	endAsked := false
+	o, err := a.Ledger.Direct(ctx, in.Operation, func(n *node.Node) (node.Direction, error) {
+		o := n.Operation
+		if o.RunID != run || o.Claim.Seq > in.Seq {
+			return node.Direction{}, another(o.ID)
+		}
+		if endAsked = o.Asked.Ends(); endAsked || o.Claim.Seq == in.Seq && o.Undecided() != nil {
+			return node.Direction{Leave: true}, nil
+		}
+		step := o.CurrentStep()
+		if step == nil {
+			return node.Direction{}, fault.New(fault.Internal, "operation %d has no step to hold at", o.ID)
+		}
+		if in.Restart {
+			step.Phase, step.Issued = "", nil
+		}
+		now := time.Now().UTC()
+		if err := o.HoldAt(step, in.Error, forDecision(step), node.Claim{Seq: in.Seq}, now, now.Add(in.Wait)); err != nil {
+			return node.Direction{}, err
+		}
+		n.LastError = in.Error
+		d := node.Direction{Event: node.HistoryEvent{
+			Event: fmt.Sprintf("step %s failed, held for a decision: %s", step.Name(), in.Error), EventType: "error", Severity: "ERROR", Conductor: step.Conductor,
+		}}
+		if node.Can(n.ProvisionState, node.EventHold) {
+			d.Move = node.EventHold
+		}
+		return d, nil
+	})
+	switch {
+	case err != nil:
+		return Held{}, typed(err)
+	case endAsked:
+		return Held{EndAsked: true}, nil
+	}
+	step := o.Undecided()
+	if step == nil || o.WaitingUntil == nil {
+		return Held{}, typed(fault.New(fault.Internal, "operation %d is not held", o.ID))
+	}
+	return Held{
+		Until: *o.WaitingUntil, WaitingFor: o.WaitingFor, Step: step.Name(), Choices: step.Choices(), NoSkip: step.Unskippable(), Steps: activities.StepLines(o.Steps),
+	}, nil
+}
+
+func forDecision(step *node.Step) string { return "a decision: " + choices(step.Choices()) }
+
+// StillInput says whether the time for a decision stands still: the node is in
+// maintenance.
+type StillInput struct {
+	Operation int64      `json:"operation"`
+	Until     *time.Time `json:"until,omitempty"` // when it is over; null = it stands still
+}
+
+// StandStill writes that the time for a decision stands still, or runs again, and
+// gives what is waited for. Where the decision has come meanwhile, nothing.
+func (a *Operations) StandStill(ctx context.Context, in StillInput) (string, error) {
+	run := activity.GetInfo(ctx).WorkflowExecution.RunID
+	waitingFor := ""
+	_, err := a.Ledger.Direct(ctx, in.Operation, func(n *node.Node) (node.Direction, error) {
+		o := n.Operation
+		if o.RunID != run {
+			return node.Direction{}, another(o.ID)
+		}
+		step := o.Undecided()
+		if step == nil {
+			return node.Direction{Leave: true}, nil
+		}
+		if waitingFor = forDecision(step); in.Until == nil {
+			waitingFor += " (" + node.PausedWords + ")"
+		}
+		o.WaitingFor, o.WaitingUntil = waitingFor, in.Until
+		return node.Direction{}, nil
+	})
+	return waitingFor, typed(err)
+}
+
+func choices(list []node.Action) string {
+	out := string(list[0])
+	for i, a := range list[1:] {
+		if i == len(list)-2 {
+			out += " or " + string(a)
+		} else {
+			out += ", " + string(a)
+		}
+	}
+	return out
+}
+
+func another(id int64) error {
+	return fault.New(fault.Lost, "operation %d is another run's", id)
+}
+
+// HeldSight is what the row says to a workflow that holds for a decision.
+type HeldSight struct {
+	EndAsked bool   `json:"end_asked,omitempty"` // cancel, abort or delete
+	Unhold   bool   `json:"unhold,omitempty"`    // Ironic's unhold: the step again
+	By       string `json:"by,omitempty"`        // who asked for Unhold
+	Power    bool   `json:"power,omitempty"`     // a power request is there, and somebody to do it
+	Paused   bool   `json:"paused,omitempty"`    // the node was put into maintenance meanwhile
+	// Until is the deadline of the decision; null = the time is stopped.
+	Until *time.Time `json:"until,omitempty"`
+}
+
+// LookHeld reads what was asked, beside the decision itself, of an operation
+// that is held.
+func (a *Operations) LookHeld(ctx context.Context, operation int64) (HeldSight, error) {
+	n, cover, err := a.Ledger.Watch(ctx, operation)
+	if err != nil {
+		return HeldSight{}, typed(err)
+	}
+	o := n.Operation
+	if o.EndedAt != nil || o.RunID != activity.GetInfo(ctx).WorkflowExecution.RunID {
+		return HeldSight{}, typed(another(operation))
+	}
+	if o, err = a.resumed(ctx, o); err != nil {
+		return HeldSight{}, typed(err)
+	}
+	s := HeldSight{EndAsked: o.Asked.Ends(), Unhold: o.Asked == node.AskUnhold, Power: o.Asked == node.AskPower && cover.Covered, By: cmp.Or(o.AskedBy, node.Nameless), Paused: o.Paused}
+	if o.Phase == node.Holding {
+		s.Until = o.WaitingUntil
+	}
+	return s, nil
+}
+
+// DecideInput is a decision that the workflow has taken.
+type DecideInput struct {
+	Operation int64       `json:"operation"`
+	Seq       int64       `json:"seq"`
+	Action    node.Action `json:"action"`
+	By        string      `json:"by"`
+	Reason    string      `json:"reason,omitempty"`
+}
+
+// Decide carries out a decision in the row: the step is to run again or counts
+// as skipped, or the operation is to end. Who, when and why stay with the
+// operation and in the node's history.
+func (a *Operations) Decide(ctx context.Context, in DecideInput) error {
+	run := activity.GetInfo(ctx).WorkflowExecution.RunID
+	_, err := a.Ledger.Direct(ctx, in.Operation, func(n *node.Node) (node.Direction, error) {
+		o := n.Operation
+		switch {
+		case o.RunID != run || o.Claim.Seq > in.Seq:
+			return node.Direction{}, another(o.ID)
+		case o.Claim.Seq == in.Seq: // done before, and the answer was lost
+			return node.Direction{Leave: true}, nil
+		case o.Asked.Ends():
+			return node.Direction{}, fault.New(fault.Conflict, "Operation %d is asked to end already, by %s.", o.ID, o.AskedBy)
+		}
+		return decided(n, in)
+	})
+	return typed(err)
+}
+
+func decided(n *node.Node, in DecideInput) (node.Direction, error) {
+	step, err := n.Operation.CarryOut(in.Action, in.By, in.Reason, node.Claim{Seq: in.Seq}, time.Now().UTC())
+	if err != nil {
+		return node.Direction{}, err
+	}
+	words := fmt.Sprintf("decided to %s %s", in.Action, step.Name())
+	if in.Reason != "" {
+		words += ": " + in.Reason
+	}
+	d := node.Direction{Event: node.HistoryEvent{Event: words, EventType: "steering", User: in.By}}
+	if in.Action == node.ActionAbort {
+		return d, nil
+	}
+	if node.Holds(n.ProvisionState) {
+		d.Move = node.EventUnhold
+	}
+	n.LastError = ""
+	return d, nil
+}

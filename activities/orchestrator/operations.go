@@ -1,0 +1,149 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// Operations are the activities that touch only the database. They run on
+// orchestrators, as local activities.
+type Operations struct {
+	Ledger  Ledger
+	Starter activities.Starter
+	Policy  Policy
+	// Workflows and Safe are for runs that were reset: whether the run before is
+	// over, and how long after that until nothing of it can act.
+	Workflows activities.Workflows
+	Safe      time.Duration
+	// Ended counts operations by kind and outcome; may be nil.
+	Ended func(k node.Kind, o node.Outcome, took time.Duration)
+}
+
+// Brief is what a workflow needs to know of its operation.
+type Brief struct {
+	Group            string                `json:"group"`
+	Driver           string                `json:"driver"`
+	HeartbeatTimeout time.Duration         `json:"heartbeat_timeout"`
+	ConductorTimeout time.Duration         `json:"conductor_timeout"`
+	WaitForConductor time.Duration         `json:"wait_for_conductor"`
+	StepsTimeout     time.Duration         `json:"steps_timeout"`
+	Stalled          bool                  `json:"stalled,omitempty"` // nobody can begin with the steps now: Ready tells why
+	Hold             bool                  `json:"hold,omitempty"`    // a step that failed waits for a decision
+	DecisionWait     time.Duration         `json:"decision_wait,omitempty"`
+	Steps            []activities.StepLine `json:"steps,omitempty"` // as they are planned, for people
+}
+
+// Begin records that this run is the operation's. Another run, or an operation
+// that has ended, is fault.Lost.
+func (a *Operations) Begin(ctx context.Context, operation int64) (Brief, error) {
+	o, err := a.Ledger.Begin(ctx, operation, activity.GetInfo(ctx).WorkflowExecution.RunID)
+	if err != nil {
+		return Brief{}, typed(err)
+	}
+	n, cover, err := a.Ledger.Watch(ctx, operation)
+	if err != nil {
+		return Brief{}, typed(err)
+	}
+	return Brief{
+		Group: o.Group, Driver: o.Driver, HeartbeatTimeout: a.Policy.HeartbeatTimeout, ConductorTimeout: a.Policy.ConductorTimeout,
+		WaitForConductor: a.Policy.waitFor(o), StepsTimeout: cmp.Or(a.Policy.StepsTimeout, longestSteps),
+		Stalled: node.StallOf(n.Operation, cover) != node.StallNone,
+		Hold:    o.OnFailure == node.HoldOnFailure && !o.Kind.Spec().Undoes, DecisionWait: cmp.Or(a.Policy.DecisionWait, 24*time.Hour),
+		Steps: activities.StepLines(n.Operation.Steps),
+	}, nil
+}
+
+// UndoPlan says whether a conductor is to be asked to undo, and which queue
+// reaches one.
+type UndoPlan struct {
+	Needed  bool `json:"needed"`
+	Covered bool `json:"covered"` // a live conductor could do it now
+	// Paused: the node was put into maintenance meanwhile, and nobody has asked for
+	// the end. The hardware is left as it is.
+	Paused bool   `json:"paused,omitempty"`
+	Group  string `json:"group,omitempty"`
+	Driver string `json:"driver,omitempty"`
+}
+
+// PlanUndo writes into the row what has to be put right now that the operation
+// ends so and not in success, and says who could do it.
+func (a *Operations) PlanUndo(ctx context.Context, operation int64, outcome node.Outcome) (UndoPlan, error) {
+	n, cover, err := a.Ledger.Watch(ctx, operation)
+	if err != nil {
+		return UndoPlan{}, typed(err)
+	}
+	o := n.Operation
+	undo := node.UndoAtEnd(o, outcome)
+	if err := a.Ledger.SetUndo(ctx, operation, activity.GetInfo(ctx).WorkflowExecution.RunID, undo); err != nil {
+		return UndoPlan{}, typed(err)
+	}
+	return UndoPlan{
+		Needed: len(undo) > 0, Covered: cover.Covered, Paused: o.LeavesHardware(), Group: o.Group, Driver: o.Driver,
+	}, nil
+}
+
+// EndInput closes an operation.
+type EndInput struct {
+	Operation int64        `json:"operation"`
+	Outcome   node.Outcome `json:"outcome"`
+	Error     string       `json:"error,omitempty"`
+}
+
+// Closed says what follows, 0 = nothing.
+type Closed struct {
+	FollowUp int64 `json:"follow_up,omitempty"`
+}
+
+// Close ends the operation and moves the node to its end state, in one
+// transaction; closing what is closed with the same outcome succeeds.
+func (a *Operations) Close(ctx context.Context, in EndInput) (Closed, error) {
+	info := activity.GetInfo(ctx)
+	next, err := a.Ledger.CloseOperation(ctx, node.End{
+		Operation: in.Operation, RunID: info.WorkflowExecution.RunID, Outcome: in.Outcome, Error: in.Error, Defaults: a.Policy.Defaults(),
+	})
+	if err != nil {
+		return Closed{}, typed(err)
+	}
+	if a.Ended != nil {
+		if o, err := a.Ledger.Operation(ctx, in.Operation); err == nil && o.EndedAt != nil {
+			a.Ended(o.Kind, o.Outcome, o.EndedAt.Sub(o.AcceptedAt))
+		}
+	}
+	if next == nil {
+		return Closed{}, nil
+	}
+	return Closed{FollowUp: next.ID}, nil
+}
+
+// StartOperation starts the workflow of an operation that is open. Its row is
+// the outbox: where this fails reconciliation starts it.
+func (a *Operations) StartOperation(ctx context.Context, operation int64) error {
+	o, err := a.Ledger.Operation(ctx, operation)
+	if err != nil {
+		return typed(err)
+	}
+	if o.EndedAt != nil || o.BegunAt != nil {
+		return nil
+	}
+	return typed(a.Starter.Start(ctx, o))
+}
+
+// typed gives a database activity's error its kind as Temporal's error type, so
+// that the retry policy tells final ones from those that pass.
+func typed(err error) error {
+	if err == nil {
+		return nil
+	}
+	switch fault.KindOf(err) {
+	case fault.Lost, fault.NotFound, fault.Invalid, fault.Conflict, fault.NotAllowed:
+		return activities.NonRetryable(err)
+	}
+	return activities.RetryAfter(err, 0)
+}

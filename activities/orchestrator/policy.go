@@ -1,0 +1,40 @@
+package orchestrator
+
+import (
+	"time"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// Policy are the times that workflows work by; recorded in each history.
+type Policy struct {
+	HeartbeatTimeout time.Duration            // of hardware steps
+	ConductorTimeout time.Duration            // after its last heartbeat a conductor is taken for dead
+	WaitForConductor time.Duration            // how long an operation waits for a conductor that covers its node; 0 = not at all
+	WaitInGroup      map[string]time.Duration // the same, where a conductor group has its own
+	StepsTimeout     time.Duration            // the most that one run of steps may take. Default 48 h
+	AutomatedClean   bool                     // for nodes that don't say
+	OnFailure        node.OnFailure           // of operations that nobody asked for by themselves
+	DecisionWait     time.Duration            // how long a failed step waits for a decision, where that was asked for. Default 24 h
+}
+
+// Defaults are the settings of operations that no request describes.
+func (p Policy) Defaults() node.Defaults {
+	return node.Defaults{AutomatedClean: p.AutomatedClean, OnFailure: p.OnFailure}
+}
+
+// waitFor is how long o waits for a conductor.
+func (p Policy) waitFor(o *node.Operation) time.Duration {
+	wait, own := p.WaitInGroup[o.Group]
+	if !own {
+		wait = p.WaitForConductor
+	}
+	if most := o.Kind.Spec().ConductorWait; most > 0 {
+		return min(wait, most)
+	}
+	return wait
+}
+
+// longestSteps is the default of Policy.StepsTimeout: erasing disks takes hours
+// or a day; what never ends is caught by its heartbeats and its own limits.
+const longestSteps = 48 * time.Hour

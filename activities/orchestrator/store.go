@@ -1,0 +1,25 @@
+package orchestrator
+
+import (
+	"context"
+	"time"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// Ledger is the operations' book: what the database knows of them.
+type Ledger interface {
+	Begin(ctx context.Context, operation int64, runID string) (*node.Operation, error)
+	Operation(ctx context.Context, id int64) (*node.Operation, error)
+	Node(ctx context.Context, ident string) (*node.Node, error)
+	Covering(ctx context.Context, nodeUUID string) ([]node.Host, error)
+	Watch(ctx context.Context, operation int64) (*node.Node, node.Cover, error)
+	Stall(ctx context.Context, operation int64, runID string, seq int64, stall node.Stall, waitingFor string, within *time.Duration) (*node.Operation, error)
+	GoOn(ctx context.Context, operation int64, runID string) error
+	CloseOperation(ctx context.Context, end node.End) (*node.Operation, error)
+	SetUndo(ctx context.Context, operation int64, runID string, undo []node.Undo) error
+	// Retry opens the operation that does again what one was to do that has ended.
+	Retry(ctx context.Context, id int64, decide func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error)) (*node.Operation, error)
+	// Direct changes an open operation in place, under the locks of its rows.
+	Direct(ctx context.Context, operation int64, edit func(*node.Node) (node.Direction, error)) (*node.Operation, error)
+}

@@ -1,0 +1,25 @@
+package reconcile
+
+import (
+	"context"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/node"
+)
+
+// undoLimit bounds how many undos one tick opens.
+const undoLimit = 200
+
+// pay opens an undo on every node that owes something and that somebody covers.
+func (r *Reconciler) pay(ctx context.Context, out *TickResult) error {
+	undo, err := node.FollowUp(&node.Node{}, nil, node.KindUndo, activities.ByReconciliation, node.Defaults{})
+	if err != nil {
+		return err
+	}
+	ops, err := r.Reconciler.OpenUndos(ctx, undo.Steps, undo.RequestedBy, r.MediaTimeout, undoLimit)
+	if err != nil {
+		return err
+	}
+	out.Undone += len(ops)
+	return each(ctx, ops, func(o *node.Operation) error { return r.Starter.Start(ctx, o) }) // the rows are the outbox
+}

@@ -1,0 +1,131 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/share"
+)
+
+// Shares is the split of the nodes among compute services.
+type Shares interface {
+	// SharesStale reports whether a new epoch would differ from the published one.
+	SharesStale(ctx context.Context) (bool, error)
+	// PublishShares makes the next epoch of what decide says; revision 0 = always.
+	PublishShares(ctx context.Context, revision int64, decide func(share.State) []share.Row) (share.Published, error)
+	// HandOverShares lets nodes enter whose old services have acknowledged.
+	HandOverShares(ctx context.Context, least time.Duration) (share.Published, error)
+}
+
+// Instances is the record of what stands on nodes.
+type Instances interface {
+	SweepInstances(ctx context.Context) error
+	Orphans(ctx context.Context, olderThan time.Duration, limit int) ([]share.Orphan, error)
+	Request(ctx context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error)
+}
+
+// Reaping is what becomes of nodes whose instance is gone.
+type Reaping struct {
+	Report bool          // they are only reported
+	After  time.Duration // since the instance was marked absent, where its service does not confirm it before
+}
+
+// reapLimit bounds how many nodes one tick gives back: each is an operation.
+const reapLimit = 100
+
+// shares publishes a new epoch where services, settings, nodes or instances are
+// others than the published one has, and else hands over what was acknowledged.
+func (r *Reconciler) shares(ctx context.Context, out *TickResult) error {
+	stale, err := r.Shares.SharesStale(ctx)
+	if err != nil {
+		return err
+	}
+	var p share.Published
+	if stale {
+		p, err = r.Shares.PublishShares(ctx, 0, share.Decide)
+	} else {
+		p, err = r.Shares.HandOverShares(ctx, 0)
+	}
+	if err != nil {
+		return err
+	}
+	out.Expired += p.Expired
+	if p.Moved > 0 || p.Expired > 0 {
+		r.Log.Info("epoch of shares", zap.Int64("epoch", p.Epoch), zap.Int("nodes", p.Moved), zap.Int("expired", p.Expired))
+	}
+	return nil
+}
+
+// instances gives back the nodes whose instance is gone.
+func (r *Reconciler) instances(ctx context.Context, out *TickResult) error {
+	if err := r.Instances.SweepInstances(ctx); err != nil {
+		return err
+	}
+	if r.Reaping.Report {
+		return nil
+	}
+	orphans, err := r.Instances.Orphans(ctx, r.Reaping.After, reapLimit)
+	if err != nil {
+		return err
+	}
+	for _, o := range orphans {
+		reaped, err := r.reap(ctx, o)
+		if err != nil {
+			return err
+		}
+		if reaped {
+			out.Reaped++
+			r.Log.Info("a node is given back: its instance is gone", zap.String("node", o.Node), zap.String("instance", o.Instance))
+		}
+		activity.RecordHeartbeat(ctx)
+	}
+	return nil
+}
+
+// reap gives a node back, by the operation that a client would ask for.
+func (r *Reconciler) reap(ctx context.Context, o share.Orphan) (bool, error) {
+	asked := false
+	op, err := r.Instances.Request(ctx, o.Node, func(n *node.Node) (*node.Request, error) {
+		if n.InstanceUUID != o.Instance || n.Operation != nil {
+			return nil, nil
+		}
+		req, err := r.giveBack(n)
+		asked = err == nil && req != nil
+		return req, err
+	})
+	switch {
+	case fault.Is(err, fault.NotAllowed), fault.Is(err, fault.Forbidden), fault.Is(err, fault.Conflict), fault.Is(err, fault.Invalid), fault.Is(err, fault.NotFound):
+		r.Log.Debug("a node can't be given back now", zap.String("node", o.Node), zap.Error(err))
+		return false, nil // it stays reported
+	case err != nil:
+		return false, err
+	}
+	if op != nil {
+		return true, r.Starter.Start(ctx, op)
+	}
+	return asked, nil
+}
+
+// giveBack is the request that gives a node back.
+func (r *Reconciler) giveBack(n *node.Node) (*node.Request, error) {
+	event := fmt.Sprintf("given back: instance %s is gone", n.InstanceUUID)
+	if n.Undeployed() {
+		return &node.Request{User: activities.ByReconciliation, Event: event, Apply: (*node.Node).ClearInstance}, nil
+	}
+	d, err := node.Admit(n, node.VerbOf("deleted"), "")
+	if err != nil || d.Open == "" {
+		return nil, err
+	}
+	op, err := node.FollowUp(n, nil, d.Open, activities.ByReconciliation, r.Defaults)
+	if err != nil {
+		return nil, err
+	}
+	return &node.Request{Move: d.Move, Open: op, User: activities.ByReconciliation, Event: event, Apply: d.Apply}, nil
+}

@@ -1,0 +1,23 @@
+package activities
+
+import (
+	"slices"
+	"time"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// byReconciliation is who did what nobody asked for.
+const ByReconciliation = "reconciliation"
+
+func Resume(n *node.Node) node.Direction {
+	n.Operation.Resume(time.Now())
+	return node.Direction{Event: node.HistoryEvent{
+		Event: string(n.Operation.Kind) + " goes on: it is no longer paused in Temporal", EventType: "steering", User: ByReconciliation,
+	}}
+}
+
+// untried are the hosts that are not in tried.
+func Untried(hosts []node.Host, tried []string) []node.Host {
+	return slices.DeleteFunc(slices.Clone(hosts), func(h node.Host) bool { return slices.Contains(tried, h.Name) })
+}
