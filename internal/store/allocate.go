@@ -63,12 +63,12 @@ var (
 	giveAmongPatientlySQL = giveSQL(pickAmongPatientlySQL)
 )
 
-const (
-	insertAllocationSQL = `
-INSERT INTO allocations (uuid, name, state, last_error, resource_class, traits, candidate_nodes, owner, extra)
-VALUES (@uuid, nullif(@name, ''), @state, nullif(@last_error, ''), nullif(@class, ''), @asked::text[], @candidates::uuid[], nullif(@owner, ''), @extra)
+var insertAllocationSQL = `
+INSERT INTO allocations (` + allocationTable.names(onCreate) + `)
+VALUES (` + allocationTable.values(onCreate) + `)
 RETURNING id, created_at`
 
+const (
 	// A statement that waited for a row looks for operations as they were when it
 	// began. This one is younger, and the row is locked by now.
 	heldMeanwhileSQL = `
@@ -198,14 +198,10 @@ func (w *giving) fail(ctx context.Context) error {
 }
 
 func allocationArgs(a *node.Allocation, state node.AllocationState) (args, error) {
-	var d dicts
-	candidates := a.CandidateNodes
-	if candidates == nil {
-		candidates = []string{}
+	out, err := allocationTable.args(a, onCreate)
+	if err != nil {
+		return nil, err
 	}
-	out := args{
-		"uuid": a.UUID, "name": a.Name, "state": state, "last_error": failure(a.LastError), "class": a.ResourceClass,
-		"asked": sortedTraits(a.Traits), "candidates": candidates, "owner": a.Owner, "extra": d.dict(a.Extra),
-	}
-	return out, d.err
+	out["state"], out["last_error"] = state, failure(a.LastError)
+	return out, nil
 }

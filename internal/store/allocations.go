@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -9,34 +10,54 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-const (
-	allocationColumns = `
-	t.id, t.uuid::text, coalesce(t.name, ''), t.state, coalesce(t.last_error, ''), coalesce(t.resource_class, ''), t.traits,
-	t.candidate_nodes::text[], coalesce(t.owner, ''), t.extra, coalesce(n.uuid::text, ''), t.created_at, t.updated_at`
+// allocationTable says of each column of allocations who writes it, and whether lists can be
+// sorted by it.
+var allocationTable = newTable(
+	number("id", func(a *node.Allocation) *int64 { return &a.ID }),
+	text("uuid", func(a *node.Allocation) *string { return &a.UUID }).by(onCreate).sorted("t"),
+	optionalText("name", func(a *node.Allocation) *string { return &a.Name }).by(onCreate|onPatch).sorted("t"),
+	unread[node.Allocation]("node_id"), // written when a node is found
+	text("state", func(a *node.Allocation) *node.AllocationState { return &a.State }).by(onCreate).sorted("t"),
+	optionalText("last_error", func(a *node.Allocation) *string { return &a.LastError }).by(onCreate).sorted("t"),
+	optionalText("resource_class", func(a *node.Allocation) *string { return &a.ResourceClass }).by(onCreate).sorted("t"),
+	other("traits", func(a *node.Allocation) *[]string { return &a.Traits }, func(a *node.Allocation, _ *dicts) any {
+		return sortedTraits(a.Traits)
+	}).by(onCreate),
+	other("candidate_nodes", func(a *node.Allocation) *[]string { return &a.CandidateNodes }, func(a *node.Allocation, _ *dicts) any {
+		return append([]string{}, a.CandidateNodes...) // never null
+	}).by(onCreate),
+	optionalText("owner", func(a *node.Allocation) *string { return &a.Owner }).by(onCreate).sorted("t"),
+	dictionary("extra", func(a *node.Allocation) *map[string]any { return &a.Extra }).by(onCreate|onPatch),
+	instant("created_at", func(a *node.Allocation) *time.Time { return &a.CreatedAt }).sorted("t"),
+	optional("updated_at", "'-infinity'", func(a *node.Allocation) **time.Time { return &a.UpdatedAt }).sorted("t"),
+)
 
-	allocationsSQL      = `SELECT ` + allocationColumns + ` FROM allocations t LEFT JOIN nodes n ON n.id = t.node_id`
-	allocationByUUIDSQL = allocationsSQL + ` WHERE t.uuid = @ident`
-	allocationByNameSQL = allocationsSQL + ` WHERE t.name = @ident`
+const (
+	allocationsSQL      = `SELECT t.*, coalesce(n.uuid::text, '') FROM allocations t LEFT JOIN nodes n ON n.id = t.node_id`
+	allocationByUUIDSQL = `SELECT t.*, coalesce(n.uuid::text, '') FROM allocations t LEFT JOIN nodes n ON n.id = t.node_id WHERE t.uuid = @ident`
+	allocationByNameSQL = `SELECT t.*, coalesce(n.uuid::text, '') FROM allocations t LEFT JOIN nodes n ON n.id = t.node_id WHERE t.name = @ident`
 	allocationMarkerSQL = `SELECT true FROM allocations WHERE uuid = @marker`
 )
 
-// allocationSort are as nodeSort.
-var allocationSort = map[string]string{
-	"uuid": "t.uuid", "name": "coalesce(t.name, '')", "state": "t.state", "last_error": "coalesce(t.last_error, '')",
-	"resource_class": "coalesce(t.resource_class, '')", "owner": "coalesce(t.owner, '')",
-	"created_at": "t.created_at", "updated_at": "coalesce(t.updated_at, '-infinity')",
-}
+// allocationSort are the expressions behind the sort keys of allocations.
+var allocationSort = allocationTable.sorts()
 
-func scanAllocation(r pgx.Row) (a node.Allocation, err error) {
-	return a, r.Scan(&a.ID, &a.UUID, &a.Name, &a.State, &a.LastError, &a.ResourceClass, &a.Traits,
-		&a.CandidateNodes, &a.Owner, &a.Extra, &a.NodeUUID, &a.CreatedAt, &a.UpdatedAt)
+// eachAllocation returns a scan of rows of allocations (t.*) and the uuid of their node, "" = none.
+func eachAllocation() func(pgx.Row) (node.Allocation, error) {
+	var uuid string
+	scan := eachRow(allocationTable, &uuid)
+	return func(r pgx.Row) (node.Allocation, error) {
+		a, err := scan(r)
+		a.NodeUUID = uuid
+		return a, err
+	}
 }
 
 // Allocation is the allocation of that uuid or name.
 func (s *Store) Allocation(ctx context.Context, ident string) (*node.Allocation, error) {
 	var a node.Allocation
 	found, err := s.one(ctx, "read allocation "+words(ident, 64), byIdent(ident, allocationByUUIDSQL, allocationByNameSQL), args{"ident": ident}, func(r pgx.Row) (err error) {
-		a, err = scanAllocation(r)
+		a, err = eachAllocation()(r)
 		return err
 	})
 	if err == nil && !found {
@@ -64,7 +85,7 @@ func (s *Store) Allocations(ctx context.Context, f node.AllocationFilter, p node
 	if err := q.page("allocations", "t", allocationSort, p); err != nil {
 		return nil, err
 	}
-	out, err := list(ctx, s, "list allocations", allocationsSQL+q.String(), q.args, scanAllocation)
+	out, err := list(ctx, s, "list allocations", allocationsSQL+q.String(), q.args, eachAllocation())
 	if err == nil && len(out) == 0 && p.Marker != "" {
 		err = s.needMarker(ctx, allocationMarkerSQL, p.Marker, "Allocation %s could not be found.")
 	}
@@ -78,12 +99,11 @@ func (q *query) allocations(f node.AllocationFilter) {
 	equal(q, "t.owner", "owner", f.Owner)
 }
 
-const (
-	lockAllocationSQL   = `SELECT t.id FROM allocations t WHERE t.uuid = @uuid FOR NO KEY UPDATE`
-	updateAllocationSQL = `
-UPDATE allocations SET name = nullif(@name, ''), extra = @extra, updated_at = clock_timestamp() WHERE uuid = @uuid
+const lockAllocationSQL = `SELECT t.id FROM allocations t WHERE t.uuid = @uuid FOR NO KEY UPDATE`
+
+var updateAllocationSQL = `
+UPDATE allocations SET ` + allocationTable.assignments(onPatch) + `, updated_at = clock_timestamp() WHERE uuid = @uuid
 RETURNING updated_at`
-)
 
 // UpdateAllocation changes Name and Extra, as edit leaves them, under the row's lock.
 func (s *Store) UpdateAllocation(ctx context.Context, ident string, edit func(*node.Allocation) error) (*node.Allocation, error) {
@@ -96,7 +116,7 @@ func (s *Store) UpdateAllocation(ctx context.Context, ident string, edit func(*n
 	err = s.inTx(ctx, "update allocation "+known.UUID, func(b *pgx.Batch) {
 		b.Queue(lockAllocationSQL, args{"uuid": known.UUID}).QueryRow(maybe(&found, func(r pgx.Row) error { return r.Scan(nil) }))
 		b.Queue(allocationByUUIDSQL, args{"ident": known.UUID}).QueryRow(maybe(&found, func(r pgx.Row) (err error) {
-			a, err = scanAllocation(r)
+			a, err = eachAllocation()(r)
 			return err
 		}))
 	}, func(b *pgx.Batch) error {
@@ -106,11 +126,11 @@ func (s *Store) UpdateAllocation(ctx context.Context, ident string, edit func(*n
 		if err := edit(&a); err != nil {
 			return err
 		}
-		var d dicts
-		change := args{"uuid": known.UUID, "name": a.Name, "extra": d.dict(a.Extra)}
-		if d.err != nil {
-			return d.err
+		change, err := allocationTable.args(&a, onPatch)
+		if err != nil {
+			return err
 		}
+		change["uuid"] = known.UUID
 		b.Queue(updateAllocationSQL, change).QueryRow(func(r pgx.Row) error { return r.Scan(&a.UpdatedAt) })
 		return nil
 	})

@@ -52,7 +52,7 @@ func (s *Store) Claim(ctx context.Context, id int64, runID string, c node.Claim,
 		var died bool
 		var f node.Former
 		var claimed, seen *time.Time
-		n, err = scanNode(withMore{r, []any{&died, &f.Conductor, &f.Incarnation, &claimed, &seen, &f.Replaced, &f.Undoing}})
+		n, err = scanNode(r, &died, &f.Conductor, &f.Incarnation, &claimed, &seen, &f.Replaced, &f.Undoing)
 		if err == nil && died && claimed != nil && seen != nil {
 			f.ClaimedAt, f.SeenAt = *claimed, *seen
 			n.Operation.Former = &f

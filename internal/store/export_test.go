@@ -112,3 +112,18 @@ func OnceStatements(uuid, name string) []Statement {
 		{forgetRequestsSQL, args{"age": micros(node.OnceFor), "limit": 10}},
 	}
 }
+
+// Columns are the columns of the tables that are read into Go structs, by table.
+func Columns() map[string][]string {
+	return map[string][]string{
+		"nodes": columnNames(nodeTable), "operations": columnNames(operationTable), "agents": columnNames(agentTable),
+		"ports": columnNames(portTable), "allocations": columnNames(allocationTable),
+	}
+}
+
+func columnNames[T any](t *table[T]) (out []string) {
+	for _, c := range t.columns {
+		out = append(out, c.name)
+	}
+	return out
+}

@@ -95,17 +95,16 @@ UPDATE nodes SET properties = properties || @properties, boot_mode = coalesce(nu
 	updated_at = clock_timestamp()
  WHERE id = @id`
 
-	foundPortSQL = `
-INSERT INTO ports (uuid, node_id, address, name, description, pxe_enabled, local_link_connection, physical_network, is_smartnic, extra, internal_info)
-SELECT @uuid, @node, @address, nullif(@name, ''), nullif(@description, ''), @pxe_enabled, @local_link_connection,
-	nullif(@physical_network, ''), @is_smartnic, @extra, @internal_info
- WHERE (SELECT count(*) FROM ports WHERE node_id = @node) < @most
-ON CONFLICT (address) DO NOTHING`
-
 	notFoundPortsSQL = `
 SELECT count(*) FROM unnest(@addresses::text[]) AS found
  WHERE NOT EXISTS (SELECT FROM ports p WHERE p.address = found AND p.node_id = @node)`
 )
+
+var foundPortSQL = `
+INSERT INTO ports (uuid, node_id, ` + portTable.names(onCreate) + `)
+SELECT @uuid, @node, ` + portTable.values(onCreate) + `
+ WHERE (SELECT count(*) FROM ports WHERE node_id = @node) < @most
+ON CONFLICT (address) DO NOTHING`
 
 // SaveInspection writes what an inspection found, under a claim: properties are
 // merged into the node's, ports are made for MACs that no port has, up to
@@ -155,7 +154,7 @@ func queueFoundPorts(b *pgx.Batch, nodeID int64, found []node.Port, leftOut *int
 		if p.UUID == "" {
 			p.UUID = uuid.NewString()
 		}
-		a, err := portArgs(&p)
+		a, err := portTable.args(&p, onCreate)
 		if err != nil {
 			return err
 		}

@@ -10,30 +10,10 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// nodeSort are the expressions behind the sort keys; none is ever null, so that
-// (expression, id) is a total order that a marker can be compared with.
-var nodeSort = map[string]string{
-	"uuid": "n.uuid", "name": "coalesce(n.name, '')", "driver": "n.driver", "conductor_group": "n.conductor_group",
-	"resource_class": "coalesce(n.resource_class, '')", "owner": "coalesce(n.owner, '')", "lessee": "coalesce(n.lessee, '')",
-	"shard": "coalesce(n.shard, '')", "description": "coalesce(n.description, '')",
-	"instance_uuid": "coalesce(n.instance_uuid::text, '')", "instance_name": "coalesce(n.instance_name, '')",
-	"chassis_uuid": "coalesce(n.chassis_uuid::text, '')", "parent_node": "coalesce(n.parent_node::text, '')",
-	"allocation_uuid": "coalesce(n.allocation_uuid::text, '')",
-	"provision_state": "n.provision_state", "target_provision_state": "n.target_provision_state",
-	"power_state": "coalesce(n.power_state, '')", "target_power_state": "coalesce(n.target_power_state, '')",
-	"last_error": "coalesce(n.last_error, '')", "fault": "coalesce(n.fault, CASE WHEN " + quarantinedSQL + " THEN '" + node.FaultNoConductor + "' ELSE '' END)", "boot_mode": "coalesce(n.boot_mode, '')",
-	"maintenance": "(n.maintenance OR " + quarantinedSQL + ")", "maintenance_reason": "coalesce(n.maintenance_reason, '')",
-	"protected": "n.protected", "protected_reason": "coalesce(n.protected_reason, '')",
-	"retired": "n.retired", "retired_reason": "coalesce(n.retired_reason, '')",
-	"automated_clean": "coalesce(n.automated_clean, false)", "disable_power_off": "n.disable_power_off",
-	"secure_boot": "coalesce(n.secure_boot, false)",
-	"created_at":  "n.created_at", "updated_at": "coalesce(n.updated_at, '-infinity')",
-	"provision_updated_at":   "coalesce(n.provision_updated_at, '-infinity')",
-	"inspection_started_at":  "coalesce(n.inspection_started_at, '-infinity')",
-	"inspection_finished_at": "coalesce(n.inspection_finished_at, '-infinity')",
-}
+// nodeSort are the expressions behind the sort keys of nodes.
+var nodeSort = nodeTable.sorts()
 
-var nodesSQL = withCoverageSQL + `SELECT ` + nodeColumns + quarantineColumns + ` FROM nodes n ` + nodeJoins + ` LEFT JOIN coverage v ON v.id = n.need_id`
+var nodesSQL = withCoverageSQL + `SELECT ` + nodeSQL + quarantineColumns + ` FROM nodes n ` + nodeJoins + ` LEFT JOIN coverage v ON v.id = n.need_id`
 
 // Nodes is a page of the nodes that pass the filter, each with its open
 // operation, its agent and its quarantine. Without a sort key it is in order of age.
@@ -43,7 +23,7 @@ func (s *Store) Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.N
 	if err := q.page("nodes", "n", nodeSort, p); err != nil {
 		return nil, err
 	}
-	nodes, err := list(ctx, s, "list nodes", q.nodesSQL(), q.args, scanShownNode)
+	nodes, err := list(ctx, s, "list nodes", q.nodesSQL(), q.args, eachShownNode())
 	if err == nil && len(nodes) == 0 && p.Marker != "" {
 		err = s.needMarker(ctx, nodeMarkerSQL, p.Marker, "Node %s could not be found.")
 	}

@@ -1,122 +1,204 @@
 package store
 
 import (
-	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"go.temper.dev/temper/internal/node"
 )
 
-// nodeColumns are of nodes n, operations o (the open one) and agents a.
-const nodeColumns = `
-	n.id, n.uuid::text, coalesce(n.name, ''), n.driver, n.interfaces, n.driver_info, n.driver_internal_info, n.properties,
-	n.extra, n.instance_info, n.network_data, n.conductor_group, coalesce(n.resource_class, ''), coalesce(n.owner, ''),
-	coalesce(n.lessee, ''), coalesce(n.description, ''), coalesce(n.shard, ''), coalesce(n.parent_node::text, ''),
-	coalesce(n.chassis_uuid::text, ''), coalesce(n.instance_uuid::text, ''), coalesce(n.instance_name, ''),
-	coalesce(n.allocation_uuid::text, ''), n.provision_state, n.target_provision_state, n.provision_updated_at,
-	coalesce(n.last_error, ''), coalesce(n.power_state, ''), coalesce(n.target_power_state, ''), n.power_read_at,
-	coalesce(n.boot_mode, ''), n.secure_boot, n.maintenance, coalesce(n.maintenance_reason, ''), coalesce(n.fault, ''),
-	n.maintenance_by_fault, n.maintenance_since,
-	n.protected, coalesce(n.protected_reason, ''), n.retired, coalesce(n.retired_reason, ''), n.automated_clean,
-	n.disable_power_off, n.raid_config, n.target_raid_config, n.traits, n.inspection_started_at, n.inspection_finished_at,
-	n.owed, coalesce(n.owed_error, ''), n.owed_refused, n.created_at, n.updated_at,
-	CASE WHEN n.allocation_uuid IS NOT NULL THEN (SELECT t.owner FROM allocations t WHERE t.node_id = n.id) END,
-	n.allocation_uuid IS NOT NULL AND EXISTS (SELECT FROM allocations t WHERE t.node_id = n.id AND 'CUSTOM_MAINTENANCE' = ANY(t.traits)),
-	a.node_id IS NOT NULL, coalesce(a.url, ''), coalesce(a.version, ''), coalesce(a.verify_ca, ''), a.first_heartbeat_at,
-	a.last_heartbeat_at, a.looked_up_at, a.inspected_at, coalesce(a.token_revealed, 0) > 0,
-	coalesce((SELECT rc.hostname FROM ring_owners ro JOIN conductors rc ON rc.id = ro.conductor_id
-		WHERE ro.node_id = n.id), ''),` + operationColumns
+// nodeTable says of each column of nodes what becomes of it: who writes it, and whether
+// lists can be sorted by it.
+var nodeTable = newTable(
+	number("id", func(n *node.Node) *int64 { return &n.ID }),
+	text("uuid", func(n *node.Node) *string { return &n.UUID }).by(onCreate).sorted("n"),
+	optionalText("name", func(n *node.Node) *string { return &n.Name }).by(onCreate|onPatch).sorted("n"),
+	text("driver", func(n *node.Node) *string { return &n.Driver }).by(onCreate|onPatch).sorted("n"),
+	other("interfaces", func(n *node.Node) *map[string]string { return &n.Interfaces }, func(n *node.Node, d *dicts) any {
+		if n.Interfaces == nil {
+			return d.of(map[string]string{})
+		}
+		return d.of(n.Interfaces)
+	}).by(onCreate|onPatch),
+	dictionary("driver_info", func(n *node.Node) *map[string]any { return &n.DriverInfo }).by(onCreate|onPatch),
+	dictionary("driver_internal_info", func(n *node.Node) *map[string]any { return &n.DriverInternalInfo }).by(onCreate|onMove),
+	dictionary("properties", func(n *node.Node) *map[string]any { return &n.Properties }).by(onCreate|onPatch),
+	dictionary("extra", func(n *node.Node) *map[string]any { return &n.Extra }).by(onCreate|onPatch),
+	dictionary("instance_info", func(n *node.Node) *map[string]any { return &n.InstanceInfo }).by(onCreate|onPatch|onMove),
+	dictionary("network_data", func(n *node.Node) *map[string]any { return &n.NetworkData }).by(onCreate|onPatch),
+	text("conductor_group", func(n *node.Node) *string { return &n.ConductorGroup }).by(onCreate|onPatch).sorted("n"),
+	unread[node.Node]("need_id"), // a trigger writes it
+	optionalText("resource_class", func(n *node.Node) *string { return &n.ResourceClass }).by(onCreate|onPatch).sorted("n"),
+	optionalText("owner", func(n *node.Node) *string { return &n.Owner }).by(onCreate|onPatch).sorted("n"),
+	optionalText("lessee", func(n *node.Node) *string { return &n.Lessee }).by(onCreate|onPatch|onMove).sorted("n"),
+	optionalText("description", func(n *node.Node) *string { return &n.Description }).by(onCreate|onPatch).sorted("n"),
+	optionalText("shard", func(n *node.Node) *string { return &n.Shard }).by(onCreate|onPatch).sorted("n"),
+	optionalUUID("parent_node", func(n *node.Node) *string { return &n.ParentNode }).by(onCreate|onPatch).sorted("n"),
+	optionalUUID("chassis_uuid", func(n *node.Node) *string { return &n.ChassisUUID }).by(onCreate|onPatch).sorted("n"),
+	optionalUUID("instance_uuid", func(n *node.Node) *string { return &n.InstanceUUID }).by(onCreate|onPatch|onMove).sorted("n"),
+	optionalText("instance_name", func(n *node.Node) *string { return &n.InstanceName }).by(onCreate|onPatch|onMove).sorted("n"),
+	optionalUUID("allocation_uuid", func(n *node.Node) *string { return &n.AllocationUUID }).by(onMove).sorted("n"),
+	text("provision_state", func(n *node.Node) *node.State { return &n.ProvisionState }).by(onCreate|onMove).sorted("n"),
+	text("target_provision_state", func(n *node.Node) *node.State { return &n.TargetProvisionState }).by(onCreate|onMove).sorted("n"),
+	optional("provision_updated_at", "'-infinity'", func(n *node.Node) **time.Time { return &n.ProvisionUpdatedAt }).by(onMove).sorted("n"),
+	optionalText("last_error", func(n *node.Node) *string { return &n.LastError }).by(onCreate|onMove).sorted("n"),
+	optionalText("power_state", func(n *node.Node) *node.PowerState { return &n.PowerState }).by(onMove).sorted("n"),
+	optionalText("target_power_state", func(n *node.Node) *node.PowerState { return &n.TargetPowerState }).by(onMove).sorted("n"),
+	optional("power_read_at", "", func(n *node.Node) **time.Time { return &n.PowerReadAt }).by(onMove),
+	optionalText("boot_mode", func(n *node.Node) *string { return &n.BootMode }).by(onMove).sorted("n"),
+	optional("secure_boot", "false", func(n *node.Node) **bool { return &n.SecureBoot }).sorted("n"),
+	flag("maintenance", func(n *node.Node) *bool { return &n.Maintenance }).by(onCreate|onPatch|onMove).
+		sortedAs("(n.maintenance OR "+quarantinedSQL+")"),
+	optionalText("maintenance_reason", func(n *node.Node) *string { return &n.MaintenanceReason }).by(onCreate|onPatch|onMove).sorted("n"),
+	flag("maintenance_by_fault", func(n *node.Node) *bool { return &n.MaintenanceByFault }).by(onMove),
+	optional("maintenance_since", "", func(n *node.Node) **time.Time { return &n.MaintenanceSince }), // a trigger writes it
+	optionalText("fault", func(n *node.Node) *string { return &n.Fault }).by(onCreate|onPatch|onMove).
+		sortedAs("coalesce(n.fault, CASE WHEN "+quarantinedSQL+" THEN '"+node.FaultNoConductor+"' ELSE '' END)"),
+	flag("protected", func(n *node.Node) *bool { return &n.Protected }).by(onCreate|onPatch).sorted("n"),
+	optionalText("protected_reason", func(n *node.Node) *string { return &n.ProtectedReason }).by(onCreate|onPatch).sorted("n"),
+	flag("retired", func(n *node.Node) *bool { return &n.Retired }).by(onCreate|onPatch).sorted("n"),
+	optionalText("retired_reason", func(n *node.Node) *string { return &n.RetiredReason }).by(onCreate|onPatch).sorted("n"),
+	optional("automated_clean", "false", func(n *node.Node) **bool { return &n.AutomatedClean }).by(onCreate|onPatch).sorted("n"),
+	flag("disable_power_off", func(n *node.Node) *bool { return &n.DisablePowerOff }).by(onCreate|onPatch).sorted("n"),
+	dictionary("raid_config", func(n *node.Node) *map[string]any { return &n.RAIDConfig }).by(onCreate|onPatch),
+	dictionary("target_raid_config", func(n *node.Node) *map[string]any { return &n.TargetRAIDConfig }).by(onCreate|onPatch|onMove),
+	other("traits", func(n *node.Node) *[]string { return &n.Traits }, func(n *node.Node, _ *dicts) any {
+		return sortedTraits(n.Traits)
+	}).by(onCreate),
+	optional("inspection_started_at", "'-infinity'", func(n *node.Node) **time.Time { return &n.InspectionStartedAt }).by(onMove).sorted("n"),
+	optional("inspection_finished_at", "'-infinity'", func(n *node.Node) **time.Time { return &n.InspectionFinishedAt }).by(onMove).sorted("n"),
+	other("owed", func(n *node.Node) *[]node.Undo { return &n.Owed }, func(n *node.Node, d *dicts) any { return d.undo(n.Owed) }).by(onMove),
+	unread[node.Node]("owed_tried_at"),
+	unread[node.Node]("owed_tries"),
+	optionalText("owed_error", func(n *node.Node) *string { return &n.OwedError }).by(onMove),
+	flag("owed_refused", func(n *node.Node) *bool { return &n.OwedRefused }).by(onMove),
+	instant("created_at", func(n *node.Node) *time.Time { return &n.CreatedAt }).sorted("n"),
+	optional("updated_at", "'-infinity'", func(n *node.Node) **time.Time { return &n.UpdatedAt }).sorted("n"),
+)
 
-// nodeJoins find the open operation through its partial unique index.
-const nodeJoins = `
-	LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
-	LEFT JOIN agents a ON a.node_id = n.id`
+// agentTable is read only: heartbeats and lookups write it, in agents.go.
+var agentTable = newTable(
+	number("node_id", func(a *agentRow) *int64 { return &a.nodeID }),
+	text("url", func(a *agentRow) *string { return &a.URL }),
+	text("version", func(a *agentRow) *string { return &a.Version }),
+	text("verify_ca", func(a *agentRow) *string { return &a.VerifyCA }),
+	optional("looked_up_at", "", func(a *agentRow) **time.Time { return &a.LookedUpAt }),
+	optional("first_heartbeat_at", "", func(a *agentRow) **time.Time { return &a.FirstHeartbeatAt }),
+	optional("last_heartbeat_at", "", func(a *agentRow) **time.Time { return &a.LastHeartbeatAt }),
+	optional("inspected_at", "", func(a *agentRow) **time.Time { return &a.InspectedAt }),
+	unread[agentRow]("inspected_source"),
+	number("token_revealed", func(a *agentRow) *int { return &a.revealed }),
+	unread[agentRow]("token_source"),
+)
 
-// scanNode reads nodeColumns.
-func scanNode(row pgx.Row) (node.Node, error) { return scanNodeAnd(row) }
+// agentRow is a row of agents; nodeID 0 = an outer join found none.
+type agentRow struct {
+	node.Agent
+	nodeID   int64
+	revealed int
+}
 
-// scanShownNode reads nodeColumns and quarantineColumns.
-func scanShownNode(row pgx.Row) (node.Node, error) {
+func (a *agentRow) agent() *node.Agent {
+	if a.nodeID == 0 {
+		return nil
+	}
+	out := a.Agent
+	out.HasToken = a.revealed > 0
+	return &out
+}
+
+// nodeRelations are the last columns of nodeSQL, which stand in other tables.
+var nodeRelations = newTable(
+	text("allocation_owner", func(n *node.Node) *string { return &n.AllocationOwner }),
+	flag("allocated_in_maintenance", func(n *node.Node) *bool { return &n.AllocatedInMaintenance }),
+	text("ring_owner", func(n *node.Node) *string { return &n.RingOwner }),
+)
+
+const (
+	// nodeSQL selects node n with operation o, agent a and its relations.
+	nodeSQL = `n.*, o.*, a.*,
+	CASE WHEN n.allocation_uuid IS NOT NULL THEN (SELECT t.owner FROM allocations t WHERE t.node_id = n.id) END AS allocation_owner,
+	n.allocation_uuid IS NOT NULL AND EXISTS (
+		SELECT FROM allocations t WHERE t.node_id = n.id AND 'CUSTOM_MAINTENANCE' = ANY (t.traits)) AS allocated_in_maintenance,
+	(SELECT c.hostname FROM ring_owners r JOIN conductors c ON c.id = r.conductor_id WHERE r.node_id = n.id) AS ring_owner`
+
+	// nodeJoins find the open operation of node n through its partial unique index, and its agent.
+	nodeJoins = `
+  LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
+  LEFT JOIN agents a ON a.node_id = n.id`
+)
+
+// nodeScan reads rows of nodeSQL. It finds the places of the columns with the first row.
+type nodeScan struct {
+	node  node.Node
+	open  operationRow
+	agent agentRow
+	more  []any
+	slots []slot
+	into  []any
+}
+
+// ScanRow makes a nodeScan a target of Scan (pgx.RowScanner).
+func (s *nodeScan) ScanRow(rows pgx.Rows) (err error) {
+	if s.slots == nil {
+		if s.slots, err = layout(rows.FieldDescriptions(), len(s.more), nodeTable, operationTable, agentTable, nodeRelations); err != nil {
+			return err
+		}
+		s.into = make([]any, len(s.slots))
+	}
+	for i, at := range s.slots {
+		switch at.section {
+		case 0:
+			s.into[i] = nodeTable.into(at.column, &s.node)
+		case 1:
+			s.into[i] = operationTable.into(at.column, &s.open)
+		case 2:
+			s.into[i] = agentTable.into(at.column, &s.agent)
+		case 3:
+			s.into[i] = nodeRelations.into(at.column, &s.node)
+		default:
+			s.into[i] = s.more[at.column]
+		}
+	}
+	return rows.Scan(s.into...)
+}
+
+// eachNode returns a scan of rows of nodeSQL, which may have columns behind these.
+func eachNode(more ...any) func(pgx.Row) (node.Node, error) {
+	s := &nodeScan{more: more}
+	return func(r pgx.Row) (node.Node, error) {
+		s.node, s.open, s.agent = node.Node{}, operationRow{}, agentRow{}
+		if err := r.Scan(s); err != nil {
+			return node.Node{}, err
+		}
+		s.node.Operation, s.node.Agent = s.open.operation(), s.agent.agent()
+		return s.node, nil
+	}
+}
+
+// scanNode is eachNode for one row.
+func scanNode(r pgx.Row, more ...any) (node.Node, error) { return eachNode(more...)(r) }
+
+// eachShownNode returns a scan of rows of nodeSQL and quarantineColumns.
+func eachShownNode() func(pgx.Row) (node.Node, error) {
 	var q quarantineRow
-	n, err := scanNodeAnd(row, q.into()...)
-	n.Quarantine = q.quarantine()
-	return n, err
+	scan := eachNode(q.into()...)
+	return func(r pgx.Row) (node.Node, error) {
+		q = quarantineRow{}
+		n, err := scan(r)
+		n.Quarantine = q.quarantine()
+		return n, err
+	}
 }
 
-// scanNodeAnd reads nodeColumns and what follows them.
-func scanNodeAnd(row pgx.Row, more ...any) (node.Node, error) {
-	var (
-		n        node.Node
-		owner    *string
-		agent    node.Agent
-		hasAgent bool
-		open     operationRow
-	)
-	into := []any{
-		&n.ID, &n.UUID, &n.Name, &n.Driver, &n.Interfaces, &n.DriverInfo, &n.DriverInternalInfo, &n.Properties,
-		&n.Extra, &n.InstanceInfo, &n.NetworkData, &n.ConductorGroup, &n.ResourceClass, &n.Owner,
-		&n.Lessee, &n.Description, &n.Shard, &n.ParentNode,
-		&n.ChassisUUID, &n.InstanceUUID, &n.InstanceName,
-		&n.AllocationUUID, &n.ProvisionState, &n.TargetProvisionState, &n.ProvisionUpdatedAt,
-		&n.LastError, &n.PowerState, &n.TargetPowerState, &n.PowerReadAt,
-		&n.BootMode, &n.SecureBoot, &n.Maintenance, &n.MaintenanceReason, &n.Fault,
-		&n.MaintenanceByFault, &n.MaintenanceSince,
-		&n.Protected, &n.ProtectedReason, &n.Retired, &n.RetiredReason, &n.AutomatedClean,
-		&n.DisablePowerOff, &n.RAIDConfig, &n.TargetRAIDConfig, &n.Traits, &n.InspectionStartedAt, &n.InspectionFinishedAt,
-		&n.Owed, &n.OwedError, &n.OwedRefused, &n.CreatedAt, &n.UpdatedAt,
-		&owner, &n.AllocatedInMaintenance,
-		&hasAgent, &agent.URL, &agent.Version, &agent.VerifyCA, &agent.FirstHeartbeatAt,
-		&agent.LastHeartbeatAt, &agent.LookedUpAt, &agent.InspectedAt, &agent.HasToken,
-		&n.RingOwner,
-	}
-	if err := row.Scan(slices.Concat(into, open.into(), more)...); err != nil {
-		return node.Node{}, err
-	}
-	if owner != nil {
-		n.AllocationOwner = *owner
-	}
-	if hasAgent {
-		n.Agent = &agent
-	}
-	n.Operation = open.operation()
-	return n, nil
-}
-
-// userArgs are the columns that a PATCH may change (userColumns).
-func userArgs(n *node.Node) (args, error) {
-	var d dicts
-	interfaces := n.Interfaces
-	if interfaces == nil {
-		interfaces = map[string]string{}
-	}
-	a := args{
-		"name": n.Name, "driver": n.Driver, "interfaces": d.of(interfaces), "driver_info": d.dict(n.DriverInfo),
-		"properties": d.dict(n.Properties), "extra": d.dict(n.Extra), "instance_info": d.dict(n.InstanceInfo),
-		"network_data": d.dict(n.NetworkData), "conductor_group": n.ConductorGroup, "resource_class": n.ResourceClass,
-		"owner": n.Owner, "lessee": n.Lessee, "description": n.Description, "shard": n.Shard, "parent_node": n.ParentNode,
-		"chassis_uuid": n.ChassisUUID, "instance_uuid": n.InstanceUUID, "instance_name": n.InstanceName,
-		"maintenance": n.Maintenance, "maintenance_reason": n.MaintenanceReason, "fault": n.Fault,
-		"protected": n.Protected, "protected_reason": n.ProtectedReason, "retired": n.Retired, "retired_reason": n.RetiredReason,
-		"automated_clean": n.AutomatedClean, "disable_power_off": n.DisablePowerOff,
-		"raid_config": d.dict(n.RAIDConfig), "target_raid_config": d.dict(n.TargetRAIDConfig),
-	}
-	return a, d.err
-}
-
-// stateArgs are the columns that change with the node's life (stateColumns).
+// stateArgs are the parameters of updateStateSQL. Hardware may have written what these texts say.
 func stateArgs(n *node.Node) (args, error) {
-	var d dicts
-	a := args{
-		"instance_info": d.dict(n.InstanceInfo), "instance_uuid": n.InstanceUUID, "instance_name": n.InstanceName,
-		"allocation_uuid": n.AllocationUUID, "lessee": n.Lessee, "driver_internal_info": d.dict(n.DriverInternalInfo),
-		"provision_state": n.ProvisionState, "target_provision_state": n.TargetProvisionState,
-		"provision_updated_at": n.ProvisionUpdatedAt, "last_error": failure(n.LastError),
-		"power_state": n.PowerState, "target_power_state": n.TargetPowerState, "power_read_at": n.PowerReadAt,
-		"boot_mode": n.BootMode, "maintenance": n.Maintenance, "maintenance_reason": words(n.MaintenanceReason, maxError),
-		"fault": n.Fault, "maintenance_by_fault": n.MaintenanceByFault, "target_raid_config": d.dict(n.TargetRAIDConfig), "owed": d.undo(n.Owed),
-		"owed_error": words(n.OwedError, maxError), "owed_refused": n.OwedRefused,
-		"inspection_started_at": n.InspectionStartedAt, "inspection_finished_at": n.InspectionFinishedAt,
+	a, err := nodeTable.args(n, onMove)
+	if err != nil {
+		return nil, err
 	}
-	return a, d.err
+	a["last_error"] = failure(n.LastError)
+	a["maintenance_reason"], a["owed_error"] = words(n.MaintenanceReason, maxError), words(n.OwedError, maxError)
+	return a, nil
 }

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	shownByUUIDSQL = `SELECT ` + nodeColumns + quarantineColumns + ` FROM nodes n ` + nodeJoins + quarantineJoin + ` WHERE n.uuid = @ident`
-	shownByNameSQL = `SELECT ` + nodeColumns + quarantineColumns + ` FROM nodes n ` + nodeJoins + quarantineJoin + ` WHERE n.name = @ident`
+	shownByUUIDSQL = `SELECT ` + nodeSQL + quarantineColumns + ` FROM nodes n ` + nodeJoins + quarantineJoin + ` WHERE n.uuid = @ident`
+	shownByNameSQL = `SELECT ` + nodeSQL + quarantineColumns + ` FROM nodes n ` + nodeJoins + quarantineJoin + ` WHERE n.name = @ident`
 
-	nodeByUUIDSQL = `SELECT ` + nodeColumns + ` FROM nodes n ` + nodeJoins + ` WHERE n.uuid = @ident`
-	nodeByNameSQL = `SELECT ` + nodeColumns + ` FROM nodes n ` + nodeJoins + ` WHERE n.name = @ident`
+	nodeByUUIDSQL = `SELECT ` + nodeSQL + ` FROM nodes n ` + nodeJoins + ` WHERE n.uuid = @ident`
+	nodeByNameSQL = `SELECT ` + nodeSQL + ` FROM nodes n ` + nodeJoins + ` WHERE n.name = @ident`
 
 	// The lock comes before the read, in a statement of its own: a statement that
 	// waited for a row's lock sees the other rows as they were before it waited.
@@ -33,7 +33,7 @@ func (s *Store) Node(ctx context.Context, ident string) (*node.Node, error) {
 	var n node.Node
 	a := args{"ident": ident, "timeout": micros(s.conductorTimeout)}
 	found, err := s.one(ctx, "read node "+words(ident, 64), byIdent(ident, shownByUUIDSQL, shownByNameSQL), a, func(r pgx.Row) (err error) {
-		n, err = scanShownNode(r)
+		n, err = eachShownNode()(r)
 		return err
 	})
 	if err != nil {
@@ -65,9 +65,9 @@ type lockedNode struct {
 	history                   node.HistoryEvent
 }
 
-// read takes the node from its row, which may have more columns behind nodeColumns.
+// read takes the node from its row, which may have more columns behind those of nodeSQL.
 func (l *lockedNode) read(r pgx.Row, more ...any) (err error) {
-	l.Node, err = scanNodeAnd(r, more...)
+	l.Node, err = scanNode(r, more...)
 	l.had, l.allocated = node.Places(&l.Node), l.AllocationUUID
 	return err
 }
@@ -99,18 +99,9 @@ func (s *Store) inNodeTxAfter(ctx context.Context, ident, what string, look func
 	})
 }
 
-const insertNodeSQL = `
-INSERT INTO nodes (uuid, name, driver, interfaces, driver_info, driver_internal_info, properties, extra, instance_info,
-	network_data, conductor_group, resource_class, owner, lessee, description, shard, parent_node, chassis_uuid,
-	instance_uuid, instance_name, provision_state, target_provision_state, provision_updated_at, last_error,
-	maintenance, maintenance_reason, fault, protected, protected_reason, retired, retired_reason, automated_clean,
-	disable_power_off, raid_config, target_raid_config, traits)
-VALUES (@uuid, nullif(@name, ''), @driver, @interfaces, @driver_info, @driver_internal_info, @properties, @extra, @instance_info,
-	@network_data, @conductor_group, nullif(@resource_class, ''), nullif(@owner, ''), nullif(@lessee, ''), nullif(@description, ''),
-	nullif(@shard, ''), nullif(@parent_node, '')::uuid, nullif(@chassis_uuid, '')::uuid, nullif(@instance_uuid, '')::uuid,
-	nullif(@instance_name, ''), @provision_state, @target_provision_state, now(), nullif(@last_error, ''),
-	@maintenance, nullif(@maintenance_reason, ''), nullif(@fault, ''), @protected, nullif(@protected_reason, ''),
-	@retired, nullif(@retired_reason, ''), @automated_clean, @disable_power_off, @raid_config, @target_raid_config, @traits)
+var insertNodeSQL = `
+INSERT INTO nodes (` + nodeTable.names(onCreate) + `, provision_updated_at)
+VALUES (` + nodeTable.values(onCreate) + `, now())
 RETURNING id, created_at, provision_updated_at`
 
 // CreateNode inserts the node and seals its secrets. It fills in UUID where
@@ -123,20 +114,13 @@ func (s *Store) CreateNode(ctx context.Context, n *node.Node, secrets node.Secre
 		n.ProvisionState = node.Enroll
 	}
 	secrets = s.hide(n, secrets)
-	a, err := userArgs(n)
+	a, err := nodeTable.args(n, onCreate)
 	if err != nil {
 		return err
 	}
 	sealed, err := s.sealAll(n, secrets)
 	if err != nil {
 		return err
-	}
-	var d dicts
-	a["uuid"], a["driver_internal_info"] = n.UUID, d.dict(n.DriverInternalInfo)
-	a["provision_state"], a["target_provision_state"] = n.ProvisionState, n.TargetProvisionState
-	a["last_error"], a["traits"] = n.LastError, sortedTraits(n.Traits)
-	if d.err != nil {
-		return d.err
 	}
 	return s.inTx(ctx, "create node "+words(n.UUID, 64), func(b *pgx.Batch) {
 		b.Queue(insertNodeSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(&n.ID, &n.CreatedAt, &n.ProvisionUpdatedAt) })
@@ -147,20 +131,12 @@ func (s *Store) CreateNode(ctx context.Context, n *node.Node, secrets node.Secre
 	})
 }
 
-const updateUserSQL = `
-UPDATE nodes SET name = nullif(@name, ''), driver = @driver, interfaces = @interfaces, driver_info = @driver_info,
-	properties = @properties, extra = @extra, instance_info = @instance_info, network_data = @network_data,
-	conductor_group = @conductor_group, resource_class = nullif(@resource_class, ''), owner = nullif(@owner, ''),
-	lessee = nullif(@lessee, ''), description = nullif(@description, ''), shard = nullif(@shard, ''),
-	parent_node = nullif(@parent_node, '')::uuid, chassis_uuid = nullif(@chassis_uuid, '')::uuid,
-	instance_uuid = nullif(@instance_uuid, '')::uuid, instance_name = nullif(@instance_name, ''),
-	maintenance = @maintenance, maintenance_reason = nullif(@maintenance_reason, ''), fault = nullif(@fault, ''),
+var updateUserSQL = `
+UPDATE nodes SET ` + nodeTable.assignments(onPatch) + `,
 	maintenance_by_fault = maintenance_by_fault AND maintenance AND @maintenance AND maintenance_reason IS NOT DISTINCT FROM nullif(@maintenance_reason, ''),
-	protected = @protected, protected_reason = nullif(@protected_reason, ''), retired = @retired,
-	retired_reason = nullif(@retired_reason, ''), automated_clean = @automated_clean, disable_power_off = @disable_power_off,
-	raid_config = @raid_config, target_raid_config = @target_raid_config, updated_at = clock_timestamp(),
 	owed_refused = owed_refused AND NOT @mended,
-	owed_tries = CASE WHEN @mended THEN 0 ELSE owed_tries END, owed_tried_at = CASE WHEN NOT @mended THEN owed_tried_at END
+	owed_tries = CASE WHEN @mended THEN 0 ELSE owed_tries END, owed_tried_at = CASE WHEN NOT @mended THEN owed_tried_at END,
+	updated_at = clock_timestamp()
  WHERE id = @id
 RETURNING updated_at`
 
@@ -204,7 +180,7 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share
 		if err != nil {
 			return err
 		}
-		a, err := userArgs(&l.Node)
+		a, err := nodeTable.args(&l.Node, onPatch)
 		if err != nil {
 			return err
 		}

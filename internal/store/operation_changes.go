@@ -28,7 +28,7 @@ OVERRIDING SYSTEM VALUE
 VALUES (@id, @node_id, @node_uuid, @node_name, @kind, 'accepted', @requested_by, @origin, @target, @power_target,
 	@soft_timeout_ms, clock_timestamp(), @conductor_group, @driver, @steps, @undo, nullif(@retry_of::bigint, 0),
 	coalesce(nullif(@on_failure, ''), 'fail'), @in_maintenance, @paused)
-RETURNING ` + operationColumns
+RETURNING o.*`
 
 // insertUndosSQL accepts an undo on each node of due, for openUndosSQL.
 const insertUndosSQL = `
@@ -43,7 +43,7 @@ UPDATE operations o SET run_id = @run, begun_at = coalesce(o.begun_at, clock_tim
 	phase = CASE o.phase WHEN 'accepted' THEN 'running' ELSE o.phase END
  WHERE o.id = @id AND o.ended_at IS NULL
    AND (o.run_id IS NULL OR o.run_id = @run)
-RETURNING ` + operationColumns
+RETURNING o.*`
 
 // Temporal begins nothing that is paused: a first attempt, or any of an activity
 // that was paused, says that the pause is over. Other attempts of an activity that
@@ -63,8 +63,8 @@ WITH o AS (
 	 WHERE id = @id AND run_id = @run AND ended_at IS NULL
 	   AND ((claim_seq, claim_attempt) < (@seq, @attempt)
 		OR claim_seq = @seq AND claim_started < @started)
-	RETURNING ` + operationFields + `, claim_incarnation)
-SELECT ` + nodeColumns + `,
+	RETURNING *)
+SELECT ` + nodeSQL + `,
 	p.claim_empty AND (p.claim_lost_at IS NOT NULL OR c.incarnation = p.claim_incarnation AND c.stopped_at IS NULL
 		AND (p.conductor, p.claim_incarnation) <> (o.conductor, o.claim_incarnation)) IS TRUE,
 	p.conductor, p.claim_incarnation, p.claimed_at, coalesce(p.claim_lost_at, c.heartbeat_at), p.claim_lost_at IS NOT NULL, p.phase = 'undoing'
@@ -105,7 +105,7 @@ const askSQL = `
 UPDATE operations o SET asked = @ask, asked_by = @by, asked_reason = @reason, asked_power = @power, asked_at = clock_timestamp(),
 	on_failure = coalesce(nullif(@on_failure, ''), o.on_failure)
  WHERE o.id = @id AND o.ended_at IS NULL
-RETURNING ` + operationColumns
+RETURNING o.*`
 
 // endSQL ends an operation; @steps null leaves its steps as they are.
 const endSQL = `
@@ -127,7 +127,7 @@ UPDATE operations o SET run_id = nullif(@run, ''), begun_at = CASE WHEN @run <> 
 	asked_at = CASE WHEN @asked = '' THEN NULL WHEN @asked = o.asked THEN o.asked_at ELSE clock_timestamp() END,
 	missing_since = CASE WHEN o.run_id IS DISTINCT FROM nullif(@run, '') THEN NULL ELSE o.missing_since END
  WHERE o.id = @id
-RETURNING ` + operationColumns
+RETURNING o.*`
 
 // queueWrite queues that o is written back, and then read into o.
 func queueWrite(b *pgx.Batch, o *node.Operation, came bool) error {
@@ -160,9 +160,9 @@ func queueWrite(b *pgx.Batch, o *node.Operation, came bool) error {
 }
 
 const (
-	lockOpenSQL       = `SELECT ` + operationColumns + `, clock_timestamp() FROM operations o WHERE o.id = @id AND o.run_id = @run AND o.ended_at IS NULL FOR NO KEY UPDATE`
-	lockOpenByUUIDSQL = `SELECT ` + operationColumns + ` FROM operations o WHERE o.node_id = (SELECT n.id FROM nodes n WHERE n.uuid = @ident) AND o.ended_at IS NULL FOR NO KEY UPDATE`
-	lockOpenByNameSQL = `SELECT ` + operationColumns + ` FROM operations o WHERE o.node_id = (SELECT n.id FROM nodes n WHERE n.name = @ident) AND o.ended_at IS NULL FOR NO KEY UPDATE`
+	lockOpenSQL       = `SELECT o.*, clock_timestamp() FROM operations o WHERE o.id = @id AND o.run_id = @run AND o.ended_at IS NULL FOR NO KEY UPDATE`
+	lockOpenByUUIDSQL = `SELECT o.* FROM operations o WHERE o.node_id = (SELECT n.id FROM nodes n WHERE n.uuid = @ident) AND o.ended_at IS NULL FOR NO KEY UPDATE`
+	lockOpenByNameSQL = `SELECT o.* FROM operations o WHERE o.node_id = (SELECT n.id FROM nodes n WHERE n.name = @ident) AND o.ended_at IS NULL FOR NO KEY UPDATE`
 )
 
 // change edits an open operation of a run under its row's lock. fault.Lost when the run is
@@ -173,7 +173,7 @@ func (s *Store) change(ctx context.Context, what string, id int64, runID string,
 	var found bool
 	err := s.inTx(ctx, what, func(b *pgx.Batch) {
 		b.Queue(lockOpenSQL, args{"id": id, "run": runID}).QueryRow(maybe(&found, func(r pgx.Row) (err error) {
-			o, err = scanOperation(withMore{r, []any{&now}})
+			o, err = scanOperation(r, &now)
 			return err
 		}))
 	}, func(b *pgx.Batch) error {

@@ -8,60 +8,91 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// operationColumns are of operations o, which may be the empty side of a join.
-const operationColumns = `
-	coalesce(o.id, 0), coalesce(o.node_uuid::text, ''), coalesce(o.node_name, ''), coalesce(o.kind, ''), coalesce(o.phase, ''),
-	coalesce(o.outcome, ''), coalesce(o.error, ''), coalesce(o.requested_by, ''), coalesce(o.origin, ''), coalesce(o.target, ''),
-	coalesce(o.power_target, ''), coalesce(o.soft_timeout_ms, 0), coalesce(o.accepted_at, 'epoch'), o.begun_at, o.ended_at,
-	coalesce(o.run_id, ''), coalesce(o.claim_seq, 0), coalesce(o.claim_attempt, 0), coalesce(o.conductor, ''),
-	coalesce(o.conductor_group, ''), coalesce(o.driver, ''), coalesce(o.waiting_for, ''), o.waiting_until, o.steps, o.undo,
-	coalesce(o.asked, ''), coalesce(o.asked_by, ''), coalesce(o.asked_reason, ''), coalesce(o.asked_power, ''), o.asked_at,
-	coalesce(o.retry_of, 0), coalesce(o.follow_up, 0), coalesce(o.stalled, ''), o.stalled_at, coalesce(o.paused, false),
-	coalesce(o.in_maintenance, false), coalesce(o.rests, false), coalesce(o.on_failure, ''), o.decisions,
-	o.temporal_pause, o.claimed_at, coalesce(o.kept_for, ''), o.kept_left, coalesce(o.orphaned, false)`
-
-// operationFields are the bare names of what operationColumns reads.
-const operationFields = `
-	id, node_id, node_uuid, node_name, kind, phase, outcome, error, requested_by, origin, target, power_target, soft_timeout_ms,
-	accepted_at, begun_at, ended_at, run_id, claim_seq, claim_attempt, conductor, conductor_group, driver, waiting_for,
-	waiting_until, steps, undo, asked, asked_by, asked_reason, asked_power, asked_at, retry_of,
-	follow_up, stalled, stalled_at, paused, in_maintenance, rests, on_failure, decisions, temporal_pause, claimed_at, kept_for, kept_left, orphaned`
-
-// operationRow takes one row's columns; into gives the places in their order.
+// operationRow is a row of operations.
 type operationRow struct {
-	op     node.Operation
+	node.Operation
 	softMS int64
 }
 
-func (r *operationRow) into() []any {
-	o := &r.op
-	return []any{
-		&o.ID, &o.NodeUUID, &o.NodeName, &o.Kind, &o.Phase,
-		&o.Outcome, &o.Error, &o.RequestedBy, &o.Origin, &o.Target,
-		&o.PowerTarget, &r.softMS, &o.AcceptedAt, &o.BegunAt, &o.EndedAt,
-		&o.RunID, &o.Claim.Seq, &o.Claim.Attempt, &o.Conductor,
-		&o.Group, &o.Driver, &o.WaitingFor, &o.WaitingUntil, &o.Steps, &o.Undo,
-		&o.Asked, &o.AskedBy, &o.AskedReason, &o.AskedPower, &o.AskedAt,
-		&o.RetryOf, &o.FollowUp, &o.Stalled, &o.StalledAt, &o.Paused,
-		&o.InMaintenance, &o.Rests, &o.OnFailure, &o.Decisions, &o.TemporalPause, &o.ClaimedAt, &o.KeptFor, &o.KeptLeft, &o.Orphaned,
-	}
-}
+// operationTable is read only: what writes operations stands in operation_changes.go.
+var operationTable = newTable(
+	number("id", func(o *operationRow) *int64 { return &o.ID }),
+	unread[operationRow]("node_id"),
+	text("node_uuid", func(o *operationRow) *string { return &o.NodeUUID }),
+	text("node_name", func(o *operationRow) *string { return &o.NodeName }),
+	text("kind", func(o *operationRow) *node.Kind { return &o.Kind }),
+	text("phase", func(o *operationRow) *node.Phase { return &o.Phase }),
+	text("outcome", func(o *operationRow) *node.Outcome { return &o.Outcome }),
+	text("error", func(o *operationRow) *string { return &o.Error }),
+	text("requested_by", func(o *operationRow) *string { return &o.RequestedBy }),
+	text("origin", func(o *operationRow) *node.State { return &o.Origin }),
+	text("target", func(o *operationRow) *node.State { return &o.Target }),
+	text("power_target", func(o *operationRow) *node.PowerState { return &o.PowerTarget }),
+	number("soft_timeout_ms", func(o *operationRow) *int64 { return &o.softMS }),
+	text("on_failure", func(o *operationRow) *node.OnFailure { return &o.OnFailure }),
+	instant("accepted_at", func(o *operationRow) *time.Time { return &o.AcceptedAt }),
+	optional("begun_at", "", func(o *operationRow) **time.Time { return &o.BegunAt }),
+	optional("ended_at", "", func(o *operationRow) **time.Time { return &o.EndedAt }),
+	text("run_id", func(o *operationRow) *string { return &o.RunID }),
+	text("conductor_group", func(o *operationRow) *string { return &o.Group }),
+	text("driver", func(o *operationRow) *string { return &o.Driver }),
+	other("steps", func(o *operationRow) *[]node.Step { return &o.Steps }, nil),
+	other("undo", func(o *operationRow) *[]node.Undo { return &o.Undo }, nil),
+	other("decisions", func(o *operationRow) *[]node.Ruling { return &o.Decisions }, nil),
+	number("retry_of", func(o *operationRow) *int64 { return &o.RetryOf }),
+	number("follow_up", func(o *operationRow) *int64 { return &o.FollowUp }),
 
-// operation is the row's; nil where the join found none.
+	number("claim_seq", func(o *operationRow) *int64 { return &o.Claim.Seq }),
+	number("claim_attempt", func(o *operationRow) *int32 { return &o.Claim.Attempt }),
+	unread[operationRow]("claim_started"),
+	optional("claimed_at", "", func(o *operationRow) **time.Time { return &o.ClaimedAt }),
+	text("conductor", func(o *operationRow) *string { return &o.Conductor }),
+	unread[operationRow]("claim_incarnation"),
+	unread[operationRow]("claim_empty"),
+	unread[operationRow]("claim_lost_at"),
+	flag("rests", func(o *operationRow) *bool { return &o.Rests }),
+
+	text("waiting_for", func(o *operationRow) *string { return &o.WaitingFor }),
+	optional("waiting_until", "", func(o *operationRow) **time.Time { return &o.WaitingUntil }),
+	flag("in_maintenance", func(o *operationRow) *bool { return &o.InMaintenance }),
+	flag("paused", func(o *operationRow) *bool { return &o.Paused }),
+	flag("orphaned", func(o *operationRow) *bool { return &o.Orphaned }),
+	text("stalled", func(o *operationRow) *node.Stall { return &o.Stalled }),
+	optional("stalled_at", "", func(o *operationRow) **time.Time { return &o.StalledAt }),
+	text("kept_for", func(o *operationRow) *string { return &o.KeptFor }),
+	optional("kept_left", "", func(o *operationRow) **time.Duration { return &o.KeptLeft }),
+	optional("temporal_pause", "", func(o *operationRow) **node.Pause { return &o.TemporalPause }),
+	unread[operationRow]("missing_since"),
+
+	text("asked", func(o *operationRow) *node.Ask { return &o.Asked }),
+	text("asked_by", func(o *operationRow) *string { return &o.AskedBy }),
+	text("asked_reason", func(o *operationRow) *string { return &o.AskedReason }),
+	text("asked_power", func(o *operationRow) *node.PowerState { return &o.AskedPower }),
+	optional("asked_at", "", func(o *operationRow) **time.Time { return &o.AskedAt }),
+)
+
+// operation is the row's; nil where an outer join found none.
 func (r *operationRow) operation() *node.Operation {
-	if r.op.ID == 0 {
+	if r.ID == 0 {
 		return nil
 	}
-	o := r.op
+	o := r.Operation
 	o.SoftTimeout = time.Duration(r.softMS) * time.Millisecond
 	o.WorkflowID = node.WorkflowID(o.NodeUUID, o.Kind, o.ID)
 	return &o
 }
 
-func scanOperation(row pgx.Row) (node.Operation, error) {
-	var r operationRow
-	if err := row.Scan(r.into()...); err != nil {
-		return node.Operation{}, err
+// eachOperation returns a scan of rows of operations (o.*), which may have columns behind these.
+func eachOperation(more ...any) func(pgx.Row) (node.Operation, error) {
+	scan := eachRow(operationTable, more...)
+	return func(r pgx.Row) (node.Operation, error) {
+		row, err := scan(r)
+		if err != nil {
+			return node.Operation{}, err
+		}
+		return *row.operation(), nil
 	}
-	return *r.operation(), nil
 }
+
+// scanOperation is eachOperation for one row.
+func scanOperation(r pgx.Row, more ...any) (node.Operation, error) { return eachOperation(more...)(r) }

@@ -9,7 +9,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-const operationSQL = `SELECT ` + operationColumns + ` FROM operations o WHERE o.id = @id`
+const operationSQL = `SELECT o.* FROM operations o WHERE o.id = @id`
 
 // Operation is the operation of that number, open or ended.
 func (s *Store) Operation(ctx context.Context, id int64) (*node.Operation, error) {
@@ -31,7 +31,7 @@ func noOperation(id int64) error {
 	return fault.Coded(fault.OperationNotFound, "Operation %d could not be found.", id)
 }
 
-const operationsSQL = `SELECT ` + operationColumns + ` FROM operations o`
+const operationsSQL = `SELECT o.* FROM operations o`
 
 // Operations is a page of operations, newest first. A node that was deleted is
 // still found by its uuid or name.
@@ -49,7 +49,7 @@ func (s *Store) Operations(ctx context.Context, f node.OperationFilter) ([]node.
 		f.Deleted = f.Deleted || !living
 	}
 	q := operationsQuery(f, uuid)
-	return list(ctx, s, "list operations", operationsSQL+q.String(), q.args, scanOperation)
+	return list(ctx, s, "list operations", operationsSQL+q.String(), q.args, eachOperation())
 }
 
 // stateSQL is node.Operation.State of an open operation.

@@ -34,7 +34,7 @@ told AS (
 	SELECT opened.node_id, 1 + (SELECT coalesce(max(h.seq), 0) FROM node_history h WHERE h.node_id = opened.node_id),
 		'undo accepted', @type, @by, opened.id
 	  FROM opened JOIN nodes n ON n.id = opened.node_id WHERE n.owed_error IS NULL)
-SELECT ` + operationColumns + ` FROM opened o ORDER BY o.id`
+SELECT o.* FROM opened o ORDER BY o.id`
 
 // OpenUndos opens an operation of kind undo, with these steps, on nodes that owe
 // something, are free, not in a person's maintenance, covered by a live conductor, and whose
@@ -50,7 +50,7 @@ func (s *Store) OpenUndos(ctx context.Context, steps []node.Step, by string, med
 	if d.err != nil {
 		return nil, d.err
 	}
-	return list(ctx, s, "open undos", openUndosSQL, a, func(r pgx.Row) (node.Operation, error) { return scanOperation(r) })
+	return list(ctx, s, "open undos", openUndosSQL, a, eachOperation())
 }
 
 const (

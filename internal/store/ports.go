@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -10,35 +11,43 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-const portColumns = `
-	p.id, p.uuid::text, n.uuid::text, p.address, coalesce(p.name, ''), coalesce(p.description, ''), p.pxe_enabled,
-	p.local_link_connection, coalesce(p.physical_network, ''), p.is_smartnic, p.extra, p.internal_info, p.created_at, p.updated_at`
+// portTable says of each column of ports who writes it, and whether lists can be sorted by it.
+var portTable = newTable(
+	number("id", func(p *node.Port) *int64 { return &p.ID }),
+	text("uuid", func(p *node.Port) *string { return &p.UUID }).sorted("p"),
+	unread[node.Port]("node_id"),
+	text("address", func(p *node.Port) *string { return &p.Address }).by(onCreate|onPatch).sorted("p"),
+	optionalText("name", func(p *node.Port) *string { return &p.Name }).by(onCreate|onPatch).sorted("p"),
+	optionalText("description", func(p *node.Port) *string { return &p.Description }).by(onCreate|onPatch).sorted("p"),
+	flag("pxe_enabled", func(p *node.Port) *bool { return &p.PXEEnabled }).by(onCreate|onPatch).sorted("p"),
+	dictionary("local_link_connection", func(p *node.Port) *map[string]any { return &p.LocalLinkConnection }).by(onCreate|onPatch),
+	optionalText("physical_network", func(p *node.Port) *string { return &p.PhysicalNetwork }).by(onCreate|onPatch).sorted("p"),
+	flag("is_smartnic", func(p *node.Port) *bool { return &p.IsSmartNIC }).by(onCreate|onPatch).sorted("p"),
+	dictionary("extra", func(p *node.Port) *map[string]any { return &p.Extra }).by(onCreate|onPatch),
+	dictionary("internal_info", func(p *node.Port) *map[string]any { return &p.InternalInfo }).by(onCreate|onPatch),
+	instant("created_at", func(p *node.Port) *time.Time { return &p.CreatedAt }).sorted("p"),
+	optional("updated_at", "'-infinity'", func(p *node.Port) **time.Time { return &p.UpdatedAt }).sorted("p"),
+)
 
-const fromPorts = ` FROM ports p JOIN nodes n ON n.id = p.node_id`
-
-func scanPort(r pgx.Row) (p node.Port, err error) {
-	return p, r.Scan(&p.ID, &p.UUID, &p.NodeUUID, &p.Address, &p.Name, &p.Description, &p.PXEEnabled,
-		&p.LocalLinkConnection, &p.PhysicalNetwork, &p.IsSmartNIC, &p.Extra, &p.InternalInfo, &p.CreatedAt, &p.UpdatedAt)
-}
-
-func portArgs(p *node.Port) (args, error) {
-	var d dicts
-	a := args{
-		"address": p.Address, "name": p.Name, "description": p.Description, "pxe_enabled": p.PXEEnabled,
-		"local_link_connection": d.dict(p.LocalLinkConnection), "physical_network": p.PhysicalNetwork,
-		"is_smartnic": p.IsSmartNIC, "extra": d.dict(p.Extra), "internal_info": d.dict(p.InternalInfo),
+// eachPort returns a scan of rows of ports (p.*) and the uuid of their node.
+func eachPort() func(pgx.Row) (node.Port, error) {
+	var uuid string
+	scan := eachRow(portTable, &uuid)
+	return func(r pgx.Row) (node.Port, error) {
+		p, err := scan(r)
+		p.NodeUUID = uuid
+		return p, err
 	}
-	return a, d.err
 }
 
-// portSort are the expressions behind the sort keys, as nodeSort.
-var portSort = map[string]string{
-	"uuid": "p.uuid", "address": "p.address", "name": "coalesce(p.name, '')", "description": "coalesce(p.description, '')",
-	"pxe_enabled": "p.pxe_enabled", "physical_network": "coalesce(p.physical_network, '')", "is_smartnic": "p.is_smartnic",
-	"node_uuid": "p.node_id", "created_at": "p.created_at", "updated_at": "coalesce(p.updated_at, '-infinity')",
-}
+// portSort are the expressions behind the sort keys of ports.
+var portSort = func() map[string]string {
+	keys := portTable.sorts()
+	keys["node_uuid"] = "p.node_id"
+	return keys
+}()
 
-const portsSQL = `SELECT ` + portColumns + fromPorts
+const portsSQL = `SELECT p.*, n.uuid::text FROM ports p JOIN nodes n ON n.id = p.node_id`
 
 const portMarkerSQL = `SELECT true FROM ports WHERE uuid = @marker`
 
@@ -57,7 +66,7 @@ func (s *Store) Ports(ctx context.Context, f node.PortFilter, p node.Page) ([]no
 	if err := q.page("ports", "p", portSort, p); err != nil {
 		return nil, err
 	}
-	ports, err := list(ctx, s, "list ports", portsSQL+q.String(), q.args, scanPort)
+	ports, err := list(ctx, s, "list ports", portsSQL+q.String(), q.args, eachPort())
 	if err == nil && len(ports) == 0 && p.Marker != "" {
 		err = s.needMarker(ctx, portMarkerSQL, p.Marker, "Port %s could not be found.")
 	}
@@ -83,15 +92,15 @@ func (s *Store) NodePorts(ctx context.Context, nodeUUID string) ([]node.Port, er
 }
 
 const (
-	portByUUIDSQL = `SELECT ` + portColumns + fromPorts + ` WHERE p.uuid = @ident`
-	portByNameSQL = `SELECT ` + portColumns + fromPorts + ` WHERE p.name = @ident`
+	portByUUIDSQL = `SELECT p.*, n.uuid::text FROM ports p JOIN nodes n ON n.id = p.node_id WHERE p.uuid = @ident`
+	portByNameSQL = `SELECT p.*, n.uuid::text FROM ports p JOIN nodes n ON n.id = p.node_id WHERE p.name = @ident`
 )
 
 // Port is the port of that uuid or name.
 func (s *Store) Port(ctx context.Context, ident string) (*node.Port, error) {
 	var p node.Port
 	found, err := s.one(ctx, "read port "+words(ident, 64), byIdent(ident, portByUUIDSQL, portByNameSQL), args{"ident": ident}, func(r pgx.Row) (err error) {
-		p, err = scanPort(r)
+		p, err = eachPort()(r)
 		return err
 	})
 	if err == nil && !found {
@@ -107,11 +116,9 @@ func noPort(ident string) error {
 	return fault.Coded(fault.PortNotFound, "Port %s could not be found.", words(ident, 255))
 }
 
-const insertPortSQL = `
-INSERT INTO ports (uuid, node_id, address, name, description, pxe_enabled, local_link_connection, physical_network, is_smartnic, extra, internal_info)
-SELECT @uuid, n.id, @address, nullif(@name, ''), nullif(@description, ''), @pxe_enabled, @local_link_connection,
-	nullif(@physical_network, ''), @is_smartnic, @extra, @internal_info
-  FROM nodes n WHERE n.uuid = @node_uuid
+var insertPortSQL = `
+INSERT INTO ports (uuid, node_id, ` + portTable.names(onCreate) + `)
+SELECT @uuid, n.id, ` + portTable.values(onCreate) + ` FROM nodes n WHERE n.uuid = @node_uuid
 RETURNING id, created_at`
 
 // CreatePort inserts the port of the node NodeUUID. It fills in UUID where there
@@ -123,7 +130,7 @@ func (s *Store) CreatePort(ctx context.Context, p *node.Port) error {
 	if !isUUID(p.NodeUUID) {
 		return node.NotFound(words(p.NodeUUID, 64))
 	}
-	a, err := portArgs(p)
+	a, err := portTable.args(p, onCreate)
 	if err != nil {
 		return err
 	}
@@ -138,16 +145,14 @@ func (s *Store) CreatePort(ctx context.Context, p *node.Port) error {
 const (
 	lockPortByUUIDSQL = `SELECT p.id FROM ports p WHERE p.uuid = @ident FOR NO KEY UPDATE`
 	lockPortByNameSQL = `SELECT p.id FROM ports p WHERE p.name = @ident FOR NO KEY UPDATE`
+)
 
-	// A port may move to another node.
-	updatePortSQL = `
-UPDATE ports SET address = @address, name = nullif(@name, ''), description = nullif(@description, ''), pxe_enabled = @pxe_enabled,
-	local_link_connection = @local_link_connection, physical_network = nullif(@physical_network, ''), is_smartnic = @is_smartnic,
-	extra = @extra, internal_info = @internal_info, node_id = n.id, updated_at = clock_timestamp()
+// A port may move to another node.
+var updatePortSQL = `
+UPDATE ports SET ` + portTable.assignments(onPatch) + `, node_id = n.id, updated_at = clock_timestamp()
   FROM nodes n
  WHERE ports.id = @id AND n.uuid = @node_uuid
 RETURNING ports.updated_at`
-)
 
 // UpdatePort edits the port under its row's lock. NodeUUID may be changed too.
 func (s *Store) UpdatePort(ctx context.Context, ident string, edit func(*node.Port) error) (*node.Port, error) {
@@ -157,7 +162,7 @@ func (s *Store) UpdatePort(ctx context.Context, ident string, edit func(*node.Po
 		a := args{"ident": ident}
 		b.Queue(byIdent(ident, lockPortByUUIDSQL, lockPortByNameSQL), a).QueryRow(maybe(&found, func(r pgx.Row) error { return r.Scan(nil) }))
 		b.Queue(byIdent(ident, portByUUIDSQL, portByNameSQL), a).QueryRow(maybe(&found, func(r pgx.Row) (err error) {
-			p, err = scanPort(r)
+			p, err = eachPort()(r)
 			return err
 		}))
 	}, func(b *pgx.Batch) error {
@@ -172,7 +177,7 @@ func (s *Store) UpdatePort(ctx context.Context, ident string, edit func(*node.Po
 		if !isUUID(p.NodeUUID) {
 			return node.NotFound(words(p.NodeUUID, 64))
 		}
-		a, err := portArgs(&p)
+		a, err := portTable.args(&p, onPatch)
 		if err != nil {
 			return err
 		}

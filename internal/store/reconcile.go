@@ -9,7 +9,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-const notBegunSQL = `SELECT ` + operationColumns + ` FROM operations o
+const notBegunSQL = `SELECT o.* FROM operations o
  WHERE o.begun_at IS NULL
    AND o.ended_at IS NULL AND o.accepted_at < clock_timestamp() - @age * interval '1 microsecond'
  ORDER BY o.accepted_at LIMIT @limit`
@@ -17,23 +17,23 @@ const notBegunSQL = `SELECT ` + operationColumns + ` FROM operations o
 // NotBegun are open operations that were accepted longer ago and that no
 // workflow has begun: each row is an outbox. Oldest first.
 func (s *Store) NotBegun(ctx context.Context, olderThan time.Duration, limit int) ([]node.Operation, error) {
-	return list(ctx, s, "list operations not begun", notBegunSQL, args{"age": micros(olderThan), "limit": pageLimit(limit)}, scanOperation)
+	return list(ctx, s, "list operations not begun", notBegunSQL, args{"age": micros(olderThan), "limit": pageLimit(limit)}, eachOperation())
 }
 
-const begunSQL = `SELECT ` + operationColumns + ` FROM operations o
+const begunSQL = `SELECT o.* FROM operations o
  WHERE o.ended_at IS NULL AND o.begun_at IS NOT NULL AND o.id > @after
  ORDER BY o.id LIMIT @limit`
 
 // Begun is a page of the open operations that a workflow has begun, by number.
 func (s *Store) Begun(ctx context.Context, limit int, after int64) ([]node.Operation, error) {
-	return list(ctx, s, "list operations begun", begunSQL, args{"after": after, "limit": pageLimit(limit)}, scanOperation)
+	return list(ctx, s, "list operations begun", begunSQL, args{"after": after, "limit": pageLimit(limit)}, eachOperation())
 }
 
 // askedFor is the age from which on an ask is repeated to the workflow.
 const askedFor = 3 * time.Second
 
 // askedSQL's condition is node.Operation.TakesUp.
-const askedSQL = withCoveredSQL + `SELECT ` + operationColumns + ` FROM operations o
+const askedSQL = withCoveredSQL + `SELECT o.* FROM operations o
  WHERE o.ended_at IS NULL AND o.temporal_pause IS NULL AND o.asked <> '' AND o.asked_at < clock_timestamp() - @age * interval '1 microsecond'
    AND (o.phase <> 'holding' OR o.asked <> 'power' OR EXISTS (SELECT FROM nodes n WHERE n.id = o.node_id AND ` + nodeInCoveredSQL + `))
    AND (o.asked <> 'abort' OR o.phase <> 'waiting' OR o.stalled <> ''
@@ -48,10 +48,10 @@ const askedSQL = withCoveredSQL + `SELECT ` + operationColumns + ` FROM operatio
 // and which could take it up: every word to a workflow stays in its history.
 func (s *Store) Asked(ctx context.Context) ([]node.Operation, error) {
 	return list(ctx, s, "list operations asked", askedSQL,
-		args{"age": micros(askedFor), "limit": node.MaxLimit, "timeout": micros(s.conductorTimeout)}, scanOperation)
+		args{"age": micros(askedFor), "limit": node.MaxLimit, "timeout": micros(s.conductorTimeout)}, eachOperation())
 }
 
-const calledSQL = `SELECT ` + operationColumns + ` FROM operations o JOIN agents a ON a.node_id = o.node_id
+const calledSQL = `SELECT o.* FROM operations o JOIN agents a ON a.node_id = o.node_id
  WHERE o.ended_at IS NULL AND o.phase = 'waiting' AND o.stalled = '' AND o.temporal_pause IS NULL
    AND CASE WHEN o.kind = ANY(@inspections) THEN a.inspected_at ELSE a.first_heartbeat_at END < clock_timestamp() - @age * interval '1 microsecond'
  ORDER BY o.id LIMIT @limit`
@@ -59,7 +59,7 @@ const calledSQL = `SELECT ` + operationColumns + ` FROM operations o JOIN agents
 // Called are open operations that wait for an agent which called a few seconds
 // ago: the word to their workflow was lost.
 func (s *Store) Called(ctx context.Context) ([]node.Operation, error) {
-	return list(ctx, s, "list operations called", calledSQL, args{"age": micros(askedFor), "limit": node.MaxLimit, "inspections": inspections}, scanOperation)
+	return list(ctx, s, "list operations called", calledSQL, args{"age": micros(askedFor), "limit": node.MaxLimit, "inspections": inspections}, eachOperation())
 }
 
 const (
@@ -70,7 +70,7 @@ UPDATE operations o SET missing_since = CASE WHEN e.reconciled_at < clock_timest
 	THEN clock_timestamp() ELSE coalesce(o.missing_since, clock_timestamp()) END
   FROM ring_epoch e, held
  WHERE o.id = held.id AND o.ended_at IS NULL
-RETURNING ` + operationColumns + `, (extract(epoch FROM clock_timestamp() - o.missing_since) * 1000000)::bigint`
+RETURNING o.*, (extract(epoch FROM clock_timestamp() - o.missing_since) * 1000000)::bigint`
 
 	clearMissingSQL = `
 WITH held AS MATERIALIZED (SELECT x.id FROM operations x WHERE x.id = ANY(@ids) AND x.missing_since IS NOT NULL ORDER BY x.id FOR NO KEY UPDATE)
@@ -88,13 +88,12 @@ func (s *Store) MarkMissing(ctx context.Context, ids []int64, gap time.Duration)
 	if len(ids) == 0 {
 		return nil, nil
 	}
+	var age int64
+	scan := eachOperation(&age)
 	return list(ctx, s, "mark operations missing", markMissingSQL, args{"ids": ids, "gap": micros(gap)}, func(r pgx.Row) (m node.Missing, err error) {
-		var row operationRow
-		var age int64
-		if err := r.Scan(append(row.into(), &age)...); err != nil {
-			return m, err
-		}
-		return node.Missing{Operation: *row.operation(), For: time.Duration(age) * time.Microsecond}, nil
+		m.Operation, err = scan(r)
+		m.For = time.Duration(age) * time.Microsecond
+		return m, err
 	})
 }
 

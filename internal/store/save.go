@@ -116,8 +116,8 @@ type fenced struct {
 }
 
 const (
-	lockOperationSQL   = `SELECT ` + operationColumns + ` FROM operations o WHERE o.id = @id FOR NO KEY UPDATE`
-	nodeByOperationSQL = `SELECT ` + nodeColumns + ` FROM operations x JOIN nodes n ON n.id = x.node_id` + nodeJoins + ` WHERE x.id = @id`
+	lockOperationSQL   = `SELECT o.* FROM operations o WHERE o.id = @id FOR NO KEY UPDATE`
+	nodeByOperationSQL = `SELECT ` + nodeSQL + ` FROM operations x JOIN nodes n ON n.id = x.node_id` + nodeJoins + ` WHERE x.id = @id`
 )
 
 func (f *fenced) queueLock(b *pgx.Batch, id int64) {

@@ -11,7 +11,7 @@ import (
 )
 
 const watchSQL = `
-SELECT ` + nodeColumns + `, ` + nodeCoveredSQL + `,
+SELECT ` + nodeSQL + `, ` + nodeCoveredSQL + `,
 	c.id IS NOT NULL, coalesce(` + aliveSQL + `, false), coalesce(c.draining, false),
 	clock_timestamp(), CASE WHEN c.stopped_at IS NULL THEN 0 ELSE greatest(1, extract(epoch FROM clock_timestamp() - c.stopped_at) * 1000000) END::bigint
   FROM operations o JOIN nodes n ON n.id = o.node_id LEFT JOIN agents a ON a.node_id = n.id
@@ -26,7 +26,7 @@ func (s *Store) Watch(ctx context.Context, id int64) (*node.Node, node.Cover, er
 	found, err := s.one(ctx, "watch an operation", watchSQL, args{"id": id, "timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (err error) {
 		var stopped int64
 		var now time.Time
-		n, err = scanNode(withMore{r, []any{&c.Covered, &c.Last.Known, &c.Last.Alive, &c.Last.Draining, &now, &stopped}})
+		n, err = scanNode(r, &c.Covered, &c.Last.Known, &c.Last.Alive, &c.Last.Draining, &now, &stopped)
 		c.Last.StoppedFor = time.Duration(stopped) * time.Microsecond
 		if err == nil && n.Operation != nil {
 			if step := n.Operation.CurrentStep(); step != nil && step.NotBefore != nil {
@@ -43,14 +43,6 @@ func (s *Store) Watch(ctx context.Context, id int64) (*node.Node, node.Cover, er
 	}
 	return &n, c, nil
 }
-
-// withMore is a row that has columns after those its reader knows.
-type withMore struct {
-	pgx.Row
-	more []any
-}
-
-func (w withMore) Scan(into ...any) error { return w.Row.Scan(append(into, w.more...)...) }
 
 // Stall notes, for the workflow that is the run, that the operation can't go on,
 // or ("") that it can again (node.Operation.Stall). It waits so for within, nil = without
@@ -109,7 +101,7 @@ func (l *lockedNode) queueHeld(b *pgx.Batch, held *node.Operation, maintained bo
 // What a paused operation's conductor has left half done is for its workflow to
 // end. One that left in good order is waited for. One that is paused in Temporal
 // hears nothing.
-const misfitsSQL = withCoveredSQL + `SELECT ` + operationColumns + ` FROM operations o JOIN nodes n ON n.id = o.node_id
+const misfitsSQL = withCoveredSQL + `SELECT o.* FROM operations o JOIN nodes n ON n.id = o.node_id
  WHERE o.ended_at IS NULL AND o.begun_at IS NOT NULL AND o.phase = 'waiting' AND o.temporal_pause IS NULL AND o.asked NOT IN ('cancel', 'delete')
    AND (o.stalled <> CASE WHEN o.paused THEN 'maintenance' WHEN NOT ` + nodeInCoveredSQL + ` THEN 'conductor' WHEN o.stalled = 'deaths' THEN 'deaths' ELSE '' END
 	OR o.paused AND o.conductor <> ''
@@ -122,5 +114,5 @@ const misfitsSQL = withCoveredSQL + `SELECT ` + operationColumns + ` FROM operat
 // is back, or gone, maintenance was lifted, or its conductor died in it.
 func (s *Store) Misfits(ctx context.Context) ([]node.Operation, error) {
 	return list(ctx, s, "list operations whose wait is over", misfitsSQL,
-		args{"timeout": micros(s.conductorTimeout), "limit": node.MaxLimit}, scanOperation)
+		args{"timeout": micros(s.conductorTimeout), "limit": node.MaxLimit}, eachOperation())
 }

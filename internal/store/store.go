@@ -1,6 +1,12 @@
 // Package store is PostgreSQL: all SQL of the program, and the transactions
 // around it. It never speaks to Temporal or to hardware, and never decides what
 // the life cycle allows (package node does).
+//
+// A statement is one Go constant that can be read from its first to its last word, with named
+// parameters (@id), and it selects whole rows (o.*), which are read by the names of their columns
+// (table). sqlc was tried for ports and conductors: its generated functions make a round trip
+// each, where a transaction here sends all its statements in two, and it gives each statement
+// structs of its own to copy from.
 package store
 
 import (

@@ -19,7 +19,7 @@ SELECT n.id FROM nodes n
 
 	// The nodes are locked in a statement before (lockNodesSQL). Whoever opens an
 	// operation locks the node, too, so this one sees the operations of all of them.
-	nodesByIDsSQL = `SELECT ` + nodeColumns + `, clock_timestamp() FROM nodes n ` + nodeJoins + ` WHERE n.id = ANY (@ids)`
+	nodesByIDsSQL = `SELECT ` + nodeSQL + `, clock_timestamp() FROM nodes n ` + nodeJoins + ` WHERE n.id = ANY (@ids)`
 
 	strandedAtOnce = 200
 )

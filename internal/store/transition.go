@@ -6,18 +6,9 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-const updateStateSQL = `
-UPDATE nodes SET instance_info = @instance_info, instance_uuid = nullif(@instance_uuid, '')::uuid,
-	instance_name = nullif(@instance_name, ''), allocation_uuid = nullif(@allocation_uuid, '')::uuid, lessee = nullif(@lessee, ''),
-	driver_internal_info = @driver_internal_info, provision_state = @provision_state,
-	target_provision_state = @target_provision_state, provision_updated_at = @provision_updated_at,
-	last_error = nullif(@last_error, ''), power_state = nullif(@power_state, ''), target_power_state = nullif(@target_power_state, ''),
-	power_read_at = @power_read_at, boot_mode = nullif(@boot_mode, ''), maintenance = @maintenance,
-	maintenance_reason = nullif(@maintenance_reason, ''), fault = nullif(@fault, ''),
-	maintenance_by_fault = @maintenance_by_fault, target_raid_config = @target_raid_config,
-	owed = @owed, owed_error = nullif(@owed_error, ''), owed_refused = @owed_refused,
+var updateStateSQL = `
+UPDATE nodes SET ` + nodeTable.assignments(onMove) + `,
 	owed_tries = CASE WHEN @owed::jsonb = '[]' THEN 0 ELSE owed_tries END, owed_tried_at = CASE WHEN @owed::jsonb <> '[]' THEN owed_tried_at END,
-	inspection_started_at = @inspection_started_at, inspection_finished_at = @inspection_finished_at,
 	updated_at = clock_timestamp()
  WHERE id = @id`
 
