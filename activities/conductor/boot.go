@@ -9,12 +9,6 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-const (
-	phaseOff    = node.PhaseOff
-	phaseArmed  = node.PhaseArmed
-	phaseBooted = node.PhaseBooted
-)
-
 // bootAgent brings the server up in the ramdisk: off, seen off; media and
 // one-time override, read back while it is off; on, seen on. Every phase may run
 // twice. It returns awaitAgent until the agent of this boot has called.

@@ -2,8 +2,6 @@ package conductor
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"go.uber.org/zap"
 
@@ -106,44 +104,4 @@ func (t *task) deadlyUndo(ctx context.Context) error {
 		return nil // it is saved with the beginning of the undo
 	}
 	return fault.New(fault.Refused, "%s", node.DeathsOf(deaths, "the undo", t.Settings.DeathWithin))
-}
-
-// progress notes whether the steps have come further since they were last saved.
-// Sending a command again is no progress.
-func (t *task) progress() {
-	now := placesOf(t.op)
-	if slices.Equal(now, t.places) {
-		return
-	}
-	before := t.places
-	t.places, t.came = now, true
-	step := t.op.CurrentStep()
-	if step == nil || t.undoes || slices.Contains(before, placeOf(step)) {
-		return // it was another step
-	}
-	step.Harmless()
-	step.Spared = 0
-}
-
-// placesOf describes how far each step of an operation is.
-func placesOf(o *node.Operation) []string {
-	out := make([]string, len(o.Steps))
-	for i := range o.Steps {
-		out[i] = placeOf(&o.Steps[i])
-	}
-	return out
-}
-
-func placeOf(s *node.Step) string {
-	place := fmt.Sprintf("%s %t %s %d %t", s.Name(), s.Over(), s.Phase, s.Restarts, s.Restarting)
-	if s.Issued != nil {
-		place += " " + s.Issued.Command + " " + s.Issued.Task
-	}
-	return place
-}
-
-// stop saves the operation at an orderly end of the work.
-func (t *task) stop(ctx context.Context) error {
-	t.pending.Came = true
-	return t.save(ctx)
 }

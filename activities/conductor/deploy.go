@@ -162,3 +162,39 @@ func (t *task) tellPowerOff(ctx context.Context, step *node.Step) error {
 	}
 	return nil
 }
+
+// prepareDeploy leaves nothing of an earlier life: the server off, no media in.
+func prepareDeploy(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
+		return 0, err
+	}
+	t.pending.ClearAgent = true
+	t.node.Agent = nil
+	return over, t.fromDisk(ctx)
+}
+
+// bootInstance starts what was deployed: no media, boot from disk, on and seen on.
+func bootInstance(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if step.Phase == "" {
+		if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
+			return 0, err
+		}
+		if err := t.fromDisk(ctx); err != nil {
+			return 0, err
+		}
+		step.Phase = phaseOff
+	}
+	if err := t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout); err != nil {
+		return 0, err
+	}
+	t.settled(node.UndoPowerOff)
+	return over, nil
+}
+
+// noNetwork: the network interface noop has nothing to switch.
+func noNetwork(_ context.Context, t *task, _ *node.Step) (outcome, error) {
+	if t.node.Implementation("network").Means != node.MeansNoop {
+		return 0, t.node.Unsupported("network")
+	}
+	return over, nil
+}

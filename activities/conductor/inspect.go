@@ -14,8 +14,6 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-const gib = 1 << 30
-
 // inspectHardware reads the inventory from the BMC. Properties and ports are
 // Ironic's: cpus, memory_mb, local_gb (localGB), cpu_arch.
 func inspectHardware(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
@@ -143,4 +141,8 @@ func (t *task) saveInspection(ctx context.Context, found node.Inspection) error 
 		t.Observe.LeftOut(leftOut)
 	}
 	return nil
+}
+
+func tearDownInspection(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	return t.giveBack(ctx, step)
 }

@@ -78,3 +78,5 @@ func rootDisk(disks []agent.Disk) int64 {
 	}
 	return best/gib - 1
 }
+
+const gib = 1 << 30

@@ -13,13 +13,6 @@ import (
 // tellWithin bounds the telling of a workflow.
 const tellWithin = 5 * time.Second
 
-// Told is what a workflow is told of its steps while one of them runs, for people.
-type Told struct {
-	Seq       int64                 `json:"seq"` // of the activity that runs them
-	Conductor string                `json:"conductor"`
-	Steps     []activities.StepLine `json:"steps"`
-}
-
 // tellLater tells the workflow which step runs, once it has run for so long that somebody may look: each telling costs
 // the workflow a few events. Short steps cost nothing. The step has ended when the function that is returned is called.
 func (t *task) tellLater(ctx context.Context) (over func()) {

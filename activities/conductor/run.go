@@ -14,16 +14,6 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// outcome is what a step says of itself when it returns without an error.
-type outcome int
-
-const (
-	over       outcome = iota // done
-	awaitAgent                // the server boots; go on when its agent calls
-	awaitHold                 // a person decides when to go on
-	stopAsked                 // somebody asked for an end, and the step can be left here
-)
-
 // runAll runs steps in order until one waits, fails or none is left.
 func (t *task) runAll(ctx context.Context) (Next, error) {
 	for first := true; ; first = false {
@@ -216,15 +206,6 @@ func (t *task) observe(step *node.Step, outcome string, began time.Time) {
 	}
 	t.Observe.Step(step.Interface, name, outcome, time.Since(began))
 }
-
-// stepError is a failure of a step, so that it can be recorded on it.
-type stepError struct {
-	step *node.Step
-	err  error
-}
-
-func (e *stepError) Error() string { return e.err.Error() }
-func (e *stepError) Unwrap() error { return e.err }
 
 // verdict records the failure and decides by its class: again after a pause, or never.
 func (t *task) verdict(err error) error {

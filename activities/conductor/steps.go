@@ -1,20 +1,14 @@
 package conductor
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
-	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/node"
 )
 
 // Steps are the activities that touch hardware. They run on conductors.
@@ -89,161 +83,9 @@ type StepsResult struct {
 	Steps []activities.StepLine `json:"steps"`
 }
 
-// RunSteps claims the operation and runs its steps from the first that is not
-// over, until one has to wait, one fails or none is left. Each step is recorded
-// before it begins and when it is over, so that whoever runs this next goes on
-// at the same step.
-func (s *Steps) RunSteps(ctx context.Context, in StepsInput) (StepsResult, error) {
-	ctx, stop := s.alive(ctx)
-	defer stop()
-	t, err := s.claim(ctx, in)
-	switch {
-	case errors.Is(err, errElsewhere):
-		return StepsResult{Next: NextReady, Conductor: s.Settings.Conductor}, nil
-	case err != nil:
-		return StepsResult{}, s.verdict(ctx, nil, err)
-	}
-	defer t.close()
-	if err := t.countDeath(ctx); err != nil {
-		return StepsResult{}, s.verdict(ctx, nil, err)
-	}
-	next, err := t.runAll(ctx)
-	for t.forgoes(ctx, err) {
-		if err = t.forgo(ctx, err); err == nil {
-			next, err = t.runAll(ctx)
-		}
-	}
-	if fault.Is(err, fault.NotAllowed) && t.overtaken(ctx) {
-		return t.result(NextAsked), nil
-	}
-	if t.passesOn(ctx, err) {
-		return t.result(NextElsewhere), nil
-	}
-	if err != nil {
-		return StepsResult{}, s.verdict(ctx, t, err)
-	}
-	return t.result(next), nil
-}
-
-// Why a step is left before its end, without anybody wanting it to end.
-var (
-	errStopping = errors.New("this conductor is stopping")
-	errFrozen   = errors.New("this conductor stood still for longer than a step may be silent")
-	errCutOff   = errors.New("temporal does not take this conductor's heartbeats, or has given the step to another one")
-	errPaused   = errors.New("somebody has paused the activity in Temporal")
-	errReset    = errors.New("somebody has reset the activity in Temporal")
-)
-
-// alive heartbeats until stop is called. It cancels the context, so that the step
-// returns at once and goes on elsewhere, when the worker is being stopped, and when
-// this process has stood still (SIGSTOP, a sleeping host): the step is another's
-// by now. Where Temporal does not take heartbeats the SDK cancels the context,
-// after the throttle interval and one request (internal_task_handlers.go,
-// internalHeartBeat): before the server gives the step to another.
-func (s *Steps) alive(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	done := make(chan struct{})
-	stopping := activity.GetWorkerStopChannel(ctx)
-	// The activity's own timeout, because somebody may have changed it in Temporal.
-	silent := cmp.Or(activity.GetInfo(ctx).HeartbeatTimeout, s.Settings.HeartbeatTimeout)
-	go func() {
-		beat := time.NewTicker(silent / 5)
-		defer beat.Stop()
-		last := time.Now()
-		for {
-			select {
-			case <-done:
-				return
-			case <-stopping:
-				cancel(errStopping)
-				return
-			case <-beat.C:
-				if time.Since(last) > silent {
-					cancel(errFrozen)
-					return
-				}
-				last = time.Now() // before the request, which may take a while
-				activity.RecordHeartbeat(ctx)
-			}
-		}
-	}()
-	activity.RecordHeartbeat(ctx)
-	return ctx, func() { close(done); cancel(nil) }
-}
-
-// enoughAttempts is the attempt from which on a database that took the claim and then
-// does not answer counts as a failure of the step. What the step reads or writes then
-// takes longer than it may, and would be tried for ever.
-const enoughAttempts = 20
-
-func (s *Steps) claim(ctx context.Context, in StepsInput) (*task, error) {
-	info := activity.GetInfo(ctx)
-	c := node.Claim{Seq: in.Seq, Attempt: info.Attempt}
-	n, err := s.Records.Claim(ctx, in.Operation, info.WorkflowExecution.RunID, c, info.StartedTime, s.Settings.Conductor)
-	if err != nil {
-		return nil, err
-	}
-	if s.Observe.Wait != nil && info.Attempt == 1 {
-		s.Observe.Wait(n.Operation.Group, n.Operation.Driver, info.StartedTime.Sub(info.ScheduledTime))
-	}
-	if elsewhere(info.TaskQueue, n.Operation) {
-		return nil, errElsewhere
-	}
-	driver, ok := s.Drivers[n.Driver]
-	if !ok {
-		return nil, fault.New(fault.NoValidHost, "conductor %s has no driver %s", s.Settings.Conductor, n.Driver)
-	}
-	sealed, err := s.Records.Credentials(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	t := newTask(s, n, n.Operation.Claim, driver, sealed)
-	t.tried = in.Tried
-	return t, nil
-}
-
-// verdict turns the end of a run into what Temporal does next. A step that is
-// to be tried again has been recorded as failed already.
-func (s *Steps) verdict(ctx context.Context, t *task, err error) error {
-	cause := context.Cause(ctx)
-	switch {
-	case fault.Is(err, fault.Lost):
-		return activities.NonRetryable(err)
-	case errors.Is(cause, errStopping):
-		if t != nil {
-			t.putDown(nil)
-		}
-		return handOver(errStopping)
-	case errors.Is(cause, activity.ErrActivityPaused):
-		info := activity.GetInfo(ctx)
-		if t != nil {
-			t.putDown(&node.Pause{What: node.PauseOfActivity, At: time.Now().UTC(), Activity: info.ActivityID})
-		}
-		return handOver(errPaused)
-	case errors.Is(cause, activity.ErrActivityReset):
-		if t != nil {
-			t.putDown(nil)
-		}
-		return handOver(errReset)
-	case temporal.IsCanceledError(cause): // as the SDK tells the workflow's cancel from its own
-		return cancelled()
-	case errors.Is(ctx.Err(), context.Canceled):
-		if !errors.Is(cause, errFrozen) {
-			cause = errCutOff
-		}
-		if t != nil {
-			// Whether another one has it by now is worth knowing, and is counted.
-			t.log.Warn("step left", zap.NamedError("why", cause), zap.Bool("taken over", t.putDown(nil)))
-		}
-		return handOver(cause)
-	case fault.Is(err, fault.Unavailable) && (t == nil || activity.GetInfo(ctx).Attempt < enoughAttempts):
-		return activities.RetryAfter(err, time.Second) // the database is away, which is not the hardware's fault
-	case t == nil && lasts(err) && activity.GetInfo(ctx).Attempt >= StepLimit:
-		// Nobody could even begin, the secrets do not open: there is no step to
-		// note it on, and it would be tried for ever without a word.
-		return activities.NonRetryable(err)
-	case t == nil:
-		return activities.RetryAfter(err, time.Second)
-	}
-	return t.verdict(err)
+// Told is what a workflow is told of its steps while one of them runs, for people.
+type Told struct {
+	Seq       int64                 `json:"seq"` // of the activity that runs them
+	Conductor string                `json:"conductor"`
+	Steps     []activities.StepLine `json:"steps"`
 }

@@ -77,36 +77,6 @@ func (t *task) close() {
 	}
 }
 
-// save writes the steps down and takes up what is asked meanwhile. Its claim is
-// looked at by the same statement, so a save right before a request is the
-// request's guard as well.
-func (t *task) save(ctx context.Context) error {
-	t.progress()
-	p := t.pending
-	p.Came = p.Came || t.came
-	p.Steps, p.Undo, p.Rests = t.op.Steps, t.op.Undo, t.op.Rests
-	p.WaitingFor, p.WaitingUntil = t.op.WaitingFor, t.op.WaitingUntil
-	after := *t.op
-	if err := after.Record(p); err != nil {
-		return err
-	}
-	asked, err := t.Records.SaveSteps(ctx, t.op.ID, t.claim, p)
-	if err != nil {
-		return err
-	}
-	if p.Move != "" {
-		moved, err := node.Move(t.node, p.Move)
-		if err != nil {
-			return err
-		}
-		moved.Apply(t.node, time.Now().UTC())
-	}
-	t.pending = node.Progress{}
-	*t.op = after
-	t.op.Hear(asked)
-	return nil
-}
-
 // move makes the next save move the node.
 func (t *task) move(e node.Event) { t.pending.Move = e }
 

@@ -137,9 +137,3 @@ func (s *Steps) saved(ctx context.Context, t *task) error {
 	}
 	return nil
 }
-
-// payOwed does what earlier operations owe the node's hardware. What is done is
-// owed no more, also where the rest fails.
-func payOwed(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	return over, t.undo(ctx, step, t.node.Owed)
-}

@@ -126,10 +126,6 @@ func choices(list []node.Action) string {
 	return out
 }
 
-func another(id int64) error {
-	return fault.New(fault.Lost, "operation %d is another run's", id)
-}
-
 // HeldSight is what the row says to a workflow that holds for a decision.
 type HeldSight struct {
 	EndAsked bool   `json:"end_asked,omitempty"` // cancel, abort or delete

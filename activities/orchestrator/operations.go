@@ -8,7 +8,6 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"go.temper.dev/temper/activities"
-	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -133,17 +132,4 @@ func (a *Operations) StartOperation(ctx context.Context, operation int64) error 
 		return nil
 	}
 	return typed(a.Starter.Start(ctx, o))
-}
-
-// typed gives a database activity's error its kind as Temporal's error type, so
-// that the retry policy tells final ones from those that pass.
-func typed(err error) error {
-	if err == nil {
-		return nil
-	}
-	switch fault.KindOf(err) {
-	case fault.Lost, fault.NotFound, fault.Invalid, fault.Conflict, fault.NotAllowed:
-		return activities.NonRetryable(err)
-	}
-	return activities.RetryAfter(err, 0)
 }

@@ -69,30 +69,10 @@ func (r *Reconciler) start(ctx context.Context, out *TickResult) (never []orphan
 	})
 }
 
-// mostRefused is after how many failures a part of a tick gives up: it is no single
-// operation then, but Temporal or the database.
-const mostRefused = 5
-
 // refusedFor bounds the time that a survey spends on failed requests to Temporal.
 // Their number has no bound: however many operations can't be read, the others are
 // recovered.
 const refusedFor = 10 * time.Second
-
-// each does something about each operation. One that can't be helped keeps none of
-// the others from it.
-func each[T any](ctx context.Context, list []T, do func(*T) error) error {
-	var errs []error
-	for i := range list {
-		if err := do(&list[i]); err != nil {
-			errs = append(errs, err)
-		}
-		if len(errs) == mostRefused {
-			break
-		}
-		activity.RecordHeartbeat(ctx)
-	}
-	return errors.Join(errs...)
-}
 
 func (r *Reconciler) repeatAsks(ctx context.Context, out *TickResult) error {
 	ops, err := r.Reconciler.Asked(ctx)
@@ -112,14 +92,6 @@ func (r *Reconciler) repeatAsks(ctx context.Context, out *TickResult) error {
 		}
 		return r.nudge(ctx, o, out)
 	})
-}
-
-func (r *Reconciler) nudge(ctx context.Context, o *node.Operation, out *TickResult) error {
-	err := r.Teller.Nudge(ctx, o)
-	if err == nil {
-		out.Nudged++
-	}
-	return err
 }
 
 // repeatCalls tells workflows that still wait for an agent which has called:

@@ -13,17 +13,6 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// RingBook is where the ring is kept.
-type RingBook interface {
-	Fleet(ctx context.Context) (*node.Fleet, error)
-	RingNodes(ctx context.Context, needs []int64) ([]node.RingNode, error)
-	// WriteEpoch is fault.Conflict when the epoch it was computed from is not the
-	// newest, or the conductors are others.
-	WriteEpoch(ctx context.Context, e node.Epoch) (int64, error)
-	// Reconciled notes that a tick has ended.
-	Reconciled(ctx context.Context) error
-}
-
 // epochTries is how often an epoch is computed anew where somebody came between.
 const epochTries = 3
 

@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.uber.org/zap"
@@ -13,29 +12,6 @@ import (
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 )
-
-// Shares is the split of the nodes among compute services.
-type Shares interface {
-	// SharesStale reports whether a new epoch would differ from the published one.
-	SharesStale(ctx context.Context) (bool, error)
-	// PublishShares makes the next epoch of what decide says; revision 0 = always.
-	PublishShares(ctx context.Context, revision int64, decide func(share.State) []share.Row) (share.Published, error)
-	// HandOverShares lets nodes enter whose old services have acknowledged.
-	HandOverShares(ctx context.Context, least time.Duration) (share.Published, error)
-}
-
-// Instances is the record of what stands on nodes.
-type Instances interface {
-	SweepInstances(ctx context.Context) error
-	Orphans(ctx context.Context, olderThan time.Duration, limit int) ([]share.Orphan, error)
-	Request(ctx context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error)
-}
-
-// Reaping is what becomes of nodes whose instance is gone.
-type Reaping struct {
-	Report bool          // they are only reported
-	After  time.Duration // since the instance was marked absent, where its service does not confirm it before
-}
 
 // reapLimit bounds how many nodes one tick gives back: each is an operation.
 const reapLimit = 100

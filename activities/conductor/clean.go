@@ -1,0 +1,25 @@
+package conductor
+
+import (
+	"context"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// prepareCleaning boots the agent, whose steps join the plan when it has
+// called; fake hardware cleans without one.
+func prepareCleaning(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	if t.isFake("deploy") {
+		return over, fakeStep(ctx, t, "clean")
+	}
+	o, err := bootAgent(ctx, t, step)
+	if err != nil || o != over {
+		return o, err
+	}
+	return over, t.mergeAgentSteps(ctx)
+}
+
+// tearDownCleaning leaves the server off, without media and without an agent.
+func tearDownCleaning(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	return t.giveBack(ctx, step)
+}

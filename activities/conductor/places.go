@@ -1,0 +1,24 @@
+package conductor
+
+import (
+	"fmt"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// placesOf describes how far each step of an operation is.
+func placesOf(o *node.Operation) []string {
+	out := make([]string, len(o.Steps))
+	for i := range o.Steps {
+		out[i] = placeOf(&o.Steps[i])
+	}
+	return out
+}
+
+func placeOf(s *node.Step) string {
+	place := fmt.Sprintf("%s %t %s %d %t", s.Name(), s.Over(), s.Phase, s.Restarts, s.Restarting)
+	if s.Issued != nil {
+		place += " " + s.Issued.Command + " " + s.Issued.Task
+	}
+	return place
+}

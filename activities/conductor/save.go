@@ -1,0 +1,62 @@
+package conductor
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// progress notes whether the steps have come further since they were last saved.
+// Sending a command again is no progress.
+func (t *task) progress() {
+	now := placesOf(t.op)
+	if slices.Equal(now, t.places) {
+		return
+	}
+	before := t.places
+	t.places, t.came = now, true
+	step := t.op.CurrentStep()
+	if step == nil || t.undoes || slices.Contains(before, placeOf(step)) {
+		return // it was another step
+	}
+	step.Harmless()
+	step.Spared = 0
+}
+
+// save writes the steps down and takes up what is asked meanwhile. Its claim is
+// looked at by the same statement, so a save right before a request is the
+// request's guard as well.
+func (t *task) save(ctx context.Context) error {
+	t.progress()
+	p := t.pending
+	p.Came = p.Came || t.came
+	p.Steps, p.Undo, p.Rests = t.op.Steps, t.op.Undo, t.op.Rests
+	p.WaitingFor, p.WaitingUntil = t.op.WaitingFor, t.op.WaitingUntil
+	after := *t.op
+	if err := after.Record(p); err != nil {
+		return err
+	}
+	asked, err := t.Records.SaveSteps(ctx, t.op.ID, t.claim, p)
+	if err != nil {
+		return err
+	}
+	if p.Move != "" {
+		moved, err := node.Move(t.node, p.Move)
+		if err != nil {
+			return err
+		}
+		moved.Apply(t.node, time.Now().UTC())
+	}
+	t.pending = node.Progress{}
+	*t.op = after
+	t.op.Hear(asked)
+	return nil
+}
+
+// stop saves the operation at an orderly end of the work.
+func (t *task) stop(ctx context.Context) error {
+	t.pending.Came = true
+	return t.save(ctx)
+}

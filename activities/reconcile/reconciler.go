@@ -1,0 +1,76 @@
+package reconcile
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/node"
+)
+
+// Reconcile is the activity of the scheduled reconciliation.
+type Reconciler struct {
+	Reconciler Store
+	Ring       RingBook
+	Ledger     OperationStore
+	Starter    activities.Starter
+	Teller     Teller
+	Workflows  activities.Workflows
+	Defaults   node.Defaults // of the operations that it opens
+	Shares     Shares
+	Instances  Instances
+	Reaping    Reaping
+	Safe       time.Duration // after a workflow has closed, until nothing of it can act
+	// MediaTimeout is how long after an insertion was sent the medium may still appear.
+	MediaTimeout time.Duration
+	Interval     time.Duration // between two ticks
+	Retention    time.Duration // of the records of deleted nodes
+	Log          *zap.Logger
+}
+
+// TickResult is what a reconciliation did, for its details in Temporal's UI.
+type TickResult struct {
+	Started     int      `json:"started"`     // operations that nobody had started
+	Recovered   int      `json:"recovered"`   // operations that had lost their workflow, ended
+	Cancelled   int      `json:"cancelled"`   // cancellations repeated
+	Nudged      int      `json:"nudged"`      // workflows told of news in their rows
+	Paused      int      `json:"paused"`      // operations that are paused in Temporal
+	Epoch       int64    `json:"epoch"`       // of the ring, after the tick
+	Moved       int      `json:"moved"`       // nodes with another owner than before
+	Quarantined int      `json:"quarantined"` // nodes that nobody covers any more
+	Released    int      `json:"released"`    // nodes that are covered again
+	Undone      int      `json:"undone"`      // operations opened to do what is owed
+	Expired     int      `json:"expired"`     // compute services that went silent
+	Reaped      int      `json:"reaped"`      // nodes whose instance is gone, undeployed
+	Forgotten   int      `json:"forgotten"`   // deleted nodes whose records were dropped
+	Took        string   `json:"took"`
+	Alarm       string   `json:"alarm,omitempty"`
+	Failed      []string `json:"failed,omitempty"` // parts that did not end, and why
+}
+
+// Details are the result for people.
+func (t TickResult) Details() string {
+	lines := []string{
+		fmt.Sprintf("epoch %d, moved %d, quarantined %d, released %d", t.Epoch, t.Moved, t.Quarantined, t.Released),
+		fmt.Sprintf("operations: started %d, cancelled %d, nudged %d, recovered %d, undoing %d, paused in Temporal %d",
+			t.Started, t.Cancelled, t.Nudged, t.Recovered, t.Undone, t.Paused),
+		fmt.Sprintf("compute services: expired %d, reaped %d", t.Expired, t.Reaped),
+		"took " + t.Took,
+	}
+	if t.Alarm != "" {
+		lines = append(lines, t.Alarm)
+	}
+	for _, f := range t.Failed {
+		lines = append(lines, "failed: "+f)
+	}
+	return strings.Join(lines, "\n\n")
+}
+
+// Reaping is what becomes of nodes whose instance is gone.
+type Reaping struct {
+	Report bool          // they are only reported
+	After  time.Duration // since the instance was marked absent, where its service does not confirm it before
+}

@@ -1,0 +1,75 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/share"
+)
+
+// RingBook is where the ring is kept.
+type RingBook interface {
+	Fleet(ctx context.Context) (*node.Fleet, error)
+	RingNodes(ctx context.Context, needs []int64) ([]node.RingNode, error)
+	// WriteEpoch is fault.Conflict when the epoch it was computed from is not the
+	// newest, or the conductors are others.
+	WriteEpoch(ctx context.Context, e node.Epoch) (int64, error)
+	// Reconciled notes that a tick has ended.
+	Reconciled(ctx context.Context) error
+}
+
+// Shares is the split of the nodes among compute services.
+type Shares interface {
+	// SharesStale reports whether a new epoch would differ from the published one.
+	SharesStale(ctx context.Context) (bool, error)
+	// PublishShares makes the next epoch of what decide says; revision 0 = always.
+	PublishShares(ctx context.Context, revision int64, decide func(share.State) []share.Row) (share.Published, error)
+	// HandOverShares lets nodes enter whose old services have acknowledged.
+	HandOverShares(ctx context.Context, least time.Duration) (share.Published, error)
+}
+
+// Instances is the record of what stands on nodes.
+type Instances interface {
+	SweepInstances(ctx context.Context) error
+	Orphans(ctx context.Context, olderThan time.Duration, limit int) ([]share.Orphan, error)
+	Request(ctx context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error)
+}
+
+// Reconciler is what reconciliation reads and writes, in sets.
+type Store interface {
+	NotBegun(ctx context.Context, olderThan time.Duration, limit int) ([]node.Operation, error)
+	Begun(ctx context.Context, limit int, after int64) ([]node.Operation, error)
+	MarkMissing(ctx context.Context, ids []int64, gap time.Duration) ([]node.Missing, error)
+	ClearMissing(ctx context.Context, ids []int64) error
+	ForgetMissing(ctx context.Context) error
+	Asked(ctx context.Context) ([]node.Operation, error)
+	Called(ctx context.Context) ([]node.Operation, error)
+	Quarantine(ctx context.Context) (node.QuarantineTick, error)
+	SettleStranded(ctx context.Context, safe time.Duration) (int, error)
+	// SaidLostTemporal is who said within that time that Temporal has lost its
+	// data; "" = nobody.
+	SaidLostTemporal(ctx context.Context, within time.Duration) (by string, err error)
+	OpenUndos(ctx context.Context, steps []node.Step, by string, mediaTimeout time.Duration, limit int) ([]node.Operation, error)
+	Misfits(ctx context.Context) ([]node.Operation, error)
+	// ForgetDeleted deletes the records of nodes that were deleted longer ago.
+	ForgetDeleted(ctx context.Context, olderThan time.Duration) (int, error)
+	// ForgetRequests deletes idempotency keys that are no longer honoured.
+	ForgetRequests(ctx context.Context) (int, error)
+}
+
+// OperationStore changes one operation at a time.
+type OperationStore interface {
+	CloseOperation(ctx context.Context, end node.End) (*node.Operation, error)
+	// Direct changes an open operation in place, under the locks of its rows.
+	Direct(ctx context.Context, operation int64, edit func(*node.Node) (node.Direction, error)) (*node.Operation, error)
+}
+
+// Teller speaks to a workflow about its operation.
+type Teller interface {
+	Cancel(ctx context.Context, o *node.Operation, reason string) error
+	Nudge(ctx context.Context, o *node.Operation) error
+	// Unpause unpauses the operation's workflow or its activity in Temporal. It does
+	// nothing if neither is paused.
+	Unpause(ctx context.Context, o *node.Operation, by, reason string) error
+}
