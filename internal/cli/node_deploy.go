@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"maps"
 	"strings"
 
@@ -50,17 +49,16 @@ func newNodeRebuild(s *session) *cobra.Command {
 func newDeploy(s *session, v verb, c *cobra.Command) *cobra.Command {
 	var d deployFlags
 	d.addTo(c)
-	return v.command(s, c, func() (request, error) {
+	return v.command(s, c, func() (client.Work, error) {
 		drive, err := readConfigDrive(d.drive)
 		if err != nil {
-			return nil, err
+			return client.Work{}, err
 		}
 		steps, err := readSteps("deploy-steps", d.steps)
 		if err != nil {
-			return nil, err
+			return client.Work{}, err
 		}
-		in := client.Work{Verb: v.target, InstanceInfo: d.instanceInfo(), ConfigDrive: drive, Steps: steps, Terms: d.terms}
-		return func(ctx context.Context, name string) (string, error) { return s.Work(ctx, name, in) }, nil
+		return client.Work{Verb: v.target, InstanceInfo: d.instanceInfo(), ConfigDrive: drive, Steps: steps, Terms: d.terms}, nil
 	})
 }
 
@@ -105,12 +103,11 @@ func newNodeClean(s *session) *cobra.Command {
 	c.Flags().BoolVar(&noRamdisk, "disable-ramdisk", false, "run steps that need no agent without starting it")
 	must(c.MarkFlagRequired("clean-steps"))
 	addTerms(c, &terms)
-	return v.command(s, c, func() (request, error) {
+	return v.command(s, c, func() (client.Work, error) {
 		list, err := readSteps("clean-steps", steps)
 		if err != nil {
-			return nil, err
+			return client.Work{}, err
 		}
-		in := client.Work{Verb: v.target, Steps: list, NoRamdisk: noRamdisk, Terms: terms}
-		return func(ctx context.Context, name string) (string, error) { return s.Work(ctx, name, in) }, nil
+		return client.Work{Verb: v.target, Steps: list, NoRamdisk: noRamdisk, Terms: terms}, nil
 	})
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -34,19 +33,17 @@ func newPower(s *session, name, short, target, softTarget string) *cobra.Command
 	}
 	addPatience(c, &terms)
 	v := verb{name: name, target: target, what: "power " + name, goal: watch.ChangePower}
-	return v.command(s, c, func() (request, error) {
+	return v.command(s, c, func() (client.Work, error) {
 		target := target
 		if soft {
 			target = softTarget
 		}
 		switch {
 		case timeout != 0 && !soft:
-			return nil, errors.New("--timeout is for --soft")
+			return client.Work{}, errors.New("--timeout is for --soft")
 		case timeout < 0 || timeout != timeout.Truncate(time.Second):
-			return nil, errors.New("--timeout must be whole seconds")
+			return client.Work{}, errors.New("--timeout must be whole seconds")
 		}
-		return func(ctx context.Context, name string) (string, error) {
-			return s.Work(ctx, name, client.Work{Verb: target, Timeout: int(timeout / time.Second), Terms: terms})
-		}, nil
+		return client.Work{Verb: target, Timeout: int(timeout / time.Second), Terms: terms}, nil
 	})
 }

@@ -29,17 +29,7 @@ func newNodeValidate(s *session) *cobra.Command {
 			return err
 		}
 		all := forEach(ctx, names, sel.parallel, "", s.Validate)
-		byName := map[string]*client.Validation{}
-		for _, d := range all {
-			if d.err == nil {
-				byName[d.name] = d.value
-			}
-		}
-		doc := any(byName)
-		if one := byName[names[0]]; len(names) == 1 && one != nil {
-			doc = one
-		}
-		return errors.Join(s.show(doc, func(w io.Writer) error { return validationTable(all).Print(w) }), joinFailures(all))
+		return errors.Join(s.show(byName(all), func(w io.Writer) error { return validationTable(all).Print(w) }), joinFailures(all))
 	})
 	return c
 }

@@ -8,20 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/cli/watch"
 	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/node"
 )
 
-// request asks something of a node, and gives the operation that does it; "" where it is done.
-type request func(ctx context.Context, name string) (operation string, err error)
-
-// verb is a command that asks for work on nodes.
+// verb is a command that requests work on nodes.
 type verb struct {
-	name, target string     // the command's, Ironic's
-	event        node.Event // "" = none of the life cycle
-	what         string     // for the question before many
+	name, target string     // name of the command; Ironic's word for it
+	event        node.Event // in the life cycle; "" = none
+	what         string     // what the question before --all-in-state calls it
 	goal         watch.Goal
 }
 
@@ -67,9 +65,7 @@ func newNodeVerbs(s *session) []*cobra.Command {
 		if one.event != node.EventAbort && one.event != node.EventUnhold {
 			addTerms(c, &in.Terms)
 		}
-		all = append(all, one.verb.command(s, c, func() (request, error) {
-			return func(ctx context.Context, name string) (string, error) { return s.Work(ctx, name, in) }, nil
-		}))
+		all = append(all, one.verb.command(s, c, func() (client.Work, error) { return in, nil }))
 	}
 	return all
 }
@@ -85,23 +81,38 @@ func addPatience(c *cobra.Command, to *client.Terms) {
 	c.Flags().BoolVar(&to.WaitForConductor, "wait-for-conductor", false, "where no live conductor covers a node, have the API wait for one instead of refusing")
 }
 
-// command makes c ask with what prepare gives, once for every chosen node, and follow what was started where that is wanted.
-func (v verb) command(s *session, c *cobra.Command, prepare func() (request, error)) *cobra.Command {
+// command makes c send the request that prepare returns to each selected node, and follow the operations if the user wants that.
+func (v verb) command(s *session, c *cobra.Command, prepare func() (client.Work, error)) *cobra.Command {
 	var sel selection
 	var o watch.Options
+	var key string
+	var dryRun bool
 	sel.addFlags(c, s, v.event)
 	o.AddFlags(c, v.goal)
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "show whether the request would be accepted and which steps it would begin with; changes nothing")
+	c.Flags().StringVar(&key, "idempotency-key", "", "`key` of the request: the same request to a node with the same key gets the same operation for 24 hours (default: a new key)")
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
-		ask, err := prepare()
+		switch {
+		case c.Flags().Changed("idempotency-key") && key == "":
+			return exit.Usage(errors.New("--idempotency-key is empty"))
+		case dryRun && o.Enabled():
+			return exit.Usage(errors.New("--dry-run starts nothing that --watch or --wait could follow"))
+		}
+		work, err := prepare()
 		if err != nil {
 			return err
 		}
+		work.Key = key
+		sel.yes = sel.yes || dryRun // nothing is done to them
 		names, err := sel.nodes(ctx, s, args, v.what)
 		if err != nil {
 			return err
 		}
+		if dryRun {
+			return s.dryRun(ctx, v, names, sel.parallel, work)
+		}
 		asked := forEach(ctx, names, sel.parallel, v.event, func(ctx context.Context, name string) (*watch.Target, error) {
-			id, err := ask(ctx, name)
+			id, err := s.Work(ctx, name, work)
 			return &watch.Target{Name: name, ID: id, Goal: v.goal}, err
 		})
 		return s.finish(ctx, o, sel.parallel, asked)

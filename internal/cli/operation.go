@@ -44,7 +44,11 @@ func newOperationList(s *session) *cobra.Command {
 		kinds = append(kinds, string(k))
 	}
 	completeWords(c, "kind", kinds...)
-	completeWords(c, "state", "accepted", "running", "waiting", "paused", "holding", "undoing", "cancelling", "ended", "succeeded", "failed", "cancelled")
+	var states []string
+	for _, o := range node.OperationStates {
+		states = append(states, string(o.Name))
+	}
+	completeWords(c, "state", append(states, client.Succeeded, client.Failed, client.Cancelled)...)
 	c.RunE = s.run(func(ctx context.Context, _ []string) error {
 		if err := checkLimit(limit); err != nil {
 			return err

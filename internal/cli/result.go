@@ -70,6 +70,21 @@ func succeeded[T any](all []result[T]) []T {
 	return out
 }
 
+// byName returns what the names that did not fail gave, as a document: by name, or alone if there was one name only.
+func byName[T any](all []result[T]) any {
+	doc := map[string]T{}
+	for _, r := range all {
+		if r.err != nil {
+			continue
+		}
+		if len(all) == 1 {
+			return r.value
+		}
+		doc[r.name] = r.value
+	}
+	return doc
+}
+
 // failures are those of many that failed.
 type failures struct {
 	of   int
@@ -122,15 +137,15 @@ func (f *failures) Unwrap() []error {
 
 // report says a word about each node that something was done to; in JSON and YAML by name.
 func (s *session) report(names []string, all []result[string]) error {
-	byName := map[string]string{}
+	done := map[string]string{}
 	for _, d := range all {
 		if d.err == nil {
-			byName[d.name] = d.value
+			done[d.name] = d.value
 		}
 	}
-	return errors.Join(s.show(byName, func(w io.Writer) error {
+	return errors.Join(s.show(done, func(w io.Writer) error {
 		for _, name := range names {
-			if word, ok := byName[name]; ok {
+			if word, ok := done[name]; ok {
 				if _, err := fmt.Fprintf(w, "%s: %s\n", table.OneLine(name), word); err != nil {
 					return err
 				}

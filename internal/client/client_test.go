@@ -303,6 +303,23 @@ func TestOperationsOfRequestsComeFromTheirHeader(t *testing.T) {
 	require.Equal(t, map[string]any{"verb": "soft rebooting", "timeout": 90.0, "on_failure": "hold", "wait_for_conductor": true}, body)
 }
 
+func TestWorkIsTried(t *testing.T) {
+	var body map[string]any
+	const answer = `{"accepted": false, "refusals": [{"code": "node_in_maintenance", "message": "No"}], "steps": [{"interface": "deploy", "step": "prepare", "expected_seconds": 1.5}, {"interface": "a", "step": "b", "expected_seconds": null}]}`
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		_, _ = io.WriteString(w, answer)
+	})
+	got, err := c.TryWork(t.Context(), "n1", client.Work{Verb: "active", Key: "k"})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"verb": "active", "idempotency_key": "k", "dry_run": true}, body)
+	require.False(t, got.Accepted)
+	require.Equal(t, []client.Refusal{{Code: "node_in_maintenance", Message: "No"}}, got.Refusals)
+	require.InDelta(t, 1.5, *got.Steps[0].ExpectedSeconds, 0)
+	require.Nil(t, got.Steps[1].ExpectedSeconds)
+	require.JSONEq(t, answer, string(got.Raw()))
+}
+
 func TestWorkIsAskedForAgainWhereTheAnswerIsLost(t *testing.T) {
 	var keys []string
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {

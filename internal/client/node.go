@@ -103,6 +103,8 @@ type Work struct {
 	Terms
 	// Key makes the request take effect once, however often it is sent; "" = one is made up.
 	Key string `json:"idempotency_key"`
+	// DryRun is set by TryWork.
+	DryRun bool `json:"dry_run,omitempty"`
 }
 
 // Terms are how what a request begins is to go.
@@ -111,15 +113,56 @@ type Terms struct {
 	WaitForConductor bool   `json:"wait_for_conductor,omitempty"` // where nobody covers the node, instead of being refused
 }
 
-// Work asks for work on a node, and gives the operation that does it; "" where the node is there at once. It is sent
-// again where its answer was lost.
+// Work requests work on a node. It returns the id of the operation that does it, or "" if the node is in its new state
+// already. If the answer is lost, the request is sent again.
 func (c *Client) Work(ctx context.Context, ident string, w Work) (operation string, err error) {
+	w.DryRun = false
+	h, err := c.do(ctx, workRequest(ident, w), nil)
+	return h.Get(headerOperation), err
+}
+
+// TryWork says what would become of a request for work. It changes nothing.
+func (c *Client) TryWork(ctx context.Context, ident string, w Work) (*Trial, error) {
+	w.DryRun = true
+	var t Trial
+	_, err := c.do(ctx, workRequest(ident, w), &t)
+	return &t, err
+}
+
+func workRequest(ident string, w Work) request {
 	if w.Key == "" {
 		w.Key = uuid.NewString()
 	}
-	r := request{method: http.MethodPost, path: "/temper/v1/nodes/" + segment(ident) + "/operations", body: w, once: true}
-	h, err := c.do(ctx, r, nil)
-	return h.Get(headerOperation), err
+	return request{method: http.MethodPost, path: "/temper/v1/nodes/" + segment(ident) + "/operations", body: w, once: true}
+}
+
+// Trial is what would become of a request for work.
+type Trial struct {
+	document
+	Accepted bool        `json:"accepted"`
+	Refusals []Refusal   `json:"refusals"`
+	Steps    []TrialStep `json:"steps"` // with which the operation would begin
+}
+
+// Refusal is a reason why a request would be refused.
+type Refusal struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+}
+
+// TrialStep is a step of an operation that was not started.
+type TrialStep struct {
+	Interface       string   `json:"interface"`
+	Step            string   `json:"step"`
+	ExpectedSeconds *float64 `json:"expected_seconds"` // nil = not known
+}
+
+// UnmarshalJSON reads a trial and keeps the answer.
+func (t *Trial) UnmarshalJSON(raw []byte) error {
+	type plain Trial
+	err := json.Unmarshal(raw, (*plain)(t))
+	t.document = keep(raw)
+	return err
 }
 
 // SetMaintenance puts a node into maintenance.

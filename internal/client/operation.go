@@ -84,6 +84,7 @@ func (o *Operation) UnmarshalJSON(raw []byte) error {
 const (
 	Ended     = "ended"
 	Succeeded = "succeeded"
+	Failed    = "failed"
 	Cancelled = "cancelled"
 	AskPower  = "power"
 	AskCancel = "cancel"

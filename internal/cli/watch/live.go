@@ -12,6 +12,7 @@ import (
 
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/node"
 )
 
 // liveView draws a picture on a terminal, each time over the one before.
@@ -105,13 +106,18 @@ func operationLine(t *Target, now time.Time) line {
 }
 
 // stepMarks are the mark and colour for each state of a step.
-var stepMarks = map[string]line{
-	"pending": {mark: "·", paint: text.Faint}, "running": {mark: "▸", paint: text.FgYellow}, "waiting": {mark: "▸", paint: text.FgYellow},
-	"cancelled": {mark: "✗", paint: text.Faint}, "done": {mark: "✓", paint: text.FgGreen}, "failed": {mark: "✗", paint: text.FgRed}, "skipped": {mark: "-", paint: text.Faint},
+var stepMarks = map[node.StepState]line{
+	node.StepPending:   {mark: "·", paint: text.Faint},
+	node.StepRunning:   {mark: "▸", paint: text.FgYellow},
+	node.StepWaiting:   {mark: "▸", paint: text.FgYellow},
+	node.StepCancelled: {mark: "✗", paint: text.Faint},
+	node.StepDone:      {mark: "✓", paint: text.FgGreen},
+	node.StepFailed:    {mark: "✗", paint: text.FgRed},
+	node.StepSkipped:   {mark: "-", paint: text.Faint},
 }
 
 func stepLine(o *client.Operation, s client.Step, now time.Time) line {
-	l := stepMarks[s.State]
+	l := stepMarks[node.StepState(s.State)]
 	parts := []string{fmt.Sprintf("%-34s", s.Name())}
 	for _, part := range []string{s.Conductor, StepDuration(o, s, now), attempts(s.Attempts), table.Clause(s.LastError)} {
 		if part != "" {

@@ -23,7 +23,7 @@ func State(o *client.Operation) string {
 		state = o.WaitingFor + ": temper operation unpause " + o.ID
 	case o.WaitingFor == node.PausedWords:
 		state = node.PausedWords
-	case o.State == "holding" && len(o.Choices) > 0:
+	case node.Phase(o.State) == node.Holding && len(o.Choices) > 0:
 		state = fmt.Sprintf("holding for a decision: temper operation %s %s", strings.Join(o.Choices, "|"), o.ID)
 	default: // whatever its state, it does not go on before that
 		state = "waiting for " + o.WaitingFor
@@ -45,7 +45,7 @@ func State(o *client.Operation) string {
 // StepDuration says how long a step has run. One that did not end took no longer than its operation. It is "" for a failed
 // step that holds, because its end is not recorded.
 func StepDuration(o *client.Operation, s client.Step, now time.Time) string {
-	if s.State == "failed" && s.EndedAt == nil && o.EndedAt == nil {
+	if node.StepState(s.State) == node.StepFailed && s.EndedAt == nil && o.EndedAt == nil {
 		return ""
 	}
 	return table.Elapsed(s.StartedAt, cmp.Or(s.EndedAt, o.EndedAt), now)

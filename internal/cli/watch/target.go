@@ -41,7 +41,7 @@ func (t *Target) poll(ctx context.Context, c *client.Client) {
 	}
 	t.Op = op
 	switch {
-	case t.Goal == ChangePower && op.Kind != "power":
+	case t.Goal == ChangePower && !kindOf(op).PowerChange:
 		t.Done = op.Ended() || powerChanged(op)
 		if t.Done && op.Ended() {
 			t.Err = outcomeError(op, Succeed)
@@ -49,7 +49,7 @@ func (t *Target) poll(ctx context.Context, c *client.Client) {
 	case !op.Ended() && t.Goal != Cancel && isHeld(op):
 		t.Done, t.Err = true, heldError(op)
 	case !op.Ended():
-	case t.Goal == Undeploy && op.Kind != "undeploy":
+	case t.Goal == Undeploy && !kindOf(op).GivesBack:
 		t.followUndeploy(ctx, c)
 	default:
 		t.Done, t.Err = true, outcomeError(op, t.Goal)
@@ -60,7 +60,7 @@ func (t *Target) poll(ctx context.Context, c *client.Client) {
 // Right after a decision the state may still be holding; then asked says that it was taken.
 func isHeld(op *client.Operation) bool {
 	s := op.Current()
-	return op.State == "holding" && op.Asked == "" && (len(op.Choices) > 0 || s != nil && s.Step == node.StepHold)
+	return node.Phase(op.State) == node.Holding && op.Asked == "" && (len(op.Choices) > 0 || s != nil && ruleOf(s).Holds)
 }
 
 // heldError says where an operation holds, and what a person can do.
@@ -93,7 +93,7 @@ func (t *Target) pollNode(ctx context.Context, c *client.Client) {
 
 // followUndeploy goes on with the undeploy, which the API opens in the transaction that ends the operation before it.
 func (t *Target) followUndeploy(ctx context.Context, c *client.Client) {
-	list, err := c.Operations(ctx, client.OperationFilter{Node: t.Op.NodeUUID, Kind: "undeploy"}, 1)
+	list, err := c.Operations(ctx, client.OperationFilter{Node: t.Op.NodeUUID, Kind: string(node.KindUndeploy)}, 1)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
@@ -109,7 +109,15 @@ func (t *Target) followUndeploy(ctx context.Context, c *client.Client) {
 // power steps, which it puts before the step that waited, have ended.
 func powerChanged(op *client.Operation) bool {
 	at := op.Current()
-	return op.Asked != client.AskPower && (at == nil || at.Interface != "power")
+	return op.Asked != client.AskPower && (at == nil || ruleOf(at).Power == "")
+}
+
+// kindOf returns the row of the table of kinds for an operation.
+func kindOf(op *client.Operation) node.KindSpec { return node.Kind(op.Kind).Spec() }
+
+// ruleOf returns the row of the table of steps for a step.
+func ruleOf(s *client.Step) node.StepRule {
+	return node.Step{Interface: s.Interface, Step: s.Step}.Rule()
 }
 
 // unfinished says that an operation has not ended, and whether the time was up or somebody interrupted.

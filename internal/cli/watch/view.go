@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"go.temper.dev/temper/internal/cli/table"
+	"go.temper.dev/temper/internal/node"
 )
 
 // View shows how far operations are.
@@ -66,7 +67,7 @@ func describe(t *Target) string {
 	}
 	if s := o.Current(); s != nil {
 		line += fmt.Sprintf(", step %d of %d: %s", s.Index+1, len(o.Steps), s.Name())
-		if s.State != "pending" {
+		if node.StepState(s.State) != node.StepPending {
 			line += table.Optional(" on ", s.Conductor)
 		}
 		if s.Attempts > 1 {

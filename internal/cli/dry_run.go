@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"go.temper.dev/temper/internal/cli/table"
+	"go.temper.dev/temper/internal/client"
+)
+
+// errWouldBeRefused is the error for a node on which a dry run refuses the request. The reasons are in what is shown.
+var errWouldBeRefused = errors.New("the request would be refused")
+
+// dryRun shows what would become of a request on each node. It fails if one of them would refuse it.
+func (s *session) dryRun(ctx context.Context, v verb, names []string, parallel int, w client.Work) error {
+	all := forEach(ctx, names, parallel, v.event, func(ctx context.Context, name string) (*client.Trial, error) {
+		return s.TryWork(ctx, name, w)
+	})
+	err := s.show(byName(all), func(w io.Writer) error {
+		if len(succeeded(all)) == 0 {
+			return nil
+		}
+		return trialTable(all).Print(w)
+	})
+	for i := range all {
+		if all[i].err == nil && !all[i].value.Accepted {
+			all[i].err = errWouldBeRefused
+		}
+	}
+	return errors.Join(err, joinFailures(all))
+}
+
+func trialTable(all []result[*client.Trial]) table.Table {
+	t := table.New("NODE", "RESULT", "STEP", "EXPECTED", "REASON")
+	for _, r := range all {
+		switch {
+		case r.err != nil:
+		case !r.value.Accepted:
+			for _, why := range r.value.Refusals {
+				t.Add(r.name, "refused", "", "", why.Message)
+			}
+		case len(r.value.Steps) == 0:
+			t.Add(r.name, "accepted", "", "", "")
+		default:
+			for _, step := range r.value.Steps {
+				t.Add(r.name, "accepted", step.Interface+"."+step.Step, expected(step.ExpectedSeconds), "")
+			}
+		}
+	}
+	return t
+}
+
+// expected returns how long a step usually takes, or "" if that is not known.
+func expected(seconds *float64) string {
+	if seconds == nil {
+		return ""
+	}
+	return table.Duration(time.Duration(*seconds * float64(time.Second)))
+}
