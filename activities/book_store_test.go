@@ -25,7 +25,7 @@ type rows struct {
 	Pause                                          node.PauseOf
 }
 
-func rowsOf(t *testing.T, r conductor.Records, uuid string) rows {
+func rowsOf(t *testing.T, r conductor.OperationStore, uuid string) rows {
 	t.Helper()
 	n, err := r.Node(t.Context(), uuid)
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestABookDoesWhatTheStoreDoes(t *testing.T) {
 			for i := range 40 {
 				what := fmt.Sprintf("%d: ", i)
 				// both does f with the book and with the store, which must say the same.
-				both := func(name string, f func(conductor.Records) (any, error)) any {
+				both := func(name string, f func(conductor.OperationStore) (any, error)) any {
 					what += name
 					want, wanted := f(r.db)
 					got, err := f(b)
@@ -85,7 +85,7 @@ func TestABookDoesWhatTheStoreDoes(t *testing.T) {
 					c := node.Claim{Seq: claim.Seq + int64(d.IntN(3)) - 1, Attempt: claim.Attempt + int32(d.IntN(3)) - 1}
 					started := began.Add(time.Duration(d.IntN(100)) * time.Second)
 					host := one("c1", "c2")
-					got := both(fmt.Sprintf("claim %v, begun at %s, by %s", c, started, host), func(r conductor.Records) (any, error) {
+					got := both(fmt.Sprintf("claim %v, begun at %s, by %s", c, started, host), func(r conductor.OperationStore) (any, error) {
 						n, err := r.Claim(t.Context(), o.ID, run, c, started, host)
 						if err != nil {
 							return nil, err
@@ -96,7 +96,7 @@ func TestABookDoesWhatTheStoreDoes(t *testing.T) {
 						claim = taken
 					}
 				case 2:
-					both("check", func(r conductor.Records) (any, error) { return r.CheckClaim(t.Context(), o.ID, held) })
+					both("check", func(r conductor.OperationStore) (any, error) { return r.CheckClaim(t.Context(), o.ID, held) })
 				case 3, 4:
 					phase := node.Phase(one("", string(node.Running), string(node.Waiting)))
 					p := node.Progress{
@@ -110,7 +110,7 @@ func TestABookDoesWhatTheStoreDoes(t *testing.T) {
 					if d.IntN(4) > 0 {
 						p.Steps = []node.Step{{Interface: "deploy", Step: node.StepPrepare, State: node.StepState(one("running", "done", "failed")), Failures: d.IntN(3)}}
 					}
-					both(fmt.Sprintf("save %+v", p), func(r conductor.Records) (any, error) { return r.SaveSteps(t.Context(), o.ID, held, p) })
+					both(fmt.Sprintf("save %+v", p), func(r conductor.OperationStore) (any, error) { return r.SaveSteps(t.Context(), o.ID, held, p) })
 				case 5:
 					if d.IntN(2) == 0 {
 						ask := node.Ask(one(string(node.AskUnhold), string(node.AskPower), string(node.AskAbort)))
@@ -126,7 +126,7 @@ func TestABookDoesWhatTheStoreDoes(t *testing.T) {
 					if d.IntN(2) == 0 {
 						p = &node.Pause{What: node.PauseOf(one(string(node.PauseOfActivity), string(node.PauseOfWorkflow))), At: began}
 					}
-					both(fmt.Sprintf("put down %+v", p), func(r conductor.Records) (any, error) { return nil, r.PutDown(t.Context(), o.ID, held, p) })
+					both(fmt.Sprintf("put down %+v", p), func(r conductor.OperationStore) (any, error) { return nil, r.PutDown(t.Context(), o.ID, held, p) })
 				}
 				require.Equal(t, rowsOf(t, r.db, n.UUID), rowsOf(t, b, n.UUID), what)
 			}

@@ -151,7 +151,7 @@ func TestAnotherConductorIsOneThatCoversTheNodeAndHasNotTried(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var s testsuite.WorkflowTestSuite
 			env := s.NewTestActivityEnvironment()
-			ops := &orchestrator.Operations{Ledger: &crew{hosts: hosts("c1", "c2", "c3")}}
+			ops := &orchestrator.Operations{Store: &crew{hosts: hosts("c1", "c2", "c3")}}
 			env.RegisterActivity(ops)
 			for range 2 { // it may run twice
 				v, err := env.ExecuteActivity(ops.Elsewhere, c.operation, c.tried)

@@ -60,12 +60,12 @@ func TestAStepThatTheSDKStopsIsHandedOverUnlessTheWorkflowCancelsIt(t *testing.T
 // What the database's absence keeps from being written is no failure of the step's.
 func TestADatabaseThatIsAwayIsNoFailureOfAStep(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
-	b.steps.Records = &away{book: b.book, at: 2}
+	b.steps.Store = &away{book: b.book, at: 2}
 	_, err := b.run()
 	require.Equal(t, fault.Unavailable.String(), kindOf(err))
 	require.False(t, final(err))
 	require.Empty(t, b.machine.asked, "what can't be written down is not sent")
-	b.steps.Records = b.book
+	b.steps.Store = b.book
 	_, err = b.run()
 	require.NoError(t, err)
 	require.Zero(t, b.book.op.Steps[0].Failures)

@@ -97,14 +97,14 @@ func TestAStepThatIsTriedAgainRests(t *testing.T) {
 // A look must agree with the query that finds whose wait does not fit: a workflow
 // is told until its row says what it should.
 func TestALookWritesWhyTheOperationCannotGoOn(t *testing.T) {
-	ready := func(t *testing.T, p *page, policy orchestrator.Policy) orchestrator.Sight {
+	ready := func(t *testing.T, p *page, policy orchestrator.Policy) orchestrator.WaitState {
 		var s testsuite.WorkflowTestSuite
 		env := s.NewTestActivityEnvironment()
-		ops := &orchestrator.Operations{Ledger: p, Policy: policy}
+		ops := &orchestrator.Operations{Store: p, Policy: policy}
 		env.RegisterActivity(ops)
 		v, err := env.ExecuteActivity(ops.Ready, orchestrator.ReadyInput{Operation: 7, Seq: 5})
 		require.NoError(t, err)
-		var seen orchestrator.Sight
+		var seen orchestrator.WaitState
 		require.NoError(t, v.Get(&seen))
 		return seen
 	}
@@ -153,11 +153,11 @@ func TestAnUndoHoldsNoNodeInMaintenance(t *testing.T) {
 	p := &page{op: node.Operation{ID: 7, Kind: node.KindUndo, RunID: run, Phase: node.Running, Paused: true}}
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
-	ops := &orchestrator.Operations{Ledger: p}
+	ops := &orchestrator.Operations{Store: p}
 	env.RegisterActivity(ops)
 	v, err := env.ExecuteActivity(ops.Ready, orchestrator.ReadyInput{Operation: 7, Seq: 5})
 	require.NoError(t, err)
-	var seen orchestrator.Sight
+	var seen orchestrator.WaitState
 	require.NoError(t, v.Get(&seen))
 	require.True(t, seen.EndAsked)
 	require.Equal(t, node.StallNone, p.op.Stalled)
@@ -165,8 +165,8 @@ func TestAnUndoHoldsNoNodeInMaintenance(t *testing.T) {
 
 func TestAPowerRequestInAHoldWaitsForAConductorWithoutEndingTheHold(t *testing.T) {
 	p := &page{op: node.Operation{ID: 7, Kind: node.KindDeploy, RunID: run, Phase: node.Holding, Asked: node.AskPower}, uncovered: true}
-	ops := &orchestrator.Operations{Ledger: p}
-	look := func() (seen orchestrator.HeldSight) {
+	ops := &orchestrator.Operations{Store: p}
+	look := func() (seen orchestrator.HoldState) {
 		var s testsuite.WorkflowTestSuite
 		env := s.NewTestActivityEnvironment()
 		env.RegisterActivity(ops)
@@ -187,7 +187,7 @@ func TestAPowerRequestInAHoldWaitsForAConductorWithoutEndingTheHold(t *testing.T
 		env.RegisterActivity(ops)
 		v, err := env.ExecuteActivity(ops.Look, int64(7))
 		require.NoError(t, err)
-		var seen orchestrator.Sight
+		var seen orchestrator.WaitState
 		require.NoError(t, v.Get(&seen))
 		return seen.GoOn
 	}

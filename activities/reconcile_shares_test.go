@@ -57,7 +57,7 @@ func (y *yard) tick(t *testing.T, a *archive, reaping reconcile.Reaping) reconci
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
 	r := &reconcile.Reconciler{
-		Reconciler: a, Ring: a, Ledger: a, Starter: a, Teller: a, Workflows: a, Shares: y, Instances: y, Reaping: reaping,
+		Store: a, Ring: a, Operations: a, Starter: a, Controller: a, Describer: a, Shares: y, Instances: y, Reaping: reaping,
 		Safe: 9 * time.Second, Log: zap.NewNop(),
 	}
 	env.RegisterActivity(r.Tick)

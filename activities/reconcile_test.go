@@ -21,8 +21,8 @@ import (
 
 // archive is a database with open operations, and Temporal beside it.
 type archive struct {
-	orchestrator.Ledger // what a test does not use is not there
-	reconcile.Store     // likewise
+	orchestrator.OperationStore // what a test does not use is not there
+	reconcile.Store             // likewise
 
 	notBegun, begun []node.Operation
 	asked           []node.Operation
@@ -140,7 +140,7 @@ func (a *archive) tick(t *testing.T) (reconcile.TickResult, error) {
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
 	r := &reconcile.Reconciler{
-		Reconciler: a, Ring: a, Ledger: a, Starter: a, Teller: a, Workflows: a,
+		Store: a, Ring: a, Operations: a, Starter: a, Controller: a, Describer: a,
 		Shares: stillShares{}, Instances: stillShares{}, Safe: 9 * time.Second, Log: zap.NewNop(),
 	}
 	env.RegisterActivity(r.Tick)
@@ -154,7 +154,7 @@ func (a *archive) tick(t *testing.T) (reconcile.TickResult, error) {
 }
 
 // stillShares are shares and instances of which nothing is to be done.
-type stillShares struct{ reconcile.Instances }
+type stillShares struct{ reconcile.InstanceStore }
 
 func (stillShares) SharesStale(context.Context) (bool, error) { return false, nil }
 func (stillShares) PublishShares(context.Context, int64, func(share.State) []share.Row) (share.Published, error) {

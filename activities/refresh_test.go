@@ -90,7 +90,7 @@ func (s *reading) Power(context.Context) (bmc.Power, error) {
 
 func (r *racks) refresh(name string) *conductor.PowerRefresh {
 	return &conductor.PowerRefresh{
-		Records: r, Drivers: map[string]bmc.Driver{"redfish": refreshDriver{racks: r}}, Interval: time.Minute, Log: zap.NewNop(),
+		Store: r, Drivers: map[string]bmc.Driver{"redfish": refreshDriver{racks: r}}, Interval: time.Minute, Log: zap.NewNop(),
 		Self: node.Conductor{Hostname: name, Interfaces: map[string]map[string][]string{"redfish": nil}},
 	}
 }

@@ -91,11 +91,11 @@ func TestALookSeesThatTheHoldWasLiftedAlsoWithoutTheAsk(t *testing.T) {
 			p := &page{op: node.Operation{ID: 7, Kind: node.KindDeploy, RunID: "default-test-run-id", Phase: c.phase}, state: c.state}
 			var s testsuite.WorkflowTestSuite
 			env := s.NewTestActivityEnvironment()
-			ops := &orchestrator.Operations{Ledger: p}
+			ops := &orchestrator.Operations{Store: p}
 			env.RegisterActivity(ops)
 			v, err := env.ExecuteActivity(ops.Look, int64(7))
 			require.NoError(t, err)
-			var seen orchestrator.Sight
+			var seen orchestrator.WaitState
 			require.NoError(t, v.Get(&seen))
 			require.Equal(t, c.want, seen.GoOn)
 		})

@@ -42,7 +42,7 @@ func newBench(t *testing.T, k node.Kind, s node.State, power bmc.Power, interfac
 	require.NoError(t, err)
 	b := &bench{T: t, book: newBook(n, node.Operation{ID: 7, NodeUUID: uuid, Kind: k, Steps: steps}), machine: &machine{power: power}}
 	b.steps = &conductor.Steps{
-		Records: conductor.Counted(b.book, func(string) { b.lost++ }), Drivers: map[string]bmc.Driver{driver: b.machine}, Log: zap.NewNop(),
+		Store: conductor.CountLostClaims(b.book, func(string) { b.lost++ }), Drivers: map[string]bmc.Driver{driver: b.machine}, Log: zap.NewNop(),
 		OpenAgent: conductor.OpenAgent,
 		Settings: conductor.Settings{
 			Conductor: "c1", PowerTimeout: 300 * time.Millisecond, PowerPoll: 5 * time.Millisecond, PowerSettle: 50 * time.Millisecond,
@@ -294,10 +294,10 @@ func TestEveryCrashWhileBootingIsMadeUpForWithoutASecondPowerCycle(t *testing.T)
 	for die := 1; die <= saves; die++ {
 		for _, written := range []bool{false, true} {
 			b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
-			b.steps.Records = &mortal{book: b.book, at: die, written: written}
+			b.steps.Store = &mortal{book: b.book, at: die, written: written}
 			_, err := b.run()
 			require.Error(t, err, "died at save %d", die)
-			b.steps.Records = b.book
+			b.steps.Store = b.book
 			r, err := b.run()
 			require.NoError(t, err, "died at save %d", die)
 			require.Equal(t, conductor.NextAgent, r.Next)

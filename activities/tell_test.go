@@ -13,21 +13,21 @@ import (
 )
 
 func TestAWorkflowIsToldOfAStepThatLasts(t *testing.T) {
-	told := make(chan conductor.Told, 10)
+	told := make(chan conductor.StepsUpdate, 10)
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOff, map[string]string{"power": "redfish", "management": "redfish"}, node.PlanOptions{})
-	tell := func(_ context.Context, workflowID, _ string, what conductor.Told) error {
+	tell := func(_ context.Context, workflowID, _ string, what conductor.StepsUpdate) error {
 		require.NotEmpty(t, workflowID)
 		told <- what
 		return nil
 	}
-	b.steps.Tell, b.steps.Settings.TellAfter = tell, time.Hour
+	b.steps.ReportSteps, b.steps.Settings.ReportAfter = tell, time.Hour
 	_, err := b.run()
 	require.NoError(t, err)
 	require.Empty(t, told, "a step that is over before costs nothing")
 
 	b = newBench(t, node.KindManage, node.Verifying, bmc.PowerOff, map[string]string{"power": "redfish", "management": "redfish"}, node.PlanOptions{})
-	b.steps.Tell, b.steps.Settings.TellAfter = tell, time.Millisecond
-	var heard conductor.Told
+	b.steps.ReportSteps, b.steps.Settings.ReportAfter = tell, time.Millisecond
+	var heard conductor.StepsUpdate
 	b.machine.look = func() { heard = <-told } // the BMC answers once the workflow was told
 	_, err = b.run()
 	require.NoError(t, err)

@@ -6,14 +6,14 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Starter starts an operation's workflow. Started already is success.
-type Starter interface {
+// WorkflowStarter starts an operation's workflow. Started already is success.
+type WorkflowStarter interface {
 	Start(ctx context.Context, o *node.Operation) error
 }
 
-// Workflows asks Temporal. Known is false only where Temporal itself says that
+// WorkflowDescriber asks Temporal. Known is false only where Temporal itself says that
 // there is no such workflow in a namespace that is there.
-type Workflows interface {
+type WorkflowDescriber interface {
 	Status(ctx context.Context, workflowID, runID string) (node.RunStatus, error)
 	// Open are the runs that are open, as Temporal lists them: one that closed a
 	// moment ago may be among them.

@@ -19,7 +19,7 @@ import (
 func (r *records) tick() reconcile.TickResult {
 	r.Helper()
 	tick := &reconcile.Reconciler{
-		Reconciler: r.db, Ring: r.db, Ledger: r.db, Starter: r.teller, Teller: r.teller, Workflows: r.teller,
+		Store: r.db, Ring: r.db, Operations: r.db, Starter: r.teller, Controller: r.teller, Describer: r.teller,
 		Shares: r.db, Instances: r.db, Defaults: r.ops.Policy.Defaults(), Log: zap.NewNop(),
 	}
 	var s testsuite.WorkflowTestSuite

@@ -73,7 +73,7 @@ func newRecords(t *testing.T) *records {
 	}})
 	require.NoError(t, err)
 	r.ops = &orchestrator.Operations{
-		Ledger: db, Starter: r.teller, Workflows: r.teller, Safe: time.Second,
+		Store: db, Starter: r.teller, Describer: r.teller, Safe: time.Second,
 		Policy: orchestrator.Policy{HeartbeatTimeout: 5 * time.Second, WaitForConductor: time.Hour},
 	}
 	return r

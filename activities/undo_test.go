@@ -16,12 +16,12 @@ import (
 
 // page is the row of one operation.
 type page struct {
-	orchestrator.Ledger // what a test does not use is not there
-	op                  node.Operation
-	undo                []node.Undo
-	state               node.State
-	uncovered           bool
-	last                node.Last
+	orchestrator.OperationStore // what a test does not use is not there
+	op                          node.Operation
+	undo                        []node.Undo
+	state                       node.State
+	uncovered                   bool
+	last                        node.Last
 
 	claimed int64
 	wentOn  bool
@@ -76,7 +76,7 @@ func TestADeployThatBeganEndsPoweredOffWhateverItsStepsLeft(t *testing.T) {
 			p := &page{op: node.Operation{ID: 7, Kind: c.kind, Undo: c.left, Steps: []node.Step{{State: node.StepDone, StartedAt: c.begun}}}}
 			var s testsuite.WorkflowTestSuite
 			env := s.NewTestActivityEnvironment()
-			ops := &orchestrator.Operations{Ledger: p}
+			ops := &orchestrator.Operations{Store: p}
 			env.RegisterActivity(ops)
 			v, err := env.ExecuteActivity(ops.PlanUndo, int64(7), node.Failed)
 			require.NoError(t, err)
@@ -104,7 +104,7 @@ func TestAnUndoTouchesNoNodeInMaintenanceUnlessSomebodyEndsItsOperation(t *testi
 			p := &page{op: node.Operation{ID: 7, Kind: node.KindDeploy, Paused: c.paused, Asked: c.asked, Undo: []node.Undo{node.UndoPowerOff}}}
 			var s testsuite.WorkflowTestSuite
 			env := s.NewTestActivityEnvironment()
-			ops := &orchestrator.Operations{Ledger: p}
+			ops := &orchestrator.Operations{Store: p}
 			env.RegisterActivity(ops)
 			v, err := env.ExecuteActivity(ops.PlanUndo, int64(7), c.outcome)
 			require.NoError(t, err)

@@ -87,12 +87,12 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
 	go c.refresh(reading)
-	err = c.beat(ctx, incarnation, false)
+	err = c.heartbeatLoop(ctx, incarnation, false)
 	stopReading()
 	if errors.Is(err, errDrained) {
 		c.Log.Warn("drained: it takes no steps until it is started again")
 		stopAll(workers)
-		workers, err = nil, c.idle(ctx, incarnation)
+		workers, err = nil, c.serveDrained(ctx, incarnation)
 	}
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
@@ -118,10 +118,10 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 	return true, c.awaitDatabase(ctx, incarnation)
 }
 
-// idle is the life of a conductor that was drained: it is there, and does nothing.
-func (c *Conductor) idle(ctx context.Context, incarnation int64) error {
+// serveDrained is the life of a conductor that was drained: it is there, and does nothing.
+func (c *Conductor) serveDrained(ctx context.Context, incarnation int64) error {
 	for {
-		if err := c.beat(ctx, incarnation, true); err != nil || ctx.Err() != nil {
+		if err := c.heartbeatLoop(ctx, incarnation, true); err != nil || ctx.Err() != nil {
 			return err
 		}
 		if err := c.awaitDatabase(ctx, incarnation); err != nil || ctx.Err() != nil {

@@ -16,7 +16,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Describer asks Temporal how workflows are. It fits activities.Workflows.
+// Describer asks Temporal how workflows are. It fits activities.WorkflowDescriber.
 type Describer struct{ Client client.Client }
 
 // Status returns the status of a run, or of the newest run if runID is empty. A run is
@@ -50,7 +50,7 @@ func (d Describer) describe(ctx context.Context, workflowID, runID string) (st n
 		return st, false, fault.New(fault.Unavailable, "describe workflow %s: %w", workflowID, err)
 	}
 	info := r.GetWorkflowExecutionInfo()
-	v, known := verdicts[info.GetStatus()]
+	v, known := statuses[info.GetStatus()]
 	if !known {
 		return st, false, fault.New(fault.Unavailable, "workflow %s has the status %q in Temporal, which this version of Temper does not know", workflowID, info.GetStatus())
 	}
@@ -78,15 +78,15 @@ func timeOf(ts *timestamppb.Timestamp) time.Time {
 	return ts.AsTime()
 }
 
-// verdict is what a status in Temporal means for an operation's run.
-type verdict struct {
+// statusMeaning is what a status in Temporal means for an operation's run.
+type statusMeaning struct {
 	open      bool
 	continued bool   // its successor has the status
 	how       string // of a closed run: how it ended, for the last error of its node
 }
 
-// verdicts has every known status. Any other one is an error.
-var verdicts = map[enums.WorkflowExecutionStatus]verdict{
+// statuses has every known status. Any other one is an error.
+var statuses = map[enums.WorkflowExecutionStatus]statusMeaning{
 	enums.WORKFLOW_EXECUTION_STATUS_RUNNING:          {open: true},
 	enums.WORKFLOW_EXECUTION_STATUS_PAUSED:           {open: true},
 	enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW: {continued: true},
@@ -118,12 +118,12 @@ func pauseOf(r *workflowservice.DescribeWorkflowExecutionResponse) *node.Pause {
 	return nil
 }
 
-// listPages bounds what is listed: 100,000 open workflows.
-const listPages = 100
+// maxListPages bounds what is listed: 100,000 open workflows.
+const maxListPages = 100
 
-// pauseInfo is the search attribute that Temporal sets while something of a
+// pauseAttribute is the search attribute that Temporal sets while something of a
 // workflow is paused.
-const pauseInfo = "TemporalPauseInfo"
+const pauseAttribute = "TemporalPauseInfo"
 
 // Open are the runs that Temporal lists as running, without those of which it
 // says that something is paused: these are described one by one.
@@ -132,7 +132,7 @@ func (d Describer) Open(ctx context.Context) (map[string]bool, error) {
 	defer cancel()
 	out := map[string]bool{}
 	var next []byte
-	for range listPages {
+	for range maxListPages {
 		page, err := d.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 			Query: "ExecutionStatus = 'Running'", PageSize: 1000, NextPageToken: next,
 		})
@@ -140,7 +140,7 @@ func (d Describer) Open(ctx context.Context) (map[string]bool, error) {
 			return nil, fault.New(fault.Unavailable, "list open workflows: %w", err)
 		}
 		for _, e := range page.GetExecutions() {
-			if !somePaused(e) {
+			if !mayBePaused(e) {
 				out[e.GetExecution().GetRunId()] = true
 			}
 		}
@@ -151,10 +151,10 @@ func (d Describer) Open(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// somePaused reports whether Temporal lists a run as one in which something is paused.
+// mayBePaused reports whether Temporal lists a run as one in which something is paused.
 // If that can't be read, it is true.
-func somePaused(e *workflowpb.WorkflowExecutionInfo) bool {
-	p, there := e.GetSearchAttributes().GetIndexedFields()[pauseInfo]
+func mayBePaused(e *workflowpb.WorkflowExecutionInfo) bool {
+	p, there := e.GetSearchAttributes().GetIndexedFields()[pauseAttribute]
 	var what []string
 	return there && (converter.GetDefaultDataConverter().FromPayload(p, &what) != nil || len(what) > 0)
 }

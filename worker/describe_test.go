@@ -28,12 +28,12 @@ func (s saying) DescribeWorkflowExecution(_ context.Context, _, run string) (*wo
 	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: s.runs[run]}, nil
 }
 
-// Every status that Temporal's API has gets its verdict here, and a new one none.
+// Every status that Temporal's API has gets its statusMeaning here, and a new one none.
 func TestEachStatusOfTemporalHasAVerdict(t *testing.T) {
 	const (
 		open   = "open"
 		closed = "closed"
-		none   = "no verdict"
+		none   = "no statusMeaning"
 	)
 	want := map[enums.WorkflowExecutionStatus]string{
 		enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED: none,
@@ -47,24 +47,24 @@ func TestEachStatusOfTemporalHasAVerdict(t *testing.T) {
 		all = append(all, enums.WorkflowExecutionStatus(number))
 	}
 	for _, status := range all {
-		verdict, there := want[status]
+		statusMeaning, there := want[status]
 		require.True(t, there, "Temporal has a new status, %s: what does it say of an operation?", status)
 		newest := &workflowpb.WorkflowExecutionInfo{Status: enums.WORKFLOW_EXECUTION_STATUS_RUNNING, Execution: &commonpb.WorkflowExecution{RunId: "r2"}}
 		d := worker.Describer{Client: saying{runs: map[string]*workflowpb.WorkflowExecutionInfo{
 			"r1": {Status: status, Execution: &commonpb.WorkflowExecution{RunId: "r1"}}, "": newest,
 		}}}
 		st, err := d.Status(t.Context(), "node/x/deploy/1", "r1")
-		if verdict == none {
+		if statusMeaning == none {
 			require.True(t, fault.Is(err, fault.Unavailable), "%s: %v", status, err)
 			continue
 		}
 		require.NoError(t, err, status)
 		require.True(t, st.Known, status)
-		require.Equal(t, verdict == open, st.Open, status)
+		require.Equal(t, statusMeaning == open, st.Open, status)
 		require.False(t, st.Over(time.Now(), time.Second), "%s: a close time that Temporal does not say is never long ago", status)
 		require.Equal(t, status == enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, st.RunID == "r2", status)
 		require.Equal(t, status == enums.WORKFLOW_EXECUTION_STATUS_PAUSED, st.Pause != nil, status)
-		require.Equal(t, verdict == closed, st.How != "", status)
+		require.Equal(t, statusMeaning == closed, st.How != "", status)
 	}
 }
 

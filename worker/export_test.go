@@ -11,8 +11,8 @@ import (
 )
 
 // AddDriver adds the line of a hardware type that a test has of its own.
-func AddDriver(hardwareType string, makeDriver func(HardwareConfig) bmc.Driver) {
-	makers[hardwareType] = makeDriver
+func AddDriver(hardwareType string, create func(HardwareConfig) bmc.Driver) {
+	newDriver[hardwareType] = create
 }
 
 // MakeNamespace makes the namespace of operations.

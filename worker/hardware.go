@@ -30,10 +30,10 @@ type HardwareConfig struct {
 	Log     *zap.Logger
 }
 
-// makers make the driver of each hardware type (package node).
-var makers = map[string]func(HardwareConfig) bmc.Driver{
+// newDriver make the driver of each hardware type (package node).
+var newDriver = map[string]func(HardwareConfig) bmc.Driver{
 	"redfish": func(c HardwareConfig) bmc.Driver {
-		return &outspoken{Driver: redfish.New(redfish.Config{Settings: c.BMC, Observer: c.Observe}), log: c.Log}
+		return &insecureWarner{Driver: redfish.New(redfish.Config{Settings: c.BMC, Observer: c.Observe}), log: c.Log}
 	},
 	"fake-hardware": func(c HardwareConfig) bmc.Driver { return fake.New(c.Delays) },
 }
@@ -42,25 +42,25 @@ var makers = map[string]func(HardwareConfig) bmc.Driver{
 func NewHardware(types []string, c HardwareConfig) (Hardware, error) {
 	h := Hardware{}
 	for _, name := range types {
-		makeDriver, ok := makers[name]
+		create, ok := newDriver[name]
 		if !ok {
 			return nil, fmt.Errorf("unknown hardware type %q: there are %v", name, node.HardwareTypes())
 		}
-		h[name] = makeDriver(c)
+		h[name] = create(c)
 	}
 	return h, nil
 }
 
-// outspoken says once of each node that its BMC is talked to in a way that
+// insecureWarner says once of each node that its BMC is talked to in a way that
 // somebody could overhear or answer, so that opting out stays visible.
-type outspoken struct {
+type insecureWarner struct {
 	*redfish.Driver
 	log  *zap.Logger
 	said sync.Map
 }
 
 // Open warns and opens.
-func (o *outspoken) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
+func (o *insecureWarner) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	if why := o.Insecure(t.Info); why != "" {
 		if _, again := o.said.LoadOrStore(t.Node+why, true); !again {
 			o.log.Warn("insecure conversation with a BMC", zap.String("node", t.Node), zap.String("why", why))

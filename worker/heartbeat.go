@@ -12,8 +12,8 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// contactTime bounds asking Temporal whether it is there.
-const contactTime = 2 * time.Second
+// healthTimeout bounds asking Temporal whether it is there.
+const healthTimeout = 2 * time.Second
 
 // contact reports whether Temporal answers on the connection that work comes by.
 func contact(c client.Client) func(context.Context) error {
@@ -26,11 +26,11 @@ func contact(c client.Client) func(context.Context) error {
 // errDrained: somebody wants this conductor to take no new work.
 var errDrained = errors.New("drained")
 
-// beat tells the database that this conductor lives and reaches Temporal, until
+// heartbeatLoop tells the database that this conductor lives and reaches Temporal, until
 // ctx ends (nil), the name belongs to a newer incarnation (an error), it is to
 // drain (errDrained, unless it does), or the database has not taken a heartbeat
 // for the patience (nil, ctx still open).
-func (c *Conductor) beat(ctx context.Context, incarnation int64, drained bool) error {
+func (c *Conductor) heartbeatLoop(ctx context.Context, incarnation int64, drained bool) error {
 	next := time.NewTimer(c.Interval)
 	defer next.Stop()
 	last := time.Now()
@@ -43,7 +43,7 @@ func (c *Conductor) beat(ctx context.Context, incarnation int64, drained bool) e
 		reached := c.reached(ctx)
 		// Measured from before the request: the database can't have taken it earlier.
 		sent := time.Now()
-		draining, err := c.heartbeat(ctx, incarnation, reached, c.patience()-sent.Sub(last))
+		draining, err := c.heartbeat(ctx, incarnation, reached, c.databaseTimeout()-sent.Sub(last))
 		switch {
 		case err == nil && draining && !drained:
 			return errDrained
@@ -55,17 +55,17 @@ func (c *Conductor) beat(ctx context.Context, incarnation int64, drained bool) e
 			return nil
 		case fault.Is(err, fault.Lost):
 			return fmt.Errorf("conductor %s was started again elsewhere under this name, and that one holds it: %w", c.Self.Hostname, err)
-		case time.Since(last) >= c.patience():
+		case time.Since(last) >= c.databaseTimeout():
 			c.Log.Error("no heartbeat was taken for too long: steps are given up until the database is back",
 				zap.Duration("since", time.Since(last)), zap.Error(err))
 			return nil
 		}
 		c.Log.Warn("heartbeat", zap.Error(err))
-		next.Reset(c.again())
+		next.Reset(c.retryPause())
 	}
 }
 
-// patience is how long the database may take no heartbeat before the steps are
+// databaseTimeout is how long the database may take no heartbeat before the steps are
 // handed over. Without it a step can't act, and whether the others are without it
 // too can't be known from here. At the defaults it is 6 s: a step whose conductor
 // alone is cut off goes on elsewhere within ten (measured: 3 to 6.2), and a
@@ -74,15 +74,15 @@ func (c *Conductor) beat(ctx context.Context, incarnation int64, drained bool) e
 // queue instead of failing at each of their writes, and whoever polls first when
 // it is back goes on. It stays below the timeout after which others take this
 // conductor for dead.
-func (c *Conductor) patience() time.Duration { return min(2*c.Interval, c.Timeout-2*c.Interval) }
+func (c *Conductor) databaseTimeout() time.Duration { return min(2*c.Interval, c.Timeout-2*c.Interval) }
 
-// again is the pause after a heartbeat that was not taken.
-func (c *Conductor) again() time.Duration { return min(time.Second, c.Interval/3) }
+// retryPause is the pause after a heartbeat that was not taken.
+func (c *Conductor) retryPause() time.Duration { return min(time.Second, c.Interval/3) }
 
 // reached asks Temporal. Others take a conductor that has not reached it for the
 // timeout out of what covers their nodes.
 func (c *Conductor) reached(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, min(contactTime, c.Interval*2/3))
+	ctx, cancel := context.WithTimeout(ctx, min(healthTimeout, c.Interval*2/3))
 	defer cancel()
 	err := c.contact(ctx)
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
@@ -99,7 +99,7 @@ func (c *Conductor) heartbeat(ctx context.Context, incarnation int64, reached bo
 
 // awaitDatabase returns when a heartbeat is taken again.
 func (c *Conductor) awaitDatabase(ctx context.Context, incarnation int64) error {
-	tick := time.NewTicker(c.again())
+	tick := time.NewTicker(c.retryPause())
 	defer tick.Stop()
 	for {
 		select {

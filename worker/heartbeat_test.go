@@ -53,7 +53,7 @@ func TestAStoppedConductorStopsBeating(t *testing.T) {
 	l := &ledger{answer: func(int) error { return nil }}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- conductorOf(l).beat(ctx, 1, false) }()
+	go func() { done <- conductorOf(l).heartbeatLoop(ctx, 1, false) }()
 	require.Eventually(t, func() bool { return l.count() > 2 }, 5*time.Second, time.Millisecond)
 	cancel()
 	require.NoError(t, <-done)
@@ -61,7 +61,7 @@ func TestAStoppedConductorStopsBeating(t *testing.T) {
 
 func TestANewerIncarnationOfTheNameEndsTheOlder(t *testing.T) {
 	l := &ledger{answer: func(int) error { return fault.New(fault.Lost, "incarnation 2 has the name") }}
-	err := conductorOf(l).beat(t.Context(), 1, false)
+	err := conductorOf(l).heartbeatLoop(t.Context(), 1, false)
 	require.ErrorContains(t, err, "conductor c1 was started again elsewhere")
 	require.True(t, fault.Is(err, fault.Lost))
 }
@@ -71,7 +71,7 @@ func TestADatabaseThatIsAwayTooLongMakesTheConductorGiveUpItsSteps(t *testing.T)
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	require.NoError(t, conductorOf(l).beat(ctx, 1, false))
+	require.NoError(t, conductorOf(l).heartbeatLoop(ctx, 1, false))
 	require.NoError(t, ctx.Err(), "it gave up by itself")
 	// Before the timeout: others may take it for dead only after that.
 	require.Less(t, time.Since(began), 5*time.Second)
@@ -84,7 +84,7 @@ func TestADatabaseThatIsSilentMakesTheConductorGiveUpItsStepsInTime(t *testing.T
 	c.Interval, c.Timeout = 200*time.Millisecond, time.Second
 	c.Registry = &mute{ledger: l}
 	began := time.Now()
-	require.NoError(t, c.beat(t.Context(), 1, false))
+	require.NoError(t, c.heartbeatLoop(t.Context(), 1, false))
 	require.GreaterOrEqual(t, time.Since(began), 400*time.Millisecond)
 	require.Less(t, time.Since(began), 800*time.Millisecond, "a request that hangs does not hold it up")
 }
@@ -108,7 +108,7 @@ func TestAShortAbsenceOfTheDatabaseIsBridged(t *testing.T) {
 	done := make(chan error, 1)
 	c := conductorOf(l)
 	c.Interval, c.Timeout = 100*time.Millisecond, time.Minute
-	go func() { done <- c.beat(ctx, 1, false) }()
+	go func() { done <- c.heartbeatLoop(ctx, 1, false) }()
 	require.Eventually(t, func() bool { return l.count() > 10 }, 5*time.Second, time.Millisecond)
 	cancel()
 	require.NoError(t, <-done)
@@ -141,7 +141,7 @@ func TestAHeartbeatSaysWhetherTemporalIsReached(t *testing.T) {
 		}
 		return nil
 	}
-	go func() { done <- c.beat(ctx, 1, false) }()
+	go func() { done <- c.heartbeatLoop(ctx, 1, false) }()
 	require.Eventually(t, func() bool { return l.count() > 9 }, 5*time.Second, time.Millisecond)
 	cancel()
 	require.NoError(t, <-done)
@@ -150,10 +150,10 @@ func TestAHeartbeatSaysWhetherTemporalIsReached(t *testing.T) {
 
 func TestAConductorIsToldToDrainByItsHeartbeat(t *testing.T) {
 	l := &ledger{answer: func(int) error { return nil }, draining: true}
-	require.ErrorIs(t, conductorOf(l).beat(t.Context(), 1, false), errDrained)
+	require.ErrorIs(t, conductorOf(l).heartbeatLoop(t.Context(), 1, false), errDrained)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- conductorOf(l).idle(ctx, 1) }()
+	go func() { done <- conductorOf(l).serveDrained(ctx, 1) }()
 	require.Eventually(t, func() bool { return l.count() > 5 }, 5*time.Second, time.Millisecond)
 	cancel()
 	require.NoError(t, <-done, "it stays, and heartbeats, until it is stopped")

@@ -53,14 +53,14 @@ func temporal(t *testing.T) string {
 	return info.Address
 }
 
-// noLedger knows no operations.
-type noLedger struct {
-	orchestrator.Ledger
+// noStore knows no operations.
+type noStore struct {
+	orchestrator.OperationStore
 	reconcile.Store
-	reconcile.RingBook
+	reconcile.RingStore
 }
 
-func (noLedger) Witness(context.Context, time.Time, bool) (store.Seen, error) {
+func (noStore) Witness(context.Context, time.Time, bool) (store.Seen, error) {
 	return store.Seen{}, nil
 }
 
@@ -87,7 +87,7 @@ func TestAnOrchestratorMakesWhatItNeedsInTemporal(t *testing.T) {
 	defer own.Close()
 	o := &worker.Orchestrator{
 		Reconciliation: own, ReconcileNamespace: namespace + "-reconcile",
-		Client: c, Namespace: namespace, Ledger: noLedger{}, Reconciler: noLedger{}, Ring: noLedger{}, Witnesses: noLedger{}, Conductors: time.Minute, Interval: time.Hour, StopGrace: time.Second,
+		Client: c, Namespace: namespace, Operations: noStore{}, Reconcile: noStore{}, Ring: noStore{}, Witnesses: noStore{}, Conductors: time.Minute, Interval: time.Hour, StopGrace: time.Second,
 		Metrics: worker.NewMetrics(prometheus.NewRegistry()), Log: zap.NewNop(), Started: func() { close(started) },
 	}
 	go func() {
@@ -171,7 +171,7 @@ func TestAnOperationIsStartedOnce(t *testing.T) {
 	require.Equal(t, first.GetWorkflowExecutionInfo().GetExecution().GetRunId(), again.GetWorkflowExecutionInfo().GetExecution().GetRunId())
 	require.NoError(t, s.Cancel(t.Context(), o, ""), "cancelling what has ended is no error")
 	require.NoError(t, s.Nudge(t.Context(), o))
-	require.NoError(t, s.Tell(t.Context(), o.WorkflowID, "", conductor.Told{}), "nor is telling it of its steps")
+	require.NoError(t, s.ReportSteps(t.Context(), o.WorkflowID, "", conductor.StepsUpdate{}), "nor is telling it of its steps")
 }
 
 // Temporal's list shows workflows by what they are about.

@@ -26,13 +26,13 @@ type Orchestrator struct {
 	// among the operations.
 	Reconciliation     client.Client
 	ReconcileNamespace string
-	Ledger             orchestrator.Ledger
-	Reconciler         reconcile.Store
-	Ring               reconcile.RingBook
-	Witnesses          WitnessBook
+	Operations         orchestrator.OperationStore
+	Reconcile          reconcile.Store
+	Ring               reconcile.RingStore
+	Witnesses          WitnessStore
 	Conductors         time.Duration // timeout of conductors' heartbeats
-	Shares             reconcile.Shares
-	Instances          reconcile.Instances
+	Shares             reconcile.ShareStore
+	Instances          reconcile.InstanceStore
 	Reaping            reconcile.Reaping
 	Policy             orchestrator.Policy
 	Safe               time.Duration // after the end of a run, until nothing of it can act
@@ -55,11 +55,11 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	})
 	starter := Starter{Client: o.Client, Namespace: o.Namespace}
 	ops := &orchestrator.Operations{
-		Ledger: orchestrator.CountedLedger(o.Ledger, o.Metrics.refused), Starter: starter, Policy: o.Policy, Ended: o.Metrics.ended,
-		Workflows: Describer{Client: o.Client}, Safe: o.Safe,
+		Store: orchestrator.CountLostClaims(o.Operations, o.Metrics.refused), Starter: starter, Policy: o.Policy, Ended: o.Metrics.ended,
+		Describer: Describer{Client: o.Client}, Safe: o.Safe,
 	}
 	rec := &reconcile.Reconciler{
-		Reconciler: o.Reconciler, Ring: o.Ring, Ledger: o.Ledger, Starter: starter, Teller: starter, Workflows: Describer{Client: o.Client},
+		Store: o.Reconcile, Ring: o.Ring, Operations: o.Operations, Starter: starter, Controller: starter, Describer: Describer{Client: o.Client},
 		Defaults: o.Policy.Defaults(), Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Safe, MediaTimeout: o.MediaTimeout, Interval: o.Interval, Retention: o.Retention, Log: o.Log,
 	}
 	register(w, ops, rec)
@@ -75,12 +75,12 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 		o.Started()
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	witness := Witness{Book: o.Witnesses, Contact: contact(o.Client), Timeout: o.Conductors, Log: o.Log}
+	witness := Witness{Store: o.Witnesses, Contact: contact(o.Client), Timeout: o.Conductors, Log: o.Log}
 	g.Go(func() error { return witness.Run(ctx) })
-	own := &reconciling{
+	own := &reconcileWorker{
 		at: Reconciliation{Own: o.Reconciliation, Operations: o.Client}, namespace: o.ReconcileNamespace, tick: rec, grace: o.StopGrace, log: o.Log,
 	}
-	g.Go(func() error { return o.keep(ctx, own) })
+	g.Go(func() error { return o.ensureTemporal(ctx, own) })
 	err := g.Wait()
 	own.stop()
 	return err

@@ -15,10 +15,10 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
-// reconciling runs reconciliations in a namespace of their own, so that they do not
+// reconcileWorker runs reconciliations in a namespace of their own, so that they do not
 // appear among the operations in Temporal's list. If Temporal does not let it register
 // that namespace, they run in the operations' namespace.
-type reconciling struct {
+type reconcileWorker struct {
 	at        Reconciliation
 	namespace string // of at.Own
 	tick      *reconcile.Reconciler
@@ -29,8 +29,8 @@ type reconciling struct {
 	denied bool
 }
 
-// keep sees that reconciliations are scheduled, and only where they belong.
-func (r *reconciling) keep(ctx context.Context, interval time.Duration) error {
+// ensureSchedule sees that reconciliations are scheduled, and only where they belong.
+func (r *reconcileWorker) ensureSchedule(ctx context.Context, interval time.Duration) error {
 	if r.at.Own == nil {
 		return makeSchedule(ctx, r.at.Operations, interval, nil)
 	}
@@ -52,7 +52,7 @@ func (r *reconciling) keep(ctx context.Context, interval time.Duration) error {
 // move registers the namespace, starts a worker in it, and creates the schedule there.
 // It then deletes the schedule in the operations' namespace that an earlier release
 // has created.
-func (r *reconciling) move(ctx context.Context, interval time.Duration) error {
+func (r *reconcileWorker) move(ctx context.Context, interval time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if err := registerNamespace(ctx, r.at.Own, r.namespace, reconcileRetention); err != nil {
@@ -90,7 +90,7 @@ func (r *reconciling) move(ctx context.Context, interval time.Duration) error {
 }
 
 // stop takes no more work and waits for what runs.
-func (r *reconciling) stop() {
+func (r *reconcileWorker) stop() {
 	if r.runs != nil {
 		r.runs.Stop()
 	}

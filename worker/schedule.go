@@ -15,17 +15,17 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
-// keepEvery is how often each orchestrator looks whether what it needs in
+// ensureInterval is how often each orchestrator looks whether what it needs in
 // Temporal is there.
-const keepEvery = 15 * time.Second
+const ensureInterval = 15 * time.Second
 
-// keepAgain is the pause while something of it can't be made yet.
-const keepAgain = time.Second
+// ensureRetry is the pause while something of it can't be made yet.
+const ensureRetry = time.Second
 
-// keep makes the namespaces, their search attributes and the reconciliation's
+// ensureTemporal makes the namespaces, their search attributes and the reconciliation's
 // schedule, and makes them again where they are gone, until ctx ends. A pause of
 // the schedule is a person's and is left alone.
-func (o *Orchestrator) keep(ctx context.Context, rec *reconciling) error {
+func (o *Orchestrator) ensureTemporal(ctx context.Context, rec *reconcileWorker) error {
 	next := time.NewTimer(0)
 	defer next.Stop()
 	for {
@@ -34,14 +34,14 @@ func (o *Orchestrator) keep(ctx context.Context, rec *reconciling) error {
 			return nil
 		case <-next.C:
 		}
-		pause := keepEvery
+		pause := ensureInterval
 		err := makeNamespace(ctx, o.Client, o.Namespace)
 		if err == nil {
-			err = rec.keep(ctx, o.Interval)
+			err = rec.ensureSchedule(ctx, o.Interval)
 		}
 		if err != nil && ctx.Err() == nil {
 			o.Log.Warn("what is needed in Temporal", zap.Error(err))
-			pause = keepAgain
+			pause = ensureRetry
 		}
 		next.Reset(pause)
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // Starter speaks to Temporal about operations. It fits api.Operations and
-// activities.Starter.
+// activities.WorkflowStarter.
 type Starter struct {
 	Client    client.Client
 	Namespace string // the client's
@@ -80,9 +80,9 @@ func (s Starter) Nudge(ctx context.Context, o *node.Operation) error {
 	return fault.New(fault.Unavailable, "signal workflow %s: %w", o.WorkflowID, err)
 }
 
-// Tell tells a workflow which of its steps runs. It ignores a workflow that has ended.
-func (s Starter) Tell(ctx context.Context, workflowID, runID string, told conductor.Told) error {
-	err := s.Client.SignalWorkflow(ctx, workflowID, runID, workflows.StepsSignal, told)
+// ReportSteps tells a workflow which of its steps runs. It ignores a workflow that has ended.
+func (s Starter) ReportSteps(ctx context.Context, workflowID, runID string, update conductor.StepsUpdate) error {
+	err := s.Client.SignalWorkflow(ctx, workflowID, runID, workflows.StepsSignal, update)
 	if err == nil || notFound(err) {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (s Starter) Tell(ctx context.Context, workflowID, runID string, told conduc
 // fault.Lost where the workflow has ended, or the operation is another run's.
 func (s Starter) Decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error {
 	err := s.decide(ctx, o, a, by, reason)
-	if unfit(err) {
+	if failedPrecondition(err) {
 		if err := s.Unpause(ctx, o, by, string(a)+" was decided"); err != nil {
 			return err
 		}

@@ -23,15 +23,15 @@ func (s Starter) Unpause(ctx context.Context, o *node.Operation, by, reason stri
 		if err != nil || st.Pause == nil {
 			return err
 		}
-		if err := s.lift(ctx, o, st, by, reason); err != nil {
+		if err := s.unpauseOne(ctx, o, st, by, reason); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lift unpauses what st says is paused.
-func (s Starter) lift(ctx context.Context, o *node.Operation, st node.RunStatus, by, reason string) (err error) {
+// unpauseOne unpauses what st says is paused.
+func (s Starter) unpauseOne(ctx context.Context, o *node.Operation, st node.RunStatus, by, reason string) (err error) {
 	run := cmp.Or(st.RunID, o.RunID)
 	service := s.Client.WorkflowService()
 	if st.Pause.What == node.PauseOfActivity {
@@ -44,15 +44,15 @@ func (s Starter) lift(ctx context.Context, o *node.Operation, st node.RunStatus,
 			Namespace: s.Namespace, WorkflowId: o.WorkflowID, RunId: run, Identity: by, Reason: reason, RequestId: uuid.NewString(),
 		})
 	}
-	if err == nil || notFound(err) || unfit(err) { // somebody else was faster
+	if err == nil || notFound(err) || failedPrecondition(err) { // somebody else was faster
 		return nil
 	}
 	return fault.New(fault.Unavailable, "unpause workflow %s: %w", o.WorkflowID, err)
 }
 
-// unfit reports whether Temporal refused a request because of the workflow's state, such
+// failedPrecondition reports whether Temporal refused a request because of the workflow's state, such
 // as an update of a paused workflow, or unpausing one that is not paused.
-func unfit(err error) bool {
+func failedPrecondition(err error) bool {
 	var e *serviceerror.FailedPrecondition
 	return errors.As(err, &e)
 }

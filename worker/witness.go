@@ -9,8 +9,8 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// WitnessBook is where witnesses write.
-type WitnessBook interface {
+// WitnessStore is where witnesses write.
+type WitnessStore interface {
 	Witness(ctx context.Context, mine time.Time, contact bool) (store.Seen, error)
 }
 
@@ -18,7 +18,7 @@ type WitnessBook interface {
 // clock: what was not heard while nobody could look was not said by nobody. One
 // runs in each API and each orchestrator.
 type Witness struct {
-	Book    WitnessBook
+	Store   WitnessStore
 	Contact func(context.Context) error // whether Temporal is reached; nil = it is not asked
 	Timeout time.Duration               // of conductors' heartbeats
 	Log     *zap.Logger
@@ -55,11 +55,11 @@ func (w *Witness) Run(ctx context.Context) error {
 func (w *Witness) write(ctx context.Context, mine time.Time, every time.Duration) (store.Seen, error) {
 	reached := false
 	if w.Contact != nil {
-		ask, cancel := context.WithTimeout(ctx, min(contactTime, every*2/3))
+		ask, cancel := context.WithTimeout(ctx, min(healthTimeout, every*2/3))
 		reached = w.Contact(ask) == nil
 		cancel()
 	}
 	ctx, cancel := context.WithTimeout(ctx, every)
 	defer cancel()
-	return w.Book.Witness(ctx, mine, reached)
+	return w.Store.Witness(ctx, mine, reached)
 }

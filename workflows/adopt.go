@@ -27,13 +27,13 @@ func hasPredecessor(ctx workflow.Context) bool {
 func (o *operation) adopt(ctx workflow.Context) (bool, error) {
 	quiet, _ := workflow.NewDisconnectedContext(ctx)
 	var a orchestrator.Adopted
-	if err := workflow.ExecuteLocalActivity(local(quiet, "adopt"), records.Adopt, o.in.Operation).Get(quiet, &a); err != nil {
+	if err := workflow.ExecuteLocalActivity(localOptions(quiet, "adopt"), operations.Adopt, o.in.Operation).Get(quiet, &a); err != nil {
 		return false, err
 	}
 	switch {
 	case a.Next != 0:
 		workflow.SetCurrentDetails(ctx, a.Words)
-		return false, workflow.ExecuteLocalActivity(local(quiet, "start what goes on"), records.StartOperation, a.Next).Get(quiet, nil)
+		return false, workflow.ExecuteLocalActivity(localOptions(quiet, "start what goes on"), operations.StartOperation, a.Next).Get(quiet, nil)
 	case !a.Took:
 		workflow.SetCurrentDetails(ctx, a.Words)
 		return false, temporal.NewNonRetryableApplicationError(a.Words, fault.NotAllowed.String(), nil)

@@ -34,7 +34,9 @@ func TestARunThatWasResetLeavesAloneWhatIsNotItsOwn(t *testing.T) {
 			env := w.env(t)
 			asked := 0
 			for name, f := range map[string]any{
-				"Begin": func(context.Context, int64) (orchestrator.Brief, error) { return orchestrator.Brief{}, lost },
+				"Begin": func(context.Context, int64) (orchestrator.WorkflowSettings, error) {
+					return orchestrator.WorkflowSettings{}, lost
+				},
 				"Adopt": func(context.Context, int64) (orchestrator.Adopted, error) {
 					asked++
 					return c.adopted, c.err

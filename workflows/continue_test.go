@@ -16,7 +16,7 @@ import (
 )
 
 func TestAnOperationThatWaitsWithALongHistoryGoesOnInANewRun(t *testing.T) {
-	w := &world{sights: []orchestrator.Sight{{}}}
+	w := &world{sights: []orchestrator.WaitState{{}}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, time.Hour)}
 	env.SetContinueAsNewSuggested(true)
@@ -32,9 +32,9 @@ func TestTheRunAfterOneThatContinuedAsNewTakesItsOperation(t *testing.T) {
 	env := w.env(t)
 	begun := 0
 	for name, f := range map[string]any{
-		"Begin": func(ctx context.Context, id int64) (orchestrator.Brief, error) {
+		"Begin": func(ctx context.Context, id int64) (orchestrator.WorkflowSettings, error) {
 			if begun++; begun == 1 {
-				return orchestrator.Brief{}, temporal.NewNonRetryableApplicationError("it is another run's", "lost", nil)
+				return orchestrator.WorkflowSettings{}, temporal.NewNonRetryableApplicationError("it is another run's", "lost", nil)
 			}
 			return w.begin(ctx, id)
 		},

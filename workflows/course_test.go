@@ -170,7 +170,7 @@ func (r *row) runUndo(_ context.Context, in conductor.UndoInput) (conductor.Undo
 }
 
 // sight is what a wait sees: nothing at first, then that it may go on.
-func (r *row) sight(name string) (s orchestrator.Sight, err error) {
+func (r *row) sight(name string) (s orchestrator.WaitState, err error) {
 	err = r.call(name, func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -178,7 +178,7 @@ func (r *row) sight(name string) (s orchestrator.Sight, err error) {
 		if r.looks == 1 {
 			r.until = r.env.Now().Add(time.Hour)
 		}
-		if s = (orchestrator.Sight{GoOn: r.looks > 1 && !r.silent, Group: "g1", Driver: "redfish", WaitForConductor: time.Hour}); !s.GoOn {
+		if s = (orchestrator.WaitState{GoOn: r.looks > 1 && !r.silent, Group: "g1", Driver: "redfish", WaitForConductor: time.Hour}); !s.GoOn {
 			s.Until, s.WaitingFor = &r.until, "what is to come"
 		}
 		return nil
@@ -207,7 +207,7 @@ func (r *row) hold(_ context.Context, in orchestrator.HoldInput) (h orchestrator
 	return h, err
 }
 
-func (r *row) heldSight(context.Context, int64) (s orchestrator.HeldSight, err error) {
+func (r *row) heldSight(context.Context, int64) (s orchestrator.HoldState, err error) {
 	err = r.call("LookHeld", func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -227,7 +227,7 @@ func (r *row) standStill(_ context.Context, in orchestrator.StillInput) (waiting
 	return waitingFor, err
 }
 
-func (r *row) begin(context.Context, int64) (orchestrator.Brief, error) {
+func (r *row) begin(context.Context, int64) (orchestrator.WorkflowSettings, error) {
 	err := r.call("Begin", func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -236,7 +236,7 @@ func (r *row) begin(context.Context, int64) (orchestrator.Brief, error) {
 		}
 		return nil
 	})
-	return orchestrator.Brief{
+	return orchestrator.WorkflowSettings{
 		Driver: "redfish", HeartbeatTimeout: 5 * time.Second, ConductorTimeout: 15 * time.Second, WaitForConductor: 15 * time.Minute, StepsTimeout: 24 * time.Hour,
 		Stalled: r.stalled, Hold: r.course.hold, DecisionWait: time.Hour,
 	}, err
@@ -274,8 +274,10 @@ func (r *row) activities() map[string]any {
 	return map[string]any{
 		"Begin": r.begin, "Adopt": r.adopt, "StandStill": r.standStill,
 		"RunSteps": r.runSteps, "Undo": r.runUndo, "Close": r.end,
-		"Look":  func(context.Context, int64) (orchestrator.Sight, error) { return r.sight("Look") },
-		"Ready": func(context.Context, orchestrator.ReadyInput) (orchestrator.Sight, error) { return r.sight("Ready") },
+		"Look": func(context.Context, int64) (orchestrator.WaitState, error) { return r.sight("Look") },
+		"Ready": func(context.Context, orchestrator.ReadyInput) (orchestrator.WaitState, error) {
+			return r.sight("Ready")
+		},
 		"PlanUndo": func(context.Context, int64, node.Outcome) (orchestrator.UndoPlan, error) {
 			return orchestrator.UndoPlan{Needed: r.undo, Covered: true}, r.call("PlanUndo", func() error { return nil })
 		},

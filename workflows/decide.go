@@ -34,48 +34,48 @@ type hold struct {
 	orchestrator.Held
 	taken    bool          // somebody has decided; another decision is refused
 	decision *Decision     // as it stands in the row
-	still    bool          // the time for a decision stands still
+	stopped  bool          // the time for a decision stands still
 	left     time.Duration // of it, while it does
 }
 
-// takeDecisions makes the workflow answer decisions.
-func (o *operation) takeDecisions(ctx workflow.Context) error {
+// registerDecide makes the workflow answer decisions.
+func (o *operation) registerDecide(ctx workflow.Context) error {
 	o.decided = workflow.NewBufferedChannel(ctx, 1)
-	return workflow.SetUpdateHandlerWithOptions(ctx, DecideUpdate, o.take, workflow.UpdateHandlerOptions{
-		Validator:   o.mayTake,
+	return workflow.SetUpdateHandlerWithOptions(ctx, DecideUpdate, o.takeDecision, workflow.UpdateHandlerOptions{
+		Validator:   o.checkDecision,
 		Description: `What is to become of a step that failed: {"action": "retry"}, "skip" or "abort", with "by" and "reason".`,
 	})
 }
 
-// mayTake refuses a decision that nobody asked for, that is no decision, or that
+// checkDecision refuses a decision that nobody asked for, that is no decision, or that
 // comes after another one.
-func (o *operation) mayTake(d Decision) error {
+func (o *operation) checkDecision(d Decision) error {
 	switch {
 	case !slices.Contains(node.Actions, d.Action):
-		return refused(fault.New(fault.Invalid, "Action %q is not valid, it is one of %v.", d.Action, node.Actions))
+		return nonRetryable(fault.New(fault.Invalid, "Action %q is not valid, it is one of %v.", d.Action, node.Actions))
 	case o.held == nil || o.held.taken:
-		return refused(node.NoDecision(o.in.Operation))
+		return nonRetryable(node.NoDecision(o.in.Operation))
 	case d.Action == node.ActionSkip && o.held.NoSkip != "":
-		return refused(node.CannotSkip(o.held.Step, o.held.NoSkip))
+		return nonRetryable(node.CannotSkip(o.held.Step, o.held.NoSkip))
 	}
 	return nil
 }
 
-func refused(err error) error {
+func nonRetryable(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), fault.KindOf(err).String(), nil)
 }
 
-// take writes a decision into the row, also where the operation is being
+// takeDecision writes a decision into the row, also where the operation is being
 // cancelled meanwhile: it was accepted. Whoever decided is answered after that.
-func (o *operation) take(ctx workflow.Context, d Decision) error {
+func (o *operation) takeDecision(ctx workflow.Context, d Decision) error {
 	held := o.held
-	if err := o.mayTake(d); err != nil { // two at once
+	if err := o.checkDecision(d); err != nil { // two at once
 		return err
 	}
 	held.taken = true
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	o.seq++
-	err := workflow.ExecuteLocalActivity(local(ctx, string(d.Action)), records.Decide, orchestrator.DecideInput{
+	err := workflow.ExecuteLocalActivity(localOptions(ctx, string(d.Action)), operations.Decide, orchestrator.DecideInput{
 		Operation: o.in.Operation, Seq: o.seq, Action: d.Action, By: cmp.Or(d.By, byTemporal), Reason: d.Reason,
 	}).Get(ctx, nil)
 	if held.taken = err == nil; held.taken {
@@ -89,13 +89,13 @@ func (o *operation) take(ctx workflow.Context, d Decision) error {
 // whatever it was asked, it holds until somebody decides, asks for an end, or
 // nobody did in time. again: the steps go on.
 func (o *operation) decide(ctx workflow.Context, cause error, must, restart bool) (again bool, out node.Outcome, err error) {
-	if !o.brief.Hold && !must || !decidable(cause) {
+	if !o.settings.Hold && !must || !decidable(cause) {
 		return false, outcomeOf(cause), cause
 	}
 	o.seq++
 	h := &hold{}
-	err = workflow.ExecuteLocalActivity(local(ctx, "hold"), records.Hold, orchestrator.HoldInput{
-		Operation: o.in.Operation, Seq: o.seq, Error: words(cause), Wait: o.brief.DecisionWait, Restart: restart,
+	err = workflow.ExecuteLocalActivity(localOptions(ctx, "hold"), operations.Hold, orchestrator.HoldInput{
+		Operation: o.in.Operation, Seq: o.seq, Error: errorMessage(cause), Wait: o.settings.DecisionWait, Restart: restart,
 	}).Get(ctx, &h.Held)
 	if err != nil {
 		return false, outcomeOf(err), err
@@ -122,17 +122,17 @@ func decidable(cause error) bool {
 
 func (o *operation) awaitDecision(ctx workflow.Context, h *hold, cause error) (again bool, out node.Outcome, err error) {
 	for {
-		var seen orchestrator.HeldSight
-		err := workflow.ExecuteLocalActivity(local(ctx, "look"), records.LookHeld, o.in.Operation).Get(ctx, &seen)
-		if seen.Until != nil && !h.still { // it was paused in Temporal
+		var seen orchestrator.HoldState
+		err := workflow.ExecuteLocalActivity(localOptions(ctx, "look"), operations.LookHeld, o.in.Operation).Get(ctx, &seen)
+		if seen.Until != nil && !h.stopped { // it was paused in Temporal
 			h.Until = *seen.Until
 			o.progress.Until = &h.Until
 		}
-		if err == nil && seen.Paused != h.still && !seen.EndAsked {
-			err = o.standStill(ctx, h, seen.Paused)
+		if err == nil && seen.Paused != h.stopped && !seen.EndAsked {
+			err = o.stopClock(ctx, h, seen.Paused)
 		}
 		left := lookEvery
-		if !h.still {
+		if !h.stopped {
 			left = h.Until.Sub(workflow.Now(ctx))
 		}
 		switch {
@@ -148,24 +148,24 @@ func (o *operation) awaitDecision(ctx workflow.Context, h *hold, cause error) (a
 		case h.taken: // it is being written
 			left = lookEvery
 		case seen.Unhold:
-			if err := o.take(ctx, Decision{Action: node.ActionRetry, By: seen.By, Reason: "unhold"}); err != nil {
+			if err := o.takeDecision(ctx, Decision{Action: node.ActionRetry, By: seen.By, Reason: "unhold"}); err != nil {
 				return false, outcomeOf(err), err
 			}
 			continue
 		case seen.Power:
 			return true, "", nil // its steps run, then it holds again
 		case left <= 0:
-			return false, node.Failed, undecided(cause, o)
+			return false, node.Failed, undecidedError(cause, o)
 		}
-		if err := o.nap(ctx, min(left, lookEvery), h.WaitingFor); err != nil {
+		if err := o.sleepUntilNews(ctx, min(left, lookEvery), h.WaitingFor); err != nil {
 			return false, outcomeOf(err), err
 		}
 	}
 }
 
-// standStill stops the time for a decision while the node is in maintenance, and
+// stopClock stops the time for a decision while the node is in maintenance, and
 // lets it run again.
-func (o *operation) standStill(ctx workflow.Context, h *hold, still bool) error {
+func (o *operation) stopClock(ctx workflow.Context, h *hold, still bool) error {
 	if now := workflow.Now(ctx); still {
 		h.left = max(h.Until.Sub(now), 0)
 		o.progress.Until = nil
@@ -173,16 +173,16 @@ func (o *operation) standStill(ctx workflow.Context, h *hold, still bool) error 
 		h.Until = now.Add(h.left).UTC()
 		o.progress.Until = &h.Until
 	}
-	h.still = still
-	return workflow.ExecuteLocalActivity(local(ctx, "stand still"), records.StandStill,
+	h.stopped = still
+	return workflow.ExecuteLocalActivity(localOptions(ctx, "stand still"), operations.StandStill,
 		orchestrator.StillInput{Operation: o.in.Operation, Until: o.progress.Until}).Get(ctx, &h.WaitingFor)
 }
 
-func undecided(cause error, o *operation) error {
+func undecidedError(cause error, o *operation) error {
 	kind := fault.Internal.String()
 	var app *temporal.ApplicationError
 	if errors.As(cause, &app) {
 		kind = app.Type()
 	}
-	return temporal.NewNonRetryableApplicationError(fmt.Sprintf("%s; nobody decided within %s", words(cause), o.brief.DecisionWait), kind, nil)
+	return temporal.NewNonRetryableApplicationError(fmt.Sprintf("%s; nobody decided within %s", errorMessage(cause), o.settings.DecisionWait), kind, nil)
 }

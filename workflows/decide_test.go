@@ -24,13 +24,13 @@ type judged struct {
 	fails      bool // it was not asked to hold
 	noSkip     string
 	holds      []orchestrator.HoldInput
-	heldSights []orchestrator.HeldSight // what looks see while it holds, in turn; the last one stays
+	heldSights []orchestrator.HoldState // what looks see while it holds, in turn; the last one stays
 	heldLooks  int
 	decided    []orchestrator.DecideInput
 	decideErr  error
 }
 
-func (j *judged) brief(context.Context, int64) (orchestrator.Brief, error) {
+func (j *judged) brief(context.Context, int64) (orchestrator.WorkflowSettings, error) {
 	b, err := j.begin(context.Background(), 7)
 	b.Hold, b.DecisionWait = !j.fails, 2*time.Hour
 	return b, err
@@ -46,12 +46,12 @@ func (j *judged) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 			j.holds, j.seqs = append(j.holds, in), append(j.seqs, in.Seq)
 			return orchestrator.Held{Until: env.Now().Add(in.Wait), WaitingFor: "a decision", Step: "deploy.write_image", NoSkip: j.noSkip}, nil
 		},
-		"LookHeld": func(context.Context, int64) (orchestrator.HeldSight, error) {
+		"LookHeld": func(context.Context, int64) (orchestrator.HoldState, error) {
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			j.heldLooks++
 			if len(j.heldSights) == 0 {
-				return orchestrator.HeldSight{}, nil
+				return orchestrator.HoldState{}, nil
 			}
 			return j.heldSights[min(j.heldLooks, len(j.heldSights))-1], nil
 		},
@@ -128,7 +128,7 @@ func TestADecisionToSkipGoesOnAndOneToAbortUndoes(t *testing.T) {
 func TestADecisionIsRefusedThatNobodyAskedForOrThatComesTwice(t *testing.T) {
 	j := &judged{noSkip: "nothing would be deployed without it"}
 	env := j.env(t)
-	j.sights = []orchestrator.Sight{{}, {GoOn: true}}
+	j.sights = []orchestrator.WaitState{{}, {GoOn: true}}
 	j.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), fails(fault.Refused, "no disk"), done}
 	early := decide(env, time.Minute, workflows.Decision{Action: node.ActionRetry})
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.LookSignal, nil) }, 2*time.Minute)
@@ -181,7 +181,7 @@ func TestWhatCanNotBeHelpedIsNotHeld(t *testing.T) {
 
 func TestAnAgentThatDoesNotCallIsBootedAgainWhenSomebodyDecidesSo(t *testing.T) {
 	j := &judged{}
-	j.sights = []orchestrator.Sight{{}}
+	j.sights = []orchestrator.WaitState{{}}
 	env := j.env(t)
 	j.runs = []func() (conductor.StepsResult, error){waitUntil(env, 5*time.Minute), done}
 	decide(env, time.Hour, workflows.Decision{Action: node.ActionRetry})
@@ -192,7 +192,7 @@ func TestAnAgentThatDoesNotCallIsBootedAgainWhenSomebodyDecidesSo(t *testing.T) 
 }
 
 func TestIronicsUnholdIsADecisionToRetry(t *testing.T) {
-	j := &judged{heldSights: []orchestrator.HeldSight{{}, {Unhold: true, By: "bob"}, {}}}
+	j := &judged{heldSights: []orchestrator.HoldState{{}, {Unhold: true, By: "bob"}, {}}}
 	env := j.env(t)
 	j.runs = []func() (conductor.StepsResult, error){fails(fault.Refused, "no disk"), done}
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.LookSignal, nil) }, time.Minute)
@@ -203,11 +203,11 @@ func TestIronicsUnholdIsADecisionToRetry(t *testing.T) {
 
 func TestAHeldOperationEndsWhenItIsCancelled(t *testing.T) {
 	for name, c := range map[string]struct {
-		sights []orchestrator.HeldSight
+		sights []orchestrator.HoldState
 		how    func(*testsuite.TestWorkflowEnvironment)
 	}{
 		"in Temporal": {nil, func(env *testsuite.TestWorkflowEnvironment) { env.CancelWorkflow() }},
-		"in the row": {[]orchestrator.HeldSight{{}, {EndAsked: true}}, func(env *testsuite.TestWorkflowEnvironment) {
+		"in the row": {[]orchestrator.HoldState{{}, {EndAsked: true}}, func(env *testsuite.TestWorkflowEnvironment) {
 			env.SignalWorkflow(workflows.LookSignal, nil)
 		}},
 	} {
@@ -223,7 +223,7 @@ func TestAHeldOperationEndsWhenItIsCancelled(t *testing.T) {
 }
 
 func TestAPowerRequestRunsWhileItHoldsAndItHoldsAgain(t *testing.T) {
-	j := &judged{heldSights: []orchestrator.HeldSight{{Power: true}, {}}}
+	j := &judged{heldSights: []orchestrator.HoldState{{Power: true}, {}}}
 	env := j.env(t)
 	still := func() (conductor.StepsResult, error) {
 		return conductor.StepsResult{Next: conductor.NextFailed, Error: "no disk"}, nil
@@ -252,9 +252,9 @@ func TestTheTimeForADecisionStandsStillInMaintenance(t *testing.T) {
 	j := &judged{}
 	j.undo = orchestrator.UndoPlan{Needed: true, Covered: true}
 	for range 13 { // a look every ten minutes
-		j.heldSights = append(j.heldSights, orchestrator.HeldSight{Paused: true})
+		j.heldSights = append(j.heldSights, orchestrator.HoldState{Paused: true})
 	}
-	j.heldSights = append(j.heldSights, orchestrator.HeldSight{})
+	j.heldSights = append(j.heldSights, orchestrator.HoldState{})
 	env := j.env(t)
 	var stood []orchestrator.StillInput
 	env.RegisterActivityWithOptions(func(_ context.Context, in orchestrator.StillInput) (string, error) {

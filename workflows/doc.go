@@ -46,9 +46,9 @@ type Progress struct {
 	Steps      []activities.StepLine `json:"steps,omitempty"`
 }
 
-// records and steps lend the workflows their activities' names; the workers
+// operations and steps lend the workflows their activities' names; the workers
 // register the real ones.
 var (
-	records *orchestrator.Operations
-	steps   *conductor.Steps
+	operations *orchestrator.Operations
+	steps      *conductor.Steps
 )

@@ -12,16 +12,16 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// ownStart is how long work waits in a conductor's own queue. One that is alive
+// ownQueueTimeout is how long work waits in a conductor's own queue. One that is alive
 // takes it at once.
-const ownStart = 2 * time.Second
+const ownQueueTimeout = 2 * time.Second
 
-// inTurn has work done by a conductor from the queue of the node's group and
+// tryConductors has work done by a conductor from the queue of the node's group and
 // driver. One that gets no answer from the hardware passes it on, by its name, and
 // it goes to another that covers the node and has not tried, on that one's own
 // queue, and so on. When the round is over, or a conductor of it dies, it is begun
 // anew with whoever is there, after the pause that the last one wants.
-func (o *operation) inTurn(ctx workflow.Context, do func(at node.Host, tried []string) (passedOnBy string, err error)) error {
+func (o *operation) tryConductors(ctx workflow.Context, do func(at node.Host, tried []string) (passedOnBy string, err error)) error {
 	var at node.Host // no name: whoever takes it
 	var tried []string
 	for {
@@ -31,39 +31,39 @@ func (o *operation) inTurn(ctx workflow.Context, do func(at node.Host, tried []s
 			return nil
 		case err == nil:
 			tried = append(slices.Clone(tried), by)
-		case at.Name == "" || !goesOn(err):
+		case at.Name == "" || !mayTryAnother(err):
 			return err
 		case timedOut(err) == scheduleToStart: // it has left, or can't take more
 			tried = append(slices.Clone(tried), at.Name)
 		default:
-			if err := workflow.Sleep(ctx, pauseOf(err)); err != nil {
+			if err := workflow.Sleep(ctx, retryDelay(err)); err != nil {
 				return err
 			}
 			at, tried = node.Host{}, nil
 			continue
 		}
-		err = workflow.ExecuteLocalActivity(local(ctx, "find another conductor"), records.Elsewhere, o.in.Operation, tried).Get(ctx, &at)
+		err = workflow.ExecuteLocalActivity(localOptions(ctx, "find another conductor"), operations.Elsewhere, o.in.Operation, tried).Get(ctx, &at)
 		if err != nil {
 			return err
 		}
 	}
 }
 
-// on sends what has ctx's options to one conductor, once; no name: as they are.
-func on(ctx workflow.Context, at node.Host) workflow.Context {
+// onHost sends what has ctx's options to one conductor, once; no name: as they are.
+func onHost(ctx workflow.Context, at node.Host) workflow.Context {
 	if at.Name == "" {
 		return ctx
 	}
 	opts := workflow.GetActivityOptions(ctx)
 	opts.TaskQueue = node.OwnQueue(at)
-	opts.ScheduleToStartTimeout = ownStart
+	opts.ScheduleToStartTimeout = ownQueueTimeout
 	opts.RetryPolicy = &temporal.RetryPolicy{MaximumAttempts: 1}
 	return workflow.WithActivityOptions(ctx, opts)
 }
 
-// goesOn reports whether work that failed with err on a conductor's own queue may
+// mayTryAnother reports whether work that failed with err on a conductor's own queue may
 // be tried by others.
-func goesOn(err error) bool {
+func mayTryAnother(err error) bool {
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) {
 		return !app.NonRetryable()
@@ -81,8 +81,8 @@ func timedOut(err error) enums.TimeoutType {
 	return enums.TIMEOUT_TYPE_UNSPECIFIED
 }
 
-// pauseOf is how long whoever failed wants it to rest.
-func pauseOf(err error) time.Duration {
+// retryDelay is how long whoever failed wants it to rest.
+func retryDelay(err error) time.Duration {
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) && app.NextRetryDelay() > 0 {
 		return app.NextRetryDelay()

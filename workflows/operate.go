@@ -18,13 +18,13 @@ import (
 
 // operation is one run of an operation's workflow.
 type operation struct {
-	in       Input
-	brief    orchestrator.Brief
-	seq      int64
-	progress Progress
-	look     workflow.ReceiveChannel
-	shown    map[string]string // search attributes as they are set
-	given    int64             // the claim of the activity that runs steps now; 0 = none does
+	in         Input
+	settings   orchestrator.WorkflowSettings
+	seq        int64
+	progress   Progress
+	look       workflow.ReceiveChannel
+	shown      map[string]string // search attributes as they are set
+	dispatched int64             // the claim of the activity that runs steps now; 0 = none does
 	// untouched: the node is in maintenance, so hardware is left as it is, and
 	// what would be undone is owed.
 	untouched bool
@@ -46,23 +46,23 @@ func operate(ctx workflow.Context, in Input) error {
 		return err
 	}
 	if err = o.begin(ctx); err == nil {
-		err = o.finish(ctx)
+		err = o.runToEnd(ctx)
 	}
-	if !lost(err) || !hasPredecessor(ctx) {
+	if !claimLost(err) || !hasPredecessor(ctx) {
 		return err
 	}
 	took, err := o.adopt(ctx)
 	if err != nil || !took {
 		return err
 	}
-	return o.finish(ctx)
+	return o.runToEnd(ctx)
 }
 
-// finish is the course from the steps on.
-func (o *operation) finish(ctx workflow.Context) error {
+// runToEnd is the course from the steps on.
+func (o *operation) runToEnd(ctx workflow.Context) error {
 	in := o.in
 	outcome, runErr := o.run(ctx)
-	if lost(runErr) {
+	if claimLost(runErr) {
 		// The row is somebody else's: closed from outside, or begun by another
 		// run. Nothing may be written or undone here.
 		return runErr
@@ -71,10 +71,10 @@ func (o *operation) finish(ctx workflow.Context) error {
 		return runErr // the next run goes on
 	}
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	end := orchestrator.EndInput{Operation: in.Operation, Outcome: outcome, Error: words(runErr)}
+	end := orchestrator.EndInput{Operation: in.Operation, Outcome: outcome, Error: errorMessage(runErr)}
 	if outcome != node.Succeeded {
 		why, err := o.undo(ctx, outcome)
-		if lost(err) {
+		if claimLost(err) {
 			return err
 		}
 		if why != "" {
@@ -95,9 +95,9 @@ func setup(ctx workflow.Context, in Input) (*operation, error) {
 		func() (Progress, error) { return o.progress, nil },
 		workflow.QueryHandlerOptions{Description: "How far the operation is: its steps, who works on it, what it waits for and until when."})
 	if err == nil {
-		err = o.takeDecisions(ctx)
+		err = o.registerDecide(ctx)
 	}
-	o.hear(ctx)
+	o.receiveSteps(ctx)
 	return o, err
 }
 
@@ -106,9 +106,9 @@ func setup(ctx workflow.Context, in Input) (*operation, error) {
 // can close the operation, and none is started a second time.
 func (o *operation) begin(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	err := workflow.ExecuteLocalActivity(local(ctx, "begin"), records.Begin, o.in.Operation).Get(ctx, &o.brief)
+	err := workflow.ExecuteLocalActivity(localOptions(ctx, "begin"), operations.Begin, o.in.Operation).Get(ctx, &o.settings)
 	if err == nil {
-		o.progress.Steps = o.brief.Steps
+		o.progress.Steps = o.settings.Steps
 		o.show(ctx)
 	}
 	return err
@@ -134,7 +134,7 @@ func (o *operation) run(ctx workflow.Context) (node.Outcome, error) {
 		case conductor.NextAsked:
 			return node.Cancelled, nil
 		case conductor.NextAgent, conductor.NextHold:
-			asked, _, err := o.await(ctx, o.forCall(res))
+			asked, _, err := o.await(ctx, o.waitForAgent(res))
 			if err != nil {
 				again, outcome, err := o.decide(ctx, err, false, true)
 				if again {
@@ -146,7 +146,7 @@ func (o *operation) run(ctx workflow.Context) (node.Outcome, error) {
 				return node.Cancelled, nil
 			}
 		case conductor.NextOrphaned:
-			return node.Failed, o.orphaned()
+			return node.Failed, o.orphanedError()
 		default:
 			return node.Failed, fmt.Errorf("unknown next %q", res.Next)
 		}
@@ -168,17 +168,17 @@ const inMaintenance = "the node is in maintenance"
 // that the row is somebody else's.
 func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (string, error) {
 	var plan orchestrator.UndoPlan
-	err := workflow.ExecuteLocalActivity(local(ctx, "plan undo"), records.PlanUndo, o.in.Operation, outcome).Get(ctx, &plan)
-	o.brief.Group, o.brief.Driver = cmp.Or(plan.Group, o.brief.Group), cmp.Or(plan.Driver, o.brief.Driver)
+	err := workflow.ExecuteLocalActivity(localOptions(ctx, "plan undo"), operations.PlanUndo, o.in.Operation, outcome).Get(ctx, &plan)
+	o.settings.Group, o.settings.Driver = cmp.Or(plan.Group, o.settings.Group), cmp.Or(plan.Driver, o.settings.Driver)
 	switch {
-	case lost(err):
+	case claimLost(err):
 		return "", err
 	case err != nil || !plan.Needed:
 		return "", nil
 	case o.untouched, plan.Paused:
 		return inMaintenance, nil
 	case !plan.Covered:
-		return fmt.Sprintf("no conductor with driver %s in conductor group %q is alive", o.brief.Driver, o.brief.Group), nil
+		return fmt.Sprintf("no conductor with driver %s in conductor group %q is alive", o.settings.Driver, o.settings.Group), nil
 	}
 	paused, err := o.undoInTime(ctx)
 	if paused {
@@ -187,17 +187,17 @@ func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (string, er
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("undo is owed", "operation", o.in.Operation, "node", o.in.Node, "error", err)
 	}
-	return words(err), nil
+	return errorMessage(err), nil
 }
 
-// undoInTime has conductors undo what is half done, within undoPatience. The time
+// undoInTime has conductors undo what is half done, within undoTimeout. The time
 // stands still while the workflow is paused in Temporal: if it hears late that the
 // time is over, it did not run meanwhile, and the undo begins anew. paused reports
 // that the node is in maintenance, so that the hardware was left as it is.
 func (o *operation) undoInTime(ctx workflow.Context) (paused bool, err error) {
 	for {
 		var late bool
-		paused, late, err = o.undoUntil(ctx, workflow.Now(ctx).Add(undoPatience))
+		paused, late, err = o.undoUntil(ctx, workflow.Now(ctx).Add(undoTimeout))
 		if !late || !outOfTime(err) || workflow.GetVersion(ctx, "undo again after a standstill", workflow.DefaultVersion, 1) != 1 {
 			return paused, err
 		}
@@ -209,20 +209,20 @@ func (o *operation) undoInTime(ctx workflow.Context) (paused bool, err error) {
 func (o *operation) undoUntil(ctx workflow.Context, until time.Time) (paused, late bool, err error) {
 	due := until
 	check := func() { late = late || workflow.Now(ctx).Sub(due) > undoLate }
-	err = o.inTurn(ctx, func(at node.Host, tried []string) (string, error) {
+	err = o.tryConductors(ctx, func(at node.Host, tried []string) (string, error) {
 		left := until.Sub(workflow.Now(ctx))
 		if left <= 0 {
 			return "", errUndoTime
 		}
 		o.seq++
 		var res conductor.UndoResult
-		err := workflow.ExecuteActivity(on(o.toUndo(ctx, left), at), steps.Undo,
+		err := workflow.ExecuteActivity(onHost(o.undoOptions(ctx, left), at), steps.Undo,
 			conductor.UndoInput{Operation: o.in.Operation, Node: o.in.Node, Seq: o.seq, Tried: tried}).Get(ctx, &res)
 		check()
 		if paused = res.Paused; err == nil && res.Elsewhere {
 			return res.Conductor, nil
 		}
-		if next := workflow.Now(ctx).Add(pauseOf(err)); goesOn(err) && next.After(due) {
+		if next := workflow.Now(ctx).Add(retryDelay(err)); mayTryAnother(err) && next.After(due) {
 			due = next // inTurn rests until then
 		}
 		return "", err
@@ -232,7 +232,7 @@ func (o *operation) undoUntil(ctx workflow.Context, until time.Time) (paused, la
 }
 
 // errUndoTime: the conductors of a round had no time left.
-var errUndoTime = temporal.NewNonRetryableApplicationError("no conductor got an answer within "+undoPatience.String(), fault.Unreachable.String(), nil)
+var errUndoTime = temporal.NewNonRetryableApplicationError("no conductor got an answer within "+undoTimeout.String(), fault.Unreachable.String(), nil)
 
 // outOfTime reports whether an undo failed with err only because its time was over.
 func outOfTime(err error) bool {
@@ -243,12 +243,12 @@ func outOfTime(err error) bool {
 // to follow is started.
 func (o *operation) close(ctx workflow.Context, end orchestrator.EndInput, cause error) error {
 	var closed orchestrator.Closed
-	err := workflow.ExecuteLocalActivity(local(ctx, "close"), records.Close, end).Get(ctx, &closed)
+	err := workflow.ExecuteLocalActivity(localOptions(ctx, "close"), operations.Close, end).Get(ctx, &closed)
 	if err != nil {
 		return err
 	}
 	if closed.FollowUp != 0 {
-		if err := workflow.ExecuteLocalActivity(local(ctx, "start what follows"), records.StartOperation, closed.FollowUp).Get(ctx, nil); err != nil {
+		if err := workflow.ExecuteLocalActivity(localOptions(ctx, "start what follows"), operations.StartOperation, closed.FollowUp).Get(ctx, nil); err != nil {
 			return err
 		}
 	}
@@ -263,8 +263,8 @@ func (o *operation) close(ctx workflow.Context, end orchestrator.EndInput, cause
 	return nil
 }
 
-// words are an error's own, without Temporal's wrapping.
-func words(err error) string {
+// errorMessage are an error's own, without Temporal's wrapping.
+func errorMessage(err error) string {
 	if err == nil {
 		return ""
 	}
@@ -278,7 +278,7 @@ func words(err error) string {
 	return err.Error()
 }
 
-func lost(err error) bool {
+func claimLost(err error) bool {
 	var app *temporal.ApplicationError
 	return errors.As(err, &app) && app.Type() == fault.Lost.String()
 }

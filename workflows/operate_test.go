@@ -28,7 +28,7 @@ import (
 type world struct {
 	mu      sync.Mutex
 	runs    []func() (conductor.StepsResult, error) // what the runs of steps do, in turn
-	sights  []orchestrator.Sight                    // what looks see, in turn; the last one stays
+	sights  []orchestrator.WaitState                // what looks see, in turn; the last one stays
 	undo    orchestrator.UndoPlan
 	undoErr error
 	undos   []func() (conductor.UndoResult, error) // what the undos do, in turn; then undoErr
@@ -43,8 +43,8 @@ type world struct {
 	started             []int64
 }
 
-func (w *world) begin(context.Context, int64) (orchestrator.Brief, error) {
-	return orchestrator.Brief{Driver: "redfish", HeartbeatTimeout: 5 * time.Second, ConductorTimeout: 15 * time.Second, WaitForConductor: 15 * time.Minute, StepsTimeout: 24 * time.Hour}, nil
+func (w *world) begin(context.Context, int64) (orchestrator.WorkflowSettings, error) {
+	return orchestrator.WorkflowSettings{Driver: "redfish", HeartbeatTimeout: 5 * time.Second, ConductorTimeout: 15 * time.Second, WaitForConductor: 15 * time.Minute, StepsTimeout: 24 * time.Hour}, nil
 }
 
 func (w *world) runSteps(ctx context.Context, in conductor.StepsInput) (conductor.StepsResult, error) {
@@ -57,7 +57,7 @@ func (w *world) runSteps(ctx context.Context, in conductor.StepsInput) (conducto
 	return w.runs[w.ran-1]()
 }
 
-func (w *world) look(context.Context, int64) (orchestrator.Sight, error) {
+func (w *world) look(context.Context, int64) (orchestrator.WaitState, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.sights[min(w.looked, len(w.sights)-1)]
@@ -146,7 +146,7 @@ func TestAnOperationWithoutWaitsIsOneRunOfSteps(t *testing.T) {
 }
 
 func TestAnAgentThatCalledBeforeTheWaitIsNotWaitedFor(t *testing.T) {
-	w := &world{sights: []orchestrator.Sight{{GoOn: true}}}
+	w := &world{sights: []orchestrator.WaitState{{GoOn: true}}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), done}
 	began := env.Now()
@@ -157,7 +157,7 @@ func TestAnAgentThatCalledBeforeTheWaitIsNotWaitedFor(t *testing.T) {
 }
 
 func TestAnAgentsCallEndsTheWait(t *testing.T) {
-	w := &world{sights: []orchestrator.Sight{{WaitingFor: "the agent"}, {GoOn: true}}}
+	w := &world{sights: []orchestrator.WaitState{{WaitingFor: "the agent"}, {GoOn: true}}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), done}
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.LookSignal, nil) }, 3*time.Minute)
@@ -168,7 +168,7 @@ func TestAnAgentsCallEndsTheWait(t *testing.T) {
 }
 
 func TestALostSignalCostsMinutesNotTheOperation(t *testing.T) {
-	w := &world{sights: []orchestrator.Sight{{}, {GoOn: true}}}
+	w := &world{sights: []orchestrator.WaitState{{}, {GoOn: true}}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), done}
 	began := env.Now()
@@ -178,7 +178,7 @@ func TestALostSignalCostsMinutesNotTheOperation(t *testing.T) {
 }
 
 func TestAnAgentThatNeverCallsFailsTheOperationInTime(t *testing.T) {
-	w := &world{sights: []orchestrator.Sight{{}}, undo: orchestrator.UndoPlan{Needed: true, Covered: true}}
+	w := &world{sights: []orchestrator.WaitState{{}}, undo: orchestrator.UndoPlan{Needed: true, Covered: true}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 25*time.Minute)}
 	began := env.Now()
@@ -191,7 +191,7 @@ func TestAnAgentThatNeverCallsFailsTheOperationInTime(t *testing.T) {
 }
 
 func TestCancelWhileWaitingUndoesAndCloses(t *testing.T) {
-	w := &world{sights: []orchestrator.Sight{{}}, undo: orchestrator.UndoPlan{Needed: true, Covered: true}}
+	w := &world{sights: []orchestrator.WaitState{{}}, undo: orchestrator.UndoPlan{Needed: true, Covered: true}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute)}
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Minute)
@@ -213,7 +213,7 @@ func TestACancelBeforeTheBeginningClosesAllTheSame(t *testing.T) {
 }
 
 func TestAnAskThatWasNeverSignalledEndsTheWait(t *testing.T) {
-	w := &world{sights: []orchestrator.Sight{{EndAsked: true}}, undo: orchestrator.UndoPlan{Needed: true, Covered: true}, follow: 8}
+	w := &world{sights: []orchestrator.WaitState{{EndAsked: true}}, undo: orchestrator.UndoPlan{Needed: true, Covered: true}, follow: 8}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute)}
 	env.ExecuteWorkflow(workflows.Operate, input)
@@ -316,7 +316,7 @@ func TestALostClaimTouchesNothingMore(t *testing.T) {
 }
 
 func TestProgressCanBeAskedFor(t *testing.T) {
-	w := &world{sights: []orchestrator.Sight{{WaitingFor: "the agent's call"}, {GoOn: true}}}
+	w := &world{sights: []orchestrator.WaitState{{WaitingFor: "the agent's call"}, {GoOn: true}}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), done}
 	env.RegisterDelayedCallback(func() {

@@ -18,12 +18,12 @@ const (
 	// again for as long as it takes. That has to be said: to the SDK, no
 	// schedule-to-close timeout means that of one try
 	// (internal_activity.go, getValidatedLocalActivityOptions).
-	localTimeout  = 10 * time.Second
-	localPatience = 365 * 24 * time.Hour
-	// undoPatience is how long an undo may take from its scheduling; what is
+	localTimeout = 10 * time.Second
+	localMaxTime = 365 * 24 * time.Hour
+	// undoTimeout is how long an undo may take from its scheduling; what is
 	// not done by then is owed.
-	undoPatience = 3 * time.Minute
-	undoStart    = 30 * time.Second
+	undoTimeout      = 3 * time.Minute
+	undoStartTimeout = 30 * time.Second
 	// undoLate is longer than a workflow that is not paused takes to hear that this
 	// time is over.
 	undoLate = 30 * time.Second
@@ -31,11 +31,11 @@ const (
 	retryPause = time.Second
 )
 
-// local are the options of an activity that touches only the database.
-func local(ctx workflow.Context, summary string) workflow.Context {
+// localOptions are the options of an activity that touches only the database.
+func localOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		StartToCloseTimeout:    localTimeout,
-		ScheduleToCloseTimeout: localPatience,
+		ScheduleToCloseTimeout: localMaxTime,
 		Summary:                summary,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second,
@@ -44,15 +44,15 @@ func local(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// onConductor are the options of hardware steps: on the queue of the node's
+// stepsOptions are the options of hardware steps: on the queue of the node's
 // driver and group, under a heartbeat, and cancelled only when the step has
 // returned, so that undo never works beside it.
-func (o *operation) onConductor(ctx workflow.Context, wait time.Duration, summary string) workflow.Context {
+func (o *operation) stepsOptions(ctx workflow.Context, wait time.Duration, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue:              node.QueueName(o.brief.Group, o.brief.Driver),
+		TaskQueue:              node.QueueName(o.settings.Group, o.settings.Driver),
 		ScheduleToStartTimeout: wait,
-		StartToCloseTimeout:    o.brief.StepsTimeout,
-		HeartbeatTimeout:       o.brief.HeartbeatTimeout,
+		StartToCloseTimeout:    o.settings.StepsTimeout,
+		HeartbeatTimeout:       o.settings.HeartbeatTimeout,
 		WaitForCancellation:    true,
 		Summary:                summary,
 		RetryPolicy: &temporal.RetryPolicy{
@@ -61,12 +61,12 @@ func (o *operation) onConductor(ctx workflow.Context, wait time.Duration, summar
 	})
 }
 
-func (o *operation) toUndo(ctx workflow.Context, left time.Duration) workflow.Context {
+func (o *operation) undoOptions(ctx workflow.Context, left time.Duration) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue:              node.QueueName(o.brief.Group, o.brief.Driver),
-		ScheduleToStartTimeout: undoStart,
+		TaskQueue:              node.QueueName(o.settings.Group, o.settings.Driver),
+		ScheduleToStartTimeout: undoStartTimeout,
 		ScheduleToCloseTimeout: left,
-		HeartbeatTimeout:       o.brief.HeartbeatTimeout,
+		HeartbeatTimeout:       o.settings.HeartbeatTimeout,
 		WaitForCancellation:    true,
 		Summary:                "undo what is half done",
 		RetryPolicy: &temporal.RetryPolicy{

@@ -39,9 +39,9 @@ func (o *operation) showEnd(ctx workflow.Context, end orchestrator.EndInput) {
 	if end.Outcome == node.Cancelled {
 		line = "**The operation was cancelled**"
 	}
-	line += " at " + date(workflow.Now(ctx))
+	line += " at " + formatTime(workflow.Now(ctx))
 	if end.Error != "" {
-		line += ": " + cell(end.Error)
+		line += ": " + escapeCell(end.Error)
 	}
 	workflow.SetCurrentDetails(ctx, line+"\n\n"+o.table())
 }
@@ -51,7 +51,7 @@ func (o *operation) headline() string {
 	p := o.progress
 	switch running := o.running(); {
 	case p.WaitingFor != "" && p.Until != nil:
-		return "**Waiting for " + p.WaitingFor + "** until " + date(*p.Until) + "\n\n"
+		return "**Waiting for " + p.WaitingFor + "** until " + formatTime(*p.Until) + "\n\n"
 	case p.WaitingFor != "":
 		return "**Waiting for " + p.WaitingFor + "**\n\n"
 	case p.Given == nil:
@@ -59,11 +59,11 @@ func (o *operation) headline() string {
 	case running != nil:
 		line := "**Running " + running.Name + "** on conductor " + running.Conductor
 		if running.Since != nil {
-			line += " since " + date(*running.Since)
+			line += " since " + formatTime(*running.Since)
 		}
 		return line + "\n\n"
 	}
-	return "**With the conductors of driver " + o.brief.Driver + "** since " + date(*p.Given) + "\n\n"
+	return "**With the conductors of driver " + o.settings.Driver + "** since " + formatTime(*p.Given) + "\n\n"
 }
 
 // running is the step that runs, as far as the workflow was told; nil = none.
@@ -79,52 +79,52 @@ func (o *operation) table() string {
 	var b strings.Builder
 	b.WriteString("| step | state | attempts | conductor | last error |\n|---|---|---|---|---|\n")
 	for _, s := range o.progress.Steps {
-		b.WriteString("| " + strings.Join([]string{s.Name, string(s.State), strconv.Itoa(s.Attempts), s.Conductor, cell(s.LastError)}, " | ") + " |\n")
+		b.WriteString("| " + strings.Join([]string{s.Name, string(s.State), strconv.Itoa(s.Attempts), s.Conductor, escapeCell(s.LastError)}, " | ") + " |\n")
 	}
 	return b.String()
 }
 
-// date formats a time with its date and zone, because readers may be in another zone or read it days later.
-func date(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// formatTime formats a time with its date and zone, because readers may be in another zone or read it days later.
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// give notes that the steps are with the conductors, under a claim.
-func (o *operation) give(ctx workflow.Context, seq int64) {
+// dispatch notes that the steps are with the conductors, under a claim.
+func (o *operation) dispatch(ctx workflow.Context, seq int64) {
 	now := workflow.Now(ctx).UTC()
-	o.given, o.progress.Given, o.progress.WaitingFor = seq, &now, ""
+	o.dispatched, o.progress.Given, o.progress.WaitingFor = seq, &now, ""
 	o.show(ctx)
 }
 
-// takeBack notes that no conductor has the steps.
-func (o *operation) takeBack() { o.given, o.progress.Given = 0, nil }
+// endDispatch notes that no conductor has the steps.
+func (o *operation) endDispatch() { o.dispatched, o.progress.Given = 0, nil }
 
-// hear takes up what the workflow is told of the steps that run. What is told of others comes too late.
-func (o *operation) hear(ctx workflow.Context) {
+// receiveSteps takes up what the workflow is told of the steps that run. What is told of others comes too late.
+func (o *operation) receiveSteps(ctx workflow.Context) {
 	signals := workflow.GetSignalChannel(ctx, StepsSignal)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
-			var told conductor.Told
+			var told conductor.StepsUpdate
 			if !signals.Receive(ctx, &told) {
 				return
 			}
-			if o.given == 0 || told.Seq != o.given {
+			if o.dispatched == 0 || told.Seq != o.dispatched {
 				continue
 			}
 			o.progress.Steps, o.progress.Conductor = told.Steps, told.Conductor
 			o.show(ctx)
-			o.publish(ctx)
+			o.upsertSearchAttributes(ctx)
 		}
 	})
 }
 
-// cell keeps an error from breaking the table.
-func cell(s string) string {
+// escapeCell keeps an error from breaking the table.
+func escapeCell(s string) string {
 	return strings.NewReplacer("|", "\\|", "\n", " ").Replace(s)
 }
 
-// publish puts conductor, step and what is waited for where workflows can be
+// upsertSearchAttributes puts conductor, step and what is waited for where workflows can be
 // searched by them. Only where the operation rests, and what has changed: each
 // costs an event.
-func (o *operation) publish(ctx workflow.Context) {
+func (o *operation) upsertSearchAttributes(ctx workflow.Context) {
 	step := ""
 	for _, s := range o.progress.Steps {
 		if s.State != node.StepDone && s.State != node.StepSkipped {

@@ -39,9 +39,9 @@ func TestTheDetailsShowWhichStepRunsWhileItRuns(t *testing.T) {
 	var early, told, late string
 	w.runs = []func() (conductor.StepsResult, error){func() (conductor.StepsResult, error) {
 		early = details(t, env)
-		env.SignalWorkflow(workflows.StepsSignal, conductor.Told{Seq: 99, Conductor: "zombie", Steps: lines(node.StepRunning)})
+		env.SignalWorkflow(workflows.StepsSignal, conductor.StepsUpdate{Seq: 99, Conductor: "zombie", Steps: lines(node.StepRunning)})
 		late = details(t, env)
-		env.SignalWorkflow(workflows.StepsSignal, conductor.Told{Seq: w.seqs[0], Conductor: "c1", Steps: lines(node.StepRunning)})
+		env.SignalWorkflow(workflows.StepsSignal, conductor.StepsUpdate{Seq: w.seqs[0], Conductor: "c1", Steps: lines(node.StepRunning)})
 		require.Eventually(t, func() bool {
 			told = details(t, env)
 			return strings.Contains(told, "Running")
@@ -69,7 +69,7 @@ func TestTheTimesInTheDetailsHaveDates(t *testing.T) {
 			},
 			func() (conductor.StepsResult, error) { return conductor.StepsResult{Next: conductor.NextClose}, nil },
 		},
-		sights: []orchestrator.Sight{{WaitingFor: "the agent's call", Until: &until}, {GoOn: true}},
+		sights: []orchestrator.WaitState{{WaitingFor: "the agent's call", Until: &until}, {GoOn: true}},
 	}
 	env := w.env(t)
 	var waiting string

@@ -13,24 +13,24 @@ import (
 )
 
 // lookEvery is how often the row is read while nothing is signalled, so that a
-// lost signal costs minutes and not the operation; the longer the wait, the less
-// often, up to lookMost times as rarely.
+// claimLost signal costs minutes and not the operation; the longer the wait, the less
+// often, up to maxLookFactor times as rarely.
 const (
-	lookEvery = 10 * time.Minute
-	lookMost  = 3
+	lookEvery     = 10 * time.Minute
+	maxLookFactor = 3
 )
 
 // wait is something that an operation waits for.
 type wait struct {
-	look  func(workflow.Context) (orchestrator.Sight, error)
+	look  func(workflow.Context) (orchestrator.WaitState, error)
 	until *time.Time // where the row does not tell
 	over  error      // when it has not come by then
 }
 
-// forCall is the wait for the agent's call, or for a hold to be lifted.
-func (o *operation) forCall(res conductor.StepsResult) wait {
-	return wait{until: res.Until, over: o.overdue(res), look: func(ctx workflow.Context) (seen orchestrator.Sight, err error) {
-		err = workflow.ExecuteLocalActivity(local(ctx, "look"), records.Look, o.in.Operation).Get(ctx, &seen)
+// waitForAgent is the wait for the agent's call, or for a hold to be lifted.
+func (o *operation) waitForAgent(res conductor.StepsResult) wait {
+	return wait{until: res.Until, over: o.overdueError(res), look: func(ctx workflow.Context) (seen orchestrator.WaitState, err error) {
+		err = workflow.ExecuteLocalActivity(localOptions(ctx, "look"), operations.Look, o.in.Operation).Get(ctx, &seen)
 		return seen, err
 	}}
 }
@@ -45,19 +45,19 @@ func (o *operation) await(ctx workflow.Context, w wait) (asked, waited bool, err
 		if err != nil {
 			return false, false, err
 		}
-		o.moved(seen)
+		o.takeQueue(seen)
 		until := seen.Until
 		switch {
 		case seen.EndAsked, seen.GoOn:
 			return seen.EndAsked, naps > 0, nil
 		case seen.Orphaned:
-			return false, true, o.orphaned()
+			return false, true, o.orphanedError()
 		case seen.GiveUp:
-			return false, true, o.noConductor()
+			return false, true, o.noConductorError()
 		case seen.Stalled == node.StallNone && until == nil:
 			until = w.until
 		}
-		left := lookEvery * time.Duration(min(1+naps/lookMost, lookMost))
+		left := lookEvery * time.Duration(min(1+naps/maxLookFactor, maxLookFactor))
 		if until != nil {
 			left = min(left, until.Sub(workflow.Now(ctx)))
 		}
@@ -66,24 +66,24 @@ func (o *operation) await(ctx workflow.Context, w wait) (asked, waited bool, err
 		}
 		if left <= 0 {
 			if seen.Stalled == node.StallConductor {
-				return false, true, o.noConductor()
+				return false, true, o.noConductorError()
 			}
 			return false, true, w.over
 		}
-		if o.tooLong(ctx) {
+		if o.historyTooLong(ctx) {
 			return false, true, workflow.NewContinueAsNewError(ctx, workflow.GetInfo(ctx).WorkflowType.Name, o.in)
 		}
 		o.progress.Until = until
-		if err := o.nap(ctx, left, seen.WaitingFor); err != nil {
+		if err := o.sleepUntilNews(ctx, left, seen.WaitingFor); err != nil {
 			return false, true, err
 		}
 	}
 }
 
-// tooLong: Temporal suggests to go on in a new run, because it ends what has too
+// historyTooLong: Temporal suggests to go on in a new run, because it ends what has too
 // long a history: of an operation that waits for weeks. It goes on where nothing is
 // under way. A run of before, which went on here, does so when it is replayed.
-func (o *operation) tooLong(ctx workflow.Context) bool {
+func (o *operation) historyTooLong(ctx workflow.Context) bool {
 	info := workflow.GetInfo(ctx)
 	if !info.GetContinueAsNewSuggested() || !workflow.AllHandlersFinished(ctx) {
 		return false
@@ -92,18 +92,18 @@ func (o *operation) tooLong(ctx workflow.Context) bool {
 	return workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 }
 
-// moved takes up where the operation's steps go now.
-func (o *operation) moved(seen orchestrator.Sight) {
+// takeQueue takes up where the operation's steps go now.
+func (o *operation) takeQueue(seen orchestrator.WaitState) {
 	if seen.Driver != "" {
-		o.brief.Group, o.brief.Driver, o.brief.WaitForConductor = seen.Group, seen.Driver, seen.WaitForConductor
+		o.settings.Group, o.settings.Driver, o.settings.WaitForConductor = seen.Group, seen.Driver, seen.WaitForConductor
 	}
 }
 
-// nap waits for news, for at most d. All that is there is one piece of news.
-func (o *operation) nap(ctx workflow.Context, d time.Duration, waitingFor string) error {
+// sleepUntilNews waits for news, for at most d. All that is there is one piece of news.
+func (o *operation) sleepUntilNews(ctx workflow.Context, d time.Duration, waitingFor string) error {
 	o.progress.WaitingFor = waitingFor
 	o.show(ctx)
-	o.publish(ctx)
+	o.upsertSearchAttributes(ctx)
 	timerCtx, stop := workflow.WithCancel(ctx)
 	defer stop()
 	timer := workflow.NewTimerWithOptions(timerCtx, d, workflow.TimerOptions{Summary: "waiting for " + cmp.Or(waitingFor, "news")})

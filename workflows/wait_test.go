@@ -22,8 +22,8 @@ import (
 // outage is a world whose node is not always covered.
 type outage struct {
 	world
-	uncovered bool                 // from the beginning
-	readies   []orchestrator.Sight // what looks before steps see, in turn; the last one stays
+	uncovered bool                     // from the beginning
+	readies   []orchestrator.WaitState // what looks before steps see, in turn; the last one stays
 	asked     int
 	timers    int
 }
@@ -33,12 +33,12 @@ func (w *outage) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	again := func(name string, f any) {
 		env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name, DisableAlreadyRegisteredCheck: true})
 	}
-	again("Begin", func(ctx context.Context, id int64) (orchestrator.Brief, error) {
+	again("Begin", func(ctx context.Context, id int64) (orchestrator.WorkflowSettings, error) {
 		b, err := w.begin(ctx, id)
 		b.Stalled = w.uncovered
 		return b, err
 	})
-	again("Ready", func(_ context.Context, in orchestrator.ReadyInput) (orchestrator.Sight, error) {
+	again("Ready", func(_ context.Context, in orchestrator.ReadyInput) (orchestrator.WaitState, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		s := w.readies[min(w.asked, len(w.readies)-1)]
@@ -56,9 +56,9 @@ func untaken() (conductor.StepsResult, error) {
 }
 
 // until is what a look sees while nobody covers the node.
-func until(env *testsuite.TestWorkflowEnvironment, d time.Duration) orchestrator.Sight {
+func until(env *testsuite.TestWorkflowEnvironment, d time.Duration) orchestrator.WaitState {
 	end := env.Now().Add(d)
-	return orchestrator.Sight{
+	return orchestrator.WaitState{
 		Stalled: node.StallConductor, Until: &end, WaitingFor: node.WaitsForConductor("g1", "redfish"),
 		Group: "g1", Driver: "redfish", WaitForConductor: d,
 	}
@@ -68,7 +68,7 @@ func TestAnOperationWaitsForAConductorBeforeItBegins(t *testing.T) {
 	w := &outage{uncovered: true}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){done}
-	w.readies = []orchestrator.Sight{until(env, 15*time.Minute), {GoOn: true, Group: "g2", Driver: "fake-hardware"}}
+	w.readies = []orchestrator.WaitState{until(env, 15*time.Minute), {GoOn: true, Group: "g2", Driver: "fake-hardware"}}
 	began := env.Now()
 	env.RegisterDelayedCallback(func() {
 		v, err := env.QueryWorkflow(workflows.ProgressQuery)
@@ -99,7 +99,7 @@ func TestStepsThatNobodyTakesGoOnWhenAConductorReturns(t *testing.T) {
 	w := &outage{}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){untaken, done}
-	w.readies = []orchestrator.Sight{until(env, 15*time.Minute), {GoOn: true}}
+	w.readies = []orchestrator.WaitState{until(env, 15*time.Minute), {GoOn: true}}
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.LookSignal, nil) }, 4*time.Minute)
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.NoError(t, env.GetWorkflowError())
@@ -108,7 +108,7 @@ func TestStepsThatNobodyTakesGoOnWhenAConductorReturns(t *testing.T) {
 }
 
 func TestALongQueueIsStoodIn(t *testing.T) {
-	w := &outage{readies: []orchestrator.Sight{{GoOn: true}}}
+	w := &outage{readies: []orchestrator.WaitState{{GoOn: true}}}
 	env := w.env(t)
 	for range 30 { // each is twice as long as the one before, up to ten minutes
 		w.runs = append(w.runs, untaken)
@@ -129,7 +129,7 @@ func TestPastTheWaitForAConductorTheOperationFailsAndOwes(t *testing.T) {
 			w.undo = orchestrator.UndoPlan{Needed: true}
 			seen := until(env, patience)
 			seen.GiveUp = patience == 0
-			w.readies = []orchestrator.Sight{seen}
+			w.readies = []orchestrator.WaitState{seen}
 			began := env.Now()
 			env.ExecuteWorkflow(workflows.Operate, input)
 			require.ErrorContains(t, env.GetWorkflowError(), `no conductor with driver redfish in conductor group "g1"`)
@@ -147,7 +147,7 @@ func TestTheTimeForTheAgentStandsStillWhileNobodyCoversTheNode(t *testing.T) {
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 5*time.Minute)}
 	w.undo = orchestrator.UndoPlan{}
 	outage, rest := until(env, 50*time.Minute), env.Now().Add(42*time.Minute)
-	w.sights = []orchestrator.Sight{outage, outage, outage, outage, {Until: &rest, WaitingFor: "the agent"}}
+	w.sights = []orchestrator.WaitState{outage, outage, outage, outage, {Until: &rest, WaitingFor: "the agent"}}
 	began := env.Now()
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.ErrorContains(t, env.GetWorkflowError(), "Timeout reached while waiting for callback")
@@ -155,8 +155,8 @@ func TestTheTimeForTheAgentStandsStillWhileNobodyCoversTheNode(t *testing.T) {
 }
 
 func TestAPausedOperationWaitsAndGoesOn(t *testing.T) {
-	paused := orchestrator.Sight{Stalled: node.StallMaintenance, WaitingFor: node.PausedWords}
-	w := &outage{readies: []orchestrator.Sight{paused, {GoOn: true}}}
+	paused := orchestrator.WaitState{Stalled: node.StallMaintenance, WaitingFor: node.PausedWords}
+	w := &outage{readies: []orchestrator.WaitState{paused, {GoOn: true}}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){
 		func() (conductor.StepsResult, error) { return conductor.StepsResult{Next: conductor.NextReady}, nil }, done,
@@ -173,9 +173,9 @@ func TestAPausedOperationThatLostItsConductorLeavesTheHardwareAlone(t *testing.T
 	}
 	paused := func() (conductor.StepsResult, error) { return conductor.StepsResult{Next: conductor.NextReady}, nil }
 	for name, w := range map[string]*outage{
-		"while it waits":           {world: world{runs: []func() (conductor.StepsResult, error){paused}}, readies: []orchestrator.Sight{{Orphaned: true}}},
+		"while it waits":           {world: world{runs: []func() (conductor.StepsResult, error){paused}}, readies: []orchestrator.WaitState{{Orphaned: true}}},
 		"in the middle of a step":  {world: world{runs: []func() (conductor.StepsResult, error){orphaned}}},
-		"while the agent is awake": {world: world{sights: []orchestrator.Sight{{Orphaned: true}}}},
+		"while the agent is awake": {world: world{sights: []orchestrator.WaitState{{Orphaned: true}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.undo = orchestrator.UndoPlan{Needed: true, Covered: true}
@@ -215,7 +215,7 @@ func TestAWaitOfSixHoursIsCheap(t *testing.T) {
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 6*time.Hour)}
 	end := env.Now().Add(6 * time.Hour)
-	w.sights = []orchestrator.Sight{{WaitingFor: "the agent", Until: &end}}
+	w.sights = []orchestrator.WaitState{{WaitingFor: "the agent", Until: &end}}
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.Error(t, env.GetWorkflowError())
 	require.Less(t, w.timers*perLook, fewerThan)
@@ -226,7 +226,7 @@ func TestAnOperationThatWasClosedFromOutsideEndsQuietly(t *testing.T) {
 	w := &outage{}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, time.Hour)}
-	w.sights = []orchestrator.Sight{{}}
+	w.sights = []orchestrator.WaitState{{}}
 	env.RegisterActivityWithOptions(func(context.Context, int64, node.Outcome) (orchestrator.UndoPlan, error) {
 		return orchestrator.UndoPlan{}, temporal.NewNonRetryableApplicationError("ended", "lost", nil)
 	}, activity.RegisterOptions{Name: "PlanUndo", DisableAlreadyRegisteredCheck: true})

@@ -8,10 +8,10 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// wire is the node and its ports as the agent's commands carry them: Ironic's
+// nodeForAgent is the node and its ports as the agent's commands carry them: Ironic's
 // dictionaries, with every secret masked.
-func (t *task) wire(ctx context.Context) (map[string]any, []map[string]any, error) {
-	ports, err := t.Records.NodePorts(ctx, t.node.UUID)
+func (t *task) nodeForAgent(ctx context.Context) (map[string]any, []map[string]any, error) {
+	ports, err := t.Store.NodePorts(ctx, t.node.UUID)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"time"
 
 	"go.temper.dev/temper/internal/agent"
@@ -11,35 +12,35 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// order gets one command done by the agent. It asks the agent's list before it
+// runCommand gets one command done by the agent. It asks the agent's list before it
 // gives the command, records the command before it is sent, and polls until it
-// is over; the node shows its wait state meanwhile. reached is false when
+// is done; the node shows its wait state meanwhile. reached is false when
 // somebody asked for an end and the step can be left.
-func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params any) (res *agent.Result, reached bool, err error) {
+func (t *task) runCommand(ctx context.Context, step *node.Step, o agent.Order, params any) (res *agent.Result, reached bool, err error) {
 	c, err := t.agent(ctx)
 	if err != nil {
 		if t.node.Agent == nil {
-			err = &agentLost{err: err, gone: true}
+			err = &agentLostError{err: err, gone: true}
 		}
 		return nil, false, err
 	}
-	next := growing(t.Settings.AgentPoll)
+	next := backoff(t.Settings.AgentPoll)
 	for {
 		list, err := c.Commands(ctx)
 		if err != nil {
-			return nil, false, lostIn(step, o, err)
+			return nil, false, agentLost(step, o, err)
 		}
 		d := agent.Next(o, issuedOf(step, o), list)
 		switch d.Action {
 		case agent.ActDone:
 			return d.Found, true, nil
 		case agent.ActRebooted:
-			return nil, false, lostIn(step, o, t.named(d.Err))
+			return nil, false, agentLost(step, o, t.withNode(d.Err))
 		case agent.ActFail, agent.ActRelist:
 			step.Issued = nil
-			return nil, false, t.named(d.Err)
+			return nil, false, t.withNode(d.Err)
 		case agent.ActIssue:
-			if err := t.issue(ctx, c, step, agent.Issue(o, list), params); err != nil {
+			if err := t.sendCommand(ctx, c, step, agent.Issue(o, list), params); err != nil {
 				return nil, false, err
 			}
 		case agent.ActWait, agent.ActBusy:
@@ -47,18 +48,18 @@ func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params
 				// It is at work. What failed on the way here, over the hours that
 				// a command may take, is no reason to give it up at the next blink.
 				step.Failures = 0
-				if err := t.answered(ctx); err != nil {
+				if err := t.hardwareAnswered(ctx); err != nil {
 					return nil, false, err
 				}
 			}
 			if t.op.MayLeave(step, node.StallNone) {
 				return nil, false, nil
 			}
-			if err := t.showWaiting(ctx); err != nil {
+			if err := t.moveToWait(ctx); err != nil {
 				return nil, false, err
 			}
 		}
-		if err := pause(ctx, next()); err != nil {
+		if err := sleep(ctx, next()); err != nil {
 			return nil, false, err
 		}
 		if err := t.guard(ctx); err != nil {
@@ -67,48 +68,48 @@ func (t *task) order(ctx context.Context, step *node.Step, o agent.Order, params
 	}
 }
 
-// agentLost is the error of an agent that was given a step's command and can't
+// agentLostError is the error of an agent that was given a step's command and can't
 // say any more what came of it: it is silent, it was rebooted, or another is there.
-type agentLost struct {
+type agentLostError struct {
 	err  error
 	gone bool // for certain, with the power: it is not waited for
 }
 
-func (e *agentLost) Error() string { return e.err.Error() }
-func (e *agentLost) Unwrap() error { return e.err }
+func (e *agentLostError) Error() string { return e.err.Error() }
+func (e *agentLostError) Unwrap() error { return e.err }
 
-func lostIn(step *node.Step, o agent.Order, err error) error {
+func agentLost(step *node.Step, o agent.Order, err error) error {
 	if issuedOf(step, o) == nil {
 		return err
 	}
-	return &agentLost{err: err}
+	return &agentLostError{err: err}
 }
 
-// startsOver has a step that lost its agent begin anew, where the table of steps
+// restartStep has a step that lost its agent begin anew, where the table of steps
 // lets it, and reports whether it does. spent: it has failed as often as it may.
-func (t *task) startsOver(step *node.Step, err error, spent bool) bool {
-	var lost *agentLost
+func (t *task) restartStep(step *node.Step, err error, spent bool) bool {
+	var lost *agentLostError
 	return errors.As(err, &lost) && (spent || lost.gone) && !t.op.MayLeave(step, node.StallNone) && step.Restart(fault.Text(err))
 }
 
-// bootAnew boots another agent for a step that begins anew.
-func (t *task) bootAnew(ctx context.Context, step *node.Step) (outcome, error) {
+// bootAgain boots another agent for a step that begins anew.
+func (t *task) bootAgain(ctx context.Context, step *node.Step) (outcome, error) {
 	o, err := bootAgent(ctx, t, step)
-	if err != nil || o != over {
+	if err != nil || o != done {
 		return o, err
 	}
 	step.Restarting, step.Phase = false, ""
-	return over, t.save(ctx)
+	return done, t.save(ctx)
 }
 
-// named says which node an error is about that others worded.
-func (t *task) named(err error) error {
+// withNode says which node an error is about that others worded.
+func (t *task) withNode(err error) error {
 	return fault.New(fault.KindOf(err), "node %s: %w", t.node.UUID, err)
 }
 
-// showWaiting puts the node into its wait state, where another conductor had the
+// moveToWait puts the node into its wait state, where another conductor had the
 // step before and this one found the command running.
-func (t *task) showWaiting(ctx context.Context) error {
+func (t *task) moveToWait(ctx context.Context) error {
 	if node.Waits(t.node.ProvisionState) {
 		return nil
 	}
@@ -116,9 +117,9 @@ func (t *task) showWaiting(ctx context.Context) error {
 	return t.save(ctx)
 }
 
-// issue records the command and sends it. A lost answer is no failure: the
+// sendCommand records the command and sends it. A lost answer is no failure: the
 // agent's list tells whether it arrived.
-func (t *task) issue(ctx context.Context, c Agent, step *node.Step, i agent.Issued, params any) error {
+func (t *task) sendCommand(ctx context.Context, c Agent, step *node.Step, i agent.Issued, params any) error {
 	step.Issued = &node.Issued{At: time.Now().UTC(), Command: i.Command, Before: i.Before, After: i.After}
 	if !node.Waits(t.node.ProvisionState) {
 		t.move(node.EventWait)
@@ -141,40 +142,40 @@ func issuedOf(step *node.Step, o agent.Order) *agent.Issued {
 	return &agent.Issued{Order: o, Before: step.Issued.Before, After: step.Issued.After}
 }
 
-// family is which of the agent's extensions serves the operation.
-func (t *task) family() agent.Family {
+// agentFamily is which of the agent's extensions serves the operation.
+func (t *task) agentFamily() agent.Family {
 	return agent.Family(t.op.Kind.Spec().Family)
 }
 
 // runAgentStep has the agent run a step that it offers.
 func runAgentStep(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if t.isFake(step.Interface) {
-		return over, fakeStep(ctx, t, step.Interface)
+		return done, fakeStep(ctx, t, step.Interface)
 	}
 	if step.Restarting {
-		if o, err := t.bootAnew(ctx, step); err != nil || o != over {
+		if o, err := t.bootAgain(ctx, step); err != nil || o != done {
 			return o, err
 		}
 	}
 	if step.Phase != "" {
 		return t.afterReboot(ctx, step)
 	}
-	f := t.family()
+	f := t.agentFamily()
 	run, err := t.runStepParams(ctx, step, f)
 	if err != nil {
 		return 0, err
 	}
 	o := agent.Order{Command: f.Execute(), Interface: step.Interface, Step: step.Step}
-	_, reached, err := t.order(ctx, step, o, run)
+	_, reached, err := t.runCommand(ctx, step, o, run)
 	switch {
 	case err != nil:
 		return 0, err
 	case !reached:
-		return stopAsked, nil
+		return endAsked, nil
 	case t.rebootRequested(step):
 		return t.afterReboot(ctx, step)
 	}
-	return over, nil
+	return done, nil
 }
 
 // afterReboot boots the agent anew after a step that asked for it; the step is
@@ -213,8 +214,8 @@ func (t *task) mergeAgentSteps(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f := t.family()
-	nodeDict, ports, err := t.wire(ctx)
+	f := t.agentFamily()
+	nodeDict, ports, err := t.nodeForAgent(ctx)
 	if err != nil {
 		return err
 	}
@@ -242,13 +243,13 @@ func (t *task) mergeAgentSteps(ctx context.Context) error {
 		"hardware_manager_version":             lists.Versions,
 	}
 	t.pending.Internal = internal
-	t.node.DriverInternalInfo = with(t.node.DriverInternalInfo, internal)
+	t.node.DriverInternalInfo = mergeMaps(t.node.DriverInternalInfo, internal)
 	return nil
 }
 
 // agentSteps are the steps the agent offered, as the node remembers them.
 func (t *task) agentSteps() []agent.Step {
-	raw, err := json.Marshal(t.node.DriverInternalInfo["agent_cached_"+string(t.family())+"_steps"])
+	raw, err := json.Marshal(t.node.DriverInternalInfo["agent_cached_"+string(t.agentFamily())+"_steps"])
 	if err != nil {
 		return nil
 	}
@@ -271,19 +272,15 @@ func argSpecs(info map[string]any) map[string]node.ArgSpec {
 	return out
 }
 
-func with(m, more map[string]any) map[string]any {
+func mergeMaps(m, more map[string]any) map[string]any {
 	out := make(map[string]any, len(m)+len(more))
-	for k, v := range m {
-		out[k] = v
-	}
-	for k, v := range more {
-		out[k] = v
-	}
+	maps.Copy(out, m)
+	maps.Copy(out, more)
 	return out
 }
 
 func (t *task) runStepParams(ctx context.Context, step *node.Step, f agent.Family) (agent.RunStep, error) {
-	nodeDict, ports, err := t.wire(ctx)
+	nodeDict, ports, err := t.nodeForAgent(ctx)
 	if err != nil {
 		return agent.RunStep{}, err
 	}

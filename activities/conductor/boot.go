@@ -16,7 +16,7 @@ func bootAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	for step.Phase != phaseBooted {
 		next, err := t.bootPhase(ctx, step)
 		if errors.Is(err, errEndAsked) {
-			return stopAsked, nil
+			return endAsked, nil
 		}
 		if err != nil {
 			return 0, err
@@ -30,7 +30,7 @@ func bootAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 		}
 	}
 	if t.node.AgentCalled(t.op.Kind) {
-		return over, nil
+		return done, nil
 	}
 	step.State = node.StepWaiting
 	return awaitAgent, t.waitForAgent(ctx)

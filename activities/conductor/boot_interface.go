@@ -52,7 +52,7 @@ type noRamdisk struct{}
 func (noRamdisk) prepareRamdisk(context.Context, *task, *node.Step) (bool, error) { return false, nil }
 
 func (noRamdisk) cleanUpRamdisk(_ context.Context, t *task) error {
-	t.settled(node.UndoEjectMedia, node.UndoClearBoot)
+	t.undone(node.UndoEjectMedia, node.UndoClearBoot)
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (virtualMediaBoot) prepareRamdisk(ctx context.Context, t *task, step *node.
 	if p != bmc.PowerOff {
 		return true, nil
 	}
-	t.wants(node.UndoEjectMedia, node.UndoClearBoot)
+	t.addUndo(node.UndoEjectMedia, node.UndoClearBoot)
 	if err := t.save(ctx); err != nil {
 		return false, err
 	}
@@ -101,18 +101,18 @@ func (virtualMediaBoot) cleanUpRamdisk(ctx context.Context, t *task) error {
 	if err := t.ejectMedia(ctx, media); err != nil {
 		return err
 	}
-	t.settled(node.UndoEjectMedia)
+	t.undone(node.UndoEjectMedia)
 	if err := t.setBoot(ctx, device, bmc.Boot{Device: bmc.DeviceNone}); err != nil {
 		return err
 	}
-	t.settled(node.UndoClearBoot)
+	t.undone(node.UndoClearBoot)
 	return nil
 }
 
 // giveUpRamdisk clears the boot override although the drive can't be emptied.
 func (virtualMediaBoot) giveUpRamdisk(ctx context.Context, t *task) {
 	if device, err := t.bootDevice(ctx); err == nil && t.setBoot(ctx, device, bmc.Boot{Device: bmc.DeviceNone}) == nil {
-		t.settled(node.UndoClearBoot)
+		t.undone(node.UndoClearBoot)
 	}
 }
 
@@ -135,7 +135,7 @@ func (t *task) setBoot(ctx context.Context, s bmc.BootDevice, want bmc.Boot) err
 		return nil
 	}
 	sent := s.SetBoot(ctx, want)
-	if sent != nil && !fault.Is(sent, fault.Unreachable) || t.readBackElsewhere(ctx, sent) {
+	if sent != nil && !fault.Is(sent, fault.Unreachable) || t.readBackByAnother(ctx, sent) {
 		return sent
 	}
 	have, err = s.Boot(ctx)

@@ -10,16 +10,16 @@ import (
 // called; fake hardware cleans without one.
 func prepareCleaning(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if t.isFake("deploy") {
-		return over, fakeStep(ctx, t, "clean")
+		return done, fakeStep(ctx, t, "clean")
 	}
 	o, err := bootAgent(ctx, t, step)
-	if err != nil || o != over {
+	if err != nil || o != done {
 		return o, err
 	}
-	return over, t.mergeAgentSteps(ctx)
+	return done, t.mergeAgentSteps(ctx)
 }
 
 // tearDownCleaning leaves the server off, without media and without an agent.
 func tearDownCleaning(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	return t.giveBack(ctx, step)
+	return t.powerDown(ctx, step)
 }

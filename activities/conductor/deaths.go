@@ -14,9 +14,9 @@ import (
 // has taken the step up, the step may be the cause. Then its tries are put off, longer
 // each time, and in the end somebody has to decide.
 
-// mostSpared bounds how many deaths are cleared only because the hardware answered.
+// maxSpared bounds how many deaths are cleared only because the hardware answered.
 // Hardware that answers once and then kills its conductor must not go on for ever.
-const mostSpared = 5
+const maxSpared = 5
 
 // countDeath records on the current step that the conductor which had the claim
 // before died early and without progress, and puts the step off after too many deaths.
@@ -25,7 +25,7 @@ func (t *task) countDeath(ctx context.Context) error {
 	if t.op.Former == nil || t.op.Former.Undoing || step == nil {
 		return nil
 	}
-	fate, d := t.formerFate()
+	fate, d := t.fateOfFormer()
 	switch fate {
 	case node.FateAlive:
 		return nil
@@ -48,8 +48,8 @@ func (t *task) countDeath(ctx context.Context) error {
 	return t.save(ctx)
 }
 
-// formerFate returns what happened to the conductor that had the claim before.
-func (t *task) formerFate() (node.Fate, node.Death) {
+// fateOfFormer returns what happened to the conductor that had the claim before.
+func (t *task) fateOfFormer() (node.Fate, node.Death) {
 	silence := t.Settings.HeartbeatTimeout * 7 / 10 // where it died right before the next heartbeat of its step (worker.throttle)
 	return t.op.Former.Fate(*t.op.ClaimedAt, t.Settings.DeathWithin, t.Settings.ConductorBeat, silence)
 }
@@ -61,14 +61,14 @@ func (t *task) deaths(ctx context.Context, known []node.Death, d node.Death) ([]
 	if len(all) < node.DeathsToPutOff {
 		return all, nil
 	}
-	return t.Records.StillDead(ctx, all)
+	return t.Store.StillDead(ctx, all)
 }
 
-// answered records that the hardware answered during a step that conductors died of,
+// hardwareAnswered records that the hardware answered during a step that conductors died of,
 // so that they probably died of something else.
-func (t *task) answered(ctx context.Context) error {
+func (t *task) hardwareAnswered(ctx context.Context) error {
 	step := t.op.CurrentStep()
-	if t.undoes || step == nil || len(step.Deaths) == 0 || step.Spared >= mostSpared {
+	if t.undoes || step == nil || len(step.Deaths) == 0 || step.Spared >= maxSpared {
 		return nil
 	}
 	step.Spared += len(step.Deaths)
@@ -77,10 +77,10 @@ func (t *task) answered(ctx context.Context) error {
 	return t.save(ctx)
 }
 
-// deadlyUndo counts deaths of conductors during the undo, and returns an error if
+// countUndoDeath counts deaths of conductors during the undo, and returns an error if
 // there were too many. The undo is owed then, and an operation of its own does it,
 // whose step is put off like any other.
-func (t *task) deadlyUndo(ctx context.Context) error {
+func (t *task) countUndoDeath(ctx context.Context) error {
 	if t.op.Former == nil || !t.op.Former.Undoing || len(t.op.Steps) == 0 {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (t *task) deadlyUndo(ctx context.Context) error {
 	if step == nil {
 		step = &t.op.Steps[len(t.op.Steps)-1]
 	}
-	fate, d := t.formerFate()
+	fate, d := t.fateOfFormer()
 	switch fate {
 	case node.FateAlive:
 		return nil

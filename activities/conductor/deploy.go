@@ -19,19 +19,19 @@ const agentPowerOff = 30 * time.Second
 // hardware deploys without one.
 func bootToDeploy(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if t.isFake("deploy") {
-		return over, fakeStep(ctx, t, "deploy")
+		return done, fakeStep(ctx, t, "deploy")
 	}
 	o, err := bootAgent(ctx, t, step)
-	if err != nil || o != over {
+	if err != nil || o != done {
 		return o, err
 	}
-	return over, t.mergeAgentSteps(ctx)
+	return done, t.mergeAgentSteps(ctx)
 }
 
 // writeImage has the agent fetch the image, check it and write it to the disk.
 func writeImage(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if step.Restarting {
-		if o, err := t.bootAnew(ctx, step); err != nil || o != over {
+		if o, err := t.bootAgain(ctx, step); err != nil || o != done {
 			return o, err
 		}
 	}
@@ -43,26 +43,26 @@ func writeImage(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 	if err != nil {
 		return 0, err
 	}
-	args := with(step.Args, map[string]any{"image_info": info})
+	args := mergeMaps(step.Args, map[string]any{"image_info": info})
 	if given, ok := t.instanceInfo["configdrive"]; ok && given != nil && given != "" {
 		drive, err := configdrive.Parse(given)
 		if err != nil {
-			return 0, t.named(err)
+			return 0, t.withNode(err)
 		}
 		if args["configdrive"], err = drive.ForAgent(t.node.UUID, t.node.Name); err != nil {
-			return 0, t.named(err)
+			return 0, t.withNode(err)
 		}
 	}
 	run.Step.Args = args
 	o := agent.Order{Command: agent.ExecuteDeployStep, Interface: step.Interface, Step: step.Step}
-	_, reached, err := t.order(ctx, step, o, run)
+	_, reached, err := t.runCommand(ctx, step, o, run)
 	if err != nil {
 		return 0, err
 	}
 	if !reached {
-		return stopAsked, nil
+		return endAsked, nil
 	}
-	return over, nil
+	return done, nil
 }
 
 // prepareInstanceBoot makes the written disk bootable, where the firmware needs
@@ -81,17 +81,17 @@ func prepareInstanceBoot(ctx context.Context, t *task, step *node.Step) (outcome
 		mode = string(bmc.ModeUEFI)
 	}
 	if mode != string(bmc.ModeUEFI) && ids.RootUUID == "" {
-		return over, nil
+		return done, nil
 	}
 	params := agent.BootloaderParams{RootUUID: ids.RootUUID, EFISystemUUID: ids.EFISystem, PRePUUID: ids.PReP, TargetBootMode: agent.Text(mode)}
-	_, reached, err := t.order(ctx, step, agent.Order{Command: agent.InstallBootloader}, params)
+	_, reached, err := t.runCommand(ctx, step, agent.Order{Command: agent.InstallBootloader}, params)
 	if err != nil {
 		return 0, err
 	}
 	if !reached {
-		return stopAsked, nil
+		return endAsked, nil
 	}
-	return over, nil
+	return done, nil
 }
 
 // tearDownAgent ends the ramdisk: it is asked to power off, and the power is
@@ -105,19 +105,19 @@ func tearDownAgent(ctx context.Context, t *task, step *node.Step) (outcome, erro
 	if err != nil {
 		return 0, err
 	}
-	t.saw(p)
+	t.notePower(p)
 	if p != bmc.PowerOff {
-		if err := t.shutDownAgent(ctx, step, s); err != nil {
+		if err := t.powerOffByAgent(ctx, step, s); err != nil {
 			return 0, err
 		}
 	}
 	t.pending.ClearAgent = true
 	t.node.Agent, t.agentClient = nil, nil
-	return over, nil
+	return done, nil
 }
 
-func (t *task) shutDownAgent(ctx context.Context, step *node.Step, s bmc.PowerControl) error {
-	if err := t.tellPowerOff(ctx, step); err != nil {
+func (t *task) powerOffByAgent(ctx context.Context, step *node.Step, s bmc.PowerControl) error {
+	if err := t.commandPowerOff(ctx, step); err != nil {
 		return err
 	}
 	since := time.Now()
@@ -131,9 +131,9 @@ func (t *task) shutDownAgent(ctx context.Context, step *node.Step, s bmc.PowerCo
 	return t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout)
 }
 
-// tellPowerOff has the agent switch its server off. Where it was told before, it
+// commandPowerOff has the agent switch its server off. Where it was told before, it
 // is told again only if it still answers and its list shows that it never heard.
-func (t *task) tellPowerOff(ctx context.Context, step *node.Step) error {
+func (t *task) commandPowerOff(ctx context.Context, step *node.Step) error {
 	told := step.Phase == "told"
 	o := agent.Order{Command: agent.PowerOff}
 	var list []agent.Result
@@ -158,7 +158,7 @@ func (t *task) tellPowerOff(ctx context.Context, step *node.Step) error {
 	case fault.Is(err, fault.Lost) || fault.Is(err, fault.Unavailable): // it was not sent
 		return err
 	case fault.Is(err, fault.Unreachable) && !told && ctx.Err() == nil:
-		return t.tellPowerOff(ctx, step) // its list tells whether it heard
+		return t.commandPowerOff(ctx, step) // its list tells whether it heard
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func prepareDeploy(ctx context.Context, t *task, step *node.Step) (outcome, erro
 	}
 	t.pending.ClearAgent = true
 	t.node.Agent = nil
-	return over, t.fromDisk(ctx)
+	return done, t.fromDisk(ctx)
 }
 
 // bootInstance starts what was deployed: no media, boot from disk, on and seen on.
@@ -187,14 +187,14 @@ func bootInstance(ctx context.Context, t *task, step *node.Step) (outcome, error
 	if err := t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout); err != nil {
 		return 0, err
 	}
-	t.settled(node.UndoPowerOff)
-	return over, nil
+	t.undone(node.UndoPowerOff)
+	return done, nil
 }
 
-// noNetwork: the network interface noop has nothing to switch.
-func noNetwork(_ context.Context, t *task, _ *node.Step) (outcome, error) {
+// switchNetwork: the network interface noop has nothing to switch.
+func switchNetwork(_ context.Context, t *task, _ *node.Step) (outcome, error) {
 	if t.node.Implementation("network").Means != node.MeansNoop {
 		return 0, t.node.Unsupported("network")
 	}
-	return over, nil
+	return done, nil
 }

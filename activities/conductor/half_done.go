@@ -16,13 +16,13 @@ func (t *task) undo(ctx context.Context, step *node.Step, list []node.Undo) erro
 		if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
 			return err
 		}
-		t.settled(node.UndoPowerOff)
+		t.undone(node.UndoPowerOff)
 	}
 	if !slices.Contains(list, node.UndoEjectMedia) && !slices.Contains(list, node.UndoClearBoot) {
 		return nil
 	}
 	err := t.fromDisk(ctx)
-	if err == nil || !lasts(err) || !slices.Contains(t.op.Undo, node.UndoEjectMedia) && !slices.Contains(t.node.Owed, node.UndoEjectMedia) {
+	if err == nil || !isPermanent(err) || !slices.Contains(t.op.Undo, node.UndoEjectMedia) && !slices.Contains(t.node.Owed, node.UndoEjectMedia) {
 		return err
 	}
 	if b, failed := t.boot(); failed == nil {
@@ -31,8 +31,8 @@ func (t *task) undo(ctx context.Context, step *node.Step, list []node.Undo) erro
 	return err
 }
 
-// payOwed does what earlier operations owe the node's hardware. What is done is
+// undoOwed does what earlier operations owe the node's hardware. What is done is
 // owed no more, also where the rest fails.
-func payOwed(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	return over, t.undo(ctx, step, t.node.Owed)
+func undoOwed(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	return done, t.undo(ctx, step, t.node.Owed)
 }

@@ -11,8 +11,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// course says what is to happen instead of the next step; "" = it may begin.
-func (t *task) course() Next {
+// nextInsteadOfStep says what is to happen instead of the next step; "" = it may begin.
+func (t *task) nextInsteadOfStep() Next {
 	cover := node.Cover{Covered: true} // by this conductor
 	if step := t.op.CurrentStep(); step != nil && step.NotBefore != nil && !step.Deadly() {
 		cover.PutOff = max(step.NotBefore.Sub(*t.op.ClaimedAt), 0)
@@ -28,35 +28,35 @@ func (t *task) course() Next {
 	return ""
 }
 
-// taken: what was asked is taken up.
-func (t *task) taken() {
+// clearAsk: what was asked is taken up.
+func (t *task) clearAsk() {
 	t.pending.ClearAsk = true
 	t.op.Asked = node.AskNone
 }
 
-// putDownTime bounds the word that a step is left in good order: the next
+// handOverTimeout bounds the word that a step is left in good order: the next
 // conductor waits for it.
-const putDownTime = 300 * time.Millisecond
+const handOverTimeout = 300 * time.Millisecond
 
-// putDown records that the current step is handed over and, if somebody has paused
+// recordHandOver records that the current step is handed over and, if somebody has paused
 // it in Temporal, the pause p. It writes nothing else: an interrupted step may have
 // noted in memory what it did not get to do. It reports whether another conductor
 // has taken the step already.
-func (t *task) putDown(p *node.Pause) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), putDownTime)
+func (t *task) recordHandOver(p *node.Pause) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), handOverTimeout)
 	defer cancel()
-	err := t.Records.PutDown(ctx, t.op.ID, t.claim, p)
+	err := t.Store.PutDown(ctx, t.op.ID, t.claim, p)
 	if err != nil && !fault.Is(err, fault.Lost) {
 		t.log.Warn("step handed over without a word", zap.Error(err))
 	}
 	return fault.Is(err, fault.Lost)
 }
 
-// errElsewhere: this is the queue of a group and driver that the node has left
+// errOtherQueue: this is the queue of a group and driver that the node has left
 // while it waited for a conductor.
-var errElsewhere = fault.New(fault.NoValidHost, "the node has another driver or conductor group by now")
+var errOtherQueue = fault.New(fault.NoValidHost, "the node has another driver or conductor group by now")
 
-func elsewhere(queue string, o *node.Operation) bool {
+func otherQueue(queue string, o *node.Operation) bool {
 	own := node.QueueName(o.Group, o.Driver)
 	prefix, _, _ := strings.Cut(own, "/")
 	return strings.HasPrefix(queue, prefix+"/") && queue != own

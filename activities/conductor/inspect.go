@@ -18,7 +18,7 @@ import (
 // Ironic's: cpus, memory_mb, local_gb (localGB), cpu_arch.
 func inspectHardware(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
 	if t.isFake("inspect") {
-		return over, fakeStep(ctx, t, "inspect")
+		return done, fakeStep(ctx, t, "inspect")
 	}
 	s, err := t.inspector(ctx)
 	if err != nil {
@@ -30,13 +30,13 @@ func inspectHardware(ctx context.Context, t *task, _ *node.Step) (outcome, error
 	}
 	if power, err := t.powerControl(ctx); err == nil {
 		if p, err := power.Power(ctx); err == nil {
-			t.saw(p)
+			t.notePower(p)
 		}
 	}
-	return over, t.saveInspection(ctx, fromBMC(inv))
+	return done, t.saveInspection(ctx, inspectionOfBMC(inv))
 }
 
-func fromBMC(inv bmc.Inventory) node.Inspection {
+func inspectionOfBMC(inv bmc.Inventory) node.Inspection {
 	props := map[string]any{}
 	put := func(key string, v int64) {
 		if v > 0 {
@@ -60,8 +60,8 @@ func fromBMC(inv bmc.Inventory) node.Inspection {
 	return out
 }
 
-// leastDisk is the smallest disk on which Ironic puts an image.
-const leastDisk = 4 * gib
+// minDisk is the smallest disk on which Ironic puts an image.
+const minDisk = 4 * gib
 
 // localGB is Ironic's rule (redfish/inspect.py, _detect_local_gb): the smallest
 // disk of at least 4 GiB, in GiB, less one for the partition table and the config
@@ -69,7 +69,7 @@ const leastDisk = 4 * gib
 func localGB(disks []bmc.Disk) int64 {
 	smallest := int64(0)
 	for _, d := range disks {
-		if d.SizeBytes >= leastDisk && (smallest == 0 || d.SizeBytes < smallest) {
+		if d.SizeBytes >= minDisk && (smallest == 0 || d.SizeBytes < smallest) {
 			smallest = d.SizeBytes
 		}
 	}
@@ -109,7 +109,7 @@ func collectInventory(ctx context.Context, t *task, _ *node.Step) (outcome, erro
 	if err != nil {
 		return 0, err
 	}
-	return over, t.saveInspection(ctx, found)
+	return done, t.saveInspection(ctx, found)
 }
 
 func (t *task) readInventory(ctx context.Context) (node.Inspection, error) {
@@ -117,14 +117,14 @@ func (t *task) readInventory(ctx context.Context) (node.Inspection, error) {
 		return node.Inspection{}, err
 	}
 	defer inventoryTurns.Release(1)
-	raw, plugin, err := t.Records.Inventory(ctx, t.node.UUID)
+	raw, plugin, err := t.Store.Inventory(ctx, t.node.UUID)
 	if err != nil {
 		return node.Inspection{}, err
 	}
 	if told, ok := plugin["error"].(string); ok && told != "" {
 		return node.Inspection{}, fault.New(fault.Refused, "the agent of node %s could not inspect it: %s", t.node.UUID, agent.Words(told))
 	}
-	found, err := fromAgent(raw)
+	found, err := inspectionOfAgent(raw)
 	if err != nil {
 		return node.Inspection{}, fault.New(fault.Invalid, "inventory of node %s: %w", t.node.UUID, err)
 	}
@@ -132,7 +132,7 @@ func (t *task) readInventory(ctx context.Context) (node.Inspection, error) {
 }
 
 func (t *task) saveInspection(ctx context.Context, found node.Inspection) error {
-	leftOut, err := t.Records.SaveInspection(ctx, t.op.ID, t.claim, found)
+	leftOut, err := t.Store.SaveInspection(ctx, t.op.ID, t.claim, found)
 	if err != nil || leftOut == 0 {
 		return err
 	}
@@ -144,5 +144,5 @@ func (t *task) saveInspection(ctx context.Context, found node.Inspection) error 
 }
 
 func tearDownInspection(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	return t.giveBack(ctx, step)
+	return t.powerDown(ctx, step)
 }

@@ -12,10 +12,10 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// fromAgent is what in-band inspection makes of an agent's inventory: Ironic's
+// inspectionOfAgent is what in-band inspection makes of an agent's inventory: Ironic's
 // hooks ports, architecture and memory; local_gb of the smallest disk over 4 GiB,
 // less one, as Ironic's root device hint default does.
-func fromAgent(raw map[string]any) (node.Inspection, error) {
+func inspectionOfAgent(raw map[string]any) (node.Inspection, error) {
 	b, err := json.Marshal(raw)
 	if err != nil {
 		return node.Inspection{}, fmt.Errorf("encode: %w", err)
@@ -47,7 +47,7 @@ func fromAgent(raw map[string]any) (node.Inspection, error) {
 	pxe := strings.ToLower(string(inv.Boot.PXEInterface))
 	for _, n := range inv.Interfaces {
 		mac, err := node.ValidMAC(string(n.MAC))
-		if err != nil || !oneInterface(mac) {
+		if err != nil || !isUnicast(mac) {
 			continue // no address, or none that a port could have
 		}
 		out.Ports = append(out.Ports, node.Port{Address: mac, PXEEnabled: pxe == "" || pxe == mac})
@@ -58,9 +58,9 @@ func fromAgent(raw map[string]any) (node.Inspection, error) {
 // maxArchitecture bounds the name of a processor architecture, in bytes.
 const maxArchitecture = 64
 
-// oneInterface reports whether a MAC is that of a single interface: not a multicast
+// isUnicast reports whether a MAC is that of a single interface: not a multicast
 // address, and not all zeros.
-func oneInterface(mac string) bool {
+func isUnicast(mac string) bool {
 	hw, err := net.ParseMAC(mac)
 	return err != nil || hw[0]&1 == 0 && slices.ContainsFunc(hw, func(b byte) bool { return b != 0 })
 }

@@ -20,7 +20,7 @@ var errEndAsked = errors.New("somebody asked for an end")
 // it, and after it was sent, by this attempt or an earlier one, reads the virtual
 // drive for Settings.MediaTimeout before it sends anything again.
 func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia, url string) error {
-	if inserts(step) {
+	if insertionPending(step) {
 		shown, err := t.watchMedia(ctx, step, s, step.Issued.At, func(m bmc.Media) bool { return m.MayHold(url) })
 		if err != nil {
 			return err
@@ -45,7 +45,7 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 	switch {
 	case fault.Is(sent, fault.OutcomeUnknown):
 		sent = fault.New(fault.Unreachable, "%w", sent)
-		if t.readBackElsewhere(ctx, sent) {
+		if t.readBackByAnother(ctx, sent) {
 			return sent // the record tells the other conductor to look first
 		}
 	case fault.Is(sent, fault.Unreachable) && !fault.NoAnswer(sent): // the connection broke, and the BMC may have inserted it
@@ -72,8 +72,8 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 	return fault.New(fault.Unreachable, "node %s: the BMC accepted the virtual medium but does not show it %s later", t.node.UUID, t.Settings.MediaTimeout)
 }
 
-// inserts reports whether an insertion was recorded whose outcome is not known yet.
-func inserts(step *node.Step) bool {
+// insertionPending reports whether an insertion was recorded whose outcome is not known yet.
+func insertionPending(step *node.Step) bool {
 	return step.Issued != nil && step.Issued.Command == node.InsertMedia
 }
 
@@ -82,21 +82,21 @@ func inserts(step *node.Step) bool {
 // answer: some don't while they download.
 func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia, sent time.Time, wanted func(bmc.Media) bool) (bool, error) {
 	until := sent.Add(t.Settings.MediaTimeout)
-	next, told := growing(t.Settings.MediaPoll), false
+	next, told := backoff(t.Settings.MediaPoll), false
 	for {
 		m, err := s.Media(ctx)
 		switch {
 		case err == nil && wanted(m):
 			return true, nil
 		case err == nil:
-			if err := t.answered(ctx); err != nil {
+			if err := t.hardwareAnswered(ctx); err != nil {
 				return false, err
 			}
 		case ctx.Err() != nil:
 			return false, context.Cause(ctx)
-		case lasts(err):
+		case isPermanent(err):
 			return false, err
-		case fault.NoAnswer(err) && t.othersMayTry(ctx):
+		case fault.NoAnswer(err) && t.anotherMayTry(ctx):
 			return false, err // perhaps the BMC is silent to this conductor only
 		}
 		if !time.Now().Before(until) {
@@ -108,7 +108,7 @@ func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMed
 				return false, err
 			}
 		}
-		if err := pause(ctx, min(max(next(), bmc.RetryAfter(err)), max(time.Until(until), 0))); err != nil {
+		if err := sleep(ctx, min(max(next(), bmc.RetryAfter(err)), max(time.Until(until), 0))); err != nil {
 			return false, err
 		}
 		if err := t.guard(ctx); err != nil {
@@ -129,15 +129,15 @@ func (t *task) showMediaWait(ctx context.Context, until time.Time) error {
 	return err
 }
 
-// awaitLateMedia waits for an image whose insertion was sent and whose outcome is not
+// awaitPendingMedia waits for an image whose insertion was sent and whose outcome is not
 // known, so that it does not appear in the drive after the undo found it empty.
-func (t *task) awaitLateMedia(ctx context.Context) error {
+func (t *task) awaitPendingMedia(ctx context.Context) error {
 	if !slices.Contains(t.op.Undo, node.UndoEjectMedia) {
 		return nil
 	}
 	for i := range t.op.Steps {
 		step := &t.op.Steps[i]
-		if step.Over() || !inserts(step) {
+		if step.Over() || !insertionPending(step) {
 			continue
 		}
 		s, err := t.virtualMedia(ctx)
@@ -158,7 +158,7 @@ func (t *task) ejectMedia(ctx context.Context, s bmc.VirtualMedia) error {
 		return err
 	}
 	sent := s.EjectMedia(ctx)
-	if sent != nil && !fault.Is(sent, fault.Unreachable) || t.readBackElsewhere(ctx, sent) {
+	if sent != nil && !fault.Is(sent, fault.Unreachable) || t.readBackByAnother(ctx, sent) {
 		return sent
 	}
 	m, err = s.Media(ctx)

@@ -11,38 +11,38 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// roundMost is how many conductors try a step in one round: one that can't reach
+// maxPerRound is how many conductors try a step in one round: one that can't reach
 // the hardware may be alone with that, three are not.
-const roundMost = 3
+const maxPerRound = 3
 
-// unanswered reports whether err ended the work because the hardware was silent,
+// noAnswer reports whether err ended the work because the hardware was silent,
 // and not because this process is to stop.
-func unanswered(ctx context.Context, err error) bool {
+func noAnswer(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() == nil && fault.Is(err, fault.Unreachable) && fault.NoAnswer(err)
 }
 
-// readBackElsewhere reports whether another conductor is to see what came of a
+// readBackByAnother reports whether another conductor is to see what came of a
 // request whose answer was lost: this one may be cut off, and to find that out by
 // reading would take as long as the request did.
-func (t *task) readBackElsewhere(ctx context.Context, sent error) bool {
-	return unanswered(ctx, sent) && t.othersMayTry(ctx)
+func (t *task) readBackByAnother(ctx context.Context, sent error) bool {
+	return noAnswer(ctx, sent) && t.anotherMayTry(ctx)
 }
 
-// othersMayTry reports whether a conductor that covers the node is left in this round.
-func (t *task) othersMayTry(ctx context.Context) bool {
-	if len(t.tried)+1 >= roundMost {
+// anotherMayTry reports whether a conductor that covers the node is left in this round.
+func (t *task) anotherMayTry(ctx context.Context) bool {
+	if len(t.tried)+1 >= maxPerRound {
 		return false
 	}
-	hosts, err := t.Records.Covering(ctx, t.node.UUID)
+	hosts, err := t.Store.Covering(ctx, t.node.UUID)
 	return err == nil && len(activities.Untried(hosts, append(slices.Clone(t.tried), t.Settings.Conductor))) > 0
 }
 
-// passesOn notes on the step that this conductor got no answer, where another one
-// may still try. It is not counted as the step's failure: a round is one, when the
+// handToAnother notes on the step that this conductor got no answer, where another one
+// may still try. It is not lostClaimCounter as the step's failure: a round is one, when the
 // last of its conductors has had no answer either.
-func (t *task) passesOn(ctx context.Context, err error) bool {
+func (t *task) handToAnother(ctx context.Context, err error) bool {
 	var failed *stepError
-	if !errors.As(err, &failed) || !unanswered(ctx, err) || !t.othersMayTry(ctx) {
+	if !errors.As(err, &failed) || !noAnswer(ctx, err) || !t.anotherMayTry(ctx) {
 		return false
 	}
 	failed.step.LastError = fault.Text(failed.err)

@@ -6,10 +6,10 @@ import "go.temper.dev/temper/internal/node"
 type outcome int
 
 const (
-	over       outcome = iota // done
+	done       outcome = iota // done
 	awaitAgent                // the server boots; go on when its agent calls
 	awaitHold                 // a person decides when to go on
-	stopAsked                 // somebody asked for an end, and the step can be left here
+	endAsked                  // somebody asked for an end, and the step can be left here
 )
 
 // stepError is a failure of a step, so that it can be recorded on it.

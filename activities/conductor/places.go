@@ -6,16 +6,16 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// placesOf describes how far each step of an operation is.
-func placesOf(o *node.Operation) []string {
+// positionsOf describes how far each step of an operation is.
+func positionsOf(o *node.Operation) []string {
 	out := make([]string, len(o.Steps))
 	for i := range o.Steps {
-		out[i] = placeOf(&o.Steps[i])
+		out[i] = positionOf(&o.Steps[i])
 	}
 	return out
 }
 
-func placeOf(s *node.Step) string {
+func positionOf(s *node.Step) string {
 	place := fmt.Sprintf("%s %t %s %d %t", s.Name(), s.Over(), s.Phase, s.Restarts, s.Restarting)
 	if s.Issued != nil {
 		place += " " + s.Issued.Command + " " + s.Issued.Task

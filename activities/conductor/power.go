@@ -19,12 +19,12 @@ func verifyPower(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
 	if err != nil {
 		return 0, err
 	}
-	t.saw(p)
-	return over, nil
+	t.notePower(p)
+	return done, nil
 }
 
-// saw notes a power state for the next save.
-func (t *task) saw(p bmc.Power) {
+// notePower notes a power state for the next save.
+func (t *task) notePower(p bmc.Power) {
 	if st := stateOf(p); st != "" {
 		t.power = st
 		t.pending.Power = st
@@ -32,15 +32,15 @@ func (t *task) saw(p bmc.Power) {
 }
 
 func powerOn(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	return over, t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout)
+	return done, t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout)
 }
 
 func powerOff(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
 		return 0, err
 	}
-	t.agentGone()
-	return over, nil
+	t.forgetAgent()
+	return done, nil
 }
 
 func powerSoftOff(ctx context.Context, t *task, step *node.Step) (outcome, error) {
@@ -51,12 +51,12 @@ func powerSoftOff(ctx context.Context, t *task, step *node.Step) (outcome, error
 	if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestSoftOff, limit); err != nil {
 		return 0, err
 	}
-	t.agentGone()
-	return over, nil
+	t.forgetAgent()
+	return done, nil
 }
 
-// agentGone forgets the agent of a server that was seen off, or is restarted.
-func (t *task) agentGone() {
+// forgetAgent forgets the agent of a server that was seen off, or is restarted.
+func (t *task) forgetAgent() {
 	t.pending.ClearAgent = true
 	t.node.Agent, t.agentClient = nil, nil
 }
@@ -84,12 +84,12 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 	if err != nil {
 		return err
 	}
-	t.saw(p)
+	t.notePower(p)
 	if p == want {
 		step.Issued = nil
 		return nil
 	}
-	if !underway(p, want) {
+	if !inTransition(p, want) {
 		if err := t.sendPower(ctx, step, s, r); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.PowerContro
 	}
 	err := s.RequestPower(ctx, r)
 	switch {
-	case t.readBackElsewhere(ctx, err):
+	case t.readBackByAnother(ctx, err):
 		return err
 	case fault.Is(err, fault.Unreachable) && ctx.Err() == nil:
 		return nil
@@ -128,36 +128,36 @@ func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.PowerContro
 // watchPower looks until the state is seen or the time is over. Silence of the
 // BMC is waited out like a state that is not there yet.
 func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Power, until time.Time) (bool, error) {
-	next := growing(t.Settings.PowerPoll)
+	next := backoff(t.Settings.PowerPoll)
 	for {
 		p, err := s.Power(ctx)
 		switch {
 		case err == nil:
-			t.saw(p)
+			t.notePower(p)
 			if p == want {
 				return true, nil
 			}
-			if err := t.answered(ctx); err != nil {
+			if err := t.hardwareAnswered(ctx); err != nil {
 				return false, err
 			}
 		case ctx.Err() != nil:
 			return false, context.Cause(ctx)
 		case fault.ClassOf(err) != fault.Transient && fault.ClassOf(err) != fault.WaitBusy:
 			return false, err
-		case fault.NoAnswer(err) && t.othersMayTry(ctx):
+		case fault.NoAnswer(err) && t.anotherMayTry(ctx):
 			return false, err // perhaps the BMC is silent to this conductor only
 		}
 		if !time.Now().Before(until) {
 			return false, nil
 		}
 		// If the BMC asks for a longer pause, it is read once more at the deadline.
-		if err := pause(ctx, min(max(next(), bmc.RetryAfter(err)), max(time.Until(until), 0))); err != nil {
+		if err := sleep(ctx, min(max(next(), bmc.RetryAfter(err)), max(time.Until(until), 0))); err != nil {
 			return false, err
 		}
 	}
 }
 
-func underway(now, want bmc.Power) bool {
+func inTransition(now, want bmc.Power) bool {
 	return (now == bmc.PoweringOn && want == bmc.PowerOn) || (now == bmc.PoweringOff && want == bmc.PowerOff)
 }
 
@@ -177,16 +177,16 @@ func powerReset(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 	if err != nil {
 		return 0, err
 	}
-	t.saw(p)
+	t.notePower(p)
 	if p == bmc.PowerOff || step.Issued != nil { // found off, now or by whoever switched it on
-		return over, t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout)
+		return done, t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout)
 	}
-	restarter, err := t.restarter(ctx)
+	restarter, err := t.restartControl(ctx)
 	if err != nil {
 		return 0, err
 	}
 	step.Issued = &node.Issued{At: time.Now().UTC(), Command: bmc.ForceRestart}
-	t.agentGone()
+	t.forgetAgent()
 	if err := t.save(ctx); err != nil {
 		return 0, err
 	}
@@ -194,5 +194,5 @@ func powerReset(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 	if fault.Is(err, fault.Busy) || fault.Is(err, fault.Refused) {
 		step.Issued = nil // answered, and not done: it may be sent again
 	}
-	return over, err
+	return done, err
 }

@@ -24,8 +24,8 @@ const (
 	refreshStale    = 10 // a reading that has not changed is written down every so many refreshes
 )
 
-// PowerRecords is what a refresh of power states reads and writes.
-type PowerRecords interface {
+// PowerStore is what a refresh of power states reads and writes.
+type PowerStore interface {
 	PowerDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.Node, error)
 	// DriverSecrets are of driver_info, by row number; a node whose secrets do not
 	// open is not among them.
@@ -37,7 +37,7 @@ type PowerRecords interface {
 // It is no activity: a conductor's own loop runs it beside its steps, holds no
 // node for it, and looks at none that an operation holds.
 type PowerRefresh struct {
-	Records  PowerRecords
+	Store    PowerStore
 	Drivers  map[string]bmc.Driver
 	Self     node.Conductor // Hostname, Group, Interfaces
 	Interval time.Duration  // between two refreshes
@@ -77,11 +77,11 @@ func (r *PowerRefresh) All(ctx context.Context) error {
 }
 
 func (r *PowerRefresh) page(ctx context.Context, drivers []string, after int64) ([]node.Node, map[int64]node.Secrets, error) {
-	nodes, err := r.Records.PowerDue(ctx, r.Self.Hostname, drivers, after, refreshPage)
+	nodes, err := r.Store.PowerDue(ctx, r.Self.Hostname, drivers, after, refreshPage)
 	if err != nil || len(nodes) == 0 {
 		return nil, nil, err
 	}
-	sealed, err := r.Records.DriverSecrets(ctx, nodes)
+	sealed, err := r.Store.DriverSecrets(ctx, nodes)
 	return nodes, sealed, err
 }
 
@@ -108,7 +108,7 @@ func (r *PowerRefresh) one(ctx context.Context, n *node.Node, sealed node.Secret
 		}
 		seen.State = state
 	}
-	wrote, err := r.Records.RecordPower(ctx, seen)
+	wrote, err := r.Store.RecordPower(ctx, seen)
 	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
 		return err
 	}
@@ -147,7 +147,7 @@ func (r *PowerRefresh) read(ctx context.Context, n *node.Node, sealed node.Secre
 		return "", fault.New(fault.Internal, "the secrets of node %s do not open", n.UUID)
 	}
 	s, err := driver.Open(ctx, bmc.Target{
-		Node: n.UUID, Info: node.Unmask(n.DriverInfo, under("driver_info", sealed)), LastPower: powerOf(n.PowerState),
+		Node: n.UUID, Info: node.Unmask(n.DriverInfo, secretsOf("driver_info", sealed)), LastPower: powerOf(n.PowerState),
 	})
 	if err != nil {
 		return "", err

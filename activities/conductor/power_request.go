@@ -12,11 +12,11 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// forgoes reports whether err is no more than the end of a power request that
+// mayContinueWithout reports whether err is no more than the end of a power request that
 // came while the operation waited. The operation has not asked for it, so it goes
 // on where it was; last_error tells who asked. One that holds on failure waits
 // for a decision instead.
-func (t *task) forgoes(ctx context.Context, err error) bool {
+func (t *task) mayContinueWithout(ctx context.Context, err error) bool {
 	var failed *stepError
 	if !errors.As(err, &failed) || ctx.Err() != nil || t.op.Kind.Spec().PowerChange || t.op.OnFailure == node.HoldOnFailure {
 		return false
@@ -25,14 +25,14 @@ func (t *task) forgoes(ctx context.Context, err error) bool {
 	switch {
 	case !step.PowerRequest(), fault.Is(err, fault.Lost), fault.Is(err, fault.Unavailable):
 		return false
-	case unanswered(ctx, err) && t.othersMayTry(ctx):
+	case noAnswer(ctx, err) && t.anotherMayTry(ctx):
 		return false
 	}
 	return step.Failures+1 >= retryOf(fault.ClassOf(failed.err)).limit(step, t.Settings.StepLimits)
 }
 
-// forgo skips the steps of a power request that failed for good.
-func (t *task) forgo(ctx context.Context, err error) error {
+// skipPowerRequest skips the steps of a power request that failed for good.
+func (t *task) skipPowerRequest(ctx context.Context, err error) error {
 	var failed *stepError
 	if !errors.As(err, &failed) {
 		return err

@@ -14,7 +14,7 @@ const phaseHeld = "held"
 // hold stops until somebody unholds the node; that request moves it on.
 func hold(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if step.Phase == phaseHeld && !node.Holds(t.node.ProvisionState) {
-		return over, nil
+		return done, nil
 	}
 	if step.Phase != phaseHeld {
 		t.move(node.EventHold)
@@ -25,26 +25,26 @@ func hold(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	return awaitHold, t.save(ctx)
 }
 
-// waitStep waits for some seconds or, where none are given, for the agent's
+// wait waits for some seconds or, where none are given, for the agent's
 // next heartbeat.
-func waitStep(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+func wait(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if seconds, ok := step.Args["seconds"].(float64); ok {
 		rest := time.Until(step.StartedAt.Add(time.Duration(seconds * float64(time.Second))))
-		return over, pause(ctx, max(rest, 0))
+		return done, sleep(ctx, max(rest, 0))
 	}
 	for node.UsesAgent(t.node, t.op.Kind) && time.Since(*step.StartedAt) < t.Settings.AgentWait[t.op.Kind.Spec().Family] {
-		n, err := t.Records.Node(ctx, t.node.UUID)
+		n, err := t.Store.Node(ctx, t.node.UUID)
 		if err != nil {
 			return 0, err
 		}
 		if n.Agent == nil || n.Agent.LastHeartbeatAt == nil || n.Agent.LastHeartbeatAt.After(*step.StartedAt) {
 			break
 		}
-		if err := pause(ctx, t.Settings.AgentPoll); err != nil {
+		if err := sleep(ctx, t.Settings.AgentPoll); err != nil {
 			return 0, err
 		}
 	}
-	return over, nil
+	return done, nil
 }
 
 // reboot is off, seen off, on, seen on; where an agent runs the operation's

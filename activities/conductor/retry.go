@@ -12,13 +12,13 @@ import (
 
 // Temporal is the only retry loop, and these are the only verdicts it gets.
 
-// handOver gives the step to another conductor at once; it is no failure.
-func handOver(err error) error {
+// handOverError gives the step to another conductor at once; it is no failure.
+func handOverError(err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), "handed over",
 		temporal.ApplicationErrorOptions{NextRetryDelay: time.Millisecond, Category: temporal.ApplicationErrorCategoryBenign})
 }
 
-func cancelled() error { return temporal.NewCanceledError() }
+func cancelledError() error { return temporal.NewCanceledError() }
 
 // Retry is what is done about failures of one class of error.
 type Retry struct {
@@ -41,8 +41,8 @@ var Retries = []Retry{
 	{fault.Never, "never", 1, 0, 0, "the table does not allow it, nobody can do it, or the claim is lost: not again, not by decision either"},
 }
 
-// lasts: no class of error that passes by itself.
-func lasts(err error) bool {
+// isPermanent: no class of error that passes by itself.
+func isPermanent(err error) bool {
 	c := fault.ClassOf(err)
 	return c != fault.Transient && c != fault.WaitBusy
 }
@@ -61,7 +61,7 @@ func (r Retry) limit(step *node.Step, own map[string]int) int {
 	return cmp.Or(r.Failures, own[step.Name()], step.Rule().Failures, StepLimit)
 }
 
-// pause is how long to wait after the nth failure (from 1) of a step.
+// sleep is how long to wait after the nth failure (from 1) of a step.
 func (r Retry) pause(n int) time.Duration {
 	p := r.First
 	for ; n > 1 && p < r.Most; n-- {

@@ -17,14 +17,14 @@ import (
 // runAll runs steps in order until one waits, fails or none is left.
 func (t *task) runAll(ctx context.Context) (Next, error) {
 	for first := true; ; first = false {
-		if err := t.takeUpAsk(ctx); err != nil {
+		if err := t.handleAsk(ctx); err != nil {
 			return "", err
 		}
-		if next := t.course(); next != "" {
+		if next := t.nextInsteadOfStep(); next != "" {
 			return next, t.stop(ctx)
 		}
 		if first {
-			if err := t.takeOverDebts(ctx); err != nil {
+			if err := t.takeOverOwed(ctx); err != nil {
 				return "", err
 			}
 			continue // something may have been asked meanwhile
@@ -48,19 +48,19 @@ func (t *task) runAll(ctx context.Context) (Next, error) {
 			return NextAgent, nil
 		case awaitHold:
 			return NextHold, nil
-		case stopAsked:
+		case endAsked:
 			return NextAsked, nil
 		}
 	}
 }
 
-// takeUpAsk looks at what was asked of the operation: a power request becomes
+// handleAsk looks at what was asked of the operation: a power request becomes
 // steps of its own, before the present one.
-func (t *task) takeUpAsk(ctx context.Context) error {
+func (t *task) handleAsk(ctx context.Context) error {
 	switch t.op.Asked {
 	case node.AskUnhold:
 		// It moved the node, perhaps since the claim.
-		n, err := t.Records.Node(ctx, t.node.UUID)
+		n, err := t.Store.Node(ctx, t.node.UUID)
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (t *task) takeUpAsk(ctx context.Context) error {
 		if s := t.op.CurrentStep(); s != nil && s.State == node.StepFailed {
 			break // a decision about the step that failed, and so the workflow's (LookHeld)
 		}
-		t.taken()
+		t.clearAsk()
 	case node.AskPower:
 		target, err := t.askedPower(ctx)
 		if err != nil {
@@ -77,21 +77,21 @@ func (t *task) takeUpAsk(ctx context.Context) error {
 		if err := t.insertPower(target); err != nil {
 			return err
 		}
-		t.taken()
+		t.clearAsk()
 	}
 	return nil
 }
 
-// overtaken: the node was moved under the step by a request that ends the
+// endRequested: the node was moved under the step by a request that ends the
 // operation, so the step's own move no longer fits.
-func (t *task) overtaken(ctx context.Context) bool {
+func (t *task) endRequested(ctx context.Context) bool {
 	return t.guard(ctx) == nil && t.op.Asked.Ends()
 }
 
 // askedPower reads which power state is asked for: a save tells that one is, and
 // it may have come since the claim.
 func (t *task) askedPower(ctx context.Context) (node.PowerState, error) {
-	n, err := t.Records.Node(ctx, t.node.UUID)
+	n, err := t.Store.Node(ctx, t.node.UUID)
 	if err != nil {
 		return "", err
 	}
@@ -166,13 +166,13 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 		return 0, err
 	}
 	if t.op.MayLeave(step, node.StallNone) {
-		return stopAsked, nil
+		return endAsked, nil
 	}
 	activity.RecordHeartbeat(ctx, step.Index)
 	if !t.isFake(step.Interface) {
-		t.wants(step.Rule().Undo...)
+		t.addUndo(step.Rule().Undo...)
 	}
-	ended := t.tellLater(ctx)
+	ended := t.reportLater(ctx)
 	o, err := run(ctx, t, step)
 	ended()
 	if err != nil {
@@ -183,7 +183,7 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	// has begun keeps its place in it.
 	t.op.Steps[step.Index] = *step
 	step = &t.op.Steps[step.Index]
-	if o == over {
+	if o == done {
 		at := time.Now().UTC()
 		step.State, step.EndedAt, step.LastError, step.Issued = node.StepDone, &at, "", nil
 		t.observe(step, "done", now)
@@ -207,8 +207,8 @@ func (t *task) observe(step *node.Step, outcome string, began time.Time) {
 	t.Observe.Step(step.Interface, name, outcome, time.Since(began))
 }
 
-// verdict records the failure and decides by its class: again after a pause, or never.
-func (t *task) verdict(err error) error {
+// recordFailure records the failure and decides by its class: again after a pause, or never.
+func (t *task) recordFailure(err error) error {
 	se, ok := err.(*stepError) //nolint:errorlint // runAll returns it unwrapped; a wrapped one is somebody else's
 	if !ok {
 		return activities.RetryAfter(err, time.Second)
@@ -220,14 +220,14 @@ func (t *task) verdict(err error) error {
 	t.op.Rests, t.pending.Came = true, true
 	rule, failures := retryOf(fault.ClassOf(se.err)), step.Failures
 	spent := failures >= rule.limit(step, t.Settings.StepLimits)
-	retry := t.startsOver(step, se.err, spent) || !spent
+	retry := t.restartStep(step, se.err, spent) || !spent
 	if !retry {
 		step.State = node.StepFailed
 	}
 	t.pending.Move = ""
 	tell := t.log.Warn
 	if t.op.Kind.Spec().Undoes {
-		t.pending.Refused = !retry && lasts(se.err)
+		t.pending.Refused = !retry && isPermanent(se.err)
 		if step.LastError == t.node.OwedError { // the same error as that of the try before, which was logged
 			tell = t.log.Debug
 		}
@@ -247,14 +247,14 @@ func (t *task) verdict(err error) error {
 	return activities.RetryAfter(se.err, max(rule.pause(step.Failures), bmc.RetryAfter(se.err)))
 }
 
-// takeOverDebts makes what the node owes part of this operation's own undo, if its
+// takeOverOwed makes what the node owes part of this operation's own undo, if its
 // steps do all of it anyway (Settles). Any other operation leaves it as it is, so that
 // a BMC that refuses to eject a medium does not prevent switching the server on.
-func (t *task) takeOverDebts(ctx context.Context) error {
+func (t *task) takeOverOwed(ctx context.Context) error {
 	if len(t.node.Owed) == 0 || t.op.Kind.Spec().Undoes || !t.op.Settles() {
 		return nil
 	}
-	t.wants(t.node.Owed...)
+	t.addUndo(t.node.Owed...)
 	t.pending.Settled = t.node.Owed
 	t.node.Owed = nil
 	return t.save(ctx)

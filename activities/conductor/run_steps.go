@@ -16,37 +16,37 @@ import (
 )
 
 // RunSteps claims the operation and runs its steps from the first that is not
-// over, until one has to wait, one fails or none is left. Each step is recorded
-// before it begins and when it is over, so that whoever runs this next goes on
+// done, until one has to wait, one fails or none is left. Each step is recorded
+// before it begins and when it is done, so that whoever runs this next goes on
 // at the same step.
 func (s *Steps) RunSteps(ctx context.Context, in StepsInput) (StepsResult, error) {
-	ctx, stop := s.alive(ctx)
+	ctx, stop := s.heartbeat(ctx)
 	defer stop()
 	t, err := s.claim(ctx, in)
 	switch {
-	case errors.Is(err, errElsewhere):
+	case errors.Is(err, errOtherQueue):
 		return StepsResult{Next: NextReady, Conductor: s.Settings.Conductor}, nil
 	case err != nil:
-		return StepsResult{}, s.verdict(ctx, nil, err)
+		return StepsResult{}, s.failure(ctx, nil, err)
 	}
 	defer t.close()
 	if err := t.countDeath(ctx); err != nil {
-		return StepsResult{}, s.verdict(ctx, nil, err)
+		return StepsResult{}, s.failure(ctx, nil, err)
 	}
 	next, err := t.runAll(ctx)
-	for t.forgoes(ctx, err) {
-		if err = t.forgo(ctx, err); err == nil {
+	for t.mayContinueWithout(ctx, err) {
+		if err = t.skipPowerRequest(ctx, err); err == nil {
 			next, err = t.runAll(ctx)
 		}
 	}
-	if fault.Is(err, fault.NotAllowed) && t.overtaken(ctx) {
+	if fault.Is(err, fault.NotAllowed) && t.endRequested(ctx) {
 		return t.result(NextAsked), nil
 	}
-	if t.passesOn(ctx, err) {
+	if t.handToAnother(ctx, err) {
 		return t.result(NextElsewhere), nil
 	}
 	if err != nil {
-		return StepsResult{}, s.verdict(ctx, t, err)
+		return StepsResult{}, s.failure(ctx, t, err)
 	}
 	return t.result(next), nil
 }
@@ -60,13 +60,13 @@ var (
 	errReset    = errors.New("somebody has reset the activity in Temporal")
 )
 
-// alive heartbeats until stop is called. It cancels the context, so that the step
+// heartbeat sends heartbeats until stop is called. It cancels the context, so that the step
 // returns at once and goes on elsewhere, when the worker is being stopped, and when
 // this process has stood still (SIGSTOP, a sleeping host): the step is another's
 // by now. Where Temporal does not take heartbeats the SDK cancels the context,
 // after the throttle interval and one request (internal_task_handlers.go,
 // internalHeartBeat): before the server gives the step to another.
-func (s *Steps) alive(ctx context.Context) (context.Context, func()) {
+func (s *Steps) heartbeat(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	stopping := activity.GetWorkerStopChannel(ctx)
@@ -97,29 +97,29 @@ func (s *Steps) alive(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { close(done); cancel(nil) }
 }
 
-// enoughAttempts is the attempt from which on a database that took the claim and then
+// unavailableAttempts is the attempt from which on a database that took the claim and then
 // does not answer counts as a failure of the step. What the step reads or writes then
 // takes longer than it may, and would be tried for ever.
-const enoughAttempts = 20
+const unavailableAttempts = 20
 
 func (s *Steps) claim(ctx context.Context, in StepsInput) (*task, error) {
 	info := activity.GetInfo(ctx)
 	c := node.Claim{Seq: in.Seq, Attempt: info.Attempt}
-	n, err := s.Records.Claim(ctx, in.Operation, info.WorkflowExecution.RunID, c, info.StartedTime, s.Settings.Conductor)
+	n, err := s.Store.Claim(ctx, in.Operation, info.WorkflowExecution.RunID, c, info.StartedTime, s.Settings.Conductor)
 	if err != nil {
 		return nil, err
 	}
 	if s.Observe.Wait != nil && info.Attempt == 1 {
 		s.Observe.Wait(n.Operation.Group, n.Operation.Driver, info.StartedTime.Sub(info.ScheduledTime))
 	}
-	if elsewhere(info.TaskQueue, n.Operation) {
-		return nil, errElsewhere
+	if otherQueue(info.TaskQueue, n.Operation) {
+		return nil, errOtherQueue
 	}
 	driver, ok := s.Drivers[n.Driver]
 	if !ok {
 		return nil, fault.New(fault.NoValidHost, "conductor %s has no driver %s", s.Settings.Conductor, n.Driver)
 	}
-	sealed, err := s.Records.Credentials(ctx, n)
+	sealed, err := s.Store.Credentials(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -128,48 +128,48 @@ func (s *Steps) claim(ctx context.Context, in StepsInput) (*task, error) {
 	return t, nil
 }
 
-// verdict turns the end of a run into what Temporal does next. A step that is
+// failure turns the end of a run into what Temporal does next. A step that is
 // to be tried again has been recorded as failed already.
-func (s *Steps) verdict(ctx context.Context, t *task, err error) error {
+func (s *Steps) failure(ctx context.Context, t *task, err error) error {
 	cause := context.Cause(ctx)
 	switch {
 	case fault.Is(err, fault.Lost):
 		return activities.NonRetryable(err)
 	case errors.Is(cause, errStopping):
 		if t != nil {
-			t.putDown(nil)
+			t.recordHandOver(nil)
 		}
-		return handOver(errStopping)
+		return handOverError(errStopping)
 	case errors.Is(cause, activity.ErrActivityPaused):
 		info := activity.GetInfo(ctx)
 		if t != nil {
-			t.putDown(&node.Pause{What: node.PauseOfActivity, At: time.Now().UTC(), Activity: info.ActivityID})
+			t.recordHandOver(&node.Pause{What: node.PauseOfActivity, At: time.Now().UTC(), Activity: info.ActivityID})
 		}
-		return handOver(errPaused)
+		return handOverError(errPaused)
 	case errors.Is(cause, activity.ErrActivityReset):
 		if t != nil {
-			t.putDown(nil)
+			t.recordHandOver(nil)
 		}
-		return handOver(errReset)
+		return handOverError(errReset)
 	case temporal.IsCanceledError(cause): // as the SDK tells the workflow's cancel from its own
-		return cancelled()
+		return cancelledError()
 	case errors.Is(ctx.Err(), context.Canceled):
 		if !errors.Is(cause, errFrozen) {
 			cause = errCutOff
 		}
 		if t != nil {
-			// Whether another one has it by now is worth knowing, and is counted.
-			t.log.Warn("step left", zap.NamedError("why", cause), zap.Bool("taken over", t.putDown(nil)))
+			// Whether another one has it by now is worth knowing, and is lostClaimCounter.
+			t.log.Warn("step left", zap.NamedError("why", cause), zap.Bool("taken over", t.recordHandOver(nil)))
 		}
-		return handOver(cause)
-	case fault.Is(err, fault.Unavailable) && (t == nil || activity.GetInfo(ctx).Attempt < enoughAttempts):
+		return handOverError(cause)
+	case fault.Is(err, fault.Unavailable) && (t == nil || activity.GetInfo(ctx).Attempt < unavailableAttempts):
 		return activities.RetryAfter(err, time.Second) // the database is away, which is not the hardware's fault
-	case t == nil && lasts(err) && activity.GetInfo(ctx).Attempt >= StepLimit:
+	case t == nil && isPermanent(err) && activity.GetInfo(ctx).Attempt >= StepLimit:
 		// Nobody could even begin, the secrets do not open: there is no step to
 		// note it on, and it would be tried for ever without a word.
 		return activities.NonRetryable(err)
 	case t == nil:
 		return activities.RetryAfter(err, time.Second)
 	}
-	return t.verdict(err)
+	return t.recordFailure(err)
 }

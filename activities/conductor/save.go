@@ -8,17 +8,17 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// progress notes whether the steps have come further since they were last saved.
+// noteProgress notes whether the steps have come further since they were last saved.
 // Sending a command again is no progress.
-func (t *task) progress() {
-	now := placesOf(t.op)
-	if slices.Equal(now, t.places) {
+func (t *task) noteProgress() {
+	now := positionsOf(t.op)
+	if slices.Equal(now, t.positions) {
 		return
 	}
-	before := t.places
-	t.places, t.came = now, true
+	before := t.positions
+	t.positions, t.progressed = now, true
 	step := t.op.CurrentStep()
-	if step == nil || t.undoes || slices.Contains(before, placeOf(step)) {
+	if step == nil || t.undoes || slices.Contains(before, positionOf(step)) {
 		return // it was another step
 	}
 	step.Harmless()
@@ -29,16 +29,16 @@ func (t *task) progress() {
 // looked at by the same statement, so a save right before a request is the
 // request's guard as well.
 func (t *task) save(ctx context.Context) error {
-	t.progress()
+	t.noteProgress()
 	p := t.pending
-	p.Came = p.Came || t.came
+	p.Came = p.Came || t.progressed
 	p.Steps, p.Undo, p.Rests = t.op.Steps, t.op.Undo, t.op.Rests
 	p.WaitingFor, p.WaitingUntil = t.op.WaitingFor, t.op.WaitingUntil
 	after := *t.op
 	if err := after.Record(p); err != nil {
 		return err
 	}
-	asked, err := t.Records.SaveSteps(ctx, t.op.ID, t.claim, p)
+	asked, err := t.Store.SaveSteps(ctx, t.op.ID, t.claim, p)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type Settings struct {
 	MediaPoll        time.Duration                 // longest pause between two reads of the virtual drive
 	AgentPoll        time.Duration                 // at the most between two looks at an agent's command
 	AgentWait        map[node.Family]time.Duration // how long the agent's call after boot is waited for: deploy_callback_timeout, ...
-	TellAfter        time.Duration                 // how long a step runs before its workflow is told
+	ReportAfter      time.Duration                 // how long a step runs before its workflow is told
 	StepLimits       map[string]int                // how often a step may fail, by "interface.step"; others StepLimit
 	ConductorBeat    time.Duration                 // between two heartbeats of a conductor
 	DeathWithin      time.Duration                 // a conductor that dies within this time of taking a step up may have died of the step
@@ -51,6 +51,6 @@ func (s Settings) WithDefaults() Settings {
 		wait[f] = cmp.Or(s.AgentWait[f], 30*time.Minute)
 	}
 	s.AgentWait = wait
-	def(&s.TellAfter, 5*time.Second)
+	def(&s.ReportAfter, 5*time.Second)
 	return s
 }

@@ -22,14 +22,14 @@ func init() {
 		"power.soft_off": powerSoftOff,
 		"power.reset":    powerReset,
 
-		"management.undo": payOwed,
+		"management.undo": undoOwed,
 
 		"deploy.prepare":                  prepareDeploy,
 		"deploy.deploy":                   bootToDeploy,
 		"deploy.write_image":              writeImage,
 		"deploy.prepare_instance_boot":    prepareInstanceBoot,
 		"deploy.tear_down_agent":          tearDownAgent,
-		"deploy.switch_to_tenant_network": noNetwork,
+		"deploy.switch_to_tenant_network": switchNetwork,
 		"deploy.boot_instance":            bootInstance,
 
 		"deploy.prepare_cleaning":   prepareCleaning,
@@ -52,7 +52,7 @@ func init() {
 		"raid.delete_configuration":     fakeOnly,
 
 		node.StepHold:     hold,
-		node.StepWait:     waitStep,
+		node.StepWait:     wait,
 		node.StepPowerOn:  powerOn,
 		node.StepPowerOff: powerOff,
 		node.StepReboot:   reboot,
@@ -81,5 +81,5 @@ func fakeOnly(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if !t.isFake(step.Interface) {
 		return unknownStep(ctx, t, step)
 	}
-	return over, fakeStep(ctx, t, step.Interface)
+	return done, fakeStep(ctx, t, step.Interface)
 }

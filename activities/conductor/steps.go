@@ -13,7 +13,7 @@ import (
 
 // Steps are the activities that touch hardware. They run on conductors.
 type Steps struct {
-	Records  Records
+	Store    OperationStore
 	Drivers  map[string]bmc.Driver // by hardware type
 	Settings Settings
 	Log      *zap.Logger
@@ -24,7 +24,7 @@ type Steps struct {
 	// is given as a URL is fetched, so that the agent gets a digest.
 	Image func(ctx context.Context, nodeUUID string, instance, driver map[string]any) (agent.ImageInfo, error)
 	// Tell tells the calling workflow which of its steps runs; nil = it is not told.
-	Tell func(ctx context.Context, workflowID, runID string, told Told) error
+	ReportSteps func(ctx context.Context, workflowID, runID string, told StepsUpdate) error
 	// Fake delays a step of a fake interface as the settings say.
 	Fake func(ctx context.Context, iface string) error
 }
@@ -83,8 +83,8 @@ type StepsResult struct {
 	Steps []activities.StepLine `json:"steps"`
 }
 
-// Told is what a workflow is told of its steps while one of them runs, for people.
-type Told struct {
+// StepsUpdate is what a workflow is told of its steps while one of them runs, for people.
+type StepsUpdate struct {
 	Seq       int64                 `json:"seq"` // of the activity that runs them
 	Conductor string                `json:"conductor"`
 	Steps     []activities.StepLine `json:"steps"`

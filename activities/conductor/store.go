@@ -7,9 +7,9 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Records are the writes of steps. Each is fenced by operation and claim; a
+// OperationStore has the writes of steps. Each is fenced by operation and claim; a
 // claim that is not the newest is fault.Lost.
-type Records interface {
+type OperationStore interface {
 	// Claim takes the operation for an attempt that Temporal started at started, and
 	// returns the node, whose operation has the new claim.
 	Claim(ctx context.Context, operation int64, runID string, c node.Claim, started time.Time, conductor string) (*node.Node, error)

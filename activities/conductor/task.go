@@ -33,18 +33,18 @@ type task struct {
 	agentClient  Agent
 
 	// pending goes into the next save.
-	pending node.Progress
-	power   node.PowerState // as last read or written here
-	undoes  bool            // it is at work for Undo, not for a step
-	places  []string        // how far the steps were when they were last saved
-	came    bool            // progress was made under the claim
+	pending    node.Progress
+	power      node.PowerState // as last read or written here
+	undoes     bool            // it is at work for Undo, not for a step
+	positions  []string        // how far the steps were when they were last saved
+	progressed bool            // progress was made under the claim
 }
 
 func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Secrets) *task {
 	t := &task{
 		Steps: s, node: n, op: n.Operation, claim: c, driver: d,
-		driverInfo:   node.Unmask(n.DriverInfo, under("driver_info", sealed)),
-		instanceInfo: node.Unmask(n.InstanceInfo, under("instance_info", sealed)),
+		driverInfo:   node.Unmask(n.DriverInfo, secretsOf("driver_info", sealed)),
+		instanceInfo: node.Unmask(n.InstanceInfo, secretsOf("instance_info", sealed)),
 		sealed:       sealed,
 		power:        n.PowerState,
 	}
@@ -52,13 +52,13 @@ func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Sec
 		t.op.WaitingFor, t.op.WaitingUntil = "", nil
 	}
 	t.op.Conductor = s.Settings.Conductor
-	t.places = placesOf(t.op)
+	t.positions = positionsOf(t.op)
 	t.log = s.Log.With(zap.String("node", n.UUID), zap.Int64("operation", t.op.ID), zap.String("workflow", t.op.WorkflowID))
 	return t
 }
 
-// under are the secrets of one dictionary, by JSON pointer.
-func under(dict string, sealed node.Secrets) map[string]any {
+// secretsOf are the secrets of one dictionary, by JSON pointer.
+func secretsOf(dict string, sealed node.Secrets) map[string]any {
 	out := map[string]any{}
 	for name, v := range sealed {
 		if path, ok := strings.CutPrefix(name, dict); ok && strings.HasPrefix(path, "/") {
@@ -82,7 +82,7 @@ func (t *task) move(e node.Event) { t.pending.Move = e }
 
 // guard is the last look at the claim before a request that changes something.
 func (t *task) guard(ctx context.Context) error {
-	asked, err := t.Records.CheckClaim(ctx, t.op.ID, t.claim)
+	asked, err := t.Store.CheckClaim(ctx, t.op.ID, t.claim)
 	if err == nil {
 		t.op.Hear(asked)
 	}
@@ -109,7 +109,7 @@ func (t *task) powerControl(ctx context.Context) (bmc.PowerControl, error) {
 	return capability(t, s.PowerControl, "power", err)
 }
 
-func (t *task) restarter(ctx context.Context) (bmc.Restarter, error) {
+func (t *task) restartControl(ctx context.Context) (bmc.Restarter, error) {
 	s, err := t.bmc(ctx)
 	return capability(t, s.Restarter, "restarting a server that must not be switched off", err)
 }
@@ -146,7 +146,7 @@ func (t *task) agent(ctx context.Context) (Agent, error) {
 	if t.node.Agent == nil || t.node.Agent.URL == "" {
 		return nil, fault.New(fault.Unreachable, "node %s has no agent: none called since it was booted", t.node.UUID)
 	}
-	token, err := t.Records.AgentToken(ctx, t.node.UUID)
+	token, err := t.Store.AgentToken(ctx, t.node.UUID)
 	if err != nil {
 		return nil, err
 	}
@@ -160,8 +160,8 @@ func (t *task) agent(ctx context.Context) (Agent, error) {
 	return c, nil
 }
 
-// wants adds what must be put right if the operation ends from here on.
-func (t *task) wants(undo ...node.Undo) {
+// addUndo adds what must be put right if the operation ends from here on.
+func (t *task) addUndo(undo ...node.Undo) {
 	for _, u := range undo {
 		if !slices.Contains(t.op.Undo, u) {
 			t.op.Undo = append(t.op.Undo, u)
@@ -169,9 +169,9 @@ func (t *task) wants(undo ...node.Undo) {
 	}
 }
 
-// settled takes off what is in order again, of what this operation would have to
+// undone takes off what is in order again, of what this operation would have to
 // undo and of what earlier ones owe.
-func (t *task) settled(undo ...node.Undo) {
+func (t *task) undone(undo ...node.Undo) {
 	for _, u := range undo {
 		if slices.Contains(t.node.Owed, u) {
 			t.pending.Settled = append(t.pending.Settled, u)
@@ -196,9 +196,9 @@ func (t *task) result(next Next) StepsResult {
 	return r
 }
 
-// growing gives the pauses between two looks: short at first, because most
+// backoff gives the pauses between two looks: short at first, because most
 // things are quick, and at the most long.
-func growing(most time.Duration) func() time.Duration {
+func backoff(most time.Duration) func() time.Duration {
 	p := most / 10
 	return func() time.Duration {
 		now := p
@@ -207,8 +207,8 @@ func growing(most time.Duration) func() time.Duration {
 	}
 }
 
-// pause waits for d or until the context ends, whose cause it returns.
-func pause(ctx context.Context, d time.Duration) error {
+// sleep waits for d or until the context ends, whose cause it returns.
+func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

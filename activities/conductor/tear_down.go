@@ -7,29 +7,29 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-func (t *task) giveBack(ctx context.Context, step *node.Step) (outcome, error) {
+func (t *task) powerDown(ctx context.Context, step *node.Step) (outcome, error) {
 	if t.node.DisablePowerOff {
 		t.pending.ClearAgent = true
-		return over, nil
+		return done, nil
 	}
 	if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
 		return 0, err
 	}
 	t.pending.ClearAgent = true
 	t.node.Agent = nil
-	t.settled(node.UndoPowerOff)
-	return over, t.fromDisk(ctx)
+	t.undone(node.UndoPowerOff)
+	return done, t.fromDisk(ctx)
 }
 
 // tearDown takes the instance's server down. The save that ends it moves the
 // node out of deleting, and clears the instance in the same transaction.
 func tearDown(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if t.node.ProvisionState != node.Deleting {
-		return over, nil
+		return done, nil
 	}
-	if o, err := t.giveBack(ctx, step); err != nil {
+	if o, err := t.powerDown(ctx, step); err != nil {
 		return o, err
 	}
 	t.move(node.EventClean)
-	return over, nil
+	return done, nil
 }

@@ -37,18 +37,18 @@ type UndoResult struct {
 // its steps had. What it can't do stays in the operation's row, and closing
 // writes it on the node as owed.
 func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
-	ctx, stop := s.alive(ctx)
+	ctx, stop := s.heartbeat(ctx)
 	defer stop()
 	t, err := s.claim(ctx, StepsInput(in))
 	if err != nil {
-		return UndoResult{}, s.verdict(ctx, nil, err)
+		return UndoResult{}, s.failure(ctx, nil, err)
 	}
 	defer t.close()
 	if t.op.LeavesHardware() {
 		return UndoResult{Paused: true, Conductor: s.Settings.Conductor}, nil
 	}
 	t.undoes = true
-	if why := t.deadlyUndo(ctx); why != nil {
+	if why := t.countUndoDeath(ctx); why != nil {
 		return UndoResult{}, activities.NonRetryable(why)
 	}
 	t.pending.Phase = node.Undoing
@@ -58,36 +58,36 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 	}
 	t.pending.ClearAgent = true
 	if err := t.save(ctx); err != nil {
-		return UndoResult{}, s.verdict(ctx, nil, err)
+		return UndoResult{}, s.failure(ctx, nil, err)
 	}
-	err = t.awaitLateOn(ctx)
+	err = t.awaitPendingPowerOn(ctx)
 	if err == nil {
-		err = t.awaitLateMedia(ctx)
+		err = t.awaitPendingMedia(ctx)
 	}
 	if err == nil {
-		err = t.undo(ctx, t.noted(), t.op.Undo)
+		err = t.undo(ctx, t.undoStep(), t.op.Undo)
 	}
-	if unanswered(ctx, err) && t.othersMayTry(ctx) {
+	if noAnswer(ctx, err) && t.anotherMayTry(ctx) {
 		return UndoResult{Elsewhere: true, Conductor: s.Settings.Conductor}, nil
 	}
 	if err != nil {
 		t.log.Warn("undo failed", zap.Error(err))
 		if fault.Is(err, fault.Lost) || ctx.Err() != nil { // handed over to another conductor, not given up
-			return UndoResult{}, s.verdict(ctx, nil, err)
+			return UndoResult{}, s.failure(ctx, nil, err)
 		}
 		if fault.ClassOf(err) != fault.Transient && fault.ClassOf(err) != fault.WaitBusy {
 			return UndoResult{}, activities.NonRetryable(err)
 		}
-		return UndoResult{}, s.verdict(ctx, nil, err)
+		return UndoResult{}, s.failure(ctx, nil, err)
 	}
 	t.op.WaitingFor, t.op.WaitingUntil = "", nil
-	return UndoResult{}, s.saved(ctx, t)
+	return UndoResult{}, s.saveUndo(ctx, t)
 }
 
-// awaitLateOn makes sure that a server which a step has asked to switch on, and
+// awaitPendingPowerOn makes sure that a server which a step has asked to switch on, and
 // which nobody has seen on, does not come up after it was found off: many take
 // their time, and a step that is cancelled does not wait for them.
-func (t *task) awaitLateOn(ctx context.Context) error {
+func (t *task) awaitPendingPowerOn(ctx context.Context) error {
 	if !slices.Contains(t.op.Undo, node.UndoPowerOff) || t.node.DisablePowerOff {
 		return nil
 	}
@@ -114,9 +114,9 @@ func (t *task) awaitLateOn(ctx context.Context) error {
 	return nil
 }
 
-// noted is the step on which the undo notes what it sends: the one whose request
+// undoStep is the step on which the undo notes what it sends: the one whose request
 // to switch off may be on its way, else the one that the operation got to.
-func (t *task) noted() *node.Step {
+func (t *task) undoStep() *node.Step {
 	for i := range t.op.Steps {
 		if s := &t.op.Steps[i]; s.Issued != nil && s.Issued.Command == string(bmc.RequestForceOff) {
 			return s
@@ -131,9 +131,9 @@ func (t *task) noted() *node.Step {
 	return &node.Step{Interface: "power", Step: "off", Source: node.SourceCore}
 }
 
-func (s *Steps) saved(ctx context.Context, t *task) error {
+func (s *Steps) saveUndo(ctx context.Context, t *task) error {
 	if err := t.save(ctx); err != nil {
-		return s.verdict(ctx, nil, err)
+		return s.failure(ctx, nil, err)
 	}
 	return nil
 }

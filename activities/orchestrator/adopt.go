@@ -30,16 +30,16 @@ type Adopted struct {
 // transaction. Where the operation itself has ended, it is retried.
 func (a *Operations) Adopt(ctx context.Context, operation int64) (Adopted, error) {
 	run := activity.GetInfo(ctx).WorkflowExecution.RunID
-	o, err := a.Ledger.Operation(ctx, operation)
+	o, err := a.Store.Operation(ctx, operation)
 	switch {
 	case err != nil:
-		return Adopted{}, typed(err)
+		return Adopted{}, temporalError(err)
 	case o.RunID == run && o.EndedAt == nil:
 		return Adopted{Took: true, Seq: o.Claim.Seq, Wait: a.Safe}, nil
 	}
-	st, err := a.Workflows.Status(ctx, o.WorkflowID, o.RunID)
+	st, err := a.Describer.Status(ctx, o.WorkflowID, o.RunID)
 	if err != nil {
-		return Adopted{}, typed(err)
+		return Adopted{}, temporalError(err)
 	}
 	continued := st.Open && st.RunID == run // the run before continued as new: nobody has reset anything
 	switch {
@@ -48,18 +48,18 @@ func (a *Operations) Adopt(ctx context.Context, operation int64) (Adopted, error
 	case o.EndedAt != nil:
 		return a.retryEnded(ctx, o)
 	case st.Open && !continued:
-		return Adopted{}, typed(fault.New(fault.Lost, "operation %d is another run's, which is at work", operation))
+		return Adopted{}, temporalError(fault.New(fault.Lost, "operation %d is another run's, which is at work", operation))
 	}
 	wait := st.SafeIn(time.Now(), a.Safe)
 	before := o.RunID
-	o, err = a.Ledger.Direct(ctx, operation, func(n *node.Node) (node.Direction, error) {
+	o, err = a.Store.Direct(ctx, operation, func(n *node.Node) (node.Direction, error) {
 		if n.Operation.RunID != before {
-			return node.Direction{}, another(operation)
+			return node.Direction{}, otherRun(operation)
 		}
 		return adopted(n, run, continued)
 	})
 	if err != nil {
-		return Adopted{}, typed(err)
+		return Adopted{}, temporalError(err)
 	}
 	return Adopted{Took: true, Seq: o.Claim.Seq, Wait: wait}, nil
 }
@@ -88,14 +88,14 @@ func adopted(n *node.Node, run string, continued bool) (node.Direction, error) {
 
 // retryEnded opens the operation that does again what o was to do, once.
 func (a *Operations) retryEnded(ctx context.Context, o *node.Operation) (Adopted, error) {
-	n, err := a.Ledger.Node(ctx, o.NodeUUID)
+	n, err := a.Store.Node(ctx, o.NodeUUID)
 	if err != nil {
-		return refusedRetry(o, err)
+		return retryRefused(o, err)
 	}
 	if open := n.Operation; open != nil && open.RetryOf == o.ID {
-		return goesOn(o, open), nil
+		return continuedAs(o, open), nil
 	}
-	next, err := a.Ledger.Retry(ctx, o.ID, func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error) {
+	next, err := a.Store.Retry(ctx, o.ID, func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error) {
 		r, err := node.Retry(n, old, newest, "", node.PlanOptions{AutomatedClean: a.Policy.AutomatedClean})
 		if err == nil {
 			r.User, r.Open.RequestedBy = byReset, byReset
@@ -103,20 +103,20 @@ func (a *Operations) retryEnded(ctx context.Context, o *node.Operation) (Adopted
 		return r, err
 	})
 	if err != nil {
-		return refusedRetry(o, err)
+		return retryRefused(o, err)
 	}
-	return goesOn(o, next), nil
+	return continuedAs(o, next), nil
 }
 
-func goesOn(o, next *node.Operation) Adopted {
+func continuedAs(o, next *node.Operation) Adopted {
 	return Adopted{Next: next.ID, Words: fmt.Sprintf("Operation %d had ended (%s); operation %d goes on: %s", o.ID, o.Outcome, next.ID, next.WorkflowID)}
 }
 
-// refusedRetry gives the word of why nothing goes on; an outage is tried again.
-func refusedRetry(o *node.Operation, err error) (Adopted, error) {
+// retryRefused gives the word of why nothing goes on; an outage is tried again.
+func retryRefused(o *node.Operation, err error) (Adopted, error) {
 	switch fault.KindOf(err) {
 	case fault.NotAllowed, fault.Conflict, fault.Invalid, fault.Forbidden, fault.NotFound:
 		return Adopted{Words: fmt.Sprintf("Operation %d had ended (%s) and can not be retried now: %s", o.ID, o.Outcome, err)}, nil
 	}
-	return Adopted{}, typed(err)
+	return Adopted{}, temporalError(err)
 }

@@ -39,10 +39,10 @@ type Held struct {
 func (a *Operations) Hold(ctx context.Context, in HoldInput) (Held, error) {
 	run := activity.GetInfo(ctx).WorkflowExecution.RunID
 	endAsked := false
-	o, err := a.Ledger.Direct(ctx, in.Operation, func(n *node.Node) (node.Direction, error) {
+	o, err := a.Store.Direct(ctx, in.Operation, func(n *node.Node) (node.Direction, error) {
 		o := n.Operation
 		if o.RunID != run || o.Claim.Seq > in.Seq {
-			return node.Direction{}, another(o.ID)
+			return node.Direction{}, otherRun(o.ID)
 		}
 		if endAsked = o.Asked.Ends(); endAsked || o.Claim.Seq == in.Seq && o.Undecided() != nil {
 			return node.Direction{Leave: true}, nil
@@ -69,13 +69,13 @@ func (a *Operations) Hold(ctx context.Context, in HoldInput) (Held, error) {
 	})
 	switch {
 	case err != nil:
-		return Held{}, typed(err)
+		return Held{}, temporalError(err)
 	case endAsked:
 		return Held{EndAsked: true}, nil
 	}
 	step := o.Undecided()
 	if step == nil || o.WaitingUntil == nil {
-		return Held{}, typed(fault.New(fault.Internal, "operation %d is not held", o.ID))
+		return Held{}, temporalError(fault.New(fault.Internal, "operation %d is not held", o.ID))
 	}
 	return Held{
 		Until: *o.WaitingUntil, WaitingFor: o.WaitingFor, Step: step.Name(), Choices: step.Choices(), NoSkip: step.Unskippable(), Steps: activities.StepLines(o.Steps),
@@ -96,10 +96,10 @@ type StillInput struct {
 func (a *Operations) StandStill(ctx context.Context, in StillInput) (string, error) {
 	run := activity.GetInfo(ctx).WorkflowExecution.RunID
 	waitingFor := ""
-	_, err := a.Ledger.Direct(ctx, in.Operation, func(n *node.Node) (node.Direction, error) {
+	_, err := a.Store.Direct(ctx, in.Operation, func(n *node.Node) (node.Direction, error) {
 		o := n.Operation
 		if o.RunID != run {
-			return node.Direction{}, another(o.ID)
+			return node.Direction{}, otherRun(o.ID)
 		}
 		step := o.Undecided()
 		if step == nil {
@@ -111,7 +111,7 @@ func (a *Operations) StandStill(ctx context.Context, in StillInput) (string, err
 		o.WaitingFor, o.WaitingUntil = waitingFor, in.Until
 		return node.Direction{}, nil
 	})
-	return waitingFor, typed(err)
+	return waitingFor, temporalError(err)
 }
 
 func choices(list []node.Action) string {
@@ -126,8 +126,8 @@ func choices(list []node.Action) string {
 	return out
 }
 
-// HeldSight is what the row says to a workflow that holds for a decision.
-type HeldSight struct {
+// HoldState is what the row says to a workflow that holds for a decision.
+type HoldState struct {
 	EndAsked bool   `json:"end_asked,omitempty"` // cancel, abort or delete
 	Unhold   bool   `json:"unhold,omitempty"`    // Ironic's unhold: the step again
 	By       string `json:"by,omitempty"`        // who asked for Unhold
@@ -139,19 +139,19 @@ type HeldSight struct {
 
 // LookHeld reads what was asked, beside the decision itself, of an operation
 // that is held.
-func (a *Operations) LookHeld(ctx context.Context, operation int64) (HeldSight, error) {
-	n, cover, err := a.Ledger.Watch(ctx, operation)
+func (a *Operations) LookHeld(ctx context.Context, operation int64) (HoldState, error) {
+	n, cover, err := a.Store.Watch(ctx, operation)
 	if err != nil {
-		return HeldSight{}, typed(err)
+		return HoldState{}, temporalError(err)
 	}
 	o := n.Operation
 	if o.EndedAt != nil || o.RunID != activity.GetInfo(ctx).WorkflowExecution.RunID {
-		return HeldSight{}, typed(another(operation))
+		return HoldState{}, temporalError(otherRun(operation))
 	}
-	if o, err = a.resumed(ctx, o); err != nil {
-		return HeldSight{}, typed(err)
+	if o, err = a.recordResumed(ctx, o); err != nil {
+		return HoldState{}, temporalError(err)
 	}
-	s := HeldSight{EndAsked: o.Asked.Ends(), Unhold: o.Asked == node.AskUnhold, Power: o.Asked == node.AskPower && cover.Covered, By: cmp.Or(o.AskedBy, node.Nameless), Paused: o.Paused}
+	s := HoldState{EndAsked: o.Asked.Ends(), Unhold: o.Asked == node.AskUnhold, Power: o.Asked == node.AskPower && cover.Covered, By: cmp.Or(o.AskedBy, node.Nameless), Paused: o.Paused}
 	if o.Phase == node.Holding {
 		s.Until = o.WaitingUntil
 	}
@@ -172,11 +172,11 @@ type DecideInput struct {
 // operation and in the node's history.
 func (a *Operations) Decide(ctx context.Context, in DecideInput) error {
 	run := activity.GetInfo(ctx).WorkflowExecution.RunID
-	_, err := a.Ledger.Direct(ctx, in.Operation, func(n *node.Node) (node.Direction, error) {
+	_, err := a.Store.Direct(ctx, in.Operation, func(n *node.Node) (node.Direction, error) {
 		o := n.Operation
 		switch {
 		case o.RunID != run || o.Claim.Seq > in.Seq:
-			return node.Direction{}, another(o.ID)
+			return node.Direction{}, otherRun(o.ID)
 		case o.Claim.Seq == in.Seq: // done before, and the answer was lost
 			return node.Direction{Leave: true}, nil
 		case o.Asked.Ends():
@@ -184,7 +184,7 @@ func (a *Operations) Decide(ctx context.Context, in DecideInput) error {
 		}
 		return decided(n, in)
 	})
-	return typed(err)
+	return temporalError(err)
 }
 
 func decided(n *node.Node, in DecideInput) (node.Direction, error) {

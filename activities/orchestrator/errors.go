@@ -5,13 +5,13 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-func another(id int64) error {
+func otherRun(id int64) error {
 	return fault.New(fault.Lost, "operation %d is another run's", id)
 }
 
-// typed gives a database activity's error its kind as Temporal's error type, so
+// temporalError gives a database activity's error its kind as Temporal's error type, so
 // that the retry policy tells final ones from those that pass.
-func typed(err error) error {
+func temporalError(err error) error {
 	if err == nil {
 		return nil
 	}

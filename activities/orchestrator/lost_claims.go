@@ -7,39 +7,40 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// CountedLedger does the same for what workflows write: "begin", "undo", "close".
-func CountedLedger(l Ledger, lost func(what string)) Ledger {
-	return &countedLedger{Ledger: l, lost: lost}
+// CountLostClaims returns s, and calls lost with "begin", "undo" or "close" whenever a write of that kind is
+// refused because another claim is newer or the operation is another run's.
+func CountLostClaims(l OperationStore, lost func(what string)) OperationStore {
+	return &lostClaimCounter{OperationStore: l, lost: lost}
 }
 
-type countedLedger struct {
-	Ledger
+type lostClaimCounter struct {
+	OperationStore
 	lost func(what string)
 }
 
-func (c *countedLedger) count(what string, err error) {
+func (c *lostClaimCounter) count(what string, err error) {
 	if fault.Is(err, fault.Lost) {
 		c.lost(what)
 	}
 }
 
 // Begin counts.
-func (c *countedLedger) Begin(ctx context.Context, operation int64, runID string) (*node.Operation, error) {
-	o, err := c.Ledger.Begin(ctx, operation, runID)
+func (c *lostClaimCounter) Begin(ctx context.Context, operation int64, runID string) (*node.Operation, error) {
+	o, err := c.OperationStore.Begin(ctx, operation, runID)
 	c.count("begin", err)
 	return o, err
 }
 
 // SetUndo counts.
-func (c *countedLedger) SetUndo(ctx context.Context, operation int64, runID string, undo []node.Undo) error {
-	err := c.Ledger.SetUndo(ctx, operation, runID, undo)
+func (c *lostClaimCounter) SetUndo(ctx context.Context, operation int64, runID string, undo []node.Undo) error {
+	err := c.OperationStore.SetUndo(ctx, operation, runID, undo)
 	c.count("undo", err)
 	return err
 }
 
 // CloseOperation counts.
-func (c *countedLedger) CloseOperation(ctx context.Context, end node.End) (*node.Operation, error) {
-	o, err := c.Ledger.CloseOperation(ctx, end)
+func (c *lostClaimCounter) CloseOperation(ctx context.Context, end node.End) (*node.Operation, error) {
+	o, err := c.OperationStore.CloseOperation(ctx, end)
 	c.count("close", err)
 	return o, err
 }

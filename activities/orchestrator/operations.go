@@ -14,19 +14,19 @@ import (
 // Operations are the activities that touch only the database. They run on
 // orchestrators, as local activities.
 type Operations struct {
-	Ledger  Ledger
-	Starter activities.Starter
+	Store   OperationStore
+	Starter activities.WorkflowStarter
 	Policy  Policy
-	// Workflows and Safe are for runs that were reset: whether the run before is
+	// Describer and Safe are for runs that were reset: whether the run before is
 	// over, and how long after that until nothing of it can act.
-	Workflows activities.Workflows
+	Describer activities.WorkflowDescriber
 	Safe      time.Duration
 	// Ended counts operations by kind and outcome; may be nil.
 	Ended func(k node.Kind, o node.Outcome, took time.Duration)
 }
 
-// Brief is what a workflow needs to know of its operation.
-type Brief struct {
+// WorkflowSettings is what a workflow needs to know of its operation.
+type WorkflowSettings struct {
 	Group            string                `json:"group"`
 	Driver           string                `json:"driver"`
 	HeartbeatTimeout time.Duration         `json:"heartbeat_timeout"`
@@ -41,18 +41,18 @@ type Brief struct {
 
 // Begin records that this run is the operation's. Another run, or an operation
 // that has ended, is fault.Lost.
-func (a *Operations) Begin(ctx context.Context, operation int64) (Brief, error) {
-	o, err := a.Ledger.Begin(ctx, operation, activity.GetInfo(ctx).WorkflowExecution.RunID)
+func (a *Operations) Begin(ctx context.Context, operation int64) (WorkflowSettings, error) {
+	o, err := a.Store.Begin(ctx, operation, activity.GetInfo(ctx).WorkflowExecution.RunID)
 	if err != nil {
-		return Brief{}, typed(err)
+		return WorkflowSettings{}, temporalError(err)
 	}
-	n, cover, err := a.Ledger.Watch(ctx, operation)
+	n, cover, err := a.Store.Watch(ctx, operation)
 	if err != nil {
-		return Brief{}, typed(err)
+		return WorkflowSettings{}, temporalError(err)
 	}
-	return Brief{
+	return WorkflowSettings{
 		Group: o.Group, Driver: o.Driver, HeartbeatTimeout: a.Policy.HeartbeatTimeout, ConductorTimeout: a.Policy.ConductorTimeout,
-		WaitForConductor: a.Policy.waitFor(o), StepsTimeout: cmp.Or(a.Policy.StepsTimeout, longestSteps),
+		WaitForConductor: a.Policy.conductorWait(o), StepsTimeout: cmp.Or(a.Policy.StepsTimeout, defaultStepsTimeout),
 		Stalled: node.StallOf(n.Operation, cover) != node.StallNone,
 		Hold:    o.OnFailure == node.HoldOnFailure && !o.Kind.Spec().Undoes, DecisionWait: cmp.Or(a.Policy.DecisionWait, 24*time.Hour),
 		Steps: activities.StepLines(n.Operation.Steps),
@@ -74,14 +74,14 @@ type UndoPlan struct {
 // PlanUndo writes into the row what has to be put right now that the operation
 // ends so and not in success, and says who could do it.
 func (a *Operations) PlanUndo(ctx context.Context, operation int64, outcome node.Outcome) (UndoPlan, error) {
-	n, cover, err := a.Ledger.Watch(ctx, operation)
+	n, cover, err := a.Store.Watch(ctx, operation)
 	if err != nil {
-		return UndoPlan{}, typed(err)
+		return UndoPlan{}, temporalError(err)
 	}
 	o := n.Operation
 	undo := node.UndoAtEnd(o, outcome)
-	if err := a.Ledger.SetUndo(ctx, operation, activity.GetInfo(ctx).WorkflowExecution.RunID, undo); err != nil {
-		return UndoPlan{}, typed(err)
+	if err := a.Store.SetUndo(ctx, operation, activity.GetInfo(ctx).WorkflowExecution.RunID, undo); err != nil {
+		return UndoPlan{}, temporalError(err)
 	}
 	return UndoPlan{
 		Needed: len(undo) > 0, Covered: cover.Covered, Paused: o.LeavesHardware(), Group: o.Group, Driver: o.Driver,
@@ -104,14 +104,14 @@ type Closed struct {
 // transaction; closing what is closed with the same outcome succeeds.
 func (a *Operations) Close(ctx context.Context, in EndInput) (Closed, error) {
 	info := activity.GetInfo(ctx)
-	next, err := a.Ledger.CloseOperation(ctx, node.End{
+	next, err := a.Store.CloseOperation(ctx, node.End{
 		Operation: in.Operation, RunID: info.WorkflowExecution.RunID, Outcome: in.Outcome, Error: in.Error, Defaults: a.Policy.Defaults(),
 	})
 	if err != nil {
-		return Closed{}, typed(err)
+		return Closed{}, temporalError(err)
 	}
 	if a.Ended != nil {
-		if o, err := a.Ledger.Operation(ctx, in.Operation); err == nil && o.EndedAt != nil {
+		if o, err := a.Store.Operation(ctx, in.Operation); err == nil && o.EndedAt != nil {
 			a.Ended(o.Kind, o.Outcome, o.EndedAt.Sub(o.AcceptedAt))
 		}
 	}
@@ -124,12 +124,12 @@ func (a *Operations) Close(ctx context.Context, in EndInput) (Closed, error) {
 // StartOperation starts the workflow of an operation that is open. Its row is
 // the outbox: where this fails reconciliation starts it.
 func (a *Operations) StartOperation(ctx context.Context, operation int64) error {
-	o, err := a.Ledger.Operation(ctx, operation)
+	o, err := a.Store.Operation(ctx, operation)
 	if err != nil {
-		return typed(err)
+		return temporalError(err)
 	}
 	if o.EndedAt != nil || o.BegunAt != nil {
 		return nil
 	}
-	return typed(a.Starter.Start(ctx, o))
+	return temporalError(a.Starter.Start(ctx, o))
 }

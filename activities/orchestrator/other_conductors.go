@@ -10,13 +10,13 @@ import (
 // Elsewhere picks a conductor for a step whose hardware gave the ones in tried no
 // answer: it covers the operation's node, and is none of them. No name: there is none.
 func (a *Operations) Elsewhere(ctx context.Context, operation int64, tried []string) (node.Host, error) {
-	o, err := a.Ledger.Operation(ctx, operation)
+	o, err := a.Store.Operation(ctx, operation)
 	if err != nil {
-		return node.Host{}, typed(err)
+		return node.Host{}, temporalError(err)
 	}
-	hosts, err := a.Ledger.Covering(ctx, o.NodeUUID)
+	hosts, err := a.Store.Covering(ctx, o.NodeUUID)
 	if err != nil {
-		return node.Host{}, typed(err)
+		return node.Host{}, temporalError(err)
 	}
 	left := activities.Untried(hosts, tried)
 	if len(left) == 0 {

@@ -23,8 +23,8 @@ func (p Policy) Defaults() node.Defaults {
 	return node.Defaults{AutomatedClean: p.AutomatedClean, OnFailure: p.OnFailure}
 }
 
-// waitFor is how long o waits for a conductor.
-func (p Policy) waitFor(o *node.Operation) time.Duration {
+// conductorWait is how long o waits for a conductor.
+func (p Policy) conductorWait(o *node.Operation) time.Duration {
 	wait, own := p.WaitInGroup[o.Group]
 	if !own {
 		wait = p.WaitForConductor
@@ -35,6 +35,6 @@ func (p Policy) waitFor(o *node.Operation) time.Duration {
 	return wait
 }
 
-// longestSteps is the default of Policy.StepsTimeout: erasing disks takes hours
+// defaultStepsTimeout is the default of Policy.StepsTimeout: erasing disks takes hours
 // or a day; what never ends is caught by its heartbeats and its own limits.
-const longestSteps = 48 * time.Hour
+const defaultStepsTimeout = 48 * time.Hour

@@ -7,15 +7,15 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// resumed records that the operation is no longer paused in Temporal: its workflow
+// recordResumed records that the operation is no longer paused in Temporal: its workflow
 // has called, so it runs.
-func (a *Operations) resumed(ctx context.Context, o *node.Operation) (*node.Operation, error) {
+func (a *Operations) recordResumed(ctx context.Context, o *node.Operation) (*node.Operation, error) {
 	if o.TemporalPause == nil {
 		return o, nil
 	}
-	return a.Ledger.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
+	return a.Store.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
 		if n.Operation.RunID != o.RunID {
-			return node.Direction{}, another(o.ID)
+			return node.Direction{}, otherRun(o.ID)
 		}
 		return activities.Resume(n), nil
 	})

@@ -7,8 +7,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Ledger is the operations' book: what the database knows of them.
-type Ledger interface {
+// OperationStore reads and changes operations in the database.
+type OperationStore interface {
 	Begin(ctx context.Context, operation int64, runID string) (*node.Operation, error)
 	Operation(ctx context.Context, id int64) (*node.Operation, error)
 	Node(ctx context.Context, ident string) (*node.Node, error)

@@ -10,8 +10,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Sight is what the row says to a workflow that waits.
-type Sight struct {
+// WaitState is what the row says to a workflow that waits.
+type WaitState struct {
 	GoOn       bool       `json:"go_on,omitempty"`     // what it waited for is there, and somebody can work
 	EndAsked   bool       `json:"end_asked,omitempty"` // cancel, abort or delete
 	WaitingFor string     `json:"waiting_for,omitempty"`
@@ -28,8 +28,8 @@ type Sight struct {
 
 // Look reads whether what the operation waits for has come: its agent or a
 // person. Whether anybody can go on then is in its answer too, and in the row.
-func (a *Operations) Look(ctx context.Context, operation int64) (Sight, error) {
-	return a.sight(ctx, operation, 0, func(n *node.Node) bool {
+func (a *Operations) Look(ctx context.Context, operation int64) (WaitState, error) {
+	return a.waitState(ctx, operation, 0, func(n *node.Node) bool {
 		o := n.Operation
 		if o.Asked == node.AskPower || o.Asked == node.AskUnhold {
 			return true
@@ -46,29 +46,29 @@ type ReadyInput struct {
 
 // Ready reads whether somebody can go on with the steps. Where nobody can it
 // takes the claim: who was at work before is fenced off.
-func (a *Operations) Ready(ctx context.Context, in ReadyInput) (Sight, error) {
-	return a.sight(ctx, in.Operation, in.Seq, func(*node.Node) bool { return true })
+func (a *Operations) Ready(ctx context.Context, in ReadyInput) (WaitState, error) {
+	return a.waitState(ctx, in.Operation, in.Seq, func(*node.Node) bool { return true })
 }
 
-func (a *Operations) sight(ctx context.Context, operation, seq int64, come func(*node.Node) bool) (Sight, error) {
-	n, cover, err := a.Ledger.Watch(ctx, operation)
+func (a *Operations) waitState(ctx context.Context, operation, seq int64, come func(*node.Node) bool) (WaitState, error) {
+	n, cover, err := a.Store.Watch(ctx, operation)
 	if err != nil {
-		return Sight{}, typed(err)
+		return WaitState{}, temporalError(err)
 	}
 	o := n.Operation
 	if o.EndedAt != nil {
-		return Sight{}, typed(fault.New(fault.Lost, "operation %d has ended", operation))
+		return WaitState{}, temporalError(fault.New(fault.Lost, "operation %d has ended", operation))
 	}
 	run := activity.GetInfo(ctx).WorkflowExecution.RunID
 	if o.RunID != run { // this one was reset
-		return Sight{}, typed(another(operation))
+		return WaitState{}, temporalError(otherRun(operation))
 	}
-	if o, err = a.resumed(ctx, o); err != nil {
-		return Sight{}, typed(err)
+	if o, err = a.recordResumed(ctx, o); err != nil {
+		return WaitState{}, temporalError(err)
 	}
 	n.Operation = o
-	patience := a.Policy.waitFor(o)
-	s := Sight{Group: o.Group, Driver: o.Driver, WaitForConductor: patience}
+	patience := a.Policy.conductorWait(o)
+	s := WaitState{Group: o.Group, Driver: o.Driver, WaitForConductor: patience}
 	stall := node.StallOf(o, cover)
 	course := o.Course(node.Situation{Cover: cover, Patience: patience})
 	switch {
@@ -88,27 +88,27 @@ func (a *Operations) sight(ctx context.Context, operation, seq int64, come func(
 		if stall == node.StallDeaths {
 			patience = cover.PutOff
 		}
-		if o, err = a.stall(ctx, o, run, seq, stall, patience); err != nil {
-			return Sight{}, typed(err)
+		if o, err = a.setStall(ctx, o, run, seq, stall, patience); err != nil {
+			return WaitState{}, temporalError(err)
 		}
 	}
 	s.Stalled, s.WaitingFor, s.Until = stall, o.WaitingFor, o.WaitingUntil
 	s.GiveUp = stall == node.StallConductor && patience == 0
 	s.GoOn = come(n) && course == node.GoesOn
 	if s.GoOn && o.Phase == node.Waiting {
-		err = a.Ledger.GoOn(ctx, operation, run)
+		err = a.Store.GoOn(ctx, operation, run)
 	}
-	return s, typed(err)
+	return s, temporalError(err)
 }
 
-func (a *Operations) stall(ctx context.Context, o *node.Operation, run string, seq int64, stall node.Stall, patience time.Duration) (*node.Operation, error) {
+func (a *Operations) setStall(ctx context.Context, o *node.Operation, run string, seq int64, stall node.Stall, patience time.Duration) (*node.Operation, error) {
 	switch stall {
 	case node.StallDeaths:
-		return a.Ledger.Stall(ctx, o.ID, run, seq, stall, node.WaitsForNextTry(o.CurrentStep()), &patience)
+		return a.Store.Stall(ctx, o.ID, run, seq, stall, node.WaitsForNextTry(o.CurrentStep()), &patience)
 	case node.StallConductor:
-		return a.Ledger.Stall(ctx, o.ID, run, seq, stall, node.WaitsForConductor(o.Group, o.Driver), &patience)
+		return a.Store.Stall(ctx, o.ID, run, seq, stall, node.WaitsForConductor(o.Group, o.Driver), &patience)
 	case node.StallMaintenance:
-		return a.Ledger.Stall(ctx, o.ID, run, seq, stall, node.PausedWords, nil)
+		return a.Store.Stall(ctx, o.ID, run, seq, stall, node.PausedWords, nil)
 	}
-	return a.Ledger.Stall(ctx, o.ID, run, seq, stall, "", nil)
+	return a.Store.Stall(ctx, o.ID, run, seq, stall, "", nil)
 }

@@ -6,9 +6,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// forget deletes the histories and operations of nodes that were deleted long ago.
-func (r *Reconciler) forget(ctx context.Context, out *TickResult) error {
-	gone, err := r.Reconciler.ForgetDeleted(ctx, r.Retention)
+// forgetDeleted deletes the histories and operations of nodes that were deleted long ago.
+func (r *Reconciler) forgetDeleted(ctx context.Context, out *TickResult) error {
+	gone, err := r.Store.ForgetDeleted(ctx, r.Retention)
 	out.Forgotten = gone
 	if gone > 0 {
 		r.Log.Info("records of deleted nodes were dropped", zap.Int("nodes", gone), zap.Duration("older_than", r.Retention))
@@ -18,7 +18,7 @@ func (r *Reconciler) forget(ctx context.Context, out *TickResult) error {
 
 // forgetRequests deletes idempotency keys that are no longer honoured.
 func (r *Reconciler) forgetRequests(ctx context.Context, _ *TickResult) error {
-	gone, err := r.Reconciler.ForgetRequests(ctx)
+	gone, err := r.Store.ForgetRequests(ctx)
 	if gone > 0 {
 		r.Log.Debug("old idempotency keys were deleted", zap.Int("keys", gone))
 	}

@@ -9,9 +9,9 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// mostRefused is after how many failures a part of a tick gives up: it is no single
+// maxErrors is after how many failures a part of a tick gives up: it is no single
 // operation then, but Temporal or the database.
-const mostRefused = 5
+const maxErrors = 5
 
 // each does something about each operation. One that can't be helped keeps none of
 // the others from it.
@@ -21,7 +21,7 @@ func each[T any](ctx context.Context, list []T, do func(*T) error) error {
 		if err := do(&list[i]); err != nil {
 			errs = append(errs, err)
 		}
-		if len(errs) == mostRefused {
+		if len(errs) == maxErrors {
 			break
 		}
 		activity.RecordHeartbeat(ctx)
@@ -30,7 +30,7 @@ func each[T any](ctx context.Context, list []T, do func(*T) error) error {
 }
 
 func (r *Reconciler) nudge(ctx context.Context, o *node.Operation, out *TickResult) error {
-	err := r.Teller.Nudge(ctx, o)
+	err := r.Controller.Nudge(ctx, o)
 	if err == nil {
 		out.Nudged++
 	}

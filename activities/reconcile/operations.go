@@ -25,28 +25,28 @@ const (
 // Temporal that lost something, not the operations. They are left alone until
 // each has been unknown for so long to a Temporal that answers, tick after tick.
 const (
-	massLeast    = 10
+	massMin      = 10
 	massShare    = 5 // more than a fifth
 	massPatience = 10 * time.Minute
 )
 
-// unseen is how much longer than three intervals there may be no tick until an
+// maxTickGap is how much longer than three intervals there may be no tick until an
 // operation that was unknown before counts as unknown from now on only.
-const unseen = 15 * time.Second
+const maxTickGap = 15 * time.Second
 
 // operations starts what was accepted and never started, repeats what the rows
 // ask for and what agents have said, and closes what has lost its workflow. One
 // that fails does not keep the others from their work.
 func (r *Reconciler) operations(ctx context.Context, out *TickResult) error {
 	never, started := r.start(ctx, out)
-	repeated := errors.Join(r.repeatAsks(ctx, out), r.repeatCalls(ctx, out), r.tellMisfits(ctx, out))
+	repeated := errors.Join(r.repeatAsks(ctx, out), r.repeatCalls(ctx, out), r.nudgeMisfits(ctx, out))
 	return errors.Join(started, repeated, r.recover(ctx, never, out))
 }
 
 // start starts what was not begun. It gives back what can't begin any more: its
 // workflow was ended before it could, and none is started a second time.
 func (r *Reconciler) start(ctx context.Context, out *TickResult) (never []orphan, err error) {
-	ops, err := r.Reconciler.NotBegun(ctx, startAfter, tickLimit)
+	ops, err := r.Store.NotBegun(ctx, startAfter, tickLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -54,12 +54,12 @@ func (r *Reconciler) start(ctx context.Context, out *TickResult) (never []orphan
 		if err := r.Starter.Start(ctx, o); err != nil {
 			return err
 		}
-		st, err := r.Workflows.Status(ctx, o.WorkflowID, "")
+		st, err := r.Describer.Status(ctx, o.WorkflowID, "")
 		switch {
 		case err != nil:
 			return err
 		case st.Known && st.Open && (st.Pause != nil || o.TemporalPause != nil): // started, and paused before it could begin
-			return r.rests(ctx, o, st.Pause, out)
+			return r.recordPause(ctx, o, st.Pause, out)
 		case !st.Known || st.Open:
 			out.Started++
 		case st.Over(time.Now(), r.Safe):
@@ -69,20 +69,20 @@ func (r *Reconciler) start(ctx context.Context, out *TickResult) (never []orphan
 	})
 }
 
-// refusedFor bounds the time that a survey spends on failed requests to Temporal.
+// maxErrorTime bounds the time that a survey spends on failed requests to Temporal.
 // Their number has no bound: however many operations can't be read, the others are
 // recovered.
-const refusedFor = 10 * time.Second
+const maxErrorTime = 10 * time.Second
 
 func (r *Reconciler) repeatAsks(ctx context.Context, out *TickResult) error {
-	ops, err := r.Reconciler.Asked(ctx)
+	ops, err := r.Store.Asked(ctx)
 	if err != nil {
 		return err
 	}
 	return each(ctx, ops, func(o *node.Operation) error {
 		switch {
 		case o.Asked.Interrupts():
-			err := r.Teller.Cancel(ctx, o, o.AskedReason)
+			err := r.Controller.Cancel(ctx, o, o.AskedReason)
 			if err == nil {
 				out.Cancelled++
 			}
@@ -97,18 +97,18 @@ func (r *Reconciler) repeatAsks(ctx context.Context, out *TickResult) error {
 // repeatCalls tells workflows that still wait for an agent which has called:
 // Temporal was away when it did.
 func (r *Reconciler) repeatCalls(ctx context.Context, out *TickResult) error {
-	ops, err := r.Reconciler.Called(ctx)
+	ops, err := r.Store.Called(ctx)
 	if err != nil {
 		return err
 	}
 	return each(ctx, ops, func(o *node.Operation) error { return r.nudge(ctx, o, out) })
 }
 
-// tellMisfits tells workflows whose wait is not what it should be: a conductor
+// nudgeMisfits tells workflows whose wait is not what it should be: a conductor
 // is back, or gone, or maintenance was lifted. Each reads its row and writes
 // there what it waits for now; until it has, it is told again.
-func (r *Reconciler) tellMisfits(ctx context.Context, out *TickResult) error {
-	ops, err := r.Reconciler.Misfits(ctx)
+func (r *Reconciler) nudgeMisfits(ctx context.Context, out *TickResult) error {
+	ops, err := r.Store.Misfits(ctx)
 	if err != nil {
 		return err
 	}
@@ -127,16 +127,16 @@ func (r *Reconciler) recover(ctx context.Context, closed []orphan, out *TickResu
 	s, err := r.survey(ctx, out)
 	if err != nil {
 		// Nobody knows what Temporal knew meanwhile.
-		return errors.Join(err, r.Reconciler.ForgetMissing(ctx))
+		return errors.Join(err, r.Store.ForgetMissing(ctx))
 	}
-	if err := r.Reconciler.ClearMissing(ctx, s.found); err != nil {
+	if err := r.Store.ClearMissing(ctx, s.found); err != nil {
 		return err
 	}
 	patience, err := r.patience(ctx, s, out)
 	if err != nil {
 		return err
 	}
-	lost, err := r.Reconciler.MarkMissing(ctx, s.missing, 3*r.Interval+unseen)
+	lost, err := r.Store.MarkMissing(ctx, s.missing, 3*r.Interval+maxTickGap)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (s *survey) ask(do func() error) error {
 	err := do()
 	if err != nil {
 		s.wasted += time.Since(began)
-		if s.unread++; len(s.refused) < mostRefused {
+		if s.unread++; len(s.refused) < maxErrors {
 			s.refused = append(s.refused, err)
 		}
 	}
@@ -184,7 +184,7 @@ func (r *Reconciler) survey(ctx context.Context, out *TickResult) (survey, error
 	var s survey
 	var listed map[string]bool
 	for after := int64(0); ; {
-		ops, err := r.Reconciler.Begun(ctx, tickLimit, after)
+		ops, err := r.Store.Begun(ctx, tickLimit, after)
 		if err != nil {
 			return s, err
 		}
@@ -201,7 +201,7 @@ func (r *Reconciler) survey(ctx context.Context, out *TickResult) (survey, error
 			if s.ask(func() error { return r.describe(ctx, ops[i], &s, out) }) != nil {
 				s.found = append(s.found, ops[i].ID)
 			}
-			if s.wasted > refusedFor {
+			if s.wasted > maxErrorTime {
 				return s, s.refusals()
 			}
 			activity.RecordHeartbeat(ctx)
@@ -214,7 +214,7 @@ func (r *Reconciler) survey(ctx context.Context, out *TickResult) (survey, error
 
 // describe asks Temporal about one operation.
 func (r *Reconciler) describe(ctx context.Context, o node.Operation, s *survey, out *TickResult) error {
-	st, err := r.Workflows.Status(ctx, o.WorkflowID, o.RunID)
+	st, err := r.Describer.Status(ctx, o.WorkflowID, o.RunID)
 	switch {
 	case err != nil:
 		return err
@@ -224,7 +224,7 @@ func (r *Reconciler) describe(ctx context.Context, o node.Operation, s *survey, 
 	}
 	s.found = append(s.found, o.ID)
 	if st.Open {
-		return r.rests(ctx, &o, st.Pause, out)
+		return r.recordPause(ctx, &o, st.Pause, out)
 	}
 	if !st.Over(time.Now(), r.Safe) {
 		return nil
@@ -239,10 +239,10 @@ func (r *Reconciler) describe(ctx context.Context, o node.Operation, s *survey, 
 // patience is how long an operation must have been unknown to Temporal. Where
 // very many are at once, long, unless somebody has said that they are lost.
 func (r *Reconciler) patience(ctx context.Context, s survey, out *TickResult) (time.Duration, error) {
-	if len(s.missing) < massLeast || len(s.missing)*massShare <= s.open {
+	if len(s.missing) < massMin || len(s.missing)*massShare <= s.open {
 		return r.Safe, nil
 	}
-	said, err := r.Reconciler.SaidLostTemporal(ctx, massPatience)
+	said, err := r.Store.SaidLostTemporal(ctx, massPatience)
 	if err != nil {
 		return 0, err
 	}
@@ -262,7 +262,7 @@ func (r *Reconciler) patience(ctx context.Context, s survey, out *TickResult) (t
 // operations describes only those that look as if they had lost theirs. Without
 // an answer each is described.
 func (r *Reconciler) listOpen(ctx context.Context) map[string]bool {
-	open, err := r.Workflows.Open(ctx)
+	open, err := r.Describer.Open(ctx)
 	if err != nil {
 		r.Log.Warn("each open workflow is asked for by itself", zap.Error(err))
 		return map[string]bool{}
@@ -280,7 +280,7 @@ func due(id int64) bool {
 // wasReset reports whether another run of the operation's workflow is open, which
 // was reset from the row's in Temporal. It may rest on a timer, and is told to look.
 func (r *Reconciler) wasReset(ctx context.Context, o node.Operation, out *TickResult) (bool, error) {
-	st, err := r.Workflows.Status(ctx, o.WorkflowID, "")
+	st, err := r.Describer.Status(ctx, o.WorkflowID, "")
 	if err != nil || !st.Open {
 		return false, err
 	}
@@ -293,7 +293,7 @@ func (r *Reconciler) wasReset(ctx context.Context, o node.Operation, out *TickRe
 func (r *Reconciler) close(ctx context.Context, orphans []orphan, out *TickResult) error {
 	return each(ctx, orphans, func(o *orphan) error {
 		why := fmt.Sprintf("The workflow of operation %d of node %s was %s; reconciliation ended the operation", o.op.ID, o.op.NodeUUID, o.how)
-		next, err := r.Ledger.CloseOperation(ctx, o.op.EndAbandoned(activities.ByReconciliation, why, r.Defaults))
+		next, err := r.Operations.CloseOperation(ctx, o.op.EndAbandoned(activities.ByReconciliation, why, r.Defaults))
 		switch {
 		case fault.Is(err, fault.Lost) || fault.Is(err, fault.Conflict):
 			return nil // ended meanwhile

@@ -10,13 +10,13 @@ import (
 // undoLimit bounds how many undos one tick opens.
 const undoLimit = 200
 
-// pay opens an undo on every node that owes something and that somebody covers.
-func (r *Reconciler) pay(ctx context.Context, out *TickResult) error {
+// undoOwed opens an undo on every node that owes something and that somebody covers.
+func (r *Reconciler) undoOwed(ctx context.Context, out *TickResult) error {
 	undo, err := node.FollowUp(&node.Node{}, nil, node.KindUndo, activities.ByReconciliation, node.Defaults{})
 	if err != nil {
 		return err
 	}
-	ops, err := r.Reconciler.OpenUndos(ctx, undo.Steps, undo.RequestedBy, r.MediaTimeout, undoLimit)
+	ops, err := r.Store.OpenUndos(ctx, undo.Steps, undo.RequestedBy, r.MediaTimeout, undoLimit)
 	if err != nil {
 		return err
 	}

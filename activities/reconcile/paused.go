@@ -11,20 +11,20 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// rests records whether an open operation is paused in Temporal. If somebody has asked
-// something of a paused operation that it can't do while paused, rests unpauses it. If
-// an operation is no longer paused, rests nudges its workflow.
-func (r *Reconciler) rests(ctx context.Context, o *node.Operation, p *node.Pause, out *TickResult) error {
+// recordPause records whether an open operation is paused in Temporal. If somebody has asked
+// something of a paused operation that it can't do while paused, recordPause unpauses it. If
+// an operation is no longer paused, recordPause nudges its workflow.
+func (r *Reconciler) recordPause(ctx context.Context, o *node.Operation, p *node.Pause, out *TickResult) error {
 	switch {
 	case p == nil && o.TemporalPause == nil:
 		return nil
 	case p == nil:
-		return r.goOn(ctx, o, out)
+		return r.recordUnpause(ctx, o, out)
 	}
 	out.Paused++
 	known, now := *o, time.Now()
 	if known.PauseInTemporal(*p, now) {
-		_, err := r.Ledger.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
+		_, err := r.Operations.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
 			began := n.Operation.TemporalPause == nil
 			if n.Operation.RunID != o.RunID || !n.Operation.PauseInTemporal(*p, now) {
 				return node.Direction{Leave: true}, nil
@@ -42,13 +42,13 @@ func (r *Reconciler) rests(ctx context.Context, o *node.Operation, p *node.Pause
 		return nil
 	}
 	r.Log.Info("operation unpaused, because somebody asked something of it", zap.Int64("operation", o.ID), zap.String("node", o.NodeUUID), zap.String("asked", string(o.Asked)))
-	return r.Teller.Unpause(ctx, o, o.AskedBy, string(o.Asked)+" was asked for")
+	return r.Controller.Unpause(ctx, o, o.AskedBy, string(o.Asked)+" was asked for")
 }
 
-// goOn records that an operation is no longer paused, and nudges its workflow, which
+// recordUnpause records that an operation is no longer paused, and nudges its workflow, which
 // otherwise might wait for a timer.
-func (r *Reconciler) goOn(ctx context.Context, o *node.Operation, out *TickResult) error {
-	_, err := r.Ledger.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
+func (r *Reconciler) recordUnpause(ctx context.Context, o *node.Operation, out *TickResult) error {
+	_, err := r.Operations.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
 		if n.Operation.RunID != o.RunID || n.Operation.TemporalPause == nil {
 			return node.Direction{Leave: true}, nil
 		}

@@ -13,15 +13,15 @@ import (
 
 // Reconcile is the activity of the scheduled reconciliation.
 type Reconciler struct {
-	Reconciler Store
-	Ring       RingBook
-	Ledger     OperationStore
-	Starter    activities.Starter
-	Teller     Teller
-	Workflows  activities.Workflows
+	Store      Store
+	Ring       RingStore
+	Operations OperationStore
+	Starter    activities.WorkflowStarter
+	Controller WorkflowController
+	Describer  activities.WorkflowDescriber
 	Defaults   node.Defaults // of the operations that it opens
-	Shares     Shares
-	Instances  Instances
+	Shares     ShareStore
+	Instances  InstanceStore
 	Reaping    Reaping
 	Safe       time.Duration // after a workflow has closed, until nothing of it can act
 	// MediaTimeout is how long after an insertion was sent the medium may still appear.

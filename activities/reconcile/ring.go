@@ -54,7 +54,7 @@ func (r *Reconciler) nextEpoch(ctx context.Context, out *TickResult) error {
 	if len(next.Rings) == 0 && len(next.Changes) == 0 && slices.Equal(next.Members, f.Before) {
 		return nil
 	}
-	if quiet(f, &next) {
+	if unchanged(f, &next) {
 		return nil
 	}
 	epoch, err := r.Ring.WriteEpoch(ctx, next)
@@ -62,13 +62,13 @@ func (r *Reconciler) nextEpoch(ctx context.Context, out *TickResult) error {
 		return err
 	}
 	out.Epoch, out.Moved = epoch, moved
-	r.tellWhoCameAndWent(f, epoch, moved)
+	r.logMembership(f, epoch, moved)
 	return nil
 }
 
-// quiet reports that an epoch would say the same as the one before: unsettled
+// unchanged reports that an epoch would say the same as the one before: unsettled
 // rings are looked at each time, and mostly stay as they are.
-func quiet(f *node.Fleet, next *node.Epoch) bool {
+func unchanged(f *node.Fleet, next *node.Epoch) bool {
 	if len(next.Nodes) > 0 || len(next.Changes) > 0 || !slices.Equal(next.Members, f.Before) {
 		return false
 	}
@@ -97,7 +97,7 @@ func (r *Reconciler) nextRing(ctx context.Context, ring *coverage.Ring, next *no
 	return len(moves), nil
 }
 
-func (r *Reconciler) tellWhoCameAndWent(f *node.Fleet, epoch int64, moved int) {
+func (r *Reconciler) logMembership(f *node.Fleet, epoch int64, moved int) {
 	now := map[int64]bool{}
 	for _, c := range f.Members {
 		now[c.ID] = true

@@ -72,7 +72,7 @@ func (r *Reconciler) reap(ctx context.Context, o share.Orphan) (bool, error) {
 		if n.InstanceUUID != o.Instance || n.Operation != nil {
 			return nil, nil
 		}
-		req, err := r.giveBack(n)
+		req, err := r.undeployRequest(n)
 		asked = err == nil && req != nil
 		return req, err
 	})
@@ -89,8 +89,8 @@ func (r *Reconciler) reap(ctx context.Context, o share.Orphan) (bool, error) {
 	return asked, nil
 }
 
-// giveBack is the request that gives a node back.
-func (r *Reconciler) giveBack(n *node.Node) (*node.Request, error) {
+// undeployRequest is the request that gives a node back.
+func (r *Reconciler) undeployRequest(n *node.Node) (*node.Request, error) {
 	event := fmt.Sprintf("given back: instance %s is gone", n.InstanceUUID)
 	if n.Undeployed() {
 		return &node.Request{User: activities.ByReconciliation, Event: event, Apply: (*node.Node).ClearInstance}, nil

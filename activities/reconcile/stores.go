@@ -8,8 +8,8 @@ import (
 	"go.temper.dev/temper/internal/share"
 )
 
-// RingBook is where the ring is kept.
-type RingBook interface {
+// RingStore is where the ring is kept.
+type RingStore interface {
 	Fleet(ctx context.Context) (*node.Fleet, error)
 	RingNodes(ctx context.Context, needs []int64) ([]node.RingNode, error)
 	// WriteEpoch is fault.Conflict when the epoch it was computed from is not the
@@ -19,8 +19,8 @@ type RingBook interface {
 	Reconciled(ctx context.Context) error
 }
 
-// Shares is the split of the nodes among compute services.
-type Shares interface {
+// ShareStore has the split of the nodes among compute services.
+type ShareStore interface {
 	// SharesStale reports whether a new epoch would differ from the published one.
 	SharesStale(ctx context.Context) (bool, error)
 	// PublishShares makes the next epoch of what decide says; revision 0 = always.
@@ -29,8 +29,8 @@ type Shares interface {
 	HandOverShares(ctx context.Context, least time.Duration) (share.Published, error)
 }
 
-// Instances is the record of what stands on nodes.
-type Instances interface {
+// InstanceStore has the record of what stands on nodes.
+type InstanceStore interface {
 	SweepInstances(ctx context.Context) error
 	Orphans(ctx context.Context, olderThan time.Duration, limit int) ([]share.Orphan, error)
 	Request(ctx context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error)
@@ -65,8 +65,8 @@ type OperationStore interface {
 	Direct(ctx context.Context, operation int64, edit func(*node.Node) (node.Direction, error)) (*node.Operation, error)
 }
 
-// Teller speaks to a workflow about its operation.
-type Teller interface {
+// WorkflowController cancels, signals and unpauses the workflow of an operation.
+type WorkflowController interface {
 	Cancel(ctx context.Context, o *node.Operation, reason string) error
 	Nudge(ctx context.Context, o *node.Operation) error
 	// Unpause unpauses the operation's workflow or its activity in Temporal. It does

@@ -29,8 +29,8 @@ func (r *Reconciler) parts() []part {
 		{"stranded", r.stranded},
 		{"shares", r.shares},
 		{"instances", r.instances},
-		{"owed", r.pay},
-		{"deleted nodes", r.forget},
+		{"owed", r.undoOwed},
+		{"deleted nodes", r.forgetDeleted},
 		{"idempotency keys", r.forgetRequests},
 	}
 }

@@ -79,7 +79,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		if err := awaitDatabase(ctx, p, db); err != nil {
 			return unlessDone(ctx, err)
 		}
-		witness := worker.Witness{Book: db, Timeout: r.ConductorHeartbeatTimeout, Log: p.log}
+		witness := worker.Witness{Store: db, Timeout: r.ConductorHeartbeatTimeout, Log: p.log}
 		g.Go(func() error { return witness.Run(ctx) })
 		return reach(ctx, p, r, db, temporal, baseURL(l.Addr()))
 	})

@@ -15,7 +15,7 @@ import (
 
 func wrapSteps(*conductor.Steps) {}
 
-func wrapLedger(l orchestrator.Ledger) orchestrator.Ledger { return l }
+func wrapOperationStore(l orchestrator.OperationStore) orchestrator.OperationStore { return l }
 
 func wrapOperations(o api.Operations) api.Operations { return o }
 

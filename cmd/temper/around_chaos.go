@@ -12,10 +12,12 @@ import (
 )
 
 func wrapSteps(s *conductor.Steps) {
-	s.Records, s.Drivers, s.OpenAgent = wrap.Records(s.Records), wrap.Drivers(s.Drivers), wrap.Agents(s.OpenAgent)
+	s.Store, s.Drivers, s.OpenAgent = wrap.ConductorStore(s.Store), wrap.Drivers(s.Drivers), wrap.Agents(s.OpenAgent)
 }
 
-func wrapLedger(l orchestrator.Ledger) orchestrator.Ledger { return wrap.Ledger(l) }
+func wrapOperationStore(l orchestrator.OperationStore) orchestrator.OperationStore {
+	return wrap.OrchestratorStore(l)
+}
 
 func wrapOperations(o api.Operations) api.Operations { return wrap.Operations(o) }
 

@@ -98,13 +98,13 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 		StopGrace: workTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
 		Self: self,
 		Power: &conductor.PowerRefresh{
-			Records: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Request: r.BMCRequest, Log: p.log.Named("power"),
+			Store: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Request: r.BMCRequest, Log: p.log.Named("power"),
 		},
 		Steps: &conductor.Steps{
-			Records: conductor.Counted(db, observer.Lost), Drivers: hardware, Settings: settings, Log: p.log, Observe: observer,
-			OpenAgent: conductor.OpenAgent,
-			Tell:      worker.Starter{Client: c}.Tell,
-			Image:     worker.Images(image.Policy{AllowMD5: r.AllowMD5, Reach: to.image}), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },
+			Store: conductor.CountLostClaims(db, observer.Lost), Drivers: hardware, Settings: settings, Log: p.log, Observe: observer,
+			OpenAgent:   conductor.OpenAgent,
+			ReportSteps: worker.Starter{Client: c}.ReportSteps,
+			Image:       worker.Images(image.Policy{AllowMD5: r.AllowMD5, Reach: to.image}), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },
 		},
 	}
 	wrapSteps(w.Steps)

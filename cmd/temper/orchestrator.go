@@ -45,7 +45,7 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 	}
 	defer closeRec()
 	o := &worker.Orchestrator{
-		Client: c, Namespace: r.Namespace, Reconciliation: rec.Own, ReconcileNamespace: r.ReconcileNamespace(), Ledger: wrapLedger(db), Reconciler: db, Ring: db, Shares: db, Instances: db, Witnesses: db, Conductors: r.ConductorHeartbeatTimeout, Interval: r.ReconcileInterval, StopGrace: workTime(r.ShutdownGrace),
+		Client: c, Namespace: r.Namespace, Reconciliation: rec.Own, ReconcileNamespace: r.ReconcileNamespace(), Operations: wrapOperationStore(db), Reconcile: db, Ring: db, Shares: db, Instances: db, Witnesses: db, Conductors: r.ConductorHeartbeatTimeout, Interval: r.ReconcileInterval, StopGrace: workTime(r.ShutdownGrace),
 		Metrics: worker.NewMetrics(p.metrics), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
 		Retention:    r.Keeping.DeletedNodes,
 		Safe:         config.Safe(r.Liveness, r.Patience),

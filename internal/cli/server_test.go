@@ -70,7 +70,7 @@ func (w *fakeWorkflows) Decide(ctx context.Context, o *node.Operation, a node.Ac
 func (w *fakeWorkflows) workflow(do func(*orchestrator.Operations) any, in any) error {
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
-	ops := &orchestrator.Operations{Ledger: w.Store}
+	ops := &orchestrator.Operations{Store: w.Store}
 	env.RegisterActivity(ops)
 	_, err := env.ExecuteActivity(do(ops), in)
 	return err

@@ -225,7 +225,7 @@ func (w *world) ticked() (out reconcile.TickResult, err error) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	r := &reconcile.Reconciler{
-		Reconciler: w.Store, Ring: w.Store, Ledger: w.Store, Starter: w.temporal, Teller: w.temporal, Workflows: w.temporal,
+		Store: w.Store, Ring: w.Store, Operations: w.Store, Starter: w.temporal, Controller: w.temporal, Describer: w.temporal,
 		Shares: noShares{}, Instances: w.Store,
 		Safe: safe, Log: zap.NewNop(),
 	}

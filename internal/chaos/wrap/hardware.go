@@ -114,7 +114,7 @@ func Agents(open openAgent) openAgent {
 
 type ramdisk struct{ conductor.Agent }
 
-// Start is activities.Agent's.
+// Start is conductor.Agent's.
 func (r ramdisk) Start(ctx context.Context, command string, params any) (res agent.Result, err error) {
 	err = around(ctx, command, func() (err error) {
 		res, err = r.Agent.Start(ctx, command, params)
@@ -123,7 +123,7 @@ func (r ramdisk) Start(ctx context.Context, command string, params any) (res age
 	return res, err
 }
 
-// ListSteps is activities.Agent's.
+// ListSteps is conductor.Agent's.
 func (r ramdisk) ListSteps(ctx context.Context, f agent.Family, about agent.ListSteps) (agent.StepLists, error) {
 	lists, err := r.Agent.ListSteps(ctx, f, about)
 	if err == nil {

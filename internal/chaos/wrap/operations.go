@@ -10,31 +10,33 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Ledger stops when a workflow has begun its operation, and around its closing.
-func Ledger(l orchestrator.Ledger) orchestrator.Ledger { return &ledger{l} }
+// OrchestratorStore stops when a workflow has begun its operation, and around its closing.
+func OrchestratorStore(l orchestrator.OperationStore) orchestrator.OperationStore {
+	return &orchestratorStore{l}
+}
 
-type ledger struct{ orchestrator.Ledger }
+type orchestratorStore struct{ orchestrator.OperationStore }
 
-// Begin is activities.Ledger's.
-func (l *ledger) Begin(ctx context.Context, operation int64, runID string) (*node.Operation, error) {
-	o, err := l.Ledger.Begin(ctx, operation, runID)
+// Begin is orchestrator.OperationStore's.
+func (l *orchestratorStore) Begin(ctx context.Context, operation int64, runID string) (*node.Operation, error) {
+	o, err := l.OperationStore.Begin(ctx, operation, runID)
 	if err == nil {
 		chaos.At(ctx, chaos.Point{Name: chaos.Beginning, Operation: operation, Node: o.NodeUUID})
 	}
 	return o, err
 }
 
-// CloseOperation is activities.Ledger's.
-func (l *ledger) CloseOperation(ctx context.Context, end node.End) (*node.Operation, error) {
+// CloseOperation is orchestrator.OperationStore's.
+func (l *orchestratorStore) CloseOperation(ctx context.Context, end node.End) (*node.Operation, error) {
 	if !named(ctx, "Close") { // reconciliation closes for others, and has no point of its own
-		return l.Ledger.CloseOperation(ctx, end)
+		return l.OperationStore.CloseOperation(ctx, end)
 	}
 	at := chaos.Point{Name: chaos.Closing, Operation: end.Operation}
 	if o, err := l.Operation(ctx, end.Operation); err == nil {
 		at.Node = o.NodeUUID
 		chaos.At(ctx, at)
 	}
-	next, err := l.Ledger.CloseOperation(ctx, end)
+	next, err := l.OperationStore.CloseOperation(ctx, end)
 	if err == nil && at.Node != "" {
 		at.Name = chaos.Closed
 		chaos.At(ctx, at)

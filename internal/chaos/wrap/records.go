@@ -9,14 +9,14 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Records stops around what an attempt reads and writes of its operation.
-func Records(r conductor.Records) conductor.Records { return &records{r} }
+// ConductorStore stops around what an attempt reads and writes of its operation.
+func ConductorStore(r conductor.OperationStore) conductor.OperationStore { return &conductorStore{r} }
 
-type records struct{ conductor.Records }
+type conductorStore struct{ conductor.OperationStore }
 
 // Claim notes the place that the attempt has from here on.
-func (r *records) Claim(ctx context.Context, operation int64, runID string, c node.Claim, started time.Time, conductor string) (*node.Node, error) {
-	n, err := r.Records.Claim(ctx, operation, runID, c, started, conductor)
+func (r *conductorStore) Claim(ctx context.Context, operation int64, runID string, c node.Claim, started time.Time, conductor string) (*node.Node, error) {
+	n, err := r.OperationStore.Claim(ctx, operation, runID, c, started, conductor)
 	if p := placeIn(ctx); p != nil && err == nil {
 		p.operation, p.node, p.step = n.Operation.ID, n.UUID, currentOf(n.Operation.Steps)
 	}
@@ -25,8 +25,8 @@ func (r *records) Claim(ctx context.Context, operation int64, runID string, c no
 
 // Credentials are the last that an attempt reads before its work. It stops after that, and not after its claim, so that
 // an attempt that is ended there leaves the operation as one that has begun.
-func (r *records) Credentials(ctx context.Context, n *node.Node) (node.Secrets, error) {
-	s, err := r.Records.Credentials(ctx, n)
+func (r *conductorStore) Credentials(ctx context.Context, n *node.Node) (node.Secrets, error) {
+	s, err := r.OperationStore.Credentials(ctx, n)
 	if p := placeIn(ctx); p != nil && err == nil {
 		left := p.step.Phase
 		if p.undoes {
@@ -38,15 +38,15 @@ func (r *records) Credentials(ctx context.Context, n *node.Node) (node.Secrets, 
 }
 
 // SaveSteps tells from what is written where the steps are.
-func (r *records) SaveSteps(ctx context.Context, operation int64, c node.Claim, done node.Progress) (node.Ask, error) {
+func (r *conductorStore) SaveSteps(ctx context.Context, operation int64, c node.Claim, done node.Progress) (node.Ask, error) {
 	p := placeIn(ctx)
 	if p == nil {
-		return r.Records.SaveSteps(ctx, operation, c, done)
+		return r.OperationStore.SaveSteps(ctx, operation, c, done)
 	}
 	if p.ends(done) {
 		p.stop(ctx, chaos.Over, "")
 	}
-	ask, err := r.Records.SaveSteps(ctx, operation, c, done)
+	ask, err := r.OperationStore.SaveSteps(ctx, operation, c, done)
 	if err != nil || p.undoes {
 		return ask, err
 	}
@@ -77,8 +77,8 @@ func began(was, now node.Step) bool {
 }
 
 // Inventory is what the agent found.
-func (r *records) Inventory(ctx context.Context, nodeUUID string) (inventory, plugin map[string]any, err error) {
-	inventory, plugin, err = r.Records.Inventory(ctx, nodeUUID)
+func (r *conductorStore) Inventory(ctx context.Context, nodeUUID string) (inventory, plugin map[string]any, err error) {
+	inventory, plugin, err = r.OperationStore.Inventory(ctx, nodeUUID)
 	if err == nil {
 		placeIn(ctx).stop(ctx, chaos.Looked, "inventory")
 	}
