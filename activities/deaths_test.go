@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // mortals are conductors of which each has the name of its number.
@@ -19,7 +20,7 @@ type mortals struct {
 }
 
 func newMortals(t *testing.T) *mortals {
-	m := &mortals{bench: newBench(t, node.KindPower, node.Active, bmc.PowerOff, direct, node.PlanOptions{Power: node.PowerOn})}
+	m := &mortals{bench: newBench(t, node.KindPower, node.Active, bmc.PowerOff, direct, plan.Options{Power: node.PowerOn})}
 	m.book.op.Phase = node.Running
 	return m
 }
@@ -184,7 +185,7 @@ func TestAnAnswerOfTheHardwareIsASignOfLifeAFewTimes(t *testing.T) {
 }
 
 func TestAPowerRequestIsDoneWhileTheStepIsPutOff(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOff, direct, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOff, direct, plan.Options{})
 	later := b.book.clock.Add(time.Minute)
 	b.book.op.Steps[0].State, b.book.op.Steps[0].NotBefore, b.book.op.Steps[0].Deaths = node.StepRunning, &later, make([]node.Death, 3)
 	b.book.op.Asked, b.book.op.AskedPower = node.AskPower, node.PowerOn

@@ -13,6 +13,7 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 func hosts(names ...string) []node.Host {
@@ -37,7 +38,7 @@ func TestAConductorThatGetsNoAnswerPassesTheStepOn(t *testing.T) {
 		"one that left the coverage is not counted": {hosts("c2"), []string{"c2"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 			b.machine.silent, b.book.hosts, b.tried = true, c.covering, c.tried
 			r, err := b.run()
 			step := b.book.op.Steps[0]
@@ -59,7 +60,7 @@ func TestAConductorThatGetsNoAnswerPassesTheStepOn(t *testing.T) {
 
 // A dead BMC fails the step after as many rounds as one conductor alone would try.
 func TestARoundIsOneFailureOfTheStep(t *testing.T) {
-	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.silent, b.book.hosts = true, hosts("c1", "c2")
 	for i := 1; i <= conductor.StepLimit; i++ {
 		b.steps.Settings.Conductor, b.tried = "c1", nil
@@ -80,7 +81,7 @@ func TestAWatchOfThePowerThatGetsNoAnswerIsPassedOn(t *testing.T) {
 		passed   bool
 	}{"another one covers the node": {hosts("c1", "c2"), true}, "nobody else does": {hosts("c1"), false}} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 			b.steps.Settings.PowerTimeout = 10 * time.Second
 			b.book.hosts = c.covering
 			b.machine.answer = func(bmc.PowerRequest) (bool, error) {
@@ -109,7 +110,7 @@ func TestAWatchOfThePowerThatGetsNoAnswerIsPassedOn(t *testing.T) {
 
 // A request gets no answer: whoever has another one to ask does not wait for as long again to find out that it is cut off.
 func TestWhatALostAnswerSaidIsReadByAnotherConductor(t *testing.T) {
-	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.book.hosts = hosts("c1", "c2")
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) {
 		return true, fault.New(fault.Unreachable, "lost: %w", fault.Silence("no answer in time"))
@@ -126,7 +127,7 @@ func TestWhatALostAnswerSaidIsReadByAnotherConductor(t *testing.T) {
 }
 
 func TestAnUndoThatGetsNoAnswerIsPassedOn(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	b.book.op.Undo = []node.Undo{node.UndoPowerOff}
 	b.machine.silent, b.book.hosts = true, hosts("c1", "c2")
 	r, err := b.undoResult()

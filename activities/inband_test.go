@@ -14,6 +14,7 @@ import (
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // withAgent gives the bench an agent that answers the nth look at its commands
@@ -55,7 +56,7 @@ func TestALongCommandIsNotGivenUpForBlinksThatAddUp(t *testing.T) {
 		"the agent only fails": {func(int) (int, string) { return http.StatusBadGateway, "" }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, node.KindClean, node.CleanWait, bmc.PowerOn, direct, node.PlanOptions{DisableRamdisk: true})
+			b := newBench(t, node.KindClean, node.CleanWait, bmc.PowerOn, direct, plan.Options{DisableRamdisk: true})
 			b.withAgent(c.answer)
 			for i := 1; i <= conductor.StepLimit; i++ {
 				_, err := b.run()
@@ -88,7 +89,7 @@ func TestAStepWhoseAgentWasLostBeginsAnewOnce(t *testing.T) {
 		"it says that the command went bad": {"erase_devices", failedErase, nil, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, node.KindClean, node.CleanWait, bmc.PowerOn, direct, node.PlanOptions{DisableRamdisk: true})
+			b := newBench(t, node.KindClean, node.CleanWait, bmc.PowerOn, direct, plan.Options{DisableRamdisk: true})
 			b.withAgent(c.answer)
 			b.book.op.Steps[0].Step = c.step
 			if c.change != nil {

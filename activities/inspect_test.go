@@ -7,12 +7,13 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // inspected is what an inspection out of band makes of an inventory.
 func inspected(t *testing.T, inv bmc.Inventory) node.Inspection {
 	t.Helper()
-	b := newBench(t, node.KindInspect, node.Inspecting, bmc.PowerOff, map[string]string{"power": "redfish", "inspect": "redfish"}, node.PlanOptions{})
+	b := newBench(t, node.KindInspect, node.Inspecting, bmc.PowerOff, map[string]string{"power": "redfish", "inspect": "redfish"}, plan.Options{})
 	b.machine.inventory = inv
 	_, err := b.run()
 	require.NoError(t, err)

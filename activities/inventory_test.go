@@ -14,13 +14,14 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // collecting is an inspection whose agent has told its inventory.
 func collecting(t *testing.T) *bench {
 	t.Helper()
 	inband := map[string]string{"deploy": "direct", "inspect": "agent", "boot": "fake", "network": "noop"}
-	b := newBench(t, node.KindInspect, node.Inspecting, bmc.PowerOn, inband, node.PlanOptions{})
+	b := newBench(t, node.KindInspect, node.Inspecting, bmc.PowerOn, inband, plan.Options{})
 	now := time.Now()
 	b.book.op.Steps[0].State = node.StepDone
 	b.book.node.Agent = &node.Agent{InspectedAt: &now}

@@ -8,11 +8,12 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // The entry of a hardware type promises virtual media, and its driver has none.
 func TestAStepSaysWhatTheDriverLacks(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 	b.machine.noMedia = true
 	_, err := b.run()
 	require.Equal(t, fault.Invalid.String(), kindOf(err))

@@ -14,6 +14,7 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // The SDK cancels a step's context for more than one reason, and only one of them is a cancel of the operation: what was
@@ -31,7 +32,7 @@ func TestAStepThatTheSDKStopsIsHandedOverUnlessTheWorkflowCancelsIt(t *testing.T
 	} {
 		for _, taken := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
-				b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+				b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 				ctx, cancel := context.WithCancelCause(t.Context())
 				b.machine.answer = func(bmc.PowerRequest) (bool, error) {
 					if taken {
@@ -59,7 +60,7 @@ func TestAStepThatTheSDKStopsIsHandedOverUnlessTheWorkflowCancelsIt(t *testing.T
 
 // What the database's absence keeps from being written is no failure of the step's.
 func TestADatabaseThatIsAwayIsNoFailureOfAStep(t *testing.T) {
-	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.steps.Store = &away{book: b.book, at: 2}
 	_, err := b.run()
 	require.Equal(t, fault.Unavailable.String(), kindOf(err))

@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 const agentISO = "http://images/deploy.iso"
@@ -22,7 +23,7 @@ func unheard() error {
 // booting is a deploy that boots its agent on a BMC that shows a medium only some time after it was sent, and answers
 // nothing until then.
 func booting(t *testing.T, after time.Duration) *bench {
-	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 	b.steps.Settings.MediaTimeout, b.steps.Settings.MediaPoll = 5*time.Second, 5*time.Millisecond
 	b.machine.insert = func(url string) error {
 		time.AfterFunc(after, func() {
@@ -106,7 +107,7 @@ func TestAnInsertionThatWasRefusedIsNotWaitedFor(t *testing.T) {
 
 func TestTheImageIsKnownInTheBMCsSpelling(t *testing.T) {
 	for _, told := range []string{"http://IMAGES:80/deploy%2Eiso", "deploy.iso", "", "http://mirror/elsewhere.iso"} {
-		b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, node.PlanOptions{})
+		b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 		b.steps.Settings.MediaTimeout, b.steps.Settings.MediaPoll = 5*time.Second, 5*time.Millisecond
 		b.machine.insert = func(string) error {
 			b.machine.media = bmc.Media{Inserted: true, Image: told}
@@ -149,7 +150,7 @@ func TestAnOverrideIsJudgedByTheNextBoot(t *testing.T) {
 		b.Persistent = true
 		return b
 	}
-	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 	b.machine.boots = always
 	_, err := b.run()
 	require.NoError(t, err)
@@ -158,7 +159,7 @@ func TestAnOverrideIsJudgedByTheNextBoot(t *testing.T) {
 	require.Equal(t, bmc.Boot{Device: bmc.DeviceDisk, Persistent: true}, b.machine.boot)
 	require.Empty(t, b.book.op.Undo, "the disk for good counts as cleared")
 
-	b = newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, node.PlanOptions{})
+	b = newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 	b.machine.boots = func(bmc.Boot) bmc.Boot { return bmc.Boot{Device: bmc.DevicePXE, Persistent: true} }
 	_, err = b.run()
 	require.ErrorContains(t, err, "took the boot device cdrom (Once) but shows pxe (Continuous)")

@@ -9,6 +9,7 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 func TestReconciliationStartsTheUndosThatAreDue(t *testing.T) {
@@ -23,7 +24,7 @@ func TestReconciliationStartsTheUndosThatAreDue(t *testing.T) {
 }
 
 func TestAnUndoDoesWhatTheNodeOwes(t *testing.T) {
-	b := newBench(t, node.KindUndo, node.DeployFailed, bmc.PowerOn, direct, node.PlanOptions{})
+	b := newBench(t, node.KindUndo, node.DeployFailed, bmc.PowerOn, direct, plan.Options{})
 	b.book.node.Owed = []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}
 	b.machine.media, b.machine.boot = bmc.Media{Inserted: true, Image: "http://images/deploy.iso"}, bmc.Boot{Device: bmc.DeviceCDROM}
 	r, err := b.run()
@@ -37,7 +38,7 @@ func TestAnUndoDoesWhatTheNodeOwes(t *testing.T) {
 }
 
 func TestAnUndoThatFailsKeepsTheDebt(t *testing.T) {
-	b := newBench(t, node.KindUndo, node.DeployFailed, bmc.PowerOn, direct, node.PlanOptions{})
+	b := newBench(t, node.KindUndo, node.DeployFailed, bmc.PowerOn, direct, plan.Options{})
 	b.book.node.Owed = []node.Undo{node.UndoPowerOff}
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "no") }
 	_, err := b.run()
@@ -57,7 +58,7 @@ func TestAnUndoThatFailsIsTriedOnceAndSaysWhetherItMayBeTriedAgain(t *testing.T)
 		"the BMC says later": {bmc.Busy(0, "503"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, node.KindUndo, node.DeployFailed, bmc.PowerOff, direct, node.PlanOptions{})
+			b := newBench(t, node.KindUndo, node.DeployFailed, bmc.PowerOff, direct, plan.Options{})
 			b.book.node.Owed = []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}
 			b.machine.media, b.machine.stuck = bmc.Media{Inserted: true, Image: "http://old"}, c.err
 			b.machine.boot = bmc.Boot{Device: bmc.DeviceCDROM}

@@ -11,6 +11,7 @@ import (
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 func TestAPausedOperationBeginsNoStep(t *testing.T) {
@@ -28,7 +29,7 @@ func TestAPausedOperationBeginsNoStep(t *testing.T) {
 		"that was at work when its conductor has died": {node.Step{State: node.StepRunning, StartedAt: &began}, false, conductor.NextOrphaned, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+			b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 			b.book.op.Paused, b.book.op.Rests, b.book.node.Owed = true, c.rest, c.owed
 			b.book.op.Steps[0].State, b.book.op.Steps[0].StartedAt = c.step.State, c.step.StartedAt
 			r, err := b.run()
@@ -47,7 +48,7 @@ func TestAPausedOperationBeginsNoStep(t *testing.T) {
 }
 
 func TestTheStepThatRunsEndsBeforeThePause(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, fakes, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, fakes, plan.Options{})
 	b.book.onSave = func(n int) { b.book.op.Paused = b.book.op.Paused || n == 1 }
 	r, err := b.run()
 	require.NoError(t, err)
@@ -57,7 +58,7 @@ func TestTheStepThatRunsEndsBeforeThePause(t *testing.T) {
 }
 
 func TestAPowerRequestIsDoneInAPausedOperation(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, direct, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, direct, plan.Options{})
 	b.book.op.Paused, b.book.op.Asked, b.book.op.AskedPower = true, node.AskPower, node.PowerOff
 	began := time.Now()
 	b.book.op.Steps[0].State, b.book.op.Steps[0].StartedAt = node.StepWaiting, &began
@@ -70,7 +71,7 @@ func TestAPowerRequestIsDoneInAPausedOperation(t *testing.T) {
 }
 
 func TestAPowerRequestLeavesTheStepThatWasPutDownForWhoeverComesNext(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	b.book.op.Paused, b.book.op.Asked, b.book.op.AskedPower, b.book.op.Rests = true, node.AskPower, node.PowerOff, true
 	began := time.Now()
 	b.book.op.Steps[0].State, b.book.op.Steps[0].StartedAt = node.StepRunning, &began
@@ -82,7 +83,7 @@ func TestAPowerRequestLeavesTheStepThatWasPutDownForWhoeverComesNext(t *testing.
 }
 
 func TestAStepThatIsTriedAgainRests(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, nil }
 	_, err := b.run()
 	require.Error(t, err)

@@ -10,13 +10,14 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // ask is what the API writes when somebody asks for a power state.
 func (b *book) ask(target node.PowerState) { b.op.Asked, b.op.AskedPower = node.AskPower, target }
 
 func TestAPowerRequestThatComesWhileAStepRunsIsTheOneThatWasAskedFor(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, fakes, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, fakes, plan.Options{})
 	b.book.node.ProvisionState = node.DeployWait
 	b.book.onSave = func(n int) {
 		if n == 1 {
@@ -46,7 +47,7 @@ func TestSwitchingOnAServerThatIsOnEndsNoAgent(t *testing.T) {
 		"a soft off, the same way": {node.SoftPowerOff, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, fakes, node.PlanOptions{})
+			b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, fakes, plan.Options{})
 			b.book.op.Steps = []node.Step{{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepPending}}
 			b.book.node.PowerState = node.PowerOn
 			b.book.node.Agent = &node.Agent{URL: "https://192.0.2.1:9999", FirstHeartbeatAt: &now, LastHeartbeatAt: &now}
@@ -61,7 +62,7 @@ func TestSwitchingOnAServerThatIsOnEndsNoAgent(t *testing.T) {
 func TestAServerThatIsFoundOffIsSwitchedOnInsteadOfRestartedAlsoAfterACrash(t *testing.T) {
 	for name, shows := range map[string]bmc.Power{"nothing was sent": bmc.PowerOff, "it was sent": bmc.PowerOn} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, node.KindPower, node.Active, shows, fakes, node.PlanOptions{})
+			b := newBench(t, node.KindPower, node.Active, shows, fakes, plan.Options{})
 			b.book.op.Steps = []node.Step{{
 				Interface: "power", Step: "reset", Source: node.SourceCore, State: node.StepRunning,
 				Issued: &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)},
@@ -89,7 +90,7 @@ func TestAPowerRequestThatFailsForGoodFailsNothingElse(t *testing.T) {
 		"soft reboot": {node.SoftRebooting, bmc.RequestSoftOff, []string{"power.soft_off"}, []bmc.PowerRequest{bmc.RequestSoftOff}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, direct, node.PlanOptions{})
+			b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, direct, plan.Options{})
 			b.book.node.PowerState = node.PowerOn
 			b.book.op.Steps = []node.Step{{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepWaiting, Phase: "booted", StartedAt: &began}}
 			b.machine.answer = func(r bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "not now") }
@@ -116,7 +117,7 @@ func TestAPowerRequestThatFailsForGoodFailsNothingElse(t *testing.T) {
 }
 
 func TestARebootWhoseFirstHalfFailsIsLeftWhole(t *testing.T) {
-	b := newBench(t, node.KindClean, node.CleanHold, bmc.PowerOn, fakes, node.PlanOptions{})
+	b := newBench(t, node.KindClean, node.CleanHold, bmc.PowerOn, fakes, plan.Options{})
 	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepHold, Source: node.SourceDriver, State: node.StepWaiting, Phase: "held"}}
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "not now") }
 	b.book.ask(node.Rebooting)
@@ -130,7 +131,7 @@ func TestARebootWhoseFirstHalfFailsIsLeftWhole(t *testing.T) {
 
 func TestAPowerRequestIsTriedAsOftenAsAnyStepBeforeItIsGivenUp(t *testing.T) {
 	began := time.Now()
-	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, direct, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, direct, plan.Options{})
 	b.book.node.PowerState = node.PowerOn
 	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepWaiting, Phase: "booted", StartedAt: &began}}
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Busy, "later") }
@@ -148,7 +149,7 @@ func TestAPowerRequestIsTriedAsOftenAsAnyStepBeforeItIsGivenUp(t *testing.T) {
 }
 
 func TestAPowerRequestThatFailsIsDecidedAboutWhereThatWasAskedFor(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, fakes, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, fakes, plan.Options{})
 	b.book.op.OnFailure = node.HoldOnFailure
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "not now") }
 	b.book.ask(node.PowerOff)
@@ -158,14 +159,14 @@ func TestAPowerRequestThatFailsIsDecidedAboutWhereThatWasAskedFor(t *testing.T) 
 }
 
 func TestAPowerOperationThatFailsFails(t *testing.T) {
-	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Refused, "not now") }
 	_, err := b.run()
 	require.True(t, final(err))
 }
 
 func TestAPauseThatABMCAsksForDoesNotOutlastTheWaitForPower(t *testing.T) {
-	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.reads = func() error {
 		if len(b.machine.asked) > 0 {
 			return bmc.Busy(10*time.Minute, "503")

@@ -15,6 +15,7 @@ import (
 
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/activities/reconcile"
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 )
@@ -60,8 +61,8 @@ func (a *archive) Misfits(context.Context) ([]node.Operation, error)         { r
 func (a *archive) ClearMissing(context.Context, []int64) error               { return nil }
 func (a *archive) ForgetMissing(context.Context) error                       { return nil }
 func (a *archive) SetUndo(context.Context, int64, string, []node.Undo) error { return nil }
-func (a *archive) Quarantine(context.Context) (node.QuarantineTick, error) {
-	return node.QuarantineTick{}, nil
+func (a *archive) Quarantine(context.Context) (coverage.QuarantineTick, error) {
+	return coverage.QuarantineTick{}, nil
 }
 
 func (a *archive) SettleStranded(context.Context, time.Duration) (int, error) {
@@ -124,11 +125,11 @@ func (a *archive) Status(_ context.Context, workflowID, _ string) (node.RunStatu
 	return a.workflows[workflowID], nil
 }
 
-func (a *archive) Fleet(context.Context) (*node.Fleet, error) { return &node.Fleet{}, nil }
+func (a *archive) Fleet(context.Context) (*coverage.Fleet, error) { return &coverage.Fleet{}, nil }
 
-func (a *archive) RingNodes(context.Context, []int64) ([]node.RingNode, error) { return nil, nil }
-func (a *archive) WriteEpoch(context.Context, node.Epoch) (int64, error)       { return 0, nil }
-func (a *archive) Reconciled(context.Context) error                            { return nil }
+func (a *archive) RingNodes(context.Context, []int64) ([]coverage.RingNode, error) { return nil, nil }
+func (a *archive) WriteEpoch(context.Context, coverage.Epoch) (int64, error)       { return 0, nil }
+func (a *archive) Reconciled(context.Context) error                                { return nil }
 
 func (a *archive) ForgetDeleted(context.Context, time.Duration) (int, error) { return 0, nil }
 

@@ -13,6 +13,8 @@ import (
 
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -91,7 +93,7 @@ func (s *reading) Power(context.Context) (bmc.Power, error) {
 func (r *racks) refresh(name string) *conductor.PowerRefresh {
 	return &conductor.PowerRefresh{
 		Store: r, Drivers: map[string]bmc.Driver{"redfish": refreshDriver{racks: r}}, Interval: time.Minute, Log: zap.NewNop(),
-		Self: node.Conductor{Hostname: name, Interfaces: map[string]map[string][]string{"redfish": nil}},
+		Self: coverage.Conductor{Hostname: name, Interfaces: map[string]map[string][]string{"redfish": nil}},
 	}
 }
 
@@ -99,7 +101,7 @@ func rackOf(count int) *racks {
 	r := &racks{power: map[string]bmc.Power{}}
 	for i := range count {
 		id := fmt.Sprintf("00000000-0000-0000-0000-%012d", i)
-		r.nodes = append(r.nodes, node.Node{ID: int64(i + 1), UUID: id, Driver: "redfish", DriverInfo: map[string]any{"password": node.Masked}})
+		r.nodes = append(r.nodes, node.Node{ID: int64(i + 1), UUID: id, Driver: "redfish", DriverInfo: map[string]any{"password": mask.Masked}})
 		r.power[id] = bmc.PowerOn
 	}
 	return r

@@ -10,10 +10,11 @@ import (
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 func TestAnUnholdWhileAPowerRequestRunsInTheHoldIsTakenUp(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, fakes, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, fakes, plan.Options{})
 	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepHold, Source: node.SourceDriver, State: node.StepPending}}
 	r, err := b.run()
 	require.NoError(t, err)
@@ -42,7 +43,7 @@ func TestAnUnholdWhileAPowerRequestRunsInTheHoldIsTakenUp(t *testing.T) {
 
 // The row has one ask: what is asked while the power request runs comes after it.
 func TestAnUnholdWhileAPowerRequestRunsBeforeAStepThatFailedIsLeftToTheWorkflow(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.DeployHold, bmc.PowerOff, fakes, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.DeployHold, bmc.PowerOff, fakes, plan.Options{})
 	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepWriteImage, Source: node.SourceDriver, State: node.StepFailed, LastError: "no disk"}}
 	b.book.op.Phase = node.Holding
 	b.book.ask(node.PowerOn)
@@ -60,7 +61,7 @@ func TestAnUnholdWhileAPowerRequestRunsBeforeAStepThatFailedIsLeftToTheWorkflow(
 
 // The step that failed does not run now, so it is not left to it to switch on.
 func TestARebootBeforeAStepThatFailedIsDoneWholeAndTheStepBootsAnewWhenItRunsAgain(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.DeployHold, bmc.PowerOn, direct, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.DeployHold, bmc.PowerOn, direct, plan.Options{})
 	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepDeploy, Source: node.SourceDriver, State: node.StepFailed, Phase: "booted"}}
 	b.book.op.Phase = node.Holding
 	b.book.ask(node.Rebooting)

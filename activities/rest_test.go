@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // pausedAt is a pause in Temporal as long ago as that.
@@ -118,7 +119,7 @@ func TestWhatIsAskedOfAPausedOperationUnpausesIt(t *testing.T) {
 }
 
 func TestAStepThatRunsEndsAndNoneIsBegunWhileTheWorkflowIsPaused(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, fakes, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, fakes, plan.Options{})
 	b.book.onSave = func(n int) {
 		if n == 1 {
 			b.book.op.TemporalPause = pausedAt(node.PauseOfWorkflow, 0)
@@ -134,7 +135,7 @@ func TestAStepThatRunsEndsAndNoneIsBegunWhileTheWorkflowIsPaused(t *testing.T) {
 // Temporal hands a step out again whose conductor has died, also while its workflow is paused.
 func TestAStepWhoseConductorDiedRestsWhileTheWorkflowIsPaused(t *testing.T) {
 	began := time.Now()
-	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	b.book.op.Claim = node.Claim{Seq: 1} // of the same activity: another one would end the pause
 	b.book.op.TemporalPause = pausedAt(node.PauseOfWorkflow, 0)
 	b.book.op.Steps[0].State, b.book.op.Steps[0].StartedAt = node.StepRunning, &began

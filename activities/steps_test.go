@@ -16,6 +16,7 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 const uuid = "11111111-1111-1111-1111-111111111111"
@@ -32,13 +33,13 @@ type bench struct {
 }
 
 // newBench plans an operation of kind k on a node in state s, whose power is as given.
-func newBench(t *testing.T, k node.Kind, s node.State, power bmc.Power, interfaces map[string]string, o node.PlanOptions) *bench {
+func newBench(t *testing.T, k node.Kind, s node.State, power bmc.Power, interfaces map[string]string, o plan.Options) *bench {
 	driver := "redfish"
 	if interfaces["boot"] == "fake" {
 		driver = "fake-hardware"
 	}
 	n := node.Node{UUID: uuid, Driver: driver, ProvisionState: s, Interfaces: interfaces, DriverInfo: map[string]any{"deploy_iso": "http://images/deploy.iso"}}
-	steps, err := node.Plan(k, &n, nil, o)
+	steps, err := plan.Steps(k, &n, nil, o)
 	require.NoError(t, err)
 	b := &bench{T: t, book: newBook(n, node.Operation{ID: 7, NodeUUID: uuid, Kind: k, Steps: steps}), machine: &machine{power: power}}
 	b.steps = &conductor.Steps{
@@ -105,7 +106,7 @@ func final(err error) bool {
 }
 
 func TestAFakeDeployEndsPoweredOn(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, fakes, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, fakes, plan.Options{})
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextClose, r.Next)
@@ -134,7 +135,7 @@ func TestPowerRequestsLookBeforeTheyAct(t *testing.T) {
 		"on while coming up": {node.PowerOn, bmc.PowerOn, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, node.KindPower, node.Active, c.from, fakes, node.PlanOptions{Power: c.target})
+			b := newBench(t, node.KindPower, node.Active, c.from, fakes, plan.Options{Power: c.target})
 			_, err := b.run()
 			require.NoError(t, err)
 			require.Equal(t, c.want, b.machine.asked)
@@ -143,7 +144,7 @@ func TestPowerRequestsLookBeforeTheyAct(t *testing.T) {
 }
 
 func TestALostAnswerToAPowerRequestIsReadBackNotRepeated(t *testing.T) {
-	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return true, fault.New(fault.Unreachable, "connection reset") }
 	_, err := b.run()
 	require.NoError(t, err)
@@ -151,7 +152,7 @@ func TestALostAnswerToAPowerRequestIsReadBackNotRepeated(t *testing.T) {
 }
 
 func TestAPowerRequestThatIsIgnoredFailsTheStepAndMayBeTriedAgain(t *testing.T) {
-	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	ignored := 1
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { ignored--; return ignored < 0, nil }
 	_, err := b.run()
@@ -164,7 +165,7 @@ func TestAPowerRequestThatIsIgnoredFailsTheStepAndMayBeTriedAgain(t *testing.T) 
 }
 
 func TestAConductorThatDiedAfterSendingIsNotRepeated(t *testing.T) {
-	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, node.PlanOptions{Power: node.PowerOn})
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
 	b.book.op.Steps[0].State = node.StepRunning
 	b.book.op.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
 	time.AfterFunc(10*time.Millisecond, func() { b.machine.mu.Lock(); b.machine.power = bmc.PowerOn; b.machine.mu.Unlock() })
@@ -174,7 +175,7 @@ func TestAConductorThatDiedAfterSendingIsNotRepeated(t *testing.T) {
 }
 
 func TestAConductorThatDiedBeforeSendingIsMadeUpFor(t *testing.T) {
-	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, node.PlanOptions{Power: node.PowerOn})
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
 	b.book.op.Steps[0].State = node.StepRunning
 	b.book.op.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
 	_, err := b.run()
@@ -183,14 +184,14 @@ func TestAConductorThatDiedBeforeSendingIsMadeUpFor(t *testing.T) {
 }
 
 func TestARestartThatCannotBeReadBackIsSentAtMostOnce(t *testing.T) {
-	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{})
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{})
 	b.book.op.Steps = []node.Step{{Interface: "power", Step: "reset", Source: node.SourceCore, State: node.StepPending}}
 	b.machine.answer = nil
 	_, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, 1, b.machine.restarts)
 
-	b = newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{})
+	b = newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{})
 	b.book.op.Steps = []node.Step{{Interface: "power", Step: "reset", Source: node.SourceCore, State: node.StepRunning, Issued: &node.Issued{At: time.Now(), Command: "ForceRestart"}}}
 	_, err = b.run()
 	require.ErrorContains(t, err, "its outcome is unknown")
@@ -199,7 +200,7 @@ func TestARestartThatCannotBeReadBackIsSentAtMostOnce(t *testing.T) {
 }
 
 func TestASupersededClaimTouchesNothing(t *testing.T) {
-	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	// Somebody newer claims right before the request is sent.
 	b.book.onSave = func(n int) {
 		if n == 2 {
@@ -228,7 +229,7 @@ func TestErrorsAreRetriedByClass(t *testing.T) {
 		"settings that make no sense": {fault.New(fault.Invalid, "redfish_address"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 			b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, c.err }
 			_, err := b.run()
 			require.Error(t, err)
@@ -244,7 +245,7 @@ func TestErrorsAreRetriedByClass(t *testing.T) {
 }
 
 func TestAStepFailsForGoodAfterItsLimit(t *testing.T) {
-	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, bmc.Busy(0, "503") }
 	for i := 1; i <= conductor.StepLimit; i++ {
 		_, err := b.run()
@@ -253,7 +254,7 @@ func TestAStepFailsForGoodAfterItsLimit(t *testing.T) {
 }
 
 func TestACancelBetweenStepsStopsThere(t *testing.T) {
-	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.Rebooting})
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.Rebooting})
 	b.machine.answer = func(r bmc.PowerRequest) (bool, error) {
 		b.book.mu.Lock()
 		defer b.book.mu.Unlock()
@@ -267,7 +268,7 @@ func TestACancelBetweenStepsStopsThere(t *testing.T) {
 }
 
 func TestTheAgentIsBootedWithMediaSetWhileTheServerIsOff(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	r, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextAgent, r.Next)
@@ -286,14 +287,14 @@ func TestTheAgentIsBootedWithMediaSetWhileTheServerIsOff(t *testing.T) {
 }
 
 func TestEveryCrashWhileBootingIsMadeUpForWithoutASecondPowerCycle(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	_, err := b.run()
 	require.NoError(t, err)
 	saves := b.book.saves
 	require.Greater(t, saves, 5)
 	for die := 1; die <= saves; die++ {
 		for _, written := range []bool{false, true} {
-			b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+			b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 			b.steps.Store = &mortal{book: b.book, at: die, written: written}
 			_, err := b.run()
 			require.Error(t, err, "died at save %d", die)
@@ -333,7 +334,7 @@ func (m *mortal) SaveSteps(ctx context.Context, id int64, c node.Claim, p node.P
 }
 
 func TestUndoLeavesTheServerOffWithoutMediaAndMayRunTwice(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	_, err := b.run()
 	require.NoError(t, err)
 	require.NoError(t, b.undo())
@@ -354,7 +355,7 @@ func TestUndoWaitsForAServerThatIsAboutToComeUp(t *testing.T) {
 		"one that does not is told to stay off":      {false, []bmc.PowerRequest{bmc.RequestForceOff}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, node.PlanOptions{})
+			b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 			b.book.op.Undo = []node.Undo{node.UndoPowerOff}
 			b.book.op.Steps[0].State = node.StepRunning
 			b.book.op.Steps[0].Issued = &node.Issued{At: time.Now(), Command: string(bmc.RequestOn)}
@@ -371,7 +372,7 @@ func TestUndoWaitsForAServerThatIsAboutToComeUp(t *testing.T) {
 }
 
 func TestAnUndoOfAConductorThatStopsGoesOnElsewhere(t *testing.T) {
-	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, node.PlanOptions{})
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	b.book.op.Undo = []node.Undo{node.UndoPowerOff}
 	stop := make(chan struct{})
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) { close(stop); return false, nil }
@@ -391,14 +392,14 @@ func TestWhatIsOwedIsLeftAloneByWhatDoesNotTouchIt(t *testing.T) {
 		kind       node.Kind
 		state      node.State
 		interfaces map[string]string
-		options    node.PlanOptions
+		options    plan.Options
 		asked      []bmc.PowerRequest
 	}{
-		"power on":               {node.KindPower, node.Active, direct, node.PlanOptions{Power: node.PowerOn}, []bmc.PowerRequest{bmc.RequestOn}},
-		"a reboot":               {node.KindPower, node.DeployFailed, direct, node.PlanOptions{Power: node.Rebooting}, []bmc.PowerRequest{bmc.RequestOn}},
-		"a verification":         {node.KindManage, node.Verifying, direct, node.PlanOptions{}, nil},
-		"inspection out of band": {node.KindInspect, node.Inspecting, outOfBand, node.PlanOptions{}, nil},
-		"provide, not cleaned":   {node.KindProvide, node.Cleaning, direct, node.PlanOptions{}, nil},
+		"power on":               {node.KindPower, node.Active, direct, plan.Options{Power: node.PowerOn}, []bmc.PowerRequest{bmc.RequestOn}},
+		"a reboot":               {node.KindPower, node.DeployFailed, direct, plan.Options{Power: node.Rebooting}, []bmc.PowerRequest{bmc.RequestOn}},
+		"a verification":         {node.KindManage, node.Verifying, direct, plan.Options{}, nil},
+		"inspection out of band": {node.KindInspect, node.Inspecting, outOfBand, plan.Options{}, nil},
+		"provide, not cleaned":   {node.KindProvide, node.Cleaning, direct, plan.Options{}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, c.kind, c.state, bmc.PowerOff, c.interfaces, c.options)
@@ -430,7 +431,7 @@ func TestAnOperationThatSettlesTakesOverWhatIsOwed(t *testing.T) {
 		"giving back":        {node.KindUndeploy, node.Deleting, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, c.kind, c.state, bmc.PowerOn, inBand, node.PlanOptions{AutomatedClean: c.kind == node.KindProvide})
+			b := newBench(t, c.kind, c.state, bmc.PowerOn, inBand, plan.Options{AutomatedClean: c.kind == node.KindProvide})
 			b.book.node.Owed, b.book.node.OwedRefused = []node.Undo{node.UndoEjectMedia}, true
 			b.machine.media = bmc.Media{Inserted: true, Image: "http://old"}
 			_, err := b.run()
@@ -455,7 +456,7 @@ func TestAnAgentThatCouldNotInspectFailsTheInspection(t *testing.T) {
 		"it told nothing of the kind":    {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, node.KindInspect, node.Inspecting, bmc.PowerOn, inband, node.PlanOptions{})
+			b := newBench(t, node.KindInspect, node.Inspecting, bmc.PowerOn, inband, plan.Options{})
 			b.book.op.Steps[0].State = node.StepDone
 			b.book.node.Agent = &node.Agent{InspectedAt: &now}
 			b.book.plugin = c.plugin
@@ -481,7 +482,7 @@ func TestSecretsThatNeverOpenAreNotTriedForEver(t *testing.T) {
 		"a database that is away": {fault.Unavailable, 3 * conductor.StepLimit, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, node.PlanOptions{Power: node.PowerOff})
+			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 			b.book.sealed = fault.New(c.kind, "secret driver_info/redfish_password does not open")
 			var s testsuite.WorkflowTestSuite
 			env := s.NewTestWorkflowEnvironment()

@@ -10,11 +10,12 @@ import (
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 func TestAWorkflowIsToldOfAStepThatLasts(t *testing.T) {
 	told := make(chan conductor.StepsUpdate, 10)
-	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOff, map[string]string{"power": "redfish", "management": "redfish"}, node.PlanOptions{})
+	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOff, map[string]string{"power": "redfish", "management": "redfish"}, plan.Options{})
 	tell := func(_ context.Context, workflowID, _ string, what conductor.StepsUpdate) error {
 		require.NotEmpty(t, workflowID)
 		told <- what
@@ -25,7 +26,7 @@ func TestAWorkflowIsToldOfAStepThatLasts(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, told, "a step that is over before costs nothing")
 
-	b = newBench(t, node.KindManage, node.Verifying, bmc.PowerOff, map[string]string{"power": "redfish", "management": "redfish"}, node.PlanOptions{})
+	b = newBench(t, node.KindManage, node.Verifying, bmc.PowerOff, map[string]string{"power": "redfish", "management": "redfish"}, plan.Options{})
 	b.steps.ReportSteps, b.steps.Settings.ReportAfter = tell, time.Millisecond
 	var heard conductor.StepsUpdate
 	b.machine.look = func() { heard = <-told } // the BMC answers once the workflow was told

@@ -11,6 +11,7 @@ import (
 
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/activities/reconcile"
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 )
@@ -72,7 +73,7 @@ func (r *records) all() (a all) {
 
 func (r *records) serves() {
 	r.Helper()
-	_, err := r.db.RegisterConductor(r.Context(), node.Conductor{Hostname: "c1", Interfaces: map[string]map[string][]string{
+	_, err := r.db.RegisterConductor(r.Context(), coverage.Conductor{Hostname: "c1", Interfaces: map[string]map[string][]string{
 		"fake-hardware": {"power": {"fake"}, "deploy": {"fake"}},
 	}})
 	require.NoError(r, err)

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"go.temper.dev/temper/activities/orchestrator"
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
 	"go.temper.dev/temper/internal/testenv"
@@ -68,7 +69,7 @@ func newRecords(t *testing.T) *records {
 	r := &records{T: t, db: db, teller: &teller{starts: map[int64]int{}}}
 	r.node = &node.Node{Name: "n1", Driver: "fake-hardware", ProvisionState: node.Available, Interfaces: map[string]string{"power": "fake", "deploy": "fake"}}
 	require.NoError(t, db.CreateNode(t.Context(), r.node, nil, "admin"))
-	_, err = db.RegisterConductor(t.Context(), node.Conductor{Hostname: "c1", Interfaces: map[string]map[string][]string{
+	_, err = db.RegisterConductor(t.Context(), coverage.Conductor{Hostname: "c1", Interfaces: map[string]map[string][]string{
 		"fake-hardware": {"power": {"fake"}, "deploy": {"fake"}},
 	}})
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // page is the row of one operation.
@@ -126,7 +127,7 @@ func TestAnUndoThatMaintenanceOvertakesTouchesNothing(t *testing.T) {
 		"somebody has asked for the end": {node.AskCancel, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, fakes, node.PlanOptions{})
+			b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, fakes, plan.Options{})
 			b.book.op.Undo, b.book.op.Paused, b.book.op.Asked = []node.Undo{node.UndoPowerOff}, true, c.asked
 			r, err := b.undoResult()
 			require.NoError(t, err)
@@ -165,7 +166,7 @@ func TestAnUndoThatGoesOnElsewhereSwitchesOffOnce(t *testing.T) {
 		"that is owed before another is done": {node.KindProvide, node.Cleaning, owing, run},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, c.kind, c.state, bmc.PowerOn, fakes, node.PlanOptions{AutomatedClean: true})
+			b := newBench(t, c.kind, c.state, bmc.PowerOn, fakes, plan.Options{AutomatedClean: true})
 			b.steps.Settings.PowerSettle = time.Second
 			c.leave(b)
 			b.machine.answer = func(bmc.PowerRequest) (bool, error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -174,6 +175,6 @@ func (s *Server) deallocate(c *gin.Context, a *node.Allocation) (int, any, error
 		return 0, nil, err
 	}
 	return http.StatusNoContent, nil, s.Store.DeleteAllocation(ctx, a.UUID, user(c), func(n *node.Node) error {
-		return node.DeallocateAllowed(n, fl.reservation(n))
+		return admission.Deallocate(n, fl.reservation(n))
 	})
 }

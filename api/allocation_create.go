@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -156,7 +157,7 @@ func (s *Server) backfill(c *gin.Context, ident string, a *node.Allocation) erro
 		if a.UUID == "" {
 			a.UUID = uuid.NewString()
 		}
-		return node.Backfill(n, a, fl.reservation(n))
+		return admission.Backfill(n, a, fl.reservation(n))
 	})
 }
 

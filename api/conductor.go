@@ -7,20 +7,20 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/node"
 )
 
-type conductorAttribute = attribute[node.Conductor, node.Conductor]
+type conductorAttribute = attribute[coverage.Conductor, coverage.Conductor]
 
 // conductorAttributes is the conductor resource (Ironic api/controllers/v1/conductor.py).
-var conductorAttributes = attributes[node.Conductor, node.Conductor]{
-	{name: "hostname", since: minorConductors, value: func(k *node.Conductor) any { return k.Hostname }},
-	{name: "conductor_group", since: minorConductors, value: func(k *node.Conductor) any { return k.Group }},
-	{name: "alive", since: minorConductors, value: func(k *node.Conductor) any { return k.Alive }, nosort: true},
-	{name: "drivers", since: minorConductors, value: func(k *node.Conductor) any { return driversOf(k) }, nosort: true},
-	{name: "created_at", since: minorConductors, value: func(k *node.Conductor) any { return timestamp(&k.StartedAt) }},
-	{name: "updated_at", since: minorConductors, value: func(k *node.Conductor) any { return timestamp(&k.HeartbeatAt) }},
+var conductorAttributes = attributes[coverage.Conductor, coverage.Conductor]{
+	{name: "hostname", since: minorConductors, value: func(k *coverage.Conductor) any { return k.Hostname }},
+	{name: "conductor_group", since: minorConductors, value: func(k *coverage.Conductor) any { return k.Group }},
+	{name: "alive", since: minorConductors, value: func(k *coverage.Conductor) any { return k.Alive }, nosort: true},
+	{name: "drivers", since: minorConductors, value: func(k *coverage.Conductor) any { return driversOf(k) }, nosort: true},
+	{name: "created_at", since: minorConductors, value: func(k *coverage.Conductor) any { return timestamp(&k.StartedAt) }},
+	{name: "updated_at", since: minorConductors, value: func(k *coverage.Conductor) any { return timestamp(&k.HeartbeatAt) }},
 }
 
 // minorConductors is the version that added conductors.
@@ -30,13 +30,13 @@ const minorConductors = 49
 var defaultConductorFields = []string{"hostname", "conductor_group", "alive"}
 
 // driversOf are the conductor's hardware types, sorted.
-func driversOf(k *node.Conductor) []string {
+func driversOf(k *coverage.Conductor) []string {
 	drivers := k.Drivers()
 	slices.Sort(drivers)
 	return drivers
 }
 
-func (s *Server) conductorBody(c *gin.Context, k *node.Conductor, attrs []*conductorAttribute) map[string]any {
+func (s *Server) conductorBody(c *gin.Context, k *coverage.Conductor, attrs []*conductorAttribute) map[string]any {
 	out := shown(k, attrs)
 	out["links"] = links(publicURL(c), "conductors/"+k.Hostname)
 	return out
@@ -69,21 +69,21 @@ func (s *Server) listConductors(c *gin.Context) (int, any, error) {
 	}
 	sortConductors(all, p)
 	if p.marker != "" {
-		at := slices.IndexFunc(all, func(k node.Conductor) bool { return k.Hostname == p.marker })
+		at := slices.IndexFunc(all, func(k coverage.Conductor) bool { return k.Hostname == p.marker })
 		if at < 0 {
 			return 0, nil, noConductor(p.marker)
 		}
 		all = all[at+1:]
 	}
 	all = all[:min(len(all), p.limit)]
-	return http.StatusOK, collection[node.Conductor]{
-		name: "conductors", path: "/v1/conductors", marker: func(k *node.Conductor) string { return k.Hostname },
-		show: func(k *node.Conductor) any { return s.conductorBody(c, k, attrs) },
+	return http.StatusOK, collection[coverage.Conductor]{
+		name: "conductors", path: "/v1/conductors", marker: func(k *coverage.Conductor) string { return k.Hostname },
+		show: func(k *coverage.Conductor) any { return s.conductorBody(c, k, attrs) },
 	}.body(q, p, all), nil
 }
 
-func sortConductors(all []node.Conductor, p page) {
-	slices.SortStableFunc(all, func(a, b node.Conductor) int {
+func sortConductors(all []coverage.Conductor, p page) {
+	slices.SortStableFunc(all, func(a, b coverage.Conductor) int {
 		by := 0
 		switch p.sortKey {
 		case "hostname":

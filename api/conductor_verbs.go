@@ -6,11 +6,11 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/coverage"
 )
 
 // shownConductor is a conductor as /temper/v1 shows it.
-func shownConductor(k *node.Conductor, nodes int) gin.H {
+func shownConductor(k *coverage.Conductor, nodes int) gin.H {
 	return gin.H{
 		"hostname": k.Hostname, "conductor_group": k.Group, "state": k.State(), "drivers": driversOf(k), "nodes": nodes,
 		"started_at": timestamp(&k.StartedAt), "heartbeat_at": timestamp(&k.HeartbeatAt), "temporal_at": timestamp(&k.PolledAt),

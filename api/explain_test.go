@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/node"
 )
@@ -26,8 +27,8 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 	held.WaitingFor = "a decision: retry, skip or abort"
 	failed := &node.Operation{ID: 11, Kind: node.KindDeploy, Outcome: node.Failed}
 	redfish := map[string]map[string][]string{"redfish": {}}
-	alive := []node.Conductor{{Hostname: "c1", Interfaces: redfish, Alive: true, HeartbeatAt: now.Add(-2 * time.Second)}}
-	dead := []node.Conductor{
+	alive := []coverage.Conductor{{Hostname: "c1", Interfaces: redfish, Alive: true, HeartbeatAt: now.Add(-2 * time.Second)}}
+	dead := []coverage.Conductor{
 		{Hostname: "c1", Interfaces: redfish, HeartbeatAt: now.Add(-40 * time.Second)},
 		{Hostname: "c2", Group: "rack", Interfaces: redfish, Alive: true, HeartbeatAt: now},
 	}

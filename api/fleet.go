@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/ring"
@@ -15,7 +16,7 @@ import (
 // fleet is the conductors as one request sees them.
 type fleet struct {
 	patient bool // the caller has its request wait for a conductor
-	all     []node.Conductor
+	all     []coverage.Conductor
 	rings   map[string][]string // by group, driver and interfaces: who covers, sorted
 }
 
@@ -30,24 +31,24 @@ func (s *Server) fleet(ctx context.Context) (*fleet, error) {
 
 // alive reports whether the conductor of that name is alive.
 func (f *fleet) alive(host string) bool {
-	return slices.ContainsFunc(f.all, func(c node.Conductor) bool { return c.Hostname == host && c.Alive })
+	return slices.ContainsFunc(f.all, func(c coverage.Conductor) bool { return c.Hostname == host && c.Alive })
 }
 
 // empty reports that no conductor at all could take work.
 func (f *fleet) empty() bool {
-	return !slices.ContainsFunc(f.all, node.Conductor.TakesWork)
+	return !slices.ContainsFunc(f.all, coverage.Conductor.TakesWork)
 }
 
 // serving are the conductors of a group that have the driver and take work,
 // sorted by name.
-func (f *fleet) serving(group, driver string) []node.Conductor {
-	var out []node.Conductor
+func (f *fleet) serving(group, driver string) []coverage.Conductor {
+	var out []coverage.Conductor
 	for _, c := range f.all {
 		if _, has := c.Interfaces[driver]; has && c.TakesWork() && c.Group == group {
 			out = append(out, c)
 		}
 	}
-	slices.SortFunc(out, func(a, b node.Conductor) int { return cmp.Compare(a.Hostname, b.Hostname) })
+	slices.SortFunc(out, func(a, b coverage.Conductor) int { return cmp.Compare(a.Hostname, b.Hostname) })
 	return out
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
@@ -152,7 +153,7 @@ func (b *bench) conductor(name, group string, types ...string) int64 {
 		require.True(b.t, ok, driver)
 		interfaces[driver] = hw.Supports()
 	}
-	incarnation, err := b.store.RegisterConductor(b.t.Context(), node.Conductor{Hostname: name, Group: group, Interfaces: interfaces})
+	incarnation, err := b.store.RegisterConductor(b.t.Context(), coverage.Conductor{Hostname: name, Group: group, Interfaces: interfaces})
 	require.NoError(b.t, err)
 	return incarnation
 }

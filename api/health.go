@@ -9,8 +9,8 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/node"
 )
 
 // getHealth answers GET /temper/v1/healthz: the process serves.
@@ -79,7 +79,7 @@ func (s *Server) getReady(c *gin.Context) (int, any, error) {
 }
 
 // secondsAgo is how long ago a reconciliation ended last; nil = none has.
-func secondsAgo(v node.Vitals) any {
+func secondsAgo(v coverage.Health) any {
 	if v.Age < 0 {
 		return nil
 	}

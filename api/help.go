@@ -159,7 +159,7 @@ func operationPath(id int64, rest string) string {
 // wayTo are the verbs that bring a node at rest to where e is possible.
 func (n aboutNode) wayTo(e node.Event) []help {
 	var out []help
-	for _, step := range node.Way(n.ProvisionState, e) {
+	for _, step := range node.VerbsTo(n.ProvisionState, e) {
 		i := slices.IndexFunc(node.Verbs, func(v node.Verb) bool { return v.Event == step })
 		v, when := node.Verbs[i], "first"
 		if len(out) > 0 {

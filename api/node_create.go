@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -83,7 +84,7 @@ func checkCreated(n *node.Node, in *object, minor int) error {
 			return err
 		}
 	}
-	return node.PatchAllowed(&node.Node{UUID: n.UUID, ProvisionState: n.ProvisionState}, n, node.Patch{Minor: minor})
+	return admission.Patch(&node.Node{UUID: n.UUID, ProvisionState: n.ProvisionState}, n, admission.PatchRequest{Minor: minor})
 }
 
 // checkParent refuses a parent that is not there.

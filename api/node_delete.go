@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -27,9 +28,9 @@ func (s *Server) deleteNode(c *gin.Context) (int, any, error) {
 	err = s.Store.DeleteNode(ctx, ident, user(c), func(n *node.Node) error {
 		uuid, open = n.UUID, n.Operation
 		if n.Maintenance && fl.orphaned(n) {
-			return node.DeleteAllowed(n, "")
+			return admission.Delete(n, "")
 		}
-		return helped(node.DeleteAllowed(n, fl.reservation(n)), n, "")
+		return helped(admission.Delete(n, fl.reservation(n)), n, "")
 	})
 	if err != nil {
 		return 0, nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
@@ -53,7 +54,7 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	logger(c).Info("node changed", zap.String("node", n.UUID), zap.Strings("fields", p.roots), zap.String("user", user(c)))
-	if p.touches("maintenance") || slices.ContainsFunc(p.roots, node.Moves) {
+	if p.touches("maintenance") || slices.ContainsFunc(p.roots, admission.Moves) {
 		s.paused(c, n.Operation)
 	}
 	return http.StatusOK, s.render(c, s.viewOf(c, n, p.fleet), nodeAttributes.upTo(p.minor), true), nil
@@ -109,18 +110,18 @@ func (p *nodePatch) onlyFreesInstance() bool {
 func (s *Server) patch(p *nodePatch, n *node.Node) (node.Secrets, error) {
 	before := *n
 	before.Interfaces = copyStrings(n.Interfaces)
-	rules := node.Patch{
+	rules := admission.PatchRequest{
 		Roots: p.roots, RemovesOnlyInstanceUUID: p.onlyFreesInstance(), Minor: p.minor, Reservation: p.fleet.reservation(n),
 		Orphaned: p.fleet.orphaned(n),
 	}
-	if err := node.PatchAllowed(&before, &before, rules); err != nil {
+	if err := admission.Patch(&before, &before, rules); err != nil {
 		return nil, err // the wrong moment is told before what is wrong with the change
 	}
 	n.Interfaces = copyStrings(n.Interfaces)
 	if err := nodeAttributes.apply(p.ops, &view{Node: &before, minor: MaxMinor, fleet: p.fleet}, n); err != nil {
 		return nil, err
 	}
-	if err := node.PatchAllowed(&before, n, rules); err != nil {
+	if err := admission.Patch(&before, n, rules); err != nil {
 		return nil, err
 	}
 	if err := s.settle(p, &before, n); err != nil {
@@ -137,7 +138,7 @@ func (s *Server) settle(p *nodePatch, before, n *node.Node) error {
 	if n.ParentNode == n.UUID {
 		return fault.New(fault.Invalid, "Node %s can not be its own parent.", n.UUID)
 	}
-	node.Settle(n)
+	n.ClearStaleReasons()
 	moved := before.Driver != n.Driver || before.ConductorGroup != n.ConductorGroup || !equalStrings(before.Interfaces, n.Interfaces)
 	if !moved {
 		return nil

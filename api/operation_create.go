@@ -14,6 +14,7 @@ import (
 	"go.temper.dev/temper/internal/configdrive"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/secret"
 )
 
 // orderParameters are the fields of a POST of operations.
@@ -196,7 +197,7 @@ func (p *provision) noted(n *node.Node) (*node.Node, node.Secrets, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &after, secrets, node.CheckDestinations(node.Places(n), &after, secrets)
+	return &after, secrets, secret.CheckDestinations(secret.Destinations(n), &after, secrets)
 }
 
 // shownTrial is what would become of an order.

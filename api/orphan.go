@@ -6,6 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -14,7 +15,7 @@ import (
 // nobody could, it is done in this transaction, whatever else is dead (now); else
 // its workflow undoes and ends it. nil: it is another verb.
 func (s *Server) end(p *provision, n *node.Node, now bool) (*node.Request, error) {
-	d, ok, err := node.AdmitEnd(n, p.verb)
+	d, ok, err := admission.EndNow(n, p.verb)
 	switch {
 	case !ok || err != nil:
 		return nil, err

@@ -6,8 +6,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // maxPowerTimeout bounds the timeout of a power request.
@@ -51,7 +53,7 @@ func powerTimeout(in *object) (time.Duration, error) {
 // decidePower opens an operation on a free node, and has the open operation of
 // a waiting one run the change as a step.
 func (s *Server) decidePower(n *node.Node, fl *fleet, target node.PowerState, timeout time.Duration, by string) (*node.Request, error) {
-	d, err := node.AdmitPower(n, target, fl.reservation(n))
+	d, err := admission.Power(n, target, fl.reservation(n))
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +68,7 @@ func (s *Server) decidePower(n *node.Node, fl *fleet, target node.PowerState, ti
 	if err := s.Drivers.Validate(n.Driver, n.DriverInfo); err != nil {
 		return nil, err
 	}
-	steps, err := node.Plan(d.Open, n, nil, node.PlanOptions{Power: target})
+	steps, err := plan.Steps(d.Open, n, nil, plan.Options{Power: target})
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,13 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/configdrive"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
+	"go.temper.dev/temper/internal/secret"
 )
 
 var provisionParameters = []string{
@@ -136,7 +140,7 @@ func (s *Server) decide(p *provision, n *node.Node, fl *fleet) (*node.Request, e
 			return r, err
 		}
 	}
-	d, err := node.Admit(n, p.verb, fl.reservation(n))
+	d, err := admission.Verb(n, p.verb, fl.reservation(n))
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +167,7 @@ func (s *Server) decide(p *provision, n *node.Node, fl *fleet) (*node.Request, e
 }
 
 // open fills r with the operation that d opens.
-func (s *Server) open(p *provision, n *node.Node, fl *fleet, d node.Decision, r *node.Request) error {
+func (s *Server) open(p *provision, n *node.Node, fl *fleet, d admission.Effect, r *node.Request) error {
 	if err := fl.covered(n); err != nil {
 		return err
 	}
@@ -179,7 +183,7 @@ func (s *Server) open(p *provision, n *node.Node, fl *fleet, d node.Decision, r 
 	if err != nil {
 		return err
 	}
-	masked, hidden := node.MaskArgs(after, d.Open, steps)
+	masked, hidden := secret.MaskArgs(after, d.Open, steps)
 	r.Open = &node.Operation{Kind: d.Open, Target: d.Target, Steps: masked, RequestedBy: p.user, OnFailure: p.onFailure}
 	r.Secrets = secrets
 	for path, v := range hidden {
@@ -205,7 +209,7 @@ func (s *Server) open(p *provision, n *node.Node, fl *fleet, d node.Decision, r 
 		r.Apply = func(n *node.Node) {
 			edit(n)
 			n.InstanceInfo = copied(n.InstanceInfo)
-			n.InstanceInfo["configdrive"] = node.Masked
+			n.InstanceInfo["configdrive"] = mask.Masked
 		}
 	}
 	return nil
@@ -221,7 +225,7 @@ func (p *provision) steps(k node.Kind) ([]node.Step, error) {
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "Invalid %s: %w", name, err)
 	}
-	return node.ValidateSteps(k, raw)
+	return plan.ReadSteps(k, raw)
 }
 
 // check refuses parameters that the verb or the version does not have (Ironic

@@ -7,7 +7,9 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // retryOperation answers POST /temper/v1/operations/ID/retry. An operation that
@@ -32,7 +34,7 @@ func (s *Server) retryOperation(c *gin.Context) (int, any, error) {
 	}
 	o, err := s.Store.Retry(ctx, id, func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error) {
 		r, err := s.decideRetry(n, old, newest, fl, by(c), reason)
-		return r, helped(err, n, node.Again(old.Kind))
+		return r, helped(err, n, node.EventOf(old.Kind))
 	})
 	if err != nil {
 		return 0, nil, err
@@ -45,7 +47,7 @@ func (s *Server) retryOperation(c *gin.Context) (int, any, error) {
 }
 
 func (s *Server) decideRetry(n *node.Node, old *node.Operation, newest bool, fl *fleet, by, reason string) (*node.Request, error) {
-	r, err := node.Retry(n, old, newest, fl.reservation(n), node.PlanOptions{AutomatedClean: s.AutomatedClean})
+	r, err := admission.Retry(n, old, newest, fl.reservation(n), plan.Options{AutomatedClean: s.AutomatedClean})
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func (s *Server) getWhatIf(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	for _, host := range without {
-		if !slices.ContainsFunc(f.Conductors, func(k node.Conductor) bool { return k.Hostname == host }) {
+		if !slices.ContainsFunc(f.Conductors, func(k coverage.Conductor) bool { return k.Hostname == host }) {
 			return 0, nil, noConductor(host)
 		}
 	}
@@ -88,7 +88,7 @@ func (s *Server) getWhatIf(c *gin.Context) (int, any, error) {
 	return http.StatusOK, whatIfBody(f, without, what, names), nil
 }
 
-func (s *Server) ringWithout(ctx context.Context, f *node.Fleet, without []string, group *string) (coverage.WhatIf, error) {
+func (s *Server) ringWithout(ctx context.Context, f *coverage.Fleet, without []string, group *string) (coverage.WhatIf, error) {
 	var out coverage.WhatIf
 	now, then := coverage.Rings(f), coverage.Rings(coverage.Without(f, without))
 	for i := range now {
@@ -108,7 +108,7 @@ func (s *Server) ringWithout(ctx context.Context, f *node.Fleet, without []strin
 	return out, nil
 }
 
-func whatIfBody(f *node.Fleet, without []string, what coverage.WhatIf, names map[string]string) gin.H {
+func whatIfBody(f *coverage.Fleet, without []string, what coverage.WhatIf, names map[string]string) gin.H {
 	hosts := map[int64]string{}
 	for _, k := range f.Conductors {
 		hosts[k.ID] = k.Hostname
@@ -161,7 +161,7 @@ type covered struct {
 	Quarantined int                            `json:"quarantined"`
 }
 
-func (f *fleet) coverage(served []node.Served) []covered {
+func (f *fleet) coverage(served []coverage.Served) []covered {
 	out := []covered{}
 	row := func(group, driver string) *covered {
 		for i := range out {

@@ -20,7 +20,7 @@ func (b *bench) epoch() {
 	b.t.Helper()
 	f, err := b.store.Fleet(b.t.Context())
 	require.NoError(b.t, err)
-	next := node.Epoch{Read: f.Epoch, Changes: f.Changes}
+	next := coverage.Epoch{Read: f.Epoch, Changes: f.Changes}
 	for _, c := range f.Members {
 		next.Members = append(next.Members, c.ID)
 	}
@@ -35,7 +35,7 @@ func (b *bench) epoch() {
 		for _, m := range moves {
 			next.Nodes, next.Owners = append(next.Nodes, m.Node.ID), append(next.Owners, m.To)
 		}
-		next.Rings = append(next.Rings, node.Ring{Group: r.Group, Driver: r.Driver, Covers: r.Covers})
+		next.Rings = append(next.Rings, coverage.RingState{Group: r.Group, Driver: r.Driver, Covers: r.Covers})
 	}
 	_, err = b.store.WriteEpoch(b.t.Context(), next)
 	require.NoError(b.t, err)
@@ -131,7 +131,7 @@ func without(m map[string]any, key string) map[string]any {
 func TestCoverageIsOfLiveConductors(t *testing.T) {
 	b := newBench(t)
 	mine := map[string]map[string][]string{"fake-hardware": {"power": {"fake"}, "boot": {"fake"}}}
-	_, err := b.store.RegisterConductor(t.Context(), node.Conductor{Hostname: "a", Interfaces: mine})
+	_, err := b.store.RegisterConductor(t.Context(), coverage.Conductor{Hostname: "a", Interfaces: mine})
 	require.NoError(t, err)
 	b.conductor("b", "", "fake-hardware")
 	b.enrolled("n1")
@@ -177,7 +177,7 @@ func TestInterfacesOfANodeAreThoseOfOneConductor(t *testing.T) {
 			enabled[k] = impls
 		}
 		enabled[kind] = nil
-		_, err := b.store.RegisterConductor(t.Context(), node.Conductor{Hostname: name, Interfaces: map[string]map[string][]string{"redfish": enabled}})
+		_, err := b.store.RegisterConductor(t.Context(), coverage.Conductor{Hostname: name, Interfaces: map[string]map[string][]string{"redfish": enabled}})
 		require.NoError(t, err)
 	}
 	some("a", "power")

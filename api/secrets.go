@@ -5,6 +5,7 @@ import (
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/secret"
 )
 
 // secretDicts are the dictionaries of a node that may hold secrets; the name is
@@ -26,9 +27,9 @@ func maskNode(before, n *node.Node) (node.Secrets, error) {
 		known := map[string]any{}
 		if before != nil {
 			// The mask is what a client sees; under each path it stands for itself.
-			_, known = node.Mask(*d.at(before))
+			_, known = secret.Mask(*d.at(before))
 		}
-		shown, secrets, err := node.Remask(*d.at(n), known)
+		shown, secrets, err := secret.Remask(*d.at(n), known)
 		if err != nil {
 			return nil, fault.New(fault.Invalid, "%s%w", d.name, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 )
@@ -102,24 +103,24 @@ type AllocationStore interface {
 
 // ConductorStore keeps the conductors; Alive is true by the database's clock.
 type ConductorStore interface {
-	Conductors(ctx context.Context) ([]node.Conductor, error)
-	Conductor(ctx context.Context, hostname string) (*node.Conductor, error)
+	Conductors(ctx context.Context) ([]coverage.Conductor, error)
+	Conductor(ctx context.Context, hostname string) (*coverage.Conductor, error)
 	// AskDrain: fault.Conflict for the last that covers some node, without force.
-	AskDrain(ctx context.Context, hostname string, force bool) (*node.Conductor, error)
+	AskDrain(ctx context.Context, hostname string, force bool) (*coverage.Conductor, error)
 	// ForgetConductor: fault.Conflict for one that is alive.
 	ForgetConductor(ctx context.Context, hostname string) error
 	// Owned counts the nodes that each conductor owns in the newest epoch.
 	Owned(ctx context.Context) (map[string]int, error)
 	// Served counts the nodes of each conductor group and driver.
-	Served(ctx context.Context) ([]node.Served, error)
+	Served(ctx context.Context) ([]coverage.Served, error)
 	// Fleet and RingNodes are what a ring is computed from.
-	Fleet(ctx context.Context) (*node.Fleet, error)
-	RingNodes(ctx context.Context, needs []int64) ([]node.RingNode, error)
-	Vitals(ctx context.Context) (node.Vitals, error)
+	Fleet(ctx context.Context) (*coverage.Fleet, error)
+	RingNodes(ctx context.Context, needs []int64) ([]coverage.RingNode, error)
+	Vitals(ctx context.Context) (coverage.Health, error)
 	// Names are the names of those nodes that have one, by uuid.
 	Names(ctx context.Context, uuids []string) (map[string]string, error)
 	// Quarantined counts the nodes that nobody covers now.
-	Quarantined(ctx context.Context) ([]node.Quarantined, error)
+	Quarantined(ctx context.Context) ([]coverage.Quarantined, error)
 }
 
 // RecordStore keeps what was found out about nodes.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -150,7 +151,7 @@ func TestANodeOfADriverOrInterfaceThatNobodyEnablesIsNotCreated(t *testing.T) {
 	for kind, impls := range hw.Supports() {
 		mine["fake-hardware"][kind] = impls[:1]
 	}
-	_, err := b.store.RegisterConductor(t.Context(), node.Conductor{Hostname: "c1", Interfaces: mine})
+	_, err := b.store.RegisterConductor(t.Context(), coverage.Conductor{Hostname: "c1", Interfaces: mine})
 	require.NoError(t, err)
 	for what, body := range map[string]map[string]any{
 		"driver":    {"driver": "ilo", "name": "n1"},

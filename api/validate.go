@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // validateInterface checks one interface of a node without touching hardware.
@@ -84,11 +85,11 @@ func validateInstanceTraits(n *node.Node) error {
 // plan is the list of steps of an operation that could run: interfaces, image,
 // traits and steps are checked, without touching the BMC.
 func (s *Server) plan(n *node.Node, k node.Kind, asked []node.Step, p *provision) ([]node.Step, error) {
-	options := node.PlanOptions{AutomatedClean: s.AutomatedClean}
+	options := plan.Options{AutomatedClean: s.AutomatedClean}
 	if p.disableRamdisk != nil {
 		options.DisableRamdisk = *p.disableRamdisk
 	}
-	steps, err := node.Plan(k, n, asked, options)
+	steps, err := plan.Steps(k, n, asked, options)
 	noAgent := options.DisableRamdisk || err == nil && !node.BootsAgent(steps)
 	if err := s.fits(n, k, noAgent); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -128,9 +129,9 @@ func (v *view) addSteps(out map[string]any) {
 func (v *view) instanceInfo() map[string]any {
 	out := dict(v.InstanceInfo)
 	for _, key := range []string{"configdrive", "image_url"} {
-		if out[key] != nil && out[key] != "" && out[key] != node.Masked {
+		if out[key] != nil && out[key] != "" && out[key] != mask.Masked {
 			out = copied(out)
-			out[key] = node.Masked
+			out[key] = mask.Masked
 		}
 	}
 	return out

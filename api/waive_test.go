@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 func TestAPersonWaivesWhatANodeOwes(t *testing.T) {
@@ -41,7 +42,7 @@ func TestAWaiverStopsTheUndoThatIsUnderWay(t *testing.T) {
 	b := newBench(t).withConductors()
 	b.in("n1", node.DeployFailed)
 	b.sql(`UPDATE nodes SET owed = '["eject media"]'`)
-	steps, err := node.Plan(node.KindUndo, &node.Node{}, nil, node.PlanOptions{})
+	steps, err := plan.Steps(node.KindUndo, &node.Node{}, nil, plan.Options{})
 	require.NoError(t, err)
 	ops, err := b.store.OpenUndos(t.Context(), steps, "reconciliation", 0, 1)
 	require.NoError(t, err)

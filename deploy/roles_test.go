@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/pgserver"
 	"go.temper.dev/temper/internal/store"
@@ -93,7 +94,7 @@ func TestRolesOfTheDatabaseCanDoWhatTheyNeedAndNoMore(t *testing.T) {
 			}}, nil
 		})
 		require.NoError(t, err)
-		_, err = s.RegisterConductor(t.Context(), node.Conductor{Hostname: user})
+		_, err = s.RegisterConductor(t.Context(), coverage.Conductor{Hostname: user})
 		require.NoError(t, err)
 		_, err = s.Quarantine(t.Context())
 		require.NoError(t, err)

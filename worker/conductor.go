@@ -11,12 +11,13 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 )
 
 // Registry is where conductors are known.
 type Registry interface {
-	RegisterConductor(ctx context.Context, c node.Conductor) (incarnation int64, err error)
+	RegisterConductor(ctx context.Context, c coverage.Conductor) (incarnation int64, err error)
 	HeartbeatConductor(ctx context.Context, hostname string, incarnation int64, contact bool) (draining bool, err error)
 	DrainConductor(ctx context.Context, hostname string, incarnation int64) error
 	StopConductor(ctx context.Context, hostname string, incarnation int64) error
@@ -30,7 +31,7 @@ type Conductor struct {
 	Registry       Registry
 	Steps          *conductor.Steps
 	Power          *conductor.PowerRefresh // nil = power states are read by operations only
-	Self           node.Conductor          // Hostname, Group, Interfaces
+	Self           coverage.Conductor      // Hostname, Group, Interfaces
 	Interval       time.Duration           // between two heartbeats
 	Timeout        time.Duration           // without a heartbeat for so long it is taken for dead
 	StopGrace      time.Duration

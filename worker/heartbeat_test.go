@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/node"
 )
 
 // ledger is where conductors are known; answer says what a heartbeat gets.
@@ -23,9 +23,9 @@ type ledger struct {
 	answer   func(n int) error
 }
 
-func (l *ledger) RegisterConductor(context.Context, node.Conductor) (int64, error) { return 1, nil }
-func (l *ledger) DrainConductor(context.Context, string, int64) error              { return nil }
-func (l *ledger) StopConductor(context.Context, string, int64) error               { return nil }
+func (l *ledger) RegisterConductor(context.Context, coverage.Conductor) (int64, error) { return 1, nil }
+func (l *ledger) DrainConductor(context.Context, string, int64) error                  { return nil }
+func (l *ledger) StopConductor(context.Context, string, int64) error                   { return nil }
 func (l *ledger) HeartbeatConductor(_ context.Context, _ string, _ int64, contact bool) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,7 +44,7 @@ func (l *ledger) count() int {
 
 func conductorOf(l *ledger) *Conductor {
 	return &Conductor{
-		Registry: l, Self: node.Conductor{Hostname: "c1"}, Interval: 5 * time.Millisecond, Timeout: 50 * time.Millisecond, Log: zap.NewNop(),
+		Registry: l, Self: coverage.Conductor{Hostname: "c1"}, Interval: 5 * time.Millisecond, Timeout: 50 * time.Millisecond, Log: zap.NewNop(),
 		contact: func(context.Context) error { return nil },
 	}
 }

@@ -11,7 +11,10 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/bmctest"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
+	"go.temper.dev/temper/internal/secret"
 	"go.temper.dev/temper/worker"
 )
 
@@ -121,11 +124,11 @@ func TestANewDriverIsOneEntry(t *testing.T) {
 
 	all, err := tiny.Resolve(map[string]string{"power": "tiniest"}, enabled)
 	require.NoError(t, err)
-	n := &node.Node{UUID: "n1", Driver: tiny.Name, Interfaces: all, DriverInfo: map[string]any{"tiny_address": "here", "tiny_password": node.Masked}}
-	steps, err := node.Plan(node.KindPower, n, nil, node.PlanOptions{Power: node.PowerOff})
+	n := &node.Node{UUID: "n1", Driver: tiny.Name, Interfaces: all, DriverInfo: map[string]any{"tiny_address": "here", "tiny_password": mask.Masked}}
+	steps, err := plan.Steps(node.KindPower, n, nil, plan.Options{Power: node.PowerOff})
 	require.NoError(t, err)
 	require.Len(t, steps, 1)
-	_, err = node.Plan(node.KindInspect, n, nil, node.PlanOptions{})
+	_, err = plan.Steps(node.KindInspect, n, nil, plan.Options{})
 	require.EqualError(t, err, "Driver tiny does not support inspect (disabled or not implemented).")
-	require.Equal(t, node.Destination{"driver": `"tiny"`, "driver_info/tiny_address": `"here"`}, node.DestinationOf(n, "driver_info/tiny_password"))
+	require.Equal(t, secret.Destination{"driver": `"tiny"`, "driver_info/tiny_address": `"here"`}, secret.DestinationOf(n, "driver_info/tiny_password"))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/secret"
 )
 
 // nodeForAgent is the node and its ports as the agent's commands carry them: Ironic's
@@ -42,5 +43,5 @@ func (t *task) stepArgs(step *node.Step) map[string]any {
 			mine[key] = v
 		}
 	}
-	return node.ClearArgs(t.op.Steps, step.Index, mine)
+	return secret.ClearArgs(t.op.Steps, step.Index, mine)
 }

@@ -9,7 +9,9 @@ import (
 
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // runCommand gets one command done by the agent. It asks the agent's list before it
@@ -224,16 +226,16 @@ func (t *task) mergeAgentSteps(ctx context.Context) error {
 		return err
 	}
 	var cached []agent.Step
-	var offered []node.AgentStep
+	var offered []plan.AgentStep
 	for _, steps := range lists.Of(f) {
 		for _, s := range steps {
 			cached = append(cached, s)
-			offered = append(offered, node.AgentStep{
+			offered = append(offered, plan.AgentStep{
 				Interface: s.Interface, Step: s.Step, Priority: int(s.Priority), Abortable: s.Abortable, Args: argSpecs(s.ArgsInfo),
 			})
 		}
 	}
-	merged, err := node.MergeAgentSteps(t.node, t.op.Kind, t.op.Steps, offered)
+	merged, err := plan.Merge(t.node, t.op.Kind, t.op.Steps, offered)
 	if err != nil {
 		return err
 	}
@@ -267,7 +269,7 @@ func argSpecs(info map[string]any) map[string]node.ArgSpec {
 		about, _ := v.(map[string]any)
 		required, _ := about["required"].(bool)
 		description, _ := about["description"].(string)
-		out[name] = node.ArgSpec{Required: required, Description: description, Secret: node.IsSecretKey(name)}
+		out[name] = node.ArgSpec{Required: required, Description: description, Secret: mask.IsSecretKey(name)}
 	}
 	return out
 }

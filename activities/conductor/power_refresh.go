@@ -12,8 +12,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/secret"
 )
 
 // The bounds of a refresh. How many requests go to one BMC at a time is its driver's.
@@ -39,9 +41,9 @@ type PowerStore interface {
 type PowerRefresh struct {
 	Store    PowerStore
 	Drivers  map[string]bmc.Driver
-	Self     node.Conductor // Hostname, Group, Interfaces
-	Interval time.Duration  // between two refreshes
-	Request  time.Duration  // one request to a BMC, as its driver has it
+	Self     coverage.Conductor // Hostname, Group, Interfaces
+	Interval time.Duration      // between two refreshes
+	Request  time.Duration      // one request to a BMC, as its driver has it
 	Log      *zap.Logger
 
 	mu     sync.Mutex
@@ -147,7 +149,7 @@ func (r *PowerRefresh) read(ctx context.Context, n *node.Node, sealed node.Secre
 		return "", fault.New(fault.Internal, "the secrets of node %s do not open", n.UUID)
 	}
 	s, err := driver.Open(ctx, bmc.Target{
-		Node: n.UUID, Info: node.Unmask(n.DriverInfo, secretsOf("driver_info", sealed)), LastPower: powerOf(n.PowerState),
+		Node: n.UUID, Info: secret.Unmask(n.DriverInfo, secretsOf("driver_info", sealed)), LastPower: powerOf(n.PowerState),
 	})
 	if err != nil {
 		return "", err

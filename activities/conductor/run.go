@@ -12,6 +12,7 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // runAll runs steps in order until one waits, fails or none is left.
@@ -104,7 +105,7 @@ func (t *task) askedPower(ctx context.Context) (node.PowerState, error) {
 // insertPower puts the steps of a power request before the present step. The
 // agent goes with the power, if it goes: switching on what is on ends none.
 func (t *task) insertPower(target node.PowerState) error {
-	more, err := node.Plan(node.KindPower, t.node, nil, node.PlanOptions{Power: target})
+	more, err := plan.Steps(node.KindPower, t.node, nil, plan.Options{Power: target})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/secret"
 )
 
 // task is one attempt at an operation's steps: the node, the operation and the
@@ -43,8 +44,8 @@ type task struct {
 func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Secrets) *task {
 	t := &task{
 		Steps: s, node: n, op: n.Operation, claim: c, driver: d,
-		driverInfo:   node.Unmask(n.DriverInfo, secretsOf("driver_info", sealed)),
-		instanceInfo: node.Unmask(n.InstanceInfo, secretsOf("instance_info", sealed)),
+		driverInfo:   secret.Unmask(n.DriverInfo, secretsOf("driver_info", sealed)),
+		instanceInfo: secret.Unmask(n.InstanceInfo, secretsOf("instance_info", sealed)),
 		sealed:       sealed,
 		power:        n.PowerState,
 	}

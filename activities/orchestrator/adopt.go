@@ -8,8 +8,10 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // byReset is who asked for what a reset in Temporal begins.
@@ -96,7 +98,7 @@ func (a *Operations) retryEnded(ctx context.Context, o *node.Operation) (Adopted
 		return continuedAs(o, open), nil
 	}
 	next, err := a.Store.Retry(ctx, o.ID, func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error) {
-		r, err := node.Retry(n, old, newest, "", node.PlanOptions{AutomatedClean: a.Policy.AutomatedClean})
+		r, err := admission.Retry(n, old, newest, "", plan.Options{AutomatedClean: a.Policy.AutomatedClean})
 		if err == nil {
 			r.User, r.Open.RequestedBy = byReset, byReset
 		}

@@ -5,6 +5,7 @@ import (
 
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // undoLimit bounds how many undos one tick opens.
@@ -12,7 +13,7 @@ const undoLimit = 200
 
 // undoOwed opens an undo on every node that owes something and that somebody covers.
 func (r *Reconciler) undoOwed(ctx context.Context, out *TickResult) error {
-	undo, err := node.FollowUp(&node.Node{}, nil, node.KindUndo, activities.ByReconciliation, node.Defaults{})
+	undo, err := plan.FollowUp(&node.Node{}, nil, node.KindUndo, activities.ByReconciliation, node.Defaults{})
 	if err != nil {
 		return err
 	}

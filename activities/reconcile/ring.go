@@ -10,7 +10,6 @@ import (
 
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/node"
 )
 
 // epochTries is how often an epoch is computed anew where somebody came between.
@@ -34,7 +33,7 @@ func (r *Reconciler) nextEpoch(ctx context.Context, out *TickResult) error {
 		return err
 	}
 	out.Epoch = f.Epoch
-	next := node.Epoch{Read: f.Epoch, Changes: f.Changes}
+	next := coverage.Epoch{Read: f.Epoch, Changes: f.Changes}
 	for _, c := range f.Members {
 		next.Members = append(next.Members, c.ID)
 	}
@@ -68,7 +67,7 @@ func (r *Reconciler) nextEpoch(ctx context.Context, out *TickResult) error {
 
 // unchanged reports that an epoch would say the same as the one before: unsettled
 // rings are looked at each time, and mostly stay as they are.
-func unchanged(f *node.Fleet, next *node.Epoch) bool {
+func unchanged(f *coverage.Fleet, next *coverage.Epoch) bool {
 	if len(next.Nodes) > 0 || len(next.Changes) > 0 || !slices.Equal(next.Members, f.Before) {
 		return false
 	}
@@ -80,7 +79,7 @@ func unchanged(f *node.Fleet, next *node.Epoch) bool {
 	return true
 }
 
-func (r *Reconciler) nextRing(ctx context.Context, ring *coverage.Ring, next *node.Epoch) (moved int, err error) {
+func (r *Reconciler) nextRing(ctx context.Context, ring *coverage.Ring, next *coverage.Epoch) (moved int, err error) {
 	var needs []int64
 	for _, p := range ring.Needs {
 		needs = append(needs, p.ID)
@@ -93,11 +92,11 @@ func (r *Reconciler) nextRing(ctx context.Context, ring *coverage.Ring, next *no
 	for _, m := range moves {
 		next.Nodes, next.Owners = append(next.Nodes, m.Node.ID), append(next.Owners, m.To)
 	}
-	next.Rings = append(next.Rings, node.Ring{Group: ring.Group, Driver: ring.Driver, Covers: ring.Covers, Unsettled: unsettled})
+	next.Rings = append(next.Rings, coverage.RingState{Group: ring.Group, Driver: ring.Driver, Covers: ring.Covers, Unsettled: unsettled})
 	return len(moves), nil
 }
 
-func (r *Reconciler) logMembership(f *node.Fleet, epoch int64, moved int) {
+func (r *Reconciler) logMembership(f *coverage.Fleet, epoch int64, moved int) {
 	now := map[int64]bool{}
 	for _, c := range f.Members {
 		now[c.ID] = true
@@ -114,7 +113,7 @@ func (r *Reconciler) logMembership(f *node.Fleet, epoch int64, moved int) {
 	r.Log.Info("epoch", zap.Int64("epoch", epoch), zap.Int("conductors", len(f.Members)), zap.Int("moved", moved))
 }
 
-func whyLeft(c node.Conductor) string {
+func whyLeft(c coverage.Conductor) string {
 	switch {
 	case c.StoppedAt != nil:
 		return "stopped"

@@ -8,8 +8,10 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 	"go.temper.dev/temper/internal/share"
 )
 
@@ -95,11 +97,11 @@ func (r *Reconciler) undeployRequest(n *node.Node) (*node.Request, error) {
 	if n.Undeployed() {
 		return &node.Request{User: activities.ByReconciliation, Event: event, Apply: (*node.Node).ClearInstance}, nil
 	}
-	d, err := node.Admit(n, node.VerbOf("deleted"), "")
+	d, err := admission.Verb(n, node.VerbOf("deleted"), "")
 	if err != nil || d.Open == "" {
 		return nil, err
 	}
-	op, err := node.FollowUp(n, nil, d.Open, activities.ByReconciliation, r.Defaults)
+	op, err := plan.FollowUp(n, nil, d.Open, activities.ByReconciliation, r.Defaults)
 	if err != nil {
 		return nil, err
 	}

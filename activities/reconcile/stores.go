@@ -4,17 +4,18 @@ import (
 	"context"
 	"time"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 )
 
 // RingStore is where the ring is kept.
 type RingStore interface {
-	Fleet(ctx context.Context) (*node.Fleet, error)
-	RingNodes(ctx context.Context, needs []int64) ([]node.RingNode, error)
+	Fleet(ctx context.Context) (*coverage.Fleet, error)
+	RingNodes(ctx context.Context, needs []int64) ([]coverage.RingNode, error)
 	// WriteEpoch is fault.Conflict when the epoch it was computed from is not the
 	// newest, or the conductors are others.
-	WriteEpoch(ctx context.Context, e node.Epoch) (int64, error)
+	WriteEpoch(ctx context.Context, e coverage.Epoch) (int64, error)
 	// Reconciled notes that a tick has ended.
 	Reconciled(ctx context.Context) error
 }
@@ -45,7 +46,7 @@ type Store interface {
 	ForgetMissing(ctx context.Context) error
 	Asked(ctx context.Context) ([]node.Operation, error)
 	Called(ctx context.Context) ([]node.Operation, error)
-	Quarantine(ctx context.Context) (node.QuarantineTick, error)
+	Quarantine(ctx context.Context) (coverage.QuarantineTick, error)
 	SettleStranded(ctx context.Context, safe time.Duration) (int, error)
 	// SaidLostTemporal is who said within that time that Temporal has lost its
 	// data; "" = nobody.

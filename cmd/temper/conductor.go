@@ -16,6 +16,7 @@ import (
 	"go.temper.dev/temper/internal/bmc/fake"
 	"go.temper.dev/temper/internal/cli"
 	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/worker"
@@ -91,7 +92,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	}
 	settings := stepSettings(name, r, to)
 	settings.StepLimits = limits
-	self := node.Conductor{Hostname: name, Group: strings.ToLower(r.Group), Interfaces: hardware.Enabled()}
+	self := coverage.Conductor{Hostname: name, Group: strings.ToLower(r.Group), Interfaces: hardware.Enabled()}
 	observer := counts.Observer()
 	w := &worker.Conductor{
 		Client: c, Reconciliation: rec, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,

@@ -39,9 +39,13 @@ var rules = []rule{
 	{at: "web", never: []string{anyThirdParty}, why: "the dashboard is files"},
 	{at: "internal/text", never: []string{anyThirdParty}, why: "strings in, strings out"},
 	{at: "internal/node", ours: []string{"internal/fault", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure, and its nouns know none of its rules' packages"},
-	{at: "internal/explain", ours: []string{"internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
+	{at: "internal/secret", ours: []string{"internal/fault", "internal/mask", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
+	{at: "internal/plan", ours: []string{"internal/fault", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
+	{at: "internal/admission", ours: []string{"internal/fault", "internal/node", "internal/plan", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
+	{at: "internal/closing", ours: []string{"internal/fault", "internal/node"}, never: []string{anyThirdParty}, why: "the domain is pure"},
+	{at: "internal/explain", ours: []string{"internal/admission", "internal/coverage", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 
-	{at: "internal/coverage", ours: []string{"internal/node", "internal/ring"}, never: []string{anyThirdParty}, why: "who can serve what is pure"},
+	{at: "internal/coverage", ours: []string{"internal/ring"}, never: []string{anyThirdParty}, why: "who can serve what is pure"},
 
 	{at: "internal/bmc", ours: []string{"internal/dial", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "a vocabulary, not a protocol"},
 	{at: "internal/bmc/bmctest", ours: []string{"internal/bmc", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "the suite knows no driver"},
@@ -50,7 +54,7 @@ var rules = []rule{
 	{at: "internal/agent", ours: []string{"internal/dial", "internal/fault", "internal/jsonlimit", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "a protocol, shared with the simulator"},
 	{at: "internal/configdrive", ours: []string{"internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "bytes in, bytes out"},
 	{at: "internal/image", ours: []string{"internal/dial", "internal/fault", "internal/mask", "internal/node", "internal/agent"}, never: []string{temporal, pgx, gin, gofish}, why: "images, not how they are asked for"},
-	{at: "internal/store", ours: []string{"internal/node", "internal/fault", "internal/mask", "schemas", "internal/share"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},
+	{at: "internal/store", ours: []string{"internal/node", "internal/fault", "internal/mask", "internal/admission", "internal/closing", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "schemas", "internal/share"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},
 	{at: "internal/pgserver", never: []string{temporal, gin, gofish}, why: "it starts PostgreSQL and knows nothing of us"},
 	{at: "internal/basicauth", never: []string{temporal, pgx, gin, gofish}, why: "who somebody is, whatever they want"},
 	{at: "internal/config", ours: []string{"internal/origin"}, never: []string{pgx, gin, gofish}, why: "settings are read before anything is there"},
@@ -63,17 +67,17 @@ var rules = []rule{
 		never: []string{pgx, gofish, gin}, why: "what the activities of all roles share",
 	},
 	{
-		at: "activities/conductor", ours: []string{"activities", "internal/node", "internal/fault", "internal/bmc", "internal/agent", "internal/configdrive"},
+		at: "activities/conductor", ours: []string{"activities", "internal/node", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "internal/fault", "internal/bmc", "internal/agent", "internal/configdrive"},
 		not:   []string{"activities/orchestrator", "activities/reconcile", "internal/bmc/redfish", "internal/bmc/fake", "internal/bmc/bmctest"},
 		never: []string{pgx, gofish, gin}, why: "it takes interfaces; worker hands in the real ones",
 	},
 	{
-		at: "activities/orchestrator", ours: []string{"activities", "internal/node", "internal/fault"},
+		at: "activities/orchestrator", ours: []string{"activities", "internal/node", "internal/admission", "internal/plan", "internal/fault"},
 		not:   []string{"activities/conductor", "activities/reconcile"},
 		never: []string{pgx, gofish, gin}, why: "it touches the database only, through an interface",
 	},
 	{
-		at: "activities/reconcile", ours: []string{"activities", "internal/node", "internal/coverage", "internal/fault", "internal/share"},
+		at: "activities/reconcile", ours: []string{"activities", "internal/node", "internal/admission", "internal/plan", "internal/coverage", "internal/fault", "internal/share"},
 		not:   []string{"activities/conductor", "activities/orchestrator"},
 		never: []string{pgx, gofish, gin}, why: "it compares the database with Temporal, through interfaces",
 	},
@@ -83,13 +87,13 @@ var rules = []rule{
 		why: "workflows decide; activities do",
 	},
 	{
-		at: "api", ours: []string{"internal/basicauth", "internal/origin", "internal/explain", "internal/node", "internal/ring", "internal/coverage", "internal/fault", "internal/agent", "internal/configdrive", "internal/image", "internal/jsonlimit", "internal/mask", "web", "schemas", "internal/share"},
+		at: "api", ours: []string{"internal/basicauth", "internal/origin", "internal/admission", "internal/explain", "internal/node", "internal/plan", "internal/secret", "internal/ring", "internal/coverage", "internal/fault", "internal/agent", "internal/configdrive", "internal/image", "internal/jsonlimit", "internal/mask", "web", "schemas", "internal/share"},
 		never: []string{temporal, pgx, gofish}, why: "handlers know requests, not how they are carried out",
 	},
 	{at: "worker", ours: []string{"*"}, not: []string{"api", "web", "internal/sim", "cmd", "test"}, never: []string{gin}, why: "it fits the real things together"},
 
 	{at: "internal/client", ours: []string{"internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "a client knows the API and nothing behind it"},
-	{at: "internal/cli", ours: []string{"internal/client", "internal/configdrive", "internal/dev", "internal/fault", "internal/node"}, never: []string{temporal, gin, gofish}, why: "the command line is a client of the API"},
+	{at: "internal/cli", ours: []string{"internal/client", "internal/configdrive", "internal/dev", "internal/fault", "internal/mask", "internal/node"}, never: []string{temporal, gin, gofish}, why: "the command line is a client of the API"},
 	{at: "internal/cli/exit", never: []string{anyThirdParty}, why: "exit codes are a contract with scripts"},
 	{at: "internal/cli/table", never: []string{temporal, pgx, gin, gofish}, why: "it prints what others have read"},
 	{at: "internal/cli/watch", ours: []string{"internal/cli/exit", "internal/cli/table", "internal/client", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "it follows operations over the API"},
@@ -108,17 +112,21 @@ var rules = []rule{
 // direct are packages of the standard library that a package may not import
 // itself. (fmt alone reaches time and os, so reaching them means nothing.)
 var direct = map[string][]string{
-	"internal/node":     {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io", "bufio", "testing"},
-	"internal/explain":  {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
-	"internal/text":     {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
-	"internal/coverage": {"os", "net", "time", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
-	"internal/ring":     {"os", "net", "time", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
-	"internal/share":    {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
-	"workflows":         {"os", "net", "math/rand", "math/rand/v2", "log", "log/slog", "sync"},
+	"internal/node":      {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io", "bufio", "testing"},
+	"internal/admission": {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
+	"internal/closing":   {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
+	"internal/plan":      {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
+	"internal/secret":    {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
+	"internal/explain":   {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
+	"internal/text":      {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
+	"internal/coverage":  {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
+	"internal/ring":      {"os", "net", "time", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
+	"internal/share":     {"os", "net", "math/rand", "math/rand/v2", "context", "sync", "log", "log/slog", "io"},
+	"workflows":          {"os", "net", "math/rand", "math/rand/v2", "log", "log/slog", "sync"},
 }
 
 // clocks are the functions of package time that read or wait for the clock. The
 // domain and the workflows may use its types only.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
-var noClock = []string{"internal/node", "internal/explain", "internal/text", "internal/ring", "internal/coverage", "internal/share", "workflows"}
+var noClock = []string{"internal/node", "internal/admission", "internal/closing", "internal/plan", "internal/secret", "internal/explain", "internal/text", "internal/ring", "internal/coverage", "internal/share", "workflows"}

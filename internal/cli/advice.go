@@ -68,7 +68,7 @@ func adviceFor(err error, e node.Event) string {
 	case code == fault.AlreadyInState:
 		return "it is " + string(goalOf(e)) + " already"
 	case code == fault.StateNotAllowed:
-		return "that is possible in: " + joinStates(node.PossibleIn(e))
+		return "that is possible in: " + joinStates(node.StatesFor(e))
 	}
 	return ""
 }

@@ -19,6 +19,7 @@ import (
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
@@ -134,7 +135,7 @@ func newServer(t *testing.T, auth api.Auth) (string, *fakeWorkflows) {
 	hardware, err := worker.NewHardware(node.HardwareTypes(), worker.HardwareConfig{BMC: bmc.Settings{Reach: dial.Reach{Loopback: true}}, Log: zap.NewNop()})
 	require.NoError(t, err)
 	t.Cleanup(func() { hardware.Close(context.Background()) })
-	_, err = db.RegisterConductor(t.Context(), node.Conductor{Hostname: "c1", Interfaces: hardware.Enabled()})
+	_, err = db.RegisterConductor(t.Context(), coverage.Conductor{Hostname: "c1", Interfaces: hardware.Enabled()})
 	require.NoError(t, err)
 	s, err := api.New(api.Config{
 		Store: db, Operations: w, Drivers: hardware, Auth: auth, AutomatedClean: true, Safe: time.Second,

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/mask"
 )
 
 // maxFile bounds a file of fields or steps, in bytes.
@@ -42,7 +42,7 @@ func (p *keyValues) Set(s string) error {
 		return errors.New("want KEY=VALUE, or @FILE with an object")
 	}
 	p.values[key] = value
-	if p.text || node.IsSecretKey(key) {
+	if p.text || mask.IsSecretKey(key) {
 		return nil
 	}
 	var v any

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/mask"
 )
 
 func TestPairs(t *testing.T) {
@@ -77,7 +77,7 @@ func FuzzPairsKeepSecretsAsTheyAre(f *testing.F) {
 			require.Equal(t, "null", strings.TrimSpace(value))
 			return
 		}
-		if node.IsSecretKey(key) {
+		if mask.IsSecretKey(key) {
 			require.Equal(t, value, p.values[key])
 		}
 	})

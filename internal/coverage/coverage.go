@@ -9,23 +9,22 @@ import (
 	"slices"
 	"strings"
 
-	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/ring"
 )
 
 // Ring is the ring of a conductor group and a driver.
 type Ring struct {
 	Group, Driver string
-	Members       []node.Conductor // who covers anything of it
-	Needs         []node.Need      // by id
-	Covers        string           // who covers which need, to compare with an epoch's
-	Stale         bool             // the epoch was computed from something else
+	Members       []Conductor // who covers anything of it
+	Needs         []Need      // by id
+	Covers        string      // who covers which need, to compare with an epoch's
+	Stale         bool        // the epoch was computed from something else
 
 	covers [][]int // by need
 }
 
 // Rings are those of a fleet, by group and driver.
-func Rings(f *node.Fleet) []Ring {
+func Rings(f *Fleet) []Ring {
 	by := map[[2]string]*Ring{}
 	for _, p := range f.Needs {
 		key := [2]string{p.Group, p.Driver}
@@ -34,7 +33,7 @@ func Rings(f *node.Fleet) []Ring {
 		}
 		by[key].Needs = append(by[key].Needs, p)
 	}
-	computed := map[[2]string]node.Ring{}
+	computed := map[[2]string]RingState{}
 	for _, r := range f.Rings {
 		computed[[2]string{r.Group, r.Driver}] = r
 	}
@@ -43,7 +42,7 @@ func Rings(f *node.Fleet) []Ring {
 		r.look(f.Members)
 		before, known := computed[key]
 		r.Stale = !known || before.Covers != r.Covers || before.Unsettled ||
-			slices.ContainsFunc(r.Needs, func(p node.Need) bool { return slices.Contains(f.Changed, p.ID) })
+			slices.ContainsFunc(r.Needs, func(p Need) bool { return slices.Contains(f.Changed, p.ID) })
 		out = append(out, *r)
 	}
 	slices.SortFunc(out, func(a, b Ring) int {
@@ -53,9 +52,9 @@ func Rings(f *node.Fleet) []Ring {
 }
 
 // look finds out who covers what.
-func (r *Ring) look(members []node.Conductor) {
+func (r *Ring) look(members []Conductor) {
 	for _, c := range members {
-		if slices.ContainsFunc(r.Needs, func(p node.Need) bool { return c.Covers(p.Group, p.Driver, p.Interfaces) }) {
+		if slices.ContainsFunc(r.Needs, func(p Need) bool { return c.Covers(p.Group, p.Driver, p.Interfaces) }) {
 			r.Members = append(r.Members, c)
 		}
 	}
@@ -77,13 +76,13 @@ func (r *Ring) look(members []node.Conductor) {
 
 // Move is a node that gets another owner.
 type Move struct {
-	Node     node.RingNode
+	Node     RingNode
 	From, To int64 // conductors; 0 = nobody
 }
 
 // Next computes the ring's next epoch: what moves, and whether operations keep
 // nodes where they should not stay.
-func (r *Ring) Next(nodes []node.RingNode) (moves []Move, unsettled bool) {
+func (r *Ring) Next(nodes []RingNode) (moves []Move, unsettled bool) {
 	f := r.fleet(nodes)
 	owners := ring.Balance(f)
 	for i, o := range owners {
@@ -106,7 +105,7 @@ func (r *Ring) Next(nodes []node.RingNode) (moves []Move, unsettled bool) {
 	return moves, unsettled
 }
 
-func (r *Ring) fleet(nodes []node.RingNode) ring.Fleet {
+func (r *Ring) fleet(nodes []RingNode) ring.Fleet {
 	f := ring.Fleet{Covers: r.covers, Nodes: make([]ring.Node, len(nodes))}
 	index, class := map[int64]int{}, map[int64]int{}
 	for i, c := range r.Members {

@@ -7,17 +7,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/coverage"
-	"go.temper.dev/temper/internal/node"
 )
 
-func conductor(id int64, impl ...string) node.Conductor {
-	return node.Conductor{ID: id, Hostname: fmt.Sprint("c", id), Interfaces: map[string]map[string][]string{"d": {"power": impl}}}
+func conductor(id int64, impl ...string) coverage.Conductor {
+	return coverage.Conductor{ID: id, Hostname: fmt.Sprint("c", id), Interfaces: map[string]map[string][]string{"d": {"power": impl}}}
 }
 
-func fleet() *node.Fleet {
-	return &node.Fleet{
-		Members: []node.Conductor{conductor(1, "a", "b"), conductor(2, "a"), conductor(3, "a")},
-		Needs: []node.Need{
+func fleet() *coverage.Fleet {
+	return &coverage.Fleet{
+		Members: []coverage.Conductor{conductor(1, "a", "b"), conductor(2, "a"), conductor(3, "a")},
+		Needs: []coverage.Need{
 			{ID: 7, Driver: "d", Interfaces: map[string]string{"power": "a"}},
 			{ID: 8, Driver: "d", Interfaces: map[string]string{"power": "b"}},
 			{ID: 9, Group: "g", Driver: "d", Interfaces: map[string]string{"power": "a"}},
@@ -25,10 +24,10 @@ func fleet() *node.Fleet {
 	}
 }
 
-func nodes(count int, need int64) []node.RingNode {
-	var out []node.RingNode
+func nodes(count int, need int64) []coverage.RingNode {
+	var out []coverage.RingNode
 	for i := range count {
-		out = append(out, node.RingNode{ID: need*1000 + int64(i), UUID: fmt.Sprint(need, "-", i), Need: need})
+		out = append(out, coverage.RingNode{ID: need*1000 + int64(i), UUID: fmt.Sprint(need, "-", i), Need: need})
 	}
 	return out
 }
@@ -39,7 +38,7 @@ func TestARingIsStaleWhereWhatItWasComputedFromChanged(t *testing.T) {
 	require.Len(t, rings, 2)
 	for _, r := range rings {
 		require.True(t, r.Stale, "it was never computed")
-		f.Rings = append(f.Rings, node.Ring{Group: r.Group, Driver: r.Driver, Covers: r.Covers})
+		f.Rings = append(f.Rings, coverage.RingState{Group: r.Group, Driver: r.Driver, Covers: r.Covers})
 	}
 	stale := func() (out []bool) {
 		for _, r := range coverage.Rings(f) {

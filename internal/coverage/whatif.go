@@ -2,14 +2,12 @@ package coverage
 
 import (
 	"slices"
-
-	"go.temper.dev/temper/internal/node"
 )
 
 // Without is the fleet as it would be if these conductors were gone.
-func Without(f *node.Fleet, hosts []string) *node.Fleet {
+func Without(f *Fleet, hosts []string) *Fleet {
 	out := *f
-	out.Members = slices.DeleteFunc(slices.Clone(f.Members), func(c node.Conductor) bool { return slices.Contains(hosts, c.Hostname) })
+	out.Members = slices.DeleteFunc(slices.Clone(f.Members), func(c Conductor) bool { return slices.Contains(hosts, c.Hostname) })
 	return &out
 }
 
@@ -21,7 +19,7 @@ type WhatIf struct {
 
 // Add computes what happens to the nodes of one ring when now becomes then: what
 // would move anyhow, because the ring is not up to date, is no part of it.
-func (w *WhatIf) Add(now, then *Ring, nodes []node.RingNode) {
+func (w *WhatIf) Add(now, then *Ring, nodes []RingNode) {
 	at := map[int64]int{}
 	for i, n := range nodes {
 		at[n.ID] = i

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -40,7 +41,7 @@ func (e *Explanation) coverage(n *node.Node, f Facts) {
 
 // otherGroups returns, sorted, at most maxNamed other groups with a conductor that could
 // work on n.
-func otherGroups(n *node.Node, fleet []node.Conductor) []string {
+func otherGroups(n *node.Node, fleet []coverage.Conductor) []string {
 	var out []string
 	for _, c := range fleet {
 		if c.TakesWork() && c.Group != n.ConductorGroup && c.Covers(c.Group, n.Driver, n.Interfaces) && !slices.Contains(out, c.Group) {
@@ -51,14 +52,14 @@ func otherGroups(n *node.Node, fleet []node.Conductor) []string {
 	return out[:min(len(out), maxNamed)]
 }
 
-func alive(fleet []node.Conductor, host string) bool {
+func alive(fleet []coverage.Conductor, host string) bool {
 	c := conductor(fleet, host)
 	return c != nil && c.Alive
 }
 
 // conductor returns the conductor of that name; nil = it is not there.
-func conductor(fleet []node.Conductor, host string) *node.Conductor {
-	if i := slices.IndexFunc(fleet, func(c node.Conductor) bool { return c.Hostname == host }); i >= 0 && host != "" {
+func conductor(fleet []coverage.Conductor, host string) *coverage.Conductor {
+	if i := slices.IndexFunc(fleet, func(c coverage.Conductor) bool { return c.Hostname == host }); i >= 0 && host != "" {
 		return &fleet[i]
 	}
 	return nil

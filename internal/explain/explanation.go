@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -17,10 +18,10 @@ import (
 // Facts is what an explanation needs to know besides the node.
 type Facts struct {
 	Now      time.Time
-	Covered  bool             // a live conductor could work on the node
-	Fleet    []node.Conductor // all conductors, alive or not
-	Previous *node.Operation  // the newest provisioning operation that has ended; nil = none
-	Undo     *node.Operation  // the newest undo that has ended; nil = none is known
+	Covered  bool                 // a live conductor could work on the node
+	Fleet    []coverage.Conductor // all conductors, alive or not
+	Previous *node.Operation      // the newest provisioning operation that has ended; nil = none
+	Undo     *node.Operation      // the newest undo that has ended; nil = none is known
 	// Reconciled is how long ago the last reconciliation ended; below zero = there was
 	// none. Late means that this is longer than it should be.
 	Reconciled time.Duration

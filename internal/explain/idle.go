@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -31,7 +32,7 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 
 // admits reports whether the verb would be accepted for a node without an open operation.
 func admits(n *node.Node, v node.Verb, f Facts) bool {
-	d, err := node.Admit(n, v, "")
+	d, err := admission.Verb(n, v, "")
 	return err == nil && (f.Covered || d.Open == "")
 }
 

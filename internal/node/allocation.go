@@ -2,12 +2,9 @@ package node
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
-
-	"go.temper.dev/temper/internal/fault"
 )
 
 // TraitMaintenance is the trait that a node has while an operator keeps it in
@@ -59,11 +56,6 @@ type AllocationFilter struct {
 	ResourceClass, State, Owner *string
 }
 
-// AllocationNotFound is the answer for one that is not there.
-func AllocationNotFound(ident string) error {
-	return fault.New(fault.NotFound, "Allocation %s could not be found.", ident)
-}
-
 // Refused counts the nodes that an allocation could not get, by one reason.
 type Refused struct {
 	Why   string // "active", "in maintenance", ...
@@ -101,34 +93,6 @@ func AllocationFailed(a *Allocation, counts []Refused) string {
 	return fmt.Sprintf("Failed to process allocation %s: %s (%s: %s)", a.UUID, words, whole, strings.Join(parts, ", "))
 }
 
-// Backfill decides whether a may be recorded for n, which is in use already;
-// reservation is what clients see. fault.Conflict in Ironic's words where it may not.
-func Backfill(n *Node, a *Allocation, reservation string) error {
-	if reservation != "" {
-		return Locked(n, reservation)
-	}
-	if n.AllocationUUID != "" || n.InstanceUUID != "" && n.InstanceUUID != a.UUID {
-		return fault.New(fault.Conflict, "Node %s is associated with instance %s.", n.UUID, n.InstanceUUID)
-	}
-	var wrong []string
-	if n.ProvisionState != Active {
-		wrong = append(wrong, fmt.Sprintf(`Node must be in the "active" state, but the current state is "%s"`, n.ProvisionState))
-	}
-	if a.ResourceClass != n.ResourceClass {
-		wrong = append(wrong, fmt.Sprintf("Resource class %s does not match the requested resource class %s", n.ResourceClass, a.ResourceClass))
-	}
-	if missing := n.Lacks(a.Traits); len(missing) > 0 {
-		wrong = append(wrong, fmt.Sprintf("List of traits %v does not match the requested traits %v", n.Traits, a.Traits))
-	}
-	if len(a.CandidateNodes) > 0 && !slices.Contains(a.CandidateNodes, n.UUID) {
-		wrong = append(wrong, fmt.Sprintf("Candidate nodes must be empty or contain the target node, but got %v", a.CandidateNodes))
-	}
-	if len(wrong) > 0 {
-		return fault.New(fault.Conflict, "Failed to process allocation %s: Cannot backfill an allocation for node %s: %s.", a.UUID, n.UUID, strings.Join(wrong, "; "))
-	}
-	return nil
-}
-
 // Lacks are those of the traits that n does not have, the computed one
 // included: an allocation that was given for maintenance keeps it.
 func (n *Node) Lacks(traits []string) []string {
@@ -142,77 +106,4 @@ func (n *Node) Lacks(traits []string) []string {
 		}
 	}
 	return out
-}
-
-// DeallocateAllowed decides whether the allocation of n may be deleted;
-// reservation is what clients see. fault.Conflict in Ironic's words where not.
-func DeallocateAllowed(n *Node, reservation string) error {
-	switch {
-	case reservation != "":
-		return Locked(n, reservation)
-	case n.Maintenance:
-		return nil
-	case n.TargetProvisionState != NoState && !slices.Contains(updateAllowed, n.ProvisionState):
-		return fault.New(fault.Conflict, "Cannot remove allocation %s for node %s, because the node is in state %s where updates are not allowed (and maintenance mode is off)",
-			n.AllocationUUID, n.UUID, n.ProvisionState)
-	case n.ProvisionState == Active:
-		return fault.New(fault.Conflict, "Cannot remove allocation %s for node %s, because the node is active (and maintenance mode is off)", n.AllocationUUID, n.UUID)
-	}
-	return nil
-}
-
-// Undeployed reports whether nothing of an instance can be on n: only its name.
-func (n *Node) Undeployed() bool {
-	return n.ProvisionState == Available || n.ProvisionState == Manageable || n.ProvisionState == Enroll
-}
-
-// Tenant is the project that a node is for: its lessee, else its owner; "" = nobody's.
-func (n *Node) Tenant() string {
-	if n.Lessee != "" {
-		return n.Lessee
-	}
-	return n.Owner
-}
-
-// instanceProject is whose the instance on n is; "" = nobody knows.
-func instanceProject(n *Node) string {
-	if n.AllocationOwner != "" {
-		return n.AllocationOwner
-	}
-	if p, _ := n.InstanceInfo["project_id"].(string); p != "" {
-		return p
-	}
-	return n.Tenant()
-}
-
-// tenantFits refuses to move a node to another tenant with an instance on it.
-func tenantFits(before, after *Node) error {
-	to := after.Tenant()
-	if before.InstanceUUID == "" || before.Tenant() == to {
-		return nil
-	}
-	if p := instanceProject(before); p != "" && p != to {
-		return fault.New(fault.Conflict, "Node %s can not be moved from project %q to %q while instance %s of project %q is on it.",
-			before.UUID, before.Tenant(), to, before.InstanceUUID, p)
-	}
-	return nil
-}
-
-// AutomaticLessee is the key of driver_internal_info that marks a lessee which
-// came with the instance and goes with it (Ironic's).
-const AutomaticLessee = "automatic_lessee"
-
-// LeaseToInstance makes the project of the instance on n, where it is known,
-// the lessee of a node that is nobody's or its owner's alone.
-func LeaseToInstance(n *Node) {
-	p, _ := n.InstanceInfo["project_id"].(string)
-	if n.Lessee != "" || p == "" || len(p) > MaxName || strings.ContainsRune(p, 0) {
-		return
-	}
-	info := maps.Clone(n.DriverInternalInfo)
-	if info == nil {
-		info = map[string]any{}
-	}
-	info[AutomaticLessee] = true
-	n.Lessee, n.DriverInternalInfo = p, info
 }

@@ -28,11 +28,11 @@ func Fields(n *Node) map[string]any {
 		out[iface+"_interface"] = implementation
 	}
 	for name, dict := range map[string]map[string]any{
-		inDriverInfo: n.DriverInfo, inInstanceInfo: n.InstanceInfo, "properties": n.Properties, "extra": n.Extra,
+		"driver_info": n.DriverInfo, "instance_info": n.InstanceInfo, "properties": n.Properties, "extra": n.Extra,
 		"network_data": n.NetworkData, "raid_config": n.RAIDConfig, "target_raid_config": n.TargetRAIDConfig,
 	} {
 		for k, v := range dict {
-			out[name+"/"+k] = deepCopy(v)
+			out[name+"/"+k] = CloneJSON(v)
 		}
 	}
 	return out
@@ -71,3 +71,6 @@ func ChangedEvent(names []string, user string) HistoryEvent {
 	}
 	return HistoryEvent{Event: text, EventType: HistoryChange, User: user}
 }
+
+// maxNamed bounds how many fields an event of the history names.
+const maxNamed = 20

@@ -87,8 +87,8 @@ func TransientStates() []State {
 	return slices.DeleteFunc(States(), func(s State) bool { return !Transient(s) })
 }
 
-// failing is the event by which work in the transient state s fails.
-func failing(s State) Event {
+// FailureEvent is the event by which work in the transient state s fails.
+func FailureEvent(s State) Event {
 	if Holds(s) {
 		return EventAbort
 	}
@@ -115,3 +115,8 @@ func TargetIn(s, want State) State {
 	}
 	return TargetOf(s)
 }
+
+// KeepsError reports whether the last error of a node in state s explains the state.
+// A power request that succeeds does not erase it then (Ironic conductor/utils.py,
+// node_power_action, FAILURE_STATES).
+func KeepsError(s State) bool { return Fails(s) || s == ErrorState }

@@ -124,16 +124,6 @@ func (o *Operation) Decide(a Action) error {
 	return nil
 }
 
-// NoDecision refuses a decision that nobody asked for, or that was taken already.
-func NoDecision(id int64) error {
-	return fault.Coded(fault.NoDecisionAwaited, "Operation %d waits for no decision.", id)
-}
-
-// CannotSkip refuses to skip a step.
-func CannotSkip(step, why string) error {
-	return fault.New(fault.NotAllowed, "Step %s can not be skipped: %s.", step, why)
-}
-
 // Direction is what is to become of an open operation, by its workflow or a
 // person, beside what was edited in place.
 type Direction struct {

@@ -164,12 +164,6 @@ func (h HardwareType) AllProperties() []Property {
 	return slices.SortedFunc(maps.Values(all), func(a, b Property) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// Unsupported says that a node's driver can't do what was asked for: an
-// interface, or a verb.
-func (n *Node) Unsupported(what string) error {
-	return fault.Coded(fault.NotSupported, "Driver %s does not support %s (disabled or not implemented).", n.Driver, what)
-}
-
 // DeployISO is the URL of the image from which the virtual media of n boot the
 // ramdisk agent: driver_info's or else instance_info's, which the caller gives
 // with their secrets in the clear if it has them. fault.Invalid where there is none.

@@ -3,8 +3,6 @@ package node
 import (
 	"slices"
 	"time"
-
-	"go.temper.dev/temper/internal/fault"
 )
 
 // Kind is what an operation does to its node.
@@ -38,8 +36,8 @@ const (
 // Families are the families whose operations may boot the agent.
 var Families = []Family{DeployFamily, CleanFamily, InspectFamily}
 
-// hasSteps reports whether interfaces and agents offer steps of the family.
-func (f Family) hasSteps() bool { return f == DeployFamily || f == CleanFamily }
+// HasSteps reports whether interfaces and agents offer steps of the family.
+func (f Family) HasSteps() bool { return f == DeployFamily || f == CleanFamily }
 
 // KindSpec is everything that sets the operations of one kind apart. All operations
 // have the same workflow code.
@@ -53,7 +51,6 @@ type KindSpec struct {
 	// Agent is the interface whose implementation decides whether the agent is booted;
 	// "" = it never is.
 	Agent string
-	plan  func(k KindSpec, n *Node, asked []Step, o PlanOptions) ([]Step, error)
 
 	// AskedSteps is the field of a request that names steps to run; "" = there is none.
 	AskedSteps string
@@ -98,43 +95,43 @@ const (
 // kinds is the table of kinds, in the order of a node's life.
 var kinds = []KindSpec{
 	{
-		Kind: KindManage, Workflow: "ManageNode", Verb: "manage", plan: planVerify,
+		Kind: KindManage, Workflow: "ManageNode", Verb: "manage",
 		Needs: []string{"power", "management"}, Refusal: refusedPower,
 	},
 	{
-		Kind: KindProvide, Workflow: "ProvideNode", Verb: "provide", Family: CleanFamily, Agent: "deploy", plan: planAutomatedClean,
+		Kind: KindProvide, Workflow: "ProvideNode", Verb: "provide", Family: CleanFamily, Agent: "deploy",
 		Needs: []string{"power", "boot"}, Refusal: refusedClean, KeepsPower: true,
 	},
 	{
-		Kind: KindClean, Workflow: "CleanNode", Verb: "clean", Family: CleanFamily, Agent: "deploy", plan: planManualClean,
+		Kind: KindClean, Workflow: "CleanNode", Verb: "clean", Family: CleanFamily, Agent: "deploy",
 		AskedSteps: "clean_steps", AskedOnly: true,
 		Needs: []string{"power", "boot"}, Refusal: refusedClean, KeepsPower: true,
 	},
 	{
-		Kind: KindInspect, Workflow: "InspectNode", Verb: "inspect", Family: InspectFamily, Agent: "inspect", plan: planInspection,
+		Kind: KindInspect, Workflow: "InspectNode", Verb: "inspect", Family: InspectFamily, Agent: "inspect",
 		Needs: []string{"power", "inspect"}, Refusal: refusedInspect,
 	},
 	{
-		Kind: KindDeploy, Workflow: "DeployNode", Verb: "active", Family: DeployFamily, Agent: "deploy", plan: planDeployment,
+		Kind: KindDeploy, Workflow: "DeployNode", Verb: "active", Family: DeployFamily, Agent: "deploy",
 		AskedSteps: "deploy_steps",
 		Needs:      []string{"power", "deploy", "boot"}, Refusal: refusedDeploy, Leases: true, PowersOff: true, EndsOff: true,
 	},
 	{
-		Kind: KindRebuild, Workflow: "RebuildNode", Verb: "rebuild", Family: DeployFamily, Agent: "deploy", plan: planDeployment,
+		Kind: KindRebuild, Workflow: "RebuildNode", Verb: "rebuild", Family: DeployFamily, Agent: "deploy",
 		AskedSteps: "deploy_steps",
 		Needs:      []string{"power", "deploy", "boot"}, Refusal: refusedDeploy, PowersOff: true, EndsOff: true,
 	},
 	{
-		Kind: KindUndeploy, Workflow: "UndeployNode", Verb: "deleted", Family: CleanFamily, Agent: "deploy", plan: planUndeploy,
+		Kind: KindUndeploy, Workflow: "UndeployNode", Verb: "deleted", Family: CleanFamily, Agent: "deploy",
 		Needs: []string{"power"}, Refusal: refusedDelete, GivesBack: true, PowersOff: true, KeepsPower: true,
 	},
 	{
-		Kind: KindPower, Workflow: "PowerNode", plan: planPower, PowerChange: true,
+		Kind: KindPower, Workflow: "PowerNode", PowerChange: true,
 		Needs: []string{"power", "management"}, Refusal: refusedPower,
 	},
 	{
 		// Where the last conductor of its node has just died, the node is not held for longer.
-		Kind: KindUndo, Workflow: "UndoNode", plan: planUndo, Undoes: true, ConductorWait: 30 * time.Second,
+		Kind: KindUndo, Workflow: "UndoNode", Undoes: true, ConductorWait: 30 * time.Second,
 		Needs: []string{"power", "management"}, Refusal: refusedPower,
 	},
 }
@@ -170,19 +167,6 @@ func (k KindSpec) Provisions() bool { return k.Verb != "" }
 // Provisions reports whether operations of the kind move the provision state.
 func (k Kind) Provisions() bool { return k.Spec().Provisions() }
 
-// ends returns the event that ends an operation of the kind on n when it has succeeded.
-// Cleaning has two ends, and a retired node is not offered again.
-func (k KindSpec) ends(n *Node) Event {
-	target := VerbOf(k.Verb).State
-	if target == Available && n.Retired {
-		target = Manageable
-	}
-	if k.Family == CleanFamily && target == Manageable {
-		return EventManage
-	}
-	return EventDone
-}
-
 // UsesAgent reports whether an operation of the kind on n boots the ramdisk agent.
 func (k KindSpec) UsesAgent(n *Node) bool {
 	return k.Agent != "" && n.Implementation(k.Agent).Means == MeansAgent
@@ -191,30 +175,6 @@ func (k KindSpec) UsesAgent(n *Node) bool {
 // UsesAgent reports whether an operation of kind k on n boots the ramdisk agent.
 func UsesAgent(n *Node, k Kind) bool { return k.Spec().UsesAgent(n) }
 
-// PlanOptions is what a plan depends on besides node and request.
-type PlanOptions struct {
-	// AutomatedClean is the setting; the node's own wins over it.
-	AutomatedClean bool
-	// DisableRamdisk of cleaning by hand: no agent, and only steps that need none.
-	DisableRamdisk bool
-	// Power is the target of KindPower.
-	Power PowerState
-}
-
-// Plan is the list of steps with which an operation of kind k begins: core
-// steps around the driver's, and what was asked (ValidateSteps), by Ironic's
-// rules (conductor/steps.py). Steps of the agent join when it has told them
-// (MergeAgentSteps); asked ones that only it can know are in the list already.
-// An empty plan is fine: the operation ends as it begins.
-// Errors: fault.Invalid, naming the step.
-func Plan(k Kind, n *Node, asked []Step, o PlanOptions) ([]Step, error) {
-	spec := k.Spec()
-	if spec.plan == nil {
-		return nil, fault.New(fault.Internal, "plan an operation of unknown kind %q", k)
-	}
-	steps, err := spec.plan(spec, n, asked, o)
-	if err != nil {
-		return nil, err
-	}
-	return number(steps), nil
-}
+// EventOf is the event of the request that opened an operation of kind k; "" = none
+// of the life cycle.
+func EventOf(k Kind) Event { return VerbOf(k.Spec().Verb).Event }

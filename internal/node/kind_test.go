@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	. "go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/node/nodetest"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // constants returns the string constants of a file of this package whose names begin so.
@@ -58,7 +60,7 @@ func TestEveryKindHasARow(t *testing.T) {
 		if k.Verb != "" {
 			require.Equal(t, k.Kind, VerbOf(k.Verb).Kind, "%s: its verb opens another kind", k.Kind)
 		}
-		_, err := Plan(k.Kind, fake(), nil, PlanOptions{})
+		_, err := plan.Steps(k.Kind, nodetest.Fake(), nil, plan.Options{})
 		require.NoError(t, err, "%s can't be planned", k.Kind)
 	}
 	for _, v := range Verbs {
@@ -101,10 +103,10 @@ func TestEveryStepHasARow(t *testing.T) {
 	for where, step := range OfferedSteps() {
 		require.True(t, known[step.Name()], "%s offers %s, which has no row in the table of steps", where, step.Name())
 	}
-	for _, n := range []*Node{redfish(), fake(), redfish(uses("inspect", "agent")), fake(uses("deploy", "direct")), redfish(func(n *Node) { n.DisablePowerOff = true })} {
+	for _, n := range []*Node{nodetest.Redfish(), nodetest.Fake(), nodetest.Redfish(nodetest.Uses("inspect", "agent")), nodetest.Fake(nodetest.Uses("deploy", "direct")), nodetest.Redfish(func(n *Node) { n.DisablePowerOff = true })} {
 		for _, k := range Kinds() {
 			for _, p := range PowerTargets {
-				steps, err := Plan(k, n, nil, PlanOptions{AutomatedClean: true, Power: p})
+				steps, err := plan.Steps(k, n, nil, plan.Options{AutomatedClean: true, Power: p})
 				require.NoError(t, err, k)
 				for _, s := range steps {
 					require.True(t, known[s.Name()], "%s plans %s, which has no row in the table of steps", k, s.Name())

@@ -105,3 +105,6 @@ func StorableTrait(s string) error {
 	}
 	return ValidTrait(s)
 }
+
+// MaxDepth is how deep dictionaries of a request may nest (Ironic's JSON limit).
+const MaxDepth = 25

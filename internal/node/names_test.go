@@ -8,13 +8,14 @@ import (
 
 	"go.temper.dev/temper/internal/fault"
 	. "go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/node/nodetest"
 )
 
 func TestNames(t *testing.T) {
 	for _, s := range []string{"n1", "rack-1.row_2~a", "metal3~host-0", "A", strings.Repeat("a", 255)} {
 		require.True(t, ValidName(s, 95), s)
 	}
-	for _, s := range []string{"", "a b", "a/b", "ä", "a\n", strings.Repeat("a", 256), uuid, strings.ReplaceAll(uuid, "-", ""), "{" + uuid + "}", "urn:uuid:" + strings.ToUpper(uuid)} {
+	for _, s := range []string{"", "a b", "a/b", "ä", "a\n", strings.Repeat("a", 256), nodetest.UUID, strings.ReplaceAll(nodetest.UUID, "-", ""), "{" + nodetest.UUID + "}", "urn:uuid:" + strings.ToUpper(nodetest.UUID)} {
 		require.False(t, ValidName(s, 95), s)
 	}
 	require.False(t, ValidName("a~b", 9), "before 1.10 names were host names")
@@ -55,7 +56,7 @@ func TestGroupsClassesAndTraits(t *testing.T) {
 }
 
 func FuzzNames(f *testing.F) {
-	for _, s := range []string{"n1", uuid, "a..b", "~", "52:54:00:AB:cd:ef", "\xff"} {
+	for _, s := range []string{"n1", nodetest.UUID, "a..b", "~", "52:54:00:AB:cd:ef", "\xff"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -5,9 +5,6 @@ package node
 
 import "time"
 
-// Masked stands wherever a secret was: in rows, answers, logs and histories.
-const Masked = "******"
-
 // Node is a server as its row tells it. Dictionaries that can hold secrets
 // (DriverInfo, InstanceInfo) hold Masked in their place; the sealed values are
 // read by activities only. Field names are Ironic's (webapi, node).
@@ -90,19 +87,6 @@ type Node struct {
 	Operation *Operation
 }
 
-// PowerState is a power state or target in Ironic's words.
-type PowerState string
-
-// Power states and targets.
-const (
-	PowerOn       PowerState = "power on"
-	PowerOff      PowerState = "power off"
-	PowerError    PowerState = "error"
-	Rebooting     PowerState = "rebooting"
-	SoftRebooting PowerState = "soft rebooting"
-	SoftPowerOff  PowerState = "soft power off"
-)
-
 // Faults (Ironic common/faults.py).
 const (
 	FaultPower       = "power failure"
@@ -111,66 +95,16 @@ const (
 	FaultService     = "service failure"
 )
 
-// Agent is what the ramdisk agent of a node last said.
-type Agent struct {
-	URL              string // callback_url, no trailing slash; "" = no heartbeat in this boot yet
-	Version          string
-	VerifyCA         string // PEM the agent sent, "" = none
-	FirstHeartbeatAt *time.Time
-	LastHeartbeatAt  *time.Time
-	LookedUpAt       *time.Time
-	InspectedAt      *time.Time // when the inventory of this boot came in
-	HasToken         bool
-}
-
-// Undo is one thing that must be put right on a node's hardware. Each may run twice.
-type Undo string
-
-// The undos.
-const (
-	UndoEjectMedia Undo = "eject media"
-	UndoClearBoot  Undo = "clear boot override"
-	UndoPowerOff   Undo = "power off"
-)
-
-// Port is a network interface of a node.
-type Port struct {
-	ID                  int64
-	UUID                string
-	NodeUUID            string
-	Address             string // MAC, lower case, colons
-	Name                string
-	Description         string
-	PXEEnabled          bool
-	LocalLinkConnection map[string]any
-	PhysicalNetwork     string
-	IsSmartNIC          bool
-	Extra, InternalInfo map[string]any
-	CreatedAt           time.Time
-	UpdatedAt           *time.Time
-}
-
-// Conductor is a running (or once running) `temper conductor`.
-type Conductor struct {
-	ID          int64
-	Hostname    string
-	Incarnation int64 // grows with every start; the newest holds the name
-	Group       string
-	// Interfaces: driver -> interface -> enabled implementations, first = default.
-	Interfaces  map[string]map[string][]string
-	StartedAt   time.Time
-	HeartbeatAt time.Time
-	PolledAt    time.Time // its last contact with Temporal
-	Draining    bool
-	StoppedAt   *time.Time
-	Alive       bool // heartbeat fresh by the database's clock, not stopped, and in contact with Temporal
-}
-
-// Drivers are the conductor's hardware types, unordered.
-func (c Conductor) Drivers() []string {
-	out := make([]string, 0, len(c.Interfaces))
-	for d := range c.Interfaces {
-		out = append(out, d)
+// ClearStaleReasons clears what has no meaning any more after a change of n: reasons of
+// flags that are off, and the fault with the maintenance.
+func (n *Node) ClearStaleReasons() {
+	if !n.Maintenance {
+		n.MaintenanceReason, n.Fault = "", ""
 	}
-	return out
+	if !n.Protected {
+		n.ProtectedReason = ""
+	}
+	if !n.Retired {
+		n.RetiredReason = ""
+	}
 }

@@ -73,7 +73,9 @@ func (n *Node) owes(undo []Undo) {
 }
 
 // Settle removes what is done now from what n owes.
-func (n *Node) Settle(done []Undo) { n.owes(without(n.Owed, done)) }
+func (n *Node) Settle(done []Undo) {
+	n.owes(slices.DeleteFunc(slices.Clone(n.Owed), func(u Undo) bool { return slices.Contains(done, u) }))
+}
 
 // ReachedOtherwise reports whether a change from before to n, together with the given
 // secrets, changes how the hardware is reached. What the hardware refused before may
@@ -88,48 +90,32 @@ func (n *Node) ReachedOtherwise(before *Node, given Secrets) bool {
 		!maps.Equal(n.Interfaces, before.Interfaces) || !reflect.DeepEqual(n.DriverInfo, before.DriverInfo)
 }
 
-// owedAfter sets in e what n owes after its operation has ended with end.
-func (e *Ending) owedAfter(n *Node, end End) {
-	o := n.Operation
-	after := *n
-	undo := o.Undo
-	if end.Abandoned {
-		undo = UndoAtEnd(o, end.Outcome)
-	}
-	left := union(n.Owed, undo)
-	if o.Kind.Spec().PowerChange && end.Outcome == Succeeded {
-		// The power request decides whether the server is on.
-		left = without(left, []Undo{UndoPowerOff})
-	}
-	_, why, owing := strings.Cut(end.Error, UndoLeft)
-	switch {
-	case o.Kind.Spec().Undoes && end.Outcome == Failed:
-		after.OwedError = end.Error
-	case owing: // something new is owed, which the hardware has not refused yet
-		after.OwedError, after.OwedRefused = why, false
-	case len(undo) > 0:
-		after.OwedError, after.OwedRefused = "", false
-	}
-	after.owes(left)
-	e.Owed, e.OwedError, e.OwedRefused = after.Owed, after.OwedError, after.OwedRefused
-}
-
-func union(a, b []Undo) []Undo {
-	out := slices.Clone(a)
-	for _, u := range b {
-		if !slices.Contains(out, u) {
-			out = append(out, u)
-		}
-	}
-	return out
-}
-
-func without(list, gone []Undo) []Undo {
+// UndoAtEnd is what has to be put right when o ends short of success: what its
+// steps left, except that cleaning that fails leaves the power as it is (Ironic's
+// poweroff_in_cleanfail = False). Cleaning that somebody ended does not. A deploy
+// that has begun ends powered off whatever its steps left
+// (power_off_after_deploy_failure = True).
+func UndoAtEnd(o *Operation, outcome Outcome) []Undo {
 	var out []Undo
-	for _, u := range list {
-		if !slices.Contains(gone, u) {
-			out = append(out, u)
+	k := o.Kind.Spec()
+	for _, u := range o.Undo {
+		if u == UndoPowerOff && k.KeepsPower && outcome == Failed {
+			continue
 		}
+		out = append(out, u)
+	}
+	if k.EndsOff && o.Begun() && !slices.Contains(out, UndoPowerOff) {
+		out = append(out, UndoPowerOff)
 	}
 	return out
 }
+
+// Undo is one thing that must be put right on a node's hardware. Each may run twice.
+type Undo string
+
+// The undos.
+const (
+	UndoEjectMedia Undo = "eject media"
+	UndoClearBoot  Undo = "clear boot override"
+	UndoPowerOff   Undo = "power off"
+)

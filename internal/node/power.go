@@ -14,3 +14,36 @@ type PowerSeen struct {
 // lift only that, when they succeed again: not one for which an operator has
 // given a reason of their own since.
 const PowerUnread = "The power state could not be read"
+
+// PowerTargets are the words of states/power.
+var PowerTargets = []PowerState{PowerOn, PowerOff, Rebooting, SoftRebooting, SoftPowerOff}
+
+// PowerMinor is the microversion 1.N that has the word.
+func PowerMinor(target PowerState) int {
+	if target == SoftRebooting || target == SoftPowerOff {
+		return 27
+	}
+	return 1
+}
+
+// PowerAfter is the power state that a request for target aims at.
+func PowerAfter(target PowerState) PowerState {
+	switch target {
+	case PowerOff, SoftPowerOff:
+		return PowerOff
+	}
+	return PowerOn
+}
+
+// PowerState is a power state or target in Ironic's words.
+type PowerState string
+
+// Power states and targets.
+const (
+	PowerOn       PowerState = "power on"
+	PowerOff      PowerState = "power off"
+	PowerError    PowerState = "error"
+	Rebooting     PowerState = "rebooting"
+	SoftRebooting PowerState = "soft rebooting"
+	SoftPowerOff  PowerState = "soft power off"
+)

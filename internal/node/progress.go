@@ -45,16 +45,3 @@ type Inspection struct {
 	PluginData map[string]any
 	BootMode   string
 }
-
-// End is how an operation is to be closed.
-type End struct {
-	Operation int64
-	RunID     string // closed only if the row has this run; "" = whatever it has
-	Outcome   Outcome
-	Error     string
-	By        string // who ended it, where it was somebody
-	// Abandoned: no undo was tried, so that everything that the operation's steps have
-	// left is owed (UndoAtEnd).
-	Abandoned bool
-	Defaults  Defaults // of the operation that follows, if one does
-}

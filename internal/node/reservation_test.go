@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	. "go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/node/nodetest"
 )
 
 func TestReservation(t *testing.T) {
@@ -16,18 +17,18 @@ func TestReservation(t *testing.T) {
 		owner string
 		want  string
 	}{
-		"a free node has none":                           {in(Available), "c1", ""},
-		"a free node in an -ing state has none":          {in(Cleaning), "c1", ""},
-		"the conductor at work":                          {in(Deploying, open(KindDeploy), at("c2")), "c1", "c2"},
-		"before a conductor has the step: the owner":     {in(Deploying, open(KindDeploy)), "c1", "c1"},
-		"the conductor died: the owner":                  {in(Deploying, open(KindDeploy), at("dead")), "c1", "c1"},
-		"no owner: the operation":                        {in(Deploying, open(KindDeploy), at("dead")), "", "operation-7"},
-		"the owner died too: the operation":              {in(Deleting, open(KindUndeploy)), "dead", "operation-7"},
-		"waiting for the agent: none":                    {in(DeployWait, open(KindDeploy), at("c1")), "c1", ""},
-		"holding: none":                                  {in(CleanHold, open(KindClean), at("c1")), "c1", ""},
-		"failed and undoing: none":                       {in(DeployFailed, open(KindDeploy), at("c1")), "c1", ""},
-		"a power change in a stable state":               {in(Active, open(KindPower), at("c1")), "c2", "c1"},
-		"a power change that nobody has begun, no owner": {in(Active, open(KindPower)), "", "operation-7"},
+		"a free node has none":                           {nodetest.In(Available), "c1", ""},
+		"a free node in an -ing state has none":          {nodetest.In(Cleaning), "c1", ""},
+		"the conductor at work":                          {nodetest.In(Deploying, nodetest.Open(KindDeploy), at("c2")), "c1", "c2"},
+		"before a conductor has the step: the owner":     {nodetest.In(Deploying, nodetest.Open(KindDeploy)), "c1", "c1"},
+		"the conductor died: the owner":                  {nodetest.In(Deploying, nodetest.Open(KindDeploy), at("dead")), "c1", "c1"},
+		"no owner: the operation":                        {nodetest.In(Deploying, nodetest.Open(KindDeploy), at("dead")), "", "operation-7"},
+		"the owner died too: the operation":              {nodetest.In(Deleting, nodetest.Open(KindUndeploy)), "dead", "operation-7"},
+		"waiting for the agent: none":                    {nodetest.In(DeployWait, nodetest.Open(KindDeploy), at("c1")), "c1", ""},
+		"holding: none":                                  {nodetest.In(CleanHold, nodetest.Open(KindClean), at("c1")), "c1", ""},
+		"failed and undoing: none":                       {nodetest.In(DeployFailed, nodetest.Open(KindDeploy), at("c1")), "c1", ""},
+		"a power change in a stable state":               {nodetest.In(Active, nodetest.Open(KindPower), at("c1")), "c2", "c1"},
+		"a power change that nobody has begun, no owner": {nodetest.In(Active, nodetest.Open(KindPower)), "", "operation-7"},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, Reservation(c.n, alive, c.owner)) })
 	}

@@ -64,23 +64,3 @@ func Orphaned(o *Operation, c Cover, patience time.Duration) bool {
 		return !c.Covered && !last.Draining
 	}
 }
-
-// UndoAtEnd is what has to be put right when o ends short of success: what its
-// steps left, except that cleaning that fails leaves the power as it is (Ironic's
-// poweroff_in_cleanfail = False). Cleaning that somebody ended does not. A deploy
-// that has begun ends powered off whatever its steps left
-// (power_off_after_deploy_failure = True).
-func UndoAtEnd(o *Operation, outcome Outcome) []Undo {
-	var out []Undo
-	k := o.Kind.Spec()
-	for _, u := range o.Undo {
-		if u == UndoPowerOff && k.KeepsPower && outcome == Failed {
-			continue
-		}
-		out = append(out, u)
-	}
-	if k.EndsOff && o.Begun() && !slices.Contains(out, UndoPowerOff) {
-		out = append(out, UndoPowerOff)
-	}
-	return out
-}

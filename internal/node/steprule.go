@@ -200,15 +200,6 @@ func (s Step) Rule() StepRule {
 // IsReserved reports whether step is one of the reserved names.
 func IsReserved(step string) bool { return ruleByName[step] != nil }
 
-// core returns a step that frames an operation.
-func core(iface, step string) Step {
-	r := ruleByName[iface+"."+step]
-	if r == nil {
-		panic("the table of steps has no row " + iface + "." + step)
-	}
-	return Step{Interface: iface, Step: step, Source: SourceCore, Abortable: r.Abortable}
-}
-
 // BootsAgent reports whether one of the steps boots the ramdisk agent.
 func BootsAgent(steps []Step) bool {
 	return slices.ContainsFunc(steps, func(s Step) bool { return s.Rule().BootsAgent })

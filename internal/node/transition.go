@@ -1,7 +1,6 @@
 package node
 
 import (
-	"maps"
 	"time"
 )
 
@@ -99,70 +98,4 @@ func (t Transition) Words() string {
 		return "stays " + string(t.To)
 	}
 	return "from " + string(t.From) + " to " + string(t.To)
-}
-
-// ClearInstance removes the instance from the node, and the lessee that came with it.
-func (n *Node) ClearInstance() {
-	n.InstanceInfo, n.InstanceUUID, n.InstanceName, n.AllocationUUID = map[string]any{}, "", "", ""
-	if n.DriverInternalInfo[AutomaticLessee] == true {
-		n.Lessee, n.DriverInternalInfo = "", maps.Clone(n.DriverInternalInfo)
-		delete(n.DriverInternalInfo, AutomaticLessee)
-	}
-}
-
-// Ending is a transition that ends the work on a node, with what the work leaves.
-type Ending struct {
-	Transition
-	Events []Event // the way from From to To, each a rule of the table
-
-	LastError  string // "" = null
-	ClearAgent bool   // the agent of the boot is forgotten: its url, token and heartbeats
-	// SetMaintenance says that the node goes into maintenance for this fault.
-	SetMaintenance    bool
-	MaintenanceReason string
-	Fault             string
-	Owed              []Undo // what the node owes now: the undos that were not done
-	OwedError         string // the node's new OwedError and OwedRefused
-	OwedRefused       bool
-	FollowUp          Kind         // operation to open at once; "" = the node is free
-	History           HistoryEvent // line for the node's history; without Event none is written
-}
-
-// Apply changes n as the ending says, at the time now.
-func (e Ending) Apply(n *Node, now time.Time) {
-	e.Transition.Apply(n, now)
-	n.LastError, n.TargetPowerState = e.LastError, ""
-	n.Owed, n.OwedError, n.OwedRefused = e.Owed, e.OwedError, e.OwedRefused
-	if e.SetMaintenance {
-		n.MaintenanceByFault = !n.Maintenance || n.MaintenanceByFault
-		n.Maintenance, n.MaintenanceReason, n.Fault = true, e.MaintenanceReason, e.Fault
-	}
-	if e.ClearAgent {
-		n.Agent = nil
-	}
-}
-
-// Stranded returns the ending of a node that is in a transient state while no
-// operation holds it, because its row was written by hand or comes from elsewhere.
-// ok is false if n is in another state, or an operation holds it.
-func Stranded(n *Node) (e Ending, ok bool) {
-	from := n.ProvisionState
-	if n.Operation != nil || !Transient(from) {
-		return Ending{}, false
-	}
-	event := failing(from)
-	t, err := Move(n, event)
-	if err != nil { // impossible: work in every transient state can fail
-		return Ending{}, false
-	}
-	e = Ending{
-		Transition: t, Events: []Event{event}, ClearAgent: true,
-		LastError: "The node was " + string(from) + ", and nothing worked on it: no operation held it. Reconciliation has ended that",
-		Owed:      n.Owed, OwedError: n.OwedError, OwedRefused: n.OwedRefused,
-		History: HistoryEvent{Event: t.Words() + ": no operation held the node", EventType: HistoryError, Severity: "ERROR"},
-	}
-	if from != Verifying && from != Adopting { // the others may have booted a ramdisk
-		e.Owed, e.OwedRefused = union(n.Owed, []Undo{UndoEjectMedia, UndoClearBoot}), false
-	}
-	return e, true
 }

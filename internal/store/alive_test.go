@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
 )
@@ -35,7 +36,7 @@ func clock(t testing.TB) *clocked {
 func (c *clocked) register(names ...string) {
 	c.t.Helper()
 	for _, n := range names {
-		i, err := c.s.RegisterConductor(c.t.Context(), node.Conductor{Hostname: n, Interfaces: map[string]map[string][]string{"fake-hardware": {}}})
+		i, err := c.s.RegisterConductor(c.t.Context(), coverage.Conductor{Hostname: n, Interfaces: map[string]map[string][]string{"fake-hardware": {}}})
 		require.NoError(c.t, err)
 		c.inc[n] = i
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
@@ -25,7 +26,7 @@ func offering(t testing.TB) (*store.Store, string) {
 // conducted makes conductor c1 alive now.
 func conducted(t testing.TB, s *store.Store) {
 	t.Helper()
-	_, err := s.RegisterConductor(t.Context(), node.Conductor{Hostname: "c1", Interfaces: map[string]map[string][]string{"fake-hardware": {"power": {"fake"}}}})
+	_, err := s.RegisterConductor(t.Context(), coverage.Conductor{Hostname: "c1", Interfaces: map[string]map[string][]string{"fake-hardware": {"power": {"fake"}}}})
 	require.NoError(t, err)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
 )
@@ -237,8 +238,8 @@ func TestLeavingDeletingTakesTheInstanceAway(t *testing.T) {
 	n := create(t, s, node.Active)
 	_, err := s.UpdateNode(t.Context(), n.UUID, "admin", func(n *node.Node) (node.Secrets, error) {
 		n.InstanceUUID, n.InstanceName, n.Lessee = someUUID(), "vm", "project"
-		n.InstanceInfo = map[string]any{"image_source": "http://x", "configdrive": node.Masked}
-		n.DriverInfo["redfish_password"] = node.Masked
+		n.InstanceInfo = map[string]any{"image_source": "http://x", "configdrive": mask.Masked}
+		n.DriverInfo["redfish_password"] = mask.Masked
 		return node.Secrets{"instance_info/configdrive": "c2VjcmV0", "instance_info/without_place": "x", "driver_info/redfish_password": "hunter2"}, nil
 	})
 	require.NoError(t, err)

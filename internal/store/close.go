@@ -6,8 +6,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/closing"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 const (
@@ -17,13 +19,13 @@ const (
 )
 
 // CloseOperation ends the operation and writes what its end does to its node
-// (node.Closing), in one transaction. Closing what is closed with the same
+// (closing.Operation), in one transaction. Closing what is closed with the same
 // outcome gives the same answer; another outcome is fault.Conflict, another run
 // fault.Lost. Where somebody asked for the node meanwhile, the operation that
-// follows (node.FollowUp) is opened at once and returned; nil = the node is free.
+// follows (plan.FollowUp) is opened at once and returned; nil = the node is free.
 func (s *Store) CloseOperation(ctx context.Context, end node.End) (*node.Operation, error) {
 	end.Error = failure(end.Error)
-	c := closing{end: end}
+	c := closingTx{end: end}
 	err := s.inTx(ctx, "close an operation", func(b *pgx.Batch) {
 		c.queueLock(b, end.Operation)
 		b.Queue(followUpSQL, args{"id": end.Operation}).QueryRow(maybe(new(bool), func(r pgx.Row) error { return r.Scan(&c.follow) }))
@@ -40,8 +42,8 @@ func (s *Store) CloseOperation(ctx context.Context, end node.End) (*node.Operati
 	return nil, nil
 }
 
-// closing is an operation that is being closed.
-type closing struct {
+// closingTx is an operation that is being closed.
+type closingTx struct {
 	fenced
 	end    node.End
 	follow int64 // the follow-up of one that is closed already
@@ -49,7 +51,7 @@ type closing struct {
 	out    *node.Operation
 }
 
-func (c *closing) decide(b *pgx.Batch) error {
+func (c *closingTx) decide(b *pgx.Batch) error {
 	switch {
 	case !c.ok:
 		return noOperation(c.end.Operation)
@@ -62,7 +64,7 @@ func (c *closing) decide(b *pgx.Batch) error {
 	case !c.found || c.Operation == nil:
 		return fault.New(fault.Internal, "close operation %d: its node %s is gone", c.op.ID, c.op.NodeUUID)
 	}
-	ending, err := node.Closing(&c.Node, c.end)
+	ending, err := closing.Operation(&c.Node, c.end)
 	if err != nil {
 		return err
 	}
@@ -87,8 +89,8 @@ func (c *closing) decide(b *pgx.Batch) error {
 	return c.queueFollowUp(b, ending.FollowUp)
 }
 
-func (c *closing) queueFollowUp(b *pgx.Batch, kind node.Kind) error {
-	open, err := node.FollowUp(&c.Node, &c.op, kind, c.op.AskedBy, c.end.Defaults)
+func (c *closingTx) queueFollowUp(b *pgx.Batch, kind node.Kind) error {
+	open, err := plan.FollowUp(&c.Node, &c.op, kind, c.op.AskedBy, c.end.Defaults)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -12,7 +13,7 @@ import (
 const conductorColumns = `
 	c.id, c.hostname, c.incarnation, c.conductor_group, c.interfaces, c.started_at, c.heartbeat_at, c.polled_at, c.draining, c.stopped_at, ` + aliveSQL
 
-func scanConductor(r pgx.Row) (c node.Conductor, err error) {
+func scanConductor(r pgx.Row) (c coverage.Conductor, err error) {
 	return c, r.Scan(&c.ID, &c.Hostname, &c.Incarnation, &c.Group, &c.Interfaces, &c.StartedAt, &c.HeartbeatAt, &c.PolledAt, &c.Draining, &c.StoppedAt, &c.Alive)
 }
 
@@ -22,13 +23,13 @@ const (
 )
 
 // Conductors are all that ever registered, by name, dead ones included.
-func (s *Store) Conductors(ctx context.Context) ([]node.Conductor, error) {
+func (s *Store) Conductors(ctx context.Context) ([]coverage.Conductor, error) {
 	return list(ctx, s, "list conductors", conductorsSQL, args{"timeout": micros(s.conductorTimeout)}, scanConductor)
 }
 
 // Conductor is the one of that name.
-func (s *Store) Conductor(ctx context.Context, hostname string) (*node.Conductor, error) {
-	var c node.Conductor
+func (s *Store) Conductor(ctx context.Context, hostname string) (*coverage.Conductor, error) {
+	var c coverage.Conductor
 	found, err := s.one(ctx, "read a conductor", conductorSQL, args{"hostname": hostname, "timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (err error) {
 		c, err = scanConductor(r)
 		return err
@@ -63,7 +64,7 @@ SELECT incarnation FROM beat`
 // RegisterConductor gives the name (Hostname, Group, Interfaces) to this
 // process; whoever had it before is told so at its next heartbeat, and is dead
 // to what is paused and to whoever takes up its steps, unless it had stopped.
-func (s *Store) RegisterConductor(ctx context.Context, c node.Conductor) (incarnation int64, err error) {
+func (s *Store) RegisterConductor(ctx context.Context, c coverage.Conductor) (incarnation int64, err error) {
 	interfaces := make(map[string]map[string][]string, len(c.Interfaces))
 	for driver, enabled := range c.Interfaces {
 		if enabled == nil { // JSON's null contains nothing, not even no interfaces (coversSQL)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -12,7 +13,7 @@ import (
 func TestTheNewestProcessHasTheName(t *testing.T) {
 	t.Parallel()
 	s, url := openURL(t)
-	c := node.Conductor{Hostname: "c1", Group: "rack-1", Interfaces: map[string]map[string][]string{"redfish": {"power": {"redfish"}}}}
+	c := coverage.Conductor{Hostname: "c1", Group: "rack-1", Interfaces: map[string]map[string][]string{"redfish": {"power": {"redfish"}}}}
 	older, err := s.RegisterConductor(t.Context(), c)
 	require.NoError(t, err)
 	require.NoError(t, beat(t, s, "c1", older))
@@ -60,7 +61,7 @@ func TestCoverage(t *testing.T) {
 	enabled := map[string]map[string][]string{"redfish": {"power": {"redfish", "fake"}, "boot": {"redfish-virtual-media"}}, "fake-hardware": {}}
 	incarnations := map[string]int64{}
 	for name, group := range map[string]string{"a": "rack-1", "b": "rack-1", "c": "rack-1", "d": "rack-2", "e": "rack-1"} {
-		i, err := s.RegisterConductor(t.Context(), node.Conductor{Hostname: name, Group: group, Interfaces: enabled})
+		i, err := s.RegisterConductor(t.Context(), coverage.Conductor{Hostname: name, Group: group, Interfaces: enabled})
 		require.NoError(t, err)
 		incarnations[name] = i
 	}

@@ -11,7 +11,7 @@ import (
 // Who covers a node is what these constants say, in every statement. A conductor covers
 // needs, not nodes: the trigger node_need gives each node the row of needs (need_id) that
 // says in wants what its driver and interfaces need. In Go the same stands in
-// node.Conductor.Covers, for code that has read the conductors; a test compares the two.
+// coverage.Conductor.Covers, for code that has read the conductors; a test compares the two.
 const (
 	// coversSQL: conductor c has all that need d wants, whether it is alive or not.
 	coversSQL = `c.conductor_group = d.conductor_group AND c.interfaces @> d.wants`

@@ -75,7 +75,7 @@ func (d dice) group() string { return pick(d, "", "rack-1") }
 // some of them under an operation.
 func (d dice) fleet(t *testing.T, s *store.Store, url string) (nodes []*node.Node, operations map[string]int64) {
 	for i := range 1 + d.IntN(6) {
-		c := node.Conductor{Hostname: fmt.Sprintf("c%d", i), Group: d.group(), Interfaces: d.enabled()}
+		c := coverage.Conductor{Hostname: fmt.Sprintf("c%d", i), Group: d.group(), Interfaces: d.enabled()}
 		incarnation, err := s.RegisterConductor(t.Context(), c)
 		require.NoError(t, err)
 		switch d.IntN(6) {
@@ -105,7 +105,7 @@ func (d dice) fleet(t *testing.T, s *store.Store, url string) (nodes []*node.Nod
 	return nodes, operations
 }
 
-// Every statement that asks who covers a node gets the answer of node.Conductor.Covers.
+// Every statement that asks who covers a node gets the answer of coverage.Conductor.Covers.
 func TestWhoCoversANodeIsTheSameInSQLAndInGo(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {

@@ -13,7 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 	"go.temper.dev/temper/internal/store"
@@ -74,11 +76,11 @@ SELECT id, uuid, 'deploy', 'running', 'available', '', driver, now(), 'r' FROM n
 			if err != nil {
 				return err
 			}
-			_, err = s.WriteEpoch(ctx, node.Epoch{Read: f.Epoch, Members: f.Before, Changes: f.Changes})
+			_, err = s.WriteEpoch(ctx, coverage.Epoch{Read: f.Epoch, Members: f.Before, Changes: f.Changes})
 			return err
 		},
 		"the conductor": func(ctx context.Context) error {
-			i, err := s.RegisterConductor(ctx, node.Conductor{Hostname: "c1", Interfaces: map[string]map[string][]string{"fake-hardware": {"power": {"fake"}}}})
+			i, err := s.RegisterConductor(ctx, coverage.Conductor{Hostname: "c1", Interfaces: map[string]map[string][]string{"fake-hardware": {"power": {"fake"}}}})
 			if err == nil && rand.IntN(2) == 0 {
 				err = s.StopConductor(ctx, "c1", i)
 			}
@@ -112,7 +114,7 @@ SELECT id, uuid, 'deploy', 'running', 'available', '', driver, now(), 'r' FROM n
 		"patch": func(ctx context.Context) error {
 			_, err := s.UpdateNode(ctx, some(), "", func(n *node.Node) (node.Secrets, error) {
 				n.ConductorGroup, n.InstanceUUID = []string{"", "rack-1", "rack-2"}[rand.IntN(3)], ""
-				n.DriverInfo = map[string]any{"redfish_password": node.Masked, "ipmi_password": node.Masked}
+				n.DriverInfo = map[string]any{"redfish_password": mask.Masked, "ipmi_password": mask.Masked}
 				return node.Secrets{"driver_info/redfish_password": "b", "driver_info/ipmi_password": "a"}, nil
 			})
 			return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
@@ -61,7 +62,7 @@ func TestTheOrphanOfAnAllocationIsGivenBackWhenItsTimeIsOver(t *testing.T) {
 	a := allocate(t, s, node.Allocation{ResourceClass: "gold"})
 	raw(t, url, `UPDATE nodes SET provision_state = 'active'`)
 	require.NoError(t, maintain(t, s, "gold-1", true, "fan", "ann"))
-	require.NoError(t, s.DeleteAllocation(t.Context(), a.UUID, "ann", func(n *node.Node) error { return node.DeallocateAllowed(n, "") }))
+	require.NoError(t, s.DeleteAllocation(t.Context(), a.UUID, "ann", func(n *node.Node) error { return admission.Deallocate(n, "") }))
 	orphans := func() []share.Orphan {
 		out, err := s.Orphans(t.Context(), 30*time.Minute, 10)
 		require.NoError(t, err)

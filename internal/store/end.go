@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -25,8 +26,8 @@ func (r *request) queueEnd(b *pgx.Batch) error {
 	queueAsk(b, o.ID, *r.Steer, &node.Operation{})
 	o.Ask(r.Steer.Ask, r.Steer.By, r.Steer.Reason)
 	o.OnFailure = cmp.Or(r.Steer.OnFailure, o.OnFailure)
-	c := closing{fenced: fenced{lockedNode: r.lockedNode, op: o, ok: true}, next: r.next}
-	c.end = o.EndAbandoned(r.Steer.By, failure(node.EndNow(&o)), r.Defaults)
+	c := closingTx{fenced: fenced{lockedNode: r.lockedNode, op: o, ok: true}, next: r.next}
+	c.end = o.EndAbandoned(r.Steer.By, failure(admission.EndNowText(&o)), r.Defaults)
 	c.Operation = &c.op
 	queueHistory(b, r.ID, r.described(steeringEvent(o.ID, *r.Steer)))
 	if err := c.decide(b); err != nil {

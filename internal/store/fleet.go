@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/node"
 )
 
 var servedSQL = withCoverageSQL + `
@@ -19,8 +19,8 @@ SELECT v.conductor_group, v.driver, sum(x.n)::bigint, coalesce(sum(x.n) FILTER (
 
 // Served counts the nodes of each conductor group and driver, and those that
 // nobody covers now.
-func (s *Store) Served(ctx context.Context) ([]node.Served, error) {
-	return list(ctx, s, "count nodes by group and driver", servedSQL, args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (v node.Served, err error) {
+func (s *Store) Served(ctx context.Context) ([]coverage.Served, error) {
+	return list(ctx, s, "count nodes by group and driver", servedSQL, args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (v coverage.Served, err error) {
 		return v, r.Scan(&v.Group, &v.Driver, &v.Nodes, &v.Quarantined)
 	})
 }
@@ -64,8 +64,8 @@ SELECT count(*), coalesce((array_agg(coalesce(n.name, n.uuid::text) ORDER BY n.i
 // AskDrain says to a conductor of that name that it is to take no new work; it
 // sees that at its next heartbeat. fault.Conflict where it is not alive or,
 // without force, is the last that covers some node, naming the first of them.
-func (s *Store) AskDrain(ctx context.Context, hostname string, force bool) (*node.Conductor, error) {
-	var c node.Conductor
+func (s *Store) AskDrain(ctx context.Context, hostname string, force bool) (*coverage.Conductor, error) {
+	var c coverage.Conductor
 	var found bool
 	var count int
 	var names []string
@@ -101,7 +101,7 @@ func someOf(names []string, count int) string {
 	return strings.Join(names, ", ")
 }
 
-func queueConductor(b *pgx.Batch, hostname string, timeout int64, c *node.Conductor, found *bool) {
+func queueConductor(b *pgx.Batch, hostname string, timeout int64, c *coverage.Conductor, found *bool) {
 	b.Queue(oneConductorSQL, args{"hostname": hostname, "timeout": timeout}).QueryRow(maybe(found, func(r pgx.Row) (err error) {
 		*c, err = scanConductor(r)
 		return err
@@ -111,7 +111,7 @@ func queueConductor(b *pgx.Batch, hostname string, timeout int64, c *node.Conduc
 // ForgetConductor removes one that is not alive; fault.Conflict for one that is.
 // What it held is held by operations, and goes on as it would have.
 func (s *Store) ForgetConductor(ctx context.Context, hostname string) error {
-	var c node.Conductor
+	var c coverage.Conductor
 	var found bool
 	return s.inTx(ctx, "forget conductor "+words(hostname, 255), func(b *pgx.Batch) {
 		queueConductor(b, hostname, micros(s.conductorTimeout), &c, &found)

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/secret"
 	"go.temper.dev/temper/internal/share"
 )
 
@@ -58,7 +59,7 @@ type lockedNode struct {
 	found bool
 	now   time.Time
 	// What the row has: the places of secrets, and the allocation_uuid.
-	had       map[string]node.Destination
+	had       map[string]secret.Destination
 	allocated string
 	// What transitions have taken off the node, and their line for its history.
 	clearInstance, clearAgent bool
@@ -68,7 +69,7 @@ type lockedNode struct {
 // read takes the node from its row, which may have more columns behind those of nodeSQL.
 func (l *lockedNode) read(r pgx.Row, more ...any) (err error) {
 	l.Node, err = scanNode(r, more...)
-	l.had, l.allocated = node.Places(&l.Node), l.AllocationUUID
+	l.had, l.allocated = secret.Destinations(&l.Node), l.AllocationUUID
 	return err
 }
 
@@ -173,7 +174,7 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share
 			l.MaintenanceReason, l.Fault = "", ""
 		}
 		given = s.hide(&l.Node, given)
-		if err := node.CheckDestinations(l.had, &l.Node, given); err != nil {
+		if err := secret.CheckDestinations(l.had, &l.Node, given); err != nil {
 			return err
 		}
 		sealed, err := s.sealAll(&l.Node, given)

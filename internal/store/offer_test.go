@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -57,7 +58,7 @@ func TestAllocationsAndNodesAgreeUnderRandomHistories(t *testing.T) {
 	s, url := offering(t)
 	const nodes = 12
 	free(t, url, "gold", nodes)
-	allowed := func(n *node.Node) error { return node.DeallocateAllowed(n, "") }
+	allowed := func(n *node.Node) error { return admission.Deallocate(n, "") }
 	consistent := func() int {
 		return ask[int](t, url, `SELECT count(*) FROM nodes n FULL JOIN allocations t ON t.node_id = n.id
 			WHERE (t.id IS NOT NULL OR n.allocation_uuid IS NOT NULL) AND t.state IS DISTINCT FROM 'error'

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
@@ -26,7 +27,7 @@ func owing(t *testing.T, s *store.Store) *node.Node {
 
 func serving(t *testing.T, s *store.Store) int64 {
 	t.Helper()
-	incarnation, err := s.RegisterConductor(t.Context(), node.Conductor{
+	incarnation, err := s.RegisterConductor(t.Context(), coverage.Conductor{
 		Hostname: "c1", Interfaces: map[string]map[string][]string{"fake-hardware": {"power": {"fake"}}},
 	})
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -100,8 +101,8 @@ SELECT last.node_id, last.seq + 1, last.event, @type, last.severity FROM last`
 // Quarantine writes down what has changed of the nodes' coverage since it was
 // called last: which nodes are in quarantine, and which are released. What is
 // offered does not wait for it. Any number may do it at once.
-func (s *Store) Quarantine(ctx context.Context) (node.QuarantineTick, error) {
-	var t node.QuarantineTick
+func (s *Store) Quarantine(ctx context.Context) (coverage.QuarantineTick, error) {
+	var t coverage.QuarantineTick
 	_, err := s.exec(ctx, "see who is covered", seeCoverageSQL, args{
 		"timeout": micros(s.conductorTimeout), "hold": micros(node.FlapHold), "window": micros(node.FlapWindow), "flaps": node.FlapLosses,
 	})
@@ -176,8 +177,8 @@ SELECT v.conductor_group, v.driver, sum((SELECT count(*) FROM nodes n WHERE n.ne
   FROM coverage v WHERE v.quarantined GROUP BY v.conductor_group, v.driver ORDER BY v.conductor_group, v.driver`
 
 // Quarantined counts the nodes that are in quarantine now, by group and driver.
-func (s *Store) Quarantined(ctx context.Context) ([]node.Quarantined, error) {
-	return list(ctx, s, "count nodes in quarantine", quarantinedNowSQL, args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (q node.Quarantined, err error) {
+func (s *Store) Quarantined(ctx context.Context) ([]coverage.Quarantined, error) {
+	return list(ctx, s, "count nodes in quarantine", quarantinedNowSQL, args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (q coverage.Quarantined, err error) {
 		return q, r.Scan(&q.Group, &q.Driver, &q.Nodes)
 	})
 }

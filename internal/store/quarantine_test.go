@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
@@ -15,7 +16,7 @@ import (
 // covering is a conductor for the nodes that create makes.
 func covering(t testing.TB, s *store.Store, name string) int64 {
 	t.Helper()
-	i, err := s.RegisterConductor(t.Context(), node.Conductor{Hostname: name, Interfaces: map[string]map[string][]string{
+	i, err := s.RegisterConductor(t.Context(), coverage.Conductor{Hostname: name, Interfaces: map[string]map[string][]string{
 		"fake-hardware": {"power": {"other", "fake"}, "boot": {"fake"}},
 	}})
 	require.NoError(t, err)
@@ -135,7 +136,7 @@ func tick(t testing.TB, s *store.Store, quarantined, released int) {
 	t.Helper()
 	got, err := s.Quarantine(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, node.QuarantineTick{Quarantined: quarantined, Released: released}, got)
+	require.Equal(t, coverage.QuarantineTick{Quarantined: quarantined, Released: released}, got)
 }
 
 func TestQuarantinesAreWrittenDownOnce(t *testing.T) {
@@ -196,7 +197,7 @@ func TestAPatchToACoveredDriverLiftsTheQuarantineInItsTransaction(t *testing.T) 
 	n := create(t, s, node.Available)
 	raw(t, url, `UPDATE nodes SET power_state = 'power on'`)
 	tick(t, s, 1, 0)
-	_, err := s.RegisterConductor(t.Context(), node.Conductor{Hostname: "c9", Group: "rack-9", Interfaces: map[string]map[string][]string{"fake-hardware": {"power": {"fake"}}}})
+	_, err := s.RegisterConductor(t.Context(), coverage.Conductor{Hostname: "c9", Group: "rack-9", Interfaces: map[string]map[string][]string{"fake-hardware": {"power": {"fake"}}}})
 	require.NoError(t, err)
 	got, err := s.UpdateNode(t.Context(), n.UUID, "ann", func(n *node.Node) (node.Secrets, error) {
 		n.ConductorGroup = "rack-9"

@@ -12,6 +12,7 @@ import (
 	tinkkeyset "github.com/tink-crypto/tink-go/v2/keyset"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
 )
@@ -23,7 +24,7 @@ func withBMC(t *testing.T, s *store.Store) *node.Node {
 	t.Helper()
 	n := &node.Node{
 		Driver: "redfish", ProvisionState: node.Available,
-		DriverInfo: map[string]any{"redfish_address": "https://bmc", "redfish_password": node.Masked},
+		DriverInfo: map[string]any{"redfish_address": "https://bmc", "redfish_password": mask.Masked},
 	}
 	require.NoError(t, s.CreateNode(t.Context(), n, node.Secrets{bmcPassword: "hunter2"}, "admin"))
 	return n
@@ -66,7 +67,7 @@ func TestASecretDoesNotOpenForWhatTheNodeWasBefore(t *testing.T) {
 	s := open(t)
 	before := withBMC(t, s)
 	_, err := s.UpdateNode(t.Context(), before.UUID, "admin", func(n *node.Node) (node.Secrets, error) {
-		n.DriverInfo = map[string]any{"redfish_address": "https://second", "redfish_password": node.Masked}
+		n.DriverInfo = map[string]any{"redfish_address": "https://second", "redfish_password": mask.Masked}
 		return node.Secrets{bmcPassword: "swordfish"}, nil
 	})
 	require.NoError(t, err)
@@ -83,7 +84,7 @@ func TestWhatChangesADestinationOutsideOfAPatchIsRefusedToo(t *testing.T) {
 	n := withBMC(t, s)
 	const header = "instance_info/image_request_authorization_secret"
 	_, err := s.UpdateNode(t.Context(), n.UUID, "admin", func(n *node.Node) (node.Secrets, error) {
-		n.InstanceInfo = map[string]any{"image_source": "https://images/a", "image_request_authorization_secret": node.Masked}
+		n.InstanceInfo = map[string]any{"image_source": "https://images/a", "image_request_authorization_secret": mask.Masked}
 		return node.Secrets{header: "user:secret"}, nil
 	})
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/secret"
 )
 
 // nextOperationSQL is asked under the node's lock: numbers grow along each node.
@@ -125,7 +126,7 @@ func (r *request) queue(b *pgx.Batch) error {
 // queueGiven writes the node and the secrets that the request gives.
 func (r *request) queueGiven(b *pgx.Batch, given node.Secrets) error {
 	given = r.store.hide(&r.Node, given)
-	if err := node.CheckDestinations(r.had, &r.Node, given); err != nil {
+	if err := secret.CheckDestinations(r.had, &r.Node, given); err != nil {
 		return err
 	}
 	sealed, err := r.store.sealAll(&r.Node, given)
@@ -138,7 +139,7 @@ func (r *request) queueGiven(b *pgx.Batch, given node.Secrets) error {
 
 // queueOpen inserts the operation, and seals its secrets under its number.
 func (r *request) queueOpen(b *pgx.Batch) error {
-	masked, hidden := node.MaskArgs(&r.Node, r.Open.Kind, r.Open.Steps)
+	masked, hidden := secret.MaskArgs(&r.Node, r.Open.Kind, r.Open.Steps)
 	secrets := node.Secrets{}
 	prefix := operationPrefix(r.next)
 	for path, v := range hidden { // what the caller left in the clear

@@ -94,7 +94,7 @@ DELETE FROM secrets s WHERE s.node_id = @node AND starts_with(s.name, 'operation
 // queueForgetArguments drops the sealed arguments of steps that nobody can want
 // again: all of the node when it has been provisioned, else those of operations
 // long past.
-func (c *closing) queueForgetArguments(b *pgx.Batch) {
+func (c *closingTx) queueForgetArguments(b *pgx.Batch) {
 	switch {
 	case !c.op.Kind.Provisions():
 	case c.end.Outcome == node.Succeeded:

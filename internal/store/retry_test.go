@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -14,7 +15,7 @@ func TestARetryHasTheSecretsOfWhatItRetries(t *testing.T) {
 	t.Parallel()
 	s, url := openURL(t)
 	n := create(t, s, node.Available)
-	step := node.Step{Interface: "deploy", Step: "deploy", State: node.StepPending, Args: map[string]any{"password": node.Masked}}
+	step := node.Step{Interface: "deploy", Step: "deploy", State: node.StepPending, Args: map[string]any{"password": mask.Masked}}
 	request := func(*node.Node) (*node.Request, error) {
 		return &node.Request{
 			Move: []node.Event{node.EventDeploy}, Open: &node.Operation{Kind: node.KindDeploy, Target: node.Active, Steps: []node.Step{step}, OnFailure: node.HoldOnFailure},

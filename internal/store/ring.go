@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/node"
 )
 
 // maxChanges is how many notes of changes one epoch takes up.
@@ -26,8 +26,8 @@ const (
 
 // Fleet reads what the ring is computed from, in one snapshot. It costs the same
 // however many nodes there are.
-func (s *Store) Fleet(ctx context.Context) (*node.Fleet, error) {
-	var f node.Fleet
+func (s *Store) Fleet(ctx context.Context) (*coverage.Fleet, error) {
+	var f coverage.Fleet
 	var members []int64
 	timeout := args{"timeout": micros(s.conductorTimeout)}
 	err := s.inTx(ctx, "read the fleet", func(b *pgx.Batch) {
@@ -35,7 +35,7 @@ func (s *Store) Fleet(ctx context.Context) (*node.Fleet, error) {
 		b.Queue(epochSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&f.Epoch, &f.Before) })
 		b.Queue(conductorsSQL, timeout).Query(collect(&f.Conductors, scanConductor))
 		b.Queue(membersSQL, timeout).Query(collect(&members, scanID))
-		b.Queue(needsSQL).Query(collect(&f.Needs, func(r pgx.Row) (p node.Need, err error) {
+		b.Queue(needsSQL).Query(collect(&f.Needs, func(r pgx.Row) (p coverage.Need, err error) {
 			var wants map[string][]string
 			err = r.Scan(&p.ID, &p.Group, &p.Driver, &wants)
 			p.Interfaces = make(map[string]string, len(wants))
@@ -44,7 +44,7 @@ func (s *Store) Fleet(ctx context.Context) (*node.Fleet, error) {
 			}
 			return p, err
 		}))
-		b.Queue(ringsSQL).Query(collect(&f.Rings, func(r pgx.Row) (g node.Ring, err error) {
+		b.Queue(ringsSQL).Query(collect(&f.Rings, func(r pgx.Row) (g coverage.RingState, err error) {
 			return g, r.Scan(&g.Group, &g.Driver, &g.Covers, &g.Unsettled)
 		}))
 		b.Queue(changesSQL, args{"limit": maxChanges}).Query(func(rows pgx.Rows) error {
@@ -86,11 +86,11 @@ SELECT n.id, n.uuid::text, n.need_id, coalesce(w.conductor_id, 0), o.id IS NOT N
  WHERE n.need_id = ANY(@needs)`
 
 // RingNodes are the nodes of these needs with their owners.
-func (s *Store) RingNodes(ctx context.Context, needs []int64) ([]node.RingNode, error) {
+func (s *Store) RingNodes(ctx context.Context, needs []int64) ([]coverage.RingNode, error) {
 	if len(needs) == 0 {
 		return nil, nil
 	}
-	return list(ctx, s, "list nodes of the ring", ringNodesSQL, args{"needs": needs}, func(r pgx.Row) (n node.RingNode, err error) {
+	return list(ctx, s, "list nodes of the ring", ringNodesSQL, args{"needs": needs}, func(r pgx.Row) (n coverage.RingNode, err error) {
 		return n, r.Scan(&n.ID, &n.UUID, &n.Need, &n.Owner, &n.Pinned)
 	})
 }
@@ -132,7 +132,7 @@ ON CONFLICT (conductor_group, driver) DO UPDATE SET covers = excluded.covers, un
 // and nothing written, when another one was written meanwhile or the conductors
 // are not those it was computed from: who slept over it must not undo what
 // others have done.
-func (s *Store) WriteEpoch(ctx context.Context, e node.Epoch) (int64, error) {
+func (s *Store) WriteEpoch(ctx context.Context, e coverage.Epoch) (int64, error) {
 	var now int64
 	var members []int64
 	epoch := e.Read + 1
@@ -184,7 +184,7 @@ SELECT e.epoch, (extract(epoch FROM clock_timestamp() - e.reconciled_at) * 10000
   FROM ring_epoch e`
 
 // Vitals reads them. It costs little.
-func (s *Store) Vitals(ctx context.Context) (v node.Vitals, err error) {
+func (s *Store) Vitals(ctx context.Context) (v coverage.Health, err error) {
 	var age *int64
 	_, err = s.one(ctx, "read how the fleet is", vitalsSQL, args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) error {
 		return r.Scan(&v.Epoch, &age, &v.Conductors)

@@ -14,11 +14,11 @@ import (
 )
 
 // next computes the epoch after the newest.
-func next(t testing.TB, s *store.Store) node.Epoch {
+func next(t testing.TB, s *store.Store) coverage.Epoch {
 	t.Helper()
 	f, err := s.Fleet(t.Context())
 	require.NoError(t, err)
-	e := node.Epoch{Read: f.Epoch, Changes: f.Changes}
+	e := coverage.Epoch{Read: f.Epoch, Changes: f.Changes}
 	for _, c := range f.Members {
 		e.Members = append(e.Members, c.ID)
 	}
@@ -36,12 +36,12 @@ func next(t testing.TB, s *store.Store) node.Epoch {
 		for _, m := range moves {
 			e.Nodes, e.Owners = append(e.Nodes, m.Node.ID), append(e.Owners, m.To)
 		}
-		e.Rings = append(e.Rings, node.Ring{Group: r.Group, Driver: r.Driver, Covers: r.Covers, Unsettled: unsettled})
+		e.Rings = append(e.Rings, coverage.RingState{Group: r.Group, Driver: r.Driver, Covers: r.Covers, Unsettled: unsettled})
 	}
 	return e
 }
 
-func epoch(t testing.TB, s *store.Store) node.Epoch {
+func epoch(t testing.TB, s *store.Store) coverage.Epoch {
 	t.Helper()
 	e := next(t, s)
 	_, err := s.WriteEpoch(t.Context(), e)
@@ -90,7 +90,7 @@ func TestAnEpochIsWrittenOnceAndOnlyWhatChanged(t *testing.T) {
 func (c *clocked) covering(names ...string) {
 	c.t.Helper()
 	for _, n := range names {
-		i, err := c.s.RegisterConductor(c.t.Context(), node.Conductor{Hostname: n, Interfaces: map[string]map[string][]string{"fake-hardware": {"power": {"fake"}}}})
+		i, err := c.s.RegisterConductor(c.t.Context(), coverage.Conductor{Hostname: n, Interfaces: map[string]map[string][]string{"fake-hardware": {"power": {"fake"}}}})
 		require.NoError(c.t, err)
 		c.inc[n] = i
 	}

@@ -15,6 +15,7 @@ import (
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/secret"
 )
 
 // errKeyset is all that is told of a keyset that can't be read: the library's
@@ -95,7 +96,7 @@ func newSealer(text string) (*sealer, error) {
 var errNoKeys = fault.New(fault.Internal, "there is a secret and no keyset to seal it with")
 
 // sealVersion is the current version of seals; each sealed value has its own beside
-// it. Version 2 binds a value to its destination (node.DestinationOf), version 1 did
+// it. Version 2 binds a value to its destination (secret.DestinationOf), version 1 did
 // not. A value of an older version is not opened for use; Renew seals it again. A
 // change of what a seal is bound to needs a new version, and associatedBefore must
 // then return what the old version was bound to.
@@ -166,7 +167,7 @@ func opened(n *node.Node, x sealedText, plain []byte) (value any, err error) {
 // notOpened names both possible causes, because authenticated encryption does not
 // show which one it is.
 func notOpened(n *node.Node, x sealedText) error {
-	by := slices.Sorted(maps.Keys(node.DestinationOf(n, x.name)))
+	by := slices.Sorted(maps.Keys(secret.DestinationOf(n, x.name)))
 	if len(by) == 0 {
 		return fault.New(fault.Internal, "secret %s of node %s does not open with the keys of this process", x.name, n.UUID)
 	}
@@ -175,7 +176,7 @@ func notOpened(n *node.Node, x sealedText) error {
 }
 
 func associated(n *node.Node, name string) ([]byte, error) {
-	text, err := json.Marshal([]any{sealVersion, n.UUID, name, node.DestinationOf(n, name)})
+	text, err := json.Marshal([]any{sealVersion, n.UUID, name, secret.DestinationOf(n, name)})
 	if err != nil {
 		return nil, fault.New(fault.Internal, "the destination of secret %s of node %s has no JSON form: %w", name, n.UUID, err)
 	}

@@ -9,7 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/secret"
 )
 
 // agentToken is the name under which a node's agent token is sealed.
@@ -76,7 +78,7 @@ func (s *Store) hide(n *node.Node, given node.Secrets) node.Secrets {
 		if *dict == nil {
 			continue
 		}
-		shown, found := node.Mask(*dict)
+		shown, found := secret.Mask(*dict)
 		*dict = shown
 		for path, v := range found {
 			if name := prefix + path; !holdsMasked(v) && out[name] == nil {
@@ -93,7 +95,7 @@ func (s *Store) hide(n *node.Node, given node.Secrets) node.Secrets {
 func holdsMasked(v any) bool {
 	switch v := v.(type) {
 	case string:
-		return v == node.Masked
+		return v == mask.Masked
 	case []any:
 		return slices.ContainsFunc(v, holdsMasked)
 	case map[string]any:
@@ -107,8 +109,8 @@ func holdsMasked(v any) bool {
 }
 
 // gone are the names of had that n has no place for any more.
-func gone(had map[string]node.Destination, n *node.Node) (out []string) {
-	has := node.Places(n)
+func gone(had map[string]secret.Destination, n *node.Node) (out []string) {
+	has := secret.Destinations(n)
 	for name := range had {
 		if _, stays := has[name]; !stays {
 			out = append(out, name)
@@ -180,5 +182,5 @@ func ReSecret(dict map[string]any, secrets node.Secrets, prefix string) map[stri
 	if dict == nil {
 		dict = map[string]any{}
 	}
-	return node.Unmask(dict, mine)
+	return secret.Unmask(dict, mine)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
 	"go.temper.dev/temper/internal/testenv"
@@ -41,7 +42,7 @@ func TestSecretsAreNowhereInTheClear(t *testing.T) {
 	const password, drive, arg, token, forgotten = "hunter2-bmc", "hunter2-drive", "hunter2-arg", "hunter2-token", "hunter2-forgotten"
 	n := &node.Node{
 		Name: "n", Driver: "redfish", ProvisionState: node.Available,
-		DriverInfo: map[string]any{"redfish_password": node.Masked, "snmp": map[string]any{"auth_key": forgotten}},
+		DriverInfo: map[string]any{"redfish_password": mask.Masked, "snmp": map[string]any{"auth_key": forgotten}},
 	}
 	require.NoError(t, s.CreateNode(t.Context(), n, node.Secrets{"driver_info/redfish_password": password}, "admin"))
 	o, err := s.Request(t.Context(), n.UUID, func(n *node.Node) (*node.Request, error) {
@@ -67,9 +68,9 @@ func TestSecretsAreNowhereInTheClear(t *testing.T) {
 
 	m, err := s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
-	require.Equal(t, node.Masked, m.DriverInfo["redfish_password"])
-	require.Equal(t, node.Masked, m.InstanceInfo["configdrive"])
-	require.Equal(t, node.Masked, m.Operation.Steps[0].Args["password"])
+	require.Equal(t, mask.Masked, m.DriverInfo["redfish_password"])
+	require.Equal(t, mask.Masked, m.InstanceInfo["configdrive"])
+	require.Equal(t, mask.Masked, m.Operation.Steps[0].Args["password"])
 	require.True(t, m.Agent.HasToken)
 
 	secrets, err := credentials(t, s, n.UUID)
@@ -100,7 +101,7 @@ func TestSecretsGoWithTheirPlace(t *testing.T) {
 		require.NoError(t, err)
 	}
 	edit(node.Secrets{"driver_info/a_password": "1", "driver_info/b_password": "2"}, func(d map[string]any) {
-		d["a_password"], d["b_password"] = node.Masked, node.Masked
+		d["a_password"], d["b_password"] = mask.Masked, mask.Masked
 	})
 	edit(node.Secrets{"driver_info/b_password": "3"}, func(d map[string]any) { delete(d, "a_password") })
 	secrets, err := credentials(t, s, n.UUID)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
@@ -14,7 +15,7 @@ import (
 // joins registers a conductor that covers the nodes of create.
 func joins(t testing.TB, s *store.Store, name string) int64 {
 	t.Helper()
-	inc, err := s.RegisterConductor(t.Context(), node.Conductor{Hostname: name, Interfaces: map[string]map[string][]string{
+	inc, err := s.RegisterConductor(t.Context(), coverage.Conductor{Hostname: name, Interfaces: map[string]map[string][]string{
 		"fake-hardware": {"power": {"fake"}},
 	}})
 	require.NoError(t, err)

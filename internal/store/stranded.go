@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/closing"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -25,7 +26,7 @@ SELECT n.id FROM nodes n
 )
 
 // SettleStranded ends the work on the nodes that are in a transient state, without an
-// operation, for longer than safe (node.Stranded), and returns how many these were.
+// operation, for longer than safe (closing.Stranded), and returns how many these were.
 // What takes longer than a reconciliation may is left to the next one.
 func (s *Store) SettleStranded(ctx context.Context, safe time.Duration) (total int, err error) {
 	a := args{"states": node.TransientStates(), "safe": micros(safe), "limit": strandedAtOnce}
@@ -55,7 +56,7 @@ func (s *Store) settleStranded(ctx context.Context, ids []int64, safe time.Durat
 		}))
 	}, func(b *pgx.Batch) error {
 		for _, l := range nodes {
-			e, stranded := node.Stranded(&l.Node)
+			e, stranded := closing.Stranded(&l.Node)
 			if !stranded || !slices.Contains(locked, l.ID) || l.now.Sub(l.since()) < safe {
 				continue
 			}

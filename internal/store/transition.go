@@ -3,6 +3,7 @@ package store
 import (
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/closing"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -19,7 +20,7 @@ func (l *lockedNode) apply(t node.Transition) {
 }
 
 // applyEnding takes the end of the work on the locked node into it; queueState writes it.
-func (l *lockedNode) applyEnding(e node.Ending) {
+func (l *lockedNode) applyEnding(e closing.Ending) {
 	e.Apply(&l.Node, l.now)
 	l.clearInstance, l.clearAgent = l.clearInstance || e.ClearInstance, l.clearAgent || e.ClearAgent
 	l.history = e.History

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/closing"
+	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
 )
@@ -75,7 +77,7 @@ func TestTheStoreWritesWhatAnEndingSays(t *testing.T) {
 				if out == node.Failed {
 					end.Error = "boom"
 				}
-				want, err := node.Closing(n, end)
+				want, err := closing.Operation(n, end)
 				if err != nil || want.FollowUp != "" { // what follows is in TestADeletedThatWasAskedMeanwhileIsNext
 					continue
 				}
@@ -103,7 +105,7 @@ func TestTheStoreWritesWhatStrandingSays(t *testing.T) {
 	for range 5 {
 		for _, s := range node.TransientStates() {
 			n := w.random(t, s, "")
-			want, stranded := node.Stranded(n)
+			want, stranded := closing.Stranded(n)
 			require.True(t, stranded)
 			before, expected := w.outside(t, n), *n
 			want.Apply(&expected, now)
@@ -150,11 +152,11 @@ func (w *world) random(t *testing.T, s node.State, k node.Kind) *node.Node {
 	t.Helper()
 	n := create(t, w.Store, node.Manageable)
 	_, err := w.UpdateNode(t.Context(), n.UUID, "admin", func(n *node.Node) (node.Secrets, error) {
-		n.DriverInfo["redfish_password"] = node.Masked
+		n.DriverInfo["redfish_password"] = mask.Masked
 		given := node.Secrets{"driver_info/redfish_password": "hunter2"}
 		if w.some() {
 			n.InstanceUUID, n.InstanceName = someUUID(), "vm"
-			n.InstanceInfo = map[string]any{"image_source": "http://x", "configdrive": node.Masked}
+			n.InstanceInfo = map[string]any{"image_source": "http://x", "configdrive": mask.Masked}
 			given["instance_info/configdrive"], given["instance_info/without_place"] = "c2VjcmV0", "x"
 		}
 		return given, nil

@@ -8,6 +8,7 @@ import (
 
 	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // kind is something that an operation does, and the node that it can be done to.
@@ -113,8 +114,8 @@ func (p point) String() string {
 	return strings.Join(words, " ")
 }
 
-// plan is the list of steps of a kind, as Temper plans it, with what the rack's agents offer.
-func plan(k kind) ([]string, error) {
+// planned is the list of steps of a kind, as Temper plans it, with what the rack's agents offer.
+func planned(k kind) ([]string, error) {
 	h, _ := node.Hardware("redfish")
 	n := &node.Node{Driver: h.Name, ProvisionState: k.from, Interfaces: map[string]string{}, DisablePowerOff: k.neverOff}
 	for iface, impls := range h.Supports() {
@@ -127,7 +128,7 @@ func plan(k kind) ([]string, error) {
 			request = append(request, node.Step{Interface: a["interface"].(string), Step: a["step"].(string)})
 		}
 	}
-	steps, err := node.Plan(k.column, n, request, node.PlanOptions{AutomatedClean: true, Power: k.power})
+	steps, err := plan.Steps(k.column, n, request, plan.Options{AutomatedClean: true, Power: k.power})
 	if err != nil {
 		return nil, fmt.Errorf("plan %s: %w", k.name, err)
 	}
@@ -144,7 +145,7 @@ func plan(k kind) ([]string, error) {
 // points are all places at which a conductor that runs an operation of the kind can be met: every step boundary from
 // both sides, and the middle of every step.
 func points(k kind) ([]point, error) {
-	steps, err := plan(k)
+	steps, err := planned(k)
 	if err != nil {
 		return nil, err
 	}

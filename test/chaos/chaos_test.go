@@ -19,7 +19,7 @@ func TestEveryKindIsTriedAtEveryBoundaryAndInTheMiddle(t *testing.T) {
 	tried := map[node.Kind]bool{}
 	for _, k := range kinds {
 		tried[k.column] = true
-		steps, err := plan(k)
+		steps, err := planned(k)
 		require.NoError(t, err)
 		all, err := points(k)
 		require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/activities/reconcile"
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 	"go.temper.dev/temper/internal/store"
@@ -149,7 +150,7 @@ func newWorld(t *testing.T) *world {
 			names = append(names, "survivor", "renamed-new")
 		}
 		for _, name := range names {
-			_, err := s.RegisterConductor(t.Context(), node.Conductor{Hostname: name, Group: group, Interfaces: map[string]map[string][]string{"fake-hardware": {"power": {"fake"}}}})
+			_, err := s.RegisterConductor(t.Context(), coverage.Conductor{Hostname: name, Group: group, Interfaces: map[string]map[string][]string{"fake-hardware": {"power": {"fake"}}}})
 			require.NoError(t, err)
 		}
 	}

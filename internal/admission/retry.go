@@ -1,0 +1,84 @@
+package admission
+
+import (
+	"fmt"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
+)
+
+// Retry is the request that does again what old, an operation of n that has
+// ended, was to do: planned anew, with what it had done and what still holds
+// counted as done. newest: no operation has provisioned n since. reservation as
+// in Verb. Secrets of the old steps' arguments are the caller's to copy.
+// Errors: those of Verb and Plan; Conflict where old is still open.
+func Retry(n *node.Node, old *node.Operation, newest bool, reservation string, o plan.Options) (*node.Request, error) {
+	switch {
+	case old.EndedAt == nil:
+		return nil, fault.New(fault.Conflict, "Operation %d of node %s is still open.", old.ID, n.UUID)
+	case old.Kind.Spec().Undoes:
+		return retryUndo(n, old, reservation)
+	}
+	d, err := admitRetry(n, old, reservation)
+	if err != nil {
+		return nil, err
+	}
+	var asked []node.Step
+	for _, s := range old.Steps {
+		if s.Asked {
+			asked = append(asked, node.Step{Interface: s.Interface, Step: s.Step, Priority: s.Priority, Args: s.Args, Asked: true})
+		}
+	}
+	o.Power = old.PowerTarget
+	o.DisableRamdisk = old.Kind.Spec().AskedOnly && !node.BootsAgent(old.Steps)
+	steps, err := plan.Steps(d.Open, n, asked, o)
+	if err != nil {
+		return nil, err
+	}
+	if newest && old.Outcome != node.Succeeded {
+		steps = plan.CarryOver(steps, old)
+	}
+	return &node.Request{
+		Open: &node.Operation{
+			Kind: d.Open, Target: d.Target, Steps: steps, PowerTarget: old.PowerTarget, SoftTimeout: old.SoftTimeout,
+			RetryOf: old.ID, OnFailure: old.OnFailure,
+		},
+		Move: d.Move, Event: fmt.Sprintf("%s accepted, a retry of operation %d", d.Open, old.ID), Apply: d.Apply,
+	}, nil
+}
+
+// retryUndo undoes what the node owes now, even if the hardware refused it for good
+// or the next try of reconciliation is some minutes away.
+func retryUndo(n *node.Node, old *node.Operation, reservation string) (*node.Request, error) {
+	switch {
+	case n.Operation != nil:
+		return nil, node.Locked(n, reservation)
+	case len(n.Owed) == 0:
+		return nil, fault.New(fault.NotAllowed, "Node %s no longer owes what operation %d was to undo.", n.UUID, old.ID)
+	}
+	open, err := plan.FollowUp(n, nil, node.KindUndo, "", node.Defaults{})
+	if err != nil {
+		return nil, err
+	}
+	open.RetryOf = old.ID
+	return &node.Request{
+		Open: open, Event: fmt.Sprintf("undo accepted, a retry of operation %d", old.ID),
+		Apply: func(n *node.Node) { n.OwedRefused = false },
+	}, nil
+}
+
+func admitRetry(n *node.Node, old *node.Operation, reservation string) (Effect, error) {
+	if n.Operation != nil {
+		return Effect{}, node.Locked(n, reservation)
+	}
+	k := old.Kind.Spec()
+	if k.PowerChange {
+		return Power(n, old.PowerTarget, reservation)
+	}
+	d, err := Verb(n, node.VerbOf(k.Verb), reservation)
+	if err == nil && d.Open != old.Kind {
+		err = notPerformed(fault.StateNotAllowed, k.Verb, n.UUID, string(n.ProvisionState))
+	}
+	return d, err
+}

@@ -1,0 +1,158 @@
+// Package closing says what the end of an operation does to its node.
+package closing
+
+import (
+	"slices"
+	"strings"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// Operation returns what end does to n, whose open operation it closes (ironic.md,
+// section 2, Effects). It looks at where the node is, not only at how the
+// operation ended: a request that steered it has moved the node already, and
+// that stands. fault.Internal where the table has no way.
+func Operation(n *node.Node, end node.End) (Ending, error) {
+	o := n.Operation
+	if o == nil {
+		return Ending{}, fault.New(fault.Internal, "close operation %d: node %s has none open", end.Operation, n.UUID)
+	}
+	e := Ending{LastError: lastError(o, end)}
+	e.owedAfter(n, end)
+	k := o.Kind.Spec()
+	switch {
+	case !k.Provisions():
+		e.LastError = e.errorBeside(n, end)
+	case n.ProvisionState == node.Deleting && !k.GivesBack: // deleted, while it waited
+		e.ClearAgent, e.FollowUp, e.LastError = k.Family != node.NoFamily, node.KindUndeploy, ""
+	default:
+		e.ClearAgent, e.Events = k.Family != node.NoFamily, way(n, end.Outcome)
+	}
+	var err error
+	if e.Transition, err = node.Move(n, e.Events...); err != nil {
+		return Ending{}, fault.New(fault.Internal, "close operation %d of node %s: %w", o.ID, n.UUID, err)
+	}
+	if k.Provisions() && end.Outcome == node.Failed && e.To == node.CleanFailed && inCleanStep(o) {
+		e.SetMaintenance, e.Fault, e.MaintenanceReason = true, node.FaultClean, e.LastError
+		if n.MaintenanceReason != "" {
+			e.MaintenanceReason = n.MaintenanceReason // an operator's reason is not overwritten
+		}
+	}
+	e.History = e.closed(n, end)
+	return e, nil
+}
+
+// closed is the line of the history about an operation that is closed. An undo that
+// fails as the one before it did, and that reconciliation goes on trying, is no news.
+func (e *Ending) closed(n *node.Node, end node.End) node.HistoryEvent {
+	o := n.Operation
+	if o.Kind.Spec().Undoes && end.Outcome == node.Failed && end.Error == n.OwedError {
+		return node.HistoryEvent{}
+	}
+	h := node.HistoryEvent{
+		Event: string(o.Kind) + " " + string(end.Outcome) + ": " + e.Words(), EventType: node.HistoryState, Severity: "INFO",
+		Conductor: o.Conductor, User: end.By, Operation: o.ID,
+	}
+	if end.Outcome == node.Failed {
+		h.EventType, h.Severity = node.HistoryError, "ERROR"
+	}
+	if end.Error != "" {
+		h.Event += ": " + end.Error
+	}
+	return h
+}
+
+// way are the events that end n's operation where n is now; none where the node
+// has left the transient states already.
+func way(n *node.Node, outcome node.Outcome) []node.Event {
+	s := n.ProvisionState
+	switch {
+	case !node.Transient(s):
+		return nil
+	case outcome != node.Succeeded:
+		return []node.Event{node.FailureEvent(s)}
+	}
+	end := endEvent(n.Operation.Kind.Spec(), n)
+	switch {
+	case node.Can(s, end) && !node.Holds(s):
+		return []node.Event{end}
+	case s == node.Deleting: // automated cleaning is off
+		return []node.Event{node.EventClean, end}
+	case node.Holds(s):
+		return []node.Event{node.EventUnhold, node.EventResume, end}
+	}
+	return []node.Event{node.EventResume, end}
+}
+
+// inCleanStep reports whether a clean step, in Ironic's sense, was at work:
+// getting the agent up and down is none.
+func inCleanStep(o *node.Operation) bool {
+	return slices.ContainsFunc(o.Steps, func(s node.Step) bool {
+		return s.Source != node.SourceCore && (s.State == node.StepRunning || s.State == node.StepWaiting || s.State == node.StepFailed)
+	})
+}
+
+// errorBefore separates, in a node's last error, the error of a failed power request
+// from the error that put the node into its failed state.
+const errorBefore = "; before that: "
+
+// besidePower returns the last error of a node in a failed state after a power
+// request. power is the request's error, "" if it succeeded; it replaces the error
+// of an earlier power request in last.
+func besidePower(power, last string) string {
+	if _, before, both := strings.Cut(last, errorBefore); both {
+		last = before
+	}
+	if power == "" || last == "" {
+		return power + last
+	}
+	return power + errorBefore + last
+}
+
+// errorBeside returns the last error of n after an operation that does not provision
+// it: why n is in a failed state outlasts a power request, and what an undo settles
+// is told in the error of the work that left it.
+func (e *Ending) errorBeside(n *node.Node, end node.End) string {
+	o, k, settled := n.Operation, n.Operation.Kind.Spec(), len(e.Owed) == 0
+	switch {
+	case k.PowerChange && node.KeepsError(n.ProvisionState):
+		text := besidePower(e.LastError, n.LastError)
+		if settled && len(n.Owed) > 0 {
+			text = node.Undone(text, node.UndoneBy(o.ID))
+		}
+		return text
+	case k.Undoes && settled && end.Outcome == node.Succeeded:
+		return node.Undone(n.LastError, node.UndoneBy(o.ID))
+	case k.Undoes:
+		return n.LastError // of the work that left what is owed
+	}
+	return e.LastError
+}
+
+func lastError(o *node.Operation, end node.End) string {
+	switch {
+	case end.Outcome == node.Succeeded:
+		return ""
+	case end.Error != "":
+		return end.Error
+	case end.Outcome == node.Cancelled && o.Kind.Spec().Family == node.InspectFamily:
+		return "Inspection was aborted by request."
+	case end.Outcome == node.Cancelled:
+		return "By request, the " + string(o.Kind) + " operation was aborted"
+	}
+	return "The " + string(o.Kind) + " operation failed; nobody said why"
+}
+
+// endEvent returns the event that ends an operation of the kind on n when it has succeeded.
+// Cleaning has two ends, and a retired node is not offered again.
+func endEvent(k node.KindSpec, n *node.Node) node.Event {
+	target := node.VerbOf(k.Verb).State
+	if target == node.Available && n.Retired {
+		target = node.Manageable
+	}
+	if k.Family == node.CleanFamily && target == node.Manageable {
+		return node.EventManage
+	}
+	return node.EventDone
+}

@@ -1,0 +1,71 @@
+package coverage
+
+import (
+	"slices"
+	"time"
+)
+
+// Conductor is a running (or once running) `temper conductor`.
+type Conductor struct {
+	ID          int64
+	Hostname    string
+	Incarnation int64 // grows with every start; the newest holds the name
+	Group       string
+	// Interfaces: driver -> interface -> enabled implementations, first = default.
+	Interfaces  map[string]map[string][]string
+	StartedAt   time.Time
+	HeartbeatAt time.Time
+	PolledAt    time.Time // its last contact with Temporal
+	Draining    bool
+	StoppedAt   *time.Time
+	Alive       bool // heartbeat fresh by the database's clock, not stopped, and in contact with Temporal
+}
+
+// Drivers are the conductor's hardware types, unordered.
+func (c Conductor) Drivers() []string {
+	out := make([]string, 0, len(c.Interfaces))
+	for d := range c.Interfaces {
+		out = append(out, d)
+	}
+	return out
+}
+
+// Covers reports whether the conductor can work on nodes of that group, driver
+// and interfaces while it takes work. Package store says the same in SQL (coversSQL).
+func (c Conductor) Covers(group, driver string, interfaces map[string]string) bool {
+	enabled, has := c.Interfaces[driver]
+	if !has || c.Group != group {
+		return false
+	}
+	for kind, impl := range interfaces {
+		if !slices.Contains(enabled[kind], impl) {
+			return false
+		}
+	}
+	return true
+}
+
+// TakesWork reports whether the conductor may be given work: it is alive and does not drain.
+func (c Conductor) TakesWork() bool { return c.Alive && !c.Draining }
+
+// State is how the conductor is, in a word.
+func (c Conductor) State() string {
+	switch {
+	case c.StoppedAt != nil:
+		return "stopped"
+	case !c.Alive:
+		return "dead"
+	case c.Draining:
+		return "draining"
+	}
+	return "alive"
+}
+
+// Need is what nodes need of a conductor: who covers one node that has it
+// covers all of them.
+type Need struct {
+	ID         int64
+	Group      string
+	Driver     string
+	Interfaces map[string]string
+}

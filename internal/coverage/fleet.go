@@ -1,0 +1,71 @@
+package coverage
+
+import (
+	"time"
+)
+
+// Fleet is what a ring is computed from, the nodes aside.
+type Fleet struct {
+	Epoch      int64
+	Members    []Conductor // who owns nodes now: alive, not draining, by name
+	Before     []int64     // who did in this epoch, by id
+	Conductors []Conductor // all
+	Needs      []Need      // by id
+	Rings      []RingState // as computed
+	Changes    []int64     // what was noted since, to be taken away
+	Changed    []int64     // needs whose nodes are not those of this epoch
+}
+
+// Ring is how far the ring of a group and driver is computed.
+type RingState struct {
+	Group, Driver string
+	// Covers says who covers which of its needs, as the ring was computed from.
+	Covers string
+	// Unsettled: operations kept nodes where they should not stay.
+	Unsettled bool
+}
+
+// RingNode is a node as the ring sees it.
+type RingNode struct {
+	ID     int64
+	UUID   string
+	Need   int64
+	Owner  int64 // conductor, 0 = none
+	Pinned bool  // under an operation
+}
+
+// Epoch is the next one. It is written only while Read is the newest and Members
+// are still who they were.
+type Epoch struct {
+	Read    int64
+	Members []int64
+	Rings   []RingState
+	Nodes   []int64 // whose owner changes
+	Owners  []int64 // of each, by conductor; 0 = nobody
+	Changes []int64 // that it has seen
+}
+
+// Health are how the fleet is, for metrics and health.
+type Health struct {
+	Epoch      int64
+	Age        time.Duration  // of the last reconciliation; below zero = there was none
+	Conductors map[string]int // by state: alive, draining, dead, stopped
+}
+
+// Served counts the nodes of a conductor group and driver.
+type Served struct {
+	Group, Driver string
+	Nodes         int
+	Quarantined   int // of these
+}
+
+// Quarantined counts the nodes in quarantine that have a group and driver.
+type Quarantined struct {
+	Group, Driver string
+	Nodes         int
+}
+
+// QuarantineTick is what one reconciliation wrote of quarantines.
+type QuarantineTick struct {
+	Quarantined, Released int // nodes
+}

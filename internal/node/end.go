@@ -1,0 +1,31 @@
+package node
+
+// Defaults are the settings by which Temper plans operations that no request describes.
+type Defaults struct {
+	AutomatedClean bool      // for nodes that do not say
+	OnFailure      OnFailure // of the operation
+}
+
+// EndAbandoned returns the end of an operation that nobody works on any more, and whose
+// workflow does not end it: by is who ends it, why is for people. Nobody undoes what it
+// has left, so the node owes that.
+func (o *Operation) EndAbandoned(by, why string, d Defaults) End {
+	outcome := Failed
+	if o.Asked.Ends() {
+		outcome = Cancelled
+	}
+	return End{Operation: o.ID, RunID: o.RunID, Outcome: outcome, Error: why, By: by, Abandoned: true, Defaults: d}
+}
+
+// End is how an operation is to be closed.
+type End struct {
+	Operation int64
+	RunID     string // closed only if the row has this run; "" = whatever it has
+	Outcome   Outcome
+	Error     string
+	By        string // who ended it, where it was somebody
+	// Abandoned: no undo was tried, so that everything that the operation's steps have
+	// left is owed (UndoAtEnd).
+	Abandoned bool
+	Defaults  Defaults // of the operation that follows, if one does
+}

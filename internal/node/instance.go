@@ -1,0 +1,47 @@
+package node
+
+import (
+	"maps"
+	"strings"
+)
+
+// Undeployed reports whether nothing of an instance can be on n: only its name.
+func (n *Node) Undeployed() bool {
+	return n.ProvisionState == Available || n.ProvisionState == Manageable || n.ProvisionState == Enroll
+}
+
+// Tenant is the project that a node is for: its lessee, else its owner; "" = nobody's.
+func (n *Node) Tenant() string {
+	if n.Lessee != "" {
+		return n.Lessee
+	}
+	return n.Owner
+}
+
+// AutomaticLessee is the key of driver_internal_info that marks a lessee which
+// came with the instance and goes with it (Ironic's).
+const AutomaticLessee = "automatic_lessee"
+
+// LeaseToInstance makes the project of the instance on n, where it is known,
+// the lessee of a node that is nobody's or its owner's alone.
+func LeaseToInstance(n *Node) {
+	p, _ := n.InstanceInfo["project_id"].(string)
+	if n.Lessee != "" || p == "" || len(p) > MaxName || strings.ContainsRune(p, 0) {
+		return
+	}
+	info := maps.Clone(n.DriverInternalInfo)
+	if info == nil {
+		info = map[string]any{}
+	}
+	info[AutomaticLessee] = true
+	n.Lessee, n.DriverInternalInfo = p, info
+}
+
+// ClearInstance removes the instance from the node, and the lessee that came with it.
+func (n *Node) ClearInstance() {
+	n.InstanceInfo, n.InstanceUUID, n.InstanceName, n.AllocationUUID = map[string]any{}, "", "", ""
+	if n.DriverInternalInfo[AutomaticLessee] == true {
+		n.Lessee, n.DriverInternalInfo = "", maps.Clone(n.DriverInternalInfo)
+		delete(n.DriverInternalInfo, AutomaticLessee)
+	}
+}

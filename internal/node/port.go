@@ -1,0 +1,20 @@
+package node
+
+import "time"
+
+// Port is a network interface of a node.
+type Port struct {
+	ID                  int64
+	UUID                string
+	NodeUUID            string
+	Address             string // MAC, lower case, colons
+	Name                string
+	Description         string
+	PXEEnabled          bool
+	LocalLinkConnection map[string]any
+	PhysicalNetwork     string
+	IsSmartNIC          bool
+	Extra, InternalInfo map[string]any
+	CreatedAt           time.Time
+	UpdatedAt           *time.Time
+}

@@ -1,0 +1,55 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
+)
+
+// checkArgs compares what was asked with what the step takes.
+func checkArgs(f node.Family, s node.Step, args map[string]node.ArgSpec) error {
+	var unexpected, missing []string
+	for a := range s.Args {
+		if _, ok := args[a]; !ok {
+			unexpected = append(unexpected, text.Cut(a))
+		}
+	}
+	for a, spec := range args {
+		if _, ok := s.Args[a]; spec.Required && !ok {
+			if spec.Description != "" {
+				a += " (" + spec.Description + ")"
+			}
+			missing = append(missing, a)
+		}
+	}
+	slices.Sort(unexpected)
+	slices.Sort(missing)
+	switch {
+	case len(unexpected) > 0:
+		return fault.New(fault.Invalid, "%s step %s has these unexpected arguments: %s", f, s.Name(), strings.Join(unexpected[:min(len(unexpected), 10)], ", "))
+	case len(missing) > 0:
+		return fault.New(fault.Invalid, "%s step %s is missing these required arguments: %s", f, s.Name(), strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// depth is how deep v nests; a scalar is 0.
+func depth(v any) int {
+	deepest := 0
+	switch v := v.(type) {
+	case map[string]any:
+		for _, e := range v {
+			deepest = max(deepest, depth(e))
+		}
+	case []any:
+		for _, e := range v {
+			deepest = max(deepest, depth(e))
+		}
+	default:
+		return 0
+	}
+	return deepest + 1
+}

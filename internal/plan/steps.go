@@ -1,0 +1,265 @@
+// Package plan makes the list of steps of an operation: from its kind, the node's
+// interfaces, the steps that a request names and those that the ramdisk agent offers.
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
+)
+
+// CleansAutomatically reports whether n is cleaned when it is provided or given
+// back; setting is what holds for nodes that don't say.
+func CleansAutomatically(n *node.Node, setting bool) bool {
+	if n.AutomatedClean != nil {
+		return *n.AutomatedClean
+	}
+	return setting
+}
+
+// planner makes the steps with which an operation of a kind begins.
+type planner func(k node.KindSpec, n *node.Node, asked []node.Step, o Options) ([]node.Step, error)
+
+var planners = map[node.Kind]planner{
+	node.KindManage:   planVerify,
+	node.KindProvide:  planAutomatedClean,
+	node.KindClean:    planManualClean,
+	node.KindInspect:  planInspection,
+	node.KindDeploy:   planDeployment,
+	node.KindRebuild:  planDeployment,
+	node.KindUndeploy: planUndeploy,
+	node.KindPower:    planPower,
+	node.KindUndo:     planUndo,
+}
+
+func planVerify(node.KindSpec, *node.Node, []node.Step, Options) ([]node.Step, error) {
+	return []node.Step{core("power", node.StepVerify)}, nil
+}
+
+func planUndo(node.KindSpec, *node.Node, []node.Step, Options) ([]node.Step, error) {
+	return []node.Step{core("management", node.StepUndo)}, nil
+}
+
+func planAutomatedClean(k node.KindSpec, n *node.Node, _ []node.Step, o Options) ([]node.Step, error) {
+	if !CleansAutomatically(n, o.AutomatedClean) {
+		return nil, nil
+	}
+	steps := []node.Step{core("deploy", node.StepPrepareCleaning)}
+	for _, s := range n.StepSpecs(k.Family) {
+		if s.Priority > 0 {
+			steps = append(steps, fromSpec(s))
+		}
+	}
+	return append(steps, core("deploy", node.StepTearDownCleaning)), nil
+}
+
+func planUndeploy(k node.KindSpec, n *node.Node, asked []node.Step, o Options) ([]node.Step, error) {
+	steps := []node.Step{core("deploy", node.StepTearDown)}
+	clean, err := planAutomatedClean(k, n, asked, o)
+	for _, s := range clean {
+		s.Cleaning = true
+		steps = append(steps, s)
+	}
+	return steps, err
+}
+
+func planManualClean(k node.KindSpec, n *node.Node, asked []node.Step, o Options) ([]node.Step, error) {
+	specs := n.StepSpecs(k.Family)
+	var steps []node.Step
+	for _, a := range asked {
+		s, spec, err := resolve(k, n, a, specs, !o.DisableRamdisk)
+		if err != nil {
+			return nil, err
+		}
+		if o.DisableRamdisk && spec != nil && !spec.NoRamdisk {
+			return nil, fault.New(fault.Invalid, "clean step %s requires booting a ramdisk", s.Name())
+		}
+		if spec != nil {
+			s.Priority = spec.Priority
+		}
+		steps = append(steps, s)
+	}
+	if o.DisableRamdisk {
+		return steps, nil
+	}
+	steps = append([]node.Step{core("deploy", node.StepPrepareCleaning)}, steps...)
+	return append(steps, core("deploy", node.StepTearDownCleaning)), nil
+}
+
+func planInspection(k node.KindSpec, n *node.Node, _ []node.Step, _ Options) ([]node.Step, error) {
+	switch n.Implementation(k.Agent).Means {
+	case node.MeansAgent:
+		return []node.Step{core("inspect", node.StepBootAgent), core("inspect", node.StepCollect), core("inspect", node.StepTearDown)}, nil
+	case node.MeansNone:
+		return nil, n.Unsupported("inspect")
+	}
+	return []node.Step{{Interface: "inspect", Step: node.StepInspectHardware, Source: node.SourceDriver}}, nil
+}
+
+func planDeployment(k node.KindSpec, n *node.Node, asked []node.Step, _ Options) ([]node.Step, error) {
+	specs := n.StepSpecs(k.Family)
+	var steps []node.Step
+	seen := map[string]bool{}
+	for _, a := range asked {
+		if seen[a.Name()] {
+			return nil, fault.New(fault.Invalid, "deploy steps cannot have the same interface and step. Duplicate deploy steps for %s", a.Name())
+		}
+		seen[a.Name()] = true
+		s, spec, err := resolve(k, n, a, specs, true)
+		if err != nil {
+			return nil, err
+		}
+		if s.Priority > 0 && spec != nil && spec.Core {
+			return nil, fault.New(fault.Invalid, "deploy step %s on interface %s is a core step and cannot be overridden by user steps. It may be disabled by setting the priority to 0", s.Step, s.Interface)
+		}
+		if s.Priority == 0 {
+			s.State = node.StepSkipped // stays in the list: nothing else of its name may come
+		}
+		steps = append(steps, s)
+	}
+	for _, spec := range specs {
+		if spec.Priority > 0 && !seen[spec.Name()] {
+			steps = append(steps, fromSpec(spec))
+		}
+	}
+	sortSteps(steps)
+	if err := agentThere(n, steps); err != nil {
+		return nil, err
+	}
+	return append([]node.Step{core("deploy", node.StepPrepare)}, steps...), nil
+}
+
+func planPower(_ node.KindSpec, n *node.Node, _ []node.Step, o Options) ([]node.Step, error) {
+	switch o.Power {
+	case node.PowerOff:
+		return []node.Step{core("power", node.StepOff)}, nil
+	case node.SoftPowerOff:
+		return []node.Step{core("power", node.StepSoftOff)}, nil
+	case node.Rebooting, node.SoftRebooting:
+		off := node.StepOff
+		if o.Power == node.SoftRebooting {
+			off = node.StepSoftOff
+		}
+		if n.DisablePowerOff {
+			return []node.Step{core("power", node.StepReset)}, nil
+		}
+		return []node.Step{core("power", off), core("power", node.StepOn)}, nil
+	}
+	return []node.Step{core("power", node.StepOn)}, nil
+}
+
+// resolve makes a step of one that was asked. spec is nil for reserved steps
+// and for those that only the agent can know; inBand says that it may.
+func resolve(k node.KindSpec, n *node.Node, a node.Step, specs []node.StepSpec, inBand bool) (node.Step, *node.StepSpec, error) {
+	s := node.Step{Interface: a.Interface, Step: a.Step, Priority: a.Priority, Args: a.Args, Source: node.SourceDriver, Asked: true}
+	if node.IsReserved(a.Step) {
+		return s, nil, nil
+	}
+	i := slices.IndexFunc(specs, func(sp node.StepSpec) bool { return sp.Name() == a.Name() })
+	if i < 0 {
+		if !inBand || !k.UsesAgent(n) {
+			return s, nil, unsupported(n, k.Family, []string{a.Name()})
+		}
+		s.Source = node.SourceAgent
+		return s, nil, nil
+	}
+	s.Abortable = specs[i].Abortable
+	if k.Family == node.DeployFamily && s.Priority == 0 {
+		return s, &specs[i], nil // switched off: nothing to pass
+	}
+	return s, &specs[i], checkArgs(k.Family, s, specs[i].Args)
+}
+
+func unsupported(n *node.Node, f node.Family, names []string) error {
+	for i := range names {
+		names[i] = text.Cut(names[i])
+	}
+	return fault.New(fault.Invalid, "node %s does not support this %s step: %s", n.UUID, f, strings.Join(names, ", "))
+}
+
+// agentThere refuses steps of the agent that would run while it is not there:
+// before a step has booted it or after tear_down_agent.
+func agentThere(n *node.Node, steps []node.Step) error {
+	booted := !slices.ContainsFunc(steps, func(s node.Step) bool { return s.Rule().BootsAgent && !s.Over() })
+	gone := false
+	for _, s := range steps {
+		switch rule := s.Rule(); {
+		case rule.BootsAgent:
+			booted = true
+		case rule.EndsAgent && s.State != node.StepSkipped:
+			gone = true
+		case s.Source != node.SourceAgent || s.Over():
+		case !booted:
+			return fault.New(fault.Invalid, "deploy step %s of node %s has priority %d, but the agent that would run it is booted at priority 100 only", text.Cut(s.Name()), n.UUID, s.Priority)
+		case gone:
+			return fault.New(fault.Invalid, "deploy step %s of node %s has priority %d, but the agent that would run it is gone by then", text.Cut(s.Name()), n.UUID, s.Priority)
+		}
+	}
+	return nil
+}
+
+func fromSpec(s node.StepSpec) node.Step {
+	return node.Step{Interface: s.Interface, Step: s.Step, Priority: s.Priority, Abortable: s.Abortable, Source: s.Source}
+}
+
+// sortSteps: priority, then the interface's rank, both downwards; what is equal
+// keeps its order.
+func sortSteps(steps []node.Step) {
+	slices.SortStableFunc(steps, func(a, b node.Step) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(node.StepRank(b.Interface), node.StepRank(a.Interface)))
+	})
+}
+
+// number gives every step its place and a state.
+func number(steps []node.Step) []node.Step {
+	for i := range steps {
+		steps[i].Index = i
+		if steps[i].State == "" {
+			steps[i].State = node.StepPending
+		}
+	}
+	return steps
+}
+
+// Options is what a plan depends on besides node and request.
+type Options struct {
+	// AutomatedClean is the setting; the node's own wins over it.
+	AutomatedClean bool
+	// DisableRamdisk of cleaning by hand: no agent, and only steps that need none.
+	DisableRamdisk bool
+	// Power is the target of KindPower.
+	Power node.PowerState
+}
+
+// Steps is the list of steps with which an operation of kind k begins: core
+// steps around the driver's, and what was asked (ReadSteps), by Ironic's
+// rules (conductor/steps.py). Steps of the agent join when it has told them
+// (Merge); asked ones that only it can know are in the list already.
+// An empty plan is fine: the operation ends as it begins.
+// Errors: fault.Invalid, naming the step.
+func Steps(k node.Kind, n *node.Node, asked []node.Step, o Options) ([]node.Step, error) {
+	planner := planners[k]
+	if planner == nil {
+		return nil, fault.New(fault.Internal, "plan an operation of unknown kind %q", k)
+	}
+	steps, err := planner(k.Spec(), n, asked, o)
+	if err != nil {
+		return nil, err
+	}
+	return number(steps), nil
+}
+
+// core returns a step that frames an operation.
+func core(iface, step string) node.Step {
+	s := node.Step{Interface: iface, Step: step, Source: node.SourceCore}
+	r := s.Rule()
+	if !r.Core {
+		panic("the table of steps has no row of a core step " + s.Name())
+	}
+	s.Abortable = r.Abortable
+	return s
+}
