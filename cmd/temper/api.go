@@ -33,7 +33,7 @@ func newAPICommand() *cobra.Command {
 	}.command()
 }
 
-// runAPI listens at once: while PostgreSQL or Temporal is away, requests are told so.
+// runAPI listens at once. While PostgreSQL or Temporal is away, requests get 503.
 func runAPI(ctx context.Context, p *process, r *config.API) error {
 	db, err := openStore(ctx, r.Database, r.ConductorHeartbeatTimeout, "api")
 	if err != nil {
@@ -71,7 +71,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		return fmt.Errorf("listen: %w", err)
 	}
 	if r.Auth.Strategy == config.NoAuth {
-		p.log.Warn("everybody who reaches this address may do everything: auth.strategy is noauth", zap.String("listen", r.Listen))
+		p.log.Warn("auth.strategy is noauth: everybody who reaches this address may do everything", zap.String("listen", r.Listen))
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serve(ctx, l, server.Handler(), r.ShutdownGrace) })
@@ -86,7 +86,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 	return g.Wait()
 }
 
-// reach waits for Temporal, and says then that the API is ready.
+// reach waits for Temporal. Then the API is ready.
 func reach(ctx context.Context, p *process, r *config.API, db *store.Store, t *lateTemporal, at string) error {
 	c, err := dialTemporal(ctx, p, r.Temporal, "temper-api")
 	if err != nil {
@@ -104,7 +104,7 @@ func reach(ctx context.Context, p *process, r *config.API, db *store.Store, t *l
 	return nil
 }
 
-// unlessDone is err, or nil where it only says that the process is to end.
+// unlessDone returns err, or nil if ctx has ended: then err only says that the process stops.
 func unlessDone(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -112,7 +112,7 @@ func unlessDone(ctx context.Context, err error) error {
 	return err
 }
 
-// lateTemporal starts operations once Temporal was reached. Until then their rows wait for the reconciliation.
+// lateTemporal talks to Temporal once that was reached. Until then new operations are rows that wait for the reconciliation.
 type lateTemporal struct {
 	found          atomic.Pointer[worker.Starter]
 	reconciliation atomic.Pointer[worker.Reconciliation]
@@ -176,7 +176,7 @@ func (t *lateTemporal) Reconcile(ctx context.Context) error {
 	return errNoTemporal
 }
 
-// workflowURL is where Temporal's UI at base shows an operation; "" where nobody said where the UI is.
+// workflowURL returns a function that gives an operation's page in Temporal's UI at base, or "" if base is empty.
 func workflowURL(base, namespace string) func(*node.Operation) string {
 	return func(o *node.Operation) string {
 		if base == "" || o.WorkflowID == "" {
@@ -190,7 +190,7 @@ func workflowURL(base, namespace string) func(*node.Operation) string {
 	}
 }
 
-// serve answers on l until ctx is done; requests under way get most of the grace time to end.
+// serve answers on l until ctx ends. Then requests that are under way have three quarters of the grace time to end.
 func serve(ctx context.Context, l net.Listener, h http.Handler, grace time.Duration) error {
 	s := &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute,
@@ -211,7 +211,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, grace time.Durat
 	return nil
 }
 
-// baseURL is how this machine reaches what listens on an address.
+// baseURL returns the URL at which this machine reaches a listener.
 func baseURL(a net.Addr) string {
 	host, port, _ := net.SplitHostPort(a.String()) // of a listener, so it is one
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
@@ -220,6 +220,5 @@ func baseURL(a net.Addr) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// reconcileSlack is how much longer than three intervals reconciliation may be
-// silent before people are told so.
+// reconcileSlack is how long, after three intervals, no reconciliation may end before the API says that it is late.
 const reconcileSlack = 15 * time.Second

@@ -10,8 +10,8 @@ import (
 	"go.temper.dev/temper/api"
 )
 
-// A program that is built with the tag chaos has wrappers around the parts of its roles, at which a test can stop it
-// (around_chaos.go). This one has none.
+// A program that is built with the tag chaos wraps these parts of its roles, so that a test can stop it there
+// (around_chaos.go). This one does not.
 
 func wrapSteps(*conductor.Steps) {}
 

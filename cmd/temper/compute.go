@@ -22,7 +22,7 @@ import (
 	"go.temper.dev/temper/internal/origin"
 )
 
-// newComputeCommand is the role; what the API says of compute services is in its subcommands.
+// newComputeCommand returns the role. Its subcommands ask the API about compute services.
 func newComputeCommand() *cobra.Command {
 	r := &config.Compute{}
 	var c *cobra.Command
@@ -39,12 +39,12 @@ partition_key and peer_list are read again on SIGHUP. docs/compute-services.md h
 	return c
 }
 
-// computeName is the host's where none is given.
+// computeName returns the name of the service: the host's, if none is set.
 func computeName(r *config.Compute) string {
 	if r.Host != "" {
 		return r.Host
 	}
-	host, _ := os.Hostname() // an empty name is refused when it registers
+	host, _ := os.Hostname() // the API refuses an empty name
 	return host
 }
 
@@ -93,7 +93,7 @@ func computeSettings(r *config.Compute) compute.Settings {
 	return compute.Settings{Key: r.PartitionKey, Peers: r.PeerList}
 }
 
-// rereadCompute reads all settings again, from where they came from at the start. The others stay as they were.
+// rereadCompute reads partition_key and peer_list again, from where they came from at the start. Other settings keep their values.
 func rereadCompute(c *cobra.Command) (compute.Settings, error) {
 	again := &config.Compute{}
 	if _, err := config.Load(again, c.Flags(), os.Environ()); err != nil {
@@ -102,7 +102,7 @@ func rereadCompute(c *cobra.Command) (compute.Settings, error) {
 	return computeSettings(again), nil
 }
 
-// reloadSignals are the SIGHUPs of this process, until ctx ends.
+// reloadSignals returns a channel that gets a value for each SIGHUP until ctx ends.
 func reloadSignals(ctx context.Context, p *process) <-chan struct{} {
 	signals, out := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, syscall.SIGHUP)
@@ -114,7 +114,7 @@ func reloadSignals(ctx context.Context, p *process) <-chan struct{} {
 				return
 			case <-signals:
 			}
-			p.log.Info("settings are read again", zap.String("signal", "SIGHUP"))
+			p.log.Info("reading the settings again", zap.String("signal", "SIGHUP"))
 			select {
 			case <-ctx.Done():
 				return

@@ -22,7 +22,7 @@ import (
 	"go.temper.dev/temper/worker"
 )
 
-// newConductorCommand is the role; what the API says of conductors is in its subcommands.
+// newConductorCommand returns the role. Its subcommands ask the API about conductors.
 func newConductorCommand() *cobra.Command {
 	r := &config.Conductor{}
 	c := role{
@@ -36,12 +36,12 @@ func newConductorCommand() *cobra.Command {
 	return c
 }
 
-// conductorName is the host's where none is given, as in Ironic.
+// conductorName returns the name of the conductor: the host's, if none is set, as in Ironic.
 func conductorName(r *config.Conductor) string {
 	if r.Name != "" {
 		return r.Name
 	}
-	host, _ := os.Hostname() // an empty name is refused when it registers
+	host, _ := os.Hostname() // the store refuses an empty name
 	return host
 }
 
@@ -123,14 +123,14 @@ func stepSettings(name string, r *config.Conductor, to outbound) conductor.Setti
 	}.WithDefaults()
 }
 
-// proxyOf is what leads to the BMCs; nil = nothing stands between.
+// proxyOf returns the proxy through which BMCs are reached; nil = there is none.
 func proxyOf(r *config.Conductor) (*url.URL, error) {
 	if r.BMCProxy == "" {
 		return nil, nil
 	}
 	u, err := url.Parse(r.BMCProxy)
 	if err != nil {
-		return nil, errors.New("bmc_proxy is no URL") // its own words would show a password
+		return nil, errors.New("bmc_proxy is no URL") // err would show the password
 	}
 	return u, nil
 }

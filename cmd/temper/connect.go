@@ -20,10 +20,10 @@ import (
 	"go.temper.dev/temper/worker"
 )
 
-// healthTimeout bounds one look at what a role needs.
+// healthTimeout limits one health check of PostgreSQL and Temporal, and one try to reach Temporal.
 const healthTimeout = 3 * time.Second
 
-// openStore makes the store of a role; it does not wait for the database.
+// openStore returns the store of a role. It does not wait for the database.
 func openStore(ctx context.Context, c config.Database, timeout time.Duration, name string) (*store.Store, error) {
 	keys, err := readKeyset(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func openStore(ctx context.Context, c config.Database, timeout time.Duration, na
 	})
 }
 
-// readKeyset is the JSON of the keys that secrets are sealed with.
+// readKeyset returns the keys that secrets are sealed with, as JSON.
 func readKeyset(c config.Database) (string, error) {
 	if c.KeysetFile == "" {
 		return c.Keyset, nil
@@ -47,8 +47,8 @@ func readKeyset(c config.Database) (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// awaitDatabase waits until the database answers and has the schema of this program. One that is newer than the
-// program will not become older by waiting.
+// awaitDatabase waits until the database answers and has the schema of this program. It fails at once if waiting can't help, as
+// with a schema that is newer than the program.
 func awaitDatabase(ctx context.Context, p *process, db *store.Store) error {
 	_, err := connect(ctx, p, "postgresql", func(ctx context.Context) (struct{}, error) {
 		err := db.Ready(ctx)
@@ -74,7 +74,7 @@ func dialTemporal(ctx context.Context, p *process, c config.Temporal, identity s
 	})
 }
 
-// reconciliation returns clients of the namespaces that may have the reconciliation's schedule. closes closes them.
+// reconciliation returns clients of the namespaces in which the reconciliation's schedule may be. closes closes them.
 func reconciliation(ctx context.Context, p *process, c client.Client, t config.Temporal, identity string) (r worker.Reconciliation, closes func(), err error) {
 	r.Operations = c
 	if t.ReconcileNamespace() == t.Namespace {
@@ -86,13 +86,13 @@ func reconciliation(ctx context.Context, p *process, c client.Client, t config.T
 	return r, r.Own.Close, nil
 }
 
-// healthOf asks the database and Temporal.
+// healthOf returns a check of the database and Temporal.
 func healthOf(db *store.Store, c client.Client) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 		defer cancel()
 		var database, temporal error
-		var both sync.WaitGroup // at the same time: one that is silent must not use up the other's time
+		var both sync.WaitGroup // at the same time, so that one that does not answer leaves the other its time
 		both.Go(func() {
 			if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
 				temporal = missing("temporal", fmt.Errorf("temporal: %w", err))
@@ -108,7 +108,7 @@ func healthOf(db *store.Store, c client.Client) func(context.Context) error {
 	}
 }
 
-// missing is err, which is about what a role needs, with words for those who may not see it.
+// missing returns err with a reason that unauthenticated clients may read.
 func missing(what string, err error) error {
 	reason := "Temporal does not answer"
 	if what == "postgresql" {
@@ -123,8 +123,7 @@ const (
 	maxPause   = 5 * time.Second
 )
 
-// connect tries until what is reached, ctx ends, or try says that asking again can't help (backoff.Permanent). Every
-// failure is a line in the log.
+// connect calls try until it succeeds, ctx ends, or it returns a backoff.Permanent error. It logs every failure.
 func connect[T any](ctx context.Context, p *process, what string, try func(context.Context) (T, error)) (T, error) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = firstPause, maxPause

@@ -21,7 +21,7 @@ func newDevCommand() *cobra.Command {
 		Long: `Run all roles, PostgreSQL, Temporal and a simulated rack on this machine, as child processes.
 
 PostgreSQL is the one that TEMPER_DATABASE_URL names, else a private cluster in the data folder. Ctrl-C ends all of it;
-started again it goes on with its data. The settings of --config are for the roles.`,
+when it is started again, it goes on with its data. The settings of --config are for the roles.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runDev(c, r) },
 	}
@@ -53,7 +53,7 @@ func runDev(c *cobra.Command, r *config.Dev) error {
 	return nil
 }
 
-// greet says where everything is and what to try.
+// greet prints where everything is, and commands to try.
 func greet(out io.Writer, r *config.Dev, i dev.Info) {
 	program, node := os.Args[0], "sim-0001"
 	if !slices.Contains(r.Drivers, dev.RackDriver) {

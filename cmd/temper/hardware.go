@@ -16,17 +16,17 @@ import (
 	"go.temper.dev/temper/worker"
 )
 
-// logoutTimeout bounds the end: a BMC that does not answer forgets its session by itself.
+// logoutTimeout limits the logout. If a BMC does not answer, its session expires.
 const logoutTimeout = 2 * time.Second
 
-// logout ends the sessions with all BMCs. ctx may be over already.
+// logout ends the sessions with all BMCs, even if ctx has ended.
 func logout(ctx context.Context, h worker.Hardware) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logoutTimeout)
 	defer cancel()
 	h.Close(ctx)
 }
 
-// checkHardware is what of a conductor's settings package config can't know.
+// checkHardware checks the settings of a conductor that package config knows nothing about.
 func checkHardware(c *config.Conductor) error {
 	var unknown []string
 	for _, name := range c.Drivers {

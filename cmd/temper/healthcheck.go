@@ -18,10 +18,10 @@ func newHealthcheckCommand() *cobra.Command {
 	var timeout time.Duration
 	c := &cobra.Command{
 		Use:   "healthcheck",
-		Short: "Ask a role whether it is well, for containers",
-		Long: `Ask a role whether it is well: exit code 0 if so.
+		Short: "Check the health of a role, for containers",
+		Long: `Check the health of a role. The exit code is 0 if it is healthy.
 
-Without --url it asks the metrics address in TEMPER_METRICS_LISTEN, as the role beside it in the container has it.
+Without --url it asks the address in TEMPER_METRICS_LISTEN, which the role in the same container has in its environment, too.
 For an API any of its addresses will do: --url http://127.0.0.1:6385/temper/v1/readyz.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -39,12 +39,12 @@ For an API any of its addresses will do: --url http://127.0.0.1:6385/temper/v1/r
 			return healthcheck(ctx, url)
 		},
 	}
-	c.Flags().StringVar(&url, "url", "", "what to ask instead of the metrics address in TEMPER_METRICS_LISTEN")
+	c.Flags().StringVar(&url, "url", "", "address to ask, instead of the one in TEMPER_METRICS_LISTEN")
 	c.Flags().DurationVar(&timeout, "timeout", 5*time.Second, "how long the answer may take")
 	return c
 }
 
-// healthURL is where a role that serves its metrics on address says how it is.
+// healthURL returns where a role that serves its metrics on address answers health checks.
 func healthURL(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || port == "0" {

@@ -16,7 +16,7 @@ import (
 
 func newKeysetCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "keyset", Short: "Make and rotate the keys that secrets are sealed with", Args: cli.OnlySubcommands, RunE: cli.ShowHelp,
+		Use: "keyset", Short: "Create and rotate the keys that seal secrets", Args: cli.OnlySubcommands, RunE: cli.ShowHelp,
 	}
 	c.AddCommand(newKeysetNewCommand(), newKeysetRotateCommand(), newKeysetResealCommand())
 	return c
@@ -24,7 +24,7 @@ func newKeysetCommand() *cobra.Command {
 
 func newKeysetNewCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "new FILE", Short: "Make a keyset with one key in a file of its owner only", Args: cobra.ExactArgs(1),
+		Use: "new FILE", Short: "Create a keyset with one key, in a file that only its owner can read", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			keys, err := store.NewKeyset()
 			if err != nil {
@@ -46,10 +46,10 @@ func newKeysetNewCommand() *cobra.Command {
 func newKeysetRotateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rotate FILE",
-		Short: "Add a key that seals from now on; the older ones still open",
-		Long: `Add a key that seals from now on; the older ones still open what they have sealed.
+		Short: "Add a key that seals from now on; older keys still open",
+		Long: `Add a key that seals from now on; older keys still open what they have sealed.
 
-Give the new file to all roles and start them again, then seal what is there anew with temper keyset reseal.`,
+Give the new file to all roles and restart them. Then seal all secrets with the new key: temper keyset reseal.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			before, err := os.ReadFile(args[0])
@@ -65,13 +65,13 @@ Give the new file to all roles and start them again, then seal what is there ane
 	}
 }
 
-// replace puts new contents in place of a file as a whole: half a keyset would lose every secret.
+// replace replaces a file in one step, because a keyset that is written half would lose every secret.
 func replace(path, text string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".keyset-*") // 0600
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // nothing, once it is in place
+	defer os.Remove(f.Name()) // fails after the rename
 	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Command temper is all roles of Temper and its command line. It parses, builds the pieces and runs them; what a role
-// does is in the packages that it calls.
+// Command temper is all roles of Temper and its command line. It reads the settings, builds the parts of a role and runs them.
+// What the parts do is in the packages that it imports.
 package main
 
 import (

@@ -18,7 +18,7 @@ func newMigrateCommand() *cobra.Command {
 		Long: `Bring the tables in PostgreSQL up to date, and seal again the secrets that an older version of the program has sealed.
 
 Stop the other roles first. If there are such secrets, migrate needs the keyset of the other roles (keyset_file or
-keyset). It can be run again after it was interrupted.`,
+keyset). If it was interrupted, run it again.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if _, err := config.Load(r, c.Flags(), os.Environ()); err != nil {
@@ -39,7 +39,7 @@ keyset). It can be run again after it was interrupted.`,
 	return c
 }
 
-// maxListed is how many of the secrets that do not open are listed.
+// maxListed is the number of secrets that do not open and are listed.
 const maxListed = 10
 
 func printUpgraded(w io.Writer, done store.Upgraded) error {

@@ -59,5 +59,5 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 	return o.Run(ctx)
 }
 
-// workTime is the part of the grace time that work under way gets; the rest is for leaving.
+// workTime is the part of the grace time in which work that is under way may end. The rest is for closing connections.
 func workTime(grace time.Duration) time.Duration { return grace * 3 / 4 }

@@ -12,9 +12,9 @@ import (
 func newPrepareCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "prepare",
-		Short: "Find PostgreSQL, or install it where that is possible",
-		Long: `Find PostgreSQL in PATH and the usual places. Where it is missing, Debian's package is installed, without a server of its
-own being started, if this is root; else the command to give is said.`,
+		Short: "Find PostgreSQL, or install it if that is possible",
+		Long: `Find PostgreSQL in PATH and the usual places. If it is missing, root installs Debian's package, without starting its server;
+anybody else is told the command to run.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			bins, err := pgserver.Find()

@@ -21,24 +21,24 @@ import (
 	"go.temper.dev/temper/internal/metrics"
 )
 
-// process is what every role has: a logger, metrics, and a way to say that it serves.
+// process is what all roles share: a logger, metrics, and their health.
 type process struct {
 	log     *zap.Logger
 	metrics *prometheus.Registry
 
 	readyFile string
-	listener  *metrics.Server // nil = no metrics are served
+	listener  *metrics.Server // nil = it serves no metrics
 	healthy   atomic.Pointer[func(context.Context) error]
-	told      atomic.Pointer[string] // the problem that away logged last
+	told      atomic.Pointer[string] // the problem that away has logged last
 }
 
 // role is a long-running subcommand.
 type role struct {
 	name, short, long string
 	settings          config.Role
-	common            *config.Process // in settings
+	common            *config.Process // the part of settings that all roles have
 	instance          func() string   // its name in logs; nil = none
-	check             func() error    // of settings that package config can't know; nil = none
+	check             func() error    // of settings that package config knows nothing about; nil = none
 	run               func(ctx context.Context, p *process) error
 }
 
@@ -102,7 +102,7 @@ func (r role) start(c *cobra.Command, environ []string, readyFile string) error 
 	return nil
 }
 
-// loggable is what of the settings goes into the log: each value, and where it comes from unless that is the default.
+// loggable returns the settings for the log: each value, and where it comes from if it is not the default.
 func loggable(settings []config.Setting) map[string]string {
 	lines := make(map[string]string, len(settings))
 	for _, s := range settings {
@@ -114,7 +114,7 @@ func loggable(settings []config.Setting) map[string]string {
 	return lines
 }
 
-// within runs what ends when its context does, and gives up on it when it takes longer than grace to do so.
+// within calls run, which must return when ctx ends. It is an error if that takes longer than grace.
 func within(ctx context.Context, grace time.Duration, run func(context.Context) error) error {
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx) }()
@@ -131,7 +131,7 @@ func within(ctx context.Context, grace time.Duration, run func(context.Context) 
 	}
 }
 
-// ready says that the role serves, at url where that means something; healthy is asked from then on.
+// ready says that the role serves, at url unless that is "". From now on healthy is its health check.
 func (p *process) ready(url string, healthy func(context.Context) error) {
 	p.healthy.Store(&healthy)
 	at := dev.Ready{URL: url}
@@ -143,7 +143,7 @@ func (p *process) ready(url string, healthy func(context.Context) error) {
 		return
 	}
 	if err := dev.WriteReady(p.readyFile, at); err != nil {
-		p.log.Error("nobody can be told that this serves", zap.Error(err))
+		p.log.Error("could not write the ready file", zap.Error(err))
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker for releases; else it is what the build knows of itself.
+// version is set by the linker in releases. Otherwise versionName takes the version from the build information.
 var version = ""
 
 func newVersionCommand() *cobra.Command {

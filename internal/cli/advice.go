@@ -9,10 +9,10 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// advisedError is an error whose text says what to do.
+// advisedError is an error with advice in its text.
 type advisedError struct {
 	err    error
-	advice string // "" = nobody knows
+	advice string // "" = there is none
 }
 
 func (e *advisedError) Error() string {
@@ -24,10 +24,10 @@ func (e *advisedError) Error() string {
 
 func (e *advisedError) Unwrap() error { return e.err }
 
-// withAdvice adds to an error what can be done about it, where it says nothing of that yet.
+// withAdvice adds advice to an error that has none yet.
 func withAdvice(err error) error { return withAdviceFor(err, "") }
 
-// withAdviceFor is advised for an error of a request that asked e of a node ("" = nothing of the life cycle).
+// withAdviceFor is withAdvice for a request that asked for event e of the life cycle; "" = for none.
 func withAdviceFor(err error, e node.Event) error {
 	var done *advisedError
 	if err == nil || errors.As(err, &done) {
@@ -36,8 +36,7 @@ func withAdviceFor(err error, e node.Event) error {
 	return &advisedError{err, adviceFor(err, e)}
 }
 
-// adviceByCode is the advice that depends on this program: its flags, its environment, its version. What the API says
-// comes after it.
+// adviceByCode is the advice about this program: its flags, its environment, its version. The advice of the API follows it.
 var adviceByCode = map[fault.Code]string{
 	fault.Unauthenticated:     "say who you are with TEMPER_API_USER and TEMPER_API_PASSWORD",
 	fault.VersionNotSupported: "the API is older than this program, which asks for version " + client.Version,
@@ -73,7 +72,7 @@ func adviceFor(err error, e node.Event) string {
 	return ""
 }
 
-// goalOf is the state that a verb of e leads to.
+// goalOf returns the state that the verb of e leads to.
 func goalOf(e node.Event) node.State {
 	for _, v := range node.Verbs {
 		if v.Event == e {

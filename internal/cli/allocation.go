@@ -16,7 +16,7 @@ import (
 )
 
 func newAllocationCommand() *cobra.Command {
-	return newGroup("allocation", "Ask for nodes by their resource class and traits", "  temper allocation create --resource-class gold",
+	return newGroup("allocation", "Allocate nodes by resource class and traits", "  temper allocation create --resource-class gold",
 		func(s *session) []*cobra.Command {
 			return []*cobra.Command{newAllocationList(s), newAllocationShow(s), newAllocationCreate(s), newAllocationDelete(s)}
 		})
@@ -29,11 +29,11 @@ func newAllocationList(s *session) *cobra.Command {
 		Use: "list", Short: "List allocations", Args: cobra.NoArgs,
 		Example: "  temper allocation list --state error",
 	}
-	c.Flags().StringVar(&of, "node", "", "only that of this `node`")
-	c.Flags().StringVar(&class, "resource-class", "", "only those of this `class`")
-	c.Flags().StringVar(&state, "state", "", "only those in this `state`")
-	c.Flags().StringVar(&owner, "owner", "", "only those of this `project`")
-	c.Flags().IntVar(&limit, "limit", client.DefaultLimit, "show at most so many")
+	c.Flags().StringVar(&of, "node", "", "only the allocation of this `node`")
+	c.Flags().StringVar(&class, "resource-class", "", "only allocations of this resource `class`")
+	c.Flags().StringVar(&state, "state", "", "only allocations in this `state`")
+	c.Flags().StringVar(&owner, "owner", "", "only allocations of this `project`")
+	c.Flags().IntVar(&limit, "limit", client.DefaultLimit, "show at most this many")
 	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
 	completeWords(c, "state", allocationStates()...)
 	c.RunE = s.run(func(ctx context.Context, _ []string) error {
@@ -64,7 +64,7 @@ func allocationStates() (out []string) {
 	return out
 }
 
-// showAllocation shows one allocation whole.
+// showAllocation shows all fields of an allocation.
 func (s *session) showAllocation(x *client.Allocation) error {
 	return s.show(x, func(w io.Writer) error {
 		return table.Fields(x.Fields(), []string{"uuid", "name", "state", "node_uuid", "resource_class", "last_error"}, hiddenFields, false).Print(w)
@@ -88,25 +88,25 @@ func newAllocationShow(s *session) *cobra.Command {
 // allocationFields are the fields of an allocation that a client sets.
 var allocationFields = []field{
 	{flag: "resource-class", name: "resource_class", help: "`class` that the node must have; required unless --node is given"},
-	{flag: "name", name: "name", help: "`name`; a node of the same name comes first"},
-	{flag: "uuid", name: "uuid", help: "`uuid`, which becomes the node's instance_uuid"},
+	{flag: "name", name: "name", help: "`name` of the allocation; a node of the same name is preferred"},
+	{flag: "uuid", name: "uuid", help: "`uuid` of the allocation, which becomes the node's instance_uuid"},
 	{flag: "owner", name: "owner", help: "`project` that must be owner or lessee of the node"},
-	{flag: "node", name: "node", help: "active `node` that the allocation is recorded for, instead of finding one"},
-	{flag: "extra", name: "extra", dict: true, help: "anything else; @FILE: an object"},
+	{flag: "node", name: "node", help: "active `node` to record the allocation for, instead of finding one"},
+	{flag: "extra", name: "extra", dict: true, help: "additional data; @FILE: an object"},
 }
 
 func newAllocationCreate(s *session) *cobra.Command {
 	var traits, candidates []string
 	c := &cobra.Command{
-		Use: "create", Short: "Ask for a node", Args: cobra.NoArgs,
-		Long: `Ask for a node. With the trait ` + node.TraitMaintenance + ` and --candidate-node it may be one that an operator keeps in
-maintenance. Fails where no node fits, and tells why; the allocation stays, in state error, until it is deleted.`,
+		Use: "create", Short: "Allocate a node", Args: cobra.NoArgs,
+		Long: `Allocate a node. With the trait ` + node.TraitMaintenance + ` and --candidate-node it may be a node that an operator keeps
+in maintenance. If no node fits, the command fails and says why. The allocation stays in state error until it is deleted.`,
 		Example: `  temper allocation create --resource-class gold --trait CUSTOM_GPU --name web
   temper allocation create --resource-class gold --candidate-node n7 --trait ` + node.TraitMaintenance,
 	}
 	flags := addFields(c, allocationFields)
-	c.Flags().StringArrayVar(&traits, "trait", nil, "`trait` that the node must have; again for more")
-	c.Flags().StringArrayVar(&candidates, "candidate-node", nil, "`node` that it may be; again for more")
+	c.Flags().StringArrayVar(&traits, "trait", nil, "`trait` that the node must have; repeat for more")
+	c.Flags().StringArrayVar(&candidates, "candidate-node", nil, "`node` that may be chosen; repeat for more")
 	must(c.RegisterFlagCompletionFunc("candidate-node", s.completeNodes("", 0)))
 	c.RunE = s.run(func(ctx context.Context, _ []string) error {
 		fields := flags.values()

@@ -6,14 +6,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// must is for what only a mistake in this program makes fail, at its start.
+// must panics on errors that only a mistake in this program can cause, when the commands are made.
 func must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// newGroup is a command that only holds others, all over the API and with its flags.
+// newGroup returns a command that only has subcommands, all over the API and with the flags of a session.
 func newGroup(use, short, example string, make func(*session) []*cobra.Command) *cobra.Command {
 	s := newSession()
 	c := newParent(use, short, example)
@@ -22,7 +22,8 @@ func newGroup(use, short, example string, make func(*session) []*cobra.Command) 
 	return c
 }
 
-// newParent is a command that only holds others. It runs, to help: one that can't would take any word for its own.
+// newParent returns a command that only has subcommands. It has a RunE, which shows its help, because cobra would accept any
+// argument of a command that can't run.
 func newParent(use, short, example string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: example, Args: OnlySubcommands,
@@ -30,7 +31,7 @@ func newParent(use, short, example string) *cobra.Command {
 	}
 }
 
-// nonEmpty is a query of those that have a value.
+// nonEmpty returns a query of the parameters that have a value.
 func nonEmpty(q map[string]string) url.Values {
 	out := url.Values{}
 	for name, v := range q {

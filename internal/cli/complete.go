@@ -13,10 +13,10 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// completionTimeout bounds what a shell waits for names.
+// completionTimeout limits how long a shell waits for names.
 const completionTimeout = 2 * time.Second
 
-// completing is a completion that asks the API; where that fails there is nothing to offer.
+// completing returns a completion that asks the API. If that fails, it offers nothing.
 func (s *session) completing(most int, ask func(ctx context.Context, c *cobra.Command, args []string) ([]string, error)) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		const nothing = cobra.ShellCompDirectiveNoFileComp
@@ -39,7 +39,7 @@ func (s *session) completing(most int, ask func(ctx context.Context, c *cobra.Co
 	}
 }
 
-// completeNodes offers the nodes that event is possible for ("" = all), for at most so many arguments (0 = any number).
+// completeNodes offers the nodes for which event is possible ("" = all), for at most so many arguments (0 = any number).
 func (s *session) completeNodes(event node.Event, most int) cobra.CompletionFunc {
 	return s.completing(most, func(ctx context.Context, _ *cobra.Command, _ []string) ([]string, error) {
 		list, err := s.Nodes(ctx, url.Values{"fields": {"uuid,name,provision_state"}}, client.DefaultLimit)
@@ -54,7 +54,7 @@ func (s *session) completeNodes(event node.Event, most int) cobra.CompletionFunc
 	})
 }
 
-// completeOperations offers the newest operations, where open only those that are.
+// completeOperations offers the newest operations, or only those of them that are open.
 func (s *session) completeOperations(most int, open bool) cobra.CompletionFunc {
 	return s.completing(most, func(ctx context.Context, _ *cobra.Command, _ []string) ([]string, error) {
 		list, err := s.Operations(ctx, client.OperationFilter{}, 100)

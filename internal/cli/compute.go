@@ -13,7 +13,7 @@ import (
 	"go.temper.dev/temper/internal/client"
 )
 
-// ComputeCommands are what can be asked of the API about compute services, below the role of that name.
+// ComputeCommands returns the commands about compute services, which are subcommands of the role of that name.
 func ComputeCommands() []*cobra.Command {
 	s := newSession()
 	all := []*cobra.Command{newComputeList(s), newComputeMove(s), newComputeForget(s), newComputeWhatIf(s)}
@@ -25,7 +25,7 @@ func ComputeCommands() []*cobra.Command {
 
 func newComputeList(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List compute services, and what is not as it should be, over the API", Args: cobra.NoArgs,
+		Use: "list", Short: "List compute services and problems with them, over the API", Args: cobra.NoArgs,
 		Example: "  temper compute list",
 		RunE: s.run(func(ctx context.Context, _ []string) error {
 			epoch, services, reports, err := s.ComputeServices(ctx)
@@ -56,7 +56,7 @@ func computeTable(services []client.ComputeService) table.Table {
 	return g
 }
 
-// keyCell tells the empty key from none.
+// keyCell shows an empty key as "" and a missing one as an empty cell.
 func keyCell(key *string) string {
 	switch {
 	case key == nil:
@@ -87,9 +87,10 @@ func newComputeMove(s *session) *cobra.Command {
 	var node string
 	c := &cobra.Command{
 		Use: "move FROM TO", Short: "Give the instances of a dead compute service to another, over the API", Args: cobra.ExactArgs(2),
-		Long: `Give the instances of a dead compute service, with their nodes, to another. FROM "-" are the instances without a service.
+		Long: `Give the instances of a dead compute service, with their nodes, to another. If FROM is "-", it gives the instances
+that have no compute service.
 
-It is refused while FROM is live.`,
+The API refuses this while FROM is live.`,
 		Example: "  temper compute move compute-1 compute-2\n  temper compute move - compute-2 --node n1",
 	}
 	c.Flags().StringVar(&node, "node", "", "only the instance on this `node`")
@@ -112,10 +113,11 @@ It is refused while FROM is live.`,
 
 func newComputeForget(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "forget HOST", Short: "Take a dead compute service off the list, over the API", Args: cobra.ExactArgs(1),
-		Long: `Take a dead compute service off the list: its group is no partition of its own any more, where no other has its key.
+		Use: "forget HOST", Short: "Remove a dead compute service from the list, over the API", Args: cobra.ExactArgs(1),
+		Long: `Remove a dead compute service from the list. If no other service has its partition key, its conductor group is no partition
+of its own any more.
 
-Its instances keep its name, until it is back or they are moved.`,
+Its instances keep its name until it comes back or they are moved.`,
 		Example: "  temper compute forget compute-1",
 		RunE: s.run(func(ctx context.Context, args []string) error {
 			if err := s.ForgetCompute(ctx, args[0]); err != nil {
@@ -133,14 +135,14 @@ func newComputeWhatIf(s *session) *cobra.Command {
 	var service, key, peers string
 	var gone bool
 	c := &cobra.Command{
-		Use: "what-if --service S", Short: "Say what would move if a compute service had these settings, over the API", Args: cobra.NoArgs,
+		Use: "what-if --service S", Short: "Show what would move if a compute service had these settings, over the API", Args: cobra.NoArgs,
 		Example: "  temper compute what-if --service compute-3\n  temper compute what-if --service compute-1 --partition-key rack-1 --peer-list compute-1,compute-2\n" +
 			"  temper compute what-if --service compute-1 --gone",
 	}
-	c.Flags().StringVar(&service, "service", "", "`name` of the compute service; one that is not registered would be")
-	c.Flags().StringVar(&key, "partition-key", "", "its partition `key`; not given is not set, \"\" is the default group")
+	c.Flags().StringVar(&service, "service", "", "`name` of the compute service, registered or not")
+	c.Flags().StringVar(&key, "partition-key", "", "its partition `key`; \"\" is the default group; without the flag it has no key")
 	c.Flags().StringVar(&peers, "peer-list", "", "its peer `list`")
-	c.Flags().BoolVar(&gone, "gone", false, "it stops")
+	c.Flags().BoolVar(&gone, "gone", false, "as if it had stopped")
 	must(c.MarkFlagRequired("service"))
 	c.RunE = s.run(func(ctx context.Context, _ []string) error {
 		var given *string

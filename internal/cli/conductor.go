@@ -13,7 +13,7 @@ import (
 	"go.temper.dev/temper/internal/client"
 )
 
-// ConductorCommands are what can be asked of the API about conductors, below the role of that name.
+// ConductorCommands returns the commands about conductors, which are subcommands of the role of that name.
 func ConductorCommands() []*cobra.Command {
 	s := newSession()
 	all := []*cobra.Command{newConductorList(s), newConductorShow(s), newConductorDrain(s), newConductorForget(s)}
@@ -50,12 +50,12 @@ func newConductorDrain(s *session) *cobra.Command {
 	var force bool
 	c := &cobra.Command{
 		Use: "drain CONDUCTOR", Short: "Have a conductor take no new steps and hand over those it has", Args: cobra.ExactArgs(1),
-		Long: `Have a conductor take no new steps and hand over those it has, until it is started again. It covers nothing from now on, and
-hears of it with its next heartbeat. The last one that covers some nodes is not drained without --force, which leaves them
-to nobody.`,
+		Long: `Have a conductor take no new steps and hand over those it has, until it is started again. From now on it covers no
+node; it learns this with its next heartbeat. The last conductor that covers some nodes is drained with --force only, because
+these nodes are left without one.`,
 		Example: "  temper conductor drain conductor-1", ValidArgsFunction: s.completeConductors(1),
 	}
-	c.Flags().BoolVar(&force, "force", false, "also where it is the last that covers some nodes")
+	c.Flags().BoolVar(&force, "force", false, "drain it even if it is the last one that covers some nodes")
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		k, err := s.DrainConductor(ctx, args[0], force)
 		if err != nil {
@@ -71,9 +71,9 @@ to nobody.`,
 
 func newConductorForget(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "forget CONDUCTOR", Short: "Take a conductor that is gone off the list", Args: cobra.ExactArgs(1),
-		Long: `Take a conductor that is gone off the list. Nothing that it held is lost: it is held by operations. One that is alive is
-not forgotten.`,
+		Use: "forget CONDUCTOR", Short: "Remove a conductor that is gone from the list", Args: cobra.ExactArgs(1),
+		Long: `Remove a conductor that is gone from the list. Nothing is lost with it, because nodes are held by operations and not by
+conductors. The API refuses to remove one that is alive.`,
 		Example: "  temper conductor forget conductor-1", ValidArgsFunction: s.completeConductors(1),
 		RunE: s.run(func(ctx context.Context, args []string) error {
 			if err := s.ForgetConductor(ctx, args[0]); err != nil {
@@ -107,7 +107,7 @@ func newConductorShow(s *session) *cobra.Command {
 	}
 }
 
-// conductorFields are those of Ironic's API and its state: one that drains is alive, too.
+// conductorFields returns the fields of Ironic's API and the conductor's state, because a conductor that drains is alive, too.
 func (s *session) conductorFields(ctx context.Context, k *client.Conductor) (map[string]any, error) {
 	list, err := s.Fleet(ctx)
 	if err != nil {

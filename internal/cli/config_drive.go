@@ -16,8 +16,9 @@ import (
 	"go.temper.dev/temper/internal/configdrive"
 )
 
-// readConfigDrive makes of --config-drive what the API takes: a URL as it is, a folder or a file with a JSON object as parts that
-// the image is built from, and any other file as an image. What is wrong with it is said before anything is asked. "" = none.
+// readConfigDrive returns the value of --config-drive in a form that the API takes: a URL, an object of parts that the image is
+// built from (given as a folder or a JSON file), or an image in base64. It checks the value before the first request.
+// For "" it returns nil.
 func readConfigDrive(s string) (any, error) {
 	if s == "" {
 		return nil, nil
@@ -58,13 +59,13 @@ func loadConfigDrive(s string) (any, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// isISO looks for the mark of ISO 9660 in the first volume descriptor (ECMA-119, 8.1.2).
+// isISO reports whether raw has the identifier of ISO 9660 in its first volume descriptor (ECMA-119, 8.1.2).
 func isISO(raw []byte) bool {
 	const at, mark = 0x8001, "CD001"
 	return len(raw) > at+len(mark) && string(raw[at:at+len(mark)]) == mark
 }
 
-// gzipBase64 is an image as Ironic wants it: gzipped, in base64.
+// gzipBase64 returns an image in the form that Ironic takes.
 func gzipBase64(image []byte) (string, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -77,7 +78,7 @@ func gzipBase64(image []byte) (string, error) {
 	return base64.StdEncoding.EncodeToString(b.Bytes()), nil
 }
 
-// configDriveFiles are the files of a config drive's folder, and the part that each is. The names are OpenStack's.
+// configDriveFiles are the files in the folder of a config drive, and the part that each becomes. The names are OpenStack's.
 var configDriveFiles = []struct{ file, part string }{
 	{"meta_data.json", "meta_data"},
 	{"network_data.json", "network_data"},
@@ -86,7 +87,7 @@ var configDriveFiles = []struct{ file, part string }{
 	{"user_data", "user_data"},
 }
 
-// readConfigDriveDir reads a folder: the files themselves, or those below openstack/latest in it.
+// readConfigDriveDir reads a folder with these files, or with a folder openstack/latest that has them.
 func readConfigDriveDir(dir string) (map[string]any, error) {
 	if info, err := os.Stat(filepath.Join(dir, "openstack", "latest")); err == nil && info.IsDir() {
 		dir = filepath.Join(dir, "openstack", "latest")

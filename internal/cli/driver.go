@@ -15,7 +15,7 @@ import (
 )
 
 func newDriverCommand() *cobra.Command {
-	return newGroup("driver", "Look at the hardware types that conductors have", "  temper driver show redfish",
+	return newGroup("driver", "Show the hardware types that conductors have", "  temper driver show redfish",
 		func(s *session) []*cobra.Command { return []*cobra.Command{newDriverList(s), newDriverShow(s)} })
 }
 
@@ -40,9 +40,9 @@ func newDriverList(s *session) *cobra.Command {
 
 func newDriverShow(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "show DRIVER", Short: "Show a driver's interfaces and what its driver_info may hold", Args: cobra.ExactArgs(1),
-		Long: `Show a driver's interfaces and what its driver_info may hold. In JSON and YAML the latter are below
-"driver_info", which the API answers by itself.`,
+		Use: "show DRIVER", Short: "Show a driver's interfaces and the properties of its driver_info", Args: cobra.ExactArgs(1),
+		Long: `Show a driver's interfaces and the properties of its driver_info. In JSON and YAML the properties are in
+"driver_info".`,
 		Example: "  temper driver show redfish", ValidArgsFunction: s.completeDrivers(1),
 		RunE: s.run(func(ctx context.Context, args []string) error {
 			d, err := s.Driver(ctx, args[0])

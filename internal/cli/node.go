@@ -16,7 +16,7 @@ import (
 )
 
 func newNodeCommand() *cobra.Command {
-	return newGroup("node", "Enrol, provision and look at nodes", "  temper node list\n  temper node deploy n1 --help",
+	return newGroup("node", "Enrol, provision and show nodes", "  temper node list\n  temper node deploy n1 --help",
 		func(s *session) []*cobra.Command {
 			all := []*cobra.Command{
 				newNodeList(s), newNodeShow(s), newNodeCreate(s), newNodeSet(s), newNodeUnset(s), newNodeDelete(s),
@@ -27,18 +27,18 @@ func newNodeCommand() *cobra.Command {
 		})
 }
 
-// nodeFilters are the flags of temper node list that Ironic has a filter of the same meaning for.
+// nodeFilters are the flags of temper node list for which Ironic has a filter.
 var nodeFilters = []struct{ flag, filter, help string }{
 	{"state", "provision_state", "in this provision `state`"},
 	{"driver", "driver", "with this `driver`"},
 	{"resource-class", "resource_class", "of this resource `class`"},
 	{"conductor-group", "conductor_group", "in this conductor `group`"},
-	{"conductor", "conductor", "that the ring gives to this `conductor`"},
+	{"conductor", "conductor", "that the ring assigns to this `conductor`"},
 	{"owner", "owner", "of this `owner`"},
 	{"lessee", "lessee", "of this `lessee`"},
 	{"fault", "fault", "with this `fault`, e.g. \"power failure\" or \"no conductor\""},
 	{"instance", "instance_uuid", "with this instance `uuid`"},
-	{"shard", "shard", "in one of these `shards`, with commas"},
+	{"shard", "shard", "in one of these `shards`, separated by commas"},
 }
 
 // nodeListing are the flags of temper node list.
@@ -62,14 +62,14 @@ func newNodeList(s *session) *cobra.Command {
 	for _, one := range nodeFilters {
 		l.filters[one.filter] = f.String(one.flag, "", "only nodes "+one.help)
 	}
-	f.BoolVar(&l.maintenance, "maintenance", false, "only nodes in maintenance; =false: only the others")
-	f.BoolVar(&l.associated, "associated", false, "only nodes with an instance; =false: only the others")
-	f.BoolVar(&l.retired, "retired", false, "only retired nodes; =false: only the others")
-	f.StringSliceVar(&l.fields, "fields", nil, "show these `fields` of the API, with commas")
-	f.BoolVar(&l.long, "long", false, "show more of each")
+	f.BoolVar(&l.maintenance, "maintenance", false, "only nodes in maintenance (=false: only the others)")
+	f.BoolVar(&l.associated, "associated", false, "only nodes with an instance (=false: only the others)")
+	f.BoolVar(&l.retired, "retired", false, "only retired nodes (=false: only the others)")
+	f.StringSliceVar(&l.fields, "fields", nil, "show these `fields` of the API, separated by commas")
+	f.BoolVar(&l.long, "long", false, "show more columns")
 	f.BoolVar(&l.deleted, "deleted", false, "list deleted nodes instead, and who deleted them")
-	f.StringVar(&l.sort, "sort", "", "sort by this `field`; field:desc the other way round")
-	f.IntVar(&l.limit, "limit", client.DefaultLimit, "show at most so many")
+	f.StringVar(&l.sort, "sort", "", "sort by this `field`; FIELD:desc for descending order")
+	f.IntVar(&l.limit, "limit", client.DefaultLimit, "show at most this many")
 	must(c.RegisterFlagCompletionFunc("state", completeStates))
 	must(c.RegisterFlagCompletionFunc("driver", s.completeDrivers(0)))
 	must(c.RegisterFlagCompletionFunc("conductor", s.completeConductors(0)))
@@ -95,7 +95,7 @@ func newNodeList(s *session) *cobra.Command {
 	return c
 }
 
-// query is what the flags ask of the API.
+// query returns the query that the flags stand for.
 func (l *nodeListing) query(c *cobra.Command, f format) (url.Values, error) {
 	if err := checkLimit(l.limit); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (l *nodeListing) query(c *cobra.Command, f format) (url.Values, error) {
 	return q, nil
 }
 
-// The columns of lists of nodes: the API's fields, and their heads.
+// The columns of lists of nodes: fields of the API, and heads that differ from the field's name.
 var (
 	nodeColumns = []string{"name", "uuid", "provision_state", "target_provision_state", "power_state", "maintenance", "reservation", "instance_uuid"}
 	longColumns = []string{"driver", "resource_class", "conductor_group", "conductor", "fault", "last_error"}
@@ -154,7 +154,7 @@ func (l *nodeListing) table(nodes []client.Node) table.Table {
 	heads := make([]string, len(columns))
 	for i, name := range columns {
 		switch heads[i] = columnHeads[name]; {
-		case l.fields != nil: // as they were asked for
+		case l.fields != nil: // as the user named them
 			heads[i] = strings.ToUpper(name)
 		case heads[i] == "":
 			heads[i] = strings.ToUpper(strings.ReplaceAll(name, "_", " "))
@@ -166,7 +166,7 @@ func (l *nodeListing) table(nodes []client.Node) table.Table {
 		cells := make([]string, len(columns))
 		for k, name := range columns {
 			cells[k] = table.Cell(fields[name])
-			if l.fields == nil { // people look at it
+			if l.fields == nil { // a list for people
 				cells[k] = listCell(name, fields[name])
 			}
 		}
@@ -175,7 +175,7 @@ func (l *nodeListing) table(nodes []client.Node) table.Table {
 	return g
 }
 
-// listCell is a field in a list for people.
+// listCell returns a field as a cell of a list for people.
 func listCell(name string, v any) string {
 	if b, ok := v.(bool); ok {
 		return table.YesNo(b)
@@ -189,7 +189,7 @@ func listCell(name string, v any) string {
 func newNodeDelete(s *session) *cobra.Command {
 	var sel selection
 	c := &cobra.Command{
-		Use: "delete NODE...", Short: "Forget nodes; their hardware stays as it is", Example: "  temper node delete n1 n2",
+		Use: "delete NODE...", Short: "Delete nodes; their hardware is left as it is", Example: "  temper node delete n1 n2",
 	}
 	sel.addFlags(c, s, "")
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
@@ -204,7 +204,7 @@ func newNodeDelete(s *session) *cobra.Command {
 	return c
 }
 
-// uuidOf is the uuid of a node by its name, for where the API wants that.
+// uuidOf returns the uuid of a node by its name, for requests that take no name.
 func (s *session) uuidOf(ctx context.Context, ident string) (string, error) {
 	if node.IsUUID(ident) {
 		return ident, nil

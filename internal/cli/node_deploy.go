@@ -10,7 +10,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// deployFlags are what a deploy and a rebuild take.
+// deployFlags are the flags of deploy and rebuild.
 type deployFlags struct {
 	image, checksum, drive, steps string
 	terms                         client.Terms
@@ -19,20 +19,20 @@ type deployFlags struct {
 
 func (d *deployFlags) addTo(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&d.image, "image", "", "`URL` of the image; default: the one in instance_info")
-	f.StringVar(&d.checksum, "checksum", "", "`DIGEST|URL` of the image: sha256 or sha512 in hexadecimal, or where a file with it is")
+	f.StringVar(&d.image, "image", "", "`URL` of the image (default: the one in instance_info)")
+	f.StringVar(&d.checksum, "checksum", "", "`DIGEST|URL`: sha256 or sha512 of the image in hexadecimal, or the URL of a file with it")
 	f.StringVar(&d.drive, "config-drive", "", "`URL|FILE|DIR`: an image, a JSON object of parts, or a folder with meta_data.json, user_data, ...")
 	f.StringVar(&d.steps, "deploy-steps", "", "`FILE|JSON`: a list of steps")
 	addTerms(c, &d.terms)
-	f.Var(&d.info, "instance-info", "more of what is deployed, like root_gb=20; @FILE: an object")
+	f.Var(&d.info, "instance-info", "other fields of instance_info, such as root_gb=20; @FILE: an object")
 }
 
-const deployHelp = "The image is written to instance_info together with the request, where a later rebuild finds it. A request that is refused changes nothing. VALUE is JSON where it is JSON, else text."
+const deployHelp = "The request also writes the image to instance_info, where a later rebuild finds it. A request that is refused changes nothing. A VALUE that is valid JSON is read as JSON, any other as text."
 
 func newNodeDeploy(s *session) *cobra.Command {
 	v := verb{name: "deploy", target: "active", event: node.EventDeploy, what: "deploy"}
 	return newDeploy(s, v, &cobra.Command{
-		Use: "deploy NODE...", Short: "Put an image on available nodes and start them", Long: "Put an image on available nodes and start them.\n\n" + deployHelp,
+		Use: "deploy NODE...", Short: "Write an image to available nodes and boot them", Long: "Write an image to available nodes and boot them.\n\n" + deployHelp,
 		Example: "  temper node deploy n1 --image http://images/debian.raw --checksum http://images/SHA256SUMS --config-drive ./cloud --watch",
 	})
 }
@@ -41,7 +41,7 @@ func newNodeRebuild(s *session) *cobra.Command {
 	v := verb{name: "rebuild", target: "rebuild", event: node.EventRebuild, what: "rebuild"}
 	return newDeploy(s, v, &cobra.Command{
 		Use: "rebuild NODE...", Short: "Deploy active nodes again, with their image or another",
-		Long:    "Deploy active nodes again, with their image or another. What is on their disk is lost.\n\n" + deployHelp,
+		Long:    "Deploy active nodes again, with their image or another. The data on their disks is lost.\n\n" + deployHelp,
 		Example: "  temper node rebuild n1 --wait 30m",
 	})
 }
@@ -62,13 +62,13 @@ func newDeploy(s *session, v verb, c *cobra.Command) *cobra.Command {
 	})
 }
 
-// checksumKeys are where instance_info has the checksum of an image, in Ironic's two ways.
+// checksumKeys are the keys in instance_info of an image's checksum, which Ironic takes in two forms.
 var checksumKeys = []string{"image_checksum", "image_os_hash_algo", "image_os_hash_value"}
 
-// hashOf is the algorithm of a digest, by its length in hexadecimal digits.
+// hashOf is the algorithm of a digest by its number of hexadecimal digits.
 var hashOf = map[int]string{64: "sha256", 96: "sha384", 128: "sha512"}
 
-// instanceInfo is what the flags change in instance_info. Of the checksum no part stays that was said of an older image.
+// instanceInfo returns what the flags change in instance_info. A new image or checksum removes the checksum of the old image.
 func (d *deployFlags) instanceInfo() map[string]any {
 	info := map[string]any{}
 	if d.image != "" || d.checksum != "" {
@@ -96,11 +96,11 @@ func newNodeClean(s *session) *cobra.Command {
 	var noRamdisk bool
 	v := verb{name: "clean", target: "clean", event: node.EventClean, what: "clean"}
 	c := &cobra.Command{
-		Use: "clean NODE...", Short: "Run clean steps of your choice on manageable nodes",
+		Use: "clean NODE...", Short: "Run the clean steps that you choose on manageable nodes",
 		Example: `  temper node clean n1 --clean-steps '[{"interface": "deploy", "step": "erase_devices_metadata"}]' --watch`,
 	}
 	c.Flags().StringVar(&steps, "clean-steps", "", "`FILE|JSON`: a list of steps (required)")
-	c.Flags().BoolVar(&noRamdisk, "disable-ramdisk", false, "run steps that need no agent without starting it")
+	c.Flags().BoolVar(&noRamdisk, "disable-ramdisk", false, "do not boot the agent; for steps that do not need it")
 	must(c.MarkFlagRequired("clean-steps"))
 	addTerms(c, &terms)
 	return v.command(s, c, func() (client.Work, error) {

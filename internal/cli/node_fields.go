@@ -20,7 +20,7 @@ type field struct {
 	dict       bool   // given as KEY=VALUE
 	text       bool   // dict: the API wants strings
 	boolean    bool
-	keep       bool // temper node unset can't take it away
+	keep       bool // temper node unset can't remove it
 	setOnly    bool // the API does not take it at creation
 	help       string
 }
@@ -29,13 +29,13 @@ type field struct {
 var nodeFields = []field{
 	{flag: "name", name: "name", help: "`name`"},
 	{flag: "driver", name: "driver", keep: true, help: "hardware `type`: see temper driver list"},
-	{flag: "driver-info", name: "driver_info", dict: true, help: "how the BMC is reached, see temper driver show; @FILE: an object"},
-	{flag: "property", name: "properties", dict: true, help: "what the server is, like cpu_arch=x86_64; @FILE: an object"},
-	{flag: "extra", name: "extra", dict: true, help: "anything else; @FILE: an object"},
+	{flag: "driver-info", name: "driver_info", dict: true, help: "how to reach the BMC, see temper driver show; @FILE: an object"},
+	{flag: "property", name: "properties", dict: true, help: "properties of the server, such as cpu_arch=x86_64; @FILE: an object"},
+	{flag: "extra", name: "extra", dict: true, help: "additional data; @FILE: an object"},
 	{flag: "instance-info", name: "instance_info", dict: true, help: "what is deployed on it; @FILE: an object"},
 	{flag: "network-data", name: "network_data", dict: true, help: "network of the ramdisk; @FILE: an object"},
-	{flag: "resource-class", name: "resource_class", help: "`class` that schedulers place by"},
-	{flag: "conductor-group", name: "conductor_group", help: "`group` of the conductors that serve it"},
+	{flag: "resource-class", name: "resource_class", help: "resource `class`, by which schedulers choose nodes"},
+	{flag: "conductor-group", name: "conductor_group", help: "conductor `group` whose conductors serve it"},
 	{flag: "description", name: "description", help: "`text` for people"},
 	{flag: "owner", name: "owner", help: "`owner`"},
 	{flag: "lessee", name: "lessee", help: "`lessee`"},
@@ -43,7 +43,7 @@ var nodeFields = []field{
 	{flag: "instance-uuid", name: "instance_uuid", help: "`uuid` of the instance on it"},
 	{flag: "automated-clean", name: "automated_clean", boolean: true, help: "clean it before it becomes available"},
 	{flag: "disable-power-off", name: "disable_power_off", boolean: true, help: "never power it off"},
-	{flag: "protected", name: "protected", boolean: true, setOnly: true, help: "refuse undeploy and rebuild"},
+	{flag: "protected", name: "protected", boolean: true, setOnly: true, help: "refuse to undeploy and rebuild it"},
 	{flag: "protected-reason", name: "protected_reason", setOnly: true, help: "`why` it is protected"},
 	{flag: "retired", name: "retired", boolean: true, help: "keep it out of service after its next cleaning"},
 	{flag: "retired-reason", name: "retired_reason", help: "`why` it is retired"},
@@ -58,7 +58,7 @@ type fieldFlags struct {
 	set    *pflag.FlagSet
 }
 
-// addFields adds a flag for each field.
+// addFields adds a flag to c for each field.
 func addFields(c *cobra.Command, fields []field) *fieldFlags {
 	ff := &fieldFlags{fields: fields, texts: map[string]*string{}, bools: map[string]*bool{}, dicts: map[string]*keyValues{}, set: c.Flags()}
 	for _, one := range fields {
@@ -75,7 +75,7 @@ func addFields(c *cobra.Command, fields []field) *fieldFlags {
 	return ff
 }
 
-// values are the fields that were given, by the API's names.
+// values returns the fields that were given, by their names in the API.
 func (ff *fieldFlags) values() map[string]any {
 	out := map[string]any{}
 	for _, one := range ff.fields {
@@ -92,7 +92,7 @@ func (ff *fieldFlags) values() map[string]any {
 	return out
 }
 
-// patch is what the flags change: dictionaries key by key, so that what they hold besides stays.
+// patch returns what the flags change. Dictionaries change key by key, so that their other keys stay.
 func (ff *fieldFlags) patch() (client.Patch, error) {
 	values := ff.values()
 	var out client.Patch
@@ -116,7 +116,7 @@ func (ff *fieldFlags) patch() (client.Patch, error) {
 	return out, nil
 }
 
-// patchable is what Ironic lets a PATCH name a key with.
+// patchable are the keys that Ironic accepts in the path of a PATCH.
 var patchable = regexp.MustCompile(`^[\p{L}\p{N}_-]+$`)
 
 func patchKeys(one field, keys map[string]any) (client.Patch, error) {
@@ -148,9 +148,9 @@ type interfaceFlags struct {
 }
 
 func (i *interfaceFlags) addTo(c *cobra.Command, reset bool) {
-	c.Flags().StringToStringVar(&i.given, "interface", nil, "`KIND=IMPLEMENTATION` of interfaces, like deploy=direct")
+	c.Flags().StringToStringVar(&i.given, "interface", nil, "`KIND=IMPLEMENTATION` of interfaces, such as deploy=direct")
 	if reset {
-		c.Flags().BoolVar(&i.reset, "reset-interfaces", false, "with --driver: what --interface does not name gets the driver's default")
+		c.Flags().BoolVar(&i.reset, "reset-interfaces", false, "with --driver: reset the interfaces that --interface does not name to the driver's defaults")
 	}
 	var kinds []string
 	for _, k := range node.Interfaces {
@@ -159,7 +159,7 @@ func (i *interfaceFlags) addTo(c *cobra.Command, reset bool) {
 	must(c.RegisterFlagCompletionFunc("interface", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)))
 }
 
-// check refuses kinds that no node has.
+// check refuses kinds of interfaces that no node has.
 func (i *interfaceFlags) check() error {
 	for kind := range i.given {
 		if !slices.Contains(node.Interfaces, kind) {

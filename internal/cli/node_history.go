@@ -17,11 +17,11 @@ func newNodeHistory(s *session) *cobra.Command {
 	var deleted bool
 	c := &cobra.Command{
 		Use: "history NODE", Short: "List what happened to a node", Args: cobra.ExactArgs(1),
-		Long:    `List what happened to a node. A deleted node has a history as long as "temper node list --deleted" lists it.`,
+		Long:    `List what happened to a node. The history of a deleted node is kept as long as "temper node list --deleted" lists it.`,
 		Example: "  temper node history n1", ValidArgsFunction: s.completeNodes("", 1),
 	}
 	c.Flags().BoolVar(&deleted, "deleted", false, "also show the history of deleted nodes that had the same uuid")
-	c.Flags().IntVar(&limit, "limit", client.DefaultLimit, "show at most so many")
+	c.Flags().IntVar(&limit, "limit", client.DefaultLimit, "show at most this many")
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		if err := checkLimit(limit); err != nil {
 			return err

@@ -10,7 +10,7 @@ func newNodeMaintenance(s *session) *cobra.Command {
 	c := newParent("maintenance", "Put nodes into maintenance and take them out",
 		"  temper node maintenance set n1 --reason \"bad DIMM\"\n  temper node maintenance unset n1")
 	var reason string
-	set := maintenanceCommand(s, true, "set NODE...", "Put nodes into maintenance, also while something runs on them",
+	set := maintenanceCommand(s, true, "set NODE...", "Put nodes into maintenance, even while an operation runs on them",
 		"  temper node maintenance set n1 --reason \"bad DIMM\"",
 		func(ctx context.Context, name string) error { return s.SetMaintenance(ctx, name, reason) })
 	set.Flags().StringVar(&reason, "reason", "", "`why`")

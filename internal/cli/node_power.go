@@ -20,16 +20,17 @@ func newNodePower(s *session) *cobra.Command {
 	return c
 }
 
-// newPower is a power command: Ironic's target, and the one that asks the operating system ("" = there is none).
+// newPower returns a power command. target and softTarget are Ironic's; softTarget asks the operating system first, "" = there
+// is none.
 func newPower(s *session, name, short, target, softTarget string) *cobra.Command {
 	var soft bool
 	var timeout time.Duration
 	var terms client.Terms
 	c := &cobra.Command{Use: name + " NODE...", Short: short, Example: "  temper node power " + name + " n1 --wait 2m"}
 	if softTarget != "" {
-		c.Flags().BoolVar(&soft, "soft", false, "ask the operating system to end first")
-		// The request's own time limit gives its name to what people know from Ironic.
-		c.Flags().DurationVar(&timeout, "timeout", 0, "with --soft: how long the operating system gets; default: the setting")
+		c.Flags().BoolVar(&soft, "soft", false, "ask the operating system to shut down first")
+		// Here --timeout is not the one of a session, because it is the timeout that people know from Ironic.
+		c.Flags().DurationVar(&timeout, "timeout", 0, "with --soft: how long the operating system may take (default: the API's setting)")
 	}
 	addPatience(c, &terms)
 	v := verb{name: name, target: target, what: "power " + name, goal: watch.ChangePower}

@@ -12,7 +12,7 @@ import (
 
 func newNodeWhy(s *session) *cobra.Command {
 	c := &cobra.Command{
-		Use: "why NODE", Short: "Say what happens to a node, for what it waits, and what you can do", Args: cobra.ExactArgs(1),
+		Use: "why NODE", Short: "Say what a node is doing, what it waits for, and what you can do", Args: cobra.ExactArgs(1),
 		Example: "  temper node why n1", ValidArgsFunction: s.completeNodes("", 1),
 	}
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
@@ -32,14 +32,14 @@ func newNodeRecover(s *session) *cobra.Command {
 	var force bool
 	var reason string
 	c := &cobra.Command{
-		Use: "recover NODE...", Short: "Say who holds nodes, and end what is orphaned; with --force also what is alive", Args: cobra.MinimumNArgs(1),
-		Long: `Say who holds nodes, and end what is orphaned; with --force also what is alive. It tells whether the owner is alive,
-and what happens by itself. An operation that is orphaned is ended at
-once, without --force: one whose workflow has ended, and one that waits because no live conductor covers its node. What it left
-half done is undone as soon as somebody covers the node. With --force --reason one whose owner is alive is ended, too.`,
+		Use: "recover NODE...", Short: "Show who holds nodes, and end orphaned operations; with --force also live ones", Args: cobra.MinimumNArgs(1),
+		Long: `Show who holds nodes, and end orphaned operations; with --force also live ones. It says which operation holds a node, whether
+the owner is alive, and what will happen without you. An orphaned operation is ended at once: one whose workflow has
+ended, or one that waits because no live conductor covers its node. What it left half done is undone as soon as a conductor
+covers the node. With --force and --reason an operation is ended even if its owner is alive.`,
 		Example: "  temper node recover n1\n  temper node recover n1 --force --reason \"rack 7 burns\"", ValidArgsFunction: s.completeNodes("", 0),
 	}
-	c.Flags().BoolVar(&force, "force", false, "end it even where its owner is alive; needs --reason")
+	c.Flags().BoolVar(&force, "force", false, "end the operation even if its owner is alive; requires --reason")
 	c.Flags().StringVar(&reason, "reason", "", "`why`, for the node's history")
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		if force && strings.TrimSpace(reason) == "" {
@@ -66,10 +66,10 @@ func newOperationRecover(s *session) *cobra.Command {
 	var lost bool
 	var reason string
 	c := &cobra.Command{
-		Use: "recover", Short: "End all operations that a Temporal which has lost its data does not know", Args: cobra.NoArgs,
+		Use: "recover", Short: "End all operations that Temporal does not know any more, because it lost its data", Args: cobra.NoArgs,
 		Example: "  temper operation recover --lost-temporal --reason \"its database was restored from yesterday\"",
 	}
-	c.Flags().BoolVar(&lost, "lost-temporal", false, "say that Temporal has lost its data (required)")
+	c.Flags().BoolVar(&lost, "lost-temporal", false, "confirm that Temporal has lost its data (required)")
 	c.Flags().StringVar(&reason, "reason", "", "`why` (required)")
 	must(c.MarkFlagRequired("lost-temporal"))
 	must(c.MarkFlagRequired("reason"))

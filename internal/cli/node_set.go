@@ -17,8 +17,9 @@ func newNodeSet(s *session) *cobra.Command {
 	var interfaces interfaceFlags
 	c := &cobra.Command{
 		Use: "set NODE...", Short: "Set fields of nodes",
-		Long: `Set fields of nodes. Of a dictionary only the keys that are named change. VALUE is JSON where it is JSON, else text;
-passwords are always text. To change the BMC's address or how its certificate is verified, give the password, too.`,
+		Long: `Set fields of nodes. In a dictionary only the keys that you name change. A VALUE that is valid JSON is read as JSON, any
+other as text; passwords are always text. To change the BMC's address, or how its certificate is verified, give the password
+again.`,
 		Example: "  temper node set n1 --driver-info redfish_address=https://10.0.0.2 --driver-info @secret.json\n" +
 			"  temper node set n1 --property cpu_arch=x86_64 --extra 'rack={\"row\": 3}'",
 	}
@@ -40,7 +41,7 @@ func newNodeUnset(s *session) *cobra.Command {
 	var sel selection
 	var kinds []string
 	c := &cobra.Command{
-		Use: "unset NODE...", Short: "Take fields of nodes away, or give them their default",
+		Use: "unset NODE...", Short: "Remove fields of nodes, or reset them to their defaults",
 		Example: "  temper node unset n1 --extra rack --instance-uuid --interface deploy",
 	}
 	sel.addFlags(c, s, "")
@@ -49,12 +50,12 @@ func newNodeUnset(s *session) *cobra.Command {
 		switch {
 		case one.keep:
 		case one.dict:
-			keys[one.flag] = c.Flags().StringSlice(one.flag, nil, "`keys` of "+one.name+", with commas")
+			keys[one.flag] = c.Flags().StringSlice(one.flag, nil, "remove these `keys` of "+one.name+", separated by commas")
 		default:
-			plain[one.flag] = c.Flags().Bool(one.flag, false, "take it away")
+			plain[one.flag] = c.Flags().Bool(one.flag, false, "remove it")
 		}
 	}
-	c.Flags().StringSliceVar(&kinds, "interface", nil, "`kinds` of interfaces that get the driver's default, with commas")
+	c.Flags().StringSliceVar(&kinds, "interface", nil, "reset these `kinds` of interfaces to the driver's defaults, separated by commas")
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		var changes client.Patch
 		for _, one := range nodeFields {
@@ -78,7 +79,7 @@ func newNodeUnset(s *session) *cobra.Command {
 	return c
 }
 
-// patchNodes changes nodes in the same way and shows what they became.
+// patchNodes makes the same changes to several nodes, and shows the result.
 func (s *session) patchNodes(ctx context.Context, sel *selection, args []string, changes client.Patch, reset bool, what string) error {
 	if len(changes) == 0 {
 		return errors.New("say what is to change: --help shows which flags there are")
@@ -103,7 +104,7 @@ func (s *session) patchNodes(ctx context.Context, sel *selection, args []string,
 	return s.report(names, words)
 }
 
-// describeChanges says what a PATCH did, without its values, which may be secrets.
+// describeChanges says what a PATCH changed. It leaves out values, which may be secrets, except booleans.
 func describeChanges(changes client.Patch) string {
 	byOp := map[string][]string{}
 	for _, c := range changes {

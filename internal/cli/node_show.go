@@ -16,14 +16,14 @@ func newNodeShow(s *session) *cobra.Command {
 	var all bool
 	var fields []string
 	c := &cobra.Command{
-		Use: "show NODE...", Short: "Show nodes with what goes on on them",
-		Long:    "Show nodes with what goes on on them. The table leaves out what is empty; JSON and YAML have every field.",
+		Use: "show NODE...", Short: "Show nodes with their state and settings",
+		Long:    "Show nodes with their state and settings. The table leaves out empty fields; JSON and YAML have every field.",
 		Example: "  temper node show n1\n  temper node show n1 -o json",
 	}
 	sel.addFlags(c, s, "")
 	must(c.Flags().MarkHidden("yes")) // nothing is done to them
-	c.Flags().BoolVar(&all, "all", false, "show empty fields, too, and long ones whole")
-	c.Flags().StringSliceVar(&fields, "fields", nil, "show these `fields` of the API only, with commas")
+	c.Flags().BoolVar(&all, "all", false, "show empty fields as well, and long ones in full")
+	c.Flags().StringSliceVar(&fields, "fields", nil, "show only these `fields` of the API, separated by commas")
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		sel.yes = true
 		names, err := sel.nodes(ctx, s, args, "show")
@@ -38,7 +38,7 @@ func newNodeShow(s *session) *cobra.Command {
 	return c
 }
 
-// showNodes shows nodes whole: the one that was asked for as it is, several as a list.
+// showNodes shows all fields of nodes. In JSON and YAML, one node stands alone, and several are a list.
 func (s *session) showNodes(nodes []*client.Node, one, all bool) error {
 	if len(nodes) == 0 && one {
 		return nil
@@ -62,12 +62,12 @@ func (s *session) showNodes(nodes []*client.Node, one, all bool) error {
 	})
 }
 
-// firstNodeFields are the fields that come first, in this order; the others follow by name.
+// firstNodeFields are the fields that come first. The others follow, sorted by name.
 var firstNodeFields = []string{
 	"name", "uuid", "description", "driver", "provision_state", "target_provision_state", "provision_updated_at",
 	"power_state", "target_power_state", "maintenance", "maintenance_reason", "fault", "last_error", "reservation", "conductor",
 	"conductor_group", "resource_class", "traits", "instance_uuid",
 }
 
-// hiddenFields are links to other resources, which nobody reads in a table.
+// hiddenFields are links to other resources. Tables leave them out.
 var hiddenFields = []string{"links", "ports", "portgroups", "states", "volume"}

@@ -13,7 +13,7 @@ import (
 )
 
 func newNodeTrait(s *session) *cobra.Command {
-	c := newParent("trait", "Look at the traits of a node and change them", "  temper node trait add n1 CUSTOM_GPU")
+	c := newParent("trait", "Show and change the traits of a node", "  temper node trait add n1 CUSTOM_GPU")
 	c.AddCommand(
 		&cobra.Command{
 			Use: "list NODE", Short: "List the traits of a node", Args: cobra.ExactArgs(1),
@@ -42,10 +42,10 @@ func newNodeTrait(s *session) *cobra.Command {
 func newTraitRemove(s *session) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
-		Use: "remove NODE [TRAIT...]", Short: "Take traits from a node", Args: cobra.MinimumNArgs(1),
+		Use: "remove NODE [TRAIT...]", Short: "Remove traits from a node", Args: cobra.MinimumNArgs(1),
 		Example: "  temper node trait remove n1 CUSTOM_GPU\n  temper node trait remove n1 --all",
 	}
-	c.Flags().BoolVar(&all, "all", false, "all that it has")
+	c.Flags().BoolVar(&all, "all", false, "remove all of them")
 	c.ValidArgsFunction = s.completeTraits
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		traits := args[1:]
@@ -75,7 +75,7 @@ func (s *session) listTraits(ctx context.Context, args []string) error {
 	})
 }
 
-// eachTrait goes on after one that fails, and names it.
+// eachTrait calls do for all traits, and joins the errors.
 func eachTrait(traits []string, do func(string) error) error {
 	var errs []error
 	for _, t := range traits {
@@ -86,7 +86,7 @@ func eachTrait(traits []string, do func(string) error) error {
 	return errors.Join(errs...)
 }
 
-// reportTraits says what became of a node's traits.
+// reportTraits says what was done to a node's traits, or why it failed.
 func (s *session) reportTraits(name, verb string, traits []string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, withAdvice(err))
@@ -98,7 +98,7 @@ func (s *session) reportTraits(name, verb string, traits []string, err error) er
 	return s.report([]string{name}, []result[string]{{name: name, value: verb + " " + words}})
 }
 
-// completeTraits offers nodes first, and then what the node has.
+// completeTraits offers nodes for the first argument, and the node's traits for the others.
 func (s *session) completeTraits(c *cobra.Command, args []string, to string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return s.completeNodes("", 1)(c, args, to)

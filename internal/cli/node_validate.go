@@ -17,7 +17,7 @@ import (
 func newNodeValidate(s *session) *cobra.Command {
 	var sel selection
 	c := &cobra.Command{
-		Use: "validate NODE...", Short: "Check whether nodes could be worked on, without touching their hardware",
+		Use: "validate NODE...", Short: "Check the interfaces of nodes, without touching their hardware",
 		Example: "  temper node validate n1",
 	}
 	sel.addFlags(c, s, "")

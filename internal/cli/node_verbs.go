@@ -23,7 +23,7 @@ type verb struct {
 	goal         watch.Goal
 }
 
-// newNodeVerbs are the verbs that take nothing but nodes.
+// newNodeVerbs returns the verbs without arguments besides nodes.
 func newNodeVerbs(s *session) []*cobra.Command {
 	var all []*cobra.Command
 	for _, one := range []struct {
@@ -42,21 +42,21 @@ func newNodeVerbs(s *session) []*cobra.Command {
 		},
 		{
 			verb{"inspect", "inspect", node.EventInspect, "inspect", watch.Succeed},
-			"Look what hardware manageable nodes have",
+			"Find out what hardware manageable nodes have",
 			"  temper node inspect n1 --watch",
 		},
 		{
 			verb{"undeploy", "deleted", node.EventDelete, "undeploy (what is on their disks is lost)", watch.Undeploy},
-			"Take nodes out of use and clean them; what is on their disk is lost", "  temper node undeploy n1 --watch",
+			"Take nodes out of use and clean them; the data on their disks is lost", "  temper node undeploy n1 --watch",
 		},
 		{
 			verb{"abort", "abort", node.EventAbort, "abort what runs on", watch.Cancel},
-			"End what waits on nodes",
+			"Abort the operations that wait on nodes",
 			"  temper node abort n1",
 		},
 		{
 			verb{"unhold", "unhold", node.EventUnhold, "unhold", watch.Succeed},
-			"Let nodes go on that are held at a step",
+			"Let operations go on that wait at a hold step",
 			"  temper node unhold n1 --watch",
 		},
 	} {
@@ -70,15 +70,15 @@ func newNodeVerbs(s *session) []*cobra.Command {
 	return all
 }
 
-// addTerms adds the flags of what becomes of a step that fails, and of what nobody can do now.
+// addTerms adds the flags that say what to do when a step fails, and when no conductor covers the node.
 func addTerms(c *cobra.Command, to *client.Terms) {
 	addPatience(c, to)
-	c.Flags().StringVar(&to.OnFailure, "on-failure", "", "when a step has failed for good: `fail|hold`; hold waits for temper operation retry, skip or abort (default: the API's setting)")
+	c.Flags().StringVar(&to.OnFailure, "on-failure", "", "what to do when a step has failed for good: `fail|hold`; hold waits for temper operation retry, skip or abort (default: the API's setting)")
 	completeWords(c, "on-failure", string(node.FailOnFailure), string(node.HoldOnFailure))
 }
 
 func addPatience(c *cobra.Command, to *client.Terms) {
-	c.Flags().BoolVar(&to.WaitForConductor, "wait-for-conductor", false, "where no live conductor covers a node, have the API wait for one instead of refusing")
+	c.Flags().BoolVar(&to.WaitForConductor, "wait-for-conductor", false, "if no live conductor covers a node, wait for one instead of refusing the request")
 }
 
 // command makes c send the request that prepare returns to each selected node, and follow the operations if the user wants that.
@@ -120,7 +120,7 @@ func (v verb) command(s *session, c *cobra.Command, prepare func() (client.Work,
 	return c
 }
 
-// finish follows what was started, as far as that is wanted, shows what came of it, and names what failed.
+// finish follows what was started, if the user wants that, shows the operations, and returns what failed.
 func (s *session) finish(ctx context.Context, o watch.Options, parallel int, asked []result[*watch.Target]) error {
 	all := succeeded(asked)
 	switch {
@@ -144,7 +144,7 @@ func (s *session) finish(ctx context.Context, o watch.Options, parallel int, ask
 	}
 	err := s.show(map[string]any{"operations": orEmpty(ops)}, func(w io.Writer) error {
 		if o.Watch {
-			return nil // it was shown all along
+			return nil // the view has shown it
 		}
 		return targetTable(all, s.now()).Print(w)
 	})

@@ -19,7 +19,7 @@ import (
 )
 
 func newOperationCommand() *cobra.Command {
-	return newGroup("operation", "Look at what is done to nodes, and stop it", "  temper operation list\n  temper operation watch 12",
+	return newGroup("operation", "Show and steer operations on nodes", "  temper operation list\n  temper operation watch 12",
 		func(s *session) []*cobra.Command {
 			all := []*cobra.Command{newOperationList(s), newOperationShow(s), newOperationCancel(s), newOperationWatch(s), newOperationRecover(s)}
 			return append(append(all, newDecisions(s)...), newOperationUnpause(s))
@@ -33,11 +33,11 @@ func newOperationList(s *session) *cobra.Command {
 		Use: "list", Short: "List operations, the newest first", Args: cobra.NoArgs,
 		Example: "  temper operation list --node n1\n  temper operation list --state failed",
 	}
-	c.Flags().StringVar(&f.Node, "node", "", "only those of this `node`")
+	c.Flags().StringVar(&f.Node, "node", "", "only operations on this `node`")
 	c.Flags().BoolVar(&f.Deleted, "deleted", false, "only operations of deleted nodes")
-	c.Flags().StringVar(&f.Kind, "kind", "", "only those of this `kind`")
-	c.Flags().StringVar(&f.State, "state", "", "only those in this `state`, or that ended as succeeded, failed or cancelled")
-	c.Flags().IntVar(&limit, "limit", 50, "show at most so many")
+	c.Flags().StringVar(&f.Kind, "kind", "", "only operations of this `kind`")
+	c.Flags().StringVar(&f.State, "state", "", "only operations in this `state`, or that ended as succeeded, failed or cancelled")
+	c.Flags().IntVar(&limit, "limit", 50, "show at most this many")
 	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
 	var kinds []string
 	for _, k := range node.Kinds() {
@@ -139,7 +139,7 @@ func stepTable(o *client.Operation, now time.Time) table.Table {
 	return g
 }
 
-// describeRequest is what is asked of an operation, by whom and why; what was asked and done is not.
+// describeRequest says what is asked of an operation, by whom and why. It is "" once the request is done.
 func describeRequest(o *client.Operation) string {
 	if o.Asked == "" {
 		return ""
@@ -147,7 +147,7 @@ func describeRequest(o *client.Operation) string {
 	return o.Asked + table.Optional(" by ", o.AskedBy) + table.Optional(": ", o.AskedReason)
 }
 
-// describeAttempts is how often a step was begun, and how often it failed of how many times it may.
+// describeAttempts says how often a step was started, how often it failed and how often it may fail.
 func describeAttempts(s client.Step) string {
 	switch {
 	case s.Failures == 0:
@@ -162,7 +162,7 @@ func newOperationCancel(s *session) *cobra.Command {
 	var reason string
 	var o watch.Options
 	c := &cobra.Command{
-		Use: "cancel ID...", Short: "Stop operations, undo what is half done, and free their nodes", Args: cobra.MinimumNArgs(1),
+		Use: "cancel ID...", Short: "Cancel operations, undo what they left half done, and free their nodes", Args: cobra.MinimumNArgs(1),
 		Example: "  temper operation cancel 12 --reason \"wrong image\" --wait 5m", ValidArgsFunction: s.completeOperations(0, true),
 	}
 	c.Flags().StringVar(&reason, "reason", "", "`why`")
@@ -184,14 +184,13 @@ func newOperationWatch(s *session) *cobra.Command {
 	var of string
 	var o watch.Options
 	c := &cobra.Command{
-		Use: "watch ID...", Short: "Stay with operations until they are over, or hold; exit code 0 only if they succeeded",
-		Long:    "Stay with operations until they are over, or hold.\n\n" + exit.Help,
+		Use: "watch ID...", Short: "Follow operations until they end or hold; exit code 0 only if they succeeded",
 		Example: "  temper operation watch 12\n  temper operation watch --node n1", ValidArgsFunction: s.completeOperations(0, true),
 	}
 	c.Long = c.Short + "\n\n" + exit.Help
-	c.Flags().StringVar(&of, "node", "", "the newest operation of this `node` instead of one by its id")
+	c.Flags().StringVar(&of, "node", "", "follow the newest operation on this `node`, instead of operations by their ids")
 	o.AddInterval(c)
-	c.Flags().DurationVar(&o.Wait, "wait", 0, "for this `DURATION` at most")
+	c.Flags().DurationVar(&o.Wait, "wait", 0, "follow them for this `DURATION` at most")
 	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
 	o.Watch = true
 	c.Args = func(_ *cobra.Command, args []string) error {

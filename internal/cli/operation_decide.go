@@ -13,16 +13,16 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// newDecisions are the commands about operations that hold at a step that failed.
+// newDecisions returns the commands that decide about an operation which holds at a failed step.
 func newDecisions(s *session) []*cobra.Command {
 	var all []*cobra.Command
 	for _, one := range []struct {
 		action, short, example string
 		goal                   watch.Goal
 	}{
-		{client.Retry, "Do again what operations were to do that have ended, or the step at which they hold", "  temper operation retry 12 --reason \"cable plugged in\" --watch", watch.Succeed},
-		{client.Skip, "Leave out the step at which an operation holds", "  temper operation skip 12 --reason \"done by hand\"", watch.Succeed},
-		{client.Abort, "End an operation that holds at a step, and undo what is half done", "  temper operation abort 12", watch.Cancel},
+		{client.Retry, "Retry operations that have ended, or the failed step at which they hold", "  temper operation retry 12 --reason \"cable plugged in\" --watch", watch.Succeed},
+		{client.Skip, "Skip the failed step at which an operation holds", "  temper operation skip 12 --reason \"done by hand\"", watch.Succeed},
+		{client.Abort, "Abort an operation that holds at a failed step, and undo what it left half done", "  temper operation abort 12", watch.Cancel},
 	} {
 		var reason string
 		var o watch.Options
@@ -35,7 +35,7 @@ func newDecisions(s *session) []*cobra.Command {
 		c.RunE = s.run(func(ctx context.Context, args []string) error {
 			asked := forEach(ctx, unique(args), defaultParallel, "", func(ctx context.Context, id string) (*watch.Target, error) {
 				ask := func() (*client.Operation, error) { return s.Decide(ctx, id, one.action, reason) }
-				if one.action == client.Retry { // of what has ended, too
+				if one.action == client.Retry { // also of operations that have ended
 					ask = func() (*client.Operation, error) { return s.RetryOperation(ctx, id, reason) }
 				}
 				op, err := ask()
@@ -51,7 +51,7 @@ func newDecisions(s *session) []*cobra.Command {
 	return all
 }
 
-// explainRefusal adds to the refusal of a decision what would be possible.
+// explainRefusal adds to a refused decision what the user can do instead.
 func (s *session) explainRefusal(ctx context.Context, id string, err error) error {
 	code := client.CodeOf(err)
 	if code == fault.TemporalUnavailable {

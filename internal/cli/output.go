@@ -10,7 +10,7 @@ import (
 	"go.temper.dev/temper/internal/client"
 )
 
-// maxError is how much of an error a list shows, in characters.
+// maxError is the number of characters that a list shows of an error.
 const maxError = 80
 
 // checkLimit checks a --limit.
@@ -21,14 +21,14 @@ func checkLimit(n int) error {
 	return nil
 }
 
-// reportMore says that a list was cut.
+// reportMore says on standard error that a list has more items than were shown.
 func (s *session) reportMore(more bool, limit int, what string) {
 	if more {
 		fmt.Fprintf(s.err, "temper: there are more than these %d %s: --limit shows more\n", limit, what)
 	}
 }
 
-// orEmpty is a list that is [] and not null where it is empty.
+// orEmpty returns l, or an empty list for nil, which JSON shows as [] and not as null.
 func orEmpty[T any](l []T) []T {
 	if l == nil {
 		return []T{}
@@ -36,7 +36,7 @@ func orEmpty[T any](l []T) []T {
 	return l
 }
 
-// format is how answers are shown; a flag.
+// format is the format of the output. It is a flag.
 type format string
 
 const (
@@ -61,14 +61,14 @@ func (f *format) Set(s string) error {
 	return fmt.Errorf("want %s, %s or %s", asTable, asJSON, asYAML)
 }
 
-// show writes doc, which marshals to the API's own shape, or what table makes for people.
+// show writes doc, which is in the API's own form, as JSON or YAML, or calls table, which writes it for people.
 func (s *session) show(doc any, table func(io.Writer) error) error {
 	if s.format == asTable {
 		return table(s.out)
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // as it came
+	e.SetEscapeHTML(false) // as the API sent it
 	e.SetIndent("", "  ")
 	if err := e.Encode(doc); err != nil {
 		return fmt.Errorf("write the answer: %w", err)
@@ -84,7 +84,7 @@ func (s *session) show(doc any, table func(io.Writer) error) error {
 	return err
 }
 
-// view shows nothing unless a command watches. Where the answer is to be JSON or YAML, what is watched goes to standard error.
+// view returns the view of a command. If the output is JSON or YAML, the view is on standard error.
 func (s *session) view(watching bool) watch.View {
 	switch {
 	case !watching:

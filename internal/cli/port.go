@@ -15,7 +15,7 @@ import (
 )
 
 func newPortCommand() *cobra.Command {
-	return newGroup("port", "Look at the network ports of nodes and change them", "  temper port list --node n1",
+	return newGroup("port", "Show and change the network ports of nodes", "  temper port list --node n1",
 		func(s *session) []*cobra.Command {
 			return []*cobra.Command{newPortList(s), newPortShow(s), newPortCreate(s), newPortSet(s), newPortDelete(s)}
 		})
@@ -25,10 +25,10 @@ func newPortCommand() *cobra.Command {
 var portFields = []field{
 	{flag: "name", name: "name", help: "`name`"},
 	{flag: "address", name: "address", help: "`MAC` address"},
-	{flag: "pxe-enabled", name: "pxe_enabled", boolean: true, help: "the node boots from it"},
-	{flag: "physical-network", name: "physical_network", help: "`network` that it is plugged into"},
+	{flag: "pxe-enabled", name: "pxe_enabled", boolean: true, help: "whether the node boots from it"},
+	{flag: "physical-network", name: "physical_network", help: "physical `network` that it is connected to"},
 	{flag: "local-link", name: "local_link_connection", dict: true, text: true, help: "switch_id, port_id and switch_info of the other end; @FILE: an object"},
-	{flag: "extra", name: "extra", dict: true, help: "anything else; @FILE: an object"},
+	{flag: "extra", name: "extra", dict: true, help: "additional data; @FILE: an object"},
 }
 
 func newPortList(s *session) *cobra.Command {
@@ -38,9 +38,9 @@ func newPortList(s *session) *cobra.Command {
 		Use: "list", Short: "List ports", Args: cobra.NoArgs,
 		Example: "  temper port list --node n1",
 	}
-	c.Flags().StringVar(&of, "node", "", "only those of this `node`")
-	c.Flags().StringVar(&address, "address", "", "only the one with this `MAC` address")
-	c.Flags().IntVar(&limit, "limit", client.DefaultLimit, "show at most so many")
+	c.Flags().StringVar(&of, "node", "", "only ports of this `node`")
+	c.Flags().StringVar(&address, "address", "", "only the port with this `MAC` address")
+	c.Flags().IntVar(&limit, "limit", client.DefaultLimit, "show at most this many")
 	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
 	c.RunE = s.run(func(ctx context.Context, _ []string) error {
 		if err := checkLimit(limit); err != nil {
@@ -67,7 +67,7 @@ func portTable(ports []client.Port) table.Table {
 	return g
 }
 
-// showPort shows one port whole.
+// showPort shows all fields of a port.
 func (s *session) showPort(p *client.Port) error {
 	return s.show(p, func(w io.Writer) error {
 		return table.Fields(p.Fields(), []string{"uuid", "address", "name", "node_uuid"}, hiddenFields, false).Print(w)
@@ -93,7 +93,7 @@ func newPortShow(s *session) *cobra.Command {
 	return c
 }
 
-// portOf is what the API knows a port by: a MAC address is looked up.
+// portOf returns the uuid or name of a port, which may be given by its MAC address.
 func (s *session) portOf(ctx context.Context, ident string) (string, error) {
 	if _, err := node.ValidMAC(ident); err != nil {
 		return ident, nil //nolint:nilerr // it is a uuid or a name, then
@@ -169,7 +169,7 @@ func newPortSet(s *session) *cobra.Command {
 
 func newPortDelete(s *session) *cobra.Command {
 	c := &cobra.Command{
-		Use: "delete PORT...", Short: "Forget ports", Args: cobra.MinimumNArgs(1),
+		Use: "delete PORT...", Short: "Delete ports", Args: cobra.MinimumNArgs(1),
 		Example: "  temper port delete 52:54:00:00:00:01", ValidArgsFunction: s.completePorts(0),
 	}
 	c.RunE = s.run(func(ctx context.Context, args []string) error {

@@ -32,14 +32,15 @@ func unique(names []string) []string {
 	return out
 }
 
-// result is what came of one of many.
+// result is what came of one of several names.
 type result[T any] struct {
 	name  string
 	value T
 	err   error
 }
 
-// forEach does the same with all names, a few at a time; one that fails does not stop the others. The answer is in their order.
+// forEach calls do for all names, at most parallel at a time. One that fails does not stop the others. The results are in the
+// order of the names. Errors get advice about e.
 func forEach[T any](ctx context.Context, names []string, parallel int, e node.Event, do func(ctx context.Context, name string) (T, error)) []result[T] {
 	all := make([]result[T], len(names))
 	var g errgroup.Group
@@ -59,7 +60,7 @@ func forEach[T any](ctx context.Context, names []string, parallel int, e node.Ev
 	return all
 }
 
-// succeeded are what the ones that did not fail gave.
+// succeeded returns the values of those that did not fail.
 func succeeded[T any](all []result[T]) []T {
 	var out []T
 	for _, d := range all {
@@ -85,13 +86,13 @@ func byName[T any](all []result[T]) any {
 	return doc
 }
 
-// failures are those of many that failed.
+// failures are the results that failed.
 type failures struct {
 	of   int
 	list []result[struct{}]
 }
 
-// joinFailures gathers the failures; nil where there are none.
+// joinFailures returns the failures as one error, or nil if there are none.
 func joinFailures[T any](all []result[T]) error {
 	f := &failures{of: len(all)}
 	for _, d := range all {
@@ -105,7 +106,7 @@ func joinFailures[T any](all []result[T]) error {
 	return &advisedError{err: f}
 }
 
-// Error is a sentence for one, and for many a line each; those with the same trouble share it.
+// Error is one sentence for one name. For several it has a line for each error, with all names that failed with it.
 func (f *failures) Error() string {
 	if f.of == 1 {
 		return f.list[0].name + ": " + f.list[0].err.Error()
@@ -126,7 +127,7 @@ func (f *failures) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives the causes.
+// Unwrap returns the causes.
 func (f *failures) Unwrap() []error {
 	var out []error
 	for _, d := range f.list {
@@ -135,7 +136,7 @@ func (f *failures) Unwrap() []error {
 	return out
 }
 
-// report says a word about each node that something was done to; in JSON and YAML by name.
+// report shows what was done to each name; in JSON and YAML it is an object by name.
 func (s *session) report(names []string, all []result[string]) error {
 	done := map[string]string{}
 	for _, d := range all {

@@ -17,7 +17,7 @@ import (
 )
 
 func newRingCommand() *cobra.Command {
-	return newGroup("ring", "Look at who serves which nodes", "  temper ring show\n  temper ring what-if --without conductor-1",
+	return newGroup("ring", "Show which conductors serve which nodes", "  temper ring show\n  temper ring what-if --without conductor-1",
 		func(s *session) []*cobra.Command {
 			return []*cobra.Command{newRingShow(s), newRingNodes(s), newRingWhatIf(s), newRingReconcile(s)}
 		})
@@ -25,7 +25,7 @@ func newRingCommand() *cobra.Command {
 
 func newRingShow(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "show", Short: "Show which conductors cover which nodes, and how many nobody does", Args: cobra.NoArgs,
+		Use: "show", Short: "Show which conductors cover which nodes, and how many nodes none covers", Args: cobra.NoArgs,
 		Example: "  temper ring show",
 		RunE: s.run(func(ctx context.Context, _ []string) error {
 			rows, err := s.Coverage(ctx)
@@ -43,10 +43,10 @@ func newRingShow(s *session) *cobra.Command {
 	}
 }
 
-// groupFlag adds --group, which may be given as "" for the default group.
+// groupFlag adds --group. The function that it returns gives nil if the flag is not set; "" is the default group.
 func groupFlag(c *cobra.Command) func() *string {
 	var group string
-	c.Flags().StringVar(&group, "group", "", "only of this conductor `group`; \"\" is the default group")
+	c.Flags().StringVar(&group, "group", "", "only this conductor `group`; \"\" is the default group")
 	return func() *string {
 		if !c.Flags().Changed("group") {
 			return nil
@@ -62,8 +62,8 @@ func newRingNodes(s *session) *cobra.Command {
 		Use: "nodes", Short: "List nodes with the conductors that own them", Args: cobra.NoArgs, Example: "  temper ring nodes --driver redfish",
 	}
 	group := groupFlag(c)
-	c.Flags().StringVar(&driver, "driver", "", "only of this `driver`")
-	c.Flags().IntVar(&limit, "limit", client.DefaultLimit, "show at most so many")
+	c.Flags().StringVar(&driver, "driver", "", "only nodes with this `driver`")
+	c.Flags().IntVar(&limit, "limit", client.DefaultLimit, "show at most this many")
 	c.RunE = s.run(func(ctx context.Context, _ []string) error {
 		if err := checkLimit(limit); err != nil {
 			return err
@@ -91,11 +91,11 @@ func newRingNodes(s *session) *cobra.Command {
 func newRingWhatIf(s *session) *cobra.Command {
 	var without []string
 	c := &cobra.Command{
-		Use: "what-if", Short: "Tell what would happen without some conductors; changes nothing", Args: cobra.NoArgs,
+		Use: "what-if", Short: "Show what would happen without some conductors; changes nothing", Args: cobra.NoArgs,
 		Example: "  temper ring what-if --without conductor-1,conductor-2 --group rack-1",
 	}
 	group := groupFlag(c)
-	c.Flags().StringSliceVar(&without, "without", nil, "`conductors` to do without")
+	c.Flags().StringSliceVar(&without, "without", nil, "`conductors` that would be gone, separated by commas")
 	must(c.MarkFlagRequired("without"))
 	must(c.RegisterFlagCompletionFunc("without", s.completeConductors(0)))
 	c.RunE = s.run(func(ctx context.Context, _ []string) error {
@@ -130,7 +130,7 @@ func printWhatIf(out io.Writer, w *client.WhatIf) error {
 	return err
 }
 
-// describeQueued says when a reconciliation that was asked for runs.
+// describeQueued says when the reconciliation that was requested will run.
 func describeQueued(q *client.Queued) string {
 	last := "none has ever ended"
 	if q.Ago != nil {
@@ -144,7 +144,7 @@ func describeQueued(q *client.Queued) string {
 
 func newRingReconcile(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "reconcile", Short: "Have an orchestrator run the reconciliation now, also while its schedule is paused", Args: cobra.NoArgs,
+		Use: "reconcile", Short: "Run the reconciliation now, even while its schedule is paused", Args: cobra.NoArgs,
 		Example: "  temper ring reconcile",
 		RunE: s.run(func(ctx context.Context, _ []string) error {
 			q, err := s.Reconcile(ctx)

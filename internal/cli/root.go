@@ -12,13 +12,13 @@ import (
 // groupClient is the ID of the group of commands over the API.
 const groupClient = "client"
 
-// Group is a part of the commands in --help, under a title of its own.
+// Group is a group of commands with a title of its own in --help.
 type Group struct {
 	ID, Title string
 	Commands  []*cobra.Command
 }
 
-// New returns the command temper: the commands over the API, and then others by their groups.
+// New returns the command temper: the commands over the API, and then the other groups.
 func New(others ...Group) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "temper",
@@ -28,7 +28,7 @@ func New(others ...Group) *cobra.Command {
 		Args:          OnlySubcommands,
 		RunE:          ShowHelp,
 	}
-	for _, g := range append([]Group{{groupClient, "Commands, over the API:", clientCommands()}}, others...) {
+	for _, g := range append([]Group{{groupClient, "Commands over the API:", clientCommands()}}, others...) {
 		root.AddGroup(&cobra.Group{ID: g.ID, Title: g.Title})
 		for _, c := range g.Commands {
 			c.GroupID = g.ID
@@ -40,13 +40,13 @@ func New(others ...Group) *cobra.Command {
 	return root
 }
 
-// clientCommands are the commands over the API. Those about conductors and compute services are below the roles of
-// these names (ConductorCommands, ComputeCommands).
+// clientCommands returns the commands over the API. Those about conductors and compute services are subcommands of the
+// roles of these names (ConductorCommands, ComputeCommands).
 func clientCommands() []*cobra.Command {
 	return []*cobra.Command{newNodeCommand(), newPortCommand(), newAllocationCommand(), newDriverCommand(), newOperationCommand(), newRingCommand()}
 }
 
-// checkUsage makes wrong arguments of all commands errors of usage.
+// checkUsage makes wrong arguments of a command, and of those below it, errors of usage.
 func checkUsage(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error { return exit.Usage(check(c, args)) }

@@ -23,20 +23,20 @@ const (
 	maxParallel     = 64
 )
 
-// selection is which nodes a command is for, and how many at a time.
+// selection says which nodes a command is for, and how many it works on at a time.
 type selection struct {
 	inState  string
 	yes      bool
 	parallel int
 }
 
-// addFlags adds the flags that choose nodes to a command whose arguments are nodes. event completes the nodes that it is
-// possible for; "" = all.
+// addFlags adds the flags that select nodes to a command whose arguments are nodes. Completion offers the nodes for which event
+// is possible; "" = all.
 func (sel *selection) addFlags(c *cobra.Command, s *session, event node.Event) {
 	f := c.Flags()
 	f.StringVar(&sel.inState, "all-in-state", "", "all nodes in this provision `state` instead of named ones")
-	f.BoolVarP(&sel.yes, "yes", "y", false, "do not ask before all of them")
-	f.IntVar(&sel.parallel, "parallel", defaultParallel, "how `many` nodes at a time")
+	f.BoolVarP(&sel.yes, "yes", "y", false, "do not ask for confirmation")
+	f.IntVar(&sel.parallel, "parallel", defaultParallel, "`number` of nodes at a time")
 	must(c.RegisterFlagCompletionFunc("all-in-state", completeStates))
 	c.Args = sel.args
 	c.ValidArgsFunction = s.completeNodes(event, 0)
@@ -56,7 +56,7 @@ func (sel *selection) args(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// nodes are those that were chosen; what is to be done with them is asked for first where nobody named them.
+// nodes returns the selected nodes. If they were selected by their state, the user has to confirm what is done to them.
 func (sel *selection) nodes(ctx context.Context, s *session, args []string, what string) ([]string, error) {
 	if sel.inState == "" {
 		return unique(args), nil
@@ -81,7 +81,7 @@ func (sel *selection) nodes(ctx context.Context, s *session, args []string, what
 	return names, s.confirm(fmt.Sprintf("%s %s", what, nameSome(names)))
 }
 
-// nameSome names a few of many nodes.
+// nameSome names at most five of the nodes.
 func nameSome(names []string) string {
 	const few = 5
 	if len(names) == 1 {
@@ -93,7 +93,7 @@ func nameSome(names []string) string {
 	return fmt.Sprintf("%d nodes (%s, ...)", len(names), strings.Join(names[:few], ", "))
 }
 
-// confirm asks, and is an error unless the answer is yes.
+// confirm asks the user. It is an error unless the answer is yes.
 func (s *session) confirm(what string) error {
 	fmt.Fprintf(s.err, "%s? [y/N] ", table.OneLine(what))
 	answer, err := bufio.NewReader(io.LimitReader(s.in, 100)).ReadString('\n')

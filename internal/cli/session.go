@@ -19,14 +19,14 @@ import (
 	"go.temper.dev/temper/internal/dev"
 )
 
-// defaultAPI is where an API listens that was told nothing.
+// defaultAPI is where an API listens by default.
 const defaultAPI = "http://127.0.0.1:6385"
 
-// devInfoFiles are where a temper dev that was started here says where its API is: in its own default folder, and in the
-// folder around that.
+// devInfoFiles are the files in which a temper dev that was started in this folder says where its API is: in its default
+// data folder, or in the folder above that.
 var devInfoFiles = []string{".temper/dev/" + dev.InfoFile, ".temper/" + dev.InfoFile}
 
-// session is what the commands over the API share: where it is, who asks, and how answers are shown.
+// session is one run of a command over the API: the client, the format of the answer, and the streams.
 type session struct {
 	api, user, password string
 	timeout             time.Duration
@@ -42,17 +42,17 @@ func newSession() *session {
 	return &session{format: asTable, now: time.Now}
 }
 
-// addFlags adds the flags that every command over the API has.
+// addFlags adds the flags that all commands over the API have.
 func (s *session) addFlags(c *cobra.Command, f *pflag.FlagSet) {
-	f.StringVar(&s.api, "api", "", "`URL` of the API (default $TEMPER_API_URL, else that of a temper dev started here, else "+defaultAPI+")")
-	f.StringVar(&s.user, "user", "", "`name` for an API that wants one (default $TEMPER_API_USER)")
-	f.StringVar(&s.password, "password", "", "`password` of the user; better in $TEMPER_API_PASSWORD, where no process list shows it")
-	f.DurationVar(&s.timeout, "timeout", client.DefaultTimeout, "how long one request may take, with what is tried again for it")
-	f.VarP(&s.format, "output", "o", "`format` of what is shown: table, json or yaml")
+	f.StringVar(&s.api, "api", "", "`URL` of the API (default $TEMPER_API_URL, else that of a temper dev that was started in this folder, else "+defaultAPI+")")
+	f.StringVar(&s.user, "user", "", "user `name`, if the API requires one (default $TEMPER_API_USER)")
+	f.StringVar(&s.password, "password", "", "`password` of the user; prefer $TEMPER_API_PASSWORD, which no process list shows")
+	f.DurationVar(&s.timeout, "timeout", client.DefaultTimeout, "how long one request may take, retries included")
+	f.VarP(&s.format, "output", "o", "output `format`: table, json or yaml")
 	must(c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{string(asTable), string(asJSON), string(asYAML)}, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// run makes what a command does of do: the client is there, and errors say what to do.
+// run returns the RunE of a command that does do. do has a client, and its errors get advice.
 func (s *session) run(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		if err := checkArguments(c, args); err != nil {
@@ -70,8 +70,7 @@ func (s *session) run(do func(ctx context.Context, args []string) error) func(*c
 	}
 }
 
-// checkArguments refuses what no command over the API has a use for, before anything is asked: a name that is empty, and a time
-// that is over before it begins.
+// checkArguments refuses empty names and durations that are not above zero, before the first request.
 func checkArguments(c *cobra.Command, args []string) error {
 	words := strings.Fields(c.Use)[1:]
 	for i, arg := range args {
@@ -93,7 +92,7 @@ func checkArguments(c *cobra.Command, args []string) error {
 	return err
 }
 
-// open makes the client from flags and environment. It does not ask yet.
+// open makes the client from flags and environment. It sends no request.
 func (s *session) open(c *cobra.Command, retrying func(error)) error {
 	s.in, s.out, s.err = c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()
 	var err error

@@ -16,20 +16,20 @@ import (
 // maxFile bounds a file of fields or steps, in bytes.
 const maxFile = 1 << 20
 
-// keyValues is a flag that is given as KEY=VALUE, as often as there are keys.
+// keyValues is a flag that takes KEY=VALUE and may be repeated.
 type keyValues struct {
 	values map[string]any
-	text   bool // every value is text, whatever it looks like
+	text   bool // all values are text, even if they look like JSON
 }
 
-// String is the flag's default in help; what was given may hold secrets.
+// String is always empty, because help and errors show it and the values may be secrets.
 func (p *keyValues) String() string { return "" }
 
 // Type is the flag's type in help.
 func (p *keyValues) Type() string { return "KEY=VALUE" }
 
-// Set takes KEY=VALUE, where VALUE is JSON or else text, or @FILE with an object. A password is always text, whatever it
-// looks like. Errors do not repeat values.
+// Set takes KEY=VALUE, or @FILE with an object. A VALUE that is valid JSON is read as JSON, any other as text; passwords are
+// always text. Errors do not repeat values.
 func (p *keyValues) Set(s string) error {
 	if p.values == nil {
 		p.values = map[string]any{}

@@ -9,7 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// yamlOf is JSON as YAML, with its keys in their order.
+// yamlOf returns JSON as YAML with the keys in the same order. YAML parsers do not take all JSON (they refuse some control
+// characters and keys of more than 1024 bytes), and libraries that convert JSON sort the keys.
 func yamlOf(raw []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -24,7 +25,7 @@ func yamlOf(raw []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// yamlNode reads the next JSON value.
+// yamlNode reads the next JSON value as a YAML node.
 func yamlNode(d *json.Decoder) (*yaml.Node, error) {
 	t, err := d.Token()
 	if err != nil {

@@ -15,9 +15,9 @@ const (
 )
 
 // Help explains the codes, in the help of commands that wait for operations.
-const Help = `Exit codes of a command that stays with operations: 0 they have come to what was asked for, 1 one failed or was stopped, 2 wrong
-usage, 3 one holds and waits for a person, 4 the outcome of one is not known (the API was out of sight, or --wait was over),
-130 interrupted. Of several, 1 goes before 4, and 4 before 3.`
+const Help = `Exit codes of a command that follows operations: 0 all did what was asked for, 1 one failed or was stopped, 2 wrong usage,
+3 one holds and waits for a person, 4 the outcome of one is not known (the API could not be reached, or --wait was over),
+130 interrupted. If several apply, 1 comes before 4, and 4 before 3.`
 
 // codedError is an error with the exit code that it stands for.
 type codedError struct {

@@ -21,13 +21,13 @@ type Options struct {
 func (o *Options) AddFlags(c *cobra.Command, g Goal) {
 	o.AddInterval(c)
 	c.Long = cmp.Or(c.Long, c.Short) + "\n\n" + exit.Help
-	c.Flags().BoolVarP(&o.Watch, "watch", "w", false, "show the steps until it is over; exit code 0 only if "+g.condition())
-	c.Flags().DurationVar(&o.Wait, "wait", 0, "wait until it is over, for this `DURATION` at most; exit code 0 only if "+g.condition())
+	c.Flags().BoolVarP(&o.Watch, "watch", "w", false, "show the steps until the operation has ended; exit code 0 only if "+g.condition())
+	c.Flags().DurationVar(&o.Wait, "wait", 0, "wait until the operation has ended, for this `DURATION` at most; exit code 0 only if "+g.condition())
 }
 
 // AddInterval adds --every, which help does not show because hardly anybody needs it.
 func (o *Options) AddInterval(c *cobra.Command) {
-	c.Flags().DurationVar(&o.Interval, "every", 500*time.Millisecond, "how often to look")
+	c.Flags().DurationVar(&o.Interval, "every", 500*time.Millisecond, "pause between two requests")
 	c.Flags().Lookup("every").Hidden = true
 }
 
