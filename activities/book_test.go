@@ -245,7 +245,7 @@ func (s *session) Power(context.Context) (bmc.Power, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.silent {
-		return "", fault.New(fault.Unreachable, "node: %w", fault.Silence("no answer in time"))
+		return "", fault.New(fault.Unreachable, "node: %w", fault.NoAnswerError("no answer in time"))
 	}
 	if s.reads != nil {
 		if err := s.reads(); err != nil {

@@ -89,7 +89,7 @@ func TestAWatchOfThePowerThatGetsNoAnswerIsPassedOn(t *testing.T) {
 				if !c.passed {
 					time.AfterFunc(50*time.Millisecond, func() { b.machine.mu.Lock(); b.machine.silent = false; b.machine.mu.Unlock() })
 				}
-				return true, fault.New(fault.Unreachable, "lost: %w", fault.Silence("no answer in time"))
+				return true, fault.New(fault.Unreachable, "lost: %w", fault.NoAnswerError("no answer in time"))
 			}
 			r, err := b.run()
 			require.NoError(t, err)
@@ -113,7 +113,7 @@ func TestWhatALostAnswerSaidIsReadByAnotherConductor(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.book.hosts = hosts("c1", "c2")
 	b.machine.answer = func(bmc.PowerRequest) (bool, error) {
-		return true, fault.New(fault.Unreachable, "lost: %w", fault.Silence("no answer in time"))
+		return true, fault.New(fault.Unreachable, "lost: %w", fault.NoAnswerError("no answer in time"))
 	}
 	r, err := b.run()
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ const agentISO = "http://images/deploy.iso"
 
 // unheard is the error of an insertion whose answer did not come.
 func unheard() error {
-	return fault.New(fault.OutcomeUnknown, "insert: %w", fault.Silence("no answer in time"))
+	return fault.New(fault.OutcomeUnknown, "insert: %w", fault.NoAnswerError("no answer in time"))
 }
 
 // booting is a deploy that boots its agent on a BMC that shows a medium only some time after it was sent, and answers
@@ -93,7 +93,7 @@ func TestAnInsertionThatWasRefusedIsNotWaitedFor(t *testing.T) {
 	for name, err := range map[string]error{
 		"refused":                fault.New(fault.Refused, "400"),
 		"busy":                   bmc.Busy(0, "409"),
-		"never sent":             fault.New(fault.Unreachable, "%w", fault.Silence("connection refused")),
+		"never sent":             fault.New(fault.Unreachable, "%w", fault.NoAnswerError("connection refused")),
 		"of a wrong certificate": fault.New(fault.Untrusted, "x509"),
 	} {
 		b := booting(t, time.Hour)

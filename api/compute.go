@@ -75,7 +75,7 @@ func (s *Server) putCompute(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	split := share.Of(all)
+	split := share.NewSplit(all)
 	body := showCompute(&v, split)
 	body["epoch"], body["lease"] = epoch, v.LeaseUntil.Sub(v.SeenAt).Round(time.Millisecond).Seconds()
 	body["warnings"] = list(split.Warnings(v.Host))
@@ -222,7 +222,7 @@ func (s *Server) listCompute(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	split := share.Of(o.Services)
+	split := share.NewSplit(o.Services)
 	out := make([]gin.H, 0, len(o.Services))
 	for i := range o.Services {
 		v := &o.Services[i]
@@ -314,13 +314,13 @@ func (s *Server) getComputeWhatIf(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	after := share.Of(change.Apply(st.Services))
+	after := share.NewSplit(change.Apply(st.Services))
 	flows := []gin.H{}
 	for _, f := range after.Flows(st.Nodes) {
 		flows = append(flows, gin.H{"from": orNull(f.From), "to": orNull(f.To), "nodes": f.Nodes})
 	}
 	return http.StatusOK, gin.H{
-		"epoch": st.Epoch, "members": showMembers(share.Of(st.Services), after), "moves": flows,
+		"epoch": st.Epoch, "members": showMembers(share.NewSplit(st.Services), after), "moves": flows,
 		"reports": showReports(after.Reports(o.Tallies)),
 	}, nil
 }

@@ -67,7 +67,7 @@ func (s *Server) postHeartbeat(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	check := func(known node.Agent, token string) error {
-		return s.Agent.Callback.CheckHeartbeat(h, agent.Known{Token: token, URL: known.URL, VerifyCA: known.VerifyCA})
+		return s.Agent.Callback.CheckHeartbeat(h, agent.KnownAgent{Token: token, URL: known.URL, VerifyCA: known.VerifyCA})
 	}
 	first, o, err := s.Store.AgentHeartbeat(c.Request.Context(), n.UUID, check,
 		node.Agent{URL: h.CallbackURL, Version: h.AgentVersion, VerifyCA: h.AgentVerifyCA})

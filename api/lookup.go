@@ -112,11 +112,11 @@ func agentSource(macs []string, ip string) string {
 func (s *Server) revealToken(ctx context.Context, n *node.Node, from agent.Source) (string, error) {
 	source := agentSource(from.MACs, from.IP)
 	token, err := s.Store.AgentLookup(ctx, n.UUID, source, func(revealed int, same, seen bool) (bool, string) {
-		r := agent.Reveals{Count: revealed, Closed: seen}
+		r := agent.TokenReveals{Count: revealed, Closed: seen}
 		if same {
 			r.MACs, r.IP = from.MACs, from.IP
 		}
-		clear, _ := r.Ask(from)
+		clear, _ := r.Reveal(from)
 		if clear && revealed == 0 {
 			return true, agent.NewToken()
 		}

@@ -122,7 +122,7 @@ func (t *task) readInventory(ctx context.Context) (node.Inspection, error) {
 		return node.Inspection{}, err
 	}
 	if told, ok := plugin["error"].(string); ok && told != "" {
-		return node.Inspection{}, fault.New(fault.Refused, "the agent of node %s could not inspect it: %s", t.node.UUID, agent.Words(told))
+		return node.Inspection{}, fault.New(fault.Refused, "the agent of node %s could not inspect it: %s", t.node.UUID, agent.OneLine(told))
 	}
 	found, err := inspectionOfAgent(raw)
 	if err != nil {

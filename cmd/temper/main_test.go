@@ -21,7 +21,7 @@ import (
 	"go.temper.dev/temper/internal/dev"
 	"go.temper.dev/temper/internal/log"
 	"go.temper.dev/temper/internal/metrics"
-	"go.temper.dev/temper/internal/sim/mischief"
+	"go.temper.dev/temper/internal/sim/faults"
 )
 
 // temper runs the program as a shell would.
@@ -61,8 +61,8 @@ func TestWhatCanNotBeDoneIsSaidInOneSentence(t *testing.T) {
 func TestTheRacksHelpListsItsFaults(t *testing.T) {
 	out, err := temper(t, "rack", "--help")
 	require.NoError(t, err)
-	require.Contains(t, out, mischief.Help())
-	require.Contains(t, out, mischief.Example)
+	require.Contains(t, out, faults.Help())
+	require.Contains(t, out, faults.Example)
 }
 
 func TestTheVersionSaysWhatWasBuilt(t *testing.T) {

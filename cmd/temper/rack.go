@@ -7,7 +7,7 @@ import (
 
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/sim"
-	"go.temper.dev/temper/internal/sim/mischief"
+	"go.temper.dev/temper/internal/sim/faults"
 )
 
 func newRackCommand() *cobra.Command {
@@ -22,10 +22,10 @@ var rackHelp = `Simulate servers: Redfish and agents over real HTTP.
 
 GET /servers lists the servers and what was done to each. PUT sets the list of a server's faults, and DELETE removes it:
 
-  curl -X PUT http://ADDRESS/servers/sim-0001/faults -d '` + mischief.Example + `'
+  curl -X PUT http://ADDRESS/servers/sim-0001/faults -d '` + faults.Example + `'
   curl -X DELETE http://ADDRESS/servers/sim-0001/faults
 
-` + mischief.Help()
+` + faults.Help()
 
 func runRack(ctx context.Context, p *process, r *config.Rack) error {
 	return sim.Run(ctx, sim.Config{

@@ -11,37 +11,36 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// Bounds of what a heartbeat may carry, in bytes.
+// Limits of a heartbeat's fields, in bytes.
 const (
 	maxCallbackURL = 2048
 	maxCertificate = 64 << 10
 	maxShortField  = 255
 )
 
-// CallbackPolicy says which agent addresses are believed. The zero value is
-// what production wants.
+// CallbackPolicy decides which callback URLs are accepted. The zero value is for production.
 type CallbackPolicy struct {
 	AllowHTTP     bool           // Ironic's [agent]require_tls = False
 	AllowLoopback bool           // simulated agents on this machine
 	Allow         []netip.Prefix // networks that are allowed although dial.Reach would refuse them
 }
 
-// reach decides where agents may be. Agents themselves never advertise link-local addresses.
+// reach decides which addresses agents may have. Agents never advertise link-local ones.
 func (p CallbackPolicy) reach() dial.Reach {
 	return dial.Reach{Loopback: p.AllowLoopback, Allow: p.Allow, Setting: "agent_allow"}
 }
 
-// Known is what the node's row says about its agent when a heartbeat comes.
-type Known struct {
+// KnownAgent is what the node's row has of its agent when a heartbeat arrives.
+type KnownAgent struct {
 	Token    string
 	URL      string // "" until the first heartbeat after a boot
 	VerifyCA string
 }
 
-// CheckHeartbeat is everything Ironic checks of a heartbeat, in its words where
-// it has some; fault.Invalid (400). Once an agent has told its address and
-// certificate another one is refused: two machines may not share a node.
-func (p CallbackPolicy) CheckHeartbeat(h Heartbeat, k Known) error {
+// CheckHeartbeat checks a heartbeat as Ironic does, with Ironic's texts, and returns
+// fault.Invalid (400). After the first heartbeat of an agent another address or certificate
+// is refused: two servers must not act as one node.
+func (p CallbackPolicy) CheckHeartbeat(h Heartbeat, k KnownAgent) error {
 	switch {
 	case h.AgentToken == "":
 		return fault.New(fault.Invalid, "Agent token is required for heartbeat processing.")
@@ -49,7 +48,7 @@ func (p CallbackPolicy) CheckHeartbeat(h Heartbeat, k Known) error {
 		return fault.New(fault.Invalid, "Invalid or missing agent token received.")
 	case h.AgentVersion == "":
 		return fault.New(fault.Invalid, "Field \"agent_version\" is required.")
-	case len(h.AgentVersion) > maxShortField || len(h.AgentStatusMessage) > maxWords:
+	case len(h.AgentVersion) > maxShortField || len(h.AgentStatusMessage) > maxLine:
 		return fault.New(fault.Invalid, "a field of the heartbeat is too long")
 	}
 	switch h.AgentStatus {
@@ -66,8 +65,8 @@ func (p CallbackPolicy) CheckHeartbeat(h Heartbeat, k Known) error {
 	return checkCertificate(h.AgentVerifyCA, k.VerifyCA)
 }
 
-// CheckURL refuses addresses that no agent has: other schemes, credentials or
-// a query in the URL, and the addresses of this machine.
+// CheckURL refuses URLs that no agent has: with other schemes, with credentials or a query,
+// and with addresses that dial.Reach refuses.
 func (p CallbackPolicy) CheckURL(raw string) error {
 	if len(raw) > maxCallbackURL {
 		return fault.New(fault.Invalid, "the callback_url is longer than %d bytes", maxCallbackURL)
@@ -90,9 +89,8 @@ func (p CallbackPolicy) CheckURL(raw string) error {
 	return nil
 }
 
-// checkCertificate checks agent_verify_ca. Agents send it in every heartbeat of a
-// boot, older agents in none. Leaving it out after it was sent once is a change
-// like any other, and refused.
+// checkCertificate checks agent_verify_ca. Agents send it in every heartbeat of a boot, older
+// agents in none. A heartbeat without it after one with it is refused like any other change.
 func checkCertificate(got, known string) error {
 	if got == "" && known == "" {
 		return nil
@@ -104,7 +102,7 @@ func checkCertificate(got, known string) error {
 	return err
 }
 
-// certPool is the trust in one received certificate, and in nothing else.
+// certPool returns a pool with the certificates in text only.
 func certPool(text string) (*x509.CertPool, error) {
 	if len(text) > maxCertificate {
 		return nil, fault.New(fault.Invalid, "agent_verify_ca is longer than %d bytes", maxCertificate)

@@ -59,12 +59,12 @@ func TestHeartbeats(t *testing.T) {
 	_, ca := newCertificate(t, net.IPv4(192, 0, 2, 50))
 	_, other := newCertificate(t, net.IPv4(192, 0, 2, 50))
 	good := agent.Heartbeat{CallbackURL: "https://192.0.2.50:9999", AgentToken: token, AgentVersion: "11.5.0", AgentVerifyCA: ca}
-	known := agent.Known{Token: token}
-	later := agent.Known{Token: token, URL: good.CallbackURL, VerifyCA: ca}
+	known := agent.KnownAgent{Token: token}
+	later := agent.KnownAgent{Token: token, URL: good.CallbackURL, VerifyCA: ca}
 
 	for name, c := range map[string]struct {
 		change func(*agent.Heartbeat)
-		known  agent.Known
+		known  agent.KnownAgent
 		want   string // "" = accepted
 	}{
 		"the first one":                    {func(*agent.Heartbeat) {}, known, ""},
@@ -74,8 +74,8 @@ func TestHeartbeats(t *testing.T) {
 		"a status":                         {func(h *agent.Heartbeat) { h.AgentStatus = "end" }, known, ""},
 		"no token":                         {func(h *agent.Heartbeat) { h.AgentToken = "" }, known, "Agent token is required"},
 		"the wrong token":                  {func(h *agent.Heartbeat) { h.AgentToken += "x" }, known, "Invalid or missing agent token"},
-		"the mask as token":                {func(h *agent.Heartbeat) { h.AgentToken = agent.Masked }, agent.Known{Token: agent.Masked}, "Invalid or missing agent token"},
-		"a node that has no token":         {func(*agent.Heartbeat) {}, agent.Known{}, "Invalid or missing agent token"},
+		"the mask as token":                {func(h *agent.Heartbeat) { h.AgentToken = agent.Masked }, agent.KnownAgent{Token: agent.Masked}, "Invalid or missing agent token"},
+		"a node that has no token":         {func(*agent.Heartbeat) {}, agent.KnownAgent{}, "Invalid or missing agent token"},
 		"no version":                       {func(h *agent.Heartbeat) { h.AgentVersion = "" }, known, "agent_version"},
 		"a version without end":            {func(h *agent.Heartbeat) { h.AgentVersion = strings.Repeat("1", 999) }, known, "too long"},
 		"an unknown status":                {func(h *agent.Heartbeat) { h.AgentStatus = "sleeping" }, known, "Valid states are start,end,error"},

@@ -15,26 +15,25 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// Settings bound a conversation with an agent.
+// Settings are the settings of clients of agents.
 type Settings struct {
-	// RequestTimeout is one request, dialing included. It is shorter than the
-	// heartbeat timeout of the steps, so that a request of a conductor that
-	// lost its claim is over before its successor asks. Default 3.5 s.
+	// RequestTimeout is the timeout of a request, dialing included. It is shorter than the
+	// heartbeat timeout of the steps, so that a request of a conductor that lost its claim
+	// has ended before the next conductor sends one. Default 3.5 s.
 	RequestTimeout time.Duration
-	// SlowTimeout is the same for the commands that only look and may take
-	// long on real hardware (get_*_steps, get_hardware_info,
-	// get_partition_uuids, collect_system_logs). Default 60 s, as Ironic's
-	// command_timeout.
+	// SlowTimeout is the timeout of commands that only read and may take long on real
+	// hardware (get_*_steps, get_hardware_info, get_partition_uuids, collect_system_logs).
+	// Default 60 s, as Ironic's command_timeout.
 	SlowTimeout time.Duration
-	// MaxBody bounds every answer, in bytes as they are sent. The list of commands
-	// repeats the config drive of write_image, which may have 64 MiB; only the
-	// beginning of so long a string is kept (limits.go). Default 72 MiB.
+	// MaxBody is the size of the largest answer in bytes. The list of commands repeats the
+	// config drive of write_image, which may have 64 MiB; only the beginning of such a long
+	// string is kept (limits.go). Default 72 MiB.
 	MaxBody int64
-	// Callback is what addresses may be talked to.
+	// Callback decides which addresses agents may have.
 	Callback CallbackPolicy
 }
 
-// WithDefaults fills what is zero.
+// WithDefaults returns s with the defaults for the fields that are zero.
 func (s Settings) WithDefaults() Settings {
 	if s.RequestTimeout == 0 {
 		s.RequestTimeout = 3500 * time.Millisecond
@@ -48,21 +47,22 @@ func (s Settings) WithDefaults() Settings {
 	return s
 }
 
-// Target is one agent, as its lookup and heartbeat left it.
+// Target is an agent, as its lookup and heartbeat describe it.
 type Target struct {
 	Node     string // the node's uuid, for errors
 	URL      string // callback_url of the heartbeat
 	Token    string // never in an error
 	VerifyCA string // agent_verify_ca of the heartbeat, PEM; "" = the system's authorities
 
-	// Guard is called right before each POST, and its error is returned
-	// instead of sending (the claim is looked at again). Nil = no guard.
+	// Guard is called right before each POST. If it returns an error, the request is not
+	// sent and the caller gets that error. Steps use it to check that they still have their
+	// claim. Nil means no guard.
 	Guard func(context.Context) error
 }
 
-// Client asks one agent. It repeats nothing by itself: a lost answer to a POST
-// is fault.Unreachable, and Next says from the agent's own list whether the
-// command arrived. It is safe for concurrent use; Close gives its connection back.
+// Client is a client of one agent. It does not retry. If the answer to a POST is lost, it
+// returns fault.Unreachable, and Next finds out from the agent's list whether the command
+// arrived. A Client is safe for concurrent use. Close closes its idle connections.
 type Client struct {
 	target   Target
 	commands string // URL of /v1/commands/
@@ -71,7 +71,7 @@ type Client struct {
 	http     *http.Client
 }
 
-// NewClient checks the target and prepares a client; it sends nothing.
+// NewClient checks the target and returns a client. It sends nothing.
 func NewClient(t Target, s Settings) (*Client, error) {
 	s = s.WithDefaults()
 	if err := s.Callback.CheckURL(t.URL); err != nil {
@@ -94,10 +94,10 @@ func NewClient(t Target, s Settings) (*Client, error) {
 		target: t, settings: s,
 		commands: base + "/v1/commands/", status: base + "/v1/status",
 		http: &http.Client{
-			// The token is in the query: following a redirect would give it away.
+			// The token is in the query, and a redirect would send it to somebody else.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport: &http.Transport{
-				DialContext: dial.Forgetting(dialer), TLSClientConfig: conf,
+				DialContext: dial.WithoutLinger(dialer), TLSClientConfig: conf,
 				TLSHandshakeTimeout: s.RequestTimeout, ResponseHeaderTimeout: s.SlowTimeout,
 				IdleConnTimeout: 30 * time.Second, MaxIdleConns: 2, MaxConnsPerHost: 2,
 				MaxResponseHeaderBytes: 64 << 10,
@@ -106,10 +106,10 @@ func NewClient(t Target, s Settings) (*Client, error) {
 	}, nil
 }
 
-// Close gives back the idle connection.
+// Close closes the idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Commands lists what the agent was told since it booted, oldest first.
+// Commands returns the commands that the agent got since it booted, oldest first.
 func (c *Client) Commands(ctx context.Context) ([]Result, error) {
 	var list CommandList
 	if err := c.get(ctx, "list commands", c.commands, &list); err != nil {
@@ -121,33 +121,34 @@ func (c *Client) Commands(ctx context.Context) ([]Result, error) {
 	return list.Commands, nil
 }
 
-// Command is one of them. An id that the agent does not know is fault.NotFound:
-// it has been rebooted since.
+// Command returns the command with that id. If the agent does not know the id, because it was
+// rebooted, the error is fault.NotFound.
 func (c *Client) Command(ctx context.Context, id string) (Result, error) {
 	var r Result
 	err := c.get(ctx, "read command "+id, c.commands+url.PathEscape(id), &r)
 	return r, err
 }
 
-// Status says since when the agent runs.
+// Status returns since when the agent has been running, and its version.
 func (c *Client) Status(ctx context.Context) (AgentStatus, error) {
 	var s AgentStatus
 	err := c.get(ctx, "read status", c.status, &s)
 	return s, err
 }
 
-// Start gives an asynchronous command and returns the agent's receipt.
+// Start sends an asynchronous command and returns as soon as the agent has accepted it.
 func (c *Client) Start(ctx context.Context, name string, params any) (Result, error) {
 	return c.post(ctx, name, params, false)
 }
 
-// Call gives a synchronous command and returns its result.
+// Call sends a synchronous command and returns its result.
 func (c *Client) Call(ctx context.Context, name string, params any) (Result, error) {
 	return c.post(ctx, name, params, true)
 }
 
-// slow are the commands that change nothing, so that a late one does no harm.
-var slow = map[string]bool{
+// readOnlyCommands change nothing, so that they may have SlowTimeout: one that arrives late
+// does no harm.
+var readOnlyCommands = map[string]bool{
 	GetDeploySteps: true, GetCleanSteps: true, GetServiceSteps: true,
 	GetHardwareInfo: true, GetPartitionUUIDs: true, CollectSystemLogs: true,
 }
@@ -165,7 +166,7 @@ func (c *Client) post(ctx context.Context, name string, params any, wait bool) (
 		return Result{}, fault.New(fault.Internal, "encode %s for node %s: %w", name, c.target.Node, err)
 	}
 	timeout := c.settings.RequestTimeout
-	if wait && slow[name] {
+	if wait && readOnlyCommands[name] {
 		timeout = c.settings.SlowTimeout
 	}
 	query := url.Values{"wait": {fmt.Sprint(wait)}, "agent_token": {c.target.Token}}
@@ -179,7 +180,7 @@ func (c *Client) post(ctx context.Context, name string, params any, wait bool) (
 		return Result{}, err
 	}
 	if r.Status == Failed || r.Status.VersionsDiffer() {
-		return r, c.refused(name, r)
+		return r, c.commandError(name, r)
 	}
 	if r.Status == "" {
 		return r, fault.New(fault.Unreachable, "%s on agent of node %s: the answer has no command_status", name, c.target.Node)

@@ -344,9 +344,9 @@ func TestClientsThatAreNotMade(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	require.Equal(t, "a b", agent.Words("a\n\t b\x00"[:5]))
-	require.True(t, strings.HasSuffix(agent.Words(strings.Repeat("é", 5000)), "é ..."))
-	require.Equal(t, "\uFFFD", agent.Words("\xff"))
+	require.Equal(t, "a b", agent.OneLine("a\n\t b\x00"[:5]))
+	require.True(t, strings.HasSuffix(agent.OneLine(strings.Repeat("é", 5000)), "é ..."))
+	require.Equal(t, "\uFFFD", agent.OneLine("\xff"))
 }
 
 // An answer takes no more memory than is kept of it, whatever it is made of.

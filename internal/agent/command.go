@@ -12,8 +12,8 @@ type Command struct {
 	Params json.RawMessage `json:"params"` // always an object
 }
 
-// The commands in use. Those answered at once (Call) are marked sync by the
-// agent; the others run on after the answer and are asked for in the list.
+// The commands in use. A synchronous one has ended when the agent answers (Call). An
+// asynchronous one runs on (Start); its result appears in the list of commands.
 const (
 	GetDeploySteps     = "deploy.get_deploy_steps"      // sync
 	GetCleanSteps      = "clean.get_clean_steps"        // sync
@@ -34,7 +34,7 @@ const (
 	FinalizeRescue     = "rescue.finalize_rescue"       // sync
 )
 
-// BareName is a command's name as the agent's list tells it: without the extension.
+// BareName returns a command's name without the extension, as the agent's list has it.
 func BareName(name string) string {
 	if _, bare, ok := strings.Cut(name, "."); ok {
 		return bare
@@ -45,8 +45,8 @@ func BareName(name string) string {
 // Status of a command.
 type Status string
 
-// The statuses. CleanVersionMismatch says that the hardware managers are not
-// those the steps were listed for; newer agents call it VersionMismatch.
+// The statuses. CleanVersionMismatch means that the steps were listed with other versions of
+// the hardware managers; newer agents call it VersionMismatch.
 const (
 	Running              Status = "RUNNING"
 	Succeeded            Status = "SUCCEEDED"
@@ -55,11 +55,10 @@ const (
 	VersionMismatch      Status = "VERSION_MISMATCH"
 )
 
-// VersionsDiffer reports whether the steps have to be listed again.
+// VersionsDiffer reports whether the steps must be listed again.
 func (s Status) VersionsDiffer() bool { return s == CleanVersionMismatch || s == VersionMismatch }
 
-// Result is one command as the agent tells it: the answer to a POST, and an
-// entry of the list.
+// Result is a command in the agent's answers: to a POST, and in the list.
 type Result struct {
 	ID     string          `json:"id"`
 	Name   string          `json:"command_name"` // without the extension
@@ -69,8 +68,8 @@ type Result struct {
 	Result json.RawMessage `json:"command_result"`
 }
 
-// CommandList is the answer to GET /v1/commands/, oldest first. It lives in
-// the agent's memory: a reboot empties it.
+// CommandList is the answer to GET /v1/commands/, oldest first. The agent has it in memory
+// only: a reboot empties it.
 type CommandList struct {
 	Commands []Result `json:"commands"`
 }
@@ -81,8 +80,8 @@ type AgentStatus struct {
 	Version   Text    `json:"version"`
 }
 
-// CommandError says why a command failed. The agent sends an object, older
-// ones and some failures a bare string; both are read, the object is written.
+// CommandError says why a command failed. It is an object, but a string from older agents
+// and for some failures. Both are read; the object is written.
 type CommandError struct {
 	Type    string `json:"type,omitempty"`
 	Code    int    `json:"code,omitempty"`
@@ -90,7 +89,7 @@ type CommandError struct {
 	Details string `json:"details,omitempty"`
 }
 
-// UnmarshalJSON takes an object of any fields, a string, or anything else as text.
+// UnmarshalJSON accepts an object with any fields. Any other value becomes the message.
 func (e *CommandError) UnmarshalJSON(b []byte) error {
 	var o struct {
 		Type    Text   `json:"type"`
@@ -110,7 +109,7 @@ func (e *CommandError) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Text is the sentence to show: details where there are any, as Ironic does.
+// Text returns the sentence to show: the details if there are any, as Ironic does.
 func (e *CommandError) Text() string {
 	switch {
 	case e == nil:

@@ -28,6 +28,6 @@ func TestTheAddressIsLookedAtWhenDialing(t *testing.T) {
 			continue
 		}
 		require.Equal(t, fault.Invalid, fault.KindOf(err))
-		require.Equal(t, fault.Invalid, fault.KindOf(c.unanswered(context.Background(), "list commands", err)))
+		require.Equal(t, fault.Invalid, fault.KindOf(c.requestError(context.Background(), "list commands", err)))
 	}
 }

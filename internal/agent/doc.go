@@ -1,8 +1,8 @@
-// Package agent is the protocol of the ramdisk agent (ironic-python-agent) as
-// it stands on the wire, a client for one agent, and the pure rules around it.
-// It never stores anything, never decides when to ask, and never retries.
+// Package agent is the protocol of the ramdisk agent (ironic-python-agent): its types, a
+// client, and the rules that need no I/O. It stores nothing, never decides when to send a
+// request, and never retries.
 //
-// The wire types serve both ends: our API and conductors on one side, the
-// simulated agent on the other. What holds them to the real agent are the
-// documents in testdata, which neither end generates.
+// Both ends use the types: the API and the conductors on one side, the simulated agent on
+// the other. The documents in testdata, which neither end generates, are from the real
+// agent, and tests compare the types with them.
 package agent

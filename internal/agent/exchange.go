@@ -20,18 +20,18 @@ import (
 	"go.temper.dev/temper/internal/jsonlimit"
 )
 
-// maxWords bounds what an agent may say in one of our errors, in bytes.
-const maxWords = 1024
+// maxLine is the length of the longest text of an agent that an error quotes, in bytes.
+const maxLine = 1024
 
-// do is one request and its answer. Nothing in its errors names the query,
-// which holds the token.
+// do sends a request and decodes the answer. Its errors do not contain the query, which has
+// the token.
 func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, at string,
 	query url.Values, body []byte, into any,
 ) error {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if method == http.MethodPost {
-		bounded = dial.InTime(bounded)
+		bounded = dial.NotAfterDeadline(bounded)
 	}
 	req, err := http.NewRequestWithContext(bounded, method, at+"?"+query.Encode(), bytes.NewReader(body))
 	if err != nil {
@@ -43,15 +43,15 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, at
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return c.unanswered(ctx, what, err)
+		return c.requestError(ctx, what, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		answer, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 		if err != nil {
-			return c.unanswered(ctx, what, err)
+			return c.requestError(ctx, what, err)
 		}
-		return c.denied(what, method, resp.StatusCode, answer)
+		return c.statusError(what, method, resp.StatusCode, answer)
 	}
 	answer, done, err := answers.Read(bounded, resp.Body, c.limits(what))
 	defer done()
@@ -61,17 +61,17 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, at
 	case errors.Is(err, jsonlimit.ErrBusy):
 		return fault.New(fault.Busy, "%s on agent of node %s: %w", what, c.target.Node, err)
 	case err != nil:
-		return c.unanswered(ctx, what, err)
+		return c.requestError(ctx, what, err)
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
-		return fault.New(fault.Unreachable, "%s on agent of node %s: the answer can't be read: %s", what, c.target.Node, c.words(err.Error()))
+		return fault.New(fault.Unreachable, "%s on agent of node %s: the answer can't be read: %s", what, c.target.Node, c.oneLine(err.Error()))
 	}
 	return nil
 }
 
-// unanswered says why there is no answer. url.Error is taken off: it names the
-// whole URL, token included.
-func (c *Client) unanswered(ctx context.Context, what string, err error) error {
+// requestError returns the error of a request that got no answer. It removes url.Error, whose
+// text contains the whole URL with the token.
+func (c *Client) requestError(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("%s on agent of node %s: %w", what, c.target.Node, ctx.Err())
 	}
@@ -85,19 +85,19 @@ func (c *Client) unanswered(ctx context.Context, what string, err error) error {
 	switch {
 	case errors.As(err, &unverified), errors.As(err, &unknown):
 		kind = fault.Untrusted
-	case fault.Is(err, fault.Invalid): // an address that may not be talked to
+	case fault.Is(err, fault.Invalid): // dial.Reach refused the address
 		kind = fault.Invalid
 	}
-	return fault.New(kind, "%s on agent of node %s: %w", what, c.target.Node, fault.Silence(c.words(err.Error())))
+	return fault.New(kind, "%s on agent of node %s: %w", what, c.target.Node, fault.NoAnswerError(c.oneLine(err.Error())))
 }
 
-// denied turns an answer other than 200 into an error of the right kind.
-func (c *Client) denied(what, method string, code int, answer []byte) error {
+// statusError returns the error of an answer other than 200.
+func (c *Client) statusError(what, method string, code int, answer []byte) error {
 	var f Fault
 	_ = json.Unmarshal(answer, &f) // a proxy may answer with something else
-	said := c.words(f.Faultstring)
-	if said == "" {
-		said = http.StatusText(code)
+	text := c.oneLine(f.Faultstring)
+	if text == "" {
+		text = http.StatusText(code)
 	}
 	kind := fault.Refused
 	switch {
@@ -106,33 +106,33 @@ func (c *Client) denied(what, method string, code int, answer []byte) error {
 	case code == http.StatusConflict || code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable:
 		kind = fault.Busy
 	case code >= 500 && strings.Contains(strings.ToLower(f.Faultstring), "agent is busy"):
-		kind = fault.Busy // as older agents say it
+		kind = fault.Busy // older agents answer so
 	case code >= 500:
 		kind = fault.Unreachable
 	case code == http.StatusNotFound && method == http.MethodGet:
 		kind = fault.NotFound
 	}
-	return fault.New(kind, "%s on agent of node %s: %d: %s", what, c.target.Node, code, said)
+	return fault.New(kind, "%s on agent of node %s: %d: %s", what, c.target.Node, code, text)
 }
 
-// refused is a command that the agent took and failed at once.
-func (c *Client) refused(name string, r Result) error {
-	return fault.New(fault.Refused, "%s on agent of node %s: %s: %s", name, c.target.Node, r.Status, c.words(r.Error.Text()))
+// commandError returns the error of a command that failed at once.
+func (c *Client) commandError(name string, r Result) error {
+	return fault.New(fault.Refused, "%s on agent of node %s: %s: %s", name, c.target.Node, r.Status, c.oneLine(r.Error.Text()))
 }
 
-// words are the agent's, bounded and without the token.
-func (c *Client) words(s string) string {
-	return Words(strings.ReplaceAll(s, c.target.Token, Masked))
+// oneLine is OneLine without the token.
+func (c *Client) oneLine(s string) string {
+	return OneLine(strings.ReplaceAll(s, c.target.Token, Masked))
 }
 
-// Words bounds what somebody else said, for an error or a row: valid UTF-8, at
-// most 1 KiB, on one line.
-func Words(s string) string {
+// OneLine prepares a text from outside for an error or the database: valid UTF-8 on one line,
+// at most 1 KiB.
+func OneLine(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-	if len(s) <= maxWords {
+	if len(s) <= maxLine {
 		return s
 	}
-	cut := maxWords
+	cut := maxLine
 	for cut > 0 && !utf8.RuneStart(s[cut]) {
 		cut--
 	}

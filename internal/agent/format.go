@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// Formats of disk images by the agent's names.
+// Formats of disk images, by the agent's names.
 const (
 	FormatRaw   = "raw"
 	FormatGPT   = "gpt" // a raw image that begins with a partition table, GPT or MBR
@@ -13,7 +13,7 @@ const (
 	FormatISO   = "iso"
 )
 
-// FormatBytes is how many of its first bytes DetectFormats needs of an image. The
+// FormatBytes is how many bytes of the beginning of an image DetectFormats needs. The
 // volume descriptor of an ISO 9660 image begins at 32 KiB.
 const FormatBytes = 33 << 10
 

@@ -2,8 +2,8 @@ package agent
 
 import "encoding/json"
 
-// Inventory is the hardware as the agent sees it (poll.get_hardware_info, and
-// the "inventory" of continue_inspection). Every part may be missing.
+// Inventory is the hardware that the agent finds (poll.get_hardware_info, and the
+// "inventory" of continue_inspection). Every part may be missing.
 type Inventory struct {
 	Interfaces   []Interface  `json:"interfaces"`
 	CPU          CPU          `json:"cpu"`
@@ -31,7 +31,7 @@ type Interface struct {
 	SpeedMbps   Number `json:"speed_mbps"`
 	PCIAddress  Text   `json:"pci_address,omitempty"`
 	Driver      Text   `json:"driver,omitempty"`
-	// LLDP is a list of [type, hex value] pairs, or null where nothing was heard.
+	// LLDP is a list of [type, hex value] pairs, or null if no packet was received.
 	LLDP json.RawMessage `json:"lldp,omitempty"`
 }
 
@@ -47,8 +47,8 @@ type CPU struct {
 
 // Memory is the size of the main memory.
 type Memory struct {
-	Total      Number `json:"total"`       // bytes the kernel sees
-	PhysicalMB Number `json:"physical_mb"` // what is plugged in; 0 where unknown
+	Total      Number `json:"total"`       // bytes that the kernel has
+	PhysicalMB Number `json:"physical_mb"` // size of the memory modules; 0 = unknown
 }
 
 // Disk is a block device.
@@ -74,7 +74,7 @@ type BootInfo struct {
 	PXEInterface Text `json:"pxe_interface"`     // MAC; empty with virtual media
 }
 
-// SystemVendor is what DMI says about the machine.
+// SystemVendor is DMI's description of the server.
 type SystemVendor struct {
 	ProductName  Text     `json:"product_name"`
 	SerialNumber Text     `json:"serial_number"`
@@ -89,7 +89,8 @@ type Firmware struct {
 	BuildDate Text `json:"build_date"`
 }
 
-// MACs are the addresses of all interfaces that have one, as the agent names them in lookup.
+// MACs returns the addresses of all interfaces that have one. The agent sends them in its
+// lookup.
 func (i *Inventory) MACs() []string {
 	var out []string
 	for _, n := range i.Interfaces {

@@ -14,8 +14,8 @@ const (
 	maxOffer    = 128 << 10 // bytes that describe the offered steps; they are stored on the node
 )
 
-// answers limits the memory of all agents' answers that this process reads at once.
-// Almost all of them are so small that they don't count.
+// answers limits the memory for all answers of agents that this process reads at once.
+// Almost all are so small that they don't count.
 var answers = jsonlimit.NewBudget(48<<20, 8<<10, 2)
 
 // limits returns the limits on the answer to the request named what.

@@ -2,14 +2,14 @@ package agent
 
 import "encoding/json"
 
-// Lookup is the answer to GET /v1/lookup?addresses=MAC,...[&node_uuid=U]: who
-// the agent is, and how it has to behave.
+// Lookup is the answer to GET /v1/lookup?addresses=MAC,...[&node_uuid=U]: the agent's node
+// and its configuration.
 type Lookup struct {
 	Node   LookupNode   `json:"node"`
 	Config LookupConfig `json:"config"`
 }
 
-// LookupNode is as much of a node as an agent may know before it has a token.
+// LookupNode is the part of a node that a client without a token may see.
 type LookupNode struct {
 	UUID               string         `json:"uuid"`
 	Properties         map[string]any `json:"properties"`
@@ -24,13 +24,13 @@ type Link struct {
 	Rel  string `json:"rel"`
 }
 
-// LookupConfig is what the API tells an agent about itself. Fields an agent
-// does not know are ignored by it, and missing ones keep its own defaults.
+// LookupConfig is the agent's configuration. Agents ignore fields that they don't know, and
+// use their own defaults for missing ones.
 type LookupConfig struct {
-	// HeartbeatTimeout, in seconds, bounds the silence between two heartbeats.
+	// HeartbeatTimeout is the longest time between two heartbeats, in seconds.
 	HeartbeatTimeout int `json:"heartbeat_timeout"`
-	// AgentToken is the secret the first time and Masked afterwards. Below API
-	// version 1.62 there is none.
+	// AgentToken is the token the first time and Masked afterwards. Below API version 1.62
+	// there is none.
 	AgentToken         string `json:"agent_token,omitempty"`
 	AgentTokenRequired bool   `json:"agent_token_required"`
 
@@ -46,7 +46,7 @@ type LookupConfig struct {
 	AgentContainers       *Containers `json:"agent_containers,omitempty"`
 }
 
-// Metrics tells the agent what to count; backend "noop" counts nothing.
+// Metrics configures the agent's metrics; the backend "noop" counts nothing.
 type Metrics struct {
 	Backend            Text `json:"backend"`
 	PrependHost        bool `json:"prepend_host"`
@@ -55,13 +55,13 @@ type Metrics struct {
 	GlobalPrefix       Text `json:"global_prefix"`
 }
 
-// Statsd is where Metrics go with the backend "statsd".
+// Statsd is the server for the metrics backend "statsd".
 type Statsd struct {
 	Host Text `json:"statsd_host"`
 	Port int  `json:"statsd_port"`
 }
 
-// Containers tells the agent how to run container steps.
+// Containers configures the agent's container steps.
 type Containers struct {
 	AllowArbitrary bool     `json:"allow_arbitrary_containers"`
 	Allowed        []string `json:"allowed_containers"`
@@ -72,8 +72,7 @@ type Containers struct {
 	ConfFile       Text     `json:"container_conf_file"`
 }
 
-// Heartbeat is the body of POST /v1/heartbeat/<node uuid>, answered by 202
-// without a body.
+// Heartbeat is the body of POST /v1/heartbeat/<node uuid>. The answer is 202 without a body.
 type Heartbeat struct {
 	CallbackURL string `json:"callback_url"`
 	// AgentToken (API 1.62 and newer) proves that the agent is the one that
@@ -81,8 +80,8 @@ type Heartbeat struct {
 	AgentToken string `json:"agent_token,omitempty"`
 	// AgentVersion (1.36 and newer) is the agent's release, "11.5.0".
 	AgentVersion string `json:"agent_version,omitempty"`
-	// AgentVerifyCA (1.68 and newer) is the PEM certificate the agent made for
-	// itself; callback_url answers with it.
+	// AgentVerifyCA (1.68 and newer) is the PEM certificate that the agent created for
+	// itself. The server at callback_url has it.
 	AgentVerifyCA string `json:"agent_verify_ca,omitempty"`
 	// AgentStatus and its message (1.72 and newer) come from deployers without
 	// a command API (anaconda): "start", "end", "error".
@@ -90,22 +89,22 @@ type Heartbeat struct {
 	AgentStatusMessage string `json:"agent_status_message,omitempty"`
 }
 
-// Inspection is the body of POST /v1/continue_inspection: the inventory, and
-// beside it whatever the agent's collectors found (Ironic's plugin_data).
+// Inspection is the body of POST /v1/continue_inspection: the inventory, and everything else
+// that the agent's collectors found (Ironic's plugin_data).
 type Inspection struct {
-	// Inventory is nil where the collectors failed before they had one.
+	// Inventory is nil if the collectors failed before they had one.
 	Inventory *Inventory
 	// RawInventory is the inventory as it was sent, unknown fields included.
 	RawInventory json.RawMessage
-	// Error is the agent's own account of what its collectors could not find.
+	// Error is the agent's description of what its collectors could not find.
 	Error string
 	// Plugin is everything else: root_disk, boot_interface, configuration,
 	// logs, lldp_raw, pci_devices, ...
 	Plugin map[string]json.RawMessage
 }
 
-// InspectionAnswer is the answer to it: a lookup (API 1.84 and newer), or only
-// the node's uuid (older).
+// InspectionAnswer is the answer to an Inspection: a lookup (API 1.84 and newer), or only the
+// node's uuid (older).
 type InspectionAnswer struct {
 	UUID   string        `json:"uuid,omitempty"`
 	Node   *LookupNode   `json:"node,omitempty"`
@@ -124,7 +123,7 @@ func (i Inspection) MarshalJSON() ([]byte, error) {
 	case i.Inventory != nil:
 		out["inventory"] = i.Inventory
 	}
-	// The real agent always sends the key; null says that nothing failed.
+	// The real agent always sends the key; null means that nothing failed.
 	out["error"] = nil
 	if i.Error != "" {
 		out["error"] = i.Error

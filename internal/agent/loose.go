@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Text is a string that may arrive as null, a number or a boolean: the agent
-// passes on what lsblk, dmidecode and ipmitool told it.
+// Text is a string that the agent may send as null, a number or a boolean, because it
+// passes on the output of lsblk, dmidecode and ipmitool.
 type Text string
 
-// UnmarshalJSON takes any scalar; an object or list becomes its JSON text.
+// UnmarshalJSON accepts any scalar. An object or list becomes its JSON text.
 func (t *Text) UnmarshalJSON(b []byte) error {
 	*t = Text(looseText(b))
 	return nil
 }
 
-// MarshalJSON writes the empty text as null, as the agent does for what it does not know.
+// MarshalJSON writes the empty text as null, as the agent does for unknown values.
 func (t Text) MarshalJSON() ([]byte, error) {
 	if t == "" {
 		return []byte("null"), nil
@@ -26,11 +26,11 @@ func (t Text) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(t))
 }
 
-// Number is a whole number that may arrive as null, a float or a string of
-// digits; what is none of these reads as 0.
+// Number is a whole number that the agent may send as null, a float or a string of digits.
+// Anything else reads as 0.
 type Number int64
 
-// UnmarshalJSON never fails: an agent whose disk has an odd size must still be heard.
+// UnmarshalJSON never fails: one odd value must not make the whole inventory unreadable.
 func (n *Number) UnmarshalJSON(b []byte) error {
 	s := strings.TrimSpace(looseText(b))
 	if i, err := strconv.ParseInt(s, 10, 64); err == nil {
@@ -44,7 +44,7 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// looseText is a JSON value as text: strings unquoted, null empty, the rest as written.
+// looseText returns a JSON value as text: strings unquoted, null as "", the rest as it is.
 func looseText(raw json.RawMessage) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {

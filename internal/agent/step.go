@@ -2,7 +2,7 @@ package agent
 
 import "encoding/json"
 
-// Step is a step as an agent offers it and as it is handed back to be run.
+// Step is a step that an agent offers, and that is sent back to it to be run.
 type Step struct {
 	Step            string         `json:"step"`
 	Interface       string         `json:"interface"`
@@ -10,26 +10,26 @@ type Step struct {
 	RebootRequested bool           `json:"reboot_requested"`
 	Abortable       bool           `json:"abortable"`
 	ArgsInfo        map[string]any `json:"argsinfo,omitempty"`
-	// RequiresRamdisk absent means true.
+	// RequiresRamdisk: nil means true.
 	RequiresRamdisk *bool `json:"requires_ramdisk,omitempty"`
-	// Args only in steps to be run.
+	// Args are only in steps to be run.
 	Args map[string]any `json:"args,omitempty"`
 }
 
-// Family is the extension that offers and runs steps.
+// Family is a kind of steps: an extension of the agent that lists and runs them.
 type Family string
 
-// The families. Each names its commands, parameters and results after itself.
+// The families. The names of commands, parameters and results contain the family's name.
 const (
 	DeployFamily  Family = "deploy"
 	CleanFamily   Family = "clean"
 	ServiceFamily Family = "service"
 )
 
-// List is the command that lists the family's steps.
+// List returns the command that lists the family's steps.
 func (f Family) List() string { return string(f) + ".get_" + string(f) + "_steps" }
 
-// Execute is the command that runs one of them.
+// Execute returns the command that runs one of the family's steps.
 func (f Family) Execute() string { return string(f) + ".execute_" + string(f) + "_step" }
 
 // ListSteps are the parameters of get_*_steps.
@@ -44,11 +44,11 @@ type StepLists struct {
 	DeploySteps  map[string][]Step `json:"deploy_steps,omitempty"`
 	CleanSteps   map[string][]Step `json:"clean_steps,omitempty"`
 	ServiceSteps map[string][]Step `json:"service_steps,omitempty"`
-	// Versions are given back as they came: some managers use numbers.
+	// Versions are sent back unchanged. Some managers use numbers.
 	Versions map[string]any `json:"hardware_manager_version"`
 }
 
-// Of is the family's part.
+// Of returns the steps of the family.
 func (l *StepLists) Of(f Family) map[string][]Step {
 	switch f {
 	case DeployFamily:
@@ -61,8 +61,8 @@ func (l *StepLists) Of(f Family) map[string][]Step {
 	return nil
 }
 
-// RunStep are the parameters of execute_*_step. Only the family's own version
-// field is set; an agent that finds other versions answers VersionMismatch.
+// RunStep are the parameters of execute_*_step. Only the version field of the step's family
+// is set. If the agent has other versions, it answers VersionMismatch.
 type RunStep struct {
 	Step           Step             `json:"step"`
 	Node           map[string]any   `json:"node"`
@@ -72,7 +72,7 @@ type RunStep struct {
 	ServiceVersion map[string]any   `json:"service_version,omitempty"`
 }
 
-// StepResult is the result of execute_*_step; only the family's own fields are set.
+// StepResult is the result of execute_*_step. Only the fields of the step's family are set.
 type StepResult struct {
 	DeployResult  json.RawMessage `json:"deploy_result,omitempty"`
 	DeployStep    *Step           `json:"deploy_step,omitempty"`
@@ -91,8 +91,8 @@ type PartitionUUIDs struct {
 	DiskID     Text              `json:"disk identifier,omitempty"`
 }
 
-// BootloaderParams are the parameters of image.install_bootloader. What does
-// not exist is null.
+// BootloaderParams are the parameters of image.install_bootloader. A partition that does not
+// exist is null.
 type BootloaderParams struct {
 	RootUUID       Text `json:"root_uuid"`
 	EFISystemUUID  Text `json:"efi_system_part_uuid"`
@@ -107,17 +107,17 @@ type WriteImageArgs struct {
 	ConfigDrive Text `json:"configdrive"`
 }
 
-// ImageInfo is what the agent has to fetch, check and write. Whole-disk images
-// carry no more than this; image_type "partition" would make the agent
-// partition the disk first.
+// ImageInfo describes the image that the agent downloads, verifies and writes. A whole-disk
+// image needs no other fields. With image_type "partition" the agent would first partition the
+// disk.
 type ImageInfo struct {
 	ID              string   `json:"id"`   // the last part of image_source
 	URLs            []string `json:"urls"` // one
 	DiskFormat      Text     `json:"disk_format"`
 	ContainerFormat Text     `json:"container_format"`
 	StreamRaw       bool     `json:"stream_raw_images"`
-	// Checksum is a digest, or the URL of a file of digests; HashAlgo and
-	// HashValue go together and win over it. One of the two is mandatory.
+	// Checksum is a digest, or the URL of a checksum file. HashAlgo and HashValue go together
+	// and take precedence. One of the two is mandatory.
 	Checksum  string            `json:"checksum,omitempty"`
 	HashAlgo  string            `json:"os_hash_algo,omitempty"`
 	HashValue string            `json:"os_hash_value,omitempty"`

@@ -8,55 +8,54 @@ import (
 	"strings"
 )
 
-// Masked stands in every answer where a secret is.
+// Masked is what answers contain in place of a secret.
 const Masked = "******"
 
-// RevealAgain is how many times a token is told again to the source that got
-// it first, so that a lost answer does not kill the boot (Ironic: never).
+// RevealAgain is how many more times a token is shown to the source that got it first, so
+// that a boot survives a lost answer (Ironic: never).
 const RevealAgain = 3
 
-// NewToken makes an agent token: 43 URL-safe characters from 32 random bytes,
-// the form Ironic makes.
+// NewToken returns a new agent token: 43 URL-safe characters from 32 random bytes, as
+// Ironic's are.
 func NewToken() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// SameToken compares in constant time. No token is the same as none.
+// SameToken compares two tokens in constant time. An empty or masked token equals none.
 func SameToken(want, got string) bool {
 	return want != "" && got != "" && want != Masked &&
 		subtle.ConstantTimeCompare([]byte(want), []byte(got)) == 1
 }
 
-// Source is who asks in a lookup.
+// Source is the sender of a lookup.
 type Source struct {
-	MACs []string // of the query, in any order and case
+	MACs []string // from the query, in any order and case
 	IP   string   // remote address without the port
 }
 
-// Reveals is what a node remembers of telling its token; it is written in the
-// same transaction as the answer is made in, before the answer is sent. A new
-// token begins with the zero value.
-type Reveals struct {
+// TokenReveals records how often a node's token was shown, and to whom. It is written in the
+// transaction of the lookup, before the answer is sent. The zero value is for a new token.
+type TokenReveals struct {
 	Count int      `json:"count"`
 	MACs  []string `json:"macs,omitempty"` // sorted, lower case
 	IP    string   `json:"ip,omitempty"`
-	// Closed is set by the first heartbeat and for tokens that were built into
-	// the ramdisk: nothing is told any more.
+	// Closed means that the token is shown to nobody any more: the agent has sent a
+	// heartbeat, or the token is built into the ramdisk.
 	Closed bool `json:"closed,omitempty"`
 }
 
-// Ask says whether a lookup from s is told the token in the clear, and what to
-// remember then. A source without MACs or address can't be told from another
-// one and is never told twice.
-func (r Reveals) Ask(s Source) (clear bool, next Reveals) {
+// Reveal reports whether the answer to a lookup from s contains the token, and returns the
+// new record. A source without MACs or address gets it only once, because it can't be
+// distinguished from another one.
+func (r TokenReveals) Reveal(s Source) (clear bool, next TokenReveals) {
 	if r.Closed {
 		return false, r
 	}
 	macs := macSet(s.MACs)
 	if r.Count == 0 {
-		return true, Reveals{Count: 1, MACs: macs, IP: s.IP}
+		return true, TokenReveals{Count: 1, MACs: macs, IP: s.IP}
 	}
 	same := len(macs) > 0 && s.IP != "" && s.IP == r.IP && slices.Equal(macs, r.MACs)
 	if !same || r.Count > RevealAgain {
@@ -66,8 +65,8 @@ func (r Reveals) Ask(s Source) (clear bool, next Reveals) {
 	return true, r
 }
 
-// Close is called for the first heartbeat with the right token.
-func (r Reveals) Close() Reveals {
+// Close returns the record after the first heartbeat with the right token.
+func (r TokenReveals) Close() TokenReveals {
 	r.Closed = true
 	return r
 }

@@ -21,9 +21,9 @@ func TestTokens(t *testing.T) {
 func TestTokenIsToldOnceAndAFewTimesAgain(t *testing.T) {
 	first := agent.Source{MACs: []string{"52:54:00:AA:00:02", "52:54:00:aa:00:01"}, IP: "192.0.2.50"}
 	same := agent.Source{MACs: []string{"52:54:00:aa:00:01", " 52:54:00:aa:00:02", "52:54:00:aa:00:01"}, IP: "192.0.2.50"}
-	ask := func(r agent.Reveals, s agent.Source) (bool, agent.Reveals) { return r.Ask(s) }
+	ask := func(r agent.TokenReveals, s agent.Source) (bool, agent.TokenReveals) { return r.Reveal(s) }
 
-	clear, told := ask(agent.Reveals{}, first)
+	clear, told := ask(agent.TokenReveals{}, first)
 	require.True(t, clear)
 
 	t.Run("the same source is told three times more", func(t *testing.T) {
@@ -54,12 +54,12 @@ func TestTokenIsToldOnceAndAFewTimesAgain(t *testing.T) {
 		require.False(t, clear)
 	})
 	t.Run("a token that was built into the ramdisk is never told", func(t *testing.T) {
-		clear, _ := ask(agent.Reveals{Closed: true}, first)
+		clear, _ := ask(agent.TokenReveals{Closed: true}, first)
 		require.False(t, clear)
 	})
 	t.Run("who has no MACs is told once only", func(t *testing.T) {
 		nameless := agent.Source{IP: "192.0.2.50"}
-		clear, r := ask(agent.Reveals{}, nameless)
+		clear, r := ask(agent.TokenReveals{}, nameless)
 		require.True(t, clear)
 		clear, _ = ask(r, nameless)
 		require.False(t, clear)

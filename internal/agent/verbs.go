@@ -7,7 +7,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// ListSteps asks for the steps that the family f offers for a node.
+// ListSteps returns the steps that the agent offers for a node in the family f.
 func (c *Client) ListSteps(ctx context.Context, f Family, about ListSteps) (StepLists, error) {
 	var out StepLists
 	r, err := c.Call(ctx, f.List(), about)
@@ -50,8 +50,8 @@ func (c *Client) ExecuteCleanStep(ctx context.Context, run RunStep) (Result, err
 	return c.Start(ctx, ExecuteCleanStep, run)
 }
 
-// GetPartitionUUIDs asks what write_image left on the disk. All is empty for a
-// whole-disk image.
+// GetPartitionUUIDs returns the partitions that write_image left on the disk. They are empty
+// for a whole-disk image.
 func (c *Client) GetPartitionUUIDs(ctx context.Context) (PartitionUUIDs, error) {
 	var out PartitionUUIDs
 	r, err := c.Call(ctx, GetPartitionUUIDs, nil)
@@ -61,7 +61,7 @@ func (c *Client) GetPartitionUUIDs(ctx context.Context) (PartitionUUIDs, error) 
 	return out, err
 }
 
-// InstallBootloader starts to install a bootloader or, with UEFI, boot entries.
+// InstallBootloader starts the installation of a bootloader or, with UEFI, of boot entries.
 func (c *Client) InstallBootloader(ctx context.Context, p BootloaderParams) (Result, error) {
 	return c.Start(ctx, InstallBootloader, p)
 }
@@ -72,13 +72,13 @@ func (c *Client) Sync(ctx context.Context) error {
 	return err
 }
 
-// Lockdown makes the ramdisk unreachable, where the power may not be cut.
+// Lockdown makes the ramdisk unreachable. It is for servers that must not be switched off.
 func (c *Client) Lockdown(ctx context.Context) error {
 	_, err := c.Call(ctx, Lockdown, nil)
 	return err
 }
 
-// CollectSystemLogs fetches the ramdisk's logs: base64 of a tar.gz.
+// CollectSystemLogs returns the ramdisk's logs: base64 of a tar.gz.
 func (c *Client) CollectSystemLogs(ctx context.Context) (string, error) {
 	var out SystemLogs
 	r, err := c.Call(ctx, CollectSystemLogs, nil)
@@ -88,7 +88,7 @@ func (c *Client) CollectSystemLogs(ctx context.Context) (string, error) {
 	return out.Archive, err
 }
 
-// GetHardwareInfo asks for the inventory; raw is the same as it was sent.
+// GetHardwareInfo returns the inventory, parsed and as the agent sent it.
 func (c *Client) GetHardwareInfo(ctx context.Context) (inv Inventory, raw json.RawMessage, err error) {
 	r, err := c.Call(ctx, GetHardwareInfo, nil)
 	if err == nil {
@@ -97,19 +97,19 @@ func (c *Client) GetHardwareInfo(ctx context.Context) (inv Inventory, raw json.R
 	return inv, r.Result, err
 }
 
-// decode reads the result of a command that succeeded. One that still runs
-// (the agent was told to wait, and did not) is fault.Busy.
+// decode decodes the result of a command. If the command still runs, although the request
+// asked the agent to wait, it returns fault.Busy.
 func (c *Client) decode(name string, r Result, into any) error {
 	if r.Status == Running {
 		return fault.New(fault.Busy, "%s on agent of node %s still runs", name, c.target.Node)
 	}
 	if err := r.Decode(into); err != nil {
-		return fault.New(fault.Refused, "%s on agent of node %s: the result can't be read: %s", name, c.target.Node, c.words(err.Error()))
+		return fault.New(fault.Refused, "%s on agent of node %s: the result can't be read: %s", name, c.target.Node, c.oneLine(err.Error()))
 	}
 	return nil
 }
 
-// Decode reads the result into a value. No result (null) leaves it as it is.
+// Decode decodes the result into a value. If there is no result (null), it does nothing.
 func (r Result) Decode(into any) error {
 	if len(r.Result) == 0 {
 		return nil

@@ -1,55 +1,56 @@
-// Package chaos stops a process at named points, so that a test can do to it there what it likes. Package wrap puts the
-// points around the parts of Temper's roles. Only a program that is built with the tag chaos has either of them.
+// Package chaos stops a process at named points, so that a test can kill it there, freeze it or cut it off. Package wrap
+// puts the points around the parts of Temper's roles. Only a program that is built with the tag chaos contains them.
 package chaos
 
 import "time"
 
-// The points. Those of a step come in this order, Request and Answered for each request that it sends.
+// The points. A step passes its points in this order, Request and Answered once for each request that it sends.
 const (
-	Claimed  = "claimed"  // an attempt has the operation and read its secrets, nothing of it is written yet
-	Begun    = "begun"    // the record that the step begins, and that the one before is over, is written
+	Claimed  = "claimed"  // an attempt has claimed the operation and read its secrets, and has written nothing yet
+	Begun    = "begun"    // the record that the step begins, and that the one before has ended, is written
 	Looked   = "looked"   // the hardware was read
-	Request  = "request"  // a request that changes something is recorded and about to be sent; its claim was not looked at yet
-	Answered = "answered" // it was answered, which is not recorded yet
-	Over     = "over"     // the step is over, and that is about to be recorded
-	Recorded = "recorded" // that it waits, or that all steps are over, is recorded; the workflow was not told yet
+	Request  = "request"  // a request that changes something is recorded and about to be sent; the guard has not checked the claim yet
+	Answered = "answered" // the request was answered; that is not recorded yet
+	Over     = "over"     // the step has ended; that is about to be recorded
+	Recorded = "recorded" // it is recorded that the step waits or that all steps have ended; the workflow does not know yet
 
 	Accepted = "accepted" // api: the operation is committed, its workflow not started
-	Started  = "started"  // api: its workflow is started, the client not answered
+	Started  = "started"  // api: its workflow is started, the client has no answer
 
-	Beginning = "beginning" // orchestrator: the run is recorded as the operation's, the workflow was not told yet
+	Beginning = "beginning" // orchestrator: the run is recorded as the operation's; the workflow does not know yet
 	Closing   = "closing"   // orchestrator: the operation is about to be closed
-	Closed    = "closed"    // orchestrator: it is closed, the workflow was not told yet
+	Closed    = "closed"    // orchestrator: it is closed; the workflow does not know yet
 )
 
-// Undo stands for a step where what is half done is undone.
+// Undo is the Step of points in the undo of an operation.
 const Undo = "undo"
 
-// Point is a place in what a process does for an operation.
+// Point is a point that a process reaches in its work on an operation.
 type Point struct {
 	Name      string `json:"point"`
 	Operation int64  `json:"operation"`
 	Node      string `json:"node"`              // uuid
 	Step      string `json:"step,omitempty"`    // interface.step
-	Request   string `json:"request,omitempty"` // Request and Answered: what is sent. Looked: what was read. Claimed and Begun: the phase of a step that was left
+	Request   string `json:"request,omitempty"` // Request and Answered: what is sent. Looked: what was read. Claimed and Begun: the phase in which the attempt before left the step
 }
 
-// Env names the folder from which a process is told where to stop:
+// Env is the environment variable that names the folder through which tests control a process:
 //
 //	arm/NODE      an Arm: where to stop on that node, once
-//	reached/NODE  written by the process when it has: the Point
-//	release       once it is there who has stopped goes on
-//	trace         written by the process: each point that it came by, as Passed, a line each
-//	limit         how long a workflow may run that is started while it is there, in Go's notation
+//	reached/NODE  the Point at which the process has stopped; the process writes it
+//	release       when this file exists, stopped processes go on
+//	trace         every point that the process has passed, a Passed each line; the process writes it
+//	limit         while this file exists, new workflows have this run timeout, in Go's notation
 const Env = "TEMPER_CHAOS"
 
-// An Arm is a Point to stop at; an empty Step or Request is any. A deaf one does not even go on when its context ends.
+// An Arm is a Point to stop at. An empty Step or Request matches any. If it is deaf, the process stays stopped even when
+// the context ends.
 type Arm struct {
 	Point
 	Deaf bool `json:"deaf"`
 }
 
-// Passed is a point that a process came by.
+// Passed is a point that a process has passed.
 type Passed struct {
 	Point
 	At time.Time `json:"at"`

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// look is how often it is looked for the release: a process that was frozen is to go on before it hears that others have
-// its work.
-const look = 5 * time.Millisecond
+// releasePoll is how often the process looks for the file release. It is short, so that a process that was frozen goes on
+// before it learns that others have its work.
+const releasePoll = 5 * time.Millisecond
 
 var (
 	folder   = os.Getenv(Env)
@@ -21,7 +21,7 @@ var (
 	tracing  sync.Mutex
 )
 
-// At stops where the folder says so, until it is released or ctx ends.
+// At stops the caller if an Arm matches p, until the release or, unless the Arm is deaf, until ctx ends.
 func At(ctx context.Context, p Point) {
 	if folder == "" {
 		return
@@ -32,7 +32,7 @@ func At(ctx context.Context, p Point) {
 		return
 	}
 	var a Arm
-	if json.Unmarshal(raw, &a) != nil || !stops(a, p) {
+	if json.Unmarshal(raw, &a) != nil || !shouldStop(a, p) {
 		return
 	}
 	watch.Do(func() { go awaitRelease() })
@@ -46,19 +46,20 @@ func At(ctx context.Context, p Point) {
 	}
 }
 
-// RunTimeout is how long a workflow that is started now may run; 0 = for ever.
+// RunTimeout is the run timeout for a workflow that is started now; 0 = none.
 func RunTimeout() time.Duration {
 	raw, err := os.ReadFile(filepath.Join(folder, "limit"))
 	if folder == "" || err != nil {
 		return 0
 	}
-	d, _ := time.ParseDuration(string(raw)) // a test that misses it fails
+	d, _ := time.ParseDuration(string(raw)) // a test with a wrong limit fails
 	return d
 }
 
-// stops tells whether to stop here. Where one attempt has stopped, another one of the same process does so at its first
-// point: on a busy machine the first one's heartbeats may come too late. An undo is another matter.
-func stops(a Arm, p Point) bool {
+// shouldStop reports whether to stop at p. After one attempt has stopped, another attempt in the same process stops at its
+// first point: on a busy machine the heartbeats of the first may come too late, so that Temporal starts a second one. An
+// undo does not stop then.
+func shouldStop(a Arm, p Point) bool {
 	if _, before := stopped.Load(p.Node); before {
 		return p.Step != Undo
 	}
@@ -80,7 +81,7 @@ func awaitRelease() {
 			close(released)
 			return
 		}
-		time.Sleep(look)
+		time.Sleep(releasePoll)
 	}
 }
 
@@ -95,6 +96,6 @@ func trace(p Point) {
 	if err != nil {
 		return
 	}
-	_, _ = f.Write(append(raw, '\n')) // a test that misses it fails
+	_, _ = f.Write(append(raw, '\n')) // a test that misses the line fails
 	_ = f.Close()
 }

@@ -14,13 +14,13 @@ import (
 // inventory is what /inventory answers.
 type inventory struct {
 	Host  string               `json:"host"`
-	Epoch int64                `json:"epoch"` // 0 = the service holds nothing
+	Epoch int64                `json:"epoch"` // 0 = nothing is published
 	Live  bool                 `json:"live"`
 	Nodes []client.ComputeNode `json:"nodes"`
 }
 
-// Handler serves what the service publishes at /inventory, and takes claims at
-// /claims. Without a lease it shows no node and takes no claim.
+// Handler serves the published share at /inventory, and accepts claims at /claims. Without a
+// lease it shows no nodes and accepts no claims.
 func (s *Service) Handler() http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /inventory", s.getInventory)
@@ -29,10 +29,10 @@ func (s *Service) Handler() http.Handler {
 }
 
 func (s *Service) getInventory(w http.ResponseWriter, r *http.Request) {
-	epoch, nodes, _, live := s.look()
+	epoch, nodes, _, live := s.current()
 	out := inventory{Host: s.Host, Epoch: epoch, Live: live, Nodes: nodes}
-	if !knows(r) {
-		out.Nodes = reserved(nodes)
+	if !knowsRequires(r) {
+		out.Nodes = reservedForUnaware(nodes)
 	}
 	if out.Nodes == nil {
 		out.Nodes = []client.ComputeNode{}
@@ -40,14 +40,14 @@ func (s *Service) getInventory(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, out)
 }
 
-// knows reports whether the client understands requires.
-func knows(r *http.Request) bool {
+// knowsRequires reports whether the client understands the field requires of a node.
+func knowsRequires(r *http.Request) bool {
 	return slices.Contains(strings.Split(r.URL.Query().Get("knows"), ","), "requires")
 }
 
-// reserved is a share for clients that do not know requires: what needs to be
-// asked for is not to be had.
-func reserved(nodes []client.ComputeNode) []client.ComputeNode {
+// reservedForUnaware returns the share for clients that do not know requires: nodes that
+// require something are reserved, so that these clients don't use them.
+func reservedForUnaware(nodes []client.ComputeNode) []client.ComputeNode {
 	out := slices.Clone(nodes)
 	for i := range out {
 		if len(out[i].Requires) > 0 && out[i].Used == 0 {
@@ -63,33 +63,34 @@ type claim struct {
 	Instance string `json:"instance_uuid"`
 }
 
-// postClaim claims a node that is shown for an instance. The API decides; a
-// service that has no lease does not ask it.
+// postClaim claims a published node for an instance. The API decides. Without a lease the
+// service refuses the claim itself.
 func (s *Service) postClaim(w http.ResponseWriter, r *http.Request) {
 	var in claim
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 4<<10)).Decode(&in); err != nil || in.Node == "" || in.Instance == "" {
-		refuse(w, http.StatusBadRequest, "want node_uuid and instance_uuid")
+		replyError(w, http.StatusBadRequest, "want node_uuid and instance_uuid")
 		return
 	}
-	_, nodes, until, live := s.look()
+	_, nodes, until, live := s.current()
 	if !live {
-		refuse(w, http.StatusServiceUnavailable, "this compute service can't renew its lease")
+		replyError(w, http.StatusServiceUnavailable, "this compute service can't renew its lease")
 		return
 	}
 	if !slices.ContainsFunc(nodes, func(n client.ComputeNode) bool { return n.UUID == in.Node }) {
-		refuse(w, http.StatusConflict, "the node is not in the share of this compute service")
+		replyError(w, http.StatusConflict, "the node is not in the share of this compute service")
 		return
 	}
 	ctx, cancel := context.WithDeadline(r.Context(), until)
 	defer cancel()
-	if err := s.API.ClaimNode(ctx, s.Host, in.Node, in.Instance, knows(r)); err != nil {
-		refuse(w, statusOf(err), err.Error())
+	if err := s.API.ClaimNode(ctx, s.Host, in.Node, in.Instance, knowsRequires(r)); err != nil {
+		replyError(w, statusOf(err), err.Error())
 		return
 	}
 	reply(w, http.StatusOK, in)
 }
 
-// statusOf passes a refusal of the API on.
+// statusOf returns the status with which the API refused, or one for an API that did not
+// answer.
 func statusOf(err error) int {
 	if status := client.StatusOf(err); status != 0 {
 		return status
@@ -100,7 +101,7 @@ func statusOf(err error) int {
 	return http.StatusBadGateway
 }
 
-func refuse(w http.ResponseWriter, status int, words string) {
+func replyError(w http.ResponseWriter, status int, words string) {
 	reply(w, status, map[string]string{"error": words})
 }
 
@@ -108,5 +109,5 @@ func reply(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // whoever asked has gone away
+	_ = json.NewEncoder(w).Encode(body) // the client has hung up
 }

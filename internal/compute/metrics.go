@@ -8,29 +8,28 @@ import (
 	"go.temper.dev/temper/internal/client"
 )
 
-// Metrics are what a compute service publishes, and how its cycles go. Make
-// them with NewMetrics; nil counts nothing.
+// Metrics are the metrics of a compute service. NewMetrics creates them; nil counts nothing.
 type Metrics struct {
 	cycles *prometheus.HistogramVec
 }
 
 // The outcomes of a cycle.
 const (
-	cyclePublished = "published" // the lease was renewed and the share of its epoch is shown
+	cyclePublished = "published" // the lease was renewed and the share is published
 	cycleUnrenewed = "unrenewed" // the lease was not renewed
-	cycleUnread    = "unread"    // it was, and the share could not be read
-	cycleOutpaced  = "outpaced"  // it was, and there is a newer epoch already
+	cycleUnread    = "unread"    // the lease was renewed, but the share could not be read
+	cycleOutpaced  = "outpaced"  // the lease was renewed, but there is already a newer epoch
 )
 
-// NewMetrics makes the metrics of a service and registers them. What it shows is
-// looked up at each scrape, so that a lease that has run out counts at once.
+// NewMetrics creates the metrics of a service and registers them. The gauges are computed at
+// each scrape, so that they show at once when the lease has expired.
 func NewMetrics(r prometheus.Registerer, s *Service) *Metrics {
 	m := &Metrics{cycles: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "temper_compute_cycle_duration_seconds", Buckets: prometheus.DefBuckets,
 		Help: "One cycle, by outcome: published; unrenewed, the lease was not renewed; unread, the share could not be read; outpaced, there is a newer epoch already.",
 	}, []string{"outcome"})}
 	for _, outcome := range []string{cyclePublished, cycleUnrenewed, cycleUnread, cycleOutpaced} {
-		m.cycles.WithLabelValues(outcome) // what has not happened is zero and not missing
+		m.cycles.WithLabelValues(outcome) // an outcome that has not occurred is 0 instead of missing
 	}
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
@@ -38,8 +37,8 @@ func NewMetrics(r prometheus.Registerer, s *Service) *Metrics {
 	r.MustRegister(m.cycles,
 		gauge("temper_compute_nodes", "Nodes that are published.", s.count(func(client.ComputeNode) bool { return true })),
 		gauge("temper_compute_free_nodes", "Nodes that are published and can be had by whoever knows requires.", s.count(free)),
-		gauge("temper_compute_epoch", "The epoch whose share is published; 0 without one.", func() float64 { return float64(s.shows()) }),
-		gauge("temper_compute_lease_seconds", "For how long the service may go on publishing without a renewal; 0 when it publishes nothing.", s.left))
+		gauge("temper_compute_epoch", "The epoch whose share is published; 0 without one.", func() float64 { return float64(s.publishedEpoch()) }),
+		gauge("temper_compute_lease_seconds", "For how long the service may go on publishing without a renewal; 0 when it publishes nothing.", s.leaseSeconds))
 	return m
 }
 
@@ -48,7 +47,7 @@ func free(n client.ComputeNode) bool { return n.Total > n.Used+n.Reserved }
 
 func (s *Service) count(which func(client.ComputeNode) bool) func() float64 {
 	return func() float64 {
-		_, nodes, _, _ := s.look()
+		_, nodes, _, _ := s.current()
 		sum := 0
 		for _, n := range nodes {
 			if which(n) {
@@ -59,9 +58,9 @@ func (s *Service) count(which func(client.ComputeNode) bool) func() float64 {
 	}
 }
 
-// left is what is left of the lease, in seconds.
-func (s *Service) left() float64 {
-	_, _, until, live := s.look()
+// leaseSeconds returns for how many seconds the lease is still valid.
+func (s *Service) leaseSeconds() float64 {
+	_, _, until, live := s.current()
 	if !live {
 		return 0
 	}

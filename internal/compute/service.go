@@ -1,6 +1,6 @@
-// Package compute is a compute service: it keeps a lease, holds a share of the
-// nodes for a scheduler and publishes it. It knows the API only, and shows
-// nothing that it can't vouch for by its own clock.
+// Package compute is a compute service: it keeps a lease and publishes its share of the nodes
+// to a scheduler. It uses the API only, and publishes nothing after its lease has expired by
+// its own clocks.
 package compute
 
 import (
@@ -15,14 +15,14 @@ import (
 	"go.temper.dev/temper/internal/client"
 )
 
-// API is what a service asks; client.Client is one.
+// API is the part of Temper's API that a service uses. client.Client implements it.
 type API interface {
 	Compute(ctx context.Context, host string, h client.ComputeHeartbeat) (*client.ComputeService, error)
 	ComputeShare(ctx context.Context, host string, epoch int64) ([]client.ComputeNode, error)
 	ClaimNode(ctx context.Context, service, node, instance string, knows bool) error
 }
 
-// Settings are what may change while the service runs.
+// Settings are the settings that may change while the service runs.
 type Settings struct {
 	Key   *string // partition key; nil = unset
 	Peers []string
@@ -42,40 +42,40 @@ type Service struct {
 	Host     string
 	Interval time.Duration // between two heartbeats
 	Settings Settings
-	// Reread gives the settings again, each time that something comes from
-	// Changed; with an error the old ones stay. nil = they never change.
+	// Reread reads the settings again. It is called for each value from Changed. If it
+	// returns an error, the old settings stay. Both are nil if settings never change.
 	Reread  func() (Settings, error)
 	Changed <-chan struct{}
-	Started func()   // called once it is in a published epoch; may be nil
+	Started func()   // called once, when the service has published its first share; may be nil
 	Metrics *Metrics // of this service; nil = none
 	Log     *zap.Logger
 
-	window
+	publication
 
-	incarnation int64
-	taken       Settings // the newest that the API took
-	refused     string   // why newer ones were not; "" = they were
-	gone        []string // instances of its own that it has shown as gone
-	started     bool
+	incarnation   int64
+	accepted      Settings // the newest that the API has accepted
+	settingsError string   // why newer settings were refused; "" = they were not
+	gone          []string // its instances that it has published as gone
+	started       bool
 }
 
-// Of a lease, what a service makes use of: the rest is for a clock that runs
-// slower than the database's, and for answers that are under way.
+// leaseFraction is the part of a lease that a service uses. The rest is a margin for a clock
+// that runs slower than the database's, and for answers that are still on their way.
 const (
-	leaseUsed  = 2.0 / 3
-	askWithin  = 4 * time.Second // one heartbeat
-	soon       = 200 * time.Millisecond
-	leaveAfter = 3 * time.Second
+	leaseFraction    = 2.0 / 3
+	heartbeatTimeout = 4 * time.Second // one heartbeat
+	acknowledgePause = 200 * time.Millisecond
+	leaveTimeout     = 3 * time.Second
 )
 
-// errHolder: a newer process has the name.
-var errHolder = errors.New("a newer process holds the name of this compute service")
+// errNameTaken ends a service when a newer process has registered its name.
+var errNameTaken = errors.New("a newer process holds the name of this compute service")
 
-// Run registers, holds the share and publishes it until ctx ends, or a newer
-// process has its name.
+// Run registers the service and publishes its share until ctx ends or a newer process has
+// registered the name.
 func (s *Service) Run(ctx context.Context) error {
 	s.incarnation = time.Now().UnixMicro()
-	s.taken = s.Settings
+	s.accepted = s.Settings
 	next := time.NewTimer(0)
 	defer next.Stop()
 	for {
@@ -88,7 +88,7 @@ func (s *Service) Run(ctx context.Context) error {
 		}
 		pause, err := s.cycle(ctx)
 		if err != nil {
-			s.drop()
+			s.withdraw()
 			return err
 		}
 		next.Reset(pause)
@@ -98,37 +98,37 @@ func (s *Service) Run(ctx context.Context) error {
 func (s *Service) reread() {
 	settings, err := s.Reread()
 	if err != nil {
-		s.refused = err.Error()
-		s.Log.Error("settings were not taken, the old ones stay", zap.Error(err))
+		s.settingsError = err.Error()
+		s.Log.Error("could not read the changed settings; the old ones stay", zap.Error(err))
 		return
 	}
-	s.Settings, s.refused = settings, ""
+	s.Settings, s.settingsError = settings, ""
 }
 
-// cycle renews the lease, reads the share of the published epoch and shows it.
-// It says when the next one is due.
+// cycle renews the lease, reads the share of the current epoch and publishes it. It returns
+// the pause before the next cycle.
 func (s *Service) cycle(ctx context.Context) (time.Duration, error) {
-	sent := time.Now() // before the request: the database can't have counted from earlier
-	outcome, pause, err := s.try(ctx, sent)
+	sent := time.Now() // before the request, so that the lease ends here no later than in the database
+	outcome, pause, err := s.runCycle(ctx, sent)
 	if ctx.Err() == nil {
 		s.Metrics.cycle(outcome, time.Since(sent))
 	}
 	return pause, err
 }
 
-func (s *Service) try(ctx context.Context, sent time.Time) (outcome string, pause time.Duration, err error) {
+func (s *Service) runCycle(ctx context.Context, sent time.Time) (outcome string, pause time.Duration, err error) {
 	v, err := s.heartbeat(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return cycleUnrenewed, 0, nil
-	case errors.Is(err, errHolder):
+	case errors.Is(err, errNameTaken):
 		return cycleUnrenewed, 0, err
 	case err != nil:
-		s.Log.Warn("heartbeat", zap.Error(err))
+		s.Log.Warn("could not renew the lease", zap.Error(err))
 		return cycleUnrenewed, min(s.Interval, time.Second), nil
 	}
-	until := sent.Add(time.Duration(v.Lease * leaseUsed * float64(time.Second)))
-	had := s.renew(until)
+	until := sent.Add(time.Duration(v.Lease * leaseFraction * float64(time.Second)))
+	had := s.renewLease(until)
 	s.gone = nil
 	var nodes []client.ComputeNode
 	if !v.Quiet {
@@ -136,85 +136,85 @@ func (s *Service) try(ctx context.Context, sent time.Time) (outcome string, paus
 		defer cancel()
 		nodes, err = s.API.ComputeShare(within, s.Host, v.Epoch)
 		switch {
-		case client.StatusOf(err) == http.StatusConflict: // there is a newer epoch, which is asked for at once
-			return cycleOutpaced, soon, nil
+		case client.StatusOf(err) == http.StatusConflict: // there is a newer epoch, which the next cycle reads at once
+			return cycleOutpaced, acknowledgePause, nil
 		case err != nil:
-			s.Log.Warn("share", zap.Int64("epoch", v.Epoch), zap.Error(err))
+			s.Log.Warn("could not read the share", zap.Int64("epoch", v.Epoch), zap.Error(err))
 			return cycleUnread, min(s.Interval, time.Second), nil
 		}
 	}
-	s.show(v.Epoch, nodes)
+	s.publish(v.Epoch, nodes)
 	for _, n := range nodes {
-		if n.InstanceGone && n.InstanceUUID != nil && len(s.gone) < mostGone {
+		if n.InstanceGone && n.InstanceUUID != nil && len(s.gone) < maxGone {
 			s.gone = append(s.gone, *n.InstanceUUID)
 		}
 	}
-	s.begin(v, len(nodes))
+	s.announceStart(v, len(nodes))
 	if had != v.Epoch {
-		return cyclePublished, min(s.Interval, soon), nil // what it shows now is acknowledged soon: others wait for it
+		return cyclePublished, min(s.Interval, acknowledgePause), nil // acknowledge the new epoch soon: other services wait for that
 	}
 	return cyclePublished, s.Interval, nil
 }
 
-// mostGone bounds what one heartbeat confirms.
-const mostGone = 1000
+// maxGone is how many instances a heartbeat confirms as gone.
+const maxGone = 1000
 
-// begin says once that the service is there.
-func (s *Service) begin(v *client.ComputeService, nodes int) {
+// announceStart logs, and calls Started, after the first share was published.
+func (s *Service) announceStart(v *client.ComputeService, nodes int) {
 	if s.started {
 		return
 	}
 	s.started = true
-	s.Log.Info("registered", zap.String("host", s.Host), zap.Int64("incarnation", s.incarnation), zap.Int64("epoch", v.Epoch),
+	s.Log.Info("published its first share", zap.String("host", s.Host), zap.Int64("incarnation", s.incarnation), zap.Int64("epoch", v.Epoch),
 		zap.Int("nodes", nodes), zap.Strings("warnings", v.Warnings))
 	if s.Started != nil {
 		s.Started()
 	}
 }
 
-// heartbeat sends one, and takes settings back that the API refuses.
+// heartbeat sends a heartbeat. If the API refuses new settings, it sends the old ones again.
 func (s *Service) heartbeat(ctx context.Context) (*client.ComputeService, error) {
-	v, err := s.beat(ctx, s.Settings)
+	v, err := s.sendHeartbeat(ctx, s.Settings)
 	switch client.StatusOf(err) {
 	case http.StatusBadRequest:
 		if !s.started {
 			return nil, err
 		}
-		s.refused = err.Error()
-		s.Log.Error("settings were not taken, the old ones stay", zap.Error(err))
-		s.Settings = s.taken
-		return s.beat(ctx, s.Settings)
+		s.settingsError = err.Error()
+		s.Log.Error("the API refused the changed settings; the old ones stay", zap.Error(err))
+		s.Settings = s.accepted
+		return s.sendHeartbeat(ctx, s.Settings)
 	case http.StatusConflict:
-		// A newer process, or a database that was set back: it knows nothing of
-		// what was acknowledged. Nothing is shown until it has said which.
-		s.drop()
-		if v, err = s.beat(ctx, s.Settings); client.StatusOf(err) == http.StatusConflict {
-			return nil, errors.Join(errHolder, err)
+		// There is a newer process, or the database was restored from a backup and does not
+		// know what was acknowledged. Withdraw the share until the second heartbeat shows which.
+		s.withdraw()
+		if v, err = s.sendHeartbeat(ctx, s.Settings); client.StatusOf(err) == http.StatusConflict {
+			return nil, errors.Join(errNameTaken, err)
 		}
 	}
 	if err == nil {
-		s.taken = s.Settings
+		s.accepted = s.Settings
 	}
 	return v, err
 }
 
-func (s *Service) beat(ctx context.Context, settings Settings) (*client.ComputeService, error) {
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
+func (s *Service) sendHeartbeat(ctx context.Context, settings Settings) (*client.ComputeService, error) {
+	ctx, cancel := context.WithTimeout(ctx, heartbeatTimeout)
 	defer cancel()
 	return s.API.Compute(ctx, s.Host, client.ComputeHeartbeat{
-		PartitionKey: settings.Key, PeerList: settings.peerList(), Incarnation: s.incarnation, AcknowledgedEpoch: s.shows(),
-		SettingsError: s.refused, GoneInstances: s.gone,
+		PartitionKey: settings.Key, PeerList: settings.peerList(), Incarnation: s.incarnation, AcknowledgedEpoch: s.publishedEpoch(),
+		SettingsError: s.settingsError, GoneInstances: s.gone,
 	})
 }
 
-// leave shows nothing any more and then gives the share back.
+// leave withdraws the share, and tells the API that the service stops.
 func (s *Service) leave(ctx context.Context) error {
-	s.drop()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveAfter)
+	s.withdraw()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 	defer cancel()
 	_, err := s.API.Compute(ctx, s.Host, client.ComputeHeartbeat{Incarnation: s.incarnation, Stopping: true})
 	if err != nil {
-		s.Log.Warn("leave: the lease ends by itself", zap.Error(err))
+		s.Log.Warn("could not tell the API that the service stops; its lease will expire", zap.Error(err))
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
-// Package configdrive turns what a user gives as config drive into what an
-// agent takes: a base64 gzipped ISO 9660 image, or a URL. It never fetches a
-// URL, and never logs or quotes what is inside: config drives hold secrets.
+// Package configdrive turns a user's config drive into the form that the agent needs: base64 of
+// a gzipped ISO 9660 image, or a URL. It never fetches a URL, and never logs or quotes the
+// content, because config drives contain secrets.
 package configdrive
 
 import (
@@ -15,33 +15,32 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// MaxSize bounds a config drive, in bytes: as it is given, and as the image
-// that it holds (Nova and Ironic: 64 MiB).
+// MaxSize is the size of the largest config drive in bytes, both as it is given and as the image
+// in it (Nova and Ironic: 64 MiB).
 const MaxSize = 64 << 20
 
-// maxURL bounds a config drive that is given as URL, in bytes.
+// maxURL is the length of the longest URL of a config drive in bytes.
 const maxURL = 4096
 
-// Parts are what a config drive is built from; all are optional.
+// Parts are the parts from which a config drive is built. All are optional.
 type Parts struct {
 	MetaData    map[string]any
 	NetworkData map[string]any
 	VendorData  map[string]any
-	// UserData is text as it is (cloud-init, Ignition), or an object or list,
-	// which becomes JSON.
+	// UserData is a text (cloud-init, Ignition), or an object or list, which becomes JSON.
 	UserData any
 }
 
-// Drive is a config drive as it was given: exactly one of its fields is set.
+// Drive is a config drive as the user gave it. Exactly one of its fields is set.
 type Drive struct {
-	URL   string // http or https, left as it is
-	Ready string // base64 of a gzipped image, without white space around it
+	URL   string // http or https; not fetched
+	Image string // base64 of a gzipped image, without white space around it
 	Parts *Parts
 }
 
-// Parse reads the configdrive of a provision request or of instance_info: a
-// string (URL or image) or an object of parts. It checks all of it, without
-// network and without building; fault.Invalid or fault.TooLarge.
+// Parse parses the configdrive of a provision request or of instance_info: a string (URL or
+// image) or an object with parts. It checks everything that needs no network and no image to be
+// built, and returns fault.Invalid or fault.TooLarge.
 func Parse(given any) (Drive, error) {
 	switch v := given.(type) {
 	case string:
@@ -53,7 +52,7 @@ func Parse(given any) (Drive, error) {
 	return Drive{}, fault.New(fault.Invalid, "configdrive must be a string or an object")
 }
 
-// ForAgent is what goes to the agent: the URL, the image as given, or one built
+// ForAgent returns what the agent gets: the URL, the image as given, or an image that is built
 // from the parts for the node.
 func (d Drive) ForAgent(nodeUUID, nodeName string) (string, error) {
 	switch {
@@ -62,7 +61,7 @@ func (d Drive) ForAgent(nodeUUID, nodeName string) (string, error) {
 	case d.Parts != nil:
 		return Build(*d.Parts, nodeUUID, nodeName)
 	}
-	return d.Ready, nil
+	return d.Image, nil
 }
 
 func parseText(s string) (Drive, error) {
@@ -79,20 +78,20 @@ func parseText(s string) (Drive, error) {
 	case len(s) > MaxSize:
 		return Drive{}, fault.New(fault.TooLarge, "configdrive is larger than %d bytes", MaxSize)
 	}
-	return Drive{Ready: s}, checkReady(s)
+	return Drive{Image: s}, checkImage(s)
 }
 
-// checkReady decodes an image without keeping it. What file system is inside is
-// not looked at: Ironic takes any.
-func checkReady(s string) error {
+// checkImage checks that an image can be decoded. It does not check the file system: Ironic
+// accepts any.
+func checkImage(s string) error {
 	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(s)))
 	if err != nil {
-		return unreadable(err)
+		return decodeError(err)
 	}
 	n, err := io.Copy(io.Discard, io.LimitReader(z, MaxSize+1))
 	switch {
 	case err != nil:
-		return unreadable(err)
+		return decodeError(err)
 	case n == 0:
 		return fault.New(fault.Invalid, "configdrive is an empty image")
 	case n > MaxSize:
@@ -101,7 +100,7 @@ func checkReady(s string) error {
 	return nil
 }
 
-func unreadable(err error) error {
+func decodeError(err error) error {
 	var notBase64 base64.CorruptInputError
 	if errors.As(err, &notBase64) {
 		return fault.New(fault.Invalid, "configdrive is neither a URL nor base64: %w", err)
@@ -109,7 +108,7 @@ func unreadable(err error) error {
 	return fault.New(fault.Invalid, "configdrive is base64, but no gzipped image in it: %w", err)
 }
 
-// parseParts is Ironic's schema of the object (api/controllers/v1/node.py).
+// parseParts checks the object against Ironic's schema (api/controllers/v1/node.py).
 func parseParts(v map[string]any) (Parts, error) {
 	var p Parts
 	objects := map[string]*map[string]any{
@@ -144,15 +143,15 @@ func parseParts(v map[string]any) (Parts, error) {
 	for _, content := range files {
 		size += len(content)
 	}
-	// Each file stands in the image once for every version.
-	if size*len(versions) > MaxSize-layout {
+	// The image contains each file once for every version.
+	if size*len(versions) > MaxSize-layoutSize {
 		return Parts{}, fault.New(fault.TooLarge, "the configdrive would be larger than %d bytes", MaxSize)
 	}
 	return p, nil
 }
 
-// files are the names and contents of one version's folder. The node's uuid and
-// name are metadata unless the user gave others.
+// files returns the names and contents of the files in one version's folder. The metadata has
+// the node's uuid and name, unless the user gave others.
 func (p Parts) files(nodeUUID, nodeName string) (map[string][]byte, error) {
 	meta := map[string]any{"uuid": nodeUUID}
 	if nodeName != "" {

@@ -199,7 +199,7 @@ func TestMetaDataOfTheUserWins(t *testing.T) {
 
 func packed(t testing.TB, image []byte) string {
 	t.Helper()
-	text, err := pack(image, MaxSize)
+	text, err := compress(image, MaxSize)
 	require.NoError(t, err)
 	return text
 }
@@ -263,10 +263,10 @@ func TestWhatIsNoDrive(t *testing.T) {
 func TestDriveThatDoesNotShrink(t *testing.T) {
 	noise := make([]byte, 3000)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise)
-	text, err := pack(noise, 5000)
+	text, err := compress(noise, 5000)
 	require.NoError(t, err)
 	require.Equal(t, noise, unpack(t, text))
-	_, err = pack(noise, 3999)
+	_, err = compress(noise, 3999)
 	require.Equal(t, fault.TooLarge, fault.KindOf(err))
 }
 

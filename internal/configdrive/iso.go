@@ -17,26 +17,25 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// label is by what cloud-init, Ignition and others find a config drive.
+// label is the volume label by which cloud-init, Ignition and others find a config drive.
 const label = "config-2"
 
-// versions are the folders below openstack/, those that Ironic writes.
+// versions are the folders below openstack/, the same that Ironic writes.
 var versions = []string{"2012-08-10", "latest"}
 
-// blockSize is an ISO 9660 sector; layout is more than what an image needs
-// beside its files.
+// blockSize is the size of an ISO 9660 sector. layoutSize is more than an image needs in addition
+// to its files.
 const (
-	blockSize = 2048
-	layout    = 256 << 10
+	blockSize  = 2048
+	layoutSize = 256 << 10
 )
 
-// epoch stands for every time in an image, so that equal parts make equal
-// images: when it was built says nothing about the instance.
+// epoch is every time in an image, so that equal parts give equal images.
 var epoch = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Build makes a config drive: an ISO 9660 image with Rock Ridge and Joliet
-// names, gzipped, in base64. Equal input gives equal output on one machine.
-// The folder it works in is only this user's, and is gone afterwards.
+// Build returns a config drive: base64 of a gzipped ISO 9660 image with Rock Ridge and Joliet
+// names. Equal input gives equal output on one machine. Build works in a temporary folder that
+// only this user can read, and removes it.
 func Build(p Parts, nodeUUID, nodeName string) (text string, err error) {
 	files, err := p.files(nodeUUID, nodeName)
 	if err != nil {
@@ -51,16 +50,15 @@ func Build(p Parts, nodeUUID, nodeName string) (text string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("build config drive of node %s: %w", nodeUUID, err)
 	}
-	text, err = pack(image, MaxSize)
+	text, err = compress(image, MaxSize)
 	if err != nil {
 		return "", fmt.Errorf("build config drive of node %s: %w", nodeUUID, err)
 	}
 	return text, nil
 }
 
-// pack is the base64 of the gzipped image, at most limit bytes: what compresses
-// badly shows its size only here.
-func pack(image []byte, limit int) (string, error) {
+// compress returns base64 of the gzipped image, or an error if that has more than limit bytes.
+func compress(image []byte, limit int) (string, error) {
 	var out bytes.Buffer
 	encoder := base64.NewEncoder(base64.StdEncoding, &out)
 	z := gzip.NewWriter(encoder)
@@ -76,7 +74,7 @@ func pack(image []byte, limit int) (string, error) {
 	return out.String(), nil
 }
 
-// buildISO lays the files out below work and makes the image of them.
+// buildISO writes the files below work and builds the image from them.
 func buildISO(work string, files map[string][]byte) ([]byte, error) {
 	root := filepath.Join(work, "root")
 	for _, version := range versions {
@@ -113,7 +111,7 @@ func buildISO(work string, files map[string][]byte) ([]byte, error) {
 	if rest := len(image) % blockSize; rest != 0 {
 		image = append(image, make([]byte, blockSize-rest)...)
 	}
-	rationalize(image)
+	removeBuildTraces(image)
 	linkJoliet(image)
 	return image, nil
 }
@@ -128,7 +126,7 @@ func setTimes(root string) error {
 	if err != nil {
 		return err
 	}
-	slices.Reverse(all) // what is inside first
+	slices.Reverse(all) // files before their folder, because they change the folder's time
 	for _, p := range all {
 		if err := os.Chtimes(p, epoch, epoch); err != nil {
 			return err

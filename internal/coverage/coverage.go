@@ -1,6 +1,5 @@
-// Package coverage says which conductors can serve which nodes, and computes the
-// next epoch of the ring. It is pure: it works on rows that were read, reads and
-// writes none, and never looks at a clock.
+// Package coverage computes which conductors cover which nodes, and the next epoch of the
+// ring. It is pure: it does no I/O and reads no clock.
 package coverage
 
 import (
@@ -12,18 +11,18 @@ import (
 	"go.temper.dev/temper/internal/ring"
 )
 
-// Ring is the ring of a conductor group and a driver.
+// Ring is the ring of a conductor group and driver.
 type Ring struct {
 	Group, Driver string
-	Members       []Conductor // who covers anything of it
+	Members       []Conductor // the conductors that cover any of its needs
 	Needs         []Need      // by id
-	Covers        string      // who covers which need, to compare with an epoch's
-	Stale         bool        // the epoch was computed from something else
+	Covers        string      // which conductor covers which need, as text; an epoch has the same text
+	Stale         bool        // the epoch was computed from other input
 
-	covers [][]int // by need
+	covers [][]int // for each need the indices of the members that cover it
 }
 
-// Rings are those of a fleet, by group and driver.
+// Rings returns the rings of a fleet, sorted by group and driver.
 func Rings(f *Fleet) []Ring {
 	by := map[[2]string]*Ring{}
 	for _, p := range f.Needs {
@@ -39,7 +38,7 @@ func Rings(f *Fleet) []Ring {
 	}
 	out := make([]Ring, 0, len(by))
 	for key, r := range by {
-		r.look(f.Members)
+		r.computeCoverage(f.Members)
 		before, known := computed[key]
 		r.Stale = !known || before.Covers != r.Covers || before.Unsettled ||
 			slices.ContainsFunc(r.Needs, func(p Need) bool { return slices.Contains(f.Changed, p.ID) })
@@ -51,8 +50,8 @@ func Rings(f *Fleet) []Ring {
 	return out
 }
 
-// look finds out who covers what.
-func (r *Ring) look(members []Conductor) {
+// computeCoverage sets Members and Covers.
+func (r *Ring) computeCoverage(members []Conductor) {
 	for _, c := range members {
 		if slices.ContainsFunc(r.Needs, func(p Need) bool { return c.Covers(p.Group, p.Driver, p.Interfaces) }) {
 			r.Members = append(r.Members, c)
@@ -74,14 +73,14 @@ func (r *Ring) look(members []Conductor) {
 	r.Covers = text.String()
 }
 
-// Move is a node that gets another owner.
+// Move is a change of a node's owner.
 type Move struct {
 	Node     RingNode
 	From, To int64 // conductors; 0 = nobody
 }
 
-// Next computes the ring's next epoch: what moves, and whether operations keep
-// nodes where they should not stay.
+// Next computes the ring's next epoch. It returns the moves, and whether the epoch is
+// unsettled: without the operations that pin nodes to their owners, others would own them.
 func (r *Ring) Next(nodes []RingNode) (moves []Move, unsettled bool) {
 	f := r.fleet(nodes)
 	owners := ring.Balance(f)

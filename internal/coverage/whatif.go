@@ -4,21 +4,21 @@ import (
 	"slices"
 )
 
-// Without is the fleet as it would be if these conductors were gone.
+// Without returns the fleet without these conductors.
 func Without(f *Fleet, hosts []string) *Fleet {
 	out := *f
 	out.Members = slices.DeleteFunc(slices.Clone(f.Members), func(c Conductor) bool { return slices.Contains(hosts, c.Hostname) })
 	return &out
 }
 
-// WhatIf is what the next epochs would do.
+// WhatIf collects what the next epochs would change.
 type WhatIf struct {
 	Moves       []Move // from one conductor to another
 	Quarantined []Move // to nobody: nobody would cover them
 }
 
-// Add computes what happens to the nodes of one ring when now becomes then: what
-// would move anyhow, because the ring is not up to date, is no part of it.
+// Add adds the moves of one ring's nodes when the ring changes from now to then. It does not
+// count nodes that would move anyway because the ring is out of date.
 func (w *WhatIf) Add(now, then *Ring, nodes []RingNode) {
 	at := map[int64]int{}
 	for i, n := range nodes {

@@ -1,4 +1,4 @@
-// Package dial makes connections to hardware.
+// Package dial connects to BMCs, agents and image servers.
 package dial
 
 import (
@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Forgetting dials with d. What was not delivered when such a connection is closed
-// is forgotten: the kernel would go on trying to deliver it for minutes, and when
-// the network comes back a request that was given up long ago, and has been made
-// by another conductor since, would take effect.
-func Forgetting(d *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
+// WithoutLinger returns a DialContext that dials with d and discards undelivered data when the
+// connection is closed. Otherwise the kernel would try to deliver it for minutes. A request that was
+// given up long ago, and that another conductor has sent since, would then take effect when the
+// network comes back.
+func WithoutLinger(d *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := d.DialContext(ctx, network, address)
 		if err != nil {
@@ -28,14 +28,14 @@ func Forgetting(d *net.Dialer) func(ctx context.Context, network, address string
 	}
 }
 
-// InTime keeps a request that changes something from being sent late: one whose
-// deadline is over when its connection is there. A process that stood still while
-// it dialed would send it, however long ago it was allowed to.
-func InTime(ctx context.Context) context.Context {
+// NotAfterDeadline returns a context for a request that changes something. If the deadline has passed
+// when the connection is established, the request is not sent. Otherwise a process that was frozen
+// while it dialed would send it, although its claim was checked long ago.
+func NotAfterDeadline(ctx context.Context) context.Context {
 	until, bounded := ctx.Deadline()
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
 		if ctx.Err() != nil || bounded && !time.Now().Before(until) {
-			_ = i.Conn.Close() // and so nothing can be written
+			_ = i.Conn.Close() // so that nothing can be written
 		}
 	}})
 }

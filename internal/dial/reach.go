@@ -13,10 +13,9 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// Reach decides which addresses this process connects to if somebody else supplies
-// them: in an image's URL, a BMC's address, an agent's callback. Supplying an address
-// must not be a way to find out what listens on this machine or its links, or to
-// use a cloud's metadata service. The zero value refuses all of these.
+// Reach decides to which addresses this process connects if they come from others: in an image's URL,
+// a BMC's address, an agent's callback. Nobody must be able to find out in this way what listens on
+// this machine or its links, or to use a cloud's metadata service. The zero value refuses all of these.
 type Reach struct {
 	Loopback bool           // allow this machine itself, for simulated servers or a stack on one machine
 	Allow    []netip.Prefix // networks that are allowed although they would be refused

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Code says in every error of the API what is wrong, for programs: words may
-// change, codes stay. Codes is the table of them.
+// Code tells programs what is wrong, in every error of the API. Texts may change, codes stay. Codes is
+// the table of them.
 type Code string
 
 // The codes. Codes says what each means.
@@ -65,8 +65,8 @@ type CodeMeaning struct {
 	Meaning string // a sentence for people
 }
 
-// Codes is the table of all codes. The first line of a kind is the code of those
-// errors of the kind that have no code of their own.
+// Codes is the table of all codes. The first line of a kind is the code for errors of this kind that
+// have no code of their own.
 var Codes = []CodeMeaning{
 	{InternalError, Internal, "Something is wrong inside Temper. Its log says what."},
 	{InvalidRequest, Invalid, "The request is wrong."},
@@ -115,7 +115,7 @@ var Codes = []CodeMeaning{
 	{UnknownOutcome, OutcomeUnknown, "A request was sent, and it is not known whether it was carried out."},
 }
 
-// Meaning is the sentence of c in Codes.
+// Meaning returns the meaning of c in Codes.
 func (c Code) Meaning() string { return rowOf(c).Meaning }
 
 func rowOf(c Code) CodeMeaning {
@@ -127,19 +127,18 @@ func rowOf(c Code) CodeMeaning {
 	return Codes[0]
 }
 
-// Coded makes an error with a code, and of the code's kind; format and args as in New.
+// Coded returns an error with the code and of the code's kind. format and args are as in New.
 func Coded(c Code, format string, args ...any) error {
 	return CodedAs(rowOf(c).Kind, c, format, args...)
 }
 
-// CodedAs is Coded for an error that is of another kind here than its code
-// usually is.
+// CodedAs is Coded for an error of another kind than the code's.
 func CodedAs(k Kind, c Code, format string, args ...any) error {
 	return &Error{Kind: k, code: c, err: fmt.Errorf(format, args...)}
 }
 
-// CodeOf is the code of the outermost error in err's chain that has one; without
-// one, that of err's kind.
+// CodeOf returns the code of the outermost error in err's chain that has one, else the code of err's
+// kind.
 func CodeOf(err error) Code {
 	for at := err; at != nil; {
 		var e *Error

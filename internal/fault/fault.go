@@ -1,6 +1,5 @@
-// Package fault gives errors a kind, so that each edge (HTTP, Temporal, the
-// command line) decides once what a kind means. It never formats for an edge
-// and never logs.
+// Package fault gives errors a kind. Each edge of the program (HTTP, Temporal, the command line)
+// decides in one place what a kind means there. The package never formats for an edge and never logs.
 package fault
 
 import (
@@ -12,14 +11,14 @@ import (
 	"go.temper.dev/temper/internal/mask"
 )
 
-// Kind says what sort of fault an error is. The zero value is Internal: a
-// fault nobody classified is ours.
+// Kind is the kind of an error. The zero value is Internal: an error that nobody classified is a
+// fault of Temper.
 type Kind int
 
 // The kinds. The comment names Ironic's HTTP status for each; package api holds
 // the map, retry.go the retry class.
 const (
-	Internal       Kind = iota // 500: ours, told to a client in two words only
+	Internal       Kind = iota // 500: a fault of Temper; clients don't get the text
 	Invalid                    // 400: the request or a setting is wrong
 	NotAllowed                 // 400: the life-cycle table refuses the verb in this state
 	Unauthorized               // 401
@@ -35,8 +34,8 @@ const (
 	Refused                    // hardware answered no, and asking again will not help
 	Denied                     // hardware refused our credentials: never retried, a retry locks accounts
 	Untrusted                  // the certificate of a BMC, agent or image server does not verify
-	Lost                       // the claim is not ours any more: stop, touch nothing
-	OutcomeUnknown             // sent at most once, the answer was lost, and nothing can be read back
+	Lost                       // somebody else has the claim: stop, change nothing
+	OutcomeUnknown             // the answer to a request that may be sent only once was lost, and its effect can't be read back
 )
 
 var names = map[Kind]string{
@@ -47,7 +46,7 @@ var names = map[Kind]string{
 	OutcomeUnknown: "outcome unknown",
 }
 
-// String is the kind's name as it stands in metrics and in Temporal's error types.
+// String returns the kind's name, which metrics and Temporal's error types have.
 func (k Kind) String() string {
 	if s, ok := names[k]; ok {
 		return s
@@ -55,7 +54,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", int(k))
 }
 
-// ParseKind is the inverse of String; unknown names are Internal.
+// ParseKind is the inverse of String. Unknown names are Internal.
 func ParseKind(s string) Kind {
 	for k := Internal; k <= OutcomeUnknown; k++ {
 		if names[k] == s {
@@ -65,8 +64,8 @@ func ParseKind(s string) Kind {
 	return Internal
 }
 
-// Error is an error of a known kind. Secrets in URLs are masked in its text, so that
-// it may be shown to people.
+// Error is an error with a kind. Secrets in URLs are masked in its text, so that it may be shown to
+// people.
 type Error struct {
 	Kind Kind
 	code Code // "" = that of an error within, or of the kind
@@ -80,16 +79,16 @@ func (e *Error) Error() string { return Text(e.err) }
 // into a history or sent to a client.
 func Text(err error) string { return mask.URLs(err.Error()) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return errors.Unwrap(e.err) }
 
-// New makes an error of kind k; format and args as in fmt.Errorf, %w included.
+// New returns an error of kind k. format and args are those of fmt.Errorf, including %w.
 func New(k Kind, format string, args ...any) error {
 	return &Error{Kind: k, err: fmt.Errorf(format, args...)}
 }
 
-// KindOf is the kind of the outermost *Error in err's chain. A deadline that
-// passed and a failed connection are Unreachable even where nobody said so.
+// KindOf returns the kind of the outermost *Error in err's chain. Without one, a deadline that has
+// passed and a network error are Unreachable, and everything else is Internal.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {
@@ -102,15 +101,15 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// Silence is why a request got no answer at all: the other side may be well, and
-// only this process cut off from it.
-type Silence string
+// NoAnswerError says why a request got no answer at all. Perhaps only this process can't reach the
+// other side, and another conductor can.
+type NoAnswerError string
 
-func (s Silence) Error() string { return string(s) }
+func (s NoAnswerError) Error() string { return string(s) }
 
-// NoAnswer reports whether a Silence, or a failure of the network, is in err's chain.
+// NoAnswer reports whether a NoAnswerError or a network error is in err's chain.
 func NoAnswer(err error) bool {
-	var s Silence
+	var s NoAnswerError
 	var n net.Error
 	return errors.As(err, &s) || errors.As(err, &n)
 }

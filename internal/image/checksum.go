@@ -9,14 +9,14 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// algorithms are what is accepted, by the length of their digests in hex.
+// algorithms maps the length of a digest in hex to its algorithm.
 var algorithms = map[int]string{32: "md5", 64: "sha256", 128: "sha512"}
 
 var hexDigest = regexp.MustCompile(`^[0-9a-fA-F]+$`)
 
-// takeChecksum chooses what the image is checked with: image_os_hash_* before
-// image_checksum, as Ironic does (common/checksum_utils.py).
-func (i *Info) takeChecksum(checksum, algo, value string, p Policy) error {
+// chooseChecksum chooses with which checksum the image is verified: image_os_hash_* takes
+// precedence over image_checksum, as in Ironic (common/checksum_utils.py).
+func (i *Info) chooseChecksum(checksum, algo, value string, p Policy) error {
 	if (algo == "") != (value == "") || value == "" && checksum == "" {
 		return fault.New(fault.Invalid, `image_source's "image_checksum", or "image_os_hash_algo" and "image_os_hash_value" `+
 			"must be provided in instance_info for node %s", i.NodeUUID)
@@ -31,7 +31,8 @@ func (i *Info) takeChecksum(checksum, algo, value string, p Policy) error {
 	return i.setChecksum("image_checksum", algo, checksum, p)
 }
 
-// setChecksum takes a digest or a URL; algo "" is found from a digest's length.
+// setChecksum sets a digest or the URL of a checksum file. If algo is empty, the digest's
+// length determines it.
 func (i *Info) setChecksum(field, algo, value string, p Policy) error {
 	i.Algo, i.Checksum = algo, value
 	if algo != "" {
@@ -49,8 +50,8 @@ func (i *Info) setChecksum(field, algo, value string, p Policy) error {
 	return i.setDigest(field, algo, value, p)
 }
 
-// checkReach refuses the URL of a checksum file if the conductor must not connect to
-// its host, as far as that shows without resolving it.
+// checkReach refuses the URL of a checksum file if the conductor must not connect to its host,
+// as far as that is known without resolving it.
 func (i *Info) checkReach(field, from string, r dial.Reach) error {
 	u, err := url.Parse(from)
 	if err != nil {
@@ -62,7 +63,7 @@ func (i *Info) checkReach(field, from string, r dial.Reach) error {
 	return nil
 }
 
-// setDigest checks a digest against its algorithm and keeps it in lower case.
+// setDigest checks a digest against its algorithm and sets it in lower case.
 func (i *Info) setDigest(field, algo, digest string, p Policy) error {
 	of := algorithms[len(digest)]
 	switch {

@@ -12,12 +12,12 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// containers are formats that contain a disk and that the agent does not convert.
-// Written to a disk as they are, they don't boot.
+// containers are formats of disk images that the agent does not convert. A server can't boot
+// from them if they are written to its disk as they are.
 var containers = []string{"vhd", "vhdx", "vmdk", "vdi", "qed"}
 
-// packed maps compression formats to their first bytes.
-var packed = map[string]string{"gzip": "\x1f\x8b", "xz": "\xfd7zXZ\x00", "bzip2": "BZh", "zstd": "\x28\xb5\x2f\xfd"}
+// compressions maps compression formats to their first bytes.
+var compressions = map[string]string{"gzip": "\x1f\x8b", "xz": "\xfd7zXZ\x00", "bzip2": "BZh", "zstd": "\x28\xb5\x2f\xfd"}
 
 // Detect sets the format of an image for which none is given. The agent refuses to
 // write a raw image unless its format is given as raw (permitted_image_formats).
@@ -28,19 +28,19 @@ func (r *Resolver) Detect(ctx context.Context, i Info) (Info, error) {
 	if i.Format != "" {
 		return i, nil
 	}
-	first, err := r.beginning(ctx, i)
+	first, err := r.firstBytes(ctx, i)
 	if err != nil {
 		return i, ctx.Err()
 	}
 	formats := agent.DetectFormats(first)
 	for _, f := range containers {
 		if slices.Contains(formats, f) {
-			return i, i.unfit(f)
+			return i, i.formatError(f)
 		}
 	}
-	for name, magic := range packed {
+	for name, magic := range compressions {
 		if bytes.HasPrefix(first, []byte(magic)) {
-			return i, i.unfit(name)
+			return i, i.formatError(name)
 		}
 	}
 	i.Format = agent.FormatRaw
@@ -50,14 +50,14 @@ func (r *Resolver) Detect(ctx context.Context, i Info) (Info, error) {
 	return i, nil
 }
 
-func (i Info) unfit(format string) error {
+func (i Info) formatError(format string) error {
 	return fault.New(fault.Invalid, "image_source %s of node %s is a %s image; only raw and qcow2 images can be deployed: "+
-		"convert it, or set image_disk_format to raw to write it as it is", shown(i.Source), i.NodeUUID, format)
+		"convert it, or set image_disk_format to raw to write it as it is", quotedURL(i.Source), i.NodeUUID, format)
 }
 
-// beginning reads the first agent.FormatBytes of the image. A server may ignore the
-// range, and the image may be shorter.
-func (r *Resolver) beginning(ctx context.Context, i Info) ([]byte, error) {
+// firstBytes reads the first agent.FormatBytes of the image. The server may ignore the range,
+// and the image may be shorter.
+func (r *Resolver) firstBytes(ctx context.Context, i Info) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, i.Source, nil)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "not a valid URL")
@@ -68,7 +68,7 @@ func (r *Resolver) beginning(ctx context.Context, i Info) ([]byte, error) {
 	}
 	resp, err := r.http.Do(req)
 	if err != nil {
-		return nil, unanswered(ctx, err)
+		return nil, requestError(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusPartialContent {
@@ -76,7 +76,7 @@ func (r *Resolver) beginning(ctx context.Context, i Info) ([]byte, error) {
 	}
 	first, err := io.ReadAll(io.LimitReader(resp.Body, agent.FormatBytes))
 	if err != nil {
-		return nil, unanswered(ctx, err)
+		return nil, requestError(ctx, err)
 	}
 	return first, nil
 }

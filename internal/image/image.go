@@ -1,7 +1,7 @@
-// Package image says which image a node gets: it reads instance_info, refuses
-// what the agent would refuse later, and writes the agent's image_info. Only
-// Resolve and Detect use the network: Resolve fetches checksum files, Detect the
-// first bytes of an image whose format is not given.
+// Package image determines which image a node gets: it parses instance_info, refuses what the
+// agent would refuse later, and builds the agent's image_info. Only Resolve and Detect use the
+// network: Resolve fetches checksum files, Detect the first bytes of an image whose format is
+// not given.
 package image
 
 import (
@@ -19,18 +19,18 @@ import (
 	"go.temper.dev/temper/internal/mask"
 )
 
-// Policy is what the site accepts.
+// Policy has the settings that decide which images are accepted.
 type Policy struct {
 	// AllowMD5 accepts MD5 digests (setting allow_md5_checksum; Ironic:
 	// [agent]allow_md5_checksum). MD5 does not protect against a forged image.
 	AllowMD5 bool
-	// RefuseChecksumURLs takes digests only (Ironic: [conductor]disable_support_for_checksum_files).
+	// RefuseChecksumURLs accepts digests only (Ironic: [conductor]disable_support_for_checksum_files).
 	RefuseChecksumURLs bool
 	// Reach decides from which addresses checksums and the first bytes of images are fetched.
 	Reach dial.Reach
 }
 
-// Info is a whole-disk image and how it is checked.
+// Info describes a whole-disk image and how it is verified.
 type Info struct {
 	NodeUUID string // for errors and for the agent
 	Source   string // http or https
@@ -38,8 +38,8 @@ type Info struct {
 	Format    string
 	Container string // bare unless given otherwise
 
-	// Checksum is a digest of the algorithm Algo, lower case, or the URL of a
-	// file of digests. Algo may be "" only with a URL: the digest tells then.
+	// Checksum is a digest of the algorithm Algo in lower case, or the URL of a checksum
+	// file. Only with a URL may Algo be "": then the digest in the file determines it.
 	Checksum string
 	Algo     string // sha256, sha512 or md5
 
@@ -50,9 +50,9 @@ type Info struct {
 	Authorization string
 }
 
-// Parse reads the image from instance_info and the proxies from driver_info.
-// It checks everything that can be checked without network; fault.Invalid
-// names every field that is missing, in Ironic's words.
+// Parse parses the image from instance_info and the proxies from driver_info. It checks
+// everything that can be checked without the network. It returns fault.Invalid that names every
+// missing field, with Ironic's texts.
 func Parse(nodeUUID string, instance, driver map[string]any, p Policy) (Info, error) {
 	f := fields{node: nodeUUID, values: instance}
 	i := Info{
@@ -83,7 +83,7 @@ func Parse(nodeUUID string, instance, driver map[string]any, p Policy) (Info, er
 	if err := i.checkKind(kind, download, f.text("kernel"), f.text("ramdisk")); err != nil {
 		return Info{}, err
 	}
-	if err := i.takeChecksum(checksum, algo, value, p); err != nil {
+	if err := i.chooseChecksum(checksum, algo, value, p); err != nil {
 		return Info{}, err
 	}
 	return i, i.takeProxies(driver)
@@ -96,10 +96,10 @@ func (i *Info) checkSource() error {
 		return fault.New(fault.Invalid, "Validation of image href of node %s failed, reason: it is no URL", i.NodeUUID)
 	case u.Scheme != "http" && u.Scheme != "https":
 		return fault.New(fault.Invalid, "Validation of image href %s of node %s failed, reason: "+
-			"only http and https are supported", shown(i.Source), i.NodeUUID)
+			"only http and https are supported", quotedURL(i.Source), i.NodeUUID)
 	case u.Hostname() == "" || strings.Trim(u.Path, "/") == "":
 		return fault.New(fault.Invalid, "Validation of image href %s of node %s failed, reason: "+
-			"it names no file", shown(i.Source), i.NodeUUID)
+			"it names no file", quotedURL(i.Source), i.NodeUUID)
 	}
 	return nil
 }
@@ -144,14 +144,13 @@ func (i *Info) takeProxies(driver map[string]any) error {
 	return f.err
 }
 
-// ForAgent is the image_info for the step write_image. A checksum that is
-// still a URL is left to the agent, which fetches it too.
+// ForAgent returns the image_info for the step write_image. If the checksum is still a URL, the
+// agent fetches the file.
 func (i Info) ForAgent() agent.ImageInfo {
 	out := agent.ImageInfo{
 		ID: i.name(), URLs: []string{i.Source}, NodeUUID: i.NodeUUID,
 		DiskFormat: agent.Text(i.Format), ContainerFormat: agent.Text(i.Container),
-		// Raw images go straight to the disk; others need memory or a disk of
-		// their own first. Ironic's default.
+		// Raw images are streamed to the disk; others need space in memory first. Ironic's default.
 		StreamRaw: true,
 		Proxies:   i.Proxies, NoProxy: i.NoProxy,
 	}
@@ -166,7 +165,7 @@ func (i Info) ForAgent() agent.ImageInfo {
 	return out
 }
 
-// name is the file that the source names.
+// name returns the file name in the image's URL.
 func (i Info) name() string {
 	u, err := url.Parse(i.Source)
 	if err != nil {
@@ -175,14 +174,15 @@ func (i Info) name() string {
 	return path.Base(u.Path)
 }
 
-// fields reads a free-form dictionary; the first field of a wrong type stays in err.
+// fields reads fields of instance_info or driver_info. err is about the first field that has a
+// wrong type.
 type fields struct {
 	node   string
 	values map[string]any
 	err    error
 }
 
-// text is a string, "" where it is missing or null.
+// text returns a string field, "" if it is missing or null.
 func (f *fields) text(name string) string {
 	switch v := f.values[name].(type) {
 	case nil:
@@ -194,7 +194,7 @@ func (f *fields) text(name string) string {
 	return ""
 }
 
-// size is a positive whole number or a string of one, 0 where it is missing.
+// size returns a field that is a positive whole number or a string with one, 0 if it is missing.
 func (f *fields) size(name string) int64 {
 	v, given := f.values[name]
 	if !given || v == nil || v == "" {
@@ -220,10 +220,10 @@ func (f *fields) wrong(name, want string) {
 	}
 }
 
-// shown returns a URL as errors quote it: shortened, and with secrets masked.
-func shown(raw string) string {
+// quotedURL returns a URL for an error: shortened and with secrets masked.
+func quotedURL(raw string) string {
 	if _, err := url.Parse(raw); err != nil {
 		return "(no URL)"
 	}
-	return agent.Words(mask.URLs(raw))
+	return agent.OneLine(mask.URLs(raw))
 }

@@ -43,7 +43,7 @@ func TestNobodyLearnsWhatListensHere(t *testing.T) {
 		http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusFound)
 	})
 	policy := image.Policy{Reach: dial.Reach{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}, Setting: "image_allow"}}
-	r := image.NewResolver(policy, time.Second)
+	r := image.NewResolver(policy, 30*time.Second)
 	t.Cleanup(r.Close)
 	told := map[string]bool{}
 	for _, from := range []string{

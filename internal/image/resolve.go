@@ -17,7 +17,8 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// maxSums bounds a file of checksums, in bytes; maxRedirects the way to it.
+// maxSums is the size of the largest checksum file in bytes, maxRedirects how many redirects a
+// request follows.
 const (
 	maxSums      = 64 << 10
 	maxRedirects = 5
@@ -29,8 +30,7 @@ type Resolver struct {
 	http   *http.Client
 }
 
-// NewResolver makes a resolver; timeout bounds one file, redirects included
-// (0 = 10 s).
+// NewResolver returns a resolver. timeout is for one file, redirects included (0 = 10 s).
 func NewResolver(p Policy, timeout time.Duration) *Resolver {
 	if timeout == 0 {
 		timeout = 10 * time.Second
@@ -55,13 +55,13 @@ func NewResolver(p Policy, timeout time.Duration) *Resolver {
 	}}
 }
 
-// Close gives the idle connections back.
+// Close closes the idle connections.
 func (r *Resolver) Close() { r.http.CloseIdleConnections() }
 
-// Resolve gives an image its digest where it has only the URL of a file of
-// digests; other images come back as they are. fault.Invalid says that the
-// file is wrong, fault.Unreachable that its server is away, fault.Untrusted
-// that its certificate does not verify.
+// Resolve returns the image with its digest. If the image has the URL of a checksum file,
+// Resolve fetches the file; else it returns the image unchanged. Errors: fault.Invalid if the
+// file is wrong, fault.Unreachable if its server does not answer, fault.Untrusted if the
+// server's certificate does not verify.
 func (r *Resolver) Resolve(ctx context.Context, i Info) (Info, error) {
 	if !isURL(i.Checksum) {
 		return i, nil
@@ -69,14 +69,14 @@ func (r *Resolver) Resolve(ctx context.Context, i Info) (Info, error) {
 	from := i.Checksum
 	text, err := r.fetch(ctx, from)
 	if err != nil {
-		return Info{}, fmt.Errorf("fetch checksums of the image of node %s from %s: %w", i.NodeUUID, shown(from), err)
+		return Info{}, fmt.Errorf("fetch checksums of the image of node %s from %s: %w", i.NodeUUID, quotedURL(from), err)
 	}
-	digest, found := find(text, i.name(), i.Algo)
+	digest, found := findDigest(text, i.name(), i.Algo)
 	if !found {
 		return Info{}, fault.New(fault.Invalid, "the checksum file %s of node %s has no usable digest for %s",
-			shown(from), i.NodeUUID, agent.Words(i.name()))
+			quotedURL(from), i.NodeUUID, agent.OneLine(i.name()))
 	}
-	return i, i.setDigest("the digest in "+shown(from), i.Algo, digest, r.policy)
+	return i, i.setDigest("the digest in "+quotedURL(from), i.Algo, digest, r.policy)
 }
 
 func (r *Resolver) fetch(ctx context.Context, from string) (string, error) {
@@ -86,7 +86,7 @@ func (r *Resolver) fetch(ctx context.Context, from string) (string, error) {
 	}
 	resp, err := r.http.Do(req)
 	if err != nil {
-		return "", unanswered(ctx, err)
+		return "", requestError(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch {
@@ -98,16 +98,16 @@ func (r *Resolver) fetch(ctx context.Context, from string) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxSums+1))
 	switch {
 	case err != nil:
-		return "", unanswered(ctx, err)
+		return "", requestError(ctx, err)
 	case len(b) > maxSums:
 		return "", fault.New(fault.Invalid, "the file is larger than %d bytes", maxSums)
 	}
 	return string(b), nil
 }
 
-// unanswered says why there is no answer, without the URL that net/http puts
-// into its errors: it may hold a secret.
-func unanswered(ctx context.Context, err error) error {
+// requestError returns the error of a request that got no answer, without the URL that
+// net/http puts into its errors, because that may contain a secret.
+func requestError(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
@@ -117,12 +117,12 @@ func unanswered(ctx context.Context, err error) error {
 	}
 	var refused *fault.Error
 	if errors.As(err, &refused) { // dial.Reach refused the address
-		return fault.New(refused.Kind, "%s", agent.Words(refused.Error()))
+		return fault.New(refused.Kind, "%s", agent.OneLine(refused.Error()))
 	}
 	var unverified *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
 	if errors.As(err, &unverified) || errors.As(err, &unknown) {
-		return fault.New(fault.Untrusted, "%s", agent.Words(err.Error()))
+		return fault.New(fault.Untrusted, "%s", agent.OneLine(err.Error()))
 	}
-	return fault.New(fault.Unreachable, "%s", agent.Words(err.Error()))
+	return fault.New(fault.Unreachable, "%s", agent.OneLine(err.Error()))
 }

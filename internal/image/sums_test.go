@@ -13,7 +13,7 @@ func FuzzFind(f *testing.F) {
 		f.Add(text, "disk.img", "sha256")
 	}
 	f.Fuzz(func(t *testing.T, text, name, algo string) {
-		digest, found := find(text, name, algo)
+		digest, found := findDigest(text, name, algo)
 		if !found {
 			require.Empty(t, digest)
 			return

@@ -1,5 +1,5 @@
-// Package log makes the logger of a process: one line an event, JSON for machines or columns for people. Callers must not
-// log secrets. Secrets in URLs are masked here, because libraries put whole URLs into their errors.
+// Package log creates the logger of a process. It writes a line for each event, as JSON for programs or as columns for
+// people. Callers must not log secrets. Secrets in URLs are masked here, because libraries put whole URLs into their errors.
 package log
 
 import (
@@ -19,8 +19,8 @@ const (
 	Console = "console"
 )
 
-// New makes a logger that writes lines of at least level (debug, info, warn or error) to w; name and role stand in
-// each of them where they are not empty.
+// New returns a logger that writes lines of at least level (debug, info, warn or error) to w. Each line has the fields
+// role and name, unless they are empty.
 func New(w io.Writer, level, format, role, name string) (*zap.Logger, error) {
 	least, err := zapcore.ParseLevel(level)
 	if err != nil {
@@ -50,7 +50,7 @@ func New(w io.Writer, level, format, role, name string) (*zap.Logger, error) {
 	return l, nil
 }
 
-// masking masks the secrets in URLs of each line.
+// masking is an encoder that masks the secrets in URLs of each line.
 type masking struct{ zapcore.Encoder }
 
 // Clone implements zapcore.Encoder.

@@ -1,5 +1,5 @@
-// Package metrics serves a process's Prometheus metrics and whether it is healthy, on an address of their own. It
-// defines no metrics: whoever has something to count registers it.
+// Package metrics serves a process's Prometheus metrics and its health, on an address of their own. It defines no metrics;
+// each package registers its own.
 package metrics
 
 import (
@@ -18,10 +18,10 @@ import (
 	"go.temper.dev/temper/internal/origin"
 )
 
-// stopWithin bounds how long a stop waits for a scrape that is under way.
+// stopWithin is how long Stop waits for a scrape that is under way.
 const stopWithin = 2 * time.Second
 
-// NewRegistry is a registry with the metrics of the Go runtime and of the process in it.
+// NewRegistry returns a registry with the metrics of the Go runtime and of the process.
 func NewRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -66,10 +66,10 @@ func Serve(address string, hosts []string, g prometheus.Gatherer, away func(cont
 	return s, nil
 }
 
-// URL is where the metrics are: http://host:port/metrics.
+// URL returns the URL of the metrics: http://host:port/metrics.
 func (s *Server) URL() string { return "http://" + s.addr + "/metrics" }
 
-// Failed tells why the listener ended by itself.
+// Failed returns a channel with the error if the listener fails.
 func (s *Server) Failed() <-chan error { return s.failed }
 
 // Stop ends the listener.
@@ -77,6 +77,6 @@ func (s *Server) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()
 	if s.http.Shutdown(ctx) != nil {
-		_ = s.http.Close() // cut off what would not end; there is nothing to lose
+		_ = s.http.Close() // cut off scrapes that take too long
 	}
 }

@@ -15,21 +15,21 @@ import (
 	"time"
 )
 
-// cluster is a data folder, and who may run a server on it.
+// cluster is a data folder, and how to run a server on it.
 type cluster struct {
 	dir, data string
 	bins      Bins
 	password  string
-	as        *account // nil = the user we are
+	runAs     *serverUser // nil = the current user
 }
 
-// account is the unprivileged user that PostgreSQL runs as: it refuses root.
-type account struct {
+// serverUser is the unprivileged user that PostgreSQL runs as if we are root, which it refuses.
+type serverUser struct {
 	name     string
 	uid, gid uint32
 }
 
-// prepare makes dir a folder with a cluster in it.
+// prepare creates the folder and the cluster in it if they don't exist.
 func prepare(ctx context.Context, o Options) (*cluster, error) {
 	if o.Dir == "" {
 		return nil, errors.New("no folder given")
@@ -39,7 +39,7 @@ func prepare(ctx context.Context, o Options) (*cluster, error) {
 		return nil, err
 	}
 	c := &cluster{dir: dir, data: filepath.Join(dir, "data")}
-	if c.as, err = serverAccount(); err != nil {
+	if c.runAs, err = findServerUser(); err != nil {
 		return nil, err
 	}
 	if c.bins, err = binsFor(c.data); err != nil {
@@ -48,10 +48,10 @@ func prepare(ctx context.Context, o Options) (*cluster, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := c.own(dir); err != nil {
+	if err := c.chown(dir); err != nil {
 		return nil, err
 	}
-	if err := c.reachable(ctx); err != nil {
+	if err := c.checkReachable(ctx); err != nil {
 		return nil, err
 	}
 	if c.password, err = c.readPassword(); err != nil {
@@ -60,7 +60,8 @@ func prepare(ctx context.Context, o Options) (*cluster, error) {
 	return c, c.initialize(ctx)
 }
 
-// binsFor are the programs for the cluster in data, any new enough where there is none.
+// binsFor returns the programs for the cluster in data. If there is none yet, it returns any that
+// are new enough.
 func binsFor(data string) (Bins, error) {
 	b, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -76,8 +77,9 @@ func binsFor(data string) (Bins, error) {
 	return findMajor(major)
 }
 
-// serverAccount is who PostgreSQL runs as: postgres or nobody for root, else ourselves.
-func serverAccount() (*account, error) {
+// findServerUser returns the user that PostgreSQL runs as: postgres or nobody if we are root, else
+// nil for the current user.
+func findServerUser() (*serverUser, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
@@ -89,25 +91,25 @@ func serverAccount() (*account, error) {
 		uid, uidErr := strconv.ParseUint(u.Uid, 10, 32)
 		gid, gidErr := strconv.ParseUint(u.Gid, 10, 32)
 		if uidErr == nil && gidErr == nil && uid != 0 {
-			return &account{name: name, uid: uint32(uid), gid: uint32(gid)}, nil
+			return &serverUser{name: name, uid: uint32(uid), gid: uint32(gid)}, nil
 		}
 	}
 	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody to run it as")
 }
 
-func (c *cluster) own(path string) error {
-	if c.as == nil {
+func (c *cluster) chown(path string) error {
+	if c.runAs == nil {
 		return nil
 	}
-	return os.Chown(path, int(c.as.uid), int(c.as.gid))
+	return os.Chown(path, int(c.runAs.uid), int(c.runAs.gid))
 }
 
-// attr makes a child the server's user, in a process group of its own: the
-// Ctrl-C that ends its starter must not end it first.
+// attr returns the attributes of a child: it runs as the server's user and in a process group of
+// its own, because the Ctrl-C that ends its starter must not end it first.
 func (c *cluster) attr(endWithStarter bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true}
-	if c.as != nil {
-		a.Credential = &syscall.Credential{Uid: c.as.uid, Gid: c.as.gid, NoSetGroups: false}
+	if c.runAs != nil {
+		a.Credential = &syscall.Credential{Uid: c.runAs.uid, Gid: c.runAs.gid, NoSetGroups: false}
 	}
 	if endWithStarter {
 		endWithParent(a)
@@ -115,7 +117,8 @@ func (c *cluster) attr(endWithStarter bool) *syscall.SysProcAttr {
 	return a
 }
 
-// env keeps settings of the starter's own PostgreSQL clients out of the server.
+// env returns the server's environment, without the settings for PostgreSQL clients (PGHOST, ...)
+// of our own.
 func (c *cluster) env() []string {
 	env := []string{"LC_ALL=C", "HOME=" + c.dir}
 	for _, k := range []string{"PATH", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"} {
@@ -126,9 +129,9 @@ func (c *cluster) env() []string {
 	return env
 }
 
-// reachable asks the kernel, as the server's user, whether the folder can be entered.
-func (c *cluster) reachable(ctx context.Context) error {
-	if c.as == nil {
+// checkReachable checks, as the server's user, that the folder can be entered.
+func (c *cluster) checkReachable(ctx context.Context) error {
+	if c.runAs == nil {
 		return nil
 	}
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", `cd "$1" && "$2" --version`, "sh", c.dir, filepath.Join(c.bins.Dir, "postgres"))
@@ -138,17 +141,18 @@ func (c *cluster) reachable(ctx context.Context) error {
 		return nil
 	}
 	if p := c.closedParent(); p != "" {
-		return fmt.Errorf("user %s, as which PostgreSQL runs when root starts it, can't enter %s: give it the right (chmod o+x %s) or choose another data folder", c.as.name, p, p)
+		return fmt.Errorf("user %s, as which PostgreSQL runs when root starts it, can't enter %s: give it the right (chmod o+x %s) or choose another data folder", c.runAs.name, p, p)
 	}
-	return fmt.Errorf("user %s, as which PostgreSQL runs when root starts it, can't use %s: %w: %s", c.as.name, c.dir, err, strings.TrimSpace(string(out)))
+	return fmt.Errorf("user %s, as which PostgreSQL runs when root starts it, can't use %s: %w: %s", c.runAs.name, c.dir, err, strings.TrimSpace(string(out)))
 }
 
-// closedParent is the topmost folder above dir whose mode keeps others out; "" = none.
+// closedParent returns the topmost folder above dir that the server's user can't enter, "" if there
+// is none.
 func (c *cluster) closedParent() string {
 	var found string
 	for p := filepath.Dir(c.dir); ; p = filepath.Dir(p) {
 		if info, err := os.Stat(p); err == nil && info.Mode()&0o001 == 0 {
-			if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != c.as.uid && st.Gid != c.as.gid {
+			if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != c.runAs.uid && st.Gid != c.runAs.gid {
 				found = p
 			}
 		}
@@ -158,7 +162,7 @@ func (c *cluster) closedParent() string {
 	}
 }
 
-// readPassword is the superuser's password, made at the first start.
+// readPassword returns the superuser's password, which it creates at the first start.
 func (c *cluster) readPassword() (string, error) {
 	path := filepath.Join(c.dir, "password")
 	b, err := os.ReadFile(path)
@@ -175,11 +179,11 @@ func (c *cluster) readPassword() (string, error) {
 	if err := os.WriteFile(path, []byte(password+"\n"), 0o600); err != nil {
 		return "", err
 	}
-	return password, c.own(path)
+	return password, c.chown(path)
 }
 
-// initialize makes the cluster. It appears under its name only when it is
-// whole: initdb that was killed leaves data.new, which is made again.
+// initialize creates the cluster. It renames the folder when initdb has succeeded, so that an
+// initdb that was killed leaves only data.new, which the next start replaces.
 func (c *cluster) initialize(ctx context.Context) error {
 	if _, err := os.Stat(c.data); !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -1,6 +1,10 @@
-// Package pgserver finds PostgreSQL's programs and runs a private cluster with
-// them, for development and tests. It never touches a cluster that it did not
-// make, and it is no part of a production installation.
+// Package pgserver finds an installed PostgreSQL and runs a private cluster with it, for
+// development and tests. It never touches a cluster that it did not create, and production does
+// not use it.
+//
+// Libraries for this download PostgreSQL's binaries at run time, and leave the server behind when its
+// starter is killed. This package uses what the system has, ends the server together with its
+// starter, and attaches to a server that survived.
 package pgserver
 
 import (
@@ -20,26 +24,26 @@ import (
 // MinMajor is the oldest major version that the migrations are tested with.
 const MinMajor = 15
 
-// ErrNotFound is Find's answer when no PostgreSQL of MinMajor or newer is there.
+// ErrNotFound is Find's error if no PostgreSQL of version MinMajor or newer is installed.
 var ErrNotFound = errors.New("no PostgreSQL " + strconv.Itoa(MinMajor) + " or newer found in PATH or the usual places")
 
 // Bins are the server programs of one PostgreSQL installation.
 type Bins struct {
-	Dir   string // folder that holds postgres and initdb
+	Dir   string // folder of postgres and initdb
 	Major int    // 15, 16, ...
 }
 
-// places are where packages put the server programs, PATH aside: Debian keeps
-// them out of PATH, Homebrew's versioned formulas are not linked into it.
-var places = []string{
+// searchPaths are the folders of server programs that are not in PATH: Debian and Homebrew's
+// versioned formulas install them elsewhere.
+var searchPaths = []string{
 	"/usr/lib/postgresql/*/bin",
 	"/usr/pgsql-*/bin",
 	"/opt/homebrew/opt/postgresql@*/bin",
 	"/usr/local/opt/postgresql@*/bin",
 }
 
-// Find is the installation to use: the one in PATH if it is new enough, else
-// the newest of the usual places.
+// Find returns the installation to use: the one in PATH if it is new enough, else the newest one
+// in searchPaths.
 func Find() (Bins, error) {
 	all := installed()
 	if len(all) == 0 {
@@ -48,8 +52,8 @@ func Find() (Bins, error) {
 	return all[0], nil
 }
 
-// findMajor is the installation of exactly that major version: a data folder
-// can only be opened by the version that made it.
+// findMajor returns the installation of exactly that major version. A data folder can be opened
+// only by the major version that created it.
 func findMajor(major int) (Bins, error) {
 	for _, b := range installed() {
 		if b.Major == major {
@@ -59,7 +63,7 @@ func findMajor(major int) (Bins, error) {
 	return Bins{}, fmt.Errorf("the data folder was made by PostgreSQL %d, which is not installed", major)
 }
 
-// installed lists what there is, the one to prefer first.
+// installed returns the installations, the preferred one first.
 func installed() []Bins {
 	var first, rest []Bins
 	if p, err := exec.LookPath("postgres"); err == nil {
@@ -67,7 +71,7 @@ func installed() []Bins {
 			first = appendBins(first, filepath.Dir(real))
 		}
 	}
-	for _, pattern := range places {
+	for _, pattern := range searchPaths {
 		dirs, _ := filepath.Glob(pattern) // fails only for a bad pattern
 		for _, d := range dirs {
 			rest = appendBins(rest, d)
@@ -87,7 +91,7 @@ func appendBins(list []Bins, dir string) []Bins {
 	if err != nil {
 		return list
 	}
-	if major := majorOf(string(out)); major >= MinMajor {
+	if major := parseMajor(string(out)); major >= MinMajor {
 		return append(list, Bins{Dir: dir, Major: major})
 	}
 	return list
@@ -96,11 +100,11 @@ func appendBins(list []Bins, dir string) []Bins {
 // "postgres (PostgreSQL) 15.16 (Debian ...)", "postgres (PostgreSQL) 18beta1".
 var versionPattern = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 
-func majorOf(version string) int {
+func parseMajor(version string) int {
 	m := versionPattern.FindStringSubmatch(version)
 	if m == nil {
 		return 0
 	}
-	n, _ := strconv.Atoi(m[1]) // digits only; too many of them are no version
+	n, _ := strconv.Atoi(m[1]) // the pattern has digits only; a number that is too long is no version
 	return n
 }

@@ -17,7 +17,7 @@ func TestVersionLine(t *testing.T) {
 		"something else 42":                                    0,
 		"":                                                     0,
 	} {
-		require.Equal(t, want, majorOf(line), line)
+		require.Equal(t, want, parseMajor(line), line)
 	}
 }
 
@@ -35,8 +35,8 @@ func TestFindPrefersPathThenTheNewest(t *testing.T) {
 	inPath := fake("15.3")
 	fake("16.1")
 	newest := fake("17.2")
-	defer func(old []string) { places = old }(places)
-	places = []string{filepath.Join(root, "*", "bin")}
+	defer func(old []string) { searchPaths = old }(searchPaths)
+	searchPaths = []string{filepath.Join(root, "*", "bin")}
 
 	t.Setenv("PATH", inPath)
 	b, err := Find()
@@ -48,7 +48,7 @@ func TestFindPrefersPathThenTheNewest(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Bins{Dir: newest, Major: 17}, b, "what is in PATH is too old")
 
-	places = nil
+	searchPaths = nil
 	_, err = Find()
 	require.ErrorIs(t, err, ErrNotFound)
 }

@@ -11,18 +11,16 @@ import (
 	"strconv"
 )
 
-// clusterConf is read by Debian's packages when they are installed; another
-// file in tests.
+// clusterConf is the file with Debian's settings for new clusters. Tests use another one.
 var clusterConf = "/etc/postgresql-common/createcluster.conf"
 
-// Install installs Debian's package of PostgreSQL without letting it make or
-// start a cluster of its own. It does so only as root on a machine with
-// apt-get; elsewhere the error is a sentence with the command to give. What
-// apt-get says goes to out.
+// Install installs Debian's package of PostgreSQL, and keeps it from creating a cluster of its
+// own. It does so only as root on a machine with apt-get; else the error names the command to
+// run. The output of apt-get goes to out.
 func Install(ctx context.Context, out io.Writer) error {
 	apt, err := exec.LookPath("apt-get")
 	if err != nil {
-		return fmt.Errorf("%w; install it with: %s", ErrNotFound, byHand())
+		return fmt.Errorf("%w; install it with: %s", ErrNotFound, installCommand())
 	}
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("%w; install it with: sudo apt-get install -y postgresql", ErrNotFound)
@@ -39,7 +37,7 @@ func Install(ctx context.Context, out io.Writer) error {
 	if err := run("-q", "update"); err != nil {
 		return err
 	}
-	// postgresql-common brings the file that says whether the server's package makes a cluster.
+	// postgresql-common has the file that decides whether the server's package creates a cluster.
 	if err := run("-q", "-y", "--no-install-recommends", "install", "postgresql-common"); err != nil {
 		return err
 	}
@@ -50,8 +48,8 @@ func Install(ctx context.Context, out io.Writer) error {
 	return errors.Join(run("-q", "-y", "--no-install-recommends", "install", "postgresql"), restore())
 }
 
-// withoutMainCluster adds "create_main_cluster = false" to Debian's settings;
-// restore puts the file back as it was.
+// withoutMainCluster adds "create_main_cluster = false" to Debian's settings. restore restores the
+// file.
 func withoutMainCluster(path string) (restore func() error, err error) {
 	before, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -70,7 +68,7 @@ func withoutMainCluster(path string) (restore func() error, err error) {
 	}, nil
 }
 
-func byHand() string {
+func installCommand() string {
 	if runtime.GOOS == "darwin" {
 		return "brew install postgresql@17"
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// User is the superuser of every cluster that this package makes.
+// User is the superuser of every cluster that this package creates.
 const User = "temper"
 
 // startTime is how long a cluster may take to accept connections, recovery
@@ -29,22 +29,21 @@ const startTime = 60 * time.Second
 
 // Options say where and how a cluster runs.
 type Options struct {
-	// Dir holds everything of the cluster: data/, password. Made where missing.
+	// Dir is the folder of the cluster (data/, password). It is created if it is missing.
 	Dir string
 	// Port on 127.0.0.1; 0 = a free one.
 	Port int
 	// Settings override Defaults, by PostgreSQL's names.
 	Settings map[string]string
-	// LogFile gets what the server says; "" = Dir/postgres.log.
+	// LogFile is the server's log; "" = Dir/postgres.log.
 	LogFile string
-	// EndWithStarter ends the server when the starting process dies, however it
-	// dies (Linux only; elsewhere it lives on and the next Start finds it).
+	// EndWithStarter ends the server when the process that started it ends for any reason
+	// (Linux only; elsewhere the server runs on, and the next Start attaches to it).
 	EndWithStarter bool
 }
 
-// Defaults are the settings of a small cluster that keeps every promise of
-// durability: for a developer's machine, two cores and a few hundred MB.
-// wal_level minimal is safe because nothing is replicated.
+// Defaults returns the settings of a small cluster with full durability, for a developer's machine
+// with two cores and a few hundred MB. wal_level minimal is safe because nothing is replicated.
 func Defaults() map[string]string {
 	return map[string]string{
 		"fsync":                           "on",
@@ -71,9 +70,9 @@ func Defaults() map[string]string {
 
 // Server is a running cluster.
 type Server struct {
-	// Pid is the postmaster's.
+	// Pid is the process id of the postmaster.
 	Pid int
-	// Port is where it listens, on 127.0.0.1.
+	// Port is the port on 127.0.0.1 on which it listens.
 	Port int
 
 	dir      string
@@ -81,9 +80,9 @@ type Server struct {
 	done     chan struct{}
 }
 
-// Start runs the cluster in o.Dir, making it first where there is none. A
-// server that already runs on the folder (its starter was killed) is taken
-// over as it is, its port included. Start returns when queries are answered.
+// Start starts the cluster in o.Dir, and creates it first if there is none. If a server already runs
+// on the folder, because its starter was killed, Start attaches to it and keeps its port. It returns
+// when the server answers queries.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -91,11 +90,11 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare postgresql in %s: %w", o.Dir, err)
 	}
-	if s, err := c.adopt(ctx); s != nil || err != nil {
+	if s, err := c.attach(ctx); s != nil || err != nil {
 		return s, err
 	}
-	// A free port can be taken by somebody else before PostgreSQL binds it, and
-	// children of a killed postmaster need a moment to let go of its memory.
+	// Another process may take the free port before PostgreSQL binds it, and the children of a
+	// killed postmaster need a moment to release its shared memory.
 	var last error
 	for range 10 {
 		s, err := c.launch(ctx, o)
@@ -114,8 +113,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return nil, fmt.Errorf("start postgresql in %s: %w", o.Dir, last)
 }
 
-// URL is the address of a database of the cluster, password included: it goes
-// to the processes that need it, never into a log.
+// URL returns the URL of a database of the cluster. It contains the password: never log it.
 func (s *Server) URL(database string) string {
 	u := url.URL{
 		Scheme: "postgres", User: url.UserPassword(User, s.password), Path: database,
@@ -124,14 +122,14 @@ func (s *Server) URL(database string) string {
 	return u.String()
 }
 
-// Done is closed when the server has ended, for whatever reason.
+// Done returns a channel that is closed when the server has ended, for whatever reason.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Stop ends the server: sessions are cut, what is committed is kept. When ctx
-// ends first the server is stopped at once and recovers at its next start.
+// Stop stops the server with a fast shutdown, which ends its sessions. If ctx ends first, it does an
+// immediate shutdown, after which the next start recovers. Committed data is never lost.
 func (s *Server) Stop(ctx context.Context) error {
 	select {
-	case <-s.done: // its number may be another process's by now
+	case <-s.done: // another process may have its number by now
 		return nil
 	default:
 	}
@@ -153,7 +151,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	return fmt.Errorf("stop postgresql: process %d is still there", s.Pid)
 }
 
-// CreateDatabase makes the database where it is missing.
+// CreateDatabase creates the database if it does not exist.
 func (s *Server) CreateDatabase(ctx context.Context, name string) error {
 	conn, err := pgx.Connect(ctx, s.URL("postgres"))
 	if err != nil {
@@ -168,7 +166,7 @@ func (s *Server) CreateDatabase(ctx context.Context, name string) error {
 	return err
 }
 
-// launch runs the postmaster once and waits until it answers or has ended.
+// launch starts the postmaster and waits until it answers or has ended.
 func (c *cluster) launch(ctx context.Context, o Options) (*Server, error) {
 	port := o.Port
 	if port == 0 {
@@ -195,11 +193,11 @@ func (c *cluster) launch(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{Pid: cmd.Process.Pid, Port: port, dir: c.dir, password: c.password, done: done}
-	if err := s.ready(ctx); err != nil {
+	if err := s.awaitReady(ctx); err != nil {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		_ = s.Stop(stop) // the reason to report is why it did not come up
-		return nil, fmt.Errorf("%w; its log says: %s", err, tail(path, from))
+		_ = s.Stop(stop) // the error to report is why it did not start
+		return nil, fmt.Errorf("%w; its log says: %s", err, logTail(path, from))
 	}
 	return s, nil
 }
@@ -217,9 +215,9 @@ func arguments(data string, port int, over map[string]string) []string {
 	return args
 }
 
-// ready waits until the server answers a query under our password, which also
-// proves that it is ours and not another program on the port.
-func (s *Server) ready(ctx context.Context) error {
+// awaitReady waits until the server answers a query with our password, which also proves that it is
+// not another program on the port.
+func (s *Server) awaitReady(ctx context.Context) error {
 	for {
 		err := s.ping(ctx)
 		if err == nil {
@@ -263,8 +261,8 @@ func portTaken(port int) bool {
 	return l.Close() != nil
 }
 
-// tail is what the log got since offset from, its last 2 KiB, in one line.
-func tail(path string, from int64) string {
+// logTail returns what was written to the log since the offset from, at most 2 KiB, on one line.
+func logTail(path string, from int64) string {
 	b, err := os.ReadFile(path)
 	if err != nil || int64(len(b)) <= from {
 		return "nothing"

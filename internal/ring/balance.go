@@ -5,112 +5,112 @@ import (
 	"slices"
 )
 
-// Fleet is one ring: the members, and the nodes that are shared out among them.
+// Fleet is the input of Balance: the members, and the nodes to divide among them.
 type Fleet struct {
-	// Members, each once; their order does not matter.
+	// Members are the members' names, each once. Their order does not matter.
 	Members []string
-	// Covers says of each class of nodes which members (by index) can own them.
+	// Covers has, for each class of nodes, the indices of the members that can own them.
 	Covers [][]int
 	Nodes  []Node
 }
 
-// Node is a node as the ring sees it.
+// Node is a node of a Fleet.
 type Node struct {
-	Key    string // its uuid: decides where an orphan goes
+	Key    string // its uuid, whose hash is its position on the ring
 	Class  int    // index in Covers
-	Owner  int    // of the epoch before, by index in Members; None = nobody, or nobody who is left
-	Pinned bool   // under an operation: it keeps an owner that covers it
+	Owner  int    // in the epoch before, as an index in Members; None = nobody, or a member that is gone
+	Pinned bool   // an operation holds it, so it keeps its owner if that covers it
 }
 
 // None is no member.
 const None = -1
 
-// The bounds of a share, in percent of the mean; a whole node is the least step.
+// The bounds of a member's load, in percent of the mean, rounded to whole nodes.
 const (
-	mostPercent  = 105
-	leastPercent = 95
+	maxPercent = 105
+	minPercent = 95
 )
 
-// points is how many places each member has on the ring.
-const points = 64
+// virtualNodes is how many positions each member has on the ring.
+const virtualNodes = 64
 
-// Balance gives each node's owner, by its index in f.Nodes: one that covers it,
-// or None where nobody does. It is consistent hashing with bounded load, with the
-// epoch before as the place where each node begins:
+// Balance returns the owner of each node, by its index in f.Nodes: a member that covers it, or
+// None if no member does. It is consistent hashing with bounded load that starts from the
+// owners of the epoch before:
 //
-//   - a node stays with an owner that covers it; so losing one member moves only
-//     its nodes;
-//   - an orphan goes to the next member on the ring whose share is below the level
-//     that all orphans together fill up, so they spread over all that have room;
-//   - a member below 95 % of the mean takes nodes from the fullest until it has
-//     the mean, and one above 105 % gives to the emptiest, newcomers first; so
-//     adding one moves only what it takes.
+//   - A node stays with an owner that covers it. So the loss of a member moves only its nodes.
+//   - A node without an owner goes to the next member on the ring whose load is below the level
+//     to which all such nodes together fill the members. So they spread over all members that
+//     have room.
+//   - A member below 95 % of the mean takes nodes from the fullest until it has the mean. A
+//     member above 105 % gives nodes to the emptiest, newcomers first. So a new member moves
+//     only what it takes.
 //
-// Where members do not cover the same nodes, the bounds are kept as far as moves
-// of one node from one member to another can keep them. The same fleet gives the
-// same owners in every process.
+// If members do not cover the same nodes, the bounds are kept as far as that is possible by
+// moving single nodes from one member to another. The same fleet gives the same owners in
+// every process.
 func Balance(f Fleet) []int {
 	b := newBalance(f)
-	b.keep()
-	b.adopt()
-	b.raise()
-	b.lower()
+	b.keepOwners()
+	b.assignOrphans()
+	b.fillUnderloaded()
+	b.relieveOverloaded()
 	return b.owner
 }
 
-// balance is a Fleet in work. Members are in the order of their names, so that
-// nothing depends on the order they came in.
+// balance is the state of one computation. Members are in the order of their names, so that
+// the result does not depend on their order in the Fleet.
 type balance struct {
-	nodes   []Node
-	order   []int // nodes by hash
-	hash    []uint64
-	names   []string
-	given   []int    // name index -> index in Fleet.Members
-	index   []int    // the other way round
-	covers  [][]bool // class, member
-	members [][]int  // class -> members
-	owner   []int    // node -> index in Fleet.Members
-	load    []int
-	serves  []bool    // covers any class
-	novice  []bool    // had no node before
-	movable [][][]int // member, class -> nodes that are not pinned, a stack
-	total   int       // nodes that somebody covers
-	serving int       // members that cover any
+	nodes     []Node
+	order     []int // nodes by hash
+	hash      []uint64
+	names     []string
+	original  []int    // name index -> index in Fleet.Members
+	index     []int    // the other way round
+	covers    [][]bool // class, member
+	members   [][]int  // class -> members
+	owner     []int    // node -> index in Fleet.Members
+	load      []int
+	coversAny []bool    // covers any class
+	newcomer  []bool    // had no node before
+	movable   [][][]int // member, class -> nodes that are not pinned, a stack
+	total     int       // nodes that somebody covers
+	serving   int       // members that cover any
 }
 
 func newBalance(f Fleet) *balance {
 	b := &balance{nodes: f.Nodes, owner: make([]int, len(f.Nodes))}
 	for i := range f.Members {
-		b.given = append(b.given, i)
+		b.original = append(b.original, i)
 	}
-	slices.SortFunc(b.given, func(x, y int) int { return cmp.Compare(f.Members[x], f.Members[y]) })
+	slices.SortFunc(b.original, func(x, y int) int { return cmp.Compare(f.Members[x], f.Members[y]) })
 	b.index = make([]int, len(f.Members))
-	for m, g := range b.given {
+	for m, g := range b.original {
 		b.names = append(b.names, f.Members[g])
 		b.index[g] = m
 	}
-	b.serves = make([]bool, len(b.names))
+	b.coversAny = make([]bool, len(b.names))
 	for _, who := range f.Covers {
 		row := make([]bool, len(b.names))
 		var list []int
 		for _, g := range who {
 			if m := b.index[g]; !row[m] {
-				row[m], b.serves[m] = true, true
+				row[m], b.coversAny[m] = true, true
 				list = append(list, m)
 			}
 		}
 		slices.Sort(list)
 		b.covers, b.members = append(b.covers, row), append(b.members, list)
 	}
-	for _, yes := range b.serves {
+	for _, yes := range b.coversAny {
 		if yes {
 			b.serving++
 		}
 	}
-	b.load, b.novice = make([]int, len(b.names)), make([]bool, len(b.names))
+	b.load, b.newcomer = make([]int, len(b.names)), make([]bool, len(b.names))
 	b.movable = make([][][]int, len(b.names))
 	for m := range b.names {
-		b.novice[m] = true
+		b.newcomer[m] = true
 		b.movable[m] = make([][]int, len(f.Covers))
 	}
 	b.hash = make([]uint64, len(f.Nodes))
@@ -124,8 +124,8 @@ func newBalance(f Fleet) *balance {
 	return b
 }
 
-// keep leaves every node where it is that can stay there.
-func (b *balance) keep() {
+// keepOwners leaves every node with its owner that the owner covers.
+func (b *balance) keepOwners() {
 	for _, i := range b.order {
 		n := b.nodes[i]
 		b.owner[i] = None
@@ -137,23 +137,24 @@ func (b *balance) keep() {
 			continue
 		}
 		m := b.index[n.Owner]
-		b.novice[m] = false
+		b.newcomer[m] = false
 		if b.covers[n.Class][m] {
-			b.give(i, m)
+			b.assign(i, m)
 		}
 	}
 }
 
-func (b *balance) give(node, member int) {
-	b.owner[node] = b.given[member]
+func (b *balance) assign(node, member int) {
+	b.owner[node] = b.original[member]
 	b.load[member]++
 	if n := b.nodes[node]; !n.Pinned {
 		b.movable[member][n.Class] = append(b.movable[member][n.Class], node)
 	}
 }
 
-// adopt gives each orphan to the next member on the ring that is below the level.
-func (b *balance) adopt() {
+// assignOrphans gives each node without an owner to the next member on the ring that is below
+// the fill level.
+func (b *balance) assignOrphans() {
 	var orphans []int
 	for _, i := range b.order {
 		if b.owner[i] == None && len(b.members[b.nodes[i].Class]) > 0 {
@@ -163,19 +164,19 @@ func (b *balance) adopt() {
 	if len(orphans) == 0 {
 		return
 	}
-	level := b.level(len(orphans))
-	// One below it first: the last round then adds at most one node to anybody.
+	level := b.fillLevel(len(orphans))
+	// Fill up to one below the level first, so that the last round adds at most one node to a member.
 	low := 0
-	for m, yes := range b.serves {
+	for m, yes := range b.coversAny {
 		if yes {
 			low += max(0, level-1-b.load[m])
 		}
 	}
-	rings := make([]circle, len(b.members))
+	rings := make([]hashRing, len(b.members))
 	for _, i := range orphans {
 		class := b.nodes[i].Class
-		if rings[class].at == nil {
-			rings[class] = b.circle(b.members[class])
+		if rings[class].hashes == nil {
+			rings[class] = b.hashRing(b.members[class])
 		}
 		m := None
 		if low > 0 {
@@ -188,14 +189,14 @@ func (b *balance) adopt() {
 		if m == None {
 			m = slices.MinFunc(b.members[class], func(x, y int) int { return cmp.Compare(b.load[x], b.load[y]) })
 		}
-		b.give(i, m)
+		b.assign(i, m)
 	}
 }
 
-// level is the load up to which members must be filled to hold so many more.
-func (b *balance) level(more int) int {
+// fillLevel returns the load to which the members must be filled to take so many more nodes.
+func (b *balance) fillLevel(more int) int {
 	var loads []int
-	for m, yes := range b.serves {
+	for m, yes := range b.coversAny {
 		if yes {
 			loads = append(loads, b.load[m])
 		}
@@ -204,7 +205,7 @@ func (b *balance) level(more int) int {
 	below := 0
 	for i, l := range loads {
 		below += l
-		// The i+1 emptiest, filled evenly, must reach no higher than the next.
+		// Filled evenly, the i+1 emptiest must not exceed the next one.
 		level := (below + more + i) / (i + 1)
 		if i+1 == len(loads) || level <= loads[i+1] {
 			return level
@@ -213,21 +214,21 @@ func (b *balance) level(more int) int {
 	return 0
 }
 
-// mean is the mean load, rounded down and up.
+// mean returns the mean load, rounded down and up.
 func (b *balance) mean() (down, up int) {
 	return b.total / b.serving, (b.total + b.serving - 1) / b.serving
 }
 
-// raise brings members that have far less than the mean up to it, from the fullest.
-func (b *balance) raise() {
+// fillUnderloaded moves nodes from the fullest members to those that have much less than the mean.
+func (b *balance) fillUnderloaded() {
 	if b.serving < 2 || b.total == 0 {
 		return
 	}
 	down, _ := b.mean()
-	least := min(down, (b.total*leastPercent+100*b.serving-1)/(100*b.serving))
+	least := min(down, (b.total*minPercent+100*b.serving-1)/(100*b.serving))
 	full := b.byLoad(-1)
 	for m := range b.names {
-		if b.load[m] >= least || !b.serves[m] {
+		if b.load[m] >= least || !b.coversAny[m] {
 			continue
 		}
 		for b.load[m] < down {
@@ -247,16 +248,16 @@ func (b *balance) raise() {
 	}
 }
 
-// lower takes from members that have far more than the mean: newcomers are
-// filled first, then the emptiest.
-func (b *balance) lower() {
+// relieveOverloaded moves nodes from members that have much more than the mean: to newcomers
+// first, then to the emptiest.
+func (b *balance) relieveOverloaded() {
 	if b.serving < 2 || b.total == 0 {
 		return
 	}
 	_, up := b.mean()
-	most := max(up, b.total*mostPercent/(100*b.serving))
+	most := max(up, b.total*maxPercent/(100*b.serving))
 	novices, others := b.byLoad(1), b.byLoad(1)
-	novices.keep(func(m int) bool { return b.novice[m] })
+	novices.keep(func(m int) bool { return b.newcomer[m] })
 	for a := range b.names {
 		if b.load[a] <= most {
 			continue
@@ -268,7 +269,7 @@ func (b *balance) lower() {
 			}
 			b.move(a, to, class)
 			others.put(to)
-			if b.novice[to] {
+			if b.newcomer[to] {
 				novices.put(to)
 			}
 		}
@@ -276,7 +277,7 @@ func (b *balance) lower() {
 	}
 }
 
-// receiver takes out of the queues the member that a gives to next.
+// receiver removes from the queues the member to which a gives its next node.
 func (b *balance) receiver(a, most int, novices, others *queue) (to, class int) {
 	fits := func(m int) (int, bool) {
 		if b.load[a] < b.load[m]+2 {
@@ -291,7 +292,7 @@ func (b *balance) receiver(a, most int, novices, others *queue) (to, class int) 
 	return to, class
 }
 
-// movableTo is a class of which a has a node that to could own.
+// movableTo returns a class of which a has a node that may move to the member to.
 func (b *balance) movableTo(a, to int) (class int, ok bool) {
 	if a == to {
 		return 0, false
@@ -309,5 +310,5 @@ func (b *balance) move(from, to, class int) {
 	node := stack[len(stack)-1]
 	b.movable[from][class] = stack[:len(stack)-1]
 	b.load[from]--
-	b.give(node, to)
+	b.assign(node, to)
 }

@@ -1,14 +1,17 @@
-// Package ring says which member owns which key. It is pure: the same members
-// give the same owners in every process, and it never looks at who is alive.
+// Package ring computes which member owns which key. It is pure: the same input gives the
+// same owners in every process. It knows nothing of who is alive.
+//
+// Libraries for consistent hashing with bounded load assign all keys anew from the members
+// alone. Here a node begins at its owner of the epoch before, may be owned by some members
+// only, and may be pinned to its owner. So this is our own.
 package ring
 
 import "hash/fnv"
 
-// Owner picks, for key, the member with the highest score (rendezvous hashing);
-// "" where there are no members. Their order and repetitions do not matter.
-// Invariant: taking a member away moves only that member's keys, and adding one
-// moves keys only to it. Shares are even to a few percent of a large number of
-// keys, and nothing better than chance for a handful.
+// Owner returns the member with the highest score for key (rendezvous hashing), "" if there
+// are no members. Their order and duplicates do not matter. Invariant: removing a member
+// moves only that member's keys, and adding one moves keys only to it. For a large number of
+// keys the shares differ by a few percent, for a handful by chance.
 func Owner(key string, members []string) string {
 	k := hash(key)
 	var owner string
@@ -28,8 +31,8 @@ func hash(s string) uint64 {
 	return h.Sum64()
 }
 
-// mix spreads every bit over all 64 (the finalizer of SplitMix64, Steele, Lea
-// and Flood 2014): FNV alone leaves names that differ at their end close together.
+// mix spreads every bit over all 64 (the finalizer of SplitMix64, Steele, Lea and Flood
+// 2014). Without it names that differ only at their end would have similar FNV hashes.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -2,16 +2,16 @@ package share
 
 import "time"
 
-// Instance is what is recorded of an instance.
+// Instance is the record of an instance.
 type Instance struct {
 	UUID        string
 	Node        string // uuid
-	Service     string // who manages it, lower case; "" = nobody
+	Service     string // the compute service that manages it, lower case; "" = none
 	Absent      bool   // it is not wanted any more
 	CreatedAt   time.Time
 	AbsentSince *time.Time
 	ConfirmedAt *time.Time // when its service confirmed that it is gone
-	Standing    bool       // the node carries it
+	Standing    bool       // it is on the node
 }
 
 // InstanceFilter picks instances and a page of them.

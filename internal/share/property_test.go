@@ -217,7 +217,7 @@ func (f *fleet) comesToRest() {
 		f.st.Services[i].Quiet = false
 	}
 	nodes := settled(f.t, f.st.Services, f.st.Nodes)
-	s := share.Of(f.st.Services)
+	s := share.NewSplit(f.st.Services)
 	for _, n := range nodes {
 		p := s.Partition(n.Group)
 		switch {

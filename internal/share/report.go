@@ -11,14 +11,14 @@ import (
 // The kinds of reports.
 const (
 	Mixed       = "mixed"                    // keyed and unkeyed services side by side
-	Unserved    = "unserved"                 // free nodes that are in no share
-	Excluded    = "excluded"                 // a live service that the lists keep out
+	Unserved    = "unserved"                 // free nodes that are in no service's share
+	Excluded    = "excluded"                 // a live service that is no member because of peer lists
 	Foreign     = "foreign"                  // instances of a service of another partition
 	NoService   = "instance without service" // instances that no registered service manages
 	Unmanaged   = "unmanaged"                // instances of a dead service
-	Orphaned    = "orphaned"                 // instances that are gone while their nodes still carry them
-	PeerIgnored = "peer ignored"             // a name in a list that means nothing
-	BadSettings = "settings"                 // settings that were not taken
+	Orphaned    = "orphaned"                 // instances that are not wanted any more but still on their nodes
+	PeerIgnored = "peer ignored"             // a name in a peer list that has no effect
+	BadSettings = "settings"                 // settings that were refused
 )
 
 // Report is one thing that an operator should know.
@@ -32,18 +32,18 @@ type Report struct {
 	Since *time.Time // since when, where that is known
 }
 
-// Tally counts nodes that are alike.
+// Tally counts nodes for which the other fields are the same.
 type Tally struct {
 	Group    string // conductor group
-	Instance bool   // they carry an instance
+	Instance bool   // they have an instance
 	Service  string // of the instance; "" = none
-	Absent   bool   // the instance is gone
+	Absent   bool   // the instance is not wanted any more
 	Nodes    int
 	Some     []string // uuids of the first of them
 }
 
-// Reports says what is not as an operator would expect. While no service is
-// registered shares are off and nothing is said.
+// Reports returns what operators should know. If no service is registered, there are no shares
+// and no reports.
 func (s *Split) Reports(tallies []Tally) []Report {
 	if len(s.services) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (s *Split) Reports(tallies []Tally) []Report {
 	for _, t := range tallies {
 		out = append(out, s.ofNodes(t)...)
 	}
-	return merged(out)
+	return mergeReports(out)
 }
 
 func (s *Split) mixed() []Report {
@@ -75,7 +75,7 @@ func (s *Split) mixed() []Report {
 	slices.Sort(keys)
 	return []Report{{Kind: Mixed, Text: fmt.Sprintf(
 		"mixed: services without a partition key (%s) do not get nodes of the groups with one (%s)",
-		few(rest), few(keys))}}
+		firstFew(rest), firstFew(keys))}}
 }
 
 func (s *Split) ofService(v *Service) []Report {
@@ -92,7 +92,7 @@ func (s *Split) ofService(v *Service) []Report {
 	return out
 }
 
-// Warnings say what of a service's settings means nothing.
+// Warnings returns which settings of a service have no effect.
 func (s *Split) Warnings(host string) []string {
 	v := s.byName[Fold(host)]
 	if v == nil {
@@ -165,11 +165,11 @@ func (s *Split) ofNodes(t Tally) []Report {
 	return out
 }
 
-// someNodes is how many uuids a report names.
-const someNodes = 10
+// maxExamples is how many uuids a report names.
+const maxExamples = 10
 
-// merged adds up reports of the same words about the same service, and sorts.
-func merged(all []Report) []Report {
+// mergeReports merges reports with the same text about the same service, and sorts them.
+func mergeReports(all []Report) []Report {
 	key := func(r Report) string {
 		group := ""
 		if r.Group != nil {
@@ -189,14 +189,14 @@ func merged(all []Report) []Report {
 		}
 		out[i].Nodes += r.Nodes
 		some := slices.Concat(out[i].Some, r.Some)
-		out[i].Some = some[:min(len(some), someNodes)]
+		out[i].Some = some[:min(len(some), maxExamples)]
 	}
 	slices.SortStableFunc(out, func(a, b Report) int { return cmp.Compare(key(a), key(b)) })
 	return out
 }
 
-// few names the first of many.
-func few(names []string) string {
+// firstFew lists the first names and counts the others.
+func firstFew(names []string) string {
 	const most = 5
 	if len(names) <= most {
 		return strings.Join(names, ", ")

@@ -105,26 +105,26 @@ func kinds(reports []share.Report) []string {
 
 func TestRow02ThePartitionKeyIsUnsetEmptyOrAGroup(t *testing.T) {
 	all := services("off", "default key=", "x key=x")
-	s := share.Of(all)
+	s := share.NewSplit(all)
 	require.Equal(t, share.Rest, all[0].Partition())
 	require.Equal(t, share.Keyed(""), s.Partition(""), "the empty key is the default group")
 	require.Equal(t, share.Keyed("x"), s.Partition("x"))
 	require.Equal(t, share.Rest, s.Partition("y"))
-	require.Equal(t, share.Rest, share.Of(services("off", "x key=x")).Partition(""), "without that key the default group is one of the rest")
+	require.Equal(t, share.Rest, share.NewSplit(services("off", "x key=x")).Partition(""), "without that key the default group is one of the rest")
 }
 
 func TestRow03APartitionIsThereWhileSomebodyIsRegisteredForIt(t *testing.T) {
-	require.Equal(t, share.Keyed("g"), share.Of(services("a key=g dead", "b")).Partition("G"), "also dead, and in whatever case")
-	require.Equal(t, share.Rest, share.Of(services("b")).Partition("g"), "until it is forgotten")
+	require.Equal(t, share.Keyed("g"), share.NewSplit(services("a key=g dead", "b")).Partition("G"), "also dead, and in whatever case")
+	require.Equal(t, share.Rest, share.NewSplit(services("b")).Partition("g"), "until it is forgotten")
 }
 
 func TestRow04TheRestIsServedByServicesWithoutAKey(t *testing.T) {
-	s := share.Of(services("a", "b", "c key=g"))
+	s := share.NewSplit(services("a", "b", "c key=g"))
 	require.Equal(t, []string{"a", "b"}, s.Members(share.Rest))
 	all := services("a", "b")
 	nodes := append(free("g", 50), free("h", 50)...)
 	require.Zero(t, owners(all, settled(t, all, nodes))[""], "without keys all nodes are eligible")
-	require.Empty(t, share.Of(all).Reports(nil))
+	require.Empty(t, share.NewSplit(all).Reports(nil))
 }
 
 func TestRow05AKeyedGroupIsOutOfReachOfServicesWithoutAKey(t *testing.T) {
@@ -132,23 +132,23 @@ func TestRow05AKeyedGroupIsOutOfReachOfServicesWithoutAKey(t *testing.T) {
 	require.Equal(t, map[string]int{"": 10}, owners(all, settled(t, all, free("g", 10))), "also while its own services are dead")
 	require.Equal(t, map[string]int{"a": 10}, owners(all, settled(t, all, free("h", 10))))
 	require.Equal(t, []string{`mixed: services without a partition key (a) do not get nodes of the groups with one ("g")`},
-		kinds(share.Of(all).Reports(nil)))
+		kinds(share.NewSplit(all).Reports(nil)))
 }
 
 func TestRow06AGroupThatNobodyServesIsReported(t *testing.T) {
 	all := services("a key=g")
 	require.Equal(t, map[string]int{"": 3}, owners(all, settled(t, all, free("h", 3))))
 	tally := []share.Tally{{Group: "h", Nodes: 3}, {Group: "g", Nodes: 2}}
-	reports := share.Of(all).Reports(tally)
+	reports := share.NewSplit(all).Reports(tally)
 	require.Equal(t, []string{`unserved: no compute service for group "h"`}, kinds(reports))
 	require.Equal(t, 3, reports[0].Nodes)
-	require.Contains(t, kinds(share.Of(services("a key=g dead")).Reports(tally)), `unserved: services of "g" are down`)
+	require.Contains(t, kinds(share.NewSplit(services("a key=g dead")).Reports(tally)), `unserved: services of "g" are down`)
 	require.Equal(t, []string{`unserved: no compute service for group "g"`, `unserved: no compute service for group "h"`},
-		kinds(share.Of(services("a dead")).Reports(tally)), "one without a key that is dead serves nobody")
+		kinds(share.NewSplit(services("a dead")).Reports(tally)), "one without a key that is dead serves nobody")
 }
 
 func TestRow07WithoutAnyServiceNothingIsReported(t *testing.T) {
-	require.Empty(t, share.Of(nil).Reports([]share.Tally{{Nodes: 3}, {Instance: true, Nodes: 1}}))
+	require.Empty(t, share.NewSplit(nil).Reports([]share.Tally{{Nodes: 3}, {Instance: true, Nodes: 1}}))
 	require.Empty(t, share.Decide(share.State{Nodes: free("", 3)}))
 }
 
@@ -167,7 +167,7 @@ func TestRow11AForeignInstanceStaysAndItsNodeComesHome(t *testing.T) {
 	nodes[0].Instance, nodes[0].Service = "i", "b"
 	nodes = settled(t, all, nodes)
 	require.Equal(t, map[string]int{"b": 1}, owners(all, nodes))
-	reports := share.Of(all).Reports([]share.Tally{{Group: "g", Instance: true, Service: "b", Nodes: 1, Some: []string{"u"}}})
+	reports := share.NewSplit(all).Reports([]share.Tally{{Group: "g", Instance: true, Service: "b", Nodes: 1, Some: []string{"u"}}})
 	require.Equal(t, []string{`foreign: instances of b ("h") in group "g"`}, kinds(reports))
 	require.Equal(t, []string{"u"}, reports[0].Some)
 	nodes[0].Instance, nodes[0].Service = "", ""
@@ -183,7 +183,7 @@ func TestRow12AnInstanceWithoutAServiceIsInNoShare(t *testing.T) {
 		require.Equal(t, map[string]int{"": 1}, owners(all, settled(t, all, nodes)))
 	}
 	require.Equal(t, []string{"instance without service", "instance without service: unknown is not registered"},
-		kinds(share.Of(all).Reports([]share.Tally{{Instance: true, Nodes: 1}, {Instance: true, Service: "unknown", Nodes: 1}})))
+		kinds(share.NewSplit(all).Reports([]share.Tally{{Instance: true, Nodes: 1}, {Instance: true, Service: "unknown", Nodes: 1}})))
 }
 
 func TestRow13ADeadServiceKeepsItsInstancesAndNothingElse(t *testing.T) {
@@ -198,7 +198,7 @@ func TestRow13ADeadServiceKeepsItsInstancesAndNothingElse(t *testing.T) {
 	}
 	nodes = settled(t, all, nodes)
 	require.Equal(t, map[string]int{"a": 1, "b": 39}, owners(all, nodes))
-	reports := share.Of(all).Reports([]share.Tally{{Instance: true, Service: "a", Nodes: 1}})
+	reports := share.NewSplit(all).Reports([]share.Tally{{Instance: true, Service: "a", Nodes: 1}})
 	require.Equal(t, []string{"unmanaged since 1970-01-01T00:16:40Z"}, kinds(reports))
 	require.Equal(t, time.Unix(1000, 0), *reports[0].Since)
 	renamed := append(all, svc(3, "a2"))
@@ -206,13 +206,13 @@ func TestRow13ADeadServiceKeepsItsInstancesAndNothingElse(t *testing.T) {
 }
 
 func TestRow15WithoutListsAllLiveServicesOfAKeyAreMembers(t *testing.T) {
-	s := share.Of(services("a key=g", "b key=g", "c key=g dead", "d key=h", "e"))
+	s := share.NewSplit(services("a key=g", "b key=g", "c key=g dead", "d key=h", "e"))
 	require.Equal(t, []string{"a", "b"}, s.Members(share.Keyed("g")))
 }
 
 func TestRow16NamesThatMeanNothingAreIgnoredAndReported(t *testing.T) {
 	all := services("A key=g peers=b,c,d,e,nobody", "b key=g", "c key=g dead", "d key=h", "e", "f peers=a")
-	s := share.Of(all)
+	s := share.NewSplit(all)
 	require.Equal(t, []string{"a", "b"}, s.Members(share.Keyed("g")), "the own name counts, the dead are filtered out")
 	require.Equal(t, []string{
 		`d in peer_list has the partition key "h"`, "e in peer_list has no partition key", "nobody in peer_list is not registered",
@@ -245,7 +245,7 @@ func TestRow17And18ListsThatContradictEachOther(t *testing.T) {
 				host, rest, _ := strings.Cut(s, " ")
 				texts[i] = host + " key=g " + rest
 			}
-			s := share.Of(services(texts...))
+			s := share.NewSplit(services(texts...))
 			require.Equal(t, c.members, strings.Join(s.Members(share.Keyed("g")), ","))
 			for host, why := range c.excluded {
 				require.Equal(t, why, s.Excluded(host))

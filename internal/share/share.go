@@ -1,6 +1,6 @@
-// Package share splits the nodes among compute services: which partition a node
-// is in, who may own its free nodes, who does, and what of it an operator should
-// know. It is pure; docs/compute-services.md has the rules.
+// Package share splits the nodes among compute services: which partition a node is in, which
+// services may own it, which one does, and what operators should know about it. It is pure;
+// docs/compute-services.md has the rules.
 package share
 
 import (
@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// Service is a compute service as it is registered. Hosts, keys and the names in
-// lists are compared as Fold has them.
+// Service is a registered compute service. Hosts, keys and names in peer lists are compared
+// after Fold.
 type Service struct {
 	ID   int64
 	Host string
-	// Key is the partition key, in lower case: nil = unset, the feature is off;
-	// "" = the default group only.
+	// Key is the partition key, in lower case. nil = unset: the service has no partition of
+	// its own. "" = the default conductor group.
 	Key   *string
 	Peers []string // the peer list, in lower case; nil = unset
 	Live  bool     // its lease has not ended
 
 	Incarnation   int64
 	Acknowledged  int64     // the newest epoch that it has published
-	Quiet         bool      // an earlier process of this host may still publish: this one does not
-	SettingsError string    // why settings that it read again were not taken; "" = they were
+	Quiet         bool      // an earlier process of this host may still publish, so this one does not yet
+	SettingsError string    // why changed settings were refused; "" = they were not
 	RegisteredAt  time.Time // this incarnation
 	SeenAt        time.Time
 	LeaseUntil    time.Time
 }
 
-// Name is the host as it is compared.
+// Name returns the host after Fold.
 func (s *Service) Name() string { return Fold(s.Host) }
 
-// Partition is the one whose free nodes the service may own.
+// Partition returns the partition whose free nodes the service may own.
 func (s *Service) Partition() Partition {
 	if s.Key == nil {
 		return Rest
@@ -41,25 +41,25 @@ func (s *Service) Partition() Partition {
 	return Keyed(*s.Key)
 }
 
-// accepts reports whether s takes host for a peer: no list takes all, a list its
-// names and its owner.
+// accepts reports whether s accepts host as a peer. Without a peer list it accepts all; with
+// one it accepts itself and the names in the list.
 func (s *Service) accepts(host string) bool {
 	return s.Peers == nil || host == s.Name() || slices.Contains(s.Peers, host)
 }
 
-// Fold is a host, key or group as it is compared.
+// Fold returns a host, key or group in the form in which it is compared: lower case.
 func Fold(s string) string { return strings.ToLower(s) }
 
-// Partition is a part of the fleet with a ring of its own.
+// Partition is a part of the fleet whose free nodes are split separately.
 type Partition struct {
 	Named bool
-	Group string // conductor group; of a named one
+	Group string // conductor group, if Named
 }
 
-// Rest is the partition of the groups without a key of their own.
+// Rest is the partition of all conductor groups that are no service's partition key.
 var Rest = Partition{}
 
-// Keyed is the partition of one conductor group.
+// Keyed returns the partition of a conductor group.
 func Keyed(group string) Partition { return Partition{Named: true, Group: group} }
 
 func (p Partition) String() string {
@@ -69,19 +69,18 @@ func (p Partition) String() string {
 	return quoted(p.Group)
 }
 
-// Split is who may own what: the registered services, and the members of each
-// partition among them.
+// Split has the registered services and the members of each partition.
 type Split struct {
 	services []Service // by name
 	byName   map[string]*Service
 	byID     map[int64]*Service
-	keyed    map[Partition]bool     // partitions that somebody is registered for
+	keyed    map[Partition]bool     // partitions for which a service is registered
 	members  map[Partition][]string // names, sorted
 	excluded map[string]string      // name: why it is no member
 }
 
-// Of makes the split of the registered services, live and dead.
-func Of(services []Service) *Split {
+// NewSplit computes the split for the registered services, live and dead.
+func NewSplit(services []Service) *Split {
 	s := &Split{
 		services: slices.SortedFunc(slices.Values(services), func(a, b Service) int { return cmp.Compare(a.Name(), b.Name()) }),
 		byName:   map[string]*Service{}, byID: map[int64]*Service{}, keyed: map[Partition]bool{},
@@ -98,16 +97,16 @@ func Of(services []Service) *Split {
 		}
 	}
 	for p, list := range live {
-		s.members[p] = s.elect(p, list)
+		s.members[p] = s.choose(p, list)
 	}
 	return s
 }
 
-// elect are the members of a partition among its live services, which are in
-// order of name: most votes first, each that accepts and is accepted by all
-// before it. Lists can't contradict themselves out of a partition that way: the
-// first is always a member.
-func (s *Split) elect(p Partition, live []*Service) []string {
+// choose returns the members of a partition. live are its live services in the order of their
+// names. It orders them by how many services accept them, and each becomes a member that
+// accepts all members before it and is accepted by them. So a partition always has a member,
+// however its peer lists contradict each other.
+func (s *Split) choose(p Partition, live []*Service) []string {
 	votes := map[string]int{}
 	for _, v := range live {
 		for _, other := range live {
@@ -146,8 +145,8 @@ func (s *Split) elect(p Partition, live []*Service) []string {
 	return names
 }
 
-// Partition is the one that a node of the group is in: that of its group, if a
-// service, live or dead, is registered for it; else the rest.
+// Partition returns the partition of the nodes of a conductor group: its own if a service, live
+// or dead, is registered for it, else Rest.
 func (s *Split) Partition(group string) Partition {
 	if p := Keyed(Fold(group)); s.keyed[p] {
 		return p
@@ -155,15 +154,15 @@ func (s *Split) Partition(group string) Partition {
 	return Rest
 }
 
-// Members are the names of the services among which the free nodes of a
-// partition are split, sorted.
+// Members returns the names, sorted, of the services among which the free nodes of a partition
+// are split.
 func (s *Split) Members(p Partition) []string { return s.members[p] }
 
-// Excluded is why a live service is no member of its partition; "" = it is one, or is not live.
+// Excluded returns why a live service is no member of its partition, "" if it is one or is not live.
 func (s *Split) Excluded(host string) string { return s.excluded[Fold(host)] }
 
-// Signature is the same while the services that count for the split, and what
-// they say, are the same.
+// Signature returns a text that changes whenever the split may change: when a service is added,
+// removed, starts or stops being live, or has other settings.
 func (s *Split) Signature() string {
 	var b strings.Builder
 	for _, v := range s.services {
@@ -184,10 +183,10 @@ func (s *Split) Signature() string {
 
 func quoted(s string) string { return `"` + s + `"` }
 
-// Heartbeat is what a service says of itself.
+// Heartbeat is the content of a service's heartbeat.
 type Heartbeat struct {
 	Host          string
-	Incarnation   int64    // grows with every start; 0 = that of whoever has the name
+	Incarnation   int64    // grows with every start; 0 = the current one
 	Key           *string  // as Service
 	Peers         []string // as Service
 	Acknowledged  int64

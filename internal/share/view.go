@@ -13,13 +13,13 @@ type Capacity struct {
 	UUID, Name, ResourceClass string
 	Traits                    []string
 	Instance                  string // uuid; "" = none
-	Absent                    bool   // the instance is gone while the node still carries it
+	Absent                    bool   // the instance is not wanted any more but still on the node
 	State                     string // provision state
 	Maintenance               bool   // the operator's
-	Offered                   bool   // it could be given away now, maintenance aside
+	Offered                   bool   // it could be given to an instance now, apart from maintenance
 }
 
-// Used is 1 where an instance stands on the node.
+// Used returns 1 if an instance is on the node, else 0.
 func (c *Capacity) Used() int {
 	if c.Instance != "" {
 		return 1
@@ -27,8 +27,8 @@ func (c *Capacity) Used() int {
 	return 0
 }
 
-// Reserved is 1 where the node is free and can't be offered. knows: the client
-// understands requires; to others a node in maintenance is reserved.
+// Reserved returns 1 if the node is free and can't be offered, else 0. For clients that do not
+// know the field requires, a node in maintenance is reserved.
 func (c *Capacity) Reserved(knows bool) int {
 	if c.Instance == "" && (!c.Offered || c.Maintenance && !knows) {
 		return 1
@@ -36,13 +36,13 @@ func (c *Capacity) Reserved(knows bool) int {
 	return 0
 }
 
-// Claimer is the compute service in whose name a node is claimed.
+// Claimer is who claims a node.
 type Claimer struct {
-	Service string // "" = nobody claims in its own name
-	Knows   bool   // who asks knows what nodes in maintenance require
+	Service string // the compute service that claims; "" = none
+	Knows   bool   // the client knows the field requires
 }
 
-// Overview is the split as an operator wants to see it.
+// Overview is the split for operators.
 type Overview struct {
 	Epoch    int64
 	Services []Service
@@ -54,12 +54,12 @@ type Overview struct {
 type Load struct {
 	Nodes     int // in its share
 	Instances int // of these, with an instance
-	Leaving   int // that it has left and may still publish
+	Leaving   int // nodes that left its share and that it may still publish
 }
 
-// Published is an epoch of shares that came to be.
+// Published describes an epoch of shares that was written.
 type Published struct {
 	Epoch   int64
 	Moved   int // rows that were written
-	Expired int // services that lived in the epoch before and do not in this one
+	Expired int // services that were live in the epoch before and are not in this one
 }

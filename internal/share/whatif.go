@@ -5,23 +5,21 @@ import (
 	"slices"
 )
 
-// Flow counts the nodes that would go from one service to another.
+// Flow counts the nodes that would move from one service to another.
 type Flow struct {
 	From, To string // hosts; "" = nobody
 	Nodes    int
 }
 
-// Change is what a what-if asks about: service Host with these settings, or
-// without it.
+// Change is a hypothetical change: the service Host has these settings, or is gone.
 type Change struct {
 	Host  string
 	Key   *string
 	Peers []string
-	Gone  bool // it stops, or dies, and stays registered
+	Gone  bool // it has stopped or died, and is still registered
 }
 
-// Apply gives the services as they would be after the change. A host that is not
-// registered would be, and live.
+// Apply returns the services after the change. A host that is not registered is added and live.
 func (c Change) Apply(services []Service) []Service {
 	out := slices.Clone(services)
 	at := slices.IndexFunc(out, func(v Service) bool { return v.Name() == Fold(c.Host) })
@@ -38,13 +36,12 @@ func (c Change) Apply(services []Service) []Service {
 	return out
 }
 
-// Flows says which nodes would go where from where they are: what a change of
-// the services comes to once every hand-over is over.
+// Flows returns which nodes would move, once every hand-over has ended.
 func (s *Split) Flows(nodes []Node) []Flow {
 	type way struct{ from, to int64 }
 	count := map[way]int{}
 	for i, owner := range s.owners(nodes) {
-		if from := nodes[i].Held.heir(); from != owner {
+		if from := nodes[i].Held.nextOwner(); from != owner {
 			count[way{from, owner}]++
 		}
 	}
@@ -63,7 +60,7 @@ func (s *Split) host(id int64) string {
 	return ""
 }
 
-// Partitions are the partitions of some splits, the rest first.
+// Partitions returns the partitions of the splits, Rest first.
 func Partitions(splits ...*Split) []Partition {
 	var out []Partition
 	for _, s := range splits {

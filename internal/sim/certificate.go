@@ -19,15 +19,15 @@ import (
 	"time"
 )
 
-// certLife is long: a demonstration must not end with its certificates.
+// certLife is long, so that a demonstration never stops because a certificate expired.
 const certLife = 10 * 365 * 24 * time.Hour
 
-// authority is the CA of the BMCs. It makes a certificate for each address
-// when it is first asked there.
+// authority is the CA of the BMCs. It issues the certificate for an address when the first
+// client connects there.
 type authority struct {
-	cert tls.Certificate
-	mu   sync.Mutex
-	made map[string]*tls.Certificate
+	cert      tls.Certificate
+	mu        sync.Mutex
+	byAddress map[string]*tls.Certificate
 }
 
 const (
@@ -35,7 +35,7 @@ const (
 	agentFile = "agent.pem"
 )
 
-// authority loads the CA, or makes it.
+// authority loads the CA, or creates it.
 func (s *store) authority() (*authority, error) {
 	c, err := s.certificate(caFile, &x509.Certificate{
 		Subject: pkix.Name{CommonName: "Temper simulated rack"}, IsCA: true, BasicConstraintsValid: true,
@@ -44,26 +44,26 @@ func (s *store) authority() (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &authority{cert: c, made: map[string]*tls.Certificate{}}, nil
+	return &authority{cert: c, byAddress: map[string]*tls.Certificate{}}, nil
 }
 
-// agentCertificate is what the agents make for themselves (auto-TLS): self-
-// signed, for the host they advertise. One serves them all, and later starts.
+// agentCertificate loads or creates the self-signed certificate that agents have for the
+// host that they advertise (auto-TLS). All agents share one, and keep it.
 func (s *store) agentCertificate(hostport string) (tls.Certificate, string, error) {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
 		return tls.Certificate{}, "", err
 	}
-	c, err := s.certificate(agentFile, leaf(host), nil)
+	c, err := s.certificate(agentFile, serverTemplate(host), nil)
 	if err != nil {
 		return tls.Certificate{}, "", err
 	}
 	return c, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]})), nil
 }
 
-// forListener makes certificates for the address a client came to, and for
-// host as well.
-func (a *authority) forListener(host string) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// getCertificate returns a tls.Config.GetCertificate, whose certificates are for the
+// address that the client connected to, and for host.
+func (a *authority) getCertificate(host string) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		ip, _, err := net.SplitHostPort(h.Conn.LocalAddr().String())
 		if err != nil {
@@ -71,19 +71,19 @@ func (a *authority) forListener(host string) func(*tls.ClientHelloInfo) (*tls.Ce
 		}
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if c := a.made[ip]; c != nil {
+		if c := a.byAddress[ip]; c != nil {
 			return c, nil
 		}
-		c, err := sign(leaf(ip, host), &a.cert)
+		c, err := sign(serverTemplate(ip, host), &a.cert)
 		if err != nil {
 			return nil, err
 		}
-		a.made[ip] = &c
+		a.byAddress[ip] = &c
 		return &c, nil
 	}
 }
 
-func leaf(hosts ...string) *x509.Certificate {
+func serverTemplate(hosts ...string) *x509.Certificate {
 	t := &x509.Certificate{
 		Subject: pkix.Name{CommonName: hosts[0]}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
@@ -98,7 +98,8 @@ func leaf(hosts ...string) *x509.Certificate {
 	return t
 }
 
-// sign makes a key and a certificate for it, signed by by, or by itself.
+// sign creates a key and a certificate for it. by signs the certificate; if by is nil, it
+// is self-signed.
 func sign(t *x509.Certificate, by *tls.Certificate) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -123,13 +124,13 @@ func sign(t *x509.Certificate, by *tls.Certificate) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: cert}, nil
 }
 
-// certificate loads the one in file if it is still for the same hosts, or
-// makes it. Its key stands beside it.
+// certificate loads the certificate in file if it is still valid for the same hosts, else
+// creates it. The key is in a file beside it.
 func (s *store) certificate(file string, t *x509.Certificate, by *tls.Certificate) (tls.Certificate, error) {
 	certPath := filepath.Join(s.dir, file)
 	keyPath := certPath[:len(certPath)-len(".pem")] + "-key.pem"
 	switch c, err := tls.LoadX509KeyPair(certPath, keyPath); {
-	case err == nil && fits(c.Leaf, t):
+	case err == nil && stillValid(c.Leaf, t):
 		return c, nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return tls.Certificate{}, fmt.Errorf("load certificate: %w", err)
@@ -152,7 +153,7 @@ func (s *store) certificate(file string, t *x509.Certificate, by *tls.Certificat
 	return c, nil
 }
 
-func fits(have, want *x509.Certificate) bool {
+func stillValid(have, want *x509.Certificate) bool {
 	for _, ip := range want.IPAddresses {
 		if have.VerifyHostname(ip.String()) != nil {
 			return false

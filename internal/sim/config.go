@@ -1,7 +1,7 @@
-// Package sim is a rack of servers that do not exist: Redfish and the ramdisk
-// agent over real HTTP, a listing of what was done to each server, faults on
-// demand, and images to deploy. It never shares a line with the drivers and
-// clients it is there to try, apart from the agent's wire types.
+// Package sim simulates a rack of servers: BMCs with Redfish and ramdisk agents over real
+// HTTP, a list of what was done to each server, faults on demand, and images to deploy. It
+// shares no code with the drivers and clients that it tests, except for the types of the
+// agent's protocol.
 package sim
 
 import (
@@ -14,20 +14,19 @@ import (
 	"go.uber.org/zap"
 )
 
-// Config is what a rack is made of. The zero value of every field is usable,
-// and means its default.
+// Config has the settings of a rack. A field that is zero has its default.
 type Config struct {
-	Servers int    // how many; they are called sim-0001, sim-0002, ...
-	Seed    int64  // identities, credentials, disk image, faults and jitter follow from it
+	Servers int    // how many; their names are sim-0001, sim-0002, ...
+	Seed    int64  // determines identities, credentials, disk image, faults and jitter
 	Listen  string // host:port for Run; port 0 is the last start's with the same DataDir, else a free one. Defaults to 127.0.0.1:0
 	Host    string // host name or address in URLs instead of the listener's, for clients on other machines
 	// AllowedHosts are further host names that requests may have in their Host header if the rack listens on loopback.
 	AllowedHosts []string
-	APIURL       string // the API the agents call; may be told later (SetAPIURL), agents wait for it
+	APIURL       string // the API that the agents call; may be set later with SetAPIURL: agents wait for it
 
-	// DataDir keeps disks, states and certificates; a rack started again on it
-	// goes on as if the servers had not noticed. Empty: a temporary folder,
-	// removed at the end.
+	// DataDir is the folder of disks, states and certificates. A rack that is started
+	// again with it continues as if the servers had run on. If it is empty, the rack uses
+	// a temporary folder and removes it at the end.
 	DataDir string
 
 	Latency        time.Duration // of every answer of a BMC. Defaults to none
@@ -43,13 +42,13 @@ type Config struct {
 	// again after a second up to a minute, images after 10 s. Defaults to 0.05.
 	TimeScale float64
 
-	// NoInspection keeps agents from reporting their inventory. They cannot see
-	// boot parameters (ipa-inspection-callback-url), so without it each boot
-	// posts to continue_inspection first, as a real agent with that parameter
-	// does, and goes on with its lookup whatever the answer.
+	// NoInspection keeps agents from reporting their inventory. Without it each agent
+	// posts to continue_inspection when it boots, as a real agent with the boot parameter
+	// ipa-inspection-callback-url does, and continues with its lookup whatever the answer
+	// is. (Simulated agents can't see boot parameters.)
 	NoInspection bool
 
-	PXE              bool // a boot override of Pxe brings an agent up; else the disk boots
+	PXE              bool // with the boot override Pxe an agent boots; without this setting the disk boots
 	TLS              bool // BMCs speak https, with certificates of a CA made for the rack
 	PerServerAddress bool // each BMC has an address of its own, 127.100.x.y, instead of a path
 
@@ -61,7 +60,7 @@ type Config struct {
 	Metrics prometheus.Registerer // defaults to none
 }
 
-// WithDefaults fills what is zero.
+// WithDefaults returns c with the defaults for the fields that are zero.
 func (c Config) WithDefaults() Config {
 	c.Listen = cmp.Or(c.Listen, "127.0.0.1:0")
 	c.PowerDelay = cmp.Or(c.PowerDelay, 200*time.Millisecond)
@@ -78,7 +77,7 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// maxServers is what one process and the names' and addresses' patterns carry.
+// maxServers is how many servers the patterns of names and addresses allow.
 const maxServers = 20_000
 
 func (c Config) validate() error {

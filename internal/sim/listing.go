@@ -7,12 +7,12 @@ import (
 	"net/http"
 	"path/filepath"
 
+	"go.temper.dev/temper/internal/sim/faults"
 	"go.temper.dev/temper/internal/sim/machine"
-	"go.temper.dev/temper/internal/sim/mischief"
 	"go.temper.dev/temper/internal/sim/redfish"
 )
 
-// Server is one server as {rack_url}/servers shows it.
+// Server is the JSON of a server in {rack_url}/servers.
 type Server struct {
 	Name            string                 `json:"name"`
 	RedfishAddress  string                 `json:"redfish_address"`
@@ -24,8 +24,8 @@ type Server struct {
 	Powered         bool                   `json:"powered"` // power_state is On or PoweringOff
 	PowerState      machine.Power          `json:"power_state"`
 	PowerActions    []machine.PowerAction  `json:"power_actions"`
-	BootedFrom      *machine.Source        `json:"booted_from"`  // null: off, booting, or nothing to boot
-	BootingFrom     *machine.Source        `json:"booting_from"` // what the firmware is loading just now
+	BootedFrom      *machine.Source        `json:"booted_from"`  // null if it is off or booting, or has nothing to boot from
+	BootingFrom     *machine.Source        `json:"booting_from"` // what the firmware is loading at the moment
 	Media           *string                `json:"media"`        // URL of the virtual CD's image, null where empty
 	MediaSHA256     *string                `json:"media_sha256"`
 	BootOverride    *string                `json:"boot_override"` // Redfish's target, null where disabled
@@ -41,10 +41,10 @@ type Server struct {
 	ConfigDriveSHA256 *string `json:"config_drive_sha256"`
 }
 
-func (r *Rack) show(s *machine.Server) Server {
+func (r *Rack) describe(s *machine.Server) Server {
 	onDisk, media, boot, power := s.Disk.State(), s.Media(), s.BootOverride(), s.PowerState()
 	out := Server{
-		Name: s.Name, RedfishAddress: r.addr.bmcOf(s.Name), RedfishSystemID: redfish.System,
+		Name: s.Name, RedfishAddress: r.addr.bmcURL(s.Name), RedfishSystemID: redfish.System,
 		RedfishUsername: s.Username, RedfishPassword: s.Password, RedfishVerifyCA: true, MACs: s.MACs(),
 		Powered: power == machine.On || power == machine.PoweringOff, PowerState: power, PowerActions: s.PowerActions(),
 		BootEnabled: boot.Enabled, BootMode: boot.Mode, AgentCommands: s.AgentCommands(), AgentPhase: r.fleet.Phase(s.Name),
@@ -74,12 +74,13 @@ func (r *Rack) show(s *machine.Server) Server {
 	return out
 }
 
-// control is the rack's own API, its images, and the BMCs that are paths of it.
-func (r *Rack) control() http.Handler {
+// controlAPI handles the rack's own API, its images, and the BMCs that have no listener of
+// their own.
+func (r *Rack) controlAPI() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /servers", r.getServers)
 	mux.HandleFunc("GET /servers/{name}", r.withServer(func(w http.ResponseWriter, _ *http.Request, s *machine.Server) {
-		reply(w, http.StatusOK, r.show(s))
+		reply(w, http.StatusOK, r.describe(s))
 	}))
 	mux.HandleFunc("GET /servers/{name}/faults", r.withServer(getFaults))
 	mux.HandleFunc("PUT /servers/{name}/faults", r.withServer(putFaults))
@@ -98,7 +99,7 @@ func (r *Rack) control() http.Handler {
 func (r *Rack) getServers(w http.ResponseWriter, _ *http.Request) {
 	out := make([]Server, len(r.servers))
 	for i, s := range r.servers {
-		out[i] = r.show(s)
+		out[i] = r.describe(s)
 	}
 	reply(w, http.StatusOK, out)
 }
@@ -115,7 +116,7 @@ func (r *Rack) withServer(h func(http.ResponseWriter, *http.Request, *machine.Se
 }
 
 func getFaults(w http.ResponseWriter, _ *http.Request, s *machine.Server) {
-	reply(w, http.StatusOK, s.Faults.Left())
+	reply(w, http.StatusOK, s.Faults.Remaining())
 }
 
 func putFaults(w http.ResponseWriter, q *http.Request, s *machine.Server) {
@@ -124,17 +125,17 @@ func putFaults(w http.ResponseWriter, q *http.Request, s *machine.Server) {
 		reply(w, http.StatusRequestEntityTooLarge, map[string]string{"error": err.Error()})
 		return
 	}
-	l, err := mischief.Parse(b)
+	l, err := faults.Parse(b)
 	if err != nil {
 		reply(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
 		return
 	}
 	s.SetFaults(l)
-	reply(w, http.StatusOK, s.Faults.Left())
+	reply(w, http.StatusOK, s.Faults.Remaining())
 }
 
 func reply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a client that went away needs no answer
+	_ = json.NewEncoder(w).Encode(v) // the client has hung up
 }

@@ -10,7 +10,7 @@ import (
 	"go.temper.dev/temper/internal/sim/machine"
 )
 
-// metrics counts what is asked of the servers.
+// metrics counts requests to BMCs and commands to agents.
 type metrics struct {
 	requests *prometheus.CounterVec
 	commands *prometheus.CounterVec
@@ -50,16 +50,16 @@ func newMetrics(to prometheus.Registerer, servers []*machine.Server) (*metrics, 
 
 func (m *metrics) command(name, status string) { m.commands.WithLabelValues(name, status).Inc() }
 
-// count counts the answers of a BMC.
+// count counts the requests that next answers.
 func (m *metrics) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &counted{ResponseWriter: w}
+		c := &statusRecorder{ResponseWriter: w}
 		defer func() { m.requests.WithLabelValues(method(r.Method), strconv.Itoa(c.status)).Inc() }()
 		next.ServeHTTP(c, r)
 	})
 }
 
-// method keeps what clients invent out of the labels.
+// method returns the label for a method, so that clients can't create label values.
 func method(s string) string {
 	switch s {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete:
@@ -68,15 +68,15 @@ func method(s string) string {
 	return "other"
 }
 
-type counted struct {
+type statusRecorder struct {
 	http.ResponseWriter
 	status int
 }
 
-func (c *counted) WriteHeader(status int) {
+func (c *statusRecorder) WriteHeader(status int) {
 	c.status = status
 	c.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap lets a fault take the connection.
-func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+// Unwrap is for http.ResponseController, with which faults take over the connection.
+func (c *statusRecorder) Unwrap() http.ResponseWriter { return c.ResponseWriter }

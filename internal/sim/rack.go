@@ -14,11 +14,11 @@ import (
 	"go.temper.dev/temper/internal/sim/redfish"
 )
 
-// Rack is the servers and what they are reached by.
+// Rack has the simulated servers and everything that clients reach of them.
 type Rack struct {
 	cfg     Config
 	dir     string
-	temp    bool // dir is ours to remove
+	tempDir bool // dir is removed at the end
 	servers []*machine.Server
 	byName  map[string]*machine.Server
 	redfish *redfish.Service
@@ -30,7 +30,7 @@ type Rack struct {
 	ready   chan struct{}
 }
 
-// New makes a rack; Serve gives it to its clients.
+// New creates a rack. Serve makes it answer.
 func New(cfg Config) (_ *Rack, err error) {
 	cfg = cfg.WithDefaults()
 	if err := cfg.validate(); err != nil {
@@ -41,10 +41,10 @@ func New(cfg Config) (_ *Rack, err error) {
 		if r.dir, err = os.MkdirTemp("", "rack-*"); err != nil {
 			return nil, fmt.Errorf("make rack: %w", err)
 		}
-		r.temp = true
+		r.tempDir = true
 		defer func() {
 			if err != nil {
-				_ = os.RemoveAll(r.dir) // the error is told, the folder is empty
+				_ = os.RemoveAll(r.dir) // the folder is empty, and err is the error to report
 			}
 		}()
 	}
@@ -83,13 +83,13 @@ func (r *Rack) env() *machine.Env {
 		RunAgent: func(ctx context.Context, s *machine.Server, boot int, saved *machine.AgentMemory) {
 			r.fleet.Run(ctx, s, boot, saved)
 		},
-		Changed: r.store.mark,
+		Changed: r.store.markDirty,
 	}
 }
 
-// newClient is for the servers' own requests: virtual media, images, the API.
-// No proxy: what is simulated stays on the machine. Bodies may take long, so
-// only their beginning has a deadline here; callers bound the rest.
+// newClient returns the client for the servers' own requests: virtual media, images, the
+// API. It uses no proxy, because everything is on this machine. It limits the time until
+// the header arrives only; callers limit how long a body may take.
 func newClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DialContext:           dialer.DialContext,
@@ -101,20 +101,20 @@ func newClient() *http.Client {
 	}}
 }
 
-// SetAPIURL tells the agents where the API is, now and later.
+// SetAPIURL sets the URL of the API for all agents.
 func (r *Rack) SetAPIURL(url string) { r.fleet.SetAPI(url) }
 
-// Server is the one of that name, nil where there is none.
+// Server returns the server of that name, nil if there is none.
 func (r *Rack) Server(name string) *machine.Server { return r.byName[name] }
 
-// Servers are all of them, in order.
+// Servers returns all servers in the order of their names.
 func (r *Rack) Servers() []*machine.Server { return r.servers }
 
-// ImageSHA256 is the digest of a file served under /images/.
+// ImageSHA256 returns the digest of a file below /images/.
 func (r *Rack) ImageSHA256(name string) string { return r.images.SHA256(name) }
 
-// URL is where the listing and the images are, once Ready.
+// URL returns the rack's URL, after Ready.
 func (r *Rack) URL() string { return r.addr.control }
 
-// Ready is closed when the rack answers.
+// Ready returns a channel that is closed when the rack answers.
 func (r *Rack) Ready() <-chan struct{} { return r.ready }

@@ -16,19 +16,18 @@ import (
 	"go.temper.dev/temper/internal/sim/machine"
 )
 
-// stopWithin bounds how long the end waits for requests under way.
+// stopWithin is how long a stop waits for requests that are under way.
 const stopWithin = 2 * time.Second
 
-// Run is a rack from its settings to its end: it listens, tells ready its URL,
-// and serves until ctx is over.
+// Run creates a rack, listens, calls ready with the rack's URL, and serves until ctx ends.
 func Run(ctx context.Context, cfg Config, ready func(url string)) error {
 	r, err := New(cfg)
 	if err != nil {
 		return err
 	}
-	l, err := bind(r.store.rack.Addresses.Control, r.cfg.Listen)
+	l, err := listenAgain(r.store.rack.Addresses.Control, r.cfg.Listen)
 	if err != nil {
-		r.discard()
+		r.removeTempDir()
 		return err
 	}
 	ended := make(chan struct{})
@@ -43,16 +42,15 @@ func Run(ctx context.Context, cfg Config, ready func(url string)) error {
 	return r.Serve(ctx, l)
 }
 
-// Serve answers on l, and on listeners of its own for agents and what the
-// settings ask for, until ctx is over. Then every server's state is saved.
-// A rack serves once.
+// Serve answers on l, and on further listeners for the agents and the BMCs, until ctx
+// ends. Then it saves the state of every server. It may be called once.
 func (r *Rack) Serve(ctx context.Context, l net.Listener) error {
-	group := &servers{log: r.cfg.Log, failed: make(chan error, 1)}
-	err := r.open(group, l)
+	group := &serverGroup{log: r.cfg.Log, failed: make(chan error, 1)}
+	err := r.listen(group, l)
 	if err == nil {
 		r.restore()
 		group.start()
-		saving, stopSaving := context.WithCancel(context.Background()) // outlives ctx: the last changes come at the end
+		saving, stopSaving := context.WithCancel(context.Background()) // outlives ctx, because stopping still changes servers
 		saved := make(chan struct{})
 		go func() { r.store.run(saving, r.cfg.Log); close(saved) }()
 		close(r.ready)
@@ -60,44 +58,44 @@ func (r *Rack) Serve(ctx context.Context, l net.Listener) error {
 		case <-ctx.Done():
 		case err = <-group.failed:
 		}
-		r.halt()
+		r.haltServers()
 		group.stop(stopWithin)
 		stopSaving()
 		<-saved
 	} else {
 		group.stop(0)
-		_ = l.Close() // it may not have been taken over yet
+		_ = l.Close() // group may not have it yet
 	}
-	r.discard()
+	r.removeTempDir()
 	if err != nil {
 		return fmt.Errorf("serve rack: %w", err)
 	}
 	return nil
 }
 
-// discard removes what was only for this process.
-func (r *Rack) discard() {
-	if r.temp {
-		_ = os.RemoveAll(r.dir) // a leftover in the system's temporary folder harms nobody
+// removeTempDir removes the folder if it is a temporary one.
+func (r *Rack) removeTempDir() {
+	if r.tempDir {
+		_ = os.RemoveAll(r.dir) // what is left over is in the system's temporary folder
 	}
 }
 
-// halt ends all agents; each of a thousand may have a request to give up.
-func (r *Rack) halt() {
+// haltServers stops all agents, all at once: each may have a request to give up.
+func (r *Rack) haltServers() {
 	var g sync.WaitGroup
 	for _, s := range r.servers {
 		g.Go(s.Halt)
 		if s.Counts() != (machine.Counts{}) {
-			r.store.mark(s) // counters alone mark nothing
+			r.store.markDirty(s) // a change of a counter does not mark the server
 		}
 	}
 	g.Wait()
 }
 
-// open starts all listeners.
-func (r *Rack) open(group *servers, main net.Listener) error {
+// listen starts all listeners.
+func (r *Rack) listen(group *serverGroup, main net.Listener) error {
 	last := r.store.rack.Addresses
-	agents, err := otherPort(main, last.Agents)
+	agents, err := listenBeside(main, last.Agents)
 	if err != nil {
 		return err
 	}
@@ -106,21 +104,21 @@ func (r *Rack) open(group *servers, main net.Listener) error {
 		return err
 	}
 	r.addr.agents = "https://" + r.host(agents) + "/agent"
-	now := recorded{Control: main.Addr().String(), Agents: agents.Addr().String()}
+	now := savedAddresses{Control: main.Addr().String(), Agents: agents.Addr().String()}
 	r.fleet.Advertise(r.addr.agents, pem)
 	r.addr.control = "http://" + r.host(main)
-	if err := r.openBMCs(group, main, &now); err != nil {
+	if err := r.listenBMCs(group, main, &now); err != nil {
 		return err
 	}
 	group.add(agents, http.HandlerFunc(r.serveAgent), &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
 	guard := origin.NewGuard(main.Addr().String(), append(slices.Clone(r.cfg.AllowedHosts), r.cfg.Host))
-	group.add(main, guard.Handler(r.control()), nil)
-	return r.store.record(now)
+	group.add(main, guard.Handler(r.controlAPI()), nil)
+	return r.store.saveAddresses(now)
 }
 
-// openBMCs decides where the BMCs are: paths of the main listener, paths of a
-// listener with TLS, or addresses of their own.
-func (r *Rack) openBMCs(group *servers, main net.Listener, now *recorded) error {
+// listenBMCs listens for the BMCs as the settings say: they are paths of the main
+// listener, paths of a listener with TLS, or have addresses of their own.
+func (r *Rack) listenBMCs(group *serverGroup, main net.Listener, now *savedAddresses) error {
 	r.addr.bmc = r.addr.control
 	scheme, t := "http", (*tls.Config)(nil)
 	if r.cfg.TLS {
@@ -128,7 +126,7 @@ func (r *Rack) openBMCs(group *servers, main net.Listener, now *recorded) error 
 		if err != nil {
 			return err
 		}
-		scheme, t = "https", &tls.Config{GetCertificate: ca.forListener(r.cfg.Host), MinVersion: tls.VersionTLS12}
+		scheme, t = "https", &tls.Config{GetCertificate: ca.getCertificate(r.cfg.Host), MinVersion: tls.VersionTLS12}
 	}
 	if r.cfg.PerServerAddress {
 		urls, err := r.listenPerServer(group, main, t, scheme)
@@ -142,7 +140,7 @@ func (r *Rack) openBMCs(group *servers, main net.Listener, now *recorded) error 
 		return nil
 	}
 	if t != nil {
-		l, err := otherPort(main, r.store.rack.Addresses.BMC)
+		l, err := listenBeside(main, r.store.rack.Addresses.BMC)
 		if err != nil {
 			return err
 		}
@@ -152,7 +150,7 @@ func (r *Rack) openBMCs(group *servers, main net.Listener, now *recorded) error 
 	return nil
 }
 
-// restore gives the servers the state of the last start.
+// restore restores the state that the servers had when the last process ended.
 func (r *Rack) restore() {
 	for _, s := range r.servers {
 		if st := r.store.load(s.Name); st != nil {
@@ -161,29 +159,29 @@ func (r *Rack) restore() {
 	}
 }
 
-// split takes "/prefix/NAME/rest" apart.
-func split(path, prefix string) (name, rest string) {
+// splitName splits a path "PREFIX/NAME/rest" into NAME and "/rest".
+func splitName(path, prefix string) (name, rest string) {
 	name, rest, _ = strings.Cut(strings.TrimPrefix(path, prefix), "/")
 	return name, "/" + rest
 }
 
 func (r *Rack) serveBMC(w http.ResponseWriter, q *http.Request) {
-	name, rest := split(q.URL.Path, "/bmc/")
+	name, rest := splitName(q.URL.Path, "/bmc/")
 	s := r.byName[name]
 	if s == nil {
 		http.NotFound(w, q)
 		return
 	}
-	r.bmcAt(s).ServeHTTP(w, at(q, rest))
+	r.bmcHandler(s).ServeHTTP(w, withPath(q, rest))
 }
 
 func (r *Rack) serveAgent(w http.ResponseWriter, q *http.Request) {
-	name, rest := split(q.URL.Path, "/agent/")
-	r.fleet.Serve(w, at(q, rest), name)
+	name, rest := splitName(q.URL.Path, "/agent/")
+	r.fleet.Serve(w, withPath(q, rest), name)
 }
 
-// at is q with another path.
-func at(q *http.Request, path string) *http.Request {
+// withPath returns a copy of q with another path.
+func withPath(q *http.Request, path string) *http.Request {
 	out := q.Clone(q.Context())
 	out.URL.Path, out.URL.RawPath = path, ""
 	return out

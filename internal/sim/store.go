@@ -16,18 +16,18 @@ import (
 	"go.temper.dev/temper/internal/sim/machine"
 )
 
-// saveEvery is how long changes gather before they are written.
+// saveEvery is how long changes are collected before they are written.
 const saveEvery = 200 * time.Millisecond
 
-// rackFile is what outlives a rack's process beside its servers.
+// rackFile is the content of rack.json.
 type rackFile struct {
-	Seed      int64    `json:"seed"`
-	DiskBytes int64    `json:"disk_bytes"`
-	Addresses recorded `json:"addresses"`
+	Seed      int64          `json:"seed"`
+	DiskBytes int64          `json:"disk_bytes"`
+	Addresses savedAddresses `json:"addresses"`
 }
 
-// store is the rack's folder: rack.json, servers/NAME.json, certificates, and
-// the disks, which the servers write themselves.
+// store reads and writes the rack's folder: rack.json, servers/NAME.json and certificates.
+// The servers write their disks themselves.
 type store struct {
 	dir  string
 	rack rackFile
@@ -37,9 +37,8 @@ type store struct {
 	wake  chan struct{}
 }
 
-// openStore opens or makes the folder. The seed and the disks' size of a
-// folder that is there already win over the settings: they are what its
-// servers are made of.
+// openStore opens or creates the folder. If it exists, its seed and disk size replace
+// those of the settings, because its servers were made from them.
 func openStore(dir string, cfg *Config) (*store, error) {
 	s := &store{dir: dir, dirty: map[string]*machine.Server{}, wake: make(chan struct{}, 1)}
 	if err := os.MkdirAll(filepath.Join(dir, "servers"), 0o755); err != nil {
@@ -51,21 +50,21 @@ func openStore(dir string, cfg *Config) (*store, error) {
 	case err != nil:
 		return nil, err
 	case s.rack.Seed != cfg.Seed || s.rack.DiskBytes != cfg.DiskBytes:
-		cfg.Log.Warn("the folder holds a rack of another seed or disk size, which is kept", zap.String("folder", dir),
+		cfg.Log.Warn("ignored the settings for seed and disk size: the folder has a rack with others", zap.String("folder", dir),
 			zap.Int64("seed", s.rack.Seed), zap.Int64("disk_bytes", s.rack.DiskBytes))
 		cfg.Seed, cfg.DiskBytes = s.rack.Seed, s.rack.DiskBytes
 	}
 	return s, nil
 }
 
-// record keeps the addresses.
-func (s *store) record(a recorded) error {
+// saveAddresses writes the addresses into rack.json.
+func (s *store) saveAddresses(a savedAddresses) error {
 	s.rack.Addresses = a
 	return writeJSON(filepath.Join(s.dir, "rack.json"), s.rack)
 }
 
-// mark says that a server has changed.
-func (s *store) mark(m *machine.Server) {
+// markDirty records that a server has changed and must be written.
+func (s *store) markDirty(m *machine.Server) {
 	s.mu.Lock()
 	s.dirty[m.Name] = m
 	s.mu.Unlock()
@@ -75,7 +74,7 @@ func (s *store) mark(m *machine.Server) {
 	}
 }
 
-// run writes changed servers until ctx is over, and then what is left.
+// run writes changed servers until ctx ends, and then once more.
 func (s *store) run(ctx context.Context, log *zap.Logger) {
 	for {
 		select {
@@ -99,13 +98,13 @@ func (s *store) flush(log *zap.Logger) {
 	s.mu.Unlock()
 	for name, m := range dirty {
 		if err := writeJSON(s.path(name), m.State()); err != nil {
-			log.Error("save server", zap.String("server", name), zap.Error(err))
+			log.Error("could not save the state of a server", zap.String("server", name), zap.Error(err))
 		}
 	}
 }
 
-// load is a server's state, nil where there is none. A file that cannot be
-// read is none: the rack is a stage, not a record.
+// load returns a server's saved state, nil if there is none or it can't be read: then the
+// simulated server starts as a new one.
 func (s *store) load(name string) *machine.State {
 	var st machine.State
 	if readJSON(s.path(name), &st) != nil {
@@ -116,8 +115,8 @@ func (s *store) load(name string) *machine.State {
 
 func (s *store) path(name string) string { return filepath.Join(s.dir, "servers", name+".json") }
 
-// writeJSON replaces a file as a whole. Agents' tokens are in some: nobody else
-// reads them.
+// writeJSON replaces a file atomically. Only its owner may read it, because some files
+// contain agents' tokens.
 func writeJSON(path string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {

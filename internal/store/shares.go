@@ -59,7 +59,7 @@ func (s *Store) SharesStale(ctx context.Context) (stale bool, err error) {
 		return false, err
 	case h.revision == 0: // no service was ever registered
 		return false, nil
-	case h.revision != h.published, share.Of(services).Signature() != h.members:
+	case h.revision != h.published, share.NewSplit(services).Signature() != h.members:
 		return true, nil
 	}
 	_, err = s.one(ctx, "compare nodes with their shares", staleSQL, nil, func(r pgx.Row) error { return r.Scan(&stale) })
@@ -178,7 +178,7 @@ func (s *Store) writeShares(ctx context.Context, st share.State, h shareHead, ro
 	var raised, awake bool
 	err = s.inTx(ctx, "publish shares", func(b *pgx.Batch) {
 		b.Queue(raiseEpochSQL, args{
-			"epoch": h.epoch, "revision": h.revision, "members": share.Of(st.Services).Signature(), "live": live,
+			"epoch": h.epoch, "revision": h.revision, "members": share.NewSplit(st.Services).Signature(), "live": live,
 		}).QueryRow(maybe(&raised, func(r pgx.Row) error { return r.Scan(&p.Epoch) }))
 		b.Queue(awokenSQL, args{"dead": dead, "lease": micros(s.computeLease)}).Query(func(rows pgx.Rows) error {
 			all, err := pgx.CollectRows(rows, pgx.RowTo[bool])

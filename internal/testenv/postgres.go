@@ -1,5 +1,4 @@
-// Package testenv gives tests the real things they need. It is used by tests
-// only and leaves nothing behind.
+// Package testenv gives tests a real PostgreSQL. Only tests use it, and it leaves nothing behind.
 package testenv
 
 import (
@@ -23,10 +22,10 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// template is the migrated database that each test's own is a copy of.
+// template is the migrated database of which each test gets a copy.
 const template = "temper_template"
 
-// cluster is the one of this test binary, started by the first test that asks.
+// cluster is the cluster of this test binary. The first test that needs one starts it.
 var cluster struct {
 	once   sync.Once
 	err    error
@@ -40,7 +39,7 @@ var cluster struct {
 	filled map[string]error // templates with rows in them, by name
 }
 
-// Main runs the tests and then ends what they started:
+// Main runs the tests and then stops what they started:
 //
 //	func TestMain(m *testing.M) { testenv.Main(m) }
 func Main(m *testing.M) {
@@ -49,11 +48,11 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Stop ends the cluster of this test binary, for packages with a TestMain of their own.
+// Stop stops the cluster of this test binary. It is for packages with a TestMain of their own.
 func Stop() {
 	if cluster.server == nil {
 		if cluster.base != "" {
-			for name := range cluster.filled { // the server is not ours to stop
+			for name := range cluster.filled { // the server runs on, so remove what we made there
 				_ = maintain("DROP DATABASE IF EXISTS " + cluster.prefix + name)
 			}
 			_ = maintain("DROP DATABASE IF EXISTS " + cluster.prefix + template)
@@ -65,21 +64,20 @@ func Stop() {
 	if err := cluster.server.Stop(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
-	_ = os.RemoveAll(cluster.dir) // a leftover is swept by the next run
+	_ = os.RemoveAll(cluster.dir) // the next run removes what is left
 }
 
-// Postgres is the URL of a new, migrated, empty database, gone when the test is
-// over. TEMPER_TEST_DATABASE_URL names a server to use; without it a private
-// cluster runs as long as the test binary. Without PostgreSQL the test is
-// skipped, unless TEMPER_TEST_REQUIRE is set.
+// Postgres returns the URL of a new, migrated, empty database, which is dropped when the test ends.
+// The server is that of TEMPER_TEST_DATABASE_URL, else a private one that runs as long as the test
+// binary. If PostgreSQL is not installed, the test is skipped, or fails if TEMPER_TEST_REQUIRE is set.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	begin(t)
 	return database(t, template)
 }
 
-// Filled is Postgres with rows in it: a copy of a database that fill has filled,
-// once for all tests that name it. fill leaves no connection open.
+// Filled is Postgres with rows: a copy of the database name, which the first call fills with fill. fill
+// must leave no connection open.
 func Filled(t testing.TB, name string, fill func(url string) error) string {
 	t.Helper()
 	begin(t)
@@ -136,8 +134,7 @@ func start() error {
 	return store.Migrate(ctx, withDatabase(cluster.base, name))
 }
 
-// startPrivate runs a cluster without durability: a test that loses its
-// machine starts over.
+// startPrivate starts a cluster without durability, which tests don't need.
 func startPrivate(ctx context.Context) error {
 	sweep()
 	dir, err := os.MkdirTemp("", fmt.Sprintf("temper-test-pg-%d-", os.Getpid()))
@@ -159,8 +156,7 @@ func startPrivate(ctx context.Context) error {
 	return nil
 }
 
-// Server is the private cluster, for tests that stop and start it; nil where
-// another server is used.
+// Server returns the private cluster, for tests that stop and start it, nil if another server is used.
 func Server() *pgserver.Server { return cluster.server }
 
 // sweep removes the folders of test binaries that were killed.

@@ -54,7 +54,7 @@ func newEndpoint(i info, s *sharedBMC, c Config, large chan struct{}) *endpoint 
 	transport := &http.Transport{
 		// The environment's proxy is for fetching images; it does not lead to BMCs.
 		Proxy:                  c.proxy(),
-		DialContext:            dial.Forgetting(c.dialer()),
+		DialContext:            dial.WithoutLinger(c.dialer()),
 		TLSClientConfig:        i.verify.tlsConfig(),
 		TLSHandshakeTimeout:    c.RequestTimeout,
 		ResponseHeaderTimeout:  c.RequestTimeout,
@@ -192,7 +192,7 @@ func (e *endpoint) exchange(ctx context.Context, r request, p login) (*answer, e
 	}
 	var sent atomic.Bool
 	if r.changes {
-		ctx = dial.InTime(ctx)
+		ctx = dial.NotAfterDeadline(ctx)
 	}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaderField: func(string, []string) { sent.Store(true) }})
 	req, err := http.NewRequestWithContext(ctx, r.method, target.String(), bytes.NewReader(r.body))

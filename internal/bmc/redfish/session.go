@@ -46,7 +46,7 @@ func (s *session) wrap(doing string, err error) error {
 	}
 	var silent *lostAnswer
 	if errors.As(err, &silent) {
-		return fault.New(kind, "%s: %w", doing, fault.Silence(text))
+		return fault.New(kind, "%s: %w", doing, fault.NoAnswerError(text))
 	}
 	return fault.New(kind, "%s: %s", doing, text)
 }

@@ -9,18 +9,18 @@ import (
 	"go.temper.dev/temper/internal/chaos"
 )
 
-// around stops before a request is sent, and when it was answered.
-func around(ctx context.Context, request string, send func() error) error {
-	placeIn(ctx).stop(ctx, chaos.Request, request)
+// stopAround stops before a request is sent, and after it was answered.
+func stopAround(ctx context.Context, request string, send func() error) error {
+	positionIn(ctx).stop(ctx, chaos.Request, request)
 	err := send()
-	placeIn(ctx).stop(ctx, chaos.Answered, request)
+	positionIn(ctx).stop(ctx, chaos.Answered, request)
 	return err
 }
 
-// looked stops after something was read.
-func looked(ctx context.Context, what string) { placeIn(ctx).stop(ctx, chaos.Looked, what) }
+// stopAfterRead stops after something was read.
+func stopAfterRead(ctx context.Context, what string) { positionIn(ctx).stop(ctx, chaos.Looked, what) }
 
-// Drivers stop around each request to a BMC.
+// Drivers wraps drivers so that they stop around each request to a BMC.
 func Drivers(all map[string]bmc.Driver) map[string]bmc.Driver {
 	out := make(map[string]bmc.Driver, len(all))
 	for name, d := range all {
@@ -31,7 +31,7 @@ func Drivers(all map[string]bmc.Driver) map[string]bmc.Driver {
 
 type driver struct{ bmc.Driver }
 
-// Open is bmc.Driver's.
+// Open implements bmc.Driver.
 func (d driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	s, err := d.Driver.Open(ctx, t)
 	if err != nil {
@@ -56,52 +56,52 @@ func (d driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	return out, nil
 }
 
-// session has the capabilities of a conversation, each with points around its requests.
+// session implements all capabilities of a conversation, with points around the requests.
 type session struct{ bmc.Session }
 
-// Power is bmc.PowerControl's.
+// Power implements bmc.PowerControl.
 func (s session) Power(ctx context.Context) (bmc.Power, error) {
 	p, err := s.Session.Power(ctx)
-	looked(ctx, "power")
+	stopAfterRead(ctx, "power")
 	return p, err
 }
 
-// Inspect is bmc.Inspector's.
+// Inspect implements bmc.Inspector.
 func (s session) Inspect(ctx context.Context) (bmc.Inventory, error) {
 	inv, err := s.Session.Inspect(ctx)
-	looked(ctx, "inventory")
+	stopAfterRead(ctx, "inventory")
 	return inv, err
 }
 
-// RequestPower is bmc.PowerControl's.
+// RequestPower implements bmc.PowerControl.
 func (s session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
-	return around(ctx, string(r), func() error { return s.Session.RequestPower(ctx, r) })
+	return stopAround(ctx, string(r), func() error { return s.Session.RequestPower(ctx, r) })
 }
 
-// Restart is bmc.Restarter's.
+// Restart implements bmc.Restarter.
 func (s session) Restart(ctx context.Context) error {
-	return around(ctx, bmc.ForceRestart, func() error { return s.Session.Restart(ctx) })
+	return stopAround(ctx, bmc.ForceRestart, func() error { return s.Session.Restart(ctx) })
 }
 
-// SetBoot is bmc.BootDevice's.
+// SetBoot implements bmc.BootDevice.
 func (s session) SetBoot(ctx context.Context, b bmc.Boot) error {
-	return around(ctx, "boot "+string(b.Device), func() error { return s.Session.SetBoot(ctx, b) })
+	return stopAround(ctx, "boot "+string(b.Device), func() error { return s.Session.SetBoot(ctx, b) })
 }
 
-// InsertMedia is bmc.VirtualMedia's.
+// InsertMedia implements bmc.VirtualMedia.
 func (s session) InsertMedia(ctx context.Context, url string) error {
-	return around(ctx, "insert", func() error { return s.Session.InsertMedia(ctx, url) })
+	return stopAround(ctx, "insert", func() error { return s.Session.InsertMedia(ctx, url) })
 }
 
-// EjectMedia is bmc.VirtualMedia's.
+// EjectMedia implements bmc.VirtualMedia.
 func (s session) EjectMedia(ctx context.Context) error {
-	return around(ctx, "eject", func() error { return s.Session.EjectMedia(ctx) })
+	return stopAround(ctx, "eject", func() error { return s.Session.EjectMedia(ctx) })
 }
 
-// openAgent is Steps.OpenAgent.
+// openAgent is the type of conductor.Steps.OpenAgent.
 type openAgent = func(agent.Target, agent.Settings) (conductor.Agent, error)
 
-// Agents stop around each request to a ramdisk agent.
+// Agents wraps open so that the agents stop around each request.
 func Agents(open openAgent) openAgent {
 	return func(t agent.Target, s agent.Settings) (conductor.Agent, error) {
 		a, err := open(t, s)
@@ -114,20 +114,20 @@ func Agents(open openAgent) openAgent {
 
 type ramdisk struct{ conductor.Agent }
 
-// Start is conductor.Agent's.
+// Start implements conductor.Agent.
 func (r ramdisk) Start(ctx context.Context, command string, params any) (res agent.Result, err error) {
-	err = around(ctx, command, func() (err error) {
+	err = stopAround(ctx, command, func() (err error) {
 		res, err = r.Agent.Start(ctx, command, params)
 		return err
 	})
 	return res, err
 }
 
-// ListSteps is conductor.Agent's.
+// ListSteps implements conductor.Agent.
 func (r ramdisk) ListSteps(ctx context.Context, f agent.Family, about agent.ListSteps) (agent.StepLists, error) {
 	lists, err := r.Agent.ListSteps(ctx, f, about)
 	if err == nil {
-		looked(ctx, "steps")
+		stopAfterRead(ctx, "steps")
 	}
 	return lists, err
 }

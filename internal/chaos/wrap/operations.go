@@ -17,7 +17,7 @@ func OrchestratorStore(l orchestrator.OperationStore) orchestrator.OperationStor
 
 type orchestratorStore struct{ orchestrator.OperationStore }
 
-// Begin is orchestrator.OperationStore's.
+// Begin implements orchestrator.OperationStore.
 func (l *orchestratorStore) Begin(ctx context.Context, operation int64, runID string) (*node.Operation, error) {
 	o, err := l.OperationStore.Begin(ctx, operation, runID)
 	if err == nil {
@@ -26,9 +26,9 @@ func (l *orchestratorStore) Begin(ctx context.Context, operation int64, runID st
 	return o, err
 }
 
-// CloseOperation is orchestrator.OperationStore's.
+// CloseOperation implements orchestrator.OperationStore.
 func (l *orchestratorStore) CloseOperation(ctx context.Context, end node.End) (*node.Operation, error) {
-	if !named(ctx, "Close") { // reconciliation closes for others, and has no point of its own
+	if !isActivity(ctx, "Close") { // reconciliation closes for others, and has no point of its own
 		return l.OperationStore.CloseOperation(ctx, end)
 	}
 	at := chaos.Point{Name: chaos.Closing, Operation: end.Operation}
@@ -44,12 +44,13 @@ func (l *orchestratorStore) CloseOperation(ctx context.Context, end node.End) (*
 	return next, err
 }
 
-// Operations stop between the commit of an operation and the start of its workflow, and before the client is answered.
+// Operations wraps o so that it stops between the commit of an operation and the start of its workflow, and before the
+// client gets the answer.
 func Operations(o api.Operations) api.Operations { return &operations{o} }
 
 type operations struct{ api.Operations }
 
-// Start is api.Operations'. The time that it stands before the start is not taken from the start's.
+// Start implements api.Operations. The time for which it stops does not shorten the deadline of the start.
 func (s *operations) Start(ctx context.Context, o *node.Operation) error {
 	until, _ := ctx.Deadline()
 	left := time.Until(until)

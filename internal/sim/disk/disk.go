@@ -1,6 +1,5 @@
-// Package disk is the disk of a simulated server: a file that holds the bytes
-// that were written to it. It never invents content: what was not written, or
-// was erased, is not there.
+// Package disk is the disk of a simulated server: a file with the bytes that were written
+// to it. It never makes up content: it has only what was written and not erased.
 package disk
 
 import (
@@ -17,25 +16,25 @@ import (
 	"syscall"
 )
 
-// metadataBytes is how much erasing metadata zeroes at each end of what was
-// written: more than any partition table or superblock the real agent's wipefs
-// and sgdisk look for.
+// metadataBytes is how much EraseMetadata zeroes at both ends of what was written. It is
+// more than the partition tables and superblocks that the real agent erases with wipefs and
+// sgdisk.
 const metadataBytes = 1 << 20
 
-// Content is a run of bytes on the disk, as it reads back.
+// Content describes something on the disk, as it was read back.
 type Content struct {
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
 }
 
-// State is what is on the disk, apart from the bytes themselves.
+// State describes what is on the disk.
 type State struct {
 	Image       *Content `json:"image,omitempty"`
 	ConfigDrive *Content `json:"config_drive,omitempty"`
 }
 
-// Disk is one disk. It is safe for concurrent use; opening files only while it
-// is read or written, thousands cost nothing.
+// Disk is a disk. It is safe for concurrent use. Its file is open only while it is read or
+// written, so that thousands of disks need no file descriptors.
 type Disk struct {
 	path string
 	size int64
@@ -44,22 +43,22 @@ type Disk struct {
 	state State
 }
 
-// New is a disk of size bytes whose bytes are in the file at path. Nothing is
-// created until something is written.
+// New returns a disk of size bytes with its content in the file at path. The file is created
+// by the first write.
 func New(path string, size int64) *Disk { return &Disk{path: path, size: size} }
 
-// Size is the capacity in bytes.
+// Size returns the capacity in bytes.
 func (d *Disk) Size() int64 { return d.size }
 
-// State is what is on the disk now.
+// State returns what is on the disk.
 func (d *Disk) State() State {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.state
 }
 
-// Restore takes over the state of an earlier process. An image whose bytes are
-// gone is gone.
+// Restore sets the state that an earlier process saved, without what is no longer in the
+// files.
 func (d *Disk) Restore(s State) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,8 +75,8 @@ func (d *Disk) Restore(s State) {
 	d.state = s
 }
 
-// Create begins an image at the start of the disk. From here on the disk holds
-// no image until the writer is committed.
+// Create begins to write an image at the start of the disk. Until the writer is committed,
+// the disk has no image.
 func (d *Disk) Create() (*Writer, error) {
 	d.mu.Lock()
 	d.state = State{}
@@ -92,8 +91,8 @@ func (d *Disk) Create() (*Writer, error) {
 	return &Writer{disk: d, file: f}, nil
 }
 
-// WriteConfigDrive puts b beside the image, where the real agent makes a
-// partition of it at the end of the disk.
+// WriteConfigDrive writes b into a file beside the image. The real agent creates a partition
+// for it at the end of the disk.
 func (d *Disk) WriteConfigDrive(b []byte) error {
 	if err := os.WriteFile(d.configDrivePath(), b, 0o600); err != nil {
 		return fmt.Errorf("write config drive: %w", err)
@@ -105,8 +104,8 @@ func (d *Disk) WriteConfigDrive(b []byte) error {
 	return nil
 }
 
-// EraseMetadata zeroes both ends of what was written, so that nothing boots
-// from the disk any more though the data in between is still there.
+// EraseMetadata zeroes both ends of what was written. The server can't boot from the disk
+// any more, but the data in between is still there.
 func (d *Disk) EraseMetadata() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -142,9 +141,8 @@ func (d *Disk) Erase() error {
 	return d.removeConfigDrive()
 }
 
-// Identifier is the disk signature of the master boot record (4 bytes at 440),
-// as the real agent's get_disk_identifier prints it. A disk too short for one
-// has none.
+// Identifier returns the disk signature of the master boot record (4 bytes at 440), as the
+// real agent's get_disk_identifier prints it, "" if the disk is too short.
 func (d *Disk) Identifier() string {
 	f, err := os.Open(d.path)
 	if err != nil {
@@ -174,7 +172,7 @@ type Writer struct {
 	n    int64
 }
 
-// Write fails with ENOSPC where the disk ends, as a block device does.
+// Write fails with ENOSPC at the end of the disk, as a block device does.
 func (w *Writer) Write(b []byte) (int, error) {
 	room := min(int64(len(b)), w.disk.size-w.n)
 	n, err := w.file.Write(b[:room])
@@ -185,11 +183,11 @@ func (w *Writer) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Abort closes the disk and leaves it half written, with no image.
+// Abort closes the file and leaves it half written. The disk has no image.
 func (w *Writer) Abort() { _ = w.file.Close() }
 
-// Commit makes what was written the disk's image: it is read back from the
-// file and hashed, not remembered from the stream.
+// Commit makes what was written the disk's image. It computes the digest from the file, not
+// from the stream.
 func (w *Writer) Commit() (Content, error) {
 	defer w.file.Close()
 	h := sha256.New()

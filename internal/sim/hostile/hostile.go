@@ -1,7 +1,7 @@
-// Package hostile is a malicious BMC for tests. It answers requests in ways that
-// would exhaust the memory or the time of a careless client, or make it send
-// requests without end. Between these tricks it answers like an ordinary BMC, so
-// that a client gets past its first request. Its seed determines what it does.
+// Package hostile is a malicious BMC for tests. It answers in ways that exhaust the memory
+// or the time of a careless client, or make it send requests for ever. Between these tricks
+// it answers like an ordinary BMC, so that clients get past their first request. Its seed
+// determines what it does.
 package hostile
 
 import (

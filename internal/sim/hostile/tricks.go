@@ -56,7 +56,7 @@ var tricks = []trick{
 	{"a list without end", onGET(func(w io.Writer) { forever(w, `{"Members":[`, strings.Repeat(`{},`, 1000)) })},
 	{"lists in lists", onGET(func(w io.Writer) { forever(w, `{"Members":`, strings.Repeat("[", 4096)) })},
 	{"objects in objects", onGET(func(w io.Writer) { forever(w, `{"Boot":`, strings.Repeat(`{"Boot":`, 500)) })},
-	{"words of a megabyte", onGET(words)},
+	{"words of a megabyte", onGET(longStrings)},
 	{"numbers beyond everything", onGET(func(w io.Writer) {
 		_, _ = io.WriteString(w, `{"PowerState":"On","ProcessorSummary":{"LogicalProcessorCount":1e999,"CoreCount":-1e308},`+
 			`"MemorySummary":{"TotalSystemMemoryGiB":1e300},"CapacityBytes":99999999999999999999999999,"TotalThreads":9007199254740993}`)
@@ -163,8 +163,8 @@ func forever(w io.Writer, head, chunk string) {
 	}
 }
 
-// words writes long strings into every property that a client may store.
-func words(w io.Writer) {
+// longStrings writes long strings into every property that a client may store.
+func longStrings(w io.Writer) {
 	word := strings.Repeat("w", 64<<10)
 	_, _ = io.WriteString(w, `{"PowerState":"On"`)
 	for _, name := range []string{

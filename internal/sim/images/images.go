@@ -1,6 +1,6 @@
-// Package images serves files for demonstrations: a deploy ISO and a disk image
-// with its checksums, made from a seed. The ISO boots nothing; it is what a
-// simulated virtual CD can read.
+// Package images serves files for demonstrations: a deploy ISO and a disk image with its
+// checksums, generated from a seed. The ISO boots nothing; a simulated virtual CD drive can
+// only read it.
 package images
 
 import (
@@ -22,15 +22,15 @@ const (
 	Sums = "SHA256SUMS"
 )
 
-// made is the files' modification time: they never change.
+// made is the files' modification time. They never change.
 var made = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Server serves the files. The zero value has none.
+// Server serves the files. The zero value has no files.
 type Server struct {
 	files map[string][]byte
 }
 
-// New makes the files; diskBytes is the size of the disk image.
+// New generates the files. diskBytes is the size of the disk image.
 func New(seed int64, diskBytes int) *Server {
 	s := &Server{files: map[string][]byte{ISO: iso(), Disk: disk(seed, diskBytes)}}
 	var sums strings.Builder
@@ -43,14 +43,14 @@ func New(seed int64, diskBytes int) *Server {
 	return s
 }
 
-// SHA256 is a file's digest in hex.
+// SHA256 returns a file's digest in hex.
 func (s *Server) SHA256(name string) string {
 	sum := sha256.Sum256(s.files[name])
 	return hex.EncodeToString(sum[:])
 }
 
-// ServeHTTP answers GET and HEAD, ranges included, for a path that is a file's
-// name, and with the list of names for an empty one.
+// ServeHTTP answers GET and HEAD, also of ranges. The path is a file's name; an empty path
+// returns the list of names.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.Trim(r.URL.Path, "/")
 	if name == "" {
@@ -77,7 +77,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, name, made, bytes.NewReader(b))
 }
 
-// disk is pseudo-random, behind a master boot record with one partition.
+// disk returns pseudo-random bytes after a master boot record with one partition.
 func disk(seed int64, n int) []byte {
 	b := make([]byte, max(n, 512))
 	var key [32]byte
@@ -91,8 +91,8 @@ func disk(seed int64, n int) []byte {
 	return b
 }
 
-// iso is an empty ISO 9660 volume: a primary volume descriptor and a terminator
-// after the system area (ECMA-119, 8.4).
+// iso returns an empty ISO 9660 volume: a primary volume descriptor and a terminator after
+// the system area (ECMA-119, 8.4).
 func iso() []byte {
 	const sector = 2048
 	b := make([]byte, 32*sector)

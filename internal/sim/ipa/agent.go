@@ -11,20 +11,20 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/sim/faults"
 	"go.temper.dev/temper/internal/sim/machine"
-	"go.temper.dev/temper/internal/sim/mischief"
 )
 
-// retryWait is the real agent's pause between tries to read an image
-// (image_download_connection_retry_interval). Its other waits are package
-// agent's; TimeScale shortens all of them.
-const retryWait = 10 * time.Second
+// imageRetryPause is the real agent's pause before it downloads an image again
+// (image_download_connection_retry_interval). Its other waits are in package agent.
+// TimeScale shortens all of them.
+const imageRetryPause = 10 * time.Second
 
-// heartbeatEvent lets the fault agent_dies strike before a heartbeat, where it
-// is asked to by that name.
-var heartbeatEvent = mischief.Event{Commands: []string{"heartbeat"}, Agent: true, Named: true}
+// heartbeatEvent is the event with which the fault agent_dies strikes before a heartbeat,
+// if its command is "heartbeat".
+var heartbeatEvent = faults.Event{Commands: []string{"heartbeat"}, Agent: true, Named: true}
 
-// masked is what lookup shows instead of a token it has given before.
+// masked is what lookup returns instead of a token that it has returned before.
 const masked = "******"
 
 // Phases of an agent.
@@ -42,9 +42,9 @@ type Agent struct {
 	s       *machine.Server
 	boot    int
 	log     *zap.Logger
-	rng     *rand.Rand // of the run loop alone
+	rng     *rand.Rand // only the run loop uses it
 	started time.Time
-	ctx     context.Context // the agent's life, which commands outlive their requests by
+	ctx     context.Context // ends with the agent; commands use it, because they outlive their requests
 	die     context.CancelFunc
 	force   chan struct{}
 	work    sync.WaitGroup
@@ -56,40 +56,40 @@ type Agent struct {
 	token      string
 	timeout    int // heartbeat_timeout, seconds
 	md5        bool
-	formats    []string // of images that may be written; nil = the API does not say
-	tokenOnGet bool     // once a GET came with a token, every GET needs it
+	formats    []string // of images that may be written; nil = the API names none
+	tokenOnGet bool     // a GET has had a token, so every GET needs it
 	results    []*command
 	image      string // id of the image on the disk
 	partitions agent.PartitionUUIDs
 	journal    []string
 }
 
-// run is the agent's main loop (agent.py, run): report, look up, then serve
-// and heartbeat until the machine goes off.
+// run is the agent's main loop (agent.py, run): it reports the inventory, looks the node up,
+// then answers commands and sends heartbeats until the server is switched off.
 func (a *Agent) run(saved *machine.AgentMemory) {
 	if saved != nil && saved.Token != "" {
-		a.recall(saved)
+		a.restoreMemory(saved)
 	} else {
 		node := ""
 		if a.fleet.cfg.Inspection {
-			a.enter(phaseInspecting)
+			a.setPhase(phaseInspecting)
 			node = a.inspect()
 		}
-		a.enter(phaseLookup)
-		l, ok := a.lookupUntilKnown(node)
-		if !ok || !a.learn(l) {
+		a.setPhase(phaseLookup)
+		l, ok := a.lookupUntilFound(node)
+		if !ok || !a.applyLookup(l) {
 			<-a.ctx.Done()
 			return
 		}
-		a.remember()
+		a.saveMemory()
 	}
 	a.startServing()
 	a.heartbeats()
 }
 
-// learn takes over what lookup told. An agent that gets no token and has none
-// cannot prove who it is: the real one logs FATAL and is of no use from then on.
-func (a *Agent) learn(l agent.Lookup) bool {
+// applyLookup stores the answer to a lookup. An agent that has no token and gets none can't
+// prove who it is: the real one logs FATAL and does nothing any more.
+func (a *Agent) applyLookup(l agent.Lookup) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.node, a.timeout, a.md5 = l.Node.UUID, l.Config.HeartbeatTimeout, l.Config.MD5Enabled
@@ -99,7 +99,7 @@ func (a *Agent) learn(l agent.Lookup) bool {
 		a.token = token
 	case token == masked && a.token == "" && l.Config.AgentTokenRequired:
 		a.phase = phaseLocked
-		a.log.Error("agent token was given out before and is not on file: this is FATAL, locking down")
+		a.log.Error("the API returned a masked token and the agent has none: it locks itself down")
 		return false
 	}
 	return true
@@ -126,47 +126,48 @@ func (a *Agent) heartbeats() {
 			a.waitForEnd()
 			return
 		}
-		if _, dies := a.s.Faults.Take(mischief.AgentDies, heartbeatEvent); dies {
-			a.dies()
+		if _, dies := a.s.Faults.Trigger(faults.AgentDies, heartbeatEvent); dies {
+			a.crash()
 			a.waitForEnd()
 			return
 		}
 		if err := a.heartbeat(); err != nil {
-			a.note("error sending heartbeat: %v", err)
+			a.logf("error sending heartbeat: %v", err)
 			interval = a.scaled(agent.HeartbeatRetry(a.rng.Float64()))
 		} else {
 			forced = false
-			interval = a.scaled(agent.HeartbeatDelay(a.silence(), a.rng.Float64()))
+			interval = a.scaled(agent.HeartbeatDelay(a.heartbeatTimeout(), a.rng.Float64()))
 		}
 		previous = time.Now()
 	}
 }
 
-// silence is the longest the API allows between two heartbeats.
-func (a *Agent) silence() time.Duration {
+// heartbeatTimeout returns the longest time that the API allows between two heartbeats.
+func (a *Agent) heartbeatTimeout() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return time.Duration(a.timeout) * time.Second
 }
 
-// waitForEnd waits until the machine goes off: a dead agent's machine stays on.
+// waitForEnd waits until the server is switched off: a dead agent's server stays on.
 func (a *Agent) waitForEnd() { <-a.ctx.Done() }
 
-// dies is a kernel panic: nothing answers any more and nothing is remembered.
-func (a *Agent) dies() {
+// crash simulates a kernel panic: the agent does not answer any more and its memory is lost.
+func (a *Agent) crash() {
 	a.stopServing()
-	a.enter(phaseDead)
+	a.setPhase(phaseDead)
 	a.s.Remember(a.boot, nil)
 	a.die()
 }
 
-// reboots is the machine coming up in the ramdisk once more: nothing is remembered, and who it is has to be asked again.
-func (a *Agent) reboots() {
+// reboot restarts the server into the ramdisk: the agent's memory is lost, and it looks its
+// node up again.
+func (a *Agent) reboot() {
 	a.stopServing()
-	a.s.AgentStartsAnew(a.boot)
+	a.s.AgentRestarts(a.boot)
 }
 
-func (a *Agent) enter(phase string) {
+func (a *Agent) setPhase(phase string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.phase = phase
@@ -190,8 +191,8 @@ func (a *Agent) isServing() bool {
 	return a.serving && a.ctx.Err() == nil
 }
 
-// remember hands what must outlive the process to the machine.
-func (a *Agent) remember() {
+// saveMemory gives the server what must survive a restart of the rack's process.
+func (a *Agent) saveMemory() {
 	a.mu.Lock()
 	m := &machine.AgentMemory{Node: a.node, Token: a.token, HeartbeatTimeout: a.timeout, MD5: a.md5, Formats: a.formats}
 	for _, c := range a.results {
@@ -199,7 +200,7 @@ func (a *Agent) remember() {
 			continue
 		}
 		kept := c.result
-		kept.Params = nil // config drives are in them, and every change is written to a file
+		kept.Params = nil // they may contain a config drive, and every change rewrites the file
 		if b, err := json.Marshal(kept); err == nil {
 			m.Results = append(m.Results, b)
 		}
@@ -208,7 +209,7 @@ func (a *Agent) remember() {
 	a.s.Remember(a.boot, m)
 }
 
-func (a *Agent) recall(m *machine.AgentMemory) {
+func (a *Agent) restoreMemory(m *machine.AgentMemory) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.node, a.token, a.timeout, a.md5, a.formats = m.Node, m.Token, m.HeartbeatTimeout, m.MD5, m.Formats
@@ -224,7 +225,7 @@ func (a *Agent) recall(m *machine.AgentMemory) {
 func (a *Agent) forceHeartbeat() {
 	select {
 	case a.force <- struct{}{}:
-	default: // one is asked for already
+	default: // one is already requested
 	}
 }
 
@@ -232,7 +233,7 @@ func (a *Agent) scaled(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * a.fleet.cfg.TimeScale)
 }
 
-// sleep is false when the machine went off meanwhile.
+// sleep waits for d. It returns false if the server was switched off meanwhile.
 func (a *Agent) sleep(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -14,18 +14,18 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/agent"
-	"go.temper.dev/temper/internal/sim/mischief"
+	"go.temper.dev/temper/internal/sim/faults"
 )
 
-// The microversions the real agent asks for, as far as the API has them.
+// The microversions that the real agent uses if the API has them.
 const (
 	lookupVersion     = 62
 	heartbeatVersion  = 68
 	inspectionVersion = 84
-	oldestVersion     = 31 // what it assumes while it cannot ask
+	oldestVersion     = 31 // what it assumes if it can't ask the API
 )
 
-// requestTimeout bounds one request to the API (http_request_timeout).
+// requestTimeout is the timeout of a request to the API (http_request_timeout).
 const requestTimeout = 30 * time.Second
 
 var (
@@ -33,10 +33,10 @@ var (
 	errUnheard = errors.New("the connection was reset before the answer came")
 )
 
-// do sends one request to the API, or as the faults say.
+// do sends a request to the API, as the faults say: twice, or without seeing the answer.
 func (a *Agent) do(method, path string, version int, body any) (int, []byte, error) {
-	said := mischief.Event{Method: method, Path: path, Agent: true}
-	if _, twice := a.s.Faults.Take(mischief.Twice, said); twice {
+	said := faults.Event{Method: method, Path: path, Agent: true}
+	if _, twice := a.s.Faults.Trigger(faults.Twice, said); twice {
 		if _, _, err := a.send(method, path, version, body); err != nil {
 			return 0, nil, err
 		}
@@ -45,13 +45,13 @@ func (a *Agent) do(method, path string, version int, body any) (int, []byte, err
 	if err != nil {
 		return 0, nil, err
 	}
-	if _, lost := a.s.Faults.Take(mischief.Unheard, said); lost {
+	if _, lost := a.s.Faults.Trigger(faults.Unheard, said); lost {
 		return 0, nil, errUnheard
 	}
 	return status, b, nil
 }
 
-// send is one request and its answer, of at most 4 MiB.
+// send sends a request and returns at most 4 MiB of the answer.
 func (a *Agent) send(method, path string, version int, body any) (int, []byte, error) {
 	base := a.fleet.apiURL()
 	if base == "" {
@@ -86,8 +86,8 @@ func (a *Agent) send(method, path string, version int, body any) (int, []byte, e
 	return res.StatusCode, b, err
 }
 
-// newest is the newest microversion the API has, asked of its root.
-func (a *Agent) newest() int {
+// newestVersion returns the API's newest microversion, which its root document has.
+func (a *Agent) newestVersion() int {
 	status, b, err := a.do(http.MethodGet, "/", 0, nil)
 	var d struct {
 		Default struct {
@@ -105,7 +105,7 @@ func (a *Agent) newest() int {
 	return n
 }
 
-// lookup asks once who the agent is.
+// lookup sends one lookup, which returns the agent's node.
 func (a *Agent) lookup(node string, version int) (l agent.Lookup, status int, err error) {
 	if a.fleet.apiURL() != "" {
 		a.s.CountLookup()
@@ -130,17 +130,17 @@ func (a *Agent) lookup(node string, version int) (l agent.Lookup, status int, er
 	return l, status, nil
 }
 
-// lookupUntilKnown goes on for as long as the machine is on. (The real agent
-// exits after five minutes and its service starts it again.)
-func (a *Agent) lookupUntilKnown(node string) (agent.Lookup, bool) {
+// lookupUntilFound repeats the lookup as long as the server is on. (The real agent exits
+// after five minutes, and systemd starts it again.)
+func (a *Agent) lookupUntilFound(node string) (agent.Lookup, bool) {
 	conflicts := 0
 	for try := 1; ; try++ {
-		l, status, err := a.lookup(node, a.newest())
+		l, status, err := a.lookup(node, a.newestVersion())
 		if err == nil {
-			a.note("lookup succeeded, node UUID is %s", l.Node.UUID)
+			a.logf("lookup succeeded, node UUID is %s", l.Node.UUID)
 			return l, true
 		}
-		a.note("failed looking up node: %v", err)
+		a.logf("failed looking up node: %v", err)
 		wait := agent.LookupDelay(try, a.rng.Float64())
 		if status == http.StatusConflict {
 			conflicts++
@@ -152,7 +152,7 @@ func (a *Agent) lookupUntilKnown(node string) (agent.Lookup, bool) {
 	}
 }
 
-// heartbeat says where the agent can be reached.
+// heartbeat tells the API where the agent can be reached.
 func (a *Agent) heartbeat() error {
 	a.s.CountHeartbeat()
 	a.mu.Lock()
@@ -171,8 +171,8 @@ func (a *Agent) heartbeat() error {
 	return nil
 }
 
-// inspect reports the inventory and returns the node's uuid where the API
-// knows it. Anything but success is left behind: lookup comes next either way.
+// inspect reports the inventory and returns the node's uuid if the API knows it. If it
+// fails, the agent continues with its lookup all the same.
 func (a *Agent) inspect() string {
 	body := a.inspection()
 	for try := 1; ; try++ {
@@ -186,7 +186,7 @@ func (a *Agent) inspect() string {
 			}
 			return in.UUID
 		case !again || try == agent.InspectionAttempts:
-			a.note("inspection callback answered %d %v, proceeding with lookup", status, err)
+			a.logf("inspection callback answered %d %v, proceeding with lookup", status, err)
 			return ""
 		}
 		if !a.sleep(a.scaled(agent.InspectionDelay(try))) {

@@ -10,12 +10,12 @@ import (
 	"go.temper.dev/temper/internal/agent"
 )
 
-// command is one command under way or done. result is guarded by the agent's
-// lock; done is closed when it is final.
+// command is a command that runs or has ended. The agent's lock guards result; done is
+// closed when result is final.
 type command struct {
 	result agent.Result
 	async  bool
-	end    func() // what ends the agent in the middle of it; nil for nothing
+	end    func() // ends the agent in the middle of the command; nil if no fault does
 	names  []string
 	done   chan struct{}
 }
@@ -29,19 +29,19 @@ func (c *command) ended() bool {
 	}
 }
 
-// kind is one entry of an extension's command map.
-type kind struct {
+// commandSpec is an entry of an extension's command map.
+type commandSpec struct {
 	async bool
 	run   func(ctx context.Context, a *Agent, c *command, params json.RawMessage) (any, error)
 }
 
 // extensions are the agent's commands by extension.
-var extensions = map[string]map[string]kind{
+var extensions = map[string]map[string]commandSpec{
 	"deploy":  {"get_deploy_steps": listSteps(agent.DeployFamily), "execute_deploy_step": executeStep(agent.DeployFamily)},
 	"clean":   {"get_clean_steps": listSteps(agent.CleanFamily), "execute_clean_step": executeStep(agent.CleanFamily)},
 	"service": {"get_service_steps": listSteps(agent.ServiceFamily), "execute_service_step": executeStep(agent.ServiceFamily)},
 	"standby": {
-		"sync":                {run: nothing},
+		"sync":                {run: noop},
 		"get_partition_uuids": {run: getPartitionUUIDs},
 		"prepare_image":       {async: true, run: prepareImage},
 		"power_off":           {async: true, run: powerOff},
@@ -49,16 +49,16 @@ var extensions = map[string]map[string]kind{
 	},
 	"image":  {"install_bootloader": {async: true, run: installBootloader}},
 	"log":    {"collect_system_logs": {run: collectLogs}},
-	"poll":   {"get_hardware_info": {run: hardwareInfo}, "set_node_info": {run: nothing}},
+	"poll":   {"get_hardware_info": {run: hardwareInfo}, "set_node_info": {run: noop}},
 	"rescue": {"finalize_rescue": {run: lockdown}},
 	"system": {"lockdown": {run: lockdown}},
 }
 
-// maxResults bounds what an agent remembers of one boot.
+// maxResults is how many commands an agent keeps.
 const maxResults = 1000
 
-// start begins a command, one at a time; a synchronous one is over when it
-// returns. Failures of the command itself are in its result.
+// start starts a command if no other one runs. A synchronous command has ended when start
+// returns. The command's own failure is in its result.
 func (a *Agent) start(in agent.Command) (*command, *restError) {
 	extension, name, ok := strings.Cut(in.Name, ".")
 	if !ok {
@@ -81,28 +81,28 @@ func (a *Agent) start(in agent.Command) (*command, *restError) {
 		return nil, badCommand("Unknown command: %s", name)
 	}
 	c := &command{
-		async: k.async, end: a.fate(in), names: names(in), done: make(chan struct{}),
+		async: k.async, end: a.injectedEnd(in), names: names(in), done: make(chan struct{}),
 		result: agent.Result{ID: uuid.NewString(), Name: name, Params: in.Params, Status: agent.Running},
 	}
 	if a.results = append(a.results, c); len(a.results) > maxResults {
 		a.results = a.results[1:]
 	}
 	a.mu.Unlock()
-	a.note("executing command %s", in.Name)
+	a.logf("executing command %s", in.Name)
 
 	if k.async {
-		a.work.Go(func() { a.perform(k, c, in) })
+		a.work.Go(func() { a.execute(k, c, in) })
 		return c, nil
 	}
-	a.perform(k, c, in)
+	a.execute(k, c, in)
 	return c, nil
 }
 
-// perform runs a command to its end, or to the agent's.
-func (a *Agent) perform(k kind, c *command, in agent.Command) {
+// execute runs a command until it ends or the agent does.
+func (a *Agent) execute(k commandSpec, c *command, in agent.Command) {
 	out, err := k.run(a.ctx, a, c, in.Params)
 	if a.ctx.Err() != nil {
-		return // the machine went off under it: nobody hears of the result
+		return // the server was switched off: nobody can read the result
 	}
 	if c.end != nil {
 		if c.async {
@@ -111,26 +111,26 @@ func (a *Agent) perform(k kind, c *command, in agent.Command) {
 		return
 	}
 	a.mu.Lock()
-	a.conclude(c, in.Name, out, err)
+	a.setResult(c, in.Name, out, err)
 	status := c.result.Status
 	close(c.done)
 	a.mu.Unlock()
-	a.note("command %s completed: %s", in.Name, status)
+	a.logf("command %s completed: %s", in.Name, status)
 	if a.fleet.cfg.Observe != nil {
 		a.fleet.cfg.Observe(in.Name, string(status))
 	}
-	a.remember()
+	a.saveMemory()
 	if c.async {
 		a.forceHeartbeat()
 	}
 }
 
-// conclude writes the result. A text becomes {"result": text}, with the name
-// before it where the command ran in the background.
-func (a *Agent) conclude(c *command, name string, out any, err error) {
+// setResult sets the result. A text becomes {"result": text}, with the command's name in
+// front if it was asynchronous.
+func (a *Agent) setResult(c *command, name string, out any, err error) {
 	if err != nil {
 		e := asREST(err)
-		c.result.Status, c.result.Error = agent.Failed, e.wire()
+		c.result.Status, c.result.Error = agent.Failed, e.commandError()
 		if e.class == "VersionMismatch" {
 			c.result.Status = agent.CleanVersionMismatch
 		}
@@ -149,7 +149,7 @@ func (a *Agent) conclude(c *command, name string, out any, err error) {
 	c.result.Result, _ = json.Marshal(out) // plain values encode
 }
 
-func nothing(context.Context, *Agent, *command, json.RawMessage) (any, error) { return nil, nil }
+func noop(context.Context, *Agent, *command, json.RawMessage) (any, error) { return nil, nil }
 
 func collectLogs(_ context.Context, a *Agent, _ *command, _ json.RawMessage) (any, error) {
 	return map[string]string{"system_logs": a.logs()}, nil
@@ -165,15 +165,15 @@ func getPartitionUUIDs(_ context.Context, a *Agent, _ *command, _ json.RawMessag
 	return a.partitions, nil
 }
 
-// lockdown ends the command API and takes the network down. Finalizing a
-// rescue ends it as well: the rescued machine belongs to its user.
+// lockdown stops the agent's API and its network. Finalizing a rescue does the same,
+// because the rescued server then belongs to its user.
 func lockdown(_ context.Context, a *Agent, _ *command, _ json.RawMessage) (any, error) {
 	a.stopServing()
-	a.enter(phaseLocked)
+	a.setPhase(phaseLocked)
 	return nil, nil
 }
 
-// powerOff lets the answer out before the machine goes.
+// powerOff waits a moment, so that the answer is sent before the server is off.
 func powerOff(_ context.Context, a *Agent, _ *command, _ json.RawMessage) (any, error) {
 	if a.sleep(a.fleet.cfg.StepDelay) {
 		a.s.AgentPowersOff(a.boot)

@@ -16,8 +16,8 @@ import (
 // configDriveLimit is the largest config drive, unpacked (64 MiB, ironic-lib).
 const configDriveLimit = 64 << 20
 
-// writeConfigDrive unpacks a config drive, given as base64 of gzip or as the
-// URL of such a text, and puts it on the disk.
+// writeConfigDrive decodes a config drive and writes it to the disk. in is base64 of gzip,
+// or the URL of such a text.
 func (a *Agent) writeConfigDrive(ctx context.Context, in, node, device string) error {
 	b, err := a.readConfigDrive(ctx, in)
 	if err == nil {

@@ -8,9 +8,9 @@ import (
 	"go.temper.dev/temper/internal/agent"
 )
 
-// restError is an error as the real agent words it: a class, the class's
-// message, and details (ironic_python_agent/errors.py). Conductors show these
-// words to people and tests match them.
+// restError is an error of the real agent: a class, the class's message, and details
+// (ironic_python_agent/errors.py). The texts are those of the real agent, because
+// conductors show them to people.
 type restError struct {
 	class   string
 	status  int
@@ -20,12 +20,12 @@ type restError struct {
 
 func (e *restError) Error() string { return e.message + ": " + e.details }
 
-// wire is the error as it stands in a command's result.
-func (e *restError) wire() *agent.CommandError {
+// commandError returns the error as it appears in a command's result.
+func (e *restError) commandError() *agent.CommandError {
 	return &agent.CommandError{Type: e.class, Code: e.status, Message: e.message, Details: e.details}
 }
 
-func classed(class string, status int, message string) func(format string, args ...any) *restError {
+func errorClass(class string, status int, message string) func(format string, args ...any) *restError {
 	return func(format string, args ...any) *restError {
 		return &restError{class, status, message, fmt.Sprintf(format, args...)}
 	}
@@ -33,24 +33,24 @@ func classed(class string, status int, message string) func(format string, args 
 
 // The classes in use.
 var (
-	invalidImage   = classed("InvalidImage", http.StatusInternalServerError, "Error validating image")
-	anyError       = classed("RESTError", http.StatusInternalServerError, "An error occurred")
-	badCommand     = classed("InvalidCommandError", http.StatusBadRequest, "Invalid command")
-	badParams      = classed("InvalidCommandParamsError", http.StatusBadRequest, "Invalid command parameters")
-	notFound       = classed("RequestedObjectNotFoundError", http.StatusNotFound, "Not found")
-	executionError = classed("CommandExecutionError", http.StatusInternalServerError, "Command execution failed")
-	busy           = classed("AgentIsBusy", http.StatusConflict, "Agent is busy")
-	noMethod       = classed("HardwareManagerMethodNotFound", http.StatusInternalServerError, "No HardwareManager found to handle method")
-	downloadError  = classed("ImageDownloadError", http.StatusInternalServerError, "Error downloading image")
-	checksumError  = classed("ImageChecksumError", http.StatusInternalServerError, "Error verifying image checksum")
-	deployError    = classed("DeploymentError", http.StatusInternalServerError, "Deploy step failed")
-	noDevice       = classed("DeviceNotFound", http.StatusNotFound,
+	invalidImage   = errorClass("InvalidImage", http.StatusInternalServerError, "Error validating image")
+	anyError       = errorClass("RESTError", http.StatusInternalServerError, "An error occurred")
+	badCommand     = errorClass("InvalidCommandError", http.StatusBadRequest, "Invalid command")
+	badParams      = errorClass("InvalidCommandParamsError", http.StatusBadRequest, "Invalid command parameters")
+	notFound       = errorClass("RequestedObjectNotFoundError", http.StatusNotFound, "Not found")
+	executionError = errorClass("CommandExecutionError", http.StatusInternalServerError, "Command execution failed")
+	busy           = errorClass("AgentIsBusy", http.StatusConflict, "Agent is busy")
+	noMethod       = errorClass("HardwareManagerMethodNotFound", http.StatusInternalServerError, "No HardwareManager found to handle method")
+	downloadError  = errorClass("ImageDownloadError", http.StatusInternalServerError, "Error downloading image")
+	checksumError  = errorClass("ImageChecksumError", http.StatusInternalServerError, "Error verifying image checksum")
+	deployError    = errorClass("DeploymentError", http.StatusInternalServerError, "Deploy step failed")
+	noDevice       = errorClass("DeviceNotFound", http.StatusNotFound,
 		"Error finding the disk or partition device to deploy the image onto")
-	otherVersion = classed("VersionMismatch", http.StatusConflict,
+	otherVersion = errorClass("VersionMismatch", http.StatusConflict,
 		"Hardware managers version mismatch, reload agent with correct version")
 )
 
-// asREST is err in the agent's words; what is none of them is an execution error.
+// asREST returns err as a restError. Any other error becomes an execution error.
 func asREST(err error) *restError {
 	var r *restError
 	if errors.As(err, &r) {

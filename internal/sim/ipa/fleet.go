@@ -1,7 +1,6 @@
-// Package ipa is the ramdisk agent of simulated servers. It speaks the protocol
-// of ironic-python-agent on both sides, a client of the API and a server of
-// commands, and does to the simulated disk what it is told. It never touches
-// anything but the server it runs on.
+// Package ipa simulates the ramdisk agent (ironic-python-agent): it is a client of the API
+// and a server of commands, which it carries out on the simulated disk. It never changes
+// anything but the server that it runs on.
 package ipa
 
 import (
@@ -18,17 +17,17 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/sim/faults"
 	"go.temper.dev/temper/internal/sim/machine"
-	"go.temper.dev/temper/internal/sim/mischief"
 )
 
-// Version is the release the agents say they are.
+// Version is the agents' version.
 const Version = "11.4.0"
 
-// bodyLimit bounds a command: a config drive may be 64 MiB, in base64.
+// bodyLimit is the largest command: a config drive may have 64 MiB, in base64.
 const bodyLimit = 96 << 20
 
-// Config is what the agents of a rack share.
+// Config has the settings that the agents of a rack share.
 type Config struct {
 	Client     *http.Client  // for the API and for images
 	TimeScale  float64       // factor of every wait of the real agent
@@ -39,7 +38,7 @@ type Config struct {
 	Observe    func(command, status string) // a command ended; may be nil
 }
 
-// Fleet is the agents that are up. It is safe for concurrent use.
+// Fleet has the agents that are up. It is safe for concurrent use.
 type Fleet struct {
 	cfg      Config
 	api      atomic.Pointer[string]
@@ -50,15 +49,14 @@ type Fleet struct {
 	agents map[string]*Agent
 }
 
-// NewFleet is a fleet without agents.
+// NewFleet returns a fleet without agents.
 func NewFleet(cfg Config) *Fleet { return &Fleet{cfg: cfg, agents: map[string]*Agent{}} }
 
-// Advertise tells, before the first agent, where they are reached: callback is
-// a base URL that a server's name is added to, cert the PEM certificate of the
-// listener there.
+// Advertise sets how the agents are reached, before the first of them runs: callback is the
+// base URL to which a server's name is appended, cert the listener's PEM certificate.
 func (f *Fleet) Advertise(callback, cert string) { f.callback, f.cert = callback, cert }
 
-// SetAPI tells where the API is, from the next request on.
+// SetAPI sets the API's URL, from the next request on.
 func (f *Fleet) SetAPI(url string) {
 	url = strings.TrimRight(url, "/")
 	f.api.Store(&url)
@@ -71,8 +69,8 @@ func (f *Fleet) apiURL() string {
 	return ""
 }
 
-// Run is one boot of one agent. It returns when power is over: the server is
-// off. A dead agent stays until then, and answers nothing.
+// Run runs an agent until power ends, because the server is switched off or restarted. A
+// dead agent stays until then and does not answer.
 func (f *Fleet) Run(power context.Context, s *machine.Server, boot int, saved *machine.AgentMemory) {
 	ctx, die := context.WithCancel(power)
 	defer die()
@@ -101,7 +99,7 @@ func (f *Fleet) agent(name string) *Agent {
 	return f.agents[name]
 }
 
-// Phase is what the agent of that server is doing: "" where there is none.
+// Phase returns what the agent of that server is doing, "" if there is none.
 func (f *Fleet) Phase(name string) string {
 	if a := f.agent(name); a != nil {
 		a.mu.Lock()
@@ -111,8 +109,8 @@ func (f *Fleet) Phase(name string) string {
 	return ""
 }
 
-// Serve answers a request to the agent of that server; r's path is the agent's
-// own, from / on. Where no agent listens the connection ends without an answer.
+// Serve answers a request to the agent of that server. r's path is relative to the agent. If
+// no agent listens, it closes the connection without an answer.
 func (f *Fleet) Serve(w http.ResponseWriter, r *http.Request, name string) {
 	a := f.agent(name)
 	if a == nil || !a.isServing() {
@@ -122,7 +120,7 @@ func (f *Fleet) Serve(w http.ResponseWriter, r *http.Request, name string) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	e := mischief.Event{Method: r.Method, Path: r.URL.Path, Agent: true}
+	e := faults.Event{Method: r.Method, Path: r.URL.Path, Agent: true}
 	var c agent.Command
 	if r.Method == http.MethodPost && json.Unmarshal(body, &c) == nil {
 		e.Commands = names(c)
@@ -132,8 +130,8 @@ func (f *Fleet) Serve(w http.ResponseWriter, r *http.Request, name string) {
 	}), func() {})
 }
 
-// names is what faults may call a command: its full name, its bare name, and
-// the step it runs.
+// names returns the names of a command that a fault may have: the full name, the bare name,
+// and the step that it runs.
 func names(c agent.Command) []string {
 	out := []string{c.Name, agent.BareName(c.Name)}
 	if s := stepOf(c); s != "" {

@@ -12,10 +12,10 @@ import (
 // any (config.py, permitted_image_formats).
 var permittedFormats = []string{agent.FormatRaw, agent.FormatQCOW2}
 
-// head keeps the first bytes that are written to it.
-type head struct{ b []byte }
+// prefixWriter keeps the first bytes that are written to it.
+type prefixWriter struct{ b []byte }
 
-func (h *head) Write(b []byte) (int, error) {
+func (h *prefixWriter) Write(b []byte) (int, error) {
 	if room := agent.FormatBytes - len(h.b); room > 0 {
 		h.b = append(h.b, b[:min(room, len(b))]...)
 	}

@@ -21,18 +21,18 @@ import (
 	"github.com/google/uuid"
 
 	"go.temper.dev/temper/internal/agent"
-	"go.temper.dev/temper/internal/sim/mischief"
+	"go.temper.dev/temper/internal/sim/faults"
 )
 
-// imageTries is how often an image is read before the step fails. The real
-// agent tries ten times; the reasons do not go away by themselves here.
+// imageTries is how often an image is downloaded before the step fails. The real agent tries
+// ten times; a simulated failure does not go away by itself.
 const imageTries = 3
 
-// stallLimit is how long a download may bring nothing
+// stallLimit is how long a download may receive no bytes
 // (image_download_connection_timeout).
 const stallLimit = 60 * time.Second
 
-// errPanic ends a write in whose middle the agent dies.
+// errPanic ends a write when the agent dies in the middle of it.
 var errPanic = errors.New("kernel panic")
 
 var errStalled = errors.New("Timed out reading next chunk from webserver") //nolint:staticcheck // the agent's words
@@ -41,7 +41,7 @@ var hashes = map[string]func() hash.Hash{
 	"md5": md5.New, "sha1": sha1.New, "sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New,
 }
 
-// byLength is the algorithm of a checksum of which only the digits are known.
+// byLength maps the length of a checksum to its algorithm.
 var byLength = map[int]string{32: "md5", 40: "sha1", 64: "sha256", 128: "sha512"}
 
 func writeImage(ctx context.Context, a *Agent, c *command, p stepParams) (any, error) {
@@ -70,7 +70,7 @@ func prepareImage(ctx context.Context, a *Agent, c *command, params json.RawMess
 	if err := validateImage(p.Image); err != nil {
 		return nil, err
 	}
-	a.refresh()
+	a.updateNode()
 	device := a.s.Drives[0].Name
 	a.mu.Lock()
 	there := a.image == p.Image.ID
@@ -85,7 +85,7 @@ func prepareImage(ctx context.Context, a *Agent, c *command, params json.RawMess
 			return nil, err
 		}
 	}
-	u := a.identify(p.Image)
+	u := a.recordImage(p.Image)
 	text := fmt.Sprintf("image (%s) written to device %s root_uuid=%s", p.Image.ID, device, u.RootUUID)
 	if u.EFISystem != "" {
 		text += " efi_system_partition_uuid=" + string(u.EFISystem)
@@ -93,19 +93,18 @@ func prepareImage(ctx context.Context, a *Agent, c *command, params json.RawMess
 	return text, nil
 }
 
-// refresh asks the API once more about the node before the disk is written, as
-// the real agent does for its root device hints. Without an answer it goes on
-// with what it knows.
-func (a *Agent) refresh() {
+// updateNode looks the node up again before the disk is written, as the real agent does for
+// its root device hints. If that fails, it keeps the old answer.
+func (a *Agent) updateNode() {
 	a.mu.Lock()
 	node := a.node
 	a.mu.Unlock()
 	l, _, err := a.lookup(node, lookupVersion)
 	if err != nil {
-		a.note("failed to update node cache: %v", err)
+		a.logf("failed to update node cache: %v", err)
 		return
 	}
-	a.learn(l)
+	a.applyLookup(l)
 }
 
 func validateImage(i agent.ImageInfo) error {
@@ -121,9 +120,9 @@ func validateImage(i agent.ImageInfo) error {
 	return nil
 }
 
-// identify notes and returns the partition uuids of what is on the disk: the
-// disk's own identifier for a whole-disk image.
-func (a *Agent) identify(i agent.ImageInfo) agent.PartitionUUIDs {
+// recordImage stores which image is on the disk and returns its partition uuids. For a
+// whole-disk image that is the identifier of the disk.
+func (a *Agent) recordImage(i agent.ImageInfo) agent.PartitionUUIDs {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.image = i.ID
@@ -147,14 +146,14 @@ func (a *Agent) writeWithRetries(ctx context.Context, c *command, i agent.ImageI
 		if err == nil || try == imageTries || !errors.As(err, &r) || r.class != "ImageDownloadError" {
 			return err
 		}
-		a.note("image download failed, %d of %d: %v", try, imageTries, err)
-		if !a.sleep(a.scaled(retryWait)) {
+		a.logf("image download failed, %d of %d: %v", try, imageTries, err)
+		if !a.sleep(a.scaled(imageRetryPause)) {
 			return err
 		}
 	}
 }
 
-// write streams the image onto the disk and checks what came.
+// write downloads the image to the disk and verifies its checksum and format.
 func (a *Agent) write(ctx context.Context, c *command, i agent.ImageInfo, device string) error {
 	algorithm, want, err := a.checksum(ctx, i)
 	if err != nil {
@@ -174,8 +173,8 @@ func (a *Agent) write(ctx context.Context, c *command, i agent.ImageInfo, device
 		return err
 	}
 	h := hashes[algorithm]()
-	var first head
-	n, err := io.Copy(io.MultiWriter(h, w, &first, progress{watch}), a.source(c, res))
+	var first prefixWriter
+	n, err := io.Copy(io.MultiWriter(h, w, &first, stallReset{watch}), a.source(c, res))
 	if err != nil {
 		w.Abort()
 		if errors.Is(context.Cause(ctx), errStalled) {
@@ -184,7 +183,7 @@ func (a *Agent) write(ctx context.Context, c *command, i agent.ImageInfo, device
 		return downloadError("Download of image %s failed: Unable to write image to device %s. Error: %s",
 			i.ID, device, pythonic(err, n, res.ContentLength))
 	}
-	if _, wrong := a.s.Faults.Take(mischief.WrongChecksum, mischief.Event{Commands: c.names, Agent: true}); wrong {
+	if _, wrong := a.s.Faults.Trigger(faults.WrongChecksum, faults.Event{Commands: c.names, Agent: true}); wrong {
 		_, _ = h.Write([]byte("a flipped bit")) // hashes do not fail
 	}
 	have := hex.EncodeToString(h.Sum(nil))
@@ -201,27 +200,27 @@ func (a *Agent) write(ctx context.Context, c *command, i agent.ImageInfo, device
 	return err
 }
 
-// source is the image's bytes, or half of them where the agent dies in the middle.
+// source returns the image's bytes, or half of them if the agent dies in the middle.
 func (a *Agent) source(c *command, res *http.Response) io.Reader {
 	if c.end == nil {
 		return res.Body
 	}
-	return io.MultiReader(io.LimitReader(res.Body, max(1, res.ContentLength/2)), failing{errPanic})
+	return io.MultiReader(io.LimitReader(res.Body, max(1, res.ContentLength/2)), failingReader{errPanic})
 }
 
-// progress puts the end of patience off whenever bytes arrive.
-type progress struct{ watch *time.Timer }
+// stallReset restarts the timer of stallLimit whenever bytes arrive.
+type stallReset struct{ watch *time.Timer }
 
-func (p progress) Write(b []byte) (int, error) {
+func (p stallReset) Write(b []byte) (int, error) {
 	p.watch.Reset(stallLimit)
 	return len(b), nil
 }
 
-type failing struct{ err error }
+type failingReader struct{ err error }
 
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
+func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
 
-// pythonic words an error as the real agent's libraries do.
+// pythonic returns the text that the real agent's libraries have for an error.
 func pythonic(err error, n, length int64) string {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -233,7 +232,7 @@ func pythonic(err error, n, length int64) string {
 	return err.Error()
 }
 
-// checksum is the algorithm and digest the image has to have.
+// checksum returns the algorithm and the digest that the image must have.
 func (a *Agent) checksum(ctx context.Context, i agent.ImageInfo) (algorithm, want string, err error) {
 	algorithm, want = i.HashAlgo, i.HashValue
 	if hashes[algorithm] == nil {
@@ -260,8 +259,7 @@ func (a *Agent) checksum(ctx context.Context, i agent.ImageInfo) (algorithm, wan
 	return algorithm, strings.ToLower(want), nil
 }
 
-// fetchChecksum reads a file of checksums: one digest alone, or lines of
-// digest and name.
+// fetchChecksum downloads a checksum file: a single digest, or lines of digest and name.
 func (a *Agent) fetchChecksum(ctx context.Context, from string, i agent.ImageInfo) (string, error) {
 	res, err := a.get(ctx, from, i)
 	if err != nil {
@@ -319,7 +317,7 @@ func (a *Agent) get(ctx context.Context, u string, i agent.ImageInfo) (*http.Res
 	}
 	if res.StatusCode != http.StatusOK {
 		defer res.Body.Close()
-		b, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10))                                        // as much of the reason as there is
+		b, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10))                                        // the beginning of the reason is enough
 		return nil, fmt.Errorf("Received status code %d from %s, expected 200. Response body: %s", //nolint:staticcheck // the agent's words
 			res.StatusCode, u, b)
 	}

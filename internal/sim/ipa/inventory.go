@@ -22,7 +22,7 @@ func (a *Agent) inventory() *agent.Inventory {
 			Count: agent.Number(len(s.CPUs) * cpu.Threads), Architecture: "x86_64", Flags: []string{"fpu", "vmx", "sse2", "aes", "avx2"},
 			SocketCount: agent.Number(len(s.CPUs)),
 		},
-		// The kernel keeps some of what is plugged in to itself.
+		// The kernel reserves a part of the memory.
 		Memory:     agent.Memory{Total: agent.Number(s.MemoryMiB() << 20 / 64 * 63), PhysicalMB: agent.Number(s.MemoryMiB())},
 		Boot:       agent.BootInfo{Mode: "uefi"},
 		BMCAddress: "127.0.0.1", BMCV6Address: "::/0", BMCMAC: agent.Text(s.BMCMAC),
@@ -68,8 +68,8 @@ func (a *Agent) inspection() agent.Inspection {
 	return agent.Inspection{Inventory: inventory, Plugin: plugin}
 }
 
-// note adds a line to the agent's own log.
-func (a *Agent) note(format string, args ...any) {
+// logf adds a line to the agent's own log, which collect_system_logs returns.
+func (a *Agent) logf(format string, args ...any) {
 	line := time.Now().UTC().Format(time.RFC3339Nano) + " " + fmt.Sprintf(format, args...)
 	a.log.Debug("agent: " + fmt.Sprintf(format, args...))
 	a.mu.Lock()

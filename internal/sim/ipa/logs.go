@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// logs is the agent's log as the real one sends it: a gzipped tar, in base64.
+// logs returns the agent's log as the real agent sends it: base64 of a gzipped tar.
 func (a *Agent) logs() string {
 	a.mu.Lock()
 	text := strings.Join(a.journal, "\n") + "\n"

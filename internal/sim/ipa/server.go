@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/sim/faults"
 	"go.temper.dev/temper/internal/sim/machine"
-	"go.temper.dev/temper/internal/sim/mischief"
 )
 
 // serve is the agent's command API (ironic_python_agent/api/app.py).
@@ -27,15 +27,14 @@ func (a *Agent) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 		} else if one {
 			a.getOne(w, r, id)
 		} else {
-			answer(w, http.StatusOK, agent.CommandList{Commands: a.told(a.list())})
+			answer(w, http.StatusOK, agent.CommandList{Commands: a.withDuplicates(a.list())})
 		}
 	default:
 		refuse(w, http.StatusNotFound, "404 Not Found: The requested URL was not found on the server.")
 	}
 }
 
-// mayRead is the agent's rule for GET: free until a caller has once shown that
-// it knows of tokens.
+// mayRead is the agent's rule for GET: no token is needed until a GET had one.
 func (a *Agent) mayRead(token string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -92,14 +91,14 @@ func (a *Agent) getOne(w http.ResponseWriter, r *http.Request, id string) {
 	a.reply(w, r, found)
 }
 
-// reply shows a command, at its end where the caller waits for it.
+// reply answers with the command's result, after it has ended if the client asks to wait.
 func (a *Agent) reply(w http.ResponseWriter, r *http.Request, c *command) {
 	if strings.EqualFold(r.URL.Query().Get("wait"), "true") {
 		select {
 		case <-c.done:
 		case <-r.Context().Done():
 		case <-a.ctx.Done():
-			panic(http.ErrAbortHandler) // the machine is gone, and the answer with it
+			panic(http.ErrAbortHandler) // the server was switched off before it could answer
 		}
 	}
 	a.mu.Lock()
@@ -118,22 +117,22 @@ func (a *Agent) list() []agent.Result {
 	return out
 }
 
-// told is a list as it goes out.
-func (a *Agent) told(list []agent.Result) []agent.Result {
-	if _, twice := a.s.Faults.Take(mischief.Twice, mischief.Event{Method: http.MethodGet, Path: "/v1/commands", Agent: true}); twice {
+// withDuplicates returns the list, with each command twice if the fault twice strikes.
+func (a *Agent) withDuplicates(list []agent.Result) []agent.Result {
+	if _, twice := a.s.Faults.Trigger(faults.Twice, faults.Event{Method: http.MethodGet, Path: "/v1/commands", Agent: true}); twice {
 		return append(list, list...)
 	}
 	return list
 }
 
-// fate is what ends the agent in the middle of a command; nil for nothing.
-func (a *Agent) fate(c agent.Command) func() {
-	e := mischief.Event{Method: http.MethodPost, Commands: names(c), Agent: true}
-	if _, dies := a.s.Faults.Take(mischief.AgentDies, e); dies {
-		return a.dies
+// injectedEnd returns what ends the agent in the middle of the command, nil if no fault does.
+func (a *Agent) injectedEnd(c agent.Command) func() {
+	e := faults.Event{Method: http.MethodPost, Commands: names(c), Agent: true}
+	if _, dies := a.s.Faults.Trigger(faults.AgentDies, e); dies {
+		return a.crash
 	}
-	if _, reboots := a.s.Faults.Take(mischief.AgentReboots, e); reboots {
-		return a.reboots
+	if _, reboots := a.s.Faults.Trigger(faults.AgentReboots, e); reboots {
+		return a.reboot
 	}
 	return nil
 }
@@ -141,7 +140,7 @@ func (a *Agent) fate(c agent.Command) func() {
 func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a client that went away needs no answer
+	_ = json.NewEncoder(w).Encode(v) // the client has hung up
 }
 
 func refuse(w http.ResponseWriter, status int, why string) {

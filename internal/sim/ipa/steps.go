@@ -12,39 +12,39 @@ import (
 	"go.temper.dev/temper/internal/agent"
 )
 
-// action does a step; args are the step's own.
+// action runs a step.
 type action func(ctx context.Context, a *Agent, c *command, p stepParams) (any, error)
 
-// step is a step of the generic hardware manager and what it does here.
+// step is a step of the generic hardware manager, and what it does in the simulation.
 type step struct {
 	offer agent.Step
 	do    action
 }
 
-// offered are the steps by family (hardware.py, get_clean_steps and
+// offeredSteps has the steps of each family (hardware.py, get_clean_steps and
 // get_deploy_steps), with the real agent's priorities.
-var offered = map[agent.Family][]step{
+var offeredSteps = map[agent.Family][]step{
 	agent.CleanFamily: {
 		{agent.Step{Step: "erase_devices", Interface: "deploy", Priority: 10, Abortable: true}, eraseDevices},
 		{agent.Step{Step: "erase_devices_metadata", Interface: "deploy", Priority: 99, Abortable: true}, eraseMetadata},
 		{agent.Step{Step: "erase_devices_express", Interface: "deploy", Abortable: true}, eraseMetadata},
-		{agent.Step{Step: "erase_pstore", Interface: "deploy", Abortable: true}, pass},
+		{agent.Step{Step: "erase_pstore", Interface: "deploy", Abortable: true}, noopStep},
 		{agent.Step{Step: "burnin_cpu", Interface: "deploy", Abortable: true}, burnIn},
-		{agent.Step{Step: "delete_configuration", Interface: "raid", Abortable: true}, pass},
-		{agent.Step{Step: "create_configuration", Interface: "raid", Abortable: true}, pass},
+		{agent.Step{Step: "delete_configuration", Interface: "raid", Abortable: true}, noopStep},
+		{agent.Step{Step: "create_configuration", Interface: "raid", Abortable: true}, noopStep},
 	},
 	agent.DeployFamily: {
 		{agent.Step{Step: "erase_devices_metadata", Interface: "deploy"}, eraseMetadata},
 		{agent.Step{Step: "write_image", Interface: "deploy"}, writeImage},
-		{agent.Step{Step: "apply_configuration", Interface: "raid"}, pass},
+		{agent.Step{Step: "apply_configuration", Interface: "raid"}, noopStep},
 	},
 	agent.ServiceFamily: {
 		{agent.Step{Step: "burnin_cpu", Interface: "deploy", Abortable: true}, burnIn},
 	},
 }
 
-// stepParams are the parameters of execute_*_step. The step stays as it was
-// sent: it goes back with the result.
+// stepParams are the parameters of execute_*_step. The step is kept as it was sent, because
+// the result contains it.
 type stepParams struct {
 	Step json.RawMessage `json:"step"`
 	Node struct {
@@ -62,10 +62,10 @@ func (p stepParams) version(f agent.Family) map[string]string {
 	}[f]
 }
 
-func listSteps(f agent.Family) kind {
-	return kind{run: func(context.Context, *Agent, *command, json.RawMessage) (any, error) {
+func listSteps(f agent.Family) commandSpec {
+	return commandSpec{run: func(context.Context, *Agent, *command, json.RawMessage) (any, error) {
 		var steps []agent.Step
-		for _, s := range offered[f] {
+		for _, s := range offeredSteps[f] {
 			steps = append(steps, s.offer)
 		}
 		return map[string]any{
@@ -74,8 +74,8 @@ func listSteps(f agent.Family) kind {
 	}}
 }
 
-func executeStep(f agent.Family) kind {
-	return kind{async: true, run: func(ctx context.Context, a *Agent, c *command, params json.RawMessage) (any, error) {
+func executeStep(f agent.Family) commandSpec {
+	return commandSpec{async: true, run: func(ctx context.Context, a *Agent, c *command, params json.RawMessage) (any, error) {
 		var p stepParams
 		if err := json.Unmarshal(params, &p); err != nil {
 			return nil, err
@@ -89,7 +89,7 @@ func executeStep(f agent.Family) kind {
 		if json.Unmarshal(p.Step, &named) != nil || named.Step == "" {
 			return nil, executionError("Malformed %s_step, no \"step\" key: %s", f, p.Step)
 		}
-		for _, s := range offered[f] {
+		for _, s := range offeredSteps[f] {
 			if s.offer.Step != named.Step {
 				continue
 			}
@@ -103,7 +103,7 @@ func executeStep(f agent.Family) kind {
 	}}
 }
 
-// dict is a map as Python prints it.
+// dict formats a map as Python prints it.
 func dict(m map[string]string) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -112,7 +112,7 @@ func dict(m map[string]string) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-func pass(_ context.Context, a *Agent, _ *command, _ stepParams) (any, error) {
+func noopStep(_ context.Context, a *Agent, _ *command, _ stepParams) (any, error) {
 	a.sleep(a.fleet.cfg.StepDelay)
 	return nil, nil
 }
@@ -127,8 +127,8 @@ func eraseDevices(_ context.Context, a *Agent, _ *command, _ stepParams) (any, e
 	return nil, a.s.Disk.Erase()
 }
 
-// burnIn takes as long as the node's driver_info says, unscaled: it is the step
-// for whoever needs one that is still running.
+// burnIn takes as long as the node's driver_info says, without TimeScale. Tests use it when
+// they need a step that still runs.
 func burnIn(_ context.Context, a *Agent, _ *command, p stepParams) (any, error) {
 	d := 24 * time.Hour
 	if s, ok := p.Node.DriverInfo["agent_burnin_cpu_timeout"].(float64); ok {

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"time"
 
-	"go.temper.dev/temper/internal/sim/mischief"
+	"go.temper.dev/temper/internal/sim/faults"
 )
 
-// Source is what a server boots or has booted from.
+// Source is what a server boots from.
 type Source string
 
-// Boot sources. None is also "nothing bootable".
+// Boot sources. None also means that there is nothing to boot from.
 const (
 	None    Source = ""
 	Disk    Source = "disk"
@@ -21,14 +21,14 @@ const (
 
 func (s Source) ramdisk() bool { return s == CD || s == Network }
 
-// Boot is the boot override, in Redfish's words.
+// Boot is the boot override, by Redfish's names.
 type Boot struct {
 	Target  string `json:"target"`  // BootTargets
 	Enabled string `json:"enabled"` // BootEnables
 	Mode    string `json:"mode"`    // BootModes
 }
 
-// What the BMC takes (AllowableValues), and the state without an override.
+// The values that the BMC accepts (AllowableValues), and the state without an override.
 var (
 	BootTargets = []string{"None", "Pxe", "Cd", "Hdd", "BiosSetup"}
 	BootEnables = []string{"Disabled", "Once", "Continuous"}
@@ -36,14 +36,14 @@ var (
 	NoOverride  = Boot{Target: "None", Enabled: "Disabled", Mode: "UEFI"}
 )
 
-// BootOverride reads the override.
+// BootOverride returns the override.
 func (s *Server) BootOverride() Boot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.boot
 }
 
-// SetBootOverride writes it; b is checked by the caller.
+// SetBootOverride sets the override. The caller has checked b.
 func (s *Server) SetBootOverride(b Boot) {
 	defer s.changed()
 	s.mu.Lock()
@@ -51,20 +51,20 @@ func (s *Server) SetBootOverride(b Boot) {
 	s.boot = b
 }
 
-// post is the firmware's start: pending settings become real, the override is
-// read, and used up if it is for once. extra is time before it begins.
+// post is the firmware's power-on self-test: it applies pending BIOS settings, reads the
+// boot override, removes a one-time one, and begins to boot. extra is a delay before that.
 func (s *Server) post(extra time.Duration) {
 	s.settings.apply()
-	source := s.source()
+	source := s.bootSource()
 	if s.boot.Enabled == "Once" {
 		s.boot.Target, s.boot.Enabled = NoOverride.Target, NoOverride.Enabled
 	}
-	s.load(source, extra)
+	s.startBoot(source, extra)
 }
 
-// source follows the override where there is something behind it, else the
-// firmware's own order, in which only the disk stands.
-func (s *Server) source() Source {
+// bootSource returns what the override says if that can be booted, else the disk, which is
+// the only entry of the firmware's own boot order.
+func (s *Server) bootSource() Source {
 	target := s.boot.Target
 	if s.boot.Enabled == "Disabled" {
 		target = "None"
@@ -82,21 +82,21 @@ func (s *Server) source() Source {
 	return None
 }
 
-func (s *Server) load(source Source, extra time.Duration) {
+func (s *Server) startBoot(source Source, extra time.Duration) {
 	s.booting = source
 	if source == None {
 		return
 	}
-	turn := s.turn
-	time.AfterFunc(extra+s.env.BootDelay, func() { s.up(turn) })
+	turn := s.generation
+	time.AfterFunc(extra+s.env.BootDelay, func() { s.finishBoot(turn) })
 }
 
-// up is the end of a boot: what was loaded runs.
-func (s *Server) up(turn uint64) {
+// finishBoot ends a boot: what was loaded runs, unless the power changed meanwhile.
+func (s *Server) finishBoot(turn uint64) {
 	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.turn != turn {
+	if s.generation != turn {
 		return
 	}
 	s.booted, s.booting = s.booting, None
@@ -104,7 +104,7 @@ func (s *Server) up(turn uint64) {
 		return
 	}
 	s.bootNo++
-	if _, none := s.Faults.Take(mischief.NoAgent, mischief.Event{}); !none {
+	if _, none := s.Faults.Trigger(faults.NoAgent, faults.Event{}); !none {
 		s.agentBoots.Add(1)
 		s.runAgent(nil)
 	}
@@ -120,8 +120,8 @@ func (s *Server) runAgent(saved *AgentMemory) {
 	s.agents.Go(func() { s.env.RunAgent(ctx, s, boot, saved) })
 }
 
-// AgentMemory is what an agent that is up knows. It is kept so that a
-// restarted rack goes on as if the servers had not noticed.
+// AgentMemory is the memory of an agent that is up. It is saved so that after a restart of
+// the rack's process the agent continues.
 type AgentMemory struct {
 	Node             string            `json:"node"`
 	Token            string            `json:"token"`
@@ -131,7 +131,7 @@ type AgentMemory struct {
 	Results          []json.RawMessage `json:"results"` // finished commands, oldest first
 }
 
-// Remember keeps the memory of the agent of that boot.
+// Remember saves the memory of the agent of that boot.
 func (s *Server) Remember(boot int, m *AgentMemory) {
 	defer s.changed()
 	s.mu.Lock()

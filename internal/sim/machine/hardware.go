@@ -1,6 +1,6 @@
-// Package machine is one simulated server: its hardware, power, boot, media,
-// settings and what was done to it. It never speaks HTTP; package redfish shows
-// it to BMC clients, package ipa is what runs on it.
+// Package machine is a simulated server: its hardware, power, boot, media, settings and
+// what was done to it. It has no HTTP: package redfish is its BMC's interface, and package
+// ipa the agent that it boots.
 package machine
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Hardware is what a server is made of. It follows from the rack's seed and the
-// server's number alone.
+// Hardware is the hardware of a server. The rack's seed and the server's number determine
+// all of it.
 type Hardware struct {
 	Name         string
 	UUID         string
@@ -25,7 +25,7 @@ type Hardware struct {
 	BMCMAC       string
 	CPUs         []CPU
 	DIMMs        []DIMM
-	Drives       []Drive // the first is the one images are written to
+	Drives       []Drive // images are written to the first
 	NICs         []NIC
 	Username     string // of the BMC's only account
 	Password     string
@@ -48,7 +48,7 @@ type DIMM struct {
 
 // Drive is one disk drive.
 type Drive struct {
-	Name   string // as Linux names it
+	Name   string // Linux's name
 	Model  string
 	Serial string
 	Bytes  int64
@@ -58,12 +58,12 @@ type Drive struct {
 
 // NIC is one network port.
 type NIC struct {
-	Name string // as Linux names it
+	Name string // Linux's name
 	MAC  string
 	Mbps int
 }
 
-// chassis are the models a rack is built of.
+// chassis are the models of servers in a rack.
 var chassis = []struct {
 	model    string
 	cpu      CPU
@@ -80,33 +80,33 @@ var chassis = []struct {
 	{"SR-240", CPU{"Simulated 32-Core Processor", 32, 64, 2600}, 2, 16, 64 << 10, "SIM-NVME-1920", 1920383410176, true, 100000},
 }
 
-// space is the namespace of the servers' uuids.
-var space = uuid.NewSHA1(uuid.NameSpaceDNS, []byte("rack.temper.dev"))
+// uuidNamespace is the namespace of the servers' uuids.
+var uuidNamespace = uuid.NewSHA1(uuid.NameSpaceDNS, []byte("rack.temper.dev"))
 
-// NewHardware builds server number i (from 0) of the rack with that seed.
-// diskBytes replaces the drives' size where it is not 0.
+// NewHardware returns the hardware of server number i (from 0) of the rack with that seed.
+// diskBytes replaces the drives' size if it is not 0.
 func NewHardware(seed int64, i int, diskBytes int64) Hardware {
 	name := fmt.Sprintf("sim-%04d", i+1)
 	rng := rand.New(rand.NewPCG(uint64(seed), uint64(i))) // reproducible by intent
 	c := chassis[rng.IntN(len(chassis))]
 	h := Hardware{
-		Name: name, UUID: uuid.NewSHA1(space, fmt.Appendf(nil, "%d/%d", seed, i)).String(),
-		Serial: "SIM" + code(rng, 9), Manufacturer: "Simulated Systems", Model: c.model,
+		Name: name, UUID: uuid.NewSHA1(uuidNamespace, fmt.Appendf(nil, "%d/%d", seed, i)).String(),
+		Serial: "SIM" + randomCode(rng, 9), Manufacturer: "Simulated Systems", Model: c.model,
 		BIOSVersion: "2.4.1", BMCVersion: "1.12.0", BMCMAC: mac(seed, i, 0xff),
-		Username: "admin", Password: code(rng, 20),
+		Username: "admin", Password: randomCode(rng, 20),
 	}
 	for range c.sockets {
 		h.CPUs = append(h.CPUs, c.cpu)
 	}
 	for n := range c.dimms {
-		h.DIMMs = append(h.DIMMs, DIMM{Slot: fmt.Sprintf("DIMM%d", n+1), MiB: c.dimmMiB, Serial: code(rng, 8)})
+		h.DIMMs = append(h.DIMMs, DIMM{Slot: fmt.Sprintf("DIMM%d", n+1), MiB: c.dimmMiB, Serial: randomCode(rng, 8)})
 	}
 	if diskBytes > 0 {
 		c.bytes = diskBytes
 	}
 	for n := range 2 {
 		d := Drive{
-			Name: "/dev/sd" + string(rune('a'+n)), Model: c.drive, Serial: code(rng, 12), Bytes: c.bytes,
+			Name: "/dev/sd" + string(rune('a'+n)), Model: c.drive, Serial: randomCode(rng, 12), Bytes: c.bytes,
 			NVMe: c.nvme, WWN: fmt.Sprintf("0x5%015x", rng.Uint64()>>4),
 		}
 		if c.nvme {
@@ -120,7 +120,7 @@ func NewHardware(seed int64, i int, diskBytes int64) Hardware {
 	return h
 }
 
-// MACs are the addresses of the network ports.
+// MACs returns the addresses of the network ports.
 func (h *Hardware) MACs() []string {
 	out := make([]string, len(h.NICs))
 	for i, n := range h.NICs {
@@ -129,7 +129,7 @@ func (h *Hardware) MACs() []string {
 	return out
 }
 
-// MemoryMiB is the sum of all modules.
+// MemoryMiB returns the size of all memory modules together.
 func (h *Hardware) MemoryMiB() (sum int64) {
 	for _, d := range h.DIMMs {
 		sum += d.MiB
@@ -137,14 +137,14 @@ func (h *Hardware) MemoryMiB() (sum int64) {
 	return sum
 }
 
-// mac is locally administered and unique within a rack: the second byte tells
-// racks of different seeds apart, three bytes count servers, the last ports.
+// mac returns a locally administered address. The second byte is from the seed, so that
+// two racks seldom collide, the next three are the server's number, the last is the port.
 func mac(seed int64, i, port int) string {
 	return fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", byte(seed), byte(i>>16), byte(i>>8), byte(i), byte(port))
 }
 
-// code is n random letters and digits.
-func code(rng *rand.Rand, n int) string {
+// randomCode returns n random letters and digits.
+func randomCode(rng *rand.Rand, n int) string {
 	b := make([]byte, n)
 	for i := range b {
 		b[i] = byte(rng.UintN(256))

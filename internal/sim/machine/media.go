@@ -10,47 +10,47 @@ import (
 	"net/http"
 	"time"
 
-	"go.temper.dev/temper/internal/sim/mischief"
+	"go.temper.dev/temper/internal/sim/faults"
 )
 
 // Media is the virtual CD.
 type Media struct {
-	Inserted bool   `json:"inserted"`
-	Image    string `json:"image"` // URL
-	SHA256   string `json:"sha256"`
-	Bytes    int64  `json:"bytes"`
-	Protect  bool   `json:"protect"` // write protected
+	Inserted       bool   `json:"inserted"`
+	Image          string `json:"image"` // URL
+	SHA256         string `json:"sha256"`
+	Bytes          int64  `json:"bytes"`
+	WriteProtected bool   `json:"protect"`
 }
 
 // Errors of InsertMedia.
 var (
-	// ErrMediaInUse: something is in already, or on its way.
+	// ErrMediaInUse: an image is inserted or being inserted.
 	ErrMediaInUse = errors.New("virtual media is already inserted")
-	// ErrMediaFetch: the image could not be read; wrapped with why.
+	// ErrMediaFetch: the image could not be downloaded; errors wrap it with the cause.
 	ErrMediaFetch = errors.New("the image could not be read")
 )
 
-// mediaTimeout bounds the download of one image.
+// mediaTimeout is the longest download of an image.
 const mediaTimeout = 10 * time.Minute
 
-// Media reads the virtual CD.
+// Media returns what is in the virtual CD drive.
 func (s *Server) Media() Media {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.media
 }
 
-// InsertMedia downloads the image at url to its end, as a check that it can be
-// read and to know what it was, and puts it into the virtual CD. A BMC goes on
-// with a download whose client has hung up, so it has no context.
+// InsertMedia downloads the whole image at url, to check that it can be read and to compute
+// its digest, and inserts it. It takes no context, because a BMC goes on with the download
+// when the client has hung up.
 func (s *Server) InsertMedia(url string, protect bool) error {
-	f, slow := s.Faults.Take(mischief.SlowInsert, mischief.Event{}) // a refused request counts, too
+	f, slow := s.Faults.Trigger(faults.SlowInsert, faults.Event{}) // a refused request counts, too
 	s.mu.Lock()
-	if s.media.Inserted || s.insert {
+	if s.media.Inserted || s.inserting {
 		s.mu.Unlock()
 		return ErrMediaInUse
 	}
-	s.insert = true
+	s.inserting = true
 	s.mu.Unlock()
 
 	if slow {
@@ -59,12 +59,12 @@ func (s *Server) InsertMedia(url string, protect bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), mediaTimeout)
 	defer cancel()
 	m, err := s.env.fetch(ctx, url)
-	m.Protect = protect
+	m.WriteProtected = protect
 
 	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.insert = false
+	s.inserting = false
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrMediaFetch, err)
 	}
@@ -72,7 +72,7 @@ func (s *Server) InsertMedia(url string, protect bool) error {
 	return nil
 }
 
-// EjectMedia empties the virtual CD; an empty one stays so.
+// EjectMedia ejects the medium, if there is one.
 func (s *Server) EjectMedia() {
 	defer s.changed()
 	s.mu.Lock()

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"go.temper.dev/temper/internal/sim/mischief"
+	"go.temper.dev/temper/internal/sim/faults"
 )
 
 // Power is a Redfish PowerState (DSP2046).
@@ -18,7 +18,7 @@ const (
 	PoweringOff Power = "PoweringOff"
 )
 
-// ResetType is a Redfish ResetType, or what the agent does to its own machine.
+// ResetType is a Redfish ResetType, or a reset that the agent does itself.
 type ResetType string
 
 // Reset types.
@@ -33,34 +33,34 @@ const (
 	byAgentReboot ResetType = "agent_reboot"
 )
 
-// ResetTypes is what the BMC takes (AllowableValues).
+// ResetTypes are those that the BMC accepts (AllowableValues).
 var ResetTypes = []ResetType{ResetOn, ResetForceOff, ResetGracefulShutdown, ResetForceRestart, ResetNMI}
 
 // Errors of a reset.
 var (
-	// ErrBusy: a power change is under way; ask again.
+	// ErrBusy: a power change is under way. The client should try again.
 	ErrBusy = errors.New("a power change is under way")
-	// ErrPoweredOff: the request needs a running server.
+	// ErrPoweredOff: the server must be on for this request.
 	ErrPoweredOff = errors.New("the server is powered off")
 )
 
-// resetRequest is what faults see of a reset.
-var resetRequest = mischief.Event{Method: "POST", Path: "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset"}
+// resetRequest is the event of a reset, for faults.
+var resetRequest = faults.Event{Method: "POST", Path: "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset"}
 
-// Reset is one request to the BMC. It answers at once; the power state passes
-// through PoweringOn or PoweringOff. What is already so is no error and has no
-// effect. Every request is in the journal, those without effect as well.
+// Reset is a request to the BMC. It returns at once, and the power state passes through
+// PoweringOn or PoweringOff. A request for the current state is no error and has no effect.
+// The journal has every request, also those without effect.
 func (s *Server) Reset(t ResetType) error {
 	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	from := s.power
-	if _, lost := s.Faults.Take(mischief.LostPower, resetRequest); lost {
+	if _, lost := s.Faults.Trigger(faults.LostPower, resetRequest); lost {
 		s.recordPower(t, from, from, false)
 		return nil
 	}
 	d := s.env.PowerDelay
-	if f, slow := s.Faults.Take(mischief.SlowPower, resetRequest); slow {
+	if f, slow := s.Faults.Trigger(faults.SlowPower, resetRequest); slow {
 		d = time.Duration(f.Delay)
 	}
 	to, effect, err := s.reset(t, d)
@@ -73,20 +73,20 @@ func (s *Server) reset(t ResetType, d time.Duration) (to Power, effect bool, err
 	case ResetOn:
 		switch s.power {
 		case Off:
-			s.change(PoweringOn, On, d)
+			s.startPowerChange(PoweringOn, On, d)
 			return On, true, nil
 		case PoweringOff:
 			return s.power, false, ErrBusy
 		}
 	case ResetForceOff, ResetGracefulShutdown:
 		if s.power == On || s.power == PoweringOn {
-			s.change(PoweringOff, Off, d)
+			s.startPowerChange(PoweringOff, Off, d)
 			return Off, true, nil
 		}
 	case ResetForceRestart:
 		switch s.power {
 		case On:
-			s.halt()
+			s.stopSoftware()
 			s.post(d)
 			return On, true, nil
 		case PoweringOff:
@@ -103,19 +103,19 @@ func (s *Server) reset(t ResetType, d time.Duration) (to Power, effect bool, err
 	return s.power, false, nil
 }
 
-// change starts a power change that takes d. What runs stops at its beginning.
-func (s *Server) change(via, to Power, d time.Duration) {
-	s.halt()
+// startPowerChange starts a power change that takes d. What runs on the server stops at once.
+func (s *Server) startPowerChange(via, to Power, d time.Duration) {
+	s.stopSoftware()
 	s.power = via
-	turn := s.turn
-	time.AfterFunc(d, func() { s.settle(turn, to) })
+	turn := s.generation
+	time.AfterFunc(d, func() { s.finishPowerChange(turn, to) })
 }
 
-func (s *Server) settle(turn uint64, to Power) {
+func (s *Server) finishPowerChange(turn uint64, to Power) {
 	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.turn != turn {
+	if s.generation != turn {
 		return
 	}
 	s.power = to
@@ -124,9 +124,9 @@ func (s *Server) settle(turn uint64, to Power) {
 	}
 }
 
-// halt ends what runs on the server and begins a new turn.
-func (s *Server) halt() {
-	s.turn++
+// stopSoftware stops what runs on the server, and raises the generation.
+func (s *Server) stopSoftware() {
+	s.generation++
 	s.booting, s.booted, s.memory = None, None, nil
 	if s.stop != nil {
 		s.stop()
@@ -134,16 +134,16 @@ func (s *Server) halt() {
 	}
 }
 
-// AgentPowersOff is the ramdisk of that boot switching its own machine off;
-// AgentReboots, restarting it. An older ramdisk does nothing: it is not there
-// any more.
-func (s *Server) AgentPowersOff(boot int) { s.byAgent(byAgentOff, ResetForceOff, boot) }
+// AgentPowersOff is called by the ramdisk of that boot when it switches its server off. A
+// call by the ramdisk of an earlier boot does nothing.
+func (s *Server) AgentPowersOff(boot int) { s.resetByAgent(byAgentOff, ResetForceOff, boot) }
 
-// AgentReboots is the ramdisk of that boot restarting its machine.
-func (s *Server) AgentReboots(boot int) { s.byAgent(byAgentReboot, ResetForceRestart, boot) }
+// AgentReboots is the same when the ramdisk restarts its server.
+func (s *Server) AgentReboots(boot int) { s.resetByAgent(byAgentReboot, ResetForceRestart, boot) }
 
-// AgentStartsAnew is the machine under the ramdisk of that boot restarting by itself, into what it had booted.
-func (s *Server) AgentStartsAnew(boot int) {
+// AgentRestarts restarts the server below the ramdisk of that boot, which then boots from
+// the same source again.
+func (s *Server) AgentRestarts(boot int) {
 	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,12 +151,12 @@ func (s *Server) AgentStartsAnew(boot int) {
 		return
 	}
 	source := s.booted
-	s.halt()
+	s.stopSoftware()
 	s.recordPower(byAgentReboot, On, On, true)
-	s.load(source, s.env.PowerDelay)
+	s.startBoot(source, s.env.PowerDelay)
 }
 
-func (s *Server) byAgent(name, as ResetType, boot int) {
+func (s *Server) resetByAgent(name, as ResetType, boot int) {
 	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,64 +8,63 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/sim/disk"
-	"go.temper.dev/temper/internal/sim/mischief"
+	"go.temper.dev/temper/internal/sim/faults"
 )
 
-// Env is what the servers of a rack share.
+// Env has the settings that the servers of a rack share.
 type Env struct {
 	Seed           int64
 	DataDir        string
-	DiskBytes      int64 // 0: as the drives are
+	DiskBytes      int64 // 0 = the drives' own size
 	PowerDelay     time.Duration
 	BootDelay      time.Duration
-	TaskDelay      time.Duration // 0: actions answer when they are done, no tasks
+	TaskDelay      time.Duration // 0 = actions answer when they are done, without a task
 	SessionTimeout time.Duration
 	MaxSessions    int
 	MediaLimit     int64 // bytes of a virtual CD
 	PXE            bool
 	Client         *http.Client // fetches virtual media
 
-	// RunAgent is the ramdisk: it runs until ctx is over. saved is what an
-	// earlier process kept of the same boot, nil for a fresh one.
+	// RunAgent runs the agent until ctx ends. saved is the memory of the same boot that an
+	// earlier process saved, nil for a new boot.
 	RunAgent func(ctx context.Context, s *Server, boot int, saved *AgentMemory)
-	// Changed is called, without locks held, when a server's state is worth saving.
+	// Changed is called without locks when a server's state has changed and should be saved.
 	Changed func(*Server)
 }
 
-// Server is one simulated server. All methods are safe for concurrent use. It
-// has no goroutine of its own: time passes in timers, and an agent exists only
-// while one is booted.
+// Server is a simulated server. All methods are safe for concurrent use. It has no
+// goroutine of its own: delays are timers, and an agent runs only while one is booted.
 type Server struct {
 	Hardware
 	Disk   *disk.Disk
-	Faults mischief.Plan
+	Faults faults.Injector
 	Journal
 
 	env   *Env
 	index int
 
-	mu       sync.Mutex
-	power    Power
-	turn     uint64 // raised by every power change and boot: timers of an older turn do nothing
-	boot     Boot
-	booting  Source // the source the firmware is loading from; None when it is not
-	booted   Source
-	bootNo   int // boots into an agent, ever
-	stop     context.CancelFunc
-	agents   sync.WaitGroup
-	memory   *AgentMemory
-	media    Media
-	insert   bool // a download is under way
-	settings Settings
-	volumes  []Volume
-	sessions map[string]*Session
-	badLogin int
-	tasks    []*Task
-	nextID   int
-	bmcBack  time.Time // the BMC restarts and does not answer before
+	mu         sync.Mutex
+	power      Power
+	generation uint64 // raised by every power change and boot: timers of an older generation do nothing
+	boot       Boot
+	booting    Source // the source that the firmware is loading; None if it loads nothing
+	booted     Source
+	bootNo     int // how often an agent has booted
+	stop       context.CancelFunc
+	agents     sync.WaitGroup
+	memory     *AgentMemory
+	media      Media
+	inserting  bool // a download is under way
+	settings   Settings
+	volumes    []Volume
+	sessions   map[string]*Session
+	badLogin   int
+	tasks      []*Task
+	nextID     int
+	bmcBackAt  time.Time // a restarted BMC does not answer before this time
 }
 
-// New is server number i, switched off, its disk empty.
+// New returns server number i. It is switched off and its disk is empty.
 func New(env *Env, i int) *Server {
 	h := NewHardware(env.Seed, i, env.DiskBytes)
 	return &Server{
@@ -74,57 +73,57 @@ func New(env *Env, i int) *Server {
 	}
 }
 
-// Index is the server's number in the rack, from 0.
+// Index returns the server's number in the rack, from 0.
 func (s *Server) Index() int { return s.index }
 
-// SetFaults replaces the server's faults; which of several requests a fault
-// with a probability strikes follows from the rack's seed.
-func (s *Server) SetFaults(l mischief.List) {
+// SetFaults replaces the server's faults. The rack's seed determines which requests a fault
+// with a probability strikes.
+func (s *Server) SetFaults(l faults.List) {
 	s.Faults.Set(l, uint64(s.env.Seed)<<20+uint64(s.index)) // any mapping will do
 }
 
-// PowerState is the state as the BMC reads it.
+// PowerState returns the power state that the BMC reports.
 func (s *Server) PowerState() Power {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.power
 }
 
-// Booted is what runs on the server: None while it is off or still booting.
+// Booted returns what the server has booted from: None while it is off or booting.
 func (s *Server) Booted() Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.booted
 }
 
-// Booting is what the firmware is loading just now, None when it is not.
+// Booting returns what the firmware is loading, None if it loads nothing.
 func (s *Server) Booting() Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.booting
 }
 
-// RestartBMC makes the BMC forget its sessions and tasks, and stay away for
-// twice the power delay. The server itself notices nothing.
+// RestartBMC restarts the BMC: it forgets its sessions and tasks and does not answer for
+// twice the power delay. The server itself runs on.
 func (s *Server) RestartBMC() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sessions, s.tasks = nil, nil
-	s.bmcBack = time.Now().Add(2 * s.env.PowerDelay)
+	s.bmcBackAt = time.Now().Add(2 * s.env.PowerDelay)
 }
 
-// BMCAway is how long the BMC will not answer yet; 0 when it does.
-func (s *Server) BMCAway() time.Duration {
+// BMCDowntime returns how long the BMC will still not answer, 0 if it answers.
+func (s *Server) BMCDowntime() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return max(0, time.Until(s.bmcBack))
+	return max(0, time.Until(s.bmcBackAt))
 }
 
-// Halt stops what runs on the server without changing its state, for the end
-// of the process, and waits for it.
+// Halt stops what runs on the server and waits for it. The server's state does not change:
+// the process ends, not the server.
 func (s *Server) Halt() {
 	s.mu.Lock()
-	s.turn++
+	s.generation++
 	if s.stop != nil {
 		s.stop()
 	}

@@ -23,11 +23,11 @@ type Session struct {
 var (
 	// ErrCredentials: wrong user name or password.
 	ErrCredentials = errors.New("wrong user name or password")
-	// ErrSessionLimit: as many sessions as the BMC keeps.
+	// ErrSessionLimit: the BMC has as many sessions as it allows.
 	ErrSessionLimit = errors.New("too many sessions")
 )
 
-// CheckPassword counts what it refuses.
+// CheckPassword checks user name and password, and counts refusals.
 func (s *Server) CheckPassword(user, password string) bool {
 	ok := subtle.ConstantTimeCompare([]byte(user), []byte(s.Username)) &
 		subtle.ConstantTimeCompare([]byte(password), []byte(s.Password))
@@ -40,7 +40,7 @@ func (s *Server) CheckPassword(user, password string) bool {
 	return false
 }
 
-// Login opens a session.
+// Login creates a session.
 func (s *Server) Login(user, password string) (Session, error) {
 	if !s.CheckPassword(user, password) {
 		return Session{}, ErrCredentials
@@ -61,7 +61,7 @@ func (s *Server) Login(user, password string) (Session, error) {
 	return *n, nil
 }
 
-// CheckToken is whether token is a live session's, and keeps it alive.
+// CheckToken reports whether a session has the token, and renews the session.
 func (s *Server) CheckToken(token string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,14 +73,14 @@ func (s *Server) CheckToken(token string) bool {
 	return ok
 }
 
-// ForgetToken ends the session of that token, if there is one.
+// ForgetToken deletes the session with that token, if there is one.
 func (s *Server) ForgetToken(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.sessions, token)
 }
 
-// Logout ends the session of that id; false where there is none.
+// Logout deletes the session with that id. It returns false if there is none.
 func (s *Server) Logout(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func (s *Server) Logout(id string) bool {
 	return false
 }
 
-// Sessions lists the live ones, oldest first, without their tokens.
+// Sessions returns the sessions, oldest first, without their tokens.
 func (s *Server) Sessions() []Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,14 +111,14 @@ func (s *Server) Sessions() []Session {
 	return out
 }
 
-// SessionTimeout is how long an unused session lives.
+// SessionTimeout returns how long a session lives without a request.
 func (s *Server) SessionTimeout() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sessionTimeout()
 }
 
-// sessionTimeout needs the lock.
+// sessionTimeout is SessionTimeout for callers that hold the lock.
 func (s *Server) sessionTimeout() time.Duration {
 	return cmp.Or(time.Duration(s.settings.SessionSeconds)*time.Second, s.env.SessionTimeout)
 }

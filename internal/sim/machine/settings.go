@@ -10,7 +10,7 @@ import (
 // float64 (a JSON number).
 type Attributes map[string]any
 
-// defaults are the attributes of every server.
+// defaults returns the BIOS attributes of a new server.
 func defaults() Attributes {
 	return Attributes{
 		"BootMode": "Uefi", "SecureBoot": "Disabled", "LogicalProc": "Enabled", "ProcVirtualization": "Enabled",
@@ -19,7 +19,7 @@ func defaults() Attributes {
 	}
 }
 
-// Settings are the BIOS attributes, those waiting for the next boot, the
+// Settings are the BIOS attributes, the pending ones that the next boot applies, the
 // identification light and the BMC's own settings.
 type Settings struct {
 	BIOS    Attributes `json:"bios"`
@@ -29,7 +29,7 @@ type Settings struct {
 	SessionSeconds int `json:"session_seconds,omitempty"`
 }
 
-// LEDs is what the identification light takes.
+// LEDs are the states of the identification light.
 var LEDs = []string{"Lit", "Blinking", "Off"}
 
 func newSettings() Settings { return Settings{BIOS: defaults(), LED: "Off"} }
@@ -39,7 +39,7 @@ func (s *Settings) apply() {
 	s.Pending = nil
 }
 
-// Settings reads them.
+// Settings returns a copy of the settings.
 func (s *Server) Settings() Settings {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,8 +59,8 @@ var (
 	ErrAttributeType = errors.New("wrong type for a BIOS attribute")
 )
 
-// SetBIOS puts attributes aside until the next boot. It takes all or nothing,
-// and names the attribute that is wrong.
+// SetBIOS sets attributes for the next boot. If one of them is wrong, it returns its name
+// and an error, and sets none.
 func (s *Server) SetBIOS(a Attributes) (wrong string, err error) {
 	defer s.changed()
 	s.mu.Lock()
@@ -81,7 +81,7 @@ func (s *Server) SetBIOS(a Attributes) (wrong string, err error) {
 	return "", nil
 }
 
-// ResetBIOS puts the defaults aside until the next boot.
+// ResetBIOS sets the defaults for the next boot.
 func (s *Server) ResetBIOS() {
 	defer s.changed()
 	s.mu.Lock()
@@ -89,7 +89,7 @@ func (s *Server) ResetBIOS() {
 	s.settings.Pending = defaults()
 }
 
-// SetLED switches the identification light.
+// SetLED sets the identification light.
 func (s *Server) SetLED(v string) {
 	defer s.changed()
 	s.mu.Lock()

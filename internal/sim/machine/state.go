@@ -4,8 +4,8 @@ import (
 	"go.temper.dev/temper/internal/sim/disk"
 )
 
-// State is all of a server that outlives the process. Agents' tokens are in
-// it: whoever stores it keeps it to itself.
+// State is everything of a server that survives a restart of the process. It contains the
+// agent's token, so nobody else may read it.
 type State struct {
 	Power    Power        `json:"power"`
 	Boot     Boot         `json:"boot"`
@@ -25,7 +25,7 @@ type State struct {
 	Commands []AgentCommand `json:"commands,omitempty"`
 }
 
-// State is a copy of the server's.
+// State returns a copy of the server's state.
 func (s *Server) State() State {
 	onDisk, powers, commands := s.Disk.State(), s.PowerActions(), s.AgentCommands()
 	s.mu.Lock()
@@ -38,9 +38,9 @@ func (s *Server) State() State {
 	}
 }
 
-// Restore takes over the state of an earlier process before the server is
-// used. What was under way then is brought to its end: a power change starts
-// over, and so does a boot; an agent that was up goes on with its memory.
+// Restore sets the state that an earlier process saved. It must be called before the server
+// is used. A power change or boot that was under way starts again, and an agent that was up
+// continues with its memory.
 func (s *Server) Restore(st State) {
 	s.Disk.Restore(st.Disk)
 	s.agentBoots.Store(st.Counts.AgentBoots)
@@ -58,17 +58,17 @@ func (s *Server) Restore(st State) {
 	}
 	switch {
 	case s.power == PoweringOn:
-		s.change(PoweringOn, On, s.env.PowerDelay)
+		s.startPowerChange(PoweringOn, On, s.env.PowerDelay)
 	case s.power == PoweringOff:
-		s.change(PoweringOff, Off, s.env.PowerDelay)
+		s.startPowerChange(PoweringOff, Off, s.env.PowerDelay)
 	case s.power == On && st.Booting != None:
-		s.load(st.Booting, 0)
+		s.startBoot(st.Booting, 0)
 	case s.power == On && s.booted.ramdisk():
 		s.runAgent(s.memory)
 	}
 }
 
-// BadLogins is how many times the BMC refused a password.
+// BadLogins returns how often the BMC refused a password.
 func (s *Server) BadLogins() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

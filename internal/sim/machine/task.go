@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Task is an action that goes on after its answer.
+// Task is a Redfish task: an action that goes on after the BMC has answered.
 type Task struct {
 	ID      string
 	Name    string
@@ -15,17 +15,16 @@ type Task struct {
 	Err     error     // why it failed
 }
 
-// Running is whether the task has not ended.
+// Running reports whether the task has not ended.
 func (t Task) Running() bool { return t.Ended.IsZero() }
 
-// maxTasks bounds what a BMC remembers; the oldest ended ones go first.
+// maxTasks is how many tasks a BMC keeps. It drops the oldest one that has ended.
 const maxTasks = 32
 
-// TasksEnabled is whether actions run as tasks.
+// TasksEnabled reports whether actions run as tasks.
 func (s *Server) TasksEnabled() bool { return s.env.TaskDelay > 0 }
 
-// StartTask runs do in the background and keeps the task running for the task
-// delay at least.
+// StartTask calls do in the background. The task runs at least for the task delay.
 func (s *Server) StartTask(name string, do func() error) Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +46,7 @@ func (s *Server) StartTask(name string, do func() error) Task {
 	return *t
 }
 
-// Tasks lists them, oldest first.
+// Tasks returns the tasks, oldest first.
 func (s *Server) Tasks() []Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +57,7 @@ func (s *Server) Tasks() []Task {
 	return out
 }
 
-// Task is the one of that id.
+// Task returns the task with that id, if there is one.
 func (s *Server) Task(id string) (Task, bool) {
 	for _, t := range s.Tasks() {
 		if t.ID == id {

@@ -15,17 +15,17 @@ type Volume struct {
 	Drives []int  `json:"drives"` // indices of Hardware.Drives
 }
 
-// ErrVolume is a volume that cannot be made of those drives.
+// ErrVolume: the volume can't be made from these drives.
 var ErrVolume = errors.New("no such volume can be made of these drives")
 
-// Volumes lists them.
+// Volumes returns the volumes.
 func (s *Server) Volumes() []Volume {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.volumes)
 }
 
-// CreateVolume makes one of whole drives that no other volume has.
+// CreateVolume creates a volume from whole drives, which no other volume may use.
 func (s *Server) CreateVolume(name, raid string, drives []int) (Volume, error) {
 	defer s.changed()
 	s.mu.Lock()
@@ -53,7 +53,7 @@ func (s *Server) CreateVolume(name, raid string, drives []int) (Volume, error) {
 	return v, nil
 }
 
-// DeleteVolume is false where there is none of that id.
+// DeleteVolume deletes a volume. It returns false if there is none with that id.
 func (s *Server) DeleteVolume(id string) bool {
 	defer s.changed()
 	s.mu.Lock()

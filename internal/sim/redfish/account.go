@@ -7,7 +7,7 @@ const (
 	roles    = root + "/AccountService/Roles"
 )
 
-// accountRoutes show the one account there is; it cannot be changed.
+// accountRoutes has the account service. Its only account can't be changed.
 func accountRoutes() map[string]resource {
 	return map[string]resource{
 		root + "/AccountService": {get: func(*call) (m, error) {

@@ -39,7 +39,7 @@ func getCD(c *call) (m, error) {
 		},
 	}
 	if v.Inserted {
-		out["ConnectedVia"], out["Image"], out["ImageName"], out["WriteProtected"] = "URI", v.Image, path.Base(v.Image), v.Protect
+		out["ConnectedVia"], out["Image"], out["ImageName"], out["WriteProtected"] = "URI", v.Image, path.Base(v.Image), v.WriteProtected
 	}
 	return out, nil
 }

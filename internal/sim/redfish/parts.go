@@ -7,7 +7,7 @@ import (
 	"go.temper.dev/temper/internal/sim/machine"
 )
 
-// partRoutes are the parts of the system that can only be read.
+// partRoutes has the parts of the system that are read-only.
 func partRoutes() map[string]resource {
 	return map[string]resource{
 		System + "/Processors": {get: func(c *call) (m, error) {
@@ -29,7 +29,7 @@ func partRoutes() map[string]resource {
 	}
 }
 
-// numbered is a collection whose members are 1, 2, ...
+// numbered returns a collection whose members are 1, 2, ...
 func numbered(path, of, name string, n int) m {
 	members := make([]string, n)
 	for i := range members {
@@ -38,7 +38,7 @@ func numbered(path, of, name string, n int) m {
 	return collection(path, of, name, members...)
 }
 
-// nth is the member the path asks for, as an index below n.
+// nth returns the index, below n, of the member that the path names.
 func nth(c *call, n int) (int, error) {
 	i, err := strconv.Atoi(c.PathValue("n"))
 	if err != nil || i < 1 || i > n {
@@ -114,8 +114,8 @@ func patchChassis(c *call, body m) error {
 	return nil
 }
 
-// unwritable is the refusal to change a property: PropertyNotWritable if the
-// resource has it, else PropertyUnknown.
+// unwritable returns the error for a property that can't be changed: PropertyNotWritable if
+// the resource has it, else PropertyUnknown.
 func unwritable(c *call, get func(*call) (m, error), name string) error {
 	if have, _ := get(c); have[name] != nil {
 		return problem(http.StatusBadRequest, "PropertyNotWritable", name)

@@ -43,8 +43,8 @@ func problem(status int, message string, args ...string) *Problem {
 	return &Problem{Status: status, Message: message, Args: args}
 }
 
-// saying gives the problem a text that is not in the registry. As with sushy-tools,
-// it appears in error.message only.
+// saying sets a text that is not in the registry. As with sushy-tools, it appears in
+// error.message only.
 func (p *Problem) saying(words string) *Problem {
 	p.Words = words
 	return p

@@ -1,7 +1,7 @@
-// Package redfish shows a simulated server to Redfish clients (DSP0266, schema
-// bundle 2023.3). It is written against the specification, not with the client
-// library that Temper uses, so that the two can disagree. It never holds state:
-// that is package machine's.
+// Package redfish is the Redfish service of simulated servers (DSP0266, schema bundle
+// 2023.3). It is written from the specification and uses no code of Temper's Redfish
+// client, so that an error in one of them shows. It has no state: that is in package
+// machine.
 package redfish
 
 import (
@@ -16,11 +16,11 @@ import (
 	"strings"
 	"time"
 
+	"go.temper.dev/temper/internal/sim/faults"
 	"go.temper.dev/temper/internal/sim/machine"
-	"go.temper.dev/temper/internal/sim/mischief"
 )
 
-// The resources' addresses. Each BMC has one of each kind.
+// The resources' paths. Each BMC has one of each.
 const (
 	root      = "/redfish/v1"
 	System    = root + "/Systems/1"
@@ -42,7 +42,7 @@ type Service struct {
 	latency time.Duration
 }
 
-// New is a service whose every answer takes latency longer.
+// New returns a service that delays every answer by latency.
 func New(latency time.Duration) *Service {
 	sv := &Service{mux: http.NewServeMux(), latency: latency}
 	for _, routes := range []map[string]resource{
@@ -64,13 +64,13 @@ func (sv *Service) Serve(w http.ResponseWriter, r *http.Request, s *machine.Serv
 	if !sleep(r.Context(), sv.latency) {
 		return
 	}
-	if away := s.BMCAway(); away > 0 {
+	if away := s.BMCDowntime(); away > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(away.Seconds())+1))
 		problem(http.StatusServiceUnavailable, "ServiceTemporarilyUnavailable", "1").write(w)
 		return
 	}
 	expire := func() { s.ForgetToken(r.Header.Get("X-Auth-Token")) }
-	s.Faults.Serve(w, r, mischief.Event{Method: r.Method, Path: r.URL.Path},
+	s.Faults.Serve(w, r, faults.Event{Method: r.Method, Path: r.URL.Path},
 		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { sv.serve(w, r, s) }), expire)
 }
 
@@ -97,7 +97,7 @@ func (sv *Service) serve(w http.ResponseWriter, r *http.Request, s *machine.Serv
 
 type serverKey struct{}
 
-// call is one request on its way through a resource.
+// call is a request and the server that it is for.
 type call struct {
 	*http.Request
 	s *machine.Server
@@ -111,7 +111,7 @@ type reply struct {
 	body     m
 }
 
-// resource is one address and what can be done there; nil is 405.
+// resource has the handlers of a path; a nil one is answered with 405.
 type resource struct {
 	get    func(*call) (m, error)
 	patch  func(*call, m) error
@@ -205,7 +205,7 @@ func (res resource) allow() string {
 	return strings.Join(out, ", ")
 }
 
-// etag changes whenever what a client reads changes.
+// etag returns an ETag that changes whenever the body changes.
 func etag(body m) string {
 	b, _ := json.Marshal(body) // maps of plain values encode
 	h := fnv.New64a()

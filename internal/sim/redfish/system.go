@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"slices"
 
+	"go.temper.dev/temper/internal/sim/faults"
 	"go.temper.dev/temper/internal/sim/machine"
-	"go.temper.dev/temper/internal/sim/mischief"
 )
 
 func systemRoutes() map[string]resource {
@@ -59,7 +59,7 @@ func progress(p machine.Power, booted machine.Source) string {
 
 func boot(s *machine.Server) m {
 	b := s.BootOverride()
-	if s.Faults.Has(mischief.AlwaysContinuous) {
+	if s.Faults.Active(faults.AlwaysContinuous) {
 		if b.Target == machine.NoOverride.Target {
 			b.Target = "Hdd"
 		}
@@ -86,7 +86,7 @@ func patchSystem(c *call, body m) error {
 			if !ok {
 				return problem(http.StatusBadRequest, "PropertyValueTypeError", fmt.Sprint(v), k)
 			}
-			if err := patchBoot(&b, o, c.s.Faults.Has(mischief.AlwaysContinuous)); err != nil {
+			if err := patchBoot(&b, o, c.s.Faults.Active(faults.AlwaysContinuous)); err != nil {
 				return err
 			}
 		case "IndicatorLED":

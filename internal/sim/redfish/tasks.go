@@ -55,7 +55,7 @@ func task(t machine.Task) m {
 	return out
 }
 
-// accepted is the answer that names a task.
+// accepted returns the 202 that links to a task.
 func accepted(t machine.Task) reply {
 	return reply{
 		status: http.StatusAccepted, location: monitors + "/" + t.ID,
@@ -63,8 +63,8 @@ func accepted(t machine.Task) reply {
 	}
 }
 
-// monitor answers for the task as long as it runs, and then as the action
-// would have answered itself (DSP0266, 12.2).
+// monitor is the task monitor: it answers 202 while the task runs, and then as the action
+// itself would have answered (DSP0266, 12.2).
 func monitor(w http.ResponseWriter, r *http.Request) {
 	s := r.Context().Value(serverKey{}).(*machine.Server) // set by serve
 	t, ok := s.Task(r.PathValue("id"))

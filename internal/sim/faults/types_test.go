@@ -1,4 +1,4 @@
-package mischief_test
+package faults_test
 
 import (
 	"flag"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/internal/sim/mischief"
+	"go.temper.dev/temper/internal/sim/faults"
 )
 
 var update = flag.Bool("update", false, "write the faults into the documentation")
@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write the faults into the documentation
 // The page of the rack has the table between these.
 const (
 	page  = "../../../docs/rack.md"
-	begin = "<!-- faults: written by go generate ./internal/sim/mischief -->\n"
+	begin = "<!-- faults: written by go generate ./internal/sim/faults -->\n"
 	end   = "<!-- end of faults -->\n"
 )
 
@@ -27,24 +27,24 @@ func TestTheFaultsStandInTheDocumentation(t *testing.T) {
 	require.True(t, ok, "where are the faults in %s?", page)
 	_, after, ok := strings.Cut(rest, end)
 	require.True(t, ok)
-	want := before + begin + mischief.Markdown() + end + after
+	want := before + begin + faults.Markdown() + end + after
 	if *update {
 		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
 		return
 	}
-	require.Equal(t, want, string(b), "go generate ./internal/sim/mischief")
+	require.Equal(t, want, string(b), "go generate ./internal/sim/faults")
 }
 
 func TestTheExampleIsOne(t *testing.T) {
-	l, err := mischief.Parse([]byte(mischief.Example))
+	l, err := faults.Parse([]byte(faults.Example))
 	require.NoError(t, err)
 	require.Len(t, l.Faults, 1)
-	require.Contains(t, mischief.Help(), string(l.Faults[0].Kind))
+	require.Contains(t, faults.Help(), string(l.Faults[0].Kind))
 }
 
 func TestWhatIsNoListOfFaultsIsToldHowOneLooks(t *testing.T) {
-	_, err := mischief.Parse([]byte(`[{"kind": "slow_power"}]`))
-	require.ErrorContains(t, err, mischief.Example)
-	_, err = mischief.Parse([]byte(`{"faults":[{"kind":"slow"}]}`))
+	_, err := faults.Parse([]byte(`[{"kind": "slow_power"}]`))
+	require.ErrorContains(t, err, faults.Example)
+	_, err = faults.Parse([]byte(`{"faults":[{"kind":"slow"}]}`))
 	require.ErrorContains(t, err, "slow_power")
 }

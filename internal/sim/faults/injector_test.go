@@ -1,4 +1,4 @@
-package mischief_test
+package faults_test
 
 import (
 	"encoding/json"
@@ -7,29 +7,29 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/internal/sim/mischief"
+	"go.temper.dev/temper/internal/sim/faults"
 )
 
-func plan(t *testing.T, faults string) *mischief.Plan {
+func injector(t *testing.T, list string) *faults.Injector {
 	t.Helper()
-	l, err := mischief.Parse([]byte(`{"faults":[` + faults + `]}`))
+	l, err := faults.Parse([]byte(`{"faults":[` + list + `]}`))
 	require.NoError(t, err)
-	p := &mischief.Plan{}
+	p := &faults.Injector{}
 	p.Set(l, 1)
 	return p
 }
 
 func TestWhatAFaultMatches(t *testing.T) {
-	bmc := mischief.Event{Method: "POST", Path: "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset"}
-	command := mischief.Event{
+	bmc := faults.Event{Method: "POST", Path: "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset"}
+	command := faults.Event{
 		Method: "POST", Path: "/v1/commands/", Agent: true,
 		Commands: []string{"deploy.execute_deploy_step", "execute_deploy_step", "write_image"},
 	}
-	list := mischief.Event{Method: "GET", Path: "/v1/commands/", Agent: true}
-	heartbeat := mischief.Event{Commands: []string{"heartbeat"}, Agent: true, Named: true}
+	list := faults.Event{Method: "GET", Path: "/v1/commands/", Agent: true}
+	heartbeat := faults.Event{Commands: []string{"heartbeat"}, Agent: true, Named: true}
 	for name, c := range map[string]struct {
 		fault string
-		event mischief.Event
+		event faults.Event
 		want  bool
 	}{
 		"no filter is every request to the BMC":        {`"kind":"reset"`, bmc, true},
@@ -47,17 +47,17 @@ func TestWhatAFaultMatches(t *testing.T) {
 		"an agent's fault without a command":           {`"kind":"agent_dies"`, command, true},
 		"but not where it has to be named":             {`"kind":"agent_dies"`, heartbeat, false},
 		"as here":                                      {`"kind":"agent_dies","command":"heartbeat"`, heartbeat, true},
-		"what is no request has no path to compare":    {`"kind":"no_agent","path":"/x","method":"GET"`, mischief.Event{}, true},
+		"what is no request has no path to compare":    {`"kind":"no_agent","path":"/x","method":"GET"`, faults.Event{}, true},
 		"a fault that has struck often enough":         {`"kind":"reset","count":1`, bmc, true},
 		"a fault that never strikes":                   {`"kind":"reset","probability":0`, bmc, false},
 		"a power fault at the power request's address": {`"kind":"lost_power","path":"ComputerSystem.Reset"`, bmc, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := plan(t, `{`+c.fault+`}`)
-			kind := p.Left().Faults[0].Kind
-			_, got := p.Take(kind, c.event)
+			p := injector(t, `{`+c.fault+`}`)
+			kind := p.Remaining().Faults[0].Kind
+			_, got := p.Trigger(kind, c.event)
 			require.Equal(t, c.want, got)
-			_, other := p.Take(mischief.Latency, c.event)
+			_, other := p.Trigger(faults.Latency, c.event)
 			require.False(t, other, "another kind")
 		})
 	}
@@ -65,11 +65,11 @@ func TestWhatAFaultMatches(t *testing.T) {
 
 func TestAFaultStrikesAsOftenAsItSays(t *testing.T) {
 	require.NoError(t, quick.Check(func(count, tries uint8) bool {
-		p := &mischief.Plan{}
-		p.Set(mischief.List{Faults: []mischief.Fault{{Kind: mischief.NoAgent, Count: int(count)}}}, 1)
+		p := &faults.Injector{}
+		p.Set(faults.List{Faults: []faults.Fault{{Kind: faults.NoAgent, Count: int(count)}}}, 1)
 		struck := 0
 		for range tries {
-			if _, ok := p.Take(mischief.NoAgent, mischief.Event{}); ok {
+			if _, ok := p.Trigger(faults.NoAgent, faults.Event{}); ok {
 				struck++
 			}
 		}
@@ -82,10 +82,10 @@ func TestAFaultStrikesAsOftenAsItSays(t *testing.T) {
 }
 
 func TestNoFaultsStrikeNothing(t *testing.T) {
-	var p mischief.Plan
-	_, ok := p.Take(mischief.Reset, mischief.Event{})
+	var p faults.Injector
+	_, ok := p.Trigger(faults.Reset, faults.Event{})
 	require.False(t, ok)
-	require.Empty(t, p.Left().Faults)
+	require.Empty(t, p.Remaining().Faults)
 }
 
 func FuzzParse(f *testing.F) {
@@ -93,13 +93,13 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"faults":[{"kind":"hang","delay":"-1s"}]}`))
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		l, err := mischief.Parse(b)
+		l, err := faults.Parse(b)
 		if err != nil {
 			return
 		}
 		written, err := json.Marshal(l)
 		require.NoError(t, err)
-		again, err := mischief.Parse(written)
+		again, err := faults.Parse(written)
 		require.NoError(t, err)
 		require.Equal(t, l.Faults, again.Faults)
 	})

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// What follows touches up three things in an image that go-diskfs (1.9.4) has
-// written, at offsets that ECMA-119 and the Rock Ridge protocol fix.
+// The functions below change an image that go-diskfs (1.9.4) has written, at offsets that
+// ECMA-119 and the Rock Ridge protocol define.
 
 // Sectors of the volume descriptors, and offsets in them (ECMA-119 8.4, 8.5).
 const (
@@ -17,15 +17,15 @@ const (
 	datesAt           = 813 // creation, modification, expiration, effective
 )
 
-// rationalize removes what says who built the image and when, so that the
-// image is a function of its files: dates, owner and group (mkisofs -r).
-func rationalize(image []byte) {
+// removeBuildTraces removes dates, owner and group (mkisofs -r), so that the image depends on
+// its files only, and not on who built it and when.
+func removeBuildTraces(image []byte) {
 	const day, unset = "1980010100000000\x00", "0000000000000000\x00"
 	for _, sector := range []int{primaryDescriptor, jolietDescriptor} {
 		copy(image[sector*blockSize+datesAt:], day+day+unset+unset)
 	}
-	// The folders lie between the root folder and the path tables. There are
-	// no file contents among them that could be mistaken for an entry.
+	// The folders are between the root folder and the path tables. This range contains no
+	// file contents that could look like an entry.
 	pvd := image[primaryDescriptor*blockSize:]
 	from := binary.LittleEndian.Uint32(pvd[rootExtentAt:]) * blockSize
 	to := binary.LittleEndian.Uint32(pvd[pathTableAt:]) * blockSize
@@ -51,15 +51,14 @@ func eachEntry(folders []byte, header string, size int, change func([]byte)) {
 	}
 }
 
-// linkJoliet points the folders of the Joliet tree at each other: go-diskfs
-// lets them point at their counterparts of the other tree, where names are
-// short and in another encoding. Only readers without Rock Ridge (Windows)
-// ever look at this tree. A folder's own first record has the right place and
-// size, so it is copied to where the parent names it.
+// linkJoliet corrects the records of folders in the Joliet tree. go-diskfs lets them point to
+// the folders of the other tree, where names are short and in another encoding. Only readers
+// without Rock Ridge (Windows) use the Joliet tree. The first record of a folder, which is about
+// itself, has the right location and size, so it is copied into the parent's record.
 func linkJoliet(image []byte) {
 	root := binary.LittleEndian.Uint32(image[jolietDescriptor*blockSize+rootExtentAt:])
 	folder := func(n int) []byte { return image[(int(root)+n)*blockSize:] }
-	const self, first = 0, 2 * 34 // a folder begins with itself and its parent, 34 bytes each
+	const self, first = 0, 2 * 34 // a folder begins with records of itself and its parent, 34 bytes each
 	point := func(parent, record, child int) {
 		copy(folder(parent)[record+2:record+18], folder(child)[self+2:self+18])
 	}

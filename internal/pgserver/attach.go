@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// adopt is the server that already runs on the folder; nil = none does. A
-// postmaster.pid whose process is gone, or is another program that got the
-// number since, is removed: PostgreSQL refuses to start for the latter.
-func (c *cluster) adopt(ctx context.Context) (*Server, error) {
+// attach returns the server that already runs on the folder, nil if none does. It removes a
+// postmaster.pid whose process has ended or is another program that got the same number, because
+// PostgreSQL would refuse to start for the latter.
+func (c *cluster) attach(ctx context.Context) (*Server, error) {
 	path := filepath.Join(c.data, "postmaster.pid")
 	for {
 		pid, port, err := readPidFile(path)
@@ -46,16 +46,16 @@ func (c *cluster) adopt(ctx context.Context) (*Server, error) {
 	}
 }
 
-// watch closes done when the process, which is not our child, is gone.
+// watch closes done when the process, which is not our child, has ended.
 func (s *Server) watch() {
 	defer close(s.done)
 	for alive(s.Pid) {
-		time.Sleep(100 * time.Millisecond) // no portable event tells the end of a stranger's child
+		time.Sleep(100 * time.Millisecond) // there is no portable event for the end of a process that is not our child
 	}
 }
 
-// readPidFile reads pid and port (0 = not written yet) of a postmaster.pid
-// (lines: pid, data folder, start time, port, ...).
+// readPidFile returns pid and port (0 = not written yet) from a postmaster.pid (lines: pid, data
+// folder, start time, port, ...).
 func readPidFile(path string) (pid, port int, err error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -71,9 +71,8 @@ func readPidFile(path string) (pid, port int, err error) {
 	return pid, port, nil
 }
 
-// isPostgres reports whether the process lives and is a postgres. Where that
-// can't be found out the answer is yes: to start a second server on a folder
-// is the greater harm.
+// isPostgres reports whether the process runs and is a postgres. If that can't be found out, it
+// returns true, because a second server on the folder would do more harm.
 func isPostgres(ctx context.Context, pid int) bool {
 	if !alive(pid) {
 		return false
@@ -87,8 +86,8 @@ func isPostgres(ctx context.Context, pid int) bool {
 	return err != nil || strings.Contains(string(out), "postgres")
 }
 
-// alive reports whether the process is there and no zombie: an orphan stays one
-// for ever where process 1 does not reap.
+// alive reports whether the process exists and is no zombie. An orphan stays a zombie for ever if
+// process 1 does not reap it, as in some containers.
 func alive(pid int) bool {
 	if pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return false
@@ -101,9 +100,8 @@ func alive(pid int) bool {
 	return !strings.HasPrefix(rest, "Z")
 }
 
-// startOnOwnThread starts cmd and closes done when it has ended. The parent
-// death signal comes when the starting thread ends, not the process, so a
-// thread is kept for it.
+// startOnOwnThread starts cmd and closes done when it has ended. Linux sends the parent death
+// signal when the thread that started cmd ends, so this keeps a thread until then.
 func startOnOwnThread(cmd *exec.Cmd, done chan struct{}) error {
 	started := make(chan error, 1)
 	go func() {

@@ -6,46 +6,46 @@ import (
 	"slices"
 )
 
-// circle is the ring itself: the places of members, by hash.
-type circle struct {
-	at  []uint64
-	who []int
+// hashRing is the ring of consistent hashing: the virtual nodes, in the order of their hashes.
+type hashRing struct {
+	hashes  []uint64
+	members []int
 }
 
-func (b *balance) circle(members []int) circle {
+func (b *balance) hashRing(members []int) hashRing {
 	type place struct {
 		at  uint64
 		who int
 	}
-	places := make([]place, 0, len(members)*points)
+	places := make([]place, 0, len(members)*virtualNodes)
 	for _, m := range members {
 		h := mix(hash(b.names[m]))
-		for range points {
+		for range virtualNodes {
 			h = mix(h)
 			places = append(places, place{h, m})
 		}
 	}
 	slices.SortFunc(places, func(x, y place) int { return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.who, y.who)) })
-	c := circle{at: make([]uint64, len(places)), who: make([]int, len(places))}
+	c := hashRing{hashes: make([]uint64, len(places)), members: make([]int, len(places))}
 	for i, p := range places {
-		c.at[i], c.who[i] = p.at, p.who
+		c.hashes[i], c.members[i] = p.at, p.who
 	}
 	return c
 }
 
-// next is the first member from a place on that has room; None if nobody has.
-func (c circle) next(from uint64, room func(int) bool) int {
-	start, _ := slices.BinarySearch(c.at, from)
-	for i := range c.who {
-		if m := c.who[(start+i)%len(c.who)]; room(m) {
+// next returns the first member from the hash on that has room, None if none has.
+func (c hashRing) next(from uint64, room func(int) bool) int {
+	start, _ := slices.BinarySearch(c.hashes, from)
+	for i := range c.members {
+		if m := c.members[(start+i)%len(c.members)]; room(m) {
 			return m
 		}
 	}
 	return None
 }
 
-// queue gives members by load, the emptiest first (sign 1) or the fullest
-// (sign -1). Its entries may be old: each change of a load is put in again.
+// queue is a heap of members by load, the emptiest first (sign 1) or the fullest first
+// (sign -1). A member whose load changes is put in again, and its old entry is skipped.
 type queue struct {
 	b       *balance
 	sign    int
@@ -57,7 +57,7 @@ type entry struct{ load, member int }
 func (b *balance) byLoad(sign int) *queue {
 	q := &queue{b: b, sign: sign}
 	for m := range b.names {
-		if b.serves[m] {
+		if b.coversAny[m] {
 			q.entries = append(q.entries, entry{b.load[m], m})
 		}
 	}
@@ -65,7 +65,7 @@ func (b *balance) byLoad(sign int) *queue {
 	return q
 }
 
-// keep drops the members that pass does not let pass.
+// keep removes the members for which pass returns false.
 func (q *queue) keep(pass func(int) bool) {
 	q.entries = slices.DeleteFunc(q.entries, func(e entry) bool { return !pass(e.member) })
 	heap.Init(q)
@@ -73,8 +73,9 @@ func (q *queue) keep(pass func(int) bool) {
 
 func (q *queue) put(member int) { heap.Push(q, entry{q.b.load[member], member}) }
 
-// first takes out the first member that fits, with what fits said of it; over
-// says that no later one can. None if nobody fits.
+// first removes and returns the first member that fits, with the class that fits returned. It
+// stops at a member for which over returns true, because no later one can fit. It returns
+// None if no member fits.
 func (q *queue) first(fits func(int) (int, bool), over func(int) bool) (member, what int) {
 	var passed []entry
 	defer func() {
@@ -102,7 +103,7 @@ func (q *queue) first(fits func(int) (int, bool), over func(int) bool) (member, 
 // Len, Less, Swap, Push and Pop are for container/heap.
 func (q *queue) Len() int { return len(q.entries) }
 
-// Less orders by load, and by name where it is the same.
+// Less orders by load, then by name.
 func (q *queue) Less(i, j int) bool {
 	x, y := q.entries[i], q.entries[j]
 	return cmp.Or(q.sign*cmp.Compare(x.load, y.load), cmp.Compare(x.member, y.member)) < 0

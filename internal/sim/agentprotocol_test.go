@@ -95,7 +95,7 @@ func TestTempersClientAndTheSimulatedAgentUnderstandEachOther(t *testing.T) {
 	var beat agent.Heartbeat
 	require.NoError(t, json.Unmarshal(b, &beat))
 	policy := agent.CallbackPolicy{AllowLoopback: true}
-	require.NoError(t, policy.CheckHeartbeat(beat, agent.Known{Token: token}))
+	require.NoError(t, policy.CheckHeartbeat(beat, agent.KnownAgent{Token: token}))
 
 	ctx := context.Background()
 	c, err := agent.NewClient(agent.Target{Node: nodeUUID, URL: beat.CallbackURL, Token: token, VerifyCA: beat.AgentVerifyCA},

@@ -1,7 +1,7 @@
-// Package mischief is what goes wrong with a simulated server, on demand: a
-// list of faults, which of them strikes next, and how a struck HTTP answer
-// looks. It never knows what the request meant.
-package mischief
+// Package faults injects faults into a simulated server: the list of its faults, which of
+// them strikes a request, and how the HTTP answer then looks. It never knows what a
+// request means.
+package faults
 
 import (
 	"encoding/json"
@@ -10,38 +10,38 @@ import (
 	"time"
 )
 
-// Kind names a fault.
-type Kind string
+// Type is a type of fault. In JSON it is the fault's kind.
+type Type string
 
-// Kinds of fault. table describes each.
+// The types of fault. descriptions has a sentence about each.
 const (
-	Latency      Kind = "latency"
-	Unavailable  Kind = "unavailable"
-	Unauthorized Kind = "unauthorized"
-	Reset        Kind = "reset"
-	Hang         Kind = "hang"
-	Truncated    Kind = "truncated"
-	Mistyped     Kind = "mistyped"
+	Latency      Type = "latency"
+	Unavailable  Type = "unavailable"
+	Unauthorized Type = "unauthorized"
+	Reset        Type = "reset"
+	Hang         Type = "hang"
+	Truncated    Type = "truncated"
+	Mistyped     Type = "mistyped"
 
-	LostPower Kind = "lost_power"
-	SlowPower Kind = "slow_power"
+	LostPower Type = "lost_power"
+	SlowPower Type = "slow_power"
 
-	SlowInsert       Kind = "slow_insert"
-	AlwaysContinuous Kind = "always_continuous"
+	SlowInsert       Type = "slow_insert"
+	AlwaysContinuous Type = "always_continuous"
 
-	NoAgent       Kind = "no_agent"
-	AgentDies     Kind = "agent_dies"
-	AgentReboots  Kind = "agent_reboots"
-	WrongChecksum Kind = "wrong_checksum"
-	Twice         Kind = "twice"
-	Unheard       Kind = "unheard"
+	NoAgent       Type = "no_agent"
+	AgentDies     Type = "agent_dies"
+	AgentReboots  Type = "agent_reboots"
+	WrongChecksum Type = "wrong_checksum"
+	Twice         Type = "twice"
+	Unheard       Type = "unheard"
 )
 
-// When a fault strikes, seen from the request's effect.
+// When says whether a fault strikes before or after the request takes effect.
 type When string
 
-// Before: the request never takes effect. After: it does, and its answer is
-// lost. Empty is Before.
+// Before: the request has no effect. After: it takes effect, and its answer is lost.
+// Empty means Before.
 const (
 	Before When = "before"
 	After  When = "after"
@@ -60,11 +60,11 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	return err
 }
 
-// Fault is one thing that goes wrong. Empty filters match everything, but for
-// one: an HTTP fault without Command strikes only the BMC, and one with
-// Command strikes only the agent's POST of that command.
+// Fault is a fault of a server. Empty filters match everything, with one exception: an
+// HTTP fault without Command strikes only requests to the BMC, and one with Command only
+// the POST of that command to the agent.
 type Fault struct {
-	Kind   Kind   `json:"kind"`
+	Kind   Type   `json:"kind"`
 	When   When   `json:"when,omitempty"`
 	Method string `json:"method,omitempty"` // exact, any case
 	Path   string `json:"path,omitempty"`   // part of the path, e.g. "ComputerSystem.Reset"; "/v1/" reaches the agent
@@ -77,8 +77,8 @@ type Fault struct {
 }
 
 func (f Fault) validate() error {
-	if _, ok := kinds[f.Kind]; !ok {
-		return fmt.Errorf("unknown kind %q, want one of %s", f.Kind, names())
+	if _, ok := descriptionOf[f.Kind]; !ok {
+		return fmt.Errorf("unknown kind %q, want one of %s", f.Kind, typeNames())
 	}
 	switch {
 	case f.When != "" && f.When != Before && f.When != After:
@@ -93,17 +93,17 @@ func (f Fault) validate() error {
 	return nil
 }
 
-// Event is what a fault may strike.
+// Event is something that a fault may strike.
 type Event struct {
 	Method   string
 	Path     string
-	Commands []string // the names one command goes by; none for a BMC's request
-	Agent    bool     // a request to the agent
+	Commands []string // the names of the agent's command; none for a request to the BMC
+	Agent    bool     // it is a request to the agent
 	Named    bool     // only faults that name a command strike
 }
 
 func (f Fault) matches(e Event) bool {
-	// What is no request has neither method nor path to compare.
+	// An event that is no request has no method and no path.
 	if e.Path != "" {
 		if f.Method != "" && !strings.EqualFold(f.Method, e.Method) {
 			return false
@@ -123,16 +123,16 @@ func (f Fault) matches(e Event) bool {
 	if e.Named {
 		return false
 	}
-	// Without a command an HTTP fault is the BMC's, unless its path can only be an agent's.
-	return !e.Agent || !f.Kind.onRequests() || strings.HasPrefix(f.Path, "/v1/")
+	// Without a command an HTTP fault strikes the BMC only, unless its path is an agent's.
+	return !e.Agent || !f.Kind.strikesRequests() || strings.HasPrefix(f.Path, "/v1/")
 }
 
-// List is a body of {"faults": [...]}.
+// List is the body {"faults": [...]} of the rack's API.
 type List struct {
 	Faults []Fault `json:"faults"`
 }
 
-// maxFaults bounds a server's list.
+// maxFaults is how many faults a server may have.
 const maxFaults = 100
 
 // Parse reads a List and checks it.

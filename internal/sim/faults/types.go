@@ -1,4 +1,4 @@
-package mischief
+package faults
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 //go:generate go test -run ^TestTheFaultsStandInTheDocumentation$ . -update
 
-// target is what a kind of fault strikes.
+// target is what a type of fault strikes.
 type target string
 
 const (
@@ -17,16 +17,16 @@ const (
 	ramdisk  target = "the agent"
 )
 
-// described is a kind of fault with its description.
-type described struct {
-	kind   Kind
+// description describes a type of fault.
+type description struct {
+	typ    Type
 	target target
 	does   string
 	fields string // the fields that it uses in addition to count and probability
 }
 
-// table has every kind.
-var table = []described{
+// descriptions has a row for each type.
+var descriptions = []description{
 	{Latency, requests, "the answer is delayed", "delay when method path command"},
 	{Unavailable, requests, "503 with the delay as Retry-After", "delay when method path command"},
 	{Unauthorized, requests, "401, and the session of the request is deleted", "when method path command"},
@@ -49,17 +49,17 @@ var table = []described{
 	{Unheard, ramdisk, "it does not receive the API's answers to requests to this path", "method path"},
 }
 
-// kinds maps each kind to its row of table.
-var kinds = func() map[Kind]described {
-	by := map[Kind]described{}
-	for _, d := range table {
-		by[d.kind] = d
+// descriptionOf maps each type to its row of descriptions.
+var descriptionOf = func() map[Type]description {
+	by := map[Type]description{}
+	for _, d := range descriptions {
+		by[d.typ] = d
 	}
 	return by
 }()
 
-// onRequests reports whether the kind strikes HTTP requests of any sort.
-func (k Kind) onRequests() bool { return kinds[k].target == requests }
+// strikesRequests reports whether faults of the type strike any HTTP request.
+func (k Type) strikesRequests() bool { return descriptionOf[k].target == requests }
 
 // fields describes the fields of a fault.
 var fields = []struct{ name, means string }{
@@ -76,16 +76,16 @@ var fields = []struct{ name, means string }{
 // Example is a valid list of faults.
 const Example = `{"faults":[{"kind":"slow_power","delay":"20s","count":1}]}`
 
-// Help lists kinds and fields for a terminal.
+// Help lists the types and fields for a terminal.
 func Help() string {
 	var b strings.Builder
 	var last target
-	for _, d := range table {
+	for _, d := range descriptions {
 		if d.target != last {
 			fmt.Fprintf(&b, "Faults that strike %s:\n", d.target)
 			last = d.target
 		}
-		fmt.Fprintf(&b, "  %-17s %s%s\n", d.kind, d.does, in(" (", d.fields, ")"))
+		fmt.Fprintf(&b, "  %-17s %s%s\n", d.typ, d.does, enclosed(" (", d.fields, ")"))
 	}
 	b.WriteString("Fields of a fault:\n")
 	for _, f := range fields {
@@ -94,12 +94,12 @@ func Help() string {
 	return b.String()
 }
 
-// Markdown lists kinds and fields as Markdown tables.
+// Markdown lists the types and fields as Markdown tables.
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString("| kind | strikes | what happens | fields |\n|---|---|---|---|\n")
-	for _, d := range table {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |%s |\n", d.kind, d.target, d.does, in(" `", strings.ReplaceAll(d.fields, " ", "` `"), "`"))
+	for _, d := range descriptions {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |%s |\n", d.typ, d.target, d.does, enclosed(" `", strings.ReplaceAll(d.fields, " ", "` `"), "`"))
 	}
 	b.WriteString("\nEvery kind uses `count` and `probability`, and the fields in its row.\n\n| field | means |\n|---|---|\n")
 	for _, f := range fields {
@@ -108,19 +108,19 @@ func Markdown() string {
 	return b.String()
 }
 
-// in returns words between open and end, "" if there are no words.
-func in(open, words, end string) string {
+// enclosed returns words between open and end, "" if words is empty.
+func enclosed(open, words, end string) string {
 	if words == "" {
 		return ""
 	}
 	return open + words + end
 }
 
-// names lists all kinds, for an error.
-func names() string {
+// typeNames lists all types, for an error.
+func typeNames() string {
 	var all []string
-	for _, d := range table {
-		all = append(all, string(d.kind))
+	for _, d := range descriptions {
+		all = append(all, string(d.typ))
 	}
 	return strings.Join(all, ", ")
 }

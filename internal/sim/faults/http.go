@@ -1,4 +1,4 @@
-package mischief
+package faults
 
 import (
 	"bytes"
@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// hangLimit ends a hang of no stated length, so that a client without a
-// deadline does not keep a connection for ever.
-const hangLimit = 10 * time.Minute
+// maxHang ends a hang without a delay, so that a client without a timeout does not keep
+// its connection for ever.
+const maxHang = 10 * time.Minute
 
-// Serve answers r by next, or as the fault that strikes it. expire is called
-// where a session is to be forgotten.
-func (p *Plan) Serve(w http.ResponseWriter, r *http.Request, e Event, next http.Handler, expire func()) {
-	slow, hit := p.takeHTTP(e)
+// Serve answers r with next, or as the fault that strikes it says. It calls expire when a
+// fault deletes the session of the request.
+func (p *Injector) Serve(w http.ResponseWriter, r *http.Request, e Event, next http.Handler, expire func()) {
+	slow, hit := p.triggerHTTP(e)
 	var late time.Duration
 	for _, f := range slow {
 		if f.When == After {
@@ -32,8 +32,8 @@ func (p *Plan) Serve(w http.ResponseWriter, r *http.Request, e Event, next http.
 		next.ServeHTTP(w, r)
 		return
 	}
-	answer := &recorder{header: http.Header{}, status: http.StatusOK}
-	if hit == nil || hit.When == After || shapes(hit.Kind) && safe(r.Method) {
+	answer := &responseBuffer{header: http.Header{}, status: http.StatusOK}
+	if hit == nil || hit.When == After || spoilsBody(hit.Kind) && safe(r.Method) {
 		next.ServeHTTP(answer, r)
 	}
 	if !pause(r.Context(), late) {
@@ -43,15 +43,15 @@ func (p *Plan) Serve(w http.ResponseWriter, r *http.Request, e Event, next http.
 		answer.send(w)
 		return
 	}
-	hit.answer(w, r, answer, expire)
+	hit.spoil(w, r, answer, expire)
 }
 
-// shapes are the kinds that need an answer to spoil.
-func shapes(k Kind) bool { return k == Truncated || k == Mistyped }
+// spoilsBody reports whether faults of the type change the body of the real answer.
+func spoilsBody(k Type) bool { return k == Truncated || k == Mistyped }
 
 func safe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-func (f *Fault) answer(w http.ResponseWriter, r *http.Request, a *recorder, expire func()) {
+func (f *Fault) spoil(w http.ResponseWriter, r *http.Request, a *responseBuffer, expire func()) {
 	switch f.Kind {
 	case Unavailable:
 		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(time.Duration(f.Delay).Seconds()))))
@@ -65,9 +65,9 @@ func (f *Fault) answer(w http.ResponseWriter, r *http.Request, a *recorder, expi
 	case Hang:
 		d := time.Duration(f.Delay)
 		if d == 0 {
-			d = hangLimit
+			d = maxHang
 		}
-		// The server notices that a client has gone only once its body is read.
+		// Go's server notices only after it has read the body that a client has hung up.
 		_, _ = io.Copy(io.Discard, r.Body)
 		pause(r.Context(), d)
 		panic(http.ErrAbortHandler)
@@ -80,8 +80,8 @@ func (f *Fault) answer(w http.ResponseWriter, r *http.Request, a *recorder, expi
 	}
 }
 
-// reset ends the connection with RST where the transport allows it: pending
-// data is thrown away instead of being sent before the end.
+// reset ends the connection with RST if the transport allows it: pending data is
+// discarded instead of being sent first.
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -111,23 +111,23 @@ func mistyped(body []byte) *bytes.Buffer {
 		v = map[string]any{"@odata.id": "/redfish/v1", "Id": 1.5, "PowerState": 2}
 	}
 	var out bytes.Buffer
-	_ = json.NewEncoder(&out).Encode(twist("", v)) // what was decoded encodes
+	_ = json.NewEncoder(&out).Encode(mistypeValue("", v)) // what was decoded encodes
 	return &out
 }
 
-// twist gives every value another type than the schema says: numbers and
-// booleans become strings, strings become lists. Links stay, so that a client
-// finds its way to more of it.
-func twist(key string, v any) any {
+// mistypeValue gives every value another type than the schema says: numbers and booleans
+// become strings, strings become lists. Links stay as they are, so that a client can
+// follow them to more such resources.
+func mistypeValue(key string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
-			v[k] = twist(k, e)
+			v[k] = mistypeValue(k, e)
 		}
 		return v
 	case []any:
 		for i, e := range v {
-			v[i] = twist(key, e)
+			v[i] = mistypeValue(key, e)
 		}
 		return v
 	case json.Number:
@@ -143,7 +143,7 @@ func twist(key string, v any) any {
 	return v
 }
 
-// pause waits, and is false where the client has gone away meanwhile.
+// pause waits for d. It returns false if the client hung up meanwhile.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -158,30 +158,30 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// recorder keeps an answer back.
-type recorder struct {
+// responseBuffer is an http.ResponseWriter that holds the answer back until send.
+type responseBuffer struct {
 	header http.Header
 	status int
 	body   *bytes.Buffer
 }
 
-func (r *recorder) Header() http.Header    { return r.header }
-func (r *recorder) WriteHeader(status int) { r.status = status }
-func (r *recorder) Write(b []byte) (int, error) {
+func (r *responseBuffer) Header() http.Header    { return r.header }
+func (r *responseBuffer) WriteHeader(status int) { r.status = status }
+func (r *responseBuffer) Write(b []byte) (int, error) {
 	if r.body == nil {
 		r.body = &bytes.Buffer{}
 	}
 	return r.body.Write(b)
 }
 
-func (r *recorder) bytes() []byte {
+func (r *responseBuffer) bytes() []byte {
 	if r.body == nil {
 		return nil
 	}
 	return r.body.Bytes()
 }
 
-func (r *recorder) send(w http.ResponseWriter) {
+func (r *responseBuffer) send(w http.ResponseWriter) {
 	for k, v := range r.header {
 		w.Header()[k] = v
 	}
