@@ -8,13 +8,13 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// never ends the activity: asking again can't help.
+// NonRetryable returns err as a failure that Temporal does not retry.
 func NonRetryable(err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), fault.KindOf(err).String(),
 		temporal.ApplicationErrorOptions{NonRetryable: true, Cause: nil})
 }
 
-// again asks for another attempt after the pause.
+// RetryAfter returns err as a failure that Temporal retries after pause; 0 = as the retry policy says.
 func RetryAfter(err error, pause time.Duration) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), fault.KindOf(err).String(),
 		temporal.ApplicationErrorOptions{NextRetryDelay: pause})

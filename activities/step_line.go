@@ -16,7 +16,7 @@ type StepLine struct {
 	Since     *time.Time     `json:"since,omitempty"` // where it runs
 }
 
-// linesOf are steps as the workflow shows them.
+// StepLines returns steps as the workflow shows them.
 func StepLines(steps []node.Step) []StepLine {
 	var out []StepLine
 	for _, s := range steps {
@@ -25,7 +25,7 @@ func StepLines(steps []node.Step) []StepLine {
 	return out
 }
 
-// sinceOf is when a step that runs has begun.
+// sinceOf returns when a running step began, nil for any other.
 func sinceOf(s node.Step) *time.Time {
 	if s.State != node.StepRunning {
 		return nil

@@ -6,16 +6,17 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// WorkflowStarter starts an operation's workflow. Started already is success.
+// WorkflowStarter starts an operation's workflow. It is no error if it was started before.
 type WorkflowStarter interface {
 	Start(ctx context.Context, o *node.Operation) error
 }
 
-// WorkflowDescriber asks Temporal. Known is false only where Temporal itself says that
-// there is no such workflow in a namespace that is there.
+// WorkflowDescriber asks Temporal about workflows.
 type WorkflowDescriber interface {
+	// Status returns the status of a run. Known is false only if the namespace exists and
+	// Temporal says that it has no such workflow.
 	Status(ctx context.Context, workflowID, runID string) (node.RunStatus, error)
-	// Open are the runs that are open, as Temporal lists them: one that closed a
-	// moment ago may be among them.
+	// Open returns the open runs, as Temporal lists them. The list may lag: a run that has
+	// just closed may be in it.
 	Open(ctx context.Context) (map[string]bool, error)
 }

@@ -15,7 +15,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Registry is where conductors are known.
+// Registry records which conductors there are and that they are alive.
 type Registry interface {
 	RegisterConductor(ctx context.Context, c coverage.Conductor) (incarnation int64, err error)
 	HeartbeatConductor(ctx context.Context, hostname string, incarnation int64, contact bool) (draining bool, err error)
@@ -30,38 +30,37 @@ type Conductor struct {
 	Reconciliation Reconciliation
 	Registry       Registry
 	Steps          *conductor.Steps
-	Power          *conductor.PowerRefresh // nil = power states are read by operations only
+	Power          *conductor.PowerRefresh // nil = only operations read power states
 	Self           coverage.Conductor      // Hostname, Group, Interfaces
 	Interval       time.Duration           // between two heartbeats
-	Timeout        time.Duration           // without a heartbeat for so long it is taken for dead
+	Timeout        time.Duration           // how long after its last heartbeat it counts as dead
 	StopGrace      time.Duration
 	AtOnce         int    // steps at a time, each queue. Default 500
-	Started        func() // called whenever it begins to poll; may be nil
+	Started        func() // called each time that it begins to poll; may be nil
 	Log            *zap.Logger
 
 	contact func(context.Context) error // whether Temporal is reached
 }
 
-// pollers are how many polls a queue and process has open: each open poll of a
-// frozen process can swallow one attempt of a step.
+// pollers is how many polls of each queue a conductor has open. They are few, because each open
+// poll of a frozen process can take one attempt of a step, which then has to time out.
 const pollers = 2
 
-// throttle is the pause between the heartbeats of a step, under a heartbeat
-// timeout. A shorter one finds a killed conductor no sooner. It leaves room for a
-// request of at least a second (the SDK's minimum), after which the SDK takes
-// Temporal for gone and stops the step: within the timeout, before the server
-// gives it to another.
+// throttle returns the interval between the heartbeats of a step for a heartbeat timeout. A
+// shorter one would not detect a killed conductor sooner. It leaves time for a request of at
+// least a second (the SDK's minimum). If that fails, the SDK stops the step within the timeout,
+// before Temporal gives the step to another conductor.
 func throttle(timeout time.Duration) time.Duration { return timeout * 3 / 10 }
 
-// Run registers, works until ctx ends, hands its steps over and leaves. A newer
-// conductor of the same name, or a database that can't be told that this one
-// lives, ends it too: it must not act when others may take it for dead.
+// Run registers the conductor and runs steps until ctx ends; then it hands its steps over and
+// deregisters. It also stops if a newer conductor of the same name registers, or if the database
+// does not accept its heartbeats: it must not act when it may count as dead.
 func (c *Conductor) Run(ctx context.Context) error {
 	incarnation, err := c.Registry.RegisterConductor(ctx, c.Self)
 	if err != nil {
 		return fmt.Errorf("register conductor %s: %w", c.Self.Hostname, err)
 	}
-	c.Log.Info("registered", zap.String("conductor", c.Self.Hostname), zap.String("group", c.Self.Group),
+	c.Log.Info("the conductor is registered", zap.String("conductor", c.Self.Hostname), zap.String("group", c.Self.Group),
 		zap.Strings("drivers", c.Self.Drivers()), zap.Int64("incarnation", incarnation))
 	for {
 		again, err := c.serve(ctx, incarnation)
@@ -71,8 +70,8 @@ func (c *Conductor) Run(ctx context.Context) error {
 	}
 }
 
-// serve polls and heartbeats. True: the database was away for so long that the
-// steps were given up, and is back.
+// serve runs steps and sends heartbeats. It returns true if the steps were given up because the
+// database was unavailable for too long, and the database is available again.
 func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) {
 	workers, err := c.start(incarnation)
 	if err != nil {
@@ -84,23 +83,23 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 	if c.contact == nil {
 		c.contact = contact(c.Client)
 	}
-	go c.Reconciliation.triggerUnlessPaused(ctx, c.Log) // the ring has a member more
+	go c.Reconciliation.triggerUnlessPaused(ctx, c.Log) // the ring has one more member
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
 	go c.refresh(reading)
 	err = c.heartbeatLoop(ctx, incarnation, false)
 	stopReading()
 	if errors.Is(err, errDrained) {
-		c.Log.Warn("drained: it takes no steps until it is started again")
+		c.Log.Warn("the conductor is drained: it takes no steps until it is started again")
 		stopAll(workers)
 		workers, err = nil, c.serveDrained(ctx, incarnation)
 	}
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
 	if ctx.Err() != nil {
-		// Marked first, so that nobody is offered what this one is about to leave.
+		// Drained first, so that nodes which only this conductor covers are no longer offered.
 		if err := c.Registry.DrainConductor(leave, c.Self.Hostname, incarnation); err != nil {
-			c.Log.Warn("drain", zap.Error(err))
+			c.Log.Warn("the conductor could not be marked as draining", zap.Error(err))
 		}
 		told := make(chan struct{})
 		go func() { defer close(told); c.Reconciliation.triggerUnlessPaused(leave, c.Log) }()
@@ -109,7 +108,7 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 	stopAll(workers)
 	if ctx.Err() != nil {
 		if err := c.Registry.StopConductor(leave, c.Self.Hostname, incarnation); err != nil {
-			c.Log.Warn("leave", zap.Error(err))
+			c.Log.Warn("the conductor could not be marked as stopped", zap.Error(err))
 		}
 		return false, nil
 	}
@@ -119,7 +118,7 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 	return true, c.awaitDatabase(ctx, incarnation)
 }
 
-// serveDrained is the life of a conductor that was drained: it is there, and does nothing.
+// serveDrained only sends heartbeats, because the conductor was drained.
 func (c *Conductor) serveDrained(ctx context.Context, incarnation int64) error {
 	for {
 		if err := c.heartbeatLoop(ctx, incarnation, true); err != nil || ctx.Err() != nil {

@@ -16,7 +16,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Describer asks Temporal how workflows are. It fits activities.WorkflowDescriber.
+// Describer reads the status of workflows from Temporal. It implements activities.WorkflowDescriber.
 type Describer struct{ Client client.Client }
 
 // Status returns the status of a run, or of the newest run if runID is empty. A run is
@@ -30,8 +30,8 @@ func (d Describer) Status(ctx context.Context, workflowID, runID string) (node.R
 	if err != nil || !next {
 		return st, err
 	}
-	// Its work goes on in another run of the same workflow, which may have
-	// continued as new in turn: the newest one has it.
+	// Another run of the same workflow continues the work. It may have continued as new in
+	// turn, so the newest run is described.
 	newest, next, err := d.describe(ctx, workflowID, "")
 	if err == nil && next {
 		err = fault.New(fault.Unavailable, "workflow %s continues as new at this moment", workflowID)
@@ -125,8 +125,8 @@ const maxListPages = 100
 // workflow is paused.
 const pauseAttribute = "TemporalPauseInfo"
 
-// Open are the runs that Temporal lists as running, without those of which it
-// says that something is paused: these are described one by one.
+// Open returns the runs that Temporal lists as running and not paused. Paused ones have to be
+// described.
 func (d Describer) Open(ctx context.Context) (map[string]bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()

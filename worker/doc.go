@@ -1,5 +1,5 @@
-// Package worker wires workflows and activities to Temporal's queues, and keeps
-// conductors registered. It decides nothing about nodes.
+// Package worker runs workflows and activities as Temporal workers, and keeps conductors
+// registered. It decides nothing about nodes.
 package worker
 
 import (
@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// Temporal says where Temporal is and how to be believed there.
+// Temporal has the address of Temporal and the credentials for it.
 type Temporal struct {
 	Address, Namespace string
 	TLSCert, TLSKey    string // files; both or neither
@@ -98,7 +98,7 @@ func (t Temporal) tls() (*tls.Config, error) {
 	return conf, nil
 }
 
-// temporalLog gives the SDK's lines to zap.
+// temporalLog writes the SDK's log lines to zap. Its Info is written as Debug.
 type temporalLog struct{ *zap.SugaredLogger }
 
 func (l temporalLog) Debug(msg string, kv ...any) { l.Debugw(msg, kv...) }

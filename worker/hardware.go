@@ -18,8 +18,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Hardware are the drivers of a process, by hardware type. The API has them
-// only to check driver_info; it opens no conversation.
+// Hardware has the drivers of a process by hardware type. The API uses them only to validate
+// driver_info, and opens no session.
 type Hardware map[string]bmc.Driver
 
 // HardwareConfig is what drivers are made with.
@@ -30,7 +30,7 @@ type HardwareConfig struct {
 	Log     *zap.Logger
 }
 
-// newDriver make the driver of each hardware type (package node).
+// newDriver has the constructor of the driver of each hardware type (package node).
 var newDriver = map[string]func(HardwareConfig) bmc.Driver{
 	"redfish": func(c HardwareConfig) bmc.Driver {
 		return &insecureWarner{Driver: redfish.New(redfish.Config{Settings: c.BMC, Observer: c.Observe}), log: c.Log}
@@ -51,25 +51,25 @@ func NewHardware(types []string, c HardwareConfig) (Hardware, error) {
 	return h, nil
 }
 
-// insecureWarner says once of each node that its BMC is talked to in a way that
-// somebody could overhear or answer, so that opting out stays visible.
+// insecureWarner logs once for each node that the connection to its BMC is not encrypted or not
+// verified, so that this setting is not forgotten.
 type insecureWarner struct {
 	*redfish.Driver
 	log  *zap.Logger
 	said sync.Map
 }
 
-// Open warns and opens.
+// Open logs the warning and opens a session.
 func (o *insecureWarner) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	if why := o.Insecure(t.Info); why != "" {
 		if _, again := o.said.LoadOrStore(t.Node+why, true); !again {
-			o.log.Warn("insecure conversation with a BMC", zap.String("node", t.Node), zap.String("why", why))
+			o.log.Warn("the connection to a BMC is insecure", zap.String("node", t.Node), zap.String("why", why))
 		}
 	}
 	return o.Driver.Open(ctx, t)
 }
 
-// Close ends what the drivers share.
+// Close closes what the sessions of the drivers share.
 func (h Hardware) Close(ctx context.Context) {
 	for _, d := range h {
 		d.Close(ctx)
@@ -85,8 +85,8 @@ func (h Hardware) Validate(driver string, info map[string]any) error {
 	return d.Validate(info)
 }
 
-// Enabled are the interfaces that a conductor offers for its drivers: all that
-// the hardware types support, the first being the default.
+// Enabled returns the interfaces that a conductor offers for each driver: all that the hardware
+// type supports. The first one is the default.
 func (h Hardware) Enabled() map[string]map[string][]string {
 	out := map[string]map[string][]string{}
 	for d := range h {
@@ -97,7 +97,8 @@ func (h Hardware) Enabled() map[string]map[string][]string {
 	return out
 }
 
-// Images reads what the agent has to fetch from a node's dictionaries.
+// Images returns a function that reads from a node's dictionaries which image the agent has to
+// fetch.
 func Images(p image.Policy) func(context.Context, string, map[string]any, map[string]any) (agent.ImageInfo, error) {
 	resolver := image.NewResolver(p, 0)
 	return func(ctx context.Context, nodeUUID string, instance, driver map[string]any) (agent.ImageInfo, error) {

@@ -12,10 +12,10 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// healthTimeout bounds asking Temporal whether it is there.
+// healthTimeout is how long a health check of Temporal may take.
 const healthTimeout = 2 * time.Second
 
-// contact reports whether Temporal answers on the connection that work comes by.
+// contact returns a health check of Temporal on the connection that the workers use.
 func contact(c client.Client) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
@@ -23,13 +23,13 @@ func contact(c client.Client) func(context.Context) error {
 	}
 }
 
-// errDrained: somebody wants this conductor to take no new work.
+// errDrained means that somebody has drained this conductor.
 var errDrained = errors.New("drained")
 
-// heartbeatLoop tells the database that this conductor lives and reaches Temporal, until
-// ctx ends (nil), the name belongs to a newer incarnation (an error), it is to
-// drain (errDrained, unless it does), or the database has not taken a heartbeat
-// for the patience (nil, ctx still open).
+// heartbeatLoop writes heartbeats to the database, with whether Temporal is reached. It returns nil
+// when ctx ends or the database has accepted no heartbeat for databaseTimeout, errDrained when
+// the conductor is drained (unless drained is true), and another error when a newer conductor
+// has the name.
 func (c *Conductor) heartbeatLoop(ctx context.Context, incarnation int64, drained bool) error {
 	next := time.NewTimer(c.Interval)
 	defer next.Stop()
@@ -41,7 +41,7 @@ func (c *Conductor) heartbeatLoop(ctx context.Context, incarnation int64, draine
 		case <-next.C:
 		}
 		reached := c.reached(ctx)
-		// Measured from before the request: the database can't have taken it earlier.
+		// Taken before the request, because the database can't have accepted it earlier.
 		sent := time.Now()
 		draining, err := c.heartbeat(ctx, incarnation, reached, c.databaseTimeout()-sent.Sub(last))
 		switch {
@@ -56,37 +56,35 @@ func (c *Conductor) heartbeatLoop(ctx context.Context, incarnation int64, draine
 		case fault.Is(err, fault.Lost):
 			return fmt.Errorf("conductor %s was started again elsewhere under this name, and that one holds it: %w", c.Self.Hostname, err)
 		case time.Since(last) >= c.databaseTimeout():
-			c.Log.Error("no heartbeat was taken for too long: steps are given up until the database is back",
+			c.Log.Error("the database has accepted no heartbeat for too long: steps are handed over until it is available again",
 				zap.Duration("since", time.Since(last)), zap.Error(err))
 			return nil
 		}
-		c.Log.Warn("heartbeat", zap.Error(err))
+		c.Log.Warn("the heartbeat could not be written", zap.Error(err))
 		next.Reset(c.retryPause())
 	}
 }
 
-// databaseTimeout is how long the database may take no heartbeat before the steps are
-// handed over. Without it a step can't act, and whether the others are without it
-// too can't be known from here. At the defaults it is 6 s: a step whose conductor
-// alone is cut off goes on elsewhere within ten (measured: 3 to 6.2), and a
-// PostgreSQL that is restarted for all (1 to 3 s here) makes nobody stir. Where it
-// is away for longer nothing is lost by handing over: the steps wait in Temporal's
-// queue instead of failing at each of their writes, and whoever polls first when
-// it is back goes on. It stays below the timeout after which others take this
-// conductor for dead.
+// databaseTimeout is how long the database may accept no heartbeat before the steps are handed
+// over. A step can't do anything without the database, and this conductor can't know whether the
+// others reach it. The default is 6 s. So the steps of a conductor that is cut off continue on
+// another one within 10 s (measured: 3 to 6.2), and a restart of PostgreSQL (1 to 3 s here)
+// moves no steps. If PostgreSQL is unavailable for longer, handing over loses nothing: the
+// steps wait in Temporal's queue instead of failing at each write. The result is less than the
+// timeout after which this conductor counts as dead.
 func (c *Conductor) databaseTimeout() time.Duration { return min(2*c.Interval, c.Timeout-2*c.Interval) }
 
-// retryPause is the pause after a heartbeat that was not taken.
+// retryPause is the pause after a heartbeat that failed.
 func (c *Conductor) retryPause() time.Duration { return min(time.Second, c.Interval/3) }
 
-// reached asks Temporal. Others take a conductor that has not reached it for the
-// timeout out of what covers their nodes.
+// reached reports whether Temporal answers. A conductor that has not reached it for the timeout
+// covers no node.
 func (c *Conductor) reached(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, min(healthTimeout, c.Interval*2/3))
 	defer cancel()
 	err := c.contact(ctx)
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		c.Log.Warn("temporal is not reached", zap.Error(err))
+		c.Log.Warn("temporal does not answer the health check", zap.Error(err))
 	}
 	return err == nil
 }
@@ -97,7 +95,7 @@ func (c *Conductor) heartbeat(ctx context.Context, incarnation int64, reached bo
 	return c.Registry.HeartbeatConductor(ctx, c.Self.Hostname, incarnation, reached)
 }
 
-// awaitDatabase returns when a heartbeat is taken again.
+// awaitDatabase returns when the database accepts a heartbeat again.
 func (c *Conductor) awaitDatabase(ctx context.Context, incarnation int64) error {
 	tick := time.NewTicker(c.retryPause())
 	defer tick.Stop()
@@ -108,7 +106,7 @@ func (c *Conductor) awaitDatabase(ctx context.Context, incarnation int64) error 
 		case <-tick.C:
 			_, err := c.heartbeat(ctx, incarnation, c.reached(ctx), c.Interval)
 			if err == nil {
-				c.Log.Info("the database is back")
+				c.Log.Info("the database is available again")
 				return nil
 			}
 			if fault.Is(err, fault.Lost) {

@@ -16,17 +16,17 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
-// retention is how long closed workflows stay readable: long beside the
-// reconciliation, which must find them.
+// retention is how long Temporal keeps closed workflows. It is much longer than the interval of the
+// reconciliation, which has to find them.
 const retention = 72 * time.Hour
 
 // reconcileRetention is how long reconciliations stay readable. There is one every
 // few seconds.
 const reconcileRetention = 24 * time.Hour
 
-// makeNamespace makes the namespace of operations and its search attributes where
-// they are missing. A Temporal that lets clients do neither has to be set up by its
-// own operators; the error says what for.
+// makeNamespace creates the namespace of operations and its search attributes if they are missing.
+// If Temporal does not let clients create them, its operators have to; the error names what is
+// missing.
 func makeNamespace(ctx context.Context, c client.Client, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -36,7 +36,7 @@ func makeNamespace(ctx context.Context, c client.Client, namespace string) error
 	return makeSearchAttributes(ctx, c, namespace)
 }
 
-// registerNamespace makes a namespace where it is missing.
+// registerNamespace creates a namespace if it is missing.
 func registerNamespace(ctx context.Context, c client.Client, namespace string, retention time.Duration) error {
 	_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 	var missing *serviceerror.NamespaceNotFound

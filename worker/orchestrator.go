@@ -35,8 +35,8 @@ type Orchestrator struct {
 	Instances          reconcile.InstanceStore
 	Reaping            reconcile.Reaping
 	Policy             orchestrator.Policy
-	Safe               time.Duration // after the end of a run, until nothing of it can act
-	MediaTimeout       time.Duration // after an insertion was sent, until the medium can't appear any more
+	Safe               time.Duration // how long activities of a closed run may still act
+	MediaTimeout       time.Duration // how long after its request an inserted medium may still appear
 	Interval           time.Duration // between two reconciliations
 	Retention          time.Duration // of the records of deleted nodes
 	StopGrace          time.Duration
@@ -63,9 +63,9 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 		Defaults: o.Policy.Defaults(), Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Safe, MediaTimeout: o.MediaTimeout, Interval: o.Interval, Retention: o.Retention, Log: o.Log,
 	}
 	register(w, ops, rec)
-	// A worker does not start in a namespace that is not there.
+	// A worker does not start if its namespace does not exist.
 	if err := makeNamespace(ctx, o.Client, o.Namespace); err != nil {
-		o.Log.Warn("what is needed in Temporal", zap.Error(err))
+		o.Log.Warn("the namespace or its search attributes could not be created", zap.Error(err))
 	}
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start orchestrator: %w", err)
@@ -86,7 +86,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	return err
 }
 
-// register gives w all workflows and the activities of orchestrators.
+// register registers all workflows and the activities of orchestrators.
 func register(w worker.Registry, ops *orchestrator.Operations, rec *reconcile.Reconciler) {
 	for _, k := range node.KindSpecs() {
 		w.RegisterWorkflowWithOptions(workflows.Operate, workflow.RegisterOptions{Name: k.Workflow})

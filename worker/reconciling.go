@@ -29,7 +29,8 @@ type reconcileWorker struct {
 	denied bool
 }
 
-// ensureSchedule sees that reconciliations are scheduled, and only where they belong.
+// ensureSchedule creates the schedule of reconciliations if it is missing, in their own namespace if
+// possible.
 func (r *reconcileWorker) ensureSchedule(ctx context.Context, interval time.Duration) error {
 	if r.at.Own == nil {
 		return makeSchedule(ctx, r.at.Operations, interval, nil)
@@ -63,7 +64,7 @@ func (r *reconcileWorker) move(ctx context.Context, interval time.Duration) erro
 			MaxConcurrentWorkflowTaskPollers: 2, MaxConcurrentActivityTaskPollers: 2, WorkerStopTimeout: r.grace,
 		})
 		registerReconcile(w, r.tick)
-		if err := w.Start(); err != nil { // a namespace that was just made takes a moment to be known
+		if err := w.Start(); err != nil { // a new namespace is not known at once
 			return fmt.Errorf("start the reconciliations' worker: %w", err)
 		}
 		r.runs = w

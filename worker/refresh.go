@@ -8,8 +8,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// refresh keeps the power states of this conductor's nodes known until ctx ends.
-// Conductors that start together do not read together.
+// refresh reads the power states of this conductor's nodes at intervals until ctx ends. The first
+// delay is random, so that conductors that start together do not read at the same time.
 func (c *Conductor) refresh(ctx context.Context) {
 	if c.Power == nil || c.Power.Interval <= 0 {
 		return
@@ -30,7 +30,7 @@ func (c *Conductor) refresh(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			c.Log.Warn("refresh of power states", zap.Error(err))
+			c.Log.Warn("the power states could not be refreshed", zap.Error(err))
 		case took > every:
 			c.Log.Warn("power states take longer to read than the time between two refreshes", zap.Duration("took", took))
 		}

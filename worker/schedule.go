@@ -15,16 +15,16 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
-// ensureInterval is how often each orchestrator looks whether what it needs in
-// Temporal is there.
+// ensureInterval is how often each orchestrator checks whether the namespaces and the schedule
+// exist.
 const ensureInterval = 15 * time.Second
 
-// ensureRetry is the pause while something of it can't be made yet.
+// ensureRetry is the pause after one of them could not be created.
 const ensureRetry = time.Second
 
-// ensureTemporal makes the namespaces, their search attributes and the reconciliation's
-// schedule, and makes them again where they are gone, until ctx ends. A pause of
-// the schedule is a person's and is left alone.
+// ensureTemporal creates the namespaces, their search attributes and the reconciliation's schedule,
+// and creates them again if they disappear, until ctx ends. It does not end a pause of the
+// schedule.
 func (o *Orchestrator) ensureTemporal(ctx context.Context, rec *reconcileWorker) error {
 	next := time.NewTimer(0)
 	defer next.Stop()
@@ -40,15 +40,15 @@ func (o *Orchestrator) ensureTemporal(ctx context.Context, rec *reconcileWorker)
 			err = rec.ensureSchedule(ctx, o.Interval)
 		}
 		if err != nil && ctx.Err() == nil {
-			o.Log.Warn("what is needed in Temporal", zap.Error(err))
+			o.Log.Warn("the namespaces or the schedule in Temporal could not be ensured", zap.Error(err))
 			pause = ensureRetry
 		}
 		next.Reset(pause)
 	}
 }
 
-// makeSchedule makes the reconciliation's schedule in the client's namespace, where
-// it is missing. before is the one that it takes the place of: its pause is kept.
+// makeSchedule creates the reconciliation's schedule in the client's namespace if it is missing. If
+// it replaces another schedule, before is that one's state, whose pause is kept.
 func makeSchedule(ctx context.Context, c client.Client, interval time.Duration, before *client.ScheduleState) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -74,13 +74,13 @@ func makeSchedule(ctx context.Context, c client.Client, interval time.Duration, 
 
 // Reconciliation is where the reconciliation's schedule is.
 type Reconciliation struct {
-	Own        client.Client // of a namespace of its own; nil = it is among the operations
+	Own        client.Client // of the namespace of reconciliations; nil = they run in the operations' namespace
 	Operations client.Client
 }
 
-// places are the clients of the namespaces where it may be, the likelier first: it
-// stays among the operations while its own namespace can't be made, and until a
-// newer release has moved it.
+// places returns the clients of the namespaces in which the schedule may be, the likelier first. It
+// is in the operations' namespace if its own can't be created, or if an older release has
+// created it.
 func (r Reconciliation) places() []client.Client {
 	if r.Own == nil {
 		return []client.Client{r.Operations}
@@ -88,7 +88,7 @@ func (r Reconciliation) places() []client.Client {
 	return []client.Client{r.Own, r.Operations}
 }
 
-// find describes the schedule where it is.
+// find describes the schedule, in whichever namespace it is.
 func (r Reconciliation) find(ctx context.Context) (h client.ScheduleHandle, d *client.ScheduleDescription, err error) {
 	for _, c := range r.places() {
 		h = c.ScheduleClient().GetHandle(ctx, workflows.ReconcileSchedule)
@@ -104,14 +104,14 @@ func noNamespace(err error) bool {
 	return errors.As(err, &missing)
 }
 
-// forbidden: Temporal does not let this client do it, or lets no client.
+// forbidden reports whether Temporal does not let this client do it, or does not let any client.
 func forbidden(err error) bool {
 	var denied *serviceerror.PermissionDenied
 	var missing *serviceerror.Unimplemented
 	return errors.As(err, &denied) || errors.As(err, &missing)
 }
 
-// Trigger runs the reconciliation now or, where one runs, once more after it.
+// Trigger starts a reconciliation now or, if one is running, after it.
 func (r Reconciliation) Trigger(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -125,8 +125,8 @@ func (r Reconciliation) Trigger(ctx context.Context) error {
 	return nil
 }
 
-// triggerUnlessPaused is Trigger for what happens by itself: a schedule that a
-// person has paused is left alone. A failure costs one interval.
+// triggerUnlessPaused is Trigger for callers that are no person: it does nothing if a person has
+// paused the schedule. An error is logged, because the schedule triggers the next one anyway.
 func (r Reconciliation) triggerUnlessPaused(ctx context.Context, log *zap.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -135,6 +135,6 @@ func (r Reconciliation) triggerUnlessPaused(ctx context.Context, log *zap.Logger
 		err = h.Trigger(ctx, client.ScheduleTriggerOptions{Overlap: enums.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE})
 	}
 	if err != nil {
-		log.Info("the next reconciliation comes at its time", zap.Error(err))
+		log.Info("no reconciliation could be triggered; the next one is as scheduled", zap.Error(err))
 	}
 }

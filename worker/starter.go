@@ -19,15 +19,15 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
-// Starter speaks to Temporal about operations. It fits api.Operations and
-// activities.WorkflowStarter.
+// Starter starts, signals, updates and ends the workflows of operations. It implements
+// api.Operations, activities.WorkflowStarter and reconcile.WorkflowController.
 type Starter struct {
 	Client    client.Client
 	Namespace string // the client's
 }
 
-// Start starts the operation's workflow under its id. Started already, now or
-// ever, is success: the row decides what may run.
+// Start starts the operation's workflow. It is no error if it was started before, even if it has
+// ended since.
 func (s Starter) Start(ctx context.Context, o *node.Operation) error {
 	name := cmp.Or(o.NodeName, o.NodeUUID)
 	_, err := s.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
@@ -35,7 +35,7 @@ func (s Starter) Start(ctx context.Context, o *node.Operation) error {
 		TaskQueue:                workflows.OrchestratorQueue,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		// Without it the SDK attaches to a running workflow and says nothing.
+		// Without it the SDK attaches to a running workflow without an error.
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		StaticSummary:                            fmt.Sprintf("%s %s", o.Kind, name),
 		StaticDetails:                            staticDetails(o),
@@ -61,8 +61,8 @@ func staticDetails(o *node.Operation) string {
 	return strings.Join(lines, "\n\n")
 }
 
-// Cancel asks the operation's workflow to end. One that is gone, or was never
-// started, is no error: the ask is in the row.
+// Cancel cancels the operation's workflow. It is no error if the workflow is gone or was never
+// started, because the request is in the row.
 func (s Starter) Cancel(ctx context.Context, o *node.Operation, _ string) error {
 	err := s.Client.CancelWorkflow(ctx, o.WorkflowID, o.RunID)
 	if err == nil || notFound(err) {
@@ -71,7 +71,7 @@ func (s Starter) Cancel(ctx context.Context, o *node.Operation, _ string) error 
 	return fault.New(fault.Unavailable, "cancel workflow %s: %w", o.WorkflowID, err)
 }
 
-// Nudge tells the operation's workflow that its row has news.
+// Nudge signals the operation's workflow that its row has changed.
 func (s Starter) Nudge(ctx context.Context, o *node.Operation) error {
 	err := s.Client.SignalWorkflow(ctx, o.WorkflowID, o.RunID, workflows.LookSignal, nil)
 	if err == nil || notFound(err) {
@@ -89,10 +89,10 @@ func (s Starter) ReportSteps(ctx context.Context, workflowID, runID string, upda
 	return fault.New(fault.Unavailable, "signal workflow %s: %w", workflowID, err)
 }
 
-// Decide has the operation's workflow take a decision about the step that it
-// holds at. The same decision once more, where the answer was lost, is the same
-// update. A workflow that is paused takes none: a decision lets it go on.
-// fault.Lost where the workflow has ended, or the operation is another run's.
+// Decide sends a decision about a held step to the operation's workflow. If the answer is lost, the
+// same decision can be sent again: it is the same update. A workflow that is paused in Temporal
+// accepts no update, so Decide unpauses it. The error is fault.Lost if the workflow has ended or the
+// operation belongs to another run.
 func (s Starter) Decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error {
 	err := s.decide(ctx, o, a, by, reason)
 	if failedPrecondition(err) {
@@ -125,12 +125,12 @@ func (s Starter) decide(ctx context.Context, o *node.Operation, a node.Action, b
 	return err
 }
 
-// Status is what Temporal knows of the operation's run.
+// Status returns the status of the operation's run in Temporal.
 func (s Starter) Status(ctx context.Context, o *node.Operation) (node.RunStatus, error) {
 	return Describer{Client: s.Client}.Status(ctx, o.WorkflowID, o.RunID)
 }
 
-// Terminate ends the operation's workflow at once. One that is gone is no error.
+// Terminate ends the operation's workflow at once. It is no error if the workflow is gone.
 func (s Starter) Terminate(ctx context.Context, o *node.Operation, reason string) error {
 	err := s.Client.TerminateWorkflow(ctx, o.WorkflowID, o.RunID, reason)
 	if err == nil || notFound(err) {

@@ -17,7 +17,7 @@ import (
 // Unpause unpauses the operation's workflow and its activity, whichever of them somebody
 // has paused in Temporal. It does nothing if neither is paused, or if the workflow has ended.
 func (s Starter) Unpause(ctx context.Context, o *node.Operation, by, reason string) error {
-	// Each look shows one pause: that of the workflow, then that of the activity.
+	// Status returns one pause: that of the workflow first, then that of the activity.
 	for range 2 {
 		st, err := s.Status(ctx, o)
 		if err != nil || st.Pause == nil {
@@ -44,7 +44,7 @@ func (s Starter) unpauseOne(ctx context.Context, o *node.Operation, st node.RunS
 			Namespace: s.Namespace, WorkflowId: o.WorkflowID, RunId: run, Identity: by, Reason: reason, RequestId: uuid.NewString(),
 		})
 	}
-	if err == nil || notFound(err) || failedPrecondition(err) { // somebody else was faster
+	if err == nil || notFound(err) || failedPrecondition(err) { // it was unpaused, or has ended, meanwhile
 		return nil
 	}
 	return fault.New(fault.Unavailable, "unpause workflow %s: %w", o.WorkflowID, err)

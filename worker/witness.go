@@ -9,17 +9,17 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// WitnessStore is where witnesses write.
+// WitnessStore records when a process could write to the database.
 type WitnessStore interface {
 	Witness(ctx context.Context, mine time.Time, contact bool) (store.Seen, error)
 }
 
-// Witness writes, as long as it runs, that somebody looks at the database's
-// clock: what was not heard while nobody could look was not said by nobody. One
-// runs in each API and each orchestrator.
+// Witness records at intervals that this process can write to the database. One runs in each API
+// and each orchestrator. A gap in these records means that the database was unavailable or its
+// clock was changed. Then missing heartbeats prove nothing about a conductor.
 type Witness struct {
 	Store   WitnessStore
-	Contact func(context.Context) error // whether Temporal is reached; nil = it is not asked
+	Contact func(context.Context) error // health check of Temporal; nil = none
 	Timeout time.Duration               // of conductors' heartbeats
 	Log     *zap.Logger
 }
@@ -36,11 +36,11 @@ func (w *Witness) Run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			w.Log.Warn("witness", zap.Error(err))
+			w.Log.Warn("the witness could not be written", zap.Error(err))
 		default:
 			mine = seen.At
 			if seen.Gap {
-				w.Log.Warn("the database was away, or its clock has stepped: no conductor that was alive before is taken for dead now",
+				w.Log.Warn("the database was unavailable, or its clock was changed: conductors that were alive before still count as alive",
 					zap.Time("since", seen.From), zap.Duration("for", seen.For))
 			}
 		}

@@ -8,22 +8,22 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// wasReset reports whether this run was reset in Temporal: its history up to
-// there is another run's.
+// wasReset reports whether this run exists because another one was reset in Temporal. The
+// first part of its history is that run's.
 func wasReset(ctx workflow.Context) bool {
 	info := workflow.GetInfo(ctx)
 	return info.OriginalRunID != "" && info.OriginalRunID != info.WorkflowExecution.RunID
 }
 
-// hasPredecessor reports whether the operation may be that of a run whose work this
-// one has: it was reset from it, or that one continued as new.
+// hasPredecessor reports whether the operation may belong to a run that this one replaces: that
+// run was reset, or it continued as new.
 func hasPredecessor(ctx workflow.Context) bool {
 	return wasReset(ctx) || workflow.GetInfo(ctx).ContinuedExecutionRunID != ""
 }
 
-// adopt makes an operation that was another run's this one's, which has its work
-// now; false: it has ended, and is retried or can't be. Nothing is done
-// before nothing of the other run can act any more.
+// adopt takes the operation over from the run that this one replaces. It returns false if the
+// operation has ended; then another operation retries it, if that is possible. adopt waits
+// until no activity of the other run can act any more.
 func (o *operation) adopt(ctx workflow.Context) (bool, error) {
 	quiet, _ := workflow.NewDisconnectedContext(ctx)
 	var a orchestrator.Adopted

@@ -15,8 +15,9 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// DecideUpdate is the update that takes a Decision about a step that failed. It
-// is refused while none is waited for, and answered when it is in the row.
+// DecideUpdate is the update by which a person decides what becomes of a failed step; its
+// argument is a Decision. It is refused if the operation waits for none. It is answered when
+// the decision is in the row.
 const DecideUpdate = "decide"
 
 // Decision is what somebody decides about the step at which an operation holds.
@@ -26,19 +27,19 @@ type Decision struct {
 	Reason string      `json:"reason,omitempty"`
 }
 
-// byTemporal is who decides in Temporal's UI without saying a name.
+// byTemporal is named as who decided if the update, sent by Temporal's UI, has no name.
 const byTemporal = "somebody in Temporal"
 
 // hold is a step that waits for a decision.
 type hold struct {
 	orchestrator.Held
-	taken    bool          // somebody has decided; another decision is refused
-	decision *Decision     // as it stands in the row
-	stopped  bool          // the time for a decision stands still
-	left     time.Duration // of it, while it does
+	taken    bool          // there is a decision; another one is refused
+	decision *Decision     // as the row has it
+	stopped  bool          // the time for a decision is stopped
+	left     time.Duration // the rest of that time while it is stopped
 }
 
-// registerDecide makes the workflow answer decisions.
+// registerDecide registers the handler of DecideUpdate.
 func (o *operation) registerDecide(ctx workflow.Context) error {
 	o.decided = workflow.NewBufferedChannel(ctx, 1)
 	return workflow.SetUpdateHandlerWithOptions(ctx, DecideUpdate, o.takeDecision, workflow.UpdateHandlerOptions{
@@ -47,8 +48,8 @@ func (o *operation) registerDecide(ctx workflow.Context) error {
 	})
 }
 
-// checkDecision refuses a decision that nobody asked for, that is no decision, or that
-// comes after another one.
+// checkDecision refuses a decision that is not valid, that the operation does not wait for, or
+// that comes after another one.
 func (o *operation) checkDecision(d Decision) error {
 	switch {
 	case !slices.Contains(node.Actions, d.Action):
@@ -65,11 +66,11 @@ func nonRetryable(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), fault.KindOf(err).String(), nil)
 }
 
-// takeDecision writes a decision into the row, also where the operation is being
-// cancelled meanwhile: it was accepted. Whoever decided is answered after that.
+// takeDecision writes a decision into the row, even if the operation is being cancelled
+// meanwhile, because the decision was accepted. The update is answered after that.
 func (o *operation) takeDecision(ctx workflow.Context, d Decision) error {
 	held := o.held
-	if err := o.checkDecision(d); err != nil { // two at once
+	if err := o.checkDecision(d); err != nil { // two decisions arrived at the same time
 		return err
 	}
 	held.taken = true
@@ -85,9 +86,9 @@ func (o *operation) takeDecision(ctx workflow.Context, d Decision) error {
 	return err
 }
 
-// decide is what comes of a failure: where the operation was asked to, or must
-// whatever it was asked, it holds until somebody decides, asks for an end, or
-// nobody did in time. again: the steps go on.
+// decide decides how the operation continues after a failure. If it is to hold on failure, or
+// must (because conductors died of the step), it waits until a person decides, somebody
+// requests its end, or the time is over. again means that the steps continue.
 func (o *operation) decide(ctx workflow.Context, cause error, must, restart bool) (again bool, out node.Outcome, err error) {
 	if !o.settings.Hold && !must || !decidable(cause) {
 		return false, outcomeOf(cause), cause
@@ -114,7 +115,7 @@ func (o *operation) decide(ctx workflow.Context, cause error, must, restart bool
 	return again, out, err
 }
 
-// decidable: a failure that another try, or doing without the step, could help.
+// decidable reports whether retrying or skipping the step could help against the failure.
 func decidable(cause error) bool {
 	var app *temporal.ApplicationError
 	return errors.As(cause, &app) && fault.ClassOfKind(fault.ParseKind(app.Type())) != fault.Never
@@ -124,7 +125,7 @@ func (o *operation) awaitDecision(ctx workflow.Context, h *hold, cause error) (a
 	for {
 		var seen orchestrator.HoldState
 		err := workflow.ExecuteLocalActivity(localOptions(ctx, "look"), operations.LookHeld, o.in.Operation).Get(ctx, &seen)
-		if seen.Until != nil && !h.stopped { // it was paused in Temporal
+		if seen.Until != nil && !h.stopped { // the deadline moved, because the workflow was paused in Temporal
 			h.Until = *seen.Until
 			o.progress.Until = &h.Until
 		}
@@ -145,7 +146,7 @@ func (o *operation) awaitDecision(ctx workflow.Context, h *hold, cause error) (a
 			return true, "", nil
 		case seen.EndAsked:
 			return false, node.Cancelled, nil
-		case h.taken: // it is being written
+		case h.taken: // the decision is being written
 			left = lookEvery
 		case seen.Unhold:
 			if err := o.takeDecision(ctx, Decision{Action: node.ActionRetry, By: seen.By, Reason: "unhold"}); err != nil {
@@ -153,7 +154,7 @@ func (o *operation) awaitDecision(ctx workflow.Context, h *hold, cause error) (a
 			}
 			continue
 		case seen.Power:
-			return true, "", nil // its steps run, then it holds again
+			return true, "", nil // the steps of the power request run, then the operation holds again
 		case left <= 0:
 			return false, node.Failed, undecidedError(cause, o)
 		}

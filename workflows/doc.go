@@ -1,5 +1,5 @@
-// Package workflows says what happens to a node, and in which order. It decides
-// and waits, deterministically; it never does. Doing is package activities.
+// Package workflows decides what happens to a node, and in which order. Its code is
+// deterministic. What touches hardware or the database is in the packages below activities.
 package workflows
 
 import (
@@ -15,19 +15,19 @@ import (
 // that touch only the database.
 const OrchestratorQueue = "orchestrator"
 
-// LookSignal tells a workflow that its operation's row has news: an agent has
-// called, or somebody asks for something. It carries nothing; the row does.
+// LookSignal tells a workflow that its operation's row has changed: an agent has called, or
+// somebody has requested something. The signal has no argument.
 const LookSignal = "look"
 
 // StepsSignal tells the workflow which of its steps runs; its argument is
-// activities.Told. It only changes what Temporal's UI shows.
+// a conductor.StepsUpdate. It only changes what Temporal's UI shows.
 const StepsSignal = "steps"
 
 // ProgressQuery answers with Progress.
 const ProgressQuery = "progress"
 
-// Input names the operation. What it is about is in its row; the names are here
-// for people who read the workflow.
+// Input names the operation. Its row has everything else; node and kind are here for people who
+// read the workflow.
 type Input struct {
 	Operation int64     `json:"operation"`
 	Node      string    `json:"node"`
@@ -42,12 +42,11 @@ type Progress struct {
 	Conductor  string                `json:"conductor,omitempty"`
 	WaitingFor string                `json:"waiting_for,omitempty"`
 	Until      *time.Time            `json:"until,omitempty"`
-	Given      *time.Time            `json:"given,omitempty"` // when the steps were given to the conductors, while they have them
+	Given      *time.Time            `json:"given,omitempty"` // since when conductors have the steps; null = they do not have them
 	Steps      []activities.StepLine `json:"steps,omitempty"`
 }
 
-// operations and steps lend the workflows their activities' names; the workers
-// register the real ones.
+// operations and steps are nil: the SDK takes only the names of activities from them.
 var (
 	operations *orchestrator.Operations
 	steps      *conductor.Steps

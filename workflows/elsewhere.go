@@ -12,17 +12,17 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// ownQueueTimeout is how long work waits in a conductor's own queue. One that is alive
-// takes it at once.
+// ownQueueTimeout is how long work waits in a conductor's own queue. A live conductor takes it
+// at once.
 const ownQueueTimeout = 2 * time.Second
 
-// tryConductors has work done by a conductor from the queue of the node's group and
-// driver. One that gets no answer from the hardware passes it on, by its name, and
-// it goes to another that covers the node and has not tried, on that one's own
-// queue, and so on. When the round is over, or a conductor of it dies, it is begun
-// anew with whoever is there, after the pause that the last one wants.
+// tryConductors calls do until a conductor has done the work. The first call is for whoever
+// takes it from the queue of the node's group and driver. If the hardware does not answer that
+// conductor, do returns its name, and the next call is for the own queue of another conductor
+// that covers the node and has not tried. When none is left, or one of them fails or dies, a
+// new round begins with the shared queue, after the delay that the failure wants.
 func (o *operation) tryConductors(ctx workflow.Context, do func(at node.Host, tried []string) (passedOnBy string, err error)) error {
-	var at node.Host // no name: whoever takes it
+	var at node.Host // no name: any conductor
 	var tried []string
 	for {
 		by, err := do(at, tried)
@@ -33,7 +33,7 @@ func (o *operation) tryConductors(ctx workflow.Context, do func(at node.Host, tr
 			tried = append(slices.Clone(tried), by)
 		case at.Name == "" || !mayTryAnother(err):
 			return err
-		case timedOut(err) == scheduleToStart: // it has left, or can't take more
+		case timedOut(err) == scheduleToStart: // that conductor has left, or is busy
 			tried = append(slices.Clone(tried), at.Name)
 		default:
 			if err := workflow.Sleep(ctx, retryDelay(err)); err != nil {
@@ -49,7 +49,7 @@ func (o *operation) tryConductors(ctx workflow.Context, do func(at node.Host, tr
 	}
 }
 
-// onHost sends what has ctx's options to one conductor, once; no name: as they are.
+// onHost returns ctx with options for one attempt on at's own queue, or ctx if at has no name.
 func onHost(ctx workflow.Context, at node.Host) workflow.Context {
 	if at.Name == "" {
 		return ctx
@@ -61,8 +61,8 @@ func onHost(ctx workflow.Context, at node.Host) workflow.Context {
 	return workflow.WithActivityOptions(ctx, opts)
 }
 
-// mayTryAnother reports whether work that failed with err on a conductor's own queue may
-// be tried by others.
+// mayTryAnother reports whether another conductor may try the work that failed with err on a
+// conductor's own queue.
 func mayTryAnother(err error) bool {
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) {
@@ -72,7 +72,7 @@ func mayTryAnother(err error) bool {
 	return t == scheduleToStart || t == enums.TIMEOUT_TYPE_HEARTBEAT
 }
 
-// timedOut is the type of the timeout that err is; unspecified where it is none.
+// timedOut returns the type of the timeout if err is one, unspecified otherwise.
 func timedOut(err error) enums.TimeoutType {
 	var timeout *temporal.TimeoutError
 	if errors.As(err, &timeout) {
@@ -81,7 +81,7 @@ func timedOut(err error) enums.TimeoutType {
 	return enums.TIMEOUT_TYPE_UNSPECIFIED
 }
 
-// retryDelay is how long whoever failed wants it to rest.
+// retryDelay returns after which pause err wants the work to be tried again.
 func retryDelay(err error) time.Duration {
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) && app.NextRetryDelay() > 0 {

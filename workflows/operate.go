@@ -25,21 +25,20 @@ type operation struct {
 	look       workflow.ReceiveChannel
 	shown      map[string]string // search attributes as they are set
 	dispatched int64             // the claim of the activity that runs steps now; 0 = none does
-	// untouched: the node is in maintenance, so hardware is left as it is, and
-	// what would be undone is owed.
+	// untouched: the node is in maintenance, so the hardware stays as it is, and the undo is
+	// owed.
 	untouched bool
 	held      *hold            // the step that waits for a decision; nil = none
-	decided   workflow.Channel // wakes whoever waits for one
+	decided   workflow.Channel // receives when a decision was made
 }
 
 // Operate is the workflow of every operation, registered under the type of each kind
 // (node.KindSpec.Workflow).
 func Operate(ctx workflow.Context, in Input) error { return operate(ctx, in) }
 
-// operate is the course of every operation: begin, run steps and wait in turn,
-// undo what is half done if it does not succeed, close. A run that finds its row
-// another's ends; one that was reset from that other, or has its work because that
-// one continued as new, goes on in its place.
+// operate runs an operation: it begins, runs steps and waits in turn, undoes what is half done if
+// it does not succeed, and closes the operation. If the row belongs to another run, this run
+// ends, unless it replaces that one (hasPredecessor).
 func operate(ctx workflow.Context, in Input) error {
 	o, err := setup(ctx, in)
 	if err != nil {
@@ -58,17 +57,17 @@ func operate(ctx workflow.Context, in Input) error {
 	return o.runToEnd(ctx)
 }
 
-// runToEnd is the course from the steps on.
+// runToEnd runs an operation that has begun: steps, undo, close.
 func (o *operation) runToEnd(ctx workflow.Context) error {
 	in := o.in
 	outcome, runErr := o.run(ctx)
 	if claimLost(runErr) {
-		// The row is somebody else's: closed from outside, or begun by another
-		// run. Nothing may be written or undone here.
+		// The operation was closed by somebody else, or belongs to another run. This run
+		// must not write or undo anything.
 		return runErr
 	}
 	if workflow.IsContinueAsNewError(runErr) {
-		return runErr // the next run goes on
+		return runErr // the next run continues
 	}
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	end := orchestrator.EndInput{Operation: in.Operation, Outcome: outcome, Error: errorMessage(runErr)}
@@ -84,8 +83,7 @@ func (o *operation) runToEnd(ctx workflow.Context) error {
 	return o.close(ctx, end, runErr)
 }
 
-// byRequest begins the last error of an operation that somebody ended, where
-// there is more to say than that.
+// byRequest begins the last error of an operation that somebody has ended, if its undo is owed.
 const byRequest = "By request, the operation was aborted"
 
 func setup(ctx workflow.Context, in Input) (*operation, error) {
@@ -101,9 +99,9 @@ func setup(ctx workflow.Context, in Input) (*operation, error) {
 	return o, err
 }
 
-// begin records that this run is the operation's, before any hardware is touched.
-// A cancel that is there already does not prevent it: only a run that has begun
-// can close the operation, and none is started a second time.
+// begin records that the operation belongs to this run, before any hardware is touched. It does
+// so even if the workflow was cancelled already: only a run that has begun can close the
+// operation, and no workflow is started twice.
 func (o *operation) begin(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	err := workflow.ExecuteLocalActivity(localOptions(ctx, "begin"), operations.Begin, o.in.Operation).Get(ctx, &o.settings)
@@ -163,9 +161,8 @@ func outcomeOf(err error) node.Outcome {
 // inMaintenance is why an undo leaves the hardware as it is.
 const inMaintenance = "the node is in maintenance"
 
-// undo puts right what is half done, as far as a conductor can be had; the rest
-// stays in the row and is owed, for the reason that it returns. An error says
-// that the row is somebody else's.
+// undo has a conductor undo what is half done. It returns why something remains, which is then
+// owed. An error means that the operation was closed or belongs to another run.
 func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (string, error) {
 	var plan orchestrator.UndoPlan
 	err := workflow.ExecuteLocalActivity(localOptions(ctx, "plan undo"), operations.PlanUndo, o.in.Operation, outcome).Get(ctx, &plan)
@@ -185,15 +182,15 @@ func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (string, er
 		return inMaintenance, nil
 	}
 	if err != nil {
-		workflow.GetLogger(ctx).Warn("undo is owed", "operation", o.in.Operation, "node", o.in.Node, "error", err)
+		workflow.GetLogger(ctx).Warn("the undo failed and is owed", "operation", o.in.Operation, "node", o.in.Node, "error", err)
 	}
 	return errorMessage(err), nil
 }
 
-// undoInTime has conductors undo what is half done, within undoTimeout. The time
-// stands still while the workflow is paused in Temporal: if it hears late that the
-// time is over, it did not run meanwhile, and the undo begins anew. paused reports
-// that the node is in maintenance, so that the hardware was left as it is.
+// undoInTime has conductors undo what is half done, within undoTimeout. Time in which the
+// workflow is paused in Temporal does not count: if the workflow runs only long after the
+// timeout, it was paused, and the undo begins again. paused reports that the node is in
+// maintenance, so that the hardware stays as it is.
 func (o *operation) undoInTime(ctx workflow.Context) (paused bool, err error) {
 	for {
 		var late bool
@@ -204,8 +201,8 @@ func (o *operation) undoInTime(ctx workflow.Context) (paused bool, err error) {
 	}
 }
 
-// undoUntil is undoInTime without another beginning. late reports that the workflow
-// went on long after the time for it had come.
+// undoUntil is one try of undoInTime. late reports that the workflow continued long after it
+// should have.
 func (o *operation) undoUntil(ctx workflow.Context, until time.Time) (paused, late bool, err error) {
 	due := until
 	check := func() { late = late || workflow.Now(ctx).Sub(due) > undoLate }
@@ -223,7 +220,7 @@ func (o *operation) undoUntil(ctx workflow.Context, until time.Time) (paused, la
 			return res.Conductor, nil
 		}
 		if next := workflow.Now(ctx).Add(retryDelay(err)); mayTryAnother(err) && next.After(due) {
-			due = next // inTurn rests until then
+			due = next // tryConductors waits until then
 		}
 		return "", err
 	})
@@ -231,7 +228,7 @@ func (o *operation) undoUntil(ctx workflow.Context, until time.Time) (paused, la
 	return paused, late, err
 }
 
-// errUndoTime: the conductors of a round had no time left.
+// errUndoTime means that the time for the undo was over before another conductor could try.
 var errUndoTime = temporal.NewNonRetryableApplicationError("no conductor got an answer within "+undoTimeout.String(), fault.Unreachable.String(), nil)
 
 // outOfTime reports whether an undo failed with err only because its time was over.
@@ -239,8 +236,8 @@ func outOfTime(err error) bool {
 	return errors.Is(err, errUndoTime) || timedOut(err) != enums.TIMEOUT_TYPE_UNSPECIFIED
 }
 
-// close ends the operation and moves the node to its end state; what was asked
-// to follow is started.
+// close ends the operation, moves the node to its end state, and starts the operation that
+// follows, if there is one.
 func (o *operation) close(ctx workflow.Context, end orchestrator.EndInput, cause error) error {
 	var closed orchestrator.Closed
 	err := workflow.ExecuteLocalActivity(localOptions(ctx, "close"), operations.Close, end).Get(ctx, &closed)
@@ -263,7 +260,7 @@ func (o *operation) close(ctx workflow.Context, end orchestrator.EndInput, cause
 	return nil
 }
 
-// errorMessage are an error's own, without Temporal's wrapping.
+// errorMessage returns an error's text without what the SDK puts around it.
 func errorMessage(err error) string {
 	if err == nil {
 		return ""

@@ -14,20 +14,19 @@ import (
 const scheduleToStart = enums.TIMEOUT_TYPE_SCHEDULE_TO_START
 
 const (
-	// localTimeout is one try of a database activity; PostgreSQL away is tried
-	// again for as long as it takes. That has to be said: to the SDK, no
-	// schedule-to-close timeout means that of one try
-	// (internal_activity.go, getValidatedLocalActivityOptions).
+	// localTimeout is the time for one try of a database activity. While PostgreSQL is
+	// unavailable it is retried without end, which needs a long schedule-to-close timeout:
+	// the SDK's default is the time of one try (internal_activity.go,
+	// getValidatedLocalActivityOptions).
 	localTimeout = 10 * time.Second
 	localMaxTime = 365 * 24 * time.Hour
-	// undoTimeout is how long an undo may take from its scheduling; what is
-	// not done by then is owed.
+	// undoTimeout is how long an undo may take from its scheduling. What is not undone by then
+	// is owed.
 	undoTimeout      = 3 * time.Minute
 	undoStartTimeout = 30 * time.Second
-	// undoLate is longer than a workflow that is not paused takes to hear that this
-	// time is over.
+	// undoLate is the delay after undoTimeout from which on the workflow must have been paused.
 	undoLate = 30 * time.Second
-	// retryPause is short: it applies to a conductor's death too.
+	// retryPause is short, because it also delays the retry after a conductor's death.
 	retryPause = time.Second
 )
 
@@ -44,9 +43,9 @@ func localOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// stepsOptions are the options of hardware steps: on the queue of the node's
-// driver and group, under a heartbeat, and cancelled only when the step has
-// returned, so that undo never works beside it.
+// stepsOptions are the options of hardware steps: the queue of the node's driver and group, a
+// heartbeat, and a cancellation that waits until the step has returned, so that an undo never
+// runs at the same time.
 func (o *operation) stepsOptions(ctx workflow.Context, wait time.Duration, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:              node.QueueName(o.settings.Group, o.settings.Driver),

@@ -19,8 +19,7 @@ const (
 
 var reconciling *reconcile.Reconciler
 
-// Reconcile is one tick: it compares what the database holds with what Temporal
-// runs, and puts right what is not as it should be.
+// Reconcile is one tick of the reconciliation.
 func Reconcile(ctx workflow.Context) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 50 * time.Second,
@@ -32,7 +31,7 @@ func Reconcile(ctx workflow.Context) error {
 	var failed *temporal.ApplicationError
 	if errors.As(err, &failed) && failed.HasDetails() {
 		if failed.Details(&did) != nil {
-			return err // of another release: the error says what there is to say
+			return err // another release returned details of another type
 		}
 	}
 	if did.Took != "" {

@@ -66,7 +66,7 @@ func (o *operation) headline() string {
 	return "**With the conductors of driver " + o.settings.Driver + "** since " + formatTime(*p.Given) + "\n\n"
 }
 
-// running is the step that runs, as far as the workflow was told; nil = none.
+// running returns the running step as far as the workflow knows, nil if there is none.
 func (o *operation) running() *activities.StepLine {
 	i := slices.IndexFunc(o.progress.Steps, func(s activities.StepLine) bool { return s.State == node.StepRunning })
 	if i < 0 {
@@ -87,7 +87,7 @@ func (o *operation) table() string {
 // formatTime formats a time with its date and zone, because readers may be in another zone or read it days later.
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// dispatch notes that the steps are with the conductors, under a claim.
+// dispatch notes that conductors have the steps, with the claim seq.
 func (o *operation) dispatch(ctx workflow.Context, seq int64) {
 	now := workflow.Now(ctx).UTC()
 	o.dispatched, o.progress.Given, o.progress.WaitingFor = seq, &now, ""
@@ -97,19 +97,19 @@ func (o *operation) dispatch(ctx workflow.Context, seq int64) {
 // endDispatch notes that no conductor has the steps.
 func (o *operation) endDispatch() { o.dispatched, o.progress.Given = 0, nil }
 
-// receiveSteps takes up what the workflow is told of the steps that run. What is told of others comes too late.
+// receiveSteps handles StepsSignal. It ignores an update of an activity that has ended.
 func (o *operation) receiveSteps(ctx workflow.Context) {
 	signals := workflow.GetSignalChannel(ctx, StepsSignal)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
-			var told conductor.StepsUpdate
-			if !signals.Receive(ctx, &told) {
+			var update conductor.StepsUpdate
+			if !signals.Receive(ctx, &update) {
 				return
 			}
-			if o.dispatched == 0 || told.Seq != o.dispatched {
+			if o.dispatched == 0 || update.Seq != o.dispatched {
 				continue
 			}
-			o.progress.Steps, o.progress.Conductor = told.Steps, told.Conductor
+			o.progress.Steps, o.progress.Conductor = update.Steps, update.Conductor
 			o.show(ctx)
 			o.upsertSearchAttributes(ctx)
 		}
@@ -121,9 +121,9 @@ func escapeCell(s string) string {
 	return strings.NewReplacer("|", "\\|", "\n", " ").Replace(s)
 }
 
-// upsertSearchAttributes puts conductor, step and what is waited for where workflows can be
-// searched by them. Only where the operation rests, and what has changed: each
-// costs an event.
+// upsertSearchAttributes sets the search attributes of conductor, step and what the operation
+// waits for. It is called only when the operation waits, and sets only what has changed, because
+// each call costs an event.
 func (o *operation) upsertSearchAttributes(ctx workflow.Context) {
 	step := ""
 	for _, s := range o.progress.Steps {
@@ -146,6 +146,6 @@ func (o *operation) upsertSearchAttributes(ctx workflow.Context) {
 		return
 	}
 	if err := workflow.UpsertTypedSearchAttributes(ctx, changed...); err != nil {
-		workflow.GetLogger(ctx).Warn("search attributes", "error", err)
+		workflow.GetLogger(ctx).Warn("the search attributes could not be set", "error", err)
 	}
 }

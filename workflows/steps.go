@@ -13,15 +13,14 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// maxQueueWait is how long steps stand, at the most, in the queue of a node's driver
-// before it is asked whether anybody covers the node at all. The first time it is
-// as long as it takes a conductor that was killed to be taken for dead, and twice
-// as long each time that somebody does, so that a long queue costs few events.
+// maxQueueWait is the longest time that steps wait in the queue of a node's driver before the
+// workflow checks whether a conductor covers the node. The first wait is as long as it takes
+// until a killed conductor counts as dead. Each time that a conductor covers the node the wait
+// doubles, so that a long queue costs few events.
 const maxQueueWait = 10 * time.Minute
 
-// runSteps has a conductor run steps from where they are, and waits for one
-// where none covers the node: before they begin, and whenever one that had them
-// died and nobody takes them up.
+// runSteps has a conductor run the steps from the current one. If none covers the node, before
+// the steps begin or after a conductor died, it waits for one.
 func (o *operation) runSteps(ctx workflow.Context) (conductor.StepsResult, error) {
 	ready, patience := !o.settings.Stalled, o.settings.ConductorTimeout
 	for {
@@ -43,8 +42,8 @@ func (o *operation) runSteps(ctx workflow.Context) (conductor.StepsResult, error
 	}
 }
 
-// runOnQueue puts the steps into the queue of the node's driver, where they may
-// stand for at most patience until somebody takes them.
+// runOnQueue puts the steps into the queue of the node's driver, where they may wait for
+// patience until a conductor takes them.
 func (o *operation) runOnQueue(ctx workflow.Context, patience time.Duration) (conductor.StepsResult, error) {
 	var res conductor.StepsResult
 	shared := o.stepsOptions(ctx, patience, "steps of "+string(o.in.Kind))
@@ -71,12 +70,12 @@ func (o *operation) runOnQueue(ctx workflow.Context, patience time.Duration) (co
 	return res, err
 }
 
-// notTaken reports that the steps stood in the queue and no conductor took them.
+// notTaken reports whether err means that no conductor took the steps from the queue.
 func notTaken(err error) bool {
 	return timedOut(err) == scheduleToStart
 }
 
-// waitForConductor is the wait for somebody who can go on with the steps.
+// waitForConductor is the wait for a conductor that can continue the steps.
 func (o *operation) waitForConductor() wait {
 	return wait{look: func(ctx workflow.Context) (seen orchestrator.WaitState, err error) {
 		o.seq++
@@ -92,8 +91,8 @@ func (o *operation) noConductorError() error {
 		fault.NoValidHost.String(), nil)
 }
 
-// orphanedError ends an operation that was paused by maintenance and lost its
-// conductor: nobody may touch the hardware.
+// orphanedError is the failure of an operation whose node is in maintenance and whose conductor
+// died. The hardware stays as it is.
 func (o *operation) orphanedError() error {
 	o.untouched = true
 	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
@@ -101,7 +100,7 @@ func (o *operation) orphanedError() error {
 		fault.NoValidHost.String(), nil)
 }
 
-// overdueError says that what was waited for did not come.
+// overdueError is the failure of an operation whose agent or person did not come in time.
 func (o *operation) overdueError(res conductor.StepsResult) error {
 	text := fmt.Sprintf("Timeout reached while waiting for callback for node %s", o.in.Node)
 	if res.Next == conductor.NextHold {

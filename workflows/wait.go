@@ -12,9 +12,9 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// lookEvery is how often the row is read while nothing is signalled, so that a
-// claimLost signal costs minutes and not the operation; the longer the wait, the less
-// often, up to maxLookFactor times as rarely.
+// lookEvery is how often a waiting workflow reads the row without a signal, so that a lost
+// signal delays the operation by minutes and no more. The interval grows with the length of the
+// wait, up to maxLookFactor times lookEvery.
 const (
 	lookEvery     = 10 * time.Minute
 	maxLookFactor = 3
@@ -23,8 +23,8 @@ const (
 // wait is something that an operation waits for.
 type wait struct {
 	look  func(workflow.Context) (orchestrator.WaitState, error)
-	until *time.Time // where the row does not tell
-	over  error      // when it has not come by then
+	until *time.Time // the deadline, if the row has none
+	over  error      // the failure if it has not come by then
 }
 
 // waitForAgent is the wait for the agent's call, or for a hold to be lifted.
@@ -35,10 +35,10 @@ func (o *operation) waitForAgent(res conductor.StepsResult) wait {
 	}}
 }
 
-// await waits until the operation can go on. asked: somebody wants an end.
-// waited: it could not at once. The row is read before and after each nap, and
-// says until when: while nobody covers the node, or it is in maintenance, the
-// time for what is waited for stands still.
+// await waits until the operation can continue. asked reports that somebody has requested its
+// end, waited that it could not continue at once. The row is read before and after each sleep and
+// has the deadline. While no conductor covers the node, or it is in maintenance, the time for
+// what the operation waits for is stopped.
 func (o *operation) await(ctx workflow.Context, w wait) (asked, waited bool, err error) {
 	for naps := 0; ; naps++ {
 		seen, err := w.look(ctx)
@@ -62,7 +62,7 @@ func (o *operation) await(ctx workflow.Context, w wait) (asked, waited bool, err
 			left = min(left, until.Sub(workflow.Now(ctx)))
 		}
 		if seen.Stalled == node.StallDeaths {
-			left = max(left, time.Second) // the database's clock decides when it is over
+			left = max(left, time.Second) // the database's clock decides whether the time is over
 		}
 		if left <= 0 {
 			if seen.Stalled == node.StallConductor {
@@ -80,9 +80,10 @@ func (o *operation) await(ctx workflow.Context, w wait) (asked, waited bool, err
 	}
 }
 
-// historyTooLong: Temporal suggests to go on in a new run, because it ends what has too
-// long a history: of an operation that waits for weeks. It goes on where nothing is
-// under way. A run of before, which went on here, does so when it is replayed.
+// historyTooLong reports whether the workflow has to continue as new. Temporal suggests that for a
+// long history, as of an operation that waits for weeks, and ends workflows whose history
+// is too long. The version marker makes replays of old runs, which did not continue as new here,
+// deterministic.
 func (o *operation) historyTooLong(ctx workflow.Context) bool {
 	info := workflow.GetInfo(ctx)
 	if !info.GetContinueAsNewSuggested() || !workflow.AllHandlersFinished(ctx) {
@@ -92,14 +93,14 @@ func (o *operation) historyTooLong(ctx workflow.Context) bool {
 	return workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == 1
 }
 
-// takeQueue takes up where the operation's steps go now.
+// takeQueue takes the queue of the steps from seen, because the node's driver or group may have changed.
 func (o *operation) takeQueue(seen orchestrator.WaitState) {
 	if seen.Driver != "" {
 		o.settings.Group, o.settings.Driver, o.settings.WaitForConductor = seen.Group, seen.Driver, seen.WaitForConductor
 	}
 }
 
-// sleepUntilNews waits for news, for at most d. All that is there is one piece of news.
+// sleepUntilNews waits for a signal or a decision, for at most d. Several signals count as one.
 func (o *operation) sleepUntilNews(ctx workflow.Context, d time.Duration, waitingFor string) error {
 	o.progress.WaitingFor = waitingFor
 	o.show(ctx)

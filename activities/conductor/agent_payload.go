@@ -9,8 +9,8 @@ import (
 	"go.temper.dev/temper/internal/secret"
 )
 
-// nodeForAgent is the node and its ports as the agent's commands carry them: Ironic's
-// dictionaries, with every secret masked.
+// nodeForAgent returns the node and its ports as commands to the agent contain them:
+// Ironic's dictionaries, with every secret masked.
 func (t *task) nodeForAgent(ctx context.Context) (map[string]any, []map[string]any, error) {
 	ports, err := t.Store.NodePorts(ctx, t.node.UUID)
 	if err != nil {
@@ -34,7 +34,7 @@ func (t *task) nodeForAgent(ctx context.Context) (map[string]any, []map[string]a
 	return dict, list, nil
 }
 
-// stepArgs are a step's arguments with the sealed ones in the clear.
+// stepArgs returns a step's arguments, with the secret ones decrypted.
 func (t *task) stepArgs(step *node.Step) map[string]any {
 	prefix := fmt.Sprintf("operation/%d/steps/", t.op.ID)
 	mine := map[string]any{}

@@ -14,10 +14,10 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// runCommand gets one command done by the agent. It asks the agent's list before it
-// gives the command, records the command before it is sent, and polls until it
-// is done; the node shows its wait state meanwhile. reached is false when
-// somebody asked for an end and the step can be left.
+// runCommand has the agent run one command. It reads the agent's list of commands
+// before it sends the command, records the command before it sends it, and polls until
+// the command is done. Meanwhile the node is in its wait state. reached is false if
+// somebody asked to end the operation and the step may be left.
 func (t *task) runCommand(ctx context.Context, step *node.Step, o agent.Order, params any) (res *agent.Result, reached bool, err error) {
 	c, err := t.agent(ctx)
 	if err != nil {
@@ -47,8 +47,8 @@ func (t *task) runCommand(ctx context.Context, step *node.Step, o agent.Order, p
 			}
 		case agent.ActWait, agent.ActBusy:
 			if d.Action == agent.ActWait {
-				// It is at work. What failed on the way here, over the hours that
-				// a command may take, is no reason to give it up at the next blink.
+				// The command is running. It may take hours, and errors of polling that
+				// are spread over them must not add up to a failure of the step.
 				step.Failures = 0
 				if err := t.hardwareAnswered(ctx); err != nil {
 					return nil, false, err
@@ -70,11 +70,11 @@ func (t *task) runCommand(ctx context.Context, step *node.Step, o agent.Order, p
 	}
 }
 
-// agentLostError is the error of an agent that was given a step's command and can't
-// say any more what came of it: it is silent, it was rebooted, or another is there.
+// agentLostError is the error when the outcome of a command can't be read any more: the
+// agent that had it does not answer, was rebooted, or was replaced by another one.
 type agentLostError struct {
 	err  error
-	gone bool // for certain, with the power: it is not waited for
+	gone bool // the server was switched off, so that waiting for the agent is pointless
 }
 
 func (e *agentLostError) Error() string { return e.err.Error() }
@@ -87,14 +87,15 @@ func agentLost(step *node.Step, o agent.Order, err error) error {
 	return &agentLostError{err: err}
 }
 
-// restartStep has a step that lost its agent begin anew, where the table of steps
-// lets it, and reports whether it does. spent: it has failed as often as it may.
+// restartStep makes a step whose agent was lost start again, if the table of steps
+// allows it, and reports whether it does. spent means that the step has failed as often
+// as it may.
 func (t *task) restartStep(step *node.Step, err error, spent bool) bool {
 	var lost *agentLostError
 	return errors.As(err, &lost) && (spent || lost.gone) && !t.op.MayLeave(step, node.StallNone) && step.Restart(fault.Text(err))
 }
 
-// bootAgain boots another agent for a step that begins anew.
+// bootAgain boots the ramdisk again for a step that starts again.
 func (t *task) bootAgain(ctx context.Context, step *node.Step) (outcome, error) {
 	o, err := bootAgent(ctx, t, step)
 	if err != nil || o != done {
@@ -104,13 +105,13 @@ func (t *task) bootAgain(ctx context.Context, step *node.Step) (outcome, error) 
 	return done, t.save(ctx)
 }
 
-// withNode says which node an error is about that others worded.
+// withNode adds to err which node it is about, and keeps its kind.
 func (t *task) withNode(err error) error {
 	return fault.New(fault.KindOf(err), "node %s: %w", t.node.UUID, err)
 }
 
-// moveToWait puts the node into its wait state, where another conductor had the
-// step before and this one found the command running.
+// moveToWait moves the node to its wait state, unless it is there already. It is not if
+// another conductor sent the command and died before it recorded the move.
 func (t *task) moveToWait(ctx context.Context) error {
 	if node.Waits(t.node.ProvisionState) {
 		return nil
@@ -119,8 +120,8 @@ func (t *task) moveToWait(ctx context.Context) error {
 	return t.save(ctx)
 }
 
-// sendCommand records the command and sends it. A lost answer is no failure: the
-// agent's list tells whether it arrived.
+// sendCommand records the command and sends it. A lost answer is no error, because the
+// agent's list shows whether the command arrived.
 func (t *task) sendCommand(ctx context.Context, c Agent, step *node.Step, i agent.Issued, params any) error {
 	step.Issued = &node.Issued{At: time.Now().UTC(), Command: i.Command, Before: i.Before, After: i.After}
 	if !node.Waits(t.node.ProvisionState) {
@@ -144,12 +145,12 @@ func issuedOf(step *node.Step, o agent.Order) *agent.Issued {
 	return &agent.Issued{Order: o, Before: step.Issued.Before, After: step.Issued.After}
 }
 
-// agentFamily is which of the agent's extensions serves the operation.
+// agentFamily returns the extension of the agent that runs the operation's steps.
 func (t *task) agentFamily() agent.Family {
 	return agent.Family(t.op.Kind.Spec().Family)
 }
 
-// runAgentStep has the agent run a step that it offers.
+// runAgentStep runs a step that the agent offers.
 func runAgentStep(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if t.isFake(step.Interface) {
 		return done, fakeStep(ctx, t, step.Interface)
@@ -180,8 +181,8 @@ func runAgentStep(ctx context.Context, t *task, step *node.Step) (outcome, error
 	return done, nil
 }
 
-// afterReboot boots the agent anew after a step that asked for it; the step is
-// over when the new boot has called.
+// afterReboot boots the agent again after a step that asked for a reboot. The step is
+// done when the agent of the new boot has called.
 func (t *task) afterReboot(ctx context.Context, step *node.Step) (outcome, error) {
 	if step.Phase == "" {
 		step.Issued = nil
@@ -249,7 +250,7 @@ func (t *task) mergeAgentSteps(ctx context.Context) error {
 	return nil
 }
 
-// agentSteps are the steps the agent offered, as the node remembers them.
+// agentSteps returns the steps that the agent offered, as stored with the node.
 func (t *task) agentSteps() []agent.Step {
 	raw, err := json.Marshal(t.node.DriverInternalInfo["agent_cached_"+string(t.agentFamily())+"_steps"])
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// bootAgent brings the server up in the ramdisk: off, seen off; media and
-// one-time override, read back while it is off; on, seen on. Every phase may run
-// twice. It returns awaitAgent until the agent of this boot has called.
+// bootAgent boots the ramdisk in three phases: it switches the server off; sets virtual
+// media and the one-time boot override; switches the server on. Each phase reads back
+// what it has set, and may run twice. bootAgent returns awaitAgent until the agent of
+// this boot has called.
 func bootAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	for step.Phase != phaseBooted {
 		next, err := t.bootPhase(ctx, step)
@@ -49,8 +50,8 @@ func (t *task) bootPhase(ctx context.Context, step *node.Step) (string, error) {
 		if err != nil || again {
 			return "", err
 		}
-		// The next boot is a new one for the agent too: what an earlier one
-		// said, and its token, are forgotten before the server is switched on.
+		// The next boot has a new agent: what an earlier one reported, and its token,
+		// are deleted before the server is switched on.
 		t.pending.ClearAgent = true
 		t.node.Agent = nil
 		t.agentClient = nil
@@ -60,7 +61,7 @@ func (t *task) bootPhase(ctx context.Context, step *node.Step) (string, error) {
 	}
 }
 
-// waitForAgent moves the node to its wait state and says until when.
+// waitForAgent moves the node to its wait state and sets the deadline of the agent's call.
 func (t *task) waitForAgent(ctx context.Context) error {
 	until := time.Now().Add(t.Settings.AgentWait[t.op.Kind.Spec().Family]).UTC()
 	t.op.WaitingFor, t.op.WaitingUntil = "the agent's call after boot", &until

@@ -8,16 +8,16 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// bootInterface is how a server is made to boot the ramdisk once, and its disk from
-// then on. Each boot method of package node has one. All it does may be done twice.
+// bootInterface makes a server boot the ramdisk once, and its disk from then on. There is
+// one for each boot method of package node. All methods may run twice.
 type bootInterface interface {
-	// prepareRamdisk makes the next boot of a server that is off one of the ramdisk. True:
-	// the server was found on, so what was set may not hold for the next boot, and the
-	// step starts over.
+	// prepareRamdisk makes a server that is off boot the ramdisk next. again means that the
+	// server is on, so that the settings might apply to another boot: the step has to
+	// start from its first phase.
 	prepareRamdisk(ctx context.Context, t *task, step *node.Step) (again bool, err error)
-	// cleanUpRamdisk takes the ramdisk away, so that the next boot is from disk.
+	// cleanUpRamdisk removes the ramdisk, so that the next boot is from disk.
 	cleanUpRamdisk(ctx context.Context, t *task) error
-	// giveUpRamdisk does what can be done of cleanUpRamdisk after that has failed for good.
+	// giveUpRamdisk does as much of cleanUpRamdisk as is possible after that has failed for good.
 	giveUpRamdisk(ctx context.Context, t *task)
 }
 
@@ -36,8 +36,8 @@ func (t *task) boot() (bootInterface, error) {
 	return b, nil
 }
 
-// fromDisk takes the ramdisk away, so that the next boot is from disk. A node whose
-// driver can't boot one has none.
+// fromDisk removes the ramdisk, so that the next boot is from disk. It does nothing if the
+// node's driver can't boot a ramdisk.
 func (t *task) fromDisk(ctx context.Context) error {
 	b, err := t.boot()
 	if err != nil {
@@ -58,8 +58,8 @@ func (noRamdisk) cleanUpRamdisk(_ context.Context, t *task) error {
 
 func (noRamdisk) giveUpRamdisk(context.Context, *task) {}
 
-// virtualMediaBoot boots the ramdisk from the virtual CD of the BMC, by a boot override
-// for once.
+// virtualMediaBoot boots the ramdisk from the BMC's virtual CD, with a one-time boot
+// override.
 type virtualMediaBoot struct{}
 
 // prepareRamdisk sets media and override and reads them back.
@@ -125,7 +125,8 @@ func (t *task) mediaAndDevice(ctx context.Context) (bmc.VirtualMedia, bmc.BootDe
 	return media, device, err
 }
 
-// setBoot writes the override and reads it back; a lost answer is judged by what is read.
+// setBoot sets the boot override and reads it back. If the answer is lost, what it reads
+// decides whether it succeeded.
 func (t *task) setBoot(ctx context.Context, s bmc.BootDevice, want bmc.Boot) error {
 	have, err := s.Boot(ctx)
 	if err != nil {

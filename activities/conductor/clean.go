@@ -6,8 +6,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// prepareCleaning boots the agent, whose steps join the plan when it has
-// called; fake hardware cleans without one.
+// prepareCleaning boots the agent and merges its clean steps into the plan. Fake hardware has
+// no agent.
 func prepareCleaning(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if t.isFake("deploy") {
 		return done, fakeStep(ctx, t, "clean")

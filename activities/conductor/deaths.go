@@ -9,13 +9,13 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// The death of a conductor is not a failure of its step, and the step goes on at
-// another conductor at once. But if one conductor after the other dies soon after it
-// has taken the step up, the step may be the cause. Then its tries are put off, longer
-// each time, and in the end somebody has to decide.
+// If a conductor dies, that is not a failure of its step: another conductor continues the
+// step at once. But if several conductors in a row die soon after they have claimed a step,
+// the step may be the cause. Then each next attempt is delayed, longer each time, and after
+// too many deaths the operation is held until a person decides.
 
-// maxSpared bounds how many deaths are cleared only because the hardware answered.
-// Hardware that answers once and then kills its conductor must not go on for ever.
+// maxSpared is how many deaths may be forgotten because the hardware answered. Without a
+// limit, hardware that answers once and then crashes its conductor would be tried for ever.
 const maxSpared = 5
 
 // countDeath records on the current step that the conductor which had the claim
@@ -30,7 +30,7 @@ func (t *task) countDeath(ctx context.Context) error {
 	case node.FateAlive:
 		return nil
 	case node.FateLate:
-		step.Harmless() // it lived with the step for a while
+		step.Harmless() // that conductor survived the step for a while
 		return nil
 	}
 	deaths, err := t.deaths(ctx, step.Deaths, d)
@@ -41,7 +41,7 @@ func (t *task) countDeath(ctx context.Context) error {
 	if len(deaths) >= node.DeathsToPutOff && t.op.Told() != node.AskPause {
 		step.LastError = node.DeathsOf(deaths, "step "+step.Name(), t.Settings.DeathWithin)
 		step.PutOff(*t.op.ClaimedAt, t.Settings.DeathPause)
-		t.op.Rests = true // nobody is at work on it until then
+		t.op.Rests = true // no conductor works on it until then
 		t.log.Warn("step put off", zap.String("step", step.Name()), zap.Timep("until", step.NotBefore),
 			zap.Bool("held", step.Deadly()), zap.String("why", step.LastError))
 	}

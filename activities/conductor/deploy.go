@@ -11,12 +11,12 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// agentPowerOff is how long an agent that was told to power off is watched
-// before the power is cut (Ironic: 6 looks, 5 s apart).
+// agentPowerOff is how long an agent that was told to power off may take before the BMC
+// switches the server off (Ironic: 6 reads, 5 s apart).
 const agentPowerOff = 30 * time.Second
 
-// bootToDeploy boots the agent and takes its deploy steps into the plan; fake
-// hardware deploys without one.
+// bootToDeploy boots the agent and merges its deploy steps into the plan. Fake hardware has
+// no agent.
 func bootToDeploy(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if t.isFake("deploy") {
 		return done, fakeStep(ctx, t, "deploy")
@@ -94,8 +94,7 @@ func prepareInstanceBoot(ctx context.Context, t *task, step *node.Step) (outcome
 	return done, nil
 }
 
-// tearDownAgent ends the ramdisk: it is asked to power off, and the power is
-// cut where it does not.
+// tearDownAgent has the agent power off the server. If it does not, the BMC does.
 func tearDownAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	s, err := t.powerControl(ctx)
 	if err != nil {
@@ -131,8 +130,8 @@ func (t *task) powerOffByAgent(ctx context.Context, step *node.Step, s bmc.Power
 	return t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout)
 }
 
-// commandPowerOff has the agent switch its server off. Where it was told before, it
-// is told again only if it still answers and its list shows that it never heard.
+// commandPowerOff tells the agent to power off the server. If an earlier attempt has told it
+// so, it is told again only if it answers and its list of commands does not have that one.
 func (t *task) commandPowerOff(ctx context.Context, step *node.Step) error {
 	told := step.Phase == "told"
 	o := agent.Order{Command: agent.PowerOff}
@@ -152,18 +151,18 @@ func (t *task) commandPowerOff(ctx context.Context, step *node.Step) error {
 	if c == nil {
 		return nil
 	}
-	// What it answers does not matter: the power state tells.
+	// The answer does not matter, because the power state is read.
 	_, err = c.Start(ctx, agent.PowerOff, nil)
 	switch {
 	case fault.Is(err, fault.Lost) || fault.Is(err, fault.Unavailable): // it was not sent
 		return err
 	case fault.Is(err, fault.Unreachable) && !told && ctx.Err() == nil:
-		return t.commandPowerOff(ctx, step) // its list tells whether it heard
+		return t.commandPowerOff(ctx, step) // its list of commands shows whether the first one arrived
 	}
 	return nil
 }
 
-// prepareDeploy leaves nothing of an earlier life: the server off, no media in.
+// prepareDeploy leaves the server off, without media and without an agent of an earlier boot.
 func prepareDeploy(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
 		return 0, err
@@ -173,7 +172,7 @@ func prepareDeploy(ctx context.Context, t *task, step *node.Step) (outcome, erro
 	return done, t.fromDisk(ctx)
 }
 
-// bootInstance starts what was deployed: no media, boot from disk, on and seen on.
+// bootInstance boots what was deployed: it removes media, sets boot from disk, and switches the server on.
 func bootInstance(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if step.Phase == "" {
 		if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
@@ -191,7 +190,7 @@ func bootInstance(ctx context.Context, t *task, step *node.Step) (outcome, error
 	return done, nil
 }
 
-// switchNetwork: the network interface noop has nothing to switch.
+// switchNetwork does nothing: the network interface noop is the only one there is.
 func switchNetwork(_ context.Context, t *task, _ *node.Step) (outcome, error) {
 	if t.node.Implementation("network").Means != node.MeansNoop {
 		return 0, t.node.Unsupported("network")

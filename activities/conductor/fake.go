@@ -6,7 +6,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// fakeStep obeys: it takes as long as the settings say.
+// fakeStep does nothing for as long as the settings say.
 func fakeStep(ctx context.Context, t *task, iface string) error {
 	if t.Fake == nil {
 		return nil
@@ -14,7 +14,7 @@ func fakeStep(ctx context.Context, t *task, iface string) error {
 	return t.Fake(ctx, iface)
 }
 
-// isFake: the step's interface is implemented by fake hardware.
+// isFake reports whether fake hardware implements the interface.
 func (t *task) isFake(iface string) bool {
 	return t.node.Implementation(iface).Means == node.MeansFake
 }

@@ -8,9 +8,9 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// undo puts right what is listed, in an order that leaves the server off before
-// its media are taken. Each may run twice; what is sent is noted on step, so that
-// whoever goes on after a crash looks for its effect first.
+// undo does the undos in list. It switches the server off before it ejects media. Each may
+// run twice. Requests are recorded on step, so that after a crash the next attempt looks
+// for their effect first.
 func (t *task) undo(ctx context.Context, step *node.Step, list []node.Undo) error {
 	if slices.Contains(list, node.UndoPowerOff) && !t.node.DisablePowerOff {
 		if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
@@ -31,8 +31,8 @@ func (t *task) undo(ctx context.Context, step *node.Step, list []node.Undo) erro
 	return err
 }
 
-// undoOwed does what earlier operations owe the node's hardware. What is done is
-// owed no more, also where the rest fails.
+// undoOwed does the undos that earlier operations left. An undo that succeeds is no longer
+// owed, even if another one fails.
 func undoOwed(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	return done, t.undo(ctx, step, t.node.Owed)
 }

@@ -11,7 +11,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// nextInsteadOfStep says what is to happen instead of the next step; "" = it may begin.
+// nextInsteadOfStep returns what the workflow is to do instead of the next step, "" if the
+// step may begin.
 func (t *task) nextInsteadOfStep() Next {
 	cover := node.Cover{Covered: true} // by this conductor
 	if step := t.op.CurrentStep(); step != nil && step.NotBefore != nil && !step.Deadly() {
@@ -28,14 +29,14 @@ func (t *task) nextInsteadOfStep() Next {
 	return ""
 }
 
-// clearAsk: what was asked is taken up.
+// clearAsk notes for the next save that the request to the operation has been handled.
 func (t *task) clearAsk() {
 	t.pending.ClearAsk = true
 	t.op.Asked = node.AskNone
 }
 
-// handOverTimeout bounds the word that a step is left in good order: the next
-// conductor waits for it.
+// handOverTimeout is how long recording a hand-over may take. The next conductor waits
+// for it.
 const handOverTimeout = 300 * time.Millisecond
 
 // recordHandOver records that the current step is handed over and, if somebody has paused
@@ -47,13 +48,13 @@ func (t *task) recordHandOver(p *node.Pause) bool {
 	defer cancel()
 	err := t.Store.PutDown(ctx, t.op.ID, t.claim, p)
 	if err != nil && !fault.Is(err, fault.Lost) {
-		t.log.Warn("step handed over without a word", zap.Error(err))
+		t.log.Warn("the step was handed over, but that could not be recorded", zap.Error(err))
 	}
 	return fault.Is(err, fault.Lost)
 }
 
-// errOtherQueue: this is the queue of a group and driver that the node has left
-// while it waited for a conductor.
+// errOtherQueue means that the activity was in the queue of another group or driver than
+// the node has now: somebody changed them while the activity was in the queue.
 var errOtherQueue = fault.New(fault.NoValidHost, "the node has another driver or conductor group by now")
 
 func otherQueue(queue string, o *node.Operation) bool {

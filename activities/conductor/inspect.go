@@ -53,7 +53,7 @@ func inspectionOfBMC(inv bmc.Inventory) node.Inspection {
 	}
 	out := node.Inspection{Properties: props, BootMode: string(inv.BootMode), Inventory: inventoryOf(inv)}
 	for _, nic := range inv.NICs {
-		if nic.Enabled { // as Ironic does; nothing boots from a disabled one, and many of them are the BMC's
+		if nic.Enabled { // as Ironic does: servers don't boot from disabled interfaces
 			out.Ports = append(out.Ports, node.Port{Address: strings.ToLower(nic.MAC), PXEEnabled: true})
 		}
 	}
@@ -76,8 +76,8 @@ func localGB(disks []bmc.Disk) int64 {
 	return max(smallest/gib-1, 0)
 }
 
-// inventoryOf is the BMC's inventory in the shape of the agent's, which is what
-// clients of /v1/nodes/X/inventory read.
+// inventoryOf returns the BMC's inventory in the format of the agent's, which clients of
+// /v1/nodes/X/inventory expect.
 func inventoryOf(inv bmc.Inventory) map[string]any {
 	disks, nics := []map[string]any{}, []map[string]any{}
 	for _, d := range inv.Disks {
@@ -136,7 +136,7 @@ func (t *task) saveInspection(ctx context.Context, found node.Inspection) error 
 	if err != nil || leftOut == 0 {
 		return err
 	}
-	t.log.Warn("some MACs that the inspection found got no port: they belong to another node, or are too many", zap.Int("macs", leftOut))
+	t.log.Warn("inspection made no port for some MACs that it found: they belong to another node, or are too many", zap.Int("macs", leftOut))
 	if t.Observe.LeftOut != nil {
 		t.Observe.LeftOut(leftOut)
 	}

@@ -8,8 +8,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Counted are records whose refusals are told to lost, by what was refused: somebody
-// who came back from the dead tried it.
+// CountLostClaims returns r, and calls lost with "claim", "guard" or "save" whenever a call
+// of that kind is refused because another attempt has a newer claim.
 func CountLostClaims(r OperationStore, lost func(what string)) OperationStore {
 	if lost == nil {
 		return r
@@ -28,35 +28,35 @@ func (c *lostClaimCounter) count(what string, err error) {
 	}
 }
 
-// Claim counts.
+// Claim implements OperationStore.
 func (c *lostClaimCounter) Claim(ctx context.Context, operation int64, runID string, claim node.Claim, started time.Time, conductor string) (*node.Node, error) {
 	n, err := c.OperationStore.Claim(ctx, operation, runID, claim, started, conductor)
 	c.count("claim", err)
 	return n, err
 }
 
-// CheckClaim counts.
+// CheckClaim implements OperationStore.
 func (c *lostClaimCounter) CheckClaim(ctx context.Context, operation int64, claim node.Claim) (node.Ask, error) {
 	ask, err := c.OperationStore.CheckClaim(ctx, operation, claim)
 	c.count("guard", err)
 	return ask, err
 }
 
-// SaveSteps counts.
+// SaveSteps implements OperationStore.
 func (c *lostClaimCounter) SaveSteps(ctx context.Context, operation int64, claim node.Claim, p node.Progress) (node.Ask, error) {
 	ask, err := c.OperationStore.SaveSteps(ctx, operation, claim, p)
 	c.count("save", err)
 	return ask, err
 }
 
-// PutDown counts.
+// PutDown implements OperationStore.
 func (c *lostClaimCounter) PutDown(ctx context.Context, operation int64, claim node.Claim, p *node.Pause) error {
 	err := c.OperationStore.PutDown(ctx, operation, claim, p)
 	c.count("save", err)
 	return err
 }
 
-// SaveInspection counts.
+// SaveInspection implements OperationStore.
 func (c *lostClaimCounter) SaveInspection(ctx context.Context, operation int64, claim node.Claim, i node.Inspection) (int, error) {
 	leftOut, err := c.OperationStore.SaveInspection(ctx, operation, claim, i)
 	c.count("save", err)

@@ -97,7 +97,7 @@ func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMed
 		case isPermanent(err):
 			return false, err
 		case fault.NoAnswer(err) && t.anotherMayTry(ctx):
-			return false, err // perhaps the BMC is silent to this conductor only
+			return false, err // perhaps only this conductor can't reach the BMC
 		}
 		if !time.Now().Before(until) {
 			return false, nil
@@ -120,7 +120,7 @@ func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMed
 	}
 }
 
-// showMediaWait says what the step waits for.
+// showMediaWait saves that the operation waits for the virtual medium.
 func (t *task) showMediaWait(ctx context.Context, until time.Time) error {
 	until = until.UTC()
 	t.op.WaitingFor, t.op.WaitingUntil = "the BMC to show the virtual medium", &until

@@ -11,19 +11,19 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// maxPerRound is how many conductors try a step in one round: one that can't reach
-// the hardware may be alone with that, three are not.
+// maxPerRound is how many conductors try a step in one round. If one can't reach the
+// hardware, its own network may be the cause; if three can't, it is the hardware.
 const maxPerRound = 3
 
-// noAnswer reports whether err ended the work because the hardware was silent,
-// and not because this process is to stop.
+// noAnswer reports whether err means that the hardware did not answer, and not that this
+// process is stopping.
 func noAnswer(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() == nil && fault.Is(err, fault.Unreachable) && fault.NoAnswer(err)
 }
 
-// readBackByAnother reports whether another conductor is to see what came of a
-// request whose answer was lost: this one may be cut off, and to find that out by
-// reading would take as long as the request did.
+// readBackByAnother reports whether another conductor is to read the effect of a request
+// whose answer was lost. This conductor may be cut off from the network, and a read would
+// time out as the request did.
 func (t *task) readBackByAnother(ctx context.Context, sent error) bool {
 	return noAnswer(ctx, sent) && t.anotherMayTry(ctx)
 }
@@ -37,9 +37,9 @@ func (t *task) anotherMayTry(ctx context.Context) bool {
 	return err == nil && len(activities.Untried(hosts, append(slices.Clone(t.tried), t.Settings.Conductor))) > 0
 }
 
-// handToAnother notes on the step that this conductor got no answer, where another one
-// may still try. It is not lostClaimCounter as the step's failure: a round is one, when the
-// last of its conductors has had no answer either.
+// handToAnother records on the step that this conductor got no answer, if another conductor
+// may try, and reports whether one may. That is no failure of the step yet: the step has
+// failed if the last conductor of the round gets no answer either.
 func (t *task) handToAnother(ctx context.Context, err error) bool {
 	var failed *stepError
 	if !errors.As(err, &failed) || !noAnswer(ctx, err) || !t.anotherMayTry(ctx) {
@@ -49,8 +49,8 @@ func (t *task) handToAnother(ctx context.Context, err error) bool {
 	failed.step.Harmless()
 	t.pending.Move, t.pending.Came, t.op.Rests = "", true, true
 	if t.save(ctx) != nil {
-		return false // the usual verdict finds out why
+		return false // recordFailure finds out why
 	}
-	t.log.Warn("no answer here, another conductor is to try", zap.String("step", failed.step.Name()), zap.Error(failed.err))
+	t.log.Warn("the hardware does not answer this conductor; another one tries the step", zap.String("step", failed.step.Name()), zap.Error(failed.err))
 	return true
 }

@@ -2,17 +2,17 @@ package conductor
 
 import "go.temper.dev/temper/internal/node"
 
-// outcome is what a step says of itself when it returns without an error.
+// outcome is how a step that returns no error ended.
 type outcome int
 
 const (
-	done       outcome = iota // done
-	awaitAgent                // the server boots; go on when its agent calls
-	awaitHold                 // a person decides when to go on
-	endAsked                  // somebody asked for an end, and the step can be left here
+	done       outcome = iota
+	awaitAgent         // the server boots; the step continues when its agent calls
+	awaitHold          // the step continues when a person lifts the hold
+	endAsked           // somebody asked to end the operation, and the step may be left here
 )
 
-// stepError is a failure of a step, so that it can be recorded on it.
+// stepError is the failure of a step, with the step on which it is recorded.
 type stepError struct {
 	step *node.Step
 	err  error

@@ -23,7 +23,7 @@ func verifyPower(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
 	return done, nil
 }
 
-// notePower notes a power state for the next save.
+// notePower notes for the next save that the power state is p.
 func (t *task) notePower(p bmc.Power) {
 	if st := stateOf(p); st != "" {
 		t.power = st
@@ -61,10 +61,10 @@ func (t *task) forgetAgent() {
 	t.node.Agent, t.agentClient = nil, nil
 }
 
-// powerTo brings the server to the wanted power state and returns when it is
-// seen. It looks before it asks; the request is recorded before it is sent, so
-// that a second attempt first looks whether the first one's request shows:
-// whoever recorded it may have died before or after sending it.
+// powerTo changes the power state to want and returns when the BMC shows it. It sends a
+// request only if the state is another one. The request is recorded before it is sent. A
+// second attempt that finds a record waits for its effect first, because the attempt
+// before may have died before or after it sent the request.
 func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r bmc.PowerRequest, limit time.Duration) error {
 	s, err := t.powerControl(ctx)
 	if err != nil {
@@ -106,8 +106,8 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 	return nil
 }
 
-// sendPower records the request and sends it. An answer that was lost is no
-// failure yet: the effect is read back, here or by another conductor.
+// sendPower records the request and sends it. A lost answer is no failure yet, because the
+// effect is read back, here or by another conductor.
 func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.PowerControl, r bmc.PowerRequest) error {
 	step.Issued = &node.Issued{At: time.Now().UTC(), Command: string(r)}
 	if err := t.save(ctx); err != nil {
@@ -125,8 +125,8 @@ func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.PowerContro
 	return err
 }
 
-// watchPower looks until the state is seen or the time is over. Silence of the
-// BMC is waited out like a state that is not there yet.
+// watchPower reads the power state until it is want, and reports whether it was before
+// until. If the BMC does not answer, watchPower keeps trying.
 func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Power, until time.Time) (bool, error) {
 	next := backoff(t.Settings.PowerPoll)
 	for {
@@ -145,7 +145,7 @@ func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Powe
 		case fault.ClassOf(err) != fault.Transient && fault.ClassOf(err) != fault.WaitBusy:
 			return false, err
 		case fault.NoAnswer(err) && t.anotherMayTry(ctx):
-			return false, err // perhaps the BMC is silent to this conductor only
+			return false, err // perhaps only this conductor can't reach the BMC
 		}
 		if !time.Now().Before(until) {
 			return false, nil
@@ -161,9 +161,9 @@ func inTransition(now, want bmc.Power) bool {
 	return (now == bmc.PoweringOn && want == bmc.PowerOn) || (now == bmc.PoweringOff && want == bmc.PowerOff)
 }
 
-// powerReset restarts a server that must not be switched off. What it did can't
-// be read back, so it is sent at most once: recorded before it is sent, and a
-// second attempt that finds the record does not send it again.
+// powerReset restarts a server that must not be switched off. The effect of a restart can't
+// be read back. So the request is recorded before it is sent, and a second attempt that
+// finds the record does not send it again.
 func powerReset(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if step.Issued != nil && step.Issued.Command == bmc.ForceRestart {
 		return 0, fault.New(fault.OutcomeUnknown, "node %s: the restart was sent at %s, its outcome is unknown",
@@ -178,7 +178,7 @@ func powerReset(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 		return 0, err
 	}
 	t.notePower(p)
-	if p == bmc.PowerOff || step.Issued != nil { // found off, now or by whoever switched it on
+	if p == bmc.PowerOff || step.Issued != nil { // the server was off, now or at an attempt before
 		return done, t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout)
 	}
 	restarter, err := t.restartControl(ctx)

@@ -23,21 +23,21 @@ const (
 	refreshAtOnce   = 8 // as Ironic's sync_power_state_workers
 	refreshPage     = 500
 	refreshFailures = 3  // in a row, until a node gets a fault (Ironic's power_state_sync_max_retries)
-	refreshStale    = 10 // a reading that has not changed is written down every so many refreshes
+	refreshStale    = 10 // an unchanged reading is written every so many refreshes
 )
 
 // PowerStore is what a refresh of power states reads and writes.
 type PowerStore interface {
 	PowerDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.Node, error)
-	// DriverSecrets are of driver_info, by row number; a node whose secrets do not
-	// open is not among them.
+	// DriverSecrets returns the secrets of driver_info by the id of the node. A node whose
+	// secrets can't be decrypted is missing.
 	DriverSecrets(ctx context.Context, nodes []node.Node) (map[int64]node.Secrets, error)
 	RecordPower(ctx context.Context, p node.PowerSeen) (bool, error)
 }
 
-// PowerRefresh keeps the power states of the nodes that a conductor owns known.
-// It is no activity: a conductor's own loop runs it beside its steps, holds no
-// node for it, and looks at none that an operation holds.
+// PowerRefresh reads the power states of the nodes that a conductor owns. It is no activity:
+// a loop of the conductor runs it beside the steps. It reserves no node, and skips nodes
+// that an operation has reserved.
 type PowerRefresh struct {
 	Store    PowerStore
 	Drivers  map[string]bmc.Driver
@@ -50,8 +50,8 @@ type PowerRefresh struct {
 	failed map[int64]int // by node: readings that failed in a row
 }
 
-// All reads the power state of each node that this conductor owns, once. A node
-// whose BMC does not answer is no error; one that can't be written ends it.
+// All reads the power state of each node that this conductor owns, once. It returns an
+// error if the database fails, but not if a BMC does not answer.
 func (r *PowerRefresh) All(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(refreshAtOnce)
@@ -87,8 +87,9 @@ func (r *PowerRefresh) page(ctx context.Context, drivers []string, after int64) 
 	return nodes, sealed, err
 }
 
-// one reads a node and writes what is new. The node may be anybody's meanwhile:
-// what is written is fenced by the reading that it replaces.
+// one reads the power state of a node and writes it if it is new. Meanwhile the node may
+// get another owner or an operation, so the write has an effect only if the reading that
+// it replaces is still in the row.
 func (r *PowerRefresh) one(ctx context.Context, n *node.Node, sealed node.Secrets) error {
 	seen := node.PowerSeen{UUID: n.UUID, ReadAt: n.PowerReadAt}
 	state, err := r.read(ctx, n, sealed)
@@ -97,7 +98,7 @@ func (r *PowerRefresh) one(ctx context.Context, n *node.Node, sealed node.Secret
 	}
 	if err != nil {
 		failures := r.failedAgain(n.ID)
-		r.Log.Warn("power state", zap.String("node", n.UUID), zap.Int("failures", failures), zap.Error(err))
+		r.Log.Warn("the power state could not be read", zap.String("node", n.UUID), zap.Int("failures", failures), zap.Error(err))
 		if failures < refreshFailures || n.Fault == node.FaultPower {
 			return nil
 		}
@@ -115,7 +116,7 @@ func (r *PowerRefresh) one(ctx context.Context, n *node.Node, sealed node.Secret
 		return err
 	}
 	if wrote && (seen.Failure != "" || state != n.PowerState) {
-		r.Log.Info("power state", zap.String("node", n.UUID), zap.String("was", string(n.PowerState)), zap.String("is", string(state)), zap.String("failure", seen.Failure))
+		r.Log.Info("the power state has changed", zap.String("node", n.UUID), zap.String("was", string(n.PowerState)), zap.String("is", string(state)), zap.String("failure", seen.Failure))
 	}
 	return nil
 }
@@ -127,7 +128,7 @@ func (r *PowerRefresh) answered(id int64) {
 	delete(r.failed, id)
 }
 
-// failedAgain is how many readings of the node have failed in a row by now.
+// failedAgain counts a failed reading, and returns how many have failed in a row.
 func (r *PowerRefresh) failedAgain(id int64) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// mayContinueWithout reports whether err is no more than the end of a power request that
-// came while the operation waited. The operation has not asked for it, so it goes
-// on where it was; last_error tells who asked. One that holds on failure waits
-// for a decision instead.
+// mayContinueWithout reports whether err is the final failure of a power request that
+// somebody made while the operation waited. The operation does not need it, and continues
+// where it was; last_error names the failure. An operation that holds on failure waits for
+// a decision instead.
 func (t *task) mayContinueWithout(ctx context.Context, err error) bool {
 	var failed *stepError
 	if !errors.As(err, &failed) || ctx.Err() != nil || t.op.Kind.Spec().PowerChange || t.op.OnFailure == node.HoldOnFailure {
@@ -46,12 +46,12 @@ func (t *task) skipPowerRequest(ctx context.Context, err error) error {
 		case next.Rule().Power == node.PowerOn && next.State == node.StepPending: // the other half of a reboot
 			t.skip(next, step.Name()+" failed")
 		case next.State == node.StepWaiting && next.Phase == phaseOff && t.power == node.PowerOn:
-			next.Phase = phaseBooted // it was to boot anew, and still has the boot that it waits in
+			next.Phase = phaseBooted // it was to boot again after the power request, and still waits for the boot before
 		}
 	}
 	t.pending.Move = ""
 	t.pending.LastError = fmt.Sprintf("Failed to change the power state by %s: %s", step.Name(), step.LastError)
-	t.log.Warn("power request given up", zap.String("step", step.Name()), zap.Error(failed.err))
+	t.log.Warn("a power request failed for good; the operation continues without it", zap.String("step", step.Name()), zap.Error(failed.err))
 	return t.save(ctx)
 }
 

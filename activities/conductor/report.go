@@ -10,12 +10,13 @@ import (
 	"go.temper.dev/temper/activities"
 )
 
-// reportTimeout bounds the telling of a workflow.
+// reportTimeout is how long a report to a workflow may take.
 const reportTimeout = 5 * time.Second
 
-// reportLater tells the workflow which step runs, once it has run for so long that somebody may look: each telling costs
-// the workflow a few events. Short steps cost nothing. The step has ended when the function that is returned is called.
-func (t *task) reportLater(ctx context.Context) (over func()) {
+// reportLater tells the workflow which step runs, once the step has run for ReportAfter.
+// Each report costs the workflow a few events; short steps cost none. The caller calls stop
+// when the step has ended.
+func (t *task) reportLater(ctx context.Context) (stop func()) {
 	if t.ReportSteps == nil {
 		return func() {}
 	}
@@ -25,7 +26,7 @@ func (t *task) reportLater(ctx context.Context) (over func()) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 		defer cancel()
 		if err := t.ReportSteps(ctx, run.ID, run.RunID, told); err != nil {
-			t.log.Info("the workflow does not show which step runs", zap.Error(err))
+			t.log.Info("the workflow could not be told which step runs", zap.Error(err))
 		}
 	})
 	return func() { timer.Stop() }

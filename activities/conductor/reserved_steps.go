@@ -8,10 +8,15 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// phaseHeld: the hold was shown; the step is over when the node has left it.
+// The steps of this file are Ironic's reserved steps (hold, wait, power_on, power_off,
+// reboot), which a request may put among the steps of any interface.
+
+// phaseHeld is the phase of a step that has moved the node to its hold state. The step is
+// done when the node has left that state.
 const phaseHeld = "held"
 
-// hold stops until somebody unholds the node; that request moves it on.
+// hold moves the node to its hold state, and is done when the request "unhold" has moved it
+// out again.
 func hold(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if step.Phase == phaseHeld && !node.Holds(t.node.ProvisionState) {
 		return done, nil
@@ -25,8 +30,8 @@ func hold(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	return awaitHold, t.save(ctx)
 }
 
-// wait waits for some seconds or, where none are given, for the agent's
-// next heartbeat.
+// wait waits for the number of seconds in the step's arguments or, if there is none, for the
+// agent's next heartbeat.
 func wait(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if seconds, ok := step.Args["seconds"].(float64); ok {
 		rest := time.Until(step.StartedAt.Add(time.Duration(seconds * float64(time.Second))))
@@ -47,8 +52,8 @@ func wait(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	return done, nil
 }
 
-// reboot is off, seen off, on, seen on; where an agent runs the operation's
-// steps the boot is into the agent again, and its call ends the step.
+// reboot switches the server off and on again. If an agent runs the operation's steps, the
+// server boots into the ramdisk, and the step is done when the agent has called.
 func reboot(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if node.UsesAgent(t.node, t.op.Kind) && t.node.Agent != nil || step.Phase == phaseArmed || step.Phase == phaseBooted {
 		return bootAgent(ctx, t, step)

@@ -10,9 +10,10 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Temporal is the only retry loop, and these are the only verdicts it gets.
+// Steps are retried by Temporal only. This file has the errors that tell it whether and when.
 
-// handOverError gives the step to another conductor at once; it is no failure.
+// handOverError makes Temporal give the step to another conductor at once. It does not count
+// as a failure.
 func handOverError(err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), "handed over",
 		temporal.ApplicationErrorOptions{NextRetryDelay: time.Millisecond, Category: temporal.ApplicationErrorCategoryBenign})
@@ -20,20 +21,20 @@ func handOverError(err error) error {
 
 func cancelledError() error { return temporal.NewCanceledError() }
 
-// Retry is what is done about failures of one class of error.
+// Retry says how failures of one class of error are retried.
 type Retry struct {
 	Class       fault.Class
 	Name        string
-	Failures    int           // how often a step may fail so before it has failed for good; 0 = the limit of its own
+	Failures    int           // with how many failures the step has failed for good; 0 = the step's own limit
 	First, Most time.Duration // the pause doubles from First up to Most
 	What        string        // for people
 }
 
-// StepLimit is how often a step may fail by itself before it has failed for good,
-// where step_limits does not say. Crashes of conductors do not count.
+// StepLimit is how many failures a step may have if neither step_limits nor the table of
+// steps says so. Crashes of conductors do not count.
 const StepLimit = 5
 
-// Retries is the whole table, by class of error (fault.ClassOf).
+// Retries has a row for each class of error (fault.ClassOf).
 var Retries = []Retry{
 	{fault.Transient, "transient", 0, time.Second, 30 * time.Second, "no answer, or the database was away: again after a pause that doubles"},
 	{fault.WaitBusy, "busy", 0, time.Second, 30 * time.Second, "answered \"later\": the same, or after the pause that was asked for where it is longer"},
@@ -41,7 +42,7 @@ var Retries = []Retry{
 	{fault.Never, "never", 1, 0, 0, "the table does not allow it, nobody can do it, or the claim is lost: not again, not by decision either"},
 }
 
-// isPermanent: no class of error that passes by itself.
+// isPermanent reports whether err is of a class that does not go away by itself.
 func isPermanent(err error) bool {
 	c := fault.ClassOf(err)
 	return c != fault.Transient && c != fault.WaitBusy
@@ -56,12 +57,13 @@ func retryOf(c fault.Class) Retry {
 	return Retry{Class: fault.Never, Failures: 1}
 }
 
-// limit is how often the step may fail so; own are the limits by "interface.step".
+// limit returns how many failures of this class a step may have. own has the limits of the
+// setting step_limits by "interface.step".
 func (r Retry) limit(step *node.Step, own map[string]int) int {
 	return cmp.Or(r.Failures, own[step.Name()], step.Rule().Failures, StepLimit)
 }
 
-// sleep is how long to wait after the nth failure (from 1) of a step.
+// pause returns how long to wait after the nth failure of a step; the first one is 1.
 func (r Retry) pause(n int) time.Duration {
 	p := r.First
 	for ; n > 1 && p < r.Most; n-- {

@@ -55,19 +55,19 @@ func (t *task) runAll(ctx context.Context) (Next, error) {
 	}
 }
 
-// handleAsk looks at what was asked of the operation: a power request becomes
-// steps of its own, before the present one.
+// handleAsk handles what somebody has requested of the running operation: a power request
+// becomes steps before the current one.
 func (t *task) handleAsk(ctx context.Context) error {
 	switch t.op.Asked {
 	case node.AskUnhold:
-		// It moved the node, perhaps since the claim.
+		// The request has moved the node, perhaps after this attempt read it.
 		n, err := t.Store.Node(ctx, t.node.UUID)
 		if err != nil {
 			return err
 		}
 		t.node.TakeState(n)
 		if s := t.op.CurrentStep(); s != nil && s.State == node.StepFailed {
-			break // a decision about the step that failed, and so the workflow's (LookHeld)
+			break // a decision about a failed step, which the workflow handles (LookHeld)
 		}
 		t.clearAsk()
 	case node.AskPower:
@@ -83,14 +83,14 @@ func (t *task) handleAsk(ctx context.Context) error {
 	return nil
 }
 
-// endRequested: the node was moved under the step by a request that ends the
-// operation, so the step's own move no longer fits.
+// endRequested reports whether somebody has requested the operation's end. That request has
+// moved the node, so the step's own move is refused.
 func (t *task) endRequested(ctx context.Context) bool {
 	return t.guard(ctx) == nil && t.op.Asked.Ends()
 }
 
-// askedPower reads which power state is asked for: a save tells that one is, and
-// it may have come since the claim.
+// askedPower reads which power state is requested. The answer to a save says only that one
+// is, and the request may be newer than the row that this attempt read.
 func (t *task) askedPower(ctx context.Context) (node.PowerState, error) {
 	n, err := t.Store.Node(ctx, t.node.UUID)
 	if err != nil {
@@ -102,8 +102,8 @@ func (t *task) askedPower(ctx context.Context) (node.PowerState, error) {
 	return n.Operation.AskedPower, nil
 }
 
-// insertPower puts the steps of a power request before the present step. The
-// agent goes with the power, if it goes: switching on what is on ends none.
+// insertPower inserts the steps of a power request before the current step. If the request
+// ends the boot that the step needs, the step boots the ramdisk again.
 func (t *task) insertPower(target node.PowerState) error {
 	more, err := plan.Steps(node.KindPower, t.node, nil, plan.Options{Power: target})
 	if err != nil {
@@ -114,7 +114,7 @@ func (t *task) insertPower(target node.PowerState) error {
 		at = s.Index
 		switch {
 		case !t.endsBoot(s, target):
-		case s.State == node.StepFailed: // it does not run now, but if it is to run again
+		case s.State == node.StepFailed: // it does not run now, but somebody may decide to run it again
 			s.Phase = phaseOff
 		case t.bootsAnew(target):
 			more, s.Phase = more[:len(more)-1], phaseOff
@@ -128,15 +128,15 @@ func (t *task) insertPower(target node.PowerState) error {
 	return nil
 }
 
-// endsBoot: the power request ends the boot whose agent the step waits for, or
-// has had.
+// endsBoot reports whether the power request ends the boot whose agent s waits for or uses.
+// Switching on a server that is on ends none.
 func (t *task) endsBoot(s *node.Step, target node.PowerState) bool {
 	return s.Phase == phaseBooted && !t.node.DisablePowerOff && !(target == node.PowerOn && t.power == node.PowerOn)
 }
 
-// bootsAnew: the power request ends in switching on a server whose agent the
-// present step waits for. The step does that itself, because what made the last
-// boot one of the ramdisk was for once.
+// bootsAnew reports whether the last step of the power request is to be left out, because it
+// switches on a server whose agent the current step waits for. The step switches it on
+// itself: the boot override of the ramdisk was for one boot, and has to be set again.
 func (t *task) bootsAnew(target node.PowerState) bool {
 	if target == node.PowerOn {
 		return t.power == node.PowerOff
@@ -144,8 +144,8 @@ func (t *task) bootsAnew(target node.PowerState) bool {
 	return target == node.Rebooting || target == node.SoftRebooting
 }
 
-// runStep records that the step begins, runs it and notes how it ended; the
-// note is written with the next step's beginning, or by whoever stops here.
+// runStep records that the step begins, runs it and notes how it ended. The note is saved
+// together with the beginning of the next step, or when the run ends.
 func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	run := funcOf(step)
 	now := time.Now().UTC()
@@ -156,7 +156,7 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 		step.Attempts++
 	}
 	step.State, step.Conductor = node.StepRunning, t.Settings.Conductor
-	t.op.Rests = t.op.Rests && step.PowerRequest() // which leaves the step that it comes before as it was put down
+	t.op.Rests = t.op.Rests && step.PowerRequest() // a power request leaves the step after it as it was handed over
 	step.Limit = retryOf(fault.Transient).limit(step, t.Settings.StepLimits)
 	t.pending.Phase = node.Running
 	t.op.WaitingFor, t.op.WaitingUntil = "", nil
@@ -180,8 +180,8 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 		t.observe(step, "failed", now)
 		return 0, &stepError{step: step, err: err}
 	}
-	// The step may have merged the agent's steps in, which makes a new list; what
-	// has begun keeps its place in it.
+	// The step may have merged the agent's steps into the plan, which makes a new list.
+	// Steps that have begun keep their index.
 	t.op.Steps[step.Index] = *step
 	step = &t.op.Steps[step.Index]
 	if o == done {
@@ -203,21 +203,22 @@ func (t *task) observe(step *node.Step, outcome string, began time.Time) {
 	}
 	name := step.Step
 	if step.Source == node.SourceAgent {
-		name = "agent" // its names are a stranger's, and would become label values without bound
+		name = "agent" // the agent chooses the names, and the number of label values must be bounded
 	}
 	t.Observe.Step(step.Interface, name, outcome, time.Since(began))
 }
 
-// recordFailure records the failure and decides by its class: again after a pause, or never.
+// recordFailure records the failure on its step. The class of the error decides whether
+// Temporal tries the step again.
 func (t *task) recordFailure(err error) error {
-	se, ok := err.(*stepError) //nolint:errorlint // runAll returns it unwrapped; a wrapped one is somebody else's
+	se, ok := err.(*stepError) //nolint:errorlint // runAll returns it unwrapped
 	if !ok {
 		return activities.RetryAfter(err, time.Second)
 	}
 	step := se.step
 	step.Failures++
 	step.LastError = fault.Text(se.err)
-	step.Harmless() // whoever tried it is alive, and its failures have a limit of their own
+	step.Harmless() // this conductor survived the step
 	t.op.Rests, t.pending.Came = true, true
 	rule, failures := retryOf(fault.ClassOf(se.err)), step.Failures
 	spent := failures >= rule.limit(step, t.Settings.StepLimits)
@@ -226,11 +227,11 @@ func (t *task) recordFailure(err error) error {
 		step.State = node.StepFailed
 	}
 	t.pending.Move = ""
-	tell := t.log.Warn
+	log := t.log.Warn
 	if t.op.Kind.Spec().Undoes {
 		t.pending.Refused = !retry && isPermanent(se.err)
 		if step.LastError == t.node.OwedError { // the same error as that of the try before, which was logged
-			tell = t.log.Debug
+			log = t.log.Debug
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), t.Settings.HeartbeatTimeout/2)
@@ -241,16 +242,16 @@ func (t *task) recordFailure(err error) error {
 		}
 		return activities.RetryAfter(err, time.Second)
 	}
-	tell("step failed", zap.String("step", step.Name()), zap.Int("failures", failures), zap.Bool("retried", retry), zap.Error(se.err))
+	log("step failed", zap.String("step", step.Name()), zap.Int("failures", failures), zap.Bool("retried", retry), zap.Error(se.err))
 	if !retry {
 		return activities.NonRetryable(se.err)
 	}
 	return activities.RetryAfter(se.err, max(rule.pause(step.Failures), bmc.RetryAfter(se.err)))
 }
 
-// takeOverOwed makes what the node owes part of this operation's own undo, if its
-// steps do all of it anyway (Settles). Any other operation leaves it as it is, so that
-// a BMC that refuses to eject a medium does not prevent switching the server on.
+// takeOverOwed makes the undos that earlier operations left part of this operation's undo, if
+// its steps do all of that anyway (Settles). Any other operation leaves them, so that a BMC
+// that refuses to eject a medium does not prevent switching the server on.
 func (t *task) takeOverOwed(ctx context.Context) error {
 	if len(t.node.Owed) == 0 || t.op.Kind.Spec().Undoes || !t.op.Settles() {
 		return nil

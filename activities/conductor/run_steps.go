@@ -15,10 +15,9 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// RunSteps claims the operation and runs its steps from the first that is not
-// done, until one has to wait, one fails or none is left. Each step is recorded
-// before it begins and when it is done, so that whoever runs this next goes on
-// at the same step.
+// RunSteps claims the operation and runs its steps from the first that is not done, until
+// one has to wait, one fails or none is left. Each step is recorded before it begins and
+// when it is done, so that the next attempt continues at the same step.
 func (s *Steps) RunSteps(ctx context.Context, in StepsInput) (StepsResult, error) {
 	ctx, stop := s.heartbeat(ctx)
 	defer stop()
@@ -51,7 +50,7 @@ func (s *Steps) RunSteps(ctx context.Context, in StepsInput) (StepsResult, error
 	return t.result(next), nil
 }
 
-// Why a step is left before its end, without anybody wanting it to end.
+// Reasons why a conductor leaves a step that nobody wants to end.
 var (
 	errStopping = errors.New("this conductor is stopping")
 	errFrozen   = errors.New("this conductor stood still for longer than a step may be silent")
@@ -60,12 +59,13 @@ var (
 	errReset    = errors.New("somebody has reset the activity in Temporal")
 )
 
-// heartbeat sends heartbeats until stop is called. It cancels the context, so that the step
-// returns at once and goes on elsewhere, when the worker is being stopped, and when
-// this process has stood still (SIGSTOP, a sleeping host): the step is another's
-// by now. Where Temporal does not take heartbeats the SDK cancels the context,
-// after the throttle interval and one request (internal_task_handlers.go,
-// internalHeartBeat): before the server gives the step to another.
+// heartbeat sends heartbeats until the function that it returns is called. It cancels the
+// context, so that the step returns at once and another conductor continues it, if the
+// worker is being stopped, and if this process was frozen (SIGSTOP, a suspended host) for
+// longer than the heartbeat timeout: Temporal has given the step to another conductor by
+// then. If Temporal does not accept heartbeats, the SDK cancels the context after the
+// throttle interval and one request (internal_task_handlers.go, internalHeartBeat), which is
+// before Temporal gives the step to another conductor.
 func (s *Steps) heartbeat(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -97,9 +97,9 @@ func (s *Steps) heartbeat(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { close(done); cancel(nil) }
 }
 
-// unavailableAttempts is the attempt from which on a database that took the claim and then
-// does not answer counts as a failure of the step. What the step reads or writes then
-// takes longer than it may, and would be tried for ever.
+// unavailableAttempts is the attempt from which on a database that accepts the claim, but
+// does not answer afterwards, counts as a failure of the step. Probably what the step reads
+// or writes exceeds the database's time limit, and would do so at each attempt.
 const unavailableAttempts = 20
 
 func (s *Steps) claim(ctx context.Context, in StepsInput) (*task, error) {
@@ -128,8 +128,8 @@ func (s *Steps) claim(ctx context.Context, in StepsInput) (*task, error) {
 	return t, nil
 }
 
-// failure turns the end of a run into what Temporal does next. A step that is
-// to be tried again has been recorded as failed already.
+// failure returns the error that tells Temporal what to do after err, and records err on the
+// step if it is a failure of the step. t is nil if the operation could not be claimed.
 func (s *Steps) failure(ctx context.Context, t *task, err error) error {
 	cause := context.Cause(ctx)
 	switch {
@@ -151,22 +151,23 @@ func (s *Steps) failure(ctx context.Context, t *task, err error) error {
 			t.recordHandOver(nil)
 		}
 		return handOverError(errReset)
-	case temporal.IsCanceledError(cause): // as the SDK tells the workflow's cancel from its own
+	case temporal.IsCanceledError(cause): // the workflow was cancelled; other cancellations by the SDK are plain
 		return cancelledError()
 	case errors.Is(ctx.Err(), context.Canceled):
 		if !errors.Is(cause, errFrozen) {
 			cause = errCutOff
 		}
 		if t != nil {
-			// Whether another one has it by now is worth knowing, and is lostClaimCounter.
-			t.log.Warn("step left", zap.NamedError("why", cause), zap.Bool("taken over", t.recordHandOver(nil)))
+			// recordHandOver also shows, and counts, whether another conductor has the step already.
+			t.log.Warn("this conductor stopped working on the step", zap.NamedError("why", cause), zap.Bool("taken over", t.recordHandOver(nil)))
 		}
 		return handOverError(cause)
 	case fault.Is(err, fault.Unavailable) && (t == nil || activity.GetInfo(ctx).Attempt < unavailableAttempts):
-		return activities.RetryAfter(err, time.Second) // the database is away, which is not the hardware's fault
+		return activities.RetryAfter(err, time.Second) // the database is unavailable; that is no failure of the step
 	case t == nil && isPermanent(err) && activity.GetInfo(ctx).Attempt >= StepLimit:
-		// Nobody could even begin, the secrets do not open: there is no step to
-		// note it on, and it would be tried for ever without a word.
+		// The operation could not be claimed, for example because its secrets can't be
+		// decrypted. Without a limit it would be tried for ever, and nobody would be told,
+		// because the failure is recorded on no step.
 		return activities.NonRetryable(err)
 	case t == nil:
 		return activities.RetryAfter(err, time.Second)

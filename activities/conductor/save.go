@@ -8,7 +8,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// noteProgress notes whether the steps have come further since they were last saved.
+// noteProgress notes whether the steps have progressed since they were last saved.
 // Sending a command again is no progress.
 func (t *task) noteProgress() {
 	now := positionsOf(t.op)
@@ -25,9 +25,9 @@ func (t *task) noteProgress() {
 	step.Spared = 0
 }
 
-// save writes the steps down and takes up what is asked meanwhile. Its claim is
-// looked at by the same statement, so a save right before a request is the
-// request's guard as well.
+// save writes the steps and what is pending, and reads what somebody has requested
+// meanwhile. The same statement checks the claim, so a save right before a request to the
+// hardware guards that request, too.
 func (t *task) save(ctx context.Context) error {
 	t.noteProgress()
 	p := t.pending
@@ -55,7 +55,7 @@ func (t *task) save(ctx context.Context) error {
 	return nil
 }
 
-// stop saves the operation at an orderly end of the work.
+// stop saves the operation when the run ends without an error.
 func (t *task) stop(ctx context.Context) error {
 	t.pending.Came = true
 	return t.save(ctx)

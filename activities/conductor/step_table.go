@@ -7,7 +7,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// stepFunc runs one step. It looks before it acts and may run twice.
+// stepFunc runs one step. It reads the state of the hardware before it changes it, and may run twice.
 type stepFunc func(ctx context.Context, t *task, step *node.Step) (outcome, error)
 
 // stepFuncs has the function of each row of the table of steps (node.StepRules), by the

@@ -18,24 +18,24 @@ type Steps struct {
 	Settings Settings
 	Log      *zap.Logger
 	Observe  Observer
-	// OpenAgent opens the conversation with a node's ramdisk agent.
+	// OpenAgent returns a client of a node's ramdisk agent.
 	OpenAgent func(t agent.Target, s agent.Settings) (Agent, error)
-	// Image makes of instance_info what the agent has to fetch; a checksum that
-	// is given as a URL is fetched, so that the agent gets a digest.
+	// Image returns the image that instance_info describes. If it gives the checksum as a
+	// URL, Image fetches that, so that the agent gets a digest.
 	Image func(ctx context.Context, nodeUUID string, instance, driver map[string]any) (agent.ImageInfo, error)
-	// Tell tells the calling workflow which of its steps runs; nil = it is not told.
+	// ReportSteps tells the workflow which of its steps runs. It may be nil.
 	ReportSteps func(ctx context.Context, workflowID, runID string, told StepsUpdate) error
-	// Fake delays a step of a fake interface as the settings say.
+	// Fake waits for as long as a step of the fake interface iface takes.
 	Fake func(ctx context.Context, iface string) error
 }
 
-// Observer is told what happened, for the metrics. Fields may be nil.
+// Observer has the functions that count for the metrics. Each may be nil.
 type Observer struct {
 	Step func(interfaceName, step, outcome string, d time.Duration)
-	// Wait is how long steps stood in the queue of a group's driver.
+	// Wait is called with how long steps were in the queue of a group's driver.
 	Wait func(group, driver string, d time.Duration)
-	// Lost is told of each write or look that was refused because another claim is
-	// newer: "claim", "guard", "save" (Counted).
+	// Lost is called with "claim", "guard" or "save" for each call that was refused because
+	// another claim is newer (CountLostClaims).
 	Lost func(what string)
 	// LeftOut is called with the number of MACs that an inspection found and that got no port.
 	LeftOut func(n int)
@@ -46,32 +46,32 @@ type StepsInput struct {
 	Operation int64  `json:"operation"`
 	Node      string `json:"node"`
 	Seq       int64  `json:"seq"` // raised by the workflow with every activity it schedules
-	// Tried are the conductors that got no answer from the hardware in this round.
+	// Tried are the conductors that the hardware did not answer in this round.
 	Tried []string `json:"tried,omitempty"`
 }
 
-// Next says what the workflow is to do after the steps that could be run.
+// Next says what the workflow is to do after RunSteps.
 type Next string
 
-// What comes next.
+// The values of Next.
 const (
 	NextClose Next = "close" // every step is done
 	NextAgent Next = "agent" // wait for the agent to call
 	NextHold  Next = "hold"  // wait for a person
 	NextAsked Next = "asked" // cancel, abort or delete was asked for: undo
-	// NextElsewhere: this conductor got no answer from the hardware, and another
-	// one that covers the node has not tried yet.
+	// NextElsewhere: the hardware did not answer this conductor, and another one that covers
+	// the node has not tried yet.
 	NextElsewhere Next = "elsewhere"
-	// NextReady: nothing may be done before somebody can go on (Operations.Ready).
+	// NextReady: no step may run before a conductor can continue (orchestrator.Operations.Ready).
 	NextReady Next = "ready"
-	// NextOrphaned: paused in the middle of a step whose conductor died.
+	// NextOrphaned: the node is in maintenance, in the middle of a step whose conductor died.
 	NextOrphaned Next = "orphaned"
-	// NextFailed: the step that is next has failed for good before, and nobody has
-	// decided about it.
+	// NextFailed: the current step has failed for good before, and nobody has decided what
+	// becomes of it.
 	NextFailed Next = "failed"
 )
 
-// StepsResult tells the workflow how far the operation is. Steps are for people.
+// StepsResult tells the workflow how far the operation is. Steps are shown to people.
 type StepsResult struct {
 	Next      Next       `json:"next"`
 	Until     *time.Time `json:"until,omitempty"` // NextAgent: when to give up
@@ -83,7 +83,7 @@ type StepsResult struct {
 	Steps []activities.StepLine `json:"steps"`
 }
 
-// StepsUpdate is what a workflow is told of its steps while one of them runs, for people.
+// StepsUpdate tells a workflow how far its steps are while one of them runs, so that it can show it.
 type StepsUpdate struct {
 	Seq       int64                 `json:"seq"` // of the activity that runs them
 	Conductor string                `json:"conductor"`

@@ -7,22 +7,22 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// OperationStore has the writes of steps. Each is fenced by operation and claim; a
-// claim that is not the newest is fault.Lost.
+// OperationStore is the database as steps use it. Each write has an effect only if the claim
+// is the operation's newest one; else the error is fault.Lost.
 type OperationStore interface {
 	// Claim takes the operation for an attempt that Temporal started at started, and
 	// returns the node, whose operation has the new claim.
 	Claim(ctx context.Context, operation int64, runID string, c node.Claim, started time.Time, conductor string) (*node.Node, error)
 	CheckClaim(ctx context.Context, operation int64, c node.Claim) (node.Ask, error)
 	SaveSteps(ctx context.Context, operation int64, c node.Claim, p node.Progress) (node.Ask, error)
-	// PutDown records that the conductor has left the step in good order; p is the
-	// pause in Temporal that is the reason, nil if there is none.
+	// PutDown records that the conductor has stopped working on the step, so that another
+	// one may continue it at once. p is the pause in Temporal that is the reason; it may be nil.
 	PutDown(ctx context.Context, operation int64, c node.Claim, p *node.Pause) error
 	SaveInspection(ctx context.Context, operation int64, c node.Claim, i node.Inspection) (leftOut int, err error)
 	// StillDead returns the deaths without those of conductors that have turned out
 	// to be alive.
 	StillDead(ctx context.Context, deaths []node.Death) ([]node.Death, error)
-	// Credentials opens n's secrets, which are bound to the BMC that n names.
+	// Credentials decrypts n's secrets, which are bound to the BMC that n names.
 	Credentials(ctx context.Context, n *node.Node) (node.Secrets, error)
 	Node(ctx context.Context, ident string) (*node.Node, error)
 	AgentToken(ctx context.Context, nodeUUID string) (string, error)

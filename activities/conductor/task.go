@@ -16,27 +16,27 @@ import (
 	"go.temper.dev/temper/internal/secret"
 )
 
-// task is one attempt at an operation's steps: the node, the operation and the
-// claim under which everything is written and sent.
+// task is one attempt at an operation's steps: the node, the operation, and the claim that
+// all writes and requests name.
 type task struct {
 	*Steps
 	node   *node.Node
 	op     *node.Operation
 	claim  node.Claim
-	tried  []string // conductors that got no answer in this round
+	tried  []string // conductors that the hardware did not answer in this round
 	driver bmc.Driver
 	log    *zap.Logger
 
-	driverInfo   map[string]any // secrets in the clear
+	driverInfo   map[string]any // with decrypted secrets
 	instanceInfo map[string]any
 	sealed       node.Secrets
 	session      *bmc.Session // nil until it is needed
 	agentClient  Agent
 
-	// pending goes into the next save.
+	// pending is written by the next save.
 	pending    node.Progress
 	power      node.PowerState // as last read or written here
-	undoes     bool            // it is at work for Undo, not for a step
+	undoes     bool            // it runs Undo, not a step
 	positions  []string        // how far the steps were when they were last saved
 	progressed bool            // progress was made under the claim
 }
@@ -49,7 +49,7 @@ func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Sec
 		sealed:       sealed,
 		power:        n.PowerState,
 	}
-	if t.op.Stalled != node.StallNone { // not any more: somebody is here
+	if t.op.Stalled != node.StallNone { // it has a conductor now
 		t.op.WaitingFor, t.op.WaitingUntil = "", nil
 	}
 	t.op.Conductor = s.Settings.Conductor
@@ -58,7 +58,7 @@ func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Sec
 	return t
 }
 
-// secretsOf are the secrets of one dictionary, by JSON pointer.
+// secretsOf returns the secrets of one dictionary by JSON pointer.
 func secretsOf(dict string, sealed node.Secrets) map[string]any {
 	out := map[string]any{}
 	for name, v := range sealed {
@@ -81,7 +81,7 @@ func (t *task) close() {
 // move makes the next save move the node.
 func (t *task) move(e node.Event) { t.pending.Move = e }
 
-// guard is the last look at the claim before a request that changes something.
+// guard checks the claim right before a request that changes hardware.
 func (t *task) guard(ctx context.Context) error {
 	asked, err := t.Store.CheckClaim(ctx, t.op.ID, t.claim)
 	if err == nil {
@@ -90,7 +90,7 @@ func (t *task) guard(ctx context.Context) error {
 	return err
 }
 
-// bmc opens the conversation with the node's BMC when it is first needed.
+// bmc returns the session with the node's BMC, which it opens at the first call.
 func (t *task) bmc(ctx context.Context) (bmc.Session, error) {
 	if t.session != nil {
 		return *t.session, nil
@@ -139,7 +139,7 @@ func capability[T comparable](t *task, c T, what string, err error) (T, error) {
 	return c, err
 }
 
-// agent opens the conversation with the ramdisk agent of this boot.
+// agent returns the client of the ramdisk agent of this boot, which it opens at the first call.
 func (t *task) agent(ctx context.Context) (Agent, error) {
 	if t.agentClient != nil {
 		return t.agentClient, nil
@@ -161,7 +161,7 @@ func (t *task) agent(ctx context.Context) (Agent, error) {
 	return c, nil
 }
 
-// addUndo adds what must be put right if the operation ends from here on.
+// addUndo adds what has to be undone if the operation fails from here on.
 func (t *task) addUndo(undo ...node.Undo) {
 	for _, u := range undo {
 		if !slices.Contains(t.op.Undo, u) {
@@ -170,8 +170,8 @@ func (t *task) addUndo(undo ...node.Undo) {
 	}
 }
 
-// undone takes off what is in order again, of what this operation would have to
-// undo and of what earlier ones owe.
+// undone removes undos that are no longer needed, from those of this operation and from those
+// that earlier operations left.
 func (t *task) undone(undo ...node.Undo) {
 	for _, u := range undo {
 		if slices.Contains(t.node.Owed, u) {
@@ -197,8 +197,8 @@ func (t *task) result(next Next) StepsResult {
 	return r
 }
 
-// backoff gives the pauses between two looks: short at first, because most
-// things are quick, and at the most long.
+// backoff returns the pauses between two reads: short ones first, because most changes are
+// quick, growing up to most.
 func backoff(most time.Duration) func() time.Duration {
 	p := most / 10
 	return func() time.Duration {
@@ -208,7 +208,7 @@ func backoff(most time.Duration) func() time.Duration {
 	}
 }
 
-// sleep waits for d or until the context ends, whose cause it returns.
+// sleep waits for d. If ctx ends first, it returns the cause.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -21,8 +21,8 @@ func (t *task) powerDown(ctx context.Context, step *node.Step) (outcome, error) 
 	return done, t.fromDisk(ctx)
 }
 
-// tearDown takes the instance's server down. The save that ends it moves the
-// node out of deleting, and clears the instance in the same transaction.
+// tearDown switches the instance's server off and removes its media. The save at its end moves
+// the node out of the state "deleting" and clears the instance in the same transaction.
 func tearDown(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if t.node.ProvisionState != node.Deleting {
 		return done, nil

@@ -13,19 +13,19 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// UndoInput names the operation whose half-done work is to be put right.
+// UndoInput names the operation to undo.
 type UndoInput struct {
 	Operation int64  `json:"operation"`
 	Node      string `json:"node"`
 	Seq       int64  `json:"seq"`
-	// Tried are the conductors that got no answer from the hardware in this round.
+	// Tried are the conductors that the hardware did not answer in this round.
 	Tried []string `json:"tried,omitempty"`
 }
 
-// UndoResult says whether it is done.
+// UndoResult says whether the undo is done. It is if neither Elsewhere nor Paused is set.
 type UndoResult struct {
-	// Elsewhere: Conductor got no answer from the hardware, and another one that
-	// covers the node has not tried yet.
+	// Elsewhere: the hardware did not answer Conductor, and another one that covers the node
+	// has not tried yet.
 	Elsewhere bool   `json:"elsewhere,omitempty"`
 	Conductor string `json:"conductor,omitempty"`
 	// Paused: the node was put into maintenance since the undo was planned, and
@@ -33,9 +33,9 @@ type UndoResult struct {
 	Paused bool `json:"paused,omitempty"`
 }
 
-// Undo puts right what the operation left half done, under a newer claim than
-// its steps had. What it can't do stays in the operation's row, and closing
-// writes it on the node as owed.
+// Undo undoes what the operation left half done, with a newer claim than its steps had. What
+// it can't undo stays in the operation's row. When the operation is closed, that is written
+// on the node as owed.
 func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 	ctx, stop := s.heartbeat(ctx)
 	defer stop()
@@ -71,7 +71,7 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 		return UndoResult{Elsewhere: true, Conductor: s.Settings.Conductor}, nil
 	}
 	if err != nil {
-		t.log.Warn("undo failed", zap.Error(err))
+		t.log.Warn("the undo of what the operation left half done failed", zap.Error(err))
 		if fault.Is(err, fault.Lost) || ctx.Err() != nil { // handed over to another conductor, not given up
 			return UndoResult{}, s.failure(ctx, nil, err)
 		}
@@ -84,9 +84,9 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 	return UndoResult{}, s.saveUndo(ctx, t)
 }
 
-// awaitPendingPowerOn makes sure that a server which a step has asked to switch on, and
-// which nobody has seen on, does not come up after it was found off: many take
-// their time, and a step that is cancelled does not wait for them.
+// awaitPendingPowerOn waits for the effect of a recorded request to switch the server on
+// whose step did not wait for it, because it was cancelled or its conductor died. Otherwise
+// the server could come up after the undo found it off.
 func (t *task) awaitPendingPowerOn(ctx context.Context) error {
 	if !slices.Contains(t.op.Undo, node.UndoPowerOff) || t.node.DisablePowerOff {
 		return nil
@@ -104,7 +104,7 @@ func (t *task) awaitPendingPowerOn(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !seen { // the wish is withdrawn, though the server seems to be off
+		if !seen { // cancels the request, although the server seems to be off
 			if err := t.sendPower(ctx, step, s, bmc.RequestForceOff); err != nil {
 				return err
 			}
@@ -114,8 +114,8 @@ func (t *task) awaitPendingPowerOn(ctx context.Context) error {
 	return nil
 }
 
-// undoStep is the step on which the undo notes what it sends: the one whose request
-// to switch off may be on its way, else the one that the operation got to.
+// undoStep returns the step on which the undo records its requests: the one with a recorded
+// request to switch off, or else the current one.
 func (t *task) undoStep() *node.Step {
 	for i := range t.op.Steps {
 		if s := &t.op.Steps[i]; s.Issued != nil && s.Issued.Command == string(bmc.RequestForceOff) {

@@ -14,22 +14,23 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// byReset is who asked for what a reset in Temporal begins.
+// byReset is named as who requested an operation that a reset in Temporal started.
 const byReset = "a reset in Temporal"
 
-// Adopted is what becomes of a run that was reset in Temporal.
+// Adopted says how a run that was reset in Temporal continues.
 type Adopted struct {
-	Took bool          `json:"took,omitempty"` // the operation is this run's now
-	Seq  int64         `json:"seq,omitempty"`  // its claim: the next one is higher
-	Wait time.Duration `json:"wait,omitempty"` // until nothing of the run before can act
-	// Next is the operation that goes on, because the run's own has ended; 0 = none.
+	Took bool          `json:"took,omitempty"` // the operation now belongs to this run
+	Seq  int64         `json:"seq,omitempty"`  // the operation's claim; the workflow raises it from here
+	Wait time.Duration `json:"wait,omitempty"` // how long activities of the run before may still act
+	// Next is the operation that does the work again, because the run's own has ended; 0 = none.
 	Next  int64  `json:"next,omitempty"`
-	Words string `json:"words,omitempty"` // what it comes to, for people
+	Words string `json:"words,omitempty"` // the result in words, for people
 }
 
-// Adopt gives the operation to this run, which was reset from the one that had
-// it and has ended. That one's token ends first: the claim is raised in the same
-// transaction. Where the operation itself has ended, it is retried.
+// Adopt gives the operation to this run, if the run that had it was reset in Temporal or
+// continued as new. The same transaction raises the claim, so that activities of the run
+// before can write nothing any more. If the operation has ended, Adopt opens one that
+// retries it.
 func (a *Operations) Adopt(ctx context.Context, operation int64) (Adopted, error) {
 	run := activity.GetInfo(ctx).WorkflowExecution.RunID
 	o, err := a.Store.Operation(ctx, operation)
@@ -43,7 +44,7 @@ func (a *Operations) Adopt(ctx context.Context, operation int64) (Adopted, error
 	if err != nil {
 		return Adopted{}, temporalError(err)
 	}
-	continued := st.Open && st.RunID == run // the run before continued as new: nobody has reset anything
+	continued := st.Open && st.RunID == run // the run before continued as new, and was not reset
 	switch {
 	case o.EndedAt != nil && continued:
 		return Adopted{Words: fmt.Sprintf("Operation %d has ended meanwhile (%s)", o.ID, o.Outcome)}, nil
@@ -88,7 +89,7 @@ func adopted(n *node.Node, run string, continued bool) (node.Direction, error) {
 	return d, nil
 }
 
-// retryEnded opens the operation that does again what o was to do, once.
+// retryEnded opens an operation that retries o, unless there is one already.
 func (a *Operations) retryEnded(ctx context.Context, o *node.Operation) (Adopted, error) {
 	n, err := a.Store.Node(ctx, o.NodeUUID)
 	if err != nil {
@@ -114,7 +115,8 @@ func continuedAs(o, next *node.Operation) Adopted {
 	return Adopted{Next: next.ID, Words: fmt.Sprintf("Operation %d had ended (%s); operation %d goes on: %s", o.ID, o.Outcome, next.ID, next.WorkflowID)}
 }
 
-// retryRefused gives the word of why nothing goes on; an outage is tried again.
+// retryRefused returns why o can't be retried. If the database is unavailable it returns an
+// error, so that Temporal calls the activity again.
 func retryRefused(o *node.Operation, err error) (Adopted, error) {
 	switch fault.KindOf(err) {
 	case fault.NotAllowed, fault.Conflict, fault.Invalid, fault.Forbidden, fault.NotFound:

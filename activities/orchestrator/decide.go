@@ -16,16 +16,16 @@ import (
 // HoldInput names the operation whose step has failed.
 type HoldInput struct {
 	Operation int64         `json:"operation"`
-	Seq       int64         `json:"seq"` // the claim that keeps earlier steps from writing any more
+	Seq       int64         `json:"seq"` // the claim; earlier activities can't write any more
 	Error     string        `json:"error"`
 	Wait      time.Duration `json:"wait"` // for a decision
-	// Restart: the step waited in vain for an agent, so another try boots one anew.
+	// Restart: no agent called, so that a retry has to boot the ramdisk again.
 	Restart bool `json:"restart,omitempty"`
 }
 
-// Held is a hold as the workflow shows it.
+// Held is a hold as the workflow shows it to people.
 type Held struct {
-	EndAsked   bool                  `json:"end_asked,omitempty"` // somebody asked for an end: nothing is held
+	EndAsked   bool                  `json:"end_asked,omitempty"` // somebody has requested the end: the operation is not held
 	Until      time.Time             `json:"until,omitzero"`
 	WaitingFor string                `json:"waiting_for,omitempty"`
 	Step       string                `json:"step,omitempty"`
@@ -34,8 +34,8 @@ type Held struct {
 	Steps      []activities.StepLine `json:"steps,omitempty"`
 }
 
-// Hold writes that the operation waits for a decision about its step: in the
-// row, in last_error and, where Ironic has one, as the node's hold state.
+// Hold writes that the operation waits for a decision about its failed step: in its row, in
+// the node's last_error and, if Ironic has a hold state for it, as the node's state.
 func (a *Operations) Hold(ctx context.Context, in HoldInput) (Held, error) {
 	run := activity.GetInfo(ctx).WorkflowExecution.RunID
 	endAsked := false
@@ -84,15 +84,15 @@ func (a *Operations) Hold(ctx context.Context, in HoldInput) (Held, error) {
 
 func forDecision(step *node.Step) string { return "a decision: " + choices(step.Choices()) }
 
-// StillInput says whether the time for a decision stands still: the node is in
+// StillInput says whether the time for a decision is stopped, because the node is in
 // maintenance.
 type StillInput struct {
 	Operation int64      `json:"operation"`
-	Until     *time.Time `json:"until,omitempty"` // when it is over; null = it stands still
+	Until     *time.Time `json:"until,omitempty"` // the deadline; null = the time is stopped
 }
 
-// StandStill writes that the time for a decision stands still, or runs again, and
-// gives what is waited for. Where the decision has come meanwhile, nothing.
+// StandStill writes that the time for a decision is stopped or runs again, and returns what the
+// operation waits for. It does nothing and returns "" if the decision was made meanwhile.
 func (a *Operations) StandStill(ctx context.Context, in StillInput) (string, error) {
 	run := activity.GetInfo(ctx).WorkflowExecution.RunID
 	waitingFor := ""
@@ -126,19 +126,18 @@ func choices(list []node.Action) string {
 	return out
 }
 
-// HoldState is what the row says to a workflow that holds for a decision.
+// HoldState is the part of the row that matters to a workflow that waits for a decision.
 type HoldState struct {
 	EndAsked bool   `json:"end_asked,omitempty"` // cancel, abort or delete
-	Unhold   bool   `json:"unhold,omitempty"`    // Ironic's unhold: the step again
+	Unhold   bool   `json:"unhold,omitempty"`    // Ironic's unhold, which retries the step
 	By       string `json:"by,omitempty"`        // who asked for Unhold
-	Power    bool   `json:"power,omitempty"`     // a power request is there, and somebody to do it
+	Power    bool   `json:"power,omitempty"`     // there is a power request, and a conductor that can do it
 	Paused   bool   `json:"paused,omitempty"`    // the node was put into maintenance meanwhile
 	// Until is the deadline of the decision; null = the time is stopped.
 	Until *time.Time `json:"until,omitempty"`
 }
 
-// LookHeld reads what was asked, beside the decision itself, of an operation
-// that is held.
+// LookHeld reads what somebody has requested of a held operation, other than a decision.
 func (a *Operations) LookHeld(ctx context.Context, operation int64) (HoldState, error) {
 	n, cover, err := a.Store.Watch(ctx, operation)
 	if err != nil {
@@ -158,7 +157,7 @@ func (a *Operations) LookHeld(ctx context.Context, operation int64) (HoldState, 
 	return s, nil
 }
 
-// DecideInput is a decision that the workflow has taken.
+// DecideInput is a decision that the workflow has accepted.
 type DecideInput struct {
 	Operation int64       `json:"operation"`
 	Seq       int64       `json:"seq"`
@@ -167,9 +166,9 @@ type DecideInput struct {
 	Reason    string      `json:"reason,omitempty"`
 }
 
-// Decide carries out a decision in the row: the step is to run again or counts
-// as skipped, or the operation is to end. Who, when and why stay with the
-// operation and in the node's history.
+// Decide writes a decision into the row: the step is to run again, or is skipped, or the
+// operation is to end. Who decided, when and why is recorded with the operation and in the
+// node's history.
 func (a *Operations) Decide(ctx context.Context, in DecideInput) error {
 	run := activity.GetInfo(ctx).WorkflowExecution.RunID
 	_, err := a.Store.Direct(ctx, in.Operation, func(n *node.Node) (node.Direction, error) {
@@ -177,7 +176,7 @@ func (a *Operations) Decide(ctx context.Context, in DecideInput) error {
 		switch {
 		case o.RunID != run || o.Claim.Seq > in.Seq:
 			return node.Direction{}, otherRun(o.ID)
-		case o.Claim.Seq == in.Seq: // done before, and the answer was lost
+		case o.Claim.Seq == in.Seq: // an earlier attempt did it, and its answer was lost
 			return node.Direction{Leave: true}, nil
 		case o.Asked.Ends():
 			return node.Direction{}, fault.New(fault.Conflict, "Operation %d is asked to end already, by %s.", o.ID, o.AskedBy)

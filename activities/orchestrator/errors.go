@@ -9,8 +9,8 @@ func otherRun(id int64) error {
 	return fault.New(fault.Lost, "operation %d is another run's", id)
 }
 
-// temporalError gives a database activity's error its kind as Temporal's error type, so
-// that the retry policy tells final ones from those that pass.
+// temporalError returns err with its kind as the type of a Temporal failure. It is not
+// retryable if trying again can't help.
 func temporalError(err error) error {
 	if err == nil {
 		return nil

@@ -24,21 +24,21 @@ func (c *lostClaimCounter) count(what string, err error) {
 	}
 }
 
-// Begin counts.
+// Begin implements OperationStore.
 func (c *lostClaimCounter) Begin(ctx context.Context, operation int64, runID string) (*node.Operation, error) {
 	o, err := c.OperationStore.Begin(ctx, operation, runID)
 	c.count("begin", err)
 	return o, err
 }
 
-// SetUndo counts.
+// SetUndo implements OperationStore.
 func (c *lostClaimCounter) SetUndo(ctx context.Context, operation int64, runID string, undo []node.Undo) error {
 	err := c.OperationStore.SetUndo(ctx, operation, runID, undo)
 	c.count("undo", err)
 	return err
 }
 
-// CloseOperation counts.
+// CloseOperation implements OperationStore.
 func (c *lostClaimCounter) CloseOperation(ctx context.Context, end node.End) (*node.Operation, error) {
 	o, err := c.OperationStore.CloseOperation(ctx, end)
 	c.count("close", err)

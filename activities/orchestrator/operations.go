@@ -17,15 +17,15 @@ type Operations struct {
 	Store   OperationStore
 	Starter activities.WorkflowStarter
 	Policy  Policy
-	// Describer and Safe are for runs that were reset: whether the run before is
-	// over, and how long after that until nothing of it can act.
+	// Describer and Safe are for runs that were reset: Describer tells whether the run
+	// before is over, and Safe is how long its activities may still act after that.
 	Describer activities.WorkflowDescriber
 	Safe      time.Duration
 	// Ended counts operations by kind and outcome; may be nil.
 	Ended func(k node.Kind, o node.Outcome, took time.Duration)
 }
 
-// WorkflowSettings is what a workflow needs to know of its operation.
+// WorkflowSettings are what a workflow has to know of its operation.
 type WorkflowSettings struct {
 	Group            string                `json:"group"`
 	Driver           string                `json:"driver"`
@@ -33,14 +33,14 @@ type WorkflowSettings struct {
 	ConductorTimeout time.Duration         `json:"conductor_timeout"`
 	WaitForConductor time.Duration         `json:"wait_for_conductor"`
 	StepsTimeout     time.Duration         `json:"steps_timeout"`
-	Stalled          bool                  `json:"stalled,omitempty"` // nobody can begin with the steps now: Ready tells why
-	Hold             bool                  `json:"hold,omitempty"`    // a step that failed waits for a decision
+	Stalled          bool                  `json:"stalled,omitempty"` // no conductor can begin with the steps now; Ready tells why
+	Hold             bool                  `json:"hold,omitempty"`    // a failed step waits for a decision
 	DecisionWait     time.Duration         `json:"decision_wait,omitempty"`
-	Steps            []activities.StepLine `json:"steps,omitempty"` // as they are planned, for people
+	Steps            []activities.StepLine `json:"steps,omitempty"` // the plan, for people
 }
 
-// Begin records that this run is the operation's. Another run, or an operation
-// that has ended, is fault.Lost.
+// Begin records that the operation belongs to this run. It fails with fault.Lost if the
+// operation belongs to another run or has ended.
 func (a *Operations) Begin(ctx context.Context, operation int64) (WorkflowSettings, error) {
 	o, err := a.Store.Begin(ctx, operation, activity.GetInfo(ctx).WorkflowExecution.RunID)
 	if err != nil {
@@ -59,20 +59,19 @@ func (a *Operations) Begin(ctx context.Context, operation int64) (WorkflowSettin
 	}, nil
 }
 
-// UndoPlan says whether a conductor is to be asked to undo, and which queue
-// reaches one.
+// UndoPlan says whether a conductor has to undo something, and by which queue it is reached.
 type UndoPlan struct {
 	Needed  bool `json:"needed"`
 	Covered bool `json:"covered"` // a live conductor could do it now
-	// Paused: the node was put into maintenance meanwhile, and nobody has asked for
-	// the end. The hardware is left as it is.
+	// Paused: the node was put into maintenance meanwhile, and nobody has requested the
+	// end. The hardware stays as it is.
 	Paused bool   `json:"paused,omitempty"`
 	Group  string `json:"group,omitempty"`
 	Driver string `json:"driver,omitempty"`
 }
 
-// PlanUndo writes into the row what has to be put right now that the operation
-// ends so and not in success, and says who could do it.
+// PlanUndo writes into the row what has to be undone if the operation ends with outcome, and
+// returns who could do it.
 func (a *Operations) PlanUndo(ctx context.Context, operation int64, outcome node.Outcome) (UndoPlan, error) {
 	n, cover, err := a.Store.Watch(ctx, operation)
 	if err != nil {
@@ -95,13 +94,13 @@ type EndInput struct {
 	Error     string       `json:"error,omitempty"`
 }
 
-// Closed says what follows, 0 = nothing.
+// Closed names the operation that follows; 0 = none.
 type Closed struct {
 	FollowUp int64 `json:"follow_up,omitempty"`
 }
 
-// Close ends the operation and moves the node to its end state, in one
-// transaction; closing what is closed with the same outcome succeeds.
+// Close ends the operation and moves the node to its end state, in one transaction. Closing
+// an operation again with the same outcome succeeds.
 func (a *Operations) Close(ctx context.Context, in EndInput) (Closed, error) {
 	info := activity.GetInfo(ctx)
 	next, err := a.Store.CloseOperation(ctx, node.End{
@@ -121,8 +120,8 @@ func (a *Operations) Close(ctx context.Context, in EndInput) (Closed, error) {
 	return Closed{FollowUp: next.ID}, nil
 }
 
-// StartOperation starts the workflow of an operation that is open. Its row is
-// the outbox: where this fails reconciliation starts it.
+// StartOperation starts the workflow of an open operation. If it fails, reconciliation starts
+// the workflow later: the row is the outbox.
 func (a *Operations) StartOperation(ctx context.Context, operation int64) error {
 	o, err := a.Store.Operation(ctx, operation)
 	if err != nil {

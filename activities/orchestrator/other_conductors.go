@@ -7,8 +7,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Elsewhere picks a conductor for a step whose hardware gave the ones in tried no
-// answer: it covers the operation's node, and is none of them. No name: there is none.
+// Elsewhere returns a conductor that covers the operation's node and is not in tried, for a
+// step whose hardware did not answer the conductors in tried. If there is none, the name is "".
 func (a *Operations) Elsewhere(ctx context.Context, operation int64, tried []string) (node.Host, error) {
 	o, err := a.Store.Operation(ctx, operation)
 	if err != nil {
@@ -22,6 +22,6 @@ func (a *Operations) Elsewhere(ctx context.Context, operation int64, tried []str
 	if len(left) == 0 {
 		return node.Host{}, nil
 	}
-	// Not the same one for every node: the steps of a conductor that is cut off spread.
+	// Chosen by the operation, so that the steps of a conductor that is cut off are spread.
 	return left[int(operation%int64(len(left)))], nil
 }

@@ -7,8 +7,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// recordResumed records that the operation is no longer paused in Temporal: its workflow
-// has called, so it runs.
+// recordResumed records that the operation is no longer paused in Temporal, if the row says
+// that it is: its workflow has called an activity, so it runs.
 func (a *Operations) recordResumed(ctx context.Context, o *node.Operation) (*node.Operation, error) {
 	if o.TemporalPause == nil {
 		return o, nil

@@ -18,7 +18,7 @@ type OperationStore interface {
 	GoOn(ctx context.Context, operation int64, runID string) error
 	CloseOperation(ctx context.Context, end node.End) (*node.Operation, error)
 	SetUndo(ctx context.Context, operation int64, runID string, undo []node.Undo) error
-	// Retry opens the operation that does again what one was to do that has ended.
+	// Retry opens an operation that retries one that has ended.
 	Retry(ctx context.Context, id int64, decide func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error)) (*node.Operation, error)
 	// Direct changes an open operation in place, under the locks of its rows.
 	Direct(ctx context.Context, operation int64, edit func(*node.Node) (node.Direction, error)) (*node.Operation, error)

@@ -10,24 +10,24 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// WaitState is what the row says to a workflow that waits.
+// WaitState is the part of the row that matters to a workflow that waits.
 type WaitState struct {
-	GoOn       bool       `json:"go_on,omitempty"`     // what it waited for is there, and somebody can work
+	GoOn       bool       `json:"go_on,omitempty"`     // what it waits for has come, and a conductor can continue
 	EndAsked   bool       `json:"end_asked,omitempty"` // cancel, abort or delete
 	WaitingFor string     `json:"waiting_for,omitempty"`
-	Until      *time.Time `json:"until,omitempty"` // when to give up; the row is the authority
+	Until      *time.Time `json:"until,omitempty"` // the deadline, as the row has it
 	Stalled    node.Stall `json:"stalled,omitempty"`
-	GiveUp     bool       `json:"give_up,omitempty"`  // nobody covers the node, and that is not to be waited for
+	GiveUp     bool       `json:"give_up,omitempty"`  // no conductor covers the node, and the operation does not wait for one
 	Orphaned   bool       `json:"orphaned,omitempty"` // paused, and its conductor died: node.Orphaned
-	// Group and Driver are the queue of its steps now: somebody may have moved
-	// the node. The wait for a conductor is the group's.
+	// Group and Driver name the queue of the steps. They may have changed since the operation
+	// began. The group decides WaitForConductor.
 	Group            string        `json:"group,omitempty"`
 	Driver           string        `json:"driver,omitempty"`
 	WaitForConductor time.Duration `json:"wait_for_conductor,omitempty"`
 }
 
-// Look reads whether what the operation waits for has come: its agent or a
-// person. Whether anybody can go on then is in its answer too, and in the row.
+// Look reads whether the agent or the person that the operation waits for has come, and whether
+// a conductor can continue. It writes into the row what the operation waits for otherwise.
 func (a *Operations) Look(ctx context.Context, operation int64) (WaitState, error) {
 	return a.waitState(ctx, operation, 0, func(n *node.Node) bool {
 		o := n.Operation
@@ -38,14 +38,14 @@ func (a *Operations) Look(ctx context.Context, operation int64) (WaitState, erro
 	})
 }
 
-// ReadyInput names the operation whose steps are to go on.
+// ReadyInput names the operation whose steps are to continue.
 type ReadyInput struct {
 	Operation int64 `json:"operation"`
 	Seq       int64 `json:"seq"`
 }
 
-// Ready reads whether somebody can go on with the steps. Where nobody can it
-// takes the claim: who was at work before is fenced off.
+// Ready reads whether a conductor can continue the steps. If none can, it raises the claim, so
+// that the conductor before can't write any more.
 func (a *Operations) Ready(ctx context.Context, in ReadyInput) (WaitState, error) {
 	return a.waitState(ctx, in.Operation, in.Seq, func(*node.Node) bool { return true })
 }
@@ -60,7 +60,7 @@ func (a *Operations) waitState(ctx context.Context, operation, seq int64, come f
 		return WaitState{}, temporalError(fault.New(fault.Lost, "operation %d has ended", operation))
 	}
 	run := activity.GetInfo(ctx).WorkflowExecution.RunID
-	if o.RunID != run { // this one was reset
+	if o.RunID != run { // this run was reset
 		return WaitState{}, temporalError(otherRun(operation))
 	}
 	if o, err = a.recordResumed(ctx, o); err != nil {
@@ -78,8 +78,9 @@ func (a *Operations) waitState(ctx context.Context, operation, seq int64, come f
 	case course == node.BreaksOff:
 		s.Orphaned = true
 		return s, nil
-	case o.Phase == node.Holding && seq == 0: // for a person, who needs no conductor
-		// Power does need one: without it the operation would leave the hold for a wait that fails it.
+	case o.Phase == node.Holding && seq == 0: // it waits for a person, which needs no conductor
+		// A power request needs one. Without one the operation would end its hold, and fail while
+		// it waits for a conductor.
 		s.GoOn = come(n) && (cover.Covered || o.Asked != node.AskPower)
 		s.WaitingFor, s.Until = o.WaitingFor, o.WaitingUntil
 		return s, nil

@@ -11,7 +11,7 @@ func (r *Reconciler) forgetDeleted(ctx context.Context, out *TickResult) error {
 	gone, err := r.Store.ForgetDeleted(ctx, r.Retention)
 	out.Forgotten = gone
 	if gone > 0 {
-		r.Log.Info("records of deleted nodes were dropped", zap.Int("nodes", gone), zap.Duration("older_than", r.Retention))
+		r.Log.Info("the records of nodes that were deleted long ago were removed", zap.Int("nodes", gone), zap.Duration("older_than", r.Retention))
 	}
 	return err
 }

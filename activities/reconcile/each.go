@@ -9,12 +9,12 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// maxErrors is after how many failures a part of a tick gives up: it is no single
-// operation then, but Temporal or the database.
+// maxErrors is after how many errors a part of a tick ends. So many mean that Temporal or the
+// database fails, and no single operation.
 const maxErrors = 5
 
-// each does something about each operation. One that can't be helped keeps none of
-// the others from it.
+// each calls do for each item of list. An error does not keep it from the next ones, up to
+// maxErrors.
 func each[T any](ctx context.Context, list []T, do func(*T) error) error {
 	var errs []error
 	for i := range list {

@@ -17,34 +17,34 @@ import (
 // The bounds of one tick.
 const (
 	tickLimit  = 1000
-	listFrom   = 50              // from so many open operations on, the open workflows are listed
-	startAfter = 2 * time.Second // an API that accepted an operation has so long to start it itself
+	listFrom   = 50              // with more open operations than this, open workflows are listed instead of described
+	startAfter = 2 * time.Second // the API starts the workflow itself within this time
 )
 
-// Mass loss: when so many open operations are unknown to Temporal at once, it is
-// Temporal that lost something, not the operations. They are left alone until
-// each has been unknown for so long to a Temporal that answers, tick after tick.
+// If more than a fifth of the open operations, and at least massMin, are unknown to Temporal
+// at once, then Temporal has probably lost data. Each is closed only after Temporal has
+// answered for massPatience, at each tick, that it does not know it.
 const (
 	massMin      = 10
 	massShare    = 5 // more than a fifth
 	massPatience = 10 * time.Minute
 )
 
-// maxTickGap is how much longer than three intervals there may be no tick until an
-// operation that was unknown before counts as unknown from now on only.
+// maxTickGap is how much longer than three intervals the time between two ticks may be. After
+// a longer gap the time for which an operation has been unknown is counted from zero.
 const maxTickGap = 15 * time.Second
 
-// operations starts what was accepted and never started, repeats what the rows
-// ask for and what agents have said, and closes what has lost its workflow. One
-// that fails does not keep the others from their work.
+// operations starts the workflows of operations that were accepted and never started, signals
+// workflows again whose row has news, and closes operations that have lost their workflow. An
+// error of one of these does not keep it from the others.
 func (r *Reconciler) operations(ctx context.Context, out *TickResult) error {
 	never, started := r.start(ctx, out)
 	repeated := errors.Join(r.repeatAsks(ctx, out), r.repeatCalls(ctx, out), r.nudgeMisfits(ctx, out))
 	return errors.Join(started, repeated, r.recover(ctx, never, out))
 }
 
-// start starts what was not begun. It gives back what can't begin any more: its
-// workflow was ended before it could, and none is started a second time.
+// start starts the workflows of operations that have not begun. It returns the operations that
+// never can begin: their workflow was ended before, and no workflow is started twice.
 func (r *Reconciler) start(ctx context.Context, out *TickResult) (never []orphan, err error) {
 	ops, err := r.Store.NotBegun(ctx, startAfter, tickLimit)
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *Reconciler) start(ctx context.Context, out *TickResult) (never []orphan
 		switch {
 		case err != nil:
 			return err
-		case st.Known && st.Open && (st.Pause != nil || o.TemporalPause != nil): // started, and paused before it could begin
+		case st.Known && st.Open && (st.Pause != nil || o.TemporalPause != nil): // the workflow was paused before it could begin
 			return r.recordPause(ctx, o, st.Pause, out)
 		case !st.Known || st.Open:
 			out.Started++
@@ -69,9 +69,9 @@ func (r *Reconciler) start(ctx context.Context, out *TickResult) (never []orphan
 	})
 }
 
-// maxErrorTime bounds the time that a survey spends on failed requests to Temporal.
-// Their number has no bound: however many operations can't be read, the others are
-// recovered.
+// maxErrorTime bounds the time that a survey spends on failed requests to Temporal. Their
+// number is not bounded: some workflows that can't be read must not keep the survey from
+// the others.
 const maxErrorTime = 10 * time.Second
 
 func (r *Reconciler) repeatAsks(ctx context.Context, out *TickResult) error {
@@ -87,15 +87,15 @@ func (r *Reconciler) repeatAsks(ctx context.Context, out *TickResult) error {
 				out.Cancelled++
 			}
 			return err
-		case !o.Listens(): // every signal stays in the history
+		case !o.Listens(): // a signal would have no effect, and stays in the history for ever
 			return nil
 		}
 		return r.nudge(ctx, o, out)
 	})
 }
 
-// repeatCalls tells workflows that still wait for an agent which has called:
-// Temporal was away when it did.
+// repeatCalls signals workflows that still wait for an agent although it has called. The signal
+// at the call was lost, because Temporal was unavailable.
 func (r *Reconciler) repeatCalls(ctx context.Context, out *TickResult) error {
 	ops, err := r.Store.Called(ctx)
 	if err != nil {
@@ -104,9 +104,9 @@ func (r *Reconciler) repeatCalls(ctx context.Context, out *TickResult) error {
 	return each(ctx, ops, func(o *node.Operation) error { return r.nudge(ctx, o, out) })
 }
 
-// nudgeMisfits tells workflows whose wait is not what it should be: a conductor
-// is back, or gone, or maintenance was lifted. Each reads its row and writes
-// there what it waits for now; until it has, it is told again.
+// nudgeMisfits signals workflows whose row does not say any more why they wait, because a
+// conductor came or left, or maintenance began or ended. Each then reads its row and writes
+// what it waits for. Until it has, it is signalled at each tick.
 func (r *Reconciler) nudgeMisfits(ctx context.Context, out *TickResult) error {
 	ops, err := r.Store.Misfits(ctx)
 	if err != nil {
@@ -121,12 +121,12 @@ type orphan struct {
 	how string
 }
 
-// recover closes what has lost its workflow: it is closed, or unknown to Temporal
-// for longer than a moment.
+// recover closes operations that have lost their workflow: Temporal says that it is closed, or
+// has not known it for some time.
 func (r *Reconciler) recover(ctx context.Context, closed []orphan, out *TickResult) error {
 	s, err := r.survey(ctx, out)
 	if err != nil {
-		// Nobody knows what Temporal knew meanwhile.
+		// Whether Temporal knows the others is not known, so their time is counted from zero.
 		return errors.Join(err, r.Store.ForgetMissing(ctx))
 	}
 	if err := r.Store.ClearMissing(ctx, s.found); err != nil {
@@ -149,12 +149,12 @@ func (r *Reconciler) recover(ctx context.Context, closed []orphan, out *TickResu
 	return errors.Join(s.refusals(), r.close(ctx, closed, out))
 }
 
-// survey is what Temporal says of the open operations that have begun.
+// survey is what Temporal says about the open operations that have begun.
 type survey struct {
 	open           int
-	found, missing []int64  // known to Temporal, and not
-	closed         []orphan // known, and over for so long that nothing of it can act
-	refused        []error  // about single operations, which count as found; the first few
+	found, missing []int64  // ids of operations that Temporal knows, and does not know
+	closed         []orphan // whose workflow is closed for so long that no activity of it can act
+	refused        []error  // the first errors about single operations, which count as found
 	unread         int      // operations that could not be asked about
 	wasted         time.Duration
 }
@@ -236,8 +236,9 @@ func (r *Reconciler) describe(ctx context.Context, o node.Operation, s *survey, 
 	return err
 }
 
-// patience is how long an operation must have been unknown to Temporal. Where
-// very many are at once, long, unless somebody has said that they are lost.
+// patience returns how long an operation must have been unknown to Temporal before it is
+// closed. It is long if very many are unknown at once, unless somebody has said that they
+// are lost.
 func (r *Reconciler) patience(ctx context.Context, s survey, out *TickResult) (time.Duration, error) {
 	if len(s.missing) < massMin || len(s.missing)*massShare <= s.open {
 		return r.Safe, nil
@@ -258,27 +259,26 @@ func (r *Reconciler) patience(ctx context.Context, s survey, out *TickResult) (t
 	return patience, nil
 }
 
-// listOpen asks for all open runs at once, so that a tick with many open
-// operations describes only those that look as if they had lost theirs. Without
-// an answer each is described.
+// listOpen returns all open runs, so that a tick with many open operations describes only
+// those whose run is not listed. If Temporal can't list them, each is described.
 func (r *Reconciler) listOpen(ctx context.Context) map[string]bool {
 	open, err := r.Describer.Open(ctx)
 	if err != nil {
-		r.Log.Warn("each open workflow is asked for by itself", zap.Error(err))
+		r.Log.Warn("open workflows can not be listed, so each is described", zap.Error(err))
 		return map[string]bool{}
 	}
 	return open
 }
 
-// due reports whether an operation is described though its run is listed as
-// open: each is every few minutes, should the list and the truth ever differ.
+// due reports whether an operation is described although its run is listed as open. Each is
+// every few minutes, in case the list is wrong.
 func due(id int64) bool {
 	const parts = 32
 	return id%parts == time.Now().Unix()/10%parts
 }
 
-// wasReset reports whether another run of the operation's workflow is open, which
-// was reset from the row's in Temporal. It may rest on a timer, and is told to look.
+// wasReset reports whether another run of the operation's workflow is open, because somebody
+// has reset the one in the row. That run may wait for a timer, and is signalled.
 func (r *Reconciler) wasReset(ctx context.Context, o node.Operation, out *TickResult) (bool, error) {
 	st, err := r.Describer.Status(ctx, o.WorkflowID, "")
 	if err != nil || !st.Open {
@@ -288,8 +288,7 @@ func (r *Reconciler) wasReset(ctx context.Context, o node.Operation, out *TickRe
 	return true, r.nudge(ctx, &o, out)
 }
 
-// close ends orphaned operations in their failed state. What their steps left
-// half done is owed.
+// close ends orphaned operations as failed. What their steps left half done is owed.
 func (r *Reconciler) close(ctx context.Context, orphans []orphan, out *TickResult) error {
 	return each(ctx, orphans, func(o *orphan) error {
 		why := fmt.Sprintf("The workflow of operation %d of node %s was %s; reconciliation ended the operation", o.op.ID, o.op.NodeUUID, o.how)
@@ -301,7 +300,7 @@ func (r *Reconciler) close(ctx context.Context, orphans []orphan, out *TickResul
 			return err
 		}
 		out.Recovered++
-		r.Log.Warn("orphaned operation ended", zap.Int64("operation", o.op.ID), zap.String("node", o.op.NodeUUID), zap.String("workflow", o.how))
+		r.Log.Warn("an operation that had lost its workflow was ended", zap.Int64("operation", o.op.ID), zap.String("node", o.op.NodeUUID), zap.String("workflow", o.how))
 		if next != nil {
 			return r.Starter.Start(ctx, next)
 		}

@@ -11,7 +11,7 @@ import (
 // undoLimit bounds how many undos one tick opens.
 const undoLimit = 200
 
-// undoOwed opens an undo on every node that owes something and that somebody covers.
+// undoOwed opens an undo operation on each node that has owed undos and a conductor that covers it.
 func (r *Reconciler) undoOwed(ctx context.Context, out *TickResult) error {
 	undo, err := plan.FollowUp(&node.Node{}, nil, node.KindUndo, activities.ByReconciliation, node.Defaults{})
 	if err != nil {

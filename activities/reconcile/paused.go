@@ -41,7 +41,7 @@ func (r *Reconciler) recordPause(ctx context.Context, o *node.Operation, p *node
 	if !node.Unpauses(o.Asked) {
 		return nil
 	}
-	r.Log.Info("operation unpaused, because somebody asked something of it", zap.Int64("operation", o.ID), zap.String("node", o.NodeUUID), zap.String("asked", string(o.Asked)))
+	r.Log.Info("an operation was unpaused in Temporal, because somebody has requested something of it", zap.Int64("operation", o.ID), zap.String("node", o.NodeUUID), zap.String("asked", string(o.Asked)))
 	return r.Controller.Unpause(ctx, o, o.AskedBy, string(o.Asked)+" was asked for")
 }
 

@@ -11,7 +11,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Reconcile is the activity of the scheduled reconciliation.
+// Reconciler has the activity of the scheduled reconciliation, Tick.
 type Reconciler struct {
 	Store      Store
 	Ring       RingStore
@@ -23,7 +23,7 @@ type Reconciler struct {
 	Shares     ShareStore
 	Instances  InstanceStore
 	Reaping    Reaping
-	Safe       time.Duration // after a workflow has closed, until nothing of it can act
+	Safe       time.Duration // how long activities of a closed workflow may still act
 	// MediaTimeout is how long after an insertion was sent the medium may still appear.
 	MediaTimeout time.Duration
 	Interval     time.Duration // between two ticks
@@ -36,19 +36,19 @@ type TickResult struct {
 	Started     int      `json:"started"`     // operations that nobody had started
 	Recovered   int      `json:"recovered"`   // operations that had lost their workflow, ended
 	Cancelled   int      `json:"cancelled"`   // cancellations repeated
-	Nudged      int      `json:"nudged"`      // workflows told of news in their rows
+	Nudged      int      `json:"nudged"`      // workflows signalled, because their rows have news
 	Paused      int      `json:"paused"`      // operations that are paused in Temporal
 	Epoch       int64    `json:"epoch"`       // of the ring, after the tick
 	Moved       int      `json:"moved"`       // nodes with another owner than before
 	Quarantined int      `json:"quarantined"` // nodes that nobody covers any more
 	Released    int      `json:"released"`    // nodes that are covered again
-	Undone      int      `json:"undone"`      // operations opened to do what is owed
+	Undone      int      `json:"undone"`      // operations opened for owed undos
 	Expired     int      `json:"expired"`     // compute services that went silent
 	Reaped      int      `json:"reaped"`      // nodes whose instance is gone, undeployed
 	Forgotten   int      `json:"forgotten"`   // deleted nodes whose records were dropped
 	Took        string   `json:"took"`
 	Alarm       string   `json:"alarm,omitempty"`
-	Failed      []string `json:"failed,omitempty"` // parts that did not end, and why
+	Failed      []string `json:"failed,omitempty"` // parts that failed, and why
 }
 
 // Details are the result for people.
@@ -69,8 +69,8 @@ func (t TickResult) Details() string {
 	return strings.Join(lines, "\n\n")
 }
 
-// Reaping is what becomes of nodes whose instance is gone.
+// Reaping says what happens to nodes whose instance is gone.
 type Reaping struct {
-	Report bool          // they are only reported
+	Report bool          // only report them
 	After  time.Duration // since the instance was marked absent, where its service does not confirm it before
 }

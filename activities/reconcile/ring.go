@@ -12,18 +12,18 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// epochTries is how often an epoch is computed anew where somebody came between.
+// epochTries is how often an epoch is computed if another orchestrator writes one meanwhile.
 const epochTries = 3
 
-// epoch computes who owns which node, where conductors or nodes have changed, and
-// writes that as the next epoch.
+// epoch computes which conductor owns which nodes in the rings whose conductors or nodes have
+// changed, and writes that as the next epoch.
 func (r *Reconciler) epoch(ctx context.Context, out *TickResult) error {
 	for try := 1; ; try++ {
 		err := r.nextEpoch(ctx, out)
 		if !fault.Is(err, fault.Conflict) || try == epochTries {
 			return err
 		}
-		r.Log.Info("the ring is computed again", zap.Error(err))
+		r.Log.Info("the ring is computed again, because another epoch was written meanwhile", zap.Error(err))
 	}
 }
 
@@ -65,8 +65,8 @@ func (r *Reconciler) nextEpoch(ctx context.Context, out *TickResult) error {
 	return nil
 }
 
-// unchanged reports that an epoch would say the same as the one before: unsettled
-// rings are looked at each time, and mostly stay as they are.
+// unchanged reports whether the next epoch would be the same as the last one. Unsettled rings
+// are computed at each tick, and mostly do not change.
 func unchanged(f *coverage.Fleet, next *coverage.Epoch) bool {
 	if len(next.Nodes) > 0 || len(next.Changes) > 0 || !slices.Equal(next.Members, f.Before) {
 		return false
@@ -105,12 +105,12 @@ func (r *Reconciler) logMembership(f *coverage.Fleet, epoch int64, moved int) {
 		before := slices.Contains(f.Before, c.ID)
 		switch {
 		case before && !now[c.ID]:
-			r.Log.Warn("conductor left", zap.String("conductor", c.Hostname), zap.String("why", whyLeft(c)), zap.Int64("epoch", epoch))
+			r.Log.Warn("a conductor left the ring", zap.String("conductor", c.Hostname), zap.String("why", whyLeft(c)), zap.Int64("epoch", epoch))
 		case !before && now[c.ID]:
-			r.Log.Info("conductor joined", zap.String("conductor", c.Hostname), zap.Int64("epoch", epoch))
+			r.Log.Info("a conductor joined the ring", zap.String("conductor", c.Hostname), zap.Int64("epoch", epoch))
 		}
 	}
-	r.Log.Info("epoch", zap.Int64("epoch", epoch), zap.Int("conductors", len(f.Members)), zap.Int("moved", moved))
+	r.Log.Info("a new epoch of the ring was written", zap.Int64("epoch", epoch), zap.Int("conductors", len(f.Members)), zap.Int("moved", moved))
 }
 
 func whyLeft(c coverage.Conductor) string {

@@ -15,11 +15,11 @@ import (
 	"go.temper.dev/temper/internal/share"
 )
 
-// reapLimit bounds how many nodes one tick gives back: each is an operation.
+// reapLimit is how many nodes one tick undeploys. Each is an operation.
 const reapLimit = 100
 
-// shares publishes a new epoch where services, settings, nodes or instances are
-// others than the published one has, and else hands over what was acknowledged.
+// shares publishes a new epoch if compute services, settings, nodes or instances have changed
+// since the last one. Otherwise it hands over the nodes whose old service has acknowledged.
 func (r *Reconciler) shares(ctx context.Context, out *TickResult) error {
 	stale, err := r.Shares.SharesStale(ctx)
 	if err != nil {
@@ -36,12 +36,12 @@ func (r *Reconciler) shares(ctx context.Context, out *TickResult) error {
 	}
 	out.Expired += p.Expired
 	if p.Moved > 0 || p.Expired > 0 {
-		r.Log.Info("epoch of shares", zap.Int64("epoch", p.Epoch), zap.Int("nodes", p.Moved), zap.Int("expired", p.Expired))
+		r.Log.Info("a new epoch of shares was written", zap.Int64("epoch", p.Epoch), zap.Int("nodes", p.Moved), zap.Int("expired", p.Expired))
 	}
 	return nil
 }
 
-// instances gives back the nodes whose instance is gone.
+// instances undeploys the nodes whose instance is gone.
 func (r *Reconciler) instances(ctx context.Context, out *TickResult) error {
 	if err := r.Instances.SweepInstances(ctx); err != nil {
 		return err
@@ -60,14 +60,14 @@ func (r *Reconciler) instances(ctx context.Context, out *TickResult) error {
 		}
 		if reaped {
 			out.Reaped++
-			r.Log.Info("a node is given back: its instance is gone", zap.String("node", o.Node), zap.String("instance", o.Instance))
+			r.Log.Info("a node is undeployed, because its instance is gone", zap.String("node", o.Node), zap.String("instance", o.Instance))
 		}
 		activity.RecordHeartbeat(ctx)
 	}
 	return nil
 }
 
-// reap gives a node back, by the operation that a client would ask for.
+// reap undeploys a node with the operation that a client would request.
 func (r *Reconciler) reap(ctx context.Context, o share.Orphan) (bool, error) {
 	asked := false
 	op, err := r.Instances.Request(ctx, o.Node, func(n *node.Node) (*node.Request, error) {
@@ -80,7 +80,7 @@ func (r *Reconciler) reap(ctx context.Context, o share.Orphan) (bool, error) {
 	})
 	switch {
 	case fault.Is(err, fault.NotAllowed), fault.Is(err, fault.Forbidden), fault.Is(err, fault.Conflict), fault.Is(err, fault.Invalid), fault.Is(err, fault.NotFound):
-		r.Log.Debug("a node can't be given back now", zap.String("node", o.Node), zap.Error(err))
+		r.Log.Debug("a node whose instance is gone can not be undeployed now", zap.String("node", o.Node), zap.Error(err))
 		return false, nil // it stays reported
 	case err != nil:
 		return false, err
@@ -91,7 +91,7 @@ func (r *Reconciler) reap(ctx context.Context, o share.Orphan) (bool, error) {
 	return asked, nil
 }
 
-// undeployRequest is the request that gives a node back.
+// undeployRequest is the request that undeploys a node whose instance is gone.
 func (r *Reconciler) undeployRequest(n *node.Node) (*node.Request, error) {
 	event := fmt.Sprintf("given back: instance %s is gone", n.InstanceUUID)
 	if n.Undeployed() {

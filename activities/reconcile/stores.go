@@ -9,18 +9,18 @@ import (
 	"go.temper.dev/temper/internal/share"
 )
 
-// RingStore is where the ring is kept.
+// RingStore reads and writes who owns which nodes.
 type RingStore interface {
 	Fleet(ctx context.Context) (*coverage.Fleet, error)
 	RingNodes(ctx context.Context, needs []int64) ([]coverage.RingNode, error)
-	// WriteEpoch is fault.Conflict when the epoch it was computed from is not the
-	// newest, or the conductors are others.
+	// WriteEpoch fails with fault.Conflict if e was computed from an epoch that is not the
+	// newest one, or the conductors have changed.
 	WriteEpoch(ctx context.Context, e coverage.Epoch) (int64, error)
 	// Reconciled notes that a tick has ended.
 	Reconciled(ctx context.Context) error
 }
 
-// ShareStore has the split of the nodes among compute services.
+// ShareStore reads and writes how the nodes are split among compute services.
 type ShareStore interface {
 	// SharesStale reports whether a new epoch would differ from the published one.
 	SharesStale(ctx context.Context) (bool, error)
@@ -30,14 +30,14 @@ type ShareStore interface {
 	HandOverShares(ctx context.Context, least time.Duration) (share.Published, error)
 }
 
-// InstanceStore has the record of what stands on nodes.
+// InstanceStore reads which nodes have an instance that is gone, and opens operations on them.
 type InstanceStore interface {
 	SweepInstances(ctx context.Context) error
 	Orphans(ctx context.Context, olderThan time.Duration, limit int) ([]share.Orphan, error)
 	Request(ctx context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error)
 }
 
-// Reconciler is what reconciliation reads and writes, in sets.
+// Store is what reconciliation reads and writes of all operations and nodes.
 type Store interface {
 	NotBegun(ctx context.Context, olderThan time.Duration, limit int) ([]node.Operation, error)
 	Begun(ctx context.Context, limit int, after int64) ([]node.Operation, error)
@@ -48,8 +48,8 @@ type Store interface {
 	Called(ctx context.Context) ([]node.Operation, error)
 	Quarantine(ctx context.Context) (coverage.QuarantineTick, error)
 	SettleStranded(ctx context.Context, safe time.Duration) (int, error)
-	// SaidLostTemporal is who said within that time that Temporal has lost its
-	// data; "" = nobody.
+	// SaidLostTemporal returns who has said within that time that Temporal has lost its
+	// data, "" if nobody has.
 	SaidLostTemporal(ctx context.Context, within time.Duration) (by string, err error)
 	OpenUndos(ctx context.Context, steps []node.Step, by string, mediaTimeout time.Duration, limit int) ([]node.Operation, error)
 	Misfits(ctx context.Context) ([]node.Operation, error)

@@ -6,12 +6,12 @@ import (
 	"go.uber.org/zap"
 )
 
-// stranded ends the transient states that no operation is behind.
+// stranded moves nodes in a transient state without an operation to the failed state.
 func (r *Reconciler) stranded(ctx context.Context, out *TickResult) error {
 	settled, err := r.Store.SettleStranded(ctx, r.Safe)
 	out.Recovered += settled
 	if settled > 0 {
-		r.Log.Warn("nodes in a transient state without an operation", zap.Int("settled", settled))
+		r.Log.Warn("nodes in a transient state without an operation were moved to their failed state", zap.Int("settled", settled))
 	}
 	return err
 }

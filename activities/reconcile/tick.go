@@ -12,15 +12,15 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// part is one thing that a reconciliation puts right, in a file of its own. It
-// counts in the result what it did, and may run twice.
+// part is one part of a reconciliation, in a file of its own. It counts in the result what it
+// has done, and may run twice.
 type part struct {
 	name string
 	run  func(context.Context, *TickResult) error
 }
 
-// parts are what a tick does, in this order: who owns and who can serve comes
-// before what depends on it.
+// parts are the parts of a tick, in their order: ownership and coverage come before what depends
+// on them.
 func (r *Reconciler) parts() []part {
 	return []part{
 		{"epoch", r.epoch},

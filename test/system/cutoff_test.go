@@ -99,7 +99,7 @@ func TestAConductorThatAloneLosesPostgreSQLOrTemporalHandsItsStepOver(t *testing
 			if c.from == "temporal" {
 				log, err := os.ReadFile(s.log(group + "-1"))
 				require.NoError(t, err)
-				require.Regexp(t, `"step left".*"taken over":false`, string(log), "it stopped by itself, before another one began")
+				require.Regexp(t, `"this conductor stopped working on the step".*"taken over":false`, string(log), "it stopped by itself, before another one began")
 			}
 			close(gate)
 			n.deployed(id, l.sha256)

@@ -100,7 +100,7 @@ func TestTheLastOfADriverIsDrainedByForceOnly(t *testing.T) {
 	require.NoError(t, s.offers("ebb"), "at once")
 	log, err := os.ReadFile(s.log("orchestrator"))
 	require.NoError(t, err)
-	require.NotRegexp(t, `"conductor left".*"conductor":"ebb-\d","why":"dead`, string(log))
+	require.NotRegexp(t, `"a conductor left the ring".*"conductor":"ebb-\d","why":"dead`, string(log))
 }
 
 // leaves looks at a conductor until it has stopped: it is never taken for dead, and covers nothing then.

@@ -173,7 +173,7 @@ func TestAGapExpiresNobody(t *testing.T) {
 	}
 	log, err := os.ReadFile(s.log("orchestrator"))
 	require.NoError(t, err)
-	require.NotContains(t, string(log), `"conductor left"`)
+	require.NotContains(t, string(log), `"a conductor left the ring"`)
 	for _, n := range nodes {
 		require.Error(t, n.told("quarantined"))
 		n.deployed(n.provision("active", nil), digest(t, s.rack))

@@ -7,9 +7,10 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// byReconciliation is who did what nobody asked for.
+// ByReconciliation is the user in histories for what reconciliation did by itself.
 const ByReconciliation = "reconciliation"
 
+// Resume records that the node's operation is no longer paused in Temporal.
 func Resume(n *node.Node) node.Direction {
 	n.Operation.Resume(time.Now())
 	return node.Direction{Event: node.HistoryEvent{
@@ -17,7 +18,7 @@ func Resume(n *node.Node) node.Direction {
 	}}
 }
 
-// untried are the hosts that are not in tried.
+// Untried returns the hosts whose names are not in tried.
 func Untried(hosts []node.Host, tried []string) []node.Host {
 	return slices.DeleteFunc(slices.Clone(hosts), func(h node.Host) bool { return slices.Contains(tried, h.Name) })
 }
