@@ -3,52 +3,46 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
-	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/api/ironic"
+	"go.temper.dev/temper/api/temper"
 	"go.temper.dev/temper/internal/agent"
-	"go.temper.dev/temper/internal/basicauth"
 	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/node"
-	"go.temper.dev/temper/internal/origin"
 )
 
-// Operations is how an intent that is written becomes work. The row is the
-// truth: an error here is logged and left to reconciliation.
-type Operations interface {
-	// Start starts the workflow of an operation that was just committed.
-	Start(ctx context.Context, o *node.Operation) error
-	// Cancel asks the workflow of o to stop and undo.
-	Cancel(ctx context.Context, o *node.Operation, reason string) error
-	// Nudge tells the workflow of o to read its row: somebody asked for
-	// something, or an agent came up.
-	Nudge(ctx context.Context, o *node.Operation) error
-	// Decide has the workflow of o, which holds at a step that failed, take a
-	// decision, and returns when it has. fault.Conflict, NotAllowed or Invalid
-	// where it refuses; fault.Unavailable where it can't be had in time, fault.Lost
-	// where it has ended.
-	Decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error
-	// Status is what Temporal knows of o's run, without RunID of the newest; an
-	// error where it can't be asked.
-	Status(ctx context.Context, o *node.Operation) (node.RunStatus, error)
-	// Unpause unpauses o's workflow or its activity in Temporal. It does nothing if
-	// neither is paused.
-	Unpause(ctx context.Context, o *node.Operation, by, reason string) error
-	// Terminate ends the workflow of o without letting it do anything.
-	Terminate(ctx context.Context, o *node.Operation, reason string) error
-}
+// Store is what the API reads and writes.
+type Store = intent.Store
+
+// Operations is how an operation that was written becomes work.
+type Operations = intent.Operations
 
 // Drivers checks what is said about a BMC without touching it.
-type Drivers interface {
-	// Validate checks driver_info; fault.Invalid names what is missing or wrong.
-	Validate(driver string, info map[string]any) error
-}
+type Drivers = intent.Drivers
+
+// Auth says who may ask.
+type Auth = httpd.Auth
+
+// AgentSettings is what ramdisk agents are told and held to.
+type AgentSettings = ironic.AgentSettings
+
+// Missing says in an error of Config.Ready what is not there.
+type Missing = temper.Missing
+
+// The authentication strategies, in Ironic's words.
+const (
+	NoAuth    = httpd.NoAuth
+	HTTPBasic = httpd.HTTPBasic
+)
 
 // Config is what a Server needs. Fields without a default are required.
 type Config struct {
@@ -111,20 +105,7 @@ type Config struct {
 	Agent AgentSettings
 }
 
-// AgentSettings is what ramdisk agents are told and held to.
-type AgentSettings struct {
-	// HeartbeatTimeout is the longest silence an agent may keep. Default 300 s.
-	HeartbeatTimeout time.Duration
-	// Callback says which callback URLs are believed.
-	Callback agent.CallbackPolicy
-	// ImageFormats an agent may write. Default raw, gpt, qcow2, iso, as in Ironic.
-	ImageFormats []string
-}
-
 func (c Config) withDefaults() Config {
-	if c.Log == nil {
-		c.Log = zap.NewNop()
-	}
 	if c.Ready == nil {
 		c.Ready = func(context.Context) error { return nil }
 	}
@@ -142,9 +123,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.ReconcileLate == 0 {
 		c.ReconcileLate = 45 * time.Second
-	}
-	if c.RequestTimeout == 0 {
-		c.RequestTimeout = time.Minute
 	}
 	if c.StartTimeout == 0 {
 		c.StartTimeout = time.Second
@@ -178,50 +156,46 @@ func (c Config) validate() error {
 	return errors.Join(errs...)
 }
 
-// hosts returns the host names that requests may have in their Host header, besides loopback's.
-func (c Config) hosts() []string {
-	hosts := slices.Clone(c.AllowedHosts)
-	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
-		hosts = append(hosts, u.Host)
-	}
-	return hosts
-}
-
 // Server answers the API. It is safe for concurrent use.
-type Server struct {
-	Config
-	auth    *basicauth.Authenticator // nil: everybody may
-	guard   *origin.Guard
-	metrics *metrics
-	refused *refusals
-	intake  *intake
-	engine  *gin.Engine
-}
+type Server struct{ http *httpd.Server }
 
 // New makes a Server.
 func New(c Config) (*Server, error) {
 	if err := c.validate(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make the API: %w", err)
 	}
 	c = c.withDefaults()
-	auth, err := newAuthenticator(c.Auth, c.Now, c.Log)
+	service := intent.New(intent.Config{
+		Store: c.Store, Operations: c.Operations, Drivers: c.Drivers, WorkflowURL: c.WorkflowURL, Now: c.Now,
+		StartTimeout: c.StartTimeout, HardwareDeadline: c.HardwareDeadline, Safe: c.Safe, MaxLimit: c.MaxLimit,
+		AutomatedClean: c.AutomatedClean, DedicatedNodes: c.DedicatedNodes, AutomaticLessee: c.AutomaticLessee,
+		OnFailure: c.OnFailure, Images: c.Images,
+	})
+	theirs, err := ironic.New(service, c.Agent, c.Metrics)
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMetrics(c.Metrics, c.Store)
+	ours, err := temper.New(service, temper.Config{Ready: c.Ready, Reconcile: c.Reconcile, ReconcileLate: c.ReconcileLate}, c.Metrics)
 	if err != nil {
 		return nil, err
 	}
-	refused, err := newRefusals(c.Metrics)
+	http, err := httpd.New(httpd.Config{
+		Auth: c.Auth, Listen: c.Listen, AllowedHosts: c.AllowedHosts, PublicURL: c.PublicURL, Log: c.Log, Metrics: c.Metrics,
+		Now: c.Now, RequestTimeout: c.RequestTimeout, Unversioned: ironic.RootResources(), NotFound: ironic.NotFound,
+	}, slices.Concat(theirs.Routes(), ours.Routes()))
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{
-		Config: c, auth: auth, guard: origin.NewGuard(c.Listen, c.hosts()), metrics: m, refused: refused, intake: newIntake(refused),
-	}
-	s.engine = s.routes()
-	return s, nil
+	return &Server{http}, nil
 }
 
 // Handler is the whole API. Timeouts of connections are the http.Server's.
-func (s *Server) Handler() http.Handler { return tidyPath(s.engine) }
+func (s *Server) Handler() http.Handler { return s.http.Handler() }
+
+// EndStreams ends every stream. It is for http.Server.RegisterOnShutdown, because
+// Shutdown waits for requests.
+func (s *Server) EndStreams() { s.http.EndStreams() }
+
+// Reasons returns what is missing according to err, an error of Config.Ready, in
+// sentences that unauthenticated clients may read. It is empty if err is nil.
+func Reasons(err error) []string { return temper.Reasons(err) }

@@ -74,7 +74,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		p.log.Warn("auth.strategy is noauth: everybody who reaches this address may do everything", zap.String("listen", r.Listen))
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return serve(ctx, l, server.Handler(), r.ShutdownGrace) })
+	g.Go(func() error { return serve(ctx, l, server.Handler(), r.ShutdownGrace, server.EndStreams) })
 	g.Go(func() error {
 		if err := awaitDatabase(ctx, p, db); err != nil {
 			return unlessDone(ctx, err)
@@ -190,11 +190,15 @@ func workflowURL(base, namespace string) func(*node.Operation) string {
 	}
 }
 
-// serve answers on l until ctx ends. Then requests that are under way have three quarters of the grace time to end.
-func serve(ctx context.Context, l net.Listener, h http.Handler, grace time.Duration) error {
+// serve answers on l until ctx ends. Then it calls stopping, and requests that are under
+// way have three quarters of the grace time to end.
+func serve(ctx context.Context, l net.Listener, h http.Handler, grace time.Duration, stopping ...func()) error {
 	s := &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
+	for _, f := range stopping {
+		s.RegisterOnShutdown(f)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()

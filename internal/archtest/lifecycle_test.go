@@ -33,8 +33,8 @@ var lifeWriters = map[string]string{
 	"internal/node/transition.go":  "says what a transition changes",
 	"internal/store/transition.go": "writes what a transition has changed",
 	"internal/store/nodes.go":      "inserts a node in its first state",
-	"api/node_create.go":           "chooses the first state of a node",
-	"api/node_list.go":             "fills a filter, not a node",
+	"api/ironic/node_create.go":    "chooses the first state of a node",
+	"api/ironic/node_list.go":      "fills a filter, not a node",
 }
 
 func TestOnlyTransitionsWriteTheProvisionState(t *testing.T) {

@@ -87,8 +87,28 @@ var rules = []rule{
 		why: "workflows decide; activities do",
 	},
 	{
-		at: "api", ours: []string{"internal/basicauth", "internal/origin", "internal/admission", "internal/explain", "internal/node", "internal/plan", "internal/secret", "internal/ring", "internal/coverage", "internal/fault", "internal/agent", "internal/configdrive", "internal/image", "internal/jsonlimit", "internal/mask", "web", "schemas", "internal/share"},
-		never: []string{temporal, pgx, gofish}, why: "handlers know requests, not how they are carried out",
+		at: "api", ours: []string{"internal/agent", "internal/image", "internal/node", "web"},
+		never: []string{temporal, pgx, gofish}, why: "it fits its parts together",
+	},
+	{
+		at: "api/format", ours: []string{"internal/fault", "internal/jsonlimit", "internal/node"},
+		never: []string{temporal, pgx, gofish}, why: "shapes of requests and answers, whatever the resource",
+	},
+	{
+		at: "api/httpd", ours: []string{"api/format", "internal/basicauth", "internal/fault", "internal/jsonlimit", "internal/node", "internal/origin"},
+		never: []string{temporal, pgx, gofish}, why: "a server of routes, whatever is behind them",
+	},
+	{
+		at: "api/intent", ours: []string{"api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/explain", "internal/fault", "internal/image", "internal/mask", "internal/node", "internal/plan", "internal/ring", "internal/secret", "internal/share"},
+		never: []string{temporal, pgx, gofish}, why: "what is asked of a node, not how it is carried out",
+	},
+	{
+		at: "api/ironic", ours: []string{"api/format", "api/httpd", "api/intent", "internal/admission", "internal/agent", "internal/configdrive", "internal/coverage", "internal/fault", "internal/jsonlimit", "internal/mask", "internal/node", "internal/share"},
+		never: []string{temporal, pgx, gofish}, why: "Ironic's resources know nothing of Temper's own",
+	},
+	{
+		at: "api/temper", ours: []string{"api/format", "api/httpd", "api/intent", "internal/admission", "internal/configdrive", "internal/coverage", "internal/explain", "internal/fault", "internal/node", "internal/plan", "internal/share"},
+		never: []string{temporal, pgx, gofish}, why: "Temper's own resources know nothing of Ironic's",
 	},
 	{at: "worker", ours: []string{"*"}, not: []string{"api", "web", "internal/sim", "cmd", "test"}, never: []string{gin}, why: "it fits the real things together"},
 

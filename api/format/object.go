@@ -1,0 +1,115 @@
+package format
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+// Object is a JSON object of a request, read field by field. It remembers the
+// first thing that is wrong.
+type Object struct {
+	Fields map[string]any
+	Err    error
+}
+
+// ReadObject reads a body that must be an object with no other fields than allowed.
+func ReadObject(c *gin.Context, class BodyClass, allowed ...string) (*Object, error) {
+	var raw any
+	if err := ReadJSON(c, class, &raw); err != nil {
+		return nil, err
+	}
+	o := &Object{}
+	switch v := raw.(type) {
+	case nil:
+	case map[string]any:
+		o.Fields = v
+	default:
+		return nil, fault.New(fault.Invalid, "The request body must be a JSON object")
+	}
+	var extra []string
+	for name := range o.Fields {
+		if !slices.Contains(allowed, name) {
+			extra = append(extra, name)
+		}
+	}
+	if len(extra) > 0 {
+		slices.Sort(extra)
+		return nil, fault.New(fault.Invalid, "Unexpected arguments: %s", Clip(strings.Join(extra, ", ")))
+	}
+	return o, nil
+}
+
+// Fail records that the object is wrong, unless something was wrong before.
+func (o *Object) Fail(format string, args ...any) {
+	if o.Err == nil {
+		o.Err = fault.New(fault.Invalid, format, args...)
+	}
+}
+
+// Has reports whether a field is there and not null.
+func (o *Object) Has(name string) bool { return o.Fields[name] != nil }
+
+// Need makes a field mandatory.
+func (o *Object) Need(name string) {
+	if _, ok := o.Fields[name]; !ok {
+		o.Fail("Missing mandatory parameter: %s", name)
+	}
+}
+
+// Text is a string field; "" = absent or null.
+func (o *Object) Text(name string) string {
+	s, ok := o.Fields[name].(string)
+	if !ok && o.Has(name) {
+		o.Fail("Expected string for %s: %s", name, Describe(o.Fields[name]))
+	}
+	return s
+}
+
+// Boolean is a boolean field, or a word for one; nil = absent or null.
+func (o *Object) Boolean(name string) *bool {
+	if !o.Has(name) {
+		return nil
+	}
+	b, err := AsBool(name, o.Fields[name])
+	if err != nil && o.Err == nil {
+		o.Err = err
+	}
+	return &b
+}
+
+// Integer is a whole number, or a string of one; nil = absent or null.
+func (o *Object) Integer(name string) *int64 {
+	if !o.Has(name) {
+		return nil
+	}
+	n, ok := asInteger(o.Fields[name])
+	if !ok {
+		o.Fail("Expected an integer for %s: %s", name, Describe(o.Fields[name]))
+	}
+	return &n
+}
+
+// List is an array field; nil = absent or null.
+func (o *Object) List(name string) []any {
+	l, ok := o.Fields[name].([]any)
+	if !ok && o.Has(name) {
+		o.Fail("Expected a list for %s: %s", name, Describe(o.Fields[name]))
+	}
+	return l
+}
+
+// Reason reads a reason for people; blanks are none.
+func (o *Object) Reason() string {
+	reason := strings.TrimSpace(o.Text("reason"))
+	if len(reason) > MaxReason || HasNUL(reason) {
+		o.Fail("The reason is longer than %d bytes or holds a NUL character", MaxReason)
+	}
+	return reason
+}
+
+// MaxReason bounds protected_reason, retired_reason and maintenance reasons, in bytes.
+const MaxReason = 4096

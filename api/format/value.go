@@ -1,0 +1,123 @@
+package format
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+// AsBool is a boolean of a body: a JSON boolean, or one of Ironic's words for one.
+func AsBool(name string, v any) (bool, error) {
+	switch v := v.(type) {
+	case bool:
+		return v, nil
+	case string:
+		if b, ok := parseBool(v); ok {
+			return b, nil
+		}
+	}
+	return false, fault.New(fault.Invalid, "Invalid %s: Unrecognized value '%s', acceptable values are: %s", name, Describe(v), boolWords)
+}
+
+func asInteger(v any) (int64, bool) {
+	switch v := v.(type) {
+	case float64:
+		n := int64(v)
+		return n, float64(n) == v
+	case string:
+		n, err := json.Number(strings.TrimSpace(v)).Int64()
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// Describe is a value as an error may repeat it.
+func Describe(v any) string {
+	switch v.(type) {
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return "?"
+	}
+	return Clip(string(raw))
+}
+
+// Lower is s in lower case; nil stays nil.
+func Lower(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	l := strings.ToLower(*s)
+	return &l
+}
+
+// Clip bounds what an error repeats of a request.
+func Clip(s string) string {
+	if len(s) > maxClip {
+		return strings.ToValidUTF8(s[:maxClip], "") + "..."
+	}
+	return strings.ToValidUTF8(s, "?")
+}
+
+const boolWords = "'0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'"
+
+// parseBool reads Ironic's words for true and false (oslo_utils bool_from_string, strict).
+func parseBool(s string) (value, ok bool) {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "1", "t", "true", "on", "y", "yes":
+		return true, true
+	case "0", "f", "false", "off", "n", "no":
+		return false, true
+	}
+	return false, false
+}
+
+// IsUUID takes the forms that Ironic's clients send: with and without hyphens.
+func IsUUID(s string) bool {
+	if len(s) != 36 && len(s) != 32 {
+		return false
+	}
+	_, err := uuid.Parse(s)
+	return err == nil
+}
+
+// CanonicalUUID is the form in which the row has it; other strings stay as they are.
+func CanonicalUUID(s string) string {
+	if !IsUUID(s) {
+		return s
+	}
+	u, err := uuid.Parse(s)
+	if err != nil {
+		return s
+	}
+	return u.String()
+}
+
+// HasNUL reports whether v contains a NUL character, which PostgreSQL can't store
+// in a text.
+func HasNUL(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.ContainsRune(v, 0)
+	case []any:
+		for _, one := range v {
+			if HasNUL(one) {
+				return true
+			}
+		}
+	case map[string]any:
+		for k, one := range v {
+			if strings.ContainsRune(k, 0) || HasNUL(one) {
+				return true
+			}
+		}
+	}
+	return false
+}

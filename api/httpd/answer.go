@@ -1,0 +1,71 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/jsonlimit"
+)
+
+// Handler answers a request: a status and a body, which is written as JSON (nil = none),
+// or an error. A body that is an http.Handler writes the answer itself, status
+// included: a page, a file (http.FileServerFS).
+type Handler func(*gin.Context) (int, any, error)
+
+// answer turns a handler into gin's form.
+func answer(h Handler) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		status, body, err := h(c)
+		self, isHandler := body.(http.Handler)
+		switch {
+		case err != nil:
+			fail(c, err)
+		case isHandler:
+			self.ServeHTTP(c.Writer, c.Request)
+		case body == nil:
+			c.Status(status)
+			c.Writer.WriteHeaderNow()
+		default:
+			c.JSON(status, body)
+		}
+	}
+}
+
+// fail answers an error and ends the request. What is ours or a dependency's
+// is logged whole here and told to the client in a few words.
+func fail(c *gin.Context, err error) {
+	status := format.StatusOf(err)
+	code, words, side := fault.CodeOf(err), err.Error(), "Client"
+	if status >= http.StatusInternalServerError {
+		side = "Server"
+		if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
+			Logger(c).Info("client went away", zap.String("path", c.Request.URL.Path))
+		} else if errors.Is(err, jsonlimit.ErrBusy) { // as often as strangers like
+			Logger(c).Info("request put off", zap.Int("status", status), zap.Error(err))
+		} else {
+			Logger(c).Error("request failed", zap.Int("status", status), zap.Error(err))
+		}
+		words = "Internal error"
+		if status == http.StatusServiceUnavailable {
+			words = unavailable(c, code)
+		}
+	}
+	c.AbortWithStatusJSON(status, format.ErrorBody(side, words, code, format.HelpOf(err)))
+}
+
+// unavailable is Ironic's sentence (common/exception.py, TemporaryFailure), and
+// under /temper/v1 what the code means.
+func unavailable(c *gin.Context, code fault.Code) string {
+	words := "Resource temporarily unavailable, please retry."
+	if strings.HasPrefix(c.Request.URL.Path, "/temper/") {
+		words += " " + code.Meaning()
+	}
+	return words
+}

@@ -1,0 +1,75 @@
+package httpd
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/internal/basicauth"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// The authentication strategies, in Ironic's words.
+const (
+	NoAuth    = "noauth"
+	HTTPBasic = "http_basic"
+)
+
+// Auth says who may ask.
+type Auth struct {
+	Strategy string // noauth or http_basic. Default noauth
+	// File is an htpasswd file of bcrypt entries (http_basic); re-read when it changes.
+	File string
+}
+
+// newAuthenticator returns nil if everybody is let in.
+func newAuthenticator(a Auth, now func() time.Time, log *zap.Logger) (*basicauth.Authenticator, error) {
+	switch a.Strategy {
+	case "", NoAuth:
+		return nil, nil
+	case HTTPBasic:
+		return basicauth.New(a.File, now, log)
+	}
+	return nil, fmt.Errorf("auth strategy %q: want %s or %s", a.Strategy, NoAuth, HTTPBasic)
+}
+
+// authCodes are the codes of refusals, by their status.
+var authCodes = map[int]fault.Code{
+	http.StatusUnauthorized: fault.Unauthenticated, http.StatusTooManyRequests: fault.TooManyPasswords,
+	http.StatusServiceUnavailable: fault.RequestBusy,
+}
+
+const userKey = "user"
+
+// User is who asks; "" where nobody has to say.
+func User(c *gin.Context) string { return c.GetString(userKey) }
+
+// authenticated lets a request pass or refuses it. The body of a refusal is that of
+// Ironic's basic-auth middleware, which differs from Ironic's other errors.
+func (s *Server) authenticated(c *gin.Context) {
+	if s.auth == nil || s.isOpen(c.Request.URL.Path) {
+		return
+	}
+	name, refusal := s.auth.Check(c.Request)
+	if refusal == nil {
+		c.Set(userKey, name)
+		return
+	}
+	refusal.Header(c.Writer.Header())
+	c.AbortWithStatusJSON(refusal.Status, gin.H{
+		"error": gin.H{"message": refusal.Message, "code": refusal.Status}, "code": authCodes[refusal.Status], "help": []format.Help{},
+	})
+}
+
+// By is who asks, for records that need somebody.
+func By(c *gin.Context) string {
+	if u := User(c); u != "" {
+		return u
+	}
+	return node.Nameless
+}

@@ -1,0 +1,41 @@
+package httpd
+
+import (
+	"regexp"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/api/format"
+)
+
+const loggerKey = "logger"
+
+// requestID is the form OpenStack gives to request ids; a caller's own is kept when it has it.
+var requestID = regexp.MustCompile(`^req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$`)
+
+// identified names the request, in its answer and in its log lines.
+func (s *Server) identified(c *gin.Context) {
+	id := "req-" + uuid.NewString()
+	c.Header("OpenStack-Request-Id", id)
+	log := s.Log.With(zap.String("request_id", id))
+	if global := c.GetHeader("X-OpenStack-Request-Id"); requestID.MatchString(global) {
+		log = log.With(zap.String("global_request_id", global))
+	}
+	c.Set(loggerKey, log)
+	format.SetPublicURL(c, s.PublicURL)
+}
+
+// Logger is the request's own.
+func Logger(c *gin.Context) *zap.Logger {
+	if log, ok := c.Value(loggerKey).(*zap.Logger); ok {
+		return log
+	}
+	return zap.NewNop()
+}
+
+// Annotate adds fields to every later log line of the request.
+func Annotate(c *gin.Context, fields ...zap.Field) {
+	c.Set(loggerKey, Logger(c).With(fields...))
+}

@@ -1,0 +1,73 @@
+package httpd
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/internal/fault"
+)
+
+// Route is one line of the table of the API.
+type Route struct {
+	Method, Path string // Path has gin's parameters: /v1/nodes/:node
+	since        int    // the microversion that added it; 0 = not versioned
+	handler      Handler
+	stream       StreamHandler
+	open         bool
+	secret       bool
+}
+
+// Get is a route of the microversion 1.since; 0 = it is not versioned.
+func Get(path string, since int, h Handler) Route {
+	return Route{Method: http.MethodGet, Path: path, since: since, handler: h}
+}
+
+// Post is a route, as Get.
+func Post(path string, since int, h Handler) Route {
+	return Route{Method: http.MethodPost, Path: path, since: since, handler: h}
+}
+
+// Put is a route, as Get.
+func Put(path string, since int, h Handler) Route {
+	return Route{Method: http.MethodPut, Path: path, since: since, handler: h}
+}
+
+// Patch is a route, as Get.
+func Patch(path string, since int, h Handler) Route {
+	return Route{Method: http.MethodPatch, Path: path, since: since, handler: h}
+}
+
+// Delete is a route, as Get.
+func Delete(path string, since int, h Handler) Route {
+	return Route{Method: http.MethodDelete, Path: path, since: since, handler: h}
+}
+
+// GetStream is a route that answers with a stream. It is not versioned.
+func GetStream(path string, h StreamHandler) Route {
+	return Route{Method: http.MethodGet, Path: path, stream: h}
+}
+
+// Open is the route for everybody: it needs no login.
+func (r Route) Open() Route {
+	r.open = true
+	return r
+}
+
+// Secret is the route with an answer that no web page of another origin may read,
+// not even by a GET, which are let in elsewhere.
+func (r Route) Secret() Route {
+	r.secret = true
+	return r
+}
+
+// NotFound answers a path that is not there.
+func NotFound(*gin.Context) (int, any, error) {
+	return 0, nil, fault.New(fault.NotFound, "The resource could not be found.")
+}
+
+// MethodNotAllowed answers a method that a path does not have.
+func MethodNotAllowed(*gin.Context) (int, any, error) {
+	return http.StatusMethodNotAllowed, format.ErrorBody("Client", "The method is not allowed for this resource.", fault.MethodNotAllowed, nil), nil
+}

@@ -1,0 +1,89 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+)
+
+// StreamHandler answers a request with a stream. It sets the headers, sends, and
+// returns when the stream is over or the request's context is done. An error before
+// the first Send is answered like that of any handler.
+type StreamHandler func(*gin.Context, *Stream) error
+
+// Why a stream has ended before its handler wanted: the cause of the context that the
+// handler sees, and what Send returns.
+var (
+	ErrStopping   = errors.New("the server is stopping")
+	ErrIdleStream = errors.New("the stream sent nothing for too long")
+)
+
+// Stream is an answer that has no deadline as a whole. Every write has one, so that a
+// client that does not read keeps nothing, and so has the time between two writes:
+// where a handler has nothing to say for long it sends something that says so, like a
+// comment of text/event-stream.
+type Stream struct {
+	ctx     context.Context
+	writer  gin.ResponseWriter
+	control *http.ResponseController
+	write   time.Duration
+	silence time.Duration
+	idle    *time.Timer
+}
+
+// Send writes p to the client and returns when it is on its way. Its errors are
+// ErrStopping, ErrIdleStream, context.Canceled for a client that went away, and
+// os.ErrDeadlineExceeded for one that does not read.
+func (s *Stream) Send(p []byte) error {
+	if err := context.Cause(s.ctx); err != nil {
+		return err
+	}
+	s.limitWrite()
+	if _, err := s.writer.Write(p); err != nil {
+		return err
+	}
+	if err := s.control.Flush(); err != nil {
+		return err
+	}
+	s.idle.Reset(s.silence)
+	return nil
+}
+
+// limitWrite replaces the deadline that http.Server set for the whole answer. A
+// ResponseWriter without deadlines, as in some tests, has none to replace.
+func (s *Stream) limitWrite() {
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.write))
+}
+
+// streamed turns a StreamHandler into gin's form.
+func (s *Server) streamed(h StreamHandler) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		ctx, end := context.WithCancelCause(c.Request.Context())
+		defer end(nil)
+		defer context.AfterFunc(s.stopping, func() { end(ErrStopping) })()
+		c.Request = c.Request.WithContext(ctx)
+		out := &Stream{
+			ctx: ctx, writer: c.Writer, control: http.NewResponseController(c.Writer),
+			write: s.StreamWriteTimeout, silence: s.StreamIdleTimeout,
+		}
+		// http.Server watches the connection by reading it: were its deadline of the
+		// request left, it would take the client for gone then.
+		_ = out.control.SetReadDeadline(time.Time{})
+		out.limitWrite()
+		out.idle = time.AfterFunc(s.StreamIdleTimeout, func() { end(ErrIdleStream) })
+		defer out.idle.Stop()
+		err := h(c, out)
+		out.limitWrite() // for what http.Server still has to write
+		switch {
+		case err == nil:
+		case !c.Writer.Written():
+			fail(c, err)
+		default:
+			Logger(c).Info("stream ended", zap.Error(err))
+		}
+	}
+}

@@ -1,0 +1,11 @@
+package intent
+
+import (
+	"regexp"
+)
+
+// HeaderCompute names the compute service that claims a node.
+const HeaderCompute = "Temper-Compute-Service"
+
+// ComputeHost is what services may be called: as conductors.
+var ComputeHost = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,253}$`)

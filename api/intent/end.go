@@ -1,0 +1,100 @@
+package intent
+
+import (
+	"context"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/admission"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// Stop ends an operation at once where nobody works on it and nobody could, and
+// has its workflow end it elsewhere.
+func (s *Service) Stop(c *gin.Context, id int64, fl *Fleet, reason string) (*node.Operation, error) {
+	o, err := s.cancelNow(c, id, fl, reason)
+	if err == nil && o == nil {
+		o, err = s.Store.AskOperation(c.Request.Context(), id, node.AskCancel, httpd.User(c), reason)
+	}
+	if err != nil {
+		return nil, err
+	}
+	httpd.Annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
+	httpd.Logger(c).Info("operation is to be cancelled", zap.String("user", httpd.User(c)))
+	if o.EndedAt != nil {
+		s.ended(c, o)
+	} else {
+		s.Nudge(c, o)
+	}
+	return o, nil
+}
+
+// end is an abort or a deleted on a node whose operation nobody works on. Where
+// nobody could, it is done in this transaction, whatever else is dead (now); else
+// its workflow undoes and ends it. nil: it is another verb.
+func (s *Service) end(p *Provision, n *node.Node, now bool) (*node.Request, error) {
+	d, ok, err := admission.EndNow(n, p.Verb)
+	switch {
+	case !ok || err != nil:
+		return nil, err
+	case min(p.Verb.MinorIn(n.ProvisionState), format.MaxMinor) > p.Minor:
+		return nil, fault.New(fault.NotAcceptable, "Request not acceptable.")
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	r := s.ending(node.Steer{Ask: d.Steer, By: p.User, Reason: p.Verb.Target, OnFailure: p.OnFailure})
+	r.Move, r.EndNow = d.Move, now
+	return r, nil
+}
+
+func (s *Service) ending(st node.Steer) *node.Request {
+	return &node.Request{Steer: &st, EndNow: true, Defaults: s.Defaults()}
+}
+
+// Defaults are the settings of operations that no request describes.
+func (s *Service) Defaults() node.Defaults {
+	return node.Defaults{AutomatedClean: s.AutomatedClean, OnFailure: s.OnFailure}
+}
+
+// cancelNow ends an operation that nobody works on and nobody could; nil where
+// somebody does.
+func (s *Service) cancelNow(c *gin.Context, id int64, fl *Fleet, reason string) (*node.Operation, error) {
+	ctx := c.Request.Context()
+	o, err := s.Store.Operation(ctx, id)
+	if err != nil || o.EndedAt != nil {
+		return nil, err
+	}
+	return s.Store.Request(ctx, o.NodeUUID, func(n *node.Node) (*node.Request, error) {
+		if n.Operation == nil || n.Operation.ID != id || !fl.Orphaned(n) {
+			return nil, nil //nolint:nilnil // nothing is to happen here
+		}
+		r := s.ending(node.Steer{Ask: node.AskCancel, By: httpd.User(c), Reason: reason})
+		r.User = httpd.User(c)
+		return r, nil
+	})
+}
+
+// ended tells the workflow of an operation that was ended without it, and starts
+// what follows.
+func (s *Service) ended(c *gin.Context, o *node.Operation) {
+	s.Tell(c, o, "cancel", func(ctx context.Context, o *node.Operation) error {
+		return s.Operations.Cancel(ctx, o, o.AskedReason)
+	})
+	s.Tell(c, o, "unpause", func(ctx context.Context, o *node.Operation) error { // to find that it has ended
+		return s.Operations.Unpause(ctx, o, httpd.By(c), "its operation has ended")
+	})
+	if o.FollowUp == 0 {
+		return
+	}
+	next, err := s.Store.Operation(c.Request.Context(), o.FollowUp)
+	if err != nil { // its row is there, and started from there
+		httpd.Logger(c).Warn("what follows is started by reconciliation", zap.Int64("operation", o.FollowUp), zap.Error(err))
+		return
+	}
+	s.Start(c, next)
+}

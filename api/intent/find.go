@@ -1,0 +1,53 @@
+package intent
+
+import (
+	"github.com/gin-gonic/gin"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// ConductorNotFound is the error about a conductor that is not there.
+func ConductorNotFound(name string) error {
+	return fault.Coded(fault.ConductorNotFound, "Conductor %s could not be found.", format.Clip(name))
+}
+
+// Find gives the node of a path; names are known from 1.5 on.
+func (s *Service) Find(c *gin.Context, ident string) (*node.Node, error) {
+	ident, err := s.Ident(c, ident)
+	if err != nil {
+		return nil, err
+	}
+	return s.Store.Node(c.Request.Context(), ident)
+}
+
+// NodeAndFleet are the node of the path, and the conductors.
+func (s *Service) NodeAndFleet(c *gin.Context) (*node.Node, *Fleet, error) {
+	n, err := s.Find(c, c.Param("node"))
+	if err != nil {
+		return nil, nil, err
+	}
+	fl, err := s.Fleet(c.Request.Context())
+	return n, fl, err
+}
+
+// Ident checks a node's name or uuid from a path. Where ".json" was taken off
+// the path and no node is called so, the name has it.
+func (s *Service) Ident(c *gin.Context, ident string) (string, error) {
+	if format.IsUUID(ident) {
+		return format.CanonicalUUID(ident), nil
+	}
+	switch {
+	case format.Minor(c) < 5:
+		return "", node.NotFound(format.Clip(ident))
+	case !node.ValidName(ident, format.Minor(c)):
+		return "", fault.New(fault.Invalid, "Expected a logical name or UUID but received %s.", format.Clip(ident))
+	}
+	if format.HadJSONSuffix(c.Request.Context()) {
+		if _, err := s.Store.Node(c.Request.Context(), ident); fault.Is(err, fault.NotFound) {
+			return ident + ".json", nil
+		}
+	}
+	return ident, nil
+}

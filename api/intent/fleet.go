@@ -1,0 +1,181 @@
+package intent
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/ring"
+)
+
+// DriversOf are the conductor's hardware types, sorted.
+func DriversOf(k *coverage.Conductor) []string {
+	drivers := k.Drivers()
+	slices.Sort(drivers)
+	return drivers
+}
+
+// Fleet is the conductors as one request sees them.
+type Fleet struct {
+	WaitsForConductor bool // the caller has its request wait for a conductor
+	All               []coverage.Conductor
+	rings             map[string][]string // by group, driver and interfaces: who covers, sorted
+}
+
+// Fleet reads the conductors: what is shown of a node is as fresh as its answer.
+func (s *Service) Fleet(ctx context.Context) (*Fleet, error) {
+	all, err := s.Store.Conductors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Fleet{All: all, rings: map[string][]string{}}, nil
+}
+
+// alive reports whether the conductor of that name is alive.
+func (f *Fleet) alive(host string) bool {
+	return slices.ContainsFunc(f.All, func(c coverage.Conductor) bool { return c.Hostname == host && c.Alive })
+}
+
+// empty reports that no conductor at all could take work.
+func (f *Fleet) empty() bool {
+	return !slices.ContainsFunc(f.All, coverage.Conductor.TakesWork)
+}
+
+// Serving are the conductors of a group that have the driver and take work,
+// sorted by name.
+func (f *Fleet) Serving(group, driver string) []coverage.Conductor {
+	var out []coverage.Conductor
+	for _, c := range f.All {
+		if _, has := c.Interfaces[driver]; has && c.TakesWork() && c.Group == group {
+			out = append(out, c)
+		}
+	}
+	slices.SortFunc(out, func(a, b coverage.Conductor) int { return cmp.Compare(a.Hostname, b.Hostname) })
+	return out
+}
+
+// Covering are the names of those that also have all of the node's interfaces.
+func (f *Fleet) Covering(n *node.Node) []string {
+	key := n.ConductorGroup + "\x00" + n.Driver
+	for _, i := range node.Interfaces {
+		key += "\x00" + n.Interfaces[i]
+	}
+	if hosts, ok := f.rings[key]; ok {
+		return hosts
+	}
+	hosts := []string{}
+	for _, c := range f.Serving(n.ConductorGroup, n.Driver) {
+		if c.Covers(n.ConductorGroup, n.Driver, n.Interfaces) {
+			hosts = append(hosts, c.Hostname)
+		}
+	}
+	f.rings[key] = hosts
+	return hosts
+}
+
+// Owner is the node's conductor: the ring's while that covers the node; until
+// the next epoch one that does. "" = none covers it.
+func (f *Fleet) Owner(n *node.Node) string {
+	covering := f.Covering(n)
+	if slices.Contains(covering, n.RingOwner) {
+		return n.RingOwner
+	}
+	return ring.Owner(n.UUID, covering)
+}
+
+// Reservation is who holds the node, as Ironic's clients see it; "" = nobody.
+func (f *Fleet) Reservation(n *node.Node) string {
+	if n.Operation == nil {
+		return ""
+	}
+	return node.Reservation(n, f.alive, f.Owner(n))
+}
+
+// Orphaned reports that nobody works on the node's open operation and nobody could. What
+// ends or moves it need not wait for anybody then.
+func (f *Fleet) Orphaned(n *node.Node) bool {
+	o := n.Operation
+	return o != nil && len(f.Covering(n)) == 0 && (o.Conductor == "" || !f.alive(o.Conductor))
+}
+
+// WaitingFor is what an open operation waits for, as far as anybody knows: what
+// it says itself or, where it should be at work, a conductor to do it. It holds
+// also while every conductor and orchestrator is dead.
+func (f *Fleet) WaitingFor(o *node.Operation) string {
+	if p := o.TemporalPause; p != nil {
+		return p.Words()
+	}
+	working := o.Phase == node.Accepted || o.Phase == node.Running || o.Phase == node.Undoing
+	if !working || o.WaitingFor != "" || len(f.Serving(o.Group, o.Driver)) > 0 {
+		return o.WaitingFor
+	}
+	return node.WaitsForConductor(o.Group, o.Driver)
+}
+
+// Enabled are the interfaces that the conductors of a group have for a driver,
+// together. NoValidHost where none has the driver, Unavailable where there is
+// no conductor at all.
+func (f *Fleet) Enabled(group, driver string) (map[string][]string, error) {
+	serving := f.Serving(group, driver)
+	if len(serving) == 0 {
+		return nil, f.NoConductor(group, driver)
+	}
+	out := map[string][]string{}
+	for _, c := range serving {
+		for kind, impls := range c.Interfaces[driver] {
+			for _, impl := range impls {
+				if !slices.Contains(out[kind], impl) {
+					out[kind] = append(out[kind], impl)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// RequireCovered refuses work for a node that nobody could do, in Ironic's words,
+// unless the caller said that it is to wait.
+func (f *Fleet) RequireCovered(n *node.Node) error {
+	if !f.WaitsForConductor && len(f.Covering(n)) == 0 {
+		return f.NoConductor(n.ConductorGroup, n.Driver)
+	}
+	return nil
+}
+
+// headerWait says, as the query wait_for_conductor does, that a request is to be
+// accepted and wait where nobody could do it now.
+const headerWait = "Temper-Wait-For-Conductor"
+
+func waitsForConductor(c *gin.Context) (bool, error) {
+	word, given := c.GetQuery("wait_for_conductor")
+	if !given {
+		word = c.GetHeader(headerWait)
+	}
+	if word == "" {
+		return false, nil
+	}
+	return format.AsBool("wait_for_conductor", word)
+}
+
+// NoConductor is the error where no conductor of the group has the driver.
+func (f *Fleet) NoConductor(group, driver string) error {
+	if f.empty() {
+		return fault.Coded(fault.NoConductorAlive, "no conductor is alive and takes work: driver %s, conductor group %q", format.Clip(driver), format.Clip(group))
+	}
+	return fault.Coded(fault.NoConductor, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group \"%s\". Ensure the driver is valid and enabled.", format.Clip(driver), format.Clip(group))
+}
+
+// AsBadRequest is how Ironic answers NoValidHost to requests that name the
+// driver themselves: the client can see which there are.
+func AsBadRequest(err error) error {
+	if fault.Is(err, fault.NoValidHost) {
+		return fault.New(fault.Invalid, "%w", err)
+	}
+	return err
+}

@@ -1,0 +1,49 @@
+package intent
+
+import (
+	"reflect"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/secret"
+)
+
+// secretDicts are the dictionaries of a node that may hold secrets; the name is
+// the first part of a sealed value's.
+var secretDicts = []struct {
+	name string
+	at   func(*node.Node) *map[string]any
+}{
+	{"driver_info", func(n *node.Node) *map[string]any { return &n.DriverInfo }},
+	{"instance_info", func(n *node.Node) *map[string]any { return &n.InstanceInfo }},
+}
+
+// MaskNode puts the mask in place of n's secrets and gives those that are to be
+// sealed (nil: deleted) instead. before is the node as it was, nil for a new one;
+// where its mask still stands, the sealed value stays.
+func MaskNode(before, n *node.Node) (node.Secrets, error) {
+	changed := node.Secrets{}
+	for _, d := range secretDicts {
+		known := map[string]any{}
+		if before != nil {
+			// The mask is what a client sees; under each path it stands for itself.
+			_, known = secret.Mask(*d.at(before))
+		}
+		shown, secrets, err := secret.Remask(*d.at(n), known)
+		if err != nil {
+			return nil, fault.New(fault.Invalid, "%s%w", d.name, err)
+		}
+		for path, v := range secrets {
+			if old, ok := known[path]; !ok || !reflect.DeepEqual(old, v) {
+				changed[d.name+path] = v
+			}
+		}
+		for path := range known {
+			if _, stays := secrets[path]; !stays {
+				changed[d.name+path] = nil
+			}
+		}
+		*d.at(n) = shown
+	}
+	return changed, nil
+}

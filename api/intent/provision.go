@@ -1,0 +1,225 @@
+package intent
+
+import (
+	"encoding/json"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/internal/admission"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
+	"go.temper.dev/temper/internal/secret"
+)
+
+// Applied is n with the instance_info that the request gives, and the secrets in
+// it. Keys that are not given stay as they are; null removes one.
+func (p *Provision) Applied(n *node.Node) (*node.Node, node.Secrets, error) {
+	after := *n
+	if p.Info == nil {
+		return &after, node.Secrets{}, nil
+	}
+	after.InstanceInfo = format.Copied(n.InstanceInfo)
+	for key, v := range p.Info {
+		if after.InstanceInfo[key] = v; v == nil {
+			delete(after.InstanceInfo, key)
+		}
+	}
+	secrets, err := MaskNode(n, &after)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &after, secrets, secret.CheckDestinations(secret.Destinations(n), &after, secrets)
+}
+
+// Provision is a PUT of states/provision, taken apart before the node is looked at.
+type Provision struct {
+	*format.Object
+	Verb           node.Verb
+	User           string
+	Minor          int
+	DisableRamdisk *bool
+	OnFailure      node.OnFailure
+	Info           map[string]any // changes of instance_info; nil = none
+	Drive          any            // the config drive as it was given; nil = none
+	DriveErr       error
+}
+
+// Decide makes of a request what is written, in Ironic's order: version,
+// maintenance and life cycle, parameters, conductor, interfaces and steps.
+func (s *Service) Decide(p *Provision, n *node.Node, fl *Fleet) (*node.Request, error) {
+	if p.Verb.Minor > p.Minor {
+		return nil, fault.New(fault.NotAcceptable, "Request not acceptable.")
+	}
+	if orphaned := fl.Orphaned(n); orphaned || n.Operation != nil && n.Operation.Stalled == node.StallDeaths {
+		if r, err := s.end(p, n, orphaned); r != nil || err != nil {
+			return r, err
+		}
+	}
+	d, err := admission.Verb(n, p.Verb, fl.Reservation(n))
+	if err != nil {
+		return nil, err
+	}
+	// Aborting a deploy came with 1.110; what is built is offered at the newest
+	// version that is served.
+	if min(p.Verb.MinorIn(n.ProvisionState), format.MaxMinor) > p.Minor {
+		return nil, fault.New(fault.NotAcceptable, "Request not acceptable.")
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	r := &node.Request{Move: d.Move, Apply: d.Apply}
+	switch {
+	case d.Steer != "":
+		r.Steer = &node.Steer{Ask: d.Steer, By: p.User, Reason: p.Verb.Target}
+		if d.Steer == node.AskDelete {
+			r.Steer.OnFailure = p.OnFailure
+		}
+		return r, nil
+	case d.Open == "":
+		return r, nil
+	}
+	return r, s.open(p, n, fl, d, r)
+}
+
+// open fills r with the operation that d opens.
+func (s *Service) open(p *Provision, n *node.Node, fl *Fleet, d admission.Effect, r *node.Request) error {
+	if err := fl.RequireCovered(n); err != nil {
+		return err
+	}
+	asked, err := p.steps(d.Open)
+	if err != nil {
+		return err
+	}
+	after, secrets, err := p.Applied(n)
+	if err != nil {
+		return err
+	}
+	steps, err := s.plan(after, d.Open, asked, p)
+	if err != nil {
+		return err
+	}
+	masked, hidden := secret.MaskArgs(after, d.Open, steps)
+	r.Open = &node.Operation{Kind: d.Open, Target: d.Target, Steps: masked, RequestedBy: p.User, OnFailure: p.OnFailure}
+	r.Secrets = secrets
+	for path, v := range hidden {
+		r.Secrets["steps/"+path] = v
+	}
+	if p.Info != nil {
+		edit := r.Apply
+		r.Apply = func(n *node.Node) {
+			edit(n)
+			n.InstanceInfo = after.InstanceInfo
+		}
+	}
+	if d.Open.Spec().Leases && s.AutomaticLessee {
+		edit := r.Apply
+		r.Apply = func(n *node.Node) {
+			edit(n)
+			node.LeaseToInstance(n)
+		}
+	}
+	if p.Drive != nil {
+		r.Secrets["instance_info/configdrive"] = p.Drive
+		edit := r.Apply
+		r.Apply = func(n *node.Node) {
+			edit(n)
+			n.InstanceInfo = format.Copied(n.InstanceInfo)
+			n.InstanceInfo["configdrive"] = mask.Masked
+		}
+	}
+	return nil
+}
+
+// steps reads the steps that the request names.
+func (p *Provision) steps(k node.Kind) ([]node.Step, error) {
+	name := k.Spec().AskedSteps
+	if name == "" {
+		return nil, nil
+	}
+	raw, err := json.Marshal(p.Fields[name])
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "Invalid %s: %w", name, err)
+	}
+	return plan.ReadSteps(k, raw)
+}
+
+// check refuses parameters that the verb or the version does not have (Ironic
+// api/controllers/v1/node.py, provision).
+func (p *Provision) check() error {
+	target := p.Verb.Target
+	deploys := p.Verb.Event == node.EventDeploy || p.Verb.Event == node.EventRebuild
+	if err := p.checkDrive(); err != nil {
+		return err
+	}
+	for _, one := range []struct {
+		name  string
+		since int
+		fits  bool
+		words string
+	}{
+		{"disable_ramdisk", 70, p.Verb.Event == node.EventClean, `"disable_ramdisk" is only valid when setting target provision state to "clean"`},
+		{"clean_steps", 1, p.Verb.Event == node.EventClean, `"clean_steps" is only valid when setting target provision state to clean`},
+		{"deploy_steps", 69, deploys, `"deploy_steps" is only valid when setting target provision state to active or rebuild`},
+		{"service_steps", 87, p.Verb.Event == node.EventService, `"service_steps" is only valid when setting target provision state to service`},
+		{"rescue_password", 1, p.Verb.Event == node.EventRescue, `"rescue_password" is only valid when setting target provision state to rescue`},
+		{
+			"runbook", 92, p.Verb.Event == node.EventClean || p.Verb.Event == node.EventService,
+			`"runbook" is only valid when setting target provision state to clean or service`,
+		},
+	} {
+		if !p.given(one.name) {
+			continue
+		}
+		if one.since > p.Minor {
+			return format.TooNew(one.since)
+		}
+		if !one.fits {
+			return fault.New(fault.Invalid, "%s", one.words)
+		}
+	}
+	if p.given("runbook") {
+		return fault.New(fault.NotFound, "Runbook %s could not be found.", format.Describe(p.Fields["runbook"]))
+	}
+	if target == "clean" && len(p.List("clean_steps")) == 0 {
+		return fault.New(fault.Invalid, `"clean_steps" is required when setting target provision state to clean`)
+	}
+	return nil
+}
+
+// given reports whether a parameter says something; an empty list does not.
+func (p *Provision) given(name string) bool {
+	switch v := p.Fields[name].(type) {
+	case nil:
+		return false
+	case []any:
+		return len(v) > 0
+	}
+	return true
+}
+
+func (p *Provision) checkDrive() error {
+	if p.Drive == nil {
+		return nil
+	}
+	switch {
+	case p.Verb.Event == node.EventDeploy:
+	case p.Verb.Event == node.EventRebuild && p.Minor >= 35:
+	case p.Minor >= 35:
+		return fault.New(fault.Invalid, "Adding a config drive is only supported when setting provision state to active, rebuild")
+	default:
+		return fault.New(fault.Invalid, "Adding a config drive is only supported when setting provision state to active")
+	}
+	if parts, ok := p.Drive.(map[string]any); ok {
+		if p.Minor < 56 {
+			return fault.New(fault.Invalid, "Providing a JSON object for configdrive is only supported starting with API version 1.56")
+		}
+		if _, ok := parts["vendor_data"]; ok && p.Minor < 59 {
+			return fault.New(fault.Invalid, "Providing vendor_data in configdrive is only supported starting with API version 1.59")
+		}
+	}
+	if p.DriveErr != nil {
+		return fault.New(fault.KindOf(p.DriveErr), "Invalid configdrive format: %w", p.DriveErr)
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package intent
+
+import (
+	"time"
+
+	"go.temper.dev/temper/internal/image"
+	"go.temper.dev/temper/internal/node"
+)
+
+// Config is what handlers need, whatever their resource. Package api documents the
+// settings and sets their defaults.
+type Config struct {
+	Store      Store
+	Operations Operations
+	Drivers    Drivers
+
+	WorkflowURL func(*node.Operation) string
+	Now         func() time.Time
+
+	StartTimeout     time.Duration
+	HardwareDeadline time.Duration
+	Safe             time.Duration
+	MaxLimit         int
+
+	AutomatedClean  bool
+	DedicatedNodes  bool
+	AutomaticLessee bool
+	OnFailure       node.OnFailure
+	Images          image.Policy
+}
+
+// Service is what handlers are built on. It is safe for concurrent use.
+type Service struct{ Config }
+
+// New makes a Service.
+func New(c Config) *Service { return &Service{c} }

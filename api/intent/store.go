@@ -1,0 +1,177 @@
+package intent
+
+import (
+	"context"
+	"time"
+
+	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/share"
+)
+
+// Store is what the API reads and writes. Every method is one transaction, and
+// errors have a kind (package fault). Callbacks run inside it with the node's
+// row locked and change nothing by returning an error.
+type Store interface {
+	NodeStore
+	RequestStore
+	TraitStore
+	PortStore
+	AllocationStore
+	ConductorStore
+	RecordStore
+	AgentStore
+	ComputeStore
+}
+
+// NodeStore keeps the nodes. An ident is a uuid or a name.
+type NodeStore interface {
+	// Node gives a node with its open operation and its agent.
+	Node(ctx context.Context, ident string) (*node.Node, error)
+	Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.Node, error)
+	// Available are nodes that can be offered now, by the heartbeats of this moment.
+	Available(ctx context.Context, f node.AvailableFilter) ([]node.Offer, error)
+	// CreateNode fills in ID and CreatedAt.
+	CreateNode(ctx context.Context, n *node.Node, secrets node.Secrets, user string) error
+	// UpdateNode writes the columns that a user may set, as edit leaves them.
+	UpdateNode(ctx context.Context, ident, user string, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error)
+	// ClaimNode is UpdateNode in the name of a compute service, which an
+	// instance_uuid that comes belongs to; fault.Conflict where its share lacks
+	// the node. service "" is UpdateNode.
+	ClaimNode(ctx context.Context, ident, user string, claimer share.Claimer, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error)
+	// DeleteNode ends an open operation together with its node.
+	DeleteNode(ctx context.Context, ident, user string, check func(*node.Node) error) error
+	// SetMaintenance pauses an open operation, or lets it go on, and gives it; nil = none.
+	SetMaintenance(ctx context.Context, ident string, on bool, reason, user string) (*node.Operation, error)
+}
+
+// RequestStore keeps the operations.
+type RequestStore interface {
+	// Request does what decide makes of the node, and gives the operation that
+	// was opened or steered; nil where the node only moved.
+	Request(ctx context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error)
+	// RequestOnce is Request for one that may be sent again: repeated, it gives the
+	// operation of the first time and does not ask decide.
+	RequestOnce(ctx context.Context, ident string, once node.Once, decide func(*node.Node) (*node.Request, error)) (o *node.Operation, repeated bool, err error)
+	// AskOperation records an ask; fault.Conflict for one that has ended.
+	AskOperation(ctx context.Context, id int64, ask node.Ask, by, reason string) (*node.Operation, error)
+	// Retry does what decide makes of an operation that has ended: it is done again.
+	// Waive waives what the node owes. A running undo is asked to end and returned.
+	Waive(ctx context.Context, ident, user, reason string) (waived []node.Undo, undo *node.Operation, err error)
+	Retry(ctx context.Context, id int64, decide func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error)) (*node.Operation, error)
+	// Direct changes an open operation in place.
+	Direct(ctx context.Context, id int64, edit func(*node.Node) (node.Direction, error)) (*node.Operation, error)
+	CloseOperation(ctx context.Context, end node.End) (*node.Operation, error)
+	// SayLostTemporal records the word that Temporal has lost its data.
+	SayLostTemporal(ctx context.Context, by, reason string) error
+	Operation(ctx context.Context, id int64) (*node.Operation, error)
+	// Operations are sorted newest first.
+	Operations(ctx context.Context, f node.OperationFilter) ([]node.Operation, error)
+}
+
+// TraitStore keeps the traits of nodes.
+type TraitStore interface {
+	SetTraits(ctx context.Context, ident string, traits []string) error
+	AddTrait(ctx context.Context, ident, trait string) error
+	RemoveTrait(ctx context.Context, ident, trait string) error
+}
+
+// PortStore keeps the ports. An ident is a uuid or a name.
+type PortStore interface {
+	Ports(ctx context.Context, f node.PortFilter, p node.Page) ([]node.Port, error)
+	Port(ctx context.Context, ident string) (*node.Port, error)
+	CreatePort(ctx context.Context, p *node.Port) error
+	UpdatePort(ctx context.Context, ident string, edit func(*node.Port) error) (*node.Port, error)
+	DeletePort(ctx context.Context, ident string) error
+}
+
+// AllocationStore keeps the allocations. An ident is a uuid or a name.
+type AllocationStore interface {
+	Allocations(ctx context.Context, f node.AllocationFilter, p node.Page) ([]node.Allocation, error)
+	Allocation(ctx context.Context, ident string) (*node.Allocation, error)
+	// Allocate finds a node for a, or records why there is none: a tells then.
+	// dedicated: nodes of a project are only for it and for who names them.
+	Allocate(ctx context.Context, a *node.Allocation, dedicated bool, user string) error
+	// Backfill records an allocation for a node that is in use.
+	Backfill(ctx context.Context, node string, a *node.Allocation, user string, allow func(*node.Node) error) error
+	UpdateAllocation(ctx context.Context, ident string, edit func(*node.Allocation) error) (*node.Allocation, error)
+	// DeleteAllocation asks allow where the allocation has a node.
+	DeleteAllocation(ctx context.Context, ident, user string, allow func(*node.Node) error) error
+	// NodeUUIDs are the uuids of those that exist, by what was asked for.
+	NodeUUIDs(ctx context.Context, idents []string) (map[string]string, error)
+}
+
+// ConductorStore keeps the conductors; Alive is true by the database's clock.
+type ConductorStore interface {
+	Conductors(ctx context.Context) ([]coverage.Conductor, error)
+	Conductor(ctx context.Context, hostname string) (*coverage.Conductor, error)
+	// AskDrain: fault.Conflict for the last that covers some node, without force.
+	AskDrain(ctx context.Context, hostname string, force bool) (*coverage.Conductor, error)
+	// ForgetConductor: fault.Conflict for one that is alive.
+	ForgetConductor(ctx context.Context, hostname string) error
+	// Owned counts the nodes that each conductor owns in the newest epoch.
+	Owned(ctx context.Context) (map[string]int, error)
+	// Served counts the nodes of each conductor group and driver.
+	Served(ctx context.Context) ([]coverage.Served, error)
+	// Fleet and RingNodes are what a ring is computed from.
+	Fleet(ctx context.Context) (*coverage.Fleet, error)
+	RingNodes(ctx context.Context, needs []int64) ([]coverage.RingNode, error)
+	Vitals(ctx context.Context) (coverage.Health, error)
+	// Names are the names of those nodes that have one, by uuid.
+	Names(ctx context.Context, uuids []string) (map[string]string, error)
+	// Quarantined counts the nodes that nobody covers now.
+	Quarantined(ctx context.Context) ([]coverage.Quarantined, error)
+}
+
+// RecordStore keeps what was found out about nodes.
+type RecordStore interface {
+	History(ctx context.Context, ident string, p node.Page) ([]node.HistoryEvent, error)
+	// WholeHistory is that of all nodes that have had a uuid, DeletedNodes are the
+	// records of those that were deleted.
+	WholeHistory(ctx context.Context, ident, marker string, limit int) ([]node.HistoryEvent, error)
+	DeletedNodes(ctx context.Context, f node.DeletedFilter) ([]node.Deleted, error)
+	HistoryEvent(ctx context.Context, ident, uuid string) (*node.HistoryEvent, error)
+	Inventory(ctx context.Context, ident string) (inventory, plugin map[string]any, err error)
+}
+
+// AgentStore keeps what ramdisk agents say.
+type AgentStore interface {
+	// AgentNode finds the node of an agent by its uuid or, without one, by MACs:
+	// only one whose open operation uses an agent.
+	AgentNode(ctx context.Context, uuid string, macs []string) (*node.Node, error)
+	// AgentLookup gives the agent's token in the clear where decide says so,
+	// else "". A new token is durable before it is given.
+	AgentLookup(ctx context.Context, nodeUUID, source string,
+		decide func(revealed int, sameSource, heartbeatSeen bool) (reveal bool, newToken string)) (token string, err error)
+	// AgentHeartbeat records a heartbeat that check accepts. first: none came
+	// since the token was made. The operation is the open one.
+	AgentHeartbeat(ctx context.Context, nodeUUID string, check func(known node.Agent, token string) error, a node.Agent) (first bool, o *node.Operation, err error)
+	// AnyInspection says whether any node is being inspected.
+	AnyInspection(ctx context.Context) (bool, error)
+	// PutInventory records what the agent found on a node that waits for it;
+	// fault.NotFound where it waits for none, or has one from another source. The
+	// operation is the open one, nil where nothing is new.
+	PutInventory(ctx context.Context, nodeUUID, source string, inventory, plugin map[string]any) (*node.Operation, error)
+}
+
+// ComputeStore keeps the compute services, their shares, and the instances.
+type ComputeStore interface {
+	ComputeServices(ctx context.Context) ([]share.Service, error)
+	// ComputeHeartbeat registers or renews. revision above 0: an epoch must
+	// follow before the service may count on it.
+	ComputeHeartbeat(ctx context.Context, h share.Heartbeat) (v share.Service, epoch, revision int64, err error)
+	StopCompute(ctx context.Context, host string, incarnation int64) error
+	ForgetCompute(ctx context.Context, host string) (revision int64, err error)
+	// MoveCompute gives the instances of from ("" = of nobody) to another service; node "" = all.
+	MoveCompute(ctx context.Context, from, to, node string) (moved int, revision int64, err error)
+	// PublishShares makes the next epoch, unless one that follows revision is published (0 = always).
+	PublishShares(ctx context.Context, revision int64, decide func(share.State) []share.Row) (share.Published, error)
+	// HandOverShares makes an epoch of what was acknowledged, where the published one is older than least.
+	HandOverShares(ctx context.Context, least time.Duration) (share.Published, error)
+	SharePage(ctx context.Context, host string, epoch int64, marker string, limit int) (share.Page, error)
+	ShareOverview(ctx context.Context) (share.Overview, error)
+	ShareState(ctx context.Context) (share.State, error)
+	ConfirmAbsent(ctx context.Context, host string, instances []string) error
+	MarkAbsent(ctx context.Context, instance string) error
+	Instances(ctx context.Context, f share.InstanceFilter) ([]share.Instance, error)
+}

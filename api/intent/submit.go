@@ -1,0 +1,109 @@
+package intent
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// headerOnFailure says, as the query on_failure does, what the operation that a
+// request opens does when a step fails for good.
+const headerOnFailure = "Temper-On-Failure"
+
+// OnFailureOf is what the request says, else the setting.
+func (s *Service) OnFailureOf(c *gin.Context) (node.OnFailure, error) {
+	word, given := c.GetQuery("on_failure")
+	if !given {
+		word = c.GetHeader(headerOnFailure)
+		given = word != ""
+	}
+	if !given {
+		return s.OnFailure, nil
+	}
+	return AsOnFailure(word)
+}
+
+// HeaderOperation names the operation behind a 202.
+const HeaderOperation = "Temper-Operation"
+
+// AsOnFailure reads what an operation does when a step fails for good.
+func AsOnFailure(word string) (node.OnFailure, error) {
+	if !slices.Contains(node.OnFailures, node.OnFailure(word)) {
+		return "", fault.New(fault.Invalid, "on_failure \"%s\" is not valid, it is one of %v", format.Clip(word), node.OnFailures)
+	}
+	return node.OnFailure(word), nil
+}
+
+// Asked is what is asked of a node.
+type Asked struct {
+	Event             node.Event // of the life cycle; "" = nothing of it
+	WaitsForConductor bool       // it waits where nobody could do it now
+	Once              node.Once
+	// decide runs with the node's row locked, and reads only its arguments.
+	Decide func(*node.Node, *Fleet) (*node.Request, error)
+}
+
+// Request is submit as Ironic answers it: 202, and where the states are.
+func (s *Service) Request(c *gin.Context, e node.Event, decide func(*node.Node, *Fleet) (*node.Request, error)) (int, any, error) {
+	patient, err := waitsForConductor(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	if _, _, err := s.Submit(c, Asked{Event: e, WaitsForConductor: patient, Decide: decide}); err != nil {
+		return 0, nil, err
+	}
+	format.Located(c, "nodes/"+url.PathEscape(c.Param("node"))+"/states")
+	return http.StatusAccepted, nil, nil
+}
+
+// Submit decides what is asked of a node and hands on what that opened or
+// steered; nil where the node only moved.
+func (s *Service) Submit(c *gin.Context, a Asked) (*node.Operation, *Fleet, error) {
+	ctx := c.Request.Context()
+	ident, err := s.Ident(c, c.Param("node"))
+	if err != nil {
+		return nil, nil, err
+	}
+	fl, err := s.Fleet(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	fl.WaitsForConductor = a.WaitsForConductor
+	var opened bool
+	o, repeated, err := s.Store.RequestOnce(ctx, ident, a.Once, func(n *node.Node) (*node.Request, error) {
+		r, err := a.Decide(n, fl)
+		if err != nil {
+			return nil, Helped(err, n, a.Event)
+		}
+		r.User, opened = httpd.User(c), r.Open != nil
+		return r, nil
+	})
+	if err != nil || o == nil {
+		return nil, fl, err
+	}
+	httpd.Annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
+	c.Header(HeaderOperation, strconv.FormatInt(o.ID, 10))
+	if repeated {
+		httpd.Logger(c).Info("request was accepted before", zap.String("kind", string(o.Kind)), zap.String("user", httpd.User(c)))
+		return o, fl, nil
+	}
+	httpd.Logger(c).Info("request accepted", zap.String("kind", string(o.Kind)), zap.String("asked", string(o.Asked)), zap.String("user", httpd.User(c)))
+	switch {
+	case opened:
+		s.Start(c, o)
+	case o.EndedAt != nil:
+		s.ended(c, o)
+	default:
+		s.Nudge(c, o)
+	}
+	return o, fl, nil
+}

@@ -1,0 +1,121 @@
+package intent
+
+import (
+	"fmt"
+	"strings"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/image"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
+)
+
+// ValidateInterface checks one interface of a node without touching hardware.
+func (s *Service) ValidateInterface(n *node.Node, kind string) error {
+	switch n.Implementation(kind).Means {
+	case node.MeansNone:
+		return n.Unsupported(kind)
+	case node.MeansNoop, node.MeansFake:
+		return nil
+	case node.MeansAgent:
+		if kind == "deploy" {
+			return s.validateDeploy(n)
+		}
+		return s.validateBoot(n)
+	case node.MeansBMC:
+		if kind == "boot" {
+			return s.validateBoot(n)
+		}
+	}
+	return s.Drivers.Validate(n.Driver, n.DriverInfo)
+}
+
+// validateBoot: the ramdisk agent has to come from somewhere.
+func (s *Service) validateBoot(n *node.Node) error {
+	if err := s.Drivers.Validate(n.Driver, n.DriverInfo); err != nil {
+		return err
+	}
+	switch boot := n.Implementation("boot"); {
+	case boot.Means == node.MeansNone:
+		return n.Unsupported("boot")
+	case boot.Boot != node.BootVirtualMedia:
+		return nil
+	}
+	_, err := node.DeployISO(n, n.DriverInfo, n.InstanceInfo)
+	return err
+}
+
+// validateDeploy: an image with a checksum, and traits that the node has.
+func (s *Service) validateDeploy(n *node.Node) error {
+	if _, err := image.Parse(n.UUID, n.InstanceInfo, n.DriverInfo, s.Images); err != nil {
+		return fault.Coded(fault.ImageInvalid, "%w", err)
+	}
+	return validateInstanceTraits(n)
+}
+
+// validateInstanceTraits: what an instance asks for, its node must have (Ironic
+// conductor/utils.py, validate_instance_info_traits).
+func validateInstanceTraits(n *node.Node) error {
+	given, ok := n.InstanceInfo["traits"]
+	if !ok || given == nil {
+		return nil
+	}
+	wanted, ok := given.([]any)
+	if !ok {
+		return fault.New(fault.Invalid, "Error parsing traits from Node %s instance_info field. Expected a list.", n.UUID)
+	}
+	var traits []string
+	for _, w := range wanted {
+		trait, ok := w.(string)
+		if !ok {
+			return fault.New(fault.Invalid, "Error parsing traits from Node %s instance_info field. Traits must be strings.", n.UUID)
+		}
+		traits = append(traits, trait)
+	}
+	if missing := n.Lacks(traits); len(missing) > 0 {
+		return fault.New(fault.Invalid, "Cannot specify instance traits that are not also set on the node. Node %s is missing traits %s",
+			n.UUID, format.Clip(strings.Join(missing, ", ")))
+	}
+	return nil
+}
+
+// plan is the list of steps of an operation that could run: interfaces, image,
+// traits and steps are checked, without touching the BMC.
+func (s *Service) plan(n *node.Node, k node.Kind, asked []node.Step, p *Provision) ([]node.Step, error) {
+	options := plan.Options{AutomatedClean: s.AutomatedClean}
+	if p.DisableRamdisk != nil {
+		options.DisableRamdisk = *p.DisableRamdisk
+	}
+	steps, err := plan.Steps(k, n, asked, options)
+	noAgent := options.DisableRamdisk || err == nil && !node.BootsAgent(steps)
+	if err := s.Fits(n, k, noAgent); err != nil {
+		return nil, err
+	}
+	if err != nil && fault.Is(err, fault.Invalid) {
+		return nil, fault.New(fault.Invalid, "%s%w", fmt.Sprintf(k.Spec().Refusal, n.UUID), err)
+	}
+	return steps, err
+}
+
+// Fits checks the interfaces that an operation of kind k needs.
+func (s *Service) Fits(n *node.Node, k node.Kind, noAgent bool) error {
+	spec := k.Spec()
+	for _, i := range spec.Needs {
+		if i == "boot" && noAgent {
+			continue
+		}
+		if err := s.ValidateInterface(n, i); err != nil {
+			return fault.CodedAs(fault.Invalid, ValidationCode(err), "%s%w", fmt.Sprintf(spec.Refusal, n.UUID), err)
+		}
+	}
+	return nil
+}
+
+// ValidationCode is the code of an error of validateInterface.
+func ValidationCode(err error) fault.Code {
+	if code := fault.CodeOf(err); code != fault.InvalidRequest {
+		return code
+	}
+	return fault.ValidationFailed
+}

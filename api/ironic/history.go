@@ -1,0 +1,67 @@
+package ironic
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/internal/node"
+)
+
+// maxShortEvent is how much of an event a list shows without detail, in characters.
+const maxShortEvent = 255
+
+// listHistory answers GET /v1/nodes/X/history.
+func (s *Server) listHistory(c *gin.Context) (int, any, error) {
+	q := format.ReadQuery(c, "detail", "marker", "limit")
+	detail := q.Boolean("detail")
+	p := q.PageByUUID(s.MaxLimit, format.Unsortable)
+	if q.Err != nil {
+		return 0, nil, q.Err
+	}
+	n, err := s.Find(c, c.Param("node"))
+	if err != nil {
+		return 0, nil, err
+	}
+	events, err := s.Store.History(c.Request.Context(), n.UUID, p.Store())
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, format.Collection[node.HistoryEvent]{
+		Name: "history", Path: "/v1/nodes/" + url.PathEscape(c.Param("node")) + "/history",
+		Marker: func(e *node.HistoryEvent) string { return e.UUID },
+		Show:   func(e *node.HistoryEvent) any { return s.eventBody(c, n, e, detail != nil && *detail) },
+	}.Body(q, p, events), nil
+}
+
+// getHistory answers GET /v1/nodes/X/history/UUID.
+func (s *Server) getHistory(c *gin.Context) (int, any, error) {
+	n, err := s.Find(c, c.Param("node"))
+	if err != nil {
+		return 0, nil, err
+	}
+	e, err := s.Store.HistoryEvent(c.Request.Context(), n.UUID, strings.ToLower(c.Param("event")))
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, s.eventBody(c, n, e, true), nil
+}
+
+func (s *Server) eventBody(c *gin.Context, n *node.Node, e *node.HistoryEvent, detail bool) map[string]any {
+	base := format.PublicURL(c)
+	out := map[string]any{
+		"uuid": e.UUID, "created_at": format.Timestamp(&e.CreatedAt), "severity": format.OrNull(e.Severity), "event": e.Event,
+		"links": []format.Link{{Href: base + "/v1/nodes/" + n.UUID + "/history/" + e.UUID, Rel: "self"}},
+	}
+	if !detail {
+		if r := []rune(e.Event); len(r) > maxShortEvent {
+			out["event"] = string(r[:maxShortEvent-4]) + "..."
+		}
+		return out
+	}
+	out["event_type"], out["conductor"], out["user"] = format.OrNull(e.EventType), format.OrNull(e.Conductor), format.OrNull(e.User)
+	return out
+}

@@ -1,0 +1,204 @@
+package ironic
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// nodeFilters are the filters of a list of nodes, by the version that added
+// each. conductor is not in the row: it is computed (ownedBy).
+var nodeFilters = []struct {
+	name  string
+	since int
+}{
+	{"associated", 1},
+	{"chassis_uuid", 1},
+	{"instance_uuid", 1},
+	{"maintenance", 1},
+	{"provision_state", 9},
+	{"driver", 16},
+	{"resource_class", 21},
+	{"fault", 42},
+	{"conductor_group", 46},
+	{"conductor", 49},
+	{"owner", 50},
+	{"description_contains", 51},
+	{"retired", 61},
+	{"lessee", 65},
+	{"project", 65},
+	{"shard", 82},
+	{"sharded", 82},
+	{"parent_node", 83},
+	{"include_children", 83},
+	{"instance_name", 104},
+}
+
+var nodeListParameters = func() []string {
+	out := slices.Concat(format.PageParameters, []string{"fields", "detail"})
+	for _, f := range nodeFilters {
+		out = append(out, f.name)
+	}
+	return out
+}()
+
+// validFaults are the values of the filter fault.
+var validFaults = []string{node.FaultPower, node.FaultClean, node.FaultRescueAbort, node.FaultService, node.FaultNoConductor}
+
+// nodeFilter reads the filters, and the conductor, which is not the row's.
+func nodeFilter(q *format.Query) (f node.Filter, conductor *string) {
+	for _, one := range nodeFilters {
+		q.Need(one.since, one.name)
+	}
+	f = node.Filter{
+		Driver: q.Text("driver"), ResourceClass: q.Text("resource_class"), ConductorGroup: format.Lower(q.Text("conductor_group")),
+		Owner: q.Text("owner"), Lessee: q.Text("lessee"), Project: q.Text("project"),
+		DescriptionContains: q.Text("description_contains"), Fault: q.Text("fault"),
+		Associated: q.Boolean("associated"), Maintenance: q.Boolean("maintenance"),
+		Retired: q.Boolean("retired"), Sharded: q.Boolean("sharded"),
+	}
+	for name, to := range map[string]**string{
+		"instance_uuid": &f.InstanceUUID, "chassis_uuid": &f.ChassisUUID, "parent_node": &f.ParentNode,
+	} {
+		if id := q.UUID(name); q.Has(name) {
+			*to = &id
+		}
+	}
+	if state := q.Text("provision_state"); state != nil {
+		s := node.State(*state)
+		if !slices.Contains(node.States(), s) {
+			q.FailCode(fault.UnknownState, "Provision state \"%s\" is not valid", format.Clip(*state))
+		}
+		f.ProvisionState = &s
+	}
+	if f.Fault != nil && !slices.Contains(validFaults, *f.Fault) {
+		q.Fail("Unrecognized fault \"%s\" is specified, allowed faults are %v", format.Clip(*f.Fault), validFaults)
+	}
+	if q.Has("shard") {
+		f.Shards = q.List("shard")
+	}
+	if include := q.Boolean("include_children"); include != nil {
+		f.IncludeChildren = *include
+	}
+	return f, q.Text("conductor")
+}
+
+// listNodes answers GET /v1/nodes.
+func (s *Server) listNodes(c *gin.Context) (int, any, error) {
+	q := format.ReadQuery(c, nodeListParameters...)
+	q.Need(8, "fields")
+	names, detail := q.List("fields"), q.Boolean("detail")
+	switch {
+	case detail != nil && q.Minor < 43:
+		q.Fail("Invalid query parameter ?detail=%v received.", *detail)
+	case detail != nil && *detail && names != nil:
+		q.Fail("Can not specify ?detail=True and fields in the same request.")
+	}
+	if q.Err != nil {
+		return 0, nil, q.Err
+	}
+	var attrs []*nodeAttribute
+	var err error
+	whole := detail != nil && *detail
+	if names == nil && !whole {
+		attrs = defaultFields(defaultNodeFields, q.Minor)
+	} else if attrs, err = nodeAttributes.Fields(names, q.Minor); err != nil {
+		return 0, nil, err
+	}
+	return s.nodeCollection(c, q, "nodes", attrs, whole)
+}
+
+// listNodesDetail answers GET /v1/nodes/detail.
+func (s *Server) listNodesDetail(c *gin.Context) (int, any, error) {
+	q := format.ReadQuery(c, slices.DeleteFunc(slices.Clone(nodeListParameters), func(p string) bool { return p == "fields" || p == "detail" })...)
+	return s.nodeCollection(c, q, "nodes/detail", nodeAttributes.UpTo(q.Minor), true)
+}
+
+func (s *Server) nodeCollection(c *gin.Context, q *format.Query, path string, attrs []*nodeAttribute, whole bool) (int, any, error) {
+	f, conductor := nodeFilter(q)
+	p := q.PageByUUID(s.MaxLimit, nodeAttributes.Sortable(q.Minor))
+	if q.Err != nil {
+		return 0, nil, q.Err
+	}
+	ctx := c.Request.Context()
+	fl, err := s.Fleet(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	var nodes []node.Node
+	if conductor != nil {
+		nodes, err = s.ownedBy(ctx, fl, *conductor, f, p)
+	} else {
+		nodes, err = s.Store.Nodes(ctx, f, p.Store())
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	body := format.Collection[node.Node]{
+		Name: "nodes", Path: "/v1/" + path, Marker: func(n *node.Node) string { return n.UUID },
+		Show: func(n *node.Node) any { return s.render(c, s.viewOf(c, n, fl), attrs, whole) },
+	}.Body(q, p, nodes)
+	if f.InstanceUUID != nil { // at most one node has it
+		delete(body, "next")
+	}
+	return http.StatusOK, body, nil
+}
+
+// ownedBy pages through the nodes that a conductor may own until a page of those
+// that it does is full. Ironic filters after the page was cut, and so loses some.
+func (s *Server) ownedBy(ctx context.Context, fl *intent.Fleet, conductor string, f node.Filter, p format.Page) ([]node.Node, error) {
+	var out []node.Node
+	at := p.Store()
+	at.Limit = s.MaxLimit
+	f.Conductor = &conductor
+	for _, k := range fl.All {
+		if k.TakesWork() {
+			f.Working = append(f.Working, k.Hostname)
+		}
+	}
+	for {
+		nodes, err := s.Store.Nodes(ctx, f, at)
+		if err != nil {
+			return nil, err
+		}
+		for i := range nodes {
+			if fl.Owner(&nodes[i]) != conductor {
+				continue
+			}
+			if out = append(out, nodes[i]); len(out) == p.Limit {
+				return out, nil
+			}
+		}
+		if len(nodes) < at.Limit {
+			return out, nil
+		}
+		at.Marker = nodes[len(nodes)-1].UUID
+	}
+}
+
+// getNode answers GET /v1/nodes/X.
+func (s *Server) getNode(c *gin.Context) (int, any, error) {
+	q := format.ReadQuery(c, "fields")
+	q.Need(8, "fields")
+	if q.Err != nil {
+		return 0, nil, q.Err
+	}
+	names := q.List("fields")
+	attrs, err := nodeAttributes.Fields(names, q.Minor)
+	if err != nil {
+		return 0, nil, err
+	}
+	n, err := s.Find(c, c.Param("node"))
+	if err != nil {
+		return 0, nil, err
+	}
+	body, err := s.nodeBody(c, n, attrs, names == nil)
+	return http.StatusOK, body, err
+}

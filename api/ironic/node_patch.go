@@ -1,0 +1,174 @@
+package ironic
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/admission"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/share"
+)
+
+// nodePatch is a PATCH of a node, taken apart before the node is looked at.
+type nodePatch struct {
+	ops   []format.PatchOp
+	roots []string
+	reset bool // reset_interfaces
+	knows bool // what nodes in maintenance require: a claim may ask for one
+	minor int
+	ident string // as the client calls the node
+	fleet *intent.Fleet
+}
+
+// patchNode answers PATCH /v1/nodes/X.
+func (s *Server) patchNode(c *gin.Context) (int, any, error) {
+	p, err := readNodePatch(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	ident, err := s.Ident(c, p.ident)
+	if err != nil {
+		return 0, nil, err
+	}
+	ctx := c.Request.Context()
+	if err := s.checkParent(ctx, p.parent()); err != nil {
+		return 0, nil, err
+	}
+	if p.fleet, err = s.Fleet(ctx); err != nil {
+		return 0, nil, err
+	}
+	service := c.GetHeader(intent.HeaderCompute)
+	if service != "" && !intent.ComputeHost.MatchString(service) {
+		return 0, nil, fault.New(fault.Invalid, "%s names no compute service: %s", intent.HeaderCompute, format.Clip(service))
+	}
+	n, err := s.Store.ClaimNode(ctx, ident, httpd.User(c), share.Claimer{Service: service, Knows: p.knows}, func(n *node.Node) (node.Secrets, error) {
+		before := *n
+		secrets, err := s.patch(p, n)
+		return secrets, intent.Helped(err, &before, "")
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	httpd.Logger(c).Info("node changed", zap.String("node", n.UUID), zap.Strings("fields", p.roots), zap.String("user", httpd.User(c)))
+	if p.touches("maintenance") || slices.ContainsFunc(p.roots, admission.Moves) {
+		s.TellPaused(c, n.Operation)
+	}
+	return http.StatusOK, s.render(c, s.viewOf(c, n, p.fleet), nodeAttributes.UpTo(p.minor), true), nil
+}
+
+func readNodePatch(c *gin.Context) (*nodePatch, error) {
+	q := format.ReadQuery(c, "reset_interfaces", "knows")
+	q.Need(45, "reset_interfaces")
+	reset := q.Boolean("reset_interfaces")
+	if q.Err != nil {
+		return nil, q.Err
+	}
+	ops, err := format.ReadPatch(c)
+	if err != nil {
+		return nil, err
+	}
+	p := &nodePatch{ops: ops, knows: slices.Contains(q.List("knows"), "requires"), roots: format.Roots(ops), reset: reset != nil && *reset, minor: q.Minor, ident: c.Param("node")}
+	if err := nodeAttributes.Patchable(ops, p.minor); err != nil {
+		return nil, err
+	}
+	for _, op := range ops {
+		if name, ok := op.Value.(string); op.Path == "/name" && ok {
+			if err := checkNodeName(name, p.minor, "Node "+format.Clip(p.ident)+": Cannot change name to invalid name '%s'"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if reset != nil && !p.touches("driver") {
+		return nil, fault.New(fault.Invalid, "The reset_interfaces parameter can only be used when changing the node's driver.")
+	}
+	return p, nil
+}
+
+func (p *nodePatch) touches(root string) bool { return slices.Contains(p.roots, root) }
+
+// parent is the parent_node that the patch sets; "" = none.
+func (p *nodePatch) parent() string {
+	parent := ""
+	for _, op := range p.ops {
+		if op.Path == "/parent_node" {
+			parent, _ = op.Value.(string)
+		}
+	}
+	return format.CanonicalUUID(parent)
+}
+
+// onlyFreesInstance is the one change that maintenance allows at any time.
+func (p *nodePatch) onlyFreesInstance() bool {
+	return len(p.ops) == 1 && p.ops[0].Op == "remove" && p.ops[0].Path == "/instance_uuid"
+}
+
+// patch edits a node whose row is locked, and gives the secrets that change.
+func (s *Server) patch(p *nodePatch, n *node.Node) (node.Secrets, error) {
+	before := *n
+	before.Interfaces = copyStrings(n.Interfaces)
+	rules := admission.PatchRequest{
+		Roots: p.roots, RemovesOnlyInstanceUUID: p.onlyFreesInstance(), Minor: p.minor, Reservation: p.fleet.Reservation(n),
+		Orphaned: p.fleet.Orphaned(n),
+	}
+	if err := admission.Patch(&before, &before, rules); err != nil {
+		return nil, err // the wrong moment is told before what is wrong with the change
+	}
+	n.Interfaces = copyStrings(n.Interfaces)
+	if err := nodeAttributes.Apply(p.ops, &view{Node: &before, minor: format.MaxMinor, fleet: p.fleet}, n); err != nil {
+		return nil, err
+	}
+	if err := admission.Patch(&before, n, rules); err != nil {
+		return nil, err
+	}
+	if err := s.settle(p, &before, n); err != nil {
+		return nil, err
+	}
+	return intent.MaskNode(&before, n)
+}
+
+// settle are the rules over the whole node, and what follows from a change.
+func (s *Server) settle(p *nodePatch, before, n *node.Node) error {
+	if before.ChassisUUID != "" && n.ChassisUUID == "" && p.minor < 25 {
+		return format.TooNew(25)
+	}
+	if n.ParentNode == n.UUID {
+		return fault.New(fault.Invalid, "Node %s can not be its own parent.", n.UUID)
+	}
+	n.ClearStaleReasons()
+	moved := before.Driver != n.Driver || before.ConductorGroup != n.ConductorGroup || !equalStrings(before.Interfaces, n.Interfaces)
+	if !moved {
+		return nil
+	}
+	if p.reset && before.Driver != n.Driver {
+		for _, i := range interfaceKinds {
+			if !p.touches(i.name + "_interface") {
+				delete(n.Interfaces, i.name)
+			}
+		}
+	}
+	return s.resolve(p.fleet, n)
+}
+
+func copyStrings(m map[string]string) map[string]string {
+	out := make(map[string]string, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+func equalStrings(a, b map[string]string) bool {
+	for _, i := range interfaceKinds {
+		if a[i.name] != b[i.name] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,34 @@
+package ironic
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/intent"
+)
+
+// getValidate answers GET /v1/nodes/X/validate: every interface, and why it
+// would not do.
+func (s *Server) getValidate(c *gin.Context) (int, any, error) {
+	if q := format.ReadQuery(c); q.Err != nil {
+		return 0, nil, q.Err
+	}
+	n, fl, err := s.NodeAndFleet(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := fl.RequireCovered(n); err != nil {
+		return 0, nil, err
+	}
+	out := make(map[string]any, len(interfaceKinds))
+	for _, i := range interfaceKinds {
+		verdict := map[string]any{"result": true}
+		if err := s.ValidateInterface(n, i.name); err != nil {
+			verdict = map[string]any{"result": false, "reason": err.Error(), "code": intent.ValidationCode(err)}
+		}
+		out[i.name] = verdict
+	}
+	return http.StatusOK, out, nil
+}

@@ -1,0 +1,121 @@
+package ironic
+
+import (
+	"regexp"
+	"strings"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// portSet makes the setters of ports.
+var portSet = format.Setters[node.Port]{Resource: "port"}
+
+func setNodeUUID(p *node.Port, v any) error {
+	if v == nil {
+		return portSet.WrongType("node_uuid", "'string'", v)
+	}
+	return portSet.UUID("node_uuid", func(p *node.Port) *string { return &p.NodeUUID })(p, v)
+}
+
+func setAddress(p *node.Port, v any) error {
+	s, ok := v.(string)
+	if !ok {
+		return portSet.WrongType("address", "'string'", v)
+	}
+	mac, ok := normalMAC(s)
+	if !ok {
+		return fault.New(fault.Invalid, "Expected valid MAC address for address: %s", format.Clip(s))
+	}
+	p.Address = mac
+	return nil
+}
+
+// setPortgroup: port groups are not built, so none can be named.
+func setPortgroup(_ *node.Port, v any) error {
+	if v == nil {
+		return nil
+	}
+	return fault.New(fault.Invalid, "Portgroup %s could not be found.", format.Describe(v))
+}
+
+func setPhysicalNetwork(p *node.Port, v any) error {
+	if s, ok := v.(string); ok && s == "" {
+		return fault.New(fault.Invalid, "A non-empty value is required when setting physical_network")
+	}
+	return portSet.Text("physical_network", 64, func(p *node.Port) *string { return &p.PhysicalNetwork })(p, v)
+}
+
+func setPortName(p *node.Port, v any) error {
+	if s, ok := v.(string); ok && !node.ValidName(s, format.MaxMinor) {
+		return fault.New(fault.Invalid, "Cannot create port with invalid name '%s'", format.Clip(s))
+	}
+	return portSet.Text("name", 255, func(p *node.Port) *string { return &p.Name })(p, v)
+}
+
+// localLinkKeys are what a local_link_connection may hold, all strings (Ironic
+// utils.py LOCAL_LINK_SCHEMA).
+var localLinkKeys = map[string]bool{"port_id": true, "switch_id": true, "switch_info": true, "hostname": true, "network_type": true}
+
+// datapathID is an OpenFlow datapath id.
+var datapathID = regexp.MustCompile(`^0x[0-9a-f]{16}$`)
+
+func setLocalLink(p *node.Port, v any) error {
+	m, ok := v.(map[string]any)
+	if !ok && v != nil {
+		return portSet.WrongType("local_link_connection", "'object', 'null'", v)
+	}
+	out := make(map[string]any, len(m))
+	for k, val := range m {
+		s, isText := val.(string)
+		if !localLinkKeys[k] || !isText || format.HasNUL(s) {
+			return fault.New(fault.Invalid, "Schema error for local_link_connection: '%s' is unexpected or no string", format.Clip(k))
+		}
+		out[k] = s
+	}
+	if err := checkLocalLink(out); err != nil {
+		return err
+	}
+	if id, ok := out["switch_id"].(string); ok {
+		if mac, isMAC := normalMAC(id); isMAC {
+			out["switch_id"] = mac
+		} else {
+			out["switch_id"] = strings.ToLower(id)
+		}
+	}
+	p.LocalLinkConnection = out
+	return nil
+}
+
+// checkLocalLink: nothing, a switch port, a smart NIC's port, or unmanaged.
+func checkLocalLink(m map[string]any) error {
+	has := func(k string) bool { _, ok := m[k]; return ok }
+	switch t := m["network_type"]; {
+	case len(m) == 0:
+		return nil
+	case t != nil && t != "managed" && t != "unmanaged":
+		return fault.New(fault.Invalid, "Schema error for local_link_connection: network_type must be managed or unmanaged")
+	case t == "unmanaged", has("port_id") && (has("switch_id") || has("hostname")):
+	default:
+		return fault.New(fault.Invalid, "Schema error for local_link_connection: port_id and switch_id are required")
+	}
+	id, ok := m["switch_id"].(string)
+	if _, mac := normalMAC(id); ok && !mac && !datapathID.MatchString(strings.ToLower(id)) {
+		return fault.New(fault.Invalid, "Expected a MAC address or OpenFlow datapath ID but received %s.", format.Clip(id))
+	}
+	return nil
+}
+
+// checkPort are the rules over several fields.
+func checkPort(p *node.Port, minor int) error {
+	if _, ok := p.LocalLinkConnection["network_type"]; ok && minor < 64 {
+		return format.TooNew(64)
+	}
+	_, port := p.LocalLinkConnection["port_id"]
+	_, host := p.LocalLinkConnection["hostname"]
+	if p.IsSmartNIC && (!port || !host) {
+		return fault.New(fault.Invalid, "Smart NIC port must have port_id and hostname in local_link_connection")
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package ironic
+
+import (
+	"github.com/gin-gonic/gin"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/configdrive"
+	"go.temper.dev/temper/internal/node"
+)
+
+var provisionParameters = []string{
+	"target", "configdrive", "clean_steps", "deploy_steps", "service_steps", "rescue_password", "disable_ramdisk", "runbook",
+}
+
+// putProvision answers PUT /v1/nodes/X/states/provision.
+func (s *Server) putProvision(c *gin.Context) (int, any, error) {
+	in, err := format.ReadObject(c, format.MaxBodyProvision, provisionParameters...)
+	if err != nil {
+		return 0, nil, err
+	}
+	in.Need("target")
+	p := &intent.Provision{Object: in, Verb: node.VerbOf(in.Text("target")), User: httpd.User(c), Minor: format.Minor(c), DisableRamdisk: in.Boolean("disable_ramdisk")}
+	if p.OnFailure, err = s.OnFailureOf(c); err != nil {
+		return 0, nil, err
+	}
+	in.Text("rescue_password")
+	for _, name := range []string{"clean_steps", "deploy_steps", "service_steps"} {
+		in.List(name)
+	}
+	if in.Err != nil {
+		return 0, nil, in.Err
+	}
+	if p.Drive = in.Fields["configdrive"]; p.Drive == "" {
+		p.Drive = nil
+	}
+	if p.Drive != nil {
+		// It may be 64 MiB: looked at before the node's row is locked, and
+		// complained of where Ironic complains.
+		_, p.DriveErr = configdrive.Parse(p.Drive)
+	}
+	return s.Request(c, p.Verb.Event, func(n *node.Node, fl *intent.Fleet) (*node.Request, error) { return s.Decide(p, n, fl) })
+}

@@ -1,0 +1,76 @@
+package ironic
+
+import (
+	"go.temper.dev/temper/api/httpd"
+)
+
+func (s *Server) ironicRoutes() []httpd.Route {
+	return []httpd.Route{
+		httpd.Get("/", 0, s.getRoot).Open(),
+		httpd.Get("/v1", 1, s.getV1).Open(),
+		httpd.Get("/v1/ports", 1, s.listPorts),
+		httpd.Post("/v1/ports", 1, s.createPort),
+		httpd.Get("/v1/ports/detail", 1, s.listPortsDetail),
+		httpd.Get("/v1/ports/:port", 1, s.getPort),
+		httpd.Patch("/v1/ports/:port", 1, s.patchPort),
+		httpd.Delete("/v1/ports/:port", 1, s.deletePort),
+		httpd.Get("/v1/drivers", 1, s.listDrivers),
+		httpd.Get("/v1/drivers/:driver", 1, s.getDriver),
+		httpd.Get("/v1/drivers/:driver/properties", 1, s.getDriverProperties),
+		httpd.Get("/v1/conductors", minorConductors, s.listConductors),
+		httpd.Get("/v1/conductors/:conductor", minorConductors, s.getConductor),
+		httpd.Get("/v1/lookup", 22, s.getLookup).Open().Secret(),
+		httpd.Post("/v1/heartbeat/:node", 22, s.postHeartbeat).Open(),
+		httpd.Post("/v1/continue_inspection", 1, s.postInspection).Open(),
+	}
+}
+
+func (s *Server) nodeRoutes() []httpd.Route {
+	return []httpd.Route{
+		httpd.Get("/v1/nodes", 1, s.listNodes),
+		httpd.Post("/v1/nodes", 1, s.createNode),
+		httpd.Get("/v1/nodes/detail", 1, s.listNodesDetail),
+		httpd.Get("/v1/nodes/:node", 1, s.getNode),
+		httpd.Patch("/v1/nodes/:node", 1, s.patchNode),
+		httpd.Delete("/v1/nodes/:node", 1, s.deleteNode),
+		httpd.Get("/v1/nodes/:node/validate", 1, s.getValidate),
+		httpd.Get("/v1/nodes/:node/states", 1, s.getStates),
+		httpd.Put("/v1/nodes/:node/states/power", 1, s.putPower),
+		httpd.Put("/v1/nodes/:node/states/provision", 1, s.putProvision),
+		httpd.Put("/v1/nodes/:node/maintenance", 1, s.putMaintenance),
+		httpd.Delete("/v1/nodes/:node/maintenance", 1, s.deleteMaintenance),
+		httpd.Get("/v1/nodes/:node/ports", 1, s.listNodePorts),
+		httpd.Get("/v1/nodes/:node/ports/detail", 1, s.listNodePortsDetail),
+		httpd.Get("/v1/nodes/:node/traits", 37, s.listTraits),
+		httpd.Put("/v1/nodes/:node/traits", 37, s.putTraits),
+		httpd.Delete("/v1/nodes/:node/traits", 37, s.deleteTraits),
+		httpd.Put("/v1/nodes/:node/traits/:trait", 37, s.putTrait),
+		httpd.Delete("/v1/nodes/:node/traits/:trait", 37, s.deleteTrait),
+		httpd.Get("/v1/nodes/:node/history", 78, s.listHistory),
+		httpd.Get("/v1/nodes/:node/history/:event", 78, s.getHistory),
+		httpd.Get("/v1/nodes/:node/inventory", 81, s.getInventory),
+		httpd.Get("/v1/nodes/:node/vifs", 28, s.listVIFs),
+		httpd.Post("/v1/nodes/:node/vifs", 28, s.attachVIF),
+		httpd.Delete("/v1/nodes/:node/vifs/:vif", 28, s.detachVIF),
+		httpd.Get("/v1/nodes/:node/management/boot_device", 1, s.getBootDevice),
+		httpd.Put("/v1/nodes/:node/management/boot_device", 1, s.putBootDevice),
+		httpd.Get("/v1/nodes/:node/management/boot_device/supported", 1, s.getBootDevice),
+		httpd.Get("/v1/nodes/:node/states/console", 1, s.getConsole),
+		httpd.Put("/v1/nodes/:node/states/console", 1, s.putConsole),
+		httpd.Get("/v1/nodes/:node/vmedia", 93, s.getMedia),
+		httpd.Post("/v1/nodes/:node/vmedia", 89, s.attachMedia),
+		httpd.Delete("/v1/nodes/:node/vmedia", 89, s.detachMedia),
+	}
+}
+
+func (s *Server) allocationRoutes() []httpd.Route {
+	return []httpd.Route{
+		httpd.Get("/v1/allocations", minorAllocations, s.listAllocations),
+		httpd.Post("/v1/allocations", 1, writes(minorAllocations, noAllocations, s.createAllocation)),
+		httpd.Get("/v1/allocations/:allocation", minorAllocations, s.getAllocation),
+		httpd.Patch("/v1/allocations/:allocation", 1, writes(minorAllocationEdit, noAllocationUp, s.patchAllocation)),
+		httpd.Delete("/v1/allocations/:allocation", 1, writes(minorAllocations, noAllocations, s.deleteAllocation)),
+		httpd.Get("/v1/nodes/:node/allocation", minorAllocations, s.getNodeAllocation),
+		httpd.Delete("/v1/nodes/:node/allocation", minorAllocations, s.deleteNodeAllocation),
+	}
+}

@@ -1,0 +1,85 @@
+package temper
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// decisionTime is how long a workflow may take to take a decision.
+const decisionTime = 10 * time.Second
+
+// decideOperation answers POST /temper/v1/operations/ID/decision: what becomes
+// of the step that the operation holds at. It answers when the workflow has
+// taken the decision; 503 where it does not in time, and then it may still.
+func (s *Server) decideOperation(c *gin.Context) (int, any, error) {
+	in, err := format.ReadObject(c, format.MaxBody, "action", "reason")
+	if err != nil {
+		return 0, nil, err
+	}
+	in.Need("action")
+	action, reason := node.Action(in.Text("action")), in.Reason()
+	if in.Err == nil && !slices.Contains(node.Actions, action) {
+		in.Fail("Action \"%s\" is not valid, it is one of %v.", format.Clip(string(action)), node.Actions)
+	}
+	if in.Err != nil {
+		return 0, nil, in.Err
+	}
+	id, err := operationID(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	return s.decided(c, id, action, reason)
+}
+
+func (s *Server) decided(c *gin.Context, id int64, action node.Action, reason string) (int, any, error) {
+	o, err := s.Store.Operation(c.Request.Context(), id)
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := o.Decide(action); err != nil {
+		return 0, nil, err
+	}
+	httpd.Annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", id))
+	ctx, cancel := context.WithTimeout(c.Request.Context(), decisionTime)
+	defer cancel()
+	if err := s.Operations.Decide(ctx, o, action, httpd.By(c), reason); err != nil {
+		return 0, nil, s.notTaken(c, o, action, err)
+	}
+	httpd.Logger(c).Info("decision taken", zap.String("action", string(action)), zap.String("user", httpd.User(c)))
+	if o, err = s.Store.Operation(c.Request.Context(), id); err != nil {
+		return 0, nil, err
+	}
+	fl, err := s.Fleet(c.Request.Context())
+	if err != nil {
+		return 0, nil, err
+	}
+	c.Header(intent.HeaderOperation, strconv.FormatInt(id, 10))
+	return http.StatusAccepted, s.showOperation(o, fl), nil
+}
+
+// notTaken says why the workflow has not taken a decision that o waits for.
+func (s *Server) notTaken(c *gin.Context, o *node.Operation, action node.Action, err error) error {
+	if !fault.Is(err, fault.Lost) {
+		return intent.TemporalError(err)
+	}
+	if now, lookErr := s.Store.Operation(c.Request.Context(), o.ID); lookErr == nil && now.EndedAt != nil {
+		return now.Decide(action)
+	}
+	return format.WithHelp(fault.Coded(fault.WorkflowEnded, "decide about operation %d: %w", o.ID, err), []format.Help{intent.HelpAbout(&node.Node{UUID: o.NodeUUID, Name: o.NodeName}).Why(), {
+		Command: intent.Command(nil, explain.Action{Do: explain.RetryOperation, Operation: o.ID}), Effect: "does it again once it has ended",
+		Method: http.MethodPost, Path: intent.OperationPath(o.ID, "/retry"), Body: gin.H{},
+	}})
+}

@@ -1,0 +1,236 @@
+package temper_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/api/temper"
+	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	before, since, until := now.Add(-time.Hour), now.Add(-3*time.Minute), now.Add(27*time.Minute)
+	open := func(phase node.Phase, step node.Step) *node.Operation {
+		return &node.Operation{
+			ID: 12, Kind: node.KindDeploy, Phase: phase, RequestedBy: "ann", AcceptedAt: since, Conductor: "c1",
+			Driver: "redfish", Steps: []node.Step{step}, WaitingUntil: &until,
+		}
+	}
+	wait := open(node.Waiting, node.Step{Interface: "deploy", Step: "deploy", State: node.StepWaiting})
+	wait.WaitingFor = "the agent's call after boot"
+	held := open(node.Holding, node.Step{Interface: "raid", Step: "apply", Source: node.SourceDriver, State: node.StepFailed, LastError: "no disk"})
+	held.WaitingFor = "a decision: retry, skip or abort"
+	failed := &node.Operation{ID: 11, Kind: node.KindDeploy, Outcome: node.Failed}
+	redfish := map[string]map[string][]string{"redfish": {}}
+	alive := []coverage.Conductor{{Hostname: "c1", Interfaces: redfish, Alive: true, HeartbeatAt: now.Add(-2 * time.Second)}}
+	dead := []coverage.Conductor{
+		{Hostname: "c1", Interfaces: redfish, HeartbeatAt: now.Add(-40 * time.Second)},
+		{Hostname: "c2", Group: "rack", Interfaces: redfish, Alive: true, HeartbeatAt: now},
+	}
+	ending := open(node.Holding, node.Step{Interface: "raid", Step: "apply", Source: node.SourceDriver, State: node.StepFailed, StartedAt: &since, LastError: "no disk"})
+	ending.WaitingFor, ending.Asked, ending.AskedBy, ending.AskedReason = "a decision: retry, skip or abort", node.AskCancel, "bob", "wrong image"
+	ending.Undo = []node.Undo{node.UndoEjectMedia}
+	fresh := &node.Operation{ID: 13, Kind: node.KindDeploy, Phase: node.Accepted, AcceptedAt: since, Steps: []node.Step{{Interface: "deploy", Step: "deploy"}}}
+	paused := open(node.Waiting, node.Step{Interface: "deploy", Step: "deploy", State: node.StepWaiting, LastError: "no answer."})
+	paused.WaitingFor, paused.WaitingUntil, paused.Paused = node.PausedWords, nil, true
+	rests := open(node.Waiting, node.Step{Interface: "deploy", Step: "deploy", State: node.StepWaiting})
+	rests.WaitingFor, rests.TemporalPause = "the agent's call after boot", &node.Pause{What: node.PauseOfWorkflow, At: since, By: "ann@desk", Reason: "let me look"}
+	died := node.Step{Interface: "deploy", Step: "deploy", State: node.StepRunning, Attempts: 3}
+	for i, name := range []string{"c1", "c2", "c3"} {
+		died.Deaths = append(died.Deaths, node.Death{Conductor: name, At: now.Add(time.Duration(i-3) * 10 * time.Second)})
+	}
+	died.LastError = node.DeathsOf(died.Deaths, "step "+died.Name(), 10*time.Second)
+	putOff := open(node.Waiting, died)
+	putOff.WaitingFor, putOff.Stalled = node.WaitsForNextTry(&died), node.StallDeaths
+	terminated := &node.RunStatus{Known: true, How: "terminated", ClosedAt: now.Add(-2 * time.Second)}
+	for name, c := range map[string]struct {
+		node  node.Node
+		facts explain.Facts
+		want  string
+	}{
+		"it waits for its agent": {
+			node.Node{ProvisionState: node.DeployWait, Operation: wait},
+			explain.Facts{Covered: true, Fleet: alive},
+			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
+				"It waits for the agent's call after boot. Next: step deploy.deploy, at 2030-01-02 03:31:05 UTC at the latest (in 27m0s). " +
+				"You can: temper operation watch 12; temper operation cancel 12.",
+		},
+		"it holds for a decision": {
+			node.Node{ProvisionState: node.DeployHold, Operation: held},
+			explain.Facts{Covered: true, Fleet: dead},
+			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05 UTC (3m0s). Step raid.apply failed: no disk. " +
+				"It is asked for by ann, last on conductor c1, which is not alive (last heartbeat 40s ago). " +
+				"It waits for a decision: retry, skip or abort. Next: it fails unless somebody decides, at 2030-01-02 03:31:05 UTC at the latest (in 27m0s). " +
+				"You can: temper operation retry 12; temper operation skip 12; temper operation abort 12.",
+		},
+		"it was cancelled from a hold": {
+			node.Node{ProvisionState: node.DeployHold, Operation: ending},
+			explain.Facts{Covered: true, Fleet: alive},
+			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05 UTC (3m0s). " +
+				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). It is asked to end: cancel by bob (wrong image). " +
+				"Next: what it did is undone (eject media, power off), then it ends. You can: temper operation watch 12.",
+		},
+		"its workflow was terminated in the hold": {
+			node.Node{ProvisionState: node.DeployHold, Operation: held},
+			explain.Facts{Covered: true, Fleet: alive, Run: terminated},
+			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05 UTC (3m0s). " +
+				"Its workflow was terminated at 2030-01-02 03:04:03 UTC: nobody works on it any more. It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
+				"Next: reconciliation ends it, seconds after nothing of it can act any more, and what it left is undone. You can: temper node recover n1.",
+		},
+		"Temporal has lost its workflow": {
+			node.Node{ProvisionState: node.DeployHold, Operation: held},
+			explain.Facts{Covered: true, Fleet: alive, Run: &node.RunStatus{}},
+			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05 UTC (3m0s). " +
+				"Temporal does not know its workflow: nobody works on it. It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
+				"Next: reconciliation ends it when Temporal has not known it for some seconds or, where very many are unknown at once, for ten minutes " +
+				`("temper operation recover --lost-temporal --reason WHY" says that they are lost). You can: temper node recover n1 --force --reason WHY.`,
+		},
+		"all orchestrators are dead": {
+			node.Node{ProvisionState: node.Deploying, Operation: fresh},
+			explain.Facts{Covered: true, Late: true, Reconciled: 4 * time.Minute},
+			"Node n1 is deploying, operation 13 (deploy) is accepted since 2030-01-02 03:01:05 UTC (3m0s). " +
+				"No orchestrator has reconciled for 4m0s: nothing goes on until one runs. Next: step deploy.deploy. You can: temper operation watch 13; temper operation cancel 13.",
+		},
+		"nobody takes up what was accepted": {
+			node.Node{ProvisionState: node.Deploying, Operation: fresh},
+			explain.Facts{Covered: true, Reconciled: 20 * time.Second},
+			"Node n1 is deploying, operation 13 (deploy) is accepted since 2030-01-02 03:01:05 UTC (3m0s). " +
+				"No orchestrator has taken it up in 3m0s: it begins when one runs and Temporal is there. Next: step deploy.deploy. You can: temper operation watch 13; temper operation cancel 13.",
+		},
+		"its workflow is paused in Temporal, as the row says": {
+			node.Node{ProvisionState: node.DeployWait, Operation: rests},
+			explain.Facts{Covered: true, Fleet: alive},
+			"Node n1 is wait call-back, operation 12 (deploy) is paused since 2030-01-02 03:01:05 UTC (3m0s). " +
+				"It is paused in Temporal since 2030-01-02 03:01:05 UTC by ann@desk (let me look); no further step begins, and its time limits stop meanwhile. " +
+				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). Next: step deploy.deploy, when somebody lets it go on. " +
+				"You can: temper operation unpause 12; temper operation cancel 12.",
+		},
+		"its activity is paused in the hold, as Temporal says": {
+			node.Node{ProvisionState: node.DeployHold, Operation: held},
+			explain.Facts{Covered: true, Fleet: alive, Run: &node.RunStatus{Known: true, Open: true, Pause: &node.Pause{What: node.PauseOfActivity, At: since.Add(time.Minute)}}},
+			"Node n1 is deploy hold, operation 12 (deploy) is paused since 2030-01-02 03:02:05 UTC (2m0s). " +
+				"It is paused in Temporal since 2030-01-02 03:02:05 UTC; its step was interrupted, and its time limits stop meanwhile. " +
+				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). Next: step raid.apply (last error: no disk), when somebody lets it go on. " +
+				"You can: temper operation unpause 12; temper operation retry 12; temper operation skip 12; temper operation abort 12; temper operation cancel 12.",
+		},
+		"it was unpaused since the row was written": {
+			node.Node{ProvisionState: node.DeployWait, Operation: rests},
+			explain.Facts{Covered: true, Fleet: alive, Run: &node.RunStatus{Known: true, Open: true}},
+			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
+				"It waits for the agent's call after boot. Next: step deploy.deploy, at 2030-01-02 03:31:05 UTC at the latest (in 27m0s). " +
+				"You can: temper operation watch 12; temper operation cancel 12.",
+		},
+		"it is paused": {
+			node.Node{ProvisionState: node.DeployWait, Operation: paused, Maintenance: true},
+			explain.Facts{Covered: true, Fleet: alive},
+			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s), in maintenance. " +
+				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). It is paused: maintenance. Next: step deploy.deploy (last error: no answer). " +
+				"You can: temper operation watch 12; temper operation cancel 12; temper node maintenance unset n1.",
+		},
+		"its conductors died of the step": {
+			node.Node{ProvisionState: node.Deploying, Operation: putOff},
+			explain.Facts{Covered: true, Fleet: alive},
+			"Node n1 is deploying, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). " +
+				"3 conductors in a row died within 10s of taking up step deploy.deploy: c1 at 2030-01-02 03:03:35 UTC, c2 at 2030-01-02 03:03:45 UTC, c3 at 2030-01-02 03:03:55 UTC. " +
+				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). It waits for the next try of step deploy.deploy: 3 conductors died of it. " +
+				"Next: another try of step deploy.deploy, at 2030-01-02 03:31:05 UTC (in 27m0s). You can: temper operation watch 12; temper operation cancel 12.",
+		},
+		"it has failed": {
+			node.Node{ProvisionState: node.DeployFailed, LastError: "no disk"},
+			explain.Facts{Covered: true, Previous: failed},
+			"Node n1 is deploy failed, nobody holds it: no disk. You can: temper operation retry 11; temper node deploy n1; temper node undeploy n1.",
+		},
+		"it has failed and is in maintenance": {
+			node.Node{ProvisionState: node.DeployFailed, LastError: "no disk", Maintenance: true, Fault: node.FaultPower},
+			explain.Facts{Covered: true, Previous: failed},
+			"Node n1 is deploy failed, nobody holds it: no disk, in maintenance with fault power failure. You can: temper node undeploy n1; temper node maintenance unset n1.",
+		},
+		"it owes, and nobody covers it": {
+			node.Node{
+				ProvisionState: node.DeployFailed, LastError: "no disk", Driver: "redfish", Owed: []node.Undo{node.UndoPowerOff, node.UndoEjectMedia},
+				Quarantine: &node.Quarantine{Since: since},
+			},
+			explain.Facts{Fleet: dead, Previous: failed},
+			"Node n1 is deploy failed, nobody holds it: no disk. No live conductor covers it since 2030-01-02 03:01:05 UTC (3m0s): " +
+				`none with driver redfish in conductor group "" has its interfaces and takes work. ` +
+				"It is offered to nobody, new work on it is refused, and it is released by itself when one is back. " +
+				"Known conductors of the group: c1, dead, last heartbeat 40s ago. " +
+				`It waits for a conductor with driver redfish in conductor group "". ` +
+				"Next: an undo of what earlier work left: power off, eject media. " +
+				"You can: temper node waive n1 --reason WHY; temper conductor list; temper node set n1 --conductor-group rack.",
+		},
+		"it owes in the maintenance of its own failure": {
+			node.Node{
+				ProvisionState: node.CleanFailed, LastError: "no disk", Owed: []node.Undo{node.UndoEjectMedia},
+				Maintenance: true, MaintenanceByFault: true, Fault: node.FaultClean, MaintenanceReason: "no disk",
+			},
+			explain.Facts{Covered: true},
+			"Node n1 is clean failed, nobody holds it: no disk, in maintenance with fault clean failure (no disk). " +
+				"Next: an undo of what earlier work left: eject media. You can: temper node waive n1 --reason WHY; temper node manage n1; temper node maintenance unset n1.",
+		},
+		"it owes in somebody's maintenance": {
+			node.Node{ProvisionState: node.CleanFailed, LastError: "no disk", Owed: []node.Undo{node.UndoEjectMedia}, Maintenance: true, MaintenanceReason: "mine"},
+			explain.Facts{Covered: true},
+			"Node n1 is clean failed, nobody holds it: no disk, in maintenance (mine). It waits for the end of maintenance. " +
+				"Next: an undo of what earlier work left: eject media. You can: temper node waive n1 --reason WHY; temper node manage n1; temper node maintenance unset n1.",
+		},
+		"what it owes was refused for good": {
+			node.Node{
+				ProvisionState: node.Manageable, Owed: []node.Undo{node.UndoEjectMedia}, OwedError: "eject virtual media of node n: 400.", OwedRefused: true,
+				Maintenance: true, MaintenanceReason: "mine", MaintenanceSince: &since, ProvisionUpdatedAt: &before,
+			},
+			explain.Facts{Covered: true, Undo: &node.Operation{ID: 15, Kind: node.KindUndo, Outcome: node.Failed}},
+			"Node n1 is manageable, nobody holds it since 2030-01-02 02:04:05 UTC (1h0m0s), in maintenance since 2030-01-02 03:01:05 UTC (3m0s) (mine). " +
+				"What earlier work left (eject media) can't be undone: eject virtual media of node n: 400. It is not tried again before somebody asks for it, " +
+				"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on. " +
+				"You can: temper operation retry 15; temper node waive n1 --reason WHY; temper node provide n1; temper node inspect n1; temper node maintenance unset n1.",
+		},
+		"what it owes could not be done yet": {
+			node.Node{ProvisionState: node.DeployFailed, LastError: "no disk", Owed: []node.Undo{node.UndoEjectMedia}, OwedError: "no answer"},
+			explain.Facts{Covered: true},
+			"Node n1 is deploy failed, nobody holds it: no disk. The last try to undo what earlier work left failed: no answer. " +
+				"Next: an undo of what earlier work left: eject media. You can: temper node waive n1 --reason WHY; temper node deploy n1; temper node undeploy n1.",
+		},
+		"nobody covers it": {
+			node.Node{ProvisionState: node.Available, Driver: "redfish", ConductorGroup: "mars"},
+			explain.Facts{Fleet: dead[:1]},
+			"Node n1 is available, nobody holds it. No live conductor covers it: " +
+				`none with driver redfish in conductor group "mars" has its interfaces and takes work. ` +
+				"It is offered to nobody, new work on it is refused, and it is released by itself when one is back. " +
+				"Known conductors of the group: none. You can: temper node manage n1; temper conductor list.",
+		},
+		"its conductors come and go": {
+			node.Node{ProvisionState: node.Available, Quarantine: &node.Quarantine{Since: since, Held: true}},
+			explain.Facts{Covered: true, Fleet: alive},
+			"Node n1 is available, nobody holds it. It is in quarantine, offered to nobody: its conductors come and go since 2030-01-02 03:01:05 UTC (3m0s), " +
+				"and it is released by itself when they have stayed for 1m0s. You can: temper node deploy n1; temper node manage n1.",
+		},
+		"it rests in maintenance": {
+			node.Node{ProvisionState: node.Available, Maintenance: true, MaintenanceReason: "disk"},
+			explain.Facts{Covered: true},
+			"Node n1 is available, nobody holds it, in maintenance (disk). You can: temper node manage n1; temper node maintenance unset n1.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.node.Name, c.facts.Now = "n1", now
+			require.Equal(t, c.want, temper.Explained(&c.node, c.facts).Text)
+		})
+	}
+}
+
+func TestEveryActionHasACommand(t *testing.T) {
+	n := &node.Node{UUID: "a-uuid"}
+	for _, do := range explain.Dos {
+		require.NotPanics(t, func() {
+			require.Regexp(t, `^temper (node|operation|conductor) [a-z]+`, intent.Command(n, explain.Action{Do: do, Decision: node.ActionSkip, Event: node.EventManage}), do)
+		}, do)
+	}
+	require.Equal(t, "temper node undeploy a-uuid", intent.Command(n, explain.Action{Do: explain.ChangeState, Event: node.EventDelete}))
+	require.Equal(t, `temper node set a-uuid --conductor-group ""`, intent.Command(n, explain.Action{Do: explain.ChangeGroup}))
+}

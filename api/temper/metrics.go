@@ -1,0 +1,71 @@
+package temper
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"go.temper.dev/temper/api/intent"
+)
+
+// countTime bounds the count of a scrape; what takes longer is left out of it.
+const countTime = 2 * time.Second
+
+var nodesQuarantined = prometheus.NewDesc("temper_nodes_quarantined",
+	"Nodes that no live conductor covers, by conductor group and driver, counted at the scrape. Every API process tells the same.",
+	[]string{"conductor_group", "driver"}, nil)
+
+// quarantined counts when it is scraped, so that it is true with every
+// orchestrator dead.
+type quarantined struct{ store intent.Store }
+
+// Describe is of prometheus.Collector.
+func (quarantined) Describe(to chan<- *prometheus.Desc) { to <- nodesQuarantined }
+
+// Collect is of prometheus.Collector.
+func (q quarantined) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), countTime)
+	defer cancel()
+	counts, err := q.store.Quarantined(ctx)
+	if err != nil {
+		return // a scrape that says nothing of it is no lie
+	}
+	for _, c := range counts {
+		to <- prometheus.MustNewConstMetric(nodesQuarantined, prometheus.GaugeValue, float64(c.Nodes), c.Group, c.Driver)
+	}
+}
+
+var (
+	conductorsByState = prometheus.NewDesc("temper_conductors",
+		"Conductors by state: alive, draining, dead, stopped, counted at the scrape. Every API process tells the same.", []string{"state"}, nil)
+	reconcileAge = prometheus.NewDesc("temper_reconcile_age_seconds", "How long ago a reconciliation ended last, at the scrape.", nil, nil)
+	ringEpoch    = prometheus.NewDesc("temper_ring_epoch", "The newest epoch of the ring.", nil, nil)
+)
+
+// vitals asks when it is scraped, so that it is true with every orchestrator dead.
+type vitals struct{ store intent.Store }
+
+// Describe is of prometheus.Collector.
+func (vitals) Describe(to chan<- *prometheus.Desc) {
+	to <- conductorsByState
+	to <- reconcileAge
+	to <- ringEpoch
+}
+
+// Collect is of prometheus.Collector.
+func (v vitals) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), countTime)
+	defer cancel()
+	now, err := v.store.Vitals(ctx)
+	if err != nil {
+		return // a scrape that says nothing of it is no lie
+	}
+	for _, state := range []string{"alive", "draining", "dead", "stopped"} {
+		to <- prometheus.MustNewConstMetric(conductorsByState, prometheus.GaugeValue, float64(now.Conductors[state]), state)
+	}
+	if now.Age >= 0 {
+		to <- prometheus.MustNewConstMetric(reconcileAge, prometheus.GaugeValue, now.Age.Seconds())
+	}
+	to <- prometheus.MustNewConstMetric(ringEpoch, prometheus.GaugeValue, float64(now.Epoch))
+}

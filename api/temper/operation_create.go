@@ -1,0 +1,290 @@
+package temper
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/configdrive"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// orderParameters are the fields of a POST of operations.
+var orderParameters = []string{
+	"verb", "instance_info", "config_drive", "steps", "disable_ramdisk", "timeout", "on_failure", "wait_for_conductor", "idempotency_key", "dry_run",
+}
+
+// maxIdempotencyKey bounds an idempotency key, in bytes.
+const maxIdempotencyKey = 255
+
+// order is a POST of operations, taken apart before the node is looked at.
+type order struct {
+	intent.Asked
+	dryRun    bool
+	provision *intent.Provision // nil = a power change
+}
+
+// createOperation answers POST /temper/v1/nodes/X/operations: everything that a
+// PATCH of instance_info and a PUT of a state could ask for, in one transaction.
+func (s *Server) createOperation(c *gin.Context) (int, any, error) {
+	in, err := format.ReadObject(c, format.MaxBodyProvision, orderParameters...)
+	if err != nil {
+		return 0, nil, err
+	}
+	o, err := s.readOrder(c, in)
+	if err != nil {
+		return 0, nil, err
+	}
+	if o.dryRun {
+		return s.tryOrder(c, o)
+	}
+	op, fl, err := s.Submit(c, o.Asked)
+	switch {
+	case err != nil:
+		return 0, nil, err
+	case op == nil:
+		return http.StatusNoContent, nil, nil
+	}
+	c.Header("Location", format.PublicURL(c)+intent.OperationPath(op.ID, ""))
+	return http.StatusAccepted, s.showOperation(op, fl), nil
+}
+
+func (s *Server) readOrder(c *gin.Context, in *format.Object) (*order, error) {
+	in.Need("verb")
+	word, key := in.Text("verb"), in.Text("idempotency_key")
+	patient, dryRun := in.Boolean("wait_for_conductor"), in.Boolean("dry_run")
+	if in.Has("idempotency_key") && (key == "" || len(key) > maxIdempotencyKey || format.HasNUL(key)) {
+		in.Fail("The idempotency_key must have 1 to %d bytes and no NUL character", maxIdempotencyKey)
+	}
+	if in.Err != nil {
+		return nil, in.Err
+	}
+	o := &order{Asked: intent.Asked{WaitsForConductor: patient != nil && *patient}, dryRun: dryRun != nil && *dryRun}
+	var err error
+	if key != "" {
+		if o.Once, err = onceOf(in, key); err != nil {
+			return nil, err
+		}
+	}
+	if slices.Contains(node.PowerTargets, node.PowerState(word)) {
+		o.Decide, err = s.readPowerOrder(c, in, node.PowerState(word))
+		return o, err
+	}
+	verb := node.VerbOf(word)
+	if verb.Event == "" {
+		return nil, fault.New(fault.Invalid, "Verb %s is not valid, it is one of %s.", format.Describe(word), strings.Join(orderVerbs(), ", "))
+	}
+	if o.provision, err = s.readProvisionOrder(c, in, verb); err != nil {
+		return nil, err
+	}
+	o.Event = verb.Event
+	o.Decide = func(n *node.Node, fl *intent.Fleet) (*node.Request, error) { return s.Decide(o.provision, n, fl) }
+	return o, nil
+}
+
+// orderVerbs are the words that an order may have as its verb.
+func orderVerbs() (out []string) {
+	for _, v := range node.Verbs {
+		out = append(out, v.Target)
+	}
+	for _, p := range node.PowerTargets {
+		out = append(out, string(p))
+	}
+	return out
+}
+
+// onceOf is the key of a request, and the digest of what it asks for. Fields are
+// sorted, so neither their order nor blanks matter.
+func onceOf(in *format.Object, key string) (node.Once, error) {
+	asked := format.Copied(in.Fields)
+	delete(asked, "idempotency_key")
+	delete(asked, "dry_run")
+	text, err := json.Marshal(asked)
+	if err != nil {
+		return node.Once{}, fault.New(fault.Internal, "digest the request: %w", err)
+	}
+	digest := sha256.Sum256(text)
+	return node.Once{Key: key, Digest: digest[:]}, nil
+}
+
+// unfit refuses fields that the verb has no use for.
+func unfit(in *format.Object, verb string, names ...string) error {
+	for _, name := range names {
+		if in.Has(name) {
+			return fault.New(fault.Invalid, "%s can't be given with the verb %q", name, verb)
+		}
+	}
+	return nil
+}
+
+func (s *Server) readPowerOrder(c *gin.Context, in *format.Object, target node.PowerState) (func(*node.Node, *intent.Fleet) (*node.Request, error), error) {
+	if err := unfit(in, string(target), "instance_info", "config_drive", "steps", "disable_ramdisk", "on_failure"); err != nil {
+		return nil, err
+	}
+	timeout, err := intent.PowerTimeout(in)
+	by := httpd.User(c)
+	return func(n *node.Node, fl *intent.Fleet) (*node.Request, error) {
+		return s.DecidePower(n, fl, target, timeout, by)
+	}, err
+}
+
+// readProvisionOrder makes of an order what a PUT of states/provision is read as.
+func (s *Server) readProvisionOrder(c *gin.Context, in *format.Object, verb node.Verb) (*intent.Provision, error) {
+	spec := verb.Kind.Spec()
+	steps, onFailure := in.List("steps"), in.Text("on_failure")
+	p := &intent.Provision{
+		Verb: verb, User: httpd.User(c), Minor: format.MaxMinor, DisableRamdisk: in.Boolean("disable_ramdisk"), OnFailure: s.OnFailure,
+		Object: &format.Object{Fields: map[string]any{"disable_ramdisk": in.Fields["disable_ramdisk"]}},
+	}
+	if info, ok := in.Fields["instance_info"].(map[string]any); ok {
+		p.Info = info
+	} else if in.Has("instance_info") {
+		in.Fail("Expected an object for instance_info: %s", format.Describe(in.Fields["instance_info"]))
+	}
+	deploys := verb.Event == node.EventDeploy || verb.Event == node.EventRebuild
+	var wrong error
+	switch {
+	case in.Err != nil:
+		wrong = in.Err
+	case in.Has("timeout"):
+		wrong = unfit(in, verb.Target, "timeout")
+	case !deploys && (p.Info != nil || in.Has("config_drive")):
+		wrong = unfit(in, verb.Target, "instance_info", "config_drive")
+	case len(steps) > 0 && spec.AskedSteps == "":
+		wrong = unfit(in, verb.Target, "steps")
+	case len(steps) == 0 && spec.AskedOnly:
+		wrong = fault.New(fault.Invalid, "steps is required with the verb %q", verb.Target)
+	case format.HasNUL(p.Info):
+		wrong = fault.New(fault.Invalid, "instance_info holds a NUL character")
+	case in.Has("on_failure"):
+		p.OnFailure, wrong = intent.AsOnFailure(onFailure)
+	}
+	if wrong != nil {
+		return nil, wrong
+	}
+	if spec.AskedSteps != "" {
+		p.Fields[spec.AskedSteps] = in.Fields["steps"]
+	}
+	if p.Drive = in.Fields["config_drive"]; p.Drive == "" {
+		p.Drive = nil
+	}
+	if p.Drive != nil {
+		_, p.DriveErr = configdrive.Parse(p.Drive)
+	}
+	return p, nil
+}
+
+// shownTrial is what would become of an order.
+type shownTrial struct {
+	Accepted bool           `json:"accepted"`
+	Refusals []shownRefusal `json:"refusals"`
+	Steps    []trialStep    `json:"steps"`
+}
+
+type shownRefusal struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+}
+
+type trialStep struct {
+	Interface string `json:"interface"`
+	Step      string `json:"step"`
+	Expected  any    `json:"expected_seconds"` // null = no such step has succeeded lately
+}
+
+// tryOrder says what would become of an order, and changes nothing.
+func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
+	n, fl, err := s.NodeAndFleet(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	fl.WaitsForConductor = o.WaitsForConductor
+	out := shownTrial{Refusals: []shownRefusal{}, Steps: []trialStep{}}
+	r, err := o.Decide(n, fl)
+	if err != nil {
+		if format.StatusOf(err) == http.StatusInternalServerError {
+			return 0, nil, err
+		}
+		for _, why := range append([]error{err}, s.obstacles(o, n, fl)...) {
+			one := shownRefusal{fault.CodeOf(why), fault.Text(why)}
+			if !slices.Contains(out.Refusals, one) {
+				out.Refusals = append(out.Refusals, one)
+			}
+		}
+		return http.StatusOK, out, nil
+	}
+	out.Accepted = true
+	if r == nil || r.Open == nil {
+		return http.StatusOK, out, nil
+	}
+	usual, err := s.usualSeconds(c, r.Open.Kind, n.Driver)
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, st := range r.Open.Steps {
+		if st.State == node.StepSkipped {
+			continue
+		}
+		one := trialStep{Interface: st.Interface, Step: st.Step}
+		if seconds, known := usual[st.Name()]; known {
+			one.Expected = seconds
+		}
+		out.Steps = append(out.Steps, one)
+	}
+	return http.StatusOK, out, nil
+}
+
+// obstacles are what else is in the way of work that was refused: an order is
+// refused for the first thing that is wrong, and people want to know of all.
+func (s *Server) obstacles(o *order, n *node.Node, fl *intent.Fleet) (all []error) {
+	if err := fl.RequireCovered(n); err != nil {
+		all = append(all, err)
+	}
+	if o.provision == nil || o.provision.Verb.Kind == "" {
+		return all
+	}
+	after, _, err := o.provision.Applied(n)
+	if err == nil {
+		err = s.Fits(after, o.provision.Verb.Kind, false)
+	}
+	if err != nil {
+		all = append(all, err)
+	}
+	return all
+}
+
+// usualSample is how many operations expectations are made of.
+const usualSample = 20
+
+// usualSeconds is how long steps took lately, by name: the median of those that
+// succeeded on nodes with the same driver.
+func (s *Server) usualSeconds(c *gin.Context, k node.Kind, driver string) (map[string]float64, error) {
+	ops, err := s.Store.Operations(c.Request.Context(), node.OperationFilter{Kind: k, Phase: node.Ended, Outcome: node.Succeeded, Limit: usualSample})
+	if err != nil {
+		return nil, err
+	}
+	took := map[string][]time.Duration{}
+	for _, op := range ops {
+		for _, st := range op.Steps {
+			if op.Driver == driver && st.State == node.StepDone && st.StartedAt != nil && st.EndedAt != nil {
+				took[st.Name()] = append(took[st.Name()], st.EndedAt.Sub(*st.StartedAt))
+			}
+		}
+	}
+	out := map[string]float64{}
+	for name, all := range took {
+		slices.SortFunc(all, cmp.Compare[time.Duration])
+		out[name] = all[len(all)/2].Round(time.Millisecond).Seconds()
+	}
+	return out, nil
+}

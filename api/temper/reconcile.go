@@ -1,0 +1,46 @@
+package temper
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/fault"
+)
+
+// postReconcile answers POST /temper/v1/reconcile: it is queued, or once more
+// where one runs. An orchestrator runs it; the answer says when one did last.
+func (s *Server) postReconcile(c *gin.Context) (int, any, error) {
+	if _, err := format.ReadObject(c, format.MaxBody); err != nil {
+		return 0, nil, err
+	}
+	if s.Reconcile == nil {
+		return 0, nil, intent.TemporalError(fault.New(fault.Unavailable, "nothing reconciles here"))
+	}
+	if err := s.Reconcile(c.Request.Context()); err != nil {
+		return 0, nil, intent.TemporalError(err)
+	}
+	v, err := s.Store.Vitals(c.Request.Context())
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusAccepted, gin.H{"queued": true, "late": v.Age < 0 || v.Age > s.ReconcileLate, "reconciled_seconds_ago": secondsAgo(v)}, nil
+}
+
+// reconcileSoon is for a change that the next epoch should not wait for. Without
+// it, it comes at its time.
+func (s *Server) reconcileSoon(c *gin.Context) {
+	if s.Reconcile == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.StartTimeout)
+	defer cancel()
+	if err := s.Reconcile(ctx); err != nil {
+		httpd.Logger(c).Warn("the reconciliation comes at its time", zap.Error(err))
+	}
+}

@@ -1,0 +1,215 @@
+package temper
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/node"
+)
+
+// shownRecovery is who holds a node, and what was done about it.
+type shownRecovery struct {
+	NodeUUID           string `json:"node_uuid"`
+	Operation          any    `json:"operation"`
+	Kind               any    `json:"kind"`
+	Since              any    `json:"since"`
+	RequestedBy        any    `json:"requested_by"`
+	Workflow           any    `json:"workflow"` // open, closed, unknown, unreachable
+	WorkflowClosedAt   any    `json:"workflow_closed_at"`
+	Conductor          any    `json:"conductor"`
+	ConductorAlive     any    `json:"conductor_alive"`
+	ConductorHeartbeat any    `json:"conductor_heartbeat_at"`
+	Alive              bool   `json:"alive"`
+	Next               string `json:"next"` // what will happen by itself
+	Done               any    `json:"done"` // what this request did; null = nothing
+	Why                string `json:"why"`
+}
+
+// recoverNode answers POST /temper/v1/nodes/X/recover. It tells who holds the
+// node and ends what is orphaned; what is alive only by force, with a reason.
+func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
+	in, err := format.ReadObject(c, format.MaxBody, "force", "reason")
+	if err != nil {
+		return 0, nil, err
+	}
+	force, reason := in.Boolean("force"), in.Reason()
+	if force != nil && *force && reason == "" {
+		in.Fail("A reason is required with force.")
+	}
+	if in.Err != nil {
+		return 0, nil, in.Err
+	}
+	ctx := c.Request.Context()
+	n, fl, err := s.NodeAndFleet(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	f := s.facts(ctx, n, fl)
+	out := shownRecovery{NodeUUID: n.UUID, Next: "nothing: nobody holds the node"}
+	o := n.Operation
+	if o == nil {
+		out.Why = explained(n, f).Text
+		return http.StatusOK, out, nil
+	}
+	httpd.Annotate(c, zap.String("node", n.UUID), zap.Int64("operation", o.ID))
+	st, statusErr := s.newestRun(ctx, o)
+	if statusErr == nil && o.BegunAt != nil {
+		f.Run = &st
+	}
+	out.Why = explained(n, f).Text
+	out.holder(o, st, statusErr, f)
+	switch safe := statusErr == nil && st.Over(s.Now(), s.Safe); {
+	case force != nil && *force:
+		if err := s.endByForce(c, o, reason); err != nil {
+			return 0, nil, err
+		}
+		out.Done = "ended by force; what it left is undone as soon as a conductor covers the node"
+	case safe:
+		why := fmt.Sprintf("The workflow of operation %d of node %s was %s; ended on request of %s, by recover", o.ID, n.UUID, st.How, httpd.By(c))
+		if err := s.closeAbandoned(c, o.EndAbandoned(httpd.By(c), why, s.Defaults())); err != nil {
+			return 0, nil, err
+		}
+		out.Done = "ended: its workflow was " + st.How
+	case (statusErr != nil || st.Open) && o.Stalled == node.StallConductor:
+		ended, err := s.Stop(c, o.ID, fl, strings.TrimSuffix("recover: nobody covers the node: "+reason, ": "))
+		if err != nil {
+			return 0, nil, err
+		}
+		out.Done = "cancelled: nobody covers the node, so it ends at once"
+		if ended.EndedAt != nil {
+			out.Done = "cancelled: nobody covers the node, so it has ended; what it left is undone as soon as a conductor covers the node"
+		}
+	}
+	if out.Done != nil {
+		out.Next, out.Why = s.left(c, n.UUID, fl)
+	}
+	return http.StatusOK, out, nil
+}
+
+// left is what happens to a node by itself, and why, after something was done
+// about its operation.
+func (s *Server) left(c *gin.Context, uuid string, fl *intent.Fleet) (next, why string) {
+	n, err := s.Store.Node(c.Request.Context(), uuid)
+	if err != nil {
+		return "", ""
+	}
+	w := explained(n, s.facts(c.Request.Context(), n, fl))
+	return cmp.Or(w.Next, "nothing: nobody holds the node"), w.Text
+}
+
+// holder tells of the operation that holds the node, and whether its owner lives.
+func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, f explain.Facts) {
+	r.Operation, r.Kind, r.Since, r.RequestedBy = strconv.FormatInt(o.ID, 10), string(o.Kind), format.Timestamp(&o.AcceptedAt), format.OrNull(o.RequestedBy)
+	for i := range f.Fleet {
+		if k := &f.Fleet[i]; k.Hostname == o.Conductor {
+			r.Conductor, r.ConductorAlive, r.ConductorHeartbeat = k.Hostname, k.Alive, format.Timestamp(&k.HeartbeatAt)
+		}
+	}
+	switch {
+	case err != nil:
+		r.Workflow, r.Next = "unreachable", "its workflow goes on when Temporal is back"
+	case st.Open:
+		r.Workflow, r.Alive, r.Next = "open", true, "it goes on"
+		if st.Pause != nil {
+			r.Next = "it is " + st.Pause.Words() + `, and goes on with "` + intent.Command(nil, explain.Action{Do: explain.UnpauseOperation, Operation: o.ID}) + `"`
+			break
+		}
+		if o.Stalled == node.StallConductor {
+			r.Next = "it waits for a conductor, then fails"
+		}
+		if o.WaitingFor != "" {
+			r.Next += "; it waits for " + o.WaitingFor
+		}
+		if o.WaitingUntil != nil {
+			r.Next += " until " + o.WaitingUntil.UTC().Format(time.RFC3339)
+		}
+	case st.Known:
+		if !st.ClosedAt.IsZero() {
+			r.WorkflowClosedAt = format.Timestamp(&st.ClosedAt)
+		}
+		r.Workflow, r.Next = "closed", "reconciliation ends it when nothing of it can act any more, seconds after its workflow has ended; until then recover ends it by force only"
+	case o.BegunAt == nil:
+		r.Workflow, r.Next = "unknown", "reconciliation starts it"
+	default:
+		r.Workflow, r.Next = "unknown", spedUp(nil, explain.LostNext, explain.LostSpeedup)
+	}
+	if text := explain.Unattended(o, f); text != "" {
+		r.Next += ". " + text
+	}
+}
+
+// endByForce takes an operation from whoever has it. The claim and the run end
+// first, so that nothing more is sent; when what was under way is over, it is
+// closed with its undo owed, and its workflow is terminated.
+func (s *Server) endByForce(c *gin.Context, o *node.Operation, reason string) error {
+	run, had, who := uuid.NewString(), o.RunID, httpd.By(c)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), time.Minute)
+	defer cancel()
+	o, err := s.Store.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
+		n.Operation.RunID, n.Operation.Claim = run, node.Claim{Seq: n.Operation.Claim.Seq + 1}
+		n.Operation.Ask(node.AskCancel, who, reason)
+		return node.Direction{Event: node.HistoryEvent{Event: "taken from its owner by force: " + reason, EventType: "steering", User: who}}, nil
+	})
+	if err != nil {
+		return err
+	}
+	httpd.Logger(c).Warn("operation is ended by force", zap.String("user", who), zap.String("reason", reason))
+	t := time.NewTimer(s.HardwareDeadline)
+	defer t.Stop()
+	<-t.C
+	end := o.EndAbandoned(who, fmt.Sprintf("Operation %d of node %s was ended by force, by %s: %s", o.ID, o.NodeUUID, who, reason), s.Defaults())
+	end.Outcome = node.Failed // who insists takes it from a live owner: nobody cancelled it
+	if err := s.closeAbandoned(c, end); err != nil {
+		return err
+	}
+	taken := *o
+	taken.RunID = had // that of the one it was taken from
+	if err := s.Operations.Terminate(ctx, &taken, "ended by force, by "+who+": "+reason); err != nil {
+		httpd.Logger(c).Warn("workflow not terminated: it finds its row closed", zap.Error(err))
+	}
+	return nil
+}
+
+// closeAbandoned closes an operation that nobody works on any more, and starts what
+// follows it.
+func (s *Server) closeAbandoned(c *gin.Context, end node.End) error {
+	next, err := s.Store.CloseOperation(context.WithoutCancel(c.Request.Context()), end)
+	if err == nil && next != nil {
+		s.Start(c, next)
+	}
+	return err
+}
+
+// recoverOperations answers POST /temper/v1/operations/recover: the operator's
+// word that Temporal has lost its data, so that what it does not know is ended.
+func (s *Server) recoverOperations(c *gin.Context) (int, any, error) {
+	in, err := format.ReadObject(c, format.MaxBody, "lost_temporal", "reason")
+	if err != nil {
+		return 0, nil, err
+	}
+	lost, reason := in.Boolean("lost_temporal"), in.Reason()
+	if in.Err == nil && (lost == nil || !*lost || reason == "") {
+		in.Fail("lost_temporal has to be true, and a reason is required.")
+	}
+	if in.Err != nil {
+		return 0, nil, in.Err
+	}
+	if err := s.Store.SayLostTemporal(c.Request.Context(), httpd.By(c), reason); err != nil {
+		return 0, nil, err
+	}
+	httpd.Logger(c).Warn("temporal is said to have lost its data", zap.String("user", httpd.User(c)), zap.String("reason", reason))
+	return http.StatusAccepted, gin.H{"lost_temporal": true}, nil
+}

@@ -1,0 +1,51 @@
+package temper
+
+import (
+	"go.temper.dev/temper/api/httpd"
+)
+
+func (s *Server) ownRoutes() []httpd.Route {
+	return []httpd.Route{
+		httpd.Get("/temper/v1/healthz", 0, s.getHealth).Open(),
+		httpd.Get("/temper/v1/readyz", 0, s.getReady).Open(),
+		httpd.Get("/temper/v1/operations", 0, s.listOperations),
+		httpd.Post("/temper/v1/operations/recover", 0, s.recoverOperations),
+		httpd.Get("/temper/v1/operations/:operation", 0, s.getOperation),
+		httpd.Post("/temper/v1/operations/:operation/cancel", 0, s.cancelOperation),
+		httpd.Post("/temper/v1/operations/:operation/decision", 0, s.decideOperation),
+		httpd.Post("/temper/v1/operations/:operation/unpause", 0, s.unpauseOperation),
+		httpd.Post("/temper/v1/operations/:operation/retry", 0, s.retryOperation),
+		httpd.Get("/temper/v1/nodes/available", 0, s.listAvailable),
+		httpd.Get("/temper/v1/nodes/deleted", 0, s.listDeleted),
+		httpd.Get("/temper/v1/nodes/:node/history", 0, s.listWholeHistory),
+		httpd.Post("/temper/v1/nodes/:node/operations", 0, s.createOperation),
+		httpd.Get("/temper/v1/nodes/:node/why", 0, s.getWhy),
+		httpd.Post("/temper/v1/nodes/:node/recover", 0, s.recoverNode),
+		httpd.Post("/temper/v1/nodes/:node/waive", 0, s.waiveNode),
+	}
+}
+
+func (s *Server) fleetRoutes() []httpd.Route {
+	return []httpd.Route{
+		httpd.Get("/temper/v1/conductors", 0, s.listFleet),
+		httpd.Delete("/temper/v1/conductors/:conductor", 0, s.forgetConductor),
+		httpd.Post("/temper/v1/conductors/:conductor/drain", 0, s.drainConductor),
+		httpd.Get("/temper/v1/coverage", 0, s.getCoverage),
+		httpd.Get("/temper/v1/ring", 0, s.getRing),
+		httpd.Get("/temper/v1/ring/what-if", 0, s.getWhatIf),
+		httpd.Post("/temper/v1/reconcile", 0, s.postReconcile),
+	}
+}
+
+func (s *Server) computeRoutes() []httpd.Route {
+	return []httpd.Route{
+		httpd.Get("/temper/v1/compute-services", 0, s.listCompute),
+		httpd.Get("/temper/v1/compute-services/what-if", 0, s.getComputeWhatIf),
+		httpd.Post("/temper/v1/compute-services/move", 0, s.moveCompute),
+		httpd.Put("/temper/v1/compute-services/:host", 0, s.putCompute),
+		httpd.Delete("/temper/v1/compute-services/:host", 0, s.deleteCompute),
+		httpd.Get("/temper/v1/compute-services/:host/nodes", 0, s.getShare),
+		httpd.Get("/temper/v1/instances", 0, s.listInstances),
+		httpd.Delete("/temper/v1/instances/:instance", 0, s.deleteInstance),
+	}
+}

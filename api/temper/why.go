@@ -1,0 +1,86 @@
+package temper
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/node"
+)
+
+// getWhy answers GET /temper/v1/nodes/X/why: what happens to the node, for what
+// it waits, and what somebody can do.
+func (s *Server) getWhy(c *gin.Context) (int, any, error) {
+	if q := format.ReadQuery(c); q.Err != nil {
+		return 0, nil, q.Err
+	}
+	ctx := c.Request.Context()
+	n, fl, err := s.NodeAndFleet(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	var last, undo *node.Operation
+	if n.Operation == nil {
+		ops, err := s.Store.Operations(ctx, node.OperationFilter{Node: n.UUID, Phase: node.Ended, Limit: 5})
+		if err != nil {
+			return 0, nil, err
+		}
+		for i := range ops {
+			if last == nil && ops[i].Kind.Provisions() {
+				last = &ops[i]
+			}
+			if undo == nil && ops[i].Kind.Spec().Undoes {
+				undo = &ops[i]
+			}
+		}
+	}
+	f := s.facts(ctx, n, fl)
+	f.Previous, f.Undo = last, undo
+	if o := n.Operation; o != nil && o.BegunAt != nil {
+		f.Run = s.runOf(ctx, o)
+	}
+	return http.StatusOK, explained(n, f), nil
+}
+
+// runTime bounds the look at Temporal: why is told without it, too.
+const runTime = time.Second
+
+func (s *Server) runOf(ctx context.Context, o *node.Operation) *node.RunStatus {
+	ctx, cancel := context.WithTimeout(ctx, runTime)
+	defer cancel()
+	st, err := s.newestRun(ctx, o)
+	if err != nil {
+		return nil
+	}
+	return &st
+}
+
+// newestRun is how the operation's workflow is: its run or, where that has ended,
+// one that was reset from it in Temporal and has not taken the row yet.
+func (s *Server) newestRun(ctx context.Context, o *node.Operation) (node.RunStatus, error) {
+	st, err := s.Operations.Status(ctx, o)
+	if err != nil || !st.Known || st.Open || o.RunID == "" {
+		return st, err
+	}
+	newest := *o
+	newest.RunID = ""
+	reset, err := s.Operations.Status(ctx, &newest)
+	if err == nil && reset.Open {
+		return reset, nil
+	}
+	return st, err
+}
+
+// facts are those that a request has read, and how reconciliation does.
+func (s *Server) facts(ctx context.Context, n *node.Node, fl *intent.Fleet) explain.Facts {
+	f := explain.Facts{Now: s.Now(), Covered: len(fl.Covering(n)) > 0, Fleet: fl.All}
+	if v, err := s.Store.Vitals(ctx); err == nil {
+		f.Reconciled, f.Late = v.Age, v.Age < 0 || v.Age > s.ReconcileLate
+	}
+	return f
+}
