@@ -29,7 +29,7 @@ func (a *Allocation) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Label is the name of the allocation, or its uuid where it has none.
+// Label returns the name of the allocation, or its uuid if it has none.
 func (a *Allocation) Label() string {
 	if a.Name != "" {
 		return a.Name
@@ -42,15 +42,15 @@ func (c *Client) Allocations(ctx context.Context, q url.Values, limit int) (List
 	return pages[Allocation](ctx, c, "/v1/allocations", q, "allocations", limit)
 }
 
-// Allocation gives an allocation by its uuid or name.
+// Allocation returns an allocation by its uuid or name.
 func (c *Client) Allocation(ctx context.Context, ident string) (*Allocation, error) {
 	var a Allocation
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/v1/allocations/" + segment(ident)}, &a)
 	return &a, err
 }
 
-// CreateAllocation asks for a node with these fields of Ironic's, and gives the allocation as it ended: the answer itself
-// says allocating of one that failed.
+// CreateAllocation creates an allocation with these fields of Ironic's, and returns it in its final state. It reads the
+// allocation again, because the answer of a failed one says allocating, as in Ironic.
 func (c *Client) CreateAllocation(ctx context.Context, fields map[string]any) (*Allocation, error) {
 	var a Allocation
 	_, err := c.do(ctx, request{method: http.MethodPost, path: "/v1/allocations", body: fields}, &a)

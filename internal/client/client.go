@@ -1,5 +1,5 @@
-// Package client asks Temper's API over HTTP, in Ironic's shapes under /v1 and ours under /temper/v1. It makes a sentence
-// of every failure; it never prints, and sends nothing twice that would then be done twice.
+// Package client is a client of Temper's API: Ironic's resources under /v1 and our own under /temper/v1. The text of an error is
+// a sentence for people. The package never prints. It repeats a request only if that can't take effect twice.
 package client
 
 import (
@@ -27,7 +27,7 @@ const (
 	headerRequestID = "OpenStack-Request-Id"
 )
 
-// Bounds where nobody says otherwise.
+// Limits.
 const (
 	DefaultTimeout = 30 * time.Second
 	dialTimeout    = 5 * time.Second
@@ -37,18 +37,18 @@ const (
 
 // Config says where the API is and who asks.
 type Config struct {
-	// URL of the API, with or without /v1; http or https. Required. A name and a password in it are used as User and
-	// Password, and shown nowhere.
+	// URL of the API, with or without /v1; http or https. Required. A user and password in it are used unless User is set, and
+	// are never shown.
 	URL string
 	// User and Password for http_basic. Default: none are sent.
 	User, Password string
-	// Timeout bounds a request with everything that is tried again for it. Default 30 s.
+	// Timeout limits a request, retries included. Default: 30 s.
 	Timeout time.Duration
-	// Retrying is told what was wrong before something is asked again. Default: nobody is told.
+	// Retrying gets the error before a request is repeated. Default: none.
 	Retrying func(error)
 }
 
-// Client asks one API. It is safe for concurrent use.
+// Client is a client of one API. It is safe for concurrent use.
 type Client struct {
 	base           string // without a trailing slash, /v1 or credentials
 	user, password string
@@ -57,7 +57,7 @@ type Client struct {
 	http           *http.Client
 }
 
-// New makes a Client; it does not ask yet.
+// New returns a Client. It sends no request.
 func New(c Config) (*Client, error) {
 	u, err := url.Parse(strings.TrimSpace(c.URL))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -87,30 +87,31 @@ func New(c Config) (*Client, error) {
 		base: u.Scheme + "://" + u.Host + path, user: c.User, password: c.Password, timeout: c.Timeout, retrying: c.Retrying,
 		http: &http.Client{
 			Transport: transport,
-			// The API redirects nowhere; credentials do not follow one who does.
+			// The API never redirects. Nobody else may get the credentials by a redirect.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
 }
 
-// URL is where the API is, without credentials.
+// URL returns the URL of the API, without credentials.
 func (c *Client) URL() string { return c.base }
 
-// Close ends the connections that are kept for later.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// request is one thing to ask.
+// request is one request.
 type request struct {
-	method, path string // path as it goes over the wire, escaped
+	method, path string // path is escaped
 	query        url.Values
 	body         any    // JSON; nil = none
-	service      string // compute service in whose name it is asked; "" = none
-	once         bool   // it has an idempotency key, so that it may be sent again
+	service      string // compute service that sends it; "" = none
+	idempotent   bool   // it has an idempotency key, so that it may be sent again
 }
 
-// do asks and reads the answer into out (nil = it is thrown away). What only reads is tried again (retry.go).
+// do sends a request and decodes the answer into out (nil = ignore it). Requests that only read, or are idempotent, are repeated
+// (retry.go).
 func (c *Client) do(ctx context.Context, r request, out any) (http.Header, error) {
-	if err := named(r.path); err != nil {
+	if err := checkPath(r.path); err != nil {
 		return nil, err
 	}
 	var body []byte
@@ -122,18 +123,18 @@ func (c *Client) do(ctx context.Context, r request, out any) (http.Header, error
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	ask := func() (http.Header, error) { return c.ask(ctx, r, body, out) }
+	ask := func() (http.Header, error) { return c.send(ctx, r, body, out) }
 	switch {
-	case r.once:
-		return c.retried(ctx, (*Error).lost, ask)
+	case r.idempotent:
+		return c.retry(ctx, (*Error).lost, ask)
 	case r.method == http.MethodGet:
-		return c.retried(ctx, (*Error).mayPass, ask)
+		return c.retry(ctx, (*Error).temporary, ask)
 	}
 	return ask()
 }
 
-// ask asks once.
-func (c *Client) ask(ctx context.Context, r request, body []byte, out any) (http.Header, error) {
+// send sends a request once.
+func (c *Client) send(ctx context.Context, r request, body []byte, out any) (http.Header, error) {
 	at := c.base + r.path
 	if len(r.query) > 0 {
 		at += "?" + r.query.Encode()
@@ -156,21 +157,21 @@ func (c *Client) ask(ctx context.Context, r request, body []byte, out any) (http
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return nil, c.unanswered(ctx, r, err)
+		return nil, c.noAnswer(ctx, r, err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode >= http.StatusMultipleChoices {
-		return nil, c.refused(r, res)
+		return nil, c.readError(r, res)
 	}
 	return res.Header, c.read(ctx, r, res, out)
 }
 
-// read takes the body of a success.
+// read decodes the body of an answer that is a success.
 func (c *Client) read(ctx context.Context, r request, res *http.Response, out any) error {
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return c.unanswered(ctx, r, err)
+		return c.noAnswer(ctx, r, err)
 	case len(raw) > maxAnswer:
 		return &Error{
 			Method: r.method, Path: r.path, URL: c.base, Status: res.StatusCode, Kind: Unreadable,
@@ -188,24 +189,24 @@ func (c *Client) read(ctx context.Context, r request, res *http.Response, out an
 	return nil
 }
 
-// segment is one part of a path: whatever it holds, it stays one.
+// segment escapes s, which becomes exactly one segment of a path.
 func segment(s string) string {
 	switch s {
-	case ".", "..": // would be taken for a way up
+	case ".", "..": // they would be resolved
 		return strings.ReplaceAll(s, ".", "%2E")
 	}
 	return url.PathEscape(s)
 }
 
-// idents are what the things of a collection are called by.
+// idents say what identifies an item of a collection.
 var idents = map[string]string{
 	"nodes": "the name or uuid of the node", "ports": "the name or uuid of the port", "drivers": "the name of the driver",
 	"conductors": "the name of the conductor", "operations": "the id of the operation", "traits": "the trait",
 	"compute-services": "the name of the compute service",
 }
 
-// named refuses a path with an empty segment: the API would take it for the whole collection.
-func named(path string) error {
+// checkPath refuses a path with an empty segment, which would name the collection instead of an item.
+func checkPath(path string) error {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for i, part := range parts {
 		if part != "" {
@@ -219,7 +220,7 @@ func named(path string) error {
 	return nil
 }
 
-// fieldsQuery asks for these fields only; nil = for all.
+// fieldsQuery returns a query for these fields only; nil = for all.
 func fieldsQuery(fields []string) url.Values {
 	if len(fields) == 0 {
 		return nil

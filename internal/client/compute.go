@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ComputeHeartbeat is what a compute service says of itself.
+// ComputeHeartbeat is the heartbeat of a compute service.
 type ComputeHeartbeat struct {
 	PartitionKey      *string  `json:"partition_key"` // nil = unset; "" = the default group only
 	PeerList          *string  `json:"peer_list"`     // hosts, comma-separated; nil = unset
@@ -28,7 +28,7 @@ type ComputeService struct {
 	PeerList          *string    `json:"peer_list"`
 	Incarnation       int64      `json:"incarnation"`
 	Live              bool       `json:"live"`
-	Quiet             bool       `json:"quiet"` // an earlier process of this name may publish still
+	Quiet             bool       `json:"quiet"` // an earlier process of this name may still publish
 	Member            bool       `json:"member"`
 	Excluded          string     `json:"excluded"`
 	AcknowledgedEpoch int64      `json:"acknowledged_epoch"`
@@ -51,7 +51,7 @@ func (v *ComputeService) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// ComputeReport is one thing that an operator should know.
+// ComputeReport is something that an operator should know.
 type ComputeReport struct {
 	Kind  string     `json:"kind"`
 	Text  string     `json:"text"`
@@ -62,8 +62,7 @@ type ComputeReport struct {
 	Since *time.Time `json:"since"`
 }
 
-// ComputeNode is a node in the share of a service. What the API says of it is
-// passed on as it is, but for reserved and requires.
+// ComputeNode is a node in the share of a service. The service publishes its fields unchanged, except reserved and requires.
 type ComputeNode struct {
 	UUID          string   `json:"uuid"`
 	Name          *string  `json:"name"`
@@ -80,7 +79,7 @@ type ComputeNode struct {
 
 const computeServices = "/temper/v1/compute-services"
 
-// Compute sends a heartbeat, which registers the service where it is new.
+// Compute sends a heartbeat, which also registers a new service.
 func (c *Client) Compute(ctx context.Context, host string, h ComputeHeartbeat) (*ComputeService, error) {
 	var v ComputeService
 	r := request{method: http.MethodPut, path: computeServices + "/" + segment(host), body: h}
@@ -92,11 +91,11 @@ func (c *Client) Compute(ctx context.Context, host string, h ComputeHeartbeat) (
 	return &v, err
 }
 
-// sharePage is how many nodes one request for a share asks for.
+// sharePage is the number of nodes in one page of a share.
 const sharePage = 5000
 
-// ComputeShare is the whole share of a service in the epoch, for a client that
-// knows requires; StatusOf is 409 where another epoch is published.
+// ComputeShare returns the whole share of a service in an epoch, for a client that knows the field requires. StatusOf the error
+// is 409 if another epoch is published.
 func (c *Client) ComputeShare(ctx context.Context, host string, epoch int64) ([]ComputeNode, error) {
 	q := url.Values{"epoch": {strconv.FormatInt(epoch, 10)}, "knows": {"requires"}, "limit": {strconv.Itoa(sharePage)}}
 	nodes := []ComputeNode{}
@@ -118,7 +117,7 @@ func (c *Client) ComputeShare(ctx context.Context, host string, epoch int64) ([]
 }
 
 // ClaimNode sets the instance_uuid of a node in the name of a compute service.
-// knows: whoever asked it for the node knows what nodes in maintenance require.
+// knows says that the scheduler knows the field requires of nodes in maintenance.
 func (c *Client) ClaimNode(ctx context.Context, service, node, instance string, knows bool) error {
 	q := url.Values{}
 	if knows {
@@ -131,7 +130,7 @@ func (c *Client) ClaimNode(ctx context.Context, service, node, instance string, 
 	return err
 }
 
-// ComputeServices are all that are registered, with the epoch and what is reported.
+// ComputeServices returns the registered services, the published epoch, and the reports about them.
 func (c *Client) ComputeServices(ctx context.Context) (epoch int64, services []ComputeService, reports []ComputeReport, err error) {
 	var body struct {
 		Epoch    int64            `json:"epoch"`
@@ -142,14 +141,14 @@ func (c *Client) ComputeServices(ctx context.Context) (epoch int64, services []C
 	return body.Epoch, body.Services, body.Reports, err
 }
 
-// ForgetCompute takes a dead service off the list.
+// ForgetCompute removes a dead service.
 func (c *Client) ForgetCompute(ctx context.Context, host string) error {
 	_, err := c.do(ctx, request{method: http.MethodDelete, path: computeServices + "/" + segment(host)}, nil)
 	return err
 }
 
-// MoveCompute gives the instances of a dead service, or of nobody (""), to
-// another; node "" = all of them. It tells how many these were.
+// MoveCompute gives the instances of a dead service to another, and returns their number. from "" = the instances without a
+// service; node "" = all nodes.
 func (c *Client) MoveCompute(ctx context.Context, from, to, node string) (int, error) {
 	var body struct {
 		Moved int `json:"moved"`
@@ -160,7 +159,7 @@ func (c *Client) MoveCompute(ctx context.Context, from, to, node string) (int, e
 	return body.Moved, err
 }
 
-// ComputeWhatIf is what a change of a service would come to.
+// ComputeWhatIf is what would change with a service.
 type ComputeWhatIf struct {
 	document
 	Epoch   int64 `json:"epoch"`
@@ -185,7 +184,7 @@ func (w *ComputeWhatIf) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// WhatIfCompute asks what would move if a service had these settings, or were gone.
+// WhatIfCompute says which nodes would move if a service had these settings, or were gone.
 func (c *Client) WhatIfCompute(ctx context.Context, service string, key *string, peers string, gone bool) (*ComputeWhatIf, error) {
 	q := url.Values{"service": {service}}
 	if key != nil {

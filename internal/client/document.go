@@ -2,13 +2,13 @@ package client
 
 import "encoding/json"
 
-// document is an answer as it came. What is decoded from it has the fields that this program uses; what is shown as JSON
-// has them all.
+// document keeps an answer as the API sent it. A struct has only the fields that this program uses, but is shown as JSON with
+// all of them.
 type document struct {
 	raw json.RawMessage
 }
 
-// Raw is the answer as it came; null for a value that is none.
+// Raw returns the answer as the API sent it; null if there is none.
 func (d document) Raw() json.RawMessage {
 	if d.raw == nil {
 		return json.RawMessage("null")
@@ -16,10 +16,10 @@ func (d document) Raw() json.RawMessage {
 	return d.raw
 }
 
-// MarshalJSON gives the answer back as it came.
+// MarshalJSON returns the answer as the API sent it.
 func (d document) MarshalJSON() ([]byte, error) { return d.Raw(), nil }
 
-// Fields are all fields of the answer.
+// Fields returns all fields of the answer.
 func (d document) Fields() map[string]any {
 	var all map[string]any
 	if json.Unmarshal(d.raw, &all) != nil {

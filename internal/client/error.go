@@ -17,7 +17,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// Kind says how far a request came that was no success.
+// Kind says how far a failed request came.
 type Kind int
 
 // The kinds.
@@ -25,42 +25,42 @@ const (
 	Refused    Kind = iota // the API answered with an error: Error.Status
 	Unreached              // no connection: nothing was sent
 	Lost                   // sent, and no answer came
-	Unreadable             // answered with what the API would not say
+	Unreadable             // the answer is not one of the API
 )
 
-// Error is a request that was no success. Its text is a sentence without a capital or a full stop.
+// Error is a failed request. Its text is a sentence without a capital letter and a full stop.
 type Error struct {
 	Kind         Kind
 	Status       int        // of the answer, 0 = none
-	Words        string     // the API's own (Ironic's faultstring), or what was wrong with the answer; without a full stop
-	Code         fault.Code // what is wrong, for programs; "" = the API did not say
-	Help         []Help     // what can be done about it, in this order
-	RequestID    string     // the API's log has it; "" = none
+	Words        string     // the text of the API (Ironic's faultstring), or what is wrong with the answer; without a full stop
+	Code         fault.Code // for programs; "" = the answer has none
+	Help         []Help     // what the user can do, in this order
+	RequestID    string     // under which the API logged it; "" = none
 	Method, Path string
 	URL          string // of the API
 
-	retryAfter time.Duration // as the answer says; 0 = it does not
-	final      bool          // another try would end the same
+	retryAfter time.Duration // Retry-After of the answer; 0 = none
+	final      bool          // a retry would fail in the same way
 	err        error
 }
 
-// Help is one thing that somebody can do about an error.
+// Help is one thing that the user can do about an error.
 type Help struct {
 	Command string `json:"command"`
 	Effect  string `json:"effect"` // what it does; Command and Effect together are a sentence
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.err }
 
 func (e *Error) Error() string {
 	switch {
 	case e.Kind == Unreached:
-		return fmt.Sprintf("the API at %s can not be reached: %s", e.URL, plain(e.err))
+		return fmt.Sprintf("the API at %s can not be reached: %s", e.URL, describe(e.err))
 	case e.Kind == Lost && e.Method == http.MethodGet:
-		return fmt.Sprintf("the API at %s did not answer: %s", e.URL, plain(e.err))
+		return fmt.Sprintf("the API at %s did not answer: %s", e.URL, describe(e.err))
 	case e.Kind == Lost:
-		return fmt.Sprintf("the API at %s did not answer %s %s, which may have been accepted: %s", e.URL, e.Method, e.Path, plain(e.err))
+		return fmt.Sprintf("the API at %s did not answer %s %s, which may have been accepted: %s", e.URL, e.Method, e.Path, describe(e.err))
 	case e.Kind == Unreadable:
 		return fmt.Sprintf("%s %s%s: %s", e.Method, e.URL, e.Path, e.Words)
 	case e.Status == http.StatusUnauthorized:
@@ -73,7 +73,7 @@ func (e *Error) Error() string {
 	return e.Words
 }
 
-// StatusOf is the status of the API's refusal in err's chain; 0 = there is none.
+// StatusOf returns the HTTP status with which the API refused the request, or 0 if err is another error.
 func StatusOf(err error) int {
 	var e *Error
 	if errors.As(err, &e) && e.Kind == Refused {
@@ -82,7 +82,7 @@ func StatusOf(err error) int {
 	return 0
 }
 
-// CodeOf is the code of the API's refusal in err's chain; "" = there is none.
+// CodeOf returns the code of the API's error in err's chain, or "".
 func CodeOf(err error) fault.Code {
 	var e *Error
 	if errors.As(err, &e) {
@@ -91,7 +91,7 @@ func CodeOf(err error) fault.Code {
 	return ""
 }
 
-// HelpOf is what can be done about the API's refusal in err's chain.
+// HelpOf returns the help of the API's error in err's chain.
 func HelpOf(err error) []Help {
 	var e *Error
 	if errors.As(err, &e) {
@@ -100,7 +100,7 @@ func HelpOf(err error) []Help {
 	return nil
 }
 
-// KindOf is the kind of the *Error in err's chain; ok = there is one.
+// KindOf returns the kind of the *Error in err's chain, and whether there is one.
 func KindOf(err error) (k Kind, ok bool) {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -109,8 +109,8 @@ func KindOf(err error) (k Kind, ok bool) {
 	return e.Kind, true
 }
 
-// unanswered is the error of a request that got no answer.
-func (c *Client) unanswered(ctx context.Context, r request, err error) error {
+// noAnswer returns the error for a request without an answer.
+func (c *Client) noAnswer(ctx context.Context, r request, err error) error {
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return context.Cause(ctx)
 	}
@@ -127,8 +127,8 @@ func (c *Client) unanswered(ctx context.Context, r request, err error) error {
 	return e
 }
 
-// plain says what went wrong with a connection, without the addresses that net/http repeats around it.
-func plain(err error) string {
+// describe says what is wrong with a connection, without the addresses that net/http puts around it.
+func describe(err error) string {
 	var timeout net.Error
 	var dns *net.DNSError
 	var errno syscall.Errno
@@ -149,26 +149,26 @@ func plain(err error) string {
 	return err.Error()
 }
 
-// refused reads an answer that is no success.
-func (c *Client) refused(r request, res *http.Response) error {
-	raw, _ := io.ReadAll(io.LimitReader(res.Body, maxFault)) // what came of it is told
+// readError returns the error for an answer that is not a success.
+func (c *Client) readError(r request, res *http.Response) error {
+	raw, _ := io.ReadAll(io.LimitReader(res.Body, maxFault)) // what was read until then is used
 	e := &Error{
 		Status: res.StatusCode, Method: r.method, Path: r.path, URL: c.base,
 		RequestID: res.Header.Get(headerRequestID), retryAfter: retryAfter(res.Header),
 	}
 	e.Code, e.Help = faultCode(raw)
-	if e.Words = faultWords(raw); e.Words != "" {
+	if e.Words = faultString(raw); e.Words != "" {
 		return e
 	}
 	e.Words = strings.ToLower(http.StatusText(res.StatusCode))
 	if res.StatusCode < http.StatusInternalServerError {
-		// A proxy may answer for an API that is away; nobody else has a say in the rest.
+		// Instead of an API that is away, a proxy may answer 5xx. Any other status without a fault is not from the API.
 		e.Kind, e.Words = Unreadable, fmt.Sprintf("what answers there is not Temper's API: it says %d %s", e.Status, e.Words)
 	}
 	return e
 }
 
-// faultCode is what an error's body says for programs.
+// faultCode returns the code and the help in the body of an error.
 func faultCode(raw []byte) (fault.Code, []Help) {
 	var body struct {
 		Code fault.Code `json:"code"`
@@ -180,9 +180,9 @@ func faultCode(raw []byte) (fault.Code, []Help) {
 	return body.Code, body.Help
 }
 
-// faultWords is the sentence in the body of an error; "" where there is none. Ironic puts JSON into a string of its JSON
+// faultString returns the sentence in the body of an error, or "" if there is none. Ironic puts JSON into a string of its JSON
 // (error_message.faultstring), its basic-auth middleware answers error.message, older ones put no string around it.
-func faultWords(raw []byte) string {
+func faultString(raw []byte) string {
 	var body struct {
 		Packed json.RawMessage `json:"error_message"`
 		Basic  struct {

@@ -24,7 +24,7 @@ func (d *Driver) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Drivers lists the hardware types that live conductors have. There are few: they come in one page.
+// Drivers lists the hardware types that live conductors have. The API returns them in one page.
 func (c *Client) Drivers(ctx context.Context) ([]Driver, error) {
 	var body struct {
 		Drivers []Driver `json:"drivers"`
@@ -33,14 +33,14 @@ func (c *Client) Drivers(ctx context.Context) ([]Driver, error) {
 	return body.Drivers, err
 }
 
-// Driver gives a hardware type with its interfaces.
+// Driver returns a hardware type with its interfaces.
 func (c *Client) Driver(ctx context.Context, name string) (*Driver, error) {
 	var d Driver
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/v1/drivers/" + segment(name)}, &d)
 	return &d, err
 }
 
-// DriverProperties documents a hardware type's driver_info: a key, and what it is for.
+// DriverProperties returns the properties of a hardware type's driver_info with their descriptions.
 func (c *Client) DriverProperties(ctx context.Context, name string) (map[string]string, error) {
 	var p map[string]string
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/v1/drivers/" + segment(name) + "/properties"}, &p)
@@ -71,7 +71,7 @@ func (c *Client) Conductors(ctx context.Context, limit int) (List[Conductor], er
 	return pages[Conductor](ctx, c, "/v1/conductors", url.Values{"detail": {"true"}}, "conductors", limit)
 }
 
-// Conductor gives a conductor by its name.
+// Conductor returns a conductor by its name.
 func (c *Client) Conductor(ctx context.Context, name string) (*Conductor, error) {
 	var k Conductor
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/v1/conductors/" + segment(name)}, &k)

@@ -8,20 +8,20 @@ import (
 	"strconv"
 )
 
-// List is what was read of a collection, in its order.
+// List is the first part of a collection, in its order.
 type List[T any] struct {
 	Items []T
-	More  bool // there are more than were asked for
+	More  bool // the collection has more items
 }
 
-// Bounds of lists.
+// Limits of lists.
 const (
 	DefaultLimit = 1000
 	MaxLimit     = 100_000
-	pageLimit    = 1000 // the API's own bound of a page
+	pageLimit    = 1000 // the API's limit of a page
 )
 
-// pages reads a collection page by page, at most limit items of it (0 = DefaultLimit). key is where the items are in the body.
+// pages reads a collection page by page, at most limit items (0 = DefaultLimit). key is the field of the body with the items.
 func pages[T any](ctx context.Context, c *Client, path string, q url.Values, key string, limit int) (List[T], error) {
 	if limit <= 0 {
 		limit = DefaultLimit
@@ -33,7 +33,7 @@ func pages[T any](ctx context.Context, c *Client, path string, q url.Values, key
 	}
 	var out List[T]
 	for {
-		query.Set("limit", strconv.Itoa(min(limit+1-len(out.Items), pageLimit))) // one more tells whether there are more
+		query.Set("limit", strconv.Itoa(min(limit+1-len(out.Items), pageLimit))) // one item more, to know whether there are more
 		var body map[string]json.RawMessage
 		if _, err := c.do(ctx, request{method: http.MethodGet, path: path, query: query}, &body); err != nil {
 			return out, err
@@ -58,7 +58,7 @@ func pages[T any](ctx context.Context, c *Client, path string, q url.Values, key
 	}
 }
 
-// page takes the body of one page apart.
+// page returns the items of one page and the link to the next.
 func page[T any](body map[string]json.RawMessage, key string) (items []T, next string, err error) {
 	if err := json.Unmarshal(body[key], &items); err != nil {
 		return nil, "", err
@@ -75,8 +75,8 @@ func page[T any](body map[string]json.RawMessage, key string) (items []T, next s
 	return items, next, nil
 }
 
-// markerOf is where the page of a next link begins. Only that is taken of it: the filters are ours still, and the host may
-// be one that we can't reach, or that must not see our password.
+// markerOf returns the marker in the link to the next page. Nothing else of the link is used: the host may be one that this
+// client can't reach, or that must not get its password.
 func markerOf(next string) string {
 	u, err := url.Parse(next)
 	if err != nil {

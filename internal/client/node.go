@@ -13,7 +13,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// Node is a node as the API shows it; a list shows what was asked for of it.
+// Node is a node as the API shows it. In a list it has only the fields that were requested.
 type Node struct {
 	document
 	UUID                 string         `json:"uuid"`
@@ -39,7 +39,7 @@ func (n *Node) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Label is how people call the node: its name, or its uuid where it has none.
+// Label returns the name of the node, or its uuid if it has none.
 func (n *Node) Label() string {
 	if n.Name != "" {
 		return n.Name
@@ -74,7 +74,8 @@ func (c *Client) CreateNode(ctx context.Context, fields map[string]any) (*Node, 
 	return &n, err
 }
 
-// PatchNode changes fields of a node. resetInterfaces goes with a new driver: what is not named gets its default.
+// PatchNode changes fields of a node. With a new driver, resetInterfaces resets the interfaces that p does not set to their
+// defaults.
 func (c *Client) PatchNode(ctx context.Context, ident string, p Patch, resetInterfaces bool) (*Node, error) {
 	q := url.Values{}
 	if resetInterfaces {
@@ -85,7 +86,7 @@ func (c *Client) PatchNode(ctx context.Context, ident string, p Patch, resetInte
 	return &n, err
 }
 
-// DeleteNode forgets a node.
+// DeleteNode deletes a node.
 func (c *Client) DeleteNode(ctx context.Context, ident string) error {
 	_, err := c.do(ctx, request{method: http.MethodDelete, path: nodePath(ident)}, nil)
 	return err
@@ -101,16 +102,16 @@ type Work struct {
 	// Timeout is how many seconds the operating system gets to power off; 0 = the API's setting.
 	Timeout int `json:"timeout,omitempty"`
 	Terms
-	// Key makes the request take effect once, however often it is sent; "" = one is made up.
+	// Key is the idempotency key: within 24 hours a request with the same key takes effect once. "" = a new one is made.
 	Key string `json:"idempotency_key"`
 	// DryRun is set by TryWork.
 	DryRun bool `json:"dry_run,omitempty"`
 }
 
-// Terms are how what a request begins is to go.
+// Terms say how the operation of a request is carried out.
 type Terms struct {
 	OnFailure        string `json:"on_failure,omitempty"`         // fail, hold; "" = the API's setting
-	WaitForConductor bool   `json:"wait_for_conductor,omitempty"` // where nobody covers the node, instead of being refused
+	WaitForConductor bool   `json:"wait_for_conductor,omitempty"` // wait if no conductor covers the node, instead of being refused
 }
 
 // Work requests work on a node. It returns the id of the operation that does it, or "" if the node is in its new state
@@ -133,7 +134,7 @@ func workRequest(ident string, w Work) request {
 	if w.Key == "" {
 		w.Key = uuid.NewString()
 	}
-	return request{method: http.MethodPost, path: "/temper/v1/nodes/" + segment(ident) + "/operations", body: w, once: true}
+	return request{method: http.MethodPost, path: "/temper/v1/nodes/" + segment(ident) + "/operations", body: w, idempotent: true}
 }
 
 // Trial is what would become of a request for work.
@@ -177,14 +178,14 @@ func (c *Client) UnsetMaintenance(ctx context.Context, ident string) error {
 	return err
 }
 
-// Verdict is what validation says of one interface.
+// Verdict is the result of the validation of one interface.
 type Verdict struct {
 	Result *bool      `json:"result"` // nil = the driver does not have it
 	Reason string     `json:"reason"`
-	Code   fault.Code `json:"code"` // "" where the interface is fine
+	Code   fault.Code `json:"code"` // "" if the interface is valid
 }
 
-// Validation is what validation says of a node, by interface.
+// Validation is the result of the validation of a node, by interface.
 type Validation struct {
 	document
 	Interfaces map[string]Verdict
@@ -203,7 +204,7 @@ func (c *Client) Validate(ctx context.Context, ident string) (*Validation, error
 	return &v, err
 }
 
-// Event is a line of a node's history.
+// Event is an entry of a node's history.
 type Event struct {
 	document
 	UUID      string     `json:"uuid"`
@@ -286,7 +287,7 @@ func (c *Client) AddTrait(ctx context.Context, ident, trait string) error {
 	return err
 }
 
-// RemoveTrait takes one trait from a node.
+// RemoveTrait removes one trait from a node.
 func (c *Client) RemoveTrait(ctx context.Context, ident, trait string) error {
 	_, err := c.do(ctx, request{method: http.MethodDelete, path: nodePath(ident, "traits", trait)}, nil)
 	return err

@@ -28,12 +28,12 @@ type Operation struct {
 	WaitingFor   string     `json:"waiting_for"`
 	WaitingUntil *time.Time `json:"waiting_until"`
 	Pause        *Pause     `json:"temporal_pause"` // nil = not paused in Temporal
-	Asked        string     `json:"asked"`          // what somebody wants of it while it runs
+	Asked        string     `json:"asked"`          // what somebody requested of it: cancel, abort, delete, unhold, power
 	AskedBy      string     `json:"asked_by"`
 	AskedReason  string     `json:"asked_reason"`
 	RetryOf      string     `json:"retry_of"`
 	OnFailure    string     `json:"on_failure"` // fail, hold
-	Choices      []string   `json:"choices"`    // what may be decided now; empty while no decision is waited for
+	Choices      []string   `json:"choices"`    // which decisions are possible now; empty if it waits for none
 	Decisions    []Ruling   `json:"decisions"`
 	Steps        []Step     `json:"steps"`
 }
@@ -64,7 +64,7 @@ type Step struct {
 	State     string     `json:"state"` // pending, running, waiting, done, failed, skipped
 	Attempts  int        `json:"attempts"`
 	Failures  int        `json:"failures"`
-	Limit     int        `json:"limit"` // of its failures; 0 = nobody has begun it
+	Limit     int        `json:"limit"` // how often it may fail; 0 = it was not begun
 	Conductor string     `json:"conductor"`
 	StartedAt *time.Time `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at"`
@@ -80,7 +80,7 @@ func (o *Operation) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// The words of an operation's state, outcome and asks that this program acts on.
+// The states, outcomes and requests that this program acts on.
 const (
 	Ended     = "ended"
 	Succeeded = "succeeded"
@@ -96,7 +96,7 @@ const (
 // Ended reports whether the operation is over.
 func (o *Operation) Ended() bool { return o.State == Ended }
 
-// Label is how people call the operation's node.
+// Label returns the name of the operation's node, or its uuid if it has none.
 func (o *Operation) Label() string {
 	if o.NodeName != "" {
 		return o.NodeName
@@ -104,7 +104,7 @@ func (o *Operation) Label() string {
 	return o.NodeUUID
 }
 
-// Current is the first step that is not over; nil when all are.
+// Current returns the first step that has not ended; nil = all have.
 func (o *Operation) Current() *Step {
 	for i := range o.Steps {
 		if s := o.Steps[i].State; s != "done" && s != "skipped" {
@@ -114,7 +114,7 @@ func (o *Operation) Current() *Step {
 	return nil
 }
 
-// Name is "interface.step".
+// Name returns "interface.step".
 func (s Step) Name() string { return s.Interface + "." + s.Step }
 
 // OperationFilter picks operations; "" = all.
@@ -139,14 +139,14 @@ func (c *Client) Operations(ctx context.Context, f OperationFilter, limit int) (
 	return pages[Operation](ctx, c, "/temper/v1/operations", q, "operations", limit)
 }
 
-// Operation gives an operation by its id.
+// Operation returns an operation by its id.
 func (c *Client) Operation(ctx context.Context, id string) (*Operation, error) {
 	var o Operation
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/temper/v1/operations/" + segment(id)}, &o)
 	return &o, err
 }
 
-// CancelOperation asks an operation to stop and to undo what is half done.
+// CancelOperation cancels an operation, which then undoes what it left half done.
 func (c *Client) CancelOperation(ctx context.Context, id, reason string) (*Operation, error) {
 	var o Operation
 	_, err := c.do(ctx, request{
@@ -165,15 +165,15 @@ func (c *Client) UnpauseOperation(ctx context.Context, id, reason string) (*Oper
 	return &o, err
 }
 
-// The words of a decision.
+// The decisions.
 const (
 	Retry = "retry"
 	Skip  = "skip"
 	Abort = "abort"
 )
 
-// Decide says what becomes of the step at which an operation holds: Retry, Skip or Abort. It is answered when the operation
-// has taken the decision.
+// Decide decides about the step at which an operation holds: Retry, Skip or Abort. It returns when the operation has taken the
+// decision.
 func (c *Client) Decide(ctx context.Context, id, action, reason string) (*Operation, error) {
 	var o Operation
 	_, err := c.do(ctx, request{
@@ -183,8 +183,8 @@ func (c *Client) Decide(ctx context.Context, id, action, reason string) (*Operat
 	return &o, err
 }
 
-// RetryOperation does again what an operation was to do that has ended, and gives the one that does it; of one that holds at
-// a step it runs that again.
+// RetryOperation retries an operation that has ended, and returns the new operation. If the operation holds at a step, it
+// retries that step.
 func (c *Client) RetryOperation(ctx context.Context, id, reason string) (*Operation, error) {
 	var o Operation
 	_, err := c.do(ctx, request{
@@ -193,7 +193,8 @@ func (c *Client) RetryOperation(ctx context.Context, id, reason string) (*Operat
 	return &o, err
 }
 
-// LostTemporal is the word that Temporal has lost its data: operations that it does not know are ended, however many.
+// LostTemporal confirms that Temporal has lost its data. Reconciliation then ends all operations that Temporal does not know,
+// however many they are.
 func (c *Client) LostTemporal(ctx context.Context, reason string) error {
 	_, err := c.do(ctx, request{
 		method: http.MethodPost, path: "/temper/v1/operations/recover", body: map[string]any{"lost_temporal": true, "reason": reason},
@@ -201,7 +202,7 @@ func (c *Client) LostTemporal(ctx context.Context, reason string) error {
 	return err
 }
 
-// Recovery is who holds a node, and what was done about it.
+// Recovery says which operation holds a node, and what was done about it.
 type Recovery struct {
 	document
 	Operation string `json:"operation"`
@@ -221,7 +222,7 @@ func (r *Recovery) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Recover tells who holds a node and ends what is orphaned; with force what is alive, too.
+// Recover says which operation holds a node, and ends it if it is orphaned, or with force even if it is alive.
 func (c *Client) Recover(ctx context.Context, ident string, force bool, reason string) (*Recovery, error) {
 	var r Recovery
 	_, err := c.do(ctx, request{
@@ -230,7 +231,7 @@ func (c *Client) Recover(ctx context.Context, ident string, force bool, reason s
 	return &r, err
 }
 
-// Waiver is what a node owed and somebody has waived.
+// Waiver is what was waived of what a node owed.
 type Waiver struct {
 	document
 	Waived []string `json:"waived"`
@@ -244,14 +245,14 @@ func (w *Waiver) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Waive waives what a node owes: it need not be undone.
+// Waive waives what a node owes, so that it is not undone.
 func (c *Client) Waive(ctx context.Context, ident, reason string) (*Waiver, error) {
 	var w Waiver
 	_, err := c.do(ctx, request{method: http.MethodPost, path: "/temper/v1/nodes/" + segment(ident) + "/waive", body: map[string]any{"reason": reason}}, &w)
 	return &w, err
 }
 
-// Why is what happens to a node, and what somebody can do.
+// Why explains what a node is doing, and what the user can do.
 type Why struct {
 	document
 	Text string `json:"text"`
@@ -265,14 +266,14 @@ func (w *Why) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Why tells what happens to a node, for what it waits, and what somebody can do.
+// Why explains what a node is doing, what it waits for, and what the user can do.
 func (c *Client) Why(ctx context.Context, ident string) (*Why, error) {
 	var w Why
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/temper/v1/nodes/" + segment(ident) + "/why"}, &w)
 	return &w, err
 }
 
-// Newer reports whether operation a was accepted after b: ids grow.
+// Newer reports whether operation a was accepted after operation b. Ids grow.
 func Newer(a, b string) bool {
 	x, err1 := strconv.ParseInt(a, 10, 64)
 	y, err2 := strconv.ParseInt(b, 10, 64)

@@ -4,14 +4,14 @@ package client
 type Change struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"` // never null: that is a Remove
+	Value any    `json:"value,omitempty"` // never nil; Remove removes a field
 }
 
-// Patch is what changes, in order.
+// Patch is a list of changes.
 type Patch []Change
 
-// Set gives the field at path a value, whether or not it has one.
+// Set sets the field at path, whether it has a value or not.
 func Set(path string, value any) Change { return Change{Op: "add", Path: path, Value: value} }
 
-// Remove takes the field at path away.
+// Remove removes the field at path.
 func Remove(path string) Change { return Change{Op: "remove", Path: path} }

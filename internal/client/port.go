@@ -31,14 +31,14 @@ func (c *Client) Ports(ctx context.Context, q url.Values, limit int) (List[Port]
 	return pages[Port](ctx, c, "/v1/ports", q, "ports", limit)
 }
 
-// Port gives a port by its uuid or name.
+// Port returns a port by its uuid or name.
 func (c *Client) Port(ctx context.Context, ident string) (*Port, error) {
 	var p Port
 	_, err := c.do(ctx, request{method: http.MethodGet, path: "/v1/ports/" + segment(ident)}, &p)
 	return &p, err
 }
 
-// CreatePort adds a port with these fields of Ironic's.
+// CreatePort creates a port with these fields of Ironic's.
 func (c *Client) CreatePort(ctx context.Context, fields map[string]any) (*Port, error) {
 	var p Port
 	_, err := c.do(ctx, request{method: http.MethodPost, path: "/v1/ports", body: fields}, &p)
@@ -52,7 +52,7 @@ func (c *Client) PatchPort(ctx context.Context, ident string, changes Patch) (*P
 	return &p, err
 }
 
-// DeletePort forgets a port.
+// DeletePort deletes a port.
 func (c *Client) DeletePort(ctx context.Context, ident string) error {
 	_, err := c.do(ctx, request{method: http.MethodDelete, path: "/v1/ports/" + segment(ident)}, nil)
 	return err

@@ -13,14 +13,14 @@ import (
 // The pauses between tries.
 const (
 	firstPause = 200 * time.Millisecond
-	mostPause  = 3 * time.Second
+	maxPause   = 3 * time.Second
 )
 
-// retried asks again where an error may pass, as long as ctx allows. Only what reads, or has an idempotency key, may be
-// asked so.
-func (c *Client) retried(ctx context.Context, passes func(*Error) bool, ask func() (http.Header, error)) (http.Header, error) {
+// retry calls ask until it succeeds, passes reports that its error is permanent, or ctx ends. Only requests that read or have
+// an idempotency key may be retried.
+func (c *Client) retry(ctx context.Context, passes func(*Error) bool, ask func() (http.Header, error)) (http.Header, error) {
 	pauses := backoff.NewExponentialBackOff()
-	pauses.InitialInterval, pauses.MaxInterval = firstPause, mostPause
+	pauses.InitialInterval, pauses.MaxInterval = firstPause, maxPause
 	var last error
 	h, err := backoff.Retry(ctx, func() (http.Header, error) {
 		h, err := ask()
@@ -29,7 +29,7 @@ func (c *Client) retried(ctx context.Context, passes func(*Error) bool, ask func
 		case err == nil:
 			return h, nil
 		case ctx.Err() == nil || last == nil:
-			last = err // what the deadline cut off says less than what was wrong before
+			last = err // an error before the deadline says more than the deadline itself
 		}
 		if !errors.As(err, &e) || !passes(e) {
 			return nil, backoff.Permanent(err)
@@ -43,21 +43,21 @@ func (c *Client) retried(ctx context.Context, passes func(*Error) bool, ask func
 	switch {
 	case err == nil:
 		return h, nil
-	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled): // nobody waits any more
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled): // the caller has given up
 		return nil, context.Cause(ctx)
 	}
 	return nil, last
 }
 
-// mayPass reports whether the same question may get an answer a little later.
-func (e *Error) mayPass() bool {
+// temporary reports whether the same request may succeed a little later.
+func (e *Error) temporary() bool {
 	return !e.final && (e.Kind == Unreached || e.Kind == Lost || e.Status == http.StatusServiceUnavailable)
 }
 
 // lost reports whether the request may have been accepted, and only the answer is missing.
 func (e *Error) lost() bool { return !e.final && e.Kind == Lost }
 
-// retryAfter reads the header of that name, in seconds; 0 where there is none.
+// retryAfter returns the header Retry-After; 0 if there is none.
 func retryAfter(h http.Header) time.Duration {
 	s, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || s < 0 || s > 3600 {

@@ -39,7 +39,7 @@ func (c *Client) Fleet(ctx context.Context) ([]FleetConductor, error) {
 	return body.Conductors, err
 }
 
-// DrainConductor has a conductor take no new steps; without force not the last that covers some node.
+// DrainConductor has a conductor take no new steps. Without force, the API refuses it for the last one that covers some node.
 func (c *Client) DrainConductor(ctx context.Context, name string, force bool) (*FleetConductor, error) {
 	var k FleetConductor
 	_, err := c.do(ctx, request{
@@ -48,7 +48,7 @@ func (c *Client) DrainConductor(ctx context.Context, name string, force bool) (*
 	return &k, err
 }
 
-// ForgetConductor forgets one that is not alive.
+// ForgetConductor removes a conductor that is not alive.
 func (c *Client) ForgetConductor(ctx context.Context, name string) error {
 	_, err := c.do(ctx, request{method: http.MethodDelete, path: "/temper/v1/conductors/" + segment(name)}, nil)
 	return err
@@ -73,7 +73,7 @@ func (k *Coverage) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Coverage says which live conductors have what, and how many nodes need it.
+// Coverage returns which live conductors cover which nodes, and how many nodes that are.
 func (c *Client) Coverage(ctx context.Context) ([]Coverage, error) {
 	var body struct {
 		Coverage []Coverage `json:"coverage"`
@@ -82,14 +82,14 @@ func (c *Client) Coverage(ctx context.Context) ([]Coverage, error) {
 	return body.Coverage, err
 }
 
-// Owner is who owns a node; Conductor "" = nobody covers it.
+// Owner is a node and the conductor that owns it; "" = no conductor covers it.
 type Owner struct {
 	NodeUUID  string `json:"node_uuid"`
 	NodeName  string `json:"node_name"`
 	Conductor string `json:"conductor"`
 }
 
-// Ring lists at most limit nodes with their owners (0 = DefaultLimit); nil = every group, every driver.
+// Ring lists at most limit nodes with their owners (0 = DefaultLimit); nil = all groups, all drivers.
 func (c *Client) Ring(ctx context.Context, group, driver *string, limit int) (List[Owner], error) {
 	q := url.Values{}
 	if group != nil {
@@ -122,7 +122,7 @@ func (k *WhatIf) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// WhatIf tells what would move, and what nobody would cover. Nothing is changed.
+// WhatIf says which nodes would move, and which no conductor would cover. It changes nothing.
 func (c *Client) WhatIf(ctx context.Context, without []string, group *string) (*WhatIf, error) {
 	q := url.Values{"without": {strings.Join(without, ",")}}
 	if group != nil {
@@ -133,11 +133,11 @@ func (c *Client) WhatIf(ctx context.Context, without []string, group *string) (*
 	return &w, err
 }
 
-// Queued says what is known of the reconciliation that was queued.
+// Queued is a reconciliation that was queued.
 type Queued struct {
 	document
 	Late bool     `json:"late"`                   // no orchestrator seems to run it
-	Ago  *float64 `json:"reconciled_seconds_ago"` // when one ended last; nil = none has
+	Ago  *float64 `json:"reconciled_seconds_ago"` // since one ended last; nil = none has ended
 }
 
 // UnmarshalJSON reads the answer and keeps it.
@@ -148,7 +148,7 @@ func (q *Queued) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Reconcile queues a reconciliation: the first orchestrator that is there runs it.
+// Reconcile queues a reconciliation, which the next orchestrator runs.
 func (c *Client) Reconcile(ctx context.Context) (*Queued, error) {
 	var q Queued
 	_, err := c.do(ctx, request{method: http.MethodPost, path: "/temper/v1/reconcile"}, &q)

@@ -18,11 +18,11 @@ import (
 // problems collects what is wrong with settings that could be read.
 type problems struct {
 	found  []Setting
-	broken map[string]bool // could not be read, and has been told
+	broken map[string]bool // settings that could not be decoded; their error is reported already
 	list   []error
 }
 
-// refuse says that a setting's value is not right, and what would be.
+// refuse adds a problem: the setting, its value and source, and what would be right.
 func (p *problems) refuse(key, want string, args ...any) {
 	if p.broken[key] {
 		return
@@ -53,7 +53,7 @@ func (p *problems) requireOrder(lowKey string, low time.Duration, highKey string
 	}
 }
 
-// requireAddress refuses what nobody can listen on.
+// requireAddress refuses an address on which nobody can listen.
 func (p *problems) requireAddress(key, value string) {
 	if _, err := net.ResolveTCPAddr("tcp", value); value == "" || err != nil {
 		p.refuse(key, "want host:port, such as 127.0.0.1:0")
@@ -69,7 +69,7 @@ func (p *problems) requireFile(key, path string) {
 		p.refuse(key, "want a file that can be read: %w", err)
 		return
 	}
-	_ = f.Close() // only opened to see whether it can be
+	_ = f.Close() // only opened to see whether it can be read
 }
 
 func (p *problems) requireURL(key, value string, schemes ...string) {
@@ -105,7 +105,7 @@ func (c Database) check(p *problems) {
 	c.checkWithoutKeys(p)
 }
 
-// checkWithoutKeys checks the settings of a role that needs no keys.
+// checkWithoutKeys is check for a role that needs no keys.
 func (c Database) checkWithoutKeys(p *problems) {
 	requireDatabase(p, c.URL)
 	if c.MaxConns < 2 {
@@ -140,8 +140,8 @@ func (c Temporal) check(p *problems) {
 	p.requireFile("temporal_tls_ca", c.TLSCA)
 }
 
-// leastHeartbeat leaves time for a heartbeat's request, which the SDK gives a second at least, and its pause.
-const leastHeartbeat = 1500 * time.Millisecond
+// minHeartbeat leaves time for the pause before a heartbeat and for its request, for which the SDK allows at least a second.
+const minHeartbeat = 1500 * time.Millisecond
 
 func (c Liveness) check(p *problems) {
 	p.requirePositive(map[string]time.Duration{
@@ -152,15 +152,15 @@ func (c Liveness) check(p *problems) {
 	if _, err := c.WaitInGroup.ByGroup(); err != nil {
 		p.refuse("wait_for_conductor_groups", "%w", err)
 	}
-	if c.HeartbeatTimeout > 0 && c.HeartbeatTimeout < leastHeartbeat {
-		p.refuse("heartbeat_timeout", "want at least %s", leastHeartbeat)
+	if c.HeartbeatTimeout > 0 && c.HeartbeatTimeout < minHeartbeat {
+		p.refuse("heartbeat_timeout", "want at least %s", minHeartbeat)
 	}
 	p.requireOrder("conductor_heartbeat_interval", c.ConductorHeartbeatInterval,
 		"conductor_heartbeat_timeout", c.ConductorHeartbeatTimeout)
 }
 
-// mostMedia is less than an undo may take (undoPatience in package workflows).
-const mostMedia = 150 * time.Second
+// maxMedia is shorter than an undo may take (undoPatience in package workflows).
+const maxMedia = 150 * time.Second
 
 func (c Patience) check(p *problems) {
 	p.requirePositive(map[string]time.Duration{
@@ -168,13 +168,13 @@ func (c Patience) check(p *problems) {
 		"inspect_callback_timeout": c.InspectCallback, "power_timeout": c.Power,
 		"soft_power_off_timeout": c.SoftPower, "bmc_request_timeout": c.BMCRequest, "virtual_media_timeout": c.Media,
 	})
-	if c.Media > mostMedia {
-		p.refuse("virtual_media_timeout", "want at most %s, because an undo has to wait that long for a medium that may still appear", mostMedia)
+	if c.Media > maxMedia {
+		p.refuse("virtual_media_timeout", "want at most %s, because an undo has to wait that long for a medium that may still appear", maxMedia)
 	}
 }
 
-// mostDeathPause is what the pause grows to (node.MostPutOff).
-const mostDeathPause = 10 * time.Minute
+// maxDeathPause is the longest pause (node.MostPutOff).
+const maxDeathPause = 10 * time.Minute
 
 func (c Steering) check(p *problems) {
 	if c.OnFailure != "fail" && c.OnFailure != "hold" {
@@ -183,8 +183,8 @@ func (c Steering) check(p *problems) {
 	p.requirePositive(map[string]time.Duration{
 		"decision_wait": c.DecisionWait, "step_death_within": c.DeathWithin, "step_death_pause": c.DeathPause,
 	})
-	if c.DeathPause > mostDeathPause {
-		p.refuse("step_death_pause", "want at most %s", mostDeathPause)
+	if c.DeathPause > maxDeathPause {
+		p.refuse("step_death_pause", "want at most %s", maxDeathPause)
 	}
 	if _, err := c.StepLimits.Numbers(); err != nil {
 		p.refuse("step_limits", "want a whole number above 0 for each step: %w", err)
@@ -205,12 +205,12 @@ func (c Reach) check(p *problems) {
 // Loopback reports whether only this machine can reach the API.
 func (r *API) Loopback() bool { return origin.Loopback(r.Listen) }
 
-// checkTimes holds a BMC request below the heartbeat timeout: whoever is cut off from Temporal must have stopped by
-// the time that another conductor has the step. When a conductor died is known to within the pause between its
-// heartbeats, which must therefore be shorter than what is asked about that.
+// checkTimes requires that a BMC request is shorter than the heartbeat timeout, because a conductor that is cut off from
+// Temporal must have stopped before another one gets the step. The time of a conductor's death is known to within the pause
+// between its heartbeats, so that pause must be shorter than step_death_within.
 func checkTimes(p *problems, l Liveness, w Patience, s Steering) {
 	p.requireOrder("bmc_request_timeout", w.BMCRequest, "heartbeat_timeout", l.HeartbeatTimeout)
-	if l.ConductorHeartbeatInterval < l.ConductorHeartbeatTimeout { // else that is told
+	if l.ConductorHeartbeatInterval < l.ConductorHeartbeatTimeout { // otherwise Liveness.check reports it
 		p.requireOrder("conductor_heartbeat_interval", l.ConductorHeartbeatInterval, "step_death_within", s.DeathWithin)
 	}
 }
@@ -231,7 +231,7 @@ func (r *API) check(p *problems) {
 	p.requireAuth(r.Auth, "listen", r.Listen)
 }
 
-// requireAuth requires a choice of who is let in if listen is more than loopback.
+// requireAuth requires auth.strategy if listen is more than loopback.
 func (p *problems) requireAuth(a Auth, listenKey, listen string) {
 	switch a.Strategy {
 	case HTTPBasic:
@@ -264,10 +264,10 @@ func (r *Orchestrator) check(p *problems) {
 	p.requireNotNegative("deleted_node_retention", r.Keeping.DeletedNodes)
 }
 
-// keyPattern is a conductor group, as nodes have them.
+// keyPattern matches a conductor group of a node.
 var keyPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,255}$`)
 
-// A name stands in queues, URLs and messages.
+// namePattern matches a name that stands in task queues, URLs and messages.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,253}$`)
 
 func (r *Conductor) check(p *problems) {
@@ -296,7 +296,7 @@ func (r *Conductor) check(p *problems) {
 	}
 }
 
-// maxServers is more than one process can simulate comfortably.
+// maxServers is more than one process can simulate well.
 const maxServers = 20000
 
 func (r *Rack) check(p *problems) {
@@ -312,7 +312,7 @@ func (r *Rack) check(p *problems) {
 	})
 }
 
-// maxInterval leaves room for three heartbeats in what a compute service uses of its lease.
+// maxInterval leaves room for three heartbeats in the part of its lease that a compute service uses.
 const maxInterval = 5 * time.Second
 
 func (r *Compute) check(p *problems) {
@@ -351,7 +351,7 @@ func (r *Reseal) check(p *problems) { r.Database.check(p) }
 // Role is a pointer to one of the role structs.
 type Role interface{ check(*problems) }
 
-// Dev makes the database and the keys that its other settings do not name.
+// check requires neither database nor keys, because temper dev creates those that are not set.
 func (r *Dev) check(p *problems) {
 	if r.Data == "" {
 		p.refuse("dev_data", "want a folder")

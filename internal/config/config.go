@@ -1,5 +1,6 @@
-// Package config reads a role's settings once, from flags, environment, YAML file and defaults, in that order of
-// precedence, and checks them together. It never changes after the start and holds no setting that nothing reads.
+// Package config reads the settings of a role from flags, environment, YAML file and defaults, in that order of precedence, and
+// checks them together. koanf reads and merges the sources. Decoding and checks are our own, because one error must name all
+// that is wrong, each setting with its value, its source and what would be right, and hide secrets.
 package config
 
 import (
@@ -15,16 +16,16 @@ import (
 //
 //	key      its name in the file; TEMPER_ and upper case in the environment ("." of a section becomes "_");
 //	         "-" for "_" and "." as a flag
-//	default  its value when nobody says otherwise; none = the type's zero
+//	default  its value if no source has one; none = the type's zero value
 //	help     one line for --help
 //	secret   "all" is printed as ******, "url" without its password
 //	flag     another name for the flag
 //
-// A field of another struct type is a section of the file; an embedded one is not. A map is an open section: its names
-// are checked by whoever reads it. A number alone, where a duration is wanted, is seconds, as in Ironic.
+// A field of another struct type is a section of the file; an embedded one is not. A map is a section with
+// any names, which the reader of the setting checks. A duration without a unit is in seconds, as in Ironic.
 // The same key in two roles is the same setting: one file can serve all roles.
 
-// Process is what every long-running role has.
+// Process has the settings of every long-running role.
 type Process struct {
 	LogLevel      string        `key:"log_level" default:"info" help:"least level that is logged: debug, info, warn or error"`
 	LogFormat     string        `key:"log_format" default:"json" help:"json, or console for reading"`
@@ -33,7 +34,7 @@ type Process struct {
 	ShutdownGrace time.Duration `key:"shutdown_grace" default:"20s" help:"how long a stop may take before what is left is cut off"`
 }
 
-// Database is how to reach PostgreSQL, and the key that what is secret there is sealed with.
+// Database says how to reach PostgreSQL, and with which keys secrets are sealed.
 type Database struct {
 	URL        string `key:"database_url" secret:"url" help:"PostgreSQL, as postgres://user:password@host:port/database (required)"`
 	MaxConns   int    `key:"database_max_conns" default:"16" help:"connections that this process may hold"`
@@ -41,7 +42,7 @@ type Database struct {
 	Keyset     string `key:"keyset" secret:"all" help:"the keys themselves, where there is no file for them"`
 }
 
-// Temporal is how to reach Temporal. With a certificate, mutual TLS.
+// Temporal says how to reach Temporal. With a certificate the connection is mutual TLS.
 type Temporal struct {
 	Address       string `key:"temporal_address" default:"127.0.0.1:7233" help:"host:port of Temporal's frontend"`
 	Namespace     string `key:"temporal_namespace" default:"temper" help:"namespace of Temper's workflows"`
@@ -53,13 +54,13 @@ type Temporal struct {
 	UIURL         string `key:"temporal_ui_url" help:"Temporal's web UI, for links to an operation's workflow"`
 }
 
-// ReconcileNamespace is the namespace of the reconciliations.
+// ReconcileNamespace returns the namespace of the reconciliations.
 func (c Temporal) ReconcileNamespace() string { return cmp.Or(c.Reconcile, c.Namespace+"-reconcile") }
 
-// TLS says whether the connection to Temporal is encrypted.
+// TLS reports whether the connection to Temporal is encrypted.
 func (c Temporal) TLS() bool { return c.TLSCert != "" || c.TLSCA != "" }
 
-// Liveness is how the death of a process is noticed.
+// Liveness says when a process counts as dead.
 type Liveness struct {
 	HeartbeatTimeout           time.Duration `key:"heartbeat_timeout" default:"5s" help:"silence after which a step is given to another conductor"`
 	ConductorHeartbeatInterval time.Duration `key:"conductor_heartbeat_interval" default:"3s" help:"pause between the signs of life of a conductor"`
@@ -72,7 +73,7 @@ type Liveness struct {
 // GroupWaits are durations by the name of a conductor group.
 type GroupWaits map[string]string
 
-// ByGroup are they read; the default group is "". The error tells what would be right.
+// ByGroup returns the durations by group; "" is the default group. The error says what would be right.
 func (w GroupWaits) ByGroup() (map[string]time.Duration, error) {
 	out := make(map[string]time.Duration, len(w))
 	for group, text := range w {
@@ -88,7 +89,7 @@ func (w GroupWaits) ByGroup() (map[string]time.Duration, error) {
 	return out, nil
 }
 
-// Patience is how long an operation waits for hardware.
+// Patience says how long an operation waits for hardware.
 type Patience struct {
 	DeployCallback  time.Duration `key:"deploy_callback_timeout" default:"30m" help:"how long a deploy waits for the agent"`
 	CleanCallback   time.Duration `key:"clean_callback_timeout" default:"30m" help:"how long a cleaning waits for the agent"`
@@ -103,7 +104,7 @@ type Patience struct {
 // timeout, and a request that it sent until then is over.
 func Safe(l Liveness, w Patience) time.Duration { return l.HeartbeatTimeout + w.BMCRequest }
 
-// Steering is what becomes of a step that fails, where the request does not say.
+// Steering says what an operation does about a step that fails, unless the request says it.
 type Steering struct {
 	OnFailure    string        `key:"on_failure" default:"fail" help:"what an operation does when a step has failed for good: fail, or hold for a decision"`
 	DecisionWait time.Duration `key:"decision_wait" default:"24h" help:"how long it holds before it fails"`
@@ -115,7 +116,7 @@ type Steering struct {
 // StepLimits are whole numbers by interface.step.
 type StepLimits map[string]string
 
-// Numbers are the limits as numbers; an error names one that is none, or below 1.
+// Numbers returns the limits as numbers. The error names one that is not a number above 0.
 func (l StepLimits) Numbers() (map[string]int, error) {
 	out := make(map[string]int, len(l))
 	for step, s := range l {
@@ -128,7 +129,7 @@ func (l StepLimits) Numbers() (map[string]int, error) {
 	return out, nil
 }
 
-// Rules are what the site allows, and does where a node does not say.
+// Rules are what the site allows, and its defaults for settings of nodes.
 type Rules struct {
 	AutomatedClean  bool `key:"automated_clean" default:"true" help:"whether nodes are cleaned before they become available"`
 	DedicatedNodes  bool `key:"dedicated_nodes" default:"false" help:"whether a node with an owner or lessee is only for allocations of that project, and for those that name the node"`
@@ -163,13 +164,13 @@ func Networks(list []string) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// Reaping is what becomes of nodes whose instance is gone while they still carry it.
+// Reaping says what to do with nodes whose instance is gone.
 type Reaping struct {
 	Reap      string        `key:"reap" default:"undeploy" help:"undeploy, or report to leave them to people"`
 	ReapAfter time.Duration `key:"reap_after" default:"30m" help:"how long after its instance was marked absent a node is undeployed, where the compute service does not confirm it before"`
 }
 
-// Keeping is how long records are kept.
+// Keeping says how long records are kept.
 type Keeping struct {
 	DeletedNodes time.Duration `key:"deleted_node_retention" default:"2160h" help:"how long the history and operations of a deleted node are kept; 0 keeps nothing"`
 }
@@ -180,18 +181,18 @@ const (
 	ReapReport   = "report"
 )
 
-// Auth decides who may use the API, or the listener of a compute service.
+// Auth says who may use the API, or the listener of a compute service.
 type Auth struct {
 	Strategy     string `key:"strategy" help:"http_basic or noauth; required if the API or compute service listens on more than loopback"`
 	HtpasswdFile string `key:"htpasswd_file" help:"file with users and bcrypt hashes, for http_basic"`
 }
 
-// The strategies of Auth. None is noauth on loopback and refused elsewhere.
+// The strategies of Auth. Without one, loopback has noauth, and other addresses are refused.
 const (
 	NoAuth    = "noauth"
 	HTTPBasic = "http_basic"
 )
 
-// Fake is how long the interfaces of fake hardware take, by Ironic's names of its [fake] section: power_delay,
+// Fake says how long the interfaces of fake hardware take, by Ironic's names of its [fake] section: power_delay,
 // deploy_delay, clean_delay, ...; a value is seconds, or two of them with a comma for a random time between.
 type Fake map[string]string

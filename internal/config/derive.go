@@ -11,7 +11,7 @@ import (
 	"github.com/knadh/koanf/v2"
 )
 
-// Derive is the YAML of the file at base ("" = none) with the settings of over, by key, put over it.
+// Derive returns the YAML of the file at base ("" = none), with the settings of over, by key, in place of its own.
 func Derive(base string, over map[string]any) ([]byte, error) {
 	k := koanf.New(".")
 	if base != "" {
@@ -25,7 +25,7 @@ func Derive(base string, over map[string]any) ([]byte, error) {
 	return k.Marshal(yaml.Parser())
 }
 
-// Without is environ without the variables that would come before the settings of over, and without TEMPER_CONFIG.
+// Without returns environ without TEMPER_CONFIG and without the variables that would take precedence over the settings of over.
 func Without(environ []string, over map[string]any) []string {
 	names := []string{envPrefix + "CONFIG"}
 	for key := range over {

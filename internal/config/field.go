@@ -8,24 +8,24 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// envPrefix begins the names of the settings in the environment.
+// envPrefix is the prefix of settings in the environment.
 const envPrefix = "TEMPER_"
 
-// field is one setting, as its tags tell it.
+// field is one setting, as its tags describe it.
 type field struct {
 	key, def, help, secret, flag string
 	index                        []int // for reflect.Value.FieldByIndex
 	kind                         reflect.Type
 }
 
-// open says that the field is a section whose names are not known here.
-func (f field) open() bool { return f.kind.Kind() == reflect.Map }
+// isSection reports whether the field is a section with any names.
+func (f field) isSection() bool { return f.kind.Kind() == reflect.Map }
 
 func (f field) env() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(f.key, ".", "_"))
 }
 
-// fieldsOf lists the settings of a struct type, in the order of its fields.
+// fieldsOf returns the settings of a struct type, in the order of its fields.
 func fieldsOf(t reflect.Type) []field {
 	var all []field
 	for i := range t.NumField() {
@@ -56,8 +56,8 @@ func fieldsOf(t reflect.Type) []field {
 // roles are all roles: a file may hold the settings of each of them.
 var roles = []any{API{}, Orchestrator{}, Conductor{}, Rack{}, Compute{}, Migrate{}, Reseal{}, Dev{}}
 
-// known are the settings of all roles by key.
-func known() map[string]field {
+// allFields returns the settings of all roles by key.
+func allFields() map[string]field {
 	all := map[string]field{}
 	for _, r := range roles {
 		for _, f := range fieldsOf(reflect.TypeOf(r)) {
@@ -67,7 +67,7 @@ func known() map[string]field {
 	return all
 }
 
-// ConfigFlag is the flag with the YAML file; TEMPER_CONFIG says the same.
+// ConfigFlag is the flag that names the YAML file, as TEMPER_CONFIG does.
 const ConfigFlag = "config"
 
 // Flags adds a flag for every setting of the role to fs, and --config.
@@ -76,18 +76,18 @@ func Flags(fs *pflag.FlagSet, role Role) {
 	for _, f := range fieldsOf(reflect.TypeOf(role).Elem()) {
 		usage := fmt.Sprintf("%s (%s, %s)", f.help, f.key, f.env())
 		switch {
-		case f.open():
+		case f.isSection():
 			fs.StringToString(f.flag, nil, usage)
 		case f.kind.Kind() == reflect.Bool:
 			fs.Bool(f.flag, f.def == "true", usage)
 		default:
-			fs.Var(&text{value: f.def, kind: kindName(f.kind)}, f.flag, usage)
+			fs.Var(&text{value: f.def, kind: typeName(f.kind)}, f.flag, usage)
 		}
 	}
 }
 
-// text is a flag's value as it was written; it is read with all other settings, so that all that is wrong is told at
-// once.
+// text is a flag's value as the user wrote it. It is decoded together with all other settings, so that one error names all
+// that is wrong.
 type text struct{ value, kind string }
 
 func (t *text) String() string     { return t.value }

@@ -29,9 +29,9 @@ func TestAKeyIsTheSameSettingInEveryRole(t *testing.T) {
 }
 
 func TestEveryDefaultCanBeRead(t *testing.T) {
-	for key, f := range known() {
+	for key, f := range allFields() {
 		v := reflect.New(f.kind).Elem()
-		require.NoError(t, set(v, f.def), key)
+		require.NoError(t, decode(v, f.def), key)
 	}
 }
 
@@ -41,8 +41,8 @@ func FuzzSet(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(_ *testing.T, s string) {
-		for _, one := range known() {
-			_ = set(reflect.New(one.kind).Elem(), s)
+		for _, one := range allFields() {
+			_ = decode(reflect.New(one.kind).Elem(), s)
 		}
 	})
 }

@@ -17,15 +17,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Setting is one setting as it was found, for printing.
+// Setting is one setting and where it came from, for logs.
 type Setting struct {
 	Key, Value string // secrets are masked
 	Source     string // "default", "file PATH", "environment NAME" or "flag --NAME"
 }
 
-// Load reads the settings of role, a pointer to one of this package's role structs, from fs (made by Flags; only flags
-// that were given count), environ and the file that either names. The error joins all that is wrong, each with key,
-// value, source and what would be right; extra checks of the caller see the role filled in.
+// Load reads the settings of role, a pointer to one of this package's role structs. Its sources are fs (flags made by Flags, of
+// which only those that are set count), environ, and the file that either names. The error joins all that is wrong, each with
+// key, value, source and what would be right. The extra checks run after role was filled in.
 func Load(role Role, fs *pflag.FlagSet, environ []string, extra ...func() error) ([]Setting, error) {
 	v := reflect.ValueOf(role).Elem()
 	fields := fieldsOf(v.Type())
@@ -33,16 +33,16 @@ func Load(role Role, fs *pflag.FlagSet, environ []string, extra ...func() error)
 	if err != nil {
 		return nil, err
 	}
-	wrong := l.unknown()
+	wrong := l.unknownKeys()
 	found := make([]Setting, 0, len(fields))
-	broken := map[string]bool{} // what could not be read is not checked again
+	broken := map[string]bool{} // settings that could not be decoded are not checked
 	for _, f := range fields {
 		raw, source := l.value(f)
-		if err := set(v.FieldByIndex(f.index), raw); err != nil {
+		if err := decode(v.FieldByIndex(f.index), raw); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %q from %s: %w", f.key, mask(fmt.Sprint(raw), f.secret), source, err))
 			broken[f.key] = true
 		}
-		found = append(found, Setting{Key: f.key, Value: show(v.FieldByIndex(f.index), f.secret), Source: source})
+		found = append(found, Setting{Key: f.key, Value: format(v.FieldByIndex(f.index), f.secret), Source: source})
 	}
 	p := &problems{broken: broken, found: found}
 	role.check(p)
@@ -54,13 +54,13 @@ func Load(role Role, fs *pflag.FlagSet, environ []string, extra ...func() error)
 	return found, errors.Join(append(wrong, p.list...)...)
 }
 
-// layer is one place that settings come from.
+// layer is one source of settings.
 type layer struct {
 	k      *koanf.Koanf
 	source func(f field) string
 }
 
-// layers are the places, the one that counts most first.
+// layers are the sources, the one with the highest precedence first.
 type layers struct {
 	all  []layer
 	file *koanf.Koanf
@@ -80,7 +80,7 @@ func readLayers(fields []field, fs *pflag.FlagSet, environ []string) (*layers, e
 	}
 	defaults := map[string]any{}
 	for _, f := range fields {
-		if f.kind.Kind() != reflect.Pointer { // which tells what is not set from what is empty
+		if f.kind.Kind() != reflect.Pointer { // a pointer without a value is not set, which differs from empty
 			defaults[f.key] = f.def
 		}
 	}
@@ -108,7 +108,7 @@ func load(p koanf.Provider, parser koanf.Parser) (*koanf.Koanf, error) {
 	return k, k.Load(p, parser)
 }
 
-// FilePath is the file that --config or TEMPER_CONFIG names; "" = none.
+// FilePath returns the file that --config or TEMPER_CONFIG names; "" = none.
 func FilePath(fs *pflag.FlagSet, environ []string) string {
 	if f := fs.Lookup(ConfigFlag); f != nil && f.Changed {
 		return f.Value.String()
@@ -121,7 +121,7 @@ func FilePath(fs *pflag.FlagSet, environ []string) string {
 	return ""
 }
 
-// flagKeys turns flags that were given into settings.
+// flagKeys returns a function that turns flags that are set into settings.
 func flagKeys(fields []field, fs *pflag.FlagSet) func(*pflag.Flag) (string, any) {
 	byFlag := map[string]field{}
 	for _, f := range fields {
@@ -132,7 +132,7 @@ func flagKeys(fields []field, fs *pflag.FlagSet) func(*pflag.Flag) (string, any)
 		if !ok || !flag.Changed {
 			return "", nil
 		}
-		if f.open() {
+		if f.isSection() {
 			m, _ := fs.GetStringToString(flag.Name) // Flags has made it one
 			return f.key, m
 		}
@@ -140,12 +140,12 @@ func flagKeys(fields []field, fs *pflag.FlagSet) func(*pflag.Flag) (string, any)
 	}
 }
 
-// envKeys turns variables into settings; others that begin like ours are somebody else's.
+// envKeys returns a function that turns variables into settings. It ignores other variables with our prefix.
 func envKeys() func(name, value string) (string, any) {
 	byName := map[string]string{}
 	open := map[string]string{}
-	for key, f := range known() {
-		if f.open() {
+	for key, f := range allFields() {
+		if f.isSection() {
 			open[f.env()+"_"] = key
 			continue
 		}
@@ -164,9 +164,9 @@ func envKeys() func(name, value string) (string, any) {
 	}
 }
 
-// value is what the first layer that has the setting says. An open section is put together from all layers.
+// value returns the value of the first layer that has the setting. A section is merged from all layers.
 func (l *layers) value(f field) (raw any, source string) {
-	if f.open() {
+	if f.isSection() {
 		return l.section(f)
 	}
 	for _, one := range l.all {
@@ -204,13 +204,13 @@ func (l *layers) section(f field) (any, string) {
 	return merged, strings.Join(sources, ", ")
 }
 
-// unknown are the names in the file that no role has: most often a slip of the pen.
-func (l *layers) unknown() []error {
-	all := known()
+// unknownKeys returns an error for each key of the file that no role has, which is most often a typing error.
+func (l *layers) unknownKeys() []error {
+	all := allFields()
 	var wrong []error
 	for _, key := range l.file.Keys() {
 		section, _, _ := strings.Cut(key, ".")
-		if _, ok := all[key]; ok || all[section].kind != nil && all[section].open() {
+		if _, ok := all[key]; ok || all[section].kind != nil && all[section].isSection() {
 			continue
 		}
 		wrong = append(wrong, fmt.Errorf("%s: no role has a setting of this name (file %s)", key, l.path))

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Masked stands where a secret was.
+// Masked is shown instead of a secret.
 const Masked = "******"
 
-// mask hides what is secret in s: all of it, or a URL's password. What claims to be a URL and is none is hidden whole.
+// mask hides the secret in s: all of it, or the password of a URL. A value that should be a URL and is none is hidden completely.
 func mask(s, secret string) string {
 	if s == "" || secret == "" {
 		return s
@@ -17,7 +17,7 @@ func mask(s, secret string) string {
 	if secret != "url" || err != nil || u.Host == "" {
 		return Masked
 	}
-	// Put in unescaped: the library writes a star as %2A.
+	// The mask is put in afterwards, because net/url writes a star as %2A.
 	const hole = "masked-password"
 	masked := *u
 	if _, has := u.User.Password(); has {

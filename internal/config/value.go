@@ -12,15 +12,15 @@ import (
 
 var durationType = reflect.TypeFor[time.Duration]()
 
-// kindName is what --help calls a type.
-func kindName(t reflect.Type) string {
+// typeName returns the name of a type in --help.
+func typeName(t reflect.Type) string {
 	switch {
 	case t == durationType:
 		return "duration"
 	case t.Kind() == reflect.Slice:
 		return "list"
 	case t.Kind() == reflect.Pointer:
-		return kindName(t.Elem())
+		return typeName(t.Elem())
 	case t.Kind() == reflect.Int, t.Kind() == reflect.Int64:
 		return "int"
 	case t.Kind() == reflect.Float64:
@@ -29,8 +29,8 @@ func kindName(t reflect.Type) string {
 	return t.Kind().String()
 }
 
-// set reads raw, as a file, the environment or a flag gave it, into v. Its error says what would be right.
-func set(v reflect.Value, raw any) error {
+// decode sets v to raw, a value from a file, the environment or a flag. Its error says what would be right.
+func decode(v reflect.Value, raw any) error {
 	switch {
 	case v.Kind() == reflect.Pointer:
 		if raw == nil {
@@ -38,7 +38,7 @@ func set(v reflect.Value, raw any) error {
 			return nil
 		}
 		v.Set(reflect.New(v.Type().Elem()))
-		return set(v.Elem(), raw)
+		return decode(v.Elem(), raw)
 	case v.Type() == durationType:
 		d, err := duration(raw)
 		v.SetInt(int64(d))
@@ -153,8 +153,8 @@ func section(raw any) (map[string]string, error) {
 	return of, nil
 }
 
-// show is v as people read it, secrets masked.
-func show(v reflect.Value, secret string) string {
+// format returns v as text for people, with secrets masked.
+func format(v reflect.Value, secret string) string {
 	var s string
 	switch x := v.Interface().(type) {
 	case *string:

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// apiVersion is the newest that the API speaks (webapi, version negotiation).
+// apiVersion is the microversion of every request: the newest of the API.
 const apiVersion = "1.95"
 
-// callWithin bounds one request.
-const callWithin = 30 * time.Second
+// callTimeout limits one request.
+const callTimeout = 30 * time.Second
 
-// mostAnswer bounds an answer; a list of many servers with their journals is the largest.
-const mostAnswer = 256 << 20
+// maxAnswer limits an answer, in bytes. The largest is a list of many servers with their journals.
+const maxAnswer = 256 << 20
 
-// StatusError is an answer that is no success.
+// StatusError is an answer whose status is not a success.
 type StatusError struct {
 	Status int
 	Text   string
@@ -28,10 +28,10 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return fmt.Sprintf("answer %d: %s", e.Status, e.Text) }
 
-// Call asks an API or a rack for JSON: in is the request's body unless nil, out takes the answer's unless nil. What is
-// no success is a *StatusError.
+// Call sends a request to an API or a rack. in is the JSON body, nil = none; out takes the JSON of the answer, nil = ignore it.
+// An answer whose status is not a success is a *StatusError.
 func Call(ctx context.Context, method, url string, in, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, callWithin)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var body io.Reader
 	if in != nil {
@@ -52,12 +52,12 @@ func Call(ctx context.Context, method, url string, in, out any) error {
 		return err
 	}
 	defer res.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(res.Body, mostAnswer))
+	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, url, err)
 	}
 	if res.StatusCode >= http.StatusMultipleChoices {
-		return &StatusError{Status: res.StatusCode, Text: words(answer)}
+		return &StatusError{Status: res.StatusCode, Text: errorText(answer)}
 	}
 	if out == nil || len(answer) == 0 {
 		return nil
@@ -68,8 +68,8 @@ func Call(ctx context.Context, method, url string, in, out any) error {
 	return nil
 }
 
-// words is the sentence in an error's body: Ironic puts JSON in a string of its JSON (error_message.faultstring).
-func words(body []byte) string {
+// errorText returns the sentence in an error's body, or the start of the body: Ironic puts JSON in a string of its JSON (error_message.faultstring).
+func errorText(body []byte) string {
 	var outer struct {
 		Message json.RawMessage `json:"error_message"`
 	}

@@ -15,33 +15,33 @@ import (
 )
 
 const (
-	readyWithin = 90 * time.Second // a start waits for PostgreSQL and Temporal
-	readyPoll   = 10 * time.Millisecond
-	killWithin  = 5 * time.Second
-	mostLog     = 16 << 20 // a log larger than this is put aside at the next start
+	readyTimeout = 90 * time.Second // a role waits for PostgreSQL and Temporal before it is ready
+	readyPoll    = 10 * time.Millisecond
+	killTimeout  = 5 * time.Second
+	maxLog       = 16 << 20 // at the next start a larger log is renamed
 )
 
-// Command is a program to run as a child: its output goes to a file, it has a process group of its own, so that the
-// Ctrl-C which ends its parent does not end it first, and on Linux it dies with its parent however that dies.
+// Command is a program to run as a child. Its output goes to a file. It has its own process group, so that a Ctrl-C to its
+// parent does not reach it before the parent stops it. On Linux the kernel kills it when its parent dies, for whatever reason.
 type Command struct {
 	Path      string
 	Args      []string
 	Env       []string
 	LogFile   string
-	ReadyFile string        // it writes a Ready there when it is; "" = ready at once
-	Within    time.Duration // how long that may take. Default 90 s
+	ReadyFile string        // where it writes a Ready once it serves; "" = it is ready at once
+	Within    time.Duration // how long it may take to be ready. Default: 90 s
 }
 
-// Running is a Command that runs.
+// Running is a started Command.
 type Running struct {
 	cmd   *exec.Cmd
 	ready Ready
 	done  chan struct{}
 }
 
-// Run starts the command and waits until it is ready. Its life does not depend on ctx after that.
+// Run starts the command and waits until it is ready. ctx limits the wait only; the command runs until Stop.
 func (c Command) Run(ctx context.Context) (*Running, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Within, readyWithin))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Within, readyTimeout))
 	defer cancel()
 	log, from, err := openLog(c.LogFile)
 	if err != nil {
@@ -65,17 +65,17 @@ func (c Command) Run(ctx context.Context) (*Running, error) {
 		return p, nil
 	}
 	if p.ready, err = p.wait(ctx, c.ReadyFile); err != nil {
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), killWithin)
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
 		defer cancel()
 		err = errors.Join(err, p.Stop(stop))
-		words := written(c.LogFile, from)
-		return nil, ifTaken(fmt.Errorf("%w: %s (more in %s)", err, lastWords(words), c.LogFile), words)
+		words := readFrom(c.LogFile, from)
+		return nil, asTaken(fmt.Errorf("%w: %s (more in %s)", err, lastError(words), c.LogFile), words)
 	}
 	return p, nil
 }
 
-// start runs the program from a thread that is kept until it has ended: the kernel sends the signal of the parent's
-// death when the starting thread ends.
+// start runs the program from a thread that it keeps until the program has ended, because the kernel sends the signal of the
+// parent's death when the thread ends that started the program.
 func (p *Running) start() error {
 	started := make(chan error, 1)
 	go func() {
@@ -108,16 +108,16 @@ func (p *Running) wait(ctx context.Context, path string) (Ready, error) {
 	}
 }
 
-// Pid is the process's number.
+// Pid returns the process id.
 func (p *Running) Pid() int { return p.cmd.Process.Pid }
 
-// MetricsURL is where it said that its metrics are.
+// MetricsURL returns where it serves its metrics.
 func (p *Running) MetricsURL() string { return p.ready.MetricsURL }
 
 // Done is closed when it has ended.
 func (p *Running) Done() <-chan struct{} { return p.done }
 
-// End says how it ended, for people; only after Done.
+// End says how it ended. It must be called after Done only.
 func (p *Running) End() string {
 	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if ok && status.Signaled() {
@@ -126,7 +126,7 @@ func (p *Running) End() string {
 	return fmt.Sprintf("ended with exit code %d", p.cmd.ProcessState.ExitCode())
 }
 
-// Stop asks it to end, and kills it when ctx is done before it has.
+// Stop asks it to end, and kills it if ctx ends first.
 func (p *Running) Stop(ctx context.Context) error {
 	if p.ended() {
 		return nil
@@ -145,7 +145,7 @@ func (p *Running) Stop(ctx context.Context) error {
 	select {
 	case <-p.done:
 		return errors.New("it did not end in time and was killed")
-	case <-time.After(killWithin):
+	case <-time.After(killTimeout):
 		return fmt.Errorf("process %d can't be killed", p.Pid())
 	}
 }
@@ -159,9 +159,9 @@ func (p *Running) ended() bool {
 	}
 }
 
-// signal reaches the whole process group.
+// signal sends sig to the process group.
 func (p *Running) signal(sig syscall.Signal) error {
-	if p.ended() { // its number may be another process's by now
+	if p.ended() { // another process may have its id by now
 		return nil
 	}
 	if err := syscall.Kill(-p.Pid(), sig); err != nil && !errors.Is(err, syscall.ESRCH) {
@@ -170,9 +170,9 @@ func (p *Running) signal(sig syscall.Signal) error {
 	return nil
 }
 
-// openLog opens a log to go on with, and says where it goes on.
+// openLog opens a log to append to, and returns its size.
 func openLog(path string) (*os.File, int64, error) {
-	if info, err := os.Stat(path); err == nil && info.Size() > mostLog {
+	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
 		if err := os.Rename(path, path+".1"); err != nil {
 			return nil, 0, fmt.Errorf("put the old log aside: %w", err)
 		}

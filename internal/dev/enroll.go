@@ -39,8 +39,7 @@ type Node struct {
 	MACs           []string       `json:"-"` // become ports
 }
 
-// enroll makes nodes of the rack's servers, and as many fake ones as there are to be. Those of an earlier start stay
-// as they are.
+// enroll enrols the servers of the rack and the fake nodes. Nodes of an earlier start stay as they are.
 func (s *Stack) enroll(ctx context.Context) error {
 	if !s.o.Enroll || s.o.Nodes == 0 {
 		return nil
@@ -52,7 +51,7 @@ func (s *Stack) enroll(ctx context.Context) error {
 	return Enroll(ctx, s.snapshot().APIURL, nodes)
 }
 
-// nodes are those that the stack is to have.
+// nodes returns the nodes that the stack must have.
 func (s *Stack) nodes(ctx context.Context) ([]Node, error) {
 	var nodes []Node
 	share := s.share()
@@ -82,7 +81,7 @@ func (s *Stack) nodes(ctx context.Context) ([]Node, error) {
 	return nodes, nil
 }
 
-// RackNodes makes a node of every server of a rack.
+// RackNodes returns a node for every server of a rack.
 func RackNodes(ctx context.Context, rackURL string) ([]Node, error) {
 	var servers []Server
 	if err := Call(ctx, http.MethodGet, rackURL+"/servers", nil, &servers); err != nil {
@@ -104,9 +103,9 @@ func RackNodes(ctx context.Context, rackURL string) ([]Node, error) {
 	return nodes, nil
 }
 
-// Enroll makes nodes with their ports over the API. What is there already stays.
+// Enroll creates nodes with their ports. Nodes and ports that exist stay as they are.
 func Enroll(ctx context.Context, apiURL string, nodes []Node) error {
-	for _, n := range nodes { // in turn: lists show nodes in the order in which they were made
+	for _, n := range nodes { // one after the other, because lists show nodes in the order of their creation
 		if err := enrollOne(ctx, apiURL, n); err != nil {
 			return fmt.Errorf("enrol node %s: %w", n.Name, err)
 		}
@@ -118,7 +117,7 @@ func enrollOne(ctx context.Context, apiURL string, n Node) error {
 	var made struct {
 		UUID string `json:"uuid"`
 	}
-	err := whenServed(ctx, func() error { return Call(ctx, http.MethodPost, apiURL+"/v1/nodes", n, &made) })
+	err := retryUnavailable(ctx, func() error { return Call(ctx, http.MethodPost, apiURL+"/v1/nodes", n, &made) })
 	if isStatus(err, http.StatusConflict) {
 		err = Call(ctx, http.MethodGet, apiURL+"/v1/nodes/"+n.Name, nil, &made)
 	}
@@ -127,7 +126,7 @@ func enrollOne(ctx context.Context, apiURL string, n Node) error {
 	}
 	for _, mac := range n.MACs {
 		port := map[string]string{"node_uuid": made.UUID, "address": mac}
-		err := whenServed(ctx, func() error { return Call(ctx, http.MethodPost, apiURL+"/v1/ports", port, nil) })
+		err := retryUnavailable(ctx, func() error { return Call(ctx, http.MethodPost, apiURL+"/v1/ports", port, nil) })
 		if err != nil && !isStatus(err, http.StatusConflict) {
 			return fmt.Errorf("port %s: %w", mac, err)
 		}
@@ -135,11 +134,11 @@ func enrollOne(ctx context.Context, apiURL string, n Node) error {
 	return nil
 }
 
-// servedWithin is how long enrolling waits until the API is ready and has a conductor.
-const servedWithin = 30 * time.Second
+// retryTimeout is how long enrolling waits for an API that is not ready or has no conductor.
+const retryTimeout = 30 * time.Second
 
-// whenServed repeats ask while the answer is 503.
-func whenServed(ctx context.Context, ask func() error) error {
+// retryUnavailable calls ask again while the answer is 503.
+func retryUnavailable(ctx context.Context, ask func() error) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = 50*time.Millisecond, time.Second
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
@@ -148,7 +147,7 @@ func whenServed(ctx context.Context, ask func() error) error {
 			err = backoff.Permanent(err)
 		}
 		return struct{}{}, err
-	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(servedWithin))
+	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(retryTimeout))
 	return err
 }
 

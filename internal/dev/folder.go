@@ -13,7 +13,7 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// folder is where a stack keeps everything: its data, logs, keys, and what it must remember to go on after a stop.
+// folder is the folder of a stack: its data, logs and keys, and the addresses that it uses again after a restart.
 type folder struct {
 	path string
 	lock *os.File
@@ -21,13 +21,13 @@ type folder struct {
 	mu        sync.Mutex
 	addresses map[string]string // by what listens there: "api", "api metrics", ...
 	// In this run:
-	told  map[string]bool // by child: other processes know its address, so it must not change
-	fixed map[string]bool // addresses that the user has chosen
-	given map[string]bool // addresses that this run has chosen
-	taken map[string]bool // addresses on which another program listens
+	published map[string]bool // by what listens: other processes know its address, so it must not change
+	fixed     map[string]bool // addresses that the user has chosen
+	chosen    map[string]bool // addresses that this run has chosen
+	taken     map[string]bool // addresses on which another program listens
 }
 
-// openFolder makes the folder where it is missing, and takes it: one stack at a time runs in it.
+// openFolder creates the folder if it is missing, and locks it, because only one stack at a time may run in it.
 func openFolder(path string) (*folder, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -35,16 +35,16 @@ func openFolder(path string) (*folder, error) {
 	}
 	f := &folder{
 		path: path, addresses: map[string]string{},
-		told: map[string]bool{}, fixed: map[string]bool{}, given: map[string]bool{}, taken: map[string]bool{},
+		published: map[string]bool{}, fixed: map[string]bool{}, chosen: map[string]bool{}, taken: map[string]bool{},
 	}
-	// Others may pass through: PostgreSQL's folder belongs to its own user where root starts it. What is secret is
-	// closed file by file.
+	// Other users may pass through, because PostgreSQL runs as its own user if root starts it. Files with secrets are
+	// readable by their owner only.
 	for _, dir := range []string{path, f.in("logs"), f.in("run")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, fmt.Errorf("make the data folder: %w", err)
 		}
 	}
-	if err := passable(path); err != nil {
+	if err := allowPassage(path); err != nil {
 		return nil, err
 	}
 	if f.lock, err = os.OpenFile(f.in("run", "lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
@@ -59,8 +59,8 @@ func openFolder(path string) (*folder, error) {
 	return f, f.removeInfo()
 }
 
-// passable lets other users through a folder that was there before, without letting them list it.
-func passable(path string) error {
+// allowPassage lets other users pass through a folder that existed before. They can't list it.
+func allowPassage(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && os.Geteuid() == 0 && info.Mode()&0o001 == 0 {
 		err = os.Chmod(path, info.Mode().Perm()|0o011)
@@ -71,7 +71,7 @@ func passable(path string) error {
 	return nil
 }
 
-// openToOthers says whether every user can get to what is in the folder.
+// openToOthers reports whether every user can pass through the folder and those above it.
 func (f *folder) openToOthers() bool {
 	for p := f.path; ; p = filepath.Dir(p) {
 		info, err := os.Stat(p)
@@ -93,7 +93,7 @@ func (f *folder) in(elem ...string) string {
 func (f *folder) logFile(name string) string   { return f.in("logs", name+".log") }
 func (f *folder) readyFile(name string) string { return f.in("run", name+".ready.json") }
 
-// settingsFile has the settings of all roles of this stack: whoever is started by hand with it joins.
+// settingsFile has the settings of all roles of this stack. A role that somebody starts with it joins the stack.
 func (f *folder) settingsFile() string { return f.in(SettingsFile) }
 func (f *folder) keysetFile() string   { return f.in("keyset.json") }
 func (f *folder) infoFile() string     { return f.in(InfoFile) }
@@ -105,7 +105,7 @@ func (f *folder) removeInfo() error {
 	return nil
 }
 
-// keyset makes the keys of this stack at its first start.
+// keyset creates the keys of this stack at its first start.
 func (f *folder) keyset() error {
 	if _, err := os.Stat(f.keysetFile()); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -117,13 +117,14 @@ func (f *folder) keyset() error {
 	return writeFile(f.keysetFile(), 0o600, []byte(keys))
 }
 
-// listen is the address for what to listen on: the one it had before, so that a child that is started again is where it
-// was, unless wanted names another port; at the first start in a run it may be a new one if somebody else has it now.
+// listen returns the address on which what has to listen. If wanted names a port, it is wanted. Otherwise it is the address
+// of the last start, so that a restarted child is found again; at the first start of a run it is a new one if another program
+// listens there.
 func (f *folder) listen(what, wanted string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	had := f.addresses[what]
-	if f.told[what] {
+	if f.published[what] {
 		return had
 	}
 	host, port, err := net.SplitHostPort(wanted)
@@ -134,18 +135,18 @@ func (f *folder) listen(what, wanted string) string {
 	if h, _, err := net.SplitHostPort(had); err == nil && h == host && !f.taken[had] && isFree(had) {
 		return had
 	}
-	address := freeAddress(host, func(a string) bool { return f.taken[a] || f.given[a] })
-	f.given[address] = true
+	address := freeAddress(host, func(a string) bool { return f.taken[a] || f.chosen[a] })
+	f.chosen[address] = true
 	return address
 }
 
-// giveUp notes that another program listens on the address, and reports whether another address may be used instead. It
+// markTaken records that another program listens on the address, and reports whether another address may be used instead. It
 // may not if the user chose the address or other processes know it.
-func (f *folder) giveUp(address string) bool {
+func (f *folder) markTaken(address string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for what := range f.told {
-		if f.told[what] && f.addresses[what] == address {
+	for what := range f.published {
+		if f.published[what] && f.addresses[what] == address {
 			return false
 		}
 	}
@@ -156,11 +157,11 @@ func (f *folder) giveUp(address string) bool {
 	return true
 }
 
-// remember keeps where something listens for the next start.
+// remember records where something listens, for the next start.
 func (f *folder) remember(what, address string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.told[what] = address != ""
+	f.published[what] = address != ""
 	if address == "" || f.addresses[what] == address {
 		return nil
 	}

@@ -69,15 +69,15 @@ func TestAnAddressThatIsTakenIsGivenUpUnlessOthersKnowIt(t *testing.T) {
 	f := open(t, t.TempDir())
 	first := f.listen("api", "127.0.0.1:0")
 	require.NotEqual(t, first, f.listen("rack", "127.0.0.1:0"), "two that start at the same time")
-	require.True(t, f.giveUp(first))
+	require.True(t, f.markTaken(first))
 	require.NotEqual(t, first, f.listen("api", "127.0.0.1:0"))
-	require.True(t, f.giveUp("127.0.0.1:1"), "one that the child has chosen for itself")
+	require.True(t, f.markTaken("127.0.0.1:1"), "one that the child has chosen for itself")
 
 	second := f.listen("api", "127.0.0.1:0")
 	require.NoError(t, f.remember("api", second))
-	require.False(t, f.giveUp(second), "the other roles were told of it")
+	require.False(t, f.markTaken(second), "the other roles were told of it")
 	require.Equal(t, "127.0.0.1:7", f.listen("ui", "127.0.0.1:7"))
-	require.False(t, f.giveUp("127.0.0.1:7"), "the user wants it")
+	require.False(t, f.markTaken("127.0.0.1:7"), "the user wants it")
 }
 
 func TestTheKeysAreTheOwnersOnlyAndStay(t *testing.T) {

@@ -1,6 +1,7 @@
 package dev
 
-// Info is dev.json: where everything is, for people and scripts. It is there exactly while the stack is ready, and true.
+// Info is dev.json, which says where everything is, for people and scripts. The file exists only while the stack is ready, and it
+// is kept up to date.
 type Info struct {
 	APIURL            string    `json:"api_url"`
 	DashboardURL      string    `json:"dashboard_url"` // "" while there is none
@@ -10,7 +11,7 @@ type Info struct {
 	TemporalUIURL     string    `json:"temporal_ui_url"`
 	DatabaseURL       string    `json:"database_url"` // with its password: the file is its owner's only
 	RackURL           string    `json:"rack_url"`
-	Processes         []Process `json:"processes"` // those that run
+	Processes         []Process `json:"processes"` // that run now
 }
 
 // InfoFile is where the stack in a data folder writes its Info.
@@ -19,7 +20,7 @@ const InfoFile = "dev.json"
 // SettingsFile is where the stack in a data folder writes the settings of its roles.
 const SettingsFile = "temper.yaml"
 
-// ReadInfo reads a dev.json; os.ErrNotExist while the stack is not ready.
+// ReadInfo reads a dev.json. It is os.ErrNotExist while the stack is not ready.
 func ReadInfo(path string) (Info, error) {
 	var i Info
 	return i, readJSON(path, &i)

@@ -2,5 +2,5 @@ package dev
 
 import "syscall"
 
-// dieWithParent has the kernel kill the child when its parent is gone.
+// dieWithParent has the kernel kill the child when its parent dies.
 func dieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }

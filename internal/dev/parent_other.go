@@ -4,5 +4,5 @@ package dev
 
 import "syscall"
 
-// dieWithParent does nothing where the kernel has no such thing: there, children outlive a supervisor that is killed.
+// dieWithParent does nothing, because this kernel has no such signal. Children outlive a supervisor that is killed.
 func dieWithParent(*syscall.SysProcAttr) {}

@@ -13,10 +13,10 @@ import (
 	"go.temper.dev/temper/internal/pgserver"
 )
 
-// postgres is the private cluster of this stack. Where PostgreSQL is missing it is installed, if that may be.
+// postgres returns the private cluster of this stack. If PostgreSQL is missing, it is installed, if possible.
 func (s *Stack) postgres() Spec {
-	return Spec{Role: "postgres", Name: "postgres", Stage: stageStorage, Grace: grace, Again: anew, Start: s.elsewhere("postgres", func(ctx context.Context) (Child, error) {
-		if err := s.needPostgres(ctx); err != nil {
+	return Spec{Role: "postgres", Name: "postgres", Stage: stageStorage, Grace: grace, RestartHint: restartDev, Start: s.retryPort("postgres", func(ctx context.Context) (Child, error) {
+		if err := s.ensurePostgres(ctx); err != nil {
 			return nil, err
 		}
 		dir, err := s.clusterFolder()
@@ -37,12 +37,12 @@ func (s *Stack) postgres() Spec {
 		if err := server.CreateDatabase(ctx, database); err != nil {
 			return nil, errors.Join(err, server.Stop(ctx))
 		}
-		s.learn(func(i *Info) { i.DatabaseURL = server.URL(database) })
+		s.update(func(i *Info) { i.DatabaseURL = server.URL(database) })
 		return child, s.dir.remember("postgres", fmt.Sprintf("127.0.0.1:%d", server.Port))
 	})}
 }
 
-func (s *Stack) needPostgres(ctx context.Context) error {
+func (s *Stack) ensurePostgres(ctx context.Context) error {
 	_, err := pgserver.Find()
 	if !errors.Is(err, pgserver.ErrNotFound) {
 		return err
@@ -51,11 +51,11 @@ func (s *Stack) needPostgres(ctx context.Context) error {
 	return pgserver.Install(ctx, os.Stderr)
 }
 
-// elsewhere is where root may make folders that other users can get to.
-const elsewhere = "/var/lib/temper"
+// otherFolder is where root creates folders that other users can get to.
+const otherFolder = "/var/lib/temper"
 
-// clusterFolder is where PostgreSQL keeps its data: in ours, unless root runs this in a folder that the user as whom
-// PostgreSQL runs then can't get to, such as root's home. The first start decides.
+// clusterFolder returns where PostgreSQL keeps its data. It is in the stack's folder, unless root runs the stack in a folder
+// such as root's home, which the user that PostgreSQL runs as can't get to. The first start decides.
 func (s *Stack) clusterFolder() (string, error) {
 	inside, note := s.dir.in("postgres"), s.dir.in("run", "postgres.path")
 	if b, err := os.ReadFile(note); err == nil {
@@ -64,10 +64,10 @@ func (s *Stack) clusterFolder() (string, error) {
 	if _, err := os.Stat(inside); err == nil || os.Geteuid() != 0 || s.dir.openToOthers() {
 		return inside, nil
 	}
-	if err := os.MkdirAll(elsewhere, 0o755); err != nil {
+	if err := os.MkdirAll(otherFolder, 0o755); err != nil {
 		return "", fmt.Errorf("make a folder for PostgreSQL: %w", err)
 	}
-	outside, err := os.MkdirTemp(elsewhere, "dev-")
+	outside, err := os.MkdirTemp(otherFolder, "dev-")
 	if err != nil {
 		return "", fmt.Errorf("make a folder for PostgreSQL: %w", err)
 	}
@@ -79,14 +79,14 @@ func (s *Stack) clusterFolder() (string, error) {
 	return outside, writeFile(note, 0o600, []byte(outside+"\n"))
 }
 
-// portOf is the port of an address; 0 = a free one.
+// portOf returns the port of an address; 0 = any free one.
 func portOf(address string) int {
 	_, port, _ := net.SplitHostPort(address)
-	n, _ := strconv.Atoi(port) // what is no number is as good as none
+	n, _ := strconv.Atoi(port) // an invalid port becomes 0
 	return n
 }
 
-// cluster shows a server as a child.
+// cluster is a PostgreSQL server as a Child.
 type cluster struct{ *pgserver.Server }
 
 func (c *cluster) Pid() int           { return c.Server.Pid }

@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Ready is what a process writes when it serves. temporal-dev writes the first three, our roles the others.
+// Ready is what a process writes to its ready file once it serves. temporal-dev writes the first three fields, our roles the
+// others.
 type Ready struct {
 	Address    string `json:"address,omitempty"` // host:port
 	Namespace  string `json:"namespace,omitempty"`
@@ -17,16 +18,16 @@ type Ready struct {
 	MetricsURL string `json:"metrics_url,omitempty"`
 }
 
-// WriteReady puts the file in place.
+// WriteReady writes a ready file.
 func WriteReady(path string, r Ready) error { return writeJSON(path, 0o644, r) }
 
-// ReadReady reads it; os.ErrNotExist while the process is not ready.
+// ReadReady reads a ready file. It is os.ErrNotExist while the process is not ready.
 func ReadReady(path string) (Ready, error) {
 	var r Ready
 	return r, readJSON(path, &r)
 }
 
-// writeJSON puts a file in place as a whole: whoever sees it, sees all of it.
+// writeJSON writes a file in one step, so that nobody reads half of it.
 func writeJSON(path string, mode os.FileMode, v any) error {
 	body, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// The stages of the stack. It is stopped from the last to the first: conductors hand their steps over while all that
-// they need is still there.
+// The stages of the stack. The last stage is stopped first, so that conductors can hand over their steps while everything that
+// they need still runs.
 const (
 	stageStorage = iota
 	stageAPI
@@ -27,7 +27,7 @@ const (
 	stageConductor
 )
 
-// grace is how long a child may take to stop before it is killed; longer than the roles' own shutdown_grace.
+// grace is how long a child may take to stop before it is killed. It is longer than the default of shutdown_grace.
 const grace = 25 * time.Second
 
 const database = "temper"
@@ -43,7 +43,7 @@ type Options struct {
 	Say func(format string, args ...any)
 }
 
-// check refuses what would fail late.
+// check refuses options that would make a late step of the start fail.
 func (o Options) check() error {
 	if o.Conductors == 0 && o.Enroll && o.Nodes > 0 {
 		return fault.New(fault.Invalid, "enrolling nodes needs a conductor, and there is none with --conductors 0: have one, or say --enroll=false")
@@ -57,13 +57,13 @@ type Stack struct {
 	dir *folder
 	sup *Supervisor
 
-	mu    sync.Mutex
-	over  map[string]any // settings of the roles that this stack decides, by key
-	info  Info
-	ready bool // dev.json is there
+	mu        sync.Mutex
+	overrides map[string]any // settings of the roles that this stack sets, by key
+	info      Info
+	ready     bool // dev.json is there
 }
 
-// Run runs the stack until ctx is done, and then ends all of it. ready is called once everything is.
+// Run runs the stack until ctx ends, and then stops all of it. It calls ready once everything is ready.
 func Run(ctx context.Context, o Options, ready func(Info)) error {
 	if err := o.check(); err != nil {
 		return err
@@ -72,8 +72,8 @@ func Run(ctx context.Context, o Options, ready func(Info)) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = dir.close() }() // nothing was written through it
-	s := &Stack{o: o, dir: dir, over: map[string]any{}}
+	defer func() { _ = dir.close() }() // it is only locked
+	s := &Stack{o: o, dir: dir, overrides: map[string]any{}}
 	s.sup = NewSupervisor(o.Restart, o.Say, s.changed)
 	defer s.stop()
 	if err := s.start(ctx); err != nil {
@@ -96,7 +96,7 @@ func (s *Stack) start(ctx context.Context) error {
 	return s.publish()
 }
 
-// stop takes dev.json away first: from here on it would not be true.
+// stop removes dev.json before it stops the processes, because its content is only true while they run.
 func (s *Stack) stop() {
 	s.mu.Lock()
 	s.ready = false
@@ -117,7 +117,7 @@ func (s *Stack) publish() error {
 	return err
 }
 
-// changed keeps dev.json true.
+// changed writes the running processes to dev.json.
 func (s *Stack) changed(now []Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,19 +130,19 @@ func (s *Stack) changed(now []Process) {
 	}
 }
 
-// storage starts PostgreSQL, unless there is one, and Temporal, and brings the tables up to date.
+// storage starts Temporal and, unless the user named a database, PostgreSQL. It brings the tables up to date.
 func (s *Stack) storage(ctx context.Context) error {
 	specs := []Spec{s.temporal()}
 	if s.o.URL == "" {
 		specs = append(specs, s.postgres())
 	} else {
-		s.learn(func(i *Info) { i.DatabaseURL = s.o.URL })
+		s.update(func(i *Info) { i.DatabaseURL = s.o.URL })
 	}
 	if s.o.KeysetFile == "" && s.o.Keyset == "" {
 		if err := s.dir.keyset(); err != nil {
 			return err
 		}
-		s.decide(map[string]any{"keyset_file": s.dir.keysetFile()})
+		s.override(map[string]any{"keyset_file": s.dir.keysetFile()})
 	}
 	if err := s.sup.Start(ctx, specs...); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (s *Stack) storage(ctx context.Context) error {
 	if _, err := store.Upgrade(ctx, store.Config{URL: i.DatabaseURL, Keyset: keys, ApplicationName: "temper dev"}); err != nil {
 		return fmt.Errorf("bring the tables up to date: %w", err)
 	}
-	s.decide(map[string]any{
+	s.override(map[string]any{
 		"database_url": i.DatabaseURL, "temporal_address": i.TemporalAddress,
 		"temporal_namespace": i.TemporalNamespace, "temporal_reconcile_namespace": i.TemporalReconcile, "temporal_ui_url": i.TemporalUIURL,
 		// The rack's BMCs, images, agents and CA are on this machine.
@@ -191,27 +191,27 @@ func (s *Stack) snapshot() Info {
 	return s.info
 }
 
-func (s *Stack) learn(what func(*Info)) {
+func (s *Stack) update(what func(*Info)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	what(&s.info)
 }
 
-// decide sets settings of the roles that are started from now on.
-func (s *Stack) decide(settings map[string]any) {
+// override sets settings of the roles that start from now on.
+func (s *Stack) override(settings map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.Copy(s.over, settings)
+	maps.Copy(s.overrides, settings)
 }
 
 func (s *Stack) environ() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return config.Without(s.o.Environ, s.over)
+	return config.Without(s.o.Environ, s.overrides)
 }
 
 func (s *Stack) temporal() Spec {
-	return Spec{Role: "temporal", Name: "temporal", Stage: stageStorage, Grace: grace, Again: anew, Start: s.elsewhere("temporal", func(ctx context.Context) (Child, error) {
+	return Spec{Role: "temporal", Name: "temporal", Stage: stageStorage, Grace: grace, RestartHint: restartDev, Start: s.retryPort("temporal", func(ctx context.Context) (Child, error) {
 		p, err := Command{
 			Path: s.o.Temporal, Env: s.o.Environ, LogFile: s.dir.logFile("temporal"), ReadyFile: s.dir.readyFile("temporal"),
 			Args: []string{
@@ -223,7 +223,7 @@ func (s *Stack) temporal() Spec {
 		if err != nil {
 			return nil, err
 		}
-		s.learn(func(i *Info) {
+		s.update(func(i *Info) {
 			i.TemporalAddress, i.TemporalNamespace, i.TemporalUIURL = p.ready.Address, p.ready.Namespace, p.ready.UIURL
 			i.TemporalReconcile = reconcileNamespace(p.ready.Namespace)
 		})
@@ -231,7 +231,7 @@ func (s *Stack) temporal() Spec {
 	})}
 }
 
-// api starts the API; the roles after it have to know where it is.
+// api starts the API. It is started before the other roles, because they must know its address.
 func (s *Stack) api(ctx context.Context) error {
 	if err := s.writeSettings(); err != nil {
 		return err
@@ -241,11 +241,11 @@ func (s *Stack) api(ctx context.Context) error {
 	if err := s.sup.Start(ctx, spec); err != nil {
 		return err
 	}
-	s.decide(map[string]any{"api_url": s.snapshot().APIURL})
+	s.override(map[string]any{"api_url": s.snapshot().APIURL})
 	return s.writeSettings()
 }
 
-// workers starts all that works for the API.
+// workers starts the rack, the orchestrator, the conductors and the compute services.
 func (s *Stack) workers(ctx context.Context) error {
 	rack := s.role("rack", "rack", stageRack, func() []string {
 		return []string{
@@ -263,7 +263,7 @@ func (s *Stack) workers(ctx context.Context) error {
 	return s.sup.Start(ctx, specs...)
 }
 
-// conductor is conductor number i.
+// conductor returns conductor number i.
 func (s *Stack) conductor(i int) Spec {
 	name := fmt.Sprintf("conductor-%d", i+1)
 	return s.role("conductor", name, stageConductor, func() []string {
@@ -273,7 +273,7 @@ func (s *Stack) conductor(i int) Spec {
 	}, nil)
 }
 
-// compute is compute service number i.
+// compute returns compute service number i.
 func (s *Stack) compute(i int) Spec {
 	name := fmt.Sprintf("compute-%d", i+1)
 	return s.role("compute", name, stageConductor, func() []string {
@@ -281,7 +281,7 @@ func (s *Stack) compute(i int) Spec {
 	}, nil)
 }
 
-// group is the conductor group of conductor or node number i.
+// group returns the conductor group of conductor or node number i.
 func (s *Stack) group(i int) string {
 	if len(s.o.Groups) == 0 {
 		return ""
@@ -289,15 +289,15 @@ func (s *Stack) group(i int) string {
 	return s.o.Groups[i%len(s.o.Groups)]
 }
 
-// role is a subcommand of temper as a child. args are asked for at every start; found is told where it serves.
+// role returns a subcommand of temper as a child. args is called at every start; found gets where the child serves.
 func (s *Stack) role(role, name string, stage int, args func() []string, found func(*Info, Ready)) Spec {
 	again := func() string {
 		if args == nil {
-			return s.byHand(role, nil)
+			return s.restartCommand(role, nil)
 		}
-		return s.byHand(role, args())
+		return s.restartCommand(role, args())
 	}
-	return Spec{Role: role, Name: name, Stage: stage, Grace: grace, Again: again, Start: s.elsewhere(name, func(ctx context.Context) (Child, error) {
+	return Spec{Role: role, Name: name, Stage: stage, Grace: grace, RestartHint: again, Start: s.retryPort(name, func(ctx context.Context) (Child, error) {
 		metrics := name + " metrics"
 		all := []string{
 			role, "--config", s.dir.settingsFile(), "--metrics-listen", s.dir.listen(metrics, "127.0.0.1:0"),
@@ -314,23 +314,23 @@ func (s *Stack) role(role, name string, stage int, args func() []string, found f
 			return nil, err
 		}
 		if found != nil {
-			s.learn(func(i *Info) { found(i, p.ready) })
+			s.update(func(i *Info) { found(i, p.ready) })
 		}
 		return p, s.remember(map[string]string{name: hostOf(p.ready.URL), metrics: hostOf(p.ready.MetricsURL)})
 	})}
 }
 
-// startTries is how often a child is started whose address is taken.
+// startTries is how often a child is started if its address is taken.
 const startTries = 5
 
-// elsewhere returns a start that is repeated with another address if another program listens on the first one: that can
+// retryPort returns a start that is repeated with another address if another program listens on the first one: that can
 // happen between choosing a free address and listening on it.
-func (s *Stack) elsewhere(name string, start func(context.Context) (Child, error)) func(context.Context) (Child, error) {
+func (s *Stack) retryPort(name string, start func(context.Context) (Child, error)) func(context.Context) (Child, error) {
 	return func(ctx context.Context) (Child, error) {
 		for try := 1; ; try++ {
 			c, err := start(ctx)
 			var taken *takenError
-			if !errors.As(err, &taken) || try == startTries || ctx.Err() != nil || !s.dir.giveUp(taken.address) {
+			if !errors.As(err, &taken) || try == startTries || ctx.Err() != nil || !s.dir.markTaken(taken.address) {
 				return c, err
 			}
 			s.o.Say("another program listens on %s; starting %s on another port", taken.address, name)
@@ -350,7 +350,7 @@ func (s *Stack) remember(addresses map[string]string) error {
 // writeSettings writes the file that all roles of this stack read.
 func (s *Stack) writeSettings() error {
 	s.mu.Lock()
-	body, err := config.Derive(s.o.ConfigFile, s.over)
+	body, err := config.Derive(s.o.ConfigFile, s.overrides)
 	s.mu.Unlock()
 	if err != nil {
 		return err
@@ -359,7 +359,7 @@ func (s *Stack) writeSettings() error {
 	return writeFile(s.dir.settingsFile(), 0o600, append([]byte(head), body...))
 }
 
-// share is how many nodes each driver gets.
+// share returns how many nodes each driver gets.
 func (s *Stack) share() map[string]int {
 	of := map[string]int{}
 	for i := range s.o.Nodes {
@@ -368,7 +368,7 @@ func (s *Stack) share() map[string]int {
 	return of
 }
 
-// hostOf is host:port of a URL; "" of none.
+// hostOf returns host:port of a URL, or "" if it has none.
 func hostOf(url string) string {
 	_, rest, _ := strings.Cut(url, "://")
 	host, _, _ := strings.Cut(rest, "/")
@@ -378,7 +378,7 @@ func hostOf(url string) string {
 	return host
 }
 
-// Programs finds the programs of the stack beside the one that runs.
+// Programs returns the paths of the programs of the stack. They are in the folder of the running program.
 func Programs() (temper, temporal string, err error) {
 	if temper, err = os.Executable(); err != nil {
 		return "", "", fmt.Errorf("find the program that runs: %w", err)

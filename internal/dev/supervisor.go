@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The pauses between restarts of a child that keeps dying, and how long it must have lived to begin anew with them.
+// The pauses between restarts of a child that keeps dying.
 const (
-	firstPause = 200 * time.Millisecond
-	mostPause  = 10 * time.Second
-	livedLong  = 30 * time.Second
+	firstPause  = 200 * time.Millisecond
+	maxPause    = 10 * time.Second
+	stableAfter = 30 * time.Second // a child that ran so long begins with firstPause again
 )
 
 // Spec is a process to run.
@@ -27,29 +27,29 @@ type Spec struct {
 	Stage int
 	// Grace is how long it may take to stop before it is killed.
 	Grace time.Duration
-	// Again says how a person brings it back once it stays dead; "" = nothing is said. It is called then.
-	Again func() string
-	// Start runs it and returns when it is ready. It is called again for every restart.
+	// RestartHint says how a person can bring it back if it stays dead; nil = there is no hint. It is called when it has died.
+	RestartHint func() string
+	// Start starts it and returns once it is ready. It is called again for every restart.
 	Start func(ctx context.Context) (Child, error)
 }
 
-func (s Spec) again() string {
-	if s.Again == nil {
+func (s Spec) restartHint() string {
+	if s.RestartHint == nil {
 		return ""
 	}
-	return ". To bring it back: " + s.Again()
+	return ". To bring it back: " + s.RestartHint()
 }
 
-// Child is a process that runs.
+// Child is a running process.
 type Child interface {
 	Pid() int
-	// MetricsURL is where its metrics are; "" = it has none.
+	// MetricsURL returns where it serves its metrics; "" = it has none.
 	MetricsURL() string
-	// Done is closed when it has ended, for whatever reason.
+	// Done is closed when it has ended.
 	Done() <-chan struct{}
-	// End says how it ended, for people; only after Done.
+	// End says how it ended. It must be called after Done only.
 	End() string
-	// Stop ends it: asks, and kills when ctx is done. It returns when the process is gone.
+	// Stop asks it to end, and kills it if ctx ends first. It returns when the process has ended.
 	Stop(ctx context.Context) error
 }
 
@@ -58,11 +58,11 @@ type Process struct {
 	Role       string  `json:"role"`
 	Name       string  `json:"name"`
 	Pid        int     `json:"pid"`
-	MetricsURL *string `json:"metrics_url"` // null where it has none
+	MetricsURL *string `json:"metrics_url"` // null = it has none
 }
 
-// Supervisor runs processes and shows when one dies. A dead one stays dead, or is started again with Restart; the
-// others go on either way.
+// Supervisor runs processes and reports when one dies. With Restart it starts a dead process again. The other processes go on
+// either way.
 type Supervisor struct {
 	Restart bool
 	// Say gets one line for people about each thing that happened.
@@ -82,15 +82,15 @@ type entry struct {
 	Child
 }
 
-// NewSupervisor makes a Supervisor of no processes.
+// NewSupervisor returns a Supervisor without processes.
 func NewSupervisor(restart bool, say func(string, ...any), changed func([]Process)) *Supervisor {
 	s := &Supervisor{Restart: restart, Say: say, Changed: changed}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
 
-// Start runs processes at the same time, waits until all are ready, and watches them. With an error some of them may
-// run; Stop ends these.
+// Start starts processes at the same time, waits until all are ready, and watches them. After an error some of them may run,
+// until Stop.
 func (s *Supervisor) Start(ctx context.Context, specs ...Spec) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, spec := range specs {
@@ -119,7 +119,7 @@ func (s *Supervisor) start(ctx context.Context, spec Spec) (Child, error) {
 	return nil, errors.Join(context.Canceled, c.Stop(ctx))
 }
 
-// add puts a process on the list, unless the stop has begun.
+// add adds a process to the list, unless Stop was called.
 func (s *Supervisor) add(r entry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +138,7 @@ func (s *Supervisor) Refresh() {
 	s.Changed(s.processes())
 }
 
-// processes are those that run, in the order of their stages and names; s.mu is held.
+// processes returns the running processes, sorted by stage and name. s.mu must be held.
 func (s *Supervisor) processes() []Process {
 	sorted := slices.SortedFunc(slices.Values(s.running), func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
@@ -153,33 +153,33 @@ func (s *Supervisor) processes() []Process {
 	return list
 }
 
-// watch shows a child's end and, where that is wanted, starts it again.
+// watch reports when a child has ended and, with Restart, starts it again.
 func (s *Supervisor) watch(spec Spec, c Child) {
 	pauses := backoff.NewExponentialBackOff()
-	pauses.InitialInterval, pauses.MaxInterval = firstPause, mostPause
+	pauses.InitialInterval, pauses.MaxInterval = firstPause, maxPause
 	for {
 		since := time.Now()
 		<-c.Done()
-		if s.gone(c) {
-			return // we ended it
+		if s.remove(c) {
+			return // Stop ended it
 		}
 		if !s.Restart {
-			s.Say("%s (pid %d) %s; it stays dead, the others go on%s", spec.Name, c.Pid(), c.End(), spec.again())
+			s.Say("%s (pid %d) %s; it stays dead, the others go on%s", spec.Name, c.Pid(), c.End(), spec.restartHint())
 			return
 		}
-		if time.Since(since) > livedLong {
+		if time.Since(since) > stableAfter {
 			pauses.Reset()
 		}
 		s.Say("%s (pid %d) %s; starting it again", spec.Name, c.Pid(), c.End())
-		if c = s.revive(spec, pauses); c == nil {
+		if c = s.restart(spec, pauses); c == nil {
 			return
 		}
 		s.Say("%s runs again (pid %d)", spec.Name, c.Pid())
 	}
 }
 
-// gone takes a child that ended off the list, and says whether that was our doing.
-func (s *Supervisor) gone(c Child) (wanted bool) {
+// remove removes a child that has ended from the list, and reports whether Stop was called.
+func (s *Supervisor) remove(c Child) (wanted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running = slices.DeleteFunc(s.running, func(r entry) bool { return r.Child == c })
@@ -187,8 +187,8 @@ func (s *Supervisor) gone(c Child) (wanted bool) {
 	return s.life.Err() != nil
 }
 
-// revive starts a process again until it is ready; nil = the stop has begun.
-func (s *Supervisor) revive(spec Spec, pauses backoff.BackOff) Child {
+// restart tries to start a process until it is ready. It returns nil if Stop was called.
+func (s *Supervisor) restart(spec Spec, pauses backoff.BackOff) Child {
 	c, err := backoff.Retry(s.life, func() (Child, error) { return s.start(s.life, spec) },
 		backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0),
 		backoff.WithNotify(func(err error, next time.Duration) {
@@ -200,10 +200,10 @@ func (s *Supervisor) revive(spec Spec, pauses backoff.BackOff) Child {
 	return c
 }
 
-// Stop ends all processes, the highest stage first, each within its grace time, and returns when none is left.
+// Stop stops all processes, those of the highest stage first, each within its grace time. It returns when none is left.
 func (s *Supervisor) Stop() {
 	s.mu.Lock()
-	s.end() // under the lock: whoever is not on the list by now will not get there
+	s.end() // under the lock, so that add adds no process after it
 	s.mu.Unlock()
 	for last := s.lastStage(); len(last) > 0; last = s.lastStage() {
 		var wait sync.WaitGroup
@@ -215,7 +215,7 @@ func (s *Supervisor) Stop() {
 	s.watchers.Wait()
 }
 
-// lastStage are the running processes of the highest stage.
+// lastStage returns the running processes of the highest stage.
 func (s *Supervisor) lastStage() []entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,5 +238,5 @@ func (s *Supervisor) stop(r entry) {
 	if err := r.Child.Stop(ctx); err != nil {
 		s.Say("stop %s: %v", r.Name, err)
 	}
-	s.gone(r.Child)
+	s.remove(r.Child)
 }

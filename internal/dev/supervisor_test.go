@@ -78,7 +78,7 @@ func (c *crew) kill(name string) {
 func TestOneIsKilledTheOthersGoOn(t *testing.T) {
 	c := newCrew(t, false)
 	mortal := c.spec("b", 1, "serve")
-	mortal.Again = func() string { return "temper b" }
+	mortal.RestartHint = func() string { return "temper b" }
 	require.NoError(t, c.Start(t.Context(), c.spec("a", 0, "serve"), mortal, c.spec("c", 1, "serve")))
 	require.Equal(t, "http://a/metrics", *c.processes()[0].MetricsURL)
 	a, b := c.pid("a"), c.pid("b")

@@ -17,17 +17,17 @@ func TestWhatDiesIsBroughtBackByACommandOfItsOwn(t *testing.T) {
 	}
 	shown := "'" + filepath.Join(filepath.Dir(dir), `a rack'\''s`) + "'"
 	api := s.role("api", "api", stageAPI, func() []string { return []string{"--listen", s.dir.listen("api", s.o.Listen)} }, nil)
-	require.Equal(t, "bin/temper api --data "+shown+" --listen 127.0.0.1:6385", api.Again())
-	require.Equal(t, "bin/temper orchestrator --data "+shown, s.role("orchestrator", "orchestrator", stageOrchestrator, nil, nil).Again())
-	require.Equal(t, "bin/temper conductor --data "+shown+" --name conductor-2 --conductor-group east --enabled-drivers redfish", s.conductor(1).Again())
-	require.Contains(t, s.byHand("rack", nil), "bin/temper rack --config ")
-	require.Contains(t, s.temporal().Again(), "start it again")
-	require.Contains(t, s.postgres().Again(), "start it again")
+	require.Equal(t, "bin/temper api --data "+shown+" --listen 127.0.0.1:6385", api.RestartHint())
+	require.Equal(t, "bin/temper orchestrator --data "+shown, s.role("orchestrator", "orchestrator", stageOrchestrator, nil, nil).RestartHint())
+	require.Equal(t, "bin/temper conductor --data "+shown+" --name conductor-2 --conductor-group east --enabled-drivers redfish", s.conductor(1).RestartHint())
+	require.Contains(t, s.restartCommand("rack", nil), "bin/temper rack --config ")
+	require.Contains(t, s.temporal().RestartHint(), "start it again")
+	require.Contains(t, s.postgres().RestartHint(), "start it again")
 }
 
 func TestAWordForAShell(t *testing.T) {
 	for word, want := range map[string]string{"a-b/c.d:1": "a-b/c.d:1", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$HOME": "'$HOME'"} {
-		require.Equal(t, want, quoted(word))
+		require.Equal(t, want, shellQuote(word))
 	}
 }
 

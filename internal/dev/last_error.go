@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// mostWords bounds how many bytes of a log are shown.
-const mostWords = 2 << 10
+// maxError limits how much of a log is shown, in bytes.
+const maxError = 2 << 10
 
 // takenPattern matches Go's error for an address on which another program listens.
 var takenPattern = regexp.MustCompile(`listen tcp4? (\S+): bind: address already in use`)
@@ -21,16 +21,16 @@ type takenError struct {
 func (e *takenError) Error() string { return e.err.Error() }
 func (e *takenError) Unwrap() error { return e.err }
 
-// ifTaken returns err, as a *takenError if words contain the error for a taken address.
-func ifTaken(err error, words string) error {
+// asTaken returns err, as a *takenError if words contain the error for a taken address.
+func asTaken(err error, words string) error {
 	if m := takenPattern.FindStringSubmatch(words); m != nil {
 		return &takenError{address: m[1], err: err}
 	}
 	return err
 }
 
-// written returns what was written to a log after offset from.
-func written(path string, from int64) string {
+// readFrom returns what was written to a log after offset from.
+func readFrom(path string, from int64) string {
 	b, err := os.ReadFile(path)
 	if err != nil || int64(len(b)) <= from {
 		return ""
@@ -38,16 +38,16 @@ func written(path string, from int64) string {
 	return string(b[from:])
 }
 
-// lastWords returns the error with which a program ended, without the stack trace, or else the last line of its log.
-func lastWords(log string) string {
+// lastError returns the error with which a program ended, without the stack trace, or else the last line of its log.
+func lastError(log string) string {
 	var said []string
 	for line := range strings.Lines(log) {
 		line = strings.TrimRight(line, "\n")
 		switch {
-		case endsWith.MatchString(line):
+		case programError.MatchString(line):
 			said = []string{line}
-		case strings.TrimSpace(line) == "" || frame.MatchString(line):
-		case len(said) > 0 && endsWith.MatchString(said[0]):
+		case strings.TrimSpace(line) == "" || stackFrame.MatchString(line):
+		case len(said) > 0 && programError.MatchString(said[0]):
 			said = append(said, line)
 		default:
 			said = []string{line}
@@ -57,12 +57,12 @@ func lastWords(log string) string {
 	if words == "" {
 		return "nothing"
 	}
-	return words[:min(len(words), mostWords)]
+	return words[:min(len(words), maxError)]
 }
 
 var (
 	// endsWith matches the beginning of the error with which one of our programs, or the Go runtime, ends.
-	endsWith = regexp.MustCompile(`^(temper|temporal-dev|panic|fatal error): `)
+	programError = regexp.MustCompile(`^(temper|temporal-dev|panic|fatal error): `)
 	// frame matches a line of a stack trace.
-	frame = regexp.MustCompile(`^(\t|goroutine \d+ \[|created by |[A-Za-z]\S*\.\S*$|[A-Za-z]\S*\.\S*\(.*\)$)`)
+	stackFrame = regexp.MustCompile(`^(\t|goroutine \d+ \[|created by |[A-Za-z]\S*\.\S*$|[A-Za-z]\S*\.\S*\(.*\)$)`)
 )

@@ -26,7 +26,7 @@ func TestOnlyTheErrorOfALogIsShown(t *testing.T) {
 		"a panic and its stack":            {"a line\npanic: no such shard\n\ngoroutine 1 [running]:\n" + stack, "panic: no such shard"},
 		"an empty log":                     {"", "nothing"},
 	} {
-		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, lastWords(c.log)) })
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, lastError(c.log)) })
 	}
 }
 
@@ -35,7 +35,7 @@ func TestAChildWhoseAddressIsTakenIsStartedElsewhere(t *testing.T) {
 	var said []string
 	s := &Stack{dir: open(t, t.TempDir()), o: Options{Say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}}
 	var others []net.Listener
-	start := s.elsewhere("api", func(ctx context.Context) (Child, error) {
+	start := s.retryPort("api", func(ctx context.Context) (Child, error) {
 		at := s.dir.listen("api", "127.0.0.1:0")
 		if len(others) < 2 {
 			others = append(others, listener(t, at))
