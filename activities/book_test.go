@@ -56,9 +56,9 @@ func (b *book) Claim(_ context.Context, _ int64, _ string, c node.Claim, started
 		b.op.TemporalPause = nil
 	}
 	b.started = started
-	var former *node.Former
+	var former *node.FormerConductor
 	if b.empty && b.dead[b.op.Conductor] {
-		former = &node.Former{
+		former = &node.FormerConductor{
 			Conductor: b.op.Conductor, ClaimedAt: *b.op.ClaimedAt, SeenAt: b.op.ClaimedAt.Add(b.lived), Replaced: true, Undoing: b.op.Phase == node.Undoing,
 		}
 	}
@@ -98,7 +98,7 @@ func (b *book) CheckClaim(_ context.Context, _ int64, c node.Claim) (node.Ask, e
 	if c != b.op.Claim {
 		return "", fault.New(fault.Lost, "claim %v is not the newest", c)
 	}
-	return b.op.Told(), nil
+	return b.op.PendingAsk(), nil
 }
 
 func (b *book) PutDown(_ context.Context, _ int64, c node.Claim, p *node.Pause) error {
@@ -152,7 +152,7 @@ func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progre
 	if err := b.op.Record(p); err != nil {
 		return "", err
 	}
-	return b.op.Told(), nil
+	return b.op.PendingAsk(), nil
 }
 
 func (b *book) SaveInspection(_ context.Context, _ int64, _ node.Claim, i node.Inspection) (int, error) {

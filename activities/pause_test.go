@@ -131,23 +131,23 @@ func TestALookWritesWhyTheOperationCannotGoOn(t *testing.T) {
 
 	paused := op
 	paused.Paused = true
-	p = &page{op: paused, uncovered: true, last: node.Last{Known: true}}
+	p = &page{op: paused, uncovered: true, last: node.LastConductor{Known: true}}
 	seen = ready(t, p, quarter)
-	require.Equal(t, node.PausedWords, seen.WaitingFor)
+	require.Equal(t, node.PausedForMaintenance, seen.WaitingFor)
 	require.Nil(t, seen.Until)
 	require.False(t, seen.Orphaned, "no step has begun")
 	paused.Steps = []node.Step{{State: node.StepDone, StartedAt: &began}}
-	require.True(t, ready(t, &page{op: paused, last: node.Last{Known: true}}, quarter).Orphaned, "it died")
+	require.True(t, ready(t, &page{op: paused, last: node.LastConductor{Known: true}}, quarter).Orphaned, "it died")
 	require.True(t, ready(t, &page{op: paused}, quarter).Orphaned, "it was forgotten")
-	require.False(t, ready(t, &page{op: paused, last: node.Last{Known: true, Alive: true}}, quarter).Orphaned)
-	require.True(t, ready(t, &page{op: paused, uncovered: true, last: node.Last{Known: true, Alive: true}}, quarter).Orphaned, "it serves others now")
-	stopped := node.Last{Known: true, Draining: true, StoppedFor: time.Minute}
+	require.False(t, ready(t, &page{op: paused, last: node.LastConductor{Known: true, Alive: true}}, quarter).Orphaned)
+	require.True(t, ready(t, &page{op: paused, uncovered: true, last: node.LastConductor{Known: true, Alive: true}}, quarter).Orphaned, "it serves others now")
+	stopped := node.LastConductor{Known: true, Draining: true, StoppedFor: time.Minute}
 	require.False(t, ready(t, &page{op: paused, uncovered: true, last: stopped}, quarter).Orphaned, "it left in good order")
 	stopped.StoppedFor = time.Hour
 	require.True(t, ready(t, &page{op: paused, uncovered: true, last: stopped}, quarter).Orphaned, "and does not come back")
 
 	paused.Asked = node.AskAbort
-	require.True(t, ready(t, &page{op: paused, last: node.Last{Known: true}}, quarter).EndAsked, "an end is asked for first")
+	require.True(t, ready(t, &page{op: paused, last: node.LastConductor{Known: true}}, quarter).EndAsked, "an end is asked for first")
 }
 
 func TestAnUndoHoldsNoNodeInMaintenance(t *testing.T) {

@@ -80,10 +80,10 @@ func (a *archive) OpenUndos(_ context.Context, steps []node.Step, _ string, _ ti
 	return a.owing, nil
 }
 
-func (a *archive) MarkMissing(_ context.Context, ids []int64, _ time.Duration) ([]node.Missing, error) {
-	var out []node.Missing
+func (a *archive) MarkMissing(_ context.Context, ids []int64, _ time.Duration) ([]node.MissingWorkflow, error) {
+	var out []node.MissingWorkflow
 	for _, id := range ids {
-		out = append(out, node.Missing{Operation: node.Operation{ID: id}, For: a.missing[id]})
+		out = append(out, node.MissingWorkflow{Operation: node.Operation{ID: id}, For: a.missing[id]})
 	}
 	return out, nil
 }

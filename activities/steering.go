@@ -11,9 +11,9 @@ import (
 const ByReconciliation = "reconciliation"
 
 // Resume records that the node's operation is no longer paused in Temporal.
-func Resume(n *node.Node) node.Direction {
+func Resume(n *node.Node) node.OperationChange {
 	n.Operation.Resume(time.Now())
-	return node.Direction{Event: node.HistoryEvent{
+	return node.OperationChange{Event: node.HistoryEvent{
 		Event: string(n.Operation.Kind) + " goes on: it is no longer paused in Temporal", EventType: "steering", User: ByReconciliation,
 	}}
 }

@@ -22,7 +22,7 @@ type page struct {
 	undo                        []node.Undo
 	state                       node.State
 	uncovered                   bool
-	last                        node.Last
+	last                        node.LastConductor
 
 	claimed int64
 	wentOn  bool
@@ -34,9 +34,9 @@ func (p *page) Node(context.Context, string) (*node.Node, error) {
 	return &node.Node{ProvisionState: p.state}, nil
 }
 
-func (p *page) Watch(context.Context, int64) (*node.Node, node.Cover, error) {
+func (p *page) Watch(context.Context, int64) (*node.Node, node.Coverage, error) {
 	op := p.op
-	return &node.Node{ProvisionState: p.state, Operation: &op}, node.Cover{Covered: !p.uncovered, Last: p.last}, nil
+	return &node.Node{ProvisionState: p.state, Operation: &op}, node.Coverage{Covered: !p.uncovered, Last: p.last}, nil
 }
 
 func (p *page) Stall(_ context.Context, _ int64, _ string, seq int64, stall node.Stall, waitingFor string, within *time.Duration) (*node.Operation, error) {

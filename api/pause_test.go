@@ -23,9 +23,9 @@ func pausedDeploy(t *testing.T) (*bench, int64) {
 	require.NoError(t, err)
 	id := n.Operation.ID
 	pause := node.Pause{What: node.PauseOfWorkflow, At: time.Now().Add(-time.Hour), By: "ann@desk", Reason: "let me look"}
-	_, err = b.store.Direct(t.Context(), id, func(n *node.Node) (node.Direction, error) {
+	_, err = b.store.Direct(t.Context(), id, func(n *node.Node) (node.OperationChange, error) {
 		require.True(t, n.Operation.PauseInTemporal(pause, time.Now()))
-		return node.Direction{}, nil
+		return node.OperationChange{}, nil
 	})
 	require.NoError(t, err)
 	b.ops.status = node.RunStatus{Known: true, Open: true, Pause: &pause}
@@ -60,7 +60,7 @@ func TestAnOperationThatIsPausedInTemporalSaysSoAndHowItGoesOn(t *testing.T) {
 func TestAnOperationIsUnpausedWithTheTimeItHadLeft(t *testing.T) {
 	b, id := pausedDeploy(t)
 	o := b.post(fmt.Sprintf("/temper/v1/operations/%d/unpause", id), map[string]any{"reason": "looked"}).is(202)
-	require.Equal(t, []string{fmt.Sprintf("unpause %d by %s: looked", id, node.Nameless), fmt.Sprintf("nudge %d: ", id)}, b.ops.toldWhat())
+	require.Equal(t, []string{fmt.Sprintf("unpause %d by %s: looked", id, node.Anonymous), fmt.Sprintf("nudge %d: ", id)}, b.ops.toldWhat())
 	require.Equal(t, "waiting", o["state"])
 	require.Nil(t, o["temporal_pause"])
 	until, err := time.Parse(time.RFC3339Nano, o["waiting_until"].(string))

@@ -155,7 +155,7 @@ func TestTheTimeForTheAgentStandsStillWhileNobodyCoversTheNode(t *testing.T) {
 }
 
 func TestAPausedOperationWaitsAndGoesOn(t *testing.T) {
-	paused := orchestrator.WaitState{Stalled: node.StallMaintenance, WaitingFor: node.PausedWords}
+	paused := orchestrator.WaitState{Stalled: node.StallMaintenance, WaitingFor: node.PausedForMaintenance}
 	w := &outage{readies: []orchestrator.WaitState{paused, {GoOn: true}}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){

@@ -30,7 +30,7 @@ func (t *task) countDeath(ctx context.Context) error {
 	case node.FateAlive:
 		return nil
 	case node.FateLate:
-		step.Harmless() // that conductor survived the step for a while
+		step.ClearDeaths() // that conductor survived the step for a while
 		return nil
 	}
 	deaths, err := t.deaths(ctx, step.Deaths, d)
@@ -38,12 +38,12 @@ func (t *task) countDeath(ctx context.Context) error {
 		return err
 	}
 	step.Deaths = deaths
-	if len(deaths) >= node.DeathsToPutOff && t.op.Told() != node.AskPause {
+	if len(deaths) >= node.DeathsToPutOff && t.op.PendingAsk() != node.AskPause {
 		step.LastError = node.DeathsOf(deaths, "step "+step.Name(), t.Settings.DeathWithin)
 		step.PutOff(*t.op.ClaimedAt, t.Settings.DeathPause)
 		t.op.Rests = true // no conductor works on it until then
 		t.log.Warn("step put off", zap.String("step", step.Name()), zap.Timep("until", step.NotBefore),
-			zap.Bool("held", step.Deadly()), zap.String("why", step.LastError))
+			zap.Bool("held", step.NeedsDecision()), zap.String("why", step.LastError))
 	}
 	return t.save(ctx)
 }
@@ -72,7 +72,7 @@ func (t *task) hardwareAnswered(ctx context.Context) error {
 		return nil
 	}
 	step.Spared += len(step.Deaths)
-	step.Harmless()
+	step.ClearDeaths()
 	t.pending.Came = true
 	return t.save(ctx)
 }

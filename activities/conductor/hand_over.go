@@ -14,8 +14,8 @@ import (
 // nextInsteadOfStep returns what the workflow is to do instead of the next step, "" if the
 // step may begin.
 func (t *task) nextInsteadOfStep() Next {
-	cover := node.Cover{Covered: true} // by this conductor
-	if step := t.op.CurrentStep(); step != nil && step.NotBefore != nil && !step.Deadly() {
+	cover := node.Coverage{Covered: true} // by this conductor
+	if step := t.op.CurrentStep(); step != nil && step.NotBefore != nil && !step.NeedsDecision() {
 		cover.PutOff = max(step.NotBefore.Sub(*t.op.ClaimedAt), 0)
 	}
 	switch t.op.Course(node.Situation{Cover: cover, Claimed: true}) {

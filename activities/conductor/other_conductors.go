@@ -46,7 +46,7 @@ func (t *task) handToAnother(ctx context.Context, err error) bool {
 		return false
 	}
 	failed.step.LastError = fault.Text(failed.err)
-	failed.step.Harmless()
+	failed.step.ClearDeaths()
 	t.pending.Move, t.pending.Came, t.op.Rests = "", true, true
 	if t.save(ctx) != nil {
 		return false // recordFailure finds out why

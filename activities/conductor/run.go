@@ -37,7 +37,7 @@ func (t *task) runAll(ctx context.Context) (Next, error) {
 			}
 			return NextClose, t.stop(ctx)
 		}
-		if step.State == node.StepFailed || step.Deadly() {
+		if step.State == node.StepFailed || step.NeedsDecision() {
 			return NextFailed, t.stop(ctx)
 		}
 		o, err := t.runStep(ctx, step)
@@ -218,7 +218,7 @@ func (t *task) recordFailure(err error) error {
 	step := se.step
 	step.Failures++
 	step.LastError = fault.Text(se.err)
-	step.Harmless() // this conductor survived the step
+	step.ClearDeaths() // this conductor survived the step
 	t.op.Rests, t.pending.Came = true, true
 	rule, failures := retryOf(fault.ClassOf(se.err)), step.Failures
 	spent := failures >= rule.limit(step, t.Settings.StepLimits)

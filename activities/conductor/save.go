@@ -21,7 +21,7 @@ func (t *task) noteProgress() {
 	if step == nil || t.undoes || slices.Contains(before, positionOf(step)) {
 		return // it was another step
 	}
-	step.Harmless()
+	step.ClearDeaths()
 	step.Spared = 0
 }
 
@@ -51,7 +51,7 @@ func (t *task) save(ctx context.Context) error {
 	}
 	t.pending = node.Progress{}
 	*t.op = after
-	t.op.Hear(asked)
+	t.op.SetPendingAsk(asked)
 	return nil
 }
 

@@ -85,7 +85,7 @@ func (t *task) move(e node.Event) { t.pending.Move = e }
 func (t *task) guard(ctx context.Context) error {
 	asked, err := t.Store.CheckClaim(ctx, t.op.ID, t.claim)
 	if err == nil {
-		t.op.Hear(asked)
+		t.op.SetPendingAsk(asked)
 	}
 	return err
 }
@@ -191,7 +191,7 @@ func (t *task) undone(undo ...node.Undo) {
 func (t *task) result(next Next) StepsResult {
 	r := StepsResult{Next: next, Conductor: t.Settings.Conductor, Until: t.op.WaitingUntil}
 	if s := t.op.CurrentStep(); next == NextFailed && s != nil {
-		r.Error, r.Hold = s.LastError, s.Deadly() && !t.op.Kind.Spec().Undoes
+		r.Error, r.Hold = s.LastError, s.NeedsDecision() && !t.op.Kind.Spec().Undoes
 	}
 	r.Steps = activities.StepLines(t.op.Steps)
 	return r

@@ -55,9 +55,9 @@ func (a *Operations) Adopt(ctx context.Context, operation int64) (Adopted, error
 	}
 	wait := st.SafeIn(time.Now(), a.Safe)
 	before := o.RunID
-	o, err = a.Store.Direct(ctx, operation, func(n *node.Node) (node.Direction, error) {
+	o, err = a.Store.Direct(ctx, operation, func(n *node.Node) (node.OperationChange, error) {
 		if n.Operation.RunID != before {
-			return node.Direction{}, otherRun(operation)
+			return node.OperationChange{}, otherRun(operation)
 		}
 		return adopted(n, run, continued)
 	})
@@ -67,9 +67,9 @@ func (a *Operations) Adopt(ctx context.Context, operation int64) (Adopted, error
 	return Adopted{Took: true, Seq: o.Claim.Seq, Wait: wait}, nil
 }
 
-func adopted(n *node.Node, run string, continued bool) (node.Direction, error) {
+func adopted(n *node.Node, run string, continued bool) (node.OperationChange, error) {
 	o := n.Operation
-	d := node.Direction{Event: node.HistoryEvent{
+	d := node.OperationChange{Event: node.HistoryEvent{
 		Event: fmt.Sprintf("%s goes on in a run that was reset in Temporal", o.Kind), EventType: "steering", User: byReset, Conductor: o.Conductor,
 	}}
 	unheld, err := o.Adopt(run, !continued)

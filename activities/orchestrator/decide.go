@@ -39,27 +39,27 @@ type Held struct {
 func (a *Operations) Hold(ctx context.Context, in HoldInput) (Held, error) {
 	run := activity.GetInfo(ctx).WorkflowExecution.RunID
 	endAsked := false
-	o, err := a.Store.Direct(ctx, in.Operation, func(n *node.Node) (node.Direction, error) {
+	o, err := a.Store.Direct(ctx, in.Operation, func(n *node.Node) (node.OperationChange, error) {
 		o := n.Operation
 		if o.RunID != run || o.Claim.Seq > in.Seq {
-			return node.Direction{}, otherRun(o.ID)
+			return node.OperationChange{}, otherRun(o.ID)
 		}
 		if endAsked = o.Asked.Ends(); endAsked || o.Claim.Seq == in.Seq && o.Undecided() != nil {
-			return node.Direction{Leave: true}, nil
+			return node.OperationChange{Leave: true}, nil
 		}
 		step := o.CurrentStep()
 		if step == nil {
-			return node.Direction{}, fault.New(fault.Internal, "operation %d has no step to hold at", o.ID)
+			return node.OperationChange{}, fault.New(fault.Internal, "operation %d has no step to hold at", o.ID)
 		}
 		if in.Restart {
 			step.Phase, step.Issued = "", nil
 		}
 		now := time.Now().UTC()
 		if err := o.HoldAt(step, in.Error, forDecision(step), node.Claim{Seq: in.Seq}, now, now.Add(in.Wait)); err != nil {
-			return node.Direction{}, err
+			return node.OperationChange{}, err
 		}
 		n.LastError = in.Error
-		d := node.Direction{Event: node.HistoryEvent{
+		d := node.OperationChange{Event: node.HistoryEvent{
 			Event: fmt.Sprintf("step %s failed, held for a decision: %s", step.Name(), in.Error), EventType: "error", Severity: "ERROR", Conductor: step.Conductor,
 		}}
 		if node.Can(n.ProvisionState, node.EventHold) {
@@ -96,20 +96,20 @@ type StillInput struct {
 func (a *Operations) StandStill(ctx context.Context, in StillInput) (string, error) {
 	run := activity.GetInfo(ctx).WorkflowExecution.RunID
 	waitingFor := ""
-	_, err := a.Store.Direct(ctx, in.Operation, func(n *node.Node) (node.Direction, error) {
+	_, err := a.Store.Direct(ctx, in.Operation, func(n *node.Node) (node.OperationChange, error) {
 		o := n.Operation
 		if o.RunID != run {
-			return node.Direction{}, otherRun(o.ID)
+			return node.OperationChange{}, otherRun(o.ID)
 		}
 		step := o.Undecided()
 		if step == nil {
-			return node.Direction{Leave: true}, nil
+			return node.OperationChange{Leave: true}, nil
 		}
 		if waitingFor = forDecision(step); in.Until == nil {
-			waitingFor += " (" + node.PausedWords + ")"
+			waitingFor += " (" + node.PausedForMaintenance + ")"
 		}
 		o.WaitingFor, o.WaitingUntil = waitingFor, in.Until
-		return node.Direction{}, nil
+		return node.OperationChange{}, nil
 	})
 	return waitingFor, temporalError(err)
 }
@@ -150,7 +150,7 @@ func (a *Operations) LookHeld(ctx context.Context, operation int64) (HoldState, 
 	if o, err = a.recordResumed(ctx, o); err != nil {
 		return HoldState{}, temporalError(err)
 	}
-	s := HoldState{EndAsked: o.Asked.Ends(), Unhold: o.Asked == node.AskUnhold, Power: o.Asked == node.AskPower && cover.Covered, By: cmp.Or(o.AskedBy, node.Nameless), Paused: o.Paused}
+	s := HoldState{EndAsked: o.Asked.Ends(), Unhold: o.Asked == node.AskUnhold, Power: o.Asked == node.AskPower && cover.Covered, By: cmp.Or(o.AskedBy, node.Anonymous), Paused: o.Paused}
 	if o.Phase == node.Holding {
 		s.Until = o.WaitingUntil
 	}
@@ -171,31 +171,31 @@ type DecideInput struct {
 // node's history.
 func (a *Operations) Decide(ctx context.Context, in DecideInput) error {
 	run := activity.GetInfo(ctx).WorkflowExecution.RunID
-	_, err := a.Store.Direct(ctx, in.Operation, func(n *node.Node) (node.Direction, error) {
+	_, err := a.Store.Direct(ctx, in.Operation, func(n *node.Node) (node.OperationChange, error) {
 		o := n.Operation
 		switch {
 		case o.RunID != run || o.Claim.Seq > in.Seq:
-			return node.Direction{}, otherRun(o.ID)
+			return node.OperationChange{}, otherRun(o.ID)
 		case o.Claim.Seq == in.Seq: // an earlier attempt did it, and its answer was lost
-			return node.Direction{Leave: true}, nil
+			return node.OperationChange{Leave: true}, nil
 		case o.Asked.Ends():
-			return node.Direction{}, fault.New(fault.Conflict, "Operation %d is asked to end already, by %s.", o.ID, o.AskedBy)
+			return node.OperationChange{}, fault.New(fault.Conflict, "Operation %d is asked to end already, by %s.", o.ID, o.AskedBy)
 		}
 		return decided(n, in)
 	})
 	return temporalError(err)
 }
 
-func decided(n *node.Node, in DecideInput) (node.Direction, error) {
+func decided(n *node.Node, in DecideInput) (node.OperationChange, error) {
 	step, err := n.Operation.CarryOut(in.Action, in.By, in.Reason, node.Claim{Seq: in.Seq}, time.Now().UTC())
 	if err != nil {
-		return node.Direction{}, err
+		return node.OperationChange{}, err
 	}
 	words := fmt.Sprintf("decided to %s %s", in.Action, step.Name())
 	if in.Reason != "" {
 		words += ": " + in.Reason
 	}
-	d := node.Direction{Event: node.HistoryEvent{Event: words, EventType: "steering", User: in.By}}
+	d := node.OperationChange{Event: node.HistoryEvent{Event: words, EventType: "steering", User: in.By}}
 	if in.Action == node.ActionAbort {
 		return d, nil
 	}

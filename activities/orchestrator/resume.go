@@ -13,9 +13,9 @@ func (a *Operations) recordResumed(ctx context.Context, o *node.Operation) (*nod
 	if o.TemporalPause == nil {
 		return o, nil
 	}
-	return a.Store.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
+	return a.Store.Direct(ctx, o.ID, func(n *node.Node) (node.OperationChange, error) {
 		if n.Operation.RunID != o.RunID {
-			return node.Direction{}, otherRun(o.ID)
+			return node.OperationChange{}, otherRun(o.ID)
 		}
 		return activities.Resume(n), nil
 	})

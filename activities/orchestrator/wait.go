@@ -109,7 +109,7 @@ func (a *Operations) setStall(ctx context.Context, o *node.Operation, run string
 	case node.StallConductor:
 		return a.Store.Stall(ctx, o.ID, run, seq, stall, node.WaitsForConductor(o.Group, o.Driver), &patience)
 	case node.StallMaintenance:
-		return a.Store.Stall(ctx, o.ID, run, seq, stall, node.PausedWords, nil)
+		return a.Store.Stall(ctx, o.ID, run, seq, stall, node.PausedForMaintenance, nil)
 	}
 	return a.Store.Stall(ctx, o.ID, run, seq, stall, "", nil)
 }

@@ -87,7 +87,7 @@ func (r *Reconciler) repeatAsks(ctx context.Context, out *TickResult) error {
 				out.Cancelled++
 			}
 			return err
-		case !o.Listens(): // a signal would have no effect, and stays in the history for ever
+		case !o.WorkflowWaits(): // a signal would have no effect, and stays in the history for ever
 			return nil
 		}
 		return r.nudge(ctx, o, out)

@@ -24,15 +24,15 @@ func (r *Reconciler) recordPause(ctx context.Context, o *node.Operation, p *node
 	out.Paused++
 	known, now := *o, time.Now()
 	if known.PauseInTemporal(*p, now) {
-		_, err := r.Operations.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
+		_, err := r.Operations.Direct(ctx, o.ID, func(n *node.Node) (node.OperationChange, error) {
 			began := n.Operation.TemporalPause == nil
 			if n.Operation.RunID != o.RunID || !n.Operation.PauseInTemporal(*p, now) {
-				return node.Direction{Leave: true}, nil
+				return node.OperationChange{Leave: true}, nil
 			}
 			if !began {
-				return node.Direction{}, nil
+				return node.OperationChange{}, nil
 			}
-			return node.Direction{Event: node.HistoryEvent{Event: string(o.Kind) + " is " + n.Operation.TemporalPause.Words(), EventType: "steering", User: p.By}}, nil
+			return node.OperationChange{Event: node.HistoryEvent{Event: string(o.Kind) + " is " + n.Operation.TemporalPause.Words(), EventType: "steering", User: p.By}}, nil
 		})
 		if err != nil && !fault.Is(err, fault.Lost) {
 			return err
@@ -48,16 +48,16 @@ func (r *Reconciler) recordPause(ctx context.Context, o *node.Operation, p *node
 // recordUnpause records that an operation is no longer paused, and nudges its workflow, which
 // otherwise might wait for a timer.
 func (r *Reconciler) recordUnpause(ctx context.Context, o *node.Operation, out *TickResult) error {
-	_, err := r.Operations.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
+	_, err := r.Operations.Direct(ctx, o.ID, func(n *node.Node) (node.OperationChange, error) {
 		if n.Operation.RunID != o.RunID || n.Operation.TemporalPause == nil {
-			return node.Direction{Leave: true}, nil
+			return node.OperationChange{Leave: true}, nil
 		}
 		return activities.Resume(n), nil
 	})
 	if err != nil && !fault.Is(err, fault.Lost) {
 		return err
 	}
-	if !o.Listens() {
+	if !o.WorkflowWaits() {
 		return nil
 	}
 	return r.nudge(ctx, o, out)

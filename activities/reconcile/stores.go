@@ -41,7 +41,7 @@ type InstanceStore interface {
 type Store interface {
 	NotBegun(ctx context.Context, olderThan time.Duration, limit int) ([]node.Operation, error)
 	Begun(ctx context.Context, limit int, after int64) ([]node.Operation, error)
-	MarkMissing(ctx context.Context, ids []int64, gap time.Duration) ([]node.Missing, error)
+	MarkMissing(ctx context.Context, ids []int64, gap time.Duration) ([]node.MissingWorkflow, error)
 	ClearMissing(ctx context.Context, ids []int64) error
 	ForgetMissing(ctx context.Context) error
 	Asked(ctx context.Context) ([]node.Operation, error)
@@ -63,7 +63,7 @@ type Store interface {
 type OperationStore interface {
 	CloseOperation(ctx context.Context, end node.End) (*node.Operation, error)
 	// Direct changes an open operation in place, under the locks of its rows.
-	Direct(ctx context.Context, operation int64, edit func(*node.Node) (node.Direction, error)) (*node.Operation, error)
+	Direct(ctx context.Context, operation int64, edit func(*node.Node) (node.OperationChange, error)) (*node.Operation, error)
 }
 
 // WorkflowController cancels, signals and unpauses the workflow of an operation.

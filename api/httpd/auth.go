@@ -71,5 +71,5 @@ func By(c *gin.Context) string {
 	if u := User(c); u != "" {
 		return u
 	}
-	return node.Nameless
+	return node.Anonymous
 }

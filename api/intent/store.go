@@ -52,7 +52,7 @@ type RequestStore interface {
 	Request(ctx context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error)
 	// RequestOnce is Request for one that may be sent again: repeated, it gives the
 	// operation of the first time and does not ask decide.
-	RequestOnce(ctx context.Context, ident string, once node.Once, decide func(*node.Node) (*node.Request, error)) (o *node.Operation, repeated bool, err error)
+	RequestOnce(ctx context.Context, ident string, once node.IdempotencyKey, decide func(*node.Node) (*node.Request, error)) (o *node.Operation, repeated bool, err error)
 	// AskOperation records an ask; fault.Conflict for one that has ended.
 	AskOperation(ctx context.Context, id int64, ask node.Ask, by, reason string) (*node.Operation, error)
 	// Retry does what decide makes of an operation that has ended: it is done again.
@@ -60,7 +60,7 @@ type RequestStore interface {
 	Waive(ctx context.Context, ident, user, reason string) (waived []node.Undo, undo *node.Operation, err error)
 	Retry(ctx context.Context, id int64, decide func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error)) (*node.Operation, error)
 	// Direct changes an open operation in place.
-	Direct(ctx context.Context, id int64, edit func(*node.Node) (node.Direction, error)) (*node.Operation, error)
+	Direct(ctx context.Context, id int64, edit func(*node.Node) (node.OperationChange, error)) (*node.Operation, error)
 	CloseOperation(ctx context.Context, end node.End) (*node.Operation, error)
 	// SayLostTemporal records the word that Temporal has lost its data.
 	SayLostTemporal(ctx context.Context, by, reason string) error

@@ -47,7 +47,7 @@ func AsOnFailure(word string) (node.OnFailure, error) {
 type Asked struct {
 	Event             node.Event // of the life cycle; "" = nothing of it
 	WaitsForConductor bool       // it waits where nobody could do it now
-	Once              node.Once
+	Once              node.IdempotencyKey
 	// decide runs with the node's row locked, and reads only its arguments.
 	Decide func(*node.Node, *Fleet) (*node.Request, error)
 }

@@ -14,7 +14,7 @@ import (
 // TellPaused tells the workflow of an open operation, if there is one that can hear
 // of it, that maintenance was set or lifted: a step that runs sees it by itself.
 func (s *Service) TellPaused(c *gin.Context, o *node.Operation) {
-	if o != nil && o.Listens() && o.BegunAt != nil {
+	if o != nil && o.WorkflowWaits() && o.BegunAt != nil {
 		s.Tell(c, o, "nudge", s.Operations.Nudge)
 	}
 }

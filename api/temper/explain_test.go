@@ -38,7 +38,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 	ending.Undo = []node.Undo{node.UndoEjectMedia}
 	fresh := &node.Operation{ID: 13, Kind: node.KindDeploy, Phase: node.Accepted, AcceptedAt: since, Steps: []node.Step{{Interface: "deploy", Step: "deploy"}}}
 	paused := open(node.Waiting, node.Step{Interface: "deploy", Step: "deploy", State: node.StepWaiting, LastError: "no answer."})
-	paused.WaitingFor, paused.WaitingUntil, paused.Paused = node.PausedWords, nil, true
+	paused.WaitingFor, paused.WaitingUntil, paused.Paused = node.PausedForMaintenance, nil, true
 	rests := open(node.Waiting, node.Step{Interface: "deploy", Step: "deploy", State: node.StepWaiting})
 	rests.WaitingFor, rests.TemporalPause = "the agent's call after boot", &node.Pause{What: node.PauseOfWorkflow, At: since, By: "ann@desk", Reason: "let me look"}
 	died := node.Step{Interface: "deploy", Step: "deploy", State: node.StepRunning, Attempts: 3}

@@ -105,16 +105,16 @@ func orderVerbs() (out []string) {
 
 // onceOf is the key of a request, and the digest of what it asks for. Fields are
 // sorted, so neither their order nor blanks matter.
-func onceOf(in *format.Object, key string) (node.Once, error) {
+func onceOf(in *format.Object, key string) (node.IdempotencyKey, error) {
 	asked := format.Copied(in.Fields)
 	delete(asked, "idempotency_key")
 	delete(asked, "dry_run")
 	text, err := json.Marshal(asked)
 	if err != nil {
-		return node.Once{}, fault.New(fault.Internal, "digest the request: %w", err)
+		return node.IdempotencyKey{}, fault.New(fault.Internal, "digest the request: %w", err)
 	}
 	digest := sha256.Sum256(text)
-	return node.Once{Key: key, Digest: digest[:]}, nil
+	return node.IdempotencyKey{Key: key, Digest: digest[:]}, nil
 }
 
 // unfit refuses fields that the verb has no use for.

@@ -158,10 +158,10 @@ func (s *Server) endByForce(c *gin.Context, o *node.Operation, reason string) er
 	run, had, who := uuid.NewString(), o.RunID, httpd.By(c)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), time.Minute)
 	defer cancel()
-	o, err := s.Store.Direct(ctx, o.ID, func(n *node.Node) (node.Direction, error) {
+	o, err := s.Store.Direct(ctx, o.ID, func(n *node.Node) (node.OperationChange, error) {
 		n.Operation.RunID, n.Operation.Claim = run, node.Claim{Seq: n.Operation.Claim.Seq + 1}
 		n.Operation.Ask(node.AskCancel, who, reason)
-		return node.Direction{Event: node.HistoryEvent{Event: "taken from its owner by force: " + reason, EventType: "steering", User: who}}, nil
+		return node.OperationChange{Event: node.HistoryEvent{Event: "taken from its owner by force: " + reason, EventType: "steering", User: who}}, nil
 	})
 	if err != nil {
 		return err

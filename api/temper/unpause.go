@@ -51,20 +51,20 @@ func (s *Server) unpauseOperation(c *gin.Context) (int, any, error) {
 
 // goesOn records that the operation is no longer paused, and nudges its workflow.
 func (s *Server) goesOn(c *gin.Context, o *node.Operation, reason string) (*node.Operation, error) {
-	done, err := s.Store.Direct(c.Request.Context(), o.ID, func(n *node.Node) (node.Direction, error) {
+	done, err := s.Store.Direct(c.Request.Context(), o.ID, func(n *node.Node) (node.OperationChange, error) {
 		if !n.Operation.Resume(s.Now()) {
-			return node.Direction{Leave: true}, nil
+			return node.OperationChange{Leave: true}, nil
 		}
 		words := string(o.Kind) + " goes on: it is no longer paused in Temporal"
 		if reason != "" {
 			words += ": " + reason
 		}
-		return node.Direction{Event: node.HistoryEvent{Event: words, EventType: "steering", User: httpd.By(c)}}, nil
+		return node.OperationChange{Event: node.HistoryEvent{Event: words, EventType: "steering", User: httpd.By(c)}}, nil
 	})
 	if fault.Is(err, fault.Lost) { // it has ended meanwhile
 		return s.Store.Operation(c.Request.Context(), o.ID)
 	}
-	if err == nil && done.Listens() {
+	if err == nil && done.WorkflowWaits() {
 		s.Tell(c, done, "nudge", s.Operations.Nudge)
 	}
 	return done, err

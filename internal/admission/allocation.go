@@ -65,8 +65,8 @@ func instanceProject(n *node.Node) string {
 	return n.Tenant()
 }
 
-// tenantFits refuses to move a node to another tenant with an instance on it.
-func tenantFits(before, after *node.Node) error {
+// checkTenant refuses to move a node to another tenant with an instance on it.
+func checkTenant(before, after *node.Node) error {
 	to := after.Tenant()
 	if before.InstanceUUID == "" || before.Tenant() == to {
 		return nil

@@ -21,25 +21,25 @@ type PatchRequest struct {
 	Orphaned bool
 }
 
-// free are the fields that are written at any time: no step reads them, so
+// alwaysWritable are the fields that are written at any time: no step reads them, so
 // nobody has to wait for an operation to set them.
-var free = []string{
+var alwaysWritable = []string{
 	"name", "extra", "description", "owner", "lessee", "maintenance", "maintenance_reason",
 	"protected", "protected_reason", "retired", "retired_reason",
 }
 
-// held are the fields that steps work from: not written while an operation is open.
-var held = []string{"driver", "driver_info", "conductor_group", "properties", "instance_info", "resource_class", "instance_uuid"}
+// readBySteps are the fields that steps work from: not written while an operation is open.
+var readBySteps = []string{"driver", "driver_info", "conductor_group", "properties", "instance_info", "resource_class", "instance_uuid"}
 
-// mendable are what a step that failed may have failed for: a wrong checksum,
+// repairable are what a step that failed may have failed for: a wrong checksum,
 // password or address. They are written while the operation holds for a
 // decision; its next step reads the node anew.
-var mendable = []string{"driver_info", "instance_info", "properties"}
+var repairable = []string{"driver_info", "instance_info", "properties"}
 
-// mends reports whether a field can be set for the operation that holds n.
-func mends(n *node.Node, field string) bool {
+// repairs reports whether a field can be set for the operation that holds n.
+func repairs(n *node.Node, field string) bool {
 	o := n.Operation
-	return o != nil && o.Undecided() != nil && o.Asked == node.AskNone && slices.Contains(mendable, field)
+	return o != nil && o.Undecided() != nil && o.Asked == node.AskNone && slices.Contains(repairable, field)
 }
 
 // Moves reports whether a field says who can work on the node, and how.
@@ -64,26 +64,26 @@ func Patch(before, after *node.Node, p PatchRequest) error {
 	if before.Maintenance && p.RemovesOnlyInstanceUUID && p.Reservation == "" {
 		return nil
 	}
-	if err := rightMoment(before, p); err != nil {
+	if err := checkMoment(before, p); err != nil {
 		return err
 	}
-	if err := rightState(before, after, p); err != nil {
+	if err := checkState(before, after, p); err != nil {
 		return err
 	}
-	if err := tenantFits(before, after); err != nil {
+	if err := checkTenant(before, after); err != nil {
 		return err
 	}
-	return flagsFit(before, after)
+	return checkFlagChanges(before, after)
 }
 
-func rightMoment(n *node.Node, p PatchRequest) error {
+func checkMoment(n *node.Node, p PatchRequest) error {
 	var waits, steps bool // some field waits for the state; steps work from some field
 	for _, root := range p.Roots {
-		if p.Orphaned && Moves(root) || mends(n, root) {
+		if p.Orphaned && Moves(root) || repairs(n, root) {
 			continue
 		}
-		waits = waits || !slices.Contains(free, root)
-		steps = steps || slices.Contains(held, root) || isInterface(root)
+		waits = waits || !slices.Contains(alwaysWritable, root)
+		steps = steps || slices.Contains(readBySteps, root) || isInterface(root)
 	}
 	s := n.ProvisionState
 	moving := n.TargetProvisionState != node.NoState
@@ -100,7 +100,7 @@ func rightMoment(n *node.Node, p PatchRequest) error {
 	return nil
 }
 
-func rightState(before, after *node.Node, p PatchRequest) error {
+func checkState(before, after *node.Node, p PatchRequest) error {
 	inBuildable := slices.Contains(buildable, before.ProvisionState)
 	allowed := joinStates(buildable)
 	for _, root := range p.Roots {
@@ -123,7 +123,7 @@ func rightState(before, after *node.Node, p PatchRequest) error {
 	return nil
 }
 
-func flagsFit(before, after *node.Node) error {
+func checkFlagChanges(before, after *node.Node) error {
 	switch s := before.ProvisionState; {
 	case after.Protected && !before.Protected && s != node.Active && s != node.Rescue:
 		return fault.New(fault.Conflict, "Node %s can only be made protected in provision states 'active' or 'rescue', the current state is '%s'", before.UUID, s)

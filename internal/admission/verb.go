@@ -67,7 +67,7 @@ func Verb(n *node.Node, v node.Verb, reservation string) (Effect, error) {
 		}
 		return steer(n, v, to)
 	}
-	if err := permit(n, v); err != nil {
+	if err := checkFlags(n, v); err != nil {
 		return Effect{}, err
 	}
 	if !node.Transient(to) {
@@ -79,9 +79,9 @@ func Verb(n *node.Node, v node.Verb, reservation string) (Effect, error) {
 	return Effect{Open: v.Kind, Target: v.State, Move: []node.Event{v.Event}, From: from, To: to, ClearError: true}, nil
 }
 
-// permit are the rules that look at the node's flags, in Ironic's order.
-func permit(n *node.Node, v node.Verb) error {
-	if n.DisablePowerOff && goesThroughOff(n, v) {
+// checkFlags applies the rules that look at the node's flags, in Ironic's order.
+func checkFlags(n *node.Node, v node.Verb) error {
+	if n.DisablePowerOff && powersOff(n, v) {
 		return fault.New(fault.Invalid, "Node %s can not be powered off: its disable_power_off is set, and %q goes through power off.", n.UUID, v.Target)
 	}
 	switch v.Event {
@@ -103,9 +103,9 @@ func permit(n *node.Node, v node.Verb) error {
 	return nil
 }
 
-// goesThroughOff: what the verb starts switches the server off on its way. Such
+// powersOff: what the verb starts switches the server off on its way. Such
 // a node would be left half done in the middle.
-func goesThroughOff(n *node.Node, v node.Verb) bool {
+func powersOff(n *node.Node, v node.Verb) bool {
 	k := v.Kind.Spec()
 	return k.PowersOff || k.UsesAgent(n)
 }

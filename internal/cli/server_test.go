@@ -79,7 +79,7 @@ func (w *fakeWorkflows) workflow(do func(*orchestrator.Operations) any, in any) 
 
 // hold has an operation hold at a step, as if that had failed and those before it were done.
 func (w *fakeWorkflows) hold(ctx context.Context, id int64, step string) error {
-	o, err := w.Direct(ctx, id, func(n *node.Node) (node.Direction, error) {
+	o, err := w.Direct(ctx, id, func(n *node.Node) (node.OperationChange, error) {
 		for i := range n.Operation.Steps {
 			if s := &n.Operation.Steps[i]; s.Name() == step {
 				s.Attempts, s.Failures, s.Limit = 6, 5, 5
@@ -88,7 +88,7 @@ func (w *fakeWorkflows) hold(ctx context.Context, id int64, step string) error {
 				s.State = node.StepDone
 			}
 		}
-		return node.Direction{}, nil
+		return node.OperationChange{}, nil
 	})
 	if err != nil {
 		return err

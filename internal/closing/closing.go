@@ -23,11 +23,11 @@ func Operation(n *node.Node, end node.End) (Ending, error) {
 	k := o.Kind.Spec()
 	switch {
 	case !k.Provisions():
-		e.LastError = e.errorBeside(n, end)
+		e.LastError = e.errorOfOtherWork(n, end)
 	case n.ProvisionState == node.Deleting && !k.GivesBack: // deleted, while it waited
 		e.ClearAgent, e.FollowUp, e.LastError = k.Family != node.NoFamily, node.KindUndeploy, ""
 	default:
-		e.ClearAgent, e.Events = k.Family != node.NoFamily, way(n, end.Outcome)
+		e.ClearAgent, e.Events = k.Family != node.NoFamily, remainingEvents(n, end.Outcome)
 	}
 	var err error
 	if e.Transition, err = node.Move(n, e.Events...); err != nil {
@@ -39,13 +39,13 @@ func Operation(n *node.Node, end node.End) (Ending, error) {
 			e.MaintenanceReason = n.MaintenanceReason // an operator's reason is not overwritten
 		}
 	}
-	e.History = e.closed(n, end)
+	e.History = e.historyEvent(n, end)
 	return e, nil
 }
 
-// closed is the line of the history about an operation that is closed. An undo that
+// historyEvent is the line of the history about an operation that is closed. An undo that
 // fails as the one before it did, and that reconciliation goes on trying, is no news.
-func (e *Ending) closed(n *node.Node, end node.End) node.HistoryEvent {
+func (e *Ending) historyEvent(n *node.Node, end node.End) node.HistoryEvent {
 	o := n.Operation
 	if o.Kind.Spec().Undoes && end.Outcome == node.Failed && end.Error == n.OwedError {
 		return node.HistoryEvent{}
@@ -63,9 +63,9 @@ func (e *Ending) closed(n *node.Node, end node.End) node.HistoryEvent {
 	return h
 }
 
-// way are the events that end n's operation where n is now; none where the node
+// remainingEvents are the events that end n's operation where n is now; none where the node
 // has left the transient states already.
-func way(n *node.Node, outcome node.Outcome) []node.Event {
+func remainingEvents(n *node.Node, outcome node.Outcome) []node.Event {
 	s := n.ProvisionState
 	switch {
 	case !node.Transient(s):
@@ -97,10 +97,10 @@ func inCleanStep(o *node.Operation) bool {
 // from the error that put the node into its failed state.
 const errorBefore = "; before that: "
 
-// besidePower returns the last error of a node in a failed state after a power
+// joinPowerError returns the last error of a node in a failed state after a power
 // request. power is the request's error, "" if it succeeded; it replaces the error
 // of an earlier power request in last.
-func besidePower(power, last string) string {
+func joinPowerError(power, last string) string {
 	if _, before, both := strings.Cut(last, errorBefore); both {
 		last = before
 	}
@@ -110,14 +110,14 @@ func besidePower(power, last string) string {
 	return power + errorBefore + last
 }
 
-// errorBeside returns the last error of n after an operation that does not provision
+// errorOfOtherWork returns the last error of n after an operation that does not provision
 // it: why n is in a failed state outlasts a power request, and what an undo settles
 // is told in the error of the work that left it.
-func (e *Ending) errorBeside(n *node.Node, end node.End) string {
+func (e *Ending) errorOfOtherWork(n *node.Node, end node.End) string {
 	o, k, settled := n.Operation, n.Operation.Kind.Spec(), len(e.Owed) == 0
 	switch {
 	case k.PowerChange && node.KeepsError(n.ProvisionState):
-		text := besidePower(e.LastError, n.LastError)
+		text := joinPowerError(e.LastError, n.LastError)
 		if settled && len(n.Owed) > 0 {
 			text = node.Undone(text, node.UndoneBy(o.ID))
 		}

@@ -100,8 +100,8 @@ func (e *Explanation) Paragraph(commands []string) string {
 	}
 	switch e.WaitingFor {
 	case "":
-	case node.PausedWords:
-		out = append(out, "It is "+node.PausedWords)
+	case node.PausedForMaintenance:
+		out = append(out, "It is "+node.PausedForMaintenance)
 	default:
 		out = append(out, "It waits for "+e.WaitingFor)
 	}

@@ -48,12 +48,12 @@ func (e *Explanation) owed(n *node.Node, f Facts) {
 	switch {
 	case n.OwedRefused:
 		e.Trouble = append(e.Trouble, fmt.Sprintf("What earlier work left (%s) can't be undone: %s. It is not tried again before somebody asks for it, "+
-			"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on", node.Undos(n.Owed), text.Clause(n.OwedError)))
+			"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on", node.UndoList(n.Owed), text.Clause(n.OwedError)))
 		return
 	case n.OwedError != "":
 		e.Trouble = append(e.Trouble, "The last try to undo what earlier work left failed: "+text.Clause(n.OwedError))
 	}
-	e.Next = "an undo of what earlier work left: " + node.Undos(n.Owed)
+	e.Next = "an undo of what earlier work left: " + node.UndoList(n.Owed)
 	switch {
 	case n.Maintenance && !n.MaintenanceByFault:
 		e.WaitingFor = "the end of maintenance"

@@ -20,7 +20,7 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 		e.Trouble = append(e.Trouble, s)
 	}
 	if len(n.Owed) > 0 && !o.Kind.Spec().Undoes {
-		e.Trouble = append(e.Trouble, fmt.Sprintf("What earlier work left is still to be undone after it: %s%s", node.Undos(n.Owed), text.Because(text.Clause(n.OwedError))))
+		e.Trouble = append(e.Trouble, fmt.Sprintf("What earlier work left is still to be undone after it: %s%s", node.UndoList(n.Owed), text.Because(text.Clause(n.OwedError))))
 	}
 	e.owner(o, f)
 	if !f.Covered && e.WaitingFor == "" {
@@ -135,7 +135,7 @@ func (e *Explanation) ending(o *node.Operation) {
 	}
 	e.Next = "it ends"
 	if left := node.UndoAtEnd(o, node.Cancelled); len(left) > 0 {
-		e.Next = "what it did is undone (" + node.Undos(left) + "), then it ends"
+		e.Next = "what it did is undone (" + node.UndoList(left) + "), then it ends"
 	}
 	if o.Asked == node.AskDelete {
 		e.Next += " and the node is given back"

@@ -22,7 +22,7 @@ const (
 
 // Situation is what is known beside an operation's row when its Course is asked for.
 type Situation struct {
-	Cover Cover
+	Cover Coverage
 	// Patience is how long the return of a conductor that left in good order is waited for.
 	Patience time.Duration
 	// Claimed: whoever asks has just taken the claim, and runs the steps if they go on. A
@@ -92,13 +92,13 @@ func (o *Operation) LeavesHardware() bool { return o.Paused && !o.Asked.Ends() }
 // after the present step.
 func (o *Operation) Ending() bool { return o.Phase == Undoing || o.Asked.Ends() }
 
-// Listens reports whether the workflow of o waits, so that it takes up what it is told. A
+// WorkflowWaits reports whether the workflow of o waits, so that it takes up what it is told. A
 // step that runs reads the row by itself.
-func (o *Operation) Listens() bool { return o.Phase == Waiting || o.Phase == Holding }
+func (o *Operation) WorkflowWaits() bool { return o.Phase == Waiting || o.Phase == Holding }
 
-// Told returns what whoever is at work on o is told to take up. That its activity is
+// PendingAsk returns what whoever is at work on o is told to take up. That its activity is
 // paused it hears from Temporal.
-func (o *Operation) Told() Ask {
+func (o *Operation) PendingAsk() Ask {
 	switch p := o.TemporalPause; {
 	case o.Asked != AskNone:
 		return o.Asked
@@ -110,8 +110,8 @@ func (o *Operation) Told() Ask {
 	return AskNone
 }
 
-// Hear records in o what whoever is at work was told (Told), as far as that says it.
-func (o *Operation) Hear(a Ask) {
+// SetPendingAsk records in o what whoever is at work was told (PendingAsk), as far as that says it.
+func (o *Operation) SetPendingAsk(a Ask) {
 	switch a {
 	case AskRest:
 		o.Asked = AskNone
@@ -127,9 +127,9 @@ func (o *Operation) Hear(a Ask) {
 	}
 }
 
-// TakesUp reports whether the workflow of o could take up now what was asked of it, so
+// CanTakeUpAsk reports whether the workflow of o could take up now what was asked of it, so
 // that it is of use to tell it again. covered: somebody could work on the node.
-func (o *Operation) TakesUp(covered bool) bool {
+func (o *Operation) CanTakeUpAsk(covered bool) bool {
 	switch {
 	case o.Phase == Ended, o.TemporalPause != nil:
 		return false
@@ -143,11 +143,11 @@ func (o *Operation) TakesUp(covered bool) bool {
 	return o.Asked == AskUnhold && o.Stalled == StallNone
 }
 
-// Misfit reports whether the workflow of o waits for something else than it should, and has
+// WaitsForWrongThing reports whether the workflow of o waits for something else than it should, and has
 // to look at the row: a conductor is back or gone, maintenance was lifted, or the conductor
 // of what is paused has died. Who waits for the next try of a step wakes by itself, and who
 // is paused in Temporal hears nothing.
-func (o *Operation) Misfit(c Cover) bool {
+func (o *Operation) WaitsForWrongThing(c Coverage) bool {
 	if o.Phase != Waiting || o.TemporalPause != nil || o.Asked.Interrupts() {
 		return false
 	}

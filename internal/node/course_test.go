@@ -20,11 +20,11 @@ func TestWorkGoesOnRestsOrEnds(t *testing.T) {
 	}
 	abortable := func(s *Step) { s.Abortable = true }
 	power := Step{Interface: "power", Step: StepOff, Source: SourceCore, State: StepPending}
-	covered := Situation{Cover: Cover{Covered: true, Last: Last{Known: true, Alive: true}}}
-	claimed := Situation{Cover: Cover{Covered: true}, Claimed: true}
-	putOff := Situation{Cover: Cover{Covered: true, PutOff: time.Minute}, Claimed: true}
-	nobody := Situation{Cover: Cover{Last: Last{Known: true, Alive: true, Draining: true}}}
-	dead := Situation{Cover: Cover{Covered: true, Last: Last{Known: true}}}
+	covered := Situation{Cover: Coverage{Covered: true, Last: LastConductor{Known: true, Alive: true}}}
+	claimed := Situation{Cover: Coverage{Covered: true}, Claimed: true}
+	putOff := Situation{Cover: Coverage{Covered: true, PutOff: time.Minute}, Claimed: true}
+	nobody := Situation{Cover: Coverage{Last: LastConductor{Known: true, Alive: true, Draining: true}}}
+	dead := Situation{Cover: Coverage{Covered: true, Last: LastConductor{Known: true}}}
 	for name, c := range map[string]struct {
 		op   Operation
 		at   Situation
@@ -70,8 +70,8 @@ func TestWhatIsToldIsHeard(t *testing.T) {
 		{Asked: AskPower},
 	} {
 		for _, before := range []Operation{{}, {Paused: true}, {TemporalPause: &Pause{What: PauseOfWorkflow}}, {Asked: AskAbort}} {
-			before.Hear(o.Told())
-			require.Equal(t, o.Told(), before.Told(), "%+v", o)
+			before.SetPendingAsk(o.PendingAsk())
+			require.Equal(t, o.PendingAsk(), before.PendingAsk(), "%+v", o)
 		}
 	}
 }

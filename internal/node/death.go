@@ -24,9 +24,9 @@ const (
 	MostPutOff     = 10 * time.Minute // the longest time by which a try is put off
 )
 
-// Former is the conductor that had an operation's claim before and recorded no
+// FormerConductor is the conductor that had an operation's claim before and recorded no
 // progress under it. All times are the database's.
-type Former struct {
+type FormerConductor struct {
 	Conductor   string
 	Incarnation int64
 	ClaimedAt   time.Time
@@ -49,7 +49,7 @@ const (
 // after f had sent no heartbeat of the step for at least silence. The heartbeats of
 // a conductor are beat apart, so it died at most beat after its last one. The fate is
 // FateEarly only if f certainly died within the duration within of its claim.
-func (f Former) Fate(now time.Time, within, beat, silence time.Duration) (Fate, Death) {
+func (f FormerConductor) Fate(now time.Time, within, beat, silence time.Duration) (Fate, Death) {
 	d := Death{Conductor: f.Conductor, Incarnation: f.Incarnation, At: f.SeenAt}
 	silent := now.Add(-silence)
 	if !f.Replaced && f.SeenAt.After(silent) {
@@ -72,7 +72,7 @@ func (f Former) Fate(now time.Time, within, beat, silence time.Duration) (Fate, 
 // DeathsToPutOff deaths, and by twice as long with each further death. A step that
 // needs a decision has no next try.
 func (s *Step) PutOff(now time.Time, first time.Duration) {
-	if s.NotBefore = nil; s.Deadly() {
+	if s.NotBefore = nil; s.NeedsDecision() {
 		return
 	}
 	wait := first
@@ -84,11 +84,11 @@ func (s *Step) PutOff(now time.Time, first time.Duration) {
 	s.PutOffs++
 }
 
-// Deadly reports whether so many conductors died of the step that it needs a decision.
-func (s Step) Deadly() bool { return len(s.Deaths) >= DeathsToHold }
+// NeedsDecision reports whether so many conductors died of the step that it needs a decision.
+func (s Step) NeedsDecision() bool { return len(s.Deaths) >= DeathsToHold }
 
-// Harmless drops the deaths: the conductors did not die of the step, or not any more.
-func (s *Step) Harmless() { s.Deaths, s.NotBefore = nil, nil }
+// ClearDeaths drops the deaths: the conductors did not die of the step, or not any more.
+func (s *Step) ClearDeaths() { s.Deaths, s.NotBefore = nil, nil }
 
 // DeathsOf describes deaths for an error: which conductors died of what, and when.
 func DeathsOf(deaths []Death, what string, within time.Duration) string {

@@ -29,7 +29,7 @@ func TestTheFateOfWhoeverHadTheClaim(t *testing.T) {
 		"nor where another has its name":                  {9, 3600, true, node.FateLate, 9},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := node.Former{Conductor: "c1", Incarnation: 3, ClaimedAt: claimed, SeenAt: in(c.seen), Replaced: c.replaced}
+			f := node.FormerConductor{Conductor: "c1", Incarnation: 3, ClaimedAt: claimed, SeenAt: in(c.seen), Replaced: c.replaced}
 			fate, d := f.Fate(in(c.now), 10*time.Second, 3*time.Second, 3500*time.Millisecond)
 			require.Equal(t, c.want, fate)
 			require.Equal(t, node.Death{Conductor: "c1", Incarnation: 3, At: in(c.at)}, d)
@@ -44,14 +44,14 @@ func TestAStepIsPutOffForTwiceAsLongEachTime(t *testing.T) {
 		s.Deaths = make([]node.Death, deaths)
 		s.PutOff(now, time.Minute)
 		require.Equal(t, now.Add(want), *s.NotBefore, "%d deaths", deaths)
-		require.False(t, s.Deadly())
+		require.False(t, s.NeedsDecision())
 		s.PutOff(now, 7*time.Minute)
 		require.Equal(t, now.Add(min(7*want, 10*time.Minute)), *s.NotBefore, "at most ten minutes")
 	}
 	s.Deaths = make([]node.Death, 6)
 	s.PutOff(now, time.Minute)
 	require.Nil(t, s.NotBefore, "somebody decides")
-	require.True(t, s.Deadly())
+	require.True(t, s.NeedsDecision())
 	require.Equal(t, 6, s.PutOffs)
 	s.Again()
 	require.Empty(t, s.Deaths)

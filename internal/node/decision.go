@@ -17,8 +17,8 @@ const (
 	HoldOnFailure OnFailure = "hold" // waits for somebody's decision, for a while
 )
 
-// Nameless is who decides where nobody is asked for a name.
-const Nameless = "somebody without a name"
+// Anonymous is who decides where nobody is asked for a name.
+const Anonymous = "somebody without a name"
 
 // OnFailures are all of them.
 var OnFailures = []OnFailure{FailOnFailure, HoldOnFailure}
@@ -36,8 +36,8 @@ const (
 // Actions are all of them.
 var Actions = []Action{ActionRetry, ActionSkip, ActionAbort}
 
-// Ruling is a decision about a step that failed, as it is kept.
-type Ruling struct {
+// DecisionRecord is a decision about a step that failed, as it is kept.
+type DecisionRecord struct {
 	At     time.Time `json:"at"`
 	Action Action    `json:"action"`
 	By     string    `json:"by"`
@@ -63,7 +63,7 @@ func (o *Operation) Undecided() *Step {
 // whose effect nobody can read: who asks for it again wants it sent.
 func (s *Step) Again() {
 	s.State, s.Failures, s.Restarts, s.EndedAt = StepPending, 0, 0, nil
-	s.Harmless()
+	s.ClearDeaths()
 	s.Spared = 0
 	if s.Rule().Unread {
 		s.Issued = nil
@@ -124,9 +124,9 @@ func (o *Operation) Decide(a Action) error {
 	return nil
 }
 
-// Direction is what is to become of an open operation, by its workflow or a
+// OperationChange is what is to become of an open operation, by its workflow or a
 // person, beside what was edited in place.
-type Direction struct {
+type OperationChange struct {
 	Leave bool         // write nothing
 	Move  Event        // moves the node by the life-cycle table; "" = it stays
 	Event HistoryEvent // line for the node's history; without Event none is written

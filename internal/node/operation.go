@@ -70,8 +70,8 @@ type Operation struct {
 
 	Claim     Claim
 	ClaimedAt *time.Time
-	Conductor string  // at work on the present step; "" = none yet
-	Former    *Former // set for the conductor that takes the claim; nil = no conductor is known to have died with it
+	Conductor string           // at work on the present step; "" = none yet
+	Former    *FormerConductor // set for the conductor that takes the claim; nil = no conductor is known to have died with it
 
 	Group, Driver string // the queue its steps go to: its node's
 
@@ -110,8 +110,8 @@ type Operation struct {
 	RetryOf  int64 // 0 = none
 	FollowUp int64 // the operation that closing it opened; 0 = none
 
-	OnFailure OnFailure // "" = fail
-	Decisions []Ruling  // oldest first
+	OnFailure OnFailure        // "" = fail
+	Decisions []DecisionRecord // oldest first
 }
 
 // WorkflowID is the Temporal id of operation id of kind k on a node.

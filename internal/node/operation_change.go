@@ -86,7 +86,7 @@ func (o *Operation) Maintain(on bool, now time.Time) error {
 	}
 	o.Paused = o.Paused || !o.InMaintenance && !o.Kind.Spec().PowerChange
 	if o.Paused && o.Phase == Waiting { // the time for what it waits for is stopped at once
-		return o.Stall(StallMaintenance, PausedWords, nil, now)
+		return o.Stall(StallMaintenance, PausedForMaintenance, nil, now)
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (o *Operation) CarryOut(a Action, by, reason string, c Claim, now time.Time
 	if err := o.become(OpDecide, to); err != nil {
 		return nil, err
 	}
-	o.Decisions = append(slices.Clone(o.Decisions), Ruling{At: now, Action: a, By: by, Reason: reason, Step: step.Name(), Error: step.LastError})
+	o.Decisions = append(slices.Clone(o.Decisions), DecisionRecord{At: now, Action: a, By: by, Reason: reason, Step: step.Name(), Error: step.LastError})
 	o.Claim, o.WaitingFor, o.WaitingUntil = c, "", nil
 	switch a {
 	case ActionAbort:

@@ -55,8 +55,8 @@ func Waive(n *Node, who, reason string) (waived []Undo, err error) {
 	return waived, nil
 }
 
-// Undos lists undos for people.
-func Undos(list []Undo) string {
+// UndoList lists undos for people.
+func UndoList(list []Undo) string {
 	out := make([]string, len(list))
 	for i, u := range list {
 		out[i] = string(u)

@@ -52,8 +52,8 @@ type OperationFilter struct {
 	Marker  int64   // id of the last operation of the page before; 0 = the first page
 }
 
-// Missing is an open operation whose workflow could not be found.
-type Missing struct {
+// MissingWorkflow is an open operation whose workflow could not be found.
+type MissingWorkflow struct {
 	Operation Operation
 	For       time.Duration // since it was missed first, by the database's clock
 }

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Cover is who could work on a node, and what is known of the conductor that
+// Coverage is who could work on a node, and what is known of the conductor that
 // worked on its operation last, by the database's clock.
-type Cover struct {
+type Coverage struct {
 	Covered bool          // a live conductor of its group has its driver and interfaces
-	Last    Last          // of Operation.Conductor; zero where there is none of that name
+	Last    LastConductor // of Operation.Conductor; zero where there is none of that name
 	PutOff  time.Duration // for how much longer the current step is put off (Step.NotBefore); 0 = it is not
 }
 
-// Last is what is known of the conductor that was at work last.
-type Last struct {
+// LastConductor is what is known of the conductor that was at work last.
+type LastConductor struct {
 	Known, Alive, Draining bool
 	StoppedFor             time.Duration // since it left in good order; 0 = it did not
 }
@@ -25,11 +25,11 @@ func WaitsForConductor(group, driver string) string {
 	return fmt.Sprintf("a conductor with driver %s in conductor group %q", driver, group)
 }
 
-// PausedWords say the same of one that is paused.
-const PausedWords = "paused: maintenance"
+// PausedForMaintenance say the same of one that is paused.
+const PausedForMaintenance = "paused: maintenance"
 
 // StallOf is why o can't go on now.
-func StallOf(o *Operation, c Cover) Stall {
+func StallOf(o *Operation, c Coverage) Stall {
 	switch {
 	case o.Paused:
 		return StallMaintenance
@@ -49,7 +49,7 @@ func (o *Operation) Begun() bool {
 // Orphaned reports whether o is paused and has lost its conductor in the
 // middle: nobody may take it up while the node is in maintenance, so it breaks off. A conductor that left in good order handed its step over; within
 // patience its return is waited for.
-func Orphaned(o *Operation, c Cover, patience time.Duration) bool {
+func Orphaned(o *Operation, c Coverage, patience time.Duration) bool {
 	if !o.Paused || !o.Begun() || o.Conductor == "" {
 		return false
 	}

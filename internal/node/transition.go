@@ -43,7 +43,7 @@ func Move(n *Node, events ...Event) (Transition, error) {
 		if err != nil {
 			return Transition{}, err
 		}
-		t.through(to)
+		t.extend(to)
 	}
 	aim := n.TargetProvisionState
 	if n.Operation != nil && n.Operation.Kind.Provisions() {
@@ -53,8 +53,8 @@ func Move(n *Node, events ...Event) (Transition, error) {
 	return t, nil
 }
 
-// through extends the transition by one rule of the table.
-func (t *Transition) through(to State) {
+// extend extends the transition by one rule of the table.
+func (t *Transition) extend(to State) {
 	inspected := t.To == Inspecting || t.To == InspectWait
 	switch {
 	case to == Inspecting && !inspected:

@@ -32,7 +32,7 @@ func CarryOver(steps []node.Step, old *node.Operation) []node.Step {
 			})
 		}
 	}
-	return number(steps)
+	return numberSteps(steps)
 }
 
 // putAgentStep puts a step where the agent's are merged in: before the step that

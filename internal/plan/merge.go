@@ -42,7 +42,7 @@ func Merge(n *node.Node, k node.Kind, plan []node.Step, offered []AgentStep) ([]
 		return plan, nil
 	}
 	offer := byName(offered)
-	middle, err := refresh(n, spec, plan[from:to], offer)
+	middle, err := refreshAgentSteps(n, spec, plan[from:to], offer)
 	if err != nil {
 		return nil, err
 	}
@@ -53,18 +53,18 @@ func Merge(n *node.Node, k node.Kind, plan []node.Step, offered []AgentStep) ([]
 		}
 		for _, o := range sorted(offer) {
 			if o.Priority > 0 && !there[o.Name()] && runsByItself(n, o) {
-				middle = append(middle, fromAgent(o, spec))
+				middle = append(middle, agentStep(o, spec))
 			}
 		}
 		sortSteps(middle)
 	}
 	merged := slices.Concat(plan[:from], middle, plan[to:])
 	if spec.Family == node.DeployFamily {
-		if err := agentThere(n, merged); err != nil {
+		if err := checkAgentThere(n, merged); err != nil {
 			return nil, err
 		}
 	}
-	return number(merged), nil
+	return numberSteps(merged), nil
 }
 
 // movable is the part of a plan, [from, to), that has not begun: behind the last
@@ -85,9 +85,9 @@ func movable(plan []node.Step) (from, to int) {
 	return from, to
 }
 
-// refresh brings the steps that are there up to what the agent offers now, and
+// refreshAgentSteps brings the steps that are there up to what the agent offers now, and
 // drops those of an earlier offer.
-func refresh(n *node.Node, k node.KindSpec, steps []node.Step, offer map[string]AgentStep) ([]node.Step, error) {
+func refreshAgentSteps(n *node.Node, k node.KindSpec, steps []node.Step, offer map[string]AgentStep) ([]node.Step, error) {
 	var out []node.Step
 	var missing []string
 	for _, s := range steps {
@@ -130,7 +130,7 @@ func runsByItself(n *node.Node, s AgentStep) bool {
 	return s.Interface == "deploy" || s.Interface == "raid" && n.Implementation("raid").Means == node.MeansAgent
 }
 
-func fromAgent(s AgentStep, k node.KindSpec) node.Step {
+func agentStep(s AgentStep, k node.KindSpec) node.Step {
 	return node.Step{
 		Interface: s.Interface, Step: s.Step, Priority: s.Priority, Abortable: s.Abortable,
 		Source: node.SourceAgent, State: node.StepPending, Cleaning: k.GivesBack,

@@ -37,28 +37,28 @@ var planners = map[node.Kind]planner{
 }
 
 func planVerify(node.KindSpec, *node.Node, []node.Step, Options) ([]node.Step, error) {
-	return []node.Step{core("power", node.StepVerify)}, nil
+	return []node.Step{coreStep("power", node.StepVerify)}, nil
 }
 
 func planUndo(node.KindSpec, *node.Node, []node.Step, Options) ([]node.Step, error) {
-	return []node.Step{core("management", node.StepUndo)}, nil
+	return []node.Step{coreStep("management", node.StepUndo)}, nil
 }
 
 func planAutomatedClean(k node.KindSpec, n *node.Node, _ []node.Step, o Options) ([]node.Step, error) {
 	if !CleansAutomatically(n, o.AutomatedClean) {
 		return nil, nil
 	}
-	steps := []node.Step{core("deploy", node.StepPrepareCleaning)}
+	steps := []node.Step{coreStep("deploy", node.StepPrepareCleaning)}
 	for _, s := range n.StepSpecs(k.Family) {
 		if s.Priority > 0 {
-			steps = append(steps, fromSpec(s))
+			steps = append(steps, driverStep(s))
 		}
 	}
-	return append(steps, core("deploy", node.StepTearDownCleaning)), nil
+	return append(steps, coreStep("deploy", node.StepTearDownCleaning)), nil
 }
 
 func planUndeploy(k node.KindSpec, n *node.Node, asked []node.Step, o Options) ([]node.Step, error) {
-	steps := []node.Step{core("deploy", node.StepTearDown)}
+	steps := []node.Step{coreStep("deploy", node.StepTearDown)}
 	clean, err := planAutomatedClean(k, n, asked, o)
 	for _, s := range clean {
 		s.Cleaning = true
@@ -71,7 +71,7 @@ func planManualClean(k node.KindSpec, n *node.Node, asked []node.Step, o Options
 	specs := n.StepSpecs(k.Family)
 	var steps []node.Step
 	for _, a := range asked {
-		s, spec, err := resolve(k, n, a, specs, !o.DisableRamdisk)
+		s, spec, err := resolveRequested(k, n, a, specs, !o.DisableRamdisk)
 		if err != nil {
 			return nil, err
 		}
@@ -86,14 +86,14 @@ func planManualClean(k node.KindSpec, n *node.Node, asked []node.Step, o Options
 	if o.DisableRamdisk {
 		return steps, nil
 	}
-	steps = append([]node.Step{core("deploy", node.StepPrepareCleaning)}, steps...)
-	return append(steps, core("deploy", node.StepTearDownCleaning)), nil
+	steps = append([]node.Step{coreStep("deploy", node.StepPrepareCleaning)}, steps...)
+	return append(steps, coreStep("deploy", node.StepTearDownCleaning)), nil
 }
 
 func planInspection(k node.KindSpec, n *node.Node, _ []node.Step, _ Options) ([]node.Step, error) {
 	switch n.Implementation(k.Agent).Means {
 	case node.MeansAgent:
-		return []node.Step{core("inspect", node.StepBootAgent), core("inspect", node.StepCollect), core("inspect", node.StepTearDown)}, nil
+		return []node.Step{coreStep("inspect", node.StepBootAgent), coreStep("inspect", node.StepCollect), coreStep("inspect", node.StepTearDown)}, nil
 	case node.MeansNone:
 		return nil, n.Unsupported("inspect")
 	}
@@ -109,7 +109,7 @@ func planDeployment(k node.KindSpec, n *node.Node, asked []node.Step, _ Options)
 			return nil, fault.New(fault.Invalid, "deploy steps cannot have the same interface and step. Duplicate deploy steps for %s", a.Name())
 		}
 		seen[a.Name()] = true
-		s, spec, err := resolve(k, n, a, specs, true)
+		s, spec, err := resolveRequested(k, n, a, specs, true)
 		if err != nil {
 			return nil, err
 		}
@@ -123,38 +123,38 @@ func planDeployment(k node.KindSpec, n *node.Node, asked []node.Step, _ Options)
 	}
 	for _, spec := range specs {
 		if spec.Priority > 0 && !seen[spec.Name()] {
-			steps = append(steps, fromSpec(spec))
+			steps = append(steps, driverStep(spec))
 		}
 	}
 	sortSteps(steps)
-	if err := agentThere(n, steps); err != nil {
+	if err := checkAgentThere(n, steps); err != nil {
 		return nil, err
 	}
-	return append([]node.Step{core("deploy", node.StepPrepare)}, steps...), nil
+	return append([]node.Step{coreStep("deploy", node.StepPrepare)}, steps...), nil
 }
 
 func planPower(_ node.KindSpec, n *node.Node, _ []node.Step, o Options) ([]node.Step, error) {
 	switch o.Power {
 	case node.PowerOff:
-		return []node.Step{core("power", node.StepOff)}, nil
+		return []node.Step{coreStep("power", node.StepOff)}, nil
 	case node.SoftPowerOff:
-		return []node.Step{core("power", node.StepSoftOff)}, nil
+		return []node.Step{coreStep("power", node.StepSoftOff)}, nil
 	case node.Rebooting, node.SoftRebooting:
 		off := node.StepOff
 		if o.Power == node.SoftRebooting {
 			off = node.StepSoftOff
 		}
 		if n.DisablePowerOff {
-			return []node.Step{core("power", node.StepReset)}, nil
+			return []node.Step{coreStep("power", node.StepReset)}, nil
 		}
-		return []node.Step{core("power", off), core("power", node.StepOn)}, nil
+		return []node.Step{coreStep("power", off), coreStep("power", node.StepOn)}, nil
 	}
-	return []node.Step{core("power", node.StepOn)}, nil
+	return []node.Step{coreStep("power", node.StepOn)}, nil
 }
 
-// resolve makes a step of one that was asked. spec is nil for reserved steps
+// resolveRequested makes a step of one that was asked. spec is nil for reserved steps
 // and for those that only the agent can know; inBand says that it may.
-func resolve(k node.KindSpec, n *node.Node, a node.Step, specs []node.StepSpec, inBand bool) (node.Step, *node.StepSpec, error) {
+func resolveRequested(k node.KindSpec, n *node.Node, a node.Step, specs []node.StepSpec, inBand bool) (node.Step, *node.StepSpec, error) {
 	s := node.Step{Interface: a.Interface, Step: a.Step, Priority: a.Priority, Args: a.Args, Source: node.SourceDriver, Asked: true}
 	if node.IsReserved(a.Step) {
 		return s, nil, nil
@@ -181,9 +181,9 @@ func unsupported(n *node.Node, f node.Family, names []string) error {
 	return fault.New(fault.Invalid, "node %s does not support this %s step: %s", n.UUID, f, strings.Join(names, ", "))
 }
 
-// agentThere refuses steps of the agent that would run while it is not there:
+// checkAgentThere refuses steps of the agent that would run while it is not there:
 // before a step has booted it or after tear_down_agent.
-func agentThere(n *node.Node, steps []node.Step) error {
+func checkAgentThere(n *node.Node, steps []node.Step) error {
 	booted := !slices.ContainsFunc(steps, func(s node.Step) bool { return s.Rule().BootsAgent && !s.Over() })
 	gone := false
 	for _, s := range steps {
@@ -202,7 +202,7 @@ func agentThere(n *node.Node, steps []node.Step) error {
 	return nil
 }
 
-func fromSpec(s node.StepSpec) node.Step {
+func driverStep(s node.StepSpec) node.Step {
 	return node.Step{Interface: s.Interface, Step: s.Step, Priority: s.Priority, Abortable: s.Abortable, Source: s.Source}
 }
 
@@ -214,8 +214,8 @@ func sortSteps(steps []node.Step) {
 	})
 }
 
-// number gives every step its place and a state.
-func number(steps []node.Step) []node.Step {
+// numberSteps gives every step its place and a state.
+func numberSteps(steps []node.Step) []node.Step {
 	for i := range steps {
 		steps[i].Index = i
 		if steps[i].State == "" {
@@ -250,11 +250,11 @@ func Steps(k node.Kind, n *node.Node, asked []node.Step, o Options) ([]node.Step
 	if err != nil {
 		return nil, err
 	}
-	return number(steps), nil
+	return numberSteps(steps), nil
 }
 
-// core returns a step that frames an operation.
-func core(iface, step string) node.Step {
+// coreStep returns a step that frames an operation.
+func coreStep(iface, step string) node.Step {
 	s := node.Step{Interface: iface, Step: step, Source: node.SourceCore}
 	r := s.Rule()
 	if !r.Core {

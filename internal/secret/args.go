@@ -24,7 +24,7 @@ func MaskArgs(n *node.Node, k node.Kind, steps []node.Step) (masked []node.Step,
 			for name, v := range args {
 				if specs[s.Name()].Args[name].Secret && v != mask.Masked {
 					delete(found, "/"+escape(name))
-					args[name] = seal(s.Args[name], "/"+escape(name), found)
+					args[name] = maskValue(s.Args[name], "/"+escape(name), found)
 				}
 			}
 			for path, v := range found {

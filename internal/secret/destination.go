@@ -12,14 +12,14 @@ import (
 	"go.temper.dev/temper/internal/text"
 )
 
-// deciding names the values of a node that decide where a secret is sent and how
+// boundValues names the values of a node that decide where a secret is sent and how
 // the other side is verified. The seal of the secret is bound to them: it opens only
 // while they are as they were when the secret was given.
 //
 // For secrets in driver_info these are the properties that a hardware type marks
 // with Decides. A path on the same BMC and the account are not among them: neither
 // shows the password to anybody else.
-func deciding(secret string) []string {
+func boundValues(secret string) []string {
 	switch {
 	case strings.HasPrefix(secret, inDriverInfo+"/"):
 		names := []string{"driver"}
@@ -49,8 +49,8 @@ type Destination map[string]string
 // no value of the node decides it.
 func DestinationOf(n *node.Node, secret string) Destination {
 	out := Destination{}
-	for _, name := range deciding(secret) {
-		if v := decidingValue(n, name); v != nil && v != "" {
+	for _, name := range boundValues(secret) {
+		if v := boundValue(n, name); v != nil && v != "" {
 			text, err := json.Marshal(v)
 			if err != nil { // impossible for a value that came as JSON
 				text = []byte("?")
@@ -61,7 +61,7 @@ func DestinationOf(n *node.Node, secret string) Destination {
 	return out
 }
 
-func decidingValue(n *node.Node, name string) any {
+func boundValue(n *node.Node, name string) any {
 	if name == "driver" {
 		return n.Driver
 	}

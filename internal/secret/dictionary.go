@@ -64,7 +64,7 @@ func maskMap(m map[string]any, path string, depth int, secrets map[string]any) m
 		at := path + "/" + escape(k)
 		switch {
 		case mask.IsSecretKey(k) || depth > node.MaxDepth || k == "value" && namesSecret(m["name"]):
-			out[k] = seal(v, at, secrets)
+			out[k] = maskValue(v, at, secrets)
 		default:
 			out[k] = maskAny(v, at, depth+1, secrets)
 		}
@@ -87,7 +87,7 @@ func maskAny(v any, path string, depth int, secrets map[string]any) any {
 		out := make([]any, len(v))
 		for i, e := range v {
 			if depth > node.MaxDepth {
-				out[i] = seal(e, path+"/"+strconv.Itoa(i), inside)
+				out[i] = maskValue(e, path+"/"+strconv.Itoa(i), inside)
 				continue
 			}
 			out[i] = maskAny(e, path+"/"+strconv.Itoa(i), depth+1, inside)
@@ -100,7 +100,7 @@ func maskAny(v any, path string, depth int, secrets map[string]any) any {
 	return v
 }
 
-func seal(v any, path string, secrets map[string]any) any {
+func maskValue(v any, path string, secrets map[string]any) any {
 	switch v := v.(type) {
 	case nil, bool:
 		return v

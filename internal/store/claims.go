@@ -50,7 +50,7 @@ func (s *Store) Claim(ctx context.Context, id int64, runID string, c node.Claim,
 	}
 	found, err := s.one(ctx, "claim an operation", claimSQL, a, func(r pgx.Row) (err error) {
 		var died bool
-		var f node.Former
+		var f node.FormerConductor
 		var claimed, seen *time.Time
 		n, err = scanNode(r, &died, &f.Conductor, &f.Incarnation, &claimed, &seen, &f.Replaced, &f.Undoing)
 		if err == nil && died && claimed != nil && seen != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // taken is the claim of the next attempt, by that conductor, and who had it before and died.
-func taken(t *testing.T, s *store.Store, id int64, c *node.Claim, conductor string) *node.Former {
+func taken(t *testing.T, s *store.Store, id int64, c *node.Claim, conductor string) *node.FormerConductor {
 	t.Helper()
 	c.Attempt++
 	n, err := s.Claim(t.Context(), id, "r1", *c, time.Time{}, conductor)
@@ -75,7 +75,7 @@ func TestNobodyDiesWithAClaimOfWhichSomethingCame(t *testing.T) {
 		},
 		"handed over": func(t *testing.T, id int64, c node.Claim) { require.NoError(t, s.PutDown(t.Context(), id, c, nil)) },
 		"directed": func(t *testing.T, id int64, _ node.Claim) {
-			_, err := s.Direct(t.Context(), id, func(*node.Node) (node.Direction, error) { return node.Direction{}, nil })
+			_, err := s.Direct(t.Context(), id, func(*node.Node) (node.OperationChange, error) { return node.OperationChange{}, nil })
 			require.NoError(t, err)
 		},
 	} {
@@ -145,7 +145,7 @@ func TestAWatchTellsHowLongAStepIsPutOff(t *testing.T) {
 	require.NotContains(t, misfits(t, s), o.ID, "its workflow waits as it should")
 	got.Paused = true
 	require.Equal(t, node.StallMaintenance, node.StallOf(got, c))
-	require.Equal(t, node.StallConductor, node.StallOf(stalled, node.Cover{PutOff: time.Hour}))
+	require.Equal(t, node.StallConductor, node.StallOf(stalled, node.Coverage{PutOff: time.Hour}))
 
 	later = time.Now().Add(-time.Hour)
 	_, err = s.SaveSteps(t.Context(), o.ID, node.Claim{Seq: 2}, node.Progress{Steps: []node.Step{{Step: "deploy", State: node.StepRunning, NotBefore: &later}}})

@@ -14,7 +14,7 @@ import (
 // changes it in place, by the methods of node.Operation (also RunID, Claim, Steps and Undo;
 // of the node LastError). Whose operation it is, edit has to check. fault.Lost when it has
 // ended.
-func (s *Store) Direct(ctx context.Context, id int64, edit func(*node.Node) (node.Direction, error)) (*node.Operation, error) {
+func (s *Store) Direct(ctx context.Context, id int64, edit func(*node.Node) (node.OperationChange, error)) (*node.Operation, error) {
 	var f fenced
 	err := s.inTx(ctx, "direct an operation", func(b *pgx.Batch) { f.queueLock(b, id) }, func(b *pgx.Batch) error {
 		switch {

@@ -15,12 +15,12 @@ func TestAnOperationIsHeldAndDecidedAbout(t *testing.T) {
 	s := open(t)
 	n, o := running(t, s)
 	until := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
-	o, err := s.Direct(t.Context(), o.ID, func(n *node.Node) (node.Direction, error) {
+	o, err := s.Direct(t.Context(), o.ID, func(n *node.Node) (node.OperationChange, error) {
 		op := n.Operation
 		op.Steps[0].State, op.Steps[0].LastError = node.StepFailed, "no disk"
 		op.Claim, op.Phase, op.WaitingFor, op.WaitingUntil = node.Claim{Seq: 2}, node.Holding, "a decision", &until
 		n.LastError = "no disk"
-		return node.Direction{Move: node.EventHold, Event: node.HistoryEvent{Event: "held", EventType: "error"}}, nil
+		return node.OperationChange{Move: node.EventHold, Event: node.HistoryEvent{Event: "held", EventType: "error"}}, nil
 	})
 	require.NoError(t, err)
 	require.NotNil(t, o.Undecided())
@@ -33,27 +33,27 @@ func TestAnOperationIsHeldAndDecidedAbout(t *testing.T) {
 	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{})
 	kind(t, fault.Lost, err)
 
-	ruling := node.Ruling{At: until, Action: node.ActionRetry, By: "ann", Reason: "replaced", Step: "deploy.deploy"}
-	o, err = s.Direct(t.Context(), o.ID, func(n *node.Node) (node.Direction, error) {
+	ruling := node.DecisionRecord{At: until, Action: node.ActionRetry, By: "ann", Reason: "replaced", Step: "deploy.deploy"}
+	o, err = s.Direct(t.Context(), o.ID, func(n *node.Node) (node.OperationChange, error) {
 		n.Operation.Steps[0].Again()
 		n.Operation.Decisions = append(n.Operation.Decisions, ruling)
 		n.Operation.Phase = node.Running
-		return node.Direction{Move: node.EventUnhold}, nil
+		return node.OperationChange{Move: node.EventUnhold}, nil
 	})
 	require.NoError(t, err)
-	require.Equal(t, []node.Ruling{ruling}, o.Decisions)
+	require.Equal(t, []node.DecisionRecord{ruling}, o.Decisions)
 	require.Nil(t, o.Undecided())
 	got, err = s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, node.DeployWait, got.ProvisionState)
 
-	_, err = s.Direct(t.Context(), o.ID, func(*node.Node) (node.Direction, error) {
-		return node.Direction{}, fault.New(fault.Conflict, "no")
+	_, err = s.Direct(t.Context(), o.ID, func(*node.Node) (node.OperationChange, error) {
+		return node.OperationChange{}, fault.New(fault.Conflict, "no")
 	})
 	kind(t, fault.Conflict, err)
 	require.NoError(t, closeErr(s.CloseOperation(t.Context(), node.End{Operation: o.ID, Outcome: node.Cancelled})))
-	_, err = s.Direct(t.Context(), o.ID, func(*node.Node) (node.Direction, error) { return node.Direction{}, nil })
+	_, err = s.Direct(t.Context(), o.ID, func(*node.Node) (node.OperationChange, error) { return node.OperationChange{}, nil })
 	kind(t, fault.Lost, err)
-	_, err = s.Direct(t.Context(), 1<<40, func(*node.Node) (node.Direction, error) { return node.Direction{}, nil })
+	_, err = s.Direct(t.Context(), 1<<40, func(*node.Node) (node.OperationChange, error) { return node.OperationChange{}, nil })
 	kind(t, fault.NotFound, err)
 }

@@ -105,11 +105,11 @@ func (s *Store) URL() string { return s.url }
 // OnceStatements are those about idempotency keys that may not read the whole table.
 func OnceStatements(uuid, name string) []Statement {
 	find := func(sql, ident string) Statement {
-		return Statement{sql, args{"ident": ident, "key": "k1", "age": micros(node.OnceFor)}}
+		return Statement{sql, args{"ident": ident, "key": "k1", "age": micros(node.IdempotencyKeyLifetime)}}
 	}
 	return []Statement{
 		find(earlierByUUIDSQL, uuid), find(earlierByNameSQL, name),
-		{forgetRequestsSQL, args{"age": micros(node.OnceFor), "limit": 10}},
+		{forgetRequestsSQL, args{"age": micros(node.IdempotencyKeyLifetime), "limit": 10}},
 	}
 }
 

@@ -45,35 +45,35 @@ type earlier struct {
 	digest    sealedText
 }
 
-func (e *earlier) queue(b *pgx.Batch, ident string, once node.Once) {
+func (e *earlier) queue(b *pgx.Batch, ident string, once node.IdempotencyKey) {
 	if once.Key == "" {
 		return
 	}
 	e.digest.name = onceName(once)
-	a := args{"ident": ident, "key": once.Key, "age": micros(node.OnceFor)}
+	a := args{"ident": ident, "key": once.Key, "age": micros(node.IdempotencyKeyLifetime)}
 	b.Queue(byIdent(ident, earlierByUUIDSQL, earlierByNameSQL), a).QueryRow(maybe(&e.found, func(r pgx.Row) error {
 		return r.Scan(&e.operation, &e.digest.version, &e.digest.text)
 	}))
 }
 
 // onceName is what the seal of a digest is bound to, beside the node.
-func onceName(once node.Once) string { return "idempotency_key/" + once.Key }
+func onceName(once node.IdempotencyKey) string { return "idempotency_key/" + once.Key }
 
 // same refuses another request than the earlier one.
-func (e *earlier) same(s *Store, n *node.Node, once node.Once) error {
+func (e *earlier) same(s *Store, n *node.Node, once node.IdempotencyKey) error {
 	was, err := s.sealer.open(n, e.digest)
 	if err != nil { // sealed with a key that was taken out of the keyset since
 		return fault.Coded(fault.IdempotencyKeyReused, "Node %s: the idempotency key was used before, and it can't be told whether for the same request: %w", n.UUID, err)
 	}
 	if was != hex.EncodeToString(once.Digest) {
 		return fault.Coded(fault.IdempotencyKeyReused, "Node %s: the idempotency key was used for another request in the last %s. Use a new key for a new request.",
-			n.UUID, node.OnceFor)
+			n.UUID, node.IdempotencyKeyLifetime)
 	}
 	return nil
 }
 
 // queueOnce remembers the request that was just written.
-func (r *request) queueOnce(b *pgx.Batch, once node.Once) error {
+func (r *request) queueOnce(b *pgx.Batch, once node.IdempotencyKey) error {
 	if once.Key == "" {
 		return nil
 	}
@@ -95,6 +95,6 @@ func (r *request) queueOnce(b *pgx.Batch, once node.Once) error {
 // ForgetRequests deletes idempotency keys that are no longer honoured, a bounded
 // number at a time, and returns how many.
 func (s *Store) ForgetRequests(ctx context.Context) (int, error) {
-	gone, err := s.exec(ctx, "forget idempotency keys", forgetRequestsSQL, args{"age": micros(node.OnceFor), "limit": forgetRequestsAtOnce})
+	gone, err := s.exec(ctx, "forget idempotency keys", forgetRequestsSQL, args{"age": micros(node.IdempotencyKeyLifetime), "limit": forgetRequestsAtOnce})
 	return int(gone), err
 }

@@ -11,9 +11,9 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-func onceFor(key, body string) node.Once {
+func onceFor(key, body string) node.IdempotencyKey {
 	digest := sha256.Sum256([]byte(body))
-	return node.Once{Key: key, Digest: digest[:]}
+	return node.IdempotencyKey{Key: key, Digest: digest[:]}
 }
 
 func TestARequestWithAKeyIsDecidedOnce(t *testing.T) {
@@ -21,7 +21,7 @@ func TestARequestWithAKeyIsDecidedOnce(t *testing.T) {
 	s, url := openURL(t)
 	n := create(t, s, node.Active)
 	decided := 0
-	request := func(s *store.Store, once node.Once) (*node.Operation, bool, error) {
+	request := func(s *store.Store, once node.IdempotencyKey) (*node.Operation, bool, error) {
 		return s.RequestOnce(t.Context(), n.UUID, once, func(*node.Node) (*node.Request, error) {
 			decided++
 			return &node.Request{Open: &node.Operation{Kind: node.KindPower, PowerTarget: node.PowerOff}}, nil

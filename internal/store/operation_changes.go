@@ -134,7 +134,7 @@ func queueWrite(b *pgx.Batch, o *node.Operation, came bool) error {
 	var d dicts
 	decisions := o.Decisions
 	if decisions == nil {
-		decisions = []node.Ruling{}
+		decisions = []node.DecisionRecord{}
 	}
 	a := args{
 		"id": o.ID, "run": o.RunID, "seq": o.Claim.Seq, "attempt": o.Claim.Attempt, "came": came, "phase": o.Phase,

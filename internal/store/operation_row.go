@@ -38,7 +38,7 @@ var operationTable = newTable(
 	text("driver", func(o *operationRow) *string { return &o.Driver }),
 	other("steps", func(o *operationRow) *[]node.Step { return &o.Steps }, nil),
 	other("undo", func(o *operationRow) *[]node.Undo { return &o.Undo }, nil),
-	other("decisions", func(o *operationRow) *[]node.Ruling { return &o.Decisions }, nil),
+	other("decisions", func(o *operationRow) *[]node.DecisionRecord { return &o.Decisions }, nil),
 	number("retry_of", func(o *operationRow) *int64 { return &o.RetryOf }),
 	number("follow_up", func(o *operationRow) *int64 { return &o.FollowUp }),
 

@@ -140,7 +140,7 @@ func (w *walk) record() {
 	}
 	asked, err := w.s.SaveSteps(w.Context(), w.want.ID, w.want.Claim, p)
 	w.fine(err)
-	require.Equal(w, w.want.Told(), asked, w.log)
+	require.Equal(w, w.want.PendingAsk(), asked, w.log)
 	w.happened(event[p.Phase], p)
 }
 
@@ -205,7 +205,7 @@ func (w *walk) direct(e node.OperationEvent, change func(*node.Operation) error)
 	after := w.want
 	after.Steps = slices.Clone(after.Steps)
 	want := change(&after)
-	_, err := w.s.Direct(w.Context(), w.want.ID, func(n *node.Node) (node.Direction, error) { return node.Direction{}, change(n.Operation) })
+	_, err := w.s.Direct(w.Context(), w.want.ID, func(n *node.Node) (node.OperationChange, error) { return node.OperationChange{}, change(n.Operation) })
 	if w.expect(want, err) {
 		w.want = after
 		w.happened(e, "")
@@ -316,7 +316,7 @@ func (w *walk) compare() {
 func (w *walk) decisions(o *node.Operation) {
 	told, err := w.s.CheckClaim(w.Context(), o.ID, o.Claim)
 	w.fine(err)
-	require.Equal(w, o.Told(), told, w.log)
+	require.Equal(w, o.PendingAsk(), told, w.log)
 	shown, err := w.s.Operations(w.Context(), node.OperationFilter{Node: o.NodeUUID, Phase: o.State()})
 	w.fine(err)
 	require.Len(w, shown, 1, "listed as %s, after %v", o.State(), w.log)
@@ -326,9 +326,9 @@ func (w *walk) decisions(o *node.Operation) {
 	asked, err := w.s.Asked(w.Context())
 	w.fine(err)
 	repeated := slices.ContainsFunc(asked, func(x node.Operation) bool { return x.ID == o.ID })
-	require.Equal(w, n.Operation.TakesUp(cover.Covered), repeated, "%+v, after %v", *o, w.log)
+	require.Equal(w, n.Operation.CanTakeUpAsk(cover.Covered), repeated, "%+v, after %v", *o, w.log)
 	misfits := slices.Contains(misfits(w, w.s), o.ID)
-	require.Equal(w, n.Operation.Misfit(cover), misfits, "%+v %+v, after %v", *o, cover, w.log)
+	require.Equal(w, n.Operation.WaitsForWrongThing(cover), misfits, "%+v %+v, after %v", *o, cover, w.log)
 }
 
 // end ends it, after which nothing changes it any more.
@@ -354,7 +354,7 @@ func (w *walk) end() {
 	w.fine(w.s.GoOn(w.Context(), o.ID, o.RunID))
 	_, err = w.s.AskOperation(w.Context(), o.ID, node.AskPower, "ann", "")
 	kind(w, fault.Conflict, err)
-	_, err = w.s.Direct(w.Context(), o.ID, func(*node.Node) (node.Direction, error) { return node.Direction{}, nil })
+	_, err = w.s.Direct(w.Context(), o.ID, func(*node.Node) (node.OperationChange, error) { return node.OperationChange{}, nil })
 	kind(w, fault.Lost, err)
 	after, err := w.s.Operation(w.Context(), o.ID)
 	w.fine(err)

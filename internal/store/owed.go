@@ -83,7 +83,7 @@ func (s *Store) Waive(ctx context.Context, ident, user, reason string) (waived [
 			undo = &node.Operation{}
 			queueAsk(b, o.ID, node.Steer{Ask: node.AskCancel, By: user, Reason: reason}, undo)
 		}
-		queueHistory(b, l.ID, node.HistoryEvent{Event: "waived what was to be undone (" + node.Undos(waived) + "): " + reason, EventType: node.HistorySteering, User: user})
+		queueHistory(b, l.ID, node.HistoryEvent{Event: "waived what was to be undone (" + node.UndoList(waived) + "): " + reason, EventType: node.HistorySteering, User: user})
 		return nil
 	})
 	return waived, undo, err

@@ -13,9 +13,9 @@ import (
 // pauses notes that the operation is paused in Temporal.
 func pauses(t testing.TB, s *store.Store, id int64, what node.PauseOf) {
 	t.Helper()
-	_, err := s.Direct(t.Context(), id, func(n *node.Node) (node.Direction, error) {
+	_, err := s.Direct(t.Context(), id, func(n *node.Node) (node.OperationChange, error) {
 		require.True(t, n.Operation.PauseInTemporal(node.Pause{What: what, At: time.Now(), By: "ann\x00", Reason: "look"}, time.Now()))
-		return node.Direction{}, nil
+		return node.OperationChange{}, nil
 	})
 	require.NoError(t, err)
 }
@@ -66,15 +66,15 @@ func TestMaintenanceKeepsTheTimeThatWasLeftWhenThePauseBegan(t *testing.T) {
 	_, o := waitsForAgent(t, s) // for 30 minutes
 	began := time.Now().Add(-40 * time.Minute)
 	raw(t, url, "UPDATE operations SET waiting_until = waiting_until - interval '40 minutes'")
-	_, err := s.Direct(t.Context(), o.ID, func(n *node.Node) (node.Direction, error) {
+	_, err := s.Direct(t.Context(), o.ID, func(n *node.Node) (node.OperationChange, error) {
 		require.True(t, n.Operation.PauseInTemporal(node.Pause{What: node.PauseOfWorkflow, At: began}, time.Now()))
-		return node.Direction{}, nil
+		return node.OperationChange{}, nil
 	})
 	require.NoError(t, err)
 	require.NoError(t, maintain(t, s, o.NodeUUID, true, "", "ann"))
-	_, err = s.Direct(t.Context(), o.ID, func(n *node.Node) (node.Direction, error) { // as its workflow does when it goes on
+	_, err = s.Direct(t.Context(), o.ID, func(n *node.Node) (node.OperationChange, error) { // as its workflow does when it goes on
 		require.True(t, n.Operation.Resume(time.Now()))
-		return node.Direction{}, nil
+		return node.OperationChange{}, nil
 	})
 	require.NoError(t, err)
 	require.NoError(t, maintain(t, s, o.NodeUUID, false, "", "ann"))

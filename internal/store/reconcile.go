@@ -32,7 +32,7 @@ func (s *Store) Begun(ctx context.Context, limit int, after int64) ([]node.Opera
 // askedFor is the age from which on an ask is repeated to the workflow.
 const askedFor = 3 * time.Second
 
-// askedSQL's condition is node.Operation.TakesUp.
+// askedSQL's condition is node.Operation.CanTakeUpAsk.
 const askedSQL = withCoveredSQL + `SELECT o.* FROM operations o
  WHERE o.ended_at IS NULL AND o.temporal_pause IS NULL AND o.asked <> '' AND o.asked_at < clock_timestamp() - @age * interval '1 microsecond'
    AND (o.phase <> 'holding' OR o.asked <> 'power' OR EXISTS (SELECT FROM nodes n WHERE n.id = o.node_id AND ` + nodeInCoveredSQL + `))
@@ -84,13 +84,13 @@ UPDATE operations o SET missing_since = NULL FROM held WHERE o.id = held.id`
 // MarkMissing notes which open operations have no workflow that could be found,
 // and tells since when that is so for each. Where no reconciliation has ended for
 // gap nobody was looking: the time counts anew.
-func (s *Store) MarkMissing(ctx context.Context, ids []int64, gap time.Duration) ([]node.Missing, error) {
+func (s *Store) MarkMissing(ctx context.Context, ids []int64, gap time.Duration) ([]node.MissingWorkflow, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	var age int64
 	scan := eachOperation(&age)
-	return list(ctx, s, "mark operations missing", markMissingSQL, args{"ids": ids, "gap": micros(gap)}, func(r pgx.Row) (m node.Missing, err error) {
+	return list(ctx, s, "mark operations missing", markMissingSQL, args{"ids": ids, "gap": micros(gap)}, func(r pgx.Row) (m node.MissingWorkflow, err error) {
 		m.Operation, err = scan(r)
 		m.For = time.Duration(age) * time.Microsecond
 		return m, err

@@ -21,14 +21,14 @@ const nextOperationSQL = `SELECT nextval('operations_id_seq')`
 // was only moved, or where decide gave nil. A node that is held already is
 // fault.Conflict, even if decide did not look.
 func (s *Store) Request(ctx context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error) {
-	o, _, err := s.RequestOnce(ctx, ident, node.Once{}, decide)
+	o, _, err := s.RequestOnce(ctx, ident, node.IdempotencyKey{}, decide)
 	return o, err
 }
 
 // RequestOnce is Request for one that may be sent again. Where it was accepted
 // before, decide is not called and the operation is that of then, as it is now;
 // fault.Conflict where the key was used for another request.
-func (s *Store) RequestOnce(ctx context.Context, ident string, once node.Once, decide func(*node.Node) (*node.Request, error)) (o *node.Operation, repeated bool, err error) {
+func (s *Store) RequestOnce(ctx context.Context, ident string, once node.IdempotencyKey, decide func(*node.Node) (*node.Request, error)) (o *node.Operation, repeated bool, err error) {
 	r := request{store: s}
 	var before earlier
 	err = s.inTx(ctx, "request to node "+words(ident, 64), func(b *pgx.Batch) {

@@ -20,9 +20,9 @@ SELECT ` + nodeSQL + `, ` + nodeCoveredSQL + `,
 
 // Watch is the operation's node, with the operation whether it is open or not,
 // and who could work on it. fault.Lost where the node is gone.
-func (s *Store) Watch(ctx context.Context, id int64) (*node.Node, node.Cover, error) {
+func (s *Store) Watch(ctx context.Context, id int64) (*node.Node, node.Coverage, error) {
 	var n node.Node
-	var c node.Cover
+	var c node.Coverage
 	found, err := s.one(ctx, "watch an operation", watchSQL, args{"id": id, "timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (err error) {
 		var stopped int64
 		var now time.Time

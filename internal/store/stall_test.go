@@ -41,7 +41,7 @@ func waitsForAgent(t testing.TB, s *store.Store) (*node.Node, *node.Operation) {
 	return n, o
 }
 
-func watched(t testing.TB, s *store.Store, id int64) (*node.Operation, node.Cover) {
+func watched(t testing.TB, s *store.Store, id int64) (*node.Operation, node.Coverage) {
 	t.Helper()
 	n, c, err := s.Watch(t.Context(), id)
 	require.NoError(t, err)
@@ -63,16 +63,16 @@ func TestAWatchTellsWhoCouldWorkAndWhoDid(t *testing.T) {
 	s, url := openURL(t)
 	n, o := running(t, s)
 	_, c := watched(t, s, o.ID)
-	require.Equal(t, node.Cover{}, c, "nobody of that name is known")
+	require.Equal(t, node.Coverage{}, c, "nobody of that name is known")
 
 	inc := joins(t, s, "c1")
 	got, c := watched(t, s, o.ID)
 	require.Equal(t, "c1", got.Conductor)
-	require.Equal(t, node.Cover{Covered: true, Last: node.Last{Known: true, Alive: true}}, c)
+	require.Equal(t, node.Coverage{Covered: true, Last: node.LastConductor{Known: true, Alive: true}}, c)
 
 	require.NoError(t, s.DrainConductor(t.Context(), "c1", inc))
 	_, c = watched(t, s, o.ID)
-	require.Equal(t, node.Cover{Last: node.Last{Known: true, Alive: true, Draining: true}}, c)
+	require.Equal(t, node.Coverage{Last: node.LastConductor{Known: true, Alive: true, Draining: true}}, c)
 	require.NoError(t, s.StopConductor(t.Context(), "c1", inc))
 	_, c = watched(t, s, o.ID)
 	require.False(t, c.Last.Alive)
@@ -81,10 +81,10 @@ func TestAWatchTellsWhoCouldWorkAndWhoDid(t *testing.T) {
 	joins(t, s, "c1")
 	dies(t, url, "c1")
 	_, c = watched(t, s, o.ID)
-	require.Equal(t, node.Cover{Last: node.Last{Known: true}}, c)
+	require.Equal(t, node.Coverage{Last: node.LastConductor{Known: true}}, c)
 	joins(t, s, "c2")
 	_, c = watched(t, s, o.ID)
-	require.Equal(t, node.Cover{Covered: true, Last: node.Last{Known: true}}, c)
+	require.Equal(t, node.Coverage{Covered: true, Last: node.LastConductor{Known: true}}, c)
 
 	require.NoError(t, s.DeleteNode(t.Context(), n.UUID, "ann", func(*node.Node) error { return nil }))
 	_, _, err := s.Watch(t.Context(), o.ID)
@@ -160,7 +160,7 @@ func TestMaintenancePausesWhatIsOpen(t *testing.T) {
 	require.Equal(t, o.ID, told.ID)
 	paused, c := watched(t, s, o.ID)
 	require.True(t, paused.Paused)
-	require.Equal(t, node.PausedWords, paused.WaitingFor)
+	require.Equal(t, node.PausedForMaintenance, paused.WaitingFor)
 	require.Nil(t, paused.WaitingUntil, "its time stands still")
 	require.Empty(t, misfits(t, s))
 	require.False(t, node.Orphaned(paused, c, time.Minute))

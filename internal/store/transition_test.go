@@ -40,7 +40,7 @@ func TestTheStoreWritesWhatATransitionSays(t *testing.T) {
 			return err
 		},
 		"a workflow or a person": func(n *node.Node, e node.Event) error {
-			_, err := w.Direct(t.Context(), n.Operation.ID, func(*node.Node) (node.Direction, error) { return node.Direction{Move: e}, nil })
+			_, err := w.Direct(t.Context(), n.Operation.ID, func(*node.Node) (node.OperationChange, error) { return node.OperationChange{Move: e}, nil })
 			return err
 		},
 		"a request": func(n *node.Node, e node.Event) error {

@@ -21,8 +21,8 @@ func State(o *client.Operation) string {
 	case o.WaitingFor == "":
 	case o.Pause != nil:
 		state = o.WaitingFor + ": temper operation unpause " + o.ID
-	case o.WaitingFor == node.PausedWords:
-		state = node.PausedWords
+	case o.WaitingFor == node.PausedForMaintenance:
+		state = node.PausedForMaintenance
 	case node.Phase(o.State) == node.Holding && len(o.Choices) > 0:
 		state = fmt.Sprintf("holding for a decision: temper operation %s %s", strings.Join(o.Choices, "|"), o.ID)
 	default: // whatever its state, it does not go on before that
