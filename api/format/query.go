@@ -73,8 +73,8 @@ func (q *Query) Word(name string) string {
 
 // Node is the name or uuid of a node.
 func (q *Query) Node(name string) string {
-	v := CanonicalUUID(q.Word(name))
-	if v != "" && !IsUUID(v) && !node.ValidName(v, MaxMinor) {
+	v := node.CanonicalUUID(q.Word(name))
+	if v != "" && !node.IsUUID(v) && !node.ValidName(v, MaxMinor) {
 		q.Fail("Expected a logical name or UUID but received %s.", Clip(v))
 	}
 	return v
@@ -83,11 +83,11 @@ func (q *Query) Node(name string) string {
 // UUID is a parameter that is a UUID, in its canonical form; "" = not given.
 func (q *Query) UUID(name string) string {
 	v := q.Word(name)
-	if q.Has(name) && !IsUUID(v) {
+	if q.Has(name) && !node.IsUUID(v) {
 		q.Fail("Expected UUID for %s: %s", name, Clip(v))
 		return ""
 	}
-	return CanonicalUUID(v)
+	return node.CanonicalUUID(v)
 }
 
 // Boolean is a parameter that is one of Ironic's words for true and false; nil = not given.

@@ -2,6 +2,7 @@ package format
 
 import (
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // Setters make the functions that write a JSON value into a field of a T. null and
@@ -43,10 +44,10 @@ func (r Setters[T]) UUID(name string, at func(*T) *string) func(*T, any) error {
 		switch {
 		case !ok && v != nil:
 			return r.WrongType(name, "'string', 'null'", v)
-		case v != nil && !IsUUID(s):
+		case v != nil && !node.IsUUID(s):
 			return fault.New(fault.Invalid, "Expected UUID for %s: %s", name, Clip(s))
 		}
-		*at(t) = CanonicalUUID(s)
+		*at(t) = node.CanonicalUUID(s)
 		return nil
 	}
 }

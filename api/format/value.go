@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/text"
 )
 
 // AsBool is a boolean of a body: a JSON boolean, or one of Ironic's words for one.
@@ -61,7 +60,7 @@ func Lower(s *string) *string {
 // Clip bounds what an error repeats of a request.
 func Clip(s string) string {
 	if len(s) > maxClip {
-		return strings.ToValidUTF8(s[:maxClip], "") + "..."
+		return strings.ToValidUTF8(text.Truncate(s, maxClip, "..."), "")
 	}
 	return strings.ToValidUTF8(s, "?")
 }
@@ -77,27 +76,6 @@ func parseBool(s string) (value, ok bool) {
 		return false, true
 	}
 	return false, false
-}
-
-// IsUUID takes the forms that Ironic's clients send: with and without hyphens.
-func IsUUID(s string) bool {
-	if len(s) != 36 && len(s) != 32 {
-		return false
-	}
-	_, err := uuid.Parse(s)
-	return err == nil
-}
-
-// CanonicalUUID is the form in which the row has it; other strings stay as they are.
-func CanonicalUUID(s string) string {
-	if !IsUUID(s) {
-		return s
-	}
-	u, err := uuid.Parse(s)
-	if err != nil {
-		return s
-	}
-	return u.String()
 }
 
 // HasNUL reports whether v contains a NUL character, which PostgreSQL can't store

@@ -35,8 +35,8 @@ func (s *Service) NodeAndFleet(c *gin.Context) (*node.Node, *Fleet, error) {
 // Ident checks a node's name or uuid from a path. Where ".json" was taken off
 // the path and no node is called so, the name has it.
 func (s *Service) Ident(c *gin.Context, ident string) (string, error) {
-	if format.IsUUID(ident) {
-		return format.CanonicalUUID(ident), nil
+	if node.IsUUID(ident) {
+		return node.CanonicalUUID(ident), nil
 	}
 	switch {
 	case format.Minor(c) < 5:

@@ -128,8 +128,8 @@ func (s *Server) showAllocation(c *gin.Context, find func() (*node.Allocation, e
 func (s *Server) findAllocation(c *gin.Context) (*node.Allocation, error) {
 	ident := c.Param("allocation")
 	switch {
-	case format.IsUUID(ident):
-		ident = format.CanonicalUUID(ident)
+	case node.IsUUID(ident):
+		ident = node.CanonicalUUID(ident)
 	case !node.ValidName(ident, format.Minor(c)):
 		return nil, fault.New(fault.Invalid, "Expected a logical name or UUID but received %s.", format.Clip(ident))
 	}

@@ -62,10 +62,10 @@ func newAllocation(in *format.Object, minor int) (*node.Allocation, error) {
 		Extra: map[string]any{},
 	}
 	ident := in.Text("node")
-	if a.UUID != "" && !format.IsUUID(a.UUID) {
+	if a.UUID != "" && !node.IsUUID(a.UUID) {
 		in.Fail("Expected UUID for uuid: %s", format.Clip(a.UUID))
 	}
-	a.UUID = format.CanonicalUUID(a.UUID)
+	a.UUID = node.CanonicalUUID(a.UUID)
 	if a.Name != "" && !node.ValidName(a.Name, minor) {
 		in.Fail("Cannot create allocation with invalid name '%s'", format.Clip(a.Name))
 	}
@@ -116,7 +116,7 @@ func (s *Server) resolveCandidates(c *gin.Context, a *node.Allocation) error {
 		return nil
 	}
 	for i, ident := range a.CandidateNodes {
-		a.CandidateNodes[i] = format.CanonicalUUID(ident)
+		a.CandidateNodes[i] = node.CanonicalUUID(ident)
 	}
 	known, err := s.Store.NodeUUIDs(c.Request.Context(), a.CandidateNodes)
 	if err != nil {

@@ -101,7 +101,7 @@ func (p *nodePatch) parent() string {
 			parent, _ = op.Value.(string)
 		}
 	}
-	return format.CanonicalUUID(parent)
+	return node.CanonicalUUID(parent)
 }
 
 // onlyFreesInstance is the one change that maintenance allows at any time.

@@ -190,8 +190,8 @@ func (s *Server) getPort(c *gin.Context) (int, any, error) {
 func portIdent(c *gin.Context) (string, error) {
 	ident := c.Param("port")
 	switch {
-	case format.IsUUID(ident):
-		return format.CanonicalUUID(ident), nil
+	case node.IsUUID(ident):
+		return node.CanonicalUUID(ident), nil
 	case format.Minor(c) < 88:
 		return "", fault.New(fault.Invalid, "Expected UUID for port_uuid: %s", format.Clip(ident))
 	case !node.ValidName(ident, format.Minor(c)):

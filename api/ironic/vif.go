@@ -7,6 +7,7 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/node"
 )
 
 // The network interface noop, which is the only one, keeps no VIFs: who plugs one
@@ -46,7 +47,7 @@ func (s *Server) attachVIF(c *gin.Context) (int, any, error) {
 		if in.Has(name) && format.Minor(c) < 67 {
 			return 0, nil, format.TooNew(67)
 		}
-		if v := in.Text(name); v != "" && !format.IsUUID(v) {
+		if v := in.Text(name); v != "" && !node.IsUUID(v) {
 			in.Fail("Expected UUID for %s: %s", name, format.Clip(v))
 		}
 	}

@@ -125,11 +125,11 @@ func readComputeHeartbeat(c *gin.Context) (*computeHeartbeat, error) {
 	}
 	for _, one := range in.List("gone_instances") {
 		uuid, ok := one.(string)
-		if !ok || !format.IsUUID(uuid) || len(h.gone) >= maxGone {
+		if !ok || !node.IsUUID(uuid) || len(h.gone) >= maxGone {
 			in.Fail("Expected at most %d UUIDs for gone_instances", maxGone)
 			break
 		}
-		h.gone = append(h.gone, format.CanonicalUUID(uuid))
+		h.gone = append(h.gone, node.CanonicalUUID(uuid))
 	}
 	if stop := in.Boolean("stopping"); stop != nil {
 		h.stopping = *stop
@@ -262,7 +262,7 @@ func (s *Server) moveCompute(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	in.Need("to")
-	from, to, ident := in.Text("from"), in.Text("to"), format.CanonicalUUID(in.Text("node"))
+	from, to, ident := in.Text("from"), in.Text("to"), node.CanonicalUUID(in.Text("node"))
 	if in.Err == nil && to == "" {
 		in.Fail("Expected the name of a compute service for to")
 	}

@@ -9,6 +9,7 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 )
 
@@ -50,10 +51,10 @@ func showInstance(i *share.Instance) any {
 // deleteInstance answers DELETE /temper/v1/instances/UUID: it is not wanted any more.
 func (s *Server) deleteInstance(c *gin.Context) (int, any, error) {
 	uuid := c.Param("instance")
-	if !format.IsUUID(uuid) {
+	if !node.IsUUID(uuid) {
 		return 0, nil, fault.New(fault.Invalid, "Expected a UUID but received %s.", format.Clip(uuid))
 	}
-	if err := s.Store.MarkAbsent(c.Request.Context(), format.CanonicalUUID(uuid)); err != nil {
+	if err := s.Store.MarkAbsent(c.Request.Context(), node.CanonicalUUID(uuid)); err != nil {
 		return 0, nil, err
 	}
 	httpd.Logger(c).Info("instance is not wanted any more", zap.String("instance", uuid), zap.String("user", httpd.User(c)))

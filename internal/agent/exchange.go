@@ -13,11 +13,11 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/jsonlimit"
+	"go.temper.dev/temper/internal/text"
 )
 
 // maxLine is the length of the longest text of an agent that an error quotes, in bytes.
@@ -95,9 +95,9 @@ func (c *Client) requestError(ctx context.Context, what string, err error) error
 func (c *Client) statusError(what, method string, code int, answer []byte) error {
 	var f Fault
 	_ = json.Unmarshal(answer, &f) // a proxy may answer with something else
-	text := c.oneLine(f.Faultstring)
-	if text == "" {
-		text = http.StatusText(code)
+	message := c.oneLine(f.Faultstring)
+	if message == "" {
+		message = http.StatusText(code)
 	}
 	kind := fault.Refused
 	switch {
@@ -112,7 +112,7 @@ func (c *Client) statusError(what, method string, code int, answer []byte) error
 	case code == http.StatusNotFound && method == http.MethodGet:
 		kind = fault.NotFound
 	}
-	return fault.New(kind, "%s on agent of node %s: %d: %s", what, c.target.Node, code, text)
+	return fault.New(kind, "%s on agent of node %s: %d: %s", what, c.target.Node, code, message)
 }
 
 // commandError returns the error of a command that failed at once.
@@ -128,13 +128,5 @@ func (c *Client) oneLine(s string) string {
 // OneLine prepares a text from outside for an error or the database: valid UTF-8 on one line,
 // at most 1 KiB.
 func OneLine(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-	if len(s) <= maxLine {
-		return s
-	}
-	cut := maxLine
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + " ..."
+	return text.Truncate(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "), maxLine, " ...")
 }

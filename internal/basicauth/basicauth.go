@@ -22,6 +22,8 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
+
+	"go.temper.dev/temper/internal/text"
 )
 
 const (
@@ -231,16 +233,12 @@ func (a *Authenticator) failed(r result, name, source string) {
 
 // printable shortens s, which a client sent, and replaces what must not be in a log line.
 func printable(s string) string {
-	const most = 100
-	if len(s) > most {
-		s = s[:most] + "..."
-	}
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return '?'
 		}
 		return r
-	}, strings.ToValidUTF8(s, "?"))
+	}, strings.ToValidUTF8(text.Truncate(s, 100, "..."), "?"))
 }
 
 // sourceOf returns what the throttle counts wrong passwords by: the client's IPv4

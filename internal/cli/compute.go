@@ -11,6 +11,7 @@ import (
 
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/text"
 )
 
 // ComputeCommands returns the commands about compute services, which are subcommands of the role of that name.
@@ -74,7 +75,7 @@ func printReports(w io.Writer, reports []client.ComputeReport) error {
 			line = table.OneLine(r.Host) + ": " + line
 		}
 		if r.Nodes > 0 {
-			line += fmt.Sprintf(" (%s: %s)", table.Count(r.Nodes, "node"), table.Truncate(strings.Join(r.Some, ", "), 120))
+			line += fmt.Sprintf(" (%s: %s)", table.Count(r.Nodes, "node"), text.TruncateRunes(strings.Join(r.Some, ", "), 120))
 		}
 		if _, err := fmt.Fprintln(w, line); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 )
 
 func newNodeCommand() *cobra.Command {
@@ -181,7 +182,7 @@ func listCell(name string, v any) string {
 		return table.YesNo(b)
 	}
 	if name == "last_error" {
-		return table.Truncate(table.Cell(v), maxError)
+		return text.TruncateRunes(table.Cell(v), maxError)
 	}
 	return table.Cell(v)
 }
@@ -206,7 +207,7 @@ func newNodeDelete(s *session) *cobra.Command {
 
 // uuidOf returns the uuid of a node by its name, for requests that take no name.
 func (s *session) uuidOf(ctx context.Context, ident string) (string, error) {
-	if node.IsUUID(ident) {
+	if node.IsUUIDLike(ident) {
 		return ident, nil
 	}
 	n, err := s.Node(ctx, ident, "uuid")

@@ -16,6 +16,7 @@ import (
 	"go.temper.dev/temper/internal/cli/watch"
 	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 )
 
 func newOperationCommand() *cobra.Command {
@@ -74,7 +75,7 @@ func operationTable(ops []client.Operation, now time.Time) table.Table {
 			step = fmt.Sprintf("%d of %d %s", s.Index+1, len(o.Steps), s.Name())
 		}
 		g.Add(o.ID, o.Label(), o.Kind, watch.State(o), step, o.Conductor, table.Time(o.AcceptedAt),
-			table.Elapsed(o.AcceptedAt, o.EndedAt, now), table.Truncate(o.Error, maxError))
+			table.Elapsed(o.AcceptedAt, o.EndedAt, now), text.TruncateRunes(o.Error, maxError))
 	}
 	return g
 }

@@ -22,7 +22,6 @@ var (
 	// hostName is what a name was before 1.10 (Ironic common/utils.py, is_hostname_safe).
 	hostName       = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9_-]{0,62}[a-z0-9])*\.?$`)
 	conductorGroup = regexp.MustCompile(`^[a-zA-Z0-9_.-]*$`)
-	uuidForm       = regexp.MustCompile(`^[0-9a-fA-F]{32}$`)
 	macForm        = regexp.MustCompile(`^[0-9a-fA-F]{2}((:[0-9a-fA-F]{2}){5}|(-[0-9a-fA-F]{2}){5})$`)
 	customTrait    = regexp.MustCompile(`^CUSTOM_[A-Z0-9_]+$`)
 	standardTrait  = regexp.MustCompile(`^(HW|COMPUTE|MISC|STORAGE|OWNER)_[A-Z0-9_]+$`)
@@ -38,7 +37,7 @@ var ReservedNames = []string{
 // ValidName reports whether s may name a node or port for a client of
 // microversion 1.minor: never a uuid, and of a form that has widened with 1.10.
 func ValidName(s string, minor int) bool {
-	if len(s) > MaxName || IsUUID(s) {
+	if len(s) > MaxName || IsUUIDLike(s) {
 		return false
 	}
 	if minor < 10 {
@@ -54,13 +53,6 @@ func NotReserved(name string) error {
 			name, strings.Join(ReservedNames, ", "))
 	}
 	return nil
-}
-
-// IsUUID reports whether s is one in any of the ways that Ironic takes
-// (oslo.utils is_uuid_like): with and without hyphens, braces and urn:uuid:.
-func IsUUID(s string) bool {
-	s = strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(s), "urn:"), "uuid:")
-	return uuidForm.MatchString(strings.ReplaceAll(strings.Trim(s, "{}"), "-", ""))
 }
 
 // ValidMAC is s in the form of a row: lower case, colons. fault.Invalid for

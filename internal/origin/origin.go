@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"go.temper.dev/temper/internal/text"
 )
 
 // Any is the allowed host that stands for every host.
@@ -101,9 +103,5 @@ func hostOf(s string) string {
 }
 
 func shortened(s string) string {
-	const most = 100
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
+	return text.Truncate(s, 100, "...")
 }

@@ -206,7 +206,7 @@ func (s *Store) AgentNode(ctx context.Context, uuid string, macs []string) (*nod
 			return nil, err
 		}
 	}
-	if !isUUID(uuid) {
+	if !node.IsHyphenatedUUID(uuid) {
 		return nil, node.NotFound(words(uuid, 64))
 	}
 	n, err := s.Node(ctx, uuid)

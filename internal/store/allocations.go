@@ -256,7 +256,7 @@ SELECT w.ident, coalesce(u.uuid, m.uuid)::text
 func (s *Store) NodeUUIDs(ctx context.Context, idents []string) (map[string]string, error) {
 	uuids := make([]*string, len(idents))
 	for i, ident := range idents {
-		if isUUID(ident) {
+		if node.IsHyphenatedUUID(ident) {
 			uuids[i] = &ident
 		}
 	}

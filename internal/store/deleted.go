@@ -76,7 +76,7 @@ func (s *Store) WholeHistory(ctx context.Context, ident, marker string, limit in
 	}
 	sql, a := livesSQL, args{"uuid": uuid, "limit": pageLimit(limit)}
 	if marker != "" {
-		if !isUUID(marker) {
+		if !node.IsHyphenatedUUID(marker) {
 			return nil, fault.New(fault.Invalid, "Expected a UUID but received %s.", words(marker, 64))
 		}
 		sql += afterEventSQL

@@ -76,7 +76,7 @@ func (s *Store) History(ctx context.Context, ident string, p node.Page) ([]node.
 	}
 	sql, a := historySQL, args{"node": id, "limit": pageLimit(p.Limit)}
 	if p.Marker != "" {
-		if !isUUID(p.Marker) {
+		if !node.IsHyphenatedUUID(p.Marker) {
 			return nil, fault.New(fault.Invalid, "Expected a UUID but received %s.", words(p.Marker, 64))
 		}
 		sql += ` AND h.seq ` + after + ` (SELECT m.seq FROM node_history m WHERE m.node_id = @node AND m.uuid = @marker)`
@@ -92,7 +92,7 @@ func (s *Store) HistoryEvent(ctx context.Context, ident, uuid string) (*node.His
 		return nil, err
 	}
 	missing := fault.New(fault.NotFound, "Node history record %s could not be found.", words(uuid, 64))
-	if !isUUID(uuid) {
+	if !node.IsHyphenatedUUID(uuid) {
 		return nil, missing
 	}
 	var e node.HistoryEvent

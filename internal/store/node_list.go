@@ -102,7 +102,7 @@ func equal[T ~string](q *query, column, name string, v *T) {
 func (q *query) uuidEqual(column, name string, v *string) {
 	switch {
 	case v == nil:
-	case !isUUID(*v):
+	case !node.IsHyphenatedUUID(*v):
 		q.and("false")
 	default:
 		equal(q, column, name, v)
@@ -198,7 +198,7 @@ func (q *query) page(table, alias string, sorts map[string]string, p node.Page) 
 		key, order = expr+", "+id, expr+direction+", "+id+direction
 	}
 	if p.Marker != "" {
-		if !isUUID(p.Marker) {
+		if !node.IsHyphenatedUUID(p.Marker) {
 			return fault.New(fault.Invalid, "Expected a UUID but received %s.", words(p.Marker, 64))
 		}
 		marked := strings.ReplaceAll(key, alias+".", "m.")

@@ -47,7 +47,7 @@ func (s *Store) Node(ctx context.Context, ident string) (*node.Node, error) {
 }
 
 func byIdent(ident, uuidSQL, nameSQL string) string {
-	if isUUID(ident) {
+	if node.IsHyphenatedUUID(ident) {
 		return uuidSQL
 	}
 	return nameSQL

@@ -40,7 +40,7 @@ func (s *Store) Operations(ctx context.Context, f node.OperationFilter) ([]node.
 	if f.Node != "" {
 		var living bool
 		var err error
-		if uuid, living, err = s.onceNode(ctx, f.Node); err != nil && !(fault.Is(err, fault.NotFound) && isUUID(f.Node)) {
+		if uuid, living, err = s.onceNode(ctx, f.Node); err != nil && !(fault.Is(err, fault.NotFound) && node.IsHyphenatedUUID(f.Node)) {
 			return nil, err
 		}
 		if uuid == "" {

@@ -127,7 +127,7 @@ func (s *Store) CreatePort(ctx context.Context, p *node.Port) error {
 	if p.UUID == "" {
 		p.UUID = uuid.NewString()
 	}
-	if !isUUID(p.NodeUUID) {
+	if !node.IsHyphenatedUUID(p.NodeUUID) {
 		return node.NotFound(words(p.NodeUUID, 64))
 	}
 	a, err := portTable.args(p, onCreate)
@@ -174,7 +174,7 @@ func (s *Store) UpdatePort(ctx context.Context, ident string, edit func(*node.Po
 			return err
 		}
 		p.ID, p.UUID = id, uuid
-		if !isUUID(p.NodeUUID) {
+		if !node.IsHyphenatedUUID(p.NodeUUID) {
 			return node.NotFound(words(p.NodeUUID, 64))
 		}
 		a, err := portTable.args(&p, onPatch)

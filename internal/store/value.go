@@ -7,13 +7,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
-
-	"github.com/google/uuid"
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
+	texts "go.temper.dev/temper/internal/text"
 )
 
 // The bounds of texts that come from hardware, in bytes.
@@ -22,15 +20,6 @@ const (
 	maxEvent = 8 << 10
 )
 
-// isUUID accepts the canonical form only: the others are names.
-func isUUID(s string) bool {
-	if len(s) != 36 {
-		return false
-	}
-	_, err := uuid.Parse(s)
-	return err == nil
-}
-
 // words makes a text from anywhere storable: hardware answers hold bytes that
 // are no UTF-8 and zero bytes, which PostgreSQL refuses, and have no bound.
 func words(s string, limit int) string {
@@ -38,11 +27,7 @@ func words(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	cut := limit - len("...")
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "..."
+	return texts.Truncate(s, limit-len("..."), "...")
 }
 
 // failure makes the words of an error storable. Whoever made them has masked what

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // maxWord bounds, in bytes, what a message repeats of a word that a client sent.
@@ -14,9 +15,29 @@ const maxWord = 64
 // there is more.
 func Cut(word string) string {
 	if len(word) > maxWord {
-		return strings.ToValidUTF8(word[:maxWord], "") + "..."
+		return strings.ToValidUTF8(Truncate(word, maxWord, "..."), "")
 	}
 	return word
+}
+
+// Truncate returns s if it has at most limit bytes. Else it returns as many whole characters of s
+// as fit into limit bytes, and suffix after them.
+func Truncate(s string, limit int, suffix string) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + suffix
+}
+
+// TruncateRunes returns at most limit characters of s. If s has more, the last one is "…".
+func TruncateRunes(s string, limit int) string {
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return s
 }
 
 // Because returns a reason in parentheses, to be appended to a sentence; "" if there is

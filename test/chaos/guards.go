@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"go.temper.dev/temper/internal/text"
 	"go.temper.dev/temper/test/stack"
 )
 
@@ -56,7 +57,7 @@ func withoutGuards(ctx context.Context, root string, only []string, say func(str
 			say("%s: GREEN, and it must not be", g.name)
 			continue
 		}
-		say("%s: red, as it must be:\n    %s", g.name, strings.ReplaceAll(cut(why.Error(), 1200), "\n", "\n    "))
+		say("%s: red, as it must be:\n    %s", g.name, strings.ReplaceAll(text.Truncate(why.Error(), 1200, "..."), "\n", "\n    "))
 	}
 	return errors.Join(green...)
 }
@@ -143,11 +144,4 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(failed.String()))
 	}
 	return string(out), nil
-}
-
-func cut(s string, n int) string {
-	if len(s) > n {
-		return s[:n] + "..."
-	}
-	return s
 }

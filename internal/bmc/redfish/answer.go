@@ -14,6 +14,7 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/text"
 )
 
 const (
@@ -145,9 +146,5 @@ func printable(s string, limit int) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, ""))
-	runes := []rune(strings.Join(strings.Fields(s), " "))
-	if len(runes) > limit {
-		return string(runes[:limit-1]) + "…"
-	}
-	return string(runes)
+	return text.TruncateRunes(strings.Join(strings.Fields(s), " "), limit)
 }

@@ -3,6 +3,8 @@ package table
 import (
 	"maps"
 	"slices"
+
+	"go.temper.dev/temper/internal/text"
 )
 
 // Fields returns a resource as a table of its fields: those in first, in that order, and then the others by name, without
@@ -42,7 +44,7 @@ func addField(t Table, name string, v any, all bool, depth int) {
 	case all:
 		t.Add(name, Cell(v))
 	case !isEmpty(v):
-		t.Add(name, Truncate(Cell(v), maxField))
+		t.Add(name, text.TruncateRunes(Cell(v), maxField))
 	}
 }
 

@@ -32,14 +32,6 @@ func OneLine(s string) string {
 	return s
 }
 
-// Truncate cuts s to at most so many characters.
-func Truncate(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
-}
-
 // Cell returns a JSON value as the text of a cell.
 func Cell(v any) string {
 	switch v := v.(type) {

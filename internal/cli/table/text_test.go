@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/text"
 )
 
 func TestNothingFromOthersReachesTheTerminal(t *testing.T) {
@@ -20,6 +22,6 @@ func TestNothingFromOthersReachesTheTerminal(t *testing.T) {
 		require.Equal(t, want, OneLine(in))
 	}
 	for in, want := range map[string]string{"short": "short", "ääääääää": "ääääääää", "123456789": "1234567…"} {
-		require.Equal(t, want, Truncate(in, 8))
+		require.Equal(t, want, text.TruncateRunes(in, 8))
 	}
 }
