@@ -1,12 +1,12 @@
-# Commands for working on Temper; `make` lists them. Go's own caches decide what is built anew.
+# Commands for working on Temper; `make` lists them. Go's caches decide what is built again.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-# DATA is where `make dev` keeps everything; DEV_FLAGS go to temper dev, DEMO_FLAGS to the demonstration, TEST_FLAGS to
-# go test, BENCH_FLAGS to the bench, CHAOS_FLAGS to the crash matrix, SOAK_FLAGS to the soak. GUARDS are the guards that
-# chaos-guards takes down; none = all.
+# DATA is the folder of `make dev`. DEV_FLAGS are for temper dev, DEMO_FLAGS for the demonstration, TEST_FLAGS for go test,
+# BENCH_FLAGS for the bench, CHAOS_FLAGS for the crash matrix, SOAK_FLAGS for the soak. GUARDS are the guards that
+# chaos-guards removes; none = all.
 DATA ?= .temper/dev
 PACKAGES ?= ./...
 # Other modules in this repository, each with a go.mod of its own.
@@ -22,16 +22,16 @@ build: ## build bin/temper and bin/temporal-dev
 	go build -C deploy/temporal-dev -o ../../bin/temporal-dev .
 
 .PHONY: demo
-demo: build ## show the main job, with a conductor killed in the middle; ends what it starts
+demo: build ## deploy simulated servers while a conductor is killed, and show what happens; stops what it starts
 	go build -o bin/demo ./test/demo
 	@bin/demo $(DEMO_FLAGS)
 
 .PHONY: dev
-dev: build ## run everything on this machine until Ctrl-C; goes on with its data when started again
+dev: build ## run everything on this machine until Ctrl-C; the next start continues with the same data
 	@bin/temper dev --data $(DATA) $(DEV_FLAGS)
 
 .PHONY: test
-test: build ## run all tests, with what they need
+test: build ## run all tests, and start what they need
 	@bin/temper dev prepare
 	go test -C deploy/temporal-dev -timeout 5m $(TEST_FLAGS) ./...
 	TEMPER_TEST_REQUIRE=1 go test -timeout 15m -p 2 $(TEST_FLAGS) $(PACKAGES)
@@ -53,7 +53,7 @@ fmt: tools ## format the code
 	bin/golangci-lint fmt
 
 .PHONY: bench
-bench: build ## measure, with the peer's figures beside ours
+bench: build ## measure performance, and compare it with Ironic's
 	go build -o bin/bench ./test/bench
 	@bin/bench $(BENCH_FLAGS)
 
@@ -65,12 +65,12 @@ chaos: build ## kill processes at every step of every operation, and write docs/
 	@bin/chaos/run $(or $(CHAOS_FLAGS),--report)
 
 .PHONY: chaos-guards
-chaos-guards: build ## take down one guard after the other, by patches of a copy, and see that the crash matrix notices
+chaos-guards: build ## remove one guard after the other in a copy, and check that the crash matrix fails
 	go build -o bin/chaos/run ./test/chaos
 	@bin/chaos/run --guards $(GUARDS)
 
 .PHONY: soak
-soak: build ## kill processes at random while a faulty rack is worked with; an oracle judges
+soak: build ## kill processes at random while operations run on a faulty rack, and check the result
 	go build -o bin/soak ./test/soak
 	@bin/soak $(SOAK_FLAGS)
 
