@@ -22,12 +22,6 @@ func HeartbeatRetry(chance float64) time.Duration {
 	return time.Duration(float64(MinHeartbeat) * (1 + chance))
 }
 
-// ForcedHeartbeat is how long a forced heartbeat (a command has finished) still waits if
-// the last heartbeat was sinceLast ago.
-func ForcedHeartbeat(sinceLast time.Duration) time.Duration {
-	return max(0, MinHeartbeat-sinceLast)
-}
-
 // The agent gives up its lookups after LookupTimeout. The pause between two is from
 // lookupMin to lookupMax.
 const (

@@ -15,8 +15,6 @@ func TestTiming(t *testing.T) {
 	require.Equal(t, 180*time.Second, agent.HeartbeatDelay(300*time.Second, 1))
 	require.Equal(t, 5*time.Second, agent.HeartbeatRetry(0))
 	require.Equal(t, 10*time.Second, agent.HeartbeatRetry(1))
-	require.Equal(t, 2*time.Second, agent.ForcedHeartbeat(3*time.Second))
-	require.Zero(t, agent.ForcedHeartbeat(time.Hour))
 	require.Equal(t, time.Second, agent.LookupDelay(1, 0))
 	require.Equal(t, 2*time.Second, agent.LookupDelay(1, 1))
 	require.Equal(t, time.Minute, agent.LookupDelay(9, 1))

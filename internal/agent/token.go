@@ -65,12 +65,6 @@ func (r TokenReveals) Reveal(s Source) (clear bool, next TokenReveals) {
 	return true, r
 }
 
-// Close returns the record after the first heartbeat with the right token.
-func (r TokenReveals) Close() TokenReveals {
-	r.Closed = true
-	return r
-}
-
 func macSet(macs []string) []string {
 	set := make([]string, 0, len(macs))
 	for _, m := range macs {

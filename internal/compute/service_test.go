@@ -141,7 +141,7 @@ func TestRow20AShareIsShownWithWhatItRequires(t *testing.T) {
 
 func TestRow14WithoutALeaseNothingIsShownAndNoClaimTaken(t *testing.T) {
 	b := fleet()
-	b.lease = 1
+	b.lease = 6 // seconds, of which the service uses 4: a busy machine must not end it early
 	s, _ := run(t, b)
 	shows(t, s, "n1")
 	require.Equal(t, http.StatusOK, claim(t, s, `{"node_uuid":"n1","instance_uuid":"i"}`))
@@ -150,7 +150,7 @@ func TestRow14WithoutALeaseNothingIsShownAndNoClaimTaken(t *testing.T) {
 	b.do(func() { b.away = errors.New("no route") })
 	began := time.Now()
 	shows(t, s)
-	require.Less(t, time.Since(began), 900*time.Millisecond, "before the lease can have ended")
+	require.Less(t, time.Since(began), 5500*time.Millisecond, "before the lease can have ended")
 	require.Equal(t, http.StatusServiceUnavailable, claim(t, s, `{"node_uuid":"n1","instance_uuid":"i"}`))
 	b.do(func() { b.away = nil })
 	shows(t, s, "n1")
@@ -218,7 +218,7 @@ func TestRow21SettingsAreReadAgain(t *testing.T) {
 
 func TestWhatIsPublishedAndHowItGoesIsMeasured(t *testing.T) {
 	b := fleet()
-	b.lease = 1
+	b.lease = 6 // seconds, of which the service uses 4: a busy machine must not end it early
 	b.nodes = append(b.nodes, client.ComputeNode{UUID: "n3", Total: 1, Used: 1}, client.ComputeNode{UUID: "n4", Total: 1, Reserved: 1})
 	r := prometheus.NewRegistry()
 	s, _ := run(t, b, func(s *compute.Service) { s.Metrics = compute.NewMetrics(r, s) })

@@ -69,12 +69,3 @@ func (m masking) EncodeEntry(e zapcore.Entry, fields []zapcore.Field) (*buffer.B
 	}
 	return line, nil
 }
-
-// Node is the field that says which node a line is about; a uuid.
-func Node(uuid string) zap.Field { return zap.String("node", uuid) }
-
-// Operation is the field that says which operation a line is about.
-func Operation(id int64) zap.Field { return zap.Int64("operation", id) }
-
-// Workflow is the field that says which workflow a line is about.
-func Workflow(id string) zap.Field { return zap.String("workflow", id) }

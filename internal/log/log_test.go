@@ -18,7 +18,7 @@ func TestALineSaysWhichNodeOperationAndWorkflow(t *testing.T) {
 	l, err := log.New(&out, "info", log.JSON, "conductor", "conductor-1")
 	require.NoError(t, err)
 	l.Debug("nobody wants this")
-	l.Info("step begins", log.Node("n-1"), log.Operation(7), log.Workflow("node/n-1/deploy/7"))
+	l.Info("step begins", zap.String("node", "n-1"), zap.Int64("operation", 7), zap.String("workflow", "node/n-1/deploy/7"))
 
 	var line map[string]any
 	require.NoError(t, json.Unmarshal(out.Bytes(), &line), "one line and no more: %s", out.String())

@@ -4,7 +4,6 @@ package metrics
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -30,9 +29,8 @@ func NewRegistry() *prometheus.Registry {
 
 // Server is a listener with /metrics and /healthz.
 type Server struct {
-	http   *http.Server
-	addr   string
-	failed chan error
+	http *http.Server
+	addr string
 }
 
 // Serve listens on address and answers until Stop. On loopback it answers only requests whose Host header is a loopback
@@ -54,23 +52,16 @@ func Serve(address string, hosts []string, g prometheus.Gatherer, away func(cont
 		}
 		fmt.Fprintln(w, "ok")
 	})
-	s := &Server{addr: l.Addr().String(), failed: make(chan error, 1), http: &http.Server{
+	s := &Server{addr: l.Addr().String(), http: &http.Server{
 		Handler: origin.NewGuard(address, hosts).Handler(mux), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}}
-	go func() {
-		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			s.failed <- fmt.Errorf("serve metrics: %w", err)
-		}
-	}()
+	go func() { _ = s.http.Serve(l) }() // until Stop; scrapes show a listener that fails before
 	return s, nil
 }
 
 // URL returns the URL of the metrics: http://host:port/metrics.
 func (s *Server) URL() string { return "http://" + s.addr + "/metrics" }
-
-// Failed returns a channel with the error if the listener fails.
-func (s *Server) Failed() <-chan error { return s.failed }
 
 // Stop ends the listener.
 func (s *Server) Stop() {

@@ -107,9 +107,6 @@ func (r *Rack) SetAPIURL(url string) { r.fleet.SetAPI(url) }
 // Server returns the server of that name, nil if there is none.
 func (r *Rack) Server(name string) *machine.Server { return r.byName[name] }
 
-// Servers returns all servers in the order of their names.
-func (r *Rack) Servers() []*machine.Server { return r.servers }
-
 // ImageSHA256 returns the digest of a file below /images/.
 func (r *Rack) ImageSHA256(name string) string { return r.images.SHA256(name) }
 

@@ -156,9 +156,6 @@ func startPrivate(ctx context.Context) error {
 	return nil
 }
 
-// Server returns the private cluster, for tests that stop and start it, nil if another server is used.
-func Server() *pgserver.Server { return cluster.server }
-
 // sweep removes the folders of test binaries that were killed.
 func sweep() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), "temper-test-pg-*"))
