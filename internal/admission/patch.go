@@ -9,7 +9,7 @@ import (
 	"go.temper.dev/temper/internal/text"
 )
 
-// PatchRequest is what a rule must know of a PATCH besides the node before and after it.
+// PatchRequest is what Patch needs to know of a PATCH besides the node before and after it.
 type PatchRequest struct {
 	Roots []string // the fields that it names, as in the API: "extra", "power_interface"
 	// RemovesOnlyInstanceUUID: it is [{"op": "remove", "path": "/instance_uuid"}].
@@ -21,19 +21,19 @@ type PatchRequest struct {
 	Orphaned bool
 }
 
-// alwaysWritable are the fields that are written at any time: no step reads them, so
-// nobody has to wait for an operation to set them.
+// alwaysWritable are the fields that may be written at any time, because no step reads them.
 var alwaysWritable = []string{
 	"name", "extra", "description", "owner", "lessee", "maintenance", "maintenance_reason",
 	"protected", "protected_reason", "retired", "retired_reason",
 }
 
-// readBySteps are the fields that steps work from: not written while an operation is open.
+// readBySteps are the fields that steps read, so that they can't be written while an
+// operation is open.
 var readBySteps = []string{"driver", "driver_info", "conductor_group", "properties", "instance_info", "resource_class", "instance_uuid"}
 
-// repairable are what a step that failed may have failed for: a wrong checksum,
-// password or address. They are written while the operation holds for a
-// decision; its next step reads the node anew.
+// repairable are the fields that may be the reason why a step has failed: a wrong checksum,
+// password or address. They may be written while the operation holds for a decision; its next
+// step reads the node again.
 var repairable = []string{"driver_info", "instance_info", "properties"}
 
 // repairs reports whether a field can be set for the operation that holds n.

@@ -8,11 +8,11 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// Retry is the request that does again what old, an operation of n that has
-// ended, was to do: planned anew, with what it had done and what still holds
-// counted as done. newest: no operation has provisioned n since. reservation as
-// in Verb. Secrets of the old steps' arguments are the caller's to copy.
-// Errors: those of Verb and Plan; Conflict where old is still open.
+// Retry returns the request that repeats old, an operation of n that has ended. The steps are
+// planned again; those that old has done and whose effect lasts count as done. newest says
+// that no operation has provisioned n since; reservation is as in Verb. The caller copies the
+// secrets of the old steps' arguments. Errors are those of Verb and plan.Steps, and
+// fault.Conflict if old is still open.
 func Retry(n *node.Node, old *node.Operation, newest bool, reservation string, o plan.Options) (*node.Request, error) {
 	switch {
 	case old.EndedAt == nil:

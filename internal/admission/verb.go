@@ -103,17 +103,17 @@ func checkFlags(n *node.Node, v node.Verb) error {
 	return nil
 }
 
-// powersOff: what the verb starts switches the server off on its way. Such
-// a node would be left half done in the middle.
+// powersOff reports whether the operation that v opens switches the server off on its way. On
+// a node that must not be powered off it would fail half done.
 func powersOff(n *node.Node, v node.Verb) bool {
 	k := v.Kind.Spec()
 	return k.PowersOff || k.UsesAgent(n)
 }
 
-// steer decides what a verb does to the open operation. An abort that can act
-// now is a cancel, and the node shows the failed state at once; else the step
-// that runs is let finish. A node that is being given back is never un-deleted:
-// its state has left the wait state, and the table refuses what comes later.
+// steer decides what a verb does to the open operation. If the running step can be aborted,
+// an abort is a cancel, and the node is in the failed state at once; else the step finishes
+// first. An undeploy can't be taken back: the node has left the wait state, and the table
+// refuses later verbs.
 func steer(n *node.Node, v node.Verb, to node.State) (Effect, error) {
 	d := Effect{Move: []node.Event{v.Event}, From: n.ProvisionState, To: to}
 	switch v.Event {

@@ -1,10 +1,8 @@
 package coverage
 
-import (
-	"time"
-)
+import "time"
 
-// Fleet is what a ring is computed from, the nodes aside.
+// Fleet is what rings are computed from, except the nodes.
 type Fleet struct {
 	Epoch      int64
 	Members    []Conductor // who owns nodes now: alive, not draining, by name
@@ -16,7 +14,7 @@ type Fleet struct {
 	Changed    []int64     // needs whose nodes are not those of this epoch
 }
 
-// Ring is how far the ring of a group and driver is computed.
+// RingState is what the newest epoch says of the ring of a group and driver.
 type RingState struct {
 	Group, Driver string
 	// Covers says who covers which of its needs, as the ring was computed from.
@@ -34,8 +32,8 @@ type RingNode struct {
 	Pinned bool  // under an operation
 }
 
-// Epoch is the next one. It is written only while Read is the newest and Members
-// are still who they were.
+// Epoch is the next epoch of the ring. It is written only if Read is still the newest epoch
+// and the members are still the same.
 type Epoch struct {
 	Read    int64
 	Members []int64
@@ -45,7 +43,7 @@ type Epoch struct {
 	Changes []int64 // that it has seen
 }
 
-// Health are how the fleet is, for metrics and health.
+// Health summarizes the fleet for metrics and for GET /temper/v1/status.
 type Health struct {
 	Epoch      int64
 	Age        time.Duration  // of the last reconciliation; below zero = there was none

@@ -22,7 +22,7 @@ const (
 	AllocError AllocationState = "error"
 )
 
-// AllocationStates are all of them.
+// AllocationStates lists all states of allocations.
 var AllocationStates = []AllocationState{Allocating, Allocated, AllocError}
 
 // Allocation is a request for a node of a resource class, and the node it got.
@@ -56,7 +56,7 @@ type AllocationFilter struct {
 	ResourceClass, State, Owner *string
 }
 
-// Refused counts the nodes that an allocation could not get, by one reason.
+// Refused says how many nodes an allocation could not get for one reason.
 type Refused struct {
 	Why   string // "active", "in maintenance", ...
 	Count int

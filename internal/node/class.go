@@ -63,7 +63,7 @@ var traits = map[State]trait{
 // ClassOf is the class of s, ClassNone for a state that is not in the table.
 func ClassOf(s State) Class { return traits[s].class }
 
-// Stable reports whether s rests and shows no target.
+// Stable reports whether a node in s rests and has no target.
 func Stable(s State) bool { return ClassOf(s) == ClassStable }
 
 // Working reports whether s is an -ing state.

@@ -2,9 +2,9 @@ package node
 
 import "time"
 
-// This file has every decision about an operation of which somebody may want the end.
+// This file decides whether the work of an operation goes on, rests or ends.
 
-// Course is what becomes of the work of an open operation now.
+// Course says what happens to the work of an open operation now.
 type Course string
 
 // The courses.
@@ -20,19 +20,19 @@ const (
 	BreaksOff Course = "breaks off"
 )
 
-// Situation is what is known beside an operation's row when its Course is asked for.
+// Situation is what Course needs to know besides the operation's row.
 type Situation struct {
 	Cover Coverage
 	// Patience is how long the return of a conductor that left in good order is waited for.
 	Patience time.Duration
-	// Claimed: whoever asks has just taken the claim, and runs the steps if they go on. A
-	// step that is running and was not put down is then one whose conductor has died.
+	// Claimed: the caller has just taken the claim and will run the steps. A step that is
+	// running and was not put down then belongs to a conductor that has died.
 	Claimed bool
 }
 
-// Course says whether the work of o, which nobody is at now, goes on, rests or ends. All
-// who decide that ask it: the workflow that waits, the conductor between two steps, and
-// reconciliation, which asks in SQL (store.Asked, store.Misfits).
+// Course says whether the work of o goes on, rests or ends, at a moment when nobody works
+// on a step. The workflow that waits and the conductor between two steps call it;
+// reconciliation asks the same in SQL (store.Asked, store.Misfits).
 func (o *Operation) Course(s Situation) Course {
 	step, stall := o.CurrentStep(), StallOf(o, s.Cover)
 	switch {
@@ -62,8 +62,8 @@ func (o *Operation) Course(s Situation) Course {
 // Ends reports whether somebody who asks this wants the operation to end.
 func (a Ask) Ends() bool { return a == AskCancel || a == AskAbort || a == AskDelete }
 
-// Interrupts reports whether a does not wait for the end of the step that runs: the
-// workflow is cancelled. Of anything else it is told.
+// Interrupts reports whether a does not wait for the end of the running step: the workflow
+// is cancelled. Of any other ask the workflow is only notified.
 func (a Ask) Interrupts() bool { return a == AskCancel || a == AskDelete }
 
 // MayLeave reports whether somebody wants o to end, and its current step (nil = none is
@@ -88,16 +88,16 @@ func (s Step) untouched() bool {
 // owed: its node was put into maintenance meanwhile, and nobody has asked for the end.
 func (o *Operation) LeavesHardware() bool { return o.Paused && !o.Asked.Ends() }
 
-// Ending reports whether o is on its way out: nothing but its undo follows, at the latest
-// after the present step.
+// Ending reports whether o is about to end: nothing but its undo follows, after the current
+// step at the latest.
 func (o *Operation) Ending() bool { return o.Phase == Undoing || o.Asked.Ends() }
 
-// WorkflowWaits reports whether the workflow of o waits, so that it takes up what it is told. A
-// step that runs reads the row by itself.
+// WorkflowWaits reports whether the workflow of o waits, so that it has to be notified of a
+// new ask. A running step reads the row by itself.
 func (o *Operation) WorkflowWaits() bool { return o.Phase == Waiting || o.Phase == Holding }
 
-// PendingAsk returns what whoever is at work on o is told to take up. That its activity is
-// paused it hears from Temporal.
+// PendingAsk returns what the conductor that works on o has to take up. Temporal itself tells
+// it that its activity is paused.
 func (o *Operation) PendingAsk() Ask {
 	switch p := o.TemporalPause; {
 	case o.Asked != AskNone:
@@ -110,7 +110,7 @@ func (o *Operation) PendingAsk() Ask {
 	return AskNone
 }
 
-// SetPendingAsk records in o what whoever is at work was told (PendingAsk), as far as that says it.
+// SetPendingAsk records in the conductor's copy of o what PendingAsk has returned for the row.
 func (o *Operation) SetPendingAsk(a Ask) {
 	switch a {
 	case AskRest:
@@ -128,7 +128,7 @@ func (o *Operation) SetPendingAsk(a Ask) {
 }
 
 // CanTakeUpAsk reports whether the workflow of o could take up now what was asked of it, so
-// that it is of use to tell it again. covered: somebody could work on the node.
+// that it is worth notifying it again. covered says that a live conductor covers the node.
 func (o *Operation) CanTakeUpAsk(covered bool) bool {
 	switch {
 	case o.Phase == Ended, o.TemporalPause != nil:
@@ -143,10 +143,11 @@ func (o *Operation) CanTakeUpAsk(covered bool) bool {
 	return o.Asked == AskUnhold && o.Stalled == StallNone
 }
 
-// WaitsForWrongThing reports whether the workflow of o waits for something else than it should, and has
-// to look at the row: a conductor is back or gone, maintenance was lifted, or the conductor
-// of what is paused has died. Who waits for the next try of a step wakes by itself, and who
-// is paused in Temporal hears nothing.
+// WaitsForWrongThing reports whether the workflow of o waits for something else than it
+// should and has to read the row again: a conductor is back or gone, maintenance was lifted,
+// or the conductor of a paused operation has died. It is false for a workflow that waits for
+// the next try of a step, which wakes up by itself, and for one that is paused in Temporal,
+// which can't be notified.
 func (o *Operation) WaitsForWrongThing(c Coverage) bool {
 	if o.Phase != Waiting || o.TemporalPause != nil || o.Asked.Interrupts() {
 		return false

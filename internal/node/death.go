@@ -16,15 +16,15 @@ type Death struct {
 	At          time.Time `json:"at"` // its last sign of life, or when it took the step up, whichever is later
 }
 
-// A step may be what its conductors die of, so it is not given to one after the
-// other without end.
+// A step may be the reason why its conductors die, so that it must not be given to one
+// conductor after the other without end.
 const (
 	DeathsToPutOff = 3                // after this many deaths in a row, each further try is put off
 	DeathsToHold   = 6                // after this many, the operation holds for a decision
 	MostPutOff     = 10 * time.Minute // the longest time by which a try is put off
 )
 
-// FormerConductor is the conductor that had an operation's claim before and recorded no
+// FormerConductor is the conductor that had an operation's previous claim and recorded no
 // progress under it. All times are the database's.
 type FormerConductor struct {
 	Conductor   string
@@ -87,7 +87,7 @@ func (s *Step) PutOff(now time.Time, first time.Duration) {
 // NeedsDecision reports whether so many conductors died of the step that it needs a decision.
 func (s Step) NeedsDecision() bool { return len(s.Deaths) >= DeathsToHold }
 
-// ClearDeaths drops the deaths: the conductors did not die of the step, or not any more.
+// ClearDeaths forgets the deaths, because the step is not or no longer their reason.
 func (s *Step) ClearDeaths() { s.Deaths, s.NotBefore = nil, nil }
 
 // DeathsOf describes deaths for an error: which conductors died of what, and when.

@@ -8,22 +8,22 @@ import (
 	"go.temper.dev/temper/internal/text"
 )
 
-// OnFailure is what becomes of an operation when one of its steps has failed for good.
+// OnFailure says what happens to an operation when one of its steps has failed for good.
 type OnFailure string
 
-// What may become of it. Ironic's clients wait on states, so it fails unless asked otherwise.
+// The values of OnFailure. Ironic's clients wait for states, so the default is to fail.
 const (
-	FailOnFailure OnFailure = "fail" // undone and closed in the failed state
-	HoldOnFailure OnFailure = "hold" // waits for somebody's decision, for a while
+	FailOnFailure OnFailure = "fail" // the operation is undone and ends in the failed state
+	HoldOnFailure OnFailure = "hold" // the operation waits for a decision until decision_wait is over
 )
 
-// Anonymous is who decides where nobody is asked for a name.
+// Anonymous stands for the person who decided if the API asks for no login.
 const Anonymous = "somebody without a name"
 
-// OnFailures are all of them.
+// OnFailures lists the valid values of OnFailure.
 var OnFailures = []OnFailure{FailOnFailure, HoldOnFailure}
 
-// Action is what somebody decides about a step that failed.
+// Action is what a person decides about a step that has failed.
 type Action string
 
 // The actions.
@@ -33,10 +33,10 @@ const (
 	ActionAbort Action = "abort" // undo, and end as cancelled
 )
 
-// Actions are all of them.
+// Actions lists all actions.
 var Actions = []Action{ActionRetry, ActionSkip, ActionAbort}
 
-// DecisionRecord is a decision about a step that failed, as it is kept.
+// DecisionRecord is a decision about a step that failed, as the operation's row keeps it.
 type DecisionRecord struct {
 	At     time.Time `json:"at"`
 	Action Action    `json:"action"`
@@ -46,8 +46,8 @@ type DecisionRecord struct {
 	Error  string    `json:"error,omitempty"`
 }
 
-// Undecided is the step about which the operation waits for a decision; nil =
-// it waits for none. A hold step that was asked for waits, too, but has not failed.
+// Undecided returns the step about which the operation waits for a decision; nil if it
+// waits for none. An operation also holds at a step named hold, but that has not failed.
 func (o *Operation) Undecided() *Step {
 	if o.EndedAt != nil || o.Phase != Holding {
 		return nil
@@ -58,9 +58,9 @@ func (o *Operation) Undecided() *Step {
 	return nil
 }
 
-// Again makes a failed step one that has yet to run. What it has sent stays
-// recorded, so that it is looked at before it is sent again; except for a pulse,
-// whose effect nobody can read: who asks for it again wants it sent.
+// Again makes a failed step pending again. The record of what the step has sent stays, so
+// that it checks the effect before it sends that again. If nobody can read the effect
+// (StepRule.Unread), the record is dropped: whoever retries such a step wants it sent.
 func (s *Step) Again() {
 	s.State, s.Failures, s.Restarts, s.EndedAt = StepPending, 0, 0, nil
 	s.ClearDeaths()
@@ -70,8 +70,8 @@ func (s *Step) Again() {
 	}
 }
 
-// Again is Step.Again of a step of o. An agent tells its inventory once in a boot, and
-// later ones are not taken: for another one the agent is booted anew.
+// Again makes a failed step of o pending again. An agent sends its inventory once in a
+// boot, so that a step that collects it needs the agent to be booted again.
 func (o *Operation) Again(step *Step) {
 	step.Again()
 	if !step.Rule().Collects {
@@ -85,7 +85,7 @@ func (o *Operation) Again(step *Step) {
 	}
 }
 
-// Choices are the actions that the step allows.
+// Choices returns the actions that the step allows.
 func (s Step) Choices() []Action {
 	if s.Unskippable() != "" {
 		return []Action{ActionRetry, ActionAbort}
@@ -93,7 +93,7 @@ func (s Step) Choices() []Action {
 	return Actions
 }
 
-// Unskippable says why the step can't be skipped; "" = it can.
+// Unskippable returns why the step can't be skipped; "" if it can.
 func (s Step) Unskippable() string {
 	if r := s.Rule(); !s.Asked || !r.SkipAsked {
 		return r.NoSkip
@@ -101,11 +101,10 @@ func (s Step) Unskippable() string {
 	return ""
 }
 
-// PowerRequest reports whether the step came of a request for a power state; no
-// plan but a power operation's, which is never held, has one.
+// PowerRequest reports whether the step carries out a request for a power state.
 func (s Step) PowerRequest() bool { return s.Rule().Power != "" }
 
-// Decide checks whether the operation waits for a decision that a can be.
+// Decide checks whether the operation waits for a decision and whether that may be a.
 // Errors: Invalid, Conflict, NotAllowed.
 func (o *Operation) Decide(a Action) error {
 	if !slices.Contains(Actions, a) {
@@ -124,8 +123,8 @@ func (o *Operation) Decide(a Action) error {
 	return nil
 }
 
-// OperationChange is what is to become of an open operation, by its workflow or a
-// person, beside what was edited in place.
+// OperationChange is what a function that edits an open operation in place wants besides:
+// whether to write it, a move of the node, and an event in the history.
 type OperationChange struct {
 	Leave bool         // write nothing
 	Move  Event        // moves the node by the life-cycle table; "" = it stays

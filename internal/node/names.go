@@ -27,8 +27,8 @@ var (
 	standardTrait  = regexp.MustCompile(`^(HW|COMPUTE|MISC|STORAGE|OWNER)_[A-Z0-9_]+$`)
 )
 
-// ReservedNames are the words that stand behind /nodes/ or behind a node, so
-// no node may be called so.
+// ReservedNames are the words that follow /nodes/ or a node in a path, so that they can't be
+// names of nodes.
 var ReservedNames = []string{
 	"allocation", "bios", "children", "detail", "firmware", "history", "inventory", "maintenance", "management", "portgroups", "ports",
 	"states", "traits", "validate", "vendor_passthru", "vifs", "vmedia", "volume",

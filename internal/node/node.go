@@ -1,13 +1,16 @@
-// Package node is the domain: nodes, ports, conductors, operations and their
-// steps, the life-cycle table and the rules that need nothing but their
-// arguments. It does no I/O and reads no clock.
+// Package node has the nouns of the domain (nodes, ports, allocations, operations and
+// their steps), their states, and the tables: the life cycles of nodes and operations, the
+// kinds of operation, the steps and the hardware types. It does no I/O and reads no clock.
+//
+// The rules are in packages that import this one: plan, admission, closing, secret and
+// explain.
 package node
 
 import "time"
 
-// Node is a server as its row tells it. Dictionaries that can hold secrets
-// (DriverInfo, InstanceInfo) hold Masked in their place; the sealed values are
-// read by activities only. Field names are Ironic's (webapi, node).
+// Node is a row of the table nodes. Dictionaries that may contain secrets (DriverInfo,
+// InstanceInfo) have mask.Masked in their place; only activities read the sealed values.
+// Field names are Ironic's.
 type Node struct {
 	ID   int64 // row number; the order of lists
 	UUID string
@@ -15,7 +18,7 @@ type Node struct {
 
 	Driver     string
 	Interfaces map[string]string // by interface ("power", "boot", ...): its implementation
-	// DriverInternalInfo is what drivers noted down; never a secret.
+	// DriverInternalInfo is what drivers store for themselves. It contains no secrets.
 	DriverInfo, DriverInternalInfo, Properties, Extra, InstanceInfo, NetworkData map[string]any
 
 	ConductorGroup string // lower case; "" = the default group
@@ -50,8 +53,8 @@ type Node struct {
 	Fault             string     // "", power failure, clean failure, rescue abort failure, service failure
 	// MaintenanceByFault: the fault has set the maintenance, and no person since.
 	MaintenanceByFault bool
-	// Quarantine is nil where a live conductor covers the node, and where it was not
-	// read: it is of what Store.Node and Store.Nodes give.
+	// Quarantine is nil if a live conductor covers the node. Only Store.Node and Store.Nodes
+	// read it.
 	Quarantine *Quarantine
 
 	Protected       bool
@@ -95,8 +98,8 @@ const (
 	FaultService     = "service failure"
 )
 
-// ClearStaleReasons clears what has no meaning any more after a change of n: reasons of
-// flags that are off, and the fault with the maintenance.
+// ClearStaleReasons clears the reasons of flags that are off, and the fault if n is not in
+// maintenance.
 func (n *Node) ClearStaleReasons() {
 	if !n.Maintenance {
 		n.MaintenanceReason, n.Fault = "", ""

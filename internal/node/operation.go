@@ -18,8 +18,8 @@ const (
 // Outcomes lists all outcomes.
 var Outcomes = []Outcome{Succeeded, Failed, Cancelled}
 
-// Ask is what somebody wants of a running operation. It stands in the row, so
-// that it outlives every process; workflows and steps read it there.
+// Ask is what somebody wants of an open operation. It is written in the operation's row,
+// where workflows and steps read it, so that it outlives every process.
 type Ask string
 
 // The asks.
@@ -30,23 +30,24 @@ const (
 	AskDelete Ask = "delete" // stop, undo, then give the node back
 	AskUnhold Ask = "unhold" // go on after a hold step
 	AskPower  Ask = "power"  // a power request in a wait state; Operation.AskedPower
-	// AskPause is never written: steps are told so where the operation is paused
-	// and nothing else is asked of it.
+	// AskPause is never written. It tells the steps that the operation is paused and that
+	// nothing else is asked of it (PendingAsk).
 	AskPause Ask = "pause"
 	// AskRest is never written either. It tells the steps that the workflow is paused
 	// in Temporal: the current step ends and no other begins.
 	AskRest Ask = "rest"
 )
 
-// Claim says who may touch the hardware: the newest one. Seq is raised by the
-// workflow with every activity that it schedules, Attempt by Temporal.
+// Claim is the right of one attempt to work on an operation; only the newest claim may
+// touch the hardware. The workflow raises Seq with every activity that it schedules, and
+// Temporal raises Attempt with every attempt of that activity.
 type Claim struct {
 	Seq     int64 `json:"seq"`
 	Attempt int32 `json:"attempt"`
 }
 
-// Operation is the reservation of a node and the record of what is done to it.
-// Open until EndedAt is set; the database allows one open operation a node.
+// Operation is the reservation of a node and the record of what is done to it. It is open
+// until EndedAt is set. The database allows one open operation for each node.
 type Operation struct {
 	ID       int64
 	NodeUUID string
@@ -89,16 +90,17 @@ type Operation struct {
 	// TemporalPause is the pause that somebody has set in Temporal; nil = none is
 	// known. Time limits stop meanwhile.
 	TemporalPause *Pause
-	// Rests: whoever was at work on the present step put it down in good order, to
-	// be tried again or handed over. One that runs and does not rest is in
-	// somebody's hands, or was when he died.
+	// Rests: the conductor has put the current step down in good order, to be tried again
+	// or by another conductor. If a step is running and Rests is not set, a conductor works
+	// on it or has died while it did.
 	Rests bool
-	// InMaintenance: it was accepted while its node was in maintenance, and is never paused.
+	// InMaintenance: it was accepted while its node was in maintenance, so that maintenance
+	// never pauses it.
 	InMaintenance bool
 
 	Steps []Step
-	// Undo is what has to be put right if the operation ends now; grows and
-	// shrinks with what its steps did.
+	// Undo is what has to be put right if the operation ends now. Steps add to it and
+	// remove from it.
 	Undo []Undo
 
 	Asked       Ask
@@ -127,18 +129,18 @@ func QueueName(group, driver string) string {
 	return "conductor/" + group + "/" + driver
 }
 
-// Host is a conductor as work is sent to it: a name, and which process has it.
+// Host is the process of a conductor to which work is sent: the conductor's name, and which
+// process has that name.
 type Host struct {
 	Name        string `json:"name"`
 	Incarnation int64  `json:"incarnation"`
 }
 
-// OwnQueue is the Temporal task queue that only this process polls, for steps that
-// are to run there and nowhere else.
+// OwnQueue returns the Temporal task queue that only this process polls, for steps that
+// must run there.
 func OwnQueue(h Host) string { return fmt.Sprintf("host/%s/%d", h.Name, h.Incarnation) }
 
-// EndSteps gives the steps that are still begun an end, when the operation has
-// one: nobody works on them any more.
+// EndSteps ends the steps that have begun and are not over, because the operation ends.
 func (o *Operation) EndSteps(outcome Outcome, at time.Time) {
 	for i := range o.Steps {
 		s := &o.Steps[i]
@@ -158,7 +160,7 @@ func (o *Operation) EndSteps(outcome Outcome, at time.Time) {
 	}
 }
 
-// CurrentStep is the first step that is not over; nil when all are.
+// CurrentStep returns the first step that is not over; nil if all are.
 func (o *Operation) CurrentStep() *Step {
 	for i := range o.Steps {
 		if !o.Steps[i].Over() {

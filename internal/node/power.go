@@ -15,7 +15,7 @@ type PowerSeen struct {
 // given a reason of their own since.
 const PowerUnread = "The power state could not be read"
 
-// PowerTargets are the words of states/power.
+// PowerTargets are the words that clients PUT to states/power.
 var PowerTargets = []PowerState{PowerOn, PowerOff, Rebooting, SoftRebooting, SoftPowerOff}
 
 // PowerMinor is the microversion 1.N that has the word.

@@ -7,8 +7,8 @@ import "time"
 // in a change deletes. Never logged, never in a payload.
 type Secrets map[string]any
 
-// Progress is what a step writes down, in one transaction that is fenced by
-// operation and claim.
+// Progress is what a step records, in one transaction that checks the operation and the
+// claim.
 type Progress struct {
 	Steps []Step // all steps, as they are now
 	Undo  []Undo // what would have to be put right if it ended now

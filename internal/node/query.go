@@ -13,14 +13,14 @@ type Page struct {
 	SortDir string // asc, desc; "" = asc
 }
 
-// Filter narrows a list of nodes; what is nil or empty does not.
+// Filter narrows a list of nodes. A field that is nil or empty does not.
 type Filter struct {
 	InstanceUUID, InstanceName, ChassisUUID, ParentNode *string
 	Driver, ResourceClass, ConductorGroup, Fault        *string
 	Owner, Lessee                                       *string
 	Project                                             *string // owner or lessee
 	DescriptionContains                                 *string // any case
-	// Conductor leaves out the nodes that another of Working owns for sure.
+	// Conductor leaves out the nodes that another conductor of Working certainly owns.
 	Conductor                                 *string
 	Working                                   []string
 	ProvisionState                            *State

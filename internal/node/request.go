@@ -2,8 +2,8 @@ package node
 
 import "time"
 
-// Request is what a client's request does to a node. Open, Steer or neither is
-// set; with neither the node is only moved and edited.
+// Request is what a client's request does to a node. At most one of Open and Steer is set; if
+// neither is, the node is only moved and edited.
 type Request struct {
 	// Open is the operation to insert: Kind, Target, RequestedBy, Steps, Undo,
 	// PowerTarget, SoftTimeout, RetryOf, OnFailure. Origin, Group and Driver are the node's.
@@ -28,7 +28,7 @@ type Request struct {
 	User     string // who asked
 }
 
-// Steer is what somebody wants of the open operation.
+// Steer is an ask of the open operation, and who asks.
 type Steer struct {
 	Ask    Ask
 	By     string
@@ -39,8 +39,8 @@ type Steer struct {
 	OnFailure OnFailure
 }
 
-// IdempotencyKey makes a request take effect once, however often it is sent: within
-// IdempotencyKeyLifetime the same key is answered with the operation of the first request.
+// IdempotencyKey makes a request take effect once, however often it is sent. For
+// IdempotencyKeyLifetime, a request with the same key gets the first request's operation.
 type IdempotencyKey struct {
 	Key    string // of the client's choice, per node; "" = every request counts
 	Digest []byte // of the request's body

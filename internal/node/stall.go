@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Coverage is who could work on a node, and what is known of the conductor that
-// worked on its operation last, by the database's clock.
+// Coverage says whether a conductor could work on a node, and what is known of the conductor
+// that worked on its operation last, by the database's clock.
 type Coverage struct {
 	Covered bool          // a live conductor of its group has its driver and interfaces
 	Last    LastConductor // of Operation.Conductor; zero where there is none of that name
@@ -20,15 +20,15 @@ type LastConductor struct {
 	StoppedFor             time.Duration // since it left in good order; 0 = it did not
 }
 
-// WaitsForConductor says in words for people what an uncovered operation waits for.
+// WaitsForConductor describes what an operation waits for while no conductor covers its node.
 func WaitsForConductor(group, driver string) string {
 	return fmt.Sprintf("a conductor with driver %s in conductor group %q", driver, group)
 }
 
-// PausedForMaintenance say the same of one that is paused.
+// PausedForMaintenance describes what an operation waits for while maintenance pauses it.
 const PausedForMaintenance = "paused: maintenance"
 
-// StallOf is why o can't go on now.
+// StallOf returns why o can't go on now.
 func StallOf(o *Operation, c Coverage) Stall {
 	switch {
 	case o.Paused:
@@ -46,9 +46,9 @@ func (o *Operation) Begun() bool {
 	return slices.ContainsFunc(o.Steps, func(s Step) bool { return s.StartedAt != nil })
 }
 
-// Orphaned reports whether o is paused and has lost its conductor in the
-// middle: nobody may take it up while the node is in maintenance, so it breaks off. A conductor that left in good order handed its step over; within
-// patience its return is waited for.
+// Orphaned reports whether o is paused and has lost its conductor in the middle of a step.
+// No conductor may take it up while the node is in maintenance, so it breaks off. If the
+// conductor was stopped in good order, its return is waited for as long as patience says.
 func Orphaned(o *Operation, c Coverage, patience time.Duration) bool {
 	if !o.Paused || !o.Begun() || o.Conductor == "" {
 		return false

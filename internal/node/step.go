@@ -98,13 +98,13 @@ func (s Step) Over() bool { return s.State == StepDone || s.State == StepSkipped
 // Name is "interface.step", as Ironic writes it.
 func (s Step) Name() string { return s.Interface + "." + s.Step }
 
-// restartsMost is how often a step is begun anew so: a server that loses its agent
-// twice has more wrong with it.
+// restartsMost is how often a step is restarted: if a server loses its agent twice, something
+// else is wrong with it.
 const restartsMost = 1
 
-// Restart has a step whose agent was lost begin anew with another boot, and
-// reports whether the table of steps lets it; why goes into its note. A step of
-// the agent that has given it nothing begins for the first time.
+// Restart makes a step whose agent was lost begin again with another boot of the agent, and
+// reports whether the table of steps allows that. why is written in the step's note. A step
+// of the agent that has sent no command yet may always restart.
 func (s *Step) Restart(why string) bool {
 	first := s.Source == SourceAgent && s.Issued == nil
 	if s.Restarts >= restartsMost || !first && !s.Rule().MayRestart {

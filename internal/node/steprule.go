@@ -53,8 +53,8 @@ type StepRule struct {
 	Holds      bool   // it waits for a person
 	WritesDisk bool   // what steps after it did has to be done again after it
 	Undo       []Undo // what has to be put right if the operation ends after it has begun
-	// Settles: it leaves the server as it should be, whatever was left on it before: off or
-	// booted from its disk, no medium in its drive, no boot override.
+	// Settles: whatever earlier operations left on the server, this step leaves it off or
+	// booted from its disk, with no medium in its drive and no boot override.
 	Settles bool
 	Power   PowerState // it came of a request for this power state
 

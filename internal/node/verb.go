@@ -34,7 +34,7 @@ var Verbs = []Verb{
 }
 
 // VerbOf is the verb of a word. An unknown word is a verb without an event,
-// which Admit refuses in every state, as Ironic does.
+// which admission.Verb refuses in every state, as Ironic does.
 func VerbOf(target string) Verb {
 	for _, v := range Verbs {
 		if v.Target == target {
