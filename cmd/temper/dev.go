@@ -11,6 +11,7 @@ import (
 
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/dev/devfile"
 )
 
 func newDevCommand() *cobra.Command {
@@ -45,7 +46,7 @@ func runDev(c *cobra.Command, r *config.Dev) error {
 	err = dev.Run(c.Context(), dev.Options{
 		Dev: *r, ConfigFile: config.FilePath(c.Flags(), environ), Temper: temper, Temporal: temporal, Environ: environ,
 		Say: func(format string, args ...any) { fmt.Fprintf(out, "dev: "+format+"\n", args...) },
-	}, func(i dev.Info) { greet(out, r, i) })
+	}, func(i devfile.Info) { greet(out, r, i) })
 	if err != nil {
 		return fmt.Errorf("dev: %w", err)
 	}
@@ -54,7 +55,7 @@ func runDev(c *cobra.Command, r *config.Dev) error {
 }
 
 // greet prints where everything is, and commands to try.
-func greet(out io.Writer, r *config.Dev, i dev.Info) {
+func greet(out io.Writer, r *config.Dev, i devfile.Info) {
 	program, node := os.Args[0], "sim-0001"
 	if !slices.Contains(r.Drivers, dev.RackDriver) {
 		node = "fake-0001"

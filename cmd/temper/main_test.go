@@ -18,7 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/config"
-	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/dev/devfile"
 	"go.temper.dev/temper/internal/log"
 	"go.temper.dev/temper/internal/metrics"
 	"go.temper.dev/temper/internal/sim/faults"
@@ -136,10 +136,10 @@ func TestARoleTellsWhereItIsAndStopsWhenTold(t *testing.T) {
 	c.SetArgs([]string{"--api-url", "http://127.0.0.1:6385", "--ready-file", ready})
 	ended := make(chan error, 1)
 	go func() { ended <- c.ExecuteContext(ctx) }()
-	var at dev.Ready
+	var at devfile.Ready
 	require.Eventually(t, func() (ok bool) {
 		var err error
-		at, err = dev.ReadReady(ready)
+		at, err = devfile.ReadReady(ready)
 		return err == nil
 	}, 10*time.Second, 5*time.Millisecond)
 	require.Equal(t, "http://127.0.0.1:7", at.URL)
@@ -170,10 +170,10 @@ func TestTheHealthOfARoleTellsNoAddresses(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- c.ExecuteContext(ctx) }()
 	defer func() { stop(); require.NoError(t, <-ended) }()
-	var at dev.Ready
+	var at devfile.Ready
 	require.Eventually(t, func() (ok bool) {
 		var err error
-		at, err = dev.ReadReady(ready)
+		at, err = devfile.ReadReady(ready)
 		return err == nil
 	}, 10*time.Second, 5*time.Millisecond)
 	url := strings.TrimSuffix(at.MetricsURL, "/metrics") + "/healthz"

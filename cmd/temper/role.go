@@ -16,7 +16,7 @@ import (
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/cli"
 	"go.temper.dev/temper/internal/config"
-	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/dev/devfile"
 	"go.temper.dev/temper/internal/log"
 	"go.temper.dev/temper/internal/metrics"
 )
@@ -49,7 +49,7 @@ func (r role) command() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			environ := os.Environ()
 			if data != "" && config.FilePath(c.Flags(), environ) == "" {
-				if err := c.Flags().Set(config.ConfigFlag, filepath.Join(data, dev.SettingsFile)); err != nil {
+				if err := c.Flags().Set(config.ConfigFlag, filepath.Join(data, devfile.SettingsFile)); err != nil {
 					return err
 				}
 			}
@@ -134,7 +134,7 @@ func within(ctx context.Context, grace time.Duration, run func(context.Context) 
 // ready says that the role serves, at url unless that is "". From now on healthy is its health check.
 func (p *process) ready(url string, healthy func(context.Context) error) {
 	p.healthy.Store(&healthy)
-	at := dev.Ready{URL: url}
+	at := devfile.Ready{URL: url}
 	if p.listener != nil {
 		at.MetricsURL = p.listener.URL()
 	}
@@ -142,7 +142,7 @@ func (p *process) ready(url string, healthy func(context.Context) error) {
 	if p.readyFile == "" {
 		return
 	}
-	if err := dev.WriteReady(p.readyFile, at); err != nil {
+	if err := devfile.WriteReady(p.readyFile, at); err != nil {
 		p.log.Error("could not write the ready file", zap.Error(err))
 	}
 }

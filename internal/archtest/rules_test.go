@@ -113,7 +113,7 @@ var rules = []rule{
 	{at: "worker", ours: []string{"*"}, not: []string{"api", "web", "internal/sim", "cmd", "test"}, never: []string{gin}, why: "it fits the real things together"},
 
 	{at: "internal/client", ours: []string{"internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "a client knows the API and nothing behind it"},
-	{at: "internal/cli", ours: []string{"internal/client", "internal/configdrive", "internal/dev", "internal/fault", "internal/mask", "internal/node", "internal/text"}, never: []string{temporal, gin, gofish}, why: "the command line is a client of the API"},
+	{at: "internal/cli", ours: []string{"internal/client", "internal/configdrive", "internal/dev/devfile", "internal/fault", "internal/mask", "internal/node", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "the command line is a client of the API"},
 	{at: "internal/cli/exit", never: []string{anyThirdParty}, why: "exit codes are a contract with scripts"},
 	{at: "internal/cli/table", ours: []string{"internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "it prints what others have read"},
 	{at: "internal/cli/watch", ours: []string{"internal/cli/exit", "internal/cli/table", "internal/client", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "it follows operations over the API"},
@@ -121,6 +121,7 @@ var rules = []rule{
 	{at: "internal/compute", ours: []string{"internal/client"}, never: []string{temporal, pgx, gin, gofish}, why: "a compute service knows the API only"},
 	{at: "deploy", ours: []string{"*"}, why: "its tests hold the files against the program"},
 
+	{at: "internal/dev/devfile", never: []string{anyThirdParty}, why: "whoever looks for a stack reads its files"},
 	{at: "internal/dev", ours: []string{"*"}, not: []string{"cmd", "test"}, why: "the whole stack on one machine"},
 	{at: "internal/testenv", ours: []string{"*"}, not: []string{"cmd", "test"}, why: "what tests start"},
 	{at: "cmd", ours: []string{"*"}, not: []string{"test"}, never: []string{module + "internal/chaos"}, why: "nobody imports it; only the tag chaos lets a test stop the program"},

@@ -16,7 +16,7 @@ import (
 
 	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/client"
-	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/dev/devfile"
 )
 
 // defaultAPI is where an API listens by default.
@@ -24,7 +24,7 @@ const defaultAPI = "http://127.0.0.1:6385"
 
 // devInfoFiles are the files in which a temper dev that was started in this folder says where its API is: in its default
 // data folder, or in the folder above that.
-var devInfoFiles = []string{".temper/dev/" + dev.InfoFile, ".temper/" + dev.InfoFile}
+var devInfoFiles = []string{".temper/dev/" + devfile.InfoFile, ".temper/" + devfile.InfoFile}
 
 // session is one run of a command over the API: the client, the format of the answer, and the streams.
 type session struct {
@@ -108,7 +108,7 @@ func (s *session) apiURL() string {
 		return at
 	}
 	for _, path := range devInfoFiles {
-		if i, err := dev.ReadInfo(path); err == nil && i.APIURL != "" {
+		if i, err := devfile.ReadInfo(path); err == nil && i.APIURL != "" {
 			return i.APIURL
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/dev/devfile"
 )
 
 // The test binary is its own children: TEST_CHILD says what it does instead of testing.
@@ -23,7 +25,7 @@ func TestMain(m *testing.M) {
 	case "serve", "slow": // ready, until it is asked to stop; then it writes its name down, if slow after a while
 		asked := make(chan os.Signal, 1)
 		signal.Notify(asked, syscall.SIGTERM)
-		must(WriteReady(os.Args[1], Ready{URL: "http://" + arg, MetricsURL: "http://" + arg + "/metrics"}))
+		must(devfile.WriteReady(os.Args[1], devfile.Ready{URL: "http://" + arg, MetricsURL: "http://" + arg + "/metrics"}))
 		<-asked
 		if what == "slow" {
 			<-time.After(200 * time.Millisecond)
@@ -33,7 +35,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(f, arg)
 	case "deaf": // ready, and never stops by itself
 		signal.Ignore(syscall.SIGTERM)
-		must(WriteReady(os.Args[1], Ready{}))
+		must(devfile.WriteReady(os.Args[1], devfile.Ready{}))
 		select {}
 	case "listen": // ready once it listens
 		l, err := net.Listen("tcp", arg)
@@ -42,7 +44,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprint(os.Stderr, stack)
 			os.Exit(1)
 		}
-		must(WriteReady(os.Args[1], Ready{URL: "http://" + l.Addr().String()}))
+		must(devfile.WriteReady(os.Args[1], devfile.Ready{URL: "http://" + l.Addr().String()}))
 		select {}
 	case "break": // never ready
 		fmt.Fprintln(os.Stderr, "the disk is full")
@@ -50,7 +52,7 @@ func TestMain(m *testing.M) {
 	case "supervise": // a supervisor of one child; writes its pid down and waits to be killed
 		c, err := child(arg, "grandchild", "serve").Run(context.Background())
 		must(err)
-		must(writeFile(os.Args[1], 0o600, fmt.Append(nil, c.Pid())))
+		must(devfile.Write(os.Args[1], 0o600, fmt.Append(nil, c.Pid())))
 		select {}
 	}
 }
@@ -104,7 +106,7 @@ func TestAChildThatDoesNotComeUpSaysWhy(t *testing.T) {
 
 func TestAReadyFileOfTheLastRunDoesNotCount(t *testing.T) {
 	c := child(t.TempDir(), "c", "break")
-	require.NoError(t, WriteReady(c.ReadyFile, Ready{URL: "http://old"}))
+	require.NoError(t, devfile.WriteReady(c.ReadyFile, devfile.Ready{URL: "http://old"}))
 	_, err := c.Run(t.Context())
 	require.Error(t, err)
 }

@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"go.temper.dev/temper/internal/dev/devfile"
 )
 
 const (
@@ -35,7 +37,7 @@ type Command struct {
 // Running is a started Command.
 type Running struct {
 	cmd   *exec.Cmd
-	ready Ready
+	ready devfile.Ready
 	done  chan struct{}
 }
 
@@ -91,18 +93,18 @@ func (p *Running) start() error {
 	return <-started
 }
 
-func (p *Running) wait(ctx context.Context, path string) (Ready, error) {
+func (p *Running) wait(ctx context.Context, path string) (devfile.Ready, error) {
 	for {
-		if r, err := ReadReady(path); err == nil {
+		if r, err := devfile.ReadReady(path); err == nil {
 			return r, nil
 		} else if !errors.Is(err, os.ErrNotExist) {
-			return Ready{}, err
+			return devfile.Ready{}, err
 		}
 		select {
 		case <-p.done:
-			return Ready{}, fmt.Errorf("it %s before it was ready", p.End())
+			return devfile.Ready{}, fmt.Errorf("it %s before it was ready", p.End())
 		case <-ctx.Done():
-			return Ready{}, fmt.Errorf("it was not ready in time: %w", context.Cause(ctx))
+			return devfile.Ready{}, fmt.Errorf("it was not ready in time: %w", context.Cause(ctx))
 		case <-time.After(readyPoll):
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 
+	"go.temper.dev/temper/internal/dev/devfile"
 	"go.temper.dev/temper/internal/store"
 )
 
@@ -53,7 +54,7 @@ func openFolder(path string) (*folder, error) {
 	if err := syscall.Flock(int(f.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(fmt.Errorf("another temper dev runs in %s (%w)", path, err), f.lock.Close())
 	}
-	if err := readJSON(f.in("run", "addresses.json"), &f.addresses); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := devfile.ReadJSON(f.in("run", "addresses.json"), &f.addresses); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(err, f.lock.Close())
 	}
 	return f, f.removeInfo()
@@ -94,9 +95,9 @@ func (f *folder) logFile(name string) string   { return f.in("logs", name+".log"
 func (f *folder) readyFile(name string) string { return f.in("run", name+".ready.json") }
 
 // settingsFile has the settings of all roles of this stack. A role that somebody starts with it joins the stack.
-func (f *folder) settingsFile() string { return f.in(SettingsFile) }
+func (f *folder) settingsFile() string { return f.in(devfile.SettingsFile) }
 func (f *folder) keysetFile() string   { return f.in("keyset.json") }
-func (f *folder) infoFile() string     { return f.in(InfoFile) }
+func (f *folder) infoFile() string     { return f.in(devfile.InfoFile) }
 
 func (f *folder) removeInfo() error {
 	if err := os.Remove(f.infoFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +115,7 @@ func (f *folder) keyset() error {
 	if err != nil {
 		return fmt.Errorf("make a keyset: %w", err)
 	}
-	return writeFile(f.keysetFile(), 0o600, []byte(keys))
+	return devfile.Write(f.keysetFile(), 0o600, []byte(keys))
 }
 
 // listen returns the address on which what has to listen. If wanted names a port, it is wanted. Otherwise it is the address
@@ -166,5 +167,5 @@ func (f *folder) remember(what, address string) error {
 		return nil
 	}
 	f.addresses[what] = address
-	return writeJSON(f.in("run", "addresses.json"), 0o600, f.addresses)
+	return devfile.WriteJSON(f.in("run", "addresses.json"), 0o600, f.addresses)
 }

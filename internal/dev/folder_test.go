@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/dev/devfile"
 )
 
 func open(t *testing.T, path string) *folder {
@@ -98,10 +100,10 @@ func TestTheKeysAreTheOwnersOnlyAndStay(t *testing.T) {
 func TestAnOldInfoIsRemoved(t *testing.T) {
 	path := t.TempDir()
 	f := open(t, path)
-	require.NoError(t, writeJSON(f.infoFile(), 0o600, Info{APIURL: "http://old"}))
+	require.NoError(t, devfile.WriteJSON(f.infoFile(), 0o600, devfile.Info{APIURL: "http://old"}))
 	require.NoError(t, f.close())
 	f = open(t, path)
-	_, err := ReadInfo(f.infoFile())
+	_, err := devfile.ReadInfo(f.infoFile())
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"go.temper.dev/temper/internal/dev/devfile"
 	"go.temper.dev/temper/internal/pgserver"
 )
 
@@ -37,7 +38,7 @@ func (s *Stack) postgres() Spec {
 		if err := server.CreateDatabase(ctx, database); err != nil {
 			return nil, errors.Join(err, server.Stop(ctx))
 		}
-		s.update(func(i *Info) { i.DatabaseURL = server.URL(database) })
+		s.update(func(i *devfile.Info) { i.DatabaseURL = server.URL(database) })
 		return child, s.dir.remember("postgres", fmt.Sprintf("127.0.0.1:%d", server.Port))
 	})}
 }
@@ -76,7 +77,7 @@ func (s *Stack) clusterFolder() (string, error) {
 	}
 	outside = filepath.Join(outside, "postgres")
 	s.o.Say("PostgreSQL keeps its data in %s: it does not run as root, and no other user can get to %s", outside, s.dir.path)
-	return outside, writeFile(note, 0o600, []byte(outside+"\n"))
+	return outside, devfile.Write(note, 0o600, []byte(outside+"\n"))
 }
 
 // portOf returns the port of an address; 0 = any free one.

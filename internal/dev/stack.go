@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/dev/devfile"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/store"
 )
@@ -59,12 +60,12 @@ type Stack struct {
 
 	mu        sync.Mutex
 	overrides map[string]any // settings of the roles that this stack sets, by key
-	info      Info
+	info      devfile.Info
 	ready     bool // dev.json is there
 }
 
 // Run runs the stack until ctx ends, and then stops all of it. It calls ready once everything is ready.
-func Run(ctx context.Context, o Options, ready func(Info)) error {
+func Run(ctx context.Context, o Options, ready func(devfile.Info)) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -113,19 +114,19 @@ func (s *Stack) publish() error {
 	s.ready = true
 	s.mu.Unlock()
 	s.sup.Refresh()
-	_, err := ReadInfo(s.dir.infoFile())
+	_, err := devfile.ReadInfo(s.dir.infoFile())
 	return err
 }
 
 // changed writes the running processes to dev.json.
-func (s *Stack) changed(now []Process) {
+func (s *Stack) changed(now []devfile.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ready {
 		return
 	}
 	s.info.Processes = now
-	if err := writeJSON(s.dir.infoFile(), 0o600, s.info); err != nil {
+	if err := devfile.WriteJSON(s.dir.infoFile(), 0o600, s.info); err != nil {
 		s.o.Say("%v", err)
 	}
 }
@@ -136,7 +137,7 @@ func (s *Stack) storage(ctx context.Context) error {
 	if s.o.URL == "" {
 		specs = append(specs, s.postgres())
 	} else {
-		s.update(func(i *Info) { i.DatabaseURL = s.o.URL })
+		s.update(func(i *devfile.Info) { i.DatabaseURL = s.o.URL })
 	}
 	if s.o.KeysetFile == "" && s.o.Keyset == "" {
 		if err := s.dir.keyset(); err != nil {
@@ -185,13 +186,13 @@ func reconcileNamespace(operations string) string {
 	return config.Temporal{Namespace: operations}.ReconcileNamespace()
 }
 
-func (s *Stack) snapshot() Info {
+func (s *Stack) snapshot() devfile.Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.info
 }
 
-func (s *Stack) update(what func(*Info)) {
+func (s *Stack) update(what func(*devfile.Info)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	what(&s.info)
@@ -223,7 +224,7 @@ func (s *Stack) temporal() Spec {
 		if err != nil {
 			return nil, err
 		}
-		s.update(func(i *Info) {
+		s.update(func(i *devfile.Info) {
 			i.TemporalAddress, i.TemporalNamespace, i.TemporalUIURL = p.ready.Address, p.ready.Namespace, p.ready.UIURL
 			i.TemporalReconcile = reconcileNamespace(p.ready.Namespace)
 		})
@@ -237,7 +238,7 @@ func (s *Stack) api(ctx context.Context) error {
 		return err
 	}
 	spec := s.role("api", "api", stageAPI, func() []string { return []string{"--listen", s.dir.listen("api", s.o.Listen)} },
-		func(i *Info, r Ready) { i.APIURL = r.URL })
+		func(i *devfile.Info, r devfile.Ready) { i.APIURL = r.URL })
 	if err := s.sup.Start(ctx, spec); err != nil {
 		return err
 	}
@@ -252,7 +253,7 @@ func (s *Stack) workers(ctx context.Context) error {
 			"--listen", s.dir.listen("rack", "127.0.0.1:0"), "--servers", strconv.Itoa(s.share()[RackDriver]),
 			"--seed", strconv.FormatInt(s.o.Seed, 10), "--bmc-latency", s.o.BMCLatency.String(), "--data", s.dir.in("rack"),
 		}
-	}, func(i *Info, r Ready) { i.RackURL = r.URL })
+	}, func(i *devfile.Info, r devfile.Ready) { i.RackURL = r.URL })
 	specs := []Spec{rack, s.role("orchestrator", "orchestrator", stageOrchestrator, nil, nil)}
 	for i := range s.o.Conductors {
 		specs = append(specs, s.conductor(i))
@@ -290,7 +291,7 @@ func (s *Stack) group(i int) string {
 }
 
 // role returns a subcommand of temper as a child. args is called at every start; found gets where the child serves.
-func (s *Stack) role(role, name string, stage int, args func() []string, found func(*Info, Ready)) Spec {
+func (s *Stack) role(role, name string, stage int, args func() []string, found func(*devfile.Info, devfile.Ready)) Spec {
 	again := func() string {
 		if args == nil {
 			return s.restartCommand(role, nil)
@@ -314,7 +315,7 @@ func (s *Stack) role(role, name string, stage int, args func() []string, found f
 			return nil, err
 		}
 		if found != nil {
-			s.update(func(i *Info) { found(i, p.ready) })
+			s.update(func(i *devfile.Info) { found(i, p.ready) })
 		}
 		return p, s.remember(map[string]string{name: hostOf(p.ready.URL), metrics: hostOf(p.ready.MetricsURL)})
 	})}
@@ -356,7 +357,7 @@ func (s *Stack) writeSettings() error {
 		return err
 	}
 	head := "# The settings of this stack's roles: temper conductor --config THIS --name NAME joins it.\n"
-	return writeFile(s.dir.settingsFile(), 0o600, append([]byte(head), body...))
+	return devfile.Write(s.dir.settingsFile(), 0o600, append([]byte(head), body...))
 }
 
 // share returns how many nodes each driver gets.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 	"golang.org/x/sync/errgroup"
+
+	"go.temper.dev/temper/internal/dev/devfile"
 )
 
 // The pauses between restarts of a child that keeps dying.
@@ -53,14 +55,6 @@ type Child interface {
 	Stop(ctx context.Context) error
 }
 
-// Process is a child as dev.json shows it.
-type Process struct {
-	Role       string  `json:"role"`
-	Name       string  `json:"name"`
-	Pid        int     `json:"pid"`
-	MetricsURL *string `json:"metrics_url"` // null = it has none
-}
-
 // Supervisor runs processes and reports when one dies. With Restart it starts a dead process again. The other processes go on
 // either way.
 type Supervisor struct {
@@ -68,7 +62,7 @@ type Supervisor struct {
 	// Say gets one line for people about each thing that happened.
 	Say func(format string, args ...any)
 	// Changed is called, one call at a time, with the processes that run whenever these have changed.
-	Changed func([]Process)
+	Changed func([]devfile.Process)
 
 	mu       sync.Mutex
 	running  []entry
@@ -83,7 +77,7 @@ type entry struct {
 }
 
 // NewSupervisor returns a Supervisor without processes.
-func NewSupervisor(restart bool, say func(string, ...any), changed func([]Process)) *Supervisor {
+func NewSupervisor(restart bool, say func(string, ...any), changed func([]devfile.Process)) *Supervisor {
 	s := &Supervisor{Restart: restart, Say: say, Changed: changed}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
@@ -139,13 +133,13 @@ func (s *Supervisor) Refresh() {
 }
 
 // processes returns the running processes, sorted by stage and name. s.mu must be held.
-func (s *Supervisor) processes() []Process {
+func (s *Supervisor) processes() []devfile.Process {
 	sorted := slices.SortedFunc(slices.Values(s.running), func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
 	})
-	list := make([]Process, len(sorted))
+	list := make([]devfile.Process, len(sorted))
 	for i, r := range sorted {
-		list[i] = Process{Role: r.Role, Name: r.Name, Pid: r.Pid()}
+		list[i] = devfile.Process{Role: r.Role, Name: r.Name, Pid: r.Pid()}
 		if url := r.MetricsURL(); url != "" {
 			list[i].MetricsURL = &url
 		}

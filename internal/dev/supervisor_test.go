@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/dev/devfile"
 )
 
 // crew is a supervisor of test children, and what it told.
@@ -22,7 +24,7 @@ type crew struct {
 
 	mu    sync.Mutex
 	lines []string
-	now   []Process
+	now   []devfile.Process
 }
 
 func newCrew(t *testing.T, restart bool) *crew {
@@ -31,7 +33,7 @@ func newCrew(t *testing.T, restart bool) *crew {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.lines = append(c.lines, fmt.Sprintf(format, args...))
-	}, func(now []Process) {
+	}, func(now []devfile.Process) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.now = now
@@ -50,7 +52,7 @@ func (c *crew) spec(name string, stage int, what string) Spec {
 	}}
 }
 
-func (c *crew) processes() []Process {
+func (c *crew) processes() []devfile.Process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now

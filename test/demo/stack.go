@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/dev/devfile"
 )
 
 // settings make the servers take as long as one can watch. A step takes a second, so that several are at work at any
@@ -29,7 +30,7 @@ const (
 // stack is a running `temper dev`.
 type stack struct {
 	*dev.Running
-	dev.Info
+	devfile.Info
 	out  *screen
 	data string
 }
@@ -44,7 +45,7 @@ func startStack(ctx context.Context, temper, dir string, out *screen) (*stack, e
 	var err error
 	s.Running, err = dev.Command{
 		Path: temper, Env: os.Environ(), LogFile: filepath.Join(s.data, "logs", "dev.log"),
-		ReadyFile: filepath.Join(s.data, dev.InfoFile), Within: readyWithin,
+		ReadyFile: filepath.Join(s.data, devfile.InfoFile), Within: readyWithin,
 		Args: []string{
 			"dev", "--data", s.data, "--config", conf, "--enroll=false",
 			"--nodes", strconv.Itoa(servers), "--conductors", strconv.Itoa(conductors), "--drivers", "redfish",
@@ -53,7 +54,7 @@ func startStack(ctx context.Context, temper, dir string, out *screen) (*stack, e
 	if err != nil {
 		return nil, fmt.Errorf("start %s dev: %w", temper, err)
 	}
-	if s.Info, err = dev.ReadInfo(filepath.Join(s.data, dev.InfoFile)); err != nil {
+	if s.Info, err = devfile.ReadInfo(filepath.Join(s.data, devfile.InfoFile)); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
 	out.say("  API          %s\n  Temporal UI  %s\n  rack         %s/servers", s.APIURL, s.TemporalUIURL, s.RackURL)
@@ -68,7 +69,7 @@ func (s *stack) stop() error {
 
 // pid is a process's number by its name in dev.json.
 func (s *stack) pid(name string) (int, error) {
-	info, err := dev.ReadInfo(filepath.Join(s.data, dev.InfoFile))
+	info, err := devfile.ReadInfo(filepath.Join(s.data, devfile.InfoFile))
 	if err != nil {
 		return 0, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/dev/devfile"
 )
 
 const (
@@ -78,7 +79,7 @@ func start(t *testing.T, data string, args ...string) *stack {
 		}
 	})
 	require.Eventually(t, func() bool {
-		_, err := dev.ReadInfo(s.infoFile())
+		_, err := devfile.ReadInfo(s.infoFile())
 		return err == nil || s.ended()
 	}, startWithin, look)
 	require.False(t, s.ended(), "temper dev has ended:\n%s", s.out)
@@ -112,7 +113,7 @@ func folder(t *testing.T) string {
 	return filepath.Join(dir, "data")
 }
 
-func (s *stack) infoFile() string { return filepath.Join(s.data, dev.InfoFile) }
+func (s *stack) infoFile() string { return filepath.Join(s.data, devfile.InfoFile) }
 
 func (s *stack) ended() bool {
 	select {
@@ -123,17 +124,17 @@ func (s *stack) ended() bool {
 	}
 }
 
-func (s *stack) info() dev.Info {
+func (s *stack) info() devfile.Info {
 	s.t.Helper()
-	i, err := dev.ReadInfo(s.infoFile())
+	i, err := devfile.ReadInfo(s.infoFile())
 	require.NoError(s.t, err)
 	return i
 }
 
 // processes are those of dev.json by name.
-func (s *stack) processes() map[string]dev.Process {
+func (s *stack) processes() map[string]devfile.Process {
 	s.t.Helper()
-	by := map[string]dev.Process{}
+	by := map[string]devfile.Process{}
 	for _, p := range s.info().Processes {
 		by[p.Name] = p
 	}
@@ -204,7 +205,7 @@ func alive(pid int) bool {
 	return !strings.HasPrefix(state, "Z")
 }
 
-func requireGone(t *testing.T, processes map[string]dev.Process) {
+func requireGone(t *testing.T, processes map[string]devfile.Process) {
 	t.Helper()
 	for name, p := range processes {
 		require.Eventually(t, func() bool { return !alive(p.Pid) }, seenWithin, look, "%s (pid %d) lives on", name, p.Pid)

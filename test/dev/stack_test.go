@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/dev/devfile"
 )
 
 func TestEveryChildMayBeKilledAndTheRestGoesOn(t *testing.T) {
@@ -39,12 +39,12 @@ func TestEveryChildMayBeKilledAndTheRestGoesOn(t *testing.T) {
 	require.Contains(t, s.processes(), "conductor-2")
 	require.Zero(t, s.terminate(), "what has died before is no failure of the stop")
 	requireGone(t, all)
-	_, err = dev.ReadInfo(s.infoFile())
+	_, err = devfile.ReadInfo(s.infoFile())
 	require.ErrorIs(t, err, os.ErrNotExist, "nothing is where it says any more")
 }
 
 // requireAnswers asks everything that dev.json names.
-func requireAnswers(t *testing.T, at dev.Info) {
+func requireAnswers(t *testing.T, at devfile.Info) {
 	t.Helper()
 	urls := []string{at.APIURL + "/temper/v1/readyz", at.TemporalUIURL, at.RackURL + "/servers"}
 	roles := map[string]int{}

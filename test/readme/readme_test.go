@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/dev/devfile"
 	"go.temper.dev/temper/test/readme"
 	"go.temper.dev/temper/test/stack"
 )
@@ -196,7 +197,7 @@ func (f *follower) conductor() int {
 	f.t.Helper()
 	name := regexp.MustCompile(`conductor-\d+`).FindAllString(f.said, -1)
 	require.NotEmpty(f.t, name, "no conductor was named in %s", f.said)
-	info, err := dev.ReadInfo(filepath.Join(f.dir, ".temper/dev/dev.json"))
+	info, err := devfile.ReadInfo(filepath.Join(f.dir, ".temper/dev/dev.json"))
 	require.NoError(f.t, err)
 	for _, p := range info.Processes {
 		if p.Name == name[len(name)-1] {
@@ -234,7 +235,7 @@ func (f *follower) realServer() dev.Server {
 		defer cancel()
 		require.NoError(f.t, p.Stop(ctx))
 	})
-	at, err := dev.ReadReady(filepath.Join(f.dir, "rack.json"))
+	at, err := devfile.ReadReady(filepath.Join(f.dir, "rack.json"))
 	require.NoError(f.t, err)
 	var servers []dev.Server
 	require.NoError(f.t, dev.Call(f.t.Context(), http.MethodGet, at.URL+"/servers", nil, &servers))

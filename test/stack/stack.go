@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/dev/devfile"
 )
 
 // Process is a child of the stack, as dev.json tells it.
@@ -88,11 +89,11 @@ func environ(more []string) []string {
 }
 
 func (s *Stack) data() string     { return filepath.Join(s.Dir, "data") }
-func (s *Stack) infoFile() string { return filepath.Join(s.data(), dev.InfoFile) }
+func (s *Stack) infoFile() string { return filepath.Join(s.data(), devfile.InfoFile) }
 
 // Read takes what dev.json says now.
 func (s *Stack) Read() error {
-	i, err := dev.ReadInfo(s.infoFile())
+	i, err := devfile.ReadInfo(s.infoFile())
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (s *Stack) Role(ctx context.Context, role, name string, env []string, args 
 	ready := filepath.Join(s.Dir, name+".ready")
 	return dev.Command{
 		Path: s.temper, Env: environ(env), LogFile: s.Log(name), ReadyFile: ready,
-		Args: append([]string{role, "--config", filepath.Join(s.data(), dev.SettingsFile), "--ready-file", ready}, args...),
+		Args: append([]string{role, "--config", filepath.Join(s.data(), devfile.SettingsFile), "--ready-file", ready}, args...),
 	}.Run(ctx)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/dev/devfile"
 )
 
 // computes are compute services of a test, as processes of their own.
@@ -67,7 +68,7 @@ func (c *computes) start(host string) *computeProcess {
 		Args: []string{"compute", "--config", p.conf, "--host", host, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--ready-file", ready},
 	}.Run(c.t.Context())
 	require.NoError(c.t, err)
-	at, err := dev.ReadReady(ready)
+	at, err := devfile.ReadReady(ready)
 	require.NoError(c.t, err)
 	p.url = at.URL
 	c.t.Cleanup(func() {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/dev/devfile"
 )
 
 // overWithin is how long a step may stand still when its conductor was killed.
@@ -246,7 +247,7 @@ func (s *stack) conductorWith(t *testing.T, drivers, group, name string, env ...
 }
 
 // role starts one more process of a role by hand, with more settings, and tells where it is.
-func (s *stack) role(t *testing.T, role, name string, env []string, args ...string) (*dev.Running, dev.Ready) {
+func (s *stack) role(t *testing.T, role, name string, env []string, args ...string) (*dev.Running, devfile.Ready) {
 	t.Helper()
 	bin, err := programs()
 	require.NoError(t, err)
@@ -254,7 +255,7 @@ func (s *stack) role(t *testing.T, role, name string, env []string, args ...stri
 	ready := filepath.Join(s.dir, name+".ready")
 	p, err := dev.Command{
 		Path: filepath.Join(bin, "temper"), Env: append(environ(), env...), LogFile: s.log(name), ReadyFile: ready,
-		Args: append([]string{role, "--config", filepath.Join(data, dev.SettingsFile), "--ready-file", ready, "--metrics-listen", "127.0.0.1:0"}, args...),
+		Args: append([]string{role, "--config", filepath.Join(data, devfile.SettingsFile), "--ready-file", ready, "--metrics-listen", "127.0.0.1:0"}, args...),
 	}.Run(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -263,7 +264,7 @@ func (s *stack) role(t *testing.T, role, name string, env []string, args ...stri
 		defer cancel()
 		_ = p.Stop(ctx) // it has ended, or is killed
 	})
-	at, err := dev.ReadReady(ready)
+	at, err := devfile.ReadReady(ready)
 	require.NoError(t, err)
 	return p, at
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/dev/devfile"
 )
 
 // timeout is conductor_heartbeat_timeout, as it is where nobody says.
@@ -126,7 +127,7 @@ func TestWhatNobodyCanServeIsNotOffered(t *testing.T) {
 // killAll ends all processes of a role as a power cut does.
 func (s *stack) killAll(t *testing.T, role string) {
 	t.Helper()
-	info, err := dev.ReadInfo(s.infoFile())
+	info, err := devfile.ReadInfo(s.infoFile())
 	require.NoError(t, err)
 	for _, p := range info.Processes {
 		if p.Role == role {

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/dev/devfile"
 	"go.temper.dev/temper/internal/pgserver"
 )
 
@@ -50,7 +51,7 @@ const (
 type stack struct {
 	*dev.Running
 	dir  string // of data and logs
-	at   dev.Info
+	at   devfile.Info
 	rack *rack
 
 	calm    sync.Once
@@ -86,7 +87,7 @@ func startStack(servers int, args ...string) (*stack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start temper dev: %w", err)
 	}
-	if s.at, err = dev.ReadInfo(s.infoFile()); err == nil {
+	if s.at, err = devfile.ReadInfo(s.infoFile()); err == nil {
 		s.rack, err = findRack(s.at.RackURL, "")
 	}
 	if err != nil {
@@ -106,7 +107,7 @@ func environ() []string {
 	return env
 }
 
-func (s *stack) infoFile() string { return filepath.Join(s.dir, "data", dev.InfoFile) }
+func (s *stack) infoFile() string { return filepath.Join(s.dir, "data", devfile.InfoFile) }
 
 // stop ends the stack. Its data and logs stay where somebody will want to read them.
 func (s *stack) stop(keep bool) error {
@@ -180,7 +181,7 @@ func own(t *testing.T, servers int) *stack {
 
 // pid is a process's number now, by its name in dev.json; 0 = it does not run.
 func (s *stack) pid(name string) int {
-	info, err := dev.ReadInfo(s.infoFile())
+	info, err := devfile.ReadInfo(s.infoFile())
 	if err != nil {
 		return 0
 	}

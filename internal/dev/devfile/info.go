@@ -1,4 +1,4 @@
-package dev
+package devfile
 
 // Info is dev.json, which says where everything is, for people and scripts. The file exists only while the stack is ready, and it
 // is kept up to date.
@@ -23,5 +23,13 @@ const SettingsFile = "temper.yaml"
 // ReadInfo reads a dev.json. It is os.ErrNotExist while the stack is not ready.
 func ReadInfo(path string) (Info, error) {
 	var i Info
-	return i, readJSON(path, &i)
+	return i, ReadJSON(path, &i)
+}
+
+// Process is a child as dev.json shows it.
+type Process struct {
+	Role       string  `json:"role"`
+	Name       string  `json:"name"`
+	Pid        int     `json:"pid"`
+	MetricsURL *string `json:"metrics_url"` // null = it has none
 }

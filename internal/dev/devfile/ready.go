@@ -1,0 +1,20 @@
+package devfile
+
+// Ready is what a process writes to its ready file once it serves. temporal-dev writes the first three fields, our roles the
+// others.
+type Ready struct {
+	Address    string `json:"address,omitempty"` // host:port
+	Namespace  string `json:"namespace,omitempty"`
+	UIURL      string `json:"ui_url,omitempty"`
+	URL        string `json:"url,omitempty"`
+	MetricsURL string `json:"metrics_url,omitempty"`
+}
+
+// WriteReady writes a ready file.
+func WriteReady(path string, r Ready) error { return WriteJSON(path, 0o644, r) }
+
+// ReadReady reads a ready file. It is os.ErrNotExist while the process is not ready.
+func ReadReady(path string) (Ready, error) {
+	var r Ready
+	return r, ReadJSON(path, &r)
+}
