@@ -45,3 +45,14 @@ func (n *Node) ClearInstance() {
 		delete(n.DriverInternalInfo, AutomaticLessee)
 	}
 }
+
+// Deallocate removes the allocation from the node, and the instance that it was made for. The
+// traits that were asked for go from instance_info, unless the node is active: then it still runs
+// what was deployed with them.
+func (n *Node) Deallocate() {
+	n.AllocationUUID, n.InstanceUUID, n.AllocationOwner, n.AllocatedInMaintenance = "", "", "", false
+	if n.ProvisionState != Active {
+		n.InstanceInfo = maps.Clone(n.InstanceInfo)
+		delete(n.InstanceInfo, "traits")
+	}
+}

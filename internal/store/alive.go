@@ -7,44 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Who is alive is one expression, over conductors c and the row of witness w,
-// by the database's clock: conductors' own clocks are not asked. @timeout is
-// conductor_heartbeat_timeout in microseconds. A conductor is alive that was not
-// stopped, and
-//   - whose heartbeat is fresh; where nobody has looked at the clock for a while,
-//     it is judged as of then; and for one timeout after a gap that a process
-//     lived through, whoever was alive before it is;
-//   - whose contact with Temporal is no older than the newest of anybody minus the
-//     timeout: Temporal's absence for all expires nobody; and for one timeout after
-//     its return, whoever had contact before is in contact.
-const (
-	aliveSQL = `(` + notStoppedSQL + ` AND (` + heardSQL + ` OR w.gap_seen AND ` + graceSQL + `) AND ` + inContactSQL + `) IS TRUE`
-
-	// keptSQL is alive or, for one timeout after any gap, alive before it. Who is
-	// kept is not taken away from its nodes by reconciliation, even where every
-	// process that could have lived through the gap was started anew.
-	keptSQL = `(` + notStoppedSQL + ` AND (` + heardSQL + ` OR ` + graceSQL + `) AND ` + inContactSQL + `) IS TRUE`
-
-	notStoppedSQL = `c.stopped_at IS NULL`
-
-	heardSQL = `(c.heartbeat_at BETWEEN clock_timestamp() - ` + timeoutSQL + ` AND clock_timestamp() + interval '1 second'
-	OR w.seen_at NOT BETWEEN clock_timestamp() - ` + gapSQL + ` AND clock_timestamp() + interval '1 second'
-		AND c.heartbeat_at > w.seen_at - ` + timeoutSQL + `)`
-
-	graceSQL = `w.gap_until BETWEEN clock_timestamp() - ` + timeoutSQL + ` AND clock_timestamp() + interval '1 second'
-		AND c.heartbeat_at > w.gap_from - ` + timeoutSQL
-
-	inContactSQL = `(w.contact_at IS NULL
-	OR c.polled_at BETWEEN w.contact_at - ` + timeoutSQL + ` AND w.contact_at + ` + timeoutSQL + `
-	OR w.contact_until BETWEEN clock_timestamp() - ` + timeoutSQL + ` AND clock_timestamp() + interval '1 second'
-		AND c.polled_at > w.contact_from - ` + timeoutSQL + `)`
-
-	timeoutSQL = `@timeout * interval '1 microsecond'`
-
-	// gapSQL is how old the last writing is when something was wrong: two and a
-	// third of the time between two (WitnessEvery).
-	gapSQL = `least(@timeout::bigint * 7 / 15, 7000000) * interval '1 microsecond'`
-)
+// Who is alive is what the function conductor_alive of the schema says. @timeout is
+// conductor_heartbeat_timeout in microseconds.
 
 // WitnessEvery is the time between two writings of a witness, for a timeout of
 // conductors' heartbeats: three seconds or, of shorter timeouts, a fifth.
@@ -58,13 +22,13 @@ const witnessSQL = `
 WITH held AS MATERIALIZED (SELECT * FROM witness FOR UPDATE),
 timed AS MATERIALIZED (SELECT *, clock_timestamp() AS at FROM held),
 g AS MATERIALIZED (SELECT *,
-	seen_at NOT BETWEEN at - ` + gapSQL + ` AND at + interval '1 second' AS gap,
-	contact_at NOT BETWEEN at - ` + gapSQL + ` AND at + interval '1 second' AS gone FROM timed)
+	seen_at NOT BETWEEN at - witness_gap(@timeout) AND at + interval '1 second' AS gap,
+	contact_at NOT BETWEEN at - witness_gap(@timeout) AND at + interval '1 second' AS gone FROM timed)
 UPDATE witness w SET seen_at = g.at,
 	gap_from = CASE WHEN g.gap THEN g.seen_at ELSE g.gap_from END,
 	gap_until = CASE WHEN g.gap THEN g.at ELSE g.gap_until END,
-	gap_seen = coalesce(CASE WHEN g.gap THEN @mine::timestamptz >= g.seen_at - ` + gapSQL + `
-		ELSE g.gap_seen OR g.gap_until > @mine::timestamptz AND @mine::timestamptz >= g.gap_from - ` + gapSQL + ` END, false),
+	gap_seen = coalesce(CASE WHEN g.gap THEN @mine::timestamptz >= g.seen_at - witness_gap(@timeout)
+		ELSE g.gap_seen OR g.gap_until > @mine::timestamptz AND @mine::timestamptz >= g.gap_from - witness_gap(@timeout) END, false),
 	contact_from = CASE WHEN @contact AND g.gone THEN g.contact_at ELSE g.contact_from END,
 	contact_until = CASE WHEN @contact AND g.gone THEN g.at ELSE g.contact_until END,
 	contact_at = CASE WHEN @contact THEN g.at ELSE g.contact_at END

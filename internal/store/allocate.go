@@ -49,7 +49,8 @@ pick AS MATERIALIZED (SELECT n.id FROM nodes n WHERE n.uuid = ANY(@candidates::u
 
 // giveSQL writes the instance into the node that pick locks.
 func giveSQL(pick string) string {
-	return withCoverageSQL + "," + pick + `
+	return `
+WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout)),` + pick + `
 UPDATE nodes n SET instance_uuid = @uuid, allocation_uuid = @uuid, updated_at = clock_timestamp(),
 	instance_info = n.instance_info || jsonb_build_object('traits', to_jsonb(@asked::text[]))
   FROM pick WHERE n.id = pick.id
@@ -78,9 +79,13 @@ SELECT EXISTS (SELECT FROM nodes n JOIN operations o ON o.node_id = n.id AND o.e
 )
 
 var (
-	refusedInClassSQL = withCoverageSQL + `SELECT why, count(*) FROM (SELECT ` + refusedSQL + ` AS why FROM nodes n WHERE n.resource_class = @class) r
+	refusedInClassSQL = `
+WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
+SELECT why, count(*) FROM (SELECT ` + refusedSQL + ` AS why FROM nodes n WHERE n.resource_class = @class) r
  GROUP BY why ORDER BY count(*) DESC, why`
-	refusedAmongSQL = withCoverageSQL + `SELECT why, count(*) FROM (SELECT ` + refusedSQL + ` AS why FROM nodes n WHERE n.uuid = ANY(@candidates::uuid[])) r
+	refusedAmongSQL = `
+WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
+SELECT why, count(*) FROM (SELECT ` + refusedSQL + ` AS why FROM nodes n WHERE n.uuid = ANY(@candidates::uuid[])) r
  GROUP BY why ORDER BY count(*) DESC, why`
 )
 

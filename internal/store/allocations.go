@@ -143,24 +143,27 @@ func (s *Store) UpdateAllocation(ctx context.Context, ident string, edit func(*n
 const (
 	deleteUnboundSQL = `DELETE FROM allocations WHERE uuid = @uuid AND node_id IS NULL`
 
+	// deallocateSQL writes what node.Deallocate has changed.
 	deallocateSQL = `
-UPDATE nodes SET allocation_uuid = NULL, instance_uuid = NULL, updated_at = clock_timestamp(),
-	instance_info = CASE WHEN provision_state = 'active' THEN instance_info ELSE instance_info - 'traits' END
+UPDATE nodes SET allocation_uuid = NULL, instance_uuid = NULL, instance_info = @instance_info, updated_at = clock_timestamp()
  WHERE id = @id`
 
 	// disownSQL leaves the instance where it is: its record says that it is gone.
 	disownSQL = `UPDATE nodes SET allocation_uuid = NULL, updated_at = clock_timestamp() WHERE id = @id`
 
-	recordedSQL = `SELECT true FROM instances i JOIN nodes n ON ` + standsSQL + ` WHERE i.uuid = @uuid`
+	recordedSQL = `SELECT true FROM instances i JOIN nodes n ON instance_stands(i, n) WHERE i.uuid = @uuid`
 )
 
 // queueDeallocate takes the allocation off a locked node and deletes it.
-func queueDeallocate(b *pgx.Batch, n *node.Node, user string) {
-	b.Queue(deallocateSQL, args{"id": n.ID})
+func queueDeallocate(b *pgx.Batch, n *node.Node, user string) error {
+	uuid, event := n.AllocationUUID, deallocatedEvent(n, "", user)
+	n.Deallocate()
+	var d dicts
+	b.Queue(deallocateSQL, args{"id": n.ID, "instance_info": d.dict(n.InstanceInfo)})
 	b.Queue(dropAllocationSQL, args{"node": n.ID})
-	b.Queue(unrecordSQL, args{"uuid": n.AllocationUUID})
-	queueHistory(b, n.ID, deallocatedEvent(n, "", user))
-	n.AllocationUUID, n.InstanceUUID, n.AllocationOwner, n.AllocatedInMaintenance = "", "", "", false
+	b.Queue(unrecordSQL, args{"uuid": uuid})
+	queueHistory(b, n.ID, event)
+	return d.err
 }
 
 // queueDisown deletes the allocation of a locked node that still has something
@@ -206,10 +209,9 @@ func (s *Store) DeleteAllocation(ctx context.Context, ident, user string, allow 
 		}
 		if recorded && !l.Undeployed() {
 			queueDisown(b, &l.Node, user)
-		} else {
-			queueDeallocate(b, &l.Node, user)
+			return nil
 		}
-		return nil
+		return queueDeallocate(b, &l.Node, user)
 	})
 	if fault.Is(err, fault.NotFound) { // the node went, and its allocation with it
 		return node.AllocationNotFound(words(ident, 255))

@@ -21,7 +21,8 @@ const freeSQL = `
 // the one condition of whoever offers nodes.
 const availableSQL = servableSQL + ` AND` + freeSQL
 
-var availableNodesSQL = withCoverageSQL + `
+const availableNodesSQL = `
+WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
 SELECT n.uuid::text, coalesce(n.name, ''), coalesce(n.resource_class, ''), n.conductor_group, n.traits, n.maintenance
   FROM nodes n`
 

@@ -10,9 +10,6 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// claimHeld is the condition under which a step may write, and may go on.
-const claimHeld = `(o.claim_seq = @seq AND o.claim_attempt = @attempt)`
-
 // Begin makes the run the operation's, once and for all: fault.Lost when another
 // run has it or it has ended. The same run may begin again.
 func (s *Store) Begin(ctx context.Context, id int64, runID string) (*node.Operation, error) {
@@ -73,8 +70,8 @@ func lost(id int64, c node.Claim) error {
 }
 
 const checkClaimSQL = `
-SELECT ` + askedNowSQL + ` FROM operations o
- WHERE o.id = @id AND ` + claimHeld + ` AND o.ended_at IS NULL`
+SELECT asked_now(o) FROM operations o
+ WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL`
 
 // CheckClaim is the last look before a request to hardware: fault.Lost when the
 // claim is not the newest, else what is asked of the operation now.

@@ -17,39 +17,39 @@ import (
 // it on, by its own clock.
 const ComputeLease = 15 * time.Second
 
-// liveSQL: the lease of compute service v has not ended. One that ends later
-// than any could was given before the clock stepped back. As with conductors
-// (aliveSQL), nobody's lease ends while nobody looks at the clock, and for one
-// lease after such a gap.
-const (
-	liveSQL = `((v.lease_until BETWEEN clock_timestamp() AND clock_timestamp() + ` + leaseSQL + ` + interval '1 second'
-	OR EXISTS (SELECT FROM witness w
-		WHERE w.seen_at NOT BETWEEN clock_timestamp() - interval '7 seconds' AND clock_timestamp() + interval '1 second' AND v.lease_until > w.seen_at
-		   OR w.gap_until BETWEEN clock_timestamp() - ` + leaseSQL + ` AND clock_timestamp() + interval '1 second' AND v.lease_until > w.gap_from)) IS TRUE)`
-
-	leaseSQL = `@lease * interval '1 microsecond'`
+// serviceTable is read only.
+var serviceTable = newTable(
+	number("id", func(v *share.Service) *int64 { return &v.ID }),
+	text("host", func(v *share.Service) *string { return &v.Host }),
+	unread[share.Service]("name"), // host in lower case
+	number("incarnation", func(v *share.Service) *int64 { return &v.Incarnation }),
+	optional("partition_key", "", func(v *share.Service) **string { return &v.Key }),
+	other("peer_list", func(v *share.Service) *[]string { return &v.Peers }, nil),
+	text("settings_error", func(v *share.Service) *string { return &v.SettingsError }),
+	number("acknowledged_epoch", func(v *share.Service) *int64 { return &v.Acknowledged }),
+	instant("registered_at", func(v *share.Service) *time.Time { return &v.RegisteredAt }),
+	instant("seen_at", func(v *share.Service) *time.Time { return &v.SeenAt }),
+	instant("lease_until", func(v *share.Service) *time.Time { return &v.LeaseUntil }),
+	unread[share.Service]("quiet_until"),
 )
 
-const serviceColumns = `
-	v.id, v.host, v.partition_key, v.peer_list, v.incarnation, v.acknowledged_epoch, coalesce(v.quiet_until > clock_timestamp(), false),
-	v.settings_error, v.registered_at, v.seen_at, v.lease_until, ` + liveSQL
-
-func scanService(r pgx.Row) (v share.Service, err error) {
-	return v, r.Scan(serviceInto(&v)...)
-}
-
-func serviceInto(v *share.Service) []any {
-	return []any{
-		&v.ID, &v.Host, &v.Key, &v.Peers, &v.Incarnation, &v.Acknowledged, &v.Quiet,
-		&v.SettingsError, &v.RegisteredAt, &v.SeenAt, &v.LeaseUntil, &v.Live,
+// eachService returns a scan of rows of compute services (v.*), whether an earlier process may
+// still publish, whether the lease has not ended, and more.
+func eachService(more ...any) func(pgx.Row) (share.Service, error) {
+	var quiet, live bool
+	scan := eachRow(serviceTable, append([]any{&quiet, &live}, more...)...)
+	return func(r pgx.Row) (share.Service, error) {
+		v, err := scan(r)
+		v.Quiet, v.Live = quiet, live
+		return v, err
 	}
 }
 
-const servicesSQL = `SELECT ` + serviceColumns + ` FROM compute_services v ORDER BY v.name LIMIT 10000`
+const servicesSQL = `SELECT v.*, coalesce(v.quiet_until > clock_timestamp(), false), compute_live(v, @lease) FROM compute_services v ORDER BY v.name LIMIT 10000`
 
 // ComputeServices are all that are registered, live and dead, by name.
 func (s *Store) ComputeServices(ctx context.Context) ([]share.Service, error) {
-	return list(ctx, s, "list compute services", servicesSQL, s.leaseArgs(), scanService)
+	return list(ctx, s, "list compute services", servicesSQL, s.leaseArgs(), eachService())
 }
 
 func (s *Store) leaseArgs() args { return args{"lease": micros(s.computeLease)} }
@@ -57,29 +57,29 @@ func (s *Store) leaseArgs() args { return args{"lease": micros(s.computeLease)} 
 const (
 	// A heartbeat that says nothing new. Everything else takes the long way.
 	beatSQL = `
-UPDATE compute_services v SET seen_at = clock_timestamp(), lease_until = clock_timestamp() + ` + leaseSQL + `,
+UPDATE compute_services v SET seen_at = clock_timestamp(), lease_until = clock_timestamp() + @lease::bigint * interval '1 microsecond',
 	acknowledged_epoch = greatest(v.acknowledged_epoch, @ack::bigint), settings_error = @settings_error
   FROM share_epoch e
- WHERE v.name = lower(@host::text) AND @incarnation::bigint IN (0, v.incarnation) AND ` + liveSQL + ` AND @ack::bigint <= e.epoch
+ WHERE v.name = lower(@host::text) AND @incarnation::bigint IN (0, v.incarnation) AND compute_live(v, @lease) AND @ack::bigint <= e.epoch
    AND v.partition_key IS NOT DISTINCT FROM @key::text AND v.peer_list IS NOT DISTINCT FROM @peers::text[]
-RETURNING ` + serviceColumns + `, e.epoch, CASE WHEN e.published < e.revision THEN e.revision ELSE 0 END`
+RETURNING v.*, coalesce(v.quiet_until > clock_timestamp(), false), compute_live(v, @lease), e.epoch, CASE WHEN e.published < e.revision THEN e.revision ELSE 0 END`
 
 	// The row of the epoch is locked before any service's: nothing is decided from
 	// what is about to change.
 	lockShareEpochSQL = `SELECT epoch FROM share_epoch FOR NO KEY UPDATE`
-	lockServiceSQL    = `SELECT ` + serviceColumns + ` FROM compute_services v WHERE v.name = lower(@host::text) FOR NO KEY UPDATE`
+	lockServiceSQL    = `SELECT v.*, coalesce(v.quiet_until > clock_timestamp(), false), compute_live(v, @lease) FROM compute_services v WHERE v.name = lower(@host::text) FOR NO KEY UPDATE`
 
 	// quiet_until: whoever had the name may publish for a lease, at the most.
 	registerServiceSQL = `
 INSERT INTO compute_services AS v (host, incarnation, partition_key, peer_list, settings_error, lease_until)
-VALUES (@host, @incarnation::bigint, @key, @peers::text[], @settings_error, clock_timestamp() + ` + leaseSQL + `)
+VALUES (@host, @incarnation::bigint, @key, @peers::text[], @settings_error, clock_timestamp() + @lease::bigint * interval '1 microsecond')
 ON CONFLICT (name) DO UPDATE SET
 	host = excluded.host, incarnation = excluded.incarnation, partition_key = excluded.partition_key, peer_list = excluded.peer_list,
 	settings_error = excluded.settings_error, lease_until = excluded.lease_until, seen_at = clock_timestamp(),
 	registered_at = CASE WHEN @again::boolean THEN v.registered_at ELSE clock_timestamp() END,
 	acknowledged_epoch = CASE WHEN @again::boolean THEN greatest(v.acknowledged_epoch, @ack::bigint) ELSE 0 END,
-	quiet_until = CASE WHEN @again::boolean THEN v.quiet_until WHEN ` + liveSQL + ` AND v.incarnation <> excluded.incarnation THEN excluded.lease_until END
-RETURNING ` + serviceColumns
+	quiet_until = CASE WHEN @again::boolean THEN v.quiet_until WHEN compute_live(v, @lease) AND v.incarnation <> excluded.incarnation THEN excluded.lease_until END
+RETURNING v.*, coalesce(v.quiet_until > clock_timestamp(), false), compute_live(v, @lease)`
 
 	raiseRevisionSQL = `UPDATE share_epoch SET revision = revision + 1 RETURNING epoch, revision`
 )
@@ -93,8 +93,9 @@ func (s *Store) ComputeHeartbeat(ctx context.Context, h share.Heartbeat) (v shar
 		"host": h.Host, "incarnation": h.Incarnation, "key": h.Key, "peers": h.Peers, "ack": h.Acknowledged,
 		"settings_error": words(h.SettingsError, maxError), "lease": micros(s.computeLease),
 	}
-	found, err := s.one(ctx, "heartbeat of compute service "+h.Host, beatSQL, a, func(r pgx.Row) error {
-		return r.Scan(append(serviceInto(&v), &epoch, &revision)...)
+	found, err := s.one(ctx, "heartbeat of compute service "+h.Host, beatSQL, a, func(r pgx.Row) (err error) {
+		v, err = eachService(&epoch, &revision)(r)
+		return err
 	})
 	if err != nil || found {
 		return v, epoch, revision, err // an epoch may be missing still: whoever was to publish it has failed
@@ -108,7 +109,7 @@ func (s *Store) registerCompute(ctx context.Context, h share.Heartbeat, a args) 
 	err = s.inTx(ctx, "register compute service "+h.Host, func(b *pgx.Batch) {
 		b.Queue(lockShareEpochSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&epoch) })
 		b.Queue(lockServiceSQL, args{"host": h.Host, "lease": a["lease"]}).QueryRow(maybe(&known, func(r pgx.Row) (err error) {
-			had, err = scanService(r)
+			had, err = eachService()(r)
 			return err
 		}))
 	}, func(b *pgx.Batch) error {
@@ -124,7 +125,7 @@ func (s *Store) registerCompute(ctx context.Context, h share.Heartbeat, a args) 
 		}
 		a["again"] = known && had.Live && had.Incarnation == h.Incarnation // only its settings are new
 		b.Queue(registerServiceSQL, a).QueryRow(func(r pgx.Row) (err error) {
-			v, err = scanService(r)
+			v, err = eachService()(r)
 			return err
 		})
 		b.Queue(raiseRevisionSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&epoch, &revision) })
@@ -136,7 +137,7 @@ func (s *Store) registerCompute(ctx context.Context, h share.Heartbeat, a args) 
 // stopServiceSQL ends the lease, but not what is left of an earlier process's.
 const stopServiceSQL = `
 UPDATE compute_services v SET lease_until = greatest(clock_timestamp(), v.quiet_until), seen_at = clock_timestamp()
- WHERE v.name = lower(@host::text) AND @incarnation::bigint IN (0, v.incarnation) AND ` + liveSQL
+ WHERE v.name = lower(@host::text) AND @incarnation::bigint IN (0, v.incarnation) AND compute_live(v, @lease)`
 
 // StopCompute ends the lease of a service that publishes nothing any more.
 func (s *Store) StopCompute(ctx context.Context, host string, incarnation int64) error {
@@ -145,7 +146,7 @@ func (s *Store) StopCompute(ctx context.Context, host string, incarnation int64)
 }
 
 const (
-	hasLiveSQL       = `SELECT ` + liveSQL + ` FROM compute_services v WHERE v.name = lower(@host::text) FOR NO KEY UPDATE`
+	hasLiveSQL       = `SELECT compute_live(v, @lease) FROM compute_services v WHERE v.name = lower(@host::text) FOR NO KEY UPDATE`
 	forgetServiceSQL = `DELETE FROM compute_services v WHERE v.name = lower(@host::text)`
 )
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -10,28 +11,46 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-const conductorColumns = `
-	c.id, c.hostname, c.incarnation, c.conductor_group, c.interfaces, c.started_at, c.heartbeat_at, c.polled_at, c.draining, c.stopped_at, ` + aliveSQL
+// conductorTable is read only.
+var conductorTable = newTable(
+	number("id", func(c *coverage.Conductor) *int64 { return &c.ID }),
+	text("hostname", func(c *coverage.Conductor) *string { return &c.Hostname }),
+	number("incarnation", func(c *coverage.Conductor) *int64 { return &c.Incarnation }),
+	text("conductor_group", func(c *coverage.Conductor) *string { return &c.Group }),
+	other("interfaces", func(c *coverage.Conductor) *map[string]map[string][]string { return &c.Interfaces }, nil),
+	instant("started_at", func(c *coverage.Conductor) *time.Time { return &c.StartedAt }),
+	instant("heartbeat_at", func(c *coverage.Conductor) *time.Time { return &c.HeartbeatAt }),
+	instant("polled_at", func(c *coverage.Conductor) *time.Time { return &c.PolledAt }),
+	flag("draining", func(c *coverage.Conductor) *bool { return &c.Draining }),
+	optional("stopped_at", "", func(c *coverage.Conductor) **time.Time { return &c.StoppedAt }),
+)
 
-func scanConductor(r pgx.Row) (c coverage.Conductor, err error) {
-	return c, r.Scan(&c.ID, &c.Hostname, &c.Incarnation, &c.Group, &c.Interfaces, &c.StartedAt, &c.HeartbeatAt, &c.PolledAt, &c.Draining, &c.StoppedAt, &c.Alive)
+// eachConductor returns a scan of rows of conductors (c.*), and whether they are alive.
+func eachConductor() func(pgx.Row) (coverage.Conductor, error) {
+	var alive bool
+	scan := eachRow(conductorTable, &alive)
+	return func(r pgx.Row) (coverage.Conductor, error) {
+		c, err := scan(r)
+		c.Alive = alive
+		return c, err
+	}
 }
 
 const (
-	conductorsSQL = `SELECT ` + conductorColumns + ` FROM conductors c CROSS JOIN witness w ORDER BY c.hostname LIMIT 10000`
-	conductorSQL  = `SELECT ` + conductorColumns + ` FROM conductors c CROSS JOIN witness w WHERE c.hostname = @hostname`
+	conductorsSQL = `SELECT c.*, conductor_alive(c, w, @timeout) FROM conductors c CROSS JOIN witness w ORDER BY c.hostname LIMIT 10000`
+	conductorSQL  = `SELECT c.*, conductor_alive(c, w, @timeout) FROM conductors c CROSS JOIN witness w WHERE c.hostname = @hostname`
 )
 
 // Conductors are all that ever registered, by name, dead ones included.
 func (s *Store) Conductors(ctx context.Context) ([]coverage.Conductor, error) {
-	return list(ctx, s, "list conductors", conductorsSQL, args{"timeout": micros(s.conductorTimeout)}, scanConductor)
+	return list(ctx, s, "list conductors", conductorsSQL, args{"timeout": micros(s.conductorTimeout)}, eachConductor())
 }
 
 // Conductor is the one of that name.
 func (s *Store) Conductor(ctx context.Context, hostname string) (*coverage.Conductor, error) {
 	var c coverage.Conductor
 	found, err := s.one(ctx, "read a conductor", conductorSQL, args{"hostname": hostname, "timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (err error) {
-		c, err = scanConductor(r)
+		c, err = eachConductor()(r)
 		return err
 	})
 	if err == nil && !found {
@@ -43,31 +62,13 @@ func (s *Store) Conductor(ctx context.Context, hostname string) (*coverage.Condu
 	return &c, nil
 }
 
-// Who registers has just reached Temporal, and writes so: after a stop of
-// everything, the last contact is old, and who registers first would not be alive
-// beside it until somebody else writes one.
-const registerSQL = `
-WITH died AS MATERIALIZED (SELECT c.hostname, c.incarnation, c.heartbeat_at FROM conductors c WHERE c.hostname = @hostname AND c.stopped_at IS NULL),
-held AS MATERIALIZED (
-	SELECT o.id FROM operations o JOIN died ON o.conductor = died.hostname
-	 WHERE o.ended_at IS NULL AND (o.paused OR o.claim_empty) ORDER BY o.id FOR NO KEY UPDATE OF o),
-lost AS (` + loseSQL + `),
-beat AS (INSERT INTO conductors (hostname, incarnation, conductor_group, interfaces)
-VALUES (@hostname, nextval('conductor_incarnations'), @group, @interfaces)
-ON CONFLICT (hostname) DO UPDATE SET incarnation = excluded.incarnation, conductor_group = excluded.conductor_group,
-	interfaces = excluded.interfaces, started_at = excluded.started_at, heartbeat_at = excluded.heartbeat_at,
-	polled_at = excluded.polled_at, draining = false, stopped_at = NULL
-RETURNING incarnation),
-` + contactSQL + `
-SELECT incarnation FROM beat`
-
 // RegisterConductor gives the name (Hostname, Group, Interfaces) to this
 // process; whoever had it before is told so at its next heartbeat, and is dead
 // to what is paused and to whoever takes up its steps, unless it had stopped.
 func (s *Store) RegisterConductor(ctx context.Context, c coverage.Conductor) (incarnation int64, err error) {
 	interfaces := make(map[string]map[string][]string, len(c.Interfaces))
 	for driver, enabled := range c.Interfaces {
-		if enabled == nil { // JSON's null contains nothing, not even no interfaces (coversSQL)
+		if enabled == nil { // JSON's null contains nothing, not even no interfaces (conductor_covers)
 			enabled = map[string][]string{}
 		}
 		interfaces[driver] = enabled
@@ -82,23 +83,20 @@ func (s *Store) RegisterConductor(ctx context.Context, c coverage.Conductor) (in
 }
 
 const (
-	// contactSQL writes the newest contact of anybody with Temporal, once a second, by
-	// whoever comes first. beat is the conductor's row, if it was written.
-	contactSQL = `contact AS (
-	UPDATE witness w SET contact_at = clock_timestamp(),
-		contact_from = CASE WHEN w.contact_at NOT BETWEEN clock_timestamp() - ` + gapSQL + ` AND clock_timestamp() + interval '1 second'
-			THEN w.contact_at ELSE w.contact_from END,
-		contact_until = CASE WHEN w.contact_at NOT BETWEEN clock_timestamp() - ` + gapSQL + ` AND clock_timestamp() + interval '1 second'
-			THEN clock_timestamp() ELSE w.contact_until END
-	 WHERE @contact AND EXISTS (SELECT FROM beat)
-	   AND (w.contact_at IS NULL OR w.contact_at NOT BETWEEN clock_timestamp() - interval '1 second' AND clock_timestamp() + interval '1 second'))`
-
+	// The newest contact of anybody with Temporal is written once a second, by whoever comes first.
 	heartbeatConductorSQL = `
 WITH beat AS (
 	UPDATE conductors SET heartbeat_at = clock_timestamp(), polled_at = CASE WHEN @contact THEN clock_timestamp() ELSE polled_at END
 	 WHERE hostname = @hostname AND incarnation = @incarnation AND stopped_at IS NULL
 	RETURNING draining),
-` + contactSQL + `
+contact AS (
+	UPDATE witness w SET contact_at = clock_timestamp(),
+		contact_from = CASE WHEN w.contact_at NOT BETWEEN clock_timestamp() - witness_gap(@timeout) AND clock_timestamp() + interval '1 second'
+			THEN w.contact_at ELSE w.contact_from END,
+		contact_until = CASE WHEN w.contact_at NOT BETWEEN clock_timestamp() - witness_gap(@timeout) AND clock_timestamp() + interval '1 second'
+			THEN clock_timestamp() ELSE w.contact_until END
+	 WHERE @contact AND EXISTS (SELECT FROM beat)
+	   AND (w.contact_at IS NULL OR w.contact_at NOT BETWEEN clock_timestamp() - interval '1 second' AND clock_timestamp() + interval '1 second'))
 SELECT draining FROM beat`
 	drainConductorSQL = `
 UPDATE conductors SET draining = true WHERE hostname = @hostname AND incarnation = @incarnation AND stopped_at IS NULL`
@@ -142,8 +140,8 @@ func outdated(hostname string, incarnation int64) error {
 }
 
 const coveringSQL = `
-SELECT c.hostname, c.incarnation FROM nodes n JOIN needs d ON d.id = n.need_id JOIN conductors c ON ` + coversSQL + ` CROSS JOIN witness w
- WHERE n.uuid = @node AND ` + takesWorkSQL + ` ORDER BY c.hostname LIMIT 1000`
+SELECT c.hostname, c.incarnation FROM nodes n JOIN needs d ON d.id = n.need_id JOIN conductors c ON conductor_covers(c.conductor_group, c.interfaces, d) CROSS JOIN witness w
+ WHERE n.uuid = @node AND conductor_takes_work(c, w, @timeout) ORDER BY c.hostname LIMIT 1000`
 
 // Covering returns the conductors that cover the node now, by name; none for a node
 // that is not there.

@@ -57,7 +57,9 @@ func OperationsStatement(f node.OperationFilter) []Statement {
 // Disagreeing counts the nodes that are offered to a and told with a reason, or
 // not offered and told without one; and those that are offered.
 func (s *Store) Disagreeing(ctx context.Context, t testing.TB, a node.Allocation, dedicated bool) (disagree, offered int) {
-	sql := withCoverageSQL + `SELECT count(*) FILTER (WHERE (` + offeredSQL + `) IS TRUE IS DISTINCT FROM (` + refusedSQL + ` = 'free again')),
+	sql := `
+WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
+SELECT count(*) FILTER (WHERE (` + offeredSQL + `) IS TRUE IS DISTINCT FROM (` + refusedSQL + ` = 'free again')),
 		count(*) FILTER (WHERE ` + offeredSQL + `) FROM nodes n`
 	require.NoError(t, s.pool.QueryRow(ctx, sql, s.offerArgs(&a, dedicated)).Scan(&disagree, &offered))
 	return disagree, offered
@@ -95,7 +97,7 @@ func NodeSortKeys() []string { return slices.Sorted(maps.Keys(nodeSort)) }
 
 // Kept are the conductors that reconciliation takes no node away from.
 func Kept(ctx context.Context, s *Store) ([]string, error) {
-	return list(ctx, s, "list kept conductors", `SELECT c.hostname FROM conductors c CROSS JOIN witness w WHERE `+keptSQL+` ORDER BY 1`,
+	return list(ctx, s, "list kept conductors", `SELECT c.hostname FROM conductors c CROSS JOIN witness w WHERE conductor_kept(c, w, @timeout) ORDER BY 1`,
 		args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (h string, err error) { return h, r.Scan(&h) })
 }
 
@@ -117,7 +119,8 @@ func OnceStatements(uuid, name string) []Statement {
 func Columns() map[string][]string {
 	return map[string][]string{
 		"nodes": columnNames(nodeTable), "operations": columnNames(operationTable), "agents": columnNames(agentTable),
-		"ports": columnNames(portTable), "allocations": columnNames(allocationTable),
+		"ports": columnNames(portTable), "allocations": columnNames(allocationTable), "conductors": columnNames(conductorTable),
+		"compute_services": columnNames(serviceTable),
 	}
 }
 
@@ -127,3 +130,6 @@ func columnNames[T any](t *table[T]) (out []string) {
 	}
 	return out
 }
+
+// Saves are the statements that write a step's progress.
+func Saves() []string { return []string{saveStepsSQL, saveNodeSQL} }

@@ -12,7 +12,8 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-var servedSQL = withCoverageSQL + `
+const servedSQL = `
+WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
 SELECT v.conductor_group, v.driver, sum(x.n)::bigint, coalesce(sum(x.n) FILTER (WHERE v.quarantined), 0)::bigint
   FROM (SELECT n.need_id, count(*) AS n FROM nodes n GROUP BY n.need_id) AS x JOIN coverage v ON v.id = x.need_id
  GROUP BY 1, 2 ORDER BY 1, 2`
@@ -45,16 +46,16 @@ const (
 	// Two that drain at once, the last two of a driver, wait for each other here.
 	lockFleetSQL = `SELECT epoch FROM ring_epoch FOR UPDATE`
 
-	oneConductorSQL = `SELECT ` + conductorColumns + ` FROM conductors c CROSS JOIN witness w WHERE c.hostname = @hostname FOR UPDATE OF c`
+	oneConductorSQL = `SELECT c.*, conductor_alive(c, w, @timeout) FROM conductors c CROSS JOIN witness w WHERE c.hostname = @hostname FOR UPDATE OF c`
 
 	// onlyOneSQL are the nodes that nobody but this conductor covers.
 	onlyOneSQL = `
 WITH others AS MATERIALIZED (
-	SELECT c.conductor_group, c.interfaces FROM conductors c CROSS JOIN witness w WHERE c.hostname <> @hostname AND ` + takesWorkSQL + `),
+	SELECT c.conductor_group, c.interfaces FROM conductors c CROSS JOIN witness w WHERE c.hostname <> @hostname AND conductor_takes_work(c, w, @timeout)),
 lone AS MATERIALIZED (
-	SELECT d.id FROM needs d JOIN conductors c ON ` + coversSQL + `
+	SELECT d.id FROM needs d JOIN conductors c ON conductor_covers(c.conductor_group, c.interfaces, d)
 	 WHERE c.hostname = @hostname AND NOT c.draining
-	   AND NOT EXISTS (SELECT FROM others c WHERE ` + coversSQL + `))
+	   AND NOT EXISTS (SELECT FROM others c WHERE conductor_covers(c.conductor_group, c.interfaces, d)))
 SELECT count(*), coalesce((array_agg(coalesce(n.name, n.uuid::text) ORDER BY n.id))[1:10], '{}') FROM nodes n WHERE n.need_id IN (SELECT id FROM lone)`
 
 	askDrainSQL        = `UPDATE conductors SET draining = true WHERE hostname = @hostname`
@@ -103,7 +104,7 @@ func someOf(names []string, count int) string {
 
 func queueConductor(b *pgx.Batch, hostname string, timeout int64, c *coverage.Conductor, found *bool) {
 	b.Queue(oneConductorSQL, args{"hostname": hostname, "timeout": timeout}).QueryRow(maybe(found, func(r pgx.Row) (err error) {
-		*c, err = scanConductor(r)
+		*c, err = eachConductor()(r)
 		return err
 	}))
 }

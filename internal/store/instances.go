@@ -22,7 +22,7 @@ const (
 INSERT INTO instances AS i (uuid, node_id, service)
 SELECT @uuid::uuid, @node::bigint, CASE
 	WHEN EXISTS (SELECT FROM shares s JOIN compute_services v ON v.id = s.owner_id
-		WHERE s.node_id = @node::bigint AND v.name = lower(@service::text) AND ` + liveSQL + `) THEN lower(@service::text)
+		WHERE s.node_id = @node::bigint AND v.name = lower(@service::text) AND compute_live(v, @lease)) THEN lower(@service::text)
 	WHEN NOT @named::boolean AND NOT EXISTS (SELECT FROM compute_services v WHERE v.name = lower(@service::text)) THEN lower(@service::text)
 	ELSE '' END
 ON CONFLICT (uuid) DO UPDATE SET node_id = excluded.node_id, service = excluded.service, wanted = 'present',
@@ -33,8 +33,8 @@ ON CONFLICT (uuid) DO UPDATE SET node_id = excluded.node_id, service = excluded.
 	// instance_info names, or none.
 	recordSQL = `
 INSERT INTO instances AS i (uuid, node_id, service)
-SELECT @uuid::uuid, n.id, CASE WHEN jsonb_typeof(n.instance_info -> '` + novaHost + `') = 'string'
-	THEN nullif(left(lower(btrim(n.instance_info ->> '` + novaHost + `')), 255), '') END FROM nodes n WHERE n.id = @node
+SELECT @uuid::uuid, n.id, CASE WHEN jsonb_typeof(n.instance_info -> 'nova_host_id') = 'string'
+	THEN nullif(left(lower(btrim(n.instance_info ->> 'nova_host_id')), 255), '') END FROM nodes n WHERE n.id = @node
 ON CONFLICT (uuid) DO UPDATE SET node_id = excluded.node_id, service = excluded.service, wanted = 'present',
 	created_at = excluded.created_at, absent_since = NULL, confirmed_at = NULL`
 
@@ -125,21 +125,23 @@ func (s *Store) Instances(ctx context.Context, f share.InstanceFilter) ([]share.
 
 // Nodes that nobody could work on wait until somebody can, unless there is
 // nothing to do but to take the instance's name off.
-var orphansSQL = withCoverageSQL + `
-SELECT i.uuid::text, n.uuid::text FROM instances i JOIN nodes n ON ` + standsSQL + `
+const orphansSQL = `
+WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
+SELECT i.uuid::text, n.uuid::text FROM instances i JOIN nodes n ON instance_stands(i, n)
  WHERE i.wanted = 'absent' AND (i.confirmed_at IS NOT NULL OR i.absent_since < clock_timestamp() - @age * interval '1 microsecond')
    AND NOT n.maintenance AND n.fault IS NULL AND NOT n.protected
-   AND (n.provision_state IN ('available', 'manageable', 'enroll') OR ` + servableSQL + `)
+   AND (n.provision_state IN ('available', 'manageable', 'enroll') OR n.need_id NOT IN (SELECT x.id FROM coverage x WHERE x.quarantined))
    AND NOT EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)
  ORDER BY i.absent_since LIMIT @limit`
 
 // What is swept is looked at again under its lock, in a statement that sees the
 // nodes as they are then: whoever takes the instance elsewhere writes both.
 const (
-	notStandingSQL = `NOT EXISTS (SELECT FROM nodes n WHERE ` + standsSQL + `)`
-
-	toSweepSQL        = `SELECT i.uuid::text FROM instances i WHERE ` + notStandingSQL + ` ORDER BY i.uuid LIMIT @limit FOR UPDATE SKIP LOCKED`
-	sweepInstancesSQL = `DELETE FROM instances i WHERE i.uuid = ANY(@uuids::uuid[]) AND ` + notStandingSQL
+	toSweepSQL = `
+SELECT i.uuid::text FROM instances i WHERE NOT EXISTS (SELECT FROM nodes n WHERE instance_stands(i, n))
+ ORDER BY i.uuid LIMIT @limit FOR UPDATE SKIP LOCKED`
+	sweepInstancesSQL = `
+DELETE FROM instances i WHERE i.uuid = ANY(@uuids::uuid[]) AND NOT EXISTS (SELECT FROM nodes n WHERE instance_stands(i, n))`
 )
 
 // Orphans are nodes whose instance was marked absent longer ago, or whose

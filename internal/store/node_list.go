@@ -13,7 +13,8 @@ import (
 // nodeSort are the expressions behind the sort keys of nodes.
 var nodeSort = nodeTable.sorts()
 
-var nodesSQL = withCoverageSQL + `SELECT ` + nodeSQL + quarantineColumns + ` FROM nodes n ` + nodeJoins + ` LEFT JOIN coverage v ON v.id = n.need_id`
+const nodesSQL = `
+SELECT ` + nodeSQL + quarantineColumns + ` FROM nodes n ` + nodeJoins + ` LEFT JOIN coverage v ON v.id = n.need_id`
 
 // Nodes is a page of the nodes that pass the filter, each with its open
 // operation, its agent and its quarantine. Without a sort key it is in order of age.
@@ -62,13 +63,13 @@ type query struct {
 func (q *query) nodesSQL() string {
 	switch {
 	case !q.quarantined:
-		return nodesSQL + q.String()
+		return withCoverageSQL + nodesSQL + q.String()
 	case !q.byID && q.maintained:
 		q.and("(n.maintenance OR " + quarantinedSQL + ")")
-		return nodesSQL + q.String()
+		return withCoverageSQL + nodesSQL + q.String()
 	case !q.byID:
 		q.and(quarantinedSQL)
-		return nodesSQL + q.String()
+		return withCoverageSQL + nodesSQL + q.String()
 	}
 	some := func(condition string) string {
 		return "SELECT n.id FROM nodes n WHERE " + strings.Join(append([]string{condition}, q.where...), " AND ") + q.tail
@@ -78,7 +79,7 @@ func (q *query) nodesSQL() string {
 		ids = "(" + some("n.maintenance") + ") UNION " + ids
 	}
 	return withCoverageSQL + ", page AS MATERIALIZED (SELECT n.id FROM (" + ids + ") n" + q.tail + ")\n" +
-		strings.TrimPrefix(nodesSQL, withCoverageSQL) + " WHERE n.id IN (SELECT p.id FROM page p)" + q.tail
+		nodesSQL + " WHERE n.id IN (SELECT p.id FROM page p)" + q.tail
 }
 
 func (q *query) String() string {

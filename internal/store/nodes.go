@@ -15,8 +15,10 @@ import (
 )
 
 const (
-	shownByUUIDSQL = `SELECT ` + nodeSQL + quarantineColumns + ` FROM nodes n ` + nodeJoins + quarantineJoin + ` WHERE n.uuid = @ident`
-	shownByNameSQL = `SELECT ` + nodeSQL + quarantineColumns + ` FROM nodes n ` + nodeJoins + quarantineJoin + ` WHERE n.name = @ident`
+	shownByUUIDSQL = `SELECT ` + nodeSQL + quarantineColumns + ` FROM nodes n ` + nodeJoins + `
+  CROSS JOIN LATERAL need_coverage(n.need_id, @timeout) v WHERE n.uuid = @ident`
+	shownByNameSQL = `SELECT ` + nodeSQL + quarantineColumns + ` FROM nodes n ` + nodeJoins + `
+  CROSS JOIN LATERAL need_coverage(n.need_id, @timeout) v WHERE n.name = @ident`
 
 	nodeByUUIDSQL = `SELECT ` + nodeSQL + ` FROM nodes n ` + nodeJoins + ` WHERE n.uuid = @ident`
 	nodeByNameSQL = `SELECT ` + nodeSQL + ` FROM nodes n ` + nodeJoins + ` WHERE n.name = @ident`
@@ -199,7 +201,9 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share
 		}
 		s.queueMoved(b, l)
 		if l.allocated != "" && l.InstanceUUID == "" {
-			queueDeallocate(b, &l.Node, user)
+			if err := queueDeallocate(b, &l.Node, user); err != nil {
+				return err
+			}
 		}
 		s.queueClaim(b, l, before.InstanceUUID, claimer.Service)
 		if err := l.queueHeld(b, &held, before.Maintenance != l.Maintenance); err != nil {

@@ -52,7 +52,7 @@ var offeredSQL = func() string {
 // where it can.
 func unofferedSQL(by string) string {
 	var b strings.Builder
-	b.WriteString(withCoverageSQL + "SELECT r.why FROM nodes n CROSS JOIN LATERAL (SELECT CASE")
+	b.WriteString("WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))\nSELECT r.why FROM nodes n CROSS JOIN LATERAL (SELECT CASE")
 	for _, r := range refusals {
 		if !r.asked {
 			b.WriteString("\n\tWHEN " + r.when + " THEN " + r.words)

@@ -30,13 +30,39 @@ VALUES (@id, @node_id, @node_uuid, @node_name, @kind, 'accepted', @requested_by,
 	coalesce(nullif(@on_failure, ''), 'fail'), @in_maintenance, @paused)
 RETURNING o.*`
 
-// insertUndosSQL accepts an undo on each node of due, for openUndosSQL.
-const insertUndosSQL = `
+// openUndosSQL: the pause after the nth try is 15 s doubled n times, at most ten
+// minutes. What the hardware refuses for good rests. A node that somebody else holds
+// right now is left for the next time, and so is one whose BMC may still be
+// downloading an image: its drive is empty until the download is over, and an undo
+// would take that for done. Only the first try is told in the history:
+// the others are told where they end in another way.
+const openUndosSQL = `
+WITH covered AS MATERIALIZED (SELECT * FROM covered_needs(@timeout)),
+due AS MATERIALIZED (
+	SELECT n.id FROM nodes n
+	 WHERE n.owed <> '[]' AND NOT n.owed_refused AND (NOT n.maintenance OR n.maintenance_by_fault)
+	   AND (n.owed_tried_at IS NULL OR n.owed_tried_at < clock_timestamp() - least(600, 15 * 2 ^ least(n.owed_tries, 10)) * interval '1 second')
+	   AND NOT EXISTS (SELECT FROM operations x WHERE x.node_id = n.id AND x.ended_at IS NULL)
+	   AND NOT EXISTS (SELECT FROM operations e CROSS JOIN LATERAL jsonb_array_elements(e.steps) AS s (step)
+		WHERE e.node_id = n.id AND e.ended_at > clock_timestamp() - @media * interval '1 microsecond'
+		  AND s.step -> 'issued' ->> 'command' = @insert AND s.step ->> 'state' NOT IN ('done', 'skipped')
+		  AND (s.step -> 'issued' ->> 'at')::timestamptz > clock_timestamp() - @media * interval '1 microsecond')
+	   AND n.need_id IN (SELECT k.id FROM covered k)
+	 ORDER BY n.id LIMIT @limit FOR NO KEY UPDATE OF n SKIP LOCKED),
+opened AS (
 	INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, requested_by, origin, conductor_group, driver, steps)
 	SELECT n.id, n.uuid, coalesce(n.name, ''), @kind, 'accepted', @by, n.provision_state, n.conductor_group, n.driver, @steps
 	  FROM due JOIN nodes n ON n.id = due.id
 	ON CONFLICT (node_id) WHERE ended_at IS NULL DO NOTHING
-	RETURNING *`
+	RETURNING *),
+tried AS (
+	UPDATE nodes n SET owed_tried_at = clock_timestamp(), owed_tries = n.owed_tries + 1 FROM opened WHERE n.id = opened.node_id),
+told AS (
+	INSERT INTO node_history (node_id, seq, event, event_type, username, operation_id)
+	SELECT opened.node_id, 1 + (SELECT coalesce(max(h.seq), 0) FROM node_history h WHERE h.node_id = opened.node_id),
+		'undo accepted', @type, @by, opened.id
+	  FROM opened JOIN nodes n ON n.id = opened.node_id WHERE n.owed_error IS NULL)
+SELECT o.* FROM opened o ORDER BY o.id`
 
 const beginSQL = `
 UPDATE operations o SET run_id = @run, begun_at = coalesce(o.begun_at, clock_timestamp()),
@@ -75,31 +101,88 @@ SELECT ` + nodeSQL + `,
 // row if somebody has claimed the operation since it was read.
 const fenceSQL = `
 UPDATE operations o SET claim_seq = o.claim_seq + 1, claim_attempt = 0
- WHERE o.id = @id AND o.ended_at IS NULL AND ` + claimHeld + `
+ WHERE o.id = @id AND o.ended_at IS NULL AND claim_held(o, @seq, @attempt)
 RETURNING o.id`
 
-// saveSetSQL is what a step's progress writes (node.Operation.Record).
-const saveSetSQL = `
+// saveStepsSQL writes a step's progress (node.Operation.Record).
+const saveStepsSQL = `
+UPDATE operations o SET
 	steps = coalesce(@steps, o.steps), undo = @undo, phase = coalesce(nullif(@phase, ''), o.phase),
 	waiting_for = @waiting_for, waiting_until = @waiting_until,
 	asked = CASE WHEN @clear_ask AND o.asked IN ('unhold', 'power') THEN '' ELSE o.asked END,
-	rests = @rests, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL`
+	rests = @rests, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
+ WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
+RETURNING asked_now(o)`
 
-const saveStepsSQL = `
-UPDATE operations o SET ` + saveSetSQL + `
- WHERE o.id = @id AND ` + claimHeld + ` AND o.ended_at IS NULL
-RETURNING ` + askedNowSQL
+// saveNodeSQL writes the same of the operation as saveStepsSQL, a test compares them, and what the
+// step has read of its node. It locks the node before it writes the operation, as every
+// transaction that needs both does.
+const saveNodeSQL = `
+WITH held AS MATERIALIZED (
+	SELECT n.id FROM nodes n JOIN operations o ON o.node_id = n.id
+	 WHERE o.id = @id AND o.ended_at IS NULL FOR NO KEY UPDATE OF n),
+op AS (
+	UPDATE operations o SET 
+		steps = coalesce(@steps, o.steps), undo = @undo, phase = coalesce(nullif(@phase, ''), o.phase),
+		waiting_for = @waiting_for, waiting_until = @waiting_until,
+		asked = CASE WHEN @clear_ask AND o.asked IN ('unhold', 'power') THEN '' ELSE o.asked END,
+		rests = @rests, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
+	  FROM held
+	 WHERE o.id = @id AND o.node_id = held.id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
+	RETURNING asked_now(o) AS asked, held.id),
+forgotten AS (DELETE FROM agents a USING op WHERE @clear_agent AND a.node_id = op.id),
+token AS (DELETE FROM secrets s USING op WHERE @clear_agent AND s.node_id = op.id AND s.name = 'agent_token'),
+written AS (
+	UPDATE nodes n SET
+		power_state = coalesce(nullif(@power, ''), n.power_state),
+		power_read_at = CASE WHEN @power = '' THEN n.power_read_at ELSE clock_timestamp() END,
+		target_power_state = CASE WHEN @clear_ask THEN NULL ELSE n.target_power_state END,
+		boot_mode = coalesce(nullif(@boot_mode, ''), n.boot_mode),
+		last_error = coalesce(nullif(@last_error, ''), n.last_error),
+		driver_internal_info = n.driver_internal_info || @internal,
+		owed = n.owed - @settled::text[],
+		owed_error = CASE WHEN n.owed - @settled::text[] <> '[]' THEN n.owed_error END,
+		owed_refused = n.owed - @settled::text[] <> '[]' AND (n.owed_refused OR @refused),
+		owed_tries = CASE WHEN n.owed - @settled::text[] <> '[]' THEN n.owed_tries ELSE 0 END,
+		owed_tried_at = CASE WHEN n.owed - @settled::text[] <> '[]' THEN n.owed_tried_at END,
+		updated_at = clock_timestamp()
+	  FROM op WHERE n.id = op.id)
+SELECT op.asked FROM op`
 
 const putDownSQL = `
 UPDATE operations o SET rests = true, claim_empty = false, temporal_pause = coalesce(o.temporal_pause, @pause)
- WHERE o.id = @id AND ` + claimHeld + ` AND o.ended_at IS NULL`
+ WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL`
 
-// loseSQL marks the operations whose conductor has died, for registerSQL: another process
-// registers under its name, and it had not stopped.
-const loseSQL = `
+// registerSQL also marks the operations whose conductor has died: another process registers under
+// its name, and it had not stopped.
+//
+// Who registers has just reached Temporal, and writes so: after a stop of
+// everything, the last contact is old, and who registers first would not be alive
+// beside it until somebody else writes one.
+const registerSQL = `
+WITH died AS MATERIALIZED (SELECT c.hostname, c.incarnation, c.heartbeat_at FROM conductors c WHERE c.hostname = @hostname AND c.stopped_at IS NULL),
+held AS MATERIALIZED (
+	SELECT o.id FROM operations o JOIN died ON o.conductor = died.hostname
+	 WHERE o.ended_at IS NULL AND (o.paused OR o.claim_empty) ORDER BY o.id FOR NO KEY UPDATE OF o),
+lost AS (
 	UPDATE operations o SET orphaned = o.orphaned OR o.paused,
 		claim_lost_at = CASE WHEN o.claim_empty AND o.claim_incarnation = died.incarnation THEN died.heartbeat_at ELSE o.claim_lost_at END
-	  FROM held, died WHERE o.id = held.id AND o.conductor = died.hostname`
+	  FROM held, died WHERE o.id = held.id AND o.conductor = died.hostname),
+beat AS (INSERT INTO conductors (hostname, incarnation, conductor_group, interfaces)
+VALUES (@hostname, nextval('conductor_incarnations'), @group, @interfaces)
+ON CONFLICT (hostname) DO UPDATE SET incarnation = excluded.incarnation, conductor_group = excluded.conductor_group,
+	interfaces = excluded.interfaces, started_at = excluded.started_at, heartbeat_at = excluded.heartbeat_at,
+	polled_at = excluded.polled_at, draining = false, stopped_at = NULL
+RETURNING incarnation),
+contact AS (
+	UPDATE witness w SET contact_at = clock_timestamp(),
+		contact_from = CASE WHEN w.contact_at NOT BETWEEN clock_timestamp() - witness_gap(@timeout) AND clock_timestamp() + interval '1 second'
+			THEN w.contact_at ELSE w.contact_from END,
+		contact_until = CASE WHEN w.contact_at NOT BETWEEN clock_timestamp() - witness_gap(@timeout) AND clock_timestamp() + interval '1 second'
+			THEN clock_timestamp() ELSE w.contact_until END
+	 WHERE @contact AND EXISTS (SELECT FROM beat)
+	   AND (w.contact_at IS NULL OR w.contact_at NOT BETWEEN clock_timestamp() - interval '1 second' AND clock_timestamp() + interval '1 second'))
+SELECT incarnation FROM beat`
 
 const askSQL = `
 UPDATE operations o SET asked = @ask, asked_by = @by, asked_reason = @reason, asked_power = @power, asked_at = clock_timestamp(),

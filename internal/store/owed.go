@@ -9,33 +9,6 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// openUndosSQL: the pause after the nth try is 15 s doubled n times, at most ten
-// minutes. What the hardware refuses for good rests. A node that somebody else holds
-// right now is left for the next time, and so is one whose BMC may still be
-// downloading an image: its drive is empty until the download is over, and an undo
-// would take that for done. Only the first try is told in the history:
-// the others are told where they end in another way.
-const openUndosSQL = withCoveredSQL + `, due AS MATERIALIZED (
-	SELECT n.id FROM nodes n
-	 WHERE n.owed <> '[]' AND NOT n.owed_refused AND (NOT n.maintenance OR n.maintenance_by_fault)
-	   AND (n.owed_tried_at IS NULL OR n.owed_tried_at < clock_timestamp() - least(600, 15 * 2 ^ least(n.owed_tries, 10)) * interval '1 second')
-	   AND NOT EXISTS (SELECT FROM operations x WHERE x.node_id = n.id AND x.ended_at IS NULL)
-	   AND NOT EXISTS (SELECT FROM operations e CROSS JOIN LATERAL jsonb_array_elements(e.steps) AS s (step)
-		WHERE e.node_id = n.id AND e.ended_at > clock_timestamp() - @media * interval '1 microsecond'
-		  AND s.step -> 'issued' ->> 'command' = @insert AND s.step ->> 'state' NOT IN ('done', 'skipped')
-		  AND (s.step -> 'issued' ->> 'at')::timestamptz > clock_timestamp() - @media * interval '1 microsecond')
-	   AND ` + nodeInCoveredSQL + `
-	 ORDER BY n.id LIMIT @limit FOR NO KEY UPDATE OF n SKIP LOCKED),
-opened AS (` + insertUndosSQL + `),
-tried AS (
-	UPDATE nodes n SET owed_tried_at = clock_timestamp(), owed_tries = n.owed_tries + 1 FROM opened WHERE n.id = opened.node_id),
-told AS (
-	INSERT INTO node_history (node_id, seq, event, event_type, username, operation_id)
-	SELECT opened.node_id, 1 + (SELECT coalesce(max(h.seq), 0) FROM node_history h WHERE h.node_id = opened.node_id),
-		'undo accepted', @type, @by, opened.id
-	  FROM opened JOIN nodes n ON n.id = opened.node_id WHERE n.owed_error IS NULL)
-SELECT o.* FROM opened o ORDER BY o.id`
-
 // OpenUndos opens an operation of kind undo, with these steps, on nodes that owe
 // something, are free, not in a person's maintenance, covered by a live conductor, and whose
 // last try is long enough ago; at most limit of them. A node whose last operation sent a

@@ -29,29 +29,31 @@ const (
 // that differs from what is noted. A need that lost it too often is held until
 // coverage has lasted. Two at once write the same once: the second sees the row
 // as the first left it. Who is kept over a gap loses nothing.
-const seeCoverageSQL = withKeptCoverageSQL + `,
+const seeCoverageSQL = `
+WITH live AS MATERIALIZED (
+	SELECT DISTINCT c.conductor_group, c.interfaces FROM conductors c CROSS JOIN witness w WHERE NOT c.draining AND conductor_kept(c, w, @timeout)),
+covered AS MATERIALIZED (
+	SELECT d.id FROM needs d WHERE EXISTS (SELECT FROM live c WHERE conductor_covers(c.conductor_group, c.interfaces, d))),
+coverage AS MATERIALIZED (
+	SELECT d.id, k.id IS NOT NULL AS covered, CASE WHEN k.id IS NULL THEN need_lost_at(d) WHEN d.held THEN need_held_since(d) END AS since
+	  FROM needs d LEFT JOIN covered k ON k.id = d.id),
 changed AS MATERIALIZED (
-	SELECT d.id FROM needs d JOIN coverage v ON v.id = d.id WHERE ` + seesNewsSQL + ` ORDER BY d.id FOR NO KEY UPDATE OF d)
+	SELECT d.id FROM needs d JOIN coverage v ON v.id = d.id WHERE need_changed(d, v.covered, @hold) ORDER BY d.id FOR NO KEY UPDATE OF d)
 UPDATE needs d SET
 	lost_at    = CASE WHEN NOT v.covered THEN least(v.since, clock_timestamp())
-	                  WHEN d.held AND (d.covered_at IS NULL OR d.covered_at > clock_timestamp() - @hold * interval '1 microsecond') THEN d.lost_at END,
+	                  WHEN d.held AND (d.covered_at IS NULL OR d.covered_at > clock_timestamp() - @hold::bigint * interval '1 microsecond') THEN d.lost_at END,
 	covered_at = CASE WHEN v.covered AND d.held AND d.covered_at IS NULL THEN clock_timestamp() END,
 	losses     = CASE WHEN v.covered THEN d.losses ELSE x.losses END,
-	held       = CASE WHEN v.covered THEN d.held AND (d.covered_at IS NULL OR d.covered_at > clock_timestamp() - @hold * interval '1 microsecond')
+	held       = CASE WHEN v.covered THEN d.held AND (d.covered_at IS NULL OR d.covered_at > clock_timestamp() - @hold::bigint * interval '1 microsecond')
 	                  ELSE d.held OR cardinality(x.losses) >= @flaps END
   FROM coverage v
   JOIN LATERAL (SELECT array(SELECT l FROM needs m, unnest(m.losses) l WHERE m.id = v.id AND l > clock_timestamp() - @window * interval '1 microsecond' ORDER BY l)
 	|| least(v.since, clock_timestamp()) AS losses) x ON true
- WHERE v.id = d.id AND d.id IN (SELECT c.id FROM changed c) AND ` + seesNewsSQL
-
-// seesNewsSQL: coverage v of need d is another than what is noted.
-const seesNewsSQL = `CASE
-	WHEN NOT v.covered THEN d.lost_at IS NULL OR d.covered_at IS NOT NULL
-	ELSE d.lost_at IS NOT NULL AND (NOT d.held OR d.covered_at IS NULL OR d.covered_at <= clock_timestamp() - @hold * interval '1 microsecond') END`
+ WHERE v.id = d.id AND d.id IN (SELECT c.id FROM changed c) AND need_changed(d, v.covered, @hold)`
 
 const (
 	lostNeedsSQL = `
-SELECT d.id, d.conductor_group, d.driver, d.held AND d.covered_at IS NOT NULL, CASE WHEN d.held AND d.covered_at IS NOT NULL THEN ` + heldSinceSQL + ` ELSE d.lost_at END, ` + drainingSQL + `
+SELECT d.id, d.conductor_group, d.driver, d.held AND d.covered_at IS NOT NULL, CASE WHEN d.held AND d.covered_at IS NOT NULL THEN need_held_since(d) ELSE d.lost_at END, need_draining(d, @timeout)
   FROM needs d WHERE d.lost_at IS NOT NULL ORDER BY d.id`
 
 	toQuarantineSQL = `
@@ -172,7 +174,8 @@ func (s *Store) someNodes(ctx context.Context, what string, until time.Time, fin
 	return total, nil
 }
 
-var quarantinedNowSQL = withCoverageSQL + `
+const quarantinedNowSQL = `
+WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
 SELECT v.conductor_group, v.driver, sum((SELECT count(*) FROM nodes n WHERE n.need_id = v.id))::bigint
   FROM coverage v WHERE v.quarantined GROUP BY v.conductor_group, v.driver ORDER BY v.conductor_group, v.driver`
 

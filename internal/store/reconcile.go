@@ -33,9 +33,11 @@ func (s *Store) Begun(ctx context.Context, limit int, after int64) ([]node.Opera
 const askedFor = 3 * time.Second
 
 // askedSQL's condition is node.Operation.CanTakeUpAsk.
-const askedSQL = withCoveredSQL + `SELECT o.* FROM operations o
+const askedSQL = `
+WITH covered AS MATERIALIZED (SELECT * FROM covered_needs(@timeout))
+SELECT o.* FROM operations o
  WHERE o.ended_at IS NULL AND o.temporal_pause IS NULL AND o.asked <> '' AND o.asked_at < clock_timestamp() - @age * interval '1 microsecond'
-   AND (o.phase <> 'holding' OR o.asked <> 'power' OR EXISTS (SELECT FROM nodes n WHERE n.id = o.node_id AND ` + nodeInCoveredSQL + `))
+   AND (o.phase <> 'holding' OR o.asked <> 'power' OR EXISTS (SELECT FROM nodes n WHERE n.id = o.node_id AND n.need_id IN (SELECT k.id FROM covered k)))
    AND (o.asked <> 'abort' OR o.phase <> 'waiting' OR o.stalled <> ''
 	OR coalesce((SELECT coalesce((s.step -> 'abortable')::boolean, false) OR s.step ->> 'state' <> 'waiting'
 			AND (s.step ->> 'attempts')::int <= 1 AND NOT s.step ? 'issued' AND NOT s.step ? 'phase'

@@ -11,17 +11,16 @@ import (
 )
 
 const (
-	// It also selects the values that the seal is bound to.
-	oldSecretColumns = `s.node_id, n.uuid::text, n.driver, n.driver_info, n.instance_info, s.name, s.seal, s.ciphertext`
+	// Both also select the values that the seal is bound to.
 
 	oldKeysSQL = `
-SELECT ` + oldSecretColumns + ` FROM secrets s JOIN nodes n ON n.id = s.node_id
+SELECT s.node_id, n.uuid::text, n.driver, n.driver_info, n.instance_info, s.name, s.seal, s.ciphertext FROM secrets s JOIN nodes n ON n.id = s.node_id
  WHERE (s.key_id < @key OR s.key_id > @key) AND (s.node_id, s.name) > (@after, @after_name)
  ORDER BY s.node_id, s.name LIMIT 500` // <> uses no index
 
 	// The condition is that of the index secrets_to_renew.
 	oldSealsSQL = `
-SELECT ` + oldSecretColumns + ` FROM secrets s JOIN nodes n ON n.id = s.node_id
+SELECT s.node_id, n.uuid::text, n.driver, n.driver_info, n.instance_info, s.name, s.seal, s.ciphertext FROM secrets s JOIN nodes n ON n.id = s.node_id
  WHERE s.seal < 2 AND (s.node_id, s.name) > (@after, @after_name)
  ORDER BY s.node_id, s.name LIMIT 500`
 

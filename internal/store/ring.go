@@ -17,7 +17,7 @@ const maxChanges = 200_000
 
 const (
 	epochSQL   = `SELECT epoch, members FROM ring_epoch`
-	membersSQL = `SELECT c.id FROM conductors c CROSS JOIN witness w WHERE NOT c.draining AND ` + keptSQL + ` ORDER BY c.id`
+	membersSQL = `SELECT c.id FROM conductors c CROSS JOIN witness w WHERE NOT c.draining AND conductor_kept(c, w, @timeout) ORDER BY c.id`
 
 	needsSQL   = `SELECT d.id, d.conductor_group, d.driver, d.wants -> d.driver FROM needs d ORDER BY d.id`
 	ringsSQL   = `SELECT r.conductor_group, r.driver, r.covers, r.unsettled FROM rings r ORDER BY r.conductor_group, r.driver`
@@ -33,7 +33,7 @@ func (s *Store) Fleet(ctx context.Context) (*coverage.Fleet, error) {
 	err := s.inTx(ctx, "read the fleet", func(b *pgx.Batch) {
 		b.Queue("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 		b.Queue(epochSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&f.Epoch, &f.Before) })
-		b.Queue(conductorsSQL, timeout).Query(collect(&f.Conductors, scanConductor))
+		b.Queue(conductorsSQL, timeout).Query(collect(&f.Conductors, eachConductor()))
 		b.Queue(membersSQL, timeout).Query(collect(&members, scanID))
 		b.Queue(needsSQL).Query(collect(&f.Needs, func(r pgx.Row) (p coverage.Need, err error) {
 			var wants map[string][]string
@@ -178,7 +178,7 @@ func (s *Store) Reconciled(ctx context.Context) error {
 const vitalsSQL = `
 SELECT e.epoch, (extract(epoch FROM clock_timestamp() - e.reconciled_at) * 1000000)::bigint,
 	(SELECT jsonb_object_agg(x.state, x.n) FROM (
-		SELECT CASE WHEN c.stopped_at IS NOT NULL THEN 'stopped' WHEN NOT ` + aliveSQL + ` THEN 'dead'
+		SELECT CASE WHEN c.stopped_at IS NOT NULL THEN 'stopped' WHEN NOT conductor_alive(c, w, @timeout) THEN 'dead'
 			WHEN c.draining THEN 'draining' ELSE 'alive' END AS state, count(*) AS n
 		  FROM conductors c CROSS JOIN witness w GROUP BY 1) AS x)
   FROM ring_epoch e`

@@ -8,41 +8,6 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// askedNowSQL is what the one at work is told to take up. That its activity is
-// paused it hears from Temporal.
-const askedNowSQL = `CASE WHEN o.asked <> '' THEN o.asked WHEN o.temporal_pause ->> 'what' = 'workflow' THEN 'rest'
-	WHEN o.paused THEN 'pause' ELSE '' END`
-
-// saveNodeSQL locks the node before it writes the operation, as every
-// transaction that needs both does.
-const saveNodeSQL = `
-WITH held AS MATERIALIZED (
-	SELECT n.id FROM nodes n JOIN operations o ON o.node_id = n.id
-	 WHERE o.id = @id AND o.ended_at IS NULL FOR NO KEY UPDATE OF n),
-op AS (
-	UPDATE operations o SET ` + saveSetSQL + `
-	  FROM held
-	 WHERE o.id = @id AND o.node_id = held.id AND ` + claimHeld + ` AND o.ended_at IS NULL
-	RETURNING ` + askedNowSQL + ` AS asked, held.id),
-forgotten AS (DELETE FROM agents a USING op WHERE @clear_agent AND a.node_id = op.id),
-token AS (DELETE FROM secrets s USING op WHERE @clear_agent AND s.node_id = op.id AND s.name = 'agent_token'),
-written AS (
-	UPDATE nodes n SET
-		power_state = coalesce(nullif(@power, ''), n.power_state),
-		power_read_at = CASE WHEN @power = '' THEN n.power_read_at ELSE clock_timestamp() END,
-		target_power_state = CASE WHEN @clear_ask THEN NULL ELSE n.target_power_state END,
-		boot_mode = coalesce(nullif(@boot_mode, ''), n.boot_mode),
-		last_error = coalesce(nullif(@last_error, ''), n.last_error),
-		driver_internal_info = n.driver_internal_info || @internal,
-		owed = n.owed - @settled::text[],
-		owed_error = CASE WHEN n.owed - @settled::text[] <> '[]' THEN n.owed_error END,
-		owed_refused = n.owed - @settled::text[] <> '[]' AND (n.owed_refused OR @refused),
-		owed_tries = CASE WHEN n.owed - @settled::text[] <> '[]' THEN n.owed_tries ELSE 0 END,
-		owed_tried_at = CASE WHEN n.owed - @settled::text[] <> '[]' THEN n.owed_tried_at END,
-		updated_at = clock_timestamp()
-	  FROM op WHERE n.id = op.id)
-SELECT op.asked FROM op`
-
 // SaveSteps writes what a step did, and tells what is asked now. fault.Lost when
 // the claim is not the newest, fault.NotAllowed when p.Move does not fit the state
 // that the node is in; nothing is written then.

@@ -11,16 +11,17 @@ import (
 
 // One statement, so that epoch and share are of one moment. The first row is
 // there also where the share is empty.
-var sharePageSQL = withCoverageSQL + `
+const sharePageSQL = `
+WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
 SELECT e.epoch, v.id IS NOT NULL, coalesce(v.host, ''), coalesce(v.live, false), p.uuid, p.name, p.resource_class, p.traits,
 	p.instance_uuid, p.absent, p.provision_state, p.maintenance, p.offered
   FROM share_epoch e
-  LEFT JOIN (SELECT v.id, v.host, ` + liveSQL + ` AS live FROM compute_services v WHERE v.name = lower(@host::text)) v ON true
+  LEFT JOIN (SELECT v.id, v.host, compute_live(v, @lease) AS live FROM compute_services v WHERE v.name = lower(@host::text)) v ON true
   LEFT JOIN LATERAL (
 	SELECT n.id, n.uuid::text, coalesce(n.name, '') AS name, coalesce(n.resource_class, '') AS resource_class, n.traits,
 		coalesce(n.instance_uuid::text, '') AS instance_uuid, coalesce(i.wanted = 'absent', false) AS absent,
 		n.provision_state, n.maintenance, (` + availableSQL + `) IS TRUE AS offered
-	  FROM shares s JOIN nodes n ON n.id = s.node_id LEFT JOIN instances i ON ` + standsSQL + `
+	  FROM shares s JOIN nodes n ON n.id = s.node_id LEFT JOIN instances i ON instance_stands(i, n)
 	 WHERE s.owner_id = v.id AND s.node_id > CASE WHEN @marker::text = '' THEN 0 ELSE (SELECT m.id FROM nodes m WHERE m.uuid = nullif(@marker::text, '')::uuid) END
 	   AND e.epoch = coalesce(nullif(@epoch::bigint, 0), e.epoch)
 	 ORDER BY s.node_id LIMIT @limit) p ON true
@@ -64,7 +65,7 @@ const (
 	talliesSQL = `
 SELECT n.conductor_group, n.instance_uuid IS NOT NULL, coalesce(i.service, ''), coalesce(i.wanted = 'absent', false), count(*),
 	(array_agg(n.uuid::text ORDER BY n.id))[1:10]
-  FROM nodes n LEFT JOIN instances i ON ` + standsSQL + `
+  FROM nodes n LEFT JOIN instances i ON instance_stands(i, n)
  GROUP BY 1, 2, 3, 4`
 
 	loadsSQL = `
@@ -83,10 +84,7 @@ func (s *Store) ShareOverview(ctx context.Context) (share.Overview, error) {
 		var h shareHead
 		b := &pgx.Batch{}
 		b.Queue(headSQL).QueryRow(func(r pgx.Row) error { return r.Scan(h.into()...) })
-		b.Queue(servicesSQL, s.leaseArgs()).Query(func(rows pgx.Rows) (err error) {
-			out.Services, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (share.Service, error) { return scanService(r) })
-			return err
-		})
+		b.Queue(servicesSQL, s.leaseArgs()).Query(collect(&out.Services, eachService()))
 		b.Queue(talliesSQL).Query(func(rows pgx.Rows) (err error) {
 			out.Tallies, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (t share.Tally, err error) {
 				return t, r.Scan(&t.Group, &t.Instance, &t.Service, &t.Absent, &t.Nodes, &t.Some)

@@ -20,18 +20,13 @@ const (
 	shareNodesSQL = `
 SELECT n.id, n.uuid::text, n.conductor_group, coalesce(n.instance_uuid::text, ''), coalesce(i.service, ''),
 	coalesce(s.owner_id, 0), coalesce(s.leaving_id, 0), coalesce(s.left_in, 0), coalesce(s.entering_id, 0),
-	(` + seenSQL + `) IS TRUE
-  FROM nodes n LEFT JOIN shares s ON s.node_id = n.id LEFT JOIN instances i ON ` + standsSQL + `
+	(share_seen(s, n, i)) IS TRUE
+  FROM nodes n LEFT JOIN shares s ON s.node_id = n.id LEFT JOIN instances i ON instance_stands(i, n)
  ORDER BY n.id`
 
-	seenSQL = `s.conductor_group = n.conductor_group AND s.instance_uuid IS NOT DISTINCT FROM n.instance_uuid AND s.service = coalesce(i.service, '')`
-
-	// standsSQL: instance i is the one that stands on node n.
-	standsSQL = `i.uuid = n.instance_uuid AND i.node_id = n.id`
-
 	staleSQL = `
-SELECT EXISTS (SELECT FROM nodes n LEFT JOIN shares s ON s.node_id = n.id LEFT JOIN instances i ON ` + standsSQL + `
-	WHERE (` + seenSQL + `) IS NOT TRUE)`
+SELECT EXISTS (SELECT FROM nodes n LEFT JOIN shares s ON s.node_id = n.id LEFT JOIN instances i ON instance_stands(i, n)
+	WHERE (share_seen(s, n, i)) IS NOT TRUE)`
 )
 
 // shareHead is the row of the epoch.
@@ -78,7 +73,7 @@ func (s *Store) readShares(ctx context.Context) (st share.State, h shareHead, er
 		if err != nil {
 			return err
 		}
-		if st.Services, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (share.Service, error) { return scanService(r) }); err != nil {
+		if err = collect(&st.Services, eachService())(rows); err != nil {
 			return err
 		}
 		if rows, err = tx.Query(ctx, shareNodesSQL); err != nil {
@@ -139,7 +134,7 @@ UPDATE share_epoch SET epoch = epoch + 1, published = @revision, members = @memb
 
 	// Locked: a heartbeat that has begun is waited for, and one that begins now
 	// comes after the epoch.
-	awokenSQL = `SELECT ` + liveSQL + ` FROM compute_services v WHERE v.id = ANY(@dead) FOR SHARE`
+	awokenSQL = `SELECT compute_live(v, @lease) FROM compute_services v WHERE v.id = ANY(@dead) FOR SHARE`
 
 	// Nodes that changed since they were read stay where they are until the next
 	// epoch. They are locked first, in order: one that is being deleted is waited
@@ -220,17 +215,15 @@ func countInto(n *int) func(pgconn.CommandTag) error {
 }
 
 const (
-	releasedSQL = `v.id = s.leaving_id AND v.acknowledged_epoch >= s.left_in AND coalesce(v.quiet_until <= clock_timestamp(), true)`
-
 	someReleasedSQL = `
-SELECT EXISTS (SELECT FROM shares s JOIN compute_services v ON ` + releasedSQL + ` WHERE s.leaving_id IS NOT NULL)
+SELECT EXISTS (SELECT FROM shares s JOIN compute_services v ON share_released(s, v) WHERE s.leaving_id IS NOT NULL)
    AND e.published_at < clock_timestamp() - @age * interval '1 microsecond' FROM share_epoch e`
 
 	// The row was locked before: acknowledgements are not taken back meanwhile.
 	handOverSQL = `
 UPDATE shares s SET owner_id = s.entering_id, leaving_id = NULL, left_in = NULL, entering_id = NULL
   FROM compute_services v, nodes n
- WHERE s.leaving_id IS NOT NULL AND ` + releasedSQL + ` AND n.id = s.node_id
+ WHERE s.leaving_id IS NOT NULL AND share_released(s, v) AND n.id = s.node_id
    AND n.conductor_group = s.conductor_group AND n.instance_uuid IS NOT DISTINCT FROM s.instance_uuid`
 
 	handedOverSQL = `UPDATE share_epoch SET epoch = epoch + 1, published_at = clock_timestamp() RETURNING epoch`

@@ -11,8 +11,8 @@ import (
 )
 
 const watchSQL = `
-SELECT ` + nodeSQL + `, ` + nodeCoveredSQL + `,
-	c.id IS NOT NULL, coalesce(` + aliveSQL + `, false), coalesce(c.draining, false),
+SELECT ` + nodeSQL + `, (SELECT v.covered FROM need_coverage(n.need_id, @timeout) v),
+	c.id IS NOT NULL, coalesce(conductor_alive(c, w, @timeout), false), coalesce(c.draining, false),
 	clock_timestamp(), CASE WHEN c.stopped_at IS NULL THEN 0 ELSE greatest(1, extract(epoch FROM clock_timestamp() - c.stopped_at) * 1000000) END::bigint
   FROM operations o JOIN nodes n ON n.id = o.node_id LEFT JOIN agents a ON a.node_id = n.id
   LEFT JOIN conductors c ON c.hostname = o.conductor CROSS JOIN witness w
@@ -101,13 +101,15 @@ func (l *lockedNode) queueHeld(b *pgx.Batch, held *node.Operation, maintained bo
 // What a paused operation's conductor has left half done is for its workflow to
 // end. One that left in good order is waited for. One that is paused in Temporal
 // hears nothing.
-const misfitsSQL = withCoveredSQL + `SELECT o.* FROM operations o JOIN nodes n ON n.id = o.node_id
+const misfitsSQL = `
+WITH covered AS MATERIALIZED (SELECT * FROM covered_needs(@timeout))
+SELECT o.* FROM operations o JOIN nodes n ON n.id = o.node_id
  WHERE o.ended_at IS NULL AND o.begun_at IS NOT NULL AND o.phase = 'waiting' AND o.temporal_pause IS NULL AND o.asked NOT IN ('cancel', 'delete')
-   AND (o.stalled <> CASE WHEN o.paused THEN 'maintenance' WHEN NOT ` + nodeInCoveredSQL + ` THEN 'conductor' WHEN o.stalled = 'deaths' THEN 'deaths' ELSE '' END
+   AND (o.stalled <> CASE WHEN o.paused THEN 'maintenance' WHEN NOT n.need_id IN (SELECT k.id FROM covered k) THEN 'conductor' WHEN o.stalled = 'deaths' THEN 'deaths' ELSE '' END
 	OR o.paused AND o.conductor <> ''
 	   AND EXISTS (SELECT FROM jsonb_array_elements(o.steps) AS s WHERE s ? 'started_at')
 	   AND (o.orphaned OR NOT EXISTS (SELECT FROM conductors c CROSS JOIN witness w
-		WHERE c.hostname = o.conductor AND (c.stopped_at IS NOT NULL OR ` + aliveSQL + `))))
+		WHERE c.hostname = o.conductor AND (c.stopped_at IS NOT NULL OR conductor_alive(c, w, @timeout)))))
  ORDER BY o.id LIMIT @limit`
 
 // Misfits are open operations whose wait is not what it should be: a conductor

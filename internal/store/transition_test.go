@@ -123,6 +123,29 @@ func TestTheStoreWritesWhatStrandingSays(t *testing.T) {
 	}
 }
 
+func TestTheStoreWritesWhatDeallocationSays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, state := range []node.State{node.Available, node.Manageable, node.Enroll, node.Active, node.DeployFailed, node.CleanFailed} {
+		for range 3 {
+			n := w.random(t, state, "")
+			allocation := someUUID()
+			raw(t, w.url, `UPDATE nodes SET instance_info = instance_info || '{"traits": ["CUSTOM_A"]}', instance_uuid = $2, allocation_uuid = $2 WHERE uuid = $1`, n.UUID, allocation)
+			raw(t, w.url, `INSERT INTO allocations (uuid, node_id, state, owner) SELECT $2, n.id, 'active', 'project' FROM nodes n WHERE n.uuid = $1`, n.UUID, allocation)
+			read, err := w.Node(t.Context(), n.UUID)
+			require.NoError(t, err)
+			require.Equal(t, "project", read.AllocationOwner)
+			expected := *read
+			expected.Deallocate()
+			require.NoError(t, w.DeleteAllocation(t.Context(), allocation, "ann", func(*node.Node) error { return nil }))
+			got, err := w.Node(t.Context(), n.UUID)
+			require.NoError(t, err)
+			expected.UpdatedAt = got.UpdatedAt
+			require.Equal(t, &expected, got)
+		}
+	}
+}
+
 // now stands for the time of a transition, and long for a time before it.
 var (
 	now  = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -127,7 +127,7 @@ CREATE TABLE secrets (
     node_id    bigint   NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
     name       text     NOT NULL, -- driver_info/KEY, instance_info/KEY, agent_token, operation/ID/steps/INDEX/args/KEY
     key_id     bigint   NOT NULL, -- of the keyset's key
-    seal       smallint NOT NULL, -- version of the seal. 2 binds the value to its node, its name and what decides where it is sent (node.DestinationOf)
+    seal       smallint NOT NULL, -- version of the seal. 2 binds the value to its node, its name and what decides where it is sent (secret.DestinationOf)
     ciphertext bytea    NOT NULL,
     PRIMARY KEY (node_id, name)
 );
@@ -447,6 +447,155 @@ CREATE TABLE shares (
 COMMENT ON TABLE shares IS 'Where each node stands in the epoch. Written only together with share_epoch. The id of a service that is gone means nobody.';
 CREATE INDEX shares_by_owner ON shares (owner_id, node_id);
 CREATE INDEX shares_leaving  ON shares (leaving_id, left_in) WHERE leaving_id IS NOT NULL;
+
+-- Rules that many statements share. PostgreSQL puts the text of such a function into the statement that calls it. timeout
+-- is conductor_heartbeat_timeout in microseconds.
+
+-- +goose StatementBegin
+-- How old the latest writing of a witness is when the database was away or its clock stepped: two and a third of the
+-- time between two (store.WitnessEvery).
+CREATE FUNCTION witness_gap(timeout bigint) RETURNS interval LANGUAGE sql IMMUTABLE AS $$
+    SELECT least(timeout * 7 / 15, 7000000) * interval '1 microsecond'
+$$;
+
+-- The heartbeat is fresh; if no witness has written for a while, it is judged as of the latest writing.
+CREATE FUNCTION conductor_heard(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT c.heartbeat_at BETWEEN clock_timestamp() - timeout * interval '1 microsecond' AND clock_timestamp() + interval '1 second'
+        OR w.seen_at NOT BETWEEN clock_timestamp() - witness_gap(timeout) AND clock_timestamp() + interval '1 second'
+            AND c.heartbeat_at > w.seen_at - timeout * interval '1 microsecond'
+$$;
+
+-- It was alive before a gap, which ended less than a timeout ago.
+CREATE FUNCTION conductor_graced(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT w.gap_until BETWEEN clock_timestamp() - timeout * interval '1 microsecond' AND clock_timestamp() + interval '1 second'
+        AND c.heartbeat_at > w.gap_from - timeout * interval '1 microsecond'
+$$;
+
+-- Its contact with Temporal is no older than the newest of anybody minus the timeout, so that Temporal's absence for all
+-- expires nobody. For one timeout after Temporal's return, whoever had contact before is in contact.
+CREATE FUNCTION conductor_in_contact(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT w.contact_at IS NULL
+        OR c.polled_at BETWEEN w.contact_at - timeout * interval '1 microsecond' AND w.contact_at + timeout * interval '1 microsecond'
+        OR w.contact_until BETWEEN clock_timestamp() - timeout * interval '1 microsecond' AND clock_timestamp() + interval '1 second'
+            AND c.polled_at > w.contact_from - timeout * interval '1 microsecond'
+$$;
+
+-- Who is alive, by the clock of the database; the clocks of conductors are not asked. Grace is only given after a gap
+-- that a process lived through.
+CREATE FUNCTION conductor_alive(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT (c.stopped_at IS NULL AND (conductor_heard(c, w, timeout) OR w.gap_seen AND conductor_graced(c, w, timeout))
+        AND conductor_in_contact(c, w, timeout)) IS TRUE
+$$;
+
+-- Alive or, for one timeout after any gap, alive before it. Reconciliation takes no nodes away from such a conductor, even
+-- if every process that could have lived through the gap was started anew.
+CREATE FUNCTION conductor_kept(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT (c.stopped_at IS NULL AND (conductor_heard(c, w, timeout) OR conductor_graced(c, w, timeout))
+        AND conductor_in_contact(c, w, timeout)) IS TRUE
+$$;
+
+CREATE FUNCTION conductor_takes_work(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT NOT c.draining AND conductor_alive(c, w, timeout)
+$$;
+
+-- A conductor with this group and these interfaces has all that a need wants, whether it is alive or not. In Go the same
+-- stands in coverage.Conductor.Covers, for code that has read the conductors; a test compares the two.
+CREATE FUNCTION conductor_covers(conductor_group text, interfaces jsonb, d needs) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT conductor_group = d.conductor_group AND interfaces @> d.wants
+$$;
+
+-- Who would cover a need and drains: some of them, by name; null = nobody.
+CREATE FUNCTION need_draining(d needs, timeout bigint) RETURNS text[] LANGUAGE sql STABLE AS $$
+    SELECT array_agg(x.hostname ORDER BY x.hostname) FROM (
+        SELECT c.hostname FROM conductors c CROSS JOIN witness w
+         WHERE c.draining AND conductor_covers(c.conductor_group, c.interfaces, d) AND conductor_alive(c, w, timeout) ORDER BY c.hostname LIMIT 3) x
+$$;
+
+-- Since when nobody covers a need that nobody covers: as reconciliation noted it or, until it has, the last sign of life of
+-- a conductor that did; null = there never was one. If the need was covered again after what reconciliation noted
+-- (covered_at), that was an earlier loss.
+CREATE FUNCTION need_lost_at(d needs) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN d.lost_at IS NOT NULL AND d.covered_at IS NULL THEN d.lost_at ELSE (
+        SELECT max(coalesce(c.stopped_at, c.heartbeat_at)) FROM conductors c WHERE conductor_covers(c.conductor_group, c.interfaces, d)) END
+$$;
+
+-- Since when the conductors of a need that is covered and held come and go.
+CREATE FUNCTION need_held_since(d needs) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(d.losses[1], d.lost_at)
+$$;
+
+-- The needs that some conductor covers now. Conductors of a group are mostly alike, so live has each kind of them once.
+CREATE FUNCTION covered_needs(timeout bigint) RETURNS TABLE (id bigint) LANGUAGE sql STABLE AS $$
+    WITH live AS MATERIALIZED (
+        SELECT DISTINCT c.conductor_group, c.interfaces FROM conductors c CROSS JOIN witness w WHERE conductor_takes_work(c, w, timeout))
+    SELECT d.id FROM needs d WHERE EXISTS (SELECT FROM live c WHERE conductor_covers(c.conductor_group, c.interfaces, d))
+$$;
+
+-- The coverage of all needs, for a statement that reads many nodes. Nodes are in quarantine if nobody covers their need, or
+-- if it is held: it lost coverage too often lately.
+CREATE FUNCTION coverage(timeout bigint) RETURNS TABLE (
+    id bigint, conductor_group text, driver text, held boolean, covered boolean, quarantined boolean, since timestamptz, draining text[]
+) LANGUAGE sql STABLE AS $$
+    SELECT d.id, d.conductor_group, d.driver, d.held, k.id IS NOT NULL, k.id IS NULL OR d.held,
+        CASE WHEN k.id IS NULL THEN need_lost_at(d) WHEN d.held THEN need_held_since(d) END,
+        CASE WHEN k.id IS NULL THEN need_draining(d, timeout) END
+      FROM needs d LEFT JOIN covered_needs(timeout) k ON k.id = d.id
+$$;
+
+-- coverage() of one need, for a statement about one node.
+CREATE FUNCTION need_coverage(need bigint, timeout bigint) RETURNS TABLE (
+    held boolean, covered boolean, quarantined boolean, since timestamptz, draining text[]
+) LANGUAGE sql STABLE AS $$
+    SELECT d.held, y.covered, NOT y.covered OR d.held,
+        CASE WHEN NOT y.covered THEN need_lost_at(d) WHEN d.held THEN need_held_since(d) END,
+        CASE WHEN NOT y.covered THEN need_draining(d, timeout) END
+      FROM needs d CROSS JOIN LATERAL (
+        SELECT EXISTS (SELECT FROM conductors c CROSS JOIN witness w
+            WHERE conductor_covers(c.conductor_group, c.interfaces, d) AND conductor_takes_work(c, w, timeout)) AS covered) y
+     WHERE d.id = need
+$$;
+-- What reconciliation noted of a need is not what its coverage is now. hold is how long, in microseconds, coverage has to
+-- last until a held need is released.
+CREATE FUNCTION need_changed(d needs, covered boolean, hold bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT CASE
+        WHEN NOT covered THEN d.lost_at IS NULL OR d.covered_at IS NOT NULL
+        ELSE d.lost_at IS NOT NULL AND (NOT d.held OR d.covered_at IS NULL OR d.covered_at <= clock_timestamp() - hold * interval '1 microsecond') END
+$$;
+
+-- The claim under which a step may write, and may go on.
+CREATE FUNCTION claim_held(o operations, seq bigint, attempt integer) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT o.claim_seq = seq AND o.claim_attempt = attempt
+$$;
+
+-- What a conductor at work on an operation is told to take up. Temporal tells it when its activity is paused.
+CREATE FUNCTION asked_now(o operations) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN o.asked <> '' THEN o.asked WHEN o.temporal_pause ->> 'what' = 'workflow' THEN 'rest' WHEN o.paused THEN 'pause' ELSE '' END
+$$;
+
+-- The instance is the one that stands on the node.
+CREATE FUNCTION instance_stands(i instances, n nodes) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT i.uuid = n.instance_uuid AND i.node_id = n.id
+$$;
+
+-- The epoch knows group and instance of the node as they are.
+CREATE FUNCTION share_seen(s shares, n nodes, i instances) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT s.conductor_group = n.conductor_group AND s.instance_uuid IS NOT DISTINCT FROM n.instance_uuid AND s.service = coalesce(i.service, '')
+$$;
+
+-- The service that the node has left is known to publish it no more.
+CREATE FUNCTION share_released(s shares, v compute_services) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT v.id = s.leaving_id AND v.acknowledged_epoch >= s.left_in AND coalesce(v.quiet_until <= clock_timestamp(), true)
+$$;
+
+-- The lease (in microseconds) of a compute service has not ended. A lease that ends later than any could was given before
+-- the clock stepped back. As with conductors, no lease ends while no witness writes, and for one lease after such a gap.
+CREATE FUNCTION compute_live(v compute_services, lease bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT (v.lease_until BETWEEN clock_timestamp() AND clock_timestamp() + lease * interval '1 microsecond' + interval '1 second'
+        OR EXISTS (SELECT FROM witness w
+            WHERE w.seen_at NOT BETWEEN clock_timestamp() - interval '7 seconds' AND clock_timestamp() + interval '1 second' AND v.lease_until > w.seen_at
+               OR w.gap_until BETWEEN clock_timestamp() - lease * interval '1 microsecond' AND clock_timestamp() + interval '1 second' AND v.lease_until > w.gap_from)) IS TRUE
+$$;
+-- +goose StatementEnd
 
 -- What the database keeps by itself, so that no writer of nodes can forget it.
 
