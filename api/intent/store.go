@@ -116,7 +116,7 @@ type ConductorStore interface {
 	// Fleet and RingNodes are what a ring is computed from.
 	Fleet(ctx context.Context) (*coverage.Fleet, error)
 	RingNodes(ctx context.Context, needs []int64) ([]coverage.RingNode, error)
-	Vitals(ctx context.Context) (coverage.Health, error)
+	FleetHealth(ctx context.Context) (coverage.Health, error)
 	// Names are the names of those nodes that have one, by uuid.
 	Names(ctx context.Context, uuids []string) (map[string]string, error)
 	// Quarantined counts the nodes that nobody covers now.

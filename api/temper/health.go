@@ -74,7 +74,7 @@ func (s *Server) getReady(c *gin.Context) (int, any, error) {
 		}, nil
 	}
 	body := gin.H{"status": "ready", "reconciled_seconds_ago": nil}
-	if v, err := s.Store.Vitals(ctx); err == nil {
+	if v, err := s.Store.FleetHealth(ctx); err == nil {
 		body["reconciled_seconds_ago"] = secondsAgo(v)
 	}
 	return http.StatusOK, body, nil

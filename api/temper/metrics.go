@@ -57,7 +57,7 @@ func (vitals) Describe(to chan<- *prometheus.Desc) {
 func (v vitals) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), countTime)
 	defer cancel()
-	now, err := v.store.Vitals(ctx)
+	now, err := v.store.FleetHealth(ctx)
 	if err != nil {
 		return // a scrape that says nothing of it is no lie
 	}

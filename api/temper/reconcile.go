@@ -25,7 +25,7 @@ func (s *Server) postReconcile(c *gin.Context) (int, any, error) {
 	if err := s.Reconcile(c.Request.Context()); err != nil {
 		return 0, nil, intent.TemporalError(err)
 	}
-	v, err := s.Store.Vitals(c.Request.Context())
+	v, err := s.Store.FleetHealth(c.Request.Context())
 	if err != nil {
 		return 0, nil, err
 	}

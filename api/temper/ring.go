@@ -23,7 +23,7 @@ func (s *Server) getRing(c *gin.Context) (int, any, error) {
 		return 0, nil, q.Err
 	}
 	ctx := c.Request.Context()
-	v, err := s.Store.Vitals(ctx)
+	v, err := s.Store.FleetHealth(ctx)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -79,7 +79,7 @@ func (s *Server) newestRun(ctx context.Context, o *node.Operation) (node.RunStat
 // facts are those that a request has read, and how reconciliation does.
 func (s *Server) facts(ctx context.Context, n *node.Node, fl *intent.Fleet) explain.Facts {
 	f := explain.Facts{Now: s.Now(), Covered: len(fl.Covering(n)) > 0, Fleet: fl.All}
-	if v, err := s.Store.Vitals(ctx); err == nil {
+	if v, err := s.Store.FleetHealth(ctx); err == nil {
 		f.Reconciled, f.Late = v.Age, v.Age < 0 || v.Age > s.ReconcileLate
 	}
 	return f

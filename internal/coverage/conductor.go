@@ -31,7 +31,7 @@ func (c Conductor) Drivers() []string {
 }
 
 // Covers reports whether the conductor can work on nodes of that group, driver
-// and interfaces while it takes work. Package store says the same in SQL (coversSQL).
+// and interfaces while it takes work. Package store says the same in SQL (conductor_covers).
 func (c Conductor) Covers(group, driver string, interfaces map[string]string) bool {
 	enabled, has := c.Interfaces[driver]
 	if !has || c.Group != group {

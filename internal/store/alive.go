@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Who is alive is what the function conductor_alive of the schema says. @timeout is
+// The function conductor_alive of the schema says who is alive. Its @timeout is
 // conductor_heartbeat_timeout in microseconds.
 
 // WitnessEvery is the time between two writings of a witness, for a timeout of
@@ -16,8 +16,8 @@ func WitnessEvery(conductorTimeout time.Duration) time.Duration {
 	return min(conductorTimeout/5, 3*time.Second)
 }
 
-// The row is locked before the clock is read: whoever waited for another
-// witness must not take its writing for one from the future.
+// The row is locked before the clock is read. Otherwise a process that waited for another one's
+// write would take it for a write from the future.
 const witnessSQL = `
 WITH held AS MATERIALIZED (SELECT * FROM witness FOR UPDATE),
 timed AS MATERIALIZED (SELECT *, clock_timestamp() AS at FROM held),
@@ -35,17 +35,16 @@ UPDATE witness w SET seen_at = g.at,
   FROM g
 RETURNING w.seen_at, coalesce(g.gap, false), w.gap_from`
 
-// Seen is a writing of a witness.
+// Seen is what a process found when it wrote the row of witness.
 type Seen struct {
-	At   time.Time     // by the database's clock
-	Gap  bool          // the database was away, or its clock stepped, since anybody wrote
-	From time.Time     // the last writing before a Gap
-	For  time.Duration // of a Gap; below zero where the clock stepped back
+	At   time.Time     // the time of the write, by the database's clock
+	Gap  bool          // the database was away, or its clock stepped, since the latest write of any process
+	From time.Time     // the time of that write, if there was a Gap
+	For  time.Duration // the length of the Gap; below zero if the clock stepped back
 }
 
-// Witness writes that this process looks at the clock and, where contact is set,
-// that it reaches Temporal. mine is what its writing before gave; the zero time
-// is the first.
+// Witness records that this process can write to the database and, if contact is set, that it
+// reaches Temporal. mine is the At of its previous call, the zero time on the first one.
 func (s *Store) Witness(ctx context.Context, mine time.Time, contact bool) (Seen, error) {
 	var out Seen
 	var from, last *time.Time

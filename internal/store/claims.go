@@ -85,9 +85,9 @@ func (s *Store) CheckClaim(ctx context.Context, id int64, c node.Claim) (ask nod
 	return ask, err
 }
 
-// PutDown notes that whoever holds the claim leaves its step in good order, for
-// the pause p in Temporal where that is not nil; fault.Lost when the claim is not
-// the newest.
+// PutDown records that the holder of the claim has stopped in good order before its step was over,
+// so that another attempt can take it up at once. p is the pause in Temporal for which it stopped,
+// nil if there is none. PutDown returns fault.Lost if the claim is not the newest.
 func (s *Store) PutDown(ctx context.Context, id int64, c node.Claim, p *node.Pause) error {
 	a := args{"id": id, "seq": c.Seq, "attempt": c.Attempt, "pause": nil}
 	if p != nil {

@@ -87,7 +87,7 @@ func (s *Store) WholeHistory(ctx context.Context, ident, marker string, limit in
 	})
 }
 
-// What the record of a deleted node keeps goes with it. Operations have no number
+// The history and the operations of a deleted node are deleted with its row. Operations have no number
 // of their node any more, but were accepted before it was deleted, and no later
 // than the next node of that uuid was made.
 const (

@@ -35,8 +35,8 @@ func queueHistory(b *pgx.Batch, nodeID int64, e node.HistoryEvent) {
 	})
 }
 
-// AddHistory writes a line into the node's history, NodeUUID's; the others of
-// Event, EventType, Severity, Conductor, User and Operation are taken as they are.
+// AddHistory adds an event to the history of the node e.NodeUUID. UUID and CreatedAt of e are
+// not used. It returns fault.NotFound if there is no such node.
 func (s *Store) AddHistory(ctx context.Context, e node.HistoryEvent) error {
 	return s.inNodeTx(ctx, e.NodeUUID, "add history to node "+e.NodeUUID, func(l *lockedNode, b *pgx.Batch) error {
 		queueHistory(b, l.ID, e)

@@ -25,10 +25,10 @@ const (
 	quarantineTime = 10 * time.Second
 )
 
-// seeCoverageSQL notes which needs lost coverage and which have it again, where
-// that differs from what is noted. A need that lost it too often is held until
-// coverage has lasted. Two at once write the same once: the second sees the row
-// as the first left it. Who is kept over a gap loses nothing.
+// seeCoverageSQL records which needs have lost coverage since the last time and which are covered
+// again. A need that lost coverage too often is held until it has been covered for a while. If two
+// processes run the statement at once, the second one sees the rows as the first one left them and
+// writes nothing. Nodes of conductors that are kept over a gap (conductor_kept) count as covered.
 const seeCoverageSQL = `
 WITH live AS MATERIALIZED (
 	SELECT DISTINCT c.conductor_group, c.interfaces FROM conductors c CROSS JOIN witness w WHERE NOT c.draining AND conductor_kept(c, w, @timeout)),
@@ -100,9 +100,8 @@ INSERT INTO node_history (node_id, seq, event, event_type, severity)
 SELECT last.node_id, last.seq + 1, last.event, @type, last.severity FROM last`
 )
 
-// Quarantine writes down what has changed of the nodes' coverage since it was
-// called last: which nodes are in quarantine, and which are released. What is
-// offered does not wait for it. Any number may do it at once.
+// Quarantine records which nodes have gone into quarantine since it was called last, and which were
+// released. What is offered does not depend on it. Any number of processes may call it at once.
 func (s *Store) Quarantine(ctx context.Context) (coverage.QuarantineTick, error) {
 	var t coverage.QuarantineTick
 	_, err := s.exec(ctx, "see who is covered", seeCoverageSQL, args{

@@ -14,8 +14,8 @@ const notBegunSQL = `SELECT o.* FROM operations o
    AND o.ended_at IS NULL AND o.accepted_at < clock_timestamp() - @age * interval '1 microsecond'
  ORDER BY o.accepted_at LIMIT @limit`
 
-// NotBegun are open operations that were accepted longer ago and that no
-// workflow has begun: each row is an outbox. Oldest first.
+// NotBegun returns open operations that were accepted longer ago than olderThan and that no
+// workflow has begun, the oldest first. Their workflows have to be started: the row is the outbox.
 func (s *Store) NotBegun(ctx context.Context, olderThan time.Duration, limit int) ([]node.Operation, error) {
 	return list(ctx, s, "list operations not begun", notBegunSQL, args{"age": micros(olderThan), "limit": pageLimit(limit)}, eachOperation())
 }
@@ -24,7 +24,7 @@ const begunSQL = `SELECT o.* FROM operations o
  WHERE o.ended_at IS NULL AND o.begun_at IS NOT NULL AND o.id > @after
  ORDER BY o.id LIMIT @limit`
 
-// Begun is a page of the open operations that a workflow has begun, by number.
+// Begun returns a page of the open operations that a workflow has begun, in the order of their ids.
 func (s *Store) Begun(ctx context.Context, limit int, after int64) ([]node.Operation, error) {
 	return list(ctx, s, "list operations begun", begunSQL, args{"after": after, "limit": pageLimit(limit)}, eachOperation())
 }
@@ -46,8 +46,8 @@ SELECT o.* FROM operations o
    AND (o.stalled = '' OR o.asked IN ('cancel', 'abort', 'delete') OR o.stalled IN ('maintenance', 'deaths') AND o.asked = 'power')
  ORDER BY o.asked_at LIMIT @limit`
 
-// Asked are open operations of which something has been asked for a few seconds,
-// and which could take it up: every word to a workflow stays in its history.
+// Asked returns the open operations that were asked for something more than askedFor ago, and that
+// can act on it now. Others are left out, because each signal makes a workflow's history longer.
 func (s *Store) Asked(ctx context.Context) ([]node.Operation, error) {
 	return list(ctx, s, "list operations asked", askedSQL,
 		args{"age": micros(askedFor), "limit": node.MaxLimit, "timeout": micros(s.conductorTimeout)}, eachOperation())
@@ -58,8 +58,8 @@ const calledSQL = `SELECT o.* FROM operations o JOIN agents a ON a.node_id = o.n
    AND CASE WHEN o.kind = ANY(@inspections) THEN a.inspected_at ELSE a.first_heartbeat_at END < clock_timestamp() - @age * interval '1 microsecond'
  ORDER BY o.id LIMIT @limit`
 
-// Called are open operations that wait for an agent which called a few seconds
-// ago: the word to their workflow was lost.
+// Called returns the open operations that wait for an agent whose heartbeat or inventory came more
+// than askedFor ago: the signal to their workflow was lost.
 func (s *Store) Called(ctx context.Context) ([]node.Operation, error) {
 	return list(ctx, s, "list operations called", calledSQL, args{"age": micros(askedFor), "limit": node.MaxLimit, "inspections": inspections}, eachOperation())
 }
@@ -83,9 +83,9 @@ WITH held AS MATERIALIZED (SELECT x.id FROM operations x WHERE x.ended_at IS NUL
 UPDATE operations o SET missing_since = NULL FROM held WHERE o.id = held.id`
 )
 
-// MarkMissing notes which open operations have no workflow that could be found,
-// and tells since when that is so for each. Where no reconciliation has ended for
-// gap nobody was looking: the time counts anew.
+// MarkMissing records that Temporal does not know the workflows of these open operations, and
+// returns for how long that has been so for each. If no reconciliation has ended for longer than
+// gap, nobody has looked meanwhile, and the time begins anew.
 func (s *Store) MarkMissing(ctx context.Context, ids []int64, gap time.Duration) ([]node.MissingWorkflow, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -99,7 +99,7 @@ func (s *Store) MarkMissing(ctx context.Context, ids []int64, gap time.Duration)
 	})
 }
 
-// ClearMissing takes the note back from operations whose workflow was found.
+// ClearMissing undoes MarkMissing for operations whose workflows were found.
 func (s *Store) ClearMissing(ctx context.Context, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func (s *Store) ClearMissing(ctx context.Context, ids []int64) error {
 	return err
 }
 
-// ForgetMissing takes all such notes back: Temporal can't be asked.
+// ForgetMissing undoes MarkMissing for all operations. It is called while Temporal does not answer.
 func (s *Store) ForgetMissing(ctx context.Context) error {
 	_, err := s.exec(ctx, "forget missing operations", forgetMissingSQL, nil)
 	return err

@@ -128,10 +128,9 @@ ON CONFLICT (conductor_group, driver) DO UPDATE SET covers = excluded.covers, un
 	dropChangesSQL = `DELETE FROM ring_changes WHERE id = ANY(@changes)`
 )
 
-// WriteEpoch writes the epoch after e.Read and tells its number. fault.Conflict,
-// and nothing written, when another one was written meanwhile or the conductors
-// are not those it was computed from: who slept over it must not undo what
-// others have done.
+// WriteEpoch writes the epoch after e.Read and returns its number. It writes nothing and returns
+// fault.Conflict if another epoch was written meanwhile, or if other conductors are alive than
+// those it was computed from: a process that was frozen must not undo what others have done.
 func (s *Store) WriteEpoch(ctx context.Context, e coverage.Epoch) (int64, error) {
 	var now int64
 	var members []int64
@@ -169,13 +168,13 @@ func (s *Store) WriteEpoch(ctx context.Context, e coverage.Epoch) (int64, error)
 
 const reconciledSQL = `UPDATE ring_epoch SET reconciled_at = clock_timestamp()`
 
-// Reconciled notes that a reconciliation has ended.
+// Reconciled records that a reconciliation has ended.
 func (s *Store) Reconciled(ctx context.Context) error {
 	_, err := s.exec(ctx, "note a reconciliation", reconciledSQL, nil)
 	return err
 }
 
-const vitalsSQL = `
+const fleetHealthSQL = `
 SELECT e.epoch, (extract(epoch FROM clock_timestamp() - e.reconciled_at) * 1000000)::bigint,
 	(SELECT jsonb_object_agg(x.state, x.n) FROM (
 		SELECT CASE WHEN c.stopped_at IS NOT NULL THEN 'stopped' WHEN NOT conductor_alive(c, w, @timeout) THEN 'dead'
@@ -183,10 +182,11 @@ SELECT e.epoch, (extract(epoch FROM clock_timestamp() - e.reconciled_at) * 10000
 		  FROM conductors c CROSS JOIN witness w GROUP BY 1) AS x)
   FROM ring_epoch e`
 
-// Vitals reads them. It costs little.
-func (s *Store) Vitals(ctx context.Context) (v coverage.Health, err error) {
+// FleetHealth returns the epoch of the ring, the time since a reconciliation ended, and how many
+// conductors are in each state. It reads few rows, and may be called often.
+func (s *Store) FleetHealth(ctx context.Context) (v coverage.Health, err error) {
 	var age *int64
-	_, err = s.one(ctx, "read how the fleet is", vitalsSQL, args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) error {
+	_, err = s.one(ctx, "read how the fleet is", fleetHealthSQL, args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) error {
 		return r.Scan(&v.Epoch, &age, &v.Conductors)
 	})
 	v.Age = -1

@@ -222,7 +222,7 @@ func TestProcessesThatMakeTheFirstNodeOfANeedAgree(t *testing.T) {
 func TestTheFleetsVitals(t *testing.T) {
 	t.Parallel()
 	c := clock(t)
-	v, err := c.s.Vitals(t.Context())
+	v, err := c.s.FleetHealth(t.Context())
 	require.NoError(t, err)
 	require.Negative(t, v.Age)
 	c.register("a", "b", "c", "d")
@@ -230,7 +230,7 @@ func TestTheFleetsVitals(t *testing.T) {
 	require.NoError(t, c.s.StopConductor(t.Context(), "c", c.inc["c"]))
 	raw(t, c.url, "UPDATE conductors SET heartbeat_at = heartbeat_at - interval '1 minute' WHERE hostname = 'd'")
 	require.NoError(t, c.s.Reconciled(t.Context()))
-	v, err = c.s.Vitals(t.Context())
+	v, err = c.s.FleetHealth(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"alive": 1, "draining": 1, "stopped": 1, "dead": 1}, v.Conductors)
 	require.Less(t, v.Age, time.Minute)

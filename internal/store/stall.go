@@ -18,8 +18,8 @@ SELECT ` + nodeSQL + `, (SELECT v.covered FROM need_coverage(n.need_id, @timeout
   LEFT JOIN conductors c ON c.hostname = o.conductor CROSS JOIN witness w
  WHERE o.id = @id`
 
-// Watch is the operation's node, with the operation whether it is open or not,
-// and who could work on it. fault.Lost where the node is gone.
+// Watch returns the node of an operation, with the operation, which may have ended, and who could
+// work on it. It returns fault.Lost if the node was deleted.
 func (s *Store) Watch(ctx context.Context, id int64) (*node.Node, node.Coverage, error) {
 	var n node.Node
 	var c node.Coverage
@@ -44,10 +44,10 @@ func (s *Store) Watch(ctx context.Context, id int64) (*node.Node, node.Coverage,
 	return &n, c, nil
 }
 
-// Stall notes, for the workflow that is the run, that the operation can't go on,
-// or ("") that it can again (node.Operation.Stall). It waits so for within, nil = without
-// end. seq takes the claim, so that no earlier step can write any more; 0 = leaves it.
-// fault.Lost when the run is another one or the operation has ended.
+// Stall records that the operation can't go on, or (stall "") that it can again
+// (node.Operation.Stall). within is how long it may wait, nil = without end. If seq is not 0, the
+// claim is raised to it, so that no earlier step can write any more. Stall returns fault.Lost if
+// the operation belongs to another run of the workflow or has ended.
 func (s *Store) Stall(ctx context.Context, id int64, runID string, seq int64, stall node.Stall, waitingFor string, within *time.Duration) (*node.Operation, error) {
 	return s.change(ctx, "stall an operation", id, runID, func(o *node.Operation, now time.Time) error {
 		if o.Claim.Seq < seq {
@@ -57,7 +57,7 @@ func (s *Store) Stall(ctx context.Context, id int64, runID string, seq int64, st
 	})
 }
 
-// GoOn notes that what the operation waited for has come.
+// GoOn records that what the operation waited for has come.
 func (s *Store) GoOn(ctx context.Context, id int64, runID string) error {
 	_, err := s.change(ctx, "let an operation go on", id, runID, func(o *node.Operation, _ time.Time) error {
 		if !o.Arrive() {
@@ -98,9 +98,9 @@ func (l *lockedNode) queueHeld(b *pgx.Batch, held *node.Operation, maintained bo
 	return queueWrite(b, held, false)
 }
 
-// What a paused operation's conductor has left half done is for its workflow to
-// end. One that left in good order is waited for. One that is paused in Temporal
-// hears nothing.
+// The workflow of a paused operation has to end what its conductor has left half done, if that
+// conductor has died. If the conductor has stopped in good order, the operation just waits. An
+// operation that is paused in Temporal gets no signals.
 const misfitsSQL = `
 WITH covered AS MATERIALIZED (SELECT * FROM covered_needs(@timeout))
 SELECT o.* FROM operations o JOIN nodes n ON n.id = o.node_id
@@ -112,8 +112,8 @@ SELECT o.* FROM operations o JOIN nodes n ON n.id = o.node_id
 		WHERE c.hostname = o.conductor AND (c.stopped_at IS NOT NULL OR conductor_alive(c, w, @timeout)))))
  ORDER BY o.id LIMIT @limit`
 
-// Misfits are open operations whose wait is not what it should be: a conductor
-// is back, or gone, maintenance was lifted, or its conductor died in it.
+// Misfits returns the open operations that wait for something else than they should: their
+// conductor is back or gone, maintenance has ended, or the conductor has died during maintenance.
 func (s *Store) Misfits(ctx context.Context) ([]node.Operation, error) {
 	return list(ctx, s, "list operations whose wait is over", misfitsSQL,
 		args{"timeout": micros(s.conductorTimeout), "limit": node.MaxLimit}, eachOperation())

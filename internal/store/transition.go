@@ -72,5 +72,5 @@ func (l *lockedNode) queueState(b *pgx.Batch) error {
 // Callback timeouts count from here (Ironic's touch_provisioning).
 const touchSQL = `UPDATE nodes SET provision_updated_at = clock_timestamp() WHERE id = @id`
 
-// queueTouch notes a sign of life from the locked node, which waits for its agent.
+// queueTouch lets the timeout of the locked node, which waits for its agent, begin anew.
 func (l *lockedNode) queueTouch(b *pgx.Batch) { b.Queue(touchSQL, args{"id": l.ID}) }

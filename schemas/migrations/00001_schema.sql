@@ -536,10 +536,11 @@ $$;
 CREATE FUNCTION coverage(timeout bigint) RETURNS TABLE (
     id bigint, conductor_group text, driver text, held boolean, covered boolean, quarantined boolean, since timestamptz, draining text[]
 ) LANGUAGE sql STABLE AS $$
+    WITH covered AS MATERIALIZED (SELECT c.id FROM covered_needs(timeout) c)
     SELECT d.id, d.conductor_group, d.driver, d.held, k.id IS NOT NULL, k.id IS NULL OR d.held,
         CASE WHEN k.id IS NULL THEN need_lost_at(d) WHEN d.held THEN need_held_since(d) END,
         CASE WHEN k.id IS NULL THEN need_draining(d, timeout) END
-      FROM needs d LEFT JOIN covered_needs(timeout) k ON k.id = d.id
+      FROM needs d LEFT JOIN covered k ON k.id = d.id
 $$;
 
 -- coverage() of one need, for a statement about one node.
