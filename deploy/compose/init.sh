@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes what docker-compose.yml needs and the repository must not have: .env with random passwords of the databases, the
-# keyset that secrets are sealed with, and the API's first user. What is there already is kept.
+# Creates what docker-compose.yml needs and the repository must not contain: .env with random passwords of the databases, the
+# keyset that seals secrets, and the API's first user. It keeps what exists.
 # Keep a copy of the keyset elsewhere: without it no BMC password in the database can be opened again.
 set -eu
 umask 077
@@ -10,7 +10,7 @@ mkdir -p "$secrets/ca"
 
 random() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
 
-# The containers run as whoever may read the secrets, but not as root.
+# The containers run as the user who may read the secrets, but not as root.
 uid=$(id -u) gid=$(id -g)
 if [ "$uid" = 0 ]; then uid=65532 gid=65532; fi
 

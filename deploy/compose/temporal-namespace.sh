@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the namespace $TEMPORAL_NAMESPACE with the search attributes of Temper's workflows, and $TEMPORAL_NAMESPACE-reconcile,
-# where the reconciliations run, so that they do not stand among the operations. May run again.
+# Creates the namespace $TEMPORAL_NAMESPACE with the search attributes of Temper's workflows, and $TEMPORAL_NAMESPACE-reconcile
+# for the reconciliations, so that the list of operations does not contain them. It may run again.
 set -eu
 
 tries=0
@@ -13,7 +13,7 @@ until temporal operator cluster health >/dev/null 2>&1; do
 	sleep 1
 done
 
-# Reconciliation asks what became of a workflow long after it ended: keep them for three days.
+# Reconciliation may ask for the result of a workflow long after it has ended, so closed workflows are kept for three days.
 temporal operator namespace describe --namespace "$TEMPORAL_NAMESPACE" >/dev/null 2>&1 ||
 	temporal operator namespace create --namespace "$TEMPORAL_NAMESPACE" --retention 72h
 

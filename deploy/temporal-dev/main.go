@@ -1,5 +1,5 @@
-// Command temporal-dev is Temporal for one machine: server, web UI and a SQLite file in one process.
-// It serves loopback only and is never meant for production, where Temporal is a cluster of its own.
+// Command temporal-dev is a Temporal for one machine: server, web UI and a SQLite file in one process.
+// It listens on loopback only. Production needs a Temporal cluster.
 package main
 
 import (

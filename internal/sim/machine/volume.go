@@ -15,7 +15,7 @@ type Volume struct {
 	Drives []int  `json:"drives"` // indices of Hardware.Drives
 }
 
-// ErrVolume: the volume can't be made from these drives.
+// ErrVolume means that the volume can't be made from these drives.
 var ErrVolume = errors.New("no such volume can be made of these drives")
 
 // Volumes returns the volumes.
