@@ -101,7 +101,7 @@ type Config struct {
 	ReconcileLate time.Duration
 	// Images is which images are accepted.
 	Images image.Policy
-	// Agent is what ramdisk agents are told and held to.
+	// Agent is the settings for ramdisk agents.
 	Agent AgentSettings
 }
 

@@ -21,11 +21,11 @@ const (
 	fromInspections               // anybody; large bodies
 )
 
-// An unauthenticated body must arrive within strangersTime, so that a slow sender
+// An unauthenticated body must arrive within openBodyTimeout, so that a slow sender
 // does not occupy the budget of the others for long.
 const (
-	strangersTime = 30 * time.Second
-	retryAfter    = "5" // seconds
+	openBodyTimeout = 30 * time.Second
+	retryAfter      = "5" // seconds
 )
 
 // Budgets limit the request bodies that are held in memory at the same time. A body
@@ -102,7 +102,7 @@ func readingOf(c *gin.Context) *reading {
 func (r *reading) read(c *gin.Context, class BodyClass) ([]byte, error) {
 	if class.from != fromUsers {
 		// If the ResponseWriter does not support it, the server's own deadline applies.
-		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(strangersTime))
+		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(openBodyTimeout))
 	}
 	raw, done, err := r.of[class.from].Read(c.Request.Context(), c.Request.Body, class.limits)
 	r.done = append(r.done, done)

@@ -38,8 +38,8 @@ func answer(h Handler) gin.HandlerFunc {
 	}
 }
 
-// fail answers an error and ends the request. What is ours or a dependency's
-// is logged whole here and told to the client in a few words.
+// fail answers an error and ends the request. An error that is not the client's is logged
+// whole here, and the client gets a general sentence.
 func fail(c *gin.Context, err error) {
 	status := format.StatusOf(err)
 	code, words, side := fault.CodeOf(err), err.Error(), "Client"
@@ -47,8 +47,8 @@ func fail(c *gin.Context, err error) {
 		side = "Server"
 		if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
 			Logger(c).Info("client went away", zap.String("path", c.Request.URL.Path))
-		} else if errors.Is(err, jsonlimit.ErrBusy) { // as often as strangers like
-			Logger(c).Info("request put off", zap.Int("status", status), zap.Error(err))
+		} else if errors.Is(err, jsonlimit.ErrBusy) { // no error level: unauthenticated clients can cause as many as they like
+			Logger(c).Info("request refused: too many bodies are read at once", zap.Int("status", status), zap.Error(err))
 		} else {
 			Logger(c).Error("request failed", zap.Int("status", status), zap.Error(err))
 		}

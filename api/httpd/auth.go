@@ -27,7 +27,7 @@ type Auth struct {
 	File string
 }
 
-// newAuthenticator returns nil if everybody is let in.
+// newAuthenticator returns nil if no login is needed.
 func newAuthenticator(a Auth, now func() time.Time, log *zap.Logger) (*basicauth.Authenticator, error) {
 	switch a.Strategy {
 	case "", NoAuth:
@@ -46,11 +46,11 @@ var authCodes = map[int]fault.Code{
 
 const userKey = "user"
 
-// User is who asks; "" where nobody has to say.
+// User is the name that the client logged in with; "" if no login is needed.
 func User(c *gin.Context) string { return c.GetString(userKey) }
 
-// authenticated lets a request pass or refuses it. The body of a refusal is that of
-// Ironic's basic-auth middleware, which differs from Ironic's other errors.
+// authenticated refuses a request without a valid login. The body of the refusal is that
+// of Ironic's basic-auth middleware, which differs from Ironic's other errors.
 func (s *Server) authenticated(c *gin.Context) {
 	if s.auth == nil || s.isOpen(c.Request.URL.Path) {
 		return
@@ -66,7 +66,7 @@ func (s *Server) authenticated(c *gin.Context) {
 	})
 }
 
-// By is who asks, for records that need somebody.
+// By is User, or a general name if that is "".
 func By(c *gin.Context) string {
 	if u := User(c); u != "" {
 		return u

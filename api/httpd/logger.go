@@ -15,7 +15,7 @@ const loggerKey = "logger"
 // requestID is the form OpenStack gives to request ids; a caller's own is kept when it has it.
 var requestID = regexp.MustCompile(`^req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$`)
 
-// identified names the request, in its answer and in its log lines.
+// identified gives the request an id, for its answer and its log lines.
 func (s *Server) identified(c *gin.Context) {
 	id := "req-" + uuid.NewString()
 	c.Header("OpenStack-Request-Id", id)
@@ -27,7 +27,7 @@ func (s *Server) identified(c *gin.Context) {
 	format.SetPublicURL(c, s.PublicURL)
 }
 
-// Logger is the request's own.
+// Logger is the logger of a request. Its lines have the request's id.
 func Logger(c *gin.Context) *zap.Logger {
 	if log, ok := c.Value(loggerKey).(*zap.Logger); ok {
 		return log

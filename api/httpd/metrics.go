@@ -17,8 +17,8 @@ var methods = map[string]bool{
 	http.MethodDelete: true, http.MethodOptions: true,
 }
 
-// observed counts and logs requests by the template of their route, never by
-// path: paths have no bound.
+// observed counts requests by the template of their route. Labels with paths would have
+// no bound.
 func (s *Server) observed(c *gin.Context) {
 	began := time.Now()
 	c.Next()
@@ -35,7 +35,7 @@ func (s *Server) observed(c *gin.Context) {
 	if s.routeOf(c).stream == nil { // how long a stream lasts says nothing of the server
 		s.metrics.seconds.WithLabelValues(method, route).Observe(took.Seconds())
 	}
-	Logger(c).Debug("request", zap.String("method", c.Request.Method), zap.String("path", c.Request.URL.Path),
+	Logger(c).Debug("request answered", zap.String("method", c.Request.Method), zap.String("path", c.Request.URL.Path),
 		zap.Int("status", status), zap.Duration("took", took), zap.String("user", User(c)))
 }
 

@@ -51,7 +51,7 @@ func (s *Server) recovered(c *gin.Context) {
 		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(p)
 		}
-		Logger(c).Error("panic", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+		Logger(c).Error("handler panicked", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
 		if !c.Writer.Written() {
 			fail(c, fault.New(fault.Internal, "panic: %v", p))
 		}

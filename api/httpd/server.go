@@ -135,7 +135,7 @@ func (s *Server) routes() *gin.Engine {
 	e.RedirectTrailingSlash = false
 	e.RedirectFixedPath = false
 	e.HandleMethodNotAllowed = true
-	// Addresses in headers are what a stranger says: only the connection's counts.
+	// Any client can put an address into a header, so only the connection's counts.
 	if err := e.SetTrustedProxies(nil); err != nil {
 		panic(err) // nil is always valid
 	}

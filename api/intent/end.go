@@ -13,8 +13,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Stop ends an operation at once where nobody works on it and nobody could, and
-// has its workflow end it elsewhere.
+// Stop ends an operation. If nobody works on it and nobody could, it ends in this
+// request; otherwise its workflow is asked to end it.
 func (s *Service) Stop(c *gin.Context, id int64, fl *Fleet, reason string) (*node.Operation, error) {
 	o, err := s.cancelNow(c, id, fl, reason)
 	if err == nil && o == nil {
@@ -24,7 +24,7 @@ func (s *Service) Stop(c *gin.Context, id int64, fl *Fleet, reason string) (*nod
 		return nil, err
 	}
 	httpd.Annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
-	httpd.Logger(c).Info("operation is to be cancelled", zap.String("user", httpd.User(c)))
+	httpd.Logger(c).Info("operation asked to end", zap.String("user", httpd.User(c)))
 	if o.EndedAt != nil {
 		s.ended(c, o)
 	} else {
@@ -33,9 +33,9 @@ func (s *Service) Stop(c *gin.Context, id int64, fl *Fleet, reason string) (*nod
 	return o, nil
 }
 
-// end is an abort or a deleted on a node whose operation nobody works on. Where
-// nobody could, it is done in this transaction, whatever else is dead (now); else
-// its workflow undoes and ends it. nil: it is another verb.
+// end decides an abort, or a deletion of the instance, of a node whose operation nobody
+// works on. With now, the operation ends in this transaction, because nobody could work
+// on it; otherwise its workflow undoes and ends it. It returns nil for any other verb.
 func (s *Service) end(p *Provision, n *node.Node, now bool) (*node.Request, error) {
 	d, ok, err := admission.EndNow(n, p.Verb)
 	switch {
@@ -56,13 +56,14 @@ func (s *Service) ending(st node.Steer) *node.Request {
 	return &node.Request{Steer: &st, EndNow: true, Defaults: s.Defaults()}
 }
 
-// Defaults are the settings of operations that no request describes.
+// Defaults are the settings of an operation that no request asked for, like the
+// cleaning after an undeploy.
 func (s *Service) Defaults() node.Defaults {
 	return node.Defaults{AutomatedClean: s.AutomatedClean, OnFailure: s.OnFailure}
 }
 
-// cancelNow ends an operation that nobody works on and nobody could; nil where
-// somebody does.
+// cancelNow ends an operation that nobody works on and nobody could. It returns nil if
+// somebody works on it or could.
 func (s *Service) cancelNow(c *gin.Context, id int64, fl *Fleet, reason string) (*node.Operation, error) {
 	ctx := c.Request.Context()
 	o, err := s.Store.Operation(ctx, id)
@@ -79,8 +80,8 @@ func (s *Service) cancelNow(c *gin.Context, id int64, fl *Fleet, reason string) 
 	})
 }
 
-// ended tells the workflow of an operation that was ended without it, and starts
-// what follows.
+// ended tells the workflow of o that o was ended without it, and starts the operation
+// that follows o.
 func (s *Service) ended(c *gin.Context, o *node.Operation) {
 	s.Tell(c, o, "cancel", func(ctx context.Context, o *node.Operation) error {
 		return s.Operations.Cancel(ctx, o, o.AskedReason)
@@ -93,7 +94,7 @@ func (s *Service) ended(c *gin.Context, o *node.Operation) {
 	}
 	next, err := s.Store.Operation(c.Request.Context(), o.FollowUp)
 	if err != nil { // its row is there, and started from there
-		httpd.Logger(c).Warn("what follows is started by reconciliation", zap.Int64("operation", o.FollowUp), zap.Error(err))
+		httpd.Logger(c).Warn("operation that follows not started, reconciliation will", zap.Int64("operation", o.FollowUp), zap.Error(err))
 		return
 	}
 	s.Start(c, next)

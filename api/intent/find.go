@@ -8,12 +8,12 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// ConductorNotFound is the error about a conductor that is not there.
+// ConductorNotFound is the error of a request for a conductor that does not exist.
 func ConductorNotFound(name string) error {
 	return fault.Coded(fault.ConductorNotFound, "Conductor %s could not be found.", format.Clip(name))
 }
 
-// Find gives the node of a path; names are known from 1.5 on.
+// Find reads the node of that name or UUID. Requests before 1.5 can't use names.
 func (s *Service) Find(c *gin.Context, ident string) (*node.Node, error) {
 	ident, err := s.Ident(c, ident)
 	if err != nil {
@@ -22,7 +22,7 @@ func (s *Service) Find(c *gin.Context, ident string) (*node.Node, error) {
 	return s.Store.Node(c.Request.Context(), ident)
 }
 
-// NodeAndFleet are the node of the path, and the conductors.
+// NodeAndFleet reads the node of the request's path, and the conductors.
 func (s *Service) NodeAndFleet(c *gin.Context) (*node.Node, *Fleet, error) {
 	n, err := s.Find(c, c.Param("node"))
 	if err != nil {
@@ -32,8 +32,9 @@ func (s *Service) NodeAndFleet(c *gin.Context) (*node.Node, *Fleet, error) {
 	return n, fl, err
 }
 
-// Ident checks a node's name or uuid from a path. Where ".json" was taken off
-// the path and no node is called so, the name has it.
+// Ident checks a node's name or UUID from a path, and returns it in the form in which
+// the store has it. If ".json" was taken from the path and no node has the rest as its
+// name, ".json" belongs to the name.
 func (s *Service) Ident(c *gin.Context, ident string) (string, error) {
 	if node.IsUUID(ident) {
 		return node.CanonicalUUID(ident), nil

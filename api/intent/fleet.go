@@ -21,14 +21,15 @@ func DriversOf(k *coverage.Conductor) []string {
 	return drivers
 }
 
-// Fleet is the conductors as one request sees them.
+// Fleet is the conductors as they were when the request read them.
 type Fleet struct {
 	WaitsForConductor bool // the caller has its request wait for a conductor
 	All               []coverage.Conductor
 	rings             map[string][]string // by group, driver and interfaces: who covers, sorted
 }
 
-// Fleet reads the conductors: what is shown of a node is as fresh as its answer.
+// Fleet reads the conductors. Each request reads them anew, so that what an answer says
+// of a node is true when it is given.
 func (s *Service) Fleet(ctx context.Context) (*Fleet, error) {
 	all, err := s.Store.Conductors(ctx)
 	if err != nil {
@@ -42,7 +43,7 @@ func (f *Fleet) alive(host string) bool {
 	return slices.ContainsFunc(f.All, func(c coverage.Conductor) bool { return c.Hostname == host && c.Alive })
 }
 
-// empty reports that no conductor at all could take work.
+// empty reports whether no conductor takes work.
 func (f *Fleet) empty() bool {
 	return !slices.ContainsFunc(f.All, coverage.Conductor.TakesWork)
 }
@@ -60,7 +61,7 @@ func (f *Fleet) Serving(group, driver string) []coverage.Conductor {
 	return out
 }
 
-// Covering are the names of those that also have all of the node's interfaces.
+// Covering returns the names of the conductors that cover the node, sorted.
 func (f *Fleet) Covering(n *node.Node) []string {
 	key := n.ConductorGroup + "\x00" + n.Driver
 	for _, i := range node.Interfaces {
@@ -79,8 +80,8 @@ func (f *Fleet) Covering(n *node.Node) []string {
 	return hosts
 }
 
-// Owner is the node's conductor: the ring's while that covers the node; until
-// the next epoch one that does. "" = none covers it.
+// Owner is the node's conductor: the one that the ring gives it to or, if that no longer
+// covers the node, another one that does, until the next epoch. "" = nobody covers it.
 func (f *Fleet) Owner(n *node.Node) string {
 	covering := f.Covering(n)
 	if slices.Contains(covering, n.RingOwner) {
@@ -97,16 +98,16 @@ func (f *Fleet) Reservation(n *node.Node) string {
 	return node.Reservation(n, f.alive, f.Owner(n))
 }
 
-// Orphaned reports that nobody works on the node's open operation and nobody could. What
-// ends or moves it need not wait for anybody then.
+// Orphaned reports whether nobody works on the node's open operation and nobody could.
+// Such an operation can be ended or moved without waiting for a conductor.
 func (f *Fleet) Orphaned(n *node.Node) bool {
 	o := n.Operation
 	return o != nil && len(f.Covering(n)) == 0 && (o.Conductor == "" || !f.alive(o.Conductor))
 }
 
-// WaitingFor is what an open operation waits for, as far as anybody knows: what
-// it says itself or, where it should be at work, a conductor to do it. It holds
-// also while every conductor and orchestrator is dead.
+// WaitingFor says what an open operation waits for; "" = nothing. That is what its row
+// says or, if it should be at work and nobody covers its node, a conductor. The second is
+// computed here, so that it is said even if every conductor and orchestrator is dead.
 func (f *Fleet) WaitingFor(o *node.Operation) string {
 	if p := o.TemporalPause; p != nil {
 		return p.Words()
@@ -118,9 +119,9 @@ func (f *Fleet) WaitingFor(o *node.Operation) string {
 	return node.WaitsForConductor(o.Group, o.Driver)
 }
 
-// Enabled are the interfaces that the conductors of a group have for a driver,
-// together. NoValidHost where none has the driver, Unavailable where there is
-// no conductor at all.
+// Enabled returns the implementations that the conductors of a group have for a driver,
+// by interface. The error is fault.NoValidHost if none of them has the driver, and
+// fault.Unavailable if no conductor takes work.
 func (f *Fleet) Enabled(group, driver string) (map[string][]string, error) {
 	serving := f.Serving(group, driver)
 	if len(serving) == 0 {
@@ -139,8 +140,8 @@ func (f *Fleet) Enabled(group, driver string) (map[string][]string, error) {
 	return out, nil
 }
 
-// RequireCovered refuses work for a node that nobody could do, in Ironic's words,
-// unless the caller said that it is to wait.
+// RequireCovered returns Ironic's error if no conductor covers the node, unless the
+// caller wants its request to wait for one.
 func (f *Fleet) RequireCovered(n *node.Node) error {
 	if !f.WaitsForConductor && len(f.Covering(n)) == 0 {
 		return f.NoConductor(n.ConductorGroup, n.Driver)
@@ -148,8 +149,8 @@ func (f *Fleet) RequireCovered(n *node.Node) error {
 	return nil
 }
 
-// headerWait says, as the query wait_for_conductor does, that a request is to be
-// accepted and wait where nobody could do it now.
+// headerWait and the query parameter wait_for_conductor say that a request is to be
+// accepted, and to wait, while no conductor covers the node.
 const headerWait = "Temper-Wait-For-Conductor"
 
 func waitsForConductor(c *gin.Context) (bool, error) {
@@ -163,7 +164,7 @@ func waitsForConductor(c *gin.Context) (bool, error) {
 	return format.AsBool("wait_for_conductor", word)
 }
 
-// NoConductor is the error where no conductor of the group has the driver.
+// NoConductor is the error if no conductor of the group has the driver.
 func (f *Fleet) NoConductor(group, driver string) error {
 	if f.empty() {
 		return fault.Coded(fault.NoConductorAlive, "no conductor is alive and takes work: driver %s, conductor group %q", format.Clip(driver), format.Clip(group))
@@ -171,8 +172,8 @@ func (f *Fleet) NoConductor(group, driver string) error {
 	return fault.Coded(fault.NoConductor, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group \"%s\". Ensure the driver is valid and enabled.", format.Clip(driver), format.Clip(group))
 }
 
-// AsBadRequest is how Ironic answers NoValidHost to requests that name the
-// driver themselves: the client can see which there are.
+// AsBadRequest turns fault.NoValidHost into fault.Invalid, as Ironic does for requests
+// that name the driver themselves.
 func AsBadRequest(err error) error {
 	if fault.Is(err, fault.NoValidHost) {
 		return fault.New(fault.Invalid, "%w", err)

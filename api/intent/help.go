@@ -13,9 +13,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Helped adds to err what can be done about it, as far as that depends on the
-// node n and on what was asked of it; e is "" where that was nothing of the life
-// cycle.
+// Helped adds to err what can be done about it, as far as that depends on the node n and
+// on the event e that was asked for. e is "" if the request was not about the life cycle.
 func Helped(err error, n *node.Node, e node.Event) error {
 	if err == nil {
 		return nil
@@ -52,7 +51,8 @@ type NodeHelp struct{ *node.Node }
 // HelpAbout is what can be done about n.
 func HelpAbout(n *node.Node) NodeHelp { return NodeHelp{n} }
 
-// maxLabel bounds the name in a command; a longer one gives way to the uuid.
+// maxLabel bounds a node's name in a command, in bytes. Instead of a longer name the
+// command has the UUID.
 const maxLabel = 64
 
 func (n NodeHelp) command(words string) string {
@@ -72,7 +72,7 @@ func (n NodeHelp) patch(words, effect, path string, value any) format.Help {
 	}
 }
 
-// held is how to learn of the open operation, and how to end it.
+// held returns how to see what the open operation does, and how to end it.
 func (n NodeHelp) held() []format.Help {
 	out := []format.Help{n.Why()}
 	o := n.Operation
@@ -93,12 +93,12 @@ func (n NodeHelp) held() []format.Help {
 	})
 }
 
-// Why is how to learn what holds the node.
+// Why is the command that shows what holds the node.
 func (n NodeHelp) Why() format.Help {
 	return format.Help{Command: n.command("node why %s"), Effect: "shows what holds it", Method: http.MethodGet, Path: n.path("/temper/v1", "/why")}
 }
 
-// actionEffects says what becomes of the step at which an operation holds.
+// actionEffects says what each decision does to the step that failed.
 var actionEffects = map[node.Action]string{
 	node.ActionRetry: "runs the failed step again", node.ActionSkip: "leaves the failed step out", node.ActionAbort: "ends it",
 }
@@ -119,7 +119,8 @@ func OperationPath(id int64, rest string) string {
 	return fmt.Sprintf("/temper/v1/operations/%d%s", id, rest)
 }
 
-// wayTo are the verbs that bring a node at rest to where e is possible.
+// wayTo returns the verbs that bring a node that no operation holds to a state in which
+// e is possible.
 func (n NodeHelp) wayTo(e node.Event) []format.Help {
 	var out []format.Help
 	for _, step := range node.VerbsTo(n.ProvisionState, e) {

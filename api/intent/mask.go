@@ -18,9 +18,9 @@ var secretDicts = []struct {
 	{"instance_info", func(n *node.Node) *map[string]any { return &n.InstanceInfo }},
 }
 
-// MaskNode puts the mask in place of n's secrets and gives those that are to be
-// sealed (nil: deleted) instead. before is the node as it was, nil for a new one;
-// where its mask still stands, the sealed value stays.
+// MaskNode replaces n's secrets with the mask and returns them for sealing; a nil secret
+// is to be deleted. before is the node as it was, nil for a new one. Where n has the mask
+// that before had, the sealed value stays.
 func MaskNode(before, n *node.Node) (node.Secrets, error) {
 	changed := node.Secrets{}
 	for _, d := range secretDicts {

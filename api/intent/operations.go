@@ -6,23 +6,24 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Operations is how an intent that is written becomes work. The row is the
-// truth: an error here is logged and left to reconciliation.
+// Operations starts and steers workflows. It is called after the commit. The row of the
+// operation is what counts: if a call fails, the error is logged, and reconciliation does
+// what it should have done.
 type Operations interface {
 	// Start starts the workflow of an operation that was just committed.
 	Start(ctx context.Context, o *node.Operation) error
 	// Cancel asks the workflow of o to stop and undo.
 	Cancel(ctx context.Context, o *node.Operation, reason string) error
-	// Nudge tells the workflow of o to read its row: somebody asked for
-	// something, or an agent came up.
+	// Nudge tells the workflow of o to read its row again, because somebody asked for
+	// something or an agent came up.
 	Nudge(ctx context.Context, o *node.Operation) error
-	// Decide has the workflow of o, which holds at a step that failed, take a
-	// decision, and returns when it has. fault.Conflict, NotAllowed or Invalid
-	// where it refuses; fault.Unavailable where it can't be had in time, fault.Lost
-	// where it has ended.
+	// Decide gives the workflow of o, which holds at a step that failed, a decision, and
+	// returns when the workflow has accepted it. The error is fault.Conflict, NotAllowed or
+	// Invalid if the workflow refuses, fault.Unavailable if it does not answer in time, and
+	// fault.Lost if it has ended.
 	Decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error
-	// Status is what Temporal knows of o's run, without RunID of the newest; an
-	// error where it can't be asked.
+	// Status returns what Temporal knows of o's run, or of the newest run if o.RunID is "".
+	// The error says that Temporal could not be asked.
 	Status(ctx context.Context, o *node.Operation) (node.RunStatus, error)
 	// Unpause unpauses o's workflow or its activity in Temporal. It does nothing if
 	// neither is paused.

@@ -28,8 +28,8 @@ func PowerTimeout(in *format.Object) (time.Duration, error) {
 	return time.Duration(*seconds) * time.Second, nil
 }
 
-// DecidePower opens an operation on a free node, and has the open operation of
-// a waiting one run the change as a step.
+// DecidePower opens an operation if the node has none. If its open operation waits, that
+// operation is asked to change the power.
 func (s *Service) DecidePower(n *node.Node, fl *Fleet, target node.PowerState, timeout time.Duration, by string) (*node.Request, error) {
 	d, err := admission.Power(n, target, fl.Reservation(n))
 	if err != nil {

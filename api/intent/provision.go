@@ -12,8 +12,8 @@ import (
 	"go.temper.dev/temper/internal/secret"
 )
 
-// Applied is n with the instance_info that the request gives, and the secrets in
-// it. Keys that are not given stay as they are; null removes one.
+// Applied returns a copy of n with the instance_info of the request, and the secrets in
+// it. Keys that the request does not have stay as they are; null removes a key.
 func (p *Provision) Applied(n *node.Node) (*node.Node, node.Secrets, error) {
 	after := *n
 	if p.Info == nil {
@@ -32,7 +32,7 @@ func (p *Provision) Applied(n *node.Node) (*node.Node, node.Secrets, error) {
 	return &after, secrets, secret.CheckDestinations(secret.Destinations(n), &after, secrets)
 }
 
-// Provision is a PUT of states/provision, taken apart before the node is looked at.
+// Provision is a request for a verb of the life cycle, read before the node is.
 type Provision struct {
 	*format.Object
 	Verb           node.Verb
@@ -45,8 +45,8 @@ type Provision struct {
 	DriveErr       error
 }
 
-// Decide makes of a request what is written, in Ironic's order: version,
-// maintenance and life cycle, parameters, conductor, interfaces and steps.
+// Decide returns what p changes, or why it is refused. It checks in Ironic's order:
+// version, maintenance and life cycle, parameters, conductor, interfaces and steps.
 func (s *Service) Decide(p *Provision, n *node.Node, fl *Fleet) (*node.Request, error) {
 	if p.Verb.Minor > p.Minor {
 		return nil, fault.New(fault.NotAcceptable, "Request not acceptable.")
@@ -60,8 +60,8 @@ func (s *Service) Decide(p *Provision, n *node.Node, fl *Fleet) (*node.Request, 
 	if err != nil {
 		return nil, err
 	}
-	// Aborting a deploy came with 1.110; what is built is offered at the newest
-	// version that is served.
+	// Ironic can abort a deploy since 1.110. It is built here, so the newest version that
+	// is served has it.
 	if min(p.Verb.MinorIn(n.ProvisionState), format.MaxMinor) > p.Minor {
 		return nil, fault.New(fault.NotAcceptable, "Request not acceptable.")
 	}
@@ -187,7 +187,7 @@ func (p *Provision) check() error {
 	return nil
 }
 
-// given reports whether a parameter says something; an empty list does not.
+// given reports whether a parameter is there, and neither null nor an empty list.
 func (p *Provision) given(name string) bool {
 	switch v := p.Fields[name].(type) {
 	case nil:

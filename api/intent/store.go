@@ -31,38 +31,39 @@ type NodeStore interface {
 	Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.Node, error)
 	// Available are nodes that can be offered now, by the heartbeats of this moment.
 	Available(ctx context.Context, f node.AvailableFilter) ([]node.Offer, error)
-	// CreateNode fills in ID and CreatedAt.
+	// CreateNode sets ID and CreatedAt.
 	CreateNode(ctx context.Context, n *node.Node, secrets node.Secrets, user string) error
 	// UpdateNode writes the columns that a user may set, as edit leaves them.
 	UpdateNode(ctx context.Context, ident, user string, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error)
-	// ClaimNode is UpdateNode in the name of a compute service, which an
-	// instance_uuid that comes belongs to; fault.Conflict where its share lacks
-	// the node. service "" is UpdateNode.
+	// ClaimNode is UpdateNode in the name of a compute service: a new instance_uuid
+	// belongs to it. The error is fault.Conflict if the node is not in its share. With the
+	// service "" it is UpdateNode.
 	ClaimNode(ctx context.Context, ident, user string, claimer share.Claimer, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error)
 	// DeleteNode ends an open operation together with its node.
 	DeleteNode(ctx context.Context, ident, user string, check func(*node.Node) error) error
-	// SetMaintenance pauses an open operation, or lets it go on, and gives it; nil = none.
+	// SetMaintenance pauses the open operation, or lets it go on, and returns it; nil = none.
 	SetMaintenance(ctx context.Context, ident string, on bool, reason, user string) (*node.Operation, error)
 }
 
 // RequestStore keeps the operations.
 type RequestStore interface {
-	// Request does what decide makes of the node, and gives the operation that
-	// was opened or steered; nil where the node only moved.
+	// Request writes what decide returns, and returns the operation that it opened or
+	// steered; nil if only the node changed.
 	Request(ctx context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error)
-	// RequestOnce is Request for one that may be sent again: repeated, it gives the
-	// operation of the first time and does not ask decide.
+	// RequestOnce is Request for a request that may be sent twice. The second time it
+	// returns the operation of the first one, without a call of decide.
 	RequestOnce(ctx context.Context, ident string, once node.IdempotencyKey, decide func(*node.Node) (*node.Request, error)) (o *node.Operation, repeated bool, err error)
-	// AskOperation records an ask; fault.Conflict for one that has ended.
+	// AskOperation records what somebody asks of an open operation. The error is
+	// fault.Conflict if it has ended.
 	AskOperation(ctx context.Context, id int64, ask node.Ask, by, reason string) (*node.Operation, error)
-	// Retry does what decide makes of an operation that has ended: it is done again.
-	// Waive waives what the node owes. A running undo is asked to end and returned.
+	// Waive waives what the node owes. It asks a running undo to end, and returns it.
 	Waive(ctx context.Context, ident, user, reason string) (waived []node.Undo, undo *node.Operation, err error)
+	// Retry writes what decide returns for an operation that has ended, to do it again.
 	Retry(ctx context.Context, id int64, decide func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error)) (*node.Operation, error)
 	// Direct changes an open operation in place.
 	Direct(ctx context.Context, id int64, edit func(*node.Node) (node.OperationChange, error)) (*node.Operation, error)
 	CloseOperation(ctx context.Context, end node.End) (*node.Operation, error)
-	// SayLostTemporal records the word that Temporal has lost its data.
+	// SayLostTemporal records that an operator says that Temporal has lost its data.
 	SayLostTemporal(ctx context.Context, by, reason string) error
 	Operation(ctx context.Context, id int64) (*node.Operation, error)
 	// Operations are sorted newest first.
@@ -89,8 +90,8 @@ type PortStore interface {
 type AllocationStore interface {
 	Allocations(ctx context.Context, f node.AllocationFilter, p node.Page) ([]node.Allocation, error)
 	Allocation(ctx context.Context, ident string) (*node.Allocation, error)
-	// Allocate finds a node for a, or records why there is none: a tells then.
-	// dedicated: nodes of a project are only for it and for who names them.
+	// Allocate finds a node for a, or records in a why there is none. With dedicated, a
+	// node with an owner or lessee is only for these and for requests that name it.
 	Allocate(ctx context.Context, a *node.Allocation, dedicated bool, user string) error
 	// Backfill records an allocation for a node that is in use.
 	Backfill(ctx context.Context, node string, a *node.Allocation, user string, allow func(*node.Node) error) error
@@ -105,9 +106,10 @@ type AllocationStore interface {
 type ConductorStore interface {
 	Conductors(ctx context.Context) ([]coverage.Conductor, error)
 	Conductor(ctx context.Context, hostname string) (*coverage.Conductor, error)
-	// AskDrain: fault.Conflict for the last that covers some node, without force.
+	// AskDrain asks a conductor to drain. Without force the error is fault.Conflict if it
+	// is the last one that covers some node.
 	AskDrain(ctx context.Context, hostname string, force bool) (*coverage.Conductor, error)
-	// ForgetConductor: fault.Conflict for one that is alive.
+	// ForgetConductor deletes a conductor. The error is fault.Conflict if it is alive.
 	ForgetConductor(ctx context.Context, hostname string) error
 	// Owned counts the nodes that each conductor owns in the newest epoch.
 	Owned(ctx context.Context) (map[string]int, error)
@@ -123,11 +125,11 @@ type ConductorStore interface {
 	Quarantined(ctx context.Context) ([]coverage.Quarantined, error)
 }
 
-// RecordStore keeps what was found out about nodes.
+// RecordStore keeps the histories and inventories of nodes.
 type RecordStore interface {
 	History(ctx context.Context, ident string, p node.Page) ([]node.HistoryEvent, error)
-	// WholeHistory is that of all nodes that have had a uuid, DeletedNodes are the
-	// records of those that were deleted.
+	// WholeHistory returns the history of all nodes that have had a UUID, DeletedNodes the
+	// records of nodes that were deleted.
 	WholeHistory(ctx context.Context, ident, marker string, limit int) ([]node.HistoryEvent, error)
 	DeletedNodes(ctx context.Context, f node.DeletedFilter) ([]node.Deleted, error)
 	HistoryEvent(ctx context.Context, ident, uuid string) (*node.HistoryEvent, error)
@@ -139,8 +141,8 @@ type AgentStore interface {
 	// AgentNode finds the node of an agent by its uuid or, without one, by MACs:
 	// only one whose open operation uses an agent.
 	AgentNode(ctx context.Context, uuid string, macs []string) (*node.Node, error)
-	// AgentLookup gives the agent's token in the clear where decide says so,
-	// else "". A new token is durable before it is given.
+	// AgentLookup returns the agent's token in the clear if decide says so, else "". A new
+	// token is committed before it is returned.
 	AgentLookup(ctx context.Context, nodeUUID, source string,
 		decide func(revealed int, sameSource, heartbeatSeen bool) (reveal bool, newToken string)) (token string, err error)
 	// AgentHeartbeat records a heartbeat that check accepts. first: none came
@@ -157,8 +159,8 @@ type AgentStore interface {
 // ComputeStore keeps the compute services, their shares, and the instances.
 type ComputeStore interface {
 	ComputeServices(ctx context.Context) ([]share.Service, error)
-	// ComputeHeartbeat registers or renews. revision above 0: an epoch must
-	// follow before the service may count on it.
+	// ComputeHeartbeat registers a service or renews its lease. With a revision above 0 the
+	// service has nodes only when an epoch that follows this revision is published.
 	ComputeHeartbeat(ctx context.Context, h share.Heartbeat) (v share.Service, epoch, revision int64, err error)
 	StopCompute(ctx context.Context, host string, incarnation int64) error
 	ForgetCompute(ctx context.Context, host string) (revision int64, err error)
@@ -166,7 +168,7 @@ type ComputeStore interface {
 	MoveCompute(ctx context.Context, from, to, node string) (moved int, revision int64, err error)
 	// PublishShares makes the next epoch, unless one that follows revision is published (0 = always).
 	PublishShares(ctx context.Context, revision int64, decide func(share.State) []share.Row) (share.Published, error)
-	// HandOverShares makes an epoch of what was acknowledged, where the published one is older than least.
+	// HandOverShares publishes an epoch with what services have acknowledged, if the published one is older than least.
 	HandOverShares(ctx context.Context, least time.Duration) (share.Published, error)
 	SharePage(ctx context.Context, host string, epoch int64, marker string, limit int) (share.Page, error)
 	ShareOverview(ctx context.Context) (share.Overview, error)

@@ -15,11 +15,11 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// headerOnFailure says, as the query on_failure does, what the operation that a
-// request opens does when a step fails for good.
+// headerOnFailure and the query parameter on_failure say what the operation that a
+// request opens does when a step has failed for good.
 const headerOnFailure = "Temper-On-Failure"
 
-// OnFailureOf is what the request says, else the setting.
+// OnFailureOf is what the request says about on_failure, or else the setting.
 func (s *Service) OnFailureOf(c *gin.Context) (node.OnFailure, error) {
 	word, given := c.GetQuery("on_failure")
 	if !given {
@@ -32,7 +32,7 @@ func (s *Service) OnFailureOf(c *gin.Context) (node.OnFailure, error) {
 	return AsOnFailure(word)
 }
 
-// HeaderOperation names the operation behind a 202.
+// HeaderOperation is the header of a 202 that has the id of the operation.
 const HeaderOperation = "Temper-Operation"
 
 // AsOnFailure reads what an operation does when a step fails for good.
@@ -48,11 +48,11 @@ type Asked struct {
 	Event             node.Event // of the life cycle; "" = nothing of it
 	WaitsForConductor bool       // it waits where nobody could do it now
 	Once              node.IdempotencyKey
-	// decide runs with the node's row locked, and reads only its arguments.
+	// decide runs with the node's row locked, so it must read nothing but its arguments.
 	Decide func(*node.Node, *Fleet) (*node.Request, error)
 }
 
-// Request is submit as Ironic answers it: 202, and where the states are.
+// Request is Submit with Ironic's answer: 202, with the states as Location.
 func (s *Service) Request(c *gin.Context, e node.Event, decide func(*node.Node, *Fleet) (*node.Request, error)) (int, any, error) {
 	patient, err := waitsForConductor(c)
 	if err != nil {
@@ -65,8 +65,8 @@ func (s *Service) Request(c *gin.Context, e node.Event, decide func(*node.Node, 
 	return http.StatusAccepted, nil, nil
 }
 
-// Submit decides what is asked of a node and hands on what that opened or
-// steered; nil where the node only moved.
+// Submit decides what is asked of a node, and tells the workflow of the operation that
+// this opened or steered. It returns nil if only the node changed.
 func (s *Service) Submit(c *gin.Context, a Asked) (*node.Operation, *Fleet, error) {
 	ctx := c.Request.Context()
 	ident, err := s.Ident(c, c.Param("node"))
@@ -93,7 +93,7 @@ func (s *Service) Submit(c *gin.Context, a Asked) (*node.Operation, *Fleet, erro
 	httpd.Annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
 	c.Header(HeaderOperation, strconv.FormatInt(o.ID, 10))
 	if repeated {
-		httpd.Logger(c).Info("request was accepted before", zap.String("kind", string(o.Kind)), zap.String("user", httpd.User(c)))
+		httpd.Logger(c).Info("request accepted before, answered again", zap.String("kind", string(o.Kind)), zap.String("user", httpd.User(c)))
 		return o, fl, nil
 	}
 	httpd.Logger(c).Info("request accepted", zap.String("kind", string(o.Kind)), zap.String("asked", string(o.Asked)), zap.String("user", httpd.User(c)))

@@ -11,24 +11,24 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// TellPaused tells the workflow of an open operation, if there is one that can hear
-// of it, that maintenance was set or lifted: a step that runs sees it by itself.
+// TellPaused tells the workflow of o that maintenance was set or lifted. o may be nil. A
+// workflow whose step runs is not told: the step reads the row itself.
 func (s *Service) TellPaused(c *gin.Context, o *node.Operation) {
 	if o != nil && o.WorkflowWaits() && o.BegunAt != nil {
 		s.Tell(c, o, "nudge", s.Operations.Nudge)
 	}
 }
 
-// Start hands an operation that was just committed to whoever runs it. What
-// fails here is lost time, never the request: reconciliation reads the row.
+// Start starts the workflow of an operation that was just committed. If that fails the
+// request is not lost, only late: reconciliation finds the row and starts the workflow.
 func (s *Service) Start(c *gin.Context, o *node.Operation) {
 	s.Tell(c, o, "start", s.Operations.Start)
 }
 
-// Nudge tells a running operation that somebody asked for something. What is
-// to stop is cancelled, so that a step at work hears of it, too; what is paused in
-// Temporal is unpaused for what could not be done otherwise. Reconciliation repeats
-// the same.
+// Nudge tells the workflow of o that somebody asked for something. If o is to end, the
+// workflow is cancelled, so that a running step notices. If the workflow is paused in
+// Temporal and could not do what was asked, it is unpaused. Reconciliation repeats all of
+// this.
 func (s *Service) Nudge(c *gin.Context, o *node.Operation) {
 	if o.TemporalPause != nil && node.Unpauses(o.Asked) {
 		s.Tell(c, o, "unpause", func(ctx context.Context, o *node.Operation) error {
@@ -44,10 +44,10 @@ func (s *Service) Nudge(c *gin.Context, o *node.Operation) {
 	s.Tell(c, o, "nudge", s.Operations.Nudge)
 }
 
-// Tell calls tell, which tells the workflow of o something; what names that in the log.
-// A workflow that can't be told is told by reconciliation.
+// Tell calls tell and logs its error; what names the call in the log. Reconciliation
+// repeats a call that failed.
 func (s *Service) Tell(c *gin.Context, o *node.Operation, what string, tell func(context.Context, *node.Operation) error) {
-	// The request may be over before the workflow knows; the intent is not.
+	// The client may go away in the meantime; what it asked for is committed.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), s.StartTimeout)
 	defer cancel()
 	if err := tell(ctx, o); err != nil {
@@ -56,8 +56,8 @@ func (s *Service) Tell(c *gin.Context, o *node.Operation, what string, tell func
 	}
 }
 
-// TemporalError is an error of Temporal as a request ends with it; what a workflow
-// refused stays as it is.
+// TemporalError gives an error its code if Temporal could not be reached. The refusal of
+// a workflow stays as it is.
 func TemporalError(err error) error {
 	if fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Unreachable) {
 		return fault.Coded(fault.TemporalUnavailable, "%w", err)

@@ -13,25 +13,21 @@ import (
 
 // ValidateInterface checks one interface of a node without touching hardware.
 func (s *Service) ValidateInterface(n *node.Node, kind string) error {
-	switch n.Implementation(kind).Means {
-	case node.MeansNone:
+	switch i := n.Implementation(kind); {
+	case i.Means == node.MeansNone:
 		return n.Unsupported(kind)
-	case node.MeansNoop, node.MeansFake:
+	case i.Means == node.MeansNoop, i.Means == node.MeansFake:
 		return nil
-	case node.MeansAgent:
-		if kind == "deploy" {
-			return s.validateDeploy(n)
-		}
+	case i.WritesImage:
+		return s.validateDeploy(n)
+	case i.Means == node.MeansAgent, i.Boot != "":
 		return s.validateBoot(n)
-	case node.MeansBMC:
-		if kind == "boot" {
-			return s.validateBoot(n)
-		}
 	}
 	return s.Drivers.Validate(n.Driver, n.DriverInfo)
 }
 
-// validateBoot: the ramdisk agent has to come from somewhere.
+// validateBoot checks that the node's boot interface has what it needs to boot the
+// ramdisk.
 func (s *Service) validateBoot(n *node.Node) error {
 	if err := s.Drivers.Validate(n.Driver, n.DriverInfo); err != nil {
 		return err
@@ -46,7 +42,8 @@ func (s *Service) validateBoot(n *node.Node) error {
 	return err
 }
 
-// validateDeploy: an image with a checksum, and traits that the node has.
+// validateDeploy checks the image and its checksum, and that the node has the traits that
+// the instance wants.
 func (s *Service) validateDeploy(n *node.Node) error {
 	if _, err := image.Parse(n.UUID, n.InstanceInfo, n.DriverInfo, s.Images); err != nil {
 		return fault.Coded(fault.ImageInvalid, "%w", err)
@@ -54,8 +51,8 @@ func (s *Service) validateDeploy(n *node.Node) error {
 	return validateInstanceTraits(n)
 }
 
-// validateInstanceTraits: what an instance asks for, its node must have (Ironic
-// conductor/utils.py, validate_instance_info_traits).
+// validateInstanceTraits checks that the node has the traits that the instance wants
+// (Ironic conductor/utils.py, validate_instance_info_traits).
 func validateInstanceTraits(n *node.Node) error {
 	given, ok := n.InstanceInfo["traits"]
 	if !ok || given == nil {
@@ -80,8 +77,8 @@ func validateInstanceTraits(n *node.Node) error {
 	return nil
 }
 
-// plan is the list of steps of an operation that could run: interfaces, image,
-// traits and steps are checked, without touching the BMC.
+// plan returns the steps of an operation. It checks interfaces, image, traits and steps,
+// without a request to the BMC.
 func (s *Service) plan(n *node.Node, k node.Kind, asked []node.Step, p *Provision) ([]node.Step, error) {
 	options := plan.Options{AutomatedClean: s.AutomatedClean}
 	if p.DisableRamdisk != nil {
@@ -112,7 +109,7 @@ func (s *Service) Fits(n *node.Node, k node.Kind, noAgent bool) error {
 	return nil
 }
 
-// ValidationCode is the code of an error of validateInterface.
+// ValidationCode is the code of an error of ValidateInterface.
 func ValidationCode(err error) fault.Code {
 	if code := fault.CodeOf(err); code != fault.InvalidRequest {
 		return code

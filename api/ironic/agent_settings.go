@@ -6,7 +6,7 @@ import (
 	"go.temper.dev/temper/internal/agent"
 )
 
-// AgentSettings is what ramdisk agents are told and held to.
+// AgentSettings are the settings for ramdisk agents.
 type AgentSettings struct {
 	// HeartbeatTimeout is the longest silence an agent may keep. Default 300 s.
 	HeartbeatTimeout time.Duration

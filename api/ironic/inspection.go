@@ -36,7 +36,7 @@ func (s *Server) postInspection(c *gin.Context) (int, any, error) {
 		s.refused.agent(askInventory, err)
 		return 0, nil, err
 	}
-	httpd.Logger(c).Info("inspection data came in", zap.String("node", n.UUID))
+	httpd.Logger(c).Info("inventory accepted", zap.String("node", n.UUID))
 	return http.StatusAccepted, answer, nil
 }
 
@@ -56,7 +56,7 @@ func (s *Server) takeInventory(c *gin.Context, id string) (*node.Node, any, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	// The token is told first: what follows may end the operation, and it with it.
+	// The token is read first: what follows may end the operation, and the token with it.
 	var answer any = agent.InspectionAnswer{UUID: n.UUID}
 	if format.Minor(c) >= 84 {
 		if answer, err = s.introduce(c, n, macs); err != nil {

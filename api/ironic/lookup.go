@@ -66,17 +66,17 @@ func (s *Server) introduce(c *gin.Context, n *node.Node, macs []string) (*agent.
 		}
 		out.Config.AgentToken = token
 	}
-	out.Node = forStrangers(n)
+	out.Node = withoutLogin(n)
 	for _, l := range format.Links(format.PublicURL(c), "nodes/"+n.UUID) {
 		out.Node.Links = append(out.Node.Links, agent.Link{Href: l.Href, Rel: l.Rel})
 	}
 	return out, nil
 }
 
-// forStrangers returns what an agent needs of a node: root device hints, capabilities
+// withoutLogin returns what an agent needs of a node: root device hints, capabilities
 // and what drivers wrote for it. A lookup needs no login. So secrets in URLs are
 // masked, and what views add about the node's operations is left out.
-func forStrangers(n *node.Node) agent.LookupNode {
+func withoutLogin(n *node.Node) agent.LookupNode {
 	v := &view{Node: n}
 	return agent.LookupNode{
 		UUID: n.UUID, Properties: mask.Dict(n.Properties), InstanceInfo: mask.Dict(v.instanceInfo()), DriverInternalInfo: mask.Dict(n.DriverInternalInfo),

@@ -13,8 +13,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// deleteNode answers DELETE /v1/nodes/X. A node in maintenance may go whatever
-// it does; what runs on it is told to stop, and its claims are void with the row.
+// deleteNode answers DELETE /v1/nodes/X. A node in maintenance can be deleted while an
+// operation is open. Its workflow is cancelled, and its claims end with the row.
 func (s *Server) deleteNode(c *gin.Context) (int, any, error) {
 	ctx := c.Request.Context()
 	ident, err := s.Ident(c, c.Param("node"))

@@ -118,7 +118,7 @@ func (s *Server) patch(p *nodePatch, n *node.Node) (node.Secrets, error) {
 		Orphaned: p.fleet.Orphaned(n),
 	}
 	if err := admission.Patch(&before, &before, rules); err != nil {
-		return nil, err // the wrong moment is told before what is wrong with the change
+		return nil, err // that the node can't be changed now is said before what is wrong with the change
 	}
 	n.Interfaces = copyStrings(n.Interfaces)
 	if err := nodeAttributes.Apply(p.ops, &view{Node: &before, minor: format.MaxMinor, fleet: p.fleet}, n); err != nil {

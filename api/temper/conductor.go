@@ -58,7 +58,7 @@ func (s *Server) drainConductor(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	httpd.Logger(c).Info("conductor is to drain", zap.String("conductor", k.Hostname), zap.Boolp("force", force), zap.String("user", httpd.User(c)))
+	httpd.Logger(c).Info("conductor asked to drain", zap.String("conductor", k.Hostname), zap.Boolp("force", force), zap.String("user", httpd.User(c)))
 	s.reconcileSoon(c)
 	return http.StatusAccepted, shownConductor(k, 0), nil
 }
@@ -68,7 +68,7 @@ func (s *Server) forgetConductor(c *gin.Context) (int, any, error) {
 	if err := s.Store.ForgetConductor(c.Request.Context(), c.Param("conductor")); err != nil {
 		return 0, nil, err
 	}
-	httpd.Logger(c).Info("conductor is forgotten", zap.String("conductor", c.Param("conductor")), zap.String("user", httpd.User(c)))
+	httpd.Logger(c).Info("conductor forgotten", zap.String("conductor", c.Param("conductor")), zap.String("user", httpd.User(c)))
 	s.reconcileSoon(c)
 	return http.StatusNoContent, nil, nil
 }

@@ -68,7 +68,7 @@ func (s *Server) getReady(c *gin.Context) (int, any, error) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTimeout)
 	defer cancel()
 	if err := s.Ready(ctx); err != nil {
-		httpd.Logger(c).Warn("not ready", zap.Error(err))
+		httpd.Logger(c).Warn("readiness check failed", zap.Error(err))
 		return http.StatusServiceUnavailable, gin.H{
 			"status": "not ready", "reasons": Reasons(err), "code": fault.ServiceUnavailable, "help": []format.Help{},
 		}, nil

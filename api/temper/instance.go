@@ -57,6 +57,6 @@ func (s *Server) deleteInstance(c *gin.Context) (int, any, error) {
 	if err := s.Store.MarkAbsent(c.Request.Context(), node.CanonicalUUID(uuid)); err != nil {
 		return 0, nil, err
 	}
-	httpd.Logger(c).Info("instance is not wanted any more", zap.String("instance", uuid), zap.String("user", httpd.User(c)))
+	httpd.Logger(c).Info("instance marked absent", zap.String("instance", uuid), zap.String("user", httpd.User(c)))
 	return http.StatusNoContent, nil, nil
 }

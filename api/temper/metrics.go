@@ -9,27 +9,27 @@ import (
 	"go.temper.dev/temper/api/intent"
 )
 
-// countTime bounds the count of a scrape; what takes longer is left out of it.
-const countTime = 2 * time.Second
+// countTimeout bounds the query of a scrape. Its metrics are left out if it takes longer.
+const countTimeout = 2 * time.Second
 
 var nodesQuarantined = prometheus.NewDesc("temper_nodes_quarantined",
 	"Nodes that no live conductor covers, by conductor group and driver, counted at the scrape. Every API process tells the same.",
 	[]string{"conductor_group", "driver"}, nil)
 
-// quarantined counts when it is scraped, so that it is true with every
-// orchestrator dead.
-type quarantined struct{ store intent.Store }
+// quarantineCollector counts at every scrape, so that the value is true even if every
+// orchestrator is dead.
+type quarantineCollector struct{ store intent.Store }
 
 // Describe is of prometheus.Collector.
-func (quarantined) Describe(to chan<- *prometheus.Desc) { to <- nodesQuarantined }
+func (quarantineCollector) Describe(to chan<- *prometheus.Desc) { to <- nodesQuarantined }
 
 // Collect is of prometheus.Collector.
-func (q quarantined) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), countTime)
+func (q quarantineCollector) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
 	defer cancel()
 	counts, err := q.store.Quarantined(ctx)
 	if err != nil {
-		return // a scrape that says nothing of it is no lie
+		return // without an answer of the database there is no value to export
 	}
 	for _, c := range counts {
 		to <- prometheus.MustNewConstMetric(nodesQuarantined, prometheus.GaugeValue, float64(c.Nodes), c.Group, c.Driver)
@@ -43,23 +43,24 @@ var (
 	ringEpoch    = prometheus.NewDesc("temper_ring_epoch", "The newest epoch of the ring.", nil, nil)
 )
 
-// vitals asks when it is scraped, so that it is true with every orchestrator dead.
-type vitals struct{ store intent.Store }
+// fleetCollector asks at every scrape, so that the values are true even if every
+// orchestrator is dead.
+type fleetCollector struct{ store intent.Store }
 
 // Describe is of prometheus.Collector.
-func (vitals) Describe(to chan<- *prometheus.Desc) {
+func (fleetCollector) Describe(to chan<- *prometheus.Desc) {
 	to <- conductorsByState
 	to <- reconcileAge
 	to <- ringEpoch
 }
 
 // Collect is of prometheus.Collector.
-func (v vitals) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), countTime)
+func (v fleetCollector) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
 	defer cancel()
 	now, err := v.store.FleetHealth(ctx)
 	if err != nil {
-		return // a scrape that says nothing of it is no lie
+		return // without an answer of the database there is no value to export
 	}
 	for _, state := range []string{"alive", "draining", "dead", "stopped"} {
 		to <- prometheus.MustNewConstMetric(conductorsByState, prometheus.GaugeValue, float64(now.Conductors[state]), state)

@@ -17,33 +17,33 @@ import (
 
 // shownOperation is an operation in the shape of /temper/v1.
 type shownOperation struct {
-	ID           string         `json:"id"`
-	NodeUUID     string         `json:"node_uuid"`
-	NodeName     *string        `json:"node_name"`
-	Kind         node.Kind      `json:"kind"`
-	State        node.Phase     `json:"state"`
-	Outcome      any            `json:"outcome"`
-	Error        any            `json:"error"`
-	RequestedBy  any            `json:"requested_by"`
-	AcceptedAt   any            `json:"accepted_at"`
-	BegunAt      any            `json:"begun_at"`
-	EndedAt      any            `json:"ended_at"`
-	WorkflowID   string         `json:"workflow_id"`
-	RunID        any            `json:"run_id"`
-	WorkflowURL  any            `json:"workflow_url"`
-	Conductor    any            `json:"conductor"`
-	WaitingFor   any            `json:"waiting_for"`
-	WaitingUntil any            `json:"waiting_until"`
-	Pause        any            `json:"temporal_pause"`
-	Asked        any            `json:"asked"`
-	AskedBy      any            `json:"asked_by"`
-	AskedReason  any            `json:"asked_reason"`
-	PowerTarget  any            `json:"power_target"`
-	RetryOf      any            `json:"retry_of"`
-	OnFailure    node.OnFailure `json:"on_failure"`
-	Choices      []node.Action  `json:"choices"`
-	Decisions    []shownRuling  `json:"decisions"`
-	Steps        []shownOpsStep `json:"steps"`
+	ID           string          `json:"id"`
+	NodeUUID     string          `json:"node_uuid"`
+	NodeName     *string         `json:"node_name"`
+	Kind         node.Kind       `json:"kind"`
+	State        node.Phase      `json:"state"`
+	Outcome      any             `json:"outcome"`
+	Error        any             `json:"error"`
+	RequestedBy  any             `json:"requested_by"`
+	AcceptedAt   any             `json:"accepted_at"`
+	BegunAt      any             `json:"begun_at"`
+	EndedAt      any             `json:"ended_at"`
+	WorkflowID   string          `json:"workflow_id"`
+	RunID        any             `json:"run_id"`
+	WorkflowURL  any             `json:"workflow_url"`
+	Conductor    any             `json:"conductor"`
+	WaitingFor   any             `json:"waiting_for"`
+	WaitingUntil any             `json:"waiting_until"`
+	Pause        any             `json:"temporal_pause"`
+	Asked        any             `json:"asked"`
+	AskedBy      any             `json:"asked_by"`
+	AskedReason  any             `json:"asked_reason"`
+	PowerTarget  any             `json:"power_target"`
+	RetryOf      any             `json:"retry_of"`
+	OnFailure    node.OnFailure  `json:"on_failure"`
+	Choices      []node.Action   `json:"choices"`
+	Decisions    []shownDecision `json:"decisions"`
+	Steps        []shownOpsStep  `json:"steps"`
 }
 
 // shownPause is a pause that was set in Temporal.
@@ -54,8 +54,8 @@ type shownPause struct {
 	Reason any          `json:"reason"`
 }
 
-// shownRuling is a decision about a step that failed.
-type shownRuling struct {
+// shownDecision is a decision about a step that failed.
+type shownDecision struct {
 	At     any         `json:"at"`
 	Action node.Action `json:"action"`
 	By     any         `json:"by"`
@@ -99,7 +99,7 @@ func (s *Server) showOperation(o *node.Operation, fl *intent.Fleet) shownOperati
 		Conductor: format.OrNull(o.Conductor), WaitingFor: format.OrNull(fl.WaitingFor(o)), WaitingUntil: format.Timestamp(o.WaitingUntil),
 		Asked: format.OrNull(string(o.Asked)), AskedBy: format.OrNull(o.AskedBy), AskedReason: format.OrNull(o.AskedReason),
 		PowerTarget: format.OrNull(string(o.PowerTarget)), Steps: make([]shownOpsStep, 0, len(o.Steps)),
-		OnFailure: cmp.Or(o.OnFailure, node.FailOnFailure), Choices: []node.Action{}, Decisions: []shownRuling{},
+		OnFailure: cmp.Or(o.OnFailure, node.FailOnFailure), Choices: []node.Action{}, Decisions: []shownDecision{},
 	}
 	if p := o.TemporalPause; p != nil {
 		out.Pause, out.WaitingUntil = shownPause{What: p.What, At: format.Timestamp(&p.At), By: format.OrNull(p.By), Reason: format.OrNull(p.Reason)}, nil
@@ -108,7 +108,7 @@ func (s *Server) showOperation(o *node.Operation, fl *intent.Fleet) shownOperati
 		out.Choices = st.Choices()
 	}
 	for _, d := range o.Decisions {
-		out.Decisions = append(out.Decisions, shownRuling{
+		out.Decisions = append(out.Decisions, shownDecision{
 			At: format.Timestamp(&d.At), Action: d.Action, By: format.OrNull(d.By), Reason: format.OrNull(d.Reason), Step: d.Step, Error: format.OrNull(d.Error),
 		})
 	}

@@ -13,8 +13,8 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// postReconcile answers POST /temper/v1/reconcile: it is queued, or once more
-// where one runs. An orchestrator runs it; the answer says when one did last.
+// postReconcile answers POST /temper/v1/reconcile: it queues a reconciliation, which an
+// orchestrator runs. The answer says when the last one ended.
 func (s *Server) postReconcile(c *gin.Context) (int, any, error) {
 	if _, err := format.ReadObject(c, format.MaxBody); err != nil {
 		return 0, nil, err
@@ -32,8 +32,8 @@ func (s *Server) postReconcile(c *gin.Context) (int, any, error) {
 	return http.StatusAccepted, gin.H{"queued": true, "late": v.Age < 0 || v.Age > s.ReconcileLate, "reconciled_seconds_ago": secondsAgo(v)}, nil
 }
 
-// reconcileSoon is for a change that the next epoch should not wait for. Without
-// it, it comes at its time.
+// reconcileSoon triggers a reconciliation after a change that the ring should follow at
+// once. If that fails, the next scheduled one does it.
 func (s *Server) reconcileSoon(c *gin.Context) {
 	if s.Reconcile == nil {
 		return
@@ -41,6 +41,6 @@ func (s *Server) reconcileSoon(c *gin.Context) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), s.StartTimeout)
 	defer cancel()
 	if err := s.Reconcile(ctx); err != nil {
-		httpd.Logger(c).Warn("the reconciliation comes at its time", zap.Error(err))
+		httpd.Logger(c).Warn("reconciliation could not be triggered, the schedule runs it", zap.Error(err))
 	}
 }

@@ -38,8 +38,9 @@ type shownRecovery struct {
 	Why                string `json:"why"`
 }
 
-// recoverNode answers POST /temper/v1/nodes/X/recover. It tells who holds the
-// node and ends what is orphaned; what is alive only by force, with a reason.
+// recoverNode answers POST /temper/v1/nodes/X/recover. It says who holds the node, and
+// ends the operation if nobody works on it. With force and a reason it ends also one
+// that somebody works on.
 func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	in, err := format.ReadObject(c, format.MaxBody, "force", "reason")
 	if err != nil {
@@ -99,8 +100,7 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	return http.StatusOK, out, nil
 }
 
-// left is what happens to a node by itself, and why, after something was done
-// about its operation.
+// left says what happens next to a node whose operation was ended, and why.
 func (s *Server) left(c *gin.Context, uuid string, fl *intent.Fleet) (next, why string) {
 	n, err := s.Store.Node(c.Request.Context(), uuid)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Server) left(c *gin.Context, uuid string, fl *intent.Fleet) (next, why 
 	return cmp.Or(w.Next, "nothing: nobody holds the node"), w.Text
 }
 
-// holder tells of the operation that holds the node, and whether its owner lives.
+// holder fills in the operation that holds the node, and whether its owner is alive.
 func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, f explain.Facts) {
 	r.Operation, r.Kind, r.Since, r.RequestedBy = strconv.FormatInt(o.ID, 10), string(o.Kind), format.Timestamp(&o.AcceptedAt), format.OrNull(o.RequestedBy)
 	for i := range f.Fleet {
@@ -151,9 +151,9 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 	}
 }
 
-// endByForce takes an operation from whoever has it. The claim and the run end
-// first, so that nothing more is sent; when what was under way is over, it is
-// closed with its undo owed, and its workflow is terminated.
+// endByForce takes an operation from whoever has it. First it replaces the claim and the
+// run, so that nobody sends anything more. When a request that was under way must be over,
+// it closes the operation, whose undo is owed then, and terminates the workflow.
 func (s *Server) endByForce(c *gin.Context, o *node.Operation, reason string) error {
 	run, had, who := uuid.NewString(), o.RunID, httpd.By(c)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), time.Minute)
@@ -166,19 +166,19 @@ func (s *Server) endByForce(c *gin.Context, o *node.Operation, reason string) er
 	if err != nil {
 		return err
 	}
-	httpd.Logger(c).Warn("operation is ended by force", zap.String("user", who), zap.String("reason", reason))
+	httpd.Logger(c).Warn("operation ended by force", zap.String("user", who), zap.String("reason", reason))
 	t := time.NewTimer(s.HardwareDeadline)
 	defer t.Stop()
 	<-t.C
 	end := o.EndAbandoned(who, fmt.Sprintf("Operation %d of node %s was ended by force, by %s: %s", o.ID, o.NodeUUID, who, reason), s.Defaults())
-	end.Outcome = node.Failed // who insists takes it from a live owner: nobody cancelled it
+	end.Outcome = node.Failed // not cancelled: it was taken from an owner that may be alive
 	if err := s.closeAbandoned(c, end); err != nil {
 		return err
 	}
 	taken := *o
 	taken.RunID = had // that of the one it was taken from
 	if err := s.Operations.Terminate(ctx, &taken, "ended by force, by "+who+": "+reason); err != nil {
-		httpd.Logger(c).Warn("workflow not terminated: it finds its row closed", zap.Error(err))
+		httpd.Logger(c).Warn("workflow not terminated, it will find its row closed", zap.Error(err))
 	}
 	return nil
 }
@@ -193,8 +193,9 @@ func (s *Server) closeAbandoned(c *gin.Context, end node.End) error {
 	return err
 }
 
-// recoverOperations answers POST /temper/v1/operations/recover: the operator's
-// word that Temporal has lost its data, so that what it does not know is ended.
+// recoverOperations answers POST /temper/v1/operations/recover: an operator says that
+// Temporal has lost its data, so reconciliation may end the operations that Temporal does
+// not know.
 func (s *Server) recoverOperations(c *gin.Context) (int, any, error) {
 	in, err := format.ReadObject(c, format.MaxBody, "lost_temporal", "reason")
 	if err != nil {
@@ -210,6 +211,6 @@ func (s *Server) recoverOperations(c *gin.Context) (int, any, error) {
 	if err := s.Store.SayLostTemporal(c.Request.Context(), httpd.By(c), reason); err != nil {
 		return 0, nil, err
 	}
-	httpd.Logger(c).Warn("temporal is said to have lost its data", zap.String("user", httpd.User(c)), zap.String("reason", reason))
+	httpd.Logger(c).Warn("operator says that Temporal has lost its data", zap.String("user", httpd.User(c)), zap.String("reason", reason))
 	return http.StatusAccepted, gin.H{"lost_temporal": true}, nil
 }

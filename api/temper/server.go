@@ -28,7 +28,7 @@ type Server struct {
 // New makes a Server and registers its metrics; metrics may be nil.
 func New(s *intent.Service, c Config, metrics prometheus.Registerer) (*Server, error) {
 	if metrics != nil {
-		for _, m := range []prometheus.Collector{quarantined{s.Store}, vitals{s.Store}} {
+		for _, m := range []prometheus.Collector{quarantineCollector{s.Store}, fleetCollector{s.Store}} {
 			if err := metrics.Register(m); err != nil {
 				return nil, err
 			}

@@ -12,7 +12,8 @@ import (
 	"go.temper.dev/temper/internal/share"
 )
 
-// maxShare bounds a page of a share: a service reads the whole of it in each cycle.
+// maxShare bounds a page of a share. It is large, because a service reads its whole share
+// in each cycle.
 const maxShare = 10_000
 
 // getShare answers GET /temper/v1/compute-services/HOST/nodes. A page of another
@@ -59,8 +60,8 @@ type capacity struct {
 	Requires      []string   `json:"requires"`
 }
 
-// showCapacity is a node as a service publishes it; one of a service whose lease
-// has ended is not to be had.
+// showCapacity is a node as a service publishes it. If the lease of the service has
+// ended, a free node is shown as reserved.
 func showCapacity(n *share.Capacity, knows, live bool) capacity {
 	out := capacity{
 		UUID: n.UUID, Name: format.OrNull(n.Name), ResourceClass: format.OrNull(n.ResourceClass), Traits: format.List(n.Traits), State: node.State(n.State),

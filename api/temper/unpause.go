@@ -35,7 +35,7 @@ func (s *Server) unpauseOperation(c *gin.Context) (int, any, error) {
 	if err := s.Operations.Unpause(ctx, o, httpd.By(c), reason); err != nil {
 		return 0, nil, intent.TemporalError(err)
 	}
-	httpd.Logger(c).Info("operation is unpaused", zap.String("user", httpd.User(c)), zap.String("reason", reason))
+	httpd.Logger(c).Info("operation unpaused", zap.String("user", httpd.User(c)), zap.String("reason", reason))
 	if o.TemporalPause != nil {
 		if o, err = s.goesOn(c, o, reason); err != nil {
 			return 0, nil, err

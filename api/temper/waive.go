@@ -51,7 +51,7 @@ func (s *Server) waiveNode(c *gin.Context) (int, any, error) {
 	}
 	out := shownWaiver{NodeUUID: n.UUID, Waived: waived, By: httpd.By(c), Reason: reason}
 	httpd.Annotate(c, zap.String("node", n.UUID))
-	httpd.Logger(c).Warn("what a node owes is waived", zap.String("owed", node.UndoList(waived)), zap.String("user", httpd.By(c)), zap.String("reason", reason))
+	httpd.Logger(c).Warn("undo waived", zap.String("owed", node.UndoList(waived)), zap.String("user", httpd.By(c)), zap.String("reason", reason))
 	if undo != nil {
 		out.Operation = strconv.FormatInt(undo.ID, 10)
 		s.Nudge(c, undo)

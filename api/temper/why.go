@@ -47,11 +47,12 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 	return http.StatusOK, explained(n, f), nil
 }
 
-// runTime bounds the look at Temporal: why is told without it, too.
-const runTime = time.Second
+// runTimeout bounds the question to Temporal. Without its answer the explanation is less
+// exact.
+const runTimeout = time.Second
 
 func (s *Server) runOf(ctx context.Context, o *node.Operation) *node.RunStatus {
-	ctx, cancel := context.WithTimeout(ctx, runTime)
+	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
 	st, err := s.newestRun(ctx, o)
 	if err != nil {

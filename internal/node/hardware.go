@@ -39,6 +39,11 @@ type Implementation struct {
 	// idrac-redfish for redfish. A node keeps the name that it was given.
 	Aliases []string
 	Means   Means
+	// WritesImage: it deploys an image, so a node must say which one.
+	WritesImage bool
+	// RunsAgentSteps: steps that the agent offers for the interface run whenever they
+	// have a priority. Other interfaces' run only where somebody asks for them.
+	RunsAgentSteps bool
 	// Boot says how an implementation of the interface boot boots the ramdisk.
 	Boot BootMethod
 	// Properties are those of driver_info that it needs beside the hardware type's.

@@ -56,7 +56,7 @@ var hardware = []HardwareType{
 // Implementations that several hardware types may have.
 var (
 	// direct has the ramdisk agent fetch the image and write it to the disk.
-	direct = Implementation{Name: "direct", Means: MeansAgent, DeploySteps: []StepSpec{
+	direct = Implementation{Name: "direct", Means: MeansAgent, WritesImage: true, RunsAgentSteps: true, DeploySteps: []StepSpec{
 		{Step: StepDeploy, Priority: 100, Abortable: true, Core: true},
 		{Step: StepWriteImage, Priority: 80},
 		{Step: StepPrepareBoot, Priority: 60},

@@ -23,8 +23,8 @@ func (s AgentStep) Name() string { return s.Interface + "." + s.Step }
 // rules: out-of-band steps shadow the agent's of the same name; what has
 // priority 0 runs only when asked for, what was asked with priority 0 not at
 // all; cleaning by hand runs what was asked, in that order, and nothing else;
-// everything else is sorted by priority. Of their own accord only steps of the
-// deploy interface run (and of raid where its implementation asks the agent).
+// everything else is sorted by priority. Of their own accord only steps of those
+// interfaces run whose implementation says so (RunsAgentSteps).
 //
 // Steps that have begun stay where they are, in front. Merging twice changes
 // nothing; merging another offer (an agent of another version) replaces what
@@ -127,7 +127,7 @@ func runsByItself(n *node.Node, s AgentStep) bool {
 	if node.IsReserved(s.Step) {
 		return false
 	}
-	return s.Interface == "deploy" || s.Interface == "raid" && n.Implementation("raid").Means == node.MeansAgent
+	return n.Implementation(s.Interface).RunsAgentSteps
 }
 
 func agentStep(s AgentStep, k node.KindSpec) node.Step {
