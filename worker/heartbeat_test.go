@@ -24,8 +24,11 @@ type ledger struct {
 }
 
 func (l *ledger) RegisterConductor(context.Context, coverage.Conductor) (int64, error) { return 1, nil }
-func (l *ledger) DrainConductor(context.Context, string, int64) error                  { return nil }
-func (l *ledger) StopConductor(context.Context, string, int64) error                   { return nil }
+
+func (l *ledger) DrainConductor(context.Context, string, int64) error { return nil }
+
+func (l *ledger) StopConductor(context.Context, string, int64) error { return nil }
+
 func (l *ledger) HeartbeatConductor(_ context.Context, _ string, _ int64, contact bool) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
