@@ -15,53 +15,8 @@ const (
 	ClassFailed        // rests after a failure, the target it missed still shown
 )
 
-type trait struct {
-	class  Class
-	target State // target_provision_state while in the state; "" = none
-	failed State // where a failure here leads; "" where nothing runs that could fail
-}
-
-// traits is Ironic's add_state list. A node that is cleaned by hand keeps the
-// target manageable all the way (TargetIn).
-var traits = map[State]trait{
-	Enroll:     {class: ClassStable},
-	Manageable: {class: ClassStable},
-	Available:  {class: ClassStable},
-	Active:     {class: ClassStable},
-	ErrorState: {class: ClassStable},
-	Rescue:     {class: ClassStable},
-
-	Verifying:  {ClassWorking, Manageable, Enroll},
-	Deploying:  {ClassWorking, Active, DeployFailed},
-	Deleting:   {ClassWorking, Available, ErrorState},
-	Cleaning:   {ClassWorking, Available, CleanFailed},
-	Inspecting: {ClassWorking, Manageable, InspectFailed},
-	Adopting:   {ClassWorking, Active, AdoptFailed},
-	Rescuing:   {ClassWorking, Rescue, RescueFailed},
-	Unrescuing: {ClassWorking, Active, UnrescueFailed},
-	Servicing:  {ClassWorking, Active, ServiceFailed},
-
-	DeployWait:  {ClassWaiting, Active, DeployFailed},
-	CleanWait:   {ClassWaiting, Available, CleanFailed},
-	InspectWait: {ClassWaiting, Manageable, InspectFailed},
-	RescueWait:  {ClassWaiting, Rescue, RescueFailed},
-	ServiceWait: {ClassWaiting, Active, ServiceFailed},
-
-	DeployHold:  {ClassHolding, Active, DeployFailed},
-	CleanHold:   {ClassHolding, Available, CleanFailed},
-	ServiceHold: {ClassHolding, Active, ServiceFailed},
-
-	DeployFailed:   {class: ClassFailed, target: Active},
-	CleanFailed:    {class: ClassFailed, target: Available},
-	InspectFailed:  {class: ClassFailed, target: Manageable},
-	AdoptFailed:    {class: ClassFailed, target: Active},
-	RescueFailed:   {class: ClassFailed, target: Rescue},
-	UnrescueFailed: {class: ClassFailed, target: Active},
-	ServiceFailed:  {class: ClassFailed, target: Active},
-}
-
 // ClassOf is the class of s, ClassNone for a state that is not in the table.
-func ClassOf(s State) Class { return traits[s].class }
+func ClassOf(s State) Class { return stateSpecs[s].class }
 
 // Stable reports whether a node in s rests and has no target.
 func Stable(s State) bool { return ClassOf(s) == ClassStable }
@@ -80,7 +35,7 @@ func Holds(s State) bool { return ClassOf(s) == ClassHolding }
 func Fails(s State) bool { return ClassOf(s) == ClassFailed }
 
 // Transient reports whether an operation must be open while a node is in s.
-func Transient(s State) bool { return traits[s].failed != "" }
+func Transient(s State) bool { return stateSpecs[s].failed != "" }
 
 // TransientStates are the states in which an operation must be open, in the table's order.
 func TransientStates() []State {
@@ -97,11 +52,11 @@ func FailureEvent(s State) Event {
 
 // FailedState is where a node in the transient state s goes when its work
 // fails or is cancelled; "" for states in which nothing runs.
-func FailedState(s State) State { return traits[s].failed }
+func FailedState(s State) State { return stateSpecs[s].failed }
 
 // TargetOf is the target_provision_state of a node in s where nobody asked for
 // another one (FSM default); "" in stable states.
-func TargetOf(s State) State { return traits[s].target }
+func TargetOf(s State) State { return stateSpecs[s].target }
 
 // TargetIn is the target_provision_state of a node that an operation with
 // target want has brought into s. Only cleaning differs from the table: by hand

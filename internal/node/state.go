@@ -39,6 +39,52 @@ const (
 	NoState        State = "" // as a target: none
 )
 
+// stateSpec is everything that sets one state apart.
+type stateSpec struct {
+	class  Class
+	target State // target_provision_state while in the state; "" = none
+	failed State // where a failure here leads; "" where nothing runs that could fail
+}
+
+// stateSpecs is Ironic's add_state list. A node that is cleaned by hand keeps the
+// target manageable all the way (TargetIn).
+var stateSpecs = map[State]stateSpec{
+	Enroll:     {class: ClassStable},
+	Manageable: {class: ClassStable},
+	Available:  {class: ClassStable},
+	Active:     {class: ClassStable},
+	ErrorState: {class: ClassStable},
+	Rescue:     {class: ClassStable},
+
+	Verifying:  {ClassWorking, Manageable, Enroll},
+	Deploying:  {ClassWorking, Active, DeployFailed},
+	Deleting:   {ClassWorking, Available, ErrorState},
+	Cleaning:   {ClassWorking, Available, CleanFailed},
+	Inspecting: {ClassWorking, Manageable, InspectFailed},
+	Adopting:   {ClassWorking, Active, AdoptFailed},
+	Rescuing:   {ClassWorking, Rescue, RescueFailed},
+	Unrescuing: {ClassWorking, Active, UnrescueFailed},
+	Servicing:  {ClassWorking, Active, ServiceFailed},
+
+	DeployWait:  {ClassWaiting, Active, DeployFailed},
+	CleanWait:   {ClassWaiting, Available, CleanFailed},
+	InspectWait: {ClassWaiting, Manageable, InspectFailed},
+	RescueWait:  {ClassWaiting, Rescue, RescueFailed},
+	ServiceWait: {ClassWaiting, Active, ServiceFailed},
+
+	DeployHold:  {ClassHolding, Active, DeployFailed},
+	CleanHold:   {ClassHolding, Available, CleanFailed},
+	ServiceHold: {ClassHolding, Active, ServiceFailed},
+
+	DeployFailed:   {class: ClassFailed, target: Active},
+	CleanFailed:    {class: ClassFailed, target: Available},
+	InspectFailed:  {class: ClassFailed, target: Manageable},
+	AdoptFailed:    {class: ClassFailed, target: Active},
+	RescueFailed:   {class: ClassFailed, target: Rescue},
+	UnrescueFailed: {class: ClassFailed, target: Active},
+	ServiceFailed:  {class: ClassFailed, target: Active},
+}
+
 // Event moves a node along the life-cycle table. Those that clients send are
 // also the verbs of PUT states/provision.
 type Event string
