@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/schemas"
 )
 
@@ -83,6 +84,30 @@ func tidied(path string) string {
 		path = "/v1" + path
 	}
 	return path
+}
+
+// A verb, a state or a kind that openapi.yaml lacks is one that no client was told of.
+func TestTheContractNamesEveryVerbStateAndKind(t *testing.T) {
+	doc, err := contract()
+	require.NoError(t, err)
+	var verbs, states, kinds, power []any
+	for _, v := range node.Verbs {
+		verbs = append(verbs, v.Target)
+	}
+	for _, p := range node.PowerTargets {
+		power = append(power, string(p))
+	}
+	for _, s := range node.States() {
+		states = append(states, string(s))
+	}
+	for _, k := range node.Kinds() {
+		kinds = append(kinds, string(k))
+	}
+	schema := func(name string) *openapi3.Schema { return doc.Components.Schemas[name].Value }
+	require.ElementsMatch(t, verbs, schema("ProvisionRequest").Properties["target"].Value.Enum, "the target of ProvisionRequest")
+	require.ElementsMatch(t, slices.Concat(verbs, power), schema("OperationRequest").Properties["verb"].Value.Enum, "the verb of OperationRequest")
+	require.ElementsMatch(t, append(states, nil), schema("ProvisionState").Enum, "ProvisionState")
+	require.ElementsMatch(t, kinds, schema("Kind").Enum, "Kind")
 }
 
 var ginParameter = regexp.MustCompile(`:(\w+)`)

@@ -112,6 +112,16 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// What drivers may import differs, so each has a rule of its own.
+func TestEveryDriverHasARule(t *testing.T) {
+	for path := range packages(t) {
+		if name, ours := strings.CutPrefix(path, module); ours && filepath.Dir(name) == "internal/bmc" {
+			r, _ := ruleOf(name)
+			require.Equal(t, name, r.at, "%s has no rule of its own: say in rules_test.go what it may import", name)
+		}
+	}
+}
+
 func ruleOf(name string) (rule, bool) {
 	var best rule
 	for _, r := range rules {

@@ -106,6 +106,7 @@ type bench struct {
 
 func newBench(t *testing.T, factory Factory) *bench {
 	b := &bench{Rig: factory(t), guard: &guard{}}
+	require.Contains(t, node.HardwareTypes(), b.Type.Name, "the hardware type of the rig is not in internal/node/hardware_types.go")
 	if b.Settle == 0 {
 		b.Settle = 10 * time.Second
 	}

@@ -135,6 +135,7 @@ func TestConformanceWithAnOverrideThatIsAlwaysContinuous(t *testing.T) {
 		require.NoError(t, err)
 		server.Address = countingProxy(t, rack, &changes) + path.Clean("/"+at.Path)
 		return bmctest.Rig{
+			Type:   hardwareType(),
 			Driver: redfish.New(quick()), Target: bmc.Target{Node: nodeID, Info: server.info()},
 			Lacks:   []bmctest.Capability{bmctest.BootOnce, bmctest.BootClear},
 			Images:  [2]string{rack + "/images/deploy.iso", rack + "/images/disk.raw"},
@@ -165,6 +166,7 @@ func simRig(t *testing.T, c sim.Config) bmctest.Rig {
 		conf.CADir = filepath.Dir(ca)
 	}
 	rig := bmctest.Rig{
+		Type:   hardwareType(),
 		Driver: redfish.New(conf),
 		Images: [2]string{rack + "/images/deploy.iso", rack + "/images/disk.raw"},
 		Hang: func() func() {

@@ -44,11 +44,16 @@ func TestConformanceOfASystemThatCanDoLittle(t *testing.T) {
 	})
 }
 
+// hardwareType is the entry of the driver.
+func hardwareType() node.HardwareType {
+	hw, _ := node.Hardware("redfish")
+	return hw
+}
+
 // rig is the fixture as the suite wants it.
 func rig(t *testing.T, f *fixture, more map[string]any) bmctest.Rig {
-	hw, _ := node.Hardware("redfish")
 	return bmctest.Rig{
-		Type:    hw,
+		Type:    hardwareType(),
 		Driver:  redfish.New(quick()),
 		Target:  bmc.Target{Node: nodeID, Info: f.info(more)},
 		Changes: func() int { return len(f.changed()) },
