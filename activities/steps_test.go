@@ -33,7 +33,7 @@ type bench struct {
 }
 
 // newBench plans an operation of kind k on a node in state s, whose power is as given.
-func newBench(t *testing.T, k node.Kind, s node.State, power bmc.Power, interfaces map[string]string, o plan.Options) *bench {
+func newBench(t *testing.T, k node.OperationKind, s node.State, power bmc.Power, interfaces map[string]string, o plan.Options) *bench {
 	driver := "redfish"
 	if interfaces["boot"] == "fake" {
 		driver = "fake-hardware"
@@ -389,7 +389,7 @@ func TestAnUndoOfAConductorThatStopsGoesOnElsewhere(t *testing.T) {
 func TestWhatIsOwedIsLeftAloneByWhatDoesNotTouchIt(t *testing.T) {
 	outOfBand := map[string]string{"deploy": "direct", "inspect": "redfish", "boot": "redfish-virtual-media", "network": "noop"}
 	for name, c := range map[string]struct {
-		kind       node.Kind
+		kind       node.OperationKind
 		state      node.State
 		interfaces map[string]string
 		options    plan.Options
@@ -421,7 +421,7 @@ func TestWhatIsOwedIsLeftAloneByWhatDoesNotTouchIt(t *testing.T) {
 func TestAnOperationThatSettlesTakesOverWhatIsOwed(t *testing.T) {
 	inBand := map[string]string{"deploy": "direct", "inspect": "agent", "boot": "redfish-virtual-media", "network": "noop"}
 	for name, c := range map[string]struct {
-		kind  node.Kind
+		kind  node.OperationKind
 		state node.State
 		left  []node.Undo // to undo when it waits for the agent, or is over
 	}{

@@ -62,7 +62,7 @@ func (p *page) SetUndo(_ context.Context, _ int64, _ string, undo []node.Undo) e
 func TestADeployThatBeganEndsPoweredOffWhateverItsStepsLeft(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {
-		kind  node.Kind
+		kind  node.OperationKind
 		begun *time.Time
 		left  []node.Undo
 		want  []node.Undo
@@ -147,7 +147,7 @@ func TestAnUndoThatGoesOnElsewhereSwitchesOffOnce(t *testing.T) {
 	owing := func(b *bench) { b.book.node.Owed = []node.Undo{node.UndoPowerOff} }
 	run := func(b *bench) error { _, err := b.run(); return err }
 	for name, c := range map[string]struct {
-		kind  node.Kind
+		kind  node.OperationKind
 		state node.State
 		leave func(*bench)
 		do    func(*bench) error

@@ -290,7 +290,7 @@ func (b *bench) in(name string, s node.State) string {
 }
 
 // kindIn is the kind of the operation that is open in a transient state.
-var kindIn = map[node.State]node.Kind{
+var kindIn = map[node.State]node.OperationKind{
 	node.Verifying: node.KindManage, node.Inspecting: node.KindInspect, node.InspectWait: node.KindInspect,
 	node.Deploying: node.KindDeploy, node.DeployWait: node.KindDeploy, node.DeployHold: node.KindDeploy,
 	node.Deleting: node.KindUndeploy, node.Cleaning: node.KindProvide, node.CleanWait: node.KindProvide, node.CleanHold: node.KindProvide,

@@ -14,8 +14,8 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// ledger is where conductors are known; answer says what a heartbeat gets.
-type ledger struct {
+// registry is where conductors are known; answer says what a heartbeat gets.
+type registry struct {
 	mu       sync.Mutex
 	beats    int
 	contacts int // of these, how many said that Temporal was reached
@@ -23,13 +23,15 @@ type ledger struct {
 	answer   func(n int) error
 }
 
-func (l *ledger) RegisterConductor(context.Context, coverage.Conductor) (int64, error) { return 1, nil }
+func (l *registry) RegisterConductor(context.Context, coverage.Conductor) (int64, error) {
+	return 1, nil
+}
 
-func (l *ledger) DrainConductor(context.Context, string, int64) error { return nil }
+func (l *registry) DrainConductor(context.Context, string, int64) error { return nil }
 
-func (l *ledger) StopConductor(context.Context, string, int64) error { return nil }
+func (l *registry) StopConductor(context.Context, string, int64) error { return nil }
 
-func (l *ledger) HeartbeatConductor(_ context.Context, _ string, _ int64, contact bool) (bool, error) {
+func (l *registry) HeartbeatConductor(_ context.Context, _ string, _ int64, contact bool) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.beats++
@@ -39,13 +41,13 @@ func (l *ledger) HeartbeatConductor(_ context.Context, _ string, _ int64, contac
 	return l.draining, l.answer(l.beats)
 }
 
-func (l *ledger) count() int {
+func (l *registry) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.beats
 }
 
-func conductorOf(l *ledger) *Conductor {
+func conductorOf(l *registry) *Conductor {
 	return &Conductor{
 		Registry: l, Self: coverage.Conductor{Hostname: "c1"}, Interval: 5 * time.Millisecond, Timeout: 50 * time.Millisecond, Log: zap.NewNop(),
 		contact: func(context.Context) error { return nil },
@@ -53,7 +55,7 @@ func conductorOf(l *ledger) *Conductor {
 }
 
 func TestAStoppedConductorStopsBeating(t *testing.T) {
-	l := &ledger{answer: func(int) error { return nil }}
+	l := &registry{answer: func(int) error { return nil }}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- conductorOf(l).heartbeatLoop(ctx, 1, false) }()
@@ -63,14 +65,14 @@ func TestAStoppedConductorStopsBeating(t *testing.T) {
 }
 
 func TestANewerIncarnationOfTheNameEndsTheOlder(t *testing.T) {
-	l := &ledger{answer: func(int) error { return fault.New(fault.Lost, "incarnation 2 has the name") }}
+	l := &registry{answer: func(int) error { return fault.New(fault.Lost, "incarnation 2 has the name") }}
 	err := conductorOf(l).heartbeatLoop(t.Context(), 1, false)
 	require.ErrorContains(t, err, "conductor c1 was started again elsewhere")
 	require.True(t, fault.Is(err, fault.Lost))
 }
 
 func TestADatabaseThatIsAwayTooLongMakesTheConductorGiveUpItsSteps(t *testing.T) {
-	l := &ledger{answer: func(int) error { return fault.New(fault.Unavailable, "connection refused") }}
+	l := &registry{answer: func(int) error { return fault.New(fault.Unavailable, "connection refused") }}
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -82,10 +84,10 @@ func TestADatabaseThatIsAwayTooLongMakesTheConductorGiveUpItsSteps(t *testing.T)
 
 // Two intervals: with the defaults a step goes on elsewhere within ten seconds.
 func TestADatabaseThatIsSilentMakesTheConductorGiveUpItsStepsInTime(t *testing.T) {
-	l := &ledger{answer: func(int) error { return nil }}
+	l := &registry{answer: func(int) error { return nil }}
 	c := conductorOf(l)
 	c.Interval, c.Timeout = 200*time.Millisecond, time.Second
-	c.Registry = &mute{ledger: l}
+	c.Registry = &mute{registry: l}
 	began := time.Now()
 	require.NoError(t, c.heartbeatLoop(t.Context(), 1, false))
 	require.GreaterOrEqual(t, time.Since(began), 400*time.Millisecond)
@@ -93,7 +95,7 @@ func TestADatabaseThatIsSilentMakesTheConductorGiveUpItsStepsInTime(t *testing.T
 }
 
 // mute is a database that takes requests and never answers.
-type mute struct{ *ledger }
+type mute struct{ *registry }
 
 func (m *mute) HeartbeatConductor(ctx context.Context, _ string, _ int64, _ bool) (bool, error) {
 	<-ctx.Done()
@@ -101,7 +103,7 @@ func (m *mute) HeartbeatConductor(ctx context.Context, _ string, _ int64, _ bool
 }
 
 func TestAShortAbsenceOfTheDatabaseIsBridged(t *testing.T) {
-	l := &ledger{answer: func(n int) error {
+	l := &registry{answer: func(n int) error {
 		if n%2 == 0 {
 			return errors.New("connection reset")
 		}
@@ -118,7 +120,7 @@ func TestAShortAbsenceOfTheDatabaseIsBridged(t *testing.T) {
 }
 
 func TestTheConductorReturnsWithTheDatabase(t *testing.T) {
-	l := &ledger{answer: func(n int) error {
+	l := &registry{answer: func(n int) error {
 		if n < 4 {
 			return fault.New(fault.Unavailable, "connection refused")
 		}
@@ -127,12 +129,12 @@ func TestTheConductorReturnsWithTheDatabase(t *testing.T) {
 	require.NoError(t, conductorOf(l).awaitDatabase(t.Context(), 1))
 	require.Equal(t, 4, l.count())
 
-	l = &ledger{answer: func(int) error { return fault.New(fault.Lost, "incarnation 2 has the name") }}
+	l = &registry{answer: func(int) error { return fault.New(fault.Lost, "incarnation 2 has the name") }}
 	require.True(t, fault.Is(conductorOf(l).awaitDatabase(t.Context(), 1), fault.Lost))
 }
 
 func TestAHeartbeatSaysWhetherTemporalIsReached(t *testing.T) {
-	l := &ledger{answer: func(int) error { return nil }}
+	l := &registry{answer: func(int) error { return nil }}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	c := conductorOf(l)
@@ -152,7 +154,7 @@ func TestAHeartbeatSaysWhetherTemporalIsReached(t *testing.T) {
 }
 
 func TestAConductorIsToldToDrainByItsHeartbeat(t *testing.T) {
-	l := &ledger{answer: func(int) error { return nil }, draining: true}
+	l := &registry{answer: func(int) error { return nil }, draining: true}
 	require.ErrorIs(t, conductorOf(l).heartbeatLoop(t.Context(), 1, false), errDrained)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

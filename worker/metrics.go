@@ -51,7 +51,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-func (m *Metrics) ended(k node.Kind, o node.Outcome, d time.Duration) {
+func (m *Metrics) ended(k node.OperationKind, o node.Outcome, d time.Duration) {
 	m.operations.WithLabelValues(string(k), string(o)).Inc()
 	m.took.WithLabelValues(string(k), string(o)).Observe(d.Seconds())
 }

@@ -300,7 +300,7 @@ func (r *row) activities() map[string]any {
 }
 
 // run takes the course with a kind of operation, and returns what came of it.
-func (r *row) run(kind node.Kind) error {
+func (r *row) run(kind node.OperationKind) error {
 	var s testsuite.WorkflowTestSuite
 	r.env, r.results = s.NewTestWorkflowEnvironment(), map[int64]func() (conductor.StepsResult, error){}
 	r.env.SetTestTimeout(30 * time.Second)

@@ -29,15 +29,15 @@ const ProgressQuery = "progress"
 // Input names the operation. Its row has everything else; node and kind are here for people who
 // read the workflow.
 type Input struct {
-	Operation int64     `json:"operation"`
-	Node      string    `json:"node"`
-	NodeName  string    `json:"node_name,omitempty"`
-	Kind      node.Kind `json:"kind"`
+	Operation int64              `json:"operation"`
+	Node      string             `json:"node"`
+	NodeName  string             `json:"node_name,omitempty"`
+	Kind      node.OperationKind `json:"kind"`
 }
 
 // Progress is how far an operation is, for people.
 type Progress struct {
-	Kind       node.Kind             `json:"kind"`
+	Kind       node.OperationKind    `json:"kind"`
 	Node       string                `json:"node"`
 	Conductor  string                `json:"conductor,omitempty"`
 	WaitingFor string                `json:"waiting_for,omitempty"`

@@ -71,7 +71,7 @@ func (r *row) wrong() error {
 func TestEveryActivityOfEveryCourseMayFailRunTwiceOrSeeACancel(t *testing.T) {
 	cases, expected := 0, 0
 	called := map[string]bool{}
-	perKind := map[node.Kind]int{}
+	perKind := map[node.OperationKind]int{}
 	for _, kind := range node.Kinds() {
 		for _, c := range courses {
 			calm := &row{course: c}

@@ -22,7 +22,7 @@ type Operations struct {
 	Describer activities.WorkflowDescriber
 	Safe      time.Duration
 	// Ended counts operations by kind and outcome; may be nil.
-	Ended func(k node.Kind, o node.Outcome, took time.Duration)
+	Ended func(k node.OperationKind, o node.Outcome, took time.Duration)
 }
 
 // WorkflowSettings are what a workflow has to know of its operation.

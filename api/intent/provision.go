@@ -132,7 +132,7 @@ func (s *Service) open(p *Provision, n *node.Node, fl *Fleet, d admission.Effect
 }
 
 // steps reads the steps that the request names.
-func (p *Provision) steps(k node.Kind) ([]node.Step, error) {
+func (p *Provision) steps(k node.OperationKind) ([]node.Step, error) {
 	name := k.Spec().AskedSteps
 	if name == "" {
 		return nil, nil

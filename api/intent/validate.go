@@ -79,7 +79,7 @@ func validateInstanceTraits(n *node.Node) error {
 
 // plan returns the steps of an operation. It checks interfaces, image, traits and steps,
 // without a request to the BMC.
-func (s *Service) plan(n *node.Node, k node.Kind, asked []node.Step, p *Provision) ([]node.Step, error) {
+func (s *Service) plan(n *node.Node, k node.OperationKind, asked []node.Step, p *Provision) ([]node.Step, error) {
 	options := plan.Options{AutomatedClean: s.AutomatedClean}
 	if p.DisableRamdisk != nil {
 		options.DisableRamdisk = *p.DisableRamdisk
@@ -96,7 +96,7 @@ func (s *Service) plan(n *node.Node, k node.Kind, asked []node.Step, p *Provisio
 }
 
 // Fits checks the interfaces that an operation of kind k needs.
-func (s *Service) Fits(n *node.Node, k node.Kind, noAgent bool) error {
+func (s *Service) Fits(n *node.Node, k node.OperationKind, noAgent bool) error {
 	spec := k.Spec()
 	for _, i := range spec.Needs {
 		if i == "boot" && noAgent {

@@ -17,33 +17,33 @@ import (
 
 // shownOperation is an operation in the shape of /temper/v1.
 type shownOperation struct {
-	ID           string          `json:"id"`
-	NodeUUID     string          `json:"node_uuid"`
-	NodeName     *string         `json:"node_name"`
-	Kind         node.Kind       `json:"kind"`
-	State        node.Phase      `json:"state"`
-	Outcome      any             `json:"outcome"`
-	Error        any             `json:"error"`
-	RequestedBy  any             `json:"requested_by"`
-	AcceptedAt   any             `json:"accepted_at"`
-	BegunAt      any             `json:"begun_at"`
-	EndedAt      any             `json:"ended_at"`
-	WorkflowID   string          `json:"workflow_id"`
-	RunID        any             `json:"run_id"`
-	WorkflowURL  any             `json:"workflow_url"`
-	Conductor    any             `json:"conductor"`
-	WaitingFor   any             `json:"waiting_for"`
-	WaitingUntil any             `json:"waiting_until"`
-	Pause        any             `json:"temporal_pause"`
-	Asked        any             `json:"asked"`
-	AskedBy      any             `json:"asked_by"`
-	AskedReason  any             `json:"asked_reason"`
-	PowerTarget  any             `json:"power_target"`
-	RetryOf      any             `json:"retry_of"`
-	OnFailure    node.OnFailure  `json:"on_failure"`
-	Choices      []node.Action   `json:"choices"`
-	Decisions    []shownDecision `json:"decisions"`
-	Steps        []shownOpsStep  `json:"steps"`
+	ID           string             `json:"id"`
+	NodeUUID     string             `json:"node_uuid"`
+	NodeName     *string            `json:"node_name"`
+	Kind         node.OperationKind `json:"kind"`
+	State        node.Phase         `json:"state"`
+	Outcome      any                `json:"outcome"`
+	Error        any                `json:"error"`
+	RequestedBy  any                `json:"requested_by"`
+	AcceptedAt   any                `json:"accepted_at"`
+	BegunAt      any                `json:"begun_at"`
+	EndedAt      any                `json:"ended_at"`
+	WorkflowID   string             `json:"workflow_id"`
+	RunID        any                `json:"run_id"`
+	WorkflowURL  any                `json:"workflow_url"`
+	Conductor    any                `json:"conductor"`
+	WaitingFor   any                `json:"waiting_for"`
+	WaitingUntil any                `json:"waiting_until"`
+	Pause        any                `json:"temporal_pause"`
+	Asked        any                `json:"asked"`
+	AskedBy      any                `json:"asked_by"`
+	AskedReason  any                `json:"asked_reason"`
+	PowerTarget  any                `json:"power_target"`
+	RetryOf      any                `json:"retry_of"`
+	OnFailure    node.OnFailure     `json:"on_failure"`
+	Choices      []node.Action      `json:"choices"`
+	Decisions    []shownDecision    `json:"decisions"`
+	Steps        []shownOpsStep     `json:"steps"`
 }
 
 // shownPause is a pause that was set in Temporal.
@@ -148,7 +148,7 @@ var states = func() (out []node.Phase) {
 func (s *Server) listOperations(c *gin.Context) (int, any, error) {
 	q := format.ReadQuery(c, "node", "deleted", "kind", "state", "outcome", "limit", "marker")
 	p, marker := q.PageByID(s.MaxLimit, "an operation")
-	f := node.OperationFilter{Node: q.Node("node"), Kind: node.Kind(q.Word("kind")), Phase: node.Phase(q.Word("state")), Outcome: node.Outcome(q.Word("outcome")), Limit: p.Limit, Marker: marker}
+	f := node.OperationFilter{Node: q.Node("node"), Kind: node.OperationKind(q.Word("kind")), Phase: node.Phase(q.Word("state")), Outcome: node.Outcome(q.Word("outcome")), Limit: p.Limit, Marker: marker}
 	if q.Has("kind") && !slices.Contains(node.Kinds(), f.Kind) {
 		q.Fail("Kind \"%s\" is not valid, it is one of %v", format.Clip(string(f.Kind)), node.Kinds())
 	}

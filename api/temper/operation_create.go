@@ -268,7 +268,7 @@ const usualSample = 20
 
 // usualSeconds is how long steps took lately, by name: the median of those that
 // succeeded on nodes with the same driver.
-func (s *Server) usualSeconds(c *gin.Context, k node.Kind, driver string) (map[string]float64, error) {
+func (s *Server) usualSeconds(c *gin.Context, k node.OperationKind, driver string) (map[string]float64, error) {
 	ops, err := s.Store.Operations(c.Request.Context(), node.OperationFilter{Kind: k, Phase: node.Ended, Outcome: node.Succeeded, Limit: usualSample})
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ func direct(s node.State) *node.Node {
 }
 
 // ended is an operation that was planned on n and has ended, with the named steps done and the one after them failed.
-func ended(t *testing.T, n *node.Node, k node.Kind, asked []node.Step, done ...string) *node.Operation {
+func ended(t *testing.T, n *node.Node, k node.OperationKind, asked []node.Step, done ...string) *node.Operation {
 	t.Helper()
 	steps, err := plan.Steps(k, n, asked, plan.Options{AutomatedClean: true})
 	require.NoError(t, err)

@@ -49,7 +49,7 @@ var adviceByCode = map[fault.Code]string{
 }
 
 func adviceFor(err error, e node.Event) string {
-	if k, ok := client.KindOf(err); ok && (k == client.Unreached || k == client.Unreadable) {
+	if s, ok := client.StageOf(err); ok && (s == client.Unreached || s == client.Unreadable) {
 		return "if it is elsewhere, say so with --api or TEMPER_API_URL"
 	}
 	code := client.CodeOf(err)

@@ -174,7 +174,7 @@ func (c *Client) read(ctx context.Context, r request, res *http.Response, out an
 		return c.noAnswer(ctx, r, err)
 	case len(raw) > maxAnswer:
 		return &Error{
-			Method: r.method, Path: r.path, URL: c.base, Status: res.StatusCode, Kind: Unreadable,
+			Method: r.method, Path: r.path, URL: c.base, Status: res.StatusCode, Stage: Unreadable,
 			Words: fmt.Sprintf("the answer is larger than %d MiB: ask for less at a time", maxAnswer>>20),
 		}
 	case out == nil:
@@ -182,7 +182,7 @@ func (c *Client) read(ctx context.Context, r request, res *http.Response, out an
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
 		return &Error{
-			Method: r.method, Path: r.path, URL: c.base, Status: res.StatusCode, Kind: Unreadable, err: err,
+			Method: r.method, Path: r.path, URL: c.base, Status: res.StatusCode, Stage: Unreadable, err: err,
 			Words: "what answers there is not Temper's API: its answer is not what was asked for",
 		}
 	}

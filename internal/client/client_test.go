@@ -365,7 +365,7 @@ func TestErrorsAreSentences(t *testing.T) {
 		status int
 		body   []byte
 		want   string
-		kind   client.Kind
+		stage  client.Stage
 	}{
 		"Ironic's JSON in a string":      {404, golden(t, "notfound"), "Node nope could not be found", client.Refused},
 		"an object instead of a string":  {404, []byte(`{"error_message":{"faultstring":"Not here."}}`), "Not here", client.Refused},
@@ -387,9 +387,9 @@ func TestErrorsAreSentences(t *testing.T) {
 			})
 			_, err := cl.Node(t.Context(), "n1")
 			require.EqualError(t, err, strings.ReplaceAll(c.want, "URL", cl.URL()))
-			kind, ok := client.KindOf(err)
+			stage, ok := client.StageOf(err)
 			require.True(t, ok)
-			require.Equal(t, c.kind, kind)
+			require.Equal(t, c.stage, stage)
 		})
 	}
 }
@@ -402,8 +402,8 @@ func TestAWrongCertificateIsNotAskedAgain(t *testing.T) {
 	c := dial(t, client.Config{URL: s.URL, Timeout: time.Minute, Retrying: func(err error) { t.Error("asked again after ", err) }})
 	_, err := c.Node(t.Context(), "n1")
 	require.ErrorContains(t, err, "certificate")
-	kind, _ := client.KindOf(err)
-	require.Equal(t, client.Unreached, kind)
+	stage, _ := client.StageOf(err)
+	require.Equal(t, client.Unreached, stage)
 }
 
 func TestAnswersHaveABound(t *testing.T) {

@@ -17,20 +17,20 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// Kind says how far a failed request came.
-type Kind int
+// Stage says how far a failed request came.
+type Stage int
 
-// The kinds.
+// The stages.
 const (
-	Refused    Kind = iota // the API answered with an error: Error.Status
-	Unreached              // no connection: nothing was sent
-	Lost                   // sent, and no answer came
-	Unreadable             // the answer is not one of the API
+	Refused    Stage = iota // the API answered with an error: Error.Status
+	Unreached               // no connection: nothing was sent
+	Lost                    // sent, and no answer came
+	Unreadable              // the answer is not one of the API
 )
 
 // Error is a failed request. Its text is a sentence without a capital letter and a full stop.
 type Error struct {
-	Kind         Kind
+	Stage        Stage
 	Status       int        // of the answer, 0 = none
 	Words        string     // the text of the API (Ironic's faultstring), or what is wrong with the answer; without a full stop
 	Code         fault.Code // for programs; "" = the answer has none
@@ -55,13 +55,13 @@ func (e *Error) Unwrap() error { return e.err }
 
 func (e *Error) Error() string {
 	switch {
-	case e.Kind == Unreached:
+	case e.Stage == Unreached:
 		return fmt.Sprintf("the API at %s can not be reached: %s", e.URL, describe(e.err))
-	case e.Kind == Lost && e.Method == http.MethodGet:
+	case e.Stage == Lost && e.Method == http.MethodGet:
 		return fmt.Sprintf("the API at %s did not answer: %s", e.URL, describe(e.err))
-	case e.Kind == Lost:
+	case e.Stage == Lost:
 		return fmt.Sprintf("the API at %s did not answer %s %s, which may have been accepted: %s", e.URL, e.Method, e.Path, describe(e.err))
-	case e.Kind == Unreadable:
+	case e.Stage == Unreadable:
 		return fmt.Sprintf("%s %s%s: %s", e.Method, e.URL, e.Path, e.Words)
 	case e.Status == http.StatusUnauthorized:
 		return fmt.Sprintf("the API at %s let nobody in: %s", e.URL, e.Words)
@@ -76,7 +76,7 @@ func (e *Error) Error() string {
 // StatusOf returns the HTTP status with which the API refused the request, or 0 if err is another error.
 func StatusOf(err error) int {
 	var e *Error
-	if errors.As(err, &e) && e.Kind == Refused {
+	if errors.As(err, &e) && e.Stage == Refused {
 		return e.Status
 	}
 	return 0
@@ -100,13 +100,13 @@ func HelpOf(err error) []Help {
 	return nil
 }
 
-// KindOf returns the kind of the *Error in err's chain, and whether there is one.
-func KindOf(err error) (k Kind, ok bool) {
+// StageOf returns the stage of the *Error in err's chain, and whether there is one.
+func StageOf(err error) (s Stage, ok bool) {
 	var e *Error
 	if !errors.As(err, &e) {
 		return 0, false
 	}
-	return e.Kind, true
+	return e.Stage, true
 }
 
 // noAnswer returns the error for a request without an answer.
@@ -114,15 +114,15 @@ func (c *Client) noAnswer(ctx context.Context, r request, err error) error {
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return context.Cause(ctx)
 	}
-	e := &Error{Kind: Lost, Method: r.method, Path: r.path, URL: c.base, err: err}
+	e := &Error{Stage: Lost, Method: r.method, Path: r.path, URL: c.base, err: err}
 	var op *net.OpError
 	var certificate *tls.CertificateVerificationError
 	var noTLS tls.RecordHeaderError
 	switch {
 	case errors.As(err, &op) && op.Op == "dial":
-		e.Kind = Unreached
+		e.Stage = Unreached
 	case errors.As(err, &certificate), errors.As(err, &noTLS), errors.Is(err, http.ErrSchemeMismatch):
-		e.Kind, e.final = Unreached, true
+		e.Stage, e.final = Unreached, true
 	}
 	return e
 }
@@ -163,7 +163,7 @@ func (c *Client) readError(r request, res *http.Response) error {
 	e.Words = strings.ToLower(http.StatusText(res.StatusCode))
 	if res.StatusCode < http.StatusInternalServerError {
 		// Instead of an API that is away, a proxy may answer 5xx. Any other status without a fault is not from the API.
-		e.Kind, e.Words = Unreadable, fmt.Sprintf("what answers there is not Temper's API: it says %d %s", e.Status, e.Words)
+		e.Stage, e.Words = Unreadable, fmt.Sprintf("what answers there is not Temper's API: it says %d %s", e.Status, e.Words)
 	}
 	return e
 }

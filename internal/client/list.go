@@ -41,7 +41,7 @@ func pages[T any](ctx context.Context, c *Client, path string, q url.Values, key
 		items, next, err := page[T](body, key)
 		if err != nil {
 			return out, &Error{
-				Kind: Unreadable, Method: http.MethodGet, Path: path, URL: c.base, err: err,
+				Stage: Unreadable, Method: http.MethodGet, Path: path, URL: c.base, err: err,
 				Words: "what answers there is not Temper's API: its answer has no list of " + key,
 			}
 		}

@@ -51,11 +51,11 @@ func (c *Client) retry(ctx context.Context, passes func(*Error) bool, ask func()
 
 // temporary reports whether the same request may succeed a little later.
 func (e *Error) temporary() bool {
-	return !e.final && (e.Kind == Unreached || e.Kind == Lost || e.Status == http.StatusServiceUnavailable)
+	return !e.final && (e.Stage == Unreached || e.Stage == Lost || e.Status == http.StatusServiceUnavailable)
 }
 
 // lost reports whether the request may have been accepted, and only the answer is missing.
-func (e *Error) lost() bool { return !e.final && e.Kind == Lost }
+func (e *Error) lost() bool { return !e.final && e.Stage == Lost }
 
 // retryAfter returns the header Retry-After; 0 if there is none.
 func retryAfter(h http.Header) time.Duration {

@@ -13,7 +13,7 @@ import (
 )
 
 // at is a node that an operation of kind k has brought into s.
-func at(k Kind, s State, more ...func(*Node)) *Node {
+func at(k OperationKind, s State, more ...func(*Node)) *Node {
 	n := nodetest.In(s)
 	n.Operation = &Operation{ID: 7, NodeUUID: nodetest.UUID, Kind: k, Phase: Running, Target: aims[k]}
 	n.TargetProvisionState = TargetIn(s, aims[k])
@@ -23,7 +23,7 @@ func at(k Kind, s State, more ...func(*Node)) *Node {
 	return n
 }
 
-var aims = map[Kind]State{
+var aims = map[OperationKind]State{
 	KindManage: Manageable, KindProvide: Available, KindClean: Manageable, KindInspect: Manageable,
 	KindDeploy: Active, KindRebuild: Active, KindUndeploy: Available,
 }
@@ -169,7 +169,7 @@ func TestClosing(t *testing.T) {
 // way is the table's and ends outside the transient states, or another
 // operation follows at once.
 func TestAfterClosingNoNodeIsStuck(t *testing.T) {
-	runs := map[Kind][]State{
+	runs := map[OperationKind][]State{
 		KindManage:  {Verifying},
 		KindProvide: {Cleaning, CleanWait, CleanHold, CleanFailed}, KindClean: {Cleaning, CleanWait, CleanHold, CleanFailed},
 		KindInspect: {Inspecting, InspectWait, InspectFailed},

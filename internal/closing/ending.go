@@ -20,8 +20,8 @@ type Ending struct {
 	Owed              []node.Undo // what the node owes now: the undos that were not done
 	OwedError         string      // the node's new OwedError and OwedRefused
 	OwedRefused       bool
-	FollowUp          node.Kind         // operation to open at once; "" = the node is free
-	History           node.HistoryEvent // line for the node's history; without Event none is written
+	FollowUp          node.OperationKind // operation to open at once; "" = the node is free
+	History           node.HistoryEvent  // line for the node's history; without Event none is written
 }
 
 // Apply changes n as the ending says, at the time now.

@@ -16,7 +16,7 @@ type Agent struct {
 
 // AgentCalled reports whether the agent of the present boot is there: it has
 // sent a heartbeat or, where it is booted to be inspected, its inventory.
-func (n *Node) AgentCalled(k Kind) bool {
+func (n *Node) AgentCalled(k OperationKind) bool {
 	a := n.Agent
 	if a == nil {
 		return false

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Kind is what an operation does to its node.
-type Kind string
+// OperationKind says what an operation does to its node.
+type OperationKind string
 
 // The kinds. Each has a row in the table of kinds.
 const (
-	KindManage   Kind = "manage"
-	KindProvide  Kind = "provide"
-	KindClean    Kind = "clean"
-	KindInspect  Kind = "inspect"
-	KindDeploy   Kind = "deploy"
-	KindRebuild  Kind = "rebuild"
-	KindUndeploy Kind = "undeploy" // tears down and then cleans
-	KindPower    Kind = "power"
-	KindUndo     Kind = "undo"
+	KindManage   OperationKind = "manage"
+	KindProvide  OperationKind = "provide"
+	KindClean    OperationKind = "clean"
+	KindInspect  OperationKind = "inspect"
+	KindDeploy   OperationKind = "deploy"
+	KindRebuild  OperationKind = "rebuild"
+	KindUndeploy OperationKind = "undeploy" // tears down and then cleans
+	KindPower    OperationKind = "power"
+	KindUndo     OperationKind = "undo"
 )
 
 // Family says which steps an operation runs between those that frame it, and how long
@@ -42,7 +42,7 @@ func (f Family) HasSteps() bool { return f == DeployFamily || f == CleanFamily }
 // KindSpec is everything that sets the operations of one kind apart. All operations
 // have the same workflow code.
 type KindSpec struct {
-	Kind     Kind
+	Kind     OperationKind
 	Workflow string // the type of its workflow in Temporal; recorded histories contain it
 	// Verb is the word of states/provision that asks for such an operation. Kinds
 	// without one do not move the provision state.
@@ -140,11 +140,11 @@ var kinds = []KindSpec{
 func KindSpecs() []KindSpec { return slices.Clone(kinds) }
 
 // Kinds returns all kinds.
-func Kinds() []Kind { return KindsWith(func(KindSpec) bool { return true }) }
+func Kinds() []OperationKind { return KindsWith(func(KindSpec) bool { return true }) }
 
 // KindsWith returns the kinds for which f is true.
-func KindsWith(f func(KindSpec) bool) []Kind {
-	var out []Kind
+func KindsWith(f func(KindSpec) bool) []OperationKind {
+	var out []OperationKind
 	for _, k := range kinds {
 		if f(k) {
 			out = append(out, k.Kind)
@@ -154,7 +154,7 @@ func KindsWith(f func(KindSpec) bool) []Kind {
 }
 
 // Spec returns the kind's row of the table; a row of zeroes for an unknown kind.
-func (k Kind) Spec() KindSpec {
+func (k OperationKind) Spec() KindSpec {
 	if i := slices.IndexFunc(kinds, func(s KindSpec) bool { return s.Kind == k }); i >= 0 {
 		return kinds[i]
 	}
@@ -165,7 +165,7 @@ func (k Kind) Spec() KindSpec {
 func (k KindSpec) Provisions() bool { return k.Verb != "" }
 
 // Provisions reports whether operations of the kind move the provision state.
-func (k Kind) Provisions() bool { return k.Spec().Provisions() }
+func (k OperationKind) Provisions() bool { return k.Spec().Provisions() }
 
 // UsesAgent reports whether an operation of the kind on n boots the ramdisk agent.
 func (k KindSpec) UsesAgent(n *Node) bool {
@@ -173,8 +173,8 @@ func (k KindSpec) UsesAgent(n *Node) bool {
 }
 
 // UsesAgent reports whether an operation of kind k on n boots the ramdisk agent.
-func UsesAgent(n *Node, k Kind) bool { return k.Spec().UsesAgent(n) }
+func UsesAgent(n *Node, k OperationKind) bool { return k.Spec().UsesAgent(n) }
 
 // EventOf is the event of the request that opened an operation of kind k; "" = none
 // of the life cycle.
-func EventOf(k Kind) Event { return VerbOf(k.Spec().Verb).Event }
+func EventOf(k OperationKind) Event { return VerbOf(k.Spec().Verb).Event }

@@ -38,7 +38,7 @@ func constants(t *testing.T, file, prefix string) map[string]string {
 
 func TestEveryKindHasARow(t *testing.T) {
 	for name, kind := range constants(t, "kind.go", "Kind") {
-		require.Contains(t, Kinds(), Kind(kind), "%s has no row in the table of kinds", name)
+		require.Contains(t, Kinds(), OperationKind(kind), "%s has no row in the table of kinds", name)
 	}
 	workflows := map[string]bool{}
 	for _, k := range KindSpecs() {

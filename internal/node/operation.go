@@ -52,7 +52,7 @@ type Operation struct {
 	ID       int64
 	NodeUUID string
 	NodeName string
-	Kind     Kind
+	Kind     OperationKind
 	Phase    Phase
 	Outcome  Outcome
 	Error    string // for people, no secrets, bounded to 4 KiB
@@ -117,7 +117,7 @@ type Operation struct {
 }
 
 // WorkflowID is the Temporal id of operation id of kind k on a node.
-func WorkflowID(uuid string, k Kind, id int64) string {
+func WorkflowID(uuid string, k OperationKind, id int64) string {
 	return fmt.Sprintf("node/%s/%s/%d", uuid, k, id)
 }
 

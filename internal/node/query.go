@@ -45,7 +45,7 @@ type OperationFilter struct {
 	Node string
 	// Deleted selects only operations of deleted nodes.
 	Deleted bool
-	Kind    Kind
+	Kind    OperationKind
 	Phase   Phase   // as clients see it: Operation.State
 	Outcome Outcome // of those that have ended
 	Limit   int     // 0 or more than MaxLimit = MaxLimit

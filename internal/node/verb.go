@@ -8,7 +8,7 @@ type Verb struct {
 	Event  Event  // "" for a word that is none
 	// Kind is the operation that it opens where it starts work; "" for verbs
 	// that only steer (abort, unhold) and for those this release can't do.
-	Kind  Kind
+	Kind  OperationKind
 	Minor int   // the microversion 1.Minor that has it
 	State State // target_provision_state of the work it starts; "" = none
 }

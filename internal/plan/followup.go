@@ -14,7 +14,7 @@ import (
 // What follows an operation belongs to the same request. So it is asked for by whoever
 // asked for the end, it does the same on failure, and maintenance that was set since
 // the request was accepted pauses it, too.
-func FollowUp(n *node.Node, ended *node.Operation, k node.Kind, by string, d node.Defaults) (*node.Operation, error) {
+func FollowUp(n *node.Node, ended *node.Operation, k node.OperationKind, by string, d node.Defaults) (*node.Operation, error) {
 	o := &node.Operation{Kind: k, Origin: n.ProvisionState, RequestedBy: by}
 	switch spec := k.Spec(); {
 	case spec.GivesBack:

@@ -31,7 +31,7 @@ func (s AgentStep) Name() string { return s.Interface + "." + s.Step }
 // the first one brought and has not begun. plan itself is not changed.
 // Errors: fault.Invalid naming asked steps that nobody has, or whose arguments
 // don't fit.
-func Merge(n *node.Node, k node.Kind, plan []node.Step, offered []AgentStep) ([]node.Step, error) {
+func Merge(n *node.Node, k node.OperationKind, plan []node.Step, offered []AgentStep) ([]node.Step, error) {
 	plan = slices.Clone(plan)
 	spec := k.Spec()
 	if !spec.UsesAgent(n) || !spec.Family.HasSteps() {

@@ -36,7 +36,7 @@ func TestMerging(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		kind    Kind
+		kind    OperationKind
 		n       *Node
 		asked   []Step
 		begun   func([]Step)
@@ -157,7 +157,7 @@ func TestMergingProperties(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	ifaces := []string{"deploy", "raid", "bios", "management"}
 	for range 3000 {
-		kind := []Kind{KindDeploy, KindRebuild, KindProvide, KindUndeploy, KindClean}[r.IntN(5)]
+		kind := []OperationKind{KindDeploy, KindRebuild, KindProvide, KindUndeploy, KindClean}[r.IntN(5)]
 		n := nodetest.Redfish()
 		var asked []Step
 		for i := range r.IntN(4) {

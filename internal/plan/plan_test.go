@@ -45,7 +45,7 @@ const (
 func TestPlans(t *testing.T) {
 	auto := plan.Options{AutomatedClean: true}
 	for name, c := range map[string]struct {
-		kind  Kind
+		kind  OperationKind
 		n     *Node
 		asked []Step
 		o     plan.Options
@@ -139,7 +139,7 @@ func TestPlansThatAreRefused(t *testing.T) {
 	settings := map[string]any{"settings": []any{}}
 	with := func(s Step, args map[string]any) Step { s.Args = args; return s }
 	for name, c := range map[string]struct {
-		kind  Kind
+		kind  OperationKind
 		n     *Node
 		asked []Step
 		o     plan.Options
@@ -226,7 +226,7 @@ func TestWhatThePlanWaitsForMayBeAborted(t *testing.T) {
 	require.True(t, steps[0].Abortable)
 }
 
-func mustSteps(t *testing.T, k Kind, text string) []Step {
+func mustSteps(t *testing.T, k OperationKind, text string) []Step {
 	t.Helper()
 	steps, err := plan.ReadSteps(k, json.RawMessage(text))
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ var stepName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 // operation of kind k. Nothing is known yet of what the node offers (Steps).
 // raw absent or null is no steps, which cleaning by hand refuses.
 // Errors: fault.Invalid, naming the step by its place.
-func ReadSteps(k node.Kind, raw json.RawMessage) ([]node.Step, error) {
+func ReadSteps(k node.OperationKind, raw json.RawMessage) ([]node.Step, error) {
 	spec := k.Spec()
 	field := spec.AskedSteps
 	var asked []json.RawMessage

@@ -35,7 +35,7 @@ func TestAskedStepsThatAreRefused(t *testing.T) {
 	step := func(s string) string { return `[{"interface":"deploy","step":"x","args":{},"priority":1},` + s + `]` }
 	deep := strings.Repeat(`{"a":`, MaxDepth) + "1" + strings.Repeat("}", MaxDepth)
 	for name, c := range map[string]struct {
-		kind Kind
+		kind OperationKind
 		raw  string
 		want string
 	}{
@@ -109,7 +109,7 @@ func FuzzAskedSteps(f *testing.F) {
 	f.Add(`[{"interface":"deploy","step":"wait","args":{"seconds":1e9}}]`)
 	f.Add(`[[]]`)
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, k := range []Kind{KindClean, KindDeploy} {
+		for _, k := range []OperationKind{KindClean, KindDeploy} {
 			steps, err := plan.ReadSteps(k, json.RawMessage(text))
 			if err != nil {
 				require.Equal(t, fault.Invalid, fault.KindOf(err))

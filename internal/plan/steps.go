@@ -24,7 +24,7 @@ func CleansAutomatically(n *node.Node, setting bool) bool {
 // planner makes the steps with which an operation of a kind begins.
 type planner func(k node.KindSpec, n *node.Node, asked []node.Step, o Options) ([]node.Step, error)
 
-var planners = map[node.Kind]planner{
+var planners = map[node.OperationKind]planner{
 	node.KindManage:   planVerify,
 	node.KindProvide:  planAutomatedClean,
 	node.KindClean:    planManualClean,
@@ -241,7 +241,7 @@ type Options struct {
 // (Merge); asked ones that only it can know are in the list already.
 // An empty plan is fine: the operation ends as it begins.
 // Errors: fault.Invalid, naming the step.
-func Steps(k node.Kind, n *node.Node, asked []node.Step, o Options) ([]node.Step, error) {
+func Steps(k node.OperationKind, n *node.Node, asked []node.Step, o Options) ([]node.Step, error) {
 	planner := planners[k]
 	if planner == nil {
 		return nil, fault.New(fault.Internal, "plan an operation of unknown kind %q", k)

@@ -11,7 +11,7 @@ import (
 // MaskArgs takes the secrets out of the arguments of steps: by the name of an
 // argument, and where the step says that one is secret. secrets are by step and
 // JSON pointer and fit any plan that is merged from this one. steps is not changed.
-func MaskArgs(n *node.Node, k node.Kind, steps []node.Step) (masked []node.Step, secrets map[string]any) {
+func MaskArgs(n *node.Node, k node.OperationKind, steps []node.Step) (masked []node.Step, secrets map[string]any) {
 	specs := map[string]node.StepSpec{}
 	for _, s := range n.StepSpecs(k.Spec().Family) {
 		specs[s.Name()] = s

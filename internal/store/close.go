@@ -89,7 +89,7 @@ func (c *closingTx) decide(b *pgx.Batch) error {
 	return c.queueFollowUp(b, ending.FollowUp)
 }
 
-func (c *closingTx) queueFollowUp(b *pgx.Batch, kind node.Kind) error {
+func (c *closingTx) queueFollowUp(b *pgx.Batch, kind node.OperationKind) error {
 	open, err := plan.FollowUp(&c.Node, &c.op, kind, c.op.AskedBy, c.end.Defaults)
 	if err != nil {
 		return err

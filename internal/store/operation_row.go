@@ -20,7 +20,7 @@ var operationTable = newTable(
 	unread[operationRow]("node_id"),
 	text("node_uuid", func(o *operationRow) *string { return &o.NodeUUID }),
 	text("node_name", func(o *operationRow) *string { return &o.NodeName }),
-	text("kind", func(o *operationRow) *node.Kind { return &o.Kind }),
+	text("kind", func(o *operationRow) *node.OperationKind { return &o.Kind }),
 	text("phase", func(o *operationRow) *node.Phase { return &o.Phase }),
 	text("outcome", func(o *operationRow) *node.Outcome { return &o.Outcome }),
 	text("error", func(o *operationRow) *string { return &o.Error }),

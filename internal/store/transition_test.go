@@ -171,7 +171,7 @@ func (w *world) some() bool { return w.r.IntN(2) == 0 }
 
 // random makes a node in this state, held by an operation of kind k ("" = none), and
 // gives it at random what transitions may change.
-func (w *world) random(t *testing.T, s node.State, k node.Kind) *node.Node {
+func (w *world) random(t *testing.T, s node.State, k node.OperationKind) *node.Node {
 	t.Helper()
 	n := create(t, w.Store, node.Manageable)
 	_, err := w.UpdateNode(t.Context(), n.UUID, "admin", func(n *node.Node) (node.Secrets, error) {
@@ -219,7 +219,7 @@ func (w *world) time() *time.Time {
 }
 
 // open gives the node an operation that is begun, and claimed as 1.1.
-func (w *world) open(t *testing.T, n *node.Node, k node.Kind, pick func(...string) string) {
+func (w *world) open(t *testing.T, n *node.Node, k node.OperationKind, pick func(...string) string) {
 	t.Helper()
 	steps := pick(`[]`, `[{"interface": "deploy", "step": "erase_devices", "state": "failed", "source": "agent"}]`)
 	raw(t, w.url, `INSERT INTO operations (node_id, node_uuid, kind, phase, origin, target, conductor_group, driver, run_id, begun_at, claim_seq, claim_attempt, steps, undo)

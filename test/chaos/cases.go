@@ -13,8 +13,8 @@ import (
 
 // kind is something that an operation does, and the node that it can be done to.
 type kind struct {
-	name   string    // unique
-	column node.Kind // in the matrix
+	name   string             // unique
+	column node.OperationKind // in the matrix
 	from   node.State
 	on     bool // the server is on before it
 	to     node.State
@@ -29,7 +29,7 @@ type kind struct {
 func (k kind) inspector() string { return cmp.Or(k.inspectBy, "redfish") }
 
 // columns are the kinds of operation that the matrix tries, in the order of a node's life. An undo has no steps.
-var columns = []node.Kind{
+var columns = []node.OperationKind{
 	node.KindManage, node.KindProvide, node.KindClean, node.KindInspect, node.KindDeploy, node.KindRebuild, node.KindUndeploy, node.KindPower,
 }
 

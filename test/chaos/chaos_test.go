@@ -16,7 +16,7 @@ import (
 )
 
 func TestEveryKindIsTriedAtEveryBoundaryAndInTheMiddle(t *testing.T) {
-	tried := map[node.Kind]bool{}
+	tried := map[node.OperationKind]bool{}
 	for _, k := range kinds {
 		tried[k.column] = true
 		steps, err := planned(k)

@@ -23,7 +23,7 @@ func TestThePageIsOfThisMatrix(t *testing.T) {
 		require.Equal(t, r.holds, all.Rows[i].Holds)
 		cases, err := options{}.cases(r)
 		require.NoError(t, err)
-		want, got := map[node.Kind]int{}, map[node.Kind]int{}
+		want, got := map[node.OperationKind]int{}, map[node.OperationKind]int{}
 		for _, p := range cases {
 			k, _ := kindOf(p.kind)
 			want[k.column]++

@@ -27,13 +27,13 @@ type results struct {
 
 // result is a row of them.
 type result struct {
-	Name    string             `json:"name"`
-	Holds   string             `json:"holds"`
-	Columns map[node.Kind]cell `json:"columns"`
-	Median  float64            `json:"median_s,omitempty"` // seconds until somebody else is at work
-	Longest float64            `json:"longest_s,omitempty"`
-	Within  float64            `json:"within_s,omitempty"` // no case may take longer
-	Took    float64            `json:"took_s"`             // the row, with all that it needs
+	Name    string                      `json:"name"`
+	Holds   string                      `json:"holds"`
+	Columns map[node.OperationKind]cell `json:"columns"`
+	Median  float64                     `json:"median_s,omitempty"` // seconds until somebody else is at work
+	Longest float64                     `json:"longest_s,omitempty"`
+	Within  float64                     `json:"within_s,omitempty"` // no case may take longer
+	Took    float64                     `json:"took_s"`             // the row, with all that it needs
 }
 
 // cell is what came of a row's cases of one kind.
@@ -57,7 +57,7 @@ func machine() string {
 
 // resultOf sums a row up.
 func resultOf(r row, trials []*trial, took time.Duration) result {
-	out := result{Name: r.name, Holds: r.holds, Columns: map[node.Kind]cell{}, Took: round1(took)}
+	out := result{Name: r.name, Holds: r.holds, Columns: map[node.OperationKind]cell{}, Took: round1(took)}
 	var all []time.Duration
 	for _, t := range trials {
 		c := out.Columns[t.k.column]

@@ -287,7 +287,7 @@ func (r *round) ends(ctx context.Context) error {
 }
 
 // failures are the states in which an operation of a kind may end when it does not succeed (Ironic's states).
-var failures = map[node.Kind][]node.State{
+var failures = map[node.OperationKind][]node.State{
 	node.KindManage:   {node.Enroll},
 	node.KindProvide:  {node.CleanFailed},
 	node.KindClean:    {node.CleanFailed},

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 const safe = 9 * time.Second
 
 // built are the kinds of operation that hold a node in a state; a transient state without one can only be written by hand.
-var built = map[node.State]node.Kind{
+var built = map[node.State]node.OperationKind{
 	node.Verifying: node.KindManage, node.Inspecting: node.KindInspect, node.InspectWait: node.KindInspect,
 	node.Deploying: node.KindDeploy, node.DeployWait: node.KindDeploy, node.DeployHold: node.KindDeploy,
 	node.Deleting: node.KindUndeploy, node.Cleaning: node.KindProvide, node.CleanWait: node.KindProvide, node.CleanHold: node.KindProvide,

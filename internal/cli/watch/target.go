@@ -113,7 +113,7 @@ func powerChanged(op *client.Operation) bool {
 }
 
 // kindOf returns the row of the table of kinds for an operation.
-func kindOf(op *client.Operation) node.KindSpec { return node.Kind(op.Kind).Spec() }
+func kindOf(op *client.Operation) node.KindSpec { return node.OperationKind(op.Kind).Spec() }
 
 // ruleOf returns the row of the table of steps for a step.
 func ruleOf(s *client.Step) node.StepRule {

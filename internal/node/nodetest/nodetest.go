@@ -16,7 +16,7 @@ func In(s node.State, more ...func(*node.Node)) *node.Node {
 }
 
 // Open gives a node an open operation, number 7.
-func Open(k node.Kind, steps ...node.Step) func(*node.Node) {
+func Open(k node.OperationKind, steps ...node.Step) func(*node.Node) {
 	return func(n *node.Node) {
 		n.Operation = &node.Operation{ID: 7, Kind: k, Phase: node.Running, Steps: steps}
 	}
