@@ -59,7 +59,7 @@ func TestAStoppedConductorStopsBeating(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- conductorOf(l).heartbeatLoop(ctx, 1, false) }()
-	require.Eventually(t, func() bool { return l.count() > 2 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return l.count() > 2 }, 30*time.Second, time.Millisecond)
 	cancel()
 	require.NoError(t, <-done)
 }
@@ -114,7 +114,7 @@ func TestAShortAbsenceOfTheDatabaseIsBridged(t *testing.T) {
 	c := conductorOf(l)
 	c.Interval, c.Timeout = 100*time.Millisecond, time.Minute
 	go func() { done <- c.heartbeatLoop(ctx, 1, false) }()
-	require.Eventually(t, func() bool { return l.count() > 10 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return l.count() > 10 }, 30*time.Second, time.Millisecond)
 	cancel()
 	require.NoError(t, <-done)
 }
@@ -147,7 +147,7 @@ func TestAHeartbeatSaysWhetherTemporalIsReached(t *testing.T) {
 		return nil
 	}
 	go func() { done <- c.heartbeatLoop(ctx, 1, false) }()
-	require.Eventually(t, func() bool { return l.count() > 9 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return l.count() > 9 }, 30*time.Second, time.Millisecond)
 	cancel()
 	require.NoError(t, <-done)
 	require.InDelta(t, l.beats/2, l.contacts, 1, "it lives also while Temporal is away, and says so")
@@ -159,7 +159,7 @@ func TestAConductorIsToldToDrainByItsHeartbeat(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- conductorOf(l).serveDrained(ctx, 1) }()
-	require.Eventually(t, func() bool { return l.count() > 5 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return l.count() > 5 }, 30*time.Second, time.Millisecond)
 	cancel()
 	require.NoError(t, <-done, "it stays, and heartbeats, until it is stopped")
 }

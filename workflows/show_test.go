@@ -45,7 +45,7 @@ func TestTheDetailsShowWhichStepRunsWhileItRuns(t *testing.T) {
 		require.Eventually(t, func() bool {
 			told = details(t, env)
 			return strings.Contains(told, "Running")
-		}, 10*time.Second, time.Millisecond)
+		}, 30*time.Second, time.Millisecond)
 		done := lines(node.StepDone)
 		return conductor.StepsResult{Next: conductor.NextClose, Conductor: "c1", Steps: done}, nil
 	}}

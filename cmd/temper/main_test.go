@@ -141,7 +141,7 @@ func TestARoleTellsWhereItIsAndStopsWhenTold(t *testing.T) {
 		var err error
 		at, err = devfile.ReadReady(ready)
 		return err == nil
-	}, 10*time.Second, 5*time.Millisecond)
+	}, 30*time.Second, 5*time.Millisecond)
 	require.Equal(t, "http://127.0.0.1:7", at.URL)
 	res, err := http.Get(at.MetricsURL)
 	require.NoError(t, err)
@@ -175,7 +175,7 @@ func TestTheHealthOfARoleTellsNoAddresses(t *testing.T) {
 		var err error
 		at, err = devfile.ReadReady(ready)
 		return err == nil
-	}, 10*time.Second, 5*time.Millisecond)
+	}, 30*time.Second, 5*time.Millisecond)
 	url := strings.TrimSuffix(at.MetricsURL, "/metrics") + "/healthz"
 	for range 3 {
 		err := healthcheck(t.Context(), url)

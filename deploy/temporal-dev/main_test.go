@@ -262,7 +262,7 @@ func TestSIGTERMEndsItInFiveSecondsWithPollsOpen(t *testing.T) {
 	require.Eventually(t, func() bool {
 		d, err := p.dial(t).DescribeTaskQueue(contextFor(t, 5*time.Second), "test", enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 		return err == nil && len(d.Pollers) > 0
-	}, 10*time.Second, 50*time.Millisecond)
+	}, 30*time.Second, 50*time.Millisecond)
 
 	begin := time.Now()
 	require.NoError(t, p.end(t, syscall.SIGTERM), "%s", p.log)

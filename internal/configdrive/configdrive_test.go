@@ -162,7 +162,7 @@ func TestEqualPartsMakeEqualDrives(t *testing.T) {
 	require.NoError(t, err)
 	// Another second on the clock, and other folders read in between.
 	begun := time.Now().Unix()
-	require.Eventually(t, func() bool { return time.Now().Unix() > begun }, 3*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return time.Now().Unix() > begun }, 30*time.Second, 20*time.Millisecond)
 	second, err := Build(Parts{UserData: cloud}, nodeUUID, "")
 	require.NoError(t, err)
 	require.Equal(t, first, second)

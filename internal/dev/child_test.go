@@ -95,7 +95,7 @@ func alive(pid int) bool {
 
 func requireGone(t *testing.T, pid int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return !alive(pid) }, 10*time.Second, 10*time.Millisecond, "process %d lives on", pid)
+	require.Eventually(t, func() bool { return !alive(pid) }, 30*time.Second, 10*time.Millisecond, "process %d lives on", pid)
 }
 
 func TestAChildThatDoesNotComeUpSaysWhy(t *testing.T) {

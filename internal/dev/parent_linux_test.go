@@ -26,7 +26,7 @@ func TestAChildDiesWithItsParentHoweverThatDies(t *testing.T) {
 		}
 		_, err = fmt.Sscan(string(body), &pid)
 		return err == nil
-	}, 10*time.Second, 10*time.Millisecond)
+	}, 30*time.Second, 10*time.Millisecond)
 	require.True(t, alive(pid))
 	require.NoError(t, syscall.Kill(p.Pid(), syscall.SIGKILL))
 	requireGone(t, pid)

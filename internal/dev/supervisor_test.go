@@ -85,7 +85,7 @@ func TestOneIsKilledTheOthersGoOn(t *testing.T) {
 	require.Equal(t, "http://a/metrics", *c.processes()[0].MetricsURL)
 	a, b := c.pid("a"), c.pid("b")
 	c.kill("b")
-	require.Eventually(t, func() bool { return c.said("b (pid") }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return c.said("b (pid") }, 30*time.Second, 10*time.Millisecond)
 	require.True(t, c.said("was killed by signal killed; it stays dead, the others go on. To bring it back: temper b"))
 	require.Zero(t, c.pid("b"), "who is dead is not on the list")
 	require.Len(t, c.processes(), 2)
@@ -103,7 +103,7 @@ func TestOneIsStartedAgain(t *testing.T) {
 	for range 2 {
 		b := c.pid("b")
 		c.kill("b")
-		require.Eventually(t, func() bool { return c.pid("b") != 0 && c.pid("b") != b }, 10*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return c.pid("b") != 0 && c.pid("b") != b }, 30*time.Second, 10*time.Millisecond)
 	}
 	require.Equal(t, a, c.pid("a"))
 	b := c.pid("b")

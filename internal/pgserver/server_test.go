@@ -139,7 +139,7 @@ func TestServerOutlivesItsKilledStarterAndIsTakenOver(t *testing.T) {
 		default:
 			return false
 		}
-	}, 5*time.Second, 10*time.Millisecond)
+	}, 30*time.Second, 10*time.Millisecond)
 }
 
 func TestServerEndsWithItsKilledStarterWhenAsked(t *testing.T) {
@@ -150,7 +150,7 @@ func TestServerEndsWithItsKilledStarterWhenAsked(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(filepath.Join(dir, "data", "postmaster.pid"))
 		return os.IsNotExist(err) || syscall.Kill(pid, 0) != nil
-	}, 10*time.Second, 20*time.Millisecond)
+	}, 30*time.Second, 20*time.Millisecond)
 }
 
 func TestFolderThatTheServerCannotEnterIsNamed(t *testing.T) {

@@ -49,6 +49,6 @@ func TestARequestThatWasGivenUpNeverArrives(t *testing.T) {
 	requireFault(t, err, fault.Unreachable, "no answer in time")
 	require.True(t, fault.NoAnswer(err))
 	proxy.Open()
-	require.Eventually(t, func() bool { _, err := s.Power(t.Context()); return err == nil }, 10*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := s.Power(t.Context()); return err == nil }, 30*time.Second, 20*time.Millisecond)
 	require.Never(t, func() bool { return resets.Load() > 1 }, 300*time.Millisecond, 20*time.Millisecond)
 }

@@ -155,7 +155,7 @@ func TestASlowInsertionHasAnUnknownOutcomeAndShowsLater(t *testing.T) {
 	require.Eventually(t, func() bool {
 		m, err := s.Media(t.Context())
 		return err == nil && m.Holds(iso)
-	}, 10*time.Second, 20*time.Millisecond)
+	}, 30*time.Second, 20*time.Millisecond)
 }
 
 func simRig(t *testing.T, c sim.Config) bmctest.Rig {
