@@ -63,7 +63,7 @@ func TestAStoppedDatabaseIsSaidToBeAwayAndComesBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			kind(t, fault.Unavailable, call())
-			require.Less(t, time.Since(start), 5*time.Second)
+			require.Less(t, time.Since(start), 20*time.Second)
 		})
 	}
 	again, err := pgserver.Start(t.Context(), options)
@@ -84,7 +84,7 @@ func TestADatabaseThatDoesNotAnswerIsAwayWithinTheDeadline(t *testing.T) {
 	start := time.Now()
 	_, err = s.Node(t.Context(), "n1")
 	kind(t, fault.Unavailable, err)
-	require.Less(t, time.Since(start), 6*time.Second)
+	require.Less(t, time.Since(start), 20*time.Second)
 	require.NotContains(t, err.Error(), "hunter2")
 }
 
