@@ -185,7 +185,7 @@ func TestAfterClosingNoNodeIsStuck(t *testing.T) {
 					e, err := closing.Operation(n, End{Outcome: out})
 					require.NoError(t, err, "%s in %s: %s", k, s, out)
 					require.Equal(t, e.FollowUp == "", !Transient(e.To), "%s in %s: %s", k, s, out)
-					if Stable(e.To) {
+					if ClassOf(e.To) == ClassStable {
 						require.Empty(t, e.Target)
 					} else {
 						require.NotEmpty(t, e.Target)

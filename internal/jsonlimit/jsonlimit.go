@@ -9,11 +9,8 @@
 package jsonlimit
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 )
 
 // Limits are the limits on one document. A zero field means its default.
@@ -84,25 +81,4 @@ func Exceeded(err error) Bound {
 		return e.Bound
 	}
 	return ""
-}
-
-// Read reads a document to its end. It does not check that it is valid JSON.
-func Read(r io.Reader, l Limits) ([]byte, error) { return io.ReadAll(NewReader(r, l)) }
-
-// Decode reads a document to its end and decodes it as json.Unmarshal does.
-func Decode(r io.Reader, l Limits, into any) error {
-	raw, err := Read(r, l)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(raw, into)
-}
-
-// Unmarshal is json.Unmarshal within limits. It ignores Limits.Text.
-func Unmarshal(raw []byte, l Limits, into any) error {
-	l.Text = 0
-	if _, err := io.Copy(io.Discard, NewReader(bytes.NewReader(raw), l)); err != nil {
-		return err
-	}
-	return json.Unmarshal(raw, into)
 }

@@ -18,9 +18,6 @@ const (
 // ClassOf is the class of s, ClassNone for a state that is not in the table.
 func ClassOf(s State) Class { return stateSpecs[s].class }
 
-// Stable reports whether a node in s rests and has no target.
-func Stable(s State) bool { return ClassOf(s) == ClassStable }
-
 // Working reports whether s is an -ing state.
 func Working(s State) bool { return ClassOf(s) == ClassWorking }
 

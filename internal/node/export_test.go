@@ -1,5 +1,7 @@
 package node
 
+import "slices"
+
 // OfferedSteps are the steps that implementations offer, by where they are listed.
 func OfferedSteps() map[string]StepSpec {
 	out := map[string]StepSpec{}
@@ -13,6 +15,28 @@ func OfferedSteps() map[string]StepSpec {
 					}
 				}
 			}
+		}
+	}
+	return out
+}
+
+// Allowed are the events of a state, in the table's order; nil for an unknown state.
+func Allowed(from State) []Event {
+	var out []Event
+	for _, r := range Rules {
+		if r.From == from {
+			out = append(out, r.Event)
+		}
+	}
+	return out
+}
+
+// Events are all events, in the table's order.
+func Events() []Event {
+	var out []Event
+	for _, r := range Rules {
+		if !slices.Contains(out, r.Event) {
+			out = append(out, r.Event)
 		}
 	}
 	return out

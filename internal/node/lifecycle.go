@@ -170,34 +170,12 @@ func Can(from State, e Event) bool {
 	return ok
 }
 
-// Allowed are the events of a state, in the table's order; nil for an unknown state.
-func Allowed(from State) []Event {
-	var out []Event
-	for _, r := range Rules {
-		if r.From == from {
-			out = append(out, r.Event)
-		}
-	}
-	return out
-}
-
 // States are all provision states, in the table's order.
 func States() []State {
 	var out []State
 	for _, r := range Rules {
 		if !slices.Contains(out, r.From) {
 			out = append(out, r.From)
-		}
-	}
-	return out
-}
-
-// Events are all events, in the table's order.
-func Events() []Event {
-	var out []Event
-	for _, r := range Rules {
-		if !slices.Contains(out, r.Event) {
-			out = append(out, r.Event)
 		}
 	}
 	return out

@@ -93,9 +93,9 @@ func TestEveryWorkCanEndWellAndEveryWaitCanGoOn(t *testing.T) {
 
 func TestTargetsAreShownExactlyOutsideStableStates(t *testing.T) {
 	for _, s := range States() {
-		require.Equal(t, Stable(s), TargetOf(s) == NoState, s)
+		require.Equal(t, ClassOf(s) == ClassStable, TargetOf(s) == NoState, s)
 		if tgt := TargetOf(s); tgt != NoState {
-			require.True(t, Stable(tgt), "%s aims at %s", s, tgt)
+			require.Equal(t, ClassStable, ClassOf(tgt), "%s aims at %s", s, tgt)
 		}
 	}
 	require.Equal(t, Manageable, TargetIn(CleanWait, Manageable))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/secret"
 )
 
 // Statement is one that a list runs, for a test that explains it.
@@ -133,3 +135,18 @@ func columnNames[T any](t *table[T]) (out []string) {
 
 // Saves are the statements that write a step's progress.
 func Saves() []string { return []string{saveStepsSQL, saveNodeSQL} }
+
+// ReSecret puts secrets back into a dictionary of a row: those whose names begin
+// with prefix ("driver_info", "instance_info"). dict is not changed.
+func ReSecret(dict map[string]any, secrets node.Secrets, prefix string) map[string]any {
+	mine := map[string]any{}
+	for name, v := range secrets {
+		if path, ok := strings.CutPrefix(name, prefix); ok && strings.HasPrefix(path, "/") {
+			mine[path] = v
+		}
+	}
+	if dict == nil {
+		dict = map[string]any{}
+	}
+	return secret.Unmask(dict, mine)
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -168,19 +167,4 @@ func (s *Store) openToken(nodeUUID string, x sealedText) (string, error) {
 	v, err := s.sealer.open(&node.Node{UUID: nodeUUID}, x)
 	token, _ := v.(string)
 	return token, err
-}
-
-// ReSecret puts secrets back into a dictionary of a row: those whose names begin
-// with prefix ("driver_info", "instance_info"). dict is not changed.
-func ReSecret(dict map[string]any, secrets node.Secrets, prefix string) map[string]any {
-	mine := map[string]any{}
-	for name, v := range secrets {
-		if path, ok := strings.CutPrefix(name, prefix); ok && strings.HasPrefix(path, "/") {
-			mine[path] = v
-		}
-	}
-	if dict == nil {
-		dict = map[string]any{}
-	}
-	return secret.Unmask(dict, mine)
 }
