@@ -182,7 +182,8 @@ func (l *lab) ready(ctx context.Context, s *subject, k kind) error {
 		}
 	}
 	if s.group != l.group {
-		if err := l.move(ctx, s, l.group); err != nil {
+		// What an operation of an earlier row left may be undone just now, which refuses the move.
+		if err := await(ctx, patience, func() error { return l.move(ctx, s, l.group) }); err != nil {
 			return err
 		}
 	}
