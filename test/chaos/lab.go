@@ -187,6 +187,9 @@ func (l *lab) ready(ctx context.Context, s *subject, k kind) error {
 			return err
 		}
 	}
+	if err := await(ctx, patience, func() error { return l.settled(ctx, s) }); err != nil {
+		return err
+	}
 	for range 8 {
 		n, err := l.now(ctx, s)
 		if err == nil && n.NeverOff {
@@ -259,6 +262,16 @@ func (l *lab) patch(ctx context.Context, s *subject, fields map[string]any) erro
 		edits = append(edits, map[string]any{"op": "add", "path": "/" + name, "value": fields[name]})
 	}
 	return l.Call(ctx, http.MethodPatch, "/v1/nodes/"+s.uuid, edits, nil)
+}
+
+// settled fails while something holds a subject, or while it still owes an undo: as soon as a conductor covers the node,
+// reconciliation opens an operation for that.
+func (l *lab) settled(ctx context.Context, s *subject) error {
+	n, err := l.now(ctx, s)
+	if err == nil && (n.Internal["temper_owed"] != nil || n.Reservation != "") {
+		err = fmt.Errorf("%s owes %v and is held by %q", s.server, n.Internal["temper_owed"], n.Reservation)
+	}
+	return err
 }
 
 // move puts a subject into another conductor group.
