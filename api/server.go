@@ -71,7 +71,7 @@ type Config struct {
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 
-	// RequestTimeout bounds a request's work, body included. Default 60 s.
+	// RequestTimeout bounds a request's work, body included, except a stream's. Default 60 s.
 	RequestTimeout time.Duration
 	// StartTimeout bounds the call to Operations after a commit. Default 1 s.
 	StartTimeout time.Duration

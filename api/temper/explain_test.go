@@ -81,7 +81,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Covered: true, Fleet: alive, Run: terminated},
 			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05 UTC (3m0s). " +
 				"Its workflow was terminated at 2030-01-02 03:04:03 UTC: nobody works on it any more. It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
-				"Next: reconciliation ends it, seconds after nothing of it can act any more, and what it left is undone. You can: temper node recover n1.",
+				"Next: reconciliation ends it some seconds after its workflow has ended, and undoes what it left half done. You can: temper node recover n1.",
 		},
 		"Temporal has lost its workflow": {
 			node.Node{ProvisionState: node.DeployHold, Operation: held},

@@ -140,7 +140,7 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 		if !st.ClosedAt.IsZero() {
 			r.WorkflowClosedAt = format.Timestamp(&st.ClosedAt)
 		}
-		r.Workflow, r.Next = "closed", "reconciliation ends it when nothing of it can act any more, seconds after its workflow has ended; until then recover ends it by force only"
+		r.Workflow, r.Next = "closed", "reconciliation ends it some seconds after its workflow has ended, when no request of it can still be under way; until then only recover with force ends it"
 	case o.BegunAt == nil:
 		r.Workflow, r.Next = "unknown", "reconciliation starts it"
 	default:

@@ -26,7 +26,7 @@ For an API any of its addresses will do: --url http://127.0.0.1:6385/temper/v1/r
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if timeout <= 0 {
-				return fmt.Errorf("--timeout is %s: it must be longer than nothing, like 5s", timeout)
+				return fmt.Errorf("--timeout is %s: it must be above 0, such as 5s", timeout)
 			}
 			if url == "" {
 				var err error

@@ -43,7 +43,7 @@ func TestWhatCanNotBeDoneIsSaidInOneSentence(t *testing.T) {
 		"a command with a wrong letter":         {[]string{"nod"}, `unknown command "nod" for "temper"; did you mean node?`},
 		"a subcommand with a wrong letter":      {[]string{"node", "shwo"}, `unknown command "shwo" for "temper node"; did you mean show?`},
 		"a subcommand of a role":                {[]string{"conductor", "lst"}, `unknown command "lst" for "temper conductor"; did you mean list?`},
-		"a healthcheck without time":            {[]string{"healthcheck", "--url", "http://127.0.0.1:1", "--timeout", "0s"}, "--timeout is 0s: it must be longer than nothing"},
+		"a healthcheck without time":            {[]string{"healthcheck", "--url", "http://127.0.0.1:1", "--timeout", "0s"}, "--timeout is 0s: it must be above 0"},
 		"a flag that is none":                   {[]string{"api", "--frob"}, "unknown flag: --frob"},
 		"a role without what it needs":          {[]string{"orchestrator"}, `database_url: "" from default`},
 		"a driver that nobody has":              {[]string{"conductor", "--enabled-drivers", "abacus"}, "no hardware type abacus; want some of redfish, fake-hardware"},

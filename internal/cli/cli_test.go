@@ -285,13 +285,13 @@ func TestWhatIsEmptyIsRefusedBeforeAnythingIsAsked(t *testing.T) {
 		})
 	}
 	for want, all := range map[string][]string{
-		"a name or uuid is missing: NODE is empty":           {"node show|", "node delete|n1|", "node validate| "},
-		"a name or uuid is missing: TRAIT is empty":          {"node trait add|n1|CUSTOM_A|"},
-		"a name or uuid is missing: --node is empty":         {"port list|--node|", "operation list|--node|"},
-		"--wait is -5s: it must be longer than nothing":      {"node manage|n1|--wait|-5s", "operation cancel|1|--wait|-5s", "operation watch|1|--wait|-5s"},
-		"--wait is 0s: it must be longer than nothing":       {"node manage|n1|--wait|0s"},
-		"--timeout is 0s: it must be longer than nothing":    {"node list|--timeout|0", "node power off|n1|--soft|--timeout|0"},
-		"--timeout is -1m0s: it must be longer than nothing": {"conductor list|--timeout|-1m", "node power off|n1|--soft|--timeout|-1m"},
+		"a name or uuid is missing: NODE is empty":   {"node show|", "node delete|n1|", "node validate| "},
+		"a name or uuid is missing: TRAIT is empty":  {"node trait add|n1|CUSTOM_A|"},
+		"a name or uuid is missing: --node is empty": {"port list|--node|", "operation list|--node|"},
+		"--wait is -5s: it must be above 0":          {"node manage|n1|--wait|-5s", "operation cancel|1|--wait|-5s", "operation watch|1|--wait|-5s"},
+		"--wait is 0s: it must be above 0":           {"node manage|n1|--wait|0s"},
+		"--timeout is 0s: it must be above 0":        {"node list|--timeout|0", "node power off|n1|--soft|--timeout|0"},
+		"--timeout is -1m0s: it must be above 0":     {"conductor list|--timeout|-1m", "node power off|n1|--soft|--timeout|-1m"},
 	} {
 		for _, one := range all {
 			command, rest, _ := strings.Cut(one, "|")

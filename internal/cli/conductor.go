@@ -62,7 +62,7 @@ these nodes are left without one.`,
 			return err
 		}
 		return s.show(k, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s drains; it takes steps again when it is started again\n", k.Hostname)
+			_, err := fmt.Fprintf(w, "%s is draining: it takes no new steps until it is restarted\n", k.Hostname)
 			return err
 		})
 	})

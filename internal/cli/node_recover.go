@@ -75,7 +75,7 @@ func newOperationRecover(s *session) *cobra.Command {
 	must(c.MarkFlagRequired("reason"))
 	c.RunE = s.run(func(ctx context.Context, _ []string) error {
 		if !lost {
-			return errors.New("say --lost-temporal")
+			return errors.New("--lost-temporal=false ends nothing: use --lost-temporal to confirm that Temporal has lost its data")
 		}
 		if strings.TrimSpace(reason) == "" {
 			return errors.New("--lost-temporal needs a --reason")

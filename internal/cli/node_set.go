@@ -74,7 +74,7 @@ func newNodeUnset(s *session) *cobra.Command {
 		for _, kind := range kinds {
 			changes = append(changes, client.Remove("/"+kind+"_interface"))
 		}
-		return s.patchNodes(ctx, &sel, args, changes, false, "take fields away of")
+		return s.patchNodes(ctx, &sel, args, changes, false, "remove fields of")
 	})
 	return c
 }
@@ -119,7 +119,7 @@ func describeChanges(changes client.Patch) string {
 		out = append(out, "set "+strings.Join(set, ", "))
 	}
 	if removed := byOp["remove"]; removed != nil {
-		out = append(out, "took away "+strings.Join(removed, ", "))
+		out = append(out, "removed "+strings.Join(removed, ", "))
 	}
 	return strings.Join(out, "; ")
 }

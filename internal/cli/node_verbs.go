@@ -50,7 +50,7 @@ func newNodeVerbs(s *session) []*cobra.Command {
 			"Take nodes out of use and clean them; the data on their disks is lost", "  temper node undeploy n1 --watch",
 		},
 		{
-			verb{"abort", "abort", node.EventAbort, "abort what runs on", watch.Cancel},
+			verb{"abort", "abort", node.EventAbort, "abort the operations on", watch.Cancel},
 			"Abort the operations that wait on nodes",
 			"  temper node abort n1",
 		},

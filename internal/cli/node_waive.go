@@ -21,7 +21,7 @@ or clear the one-time boot device. The node's history records who waived it and 
 	must(c.MarkFlagRequired("reason"))
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		if strings.TrimSpace(reason) == "" {
-			return errors.New("--reason needs a reason")
+			return errors.New("--reason is empty")
 		}
 		names := unique(args)
 		return s.report(names, forEach(ctx, names, defaultParallel, "", func(ctx context.Context, name string) (string, error) {

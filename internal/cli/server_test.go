@@ -180,8 +180,8 @@ func TestAgainstTheAPIItself(t *testing.T) {
 
 		{args: "node set n1 n2 --description both --driver-info a=b --interface deploy=fake", out: "n2: set driver_info.a, description, deploy_interface"},
 		{args: "node set n1 --name", err: "flag needs an argument"},
-		{args: "node set n1 --description=", out: "n1: took away description"},
-		{args: "node unset n1 --extra rack --resource-class --interface deploy", out: "n1: took away extra.rack, resource_class, deploy_interface"},
+		{args: "node set n1 --description=", out: "n1: removed description"},
+		{args: "node unset n1 --extra rack --resource-class --interface deploy", out: "n1: removed extra.rack, resource_class, deploy_interface"},
 		{args: "node set n1 --frob=1", err: "unknown flag"},
 		{args: "node set n9 --extra a=1", err: "n9: Node n9 could not be found"},
 
@@ -307,7 +307,7 @@ func TestAnAPIThatWantsNames(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("ada:"+string(hash)+"\n"), 0o600))
 	url := serverURL(t, api.Auth{Strategy: api.HTTPBasic, File: file})
 	require.EqualError(t, ask(t, url, "", "node", "list").failed,
-		"the API at "+url+" let nobody in: Authorization required; say who you are with TEMPER_API_USER and TEMPER_API_PASSWORD")
+		"the API at "+url+" refused the login: Authorization required; say who you are with TEMPER_API_USER and TEMPER_API_PASSWORD")
 	t.Setenv("TEMPER_API_USER", "ada")
 	t.Setenv("TEMPER_API_PASSWORD", "wrong")
 	require.ErrorContains(t, ask(t, url, "", "node", "list").failed, "Incorrect username or password")

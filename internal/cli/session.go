@@ -86,7 +86,7 @@ func checkArguments(c *cobra.Command, args []string) error {
 			err = errors.New("a name or uuid is missing: --node is empty")
 		}
 		if d, bad := time.ParseDuration(value); f.Value.Type() == "duration" && bad == nil && d <= 0 {
-			err = fmt.Errorf("--%s is %s: it must be longer than nothing, like 90s", f.Name, value)
+			err = fmt.Errorf("--%s is %s: it must be above 0, such as 90s", f.Name, value)
 		}
 	})
 	return err

@@ -371,7 +371,7 @@ func TestErrorsAreSentences(t *testing.T) {
 		"an object instead of a string":  {404, []byte(`{"error_message":{"faultstring":"Not here."}}`), "Not here", client.Refused},
 		"a plain string":                 {400, []byte(`{"error_message":"No."}`), "No", client.Refused},
 		"line breaks become spaces":      {400, packed("one\ntwo."), "one two", client.Refused},
-		"basic auth has its own shape":   {401, []byte(`{"error":{"message":"Authorization required","code":401}}`), "the API at URL let nobody in: Authorization required", client.Refused},
+		"basic auth has its own shape":   {401, []byte(`{"error":{"message":"Authorization required","code":401}}`), "the API at URL refused the login: Authorization required", client.Refused},
 		"a fault of the API has its log": {500, packed("Internal error"), "the API answered 500: Internal error (its log has req-1)", client.Refused},
 		"a proxy without an API":         {502, []byte("<html>bad gateway</html>"), "the API answered 502: bad gateway (its log has req-1)", client.Refused},
 		"a web server that is no API":    {404, []byte("<html>no</html>"), "GET URL/v1/nodes/n1: what answers there is not Temper's API: it says 404 not found", client.Unreadable},

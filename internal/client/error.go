@@ -64,7 +64,7 @@ func (e *Error) Error() string {
 	case e.Stage == Unreadable:
 		return fmt.Sprintf("%s %s%s: %s", e.Method, e.URL, e.Path, e.Words)
 	case e.Status == http.StatusUnauthorized:
-		return fmt.Sprintf("the API at %s let nobody in: %s", e.URL, e.Words)
+		return fmt.Sprintf("the API at %s refused the login: %s", e.URL, e.Words)
 	case e.Status >= http.StatusInternalServerError && e.RequestID != "":
 		return fmt.Sprintf("the API answered %d: %s (its log has %s)", e.Status, e.Words, e.RequestID)
 	case e.Status >= http.StatusInternalServerError:

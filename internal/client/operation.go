@@ -61,7 +61,7 @@ type Step struct {
 	Index     int        `json:"index"`
 	Interface string     `json:"interface"`
 	Step      string     `json:"step"`
-	State     string     `json:"state"` // pending, running, waiting, done, failed, skipped
+	State     string     `json:"state"` // pending, running, waiting, done, failed, skipped, cancelled
 	Attempts  int        `json:"attempts"`
 	Failures  int        `json:"failures"`
 	Limit     int        `json:"limit"` // how often it may fail; 0 = it was not begun
@@ -104,7 +104,8 @@ func (o *Operation) Label() string {
 	return o.NodeUUID
 }
 
-// Current returns the first step that has not ended; nil = all have.
+// Current returns the first step that is neither done nor skipped: the one that is next, runs, or
+// has failed. nil = there is none.
 func (o *Operation) Current() *Step {
 	for i := range o.Steps {
 		if s := o.Steps[i].State; s != "done" && s != "skipped" {

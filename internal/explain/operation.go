@@ -61,7 +61,7 @@ func (e *Explanation) lostWorkflow(r *node.RunStatus) bool {
 			when = " at " + text.Moment(r.ClosedAt)
 		}
 		e.Trouble = append(e.Trouble, fmt.Sprintf("Its workflow was %s%s: nobody works on it any more", r.How, when))
-		e.Next = "reconciliation ends it, seconds after nothing of it can act any more, and what it left is undone"
+		e.Next = "reconciliation ends it some seconds after its workflow has ended, and undoes what it left half done"
 		e.can(Action{Do: RecoverNode})
 	default:
 		e.Trouble = append(e.Trouble, "Temporal does not know its workflow: nobody works on it")

@@ -35,7 +35,7 @@ func driversMarkdown(names []string) string {
 		"that the node's conductors have is the default.\n")
 	for _, name := range names {
 		h, _ := Hardware(name)
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| interface | implementations | steps: with a priority by themselves, else when asked for |\n|---|---|---|\n", h.Name, h.About)
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| interface | implementations | steps (with a priority: always run, highest first; without: only if a request names them) |\n|---|---|---|\n", h.Name, h.About)
 		for _, iface := range Interfaces {
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", iface, implementationsMarkdown(h.Implementations[iface]), stepsMarkdown(iface, h.Implementations[iface]))
 		}
