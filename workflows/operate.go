@@ -119,6 +119,9 @@ func (o *operation) run(ctx workflow.Context) (node.Outcome, error) {
 		if err == nil && res.Next == conductor.NextFailed {
 			err = temporal.NewNonRetryableApplicationError(res.Error, fault.Refused.String(), nil)
 		}
+		if diedAfterCancel(ctx, err) {
+			return node.Cancelled, nil
+		}
 		if err != nil {
 			again, outcome, err := o.decide(ctx, err, res.Hold, false)
 			if again {
@@ -149,6 +152,13 @@ func (o *operation) run(ctx workflow.Context) (node.Outcome, error) {
 			return node.Failed, fmt.Errorf("unknown next %q", res.Next)
 		}
 	}
+}
+
+// diedAfterCancel reports whether steps ended with err only because their conductor died after
+// the workflow was cancelled. Temporal retries no activity that is to be cancelled: it fails with
+// the timeout of its last attempt. That is the end that was asked for, not a failure.
+func diedAfterCancel(ctx workflow.Context, err error) bool {
+	return ctx.Err() != nil && timedOut(err) != enums.TIMEOUT_TYPE_UNSPECIFIED
 }
 
 func outcomeOf(err error) node.Outcome {

@@ -3,6 +3,7 @@ package system_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -129,8 +130,13 @@ func inTime(t *testing.T, safe time.Time, all []*alone, ok func(*alone) error) {
 	})
 }
 
-// ended says why the node is not in its failed state, held by nobody.
-func (a *alone) ended() error {
+// ended says why the operation has not failed, with the node in its failed state and held by nobody.
+func (a *alone) ended() error { return a.endedAs("failed") }
+
+// aborted is like ended for an operation that has ended by request.
+func (a *alone) aborted() error { return a.endedAs("cancelled") }
+
+func (a *alone) endedAs(outcome string) error {
 	now, err := a.get()
 	if err == nil && (now.State != a.end || now.Reservation != nil) {
 		err = fmt.Errorf("it is %s, held by %s", now.State, text(now.Reservation))
@@ -139,7 +145,7 @@ func (a *alone) ended() error {
 		return err
 	}
 	o, err := a.operation(a.id)
-	if err == nil && text(o.Outcome) != "failed" {
+	if err == nil && text(o.Outcome) != outcome {
 		err = fmt.Errorf("%s", o)
 	}
 	return err
@@ -219,6 +225,18 @@ func TestANodeThatIsLeftAloneIsReleasedInTime(t *testing.T) {
 				inTime(t, safe, all, func(a *alone) error { return a.on(group + "-other") })
 			},
 		},
+		"killed and asked to end": {
+			[]string{"deploying", "cleaning"},
+			func(t *testing.T, group string, only *dev.Running, all []*alone) {
+				s.conductor(t, group, group+"-2")
+				require.NoError(t, syscall.Kill(only.Pid(), syscall.SIGSTOP)) // it neither hears of the request nor answers Temporal
+				for _, a := range all {
+					a.cancel(a.id)
+				}
+				die(t, only)
+				inTime(t, time.Now().Add(stepIsOver), all, (*alone).aborted)
+			},
+		},
 		"gone": {
 			[]string{"verifying", "inspect wait", "deploying", "wait call-back", "deleting", "clean wait"},
 			func(t *testing.T, _ string, only *dev.Running, all []*alone) {
@@ -263,7 +281,7 @@ func TestANodeThatIsLeftAloneIsReleasedInTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			group := "orphan-" + name
+			group := "orphan-" + strings.ReplaceAll(name, " ", "-")
 			only := s.conductor(t, group, group+"-1")
 			c.harm(t, group, only, leave(t, s, group, c.states...))
 		})
