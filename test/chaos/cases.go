@@ -28,10 +28,27 @@ type kind struct {
 
 func (k kind) inspector() string { return cmp.Or(k.inspectBy, "redfish") }
 
-// columns are the kinds of operation that the matrix tries, in the order of a node's life. An undo has no steps.
+// columns are the kinds of operation that the matrix tries, in the order of a node's life.
 var columns = []node.OperationKind{
 	node.KindManage, node.KindProvide, node.KindClean, node.KindInspect, node.KindDeploy, node.KindRebuild, node.KindUndeploy, node.KindPower,
 }
+
+// notTried says of each kind of operation that has no column why.
+var notTried = map[node.OperationKind]string{
+	node.KindUndo: "nobody asks for one; reconciliation opens it in the rows whose operations leave something undone",
+}
+
+// stepsNotTried says of each step that no operation of the matrix has why.
+var stepsNotTried = func() map[string]string {
+	out := map[string]string{"management.undo": notTried[node.KindUndo]}
+	for _, step := range []string{
+		"deploy.erase_devices_express", "bios.apply_configuration", "bios.factory_reset", "firmware.update", "raid.apply_configuration",
+		"raid.create_configuration", "raid.delete_configuration", node.StepHold, node.StepWait, node.StepPowerOn, node.StepPowerOff, node.StepReboot,
+	} {
+		out[step] = "only a request that names it plans it, or an agent that offers it"
+	}
+	return out
+}()
 
 // asked are the clean steps of cleaning by hand.
 var asked = []map[string]any{{"interface": "deploy", "step": "erase_pstore"}}
@@ -68,23 +85,27 @@ var cleaned = []string{"deploy.erase_devices_metadata", "deploy.erase_devices"}
 var boots = []string{"insert", "boot cdrom", "On"}
 
 // changes are the requests by which each step changes a server or an agent, in their order, for one that is off before
-// it. A step of the agent is one command.
+// it. A step of a cleaning that the agent runs is one command, and is not here.
 var changes = map[string][]string{
-	"deploy.prepare":               nil,
-	"deploy.deploy":                boots,
-	"deploy.write_image":           {"deploy.execute_deploy_step"},
-	"deploy.prepare_instance_boot": {"image.install_bootloader"},
-	"deploy.tear_down_agent":       {"standby.power_off"},
-	"deploy.boot_instance":         {"eject", "On"},
-	"deploy.prepare_cleaning":      boots,
-	"deploy.tear_down_cleaning":    {"ForceOff", "eject"},
-	"deploy.tear_down":             nil,
-	"inspect.boot_agent":           boots,
-	"inspect.tear_down":            {"ForceOff", "eject"},
-	"power.on":                     {"On"},
-	"power.off":                    {"ForceOff"},
-	"power.soft_off":               {"GracefulShutdown"},
-	"power.reset":                  {"ForceRestart"},
+	"power.verify":                    nil,
+	"inspect.inspect_hardware":        nil,
+	"inspect.collect":                 nil,
+	"deploy.switch_to_tenant_network": nil,
+	"deploy.prepare":                  nil,
+	"deploy.deploy":                   boots,
+	"deploy.write_image":              {"deploy.execute_deploy_step"},
+	"deploy.prepare_instance_boot":    {"image.install_bootloader"},
+	"deploy.tear_down_agent":          {"standby.power_off"},
+	"deploy.boot_instance":            {"eject", "On"},
+	"deploy.prepare_cleaning":         boots,
+	"deploy.tear_down_cleaning":       {"ForceOff", "eject"},
+	"deploy.tear_down":                nil,
+	"inspect.boot_agent":              boots,
+	"inspect.tear_down":               {"ForceOff", "eject"},
+	"power.on":                        {"On"},
+	"power.off":                       {"ForceOff"},
+	"power.soft_off":                  {"GracefulShutdown"},
+	"power.reset":                     {"ForceRestart"},
 }
 
 // reads are what steps read in their middle that change nothing, or that read more than the power state.
@@ -185,8 +206,5 @@ func requests(k kind, step string, i int) []string {
 	if r, ok := changes[step]; ok {
 		return r
 	}
-	if step == "power.verify" || step == "inspect.inspect_hardware" || step == "inspect.collect" || step == "deploy.switch_to_tenant_network" {
-		return nil
-	}
-	return []string{"clean.execute_clean_step"}
+	return []string{"clean.execute_clean_step"} // the test names a step that is none of the agent's
 }

@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -40,6 +43,34 @@ func TestEveryKindIsTriedAtEveryBoundaryAndInTheMiddle(t *testing.T) {
 	}
 	for _, k := range columns {
 		require.True(t, tried[k], "operations of kind %s are tried", k)
+	}
+}
+
+func TestTheMatrixTriesEveryKindAndStep(t *testing.T) {
+	for _, k := range node.Kinds() {
+		require.Equal(t, notTried[k] == "", slices.Contains(columns, k), "operations of kind %s are tried: add the kind to columns and kinds, or say in notTried why not", k)
+	}
+	agents := slices.Clone(cleaned)
+	for _, a := range asked {
+		agents = append(agents, fmt.Sprintf("%s.%s", a["interface"], a["step"]))
+	}
+	tried := map[string]bool{}
+	for _, k := range kinds {
+		steps, err := planned(k)
+		require.NoError(t, err)
+		for _, s := range steps {
+			tried[s] = true
+			_, known := changes[s]
+			require.True(t, known || slices.Contains(agents, s), "%s: say in changes by which requests step %s changes a server", k.name, s)
+		}
+	}
+	for _, r := range node.StepRules() {
+		require.Equal(t, stepsNotTried[r.Name()] == "", tried[r.Name()], "step %s is tried: plan it in one of the kinds, or say in stepsNotTried why not", r.Name())
+	}
+	for _, named := range [][]string{slices.Collect(maps.Keys(changes)), slices.Collect(maps.Keys(reads))} {
+		for _, s := range named {
+			require.True(t, tried[s], "no operation of the matrix has step %s", s)
+		}
 	}
 }
 
