@@ -215,6 +215,8 @@ func TestHistoryAndInventory(t *testing.T) {
 		require.LessOrEqual(t, len(e.(map[string]any)["event"].(string)), 255)
 	}
 	whole := b.get("/v1/nodes/n1/history/" + short["uuid"].(string)).is(200)
+	long := events[1].(map[string]any)
+	require.Equal(t, b.get("/v1/nodes/n1/history/" + long["uuid"].(string)).is(200)["event"].(string)[:251]+"...", long["event"], "Ironic keeps 251 characters")
 	require.ElementsMatch(t, []string{"uuid", "created_at", "severity", "event", "event_type", "conductor", "user", "links"}, keys(whole))
 	require.Contains(t, b.get("/v1/nodes/n1/history?detail=true&limit=1").is(200), "next")
 	b.get("/v1/nodes/n1/history/" + uuid.NewString()).fails(404)

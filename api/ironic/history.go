@@ -4,15 +4,18 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 )
 
-// maxShortEvent is how much of an event a list shows without detail, in characters.
-const maxShortEvent = 255
+// A list without detail shows an event of more than maxShortEvent characters cut to cutEvent
+// (Ironic api/controllers/v1/node.py: 251 and "...").
+const maxShortEvent, cutEvent = 255, 254
 
 // listHistory answers GET /v1/nodes/X/history.
 func (s *Server) listHistory(c *gin.Context) (int, any, error) {
@@ -57,8 +60,8 @@ func (s *Server) eventBody(c *gin.Context, n *node.Node, e *node.HistoryEvent, d
 		"links": []format.Link{{Href: base + "/v1/nodes/" + n.UUID + "/history/" + e.UUID, Rel: "self"}},
 	}
 	if !detail {
-		if r := []rune(e.Event); len(r) > maxShortEvent {
-			out["event"] = string(r[:maxShortEvent-4]) + "..."
+		if utf8.RuneCountInString(e.Event) > maxShortEvent {
+			out["event"] = text.TruncateRunesTo(e.Event, cutEvent, "...")
 		}
 		return out
 	}

@@ -33,9 +33,13 @@ func Truncate(s string, limit int, suffix string) string {
 }
 
 // TruncateRunes returns at most limit characters of s. If s has more, the last one is "…".
-func TruncateRunes(s string, limit int) string {
+func TruncateRunes(s string, limit int) string { return TruncateRunesTo(s, limit, "…") }
+
+// TruncateRunesTo returns s if it has at most limit characters. Else it returns the first
+// characters of s and suffix, together limit characters.
+func TruncateRunesTo(s string, limit int, suffix string) string {
 	if r := []rune(s); len(r) > limit {
-		return string(r[:limit-1]) + "…"
+		return string(r[:limit-utf8.RuneCountInString(suffix)]) + suffix
 	}
 	return s
 }
