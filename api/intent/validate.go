@@ -2,6 +2,7 @@ package intent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.temper.dev/temper/api/format"
@@ -98,10 +99,11 @@ func (s *Service) plan(n *node.Node, k node.OperationKind, asked []node.Step, p 
 // Fits checks the interfaces that an operation of kind k needs.
 func (s *Service) Fits(n *node.Node, k node.OperationKind, noAgent bool) error {
 	spec := k.Spec()
-	for _, i := range spec.Needs {
-		if i == "boot" && noAgent {
-			continue
-		}
+	needs := spec.Needs
+	if !noAgent {
+		needs = slices.Concat(needs, spec.AgentNeeds)
+	}
+	for _, i := range needs {
 		if err := s.ValidateInterface(n, i); err != nil {
 			return fault.CodedAs(fault.Invalid, ValidationCode(err), "%s%w", fmt.Sprintf(spec.Refusal, n.UUID), err)
 		}

@@ -76,9 +76,10 @@ func admitRetry(n *node.Node, old *node.Operation, reservation string) (Effect, 
 	if k.PowerChange {
 		return Power(n, old.PowerTarget, reservation)
 	}
-	d, err := Verb(n, node.VerbOf(k.Verb), reservation)
+	v := old.Kind.Verb()
+	d, err := Verb(n, v, reservation)
 	if err == nil && d.Open != old.Kind {
-		err = notPerformed(fault.StateNotAllowed, k.Verb, n.UUID, string(n.ProvisionState))
+		err = notPerformed(fault.StateNotAllowed, v.Target, n.UUID, string(n.ProvisionState))
 	}
 	return d, err
 }

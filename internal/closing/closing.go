@@ -147,7 +147,7 @@ func lastError(o *node.Operation, end node.End) string {
 // endEvent returns the event that ends an operation of the kind on n when it has succeeded.
 // Cleaning has two ends, and a retired node is not offered again.
 func endEvent(k node.KindSpec, n *node.Node) node.Event {
-	target := node.VerbOf(k.Verb).State
+	target := k.Kind.Verb().State
 	if target == node.Available && n.Retired {
 		target = node.Manageable
 	}

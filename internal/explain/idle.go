@@ -19,7 +19,7 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 	if failed {
 		e.What += ": " + text.Clause(n.LastError)
 	}
-	if p := f.Previous; p != nil && failed && f.Covered && p.Outcome != node.Succeeded && !p.Kind.Spec().Undoes && admits(n, node.VerbOf(p.Kind.Spec().Verb), f) {
+	if p := f.Previous; p != nil && failed && f.Covered && p.Outcome != node.Succeeded && !p.Kind.Spec().Undoes && admits(n, p.Kind.Verb(), f) {
 		e.can(Action{Do: RetryOperation, Operation: p.ID})
 	}
 	for _, v := range node.Verbs {

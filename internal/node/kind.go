@@ -44,10 +44,7 @@ func (f Family) HasSteps() bool { return f == DeployFamily || f == CleanFamily }
 type KindSpec struct {
 	Kind     OperationKind
 	Workflow string // the type of its workflow in Temporal; recorded histories contain it
-	// Verb is the word of states/provision that asks for such an operation. Kinds
-	// without one do not move the provision state.
-	Verb   string
-	Family Family
+	Family   Family
 	// Agent is the interface whose implementation decides whether the agent is booted;
 	// "" = it never is.
 	Agent string
@@ -59,10 +56,10 @@ type KindSpec struct {
 	AskedOnly bool
 
 	// Needs are the interfaces that must be valid before such an operation is accepted,
-	// boot only where the agent is booted. Refusal begins the error if one is not valid
-	// (Ironic conductor/manager.py and deployments.py).
-	Needs   []string
-	Refusal string
+	// and AgentNeeds those that must be valid, too, if it boots the agent. Refusal begins
+	// the error if one is not valid (Ironic conductor/manager.py and deployments.py).
+	Needs, AgentNeeds []string
+	Refusal           string
 
 	PowerChange bool // it is a request for a power state
 	// Undoes: it does what earlier operations owe. Reconciliation opens it, and nobody
@@ -95,34 +92,34 @@ const (
 // kinds is the table of kinds, in the order of a node's life.
 var kinds = []KindSpec{
 	{
-		Kind: KindManage, Workflow: "ManageNode", Verb: "manage",
+		Kind: KindManage, Workflow: "ManageNode",
 		Needs: []string{"power", "management"}, Refusal: refusedPower,
 	},
 	{
-		Kind: KindProvide, Workflow: "ProvideNode", Verb: "provide", Family: CleanFamily, Agent: "deploy",
-		Needs: []string{"power", "boot"}, Refusal: refusedClean, KeepsPower: true,
+		Kind: KindProvide, Workflow: "ProvideNode", Family: CleanFamily, Agent: "deploy",
+		Needs: []string{"power"}, AgentNeeds: []string{"boot"}, Refusal: refusedClean, KeepsPower: true,
 	},
 	{
-		Kind: KindClean, Workflow: "CleanNode", Verb: "clean", Family: CleanFamily, Agent: "deploy",
+		Kind: KindClean, Workflow: "CleanNode", Family: CleanFamily, Agent: "deploy",
 		AskedSteps: "clean_steps", AskedOnly: true,
-		Needs: []string{"power", "boot"}, Refusal: refusedClean, KeepsPower: true,
+		Needs: []string{"power"}, AgentNeeds: []string{"boot"}, Refusal: refusedClean, KeepsPower: true,
 	},
 	{
-		Kind: KindInspect, Workflow: "InspectNode", Verb: "inspect", Family: InspectFamily, Agent: "inspect",
+		Kind: KindInspect, Workflow: "InspectNode", Family: InspectFamily, Agent: "inspect",
 		Needs: []string{"power", "inspect"}, Refusal: refusedInspect,
 	},
 	{
-		Kind: KindDeploy, Workflow: "DeployNode", Verb: "active", Family: DeployFamily, Agent: "deploy",
+		Kind: KindDeploy, Workflow: "DeployNode", Family: DeployFamily, Agent: "deploy",
 		AskedSteps: "deploy_steps",
-		Needs:      []string{"power", "deploy", "boot"}, Refusal: refusedDeploy, Leases: true, PowersOff: true, EndsOff: true,
+		Needs:      []string{"power", "deploy"}, AgentNeeds: []string{"boot"}, Refusal: refusedDeploy, Leases: true, PowersOff: true, EndsOff: true,
 	},
 	{
-		Kind: KindRebuild, Workflow: "RebuildNode", Verb: "rebuild", Family: DeployFamily, Agent: "deploy",
+		Kind: KindRebuild, Workflow: "RebuildNode", Family: DeployFamily, Agent: "deploy",
 		AskedSteps: "deploy_steps",
-		Needs:      []string{"power", "deploy", "boot"}, Refusal: refusedDeploy, PowersOff: true, EndsOff: true,
+		Needs:      []string{"power", "deploy"}, AgentNeeds: []string{"boot"}, Refusal: refusedDeploy, PowersOff: true, EndsOff: true,
 	},
 	{
-		Kind: KindUndeploy, Workflow: "UndeployNode", Verb: "deleted", Family: CleanFamily, Agent: "deploy",
+		Kind: KindUndeploy, Workflow: "UndeployNode", Family: CleanFamily, Agent: "deploy",
 		Needs: []string{"power"}, Refusal: refusedDelete, GivesBack: true, PowersOff: true, KeepsPower: true,
 	},
 	{
@@ -161,11 +158,13 @@ func (k OperationKind) Spec() KindSpec {
 	return KindSpec{Kind: k}
 }
 
-// Provisions reports whether operations of the kind move the provision state.
-func (k KindSpec) Provisions() bool { return k.Verb != "" }
+// Provisions reports whether operations of the kind move the provision state. Those
+// that a verb opens do.
+func (k KindSpec) Provisions() bool { return k.Kind.Provisions() }
 
-// Provisions reports whether operations of the kind move the provision state.
-func (k OperationKind) Provisions() bool { return k.Spec().Provisions() }
+// Provisions reports whether operations of the kind move the provision state. Those
+// that a verb opens do.
+func (k OperationKind) Provisions() bool { return k.Verb().Kind != "" }
 
 // UsesAgent reports whether an operation of the kind on n boots the ramdisk agent.
 func (k KindSpec) UsesAgent(n *Node) bool {
@@ -177,4 +176,4 @@ func UsesAgent(n *Node, k OperationKind) bool { return k.Spec().UsesAgent(n) }
 
 // EventOf is the event of the request that opened an operation of kind k; "" = none
 // of the life cycle.
-func EventOf(k OperationKind) Event { return VerbOf(k.Spec().Verb).Event }
+func EventOf(k OperationKind) Event { return k.Verb().Event }

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,7 +48,7 @@ func TestEveryKindHasARow(t *testing.T) {
 		require.False(t, workflows[k.Workflow], "%s has the workflow of another kind", k.Kind)
 		workflows[k.Workflow] = true
 		require.Equal(t, 1, strings.Count(k.Refusal, "%s"), "%s: a refusal names the node", k.Kind)
-		for _, i := range k.Needs {
+		for _, i := range slices.Concat(k.Needs, k.AgentNeeds) {
 			require.Contains(t, Interfaces, i, k.Kind)
 		}
 		require.Equal(t, k.Family != NoFamily, k.Agent != "", "%s: an agent is booted for the steps of a family, and for nothing else", k.Kind)
@@ -55,17 +56,14 @@ func TestEveryKindHasARow(t *testing.T) {
 			require.Contains(t, Interfaces, k.Agent, k.Kind)
 			require.Contains(t, Families, k.Family, k.Kind)
 		}
-		require.Equal(t, 1, marks(k.Verb != "", k.PowerChange, k.Undoes), "%s: either a verb, a request for a power state or reconciliation opens it", k.Kind)
+		require.Equal(t, 1, marks(k.Kind.Provisions(), k.PowerChange, k.Undoes), "%s: either a verb, a request for a power state or reconciliation opens it", k.Kind)
 		require.False(t, k.AskedOnly && k.AskedSteps == "", "%s has only steps that a request names, and requests can name none", k.Kind)
-		if k.Verb != "" {
-			require.Equal(t, k.Kind, VerbOf(k.Verb).Kind, "%s: its verb opens another kind", k.Kind)
-		}
 		_, err := plan.Steps(k.Kind, nodetest.Fake(), nil, plan.Options{})
 		require.NoError(t, err, "%s can't be planned", k.Kind)
 	}
 	for _, v := range Verbs {
 		if v.Kind != "" {
-			require.Equal(t, v.Event, VerbOf(v.Kind.Spec().Verb).Event, "%s opens a kind of another verb", v.Target)
+			require.Equal(t, v.Event, v.Kind.Verb().Event, "%s opens a kind of another verb", v.Target)
 		}
 	}
 }

@@ -44,6 +44,15 @@ func VerbOf(target string) Verb {
 	return Verb{Target: target}
 }
 
+// Verb returns the verb that opens operations of kind k: the first one, if it has an
+// alias. It is a Verb of zeroes for a kind that moves no provision state.
+func (k OperationKind) Verb() Verb {
+	if i := slices.IndexFunc(Verbs, func(v Verb) bool { return v.Kind == k }); i >= 0 && k != "" {
+		return Verbs[i]
+	}
+	return Verb{}
+}
+
 // Aborting came to two wait states later than the verb itself.
 const (
 	minorAbortInspect = 41

@@ -18,7 +18,7 @@ func FollowUp(n *node.Node, ended *node.Operation, k node.OperationKind, by stri
 	o := &node.Operation{Kind: k, Origin: n.ProvisionState, RequestedBy: by}
 	switch spec := k.Spec(); {
 	case spec.GivesBack:
-		o.Target, o.OnFailure = node.VerbOf(spec.Verb).State, d.OnFailure
+		o.Target, o.OnFailure = k.Verb().State, d.OnFailure
 	case spec.Undoes:
 	default:
 		return nil, fault.New(fault.Internal, "nothing of kind %q follows by itself", k)

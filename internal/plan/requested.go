@@ -35,7 +35,7 @@ func ReadSteps(k node.OperationKind, raw json.RawMessage) ([]node.Step, error) {
 	}
 	switch {
 	case len(asked) == 0 && spec.AskedOnly:
-		return nil, fault.New(fault.Invalid, `"%s" is required when setting target provision state to %s`, field, spec.Verb)
+		return nil, fault.New(fault.Invalid, `"%s" is required when setting target provision state to %s`, field, k.Verb().Target)
 	case len(asked) > MaxSteps:
 		return nil, fault.New(fault.Invalid, "Invalid %s: %d steps, more than %d", field, len(asked), MaxSteps)
 	}
