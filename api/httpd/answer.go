@@ -47,8 +47,8 @@ func fail(c *gin.Context, err error) {
 		side = "Server"
 		if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
 			Logger(c).Info("client went away", zap.String("path", c.Request.URL.Path))
-		} else if errors.Is(err, jsonlimit.ErrBusy) { // no error level: unauthenticated clients can cause as many as they like
-			Logger(c).Info("request refused: too many bodies are read at once", zap.Int("status", status), zap.Error(err))
+		} else if errors.Is(err, jsonlimit.ErrBusy) || errors.Is(err, ErrStopping) { // no error level: unauthenticated clients can cause as many as they like
+			Logger(c).Info("request refused", zap.Int("status", status), zap.Error(err))
 		} else {
 			Logger(c).Error("request failed", zap.Int("status", status), zap.Error(err))
 		}

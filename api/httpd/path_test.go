@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gin-gonic/gin"
 	"github.com/stretchr/testify/require"
 )
 
@@ -40,4 +41,18 @@ func FuzzTidyPath(f *testing.F) {
 			require.Equal(t, "/"+strings.TrimPrefix(path, "/"), "/"+strings.TrimPrefix(tidy, "/"))
 		}
 	})
+}
+
+func TestOpenRoutesAreOpenBelowTheirParameters(t *testing.T) {
+	page := func(*gin.Context) (int, any, error) { return http.StatusOK, gin.H{}, nil }
+	s, err := New(Config{}, []Route{
+		Get("/ui/*path", 0, page).Open(), Get("/v1/heartbeat/:node", 1, page).Open(), Get("/v1/drivers/*rest", 1, page), Get("/v1", 1, page).Open(),
+	})
+	require.NoError(t, err)
+	for path, open := range map[string]bool{
+		"/ui/": true, "/ui/app.css": true, "/ui/a/b": true, "/uix": false, "/v1": true, "/v1/nodes": false,
+		"/v1/heartbeat/n1": true, "/v1/drivers/x": false,
+	} {
+		require.Equal(t, open, s.isOpen(path), path)
+	}
 }

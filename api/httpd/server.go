@@ -160,7 +160,7 @@ func (s *Server) routeOf(c *gin.Context) Route { return s.byRoute[c.Request.Meth
 // path does not depend on who asks.
 func (s *Server) isOpen(path string) bool {
 	return slices.ContainsFunc(s.table, func(r Route) bool {
-		prefix, _, parameter := strings.Cut(r.Path, ":")
-		return r.open && (path == r.Path || parameter && strings.HasPrefix(path, prefix))
+		parameter := strings.IndexAny(r.Path, ":*")
+		return r.open && (path == r.Path || parameter >= 0 && strings.HasPrefix(path, r.Path[:parameter]))
 	})
 }

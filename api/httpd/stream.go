@@ -8,6 +8,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/fault"
 )
 
 // StreamHandler answers a request with a stream. It sets the headers, sends, and
@@ -22,10 +24,10 @@ var (
 	ErrIdleStream = errors.New("the stream sent nothing for too long")
 )
 
-// Stream is an answer that has no deadline as a whole. Every write has one, so that a
-// client that does not read keeps nothing, and so has the time between two writes:
-// where a handler has nothing to say for long it sends something that says so, like a
-// comment of text/event-stream.
+// Stream is an answer without a deadline for the whole of it. Each write has a deadline
+// (StreamWriteTimeout), so that a client that does not read ends it. A stream that sends
+// nothing for StreamIdleTimeout ends too: a handler that has nothing to say sends a
+// comment of text/event-stream now and then. Its methods are for one goroutine.
 type Stream struct {
 	ctx     context.Context
 	writer  gin.ResponseWriter
@@ -43,6 +45,7 @@ func (s *Stream) Send(p []byte) error {
 		return err
 	}
 	s.limitWrite()
+	s.writer.WriteHeaderNow() // gin's status and headers, also before an empty first write
 	if _, err := s.writer.Write(p); err != nil {
 		return err
 	}
@@ -59,15 +62,27 @@ func (s *Stream) limitWrite() {
 	_ = s.control.SetWriteDeadline(time.Now().Add(s.write))
 }
 
+// belowGin is the writer that gin's writer wraps. Gin's own Flush drops the error, and an answer that fits the server's
+// buffer fails only when it is flushed.
+func belowGin(w gin.ResponseWriter) http.ResponseWriter {
+	if u, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok {
+		return u.Unwrap()
+	}
+	return w
+}
+
 // streamed turns a StreamHandler into gin's form.
 func (s *Server) streamed(h StreamHandler) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		ctx, end := context.WithCancelCause(c.Request.Context())
 		defer end(nil)
 		defer context.AfterFunc(s.stopping, func() { end(ErrStopping) })()
+		if s.stopping.Err() != nil { // AfterFunc would end it only some time later
+			end(ErrStopping)
+		}
 		c.Request = c.Request.WithContext(ctx)
 		out := &Stream{
-			ctx: ctx, writer: c.Writer, control: http.NewResponseController(c.Writer),
+			ctx: ctx, writer: c.Writer, control: http.NewResponseController(belowGin(c.Writer)),
 			write: s.StreamWriteTimeout, silence: s.StreamIdleTimeout,
 		}
 		// http.Server watches the connection by reading it: were its deadline of the
@@ -81,6 +96,11 @@ func (s *Server) streamed(h StreamHandler) gin.HandlerFunc {
 		switch {
 		case err == nil:
 		case !c.Writer.Written():
+			c.Writer.Header().Del("Content-Type") // the stream's: an error is JSON
+			// A handler may return its context's error instead of the cause.
+			if errors.Is(context.Cause(ctx), ErrStopping) && (errors.Is(err, ErrStopping) || errors.Is(err, context.Canceled)) {
+				err = fault.Coded(fault.ServiceUnavailable, "%w", ErrStopping)
+			}
 			fail(c, err)
 		default:
 			Logger(c).Info("stream ended", zap.Error(err))

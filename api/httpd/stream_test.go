@@ -17,6 +17,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"go.temper.dev/temper/internal/fault"
 )
@@ -96,12 +98,43 @@ func TestAStreamEndsWhenTheServerStops(t *testing.T) {
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/temper/v1/ticks", nil))
 	require.ErrorIs(t, <-why, ErrStopping, "a new one does not begin")
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	require.Equal(t, "application/json; charset=utf-8", w.Header().Get("Content-Type"), "not that of the stream")
+	require.Contains(t, w.Body.String(), `"code":"unavailable"`)
+}
+
+// A client may send requests again and again while the server stops: that is not an error of the server.
+func TestARefusalWhileTheServerStopsIsNoErrorInTheLog(t *testing.T) {
+	for name, returned := range map[string]func(context.Context) error{"the cause": context.Cause, "the context's error": context.Context.Err} {
+		t.Run(name, func(t *testing.T) {
+			core, logs := observer.New(zap.InfoLevel)
+			s, err := New(Config{Log: zap.New(core)}, []Route{GetStream("/temper/v1/ticks", func(c *gin.Context, _ *Stream) error {
+				<-c.Request.Context().Done()
+				return fmt.Errorf("read events: %w", returned(c.Request.Context()))
+			})})
+			require.NoError(t, err)
+			s.EndStreams()
+			w := httptest.NewRecorder()
+			s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/temper/v1/ticks", nil))
+			require.Equal(t, http.StatusServiceUnavailable, w.Code)
+			refused := logs.FilterMessage("request refused").All()
+			require.Len(t, refused, 1)
+			require.Equal(t, zap.InfoLevel, refused[0].Level)
+			require.Zero(t, logs.FilterLevelExact(zap.ErrorLevel).Len())
+		})
+	}
 }
 
 func TestAStreamWithoutReadersEnds(t *testing.T) {
+	for name, size := range map[string]int{"large pieces": 1 << 20, "small pieces, which fail when they are flushed": 1000} {
+		t.Run(name, func(t *testing.T) { endsWithoutReaders(t, size) })
+	}
+}
+
+func endsWithoutReaders(t *testing.T, size int) {
 	why := make(chan error, 1)
 	web, _ := served(t, 0, Config{StreamWriteTimeout: soon}, GetStream("/temper/v1/flood", func(_ *gin.Context, out *Stream) error {
-		much := bytes.Repeat([]byte("x"), 1<<20)
+		much := bytes.Repeat([]byte("x"), size)
 		for {
 			if err := out.Send(much); err != nil {
 				why <- err
