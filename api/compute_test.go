@@ -413,3 +413,22 @@ func TestAnInstanceThatIsGoneIsReportedAtOnce(t *testing.T) {
 func whole(v any) int { return int(v.(float64)) }
 
 func keysOf[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// The change itself is committed, so it is answered as done. Reconciliation publishes it.
+func TestAChangeThatCannotBePublishedIsDone(t *testing.T) {
+	b := newBench(t).withConductors()
+	b.offers("n", "")
+	b.registered("a", map[string]any{"incarnation": 1})
+	b.registered("b", map[string]any{"incarnation": 1})
+	instance := uuid.NewString()
+	b.claims("a", "n", instance).is(200)
+	b.dies("a")
+	b.sql(`ALTER TABLE share_epoch ADD CONSTRAINT broken CHECK (epoch <= ` + b.text(`SELECT epoch::text FROM share_epoch`) + `)`)
+	moved := b.post(computeServices+"/move", map[string]any{"from": "a", "to": "b"}).is(200)
+	require.Equal(t, map[string]any{"moved": 1.0, "epoch": 0.0}, moved)
+	b.delete(computeServices + "/a").is(204)
+	b.beats("b", map[string]any{"incarnation": 1, "stopping": true}).is(204)
+	b.sql(`ALTER TABLE share_epoch DROP CONSTRAINT broken`)
+	b.published()
+	require.Equal(t, "b", b.text(`SELECT service FROM instances WHERE uuid = '`+instance+`'`))
+}

@@ -221,6 +221,32 @@ func TestADryRunSaysWhatWouldBecomeOfIt(t *testing.T) {
 	require.Equal(t, "0", b.text(`SELECT count(*)::text FROM idempotency_keys`))
 }
 
+// What else would be in the way is named only where the work would need it.
+func TestADryRunNamesOnlyWhatTheVerbNeeds(t *testing.T) {
+	b := newBench(t).withConductors()
+	b.withRedfish()
+	codes := func(body map[string]any) (out []string) {
+		body["dry_run"] = true
+		for _, r := range b.post(work, body).is(200)["refusals"].([]any) {
+			out = append(out, r.(map[string]any)["code"].(string))
+		}
+		return out
+	}
+	b.dead("c1")
+	b.dead("c2")
+	require.Equal(t, []string{"state_not_allowed"}, codes(map[string]any{"verb": "abort"}), "it needs no conductor")
+
+	b.conductor("c3", "", "redfish")
+	b.patch("/v1/nodes/n1", remove("/driver_info/deploy_iso")).is(200)
+	steps := []any{map[string]any{"interface": "bios", "step": "apply_configuration", "args": map[string]any{"settings": []any{}}}}
+	clean := func(noRamdisk bool) map[string]any {
+		return map[string]any{"verb": "clean", "steps": steps, "disable_ramdisk": noRamdisk}
+	}
+	b.sql(`UPDATE nodes SET provision_state = 'manageable', maintenance = true`)
+	require.Equal(t, []string{"node_in_maintenance", "validation_failed"}, codes(clean(false)))
+	require.Equal(t, []string{"node_in_maintenance"}, codes(clean(true)), "it boots no agent")
+}
+
 func TestHostileOrders(t *testing.T) {
 	b := newBench(t).withConductors()
 	b.in("n1", node.Available)

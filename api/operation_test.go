@@ -312,7 +312,8 @@ func TestOperationsAreListedByHowTheyEnded(t *testing.T) {
 	} {
 		require.Len(t, b.get("/temper/v1/operations?" + query).is(200)["operations"], want, query)
 	}
-	for _, query := range []string{"outcome=ended", "state=failed&outcome=cancelled", "state=nonsense"} {
+	for _, query := range []string{"outcome=ended", "state=nonsense"} {
 		b.get("/temper/v1/operations?" + query).fails(400)
 	}
+	require.Equal(t, `State "failed" and outcome "succeeded" exclude each other`, b.get("/temper/v1/operations?state=failed&outcome=succeeded").fails(400))
 }

@@ -1,6 +1,10 @@
 package api_test
 
 import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +37,25 @@ func TestForceClosesWhenTheLastRequestToHardwareIsOver(t *testing.T) {
 	began := time.Now()
 	b.post("/temper/v1/nodes/n1/recover", map[string]any{"force": true, "reason": "rack 7 burns"}).is(200)
 	require.Greater(t, time.Since(began), 5*time.Second)
+}
+
+// Force waits for the last request to hardware, which may take longer than the request's own deadline.
+func TestForceGoesOnWithoutItsRequest(t *testing.T) {
+	b := newBench(t, func(c *api.Config) { c.HardwareDeadline = time.Millisecond }).withConductors()
+	b.in("n1", node.Deploying)
+	b.ops.status = node.RunStatus{Known: true, Open: true}
+	ctx, cancel := context.WithCancel(t.Context())
+	b.ops.asked = cancel
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/temper/v1/nodes/n1/recover", strings.NewReader(`{"force": true, "reason": "rack 7 burns"}`))
+	w := httptest.NewRecorder()
+	b.handler.ServeHTTP(w, r)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	var done map[string]any
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &done))
+	require.Contains(t, done["done"], "ended by force")
+	require.NotEmpty(t, done["next"])
+	require.NotEmpty(t, done["why"])
+	require.Equal(t, "deploy failed", b.field("n1", "provision_state"))
 }
 
 func TestBlankReasonsAreNone(t *testing.T) {

@@ -218,8 +218,10 @@ func TestDrainingTheLastOfADriverNeedsForce(t *testing.T) {
 	for i := range 12 {
 		b.enrolled(fmt.Sprintf("n%d", i))
 	}
+	b.epoch()
 	k := b.post("/temper/v1/conductors/c1/drain", nil).is(202)
 	require.Equal(t, "draining", k["state"])
+	require.Equal(t, 6, whole(k["nodes"]), "in the newest epoch")
 	require.Equal(t, 1, runs)
 	require.Equal(t, map[any]int{"c2": 12}, b.owners(""), "at once")
 	require.Equal(t, "Conductor c2 is the last one that covers 12 nodes: n0, n1, n2, n3, n4, n5, n6, n7, n8, n9 and 2 more. Drained with force, it leaves them to nobody.",

@@ -90,3 +90,21 @@ func TestWhatFollowsKeepsOnFailure(t *testing.T) {
 		})
 	}
 }
+
+// However many power changes came after it, the newest operation that moved the node can be repeated.
+func TestAFailedDeployCanBeRepeatedAfterPowerChanges(t *testing.T) {
+	b := newBench(t).withConductors()
+	b.in("n1", node.DeployFailed)
+	b.sql(`UPDATE nodes SET last_error = 'no disk'`)
+	ended := func(kind node.OperationKind, outcome node.Outcome) {
+		b.sql(`INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, outcome, origin, conductor_group, driver, steps, ended_at)
+			SELECT n.id, n.uuid, n.name, $1, 'ended', $2, 'available', n.conductor_group, n.driver, '[]', now() FROM nodes n`, kind, outcome)
+	}
+	ended(node.KindManage, node.Succeeded)
+	ended(node.KindDeploy, node.Failed)
+	id := b.get("/temper/v1/operations?kind=deploy").is(200)["operations"].([]any)[0].(map[string]any)["id"].(string)
+	for range 6 {
+		ended(node.KindPower, node.Succeeded)
+	}
+	require.Contains(t, b.get("/temper/v1/nodes/n1/why").is(200)["commands"], "temper operation retry "+id)
+}

@@ -88,9 +88,7 @@ func (s *Server) stopCompute(c *gin.Context, in *computeHeartbeat) (int, any, er
 	if err := s.Store.StopCompute(ctx, in.Host, in.Incarnation); err != nil {
 		return 0, nil, err
 	}
-	if _, err := s.Store.PublishShares(ctx, 0, share.Decide); err != nil {
-		httpd.Logger(c).Warn("shares not published, reconciliation will", zap.Error(err))
-	}
+	s.publishShares(c, 0)
 	return http.StatusNoContent, nil, nil
 }
 
@@ -250,8 +248,20 @@ func (s *Server) deleteCompute(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	httpd.Logger(c).Info("compute service forgotten", zap.String("host", format.Clip(c.Param("host"))), zap.String("user", httpd.User(c)))
-	_, err = s.Store.PublishShares(c.Request.Context(), revision, share.Decide)
-	return http.StatusNoContent, nil, err
+	s.publishShares(c, revision)
+	return http.StatusNoContent, nil, nil
+}
+
+// publishShares publishes the shares after a change that is committed already, also for a client that has gone away. It
+// returns their epoch. If that fails, it returns 0, and reconciliation publishes them.
+func (s *Server) publishShares(c *gin.Context, revision int64) (epoch int64) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), publishTimeout)
+	defer cancel()
+	p, err := s.Store.PublishShares(ctx, revision, share.Decide)
+	if err != nil {
+		httpd.Logger(c).Warn("shares not published, reconciliation will", zap.Error(err))
+	}
+	return p.Epoch
 }
 
 // moveCompute answers POST /temper/v1/compute-services/move: the instances of a
@@ -277,11 +287,7 @@ func (s *Server) moveCompute(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	httpd.Logger(c).Info("instances moved", zap.String("from", format.Clip(from)), zap.String("to", format.Clip(to)), zap.Int("instances", moved), zap.String("user", httpd.User(c)))
-	p, err := s.Store.PublishShares(c.Request.Context(), revision, share.Decide)
-	if err != nil {
-		return 0, nil, err
-	}
-	return http.StatusOK, gin.H{"moved": moved, "epoch": p.Epoch}, nil
+	return http.StatusOK, gin.H{"moved": moved, "epoch": s.publishShares(c, revision)}, nil
 }
 
 // getComputeWhatIf answers GET /temper/v1/compute-services/what-if. Nothing is touched.

@@ -60,7 +60,11 @@ func (s *Server) drainConductor(c *gin.Context) (int, any, error) {
 	}
 	httpd.Logger(c).Info("conductor asked to drain", zap.String("conductor", k.Hostname), zap.Boolp("force", force), zap.String("user", httpd.User(c)))
 	s.reconcileSoon(c)
-	return http.StatusAccepted, shownConductor(k, 0), nil
+	owned, err := s.Store.Owned(c.Request.Context())
+	if err != nil { // it drains all the same
+		httpd.Logger(c).Warn("nodes of the conductor not counted", zap.Error(err))
+	}
+	return http.StatusAccepted, shownConductor(k, owned[k.Hostname]), nil
 }
 
 // forgetConductor answers DELETE /temper/v1/conductors/NAME. 409 for one that is alive.

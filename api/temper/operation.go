@@ -157,7 +157,10 @@ func (s *Server) listOperations(c *gin.Context) (int, any, error) {
 	}
 	// People see how an operation ended where they see the state of one that is
 	// open, and ask for it by the same name.
-	if ended := node.Outcome(f.Phase); slices.Contains(node.Outcomes, ended) && (f.Outcome == "" || f.Outcome == ended) {
+	if ended := node.Outcome(f.Phase); slices.Contains(node.Outcomes, ended) {
+		if f.Outcome != "" && f.Outcome != ended {
+			q.Fail("State \"%s\" and outcome \"%s\" exclude each other", ended, f.Outcome)
+		}
 		f.Phase, f.Outcome = node.Ended, ended
 	}
 	if q.Has("state") && !slices.Contains(states, f.Phase) {

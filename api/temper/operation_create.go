@@ -247,15 +247,19 @@ func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
 // obstacles are what else is in the way of work that was refused: an order is
 // refused for the first thing that is wrong, and people want to know of all.
 func (s *Server) obstacles(o *order, n *node.Node, fl *intent.Fleet) (all []error) {
+	p := o.provision
+	if p != nil && p.Verb.Kind == "" { // it opens no operation, so it needs no conductor
+		return nil
+	}
 	if err := fl.RequireCovered(n); err != nil {
 		all = append(all, err)
 	}
-	if o.provision == nil || o.provision.Verb.Kind == "" {
+	if p == nil {
 		return all
 	}
-	after, _, err := o.provision.Applied(n)
+	after, _, err := p.Applied(n)
 	if err == nil {
-		err = s.Fits(after, o.provision.Verb.Kind, false)
+		err = s.Fits(after, p.Verb.Kind, p.DisableRamdisk != nil && *p.DisableRamdisk)
 	}
 	if err != nil {
 		all = append(all, err)

@@ -38,7 +38,7 @@ func (s *Server) reconcileSoon(c *gin.Context) {
 	if s.Reconcile == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.StartTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), s.StartTimeout)
 	defer cancel()
 	if err := s.Reconcile(ctx); err != nil {
 		httpd.Logger(c).Warn("reconciliation could not be triggered, the schedule runs it", zap.Error(err))

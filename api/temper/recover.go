@@ -100,13 +100,16 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	return http.StatusOK, out, nil
 }
 
-// left says what happens next to a node whose operation was ended, and why.
+// left says what happens next to a node whose operation was ended, and why. Ending it may have taken longer than the
+// request's deadline.
 func (s *Server) left(c *gin.Context, uuid string, fl *intent.Fleet) (next, why string) {
-	n, err := s.Store.Node(c.Request.Context(), uuid)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), s.StartTimeout)
+	defer cancel()
+	n, err := s.Store.Node(ctx, uuid)
 	if err != nil {
 		return "", ""
 	}
-	w := explained(n, s.facts(c.Request.Context(), n, fl))
+	w := explained(n, s.facts(ctx, n, fl))
 	return cmp.Or(w.Next, "nothing: nobody holds the node"), w.Text
 }
 
@@ -156,7 +159,7 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 // it closes the operation, whose undo is owed then, and terminates the workflow.
 func (s *Server) endByForce(c *gin.Context, o *node.Operation, reason string) error {
 	run, had, who := uuid.NewString(), o.RunID, httpd.By(c)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), s.HardwareDeadline+time.Minute)
 	defer cancel()
 	o, err := s.Store.Direct(ctx, o.ID, func(n *node.Node) (node.OperationChange, error) {
 		n.Operation.RunID, n.Operation.Claim = run, node.Claim{Seq: n.Operation.Claim.Seq + 1}

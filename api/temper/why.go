@@ -26,17 +26,11 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 	}
 	var last, undo *node.Operation
 	if n.Operation == nil {
-		ops, err := s.Store.Operations(ctx, node.OperationFilter{Node: n.UUID, Phase: node.Ended, Limit: 5})
-		if err != nil {
+		if last, err = s.newestEnded(ctx, n, node.OperationKind.Provisions); err != nil {
 			return 0, nil, err
 		}
-		for i := range ops {
-			if last == nil && ops[i].Kind.Provisions() {
-				last = &ops[i]
-			}
-			if undo == nil && ops[i].Kind.Spec().Undoes {
-				undo = &ops[i]
-			}
+		if undo, err = s.newestEnded(ctx, n, func(k node.OperationKind) bool { return k.Spec().Undoes }); err != nil {
+			return 0, nil, err
 		}
 	}
 	f := s.facts(ctx, n, fl)
@@ -45,6 +39,23 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 		f.Run = s.runOf(ctx, o)
 	}
 	return http.StatusOK, explained(n, f), nil
+}
+
+// newestEnded is the newest operation of the node that has ended and is of one of the kinds; nil = there is none.
+func (s *Server) newestEnded(ctx context.Context, n *node.Node, of func(node.OperationKind) bool) (newest *node.Operation, err error) {
+	for _, k := range node.Kinds() {
+		if !of(k) {
+			continue
+		}
+		ops, err := s.Store.Operations(ctx, node.OperationFilter{Node: n.UUID, Kind: k, Phase: node.Ended, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(ops) > 0 && (newest == nil || ops[0].ID > newest.ID) {
+			newest = &ops[0]
+		}
+	}
+	return newest, nil
 }
 
 // runTimeout bounds the question to Temporal. Without its answer the explanation is less
