@@ -158,6 +158,9 @@ func TestJSONIsTheAPIsOwn(t *testing.T) {
 			require.NoError(t, json.Unmarshal(answer(t, file), &want))
 			require.NoError(t, json.Unmarshal([]byte(got.out), &have))
 			delete(want, "next") // it was followed
+			if file == "conductor" {
+				want["state"] = "alive" // from the list, because a conductor that drains is alive, too
+			}
 			require.Equal(t, want, have)
 		})
 	}

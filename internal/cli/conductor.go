@@ -100,7 +100,7 @@ func newConductorShow(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.show(k, func(w io.Writer) error {
+			return s.show(fields, func(w io.Writer) error {
 				return table.Fields(fields, []string{"hostname", "alive", "state", "conductor_group", "drivers"}, hiddenFields, false).Print(w)
 			})
 		}),

@@ -25,11 +25,16 @@ func newNodeValidate(s *session) *cobra.Command {
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		sel.yes = true
 		names, err := sel.nodes(ctx, s, args, "validate")
-		if err != nil || len(names) == 0 {
+		if err != nil {
 			return err
 		}
 		all := forEach(ctx, names, sel.parallel, "", s.Validate)
-		return errors.Join(s.show(byName(all), func(w io.Writer) error { return validationTable(all).Print(w) }), joinFailures(all))
+		return errors.Join(s.show(byName(all), func(w io.Writer) error {
+			if len(all) == 0 {
+				return nil
+			}
+			return validationTable(all).Print(w)
+		}), joinFailures(all))
 	})
 	return c
 }

@@ -125,7 +125,8 @@ func (s *session) finish(ctx context.Context, o watch.Options, parallel int, ask
 	all := succeeded(asked)
 	switch {
 	case len(all) == 0:
-		return joinFailures(asked)
+		err := s.show(map[string]any{"operations": []any{}}, func(io.Writer) error { return nil })
+		return errors.Join(err, joinFailures(asked))
 	case o.Enabled():
 		o.Follow(ctx, s.Client, s.view(o.Watch), all, parallel)
 	default:

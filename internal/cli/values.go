@@ -50,7 +50,7 @@ func (p *keyValues) Set(s string) error {
 	d.UseNumber()
 	if json.Valid([]byte(value)) && d.Decode(&v) == nil {
 		if v == nil {
-			return fmt.Errorf("%s is null: leave it out, or take it away with temper node unset", key)
+			return errNull(key)
 		}
 		p.values[key] = v
 	}
@@ -66,10 +66,20 @@ func (p *keyValues) readFile(path string) error {
 	if err := yaml.Unmarshal(raw, &all); err != nil { // JSON is YAML
 		return fmt.Errorf("%s is no object in JSON or YAML", path)
 	}
+	if len(all) == 0 {
+		return fmt.Errorf("%s has no fields", path)
+	}
 	for k, v := range all {
+		if v == nil {
+			return errNull(k)
+		}
 		p.values[k] = v
 	}
 	return nil
+}
+
+func errNull(key string) error {
+	return fmt.Errorf("%s is null: leave it out, or remove it with temper node unset", key)
 }
 
 // readFile reads a file of at most limit bytes; "-" is standard input.

@@ -21,6 +21,9 @@ import (
 func TestPairs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bmc.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("redfish_password: hunter2\nredfish_verify_ca: false\n"), 0o600))
+	empty, null := filepath.Join(t.TempDir(), "empty.yaml"), filepath.Join(t.TempDir(), "null.yaml")
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
+	require.NoError(t, os.WriteFile(null, []byte("redfish_password: hunter2\nredfish_verify_ca:\n"), 0o600))
 	for name, c := range map[string]struct {
 		given []string
 		text  bool
@@ -42,6 +45,8 @@ func TestPairs(t *testing.T) {
 		"no =":                               {given: []string{"hunter2"}, err: "want KEY=VALUE"},
 		"no key":                             {given: []string{"=hunter2"}, err: "want KEY=VALUE"},
 		"null is not a value":                {given: []string{"a=null"}, err: "temper node unset"},
+		"null in a file is not one either":   {given: []string{"@" + null}, err: "redfish_verify_ca is null"},
+		"an empty file changes nothing":      {given: []string{"@" + empty}, err: "has no fields"},
 		"a file that is not there":           {given: []string{"@/nowhere/x"}, err: "no such file"},
 		"a file that holds something else":   {given: []string{"@values_test.go"}, err: "no object"},
 		"an error does not repeat the value": {given: []string{"hunter2"}, err: "want KEY=VALUE"},

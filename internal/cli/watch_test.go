@@ -136,6 +136,44 @@ n1: deploy 7 succeeded
 `, got.out)
 }
 
+// A request that only changed the state has no operation to watch or to cancel.
+func TestARequestWithoutAnOperationIsNamedAsOne(t *testing.T) {
+	ended := make(chan struct{})
+	defer close(ended)
+	url := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		select { // the node is not read in time
+		case <-r.Context().Done():
+		case <-ended:
+		}
+	})
+	got := ask(t, url, "", "node", "manage", "n1", "--wait", "50ms")
+	require.EqualError(t, got.failed, "n1: the request was accepted, but the node's state was not read; temper node show n1 shows it")
+	require.Equal(t, exit.CodeUnknown, exit.Code(got.failed))
+}
+
+// Scripts that read JSON get an object, also where no node was selected or each one refused.
+func TestJSONIsPrintedAlsoOfNothing(t *testing.T) {
+	empty := serving(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"nodes":[]}`)) })
+	for args, want := range map[string]string{
+		"node manage --all-in-state enroll --yes": `{"operations":[]}`,
+		"node validate --all-in-state enroll":     `{}`,
+	} {
+		got := ask(t, empty, "", strings.Fields(args+" -o json")...)
+		require.NoError(t, got.failed, args)
+		require.JSONEq(t, want, got.out, args)
+		got = ask(t, empty, "", strings.Fields(args)...)
+		require.NoError(t, got.failed, args)
+		require.Empty(t, got.out, args)
+	}
+	got := (&scriptedAPI{}).follow(t, "node", "manage", "n2", "-o", "json")
+	require.Error(t, got.failed)
+	require.JSONEq(t, `{"operations":[]}`, got.out)
+}
+
 func TestFollowingEndsAsTheOperationDoes(t *testing.T) {
 	failing := clitest.With(clitest.Operation("7", "deploy", "ended:failed", "deploy.prepare done c1", "deploy.boot failed c2"), "error", "the disk is too small.")
 	for name, c := range map[string]struct {

@@ -122,10 +122,14 @@ func ruleOf(s *client.Step) node.StepRule {
 
 // unfinished says that an operation has not ended, and whether the time was up or somebody interrupted.
 func unfinished(ctx context.Context, t *Target, wait time.Duration) error {
-	what, at := "what was asked", ""
-	if t.ID != "" {
-		what = "operation " + t.ID
+	if t.ID == "" { // a request that only changes the state
+		code := exit.CodeInterrupted
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			code = exit.CodeUnknown
+		}
+		return exit.WithCode(code, fmt.Errorf("the request was accepted, but the node's state was not read; temper node show %s shows it", t.Name))
 	}
+	what, at := "operation "+t.ID, ""
 	if t.Op != nil {
 		what = fmt.Sprintf("operation %s (%s)", t.ID, t.Op.Kind)
 		at = ", it is " + State(t.Op)
