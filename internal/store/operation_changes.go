@@ -30,29 +30,13 @@ VALUES (@id, @node_id, @node_uuid, @node_name, @kind, 'accepted', @requested_by,
 	coalesce(nullif(@on_failure, ''), 'fail'), @in_maintenance, @paused)
 RETURNING o.*`
 
-// openUndosSQL: the pause after the nth try is 15 s doubled n times, at most ten
-// minutes. What the hardware refuses for good rests. A node that somebody else holds
-// right now is left for the next time, and so is one whose BMC may still be
-// downloading an image: its drive is empty until the download is over, and an undo
-// would take that for done. Only the first try is told in the history:
-// the others are told where they end in another way.
+// openUndosSQL opens an undo on each of these nodes, whose rows are locked. Only the first try
+// is told in the history: the others are told where they end in another way.
 const openUndosSQL = `
-WITH covered AS MATERIALIZED (SELECT * FROM covered_needs(@timeout)),
-due AS MATERIALIZED (
-	SELECT n.id FROM nodes n
-	 WHERE n.owed <> '[]' AND NOT n.owed_refused AND (NOT n.maintenance OR n.maintenance_by_fault)
-	   AND (n.owed_tried_at IS NULL OR n.owed_tried_at < clock_timestamp() - least(600, 15 * 2 ^ least(n.owed_tries, 10)) * interval '1 second')
-	   AND NOT EXISTS (SELECT FROM operations x WHERE x.node_id = n.id AND x.ended_at IS NULL)
-	   AND NOT EXISTS (SELECT FROM operations e CROSS JOIN LATERAL jsonb_array_elements(e.steps) AS s (step)
-		WHERE e.node_id = n.id AND e.ended_at > clock_timestamp() - @media * interval '1 microsecond'
-		  AND s.step -> 'issued' ->> 'command' = @insert AND s.step ->> 'state' NOT IN ('done', 'skipped')
-		  AND (s.step -> 'issued' ->> 'at')::timestamptz > clock_timestamp() - @media * interval '1 microsecond')
-	   AND n.need_id IN (SELECT k.id FROM covered k)
-	 ORDER BY n.id LIMIT @limit FOR NO KEY UPDATE OF n SKIP LOCKED),
-opened AS (
+WITH opened AS (
 	INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, requested_by, origin, conductor_group, driver, steps)
 	SELECT n.id, n.uuid, coalesce(n.name, ''), @kind, 'accepted', @by, n.provision_state, n.conductor_group, n.driver, @steps
-	  FROM due JOIN nodes n ON n.id = due.id
+	  FROM nodes n WHERE n.id = ANY (@ids) ORDER BY n.id
 	ON CONFLICT (node_id) WHERE ended_at IS NULL DO NOTHING
 	RETURNING *),
 tried AS (

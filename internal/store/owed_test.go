@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -390,4 +391,36 @@ func TestAnUndoWaitsForAMediumThatMayStillAppear(t *testing.T) {
 			require.Equal(t, c.due, len(ops) == 1)
 		})
 	}
+}
+
+// The node's history grows while the statement that looks for undos is under way, before it
+// has locked the node.
+func TestAnUndoIsToldBehindWhatTheHistoryHasByThen(t *testing.T) {
+	t.Parallel()
+	s, url := openURL(t)
+	n := owing(t, s)
+	serving(t, s)
+	raw(t, url, `CREATE OR REPLACE FUNCTION covered_needs(timeout bigint) RETURNS TABLE (id bigint) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+	PERFORM pg_advisory_xact_lock(1);
+	RETURN QUERY SELECT d.id FROM needs d;
+END $$`)
+	raw(t, url, `SELECT pg_advisory_lock(1)`)
+	opened := make(chan error, 1)
+	go func() {
+		ops, err := s.OpenUndos(t.Context(), undoSteps, "reconciliation", 0, 10)
+		if err == nil && len(ops) != 1 {
+			err = fmt.Errorf("%d undos were opened", len(ops))
+		}
+		opened <- err
+	}()
+	require.Eventually(t, func() bool {
+		return ask[bool](t, url, `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`)
+	}, time.Minute, time.Millisecond)
+	require.NoError(t, s.AddHistory(t.Context(), node.HistoryEvent{NodeUUID: n.UUID, Event: "meanwhile", EventType: node.HistoryState}))
+	raw(t, url, `SELECT pg_advisory_unlock(1)`)
+	require.NoError(t, <-opened)
+	events, err := s.History(t.Context(), n.UUID, node.Page{SortDir: "desc", Limit: 2})
+	require.NoError(t, err)
+	require.Equal(t, []string{"undo accepted", "meanwhile"}, []string{events[0].Event, events[1].Event})
 }
