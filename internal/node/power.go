@@ -10,9 +10,8 @@ type PowerSeen struct {
 	Failure string // why it could not be read, too often: PowerUnread and more; "" = it was
 }
 
-// PowerUnread begins the reason of the maintenance that failed readings set. They
-// lift only that, when they succeed again: not one for which an operator has
-// given a reason of their own since.
+// PowerUnread begins the reason of the maintenance that failed readings set. A reading that
+// succeeds lifts it, unless a person has set the maintenance since.
 const PowerUnread = "The power state could not be read"
 
 // PowerTargets are the words that clients PUT to states/power.

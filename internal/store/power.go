@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"maps"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -77,11 +76,12 @@ func (s *Store) DriverSecrets(ctx context.Context, nodes []node.Node) (map[int64
 const (
 	powerSeenSQL = `
 UPDATE nodes SET power_state = @state, power_read_at = clock_timestamp(), maintenance = @maintenance,
-	maintenance_reason = nullif(@reason, ''), fault = nullif(@fault, '')
+	maintenance_reason = nullif(@reason, ''), maintenance_by_fault = @by_fault, fault = nullif(@fault, '')
  WHERE id = @id`
 
 	powerFailedSQL = `
-UPDATE nodes SET power_state = NULL, maintenance = true, maintenance_reason = @reason, fault = 'power failure', updated_at = clock_timestamp()
+UPDATE nodes SET power_state = NULL, maintenance = true, maintenance_reason = @reason,
+	maintenance_by_fault = true, fault = 'power failure', updated_at = clock_timestamp()
  WHERE id = @id`
 )
 
@@ -105,12 +105,13 @@ func (s *Store) RecordPower(ctx context.Context, p node.PowerSeen) (wrote bool, 
 		if l.Fault == node.FaultPower {
 			l.Fault = ""
 			event := "the power state is read again"
-			if strings.HasPrefix(l.MaintenanceReason, node.PowerUnread) {
-				l.Maintenance, l.MaintenanceReason, event = false, "", "maintenance off: "+event
+			if l.MaintenanceByFault {
+				l.Maintenance, l.MaintenanceReason, l.MaintenanceByFault, event = false, "", false, "maintenance off: "+event
 			}
 			queueHistory(b, l.ID, node.HistoryEvent{Event: event, EventType: node.HistoryMaintenance})
 		}
-		b.Queue(powerSeenSQL, args{"id": l.ID, "state": p.State, "maintenance": l.Maintenance, "reason": l.MaintenanceReason, "fault": l.Fault})
+		b.Queue(powerSeenSQL, args{"id": l.ID, "state": p.State, "maintenance": l.Maintenance, "reason": l.MaintenanceReason,
+			"by_fault": l.MaintenanceByFault, "fault": l.Fault})
 		return nil
 	})
 	return wrote && err == nil, err
