@@ -69,7 +69,7 @@ func (a *Operations) Adopt(ctx context.Context, operation int64) (Adopted, error
 
 func adopted(n *node.Node, run string, continued bool) (node.OperationChange, error) {
 	o := n.Operation
-	d := node.OperationChange{Event: node.HistoryEvent{
+	d := node.OperationChange{Came: true, Event: node.HistoryEvent{
 		Event: fmt.Sprintf("%s goes on in a run that was reset in Temporal", o.Kind), EventType: "steering", User: byReset, Conductor: o.Conductor,
 	}}
 	unheld, err := o.Adopt(run, !continued)

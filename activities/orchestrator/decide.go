@@ -59,7 +59,7 @@ func (a *Operations) Hold(ctx context.Context, in HoldInput) (Held, error) {
 			return node.OperationChange{}, err
 		}
 		n.LastError = in.Error
-		d := node.OperationChange{Event: node.HistoryEvent{
+		d := node.OperationChange{Came: true, Event: node.HistoryEvent{
 			Event: fmt.Sprintf("step %s failed, held for a decision: %s", step.Name(), in.Error), EventType: "error", Severity: "ERROR", Conductor: step.Conductor,
 		}}
 		if node.Can(n.ProvisionState, node.EventHold) {
@@ -195,7 +195,7 @@ func decided(n *node.Node, in DecideInput) (node.OperationChange, error) {
 	if in.Reason != "" {
 		words += ": " + in.Reason
 	}
-	d := node.OperationChange{Event: node.HistoryEvent{Event: words, EventType: "steering", User: in.By}}
+	d := node.OperationChange{Came: true, Event: node.HistoryEvent{Event: words, EventType: "steering", User: in.By}}
 	if in.Action == node.ActionAbort {
 		return d, nil
 	}

@@ -127,6 +127,7 @@ func (o *Operation) Decide(a Action) error {
 // whether to write it, a move of the node, and an event in the history.
 type OperationChange struct {
 	Leave bool         // write nothing
+	Came  bool         // the claim has had a result: whoever had it did not die of the step
 	Move  Event        // moves the node by the life-cycle table; "" = it stays
 	Event HistoryEvent // line for the node's history; without Event none is written
 }

@@ -75,7 +75,7 @@ func TestNobodyDiesWithAClaimOfWhichSomethingCame(t *testing.T) {
 		},
 		"handed over": func(t *testing.T, id int64, c node.Claim) { require.NoError(t, s.PutDown(t.Context(), id, c, nil)) },
 		"directed": func(t *testing.T, id int64, _ node.Claim) {
-			_, err := s.Direct(t.Context(), id, func(*node.Node) (node.OperationChange, error) { return node.OperationChange{}, nil })
+			_, err := s.Direct(t.Context(), id, func(*node.Node) (node.OperationChange, error) { return node.OperationChange{Came: true}, nil })
 			require.NoError(t, err)
 		},
 	} {
@@ -95,6 +95,16 @@ func TestNobodyDiesWithAClaimOfWhichSomethingCame(t *testing.T) {
 	}
 	_, o := running(t, s)
 	c := node.Claim{Seq: 5}
+	joins(t, s, "c1")
+	taken(t, s, o.ID, &c, "c1")
+	_, err := s.Direct(t.Context(), o.ID, func(n *node.Node) (node.OperationChange, error) {
+		n.Operation.PauseInTemporal(node.Pause{What: node.PauseOfWorkflow, By: "ann"}, time.Now())
+		return node.OperationChange{}, nil
+	})
+	require.NoError(t, err)
+	joins(t, s, "c2")
+	require.NotNil(t, taken(t, s, o.ID, &c, "c2"), "a pause says nothing about the step")
+
 	inc := joins(t, s, "c3")
 	taken(t, s, o.ID, &c, "c3")
 	require.NoError(t, s.StopConductor(t.Context(), "c3", inc))

@@ -24,6 +24,7 @@ func (s *Store) Direct(ctx context.Context, id int64, edit func(*node.Node) (nod
 			return fault.New(fault.Lost, "operation %d has ended", id)
 		}
 		f.Operation = &f.op
+		lastError := f.LastError
 		d, err := edit(&f.Node)
 		if err != nil {
 			return err
@@ -38,14 +39,16 @@ func (s *Store) Direct(ctx context.Context, id int64, edit func(*node.Node) (nod
 			}
 			f.apply(t)
 		}
-		if err := f.queueState(b); err != nil {
-			return err
+		if d.Move != "" || f.LastError != lastError {
+			if err := f.queueState(b); err != nil {
+				return err
+			}
 		}
 		if d.Event.Event != "" {
 			d.Event.Operation = id
 			queueHistory(b, f.ID, d.Event)
 		}
-		return queueWrite(b, &f.op, true)
+		return queueWrite(b, &f.op, d.Came)
 	})
 	if err != nil {
 		return nil, err

@@ -47,6 +47,16 @@ func TestAnOperationIsHeldAndDecidedAbout(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, node.DeployWait, got.ProvisionState)
 
+	_, err = s.Direct(t.Context(), o.ID, func(n *node.Node) (node.OperationChange, error) {
+		n.Operation.WaitingFor = "the agent"
+		return node.OperationChange{}, nil
+	})
+	require.NoError(t, err)
+	after, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, "the agent", after.Operation.WaitingFor)
+	require.Equal(t, got.UpdatedAt, after.UpdatedAt, "the node has not changed")
+
 	_, err = s.Direct(t.Context(), o.ID, func(*node.Node) (node.OperationChange, error) {
 		return node.OperationChange{}, fault.New(fault.Conflict, "no")
 	})
