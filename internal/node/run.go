@@ -62,9 +62,18 @@ func (p *Pause) Words() string {
 	return words + text.Because(p.Reason)
 }
 
+// The bounds of the texts of a pause, in bytes.
+const (
+	maxPauseName   = 255
+	maxPauseReason = 4 << 10
+)
+
 // PauseInTemporal records a pause that was set in Temporal, and reports whether that
-// changed anything.
+// changed anything. Texts of p, which strangers wrote, are recorded as they can be stored, and
+// compared so: otherwise a long one would differ from the recorded one each time.
 func (o *Operation) PauseInTemporal(p Pause, now time.Time) bool {
+	p.By, p.Activity = text.Storable(p.By, maxPauseName), text.Storable(p.Activity, maxPauseName)
+	p.Reason = text.Storable(p.Reason, maxPauseReason)
 	if p.At.IsZero() || p.At.After(now) {
 		p.At = now
 	}

@@ -212,9 +212,7 @@ func queueWrite(b *pgx.Batch, o *node.Operation, came bool) error {
 		"asked": o.Asked, "asked_by": words(o.AskedBy, 255), "asked_reason": words(o.AskedReason, maxError),
 	}
 	if p := o.TemporalPause; p != nil {
-		bounded := *p // strangers wrote it
-		bounded.By, bounded.Reason, bounded.Activity = words(p.By, 255), words(p.Reason, maxError), words(p.Activity, 255)
-		a["temporal_pause"] = d.of(bounded)
+		a["temporal_pause"] = d.of(p)
 	}
 	if d.err != nil {
 		return d.err

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,20 @@ func pauses(t testing.TB, s *store.Store, id int64, what node.PauseOf) {
 		return node.OperationChange{}, nil
 	})
 	require.NoError(t, err)
+}
+
+func TestAPauseWithALongReasonIsRecordedOnce(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	_, o := running(t, s)
+	long := node.Pause{What: node.PauseOfWorkflow, By: strings.Repeat("ann\x00", 100), Reason: strings.Repeat("ä", 5000)}
+	for _, changes := range []bool{true, false} {
+		_, err := s.Direct(t.Context(), o.ID, func(n *node.Node) (node.OperationChange, error) {
+			require.Equal(t, changes, n.Operation.PauseInTemporal(long, time.Now()))
+			return node.OperationChange{}, nil
+		})
+		require.NoError(t, err)
+	}
 }
 
 func TestWhoeverIsAtWorkIsToldToRestWhileTheWorkflowIsPaused(t *testing.T) {

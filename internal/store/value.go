@@ -22,13 +22,7 @@ const (
 
 // words makes a text from anywhere storable: hardware answers hold bytes that
 // are no UTF-8 and zero bytes, which PostgreSQL refuses, and have no bound.
-func words(s string, limit int) string {
-	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
-	if len(s) <= limit {
-		return s
-	}
-	return texts.Truncate(s, limit-len("..."), "...")
-}
+func words(s string, limit int) string { return texts.Storable(s, limit) }
 
 // failure makes the words of an error storable. Whoever made them has masked what
 // is secret in URLs (package fault); here nothing gets by that was made elsewhere.

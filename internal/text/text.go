@@ -32,6 +32,16 @@ func Truncate(s string, limit int, suffix string) string {
 	return s[:limit] + suffix
 }
 
+// Storable returns s as PostgreSQL can store it, in at most limit bytes: without zero bytes and
+// without bytes that are no UTF-8. If something is cut off, the end is "...".
+func Storable(s string, limit int) string {
+	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
+	if len(s) <= limit {
+		return s
+	}
+	return Truncate(s, limit-len("..."), "...")
+}
+
 // TruncateRunes returns at most limit characters of s. If s has more, the last one is "…".
 func TruncateRunes(s string, limit int) string { return TruncateRunesTo(s, limit, "…") }
 

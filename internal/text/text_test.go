@@ -19,6 +19,15 @@ func TestCutBoundsAWord(t *testing.T) {
 	require.True(t, strings.HasSuffix(long, "..."))
 }
 
+func TestWhatIsStorableIsBoundedAndHasNoZeroBytes(t *testing.T) {
+	require.Equal(t, "a\uFFFDb", text.Storable("a\xff\x00b", 255))
+	long := text.Storable(strings.Repeat("ü", 200), 255)
+	require.True(t, utf8.ValidString(long))
+	require.LessOrEqual(t, len(long), 255)
+	require.True(t, strings.HasSuffix(long, "ü..."))
+	require.Equal(t, long, text.Storable(long, 255))
+}
+
 func TestParts(t *testing.T) {
 	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	before := now.Add(-90 * time.Second)
