@@ -84,11 +84,14 @@ func (s *Steps) heartbeat(ctx context.Context) (context.Context, func()) {
 				cancel(errStopping)
 				return
 			case <-beat.C:
-				if time.Since(last) > silent {
+				// The monotonic clock stands still while the host is suspended, the wall clock
+				// may be set back while the process is stopped: each is asked.
+				now := time.Now()
+				if now.Sub(last) > silent || now.Round(0).Sub(last) > silent {
 					cancel(errFrozen)
 					return
 				}
-				last = time.Now() // before the request, which may take a while
+				last = now // before the request, which may take a while
 				activity.RecordHeartbeat(ctx)
 			}
 		}
