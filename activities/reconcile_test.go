@@ -142,7 +142,7 @@ func (a *archive) tick(t *testing.T) (reconcile.TickResult, error) {
 	env := s.NewTestActivityEnvironment()
 	r := &reconcile.Reconciler{
 		Store: a, Ring: a, Operations: a, Starter: a, Controller: a, Describer: a,
-		Shares: stillShares{}, Instances: stillShares{}, Safe: 9 * time.Second, Log: zap.NewNop(),
+		Shares: stillShares{}, Instances: stillShares{}, Safe: 9 * time.Second, SayLost: "somebody says so", Log: zap.NewNop(),
 	}
 	env.RegisterActivity(r.Tick)
 	v, err := env.ExecuteActivity(r.Tick)

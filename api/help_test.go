@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -140,4 +142,25 @@ func TestHelpNamesWhatWouldWork(t *testing.T) {
 	require.Equal(t, fault.NodeProtected, got.Code)
 	require.Equal(t, []string{"temper node set used --protected=false lifts that"}, got.commands())
 	require.Equal(t, fault.NodeNotFound, ask("nosuch", "manage", 404).Code)
+}
+
+// What help says is a request that the API has: the bench checks each against the contract.
+func TestEveryActionIsARequestOfTheContract(t *testing.T) {
+	b := newBench(t).withConductors()
+	b.enrolled("n1")
+	n := &node.Node{UUID: b.text(`SELECT uuid::text FROM nodes`), Name: "n1"}
+	for _, do := range explain.Dos {
+		a := explain.Action{Do: do, Operation: 4711, Group: "rack"}
+		switch do {
+		case explain.Decide:
+			a.Decision = node.ActionRetry
+		case explain.ChangeState:
+			a.Event = node.EventInspect
+		}
+		item := help.Of(n, a)
+		got := b.at(newest, item.Method, item.Path, item.Body)
+		if got.status >= 400 { // it would be accepted of a node that is in another state
+			require.NotContains(t, []fault.Code{fault.InvalidRequest, fault.ResourceNotFound, fault.MethodNotAllowed}, got.refused(got.status).Code, "%s: %s", do, got.raw)
+		}
+	}
 }

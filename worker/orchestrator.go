@@ -13,6 +13,8 @@ import (
 
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/activities/reconcile"
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/workflows"
 )
@@ -60,7 +62,8 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	}
 	rec := &reconcile.Reconciler{
 		Store: o.Reconcile, Ring: o.Ring, Operations: o.Operations, Starter: starter, Controller: starter, Describer: Describer{Client: o.Client},
-		Defaults: o.Policy.Defaults(), Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Safe, MediaTimeout: o.MediaTimeout, Interval: o.Interval, Retention: o.Retention, Log: o.Log,
+		Defaults: o.Policy.Defaults(), Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Safe, MediaTimeout: o.MediaTimeout, Interval: o.Interval, Retention: o.Retention,
+		SayLost: help.Of(nil, explain.LostSpeedup).Sentence(), Log: o.Log,
 	}
 	register(w, ops, rec)
 	// A worker does not start if its namespace does not exist.

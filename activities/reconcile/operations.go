@@ -253,7 +253,7 @@ func (r *Reconciler) patience(ctx context.Context, s survey, out *TickResult) (t
 	}
 	out.Alarm = "many open operations are unknown to Temporal at once: they are closed when they have been so for " + patience.String()
 	if said == "" {
-		out.Alarm += `, or on the word "temper operation recover --lost-temporal --reason WHY"`
+		out.Alarm += ", or as soon as " + r.SayLost
 	}
 	r.Log.Error(out.Alarm, zap.Int("missing", len(s.missing)), zap.Int("open", s.open))
 	return patience, nil

@@ -28,6 +28,7 @@ type Reconciler struct {
 	MediaTimeout time.Duration
 	Interval     time.Duration // between two ticks
 	Retention    time.Duration // of the records of deleted nodes
+	SayLost      string        // how somebody says that Temporal has lost its data: a command, and what it does
 	Log          *zap.Logger
 }
 

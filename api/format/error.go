@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
 )
 
 // NotFoundIsInvalid turns fault.NotFound into fault.Invalid: a request that names another resource in its body is
@@ -48,13 +49,13 @@ func StatusOf(err error) int {
 // json.loads(body["error_message"])). Code and help are for programs: nobody has
 // to read the words.
 type ErrorAnswer struct {
-	Message string     `json:"error_message"`
-	Code    fault.Code `json:"code"`
-	Help    []Help     `json:"help"`
+	Message string      `json:"error_message"`
+	Code    fault.Code  `json:"code"`
+	Help    []help.Item `json:"help"`
 }
 
 // ErrorBody is the body of an error; side is Client or Server: who has to mend it.
-func ErrorBody(side, words string, code fault.Code, h []Help) ErrorAnswer {
+func ErrorBody(side, words string, code fault.Code, h []help.Item) ErrorAnswer {
 	inner, err := json.Marshal(struct {
 		Faultcode   string  `json:"faultcode"`
 		Faultstring string  `json:"faultstring"`

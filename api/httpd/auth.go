@@ -8,9 +8,9 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/basicauth"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -62,7 +62,7 @@ func (s *Server) authenticated(c *gin.Context) {
 	}
 	refusal.Header(c.Writer.Header())
 	c.AbortWithStatusJSON(refusal.Status, gin.H{
-		"error": gin.H{"message": refusal.Message, "code": refusal.Status}, "code": authCodes[refusal.Status], "help": []format.Help{},
+		"error": gin.H{"message": refusal.Message, "code": refusal.Status}, "code": authCodes[refusal.Status], "help": []help.Item{},
 	})
 }
 

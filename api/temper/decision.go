@@ -15,6 +15,7 @@ import (
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -78,8 +79,7 @@ func (s *Server) notTaken(c *gin.Context, o *node.Operation, action node.Action,
 	if now, lookErr := s.Store.Operation(c.Request.Context(), o.ID); lookErr == nil && now.EndedAt != nil {
 		return now.Decide(action)
 	}
-	return format.WithHelp(fault.Coded(fault.WorkflowEnded, "decide about operation %d: %w", o.ID, err), []format.Help{intent.HelpAbout(&node.Node{UUID: o.NodeUUID, Name: o.NodeName}).Why(), {
-		Command: intent.Command(nil, explain.Action{Do: explain.RetryOperation, Operation: o.ID}), Effect: "does it again once it has ended",
-		Method: http.MethodPost, Path: intent.OperationPath(o.ID, "/retry"), Body: gin.H{},
-	}})
+	about := &node.Node{UUID: o.NodeUUID, Name: o.NodeName}
+	return format.WithHelp(fault.Coded(fault.WorkflowEnded, "decide about operation %d: %w", o.ID, err),
+		help.Of(about, explain.Action{Do: explain.ExplainNode}), help.Of(about, explain.Action{Do: explain.RetryOperation, Operation: o.ID}))
 }

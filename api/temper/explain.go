@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"go.temper.dev/temper/api/format"
-	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -22,7 +22,7 @@ type shownWhy struct {
 func explained(n *node.Node, f explain.Facts) shownWhy {
 	w := shownWhy{Explanation: explain.Node(n, f), Commands: []string{}}
 	for _, a := range w.Actions {
-		w.Commands = append(w.Commands, intent.Command(n, a))
+		w.Commands = append(w.Commands, help.Command(n, a))
 	}
 	if s := w.Speedup; s != nil {
 		w.Next = spedUp(n, w.Next, *s)
@@ -33,6 +33,6 @@ func explained(n *node.Node, f explain.Facts) shownWhy {
 }
 
 // spedUp appends to what happens next how it happens sooner.
-func spedUp(n *node.Node, next string, s explain.Speedup) string {
-	return fmt.Sprintf("%s (%q %s)", next, intent.Command(n, s.Action), s.Effect)
+func spedUp(n *node.Node, next string, a explain.Action) string {
+	return fmt.Sprintf("%s (%s)", next, help.Of(n, a).Sentence())
 }

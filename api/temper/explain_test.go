@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/api/temper"
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/explain"
@@ -222,15 +221,4 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			require.Equal(t, c.want, temper.Explained(&c.node, c.facts).Text)
 		})
 	}
-}
-
-func TestEveryActionHasACommand(t *testing.T) {
-	n := &node.Node{UUID: "a-uuid"}
-	for _, do := range explain.Dos {
-		require.NotPanics(t, func() {
-			require.Regexp(t, `^temper (node|operation|conductor) [a-z]+`, intent.Command(n, explain.Action{Do: do, Decision: node.ActionSkip, Event: node.EventManage}), do)
-		}, do)
-	}
-	require.Equal(t, "temper node undeploy a-uuid", intent.Command(n, explain.Action{Do: explain.ChangeState, Event: node.EventDelete}))
-	require.Equal(t, `temper node set a-uuid --conductor-group ""`, intent.Command(n, explain.Action{Do: explain.ChangeGroup}))
 }

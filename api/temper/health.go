@@ -9,10 +9,10 @@ import (
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
-	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
 )
 
 // getHealth answers GET /temper/v1/healthz: the process serves.
@@ -70,7 +70,7 @@ func (s *Server) getReady(c *gin.Context) (int, any, error) {
 	if err := s.Ready(ctx); err != nil {
 		httpd.Logger(c).Warn("readiness check failed", zap.Error(err))
 		return http.StatusServiceUnavailable, gin.H{
-			"status": "not ready", "reasons": Reasons(err), "code": fault.ServiceUnavailable, "help": []format.Help{},
+			"status": "not ready", "reasons": Reasons(err), "code": fault.ServiceUnavailable, "help": []help.Item{},
 		}, nil
 	}
 	body := gin.H{"status": "ready", "reconciled_seconds_ago": nil}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -55,7 +56,7 @@ func (s *Server) createOperation(c *gin.Context) (int, any, error) {
 	case op == nil:
 		return http.StatusNoContent, nil, nil
 	}
-	c.Header("Location", format.PublicURL(c)+intent.OperationPath(op.ID, ""))
+	c.Header("Location", fmt.Sprintf("%s/temper/v1/operations/%d", format.PublicURL(c), op.ID))
 	return http.StatusAccepted, s.showOperation(op, fl), nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -127,7 +128,7 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 	case st.Open:
 		r.Workflow, r.Alive, r.Next = "open", true, "it goes on"
 		if st.Pause != nil {
-			r.Next = "it is " + st.Pause.Words() + `, and goes on with "` + intent.Command(nil, explain.Action{Do: explain.UnpauseOperation, Operation: o.ID}) + `"`
+			r.Next = "it is " + st.Pause.Words() + `, and goes on with "` + help.Command(nil, explain.Action{Do: explain.UnpauseOperation, Operation: o.ID}) + `"`
 			break
 		}
 		if o.Stalled == node.StallConductor {

@@ -44,6 +44,7 @@ var rules = []rule{
 	{at: "internal/admission", ours: []string{"internal/fault", "internal/node", "internal/plan", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/closing", ours: []string{"internal/fault", "internal/node"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/explain", ours: []string{"internal/admission", "internal/coverage", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
+	{at: "internal/help", ours: []string{"internal/explain", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "what actions are called, whoever advises them"},
 
 	{at: "internal/coverage", ours: []string{"internal/ring"}, never: []string{anyThirdParty}, why: "who can serve what is pure"},
 
@@ -91,15 +92,15 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "it fits its parts together",
 	},
 	{
-		at: "api/format", ours: []string{"internal/fault", "internal/jsonlimit", "internal/node", "internal/text"},
+		at: "api/format", ours: []string{"internal/fault", "internal/help", "internal/jsonlimit", "internal/node", "internal/text"},
 		never: []string{temporal, pgx, gofish}, why: "shapes of requests and answers, whatever the resource",
 	},
 	{
-		at: "api/httpd", ours: []string{"api/format", "internal/basicauth", "internal/fault", "internal/jsonlimit", "internal/node", "internal/origin"},
+		at: "api/httpd", ours: []string{"api/format", "internal/basicauth", "internal/fault", "internal/help", "internal/jsonlimit", "internal/node", "internal/origin"},
 		never: []string{temporal, pgx, gofish}, why: "a server of routes, whatever is behind them",
 	},
 	{
-		at: "api/intent", ours: []string{"api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/explain", "internal/fault", "internal/image", "internal/mask", "internal/node", "internal/plan", "internal/ring", "internal/secret", "internal/share"},
+		at: "api/intent", ours: []string{"api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/mask", "internal/node", "internal/plan", "internal/ring", "internal/secret", "internal/share"},
 		never: []string{temporal, pgx, gofish}, why: "what is asked of a node, not how it is carried out",
 	},
 	{
@@ -107,7 +108,7 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "Ironic's resources know nothing of Temper's own",
 	},
 	{
-		at: "api/temper", ours: []string{"api/format", "api/httpd", "api/intent", "internal/admission", "internal/configdrive", "internal/coverage", "internal/explain", "internal/fault", "internal/node", "internal/plan", "internal/share"},
+		at: "api/temper", ours: []string{"api/format", "api/httpd", "api/intent", "internal/admission", "internal/configdrive", "internal/coverage", "internal/explain", "internal/fault", "internal/help", "internal/node", "internal/plan", "internal/share"},
 		never: []string{temporal, pgx, gofish}, why: "Temper's own resources know nothing of Ironic's",
 	},
 	{at: "worker", ours: []string{"*"}, not: []string{"api", "web", "internal/sim", "cmd", "test"}, never: []string{gin}, why: "it fits the real things together"},

@@ -11,26 +11,35 @@ type Do string
 
 // What somebody can do.
 const (
+	ExplainNode    Do = "explain what happens to the node"
+	ValidateNode   Do = "validate the node"
+	ChangeState    Do = "change the provision state"
+	UnholdNode     Do = "unhold the node"
+	RecoverNode    Do = "recover the node"
+	TakeNode       Do = "take the node" // recover it by force
+	WaiveUndo      Do = "waive the undo"
+	EndMaintenance Do = "end the maintenance"
+	Unprotect      Do = "end the node's protection"
+	ChangeGroup    Do = "change the conductor group"
+
 	WatchOperation   Do = "watch the operation"
 	CancelOperation  Do = "cancel the operation"
 	UnpauseOperation Do = "unpause the operation" // it is paused in Temporal
-	Decide           Do = "decide"                // about the step that failed: Action.Decision
 	RetryOperation   Do = "retry the operation"   // it has ended
-	RecoverNode      Do = "recover the node"
-	TakeNode         Do = "take the node" // recover it by force
-	ChangeState      Do = "change the provision state"
-	UnholdNode       Do = "unhold the node"
-	EndMaintenance   Do = "end the maintenance"
-	WaiveUndo        Do = "waive the undo"
-	ChangeGroup      Do = "change the conductor group"
-	ListConductors   Do = "list the conductors"
+	Decide           Do = "decide"                // about the step that failed: Action.Decision
 	SayTemporalLost  Do = "say that Temporal has lost its data"
+
+	ListNodes      Do = "list the nodes"
+	ListPorts      Do = "list the ports"
+	ListOperations Do = "list the operations"
+	ListConductors Do = "list the conductors"
 )
 
 // Dos lists everything that somebody can do.
 var Dos = []Do{
-	WatchOperation, CancelOperation, UnpauseOperation, Decide, RetryOperation, RecoverNode, TakeNode, ChangeState, UnholdNode,
-	EndMaintenance, WaiveUndo, ChangeGroup, ListConductors, SayTemporalLost,
+	ExplainNode, ValidateNode, ChangeState, UnholdNode, RecoverNode, TakeNode, WaiveUndo, EndMaintenance, Unprotect, ChangeGroup,
+	WatchOperation, CancelOperation, UnpauseOperation, RetryOperation, Decide, SayTemporalLost,
+	ListNodes, ListPorts, ListOperations, ListConductors,
 }
 
 // Action is something that somebody can do about a node. Which fields are set depends on
@@ -41,13 +50,6 @@ type Action struct {
 	Decision  node.Action // of Decide
 	Event     node.Event  // of ChangeState
 	Group     string      // of ChangeGroup; "" = the default group
-}
-
-// Speedup is an action and its effect, which completes a sentence that begins with the
-// action.
-type Speedup struct {
-	Action Action
-	Effect string
 }
 
 // can adds an action, once.

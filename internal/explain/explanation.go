@@ -1,8 +1,8 @@
 // Package explain says in sentences what happens to a node, what it waits for, what
 // comes next, and what somebody can do about it. It reads only its arguments.
 //
-// What somebody can do is a list of actions. How an action is written as a command or as
-// a request is for the callers to say.
+// What somebody can do is a list of actions. Package help says how an action is written as
+// a command and as a request.
 package explain
 
 import (
@@ -44,7 +44,7 @@ type Explanation struct {
 	// Actions are what somebody can do; each would be accepted now.
 	Actions []Action `json:"-"`
 	// Speedup is an action that makes Next happen sooner; nil = there is none.
-	Speedup *Speedup `json:"-"`
+	Speedup *Action `json:"-"`
 
 	subject string // begins the paragraph
 	exact   bool   // Next happens at NextAt; otherwise NextAt is the latest time

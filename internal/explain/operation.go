@@ -77,7 +77,7 @@ func (e *Explanation) lostWorkflow(r *node.RunStatus) bool {
 const LostNext = "reconciliation ends it when Temporal has not known it for some seconds or, where very many are unknown at once, for ten minutes"
 
 // LostSpeedup makes LostNext happen sooner.
-var LostSpeedup = Speedup{Action{Do: SayTemporalLost}, "says that they are lost"}
+var LostSpeedup = Action{Do: SayTemporalLost}
 
 // pause returns the pause that Temporal reports or, if Temporal was not asked, the one
 // that is recorded; nil = none.

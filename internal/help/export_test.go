@@ -1,0 +1,4 @@
+package help
+
+// Rows is the table of actions.
+var Rows = rows

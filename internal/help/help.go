@@ -1,0 +1,76 @@
+// Package help says how somebody does what an explanation or an error advises: with a
+// command, and with a request to the API. Actions are named elsewhere (package explain).
+// How each is written stands here once.
+package help
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/node"
+)
+
+// Item is one thing that somebody can do, as the field help of an answer contains it.
+type Item struct {
+	Command string `json:"command"`
+	Effect  string `json:"effect"` // what it does; Command and Effect together are a sentence
+	Method  string `json:"method"`
+	Path    string `json:"path"`
+	Body    any    `json:"body"` // null = none
+}
+
+// maxLabel bounds a node's name in a command, in bytes. Instead of a longer name the
+// command has the UUID.
+const maxLabel = 64
+
+// Of returns how a is done to n. n may be nil if a needs no node.
+func Of(n *node.Node, a explain.Action) Item {
+	r, v := rows[a.Do], verbOf(a.Event)
+	label, uuid := "", ""
+	if n != nil {
+		label, uuid = n.Name, n.UUID
+		if label == "" || len(label) > maxLabel {
+			label = n.UUID
+		}
+	}
+	fill := func(text, node string) string {
+		return strings.NewReplacer(
+			"{node}", node, "{operation}", strconv.FormatInt(a.Operation, 10), "{decision}", string(a.Decision),
+			"{group}", cmp.Or(a.Group, `""`), "{verb}", commandOf(v), "{state}", string(v.State),
+		).Replace(text)
+	}
+	item := Item{Command: "temper " + fill(r.command, label), Effect: cmp.Or(effects[a.Decision], fill(r.effect, "")), Method: r.method, Path: fill(r.path, uuid)}
+	if r.body != nil {
+		item.Body = r.body(a)
+	}
+	return item
+}
+
+// Command returns the command that does a to n. n may be nil if a needs no node.
+func Command(n *node.Node, a explain.Action) string { return Of(n, a).Command }
+
+// Sentence is the command and what it does.
+func (i Item) Sentence() string { return fmt.Sprintf("%q %s", i.Command, i.Effect) }
+
+// verbOf returns the word of states/provision for an event: the first one, if it has an
+// alias.
+func verbOf(e node.Event) node.Verb {
+	for _, v := range node.Verbs {
+		if v.Event == e {
+			return v
+		}
+	}
+	return node.Verb{}
+}
+
+// commandOf returns the subcommand of "temper node" that asks for v. It is the event,
+// except that "temper node delete" deletes the node itself.
+func commandOf(v node.Verb) string {
+	if v.Event == node.EventDelete {
+		return "undeploy"
+	}
+	return string(v.Event)
+}

@@ -1,0 +1,135 @@
+package help_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/cli"
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/help"
+	"go.temper.dev/temper/internal/node"
+)
+
+// An action that explanations and errors name has its row, and each row is of an action
+// that one of them names.
+func TestEveryActionHasARowAndIsNamedSomewhere(t *testing.T) {
+	actions := actionNames(t)
+	named := map[string]bool{}
+	for _, folder := range []string{"../explain", "../../api", "../../activities", "../../worker", "."} {
+		require.NoError(t, filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || path == "table.go" {
+				return err
+			}
+			for _, name := range names(t, path) {
+				named[name] = true
+			}
+			return nil
+		}))
+	}
+	for name, do := range actions {
+		require.Contains(t, help.Rows, do, "%s has no row in the table of actions", name)
+		require.True(t, named[name], "no explanation and no error names %s", name)
+	}
+	require.Len(t, help.Rows, len(actions))
+	require.ElementsMatch(t, slices.Collect(maps.Values(actions)), explain.Dos)
+}
+
+// actionNames are the constants of type explain.Do and their values.
+func actionNames(t *testing.T) map[string]explain.Do {
+	file, err := parser.ParseFile(token.NewFileSet(), "../explain/action.go", nil, 0)
+	require.NoError(t, err)
+	out := map[string]explain.Do{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if of, ok := spec.Type.(*ast.Ident); ok && of.Name == "Do" {
+			value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			require.NoError(t, err)
+			out[spec.Names[0].Name] = explain.Do(value)
+		}
+		return true
+	})
+	require.NotEmpty(t, out)
+	return out
+}
+
+// names are the identifiers that a file uses in its functions and variables, the list of all actions aside.
+func names(t *testing.T, path string) (out []string) {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	require.NoError(t, err)
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GenDecl:
+			return n.Tok != token.CONST
+		case *ast.ValueSpec:
+			return n.Names[0].Name != "Dos"
+		case *ast.Ident:
+			out = append(out, n.Name)
+		}
+		return true
+	})
+	return out
+}
+
+func TestEveryCommandIsOneOfTheCommandLine(t *testing.T) {
+	n := &node.Node{UUID: "a-uuid", Name: "n1"}
+	for _, do := range explain.Dos {
+		for _, a := range each(do) {
+			words := strings.Fields(help.Command(n, a))
+			require.Equal(t, "temper", words[0])
+			role := &cobra.Command{Use: "conductor"}
+			role.AddCommand(cli.ConductorCommands()...)
+			c, rest, err := cli.New(cli.Group{ID: "roles", Commands: []*cobra.Command{role}}).Find(words[1:])
+			require.NoError(t, err, words)
+			require.True(t, c.Runnable() && c.HasParent() && !c.HasSubCommands(), "%v is no whole command", words)
+			require.NoError(t, c.ParseFlags(rest), words)
+			require.NoError(t, c.ValidateArgs(c.Flags().Args()), words)
+		}
+	}
+}
+
+// each are the ways in which something can be done.
+func each(do explain.Do) (out []explain.Action) {
+	switch do {
+	case explain.Decide:
+		for _, d := range node.Actions {
+			out = append(out, explain.Action{Do: do, Operation: 12, Decision: d})
+		}
+	case explain.ChangeState:
+		for _, v := range node.Verbs {
+			if v.Kind != "" {
+				out = append(out, explain.Action{Do: do, Event: v.Event})
+			}
+		}
+	default:
+		out = append(out, explain.Action{Do: do, Operation: 12})
+	}
+	return out
+}
+
+func TestAnItemSaysTheSameInThreeWays(t *testing.T) {
+	n := &node.Node{UUID: "a-uuid"}
+	require.Equal(t, help.Item{
+		Command: "temper node undeploy a-uuid", Effect: "makes it available", Method: "POST", Path: "/temper/v1/nodes/a-uuid/operations", Body: map[string]any{"verb": "deleted"},
+	}, help.Of(n, explain.Action{Do: explain.ChangeState, Event: node.EventDelete}))
+	require.Equal(t, help.Item{
+		Command: "temper operation skip 12", Effect: "leaves the failed step out", Method: "POST", Path: "/temper/v1/operations/12/decision", Body: map[string]any{"action": node.ActionSkip},
+	}, help.Of(nil, explain.Action{Do: explain.Decide, Operation: 12, Decision: node.ActionSkip}))
+	require.Equal(t, `temper node set a-uuid --conductor-group ""`, help.Command(n, explain.Action{Do: explain.ChangeGroup}))
+	require.Equal(t, `"temper operation recover --lost-temporal --reason WHY" says that they are lost`, help.Of(nil, explain.LostSpeedup).Sentence())
+	n.Name = strings.Repeat("n", 65)
+	require.Equal(t, "temper node why a-uuid", help.Command(n, explain.Action{Do: explain.ExplainNode}), "a long name")
+}

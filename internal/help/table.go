@@ -1,0 +1,67 @@
+package help
+
+import (
+	"net/http"
+
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/node"
+)
+
+// row says how an action is written. In its texts stand {node} (in commands its name, in
+// paths its UUID), {operation}, {decision}, {verb}, {state} to which the verb leads, and
+// {group}. Nobody but the reader knows a reason: it is WHY.
+type row struct {
+	command      string // follows "temper "
+	effect       string // follows the command in a sentence; a fault may say it in other words
+	method, path string
+	body         func(explain.Action) any // nil = none
+}
+
+// rows is the table of actions.
+var rows = map[explain.Do]row{
+	explain.ExplainNode:    {"node why {node}", "shows what holds it", http.MethodGet, "/temper/v1/nodes/{node}/why", nil},
+	explain.ValidateNode:   {"node validate {node}", "shows what is missing", http.MethodGet, "/v1/nodes/{node}/validate", nil},
+	explain.ChangeState:    {"node {verb} {node}", "makes it {state}", http.MethodPost, "/temper/v1/nodes/{node}/operations", verb},
+	explain.UnholdNode:     {"node unhold {node}", "lets it go on", http.MethodPost, "/temper/v1/nodes/{node}/operations", always(fields{"verb": "unhold"})},
+	explain.RecoverNode:    {"node recover {node}", "ends what nobody works on", http.MethodPost, "/temper/v1/nodes/{node}/recover", always(fields{})},
+	explain.TakeNode:       {"node recover {node} --force --reason WHY", "ends what holds it", http.MethodPost, "/temper/v1/nodes/{node}/recover", always(fields{"force": true, "reason": "WHY"})},
+	explain.WaiveUndo:      {"node waive {node} --reason WHY", "drops what is to be undone", http.MethodPost, "/temper/v1/nodes/{node}/waive", always(fields{"reason": "WHY"})},
+	explain.EndMaintenance: {"node maintenance unset {node}", "ends the maintenance", http.MethodDelete, "/v1/nodes/{node}/maintenance", nil},
+	explain.Unprotect:      {"node set {node} --protected=false", "lifts that", http.MethodPatch, "/v1/nodes/{node}", always(replace("/protected", false))},
+	explain.ChangeGroup:    {"node set {node} --conductor-group {group}", "moves it to that conductor group", http.MethodPatch, "/v1/nodes/{node}", group},
+
+	explain.WatchOperation:   {"operation watch {operation}", "shows how it goes on", http.MethodGet, "/temper/v1/operations/{operation}", nil},
+	explain.CancelOperation:  {"operation cancel {operation}", "ends it", http.MethodPost, "/temper/v1/operations/{operation}/cancel", always(fields{})},
+	explain.UnpauseOperation: {"operation unpause {operation}", "lets it go on", http.MethodPost, "/temper/v1/operations/{operation}/unpause", always(fields{})},
+	explain.RetryOperation:   {"operation retry {operation}", "does it again once it has ended", http.MethodPost, "/temper/v1/operations/{operation}/retry", always(fields{})},
+	explain.Decide:           {"operation {decision} {operation}", "", http.MethodPost, "/temper/v1/operations/{operation}/decision", decision},
+	explain.SayTemporalLost: {
+		"operation recover --lost-temporal --reason WHY", "says that they are lost",
+		http.MethodPost, "/temper/v1/operations/recover", always(fields{"lost_temporal": true, "reason": "WHY"}),
+	},
+
+	explain.ListNodes:      {"node list", "shows which there are", http.MethodGet, "/v1/nodes", nil},
+	explain.ListPorts:      {"port list", "shows which there are", http.MethodGet, "/v1/ports", nil},
+	explain.ListOperations: {"operation list", "shows which there are", http.MethodGet, "/temper/v1/operations", nil},
+	explain.ListConductors: {"conductor list", "shows which there are", http.MethodGet, "/temper/v1/conductors", nil},
+}
+
+// effects says what each decision does about the step that failed.
+var effects = map[node.Action]string{
+	node.ActionRetry: "runs the failed step again", node.ActionSkip: "leaves the failed step out", node.ActionAbort: "ends it",
+}
+
+type fields = map[string]any
+
+func always(body any) func(explain.Action) any {
+	return func(explain.Action) any { return body }
+}
+
+// replace is a PATCH of one field.
+func replace(path string, value any) []fields {
+	return []fields{{"op": "replace", "path": path, "value": value}}
+}
+
+func verb(a explain.Action) any     { return fields{"verb": verbOf(a.Event).Target} }
+func group(a explain.Action) any    { return replace("/conductor_group", a.Group) }
+func decision(a explain.Action) any { return fields{"action": a.Decision} }
