@@ -20,7 +20,7 @@ type deployFlags struct {
 func (d *deployFlags) addTo(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&d.image, "image", "", "`URL` of the image (default: the one in instance_info)")
-	f.StringVar(&d.checksum, "checksum", "", "`DIGEST|URL`: sha256 or sha512 of the image in hexadecimal, or the URL of a file with it")
+	f.StringVar(&d.checksum, "checksum", "", "`DIGEST|URL`: sha256, sha384 or sha512 of the image in hexadecimal, or the URL of a file with it")
 	f.StringVar(&d.drive, "config-drive", "", "`URL|FILE|DIR`: an image, a JSON object of parts, or a folder with meta_data.json, user_data, ...")
 	f.StringVar(&d.steps, "deploy-steps", "", "`FILE|JSON`: a list of steps")
 	addTerms(c, &d.terms)
@@ -65,9 +65,6 @@ func newDeploy(s *session, v verb, c *cobra.Command) *cobra.Command {
 // checksumKeys are the keys in instance_info of an image's checksum, which Ironic takes in two forms.
 var checksumKeys = []string{"image_checksum", "image_os_hash_algo", "image_os_hash_value"}
 
-// hashOf is the algorithm of a digest by its number of hexadecimal digits.
-var hashOf = map[int]string{64: "sha256", 96: "sha384", 128: "sha512"}
-
 // instanceInfo returns what the flags change in instance_info. A new image or checksum removes the checksum of the old image.
 func (d *deployFlags) instanceInfo() map[string]any {
 	info := map[string]any{}
@@ -79,7 +76,7 @@ func (d *deployFlags) instanceInfo() map[string]any {
 	if d.image != "" {
 		info["image_source"] = d.image
 	}
-	switch algo := hashOf[len(d.checksum)]; {
+	switch algo := node.HashOf(d.checksum); {
 	case d.checksum == "":
 	case strings.Contains(d.checksum, "://") || algo == "":
 		info["image_checksum"] = d.checksum // the API says what is wrong with it

@@ -3,14 +3,21 @@ package image
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
-// algorithms maps the length of a digest in hex to its algorithm.
-var algorithms = map[int]string{32: "md5", 64: "sha256", 128: "sha512"}
+// algorithmOf returns the algorithm of a digest by its length; "" = of none that is known.
+func algorithmOf(digest string) string {
+	if len(digest) == 32 {
+		return "md5"
+	}
+	return node.HashOf(digest)
+}
 
 var hexDigest = regexp.MustCompile(`^[0-9a-fA-F]+$`)
 
@@ -65,11 +72,11 @@ func (i *Info) checkReach(field, from string, r dial.Reach) error {
 
 // setDigest checks a digest against its algorithm and sets it in lower case.
 func (i *Info) setDigest(field, algo, digest string, p Policy) error {
-	of := algorithms[len(digest)]
+	of := algorithmOf(digest)
 	switch {
 	case of == "" || !hexDigest.MatchString(digest):
-		return fault.New(fault.Invalid, "%s of node %s is no digest: want 64 (sha256) or 128 (sha512) hexadecimal digits, "+
-			"or the URL of a file with them", field, i.NodeUUID)
+		return fault.New(fault.Invalid, "%s of node %s is no digest: want 64 (sha256), 96 (sha384) or 128 (sha512) hexadecimal "+
+			"digits, or the URL of a file with them", field, i.NodeUUID)
 	case algo != "" && algo != of:
 		return fault.New(fault.Invalid, "%s of node %s has the length of a %s digest, but the algorithm is given as %s",
 			field, i.NodeUUID, of, algo)
@@ -79,17 +86,14 @@ func (i *Info) setDigest(field, algo, digest string, p Policy) error {
 }
 
 func (i *Info) checkAlgorithm(field, algo string, p Policy) error {
-	switch algo {
-	case "sha256", "sha512":
+	switch {
+	case slices.Contains(node.Hashes(), algo), algo == "md5" && p.AllowMD5:
 		return nil
-	case "md5":
-		if p.AllowMD5 {
-			return nil
-		}
+	case algo == "md5":
 		return fault.New(fault.Invalid, "%s of node %s is MD5, which is refused because MD5 can be forged: "+
 			"give image_os_hash_algo sha256 or sha512 with image_os_hash_value, or set allow_md5_checksum", field, i.NodeUUID)
 	}
-	return fault.New(fault.Invalid, "image_os_hash_algo %q of node %s is not supported, valid are sha256, sha512", algo, i.NodeUUID)
+	return fault.New(fault.Invalid, "image_os_hash_algo %q of node %s is not supported, valid are %s", algo, i.NodeUUID, strings.Join(node.Hashes(), ", "))
 }
 
 func isURL(s string) bool {

@@ -41,7 +41,7 @@ type Info struct {
 	// Checksum is a digest of the algorithm Algo in lower case, or the URL of a checksum
 	// file. Only with a URL may Algo be "": then the digest in the file determines it.
 	Checksum string
-	Algo     string // sha256, sha512 or md5
+	Algo     string // one of node.Hashes, or md5
 
 	RootGB  int64             // 0 = not given
 	Proxies map[string]string // by scheme

@@ -51,6 +51,8 @@ func TestImagesThatAreAccepted(t *testing.T) {
 		"in upper case":                   {with("image_os_hash_algo", "SHA512", "image_os_hash_value", strings.ToUpper(sha512sum)), image.Policy{}, "sha512", sha512sum},
 		"a checksum of 64 digits":         {plain(sha256sum), image.Policy{}, "sha256", sha256sum},
 		"a checksum of 128 digits":        {plain(sha512sum), image.Policy{}, "sha512", sha512sum},
+		"a checksum of 96 digits":         {plain(strings.Repeat("ab", 48)), image.Policy{}, "sha384", strings.Repeat("ab", 48)},
+		"sha384 and value":                {with("image_os_hash_algo", "sha384", "image_os_hash_value", strings.Repeat("ab", 48)), image.Policy{}, "sha384", strings.Repeat("ab", 48)},
 		"a checksum that says what it is": {plain("SHA256:" + sha256sum), image.Policy{}, "sha256", sha256sum},
 		"the better of two":               {with("image_checksum", md5sum), image.Policy{}, "sha256", sha256sum},
 		"md5 where it is allowed":         {plain(md5sum), image.Policy{AllowMD5: true}, "md5", md5sum},
