@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/schemas"
 )
@@ -103,8 +104,13 @@ func TestTheContractNamesEveryVerbStateAndKind(t *testing.T) {
 	for _, k := range node.Kinds() {
 		kinds = append(kinds, string(k))
 	}
+	var conductors []any
+	for _, s := range coverage.States {
+		conductors = append(conductors, s)
+	}
 	schema := func(name string) *openapi3.Schema { return doc.Components.Schemas[name].Value }
 	require.ElementsMatch(t, verbs, schema("ProvisionRequest").Properties["target"].Value.Enum, "the target of ProvisionRequest")
+	require.ElementsMatch(t, conductors, schema("FleetConductor").Properties["state"].Value.Enum, "the state of FleetConductor")
 	require.ElementsMatch(t, slices.Concat(verbs, power), schema("OperationRequest").Properties["verb"].Value.Enum, "the verb of OperationRequest")
 	require.ElementsMatch(t, append(states, nil), schema("ProvisionState").Enum, "ProvisionState")
 	require.ElementsMatch(t, kinds, schema("Kind").Enum, "Kind")

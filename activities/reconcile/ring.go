@@ -114,11 +114,9 @@ func (r *Reconciler) logMembership(f *coverage.Fleet, epoch int64, moved int) {
 }
 
 func whyLeft(c coverage.Conductor) string {
-	switch {
-	case c.StoppedAt != nil:
-		return "stopped"
-	case c.Alive && c.Draining:
-		return "draining"
+	switch s := c.State(); {
+	case s == coverage.StateStopped, s == coverage.StateDraining:
+		return s
 	case c.PolledAt.Before(c.HeartbeatAt):
 		return fmt.Sprintf("dead: last heartbeat at %s, last contact with Temporal at %s", c.HeartbeatAt, c.PolledAt)
 	}

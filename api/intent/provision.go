@@ -147,8 +147,6 @@ func (p *Provision) steps(k node.OperationKind) ([]node.Step, error) {
 // check refuses parameters that the verb or the version does not have (Ironic
 // api/controllers/v1/node.py, provision).
 func (p *Provision) check() error {
-	target := p.Verb.Target
-	deploys := p.Verb.Event == node.EventDeploy || p.Verb.Event == node.EventRebuild
 	if err := p.checkDrive(); err != nil {
 		return err
 	}
@@ -160,7 +158,7 @@ func (p *Provision) check() error {
 	}{
 		{"disable_ramdisk", 70, p.Verb.Event == node.EventClean, `"disable_ramdisk" is only valid when setting target provision state to "clean"`},
 		{"clean_steps", 1, p.Verb.Event == node.EventClean, `"clean_steps" is only valid when setting target provision state to clean`},
-		{"deploy_steps", 69, deploys, `"deploy_steps" is only valid when setting target provision state to active or rebuild`},
+		{"deploy_steps", 69, p.Verb.Deploys(), `"deploy_steps" is only valid when setting target provision state to active or rebuild`},
 		{"service_steps", 87, p.Verb.Event == node.EventService, `"service_steps" is only valid when setting target provision state to service`},
 		{"rescue_password", 1, p.Verb.Event == node.EventRescue, `"rescue_password" is only valid when setting target provision state to rescue`},
 		{
@@ -181,10 +179,8 @@ func (p *Provision) check() error {
 	if p.given("runbook") {
 		return fault.New(fault.NotFound, "Runbook %s could not be found.", format.Describe(p.Fields["runbook"]))
 	}
-	if target == "clean" && len(p.List("clean_steps")) == 0 {
-		return fault.New(fault.Invalid, `"clean_steps" is required when setting target provision state to clean`)
-	}
-	return nil
+	asked, _ := p.Fields[p.Verb.Kind.Spec().AskedSteps].([]any)
+	return plan.RequireSteps(p.Verb.Kind, len(asked))
 }
 
 // given reports whether a parameter is there, and neither null nor an empty list.

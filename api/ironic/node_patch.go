@@ -45,7 +45,7 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	service := c.GetHeader(intent.HeaderCompute)
-	if service != "" && !intent.ComputeHost.MatchString(service) {
+	if service != "" && !node.ValidServiceName(service) {
 		return 0, nil, fault.New(fault.Invalid, "%s names no compute service: %s", intent.HeaderCompute, format.Clip(service))
 	}
 	n, err := s.Store.ClaimNode(ctx, ident, httpd.User(c), share.Claimer{Service: service, Knows: p.knows}, func(n *node.Node) (node.Secrets, error) {

@@ -12,7 +12,6 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
-	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
@@ -98,7 +97,7 @@ func readComputeHeartbeat(c *gin.Context) (*computeHeartbeat, error) {
 		return nil, err
 	}
 	h := &computeHeartbeat{Heartbeat: share.Heartbeat{Host: c.Param("host"), SettingsError: in.Text("settings_error")}}
-	if !intent.ComputeHost.MatchString(h.Host) {
+	if !node.ValidServiceName(h.Host) {
 		in.Fail("A compute service can not be called '%s': letters, digits, dots, dashes and underscores, at most 254", format.Clip(h.Host))
 	}
 	if in.Has("partition_key") {
@@ -182,7 +181,7 @@ func peerList(words []string) ([]string, error) {
 		switch {
 		case w == "":
 			continue
-		case !intent.ComputeHost.MatchString(w):
+		case !node.ValidServiceName(w):
 			return nil, fault.New(fault.Invalid, "peer_list: '%s' is no name of a compute service", format.Clip(w))
 		case len(out) >= maxPeers:
 			return nil, fault.New(fault.Invalid, "peer_list has more than %d hosts", maxPeers)
@@ -297,7 +296,7 @@ func (s *Server) getComputeWhatIf(c *gin.Context) (int, any, error) {
 	if gone := q.Boolean("gone"); gone != nil {
 		change.Gone = *gone
 	}
-	if !intent.ComputeHost.MatchString(change.Host) {
+	if !node.ValidServiceName(change.Host) {
 		q.Fail("Expected the name of a compute service for service: %s", format.Clip(change.Host))
 	}
 	if k := q.Text("partition_key"); k != nil && q.Err == nil {

@@ -2,11 +2,13 @@ package temper
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/coverage"
 )
 
 // countTimeout bounds the query of a scrape. Its metrics are left out if it takes longer.
@@ -38,7 +40,7 @@ func (q quarantineCollector) Collect(to chan<- prometheus.Metric) {
 
 var (
 	conductorsByState = prometheus.NewDesc("temper_conductors",
-		"Conductors by state: alive, draining, dead, stopped, counted at the scrape. Every API process tells the same.", []string{"state"}, nil)
+		"Conductors by state: "+strings.Join(coverage.States, ", ")+", counted at the scrape. Every API process tells the same.", []string{"state"}, nil)
 	reconcileAge = prometheus.NewDesc("temper_reconcile_age_seconds", "How long ago a reconciliation ended last, at the scrape.", nil, nil)
 	ringEpoch    = prometheus.NewDesc("temper_ring_epoch", "The newest epoch of the ring.", nil, nil)
 )
@@ -62,7 +64,7 @@ func (v fleetCollector) Collect(to chan<- prometheus.Metric) {
 	if err != nil {
 		return // without an answer of the database there is no value to export
 	}
-	for _, state := range []string{"alive", "draining", "dead", "stopped"} {
+	for _, state := range coverage.States {
 		to <- prometheus.MustNewConstMetric(conductorsByState, prometheus.GaugeValue, float64(now.Conductors[state]), state)
 	}
 	if now.Age >= 0 {

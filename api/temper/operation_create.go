@@ -18,6 +18,7 @@ import (
 	"go.temper.dev/temper/internal/configdrive"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
 )
 
 // orderParameters are the fields of a POST of operations.
@@ -152,18 +153,17 @@ func (s *Server) readProvisionOrder(c *gin.Context, in *format.Object, verb node
 	} else if in.Has("instance_info") {
 		in.Fail("Expected an object for instance_info: %s", format.Describe(in.Fields["instance_info"]))
 	}
-	deploys := verb.Event == node.EventDeploy || verb.Event == node.EventRebuild
 	var wrong error
 	switch {
 	case in.Err != nil:
 		wrong = in.Err
 	case in.Has("timeout"):
 		wrong = unfit(in, verb.Target, "timeout")
-	case !deploys && (p.Info != nil || in.Has("config_drive")):
+	case !verb.Deploys() && (p.Info != nil || in.Has("config_drive")):
 		wrong = unfit(in, verb.Target, "instance_info", "config_drive")
 	case len(steps) > 0 && spec.AskedSteps == "":
 		wrong = unfit(in, verb.Target, "steps")
-	case len(steps) == 0 && spec.AskedOnly:
+	case plan.RequireSteps(verb.Kind, len(steps)) != nil:
 		wrong = fault.New(fault.Invalid, "steps is required with the verb %q", verb.Target)
 	case format.HasNUL(p.Info):
 		wrong = fault.New(fault.Invalid, "instance_info holds a NUL character")

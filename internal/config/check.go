@@ -7,11 +7,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/origin"
 )
 
@@ -264,12 +264,6 @@ func (r *Orchestrator) check(p *problems) {
 	p.requireNotNegative("deleted_node_retention", r.Keeping.DeletedNodes)
 }
 
-// keyPattern matches a conductor group of a node.
-var keyPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,255}$`)
-
-// namePattern matches a name that stands in task queues, URLs and messages.
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,253}$`)
-
 func (r *Conductor) check(p *problems) {
 	r.Process.check(p)
 	r.Database.check(p)
@@ -282,10 +276,10 @@ func (r *Conductor) check(p *problems) {
 	if r.SyncPower < 0 {
 		p.refuse("sync_power_state_interval", "want 0 or more")
 	}
-	if r.Name != "" && !namePattern.MatchString(r.Name) {
+	if r.Name != "" && !node.ValidServiceName(r.Name) {
 		p.refuse("conductor_name", "want letters, digits, dots, dashes and underscores, at most 254")
 	}
-	if r.Group != "" && !namePattern.MatchString(r.Group) {
+	if r.Group != "" && !node.ValidServiceName(r.Group) {
 		p.refuse("conductor_group", "want letters, digits, dots, dashes and underscores, at most 254")
 	}
 	if r.BMCProxy != "" {
@@ -324,14 +318,16 @@ func (r *Compute) check(p *problems) {
 	if r.Interval > maxInterval {
 		p.refuse("compute_heartbeat_interval", "want at most %s", maxInterval)
 	}
-	if r.Host != "" && !namePattern.MatchString(r.Host) {
+	if r.Host != "" && !node.ValidServiceName(r.Host) {
 		p.refuse("host", "want letters, digits, dots, dashes and underscores, at most 254")
 	}
-	if k := r.PartitionKey; k != nil && *k != "" && !keyPattern.MatchString(*k) {
-		p.refuse("partition_key", "want a conductor group: letters, digits, dots, dashes and underscores, at most 255")
+	if r.PartitionKey != nil {
+		if _, err := node.ValidConductorGroup(*r.PartitionKey); err != nil {
+			p.refuse("partition_key", "want a conductor group: letters, digits, dots, dashes and underscores, at most 255")
+		}
 	}
 	for _, peer := range r.PeerList {
-		if !namePattern.MatchString(peer) {
+		if !node.ValidServiceName(peer) {
 			p.refuse("peer_list", "want names of compute services with commas between them")
 			break
 		}
@@ -370,7 +366,7 @@ func (r *Dev) check(p *problems) {
 		p.refuse("dev_drivers", "want at least one")
 	}
 	for _, g := range r.Groups {
-		if !namePattern.MatchString(g) {
+		if !node.ValidServiceName(g) {
 			p.refuse("dev_groups", "want names of letters, digits, dots, dashes and underscores")
 		}
 	}

@@ -48,17 +48,31 @@ func (c Conductor) Covers(group, driver string, interfaces map[string]string) bo
 // TakesWork reports whether the conductor may be given work: it is alive and does not drain.
 func (c Conductor) TakesWork() bool { return c.Alive && !c.Draining }
 
-// State is how the conductor is, in a word.
-func (c Conductor) State() string {
+// The states of conductors.
+const (
+	StateAlive    = "alive"
+	StateDraining = "draining"
+	StateDead     = "dead"
+	StateStopped  = "stopped"
+)
+
+// States are the states of conductors.
+var States = []string{StateAlive, StateDraining, StateDead, StateStopped}
+
+// State is the conductor's state, one of States.
+func (c Conductor) State() string { return StateOf(c.StoppedAt != nil, c.Alive, c.Draining) }
+
+// StateOf is the state of a conductor that was stopped or not, is alive or not, and drains or not.
+func StateOf(stopped, alive, draining bool) string {
 	switch {
-	case c.StoppedAt != nil:
-		return "stopped"
-	case !c.Alive:
-		return "dead"
-	case c.Draining:
-		return "draining"
+	case stopped:
+		return StateStopped
+	case !alive:
+		return StateDead
+	case draining:
+		return StateDraining
 	}
-	return "alive"
+	return StateAlive
 }
 
 // Need is what nodes need of a conductor: who covers one node that has it

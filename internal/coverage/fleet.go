@@ -47,7 +47,7 @@ type Epoch struct {
 type Health struct {
 	Epoch      int64
 	Age        time.Duration  // of the last reconciliation; below zero = there was none
-	Conductors map[string]int // by state: alive, draining, dead, stopped
+	Conductors map[string]int // by state, one of States
 }
 
 // Served counts the nodes of a conductor group and driver.

@@ -21,6 +21,7 @@ var (
 	unreservedName = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`) // RFC 3986 unreserved
 	// hostName is what a name was before 1.10 (Ironic common/utils.py, is_hostname_safe).
 	hostName       = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9_-]{0,62}[a-z0-9])*\.?$`)
+	serviceName    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,253}$`)
 	conductorGroup = regexp.MustCompile(`^[a-zA-Z0-9_.-]*$`)
 	macForm        = regexp.MustCompile(`^[0-9a-fA-F]{2}((:[0-9a-fA-F]{2}){5}|(-[0-9a-fA-F]{2}){5})$`)
 	customTrait    = regexp.MustCompile(`^CUSTOM_[A-Z0-9_]+$`)
@@ -45,6 +46,10 @@ func ValidName(s string, minor int) bool {
 	}
 	return unreservedName.MatchString(s)
 }
+
+// ValidServiceName reports whether s may name a conductor or a compute service. Such a name stands in task queues, URLs and
+// messages.
+func ValidServiceName(s string) bool { return serviceName.MatchString(s) }
 
 // NotReserved is fault.Invalid, in Ironic's words, where name is one of ReservedNames.
 func NotReserved(name string) error {

@@ -44,6 +44,9 @@ func VerbOf(target string) Verb {
 	return Verb{Target: target}
 }
 
+// Deploys reports whether the verb writes an image, so that it takes deploy steps and a config drive.
+func (v Verb) Deploys() bool { return v.Kind.Spec().Family == DeployFamily }
+
 // Verb returns the verb that opens operations of kind k: the first one, if it has an
 // alias. It is a Verb of zeroes for a kind that moves no provision state.
 func (k OperationKind) Verb() Verb {

@@ -33,10 +33,10 @@ func ReadSteps(k node.OperationKind, raw json.RawMessage) ([]node.Step, error) {
 			return nil, fault.New(fault.Invalid, "Invalid %s: not a list of steps", field)
 		}
 	}
-	switch {
-	case len(asked) == 0 && spec.AskedOnly:
-		return nil, fault.New(fault.Invalid, `"%s" is required when setting target provision state to %s`, field, k.Verb().Target)
-	case len(asked) > MaxSteps:
+	if err := RequireSteps(k, len(asked)); err != nil {
+		return nil, err
+	}
+	if len(asked) > MaxSteps {
 		return nil, fault.New(fault.Invalid, "Invalid %s: %d steps, more than %d", field, len(asked), MaxSteps)
 	}
 	steps := make([]node.Step, 0, len(asked))
@@ -48,6 +48,15 @@ func ReadSteps(k node.OperationKind, raw json.RawMessage) ([]node.Step, error) {
 		steps = append(steps, s)
 	}
 	return steps, nil
+}
+
+// RequireSteps is fault.Invalid, in Ironic's words, where a request for an operation of kind k names no steps and such an
+// operation has no others.
+func RequireSteps(k node.OperationKind, steps int) error {
+	if spec := k.Spec(); spec.AskedOnly && steps == 0 {
+		return fault.New(fault.Invalid, `"%s" is required when setting target provision state to %s`, spec.AskedSteps, k.Verb().Target)
+	}
+	return nil
 }
 
 func readStep(f node.Family, raw json.RawMessage) (node.Step, error) {

@@ -176,19 +176,26 @@ func (s *Store) Reconciled(ctx context.Context) error {
 
 const fleetHealthSQL = `
 SELECT e.epoch, (extract(epoch FROM clock_timestamp() - e.reconciled_at) * 1000000)::bigint,
-	(SELECT jsonb_object_agg(x.state, x.n) FROM (
-		SELECT CASE WHEN c.stopped_at IS NOT NULL THEN 'stopped' WHEN NOT conductor_alive(c, w, @timeout) THEN 'dead'
-			WHEN c.draining THEN 'draining' ELSE 'alive' END AS state, count(*) AS n
-		  FROM conductors c CROSS JOIN witness w GROUP BY 1) AS x)
+	(SELECT jsonb_agg(x) FROM (
+		SELECT c.stopped_at IS NOT NULL AS stopped, conductor_alive(c, w, @timeout) AS alive, c.draining, count(*) AS n
+		  FROM conductors c CROSS JOIN witness w GROUP BY 1, 2, 3) AS x)
   FROM ring_epoch e`
 
 // FleetHealth returns the epoch of the ring, the time since a reconciliation ended, and how many
 // conductors are in each state. It reads few rows, and may be called often.
 func (s *Store) FleetHealth(ctx context.Context) (v coverage.Health, err error) {
 	var age *int64
+	var alike []struct { // conductors
+		Stopped, Alive, Draining bool
+		N                        int
+	}
 	_, err = s.one(ctx, "read how the fleet is", fleetHealthSQL, args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) error {
-		return r.Scan(&v.Epoch, &age, &v.Conductors)
+		return r.Scan(&v.Epoch, &age, &alike)
 	})
+	v.Conductors = map[string]int{}
+	for _, c := range alike {
+		v.Conductors[coverage.StateOf(c.Stopped, c.Alive, c.Draining)] += c.N
+	}
 	v.Age = -1
 	if age != nil {
 		v.Age = time.Duration(*age) * time.Microsecond
