@@ -27,6 +27,14 @@ func Explain(ctx context.Context, t testing.TB, s *Store, st Statement) (text st
 	return text
 }
 
+// GenericPlans returns how often the pool's only connection executed the prepared statement that
+// contains part with a plan for any parameters, without planning it anew.
+func GenericPlans(ctx context.Context, t testing.TB, s *Store, part string) (n int) {
+	const sql = "SELECT generic_plans FROM pg_prepared_statements WHERE strpos(statement, $1) > 0 AND strpos(statement, 'pg_prepared_statements') = 0"
+	require.NoError(t, s.pool.QueryRow(ctx, sql, part).Scan(&n))
+	return n
+}
+
 // NodesStatement is what Nodes runs.
 func NodesStatement(f node.Filter, p node.Page) []Statement {
 	q := &query{args: args{"timeout": int64(15_000_000)}}

@@ -10,6 +10,7 @@ import (
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/store"
 )
 
 func TestANodeIsReadAsItWasWritten(t *testing.T) {
@@ -224,4 +225,21 @@ func TestTraits(t *testing.T) {
 	}
 	kind(t, fault.Invalid, s.SetTraits(t.Context(), n.UUID, many))
 	require.NoError(t, s.SetTraits(t.Context(), n.UUID, nil))
+}
+
+func TestANodeIsReadWithoutPlanningTheStatementEachTime(t *testing.T) {
+	t.Parallel()
+	_, url := openURL(t)
+	s := connect(t, store.Config{URL: url, Keyset: keyset, MaxConns: 1})
+	n := create(t, s, node.Available)
+	const reads = 20 // PostgreSQL makes five custom plans before it compares their cost
+	for range reads {
+		_, err := s.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		_, err = s.Conductors(t.Context())
+		require.NoError(t, err)
+	}
+	for _, part := range []string{"need_coverage(n.need_id", "conductor_alive(c, w, $1) FROM conductors"} {
+		require.GreaterOrEqual(t, store.GenericPlans(t.Context(), t, s, part), reads/2, part)
+	}
 }
