@@ -126,7 +126,7 @@ func TestABookDoesWhatTheStoreDoes(t *testing.T) {
 					if d.IntN(2) == 0 {
 						p = &node.Pause{What: node.PauseOf(one(string(node.PauseOfActivity), string(node.PauseOfWorkflow))), At: began}
 					}
-					both(fmt.Sprintf("put down %+v", p), func(r conductor.OperationStore) (any, error) { return nil, r.PutDown(t.Context(), o.ID, held, p) })
+					both(fmt.Sprintf("hand over %+v", p), func(r conductor.OperationStore) (any, error) { return nil, r.HandOver(t.Context(), o.ID, held, p) })
 				}
 				require.Equal(t, rowsOf(t, r.db, n.UUID), rowsOf(t, b, n.UUID), what)
 			}

@@ -101,7 +101,7 @@ func (b *book) CheckClaim(_ context.Context, _ int64, c node.Claim) (node.Ask, e
 	return b.op.PendingAsk(), nil
 }
 
-func (b *book) PutDown(_ context.Context, _ int64, c node.Claim, p *node.Pause) error {
+func (b *book) HandOver(_ context.Context, _ int64, c node.Claim, p *node.Pause) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if c != b.op.Claim {
@@ -140,7 +140,7 @@ func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progre
 	if p.ClearAgent {
 		b.node.Agent = nil
 	}
-	b.node.Settle(p.Settled)
+	b.node.ClearOwed(p.OwedDone)
 	b.node.OwedRefused = len(b.node.Owed) > 0 && (b.node.OwedRefused || p.Refused)
 	if p.LastError != "" {
 		b.node.LastError = p.LastError

@@ -24,7 +24,7 @@ func TestAPausedOperationBeginsNoStep(t *testing.T) {
 	}{
 		"that nobody has begun":                        {node.Step{State: node.StepPending}, false, conductor.NextReady, nil},
 		"not even what an earlier operation owes":      {node.Step{State: node.StepPending}, false, conductor.NextReady, []node.Undo{node.UndoPowerOff}},
-		"that was put down":                            {node.Step{State: node.StepRunning, StartedAt: &began}, true, conductor.NextReady, nil},
+		"that was handed over":                         {node.Step{State: node.StepRunning, StartedAt: &began}, true, conductor.NextReady, nil},
 		"that waits for its agent":                     {node.Step{State: node.StepWaiting, StartedAt: &began}, false, conductor.NextReady, nil},
 		"that was at work when its conductor has died": {node.Step{State: node.StepRunning, StartedAt: &began}, false, conductor.NextOrphaned, nil},
 	} {
@@ -70,7 +70,7 @@ func TestAPowerRequestIsDoneInAPausedOperation(t *testing.T) {
 	require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
 }
 
-func TestAPowerRequestLeavesTheStepThatWasPutDownForWhoeverComesNext(t *testing.T) {
+func TestAPowerRequestLeavesTheStepThatWasHandedOverToTheNextConductor(t *testing.T) {
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
 	b.book.op.Paused, b.book.op.Asked, b.book.op.AskedPower, b.book.op.Rests = true, node.AskPower, node.PowerOff, true
 	began := time.Now()
@@ -115,7 +115,7 @@ func TestALookWritesWhyTheOperationCannotGoOn(t *testing.T) {
 
 	p := &page{op: op, uncovered: true}
 	seen := ready(t, p, quarter)
-	require.Equal(t, node.StallConductor, seen.Stalled)
+	require.Equal(t, node.BlockedNoConductor, seen.Blocked)
 	require.Equal(t, `a conductor with driver redfish in conductor group "g"`, seen.WaitingFor)
 	require.WithinDuration(t, time.Now().Add(15*time.Minute), *seen.Until, time.Minute)
 	require.False(t, seen.GiveUp)
@@ -123,7 +123,7 @@ func TestALookWritesWhyTheOperationCannotGoOn(t *testing.T) {
 	p.uncovered = false
 	seen = ready(t, p, quarter)
 	require.True(t, seen.GoOn)
-	require.Equal(t, node.StallNone, p.op.Stalled)
+	require.Equal(t, node.NotBlocked, p.op.Blocked)
 
 	never := op
 	never.Group = "never"
@@ -161,7 +161,7 @@ func TestAnUndoHoldsNoNodeInMaintenance(t *testing.T) {
 	var seen orchestrator.WaitState
 	require.NoError(t, v.Get(&seen))
 	require.True(t, seen.EndAsked)
-	require.Equal(t, node.StallNone, p.op.Stalled)
+	require.Equal(t, node.NotBlocked, p.op.Blocked)
 }
 
 func TestAPowerRequestInAHoldWaitsForAConductorWithoutEndingTheHold(t *testing.T) {

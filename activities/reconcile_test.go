@@ -36,9 +36,9 @@ type archive struct {
 	refuses         error    // what Temporal says to starts, cancels and nudges
 	only            int64    // of this operation; 0 = of all
 
-	called, misfits []node.Operation
-	owing           []node.Operation // undos that are due
-	said            string           // who said that Temporal lost its data
+	called, staleWaits []node.Operation
+	owing              []node.Operation // undos that are due
+	said               string           // who said that Temporal lost its data
 
 	started, cancelled, nudged []int64
 	closed                     []node.End
@@ -54,10 +54,10 @@ func (a *archive) Begun(_ context.Context, _ int, after int64) ([]node.Operation
 	}
 	return a.begun, nil
 }
-func (a *archive) Asked(context.Context) ([]node.Operation, error)  { return a.asked, nil }
-func (a *archive) Called(context.Context) ([]node.Operation, error) { return a.called, nil }
+func (a *archive) Asked(context.Context) ([]node.Operation, error)           { return a.asked, nil }
+func (a *archive) MissedCallbacks(context.Context) ([]node.Operation, error) { return a.called, nil }
 
-func (a *archive) Misfits(context.Context) ([]node.Operation, error)         { return a.misfits, nil }
+func (a *archive) StaleWaits(context.Context) ([]node.Operation, error)      { return a.staleWaits, nil }
 func (a *archive) ClearMissing(context.Context, []int64) error               { return nil }
 func (a *archive) ForgetMissing(context.Context) error                       { return nil }
 func (a *archive) SetUndo(context.Context, int64, string, []node.Undo) error { return nil }
@@ -249,7 +249,7 @@ func TestAnOperationThatCannotBeToldKeepsNoOtherFromIt(t *testing.T) {
 	}
 	a := &archive{
 		notBegun: []node.Operation{operation(1), operation(2)}, asked: []node.Operation{ask(1, node.AskCancel), ask(2, node.AskCancel)},
-		called: []node.Operation{operation(1), operation(2)}, misfits: []node.Operation{operation(1), operation(3)},
+		called: []node.Operation{operation(1), operation(2)}, staleWaits: []node.Operation{operation(1), operation(3)},
 		owing: []node.Operation{operation(1), operation(4)}, refuses: errors.New("its history is too long"), only: 1,
 		workflows: map[string]node.RunStatus{},
 	}

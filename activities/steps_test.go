@@ -418,7 +418,7 @@ func TestWhatIsOwedIsLeftAloneByWhatDoesNotTouchIt(t *testing.T) {
 
 // An operation that boots the server, or leaves it off, puts all of it right
 // itself: by its steps, and if it fails by its own undo.
-func TestAnOperationThatSettlesTakesOverWhatIsOwed(t *testing.T) {
+func TestAnOperationThatUndoesAllTakesOverWhatIsOwed(t *testing.T) {
 	inBand := map[string]string{"deploy": "direct", "inspect": "agent", "boot": "redfish-virtual-media", "network": "noop"}
 	for name, c := range map[string]struct {
 		kind  node.OperationKind

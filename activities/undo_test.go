@@ -39,8 +39,8 @@ func (p *page) Watch(context.Context, int64) (*node.Node, node.Coverage, error) 
 	return &node.Node{ProvisionState: p.state, Operation: &op}, node.Coverage{Covered: !p.uncovered, Last: p.last}, nil
 }
 
-func (p *page) Stall(_ context.Context, _ int64, _ string, seq int64, stall node.Stall, waitingFor string, within *time.Duration) (*node.Operation, error) {
-	p.op.Stalled, p.op.WaitingFor, p.op.WaitingUntil, p.claimed = stall, waitingFor, nil, seq
+func (p *page) Block(_ context.Context, _ int64, _ string, seq int64, blocked node.BlockReason, waitingFor string, within *time.Duration) (*node.Operation, error) {
+	p.op.Blocked, p.op.WaitingFor, p.op.WaitingUntil, p.claimed = blocked, waitingFor, nil, seq
 	if within != nil {
 		until := time.Now().Add(*within)
 		p.op.WaitingUntil = &until

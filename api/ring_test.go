@@ -26,7 +26,7 @@ func (b *bench) epoch() {
 	}
 	for _, r := range coverage.Rings(f) {
 		var needs []int64
-		for _, d := range r.Needs {
+		for _, d := range r.Requirements {
 			needs = append(needs, d.ID)
 		}
 		nodes, err := b.store.RingNodes(b.t.Context(), needs)

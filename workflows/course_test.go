@@ -23,7 +23,7 @@ import (
 // course is a way that an operation can take.
 type course struct {
 	name    string
-	stalled bool // nobody covers the node at first
+	blocked bool // nobody covers the node at first
 	hold    bool // a step that fails waits for a decision
 	silent  bool // what is waited for does not come, and nobody decides; half of the time the node is in maintenance
 	reset   bool // the run was reset in Temporal, and its operation is another run's at first
@@ -44,7 +44,7 @@ var courses = []course{
 	{name: "a step that fails", runs: steps(agentCall, refusal), undo: true, ends: node.Failed},
 	{name: "somebody asks for the end", runs: steps(asked), undo: true, ends: node.Cancelled},
 	{name: "a conductor that gets no answer", runs: steps(silentTo("c1"), done), hosts: two, ends: node.Succeeded},
-	{name: "nobody covers the node at first", stalled: true, runs: steps(done), ends: node.Succeeded},
+	{name: "nobody covers the node at first", blocked: true, runs: steps(done), ends: node.Succeeded},
 	{name: "a step that fails and is tried again by decision", hold: true, runs: steps(refusal, done), ends: node.Succeeded},
 	{name: "a step that fails, and nobody decides", hold: true, silent: true, runs: steps(refusal), undo: true, ends: node.Failed},
 	{name: "an agent that never calls", silent: true, runs: steps(agentCall), undo: true, ends: node.Failed},
@@ -238,7 +238,7 @@ func (r *row) begin(context.Context, int64) (orchestrator.WorkflowSettings, erro
 	})
 	return orchestrator.WorkflowSettings{
 		Driver: "redfish", HeartbeatTimeout: 5 * time.Second, ConductorTimeout: 15 * time.Second, WaitForConductor: 15 * time.Minute, StepsTimeout: 24 * time.Hour,
-		Stalled: r.stalled, Hold: r.course.hold, DecisionWait: time.Hour,
+		Blocked: r.blocked, Hold: r.course.hold, DecisionWait: time.Hour,
 	}, err
 }
 

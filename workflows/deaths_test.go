@@ -32,7 +32,7 @@ func TestAStepThatIsPutOffIsWaitedForAndTriedAgain(t *testing.T) {
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){putOff, done}
 	until := env.Now().Add(2 * time.Minute)
-	early := orchestrator.WaitState{Stalled: node.StallDeaths, WaitingFor: "the next try", Until: &until}
+	early := orchestrator.WaitState{Blocked: node.BlockedDeaths, WaitingFor: "the next try", Until: &until}
 	w.readies = []orchestrator.WaitState{early, early, early, {GoOn: true}} // the database's clock is some seconds behind
 	began := env.Now()
 	env.RegisterDelayedCallback(func() {
@@ -58,7 +58,7 @@ func TestACancelEndsTheWaitForTheNextTry(t *testing.T) {
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){putOff}
 	until := env.Now().Add(10 * time.Minute)
-	w.readies = []orchestrator.WaitState{{Stalled: node.StallDeaths, WaitingFor: "the next try", Until: &until}}
+	w.readies = []orchestrator.WaitState{{Blocked: node.BlockedDeaths, WaitingFor: "the next try", Until: &until}}
 	began := env.Now()
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Second)
 	env.ExecuteWorkflow(workflows.Operate, input)

@@ -145,7 +145,7 @@ func TestAnOperationWithoutWaitsIsOneRunOfSteps(t *testing.T) {
 	require.Zero(t, w.undone, "success leaves nothing to undo")
 }
 
-func TestAnAgentThatCalledBeforeTheWaitIsNotWaitedFor(t *testing.T) {
+func TestAnAgentThatCalledBackBeforeTheWaitIsNotWaitedFor(t *testing.T) {
 	w := &world{sights: []orchestrator.WaitState{{GoOn: true}}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), done}

@@ -22,14 +22,14 @@ const maxQueueWait = 10 * time.Minute
 // runSteps has a conductor run the steps from the current one. If none covers the node, before
 // the steps begin or after a conductor died, it waits for one.
 func (o *operation) runSteps(ctx workflow.Context) (conductor.StepsResult, error) {
-	ready, patience := !o.settings.Stalled, o.settings.ConductorTimeout
+	ready, patience := !o.settings.Blocked, o.settings.ConductorTimeout
 	for {
 		if !ready {
 			asked, waited, err := o.await(ctx, o.waitForConductor())
 			if err != nil || asked {
 				return conductor.StepsResult{Next: conductor.NextAsked}, err
 			}
-			o.settings.Stalled = false
+			o.settings.Blocked = false
 			if patience = min(2*patience, maxQueueWait); waited {
 				patience = o.settings.ConductorTimeout
 			}

@@ -54,18 +54,18 @@ func (o *operation) await(ctx workflow.Context, w wait) (asked, waited bool, err
 			return false, true, o.orphanedError()
 		case seen.GiveUp:
 			return false, true, o.noConductorError()
-		case seen.Stalled == node.StallNone && until == nil:
+		case seen.Blocked == node.NotBlocked && until == nil:
 			until = w.until
 		}
 		left := lookEvery * time.Duration(min(1+naps/maxLookFactor, maxLookFactor))
 		if until != nil {
 			left = min(left, until.Sub(workflow.Now(ctx)))
 		}
-		if seen.Stalled == node.StallDeaths {
+		if seen.Blocked == node.BlockedDeaths {
 			left = max(left, time.Second) // the database's clock decides whether the time is over
 		}
 		if left <= 0 {
-			if seen.Stalled == node.StallConductor {
+			if seen.Blocked == node.BlockedNoConductor {
 				return false, true, o.noConductorError()
 			}
 			return false, true, w.over

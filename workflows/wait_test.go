@@ -35,7 +35,7 @@ func (w *outage) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	}
 	again("Begin", func(ctx context.Context, id int64) (orchestrator.WorkflowSettings, error) {
 		b, err := w.begin(ctx, id)
-		b.Stalled = w.uncovered
+		b.Blocked = w.uncovered
 		return b, err
 	})
 	again("Ready", func(_ context.Context, in orchestrator.ReadyInput) (orchestrator.WaitState, error) {
@@ -59,7 +59,7 @@ func untaken() (conductor.StepsResult, error) {
 func until(env *testsuite.TestWorkflowEnvironment, d time.Duration) orchestrator.WaitState {
 	end := env.Now().Add(d)
 	return orchestrator.WaitState{
-		Stalled: node.StallConductor, Until: &end, WaitingFor: node.WaitsForConductor("g1", "redfish"),
+		Blocked: node.BlockedNoConductor, Until: &end, WaitingFor: node.WaitsForConductor("g1", "redfish"),
 		Group: "g1", Driver: "redfish", WaitForConductor: d,
 	}
 }
@@ -155,7 +155,7 @@ func TestTheTimeForTheAgentStandsStillWhileNobodyCoversTheNode(t *testing.T) {
 }
 
 func TestAPausedOperationWaitsAndGoesOn(t *testing.T) {
-	paused := orchestrator.WaitState{Stalled: node.StallMaintenance, WaitingFor: node.PausedForMaintenance}
+	paused := orchestrator.WaitState{Blocked: node.BlockedMaintenance, WaitingFor: node.PausedForMaintenance}
 	w := &outage{readies: []orchestrator.WaitState{paused, {GoOn: true}}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){

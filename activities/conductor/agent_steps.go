@@ -54,7 +54,7 @@ func (t *task) runCommand(ctx context.Context, step *node.Step, o agent.Order, p
 					return nil, false, err
 				}
 			}
-			if t.op.MayLeave(step, node.StallNone) {
+			if t.op.MayLeave(step, node.NotBlocked) {
 				return nil, false, nil
 			}
 			if err := t.moveToWait(ctx); err != nil {
@@ -92,7 +92,7 @@ func agentLost(step *node.Step, o agent.Order, err error) error {
 // as it may.
 func (t *task) restartStep(step *node.Step, err error, spent bool) bool {
 	var lost *agentLostError
-	return errors.As(err, &lost) && (spent || lost.gone) && !t.op.MayLeave(step, node.StallNone) && step.Restart(fault.Text(err))
+	return errors.As(err, &lost) && (spent || lost.gone) && !t.op.MayLeave(step, node.NotBlocked) && step.Restart(fault.Text(err))
 }
 
 // bootAgain boots the ramdisk again for a step that starts again.

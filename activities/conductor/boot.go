@@ -30,7 +30,7 @@ func bootAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 			return 0, err
 		}
 	}
-	if t.node.AgentCalled(t.op.Kind) {
+	if t.node.AgentCalledBack(t.op.Kind) {
 		return done, nil
 	}
 	step.State = node.StepWaiting

@@ -46,7 +46,7 @@ const handOverTimeout = 300 * time.Millisecond
 func (t *task) recordHandOver(p *node.Pause) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), handOverTimeout)
 	defer cancel()
-	err := t.Store.PutDown(ctx, t.op.ID, t.claim, p)
+	err := t.Store.HandOver(ctx, t.op.ID, t.claim, p)
 	if err != nil && !fault.Is(err, fault.Lost) {
 		t.log.Warn("the step was handed over, but that could not be recorded", zap.Error(err))
 	}

@@ -49,9 +49,9 @@ func (c *lostClaimCounter) SaveSteps(ctx context.Context, operation int64, claim
 	return ask, err
 }
 
-// PutDown implements OperationStore.
-func (c *lostClaimCounter) PutDown(ctx context.Context, operation int64, claim node.Claim, p *node.Pause) error {
-	err := c.OperationStore.PutDown(ctx, operation, claim, p)
+// HandOver implements OperationStore.
+func (c *lostClaimCounter) HandOver(ctx context.Context, operation int64, claim node.Claim, p *node.Pause) error {
+	err := c.OperationStore.HandOver(ctx, operation, claim, p)
 	c.count("save", err)
 	return err
 }

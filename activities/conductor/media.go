@@ -114,7 +114,7 @@ func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMed
 		if err := t.guard(ctx); err != nil {
 			return false, err
 		}
-		if !t.undoes && t.op.MayLeave(step, node.StallNone) {
+		if !t.undoes && t.op.MayLeave(step, node.NotBlocked) {
 			return false, errEndAsked
 		}
 	}

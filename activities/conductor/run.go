@@ -166,7 +166,7 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	if err := t.save(ctx); err != nil {
 		return 0, err
 	}
-	if t.op.MayLeave(step, node.StallNone) {
+	if t.op.MayLeave(step, node.NotBlocked) {
 		return endAsked, nil
 	}
 	activity.RecordHeartbeat(ctx, step.Index)
@@ -194,7 +194,7 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 
 // staysWaiting is true for a step that only looks whether the agent has called.
 func (t *task) staysWaiting(step *node.Step) bool {
-	return step.Phase == phaseBooted && !t.node.AgentCalled(t.op.Kind)
+	return step.Phase == phaseBooted && !t.node.AgentCalledBack(t.op.Kind)
 }
 
 func (t *task) observe(step *node.Step, outcome string, began time.Time) {
@@ -250,14 +250,14 @@ func (t *task) recordFailure(err error) error {
 }
 
 // takeOverOwed makes the undos that earlier operations left part of this operation's undo, if
-// its steps do all of that anyway (Settles). Any other operation leaves them, so that a BMC
+// its steps do all of that anyway (UndoesAll). Any other operation leaves them, so that a BMC
 // that refuses to eject a medium does not prevent switching the server on.
 func (t *task) takeOverOwed(ctx context.Context) error {
-	if len(t.node.Owed) == 0 || t.op.Kind.Spec().Undoes || !t.op.Settles() {
+	if len(t.node.Owed) == 0 || t.op.Kind.Spec().Undoes || !t.op.UndoesAll() {
 		return nil
 	}
 	t.addUndo(t.node.Owed...)
-	t.pending.Settled = t.node.Owed
+	t.pending.OwedDone = t.node.Owed
 	t.node.Owed = nil
 	return t.save(ctx)
 }

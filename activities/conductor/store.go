@@ -15,9 +15,9 @@ type OperationStore interface {
 	Claim(ctx context.Context, operation int64, runID string, c node.Claim, started time.Time, conductor string) (*node.Node, error)
 	CheckClaim(ctx context.Context, operation int64, c node.Claim) (node.Ask, error)
 	SaveSteps(ctx context.Context, operation int64, c node.Claim, p node.Progress) (node.Ask, error)
-	// PutDown records that the conductor has stopped working on the step, so that another
+	// HandOver records that the conductor has stopped working on the step, so that another
 	// one may continue it at once. p is the pause in Temporal that is the reason; it may be nil.
-	PutDown(ctx context.Context, operation int64, c node.Claim, p *node.Pause) error
+	HandOver(ctx context.Context, operation int64, c node.Claim, p *node.Pause) error
 	SaveInspection(ctx context.Context, operation int64, c node.Claim, i node.Inspection) (leftOut int, err error)
 	// StillDead returns the deaths without those of conductors that have turned out
 	// to be alive.

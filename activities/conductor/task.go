@@ -49,7 +49,7 @@ func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Sec
 		sealed:       sealed,
 		power:        n.PowerState,
 	}
-	if t.op.Stalled != node.StallNone { // it has a conductor now
+	if t.op.Blocked != node.NotBlocked { // it has a conductor now
 		t.op.WaitingFor, t.op.WaitingUntil = "", nil
 	}
 	t.op.Conductor = s.Settings.Conductor
@@ -175,10 +175,10 @@ func (t *task) addUndo(undo ...node.Undo) {
 func (t *task) undone(undo ...node.Undo) {
 	for _, u := range undo {
 		if slices.Contains(t.node.Owed, u) {
-			t.pending.Settled = append(t.pending.Settled, u)
+			t.pending.OwedDone = append(t.pending.OwedDone, u)
 		}
 	}
-	t.node.Settle(undo)
+	t.node.ClearOwed(undo)
 	var left []node.Undo
 	for _, u := range t.op.Undo {
 		if !slices.Contains(undo, u) {

@@ -33,7 +33,7 @@ type WorkflowSettings struct {
 	ConductorTimeout time.Duration         `json:"conductor_timeout"`
 	WaitForConductor time.Duration         `json:"wait_for_conductor"`
 	StepsTimeout     time.Duration         `json:"steps_timeout"`
-	Stalled          bool                  `json:"stalled,omitempty"` // no conductor can begin with the steps now; Ready tells why
+	Blocked          bool                  `json:"stalled,omitempty"` // no conductor can begin with the steps now; Ready tells why
 	Hold             bool                  `json:"hold,omitempty"`    // a failed step waits for a decision
 	DecisionWait     time.Duration         `json:"decision_wait,omitempty"`
 	Steps            []activities.StepLine `json:"steps,omitempty"` // the plan, for people
@@ -53,7 +53,7 @@ func (a *Operations) Begin(ctx context.Context, operation int64) (WorkflowSettin
 	return WorkflowSettings{
 		Group: o.Group, Driver: o.Driver, HeartbeatTimeout: a.Policy.HeartbeatTimeout, ConductorTimeout: a.Policy.ConductorTimeout,
 		WaitForConductor: a.Policy.conductorWait(o), StepsTimeout: cmp.Or(a.Policy.StepsTimeout, defaultStepsTimeout),
-		Stalled: node.StallOf(n.Operation, cover) != node.StallNone,
+		Blocked: node.BlockReasonOf(n.Operation, cover) != node.NotBlocked,
 		Hold:    o.OnFailure == node.HoldOnFailure && !o.Kind.Spec().Undoes, DecisionWait: cmp.Or(a.Policy.DecisionWait, 24*time.Hour),
 		Steps: activities.StepLines(n.Operation.Steps),
 	}, nil

@@ -14,7 +14,7 @@ type OperationStore interface {
 	Node(ctx context.Context, ident string) (*node.Node, error)
 	Covering(ctx context.Context, nodeUUID string) ([]node.Host, error)
 	Watch(ctx context.Context, operation int64) (*node.Node, node.Coverage, error)
-	Stall(ctx context.Context, operation int64, runID string, seq int64, stall node.Stall, waitingFor string, within *time.Duration) (*node.Operation, error)
+	Block(ctx context.Context, operation int64, runID string, seq int64, blocked node.BlockReason, waitingFor string, within *time.Duration) (*node.Operation, error)
 	GoOn(ctx context.Context, operation int64, runID string) error
 	CloseOperation(ctx context.Context, end node.End) (*node.Operation, error)
 	SetUndo(ctx context.Context, operation int64, runID string, undo []node.Undo) error

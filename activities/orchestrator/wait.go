@@ -12,13 +12,13 @@ import (
 
 // WaitState is the part of the row that matters to a workflow that waits.
 type WaitState struct {
-	GoOn       bool       `json:"go_on,omitempty"`     // what it waits for has come, and a conductor can continue
-	EndAsked   bool       `json:"end_asked,omitempty"` // cancel, abort or delete
-	WaitingFor string     `json:"waiting_for,omitempty"`
-	Until      *time.Time `json:"until,omitempty"` // the deadline, as the row has it
-	Stalled    node.Stall `json:"stalled,omitempty"`
-	GiveUp     bool       `json:"give_up,omitempty"`  // no conductor covers the node, and the operation does not wait for one
-	Orphaned   bool       `json:"orphaned,omitempty"` // paused, and its conductor died: node.Orphaned
+	GoOn       bool             `json:"go_on,omitempty"`     // what it waits for has come, and a conductor can continue
+	EndAsked   bool             `json:"end_asked,omitempty"` // cancel, abort or delete
+	WaitingFor string           `json:"waiting_for,omitempty"`
+	Until      *time.Time       `json:"until,omitempty"` // the deadline, as the row has it
+	Blocked    node.BlockReason `json:"stalled,omitempty"`
+	GiveUp     bool             `json:"give_up,omitempty"`  // no conductor covers the node, and the operation does not wait for one
+	Orphaned   bool             `json:"orphaned,omitempty"` // paused, and its conductor died: node.Orphaned
 	// Group and Driver name the queue of the steps. They may have changed since the operation
 	// began. The group decides WaitForConductor.
 	Group            string        `json:"group,omitempty"`
@@ -34,7 +34,7 @@ func (a *Operations) Look(ctx context.Context, operation int64) (WaitState, erro
 		if o.Asked == node.AskPower || o.Asked == node.AskUnhold {
 			return true
 		}
-		return !node.Holds(n.ProvisionState) && (o.Phase == node.Holding || n.AgentCalled(o.Kind))
+		return !node.Holds(n.ProvisionState) && (o.Phase == node.Holding || n.AgentCalledBack(o.Kind))
 	})
 }
 
@@ -69,7 +69,7 @@ func (a *Operations) waitState(ctx context.Context, operation, seq int64, come f
 	n.Operation = o
 	patience := a.Policy.conductorWait(o)
 	s := WaitState{Group: o.Group, Driver: o.Driver, WaitForConductor: patience}
-	stall := node.StallOf(o, cover)
+	blocked := node.BlockReasonOf(o, cover)
 	course := o.Course(node.Situation{Cover: cover, Patience: patience})
 	switch {
 	case course == node.Ends:
@@ -85,16 +85,16 @@ func (a *Operations) waitState(ctx context.Context, operation, seq int64, come f
 		s.WaitingFor, s.Until = o.WaitingFor, o.WaitingUntil
 		return s, nil
 	}
-	if stall != o.Stalled {
-		if stall == node.StallDeaths {
+	if blocked != o.Blocked {
+		if blocked == node.BlockedDeaths {
 			patience = cover.PutOff
 		}
-		if o, err = a.setStall(ctx, o, run, seq, stall, patience); err != nil {
+		if o, err = a.setBlocked(ctx, o, run, seq, blocked, patience); err != nil {
 			return WaitState{}, temporalError(err)
 		}
 	}
-	s.Stalled, s.WaitingFor, s.Until = stall, o.WaitingFor, o.WaitingUntil
-	s.GiveUp = stall == node.StallConductor && patience == 0
+	s.Blocked, s.WaitingFor, s.Until = blocked, o.WaitingFor, o.WaitingUntil
+	s.GiveUp = blocked == node.BlockedNoConductor && patience == 0
 	s.GoOn = come(n) && course == node.GoesOn
 	if s.GoOn && o.Phase == node.Waiting {
 		err = a.Store.GoOn(ctx, operation, run)
@@ -102,14 +102,14 @@ func (a *Operations) waitState(ctx context.Context, operation, seq int64, come f
 	return s, temporalError(err)
 }
 
-func (a *Operations) setStall(ctx context.Context, o *node.Operation, run string, seq int64, stall node.Stall, patience time.Duration) (*node.Operation, error) {
-	switch stall {
-	case node.StallDeaths:
-		return a.Store.Stall(ctx, o.ID, run, seq, stall, node.WaitsForNextTry(o.CurrentStep()), &patience)
-	case node.StallConductor:
-		return a.Store.Stall(ctx, o.ID, run, seq, stall, node.WaitsForConductor(o.Group, o.Driver), &patience)
-	case node.StallMaintenance:
-		return a.Store.Stall(ctx, o.ID, run, seq, stall, node.PausedForMaintenance, nil)
+func (a *Operations) setBlocked(ctx context.Context, o *node.Operation, run string, seq int64, blocked node.BlockReason, patience time.Duration) (*node.Operation, error) {
+	switch blocked {
+	case node.BlockedDeaths:
+		return a.Store.Block(ctx, o.ID, run, seq, blocked, node.WaitsForNextTry(o.CurrentStep()), &patience)
+	case node.BlockedNoConductor:
+		return a.Store.Block(ctx, o.ID, run, seq, blocked, node.WaitsForConductor(o.Group, o.Driver), &patience)
+	case node.BlockedMaintenance:
+		return a.Store.Block(ctx, o.ID, run, seq, blocked, node.PausedForMaintenance, nil)
 	}
-	return a.Store.Stall(ctx, o.ID, run, seq, stall, "", nil)
+	return a.Store.Block(ctx, o.ID, run, seq, blocked, "", nil)
 }

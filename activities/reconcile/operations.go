@@ -39,7 +39,7 @@ const maxTickGap = 15 * time.Second
 // error of one of these does not keep it from the others.
 func (r *Reconciler) operations(ctx context.Context, out *TickResult) error {
 	never, started := r.start(ctx, out)
-	repeated := errors.Join(r.repeatAsks(ctx, out), r.repeatCalls(ctx, out), r.nudgeMisfits(ctx, out))
+	repeated := errors.Join(r.repeatAsks(ctx, out), r.repeatCalls(ctx, out), r.nudgeStaleWaits(ctx, out))
 	return errors.Join(started, repeated, r.recover(ctx, never, out))
 }
 
@@ -97,18 +97,18 @@ func (r *Reconciler) repeatAsks(ctx context.Context, out *TickResult) error {
 // repeatCalls signals workflows that still wait for an agent although it has called. The signal
 // at the call was lost, because Temporal was unavailable.
 func (r *Reconciler) repeatCalls(ctx context.Context, out *TickResult) error {
-	ops, err := r.Store.Called(ctx)
+	ops, err := r.Store.MissedCallbacks(ctx)
 	if err != nil {
 		return err
 	}
 	return each(ctx, ops, func(o *node.Operation) error { return r.nudge(ctx, o, out) })
 }
 
-// nudgeMisfits signals workflows whose row does not say any more why they wait, because a
+// nudgeStaleWaits signals workflows whose row does not say any more why they wait, because a
 // conductor came or left, or maintenance began or ended. Each then reads its row and writes
 // what it waits for. Until it has, it is signalled at each tick.
-func (r *Reconciler) nudgeMisfits(ctx context.Context, out *TickResult) error {
-	ops, err := r.Store.Misfits(ctx)
+func (r *Reconciler) nudgeStaleWaits(ctx context.Context, out *TickResult) error {
+	ops, err := r.Store.StaleWaits(ctx)
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func unchanged(f *coverage.Fleet, next *coverage.Epoch) bool {
 
 func (r *Reconciler) nextRing(ctx context.Context, ring *coverage.Ring, next *coverage.Epoch) (moved int, err error) {
 	var needs []int64
-	for _, p := range ring.Needs {
+	for _, p := range ring.Requirements {
 		needs = append(needs, p.ID)
 	}
 	nodes, err := r.Ring.RingNodes(ctx, needs)

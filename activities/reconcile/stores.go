@@ -45,14 +45,14 @@ type Store interface {
 	ClearMissing(ctx context.Context, ids []int64) error
 	ForgetMissing(ctx context.Context) error
 	Asked(ctx context.Context) ([]node.Operation, error)
-	Called(ctx context.Context) ([]node.Operation, error)
+	MissedCallbacks(ctx context.Context) ([]node.Operation, error)
 	Quarantine(ctx context.Context) (coverage.QuarantineTick, error)
 	SettleStranded(ctx context.Context, safe time.Duration) (int, error)
 	// SaidLostTemporal returns who has said within that time that Temporal has lost its
 	// data, "" if nobody has.
 	SaidLostTemporal(ctx context.Context, within time.Duration) (by string, err error)
 	OpenUndos(ctx context.Context, steps []node.Step, by string, mediaTimeout time.Duration, limit int) ([]node.Operation, error)
-	Misfits(ctx context.Context) ([]node.Operation, error)
+	StaleWaits(ctx context.Context) ([]node.Operation, error)
 	// ForgetDeleted deletes the records of nodes that were deleted longer ago.
 	ForgetDeleted(ctx context.Context, olderThan time.Duration) (int, error)
 	// ForgetRequests deletes idempotency keys that are no longer honoured.

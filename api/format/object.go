@@ -53,8 +53,8 @@ func (o *Object) Fail(format string, args ...any) {
 // Has reports whether a field is there and not null.
 func (o *Object) Has(name string) bool { return o.Fields[name] != nil }
 
-// Need makes a field mandatory.
-func (o *Object) Need(name string) {
+// Require refuses an object without the field.
+func (o *Object) Require(name string) {
 	if _, ok := o.Fields[name]; !ok {
 		o.Fail("Missing mandatory parameter: %s", name)
 	}

@@ -133,8 +133,8 @@ func (q *Query) List(name string) []string {
 	return out
 }
 
-// Need refuses a parameter that the request's version does not have yet.
-func (q *Query) Need(first int, names ...string) {
+// RequireVersion refuses the parameters if the request's microversion is older than first.
+func (q *Query) RequireVersion(first int, names ...string) {
 	for _, name := range names {
 		if q.Err == nil && q.Has(name) && q.Minor < first {
 			q.Err = TooNew(first)

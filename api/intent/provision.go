@@ -51,7 +51,7 @@ func (s *Service) Decide(p *Provision, n *node.Node, fl *Fleet) (*node.Request, 
 	if p.Verb.Minor > p.Minor {
 		return nil, fault.New(fault.NotAcceptable, "Request not acceptable.")
 	}
-	if orphaned := fl.Orphaned(n); orphaned || n.Operation != nil && n.Operation.Stalled == node.StallDeaths {
+	if orphaned := fl.Orphaned(n); orphaned || n.Operation != nil && n.Operation.Blocked == node.BlockedDeaths {
 		if r, err := s.end(p, n, orphaned); r != nil || err != nil {
 			return r, err
 		}

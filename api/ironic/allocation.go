@@ -70,7 +70,7 @@ const (
 // listAllocations answers GET /v1/allocations.
 func (s *Server) listAllocations(c *gin.Context) (int, any, error) {
 	q := format.ReadQuery(c, slices.Concat(format.PageParameters, []string{"fields", "node", "resource_class", "state", "owner"})...)
-	q.Need(minorAllocationFor, "owner")
+	q.RequireVersion(minorAllocationFor, "owner")
 	p := q.PageByUUID(s.MaxLimit, allocationAttributes.Sortable(q.Minor))
 	f := node.AllocationFilter{ResourceClass: q.Text("resource_class"), State: q.Text("state"), Owner: q.Text("owner")}
 	if q.Err != nil {

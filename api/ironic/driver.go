@@ -99,8 +99,8 @@ func driverFields(minor int) []string {
 // listDrivers answers GET /v1/drivers.
 func (s *Server) listDrivers(c *gin.Context) (int, any, error) {
 	q := format.ReadQuery(c, "type", "detail", "fields")
-	q.Need(30, "type", "detail")
-	q.Need(77, "fields")
+	q.RequireVersion(30, "type", "detail")
+	q.RequireVersion(77, "fields")
 	fields, detail, kind := q.List("fields"), q.Boolean("detail"), q.Text("type")
 	switch {
 	case kind != nil && *kind != "classic" && *kind != "dynamic":
@@ -135,7 +135,7 @@ func (s *Server) driverBody(c *gin.Context, d *driverSummary, fields []string, d
 // getDriver answers GET /v1/drivers/NAME.
 func (s *Server) getDriver(c *gin.Context) (int, any, error) {
 	q := format.ReadQuery(c, "fields")
-	q.Need(77, "fields")
+	q.RequireVersion(77, "fields")
 	fields := q.List("fields")
 	if q.Err == nil {
 		q.Err = checkFields(fields, driverFields(q.Minor))

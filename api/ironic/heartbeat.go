@@ -36,7 +36,7 @@ func readHeartbeat(c *gin.Context) (agent.Heartbeat, error) {
 	if err != nil {
 		return agent.Heartbeat{}, err
 	}
-	in.Need("callback_url")
+	in.Require("callback_url")
 	for _, f := range heartbeatFields {
 		if in.Has(f.name) && format.Minor(c) < f.since {
 			in.Fail("Field \"%s\" not recognised in this version", f.name)

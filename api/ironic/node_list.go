@@ -55,7 +55,7 @@ var validFaults = []string{node.FaultPower, node.FaultClean, node.FaultRescueAbo
 // nodeFilter reads the filters, and the conductor, which is not the row's.
 func nodeFilter(q *format.Query) (f node.Filter, conductor *string) {
 	for _, one := range nodeFilters {
-		q.Need(one.since, one.name)
+		q.RequireVersion(one.since, one.name)
 	}
 	f = node.Filter{
 		Driver: q.Text("driver"), ResourceClass: q.Text("resource_class"), ConductorGroup: format.Lower(q.Text("conductor_group")),
@@ -93,7 +93,7 @@ func nodeFilter(q *format.Query) (f node.Filter, conductor *string) {
 // listNodes answers GET /v1/nodes.
 func (s *Server) listNodes(c *gin.Context) (int, any, error) {
 	q := format.ReadQuery(c, nodeListParameters...)
-	q.Need(8, "fields")
+	q.RequireVersion(8, "fields")
 	names, detail := q.List("fields"), q.Boolean("detail")
 	switch {
 	case detail != nil && q.Minor < 43:
@@ -186,7 +186,7 @@ func (s *Server) ownedBy(ctx context.Context, fl *intent.Fleet, conductor string
 // getNode answers GET /v1/nodes/X.
 func (s *Server) getNode(c *gin.Context) (int, any, error) {
 	q := format.ReadQuery(c, "fields")
-	q.Need(8, "fields")
+	q.RequireVersion(8, "fields")
 	if q.Err != nil {
 		return 0, nil, q.Err
 	}

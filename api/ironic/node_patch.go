@@ -65,7 +65,7 @@ func (s *Server) patchNode(c *gin.Context) (int, any, error) {
 
 func readNodePatch(c *gin.Context) (*nodePatch, error) {
 	q := format.ReadQuery(c, "reset_interfaces", "knows")
-	q.Need(45, "reset_interfaces")
+	q.RequireVersion(45, "reset_interfaces")
 	reset := q.Boolean("reset_interfaces")
 	if q.Err != nil {
 		return nil, q.Err

@@ -82,11 +82,11 @@ func (s *Server) listNodePortsDetail(c *gin.Context) (int, any, error) {
 
 func (s *Server) portCollection(c *gin.Context, path, nodeUUID string, whole bool) (int, any, error) {
 	q := format.ReadQuery(c, portListParameters...)
-	q.Need(8, "fields")
-	q.Need(24, "portgroup")
-	q.Need(82, "shard")
-	q.Need(97, "description_contains")
-	q.Need(99, "conductor_groups")
+	q.RequireVersion(8, "fields")
+	q.RequireVersion(24, "portgroup")
+	q.RequireVersion(82, "shard")
+	q.RequireVersion(97, "description_contains")
+	q.RequireVersion(99, "conductor_groups")
 	names, detail := q.List("fields"), q.Boolean("detail")
 	if detail != nil {
 		if q.Minor < 43 {
@@ -167,7 +167,7 @@ func (s *Server) portFilter(c *gin.Context, q *format.Query, nodeUUID string) (f
 // getPort answers GET /v1/ports/X.
 func (s *Server) getPort(c *gin.Context) (int, any, error) {
 	q := format.ReadQuery(c, "fields")
-	q.Need(8, "fields")
+	q.RequireVersion(8, "fields")
 	if q.Err != nil {
 		return 0, nil, q.Err
 	}

@@ -15,7 +15,7 @@ func (s *Server) putPower(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	in.Need("target")
+	in.Require("target")
 	target := node.PowerState(in.Text("target"))
 	if in.Err == nil && (format.Minor(c) < node.PowerMinor(target) || format.Minor(c) < 27 && in.Has("timeout")) {
 		return 0, nil, format.TooNew(27)

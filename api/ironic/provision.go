@@ -20,7 +20,7 @@ func (s *Server) putProvision(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	in.Need("target")
+	in.Require("target")
 	p := &intent.Provision{Object: in, Verb: node.VerbOf(in.Text("target")), User: httpd.User(c), Minor: format.Minor(c), DisableRamdisk: in.Boolean("disable_ramdisk")}
 	if p.OnFailure, err = s.OnFailureOf(c); err != nil {
 		return 0, nil, err

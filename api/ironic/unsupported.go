@@ -36,7 +36,7 @@ func (s *Server) putBootDevice(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	in.Need("boot_device")
+	in.Require("boot_device")
 	in.Text("boot_device")
 	in.Boolean("persistent")
 	if in.Err != nil {
@@ -59,7 +59,7 @@ func (s *Server) putConsole(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	in.Need("enabled")
+	in.Require("enabled")
 	in.Boolean("enabled")
 	if in.Err != nil {
 		return 0, nil, in.Err
@@ -73,8 +73,8 @@ func (s *Server) attachMedia(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	in.Need("device_type")
-	in.Need("image_url")
+	in.Require("device_type")
+	in.Require("image_url")
 	if in.Err != nil {
 		return 0, nil, in.Err
 	}

@@ -41,7 +41,7 @@ func (s *Server) attachVIF(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	in.Need("id")
+	in.Require("id")
 	in.Text("id")
 	for _, name := range []string{"port_uuid", "portgroup_uuid"} {
 		if in.Has(name) && format.Minor(c) < 67 {

@@ -270,7 +270,7 @@ func (s *Server) moveCompute(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	in.Need("to")
+	in.Require("to")
 	from, to, ident := in.Text("from"), in.Text("to"), node.CanonicalUUID(in.Text("node"))
 	if in.Err == nil && to == "" {
 		in.Fail("Expected the name of a compute service for to")

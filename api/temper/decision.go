@@ -30,7 +30,7 @@ func (s *Server) decideOperation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	in.Need("action")
+	in.Require("action")
 	action, reason := node.Action(in.Text("action")), in.Reason()
 	if in.Err == nil && !slices.Contains(node.Actions, action) {
 		in.Fail("Action \"%s\" is not valid, it is one of %v.", format.Clip(string(action)), node.Actions)

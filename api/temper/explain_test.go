@@ -46,7 +46,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 	}
 	died.LastError = node.DeathsOf(died.Deaths, "step "+died.Name(), 10*time.Second)
 	putOff := open(node.Waiting, died)
-	putOff.WaitingFor, putOff.Stalled = node.WaitsForNextTry(&died), node.StallDeaths
+	putOff.WaitingFor, putOff.Blocked = node.WaitsForNextTry(&died), node.BlockedDeaths
 	terminated := &node.RunStatus{Known: true, How: "terminated", ClosedAt: now.Add(-2 * time.Second)}
 	for name, c := range map[string]struct {
 		node  node.Node

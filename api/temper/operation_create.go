@@ -62,7 +62,7 @@ func (s *Server) createOperation(c *gin.Context) (int, any, error) {
 }
 
 func (s *Server) readOrder(c *gin.Context, in *format.Object) (*order, error) {
-	in.Need("verb")
+	in.Require("verb")
 	word, key := in.Text("verb"), in.Text("idempotency_key")
 	patient, dryRun := in.Boolean("wait_for_conductor"), in.Boolean("dry_run")
 	if in.Has("idempotency_key") && (key == "" || len(key) > maxIdempotencyKey || format.HasNUL(key)) {

@@ -85,7 +85,7 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 			return 0, nil, err
 		}
 		out.Done = "ended: its workflow was " + st.How
-	case (statusErr != nil || st.Open) && o.Stalled == node.StallConductor:
+	case (statusErr != nil || st.Open) && o.Blocked == node.BlockedNoConductor:
 		ended, err := s.Stop(c, o.ID, fl, strings.TrimSuffix("recover: nobody covers the node: "+reason, ": "))
 		if err != nil {
 			return 0, nil, err
@@ -131,7 +131,7 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 			r.Next = "it is " + st.Pause.Words() + `, and goes on with "` + help.Command(nil, explain.Action{Do: explain.UnpauseOperation, Operation: o.ID}) + `"`
 			break
 		}
-		if o.Stalled == node.StallConductor {
+		if o.Blocked == node.BlockedNoConductor {
 			r.Next = "it waits for a conductor, then fails"
 		}
 		if o.WaitingFor != "" {

@@ -95,7 +95,7 @@ func (s *Server) ringWithout(ctx context.Context, f *coverage.Fleet, without []s
 			continue
 		}
 		var needs []int64
-		for _, d := range now[i].Needs {
+		for _, d := range now[i].Requirements {
 			needs = append(needs, d.ID)
 		}
 		nodes, err := s.Store.RingNodes(ctx, needs)

@@ -314,7 +314,7 @@ func TestWhatIsOwedAfterAnOperation(t *testing.T) {
 }
 
 // Who asked for the power has said whether the server is to be on: nothing is owed any more.
-func TestAPowerRequestThatSettlesADebtIsToldInTheLastError(t *testing.T) {
+func TestAPowerRequestThatDoesWhatIsOwedIsToldInTheLastError(t *testing.T) {
 	for outcome, want := range map[Outcome]string{
 		Failed:    "no BMC; before that: no disk; what it left is still to be undone: no answer",
 		Succeeded: "no disk; what it left is undone since, by operation 15",

@@ -75,9 +75,9 @@ func StateOf(stopped, alive, draining bool) string {
 	return StateAlive
 }
 
-// Need is what nodes need of a conductor: who covers one node that has it
-// covers all of them.
-type Need struct {
+// Requirement is what nodes need of a conductor. Nodes that need the same share one, a row of
+// the table needs: a conductor that covers one of these nodes covers all.
+type Requirement struct {
 	ID         int64
 	Group      string
 	Driver     string

@@ -14,23 +14,23 @@ import (
 // Ring is the ring of a conductor group and driver.
 type Ring struct {
 	Group, Driver string
-	Members       []Conductor // the conductors that cover any of its needs
-	Needs         []Need      // by id
-	Covers        string      // which conductor covers which need, as text; an epoch has the same text
-	Stale         bool        // the epoch was computed from other input
+	Members       []Conductor   // the conductors that cover any of its requirements
+	Requirements  []Requirement // by id
+	Covers        string        // which conductor covers which requirement, as text; an epoch has the same text
+	Stale         bool          // the epoch was computed from other input
 
-	covers [][]int // for each need the indices of the members that cover it
+	covers [][]int // for each requirement the indices of the members that cover it
 }
 
 // Rings returns the rings of a fleet, sorted by group and driver.
 func Rings(f *Fleet) []Ring {
 	by := map[[2]string]*Ring{}
-	for _, p := range f.Needs {
+	for _, p := range f.Requirements {
 		key := [2]string{p.Group, p.Driver}
 		if by[key] == nil {
 			by[key] = &Ring{Group: p.Group, Driver: p.Driver}
 		}
-		by[key].Needs = append(by[key].Needs, p)
+		by[key].Requirements = append(by[key].Requirements, p)
 	}
 	computed := map[[2]string]RingState{}
 	for _, r := range f.Rings {
@@ -41,7 +41,7 @@ func Rings(f *Fleet) []Ring {
 		r.computeCoverage(f.Members)
 		before, known := computed[key]
 		r.Stale = !known || before.Covers != r.Covers || before.Unsettled ||
-			slices.ContainsFunc(r.Needs, func(p Need) bool { return slices.Contains(f.Changed, p.ID) })
+			slices.ContainsFunc(r.Requirements, func(p Requirement) bool { return slices.Contains(f.Changed, p.ID) })
 		out = append(out, *r)
 	}
 	slices.SortFunc(out, func(a, b Ring) int {
@@ -53,12 +53,12 @@ func Rings(f *Fleet) []Ring {
 // computeCoverage sets Members and Covers.
 func (r *Ring) computeCoverage(members []Conductor) {
 	for _, c := range members {
-		if slices.ContainsFunc(r.Needs, func(p Need) bool { return c.Covers(p.Group, p.Driver, p.Interfaces) }) {
+		if slices.ContainsFunc(r.Requirements, func(p Requirement) bool { return c.Covers(p.Group, p.Driver, p.Interfaces) }) {
 			r.Members = append(r.Members, c)
 		}
 	}
 	var text strings.Builder
-	for _, p := range r.Needs {
+	for _, p := range r.Requirements {
 		var who []int
 		fmt.Fprintf(&text, "%d:", p.ID)
 		for i, c := range r.Members {
@@ -111,7 +111,7 @@ func (r *Ring) fleet(nodes []RingNode) ring.Fleet {
 		f.Members = append(f.Members, c.Hostname)
 		index[c.ID] = i
 	}
-	for i, p := range r.Needs {
+	for i, p := range r.Requirements {
 		class[p.ID] = i
 	}
 	for i, n := range nodes {
@@ -119,7 +119,7 @@ func (r *Ring) fleet(nodes []RingNode) ring.Fleet {
 		if !known {
 			owner = ring.None
 		}
-		f.Nodes[i] = ring.Node{Key: n.UUID, Class: class[n.Need], Owner: owner, Pinned: n.Pinned}
+		f.Nodes[i] = ring.Node{Key: n.UUID, Class: class[n.Requirement], Owner: owner, Pinned: n.Pinned}
 	}
 	return f
 }

@@ -16,7 +16,7 @@ func conductor(id int64, impl ...string) coverage.Conductor {
 func fleet() *coverage.Fleet {
 	return &coverage.Fleet{
 		Members: []coverage.Conductor{conductor(1, "a", "b"), conductor(2, "a"), conductor(3, "a")},
-		Needs: []coverage.Need{
+		Requirements: []coverage.Requirement{
 			{ID: 7, Driver: "d", Interfaces: map[string]string{"power": "a"}},
 			{ID: 8, Driver: "d", Interfaces: map[string]string{"power": "b"}},
 			{ID: 9, Group: "g", Driver: "d", Interfaces: map[string]string{"power": "a"}},
@@ -27,7 +27,7 @@ func fleet() *coverage.Fleet {
 func nodes(count int, need int64) []coverage.RingNode {
 	var out []coverage.RingNode
 	for i := range count {
-		out = append(out, coverage.RingNode{ID: need*1000 + int64(i), UUID: fmt.Sprint(need, "-", i), Need: need})
+		out = append(out, coverage.RingNode{ID: need*1000 + int64(i), UUID: fmt.Sprint(need, "-", i), Requirement: need})
 	}
 	return out
 }
@@ -64,7 +64,7 @@ func TestOnlyWhoHasAllInterfacesOwnsANode(t *testing.T) {
 	owned := map[int64]int{}
 	for _, m := range moves {
 		owned[m.To]++
-		if m.Node.Need == 8 {
+		if m.Node.Requirement == 8 {
 			require.EqualValues(t, 1, m.To)
 		}
 	}

@@ -4,20 +4,20 @@ import "time"
 
 // Fleet is what rings are computed from, except the nodes.
 type Fleet struct {
-	Epoch      int64
-	Members    []Conductor // who owns nodes now: alive, not draining, by name
-	Before     []int64     // who did in this epoch, by id
-	Conductors []Conductor // all
-	Needs      []Need      // by id
-	Rings      []RingState // as computed
-	Changes    []int64     // what was noted since, to be taken away
-	Changed    []int64     // needs whose nodes are not those of this epoch
+	Epoch        int64
+	Members      []Conductor   // who owns nodes now: alive, not draining, by name
+	Before       []int64       // who did in this epoch, by id
+	Conductors   []Conductor   // all
+	Requirements []Requirement // by id
+	Rings        []RingState   // as computed
+	Changes      []int64       // what was noted since, to be taken away
+	Changed      []int64       // requirements whose nodes have changed since this epoch
 }
 
 // RingState is what the newest epoch says of the ring of a group and driver.
 type RingState struct {
 	Group, Driver string
-	// Covers says who covers which of its needs, as the ring was computed from.
+	// Covers says which conductor covered which requirement when the ring was computed.
 	Covers string
 	// Unsettled: operations kept nodes where they should not stay.
 	Unsettled bool
@@ -25,11 +25,11 @@ type RingState struct {
 
 // RingNode is a node as the ring sees it.
 type RingNode struct {
-	ID     int64
-	UUID   string
-	Need   int64
-	Owner  int64 // conductor, 0 = none
-	Pinned bool  // under an operation
+	ID          int64
+	UUID        string
+	Requirement int64
+	Owner       int64 // conductor, 0 = none
+	Pinned      bool  // under an operation
 }
 
 // Epoch is the next epoch of the ring. It is written only if Read is still the newest epoch

@@ -30,7 +30,7 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 		return
 	}
 	p := pause(o, f.Run)
-	if p == nil && o.Stalled != node.StallMaintenance { // it was unpaused since the row was written
+	if p == nil && o.Blocked != node.BlockedMaintenance { // it was unpaused since the row was written
 		e.What = state(o.UnpausedState())
 	}
 	switch {
@@ -110,7 +110,7 @@ func (e *Explanation) paused(o *node.Operation, p *node.Pause) {
 // working explains an operation that goes on or waits.
 func (e *Explanation) working(n *node.Node, o *node.Operation) {
 	e.Next = nextStep(o)
-	if step := o.CurrentStep(); step != nil && o.Stalled == node.StallDeaths {
+	if step := o.CurrentStep(); step != nil && o.Blocked == node.BlockedDeaths {
 		e.Trouble = append(e.Trouble, text.Clause(step.LastError))
 		e.Next, e.exact = "another try of step "+step.Name(), true
 	}

@@ -14,9 +14,9 @@ type Agent struct {
 	HasToken         bool
 }
 
-// AgentCalled reports whether the agent of the present boot is there: it has
+// AgentCalledBack reports whether the agent of the present boot is there: it has
 // sent a heartbeat or, where it is booted to be inspected, its inventory.
-func (n *Node) AgentCalled(k OperationKind) bool {
+func (n *Node) AgentCalledBack(k OperationKind) bool {
 	a := n.Agent
 	if a == nil {
 		return false

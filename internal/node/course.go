@@ -26,17 +26,17 @@ type Situation struct {
 	// Patience is how long the return of a conductor that left in good order is waited for.
 	Patience time.Duration
 	// Claimed: the caller has just taken the claim and will run the steps. A step that is
-	// running and was not put down then belongs to a conductor that has died.
+	// running and was not handed over then belongs to a conductor that has died.
 	Claimed bool
 }
 
 // Course says whether the work of o goes on, rests or ends, at a moment when nobody works
 // on a step. The workflow that waits and the conductor between two steps call it;
-// reconciliation asks the same in SQL (store.Asked, store.Misfits).
+// reconciliation asks the same in SQL (store.Asked, store.StaleWaits).
 func (o *Operation) Course(s Situation) Course {
-	step, stall := o.CurrentStep(), StallOf(o, s.Cover)
+	step, blocked := o.CurrentStep(), BlockReasonOf(o, s.Cover)
 	switch {
-	case o.Phase == Ended, o.MayLeave(step, stall):
+	case o.Phase == Ended, o.MayLeave(step, blocked):
 		return Ends
 	case o.Kind.Spec().Undoes && o.Paused:
 		// Nobody asked for it now, and a node in maintenance is not held for what it owes.
@@ -51,9 +51,9 @@ func (o *Operation) Course(s Situation) Course {
 		return Rests
 	case s.Claimed && step.PowerRequest() && s.Cover.PutOff == 0:
 		return GoesOn
-	case s.Claimed && stall == StallMaintenance && step.State == StepRunning && !o.Rests:
+	case s.Claimed && blocked == BlockedMaintenance && step.State == StepRunning && !o.Rests:
 		return BreaksOff
-	case stall != StallNone:
+	case blocked != NotBlocked:
 		return Rests
 	}
 	return GoesOn
@@ -68,13 +68,13 @@ func (a Ask) Interrupts() bool { return a == AskCancel || a == AskDelete }
 
 // MayLeave reports whether somebody wants o to end, and its current step (nil = none is
 // left) can be left for that. An abort waits for the end of a step that is not abortable
-// and has begun to do something, unless nobody can go on with that (stall).
-func (o *Operation) MayLeave(step *Step, stall Stall) bool {
+// and has begun to do something, unless it is blocked, so that nobody can finish the step.
+func (o *Operation) MayLeave(step *Step, blocked BlockReason) bool {
 	switch {
 	case o.Asked.Interrupts():
 		return true
 	case o.Asked == AskAbort:
-		return step == nil || step.Abortable || step.untouched() || stall != StallNone
+		return step == nil || step.Abortable || step.untouched() || blocked != NotBlocked
 	}
 	return false
 }
@@ -134,27 +134,27 @@ func (o *Operation) CanTakeUpAsk(covered bool) bool {
 	case o.Phase == Ended, o.TemporalPause != nil:
 		return false
 	case o.Asked == AskAbort && o.Phase == Waiting:
-		return o.MayLeave(o.CurrentStep(), o.Stalled)
+		return o.MayLeave(o.CurrentStep(), o.Blocked)
 	case o.Asked.Ends():
 		return true
 	case o.Asked == AskPower:
-		return o.Stalled != StallConductor && (o.Phase != Holding || covered)
+		return o.Blocked != BlockedNoConductor && (o.Phase != Holding || covered)
 	}
-	return o.Asked == AskUnhold && o.Stalled == StallNone
+	return o.Asked == AskUnhold && o.Blocked == NotBlocked
 }
 
-// WaitsForWrongThing reports whether the workflow of o waits for something else than it
+// WaitIsStale reports whether the workflow of o waits for something else than it
 // should and has to read the row again: a conductor is back or gone, maintenance was lifted,
 // or the conductor of a paused operation has died. It is false for a workflow that waits for
 // the next try of a step, which wakes up by itself, and for one that is paused in Temporal,
 // which can't be notified.
-func (o *Operation) WaitsForWrongThing(c Coverage) bool {
+func (o *Operation) WaitIsStale(c Coverage) bool {
 	if o.Phase != Waiting || o.TemporalPause != nil || o.Asked.Interrupts() {
 		return false
 	}
-	if c.PutOff = 0; o.Stalled == StallDeaths {
+	if c.PutOff = 0; o.Blocked == BlockedDeaths {
 		c.PutOff = 1
 	}
 	died := o.Orphaned || c.Last.StoppedFor == 0 && !c.Last.Alive
-	return o.Stalled != StallOf(o, c) || o.Paused && o.Conductor != "" && o.Begun() && died
+	return o.Blocked != BlockReasonOf(o, c) || o.Paused && o.Conductor != "" && o.Begun() && died
 }

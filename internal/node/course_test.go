@@ -93,8 +93,8 @@ func TestEveryStateIsReachedAndLeft(t *testing.T) {
 		require.Equal(t, s.Name != Ended, MayBecome(OpEnd, s.Name, Ended), s.Name)
 	}
 	shown := map[Phase]Operation{
-		Accepted: {Phase: Accepted}, Running: {Phase: Running}, Waiting: {Phase: Waiting, Stalled: StallConductor}, Holding: {Phase: Holding},
-		PausedState: {Phase: Waiting, Stalled: StallMaintenance}, Undoing: {Phase: Undoing}, CancellingState: {Phase: Undoing, Asked: AskAbort}, Ended: {Phase: Ended, Asked: AskCancel},
+		Accepted: {Phase: Accepted}, Running: {Phase: Running}, Waiting: {Phase: Waiting, Blocked: BlockedNoConductor}, Holding: {Phase: Holding},
+		PausedState: {Phase: Waiting, Blocked: BlockedMaintenance}, Undoing: {Phase: Undoing}, CancellingState: {Phase: Undoing, Asked: AskAbort}, Ended: {Phase: Ended, Asked: AskCancel},
 	}
 	require.Len(t, shown, len(OperationStates))
 	for want, o := range shown {

@@ -88,7 +88,7 @@ func TestEveryStepHasARow(t *testing.T) {
 			require.Contains(t, Interfaces, r.Interface, r.Name())
 			require.False(t, known[r.Step], "%s is a reserved name", r.Step)
 		}
-		require.False(t, r.Lasts && r.Settles, "%s: what leaves the server as it should be must be done again", r.Name())
+		require.False(t, r.Lasts && r.UndoesAll, "%s: what leaves the server as it should be must be done again", r.Name())
 		require.False(t, r.SkipAsked && r.NoSkip == "", r.Name())
 	}
 	named := map[string]bool{}
@@ -117,9 +117,9 @@ func TestEveryStepHasARow(t *testing.T) {
 
 func TestAStepOfTheAgentHasNotTheRulesOfACoreStepOfItsName(t *testing.T) {
 	own := Step{Interface: "deploy", Step: StepTearDown, Source: SourceAgent}
-	require.False(t, own.Rule().Settles)
+	require.False(t, own.Rule().UndoesAll)
 	require.Empty(t, own.Unskippable())
 	own.Source = SourceCore
-	require.True(t, own.Rule().Settles)
+	require.True(t, own.Rule().UndoesAll)
 	require.NotEmpty(t, own.Unskippable())
 }

@@ -72,7 +72,7 @@ type Node struct {
 	UpdatedAt                                 *time.Time
 
 	// Owed are the undos that could not be done yet. Reconciliation does them, an
-	// operation that Settles takes them over, and a person may waive them.
+	// operation that UndoesAll takes them over, and a person may waive them.
 	Owed []Undo
 	// OwedError is why the last try to do them failed, "" if none has. OwedRefused
 	// means that the hardware refused them for good: they are not tried again until

@@ -79,10 +79,10 @@ type Operation struct {
 	WaitingFor   string // for people; "" = nothing
 	WaitingUntil *time.Time
 
-	// Stalled, while it can't go on. What it waited for before is kept meanwhile, with the
-	// time left for that; nil = no limit.
-	Stalled   Stall
-	StalledAt *time.Time
+	// Blocked says why it can't go on. Meanwhile KeptFor is what it waited for before, and
+	// KeptLeft the time that was left for that; nil = no limit.
+	Blocked   BlockReason
+	BlockedAt *time.Time
 	KeptFor   string
 	KeptLeft  *time.Duration
 	Paused    bool // its node was put into maintenance after it was accepted
@@ -90,8 +90,8 @@ type Operation struct {
 	// TemporalPause is the pause that somebody has set in Temporal; nil = none is
 	// known. Time limits stop meanwhile.
 	TemporalPause *Pause
-	// Rests: the conductor has put the current step down in good order, to be tried again
-	// or by another conductor. If a step is running and Rests is not set, a conductor works
+	// Rests: the conductor stopped in good order before the current step was over, so that it
+	// or another conductor can take the step up again. If a step is running and Rests is not set, a conductor works
 	// on it or has died while it did.
 	Rests bool
 	// InMaintenance: it was accepted while its node was in maintenance, so that maintenance

@@ -8,23 +8,23 @@ import (
 // What follows is what the events of OperationRules write, as far as Go does it: the
 // caller has the row locked and writes it back.
 
-// unstalled clears the stall and what was kept during it.
-func (o *Operation) unstalled() {
-	o.Stalled, o.StalledAt, o.KeptFor, o.KeptLeft = StallNone, nil, "", nil
+// unblock clears the reason why o was blocked, and what was kept meanwhile.
+func (o *Operation) unblock() {
+	o.Blocked, o.BlockedAt, o.KeptFor, o.KeptLeft = NotBlocked, nil, "", nil
 }
 
-// Stall records that o can't go on for the reason s, for within (nil = without end), or,
-// with StallNone, that it can again. The same stall again changes nothing. What was
-// waited for before is kept, with the time that was left for it: of an operation that is
-// paused in Temporal, the time that was left when that pause began.
-func (o *Operation) Stall(s Stall, waitingFor string, within *time.Duration, now time.Time) error {
+// Block records that o can't go on for this reason, and for how long it may stay so (nil = no
+// limit). NotBlocked records that it can go on again. Block changes nothing if o is blocked
+// for the same reason already. What o waited for before is kept, with the time that was left
+// for it: if o is paused in Temporal, the time that was left when the pause began.
+func (o *Operation) Block(reason BlockReason, waitingFor string, within *time.Duration, now time.Time) error {
 	switch {
-	case o.Stalled == s:
+	case o.Blocked == reason:
 		return nil
-	case s == StallNone:
+	case reason == NotBlocked:
 		return o.goOn(now)
 	}
-	if o.Stalled == StallNone && o.Phase == Waiting {
+	if o.Blocked == NotBlocked && o.Phase == Waiting {
 		o.KeptFor = o.WaitingFor
 		if o.WaitingUntil != nil {
 			since := now
@@ -35,13 +35,13 @@ func (o *Operation) Stall(s Stall, waitingFor string, within *time.Duration, now
 			o.KeptLeft = &left
 		}
 	}
-	if err := o.become(OpStall, Waiting); err != nil {
+	if err := o.become(OpBlock, Waiting); err != nil {
 		return err
 	}
-	if o.StalledAt == nil {
-		o.StalledAt = &now
+	if o.BlockedAt == nil {
+		o.BlockedAt = &now
 	}
-	o.Stalled, o.WaitingFor, o.WaitingUntil = s, waitingFor, nil
+	o.Blocked, o.WaitingFor, o.WaitingUntil = reason, waitingFor, nil
 	if within != nil {
 		until := now.Add(*within)
 		o.WaitingUntil = &until
@@ -49,7 +49,7 @@ func (o *Operation) Stall(s Stall, waitingFor string, within *time.Duration, now
 	return nil
 }
 
-// goOn ends the stall: what was waited for before is waited for again, for as long as was left.
+// goOn unblocks o: it waits again for what it waited for before, with the time that was left for that.
 func (o *Operation) goOn(now time.Time) error {
 	to := Waiting
 	if o.KeptFor == "" {
@@ -63,7 +63,7 @@ func (o *Operation) goOn(now time.Time) error {
 		until := now.Add(*o.KeptLeft)
 		o.WaitingUntil = &until
 	}
-	o.unstalled()
+	o.unblock()
 	return nil
 }
 
@@ -73,7 +73,7 @@ func (o *Operation) Arrive() bool {
 		return false
 	}
 	o.WaitingFor, o.WaitingUntil = "", nil
-	o.unstalled()
+	o.unblock()
 	return true
 }
 
@@ -81,12 +81,12 @@ func (o *Operation) Arrive() bool {
 // what an operator does to a node in maintenance, so that it is not paused.
 func (o *Operation) Maintain(on bool, now time.Time) error {
 	if !on {
-		o.Paused, o.Orphaned = false, false // its workflow ends the stall
+		o.Paused, o.Orphaned = false, false // its workflow unblocks it
 		return nil
 	}
 	o.Paused = o.Paused || !o.InMaintenance && !o.Kind.Spec().PowerChange
 	if o.Paused && o.Phase == Waiting { // the time for what it waits for is stopped at once
-		return o.Stall(StallMaintenance, PausedForMaintenance, nil, now)
+		return o.Block(BlockedMaintenance, PausedForMaintenance, nil, now)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (o *Operation) Record(p Progress) error {
 	if p.ClearAsk && !o.Asked.Ends() {
 		o.Asked = AskNone
 	}
-	o.unstalled()
+	o.unblock()
 	return nil
 }
 
@@ -124,7 +124,7 @@ func (o *Operation) HoldAt(step *Step, failure, waitingFor string, c Claim, now,
 	}
 	step.State, step.LastError, step.EndedAt = StepFailed, failure, &now
 	o.Claim, o.WaitingFor, o.WaitingUntil = c, waitingFor, &until
-	o.unstalled()
+	o.unblock()
 	return nil
 }
 
@@ -191,7 +191,7 @@ func (o *Operation) Redirect(group, driver string) bool {
 		return false
 	}
 	o.Group, o.Driver = group, driver
-	if o.Stalled == StallConductor {
+	if o.Blocked == BlockedNoConductor {
 		o.WaitingFor = WaitsForConductor(group, driver)
 	}
 	return true

@@ -17,7 +17,7 @@ const (
 
 	// Its workflow.
 	OpBegin  OperationEvent = "begin"  // a run makes it its own
-	OpStall  OperationEvent = "stall"  // nobody can go on
+	OpBlock  OperationEvent = "block"  // nobody can go on
 	OpResume OperationEvent = "resume" // somebody can again
 	OpArrive OperationEvent = "arrive" // what it waited for is there
 	OpHold   OperationEvent = "hold"   // a person has to say how it goes on
@@ -26,12 +26,12 @@ const (
 	OpEnd    OperationEvent = "end"    // also by reconciliation, by a request, or with its node
 
 	// The conductor that has the claim.
-	OpClaim   OperationEvent = "claim"    // a conductor takes it
-	OpRun     OperationEvent = "run"      // a step begins, or sends a command
-	OpWait    OperationEvent = "wait"     // a step waits for the agent's call
-	OpUndo    OperationEvent = "undo"     // what is half done is put right
-	OpRecord  OperationEvent = "record"   // other progress
-	OpPutDown OperationEvent = "put down" // the step is handed over in good order
+	OpClaim    OperationEvent = "claim"     // a conductor takes it
+	OpRun      OperationEvent = "run"       // a step begins, or sends a command
+	OpWait     OperationEvent = "wait"      // a step waits for the agent to call back
+	OpUndo     OperationEvent = "undo"      // what is half done is put right
+	OpRecord   OperationEvent = "record"    // other progress
+	OpHandOver OperationEvent = "hand over" // the conductor stops in good order before its step is over
 
 	// Other things that happen meanwhile.
 	OpPause           OperationEvent = "maintenance"
@@ -65,31 +65,31 @@ var OperationRules = []OperationRule{
 	{OpBegin, begun, "", "the same run begins again", "nothing"},
 
 	{OpClaim, begun, "", "", "the claim; orphaned is cleared; temporal_pause, too, if Temporal would not have begun this attempt during it"},
-	{OpRun, []Phase{Running, Waiting, Holding}, Running, "", "steps, undo; the stall and what is waited for are cleared"},
+	{OpRun, []Phase{Running, Waiting, Holding}, Running, "", "steps, undo; stalled, waiting_for and waiting_until are cleared"},
 	{OpWait, []Phase{Running, Waiting}, Waiting, "", "waiting_for, waiting_until, steps, undo"},
 	{OpHold, []Phase{Running}, Holding, "at a hold step", "waiting_for, steps, undo"},
-	{OpHold, []Phase{Running, Waiting, Holding}, Holding, "at a step that failed", "waiting_for a decision, waiting_until, the claim; the stall is cleared"},
-	{OpUndo, begun, Undoing, "", "waiting_for, waiting_until; the stall is cleared"},
-	{OpRecord, begun, "", "", "steps, undo, rests; the stall is cleared; asked, if it was to unhold or for power and is done"},
-	{OpPutDown, begun, "", "", "rests; temporal_pause, if that is why"},
+	{OpHold, []Phase{Running, Waiting, Holding}, Holding, "at a step that failed", "waiting_for a decision, waiting_until, the claim; stalled is cleared"},
+	{OpUndo, begun, Undoing, "", "waiting_for, waiting_until; stalled is cleared"},
+	{OpRecord, begun, "", "", "steps, undo, rests; stalled is cleared; asked, if it was to unhold or for power and is done"},
+	{OpHandOver, begun, "", "", "rests; temporal_pause, if that is why"},
 
-	{OpStall, []Phase{Running, Waiting, Holding}, Waiting, "", "stalled, stalled_at, waiting_for, waiting_until; what was waited for is kept in kept_for and kept_left"},
-	{OpResume, []Phase{Waiting}, Waiting, "it waited for something before", "waiting_for and waiting_until from kept_for and kept_left; the stall is cleared"},
-	{OpResume, []Phase{Waiting}, Running, "it waited for nothing before", "the stall is cleared"},
-	{OpArrive, []Phase{Waiting}, Running, "", "waiting_for, waiting_until and the stall are cleared"},
+	{OpBlock, []Phase{Running, Waiting, Holding}, Waiting, "", "stalled, stalled_at, waiting_for, waiting_until; what was waited for is kept in kept_for and kept_left"},
+	{OpResume, []Phase{Waiting}, Waiting, "it waited for something before", "waiting_for and waiting_until from kept_for and kept_left; stalled is cleared"},
+	{OpResume, []Phase{Waiting}, Running, "it waited for nothing before", "stalled is cleared"},
+	{OpArrive, []Phase{Waiting}, Running, "", "waiting_for, waiting_until and stalled are cleared"},
 	{OpDecide, []Phase{Holding}, Running, "retry or skip", "decisions, the claim, the step; waiting_for and an unhold that was asked for are cleared"},
 	{OpDecide, []Phase{Holding}, Undoing, "abort", "decisions, the claim, asked; waiting_for is cleared"},
 	{OpAdopt, []Phase{Running, Waiting, Holding}, "", "nothing waits for a decision", "run_id, the claim"},
 	{OpAdopt, []Phase{Holding, Undoing}, Running, "after a reset, at a step that failed or in the undo", "run_id, the claim; waiting_for is cleared"},
 
-	{OpPause, open, "", "", "paused, unless it was accepted in maintenance or changes power; one that is waiting is stalled at once"},
-	{OpUnpause, open, "", "", "paused and orphaned are cleared; its workflow ends the stall"},
+	{OpPause, open, "", "", "paused, unless it was accepted in maintenance or changes power; one that is waiting is blocked at once"},
+	{OpUnpause, open, "", "", "paused and orphaned are cleared; its workflow unblocks it"},
 	{OpTemporalPause, open, "", "", "temporal_pause"},
 	{OpTemporalUnpause, open, "", "", "temporal_pause is cleared; waiting_until moves by how long the pause was"},
 	{OpLose, open, "", "", "orphaned, if it is paused"},
 	{OpAsk, open, "", "", "asked, asked_by, asked_reason, asked_power, asked_at"},
 
-	{OpEnd, open, Ended, "", "outcome, error, ended_at, the steps' ends; waiting_for, the stall and all pauses are cleared"},
+	{OpEnd, open, Ended, "", "outcome, error, ended_at, the steps' ends; waiting_for, stalled and all pauses are cleared"},
 }
 
 // allows reports whether the rule is one for event e in phase from.

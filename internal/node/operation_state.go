@@ -34,19 +34,19 @@ var OperationStates = []OperationState{
 		"The API starts the workflow; if it can't, reconciliation does.", "A run of the workflow makes it its own.",
 	},
 	{
-		Running, "A step is at work or about to be. It is not stalled.",
+		Running, "A step runs or is about to. It is not blocked.",
 		"The conductor with the newest claim, or one that is about to take the steps from the queue.", "A step waits or holds, work is undone, or all is done.",
 	},
 	{
-		Waiting, "It waits for the agent's call or, if it is stalled, for a conductor, for the end of maintenance, or for the next try of a step that conductors died of. waiting_for and waiting_until say so.",
+		Waiting, "It waits for the agent to call back or, if it is blocked, for a conductor, for the end of maintenance, or for the next try of a step during which conductors died. waiting_for and waiting_until say so.",
 		"Its workflow looks at the row. Nobody touches the hardware.", "What it waits for is there, somebody asks for the end, or the time is over.",
 	},
 	{
-		PausedState, "It is stalled because its node was put into maintenance, or somebody has paused it in Temporal. Its time limits stand still.",
+		PausedState, "It is blocked because its node was put into maintenance, or somebody has paused it in Temporal. Its time limits stand still.",
 		"Nobody. An operator may change the power of a node in maintenance.", "Maintenance is lifted, or somebody unpauses it. It has kept its phase.",
 	},
 	{
-		Holding, "It waits for a person: to unhold a hold step, or to decide about a step that has failed. It is never stalled, because a person needs no conductor.",
+		Holding, "It waits for a person: to unhold a hold step, or to decide about a step that has failed. It is never blocked, because a decision needs no conductor.",
 		"Its workflow looks at the row and takes the decision.", "Somebody unholds, decides or asks for the end, or nobody decides in time.",
 	},
 	{
@@ -58,14 +58,14 @@ var OperationStates = []OperationState{
 		"The conductor with the newest claim.", "As undoing.",
 	},
 	{
-		Ended, "outcome and ended_at are set. It is neither stalled nor paused, and waits for nothing.",
+		Ended, "outcome and ended_at are set. It is neither blocked nor paused, and waits for nothing.",
 		"Nobody.", "Never. A retry is another operation.",
 	},
 }
 
 // State returns the operation's state as clients see it.
 func (o *Operation) State() Phase {
-	if o.Phase != Ended && (o.TemporalPause != nil || o.Stalled == StallMaintenance) {
+	if o.Phase != Ended && (o.TemporalPause != nil || o.Blocked == BlockedMaintenance) {
 		return PausedState
 	}
 	return o.UnpausedState()
@@ -79,16 +79,17 @@ func (o *Operation) UnpausedState() Phase {
 	return o.Phase
 }
 
-// Stall is why an operation can't go on, whatever its steps wait for; "" = it can.
-type Stall string
+// BlockReason is what keeps an operation from going on, whatever its steps wait for; "" = nothing.
+// The database column is "stalled".
+type BlockReason string
 
-// The stalls. Only an operation that is waiting is stalled. A paused operation is shown
-// as such even where nobody covers its node.
+// The reasons. Only an operation in the phase Waiting is blocked. If its node is in maintenance
+// and no conductor covers it either, the reason is maintenance.
 const (
-	StallNone        Stall = ""
-	StallConductor   Stall = "conductor"   // nobody covers the node
-	StallMaintenance Stall = "maintenance" // the node was put into maintenance meanwhile
-	StallDeaths      Stall = "deaths"      // the next try of the step is put off, because conductors died of it
+	NotBlocked         BlockReason = ""
+	BlockedNoConductor BlockReason = "conductor"   // nobody covers the node
+	BlockedMaintenance BlockReason = "maintenance" // the node was put into maintenance meanwhile
+	BlockedDeaths      BlockReason = "deaths"      // the next try of the step is put off, because conductors died during it
 )
 
 // OperationInvariant is what holds for every operation, between any two changes of its row.
@@ -106,14 +107,14 @@ var OperationInvariants = []OperationInvariant{
 	{"it is accepted exactly as long as no run has begun it, or it has ended before", func(o *Operation) bool {
 		return (o.BegunAt == nil) == (o.RunID == "") && (o.Phase == Ended || (o.Phase == Accepted) == (o.BegunAt == nil))
 	}},
-	{"only what is waiting is stalled", func(o *Operation) bool {
-		return o.Stalled == StallNone || o.Phase == Waiting
+	{"only an operation that is waiting is blocked", func(o *Operation) bool {
+		return o.Blocked == NotBlocked || o.Phase == Waiting
 	}},
-	{"a stall has a beginning", func(o *Operation) bool {
-		return (o.Stalled == StallNone) == (o.StalledAt == nil)
+	{"stalled_at is set exactly if it is blocked", func(o *Operation) bool {
+		return (o.Blocked == NotBlocked) == (o.BlockedAt == nil)
 	}},
-	{"what was waited for before, with the time left for it, is kept only during a stall", func(o *Operation) bool {
-		return o.Stalled != StallNone || o.KeptFor == "" && o.KeptLeft == nil
+	{"what it waited for before, with the time left for it, is kept only while it is blocked", func(o *Operation) bool {
+		return o.Blocked != NotBlocked || o.KeptFor == "" && o.KeptLeft == nil
 	}},
 	{"what was accepted in maintenance is never paused by it, and neither is a change of power", func(o *Operation) bool {
 		return !o.Paused || !o.InMaintenance && !o.Kind.Spec().PowerChange

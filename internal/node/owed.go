@@ -11,12 +11,11 @@ import (
 	"go.temper.dev/temper/internal/text"
 )
 
-// Settles reports whether the operation's remaining steps do everything that earlier
-// operations may owe. Such an operation takes over what the node owes. Any other
-// operation leaves it as it is: it neither boots the server from its virtual drive
-// nor leaves it switched off.
-func (o *Operation) Settles() bool {
-	return slices.ContainsFunc(o.Steps, func(s Step) bool { return !s.Over() && s.Rule().Settles })
+// UndoesAll reports whether the operation's remaining steps do every undo that the node may
+// owe. Such an operation takes over what is owed. Any other operation leaves that as it is:
+// a power request, for example, must not eject a medium that it knows nothing of.
+func (o *Operation) UndoesAll() bool {
+	return slices.ContainsFunc(o.Steps, func(s Step) bool { return !s.Over() && s.Rule().UndoesAll })
 }
 
 // UndoLeft separates, in the error of an operation and the last error of its node,
@@ -72,8 +71,8 @@ func (n *Node) owes(undo []Undo) {
 	}
 }
 
-// Settle removes what is done now from what n owes.
-func (n *Node) Settle(done []Undo) {
+// ClearOwed removes from what n owes what is done now.
+func (n *Node) ClearOwed(done []Undo) {
 	n.owes(slices.DeleteFunc(slices.Clone(n.Owed), func(u Undo) bool { return slices.Contains(done, u) }))
 }
 

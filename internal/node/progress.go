@@ -17,7 +17,7 @@ type Progress struct {
 	WaitingFor   string
 	WaitingUntil *time.Time // both written as they are: empty clears
 
-	Rests      bool       // the present step is put down: Operation.Rests
+	Rests      bool       // the current step is handed over: Operation.Rests
 	Came       bool       // the claim had a result: progress, a failure, or an orderly end
 	Move       Event      // moves the node by the life-cycle table; "" = stays
 	Power      PowerState // read from the hardware just now; "" = not read
@@ -25,10 +25,10 @@ type Progress struct {
 	LastError  string     // the node's; "" = leave
 	Internal   map[string]any
 	ClearAgent bool // forgets url, token and heartbeats: a new boot begins
-	// Settled is what the node no longer owes, because it was done just now or the
+	// OwedDone is what the node no longer owes, because it was done just now or the
 	// operation has taken it over. Refused means that the hardware refuses the rest
 	// for good.
-	Settled  []Undo
+	OwedDone []Undo
 	Refused  bool
 	ClearAsk bool // the operation has acted on Asked
 }

@@ -53,10 +53,10 @@ type StepRule struct {
 	Holds      bool   // it waits for a person
 	WritesDisk bool   // what steps after it did has to be done again after it
 	Undo       []Undo // what has to be put right if the operation ends after it has begun
-	// Settles: whatever earlier operations left on the server, this step leaves it off or
-	// booted from its disk, with no medium in its drive and no boot override.
-	Settles bool
-	Power   PowerState // it came of a request for this power state
+	// UndoesAll: it does every undo that earlier operations may owe. After it the server is off
+	// or booted from its disk, with no medium in its drive and no boot override.
+	UndoesAll bool
+	Power     PowerState // it came of a request for this power state
 
 	// MayRestart: if the agent was lost in the middle, it may begin anew with another
 	// boot, because what it writes it then writes again from the beginning. Of other
@@ -111,18 +111,18 @@ var stepRules = []StepRule{
 	{Interface: "deploy", Step: StepPrepareBoot, NoSkip: deploys, Does: "has the agent make the disk bootable"},
 	{Interface: "deploy", Step: StepTearDownAgent, EndsAgent: true, NoSkip: deploys, Does: "ends the agent and sees the server off"},
 	{Interface: "deploy", Step: StepSwitchToTenantNet, NoSkip: deploys, Does: "moves the server to the instance's networks"},
-	{Interface: "deploy", Step: StepBootInstance, Settles: true, NoSkip: deploys, Does: "boots the server from its disk"},
+	{Interface: "deploy", Step: StepBootInstance, UndoesAll: true, NoSkip: deploys, Does: "boots the server from its disk"},
 
 	{
 		Interface: "deploy", Step: StepPrepareCleaning, Core: true, Abortable: true, BootsAgent: true, Undo: []Undo{UndoPowerOff},
 		NoSkip: frames, Does: "boots the agent and takes its clean steps into the plan",
 	},
 	{
-		Interface: "deploy", Step: StepTearDownCleaning, Core: true, Last: true, Settles: true,
+		Interface: "deploy", Step: StepTearDownCleaning, Core: true, Last: true, UndoesAll: true,
 		NoSkip: frames, Does: "leaves the server off, without media and agent",
 	},
 	{
-		Interface: "deploy", Step: StepTearDown, Core: true, Settles: true,
+		Interface: "deploy", Step: StepTearDown, Core: true, UndoesAll: true,
 		NoSkip: frames, Does: "takes the instance's server down",
 	},
 
@@ -136,7 +136,7 @@ var stepRules = []StepRule{
 		NoSkip: frames, Does: "reads the inventory that the agent has sent",
 	},
 	{
-		Interface: "inspect", Step: StepTearDown, Core: true, Settles: true,
+		Interface: "inspect", Step: StepTearDown, Core: true, UndoesAll: true,
 		NoSkip: frames, Does: "leaves the server off, without media and agent",
 	},
 

@@ -156,7 +156,7 @@ SELECT id, uuid, 'deploy', 'waiting', 'available', conductor_group, driver, now(
 	for name, f := range map[string]func() error{
 		"Available":  func() error { _, err := s.Available(b.Context(), node.AvailableFilter{}); return err },
 		"Nodes":      func() error { _, err := s.Nodes(b.Context(), node.Filter{}, node.Page{Limit: 1000}); return err },
-		"Misfits":    func() error { _, err := s.Misfits(b.Context()); return err },
+		"StaleWaits": func() error { _, err := s.StaleWaits(b.Context()); return err },
 		"Asked":      func() error { _, err := s.Asked(b.Context()); return err },
 		"Quarantine": func() error { _, err := s.Quarantine(b.Context()); return err },
 		"Served":     func() error { _, err := s.Served(b.Context()); return err },

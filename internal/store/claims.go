@@ -85,10 +85,10 @@ func (s *Store) CheckClaim(ctx context.Context, id int64, c node.Claim) (ask nod
 	return ask, err
 }
 
-// PutDown records that the holder of the claim has stopped in good order before its step was over,
+// HandOver records that the holder of the claim has stopped in good order before its step was over,
 // so that another attempt can take it up at once. p is the pause in Temporal for which it stopped,
-// nil if there is none. PutDown returns fault.Lost if the claim is not the newest.
-func (s *Store) PutDown(ctx context.Context, id int64, c node.Claim, p *node.Pause) error {
+// nil if there is none. HandOver returns fault.Lost if the claim is not the newest.
+func (s *Store) HandOver(ctx context.Context, id int64, c node.Claim, p *node.Pause) error {
 	a := args{"id": id, "seq": c.Seq, "attempt": c.Attempt, "pause": nil}
 	if p != nil {
 		var d dicts
@@ -96,7 +96,7 @@ func (s *Store) PutDown(ctx context.Context, id int64, c node.Claim, p *node.Pau
 			return d.err
 		}
 	}
-	rows, err := s.exec(ctx, "put a step down", putDownSQL, a)
+	rows, err := s.exec(ctx, "put a step down", handOverStepSQL, a)
 	if err == nil && rows == 0 {
 		err = lost(id, c)
 	}

@@ -108,12 +108,12 @@ func TestTheAttemptThatBeganLaterIsNewerHoweverTemporalCountsIt(t *testing.T) {
 	kind(t, fault.Lost, err)
 }
 
-func TestAStepThatIsPutDownForAPauseSaysSo(t *testing.T) {
+func TestAStepThatIsHandedOverForAPauseSaysSo(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	_, o := running(t, s)
 	p := &node.Pause{What: node.PauseOfActivity, At: time.Now().UTC().Truncate(time.Microsecond), Activity: "5"}
-	require.NoError(t, s.PutDown(t.Context(), o.ID, first, p))
+	require.NoError(t, s.HandOver(t.Context(), o.ID, first, p))
 	got, err := s.Operation(t.Context(), o.ID)
 	require.NoError(t, err)
 	require.True(t, got.Rests)

@@ -189,10 +189,10 @@ func TestWhoCoversANodeIsTheSameInSQLAndInGo(t *testing.T) {
 			}
 
 			raw(t, url, `UPDATE operations SET begun_at = now(), run_id = 'r', phase = 'waiting', asked = 'power', asked_at = now() - interval '1 minute'`)
-			misfits, err := s.Misfits(t.Context())
+			staleWaits, err := s.StaleWaits(t.Context())
 			require.NoError(t, err)
 			for uuid, id := range operations {
-				require.Equal(t, len(covering[uuid]) == 0, slices.ContainsFunc(misfits, func(o node.Operation) bool { return o.ID == id }), "an operation whose wait does not say that nobody covers its node")
+				require.Equal(t, len(covering[uuid]) == 0, slices.ContainsFunc(staleWaits, func(o node.Operation) bool { return o.ID == id }), "an operation whose wait does not say that nobody covers its node")
 			}
 			raw(t, url, `UPDATE operations SET phase = 'holding'`)
 			asked, err := s.Asked(t.Context())

@@ -73,7 +73,7 @@ func TestNobodyDiesWithAClaimOfWhichSomethingCame(t *testing.T) {
 			_, err := s.SaveSteps(t.Context(), id, c, node.Progress{Came: true, Power: node.PowerOn})
 			require.NoError(t, err)
 		},
-		"handed over": func(t *testing.T, id int64, c node.Claim) { require.NoError(t, s.PutDown(t.Context(), id, c, nil)) },
+		"handed over": func(t *testing.T, id int64, c node.Claim) { require.NoError(t, s.HandOver(t.Context(), id, c, nil)) },
 		"directed": func(t *testing.T, id int64, _ node.Claim) {
 			_, err := s.Direct(t.Context(), id, func(*node.Node) (node.OperationChange, error) { return node.OperationChange{Came: true}, nil })
 			require.NoError(t, err)
@@ -146,16 +146,16 @@ func TestAWatchTellsHowLongAStepIsPutOff(t *testing.T) {
 	require.NoError(t, err)
 	got, c := watched(t, s, o.ID)
 	require.InDelta(t, time.Hour, c.PutOff, float64(time.Minute))
-	require.Equal(t, node.StallDeaths, node.StallOf(got, c))
+	require.Equal(t, node.BlockedDeaths, node.BlockReasonOf(got, c))
 
-	stalled, err := s.Stall(t.Context(), o.ID, "r1", 2, node.StallDeaths, "the next try", &c.PutOff)
+	blocked, err := s.Block(t.Context(), o.ID, "r1", 2, node.BlockedDeaths, "the next try", &c.PutOff)
 	require.NoError(t, err)
-	require.Equal(t, node.Waiting, stalled.Phase)
-	require.WithinDuration(t, later, *stalled.WaitingUntil, time.Minute)
-	require.NotContains(t, misfits(t, s), o.ID, "its workflow waits as it should")
+	require.Equal(t, node.Waiting, blocked.Phase)
+	require.WithinDuration(t, later, *blocked.WaitingUntil, time.Minute)
+	require.NotContains(t, staleWaits(t, s), o.ID, "its workflow waits as it should")
 	got.Paused = true
-	require.Equal(t, node.StallMaintenance, node.StallOf(got, c))
-	require.Equal(t, node.StallConductor, node.StallOf(stalled, node.Coverage{PutOff: time.Hour}))
+	require.Equal(t, node.BlockedMaintenance, node.BlockReasonOf(got, c))
+	require.Equal(t, node.BlockedNoConductor, node.BlockReasonOf(blocked, node.Coverage{PutOff: time.Hour}))
 
 	later = time.Now().Add(-time.Hour)
 	_, err = s.SaveSteps(t.Context(), o.ID, node.Claim{Seq: 2}, node.Progress{Steps: []node.Step{{Step: "deploy", State: node.StepRunning, NotBefore: &later}}})

@@ -133,7 +133,7 @@ written AS (
 	  FROM op WHERE n.id = op.id)
 SELECT op.asked FROM op`
 
-const putDownSQL = `
+const handOverStepSQL = `
 UPDATE operations o SET rests = true, claim_empty = false, temporal_pause = coalesce(o.temporal_pause, @pause)
  WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL`
 
@@ -206,7 +206,7 @@ func queueWrite(b *pgx.Batch, o *node.Operation, came bool) error {
 	a := args{
 		"id": o.ID, "run": o.RunID, "seq": o.Claim.Seq, "attempt": o.Claim.Attempt, "came": came, "phase": o.Phase,
 		"waiting_for": words(o.WaitingFor, maxError), "waiting_until": o.WaitingUntil,
-		"stalled": o.Stalled, "stalled_at": o.StalledAt, "kept_for": words(o.KeptFor, maxError), "kept_left": o.KeptLeft,
+		"stalled": o.Blocked, "stalled_at": o.BlockedAt, "kept_for": words(o.KeptFor, maxError), "kept_left": o.KeptLeft,
 		"paused": o.Paused, "orphaned": o.Orphaned, "temporal_pause": nil, "group": o.Group, "driver": o.Driver,
 		"steps": d.steps(o.Steps), "undo": d.undo(o.Undo), "decisions": d.of(decisions),
 		"asked": o.Asked, "asked_by": words(o.AskedBy, 255), "asked_reason": words(o.AskedReason, maxError),

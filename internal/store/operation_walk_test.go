@@ -56,7 +56,7 @@ func (w *walk) run(steps int) {
 	w.want = *o
 	w.happened(node.OpAccept, "")
 	events := []func(){
-		w.begin, w.claim, w.claim, w.record, w.record, w.record, w.record, w.putDown, w.stall, w.stall, w.stall, w.arrive, w.maintain, w.maintain,
+		w.begin, w.claim, w.claim, w.record, w.record, w.record, w.record, w.handOver, w.block, w.block, w.block, w.arrive, w.maintain, w.maintain,
 		w.pause, w.unpause, w.ask, w.hold, w.decide, w.lose, w.adopt, w.redirect,
 	}
 	for range steps {
@@ -144,7 +144,7 @@ func (w *walk) record() {
 	w.happened(event[p.Phase], p)
 }
 
-func (w *walk) putDown() {
+func (w *walk) handOver() {
 	if !w.begun() {
 		return
 	}
@@ -152,26 +152,26 @@ func (w *walk) putDown() {
 	if w.IntN(2) == 0 {
 		p = &node.Pause{What: node.PauseOfActivity, At: time.Now()}
 	}
-	w.fine(w.s.PutDown(w.Context(), w.want.ID, w.want.Claim, p))
+	w.fine(w.s.HandOver(w.Context(), w.want.ID, w.want.Claim, p))
 	if w.want.Rests = true; w.want.TemporalPause == nil {
 		w.want.TemporalPause = p
 	}
-	w.happened(node.OpPutDown, p != nil)
+	w.happened(node.OpHandOver, p != nil)
 }
 
-func (w *walk) stall() {
+func (w *walk) block() {
 	if !w.begun() {
 		return
 	}
-	stall := []node.Stall{node.StallNone, node.StallNone, node.StallConductor, node.StallMaintenance, node.StallDeaths}[w.IntN(5)]
+	reason := []node.BlockReason{node.NotBlocked, node.NotBlocked, node.BlockedNoConductor, node.BlockedMaintenance, node.BlockedDeaths}[w.IntN(5)]
 	var within *time.Duration
 	if w.IntN(2) == 0 {
 		within = ptr(time.Duration(1+w.IntN(9)) * time.Hour)
 	}
 	seq := w.want.Claim.Seq + int64(w.IntN(2))
 	after := w.want
-	want := after.Stall(stall, "something", within, time.Now())
-	_, err := w.s.Stall(w.Context(), w.want.ID, w.want.RunID, seq, stall, "something", within)
+	want := after.Block(reason, "something", within, time.Now())
+	_, err := w.s.Block(w.Context(), w.want.ID, w.want.RunID, seq, reason, "something", within)
 	if !w.expect(want, err) {
 		return
 	}
@@ -179,7 +179,7 @@ func (w *walk) stall() {
 		after.Claim = node.Claim{Seq: seq}
 	}
 	w.want = after
-	w.happened(map[bool]node.OperationEvent{true: node.OpResume, false: node.OpStall}[stall == node.StallNone], stall)
+	w.happened(map[bool]node.OperationEvent{true: node.OpResume, false: node.OpBlock}[reason == node.NotBlocked], reason)
 }
 
 func (w *walk) arrive() {
@@ -279,19 +279,19 @@ func (w *walk) compare() {
 	w.fine(err)
 	type state struct {
 		phase, shown                             node.Phase
-		stalled                                  node.Stall
+		blocked                                  node.BlockReason
 		asked                                    node.Ask
 		keptFor, waitingFor, run, group, asker   string
 		paused, orphaned, rests                  bool
 		claim                                    node.Claim
 		step                                     node.StepState
 		pause                                    node.PauseOf
-		until, keptLeft, stalledAt, ended, begun bool
+		until, keptLeft, blockedAt, ended, begun bool
 	}
 	of := func(o *node.Operation) state {
 		s := state{
-			o.Phase, o.State(), o.Stalled, o.Asked, o.KeptFor, o.WaitingFor, o.RunID, o.Group, o.AskedBy, o.Paused, o.Orphaned, o.Rests,
-			o.Claim, o.Steps[0].State, "", o.WaitingUntil != nil, o.KeptLeft != nil, o.StalledAt != nil, o.EndedAt != nil, o.BegunAt != nil,
+			o.Phase, o.State(), o.Blocked, o.Asked, o.KeptFor, o.WaitingFor, o.RunID, o.Group, o.AskedBy, o.Paused, o.Orphaned, o.Rests,
+			o.Claim, o.Steps[0].State, "", o.WaitingUntil != nil, o.KeptLeft != nil, o.BlockedAt != nil, o.EndedAt != nil, o.BegunAt != nil,
 		}
 		if o.TemporalPause != nil {
 			s.pause = o.TemporalPause.What
@@ -327,8 +327,8 @@ func (w *walk) decisions(o *node.Operation) {
 	w.fine(err)
 	repeated := slices.ContainsFunc(asked, func(x node.Operation) bool { return x.ID == o.ID })
 	require.Equal(w, n.Operation.CanTakeUpAsk(cover.Covered), repeated, "%+v, after %v", *o, w.log)
-	misfits := slices.Contains(misfits(w, w.s), o.ID)
-	require.Equal(w, n.Operation.WaitsForWrongThing(cover), misfits, "%+v %+v, after %v", *o, cover, w.log)
+	staleWaits := slices.Contains(staleWaits(w, w.s), o.ID)
+	require.Equal(w, n.Operation.WaitIsStale(cover), staleWaits, "%+v %+v, after %v", *o, cover, w.log)
 }
 
 // end ends it, after which nothing changes it any more.
@@ -348,8 +348,8 @@ func (w *walk) end() {
 	kind(w, fault.Lost, err)
 	_, err = w.s.SaveSteps(w.Context(), o.ID, o.Claim, node.Progress{Phase: node.Running})
 	kind(w, fault.Lost, err)
-	kind(w, fault.Lost, w.s.PutDown(w.Context(), o.ID, o.Claim, nil))
-	_, err = w.s.Stall(w.Context(), o.ID, o.RunID, 0, node.StallConductor, "a conductor", nil)
+	kind(w, fault.Lost, w.s.HandOver(w.Context(), o.ID, o.Claim, nil))
+	_, err = w.s.Block(w.Context(), o.ID, o.RunID, 0, node.BlockedNoConductor, "a conductor", nil)
 	kind(w, fault.Lost, err)
 	w.fine(w.s.GoOn(w.Context(), o.ID, o.RunID))
 	_, err = w.s.AskOperation(w.Context(), o.ID, node.AskPower, "ann", "")

@@ -72,7 +72,7 @@ func TestWhatIsOwedIsUndoneAsSoonAsSomebodyCoversTheNode(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Claim(t.Context(), o.ID, "u1", first, time.Time{}, "c1")
 	require.NoError(t, err)
-	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Settled: []node.Undo{node.UndoPowerOff}})
+	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{OwedDone: []node.Undo{node.UndoPowerOff}})
 	require.NoError(t, err)
 	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "u1", Outcome: node.Succeeded})
 	require.NoError(t, err)
@@ -242,7 +242,7 @@ func TestWhatTheHardwareRefusesForGoodRestsUntilSomethingChanges(t *testing.T) {
 			require.NoError(t, err)
 			require.Empty(t, ops)
 			change(t, s, n)
-			tried(t, s, node.Progress{Settled: []node.Undo{node.UndoPowerOff}}, node.End{Outcome: node.Succeeded})
+			tried(t, s, node.Progress{OwedDone: []node.Undo{node.UndoPowerOff}}, node.End{Outcome: node.Succeeded})
 		})
 	}
 }
@@ -319,7 +319,7 @@ func TestAnOldErrorSaysWhenWhatWasLeftIsUndone(t *testing.T) {
 	t.Run("by an undo", func(t *testing.T) {
 		s := open(t)
 		n, id := left(t, s)
-		u := tried(t, s, node.Progress{Settled: []node.Undo{node.UndoPowerOff}}, node.End{Outcome: node.Succeeded})
+		u := tried(t, s, node.Progress{OwedDone: []node.Undo{node.UndoPowerOff}}, node.End{Outcome: node.Succeeded})
 		old, err := s.Operation(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, "no disk"+node.UndoneBy(u.ID), old.Error)
@@ -346,7 +346,7 @@ func TestAnOldErrorSaysWhenWhatWasLeftIsUndone(t *testing.T) {
 		require.NoError(t, err)
 		_, err = s.Claim(t.Context(), again.ID, "r2", first, time.Time{}, "c1")
 		require.NoError(t, err)
-		_, err = s.SaveSteps(t.Context(), again.ID, first, node.Progress{Undo: []node.Undo{node.UndoPowerOff}, Settled: []node.Undo{node.UndoPowerOff}})
+		_, err = s.SaveSteps(t.Context(), again.ID, first, node.Progress{Undo: []node.Undo{node.UndoPowerOff}, OwedDone: []node.Undo{node.UndoPowerOff}})
 		require.NoError(t, err)
 		old, err := s.Operation(t.Context(), id)
 		require.NoError(t, err)

@@ -93,7 +93,7 @@ func TestMaintenanceKeepsTheTimeThatWasLeftWhenThePauseBegan(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.NoError(t, maintain(t, s, o.NodeUUID, false, "", "ann"))
-	o, err = s.Stall(t.Context(), o.ID, "r1", 0, node.StallNone, "", nil)
+	o, err = s.Block(t.Context(), o.ID, "r1", 0, node.NotBlocked, "", nil)
 	require.NoError(t, err)
 	require.WithinDuration(t, time.Now().Add(30*time.Minute), *o.WaitingUntil, 5*time.Minute)
 }
@@ -119,8 +119,8 @@ func TestPausedOperationsAreListedAsSuchAndHearNothing(t *testing.T) {
 	require.Equal(t, []int64{waits.ID}, listed(node.Waiting))
 
 	dies(t, url, "c1")
-	require.NotContains(t, misfits(t, s), paused.ID)
-	require.Contains(t, misfits(t, s), waits.ID)
+	require.NotContains(t, staleWaits(t, s), paused.ID)
+	require.Contains(t, staleWaits(t, s), waits.ID)
 	_, err := s.AskOperation(t.Context(), paused.ID, node.AskAbort, "ann", "")
 	require.NoError(t, err)
 	raw(t, url, "UPDATE operations SET asked_at = asked_at - interval '1 minute' WHERE asked <> ''")

@@ -52,7 +52,7 @@ UPDATE needs d SET
  WHERE v.id = d.id AND d.id IN (SELECT c.id FROM changed c) AND need_changed(d, v.covered, @hold)`
 
 const (
-	lostNeedsSQL = `
+	lostRequirementsSQL = `
 SELECT d.id, d.conductor_group, d.driver, d.held AND d.covered_at IS NOT NULL, CASE WHEN d.held AND d.covered_at IS NOT NULL THEN need_held_since(d) ELSE d.lost_at END, need_draining(d, @timeout)
   FROM needs d WHERE d.lost_at IS NOT NULL ORDER BY d.id`
 
@@ -111,7 +111,7 @@ func (s *Store) Quarantine(ctx context.Context) (coverage.QuarantineTick, error)
 		return t, err
 	}
 	needs, reasons := []int64{}, []string{}
-	_, err = list(ctx, s, "list what nobody covers", lostNeedsSQL, args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (struct{}, error) {
+	_, err = list(ctx, s, "list what nobody covers", lostRequirementsSQL, args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (struct{}, error) {
 		var id int64
 		var group, driver string
 		var q node.Quarantine

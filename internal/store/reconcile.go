@@ -53,15 +53,15 @@ func (s *Store) Asked(ctx context.Context) ([]node.Operation, error) {
 		args{"age": micros(askedFor), "limit": node.MaxLimit, "timeout": micros(s.conductorTimeout)}, eachOperation())
 }
 
-const calledSQL = `SELECT o.* FROM operations o JOIN agents a ON a.node_id = o.node_id
+const missedCallbacksSQL = `SELECT o.* FROM operations o JOIN agents a ON a.node_id = o.node_id
  WHERE o.ended_at IS NULL AND o.phase = 'waiting' AND o.stalled = '' AND o.temporal_pause IS NULL
    AND CASE WHEN o.kind = ANY(@inspections) THEN a.inspected_at ELSE a.first_heartbeat_at END < clock_timestamp() - @age * interval '1 microsecond'
  ORDER BY o.id LIMIT @limit`
 
 // Called returns the open operations that wait for an agent whose heartbeat or inventory came more
 // than askedFor ago: the signal to their workflow was lost.
-func (s *Store) Called(ctx context.Context) ([]node.Operation, error) {
-	return list(ctx, s, "list operations called", calledSQL, args{"age": micros(askedFor), "limit": node.MaxLimit, "inspections": inspections}, eachOperation())
+func (s *Store) MissedCallbacks(ctx context.Context) ([]node.Operation, error) {
+	return list(ctx, s, "list operations called", missedCallbacksSQL, args{"age": micros(askedFor), "limit": node.MaxLimit, "inspections": inspections}, eachOperation())
 }
 
 const (

@@ -35,7 +35,7 @@ func (s *Store) Fleet(ctx context.Context) (*coverage.Fleet, error) {
 		b.Queue(epochSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&f.Epoch, &f.Before) })
 		b.Queue(conductorsSQL, timeout).Query(collect(&f.Conductors, eachConductor()))
 		b.Queue(membersSQL, timeout).Query(collect(&members, scanID))
-		b.Queue(needsSQL).Query(collect(&f.Needs, func(r pgx.Row) (p coverage.Need, err error) {
+		b.Queue(needsSQL).Query(collect(&f.Requirements, func(r pgx.Row) (p coverage.Requirement, err error) {
 			var wants map[string][]string
 			err = r.Scan(&p.ID, &p.Group, &p.Driver, &wants)
 			p.Interfaces = make(map[string]string, len(wants))
@@ -91,7 +91,7 @@ func (s *Store) RingNodes(ctx context.Context, needs []int64) ([]coverage.RingNo
 		return nil, nil
 	}
 	return list(ctx, s, "list nodes of the ring", ringNodesSQL, args{"needs": needs}, func(r pgx.Row) (n coverage.RingNode, err error) {
-		return n, r.Scan(&n.ID, &n.UUID, &n.Need, &n.Owner, &n.Pinned)
+		return n, r.Scan(&n.ID, &n.UUID, &n.Requirement, &n.Owner, &n.Pinned)
 	})
 }
 

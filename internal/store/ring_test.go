@@ -27,7 +27,7 @@ func next(t testing.TB, s *store.Store) coverage.Epoch {
 			continue
 		}
 		var needs []int64
-		for _, p := range r.Needs {
+		for _, p := range r.Requirements {
 			needs = append(needs, p.ID)
 		}
 		nodes, err := s.RingNodes(t.Context(), needs)

@@ -42,7 +42,7 @@ func (s *Store) SaveSteps(ctx context.Context, id int64, c node.Claim, p node.Pr
 }
 
 func touchesNode(p node.Progress) bool {
-	return p.Power != "" || p.BootMode != "" || p.LastError != "" || len(p.Internal) > 0 || p.ClearAgent || len(p.Settled) > 0 || p.Refused || p.ClearAsk
+	return p.Power != "" || p.BootMode != "" || p.LastError != "" || len(p.Internal) > 0 || p.ClearAgent || len(p.OwedDone) > 0 || p.Refused || p.ClearAsk
 }
 
 // saveStatement returns the statement that writes p, and its arguments. p.Move is
@@ -58,7 +58,7 @@ func saveStatement(id int64, c node.Claim, p node.Progress) (sql string, a args,
 	}
 	if touchesNode(p) {
 		sql = saveNodeSQL
-		a["clear_agent"], a["settled"], a["refused"] = p.ClearAgent, settledArg(p.Settled), p.Refused
+		a["clear_agent"], a["settled"], a["refused"] = p.ClearAgent, settledArg(p.OwedDone), p.Refused
 		a["power"], a["boot_mode"], a["internal"], a["last_error"] = p.Power, p.BootMode, d.dict(p.Internal), failure(p.LastError)
 	}
 	return sql, a, d.err

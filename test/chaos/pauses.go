@@ -215,7 +215,7 @@ func (r *round) pauseWorkflow(ctx context.Context, c client.Client, _ int, o ope
 	return err
 }
 
-// pauseActivities pauses the activity of every operation and waits until each is put down. An activity that has recorded
+// pauseActivities pauses the activity of every operation and waits until each is handed over. An activity that has recorded
 // all its work ends all the same: its pause came too late. If another one follows, that is paused at once. If none does,
 // the operation has ended as it was to, and nothing is left to pause (trial.past).
 func (r *round) pauseActivities(ctx context.Context) error {
@@ -241,7 +241,7 @@ func (r *round) pauseActivities(ctx context.Context) error {
 			o, ok := open[t.id]
 			if !ok {
 				if t.past = t.Name == chaos.Recorded; !t.past {
-					ended = errors.Join(ended, fmt.Errorf("%s (operation %s) has ended, and was to be put down", t.point, t.id))
+					ended = errors.Join(ended, fmt.Errorf("%s (operation %s) has ended, and was to be handed over", t.point, t.id))
 				}
 				delete(left, t)
 				continue
@@ -250,7 +250,7 @@ func (r *round) pauseActivities(ctx context.Context) error {
 				continue
 			}
 			left[t] = time.Now()
-			down, err := r.putDown(ctx, c, o)
+			down, err := r.handOver(ctx, c, o)
 			if err != nil {
 				return err
 			}
@@ -259,16 +259,16 @@ func (r *round) pauseActivities(ctx context.Context) error {
 			}
 		}
 		for t := range left {
-			return fmt.Errorf("%d of %d are not put down: %s: %s", len(left), len(r.trials), t.point, open[t.id])
+			return fmt.Errorf("%d of %d are not handed over: %s: %s", len(left), len(r.trials), t.point, open[t.id])
 		}
 		return nil
 	})
 	return errors.Join(err, ended)
 }
 
-// putDown reports whether the activity of an operation is paused and nobody is at work on it. One that is not paused is
+// handOver reports whether the activity of an operation is paused and nobody is at work on it. One that is not paused is
 // paused.
-func (r *round) putDown(ctx context.Context, c client.Client, o operation) (bool, error) {
+func (r *round) handOver(ctx context.Context, c client.Client, o operation) (bool, error) {
 	run, err := c.DescribeWorkflowExecution(ctx, o.WorkflowID, "")
 	if err != nil {
 		return false, err

@@ -64,7 +64,7 @@ func TestTheLastOfADriverIsDrainedByForceOnly(t *testing.T) {
 	o, err := busy.operation(id)
 	require.NoError(t, err)
 	require.NotEqual(t, "ended", o.State, "%s", o)
-	eventually(t, patience, func() error { return busy.stalled(id, waitsFor("ebb")) }) // it has heard of it with its next heartbeat
+	eventually(t, patience, func() error { return busy.blocked(id, waitsFor("ebb")) }) // it has heard of it with its next heartbeat
 	close(gate)
 	o, err = busy.operation(id)
 	require.NoError(t, err)

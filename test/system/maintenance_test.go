@@ -38,7 +38,7 @@ func TestMaintenanceInTheMiddlePausesAndGoesOn(t *testing.T) {
 		n.maintain()
 		require.Equal(t, "wait call-back", n.now().State)
 		close(gate)
-		eventually(t, patience, func() error { return n.stalled(id, paused) })
+		eventually(t, patience, func() error { return n.blocked(id, paused) })
 		o, err := n.operation(id)
 		require.NoError(t, err)
 		st, _ := o.step("write_image")
@@ -60,7 +60,7 @@ func TestMaintenanceInTheMiddlePausesAndGoesOn(t *testing.T) {
 		id := n.provision("active", nil)
 		n.await("wait call-back")
 		n.maintain()
-		require.NoError(t, n.stalled(id, paused), "at once")
+		require.NoError(t, n.blocked(id, paused), "at once")
 		eventually(t, patience, func() error {
 			if v.turnedAway() == 0 {
 				return errors.New("the agent does not call")
@@ -75,7 +75,7 @@ func TestMaintenanceInTheMiddlePausesAndGoesOn(t *testing.T) {
 			}
 			return err
 		})
-		require.NoError(t, n.stalled(id, paused), "the agent's call does not drive it")
+		require.NoError(t, n.blocked(id, paused), "the agent's call does not drive it")
 		require.Empty(t, n.hardware().steps())
 		n.release()
 		n.deployed(id, digest(t, n.r))
@@ -85,7 +85,7 @@ func TestMaintenanceInTheMiddlePausesAndGoesOn(t *testing.T) {
 		t.Parallel()
 		n, id := waitingForItsAgent(t, s)
 		n.maintain()
-		require.NoError(t, n.stalled(id, paused))
+		require.NoError(t, n.blocked(id, paused))
 		require.Equal(t, id, n.provision("abort", nil))
 		n.leftByDeploy(n.cancelled(id, "deploy failed"))
 		require.True(t, n.now().Maintenance)
@@ -117,7 +117,7 @@ func TestAConductorThatDiesWhileItsOperationIsPaused(t *testing.T) {
 			n.maintain()
 			if late {
 				close(gate)
-				eventually(t, patience, func() error { return n.stalled(id, paused) })
+				eventually(t, patience, func() error { return n.blocked(id, paused) })
 			}
 			before := len(n.hardware().Actions)
 			if !c.back {
@@ -163,7 +163,7 @@ func TestAPausedOperationIsHandedOver(t *testing.T) {
 	n.maintain()
 	s.conductor(t, "shift", "shift-2")
 	require.NoError(t, first.Stop(t.Context()))
-	eventually(t, patience, func() error { return n.stalled(id, paused) })
+	eventually(t, patience, func() error { return n.blocked(id, paused) })
 	o, err := n.operation(id)
 	require.NoError(t, err)
 	st, _ := o.step("write_image")

@@ -211,7 +211,7 @@ func TestTheLastConductorOfAGroupMayDie(t *testing.T) {
 	const why = `a conductor with driver redfish in conductor group "lone"`
 	require.Equal(t, why, text(o.WaitingFor), "and says for what")
 	require.Contains(t, fmt.Sprint(n.now().Internal["temper"]), why)
-	eventually(t, patience, func() error { return n.stalled(id, why) })
+	eventually(t, patience, func() error { return n.blocked(id, why) })
 
 	s.conductor(t, "lone", "lone-2")
 	close(gate)

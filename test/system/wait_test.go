@@ -14,8 +14,8 @@ import (
 	"go.temper.dev/temper/internal/dev"
 )
 
-// stalled says why an operation does not wait for this.
-func (n *node) stalled(id, why string) error {
+// blocked fails unless the operation waits for why, which blocks it.
+func (n *node) blocked(id, why string) error {
 	o, err := n.operation(id)
 	state := "waiting"
 	if why == paused {
@@ -58,14 +58,14 @@ func TestAnAgentsTimeStandsStillWhileNobodyCoversTheNode(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, o.Until)
 	die(t, first)
-	eventually(t, patience, func() error { return n.stalled(id, waitsFor("still")) })
+	eventually(t, patience, func() error { return n.blocked(id, waitsFor("still")) })
 	until, err := time.Parse(time.RFC3339Nano, text(o.Until))
 	require.NoError(t, err)
 	eventually(t, patience, func() error {
 		if time.Now().Before(until.Add(2 * time.Second)) {
 			return errors.New("its time would not be over yet")
 		}
-		return n.stalled(id, waitsFor("still"))
+		return n.blocked(id, waitsFor("still"))
 	})
 	n.spoil()
 	s.conductor(t, "still", "still-2")

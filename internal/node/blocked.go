@@ -28,17 +28,17 @@ func WaitsForConductor(group, driver string) string {
 // PausedForMaintenance describes what an operation waits for while maintenance pauses it.
 const PausedForMaintenance = "paused: maintenance"
 
-// StallOf returns why o can't go on now.
-func StallOf(o *Operation, c Coverage) Stall {
+// BlockReasonOf returns why o can't go on now, NotBlocked if it can.
+func BlockReasonOf(o *Operation, c Coverage) BlockReason {
 	switch {
 	case o.Paused:
-		return StallMaintenance
+		return BlockedMaintenance
 	case !c.Covered:
-		return StallConductor
+		return BlockedNoConductor
 	case c.PutOff > 0:
-		return StallDeaths
+		return BlockedDeaths
 	}
-	return StallNone
+	return NotBlocked
 }
 
 // Begun reports whether a step of o has touched hardware.

@@ -44,16 +44,16 @@ func (s *Store) Watch(ctx context.Context, id int64) (*node.Node, node.Coverage,
 	return &n, c, nil
 }
 
-// Stall records that the operation can't go on, or (stall "") that it can again
-// (node.Operation.Stall). within is how long it may wait, nil = without end. If seq is not 0, the
-// claim is raised to it, so that no earlier step can write any more. Stall returns fault.Lost if
+// Block records why the operation can't go on, or (node.NotBlocked) that it can again, as
+// node.Operation.Block does. within is how long it may wait, nil = no limit. If seq is not 0, the
+// claim is raised to it, so that no earlier step can write any more. Block returns fault.Lost if
 // the operation belongs to another run of the workflow or has ended.
-func (s *Store) Stall(ctx context.Context, id int64, runID string, seq int64, stall node.Stall, waitingFor string, within *time.Duration) (*node.Operation, error) {
-	return s.change(ctx, "stall an operation", id, runID, func(o *node.Operation, now time.Time) error {
+func (s *Store) Block(ctx context.Context, id int64, runID string, seq int64, reason node.BlockReason, waitingFor string, within *time.Duration) (*node.Operation, error) {
+	return s.change(ctx, "block an operation", id, runID, func(o *node.Operation, now time.Time) error {
 		if o.Claim.Seq < seq {
 			o.Claim = node.Claim{Seq: seq}
 		}
-		return o.Stall(stall, waitingFor, within, now)
+		return o.Block(reason, waitingFor, within, now)
 	})
 }
 
@@ -101,7 +101,7 @@ func (l *lockedNode) queueHeld(b *pgx.Batch, held *node.Operation, maintained bo
 // The workflow of a paused operation has to end what its conductor has left half done, if that
 // conductor has died. If the conductor has stopped in good order, the operation just waits. An
 // operation that is paused in Temporal gets no signals.
-const misfitsSQL = `
+const staleWaitsSQL = `
 WITH covered AS MATERIALIZED (SELECT * FROM covered_needs(@timeout))
 SELECT o.* FROM operations o JOIN nodes n ON n.id = o.node_id
  WHERE o.ended_at IS NULL AND o.begun_at IS NOT NULL AND o.phase = 'waiting' AND o.temporal_pause IS NULL AND o.asked NOT IN ('cancel', 'delete')
@@ -112,9 +112,9 @@ SELECT o.* FROM operations o JOIN nodes n ON n.id = o.node_id
 		WHERE c.hostname = o.conductor AND (c.stopped_at IS NOT NULL OR conductor_alive(c, w, @timeout)))))
  ORDER BY o.id LIMIT @limit`
 
-// Misfits returns the open operations that wait for something else than they should: their
+// StaleWaits returns the open operations whose waiting_for is out of date: their
 // conductor is back or gone, maintenance has ended, or the conductor has died during maintenance.
-func (s *Store) Misfits(ctx context.Context) ([]node.Operation, error) {
-	return list(ctx, s, "list operations whose wait is over", misfitsSQL,
+func (s *Store) StaleWaits(ctx context.Context) ([]node.Operation, error) {
+	return list(ctx, s, "list operations whose wait is over", staleWaitsSQL,
 		args{"timeout": micros(s.conductorTimeout), "limit": node.MaxLimit}, eachOperation())
 }

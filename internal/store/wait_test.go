@@ -48,9 +48,9 @@ func watched(t testing.TB, s *store.Store, id int64) (*node.Operation, node.Cove
 	return n.Operation, c
 }
 
-func misfits(t testing.TB, s *store.Store) (ids []int64) {
+func staleWaits(t testing.TB, s *store.Store) (ids []int64) {
 	t.Helper()
-	ops, err := s.Misfits(t.Context())
+	ops, err := s.StaleWaits(t.Context())
 	require.NoError(t, err)
 	for _, o := range ops {
 		ids = append(ids, o.ID)
@@ -93,38 +93,38 @@ func TestAWatchTellsWhoCouldWorkAndWhoDid(t *testing.T) {
 	kind(t, fault.Lost, err)
 }
 
-// While an operation is stalled the time for what it waits for stands still.
-func TestAStallKeepsTheTimeThatWasLeft(t *testing.T) {
+// While an operation is blocked the time for what it waits for stands still.
+func TestABlockedOperationKeepsTheTimeThatWasLeft(t *testing.T) {
 	t.Parallel()
 	s, url := openURL(t)
 	_, o := waitsForAgent(t, s)
-	require.Equal(t, []int64{o.ID}, misfits(t, s), "nobody covers it")
+	require.Equal(t, []int64{o.ID}, staleWaits(t, s), "nobody covers it")
 	wait := 15 * time.Minute
-	stalled, err := s.Stall(t.Context(), o.ID, "r1", 0, node.StallConductor, "a conductor", &wait)
+	blocked, err := s.Block(t.Context(), o.ID, "r1", 0, node.BlockedNoConductor, "a conductor", &wait)
 	require.NoError(t, err)
-	require.Equal(t, node.StallConductor, stalled.Stalled)
-	require.Equal(t, node.Waiting, stalled.Phase)
-	require.Equal(t, "a conductor", stalled.WaitingFor)
-	require.WithinDuration(t, time.Now().Add(wait), *stalled.WaitingUntil, time.Minute)
-	require.Equal(t, first, stalled.Claim, "whoever waits for the agent holds nothing")
-	require.Empty(t, misfits(t, s), "it says what it waits for")
+	require.Equal(t, node.BlockedNoConductor, blocked.Blocked)
+	require.Equal(t, node.Waiting, blocked.Phase)
+	require.Equal(t, "a conductor", blocked.WaitingFor)
+	require.WithinDuration(t, time.Now().Add(wait), *blocked.WaitingUntil, time.Minute)
+	require.Equal(t, first, blocked.Claim, "whoever waits for the agent holds nothing")
+	require.Empty(t, staleWaits(t, s), "it says what it waits for")
 
-	again, err := s.Stall(t.Context(), o.ID, "r1", 0, node.StallConductor, "a conductor", &wait)
+	again, err := s.Block(t.Context(), o.ID, "r1", 0, node.BlockedNoConductor, "a conductor", &wait)
 	require.NoError(t, err)
-	require.Equal(t, stalled, again, "again changes nothing")
-	_, err = s.Stall(t.Context(), o.ID, "r2", 0, node.StallConductor, "", nil)
+	require.Equal(t, blocked, again, "again changes nothing")
+	_, err = s.Block(t.Context(), o.ID, "r2", 0, node.BlockedNoConductor, "", nil)
 	kind(t, fault.Lost, err)
 
 	raw(t, url, "UPDATE operations SET stalled_at = stalled_at - interval '1 day'")
 	joins(t, s, "c2")
-	require.Equal(t, []int64{o.ID}, misfits(t, s), "somebody is back")
-	back, err := s.Stall(t.Context(), o.ID, "r1", 0, node.StallNone, "", nil)
+	require.Equal(t, []int64{o.ID}, staleWaits(t, s), "somebody is back")
+	back, err := s.Block(t.Context(), o.ID, "r1", 0, node.NotBlocked, "", nil)
 	require.NoError(t, err)
 	require.Equal(t, node.Waiting, back.Phase)
 	require.Equal(t, "the agent", back.WaitingFor)
 	require.WithinDuration(t, time.Now().Add(30*time.Minute), *back.WaitingUntil, time.Minute)
-	require.Nil(t, back.StalledAt)
-	require.Empty(t, misfits(t, s))
+	require.Nil(t, back.BlockedAt)
+	require.Empty(t, staleWaits(t, s))
 	require.NoError(t, s.GoOn(t.Context(), o.ID, "r1"))
 	got, err := s.Operation(t.Context(), o.ID)
 	require.NoError(t, err)
@@ -133,17 +133,17 @@ func TestAStallKeepsTheTimeThatWasLeft(t *testing.T) {
 	require.Nil(t, got.WaitingUntil)
 }
 
-func TestAStallBeforeStepsTakesTheClaim(t *testing.T) {
+func TestAnOperationBlockedBeforeItsStepsTakesTheClaim(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	_, o := running(t, s)
 	wait := time.Minute
-	got, err := s.Stall(t.Context(), o.ID, "r1", 2, node.StallConductor, "a conductor", &wait)
+	got, err := s.Block(t.Context(), o.ID, "r1", 2, node.BlockedNoConductor, "a conductor", &wait)
 	require.NoError(t, err)
 	require.Equal(t, node.Claim{Seq: 2}, got.Claim)
 	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{})
 	kind(t, fault.Lost, err)
-	got, err = s.Stall(t.Context(), o.ID, "r1", 3, node.StallNone, "", nil)
+	got, err = s.Block(t.Context(), o.ID, "r1", 3, node.NotBlocked, "", nil)
 	require.NoError(t, err)
 	require.Equal(t, node.Running, got.Phase, "its steps go on")
 	require.Empty(t, got.WaitingFor)
@@ -154,7 +154,7 @@ func TestMaintenancePausesWhatIsOpen(t *testing.T) {
 	s, url := openURL(t)
 	joins(t, s, "c1")
 	n, o := waitsForAgent(t, s)
-	require.Empty(t, misfits(t, s))
+	require.Empty(t, staleWaits(t, s))
 	told, err := s.SetMaintenance(t.Context(), n.UUID, true, "fan", "ann")
 	require.NoError(t, err)
 	require.Equal(t, o.ID, told.ID)
@@ -162,7 +162,7 @@ func TestMaintenancePausesWhatIsOpen(t *testing.T) {
 	require.True(t, paused.Paused)
 	require.Equal(t, node.PausedForMaintenance, paused.WaitingFor)
 	require.Nil(t, paused.WaitingUntil, "its time stands still")
-	require.Empty(t, misfits(t, s))
+	require.Empty(t, staleWaits(t, s))
 	require.False(t, node.Orphaned(paused, c, time.Minute))
 	got, err := s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
@@ -172,21 +172,21 @@ func TestMaintenancePausesWhatIsOpen(t *testing.T) {
 
 	dies(t, url, "c1")
 	joins(t, s, "c2")
-	require.Equal(t, []int64{o.ID}, misfits(t, s), "its conductor died in it")
+	require.Equal(t, []int64{o.ID}, staleWaits(t, s), "its conductor died in it")
 	dead, c := watched(t, s, o.ID)
 	require.True(t, node.Orphaned(dead, c, time.Minute))
 	joins(t, s, "c1")
 
 	_, err = s.UpdateNode(t.Context(), n.UUID, "ann", func(n *node.Node) (node.Secrets, error) { n.Maintenance = false; return nil, nil })
 	require.NoError(t, err)
-	require.Equal(t, []int64{o.ID}, misfits(t, s), "its workflow is to be told")
+	require.Equal(t, []int64{o.ID}, staleWaits(t, s), "its workflow is to be told")
 	lifted, _ := watched(t, s, o.ID)
 	require.False(t, lifted.Paused)
-	back, err := s.Stall(t.Context(), o.ID, "r1", 0, node.StallOf(lifted, c), "", nil)
+	back, err := s.Block(t.Context(), o.ID, "r1", 0, node.BlockReasonOf(lifted, c), "", nil)
 	require.NoError(t, err)
 	require.Equal(t, "the agent", back.WaitingFor)
 	require.WithinDuration(t, time.Now().Add(30*time.Minute), *back.WaitingUntil, time.Minute)
-	require.Empty(t, misfits(t, s))
+	require.Empty(t, staleWaits(t, s))
 }
 
 // One that was killed and comes back under its name at once was never silent for
@@ -199,7 +199,7 @@ func TestAPausedOperationIsOrphanedByAConductorThatComesBackUnderItsName(t *test
 	orphaned := func() bool {
 		paused, c := watched(t, s, o.ID)
 		is := node.Orphaned(paused, c, time.Minute)
-		require.Equal(t, is, len(misfits(t, s)) > 0, "its workflow is to be told")
+		require.Equal(t, is, len(staleWaits(t, s)) > 0, "its workflow is to be told")
 		return is
 	}
 	require.NoError(t, maintain(t, s, n.UUID, true, "fan", "ann"))
@@ -244,12 +244,12 @@ func TestAStepIsToldOfThePauseLikeOfAnAsk(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, node.AskCancel, ask, "what somebody asks for comes first")
 
-	require.NoError(t, s.PutDown(t.Context(), o.ID, first, nil))
+	require.NoError(t, s.HandOver(t.Context(), o.ID, first, nil))
 	got, err := s.Claim(t.Context(), o.ID, "r1", node.Claim{Seq: 1, Attempt: 2}, time.Time{}, "c2")
 	require.NoError(t, err)
 	require.True(t, got.Operation.Rests)
 	require.True(t, got.Operation.Paused)
-	kind(t, fault.Lost, s.PutDown(t.Context(), o.ID, first, nil))
+	kind(t, fault.Lost, s.HandOver(t.Context(), o.ID, first, nil))
 }
 
 func TestWhatWasAcceptedInMaintenanceIsNotPaused(t *testing.T) {
