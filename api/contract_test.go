@@ -1,95 +1,22 @@
 package api_test
 
 import (
-	"bytes"
-	"context"
-	"io"
-	"net/http"
 	"regexp"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
-	"github.com/getkin/kin-openapi/routers"
-	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/api/apitest"
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
-	"go.temper.dev/temper/schemas"
 )
-
-// contract is openapi.yaml, read once.
-var contract = sync.OnceValues(func() (*openapi3.T, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(schemas.OpenAPI)
-	if err != nil {
-		return nil, err
-	}
-	return doc, doc.Validate(context.Background())
-})
-
-var router = sync.OnceValues(func() (routers.Router, error) {
-	doc, err := contract()
-	if err != nil {
-		return nil, err
-	}
-	served := *doc
-	served.Servers = nil
-	return gorillamux.NewRouter(&served)
-})
-
-// checkContract holds an answer, and the request where it was accepted, against
-// openapi.yaml. Paths that are in neither are none of its business.
-func checkContract(t *testing.T, r *http.Request, body []byte, a *answer) {
-	t.Helper()
-	find, err := router()
-	require.NoError(t, err)
-	like := r.Clone(t.Context())
-	like.URL.Path = tidied(like.URL.Path)
-	like.URL.RawPath = ""
-	route, params, err := find.FindRoute(like)
-	if err != nil {
-		require.GreaterOrEqual(t, a.status, 400, "%s is not in openapi.yaml", a.what)
-		return
-	}
-	like.Body = io.NopCloser(bytes.NewReader(body))
-	if len(body) > 0 {
-		like.Header.Set("Content-Type", "application/json")
-	}
-	in := &openapi3filter.RequestValidationInput{
-		Request: like, PathParams: params, Route: route,
-		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
-	}
-	if a.status < 300 {
-		require.NoError(t, openapi3filter.ValidateRequest(t.Context(), in), "%s was accepted", a.what)
-	}
-	out := &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: in, Status: a.status, Header: a.header,
-		Options: &openapi3filter.Options{IncludeResponseStatus: true},
-	}
-	out.SetBodyBytes(a.raw)
-	require.NoError(t, openapi3filter.ValidateResponse(t.Context(), out), "%s: %d %s", a.what, a.status, a.raw)
-}
-
-// tidied is a path as the API takes it before it looks for a route.
-func tidied(path string) string {
-	path = strings.TrimSuffix(path, ".json")
-	if len(path) > 1 {
-		path = strings.TrimSuffix(path, "/")
-	}
-	if path != "/" && !strings.HasPrefix(path, "/v1") && !strings.HasPrefix(path, "/temper/") {
-		path = "/v1" + path
-	}
-	return path
-}
 
 // A verb, a state or a kind that openapi.yaml lacks is one that no client was told of.
 func TestTheContractNamesEveryVerbStateAndKind(t *testing.T) {
-	doc, err := contract()
+	doc, err := apitest.Contract()
 	require.NoError(t, err)
 	var verbs, states, kinds, power []any
 	for _, v := range node.Verbs {
@@ -119,7 +46,7 @@ func TestTheContractNamesEveryVerbStateAndKind(t *testing.T) {
 var ginParameter = regexp.MustCompile(`:(\w+)`)
 
 func TestRoutesAreThoseOfTheContract(t *testing.T) {
-	doc, err := contract()
+	doc, err := apitest.Contract()
 	require.NoError(t, err)
 	var described, served []string
 	for path, item := range doc.Paths.Map() {
@@ -127,7 +54,7 @@ func TestRoutesAreThoseOfTheContract(t *testing.T) {
 			described = append(described, method+" "+path)
 		}
 	}
-	server, err := api.New(config{Store: stubStore{}, Operations: &operations{}, Drivers: drivers{}})
+	server, err := api.New(api.Config{Store: stubStore{}, Operations: &apitest.Operations{}, Drivers: apitest.Drivers{}})
 	require.NoError(t, err)
 	for _, r := range server.Routes() {
 		served = append(served, r[0]+" "+ginParameter.ReplaceAllString(r[1], "{$1}"))

@@ -122,6 +122,27 @@ func TestEveryDriverHasARule(t *testing.T) {
 	}
 }
 
+// What only tests need stays out of the program, whatever else a rule allows.
+func TestOnlyTestsImportWhatIsForTests(t *testing.T) {
+	for path, p := range packages(t) {
+		name, ours := strings.CutPrefix(path, module)
+		if !ours || forTests(name) {
+			continue
+		}
+		for _, i := range p.Imports {
+			if dep, ours := strings.CutPrefix(i, module); ours && forTests(dep) {
+				t.Errorf("%s imports %s, which is for tests", name, dep)
+			}
+		}
+	}
+	require.True(t, forTests("api/apitest"))
+	require.True(t, forTests("internal/testenv"))
+	require.False(t, forTests("test/soak"))
+}
+
+// forTests says whether a package exists for the tests of others.
+func forTests(name string) bool { return strings.HasSuffix(name, "test") || name == "internal/testenv" }
+
 func ruleOf(name string) (rule, bool) {
 	var best rule
 	for _, r := range rules {

@@ -72,13 +72,14 @@ func TestWritesOfTheProvisionStateAreFound(t *testing.T) {
 	}
 }
 
-// lifeWrites returns what each file of the program, tests aside, writes of the life cycle.
+// lifeWrites returns what each file of the program, tests and what is for them aside, writes of the life cycle.
 func lifeWrites(t *testing.T, root string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
 	for _, top := range []string{"api", "activities", "cmd", "internal", "worker", "workflows"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join(root, top), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.IsDir() || d.Name() == "testdata" {
+			folder, _ := filepath.Rel(root, path)
+			if err != nil || !d.IsDir() || d.Name() == "testdata" || forTests(filepath.ToSlash(folder)) {
 				return err
 			}
 			set := token.NewFileSet()

@@ -111,6 +111,10 @@ var rules = []rule{
 		at: "api/temper", ours: []string{"api/format", "api/httpd", "api/intent", "internal/admission", "internal/configdrive", "internal/coverage", "internal/explain", "internal/fault", "internal/help", "internal/node", "internal/plan", "internal/share"},
 		never: []string{temporal, pgx, gofish}, why: "Temper's own resources know nothing of Ironic's",
 	},
+	{
+		at: "api/apitest", ours: []string{"api", "internal/agent", "internal/coverage", "internal/fault", "internal/node", "internal/store", "internal/testenv", "schemas"},
+		never: []string{temporal, gofish}, why: "a whole API over a database, for tests",
+	},
 	{at: "worker", ours: []string{"*"}, not: []string{"api", "web", "internal/sim", "cmd", "test"}, never: []string{gin}, why: "it fits the real things together"},
 
 	{at: "internal/client", ours: []string{"internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "a client knows the API and nothing behind it"},

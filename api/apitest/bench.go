@@ -1,0 +1,108 @@
+package apitest
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/store"
+	"go.temper.dev/temper/internal/testenv"
+)
+
+// alive is how long conductors and compute services live after their heartbeat:
+// longer than any test, also on a busy machine.
+const alive = 10 * time.Minute
+
+// Bench is one API with a database of its own.
+type Bench struct {
+	T          *testing.T // fails where an assertion does not hold; a subtest puts its own here
+	Store      *store.Store
+	Operations *Operations
+	Handler    http.Handler
+	Last       *Answer // of the last request, those of Serve aside
+	User       string  // name:password of every request; "" = none
+
+	url string // of the database
+}
+
+// New starts an API without conductors. change may alter its configuration.
+func New(t *testing.T, change ...func(*api.Config)) *Bench {
+	t.Helper()
+	keyset, err := store.NewKeyset()
+	require.NoError(t, err)
+	url := testenv.Postgres(t)
+	st, err := store.Open(t.Context(), store.Config{URL: url, Keyset: keyset, MaxConns: 4, ConductorTimeout: alive, ComputeLease: alive})
+	require.NoError(t, err)
+	t.Cleanup(st.Close)
+	b := &Bench{T: t, url: url, Store: st, Operations: &Operations{}}
+	c := api.Config{
+		Store: st, Operations: b.Operations, Drivers: Drivers{}, PublicURL: "http://temper.test:6385", AutomatedClean: true,
+		Agent: api.AgentSettings{Callback: agent.CallbackPolicy{AllowHTTP: true, AllowLoopback: true}},
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	server, err := api.New(c)
+	require.NoError(t, err)
+	b.Handler = server.Handler()
+	return b
+}
+
+// WithConductors registers conductors c1 and c2 with fake-hardware and redfish,
+// again if they were killed.
+func (b *Bench) WithConductors() *Bench {
+	b.Conductor("c1", "", "fake-hardware", "redfish")
+	b.Conductor("c2", "", "fake-hardware", "redfish")
+	return b
+}
+
+// Conductor registers a conductor with all interfaces of some hardware types,
+// and returns its incarnation.
+func (b *Bench) Conductor(name, group string, types ...string) int64 {
+	b.T.Helper()
+	interfaces := map[string]map[string][]string{}
+	for _, driver := range types {
+		hw, ok := node.Hardware(driver)
+		require.True(b.T, ok, driver)
+		interfaces[driver] = hw.Supports()
+	}
+	incarnation, err := b.Store.RegisterConductor(b.T.Context(), coverage.Conductor{Hostname: name, Group: group, Interfaces: interfaces})
+	require.NoError(b.T, err)
+	return incarnation
+}
+
+// Kill makes the last heartbeats of conductors an hour old.
+func (b *Bench) Kill(names ...string) {
+	b.T.Helper()
+	for _, name := range names {
+		b.SQL(`UPDATE conductors SET heartbeat_at = heartbeat_at - interval '1 hour', polled_at = polled_at - interval '1 hour' WHERE hostname = $1`, name)
+	}
+}
+
+// SQL changes rows behind the API's back, to bring a node where a test begins.
+func (b *Bench) SQL(statement string, args ...any) {
+	b.T.Helper()
+	c, err := pgx.Connect(b.T.Context(), b.url)
+	require.NoError(b.T, err)
+	defer func() { _ = c.Close(context.Background()) }()
+	_, err = c.Exec(b.T.Context(), statement, args...)
+	require.NoError(b.T, err, statement)
+}
+
+// Text reads one value behind the API's back.
+func (b *Bench) Text(query string) (out string) {
+	b.T.Helper()
+	c, err := pgx.Connect(b.T.Context(), b.url)
+	require.NoError(b.T, err)
+	defer func() { _ = c.Close(context.Background()) }()
+	require.NoError(b.T, c.QueryRow(b.T.Context(), query).Scan(&out), query)
+	return out
+}

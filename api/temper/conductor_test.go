@@ -1,0 +1,63 @@
+package temper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestDrainingTheLastOfADriverNeedsForce(t *testing.T) {
+	runs := 0
+	b := apitest.New(t, func(c *api.Config) { c.Reconcile = func(context.Context) error { runs++; return errors.New("away") } }).WithConductors()
+	for i := range 12 {
+		b.Enrolled(fmt.Sprintf("n%d", i))
+	}
+	epoch(b)
+	k := b.Post("/temper/v1/conductors/c1/drain", nil).Is(202)
+	require.Equal(t, "draining", k["state"])
+	require.Equal(t, 6, whole(k["nodes"]), "in the newest epoch")
+	require.Equal(t, 1, runs)
+	require.Equal(t, map[any]int{"c2": 12}, owners(b, ""), "at once")
+	require.Equal(t, "Conductor c2 is the last one that covers 12 nodes: n0, n1, n2, n3, n4, n5, n6, n7, n8, n9 and 2 more. Drained with force, it leaves them to nobody.",
+		b.Post("/temper/v1/conductors/c2/drain", map[string]any{}).Fails(409))
+	b.Post("/temper/v1/conductors/c1/drain", nil).Is(202)
+	b.Post("/temper/v1/conductors/c2/drain", map[string]any{"force": true}).Is(202)
+	require.Equal(t, map[any]int{nil: 12}, owners(b, ""))
+	b.Post("/temper/v1/conductors/c9/drain", nil).Fails(404)
+	b.Kill("c1")
+	require.Contains(t, b.Post("/temper/v1/conductors/c1/drain", nil).Fails(409), "is dead")
+}
+
+func TestOnlyTheDeadAreForgotten(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	uuid := b.In("n1", node.Deploying)
+	epoch(b)
+	require.Contains(t, b.Delete("/temper/v1/conductors/c1").Fails(409), "Conductor c1 is alive.")
+	b.Kill("c1")
+	require.Equal(t, "dead", state(b, "c1"))
+	b.Delete("/temper/v1/conductors/c1").Is(204)
+	b.Delete("/temper/v1/conductors/c1").Fails(404)
+	require.Empty(t, state(b, "c1"))
+	require.Equal(t, "c2", b.Field(uuid, "conductor"))
+	ops := b.Get("/temper/v1/operations?node=n1").Is(200)["operations"].([]any)
+	require.Equal(t, "running", ops[0].(map[string]any)["state"], "what it held goes on")
+	b.Kill("c2")
+	b.Delete("/temper/v1/conductors/c2").Is(204)
+	require.Nil(t, b.Field(uuid, "conductor"))
+}
+
+func state(b *apitest.Bench, host string) string {
+	for _, k := range b.Get("/temper/v1/conductors").Is(200)["conductors"].([]any) {
+		if k := k.(map[string]any); k["hostname"] == host {
+			return k["state"].(string)
+		}
+	}
+	return ""
+}

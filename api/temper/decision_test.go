@@ -1,0 +1,43 @@
+package temper_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestADecisionIsAnsweredWhenTheWorkflowHasTakenIt(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	b.In("n1", node.DeployHold)
+	at := "/temper/v1/operations/1/decision"
+	retry := map[string]any{"action": "retry", "reason": "the disk is in"}
+	require.Contains(t, b.Post(at, retry).Fails(409), "decision")
+	b.SQL(`UPDATE operations SET phase = 'holding', steps = jsonb_set(steps, '{1,state}', '"failed"')`)
+	require.Equal(t, []any{"retry", "abort"}, b.Get("/temper/v1/operations/1").Is(200)["choices"])
+
+	for what, words := range map[string]string{
+		"":     "Missing mandatory parameter: action",
+		"undo": "is not valid, it is one of",
+	} {
+		body := map[string]any{}
+		if what != "" {
+			body["action"] = what
+		}
+		require.Contains(t, b.Post(at, body).Fails(400), words)
+	}
+	require.Empty(t, b.Operations.Told())
+
+	b.Operations.Err = fault.New(fault.Unavailable, "the workflow of operation 1 did not take the decision")
+	require.Equal(t, "Resource temporarily unavailable, please retry. Temporal is away, or the workflow did not answer in time.", b.Post(at, retry).Fails(503))
+	require.Equal(t, fault.TemporalUnavailable, b.Last.Refused(503).Code)
+	b.Operations.Err = fault.New(fault.Conflict, "a decision was taken already")
+	require.Equal(t, "a decision was taken already", b.Post(at, retry).Fails(409))
+	b.Operations.Err = nil
+	require.Equal(t, "1", b.Post(at, retry).Is(202)["id"])
+	require.Equal(t, "1", b.Last.Header.Get("Temper-Operation"))
+	require.Contains(t, b.Operations.Told(), "decide 1: retry by somebody without a name: the disk is in")
+}

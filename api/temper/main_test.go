@@ -1,0 +1,9 @@
+package temper_test
+
+import (
+	"testing"
+
+	"go.temper.dev/temper/internal/testenv"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }

@@ -1,0 +1,321 @@
+package temper_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+var digestOfAnImage = strings.Repeat("0a", 32)
+
+// work is where node n1 is asked for work.
+const work = "/temper/v1/nodes/n1/operations"
+
+// withRedfish makes a node whose deploy needs an image.
+func withRedfish(b *apitest.Bench) {
+	b.T.Helper()
+	b.Post("/v1/nodes", map[string]any{
+		"name": "n1", "driver": "redfish",
+		"driver_info": map[string]any{"redfish_address": "https://10.0.0.1", "deploy_iso": "http://i/iso"},
+	}).Is(201)
+	b.SQL(`UPDATE nodes SET provision_state = 'available' WHERE name = 'n1'`)
+}
+
+func TestADeployIsOneRequest(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	withRedfish(b)
+	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/image_os_hash_value", "old"), apitest.Add("/instance_info/kept", 7)).Is(200)
+	before := b.Field("n1", "instance_info")
+	events := len(b.Get("/v1/nodes/n1/history").Is(200)["history"].([]any))
+	body := map[string]any{
+		"verb":          "active",
+		"instance_info": map[string]any{"image_source": "http://i/new", "image_checksum": digestOfAnImage, "image_os_hash_value": nil, "admin_password": "hunter2"},
+		"config_drive":  map[string]any{"user_data": "#!/bin/sh"},
+		"steps":         []any{map[string]any{"interface": "bios", "step": "apply_configuration", "priority": 90, "args": map[string]any{"settings": []any{map[string]any{"name": "AdminPassword", "value": "hunter3"}}}}},
+		"on_failure":    "hold",
+	}
+
+	// What is refused changes nothing, whatever it is refused for.
+	with := func(name string, v any) map[string]any {
+		out := map[string]any{}
+		for k, old := range body {
+			out[k] = old
+		}
+		out[name] = v
+		return out
+	}
+	require.Equal(t, fault.ImageInvalid, b.Post(work, with("instance_info", map[string]any{"image_source": "ftp://i/x"})).Refused(400).Code)
+	require.Contains(t, b.Post(work, with("steps", []any{map[string]any{"interface": "bios", "step": "nosuch", "priority": 1, "args": map[string]any{}}})).Fails(400), "nosuch")
+	b.Post(work, with("config_drive", "!")).Fails(400)
+	b.SQL(`UPDATE nodes SET maintenance = true`)
+	require.Equal(t, fault.NodeInMaintenance, b.Post(work, body).Refused(400).Code)
+	b.SQL(`UPDATE nodes SET maintenance = false`)
+	require.Equal(t, before, b.Field("n1", "instance_info"))
+	require.Equal(t, "available", b.Field("n1", "provision_state"))
+	require.Len(t, b.Get("/v1/nodes/n1/history").Is(200)["history"], events)
+	require.Empty(t, b.Operations.Started())
+
+	op := b.Post(work, body).Is(202)
+	require.Equal(t, "deploy", op["kind"])
+	require.Equal(t, "hold", op["on_failure"])
+	require.Equal(t, op["id"], b.Last.Header.Get("Temper-Operation"))
+	require.Equal(t, "http://temper.test:6385/temper/v1/operations/"+op["id"].(string), b.Last.Header.Get("Location"))
+	require.NotContains(t, string(b.Last.Body), "hunter")
+	require.Equal(t, map[string]any{
+		"image_source": "http://i/new", "image_checksum": digestOfAnImage, "kept": 7.0, "admin_password": "******", "configdrive": "******",
+	}, b.Field("n1", "instance_info"))
+	require.Equal(t, "deploying", b.Field("n1", "provision_state"))
+	require.Len(t, b.Operations.Started(), 1)
+	secrets, err := b.Credentials("n1")
+	require.NoError(t, err)
+	require.Equal(t, "hunter2", secrets["instance_info/admin_password"])
+	require.Equal(t, map[string]any{"user_data": "#!/bin/sh"}, secrets["instance_info/configdrive"])
+	require.Contains(t, fmt.Sprint(secrets), "hunter3")
+
+	require.Equal(t, fault.NodeLocked, b.Post(work, map[string]any{"verb": "manage"}).Refused(409).Code)
+}
+
+func TestASecretOfAnImageStaysWithItsURL(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	withRedfish(b)
+	info := map[string]any{"image_source": "http://i/a", "image_checksum": digestOfAnImage, "image_request_authorization_secret": "hunter2"}
+	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info", info)).Is(200)
+	elsewhere := map[string]any{"verb": "active", "instance_info": map[string]any{"image_source": "http://evil/a"}}
+	require.Equal(t, fault.SecretRequired, b.Post(work, elsewhere).Refused(400).Code)
+	elsewhere["dry_run"] = true
+	require.Equal(t, "secret_required", b.Post(work, elsewhere).Is(200)["refusals"].([]any)[0].(map[string]any)["code"])
+	require.Equal(t, "http://i/a", b.Field("n1", "instance_info").(map[string]any)["image_source"])
+}
+
+func TestEveryVerbIsAnOperation(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	free := func(s node.State) {
+		b.SQL(`UPDATE operations SET ended_at = now(), outcome = 'succeeded', phase = 'ended' WHERE ended_at IS NULL`)
+		b.SQL(`UPDATE nodes SET provision_state = $1, target_provision_state = '' WHERE name = 'n1'`, string(s))
+	}
+	b.Enrolled("n1")
+	for _, c := range []struct {
+		from node.State
+		body map[string]any
+		kind string
+	}{
+		{node.Enroll, map[string]any{"verb": "manage"}, "manage"},
+		{node.Manageable, map[string]any{"verb": "inspect"}, "inspect"},
+		{node.Manageable, map[string]any{"verb": "clean", "steps": []any{map[string]any{"interface": "deploy", "step": "erase_devices"}}}, "clean"},
+		{node.Manageable, map[string]any{"verb": "provide"}, "provide"},
+		{node.Available, map[string]any{"verb": "active"}, "deploy"},
+		{node.Active, map[string]any{"verb": "rebuild", "instance_info": map[string]any{"a": 1}}, "rebuild"},
+		{node.Active, map[string]any{"verb": "undeploy"}, "undeploy"},
+		{node.Active, map[string]any{"verb": "power off"}, "power"},
+		{node.Active, map[string]any{"verb": "soft rebooting", "timeout": 30}, "power"},
+	} {
+		free(c.from)
+		require.Equal(t, c.kind, b.Post(work, c.body).Is(202)["kind"], c.body)
+	}
+	free(node.Available)
+	b.Post(work, map[string]any{"verb": "manage", "idempotency_key": "k"}).Is(204)
+	require.Equal(t, "manageable", b.Field("n1", "provision_state"))
+	b.Post(work, map[string]any{"verb": "manage", "idempotency_key": "k"}).Is(204)
+	require.Empty(t, b.Last.Header.Get("Temper-Operation"))
+
+	free(node.Available)
+	id := b.Post(work, map[string]any{"verb": "active"}).Is(202)["id"]
+	b.SQL(`UPDATE nodes SET provision_state = 'wait call-back' WHERE name = 'n1'`)
+	b.SQL(`UPDATE operations SET phase = 'waiting', run_id = 'r', begun_at = now() WHERE ended_at IS NULL`)
+	require.Equal(t, id, b.Post(work, map[string]any{"verb": "abort"}).Is(202)["id"], "it steers what is open")
+	require.Contains(t, b.Operations.Told(), fmt.Sprintf("nudge %s: abort", id))
+}
+
+func TestTheSameKeyIsTheSameOperation(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	uuid := b.In("n1", node.Available)
+	body := `{"verb": "active", "instance_info": {"admin_password": "hunter2"}, "idempotency_key": "once"}`
+	id := b.Post(work, body).Is(202)["id"]
+	again := `{"idempotency_key":"once","instance_info":{"admin_password":"hunter2"},"verb":"active"}`
+	require.Equal(t, id, b.Post("/temper/v1/nodes/"+uuid+"/operations", again).Is(202)["id"], "the order of fields does not matter, nor does the node's name")
+	require.Len(t, b.Operations.Started(), 1)
+	require.NotContains(t, b.Text(`SELECT string_agg(k::text, '') FROM idempotency_keys k`), "hunter2")
+
+	other := strings.Replace(body, "hunter2", "hunter3", 1)
+	require.Equal(t, fault.IdempotencyKeyReused, b.Post(work, other).Refused(409).Code)
+	b.SQL(`UPDATE operations SET ended_at = now(), outcome = 'succeeded', phase = 'ended'`)
+	b.SQL(`UPDATE nodes SET provision_state = 'active', target_provision_state = '' WHERE name = 'n1'`)
+	ended := b.Post(work, body).Is(202)
+	require.Equal(t, id, ended["id"])
+	require.Equal(t, "succeeded", ended["outcome"])
+
+	b.In("n2", node.Available)
+	require.NotEqual(t, id, b.Post("/temper/v1/nodes/n2/operations", body).Is(202)["id"], "a key is of its node")
+
+	b.SQL(`UPDATE idempotency_keys SET accepted_at = now() - interval '23 hours'`)
+	require.Equal(t, id, b.Post(work, body).Is(202)["id"])
+	b.SQL(`UPDATE idempotency_keys SET accepted_at = now() - interval '25 hours'`)
+	require.Equal(t, fault.AlreadyInState, b.Post(work, body).Refused(400).Code, "it counts as new after 24 hours")
+	b.Post(work, strings.Replace(body, "active", "rebuild", 1)).Is(202)
+	gone, err := b.Store.ForgetRequests(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, gone, "that of n2")
+}
+
+func TestRequestsAtOnceWithOneKeyMakeOneOperation(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	b.In("n1", node.Active)
+	const many = 8
+	answers := make([]*apitest.Answer, many)
+	var under sync.WaitGroup
+	for i := range many {
+		under.Go(func() {
+			body := strings.NewReader(`{"verb": "power off", "idempotency_key": "k"}`)
+			answers[i] = b.Serve(httptest.NewRequestWithContext(t.Context(), "POST", work, body))
+		})
+	}
+	under.Wait()
+	for _, a := range answers {
+		require.Equal(t, answers[0].Is(202)["id"], a.Is(202)["id"])
+	}
+	require.Equal(t, "1", b.Text(`SELECT count(*)::text FROM operations`))
+	require.Len(t, b.Operations.Started(), 1)
+}
+
+func TestADryRunSaysWhatWouldBecomeOfIt(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	withRedfish(b)
+	before := string(b.Get("/v1/nodes/n1").Body)
+	body := map[string]any{"verb": "active", "dry_run": true, "idempotency_key": "k", "instance_info": map[string]any{"image_source": "http://i/new", "image_checksum": digestOfAnImage}}
+	out := b.Post(work, body).Is(200)
+	require.Equal(t, true, out["accepted"], string(b.Last.Body))
+	require.Empty(t, out["refusals"])
+	steps := out["steps"].([]any)
+	require.Greater(t, len(steps), 3)
+	require.Equal(t, map[string]any{"interface": "deploy", "step": "prepare", "expected_seconds": nil}, steps[0])
+
+	b.SQL(`INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, outcome, ended_at, origin, target, conductor_group, driver, steps)
+		SELECT id, uuid, name, 'deploy', 'ended', 'succeeded', now(), 'available', 'active', '', driver,
+			'[{"index":0,"interface":"deploy","step":"prepare","priority":0,"source":"core","state":"done","started_at":"2026-01-01T00:00:00Z","ended_at":"2026-01-01T00:00:12.5Z"}]'
+		FROM nodes WHERE name = 'n1'`)
+	out = b.Post(work, body).Is(200)
+	require.InDelta(t, 12.5, out["steps"].([]any)[0].(map[string]any)["expected_seconds"], 0.001)
+
+	body["instance_info"] = map[string]any{}
+	b.SQL(`UPDATE nodes SET maintenance = true`)
+	out = b.Post(work, body).Is(200)
+	require.Equal(t, false, out["accepted"])
+	require.Empty(t, out["steps"])
+	var refused []string
+	for _, r := range out["refusals"].([]any) {
+		refused = append(refused, r.(map[string]any)["code"].(string))
+	}
+	require.Equal(t, []string{"node_in_maintenance", "image_invalid"}, refused, "people want to know of all")
+	b.SQL(`UPDATE nodes SET maintenance = false`)
+	require.Equal(t, before, string(b.Get("/v1/nodes/n1").Body))
+	require.Empty(t, b.Operations.Started())
+	require.Equal(t, "0", b.Text(`SELECT count(*)::text FROM idempotency_keys`))
+}
+
+// What else would be in the way is named only where the work would need it.
+func TestADryRunNamesOnlyWhatTheVerbNeeds(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	withRedfish(b)
+	codes := func(body map[string]any) (out []string) {
+		body["dry_run"] = true
+		for _, r := range b.Post(work, body).Is(200)["refusals"].([]any) {
+			out = append(out, r.(map[string]any)["code"].(string))
+		}
+		return out
+	}
+	b.Kill("c1")
+	b.Kill("c2")
+	require.Equal(t, []string{"state_not_allowed"}, codes(map[string]any{"verb": "abort"}), "it needs no conductor")
+
+	b.Conductor("c3", "", "redfish")
+	b.Patch("/v1/nodes/n1", apitest.Remove("/driver_info/deploy_iso")).Is(200)
+	steps := []any{map[string]any{"interface": "bios", "step": "apply_configuration", "args": map[string]any{"settings": []any{}}}}
+	clean := func(noRamdisk bool) map[string]any {
+		return map[string]any{"verb": "clean", "steps": steps, "disable_ramdisk": noRamdisk}
+	}
+	b.SQL(`UPDATE nodes SET provision_state = 'manageable', maintenance = true`)
+	require.Equal(t, []string{"node_in_maintenance", "validation_failed"}, codes(clean(false)))
+	require.Equal(t, []string{"node_in_maintenance"}, codes(clean(true)), "it boots no agent")
+}
+
+func TestHostileOrders(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	b.In("n1", node.Available)
+	before := string(b.Get("/v1/nodes/n1").Body)
+	for body, words := range map[string]string{
+		``:                           "Missing mandatory parameter: verb",
+		`[]`:                         "must be a JSON object",
+		`{"verb": 3}`:                "Expected string for verb",
+		`{"verb": "explode"}`:        "it is one of active, deploy",
+		`{"verb": "active", "x": 1}`: "Unexpected arguments: x",
+		`{"verb": "active", "instance_info": []}`:                       "Expected an object for instance_info",
+		`{"verb": "active", "instance_info": {"a": "\u0000"}}`:          "NUL",
+		`{"verb": "active", "instance_info": {"a_password": "******"}}`: "******",
+		`{"verb": "manage", "instance_info": {"a": 1}}`:                 `instance_info can't be given with the verb "manage"`,
+		`{"verb": "manage", "config_drive": "x"}`:                       `config_drive can't be given`,
+		`{"verb": "provide", "steps": [{}]}`:                            `steps can't be given`,
+		`{"verb": "clean"}`:                                             `steps is required`,
+		`{"verb": "active", "steps": {}}`:                               "Expected a list for steps",
+		`{"verb": "active", "steps": [1]}`:                              "deploy_steps",
+		`{"verb": "active", "timeout": 3}`:                              "timeout can't be given",
+		`{"verb": "active", "on_failure": "shrug"}`:                     "on_failure",
+		`{"verb": "active", "disable_ramdisk": true}`:                   "disable_ramdisk",
+		`{"verb": "active", "wait_for_conductor": "perhaps"}`:           "wait_for_conductor",
+		`{"verb": "active", "idempotency_key": ""}`:                     "1 to 255 bytes",
+		`{"verb": "active", "idempotency_key": "a\u0000"}`:              "1 to 255 bytes",
+		`{"verb": "power on", "steps": []}`:                             "steps can't be given",
+		`{"verb": "power on", "timeout": -1}`:                           "timeout",
+		`{"verb": "power on", "instance_info": {}}`:                     "instance_info can't be given",
+	} {
+		require.Contains(t, b.Post(work, body).Fails(400), words, body)
+		b.Last.Refused(400)
+	}
+	b.Post(work, `{"verb": "active", "idempotency_key": "`+strings.Repeat("k", 256)+`"}`).Fails(400)
+	b.Post(work, `{"verb": "active", "config_drive": "`+strings.Repeat("x", 64<<20)+`"}`).Fails(413)
+	b.Post(work, strings.Repeat(`{"a":`, 30)+"1"+strings.Repeat("}", 30)).Fails(400)
+	b.Post("/temper/v1/nodes/nosuch/operations", `{"verb": "active"}`).Fails(404)
+	require.Equal(t, before, string(b.Get("/v1/nodes/n1").Body))
+	require.Empty(t, b.Operations.Started())
+}
+
+// Whatever a body is made of, it is accepted, or refused with a code of the
+// table and without any change of the node.
+func TestAnyOrderIsAcceptedOrChangesNothing(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	b.In("n1", node.Available)
+	r := rand.New(rand.NewPCG(1, 2))
+	values := []any{nil, true, "hold", "active", "rebuild", "clean", "power on", "manage", "", 1, -7, 1e300, []any{}, []any{map[string]any{"interface": "deploy", "step": "erase_devices"}}, map[string]any{}, map[string]any{"image_source": "x", "a": nil}, "\u00e9"}
+	names := []string{"verb", "instance_info", "config_drive", "steps", "disable_ramdisk", "timeout", "on_failure", "wait_for_conductor", "idempotency_key", "dry_run"}
+	accepted := 0
+	for range 300 {
+		body := map[string]any{"verb": values[r.IntN(8)]}
+		for range r.IntN(4) {
+			body[names[r.IntN(len(names))]] = values[r.IntN(len(values))]
+		}
+		before := string(b.Get("/v1/nodes/n1").Body)
+		a := b.Post(work, body)
+		require.Less(t, a.Status, 500, "%v: %s", body, a.Body)
+		switch {
+		case a.Status >= 400:
+			a.Refused(a.Status)
+			require.Equal(t, before, string(b.Get("/v1/nodes/n1").Body), body)
+		case a.Status == http.StatusOK:
+			require.Equal(t, before, string(b.Get("/v1/nodes/n1").Body), body)
+		default:
+			accepted++
+			b.SQL(`UPDATE operations SET ended_at = now(), outcome = 'succeeded', phase = 'ended' WHERE ended_at IS NULL`)
+			b.SQL(`UPDATE nodes SET provision_state = 'available', target_provision_state = '', instance_info = '{}'`)
+		}
+	}
+	require.Positive(t, accepted)
+}

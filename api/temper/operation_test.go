@@ -1,0 +1,108 @@
+package temper_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestOperations(t *testing.T) {
+	b := apitest.New(t, func(c *api.Config) {
+		c.WorkflowURL = func(o *node.Operation) string { return "http://ui/" + strconv.FormatInt(o.ID, 10) }
+	}).WithConductors()
+	var ids []string
+	for i := range 5 {
+		name := fmt.Sprintf("n%d", i)
+		b.Enrolled(name)
+		ids = append(ids, b.Put("/v1/nodes/"+name+"/states/provision", apitest.ProvisionBody("manage")).Header.Get("Temper-Operation"))
+	}
+	b.Put("/v1/nodes/"+b.In("p", node.Active)+"/states/power", map[string]any{"target": "power on"}).Is(202)
+	b.In("d", node.DeployWait)
+
+	count := func(query string) int {
+		return len(b.Get("/temper/v1/operations" + query).Is(200)["operations"].([]any))
+	}
+	require.Equal(t, 7, count(""))
+	require.Equal(t, 5, count("?kind=manage"))
+	require.Equal(t, 1, count("?state=waiting"))
+	require.Equal(t, 1, count("?node=n3"))
+	require.Equal(t, 0, count("?state=ended"))
+	page := b.Get("/temper/v1/operations?kind=manage&limit=2").Is(200)
+	require.Len(t, page["operations"], 2)
+	require.Equal(t, ids[4], page["operations"].([]any)[0].(map[string]any)["id"], "newest first")
+	second := b.Get(strings.TrimPrefix(page["next"].(string), "http://temper.test:6385")).Is(200)
+	require.Equal(t, ids[2], second["operations"].([]any)[0].(map[string]any)["id"])
+	require.Nil(t, b.Get("/temper/v1/operations").Is(200)["next"])
+
+	one := b.Get("/temper/v1/operations/" + ids[0]).Is(200)
+	require.Subset(t, slices.Collect(maps.Keys(one)), []string{
+		"id", "node_uuid", "node_name", "kind", "state", "outcome", "error", "requested_by", "accepted_at", "begun_at", "ended_at",
+		"workflow_id", "run_id", "conductor", "waiting_for", "waiting_until", "retry_of", "steps",
+	})
+	require.Equal(t, "n0", one["node_name"])
+	require.Subset(t, slices.Collect(maps.Keys(one["steps"].([]any)[0].(map[string]any))), []string{
+		"index", "interface", "step", "state", "attempts", "conductor", "started_at", "ended_at", "last_error",
+	})
+	for query, status := range map[string]int{
+		"?kind=odd": 400, "?state=odd": 400, "?limit=0": 400, "?marker=x": 400, "?odd=1": 400, "/odd": 404, "/999999": 404, "?node=nosuch": 404, "?node=a%20b": 400,
+	} {
+		b.Get("/temper/v1/operations" + query).Fails(status)
+	}
+	story := b.Field("d", "driver_internal_info").(map[string]any)
+	require.Equal(t, map[string]any{
+		"operation": strconv.Itoa(7), "kind": "deploy", "state": "waiting", "step": "deploy.write_image", "attempt": 2.0,
+		"last_error": "agent busy", "waiting_for": nil, "gives_up_at": nil, "workflow_url": "http://ui/7",
+	}, story["temper"])
+	require.EqualValues(t, 0, story["deploy_step_index"])
+	require.Len(t, story["deploy_steps"], 2)
+	require.Equal(t, "write_image", b.Field("d", "deploy_step").(map[string]any)["step"])
+}
+
+func TestCancelOperation(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	b.Enrolled("n1")
+	id := b.Put("/v1/nodes/n1/states/provision", apitest.ProvisionBody("manage")).Header.Get("Temper-Operation")
+	path := "/temper/v1/operations/" + id + "/cancel"
+	b.Post(path, map[string]any{"why": "x"}).Fails(400)
+	b.Post(path, map[string]any{"reason": 1}).Fails(400)
+	body := b.Post(path, map[string]any{"reason": "wrong node"}).Is(202)
+	require.Equal(t, []any{"cancel", "wrong node"}, []any{body["asked"], body["asked_reason"]})
+	require.Equal(t, []string{"cancel " + id + ": wrong node"}, b.Operations.Told())
+	b.Post(path, nil).Is(202)
+	b.SQL(`UPDATE operations SET phase = 'ended', outcome = 'cancelled', ended_at = now()`)
+	b.Post(path, nil).Fails(409)
+	b.Post("/temper/v1/operations/999999/cancel", nil).Fails(404)
+	b.Post("/temper/v1/operations/odd/cancel", nil).Fails(404)
+}
+
+// People see how an operation ended where they see the state of one that is open.
+func TestOperationsAreListedByHowTheyEnded(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	b.In("n1", node.Deploying)
+	ended := func(outcome string) {
+		b.SQL(`INSERT INTO operations (node_uuid, kind, phase, outcome, origin, conductor_group, driver, steps, ended_at)
+			VALUES (gen_random_uuid(), 'deploy', 'ended', '` + outcome + `', 'available', '', 'fake-hardware', '[]', now())`)
+	}
+	for _, o := range []string{"succeeded", "failed", "failed", "cancelled"} {
+		ended(o)
+	}
+	for query, want := range map[string]int{
+		"state=failed": 2, "state=succeeded": 1, "state=cancelled": 1, "state=ended": 4, "outcome=failed": 2, "outcome=cancelled": 1,
+		"state=ended&outcome=failed": 2, "state=failed&outcome=failed": 2, "state=running&outcome=failed": 0, "state=failed&kind=clean": 0,
+	} {
+		require.Len(t, b.Get("/temper/v1/operations?" + query).Is(200)["operations"], want, query)
+	}
+	for _, query := range []string{"outcome=ended", "state=nonsense"} {
+		b.Get("/temper/v1/operations?" + query).Fails(400)
+	}
+	require.Equal(t, `State "failed" and outcome "succeeded" exclude each other`, b.Get("/temper/v1/operations?state=failed&outcome=succeeded").Fails(400))
+}

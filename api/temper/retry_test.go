@@ -1,0 +1,27 @@
+package temper_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestAPersonTriesAnUndoAgain(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	b.In("n1", node.DeployFailed)
+	b.SQL(`UPDATE nodes SET owed = '["eject media"]', owed_refused = true, owed_error = 'eject: 400'`)
+	b.SQL(`INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, outcome, origin, conductor_group, driver, steps, ended_at)
+		SELECT n.id, n.uuid, n.name, 'undo', 'ended', 'failed', n.provision_state, n.conductor_group, n.driver, '[]', now() FROM nodes n`)
+	id := b.Get("/temper/v1/operations?kind=undo").Is(200)["operations"].([]any)[0].(map[string]any)["id"].(string)
+	require.Contains(t, b.Get("/temper/v1/nodes/n1/why").Is(200)["commands"], "temper operation retry "+id)
+	out := b.Post("/temper/v1/operations/"+id+"/retry", map[string]any{}).Is(202)
+	require.Equal(t, "undo", out["kind"])
+	require.Equal(t, id, out["retry_of"])
+	n, err := b.Store.Node(t.Context(), "n1")
+	require.NoError(t, err)
+	require.False(t, n.OwedRefused)
+	b.Post("/temper/v1/operations/"+id+"/retry", map[string]any{}).Fails(409)
+}

@@ -1,0 +1,55 @@
+package temper_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestWhyAndRecoverSayThatNoOrchestratorRuns(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	b.In("n1", node.Deploying)
+	b.Operations.Run = node.RunStatus{Known: true, Open: true}
+	require.NoError(t, b.Store.Reconciled(t.Context()))
+	silent := "No orchestrator has reconciled"
+	require.NotContains(t, b.Get("/temper/v1/nodes/n1/why").Is(200)["text"], silent)
+	b.SQL("UPDATE ring_epoch SET reconciled_at = reconciled_at - interval '2 minutes'")
+	require.Contains(t, b.Get("/temper/v1/nodes/n1/why").Is(200)["text"], silent+" for 2m0s: nothing goes on until one runs")
+	require.Contains(t, b.Post("/temper/v1/nodes/n1/recover", map[string]any{}).Is(200)["next"], silent)
+}
+
+func TestWhySaysFirstThatNobodyCoversTheNode(t *testing.T) {
+	b := apitest.New(t)
+	i := b.Conductor("c1", "", "fake-hardware")
+	b.Conductor("c2", "rack", "fake-hardware")
+	b.In("n1", node.Available)
+	require.NoError(t, b.Store.StopConductor(t.Context(), "c1", i))
+	why := b.Get("/temper/v1/nodes/n1/why").Is(200)
+	require.True(t, strings.HasPrefix(why["trouble"].([]any)[0].(string), "No live conductor covers it since "), why)
+	require.Contains(t, why["text"], "c1, stopped, last heartbeat")
+	require.Equal(t, []any{"temper node manage n1", "temper conductor list", "temper node set n1 --conductor-group rack"}, why["commands"])
+	b.Patch("/v1/nodes/n1", apitest.Replace("/conductor_group", "rack")).Is(200)
+	require.NotContains(t, b.Get("/temper/v1/nodes/n1/why").Is(200)["text"], "No live conductor")
+}
+
+// However many power changes came after it, the newest operation that moved the node can be repeated.
+func TestAFailedDeployCanBeRepeatedAfterPowerChanges(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	b.In("n1", node.DeployFailed)
+	b.SQL(`UPDATE nodes SET last_error = 'no disk'`)
+	ended := func(kind node.OperationKind, outcome node.Outcome) {
+		b.SQL(`INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, outcome, origin, conductor_group, driver, steps, ended_at)
+			SELECT n.id, n.uuid, n.name, $1, 'ended', $2, 'available', n.conductor_group, n.driver, '[]', now() FROM nodes n`, kind, outcome)
+	}
+	ended(node.KindManage, node.Succeeded)
+	ended(node.KindDeploy, node.Failed)
+	id := b.Get("/temper/v1/operations?kind=deploy").Is(200)["operations"].([]any)[0].(map[string]any)["id"].(string)
+	for range 6 {
+		ended(node.KindPower, node.Succeeded)
+	}
+	require.Contains(t, b.Get("/temper/v1/nodes/n1/why").Is(200)["commands"], "temper operation retry "+id)
+}

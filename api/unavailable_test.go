@@ -1,0 +1,51 @@
+package api_test
+
+import (
+	"fmt"
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/store"
+)
+
+func TestTheDatabaseAway(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close()) // nobody listens there
+	keyset, err := store.NewKeyset()
+	require.NoError(t, err)
+	st, err := store.Open(t.Context(), store.Config{URL: "postgres://temper:swordfish@" + l.Addr().String() + "/temper", Keyset: keyset})
+	require.NoError(t, err)
+	t.Cleanup(st.Close)
+	core, lines := observer.New(zap.InfoLevel)
+	b := apitest.New(t, func(c *api.Config) { c.Store, c.Log = st, zap.New(core) })
+	require.Equal(t, "Resource temporarily unavailable, please retry.", b.Get("/v1/nodes").Fails(503))
+	require.Equal(t, fault.DatabaseUnavailable, b.Last.Refused(503).Code)
+	logged := told(t, lines, b.Last)
+	require.Contains(t, logged, ": the database is away: dial tcp")
+	require.Contains(t, logged, "refused")
+	require.NotContains(t, logged, "swordfish")
+}
+
+func TestNoConductorIsToldFromTheDatabaseAway(t *testing.T) {
+	core, lines := observer.New(zap.InfoLevel)
+	b := apitest.New(t, func(c *api.Config) { c.Log = zap.New(core) })
+	require.Equal(t, "Resource temporarily unavailable, please retry.", b.Post("/v1/nodes", map[string]any{"driver": "redfish"}).Fails(503))
+	require.Equal(t, fault.NoConductorAlive, b.Last.Refused(503).Code)
+	require.Contains(t, told(t, lines, b.Last), `no conductor is alive and takes work: driver redfish, conductor group ""`)
+}
+
+// told is the error that was logged under the request id of an answer.
+func told(t *testing.T, lines *observer.ObservedLogs, a *apitest.Answer) string {
+	t.Helper()
+	mine := lines.FilterField(zap.String("request_id", a.Header.Get("OpenStack-Request-Id"))).FilterMessage("request failed").All()
+	require.Len(t, mine, 1)
+	return fmt.Sprint(mine[0].ContextMap()["error"])
+}
