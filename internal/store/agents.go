@@ -60,7 +60,7 @@ func (s *Store) AgentLookup(ctx context.Context, nodeUUID, source string,
 		l.queueLock(b, nodeUUID)
 		b.Queue(lookupStateSQL, args{"uuid": nodeUUID}).QueryRow(maybe(&known, state))
 	}, func(b *pgx.Batch) error {
-		if !l.found {
+		if !l.found() {
 			return node.NotFound(nodeUUID)
 		}
 		if sealed.text == nil {
@@ -117,7 +117,7 @@ func (s *Store) AgentHeartbeat(ctx context.Context, nodeUUID string, check func(
 				return err
 			}))
 	}, func(b *pgx.Batch) error {
-		if !l.found {
+		if !l.found() {
 			return node.NotFound(nodeUUID)
 		}
 		token := ""

@@ -105,6 +105,16 @@ func together[T any](t *testing.T, count int, do func(int) (T, error)) []T {
 	return out
 }
 
+// waitsForALock is back when somebody waits for a row that tx has locked.
+func waitsForALock(t *testing.T, tx pgx.Tx) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var waits bool
+		err := tx.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waits)
+		return err == nil && waits
+	}, 20*time.Second, 10*time.Millisecond)
+}
+
 // waitingForARow allocates beside tx, and is back when that waits for a row; what
 // becomes of it is sent.
 func waitingForARow(t *testing.T, s *store.Store, tx pgx.Tx, a *node.Allocation) <-chan *node.Allocation {
@@ -116,11 +126,7 @@ func waitingForARow(t *testing.T, s *store.Store, tx pgx.Tx, a *node.Allocation)
 		}
 		done <- a
 	}()
-	require.Eventually(t, func() bool {
-		var waits bool
-		err := tx.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waits)
-		return err == nil && waits
-	}, 20*time.Second, 10*time.Millisecond)
+	waitsForALock(t, tx)
 	return done
 }
 

@@ -61,7 +61,7 @@ func (c *closingTx) decide(b *pgx.Batch) error {
 		return errLeave
 	case c.op.EndedAt != nil:
 		return fault.Coded(fault.OperationEnded, "Operation %d of node %s has ended already: %s.", c.op.ID, c.op.NodeUUID, c.op.Outcome)
-	case !c.found || c.Operation == nil:
+	case !c.found() || c.Operation == nil:
 		return fault.New(fault.Internal, "close operation %d: its node %s is gone", c.op.ID, c.op.NodeUUID)
 	}
 	ending, err := closing.Operation(&c.Node, c.end)

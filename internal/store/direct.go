@@ -20,7 +20,7 @@ func (s *Store) Direct(ctx context.Context, id int64, edit func(*node.Node) (nod
 		switch {
 		case !f.ok:
 			return noOperation(id)
-		case !f.found || f.op.EndedAt != nil:
+		case !f.found() || f.op.EndedAt != nil:
 			return fault.New(fault.Lost, "operation %d has ended", id)
 		}
 		f.Operation = &f.op

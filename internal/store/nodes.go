@@ -58,8 +58,8 @@ func byIdent(ident, uuidSQL, nameSQL string) string {
 // lockedNode is a node whose row is locked, and the database's clock then.
 type lockedNode struct {
 	node.Node
-	found bool
-	now   time.Time
+	locked int64 // the number of the node whose row is locked, 0 = none
+	now    time.Time
 	// What the row has: the places of secrets, and the allocation_uuid.
 	had       map[string]secret.Destination
 	allocated string
@@ -67,6 +67,12 @@ type lockedNode struct {
 	clearInstance, clearAgent bool
 	history                   node.HistoryEvent
 }
+
+// found reports whether there is such a node, and its row is locked. While the lock was waited for,
+// the name may have gone to another node: that one is read, and not locked.
+func (l *lockedNode) found() bool { return l.locked != 0 && l.locked == l.ID }
+
+func (l *lockedNode) scanLock(r pgx.Row) error { return r.Scan(&l.locked, &l.now) }
 
 // read takes the node from its row, which may have more columns behind those of nodeSQL.
 func (l *lockedNode) read(r pgx.Row, more ...any) (err error) {
@@ -77,10 +83,14 @@ func (l *lockedNode) read(r pgx.Row, more ...any) (err error) {
 
 // queueLock queues the lock of a node's row and the read of the node.
 func (l *lockedNode) queueLock(b *pgx.Batch, ident string) {
-	var id int64
+	l.queueLockBy(b, ident, byIdent(ident, lockByUUIDSQL, lockByNameSQL))
+}
+
+// queueLockBy is queueLock with another statement that locks.
+func (l *lockedNode) queueLockBy(b *pgx.Batch, ident, lock string) {
 	a := args{"ident": ident}
-	b.Queue(byIdent(ident, lockByUUIDSQL, lockByNameSQL), a).QueryRow(maybe(&l.found, func(r pgx.Row) error { return r.Scan(&id, &l.now) }))
-	b.Queue(byIdent(ident, nodeByUUIDSQL, nodeByNameSQL), a).QueryRow(maybe(&l.found, func(r pgx.Row) error { return l.read(r) }))
+	b.Queue(lock, a).QueryRow(maybe(new(bool), l.scanLock))
+	b.Queue(byIdent(ident, nodeByUUIDSQL, nodeByNameSQL), a).QueryRow(maybe(new(bool), func(r pgx.Row) error { return l.read(r) }))
 }
 
 // inNodeTx locks and reads the node, and commits what decide queues.
@@ -95,7 +105,7 @@ func (s *Store) inNodeTxAfter(ctx context.Context, ident, what string, look func
 		l.queueLock(b, ident)
 		look(b)
 	}, func(b *pgx.Batch) error {
-		if !l.found || l.ID == 0 {
+		if !l.found() {
 			return node.NotFound(ident)
 		}
 		return decide(&l, b)
@@ -233,13 +243,9 @@ const (
 func (s *Store) DeleteNode(ctx context.Context, ident, user string, allow func(*node.Node) error) error {
 	var l lockedNode
 	return s.inTx(ctx, "delete node "+words(ident, 64), func(b *pgx.Batch) {
-		var id int64
-		a := args{"ident": ident}
-		b.Queue(byIdent(ident, lockForDeleteByUUIDSQL, lockForDeleteByNameSQL), a).
-			QueryRow(maybe(&l.found, func(r pgx.Row) error { return r.Scan(&id, &l.now) }))
-		b.Queue(byIdent(ident, nodeByUUIDSQL, nodeByNameSQL), a).QueryRow(maybe(&l.found, func(r pgx.Row) error { return l.read(r) }))
+		l.queueLockBy(b, ident, byIdent(ident, lockForDeleteByUUIDSQL, lockForDeleteByNameSQL))
 	}, func(b *pgx.Batch) error {
-		if !l.found || l.ID == 0 {
+		if !l.found() {
 			return node.NotFound(ident)
 		}
 		if err := allow(&l.Node); err != nil {

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -241,5 +242,38 @@ func TestANodeIsReadWithoutPlanningTheStatementEachTime(t *testing.T) {
 	}
 	for _, part := range []string{"need_coverage(n.need_id", "conductor_alive(c, w, $1) FROM conductors"} {
 		require.GreaterOrEqual(t, store.GenericPlans(t.Context(), t, s, part), reads/2, part)
+	}
+}
+
+// While somebody waits for the lock of a node by its name, the name goes to another node, whose
+// row nobody has locked.
+func TestANodeThatTookTheNameMeanwhileIsNotWrittenWithoutItsLock(t *testing.T) {
+	t.Parallel()
+	for what, write := range map[string]func(*store.Store, context.Context) error{
+		"maintenance": func(s *store.Store, ctx context.Context) error {
+			_, err := s.SetMaintenance(ctx, "wanted", true, "", "ann")
+			return err
+		},
+		"delete": func(s *store.Store, ctx context.Context) error {
+			return s.DeleteNode(ctx, "wanted", "ann", func(*node.Node) error { return nil })
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s, url := openURL(t)
+			was, is := create(t, s, node.Available), create(t, s, node.Available)
+			raw(t, url, `UPDATE nodes SET name = 'wanted' WHERE uuid = $1`, was.UUID)
+			tx, err := beside(t, url).Begin(t.Context())
+			require.NoError(t, err)
+			_, err = tx.Exec(t.Context(), `UPDATE nodes SET name = 'other' WHERE uuid = $1`, was.UUID)
+			require.NoError(t, err)
+			_, err = tx.Exec(t.Context(), `UPDATE nodes SET name = 'wanted' WHERE uuid = $1`, is.UUID)
+			require.NoError(t, err)
+			done := make(chan error, 1)
+			go func() { done <- write(s, t.Context()) }()
+			waitsForALock(t, tx)
+			require.NoError(t, tx.Commit(t.Context()))
+			kind(t, fault.NotFound, <-done)
+			require.Equal(t, 2, ask[int](t, url, `SELECT count(*)::int FROM nodes WHERE NOT maintenance`))
+		})
 	}
 }

@@ -157,16 +157,16 @@ RETURNING ports.updated_at`
 // UpdatePort edits the port under its row's lock. NodeUUID may be changed too.
 func (s *Store) UpdatePort(ctx context.Context, ident string, edit func(*node.Port) error) (*node.Port, error) {
 	var p node.Port
-	var found bool
+	var locked int64 // while the lock was waited for, the name may have gone to another port
 	err := s.inTx(ctx, "update port "+words(ident, 64), func(b *pgx.Batch) {
 		a := args{"ident": ident}
-		b.Queue(byIdent(ident, lockPortByUUIDSQL, lockPortByNameSQL), a).QueryRow(maybe(&found, func(r pgx.Row) error { return r.Scan(nil) }))
-		b.Queue(byIdent(ident, portByUUIDSQL, portByNameSQL), a).QueryRow(maybe(&found, func(r pgx.Row) (err error) {
+		b.Queue(byIdent(ident, lockPortByUUIDSQL, lockPortByNameSQL), a).QueryRow(maybe(new(bool), func(r pgx.Row) error { return r.Scan(&locked) }))
+		b.Queue(byIdent(ident, portByUUIDSQL, portByNameSQL), a).QueryRow(maybe(new(bool), func(r pgx.Row) (err error) {
 			p, err = eachPort()(r)
 			return err
 		}))
 	}, func(b *pgx.Batch) error {
-		if !found || p.ID == 0 {
+		if locked == 0 || locked != p.ID {
 			return noPort(ident)
 		}
 		id, uuid := p.ID, p.UUID

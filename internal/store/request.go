@@ -36,7 +36,7 @@ func (s *Store) RequestOnce(ctx context.Context, ident string, once node.Idempot
 		before.queue(b, ident, once)
 		b.Queue(nextOperationSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&r.next) })
 	}, func(b *pgx.Batch) error {
-		if !r.found || r.ID == 0 {
+		if !r.found() {
 			return node.NotFound(ident)
 		}
 		if before.found {

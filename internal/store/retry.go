@@ -43,7 +43,7 @@ func (s *Store) Retry(ctx context.Context, id int64, decide func(n *node.Node, o
 		b.Queue(nextOperationSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&r.next) })
 		b.Queue(newestOperationSQL, args{"uuid": old.NodeUUID, "id": id, "provisioning": provisioning}).QueryRow(func(row pgx.Row) error { return row.Scan(&newest, &others) })
 	}, func(b *pgx.Batch) error {
-		if !r.found || r.ID == 0 {
+		if !r.found() {
 			return node.NotFound(old.NodeUUID)
 		}
 		if others {

@@ -87,17 +87,17 @@ const (
 
 func (f *fenced) queueLock(b *pgx.Batch, id int64) {
 	a := args{"id": id}
-	b.Queue(lockByOperationSQL, a).QueryRow(maybe(&f.found, func(r pgx.Row) error { return r.Scan(nil, &f.now) }))
+	b.Queue(lockByOperationSQL, a).QueryRow(maybe(new(bool), f.scanLock))
 	b.Queue(lockOperationSQL, a).QueryRow(maybe(&f.ok, func(r pgx.Row) (err error) {
 		f.op, err = scanOperation(r)
 		return err
 	}))
-	b.Queue(nodeByOperationSQL, a).QueryRow(maybe(&f.found, func(r pgx.Row) error { return f.read(r) }))
+	b.Queue(nodeByOperationSQL, a).QueryRow(maybe(new(bool), func(r pgx.Row) error { return f.read(r) }))
 }
 
 // holds reports whether the claim is the newest of an open operation.
 func (f *fenced) holds(c node.Claim) bool {
-	return f.ok && f.found && f.op.EndedAt == nil && f.op.Claim == c
+	return f.ok && f.found() && f.op.EndedAt == nil && f.op.Claim == c
 }
 
 // inClaim runs decide under the locks of node and operation, if the claim holds.
