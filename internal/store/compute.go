@@ -163,7 +163,7 @@ func (s *Store) ForgetCompute(ctx context.Context, host string) (revision int64,
 		case !known:
 			return NoCompute(host)
 		case live:
-			return stillLives(host)
+			return s.stillLive(host)
 		}
 		b.Queue(forgetServiceSQL, a)
 		b.Queue(raiseRevisionSQL).QueryRow(func(r pgx.Row) error { return r.Scan(nil, &revision) })
@@ -177,8 +177,8 @@ func NoCompute(host string) error {
 	return fault.New(fault.NotFound, "Compute service %s could not be found.", words(host, 255))
 }
 
-func stillLives(host string) error {
-	return fault.New(fault.Conflict, "Compute service %s is live: stop it first, its lease ends %s after its last heartbeat.", words(host, 255), ComputeLease)
+func (s *Store) stillLive(host string) error {
+	return fault.New(fault.Conflict, "Compute service %s is live: stop it first, its lease ends %s after its last heartbeat.", words(host, 255), s.computeLease)
 }
 
 const (
@@ -212,7 +212,7 @@ func (s *Store) MoveCompute(ctx context.Context, from, to, ident string) (moved 
 		case !known:
 			return NoCompute(to)
 		case live:
-			return stillLives(from)
+			return s.stillLive(from)
 		case !lives:
 			return fault.New(fault.Conflict, "Compute service %s is dead: start it first, or name a live one.", words(to, 255))
 		case ident != "" && !found:
