@@ -30,9 +30,10 @@ type Situation struct {
 	Claimed bool
 }
 
-// Course says whether the work of o goes on, rests or ends, at a moment when nobody works
-// on a step. The workflow that waits and the conductor between two steps call it;
-// reconciliation asks the same in SQL (store.Asked, store.StaleWaits).
+// Course says whether the work of o goes on, rests or ends. It is asked while no step runs: by the
+// workflow that waits, and by the conductor that has the claim, before each step. Reconciliation
+// asks another question, whether the workflow of o is worth notifying (CanTakeUpAsk,
+// WaitIsStale).
 func (o *Operation) Course(s Situation) Course {
 	step, blocked := o.CurrentStep(), BlockReasonOf(o, s.Cover)
 	switch {

@@ -98,9 +98,10 @@ func (l *lockedNode) queueHeld(b *pgx.Batch, held *node.Operation, maintained bo
 	return queueWrite(b, held, false)
 }
 
-// The workflow of a paused operation has to end what its conductor has left half done, if that
-// conductor has died. If the conductor has stopped in good order, the operation just waits. An
-// operation that is paused in Temporal gets no signals.
+// staleWaitsSQL's condition is node.Operation.WaitIsStale. The first alternative is an operation
+// that waits, or does not wait, for a conductor or for the end of maintenance, and should not. The
+// second is one that is paused and whose conductor has died in the middle of the work: its
+// workflow has to end that. If the conductor has stopped in good order, the operation just waits.
 const staleWaitsSQL = `
 WITH covered AS MATERIALIZED (SELECT * FROM covered_needs(@timeout))
 SELECT o.* FROM operations o JOIN nodes n ON n.id = o.node_id
