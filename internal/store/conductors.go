@@ -62,9 +62,10 @@ func (s *Store) Conductor(ctx context.Context, hostname string) (*coverage.Condu
 	return &c, nil
 }
 
-// RegisterConductor gives the name (Hostname, Group, Interfaces) to this
-// process; whoever had it before is told so at its next heartbeat, and is dead
-// to what is paused and to whoever takes up its steps, unless it had stopped.
+// RegisterConductor gives the name Hostname to this process, which has this Group and these
+// Interfaces, and returns the number of the process. The process that had the name before gets
+// fault.Lost at its next heartbeat. If it had not stopped, it counts as dead: its paused
+// operations are marked as orphaned, and its claims of which nothing has come as lost.
 func (s *Store) RegisterConductor(ctx context.Context, c coverage.Conductor) (incarnation int64, err error) {
 	interfaces := make(map[string]map[string][]string, len(c.Interfaces))
 	for driver, enabled := range c.Interfaces {
@@ -91,12 +92,9 @@ WITH beat AS (
 	RETURNING draining),
 contact AS (
 	UPDATE witness w SET contact_at = clock_timestamp(),
-		contact_from = CASE WHEN w.contact_at NOT BETWEEN clock_timestamp() - witness_gap(@timeout) AND clock_timestamp() + interval '1 second'
-			THEN w.contact_at ELSE w.contact_from END,
-		contact_until = CASE WHEN w.contact_at NOT BETWEEN clock_timestamp() - witness_gap(@timeout) AND clock_timestamp() + interval '1 second'
-			THEN clock_timestamp() ELSE w.contact_until END
-	 WHERE @contact AND EXISTS (SELECT FROM beat)
-	   AND (w.contact_at IS NULL OR w.contact_at NOT BETWEEN clock_timestamp() - interval '1 second' AND clock_timestamp() + interval '1 second'))
+		contact_from = CASE WHEN in_witness_gap(w.contact_at, witness_gap(@timeout)) THEN w.contact_at ELSE w.contact_from END,
+		contact_until = CASE WHEN in_witness_gap(w.contact_at, witness_gap(@timeout)) THEN clock_timestamp() ELSE w.contact_until END
+	 WHERE @contact AND EXISTS (SELECT FROM beat) AND in_witness_gap(w.contact_at, interval '1 second') IS NOT FALSE)
 SELECT draining FROM beat`
 	drainConductorSQL = `
 UPDATE conductors SET draining = true WHERE hostname = @hostname AND incarnation = @incarnation AND stopped_at IS NULL`

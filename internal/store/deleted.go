@@ -16,7 +16,7 @@ const (
 
 	deletedNodesSQL = `
 SELECT d.id, d.uuid::text, coalesce(d.name, ''), d.driver, d.conductor_group, coalesce(d.resource_class, ''),
-	coalesce(d.provision_state, ''), d.created_at, d.deleted_at, d.deleted_by
+	d.provision_state, d.created_at, d.deleted_at, d.deleted_by
   FROM deleted_nodes d`
 
 	deletedUUIDSQL = `SELECT d.uuid::text FROM deleted_nodes d WHERE d.uuid = @ident LIMIT 1`
@@ -61,7 +61,7 @@ const (
 WITH lives AS (
 	SELECT n.id, n.uuid, NULL::timestamptz AS deleted_at FROM nodes n WHERE n.uuid = @uuid
 	UNION ALL
-	SELECT d.node_id, d.uuid, d.deleted_at FROM deleted_nodes d WHERE d.uuid = @uuid AND d.node_id IS NOT NULL)
+	SELECT d.node_id, d.uuid, d.deleted_at FROM deleted_nodes d WHERE d.uuid = @uuid)
 SELECT ` + eventColumns + `, l.uuid::text, l.deleted_at FROM lives l JOIN node_history h ON h.node_id = l.id`
 
 	afterEventSQL = ` WHERE (h.node_id, h.seq) > (SELECT m.node_id, m.seq FROM lives k JOIN node_history m ON m.node_id = k.id WHERE m.uuid = @marker)`
@@ -88,8 +88,8 @@ func (s *Store) WholeHistory(ctx context.Context, ident, marker string, limit in
 }
 
 // The history and the operations of a deleted node are deleted with its row. Operations have no number
-// of their node any more, but were accepted before it was deleted, and no later
-// than the next node of that uuid was made.
+// of their node any more. Those that were accepted before the node was deleted are its own, or of an earlier node of that
+// uuid, which was deleted longer ago.
 const (
 	forgottenSQL = `
 SELECT d.id FROM deleted_nodes d WHERE d.deleted_at < clock_timestamp() - @age * interval '1 microsecond'

@@ -59,10 +59,11 @@ RETURNING o.*`
 // that was paused, says that the pause is over. Other attempts of an activity that
 // was begun before its workflow was paused go on meanwhile.
 //
-// The node's columns and those of whoever had the claim before come from the
-// snapshot before the update, the operation's from the updated row: o is the name
-// of both. Who had it before has died where another process has its name, or where
-// it has not stopped and is another one than this.
+// o is the updated row. The node's columns, and those of the claim before (p) and of its conductor
+// (c), come from the snapshot before the update. That conductor has died of the step if nothing
+// has come of its claim and either another process has registered under its name since, so that
+// registerSQL has noted claim_lost_at, or its process is the newest of its name, has not
+// stopped, and is another one than the process that claims now.
 const claimSQL = `
 WITH o AS (
 	UPDATE operations SET claim_seq = @seq, conductor = @conductor, orphaned = false,
@@ -160,12 +161,9 @@ ON CONFLICT (hostname) DO UPDATE SET incarnation = excluded.incarnation, conduct
 RETURNING incarnation),
 contact AS (
 	UPDATE witness w SET contact_at = clock_timestamp(),
-		contact_from = CASE WHEN w.contact_at NOT BETWEEN clock_timestamp() - witness_gap(@timeout) AND clock_timestamp() + interval '1 second'
-			THEN w.contact_at ELSE w.contact_from END,
-		contact_until = CASE WHEN w.contact_at NOT BETWEEN clock_timestamp() - witness_gap(@timeout) AND clock_timestamp() + interval '1 second'
-			THEN clock_timestamp() ELSE w.contact_until END
-	 WHERE @contact AND EXISTS (SELECT FROM beat)
-	   AND (w.contact_at IS NULL OR w.contact_at NOT BETWEEN clock_timestamp() - interval '1 second' AND clock_timestamp() + interval '1 second'))
+		contact_from = CASE WHEN in_witness_gap(w.contact_at, witness_gap(@timeout)) THEN w.contact_at ELSE w.contact_from END,
+		contact_until = CASE WHEN in_witness_gap(w.contact_at, witness_gap(@timeout)) THEN clock_timestamp() ELSE w.contact_until END
+	 WHERE @contact AND EXISTS (SELECT FROM beat) AND in_witness_gap(w.contact_at, interval '1 second') IS NOT FALSE)
 SELECT incarnation FROM beat`
 
 const askSQL = `

@@ -161,14 +161,14 @@ COMMENT ON TABLE node_history IS 'The latest 300 events of each node.';
 
 CREATE TABLE deleted_nodes (
     id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    node_id         bigint      UNIQUE, -- of its history
+    node_id         bigint      NOT NULL UNIQUE, -- of its history
     uuid            uuid        NOT NULL,
     name            text,
     driver          text        NOT NULL,
     conductor_group text        NOT NULL,
     resource_class  text,
-    provision_state text,
-    created_at      timestamptz,
+    provision_state text        NOT NULL,
+    created_at      timestamptz NOT NULL,
     deleted_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
     deleted_by      text        NOT NULL DEFAULT ''
 );
@@ -252,6 +252,7 @@ CREATE UNIQUE INDEX operations_one_open_per_node ON operations (node_id) WHERE e
 CREATE INDEX operations_open       ON operations (id) WHERE ended_at IS NULL;
 CREATE INDEX operations_not_begun  ON operations (accepted_at) WHERE begun_at IS NULL AND ended_at IS NULL;
 CREATE INDEX operations_asked      ON operations (asked_at) WHERE asked_at IS NOT NULL AND ended_at IS NULL;
+CREATE INDEX operations_missing    ON operations (id) WHERE missing_since IS NOT NULL;
 CREATE INDEX operations_of_node    ON operations (node_id); -- for the foreign key
 CREATE INDEX operations_by_node    ON operations (node_uuid, id);
 CREATE INDEX operations_by_kind    ON operations (kind, id);
@@ -448,21 +449,29 @@ COMMENT ON TABLE shares IS 'Where each node stands in the epoch. Written only to
 CREATE INDEX shares_by_owner ON shares (owner_id, node_id);
 CREATE INDEX shares_leaving  ON shares (leaving_id, left_in) WHERE leaving_id IS NOT NULL;
 
--- Rules that many statements share. PostgreSQL puts the text of such a function into the statement that calls it. timeout
--- is conductor_heartbeat_timeout in microseconds.
+-- Rules that many statements share. PostgreSQL puts the text of such a function into the statement that calls it, except
+-- for those that contain a subquery (need_draining, need_lost_at, compute_live): these it calls, row by row. timeout is
+-- conductor_heartbeat_timeout in microseconds.
 
 -- +goose StatementBegin
 -- How old the latest writing of a witness is when the database was away or its clock stepped: two and a third of the
--- time between two (store.WitnessEvery).
+-- time between two (store.WitnessEvery), which is at most three seconds.
+CREATE FUNCTION witness_longest_gap() RETURNS interval LANGUAGE sql IMMUTABLE AS $$
+    SELECT interval '7 seconds'
+$$;
 CREATE FUNCTION witness_gap(timeout bigint) RETURNS interval LANGUAGE sql IMMUTABLE AS $$
-    SELECT least(timeout * 7 / 15, 7000000) * interval '1 microsecond'
+    SELECT least(timeout * 7 / 15 * interval '1 microsecond', witness_longest_gap())
+$$;
+
+-- A time that somebody writes as often as a witness is so old that nobody could, or it is in the future.
+CREATE FUNCTION in_witness_gap(written timestamptz, gap interval) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT written NOT BETWEEN clock_timestamp() - gap AND clock_timestamp() + interval '1 second'
 $$;
 
 -- The heartbeat is fresh; if no witness has written for a while, it is judged as of the latest writing.
 CREATE FUNCTION conductor_heard(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT c.heartbeat_at BETWEEN clock_timestamp() - timeout * interval '1 microsecond' AND clock_timestamp() + interval '1 second'
-        OR w.seen_at NOT BETWEEN clock_timestamp() - witness_gap(timeout) AND clock_timestamp() + interval '1 second'
-            AND c.heartbeat_at > w.seen_at - timeout * interval '1 microsecond'
+        OR in_witness_gap(w.seen_at, witness_gap(timeout)) AND c.heartbeat_at > w.seen_at - timeout * interval '1 microsecond'
 $$;
 
 -- It was alive before a gap, which ended less than a timeout ago.
@@ -593,7 +602,7 @@ $$;
 CREATE FUNCTION compute_live(v compute_services, lease bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT (v.lease_until BETWEEN clock_timestamp() AND clock_timestamp() + lease * interval '1 microsecond' + interval '1 second'
         OR EXISTS (SELECT FROM witness w
-            WHERE w.seen_at NOT BETWEEN clock_timestamp() - interval '7 seconds' AND clock_timestamp() + interval '1 second' AND v.lease_until > w.seen_at
+            WHERE in_witness_gap(w.seen_at, witness_longest_gap()) AND v.lease_until > w.seen_at
                OR w.gap_until BETWEEN clock_timestamp() - lease * interval '1 microsecond' AND clock_timestamp() + interval '1 second' AND v.lease_until > w.gap_from)) IS TRUE
 $$;
 -- +goose StatementEnd
