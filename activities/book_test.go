@@ -19,10 +19,11 @@ type book struct {
 	op          node.Operation
 	saves       int
 	events      []node.Event
-	hosts       []node.Host     // that cover the node
-	inventory   map[string]any  // what the agent sent
-	plugin      map[string]any  // and beside its inventory
-	noInventory error           // of reading both
+	hosts       []node.Host    // that cover the node
+	inventory   map[string]any // what the agent sent
+	plugin      map[string]any // and beside its inventory
+	noInventory error          // of reading both
+	secrets     node.Secrets
 	sealed      error           // why the secrets can't be read
 	clock       time.Time       // the database's
 	empty       bool            // nothing has come of the claim
@@ -162,7 +163,9 @@ func (b *book) SaveInspection(_ context.Context, _ int64, _ node.Claim, i node.I
 	return 0, nil
 }
 
-func (b *book) Credentials(context.Context, *node.Node) (node.Secrets, error) { return nil, b.sealed }
+func (b *book) Credentials(context.Context, *node.Node) (node.Secrets, error) {
+	return b.secrets, b.sealed
+}
 
 func (b *book) AgentToken(context.Context, string) (string, error)     { return "token", nil }
 func (b *book) NodePorts(context.Context, string) ([]node.Port, error) { return nil, nil }

@@ -164,3 +164,27 @@ func TestAnOverrideIsJudgedByTheNextBoot(t *testing.T) {
 	_, err = b.run()
 	require.ErrorContains(t, err, "took the boot device cdrom (Once) but shows pxe (Continuous)")
 }
+
+// The step is begun anew while the medium that it has sent may still appear: nothing else is sent, and so recorded, before.
+func TestAStepThatBeginsAnewWaitsForTheMediumThatItHasSent(t *testing.T) {
+	b := booting(t, time.Hour)
+	b.book.hosts = []node.Host{{Name: "c1"}, {Name: "c2"}}
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, node.InsertMedia, b.issued().Command)
+	b.book.hosts = nil
+	step := &b.book.op.Steps[1]
+	step.Rewind()
+	require.Equal(t, node.InsertMedia, step.Issued.Command)
+	b.machine.power = bmc.PowerOn
+	time.AfterFunc(200*time.Millisecond, func() {
+		b.machine.mu.Lock()
+		defer b.machine.mu.Unlock()
+		b.machine.media = bmc.Media{Inserted: true, Image: agentISO}
+	})
+	_, err = b.run()
+	require.NoError(t, err)
+	require.Equal(t, []string{agentISO}, b.machine.images, "it is sent once")
+	require.Nil(t, b.issued())
+	require.Equal(t, node.PhaseBooted, b.book.op.Steps[1].Phase)
+}

@@ -134,7 +134,7 @@ func TestAPowerRequestIsTriedAsOftenAsAnyStepBeforeItIsGivenUp(t *testing.T) {
 	b := newBench(t, node.KindDeploy, node.DeployWait, bmc.PowerOn, direct, plan.Options{})
 	b.book.node.PowerState = node.PowerOn
 	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepWaiting, Phase: "booted", StartedAt: &began}}
-	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, fault.New(fault.Busy, "later") }
+	b.machine.reads = func() error { return fault.New(fault.Unreachable, "connection reset") }
 	b.book.ask(node.PowerOff)
 	for range conductor.StepLimit - 1 {
 		_, err := b.run()

@@ -246,11 +246,92 @@ func TestErrorsAreRetriedByClass(t *testing.T) {
 
 func TestAStepFailsForGoodAfterItsLimit(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
-	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, bmc.Busy(0, "503") }
+	b.machine.reads = func() error { return fault.New(fault.Unreachable, "connection reset") }
 	for i := 1; i <= conductor.StepLimit; i++ {
 		_, err := b.run()
 		require.Equal(t, i == conductor.StepLimit, final(err), "failure %d", i)
 	}
+}
+
+func TestAnswersThatSayLaterAreNoFailuresForAWhile(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind    node.OperationKind
+		state   node.State
+		power   node.PowerState
+		patient func(s *conductor.Settings, d time.Duration)
+	}{
+		"of a step":         {node.KindManage, node.Verifying, "", func(s *conductor.Settings, d time.Duration) { s.BusyPatience = d }},
+		"of a power change": {node.KindPower, node.Active, node.PowerOff, func(s *conductor.Settings, d time.Duration) { s.PowerTimeout = d }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, c.kind, c.state, bmc.PowerOn, fakes, plan.Options{Power: c.power})
+			b.machine.reads = func() error { return bmc.Busy(0, "503") }
+			c.patient(&b.steps.Settings, time.Hour)
+			for range 3 * conductor.StepLimit {
+				_, err := b.run()
+				require.False(t, final(err), err)
+			}
+			step := b.book.op.Steps[0]
+			require.Zero(t, step.Failures)
+			require.Equal(t, "503", step.LastError)
+			require.NotNil(t, step.BusySince)
+			c.patient(&b.steps.Settings, time.Nanosecond)
+			for i := 1; i <= conductor.StepLimit; i++ {
+				_, err := b.run()
+				require.Equal(t, i == conductor.StepLimit, final(err), "failure %d", i)
+			}
+		})
+	}
+	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
+	b.machine.reads = func() error { return bmc.Busy(0, "503") }
+	_, err := b.run()
+	require.Error(t, err)
+	b.machine.reads = func() error { return fault.New(fault.Unreachable, "connection reset") }
+	_, err = b.run()
+	require.Error(t, err)
+	require.Nil(t, b.book.op.Steps[0].BusySince, "it is counted anew from the next such answer")
+}
+
+func TestAPanicIsAFailureOfItsStep(t *testing.T) {
+	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
+	b.book.secrets = node.Secrets{"driver_info/redfish_password": "hunter2"}
+	b.machine.reads = func() error { panic("no such key hunter2 in http://admin:pass@bmc/x") }
+	_, err := b.run()
+	require.True(t, final(err), "it is a defect, which a person has to see")
+	step := b.book.op.Steps[0]
+	require.Equal(t, node.StepFailed, step.State)
+	require.Equal(t, 1, step.Failures)
+	require.Contains(t, step.LastError, "step power.verify panicked: no such key ****** in http://")
+	require.NotContains(t, step.LastError+err.Error(), "hunter2")
+	require.NotContains(t, step.LastError+err.Error(), "pass@")
+
+	b = newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, fakes, plan.Options{})
+	b.book.op.Undo = []node.Undo{node.UndoPowerOff}
+	b.machine.reads = func() error { panic("no such key") }
+	err = b.undo()
+	require.True(t, final(err))
+	require.ErrorContains(t, err, "the undo panicked: no such key")
+}
+
+// The answers of this BMC alternate: off as long as the server is to be switched off, and on when the medium is inserted.
+func TestAServerThatIsOnAgainEachTimeIsNoProgressForEver(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
+	reads := 0
+	b.machine.reads = func() error {
+		b.machine.power = bmc.PowerOff
+		if boot := b.book.op.Steps[1]; boot.Phase == node.PhaseOff {
+			b.machine.power = bmc.PowerOn
+		}
+		reads++
+		return nil
+	}
+	for i := 1; i <= conductor.StepLimit; i++ {
+		_, err := b.run()
+		require.ErrorContains(t, err, "on again 4 times after it was seen off")
+		require.Equal(t, i == conductor.StepLimit, final(err), "failure %d", i)
+	}
+	require.Less(t, reads, 100)
+	require.Empty(t, b.machine.images)
 }
 
 func TestACancelBetweenStepsStopsThere(t *testing.T) {

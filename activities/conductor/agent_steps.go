@@ -49,7 +49,7 @@ func (t *task) runCommand(ctx context.Context, step *node.Step, o agent.Order, p
 			if d.Action == agent.ActWait {
 				// The command is running. It may take hours, and errors of polling that
 				// are spread over them must not add up to a failure of the step.
-				step.Failures = 0
+				step.Failures, step.BusySince = 0, nil
 				if err := t.hardwareAnswered(ctx); err != nil {
 					return nil, false, err
 				}

@@ -6,8 +6,14 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
+
+// maxOnAgain is how often a step switches the server off once more because the BMC shows it
+// on again after it was seen off. Each time counts as progress, and answers that alternate
+// must not do so for ever.
+const maxOnAgain = 3
 
 // bootAgent boots the ramdisk in three phases: it switches the server off; sets virtual
 // media and the one-time boot override; switches the server on. Each phase reads back
@@ -21,6 +27,11 @@ func bootAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 		}
 		if err != nil {
 			return 0, err
+		}
+		if next == "" {
+			if step.OnAgain++; step.OnAgain > maxOnAgain {
+				return 0, fault.New(fault.Unreachable, "node %s: the BMC has shown the server on again %d times after it was seen off", t.node.UUID, step.OnAgain)
+			}
 		}
 		step.Phase = next
 		if next == phaseBooted {
@@ -40,6 +51,9 @@ func bootAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 func (t *task) bootPhase(ctx context.Context, step *node.Step) (string, error) {
 	switch step.Phase {
 	case "":
+		if err := t.awaitInsertion(ctx, step); err != nil { // the record of the power request would take its place
+			return "", err
+		}
 		return phaseOff, t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout)
 	case phaseOff:
 		boot, err := t.boot()

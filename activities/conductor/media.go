@@ -20,7 +20,7 @@ var errEndAsked = errors.New("somebody asked for an end")
 // it, and after it was sent, by this attempt or an earlier one, reads the virtual
 // drive for Settings.MediaTimeout before it sends anything again.
 func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia, url string) error {
-	if insertionPending(step) {
+	if step.Inserting() {
 		shown, err := t.watchMedia(ctx, step, s, step.Issued.At, func(m bmc.Media) bool { return m.MayHold(url) })
 		if err != nil {
 			return err
@@ -70,11 +70,6 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 		return fault.New(fault.Unreachable, "the BMC does not show the virtual medium %s after the request to insert it: %w", t.Settings.MediaTimeout, sent)
 	}
 	return fault.New(fault.Unreachable, "node %s: the BMC accepted the virtual medium but does not show it %s later", t.node.UUID, t.Settings.MediaTimeout)
-}
-
-// insertionPending reports whether an insertion was recorded whose outcome is not known yet.
-func insertionPending(step *node.Step) bool {
-	return step.Issued != nil && step.Issued.Command == node.InsertMedia
 }
 
 // watchMedia reads the virtual drive until the medium is as wanted, and reports
@@ -129,26 +124,36 @@ func (t *task) showMediaWait(ctx context.Context, until time.Time) error {
 	return err
 }
 
-// awaitPendingMedia waits for an image whose insertion was sent and whose outcome is not
-// known, so that it does not appear in the drive after the undo found it empty.
+// awaitPendingMedia waits for the images whose insertion was sent and whose outcome is not
+// known, so that none appears in the drive after the undo found it empty.
 func (t *task) awaitPendingMedia(ctx context.Context) error {
 	if !slices.Contains(t.op.Undo, node.UndoEjectMedia) {
 		return nil
 	}
 	for i := range t.op.Steps {
-		step := &t.op.Steps[i]
-		if step.Over() || !insertionPending(step) {
-			continue
+		if step := &t.op.Steps[i]; !step.Over() {
+			if err := t.awaitInsertion(ctx, step); err != nil {
+				return err
+			}
 		}
-		s, err := t.virtualMedia(ctx)
-		if err != nil {
-			return err
-		}
-		if _, err := t.watchMedia(ctx, step, s, step.Issued.At, func(m bmc.Media) bool { return m.Inserted }); err != nil {
-			return err
-		}
-		step.Issued = nil
 	}
+	return nil
+}
+
+// awaitInsertion waits until the image of an insertion that the step has sent is in the
+// drive, or can't appear any more, and drops the record of it.
+func (t *task) awaitInsertion(ctx context.Context, step *node.Step) error {
+	if !step.Inserting() {
+		return nil
+	}
+	s, err := t.virtualMedia(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := t.watchMedia(ctx, step, s, step.Issued.At, func(m bmc.Media) bool { return m.Inserted }); err != nil {
+		return err
+	}
+	step.Issued = nil
 	return nil
 }
 

@@ -28,7 +28,8 @@ func (t *task) mayContinueWithout(ctx context.Context, err error) bool {
 	case noAnswer(ctx, err) && t.anotherMayTry(ctx):
 		return false
 	}
-	return step.Failures+1 >= retryOf(fault.ClassOf(failed.err)).limit(step, t.Settings.StepLimits)
+	spent, _ := t.spent(step, failed.err)
+	return spent
 }
 
 // skipPowerRequest skips the steps of a power request that failed for good.

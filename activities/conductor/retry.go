@@ -37,7 +37,7 @@ const StepLimit = 5
 // Retries has a row for each class of error (fault.ClassOf).
 var Retries = []Retry{
 	{fault.Transient, "transient", 0, time.Second, 30 * time.Second, "no answer, or the database was away: again after a pause that doubles"},
-	{fault.WaitBusy, "busy", 0, time.Second, 30 * time.Second, "answered \"later\": the same, or after the pause that was asked for where it is longer"},
+	{fault.WaitBusy, "busy", 0, time.Second, 30 * time.Second, "answered \"later\": the same, or after the pause that was asked for where it is longer; counts only after the step's time for such answers"},
 	{fault.NeedsOperator, "needs operator", 1, 0, 0, "refused, wrong password or other data, untrusted, outcome unknown: by a person's decision only"},
 	{fault.Never, "never", 1, 0, 0, "the table does not allow it, nobody can do it, or the claim is lost: not again, not by decision either"},
 }
@@ -61,6 +61,47 @@ func retryOf(c fault.Class) Retry {
 // setting step_limits by "interface.step".
 func (r Retry) limit(step *node.Step, own map[string]int) int {
 	return cmp.Or(r.Failures, own[step.Name()], step.Rule().Failures, StepLimit)
+}
+
+// spent reports whether the step has failed for good if err is one more failure. counts is
+// false for an answer "later" within the step's time for such answers, which is no failure.
+func (t *task) spent(step *node.Step, err error) (spent, counts bool) {
+	if t.mayBeBusy(step, err) {
+		return false, false
+	}
+	return step.Failures+1 >= retryOf(fault.ClassOf(err)).limit(step, t.Settings.StepLimits), true
+}
+
+// pauseAfter returns the pause after the failure err of the step, and notes since when it gets
+// answers "later".
+func (t *task) pauseAfter(step *node.Step, err error) time.Duration {
+	class := fault.ClassOf(err)
+	rule := retryOf(class)
+	if class != fault.WaitBusy {
+		step.BusySince = nil
+		return rule.pause(step.Failures)
+	}
+	if step.BusySince == nil {
+		now := time.Now().UTC()
+		step.BusySince = &now
+	}
+	// As long as it lasts already, so that the pauses double although none is counted.
+	return min(max(time.Since(*step.BusySince), rule.First), rule.Most)
+}
+
+// mayBeBusy reports whether err is an answer "later" and the first of them in a row is not too
+// long ago. A server in its self-test or whose BMC is being updated answers so for minutes. A
+// request for a power state has as long for it as the change itself. A step whose row in the
+// table of steps says how often it may fail is tried again by whoever has opened its operation.
+func (t *task) mayBeBusy(step *node.Step, err error) bool {
+	if fault.ClassOf(err) != fault.WaitBusy || step.Rule().Failures > 0 {
+		return false
+	}
+	patience := t.Settings.BusyPatience
+	if step.PowerRequest() {
+		patience = t.Settings.PowerTimeout
+	}
+	return step.BusySince == nil || time.Since(*step.BusySince) < patience
 }
 
 // pause returns how long to wait after the nth failure of a step; the first one is 1.

@@ -174,7 +174,7 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 		t.addUndo(step.Rule().Undo...)
 	}
 	ended := t.reportLater(ctx)
-	o, err := run(ctx, t, step)
+	o, err := t.call(ctx, run, step)
 	ended()
 	if err != nil {
 		t.observe(step, "failed", now)
@@ -216,12 +216,15 @@ func (t *task) recordFailure(err error) error {
 		return activities.RetryAfter(err, time.Second)
 	}
 	step := se.step
-	step.Failures++
-	step.LastError = fault.Text(se.err)
+	spent, counts := t.spent(step, se.err)
+	if counts {
+		step.Failures++
+	}
+	pause := t.pauseAfter(step, se.err)
+	step.LastError, step.OnAgain = fault.Text(se.err), 0
 	step.ClearDeaths() // this conductor survived the step
 	t.op.Rests, t.pending.Came = true, true
-	rule, failures := retryOf(fault.ClassOf(se.err)), step.Failures
-	spent := failures >= rule.limit(step, t.Settings.StepLimits)
+	failures := step.Failures
 	retry := t.restartStep(step, se.err, spent) || !spent
 	if !retry {
 		step.State = node.StepFailed
@@ -246,7 +249,7 @@ func (t *task) recordFailure(err error) error {
 	if !retry {
 		return activities.NonRetryable(se.err)
 	}
-	return activities.RetryAfter(se.err, max(rule.pause(step.Failures), bmc.RetryAfter(se.err)))
+	return activities.RetryAfter(se.err, max(pause, bmc.RetryAfter(se.err)))
 }
 
 // takeOverOwed makes the undos that earlier operations left part of this operation's undo, if

@@ -16,6 +16,7 @@ type Settings struct {
 	SoftPowerTimeout time.Duration                 // how long a soft power off may take if the request gives no timeout
 	PowerSettle      time.Duration                 // how long the effect of a request recorded by an earlier attempt is waited for before it is sent again
 	PowerPoll        time.Duration                 // longest pause between two reads of the power state
+	BusyPatience     time.Duration                 // how long answers "later" are no failures of a step
 	MediaTimeout     time.Duration                 // how long inserting a medium may take; shorter than an undo may take
 	MediaPoll        time.Duration                 // longest pause between two reads of the virtual drive
 	AgentPoll        time.Duration                 // longest pause between two reads of the agent's commands
@@ -43,6 +44,7 @@ func (s Settings) WithDefaults() Settings {
 	setDefault(&s.SoftPowerTimeout, 10*time.Minute)
 	setDefault(&s.PowerSettle, 5*time.Second)
 	setDefault(&s.PowerPoll, time.Second)
+	setDefault(&s.BusyPatience, 10*time.Minute)
 	setDefault(&s.MediaTimeout, 2*time.Minute)
 	setDefault(&s.MediaPoll, 2*time.Second)
 	setDefault(&s.AgentPoll, 2*time.Second)

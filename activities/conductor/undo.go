@@ -60,13 +60,7 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 	if err := t.save(ctx); err != nil {
 		return UndoResult{}, s.failure(ctx, nil, err)
 	}
-	err = t.awaitPendingPowerOn(ctx)
-	if err == nil {
-		err = t.awaitPendingMedia(ctx)
-	}
-	if err == nil {
-		err = t.undo(ctx, t.undoStep(), t.op.Undo)
-	}
+	err = t.undoAll(ctx)
 	if noAnswer(ctx, err) && t.anotherMayTry(ctx) {
 		return UndoResult{Elsewhere: true, Conductor: s.Settings.Conductor}, nil
 	}
@@ -82,6 +76,18 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 	}
 	t.op.WaitingFor, t.op.WaitingUntil = "", nil
 	return UndoResult{}, s.saveUndo(ctx, t)
+}
+
+// undoAll does what the operation has to undo, after what was sent can have no effect any more.
+func (t *task) undoAll(ctx context.Context) (err error) {
+	defer t.recovered("the undo", &err)
+	if err := t.awaitPendingPowerOn(ctx); err != nil {
+		return err
+	}
+	if err := t.awaitPendingMedia(ctx); err != nil {
+		return err
+	}
+	return t.undo(ctx, t.undoStep(), t.op.Undo)
 }
 
 // awaitPendingPowerOn waits for the effect of a recorded request to switch the server on

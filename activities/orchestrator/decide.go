@@ -52,7 +52,7 @@ func (a *Operations) Hold(ctx context.Context, in HoldInput) (Held, error) {
 			return node.OperationChange{}, fault.New(fault.Internal, "operation %d has no step to hold at", o.ID)
 		}
 		if in.Restart {
-			step.Phase, step.Issued = "", nil
+			step.Rewind()
 		}
 		now := time.Now().UTC()
 		if err := o.HoldAt(step, in.Error, forDecision(step), node.Claim{Seq: in.Seq}, now, now.Add(in.Wait)); err != nil {

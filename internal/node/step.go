@@ -44,9 +44,10 @@ type Step struct {
 	Cleaning bool `json:"cleaning,omitempty"`
 
 	State     StepState  `json:"state"`
-	Attempts  int        `json:"attempts"`           // times begun
-	Failures  int        `json:"failures,omitempty"` // times it failed by itself; crashes of conductors do not count
-	Limit     int        `json:"limit,omitempty"`    // how often it may fail so, as whoever began it has it; 0 = nobody has
+	Attempts  int        `json:"attempts"`             // times begun
+	Failures  int        `json:"failures,omitempty"`   // times it failed by itself; crashes of conductors do not count
+	Limit     int        `json:"limit,omitempty"`      // how often it may fail so, as whoever began it has it; 0 = nobody has
+	BusySince *time.Time `json:"busy_since,omitempty"` // the first of the answers "later" in a row; nil = the last error was another one
 	Conductor string     `json:"conductor,omitempty"`
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
@@ -67,6 +68,10 @@ type Step struct {
 	// Restarting is set until the agent that is booted for that has called.
 	Restarts   int  `json:"restarts,omitempty"`
 	Restarting bool `json:"restarting,omitempty"`
+
+	// OnAgain counts how often the server was found on again after the step had seen it
+	// off, since its last failure.
+	OnAgain int `json:"on_again,omitempty"`
 
 	// Issued is what was sent and must survive a move to another conductor,
 	// written before it is sent: an agent's command, a pulse, a task's URI.
@@ -98,6 +103,20 @@ func (s Step) Over() bool { return s.State == StepDone || s.State == StepSkipped
 // Name is "interface.step", as Ironic writes it.
 func (s Step) Name() string { return s.Interface + "." + s.Step }
 
+// Rewind makes the step begin at its first phase and forgets what it has sent, but not an
+// insertion: its medium may still appear, even in a drive that was emptied meanwhile.
+// Whoever runs the step next waits for that.
+func (s *Step) Rewind() {
+	s.Phase = ""
+	if !s.Inserting() {
+		s.Issued = nil
+	}
+}
+
+// Inserting reports whether an insertion of a medium was recorded whose outcome is not
+// known yet.
+func (s *Step) Inserting() bool { return s.Issued != nil && s.Issued.Command == InsertMedia }
+
 // restartsMost is how often a step is restarted: if a server loses its agent twice, something
 // else is wrong with it.
 const restartsMost = 1
@@ -111,7 +130,8 @@ func (s *Step) Restart(why string) bool {
 		return false
 	}
 	s.Restarts++
-	s.Restarting, s.Failures, s.Phase, s.Issued = true, 0, "", nil
+	s.Restarting, s.Failures, s.BusySince = true, 0, nil
+	s.Rewind()
 	s.Note = "begun anew with another boot of the agent: " + why
 	return true
 }

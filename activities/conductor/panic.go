@@ -1,0 +1,58 @@
+package conductor
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/mask"
+	"go.temper.dev/temper/internal/node"
+)
+
+// call runs a step. If it panics, that is a failure of the step, which is recorded on it.
+// Otherwise Temporal would try the step again for ever, and nobody would see why.
+func (t *task) call(ctx context.Context, run stepFunc, step *node.Step) (o outcome, err error) {
+	defer t.recovered("step "+step.Name(), &err)
+	return run(ctx, t, step)
+}
+
+// recovered makes a panic the error err. It is deferred.
+func (t *task) recovered(what string, err *error) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	*err = fault.New(fault.Internal, "node %s: %s panicked: %s", t.node.UUID, what, t.withoutSecrets(fmt.Sprint(p)))
+	t.log.Error("a panic was recovered", zap.String("in", what), zap.Error(*err), zap.ByteString("stack", debug.Stack()))
+}
+
+// withoutSecrets masks the node's secrets in a text that somebody else has made.
+func (t *task) withoutSecrets(text string) string {
+	for _, v := range t.sealed {
+		text = maskValue(text, v)
+	}
+	return text
+}
+
+// maskValue masks the strings that v consists of.
+func maskValue(text string, v any) string {
+	switch v := v.(type) {
+	case string:
+		if v != "" {
+			return strings.ReplaceAll(text, v, mask.Masked)
+		}
+	case []any:
+		for _, one := range v {
+			text = maskValue(text, one)
+		}
+	case map[string]any:
+		for _, one := range v {
+			text = maskValue(text, one)
+		}
+	}
+	return text
+}
