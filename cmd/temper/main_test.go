@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"go.temper.dev/temper/internal/dev/devfile"
 	"go.temper.dev/temper/internal/log"
 	"go.temper.dev/temper/internal/metrics"
+	"go.temper.dev/temper/internal/origin"
 	"go.temper.dev/temper/internal/sim/faults"
 )
 
@@ -246,4 +248,40 @@ func (s *syncBuffer) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.String()
+}
+
+// Without its metrics listener nobody can see whether a role is healthy, so it does not go on without.
+func TestARoleEndsWithItsMetricsListener(t *testing.T) {
+	guard := origin.NewGuard("127.0.0.1:0", nil)
+	for name, end := range map[string]func(context.Context) error{
+		"cleanly":                  func(context.Context) error { return nil },
+		"with its context's error": context.Context.Err,
+		"with an error":            func(context.Context) error { return errors.New("no disk") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &process{log: zap.NewNop(), metrics: metrics.NewRegistry()}
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			err = p.serveMetrics(t.Context(), l, guard, func(ctx context.Context) error {
+				require.NoError(t, l.Close())
+				<-ctx.Done()
+				return end(ctx)
+			})
+			require.ErrorContains(t, err, "serve metrics: ")
+			require.ErrorIs(t, err, net.ErrClosed)
+		})
+	}
+	p := &process{log: zap.NewNop(), metrics: metrics.NewRegistry()}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, p.serveMetrics(t.Context(), l, guard, func(context.Context) error { return nil }), "a role that ends is no failure")
+}
+
+func TestATakenMetricsAddressIsToldAtOnce(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	_, err = temper(t, "rack", "--api-url", "http://127.0.0.1:1", "--metrics-listen", l.Addr().String())
+	require.ErrorContains(t, err, "serve metrics: ")
+	require.ErrorContains(t, err, "address already in use")
 }

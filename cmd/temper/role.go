@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"go.temper.dev/temper/internal/dev/devfile"
 	"go.temper.dev/temper/internal/log"
 	"go.temper.dev/temper/internal/metrics"
+	"go.temper.dev/temper/internal/origin"
 )
 
 // process is what all roles share: a logger, metrics, and their health.
@@ -87,19 +89,48 @@ func (r role) start(c *cobra.Command, environ []string, readyFile string) error 
 	p := &process{log: logger, metrics: metrics.NewRegistry(), readyFile: readyFile}
 	logger.Info("settings", zap.Any("settings", loggable(settings)))
 	p.unready(&api.Missing{Reason: "it is starting", Err: errors.New("starting")})
+	var l net.Listener // nil = it serves no metrics
 	if r.common.MetricsListen != "" {
-		if p.listener, err = metrics.Serve(r.common.MetricsListen, r.common.AllowedHosts, p.metrics, p.away); err != nil {
-			return err
+		if l, err = net.Listen("tcp", r.common.MetricsListen); err != nil {
+			return fmt.Errorf("serve metrics: %w", err)
 		}
-		defer p.listener.Stop()
 	}
-	err = within(c.Context(), r.common.ShutdownGrace, func(ctx context.Context) error { return r.run(ctx, p) })
+	guard := origin.NewGuard(r.common.MetricsListen, r.common.AllowedHosts)
+	err = p.serveMetrics(c.Context(), l, guard, func(ctx context.Context) error {
+		return within(ctx, r.common.ShutdownGrace, func(ctx context.Context) error { return r.run(ctx, p) })
+	})
 	if err != nil && !(c.Context().Err() != nil && errors.Is(err, context.Canceled)) {
 		logger.Error("ended", zap.Error(err))
 		return fmt.Errorf("%s: %w", r.name, err)
 	}
 	logger.Info("stopped")
 	return nil
+}
+
+// serveMetrics serves metrics and health on l, if it is not nil, while run runs. If l fails, nobody can see any more whether the
+// role is healthy, so ctx of run ends, and that is its error.
+func (p *process) serveMetrics(ctx context.Context, l net.Listener, guard *origin.Guard, run func(context.Context) error) error {
+	if l == nil {
+		return run(ctx)
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	failed := make(chan error, 1)
+	p.listener = metrics.Serve(l, guard, p.metrics, p.away, func(err error) {
+		failed <- fmt.Errorf("serve metrics: %w", err)
+		fail(err)
+	})
+	defer p.listener.Stop()
+	err := run(ctx)
+	select {
+	case why := <-failed:
+		if err == nil || errors.Is(err, context.Canceled) {
+			return why
+		}
+		return errors.Join(why, err)
+	default:
+		return err
+	}
 }
 
 // loggable returns the settings for the log: each value, and where it comes from if it is not the default.

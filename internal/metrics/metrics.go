@@ -4,6 +4,7 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -33,14 +34,10 @@ type Server struct {
 	addr string
 }
 
-// Serve listens on address and answers until Stop. On loopback it answers only requests whose Host header is a loopback
-// name or one of hosts. away returns what the process needs and does not have, in sentences that unauthenticated clients
-// may read: /healthz answers 200 if there is nothing, else 503 and these sentences.
-func Serve(address string, hosts []string, g prometheus.Gatherer, away func(context.Context) []string) (*Server, error) {
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("serve metrics: %w", err)
-	}
+// Serve answers on l until Stop what guard lets through. away returns what the process needs and does not have, in sentences
+// that unauthenticated clients may read: /healthz answers 200 if there is nothing, else 503 and these sentences. It calls
+// failed if l fails before Stop.
+func Serve(l net.Listener, guard *origin.Guard, g prometheus.Gatherer, away func(context.Context) []string, failed func(error)) *Server {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(g, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
@@ -53,11 +50,15 @@ func Serve(address string, hosts []string, g prometheus.Gatherer, away func(cont
 		fmt.Fprintln(w, "ok")
 	})
 	s := &Server{addr: l.Addr().String(), http: &http.Server{
-		Handler: origin.NewGuard(address, hosts).Handler(mux), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second,
+		Handler: guard.Handler(mux), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}}
-	go func() { _ = s.http.Serve(l) }() // until Stop; scrapes show a listener that fails before
-	return s, nil
+	go func() {
+		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			failed(err)
+		}
+	}()
+	return s
 }
 
 // URL returns the URL of the metrics: http://host:port/metrics.

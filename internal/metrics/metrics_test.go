@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"go.temper.dev/temper/internal/metrics"
+	"go.temper.dev/temper/internal/origin"
 )
 
 func get(t *testing.T, url string) (int, string) {
@@ -25,6 +27,15 @@ func get(t *testing.T, url string) (int, string) {
 	return res.StatusCode, string(body)
 }
 
+var guard = origin.NewGuard("127.0.0.1:0", nil)
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return l
+}
+
 func TestMetricsAndHealthAreServedUntilStop(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	r := metrics.NewRegistry()
@@ -32,8 +43,7 @@ func TestMetricsAndHealthAreServedUntilStop(t *testing.T) {
 	r.MustRegister(c)
 	c.Add(3)
 	var away []string
-	s, err := metrics.Serve("127.0.0.1:0", nil, r, func(context.Context) []string { return away })
-	require.NoError(t, err)
+	s := metrics.Serve(listen(t), guard, r, func(context.Context) []string { return away }, func(err error) { t.Error("Stop is no failure: ", err) })
 
 	code, body := get(t, s.URL())
 	require.Equal(t, http.StatusOK, code)
@@ -49,15 +59,16 @@ func TestMetricsAndHealthAreServedUntilStop(t *testing.T) {
 	require.Equal(t, "PostgreSQL does not answer\nTemporal does not answer\n", body)
 
 	s.Stop()
-	_, err = http.Get(s.URL())
+	_, err := http.Get(s.URL())
 	require.Error(t, err)
 }
 
-func TestATakenAddressIsToldAtOnce(t *testing.T) {
-	s, err := metrics.Serve("127.0.0.1:0", nil, metrics.NewRegistry(), func(context.Context) []string { return nil })
-	require.NoError(t, err)
+func TestAListenerThatFailsIsTold(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	l := listen(t)
+	failed := make(chan error, 1)
+	s := metrics.Serve(l, guard, metrics.NewRegistry(), func(context.Context) []string { return nil }, func(err error) { failed <- err })
 	defer s.Stop()
-	taken := strings.TrimPrefix(strings.TrimSuffix(s.URL(), "/metrics"), "http://")
-	_, err = metrics.Serve(taken, nil, metrics.NewRegistry(), nil)
-	require.ErrorContains(t, err, "address already in use")
+	require.NoError(t, l.Close())
+	require.ErrorIs(t, <-failed, net.ErrClosed)
 }
