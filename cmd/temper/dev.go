@@ -22,7 +22,8 @@ func newDevCommand() *cobra.Command {
 		Long: `Run all roles, PostgreSQL, Temporal and a simulated rack on this machine, as child processes.
 
 PostgreSQL is the one that TEMPER_DATABASE_URL names, else a private cluster in the data folder. Ctrl-C ends all of it;
-when it is started again, it goes on with its data. The settings of --config are for the roles.`,
+when it is started again, it goes on with its data. The settings of --config are for the roles. If they require a login,
+TEMPER_API_USER and TEMPER_API_PASSWORD say who enrols the nodes.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runDev(c, r) },
 	}

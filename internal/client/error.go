@@ -157,7 +157,7 @@ func (c *Client) readError(r request, res *http.Response) error {
 		RequestID: res.Header.Get(headerRequestID), retryAfter: retryAfter(res.Header),
 	}
 	e.Code, e.Help = faultCode(raw)
-	if e.Words = faultString(raw); e.Words != "" {
+	if e.Words = FaultString(raw); e.Words != "" {
 		return e
 	}
 	e.Words = strings.ToLower(http.StatusText(res.StatusCode))
@@ -180,9 +180,9 @@ func faultCode(raw []byte) (fault.Code, []Help) {
 	return body.Code, body.Help
 }
 
-// faultString returns the sentence in the body of an error, or "" if there is none. Ironic puts JSON into a string of its JSON
+// FaultString returns the sentence in the body of an error, or "" if there is none. Ironic puts JSON into a string of its JSON
 // (error_message.faultstring), its basic-auth middleware answers error.message, older ones put no string around it.
-func faultString(raw []byte) string {
+func FaultString(raw []byte) string {
 	var body struct {
 		Packed json.RawMessage `json:"error_message"`
 		Basic  struct {

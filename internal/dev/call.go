@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"go.temper.dev/temper/internal/client"
 )
 
 // apiVersion is the microversion of every request: the newest of the API.
@@ -68,22 +70,10 @@ func Call(ctx context.Context, method, url string, in, out any) error {
 	return nil
 }
 
-// errorText returns the sentence in an error's body, or the start of the body: Ironic puts JSON in a string of its JSON (error_message.faultstring).
+// errorText returns the sentence in an error's body, or the start of the body.
 func errorText(body []byte) string {
-	var outer struct {
-		Message json.RawMessage `json:"error_message"`
-	}
-	var inner struct {
-		Fault string `json:"faultstring"`
-	}
-	if json.Unmarshal(body, &outer) == nil {
-		var packed string
-		if json.Unmarshal(outer.Message, &packed) == nil {
-			outer.Message = json.RawMessage(packed)
-		}
-		if json.Unmarshal(outer.Message, &inner) == nil && inner.Fault != "" {
-			return inner.Fault
-		}
+	if words := client.FaultString(body); words != "" {
+		return words
 	}
 	s := strings.Join(strings.Fields(string(body)), " ")
 	return s[:min(len(s), 500)]

@@ -7,10 +7,13 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 
+	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -30,13 +33,25 @@ type Server struct {
 
 // Node is a node to enrol.
 type Node struct {
-	Name           string         `json:"name"`
-	Driver         string         `json:"driver"`
-	DriverInfo     map[string]any `json:"driver_info,omitempty"`
-	ConductorGroup string         `json:"conductor_group,omitempty"`
-	ResourceClass  string         `json:"resource_class"`
-	AutomatedClean bool           `json:"automated_clean"`
-	MACs           []string       `json:"-"` // become ports
+	Name           string
+	Driver         string
+	DriverInfo     map[string]any
+	ConductorGroup string
+	ResourceClass  string
+	AutomatedClean bool
+	MACs           []string // become ports
+}
+
+// fields are the node's fields in Ironic's API.
+func (n Node) fields() map[string]any {
+	f := map[string]any{"name": n.Name, "driver": n.Driver, "resource_class": n.ResourceClass, "automated_clean": n.AutomatedClean}
+	if n.DriverInfo != nil {
+		f["driver_info"] = n.DriverInfo
+	}
+	if n.ConductorGroup != "" {
+		f["conductor_group"] = n.ConductorGroup
+	}
+	return f
 }
 
 // enroll enrols the servers of the rack and the fake nodes. Nodes of an earlier start stay as they are.
@@ -48,7 +63,26 @@ func (s *Stack) enroll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list what to enrol: %w", err)
 	}
-	return Enroll(ctx, s.snapshot().APIURL, nodes)
+	api, err := client.New(client.Config{URL: s.snapshot().APIURL, User: s.getenv("TEMPER_API_USER"), Password: s.getenv("TEMPER_API_PASSWORD")})
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	err = Enroll(ctx, api, nodes)
+	if client.CodeOf(err) == fault.Unauthenticated {
+		return fmt.Errorf("%w; say who you are with TEMPER_API_USER and TEMPER_API_PASSWORD, or start with --enroll=false", err)
+	}
+	return err
+}
+
+// getenv returns a variable of the children's environment; "" = it is not set.
+func (s *Stack) getenv(name string) (value string) {
+	for _, v := range s.o.Environ { // the last one counts, as in os/exec
+		if after, ok := strings.CutPrefix(v, name+"="); ok {
+			value = after
+		}
+	}
+	return value
 }
 
 // nodes returns the nodes that the stack must have.
@@ -104,29 +138,26 @@ func RackNodes(ctx context.Context, rackURL string) ([]Node, error) {
 }
 
 // Enroll creates nodes with their ports. Nodes and ports that exist stay as they are.
-func Enroll(ctx context.Context, apiURL string, nodes []Node) error {
+func Enroll(ctx context.Context, api *client.Client, nodes []Node) error {
 	for _, n := range nodes { // one after the other, because lists show nodes in the order of their creation
-		if err := enrollOne(ctx, apiURL, n); err != nil {
+		if err := enrollOne(ctx, api, n); err != nil {
 			return fmt.Errorf("enrol node %s: %w", n.Name, err)
 		}
 	}
 	return nil
 }
 
-func enrollOne(ctx context.Context, apiURL string, n Node) error {
-	var made struct {
-		UUID string `json:"uuid"`
-	}
-	err := retryUnavailable(ctx, func() error { return Call(ctx, http.MethodPost, apiURL+"/v1/nodes", n, &made) })
+func enrollOne(ctx context.Context, api *client.Client, n Node) error {
+	made, err := retryUnavailable(ctx, func() (*client.Node, error) { return api.CreateNode(ctx, n.fields()) })
 	if isStatus(err, http.StatusConflict) {
-		err = Call(ctx, http.MethodGet, apiURL+"/v1/nodes/"+n.Name, nil, &made)
+		made, err = api.Node(ctx, n.Name, "uuid")
 	}
 	if err != nil {
 		return err
 	}
 	for _, mac := range n.MACs {
-		port := map[string]string{"node_uuid": made.UUID, "address": mac}
-		err := retryUnavailable(ctx, func() error { return Call(ctx, http.MethodPost, apiURL+"/v1/ports", port, nil) })
+		port := map[string]any{"node_uuid": made.UUID, "address": mac}
+		_, err := retryUnavailable(ctx, func() (*client.Port, error) { return api.CreatePort(ctx, port) })
 		if err != nil && !isStatus(err, http.StatusConflict) {
 			return fmt.Errorf("port %s: %w", mac, err)
 		}
@@ -138,20 +169,19 @@ func enrollOne(ctx context.Context, apiURL string, n Node) error {
 const retryTimeout = 30 * time.Second
 
 // retryUnavailable calls ask again while the answer is 503.
-func retryUnavailable(ctx context.Context, ask func() error) error {
+func retryUnavailable[T any](ctx context.Context, ask func() (T, error)) (T, error) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = 50*time.Millisecond, time.Second
-	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		err := ask()
+	return backoff.Retry(ctx, func() (T, error) {
+		got, err := ask()
 		if err != nil && !isStatus(err, http.StatusServiceUnavailable) {
 			err = backoff.Permanent(err)
 		}
-		return struct{}{}, err
+		return got, err
 	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(retryTimeout))
-	return err
 }
 
 func isStatus(err error, status int) bool {
-	var e *StatusError
+	var e *client.Error
 	return errors.As(err, &e) && e.Status == status
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/dev"
 )
 
@@ -70,7 +71,12 @@ func (s *stack) enroll(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("the rack has %d servers, not %d", len(nodes), servers)
 	}
 	s.out.say("Enrolling %d nodes", len(nodes))
-	if err := dev.Enroll(ctx, s.APIURL, nodes); err != nil {
+	api, err := client.New(client.Config{URL: s.APIURL})
+	if err != nil {
+		return nil, err
+	}
+	defer api.Close()
+	if err := dev.Enroll(ctx, api, nodes); err != nil {
 		return nil, err
 	}
 	var names []string
