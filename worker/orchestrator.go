@@ -43,7 +43,7 @@ type Orchestrator struct {
 	Retention          time.Duration // of the records of deleted nodes
 	StopGrace          time.Duration
 	Metrics            *Metrics
-	Started            func() // called once it polls; may be nil
+	Started            func() // called when it has begun to poll; may be nil
 	Log                *zap.Logger
 }
 

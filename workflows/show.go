@@ -87,14 +87,14 @@ func (o *operation) table() string {
 // formatTime formats a time with its date and zone, because readers may be in another zone or read it days later.
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// dispatch notes that conductors have the steps, with the claim seq.
+// dispatch records that conductors have the steps, with the claim seq.
 func (o *operation) dispatch(ctx workflow.Context, seq int64) {
 	now := workflow.Now(ctx).UTC()
 	o.dispatched, o.progress.Given, o.progress.WaitingFor = seq, &now, ""
 	o.show(ctx)
 }
 
-// endDispatch notes that no conductor has the steps.
+// endDispatch records that no conductor has the steps.
 func (o *operation) endDispatch() { o.dispatched, o.progress.Given = 0, nil }
 
 // receiveSteps handles StepsSignal. It ignores an update of an activity that has ended.

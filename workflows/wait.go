@@ -27,7 +27,7 @@ type wait struct {
 	over  error      // the failure if it has not come by then
 }
 
-// waitForAgent is the wait for the agent's call, or for a hold to be lifted.
+// waitForAgent is the wait for the agent to call back, or for an unhold.
 func (o *operation) waitForAgent(res conductor.StepsResult) wait {
 	return wait{until: res.Until, over: o.overdueError(res), look: func(ctx workflow.Context) (seen orchestrator.WaitState, err error) {
 		err = workflow.ExecuteLocalActivity(localOptions(ctx, "look"), operations.Look, o.in.Operation).Get(ctx, &seen)

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TraitMaintenance is the trait that a node has while an operator keeps it in
-// maintenance. It is computed, never stored, and a barrier: only a request that
-// names the node and asks for the trait gets such a node.
+// TraitMaintenance is the trait that a node has while an operator keeps it in maintenance.
+// It is computed, never stored. Only a request that names the node and asks for the trait
+// gets such a node.
 const TraitMaintenance = "CUSTOM_MAINTENANCE"
 
 // AllocationState is how far an allocation is, in Ironic's words.
@@ -50,7 +50,7 @@ func (a *Allocation) NodeTraits() []string {
 	return slices.DeleteFunc(append([]string{}, a.Traits...), func(t string) bool { return t == TraitMaintenance })
 }
 
-// AllocationFilter narrows a list of allocations; nil does not.
+// AllocationFilter narrows a list of allocations. A field that is nil does not.
 type AllocationFilter struct {
 	Node                        *string // uuid or name
 	ResourceClass, State, Owner *string
@@ -93,8 +93,8 @@ func AllocationFailed(a *Allocation, counts []Refused) string {
 	return fmt.Sprintf("Failed to process allocation %s: %s (%s: %s)", a.UUID, words, whole, strings.Join(parts, ", "))
 }
 
-// Lacks are those of the traits that n does not have, the computed one
-// included: an allocation that was given for maintenance keeps it.
+// Lacks returns those of the traits that n does not have. An allocation that was
+// given a node in maintenance keeps TraitMaintenance when the maintenance is over.
 func (n *Node) Lacks(traits []string) []string {
 	var out []string
 	for _, t := range traits {

@@ -2,7 +2,7 @@ package node
 
 // Defaults are the settings by which Temper plans operations that no request describes.
 type Defaults struct {
-	AutomatedClean bool      // for nodes that do not say
+	AutomatedClean bool      // for nodes that do not set automated_clean
 	OnFailure      OnFailure // of the operation
 }
 
@@ -23,7 +23,7 @@ type End struct {
 	RunID     string // closed only if the row has this run; "" = whatever it has
 	Outcome   Outcome
 	Error     string
-	By        string // who ended it, where it was somebody
+	By        string // the person who ended it; "" = nobody did
 	// Abandoned: no undo was tried, so that everything that the operation's steps have
 	// left is owed (UndoAtEnd).
 	Abandoned bool

@@ -13,19 +13,19 @@ import (
 
 //go:generate go test -run ^TestTheDriversStandInTheDocumentation$ . -update
 
-// Interfaces are the 13 of a node, in the order in which Ironic lists them.
+// Interfaces are the 13 interfaces of a node, in Ironic's order.
 var Interfaces = []string{
 	"bios", "boot", "console", "deploy", "firmware", "inspect", "management", "network", "power", "raid", "rescue", "storage", "vendor",
 }
 
-// HardwareType is a driver: what nodes with it are made of. The hardware types
-// stand in hardware_types.go; nothing else compares their names, or those of
-// implementations, with a string (archtest).
+// HardwareType is a driver, with the implementations that its nodes can have. All are in
+// hardware_types.go. Other code never compares their names, or names of implementations,
+// with a string, so that a new driver is one entry (a test of archtest).
 type HardwareType struct {
 	Name string
 	// About is one sentence for the documentation.
 	About string
-	// Properties are those of driver_info that reach the BMC.
+	// Properties are the keys of driver_info with which the BMC is reached.
 	Properties []Property
 	// Implementations of each interface, the best first. The first one that a
 	// conductor has enabled is the default.
@@ -42,11 +42,11 @@ type Implementation struct {
 	// WritesImage: it deploys an image, so a node must say which one.
 	WritesImage bool
 	// RunsAgentSteps: steps that the agent offers for the interface run whenever they
-	// have a priority. Other interfaces' run only where somebody asks for them.
+	// have a priority. Steps of other interfaces run only if a request names them.
 	RunsAgentSteps bool
 	// Boot says how an implementation of the interface boot boots the ramdisk.
 	Boot BootMethod
-	// Properties are those of driver_info that it needs beside the hardware type's.
+	// Properties are the keys of driver_info that it needs besides those of the hardware type.
 	Properties []Property
 	// DeploySteps and CleanSteps are the steps that it offers. Each has a row in the
 	// table of steps (StepRule), and package conductor (activities/conductor) runs it.
@@ -69,7 +69,7 @@ type Means int
 
 // The means.
 const (
-	MeansNone  Means = iota // it exists to say no (no-raid); also what is not known
+	MeansNone  Means = iota // it refuses every request (no-raid); also: an unknown implementation
 	MeansNoop               // there is nothing to do
 	MeansFake               // it pretends: it takes the time that the settings say
 	MeansBMC                // out of band: it asks the BMC
@@ -92,13 +92,13 @@ type Property struct {
 	// Required: a node without it does not validate.
 	Required bool
 	// Decides: the value decides where the BMC's password is sent or how the BMC is
-	// verified, so the password is sealed together with it (destination.go). A
-	// change of this in a hardware type that is there needs a new seal version in
-	// package store.
+	// verified, so the password is sealed together with it (destination.go). If
+	// this changes in a hardware type, package store needs a new seal version, because
+	// secrets that were sealed before do not open otherwise.
 	Decides bool
 }
 
-// Hardware is the hardware type of that name.
+// Hardware returns the hardware type of that name; false if there is none.
 func Hardware(driver string) (HardwareType, bool) {
 	i := slices.IndexFunc(hardware, func(h HardwareType) bool { return h.Name == driver })
 	if i < 0 {
@@ -107,7 +107,7 @@ func Hardware(driver string) (HardwareType, bool) {
 	return hardware[i], true
 }
 
-// HardwareTypes are the names of all hardware types.
+// HardwareTypes returns the names of all hardware types.
 func HardwareTypes() []string {
 	out := make([]string, len(hardware))
 	for i, h := range hardware {
@@ -116,12 +116,12 @@ func HardwareTypes() []string {
 	return out
 }
 
-// RegisterHardware adds a hardware type. It must be called before anything else
-// of this package is used: tests do, for a driver of their own.
+// RegisterHardware adds a hardware type, for tests that have a driver of their own. It must
+// be called before anything else of this package is used.
 func RegisterHardware(h HardwareType) { hardware = append(hardware, h) }
 
-// Implementation is n's implementation of an interface; of MeansNone where n's
-// driver is not known or does not have the one that n names.
+// Implementation returns n's implementation of an interface. Its Means is MeansNone if n's
+// driver is unknown or does not have the implementation that n names.
 func (n *Node) Implementation(iface string) Implementation {
 	h, _ := Hardware(n.Driver)
 	return h.implementation(iface, n.Interfaces[iface])
@@ -136,7 +136,7 @@ func (h HardwareType) implementation(iface, name string) Implementation {
 	return Implementation{}
 }
 
-// Supports are the names of the implementations of each interface, the best first.
+// Supports returns the names of the implementations of each interface, the best first.
 func (h HardwareType) Supports() map[string][]string {
 	out := make(map[string][]string, len(h.Implementations))
 	for iface, impls := range h.Implementations {
@@ -152,8 +152,8 @@ func (h HardwareType) IsFake() bool {
 	return slices.ContainsFunc(h.Implementations["power"], func(i Implementation) bool { return i.Means == MeansFake })
 }
 
-// AllProperties are those of driver_info that h and its implementations know,
-// sorted by name.
+// AllProperties returns the keys of driver_info that h and its implementations know, sorted
+// by name.
 func (h HardwareType) AllProperties() []Property {
 	all := map[string]Property{}
 	for _, p := range h.Properties {
@@ -169,9 +169,10 @@ func (h HardwareType) AllProperties() []Property {
 	return slices.SortedFunc(maps.Values(all), func(a, b Property) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// DeployISO is the URL of the image from which the virtual media of n boot the
-// ramdisk agent: driver_info's or else instance_info's, which the caller gives
-// with their secrets in the clear if it has them. fault.Invalid where there is none.
+// DeployISO returns the URL of the image from which n boots the ramdisk agent by virtual
+// media: that in driver_info or else that in instance_info. The caller passes both, with
+// their secrets in the clear if it has them. The error is fault.Invalid if there is no URL
+// or it is not valid.
 func DeployISO(n *Node, driverInfo, instanceInfo map[string]any) (string, error) {
 	for _, from := range []map[string]any{driverInfo, instanceInfo} {
 		iso, ok := from[deployISO.Name].(string)
@@ -188,11 +189,12 @@ func DeployISO(n *Node, driverInfo, instanceInfo map[string]any) (string, error)
 		n.UUID, deployISO.Name, n.Interfaces["boot"])
 }
 
-// Resolve fills in and checks the interfaces of a node of type h. want is what
-// the node names ("" and absent = the default), enabled what the conductors of
-// its driver and group have (Conductor.Interfaces of it). The result names all 13.
-// Errors: fault.Invalid in Ironic's words, one for the first interface that does
-// not fit, in the order of Interfaces.
+// Resolve checks the interfaces that a node of type h asks for, and fills in the defaults.
+// want has the implementation that the node names for each interface ("" and absent = the
+// default), enabled those that the conductors of its driver and group have
+// (coverage.Conductor.Interfaces). The result has all 13 interfaces. The error is
+// fault.Invalid, in Ironic's words, for the first interface that does not fit, in the order
+// of Interfaces.
 func (h HardwareType) Resolve(want map[string]string, enabled map[string][]string) (map[string]string, error) {
 	supports := h.Supports()
 	out := make(map[string]string, len(Interfaces))
@@ -220,7 +222,7 @@ func (h HardwareType) Resolve(want map[string]string, enabled map[string][]strin
 	return out, nil
 }
 
-// pythonList is a list as Ironic's messages show one.
+// pythonList formats a list as Ironic's messages do.
 func pythonList(in []string) string {
 	quoted := make([]string, len(in))
 	for i, s := range in {

@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// Undeployed reports whether nothing of an instance can be on n: only its name.
+// Undeployed reports whether n is in a state in which no instance is deployed on it. It may
+// be reserved for one all the same (instance_uuid).
 func (n *Node) Undeployed() bool {
 	return n.ProvisionState == Available || n.ProvisionState == Manageable || n.ProvisionState == Enroll
 }
 
-// Tenant is the project that a node is for: its lessee, else its owner; "" = nobody's.
+// Tenant returns the project that may use the node: its lessee or else its owner; "" = none.
 func (n *Node) Tenant() string {
 	if n.Lessee != "" {
 		return n.Lessee

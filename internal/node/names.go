@@ -51,7 +51,7 @@ func ValidName(s string, minor int) bool {
 // messages.
 func ValidServiceName(s string) bool { return serviceName.MatchString(s) }
 
-// NotReserved is fault.Invalid, in Ironic's words, where name is one of ReservedNames.
+// NotReserved returns fault.Invalid, in Ironic's words, if name is one of ReservedNames.
 func NotReserved(name string) error {
 	if slices.Contains(ReservedNames, name) {
 		return fault.New(fault.Invalid, `The word "%s" is reserved and can not be used as a node name. Reserved words are: %s.`,

@@ -1,10 +1,10 @@
 package node
 
-// AvailableFilter narrows the nodes that can be offered; what is nil or empty does not.
+// AvailableFilter narrows the nodes that can be offered. A field that is nil or empty does not.
 type AvailableFilter struct {
 	ResourceClass, ConductorGroup *string
 	Owner                         *string // owner or lessee
-	// Dedicated hides nodes with an owner or lessee from who names no Owner.
+	// Dedicated: if Owner is nil, nodes with an owner or lessee are left out.
 	Dedicated bool
 	// Traits that a node must have. With any given, nodes in maintenance are
 	// offered only where TraitMaintenance is among them.
@@ -17,5 +17,5 @@ type AvailableFilter struct {
 type Offer struct {
 	UUID, Name, ResourceClass, ConductorGroup string
 	Traits                                    []string
-	Requires                                  []string // traits that whoever takes it must ask for
+	Requires                                  []string // traits that a request must name to get it
 }

@@ -91,8 +91,8 @@ type Operation struct {
 	// known. Time limits stop meanwhile.
 	TemporalPause *Pause
 	// Rests: the conductor stopped in good order before the current step was over, so that it
-	// or another conductor can take the step up again. If a step is running and Rests is not set, a conductor works
-	// on it or has died while it did.
+	// or another conductor can take the step up again. If a step is running and Rests is not
+	// set, a conductor works on it or has died while it did.
 	Rests bool
 	// InMaintenance: it was accepted while its node was in maintenance, so that maintenance
 	// never pauses it.

@@ -17,11 +17,11 @@ const (
 
 	// Its workflow.
 	OpBegin  OperationEvent = "begin"  // a run makes it its own
-	OpBlock  OperationEvent = "block"  // nobody can go on
-	OpResume OperationEvent = "resume" // somebody can again
+	OpBlock  OperationEvent = "block"  // it can't go on
+	OpResume OperationEvent = "resume" // a conductor can work on it again
 	OpArrive OperationEvent = "arrive" // what it waited for is there
-	OpHold   OperationEvent = "hold"   // a person has to say how it goes on
-	OpDecide OperationEvent = "decide" // a person has
+	OpHold   OperationEvent = "hold"   // a step has failed, or is named hold: a person decides
+	OpDecide OperationEvent = "decide" // a person has decided
 	OpAdopt  OperationEvent = "adopt"  // another run has its work now
 	OpEnd    OperationEvent = "end"    // also by reconciliation, by a request, or with its node
 

@@ -98,8 +98,8 @@ type OperationInvariant struct {
 	Holds func(*Operation) bool
 }
 
-// OperationInvariants are all of them. Those of single rows are constraints of the table
-// operations, too.
+// OperationInvariants are all invariants. The table operations has them as constraints, too,
+// as far as they are about one row.
 var OperationInvariants = []OperationInvariant{
 	{"an operation has ended exactly if it has an outcome", func(o *Operation) bool {
 		return (o.Phase == Ended) == (o.EndedAt != nil) && (o.EndedAt != nil) == (o.Outcome != "")

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// FaultNoConductor is what a node in quarantine shows as its fault where it has
-// no other. It is never stored.
+// FaultNoConductor is the fault that a node in quarantine shows if it has no other. It is
+// never stored.
 const FaultNoConductor = "no conductor"
 
-// How often and for how long coverage may be lost before its return has to last.
+// If coverage was lost FlapLosses times within FlapWindow, a node leaves quarantine only
+// when coverage has lasted for FlapHold.
 const (
 	FlapLosses = 3                // from this loss on
 	FlapWindow = 10 * time.Minute // within this time
@@ -25,11 +26,11 @@ type Quarantine struct {
 	Since time.Time // zero = there never was such a conductor
 	// Held: there is one now, but they came and went too often lately.
 	Held bool
-	// Draining are some who would cover it and take no work, by name.
+	// Draining names some conductors that would cover it if they did not drain.
 	Draining []string
 }
 
-// QuarantineReason is q of a node with this driver and group, for people.
+// QuarantineReason describes q of a node with this driver and group, for people.
 func QuarantineReason(group, driver string, q Quarantine) string {
 	since := ""
 	if !q.Since.IsZero() {
@@ -53,7 +54,7 @@ func QuarantineReason(group, driver string, q Quarantine) string {
 // ShownMaintenance is maintenance as clients of Ironic's API see it.
 func (n *Node) ShownMaintenance() bool { return n.Maintenance || n.Quarantine != nil }
 
-// ShownFault is the node's own fault or, in quarantine, that; "" = none.
+// ShownFault is the node's own fault or, in quarantine, FaultNoConductor; "" = none.
 func (n *Node) ShownFault() string {
 	if n.Fault == "" && n.Quarantine != nil {
 		return FaultNoConductor

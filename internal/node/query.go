@@ -31,7 +31,7 @@ type Filter struct {
 	IncludeChildren bool
 }
 
-// PortFilter narrows a list of ports; nil does not.
+// PortFilter narrows a list of ports. A field that is nil does not.
 type PortFilter struct {
 	Node                *string // uuid or name
 	Address             *string
@@ -39,7 +39,7 @@ type PortFilter struct {
 	DescriptionContains *string
 }
 
-// OperationFilter narrows a list of operations, newest first; what is empty does not.
+// OperationFilter narrows a list of operations, newest first. An empty field does not.
 type OperationFilter struct {
 	// Node is the uuid or name of a node, or else of a deleted node.
 	Node string

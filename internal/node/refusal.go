@@ -6,8 +6,8 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// Locked is the refusal that clients know how to retry. holder is the
-// reservation that clients see; where they see none the operation is named.
+// Locked is Ironic's 409 for a locked node, which its clients retry. holder is the
+// reservation that clients see; if it is "", the operation is named.
 func Locked(n *Node, holder string) error {
 	if holder == "" && n.Operation != nil {
 		holder = OperationHolder(n.Operation.ID)
@@ -18,17 +18,17 @@ func Locked(n *Node, holder string) error {
 // OperationHolder is the reservation of a node that no conductor has yet.
 func OperationHolder(id int64) string { return fmt.Sprintf("operation-%d", id) }
 
-// NotFound is the answer for a node that is not there; ident as it was asked for.
+// NotFound is the error for a node that does not exist; ident is as in the request.
 func NotFound(ident string) error {
 	return fault.Coded(fault.NodeNotFound, "Node %s could not be found.", ident)
 }
 
-// AllocationNotFound is the answer for one that is not there.
+// AllocationNotFound is the error for an allocation that does not exist.
 func AllocationNotFound(ident string) error {
 	return fault.New(fault.NotFound, "Allocation %s could not be found.", ident)
 }
 
-// NoDecision refuses a decision that nobody asked for, or that was taken already.
+// NoDecision refuses a decision if the operation waits for none, or not any more.
 func NoDecision(id int64) error {
 	return fault.Coded(fault.NoDecisionAwaited, "Operation %d waits for no decision.", id)
 }

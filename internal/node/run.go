@@ -87,8 +87,8 @@ func (o *Operation) PauseInTemporal(p Pause, now time.Time) bool {
 	return true
 }
 
-// Resume notes that the operation is not paused in Temporal any more: what it
-// waits for has as much time left as when it was paused. false = nothing to note.
+// Resume records that the operation is not paused in Temporal any more: what it waits for
+// has as much time left as when it was paused. It returns false if it was not paused.
 func (o *Operation) Resume(now time.Time) bool {
 	p := o.TemporalPause
 	if p == nil {
@@ -102,8 +102,8 @@ func (o *Operation) Resume(now time.Time) bool {
 	return true
 }
 
-// Unpauses reports whether asking a of an operation ends its pause in Temporal: a
-// paused workflow could not do it, and somebody wants it now.
+// Unpauses reports whether asking a of an operation ends its pause in Temporal, because a
+// paused workflow could not do what is asked.
 func Unpauses(a Ask) bool {
 	switch a {
 	case AskCancel, AskAbort, AskDelete, AskUnhold:

@@ -46,13 +46,13 @@ type Step struct {
 	State     StepState  `json:"state"`
 	Attempts  int        `json:"attempts"`             // times begun
 	Failures  int        `json:"failures,omitempty"`   // times it failed by itself; crashes of conductors do not count
-	Limit     int        `json:"limit,omitempty"`      // how often it may fail so, as whoever began it has it; 0 = nobody has
+	Limit     int        `json:"limit,omitempty"`      // how often it may fail, by the settings of the conductor that began it; 0 = not begun
 	BusySince *time.Time `json:"busy_since,omitempty"` // the first of the answers "later" in a row; nil = the last error was another one
 	Conductor string     `json:"conductor,omitempty"`
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 	LastError string     `json:"last_error,omitempty"`
-	Note      string     `json:"note,omitempty"` // why it was skipped or begun anew, where nobody asked for that
+	Note      string     `json:"note,omitempty"` // why it was skipped or begun anew without a person's request
 
 	// Deaths are the conductors that died of the step in a row. Progress, a failure,
 	// a try that lasts longer and a decision to retry clear the list.
@@ -73,8 +73,8 @@ type Step struct {
 	// off, since its last failure.
 	OnAgain int `json:"on_again,omitempty"`
 
-	// Issued is what was sent and must survive a move to another conductor,
-	// written before it is sent: an agent's command, a pulse, a task's URI.
+	// Issued is the request that is recorded before it is sent, so that another conductor
+	// knows of it: an agent's command, a pulse, a task's URI.
 	Issued *Issued `json:"issued,omitempty"`
 	// Phase is the step's own progress mark ("off", "on"), for steps of several requests.
 	Phase string `json:"phase,omitempty"`

@@ -18,18 +18,18 @@ type spent struct {
 	transactions, bytes float64
 }
 
-// since is what was done between two readings, without what an idle stack, as
-// measured between two others, does in that time.
+// since returns what was done between two readings, less what an idle stack does in the same
+// time.
 func (a spent) since(b spent, idle spent) spent {
 	seconds := a.at.Sub(b.at).Seconds()
 	return spent{transactions: a.transactions - b.transactions - seconds*idle.transactions, bytes: a.bytes - b.bytes - seconds*idle.bytes}
 }
 
-// countedWithin is when the statistics have what a connection did before it
-// became idle (PGSTAT_IDLE_INTERVAL), and some.
+// countedWithin is how long it takes until the statistics have what a connection did before
+// it became idle (PGSTAT_IDLE_INTERVAL), with a margin.
 const countedWithin = 11 * time.Second
 
-// spentBy reads it.
+// spentBy reads from the statistics what PostgreSQL has done so far.
 func spentBy(ctx context.Context, db *pgx.Conn) (s spent, err error) {
 	time.Sleep(countedWithin)
 	s.at = time.Now()
@@ -38,7 +38,7 @@ func spentBy(ctx context.Context, db *pgx.Conn) (s spent, err error) {
 	return s, err
 }
 
-// benchCost is what one operation costs in Temporal's events and in PostgreSQL.
+// benchCost measures what one operation costs in Temporal's events and in PostgreSQL.
 func benchCost(ctx context.Context, o options) error {
 	const count = 200
 	fmt.Printf("# Cost of an operation, fake hardware, mean of %d at once; what the idle stack costs in the same time is taken off\n", count)
@@ -92,7 +92,7 @@ func benchCost(ctx context.Context, o options) error {
 	return nil
 }
 
-// idleCost is what a second without any operation costs.
+// idleCost measures what a second without operations costs.
 func idleCost(ctx context.Context, db *pgx.Conn) (spent, error) {
 	before, err := spentBy(ctx, db)
 	if err != nil {

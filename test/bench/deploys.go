@@ -8,7 +8,7 @@ import (
 	"go.temper.dev/temper/test/stack"
 )
 
-// image is what nodes of fake hardware are told to deploy; nothing fetches it.
+// image is the image that nodes of fake hardware deploy; nothing fetches it.
 var image = map[string]any{
 	"image_source":   "http://127.0.0.1/none.img",
 	"image_checksum": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
@@ -27,8 +27,8 @@ func setImage(s *stack.Stack, ctx context.Context) error {
 	})
 }
 
-// benchDeploys is deploys and give-backs a minute on fake hardware without
-// delays, 100 and 1,000 at once.
+// benchDeploys measures deploys and undeploys per minute on fake hardware without delays, 100
+// and 1,000 at once.
 func benchDeploys(ctx context.Context, o options) error {
 	fmt.Println("# Deploys and give-backs (with automated clean) a minute, fake hardware without delays, all on this machine")
 	fmt.Println("  Ironic 21.4, 100 at once: 1,182 with one conductor, 1,669 with two; give-back 1,497")

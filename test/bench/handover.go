@@ -17,7 +17,7 @@ import (
 	"go.temper.dev/temper/test/stack"
 )
 
-// operationRow is an operation as the API tells it.
+// operationRow is an operation as the API shows it.
 type operationRow struct {
 	ID        string `json:"id"`
 	Node      string `json:"node_uuid"`
@@ -38,8 +38,8 @@ func running(s *stack.Stack, ctx context.Context) ([]operationRow, error) {
 	return page.Operations, err
 }
 
-// benchHandOver is how long a step stands still when its conductor is killed,
-// stopped or cut off from Temporal.
+// benchHandOver measures how long a step is interrupted when its conductor is killed, stopped
+// or cut off from Temporal.
 func benchHandOver(ctx context.Context, o options) error {
 	fmt.Println("# Seconds from the loss of a conductor to its step running elsewhere, default settings")
 	fmt.Println("  Ironic 21.4: 85 to 110 after kill -9, and the deploy fails; goals: kill < 8, stop < 0.5, black hole < 10")
@@ -56,7 +56,7 @@ func benchHandOver(ctx context.Context, o options) error {
 	return benchBlackHole(s, ctx, o)
 }
 
-// benchAggressive is the same for SIGKILL with the shortest times of docs/tuning.md.
+// benchAggressive measures the same for SIGKILL with the shortest timeouts of docs/tuning.md.
 func benchAggressive(ctx context.Context, o options) error {
 	fmt.Println("# The same with heartbeat_timeout 2s, bmc_request_timeout 1500ms; goal: kill < 4")
 	s, err := longSteps(ctx, o, "heartbeat_timeout: 2s\nbmc_request_timeout: 1500ms\nconductor_heartbeat_interval: 1s\nconductor_heartbeat_timeout: 6s\n")
@@ -67,7 +67,7 @@ func benchAggressive(ctx context.Context, o options) error {
 	return lossWay{"SIGKILL", syscall.SIGKILL, 4 * time.Second}.measure(s, ctx, o)
 }
 
-// longSteps is a stack with four deploys at work on a step that takes an hour.
+// longSteps starts a stack with four deploys, each in a step that takes an hour.
 func longSteps(ctx context.Context, o options, settings string) (*stack.Stack, error) {
 	s, err := stack.Start(ctx, o.temper, settings+"fake:\n  deploy_delay: \"3600\"\n", "--nodes", "0", "--enroll=false", "--conductors", "2", "--drivers", "fake-hardware")
 	if err != nil {
@@ -94,7 +94,7 @@ func longSteps(ctx context.Context, o options, settings string) (*stack.Stack, e
 	return s, nil
 }
 
-// lossWay is a way to lose a conductor, and how long a step may take to move then.
+// lossWay is a way to lose a conductor, and how long a step may then take to move.
 type lossWay struct {
 	name string
 	sig  syscall.Signal
@@ -143,7 +143,7 @@ func loseOne(s *stack.Stack, ctx context.Context, o options, replacement string,
 	return took, addConductor(s, ctx, o, replacement, s.TemporalAddress)
 }
 
-// busiest is the conductor with most running steps, and those operations.
+// busiest returns the conductor with the most running steps, and their operations.
 func busiest(s *stack.Stack, ctx context.Context) (string, []string, error) {
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
 		ops, err := running(s, ctx)
@@ -158,8 +158,8 @@ func busiest(s *stack.Stack, ctx context.Context) (string, []string, error) {
 	return "", nil, fmt.Errorf("the operations were not all running within 30 s")
 }
 
-// mostSteps is the conductor with most of these steps, its operations, and how
-// many have no conductor.
+// mostSteps returns the conductor with the most of these steps, its operations, and how many
+// steps have no conductor.
 func mostSteps(ops []operationRow) (best string, its []string, idle int) {
 	by := map[string][]string{}
 	for _, op := range ops {
@@ -177,8 +177,9 @@ func awaitElsewhere(s *stack.Stack, ctx context.Context, victim string, ops []st
 	return awaitMoved(s, ctx, victim, ops, began, 10*time.Millisecond, func(c string, runs bool) bool { return runs && c != victim })
 }
 
-// awaitMoved waits until all of the operations have left the victim, looking every
-// so often. left is told who runs an operation now; false = nobody does.
+// awaitMoved waits until all of the operations have left the victim, and returns how long
+// that took for each. left reports whether one has left it, given the conductor of its
+// running step; runs is false if no step runs.
 func awaitMoved(s *stack.Stack, ctx context.Context, victim string, ops []string, began time.Time, pause time.Duration, left func(conductor string, runs bool) bool) ([]time.Duration, error) {
 	waiting := map[string]bool{}
 	for _, id := range ops {
@@ -224,7 +225,7 @@ func pidOf(s *stack.Stack, name string) (int, error) {
 	return 0, fmt.Errorf("no process for conductor %s", name)
 }
 
-// addConductor starts one by hand, as an operator would, and waits until it is alive.
+// addConductor starts a conductor as an operator would, and waits until it is alive.
 func addConductor(s *stack.Stack, ctx context.Context, o options, name, temporal string) error {
 	log, err := os.Create(filepath.Join(s.Dir, name+".log"))
 	if err != nil {
@@ -271,7 +272,7 @@ func benchBlackHole(s *stack.Stack, ctx context.Context, o options) error {
 	if err := addConductor(s, ctx, o, "behind-the-hole", hole.address()); err != nil {
 		return err
 	}
-	// All others go, so that the steps move to the one behind the hole.
+	// All other conductors are stopped, so that the steps move to the one behind the hole.
 	victims, err := others(s, ctx, "behind-the-hole")
 	if err != nil {
 		return err
@@ -368,7 +369,7 @@ func (h *hole) serve() {
 	}
 }
 
-// relay passes bytes until the hole opens; from then on it takes them and passes nothing.
+// relay passes bytes until the hole opens; after that it reads them and drops them.
 func (h *hole) relay(dst io.Writer, src io.Reader) {
 	buf := make([]byte, 64<<10)
 	for {

@@ -13,9 +13,9 @@ import (
 	"go.temper.dev/temper/test/stack"
 )
 
-// benchInFlight kills one of three conductors with many deploys in flight: on fake
-// hardware as many as the goal says, and over the rack as many as this machine
-// simulates well, to count power actions.
+// benchInFlight kills one of three conductors while many deploys run: on fake hardware as
+// many as the goal asks for, and on the rack, where it counts power actions, as many as this
+// machine can simulate.
 func benchInFlight(ctx context.Context, o options) error {
 	fmt.Println("# One of three conductors killed with deploys in flight; goals: 0 failed, no doubled power action, the last resumed < 15 s")
 	if err := fakeInFlight(ctx, o, 500); err != nil {
@@ -118,7 +118,7 @@ func killInFlight(s *stack.Stack, ctx context.Context, what string) error {
 		return err
 	}
 	took, err := awaitMoved(s, ctx, victim, lost, killed, 50*time.Millisecond, func(c string, runs bool) bool {
-		return !runs || c != victim // over, or waiting for its agent
+		return !runs || c != victim // it has ended, or waits for its agent
 	})
 	if err != nil {
 		return err
@@ -132,15 +132,15 @@ func killInFlight(s *stack.Stack, ctx context.Context, what string) error {
 	return nil
 }
 
-// mostAtWork waits until two thirds of the deploys have a conductor at work, and is
-// the conductor with most of them, and these.
+// mostAtWork waits until conductors work on two thirds of the deploys. It returns the
+// conductor with the most of them, and these.
 func mostAtWork(s *stack.Stack, ctx context.Context, count int) (string, []string, error) {
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		ops, err := running(s, ctx)
 		if err != nil {
 			return "", nil, err
 		}
-		// Some have not begun yet, some are over, and over the rack some wait for their agents to come up.
+		// Not all, because some have not begun yet, some have ended, and on the rack some wait for their agents.
 		if best, its, idle := mostSteps(ops); best != "" && len(ops)-idle >= count*2/3 {
 			return best, its, nil
 		}

@@ -9,7 +9,7 @@ import (
 	"go.temper.dev/temper/test/stack"
 )
 
-// benchMemory is the resident memory with 1,000 operations in flight.
+// benchMemory measures the resident memory while 1,000 operations are open.
 func benchMemory(ctx context.Context, o options) error {
 	fmt.Println("# Resident memory with 1,000 operations in flight; goal: under 100 MiB each")
 	s, err := stack.Start(ctx, o.temper, "fake:\n  deploy_delay: \"3600\"\n", "--nodes", "0", "--enroll=false", "--conductors", "2", "--drivers", "fake-hardware")

@@ -14,8 +14,8 @@ import (
 // clockTick is USER_HZ, which Linux fixes at 100 for /proc.
 const clockTick = 10 * time.Millisecond
 
-// cpuOf is the processor time a process has used with all its threads; for a
-// PostgreSQL server its children's too.
+// cpuOf returns the processor time that a process has used with all its threads and, for a
+// PostgreSQL server, that of its children.
 func cpuOf(pid int) time.Duration {
 	total := statTime(pid)
 	kids, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
@@ -112,7 +112,7 @@ func longest(d []time.Duration) time.Duration {
 	return m
 }
 
-// peakOf is the most resident memory a process ever had (proc(5), VmHWM).
+// peakOf returns the most resident memory that a process has had (proc(5), VmHWM).
 func peakOf(pid int) int64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -123,6 +123,6 @@ func peakOf(pid int) int64 {
 	if len(f) == 0 {
 		return 0
 	}
-	kib, _ := strconv.ParseInt(f[0], 10, 64) // 0 where it is none
+	kib, _ := strconv.ParseInt(f[0], 10, 64) // 0 if it is no number
 	return kib << 10
 }

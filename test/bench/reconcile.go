@@ -43,7 +43,7 @@ func benchReconcile(ctx context.Context, o options) error {
 	return nil
 }
 
-// benchRing is the ring alone: one of so many nodes and members.
+// benchRing measures the computation of a ring with so many nodes and members.
 func benchRing(nodes, members int) {
 	f := ring.Fleet{Covers: [][]int{nil}}
 	for i := range members {
@@ -74,8 +74,8 @@ func benchRing(nodes, members int) {
 	turn("nothing happens")
 }
 
-// fleet is a stack whose database holds more than runs: conductors and compute
-// services that live as long as it writes their heartbeats.
+// fleet is a stack whose database has more conductors and compute services than run. They
+// are alive as long as it writes their heartbeats.
 type fleet struct {
 	*stack.Stack
 	db       *pgx.Conn
@@ -132,7 +132,7 @@ func reconcileOver(ctx context.Context, o options, nodes int) (err error) {
 	return nil
 }
 
-// fill writes the fleet, as the API, the conductors and the services would have.
+// fill writes the rows that the API, the conductors and the services would have written.
 func (f *fleet) fill(ctx context.Context, nodes int) error {
 	for _, sql := range []string{
 		fmt.Sprintf(`INSERT INTO conductors (hostname, incarnation, conductor_group, interfaces)
@@ -157,7 +157,7 @@ func (f *fleet) fill(ctx context.Context, nodes int) error {
 	return f.count(ctx)
 }
 
-// open starts workflows that nobody runs, and operations that they belong to.
+// open starts workflows that no worker runs, and writes their operations.
 func (f *fleet) open(ctx context.Context) error {
 	rows, err := f.db.Query(ctx, fmt.Sprintf(`
 		INSERT INTO operations (node_id, node_uuid, kind, phase, origin, target, conductor_group, driver)
@@ -188,7 +188,7 @@ func (f *fleet) open(ctx context.Context) error {
 	return nil
 }
 
-// live is a heartbeat of all that is to live.
+// live writes a heartbeat of each conductor and service that is to be alive.
 func (f *fleet) live(ctx context.Context) error {
 	_, err := f.db.Exec(ctx, `UPDATE conductors SET heartbeat_at = clock_timestamp() - CASE WHEN id % 100 < $1 THEN interval '1 minute' ELSE '0' END,
 		polled_at = clock_timestamp() WHERE hostname LIKE 'bench-%'`, f.dead)
@@ -235,7 +235,7 @@ func (f *fleet) tick(ctx context.Context, what string) error {
 	}
 }
 
-// statsIdle is when a session that rests has told what it wrote (PGSTAT_IDLE_INTERVAL).
+// statsIdle is how long it takes until an idle session has reported what it wrote (PGSTAT_IDLE_INTERVAL).
 const statsIdle = 11 * time.Second
 
 // count counts rows inserted, updated and deleted so far in the tables that a
@@ -250,8 +250,8 @@ func (f *fleet) count(ctx context.Context) error {
 		WHERE relname NOT IN ('conductors', 'compute_services', 'witness')`).Scan(&f.rows)
 }
 
-// newest is what the newest reconciliation that began after a moment did; nil =
-// none has ended yet.
+// newest returns what the newest reconciliation that began after a time has done; nil = none
+// has ended yet.
 func (f *fleet) newest(ctx context.Context, after time.Time) (*reconcile.TickResult, error) {
 	c, err := client.NewClientFromExistingWithContext(ctx, f.temporal, client.Options{Namespace: f.TemporalReconcile})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"go.temper.dev/temper/test/stack"
 )
 
-// benchRedfish is one deploy over the simulator, alone, and what it is made of.
+// benchRedfish measures a single deploy on the simulated rack, and its parts.
 func benchRedfish(ctx context.Context, o options) error {
 	fmt.Println("# One redfish + direct deploy over the simulated rack without latency, alone")
 	s, err := stack.Start(ctx, o.temper, "", "--nodes", "1", "--conductors", "1", "--drivers", "redfish")

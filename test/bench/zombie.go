@@ -12,15 +12,15 @@ import (
 	"go.temper.dev/temper/test/valve"
 )
 
-// watched is a conductor whose every byte to a BMC is seen.
+// watched is a conductor whose traffic to BMCs goes through a proxy of the test.
 type watched struct {
 	name  string
 	run   *dev.Running
 	proxy *valve.Proxy
 }
 
-// benchZombie is how long a step stands still when its conductor is frozen, and
-// how long the frozen one still talks to the BMC when it is continued.
+// benchZombie measures how long a step is interrupted when its conductor is frozen, and for
+// how long that conductor still sends requests to the BMC when it is continued.
 func benchZombie(ctx context.Context, o options) error {
 	fmt.Println("# A conductor frozen (SIGSTOP) in the middle of a power change, and continued; default settings")
 	fmt.Println("  goals: elsewhere < 10 s for one, < 20 s for two; silent within one pause between heartbeats (1.5 s)")
@@ -64,8 +64,8 @@ func benchZombie(ctx context.Context, o options) error {
 	return nil
 }
 
-// watchedConductors starts so many, each behind a proxy of its own, and ends the
-// stack's.
+// watchedConductors starts n conductors, each behind a proxy of its own, and ends those of
+// the stack.
 func watchedConductors(s *stack.Stack, ctx context.Context, n int) ([]*watched, error) {
 	var crew []*watched
 	for i := range n {
@@ -89,9 +89,9 @@ func watchedConductors(s *stack.Stack, ctx context.Context, n int) ([]*watched, 
 	return crew, nil
 }
 
-// freezeRound asks for a power change that takes for ever, and freezes whoever
-// works on it, with others. It tells when it went on elsewhere, and for how long
-// the first one still spoke when all were continued.
+// freezeRound asks for a power change that never ends, and freezes the conductor that works
+// on it, together with others. It returns how long it took until another conductor had the
+// step, and for how long the first one still sent requests when all were continued.
 func freezeRound(s *stack.Stack, ctx context.Context, crew []*watched, n stack.Node, frozen int) (away, silent time.Duration, err error) {
 	err = s.Call(ctx, http.MethodPut, "/v1/nodes/"+n.UUID+"/states/power", map[string]any{"target": "power on"}, nil)
 	if err != nil {
@@ -140,16 +140,16 @@ func freezeRound(s *stack.Stack, ctx context.Context, crew []*watched, n stack.N
 	select {
 	case <-ctx.Done():
 		return 0, 0, ctx.Err()
-	case <-time.After(4 * time.Second): // it would have looked at the power four times
+	case <-time.After(4 * time.Second): // time for four more readings of the power
 	}
-	// Only this node's BMC: it logs out of others when it has not needed them for a while.
+	// Only this node's BMC is watched, because a conductor logs out of the others when it has not used them for a while.
 	if last := stopped[first].proxy.Asked(address); last.After(began) {
 		silent = last.Sub(began)
 	}
 	return away, silent, s.Call(ctx, http.MethodPost, "/temper/v1/operations/"+id+"/cancel", map[string]any{"reason": "measured"}, nil)
 }
 
-// holder waits until a conductor that is not one of these works on the node.
+// holder waits until a conductor works on the node that is none of these.
 func holder(s *stack.Stack, ctx context.Context, n stack.Node, but map[string]*watched) (conductor, id string, err error) {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		ops, err := running(s, ctx)
