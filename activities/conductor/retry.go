@@ -72,20 +72,21 @@ func (t *task) spent(step *node.Step, err error) (spent, counts bool) {
 	return step.Failures+1 >= retryOf(fault.ClassOf(err)).limit(step, t.Settings.StepLimits), true
 }
 
-// pauseAfter returns the pause after the failure err of the step, and notes since when it gets
-// answers "later".
-func (t *task) pauseAfter(step *node.Step, err error) time.Duration {
-	class := fault.ClassOf(err)
-	rule := retryOf(class)
-	if class != fault.WaitBusy {
+// pauseAfter returns the pause after the error err of the step, and notes since when the step
+// gets answers "later".
+func (t *task) pauseAfter(step *node.Step, err error, counts bool) time.Duration {
+	rule := retryOf(fault.ClassOf(err))
+	switch {
+	case rule.Class != fault.WaitBusy:
 		step.BusySince = nil
-		return rule.pause(step.Failures)
-	}
-	if step.BusySince == nil {
+	case step.BusySince == nil:
 		now := time.Now().UTC()
 		step.BusySince = &now
 	}
-	// As long as it lasts already, so that the pauses double although none is counted.
+	if counts {
+		return rule.pause(step.Failures)
+	}
+	// As long as the answers have lasted, so that the pauses double although none is counted.
 	return min(max(time.Since(*step.BusySince), rule.First), rule.Most)
 }
 

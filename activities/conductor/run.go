@@ -220,7 +220,7 @@ func (t *task) recordFailure(err error) error {
 	if counts {
 		step.Failures++
 	}
-	pause := t.pauseAfter(step, se.err)
+	pause := t.pauseAfter(step, se.err, counts)
 	step.LastError, step.OnAgain = fault.Text(se.err), 0
 	step.ClearDeaths() // this conductor survived the step
 	t.op.Rests, t.pending.Came = true, true

@@ -166,7 +166,7 @@ func (c Patience) check(p *problems) {
 	p.requirePositive(map[string]time.Duration{
 		"deploy_callback_timeout": c.DeployCallback, "clean_callback_timeout": c.CleanCallback,
 		"inspect_callback_timeout": c.InspectCallback, "power_timeout": c.Power,
-		"soft_power_off_timeout": c.SoftPower, "bmc_request_timeout": c.BMCRequest, "virtual_media_timeout": c.Media,
+		"soft_power_off_timeout": c.SoftPower, "bmc_busy_timeout": c.Busy, "bmc_request_timeout": c.BMCRequest, "virtual_media_timeout": c.Media,
 	})
 	if c.Media > maxMedia {
 		p.refuse("virtual_media_timeout", "want at most %s, because an undo has to wait that long for a medium that may still appear", maxMedia)

@@ -35,6 +35,7 @@ deploy_callback_timeout: 20s
 clean_callback_timeout: 20s
 inspect_callback_timeout: 60s
 power_timeout: 4s
+bmc_busy_timeout: 4s
 bmc_request_timeout: 2s
 reconcile_interval: 3s
 rack_power_delay: 50ms

@@ -30,6 +30,7 @@ clean_callback_timeout: 30s
 inspect_callback_timeout: 30s
 power_timeout: 4s
 virtual_media_timeout: 10s
+bmc_busy_timeout: 4s
 soft_power_off_timeout: 5s
 bmc_request_timeout: 2s
 reconcile_interval: 3s
