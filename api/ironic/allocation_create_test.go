@@ -14,8 +14,8 @@ import (
 
 func TestAllocationsThatAreRefused(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	offered(b, "n1", "gold")
-	taken := allocated(b, map[string]any{"resource_class": "gold", "name": "web"})["uuid"]
+	offeredNode(b, "n1", "gold")
+	taken := allocate(b, map[string]any{"resource_class": "gold", "name": "web"})["uuid"]
 	for name, c := range map[string]struct {
 		body   any
 		status int
@@ -51,7 +51,7 @@ func TestAllocationsThatAreRefused(t *testing.T) {
 	b.Get("/v1/nodes/n7/allocation").Fails(404)
 	b.Delete("/v1/nodes/n7/allocation").Fails(404)
 	b.Get("/v1/allocations/a%20b").Fails(400)
-	failed := allocated(b, map[string]any{"resource_class": "gold"})
+	failed := allocate(b, map[string]any{"resource_class": "gold"})
 	require.Equal(t, "error", failed["state"])
 	require.Equal(t, fmt.Sprintf("Failed to process allocation %s: no available nodes match the resource class gold (1 of class gold: 1 in use)", failed["uuid"]), failed["last_error"])
 	b.Delete("/v1/allocations/" + failed["uuid"].(string)).Is(204)
@@ -59,7 +59,7 @@ func TestAllocationsThatAreRefused(t *testing.T) {
 
 func TestBackfill(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	n1 := offered(b, "n1", "gold", "CUSTOM_A")
+	n1 := offeredNode(b, "n1", "gold", "CUSTOM_A")
 	instance := uuid.NewString()
 	require.Contains(t, b.Post("/v1/allocations", map[string]any{"node": "n1"}).Fails(409), `Node must be in the "active" state, but the current state is "available"`)
 	b.MoveTo(n1, node.Active)
@@ -71,7 +71,7 @@ func TestBackfill(t *testing.T) {
 	require.Equal(t, []any{"active", instance, "gold", n1}, []any{a["state"], a["uuid"], a["resource_class"], a["node_uuid"]})
 	require.Equal(t, instance, b.Field("n1", "allocation_uuid"))
 	b.Post("/v1/allocations", map[string]any{"node": "n1"}).Fails(409)
-	n2 := offered(b, "n2", "gold")
+	n2 := offeredNode(b, "n2", "gold")
 	b.MoveTo(n2, node.Active)
 	fresh := b.Post("/v1/allocations", map[string]any{"node": "n2"}).Is(201)
 	require.Equal(t, fresh["uuid"], b.Field("n2", "instance_uuid"))
@@ -80,18 +80,18 @@ func TestBackfill(t *testing.T) {
 func TestDedicatedNodes(t *testing.T) {
 	for dedicated, want := range map[bool]int{true: 1, false: 2} {
 		b := apitest.New(t, func(c *api.Config) { c.DedicatedNodes = dedicated }).WithConductors()
-		offered(b, "n1", "gold")
-		offered(b, "n2", "gold")
+		offeredNode(b, "n1", "gold")
+		offeredNode(b, "n2", "gold")
 		b.Patch("/v1/nodes/n1", apitest.Add("/owner", "p1")).Is(200)
 		require.Len(t, b.Get("/temper/v1/nodes/available").Is(200)["nodes"], want)
 		require.Len(t, b.Get("/temper/v1/nodes/available?owner=p1").Is(200)["nodes"], 1)
 		states := []any{}
 		for range 2 {
-			states = append(states, allocated(b, map[string]any{"resource_class": "gold"})["state"])
+			states = append(states, allocate(b, map[string]any{"resource_class": "gold"})["state"])
 		}
 		require.Equal(t, []any{"active", map[bool]any{true: "error", false: "active"}[dedicated]}, states)
 		if dedicated {
-			require.Equal(t, "active", allocated(b, map[string]any{"resource_class": "gold", "candidate_nodes": []string{"n1"}})["state"])
+			require.Equal(t, "active", allocate(b, map[string]any{"resource_class": "gold", "candidate_nodes": []string{"n1"}})["state"])
 		}
 	}
 }

@@ -11,16 +11,16 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// offered makes a node that an allocation may get.
-func offered(b *apitest.Bench, name, class string, traits ...string) string {
+// offeredNode makes a node that an allocation may get, and returns its uuid.
+func offeredNode(b *apitest.Bench, name, class string, traits ...string) string {
 	b.T.Helper()
 	id := b.In(name, node.Available)
 	b.SQL(`UPDATE nodes SET resource_class = $2, power_state = 'power off', traits = $3 WHERE uuid = $1`, id, class, append([]string{}, traits...))
 	return id
 }
 
-// allocated asks for a node and gives the allocation as it stands then.
-func allocated(b *apitest.Bench, body map[string]any) map[string]any {
+// allocate creates an allocation and returns it as it stands then.
+func allocate(b *apitest.Bench, body map[string]any) map[string]any {
 	b.T.Helper()
 	made := b.Post("/v1/allocations", body).Is(201)
 	require.Contains(b.T, []any{"allocating", "active"}, made["state"])
@@ -31,9 +31,9 @@ func allocated(b *apitest.Bench, body map[string]any) map[string]any {
 
 func TestAllocationFromRequestToDelete(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	n1 := offered(b, "n1", "gold", "CUSTOM_A", "CUSTOM_B")
-	offered(b, "n2", "tin")
-	a := allocated(b, map[string]any{
+	n1 := offeredNode(b, "n1", "gold", "CUSTOM_A", "CUSTOM_B")
+	offeredNode(b, "n2", "tin")
+	a := allocate(b, map[string]any{
 		"resource_class": "gold", "name": "web", "traits": []string{"CUSTOM_A"}, "candidate_nodes": []string{"n2", n1, "n1"}, "extra": map[string]any{"k": 1},
 	})
 	id := a["uuid"].(string)
@@ -71,8 +71,8 @@ func TestAllocationFromRequestToDelete(t *testing.T) {
 // backfill 1.58, owner 1.60.
 func TestAllocationsByVersion(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	offered(b, "n1", "gold")
-	id := allocated(b, map[string]any{"resource_class": "gold"})["uuid"].(string)
+	offeredNode(b, "n1", "gold")
+	id := allocate(b, map[string]any{"resource_class": "gold"})["uuid"].(string)
 	require.NotContains(t, b.At(51, "GET", "/v1", nil).Is(200), "allocations")
 	require.Contains(t, b.At(52, "GET", "/v1", nil).Is(200), "allocations")
 	for _, path := range []string{"/v1/allocations", "/v1/allocations/" + id, "/v1/nodes/n1/allocation"} {
@@ -96,8 +96,8 @@ func TestAllocationsByVersion(t *testing.T) {
 
 func TestAnAllocationInUseStays(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	n1 := offered(b, "n1", "gold")
-	id := allocated(b, map[string]any{"resource_class": "gold"})["uuid"].(string)
+	n1 := offeredNode(b, "n1", "gold")
+	id := allocate(b, map[string]any{"resource_class": "gold"})["uuid"].(string)
 	b.MoveTo(n1, node.Active)
 	for _, path := range []string{"/v1/allocations/" + id, "/v1/nodes/n1/allocation"} {
 		require.Equal(t, "Cannot remove allocation "+id+" for node "+n1+", because the node is active (and maintenance mode is off)", b.Delete(path).Fails(409))
@@ -111,12 +111,12 @@ func TestAnAllocationInUseStays(t *testing.T) {
 	require.Equal(t, []any{id, n1, true}, []any{gone["uuid"], gone["node_uuid"], gone["orphaned"]})
 	b.Patch("/v1/nodes/n1", apitest.Remove("/instance_uuid")).Is(200)
 
-	n2 := offered(b, "n2", "gold")
-	id = allocated(b, map[string]any{"resource_class": "gold"})["uuid"].(string)
+	n2 := offeredNode(b, "n2", "gold")
+	id = allocate(b, map[string]any{"resource_class": "gold"})["uuid"].(string)
 	b.MoveTo(n2, node.Deploying)
 	require.Contains(t, b.Delete("/v1/allocations/"+id).Fails(409), "is locked by host")
-	b.MoveTo(offered(b, "n3", "gold"), node.Available)
-	other := allocated(b, map[string]any{"resource_class": "gold"})["uuid"].(string)
+	b.MoveTo(offeredNode(b, "n3", "gold"), node.Available)
+	other := allocate(b, map[string]any{"resource_class": "gold"})["uuid"].(string)
 	b.Patch("/v1/nodes/n3", apitest.Remove("/instance_uuid")).Is(200)
 	b.Get("/v1/allocations/" + other).Fails(404)
 	require.Nil(t, b.Field("n3", "allocation_uuid"))
@@ -125,7 +125,7 @@ func TestAnAllocationInUseStays(t *testing.T) {
 func TestADeployInMaintenanceOnPurpose(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	const trait = "CUSTOM_MAINTENANCE"
-	n1 := offered(b, "n1", "gold")
+	n1 := offeredNode(b, "n1", "gold")
 	deploy := func(status int) string {
 		a := b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "active"})
 		if status == 202 {
@@ -146,13 +146,13 @@ func TestADeployInMaintenanceOnPurpose(t *testing.T) {
 
 	// Given before the maintenance, or without the trait: refused, whatever instance_info says.
 	b.Delete("/v1/nodes/n1/maintenance").Is(202)
-	plain := allocated(b, map[string]any{"resource_class": "gold", "candidate_nodes": []string{"n1"}})["uuid"].(string)
+	plain := allocate(b, map[string]any{"resource_class": "gold", "candidate_nodes": []string{"n1"}})["uuid"].(string)
 	b.Put("/v1/nodes/n1/maintenance", nil).Is(202)
 	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/traits", []string{trait})).Is(200)
 	require.Equal(t, refused, deploy(400))
 	b.Delete("/v1/allocations/" + plain).Is(204)
 
-	a := allocated(b, map[string]any{"resource_class": "gold", "candidate_nodes": []string{"n1"}, "traits": []string{trait}})
+	a := allocate(b, map[string]any{"resource_class": "gold", "candidate_nodes": []string{"n1"}, "traits": []string{trait}})
 	require.Equal(t, "active", a["state"], a["last_error"])
 	require.Equal(t, true, b.Get("/v1/nodes/n1/validate").Is(200)["deploy"].(map[string]any)["result"])
 	b.SQL(`UPDATE nodes SET fault = 'power failure' WHERE uuid = $1`, n1)
@@ -163,9 +163,9 @@ func TestADeployInMaintenanceOnPurpose(t *testing.T) {
 	require.Equal(t, true, b.Field("n1", "maintenance"), "it stays until an operator lifts it")
 
 	// Lifted meanwhile, the trait of the instance is still fine.
-	offered(b, "n2", "tin")
+	offeredNode(b, "n2", "tin")
 	b.Put("/v1/nodes/n2/maintenance", nil).Is(202)
-	allocated(b, map[string]any{"resource_class": "tin", "candidate_nodes": []string{"n2"}, "traits": []string{trait}})
+	allocate(b, map[string]any{"resource_class": "tin", "candidate_nodes": []string{"n2"}, "traits": []string{trait}})
 	b.Delete("/v1/nodes/n2/maintenance").Is(202)
 	b.Put("/v1/nodes/n2/states/provision", map[string]any{"target": "active"}).Is(202)
 }

@@ -47,7 +47,7 @@ func TestAnInventoryIsBounded(t *testing.T) {
 	require.Equal(t, map[string]float64{"inventory": 3, "heartbeat": 0, "lookup": 0}, counts(t, counted, "temper_agent_requests_refused_total"))
 }
 
-// counts are the values of a counter by its only label.
+// counts returns the values of a counter by its only label.
 func counts(t *testing.T, g prometheus.Gatherer, name string) map[string]float64 {
 	t.Helper()
 	families, err := g.Gather()

@@ -17,11 +17,11 @@ import (
 
 func TestANodeDoesNotMoveWithAnothersInstance(t *testing.T) {
 	b := apitest.New(t, func(c *api.Config) { c.AutomaticLessee = true }).WithConductors()
-	offered(b, "n1", "gold")
+	offeredNode(b, "n1", "gold")
 	b.Patch("/v1/nodes/n1", apitest.Add("/owner", "p1")).Is(200)
 	b.Patch("/v1/nodes/n1", apitest.Add("/owner", "p2")).Is(200)
-	require.Equal(t, "error", allocated(b, map[string]any{"resource_class": "gold", "owner": "p1"})["state"])
-	require.Equal(t, "active", allocated(b, map[string]any{"resource_class": "gold", "owner": "p2"})["state"])
+	require.Equal(t, "error", allocate(b, map[string]any{"resource_class": "gold", "owner": "p1"})["state"])
+	require.Equal(t, "active", allocate(b, map[string]any{"resource_class": "gold", "owner": "p2"})["state"])
 	for name, change := range map[string]apitest.Op{"another owner": apitest.Add("/owner", "p1"), "nobody": apitest.Remove("/owner"), "another lessee": apitest.Add("/lessee", "p1")} {
 		require.Contains(t, b.Patch("/v1/nodes/n1", change).Fails(409), `while instance`, name)
 	}
@@ -31,8 +31,8 @@ func TestANodeDoesNotMoveWithAnothersInstance(t *testing.T) {
 	b.Delete("/v1/nodes/n1/allocation").Is(204)
 	b.Patch("/v1/nodes/n1", apitest.Remove("/lessee")).Is(200)
 
-	offered(b, "n2", "tin")
-	allocated(b, map[string]any{"resource_class": "tin"})
+	offeredNode(b, "n2", "tin")
+	allocate(b, map[string]any{"resource_class": "tin"})
 	b.Patch("/v1/nodes/n2", apitest.Add("/instance_info/project_id", "p3")).Is(200)
 	b.Put("/v1/nodes/n2/states/provision", map[string]any{"target": "active"}).Is(202)
 	require.Equal(t, "p3", b.Field("n2", "lessee"), "the project of the instance")

@@ -39,7 +39,7 @@ func TestPower(t *testing.T) {
 
 	for _, s := range []node.State{node.Cleaning, node.CleanWait} {
 		busy := b.In(strings.ReplaceAll(string(s), " ", "-"), s)
-		requireHint(t, words("power on", busy, s), b.Put("/v1/nodes/"+busy+"/states/power", map[string]any{"target": "power on"}).Fails(400))
+		requireHint(t, notAllowed("power on", busy, s), b.Put("/v1/nodes/"+busy+"/states/power", map[string]any{"target": "power on"}).Fails(400))
 	}
 	b.Enrolled("fixed")
 	b.Patch("/v1/nodes/fixed", apitest.Replace("/disable_power_off", true)).Is(200)

@@ -71,10 +71,12 @@ func TestSecretsOfSteps(t *testing.T) {
 	require.Contains(t, string(raw), "hunter2", "whoever runs the step finds it")
 }
 
-func words(verb, uuid string, s node.State) string {
+// notAllowed is Ironic's refusal of a verb that the life cycle does not have in a state.
+func notAllowed(verb, uuid string, s node.State) string {
 	return fmt.Sprintf("The requested action %q can not be performed on node %q while it is in state %q.", verb, uuid, s)
 }
 
+// locked is Ironic's refusal where an operation is open.
 func locked(uuid, host string) string {
 	return fmt.Sprintf("Node %s is locked by host %s, please retry after the current operation is completed.", uuid, host)
 }
@@ -107,7 +109,7 @@ func TestEveryVerbInEveryState(t *testing.T) {
 			case illegal != nil && held != nil:
 				requireHint(t, locked(uuid, held.(string)), a.Fails(409), what)
 			case illegal != nil:
-				requireHint(t, words(v.Target, uuid, s), a.Fails(400), what)
+				requireHint(t, notAllowed(v.Target, uuid, s), a.Fails(400), what)
 			case node.Transient(s) && !v.Steers(s):
 				require.Contains(t, a.Fails(409), "is locked by host ", what)
 			case !node.Transient(s) && node.Transient(to) && v.Kind == "":
@@ -370,7 +372,7 @@ func TestARequestCanWaitForAConductor(t *testing.T) {
 	b.With(http.Header{"Temper-Wait-For-Conductor": {"true"}, "X-Openstack-Ironic-Api-Version": {"1.95"}}, "PUT", "/v1/nodes/n2/states/power", map[string]any{"target": "power on"}).Is(202)
 }
 
-// enrolled2 makes a node though no conductor lives.
+// enrolledWithoutConductor makes a node though no conductor lives.
 func enrolledWithoutConductor(b *apitest.Bench, name string) string {
 	b.T.Helper()
 	n := &node.Node{Name: name, Driver: "fake-hardware", ProvisionState: node.Enroll, Interfaces: map[string]string{"power": "fake"}}

@@ -19,8 +19,8 @@ import (
 
 const computeServices = "/temper/v1/compute-services"
 
-// beats is a heartbeat of a compute service, which registers it where that is new.
-func beats(b *apitest.Bench, host string, body map[string]any) *apitest.Answer {
+// heartbeat sends a heartbeat of a compute service, which registers a new one.
+func heartbeat(b *apitest.Bench, host string, body map[string]any) *apitest.Answer {
 	b.T.Helper()
 	if body == nil {
 		body = map[string]any{}
@@ -28,23 +28,23 @@ func beats(b *apitest.Bench, host string, body map[string]any) *apitest.Answer {
 	return b.Put(computeServices+"/"+host, body)
 }
 
-// registered is the epoch that a new service finds itself in.
-func registered(b *apitest.Bench, host string, body map[string]any) int {
+// register registers a service and returns the epoch that it is in.
+func register(b *apitest.Bench, host string, body map[string]any) int {
 	b.T.Helper()
-	return whole(beats(b, host, body).Is(200)["epoch"])
+	return whole(heartbeat(b, host, body).Is(200)["epoch"])
 }
 
-// acknowledges is a heartbeat of a service that shows an epoch.
-func acknowledges(b *apitest.Bench, host string, incarnation, epoch int, more map[string]any) map[string]any {
+// acknowledge sends the heartbeat of a service that has seen an epoch, and returns the answer.
+func acknowledge(b *apitest.Bench, host string, incarnation, epoch int, more map[string]any) map[string]any {
 	b.T.Helper()
 	body := map[string]any{"incarnation": incarnation, "acknowledged_epoch": epoch}
 	for k, v := range more {
 		body[k] = v
 	}
-	return beats(b, host, body).Is(200)
+	return heartbeat(b, host, body).Is(200)
 }
 
-// shareOf are the nodes of a service by name.
+// shareOf returns the nodes of a service by name.
 func shareOf(b *apitest.Bench, host string, query string) map[string]map[string]any {
 	b.T.Helper()
 	out := map[string]map[string]any{}
@@ -55,7 +55,7 @@ func shareOf(b *apitest.Bench, host string, query string) map[string]map[string]
 	return out
 }
 
-// reports are the texts of what is reported.
+// reports returns the texts of what is reported.
 func reports(b *apitest.Bench) []string {
 	b.T.Helper()
 	out := []string{}
@@ -65,29 +65,29 @@ func reports(b *apitest.Bench) []string {
 	return out
 }
 
-// offers makes a node that can be offered.
-func offers(b *apitest.Bench, name, group string) string {
+// offeredNode makes a node that services can offer, and returns its uuid.
+func offeredNode(b *apitest.Bench, name, group string) string {
 	b.T.Helper()
 	id := b.Enrolled(name)
 	b.SQL(`UPDATE nodes SET provision_state = 'available', power_state = 'power off', conductor_group = $2 WHERE uuid = $1`, id, group)
 	return id
 }
 
-// dies lets the lease of a service end.
-func dies(b *apitest.Bench, host string) {
+// endLease ends the lease of a service.
+func endLease(b *apitest.Bench, host string) {
 	b.T.Helper()
 	b.SQL(`UPDATE compute_services SET lease_until = clock_timestamp(), quiet_until = NULL WHERE name = lower($1)`, host)
 }
 
-// published makes the next epoch, as reconciliation does.
-func published(b *apitest.Bench) {
+// publishShares computes and publishes the next epoch, as reconciliation does.
+func publishShares(b *apitest.Bench) {
 	b.T.Helper()
 	_, err := b.Store.PublishShares(b.T.Context(), 0, share.Decide)
 	require.NoError(b.T, err)
 }
 
-// claims is a PATCH of instance_uuid in the name of a service; "" = in nobody's.
-func claims(b *apitest.Bench, service, node, instance string) *apitest.Answer {
+// claim sends a PATCH of instance_uuid in the name of a service; "" = in nobody's.
+func claim(b *apitest.Bench, service, node, instance string) *apitest.Answer {
 	b.T.Helper()
 	h := http.Header{"X-Openstack-Ironic-Api-Version": {"1.95"}}
 	if service != "" {
@@ -98,43 +98,43 @@ func claims(b *apitest.Bench, service, node, instance string) *apitest.Answer {
 
 func TestRow02UnsetIsNotTheEmptyKey(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	require.Nil(t, beats(b, "off", map[string]any{"partition_key": nil}).Is(200)["partition_key"])
-	require.Equal(t, any(""), beats(b, "default", map[string]any{"partition_key": ""}).Is(200)["partition_key"])
-	require.Equal(t, "x", beats(b, "x", map[string]any{"partition_key": "X"}).Is(200)["partition_key"], "keys have no case")
-	beats(b, "y", map[string]any{"partition_key": "not a group"}).Fails(400)
+	require.Nil(t, heartbeat(b, "off", map[string]any{"partition_key": nil}).Is(200)["partition_key"])
+	require.Equal(t, any(""), heartbeat(b, "default", map[string]any{"partition_key": ""}).Is(200)["partition_key"])
+	require.Equal(t, "x", heartbeat(b, "x", map[string]any{"partition_key": "X"}).Is(200)["partition_key"], "keys have no case")
+	heartbeat(b, "y", map[string]any{"partition_key": "not a group"}).Fails(400)
 }
 
 func TestRow06And07ReportsBeginWithTheFirstService(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	offers(b, "n", "g")
+	offeredNode(b, "n", "g")
 	require.Empty(t, reports(b))
 	require.Zero(t, b.Get(computeServices).Is(200)["epoch"])
-	published(b)
-	registered(b, "a", map[string]any{"partition_key": "h"})
+	publishShares(b)
+	register(b, "a", map[string]any{"partition_key": "h"})
 	require.Equal(t, []string{`unserved: no compute service for group "g"`}, reports(b))
 }
 
 func TestRow08RegisteringPublishesAnEpochWithTheServiceInIt(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	offers(b, "n", "")
-	epoch := registered(b, "a", nil)
+	offeredNode(b, "n", "")
+	epoch := register(b, "a", nil)
 	require.Positive(t, epoch)
 	require.Contains(t, shareOf(b, "a", fmt.Sprintf("?epoch=%d", epoch)), "n", "nobody needs to have seen it before")
-	require.Greater(t, registered(b, "b", nil), epoch)
+	require.Greater(t, register(b, "b", nil), epoch)
 }
 
 func TestRow10To13InstancesStayWithTheirService(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	first, second := offers(b, "n1", ""), offers(b, "n2", "")
-	registered(b, "a", map[string]any{"incarnation": 1})
-	claims(b, "a", "n1", uuid.NewString()).Is(200)
-	claims(b, "", "n2", uuid.NewString()).Is(200)
-	published(b)
+	first, second := offeredNode(b, "n1", ""), offeredNode(b, "n2", "")
+	register(b, "a", map[string]any{"incarnation": 1})
+	claim(b, "a", "n1", uuid.NewString()).Is(200)
+	claim(b, "", "n2", uuid.NewString()).Is(200)
+	publishShares(b)
 	require.Equal(t, []string{"n1"}, keysOf(shareOf(b, "a", "")))
 	require.Contains(t, reports(b), "instance without service")
-	acknowledges(b, "a", 1, whole(b.Get(computeServices).Is(200)["epoch"]), nil)
+	acknowledge(b, "a", 1, whole(b.Get(computeServices).Is(200)["epoch"]), nil)
 
-	registered(b, "b", map[string]any{"incarnation": 1})
+	register(b, "b", map[string]any{"incarnation": 1})
 	move := func(from any, more map[string]any) *apitest.Answer {
 		body := map[string]any{"from": from, "to": "b"}
 		for k, v := range more {
@@ -149,18 +149,18 @@ func TestRow10To13InstancesStayWithTheirService(t *testing.T) {
 	require.Equal(t, 1, whole(move(nil, map[string]any{"node": second}).Is(200)["moved"]))
 	require.Equal(t, []string{"n2"}, keysOf(shareOf(b, "b", "")), "in the epoch that is answered")
 
-	dies(b, "a")
-	published(b)
+	endLease(b, "a")
+	publishShares(b)
 	require.Equal(t, []string{"n1"}, keysOf(shareOf(b, "a", "")))
 	require.Regexp(t, "unmanaged since 20", reports(b)[0])
-	registered(b, "a", map[string]any{"incarnation": 2})
+	register(b, "a", map[string]any{"incarnation": 2})
 	require.Equal(t, []string{"n1"}, keysOf(shareOf(b, "a", "")), "back under the same host")
 	require.Empty(t, reports(b))
 
-	dies(b, "a")
-	dies(b, "b")
+	endLease(b, "a")
+	endLease(b, "b")
 	require.Contains(t, move("a", nil).Fails(409), "b is dead")
-	registered(b, "b", map[string]any{"incarnation": 1})
+	register(b, "b", map[string]any{"incarnation": 1})
 	require.Equal(t, 1, whole(move("a", map[string]any{"node": first}).Is(200)["moved"]))
 	require.ElementsMatch(t, []string{"n1", "n2"}, keysOf(shareOf(b, "b", "")))
 	b.Delete(computeServices + "/b").Fails(409)
@@ -170,35 +170,35 @@ func TestRow10To13InstancesStayWithTheirService(t *testing.T) {
 
 func TestRow14TheNewerIncarnationHoldsTheName(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	offers(b, "n", "")
-	registered(b, "a", map[string]any{"incarnation": 1})
-	v := acknowledges(b, "a", 2, 0, nil)
+	offeredNode(b, "n", "")
+	register(b, "a", map[string]any{"incarnation": 1})
+	v := acknowledge(b, "a", 2, 0, nil)
 	require.Equal(t, true, v["quiet"], "the one before may publish until its lease is over")
-	require.Contains(t, beats(b, "A", map[string]any{"incarnation": 1}).Fails(409), "started again")
+	require.Contains(t, heartbeat(b, "A", map[string]any{"incarnation": 1}).Fails(409), "started again")
 	b.SQL(`UPDATE compute_services SET quiet_until = clock_timestamp()`)
-	require.Equal(t, false, acknowledges(b, "a", 2, 0, nil)["quiet"])
-	dies(b, "a")
-	require.Equal(t, false, acknowledges(b, "a", 3, 0, nil)["quiet"], "one that is dead publishes nothing")
-	require.Contains(t, beats(b, "a", map[string]any{"incarnation": 3, "acknowledged_epoch": 1000}).Fails(409), "epoch")
+	require.Equal(t, false, acknowledge(b, "a", 2, 0, nil)["quiet"])
+	endLease(b, "a")
+	require.Equal(t, false, acknowledge(b, "a", 3, 0, nil)["quiet"], "one that is dead publishes nothing")
+	require.Contains(t, heartbeat(b, "a", map[string]any{"incarnation": 3, "acknowledged_epoch": 1000}).Fails(409), "epoch")
 }
 
 func TestRow16WhatAListSaysInVainIsTold(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	body := beats(b, "a", map[string]any{"partition_key": "g", "peer_list": " A, nobody ,"}).Is(200)
+	body := heartbeat(b, "a", map[string]any{"partition_key": "g", "peer_list": " A, nobody ,"}).Is(200)
 	require.Equal(t, "a,nobody", body["peer_list"])
 	require.Equal(t, []any{"nobody in peer_list is not registered"}, body["warnings"])
 	require.Contains(t, reports(b), "peer ignored: nobody in peer_list is not registered")
-	require.Nil(t, beats(b, "a", map[string]any{"partition_key": "g", "peer_list": ""}).Is(200)["peer_list"], "empty is unset")
-	require.Equal(t, "b", beats(b, "a", map[string]any{"peer_list": []string{"B"}}).Is(200)["peer_list"])
-	beats(b, "a", map[string]any{"peer_list": "not a host"}).Fails(400)
+	require.Nil(t, heartbeat(b, "a", map[string]any{"partition_key": "g", "peer_list": ""}).Is(200)["peer_list"], "empty is unset")
+	require.Equal(t, "b", heartbeat(b, "a", map[string]any{"peer_list": []string{"B"}}).Is(200)["peer_list"])
+	heartbeat(b, "a", map[string]any{"peer_list": "not a host"}).Fails(400)
 }
 
 func TestRow07WithTheLastServiceForgottenSharesAreOff(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	offers(b, "n", "g")
-	registered(b, "a", map[string]any{"partition_key": "h"})
+	offeredNode(b, "n", "g")
+	register(b, "a", map[string]any{"partition_key": "h"})
 	require.NotEmpty(t, reports(b))
-	dies(b, "a")
+	endLease(b, "a")
 	require.NotEmpty(t, reports(b), "one that is dead is registered")
 	b.Delete(computeServices + "/a").Is(204)
 	require.Empty(t, reports(b))
@@ -206,11 +206,11 @@ func TestRow07WithTheLastServiceForgottenSharesAreOff(t *testing.T) {
 
 func TestRow21KeyAndListChangeInOneEpoch(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	epoch := registered(b, "a", map[string]any{"incarnation": 1, "partition_key": "g"})
-	v := acknowledges(b, "a", 1, epoch, map[string]any{"partition_key": "h", "peer_list": "a,b"})
+	epoch := register(b, "a", map[string]any{"incarnation": 1, "partition_key": "g"})
+	v := acknowledge(b, "a", 1, epoch, map[string]any{"partition_key": "h", "peer_list": "a,b"})
 	require.Equal(t, epoch+1, whole(v["epoch"]))
 	require.Equal(t, epoch, whole(v["acknowledged_epoch"]), "it is the same process")
-	v = acknowledges(b, "a", 1, epoch+1, map[string]any{"partition_key": "h", "peer_list": "a,b", "settings_error": "partition_key: no"})
+	v = acknowledge(b, "a", 1, epoch+1, map[string]any{"partition_key": "h", "peer_list": "a,b", "settings_error": "partition_key: no"})
 	require.Equal(t, epoch+1, whole(v["epoch"]), "an error is no change")
 	require.Contains(t, reports(b), "settings not taken: partition_key: no")
 }
@@ -218,10 +218,10 @@ func TestRow21KeyAndListChangeInOneEpoch(t *testing.T) {
 func TestAWhatIfTouchesNothing(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	for i := range 4 {
-		offers(b, fmt.Sprintf("n%d", i), "g")
+		offeredNode(b, fmt.Sprintf("n%d", i), "g")
 	}
-	epoch := registered(b, "a", map[string]any{"incarnation": 1})
-	acknowledges(b, "a", 1, epoch, nil)
+	epoch := register(b, "a", map[string]any{"incarnation": 1})
+	acknowledge(b, "a", 1, epoch, nil)
 	body := b.Get(computeServices + "/what-if?service=b&partition_key=G").Is(200)
 	require.Equal(t, []any{map[string]any{"from": "a", "to": "b", "nodes": float64(4)}}, body["moves"])
 	require.Equal(t, []any{
@@ -242,18 +242,18 @@ func keysOf[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m))
 // The change itself is committed, so it is answered as done. Reconciliation publishes it.
 func TestAChangeThatCannotBePublishedIsDone(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	offers(b, "n", "")
-	registered(b, "a", map[string]any{"incarnation": 1})
-	registered(b, "b", map[string]any{"incarnation": 1})
+	offeredNode(b, "n", "")
+	register(b, "a", map[string]any{"incarnation": 1})
+	register(b, "b", map[string]any{"incarnation": 1})
 	instance := uuid.NewString()
-	claims(b, "a", "n", instance).Is(200)
-	dies(b, "a")
+	claim(b, "a", "n", instance).Is(200)
+	endLease(b, "a")
 	b.SQL(`ALTER TABLE share_epoch ADD CONSTRAINT broken CHECK (epoch <= ` + b.Text(`SELECT epoch::text FROM share_epoch`) + `)`)
 	moved := b.Post(computeServices+"/move", map[string]any{"from": "a", "to": "b"}).Is(200)
 	require.Equal(t, map[string]any{"moved": 1.0, "epoch": 0.0}, moved)
 	b.Delete(computeServices + "/a").Is(204)
-	beats(b, "b", map[string]any{"incarnation": 1, "stopping": true}).Is(204)
+	heartbeat(b, "b", map[string]any{"incarnation": 1, "stopping": true}).Is(204)
 	b.SQL(`ALTER TABLE share_epoch DROP CONSTRAINT broken`)
-	published(b)
+	publishShares(b)
 	require.Equal(t, "b", b.Text(`SELECT service FROM instances WHERE uuid = '`+instance+`'`))
 }

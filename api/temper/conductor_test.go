@@ -19,7 +19,7 @@ func TestDrainingTheLastOfADriverNeedsForce(t *testing.T) {
 	for i := range 12 {
 		b.Enrolled(fmt.Sprintf("n%d", i))
 	}
-	epoch(b)
+	writeEpoch(b)
 	k := b.Post("/temper/v1/conductors/c1/drain", nil).Is(202)
 	require.Equal(t, "draining", k["state"])
 	require.Equal(t, 6, whole(k["nodes"]), "in the newest epoch")
@@ -38,13 +38,13 @@ func TestDrainingTheLastOfADriverNeedsForce(t *testing.T) {
 func TestOnlyTheDeadAreForgotten(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	uuid := b.In("n1", node.Deploying)
-	epoch(b)
+	writeEpoch(b)
 	require.Contains(t, b.Delete("/temper/v1/conductors/c1").Fails(409), "Conductor c1 is alive.")
 	b.Kill("c1")
-	require.Equal(t, "dead", state(b, "c1"))
+	require.Equal(t, "dead", conductorState(b, "c1"))
 	b.Delete("/temper/v1/conductors/c1").Is(204)
 	b.Delete("/temper/v1/conductors/c1").Fails(404)
-	require.Empty(t, state(b, "c1"))
+	require.Empty(t, conductorState(b, "c1"))
 	require.Equal(t, "c2", b.Field(uuid, "conductor"))
 	ops := b.Get("/temper/v1/operations?node=n1").Is(200)["operations"].([]any)
 	require.Equal(t, "running", ops[0].(map[string]any)["state"], "what it held goes on")
@@ -53,7 +53,8 @@ func TestOnlyTheDeadAreForgotten(t *testing.T) {
 	require.Nil(t, b.Field(uuid, "conductor"))
 }
 
-func state(b *apitest.Bench, host string) string {
+// conductorState returns the state of a conductor, "" where it is not listed.
+func conductorState(b *apitest.Bench, host string) string {
 	for _, k := range b.Get("/temper/v1/conductors").Is(200)["conductors"].([]any) {
 		if k := k.(map[string]any); k["hostname"] == host {
 			return k["state"].(string)

@@ -21,8 +21,8 @@ var digestOfAnImage = strings.Repeat("0a", 32)
 // work is where node n1 is asked for work.
 const work = "/temper/v1/nodes/n1/operations"
 
-// withRedfish makes a node whose deploy needs an image.
-func withRedfish(b *apitest.Bench) {
+// redfishNode makes the available node n1, whose deploy needs an image.
+func redfishNode(b *apitest.Bench) {
 	b.T.Helper()
 	b.Post("/v1/nodes", map[string]any{
 		"name": "n1", "driver": "redfish",
@@ -33,7 +33,7 @@ func withRedfish(b *apitest.Bench) {
 
 func TestADeployIsOneRequest(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	withRedfish(b)
+	redfishNode(b)
 	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/image_os_hash_value", "old"), apitest.Add("/instance_info/kept", 7)).Is(200)
 	before := b.Field("n1", "instance_info")
 	events := len(b.Get("/v1/nodes/n1/history").Is(200)["history"].([]any))
@@ -87,7 +87,7 @@ func TestADeployIsOneRequest(t *testing.T) {
 
 func TestASecretOfAnImageStaysWithItsURL(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	withRedfish(b)
+	redfishNode(b)
 	info := map[string]any{"image_source": "http://i/a", "image_checksum": digestOfAnImage, "image_request_authorization_secret": "hunter2"}
 	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info", info)).Is(200)
 	elsewhere := map[string]any{"verb": "active", "instance_info": map[string]any{"image_source": "http://evil/a"}}
@@ -189,7 +189,7 @@ func TestRequestsAtOnceWithOneKeyMakeOneOperation(t *testing.T) {
 
 func TestADryRunSaysWhatWouldBecomeOfIt(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	withRedfish(b)
+	redfishNode(b)
 	before := string(b.Get("/v1/nodes/n1").Body)
 	body := map[string]any{"verb": "active", "dry_run": true, "idempotency_key": "k", "instance_info": map[string]any{"image_source": "http://i/new", "image_checksum": digestOfAnImage}}
 	out := b.Post(work, body).Is(200)
@@ -225,7 +225,7 @@ func TestADryRunSaysWhatWouldBecomeOfIt(t *testing.T) {
 // What else would be in the way is named only where the work would need it.
 func TestADryRunNamesOnlyWhatTheVerbNeeds(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	withRedfish(b)
+	redfishNode(b)
 	codes := func(body map[string]any) (out []string) {
 		body["dry_run"] = true
 		for _, r := range b.Post(work, body).Is(200)["refusals"].([]any) {

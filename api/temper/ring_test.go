@@ -10,8 +10,8 @@ import (
 	"go.temper.dev/temper/internal/coverage"
 )
 
-// epoch computes and writes the next epoch, as a reconciliation does.
-func epoch(b *apitest.Bench) {
+// writeEpoch computes and writes the next epoch, as a reconciliation does.
+func writeEpoch(b *apitest.Bench) {
 	b.T.Helper()
 	f, err := b.Store.Fleet(b.T.Context())
 	require.NoError(b.T, err)
@@ -36,7 +36,7 @@ func epoch(b *apitest.Bench) {
 	require.NoError(b.T, err)
 }
 
-// owners are those that GET /temper/v1/ring tells, counted.
+// owners returns how many nodes each conductor owns, as GET /temper/v1/ring tells.
 func owners(b *apitest.Bench, query string) map[any]int {
 	b.T.Helper()
 	out := map[any]int{}
@@ -52,7 +52,7 @@ func TestTheRingTellsWhoOwnsWhat(t *testing.T) {
 		b.Enrolled(fmt.Sprintf("n%d", i))
 	}
 	require.Equal(t, 10, owners(b, "")["c1"]+owners(b, "")["c2"], "before the first epoch, too")
-	epoch(b)
+	writeEpoch(b)
 	require.EqualValues(t, 1, b.Get("/temper/v1/ring").Is(200)["epoch"])
 	require.Equal(t, map[any]int{"c1": 5, "c2": 5}, owners(b, "?driver=fake-hardware&conductor_group="))
 	require.Empty(t, owners(b, "?driver=redfish"))
@@ -75,7 +75,7 @@ func TestTheNodesOfAConductorAreThoseOfTheRing(t *testing.T) {
 	for i := range 6 {
 		b.Enrolled(fmt.Sprintf("n%d", i))
 	}
-	epoch(b)
+	writeEpoch(b)
 	b.Enrolled("new")
 	c1, c2 := b.Get("/v1/nodes?conductor=c1").Is(200)["nodes"].([]any), b.Get("/v1/nodes?conductor=c2").Is(200)["nodes"].([]any)
 	require.Equal(t, 7, len(c1)+len(c2), "one that came since is somebody's")
@@ -92,7 +92,7 @@ func TestWhatIfTouchesNothing(t *testing.T) {
 	for i := range 3 {
 		b.Post("/v1/nodes", map[string]any{"driver": "fake-hardware", "name": fmt.Sprintf("r%d", i), "conductor_group": "rack"}).Is(201)
 	}
-	epoch(b)
+	writeEpoch(b)
 	got := b.Get("/temper/v1/ring/what-if?without=c1,r1").Is(200)
 	require.EqualValues(t, 4, got["moved"])
 	require.EqualValues(t, 3, got["quarantined"])
