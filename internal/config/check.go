@@ -334,13 +334,7 @@ func (r *Compute) check(p *problems) {
 	}
 }
 
-func (r *Migrate) check(p *problems) {
-	requireDatabase(p, r.URL)
-	if r.KeysetFile != "" && r.Keyset != "" {
-		p.refuse("keyset_file", "want it empty, because keyset is set too")
-	}
-	p.requireFile("keyset_file", r.KeysetFile)
-}
+func (r *Migrate) check(p *problems) { requireDatabase(p, r.URL) }
 
 func (r *Reseal) check(p *problems) { r.Database.check(p) }
 

@@ -78,9 +78,7 @@ type Compute struct {
 
 // Migrate is the command that brings the tables of PostgreSQL up to date.
 type Migrate struct {
-	URL        string `key:"database_url" secret:"url" help:"PostgreSQL, as postgres://user:password@host:port/database (required)"`
-	KeysetFile string `key:"keyset_file" help:"file with the keys that seal secrets (temper keyset new makes one); required if an older version of the program sealed some"`
-	Keyset     string `key:"keyset" secret:"all" help:"the keys themselves, instead of keyset_file"`
+	URL string `key:"database_url" secret:"url" help:"PostgreSQL, as postgres://user:password@host:port/database (required)"`
 }
 
 // Reseal is the command that seals what is secret with the newest key.

@@ -149,11 +149,7 @@ func (s *Stack) storage(ctx context.Context) error {
 		return err
 	}
 	i := s.snapshot()
-	keys, err := s.keys()
-	if err != nil {
-		return err
-	}
-	if _, err := store.Upgrade(ctx, store.Config{URL: i.DatabaseURL, Keyset: keys, ApplicationName: "temper dev"}); err != nil {
+	if err := store.Migrate(ctx, i.DatabaseURL); err != nil {
 		return fmt.Errorf("bring the tables up to date: %w", err)
 	}
 	s.override(map[string]any{
@@ -163,22 +159,6 @@ func (s *Stack) storage(ctx context.Context) error {
 		"allow_loopback": true, "agent_allow_loopback": true, "bmc_ca_dir": s.dir.in("rack"),
 	})
 	return nil
-}
-
-// keys returns the keyset of the roles.
-func (s *Stack) keys() (string, error) {
-	file := s.o.KeysetFile
-	if file == "" && s.o.Keyset == "" {
-		file = s.dir.keysetFile()
-	}
-	if file == "" {
-		return s.o.Keyset, nil
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("read the keyset: %w", err)
-	}
-	return strings.TrimSpace(string(b)), nil
 }
 
 // reconcileNamespace returns the namespace of the reconciliations.

@@ -146,8 +146,7 @@ func TestADatabaseOfTheFirstMigrationsIsRefused(t *testing.T) {
 	raw(t, url, "ALTER TABLE schema_migrations RENAME TO goose_db_version")
 	tables := ask[string](t, url, "SELECT string_agg(c.relname, ' ' ORDER BY c.relname) FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace")
 	s := connect(t, store.Config{URL: url, Keyset: keyset})
-	_, upgrade := store.Upgrade(t.Context(), store.Config{URL: url, Keyset: keyset})
-	for _, err := range []error{s.Migrate(t.Context()), s.Ready(t.Context()), upgrade} {
+	for _, err := range []error{s.Migrate(t.Context()), s.Ready(t.Context())} {
 		kind(t, fault.Invalid, err)
 		require.ErrorContains(t, err, "create a new database (createdb NAME)")
 	}

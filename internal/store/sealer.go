@@ -95,11 +95,8 @@ func newSealer(text string) (*sealer, error) {
 
 var errNoKeys = fault.New(fault.Internal, "there is a secret and no keyset to seal it with")
 
-// sealVersion is the current version of seals; each sealed value has its own beside
-// it. Version 2 binds a value to its destination (secret.DestinationOf), version 1 did
-// not. A value of an older version is not opened for use; Renew seals it again. A
-// change of what a seal is bound to needs a new version, and associatedBefore must
-// then return what the old version was bound to.
+// sealVersion is the version of seals; each sealed value has its own beside it. A change of what a
+// seal is bound to needs a new version, and a migration that seals again what has the old one.
 const sealVersion = 2
 
 // sealedText is a sealed value as it is stored.
@@ -129,35 +126,21 @@ func (s *sealer) seal(n *node.Node, name string, value any) ([]byte, error) {
 
 // open opens a value for n's current destination, to which the caller is about to
 // send it.
-func (s *sealer) open(n *node.Node, x sealedText) (any, error) {
+func (s *sealer) open(n *node.Node, x sealedText) (value any, err error) {
 	if s.aead == nil {
 		return nil, errNoKeys
 	}
 	if x.version != sealVersion {
-		return nil, fault.New(fault.Internal, "secret %s of node %s was sealed by another version of the program: run \"temper migrate\"", x.name, n.UUID)
+		return nil, fault.New(fault.Internal, "secret %s of node %s was sealed by another version of the program", x.name, n.UUID)
 	}
 	bound, err := associated(n, x.name)
 	if err != nil {
 		return nil, err
 	}
-	if plain, err := s.aead.Decrypt(x.text, bound); err == nil {
-		return opened(n, x, plain)
+	plain, err := s.aead.Decrypt(x.text, bound)
+	if err != nil {
+		return nil, notOpened(n, x)
 	}
-	return nil, notOpened(n, x)
-}
-
-// openBefore opens a value of any version, to seal it again.
-func (s *sealer) openBefore(n *node.Node, x sealedText) (any, error) {
-	if x.version == sealVersion || s.aead == nil {
-		return s.open(n, x)
-	}
-	if plain, err := s.aead.Decrypt(x.text, associatedBefore(n, x.name)); err == nil {
-		return opened(n, x, plain)
-	}
-	return nil, notOpened(n, x)
-}
-
-func opened(n *node.Node, x sealedText, plain []byte) (value any, err error) {
 	if err := json.Unmarshal(plain, &value); err != nil {
 		return nil, fault.New(fault.Internal, "secret %s of node %s is not what was sealed", x.name, n.UUID)
 	}
@@ -182,5 +165,3 @@ func associated(n *node.Node, name string) ([]byte, error) {
 	}
 	return text, nil
 }
-
-func associatedBefore(n *node.Node, name string) []byte { return []byte(n.UUID + "/" + name) }

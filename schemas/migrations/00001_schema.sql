@@ -132,8 +132,7 @@ CREATE TABLE secrets (
     PRIMARY KEY (node_id, name)
 );
 COMMENT ON TABLE secrets IS 'Encrypted values. The program has the keys, the database has none.';
-CREATE INDEX secrets_by_key   ON secrets (key_id);
-CREATE INDEX secrets_to_renew ON secrets (node_id, name) WHERE seal < 2; -- temper migrate seals these again
+CREATE INDEX secrets_by_key ON secrets (key_id);
 
 CREATE TABLE node_inventory (
     node_id      bigint      PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,

@@ -1,15 +1,9 @@
 package store_test
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
-	"github.com/tink-crypto/tink-go/v2/aead"
-	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
-	tinkkeyset "github.com/tink-crypto/tink-go/v2/keyset"
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/mask"
@@ -95,74 +89,6 @@ func TestWhatChangesADestinationOutsideOfAPatchIsRefusedToo(t *testing.T) {
 	require.ErrorContains(t, err, header)
 	_, err = credentials(t, s, n.UUID)
 	require.NoError(t, err)
-}
-
-// sealedBefore seals as version 1 of the seal did, and marks the rows so.
-func sealedBefore(t *testing.T, url, keys string, n *node.Node, secrets map[string]string) {
-	t.Helper()
-	h, err := insecurecleartextkeyset.Read(tinkkeyset.NewJSONReader(strings.NewReader(keys)))
-	require.NoError(t, err)
-	primary, err := h.Primary()
-	require.NoError(t, err)
-	a, err := aead.New(h)
-	require.NoError(t, err)
-	b := &pgx.Batch{}
-	for name, value := range secrets {
-		text, err := a.Encrypt(fmt.Appendf(nil, "%q", value), []byte(n.UUID+"/"+name))
-		require.NoError(t, err)
-		b.Queue(`INSERT INTO secrets (node_id, name, key_id, seal, ciphertext) VALUES ($1, $2, $3, 1, $4)
-			ON CONFLICT (node_id, name) DO UPDATE SET key_id = excluded.key_id, seal = 1, ciphertext = excluded.ciphertext`, n.ID, name, int64(primary.KeyID()), text)
-	}
-	require.NoError(t, beside(t, url).SendBatch(t.Context(), b).Close())
-}
-
-func TestSealsOfBeforeAreRenewed(t *testing.T) {
-	t.Parallel()
-	s, url := openURL(t)
-	n, other := withBMC(t, s), withBMC(t, s)
-	before := map[string]string{bmcPassword: "hunter2", "agent_token": "token", "instance_info/configdrive": "drive"}
-	for i := range 1100 { // more than a batch
-		before[fmt.Sprintf("operation/1/steps/%04d", i)] = "arg"
-	}
-	sealedBefore(t, url, keyset, n, before)
-	_, err := credentials(t, s, n.UUID)
-	kind(t, fault.Internal, err)
-	require.ErrorContains(t, err, "temper migrate")
-
-	_, err = store.Upgrade(t.Context(), store.Config{URL: url})
-	kind(t, fault.Invalid, err)
-	require.ErrorContains(t, err, "keyset_file")
-	strange, err := store.NewKeyset()
-	require.NoError(t, err)
-	done, err := store.Upgrade(t.Context(), store.Config{URL: url, Keyset: strange})
-	require.ErrorContains(t, err, "is this the keyset of the other roles?")
-	require.Zero(t, done.Renewed)
-
-	raw(t, url, `UPDATE secrets SET ciphertext = 'spoilt' WHERE name = 'operation/1/steps/0007'`)
-	done, err = store.Upgrade(t.Context(), store.Config{URL: url, Keyset: keyset})
-	require.NoError(t, err)
-	require.Equal(t, len(before)-1, done.Renewed)
-	require.Len(t, done.Closed, 1, "what nobody can open keeps nothing else from being renewed")
-	raw(t, url, `DELETE FROM secrets WHERE name = 'operation/1/steps/0007'`)
-	secrets, err := credentials(t, s, n.UUID)
-	require.NoError(t, err)
-	delete(before, "operation/1/steps/0007")
-	for name, value := range before {
-		require.Equal(t, value, secrets[name])
-	}
-	require.Len(t, secrets, len(before))
-	token, err := s.AgentToken(t.Context(), n.UUID)
-	require.NoError(t, err)
-	require.Equal(t, "token", token)
-	raw(t, url, `UPDATE nodes SET driver_info = driver_info || '{"redfish_address": "http://elsewhere"}'`)
-	_, err = credentials(t, s, n.UUID)
-	kind(t, fault.Internal, err)
-
-	done, err = store.Upgrade(t.Context(), store.Config{URL: url})
-	require.NoError(t, err, "nothing is left to renew, and so no keys are needed")
-	require.Zero(t, done)
-	_, err = credentials(t, s, other.UUID)
-	kind(t, fault.Internal, err)
 }
 
 func TestRotationKeepsWhatASealIsBoundTo(t *testing.T) {
