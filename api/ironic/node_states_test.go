@@ -9,6 +9,27 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
+func TestTheStatesOfANodeAreItsFields(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	b.In("n1", node.Deploying)
+	b.SQL(`UPDATE nodes SET power_state = 'power on', last_error = 'no disk', boot_mode = 'uefi'`)
+	const path = "/v1/nodes/n1/states"
+	whole, states := b.Get("/v1/nodes/n1").Is(200), b.Get(path).Is(200)
+	for field, value := range states {
+		require.Equal(t, whole[field], value, field)
+	}
+	for field, want := range map[string]any{
+		"power_state": "power on", "provision_state": "deploying", "target_provision_state": "active", "last_error": "no disk", "boot_mode": "uefi",
+	} {
+		require.Equal(t, want, states[field], field)
+	}
+	for minor, fields := range map[int]int{11: 7, 12: 9, 74: 9, 75: 11} {
+		require.Len(t, b.At(minor, "GET", path, nil).Is(200), fields, "1.%d", minor)
+	}
+	b.Get(path + "?colour=red").Fails(400)
+	b.Get("/v1/nodes/nosuch/states").Fails(404)
+}
+
 func TestStatesAsOlderVersionsKnowThem(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	old := b.At(10, "POST", "/v1/nodes", map[string]any{"driver": "fake-hardware"}).Is(201)
