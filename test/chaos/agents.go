@@ -12,10 +12,10 @@ import (
 	"go.temper.dev/temper/test/stack"
 )
 
-// fails is what a row of the agent says must hold where the operation can't go on.
+// fails says what must hold in a row about agents if the operation can't continue.
 const fails = "fails, with the reason, into the state that the table names; what is half done is undone"
 
-// afresh is what it says of steps that may be begun anew.
+// afresh says what must hold for steps that may be begun anew.
 const afresh = "begins the step anew with another boot, where the table of steps lets it; else " + fails
 
 var agentRows = []row{
@@ -37,7 +37,7 @@ var agentRows = []row{
 		happen: func(ctx context.Context, r *round) error {
 			return r.spoiled(ctx, func(t *trial) []fault {
 				paths := spoken(t.k)
-				if t.k.column != node.KindInspect { // whose agent is asked for nothing
+				if t.k.column != node.KindInspect { // an inspection sends its agent no commands
 					paths = append(paths, "/v1/commands")
 				}
 				return to(paths, "twice", 100)
@@ -68,8 +68,8 @@ var agentRows = []row{
 	},
 }
 
-// spoken are the paths of the API to which an agent speaks that boots in an operation of the kind. When its inventory is
-// there, an inspection goes on, and switches it off.
+// spoken returns the paths of the API to which an agent sends requests when it boots in an operation of the kind. An
+// inspection continues as soon as it has the inventory, and switches the server off.
 func spoken(k kind) []string {
 	if k.column == node.KindInspect {
 		return []string{"/v1/continue_inspection"}
@@ -77,7 +77,7 @@ func spoken(k kind) []string {
 	return []string{"/v1/continue_inspection", "/v1/lookup", "/v1/heartbeat/"}
 }
 
-// to is a fault of each path.
+// to returns one fault for each path.
 func to(paths []string, kind string, count int) (all []fault) {
 	for _, p := range paths {
 		all = append(all, fault{"kind": kind, "path": p, "count": count})
@@ -85,26 +85,26 @@ func to(paths []string, kind string, count int) (all []fault) {
 	return all
 }
 
-// commanded are the points right before a command that an agent works at for a while.
+// commanded returns the points right before commands that take an agent some time.
 func commanded(k kind) ([]point, error) {
 	return where(k, func(p point) bool { return p.Name == chaos.Request && strings.Contains(p.Request, ".execute_") })
 }
 
-// booting are those right before a server is switched on to boot an agent.
+// booting returns the points right before a server is switched on to boot an agent.
 func booting(k kind) ([]point, error) {
 	return where(k, func(p point) bool {
 		return p.Name == chaos.Request && p.Request == "On" && slices.Equal(changes[p.Step], boots)
 	})
 }
 
-// restarts: the step at which a case stands is begun anew when its agent is lost.
+// restarts reports whether the step at which a case is stopped is begun anew when its agent is lost.
 func restarts(t *trial) bool {
 	iface, name, _ := strings.Cut(t.Step, ".")
 	s := node.Step{Interface: iface, Step: name}
 	return s.Restart("")
 }
 
-// died judges an operation whose agent died under it.
+// died judges an operation whose agent has died.
 func died(ctx context.Context, l *lab, t *trial) error {
 	if !restarts(t) {
 		return failed("agent of node")(ctx, l, t)
@@ -113,7 +113,7 @@ func died(ctx context.Context, l *lab, t *trial) error {
 	return err
 }
 
-// rebooted judges an operation whose agent was rebooted under it: the new one asked who it is, and was given nothing to do.
+// rebooted judges an operation whose agent was rebooted: the new agent did its lookup, and got no command.
 func rebooted(ctx context.Context, l *lab, t *trial) error {
 	boots := 2
 	var sv stack.Server
@@ -141,7 +141,7 @@ func rebooted(ctx context.Context, l *lab, t *trial) error {
 	return nil
 }
 
-// begunAnew: the operation went as it goes when nothing happens, but for one more boot and its step's command, given twice.
+// begunAnew judges that the operation went as an undisturbed one, except for one more boot and one more command of its step.
 func (l *lab) begunAnew(ctx context.Context, t *trial, boots int) (stack.Server, error) {
 	sv, err := l.becomesAsAsked(ctx, t)
 	if err != nil {

@@ -27,15 +27,15 @@ var answerRows = []row{
 	},
 }
 
-// fault is one of the rack's.
+// fault is a fault of the rack.
 type fault = map[string]any
 
-// requested are the points right before each request that changes a server or an agent.
+// requested returns the points right before each request that changes a server or an agent.
 func requested(k kind) ([]point, error) {
 	return where(k, func(p point) bool { return p.Name == chaos.Request })
 }
 
-// request has something go wrong with exactly the request before which each operation stands.
+// request makes exactly that request fail before which each operation is stopped.
 func (r *round) request(ctx context.Context, kind, when string) error {
 	return r.spoiled(ctx, func(t *trial) []fault {
 		f := fault{"kind": kind, "when": when, "count": 1, "delay": "3s"}
@@ -51,8 +51,7 @@ func (r *round) request(ctx context.Context, kind, when string) error {
 	})
 }
 
-// spoiled brings each operation to its point, has things go wrong with its server from there on, and lets it go on. Each of
-// them has to happen.
+// spoiled brings each operation to its point, sets faults of its server, and lets it continue. Each fault has to strike.
 func (r *round) spoiled(ctx context.Context, wrong func(*trial) []fault) error {
 	if err := r.begin(ctx, false); err != nil {
 		return err
@@ -71,11 +70,11 @@ func (r *round) spoiled(ctx context.Context, wrong func(*trial) []fault) error {
 	}))
 }
 
-// read is a fault as JSON tells it.
+// read returns the fault as its JSON has it.
 func read(f fault) (out fault) {
 	raw, err := json.Marshal(f)
 	if err == nil {
-		_ = json.Unmarshal(raw, &out) // what was just written reads
+		_ = json.Unmarshal(raw, &out) // JSON that was just encoded can be decoded
 	}
 	return out
 }

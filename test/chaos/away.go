@@ -11,7 +11,7 @@ import (
 	"go.temper.dev/temper/test/stack"
 )
 
-// awayRows are what happens to requests that are made while something is away.
+// awayRows are the rows for requests that are made while Temporal or PostgreSQL is away.
 var awayRows = []row{
 	{
 		name: "asked for while Temporal is away", holds: "accepted, and runs once when it is back", points: named("asked for"), judge: once,
@@ -54,7 +54,7 @@ var awayRows = []row{
 	},
 }
 
-// unavailable asks for all operations, and is told that this can't be now.
+// unavailable requests all operations, each of which must be refused with 503.
 func (r *round) unavailable(ctx context.Context) error {
 	return each(r.subjects(), func(i int, s *subject) error {
 		t := r.trials[i]
@@ -71,7 +71,7 @@ func refusedWith503(err error) bool {
 	return errors.As(err, &refused) && refused.Status == http.StatusServiceUnavailable
 }
 
-// untried: what was refused has left nothing.
+// untried judges that the refused requests have changed nothing.
 func (r *round) untried(ctx context.Context) error {
 	open, err := r.open(ctx)
 	if err != nil {
@@ -89,11 +89,11 @@ func (r *round) untried(ctx context.Context) error {
 	})
 }
 
-// insist asks for all operations until each is accepted.
+// insist repeats the request of each operation until it is accepted.
 func (r *round) insist(ctx context.Context) error {
 	return each(r.subjects(), func(i int, s *subject) error {
 		t := r.trials[i]
-		var other error // than 503
+		var other error // an error other than 503
 		err := await(ctx, patience, func() (err error) {
 			if t.id, err = r.ask(ctx, s, t.k); err != nil && !refusedWith503(err) {
 				other, err = err, nil

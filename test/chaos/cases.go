@@ -11,7 +11,7 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// kind is something that an operation does, and the node that it can be done to.
+// kind is an operation that the matrix tries, and the node that it needs.
 type kind struct {
 	name   string             // unique
 	column node.OperationKind // in the matrix
@@ -20,7 +20,7 @@ type kind struct {
 	to     node.State
 
 	verb      string
-	body      map[string]any // beside target
+	body      map[string]any // besides target
 	power     node.PowerState
 	inspectBy string // the inspect interface
 	neverOff  bool   // the server may not be switched off (disable_power_off)
@@ -33,12 +33,12 @@ var columns = []node.OperationKind{
 	node.KindManage, node.KindProvide, node.KindClean, node.KindInspect, node.KindDeploy, node.KindRebuild, node.KindUndeploy, node.KindPower,
 }
 
-// notTried says of each kind of operation that has no column why.
+// notTried says why a kind of operation has no column.
 var notTried = map[node.OperationKind]string{
 	node.KindUndo: "nobody asks for one; reconciliation opens it in the rows whose operations leave something undone",
 }
 
-// stepsNotTried says of each step that no operation of the matrix has why.
+// stepsNotTried says why no operation of the matrix has a step.
 var stepsNotTried = func() map[string]string {
 	out := map[string]string{"management.undo": notTried[node.KindUndo]}
 	for _, step := range []string{
@@ -50,10 +50,10 @@ var stepsNotTried = func() map[string]string {
 	return out
 }()
 
-// asked are the clean steps of cleaning by hand.
+// asked are the clean steps that manual cleaning requests.
 var asked = []map[string]any{{"interface": "deploy", "step": "erase_pstore"}}
 
-// kinds are what the matrix tries: each kind of operation, and of some more than one.
+// kinds are the operations that the matrix tries: at least one of each kind.
 var kinds = []kind{
 	{name: "manage", column: node.KindManage, from: node.Enroll, to: node.Manageable, verb: "manage"},
 	{name: "provide", column: node.KindProvide, from: node.Manageable, to: node.Available, verb: "provide"},
@@ -78,14 +78,14 @@ func kindOf(name string) (kind, bool) {
 	return kinds[i], true
 }
 
-// cleaned are the steps with which the rack's agents clean by themselves; the plan learns them on the way.
+// cleaned are the steps of automated cleaning that the rack's agents offer; they join the plan when an agent has reported them.
 var cleaned = []string{"deploy.erase_devices_metadata", "deploy.erase_devices"}
 
-// boots are the requests of a step that boots the ramdisk on a server that is off.
+// boots are the requests with which a step boots the ramdisk on a server that is off.
 var boots = []string{"insert", "boot cdrom", "On"}
 
-// changes are the requests by which each step changes a server or an agent, in their order, for one that is off before
-// it. A step of a cleaning that the agent runs is one command, and is not here.
+// changes has the requests with which each step changes a server or an agent, in order, if the server is off before it. The
+// clean steps of the agent are one command each, and not in it.
 var changes = map[string][]string{
 	"power.verify":                    nil,
 	"inspect.inspect_hardware":        nil,
@@ -108,7 +108,7 @@ var changes = map[string][]string{
 	"power.reset":                     {"ForceRestart"},
 }
 
-// reads are what steps read in their middle that change nothing, or that read more than the power state.
+// reads has what steps read in their middle: those that change nothing, or that read more than the power state.
 var reads = map[string][]string{
 	"power.verify":             {"power"},
 	"deploy.prepare":           {"power"},
@@ -118,7 +118,7 @@ var reads = map[string][]string{
 	"deploy.prepare_cleaning":  {"steps"},
 }
 
-// point is a place where an operation of a kind is when something happens.
+// point is a place in an operation at which something happens.
 type point struct {
 	kind string
 	chaos.Point
@@ -135,7 +135,7 @@ func (p point) String() string {
 	return strings.Join(words, " ")
 }
 
-// planned is the list of steps of a kind, as Temper plans it, with what the rack's agents offer.
+// planned returns the steps of a kind as Temper plans them, with those that the rack's agents offer.
 func planned(k kind) ([]string, error) {
 	h, _ := node.Hardware("redfish")
 	n := &node.Node{Driver: h.Name, ProvisionState: k.from, Interfaces: map[string]string{}, DisablePowerOff: k.neverOff}
@@ -163,8 +163,8 @@ func planned(k kind) ([]string, error) {
 	return names, nil
 }
 
-// points are all places at which a conductor that runs an operation of the kind can be met: every step boundary from
-// both sides, and the middle of every step.
+// points returns all points at which a conductor that runs an operation of the kind can be stopped: both sides of every
+// step boundary, and the middle of every step.
 func points(k kind) ([]point, error) {
 	steps, err := planned(k)
 	if err != nil {
@@ -184,7 +184,7 @@ func points(k kind) ([]point, error) {
 		}
 		if waits {
 			add(chaos.Recorded, s, "")
-			add(chaos.Claimed, s, "booted") // its agent has called, and another attempt goes on
+			add(chaos.Claimed, s, "booted") // its agent has called back, and another attempt continues
 			add(chaos.Begun, s, "booted")
 		}
 		for _, r := range reads[s] {
@@ -198,9 +198,9 @@ func points(k kind) ([]point, error) {
 	return all, nil
 }
 
-// requests are what step i sends.
+// requests returns the requests that step i sends.
 func requests(k kind, step string, i int) []string {
-	if i == 0 && k.on && k.column != node.KindPower { // it begins by switching off
+	if i == 0 && k.on && k.column != node.KindPower { // the operation begins by switching the server off
 		return []string{"ForceOff"}
 	}
 	if r, ok := changes[step]; ok {

@@ -15,17 +15,17 @@ import (
 	"go.temper.dev/temper/internal/dev"
 )
 
-// conductor is one that stops at points.
+// conductor is a conductor that the test stops at points.
 type conductor struct {
 	*dev.Running
 	*post
 	name string
 }
 
-// folder is where a process is told where to stop.
+// folder returns the folder of files that tell a process where to stop.
 func (l *lab) folder(name string) string { return filepath.Join(filepath.Dir(l.shared.dir), name) }
 
-// conductor starts one; env is what it has beside the others'.
+// conductor starts a conductor; env is added to its environment.
 func (l *lab) conductor(ctx context.Context, name string, env ...string) (*conductor, error) {
 	p, err := newPost(l.folder(name))
 	if err != nil {
@@ -34,7 +34,7 @@ func (l *lab) conductor(ctx context.Context, name string, env ...string) (*condu
 	return l.join(ctx, name, p, env...)
 }
 
-// join starts a conductor with a folder that is there already.
+// join starts a conductor with a folder that exists already.
 func (l *lab) join(ctx context.Context, name string, p *post, env ...string) (*conductor, error) {
 	run, err := l.Role(ctx, "conductor", name, append([]string{inGroup(l.group), p.env()}, env...), "--name", name, "--enabled-drivers", "redfish")
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *conductor) signal(sig syscall.Signal) error {
 	return nil
 }
 
-// end stops it, however it is; one that has ended is none to stop.
+// end stops the conductor, even if it is frozen. It is no error if it has ended.
 func (c *conductor) end() error {
 	if c == nil {
 		return nil
@@ -65,7 +65,7 @@ func (c *conductor) end() error {
 	return errors.Join(c.release(), c.signal(syscall.SIGCONT), c.Stop(ctx))
 }
 
-// lost is how often it was refused because somebody has its work (temper_claims_lost_total).
+// lost returns how often the conductor was refused because another one has its work (temper_claims_lost_total).
 func (c *conductor) lost(ctx context.Context) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.MetricsURL(), nil)
 	if err != nil {

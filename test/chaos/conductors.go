@@ -12,8 +12,8 @@ import (
 	"go.temper.dev/temper/test/valve"
 )
 
-// How long a step may stand still, and how many are timed at once: as many as two processors take up in that time with
-// all else that they have to do.
+// How long a step may be interrupted, and how many cases are timed at once: as many as two processors can handle in that
+// time beside their other work.
 const (
 	onWithin   = 10 * time.Second
 	handedOver = 500 * time.Millisecond // from SIGTERM
@@ -82,7 +82,7 @@ var cutRows = []row{
 	},
 }
 
-// lose brings all operations to their points on the victim, and takes it away.
+// lose brings all operations to their points on the victim, and then ends it.
 func (r *round) lose(ctx context.Context, deaf bool, take func() error) error {
 	if err := r.held(ctx, deaf); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (r *round) lose(ctx context.Context, deaf bool, take func() error) error {
 	return errors.Join(r.taken(ctx, elsewhere), r.over(ctx, patience))
 }
 
-// held brings all operations to their points on the victim, and starts one that may go on with them.
+// held brings all operations to their points on the victim, and starts a conductor that may continue them.
 func (r *round) held(ctx context.Context, deaf bool, env ...string) error {
 	if err := r.begin(ctx, deaf, env...); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (r *round) held(ctx context.Context, deaf bool, env ...string) error {
 	return err
 }
 
-// freeze stops the victim until all its work is in other hands, and lets it go on where it was while they still have it.
+// freeze freezes the victim until other conductors have all its work, and continues it while they are still at work.
 func (r *round) freeze(ctx context.Context) error {
 	p, err := newPost(r.folder(r.name("heir")))
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *round) freeze(ctx context.Context) error {
 	return errors.Join(err, heir.release(), r.over(ctx, patience))
 }
 
-// cut takes one service from the victim and lets it try to go on.
+// cut cuts the victim off from one service, and lets it try to continue.
 func (r *round) cut(ctx context.Context, service string) error {
 	var v *valve.Valve
 	var env string
@@ -168,7 +168,7 @@ func (r *round) cut(ctx context.Context, service string) error {
 	if err := r.victim.release(); err != nil {
 		return err
 	}
-	// It is ended before it is let through again: what it would still say is another row's.
+	// The victim is ended before the valve opens, because what it would still send would disturb the next row.
 	return errors.Join(r.taken(ctx, time.Minute), r.over(ctx, patience), r.victim.signal(syscall.SIGKILL))
 }
 
@@ -188,12 +188,12 @@ func (r *round) allWait(ctx context.Context, what string) error {
 	})
 }
 
-// atWork are the points at which a conductor has a step: where all is recorded already nothing is left to hand over.
+// atWork returns the points at which a conductor works on a step. After the last record nothing is left to hand over.
 func atWork(k kind) ([]point, error) {
 	return where(k, func(p point) bool { return p.Name != chaos.Recorded })
 }
 
-// speaking are the points before which the BMC is still to be spoken to.
+// speaking returns the points after which a request to the BMC follows.
 func speaking(k kind) ([]point, error) {
 	return where(k, func(p point) bool {
 		return p.Name == chaos.Request && !strings.Contains(p.Request, ".")

@@ -18,7 +18,7 @@ import (
 // guardsFolder holds the patches that take guards down, below the module.
 const guardsFolder = "test/chaos/guards"
 
-// guard is something that keeps an operation from being done twice, with what turns red without it.
+// guard prevents that an operation is done twice. It has the rows of the matrix that fail without it.
 type guard struct {
 	name  string // its patch is guardsFolder/name.patch
 	row   string
@@ -36,7 +36,7 @@ var guardList = []guard{
 	{name: "reject_duplicate", row: "API that starts the workflow when all is over", kinds: []string{"deploy", "power off"}},
 }
 
-// withoutGuards takes one guard down at a time, all or those that are named, and sees the matrix turn red.
+// withoutGuards removes one guard at a time, all or the named ones, and checks that the matrix fails.
 func withoutGuards(ctx context.Context, root string, only []string, say func(string, ...any)) error {
 	for _, name := range only {
 		if !slices.ContainsFunc(guardList, func(g guard) bool { return g.name == name }) {
@@ -62,7 +62,7 @@ func withoutGuards(ctx context.Context, root string, only []string, say func(str
 	return errors.Join(green...)
 }
 
-// withoutGuard is how the matrix fails without a guard; nil where it does not.
+// withoutGuard returns how the matrix fails without a guard; nil if it does not.
 func withoutGuard(ctx context.Context, root string, g guard, say func(string, ...any)) (why, err error) {
 	dir, err := os.MkdirTemp("", "temper-chaos-build-")
 	if err != nil {
@@ -85,7 +85,7 @@ func withoutGuard(ctx context.Context, root string, g guard, say func(string, ..
 	if why != nil && !errors.As(why, &tried) {
 		return nil, fmt.Errorf("%s: the matrix could not be tried: %w", g.name, why)
 	}
-	if !wrong(why) { // that a machine is busy is no guard's doing
+	if !wrong(why) { // a case that is only late does not show that the guard is needed
 		return nil, ctx.Err()
 	}
 	return why, ctx.Err()
@@ -100,7 +100,7 @@ func copyTree(ctx context.Context, root, to string) error {
 	}
 	for _, name := range strings.Split(strings.TrimRight(list, "\x00"), "\x00") {
 		raw, err := os.ReadFile(filepath.Join(root, name))
-		if errors.Is(err, fs.ErrNotExist) { // removed, and git was not told
+		if errors.Is(err, fs.ErrNotExist) { // deleted, but still in git's index
 			continue
 		}
 		file := filepath.Join(to, name)

@@ -13,7 +13,7 @@ import (
 	"go.temper.dev/temper/test/stack"
 )
 
-// calm is what comes of a kind when nothing happens.
+// calm is the result of an operation to which nothing happens.
 type calm struct {
 	actions  []string // requests to change the power that did something
 	requests []string // all of them
@@ -21,8 +21,8 @@ type calm struct {
 	left     string   // how the server is left
 }
 
-// undisturbed does each kind once, learns what comes of it, and holds the points that it came by against those that are
-// computed from its list of steps.
+// undisturbed does an operation of each kind once, records the result, and compares the points that it passed with those
+// that are computed from its list of steps.
 func (l *lab) undisturbed(ctx context.Context) (err error) {
 	var first []point
 	for _, k := range kinds {
@@ -60,7 +60,7 @@ func (l *lab) undisturbed(ctx context.Context) (err error) {
 	return nil
 }
 
-// samePoints holds the points of a kind against those that its operation came by.
+// samePoints compares the points of a kind with those that its operation has passed.
 func samePoints(t *trial, passed []chaos.Passed) error {
 	want, err := points(t.k)
 	if err != nil {
@@ -77,7 +77,7 @@ func samePoints(t *trial, passed []chaos.Passed) error {
 		p.Point.Operation, p.Point.Node = 0, ""
 		at := point{kind: t.k.name, Point: p.Point}
 		if p.Name == chaos.Looked && p.Request == "power" && !slices.Contains(computed, at.String()) {
-			continue // it looks before it acts, everywhere
+			continue // every step may read at this point
 		}
 		if !slices.Contains(met, at.String()) {
 			met = append(met, at.String())
@@ -89,7 +89,7 @@ func samePoints(t *trial, passed []chaos.Passed) error {
 	return fmt.Errorf("the points of %s are computed as\n  %s\nand it came by\n  %s", t.k.name, strings.Join(computed, "\n  "), strings.Join(met, "\n  "))
 }
 
-// since is what was done to a server.
+// since returns what was done to a server since the operation was requested.
 func since(k kind, before, now stack.Server) calm {
 	var c calm
 	for _, a := range now.Actions[len(before.Actions):] {
@@ -111,7 +111,7 @@ func since(k kind, before, now stack.Server) calm {
 	return c
 }
 
-// judge holds what came of a case against what comes of it when nothing happens. Its operation has ended.
+// judge compares the result of a case, whose operation has ended, with that of an undisturbed operation.
 func (l *lab) judge(ctx context.Context, t *trial) error {
 	o, err := l.operation(ctx, t.id)
 	if err == nil {
@@ -144,8 +144,8 @@ func (l *lab) judge(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// atMostOnce judges a restart: what it did can't be read back, so that whoever finds that one was about to be sent does not
-// send it again.
+// atMostOnce judges a restart of a server. Its effect can't be read back, so a conductor that finds that one was about to be
+// sent does not send it again.
 func (l *lab) atMostOnce(ctx context.Context, t *trial) error {
 	n, err := l.now(ctx, t.s)
 	if err != nil {
@@ -169,19 +169,19 @@ func (l *lab) atMostOnce(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// unknown: the words are of something whose outcome can't be told.
+// unknown reports whether an error says that the outcome is unknown.
 func unknown(words string) bool {
 	return holds(words, "outcome unknown") || holds(words, "outcome is unknown")
 }
 
-// becomesAsAsked waits until asAsked: what a node shows of who serves it lags behind a conductor's heartbeats.
+// becomesAsAsked waits until asAsked succeeds, because what a node shows of its conductors lags behind their heartbeats.
 func (l *lab) becomesAsAsked(ctx context.Context, t *trial) (sv stack.Server, err error) {
 	err = becomes(ctx, func() (err error) { sv, err = l.asAsked(ctx, t); return err })
 	return sv, err
 }
 
-// asAsked: the operation has ended as it was asked for, and nobody holds the node. The server is as it was after both
-// were read: read before them it could be that of an operation that still ran.
+// asAsked checks that the operation has ended as requested and that nothing holds the node. It reads the server after both,
+// because before that the operation might still have been running.
 func (l *lab) asAsked(ctx context.Context, t *trial) (sv stack.Server, err error) {
 	o, err := l.operation(ctx, t.id)
 	if err != nil {
@@ -204,7 +204,7 @@ func (l *lab) asAsked(ctx context.Context, t *trial) (sv stack.Server, err error
 	if n.Reservation != "" || n.TargetPower != "" {
 		wrong = append(wrong, fmt.Sprintf("the node is held by %q, its target power state is %q", n.Reservation, n.TargetPower))
 	}
-	quarantined := strings.Contains(n.Reason, "quarantine") // conductors come and go here; that has no part in the operation
+	quarantined := strings.Contains(n.Reason, "quarantine") // conductors come and go here, which does not concern the operation
 	if n.LastError != "" || n.Maintenance && !quarantined {
 		wrong = append(wrong, fmt.Sprintf("the node says %q, maintenance %t because of %q", n.LastError, n.Maintenance, n.Reason))
 	}
@@ -220,5 +220,5 @@ func (l *lab) asAsked(ctx context.Context, t *trial) (sv stack.Server, err error
 	return sv, nil
 }
 
-// questions to an agent change nothing and may be asked as often as one likes.
+// Queries of an agent change nothing and may be repeated.
 var questions = []string{agent.GetDeploySteps, agent.GetCleanSteps, agent.GetPartitionUUIDs}

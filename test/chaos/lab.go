@@ -17,7 +17,7 @@ import (
 	"go.temper.dev/temper/test/stack"
 )
 
-// settings are the defaults, with hardware that is quick.
+// settings are the defaults, with fast hardware.
 const settings = `
 reconcile_interval: 3s
 power_timeout: 20s
@@ -34,12 +34,12 @@ const (
 	look     = 100 * time.Millisecond
 )
 
-// lab is a stack whose processes stop at points, and the nodes that are tried in it.
+// lab is a stack whose processes stop at points, and the nodes of the cases.
 type lab struct {
 	*stack.Stack
 	shared *post // of the API and the orchestrator
 	digest string
-	// unguarded: a guard is down, and what the program does is not what is computed.
+	// unguarded: a guard was removed, so the program does not do what is computed.
 	unguarded bool
 	slack     time.Duration
 	say       func(format string, args ...any)
@@ -89,7 +89,7 @@ func openLab(ctx context.Context, temper string, servers int, say func(string, .
 	return l, nil
 }
 
-// close ends the stack; what there is to read stays where somebody will want to.
+// close ends the stack. It keeps the logs if something failed.
 func (l *lab) close(keep bool) error {
 	if keep {
 		l.say("data and logs are in %s, what was stopped where in %s", l.Dir, filepath.Dir(l.shared.dir))
@@ -98,12 +98,12 @@ func (l *lab) close(keep bool) error {
 	return errors.Join(l.Stop(), os.RemoveAll(filepath.Dir(l.shared.dir)))
 }
 
-// discard leaves a subject alone from here on: nobody knows how it was left.
+// discard uses a subject no more, because its state is unknown.
 func (l *lab) discard(s *subject) {
 	l.nodes = slices.DeleteFunc(slices.Clone(l.nodes), func(one *subject) bool { return one == s })
 }
 
-// enroll makes a node of the subject's server, anew where it is one.
+// enroll enrols the subject's server, again if it is enrolled.
 func (l *lab) enroll(ctx context.Context, s *subject) error {
 	if s.uuid != "" {
 		if err := l.Call(ctx, http.MethodDelete, "/v1/nodes/"+s.uuid, nil, nil); err != nil {
@@ -153,7 +153,7 @@ func (l *lab) now(ctx context.Context, s *subject) (shown, error) {
 	return n, l.Call(ctx, http.MethodGet, "/v1/nodes/"+s.uuid, nil, &n)
 }
 
-// next is the verb that takes a node on to a state, the shortest way: without cleaning.
+// next returns the verb that brings a node nearer to a state, without cleaning if possible.
 func next(at, aim node.State) string {
 	switch at {
 	case node.Enroll, node.CleanFailed, node.InspectFailed:
@@ -174,7 +174,7 @@ func next(at, aim node.State) string {
 	return ""
 }
 
-// ready brings a subject to where a kind begins.
+// ready brings a subject into the state in which an operation of the kind can be requested.
 func (l *lab) ready(ctx context.Context, s *subject, k kind) error {
 	if s.uuid == "" {
 		if err := l.enroll(ctx, s); err != nil {
@@ -222,7 +222,7 @@ func (l *lab) ready(ctx context.Context, s *subject, k kind) error {
 	if k.neverOff {
 		edits["disable_power_off"] = true
 	}
-	if k.column == node.KindInspect { // in other states it may not be changed
+	if k.column == node.KindInspect { // the inspect interface can't be changed in other states
 		edits["inspect_interface"] = k.inspector()
 	}
 	return l.patch(ctx, s, edits)
@@ -264,8 +264,8 @@ func (l *lab) patch(ctx context.Context, s *subject, fields map[string]any) erro
 	return l.Call(ctx, http.MethodPatch, "/v1/nodes/"+s.uuid, edits, nil)
 }
 
-// settled fails while something holds a subject, or while it still owes an undo: as soon as a conductor covers the node,
-// reconciliation opens an operation for that.
+// settled fails while an operation holds a subject, or while it owes an undo, for which reconciliation opens an operation as
+// soon as a conductor covers the node.
 func (l *lab) settled(ctx context.Context, s *subject) error {
 	n, err := l.now(ctx, s)
 	if err == nil && (n.Internal["temper_owed"] != nil || n.Reservation != "") {
@@ -283,7 +283,7 @@ func (l *lab) move(ctx context.Context, s *subject, group string) error {
 	return err
 }
 
-// switched has a server on or off.
+// switched switches a server on or off.
 func (l *lab) switched(ctx context.Context, s *subject, on bool) error {
 	sv, err := l.Server(ctx, s.server)
 	if err != nil || sv.Powered == on {
@@ -301,7 +301,7 @@ func (l *lab) switched(ctx context.Context, s *subject, on bool) error {
 	return err
 }
 
-// ask requests what a kind does and tells the operation; "" = it needs none.
+// ask requests an operation of a kind and returns its id; "" = the request needed none.
 func (l *lab) ask(ctx context.Context, s *subject, k kind) (string, error) {
 	path, body := "/v1/nodes/"+s.uuid+"/states/provision", map[string]any{"target": k.verb}
 	if k.power != "" {
@@ -315,7 +315,7 @@ func (l *lab) ask(ctx context.Context, s *subject, k kind) (string, error) {
 	return h.Get("Temper-Operation"), nil
 }
 
-// each does f for all subjects, some at a time, and joins their errors.
+// each calls f for all subjects, some at a time, and joins the errors.
 func each(subjects []*subject, f func(int, *subject) error) error {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, atOnce)

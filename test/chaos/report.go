@@ -131,25 +131,26 @@ func (a *results) write(file, page string) error {
 
 const pageHead = `# The crash matrix
 
-Written by ` + "`make chaos`" + ` from what it saw; nobody edits it. Real processes are stopped at named points of an operation,
-and something happens to them there: at every step boundary, from both sides, and in the middle of every step, before and
-after each request that changes a server. Each case asserts that its point was reached, and then that the operation ends
-as it was asked to, that nobody holds the node, that the server was switched, and its agent commanded, exactly as on an
-equal server to which nothing happens, and that it is left the same. The points are computed from the list of steps, and
-held against those that an undisturbed operation came by.
+Written by ` + "`make chaos`" + ` from its results; nobody edits it. The test stops real processes at named points of an operation and
+then does something to them: at every step boundary, on both sides of it, and in the middle of every step, before and after
+each request that changes a server. Each case checks that its point was reached, that the operation then ended as requested,
+that nothing holds the node, that the server received the same power requests and agent commands as an equal server to which
+nothing happened, and that it was left in the same state. The points are computed from the list of steps, and compared with
+those that an undisturbed operation passes.
 
-A cell is how many cases are as they must be, of how many; a case that only missed a time limit, as may happen on a busy
-machine, is counted separately, as late. The time is from what happened until somebody else was at
-work on the step, or until the operation had ended where nobody goes on with it: the median, the longest, and what none
-may exceed. Up to 115 cases share what happens, on one machine with all of Temper, Temporal, PostgreSQL and the rack;
-all of a row that waits for a minute, 55 where ten seconds are the limit, and 6 where half a second is, so that none
-waits for the others. A clock is stepped by moving all that the database remembers of when it heard of somebody. Temper
-sets no time limit on a workflow; for the row of those that time out the program that is tried does. What a restart of a
-server that may not be off did can't be read back: where one was about to be sent, or just was, when somebody else goes
-on, it is not sent again, and the operation ends with the words that its outcome is unknown.
+A cell says how many cases were right, and of how many. A case that was right but missed a time limit, as may happen on a busy
+machine, is counted separately, as late. The last column is the time from what happened until another process worked on the
+step or, if nobody continues it, until the operation had ended: the median, the longest time, and the limit. Up to 115 cases
+run at the same time on one machine with all of Temper, Temporal, PostgreSQL and the rack: all cases of a row that waits for a
+minute, 55 if the limit is ten seconds, and 6 if it is half a second, so that they do not slow each other down. To step the
+clock, the test changes all times in the database at which a process was last heard of. Temper sets no time limit on a
+workflow; the program under test sets one for the row of workflows that time out. The effect of restarting a server that must
+not be off can't be read back. So if a restart was about to be sent, or was just sent, when another process takes over, it is
+not sent again, and the operation ends with an error that says that its outcome is unknown.
 
-` + "`make chaos-guards`" + ` takes down one guard after the other (the claim check, waiting for the cancelled step, begun_at, looking
-before acting, starting a workflow once) and sees this turn red; ` + "`make soak`" + ` lets processes die at random on a faulty rack.
+` + "`make chaos-guards`" + ` removes one guard after the other (the claim check, waiting for the cancelled step, begun_at, looking
+before acting, starting a workflow once) and checks that the matrix then fails; ` + "`make soak`" + ` kills processes at random on a
+faulty rack.
 `
 
 // page is the matrix for people.
