@@ -28,22 +28,40 @@ type Temporal struct {
 
 // Dial connects to Temporal. It returns when Temporal has answered, or ctx ends.
 func Dial(ctx context.Context, t Temporal, log *zap.Logger) (client.Client, error) {
-	o := options(t.Namespace, t.Identity, log)
-	o.HostPort, o.Interceptors = t.Address, t.Interceptors
-	conf, err := t.tls()
+	o, err := t.options(log)
 	if err != nil {
 		return nil, err
-	}
-	o.ConnectionOptions.TLS = conf
-	if local(t.Address) {
-		// Between processes of one machine compressing costs more than it saves.
-		o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	}
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("connect to temporal at %s: %w", t.Address, err)
 	}
 	return c, nil
+}
+
+// NewLazyClient returns a client that connects to Temporal when it is used.
+func NewLazyClient(t Temporal, log *zap.Logger) (client.Client, error) {
+	o, err := t.options(log)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.NewLazyClient(o)
+	if err != nil {
+		return nil, fmt.Errorf("client of temporal at %s: %w", t.Address, err)
+	}
+	return c, nil
+}
+
+func (t Temporal) options(log *zap.Logger) (client.Options, error) {
+	o := options(t.Namespace, t.Identity, log)
+	o.HostPort, o.Interceptors = t.Address, t.Interceptors
+	var err error
+	o.ConnectionOptions.TLS, err = t.tls()
+	if local(t.Address) {
+		// Between processes of one machine compressing costs more than it saves.
+		o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
+	}
+	return o, err
 }
 
 // options are those of every client, of whichever namespace.

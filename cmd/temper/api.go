@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
@@ -40,7 +41,12 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		return err
 	}
 	defer db.Close()
-	temporal := &lateTemporal{}
+	temporal, err := worker.NewLazyClient(temporalOf(r.Temporal, "temper-api"), p.log)
+	if err != nil {
+		return err
+	}
+	defer temporal.Close()
+	var schedule lateSchedule
 	// Clients of an API on loopback are on this machine already, so letting them name
 	// loopback addresses shows them nothing new.
 	to, err := newOutbound(r.Reach, r.Rules, r.AllowLoopback || r.Loopback())
@@ -55,9 +61,9 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 	}
 	defer logout(ctx, hardware)
 	server, err := api.New(api.Config{
-		Store: db, Operations: wrapOperations(temporal), Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
+		Store: db, Operations: wrapOperations(worker.Starter{Client: temporal, Namespace: r.Temporal.Namespace}), Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
 		Listen: r.Listen, AllowedHosts: r.AllowedHosts,
-		Log: p.log, Metrics: p.metrics, Ready: p.health, Reconcile: temporal.Reconcile, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
+		Log: p.log, Metrics: p.metrics, Ready: p.health, Reconcile: schedule.Trigger, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
 		AutomatedClean: r.AutomatedClean, DedicatedNodes: r.DedicatedNodes, AutomaticLessee: r.AutomaticLessee, Images: image.Policy{AllowMD5: r.AllowMD5, Reach: to.image},
 		OnFailure: node.OnFailure(r.OnFailure), Safe: config.Safe(r.Liveness, r.Patience), HardwareDeadline: r.BMCRequest,
 		ReconcileLate: 3*r.ReconcileInterval + reconcileSlack,
@@ -81,25 +87,22 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		}
 		witness := worker.Witness{Store: db, Timeout: r.ConductorHeartbeatTimeout, Log: p.log}
 		g.Go(func() error { return witness.Run(ctx) })
-		return reach(ctx, p, r, db, temporal, baseURL(l.Addr()))
+		return reach(ctx, p, r, db, temporal, &schedule, baseURL(l.Addr()))
 	})
 	return g.Wait()
 }
 
 // reach waits for Temporal. Then the API is ready.
-func reach(ctx context.Context, p *process, r *config.API, db *store.Store, t *lateTemporal, at string) error {
-	c, err := dialTemporal(ctx, p, r.Temporal, "temper-api")
-	if err != nil {
+func reach(ctx context.Context, p *process, r *config.API, db *store.Store, c client.Client, s *lateSchedule, at string) error {
+	if err := awaitTemporal(ctx, p, c); err != nil {
 		return unlessDone(ctx, err)
 	}
 	rec, closeRec, err := reconciliation(ctx, p, c, r.Temporal, "temper-api")
 	if err != nil {
-		c.Close()
 		return unlessDone(ctx, err)
 	}
-	t.reconciliation.Store(&rec)
-	t.found.Store(&worker.Starter{Client: c, Namespace: r.Temporal.Namespace})
-	context.AfterFunc(ctx, func() { closeRec(); c.Close() })
+	s.found.Store(&rec)
+	context.AfterFunc(ctx, closeRec)
 	p.ready(at, healthOf(db, c))
 	return nil
 }
@@ -112,68 +115,17 @@ func unlessDone(ctx context.Context, err error) error {
 	return err
 }
 
-// lateTemporal talks to Temporal once that was reached. Until then new operations are rows that wait for the reconciliation.
-type lateTemporal struct {
-	found          atomic.Pointer[worker.Starter]
-	reconciliation atomic.Pointer[worker.Reconciliation]
+// lateSchedule triggers reconciliations once Temporal was reached. The client of their namespace can't be made before, because
+// it shares the connection of another one.
+type lateSchedule struct {
+	found atomic.Pointer[worker.Reconciliation]
 }
 
-var errNoTemporal = fault.New(fault.Unavailable, "temporal was not reached yet")
-
-func (t *lateTemporal) Start(ctx context.Context, o *node.Operation) error {
-	if s := t.found.Load(); s != nil {
-		return s.Start(ctx, o)
-	}
-	return errNoTemporal
-}
-
-func (t *lateTemporal) Cancel(ctx context.Context, o *node.Operation, reason string) error {
-	if s := t.found.Load(); s != nil {
-		return s.Cancel(ctx, o, reason)
-	}
-	return errNoTemporal
-}
-
-func (t *lateTemporal) Nudge(ctx context.Context, o *node.Operation) error {
-	if s := t.found.Load(); s != nil {
-		return s.Nudge(ctx, o)
-	}
-	return errNoTemporal
-}
-
-func (t *lateTemporal) Decide(ctx context.Context, o *node.Operation, a node.Action, by, reason string) error {
-	if s := t.found.Load(); s != nil {
-		return s.Decide(ctx, o, a, by, reason)
-	}
-	return errNoTemporal
-}
-
-func (t *lateTemporal) Status(ctx context.Context, o *node.Operation) (node.RunStatus, error) {
-	if s := t.found.Load(); s != nil {
-		return s.Status(ctx, o)
-	}
-	return node.RunStatus{}, errNoTemporal
-}
-
-func (t *lateTemporal) Terminate(ctx context.Context, o *node.Operation, reason string) error {
-	if s := t.found.Load(); s != nil {
-		return s.Terminate(ctx, o, reason)
-	}
-	return errNoTemporal
-}
-
-func (t *lateTemporal) Unpause(ctx context.Context, o *node.Operation, by, reason string) error {
-	if s := t.found.Load(); s != nil {
-		return s.Unpause(ctx, o, by, reason)
-	}
-	return errNoTemporal
-}
-
-func (t *lateTemporal) Reconcile(ctx context.Context) error {
-	if r := t.reconciliation.Load(); r != nil {
+func (s *lateSchedule) Trigger(ctx context.Context) error {
+	if r := s.found.Load(); r != nil {
 		return r.Trigger(ctx)
 	}
-	return errNoTemporal
+	return fault.New(fault.Unavailable, "temporal was not reached yet")
 }
 
 // workflowURL returns a function that gives an operation's page in Temporal's UI at base, or "" if base is empty.

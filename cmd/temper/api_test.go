@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/worker"
 )
 
 func operation(workflow, run string) *node.Operation {
@@ -49,13 +51,43 @@ func TestARequestUnderWayIsAnsweredBeforeTheStop(t *testing.T) {
 	require.NoError(t, <-served)
 }
 
+// Requests are answered while Temporal was never reached: at once where nobody listens, else within their deadline.
 func TestTemporalThatWasNotReachedYetIsUnavailable(t *testing.T) {
-	late := &lateTemporal{}
-	o := operation("w", "r")
-	for name, err := range map[string]error{
-		"start": late.Start(t.Context(), o), "cancel": late.Cancel(t.Context(), o, ""), "nudge": late.Nudge(t.Context(), o),
+	mute, err := net.Listen("tcp", "127.0.0.1:0") // it accepts connections and never says anything
+	require.NoError(t, err)
+	defer mute.Close()
+	for name, c := range map[string]struct {
+		at       string
+		deadline time.Duration
+	}{
+		"nobody listens": {"127.0.0.1:1", time.Hour},
+		"nobody answers": {mute.Addr().String(), 20 * time.Millisecond},
 	} {
-		require.True(t, fault.Is(err, fault.Unavailable), name)
+		t.Run(name, func(t *testing.T) {
+			temporal, err := worker.NewLazyClient(worker.Temporal{Address: c.at, Namespace: "temper"}, zap.NewNop())
+			require.NoError(t, err)
+			defer temporal.Close()
+			var s api.Operations = worker.Starter{Client: temporal, Namespace: "temper"}
+			o := operation("w", "r")
+			for what, call := range map[string]func(context.Context) error{
+				"start":     func(ctx context.Context) error { return s.Start(ctx, o) },
+				"cancel":    func(ctx context.Context) error { return s.Cancel(ctx, o, "") },
+				"nudge":     func(ctx context.Context) error { return s.Nudge(ctx, o) },
+				"decide":    func(ctx context.Context) error { return s.Decide(ctx, o, node.ActionRetry, "", "") },
+				"status":    func(ctx context.Context) error { _, err := s.Status(ctx, o); return err },
+				"terminate": func(ctx context.Context) error { return s.Terminate(ctx, o, "") },
+				"unpause":   func(ctx context.Context) error { return s.Unpause(ctx, o, "", "") },
+				"reconcile": new(lateSchedule).Trigger,
+			} {
+				ctx, cancel := context.WithTimeout(t.Context(), c.deadline)
+				err := call(ctx)
+				require.True(t, fault.Is(err, fault.Unavailable), "%s: %v", what, err)
+				if c.deadline == time.Hour {
+					require.NotContains(t, err.Error(), "deadline", what)
+				}
+				cancel()
+			}
+		})
 	}
 }
 

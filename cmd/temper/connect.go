@@ -60,18 +60,31 @@ func awaitDatabase(ctx context.Context, p *process, db *store.Store) error {
 	return err
 }
 
-// dialTemporal waits until Temporal answers.
-func dialTemporal(ctx context.Context, p *process, c config.Temporal, identity string) (client.Client, error) {
-	t := worker.Temporal{
+func temporalOf(c config.Temporal, identity string) worker.Temporal {
+	return worker.Temporal{
 		Address: c.Address, Namespace: c.Namespace, TLSCert: c.TLSCert, TLSKey: c.TLSKey, TLSCA: c.TLSCA,
 		TLSServerName: c.TLSServerName, Identity: identity,
 		Interceptors: temporalInterceptors(),
 	}
+}
+
+// dialTemporal waits until Temporal answers.
+func dialTemporal(ctx context.Context, p *process, c config.Temporal, identity string) (client.Client, error) {
 	return connect(ctx, p, "temporal", func(ctx context.Context) (client.Client, error) {
 		ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 		defer cancel()
-		return worker.Dial(ctx, t, p.log)
+		return worker.Dial(ctx, temporalOf(c, identity), p.log)
 	})
+}
+
+// awaitTemporal waits until Temporal answers a client that connects when it is used.
+func awaitTemporal(ctx context.Context, p *process, c client.Client) error {
+	_, err := connect(ctx, p, "temporal", func(ctx context.Context) (*client.CheckHealthResponse, error) {
+		ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+		defer cancel()
+		return c.CheckHealth(ctx, &client.CheckHealthRequest{})
+	})
+	return err
 }
 
 // reconciliation returns clients of the namespaces in which the reconciliation's schedule may be. closes closes them.
