@@ -1,5 +1,8 @@
 // Package basicauth authenticates HTTP requests against an htpasswd file (HTTP Basic, RFC 7617). It does not authorize:
 // what a user may do is decided elsewhere.
+//
+// go-htpasswd reads the file. The rest is our own because middleware such as gin's compares with a fixed list of plain passwords:
+// it limits neither how many passwords somebody tries nor how much time bcrypt takes.
 package basicauth
 
 import (

@@ -6,6 +6,9 @@
 // document is read, before anything is built from it, and reading stops as soon as
 // a limit is exceeded. The memory that a document takes is then at most its bytes
 // plus its elements times the size of the largest type it is decoded into.
+//
+// It is our own because the standard library limits the bytes (http.MaxBytesReader) and, at
+// 10,000, the depth (encoding/json), but not the number of elements.
 package jsonlimit
 
 import (

@@ -1,6 +1,9 @@
 // Package mask masks what may be secret in URLs within a text: a user and password
 // before an @, and the query, which has the signature of a signed URL. Masked text
 // may go into errors, logs, histories and unauthenticated answers.
+//
+// It is our own because net/url masks only the password of a URL that it can parse: here URLs are
+// parts of other people's errors, often cut off or broken, and their queries are secret, too.
 package mask
 
 import (
