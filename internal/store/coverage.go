@@ -27,10 +27,8 @@ const (
 // withCoverageSQL begins statements that are made of parts.
 const withCoverageSQL = `WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))`
 
-// quarantineColumns are of the coverage v of a node.
-const quarantineColumns = `, v.quarantined, v.held AND v.covered, v.since, v.draining`
-
-// quarantineRow is quarantineColumns.
+// quarantineRow is what statements select of the coverage v of a node:
+// v.quarantined, v.held AND v.covered, v.since, v.draining.
 type quarantineRow struct {
 	quarantined, held bool
 	since             *time.Time

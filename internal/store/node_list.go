@@ -14,7 +14,11 @@ import (
 var nodeSort = nodeTable.sorts()
 
 const nodesSQL = `
-SELECT ` + nodeSQL + quarantineColumns + ` FROM nodes n ` + nodeJoins + ` LEFT JOIN coverage v ON v.id = n.need_id`
+SELECT n.*, o.*, a.*, r.*, v.quarantined, v.held AND v.covered, v.since, v.draining
+  FROM nodes n
+  LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
+  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
+  LEFT JOIN coverage v ON v.id = n.need_id`
 
 // Nodes is a page of the nodes that pass the filter, each with its open
 // operation, its agent and its quarantine. Without a sort key it is in order of age.

@@ -108,28 +108,15 @@ func (a *agentRow) agent() *node.Agent {
 	return &out
 }
 
-// nodeRelations are the last columns of nodeSQL, which stand in other tables.
+// nodeRelations are the columns of the schema's function node_relations.
 var nodeRelations = newTable(
 	text("allocation_owner", func(n *node.Node) *string { return &n.AllocationOwner }),
 	flag("allocated_in_maintenance", func(n *node.Node) *bool { return &n.AllocatedInMaintenance }),
 	text("ring_owner", func(n *node.Node) *string { return &n.RingOwner }),
 )
 
-const (
-	// nodeSQL selects node n with operation o, agent a and its relations.
-	nodeSQL = `n.*, o.*, a.*,
-	CASE WHEN n.allocation_uuid IS NOT NULL THEN (SELECT t.owner FROM allocations t WHERE t.node_id = n.id) END AS allocation_owner,
-	n.allocation_uuid IS NOT NULL AND EXISTS (
-		SELECT FROM allocations t WHERE t.node_id = n.id AND 'CUSTOM_MAINTENANCE' = ANY (t.traits)) AS allocated_in_maintenance,
-	(SELECT c.hostname FROM ring_owners r JOIN conductors c ON c.id = r.conductor_id WHERE r.node_id = n.id) AS ring_owner`
-
-	// nodeJoins find the open operation of node n through its partial unique index, and its agent.
-	nodeJoins = `
-  LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
-  LEFT JOIN agents a ON a.node_id = n.id`
-)
-
-// nodeScan reads rows of nodeSQL. It finds the places of the columns with the first row.
+// nodeScan reads rows of a node: n.*, o.*, a.*, r.* of nodes, operations (all null = none is open),
+// agents and node_relations. It finds the places of the columns with the first row.
 type nodeScan struct {
 	node  node.Node
 	open  operationRow
@@ -164,7 +151,7 @@ func (s *nodeScan) ScanRow(rows pgx.Rows) (err error) {
 	return rows.Scan(s.into...)
 }
 
-// eachNode returns a scan of rows of nodeSQL, which may have columns behind these.
+// eachNode returns a scan of rows of a node (nodeScan), which may have columns behind these.
 func eachNode(more ...any) func(pgx.Row) (node.Node, error) {
 	s := &nodeScan{more: more}
 	return func(r pgx.Row) (node.Node, error) {
@@ -180,7 +167,7 @@ func eachNode(more ...any) func(pgx.Row) (node.Node, error) {
 // scanNode is eachNode for one row.
 func scanNode(r pgx.Row, more ...any) (node.Node, error) { return eachNode(more...)(r) }
 
-// eachShownNode returns a scan of rows of nodeSQL and quarantineColumns.
+// eachShownNode returns a scan of rows of a node (nodeScan) and of its quarantine (quarantineRow).
 func eachShownNode() func(pgx.Row) (node.Node, error) {
 	var q quarantineRow
 	scan := eachNode(q.into()...)

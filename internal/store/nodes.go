@@ -15,13 +15,31 @@ import (
 )
 
 const (
-	shownByUUIDSQL = `SELECT ` + nodeSQL + quarantineColumns + ` FROM nodes n ` + nodeJoins + `
-  CROSS JOIN LATERAL need_coverage(n.need_id, @timeout) v WHERE n.uuid = @ident`
-	shownByNameSQL = `SELECT ` + nodeSQL + quarantineColumns + ` FROM nodes n ` + nodeJoins + `
-  CROSS JOIN LATERAL need_coverage(n.need_id, @timeout) v WHERE n.name = @ident`
+	shownByUUIDSQL = `
+SELECT n.*, o.*, a.*, r.*, v.quarantined, v.held AND v.covered, v.since, v.draining
+  FROM nodes n
+  LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
+  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
+  CROSS JOIN LATERAL need_coverage(n.need_id, @timeout) v
+ WHERE n.uuid = @ident`
+	shownByNameSQL = `
+SELECT n.*, o.*, a.*, r.*, v.quarantined, v.held AND v.covered, v.since, v.draining
+  FROM nodes n
+  LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
+  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
+  CROSS JOIN LATERAL need_coverage(n.need_id, @timeout) v
+ WHERE n.name = @ident`
 
-	nodeByUUIDSQL = `SELECT ` + nodeSQL + ` FROM nodes n ` + nodeJoins + ` WHERE n.uuid = @ident`
-	nodeByNameSQL = `SELECT ` + nodeSQL + ` FROM nodes n ` + nodeJoins + ` WHERE n.name = @ident`
+	nodeByUUIDSQL = `
+SELECT n.*, o.*, a.*, r.* FROM nodes n
+  LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
+  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
+ WHERE n.uuid = @ident`
+	nodeByNameSQL = `
+SELECT n.*, o.*, a.*, r.* FROM nodes n
+  LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
+  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
+ WHERE n.name = @ident`
 
 	// The lock comes before the read, in a statement of its own: a statement that
 	// waited for a row's lock sees the other rows as they were before it waited.
@@ -74,7 +92,7 @@ func (l *lockedNode) found() bool { return l.locked != 0 && l.locked == l.ID }
 
 func (l *lockedNode) scanLock(r pgx.Row) error { return r.Scan(&l.locked, &l.now) }
 
-// read takes the node from its row, which may have more columns behind those of nodeSQL.
+// read takes the node from its row, which may have more columns behind those of nodeScan.
 func (l *lockedNode) read(r pgx.Row, more ...any) (err error) {
 	l.Node, err = scanNode(r, more...)
 	l.had, l.allocated = secret.Destinations(&l.Node), l.AllocationUUID

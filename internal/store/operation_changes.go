@@ -75,11 +75,12 @@ WITH o AS (
 	   AND ((claim_seq, claim_attempt) < (@seq, @attempt)
 		OR claim_seq = @seq AND claim_started < @started)
 	RETURNING *)
-SELECT ` + nodeSQL + `,
+SELECT n.*, o.*, a.*, r.*,
 	p.claim_empty AND (p.claim_lost_at IS NOT NULL OR c.incarnation = p.claim_incarnation AND c.stopped_at IS NULL
 		AND (p.conductor, p.claim_incarnation) <> (o.conductor, o.claim_incarnation)) IS TRUE,
 	p.conductor, p.claim_incarnation, p.claimed_at, coalesce(p.claim_lost_at, c.heartbeat_at), p.claim_lost_at IS NOT NULL, p.phase = 'undoing'
   FROM o JOIN nodes n ON n.id = o.node_id JOIN operations p ON p.id = o.id
+  CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
   LEFT JOIN agents a ON a.node_id = n.id LEFT JOIN conductors c ON c.hostname = p.conductor`
 
 // fenceSQL raises the claim, so that whoever has it can't write any more. There is no

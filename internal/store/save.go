@@ -82,7 +82,11 @@ type fenced struct {
 
 const (
 	lockOperationSQL   = `SELECT o.* FROM operations o WHERE o.id = @id FOR NO KEY UPDATE`
-	nodeByOperationSQL = `SELECT ` + nodeSQL + ` FROM operations x JOIN nodes n ON n.id = x.node_id` + nodeJoins + ` WHERE x.id = @id`
+	nodeByOperationSQL = `
+SELECT n.*, o.*, a.*, r.* FROM operations x JOIN nodes n ON n.id = x.node_id
+  LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
+  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
+ WHERE x.id = @id`
 )
 
 func (f *fenced) queueLock(b *pgx.Batch, id int64) {

@@ -20,7 +20,11 @@ SELECT n.id FROM nodes n
 
 	// The nodes are locked in a statement before (lockNodesSQL). Whoever opens an
 	// operation locks the node, too, so this one sees the operations of all of them.
-	nodesByIDsSQL = `SELECT ` + nodeSQL + `, clock_timestamp() FROM nodes n ` + nodeJoins + ` WHERE n.id = ANY (@ids)`
+	nodesByIDsSQL = `
+SELECT n.*, o.*, a.*, r.*, clock_timestamp() FROM nodes n
+  LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
+  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
+ WHERE n.id = ANY (@ids)`
 
 	strandedAtOnce = 200
 )

@@ -581,6 +581,15 @@ CREATE FUNCTION asked_now(o operations) RETURNS text LANGUAGE sql IMMUTABLE AS $
     SELECT CASE WHEN o.asked <> '' THEN o.asked WHEN o.temporal_pause ->> 'what' = 'workflow' THEN 'rest' WHEN o.paused THEN 'pause' ELSE '' END
 $$;
 
+-- What stands about a node in other tables: owner and traits of its allocation, and the conductor that the ring gives it to.
+CREATE FUNCTION node_relations(node bigint, allocation uuid) RETURNS TABLE (
+    allocation_owner text, allocated_in_maintenance boolean, ring_owner text
+) LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN allocation IS NOT NULL THEN (SELECT t.owner FROM allocations t WHERE t.node_id = node) END,
+        allocation IS NOT NULL AND EXISTS (SELECT FROM allocations t WHERE t.node_id = node AND 'CUSTOM_MAINTENANCE' = ANY (t.traits)),
+        (SELECT c.hostname FROM ring_owners w JOIN conductors c ON c.id = w.conductor_id WHERE w.node_id = node)
+$$;
+
 -- The instance is the one that stands on the node.
 CREATE FUNCTION instance_stands(i instances, n nodes) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT i.uuid = n.instance_uuid AND i.node_id = n.id
