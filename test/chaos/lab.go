@@ -89,7 +89,7 @@ func openLab(ctx context.Context, temper string, servers int, say func(string, .
 	return l, nil
 }
 
-// close ends the stack. It keeps the logs if something failed.
+// close ends the stack. If keep is set, its data and logs stay.
 func (l *lab) close(keep bool) error {
 	if keep {
 		l.say("data and logs are in %s, what was stopped where in %s", l.Dir, filepath.Dir(l.shared.dir))
@@ -153,7 +153,7 @@ func (l *lab) now(ctx context.Context, s *subject) (shown, error) {
 	return n, l.Call(ctx, http.MethodGet, "/v1/nodes/"+s.uuid, nil, &n)
 }
 
-// next returns the verb that brings a node nearer to a state, without cleaning if possible.
+// next returns the verb that brings a node nearer to the state aim, on the shortest way.
 func next(at, aim node.State) string {
 	switch at {
 	case node.Enroll, node.CleanFailed, node.InspectFailed:
@@ -331,7 +331,7 @@ func each(subjects []*subject, f func(int, *subject) error) error {
 	return errors.Join(errs...)
 }
 
-// await waits until cond is nil, and fails with its last words.
+// await waits until cond returns nil. After the time is over it returns cond's last error.
 func await(ctx context.Context, within time.Duration, cond func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

@@ -2,14 +2,14 @@ package main
 
 import "context"
 
-// missed is a limit of time that was not kept: on a busy machine that says nothing about what was done.
+// missed is the error of a case that was right but exceeded a time limit, as may happen on a busy machine.
 type missed struct{ why error }
 
 func (m *missed) Error() string { return m.why.Error() }
 
-// wrong reports whether an error says more than that limits of time were missed.
+// wrong reports whether an error says more than that time limits were exceeded.
 func wrong(err error) bool {
-	switch e := err.(type) { //nolint:errorlint // all that is joined or wrapped is looked at
+	switch e := err.(type) { //nolint:errorlint // every joined and wrapped error is examined
 	case nil, *missed:
 		return false
 	case interface{ Unwrap() []error }:
@@ -25,8 +25,8 @@ func wrong(err error) bool {
 	return true
 }
 
-// limit makes a failed wait for something that is still waited for a limit of time that was missed: whether it comes at
-// all is judged later.
+// limit turns the error of a wait that was too short into a missed. Whether what was waited for comes at all is judged
+// later.
 func limit(err error) error {
 	if err == nil {
 		return nil
@@ -34,6 +34,6 @@ func limit(err error) error {
 	return &missed{err}
 }
 
-// becomes waits until what has ended shows as it must: what is shown may lag behind, and the more so the busier the
-// machine is. What does not become so in all that time is wrong, and not late.
+// becomes waits until an operation that has ended is shown as it must be. What is shown lags behind, the more so on a busy
+// machine. If it is not as it must be even then, the case is wrong, not late.
 func becomes(ctx context.Context, cond func() error) error { return await(ctx, patience, cond) }

@@ -42,7 +42,7 @@ func TestACaseThatOnlyMissedALimitOfTimeIsCountedApart(t *testing.T) {
 	require.Contains(t, string(all.page()), "2 of 4 cases as they must be, 1 late.")
 }
 
-// The operation ends only while the judge looks: its server is judged by what it is then.
+// The operation ends while the judge waits: the server must be read after that.
 func TestAServerIsJudgedByWhatItIsAfterItsOperation(t *testing.T) {
 	k, ok := kindOf("power on")
 	require.True(t, ok)

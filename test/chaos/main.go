@@ -1,5 +1,5 @@
 // Command chaos kills real processes of Temper at every step boundary of every operation and in the middle of every step,
-// and holds what comes of it against what comes of it when nothing happens.
+// and compares the result with that of an operation to which nothing happens.
 package main
 
 import (

@@ -42,8 +42,8 @@ var maintenanceRows = []row{
 	},
 }
 
-// begun are the points at which a step has begun. What has touched nothing yet pauses; a power request is the
-// operator's own in maintenance.
+// begun returns the points at which a step has begun. An operation that has touched nothing yet pauses instead, and power
+// requests are allowed in maintenance.
 func begun(k kind) ([]point, error) {
 	if k.power != "" {
 		return nil, nil
@@ -51,7 +51,7 @@ func begun(k kind) ([]point, error) {
 	return where(k, func(p point) bool { return p.Name != chaos.Claimed && p.Name != chaos.Recorded })
 }
 
-// maintenance sets or lifts it on all nodes.
+// maintenance sets or lifts the maintenance of all nodes.
 func (r *round) maintenance(ctx context.Context, method string) error {
 	return each(r.subjects(), func(i int, s *subject) error {
 		if sv, err := r.Server(ctx, s.server); err == nil && method == http.MethodPut {
@@ -61,7 +61,7 @@ func (r *round) maintenance(ctx context.Context, method string) error {
 	})
 }
 
-// paused waits until every operation that is open says that it is paused.
+// paused waits until every open operation is in the state paused.
 func (r *round) paused(ctx context.Context) error {
 	return await(ctx, patience, func() error {
 		open, err := r.open(ctx)
@@ -77,7 +77,7 @@ func (r *round) paused(ctx context.Context) error {
 	})
 }
 
-// untouched judges an operation that lost its conductor in maintenance.
+// untouched judges an operation whose conductor died during maintenance: the hardware must not be touched.
 func untouched(ctx context.Context, l *lab, t *trial) error {
 	sv, err := l.Server(ctx, t.s.server)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// operation is one as the API shows it.
+// operation is an operation as the API shows it.
 type operation struct {
 	ID         string     `json:"id"`
 	Node       string     `json:"node_uuid"`
@@ -33,7 +33,7 @@ type operation struct {
 	} `json:"steps"`
 }
 
-// blamed tells of a step that was put off because conductors were said to have died of it: none of them did.
+// blamed returns an error if a step was put off because of deaths of conductors, as no step here is the reason for one.
 func (o operation) blamed() error {
 	for _, s := range o.Steps {
 		if s.PutOffs > 0 {
@@ -68,7 +68,7 @@ func (l *lab) ended(ctx context.Context, id string) (o operation, err error) {
 	return o, err
 }
 
-// open are the operations that are open now, by number.
+// open returns the open operations, by id.
 func (l *lab) open(ctx context.Context) (map[string]operation, error) {
 	all := map[string]operation{}
 	for _, state := range []string{"accepted", "running", "waiting", "paused", "holding", "undoing", "cancelling"} {

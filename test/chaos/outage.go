@@ -13,18 +13,18 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// hasty is the conductor group whose operations wait only a little for a conductor.
+// hasty is a conductor group with a short wait_for_conductor.
 const (
 	hasty     = "hasty"
 	hastyWait = "3s"
 	refuge    = "refuge"
 )
 
-// atOnceIs how long an answer may take that needs nothing but the database: Temporal, which is away, is waited for at
-// most a second each time it is told.
+// atOnceIs how long an answer may take that needs only the database. Each attempt to reach Temporal, which is away, takes
+// up to a second of it.
 const atOnceIs = 5 * time.Second
 
-// outageRows are what happens to operations whose every conductor was killed.
+// outageRows are the rows in which all conductors of an operation were killed.
 var outageRows = []row{
 	{
 		name: "every conductor killed, one comes back under another name", holds: "waits, says for what, and goes on at the same step", points: points,
@@ -102,7 +102,7 @@ var outageRows = []row{
 
 func inGroup(name string) string { return "TEMPER_CONDUCTOR_GROUP=" + name }
 
-// provisioning are the points of operations that are more than a change of power.
+// provisioning returns the points of operations that are no mere power change.
 func provisioning(k kind) ([]point, error) {
 	if k.power != "" {
 		return nil, nil
@@ -110,7 +110,7 @@ func provisioning(k kind) ([]point, error) {
 	return points(k)
 }
 
-// orphaned kills the only conductor, and has one come back when all operations say that they wait for one.
+// orphaned kills the only conductor, and starts one again when all operations say that they wait for one.
 func (r *round) orphaned(ctx context.Context, back func() error) error {
 	if err := r.bereave(ctx); err != nil {
 		return err
@@ -121,11 +121,11 @@ func (r *round) orphaned(ctx context.Context, back func() error) error {
 	if err := back(); err != nil {
 		return err
 	}
-	r.happen() // what is counted is how long it took from its return
+	r.happen() // the time is counted from the conductor's return
 	return errors.Join(r.taken(ctx, elsewhere), r.over(ctx, patience))
 }
 
-// bereave brings all operations to their points, and kills the only conductor there is.
+// bereave brings all operations to their points, and kills the only conductor.
 func (r *round) bereave(ctx context.Context) error {
 	if err := r.begin(ctx, false); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (r *round) bereave(ctx context.Context) error {
 	return r.victim.signal(syscall.SIGKILL)
 }
 
-// revive starts a conductor of the victim's name, which stops nowhere.
+// revive starts a conductor with the victim's name, which stops at no point.
 func (r *round) revive(ctx context.Context) error {
 	p, err := newPost(r.folder(r.name("heir")))
 	if err != nil {
@@ -147,7 +147,7 @@ func (r *round) revive(ctx context.Context) error {
 	return err
 }
 
-// given waits until all operations have given up waiting for a conductor, and has one come then.
+// given waits until all operations have given up waiting for a conductor, and then starts one.
 func (r *round) given(ctx context.Context) error {
 	if err := r.bereave(ctx); err != nil {
 		return err
@@ -172,8 +172,8 @@ func (r *round) given(ctx context.Context) error {
 	return err
 }
 
-// alone kills every conductor of the nodes, waits until it is taken for dead, stops Temporal and the orchestrator, has
-// each operation steered, and then lets everybody be there again.
+// alone kills all conductors of the nodes, waits until they count as dead, and stops Temporal and the orchestrator. Then it
+// steers each operation, and starts all of these processes again.
 func (r *round) alone(ctx context.Context, steer func(*trial) error) error {
 	if err := r.bereave(ctx); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (r *round) alone(ctx context.Context, steer func(*trial) error) error {
 	return err
 }
 
-// dead waits until a conductor is taken for it.
+// dead waits until a conductor counts as dead.
 func (r *round) dead(ctx context.Context, name string) error {
 	return await(ctx, time.Minute, func() error {
 		var all struct {
@@ -222,7 +222,7 @@ func (r *round) dead(ctx context.Context, name string) error {
 	})
 }
 
-// gone: the operation has ended as cancelled, nobody holds its node, and what it left is owed.
+// gone checks that the operation was cancelled, that nothing holds its node, and that what it left is owed.
 func (r *round) gone(ctx context.Context, t *trial) error {
 	o, err := r.operation(ctx, t.id)
 	if err != nil {
@@ -238,7 +238,7 @@ func (r *round) gone(ctx context.Context, t *trial) error {
 	return r.owes(ctx, t)
 }
 
-// owes: what is in the server is written on its node.
+// owes checks that the node owes the undo of what was left in the server.
 func (r *round) owes(ctx context.Context, t *trial) error {
 	n, err := r.now(ctx, t.s)
 	if err != nil {
@@ -255,7 +255,7 @@ func (r *round) owes(ctx context.Context, t *trial) error {
 	return nil
 }
 
-// paid judges an operation that was ended while nobody could undo what it left: it is undone by now.
+// paid judges an operation that was ended while nobody could undo what it left: by now that must be undone.
 func paid(ctx context.Context, l *lab, t *trial) error {
 	if err := failed("")(ctx, l, t); err != nil {
 		return err
@@ -272,7 +272,7 @@ func paid(ctx context.Context, l *lab, t *trial) error {
 	})
 }
 
-// anew enrols the servers of nodes that were deleted, and has them cleaned.
+// anew enrols the servers of deleted nodes again, and cleans them.
 func (r *round) anew(ctx context.Context) error {
 	return each(r.subjects(), func(i int, s *subject) (err error) {
 		if err = r.enroll(ctx, s); err != nil {

@@ -9,8 +9,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// The page says what was tried when it was written; what is tried now has to be the same. A case that only missed a
-// limit of time, on a machine that had other work, stays on the page as late.
+// The page must have the rows and the number of cases that the matrix has now, and all of them must be right. Cases that only
+// missed a time limit are on the page as late.
 func TestThePageIsOfThisMatrix(t *testing.T) {
 	all, err := readResults("testdata/matrix.json")
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
-// quietFor is how long what is paused is watched: longer than a reconciliation takes to come by.
+// quietFor is how long a paused operation is watched: longer than the interval of the reconciliation.
 const quietFor = 5 * time.Second
 
 // steps is the type of the activity that runs an operation's steps.
@@ -88,7 +88,7 @@ var pauseRows = []row{
 			err := each(r.subjects(), func(i int, _ *subject) error {
 				return r.Call(ctx, http.MethodPost, "/temper/v1/operations/"+r.trials[i].id+"/cancel", map[string]any{"reason": "a test says so"}, nil)
 			})
-			// Until the step has heard of it; and less than the heartbeat timeout, after which it counts as over however it is.
+			// Long enough for the step to learn of the pause, but less than the heartbeat timeout, after which Temporal gives the step away.
 			return errors.Join(err, r.stay(ctx, 3*time.Second), r.victim.release(), r.over(ctx, patience))
 		},
 	},
@@ -140,8 +140,7 @@ var pauseRows = []row{
 	},
 }
 
-// outgrow tells a workflow to look until its run has ended: Temporal suggests from some thousands of events on that it goes
-// on in a new one.
+// outgrow signals a workflow until its run has continued as new, which Temporal suggests after some thousands of events.
 func (r *round) outgrow(ctx context.Context, c client.Client, i int, o operation) error {
 	r.trials[i].run = o.RunID
 	return await(ctx, patience, func() error {
@@ -154,8 +153,8 @@ func (r *round) outgrow(ctx context.Context, c client.Client, i int, o operation
 	})
 }
 
-// agentAwaited are the points right before a deployed server is switched on to boot an agent: whoever waits for one that
-// does not come can switch the power, which is refused while a node is cleaned.
+// agentAwaited returns the points right before a server is switched on to boot an agent for a deploy: while the operation waits
+// for an agent that does not come, the power can be changed, which is refused during cleaning.
 func agentAwaited(k kind) ([]point, error) {
 	if k.column != node.KindDeploy && k.column != node.KindRebuild {
 		return nil, nil
@@ -163,7 +162,7 @@ func agentAwaited(k kind) ([]point, error) {
 	return booting(k)
 }
 
-// unheard brings all operations to where they wait for an agent that does not come.
+// unheard brings all operations to the point where they wait for an agent that does not come.
 func (r *round) unheard(ctx context.Context) error {
 	if err := r.begin(ctx, false); err != nil {
 		return err
@@ -172,7 +171,7 @@ func (r *round) unheard(ctx context.Context) error {
 	return errors.Join(err, r.victim.release(), r.waiting(ctx))
 }
 
-// heard boots the servers once more, and then their agents come.
+// heard boots the servers once more, this time with agents.
 func (r *round) heard(ctx context.Context) error {
 	return each(r.subjects(), func(_ int, s *subject) error {
 		if err := r.Spoil(ctx, s.server, nil); err != nil {
@@ -199,7 +198,7 @@ func (r *round) heard(ctx context.Context) error {
 	})
 }
 
-// wentOn judges an operation that was to succeed, with another boot of its agent.
+// wentOn judges an operation that must succeed, with one more boot of its agent.
 func wentOn(ctx context.Context, l *lab, t *trial) error {
 	_, err := l.asAsked(ctx, t)
 	if o, look := l.operation(ctx, t.id); err == nil && look == nil && t.run != "" && o.RunID == t.run {
@@ -227,11 +226,11 @@ func (r *round) pauseActivities(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	left := map[*trial]time.Time{} // when each was looked at
+	left := map[*trial]time.Time{} // when each was read last
 	for _, t := range r.trials {
 		left[t] = time.Now()
 	}
-	var ended error // that of an activity that had something left to do
+	var ended error // an operation ended although its activity had work left
 	err = await(ctx, patience, func() error {
 		open, err := r.open(ctx)
 		if err != nil {
@@ -307,7 +306,7 @@ func (r *round) resetActivity(ctx context.Context, c client.Client, _ int, o ope
 	return err
 }
 
-// otherOptions sends the next attempt into a queue that nobody polls, and changes timeouts and retries.
+// otherOptions moves the next attempt to a queue that nobody polls, and changes timeouts and retries.
 func (r *round) otherOptions(ctx context.Context, c client.Client, _ int, o operation) error {
 	_, err := c.WorkflowService().UpdateActivityOptions(ctx, &workflowservice.UpdateActivityOptionsRequest{
 		Namespace: r.TemporalNamespace, Execution: &commonpb.WorkflowExecution{WorkflowId: o.WorkflowID}, Identity: "chaos",
@@ -321,7 +320,7 @@ func (r *round) otherOptions(ctx context.Context, c client.Client, _ int, o oper
 	return err
 }
 
-// unpause lets every other one go on from Temporal's side, and the others through the API.
+// unpause unpauses every other operation in Temporal, and the rest through the API.
 func (r *round) unpause(ctx context.Context, c client.Client, i int, o operation) error {
 	if i%2 == 0 {
 		return r.Call(ctx, http.MethodPost, "/temper/v1/operations/"+o.ID+"/unpause", map[string]any{"reason": "a test says so"}, nil)
@@ -343,12 +342,12 @@ func (r *round) unpause(ctx context.Context, c client.Client, i int, o operation
 	return err
 }
 
-// resting waits until every operation says that it is paused in Temporal.
+// resting waits until every operation shows that it is paused in Temporal.
 func (r *round) resting(ctx context.Context) error {
 	return r.all(ctx, rests)
 }
 
-// rests reports whether an operation says that it is paused in Temporal.
+// rests reports whether an operation shows that it is paused in Temporal.
 func rests(o operation) bool {
 	return o.State == "paused" && strings.HasPrefix(o.WaitingFor, "paused in Temporal since ")
 }
@@ -358,7 +357,7 @@ func (r *round) waiting(ctx context.Context) error {
 	return r.all(ctx, func(o operation) bool { return o.State == "waiting" })
 }
 
-// all waits until all operations are open, and so.
+// all waits until all operations are open and so(operation) is true for each.
 func (r *round) all(ctx context.Context, so func(operation) bool) error {
 	return await(ctx, patience, func() error {
 		open, err := r.open(ctx)

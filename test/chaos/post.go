@@ -12,7 +12,7 @@ import (
 	"go.temper.dev/temper/internal/chaos"
 )
 
-// post is the folder through which a process is told where to stop.
+// post is a folder whose files tell a process where to stop.
 type post struct{ dir string }
 
 func newPost(dir string) (*post, error) {
@@ -26,7 +26,7 @@ func newPost(dir string) (*post, error) {
 
 func (p *post) env() string { return chaos.Env + "=" + p.dir }
 
-// arm says where to stop on a node.
+// arm makes the process stop at a point of an operation on a node.
 func (p *post) arm(uuid string, a chaos.Arm) error {
 	raw, err := json.Marshal(a)
 	if err != nil {
@@ -39,7 +39,7 @@ func (p *post) arm(uuid string, a chaos.Arm) error {
 	return os.Rename(file+".new", file)
 }
 
-// limit says how long workflows may run that are started from here on; 0 = for ever.
+// limit sets the timeout of workflows that are started from now on; 0 = none.
 func (p *post) limit(d time.Duration) error {
 	file := filepath.Join(p.dir, "limit")
 	if d == 0 {
@@ -48,7 +48,7 @@ func (p *post) limit(d time.Duration) error {
 	return os.WriteFile(file, []byte(d.String()), 0o600)
 }
 
-// reached is the point at which the process stopped on a node.
+// reached returns the point at which the process has stopped on a node.
 func (p *post) reached(uuid string) (at chaos.Point, err error) {
 	raw, err := os.ReadFile(filepath.Join(p.dir, "reached", uuid))
 	if errors.Is(err, os.ErrNotExist) {
@@ -60,12 +60,12 @@ func (p *post) reached(uuid string) (at chaos.Point, err error) {
 	return at, err
 }
 
-// release lets everybody go on who has stopped.
+// release lets the process continue wherever it has stopped.
 func (p *post) release() error {
 	return os.WriteFile(filepath.Join(p.dir, "release"), nil, 0o600)
 }
 
-// trace are the points that the process came by, in order.
+// trace returns the points that the process has passed, in order.
 func (p *post) trace() ([]chaos.Passed, error) {
 	f, err := os.Open(filepath.Join(p.dir, "trace"))
 	if errors.Is(err, os.ErrNotExist) {

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// quiet is a logger of the SDK that says nothing.
+// quiet is a logger for the SDK that writes nothing.
 type quiet struct{}
 
-// Debug says nothing.
+// Debug implements log.Logger.
 func (quiet) Debug(string, ...any) {}
 
-// Info says nothing.
+// Info implements log.Logger.
 func (quiet) Info(string, ...any) {}
 
-// Warn says nothing.
+// Warn implements log.Logger.
 func (quiet) Warn(string, ...any) {}
 
-// Error says nothing.
+// Error implements log.Logger.
 func (quiet) Error(string, ...any) {}
 
 func has[T comparable](all []T, one T) bool { return slices.Contains(all, one) }

@@ -13,34 +13,34 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Where the results are, and the page that is made of them, below the module.
+// The files of the results and of the page that is made from them, in the module.
 const (
 	resultsFile = "test/chaos/testdata/matrix.json"
 	pageFile    = "docs/crash-matrix.md"
 )
 
-// results are what came of the matrix.
+// results are the results of the matrix.
 type results struct {
 	RanOn string   `json:"ran_on"`
 	Rows  []result `json:"rows"`
 }
 
-// result is a row of them.
+// result is the result of a row.
 type result struct {
 	Name    string                      `json:"name"`
 	Holds   string                      `json:"holds"`
 	Columns map[node.OperationKind]cell `json:"columns"`
-	Median  float64                     `json:"median_s,omitempty"` // seconds until somebody else is at work
+	Median  float64                     `json:"median_s,omitempty"` // seconds until another process works on the step
 	Longest float64                     `json:"longest_s,omitempty"`
 	Within  float64                     `json:"within_s,omitempty"` // no case may take longer
-	Took    float64                     `json:"took_s"`             // the row, with all that it needs
+	Took    float64                     `json:"took_s"`             // seconds for the whole row
 }
 
-// cell is what came of a row's cases of one kind.
+// cell is the result of a row's cases of one kind of operation.
 type cell struct {
 	Cases int `json:"cases"`
 	Right int `json:"right"` // as they must be
-	// Late are those of the others that were as they must be, and only missed a limit of time.
+	// Late is how many of the others were right except for a missed time limit.
 	Late int `json:"late,omitempty"`
 }
 
@@ -55,7 +55,7 @@ func machine() string {
 	return fmt.Sprintf("%s/%s with %d processors, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
 }
 
-// resultOf sums a row up.
+// resultOf summarizes a row.
 func resultOf(r row, trials []*trial, took time.Duration) result {
 	out := result{Name: r.name, Holds: r.holds, Columns: map[node.OperationKind]cell{}, Took: round1(took)}
 	var all []time.Duration
@@ -84,7 +84,7 @@ func round1(d time.Duration) float64 {
 	return float64(d.Round(10*time.Millisecond)) / float64(time.Second)
 }
 
-// short are seconds as people read them: tenths, hundredths below one.
+// short formats seconds with one digit after the point, two below one second.
 func short(s float64) string {
 	if s < 1 {
 		return fmt.Sprintf("%.2f", s)
@@ -104,7 +104,7 @@ func readResults(file string) (results, error) {
 	return all, json.Unmarshal(raw, &all)
 }
 
-// record puts a row's result among the others, in the order of rows.
+// record adds a row's result to the others, in the order of rows.
 func (a *results) record(one result) {
 	a.RanOn = machine()
 	var kept []result
@@ -120,7 +120,7 @@ func (a *results) record(one result) {
 	a.Rows = kept
 }
 
-// write writes the results, and the page that is made of them.
+// write writes the results and the page that is made from them.
 func (a *results) write(file, page string) error {
 	raw, err := json.MarshalIndent(a, "", "  ")
 	if err != nil {

@@ -69,7 +69,8 @@ var roleRows = []row{
 	},
 }
 
-// late has the API stand between its commit and the workflow's start until somebody else has started it and all is over.
+// late stops the API between its commit and the start of the workflow, until reconciliation has started the workflow and the
+// operation has ended.
 func (r *round) late(ctx context.Context) error {
 	if err := r.arm(r.shared, true); err != nil {
 		return err
@@ -82,11 +83,11 @@ func (r *round) late(ctx context.Context) error {
 	err := errors.Join(r.reached(ctx, r.shared), r.disarm(r.shared))
 	r.happen()
 	err = errors.Join(err, r.over(ctx, patience), r.shared.release(), <-asked)
-	// Nobody stops in this process any more; another one is to.
+	// This process is to stop no more, but another one is.
 	return errors.Join(err, os.Remove(filepath.Join(r.shared.dir, "release")), r.kill("api"), r.answering(ctx))
 }
 
-// once judges that an operation went as it goes when nothing happens, and that its workflow was started once.
+// once judges that an operation went as an undisturbed one, and that its workflow was started once.
 func once(ctx context.Context, l *lab, t *trial) error {
 	if err := l.judge(ctx, t); err != nil {
 		return err
@@ -107,7 +108,7 @@ func once(ctx context.Context, l *lab, t *trial) error {
 	return err
 }
 
-// answering waits until the API serves in full.
+// answering waits until the API and what it needs serve requests.
 func (l *lab) answering(ctx context.Context) error {
 	return await(ctx, patience, func() error {
 		if err := l.Read(); err != nil {
@@ -117,7 +118,7 @@ func (l *lab) answering(ctx context.Context) error {
 	})
 }
 
-// named are points of other processes than conductors.
+// named returns points of processes that are no conductors.
 func named(names ...string) func(kind) ([]point, error) {
 	return func(k kind) ([]point, error) {
 		var all []point
@@ -128,7 +129,7 @@ func named(names ...string) func(kind) ([]point, error) {
 	}
 }
 
-// arm says where each operation is to stop.
+// arm makes each operation stop at its point.
 func (r *round) arm(p *post, deaf bool) error {
 	for _, t := range r.trials {
 		if err := p.arm(t.s.uuid, chaos.Arm{Point: t.Point, Deaf: deaf}); err != nil {
@@ -138,7 +139,7 @@ func (r *round) arm(p *post, deaf bool) error {
 	return nil
 }
 
-// disarm takes that back: whoever comes after is not to stop there again.
+// disarm undoes arm, so that the next process does not stop there again.
 func (r *round) disarm(p *post) error {
 	var all error
 	for _, t := range r.trials {
@@ -147,7 +148,7 @@ func (r *round) disarm(p *post) error {
 	return all
 }
 
-// reached waits until all have stopped, where nobody knows the operations' numbers yet.
+// reached waits until all have stopped, at points where the ids of the operations are not known yet.
 func (r *round) reached(ctx context.Context, p *post) error {
 	return await(ctx, patience, func() error {
 		for _, t := range r.trials {
@@ -161,7 +162,7 @@ func (r *round) reached(ctx context.Context, p *post) error {
 	})
 }
 
-// find holds the operations against the rows that the database has.
+// find finds the operations' rows in the database.
 func (r *round) find(ctx context.Context) error {
 	for _, t := range r.trials {
 		var page struct {

@@ -11,31 +11,31 @@ import (
 	"go.temper.dev/temper/internal/chaos"
 )
 
-// trial is a case at work: something happens to an operation while it is at a point.
+// trial is a case that is being tried: something happens to an operation at a point.
 type trial struct {
 	point
 	k  kind
 	s  *subject
 	id string // of the operation
 
-	seen []string  // power requests so far, when maintenance was set
-	run  string    // of its workflow, when that was reset
+	seen []string  // power requests until maintenance was set
+	run  string    // the run of its workflow before it was reset
 	past bool      // it ended before it could be paused
-	from time.Time // when it happened to this one, where each has a time of its own
+	from time.Time // when it happened to this case, if the cases differ in that
 
-	took time.Duration // from what happened until somebody else was at work on it
-	err  error         // why it is not what it should be
+	took time.Duration // from what happened until another process worked on it
+	err  error         // what was wrong
 }
 
-// round is some cases that share what happens.
+// round is a group of cases that are tried at the same time.
 type round struct {
 	*lab
 	row    row
 	trials []*trial
 	began  time.Time // when it happened
 
-	victim *conductor   // holds all of them at their points
-	others []*conductor // which may go on
+	victim *conductor   // the conductor that stops at all their points
+	others []*conductor // which may continue the operations
 }
 
 func (l *lab) newRound(r row, points []point) (*round, error) {
@@ -65,7 +65,7 @@ func (r *round) subjects() []*subject {
 	return out
 }
 
-// prepare brings every node to where its case begins, by a conductor that leaves.
+// prepare brings every node into the state in which its case begins, with a conductor that is stopped after that.
 func (r *round) prepare(ctx context.Context) (err error) {
 	c, err := r.conductor(ctx, r.name("first"))
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *round) prepare(ctx context.Context) (err error) {
 	})
 }
 
-// begin asks for all operations and waits until each is at its point, in the hands of the victim.
+// begin requests all operations and waits until each is stopped at its point by the victim.
 func (r *round) begin(ctx context.Context, deaf bool, env ...string) (err error) {
 	p, err := newPost(r.folder(r.name("victim")))
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *round) begin(ctx context.Context, deaf bool, env ...string) (err error)
 	return r.reach(ctx, p)
 }
 
-// start asks for all operations.
+// start requests all operations.
 func (r *round) start(ctx context.Context) error {
 	return each(r.subjects(), func(i int, s *subject) (err error) {
 		t := r.trials[i]
@@ -145,7 +145,7 @@ func (r *round) reach(ctx context.Context, p *post) error {
 	})
 }
 
-// another starts a conductor that may go on with the work.
+// another starts a conductor that may continue the work.
 func (r *round) another(ctx context.Context, name string) (*conductor, error) {
 	c, err := r.conductor(ctx, r.name(name))
 	if err == nil {
@@ -154,10 +154,10 @@ func (r *round) another(ctx context.Context, name string) (*conductor, error) {
 	return c, err
 }
 
-// happen notes when it did.
+// happen records the time at which it happened.
 func (r *round) happen() { r.began = time.Now() }
 
-// taken waits until every operation is in other hands, and notes how long that took.
+// taken waits until another conductor has each operation, and records how long that took.
 func (r *round) taken(ctx context.Context, within time.Duration) error {
 	return limit(await(ctx, within, func() error {
 		first := map[int64]time.Time{}
@@ -180,7 +180,7 @@ func (r *round) taken(ctx context.Context, within time.Duration) error {
 		for _, t := range r.trials {
 			at, ok := first[number(t.id)]
 			if _, still := open[t.id]; !ok && !still {
-				continue // what it had done was enough
+				continue // it had ended already
 			}
 			if !ok {
 				missing = append(missing, fmt.Sprintf("%s (operation %s)", t.point, t.id))

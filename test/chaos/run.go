@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// options say how much of the matrix is tried.
+// options select which part of the matrix is tried.
 type options struct {
 	temper    string
 	rows      []string
 	kinds     []string
 	most      int
 	atOnce    int
-	slack     time.Duration // that a case may take longer than its row says: other work goes on beside it
-	unguarded bool          // a guard is down: what is wrong is wanted
+	slack     time.Duration // added to the time limits of rows, because other work runs beside it
+	unguarded bool          // a guard was removed, and cases are expected to fail
 	report    bool
 	say       func(format string, args ...any)
 }
 
-// cases are the points of a row in all kinds that are wanted.
+// cases returns the points of a row in all selected kinds.
 func (o options) cases(r row) ([]point, error) {
 	var all []point
 	for _, k := range kinds {
@@ -39,7 +39,7 @@ func (o options) cases(r row) ([]point, error) {
 	return all, nil
 }
 
-// spread are at most n of a list, evenly.
+// spread returns at most n elements of a list, evenly spread.
 func spread(all []point, n int) []point {
 	if n <= 0 || len(all) <= n {
 		return all
@@ -51,7 +51,7 @@ func spread(all []point, n int) []point {
 	return some
 }
 
-// wants: a row's whole name is that row; anything else is all rows that hold it.
+// wants reports whether a row is selected: by its whole name, or by a part of it that no row has as its name.
 func (o options) wants(r row) bool {
 	return len(o.rows) == 0 || slices.ContainsFunc(o.rows, func(s string) bool {
 		whole := slices.ContainsFunc(rows, func(r row) bool { return r.name == s })
@@ -59,12 +59,12 @@ func (o options) wants(r row) bool {
 	})
 }
 
-// atOnceIn is how many cases of a row share what happens, at the most.
+// atOnceIn returns how many cases of a row are tried at the same time, at most.
 func (o options) atOnceIn(r row) int {
 	return cmp.Or(r.atOnce, o.atOnce)
 }
 
-// notAsTheyMustBe are cases of a row.
+// notAsTheyMustBe is the error of a row some of whose cases were wrong or late.
 type notAsTheyMustBe struct {
 	row string
 	why error
@@ -79,11 +79,11 @@ func (n *notAsTheyMustBe) Error() string {
 
 func (n *notAsTheyMustBe) Unwrap() error { return n.why }
 
-// mostAtOnce are the cases that share what happens, where neither a row nor the command line says how many: a machine
-// that is busy loses heartbeats of more steps that stand at their points.
+// mostAtOnce is how many cases are tried at the same time if neither the row nor the command line says so. With more, a busy
+// machine would lose heartbeats of the steps that are stopped.
 const mostAtOnce = 115
 
-// spare are servers for those that are discarded.
+// spare is the number of servers that replace discarded ones.
 const spare = 30
 
 // run tries the matrix, or a part of it.
@@ -116,7 +116,7 @@ func run(ctx context.Context, o options) (err error) {
 	return l.tryAll(ctx, o, rows)
 }
 
-// tryAll tries the rows that are wanted, and records what comes of each. A row that was interrupted has no result.
+// tryAll tries the selected rows and records the result of each. A row that was interrupted has no result.
 func (l *lab) tryAll(ctx context.Context, o options, rows []row) error {
 	var failed []error
 	for _, r := range rows {
@@ -139,7 +139,7 @@ func (l *lab) tryAll(ctx context.Context, o options, rows []row) error {
 	return errors.Join(failed...)
 }
 
-// rewrite writes the page anew.
+// rewrite writes the page again.
 func rewrite() error {
 	all, err := readResults(resultsFile)
 	if err != nil {
@@ -148,7 +148,7 @@ func rewrite() error {
 	return all.write(resultsFile, pageFile)
 }
 
-// record writes a row's result down, where that is wanted; a row that was not tried whole has none.
+// record records a row's result if results are to be written. A row of which only a part was tried has none.
 func (o options) record(one result) error {
 	if !o.report {
 		return nil
@@ -161,7 +161,7 @@ func (o options) record(one result) error {
 	return all.write(resultsFile, pageFile)
 }
 
-// try tries a row, in as few rounds as may be.
+// try tries a row in as few rounds as possible.
 func (l *lab) try(ctx context.Context, o options, r row) (trials []*trial, err error) {
 	cases, err := o.cases(r)
 	if err != nil {
@@ -190,7 +190,7 @@ func (l *lab) try(ctx context.Context, o options, r row) (trials []*trial, err e
 	return trials, errors.Join(all...)
 }
 
-// round tries cases that share what happens. The error is one of the round; a case has its own.
+// round tries a group of cases. The error is one of the whole round; each case has its own.
 func (l *lab) round(ctx context.Context, r row, cases []point) (trials []*trial, err error) {
 	rd, err := l.newRound(r, cases)
 	if err != nil {
@@ -206,14 +206,14 @@ func (l *lab) round(ctx context.Context, r row, cases []point) (trials []*trial,
 		return nil
 	})
 	for _, t := range rd.trials {
-		if wrong(t.err) { // one that was only too late is as it must be
+		if wrong(t.err) { // a case that was only late is right
 			l.discard(t.s)
 		}
 	}
 	return rd.trials, err
 }
 
-// verdict is what is wrong with a case, once its operation has ended. A *missed is of one that was as it must be, too late.
+// verdict returns what is wrong with a case whose operation has ended; a *missed if it was only late.
 func (l *lab) verdict(ctx context.Context, r row, t *trial) error {
 	if t.id != "" {
 		if _, err := l.ended(ctx, t.id); err != nil {
@@ -233,7 +233,7 @@ func (l *lab) verdict(ctx context.Context, r row, t *trial) error {
 	return nil
 }
 
-// times are the median and the longest.
+// times returns the median and the longest time.
 func times(trials []*trial) string {
 	var all []time.Duration
 	for _, t := range trials {

@@ -37,7 +37,7 @@ var storageRows = []row{
 	}},
 }
 
-// through brings all operations to their points, has something happen to all of them there, and lets them go on.
+// through brings all operations to their points, does something to all of them there, and lets them continue.
 func (r *round) through(ctx context.Context, what func() error) error {
 	if err := r.begin(ctx, false); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (l *lab) stopped(role string, do func() error) error {
 	return errors.Join(err, l.signal(role, syscall.SIGCONT))
 }
 
-// children are the processes that those of a role have started.
+// children returns the processes that those of a role have started.
 func (l *lab) children(role string) ([]int, error) {
 	var out []int
 	for _, p := range l.Of(role) {
@@ -94,7 +94,7 @@ func (l *lab) children(role string) ([]int, error) {
 	return out, nil
 }
 
-// shift moves all that the database remembers of when it heard of somebody: to whoever reads it, that is the clock's step.
+// shift moves all times in the database at which processes were last heard of, which has the effect of a step of the clock.
 func (l *lab) shift(ctx context.Context, by string) error {
 	db, err := pgx.Connect(ctx, l.DatabaseURL)
 	if err != nil {

@@ -71,7 +71,7 @@ var workflowRows = []row{
 			if err := r.workflows(ctx, cancel); err != nil {
 				return err
 			}
-			// Less than the heartbeat timeout, after which a step counts as over however it is.
+			// Less than the heartbeat timeout, after which Temporal gives the step away.
 			if err := r.stay(ctx, 3*time.Second); err != nil {
 				return errors.Join(err, r.victim.release(), r.over(ctx, patience))
 			}
@@ -110,7 +110,7 @@ var workflowRows = []row{
 			if err := errors.Join(r.wipe("temporal"), r.victim.release(), r.answering(ctx)); err != nil {
 				return err
 			}
-			// Longer than a single one takes to be ended.
+			// Longer than it takes to end a single one.
 			if err := r.stay(ctx, 45*time.Second); err != nil {
 				return err
 			}
@@ -129,7 +129,7 @@ func cancel(ctx context.Context, c client.Client, _ int, o operation) error {
 	return c.CancelWorkflow(ctx, o.WorkflowID, "")
 }
 
-// timedOut waits until every workflow is out of time.
+// timedOut waits until every workflow has timed out.
 func (r *round) timedOut(ctx context.Context) error {
 	return r.workflows(ctx, func(ctx context.Context, c client.Client, i int, o operation) error {
 		return await(ctx, patience, func() error {
@@ -170,7 +170,7 @@ func (r *round) reset(ctx context.Context) error {
 	})
 }
 
-// adopted waits until every operation is its new run's.
+// adopted waits until every operation belongs to its new run.
 func (r *round) adopted(ctx context.Context) error {
 	return await(ctx, patience, func() error {
 		open, err := r.open(ctx)
@@ -186,7 +186,7 @@ func (r *round) adopted(ctx context.Context) error {
 	})
 }
 
-// anew judges that an operation went as it goes when nothing happens, under the run after the one that was reset.
+// anew judges that an operation went as an undisturbed one, under the run that followed the reset.
 func anew(ctx context.Context, l *lab, t *trial) error {
 	if err := once(ctx, l, t); err != nil {
 		return err
@@ -198,7 +198,7 @@ func anew(ctx context.Context, l *lab, t *trial) error {
 	return err
 }
 
-// few are the middle of three kinds of operation.
+// few returns one point in the middle of each of three kinds of operation.
 func few(k kind) ([]point, error) {
 	if k.name != "deploy" && k.name != "undeploy" && k.name != "provide" {
 		return nil, nil
@@ -207,7 +207,7 @@ func few(k kind) ([]point, error) {
 	return all[len(all)/2 : len(all)/2+1], err
 }
 
-// wipe ends a role and takes its data away before it is started again.
+// wipe ends a role and deletes its data before it is started again.
 func (l *lab) wipe(role string) error {
 	if err := l.signal(role, syscall.SIGSTOP); err != nil {
 		return err
@@ -215,7 +215,7 @@ func (l *lab) wipe(role string) error {
 	return errors.Join(os.RemoveAll(filepath.Join(l.Dir, "data", role)), l.kill(role))
 }
 
-// stay fails when one of the operations ends within a while.
+// stay fails if one of the operations ends within some time.
 func (r *round) stay(ctx context.Context, d time.Duration) error {
 	var early error
 	err := await(ctx, d, func() error {
@@ -271,7 +271,7 @@ func (r *round) workflows(ctx context.Context, do func(ctx context.Context, c cl
 	})
 }
 
-// ends notes how long each took to end.
+// ends records how long each took to end.
 func (r *round) ends(ctx context.Context) error {
 	return each(r.subjects(), func(i int, _ *subject) error {
 		o, err := r.operation(ctx, r.trials[i].id)
@@ -298,8 +298,8 @@ var failures = map[node.OperationKind][]node.State{
 	node.KindPower:    {node.Manageable, node.Active},
 }
 
-// failed judges an operation that somebody ended: nobody holds the node, it is in its failed state, and nothing is left
-// on its server.
+// failed judges an operation that was ended from outside: nothing holds the node, which is in its failed state, and nothing is
+// left on its server.
 func failed(word string) func(ctx context.Context, l *lab, t *trial) error {
 	return func(ctx context.Context, l *lab, t *trial) error {
 		o, err := l.operation(ctx, t.id)
@@ -318,7 +318,7 @@ func failed(word string) func(ctx context.Context, l *lab, t *trial) error {
 			if err != nil {
 				return err
 			}
-			if n.Maintenance { // a clean step that was at work sets it; until somebody looked the hardware is not touched
+			if n.Maintenance { // a clean step that was running sets it, and then the hardware is not touched before a person has looked
 				if err := l.Call(ctx, http.MethodDelete, "/v1/nodes/"+t.s.uuid+"/maintenance", nil, nil); err != nil {
 					return err
 				}
