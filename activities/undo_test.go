@@ -185,3 +185,12 @@ func TestAnUndoThatGoesOnElsewhereSwitchesOffOnce(t *testing.T) {
 		})
 	}
 }
+
+func TestAPowerOffIsNotOwedOnceTheServerMayNotBeSwitchedOff(t *testing.T) {
+	b := newBench(t, node.KindUndo, node.Manageable, bmc.PowerOn, fakes, plan.Options{})
+	b.book.node.Owed, b.book.node.DisablePowerOff = []node.Undo{node.UndoPowerOff}, true
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Empty(t, b.book.node.Owed, "else reconciliation opens an undo again and again")
+	require.Empty(t, b.machine.asked)
+}

@@ -12,9 +12,11 @@ import (
 // run twice. Requests are recorded on step, so that after a crash the next attempt looks
 // for their effect first.
 func (t *task) undo(ctx context.Context, step *node.Step, list []node.Undo) error {
-	if slices.Contains(list, node.UndoPowerOff) && !t.node.DisablePowerOff {
-		if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
-			return err
+	if slices.Contains(list, node.UndoPowerOff) {
+		if !t.node.DisablePowerOff { // else nobody may switch it off any more, and nothing is left to do
+			if err := t.powerTo(ctx, step, bmc.PowerOff, bmc.RequestForceOff, t.Settings.PowerTimeout); err != nil {
+				return err
+			}
 		}
 		t.undone(node.UndoPowerOff)
 	}

@@ -142,7 +142,7 @@ func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Powe
 			}
 		case ctx.Err() != nil:
 			return false, context.Cause(ctx)
-		case fault.ClassOf(err) != fault.Transient && fault.ClassOf(err) != fault.WaitBusy:
+		case isPermanent(err):
 			return false, err
 		case fault.NoAnswer(err) && t.anotherMayTry(ctx):
 			return false, err // perhaps only this conductor can't reach the BMC

@@ -163,11 +163,7 @@ func (t *task) agent(ctx context.Context) (Agent, error) {
 
 // addUndo adds what has to be undone if the operation fails from here on.
 func (t *task) addUndo(undo ...node.Undo) {
-	for _, u := range undo {
-		if !slices.Contains(t.op.Undo, u) {
-			t.op.Undo = append(t.op.Undo, u)
-		}
-	}
+	t.op.Undo = node.WithUndo(t.op.Undo, undo)
 }
 
 // undone removes undos that are no longer needed, from those of this operation and from those
@@ -179,13 +175,7 @@ func (t *task) undone(undo ...node.Undo) {
 		}
 	}
 	t.node.ClearOwed(undo)
-	var left []node.Undo
-	for _, u := range t.op.Undo {
-		if !slices.Contains(undo, u) {
-			left = append(left, u)
-		}
-	}
-	t.op.Undo = left
+	t.op.Undo = node.WithoutUndo(t.op.Undo, undo)
 }
 
 func (t *task) result(next Next) StepsResult {

@@ -69,7 +69,7 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 		if fault.Is(err, fault.Lost) || ctx.Err() != nil { // handed over to another conductor, not given up
 			return UndoResult{}, s.failure(ctx, nil, err)
 		}
-		if fault.ClassOf(err) != fault.Transient && fault.ClassOf(err) != fault.WaitBusy {
+		if isPermanent(err) {
 			return UndoResult{}, activities.NonRetryable(err)
 		}
 		return UndoResult{}, s.failure(ctx, nil, err)

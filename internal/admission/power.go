@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"slices"
+
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -11,7 +13,7 @@ import (
 // Errors: NotAllowed, Invalid (disable_power_off), Conflict.
 func Power(n *node.Node, target node.PowerState, reservation string) (Effect, error) {
 	s := n.ProvisionState
-	if !isPowerTarget(target) {
+	if !slices.Contains(node.PowerTargets, target) {
 		have := string(n.PowerState)
 		if have == "" {
 			have = "None"
@@ -36,13 +38,4 @@ func Power(n *node.Node, target node.PowerState, reservation string) (Effect, er
 		return Effect{}, node.Locked(n, reservation)
 	}
 	return d, nil
-}
-
-func isPowerTarget(p node.PowerState) bool {
-	for _, t := range node.PowerTargets {
-		if t == p {
-			return true
-		}
-	}
-	return false
 }

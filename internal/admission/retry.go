@@ -14,15 +14,15 @@ import (
 // secrets of the old steps' arguments. Errors are those of Verb and plan.Steps, and
 // fault.Conflict if old is still open.
 func Retry(n *node.Node, old *node.Operation, newest bool, reservation string, o plan.Options) (*node.Request, error) {
-	switch {
-	case old.EndedAt == nil:
+	if old.EndedAt == nil {
 		return nil, fault.New(fault.Conflict, "Operation %d of node %s is still open.", old.ID, n.UUID)
-	case old.Kind.Spec().Undoes:
-		return retryUndo(n, old, reservation)
 	}
-	d, err := admitRetry(n, old, reservation)
-	if err != nil {
+	d, err := MayRetry(n, old, reservation)
+	switch {
+	case err != nil:
 		return nil, err
+	case old.Kind.Spec().Undoes:
+		return retryUndo(n, old)
 	}
 	var asked []node.Step
 	for _, s := range old.Steps {
@@ -50,13 +50,7 @@ func Retry(n *node.Node, old *node.Operation, newest bool, reservation string, o
 
 // retryUndo undoes what the node owes now, even if the hardware refused it for good
 // or the next try of reconciliation is some minutes away.
-func retryUndo(n *node.Node, old *node.Operation, reservation string) (*node.Request, error) {
-	switch {
-	case n.Operation != nil:
-		return nil, node.Locked(n, reservation)
-	case len(n.Owed) == 0:
-		return nil, fault.New(fault.NotAllowed, "Node %s no longer owes what operation %d was to undo.", n.UUID, old.ID)
-	}
+func retryUndo(n *node.Node, old *node.Operation) (*node.Request, error) {
 	open, err := plan.FollowUp(n, nil, node.KindUndo, "", node.Defaults{})
 	if err != nil {
 		return nil, err
@@ -68,12 +62,18 @@ func retryUndo(n *node.Node, old *node.Operation, reservation string) (*node.Req
 	}, nil
 }
 
-func admitRetry(n *node.Node, old *node.Operation, reservation string) (Effect, error) {
-	if n.Operation != nil {
-		return Effect{}, node.Locked(n, reservation)
-	}
+// MayRetry decides whether old, an operation of n that has ended, may be repeated while n is
+// as it is, whatever its steps and whoever covers it; reservation and errors are as in Retry.
+func MayRetry(n *node.Node, old *node.Operation, reservation string) (Effect, error) {
 	k := old.Kind.Spec()
-	if k.PowerChange {
+	switch {
+	case n.Operation != nil:
+		return Effect{}, node.Locked(n, reservation)
+	case k.Undoes && len(n.Owed) == 0:
+		return Effect{}, fault.New(fault.NotAllowed, "Node %s no longer owes what operation %d was to undo.", n.UUID, old.ID)
+	case k.Undoes:
+		return Effect{Open: node.KindUndo}, nil
+	case k.PowerChange:
 		return Power(n, old.PowerTarget, reservation)
 	}
 	v := old.Kind.Verb()

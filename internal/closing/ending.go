@@ -58,7 +58,7 @@ func Stranded(n *node.Node) (e Ending, ok bool) {
 		History: node.HistoryEvent{Event: t.Words() + ": no operation held the node", EventType: node.HistoryError, Severity: "ERROR"},
 	}
 	if from != node.Verifying && from != node.Adopting { // the others may have booted a ramdisk
-		e.Owed, e.OwedRefused = union(n.Owed, []node.Undo{node.UndoEjectMedia, node.UndoClearBoot}), false
+		e.Owed, e.OwedRefused = node.WithUndo(n.Owed, []node.Undo{node.UndoEjectMedia, node.UndoClearBoot}), false
 	}
 	return e, true
 }

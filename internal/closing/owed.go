@@ -1,7 +1,6 @@
 package closing
 
 import (
-	"slices"
 	"strings"
 
 	"go.temper.dev/temper/internal/node"
@@ -15,10 +14,10 @@ func (e *Ending) owedAfter(n *node.Node, end node.End) {
 	if end.Abandoned {
 		undo = node.UndoAtEnd(o, end.Outcome)
 	}
-	left := union(n.Owed, undo)
+	left := node.WithUndo(n.Owed, undo)
 	if o.Kind.Spec().PowerChange && end.Outcome == node.Succeeded {
 		// The power request decides whether the server is on.
-		left = without(left, []node.Undo{node.UndoPowerOff})
+		left = node.WithoutUndo(left, []node.Undo{node.UndoPowerOff})
 	}
 	_, why, owing := strings.Cut(end.Error, node.UndoLeft)
 	switch {
@@ -32,24 +31,4 @@ func (e *Ending) owedAfter(n *node.Node, end node.End) {
 	if e.Owed = left; len(left) == 0 {
 		e.OwedError, e.OwedRefused = "", false
 	}
-}
-
-func union(a, b []node.Undo) []node.Undo {
-	out := slices.Clone(a)
-	for _, u := range b {
-		if !slices.Contains(out, u) {
-			out = append(out, u)
-		}
-	}
-	return out
-}
-
-func without(list, gone []node.Undo) []node.Undo {
-	var out []node.Undo
-	for _, u := range list {
-		if !slices.Contains(gone, u) {
-			out = append(out, u)
-		}
-	}
-	return out
 }

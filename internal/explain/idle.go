@@ -19,14 +19,24 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 	if failed {
 		e.What += ": " + text.Clause(n.LastError)
 	}
-	if p := f.Previous; p != nil && failed && f.Covered && p.Outcome != node.Succeeded && !p.Kind.Spec().Undoes && admits(n, p.Kind.Verb(), f) {
-		e.can(Action{Do: RetryOperation, Operation: p.ID})
+	if failed {
+		e.canRetry(n, f.Previous, f)
 	}
 	for _, v := range node.Verbs {
 		if v.Kind == "" && v.Event != node.EventManage || v.Event == node.EventRebuild || !admits(n, v, f) {
 			continue
 		}
 		e.can(Action{Do: ChangeState, Event: v.Event})
+	}
+}
+
+// canRetry adds the retry of o, which has ended, if it would be accepted; o may be nil.
+func (e *Explanation) canRetry(n *node.Node, o *node.Operation, f Facts) {
+	if o == nil || o.Outcome == node.Succeeded || !f.Covered {
+		return
+	}
+	if _, err := admission.MayRetry(n, o, ""); err == nil {
+		e.can(Action{Do: RetryOperation, Operation: o.ID})
 	}
 }
 
@@ -40,9 +50,7 @@ func admits(n *node.Node, v node.Verb, f Facts) bool {
 // it is tried again.
 func (e *Explanation) owed(n *node.Node, f Facts) {
 	defer func() {
-		if u := f.Undo; u != nil && u.Outcome != node.Succeeded && f.Covered {
-			e.can(Action{Do: RetryOperation, Operation: u.ID})
-		}
+		e.canRetry(n, f.Undo, f)
 		e.can(Action{Do: WaiveUndo})
 	}()
 	switch {

@@ -72,9 +72,7 @@ func (n *Node) owes(undo []Undo) {
 }
 
 // ClearOwed removes from what n owes what is done now.
-func (n *Node) ClearOwed(done []Undo) {
-	n.owes(slices.DeleteFunc(slices.Clone(n.Owed), func(u Undo) bool { return slices.Contains(done, u) }))
-}
+func (n *Node) ClearOwed(done []Undo) { n.owes(WithoutUndo(n.Owed, done)) }
 
 // ReachedOtherwise reports whether a change from before to n, together with the given
 // secrets, changes how the hardware is reached. What the hardware refused before may
@@ -118,3 +116,25 @@ const (
 	UndoClearBoot  Undo = "clear boot override"
 	UndoPowerOff   Undo = "power off"
 )
+
+// WithUndo returns list and what it lacks of more.
+func WithUndo(list, more []Undo) []Undo {
+	out := slices.Clone(list)
+	for _, u := range more {
+		if !slices.Contains(out, u) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// WithoutUndo returns list without done; nil if nothing is left.
+func WithoutUndo(list, done []Undo) []Undo {
+	var out []Undo
+	for _, u := range list {
+		if !slices.Contains(done, u) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
