@@ -17,7 +17,23 @@ const (
 	deletedNodesSQL = `
 SELECT d.id, d.uuid::text, coalesce(d.name, ''), d.driver, d.conductor_group, coalesce(d.resource_class, ''),
 	d.provision_state, d.created_at, d.deleted_at, d.deleted_by
-  FROM deleted_nodes d`
+  FROM deleted_nodes d
+ WHERE d.id < coalesce(nullif(@marker::bigint, 0), 9223372036854775807)
+ ORDER BY d.id DESC LIMIT @limit`
+
+	deletedNodesOfUUIDSQL = `
+SELECT d.id, d.uuid::text, coalesce(d.name, ''), d.driver, d.conductor_group, coalesce(d.resource_class, ''),
+	d.provision_state, d.created_at, d.deleted_at, d.deleted_by
+  FROM deleted_nodes d
+ WHERE d.uuid = @node AND d.id < coalesce(nullif(@marker::bigint, 0), 9223372036854775807)
+ ORDER BY d.id DESC LIMIT @limit`
+
+	deletedNodesOfNameSQL = `
+SELECT d.id, d.uuid::text, coalesce(d.name, ''), d.driver, d.conductor_group, coalesce(d.resource_class, ''),
+	d.provision_state, d.created_at, d.deleted_at, d.deleted_by
+  FROM deleted_nodes d
+ WHERE d.name = @node AND d.id < coalesce(nullif(@marker::bigint, 0), 9223372036854775807)
+ ORDER BY d.id DESC LIMIT @limit`
 
 	deletedUUIDSQL = `SELECT d.uuid::text FROM deleted_nodes d WHERE d.uuid = @ident LIMIT 1`
 	deletedNameSQL = `SELECT d.uuid::text FROM deleted_nodes d WHERE d.name = @ident ORDER BY d.id DESC LIMIT 1`
@@ -25,16 +41,12 @@ SELECT d.id, d.uuid::text, coalesce(d.name, ''), d.driver, d.conductor_group, co
 
 // DeletedNodes returns a page of the deleted nodes, newest first.
 func (s *Store) DeletedNodes(ctx context.Context, f node.DeletedFilter) ([]node.Deleted, error) {
-	q := &query{args: args{"limit": pageLimit(f.Limit)}, tail: " ORDER BY d.id DESC LIMIT @limit"}
+	sql, a := deletedNodesSQL, args{"limit": pageLimit(f.Limit), "marker": f.Marker}
 	if f.Node != "" {
-		q.and(byIdent(f.Node, "d.uuid = @node", "d.name = @node"))
-		q.args["node"] = f.Node
+		sql = byIdent(f.Node, deletedNodesOfUUIDSQL, deletedNodesOfNameSQL)
+		a["node"] = f.Node
 	}
-	if f.Marker > 0 {
-		q.and("d.id < @marker")
-		q.args["marker"] = f.Marker
-	}
-	return list(ctx, s, "list deleted nodes", deletedNodesSQL+q.String(), q.args, func(r pgx.Row) (d node.Deleted, err error) {
+	return list(ctx, s, "list deleted nodes", sql, a, func(r pgx.Row) (d node.Deleted, err error) {
 		return d, r.Scan(&d.ID, &d.UUID, &d.Name, &d.Driver, &d.Group, &d.ResourceClass, &d.ProvisionState, &d.CreatedAt, &d.DeletedAt, &d.DeletedBy)
 	})
 }
@@ -56,16 +68,16 @@ func (s *Store) onceNode(ctx context.Context, ident string) (uuid string, living
 }
 
 // The nodes that have had a uuid, one after the other. A later one has the higher number.
-const (
-	livesSQL = `
+const livesSQL = `
 WITH lives AS (
 	SELECT n.id, n.uuid, NULL::timestamptz AS deleted_at FROM nodes n WHERE n.uuid = @uuid
 	UNION ALL
 	SELECT d.node_id, d.uuid, d.deleted_at FROM deleted_nodes d WHERE d.uuid = @uuid)
-SELECT ` + eventColumns + `, l.uuid::text, l.deleted_at FROM lives l JOIN node_history h ON h.node_id = l.id`
-
-	afterEventSQL = ` WHERE (h.node_id, h.seq) > (SELECT m.node_id, m.seq FROM lives k JOIN node_history m ON m.node_id = k.id WHERE m.uuid = @marker)`
-)
+SELECT h.uuid::text, h.created_at, h.event, h.event_type, h.severity, h.conductor, h.username, coalesce(h.operation_id, 0), l.uuid::text, l.deleted_at
+  FROM lives l JOIN node_history h ON h.node_id = l.id
+ WHERE @marker::uuid IS NULL
+    OR (h.node_id, h.seq) > (SELECT m.node_id, m.seq FROM lives k JOIN node_history m ON m.node_id = k.id WHERE m.uuid = @marker::uuid)
+ ORDER BY h.node_id, h.seq LIMIT @limit`
 
 // WholeHistory returns a page of the events of all nodes that have had this uuid, or
 // the uuid that belongs to this name, oldest first. The marker is the uuid of an event.
@@ -74,15 +86,14 @@ func (s *Store) WholeHistory(ctx context.Context, ident, marker string, limit in
 	if err != nil {
 		return nil, err
 	}
-	sql, a := livesSQL, args{"uuid": uuid, "limit": pageLimit(limit)}
+	a := args{"uuid": uuid, "limit": pageLimit(limit), "marker": nil}
 	if marker != "" {
 		if !node.IsHyphenatedUUID(marker) {
 			return nil, fault.New(fault.Invalid, "Expected a UUID but received %s.", words(marker, 64))
 		}
-		sql += afterEventSQL
 		a["marker"] = marker
 	}
-	return list(ctx, s, "list the whole history of node "+words(ident, 64), sql+` ORDER BY h.node_id, h.seq LIMIT @limit`, a, func(r pgx.Row) (e node.HistoryEvent, err error) {
+	return list(ctx, s, "list the whole history of node "+words(ident, 64), livesSQL, a, func(r pgx.Row) (e node.HistoryEvent, err error) {
 		return e, r.Scan(append(eventPlaces(&e), &e.NodeUUID, &e.DeletedAt)...)
 	})
 }

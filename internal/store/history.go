@@ -44,9 +44,7 @@ func (s *Store) AddHistory(ctx context.Context, e node.HistoryEvent) error {
 	})
 }
 
-// eventColumns are of node_history h; eventPlaces are where they go.
-const eventColumns = `h.uuid::text, h.created_at, h.event, h.event_type, h.severity, h.conductor, h.username, coalesce(h.operation_id, 0)`
-
+// eventPlaces are where the first eight columns of statements about events go.
 func eventPlaces(e *node.HistoryEvent) []any {
 	return []any{&e.UUID, &e.CreatedAt, &e.Event, &e.EventType, &e.Severity, &e.Conductor, &e.User, &e.Operation}
 }
@@ -55,8 +53,24 @@ func scanEvent(r pgx.Row) (e node.HistoryEvent, err error) {
 	return e, r.Scan(append(eventPlaces(&e), &e.NodeUUID)...)
 }
 
-const historySQL = `SELECT ` + eventColumns + `, n.uuid::text FROM node_history h JOIN nodes n ON n.id = h.node_id
- WHERE h.node_id = @node`
+const (
+	historySQL = `
+SELECT h.uuid::text, h.created_at, h.event, h.event_type, h.severity, h.conductor, h.username, coalesce(h.operation_id, 0), n.uuid::text
+  FROM node_history h JOIN nodes n ON n.id = h.node_id
+ WHERE h.node_id = @node AND (@marker::uuid IS NULL OR h.seq > (SELECT m.seq FROM node_history m WHERE m.node_id = @node AND m.uuid = @marker::uuid))
+ ORDER BY h.seq LIMIT @limit`
+
+	historyNewestFirstSQL = `
+SELECT h.uuid::text, h.created_at, h.event, h.event_type, h.severity, h.conductor, h.username, coalesce(h.operation_id, 0), n.uuid::text
+  FROM node_history h JOIN nodes n ON n.id = h.node_id
+ WHERE h.node_id = @node AND (@marker::uuid IS NULL OR h.seq < (SELECT m.seq FROM node_history m WHERE m.node_id = @node AND m.uuid = @marker::uuid))
+ ORDER BY h.seq DESC LIMIT @limit`
+
+	eventSQL = `
+SELECT h.uuid::text, h.created_at, h.event, h.event_type, h.severity, h.conductor, h.username, coalesce(h.operation_id, 0), n.uuid::text
+  FROM node_history h JOIN nodes n ON n.id = h.node_id
+ WHERE h.node_id = @node AND h.uuid = @uuid`
+)
 
 // History is a page of the node's events, oldest first unless SortDir is desc.
 // The marker is the uuid of an event; other sort keys than created_at are refused.
@@ -65,24 +79,23 @@ func (s *Store) History(ctx context.Context, ident string, p node.Page) ([]node.
 	if err != nil {
 		return nil, err
 	}
-	direction, after := "ASC", ">"
+	sql := historySQL
 	if p.SortDir == "desc" {
-		direction, after = "DESC", "<"
+		sql = historyNewestFirstSQL
 	}
 	switch p.SortKey {
 	case "", "id", "created_at":
 	default:
 		return nil, fault.New(fault.Invalid, "The sort_key value %q is an invalid field for sorting", words(p.SortKey, 64))
 	}
-	sql, a := historySQL, args{"node": id, "limit": pageLimit(p.Limit)}
+	a := args{"node": id, "limit": pageLimit(p.Limit), "marker": nil}
 	if p.Marker != "" {
 		if !node.IsHyphenatedUUID(p.Marker) {
 			return nil, fault.New(fault.Invalid, "Expected a UUID but received %s.", words(p.Marker, 64))
 		}
-		sql += ` AND h.seq ` + after + ` (SELECT m.seq FROM node_history m WHERE m.node_id = @node AND m.uuid = @marker)`
 		a["marker"] = p.Marker
 	}
-	return list(ctx, s, "list history of node "+words(ident, 64), sql+` ORDER BY h.seq `+direction+` LIMIT @limit`, a, scanEvent)
+	return list(ctx, s, "list history of node "+words(ident, 64), sql, a, scanEvent)
 }
 
 // HistoryEvent is one event of the node.
@@ -96,7 +109,7 @@ func (s *Store) HistoryEvent(ctx context.Context, ident, uuid string) (*node.His
 		return nil, missing
 	}
 	var e node.HistoryEvent
-	found, err := s.one(ctx, "read a history event", historySQL+` AND h.uuid = @uuid`, args{"node": id, "uuid": uuid}, func(r pgx.Row) (err error) {
+	found, err := s.one(ctx, "read a history event", eventSQL, args{"node": id, "uuid": uuid}, func(r pgx.Row) (err error) {
 		e, err = scanEvent(r)
 		return err
 	})
