@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// judge holds what happened against what was promised, and prints the summary.
+// judge compares what happened with the promises, and prints the summary.
 func (s *stack) judge(ctx context.Context, names []string, digest string, before map[string]server, l *loss) error {
 	if err := l.settle(ctx); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (s *stack) judge(ctx context.Context, names []string, digest string, before
 	return v.err()
 }
 
-// settle waits until every step of the killed conductor was seen elsewhere.
+// settle waits until every step of the killed conductor runs or has ended on another one.
 func (l *loss) settle(ctx context.Context) error {
 	if l.victim == "" {
 		return fmt.Errorf("no conductor ever had %d steps at work, so none was killed", atWork)
@@ -116,8 +116,7 @@ func (v *verdict) disks(names []string, servers map[string]server, digest string
 	}
 }
 
-// power compares what was done to the power of each server since the deploys began with what was done to one that
-// nothing happened to.
+// power compares the power actions of each server since the deploys began with those of an undisturbed one.
 func (v *verdict) power(names []string, before, after map[string]server, disturbed map[string]bool) error {
 	since := func(name string) string {
 		var actions []string
@@ -161,7 +160,7 @@ func (v verdict) err() error {
 	return errors.New("not as promised:\n  " + strings.Join(v.reasons, "\n  "))
 }
 
-// complain shows what is not as it should be, when the demonstration ends early.
+// complain shows what is wrong if the demonstration ends early.
 func (s *stack) complain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// outcome is what the demonstration found, as it should be.
+// outcome returns the findings of a demonstration in which all is right.
 type outcome struct {
 	names         []string
 	nodes         map[string]node

@@ -9,20 +9,21 @@ import (
 	"time"
 )
 
-// overWithin is how long a step may stand still after its conductor was killed before the demonstration has failed.
+// overWithin is how long a step may be interrupted by the death of its conductor. If it takes longer, the demonstration
+// fails.
 const overWithin = 30 * time.Second
 
-// loss kills a conductor in the middle of the deploys, and sees its steps go on elsewhere.
+// loss kills a conductor in the middle of the deploys, and watches where its steps continue.
 type loss struct {
 	*stack
 	victim  string // "" = nobody was killed yet
 	at      time.Time
-	left    map[string]int // operations whose step stands still, and its index
+	left    map[string]int // operations whose step is interrupted, with the step's index
 	took    map[string]time.Duration
-	touched map[string]bool // nodes whose steps the victim had at work when it was killed
+	touched map[string]bool // nodes on whose steps the victim worked when it was killed
 }
 
-// look kills the first conductor that has enough steps at work; after that it looks for those steps elsewhere.
+// look kills the first conductor that works on enough steps. After that it looks for these steps on other conductors.
 func (l *loss) look(ctx context.Context) error {
 	if l.victim == "" {
 		return l.seek(ctx)
@@ -30,8 +31,8 @@ func (l *loss) look(ctx context.Context) error {
 	return l.follow(ctx)
 }
 
-// seek stops a busy conductor with SIGSTOP first, so that the API is asked about a conductor whose steps cannot end
-// while it is: if they are fewer than wanted by then, it goes on as if nothing had been.
+// seek freezes a busy conductor with SIGSTOP before it kills it, so that its steps can't end while the API is asked how many
+// it has. If there are fewer than wanted by then, seek lets the conductor continue.
 func (l *loss) seek(ctx context.Context) error {
 	work, err := l.work(ctx)
 	if err != nil {
@@ -79,7 +80,7 @@ func (l *loss) kill(name string, pid int, steps []operation) error {
 	return nil
 }
 
-// follow sees which of the steps run elsewhere, or have been ended there, by now.
+// follow records which of the steps run on another conductor by now, or have ended there.
 func (l *loss) follow(ctx context.Context) error {
 	if len(l.left) == 0 {
 		return nil
@@ -108,8 +109,8 @@ func (l *loss) follow(ctx context.Context) error {
 	return nil
 }
 
-// elsewhere is the first of the steps that another conductor has begun. The one that was at work may have been recorded
-// as done by the very last thing that the victim did.
+// elsewhere returns the first of the steps that another conductor has begun. It need not be the interrupted one, which the
+// victim may have recorded as done just before it died.
 func (l *loss) elsewhere(steps []step) *step {
 	for i := range steps {
 		if steps[i].Conductor != "" && steps[i].Conductor != l.victim {
@@ -119,7 +120,7 @@ func (l *loss) elsewhere(steps []step) *step {
 	return nil
 }
 
-// work are the operations that have a step at work, by conductor.
+// work returns the operations that have a running step, by conductor.
 func (l *loss) work(ctx context.Context) (map[string][]operation, error) {
 	ops, err := l.operations(ctx, "kind=deploy&state=running")
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// What the demonstration is made of.
+// The sizes of the demonstration.
 const (
 	servers    = 24
 	conductors = 3
 	deploys    = 12
 	giveBack   = 2
-	// atWork is how many steps must be at work on a conductor when it is killed.
+	// atWork is on how many steps a conductor must be working when it is killed.
 	atWork = 3
 )
 
@@ -36,11 +36,11 @@ func main() {
 	defer cancel()
 	if err := run(ctx, *temper, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
-		os.Exit(1) //nolint:gocritic // what is deferred is this process's own
+		os.Exit(1) //nolint:gocritic // what is deferred concerns only this process
 	}
 }
 
-// run is the whole demonstration in a folder of its own, which is kept when something went wrong.
+// run runs the demonstration in a folder of its own, which is kept if something went wrong.
 func run(ctx context.Context, temper string, keep bool) (err error) {
 	temper, err = filepath.Abs(temper)
 	if err != nil {
@@ -50,7 +50,7 @@ func run(ctx context.Context, temper string, keep bool) (err error) {
 	if err != nil {
 		return err
 	}
-	// PostgreSQL runs as another user where root starts it, and must get to its data.
+	// If root starts PostgreSQL, it runs as another user, who must be able to reach its data.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}

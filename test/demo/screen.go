@@ -13,17 +13,17 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// plainEvery is how often progress is a new line where it can't be one that changes.
+// plainEvery is how often progress is written as a new line if the output is no terminal.
 const plainEvery = 2 * time.Second
 
-// screen shows what happens: lines that stay, and one that changes where that is possible.
+// screen shows what happens: lines that stay and, on a terminal, one line that changes.
 type screen struct {
 	out   io.Writer
 	live  bool
 	start time.Time
 
 	mu    sync.Mutex
-	shown string // the changing line, as it is
+	shown string // the changing line as it is shown now
 	last  time.Time
 }
 
@@ -39,7 +39,7 @@ func (s *screen) say(format string, args ...any) {
 	fmt.Fprintf(s.out, format+"\n", args...)
 }
 
-// progress shows how things are now.
+// progress replaces the changing line.
 func (s *screen) progress(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *screen) progress(what string) {
 	s.shown = what
 }
 
-// end leaves the screen as a shell wants it.
+// end ends the changing line, so that a shell's prompt begins on a new one.
 func (s *screen) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *screen) clear() {
 	s.shown = ""
 }
 
-// tally is "3 active, 9 deploying": how often each of the words stands there.
+// tally counts equal words, for example "3 active, 9 deploying".
 func tally(words []string) string {
 	count := map[string]int{}
 	for _, w := range words {

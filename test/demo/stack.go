@@ -14,8 +14,7 @@ import (
 	"go.temper.dev/temper/internal/dev/devfile"
 )
 
-// settings make the servers take as long as one can watch. A step takes a second, so that several are at work at any
-// time.
+// settings make the servers slow enough to watch. A step takes a second, so that several run at any time.
 const settings = `
 rack_power_delay: 300ms
 rack_boot_delay: 1s
@@ -67,7 +66,7 @@ func (s *stack) stop() error {
 	return s.Running.Stop(ctx)
 }
 
-// pid is a process's number by its name in dev.json.
+// pid returns the pid of a process by its name in dev.json.
 func (s *stack) pid(name string) (int, error) {
 	info, err := devfile.ReadInfo(filepath.Join(s.data, devfile.InfoFile))
 	if err != nil {
@@ -81,7 +80,7 @@ func (s *stack) pid(name string) (int, error) {
 	return 0, fmt.Errorf("%s does not run", name)
 }
 
-// node is a node as GET /v1/nodes tells it.
+// node is a node as GET /v1/nodes shows it.
 type node struct {
 	UUID        string  `json:"uuid"`
 	Name        string  `json:"name"`
@@ -106,7 +105,7 @@ func (s *stack) nodes(ctx context.Context) (map[string]node, error) {
 	return byName, nil
 }
 
-// provision asks for a change of many nodes' states, all at once.
+// provision requests a provision state for many nodes at once.
 func (s *stack) provision(ctx context.Context, names []string, target string) error {
 	return each(names, func(name string) error {
 		err := dev.Call(ctx, http.MethodPut, s.APIURL+"/v1/nodes/"+name+"/states/provision", map[string]string{"target": target}, nil)
@@ -117,7 +116,7 @@ func (s *stack) provision(ctx context.Context, names []string, target string) er
 	})
 }
 
-// operation is one as GET /temper/v1/operations tells it.
+// operation is an operation as GET /temper/v1/operations shows it.
 type operation struct {
 	ID        string `json:"id"`
 	Node      string `json:"node_name"`
@@ -137,7 +136,7 @@ type step struct {
 	Conductor string `json:"conductor"`
 }
 
-// atWork is the index of the step that runs; -1 = none does.
+// atWork returns the index of the running step; -1 = none.
 func (o operation) atWork() int {
 	for i, st := range o.Steps {
 		if o.State == "running" && st.State == "running" && st.Conductor != "" {
@@ -157,7 +156,7 @@ func (s *stack) operations(ctx context.Context, query string) ([]operation, erro
 	return page.Operations, nil
 }
 
-// server is one of the rack, as it tells what was done to it.
+// server is a server of the rack, with what was done to it.
 type server struct {
 	Name    string `json:"name"`
 	SHA256  string `json:"disk_sha256"`

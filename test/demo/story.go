@@ -16,10 +16,10 @@ import (
 	"go.temper.dev/temper/internal/dev"
 )
 
-// pollEvery is how often states are looked at; what it costs the API is nothing beside what is shown.
+// pollEvery is how often states are read.
 const pollEvery = 200 * time.Millisecond
 
-// show is the demonstration, in the order in which it is told.
+// show runs the demonstration.
 func (s *stack) show(ctx context.Context) error {
 	names, err := s.enroll(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *stack) show(ctx context.Context) error {
 	return nil
 }
 
-// enroll makes a node of every server.
+// enroll enrols every server.
 func (s *stack) enroll(ctx context.Context) ([]string, error) {
 	nodes, err := dev.RackNodes(ctx, s.RackURL)
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *stack) enroll(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// move asks for a change of nodes and waits until all are in the state, showing how far they are. A node that fails
-// ends it. look, if any, is called at every turn.
+// move requests a provision state for nodes and shows their progress until all are in it. It returns an error if a node
+// fails. It calls look, if not nil, each time that it has read the states.
 func (s *stack) move(ctx context.Context, doing string, names []string, verb, state string, look func(context.Context) error) error {
 	s.out.say("%s %d nodes", doing, len(names))
 	began := time.Now()
@@ -119,7 +119,7 @@ func (s *stack) move(ctx context.Context, doing string, names []string, verb, st
 	}
 }
 
-// look shows how far the nodes are, and says whether all are in the state.
+// look shows the nodes' progress, and reports whether all are in the state.
 func (s *stack) look(ctx context.Context, names []string, state string) (done bool, err error) {
 	nodes, err := s.nodes(ctx)
 	if err != nil {
@@ -152,10 +152,10 @@ func (s *stack) look(ctx context.Context, names []string, state string) (done bo
 	return done, err
 }
 
-// isFailed names the states that a node in trouble ends in.
+// isFailed reports whether a state is one in which a node stays after a failure.
 func isFailed(state string) bool { return strings.HasSuffix(state, "failed") || state == "error" }
 
-// prepare names the rack's image in the nodes, and returns its digest.
+// prepare sets the rack's image in the nodes, and returns its digest.
 func (s *stack) prepare(ctx context.Context, names []string) (string, error) {
 	url := s.RackURL + "/images/disk.raw"
 	digest, err := digestOf(ctx, url)
@@ -177,7 +177,7 @@ func (s *stack) prepare(ctx context.Context, names []string) (string, error) {
 	})
 }
 
-// digestOf fetches what is at url.
+// digestOf fetches the file at url and returns its digest.
 func digestOf(ctx context.Context, url string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

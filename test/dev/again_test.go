@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// restarts is how often a stack is started again, with something in its way each time.
+// restarts is how often a stack is started again, each time with one of its ports taken.
 const restarts = 10
 
 func TestStartedAgainItAlwaysRuns(t *testing.T) {
@@ -37,8 +37,7 @@ func TestStartedAgainItAlwaysRuns(t *testing.T) {
 	require.Zero(t, s.terminate())
 }
 
-// forgotten makes the last contact of anybody with Temporal an old one, as after a night in which nothing ran: nobody is
-// left who could write a newer one.
+// forgotten makes all contacts with Temporal old, as after a night in which nothing ran, so that no process has a newer one.
 func (s *stack) forgotten() {
 	s.t.Helper()
 	for _, name := range []string{"conductor-1", "conductor-2", "orchestrator"} {
@@ -55,7 +54,7 @@ func (s *stack) forgotten() {
 	require.NoError(s.t, err)
 }
 
-// addresses are those that the stack keeps for its next start, by what listens there.
+// addresses returns the addresses that the stack keeps for its next start, by what listens there.
 func addresses(t *testing.T, data string) map[string]string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(data, "run", "addresses.json"))
@@ -65,7 +64,8 @@ func addresses(t *testing.T, data string) map[string]string {
 	return list
 }
 
-// takeOne listens on an address of the metrics: others are where enrolled nodes expect them.
+// takeOne listens on one of the addresses of metrics. The other addresses can't be taken, because enrolled nodes expect
+// servers there.
 func takeOne(t *testing.T, of map[string]string) net.Listener {
 	t.Helper()
 	for what, address := range of {

@@ -26,7 +26,7 @@ const (
 	look        = 20 * time.Millisecond
 )
 
-// programs builds temper and temporal-dev once, beside each other.
+// programs builds temper and temporal-dev once, into one folder.
 var programs = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "temper-stack-test-bin-")
 	if err != nil {
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// stack is a `temper dev` that runs.
+// stack is a running `temper dev`.
 type stack struct {
 	t    *testing.T
 	data string
@@ -72,7 +72,7 @@ func start(t *testing.T, data string, args ...string) *stack {
 	require.NoError(t, s.cmd.Start())
 	go func() { defer close(s.done); _ = s.cmd.Wait() }()
 	t.Cleanup(func() {
-		_ = s.cmd.Process.Kill() // nothing to do where it has ended
+		_ = s.cmd.Process.Kill() // it may have ended already
 		<-s.done
 		if t.Failed() {
 			t.Logf("temper dev said:\n%s", s.out)
@@ -86,7 +86,7 @@ func start(t *testing.T, data string, args ...string) *stack {
 	return s
 }
 
-// environ is ours without what would make the stack another one.
+// environ returns the environment without variables that would configure the stack.
 func environ() []string {
 	var env []string
 	for _, e := range os.Environ() {
@@ -97,7 +97,7 @@ func environ() []string {
 	return env
 }
 
-// folder is one that PostgreSQL's user, who is another where root runs the tests, can get to.
+// folder makes a folder that PostgreSQL's user can reach, who is another one if root runs the tests.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "temper-stack-test-")
@@ -131,7 +131,7 @@ func (s *stack) info() devfile.Info {
 	return i
 }
 
-// processes are those of dev.json by name.
+// processes returns the processes of dev.json by name.
 func (s *stack) processes() map[string]devfile.Process {
 	s.t.Helper()
 	by := map[string]devfile.Process{}
@@ -161,7 +161,7 @@ func (s *stack) terminate() int {
 	return s.cmd.ProcessState.ExitCode()
 }
 
-// nodes are the names of all nodes.
+// nodes returns the names of all nodes.
 func (s *stack) nodes() ([]string, error) {
 	var page struct {
 		Nodes []struct {
@@ -176,7 +176,7 @@ func (s *stack) nodes() ([]string, error) {
 	return names, err
 }
 
-// conductors are those that the API calls alive.
+// conductors returns the conductors that are alive according to the API.
 func (s *stack) conductors() []string {
 	var page struct {
 		Conductors []struct {

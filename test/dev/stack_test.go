@@ -43,7 +43,7 @@ func TestEveryChildMayBeKilledAndTheRestGoesOn(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist, "nothing is where it says any more")
 }
 
-// requireAnswers asks everything that dev.json names.
+// requireAnswers sends a request to each address in dev.json.
 func requireAnswers(t *testing.T, at devfile.Info) {
 	t.Helper()
 	urls := []string{at.APIURL + "/temper/v1/readyz", at.TemporalUIURL, at.RackURL + "/servers"}
@@ -110,7 +110,7 @@ func TestWhatIsKilledComesBackWhereItWas(t *testing.T) {
 	requireGone(t, all)
 }
 
-// byHand starts a role as a person would.
+// byHand starts a role as an operator would.
 func byHand(t *testing.T, data string, args ...string) *exec.Cmd {
 	t.Helper()
 	bin, err := programs()

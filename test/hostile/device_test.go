@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// device is a BMC and an agent that answer what they like.
+// device is a BMC and an agent that send malicious answers.
 type device struct {
 	*httptest.Server
 	ca             string
@@ -34,7 +34,7 @@ func newDevice(t *testing.T, seed uint64) *device {
 	return d
 }
 
-// next is a generator of its own for one answer.
+// next returns a random generator for one answer.
 func (d *device) next() *rand.Rand {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -57,7 +57,7 @@ func (d *device) answer(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader([]int{http.StatusUnauthorized, http.StatusNotFound, http.StatusConflict, http.StatusInternalServerError, http.StatusServiceUnavailable}[r.IntN(5)])
 	}
 	size := []int{100, 64 << 10, mib, 4 * mib, 12 * mib, 70 * mib}[r.IntN(6)]
-	_, _ = io.Copy(w, d.body(r, req.URL.Path, size)) // who reads no further breaks it off
+	_, _ = io.Copy(w, d.body(r, req.URL.Path, size)) // the client may hang up
 }
 
 func (d *device) body(r *rand.Rand, path string, size int) io.Reader {
@@ -75,7 +75,7 @@ func (d *device) body(r *rand.Rand, path string, size int) io.Reader {
 		return hard(r, size)
 	}
 	switch r.IntN(5) {
-	case 0: // a page that leads to itself
+	case 0: // a page whose next page is itself
 		return strings.NewReader(fmt.Sprintf(`{"Members":[{"@odata.id":%q}],"Members@odata.nextLink":%q}`, path+"/x", path))
 	case 1: // pages without end
 		return strings.NewReader(fmt.Sprintf(`{"Members":[{"@odata.id":%q}],"Members@odata.nextLink":%q}`, path+"/x", fmt.Sprint(path, "?page=", r.Uint64())))
@@ -87,7 +87,7 @@ func (d *device) body(r *rand.Rand, path string, size int) io.Reader {
 	return hard(r, size)
 }
 
-// wellKnown is as much of a BMC as gets one manageable, so that it is asked more.
+// wellKnown answers well enough to make a node manageable, so that more requests follow.
 var wellKnown = map[string]string{
 	"/redfish/v1":         `{"@odata.id":"/redfish/v1","Systems":{"@odata.id":"/redfish/v1/Systems"},"Managers":{"@odata.id":"/redfish/v1/Managers"}}`,
 	"/redfish/v1/Systems": `{"Members":[{"@odata.id":"/redfish/v1/Systems/1"}]}`,

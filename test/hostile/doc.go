@@ -1,3 +1,3 @@
-// Package hostile plays whoever is not trusted at real processes: a stranger at the API, a BMC, and the agent on a
-// server. Each role has 512 MiB.
+// Package hostile attacks real processes as those do whom Temper does not trust: an unknown client of the API, a BMC, and the
+// agent on a server. Each role has 512 MiB.
 package hostile

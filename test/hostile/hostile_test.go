@@ -27,8 +27,8 @@ var (
 
 const (
 	mostMemory = 512 * mib
-	// memoryLimit is what a role takes from its container by itself (GOMEMLIMIT):
-	// nine tenths.
+	// memoryLimit is the limit that a role sets itself in a container (GOMEMLIMIT):
+	// nine tenths of the container's memory.
 	memoryLimit = "460MiB"
 	settings    = `
 deploy_callback_timeout: 20s
@@ -44,9 +44,8 @@ rack_step_delay: 20ms
 `
 )
 
-// Whoever is not trusted kills no process, and takes no more memory than a role
-// has: the kernel's own peak of the resident set (VmHWM) is read at the end.
-// Healthy servers are deployed meanwhile, and nobody is asked without end.
+// No attack kills a process or makes a role use more memory than it has, by the kernel's peak of the resident set (VmHWM).
+// Meanwhile healthy servers are deployed, and no attacker gets requests without end.
 func TestEachRoleRunsWithin512MiB(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), *howLong+8*time.Minute)
 	defer cancel()
@@ -101,7 +100,7 @@ func TestEachRoleRunsWithin512MiB(t *testing.T) {
 	require.Less(t, asBMC+asAgent, 500*b.verbs, "somebody is asked without end")
 }
 
-// bench is the stack and who plays what.
+// bench is the stack and the attackers.
 type bench struct {
 	*testing.T
 	*stack.Stack
@@ -116,8 +115,8 @@ type bench struct {
 	verbs     int
 }
 
-// prepare brings the nodes of the rack to where they are played with: two are
-// deployed and two are cleaned with our agent; one waits for an inventory.
+// prepare brings the nodes of the rack into the states in which they are attacked: two are deployed and two are cleaned with
+// our agent, and one waits for an inventory.
 func (b *bench) prepare() {
 	_, err := b.Move(b.ctx, 5, "enroll", "manage", "manageable")
 	require.NoError(b, err)
@@ -165,13 +164,13 @@ func (b *bench) provision(uuid, verb string) error {
 	return b.Call(b.ctx, http.MethodPut, "/v1/nodes/"+uuid+"/states/provision", map[string]any{"target": verb}, nil)
 }
 
-// play lets all of them act at once, for howLong.
+// play lets all attackers act at once, for howLong.
 func (b *bench) play() {
 	require.NoError(b, b.provision(b.inspected.UUID, "inspect"))
 	b.await(b.inspected.UUID, "inspect wait")
 	s := newStranger(b.APIURL, append([]string{b.inspected.UUID}, b.macs[b.inspected.UUID]...))
 	var all sync.WaitGroup
-	for i := range 100 { // the largest first, at once
+	for i := range 100 { // the largest first, all at once
 		all.Go(func() {
 			query, body := s.inventory(rand.New(rand.NewPCG(*seed, uint64(i)+100)), 16*mib-1000)
 			s.send(b.ctx, http.MethodPost, "/v1/continue_inspection"+query, body)
@@ -212,7 +211,7 @@ func (b *bench) play() {
 	}
 }
 
-// poke asks for what the node can be asked in its state, if that is anything.
+// poke requests something that the node's state allows, if there is anything.
 func (b *bench) poke(uuid string, verbs map[string]string) {
 	var n struct {
 		State       string `json:"provision_state"`
@@ -227,7 +226,7 @@ func (b *bench) poke(uuid string, verbs map[string]string) {
 	}
 }
 
-// beAgent looks the node up and says that it is there, where it waits for an agent.
+// beAgent sends a lookup and a heartbeat if the node waits for an agent.
 func (b *bench) beAgent(n stack.Node) {
 	var l struct {
 		Config struct {
@@ -257,7 +256,7 @@ func (b *bench) healthyAreDeployed() {
 
 var peak = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// peakMemory is the most that a process ever had resident, as the kernel counts.
+// peakMemory returns the kernel's peak of a process's resident memory.
 func peakMemory(pid int) (int, error) {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
 	if err != nil {

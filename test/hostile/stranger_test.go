@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// stranger asks the API whatever needs no name.
+// stranger sends the API all requests that need no login.
 type stranger struct {
 	url     string
 	targets []string // MACs and uuids of nodes that wait for something
@@ -25,7 +25,7 @@ func newStranger(url string, targets []string) *stranger {
 	}}
 }
 
-// inventory is one that costs the most for its bytes.
+// inventory returns an inventory that is as expensive as possible for its size.
 func (s *stranger) inventory(r *rand.Rand, size int) (query string, body io.Reader) {
 	target := s.targets[r.IntN(len(s.targets))]
 	if !strings.Contains(target, ":") {
@@ -65,7 +65,7 @@ func (s *stranger) send(ctx context.Context, method, path string, body io.Reader
 	req.Header.Set("X-OpenStack-Ironic-API-Version", "1.84")
 	resp, err := s.web.Do(req)
 	if err != nil {
-		return // it was broken off, as it may be
+		return // the API may close the connection
 	}
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, resp.Body)

@@ -9,7 +9,7 @@ import (
 
 const mib = 1 << 20
 
-// document is JSON, or almost, that costs whoever reads it as much as it can.
+// document returns JSON, or almost JSON, that is as expensive as possible to read.
 func document(r *rand.Rand, size int, wrap ...string) io.Reader {
 	open, shut := "", ""
 	for _, key := range wrap {
@@ -18,7 +18,7 @@ func document(r *rand.Rand, size int, wrap ...string) io.Reader {
 	return io.MultiReader(strings.NewReader(open), hard(r, size), strings.NewReader(shut))
 }
 
-// hard is the expensive part: many empty things, one long thing, or a deep one.
+// hard returns the expensive part: many empty values, a long one, or a deep one.
 func hard(r *rand.Rand, size int) io.Reader {
 	units := []string{`{}`, `[]`, `0`, `""`, `{"":{}}`, `null`, `"\u0000<&>"`, `1e308`}
 	switch r.IntN(7) {
@@ -37,7 +37,7 @@ func hard(r *rand.Rand, size int) io.Reader {
 	return io.MultiReader(strings.NewReader(`[`+unit), repeat(`,`+unit, size), strings.NewReader(`]`))
 }
 
-// repeat is unit again and again, about size bytes of it.
+// repeat repeats unit to about size bytes.
 func repeat(unit string, size int) io.Reader {
 	block := strings.Repeat(unit, max(1, 32<<10/len(unit)))
 	return io.LimitReader(&again{block: block}, int64(max(1, size/len(unit))*len(unit)))

@@ -11,10 +11,10 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// many is over how many lost workflows say that it is Temporal that has lost its data.
+// many is the number of lost workflows from which on Temporal is assumed to have lost its data.
 const many = 12
 
-// bereft are deploys whose workflows a Temporal that lost its data does not know, and one that it knows.
+// bereft opens deploys whose workflows Temporal does not know, because it has lost its data, and one that it knows.
 func bereft(t *testing.T) (w *world, lostOnes []*orphan, known *orphan) {
 	t.Helper()
 	w = newWorld(t)
@@ -28,13 +28,14 @@ func bereft(t *testing.T) (w *world, lostOnes []*orphan, known *orphan) {
 	return w, lostOnes, known
 }
 
-// passes lets time pass since the lost ones were missed first, while ticks came and went.
+// passes moves the time at which the workflows were first missed back, as if ticks had continued meanwhile.
 func (w *world) passes(d time.Duration) {
 	w.Helper()
 	w.sql(`UPDATE operations SET missing_since = missing_since - $1 * interval '1 microsecond'`, d.Microseconds())
 }
 
-// recovered is a tick after which so many of the lost ones are ended; alarms says that it is seen as a mass loss.
+// recovered runs a tick after which so many of the lost operations must have ended; alarms: the tick must report a mass
+// loss.
 func (w *world) recovered(want int, alarms bool, why string) {
 	w.Helper()
 	out, err := w.ticked()
@@ -84,7 +85,7 @@ func TestManyThatTemporalHasLostAreEndedOnSomebodysWord(t *testing.T) {
 	w.recovered(0, true, "that was about another loss")
 }
 
-// The ten minutes are those of a Temporal that answers, asked by somebody.
+// The ten minutes count only while Temporal answers and reconciliation runs.
 func TestTheTenMinutesAreOfATemporalThatAnswers(t *testing.T) {
 	w, lostOnes, _ := bereft(t)
 	w.recovered(0, true, "")

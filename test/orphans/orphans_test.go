@@ -1,4 +1,5 @@
-// Package orphans_test puts nodes into every way of being left alone, all at once, and lets reconciliation find them.
+// Package orphans_test makes nodes that lack a workflow, a conductor or both, in every combination, and lets reconciliation
+// find them.
 package orphans_test
 
 import (
@@ -25,17 +26,17 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// safe is how long after its workflow's end something of it may act.
+// safe is how long after the end of a workflow its activities may still act.
 const safe = 9 * time.Second
 
-// built are the kinds of operation that hold a node in a state; a transient state without one can only be written by hand.
+// built has the kind of operation that holds a node in a state. A transient state without one can only be written by hand.
 var built = map[node.State]node.OperationKind{
 	node.Verifying: node.KindManage, node.Inspecting: node.KindInspect, node.InspectWait: node.KindInspect,
 	node.Deploying: node.KindDeploy, node.DeployWait: node.KindDeploy, node.DeployHold: node.KindDeploy,
 	node.Deleting: node.KindUndeploy, node.Cleaning: node.KindProvide, node.CleanWait: node.KindProvide, node.CleanHold: node.KindProvide,
 }
 
-// What became of the operation's workflow, of its conductor, and of who could do the work instead.
+// What has become of the operation's workflow and of its conductor, and whether another conductor could do the work.
 const (
 	terminated   = "terminated"
 	lost         = "lost"
@@ -49,7 +50,7 @@ var (
 	covers = []string{"on a survivor", "on no survivor"}
 )
 
-// orphan is a case, and the node that is in it.
+// orphan is a case and its node.
 type orphan struct {
 	state       node.State
 	what        string
@@ -69,7 +70,7 @@ func (o *orphan) String() string {
 	return s
 }
 
-// all are all combinations, from the table of states.
+// all returns all combinations, from the table of states.
 func all() []*orphan {
 	var out []*orphan
 	for _, s := range node.States() {
@@ -93,11 +94,11 @@ func all() []*orphan {
 	return out
 }
 
-// temporal knows what a test says of workflows.
+// temporal is a fake Temporal that knows the workflows that a test gives it.
 type temporal struct {
 	mu      sync.Mutex
 	status  map[string]node.RunStatus // by workflow
-	away    error                     // that it does not answer
+	away    error                     // its error if it does not answer
 	started []int64
 }
 
@@ -109,7 +110,7 @@ func (w *temporal) Start(_ context.Context, o *node.Operation) error {
 	return nil
 }
 
-// Open lists nothing: each workflow is asked for.
+// Open lists nothing, so that each workflow is described.
 func (w *temporal) Open(context.Context) (map[string]bool, error) { return map[string]bool{}, nil }
 
 func (w *temporal) Unpause(context.Context, *node.Operation, string, string) error { return nil }
@@ -123,7 +124,7 @@ func (w *temporal) Status(_ context.Context, id, _ string) (node.RunStatus, erro
 func (*temporal) Cancel(context.Context, *node.Operation, string) error { return nil }
 func (*temporal) Nudge(context.Context, *node.Operation) error          { return nil }
 
-// world is a database with Temporal beside it.
+// world is a database and a fake Temporal.
 type world struct {
 	*testing.T
 	*store.Store
@@ -142,8 +143,8 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	w := &world{T: t, Store: s, conn: conn, temporal: &temporal{status: map[string]node.RunStatus{}}}
-	// Group "here" has a survivor, "gone" none. The dead one has been silent; the renamed one works on under its new name,
-	// where there is a survivor, and has said good-bye under the old; nobody has ever heard of the forgotten one.
+	// Group "here" has a live conductor, "gone" has none. The dead conductor sends no heartbeats. The renamed one has stopped under
+	// its old name and, in "here", runs under a new one. The forgotten one is not in the database.
 	for _, group := range []string{"here", "gone"} {
 		names := []string{"dead-" + group, "renamed-" + group}
 		if group == "here" {
@@ -165,7 +166,7 @@ func (w *world) sql(statement string, args ...any) {
 	require.NoError(w, err, statement)
 }
 
-// leave makes the case's node as its owner has left it.
+// leave writes the case's node as its owner has left it.
 func (w *world) leave(o *orphan) {
 	w.Helper()
 	group := map[string]string{covers[0]: "here", covers[1]: "gone"}[o.cover]
@@ -200,7 +201,7 @@ SELECT id, uuid, $2, $3, 'available', target_provision_state, conductor_group, d
 	}
 }
 
-// noShares keeps compute services out of it.
+// noShares is a store without compute services.
 type noShares struct{}
 
 func (noShares) SharesStale(context.Context) (bool, error) { return false, nil }
@@ -220,7 +221,7 @@ func (w *world) tick() reconcile.TickResult {
 	return out
 }
 
-// ticked is a tick that may fail or alarm.
+// ticked runs a tick that may fail or report a mass loss.
 func (w *world) ticked() (out reconcile.TickResult, err error) {
 	w.Helper()
 	var suite testsuite.WorkflowTestSuite
@@ -239,7 +240,7 @@ func (w *world) ticked() (out reconcile.TickResult, err error) {
 	return out, nil
 }
 
-// few is under how many lost workflows are no sign of a Temporal that has lost its data.
+// few is the number of lost workflows below which Temporal is not assumed to have lost its data.
 const few = 9
 
 func TestWhoeverIsLeftAloneIsReleasedAndResumedOrFailed(t *testing.T) {
@@ -267,7 +268,7 @@ func TestWhoeverIsLeftAloneIsReleasedAndResumedOrFailed(t *testing.T) {
 		w.sql(`UPDATE operations SET missing_since = missing_since - interval '10 seconds' WHERE ended_at IS NULL`)
 		w.tick()
 	}
-	w.tick() // what is owed has been opened by now, wherever it can be
+	w.tick() // by now undo operations are open wherever they can be
 	counts := map[string]int{}
 	for _, o := range cases {
 		counts[o.what]++
@@ -278,7 +279,7 @@ func TestWhoeverIsLeftAloneIsReleasedAndResumedOrFailed(t *testing.T) {
 	t.Logf("%d cases", len(cases))
 }
 
-// judge says what must have become of a case, from the table alone.
+// judge returns what must have become of a case, by the table of states alone.
 func (w *world) judge(t *testing.T, o *orphan) {
 	n, err := w.Node(t.Context(), o.uuid)
 	require.NoError(t, err)

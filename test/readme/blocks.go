@@ -2,13 +2,13 @@ package readme
 
 import "strings"
 
-// Block is a run of commands in a document: lines that are indented by four spaces.
+// Block is a group of commands in a document: lines that are indented by four spaces.
 type Block struct {
-	Section  string // the heading that it stands under
+	Section  string // the heading above it
 	Commands []string
 }
 
-// Blocks are those of a document, in order. A line that ends with a backslash goes on with the next one.
+// Blocks returns the blocks of a document, in order. A line that ends with a backslash continues in the next one.
 func Blocks(document string) []Block {
 	var all []Block
 	section, open, fenced, goesOn := "", false, false, false

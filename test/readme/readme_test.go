@@ -31,12 +31,12 @@ const (
 	look        = 20 * time.Millisecond
 )
 
-// follower does what README says, in a folder with the programs in bin, as after make build.
+// follower runs README's commands in a folder with the programs in bin, as after make build.
 type follower struct {
 	t      *testing.T
 	dir    string
 	env    map[string]string // as exported so far
-	said   string            // by the last commands, since the block began
+	said   string            // the output of the current block's commands
 	stack  *exec.Cmd
 	rack   string     // host:port
 	server dev.Server // the real one that is enrolled
@@ -62,7 +62,7 @@ func TestReadmeCanBeFollowed(t *testing.T) {
 	}
 }
 
-// known: the words that are a command have help, and their flags stand in it.
+// known checks that a command of temper exists and that its help has the flags.
 func (f *follower) known(words []string) {
 	f.t.Helper()
 	n := 0
@@ -83,7 +83,7 @@ func (f *follower) known(words []string) {
 	}
 }
 
-// folder is one that PostgreSQL's user can get to.
+// folder makes a folder that PostgreSQL's user can reach.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "temper-readme-test-")
@@ -100,7 +100,7 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// follow does one command.
+// follow runs one command.
 func (f *follower) follow(section, command string) {
 	f.t.Helper()
 	f.t.Logf("%s: %s", section, command)
@@ -108,7 +108,7 @@ func (f *follower) follow(section, command string) {
 	case command == "make dev":
 		f.start(f.make(command))
 	case strings.HasPrefix(command, "make "):
-		f.make(command) // each takes minutes, and is run for itself
+		f.make(command) // each takes minutes and has a run of its own
 	case strings.HasPrefix(command, "baremetal ") && !installed("baremetal"):
 		f.asBaremetal(command)
 	default:
@@ -133,7 +133,7 @@ func (f *follower) make(command string) string {
 	return ""
 }
 
-// start runs what leaves the stack running, and reads the addresses that it prints.
+// start runs the command that starts the stack, and reads the addresses that it prints.
 func (f *follower) start(command string) {
 	f.t.Helper()
 	out := filepath.Join(f.dir, "dev.out")
@@ -144,7 +144,7 @@ func (f *follower) start(command string) {
 	f.stack.Dir, f.stack.Env, f.stack.Stdout, f.stack.Stderr = f.dir, f.environ(), file, file
 	require.NoError(f.t, f.stack.Start())
 	ended := make(chan struct{})
-	go func() { defer close(ended); _ = f.stack.Wait() }() // what it said tells how
+	go func() { defer close(ended); _ = f.stack.Wait() }() // its output tells how it ended
 	f.t.Cleanup(func() {
 		_ = f.stack.Process.Signal(syscall.SIGTERM) // it has ended, at the worst
 		select {
@@ -173,7 +173,7 @@ func (f *follower) start(command string) {
 	f.rack = rack[1]
 }
 
-// fill puts in what a person would.
+// fill replaces the placeholders of a command.
 func (f *follower) fill(section, command string) string {
 	f.t.Helper()
 	command = strings.ReplaceAll(command, "http://127.0.0.1:PORT", f.env["API"])
@@ -192,7 +192,7 @@ func (f *follower) fill(section, command string) string {
 	return command
 }
 
-// conductor is the process of the conductor that the last command has named, as dev.json tells it.
+// conductor returns the process, by dev.json, of the conductor that the output of the last command names.
 func (f *follower) conductor() int {
 	f.t.Helper()
 	name := regexp.MustCompile(`conductor-\d+`).FindAllString(f.said, -1)
@@ -208,7 +208,7 @@ func (f *follower) conductor() int {
 	return 0
 }
 
-// fillServer puts a server of a rack of its own in the place of the real one: nobody has enrolled it.
+// fillServer replaces the address of the real server by that of a simulated server that is not enrolled.
 func (f *follower) fillServer(command string) string {
 	f.t.Helper()
 	if f.server.Address == "" {
@@ -243,7 +243,7 @@ func (f *follower) realServer() dev.Server {
 	return servers[0]
 }
 
-// run has a shell do it. An answer that is an error fails it: a person would see that.
+// run runs a command in a shell. An error in an answer fails the test, too.
 func (f *follower) run(command string) {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), lineWithin)
@@ -264,7 +264,7 @@ func (f *follower) run(command string) {
 	}
 }
 
-// asBaremetal asks what the stock client asks, where that is not installed.
+// asBaremetal sends the requests of the baremetal client if that is not installed.
 func (f *follower) asBaremetal(command string) {
 	f.t.Helper()
 	require.Equal(f.t, "none", f.env["OS_AUTH_TYPE"])
@@ -286,7 +286,7 @@ func installed(program string) bool {
 	return err == nil
 }
 
-// environ is ours without what would make the stack another one, and with what was exported.
+// environ returns the environment without variables that would configure the stack, and with the exported ones.
 func (f *follower) environ() []string {
 	var env []string
 	for _, e := range os.Environ() {

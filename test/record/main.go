@@ -59,7 +59,7 @@ func run(ctx context.Context, temper, out string) (err error) {
 	return r.record(ctx)
 }
 
-// leg is one request and what comes of it.
+// leg is one request and its result.
 type leg struct {
 	name   string // of the file; "" = not kept
 	from   string
@@ -154,7 +154,7 @@ func (r *recorder) play(ctx context.Context, n stack.Node, l leg) error {
 	return r.keep(ctx, l.name, op.WorkflowID, op.RunID)
 }
 
-// operation is what is needed of one.
+// operation has the fields of an operation that are needed here.
 type operation struct {
 	ID         string `json:"id"`
 	Kind       string `json:"kind"`
@@ -192,7 +192,7 @@ func (r *recorder) awaitEnd(ctx context.Context, uuid string) (operation, error)
 	return r.until(ctx, uuid, "ended", func(o operation) bool { return o.State == "ended" })
 }
 
-// first is the node that the legs are played on.
+// first returns the node that the legs use.
 func (r *recorder) first(ctx context.Context) (stack.Node, error) {
 	nodes, err := r.Nodes(ctx)
 	if err != nil {
@@ -201,7 +201,7 @@ func (r *recorder) first(ctx context.Context) (stack.Node, error) {
 	return nodes[0], nil
 }
 
-// killConductor kills the one that has the node's step.
+// killConductor kills the conductor that works on the node's step.
 func (r *recorder) killConductor(ctx context.Context) error {
 	n, err := r.first(ctx)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"go.temper.dev/temper/test/stack"
 )
 
-// steered are operations with which somebody meddles: decisions, maintenance, a
-// reset, and conductors that are gone for a while.
+// steered records operations that are disturbed: by decisions, maintenance, a reset, and conductors that are away for some
+// time.
 func (r *recorder) steered(ctx context.Context, n stack.Node) error {
 	for _, one := range []struct {
 		what string
@@ -39,7 +39,7 @@ func (r *recorder) steered(ctx context.Context, n stack.Node) error {
 	return nil
 }
 
-// provision asks for a verb; more are other fields of the request.
+// provision requests a verb; more are other fields of the request.
 func (r *recorder) provision(ctx context.Context, n stack.Node, verb, query string, more map[string]any) error {
 	body := map[string]any{"target": verb}
 	for k, v := range more {
@@ -84,7 +84,7 @@ func (r *recorder) retried(ctx context.Context, n stack.Node) error {
 	return r.ended(ctx, n, "DeployNode-held")
 }
 
-// undeployed gives the node back, and names the image again that goes with that.
+// undeployed undeploys the node, and sets the image again, which that removes.
 func (r *recorder) undeployed(ctx context.Context, n stack.Node) error {
 	if err := r.provision(ctx, n, "deleted", "", nil); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (r *recorder) undeployed(ctx context.Context, n stack.Node) error {
 	return r.SetImage(ctx, n.UUID, digest)
 }
 
-// aborted holds in maintenance for a while before somebody decides.
+// aborted holds, is in maintenance for some time, and is then aborted by a decision.
 func (r *recorder) aborted(ctx context.Context, n stack.Node) error {
 	if err := r.holding(ctx, n); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (r *recorder) maintenance(ctx context.Context, n stack.Node, on bool) error
 	return r.Call(ctx, http.MethodDelete, "/v1/nodes/"+n.UUID+"/maintenance", nil, nil)
 }
 
-// resting begins a deploy whose agent does not come up, and waits until it is waited for.
+// resting begins a deploy whose agent does not come up, and waits until the operation waits for the agent.
 func (r *recorder) resting(ctx context.Context, n stack.Node) (operation, error) {
 	if err := r.noAgent(ctx); err != nil {
 		return operation{}, err
@@ -143,7 +143,7 @@ func (r *recorder) resting(ctx context.Context, n stack.Node) (operation, error)
 	return r.until(ctx, n.UUID, "waiting", func(o operation) bool { return o.State == "waiting" })
 }
 
-// cancelled ends an operation that waits, and has agents come up again.
+// cancelled cancels an operation that waits, and lets agents come up again.
 func (r *recorder) cancelled(ctx context.Context, n stack.Node, op operation, name string) error {
 	err := r.Call(ctx, http.MethodPost, "/temper/v1/operations/"+op.ID+"/cancel", map[string]any{"reason": "recorded"}, nil)
 	if err != nil {
@@ -155,7 +155,7 @@ func (r *recorder) cancelled(ctx context.Context, n stack.Node, op operation, na
 	return r.Faults(ctx, []map[string]any{})
 }
 
-// paused puts a node into maintenance while its agent is waited for, and takes it out again.
+// paused puts a node into maintenance while its operation waits for the agent, and takes it out again.
 func (r *recorder) paused(ctx context.Context, n stack.Node) error {
 	op, err := r.resting(ctx, n)
 	if err != nil {
@@ -176,7 +176,7 @@ func (r *recorder) paused(ctx context.Context, n stack.Node) error {
 	return r.cancelled(ctx, n, op, "DeployNode-paused")
 }
 
-// reset presses the button of Temporal's UI while the agent is waited for: the run after it goes on.
+// reset resets the workflow, as the button in Temporal's UI does, while it waits for the agent: the new run continues.
 func (r *recorder) reset(ctx context.Context, n stack.Node) error {
 	op, err := r.resting(ctx, n)
 	if err != nil {
@@ -211,7 +211,7 @@ func (r *recorder) reset(ctx context.Context, n stack.Node) error {
 	return r.cancelled(ctx, n, now, "DeployNode-reset")
 }
 
-// events goes through the history of an operation's run as it is now.
+// events iterates over the present history of an operation's run.
 func (r *recorder) events(ctx context.Context, op operation, see func(enums.EventType, int64)) error {
 	it := r.temporal.GetWorkflowHistory(ctx, op.WorkflowID, op.RunID, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for it.HasNext() {
@@ -237,7 +237,7 @@ func (r *recorder) napped(ctx context.Context, op operation, n int) error {
 	})
 }
 
-// poll asks until what was to be is so.
+// poll calls cond until it returns true.
 func poll(ctx context.Context, what string, so func() (bool, error)) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -254,8 +254,8 @@ func poll(ctx context.Context, what string, so func() (bool, error)) error {
 	return fmt.Errorf("not within 2 minutes: %s", what)
 }
 
-// uncovered asks for an inspection while the conductors are frozen and taken for
-// dead, and lets them go on when it waits for one.
+// uncovered requests an inspection while all conductors are frozen and count as dead, and continues them when the operation
+// waits for one.
 func (r *recorder) uncovered(ctx context.Context, n stack.Node) error {
 	if err := r.provision(ctx, n, "manage", "", nil); err != nil { // at once, without an operation
 		return err
