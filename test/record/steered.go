@@ -237,7 +237,7 @@ func (r *recorder) napped(ctx context.Context, op operation, n int) error {
 	})
 }
 
-// poll calls cond until it returns true.
+// poll calls so until it returns true.
 func poll(ctx context.Context, what string, so func() (bool, error)) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

@@ -1,5 +1,5 @@
-// Command soak asks hundreds of things of nodes on a rack that misbehaves, while processes die at random, and has an
-// oracle judge what became of each node.
+// Command soak sends hundreds of requests for nodes on a faulty rack while processes die at random. Then an oracle judges what
+// has become of each node.
 package main
 
 import (

@@ -11,7 +11,7 @@ import (
 	"go.temper.dev/temper/test/stack"
 )
 
-// node is a server of the rack, enrolled, and what was asked of it.
+// node is an enrolled server of the rack, and what was requested of it.
 type node struct {
 	uuid, server string
 	requests     []oracle.Request
@@ -48,7 +48,7 @@ func (w *world) enroll(ctx context.Context) ([]*node, error) {
 	return out, nil
 }
 
-// faults are what goes wrong with a server now and then.
+// faults are the faults that a server has now and then.
 var faults = [][]map[string]any{
 	nil, nil, nil,
 	{{"kind": "reset", "when": "after", "method": "POST", "count": 1}},
@@ -64,10 +64,10 @@ var faults = [][]map[string]any{
 	{{"kind": "truncated", "count": 1}},
 }
 
-// powers are the power states that are asked for, where the node stands still.
+// powers are the power states that are requested of nodes in stable states.
 var powers = []string{"power on", "power off", "rebooting", "soft power off"}
 
-// ask asks one thing after the other of a node, each when it can be.
+// ask sends one request after the other for a node, each when the node's state allows it.
 func (w *world) ask(ctx context.Context, n *node, dice *rand.Rand) {
 	for ctx.Err() == nil {
 		rest(ctx, time.Duration(dice.IntN(3000))*time.Millisecond)
@@ -86,7 +86,7 @@ func (w *world) ask(ctx context.Context, n *node, dice *rand.Rand) {
 			continue
 		}
 		if now.Maintenance { // a clean step that failed sets it
-			_ = w.Call(ctx, http.MethodDelete, "/v1/nodes/"+n.uuid+"/maintenance", nil, nil) // the next look tells
+			_ = w.Call(ctx, http.MethodDelete, "/v1/nodes/"+n.uuid+"/maintenance", nil, nil) // the next reading shows whether it worked
 			continue
 		}
 		verbs := oracle.Verbs(now.State)
@@ -114,7 +114,7 @@ func (w *world) ask(ctx context.Context, n *node, dice *rand.Rand) {
 	}
 }
 
-// send sends one request and notes it: what was not answered may have been taken.
+// send sends a request and records it. One that got no answer may have been accepted.
 func (w *world) send(ctx context.Context, n *node, state, what string, body map[string]any) {
 	verb, _ := body["target"].(string)
 	r := oracle.Request{At: time.Now(), Verb: verb, Instant: what == "provision" && oracle.Instant(state, verb)}
@@ -130,17 +130,17 @@ func (w *world) send(ctx context.Context, n *node, state, what string, body map[
 	n.requests = append(n.requests, r)
 }
 
-// cancel ends whatever the node is at.
+// cancel cancels the node's open operation.
 func (w *world) cancel(ctx context.Context, n *node) {
 	ops, err := w.history(ctx, n)
 	if err != nil || len(ops) == 0 {
 		return
 	}
-	// It may have ended by now, and then it can't be.
+	// It may have ended by now, and then the request is refused.
 	_ = w.Call(ctx, http.MethodPost, "/temper/v1/operations/"+ops[0].ID+"/cancel", map[string]any{"reason": "the soak says so"}, nil)
 }
 
-// history are all operations of a node, the newest first.
+// history returns all operations of a node, newest first.
 func (w *world) history(ctx context.Context, n *node) ([]oracle.Operation, error) {
 	var out []oracle.Operation
 	path := "/temper/v1/operations?limit=1000&node=" + n.uuid
@@ -179,7 +179,7 @@ func (w *world) history(ctx context.Context, n *node) ([]oracle.Operation, error
 	return out, nil
 }
 
-// found is how the node and its server are now, and what the server did.
+// found returns the present state of the node and its server, and what the server did.
 func (w *world) found(ctx context.Context, n *node) (oracle.Final, []oracle.Action, error) {
 	var now struct {
 		State       string `json:"provision_state"`

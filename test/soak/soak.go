@@ -15,7 +15,7 @@ import (
 	"go.temper.dev/temper/test/stack"
 )
 
-// settings are the defaults, with hardware and people that are quick.
+// settings are the defaults, with fast hardware and short waits for people.
 const settings = `
 reconcile_interval: 3s
 power_timeout: 20s
@@ -29,7 +29,7 @@ rack_boot_delay: 200ms
 rack_step_delay: 100ms
 `
 
-// settle is how long all that is open may take when nothing disturbs it any more.
+// settle is how long the open operations may take to end when nothing disturbs them any more.
 const settle = 6 * time.Minute
 
 type options struct {
@@ -40,14 +40,14 @@ type options struct {
 	say    func(format string, args ...any)
 }
 
-// world is the stack under the soak.
+// world is the stack that is tested.
 type world struct {
 	*stack.Stack
 	o      options
 	digest string
 }
 
-// soak runs it and judges; what there is to read stays where something is wrong.
+// soak runs the test and judges. The data and logs stay if something is wrong.
 func soak(ctx context.Context, o options) (err error) {
 	o.say("seed %d (--seed %d does the same again, as far as time allows), for %s", o.seed, o.seed, o.lasts)
 	s, err := stack.Config{Temper: o.temper, Settings: settings, Args: []string{
@@ -79,7 +79,7 @@ func soak(ctx context.Context, o options) (err error) {
 	return w.judge(ctx, nodes)
 }
 
-// disturb asks and breaks things until the time is over.
+// disturb sends requests and injects faults until the time is over.
 func (w *world) disturb(ctx context.Context, nodes []*node) {
 	ctx, cancel := context.WithTimeout(ctx, w.o.lasts)
 	defer cancel()
@@ -91,7 +91,7 @@ func (w *world) disturb(ctx context.Context, nodes []*node) {
 	all.Wait()
 }
 
-// calm waits until every operation has ended and every debt is paid, with hardware that behaves.
+// calm stops the faults and waits until every operation has ended and no node owes an undo.
 func (w *world) calm(ctx context.Context, nodes []*node) error {
 	w.o.say("it is quiet now; what is open is waited for")
 	for _, n := range nodes {
@@ -108,7 +108,7 @@ func (w *world) calm(ctx context.Context, nodes []*node) error {
 		case err != nil || len(open) > 0:
 			quiet = 0
 		default:
-			quiet++ // an undo is opened by the reconciliation, a moment later
+			quiet++ // reconciliation opens undo operations a moment later
 		}
 		if quiet > 20 {
 			return nil
@@ -140,7 +140,7 @@ func (w *world) open(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// judge has the oracle judge every node.
+// judge lets the oracle judge every node.
 func (w *world) judge(ctx context.Context, nodes []*node) error {
 	var wrong []error
 	count := map[string]int{}

@@ -13,7 +13,7 @@ import (
 
 var web = &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 128, MaxConnsPerHost: 128}}
 
-// Refused is an answer that is none of success.
+// Refused is the error for an answer that is not 2xx.
 type Refused struct {
 	Status int
 	words  string
@@ -21,13 +21,13 @@ type Refused struct {
 
 func (r *Refused) Error() string { return r.words }
 
-// Call is one request; out may be nil.
+// Call sends a request and decodes the answer into out, unless that is nil.
 func (s *Stack) Call(ctx context.Context, method, path string, body, out any) error {
 	_, err := s.Ask(ctx, method, path, body, out)
 	return err
 }
 
-// Ask is Call with the header of the answer.
+// Ask is Call, and returns the header of the answer.
 func (s *Stack) Ask(ctx context.Context, method, path string, body, out any) (http.Header, error) {
 	var r io.Reader
 	if body != nil {
@@ -61,13 +61,13 @@ func (s *Stack) Ask(ctx context.Context, method, path string, body, out any) (ht
 	return res.Header, json.Unmarshal(b, out)
 }
 
-// Node is a node and where it is.
+// Node is a node and its state.
 type Node struct {
 	UUID  string `json:"uuid"`
 	State string `json:"provision_state"`
 }
 
-// Nodes are all nodes with their states.
+// Nodes returns all nodes with their states.
 func (s *Stack) Nodes(ctx context.Context) ([]Node, error) {
 	var all []Node
 	marker := ""
@@ -91,7 +91,7 @@ func (s *Stack) Nodes(ctx context.Context) ([]Node, error) {
 	}
 }
 
-// Each does f for every node, so many at once, and returns the first error.
+// Each calls f for every node, so many at a time, and returns the first error.
 func Each(nodes []Node, atOnce int, f func(Node) error) error {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, atOnce)
@@ -120,9 +120,9 @@ func (s *Stack) Create(ctx context.Context, n int) error {
 	})
 }
 
-// Move sends a verb to count nodes that are in a state, all at once, and
-// returns how long it took until all of them were in the other. It polls as
-// Ironic's measurement did: the list, every 250 ms.
+// Move sends a verb to count nodes that are in a state, all at once, and returns how long it
+// took until all of them were in the other state. It reads the list every 250 ms, as the
+// measurement of Ironic did.
 func (s *Stack) Move(ctx context.Context, count int, from, verb, to string) (time.Duration, error) {
 	all, err := s.Nodes(ctx)
 	if err != nil {
@@ -147,8 +147,8 @@ func (s *Stack) Move(ctx context.Context, count int, from, verb, to string) (tim
 	return s.AwaitState(ctx, mine, to, began)
 }
 
-// AwaitState waits until all of mine are in a state and returns how long it took
-// since began; a node that failed meanwhile is an error.
+// AwaitState waits until all of mine are in a state, and returns the time since began. It
+// returns an error if a node has failed.
 func (s *Stack) AwaitState(ctx context.Context, mine []Node, to string, began time.Time) (time.Duration, error) {
 	want := map[string]bool{}
 	for _, n := range mine {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Digest is the sha256 of the rack's disk image.
+// Digest returns the sha256 of the rack's disk image.
 func (s *Stack) Digest(ctx context.Context) (string, error) {
 	b, err := s.rack(ctx, http.MethodGet, "/images/disk.raw.sha256", nil)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Stack) Faults(ctx context.Context, faults []map[string]any) error {
 	return nil
 }
 
-// Spoil sets the faults of one server; none takes them all away.
+// Spoil sets the faults of one server; none deletes them.
 func (s *Stack) Spoil(ctx context.Context, server string, faults []map[string]any) error {
 	if faults == nil {
 		faults = []map[string]any{}
@@ -54,7 +54,7 @@ func (s *Stack) Spoil(ctx context.Context, server string, faults []map[string]an
 	return err
 }
 
-// Left are the faults of a server that can still strike.
+// Left returns the faults of a server that can still strike.
 func (s *Stack) Left(ctx context.Context, server string) ([]map[string]any, error) {
 	var l struct {
 		Faults []map[string]any `json:"faults"`
@@ -62,7 +62,7 @@ func (s *Stack) Left(ctx context.Context, server string) ([]map[string]any, erro
 	return l.Faults, s.readRack(ctx, "/servers/"+server+"/faults", &l)
 }
 
-// Server is one of the rack, as it tells what was done to it.
+// Server is a server of the rack, with what was done to it.
 type Server struct {
 	Name     string   `json:"name"`
 	Address  string   `json:"redfish_address"`
@@ -95,7 +95,7 @@ type Action struct {
 
 func (a Action) String() string { return a.Reset + " " + a.From + "->" + a.To }
 
-// Command is one that an agent was given.
+// Command is a command that an agent was given.
 type Command struct {
 	Name   string `json:"name"`
 	Boot   int    `json:"boot"`
@@ -103,13 +103,13 @@ type Command struct {
 	Answer int    `json:"answer"`
 }
 
-// Servers are all servers of the rack.
+// Servers returns all servers of the rack.
 func (s *Stack) Servers(ctx context.Context) ([]Server, error) {
 	var all []Server
 	return all, s.readRack(ctx, "/servers", &all)
 }
 
-// Server is one of them, as it is now.
+// Server returns one server of the rack.
 func (s *Stack) Server(ctx context.Context, name string) (Server, error) {
 	var sv Server
 	return sv, s.readRack(ctx, "/servers/"+name, &sv)

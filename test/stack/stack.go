@@ -1,4 +1,4 @@
-// Package stack runs `temper dev` for programs that measure it, record it or break it, and speaks to its API. It asserts
+// Package stack runs `temper dev` for programs that measure, record or disturb it, and is a client of its API. It asserts
 // nothing.
 package stack
 
@@ -16,7 +16,7 @@ import (
 	"go.temper.dev/temper/internal/dev/devfile"
 )
 
-// Process is a child of the stack, as dev.json tells it.
+// Process is a child process of the stack, as in dev.json.
 type Process struct {
 	Role string
 	Name string
@@ -46,9 +46,9 @@ const (
 // Config says what is started.
 type Config struct {
 	Temper   string   // the program; temporal-dev is beside it
-	Settings string   // YAML, of all roles
-	Args     []string // of temper dev, beside --data, --listen and --config
-	Env      []string // beside this process's own, without what it has of Temper's
+	Settings string   // YAML, for all roles
+	Args     []string // of temper dev, besides --data, --listen and --config
+	Env      []string // added to this process's environment, less its variables for Temper
 }
 
 // Start runs `temper dev` with settings in a fresh folder and waits until
@@ -63,7 +63,7 @@ func (c Config) Start(ctx context.Context) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	// PostgreSQL runs as another user where this is root.
+	// If this is root, PostgreSQL runs as another user, who must be able to reach its data.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (c Config) Start(ctx context.Context) (*Stack, error) {
 	return s, s.Read()
 }
 
-// environ is this process's without what would make the stack another one.
+// environ returns this process's environment without variables that would configure the stack.
 func environ(more []string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "TEMPER_") })
 	return append(env, more...)
@@ -91,7 +91,7 @@ func environ(more []string) []string {
 func (s *Stack) data() string     { return filepath.Join(s.Dir, "data") }
 func (s *Stack) infoFile() string { return filepath.Join(s.data(), devfile.InfoFile) }
 
-// Read takes what dev.json says now.
+// Read reads dev.json again.
 func (s *Stack) Read() error {
 	i, err := devfile.ReadInfo(s.infoFile())
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Stack) Read() error {
 	return nil
 }
 
-// Role runs one more process of temper that joins the stack; name is also its log's. Whoever starts it stops it.
+// Role starts one more process of temper that joins the stack; name is also that of its log. The caller must stop it.
 func (s *Stack) Role(ctx context.Context, role, name string, env []string, args ...string) (*dev.Running, error) {
 	ready := filepath.Join(s.Dir, name+".ready")
 	return dev.Command{
@@ -115,20 +115,20 @@ func (s *Stack) Role(ctx context.Context, role, name string, env []string, args 
 	}.Run(ctx)
 }
 
-// Log is the file of a process's log.
+// Log returns the file of a process's log.
 func (s *Stack) Log(name string) string { return filepath.Join(s.data(), "logs", name+".log") }
 
-// Stop ends the stack and takes its folder away.
+// Stop ends the stack and removes its folder.
 func (s *Stack) Stop() error { return errors.Join(s.End(), os.RemoveAll(s.Dir)) }
 
-// End ends the stack and leaves its folder.
+// End ends the stack and keeps its folder.
 func (s *Stack) End() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()
 	return s.dev.Stop(ctx)
 }
 
-// Of are the processes of a role.
+// Of returns the processes of a role.
 func (s *Stack) Of(role string) []Process {
 	var out []Process
 	for _, p := range s.Processes {

@@ -196,7 +196,7 @@ func TestALostAnswerToInspectionDataIsNoLoss(t *testing.T) {
 	require.NoError(t, n.hardware().clean())
 }
 
-// introduction is an agent's lookup, by hand.
+// introduction is an agent's lookup, sent by the test.
 func (n *node) introduction(t *testing.T, macs []string) (status int, token string) {
 	t.Helper()
 	a, err := n.s.ask(http.MethodGet, "/v1/lookup?addresses="+url.QueryEscape(strings.Join(macs, ",")), nil)
@@ -278,7 +278,7 @@ func TestAnAgentMovesNoNodeButItsOwn(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, http.StatusNotFound, a.status)
 
-	// The agent itself calls, and once more; then it is not there when it is asked.
+	// The agent sends its heartbeat twice; then it does not answer commands.
 	require.Equal(t, http.StatusAccepted, mine.heartbeat(t, token, callback).status)
 	require.Equal(t, http.StatusAccepted, mine.heartbeat(t, token, callback).status)
 	a = mine.heartbeat(t, token, "https://127.0.0.1:2/agent")

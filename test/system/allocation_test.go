@@ -16,7 +16,7 @@ type allocation struct {
 	NodeUUID  *string `json:"node_uuid"`
 }
 
-// allocate asks for a node, as baremetal allocation create --wait does.
+// allocate requests a node, as baremetal allocation create --wait does.
 func (s *stack) allocate(t *testing.T, body map[string]any) allocation {
 	t.Helper()
 	var a allocation
@@ -33,9 +33,7 @@ func (s *stack) allocate(t *testing.T, body map[string]any) allocation {
 	return a
 }
 
-// A node that an operator keeps in maintenance is tried out: allocated on
-// purpose, deployed with the agent's help, given back and cleaned, and it is in
-// maintenance all the while.
+// A node stays in maintenance while it is allocated by its name, deployed with the agent, undeployed and cleaned.
 func TestADeployInMaintenanceFromTheAllocationToTheCleaning(t *testing.T) {
 	t.Parallel()
 	s := world(t)

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// With the conductors of a group killed, the orchestrator and Temporal gone, an operation in the middle of a step can be
-// ended, given back, deleted and moved at once: the database is enough. When they return, each ends as was asked.
+// If the conductors of a group are killed and the orchestrator and Temporal are stopped, an operation in the middle of a step
+// can still be cancelled, and its node undeployed, deleted or moved, at once: only the database is needed. When the others
+// return, each ends as requested.
 func TestWhatIsStuckIsEndedWithTheDatabaseAlone(t *testing.T) {
 	s := own(t, 8)
 	only := s.conductor(t, "lone", "lone-1")

@@ -22,7 +22,7 @@ const (
 	session = "/redfish/v1/SessionService/Sessions"
 )
 
-// undisturbed are the power actions of a deploy that nothing happens to: the measure of "once".
+// undisturbed are the power actions of an undisturbed deploy, which define what "once" means.
 func undisturbed(t *testing.T, s *stack) []action {
 	t.Helper()
 	s.calm.Do(func() {
@@ -34,7 +34,7 @@ func undisturbed(t *testing.T, s *stack) []action {
 	return s.actions
 }
 
-// often is more than any fault here strikes, so that what is left of it tells how often it did.
+// often is a count larger than any fault here strikes, so that the remaining count tells how often it struck.
 const often = 50
 
 func TestADeployLivesThroughABMCThatMisbehaves(t *testing.T) {
@@ -95,7 +95,7 @@ func TestADeployLivesThroughABMCThatMisbehaves(t *testing.T) {
 	}
 }
 
-// sushy-tools, which Metal3 has for a BMC, knows no override for one boot and none that can be switched off.
+// sushy-tools, which Metal3 uses as a BMC, has no boot override for one boot only, and can't disable the override.
 func TestANodeWhoseBMCHasNoBootForOnceLivesAWholeLife(t *testing.T) {
 	t.Parallel()
 	s := world(t)
@@ -143,7 +143,7 @@ func TestACancelledDeployEjectsTheImageThatComesLate(t *testing.T) {
 	require.NoError(t, n.hardware().clean())
 }
 
-// strikes is how often a fault of the node's server struck, which was set to strike so many times.
+// strikes returns how often a fault of the node's server has struck, given its count at first.
 func (n *node) strikes(f fault) int {
 	n.t.Helper()
 	var l struct {
@@ -274,7 +274,7 @@ func TestAServerThatIsDeafToSoftPowerOffStaysOn(t *testing.T) {
 	require.Equal(t, "power on", text(now.Power))
 }
 
-// owing is a node whose deploy was cancelled while its BMC did not do what these faults keep it from.
+// owing returns a node that owes an undo, because its deploy was cancelled while its BMC had these faults.
 func owing(t *testing.T, s *stack, faults ...fault) *node {
 	t.Helper()
 	n := available(t, s, s.rack)
@@ -288,8 +288,8 @@ func owing(t *testing.T, s *stack, faults ...fault) *node {
 	return n
 }
 
-// A BMC that refuses the power-off of a clean-up changes no end state; what could not be done is tried again when it is
-// reached in another way.
+// If a BMC refuses to switch off at the end of an operation, the operation's end state stays the same. The power-off is tried
+// again when driver_info changes.
 func TestWhatCouldNotBeUndoneIsOwedUntilItIsDone(t *testing.T) {
 	t.Parallel()
 	s := world(t)
@@ -315,7 +315,7 @@ func TestWhatCouldNotBeUndoneIsOwedUntilItIsDone(t *testing.T) {
 	require.Equal(t, append([]string{"ForceOff On->Off"}, effects(undisturbed(t, s))...), got, "first what was owed, then the deploy")
 }
 
-// What a BMC refuses for good is told once and tried no more by itself, and what does not touch it goes on.
+// An undo that a BMC refuses for good is reported once and not tried again, and it does not block other work on the node.
 func TestWhatABMCRefusesToUndoLocksNoNodeUp(t *testing.T) {
 	t.Parallel()
 	s := world(t)
@@ -371,7 +371,7 @@ func TestWhatABMCRefusesToUndoCanBeWaivedAndIsTakenOverByADeploy(t *testing.T) {
 	})
 }
 
-// refusedUndo waits until reconciliation has tried in vain what the node owes, and gives the number of that operation.
+// refusedUndo waits until an undo operation of the reconciliation has failed, and returns its id.
 func (n *node) refusedUndo() (id string) {
 	n.t.Helper()
 	eventually(n.t, patience, func() error {
@@ -389,7 +389,7 @@ func (n *node) refusedUndo() (id string) {
 	return id
 }
 
-// lines is how many lines of the node's history have these words.
+// lines returns how many events of the node's history contain these words.
 func (n *node) lines(words string) (count int) {
 	n.t.Helper()
 	var all struct {

@@ -23,7 +23,7 @@ type answer struct {
 	body   []byte
 }
 
-// words is the sentence in an error's body: Ironic puts JSON into a string of its JSON.
+// words returns the sentence in an error's body. Ironic puts JSON into a string of its JSON.
 func (a answer) words() string {
 	var outer struct {
 		Message string `json:"error_message"`
@@ -37,7 +37,7 @@ func (a answer) words() string {
 	return string(a.body)
 }
 
-// commands are what the refusal says would help, a line each.
+// commands returns the commands in the refusal's help, a line each.
 func (a answer) commands() string {
 	var body struct {
 		Help []struct{ Command string }
@@ -83,7 +83,7 @@ func request(method, url string, in any, header http.Header) (answer, error) {
 	return answer{status: res.StatusCode, header: res.Header, body: b}, err
 }
 
-// ask is a request to the API, as a client of the newest version that it serves.
+// ask sends a request to the API with the newest version that it serves.
 func (s *stack) ask(method, path string, in any) (answer, error) {
 	return s.askAs("1.95", method, path, in)
 }
@@ -94,7 +94,7 @@ func (s *stack) askAs(version, method, path string, in any) (answer, error) {
 	return request(method, s.at.APIURL+path, in, h)
 }
 
-// read is a GET that succeeds.
+// read sends a GET that must succeed.
 func (s *stack) read(path string, into any) error {
 	a, err := s.ask(http.MethodGet, path, nil)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *stack) read(path string, into any) error {
 	return a.decode(into)
 }
 
-// must is a request whose status is known.
+// must sends a request that must get this status.
 func (s *stack) must(t *testing.T, status int, method, path string, in any) answer {
 	t.Helper()
 	a, err := s.ask(method, path, in)

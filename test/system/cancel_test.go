@@ -10,7 +10,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 )
 
-// temporal is a client of the stack's Temporal, as its UI has one.
+// temporal returns a client of the stack's Temporal.
 func (s *stack) temporal(t *testing.T) client.Client {
 	t.Helper()
 	c, err := client.Dial(client.Options{
@@ -21,7 +21,7 @@ func (s *stack) temporal(t *testing.T) client.Client {
 	return c
 }
 
-// quiet is a logger of the SDK that says nothing.
+// quiet is a logger for the SDK that writes nothing.
 type quiet struct{}
 
 var _ sdklog.Logger = quiet{}
@@ -107,7 +107,7 @@ func TestACancelledDeployLeavesTheServerClean(t *testing.T) {
 	}
 }
 
-// sent waits until so many power requests have come to the server.
+// sent waits until the server has received so many power requests.
 func (n *node) sent(actions int) {
 	n.t.Helper()
 	eventually(n.t, patience, func() error {
@@ -238,7 +238,7 @@ func TestATerminatedWorkflowLeavesNoStuckNode(t *testing.T) {
 	require.Equal(t, effects(undisturbed(t, s)), effects(n.hardware().Actions[before:]))
 }
 
-// undone waits until what the node's last operation left is undone by one of its own.
+// undone waits until an undo operation has undone what the node's last operation left.
 func (n *node) undone() shown {
 	n.t.Helper()
 	var all struct {

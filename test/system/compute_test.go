@@ -21,7 +21,7 @@ import (
 	"go.temper.dev/temper/internal/dev/devfile"
 )
 
-// computes are compute services of a test, as processes of their own.
+// computes are the compute services of a test, each a process.
 type computes struct {
 	t     *testing.T
 	s     *stack
@@ -30,18 +30,18 @@ type computes struct {
 
 	mu   sync.Mutex
 	all  []*computeProcess
-	seen int // rounds of the readers
-	free int // the most free nodes that one round saw
+	seen int // how many rounds the readers have done
+	free int // the largest number of free nodes that a round saw
 }
 
-// computeProcess is one process; there may be several of a name.
+// computeProcess is one process of a service; several may have the same name.
 type computeProcess struct {
 	*dev.Running
 	host, name, conf, url string
 	frozen                bool
 }
 
-// settings writes the file that a service reads at its start and on SIGHUP.
+// settings writes the settings file that a service reads at its start and on SIGHUP.
 func (c *computes) settings(host string, key string, peers ...string) string {
 	c.t.Helper()
 	lines := []string{"api_url: " + c.s.at.APIURL, "peer_list: '" + strings.Join(peers, ",") + "'"}
@@ -72,10 +72,10 @@ func (c *computes) start(host string) *computeProcess {
 	require.NoError(c.t, err)
 	p.url = at.URL
 	c.t.Cleanup(func() {
-		_ = syscall.Kill(-p.Pid(), syscall.SIGCONT) // one that is frozen hears of nothing
+		_ = syscall.Kill(-p.Pid(), syscall.SIGCONT) // a frozen process does not react to signals
 		ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 		defer cancel()
-		_ = p.Stop(ctx) // it has ended, or is killed
+		_ = p.Stop(ctx) // it may have ended already
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *computeProcess) runs() bool {
 	}
 }
 
-// running are the processes that have not ended.
+// running returns the processes that have not ended.
 func (c *computes) running() []*computeProcess {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +105,7 @@ func (c *computes) running() []*computeProcess {
 	return out
 }
 
-// published is what a process shows: its epoch and the nodes that are free.
+// published is what a process publishes: its epoch and the free nodes.
 type published struct {
 	epoch int64
 	free  map[string]bool
@@ -146,13 +146,13 @@ func (p *computeProcess) read() (published, error) {
 	return out, nil
 }
 
-// round reads what everybody shows, twice. What a process shows of one epoch in
-// both readings it has shown all the time between them.
+// round reads what each process publishes, twice. If a process shows the same epoch in both readings, it has shown the same
+// nodes all the time between them.
 func (c *computes) round() error {
 	processes := c.running()
 	before := make([]published, len(processes))
 	for i, p := range processes {
-		before[i], _ = p.read() // one that does not answer shows nothing
+		before[i], _ = p.read() // a process that does not answer shows nothing
 	}
 	by := map[string]string{}
 	for i, p := range processes {
@@ -177,8 +177,8 @@ func (c *computes) round() error {
 	return nil
 }
 
-// Services are killed, frozen, stopped, started and get other settings at
-// random; all the while no node is free in the inventories of two processes.
+// While services are killed, frozen, stopped, started and reconfigured at random, no node is ever free in the inventories of
+// two processes.
 func TestRow22CapacityIsNeverPublishedTwice(t *testing.T) {
 	t.Parallel()
 	s := world(t)
@@ -242,7 +242,7 @@ func TestRow22CapacityIsNeverPublishedTwice(t *testing.T) {
 	require.Positive(t, c.free, "something was published")
 }
 
-// disturb does one thing to a service, and says what.
+// disturb does something to a random service, and returns what.
 func (c *computes) disturb(r *rand.Rand, hosts []string, group, other string) string {
 	host := hosts[r.IntN(len(hosts))]
 	var p *computeProcess
@@ -319,7 +319,7 @@ func (c *computes) calm(hosts []string, group string) {
 	}
 }
 
-// whole: every node is free in exactly one inventory.
+// whole checks that every node is free in exactly one inventory.
 func (c *computes) whole(uuids []string) error {
 	by := map[string]string{}
 	for _, p := range c.running() {

@@ -19,10 +19,10 @@ import (
 	cut "go.temper.dev/temper/test/valve"
 )
 
-// onWithin is how long a step may stand still when its conductor alone is cut off from something.
+// onWithin is how long a step may be interrupted if only its conductor is cut off from something.
 const onWithin = 10 * time.Second
 
-// A conductor loses its way to the BMCs between two steps, while another one of its group has it: the deploy goes on there.
+// If a conductor loses its connection to the BMCs between two steps, the deploy continues on another one of its group.
 func TestAConductorThatAloneCannotReachTheBMCDoesNotKeepTheStep(t *testing.T) {
 	t.Parallel()
 	for name, shut := range map[string]func(*cut.Proxy){"silence": (*cut.Proxy).Hold, "resets": (*cut.Proxy).Reset} {
@@ -46,14 +46,14 @@ func TestAConductorThatAloneCannotReachTheBMCDoesNotKeepTheStep(t *testing.T) {
 			require.NotZero(t, passed, "the BMC was reached through the proxy")
 
 			shut(proxy)
-			close(gate) // what comes next is said to the BMC
+			close(gate) // the next requests go to the BMC
 			began := time.Now()
 			n.moves(id, group+"-2", onWithin)
 			t.Logf("elsewhere after %s", time.Since(began).Round(10*time.Millisecond))
 			n.deployed(id, l.sha256)
 			require.Equal(t, effects(undisturbed(t, s)), effects(n.hardware().Actions))
 
-			// Cut off still, and asked or not: what it takes from the queue it passes on.
+			// While the conductor is still cut off, it passes on what it takes from the queue.
 			for range 6 {
 				began := time.Now()
 				n.done(n.power("rebooting"), "active")
@@ -63,8 +63,8 @@ func TestAConductorThatAloneCannotReachTheBMCDoesNotKeepTheStep(t *testing.T) {
 	}
 }
 
-// A conductor that loses PostgreSQL can't guard what it does, and one that loses Temporal does not know whether the step is
-// still its own: both leave it, and it goes on where both are there.
+// A conductor that can't reach PostgreSQL can't check its claim, and one that can't reach Temporal does not know whether it
+// still has the step. Both give the step up, and it continues on a conductor that reaches both.
 func TestAConductorThatAloneLosesPostgreSQLOrTemporalHandsItsStepOver(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -119,9 +119,9 @@ func TestAConductorThatAloneLosesPostgreSQLOrTemporalHandsItsStepOver(t *testing
 	}
 }
 
-// A conductor that froze and comes back tries what it was about to do, is refused, and falls silent; it is seen in the
-// metrics. Two that freeze at once hold a step up no longer than twice as long: the open poll of a frozen process can
-// swallow an attempt.
+// A conductor that was frozen and is continued tries what it was about to do, is refused, and stops; the metrics count that.
+// Two that freeze at the same time delay a step at most twice as long as one, because the open poll of a frozen process can
+// take one attempt.
 func TestAFrozenConductorIsRefusedWhenItComesBack(t *testing.T) {
 	t.Parallel()
 	s := world(t)
@@ -178,7 +178,7 @@ func thaw(t *testing.T, c *dev.Running) {
 	require.NoError(t, syscall.Kill(c.Pid(), syscall.SIGCONT))
 }
 
-// refused is how many writes and requests of a conductor were refused because its claim was not the newest.
+// refused returns how many writes and requests of a conductor were refused because its claim was not the newest.
 func refused(t *testing.T, c *dev.Running) int {
 	t.Helper()
 	a, err := request(http.MethodGet, c.MetricsURL(), nil, nil)
@@ -194,7 +194,7 @@ func refused(t *testing.T, c *dev.Running) int {
 	return int(sum)
 }
 
-// behindValve is a valve before PostgreSQL or Temporal, and the setting that leads a conductor through it.
+// behindValve returns a valve in front of PostgreSQL or Temporal, and the setting that makes a conductor connect through it.
 func (s *stack) behindValve(t *testing.T, what string) (*cut.Valve, string) {
 	t.Helper()
 	u, err := url.Parse(s.at.DatabaseURL)

@@ -15,7 +15,7 @@ import (
 	"go.temper.dev/temper/internal/dev"
 )
 
-// mortal is a group of conductors, of which there are always two, and a node that they alone serve.
+// mortal is a conductor group in which two conductors always run, and a node of that group.
 type mortal struct {
 	*node
 	group string
@@ -40,7 +40,7 @@ func (m *mortal) bear(t *testing.T) {
 	m.alive[name] = world(t).conductor(t, m.group, name, m.env...)
 }
 
-// deadly is what an operation tells of a step that conductors die of.
+// deadly is what an operation shows of a step that conductors die of.
 type deadly struct {
 	State string `json:"state"`
 	Steps []struct {
@@ -58,7 +58,7 @@ func (m *mortal) told(id string) (d deadly, err error) {
 	return d, m.s.read("/temper/v1/operations/"+id, &d)
 }
 
-// kill kills the conductor that has begun a step, once it has begun one that want takes, and has another take its place.
+// kill waits until a step has begun for which want returns true, kills its conductor and starts another one.
 func (m *mortal) kill(t *testing.T, id string, want func(step) bool) {
 	t.Helper()
 	victim := ""
@@ -114,11 +114,11 @@ func (m *mortal) putOff(t *testing.T, id string, n int) deadly {
 	return out
 }
 
-// A step that ends every conductor which takes it up does not go on to the next without end.
+// A step that kills every conductor that takes it up is not given to one conductor after the other without end.
 func TestAStepThatItsConductorsDieOfIsPutOffAndHeld(t *testing.T) {
 	t.Parallel()
 	m := newMortal(t, "poison", "TEMPER_STEP_DEATH_PAUSE=3s")
-	m.spoil(fault{Kind: "hang"}) // for long enough to kill whoever asks
+	m.spoil(fault{Kind: "hang"}) // long enough to kill the conductor that waits for the answer
 	id := m.provision("active", nil)
 	begun := 0
 	anew := func(st step) bool {
@@ -185,7 +185,7 @@ func TestConductorsThatDieAtOneStepAfterTheOtherPutNothingOff(t *testing.T) {
 	}
 }
 
-// Whoever wants the end does not wait for the next try.
+// A cancel takes effect before the next try.
 func TestANodeIsGivenBackWhileItsStepIsPutOff(t *testing.T) {
 	t.Parallel()
 	m := newMortal(t, "givenback")

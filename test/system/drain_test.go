@@ -29,8 +29,8 @@ func (s *stack) temper(t *testing.T, args ...string) (out string, err error) {
 	return both.String(), err
 }
 
-// The last one that covers a node is drained by force only: from then on its nodes are nobody's, and say why; it is there, and
-// not taken for dead, however long it rests and while it ends.
+// The last conductor that covers a node is drained only by force. Then nobody covers its nodes, which say why. The drained
+// conductor never counts as dead, neither while it runs nor while it stops.
 func TestTheLastOfADriverIsDrainedByForceOnly(t *testing.T) {
 	t.Parallel()
 	s := world(t)
@@ -64,14 +64,14 @@ func TestTheLastOfADriverIsDrainedByForceOnly(t *testing.T) {
 	o, err := busy.operation(id)
 	require.NoError(t, err)
 	require.NotEqual(t, "ended", o.State, "%s", o)
-	eventually(t, patience, func() error { return busy.blocked(id, waitsFor("ebb")) }) // it has heard of it with its next heartbeat
+	eventually(t, patience, func() error { return busy.blocked(id, waitsFor("ebb")) }) // it learns of that with its next heartbeat
 	close(gate)
 	o, err = busy.operation(id)
 	require.NoError(t, err)
 	st, ok := o.step("prepare_instance_boot")
 	require.True(t, ok)
 	require.Equal(t, "pending", st.State, "no new steps: %s", o)
-	eventually(t, patience, func() error { // it goes on to live, past what would be its death
+	eventually(t, patience, func() error { // it stays alive for longer than the timeout
 		states, err := s.states("ebb")
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{"ebb-1": "draining"}, states)
@@ -81,7 +81,7 @@ func TestTheLastOfADriverIsDrainedByForceOnly(t *testing.T) {
 		return err
 	})
 
-	// It is told to end: never anything but draining and then stopped.
+	// It is stopped: its state is draining and then stopped, and nothing else in between.
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -89,7 +89,7 @@ func TestTheLastOfADriverIsDrainedByForceOnly(t *testing.T) {
 	s.leaves(t, "ebb", "ebb-1")
 	require.NoError(t, <-ended)
 
-	// And so is one that was at work.
+	// The same for a conductor that was working.
 	second := s.conductor(t, "ebb", "ebb-2")
 	require.NoError(t, s.offers("ebb", idle))
 	busy.deployed(id, l.sha256)
@@ -103,7 +103,7 @@ func TestTheLastOfADriverIsDrainedByForceOnly(t *testing.T) {
 	require.NotRegexp(t, `"a conductor left the ring".*"conductor":"ebb-\d","why":"dead`, string(log))
 }
 
-// leaves looks at a conductor until it has stopped: it is never taken for dead, and covers nothing then.
+// leaves watches a conductor until it has stopped: meanwhile it never counts as dead, and afterwards it covers nothing.
 func (s *stack) leaves(t *testing.T, group, name string) {
 	t.Helper()
 	seen := map[string]int{}

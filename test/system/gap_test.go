@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inTheMiddle has reconciliations stand still in their middle, when they have read who is alive and are about to read the
-// nodes; go on ends that. provoke makes one have something to do.
+// inTheMiddle stops reconciliations in their middle, when they have read which conductors are alive and are about to read the
+// nodes, until goOn is called. provoke gives the reconciliation something to do.
 func (s *stack) inTheMiddle(t *testing.T, db *pgx.Conn, user string, provoke func()) (goOn func()) {
 	t.Helper()
 	lock := s.database(t)
@@ -51,7 +51,7 @@ func whatIsDecided(t *testing.T, db *pgx.Conn) decided {
 	}
 }
 
-// family are a process and all that it has started, the eldest first.
+// family returns a process and all processes that it has started, parents first.
 func family(t *testing.T, pid int) []int {
 	t.Helper()
 	out := []int{pid}
@@ -68,11 +68,11 @@ func family(t *testing.T, pid int) []int {
 	return out
 }
 
-// stops stops a process with all that it has started, until the function that it gives is called.
+// stops stops a process with all that it has started, until the function that it returns is called.
 func (s *stack) stops(t *testing.T, name string) (goOn func()) {
 	t.Helper()
 	var all []int
-	for stopped := map[int]bool{}; ; { // whoever is started meanwhile is stopped in the next round
+	for stopped := map[int]bool{}; ; { // processes that are started meanwhile are stopped in the next round
 		more := 0
 		for _, pid := range family(t, s.pid(name)) {
 			if !stopped[pid] {
@@ -93,7 +93,7 @@ func (s *stack) stops(t *testing.T, name string) (goOn func()) {
 	return goOn
 }
 
-// nobodyIsMissed asks for so long, and wants no conductor taken for dead and all these nodes offered in each answer.
+// nobodyIsMissed checks for so long that no conductor counts as dead and that all these nodes are offered.
 func (s *stack) nobodyIsMissed(t *testing.T, within time.Duration, group string, nodes ...*node) {
 	t.Helper()
 	asked := 0
@@ -108,7 +108,7 @@ func (s *stack) nobodyIsMissed(t *testing.T, within time.Duration, group string,
 	require.Greater(t, asked, 20)
 }
 
-// clock gives PostgreSQL, for the program's sessions, a clock that can be set: to so much from the true time.
+// clock gives the program's sessions in PostgreSQL a clock that can be set to an offset from the true time.
 func (s *stack) clock(t *testing.T, db *pgx.Conn) (set func(by string)) {
 	t.Helper()
 	run := func(sql string, args ...any) {
@@ -125,8 +125,8 @@ func (s *stack) clock(t *testing.T, db *pgx.Conn) (set func(by string)) {
 	return func(by string) { run(`UPDATE public.stepped SET by = $1::interval`, by) }
 }
 
-// PostgreSQL is away for a minute in the middle of a reconciliation, and its clock jumps: nobody is expired for that, nothing
-// moves, and no node is quarantined.
+// If PostgreSQL is away for a minute in the middle of a reconciliation, or its clock jumps, no conductor expires, no node
+// moves, and none is quarantined.
 func TestAGapExpiresNobody(t *testing.T) {
 	t.Parallel()
 	requirePostgres(t)

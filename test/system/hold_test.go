@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// held is a node whose deploy holds: its image arrived damaged, once.
+// held returns a node whose deploy holds, because its image arrived damaged once.
 func held(t *testing.T, s *stack) (n *node, operation string) {
 	t.Helper()
 	n = available(t, s, s.rack)
@@ -196,7 +196,7 @@ func TestADecisionThatNobodyAskedForIsRefused(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, n.decide("999999999", "retry", "").status)
 }
 
-// Until reconciliation has ended the operation, a decision and its retry say why nobody takes them.
+// Until reconciliation has ended the operation, a decision and a retry are refused with the reason.
 func TestADecisionThatComesAfterTheEndOfTheWorkflow(t *testing.T) {
 	t.Parallel()
 	s := world(t)

@@ -1,6 +1,6 @@
-// Package oracle judges what became of a node, from what was asked of it and what its server saw. It is a model of its
-// own, made from Ironic's documents of the provisioning states and of what each verb does to the power; it shares no line
-// with the code that it judges.
+// Package oracle judges what has become of a node, given what was requested of it and what its server saw. It is an
+// independent model, made from Ironic's documentation of the provision states and of what each verb does to the power, and
+// shares no code with the program that it judges.
 package oracle
 
 import (
@@ -14,11 +14,11 @@ import (
 type Request struct {
 	At      time.Time
 	Verb    string
-	Sure    bool // it was answered with 202; else nobody knows whether it was taken
+	Sure    bool // it was answered with 202; if not, it may have been accepted or not
 	Instant bool // it opens no operation: it moves the node at once
 }
 
-// Operation is one that the node had.
+// Operation is an operation of the node.
 type Operation struct {
 	ID       string
 	Kind     string
@@ -27,7 +27,7 @@ type Operation struct {
 	Ended    time.Time // zero = it is still open
 	Outcome  string    // succeeded, failed, cancelled
 	Restarts int       // how often the ramdisk was booted once more, because its agent was lost
-	PutOff   []string  // steps of which a try was put off, because conductors were said to have died of it
+	PutOff   []string  // steps whose next try was put off because conductors had died during it
 }
 
 // Action is a power change that a server made.
@@ -36,7 +36,7 @@ type Action struct {
 	To string // on, off
 }
 
-// Final is how the node and its server are found when all is over.
+// Final is the state of the node and its server at the end.
 type Final struct {
 	State       string
 	Reservation string
@@ -46,7 +46,7 @@ type Final struct {
 	Override    string
 }
 
-// way is where a kind of operation leads from a state.
+// way says where a kind of operation leads from a state.
 type way struct {
 	done   string
 	failed []string
@@ -70,7 +70,7 @@ var instants = map[string]map[string]string{
 	"inspect failed": {"manage": "manageable"},
 }
 
-// Verbs are what may be asked of a node in a state.
+// Verbs returns the verbs that are allowed in a state.
 func Verbs(state string) []string {
 	var out []string
 	for kind := range ways[state] {
@@ -90,7 +90,7 @@ var verbs = map[string]string{
 // Instant reports whether a verb moves a node in that state at once.
 func Instant(state, verb string) bool { _, ok := instants[state][verb]; return ok }
 
-// Judge tells all that the history does not explain.
+// Judge returns everything that the history does not explain.
 func Judge(requests []Request, operations []Operation, actions []Action, end Final) []string {
 	var wrong []string
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -168,7 +168,7 @@ func instantly(states []string, requests []Request, until time.Time) []string {
 	return states
 }
 
-// follow are the states that an operation leads to.
+// follow returns the states that an operation leads to.
 func follow(states []string, o Operation) ([]string, bool) {
 	if o.Kind == "power" || o.Kind == "undo" {
 		return states, true
@@ -189,7 +189,7 @@ func follow(states []string, o Operation) ([]string, bool) {
 	return slices.Compact(next), len(next) > 0
 }
 
-// judgePower holds the changes of the power during an operation against what it is for.
+// judgePower compares the power changes during an operation with those that it needs.
 func judgePower(o Operation, on bool, made []string) string {
 	was := on
 	for _, to := range made {
@@ -249,7 +249,7 @@ func between(actions []Action, from, to time.Time) []string {
 	return out
 }
 
-// strays are the changes that no operation explains.
+// strays returns the changes that no operation explains.
 func strays(actions []Action, operations []Operation) []string {
 	var out []string
 	for _, a := range actions {
