@@ -229,7 +229,7 @@ func (w *world) ticked() (out reconcile.TickResult, err error) {
 	r := &reconcile.Reconciler{
 		Store: w.Store, Ring: w.Store, Operations: w.Store, Starter: w.temporal, Controller: w.temporal, Describer: w.temporal,
 		Shares: noShares{}, Instances: w.Store,
-		Safe: safe, Log: zap.NewNop(),
+		Safe: safe, SayLost: "somebody says so", Log: zap.NewNop(),
 	}
 	env.RegisterActivity(r.Tick)
 	v, err := env.ExecuteActivity(r.Tick)
