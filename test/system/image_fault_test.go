@@ -94,7 +94,8 @@ func TestAChecksumMayBeTheURLOfAFileOfChecksums(t *testing.T) {
 	}
 }
 
-// An image that is called raw is written as it is; every other one today's agent looks at, and refuses what it does not know.
+// An image whose format is given as raw is written as it is. The agent inspects every other one, and refuses formats that it
+// does not know.
 func TestTheFormatOfAnImageIsFoundWhereItIsNotGiven(t *testing.T) {
 	t.Parallel()
 	s := world(t)
@@ -161,7 +162,7 @@ func TestADeployThatCouldNotSucceedIsRefusedAndChangesNothing(t *testing.T) {
 		})
 	}
 	after := n.hardware()
-	after.Requests = server.Requests // a refresh of its power state may fall into the test, and only reads
+	after.Requests = server.Requests // its power state may be read during the test, which changes nothing
 	require.Equal(t, server, after, "nothing of it changes the server")
 	n.free(n.now())
 }
@@ -173,7 +174,7 @@ func (n *node) as(t *testing.T) *node {
 	return &other
 }
 
-// raw is the node as the API tells it, every byte.
+// raw returns the bytes with which the API shows the node.
 func (n *node) raw() string {
 	n.t.Helper()
 	return string(n.s.must(n.t, http.StatusOK, http.MethodGet, "/v1/nodes/"+n.uuid, nil).body)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// digest is the sha256 of the disk image that a rack serves.
+// digest returns the sha256 of the rack's disk image.
 func digest(t *testing.T, r *rack) string {
 	t.Helper()
 	a, err := request(http.MethodGet, r.url+"/images/disk.raw.sha256", nil, nil)
@@ -27,13 +27,13 @@ func digest(t *testing.T, r *rack) string {
 // library serves disk images, good and bad ones.
 type library struct {
 	url    string
-	sha256 string // of what is served as good.raw
+	sha256 string // of good.raw
 
 	mu   sync.Mutex
 	gets map[string]int
 }
 
-// body is a disk image: nothing in it matters.
+// body is the content of a disk image, which does not matter.
 var body = bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 
 // newLibrary serves good.raw, cut.raw (which ends in the middle), slow.raw (whose second half comes when the test is
@@ -76,24 +76,24 @@ func newLibrary(t *testing.T, gate <-chan struct{}) *library {
 	return l
 }
 
-// beginnings are how images begin whose names don't say what they are.
+// beginnings has the first bytes of images whose names do not tell their format.
 var beginnings = map[string]string{
 	"cloud.img":   "QFI\xfb\x00\x00\x00\x03", // qcow2, as many clouds' images are named
 	"windows.img": "KDMV\x01\x00\x00\x00",    // vmdk
 	"files.img":   "nothing that anybody knows",
 }
 
-// beginning is an image that begins so.
+// beginning returns an image that begins with these bytes.
 func beginning(first string) []byte { return append([]byte(first), make([]byte, 1<<16)...) }
 
 // half promises the whole body and sends its first half.
 func half(w http.ResponseWriter) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body[:len(body)/2])
-	_ = http.NewResponseController(w).Flush() // a client that is gone needs no bytes
+	_ = http.NewResponseController(w).Flush() // the client may have hung up
 }
 
-// got is how often a file was asked for.
+// got returns how often a file was requested.
 func (l *library) got(path string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -90,7 +90,7 @@ func TestInspectionInBandAsksTheAgent(t *testing.T) {
 	require.Positive(t, inventory.Inventory.CPU.Count)
 }
 
-// inspected holds what an inspection wrote against the server.
+// inspected compares what an inspection wrote with the server.
 func (n *node) inspected() {
 	n.t.Helper()
 	p := n.now().Properties
@@ -149,7 +149,7 @@ func TestACleanStepThatNobodyHasEndsWithoutHarm(t *testing.T) {
 	n.provisioned("manage", "manageable")
 }
 
-// provisioned is a request for a state that needs no work.
+// provisioned requests a state that needs no operation.
 func (n *node) provisioned(verb, state string) {
 	n.t.Helper()
 	a := n.ask(verb, nil)

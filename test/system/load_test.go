@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// load is four nodes, each in the middle of something else, while processes die.
+// load is four nodes, each in the middle of another kind of work while processes die.
 type load struct {
 	s    *stack
 	gate chan struct{} // closed, the slow image goes on
@@ -34,7 +34,7 @@ func newLoad(t *testing.T, s *stack) *load {
 
 func (l *load) nodes() []*node { return []*node{l.writing, l.switching, l.waiting, l.cleaning} }
 
-// begin brings every node to where it is to be when something happens.
+// begin brings every node into the middle of its work.
 func (l *load) begin(t *testing.T) {
 	t.Helper()
 	l.gate = make(chan struct{})
@@ -60,7 +60,7 @@ func (l *load) begin(t *testing.T) {
 	l.switching.sent(len(l.before[l.switching].Actions) + 1)
 }
 
-// finish lets everything go on, and holds what came of it against what comes of it when nothing happens.
+// finish lets everything continue, and compares the results with undisturbed ones.
 func (l *load) finish(t *testing.T) {
 	t.Helper()
 	close(l.gate)
@@ -81,7 +81,7 @@ func (l *load) finish(t *testing.T) {
 	l.giveBack()
 }
 
-// giveBack makes the nodes ready for the next time.
+// giveBack makes the nodes ready for the next test.
 func (l *load) giveBack() {
 	ids := map[*node]string{}
 	for _, n := range []*node{l.writing, l.switching, l.waiting} {
@@ -92,12 +92,12 @@ func (l *load) giveBack() {
 	}
 }
 
-// since are the power actions since the load began.
+// since returns the power actions since the load began.
 func (l *load) since(n *node) []action { return n.hardware().Actions[len(l.before[n].Actions):] }
 
 func (l *load) stepsOf(n *node) []string { return n.hardware().steps()[len(l.before[n].steps()):] }
 
-// on are the operations whose step is at work on a conductor.
+// on returns the operations whose step runs on a conductor.
 func (l *load) on(t *testing.T, conductor string) []*node {
 	t.Helper()
 	var out []*node
@@ -120,7 +120,7 @@ func (l *load) move(t *testing.T, group string) {
 	}
 }
 
-// leave waits until no operation is at work on a conductor, nor says that it is.
+// leave waits until no operation shows a conductor as its own.
 func (l *load) leave(nodes []*node, conductor string) error {
 	for _, n := range nodes {
 		o, err := n.operation(l.ids[n])
@@ -134,7 +134,7 @@ func (l *load) leave(nodes []*node, conductor string) error {
 	return nil
 }
 
-// alive are the conductors that the API calls alive.
+// alive returns the conductors that are alive according to the API.
 func (s *stack) alive() ([]string, error) {
 	var page struct {
 		Conductors []struct {
@@ -152,7 +152,7 @@ func (s *stack) alive() ([]string, error) {
 	return names, err
 }
 
-// statusOf is the status of a request, 0 where there is no answer.
+// statusOf returns the status of a request, 0 if there is no answer.
 func (s *stack) statusOf(path string) (int, string) {
 	a, err := s.ask(http.MethodGet, path, nil)
 	if err != nil {

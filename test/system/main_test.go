@@ -1,5 +1,5 @@
-// Package system_test tries all of Temper at once, as its clients and its hardware meet it: real processes, real HTTP,
-// simulated servers that misbehave on demand, and processes that die. It never looks inside.
+// Package system_test tests Temper as a whole, from outside, as its clients and its hardware see it: real processes, real
+// HTTP, simulated servers with faults on demand, and processes that die.
 package system_test
 
 import (
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// atOnce is how many tests run at a time: they wait for most of theirs.
+// atOnce is how many tests run at a time. It is large, because tests wait most of the time.
 const atOnce = 20
 
 func TestMain(m *testing.M) {
@@ -36,19 +36,19 @@ func TestMain(m *testing.M) {
 		code = max(code, 1)
 	}
 	if built != "" {
-		_ = os.RemoveAll(built) // a leftover in the system's temporary folder harms nobody
+		_ = os.RemoveAll(built) // a leftover in the system's temporary folder does no harm
 	}
 	os.Exit(code)
 }
 
-// folders is how the folders of this test begin; the number of the process that made one follows.
+// folders begins the names of this test's folders; the pid of the process that made one follows.
 const folders = "temper-system-"
 
 func folder() (string, error) { return os.MkdirTemp("", fmt.Sprintf("%s%d-", folders, os.Getpid())) }
 
 // sweep removes what earlier runs have left, because they failed or were killed.
 func sweep() {
-	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), folders+"*")) // the pattern is right
+	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), folders+"*")) // the pattern is valid
 	for _, dir := range dirs {
 		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), folders), "-")
 		if pid, err := strconv.Atoi(number); err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
@@ -57,7 +57,7 @@ func sweep() {
 	}
 }
 
-// built is the folder of the programs, once they were asked for.
+// built is the folder of the programs; "" = not built yet.
 var built string
 
 // programs is a folder with temper as the code is now, and temporal-dev beside it: the one of `make build` where there

@@ -22,7 +22,7 @@ func (n *node) release() {
 	n.s.must(n.t, http.StatusAccepted, http.MethodDelete, "/v1/nodes/"+n.uuid+"/maintenance", nil)
 }
 
-// The step that runs ends, nothing begins after it, and it goes on when maintenance is lifted.
+// The running step ends and no other begins until maintenance is lifted; then the operation continues.
 func TestMaintenanceInTheMiddlePausesAndGoesOn(t *testing.T) {
 	t.Parallel()
 	s := world(t)
@@ -92,7 +92,7 @@ func TestMaintenanceInTheMiddlePausesAndGoesOn(t *testing.T) {
 	})
 }
 
-// Nobody may touch a node in maintenance whose conductor died in the middle: it ends where it stands.
+// If the conductor dies while its node is in maintenance, the operation ends without touching the hardware.
 func TestAConductorThatDiesWhileItsOperationIsPaused(t *testing.T) {
 	t.Parallel()
 	s := world(t)
@@ -149,7 +149,7 @@ func TestAConductorThatDiesWhileItsOperationIsPaused(t *testing.T) {
 	}
 }
 
-// A conductor that is told to stop hands a paused operation over.
+// A conductor that is stopped hands a paused operation over.
 func TestAPausedOperationIsHandedOver(t *testing.T) {
 	t.Parallel()
 	s := world(t)

@@ -42,7 +42,7 @@ type shown struct {
 	Extra             map[string]any `json:"extra"`
 }
 
-// enroll makes a node of a server that no other test has. change edits the request before it is sent.
+// enroll enrols a server that no other test has. change edits the request before it is sent.
 func enroll(t *testing.T, s *stack, r *rack, change ...func(driverInfo map[string]any)) *node {
 	t.Helper()
 	n := &node{t: t, s: s, r: r, server: r.take(t)}
@@ -66,7 +66,7 @@ func enroll(t *testing.T, s *stack, r *rack, change ...func(driverInfo map[strin
 	return n
 }
 
-// manageable is a node that was verified.
+// manageable returns a node that was verified.
 func manageable(t *testing.T, s *stack, r *rack) *node {
 	t.Helper()
 	n := enroll(t, s, r)
@@ -74,7 +74,7 @@ func manageable(t *testing.T, s *stack, r *rack) *node {
 	return n
 }
 
-// available is a node that can be deployed with the rack's image. It was not cleaned before: that is quicker.
+// available returns a node that can be deployed with the rack's image. To save time it was not cleaned.
 func available(t *testing.T, s *stack, r *rack) *node {
 	t.Helper()
 	n := manageable(t, s, r)
@@ -90,7 +90,7 @@ func (n *node) get() (shown, error) {
 	return out, n.s.read("/v1/nodes/"+n.uuid, &out)
 }
 
-// now is the node as it is shown now.
+// now returns the node as the API shows it now.
 func (n *node) now() shown {
 	n.t.Helper()
 	out, err := n.get()
@@ -98,7 +98,7 @@ func (n *node) now() shown {
 	return out
 }
 
-// hardware is the server as it is now.
+// hardware returns the present state of the server.
 func (n *node) hardware() server {
 	n.t.Helper()
 	out, err := n.r.read(n.server)
@@ -114,7 +114,7 @@ func (n *node) patch(path string, value any) {
 	n.s.must(n.t, http.StatusOK, http.MethodPatch, "/v1/nodes/"+n.uuid, set(path, value))
 }
 
-// repatch sets many values at once.
+// repatch sets several values at once.
 func (n *node) repatch(values map[string]any) {
 	n.t.Helper()
 	var ops []map[string]any
@@ -128,7 +128,7 @@ func set(path string, value any) []map[string]any {
 	return []map[string]any{{"op": "add", "path": "/" + path, "value": value}}
 }
 
-// image says what is to be deployed.
+// image sets the image to deploy.
 func (n *node) image(url, sha256 string) {
 	n.t.Helper()
 	n.patch("instance_info", map[string]any{
@@ -136,7 +136,7 @@ func (n *node) image(url, sha256 string) {
 	})
 }
 
-// ask is a request for a provision state.
+// ask requests a provision state.
 func (n *node) ask(verb string, more map[string]any) answer {
 	n.t.Helper()
 	body := map[string]any{"target": verb}
@@ -146,7 +146,7 @@ func (n *node) ask(verb string, more map[string]any) answer {
 	return a
 }
 
-// provision is a request that is accepted; it returns the operation's number.
+// provision requests a provision state, which must be accepted, and returns the operation's id.
 func (n *node) provision(verb string, more map[string]any) string {
 	n.t.Helper()
 	a := n.ask(verb, more)
@@ -154,7 +154,7 @@ func (n *node) provision(verb string, more map[string]any) string {
 	return n.accepted(a)
 }
 
-// power is a request for a power state that is accepted.
+// power requests a power state, which must be accepted.
 func (n *node) power(target string) string {
 	n.t.Helper()
 	return n.accepted(n.s.must(n.t, http.StatusAccepted, http.MethodPut, "/v1/nodes/"+n.uuid+"/states/power", map[string]any{"target": target}))
@@ -167,7 +167,7 @@ func (n *node) accepted(a answer) string {
 	return op
 }
 
-// refused is a request that is not accepted, with the words of the answer.
+// refused sends a request that must be refused, and returns the error's text.
 func (n *node) refused(status int, verb string, more map[string]any) string {
 	n.t.Helper()
 	a := n.ask(verb, more)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// operation is one as the API shows it.
+// operation is an operation as the API shows it.
 type operation struct {
 	ID         string  `json:"id"`
 	Node       string  `json:"node_uuid"`
@@ -44,7 +44,7 @@ func (o operation) String() string {
 		o.ID, o.Kind, o.State, text(o.Outcome), text(o.Error), strings.Join(steps, "; "))
 }
 
-// step is a step of the operation by its name; ok is false where it has none.
+// step returns a step of the operation by its name; ok is false if it has none.
 func (o operation) step(name string) (step, bool) {
 	for _, s := range o.Steps {
 		if s.Step == name {
@@ -92,7 +92,7 @@ func (n *node) running(id, name string) {
 	})
 }
 
-// done waits for an operation to succeed: the node is in the state, with nothing left of the operation.
+// done waits for an operation to succeed. The node must be in the state, and nothing may be left of the operation.
 func (n *node) done(id, state string) shown {
 	n.t.Helper()
 	o := n.over(id)
@@ -105,7 +105,7 @@ func (n *node) done(id, state string) shown {
 	return now
 }
 
-// failed waits for an operation to fail: the node is in the state that the life cycle names, and its last_error says
+// failed waits for an operation to fail. The node must be in the failed state of the life cycle, and its last_error must say
 // what was wrong with which node.
 func (n *node) failed(id, state string, words ...string) shown {
 	n.t.Helper()
@@ -121,7 +121,7 @@ func (n *node) failed(id, state string, words ...string) shown {
 	return now
 }
 
-// cancelled waits for an operation that somebody ended.
+// cancelled waits for an operation to end as cancelled.
 func (n *node) cancelled(id, state string) shown {
 	n.t.Helper()
 	o := n.over(id)
@@ -132,7 +132,7 @@ func (n *node) cancelled(id, state string) shown {
 	return now
 }
 
-// free: nobody holds the node, and none of its operations is open.
+// free checks that the node has no reservation and no open operation.
 func (n *node) free(now shown) {
 	n.t.Helper()
 	require.Nil(n.t, now.Reservation)
@@ -146,7 +146,7 @@ func (n *node) free(now shown) {
 	}
 }
 
-// deployFailed is failed for a deploy: what Ironic leaves behind, no more and no less.
+// deployFailed is failed for a deploy, which must leave exactly what Ironic leaves.
 func (n *node) deployFailed(id string, words ...string) shown {
 	n.t.Helper()
 	now := n.failed(id, "deploy failed", words...)
@@ -154,8 +154,8 @@ func (n *node) deployFailed(id string, words ...string) shown {
 	return now
 }
 
-// leftByDeploy is what a deploy that did not succeed leaves: powered off, media out, no agent; target and
-// instance_info stay.
+// leftByDeploy checks what a deploy that did not succeed leaves: powered off, no medium, no agent, and the target and
+// instance_info as they were.
 func (n *node) leftByDeploy(now shown) {
 	n.t.Helper()
 	require.Equal(n.t, "active", text(now.Target))
@@ -166,7 +166,7 @@ func (n *node) leftByDeploy(now shown) {
 	require.NoError(n.t, n.hardware().clean())
 }
 
-// deployed is done for a deploy: on, from a disk that holds the image.
+// deployed is done for a deploy: the server must be on, booted from a disk with the image.
 func (n *node) deployed(id, sha256 string) shown {
 	n.t.Helper()
 	now := n.done(id, "active")
@@ -187,7 +187,7 @@ func (n *node) deployed(id, sha256 string) shown {
 	return now
 }
 
-// cancel asks for the end of an operation by its number.
+// cancel cancels an operation by its id.
 func (n *node) cancel(id string) {
 	n.t.Helper()
 	n.s.must(n.t, http.StatusAccepted, http.MethodPost, "/temper/v1/operations/"+id+"/cancel", map[string]any{"reason": "a test says so"})

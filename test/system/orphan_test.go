@@ -15,21 +15,21 @@ import (
 	"go.temper.dev/temper/internal/dev"
 )
 
-// What must have passed before a node that was left alone may be released.
+// How long it takes until a node whose owner is gone may be released, and until it must be.
 const (
 	runIsOver  = 5*time.Second + 2*time.Second // heartbeat_timeout, and bmc_request_timeout of a request that was under way
 	stepIsOver = 5 * time.Second               // heartbeat_timeout: Temporal gives its step to another one
-	startsSelf = 2 * time.Second               // an API may start itself what it accepted
+	startsSelf = 2 * time.Second               // the API may still start the workflow of a request that it accepted
 	waitsFor3s = 3 * time.Second               // wait_for_conductor of the groups orphan-gone and orphan-forgotten
-	released   = 10 * time.Second              // what is promised, from then on
+	released   = 10 * time.Second              // the promised time, counted from then on
 )
 
-// transient is a way into a transient state that lasts.
+// transient is a way to bring a node into a transient state and keep it there.
 type transient struct {
 	prepare func(n *node)
 	faults  []fault
 	verb    string
-	end     string // where it ends when nothing works on it any more
+	end     string // the state in which it ends when nothing works on it any more
 	passive bool   // it waits, and no step runs
 }
 
@@ -71,7 +71,7 @@ type alone struct {
 	id   string
 }
 
-// leave brings a node of a group into each of the states.
+// leave brings one node of a group into each of the states.
 func leave(t *testing.T, s *stack, group string, states ...string) []*alone {
 	t.Helper()
 	var all []*alone
@@ -107,7 +107,7 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// inTime waits until all of them are as they should be, and wants each there soon after it was safe.
+// inTime waits until all of them are as they must be, and requires that each is so soon after that was safe.
 func inTime(t *testing.T, safe time.Time, all []*alone, ok func(*alone) error) {
 	t.Helper()
 	left := append([]*alone{}, all...)
@@ -130,7 +130,7 @@ func inTime(t *testing.T, safe time.Time, all []*alone, ok func(*alone) error) {
 	})
 }
 
-// ended says why the operation has not failed, with the node in its failed state and held by nobody.
+// ended returns an error unless the operation has failed, and its node is in its failed state and free.
 func (a *alone) ended() error { return a.endedAs("failed") }
 
 // aborted is like ended for an operation that has ended by request.
@@ -151,7 +151,7 @@ func (a *alone) endedAs(outcome string) error {
 	return err
 }
 
-// on says why the operation is not worked on by a conductor; one that waits goes on with nobody, and can be ended.
+// on returns an error unless a conductor works on the operation. One that waits needs no conductor, and can be ended.
 func (a *alone) on(conductor string) error {
 	o, err := a.operation(a.id)
 	switch {
@@ -229,7 +229,7 @@ func TestANodeThatIsLeftAloneIsReleasedInTime(t *testing.T) {
 			[]string{"deploying", "cleaning"},
 			func(t *testing.T, group string, only *dev.Running, all []*alone) {
 				s.conductor(t, group, group+"-2")
-				require.NoError(t, syscall.Kill(only.Pid(), syscall.SIGSTOP)) // it neither hears of the request nor answers Temporal
+				require.NoError(t, syscall.Kill(only.Pid(), syscall.SIGSTOP)) // it neither learns of the request nor answers Temporal
 				for _, a := range all {
 					a.cancel(a.id)
 				}
@@ -292,7 +292,7 @@ func TestANodeThatIsLeftAloneIsReleasedInTime(t *testing.T) {
 	})
 }
 
-// neverStarted has operations accepted by an API that can't reach Temporal, and dies.
+// neverStarted lets an API that can't reach Temporal accept operations, and kills it.
 func neverStarted(t *testing.T, s *stack) {
 	v, setting := s.behindValve(t, "temporal")
 	deaf, at := s.role(t, "api", "api-deaf", []string{setting}, "--listen", "127.0.0.1:0")

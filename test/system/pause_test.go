@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 )
 
-// pauseWorkflow presses "Pause Workflow" in Temporal's UI, and waits until the operation says so.
+// pauseWorkflow pauses the workflow, as "Pause Workflow" in Temporal's UI does, and waits until the operation shows that.
 func (n *node) pauseWorkflow(id string) {
 	n.t.Helper()
 	o, err := n.operation(id)

@@ -18,16 +18,16 @@ import (
 	"go.temper.dev/temper/internal/dev/devfile"
 )
 
-// overWithin is how long a step may stand still when its conductor was killed.
+// overWithin is how long a step may be interrupted when its conductor is killed.
 const overWithin = 10 * time.Second
 
-// Processes die in the middle of deploys and of cleaning; everything goes on where it was, and no server is switched
-// twice for one request. Not beside other tests: they would slow down what is timed.
+// Processes die in the middle of deploys and of cleaning. Everything continues where it was, and no server is switched twice for
+// one request. This test does not run beside others, because they would slow down what is timed.
 func TestProcessesMayDieAtAnyTime(t *testing.T) {
 	s := own(t, 12)
 	l := newLoad(t, s)
 	undisturbed(t, s)
-	// One after the other; after a failure nothing is where the next one expects it.
+	// One after the other. After a failure the rest is skipped, because the nodes are not in the states that it needs.
 	run := func(name string, f func(*testing.T)) {
 		if !t.Failed() {
 			t.Run(name, f)
@@ -77,7 +77,7 @@ func TestProcessesMayDieAtAnyTime(t *testing.T) {
 		require.NoError(t, syscall.Kill(conductors[victim].Pid(), syscall.SIGCONT))
 		l.finish(t)
 		l.move(t, "")
-		// Nothing has to stand still for a heartbeat's timeout any more.
+		// From here on no step has to be interrupted for the heartbeat timeout.
 		l.cleaning.patch("driver_info/agent_burnin_cpu_timeout", 3)
 	})
 
@@ -180,8 +180,8 @@ func TestProcessesMayDieAtAnyTime(t *testing.T) {
 	})
 }
 
-// With no conductor left that covers a node its operation waits, nobody dead is named, and new work is refused; who comes
-// takes it up where it was.
+// If no conductor covers a node, its operation waits, no dead conductor is named, and new work is refused. A conductor that
+// comes back continues the operation where it was.
 func TestTheLastConductorOfAGroupMayDie(t *testing.T) {
 	t.Parallel()
 	s := world(t)
@@ -220,7 +220,7 @@ func TestTheLastConductorOfAGroupMayDie(t *testing.T) {
 	require.Equal(t, effects(undisturbed(t, s)), effects(n.hardware().Actions))
 }
 
-// busiest is the conductor with the most steps at work, and the nodes of these.
+// busiest returns the conductor with the most running steps, and their nodes.
 func (l *load) busiest(t *testing.T, conductors map[string]*dev.Running) (name string, nodes []*node) {
 	t.Helper()
 	for c := range conductors {
@@ -239,7 +239,7 @@ func (s *stack) conductor(t *testing.T, group, name string, env ...string) *dev.
 	return s.conductorWith(t, "redfish", group, name, env...)
 }
 
-// conductorWith is the same with other drivers.
+// conductorWith does the same with other drivers.
 func (s *stack) conductorWith(t *testing.T, drivers, group, name string, env ...string) *dev.Running {
 	t.Helper()
 	c, _ := s.role(t, "conductor", name, env, "--name", name, "--conductor-group", group, "--enabled-drivers", drivers)
@@ -259,15 +259,15 @@ func (s *stack) role(t *testing.T, role, name string, env []string, args ...stri
 	}.Run(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		_ = syscall.Kill(-p.Pid(), syscall.SIGCONT) // one that is frozen hears of nothing
+		_ = syscall.Kill(-p.Pid(), syscall.SIGCONT) // a frozen process does not react to signals
 		ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 		defer cancel()
-		_ = p.Stop(ctx) // it has ended, or is killed
+		_ = p.Stop(ctx) // it may have ended already
 	})
 	at, err := devfile.ReadReady(ready)
 	require.NoError(t, err)
 	return p, at
 }
 
-// log is the file of a process's log.
+// log returns the file of a process's log.
 func (s *stack) log(name string) string { return filepath.Join(s.dir, "data", "logs", name+".log") }

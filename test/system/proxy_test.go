@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// between stands between agents and the API. It gets each request and sends it on, or not, as often as it likes; nil
-// cuts the connection.
+// between is a proxy between agents and the API. It gets each request, and may forward it any number of times. If it returns
+// nil, the connection is closed.
 type between func(r *http.Request, send func() *answer) *answer
 
-// newProxy is a URL that agents take for the API's.
+// newProxy starts a proxy and returns its URL, which agents use as the API's.
 func newProxy(t *testing.T, api string, b between) string {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +39,7 @@ func newProxy(t *testing.T, api string, b between) string {
 	return srv.URL
 }
 
-// pass sends a request on; nil = it got no answer.
+// pass forwards a request; nil = it got no answer.
 func pass(r *http.Request, api string, body []byte) *answer {
 	out, err := http.NewRequestWithContext(r.Context(), r.Method, api+r.URL.RequestURI(), bytes.NewReader(body))
 	if err != nil {
@@ -58,7 +58,8 @@ func pass(r *http.Request, api string, body []byte) *answer {
 	return &answer{status: res.StatusCode, header: res.Header, body: b}
 }
 
-// losing loses the answers to the first n requests to paths that begin so: they take effect, and the agent never knows.
+// losing drops the answers to the first n requests to paths with this prefix: they take effect, but the agent does not learn
+// of it.
 func losing(path string, n int) between {
 	var mu sync.Mutex
 	return func(r *http.Request, send func() *answer) *answer {
@@ -73,13 +74,13 @@ func losing(path string, n int) between {
 	}
 }
 
-// twice sends every request two times and shows the agent the second answer.
+// twice forwards every request two times and returns the second answer.
 func twice(_ *http.Request, send func() *answer) *answer {
 	send()
 	return send()
 }
 
-// valve keeps requests to a path back while it is shut: agents hear that the API is busy, and try again.
+// valve refuses requests to a path while it is shut: agents are told that the API is busy, and try again.
 type valve struct {
 	path string
 
@@ -102,7 +103,7 @@ func (v *valve) open() {
 	v.shut = false
 }
 
-// turnedAway is how many requests were kept back.
+// turnedAway returns how many requests were refused.
 func (v *valve) turnedAway() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -18,16 +18,16 @@ import (
 	"go.temper.dev/temper/internal/dev/devfile"
 )
 
-// timeout is conductor_heartbeat_timeout, as it is where nobody says.
+// timeout is the default of conductor_heartbeat_timeout.
 const timeout = 15 * time.Second
 
-// offer is a node as schedulers are offered it.
+// offer is a node as it is offered to schedulers.
 type offer struct {
 	UUID     string   `json:"uuid"`
 	Requires []string `json:"requires"`
 }
 
-// offered are the nodes of a group that a scheduler is offered now.
+// offered returns the nodes of a group that are offered to schedulers now.
 func (s *stack) offered(group string) (map[string]offer, error) {
 	var list struct{ Nodes []offer }
 	out := map[string]offer{}
@@ -38,7 +38,7 @@ func (s *stack) offered(group string) (map[string]offer, error) {
 	return out, err
 }
 
-// offers wants just these nodes offered.
+// offers checks that exactly these nodes are offered.
 func (s *stack) offers(group string, nodes ...*node) error {
 	have, err := s.offered(group)
 	if err != nil {
@@ -57,10 +57,10 @@ func (s *stack) offers(group string, nodes ...*node) error {
 	return nil
 }
 
-// What nobody can serve is not offered, with nothing left that could notice: neither a conductor nor an orchestrator.
+// A node that no conductor can serve is not offered, even if neither a conductor nor an orchestrator runs that could notice.
 func TestWhatNobodyCanServeIsNotOffered(t *testing.T) {
 	requirePostgres(t)
-	s, err := startStack(3) // whoever dies stays dead
+	s, err := startStack(3) // killed processes are not restarted
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.stop(t.Failed()); err != nil {
@@ -78,7 +78,7 @@ func TestWhatNobodyCanServeIsNotOffered(t *testing.T) {
 	require.NoError(t, s.offers("own", a, b))
 	require.False(t, a.now().Maintenance)
 
-	// A node that an operator keeps in maintenance is offered to those who ask for it.
+	// A node in maintenance is offered to requests that ask for the trait.
 	s.must(t, http.StatusAccepted, http.MethodPut, "/v1/nodes/"+b.uuid+"/maintenance", map[string]any{"reason": "fan"})
 	have, err := s.offered("own")
 	require.NoError(t, err)
@@ -87,7 +87,7 @@ func TestWhatNobodyCanServeIsNotOffered(t *testing.T) {
 
 	powersAreKnown(t, a)
 
-	// A stop is at once.
+	// A stop takes effect at once.
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	require.NoError(t, one.Stop(ctx))
@@ -103,7 +103,7 @@ func TestWhatNobodyCanServeIsNotOffered(t *testing.T) {
 	require.False(t, a.now().Maintenance)
 	eventually(t, patience, func() error { return a.told("released from quarantine") })
 
-	// A power cut is after the timeout, and nothing needs to run for it.
+	// A kill takes effect after the timeout, and no process has to run for that.
 	killed := time.Now()
 	require.NoError(t, syscall.Kill(two.Pid(), syscall.SIGKILL))
 	for _, role := range []string{"orchestrator", "conductor"} {
@@ -119,7 +119,7 @@ func TestWhatNobodyCanServeIsNotOffered(t *testing.T) {
 	}
 	require.True(t, a.now().Maintenance)
 
-	begin("own-3") // and offered again with nobody to decide it
+	begin("own-3") // and they are offered again, although no orchestrator runs
 	eventually(t, timeout, func() error { return s.offers("own", a, b) })
 	require.False(t, a.now().Maintenance)
 }
@@ -136,7 +136,7 @@ func (s *stack) killAll(t *testing.T, role string) {
 	}
 }
 
-// told wants an event in the node's history.
+// told waits for an event in the node's history.
 func (n *node) told(event string) error {
 	var h struct {
 		History []struct{ Event string }
@@ -150,7 +150,8 @@ func (n *node) told(event string) error {
 	return nil
 }
 
-// powersAreKnown wants what happens behind Temper's back noticed, and a BMC that is silent to be a fault until it is not.
+// powersAreKnown checks that Temper notices power changes that it did not make, and that a BMC that does not answer is a fault
+// until it answers again.
 func powersAreKnown(t *testing.T, n *node) {
 	t.Helper()
 	sv := n.hardware()

@@ -16,7 +16,7 @@ import (
 	"go.temper.dev/temper/internal/sim"
 )
 
-// rack hands out the servers of a simulated rack, each to one test.
+// rack gives each server of a simulated rack to one test.
 type rack struct {
 	url    string
 	prefix string // of its nodes' names
@@ -42,7 +42,7 @@ func findRack(url, prefix string) (*rack, error) {
 	return r, nil
 }
 
-// take is a server that no other test has.
+// take returns a server that no other test has.
 func (r *rack) take(t *testing.T) string {
 	t.Helper()
 	r.mu.Lock()
@@ -53,7 +53,7 @@ func (r *rack) take(t *testing.T) string {
 	return name
 }
 
-// server is one of the rack, as it tells what was done to it.
+// server is a server of the rack, with what was done to it.
 type server struct {
 	Name     string   `json:"name"`
 	Address  string   `json:"redfish_address"`
@@ -94,7 +94,7 @@ type action struct {
 
 func (a action) String() string { return a.Reset + " " + a.From + "->" + a.To }
 
-// effects are the actions of a list that did something.
+// effects returns those actions of a list that had an effect.
 func effects(all []action) []string {
 	out := []string{}
 	for _, a := range all {
@@ -105,7 +105,7 @@ func effects(all []action) []string {
 	return out
 }
 
-// steps are the steps that agents were told to run, in order.
+// steps returns the steps that agents were told to run, in order.
 func (s server) steps() []string {
 	out := []string{}
 	for _, c := range s.Commands {
@@ -116,7 +116,7 @@ func (s server) steps() []string {
 	return out
 }
 
-// clean says what is left on a server that nothing should be left on: it is off, with no media and no override.
+// clean returns an error unless the server is off, with no medium and no boot override.
 func (s server) clean() error {
 	var left []string
 	if s.Powered {
@@ -146,7 +146,7 @@ func (r *rack) read(name string) (server, error) {
 	return s, a.decode(&s)
 }
 
-// fault is something that goes wrong with a server, in the words of the rack.
+// fault is a fault of a server, as in the rack's API.
 type fault struct {
 	Kind    string `json:"kind"`
 	When    string `json:"when,omitempty"`
@@ -157,7 +157,7 @@ type fault struct {
 	Delay   string `json:"delay,omitempty"`
 }
 
-// spoil sets a server's faults; none takes them all away.
+// spoil sets a server's faults; none deletes them.
 func (r *rack) spoil(t *testing.T, name string, faults ...fault) {
 	t.Helper()
 	a, err := request(http.MethodPut, r.url+"/servers/"+name+"/faults", map[string]any{"faults": slices.Concat([]fault{}, faults)}, nil)
@@ -168,7 +168,7 @@ func (r *rack) spoil(t *testing.T, name string, faults ...fault) {
 // seeds keep the servers of racks apart: their MACs follow from it. The stack's own rack has 1.
 var seeds atomic.Int64
 
-// ownRack is a rack beside the stack's own, made as cfg says, whose agents call api; it ends with the test.
+// ownRack starts a rack besides the stack's own, whose agents call api; it ends with the test.
 func ownRack(t *testing.T, api string, cfg sim.Config) *rack {
 	t.Helper()
 	seed := 1 + seeds.Add(1)

@@ -17,16 +17,16 @@ import (
 	"go.temper.dev/temper/internal/dev"
 )
 
-// database is a connection of a test's own to the stack's PostgreSQL.
+// database returns the test's own connection to the stack's PostgreSQL.
 func (s *stack) database(t *testing.T) *pgx.Conn {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), s.at.DatabaseURL)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = c.Close(context.Background()) }) // the stack ends anyhow
+	t.Cleanup(func() { _ = c.Close(context.Background()) }) // the stack ends soon
 	return c
 }
 
-// value is what a query gives.
+// value returns the result of a query.
 func value[T any](t *testing.T, db *pgx.Conn, query string, args ...any) (v T) {
 	t.Helper()
 	require.NoError(t, db.QueryRow(t.Context(), query, args...).Scan(&v), query)
@@ -43,7 +43,7 @@ func ticks(t *testing.T, db *pgx.Conn, count int) {
 	}
 }
 
-// reports are the nodes that compute services are reported with, by kind.
+// reports returns the nodes in the reports about compute services, by kind of report.
 func (s *stack) reports(t *testing.T) map[string][]string {
 	t.Helper()
 	var body struct {
@@ -60,7 +60,7 @@ func (s *stack) reports(t *testing.T) map[string][]string {
 	return out
 }
 
-// frees wants a node free in the inventory of a service, or not.
+// frees checks whether a node is free in the inventory of a service.
 func (p *computeProcess) frees(uuid string, want bool) error {
 	now, err := p.read()
 	if err == nil && now.free[uuid] != want {
@@ -69,7 +69,7 @@ func (p *computeProcess) frees(uuid string, want bool) error {
 	return err
 }
 
-// gone says that an instance is not wanted any more; the node that carries it is reported from that moment, and nobody's to have.
+// gone marks an instance absent. From then on its node must be reported, and not be offered.
 func (n *node) gone(instance string, rest *computeProcess) {
 	n.t.Helper()
 	n.s.must(n.t, http.StatusNoContent, http.MethodDelete, "/temper/v1/instances/"+instance, nil)
@@ -77,7 +77,7 @@ func (n *node) gone(instance string, rest *computeProcess) {
 	require.NoError(n.t, rest.frees(n.uuid, false))
 }
 
-// carries wants a node as it was deployed, with its instance.
+// carries checks that a node is as it was deployed, with its instance.
 func (n *node) carries(instance string) {
 	n.t.Helper()
 	now := n.now()
@@ -103,12 +103,12 @@ func (n *node) backFor(group string, p *computeProcess) {
 	require.NotContains(n.t, n.s.reports(n.t)["orphaned"], n.uuid)
 }
 
-// A node whose instance is gone while its service is down is reported at once, and given back as the settings say: not at
-// all, after a time, or as soon as its service is back and has seen it. What somebody set by hand is left alone.
+// If an instance is marked absent while its service is down, its node is reported at once. It is undeployed as the settings say:
+// never, after some time, or as soon as its service is back and has seen that. An instance_uuid that was set by hand stays.
 func TestANodeWhoseInstanceIsGoneIsGivenBack(t *testing.T) {
 	t.Parallel()
 	requirePostgres(t)
-	s, err := startStack(6) // whoever ends is not started again
+	s, err := startStack(6) // processes that end are not restarted
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.stop(t.Failed()); err != nil {
@@ -138,7 +138,7 @@ func TestANodeWhoseInstanceIsGoneIsGivenBack(t *testing.T) {
 	first := c.start("reap-a")
 	eventually(t, patience, func() error { return c.whole([]string{nodes[0].uuid, nodes[1].uuid, nodes[2].uuid}) })
 
-	// One is claimed from the service's share, one by hand at the API, one in nobody's name.
+	// One instance is claimed from the service's share, one at the API in the service's name, and one without a service.
 	claimed, taken, byHand := nodes[0], nodes[1], nodes[2]
 	instances := map[*node]string{}
 	for _, n := range nodes {

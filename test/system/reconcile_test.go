@@ -22,7 +22,7 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
-// asUser is a setting that has a process speak to PostgreSQL as a user of its own, by whom its sessions are known.
+// asUser returns a setting with which a process logs in to PostgreSQL as a user of its own, which identifies its sessions.
 func (s *stack) asUser(t *testing.T, db *pgx.Conn, user string) string {
 	t.Helper()
 	u, err := url.Parse(s.at.DatabaseURL)
@@ -54,7 +54,7 @@ func (s *stack) reconcile(t *testing.T, name string, count int) (over func()) {
 	}
 }
 
-// stored wants the members of the newest epoch, and all nodes owned by them as it is written.
+// stored checks the members of the newest epoch, and that they own all nodes.
 func stored(t *testing.T, db *pgx.Conn, members string) error {
 	t.Helper()
 	if have := whatIsDecided(t, db).members; have != members {
@@ -66,12 +66,12 @@ func stored(t *testing.T, db *pgx.Conn, members string) error {
 	return nil
 }
 
-// Many may decide at once, and one that froze in the middle may wake: what was decided last stands. With nobody left to decide
-// and nobody to work, what needs no hardware goes on, and agents that boot meanwhile are not lost.
+// Many reconciliations may run at the same time, and one that was frozen in its middle may continue: the newest epoch stays. If
+// neither an orchestrator nor a conductor runs, all that needs no hardware still works, and agents that boot are not lost.
 func TestWhoDecides(t *testing.T) {
 	t.Parallel()
 	requirePostgres(t)
-	s, err := startStack(6) // whoever dies stays dead
+	s, err := startStack(6) // killed processes are not restarted
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.stop(t.Failed()); err != nil {
@@ -110,7 +110,7 @@ func TestWhoDecides(t *testing.T) {
 	require.NoError(t, stored(t, db, "conductor-1 conductor-2 ring-1 ring-2"))
 	require.Equal(t, before+1, whatIsDecided(t, db).epoch, "one of them wrote")
 
-	// One freezes in its middle and wakes when others have decided twice.
+	// One is frozen in its middle, and continued when others have written two epochs.
 	goOn = s.inTheMiddle(t, db, "first", func() {
 		begin("ring-3")
 		over = s.reconcile(t, "frozen", 8)
@@ -136,7 +136,7 @@ func TestWhoDecides(t *testing.T) {
 	nobodyIsLeft(t, s, db, group, conductors, nodes...)
 }
 
-// calls are the answers that agents got, by path.
+// calls counts the answers that agents got, by path.
 type calls struct {
 	mu  sync.Mutex
 	got map[string][]int
@@ -154,7 +154,7 @@ func (c *calls) between(r *http.Request, send func() *answer) *answer {
 	return a
 }
 
-// taken says that nothing to a path was taken yet. (What an agent tells that nobody inspects is refused.)
+// taken returns an error if no request to a path was accepted yet. (An inventory of a node that is not inspected is refused.)
 func (c *calls) taken(path string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,7 +164,7 @@ func (c *calls) taken(path string) error {
 	return nil
 }
 
-// nobodyIsLeft kills the conductors while agents boot.
+// nobodyIsLeft kills all conductors while agents boot.
 func nobodyIsLeft(t *testing.T, s *stack, db *pgx.Conn, group string, conductors map[string]*dev.Running, idle ...*node) {
 	t.Helper()
 	booted, c := make(chan struct{}), &calls{got: map[string][]int{}}
@@ -202,7 +202,7 @@ func nobodyIsLeft(t *testing.T, s *stack, db *pgx.Conn, group string, conductors
 		return errors.Join(s.owned(group, "null"), stored(t, db, "ring-3"), idle[0].told("quarantined: No conductor service"))
 	})
 
-	// And now there is none at all.
+	// Now no conductor is alive.
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	require.NoError(t, conductors["ring-3"].Stop(ctx))

@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 )
 
-// retry does an operation again that has ended, and gives the one that does it.
+// retry retries an operation that has ended, and returns the new one.
 func (n *node) retry(id string) string {
 	n.t.Helper()
 	return n.accepted(n.s.must(n.t, http.StatusAccepted, http.MethodPost, "/temper/v1/operations/"+id+"/retry", map[string]any{"reason": "once more"}))

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// states are the conductors of a group by name, as the API tells them.
+// states returns the states of a group's conductors by name, as the API shows them.
 func (s *stack) states(group string) (map[string]string, error) {
 	var body struct {
 		Conductors []struct {
@@ -30,7 +30,7 @@ func (s *stack) states(group string) (map[string]string, error) {
 	return out, err
 }
 
-// covers says why not just these conductors cover the group's redfish nodes.
+// covers returns an error unless exactly these conductors cover the group's redfish nodes.
 func (s *stack) covers(group string, want ...string) error {
 	var body struct {
 		Coverage []struct {
@@ -50,7 +50,7 @@ func (s *stack) covers(group string, want ...string) error {
 	return nil
 }
 
-// owned says why the nodes of a group are not all owned by some of these.
+// owned returns an error unless each node of a group is owned by one of these.
 func (s *stack) owned(group string, by ...string) error {
 	var body struct {
 		Epoch  int64 `json:"epoch"`
@@ -69,7 +69,7 @@ func (s *stack) owned(group string, by ...string) error {
 	return nil
 }
 
-// Its heartbeats reach the database all the while: what it can't do is work.
+// Its heartbeats still reach the database, but it can't get work.
 func TestAConductorThatCannotReachTemporalCoversNothing(t *testing.T) {
 	t.Parallel()
 	s := world(t)
@@ -118,7 +118,7 @@ func TestADrainedConductorTakesNoStepsUntilItIsStartedAgain(t *testing.T) {
 	require.NoError(t, syscall.Kill(running.Pid(), 0), "it is there, and rests")
 	s.must(t, http.StatusConflict, http.MethodDelete, "/temper/v1/conductors/"+text(o.Conductor), nil)
 
-	// A new process has the name; the one that rests finds out and ends.
+	// A new process takes the name. The drained one notices that, and ends.
 	s.conductor(t, "dry", text(o.Conductor))
 	eventually(t, patience, func() error { return s.covers("dry", "dry-1", "dry-2") })
 }

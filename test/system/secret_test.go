@@ -18,7 +18,7 @@ import (
 	"go.temper.dev/temper/internal/sim"
 )
 
-// eavesdropper keeps the token that an agent shows.
+// eavesdropper records the token that an agent sends.
 type eavesdropper struct {
 	mu    sync.Mutex
 	token string
@@ -143,7 +143,7 @@ func TestNoSecretOfAURLIsToldAnywhere(t *testing.T) {
 	}
 }
 
-// hardwareInfo is a value of the node's driver_info.
+// hardwareInfo returns a value of the node's driver_info.
 func (n *node) hardwareInfo(key string) (string, error) {
 	var now struct {
 		Info map[string]any `json:"driver_info"`
@@ -153,7 +153,7 @@ func (n *node) hardwareInfo(key string) (string, error) {
 	return value, err
 }
 
-// withoutDictionaries are the rows of nodes without what people have put into them.
+// withoutDictionaries returns the rows of nodes without the dictionaries that users write.
 func (s *stack) withoutDictionaries(t *testing.T) string {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), s.at.DatabaseURL)
@@ -166,7 +166,7 @@ func (s *stack) withoutDictionaries(t *testing.T) string {
 	return strings.Join(all, "\n")
 }
 
-// history is all that Temporal knows of a workflow, payloads included.
+// history returns all that Temporal stores of a workflow, with payloads.
 func (s *stack) history(t *testing.T, workflow string) string {
 	t.Helper()
 	var b strings.Builder
@@ -187,7 +187,7 @@ func (s *stack) logs(t *testing.T, told map[string]string) {
 	require.NoError(t, filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".log" {
 			if d != nil && d.IsDir() && d.Name() == "postgres" {
-				return filepath.SkipDir // it belongs to somebody else
+				return filepath.SkipDir // the folder belongs to another user
 			}
 			return err
 		}
@@ -201,7 +201,7 @@ func (s *stack) logs(t *testing.T, told map[string]string) {
 	require.Contains(t, told, "api.log")
 }
 
-// tables reads every row of the database, as a thief of its backup would.
+// tables reads every row of the database, like a stolen backup.
 func (s *stack) tables(t *testing.T, told map[string]string) {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), s.at.DatabaseURL)

@@ -22,8 +22,8 @@ import (
 	"go.temper.dev/temper/internal/pgserver"
 )
 
-// settings make hardware quick and everybody impatient, so that what takes half an hour in a data centre is over in
-// seconds here. Callbacks still get long enough for a machine that is busy with other tests.
+// settings make hardware fast and timeouts short, so that what takes half an hour in a data centre takes seconds here. The
+// timeouts for agents are long enough for a machine that is busy with other tests.
 const settings = `
 deploy_callback_timeout: 30s
 clean_callback_timeout: 30s
@@ -43,7 +43,7 @@ rack_step_delay: 20ms
 const (
 	startWithin = 3 * time.Minute
 	stopWithin  = 40 * time.Second
-	// patience is for what happens soon, on a machine that may be very busy.
+	// patience is how long to wait for what happens soon, on a machine that may be very busy.
 	patience = 90 * time.Second
 	look     = 100 * time.Millisecond
 )
@@ -56,7 +56,7 @@ type stack struct {
 	rack *rack
 
 	calm    sync.Once
-	actions []action // of a deploy that nothing happens to
+	actions []action // of an undisturbed deploy
 }
 
 // startStack starts temper dev with that many servers in its rack.
@@ -97,7 +97,7 @@ func startStack(servers int, args ...string) (*stack, error) {
 	return s, nil
 }
 
-// environ is ours without what would make the stack another one.
+// environ returns the environment without variables that would configure the stack.
 func environ() []string {
 	var env []string
 	for _, e := range os.Environ() {
@@ -110,7 +110,7 @@ func environ() []string {
 
 func (s *stack) infoFile() string { return filepath.Join(s.dir, "data", devfile.InfoFile) }
 
-// stop ends the stack. Its data and logs stay where somebody will want to read them.
+// stop ends the stack. If the test has failed, its data and logs stay.
 func (s *stack) stop(keep bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()
@@ -135,7 +135,7 @@ var shared common
 // servers is how many servers the shared rack has: more than the tests take.
 const servers = 300
 
-// world is the shared stack. It is there for tests that run beside others.
+// world returns the shared stack, for tests that run beside others.
 func world(t *testing.T) *stack {
 	t.Helper()
 	requirePostgres(t)
@@ -156,7 +156,7 @@ func (c *common) stop() error {
 	return c.stack.stop(c.keep)
 }
 
-// requirePostgres skips where PostgreSQL is missing, as other tests do.
+// requirePostgres skips the test if PostgreSQL is missing, as other tests do.
 func requirePostgres(t *testing.T) {
 	t.Helper()
 	_, err := pgserver.Find()
@@ -166,7 +166,7 @@ func requirePostgres(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// own is a stack for one test, which may kill what it likes; what is killed is started again.
+// own starts a stack for one test, which may kill its processes; they are restarted.
 func own(t *testing.T, servers int) *stack {
 	t.Helper()
 	requirePostgres(t)
@@ -180,7 +180,7 @@ func own(t *testing.T, servers int) *stack {
 	return s
 }
 
-// pid is a process's number now, by its name in dev.json; 0 = it does not run.
+// pid returns the present pid of a process by its name in dev.json; 0 = it does not run.
 func (s *stack) pid(name string) int {
 	info, err := devfile.ReadInfo(s.infoFile())
 	if err != nil {
@@ -224,7 +224,7 @@ func (s *stack) awaitReady(t *testing.T) {
 	}, patience, look, "the API is not ready")
 }
 
-// eventually waits until cond is nil, and fails with its last words.
+// eventually waits until cond returns nil, and fails with its last error.
 func eventually(t *testing.T, within time.Duration, cond func() error) {
 	t.Helper()
 	var mu sync.Mutex
@@ -243,7 +243,7 @@ func eventually(t *testing.T, within time.Duration, cond func() error) {
 	}
 }
 
-// discard takes testify's own words, which say nothing of what was waited for.
+// discard swallows testify's own message, which does not say what was waited for.
 type discard struct{}
 
 func (discard) Errorf(string, ...any) {}

@@ -12,7 +12,7 @@ import (
 	"go.temper.dev/temper/internal/sim"
 )
 
-// waitingForItsAgent is a node whose deploy waits for an agent that does not come.
+// waitingForItsAgent returns a node whose deploy waits for an agent that does not come.
 func waitingForItsAgent(t *testing.T, s *stack) (n *node, operation string) {
 	t.Helper()
 	n = available(t, s, s.rack)
@@ -113,7 +113,7 @@ func (n *node) writing(l *library) {
 	})
 }
 
-// waiting waits until a step of an operation waits for somebody.
+// waiting waits until a step of an operation is in the state waiting.
 func (n *node) waiting(id, name string) {
 	n.t.Helper()
 	eventually(n.t, patience, func() error {
@@ -128,7 +128,7 @@ func (n *node) waiting(id, name string) {
 	})
 }
 
-// asked is what was asked of an operation.
+// asked returns what was asked of an operation.
 func (n *node) asked(id string) string {
 	n.t.Helper()
 	o, err := n.operation(id)
@@ -232,7 +232,7 @@ func TestPowerRequestsRunInsideADeployThatWaits(t *testing.T) {
 	}, effects(n.hardware().Actions))
 }
 
-// waits says why the node does not wait for its agent with its power so and nothing asked for.
+// waits returns an error unless the node waits for its agent, with its power so and nothing asked.
 func (n *node) waits(power string) error {
 	now, err := n.get()
 	if err != nil {

@@ -27,7 +27,7 @@ func (n *node) blocked(id, why string) error {
 	return err
 }
 
-// in is a node that is served by the conductors of a group alone.
+// in returns a node that only the conductors of one group serve.
 func in(t *testing.T, s *stack, group string) *node {
 	t.Helper()
 	n := available(t, s, s.rack)
@@ -117,7 +117,7 @@ func TestPastTheWaitForAConductorADeployFails(t *testing.T) {
 	}
 }
 
-// failedAlone is failed, where the words need not name the node.
+// failedAlone is failed, except that the error need not name the node.
 func (n *node) failedAlone(id, state string) shown {
 	n.t.Helper()
 	o := n.over(id)
@@ -128,7 +128,8 @@ func (n *node) failedAlone(id, state string) shown {
 	return now
 }
 
-// An operation whose every conductor was killed is not stuck: with another driver, which somebody covers, it goes on there.
+// An operation whose conductors were all killed is not stuck: if the node gets a driver that a live conductor has, it continues
+// there.
 func TestADriverIsChangedWhileNobodyCoversTheNode(t *testing.T) {
 	t.Parallel()
 	s := world(t)
@@ -141,7 +142,7 @@ func TestADriverIsChangedWhileNobodyCoversTheNode(t *testing.T) {
 	s.conductorWith(t, "fake-hardware", "swap", "swap-2")
 	die(t, only)
 	change := func() (answer, error) {
-		// Another driver sends the password elsewhere, so whoever changes it gives the password, or takes it away.
+		// Another driver sends the password elsewhere, so a request that changes the driver must contain the password or remove it.
 		return s.ask(http.MethodPatch, "/v1/nodes/"+n.uuid+"?reset_interfaces=true",
 			append(set("driver", "fake-hardware"), map[string]any{"op": "remove", "path": "/driver_info/redfish_password"}))
 	}

@@ -22,7 +22,7 @@ type Proxy struct {
 	asked map[string]time.Time // URL of plain HTTP -> when it was asked for last
 }
 
-// Asked is when a URL that begins so was last asked for, over plain HTTP; zero = never.
+// Asked returns when a URL with this prefix was last requested over plain HTTP; zero = never.
 func (p *Proxy) Asked(prefix string) (last time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ func NewProxy() (*Proxy, error) {
 	}
 	plain := &httputil.ReverseProxy{
 		Rewrite:  func(r *httputil.ProxyRequest) { r.Out.Host = r.In.Host },
-		ErrorLog: log.New(io.Discard, "", 0), // that one side is gone is what it is for
+		ErrorLog: log.New(io.Discard, "", 0), // lost connections are the purpose of a valve
 	}
 	p := &Proxy{Valve: v, asked: map[string]time.Time{}}
 	p.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +67,7 @@ func NewProxy() (*Proxy, error) {
 	return p, nil
 }
 
-// URL is the proxy's, for the setting of the process.
+// URL returns the proxy's URL, for the setting of the process.
 func (p *Proxy) URL() string { return "http://" + p.Address() }
 
 // Close ends the valve and the proxy.
@@ -92,7 +92,7 @@ func tunnel(w http.ResponseWriter, r *http.Request) {
 	}
 	var once sync.WaitGroup
 	once.Go(func() {
-		_, _ = io.Copy(far, near) // the end of either is the end of both
+		_, _ = io.Copy(far, near) // if one side ends, both do
 		_ = far.Close()
 	})
 	_, _ = io.Copy(near, far)

@@ -1,5 +1,5 @@
-// Package valve stands between one process and a service that it needs, so that a test can cut off this process alone:
-// without a word, as a network that has failed does, or with resets.
+// Package valve is a relay between one process and a service that it needs, so that a test can cut off this process alone:
+// silently, like a network failure, or with resets.
 package valve
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// state is what a valve does with connections.
+// state says what a valve does with connections.
 type state int
 
 const (
@@ -47,11 +47,11 @@ func New(to string) (*Valve, error) {
 	return v, nil
 }
 
-// Address is what the process takes for the service's, host:port.
+// Address returns the host:port that the process uses as the service's.
 func (v *Valve) Address() string { return v.listener.Addr().String() }
 
-// Hold makes the network silent: connections stay and can be made, and nothing passes in either direction. What was
-// sent meanwhile passes when the valve is opened, unless its sender has given up the connection.
+// Hold lets nothing pass in either direction. Connections stay open, and new ones can be made. What was sent meanwhile passes
+// when the valve is opened, unless the sender has closed the connection.
 func (v *Valve) Hold() { v.set(holding) }
 
 // Reset breaks all connections, and every new one at once.
@@ -60,7 +60,7 @@ func (v *Valve) Reset() { v.set(refusing) }
 // Open lets everything pass again.
 func (v *Valve) Open() { v.set(open) }
 
-// Passed is how many bytes have gone through from the process to the service, and when the last of them did.
+// Passed returns how many bytes have passed from the process to the service, and when the last of them did.
 func (v *Valve) Passed() (int64, time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -119,7 +119,7 @@ func (v *Valve) serve() {
 	}
 }
 
-// keep notes a connection, so that it can be broken; one that may not be there is broken at once.
+// keep records a connection, so that it can be reset. If the valve refuses connections or is closed, it is reset at once.
 func (v *Valve) keep(c net.Conn) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -147,7 +147,7 @@ func (v *Valve) relay(near net.Conn) {
 	}
 	far, err := net.DialTimeout("tcp", v.to, 10*time.Second)
 	if err != nil {
-		reset(near) // as a service that does not run
+		reset(near) // like a service that does not run
 		return
 	}
 	if !v.keep(far) {
@@ -218,7 +218,7 @@ func givenUp(c net.Conn) bool {
 // broken is an end that is none in good order.
 func broken(err error) bool { return err != nil && !errors.Is(err, io.EOF) }
 
-// reset ends a connection so that the other side hears of it as of a crash.
+// reset ends a connection with RST, as after a crash.
 func reset(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0) // it is closed next
