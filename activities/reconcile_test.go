@@ -48,12 +48,24 @@ func (a *archive) NotBegun(context.Context, time.Duration, int) ([]node.Operatio
 	return a.notBegun, nil
 }
 
-func (a *archive) Begun(_ context.Context, _ int, after int64) ([]node.Operation, error) {
-	if after != 0 {
-		return nil, nil
+func (a *archive) OpenRuns(_ context.Context, _ int, after int64) (out []node.OpenRun, err error) {
+	for _, o := range a.begun {
+		if after == 0 {
+			out = append(out, node.OpenRun{Operation: o.ID, RunID: o.RunID, Paused: o.TemporalPause != nil})
+		}
 	}
-	return a.begun, nil
+	return out, nil
 }
+
+func (a *archive) OpenOperations(_ context.Context, ids []int64) (out []node.Operation, err error) {
+	for _, o := range a.begun {
+		if slices.Contains(ids, o.ID) {
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}
+
 func (a *archive) Asked(context.Context) ([]node.Operation, error)           { return a.asked, nil }
 func (a *archive) MissedCallbacks(context.Context) ([]node.Operation, error) { return a.called, nil }
 

@@ -184,20 +184,28 @@ func (r *Reconciler) survey(ctx context.Context, out *TickResult) (survey, error
 	var s survey
 	var listed map[string]bool
 	for after := int64(0); ; {
-		ops, err := r.Store.Begun(ctx, tickLimit, after)
+		runs, err := r.Store.OpenRuns(ctx, tickLimit, after)
 		if err != nil {
 			return s, err
 		}
-		if len(ops) > listFrom && listed == nil {
+		if len(runs) > listFrom && listed == nil {
 			listed = r.listOpen(ctx)
 		}
-		for i := range ops {
-			after = ops[i].ID
+		var unsure []int64
+		for _, run := range runs {
+			after = run.Operation
 			s.open++
-			if listed[ops[i].RunID] && !due(ops[i].ID) && ops[i].TemporalPause == nil {
-				s.found = append(s.found, ops[i].ID)
-				continue
+			if listed[run.RunID] && !due(run.Operation) && !run.Paused {
+				s.found = append(s.found, run.Operation)
+			} else {
+				unsure = append(unsure, run.Operation)
 			}
+		}
+		ops, err := r.Store.OpenOperations(ctx, unsure)
+		if err != nil {
+			return s, err
+		}
+		for i := range ops {
 			if s.ask(func() error { return r.describe(ctx, ops[i], &s, out) }) != nil {
 				s.found = append(s.found, ops[i].ID)
 			}
@@ -206,7 +214,7 @@ func (r *Reconciler) survey(ctx context.Context, out *TickResult) (survey, error
 			}
 			activity.RecordHeartbeat(ctx)
 		}
-		if len(ops) < tickLimit {
+		if len(runs) < tickLimit {
 			return s, nil
 		}
 	}

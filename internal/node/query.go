@@ -52,6 +52,13 @@ type OperationFilter struct {
 	Marker  int64   // id of the last operation of the page before; 0 = the first page
 }
 
+// OpenRun is the workflow run of an open operation that has begun.
+type OpenRun struct {
+	Operation int64
+	RunID     string
+	Paused    bool // in Temporal, as the row says
+}
+
 // MissingWorkflow is an open operation whose workflow could not be found.
 type MissingWorkflow struct {
 	Operation Operation

@@ -93,7 +93,7 @@ func (s *Store) AllocateStatements(a node.Allocation) map[string]Statement {
 func ReconcileStatements() map[string]Statement {
 	return map[string]Statement{
 		"not begun": {notBegunSQL, args{"age": int64(1), "limit": 1000}},
-		"begun":     {begunSQL, args{"after": int64(0), "limit": 1000}},
+		"begun":     {openRunsSQL, args{"after": int64(0), "limit": 1000}},
 		"owing":     {undosDueSQL, args{"media": int64(120_000_000), "insert": node.InsertMedia, "limit": 10, "timeout": int64(1)}},
 		"asked":     {askedSQL, args{"age": int64(1), "limit": 1000, "timeout": int64(1)}},
 		"stale":     {staleWaitsSQL, args{"timeout": int64(1), "limit": 1000}},

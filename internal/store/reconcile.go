@@ -20,13 +20,30 @@ func (s *Store) NotBegun(ctx context.Context, olderThan time.Duration, limit int
 	return list(ctx, s, "list operations not begun", notBegunSQL, args{"age": micros(olderThan), "limit": pageLimit(limit)}, eachOperation())
 }
 
-const begunSQL = `SELECT o.* FROM operations o
+const (
+	openRunsSQL = `SELECT o.id, o.run_id, o.temporal_pause IS NOT NULL FROM operations o
  WHERE o.ended_at IS NULL AND o.begun_at IS NOT NULL AND o.id > @after
  ORDER BY o.id LIMIT @limit`
 
-// Begun returns a page of the open operations that a workflow has begun, in the order of their ids.
-func (s *Store) Begun(ctx context.Context, limit int, after int64) ([]node.Operation, error) {
-	return list(ctx, s, "list operations begun", begunSQL, args{"after": after, "limit": pageLimit(limit)}, eachOperation())
+	openOperationsSQL = `SELECT o.* FROM operations o
+ WHERE o.id = ANY (@ids) AND o.ended_at IS NULL
+ ORDER BY o.id`
+)
+
+// OpenRuns returns a page of the runs of open operations that a workflow has begun, in the order of
+// the operations' ids.
+func (s *Store) OpenRuns(ctx context.Context, limit int, after int64) ([]node.OpenRun, error) {
+	return list(ctx, s, "list runs of open operations", openRunsSQL, args{"after": after, "limit": pageLimit(limit)}, func(r pgx.Row) (o node.OpenRun, err error) {
+		return o, r.Scan(&o.Operation, &o.RunID, &o.Paused)
+	})
+}
+
+// OpenOperations returns those of these operations that are open, in the order of their ids.
+func (s *Store) OpenOperations(ctx context.Context, ids []int64) ([]node.Operation, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return list(ctx, s, "read open operations", openOperationsSQL, args{"ids": ids}, eachOperation())
 }
 
 // askedFor is the age from which on an ask is repeated to the workflow.
