@@ -110,8 +110,9 @@ func (s *Store) RecordPower(ctx context.Context, p node.PowerSeen) (wrote bool, 
 			}
 			queueHistory(b, l.ID, node.HistoryEvent{Event: event, EventType: node.HistoryMaintenance})
 		}
-		b.Queue(powerSeenSQL, args{"id": l.ID, "state": p.State, "maintenance": l.Maintenance, "reason": l.MaintenanceReason,
-			"by_fault": l.MaintenanceByFault, "fault": l.Fault})
+		b.Queue(powerSeenSQL, args{
+			"id": l.ID, "state": p.State, "maintenance": l.Maintenance, "reason": l.MaintenanceReason, "by_fault": l.MaintenanceByFault, "fault": l.Fault,
+		})
 		return nil
 	})
 	return wrote && err == nil, err

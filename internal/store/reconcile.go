@@ -75,7 +75,7 @@ const missedCallbacksSQL = `SELECT o.* FROM operations o JOIN agents a ON a.node
    AND CASE WHEN o.kind = ANY(@inspections) THEN a.inspected_at ELSE a.first_heartbeat_at END < clock_timestamp() - @age * interval '1 microsecond'
  ORDER BY o.id LIMIT @limit`
 
-// Called returns the open operations that wait for an agent whose heartbeat or inventory came more
+// MissedCallbacks returns the open operations that wait for an agent whose heartbeat or inventory came more
 // than askedFor ago: the signal to their workflow was lost.
 func (s *Store) MissedCallbacks(ctx context.Context) ([]node.Operation, error) {
 	return list(ctx, s, "list operations called", missedCallbacksSQL, args{"age": micros(askedFor), "limit": node.MaxLimit, "inspections": inspections}, eachOperation())
