@@ -25,7 +25,7 @@ import (
 	"go.temper.dev/temper/internal/testenv"
 )
 
-// roles are the settings of each subcommand that a service may run.
+// roles has the settings of each subcommand that a service may run.
 var roles = map[string]func() config.Role{
 	"api":          func() config.Role { return &config.API{} },
 	"orchestrator": func() config.Role { return &config.Orchestrator{} },
@@ -35,7 +35,7 @@ var roles = map[string]func() config.Role{
 
 const image = "temper:local"
 
-// passwords is what has no default in docker-compose.yml.
+// passwords are the variables that have no default in docker-compose.yml.
 var passwords = []string{
 	"TEMPER_POSTGRES_PASSWORD=p@ss/word", "TEMPORAL_POSTGRES_PASSWORD=other", "TEMPORAL_SERVER_POSTGRES_PASSWORD=of the server",
 	"TEMPER_MIGRATE_POSTGRES_PASSWORD=secret of migrate",
@@ -64,7 +64,7 @@ func project(t *testing.T) *types.Project {
 	return p
 }
 
-// ofTemper are the services that run our own image, by name.
+// ofTemper returns the services that run our own image, by name.
 func ofTemper(t *testing.T) map[string]types.ServiceConfig {
 	t.Helper()
 	found := map[string]types.ServiceConfig{}
@@ -76,7 +76,7 @@ func ofTemper(t *testing.T) map[string]types.ServiceConfig {
 	return found
 }
 
-// environment is a service's, as a process sees it.
+// environment returns a service's environment as its process sees it.
 func environment(s types.ServiceConfig) []string {
 	var environ []string
 	for k, v := range s.Environment {

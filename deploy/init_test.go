@@ -26,7 +26,7 @@ func initialised(t *testing.T) (dir string, again func()) {
 	script := filepath.Join(dir, "deploy", "compose", "init.sh")
 	require.NoError(t, os.WriteFile(script, []byte(read(t, "compose/init.sh")), 0o755))
 
-	// htpasswd is seldom installed: this one answers as it does for -niB.
+	// htpasswd is often not installed, so this script answers like htpasswd -niB.
 	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
 	require.NoError(t, err)
 	tools := t.TempDir()

@@ -20,7 +20,7 @@ import (
 	"go.temper.dev/temper/internal/testenv"
 )
 
-// as is the URL of a database for another user, whose password is "of USER".
+// as returns the URL of a database for another user, whose password is "of USER".
 func as(t *testing.T, at, user string) string {
 	t.Helper()
 	u, err := url.Parse(at)
@@ -29,7 +29,7 @@ func as(t *testing.T, at, user string) string {
 	return u.String()
 }
 
-// Who is let in as a superuser, or has the keys of secrets, is told here.
+// Each service logs in to PostgreSQL as a user of its own, and only the listed ones have the keys of secrets.
 func TestEveryServiceLogsInAsItselfAndFewHaveTheKeys(t *testing.T) {
 	for name, s := range ofTemper(t) {
 		role := s.Command[0]

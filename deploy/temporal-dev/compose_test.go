@@ -10,7 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// These are about the Temporal of docker-compose.yml. They stand here because this is the module that has Temporal's
+// These tests are about the Temporal of docker-compose.yml. They are here because this is the module that has Temporal's
 // server.
 
 func TestDynamicConfigOfComposeIsKnownToTheServer(t *testing.T) {

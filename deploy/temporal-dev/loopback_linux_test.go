@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Nothing here asks who is calling, so nothing may listen where others can call.
+// temporal-dev has no login, so it may listen on loopback only.
 func TestListensOnLoopbackOnly(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir(), "--metrics-listen", "127.0.0.1:0")

@@ -156,7 +156,7 @@ func run(ctx context.Context, o options) error {
 	if err := announce(ctx, s, o); err != nil {
 		s.stop(stopWithin)
 		if ctx.Err() != nil {
-			return nil // told to end before it served
+			return nil // it was stopped before it served
 		}
 		return err
 	}

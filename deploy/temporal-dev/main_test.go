@@ -164,7 +164,7 @@ func get(t *testing.T, url string) string {
 	return string(body)
 }
 
-// waiting is a workflow with a step behind it and a signal ahead.
+// waiting is a workflow that has run a step and waits for a signal.
 func waiting(ctx workflow.Context, name string) (string, error) {
 	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{ScheduleToCloseTimeout: time.Minute})
 	var greeting string

@@ -90,7 +90,7 @@ func (c clients) probe(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// ready is what --ready-file holds.
+// ready is the content of --ready-file.
 type ready struct {
 	Address    string `json:"address"` // host:port of the gRPC frontend
 	Namespace  string `json:"namespace"`
@@ -98,7 +98,7 @@ type ready struct {
 	MetricsURL string `json:"metrics_url,omitempty"` // absent without metrics
 }
 
-// write puts the file in place as a whole: whoever sees it, sees all of it.
+// write creates the file atomically, so that nobody reads half of it.
 func (r ready) write(path string) error {
 	if path == "" {
 		return nil

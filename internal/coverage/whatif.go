@@ -14,7 +14,7 @@ func Without(f *Fleet, hosts []string) *Fleet {
 // WhatIf collects what the next epochs would change.
 type WhatIf struct {
 	Moves       []Move // from one conductor to another
-	Quarantined []Move // to nobody: nobody would cover them
+	Quarantined []Move // nodes that no conductor would cover; To is 0
 }
 
 // Add adds the moves of one ring's nodes when the ring changes from now to then. It does not

@@ -74,7 +74,7 @@ type balance struct {
 	coversAny []bool    // covers any class
 	newcomer  []bool    // had no node before
 	movable   [][][]int // member, class -> nodes that are not pinned, a stack
-	total     int       // nodes that somebody covers
+	total     int       // nodes that a member covers
 	serving   int       // members that cover any
 }
 

@@ -13,7 +13,7 @@ type Node struct {
 	Seen     bool // the published epoch has the current group, instance and service
 }
 
-// Held says who has a node: an owner, nobody, or one service that it leaves for another.
+// Held says which service has a node: its owner, none, or the service that it leaves for another.
 type Held struct {
 	Owner int64 // service in whose share it is; 0 = none
 	// Leaving is the service whose share it has left and that may still publish it; 0 =

@@ -110,7 +110,7 @@ func environ() []string {
 
 func (s *stack) infoFile() string { return filepath.Join(s.dir, "data", devfile.InfoFile) }
 
-// stop ends the stack. If the test has failed, its data and logs stay.
+// stop ends the stack. If keep is set, its data and logs stay.
 func (s *stack) stop(keep bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()
