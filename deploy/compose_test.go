@@ -157,7 +157,7 @@ func TestNoPasswordStandsInTheFile(t *testing.T) {
 	require.Equal(t, 17, seen, "the superuser's twice, four of database-roles, five of Temporal's, migrate and five roles")
 }
 
-// Every setting is one that the role has, and the role finds nothing wrong with them together.
+// Every setting is one that the role has, and the role accepts all of them together.
 func TestEveryRoleTakesItsSettings(t *testing.T) {
 	for name, s := range ofTemper(t) {
 		t.Run(name, func(t *testing.T) {
@@ -181,8 +181,8 @@ func TestEveryRoleTakesItsSettings(t *testing.T) {
 	}
 }
 
-// withFiles is a service's environment with every path under /run/secrets, which must be that of a secret it has,
-// replaced by a file of this machine.
+// withFiles returns a service's environment with every path under /run/secrets replaced by a file of this machine. Each
+// must be the path of a secret that the service has.
 func withFiles(t *testing.T, s types.ServiceConfig) []string {
 	t.Helper()
 	environ := environment(s)
@@ -202,7 +202,7 @@ func withFiles(t *testing.T, s types.ServiceConfig) []string {
 	return environ
 }
 
-// What a container runs, and what it is asked for its health, are commands of the program.
+// What a container runs, and its health check, are commands of the program.
 func TestEveryCommandIsOneOfTheProgram(t *testing.T) {
 	path, err := temper()
 	require.NoError(t, err)
@@ -236,7 +236,7 @@ func TestHealthIsAskedWhereItIsServed(t *testing.T) {
 	}
 }
 
-// Whoever is named as a host is a service on a network of the one that names it, and nobody else can reach databases
+// Every host in a service's settings is a service on one of its networks, and other services can't reach the databases
 // and Temporal.
 func TestServicesReachWhomTheyNeed(t *testing.T) {
 	p := project(t)
@@ -307,7 +307,7 @@ func keys[V any](m map[string]V) func(func(string) bool) {
 	}
 }
 
-// Nothing starts before what it needs, and what ends is waited for by its end.
+// Every service starts after those that it needs: after their health check, or after they have ended if they end by themselves.
 func TestOrderOfStarting(t *testing.T) {
 	p := project(t)
 	once := []string{"database-roles", "migrate", "temporal-database-role", "temporal-schema", "temporal-namespace"}

@@ -17,7 +17,7 @@ func TestImageIsStaticAndUnprivileged(t *testing.T) {
 	require.NotContains(t, last, "RUN ", "there is nothing in it to run")
 }
 
-// The build sees only the folders that .dockerignore lets in, so all that the program is made of must be among them.
+// The build sees only the folders that .dockerignore admits, so every folder of the program's source must be among them.
 func TestBuildContextHasAllThatTheProgramIsMadeOf(t *testing.T) {
 	out, err := exec.CommandContext(within(t, time.Minute), "go", "list", "-deps", "-f",
 		"{{with .Module}}{{if .Main}}{{$.ImportPath}}{{end}}{{end}}", "../cmd/temper").Output()

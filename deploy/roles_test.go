@@ -110,8 +110,8 @@ func TestRolesOfTheDatabaseCanDoWhatTheyNeedAndNoMore(t *testing.T) {
 	}
 }
 
-// Temporal's server and its tools own their two databases, and are no superusers of
-// the server under them, also where the tables were made by one.
+// The role of Temporal's server and tools owns their two databases and is no superuser,
+// also where a superuser had made the tables.
 func TestTemporalIsNoSuperuserOfItsDatabases(t *testing.T) {
 	for name, s := range project(t).Services {
 		for _, key := range []string{"SQL_USER", "POSTGRES_USER"} {

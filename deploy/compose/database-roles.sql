@@ -20,7 +20,7 @@ SELECT format('GRANT CONNECT ON DATABASE %I TO temper_migrate, temper_api, tempe
 ALTER SCHEMA public OWNER TO temper_migrate;
 GRANT USAGE ON SCHEMA public TO temper_api, temper_orchestrator, temper_conductor;
 
--- What is there already. The sequence of an identity column goes with its table.
+-- Tables, sequences and functions that exist already. The sequence of an identity column goes with its table.
 SELECT format('ALTER %s %s OWNER TO temper_migrate', CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, c.oid::regclass)
   FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'S')
    AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype IN ('a', 'i')) \gexec
@@ -29,7 +29,7 @@ SELECT format('ALTER FUNCTION %s OWNER TO temper_migrate', p.oid::regprocedure)
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO temper_api, temper_orchestrator, temper_conductor;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO temper_api, temper_orchestrator, temper_conductor;
 
--- And what migrations make from now on.
+-- Tables and sequences that migrations make later.
 ALTER DEFAULT PRIVILEGES FOR ROLE temper_migrate IN SCHEMA public
     GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO temper_api, temper_orchestrator, temper_conductor;
 ALTER DEFAULT PRIVILEGES FOR ROLE temper_migrate IN SCHEMA public

@@ -29,7 +29,7 @@ func TestDynamicConfigOfComposeIsKnownToTheServer(t *testing.T) {
 	}
 }
 
-// The server's image fills its configuration in from the environment.
+// The server's image makes its configuration from a template and the environment.
 func TestEnvironmentOfComposeIsWhatTheServerReads(t *testing.T) {
 	body, err := os.ReadFile("../../docker-compose.yml")
 	require.NoError(t, err)

@@ -6,21 +6,21 @@ import (
 	"go.temporal.io/server/common/dynamicconfig"
 )
 
-// dynamicConfig is where this server differs from Temporal's defaults, which are made for clusters.
+// dynamicConfig has the settings in which this server differs from Temporal's defaults, which are made for clusters.
 var dynamicConfig = dynamicconfig.StaticClient{
-	// With the default of 20 polls a second and shard, every task that is not handed over eagerly waits about 50 ms:
+	// With the default of 20 polls a second for each shard, every task that is not dispatched eagerly waits about 50 ms:
 	// twelve sequential activities took 1.25 s instead of 63 ms.
 	dynamicconfig.TransferProcessorMaxPollRPS.Key():   1000,
 	dynamicconfig.TimerProcessorMaxPollRPS.Key():      1000,
 	dynamicconfig.VisibilityProcessorMaxPollRPS.Key(): 1000,
 	dynamicconfig.OutboundProcessorMaxPollRPS.Key():   1000,
 
-	// Timers are read this much behind the clock, for hosts whose clocks differ. With the default of 1 s a step that a
-	// conductor hands over stands still for that second, and every crash costs one more; here there is one clock.
+	// Timers fire late by this much, because the clocks of a cluster's hosts may differ; here there is one clock. With the
+	// default of 1 s, a step that one conductor hands over to another waits for that second, and each crash adds another.
 	dynamicconfig.TimerProcessorMaxTimeShift.Key(): 20 * time.Millisecond,
 
-	// One poller and one backlog a queue: with the default of four partitions on one host, polls and tasks that meet
-	// in different partitions are forwarded first.
+	// Each task queue has one partition. With the default of four, a poll and a task in different partitions meet only
+	// after one of them was forwarded, which gains nothing on one host.
 	dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
 	dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
 
@@ -30,24 +30,24 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	// Cancellation reaches a running activity in milliseconds, not with its next heartbeat.
 	dynamicconfig.WorkerCommandsEnabled.Key():             true,
 	dynamicconfig.EnableCancelActivityWorkerCommand.Key(): true,
-	// A worker that says goodbye is not sent another task.
+	// A worker that announces its shutdown is not sent another task.
 	dynamicconfig.EnableCancelWorkerPollsOnShutdown.Key(): true,
 	dynamicconfig.WorkflowPauseEnabled.Key():              true,
 
-	// A host that is frozen or cut off keeps its polls open, and each of them swallows one attempt of an activity until
-	// the connection is given up: 26 to 32 s with the defaults of 60 s and 10 s. Together they are below the 4.5 s
-	// that it takes at the least until the step of such a host is given to another (heartbeat_timeout, less a pause
-	// between heartbeats, plus the pause before the next attempt).
+	// A host that is frozen or cut off keeps its polls open. Until the server closes the connection, it may send an
+	// attempt of an activity to each of these polls, and that attempt is lost. With the defaults of 60 s and 10 s closing
+	// takes 26 to 32 s. These two together are less than the 4.5 s after which the step of such a host is given to
+	// another one at the earliest (heartbeat_timeout, less a pause between heartbeats, plus the pause before the next attempt).
 	dynamicconfig.KeepAliveTime.Key():    2 * time.Second,
 	dynamicconfig.KeepAliveTimeout.Key(): 1500 * time.Millisecond,
-	// Clients may look as often whether the server is there; more than this is answered by hanging up.
+	// Clients may send keepalive pings as often as this. The server closes the connection of a client that sends more.
 	dynamicconfig.KeepAliveMinTime.Key(): time.Second,
 
-	// Search attributes can be used when this is over since they were made; with the default of 2 s the first workflow
-	// that sets one is too early, and then tried again 10 s later only, with all decisions waiting.
+	// New search attributes can be used only after this time. With the default of 2 s, the first workflow that sets one
+	// is refused and tries again only 10 s later. Until then it does nothing else either.
 	dynamicconfig.NamespaceCacheRefreshInterval.Key(): 100 * time.Millisecond,
 
-	// Rate limits protect tenants of a cluster from each other. Here they would only slow the one there is.
+	// Rate limits protect the tenants of a cluster from each other. Here they would only slow down the one tenant.
 	dynamicconfig.FrontendRPS.Key():                                                        1_000_000,
 	dynamicconfig.FrontendMaxNamespaceRPSPerInstance.Key():                                 1_000_000,
 	dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key():                       1_000_000,
@@ -60,7 +60,7 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	dynamicconfig.WorkerPersistenceMaxQPS.Key():                                            1_000_000,
 	dynamicconfig.FrontendMaxNamespaceNamespaceReplicationInducingAPIsRPSPerInstance.Key(): 1_000,
 
-	// Bookkeeping that nobody reads on one machine.
+	// Background scans and statistics for operators of clusters.
 	dynamicconfig.PersistenceHealthSignalMetricsEnabled.Key():     false,
 	dynamicconfig.PersistenceHealthSignalAggregationEnabled.Key(): false,
 	dynamicconfig.TaskQueueScannerEnabled.Key():                   false,

@@ -19,8 +19,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// stopWithin bounds an orderly stop. Stopping hard loses nothing (see storeConfig), so patience buys
-// nothing either.
+// stopWithin bounds an orderly stop. It may be short, because a kill loses nothing either (see storeConfig).
 const stopWithin = 4 * time.Second
 
 // gcPercent lets the heap grow further between collections than Go's default. Measured with 1,600 workflows of three
@@ -120,8 +119,8 @@ func loopback(name, s string) (netip.AddrPort, error) {
 	return a, nil
 }
 
-// checkFree refuses addresses on which somebody else listens. The server ends the process itself when it can't listen,
-// and the UI does so only after the server runs.
+// checkFree refuses addresses on which another process listens already. Without this check Temporal's server or its UI
+// would find that out, and end the process.
 func (o options) checkFree() error {
 	for _, a := range []netip.AddrPort{o.listen, o.ui, o.metrics} {
 		if !a.IsValid() {
@@ -171,7 +170,7 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// announce waits until everything serves, and says so in the ready file and on stderr.
+// announce waits until everything serves, and then writes the ready file and a line to stderr.
 func announce(ctx context.Context, s *server, o options) error {
 	if err := s.waitUntilServing(ctx, o.namespace); err != nil {
 		return err

@@ -65,7 +65,7 @@ func command(data string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 func start(t *testing.T, data string, args ...string) *process {
 	t.Helper()
 	file := filepath.Join(data, "ready.json")
-	// The previous process on this data may have been killed and its file left.
+	// The previous process on this data may have been killed, which leaves its ready file.
 	require.NoError(t, os.RemoveAll(file))
 	p := &process{ended: make(chan struct{})}
 	p.cmd, p.log = command(data, append(args, "--ready-file", file)...)
@@ -305,7 +305,8 @@ func untilCancelled(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Without the worker commands an activity hears of its cancellation with its next heartbeat, which never comes here.
+// Without worker commands an activity learns of its cancellation only from the answer to its next heartbeat. This one
+// sends no more heartbeats.
 func TestCancelReachesARunningActivityAtOnce(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir(), "--ui-listen", "")
@@ -363,7 +364,7 @@ func TestAnAddressThatIsTakenIsOneLine(t *testing.T) {
 	}
 }
 
-// An address that is taken only after it was looked at: what Temporal itself says then.
+// If the address is taken after checkFree has looked at it, Temporal itself reports that.
 func TestTheServersErrorsHaveNoStack(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(asCommand+"_LOG") != "" {

@@ -17,14 +17,14 @@ import (
 // long after it ended, so it must be many times the longest time Temper's processes may be down.
 const retention = 72 * time.Hour
 
-// searchAttributes are the ones that Temper's workflows set, all of type Keyword. The order says which column of the
-// visibility table each gets: only append.
+// searchAttributes are the ones that Temper's workflows set, all of type Keyword. The order decides which column of the
+// visibility table each gets, so new ones must be appended.
 var searchAttributes = []string{
 	"TemperNodeID", "TemperNodeName", "TemperOperation", "TemperConductor", "TemperStep", "TemperWaitingFor",
 }
 
 // makeNamespace puts the namespace with its search attributes into the database before anything serves,
-// so that the first request already finds them. A namespace that is there is left as it is.
+// so that the first request already finds them. It does not change a namespace that exists.
 func makeNamespace(o options) error {
 	ns, err := sqlite.NewNamespaceConfig(clusterName, o.namespace, false, nil)
 	if err != nil {
@@ -41,7 +41,7 @@ func makeNamespace(o options) error {
 	return nil
 }
 
-// updateNamespace gives a namespace that an older version made what this one promises.
+// updateNamespace brings a namespace that an older version made up to date.
 func (s *server) updateNamespace(ctx context.Context, c clients, namespace string) error {
 	have, err := c.operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if err != nil {

@@ -122,7 +122,7 @@ func (r ready) write(path string) error {
 	return nil
 }
 
-// removeReadyFile takes away what a predecessor that was killed has left: it would say that this process serves.
+// removeReadyFile removes the file that a killed predecessor has left, because it would say that this process serves.
 func removeReadyFile(path string) error {
 	if path == "" {
 		return nil

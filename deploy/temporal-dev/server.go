@@ -67,8 +67,8 @@ func startServer(o options) (*server, error) {
 	return s, nil
 }
 
-// hush holds warnings back while the services start and stop: they complain then about each other's absence, and about
-// features that are left out on purpose. Whoever asks for more than warnings gets all of it.
+// hush suppresses warnings while the services start and stop. They warn then about services that are not there yet or any
+// more, and about features that are left out on purpose. With a more verbose log level nothing is suppressed.
 func (s *server) hush(on bool) {
 	if on && s.logLevel == zapcore.WarnLevel {
 		s.log.SetLevel(zapcore.ErrorLevel)
@@ -77,14 +77,14 @@ func (s *server) hush(on bool) {
 	s.log.SetLevel(s.logLevel)
 }
 
-// newLogger logs without stacks: they would show how the server is put together, and hide the line that says what is wrong.
+// newLogger returns a logger without stack traces, which would hide the line that says what is wrong.
 func newLogger(level zap.AtomicLevel) log.Logger {
 	l := log.BuildZapLogger(log.Config{Level: level.String(), Format: "console"})
 	return log.NewZapLogger(l.WithOptions(zap.IncreaseLevel(level), zap.AddStacktrace(zapcore.InvalidLevel)))
 }
 
-// stop reports whether the services stopped in time. When they did not they are left running:
-// the process is about to end, and ending it hard loses nothing.
+// stop reports whether the services stopped in time. Otherwise it leaves them running: the process is
+// about to end, and a kill loses nothing (see storeConfig).
 func (s *server) stop(within time.Duration) bool {
 	s.hush(true)
 	done := make(chan struct{})
@@ -100,8 +100,7 @@ func (s *server) stop(within time.Duration) bool {
 	}
 }
 
-// servicePorts gives every service an address of its own, as the server insists on; only the frontend's is told to
-// anybody.
+// servicePorts gives every service an address of its own, which the server requires. Clients only use the frontend's.
 func servicePorts(frontend netip.AddrPort) map[primitives.ServiceName]netip.AddrPort {
 	services := map[primitives.ServiceName]netip.AddrPort{primitives.FrontendService: frontend}
 	for _, name := range []primitives.ServiceName{
@@ -112,8 +111,8 @@ func servicePorts(frontend netip.AddrPort) map[primitives.ServiceName]netip.Addr
 	return services
 }
 
-// staticHosts replaces the gossip by which the members of a cluster find each other:
-// here there is one of each, and no membership ports are needed.
+// staticHosts replaces the gossip protocol by which the members of a cluster find each other. Here there is one of
+// each, and no membership ports are needed.
 func staticHosts(services map[primitives.ServiceName]netip.AddrPort) map[primitives.ServiceName]static.Hosts {
 	hosts := make(map[primitives.ServiceName]static.Hosts, len(services))
 	for name, address := range services {

@@ -21,18 +21,18 @@ import (
 
 const storeFile = "temporal.db"
 
-// lockWithin is how long a start waits for a predecessor on the same data to be gone.
+// lockWithin is how long a start waits for an earlier process on the same data to end.
 const lockWithin = 2 * time.Second
 
 // storeConfig says how the SQLite file is used.
 //
 //   - journal_mode=wal: a commit is one append to the log, done before the call that caused it is answered.
-//   - synchronous=normal: the log is forced to disk at checkpoints, not at every commit. What is written is in the
-//     kernel's hands, so SIGKILL of this process loses nothing; a power cut may lose the last moments but breaks nothing
+//   - synchronous=normal: the log is forced to disk at checkpoints, not at every commit. The kernel has all that was
+//     written, so SIGKILL of this process loses nothing. A power cut may lose the last commits, but the file stays intact
 //     (https://www.sqlite.org/pragma.html#pragma_synchronous). Temper's own record of what was accepted is in PostgreSQL,
-//     and reconciliation starts again what this file has forgotten. Measured with workflows of three activities:
+//     and reconciliation starts workflows again that this file has lost. Measured with workflows of three activities:
 //     50 a second, against 30 with synchronous=full.
-//   - one connection, the plugin's default: with four, writers wait for SQLite's lock instead of their turn, and it was
+//   - one connection, the plugin's default: with four, writers compete for SQLite's lock, and the same measurement gave
 //     17 a second.
 func storeConfig(dataDir string) *config.SQL {
 	path := url.URL{Path: filepath.Join(dataDir, storeFile)}
@@ -58,8 +58,8 @@ var keptIndexes = []string{
 	"by_keyword_01", "by_keyword_02", "by_keyword_03", "by_keyword_04", "by_keyword_05",
 }
 
-// openStore makes the data folder and the database if they are not there, and locks them for this process. What it
-// returns is to be kept open until the process ends: the kernel takes the lock away then, however it ends.
+// openStore makes the data folder and the database if they do not exist, and locks them for this process. The caller
+// must keep the returned file open until the process ends. The kernel releases the lock then, even after a kill.
 func openStore(dataDir string) (*os.File, error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data folder: %w", err)
@@ -75,8 +75,8 @@ func openStore(dataDir string) (*os.File, error) {
 	return lock, nil
 }
 
-// makeStore writes the schema, unless it is there. It takes many statements, so it is built beside and put in place as
-// a whole: a kill in between leaves a folder that the next start throws away.
+// makeStore creates the database with its schema unless it exists. The schema is many statements, so they run in a
+// temporary folder, and the complete file is then renamed. The next start removes the folder that a kill leaves.
 func makeStore(dataDir string) error {
 	final := filepath.Join(dataDir, storeFile)
 	if _, err := os.Stat(final); err == nil {
@@ -144,7 +144,7 @@ func dropIndexes(path string) error {
 	return err
 }
 
-// lockFile makes and locks a file. Somebody else's lock is waited for, within reason: a predecessor may be just going.
+// lockFile makes and locks a file. It waits up to lockWithin for the lock of another process, which may be about to end.
 func lockFile(path string, within time.Duration) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

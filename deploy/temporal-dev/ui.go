@@ -13,8 +13,8 @@ import (
 
 const uiWithin = 10 * time.Second
 
-// startUI serves Temporal's web UI until the process ends; there is nothing in it to lose. None of its buttons is
-// switched off: docs/steering.md says what each does to an operation.
+// startUI serves Temporal's web UI until the process ends. It has no state, so it needs no stop. All its buttons are
+// enabled: docs/steering.md says what each does to an operation.
 func startUI(ctx context.Context, o options) error {
 	ui := uiserver.NewServer(server_options.WithConfigProvider(&config.Config{
 		Host:                o.ui.Addr().String(),

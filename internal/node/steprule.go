@@ -2,8 +2,8 @@ package node
 
 import "slices"
 
-// Steps by name. Those that frame an operation (StepRule.Core) are no deploy or clean
-// steps for clients.
+// The names of steps. Clients can't request the core steps of an operation (StepRule.Core)
+// as deploy or clean steps.
 const (
 	StepVerify            = "verify"
 	StepPrepare           = "prepare"
@@ -25,8 +25,8 @@ const (
 	StepSwitchToTenantNet = "switch_to_tenant_network"
 	StepBootInstance      = "boot_instance"
 
-	// Reserved: whoever asks for one, on whichever interface, gets this and not a step of
-	// a driver or agent (Ironic conductor/steps.py).
+	// Reserved names: a request for one of them, on any interface, means this step and never a
+	// step of a driver or agent (Ironic conductor/steps.py).
 	StepHold     = "hold"
 	StepWait     = "wait"
 	StepPowerOn  = "power_on"
@@ -34,44 +34,44 @@ const (
 	StepReboot   = "reboot"
 )
 
-// StepRule is everything that holds for the steps of one name, whichever
-// implementation offers them. What differs between implementations is in StepSpec.
-// How a step is run is in package conductor (activities/conductor), in a table with the same rows.
+// StepRule has the rules for all steps of one name, whichever implementation offers
+// them. What differs between implementations is in StepSpec. Package
+// activities/conductor has a table with the same rows, which says how each step is run.
 type StepRule struct {
 	Interface string // "" = any: the name is reserved
 	Step      string
-	Does      string // for people
+	Does      string // one clause for people
 
-	Core      bool // it frames an operation; steps of the agent of the same name are other steps
+	Core      bool // the operation needs it; a step of the agent with the same name is another step
 	Last      bool // steps of the agent come before it
-	Abortable bool // core: it only waits for the agent
+	Abortable bool // core steps: it only waits for the agent
 	Args      map[string]ArgSpec
 
-	BootsAgent bool   // it boots the agent, and is over when the agent has called
-	EndsAgent  bool   // the agent is gone after it
-	Collects   bool   // it reads the inventory of the agent, who sends it once in a boot
-	Holds      bool   // it waits for a person
-	WritesDisk bool   // what steps after it did has to be done again after it
-	Undo       []Undo // what has to be put right if the operation ends after it has begun
-	// UndoesAll: it does every undo that earlier operations may owe. After it the server is off
-	// or booted from its disk, with no medium in its drive and no boot override.
+	BootsAgent bool   // it boots the agent, and ends when the agent has sent its first heartbeat
+	EndsAgent  bool   // no agent runs after it
+	Collects   bool   // it reads the inventory, which the agent sends once in a boot
+	Holds      bool   // it waits for a person's decision
+	WritesDisk bool   // if it is repeated, the steps after it must be repeated too
+	Undo       []Undo // the undos that are needed if the operation ends after the step has begun
+	// UndoesAll: the step does every undo that earlier operations may owe. After it the server is
+	// off or booted from its disk, with no medium in its drive and no boot override.
 	UndoesAll bool
-	Power     PowerState // it came of a request for this power state
+	Power     PowerState // it fulfils a request for this power state
 
-	// MayRestart: if the agent was lost in the middle, it may begin anew with another
-	// boot, because what it writes it then writes again from the beginning. Of other
-	// steps, firmware and RAID above all, nobody knows what half of them has done.
+	// MayRestart: if the agent is lost during the step, the step may begin anew with another
+	// boot, because it writes everything again from the beginning. After half of another
+	// step, above all of firmware and RAID, the state of the hardware is unknown.
 	MayRestart bool
-	// Unread: nobody can read back whether its request was carried out.
+	// Unread: whether its request was carried out can't be read back from the hardware.
 	Unread bool
-	// Lasts: what it did holds although the server was switched off since.
+	// Lasts: its effect remains when the server is switched off.
 	Lasts bool
-	// NoSkip says why a person may not skip it; "" = it may be skipped. SkipAsked: it may
-	// be skipped all the same where the request named it.
+	// NoSkip says why a person may not skip it; "" = it may be skipped. SkipAsked: it may be
+	// skipped in spite of NoSkip if the request named the step.
 	NoSkip    string
 	SkipAsked bool
-	// Failures is how often it may fail before it has failed for good; 0 = as often as
-	// step_limits says.
+	// Failures is how often it may fail before it has failed for good; 0 = the setting
+	// step_limits decides.
 	Failures int
 }
 
@@ -81,8 +81,8 @@ const (
 	erases  = "the node would be offered with the data of its last instance"
 )
 
-// stepRules is the table of steps. A step of the agent that is not here has the rules
-// of agentRule.
+// stepRules is the table of steps. A step of the agent that is not in it has the rules of
+// agentRule.
 var stepRules = []StepRule{
 	{Interface: "power", Step: StepVerify, Core: true, NoSkip: frames, Does: "reads the power state, to see whether the BMC answers"},
 	{Interface: "power", Step: StepOn, Core: true, Power: PowerOn, Does: "switches the server on"},
@@ -92,7 +92,7 @@ var stepRules = []StepRule{
 
 	{
 		Interface: "management", Step: StepUndo, Core: true, NoSkip: frames,
-		Failures: 1, // reconciliation opens an undo again; each holds the node for one try
+		Failures: 1, // reconciliation opens another undo later, so that one try at a time holds the node
 		Does:     "does what earlier operations owe the hardware",
 	},
 
@@ -161,7 +161,7 @@ var stepRules = []StepRule{
 	{Step: StepReboot, Does: "switches the server off and on, into the agent where one runs the steps"},
 }
 
-// agentRule holds for the steps of the agent of which nothing else is known.
+// agentRule has the rules of the agent's steps that are not in stepRules.
 var agentRule = StepRule{Lasts: true}
 
 // StepRules returns the table of steps.
@@ -175,7 +175,7 @@ var ruleByName = func() map[string]*StepRule {
 	return m
 }()
 
-// Name is "interface.step", and only the step where the name is reserved.
+// Name returns "interface.step", or the step alone if its name is reserved.
 func (r StepRule) Name() string {
 	if r.Interface == "" {
 		return r.Step
@@ -183,8 +183,7 @@ func (r StepRule) Name() string {
 	return r.Interface + "." + r.Step
 }
 
-// Rule returns the rules of the step: its row of the table, or else those of an unknown
-// step of the agent.
+// Rule returns the rules of the step: its row of stepRules, or agentRule if it has none.
 func (s Step) Rule() StepRule {
 	if r := ruleByName[s.Step]; r != nil { // a reserved name
 		return *r

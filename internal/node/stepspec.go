@@ -5,33 +5,33 @@ import (
 	"slices"
 )
 
-// StepSpec is a step that an implementation of an interface offers. What holds for every
-// step of its name is in StepRule.
+// StepSpec is a step that an implementation of an interface offers. The rules for all
+// steps of its name are in StepRule.
 type StepSpec struct {
 	Interface, Step string
-	// Priority orders the steps that come by themselves; 0 = only when asked for.
+	// Priority orders the steps that run without being requested, the highest first; 0 = the step runs only if requested.
 	Priority  int
 	Abortable bool
 	Source    Source
 	// NoRamdisk: it needs no agent, so it may run with disable_ramdisk.
 	NoRamdisk bool
-	// Core steps may be switched off by a request, but not moved.
+	// A request may switch a core step off, but not change its priority.
 	Core bool
 	Args map[string]ArgSpec
 }
 
-// Name is "interface.step".
+// Name returns "interface.step".
 func (s StepSpec) Name() string { return s.Interface + "." + s.Step }
 
 // ArgSpec describes an argument of a step (Ironic's argsinfo).
 type ArgSpec struct {
 	Required    bool
-	Secret      bool // masked wherever a client or log sees it
+	Secret      bool // masked in answers and logs
 	Description string
 }
 
 // StepSpecs returns the out-of-band steps of a family that n's interfaces offer, in the
-// order in which they run by themselves.
+// order in which they run.
 func (n *Node) StepSpecs(f Family) []StepSpec {
 	var out []StepSpec
 	for _, i := range Interfaces {

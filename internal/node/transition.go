@@ -14,7 +14,7 @@ type Transition struct {
 	Target   State // target_provision_state after it; "" = none
 	// Inspection says what happens to inspection_started_at and _finished_at.
 	Inspection InspectionClock
-	// ClearInstance says that the instance leaves the node: instance_info with its
+	// ClearInstance says that the instance is removed from the node: instance_info with its
 	// secrets, instance_uuid and instance_name, the lessee that came with the
 	// instance, the secrets of operations' steps, attached VIFs and the allocation.
 	// This happens whenever a node leaves deleting, for cleaning or for error, as in
@@ -92,7 +92,7 @@ func (n *Node) TakeState(later *Node) {
 	n.ProvisionState, n.TargetProvisionState, n.ProvisionUpdatedAt = later.ProvisionState, later.TargetProvisionState, later.ProvisionUpdatedAt
 }
 
-// Words describes the transition for people.
+// Words returns a description of the transition for people.
 func (t Transition) Words() string {
 	if t.From == t.To {
 		return "stays " + string(t.To)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// What a UUID is stands here for the whole program. github.com/google/uuid, which makes new ones,
-// accepts other forms than Ironic, and this package depends on no third party.
+// This file decides for the whole program what a UUID is. github.com/google/uuid makes new ones, but
+// it accepts other forms than Ironic does, and this package has no dependencies.
 
 var (
 	uuidDigits     = regexp.MustCompile(`^[0-9a-fA-F]{32}$`)

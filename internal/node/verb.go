@@ -5,12 +5,12 @@ import "slices"
 // Verb is a word that clients PUT to states/provision, and what it means.
 type Verb struct {
 	Target string // the word
-	Event  Event  // "" for a word that is none
-	// Kind is the operation that it opens where it starts work; "" for verbs
-	// that only steer (abort, unhold) and for those this release can't do.
+	Event  Event  // "" if the word is no verb
+	// Kind is the kind of operation that it opens; "" for verbs that only act on an
+	// open operation (abort, unhold) and for those that are not implemented yet.
 	Kind  OperationKind
-	Minor int   // the microversion 1.Minor that has it
-	State State // target_provision_state of the work it starts; "" = none
+	Minor int   // the first microversion, 1.Minor, that has it
+	State State // target_provision_state of the operation that it opens; "" = none
 }
 
 // Verbs are all words of states/provision (api/controllers/v1/utils.py,
@@ -33,8 +33,8 @@ var Verbs = []Verb{
 	{"service", EventService, "", 87, Active},
 }
 
-// VerbOf is the verb of a word. An unknown word is a verb without an event,
-// which admission.Verb refuses in every state, as Ironic does.
+// VerbOf returns the verb for a word. For an unknown word it returns a verb without an
+// event, which admission.Verb refuses in every state, as Ironic does.
 func VerbOf(target string) Verb {
 	for _, v := range Verbs {
 		if v.Target == target {
@@ -48,7 +48,7 @@ func VerbOf(target string) Verb {
 func (v Verb) Deploys() bool { return v.Kind.Spec().Family == DeployFamily }
 
 // Verb returns the verb that opens operations of kind k: the first one, if it has an
-// alias. It is a Verb of zeroes for a kind that moves no provision state.
+// alias. It returns the zero Verb for a kind that changes no provision state.
 func (k OperationKind) Verb() Verb {
 	if i := slices.IndexFunc(Verbs, func(v Verb) bool { return v.Kind == k }); i >= 0 && k != "" {
 		return Verbs[i]
@@ -56,14 +56,14 @@ func (k OperationKind) Verb() Verb {
 	return Verb{}
 }
 
-// Aborting came to two wait states later than the verb itself.
+// Two wait states got the event abort in later microversions than the verb itself.
 const (
 	minorAbortInspect = 41
 	minorAbortDeploy  = 110
 )
 
-// MinorIn is the microversion 1.N that a client must ask for to use the verb on
-// a node in state s.
+// MinorIn returns the first microversion, 1.N, in which the verb can be used on a node in
+// state s.
 func (v Verb) MinorIn(s State) int {
 	if v.Event == EventAbort {
 		switch s {
@@ -76,8 +76,8 @@ func (v Verb) MinorIn(s State) int {
 	return v.Minor
 }
 
-// Steers reports whether the verb, on a node in s, acts on the operation that
-// is open instead of waiting for its end.
+// Steers reports whether the verb, on a node in s, acts on the open operation instead of
+// being refused until that has ended.
 func (v Verb) Steers(s State) bool {
 	if !Can(s, v.Event) {
 		return false
@@ -93,13 +93,13 @@ func (v Verb) Steers(s State) bool {
 	return false
 }
 
-// Reached reports whether s is what a verb of e would lead to.
+// Reached reports whether s is the target state of a verb for e.
 func Reached(s State, e Event) bool {
 	return slices.ContainsFunc(Verbs, func(v Verb) bool { return v.Event == e && v.State == s })
 }
 
-// VerbsTo are the verbs that bring a node at rest in s to where e is possible, without
-// harm to what runs on it; nil = none do, or e is possible in s.
+// VerbsTo returns the verbs, in order, that bring a node at rest in s to a state in which e is
+// possible, without harm to the instance on it. It returns nil if none do, or if e is possible in s.
 func VerbsTo(s State, e Event) []Event {
 	if Transient(s) || e == EventAbort || e == EventUnhold {
 		return nil
@@ -122,9 +122,9 @@ func VerbsTo(s State, e Event) []Event {
 	return nil
 }
 
-// StatesFor are all states in which a client may ask for e: those at rest, and
-// those in which the verb steers what is open. While a conductor works, the events
-// of the table are its own.
+// StatesFor returns the states in which a client may ask for e: states at rest, and states
+// in which the verb acts on the open operation. In the others only the conductor at work
+// causes the events of the table.
 func StatesFor(e Event) []State {
 	var from []State
 	for _, r := range Rules {

@@ -11,7 +11,7 @@ import (
 	"go.temper.dev/temper/internal/ring"
 )
 
-// world is a fleet by names, so that histories read as they happen.
+// world is a fleet in which members and nodes have names.
 type world struct {
 	t       testing.TB
 	members []string
@@ -68,8 +68,8 @@ func (w *world) fleet() (ring.Fleet, []string) {
 	return f, keys
 }
 
-// epoch computes the next one and holds what must always hold. It gives the
-// nodes that moved, by who they went to.
+// epoch computes the next epoch and checks what must always hold. It returns the
+// nodes that moved, by their new owners.
 func (w *world) epoch() map[string][]string {
 	w.t.Helper()
 	f, keys := w.fleet()
@@ -104,8 +104,8 @@ func (w *world) loads() map[string]int {
 	return out
 }
 
-// bounded holds the load of every member between 95 and 105 percent of the mean,
-// rounded to whole nodes.
+// bounded requires that the load of every member is between 95 and 105 percent of the
+// mean, rounded to whole nodes.
 func (w *world) bounded() {
 	w.t.Helper()
 	n, members := len(w.nodes), len(w.members)
@@ -197,7 +197,7 @@ func TestANodeUnderOperationStaysWhileItsOwnerLives(t *testing.T) {
 	}
 }
 
-// A driver may be enabled with an interface here and without it there.
+// Two members may enable the same driver with different interfaces.
 func TestOnlyThoseThatCoverANodeOwnIt(t *testing.T) {
 	w := newWorld(t, 4, 0)
 	few := slices.Clone(w.members[:2])
@@ -219,7 +219,7 @@ func TestOnlyThoseThatCoverANodeOwnIt(t *testing.T) {
 	sized(t, 400, w.owner)
 }
 
-// What was moved by and by must hold the same as what was never moved.
+// After many changes, one after the other, the same must hold as for a fleet that never changed.
 func TestRandomHistories(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -387,7 +387,7 @@ func BenchmarkBalanceOfAMillion(b *testing.B) {
 	})
 }
 
-// sized compares a length without printing thousands of nodes.
+// sized requires a length. If it differs, it does not print thousands of nodes.
 func sized[V any](t testing.TB, want int, m map[string]V) {
 	t.Helper()
 	got := len(m)

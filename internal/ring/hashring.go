@@ -109,7 +109,7 @@ func (q *queue) Less(i, j int) bool {
 	return cmp.Or(q.sign*cmp.Compare(x.load, y.load), cmp.Compare(x.member, y.member)) < 0
 }
 
-// Swap swaps.
+// Swap swaps two entries.
 func (q *queue) Swap(i, j int) { q.entries[i], q.entries[j] = q.entries[j], q.entries[i] }
 
 // Push adds at the end.

@@ -10,8 +10,8 @@ import "hash/fnv"
 
 // Owner returns the member with the highest score for key (rendezvous hashing), "" if there
 // are no members. Their order and duplicates do not matter. Invariant: removing a member
-// moves only that member's keys, and adding one moves keys only to it. For a large number of
-// keys the shares differ by a few percent, for a handful by chance.
+// moves only that member's keys, and adding one moves keys only to it. With many keys
+// the shares differ by a few percent, with a few keys by much more.
 func Owner(key string, members []string) string {
 	k := hash(key)
 	var owner string

@@ -16,7 +16,7 @@ func TestNobodyOwnsWhereNobodyIs(t *testing.T) {
 	require.Equal(t, "a", ring.Owner("k", []string{"a"}))
 }
 
-// Every process must find the same owner, also one of another release.
+// Every process must find the same owner, also a process of another release.
 func TestOwnersAreFixed(t *testing.T) {
 	have := map[string]string{}
 	for _, k := range []string{"1be26c0b-03f2-4d2e-ae87-c02d7f33c123", "k1", "k2", "k3", ""} {

@@ -11,8 +11,8 @@ import (
 	"go.temper.dev/temper/internal/share"
 )
 
-// fleet is a model of a running fleet: the published state, and what each
-// process shows meanwhile. It does what the database and the processes do, one
+// fleet is a model of a running fleet: the published state, and which nodes each
+// process shows to its scheduler. It does what the database and the processes do, one
 // step at a time, in any order.
 type fleet struct {
 	t     *testing.T
@@ -23,12 +23,12 @@ type fleet struct {
 	told  []string
 }
 
-// proc is a process of a service: what it shows, and of which epoch.
+// proc is a process of a service: which nodes it shows, and from which epoch.
 type proc struct {
 	host  string
 	seq   int64
 	shown map[string]bool // free nodes
-	epoch int64           // that it shows
+	epoch int64           // from which they are
 	next  map[string]bool // fetched and not yet shown; nil = nothing
 	nextE int64
 	dead  bool // it will never show anything again
@@ -47,7 +47,7 @@ func (f *fleet) service(host string) *share.Service {
 	return nil
 }
 
-// holder is the newest process of a host that has not ended.
+// holder returns the newest process of a host that has not ended.
 func (f *fleet) holder(v *share.Service) *proc {
 	for _, p := range f.procs {
 		if p.seq == v.Incarnation && p.host == v.Host && !p.dead {
@@ -57,7 +57,7 @@ func (f *fleet) holder(v *share.Service) *proc {
 	return nil
 }
 
-// check is the promise: no node is shown as free by two processes.
+// check requires that no two processes show the same node as free.
 func (f *fleet) check() {
 	shown := map[string]string{}
 	for _, p := range f.procs {
@@ -80,14 +80,14 @@ func (f *fleet) publish() {
 	}
 }
 
-// start is a process that registers: under a name that may be taken.
+// start starts a process, which registers with a name that another process may have.
 func (f *fleet) start(host string, key *string, peers []string) {
 	v := f.service(host)
 	if v == nil {
 		f.st.Services = append(f.st.Services, share.Service{ID: int64(len(f.st.Services) + 1), Host: host})
 		v = f.service(host)
 	}
-	v.Quiet = v.Live // whoever had it may still show something
+	v.Quiet = v.Live // the process that had the name may still show nodes
 	f.seq++
 	v.Incarnation, v.Key, v.Peers, v.Live, v.Acknowledged = f.seq, key, peers, true, 0
 	f.procs = append(f.procs, &proc{host: host, seq: f.seq})
@@ -122,7 +122,7 @@ func (f *fleet) step() {
 			v.Acknowledged = p.epoch
 			f.say("%s acknowledges %d", v.Host, p.epoch)
 		}
-	case 8: // its lease ends; by then it shows nothing any more, nor do those before it
+	case 8: // its lease ends; by then neither it nor an earlier process shows nodes
 		if v.Live {
 			v.Live, v.Quiet, v.Acknowledged = false, false, 0
 			for _, q := range f.procs {
@@ -132,11 +132,11 @@ func (f *fleet) step() {
 			}
 			f.say("%s dies", v.Host)
 		}
-	case 9: // it starts, again or beside the one before, with other settings
+	case 9: // a process starts, after the earlier one or beside it, with other settings
 		key, peers := f.settings()
 		f.say("%s starts with key %v peers %v", v.Host, key, peers)
 		f.start(v.Host, key, peers)
-	case 10: // its settings change, or the time of the process before it is over
+	case 10: // its settings change, or the earlier process shows nothing any more
 		if v.Quiet {
 			v.Quiet = false
 			for _, q := range f.procs {
@@ -162,7 +162,7 @@ func (f *fleet) touch(n *share.Node) {
 		n.Instance, n.Service = "", ""
 	case f.r.IntN(2) == 0:
 		n.Group = []string{"", "g", "h"}[f.r.IntN(3)]
-	default: // by the service that has it, and takes it off its list with that
+	default: // claimed by the service that has it, which removes it from its own list at once
 		for _, v := range f.st.Services {
 			if v.ID == n.Held.Owner && v.Live {
 				n.Instance, n.Service = "i", v.Host
@@ -192,9 +192,9 @@ func (f *fleet) settings() (*string, []string) {
 	return key, peers
 }
 
-// Whatever happens in whatever order, no node is shown by two; and once it is
-// quiet and everybody has acknowledged, every free node of a partition with a
-// member is in exactly one share.
+// Whatever happens in whatever order, no node is shown by two processes. And once
+// nothing changes and every service has acknowledged, each free node of a partition
+// with a member is in exactly one share.
 func TestRow22NoNodeIsEverInTwoPublishedShares(t *testing.T) {
 	for seed := range uint64(400) {
 		f := &fleet{t: t, r: rand.New(rand.NewPCG(seed, 1))}

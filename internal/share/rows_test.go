@@ -11,10 +11,10 @@ import (
 	"go.temper.dev/temper/internal/share"
 )
 
-// The names of these tests begin with the number of the rule in
-// docs/compute-services.md that they hold.
+// The name of each test begins with the number of the rule in
+// docs/compute-services.md that it tests.
 
-// svc reads "a key=x peers=a,b dead": a service and its settings.
+// svc parses a service and its settings: "a key=x peers=a,b dead".
 func svc(id int64, text string) share.Service {
 	fields := strings.Fields(text)
 	v := share.Service{ID: id, Host: fields[0], Live: true, LeaseUntil: time.Unix(1000, 0)}
@@ -51,8 +51,8 @@ func free(group string, n int) []share.Node {
 	return out
 }
 
-// settled is where nodes stand once nothing moves any more: every service that
-// lives has acknowledged every epoch.
+// settled returns which service has each node once nothing moves any more, after every
+// live service has acknowledged every epoch.
 func settled(t *testing.T, services []share.Service, nodes []share.Node) []share.Node {
 	t.Helper()
 	st := share.State{Epoch: 1 << 20, Services: services, Nodes: nodes}
@@ -80,7 +80,7 @@ func apply(st *share.State, rows []share.Row) {
 	}
 }
 
-// owners counts the nodes of each service; "" = nobody's.
+// owners counts the nodes of each service; "" = of no service.
 func owners(services []share.Service, nodes []share.Node) map[string]int {
 	out := map[string]int{}
 	for _, n := range nodes {
@@ -222,7 +222,7 @@ func TestRow16NamesThatMeanNothingAreIgnoredAndReported(t *testing.T) {
 	require.Contains(t, kinds(s.Reports(nil)), "peer ignored: nobody in peer_list is not registered")
 }
 
-// Rows 17 and 18 go together: the rule and what it comes to.
+// Rule 18 follows from rule 17, so one test has both.
 func TestRow17And18ListsThatContradictEachOther(t *testing.T) {
 	for name, c := range map[string]struct {
 		services []string

@@ -27,7 +27,7 @@ func patches(f *fixture) *[]string {
 func TestWhatABootOverrideWrites(t *testing.T) {
 	for name, c := range map[string]struct {
 		want bmc.Boot
-		boot map[string]any // replaces the system's
+		boot map[string]any // replaces the system's Boot
 		body string
 	}{
 		"once":             {bmc.Boot{Device: bmc.DevicePXE}, nil, `"BootSourceOverrideEnabled":"Once","BootSourceOverrideTarget":"Pxe"`},
@@ -96,7 +96,7 @@ func TestAnETagThatChangedIsReadAgainOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault   func(f *fixture)
 		kind    fault.Kind
-		patches []string // the If-Match of each
+		patches []string // the If-Match header of each PATCH
 	}{
 		"somebody changed it": {func(f *fixture) {
 			f.once(http.MethodPatch, sysPath, func(w http.ResponseWriter, r *http.Request) {
@@ -162,8 +162,8 @@ func TestABootOverrideThatOnlyTheSettingsTake(t *testing.T) {
 	require.Contains(t, body, "Pxe")
 }
 
-// sushy-tools (emulator/main.py, system_resource) always shows Continuous, ignores what it is told of it, and refuses a
-// request that names neither a target nor a mode.
+// sushy-tools (emulator/main.py, system_resource) always shows Continuous, ignores BootSourceOverrideEnabled in a
+// PATCH, and refuses a PATCH that has neither a target nor a mode.
 func TestABMCThatRefusesToBeWithoutAnOverrideBootsFromDisk(t *testing.T) {
 	words := `Missing the BootSourceOverrideTarget and/or BootSourceOverrideMode element`
 	sushy := func(f *fixture, also int) *[]string {

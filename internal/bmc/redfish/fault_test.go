@@ -20,8 +20,8 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// requireFault checks kind and words of an error, and that neither it nor what
-// it wraps tells a secret.
+// requireFault checks the kind and text of an error, and that neither it nor an error that
+// it wraps contains a secret.
 func requireFault(t *testing.T, err error, want fault.Kind, words ...string) {
 	t.Helper()
 	require.Error(t, err)
@@ -116,7 +116,7 @@ func TestAReadIsRepeatedOnceAndAChangeNever(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			conf := quick()
-			conf.RequestTimeout = 20 * time.Second // shorter than the long pause, and longer than anything else takes
+			conf.RequestTimeout = 20 * time.Second // shorter than the longest Retry-After, longer than anything else takes
 			s := talk(t, newDriver(t, conf), f.info(nil))
 			_, err := s.Power(t.Context())
 			require.NoError(t, err)
@@ -131,7 +131,7 @@ func TestAReadIsRepeatedOnceAndAChangeNever(t *testing.T) {
 			}
 			require.Error(t, err)
 			require.Less(t, time.Since(begun), conf.RequestTimeout/2, "the driver does not wait for a retry that comes too late")
-			// One more than ours: Go's transport itself repeats a GET on a kept connection that was closed.
+			// One more than the driver sends: Go's transport repeats a GET on a kept connection that was closed.
 			require.LessOrEqual(t, f.count("GET "+sysPath)-before, 3)
 
 			f.times(1, http.MethodPost, "ComputerSystem.Reset", c.fault)

@@ -42,7 +42,7 @@ type fixture struct {
 	etag     int
 	cd       string
 	tokens   map[string]bool
-	logins   int // passwords that were shown: sessions asked for, and basic credentials
+	logins   int // passwords that were received: requests for a session, and basic credentials
 	changes  []string
 	requests []string
 	busy     int // requests under way
@@ -108,7 +108,7 @@ func (f *fixture) info(more map[string]any) map[string]any {
 	return out
 }
 
-// on lets h answer the requests of a method and a path suffix, until it declines.
+// on lets h answer the requests with this method and path suffix. The fixture answers those that h declines.
 func (f *fixture) on(method, suffix string, h func(w http.ResponseWriter, r *http.Request) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -117,7 +117,7 @@ func (f *fixture) on(method, suffix string, h func(w http.ResponseWriter, r *htt
 	})
 }
 
-// once is on for the first such request.
+// once is like on, for the first such request only.
 func (f *fixture) once(method, suffix string, h http.HandlerFunc) {
 	f.times(1, method, suffix, h)
 }
@@ -149,7 +149,7 @@ func (f *fixture) seen() []string {
 	return slices.Clone(f.requests)
 }
 
-// count is how many requests began with prefix ("POST /redfish/v1/Sess").
+// count returns how many requests began with prefix ("POST /redfish/v1/Sess").
 func (f *fixture) count(prefix string) int {
 	n := 0
 	for _, r := range f.seen() {
@@ -204,7 +204,7 @@ func (f *fixture) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.serve(w, r)
 }
 
-// serve is the BMC without faults.
+// serve answers as a BMC without faults.
 func (f *fixture) serve(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -311,7 +311,7 @@ func (f *fixture) media() map[string]any {
 	return doc
 }
 
-// change does what a POST or PATCH asks.
+// change carries out a POST or PATCH.
 func (f *fixture) change(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		ResetType string
@@ -387,12 +387,12 @@ func message(w http.ResponseWriter, status int, id, text string) {
 	}})
 }
 
-// cut breaks the connection without an answer.
+// cut closes the connection without an answer.
 func cut(w http.ResponseWriter, _ *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// newDriver makes a driver that ends with the test.
+// newDriver makes a driver that is closed at the end of the test.
 func newDriver(t *testing.T, c redfish.Config) *redfish.Driver {
 	c.Reach.Loopback = true // the test's BMCs
 	d := redfish.New(c)
@@ -400,7 +400,7 @@ func newDriver(t *testing.T, c redfish.Config) *redfish.Driver {
 	return d
 }
 
-// talk opens a conversation that ends with the test.
+// talk opens a conversation that is closed at the end of the test.
 func talk(t *testing.T, d *redfish.Driver, info map[string]any) bmc.Session {
 	t.Helper()
 	s, err := d.Open(t.Context(), bmc.Target{Node: nodeID, Info: info})
@@ -422,7 +422,7 @@ func newServer(t *testing.T, h http.Handler) string {
 	return srv.URL
 }
 
-// silent takes a request and does not answer it.
+// silent reads a request and does not answer it.
 func silent(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client is gone
 	<-r.Context().Done()

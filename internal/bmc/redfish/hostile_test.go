@@ -21,22 +21,22 @@ import (
 	"go.temper.dev/temper/internal/sim/hostile"
 )
 
-// What hostile BMCs may cost. A conductor has 512 MiB, and other things to do with them.
+// The limits on what hostile BMCs may cost. A conductor has 512 MiB for everything that it does.
 const (
-	hostileMemory   = 160 << 20              // bytes, of a process that talks to all of them at once
-	hostileRequests = 1000                   // for one conversation in which everything is called once
+	hostileMemory   = 160 << 20              // bytes of memory of a process that talks to all of them at once
+	hostileRequests = 1000                   // in one conversation in which every call is made once
 	hostileError    = 2000                   // bytes of an error
-	hostileEnv      = "TEMPER_TEST_HOSTILES" // the file that names them
+	hostileEnv      = "TEMPER_TEST_HOSTILES" // names the file of hostiles
 )
 
-// hostiles is what the two processes of the test tell each other.
+// hostiles is what the two processes of the test tell each other, in a file.
 type hostiles struct {
 	URLs  map[string]string // by name
 	Calls int
 	Peak  int64 // bytes
 }
 
-// The BMCs are in this process and the driver is in another one, so that what they spend is not taken for what it spends.
+// The BMCs are in this process and the driver is in another one, so that the driver's memory is measured without theirs.
 func TestHostileBMCsAreBoundedInMemoryAndRequests(t *testing.T) {
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skip("NOT TESTED: this system does not tell how much memory a process has had")
@@ -48,7 +48,7 @@ func TestHostileBMCsAreBoundedInMemoryAndRequests(t *testing.T) {
 		bmcs[name], told.URLs[name] = b, srv.URL
 	}
 	for _, trick := range hostile.Tricks() {
-		// Everywhere, and where a client gets that has been told nothing but the truth so far.
+		// The trick on every path, and only on paths that a client reads after honest answers.
 		for _, under := range []string{"", sysPath + "/", "/VirtualMedia"} {
 			b := hostile.New(0)
 			b.Only(trick, under)
@@ -75,7 +75,7 @@ func TestHostileBMCsAreBoundedInMemoryAndRequests(t *testing.T) {
 	t.Logf("%d calls: at most %d MiB, and %d requests to one BMC", told.Calls, told.Peak>>20, most)
 }
 
-// The other process of the test above.
+// This runs in the other process of the test above.
 func TestTalkingToHostileBMCs(t *testing.T) {
 	file := os.Getenv(hostileEnv)
 	if file == "" {
@@ -107,7 +107,7 @@ func TestTalkingToHostileBMCs(t *testing.T) {
 	write(t, file, told)
 }
 
-// callEverything makes every call once, and checks what comes of it.
+// callEverything makes every call once and checks the results. It returns the number of calls.
 func callEverything(t *testing.T, d *redfish.Driver, name, url string) int {
 	s, err := d.Open(t.Context(), bmc.Target{Node: nodeID, Info: map[string]any{
 		"redfish_address": url, "redfish_system_id": sysPath, "redfish_username": username, "redfish_password": password,

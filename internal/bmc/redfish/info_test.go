@@ -34,7 +34,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// here lets the tests' BMCs be asked.
+// here allows the addresses of the tests' BMCs.
 var here = bmc.Settings{Reach: dial.Reach{Loopback: true}}
 
 func TestDriverInfoThatIsWrongIsNamedWhole(t *testing.T) {
@@ -139,7 +139,7 @@ func TestOptingOutOfVerificationIsVisible(t *testing.T) {
 	}
 }
 
-// Whoever may set redfish_verify_ca must not learn from the answers which files
+// A user who may set redfish_verify_ca must not find out from the answers which files
 // this machine has.
 func TestOnlyFilesOfTheFolderOfCAsAreRead(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()

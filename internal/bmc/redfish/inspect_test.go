@@ -167,7 +167,7 @@ func TestACollectionIsBoundedAndPaged(t *testing.T) {
 		return map[string]any{"Members": members, "Members@odata.nextLink": next}
 	}
 	f.set(sysPath+"/EthernetInterfaces", page(sysPath+"/EthernetInterfaces/more", 0, 50))
-	f.set(sysPath+"/EthernetInterfaces/more", page(sysPath+"/EthernetInterfaces/more", 50, 100)) // a ring
+	f.set(sysPath+"/EthernetInterfaces/more", page(sysPath+"/EthernetInterfaces/more", 50, 100)) // a page that links to itself
 	inv, err := inspect(t, f)
 	require.NoError(t, err)
 	require.Len(t, inv.NICs, 64)

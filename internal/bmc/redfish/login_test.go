@@ -103,7 +103,7 @@ func TestAWrongPasswordIsTriedOnce(t *testing.T) {
 			wg.Wait()
 			require.Equal(t, 1, f.shown(), "however many ask")
 
-			// Another way to show or verify it is the same account.
+			// Another redfish_auth_type or redfish_verify_ca is still the same account.
 			requireFault(t, power(t, d, f.info(map[string]any{"redfish_password": "wrong-1", "redfish_auth_type": auth, "redfish_verify_ca": false})), fault.Denied)
 			require.Equal(t, 1, f.shown())
 
@@ -143,7 +143,7 @@ func TestADenialIsForgottenAfterAWhile(t *testing.T) {
 		return err == nil
 	}, 30*time.Second, 5*time.Millisecond)
 	_, err = s.Power(t.Context())
-	requireFault(t, err, fault.Denied) // this conversation has had its try
+	requireFault(t, err, fault.Denied) // a conversation sends the password only once
 }
 
 func TestADenialOutlivesAnIdleBMC(t *testing.T) {

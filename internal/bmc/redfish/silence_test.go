@@ -15,8 +15,8 @@ import (
 	"go.temper.dev/temper/test/valve"
 )
 
-// A conductor that is cut off gives a request up, another one makes it, and the network comes back: what the kernel still
-// had of the first one must not arrive.
+// A conductor that is cut off gives up a request, another conductor sends it, and the network comes back. What the first
+// conductor's kernel has not sent yet must not arrive then.
 func TestARequestThatWasGivenUpNeverArrives(t *testing.T) {
 	f := newFixture(t)
 	var resets atomic.Int32

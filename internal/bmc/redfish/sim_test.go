@@ -23,8 +23,8 @@ import (
 	"go.temper.dev/temper/internal/sim"
 )
 
-// startRack runs a rack of one server, which nobody here wrote together with the
-// driver, and gives its URL.
+// startRack runs a rack of one server and returns its URL. The rack's Redfish service shares no
+// code with the driver.
 func startRack(t *testing.T, c sim.Config) string {
 	t.Helper()
 	c.Servers, c.DataDir = 1, t.TempDir()
@@ -124,7 +124,7 @@ func TestConformanceWithTheSimulatedRack(t *testing.T) {
 	}
 }
 
-// A BMC such as sushy-tools': no override for once, and none that can be switched off.
+// Like sushy-tools, this BMC has no boot override for one boot only, and none that can be switched off.
 func TestConformanceWithAnOverrideThatIsAlwaysContinuous(t *testing.T) {
 	bmctest.Suite(t, func(t *testing.T) bmctest.Rig {
 		rack := startRack(t, sim.Config{})
@@ -188,8 +188,8 @@ func simRig(t *testing.T, c sim.Config) bmctest.Rig {
 func TestFaultsOfTheSimulatedRack(t *testing.T) {
 	for name, c := range map[string]struct {
 		faults string
-		read   fault.Kind // of reading power; -1 = read all the same
-		resets int        // how many resets take effect for one wish
+		read   fault.Kind // of reading the power state; -1 = it can be read
+		resets int        // how many resets take effect for one request
 	}{
 		"nothing":                             {``, -1, 1},
 		"a session that ended":                {`{"kind":"unauthorized","count":1}`, -1, 1},
@@ -216,7 +216,7 @@ func TestFaultsOfTheSimulatedRack(t *testing.T) {
 			} else {
 				require.NoError(t, err)
 			}
-			_ = s.RequestPower(t.Context(), bmc.RequestOn) // its outcome is what the rack says
+			_ = s.RequestPower(t.Context(), bmc.RequestOn) // the rack tells what became of it
 			require.Len(t, listed(t, rack).resets(), c.resets)
 		})
 	}

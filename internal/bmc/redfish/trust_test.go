@@ -24,8 +24,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// certificate makes a self-signed certificate for a BMC at 127.0.0.1, or what
-// change makes of it.
+// certificate makes a self-signed certificate for a BMC at 127.0.0.1. change may alter its template.
 func certificate(t *testing.T, change func(*x509.Certificate)) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -81,7 +80,7 @@ func TestCertificates(t *testing.T) {
 	for name, c := range map[string]struct {
 		shows  tls.Certificate
 		verify any
-		words  []string // none = it is trusted
+		words  []string // of the error; none = the certificate is trusted
 	}{
 		"a self-signed certificate is not trusted":   {good, nil, []string{"not signed by a trusted CA", "redfish_verify_ca", "bmc.example.org", "SHA-256"}},
 		"a certificate is trusted by its CA":         {good, pemOf(good), nil},
@@ -112,8 +111,8 @@ func TestATLSBMCThatSpeaksPlainHTTPIsUnreachable(t *testing.T) {
 	require.ErrorContains(t, err, "HTTP response to HTTPS client")
 }
 
-// gofish.Connect, told not to verify one BMC, switches verification off for
-// http.DefaultTransport and so for everything else in the process.
+// If gofish.Connect is told not to verify one BMC, it switches verification off for
+// http.DefaultTransport, which the whole process uses. The driver must not.
 func TestNotVerifyingOneBMCLeavesTheRestOfTheProcessAlone(t *testing.T) {
 	address := tlsBMC(t, certificate(t, nil))
 	ask := func() error {
@@ -132,7 +131,7 @@ func TestNotVerifyingOneBMCLeavesTheRestOfTheProcessAlone(t *testing.T) {
 	}
 }
 
-// A name is judged by what it resolves to, right before the connection.
+// Whether a host name is allowed depends on the address that it resolves to at the time of the connection.
 func TestABMCOnThisMachineIsNotAskedUnlessItMay(t *testing.T) {
 	asked := 0
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

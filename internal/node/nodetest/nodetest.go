@@ -3,7 +3,7 @@ package nodetest
 
 import "go.temper.dev/temper/internal/node"
 
-// UUID is that of all nodes made here.
+// UUID is the uuid of all nodes that this package makes.
 const UUID = "1be26c0b-03f2-4d2e-ae87-c02d7f33c123"
 
 // In returns a node in state s.
@@ -28,7 +28,7 @@ func Redfish(more ...func(*node.Node)) *node.Node { return Made("redfish", more.
 // Fake returns a node with the driver fake-hardware and its default interfaces.
 func Fake(more ...func(*node.Node)) *node.Node { return Made("fake-hardware", more...) }
 
-// Made returns a node of a driver with the default interfaces.
+// Made returns a node with that driver and its default interfaces.
 func Made(driver string, more ...func(*node.Node)) *node.Node {
 	h, ok := node.Hardware(driver)
 	if !ok {
@@ -44,7 +44,7 @@ func Made(driver string, more ...func(*node.Node)) *node.Node {
 	return n
 }
 
-// Uses sets the implementation of an interface.
+// Uses sets the node's implementation of an interface.
 func Uses(iface, impl string) func(*node.Node) {
 	return func(n *node.Node) { n.Interfaces[iface] = impl }
 }
