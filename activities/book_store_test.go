@@ -13,7 +13,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// rows is what an operation's row and its node's say.
+// rows is the content of an operation's row and of its node's.
 type rows struct {
 	State, Power, LastError, WaitingFor, Conductor string
 	Phase                                          node.Phase
@@ -44,8 +44,8 @@ func rowsOf(t *testing.T, r conductor.OperationStore, uuid string) rows {
 	return out
 }
 
-// Most tests of steps use book instead of a database. Whatever steps do with their
-// records, in whatever order, a book answers and keeps as the store does.
+// Most tests of steps use book instead of a database. Whatever steps write and read, in any
+// order, a book answers and stores as the store does.
 func TestABookDoesWhatTheStoreDoes(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestABookDoesWhatTheStoreDoes(t *testing.T) {
 			began := time.Now().UTC().Truncate(time.Microsecond)
 			for i := range 40 {
 				what := fmt.Sprintf("%d: ", i)
-				// both does f with the book and with the store, which must say the same.
+				// both calls f with the book and with the store. The results must be the same.
 				both := func(name string, f func(conductor.OperationStore) (any, error)) any {
 					what += name
 					want, wanted := f(r.db)
@@ -78,7 +78,7 @@ func TestABookDoesWhatTheStoreDoes(t *testing.T) {
 				}
 				held := claim
 				if d.IntN(6) == 0 {
-					held.Attempt++ // somebody else's
+					held.Attempt++ // another attempt's claim
 				}
 				switch d.IntN(6) {
 				case 0, 1:

@@ -12,7 +12,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// book is the database of one node. TestABookDoesWhatTheStoreDoes holds it to the store.
+// book is an in-memory database of one node. TestABookDoesWhatTheStoreDoes compares it with the store.
 type book struct {
 	mu          sync.Mutex
 	node        node.Node
@@ -21,18 +21,18 @@ type book struct {
 	events      []node.Event
 	hosts       []node.Host    // that cover the node
 	inventory   map[string]any // what the agent sent
-	plugin      map[string]any // and beside its inventory
-	noInventory error          // of reading both
+	plugin      map[string]any // what else the agent sent with it
+	noInventory error          // of reading these two
 	secrets     node.Secrets
 	sealed      error           // why the secrets can't be read
 	clock       time.Time       // the database's
-	empty       bool            // nothing has come of the claim
+	empty       bool            // nothing was written under the claim yet
 	dead        map[string]bool // conductors
 	lived       time.Duration   // how long a conductor lives after its claim
-	gone        bool            // nobody reaches it
+	gone        bool            // the database can't be reached
 
 	inspected node.Inspection
-	// onSave is called with each save's number, from 1, before it is taken.
+	// onSave is called before each save with its number, from 1.
 	onSave func(n int)
 
 	started time.Time // the attempt that has the claim
@@ -72,7 +72,7 @@ func (b *book) Claim(_ context.Context, _ int64, _ string, c node.Claim, started
 	return &n, nil
 }
 
-// errGone is what a conductor gets that is dead to all others.
+// errGone is the error for a conductor that counts as dead.
 var errGone = fault.New(fault.Lost, "nobody hears it")
 
 func (b *book) StillDead(_ context.Context, deaths []node.Death) (out []node.Death, err error) {
@@ -185,7 +185,7 @@ func (b *book) Node(context.Context, string) (*node.Node, error) {
 	return &n, nil
 }
 
-// machine is a server with a BMC that counts what it is asked.
+// machine is a server with a BMC that counts requests.
 type machine struct {
 	mu       sync.Mutex
 	power    bmc.Power
@@ -196,15 +196,15 @@ type machine struct {
 	noMedia  bool // its driver has no virtual media
 	writes   int
 	opened   int
-	stuck    error                                                  // why its drive can't be emptied
-	silent   bool                                                   // gets no answer out
+	stuck    error                                                  // why its medium can't be ejected
+	silent   bool                                                   // its answers are lost
 	look     func()                                                 // called when it is opened, unless nil
 	onLook   func() error                                           // before its power state is read; nil = nothing happens
 	answer   func(r bmc.PowerRequest) (takesEffect bool, err error) // nil = obeys
-	reads    func() error                                           // of the power state; nil = it is read
+	reads    func() error                                           // the error of reading the power state; nil = none
 	insert   func(url string) error                                 // nil = obeys
-	boots    func(b bmc.Boot) bmc.Boot                              // what it makes of an override; nil = what it is told
-	images   []string                                               // that it was sent
+	boots    func(b bmc.Boot) bmc.Boot                              // changes an override that it is sent; nil = takes it as it is
+	images   []string                                               // the images that it was sent
 
 	inventory bmc.Inventory
 }

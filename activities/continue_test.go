@@ -9,7 +9,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// before is the run whose work this one has.
+// before is the run before, whose operation this run takes over.
 const before = "the run before"
 
 func (r *records) ofTheRunBefore() int64 {
@@ -32,7 +32,7 @@ func TestTheOperationOfARunThatContinuedAsNewIsTheNextRuns(t *testing.T) {
 	require.EqualValues(t, got["seq"], o.Claim.Seq)
 }
 
-// Nobody has reset anything: what was ended is not retried.
+// Without a reset, an operation that has ended is not retried.
 func TestAnOperationThatEndsWhileItsWorkflowContinuesAsNewStaysEnded(t *testing.T) {
 	r := newRecords(t)
 	id := r.ofTheRunBefore()

@@ -13,7 +13,7 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// mortals are conductors of which each has the name of its number.
+// mortals are conductors that are named by their numbers.
 type mortals struct {
 	*bench
 	n int
@@ -25,7 +25,7 @@ func newMortals(t *testing.T) *mortals {
 	return m
 }
 
-// dies ends the conductor at work: nothing that it does is seen by anybody.
+// dies ends the conductor at work: nothing that it does from now on has an effect.
 func (m *mortals) dies() error {
 	m.book.mu.Lock()
 	defer m.book.mu.Unlock()
@@ -33,7 +33,7 @@ func (m *mortals) dies() error {
 	return errGone
 }
 
-// next is the try of the next conductor, some seconds later.
+// next lets the next conductor try, some seconds later.
 func (m *mortals) next() (conductor.StepsResult, error) {
 	m.n++
 	m.steps.Settings.Conductor = fmt.Sprintf("c%d", m.n)
@@ -46,7 +46,7 @@ func (m *mortals) later(d time.Duration) { m.book.clock = m.book.clock.Add(d) }
 
 func (m *mortals) step() node.Step { return m.book.op.Steps[0] }
 
-// die has so many conductors die, one after the other.
+// die lets so many conductors die, one after the other.
 func (m *mortals) die(times int) {
 	for range times {
 		_, err := m.next()
@@ -89,7 +89,7 @@ func TestAStepThatItsConductorsDieOfIsPutOffAndThenHeld(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, r.Hold, "whoever asks again is told the same")
 
-	m.book.op.Steps[0].Again() // somebody has decided so
+	m.book.op.Steps[0].Again() // a person has decided to retry
 	m.machine.onLook = nil
 	r, err = m.next()
 	require.NoError(t, err)
@@ -163,12 +163,12 @@ func TestProgressAndFailureBeginTheCountAnew(t *testing.T) {
 	}
 }
 
-// Who is at work on a server that is slow dies of something else, if the server answers; but not for ever.
+// If a conductor dies while it works on a slow server that answers, the step is not blamed. But this has a limit.
 func TestAnAnswerOfTheHardwareIsASignOfLifeAFewTimes(t *testing.T) {
 	m := newMortals(t)
 	looks := 0
 	m.machine.onLook = func() error {
-		if looks++; looks == 3 { // the first sees that the request of an earlier try has no effect yet
+		if looks++; looks == 3 { // the first look sees that an earlier try's request has not taken effect yet
 			return m.dies()
 		}
 		return nil
@@ -199,7 +199,7 @@ func TestAPowerRequestIsDoneWhileTheStepIsPutOff(t *testing.T) {
 func TestAnOperationInMaintenanceIsNotPutOffButEndedWhereItsConductorDied(t *testing.T) {
 	m := newMortals(t)
 	m.book.op.Kind = node.KindDeploy
-	m.book.op.Steps[0].Interface = "deploy" // one of a power request would be done in maintenance
+	m.book.op.Steps[0].Interface = "deploy" // the step of a power request would run in maintenance, too
 	m.book.op.Steps[0].State = node.StepRunning
 	m.book.op.Steps[0].Deaths = []node.Death{{Conductor: "c0"}, {Conductor: "c0"}}
 	m.book.op.Conductor, m.book.op.ClaimedAt, m.book.empty, m.book.op.Paused = "c0", &m.book.clock, true, true

@@ -10,8 +10,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// An agent tells its inventory once in a boot, and no other one is taken: reading the
-// same again would fail as it did.
+// Only one inventory is accepted in each boot of the agent. So a retry without another boot would
+// read the same inventory and fail in the same way.
 func TestAnotherTryAtAnInventoryBootsTheAgentAnew(t *testing.T) {
 	r := newRecords(t)
 	ended := time.Now()

@@ -58,7 +58,7 @@ func TestAConductorThatGetsNoAnswerPassesTheStepOn(t *testing.T) {
 	}
 }
 
-// A dead BMC fails the step after as many rounds as one conductor alone would try.
+// With a dead BMC the step fails after as many rounds of all conductors as a single conductor would make tries.
 func TestARoundIsOneFailureOfTheStep(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.silent, b.book.hosts = true, hosts("c1", "c2")
@@ -73,8 +73,8 @@ func TestARoundIsOneFailureOfTheStep(t *testing.T) {
 	}
 }
 
-// A request was sent, and then the BMC is heard no more: whoever has another one to ask does not wait for the power's time
-// to be over.
+// The BMC stops answering after a request was sent. A conductor that can hand the step over to another one does so, and
+// does not wait until the time for the power change has passed.
 func TestAWatchOfThePowerThatGetsNoAnswerIsPassedOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		covering []node.Host
@@ -108,7 +108,8 @@ func TestAWatchOfThePowerThatGetsNoAnswerIsPassedOn(t *testing.T) {
 	}
 }
 
-// A request gets no answer: whoever has another one to ask does not wait for as long again to find out that it is cut off.
+// A request gets no answer. A conductor that can hand the step over does so at once, and does not send another request
+// that would time out as well.
 func TestWhatALostAnswerSaidIsReadByAnotherConductor(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.book.hosts = hosts("c1", "c2")

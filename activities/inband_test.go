@@ -17,8 +17,8 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// withAgent gives the bench an agent that answers the nth look at its commands
-// (from 1) as told, and a step that has given it its command and can't be begun anew.
+// withAgent gives the bench an agent, for which a test sets the answer to the nth look at its
+// commands (from 1), and a step that has sent its command and can't begin anew.
 func (b *bench) withAgent(answer func(n int) (status int, body string)) {
 	n := 0
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -74,7 +74,7 @@ func TestAStepWhoseAgentWasLostBeginsAnewOnce(t *testing.T) {
 		step   string
 		answer func(int) (int, string)
 		change func(*bench)
-		runs   int // until it has failed for good, or begins anew
+		runs   int // until the step has failed for good or begins anew
 		anew   bool
 	}{
 		"it is silent":                      {"erase_devices", silent, nil, conductor.StepLimit, true},

@@ -10,7 +10,7 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// inspected is what an inspection out of band makes of an inventory.
+// inspected returns the result of an out-of-band inspection that found this inventory.
 func inspected(t *testing.T, inv bmc.Inventory) node.Inspection {
 	t.Helper()
 	b := newBench(t, node.KindInspect, node.Inspecting, bmc.PowerOff, map[string]string{"power": "redfish", "inspect": "redfish"}, plan.Options{})

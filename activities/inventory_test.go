@@ -17,7 +17,7 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// collecting is an inspection whose agent has told its inventory.
+// collecting is an inspection whose agent has sent its inventory.
 func collecting(t *testing.T) *bench {
 	t.Helper()
 	inband := map[string]string{"deploy": "direct", "inspect": "agent", "boot": "fake", "network": "noop"}
@@ -28,7 +28,7 @@ func collecting(t *testing.T) *bench {
 	return b
 }
 
-// What an agent says becomes properties and ports only where it can be one.
+// Of what an agent sends, only valid values become properties and ports.
 func TestAnInventoryIsHeldToWhatANodeCanHave(t *testing.T) {
 	b := collecting(t)
 	nic := func(mac any) map[string]any { return map[string]any{"mac_address": mac} }
@@ -47,7 +47,7 @@ func TestAnInventoryIsHeldToWhatANodeCanHave(t *testing.T) {
 	require.Equal(t, "52:54:00:00:00:02", b.book.inspected.Ports[1].Address)
 }
 
-// What the database does not take within its deadline is not tried for ever.
+// If the database does not accept an inventory in time, the step is not retried for ever.
 func TestAnInventoryBeyondTheDatabasesDeadlineFails(t *testing.T) {
 	b := collecting(t)
 	b.book.noInventory = fault.New(fault.Unavailable, "the database says: canceling statement due to statement timeout")

@@ -11,7 +11,7 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// The entry of a hardware type promises virtual media, and its driver has none.
+// The entry of a hardware type has virtual media, but its driver does not implement it.
 func TestAStepSaysWhatTheDriverLacks(t *testing.T) {
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 	b.machine.noMedia = true

@@ -17,8 +17,8 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// The SDK cancels a step's context for more than one reason, and only one of them is a cancel of the operation: what was
-// only Temporal's absence must not end it.
+// The SDK cancels a step's context for several reasons, and only one of them is a cancel of the operation. If Temporal was
+// only away, the operation must not end.
 func TestAStepThatTheSDKStopsIsHandedOverUnlessTheWorkflowCancelsIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		cause     error
@@ -58,7 +58,7 @@ func TestAStepThatTheSDKStopsIsHandedOverUnlessTheWorkflowCancelsIt(t *testing.T
 	}
 }
 
-// What the database's absence keeps from being written is no failure of the step's.
+// If the database is away and a save fails, that does not count as a failure of the step.
 func TestADatabaseThatIsAwayIsNoFailureOfAStep(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.steps.Store = &away{book: b.book, at: 2}

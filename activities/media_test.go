@@ -15,13 +15,13 @@ import (
 
 const agentISO = "http://images/deploy.iso"
 
-// unheard is the error of an insertion whose answer did not come.
+// unheard is the error of an insertion that got no answer.
 func unheard() error {
 	return fault.New(fault.OutcomeUnknown, "insert: %w", fault.NoAnswerError("no answer in time"))
 }
 
-// booting is a deploy that boots its agent on a BMC that shows a medium only some time after it was sent, and answers
-// nothing until then.
+// booting is a deploy that boots its agent on a BMC that shows a medium only some time after the request to insert it,
+// and does not answer that request until then.
 func booting(t *testing.T, after time.Duration) *bench {
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 	b.steps.Settings.MediaTimeout, b.steps.Settings.MediaPoll = 5*time.Second, 5*time.Millisecond
@@ -165,7 +165,7 @@ func TestAnOverrideIsJudgedByTheNextBoot(t *testing.T) {
 	require.ErrorContains(t, err, "took the boot device cdrom (Once) but shows pxe (Continuous)")
 }
 
-// The step is begun anew while the medium that it has sent may still appear: nothing else is sent, and so recorded, before.
+// The step begins anew while its first medium may still appear. Until then it sends no other medium, and records none.
 func TestAStepThatBeginsAnewWaitsForTheMediumThatItHasSent(t *testing.T) {
 	b := booting(t, time.Hour)
 	b.book.hosts = []node.Host{{Name: "c1"}, {Name: "c2"}}

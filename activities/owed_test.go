@@ -46,7 +46,7 @@ func TestAnUndoThatFailsKeepsTheDebt(t *testing.T) {
 	require.Equal(t, []node.Undo{node.UndoPowerOff}, b.book.node.Owed)
 }
 
-// The next one comes of reconciliation, unless the hardware has said no for good.
+// Reconciliation opens the next undo, unless the hardware has refused for good.
 func TestAnUndoThatFailsIsTriedOnceAndSaysWhetherItMayBeTriedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		err     error
@@ -67,7 +67,7 @@ func TestAnUndoThatFailsIsTriedOnceAndSaysWhetherItMayBeTriedAgain(t *testing.T)
 			require.True(t, final(err))
 			require.Equal(t, c.refused, b.book.node.OwedRefused)
 			want := []node.Undo{node.UndoEjectMedia, node.UndoClearBoot}
-			if c.refused { // the override is cleared all the same
+			if c.refused { // the override is cleared nevertheless
 				want = want[:1]
 			}
 			require.Equal(t, want, b.book.node.Owed, "what is done is owed no more")

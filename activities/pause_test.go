@@ -17,7 +17,7 @@ import (
 func TestAPausedOperationBeginsNoStep(t *testing.T) {
 	began := time.Now()
 	for name, c := range map[string]struct {
-		step node.Step // what is known of the first one
+		step node.Step // the first step as recorded
 		rest bool
 		want conductor.Next
 		owed []node.Undo
@@ -95,8 +95,8 @@ func TestAStepThatIsTriedAgainRests(t *testing.T) {
 	require.Equal(t, conductor.NextReady, r.Next, "its conductor lives")
 }
 
-// A look must agree with the query that finds whose wait does not fit: a workflow
-// is told until its row says what it should.
+// A look must agree with the query that finds operations whose recorded wait is wrong:
+// reconciliation signals a workflow until its row is right.
 func TestALookWritesWhyTheOperationCannotGoOn(t *testing.T) {
 	ready := func(t *testing.T, p *page, policy orchestrator.Policy) orchestrator.WaitState {
 		var s testsuite.WorkflowTestSuite
@@ -180,7 +180,7 @@ func TestAPowerRequestInAHoldWaitsForAConductorWithoutEndingTheHold(t *testing.T
 	p.uncovered = false
 	require.True(t, look().Power)
 
-	// A hold step that was asked for is the same.
+	// It is the same with a hold step that the request named.
 	p.state = node.DeployHold
 	goesOn := func() bool {
 		var s testsuite.WorkflowTestSuite

@@ -13,7 +13,7 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// ask is what the API writes when somebody asks for a power state.
+// ask records a power request, as the API does.
 func (b *book) ask(target node.PowerState) { b.op.Asked, b.op.AskedPower = node.AskPower, target }
 
 func TestAPowerRequestThatComesWhileAStepRunsIsTheOneThatWasAskedFor(t *testing.T) {

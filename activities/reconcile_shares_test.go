@@ -14,7 +14,7 @@ import (
 	"go.temper.dev/temper/internal/share"
 )
 
-// yard is nodes whose instances are gone, and shares that are stale.
+// yard has nodes whose instances are gone, and shares that are stale.
 type yard struct {
 	stillShares
 	stale   bool

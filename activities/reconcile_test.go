@@ -22,7 +22,7 @@ import (
 
 // archive is a database with open operations, and Temporal beside it.
 type archive struct {
-	orchestrator.OperationStore // what a test does not use is not there
+	orchestrator.OperationStore // nil: methods that no test needs panic
 	reconcile.Store             // likewise
 
 	notBegun, begun []node.Operation
@@ -30,15 +30,15 @@ type archive struct {
 	listed          map[string]bool // runs that Temporal lists as open
 	listFails       error
 	described       int
-	missing         map[int64]time.Duration // since when unknown, for MarkMissing
+	missing         map[int64]time.Duration // for how long Temporal has not known it, for MarkMissing
 	workflows       map[string]node.RunStatus
-	unreadable      []string // the workflows of which Temporal only says an error
-	refuses         error    // what Temporal says to starts, cancels and nudges
-	only            int64    // of this operation; 0 = of all
+	unreadable      []string // the workflows for which Temporal returns an error
+	refuses         error    // Temporal's error for starts, cancels and nudges
+	only            int64    // refuses only for this operation; 0 = for all
 
 	called, staleWaits []node.Operation
 	owing              []node.Operation // undos that are due
-	said               string           // who said that Temporal lost its data
+	said               string           // who has reported that Temporal lost its data
 
 	started, cancelled, nudged []int64
 	closed                     []node.End
@@ -166,7 +166,7 @@ func (a *archive) tick(t *testing.T) (reconcile.TickResult, error) {
 	return out, nil
 }
 
-// stillShares are shares and instances of which nothing is to be done.
+// stillShares are shares and instances for which nothing has to be done.
 type stillShares struct{ reconcile.InstanceStore }
 
 func (stillShares) SharesStale(context.Context) (bool, error) { return false, nil }
@@ -315,7 +315,7 @@ func TestATickThatTemporalRefusesEverythingGivesUpSoon(t *testing.T) {
 	require.Len(t, a.nudged, 5)
 }
 
-// Temporal was away when the agent called, so its workflow was not told.
+// Temporal was away when the agent's heartbeat came, so the workflow got no signal.
 func TestAnAgentsCallThatWasNotToldIsTold(t *testing.T) {
 	a := &archive{called: []node.Operation{operation(7)}}
 	out, err := a.tick(t)
@@ -360,7 +360,7 @@ func TestWithManyOpenOperationsOnlyThoseThatLookLostAreDescribed(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, a.closed, 1)
 			require.Equal(t, lost.ID, a.closed[0].Operation)
-			// Of those that are listed every 32nd is described as well.
+			// In addition, every 32nd of those that are listed is described.
 			require.InDelta(t, c.described, a.described, 13)
 		})
 	}

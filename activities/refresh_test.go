@@ -18,7 +18,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// racks is a fleet whose BMCs answer what a test says, and its records.
+// racks is a fleet whose BMCs give the answers that a test sets, with its records.
 type racks struct {
 	mu           sync.Mutex
 	nodes        []node.Node
@@ -54,7 +54,7 @@ func (r *racks) RecordPower(_ context.Context, p node.PowerSeen) (bool, error) {
 	return true, nil
 }
 
-// Open is of a bmc.Driver; the rest of it is not there.
+// Open is the only method of bmc.Driver that racks implements.
 func (r *racks) Open(_ context.Context, t bmc.Target) (bmc.Session, error) {
 	if t.Info["password"] != "geheim" {
 		return bmc.Session{}, errors.New("credentials are missing")

@@ -41,7 +41,7 @@ func TestAnUnholdWhileAPowerRequestRunsInTheHoldIsTakenUp(t *testing.T) {
 	require.Equal(t, node.AskNone, b.book.op.Asked)
 }
 
-// The row has one ask: what is asked while the power request runs comes after it.
+// The row has room for one ask. What is asked while the power request runs is done after it.
 func TestAnUnholdWhileAPowerRequestRunsBeforeAStepThatFailedIsLeftToTheWorkflow(t *testing.T) {
 	b := newBench(t, node.KindDeploy, node.DeployHold, bmc.PowerOff, fakes, plan.Options{})
 	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepWriteImage, Source: node.SourceDriver, State: node.StepFailed, LastError: "no disk"}}
@@ -59,7 +59,7 @@ func TestAnUnholdWhileAPowerRequestRunsBeforeAStepThatFailedIsLeftToTheWorkflow(
 	require.Equal(t, node.AskUnhold, b.book.op.Asked, "it was accepted, and is still to be done")
 }
 
-// The step that failed does not run now, so it is not left to it to switch on.
+// The failed step is not running, so it can't be left to that step to switch the server on.
 func TestARebootBeforeAStepThatFailedIsDoneWholeAndTheStepBootsAnewWhenItRunsAgain(t *testing.T) {
 	b := newBench(t, node.KindDeploy, node.DeployHold, bmc.PowerOn, direct, plan.Options{})
 	b.book.op.Steps = []node.Step{{Interface: "deploy", Step: node.StepDeploy, Source: node.SourceDriver, State: node.StepFailed, Phase: "booted"}}

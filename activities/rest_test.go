@@ -13,7 +13,7 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// pausedAt is a pause in Temporal as long ago as that.
+// pausedAt is a pause in Temporal that began that long ago.
 func pausedAt(what node.PauseOf, ago time.Duration) *node.Pause {
 	return &node.Pause{What: what, At: time.Now().Add(-ago).UTC().Truncate(time.Microsecond), By: "ann@desk", Reason: "let me look"}
 }
@@ -25,7 +25,7 @@ func (r *records) operation(id int64) *node.Operation {
 	return o
 }
 
-// waits makes the operation wait for its agent, for as long.
+// waits makes the operation wait for its agent for that long.
 func (r *records) waits(id int64, left time.Duration) {
 	r.Helper()
 	until, began := time.Now().Add(left), time.Now()
@@ -77,7 +77,7 @@ func TestAPauseInTemporalStandsInTheRowAndTheTimeStandsStill(t *testing.T) {
 	}
 }
 
-// Nobody is at work meanwhile, and the time for a decision does not pass.
+// No conductor works meanwhile, and the time for a decision does not pass.
 func TestTheTimeForADecisionStandsStillWhileItsWorkflowIsPaused(t *testing.T) {
 	r := newRecords(t)
 	id := r.begun().ID
@@ -103,7 +103,7 @@ func TestAnOperationThatIsPausedBeforeItBeganSaysSo(t *testing.T) {
 	require.Nil(t, r.operation(id).BegunAt)
 }
 
-// The word of the API may not have arrived.
+// The API's signal may not have arrived.
 func TestWhatIsAskedOfAPausedOperationUnpausesIt(t *testing.T) {
 	for ask, want := range map[node.Ask]bool{node.AskCancel: true, node.AskAbort: true, node.AskDelete: true, node.AskUnhold: true, node.AskPower: false} {
 		t.Run(string(ask), func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestAStepThatRunsEndsAndNoneIsBegunWhileTheWorkflowIsPaused(t *testing.T) {
 	require.Equal(t, node.StepPending, b.book.op.Steps[1].State)
 }
 
-// Temporal hands a step out again whose conductor has died, also while its workflow is paused.
+// If the conductor of a step has died, Temporal retries the step, even while its workflow is paused.
 func TestAStepWhoseConductorDiedRestsWhileTheWorkflowIsPaused(t *testing.T) {
 	began := time.Now()
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})

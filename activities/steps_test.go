@@ -29,10 +29,10 @@ type bench struct {
 	steps   *conductor.Steps
 	lost    int
 	seq     int64
-	tried   []string // conductors that got no answer before this one
+	tried   []string // conductors that have tried before and got no answer
 }
 
-// newBench plans an operation of kind k on a node in state s, whose power is as given.
+// newBench plans an operation of kind k on a node in state s with the given power state.
 func newBench(t *testing.T, k node.OperationKind, s node.State, power bmc.Power, interfaces map[string]string, o plan.Options) *bench {
 	driver := "redfish"
 	if interfaces["boot"] == "fake" {
@@ -54,7 +54,7 @@ func newBench(t *testing.T, k node.OperationKind, s node.State, power bmc.Power,
 	return b
 }
 
-// run is one activity under a newer claim.
+// run runs one activity with a newer claim.
 func (b *bench) run() (conductor.StepsResult, error) {
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestActivityEnvironment()
@@ -201,7 +201,7 @@ func TestARestartThatCannotBeReadBackIsSentAtMostOnce(t *testing.T) {
 
 func TestASupersededClaimTouchesNothing(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
-	// Somebody newer claims right before the request is sent.
+	// A newer attempt takes the claim right before the request is sent.
 	b.book.onSave = func(n int) {
 		if n == 2 {
 			b.book.op.Claim = node.Claim{Seq: 99, Attempt: 1}
@@ -313,7 +313,7 @@ func TestAPanicIsAFailureOfItsStep(t *testing.T) {
 	require.ErrorContains(t, err, "the undo panicked: no such key")
 }
 
-// The answers of this BMC alternate: off as long as the server is to be switched off, and on when the medium is inserted.
+// This BMC reports off while the server is being switched off, and on again when the medium is inserted.
 func TestAServerThatIsOnAgainEachTimeIsNoProgressForEver(t *testing.T) {
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 	reads := 0
@@ -359,7 +359,7 @@ func TestTheAgentIsBootedWithMediaSetWhileTheServerIsOff(t *testing.T) {
 	require.Equal(t, node.DeployWait, b.book.node.ProvisionState)
 	require.ElementsMatch(t, []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}, b.book.op.Undo)
 
-	// The same again, as after a crash: nothing is repeated, and it still waits.
+	// It runs again, as after a crash: it repeats nothing and still waits.
 	r, err = b.run()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextAgent, r.Next)
@@ -466,7 +466,7 @@ func TestAnUndoOfAConductorThatStopsGoesOnElsewhere(t *testing.T) {
 	require.False(t, final(err))
 }
 
-// What a BMC refuses to undo keeps nobody from what does not touch it.
+// If a BMC refuses an undo, steps that the undo does not concern still run.
 func TestWhatIsOwedIsLeftAloneByWhatDoesNotTouchIt(t *testing.T) {
 	outOfBand := map[string]string{"deploy": "direct", "inspect": "redfish", "boot": "redfish-virtual-media", "network": "noop"}
 	for name, c := range map[string]struct {
@@ -497,14 +497,14 @@ func TestWhatIsOwedIsLeftAloneByWhatDoesNotTouchIt(t *testing.T) {
 	}
 }
 
-// An operation that boots the server, or leaves it off, puts all of it right
-// itself: by its steps, and if it fails by its own undo.
+// An operation that boots the server or leaves it off does all undos that are owed:
+// with its steps and, if it fails, with its own undo.
 func TestAnOperationThatUndoesAllTakesOverWhatIsOwed(t *testing.T) {
 	inBand := map[string]string{"deploy": "direct", "inspect": "agent", "boot": "redfish-virtual-media", "network": "noop"}
 	for name, c := range map[string]struct {
 		kind  node.OperationKind
 		state node.State
-		left  []node.Undo // to undo when it waits for the agent, or is over
+		left  []node.Undo // still to undo when it waits for the agent or has ended
 	}{
 		"a deploy":           {node.KindDeploy, node.Deploying, []node.Undo{node.UndoPowerOff, node.UndoEjectMedia, node.UndoClearBoot}},
 		"a cleaning":         {node.KindProvide, node.Cleaning, []node.Undo{node.UndoEjectMedia, node.UndoPowerOff, node.UndoClearBoot}},
@@ -552,7 +552,7 @@ func TestAnAgentThatCouldNotInspectFailsTheInspection(t *testing.T) {
 	}
 }
 
-// A conductor with other keys: no step has begun that the failure could be noted on.
+// A conductor without the right keys fails before any step has begun in which the failure could be recorded.
 func TestSecretsThatNeverOpenAreNotTriedForEver(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind  fault.Kind

@@ -33,7 +33,7 @@ func (r *records) tick() reconcile.TickResult {
 	return out
 }
 
-// all is all that the database says that a reconciliation writes.
+// all returns everything in the database that a reconciliation writes.
 type all struct {
 	node      node.Node
 	ops       []node.Operation
@@ -48,7 +48,7 @@ func (r *records) all() (a all) {
 	r.Helper()
 	n, err := r.db.Node(r.Context(), r.node.UUID)
 	require.NoError(r, err)
-	n.Operation = nil // among the others
+	n.Operation = nil // it is in the list of operations
 	a.node = *n
 	a.ops, err = r.db.Operations(r.Context(), node.OperationFilter{Limit: 100})
 	require.NoError(r, err)
@@ -63,7 +63,7 @@ func (r *records) all() (a all) {
 	require.NoError(r, err)
 	instances, err := r.db.Instances(r.Context(), share.InstanceFilter{Limit: 100})
 	require.NoError(r, err)
-	for _, i := range instances { // the record of one that stands nowhere is swept by the next tick
+	for _, i := range instances { // the next tick deletes the record of an instance that is on no node
 		if i.Standing {
 			a.instances = append(a.instances, i)
 		}
@@ -84,7 +84,7 @@ func (r *records) leaves() {
 	require.NoError(r, r.db.StopConductor(r.Context(), "c1", 1))
 }
 
-// begun is a deploy that a conductor has.
+// begun is a deploy that a conductor works on.
 func (r *records) begun() *node.Operation {
 	r.Helper()
 	o := r.deploying(node.Step{Interface: "deploy", Step: "write_image", State: node.StepPending})
@@ -95,13 +95,13 @@ func (r *records) begun() *node.Operation {
 	return o
 }
 
-// Every part of a tick, against a real database: the second time changes nothing. What it says to a workflow it says
-// until the workflow has taken it, which is nothing but to start it, to cancel it or to tell it to look, once more.
+// Every part of a reconciliation runs twice on a real database, and the second time changes nothing. It only repeats what
+// it sends to a workflow until that has acted on it: a start, a cancel or a signal to look again.
 func TestEveryPartOfATickMayRunTwice(t *testing.T) {
 	open := node.RunStatus{Known: true, Open: true}
 	cases := map[string]struct {
 		prepare func(r *records)
-		repeats bool // it is said again
+		repeats bool // it is sent again
 	}{
 		"Started": {repeats: true, prepare: func(r *records) {
 			r.deploying(node.Step{Interface: "deploy", Step: "write_image", State: node.StepPending})
@@ -117,7 +117,7 @@ func TestEveryPartOfATickMayRunTwice(t *testing.T) {
 			})
 			require.NoError(r, err)
 		}},
-		"Nudged": {repeats: true, prepare: func(r *records) { // it waits for a conductor, and one is back
+		"Nudged": {repeats: true, prepare: func(r *records) { // it waits for a conductor, and one has come back
 			o := r.begun()
 			r.leaves()
 			r.do(r.ops.Ready, orchestrator.ReadyInput{Operation: o.ID, Seq: 2})

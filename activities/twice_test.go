@@ -18,10 +18,10 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// The run of the SDK's test environment.
+// The id that the SDK's test environment gives its run.
 const run = "default-test-run-id"
 
-// teller takes what is said to Temporal, and knows of no workflow that is not as status says.
+// teller records what is sent to Temporal. Every workflow has the status that the test sets.
 type teller struct {
 	status node.RunStatus
 	starts map[int64]int
@@ -80,7 +80,7 @@ func newRecords(t *testing.T) *records {
 	return r
 }
 
-// deploying is an open deploy; steps as they are.
+// deploying is an open deploy with these steps.
 func (r *records) deploying(steps ...node.Step) *node.Operation {
 	r.Helper()
 	o, err := r.db.Request(r.Context(), r.node.UUID, func(*node.Node) (*node.Request, error) {
@@ -106,7 +106,7 @@ func (r *records) do(activity any, args ...any) any {
 	return out
 }
 
-// picture is all that the database says of the operation, its node and what happened to it.
+// picture returns everything in the database about the operation, its node and the node's history.
 type picture struct {
 	op     node.Operation
 	node   node.Node
@@ -121,12 +121,13 @@ func (r *records) picture(id int64) picture {
 	require.NoError(r, err)
 	events, err := r.db.History(r.Context(), r.node.UUID, node.Page{Limit: 1000})
 	require.NoError(r, err)
-	n.Operation = nil // as o
+	n.Operation = nil // it is o
 	n.UpdatedAt = nil
 	return picture{op: *o, node: *n, events: len(events)}
 }
 
-// Every activity that touches only the database, against a real one: the second time changes nothing and says the same.
+// Every activity that uses only the database runs twice on a real one. The second time changes nothing and returns the
+// same.
 func TestEveryActivityOfTheDatabaseMayRunTwice(t *testing.T) {
 	pending := node.Step{Interface: "deploy", Step: "write_image", State: node.StepPending, Source: node.SourceAgent}
 	begun := func(r *records, steps ...node.Step) int64 {
@@ -202,7 +203,7 @@ func TestEveryActivityOfTheDatabaseMayRunTwice(t *testing.T) {
 			once := r.picture(id)
 			second := r.do(activity, args...)
 			require.Equal(t, once, r.picture(id), "the second time changes nothing")
-			if name != "Adopt" { // how long it has to wait passes
+			if name != "Adopt" { // the time that it must wait has passed
 				require.Equal(t, first, second, "and says the same")
 			}
 			reads := map[string]bool{"Look": true, "Elsewhere": true, "StartOperation": true, "LookHeld": true}

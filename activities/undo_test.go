@@ -15,7 +15,7 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// page is the row of one operation.
+// page has the row of one operation.
 type page struct {
 	orchestrator.OperationStore // what a test does not use is not there
 	op                          node.Operation
@@ -142,7 +142,7 @@ func TestAnUndoThatMaintenanceOvertakesTouchesNothing(t *testing.T) {
 	}
 }
 
-// A conductor dies right after it has asked for the power to go, and the server takes its time.
+// A conductor dies right after it has requested power off, and the server switches off slowly.
 func TestAnUndoThatGoesOnElsewhereSwitchesOffOnce(t *testing.T) {
 	owing := func(b *bench) { b.book.node.Owed = []node.Undo{node.UndoPowerOff} }
 	run := func(b *bench) error { _, err := b.run(); return err }
@@ -170,7 +170,7 @@ func TestAnUndoThatGoesOnElsewhereSwitchesOffOnce(t *testing.T) {
 			b.steps.Settings.PowerSettle = time.Second
 			c.leave(b)
 			b.machine.answer = func(bmc.PowerRequest) (bool, error) {
-				b.book.op.Claim = node.Claim{Seq: b.seq, Attempt: 2} // nothing that the dead one does is written
+				b.book.op.Claim = node.Claim{Seq: b.seq, Attempt: 2} // the dead conductor can't write any more
 				return false, fault.New(fault.Lost, "it is dead")
 			}
 			require.Error(t, c.do(b))

@@ -18,7 +18,7 @@ import (
 	"go.temper.dev/temper/worker"
 )
 
-// saying is a Temporal that says of each run what it was told to; "" is the newest.
+// saying is a Temporal that returns a given description of each run; "" is the newest run.
 type saying struct {
 	client.Client
 	runs map[string]*workflowpb.WorkflowExecutionInfo
@@ -28,7 +28,7 @@ func (s saying) DescribeWorkflowExecution(_ context.Context, _, run string) (*wo
 	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: s.runs[run]}, nil
 }
 
-// Every status that Temporal's API has gets its statusMeaning here, and a new one none.
+// Every status of Temporal's API has the expected statusMeaning, and an unknown status has none.
 func TestEachStatusOfTemporalHasAVerdict(t *testing.T) {
 	const (
 		open   = "open"

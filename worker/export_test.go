@@ -10,20 +10,20 @@ import (
 	"go.temper.dev/temper/internal/bmc"
 )
 
-// AddDriver adds the line of a hardware type that a test has of its own.
+// AddDriver adds the driver of a hardware type that only a test has.
 func AddDriver(hardwareType string, create func(HardwareConfig) bmc.Driver) {
 	newDriver[hardwareType] = create
 }
 
-// MakeNamespace makes the namespace of operations.
+// MakeNamespace creates the namespace of operations.
 var MakeNamespace = makeNamespace
 
-// MakeSchedule makes the reconciliation's schedule where it is missing.
+// MakeSchedule creates the reconciliation's schedule if it is missing.
 func MakeSchedule(ctx context.Context, c client.Client, interval time.Duration) error {
 	return makeSchedule(ctx, c, interval, nil)
 }
 
-// TriggerUnlessPaused is what a conductor does that joins or leaves.
+// TriggerUnlessPaused runs a reconciliation, as a conductor that joins or leaves does.
 func (r Reconciliation) TriggerUnlessPaused(ctx context.Context, log *zap.Logger) {
 	r.triggerUnlessPaused(ctx, log)
 }

@@ -14,7 +14,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// The SDK writes each error of a chain into the history, with its own words.
+// The SDK writes the text of each error in a chain into the history.
 func TestNoSecretOfAURLBecomesAFailure(t *testing.T) {
 	raw := &url.Error{Op: "Get", URL: "http://u:SECRET@images/disk.raw?sig=SECRET", Err: errors.New("refused")}
 	convert := maskedFailures{temporal.GetDefaultFailureConverter()}

@@ -14,7 +14,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// registry is where conductors are known; answer says what a heartbeat gets.
+// registry stands for the table of conductors; answer returns the result of a heartbeat.
 type registry struct {
 	mu       sync.Mutex
 	beats    int
@@ -80,11 +80,11 @@ func TestADatabaseThatIsAwayTooLongMakesTheConductorGiveUpItsSteps(t *testing.T)
 	c.Interval, c.Timeout = 200*time.Millisecond, 20*time.Second
 	require.NoError(t, c.heartbeatLoop(ctx, 1, false))
 	require.NoError(t, ctx.Err(), "it gave up by itself")
-	// Before the timeout: others may take it for dead only after that.
+	// It stops before the timeout, after which others may take it for dead.
 	require.Less(t, time.Since(began), 20*time.Second)
 }
 
-// Two intervals: with the defaults a step goes on elsewhere within ten seconds.
+// It is two intervals, so that with the defaults another conductor continues a step within ten seconds.
 func TestADatabaseThatIsSilentMakesTheConductorGiveUpItsStepsInTime(t *testing.T) {
 	l := &registry{answer: func(int) error { return nil }}
 	c := conductorOf(l)
@@ -96,7 +96,7 @@ func TestADatabaseThatIsSilentMakesTheConductorGiveUpItsStepsInTime(t *testing.T
 	require.Less(t, time.Since(began), 10*time.Second, "a request that hangs does not hold it up until the timeout")
 }
 
-// mute is a database that takes requests and never answers.
+// mute is a database that accepts requests and never answers.
 type mute struct{ *registry }
 
 func (m *mute) HeartbeatConductor(ctx context.Context, _ string, _ int64, _ bool) (bool, error) {

@@ -53,7 +53,7 @@ func temporal(t *testing.T) string {
 	return info.Address
 }
 
-// noStore knows no operations.
+// noStore is a store without operations.
 type noStore struct {
 	orchestrator.OperationStore
 	reconcile.Store
@@ -64,8 +64,8 @@ func (noStore) Witness(context.Context, time.Time, bool) (store.Seen, error) {
 	return store.Seen{}, nil
 }
 
-// The design: every orchestrator checks that namespace, search attributes and
-// schedule exist, and makes them again.
+// Every orchestrator checks that the namespace, the search attributes and the schedule exist,
+// and creates those that are missing.
 func TestAnOrchestratorMakesWhatItNeedsInTemporal(t *testing.T) {
 	address := temporal(t)
 	const namespace = "made-by-temper"
@@ -92,7 +92,7 @@ func TestAnOrchestratorMakesWhatItNeedsInTemporal(t *testing.T) {
 	}
 	go func() {
 		for {
-			// A namespace that was just made is not known to all of the server at once.
+			// After its creation, it takes a moment until all services of the server know a namespace.
 			if err := o.Run(ctx); ctx.Err() != nil || err == nil {
 				done <- err
 				return
@@ -174,7 +174,7 @@ func TestAnOperationIsStartedOnce(t *testing.T) {
 	require.NoError(t, s.ReportSteps(t.Context(), o.WorkflowID, "", conductor.StepsUpdate{}), "nor is telling it of its steps")
 }
 
-// Temporal's list shows workflows by what they are about.
+// In Temporal's list a workflow can be found by its node, and its summary says what it does to which node.
 func TestAWorkflowIsFoundByItsNodesName(t *testing.T) {
 	address := temporal(t)
 	c, err := worker.Dial(t.Context(), worker.Temporal{Address: address, Namespace: "temper", Identity: "test"}, zap.NewNop())
@@ -202,8 +202,8 @@ func TestAWorkflowIsFoundByItsNodesName(t *testing.T) {
 	}
 }
 
-// A schedule that is gone is put back; one that a person has paused stays paused,
-// and runs only when it is asked for by name.
+// A schedule that was deleted is created again. One that a person has paused stays paused, and
+// runs only when it is triggered by its id.
 func TestTheScheduleIsPutBackAndAPauseIsLeftAlone(t *testing.T) {
 	address := temporal(t)
 	c, err := worker.Dial(t.Context(), worker.Temporal{Address: address, Namespace: "temper", Identity: "test"}, zap.NewNop())

@@ -19,7 +19,7 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
-// What Temper takes for granted of a Temporal in which somebody pauses things, and what it does about it.
+// What Temper relies on when somebody pauses a workflow or an activity in Temporal, and what it does then.
 func TestWhatSomebodyPausesInTemporalIsSeenAndUnpaused(t *testing.T) {
 	address := temporal(t)
 	c, err := worker.Dial(t.Context(), worker.Temporal{Address: address, Namespace: "temper", Identity: "test"}, zap.NewNop())

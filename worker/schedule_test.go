@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// place is a namespace in which the schedule is described so.
+// place is a namespace whose schedule has this description.
 type place struct {
 	client.Client
 	err error
@@ -35,7 +35,7 @@ func (h handle) Describe(context.Context) (*client.ScheduleDescription, error) {
 	return &client.ScheduleDescription{}, h.err
 }
 
-// Where its own namespace can't be made the schedule stays among the operations, and is found there.
+// If its own namespace can't be created, the schedule stays in the namespace of the operations, and is found there.
 func TestTheScheduleIsFoundWhereItIs(t *testing.T) {
 	for name, c := range map[string]struct {
 		own   error

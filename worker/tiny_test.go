@@ -18,8 +18,8 @@ import (
 	"go.temper.dev/temper/worker"
 )
 
-// tiny is all that a new driver is: this entry, the line that makes it, and below the
-// driver, which switches servers on and off and can do nothing else.
+// tiny is a complete new driver: this entry, the line that creates it, and below the driver
+// itself, which can only switch servers on and off.
 var tiny = node.HardwareType{
 	Name:       "tiny",
 	About:      "Servers that can be switched on and off, and no more.",
@@ -94,7 +94,7 @@ func (s *tinySession) RequestPower(ctx context.Context, r bmc.PowerRequest) erro
 	return nil
 }
 
-// tinyEnd is why ctx has ended.
+// tinyEnd returns why ctx has ended.
 func tinyEnd(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return fault.New(fault.KindOf(cause), "tiny: %w", cause)

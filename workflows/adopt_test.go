@@ -13,7 +13,7 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
-// That a run which was reset goes on in place of the one before is a course (courses); here it does not.
+// The cases in which a reset run may not go on in place of the run before. If it may, that is one of courses.
 func TestARunThatWasResetLeavesAloneWhatIsNotItsOwn(t *testing.T) {
 	lost := temporal.NewNonRetryableApplicationError("it is another run's", "lost", nil)
 	for name, c := range map[string]struct {
@@ -21,7 +21,7 @@ func TestARunThatWasResetLeavesAloneWhatIsNotItsOwn(t *testing.T) {
 		adopted orchestrator.Adopted
 		err     error
 		started []int64
-		fails   string // in its words
+		fails   string // the error of the workflow
 		kind    string
 	}{
 		"it was not reset":                      {fails: "it is another run's", kind: "lost"},

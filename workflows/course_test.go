@@ -23,10 +23,10 @@ import (
 // course is a way that an operation can take.
 type course struct {
 	name    string
-	blocked bool // nobody covers the node at first
+	blocked bool // no conductor covers the node at first
 	hold    bool // a step that fails waits for a decision
-	silent  bool // what is waited for does not come, and nobody decides; half of the time the node is in maintenance
-	reset   bool // the run was reset in Temporal, and its operation is another run's at first
+	silent  bool // what it waits for does not come, and nobody decides; half of the time the node is in maintenance
+	reset   bool // the run was reset in Temporal, and its operation belongs to another run at first
 	runs    []func() (conductor.StepsResult, error)
 	undo    bool // there is something to undo
 	hosts   []node.Host
@@ -65,27 +65,27 @@ func asked() (conductor.StepsResult, error) {
 	return conductor.StepsResult{Next: conductor.NextAsked, Conductor: "c1"}, nil
 }
 
-// row is the database, the hardware and the conductors of one operation. What is done twice under one claim gives the same
-// answer twice, as the real ones do.
+// row stands for the database, the hardware and the conductors of one operation. Like the real activities, one that runs
+// twice under the same claim returns the same result twice.
 type row struct {
 	course
 	env *testsuite.TestWorkflowEnvironment
 	at  int    // which call is disturbed, from 1; 0 = none
-	how string // in which way
-	nap int    // in which wait it sees a cancel, from 1; 0 = in none
+	how string // which of disturbances
+	nap int    // in which wait the workflow is cancelled, from 1; 0 = in none
 
 	mu        sync.Mutex
 	calls     []string // every try, in order
 	hit       bool     // the disturbance took place
 	cancelled bool
-	seqs      []int64  // claims in the order in which they were taken first
+	seqs      []int64  // the number of each claim, in the order in which they were taken
 	late      []string // what began on hardware after the cancel
 	results   map[int64]func() (conductor.StepsResult, error)
 	undone    int
 	looks     int
-	until     time.Time // when it is waited for no longer
+	until     time.Time // when the wait ends
 	naps      []string  // the waits that began, by the call before each
-	own       bool      // the operation was made this run's
+	own       bool      // this run has adopted the operation
 	heldLooks int
 	decided   bool
 	closed    []orchestrator.EndInput
@@ -129,7 +129,7 @@ func (r *row) call(name string, effect func() error) error {
 	return effect()
 }
 
-// claim notes the claim of an activity on hardware.
+// claim records the claim of an activity on hardware.
 func (r *row) claim(name string, seq int64) {
 	if slices.Contains(r.seqs, seq) {
 		return
@@ -147,7 +147,7 @@ func (r *row) runSteps(_ context.Context, in conductor.StepsInput) (res conducto
 		r.claim("RunSteps", in.Seq)
 		do, again := r.results[in.Seq]
 		if !again {
-			do = done // what is done is done
+			do = done // after the course's runs, all steps succeed
 			if k := len(r.results); k < len(r.runs) {
 				do = r.runs[k]
 			}
@@ -169,7 +169,7 @@ func (r *row) runUndo(_ context.Context, in conductor.UndoInput) (conductor.Undo
 	})
 }
 
-// sight is what a wait sees: nothing at first, then that it may go on.
+// sight is the result of a wait's look: at first nothing has changed, then the workflow may go on.
 func (r *row) sight(name string) (s orchestrator.WaitState, err error) {
 	err = r.call(name, func() error {
 		r.mu.Lock()
@@ -190,7 +190,7 @@ func (r *row) end(_ context.Context, in orchestrator.EndInput) (c orchestrator.C
 	err = r.call("Close", func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if !slices.Contains(r.closed, in) { // closing what is closed with the same outcome succeeds
+		if !slices.Contains(r.closed, in) { // closing an operation again with the same outcome succeeds
 			r.closed = append(r.closed, in)
 		}
 		c.FollowUp = 8
@@ -242,7 +242,7 @@ func (r *row) begin(context.Context, int64) (orchestrator.WorkflowSettings, erro
 	}, err
 }
 
-// adopt gives the operation to this run, with the claim at which the one before it was.
+// adopt gives the operation to this run, with the claim number of the run before.
 func (r *row) adopt(context.Context, int64) (orchestrator.Adopted, error) {
 	return orchestrator.Adopted{Took: true, Seq: 40, Wait: 9 * time.Second}, r.call("Adopt", func() error {
 		r.mu.Lock()
@@ -252,7 +252,7 @@ func (r *row) adopt(context.Context, int64) (orchestrator.Adopted, error) {
 	})
 }
 
-// operate is the workflow; the environment knows of no resets.
+// operate is the workflow. It sets the run's OriginalRunID, because the test environment has no resets.
 func (r *row) operate(ctx workflow.Context, in workflows.Input) error {
 	if r.reset {
 		workflow.GetInfo(ctx).OriginalRunID = "the run before"
@@ -269,7 +269,7 @@ func (r *row) decide(context.Context, orchestrator.DecideInput) error {
 	})
 }
 
-// activities are all that a workflow of an operation calls.
+// activities returns all activities that a workflow of an operation calls.
 func (r *row) activities() map[string]any {
 	return map[string]any{
 		"Begin": r.begin, "Adopt": r.adopt, "StandStill": r.standStill,
@@ -299,7 +299,7 @@ func (r *row) activities() map[string]any {
 	}
 }
 
-// run takes the course with a kind of operation, and returns what came of it.
+// run runs the course with an operation of a kind, and returns its row.
 func (r *row) run(kind node.OperationKind) error {
 	var s testsuite.WorkflowTestSuite
 	r.env, r.results = s.NewTestWorkflowEnvironment(), map[int64]func() (conductor.StepsResult, error){}

@@ -33,7 +33,7 @@ func TestAStepThatIsPutOffIsWaitedForAndTriedAgain(t *testing.T) {
 	w.runs = []func() (conductor.StepsResult, error){putOff, done}
 	until := env.Now().Add(2 * time.Minute)
 	early := orchestrator.WaitState{Blocked: node.BlockedDeaths, WaitingFor: "the next try", Until: &until}
-	w.readies = []orchestrator.WaitState{early, early, early, {GoOn: true}} // the database's clock is some seconds behind
+	w.readies = []orchestrator.WaitState{early, early, early, {GoOn: true}} // the database's clock is some seconds slow
 	began := env.Now()
 	env.RegisterDelayedCallback(func() {
 		v, err := env.QueryWorkflow(workflows.ProgressQuery)
@@ -68,7 +68,7 @@ func TestACancelEndsTheWaitForTheNextTry(t *testing.T) {
 	require.Equal(t, node.Cancelled, w.closed[0].Outcome)
 }
 
-// kept is an operation that fails on failure, and holds all the same.
+// kept is an operation that should fail if a step fails, but holds because conductors died of its step.
 func kept() *judged {
 	j := &judged{fails: true}
 	j.undo = orchestrator.UndoPlan{Needed: true, Covered: true}

@@ -24,7 +24,7 @@ type judged struct {
 	fails      bool // it was not asked to hold
 	noSkip     string
 	holds      []orchestrator.HoldInput
-	heldSights []orchestrator.HoldState // what looks see while it holds, in turn; the last one stays
+	heldSights []orchestrator.HoldState // the results of looks while it holds, in turn; the last one is repeated
 	heldLooks  int
 	decided    []orchestrator.DecideInput
 	decideErr  error
@@ -67,7 +67,7 @@ func (j *judged) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	return env
 }
 
-// answer is what came of an update.
+// answer is the result of an update.
 type answer struct {
 	rejected, failed error
 	completed        bool

@@ -15,14 +15,14 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
-// silentTo is a run of steps on a conductor that gets no answer, and has others to pass it on to.
+// silentTo is a run of steps on a conductor that gets no answer from the BMC, when other conductors can try.
 func silentTo(name string) func() (conductor.StepsResult, error) {
 	return func() (conductor.StepsResult, error) {
 		return conductor.StepsResult{Next: conductor.NextElsewhere, Conductor: name}, nil
 	}
 }
 
-// retried is a failure after which Temporal is to try again.
+// retried is a failure after which Temporal should retry.
 func retried(pause time.Duration) func() (conductor.StepsResult, error) {
 	return func() (conductor.StepsResult, error) { return conductor.StepsResult{}, again(pause) }
 }

@@ -11,19 +11,19 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// The course of an operation is run once undisturbed, and then again with every activity of it, one at a time, disturbed
-// in every way: the cases are made from what the undisturbed run did, so that a course that grows has more of them.
+// The course of an operation runs once undisturbed. Then it runs again for each of its activities and each disturbance.
+// The cases are made from the activities of the undisturbed run, so a course with more activities gets more cases.
 
 // disturbances are what can happen to an activity.
 var disturbances = []string{
 	"fails once",              // before it did anything; Temporal tries it again
-	"runs twice",              // its effect is there, and its answer is lost
-	"fails for good",          // with an error that trying again can't help
+	"runs twice",              // it took effect, but its result was lost
+	"fails for good",          // with an error that is not retried
 	"is not its own any more", // another run, or reconciliation, has the operation
 	"sees a cancel",           // which comes while it runs
 }
 
-// wrong says what of the promises did not hold.
+// wrong returns an error that says which promise was broken, nil if none was.
 func (r *row) wrong() error {
 	name := "a wait"
 	if r.at > 0 {
@@ -36,7 +36,7 @@ func (r *row) wrong() error {
 		return fmt.Errorf("claims are not newer each time: %v", r.seqs)
 	case len(r.late) > 0:
 		return fmt.Errorf("%v began on hardware after the cancel", r.late)
-	case r.reset && r.at == 1 && r.how == "is not its own any more": // as it is when nothing happens
+	case r.reset && r.at == 1 && r.how == "is not its own any more": // as without the disturbance
 	case r.how == "is not its own any more" && name != "StartOperation" && name != "Undo":
 		if len(r.calls) > r.at {
 			return fmt.Errorf("after it was lost: %v", r.calls[r.at:])
@@ -50,7 +50,7 @@ func (r *row) wrong() error {
 	case r.how == "fails for good" && !atTheEnd:
 		want = []node.Outcome{node.Failed}
 	case (r.how == "sees a cancel" || r.nap > 0) && !atTheEnd:
-		want = []node.Outcome{node.Cancelled, r.ends} // steps that are over by then are over
+		want = []node.Outcome{node.Cancelled, r.ends} // the steps may have ended before the cancel
 	}
 	if len(r.closed) != 1 || !slices.Contains(want, r.closed[0].Outcome) {
 		return fmt.Errorf("closed as %v, want one of %v", r.closed, want)
@@ -120,7 +120,7 @@ func TestEveryWaitOfEveryCourseMaySeeACancel(t *testing.T) {
 				require.NoError(t, r.run(kind), what)
 				require.True(t, r.cancelled, "%s: it did not come to that: %v", what, r.naps)
 				require.NoError(t, r.wrong(), "%s: %v", what, r.calls)
-				if calm.naps[nap] != "Adopt" { // nothing of the run before may act before its steps can end
+				if calm.naps[nap] != "Adopt" { // until the steps of the run before can have ended, this run does nothing
 					require.Equal(t, node.Cancelled, r.closed[0].Outcome, what)
 				}
 				cases++

@@ -23,21 +23,21 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
-// world is a database and a rack of one node, as far as a workflow sees them:
-// it answers what it was told to and remembers what was done.
+// world stands for the database and the conductors of one node: its activities return the
+// results that a test has set, and record what was done.
 type world struct {
 	mu      sync.Mutex
-	runs    []func() (conductor.StepsResult, error) // what the runs of steps do, in turn
-	sights  []orchestrator.WaitState                // what looks see, in turn; the last one stays
+	runs    []func() (conductor.StepsResult, error) // the results of runs of steps, in turn
+	sights  []orchestrator.WaitState                // the results of looks, in turn; the last one is repeated
 	undo    orchestrator.UndoPlan
 	undoErr error
-	undos   []func() (conductor.UndoResult, error) // what the undos do, in turn; then undoErr
-	hosts   []node.Host                            // that cover the node
+	undos   []func() (conductor.UndoResult, error) // the results of undos, in turn; then undoErr
+	hosts   []node.Host                            // the conductors that cover the node
 	follow  int64
 
 	ran, looked, undone int
 	seqs                []int64
-	queues              []string   // each activity's on hardware
+	queues              []string   // of each activity on hardware
 	tried               [][]string // likewise
 	closed              []orchestrator.EndInput
 	started             []int64
@@ -119,7 +119,7 @@ func done() (conductor.StepsResult, error) {
 	return conductor.StepsResult{Next: conductor.NextClose, Conductor: "c1", Steps: []activities.StepLine{{Name: "deploy.deploy", State: node.StepDone}}}, nil
 }
 
-// waitUntil is a run of steps that ends in a wait for the agent.
+// waitUntil is a run of steps that ends with a wait for the agent.
 func waitUntil(env *testsuite.TestWorkflowEnvironment, d time.Duration) func() (conductor.StepsResult, error) {
 	return func() (conductor.StepsResult, error) {
 		until := env.Now().Add(d)
@@ -247,7 +247,7 @@ func TestAnUndoThatFailsChangesNoEndState(t *testing.T) {
 
 func TestTheTimeOfAnUndoStandsStillWhileTheWorkflowIsPaused(t *testing.T) {
 	for name, c := range map[string]struct {
-		heard time.Duration // after it was scheduled, the workflow hears that the undo's time is over
+		heard time.Duration // after this time the workflow learns that the undo has timed out
 		tries int
 		owed  string
 	}{
@@ -338,7 +338,7 @@ func TestADatabaseThatIsAwayIsWaitedFor(t *testing.T) {
 	tries := 0
 	env.RegisterActivityWithOptions(func(context.Context, orchestrator.EndInput) (orchestrator.Closed, error) {
 		tries++
-		if tries < 40 { // minutes, more than one try may take
+		if tries < 40 { // at one try a minute longer than the time-out of one try
 			return orchestrator.Closed{}, errors.New("connection refused")
 		}
 		return orchestrator.Closed{}, nil

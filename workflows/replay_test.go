@@ -15,7 +15,7 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
-// Every kind of operation, as recorded by `go run ./test/record`: runs that were
+// Histories of every kind of operation, recorded by `go run ./test/record`. Runs that are
 // under way when the code changes must be able to go on.
 func TestRecordedHistoriesReplay(t *testing.T) {
 	files, err := filepath.Glob("testdata/histories/*.json")
@@ -34,7 +34,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 			history, err := client.HistoryFromJSON(raw, client.HistoryJSONOptions{})
 			require.NoError(t, err)
 			var o worker.ReplayWorkflowHistoryOptions
-			if strings.HasSuffix(f, "-reset.json") { // its number is not in it, but that of the run that it was reset from
+			if strings.HasSuffix(f, "-reset.json") { // the history has the id of the run that was reset, not of this one
 				o.OriginalExecution = workflow.Execution{ID: "reset", RunID: "another one"}
 			}
 			require.NoError(t, r.ReplayWorkflowHistoryWithOptions(nil, history, o))

@@ -16,7 +16,7 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
-// details are what Temporal's UI shows of the workflow now.
+// details returns what Temporal's UI shows of the workflow now.
 func details(t *testing.T, env *testsuite.TestWorkflowEnvironment) string {
 	t.Helper()
 	answer, err := env.QueryWorkflow("__temporal_workflow_metadata")

@@ -19,11 +19,11 @@ import (
 	"go.temper.dev/temper/workflows"
 )
 
-// outage is a world whose node is not always covered.
+// outage is a world in which at times no conductor covers the node.
 type outage struct {
 	world
 	uncovered bool                     // from the beginning
-	readies   []orchestrator.WaitState // what looks before steps see, in turn; the last one stays
+	readies   []orchestrator.WaitState // the results of looks before steps, in turn; the last one is repeated
 	asked     int
 	timers    int
 }
@@ -50,12 +50,12 @@ func (w *outage) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	return env
 }
 
-// untaken is a run of steps that stands in the queue and that nobody takes.
+// untaken is a run of steps that no conductor takes from the queue.
 func untaken() (conductor.StepsResult, error) {
 	return conductor.StepsResult{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, errors.New("nobody came"))
 }
 
-// until is what a look sees while nobody covers the node.
+// until is the result of a look while no conductor covers the node.
 func until(env *testsuite.TestWorkflowEnvironment, d time.Duration) orchestrator.WaitState {
 	end := env.Now().Add(d)
 	return orchestrator.WaitState{
@@ -110,7 +110,7 @@ func TestStepsThatNobodyTakesGoOnWhenAConductorReturns(t *testing.T) {
 func TestALongQueueIsStoodIn(t *testing.T) {
 	w := &outage{readies: []orchestrator.WaitState{{GoOn: true}}}
 	env := w.env(t)
-	for range 30 { // each is twice as long as the one before, up to ten minutes
+	for range 30 { // each wait is twice as long as the one before, up to ten minutes
 		w.runs = append(w.runs, untaken)
 	}
 	w.runs = append(w.runs, done)
@@ -206,9 +206,9 @@ func TestAStepThatFailsWhileItsOperationIsPausedLeavesTheHardwareAlone(t *testin
 	require.Equal(t, "the disk is broken; what it left is still to be undone: the node is in maintenance", w.closed[0].Error)
 }
 
-// What six hours of waiting cost in Temporal's events: each look is a timer that
-// is set and fires, a workflow task of three, and the look's marker; what changes
-// in the search attributes is one more.
+// Counts the events in Temporal of six hours of waiting. A look has two events of its timer,
+// three of a workflow task, and the look's marker. A change of the search attributes is one
+// more.
 func TestAWaitOfSixHoursIsCheap(t *testing.T) {
 	const perLook, fewerThan = 2 + 3 + 1, 200
 	w := &outage{}

@@ -128,7 +128,7 @@ func TestAHeartbeatTouchesTheTimeoutOfANodeThatWaits(t *testing.T) {
 	require.WithinDuration(t, time.Now(), *beat(), time.Minute, "it waits")
 }
 
-// inspecting gives a node whose agent was booted to be inspected, claimed as 1.1.
+// inspecting returns a node that is being inspected by its agent, with the claim 1.1.
 func inspecting(t *testing.T, s *store.Store, phase string) (*node.Node, *node.Operation) {
 	t.Helper()
 	n := create(t, s, node.Manageable)
@@ -151,8 +151,8 @@ func inspecting(t *testing.T, s *store.Store, phase string) (*node.Node, *node.O
 	return n, n.Operation
 }
 
-// An inventory is anybody's to send: it counts only for a node that waits for
-// one, and the first one of a boot stays.
+// Anybody can send an inventory, so it is stored only for a node that waits for one, and
+// only the first one of a boot.
 func TestAnInventoryIsOnlyForANodeThatWaitsForIt(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -180,7 +180,7 @@ func TestAnInventoryIsOnlyForANodeThatWaitsForIt(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"serial": "1"}, inventory)
 
-	// Another boot, another inventory.
+	// The next boot may send an inventory again.
 	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{ClearAgent: true})
 	require.NoError(t, err)
 	op, err = put(n, "b", "4")
@@ -224,8 +224,8 @@ func TestInventories(t *testing.T) {
 	kind(t, fault.Invalid, err)
 }
 
-// However often a node is inspected, and whatever is found: the ports of others
-// stay theirs, and its own have a bound.
+// However often a node is inspected, and whatever is found, it gets no port of another node,
+// and the number of its own ports has a limit.
 func TestFoundPortsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -274,8 +274,8 @@ func TestAgentsAreFoundByTheirPorts(t *testing.T) {
 		require.NoError(t, err)
 		return n
 	}
-	// The first server of a vendor that was inspected out of band has the MAC that
-	// all of them have, inside of the BMC.
+	// All servers of a vendor have the same MAC inside of their BMCs. The first of them that
+	// was inspected out of band has a port with this MAC.
 	first := called(node.Available, "52:54:00:00:00:30", "52:54:00:00:00:31", shared)
 	a := working(called(node.Available, "52:54:00:00:00:32", "52:54:00:00:00:33"))
 	b := working(called(node.Available, "52:54:00:00:00:34"))
@@ -316,14 +316,14 @@ func TestAgentsAreFoundByTheirPorts(t *testing.T) {
 	none(fault.Conflict, "", "52:54:00:00:00:34", "52:54:00:00:00:36")
 }
 
-// Nobody without the token holds a node's row, or waits for one who does.
+// A request without the token neither locks a node's row nor waits for its lock.
 func TestAHeartbeatWithoutTheTokenLocksNothing(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	n, _ := running(t, s)
 	wrong := errors.New("wrong token")
 	_, _, err := s.AgentHeartbeat(t.Context(), n.UUID, func(node.Agent, string) error {
-		// The row can be locked while the token is looked at.
+		// The row can be locked while the token is checked.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err := s.UpdateNode(ctx, n.UUID, "", func(*node.Node) (node.Secrets, error) { return nil, nil })

@@ -18,8 +18,8 @@ func beat(t testing.TB, s *store.Store, name string, incarnation int64) error {
 	return err
 }
 
-// clocked is a database whose stored times a test shifts: shifting all of them
-// into the past is the same as time passing in which nobody wrote.
+// clocked is a database whose stored times a test shifts. Shifting all of them into the
+// past has the same effect as time in which nobody writes.
 type clocked struct {
 	t    testing.TB
 	s    *store.Store
@@ -42,7 +42,7 @@ func (c *clocked) register(names ...string) {
 	}
 }
 
-// beat is a heartbeat of each; contact says whether they reach Temporal.
+// beat sends a heartbeat of each conductor; contact says whether they reach Temporal.
 func (c *clocked) beat(contact bool, names ...string) {
 	c.t.Helper()
 	for _, n := range names {
@@ -51,7 +51,7 @@ func (c *clocked) beat(contact bool, names ...string) {
 	}
 }
 
-// witness is a writing of a process that lives on from one to the next.
+// witness writes as a witness that has lived since its last call.
 func (c *clocked) witness(contact bool) store.Seen {
 	c.t.Helper()
 	seen, err := c.s.Witness(c.t.Context(), c.mine, contact)
@@ -60,7 +60,7 @@ func (c *clocked) witness(contact bool) store.Seen {
 	return seen
 }
 
-// pass lets time pass in which nobody writes; below zero the clock steps back.
+// pass lets time pass in which nobody writes. A negative d steps the clock back.
 func (c *clocked) pass(d time.Duration) {
 	c.t.Helper()
 	by := fmt.Sprintf("- interval '%d milliseconds'", d.Milliseconds())
@@ -70,7 +70,7 @@ func (c *clocked) pass(d time.Duration) {
 	c.mine = c.mine.Add(-d)
 }
 
-// run lets time pass in which somebody looks at the clock and reaches Temporal.
+// run lets time pass in which a witness writes and reaches Temporal.
 func (c *clocked) run(d time.Duration, alive ...string) {
 	c.t.Helper()
 	for ; d > 0; d -= 3 * time.Second {
@@ -120,7 +120,7 @@ func TestWhoRegistersAfterEverythingWasStoppedIsAliveAtOnce(t *testing.T) {
 	require.Equal(t, []string{"a"}, c.alive(), "before anybody else has written that it reaches Temporal")
 }
 
-// Nothing but the API runs: it is witness, so silence is silence.
+// Only the API runs. It is a witness, so conductors that are silent meanwhile are dead.
 func TestWithEverythingButTheAPIDeadNobodyGetsGrace(t *testing.T) {
 	t.Parallel()
 	c := clock(t)
@@ -171,9 +171,8 @@ func TestAClockThatStepsBackExpiresNobodyAndRevivesNobody(t *testing.T) {
 	require.Equal(t, []string{"b"}, c.alive(), "a heartbeat of the future is no heartbeat")
 }
 
-// A process that was just started can't tell a database that was away from
-// everybody's death: it offers nothing on behalf of the dead. Another that has
-// lived through the gap can.
+// A process that was just started can't tell whether the database was away or all conductors
+// died, so it gives them no grace. A process that has lived through the gap can tell.
 func TestOnlyAProcessThatLivedThroughAGapGivesGrace(t *testing.T) {
 	t.Parallel()
 	c := clock(t)
@@ -214,7 +213,7 @@ func TestAConductorThatIsCutOffFromTemporalLeaves(t *testing.T) {
 	}
 	require.Equal(t, both, c.alive())
 	c.pass(3500 * time.Millisecond)
-	c.beat(true, "b") // no orchestrator is needed to know it
+	c.beat(true, "b") // a conductor's own heartbeat shows that Temporal can be reached
 	c.beat(false, "a")
 	require.Equal(t, []string{"b"}, c.alive())
 	c.beat(true, "a")
@@ -240,7 +239,7 @@ func TestTemporalsAbsenceExpiresNobody(t *testing.T) {
 		require.Equal(t, both, c.alive(), "while it is away")
 	}
 	c.pass(3 * time.Second)
-	c.beat(true, "b") // the first that reaches it again
+	c.beat(true, "b") // the first conductor that reaches it again
 	require.Equal(t, both, c.alive())
 	for range 4 {
 		c.pass(3 * time.Second)

@@ -15,7 +15,7 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// offering gives a store with a conductor for fake-hardware in the default group.
+// offering returns a store with a conductor for fake-hardware in the default group.
 func offering(t testing.TB) (*store.Store, string) {
 	t.Helper()
 	s, url := openURL(t)
@@ -30,7 +30,7 @@ func conducted(t testing.TB, s *store.Store) {
 	require.NoError(t, err)
 }
 
-// free makes count nodes of a class that are offered.
+// free makes count nodes of a class that can be allocated.
 func free(t testing.TB, url, class string, count int) {
 	t.Helper()
 	raw(t, url, `
@@ -90,7 +90,7 @@ func TestFiveHundredAtOnceGetFiveHundredNodes(t *testing.T) {
 		WHERE n.instance_uuid = t.uuid AND n.allocation_uuid = t.uuid AND t.state = 'active'`))
 }
 
-// together runs do count times at once.
+// together runs do count times in parallel.
 func together[T any](t *testing.T, count int, do func(int) (T, error)) []T {
 	t.Helper()
 	out, errs := make([]T, count), make([]error, count)
@@ -105,7 +105,7 @@ func together[T any](t *testing.T, count int, do func(int) (T, error)) []T {
 	return out
 }
 
-// waitsForALock is back when somebody waits for a row that tx has locked.
+// waitsForALock returns when another connection waits for a row that tx has locked.
 func waitsForALock(t *testing.T, tx pgx.Tx) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -115,8 +115,8 @@ func waitsForALock(t *testing.T, tx pgx.Tx) {
 	}, 20*time.Second, 10*time.Millisecond)
 }
 
-// waitingForARow allocates beside tx, and is back when that waits for a row; what
-// becomes of it is sent.
+// waitingForARow starts to allocate beside tx, and returns when that waits for a row that tx
+// has locked. The channel gets the allocation, or nil if it failed.
 func waitingForARow(t *testing.T, s *store.Store, tx pgx.Tx, a *node.Allocation) <-chan *node.Allocation {
 	t.Helper()
 	done := make(chan *node.Allocation, 1)
@@ -136,7 +136,7 @@ func TestTheLastNodeIsFoundWhileOthersAreHeld(t *testing.T) {
 	free(t, url, "gold", 3)
 	tx, err := beside(t, url).Begin(t.Context())
 	require.NoError(t, err)
-	_, err = tx.Exec(t.Context(), `SELECT 1 FROM nodes FOR UPDATE`) // somebody only touches all three
+	_, err = tx.Exec(t.Context(), `SELECT 1 FROM nodes FOR UPDATE`) // locks all three without changing them
 	require.NoError(t, err)
 	done := waitingForARow(t, s, tx, &node.Allocation{ResourceClass: "gold"})
 	require.NoError(t, tx.Rollback(t.Context()))

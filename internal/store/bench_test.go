@@ -15,10 +15,10 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// BenchmarkDeploys does what a deploy writes, from the request to its close, by
-// 100 at once on a cluster that keeps every promise of durability. One
+// BenchmarkDeploys writes what a deploy writes, from the request to its close, for 100
+// deploys at once, on a cluster with all of PostgreSQL's durability. One
 // operation is nine transactions: request, begin, claim, five saves of steps
-// with a look at the claim before each, close. Two of the saves move the node, and
+// with a check of the claim before each, close. Two of the saves move the node, and
 // take two round trips each.
 func BenchmarkDeploys(b *testing.B) {
 	s := benchStore(b)
@@ -109,7 +109,7 @@ func BenchmarkOperations(b *testing.B) {
 	}
 }
 
-// BenchmarkNodesPage is what a scheduler's client asks again and again.
+// BenchmarkNodesPage measures the list that a scheduler's client requests again and again.
 func BenchmarkNodesPage(b *testing.B) {
 	s := benchStore(b)
 	seedBench(b, 100_000)
@@ -121,8 +121,8 @@ func BenchmarkNodesPage(b *testing.B) {
 	}
 }
 
-// BenchmarkAvailablePage is the first page of what a scheduler is offered of
-// 100,000 nodes; it is to take less than 20 ms.
+// BenchmarkAvailablePage measures the first page of the nodes that a scheduler is offered, out
+// of 100,000. It should take less than 20 ms.
 func BenchmarkAvailablePage(b *testing.B) {
 	s := benchStore(b)
 	seedBench(b, 100_000)
@@ -139,8 +139,8 @@ func BenchmarkAvailablePage(b *testing.B) {
 	}
 }
 
-// BenchmarkCoverage is what asks who covers nodes, over 100,000 nodes, 10,000 of them
-// under an operation that waits and 5,000 that owe an undo.
+// BenchmarkCoverage measures the statements that find out who covers nodes, with 100,000 nodes.
+// 10,000 of them have an operation that waits, and 5,000 owe an undo.
 func BenchmarkCoverage(b *testing.B) {
 	benchStore(b)
 	seedBench(b, 100_000)

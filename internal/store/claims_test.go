@@ -66,7 +66,7 @@ func TestOnlyANewerClaimIsTaken(t *testing.T) {
 	kind(t, fault.Lost, claim("r1", 5, 1))
 }
 
-// Somebody who resets an activity in Temporal has its attempts counted from one again.
+// After somebody has reset an activity in Temporal, Temporal counts its attempts from one again.
 func TestTheAttemptThatBeganLaterIsNewerHoweverTemporalCountsIt(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -91,7 +91,7 @@ func TestTheAttemptThatBeganLaterIsNewerHoweverTemporalCountsIt(t *testing.T) {
 	kind(t, fault.Lost, err)
 	_, err = s.CheckClaim(t.Context(), o.ID, reset)
 	require.NoError(t, err)
-	for attempt := int32(3); attempt < 20; attempt++ { // they were frozen before the reset, and wake
+	for attempt := int32(3); attempt < 20; attempt++ { // attempts that were frozen before the reset and wake now
 		_, err = claim(1, attempt, time.Second)
 		kind(t, fault.Lost, err)
 	}
@@ -142,7 +142,7 @@ func TestOfManyClaimsAtOnceTheNewestStays(t *testing.T) {
 	require.EqualValues(t, 31, got.Claim.Seq)
 }
 
-// writes are all that an activity writes under a claim.
+// writes has everything that an activity writes under a claim.
 func writes(s *store.Store, t *testing.T, id int64, c node.Claim) map[string]error {
 	out := map[string]error{}
 	_, out["check"] = s.CheckClaim(t.Context(), id, c)

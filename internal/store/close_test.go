@@ -21,7 +21,7 @@ func TestClosingMovesTheNodeAndFreesIt(t *testing.T) {
 		end   node.End
 		state node.State
 		error string
-		step  node.StepState // of the one that was running
+		step  node.StepState // of the step that was running
 	}{
 		"a success":      {node.End{Outcome: node.Succeeded}, node.Active, "", node.StepDone},
 		"a failure":      {node.End{Outcome: node.Failed, Error: "no disk\x00"}, node.DeployFailed, "no disk", node.StepFailed},
@@ -221,8 +221,8 @@ func TestClosingRacesWithSteps(t *testing.T) {
 }
 
 // TestWritersOfOneNodeDoNotLockEachOtherOut runs everything that writes to a
-// node at the same time: whoever takes locks in another order than the rest
-// would be refused by PostgreSQL as a deadlock, fault.Unavailable.
+// node at the same time. If one writer took locks in another order than the others,
+// PostgreSQL would report a deadlock, which is fault.Unavailable.
 func TestWritersOfOneNodeDoNotLockEachOtherOut(t *testing.T) {
 	t.Parallel()
 	s := open(t)

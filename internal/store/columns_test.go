@@ -10,8 +10,8 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// A column that is added to the schema fails this test until the program says what becomes
-// of it.
+// A column that is added to the schema fails this test until the list of its table's columns
+// has it too.
 func TestTheProgramKnowsTheColumnsOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	_, url := openURL(t)
@@ -21,7 +21,7 @@ func TestTheProgramKnowsTheColumnsOfTheDatabase(t *testing.T) {
 	}
 }
 
-// Saves that touch the node and those that do not write the same of the operation.
+// Saves that change the node and saves that do not write the same columns of the operation.
 func TestBothSavesWriteTheSameOfTheOperation(t *testing.T) {
 	t.Parallel()
 	set := regexp.MustCompile(`(?s)UPDATE operations o SET(.*?kept_left = NULL)`)

@@ -50,8 +50,8 @@ func TestRow08ManyServicesRegisterAtOnce(t *testing.T) {
 	require.False(t, stale, "nobody's registration was lost on the way")
 }
 
-// Who pages through a share must not be led back to its beginning by a node that is deleted meanwhile: the nodes would be
-// published twice.
+// A client pages through a share, and a node is deleted meanwhile. The next page must not begin at the start again, or the
+// client would publish nodes twice.
 func TestAShareIsNotPagedFromItsBeginningAgain(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -19,7 +19,7 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// whoCovers are the conductors that cover a node like n.
+// whoCovers returns the conductors that cover a node like n.
 func whoCovers(t testing.TB, s *store.Store, url string, n *node.Node) []string {
 	t.Helper()
 	n.ProvisionState = node.Available
@@ -43,7 +43,7 @@ func (d dice) some(from ...string) []string {
 	return slices.DeleteFunc(slices.Clone(from), func(string) bool { return d.IntN(4) == 0 })
 }
 
-// enabled are the interfaces of a conductor; now and then none for a driver, or for all.
+// enabled returns random interfaces of a conductor: sometimes none for a driver, or for all drivers.
 func (d dice) enabled() map[string]map[string][]string {
 	out := map[string]map[string][]string{}
 	for _, driver := range d.some("redfish", "fake-hardware") {
@@ -105,7 +105,7 @@ func (d dice) fleet(t *testing.T, s *store.Store, url string) (nodes []*node.Nod
 	return nodes, operations
 }
 
-// Every statement that asks who covers a node gets the answer of coverage.Conductor.Covers.
+// Every statement that finds out who covers a node agrees with coverage.Conductor.Covers.
 func TestWhoCoversANodeIsTheSameInSQLAndInGo(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -218,7 +218,7 @@ func TestWhoCoversANodeIsTheSameInSQLAndInGo(t *testing.T) {
 	}
 }
 
-// A statement that compares a conductor's interfaces by itself would be another definition.
+// A statement that compares a conductor's interfaces itself would be a second definition of coverage.
 func TestWhoCoversANodeIsWrittenOnce(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.go")

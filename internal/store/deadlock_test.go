@@ -21,9 +21,9 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// Everything that writes rows of many nodes, operations or instances, each twice
-// at once, beside what clients do to single nodes: nobody waits in a circle, and
-// nobody fails for what another does.
+// Everything that writes rows of many nodes, operations or instances runs twice at once,
+// while clients write single nodes. There is no deadlock, and no writer fails because
+// of another one.
 func TestWritersOfManyRowsDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	s, url := offering(t)
@@ -153,14 +153,14 @@ SELECT id, uuid, 'deploy', 'running', 'available', '', driver, now(), 'r' FROM n
 	agree(t, s, url)
 }
 
-// conflicts are answers that a writer gets for what another did first.
+// conflicts reports whether an error means that another writer was first.
 func conflicts(err error) bool {
 	return fault.Is(err, fault.Conflict) || fault.Is(err, fault.NotFound) || fault.Is(err, fault.NotAllowed) || fault.Is(err, fault.Lost) ||
-		strings.Contains(err.Error(), "another epoch came first") // here they come without end
+		strings.Contains(err.Error(), "another epoch came first") // here epochs are written all the time
 }
 
-// agree: histories are of nodes that are there or were deleted, quarantines of
-// those that are there, and instances and allocations are those that nodes carry.
+// agree checks that every history is of a node that exists or was deleted, every quarantine
+// of a node that exists, and that instances and allocations are those of the nodes.
 func agree(t testing.TB, s *store.Store, url string) {
 	t.Helper()
 	require.NoError(t, s.SweepInstances(t.Context()))

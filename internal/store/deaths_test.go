@@ -10,7 +10,8 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// taken is the claim of the next attempt, by that conductor, and who had it before and died.
+// taken takes the claim for the next attempt, by that conductor. It returns the conductor that
+// had the claim before and died, if there is one.
 func taken(t *testing.T, s *store.Store, id int64, c *node.Claim, conductor string) *node.FormerConductor {
 	t.Helper()
 	c.Attempt++
@@ -44,7 +45,7 @@ func TestWhoeverTakesAClaimIsToldWhoDiedWithIt(t *testing.T) {
 	require.False(t, f.Replaced)
 	require.False(t, f.Undoing)
 
-	// Another process has the name before anybody takes the claim.
+	// Another process gets the name before a conductor takes the claim.
 	seen, err := s.Conductor(t.Context(), "c2")
 	require.NoError(t, err)
 	joins(t, s, "c2")

@@ -52,7 +52,7 @@ func TestWhatIsKnownOfADeletedNodeStays(t *testing.T) {
 	}
 	_, err = s.WholeHistory(t.Context(), someUUID(), "", 0)
 	kind(t, fault.NotFound, err)
-	// The database itself remembers a node that is deleted without us.
+	// A trigger of the database records a node that somebody deletes by SQL.
 	other := create(t, s, node.Available)
 	raw(t, url, `DELETE FROM nodes WHERE uuid = $1`, other.UUID)
 	gone, err := s.DeletedNodes(t.Context(), node.DeletedFilter{})
@@ -104,7 +104,8 @@ func TestANodeThatIsEnrolledAgainIsAnotherOne(t *testing.T) {
 	require.Equal(t, []string{"cy", "ann"}, []string{gone[0].DeletedBy, gone[1].DeletedBy})
 }
 
-// What the second node owed and has undone is no news of the first.
+// A second node with the same uuid owes an undo and does it. That changes nothing in what is
+// recorded of the first node.
 func TestWhatADeletedNodeLeftStaysLeft(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -20,8 +20,8 @@ func instances(t testing.TB, s *store.Store) []share.Instance {
 	return all
 }
 
-// What becomes of the instance when its allocation is deleted, in each state of
-// its node.
+// What happens to the instance when its allocation is deleted, in each state of the
+// node.
 func TestAnInstanceOutlastsItsAllocationWhileItIsOnTheNode(t *testing.T) {
 	t.Parallel()
 	s, url := offering(t)

@@ -15,27 +15,27 @@ import (
 	"go.temper.dev/temper/internal/secret"
 )
 
-// Statement is one that a list runs, for a test that explains it.
+// Statement is a statement of the store, for a test that runs EXPLAIN with it.
 type Statement struct {
 	sql  string
 	args args
 }
 
-// Explain is PostgreSQL's plan of the statement, as JSON.
+// Explain returns PostgreSQL's plan of the statement, as JSON.
 func Explain(ctx context.Context, t testing.TB, s *Store, st Statement) (text string) {
 	require.NoError(t, s.pool.QueryRow(ctx, "EXPLAIN (FORMAT JSON) "+st.sql, st.args).Scan(&text))
 	return text
 }
 
 // GenericPlans returns how often the pool's only connection executed the prepared statement that
-// contains part with a plan for any parameters, without planning it anew.
+// contains part with a generic plan, so without planning it anew.
 func GenericPlans(ctx context.Context, t testing.TB, s *Store, part string) (n int) {
 	const sql = "SELECT generic_plans FROM pg_prepared_statements WHERE strpos(statement, $1) > 0 AND strpos(statement, 'pg_prepared_statements') = 0"
 	require.NoError(t, s.pool.QueryRow(ctx, sql, part).Scan(&n))
 	return n
 }
 
-// NodesStatement is what Nodes runs.
+// NodesStatement returns the statement that Nodes runs.
 func NodesStatement(f node.Filter, p node.Page) []Statement {
 	q := &query{args: args{"timeout": int64(15_000_000)}}
 	q.nodes(f)
@@ -43,14 +43,14 @@ func NodesStatement(f node.Filter, p node.Page) []Statement {
 	return []Statement{{q.nodesSQL(), q.args}}
 }
 
-// AvailableStatement is what Available runs.
+// AvailableStatement returns the statement that Available runs.
 func AvailableStatement(f node.AvailableFilter) Statement {
 	q := (&Store{conductorTimeout: 15 * time.Second}).availableQuery(f)
 	_ = q.page("nodes", "n", nil, node.Page{})
 	return Statement{availableNodesSQL + q.String(), q.args}
 }
 
-// PortsStatement is what Ports runs for filters without a node.
+// PortsStatement returns the statement that Ports runs for filters without a node.
 func PortsStatement(f node.PortFilter, p node.Page) []Statement {
 	q := &query{args: args{}}
 	q.ports(f)
@@ -58,14 +58,14 @@ func PortsStatement(f node.PortFilter, p node.Page) []Statement {
 	return []Statement{{portsSQL + q.String(), q.args}}
 }
 
-// OperationsStatement is what Operations runs for filters with a uuid.
+// OperationsStatement returns the statement that Operations runs for filters with a uuid.
 func OperationsStatement(f node.OperationFilter) []Statement {
 	q := operationsQuery(f, f.Node)
 	return []Statement{{operationsSQL + q.String(), q.args}}
 }
 
-// Disagreeing counts the nodes that are offered to a and told with a reason, or
-// not offered and told without one; and those that are offered.
+// Disagreeing counts the nodes about which the two expressions disagree: offered to a with a
+// reason why not, or not offered without a reason. It also counts those that are offered.
 func (s *Store) Disagreeing(ctx context.Context, t testing.TB, a node.Allocation, dedicated bool) (disagree, offered int) {
 	sql := `
 WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
@@ -75,7 +75,7 @@ SELECT count(*) FILTER (WHERE (` + offeredSQL + `) IS TRUE IS DISTINCT FROM (` +
 	return disagree, offered
 }
 
-// AllocateStatements are what Allocate runs to find a node, by name.
+// AllocateStatements returns the statements with which Allocate finds a node, by name.
 func (s *Store) AllocateStatements(a node.Allocation) map[string]Statement {
 	with := func(more args) args { return (&giving{offer: s.offerArgs(&a, false)}).with(more) }
 	given := args{"uuid": a.UUID, "asked": a.Traits}
@@ -89,7 +89,7 @@ func (s *Store) AllocateStatements(a node.Allocation) map[string]Statement {
 	}
 }
 
-// ReconcileStatements are what a tick of the reconciliation runs, by name.
+// ReconcileStatements returns the statements that a reconciliation runs, by name.
 func ReconcileStatements() map[string]Statement {
 	return map[string]Statement{
 		"not begun": {notBegunSQL, args{"age": int64(1), "limit": 1000}},
@@ -100,19 +100,19 @@ func ReconcileStatements() map[string]Statement {
 	}
 }
 
-// NodeSortKeys are the keys that nodes can be sorted by, id aside.
+// NodeSortKeys returns the keys by which nodes can be sorted, except id.
 func NodeSortKeys() []string { return slices.Sorted(maps.Keys(nodeSort)) }
 
-// Kept are the conductors that reconciliation takes no node away from.
+// Kept returns the conductors from which reconciliation takes no nodes away.
 func Kept(ctx context.Context, s *Store) ([]string, error) {
 	return list(ctx, s, "list kept conductors", `SELECT c.hostname FROM conductors c CROSS JOIN witness w WHERE conductor_kept(c, w, @timeout) ORDER BY 1`,
 		args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (h string, err error) { return h, r.Scan(&h) })
 }
 
-// URL is where the store's database is.
+// URL returns the URL of the store's database.
 func (s *Store) URL() string { return s.url }
 
-// OnceStatements are those about idempotency keys that may not read the whole table.
+// OnceStatements returns the statements about idempotency keys that must not read the whole table.
 func OnceStatements(uuid, name string) []Statement {
 	find := func(sql, ident string) Statement {
 		return Statement{sql, args{"ident": ident, "key": "k1", "age": micros(node.IdempotencyKeyLifetime)}}
@@ -123,7 +123,7 @@ func OnceStatements(uuid, name string) []Statement {
 	}
 }
 
-// Columns are the columns of the tables that are read into Go structs, by table.
+// Columns returns the columns of the tables that are read into Go structs, by table.
 func Columns() map[string][]string {
 	return map[string][]string{
 		"nodes": columnNames(nodeTable), "operations": columnNames(operationTable), "agents": columnNames(agentTable),
@@ -139,7 +139,7 @@ func columnNames[T any](t *table[T]) (out []string) {
 	return out
 }
 
-// Saves are the statements that write a step's progress.
+// Saves returns the statements that write a step's progress.
 func Saves() []string { return []string{saveStepsSQL, saveNodeSQL} }
 
 // ReSecret puts secrets back into a dictionary of a row: those whose names begin

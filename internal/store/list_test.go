@@ -19,8 +19,8 @@ import (
 	"go.temper.dev/temper/internal/testenv"
 )
 
-// seeded gives a database with 100,000 nodes, as fill makes them, and a store to
-// which their conductors live for an hour.
+// seeded returns a database with 100,000 nodes, as fill makes them, and a store for which
+// their conductors are alive for an hour.
 func seeded(t testing.TB) (*store.Store, string) {
 	t.Helper()
 	url := testenv.Filled(t, "seeded", func(url string) error { return fill(url, 100_000) })
@@ -32,8 +32,8 @@ func seed(t testing.TB, url string, count int) {
 	require.NoError(t, fill(url, count))
 }
 
-// fill inserts count nodes by SQL. One in ten thousand is unlike the others in
-// each of the fields that lists are filtered by. Ten conductors of each group
+// fill inserts count nodes by SQL. One in ten thousand differs from the others in
+// each field by which lists are filtered. Ten conductors of each group
 // cover all of them.
 func fill(url string, count int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -92,7 +92,7 @@ func (p plan) scans(out []string) []string {
 	return out
 }
 
-// explain are the scans of the plans of all statements that f runs.
+// explain returns the scans in the plans of all statements that f runs.
 func explain(t *testing.T, url string, s *store.Store, statements []store.Statement) []string {
 	t.Helper()
 	var out []string

@@ -48,7 +48,7 @@ func connect(t testing.TB, c store.Config) *store.Store {
 	return s
 }
 
-var besides sync.Map // url -> *pgx.Conn, closed by the end of its database
+var besides sync.Map // url -> *pgx.Conn, closed when its database is dropped
 
 func beside(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
@@ -62,14 +62,14 @@ func beside(t testing.TB, url string) *pgx.Conn {
 	return c
 }
 
-// raw runs a statement beside the store.
+// raw runs a statement on a connection that is not the store's.
 func raw(t testing.TB, url, sql string, args ...any) {
 	t.Helper()
 	_, err := beside(t, url).Exec(t.Context(), sql, args...)
 	require.NoError(t, err)
 }
 
-// ask reads one value beside the store.
+// ask reads one value on a connection that is not the store's.
 func ask[T any](t testing.TB, url, sql string, args ...any) (v T) {
 	t.Helper()
 	require.NoError(t, beside(t, url).QueryRow(t.Context(), sql, args...).Scan(&v))
@@ -89,7 +89,7 @@ func create(t testing.TB, s *store.Store, state node.State) *node.Node {
 	return n
 }
 
-// credentials are the opened secrets of the node as it is now.
+// credentials returns the decrypted secrets of the node as it is now.
 func credentials(t testing.TB, s *store.Store, uuid string) (node.Secrets, error) {
 	t.Helper()
 	n, err := s.Node(t.Context(), uuid)
@@ -97,7 +97,7 @@ func credentials(t testing.TB, s *store.Store, uuid string) (node.Secrets, error
 	return s.Credentials(t.Context(), n)
 }
 
-// deploy is the request that deploys a node; it looks at nothing.
+// deploy is a request that deploys a node without any check.
 func deploy(*node.Node) (*node.Request, error) {
 	return &node.Request{Move: []node.Event{node.EventDeploy}, Open: &node.Operation{
 		Kind: node.KindDeploy, Target: node.Active, RequestedBy: "admin",
@@ -105,7 +105,7 @@ func deploy(*node.Node) (*node.Request, error) {
 	}}, nil
 }
 
-// running gives a node whose deploy has begun as run "r1" and is claimed as 1.1.
+// running returns a node whose deploy has begun as run "r1", with the claim 1.1.
 func running(t testing.TB, s *store.Store) (*node.Node, *node.Operation) {
 	t.Helper()
 	n := create(t, s, node.Available)

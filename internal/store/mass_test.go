@@ -44,7 +44,7 @@ func TestAMassOutageIsWrittenDownInOneTick(t *testing.T) {
 	require.Zero(t, ask[int](t, url, `SELECT count(*) FROM quarantines`))
 }
 
-// A page that is put together from several needs is the page that one scan gives.
+// A page that is merged from several needs is equal to the page of a single scan.
 func TestPagesOfNodesInQuarantineAreThoseOfTheWholeList(t *testing.T) {
 	t.Parallel()
 	s, url := openURL(t)

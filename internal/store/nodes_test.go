@@ -34,7 +34,7 @@ func TestANodeIsReadAsItWasWritten(t *testing.T) {
 		got, err := s.Node(t.Context(), ident)
 		require.NoError(t, err)
 		expected := *want
-		expected.Owed, expected.Quarantine = []node.Undo{}, &node.Quarantine{} // there never was a conductor
+		expected.Owed, expected.Quarantine = []node.Undo{}, &node.Quarantine{} // no conductor was ever registered
 		expected.Traits = []string{"CUSTOM_A", "CUSTOM_B"}
 		require.WithinDuration(t, time.Now(), got.CreatedAt, time.Minute)
 		require.NotNil(t, got.MaintenanceSince)
@@ -50,7 +50,7 @@ func TestUnknownNodesAreNamed(t *testing.T) {
 	for _, ident := range []string{"nobody", someUUID(), "", "with space", "\x00"} {
 		_, err := s.Node(t.Context(), ident)
 		require.Error(t, err)
-		if ident != "\x00" { // PostgreSQL refuses it as a text: Invalid
+		if ident != "\x00" { // PostgreSQL refuses this text, so the fault is Invalid
 			kind(t, fault.NotFound, err)
 			require.Equal(t, "Node "+ident+" could not be found.", err.Error())
 		}
@@ -245,8 +245,8 @@ func TestANodeIsReadWithoutPlanningTheStatementEachTime(t *testing.T) {
 	}
 }
 
-// While somebody waits for the lock of a node by its name, the name goes to another node, whose
-// row nobody has locked.
+// While a request waits for the lock of a node by its name, another node gets the name. The
+// other node's row is not locked.
 func TestANodeThatTookTheNameMeanwhileIsNotWrittenWithoutItsLock(t *testing.T) {
 	t.Parallel()
 	for what, write := range map[string]func(*store.Store, context.Context) error{

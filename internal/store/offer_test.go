@@ -12,8 +12,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// What is offered and why something is not come from two expressions. On nodes
-// of every kind they say the same, for requests of every kind.
+// One expression says whether a node is offered, another one why it is not. They agree
+// for all kinds of nodes and requests.
 func TestANodeIsOfferedExactlyIfThereIsNoReasonAgainstIt(t *testing.T) {
 	t.Parallel()
 	s, url := offering(t)
@@ -52,7 +52,7 @@ SELECT gen_random_uuid(), CASE WHEN r[1] < 0.1 THEN 'redfish' ELSE 'fake-hardwar
 	require.Greater(t, sometimes, 50)
 }
 
-// Whatever happens at once, an allocation and its node point at each other.
+// Whatever happens at the same time, an allocation and its node refer to each other.
 func TestAllocationsAndNodesAgreeUnderRandomHistories(t *testing.T) {
 	t.Parallel()
 	s, url := offering(t)

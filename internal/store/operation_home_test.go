@@ -14,17 +14,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// operationHome is the file in which every statement stands that writes an operation's state.
+// operationHome is the file that has every statement that writes an operation's state.
 const operationHome = "operation_changes.go"
 
 var (
-	// An assignment in SQL: the columns of a condition have the name of their table before
-	// them, those that are written can't.
+	// An assignment in SQL. A column in a condition has the name of its table before it, a
+	// column that is written can't have one.
 	writesState = regexp.MustCompile(`(?:^|[\s,(])(phase|waiting_for|waiting_until|stalled|stalled_at|kept_for|kept_left|paused|orphaned|rests|temporal_pause|asked|asked_by|asked_reason|asked_power|asked_at)\s*=[^=]`)
 	opensOne    = regexp.MustCompile(`(?i)INSERT\s+INTO\s+operations\b`)
 )
 
-// stateWrites are the string literals of a Go file that write an operation's state.
+// stateWrites returns the string literals of a Go file that write an operation's state.
 func stateWrites(t *testing.T, path string, src any) (out []string) {
 	t.Helper()
 	set := token.NewFileSet()

@@ -14,7 +14,7 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// walk is an operation in the database, and what it has to be by node.OperationRules.
+// walk is an operation in the database, and what it must be by node.OperationRules.
 type walk struct {
 	testing.TB
 	*rand.Rand
@@ -26,7 +26,7 @@ type walk struct {
 	log  []string
 }
 
-// near is how far the times of the database and of the test may lie apart.
+// near is by how much the times of the database and of the test may differ.
 const near = 2 * time.Minute
 
 // Random events happen to operations in the database, and to the same operations in Go.
@@ -66,7 +66,7 @@ func (w *walk) run(steps int) {
 	w.end()
 }
 
-// happened notes an event.
+// happened records an event.
 func (w *walk) happened(e node.OperationEvent, detail any) {
 	w.seen[e] = true
 	w.log = append(w.log, fmt.Sprintf("%s %v: %s", e, detail, w.want.Phase))
@@ -123,7 +123,7 @@ func (w *walk) record() {
 	}
 	p := node.Progress{Steps: slices.Clone(w.want.Steps), Undo: []node.Undo{node.UndoEjectMedia}, Rests: w.IntN(2) == 0, ClearAsk: w.IntN(3) == 0}
 	if p.Phase = []node.Phase{"", node.Running, node.Waiting, node.Holding, node.Undoing}[w.IntN(5)]; p.Phase == node.Undoing && w.IntN(5) > 0 {
-		p.Phase = "" // seldom, because nothing but a reset leads out of it
+		p.Phase = "" // seldom, because only a reset leads out of this phase
 	}
 	if p.Phase == node.Waiting {
 		until := time.Now().Add(time.Duration(1+w.IntN(9)) * time.Hour)
@@ -136,7 +136,7 @@ func (w *walk) record() {
 	}
 	step.Abortable, step.Attempts, step.Phase = w.IntN(2) == 0, w.IntN(3), []string{"", node.PhaseBooted}[w.IntN(2)]
 	if w.want.Record(p) != nil {
-		return // conductors do not try what the table does not have: task.save of activities/conductor
+		return // conductors do not try what the table lacks: task.save of activities/conductor
 	}
 	asked, err := w.s.SaveSteps(w.Context(), w.want.ID, w.want.Claim, p)
 	w.fine(err)
@@ -273,7 +273,7 @@ func (w *walk) redirect() {
 	w.log = append(w.log, "to group "+group)
 }
 
-// compare requires that the row is what it has to be.
+// compare requires that the row is what it must be.
 func (w *walk) compare() {
 	have, err := w.s.Operation(w.Context(), w.want.ID)
 	w.fine(err)
@@ -308,11 +308,11 @@ func (w *walk) compare() {
 	for _, i := range node.OperationInvariants {
 		require.True(w, i.Holds(have), "%s, after %v", i.Words, w.log)
 	}
-	w.want.WaitingUntil, w.want.KeptLeft = have.WaitingUntil, have.KeptLeft // or small differences would add up
+	w.want.WaitingUntil, w.want.KeptLeft = have.WaitingUntil, have.KeptLeft // otherwise small differences would add up
 	w.decisions(have)
 }
 
-// decisions requires that the statements which decide in SQL do as Go does.
+// decisions requires that the statements that decide in SQL decide as Go does.
 func (w *walk) decisions(o *node.Operation) {
 	told, err := w.s.CheckClaim(w.Context(), o.ID, o.Claim)
 	w.fine(err)

@@ -53,7 +53,7 @@ func TestAnAcceptedRequestIsSeenAtOnce(t *testing.T) {
 		r.Apply = func(n *node.Node) {
 			n.LastError = ""
 			n.InstanceInfo["image_source"] = "http://x"
-			n.ID = 0 // what is no field to edit is left alone
+			n.ID = 0 // fields that can't be edited are ignored
 		}
 		return r, nil
 	})

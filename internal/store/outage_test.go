@@ -77,7 +77,7 @@ func TestAStoppedDatabaseIsSaidToBeAwayAndComesBack(t *testing.T) {
 
 func TestADatabaseThatDoesNotAnswerIsAwayWithinTheDeadline(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	s := connect(t, store.Config{URL: "postgres://u:hunter2@" + l.Addr().String() + "/db?sslmode=disable"})

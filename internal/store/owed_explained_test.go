@@ -9,8 +9,8 @@ import (
 	explanation "go.temper.dev/temper/internal/explain"
 )
 
-// The statement that looks for undos says when one is due, and so does the explanation of a
-// node that owes something.
+// The statement that finds due undos and the explanation of a node that owes something agree
+// about when an undo is due.
 func TestAnUndoIsDueWhenTheExplanationSaysSo(t *testing.T) {
 	t.Parallel()
 	for _, covered := range []bool{false, true} {

@@ -84,8 +84,8 @@ func TestWhatIsOwedIsUndoneAsSoonAsSomebodyCoversTheNode(t *testing.T) {
 	require.NoError(t, s.StopConductor(t.Context(), "c1", incarnation))
 }
 
-// A clean step that fails puts the node into maintenance itself: that says nothing
-// about what it left half done. A person's maintenance does.
+// A clean step that fails puts the node into maintenance itself. What it left half done is
+// undone in that maintenance, but not in a person's.
 func TestWhatACleaningOwesIsUndoneInTheMaintenanceOfItsFailure(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -181,7 +181,7 @@ func TestUndosThatFailAreTriedAtGrowingPauses(t *testing.T) {
 	}
 }
 
-// tried is an undo that was tried and ended so.
+// tried opens the due undo and ends it as given.
 func tried(t *testing.T, s *store.Store, p node.Progress, end node.End) *node.Operation {
 	t.Helper()
 	ops, err := s.OpenUndos(t.Context(), undoSteps, "reconciliation", 0, 10)
@@ -304,7 +304,7 @@ func TestWhatIsOwedCanBeWaived(t *testing.T) {
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
 }
 
-// Whoever has undone it, the operation that left it must not go on saying that it is to be done.
+// Whoever has done the undo, the error of the operation that left it must not say any more that it is still to be done.
 func TestAnOldErrorSaysWhenWhatWasLeftIsUndone(t *testing.T) {
 	t.Parallel()
 	left := func(t *testing.T, s *store.Store) (*node.Node, int64) {
@@ -363,7 +363,7 @@ func TestAnOldErrorSaysWhenWhatWasLeftIsUndone(t *testing.T) {
 
 // A BMC that downloads an image before it inserts it shows an empty drive
 // meanwhile. An undo at that time would find nothing to eject, and the image would
-// come afterwards.
+// appear later.
 func TestAnUndoWaitsForAMediumThatMayStillAppear(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -11,7 +11,7 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// pauses notes that the operation is paused in Temporal.
+// pauses records that the operation is paused in Temporal.
 func pauses(t testing.TB, s *store.Store, id int64, what node.PauseOf) {
 	t.Helper()
 	_, err := s.Direct(t.Context(), id, func(n *node.Node) (node.OperationChange, error) {
@@ -40,7 +40,7 @@ func TestWhoeverIsAtWorkIsToldToRestWhileTheWorkflowIsPaused(t *testing.T) {
 	_, o := running(t, s)
 	for what, want := range map[node.PauseOf]node.Ask{
 		node.PauseOfWorkflow: node.AskRest,
-		node.PauseOfActivity: node.AskNone, // Temporal tells
+		node.PauseOfActivity: node.AskNone, // Temporal tells the worker
 	} {
 		pauses(t, s, o.ID, what)
 		asked, err := s.CheckClaim(t.Context(), o.ID, first)
@@ -54,7 +54,7 @@ func TestWhoeverIsAtWorkIsToldToRestWhileTheWorkflowIsPaused(t *testing.T) {
 	require.Equal(t, node.AskCancel, asked)
 }
 
-// Temporal begins nothing that is paused, but tries again what was begun before.
+// Temporal begins nothing that is paused, but it retries activities that were begun before.
 func TestAClaimSaysWhetherAPauseIsOver(t *testing.T) {
 	for _, c := range []struct {
 		what  node.PauseOf
@@ -74,7 +74,7 @@ func TestAClaimSaysWhetherAPauseIsOver(t *testing.T) {
 	}
 }
 
-// Maintenance begins in the middle of a pause in Temporal, and outlasts it.
+// Maintenance begins during a pause in Temporal, and ends later than that.
 func TestMaintenanceKeepsTheTimeThatWasLeftWhenThePauseBegan(t *testing.T) {
 	s, url := openURL(t)
 	joins(t, s, "c1")

@@ -89,7 +89,7 @@ func listed(t testing.TB, s *store.Store, f node.Filter) int {
 	return len(nodes)
 }
 
-// offered are the names of the nodes that a scheduler is offered.
+// offered returns the names of the nodes that a scheduler is offered.
 func offered(t testing.TB, s *store.Store, f node.AvailableFilter) []string {
 	t.Helper()
 	nodes, err := s.Available(t.Context(), f)
@@ -340,7 +340,8 @@ func TestOffersComeInPages(t *testing.T) {
 	kind(t, fault.NotFound, err)
 }
 
-// Conductors that come and go: since when nobody is there is the last loss, since when they do so the first.
+// When conductors come and go, a quarantine because nobody covers the node begins with the last loss, and one because
+// coverage was lost too often begins with the first.
 func TestSinceOfAQuarantineIsOfTheLossThatItTellsOf(t *testing.T) {
 	t.Parallel()
 	s, url := openURL(t)

@@ -13,7 +13,7 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// next computes the epoch after the newest.
+// next computes the epoch that follows the newest one.
 func next(t testing.TB, s *store.Store) coverage.Epoch {
 	t.Helper()
 	f, err := s.Fleet(t.Context())
@@ -49,7 +49,7 @@ func epoch(t testing.TB, s *store.Store) coverage.Epoch {
 	return e
 }
 
-// owners are the nodes of each conductor, counted.
+// owners returns the number of nodes of each conductor.
 func (c *clocked) owners() map[string]int {
 	c.t.Helper()
 	nodes, err := c.s.Nodes(c.t.Context(), node.Filter{}, node.Page{})
@@ -109,8 +109,8 @@ func TestOfTwoReconcilersThatOverlapOneWrites(t *testing.T) {
 	require.Equal(t, int64(1), ask[int64](t, c.url, "SELECT epoch FROM ring_epoch"))
 }
 
-// It computed, froze, and wakes when a conductor it counts on is dead. Nobody
-// else has written an epoch meanwhile.
+// A reconciler computes an epoch, freezes, and wakes when one of the epoch's conductors is
+// dead. Nobody else has written an epoch meanwhile.
 func TestAReconcilerThatWakesWritesNothingForTheDead(t *testing.T) {
 	t.Parallel()
 	c := clock(t)
@@ -140,7 +140,7 @@ func TestADatabaseThatWasAwayMakesNoEpochOfPanic(t *testing.T) {
 	for _, restarted := range []bool{false, true} {
 		c.pass(time.Minute)
 		if restarted {
-			c.mine = time.Time{} // every process that could have witnessed was started anew
+			c.mine = time.Time{} // every process that could have been a witness was restarted
 		}
 		require.True(t, c.witness(true).Gap)
 		e := next(t, c.s)

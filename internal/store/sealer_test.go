@@ -24,7 +24,7 @@ func withBMC(t *testing.T, s *store.Store) *node.Node {
 	return n
 }
 
-// Who can write the database, and has no keys, can't have a password sent elsewhere.
+// Somebody who can write to the database but has no keys can't have a password sent to another address.
 func TestASecretOpensOnlyForItsDestination(t *testing.T) {
 	t.Parallel()
 	s, url := openURL(t)
@@ -55,7 +55,7 @@ func TestASecretOpensOnlyForItsDestination(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A reader that has an old row must not get the password that belongs to the new one.
+// A reader that has an old row must not get the password that belongs to the new row.
 func TestASecretDoesNotOpenForWhatTheNodeWasBefore(t *testing.T) {
 	t.Parallel()
 	s := open(t)

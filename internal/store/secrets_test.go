@@ -17,7 +17,7 @@ import (
 	"go.temper.dev/temper/internal/testenv"
 )
 
-// dump is every row of every table as text.
+// dump returns all rows of all tables as text.
 func dump(t *testing.T, url string) string {
 	t.Helper()
 	conn := beside(t, url)

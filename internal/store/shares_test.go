@@ -13,14 +13,14 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// leaseEnds lets the lease of a service end.
+// leaseEnds makes the lease of a service end.
 func leaseEnds(t testing.TB, url, host string) {
 	t.Helper()
 	raw(t, url, `UPDATE compute_services SET lease_until = clock_timestamp(), quiet_until = NULL WHERE name = $1`, host)
 }
 
-// A service that was taken for dead and renews its lease before the epoch is
-// written must not lose nodes that it may show again.
+// An epoch is computed for which a service is dead, and the service renews its lease before the
+// epoch is written. It must not lose nodes, because it may show them again.
 func TestRow22AServiceThatWakesUpInTimeStopsTheEpochWithoutIt(t *testing.T) {
 	t.Parallel()
 	s, url := openURL(t)
@@ -40,7 +40,7 @@ func TestRow22AServiceThatWakesUpInTimeStopsTheEpochWithoutIt(t *testing.T) {
 	require.Equal(t, int64(1), ask[int64](t, url, `SELECT count(*) FROM shares WHERE owner_id IS NOT NULL`))
 }
 
-// A node that is claimed while an epoch is computed stays where it was claimed.
+// A node that is claimed while an epoch is computed stays with the service that claimed it.
 func TestRow10AClaimDuringAnEpochIsKept(t *testing.T) {
 	t.Parallel()
 	s, url := offering(t)
@@ -119,7 +119,7 @@ func TestOrphansAreThoseWhoseTimeIsOverOrWhoseServiceConfirms(t *testing.T) {
 	require.Equal(t, int64(4), ask[int64](t, url, `SELECT count(*) FROM instances`))
 }
 
-// BenchmarkShares is reconciliation's part in the shares of 100,000 nodes and
+// BenchmarkShares measures what reconciliation does for the shares of 100,000 nodes and
 // 50 services: nothing changed, one service died, and the first epoch.
 func BenchmarkShares(b *testing.B) {
 	benchStore(b)

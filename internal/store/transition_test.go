@@ -16,14 +16,14 @@ import (
 	"go.temper.dev/temper/internal/store"
 )
 
-// Every rule of the table, on a random node, by each part of the store that moves
-// nodes: the row is afterwards what node.Transition.Apply makes of it, and what
+// Each part of the store that moves nodes applies every rule of the table to a random node.
+// The row is afterwards what node.Transition.Apply makes of it, and what
 // ClearInstance names is gone.
 func TestTheStoreWritesWhatATransitionSays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	claim := node.Claim{Seq: 1, Attempt: 1}
-	var leaving []node.Rule // most happens there: some more tries
+	var leaving []node.Rule // these rules change most, so they are tried more often
 	for _, r := range node.Rules {
 		if r.From == node.Deleting {
 			leaving = append(leaving, r, r)
@@ -65,7 +65,7 @@ func TestTheStoreWritesWhatATransitionSays(t *testing.T) {
 	}
 }
 
-// The same for closing: every kind, in every state that it passes, however it ends.
+// The same for closing: operations of every kind, in every state of their nodes, with every outcome.
 func TestTheStoreWritesWhatAnEndingSays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -78,7 +78,7 @@ func TestTheStoreWritesWhatAnEndingSays(t *testing.T) {
 					end.Error = "boom"
 				}
 				want, err := closing.Operation(n, end)
-				if err != nil || want.FollowUp != "" { // what follows is in TestADeletedThatWasAskedMeanwhileIsNext
+				if err != nil || want.FollowUp != "" { // TestADeletedThatWasAskedMeanwhileIsNext tests what follows
 					continue
 				}
 				before := w.outside(t, n)
@@ -146,7 +146,7 @@ func TestTheStoreWritesWhatDeallocationSays(t *testing.T) {
 	}
 }
 
-// now stands for the time of a transition, and long for a time before it.
+// now is used as the time of a transition, and long as a time before it.
 var (
 	now  = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 	long = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -169,8 +169,8 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) some() bool { return w.r.IntN(2) == 0 }
 
-// random makes a node in this state, held by an operation of kind k ("" = none), and
-// gives it at random what transitions may change.
+// random makes a node in this state, held by an operation of kind k ("" = none), with random
+// values in everything that transitions may change.
 func (w *world) random(t *testing.T, s node.State, k node.OperationKind) *node.Node {
 	t.Helper()
 	n := create(t, w.Store, node.Manageable)
@@ -218,7 +218,7 @@ func (w *world) time() *time.Time {
 	return &long
 }
 
-// open gives the node an operation that is begun, and claimed as 1.1.
+// open gives the node an operation that has begun, with the claim 1.1.
 func (w *world) open(t *testing.T, n *node.Node, k node.OperationKind, pick func(...string) string) {
 	t.Helper()
 	steps := pick(`[]`, `[{"interface": "deploy", "step": "erase_devices", "state": "failed", "source": "agent"}]`)
@@ -227,7 +227,7 @@ func (w *world) open(t *testing.T, n *node.Node, k node.OperationKind, pick func
 		n.UUID, string(k), pick("available", "manageable", "active"), steps, pick(`[]`, `["power off"]`, `["clear boot override"]`))
 }
 
-// outside is what a node has outside its row.
+// outside is what belongs to a node outside of its row.
 type outside struct {
 	Secrets []string
 	VIFs    int

@@ -22,13 +22,13 @@ func joins(t testing.TB, s *store.Store, name string) int64 {
 	return inc
 }
 
-// dies makes a conductor one that was killed a while ago.
+// dies changes the row of a conductor as if it had been killed a while ago.
 func dies(t testing.TB, url, name string) {
 	t.Helper()
 	raw(t, url, "UPDATE conductors SET heartbeat_at = heartbeat_at - interval '1 hour', polled_at = polled_at - interval '1 hour' WHERE hostname = $1", name)
 }
 
-// waitsForAgent is a deploy that waits for its agent for half an hour.
+// waitsForAgent makes a deploy that waits for its agent for half an hour.
 func waitsForAgent(t testing.TB, s *store.Store) (*node.Node, *node.Operation) {
 	t.Helper()
 	n, o := running(t, s)
@@ -93,7 +93,7 @@ func TestAWatchTellsWhoCouldWorkAndWhoDid(t *testing.T) {
 	kind(t, fault.Lost, err)
 }
 
-// While an operation is blocked the time for what it waits for stands still.
+// While an operation is blocked, the time that is left for what it waits for does not pass.
 func TestABlockedOperationKeepsTheTimeThatWasLeft(t *testing.T) {
 	t.Parallel()
 	s, url := openURL(t)
@@ -189,8 +189,8 @@ func TestMaintenancePausesWhatIsOpen(t *testing.T) {
 	require.Empty(t, staleWaits(t, s))
 }
 
-// One that was killed and comes back under its name at once was never silent for
-// long enough to be missed.
+// A conductor that was killed and restarted at once with the same name was never silent for
+// longer than the timeout.
 func TestAPausedOperationIsOrphanedByAConductorThatComesBackUnderItsName(t *testing.T) {
 	t.Parallel()
 	s := open(t)
