@@ -57,7 +57,7 @@ func TestBasicAuth(t *testing.T) {
 	b.Get("/v1/nodes").Is(200)
 }
 
-// A header with another address must not buy more guesses.
+// A client can't get more guesses by sending another address in a header.
 func TestGuessesOfPasswordsAreThrottledAndLogged(t *testing.T) {
 	hash, err := bcrypt.GenerateFromPassword([]byte("right"), bcrypt.MinCost)
 	require.NoError(t, err)

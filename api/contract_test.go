@@ -14,7 +14,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// A verb, a state or a kind that openapi.yaml lacks is one that no client was told of.
+// Clients know verbs, states and kinds from openapi.yaml, so it must have all of them.
 func TestTheContractNamesEveryVerbStateAndKind(t *testing.T) {
 	doc, err := apitest.Contract()
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
 package api
 
-// Routes are the routes of the table, for the test that compares them with
+// Routes returns the routes of the table, for the test that compares them with
 // openapi.yaml.
 func (s *Server) Routes() (out [][2]string) {
 	for _, r := range s.http.Routes() {

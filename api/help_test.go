@@ -38,8 +38,8 @@ func TestTheContractHasTheTableOfCodes(t *testing.T) {
 	}
 }
 
-// Every route, asked in every way in which it refuses whatever it does, answers
-// with a code of the table.
+// Every route gets requests that every route refuses, and answers each with a code of the
+// table.
 func TestEveryRouteRefusesWithACode(t *testing.T) {
 	bare, err := api.New(api.Config{Store: stubStore{}, Operations: &apitest.Operations{}, Drivers: apitest.Drivers{}})
 	require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestHelpNamesWhatWouldWork(t *testing.T) {
 	require.Equal(t, fault.NodeNotFound, ask("nosuch", "manage", 404).Code)
 }
 
-// What help says is a request that the API has: the bench checks each against the contract.
+// Every request that help names is one of the API's: the bench checks each against the contract.
 func TestEveryActionIsARequestOfTheContract(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
@@ -132,7 +132,7 @@ func TestEveryActionIsARequestOfTheContract(t *testing.T) {
 		}
 		item := help.Of(n, a)
 		got := b.At(apitest.Newest, item.Method, item.Path, item.Body)
-		if got.Status >= 400 { // it would be accepted of a node that is in another state
+		if got.Status >= 400 { // it would be accepted for a node in another state
 			require.NotContains(t, []fault.Code{fault.InvalidRequest, fault.ResourceNotFound, fault.MethodNotAllowed}, got.Refused(got.Status).Code, "%s: %s", do, got.Body)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Bodies that are no JSON, too deep, too large or of the wrong shape are
-// refused wherever a body is taken, and change nothing.
+// Every route with a body refuses bodies that are no JSON, too deep, too large or of the
+// wrong shape, and changes nothing.
 func TestHostileBodies(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	uuid := b.In("n1", node.Manageable)

@@ -34,7 +34,7 @@ func TestRequestsAreNamedAndCounted(t *testing.T) {
 	require.Equal(t, map[string]float64{"/v1/nodes/:node": 2, "none": 1}, routes, "by template, never by path")
 }
 
-// Whoever may not even come in must not be able to make series without end.
+// Clients that are not logged in must not be able to create any number of time series.
 func TestInventedMethodsAreCountedAsOne(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	b := apitest.New(t, func(c *api.Config) { c.Metrics = registry })

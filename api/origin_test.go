@@ -12,8 +12,8 @@ import (
 	"go.temper.dev/temper/api/apitest"
 )
 
-// browse sends what a browser may send for a page without asking first: no
-// header but those that are given, and a body that claims to be text.
+// browse sends a request that a browser sends for a page without a CORS preflight: only
+// the given headers, and a body of type text.
 func browse(b *apitest.Bench, method, host, path, body string, header ...string) *apitest.Answer {
 	b.T.Helper()
 	r := httptest.NewRequestWithContext(b.T.Context(), method, path, strings.NewReader(body))
@@ -25,8 +25,8 @@ func browse(b *apitest.Bench, method, host, path, body string, header ...string)
 	return b.Serve(r)
 }
 
-// A page in a browser of the operator's machine can reach an API on loopback,
-// which asks nobody who they are.
+// A web page in a browser on the operator's machine can reach an API on loopback that has
+// no login.
 func TestAWebPageCanNotUseTheAPI(t *testing.T) {
 	b := apitest.New(t, func(c *api.Config) { c.Listen, c.AllowedHosts = "127.0.0.1:6385", []string{"temper.example"} }).WithConductors()
 	const here, made = "127.0.0.1:6385", `{"driver":"fake-hardware"}`
@@ -34,7 +34,7 @@ func TestAWebPageCanNotUseTheAPI(t *testing.T) {
 	for path, body := range map[string]string{"/v1/nodes": made, "/temper/v1/conductors/c1/drain": "", "/nodes/": made} {
 		require.Contains(t, browse(b, "POST", here, path, body, page...).Fails(403), "another origin", path)
 		require.Contains(t, browse(b, "POST", here, path, body, "Origin", "https://evil.example").Fails(403), "another origin", path)
-		// The page's own name points here now.
+		// DNS rebinding: the host name of the page now resolves to the API's address.
 		require.Contains(t, browse(b, "POST", "evil.example:6385", path, body, "Origin", "http://evil.example:6385", "Sec-Fetch-Site", "same-origin").Fails(421), "allowed_hosts", path)
 	}
 	browse(b, "GET", "evil.example:6385", "/v1/nodes", "").Fails(421)
@@ -49,7 +49,7 @@ func TestAWebPageCanNotUseTheAPI(t *testing.T) {
 	require.Equal(t, http.StatusCreated, form.Status, "curl -d: %s", form.Body)
 }
 
-// A lookup is a GET, and gives the token of the agent to whoever asks first.
+// A lookup is a GET, and the first client gets the token of the agent.
 func TestAWebPageCanNotLookUpAnAgent(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	uuid := b.WaitingWithPort("n1")

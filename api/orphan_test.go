@@ -12,7 +12,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// orphaned is an API whose conductors were killed a while ago, and whose Temporal
+// orphaned returns an API whose conductors were killed a while ago, and whose Temporal
 // does not answer.
 func orphaned(t *testing.T) *apitest.Bench {
 	b := apitest.New(t).WithConductors()
@@ -29,7 +29,7 @@ func TestWhatNobodyWorksOnIsEndedFromTheDatabaseAlone(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		in     node.State
-		verb   string // "" = by its number
+		verb   string // "" = the operation is cancelled by its id
 		to     node.State
 		follow bool
 	}{
@@ -97,7 +97,8 @@ func TestWhatSomebodyWorksOnIsAsked(t *testing.T) {
 	require.Equal(t, "running", shown["state"])
 }
 
-// Nobody works on a step that is put off, so that nothing has to be waited for; but there is who can undo.
+// No conductor works on a step that is put off, so the request waits for nobody. But conductors are alive, so the workflow
+// does the undo and ends the operation.
 func TestAnOperationWhoseStepIsPutOffIsEndedFromEveryState(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	for name, c := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"go.temper.dev/temper/api/apitest"
 )
 
-// stubStore panics at every call: a handler's panic is answered.
+// stubStore panics at every call, for a test of how a handler's panic is answered.
 type stubStore struct{ api.Store }
 
 func TestAPanicIsAnswered(t *testing.T) {

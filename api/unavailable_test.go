@@ -18,7 +18,7 @@ import (
 func TestTheDatabaseAway(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	require.NoError(t, l.Close()) // nobody listens there
+	require.NoError(t, l.Close()) // now nothing listens on the port
 	keyset, err := store.NewKeyset()
 	require.NoError(t, err)
 	st, err := store.Open(t.Context(), store.Config{URL: "postgres://temper:swordfish@" + l.Addr().String() + "/temper", Keyset: keyset})
@@ -42,7 +42,7 @@ func TestNoConductorIsToldFromTheDatabaseAway(t *testing.T) {
 	require.Contains(t, told(t, lines, b.Last), `no conductor is alive and takes work: driver redfish, conductor group ""`)
 }
 
-// told is the error that was logged under the request id of an answer.
+// told returns the error that was logged with the request id of an answer.
 func told(t *testing.T, lines *observer.ObservedLogs, a *apitest.Answer) string {
 	t.Helper()
 	mine := lines.FilterField(zap.String("request_id", a.Header.Get("OpenStack-Request-Id"))).FilterMessage("request failed").All()

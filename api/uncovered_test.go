@@ -14,8 +14,8 @@ import (
 
 const nobodyHasFake = `No valid host was found. Reason: No conductor service registered which supports driver fake-hardware for conductor group "". Ensure the driver is valid and enabled.`
 
-// uncovered is an API with nodes whose conductors are gone: all conductors, or
-// those with the driver of the nodes.
+// uncovered returns an API with nodes that no conductor covers: all conductors are dead, or
+// those with the nodes' driver.
 func uncovered(t *testing.T, others bool) *apitest.Bench {
 	b := apitest.New(t).WithConductors()
 	uuid := b.In("free", node.Available)
@@ -31,7 +31,7 @@ func uncovered(t *testing.T, others bool) *apitest.Bench {
 	return b
 }
 
-// Every GET of the contract, but for those that ask a conductor.
+// Sends every GET of the contract, except those that need a conductor.
 func TestEveryGETIsAnsweredWithoutAConductor(t *testing.T) {
 	doc, err := apitest.Contract()
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestEveryGETIsAnsweredWithoutAConductor(t *testing.T) {
 		}
 		want := 200
 		if strings.HasPrefix(path, "/v1/drivers/{driver}") {
-			want = 404 // a driver is there as long as somebody has it
+			want = 404 // a driver exists as long as a live conductor has it
 		}
 		b.Get(values.Replace(path) + queries[path]).Is(want)
 		seen++
@@ -82,7 +82,7 @@ func TestWhatNeedsNoHardwareNeedsNoConductor(t *testing.T) {
 			b.Patch("/v1/allocations/web", apitest.Add("/extra/a", 1)).Is(200)
 			b.Delete("/v1/nodes/free/allocation").Is(204)
 
-			// An agent that boots meanwhile is not lost.
+			// An agent that boots meanwhile still gets its answers.
 			token, uuid := b.At(62, "GET", "/v1/lookup?addresses="+apitest.MAC, nil).Lookup()
 			require.Equal(t, b.Field("deployed", "uuid"), uuid)
 			b.At(68, "POST", "/v1/heartbeat/"+uuid, apitest.Heartbeat(token)).Is(202)
@@ -174,7 +174,7 @@ func TestQuarantineByVersion(t *testing.T) {
 	}
 	require.Len(t, b.Get("/v1/nodes?maintenance=false").Is(200)["nodes"], 1)
 
-	// A failure goes first in fault, and the reason has both.
+	// If the node has a fault of its own as well, fault shows that one, and the reason has both.
 	b.SQL(`UPDATE nodes SET maintenance = true, fault = 'power failure', maintenance_reason = 'no power' WHERE name = 'n1'`)
 	require.Equal(t, "power failure", b.Field("n1", "fault"))
 	require.Contains(t, b.Field("n1", "maintenance_reason"), "no power; No conductor")

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever a client calls a version, it gets one that is served or a refusal.
+// Whatever a client sends as the version, it gets a version that is served, or an error.
 func FuzzNegotiate(f *testing.F) {
 	for _, s := range []string{"1.1", "1.95", "latest", "1.96", "1.-1", "1.+1", " 1 . 5 ", "1.99999999999999999999", "", ".", "1..1", "٣.١"} {
 		f.Add(s, "baremetal "+s)
@@ -22,7 +22,7 @@ func FuzzNegotiate(f *testing.F) {
 	})
 }
 
-// Whatever a PATCH says, it is refused or gives a document without a new root.
+// Whatever a PATCH contains, it is refused or its result has no new top-level fields.
 func FuzzPatch(f *testing.F) {
 	for _, s := range []string{
 		`{"op":"add","path":"/extra/a","value":1}`, `{"op":"remove","path":"/extra/b"}`, `{"op":"replace","path":"/extra/l/0","value":null}`,

@@ -30,7 +30,7 @@ func TestPathsAreTidiedAsIronicDoes(t *testing.T) {
 	}
 }
 
-// Whatever path a client asks for, it is changed only where it is one of the API's.
+// Only paths of the API are rewritten, whatever path a client sends.
 func FuzzTidyPath(f *testing.F) {
 	for _, s := range []string{"/", "/v1", "/v1/", "/nodes", "/nodes/", "//", "/v1/nodes/a.json", "/temper/v1/operations", "/.json", "/v1/.json", "*", "0", ""} {
 		f.Add(s)

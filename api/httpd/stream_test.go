@@ -23,8 +23,8 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// served starts a real server with these routes. deadline is that of requests, and
-// http.Server's for reading and writing one; 0 = the defaults.
+// served starts a real server with these routes. deadline is the deadline of requests, and
+// http.Server's read and write timeout; 0 = the defaults.
 func served(t *testing.T, deadline time.Duration, c Config, table ...Route) (*httptest.Server, *Server) {
 	t.Helper()
 	c.RequestTimeout, c.Unversioned = deadline, someResources
@@ -38,7 +38,7 @@ func served(t *testing.T, deadline time.Duration, c Config, table ...Route) (*ht
 	return web, s
 }
 
-// soon is a deadline that a test waits for.
+// soon is a short deadline, which a test waits for.
 const soon = 100 * time.Millisecond
 
 func get(t *testing.T, url string) *http.Response {
@@ -51,7 +51,7 @@ func get(t *testing.T, url string) *http.Response {
 	return answer
 }
 
-// ticking sends the number of the tick, over and over.
+// ticking sends a stream of numbers, one with each tick.
 func ticking(c *gin.Context, out *Stream) error {
 	c.Header("Content-Type", "text/event-stream")
 	every := time.NewTicker(20 * time.Millisecond)
@@ -103,7 +103,7 @@ func TestAStreamEndsWhenTheServerStops(t *testing.T) {
 	require.Contains(t, w.Body.String(), `"code":"unavailable"`)
 }
 
-// A client may send requests again and again while the server stops: that is not an error of the server.
+// A client that keeps sending requests while the server stops does not make the stop fail.
 func TestARefusalWhileTheServerStopsIsNoErrorInTheLog(t *testing.T) {
 	for name, returned := range map[string]func(context.Context) error{"the cause": context.Cause, "the context's error": context.Context.Err} {
 		t.Run(name, func(t *testing.T) {

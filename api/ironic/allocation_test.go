@@ -144,7 +144,7 @@ func TestADeployInMaintenanceOnPurpose(t *testing.T) {
 	refused := "The provisioning operation can't be performed on node " + n1 + " because it's in maintenance mode."
 	require.Equal(t, refused, deploy(400))
 
-	// Given before the maintenance, or without the trait: refused, whatever instance_info says.
+	// The node was allocated before its maintenance, or without the trait: refused, whatever instance_info has.
 	b.Delete("/v1/nodes/n1/maintenance").Is(202)
 	plain := allocate(b, map[string]any{"resource_class": "gold", "candidate_nodes": []string{"n1"}})["uuid"].(string)
 	b.Put("/v1/nodes/n1/maintenance", nil).Is(202)
@@ -162,7 +162,7 @@ func TestADeployInMaintenanceOnPurpose(t *testing.T) {
 	deploy(202)
 	require.Equal(t, true, b.Field("n1", "maintenance"), "it stays until an operator lifts it")
 
-	// Lifted meanwhile, the trait of the instance is still fine.
+	// If maintenance was ended meanwhile, the instance's trait does no harm.
 	offeredNode(b, "n2", "tin")
 	b.Put("/v1/nodes/n2/maintenance", nil).Is(202)
 	allocate(b, map[string]any{"resource_class": "tin", "candidate_nodes": []string{"n2"}, "traits": []string{trait}})

@@ -42,8 +42,8 @@ func TestDrivers(t *testing.T) {
 	b.Get("/v1/drivers/ipmi/properties").Fails(404)
 }
 
-// tiny is a hardware type that can't boot a ramdisk: all that the API has to know of it
-// is this entry.
+// tiny is a hardware type that can't boot a ramdisk. This entry is all that the API needs to
+// know of it.
 var tiny = func() node.HardwareType {
 	fake, _ := node.Hardware("fake-hardware")
 	h := node.HardwareType{

@@ -18,8 +18,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// An inventory in which 16 MiB are nothing but empty interfaces takes no more
-// memory than it has bytes, nor time that grows with the square of its MACs.
+// An inventory of 16 MiB of empty interfaces takes no more memory than it has bytes, and
+// no time that grows with the square of its MACs.
 func TestAnInventoryIsBounded(t *testing.T) {
 	counted := prometheus.NewRegistry()
 	b := apitest.New(t, func(c *api.Config) { c.Metrics = counted }).WithConductors()
@@ -64,7 +64,7 @@ func counts(t *testing.T, g prometheus.Gatherer, name string) map[string]float64
 	return out
 }
 
-// dawdler sends a little, says so, and then nothing until it may.
+// dawdler is a body that sends its first part, closes began, and then waits for end.
 type dawdler struct {
 	first io.Reader
 	began chan struct{}
@@ -81,7 +81,7 @@ func (d *dawdler) Read(p []byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// Inventories that come slowly, and many, are put off when they hold too much.
+// If many inventories that arrive slowly hold too much memory, further ones get 503.
 func TestTooManyInventoriesAtOnceArePutOff(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	b.Inspecting("n1")
@@ -100,7 +100,7 @@ func TestTooManyInventoriesAtOnceArePutOff(t *testing.T) {
 	a := b.At(84, "POST", "/v1/continue_inspection", `{"inventory":["`+strings.Repeat("x", 1<<20)+`","`+strings.Repeat("x", 1<<20)+`","`+strings.Repeat("x", 1<<20)+`"]}`)
 	a.Fails(503)
 	require.NotEmpty(t, a.Header.Get("Retry-After"))
-	b.At(68, "POST", "/v1/heartbeat/n1", apitest.Heartbeat("x")).Fails(400) // others are answered meanwhile
+	b.At(68, "POST", "/v1/heartbeat/n1", apitest.Heartbeat("x")).Fails(400) // other requests are answered meanwhile
 	b.Get("/v1/nodes/n1").Is(200)
 	close(end)
 	all.Wait()
@@ -109,7 +109,7 @@ func TestTooManyInventoriesAtOnceArePutOff(t *testing.T) {
 
 func TestContinueInspection(t *testing.T) {
 	b := apitest.New(t).WithConductors()
-	b.At(84, "POST", "/v1/continue_inspection", "{").Fails(404) // nobody waits: it is not even read
+	b.At(84, "POST", "/v1/continue_inspection", "{").Fails(404) // no node waits for one, so it is not even read
 	uuid := b.Inspecting("n1")
 	b.Post("/v1/ports", map[string]any{"node_uuid": uuid, "address": apitest.MAC}).Is(201)
 	found := map[string]any{
@@ -135,7 +135,7 @@ func TestContinueInspection(t *testing.T) {
 	b.At(84, "POST", "/v1/continue_inspection", "{").Fails(400)
 
 	found["inventory"].(map[string]any)["interfaces"] = []any{map[string]any{"mac_address": apitest.MAC}, map[string]any{"mac_address": "52:54:00:aa:bb:02"}}
-	b.At(84, "POST", "/v1/continue_inspection", found).Fails(404) // this boot has told its inventory
+	b.At(84, "POST", "/v1/continue_inspection", found).Fails(404) // this boot has sent its inventory
 	b.Inspecting("n2")
 	b.SQL(`UPDATE operations SET steps = jsonb_set(steps, '{0,phase}', '"off"')`)
 	b.SQL(`DELETE FROM agents`)

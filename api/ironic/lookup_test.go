@@ -37,8 +37,8 @@ func TestLookup(t *testing.T) {
 	require.Empty(t, old, "no tokens before 1.62")
 }
 
-// A lookup asks for no password: who knows a MAC address learns nothing that is of
-// use to anybody but the node's agent.
+// A lookup needs no password, so its answer has nothing that is of use to anybody but the
+// node's agent.
 func TestALookupShowsWhatAnAgentNeedsAndNoMore(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	uuid := b.WaitingWithPort("n1")
@@ -77,8 +77,8 @@ func TestLookupIsRefused(t *testing.T) {
 	require.Equal(t, unknown, b.Get("/v1/lookup?node_uuid="+uuid).Fails(404))
 }
 
-// A MAC that all servers of a vendor have is a port of one of them, and refuses
-// none of the others.
+// A MAC that all servers of a vendor have is a port of one of them. The lookups of the
+// others still succeed.
 func TestASharedMACBlocksNobody(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	first := b.In("n1", node.Manageable)

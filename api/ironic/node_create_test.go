@@ -95,7 +95,7 @@ func TestCreateNodeIsRefused(t *testing.T) {
 	none.Post("/v1/nodes", map[string]any{"driver": "redfish"}).Fails(503)
 }
 
-// Each interface is enabled somewhere, and no conductor has them all.
+// Each interface is enabled on some conductor, but no conductor has all of them.
 func TestInterfacesOfANodeAreThoseOfOneConductor(t *testing.T) {
 	b := apitest.New(t)
 	hw, _ := node.Hardware("redfish")

@@ -40,8 +40,8 @@ func TestANodeDoesNotMoveWithAnothersInstance(t *testing.T) {
 	b.Patch("/v1/nodes/n2", apitest.Replace("/lessee", "p1")).Fails(409)
 }
 
-// Whoever may change a node, and does not know the password of its BMC, must not
-// be able to have it sent to a machine of their own.
+// A user who may change a node but does not know the password of its BMC must not be able to
+// have it sent to another address.
 func TestAKeptSecretGoesNowhereElse(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	info := map[string]any{

@@ -76,12 +76,12 @@ func notAllowed(verb, uuid string, s node.State) string {
 	return fmt.Sprintf("The requested action %q can not be performed on node %q while it is in state %q.", verb, uuid, s)
 }
 
-// locked is Ironic's refusal where an operation is open.
+// locked is Ironic's refusal while an operation is open.
 func locked(uuid, host string) string {
 	return fmt.Sprintf("Node %s is locked by host %s, please retry after the current operation is completed.", uuid, host)
 }
 
-// requireHint: a refusal is in Ironic's words, and after them come at most a few that say what would work.
+// requireHint requires that a refusal begins with Ironic's text, and that the hint after it is short.
 func requireHint(t *testing.T, ironics, got string, why ...any) {
 	t.Helper()
 	hint, begins := strings.CutPrefix(got, ironics)
@@ -89,9 +89,9 @@ func requireHint(t *testing.T, ironics, got string, why ...any) {
 	require.Less(t, len(hint), 300, why)
 }
 
-// Every state with every word that clients may send, over HTTP: what the table
-// has not is refused in Ironic's words and changes nothing; what it has is
-// accepted, steers, or is told that it can't be done here.
+// Sends every verb to a node in every state, over HTTP. What the table lacks is refused with
+// Ironic's text and changes nothing. What it has is accepted, acts on the open operation, or
+// is refused because it is not implemented.
 func TestEveryVerbInEveryState(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	counted := map[int]int{}
@@ -189,7 +189,7 @@ func TestWithoutAConductor(t *testing.T) {
 	b.Put("/v1/nodes/n1/maintenance", nil).Is(202)
 	b.Delete("/v1/nodes/n1/maintenance").Is(202)
 
-	// An operation that lost its conductor is held by nobody who is dead.
+	// A dead conductor holds no node: the reservation of its operation is operation-ID.
 	b.MoveTo(uuid, node.Deploying)
 	op, err := b.Store.Operations(t.Context(), node.OperationFilter{})
 	require.NoError(t, err)
@@ -332,7 +332,7 @@ func TestMoveWithoutWork(t *testing.T) {
 	require.Contains(t, b.Put("/v1/nodes/n1/states/provision", apitest.ProvisionBody("provide")).Fails(400), "because it is retired")
 }
 
-// Many requests at once: one is accepted, the others are told who has the node.
+// Of many requests at once, one is accepted. The others are refused with the name of the node's holder.
 func TestOneOfManyRequestsIsAccepted(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	uuid := b.Enrolled("n1")
@@ -372,7 +372,7 @@ func TestARequestCanWaitForAConductor(t *testing.T) {
 	b.With(http.Header{"Temper-Wait-For-Conductor": {"true"}, "X-Openstack-Ironic-Api-Version": {"1.95"}}, "PUT", "/v1/nodes/n2/states/power", map[string]any{"target": "power on"}).Is(202)
 }
 
-// enrolledWithoutConductor makes a node though no conductor lives.
+// enrolledWithoutConductor makes a node while no conductor is alive.
 func enrolledWithoutConductor(b *apitest.Bench, name string) string {
 	b.T.Helper()
 	n := &node.Node{Name: name, Driver: "fake-hardware", ProvisionState: node.Enroll, Interfaces: map[string]string{"power": "fake"}}
@@ -380,7 +380,7 @@ func enrolledWithoutConductor(b *apitest.Bench, name string) string {
 	return n.UUID
 }
 
-// What follows a request for the node fails or holds as that request says, or as the setting does.
+// If an operation that follows another one fails, it fails or holds as its request says, else as the setting says.
 func TestWhatFollowsKeepsOnFailure(t *testing.T) {
 	for name, c := range map[string]struct{ query, want string }{
 		"as the request says": {"?on_failure=hold", "hold"},

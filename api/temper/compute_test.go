@@ -14,8 +14,8 @@ import (
 	"go.temper.dev/temper/internal/share"
 )
 
-// The names of these tests begin with the number of the rule in
-// docs/compute-services.md that they hold.
+// The name of each test begins with the number of the rule in
+// docs/compute-services.md that it tests.
 
 const computeServices = "/temper/v1/compute-services"
 
@@ -55,7 +55,7 @@ func shareOf(b *apitest.Bench, host string, query string) map[string]map[string]
 	return out
 }
 
-// reports returns the texts of what is reported.
+// reports returns the texts of all reports.
 func reports(b *apitest.Bench) []string {
 	b.T.Helper()
 	out := []string{}
@@ -86,7 +86,7 @@ func publishShares(b *apitest.Bench) {
 	require.NoError(b.T, err)
 }
 
-// claim sends a PATCH of instance_uuid in the name of a service; "" = in nobody's.
+// claim sends a PATCH of instance_uuid in the name of a service; "" = of none.
 func claim(b *apitest.Bench, service, node, instance string) *apitest.Answer {
 	b.T.Helper()
 	h := http.Header{"X-Openstack-Ironic-Api-Version": {"1.95"}}
@@ -239,7 +239,7 @@ func whole(v any) int { return int(v.(float64)) }
 
 func keysOf[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// The change itself is committed, so it is answered as done. Reconciliation publishes it.
+// The change is committed, so the answer is a success. Reconciliation publishes it later.
 func TestAChangeThatCannotBePublishedIsDone(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	offeredNode(b, "n", "")

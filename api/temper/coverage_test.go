@@ -31,7 +31,7 @@ func TestCoverageIsOfLiveConductors(t *testing.T) {
 	require.EqualValues(t, 1, r["nodes"])
 	require.EqualValues(t, 0, r["quarantined"])
 
-	// The driver lives on a, the interfaces lived on b only.
+	// Conductor a still has the driver, but only b had these interfaces.
 	b.Kill("b")
 	r = row()
 	require.Equal(t, []any{"a"}, r["conductors"])

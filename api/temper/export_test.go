@@ -1,4 +1,4 @@
 package temper
 
-// Explained is what GET /temper/v1/nodes/X/why answers.
+// Explained is the answer to GET /temper/v1/nodes/X/why.
 var Explained = explained

@@ -47,7 +47,7 @@ func TestTheHistoryOfADeletedNodeCanBeRead(t *testing.T) {
 		require.Equal(t, id, ops[0].(map[string]any)["id"])
 	}
 
-	// Enrolled again, with the same name and uuid.
+	// The node is enrolled again with the same name and uuid.
 	b.Post("/v1/nodes", map[string]any{"driver": "fake-hardware", "name": "n1", "uuid": uuid}).Is(201)
 	require.Len(t, b.Get("/v1/nodes/n1/history").Is(200)["history"], 1)
 	require.Empty(t, b.Get("/temper/v1/operations?node=n1").Is(200)["operations"])

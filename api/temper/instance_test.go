@@ -23,11 +23,11 @@ func TestRow09AnInstancesServiceIsFixedAtTheClaim(t *testing.T) {
 	require.Nil(t, b.Field("n1", "instance_uuid"), "nothing of it is written")
 	claim(b, "nobody", "n1", instance).Fails(409)
 	claim(b, "A", "n1", instance).Is(200)
-	claim(b, "A", "n1", instance).Is(200) // the answer may have been lost
+	claim(b, "A", "n1", instance).Is(200) // a client repeats its claim if the answer was lost
 	claim(b, "b", "n1", instance).Fails(409)
 	require.Equal(t, instance, b.Field("n1", "instance_uuid"))
 	claim(b, "a", "n1", uuid.NewString()).Fails(409)
-	claim(b, "", "n1", uuid.NewString()).Fails(409) // compare-and-set alone
+	claim(b, "", "n1", uuid.NewString()).Fails(409) // without a service, only compare-and-set protects the node
 
 	nova := func(node, host string) *apitest.Answer {
 		return b.Patch("/v1/nodes/"+node, apitest.Add("/instance_info/nova_host_id", host), apitest.Add("/instance_uuid", uuid.NewString()))

@@ -18,7 +18,7 @@ import (
 
 var digestOfAnImage = strings.Repeat("0a", 32)
 
-// work is where node n1 is asked for work.
+// work is the path to create operations of node n1.
 const work = "/temper/v1/nodes/n1/operations"
 
 // redfishNode makes the available node n1, whose deploy needs an image.
@@ -45,7 +45,7 @@ func TestADeployIsOneRequest(t *testing.T) {
 		"on_failure":    "hold",
 	}
 
-	// What is refused changes nothing, whatever it is refused for.
+	// A refused request changes nothing, whatever the reason.
 	with := func(name string, v any) map[string]any {
 		out := map[string]any{}
 		for k, old := range body {
@@ -222,7 +222,7 @@ func TestADryRunSaysWhatWouldBecomeOfIt(t *testing.T) {
 	require.Equal(t, "0", b.Text(`SELECT count(*)::text FROM idempotency_keys`))
 }
 
-// What else would be in the way is named only where the work would need it.
+// A dry run also names later obstacles, but only those that concern the verb.
 func TestADryRunNamesOnlyWhatTheVerbNeeds(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	redfishNode(b)
@@ -288,8 +288,8 @@ func TestHostileOrders(t *testing.T) {
 	require.Empty(t, b.Operations.Started())
 }
 
-// Whatever a body is made of, it is accepted, or refused with a code of the
-// table and without any change of the node.
+// Whatever a body contains, it is accepted, or it is refused with a code of the table and
+// does not change the node.
 func TestAnyOrderIsAcceptedOrChangesNothing(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Available)

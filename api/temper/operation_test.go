@@ -84,7 +84,7 @@ func TestCancelOperation(t *testing.T) {
 	b.Post("/temper/v1/operations/odd/cancel", nil).Fails(404)
 }
 
-// People see how an operation ended where they see the state of one that is open.
+// The field that has the state of an open operation has the outcome of one that has ended.
 func TestOperationsAreListedByHowTheyEnded(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Deploying)

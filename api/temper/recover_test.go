@@ -58,7 +58,7 @@ func TestRecoverCancelsWhatWaitsForAConductor(t *testing.T) {
 	require.Equal(t, node.AskCancel, b.LastOperation("n1").Asked)
 }
 
-// Whoever is at work goes on until the claim ends, also while Temporal is asked.
+// A conductor at work goes on until its claim ends, even while recover queries Temporal.
 func TestWhatAStepLeavesUntilItsNodeIsTakenByForceIsOwed(t *testing.T) {
 	b := apitest.New(t, func(c *api.Config) { c.HardwareDeadline = time.Millisecond }).WithConductors()
 	b.In("n1", node.Deploying)
@@ -107,7 +107,8 @@ func TestBlankReasonsAreNone(t *testing.T) {
 	b.Post("/temper/v1/operations/recover", map[string]any{"lost_temporal": true, "reason": "  "}).Fails(400)
 }
 
-// What needs no workflow to be ended is ended without Temporal, too, and the answer tells how the node is then.
+// An operation that can be ended without its workflow is ended even while Temporal is away, and the answer has the node's new
+// state.
 func TestRecoverEndsWhatNobodyCoversWithoutTemporal(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Deploying)
@@ -124,7 +125,7 @@ func TestRecoverEndsWhatNobodyCoversWithoutTemporal(t *testing.T) {
 	require.Nil(t, n.Operation)
 }
 
-// The row is still the old run's when the new one rests on a timer.
+// After a reset, the row still has the old run while the new run waits for a timer.
 func TestRecoverLeavesAWorkflowAloneThatWasReset(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Deploying)

@@ -73,7 +73,7 @@ func TestRow01WhatIsReservedIsNotClaimed(t *testing.T) {
 		require.Contains(t, claim(b, "a", name+"?knows=requires", uuid.NewString()).Fails(409), "can not be claimed: it is "+why)
 		require.Nil(t, b.Field(name, "instance_uuid"))
 	}
-	claim(b, "", "deploy-failed", uuid.NewString()).Is(200) // in nobody's name it is Ironic's PATCH
+	claim(b, "", "deploy-failed", uuid.NewString()).Is(200) // without a service it is Ironic's PATCH
 }
 
 func TestRow22ANodeEntersWhenTheOldServiceHasAcknowledged(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// pausedDeploy is a deploy that waits for its agent, and that ann has paused in Temporal.
+// pausedDeploy makes a deploy that waits for its agent and that ann has paused in Temporal.
 func pausedDeploy(t *testing.T) (*apitest.Bench, int64) {
 	t.Helper()
 	b := apitest.New(t).WithConductors()

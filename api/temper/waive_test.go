@@ -38,7 +38,7 @@ func TestAPersonWaivesWhatANodeOwes(t *testing.T) {
 	require.NotContains(t, b.Get("/temper/v1/nodes/n1/why").Is(200)["commands"], "temper node waive n1 --reason WHY")
 }
 
-// Whoever waives what is being undone right now wants no more of it.
+// Waiving an undo that is being done right now also stops it.
 func TestAWaiverStopsTheUndoThatIsUnderWay(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.DeployFailed)

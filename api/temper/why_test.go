@@ -36,7 +36,7 @@ func TestWhySaysFirstThatNobodyCoversTheNode(t *testing.T) {
 	require.NotContains(t, b.Get("/temper/v1/nodes/n1/why").Is(200)["text"], "No live conductor")
 }
 
-// However many power changes came after it, the newest operation that moved the node can be repeated.
+// The newest operation that moved the node can be repeated, however many power changes came after it.
 func TestAFailedDeployCanBeRepeatedAfterPowerChanges(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.DeployFailed)

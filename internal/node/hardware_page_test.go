@@ -30,9 +30,9 @@ var builtIn = len(HardwareTypes())
 func driversMarkdown(names []string) string {
 	var b strings.Builder
 	b.WriteString("<!-- Generated from internal/node/hardware_types.go: go generate ./internal/node -->\n\n# Drivers\n\n" +
-		"A driver (Ironic: hardware type) says what a node is made of. `temper driver show NAME` and\n" +
-		"`GET /v1/drivers/NAME/properties` tell the same as this page. Of several implementations of an interface the first one\n" +
-		"that the node's conductors have is the default.\n")
+		"A driver (Ironic: hardware type) has the implementations of each interface of a node. `temper driver show NAME` and\n" +
+		"`GET /v1/drivers/NAME/properties` have the same information as this page. If an interface has several implementations, the\n" +
+		"default is the first one that the node's conductors have.\n")
 	for _, name := range names {
 		h, _ := Hardware(name)
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| interface | implementations | steps (with a priority: always run, highest first; without: only if a request names them) |\n|---|---|---|\n", h.Name, h.About)

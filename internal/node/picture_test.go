@@ -37,7 +37,7 @@ func picture() string {
 	p("# The life cycle of a node")
 	p("")
 	p("Generated from `internal/node/lifecycle.go` by `go generate ./internal/node`; change the table, not this page.")
-	p("%d states, %d transitions: Ironic's. What is not here is refused.", len(States()), len(Rules))
+	p("%d states and %d transitions, the same as Ironic's. All other transitions are refused.", len(States()), len(Rules))
 	p("")
 	p("```mermaid")
 	p("stateDiagram-v2")
@@ -77,8 +77,8 @@ func picture() string {
 		p("| %s | %s | %s | %s | %s |", s, classNames[ClassOf(s)], dash(TargetOf(s)), dash(FailedState(s)), strings.Join(events, "<br>"))
 	}
 	p("")
-	p("Cleaning by hand shows the target manageable instead of available all the way, and ends with `manage`,")
-	p("as does the cleaning of a retired node.")
+	p("During manual cleaning, and during the cleaning of a retired node, the target is `manageable` instead of `available`.")
+	p("Such a cleaning ends with the event `manage`.")
 	return b.String()
 }
 

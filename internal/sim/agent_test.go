@@ -24,19 +24,19 @@ const (
 	token    = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFG"
 )
 
-// ironic is as much of the API as an agent sees. Its answers are written by
+// ironic is the part of the API that an agent uses. Its answers are written by
 // hand from the API's reference, not from shared types.
 type ironic struct {
 	*httptest.Server
 	mu          sync.Mutex
-	given       bool             // the token was shown
-	refuse      map[string][]int // by path: statuses to answer first
+	given       bool             // the token was sent
+	refuse      map[string][]int // by path: the statuses of the first answers
 	log         []string         // "METHOD path version" of every request
 	beats       []map[string]any
 	inventories []map[string]any
 	query       url.Values // of the last lookup
 	md5         bool
-	formats     []string // of images that may be written; nil = not told
+	formats     []string // of images that may be written; nil = the API does not send them
 	timeout     int      // heartbeat_timeout
 }
 
@@ -58,7 +58,7 @@ func (i *ironic) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var body map[string]any
-	_ = json.NewDecoder(r.Body).Decode(&body) // a GET has none
+	_ = json.NewDecoder(r.Body).Decode(&body) // a GET has no body
 	switch r.URL.Path {
 	case "/":
 		fmt.Fprint(w, `{"default_version":{"id":"v1","min_version":"1.1","version":"1.95","status":"CURRENT"}}`)
@@ -96,7 +96,7 @@ func (i *ironic) count() int {
 	return len(i.beats)
 }
 
-// ramdisk is a client of the agent of sim-0001, as it made itself known.
+// ramdisk is a client of the agent of sim-0001, at the URL of its heartbeat.
 type ramdisk struct {
 	t    *testing.T
 	base string
@@ -113,13 +113,13 @@ func (s *stage) boot(i *ironic) *ramdisk {
 	b.setBoot("Cd", "Once")
 	b.reset("ForceOff")
 	b.become("Off")
-	before := i.count() // the agent before may have called until here
+	before := i.count() // heartbeats until here may be of the agent before
 	b.reset("On")
 	require.Eventually(s.t, func() bool { return i.count() > before }, soon, tick, "heartbeat")
 	return i.ramdisk(s.t)
 }
 
-// ramdisk trusts the certificate of the last heartbeat, and only it.
+// ramdisk trusts only the certificate of the last heartbeat.
 func (i *ironic) ramdisk(t *testing.T) *ramdisk {
 	t.Helper()
 	i.mu.Lock()
@@ -149,7 +149,7 @@ func (r *ramdisk) request(method, path, body string) (int, map[string]any, error
 	return res.StatusCode, out, nil
 }
 
-// run posts a command; wait is "true" to have its end.
+// run posts a command; wait is "true" to wait for its end.
 func (r *ramdisk) run(name, params, wait string) (int, map[string]any) {
 	r.t.Helper()
 	status, out, err := r.request(http.MethodPost, "/v1/commands/?wait="+wait+"&agent_token="+token,
@@ -231,7 +231,7 @@ func TestAnAgentThatGetsNoTokenLocksItselfDown(t *testing.T) {
 
 func TestAFinishedCommandForcesAHeartbeat(t *testing.T) {
 	i := newIronic(t)
-	i.timeout = 1_000_000 // none comes by itself
+	i.timeout = 1_000_000 // so the agent sends no heartbeat by itself
 	s := start(t, quick(sim.Config{Servers: 1, APIURL: i.URL}))
 	r := s.boot(i)
 	before := i.count()

@@ -19,7 +19,7 @@ import (
 	"go.temper.dev/temper/internal/sim"
 )
 
-// document is one of the real agent's, which package agent keeps.
+// document returns a JSON document of the real agent, which package agent keeps.
 func document(t *testing.T, name string) map[string]any {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "agent", "testdata", name))
@@ -29,7 +29,7 @@ func document(t *testing.T, name string) map[string]any {
 	return out
 }
 
-// names are an object's fields but those left out.
+// names returns the names of an object's fields, except those left out.
 func names(o any, without ...string) []string {
 	m, _ := o.(map[string]any)
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(m)), func(k string) bool { return slices.Contains(without, k) })

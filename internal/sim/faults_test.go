@@ -111,7 +111,7 @@ func TestAHangLastsUntilTheClientGivesUp(t *testing.T) {
 	status, _ := s.call(http.MethodDelete, s.rack.URL()+"/servers/sim-0001/faults", nil)
 	require.Equal(t, http.StatusNoContent, status)
 	require.Equal(t, "Off", b.power())
-	// The end of the test waits for the rack, which would wait for the hang.
+	// At the end of the test the rack stops, and would wait for the request that hangs.
 }
 
 func TestPowerFaults(t *testing.T) {

@@ -3,7 +3,7 @@ package sim_test
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/md5" // what a client may still ask for
+	"crypto/md5" // clients may still request it
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
@@ -20,7 +20,7 @@ import (
 	"go.temper.dev/temper/internal/sim/machine"
 )
 
-// files serves one image and what people get wrong about it.
+// files serves an image, and variants with the mistakes that people make.
 func files(t *testing.T, image []byte) *httptest.Server {
 	sum := sha256.Sum256(image)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -122,14 +122,14 @@ func TestAnImageIsReadCheckedAndWritten(t *testing.T) {
 	}
 	t.Run("md5 where it is on", func(t *testing.T) {
 		i.mu.Lock()
-		i.md5 = true // told by the lookup before the write
+		i.md5 = true // the lookup before the write sends it
 		i.mu.Unlock()
 		out := write("md5", disk+fmt.Sprintf(`,"checksum":"%x"`, sumMD5))
 		require.Equal(t, "SUCCEEDED", out["command_status"], "%v", out["command_error"])
 	})
 }
 
-// The words are the real agent's (disk_utils.py, get_and_validate_image_format).
+// The error texts are the real agent's (disk_utils.py, get_and_validate_image_format).
 func TestAnImageIsCheckedForItsFormat(t *testing.T) {
 	begins := func(at int, what string) []byte {
 		b := make([]byte, 64<<10)

@@ -11,7 +11,7 @@ import (
 	"go.temper.dev/temper/internal/sim/machine"
 )
 
-// transitions are the power actions without their times.
+// transitions returns the power actions without their times.
 func transitions(s sim.Server) (out []machine.PowerAction) {
 	for _, p := range s.PowerActions {
 		p.At = time.Time{}

@@ -92,7 +92,7 @@ func TestARackStartedAgainGoesOn(t *testing.T) {
 		before = s.server("sim-0001")
 	})
 	beats := i.count()
-	cfg.Seed = 12 // the folder's own wins
+	cfg.Seed = 12 // the seed that the folder has is used instead
 	run(func(s *stage) {
 		require.Eventually(t, func() bool { return i.count() > beats }, soon, tick, "the agent goes on by itself")
 		after := s.server("sim-0001")
@@ -221,7 +221,7 @@ func TestMetricsCountWhatIsAsked(t *testing.T) {
 	require.InDelta(t, 4, got("temper_rack_servers"), 0)
 	require.InDelta(t, 1, got("temper_rack_servers_on"), 0)
 	require.InDelta(t, 1, got("temper_rack_bmc_requests_total 204 POST"), 0)
-	// A connection that was cut is counted after the client has seen it.
+	// A request whose connection was cut is counted only after the client has noticed the cut.
 	require.Eventually(t, func() bool { return got("temper_rack_bmc_requests_total 0 POST") == 1 }, soon, tick)
 }
 

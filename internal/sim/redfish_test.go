@@ -184,7 +184,7 @@ func TestRefusedChangesChangeNothing(t *testing.T) {
 	require.Equal(t, before, b.do(http.MethodGet, system, nil).header.Get("ETag"))
 }
 
-// The Redfish Service Validator of the DMTF wants digits alone in a DurableName of the format NAA.
+// The DMTF's Redfish Service Validator allows only hexadecimal digits in a DurableName of the format NAA.
 func TestADurableNameIsDigitsAlone(t *testing.T) {
 	s := start(t, quick(sim.Config{Servers: 1}))
 	b := s.bmc("sim-0001")

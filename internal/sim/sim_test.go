@@ -18,13 +18,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// soon bounds every wait of these tests; nothing in them takes a tenth of it.
+// soon is the limit of every wait in these tests. Without errors each takes less than a tenth of it.
 const (
 	soon = 20 * time.Second
 	tick = 5 * time.Millisecond
 )
 
-// quick are delays that can be seen and not felt.
+// quick sets delays that a test can observe but that hardly slow it down.
 func quick(cfg sim.Config) sim.Config {
 	cfg.PowerDelay, cfg.BootDelay, cfg.StepDelay = 20*time.Millisecond, 20*time.Millisecond, 5*time.Millisecond
 	cfg.TimeScale = 0.002
@@ -38,7 +38,7 @@ type stage struct {
 	rack *sim.Rack
 	http *http.Client
 	stop func()
-	base string // the rack's URL where there is no rack to ask
+	base string // the rack's URL, for a stage that has no Rack
 }
 
 func (s *stage) url() string {
@@ -109,7 +109,7 @@ func (s *stage) call(method, url string, body []byte) (int, []byte) {
 	return res.StatusCode, b
 }
 
-// eventually waits for the server's row to be so.
+// eventually waits until the server's row fulfils the condition.
 func (s *stage) eventually(name, what string, is func(sim.Server) bool) sim.Server {
 	s.t.Helper()
 	var last sim.Server
@@ -141,7 +141,7 @@ type answer struct {
 	json   map[string]any
 }
 
-// at is a member of the answer, by a path of names and places in lists.
+// at returns a value in the answer, by a path of member names and list indices.
 func (a answer) at(path ...any) any {
 	var v any = a.json
 	for _, p := range path {
@@ -189,7 +189,7 @@ func (b *bmc) try(method, path string, body any, header ...string) (answer, erro
 	if out.raw, err = io.ReadAll(res.Body); err != nil {
 		return answer{}, err
 	}
-	_ = json.Unmarshal(out.raw, &out.json) // some answers are meant to be no JSON
+	_ = json.Unmarshal(out.raw, &out.json) // some answers are no JSON on purpose
 	return out, nil
 }
 

@@ -13,8 +13,8 @@ import (
 	"go.temper.dev/temper/internal/sim"
 )
 
-// Clients nobody here wrote read the simulator. They know no path before
-// /redfish, so each BMC has an address of its own.
+// Third-party clients read the simulator. They support no path before /redfish, so each BMC
+// has an address of its own.
 
 func TestRedfishtoolReadsAServer(t *testing.T) {
 	tool, err := exec.LookPath("redfishtool")
@@ -55,7 +55,7 @@ func TestRedfishtoolReadsAServer(t *testing.T) {
 	require.Empty(t, s.server("sim-0001").PowerActions)
 }
 
-// sushyPython is a Python that has sushy; Debian's is not always the first in PATH.
+// sushyPython returns a Python that has sushy. Debian's has it, but is not always the first in PATH.
 func sushyPython(t *testing.T) string {
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
 		if p, err := exec.LookPath(name); err == nil && exec.Command(p, "-c", "import sushy").Run() == nil {

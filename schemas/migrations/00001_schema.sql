@@ -50,7 +50,7 @@ CREATE TABLE nodes (
     protected_reason        text,
     retired                 boolean     NOT NULL DEFAULT false,
     retired_reason          text,
-    automated_clean         boolean,    -- null = as the configuration says
+    automated_clean         boolean,    -- null = the configuration decides
     disable_power_off       boolean     NOT NULL DEFAULT false,
     raid_config             jsonb       NOT NULL DEFAULT '{}',
     target_raid_config      jsonb       NOT NULL DEFAULT '{}',
@@ -59,7 +59,7 @@ CREATE TABLE nodes (
     inspection_finished_at  timestamptz,
     owed                    jsonb       NOT NULL DEFAULT '[]',  -- undos that nobody could do yet
     owed_tried_at           timestamptz,                        -- when the latest try to do them began
-    owed_tries              integer     NOT NULL DEFAULT 0,     -- tries since nothing was owed last; the pauses between them grow
+    owed_tries              integer     NOT NULL DEFAULT 0,     -- tries since the node began to owe something; the pauses between them grow
     owed_error              text,                               -- why the latest try failed
     owed_refused            boolean     NOT NULL DEFAULT false, -- the hardware refused for good: no more tries until something changes
     created_at              timestamptz NOT NULL DEFAULT now(),
@@ -142,10 +142,10 @@ CREATE TABLE node_inventory (
 );
 COMMENT ON TABLE node_inventory IS 'What the latest inspection of a node found.';
 
--- No foreign key: who writes a row holds the lock of the node's row, and the history of a deleted node stays.
+-- No foreign key: whoever writes a row holds the lock of the node's row, and the history of a deleted node is kept.
 CREATE TABLE node_history (
     node_id      bigint      NOT NULL,
-    seq          bigint      NOT NULL, -- counts the events of the node, so that the oldest ones are found and deleted at once
+    seq          bigint      NOT NULL, -- the number of the event among those of its node, by which the oldest events are found and deleted together
     uuid         uuid        NOT NULL DEFAULT gen_random_uuid(),
     created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
     event        text        NOT NULL,
@@ -201,20 +201,20 @@ CREATE TABLE operations (
     conductor_group   text        NOT NULL,
     driver            text        NOT NULL,
     steps             jsonb       NOT NULL DEFAULT '[]',
-    undo              jsonb       NOT NULL DEFAULT '[]', -- what has to be put right when the operation ends
-    decisions         jsonb       NOT NULL DEFAULT '[]', -- who decided what about a failed step, when and why
+    undo              jsonb       NOT NULL DEFAULT '[]', -- the undos to do when the operation ends
+    decisions         jsonb       NOT NULL DEFAULT '[]', -- the decisions about failed steps: who, when, what and why
     retry_of          bigint,
     follow_up         bigint,                          -- the operation that was opened when this one ended
     -- The claim: who may write. A newer pair (claim_seq, claim_attempt) ends the older one.
     claim_seq         bigint      NOT NULL DEFAULT 0,
     claim_attempt     integer     NOT NULL DEFAULT 0,
-    claim_started     timestamptz,                     -- when Temporal began the attempt. A reset of the activity makes Temporal count attempts from one again; the time goes on
+    claim_started     timestamptz,                     -- when Temporal began the attempt. After a reset of the activity attempts are counted from one again, but this time still grows
     claimed_at        timestamptz,
     conductor         text        NOT NULL DEFAULT '',
     claim_incarnation bigint      NOT NULL DEFAULT 0,  -- the conductor's process
-    claim_empty       boolean     NOT NULL DEFAULT false, -- nothing has come of it yet: no progress, no failure, no handing over. A process that dies then may have died of the step
+    claim_empty       boolean     NOT NULL DEFAULT false, -- nothing was written under it yet: no progress, no failure, no hand-over. If the process dies now, the step may be the cause
     claim_lost_at     timestamptz,                     -- the last heartbeat of that process, if another one has its name now
-    rests             boolean     NOT NULL DEFAULT false, -- the conductor has put its step down in good order
+    rests             boolean     NOT NULL DEFAULT false, -- the conductor has stopped working on its step in an orderly way
     -- What it waits for.
     waiting_for       text        NOT NULL DEFAULT '',
     waiting_until     timestamptz,
@@ -226,7 +226,7 @@ CREATE TABLE operations (
     kept_for          text        NOT NULL DEFAULT '', -- waiting_for as it was before it was stalled,
     kept_left         interval,                        -- and how much time was left for that
     temporal_pause    jsonb,                           -- somebody has paused the workflow, or the activity that it waits for, in Temporal (node.Pause)
-    missing_since     timestamptz,                     -- Temporal does not know the workflow
+    missing_since     timestamptz,                     -- since when Temporal does not know the workflow
     -- What somebody wants of it.
     asked             text        NOT NULL DEFAULT '' CHECK (asked IN ('', 'cancel', 'abort', 'delete', 'unhold', 'power')),
     asked_by          text        NOT NULL DEFAULT '',
@@ -256,13 +256,13 @@ CREATE INDEX operations_of_node    ON operations (node_id); -- for the foreign k
 CREATE INDEX operations_by_node    ON operations (node_uuid, id);
 CREATE INDEX operations_by_kind    ON operations (kind, id);
 CREATE INDEX operations_by_outcome ON operations (outcome, id) WHERE outcome IS NOT NULL;
--- Operations whose error says that what they left is still to be undone; it is changed when that is undone or waived.
+-- Operations whose error says that an undo is still owed. The error is changed when the undo is done or waived.
 CREATE INDEX operations_left       ON operations (node_uuid) WHERE error LIKE '%; what it left is still to be undone: %';
 
 CREATE TABLE idempotency_keys (
     node_id      bigint      NOT NULL REFERENCES nodes ON DELETE CASCADE,
     key          text        NOT NULL CHECK (octet_length(key) BETWEEN 1 AND 255),
-    operation_id bigint      REFERENCES operations ON DELETE CASCADE, -- null = the node moved at once, nothing had to run
+    operation_id bigint      REFERENCES operations ON DELETE CASCADE, -- null = the node changed its state at once, without an operation
     seal         smallint    NOT NULL,
     digest       bytea       NOT NULL, -- of the request's body. It is encrypted: the body may contain secrets, and with the digest they could be guessed
     accepted_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -291,7 +291,7 @@ CREATE TABLE conductors (
     interfaces      jsonb       NOT NULL DEFAULT '{}', -- {driver: {interface: [implementation, ...]}}
     started_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
     heartbeat_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
-    polled_at       timestamptz NOT NULL DEFAULT clock_timestamp(), -- when it last reached Temporal: one that can't gets no steps
+    polled_at       timestamptz NOT NULL DEFAULT clock_timestamp(), -- when it last reached Temporal; a conductor that can't reach it gets no steps
     draining        boolean     NOT NULL DEFAULT false,
     stopped_at      timestamptz
 );
@@ -310,7 +310,7 @@ CREATE TABLE witness (
 COMMENT ON TABLE witness IS 'One row that every API and orchestrator writes again and again. A gap between two writings means that the database was away or its clock stepped; nobody is taken for dead who was alive before it.';
 INSERT INTO witness DEFAULT VALUES;
 
--- Nodes that need the same of a conductor share a row, so that who covers them is computed once for all of them.
+-- Nodes with the same requirements for a conductor share a row, so that their coverage is computed once.
 -- lost_at, covered_at, losses and held are what reconciliation saw; it writes them only when they change.
 CREATE TABLE needs (
     id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -318,7 +318,7 @@ CREATE TABLE needs (
     driver          text          NOT NULL,
     wants           jsonb         NOT NULL, -- {driver: {interface: [implementation]}}, which the interfaces of a conductor have to contain
     lost_at         timestamptz,            -- since when nobody covers it; null = somebody does
-    covered_at      timestamptz,            -- since when a held one is covered again
+    covered_at      timestamptz,            -- since when a held row is covered again
     losses          timestamptz[] NOT NULL DEFAULT '{}', -- when it lost coverage lately, oldest first
     held            boolean       NOT NULL DEFAULT false, -- lost coverage too often: its nodes are offered again only when coverage has lasted
     CONSTRAINT needs_once UNIQUE (conductor_group, wants)
@@ -344,7 +344,7 @@ CREATE TABLE rings (
     conductor_group text    NOT NULL,
     driver          text    NOT NULL,
     covers          text    NOT NULL, -- who covers which need, as the ring was computed from
-    unsettled       boolean NOT NULL, -- operations keep nodes where they should not stay
+    unsettled       boolean NOT NULL, -- operations keep nodes at conductors that should not own them
     PRIMARY KEY (conductor_group, driver)
 );
 COMMENT ON TABLE rings IS 'What the ring of a conductor group and driver was computed from.';
@@ -394,7 +394,7 @@ CREATE TABLE instances (
     wanted       text        NOT NULL DEFAULT 'present' CHECK (wanted IN ('present', 'absent')),
     created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
     absent_since timestamptz,
-    confirmed_at timestamptz, -- when its service, back again, said that it is gone
+    confirmed_at timestamptz, -- when its service came back and confirmed that the instance is gone
     CONSTRAINT instances_absent_since CHECK ((wanted = 'absent') = (absent_since IS NOT NULL))
 );
 COMMENT ON TABLE instances IS 'Instances on nodes. An instance_uuid of nodes without a row here was set by hand, and is never taken away.';
@@ -421,8 +421,8 @@ COMMENT ON TABLE compute_services IS 'Services that split the nodes for a schedu
 CREATE TABLE share_epoch (
     one          boolean PRIMARY KEY DEFAULT true CHECK (one),
     epoch        bigint      NOT NULL DEFAULT 0, -- 0 = no service was ever registered
-    revision     bigint      NOT NULL DEFAULT 0, -- counts what an epoch must follow: registrations, settings, moves
-    published    bigint      NOT NULL DEFAULT 0, -- the revision that the epoch follows
+    revision     bigint      NOT NULL DEFAULT 0, -- grows with each change after which a new epoch is needed: registrations, settings, moves
+    published    bigint      NOT NULL DEFAULT 0, -- the revision for which the epoch was computed
     members      text        NOT NULL DEFAULT '', -- the services as the epoch has them (share.Split.Signature)
     live         bigint[]    NOT NULL DEFAULT '{}',
     published_at timestamptz NOT NULL DEFAULT clock_timestamp()
@@ -435,8 +435,8 @@ CREATE TABLE shares (
     owner_id        bigint, -- the service in whose share it is
     leaving_id      bigint, -- the service that it has left, and that may still publish it
     left_in         bigint, -- the epoch in which it left
-    entering_id     bigint, -- who owns it after that
-    -- What the epoch knew of the node. From this a reconciliation finds what has changed since.
+    entering_id     bigint, -- the service that owns it next
+    -- The node as it was when the epoch was computed. Reconciliation compares it with the node to find what has changed.
     conductor_group text   NOT NULL,
     instance_uuid   uuid,
     service         text   NOT NULL DEFAULT '', -- of the instance
@@ -448,13 +448,13 @@ COMMENT ON TABLE shares IS 'Where each node stands in the epoch. Written only to
 CREATE INDEX shares_by_owner ON shares (owner_id, node_id);
 CREATE INDEX shares_leaving  ON shares (leaving_id, left_in) WHERE leaving_id IS NOT NULL;
 
--- Rules that many statements share. PostgreSQL puts the text of such a function into the statement that calls it, except
--- for those that contain a subquery (need_draining, need_lost_at, compute_live): these it calls, row by row. timeout is
+-- Rules that many statements share. PostgreSQL inlines these functions into the statement that calls them, except for those
+-- with a subquery (need_draining, need_lost_at, compute_live), which it calls for each row. timeout is
 -- conductor_heartbeat_timeout in microseconds.
 
 -- +goose StatementBegin
--- How old the latest writing of a witness is when the database was away or its clock stepped: two and a third of the
--- time between two (store.WitnessEvery), which is at most three seconds.
+-- If the latest write of a witness is older than this, the database was away or its clock stepped. It is two and a third of
+-- the time between two writes (store.WitnessEvery), which is at most three seconds.
 CREATE FUNCTION witness_longest_gap() RETURNS interval LANGUAGE sql IMMUTABLE AS $$
     SELECT interval '7 seconds'
 $$;
@@ -462,25 +462,25 @@ CREATE FUNCTION witness_gap(timeout bigint) RETURNS interval LANGUAGE sql IMMUTA
     SELECT least(timeout * 7 / 15 * interval '1 microsecond', witness_longest_gap())
 $$;
 
--- A time that somebody writes as often as a witness is so old that nobody could, or it is in the future.
+-- A time that is written as often as a witness writes is so old that nobody can have written meanwhile, or it is in the future.
 CREATE FUNCTION in_witness_gap(written timestamptz, gap interval) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT written NOT BETWEEN clock_timestamp() - gap AND clock_timestamp() + interval '1 second'
 $$;
 
--- The heartbeat is fresh; if no witness has written for a while, it is judged as of the latest writing.
+-- The heartbeat is not older than the timeout. If no witness has written for a while, its age is taken at their latest write.
 CREATE FUNCTION conductor_heard(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT c.heartbeat_at BETWEEN clock_timestamp() - timeout * interval '1 microsecond' AND clock_timestamp() + interval '1 second'
         OR in_witness_gap(w.seen_at, witness_gap(timeout)) AND c.heartbeat_at > w.seen_at - timeout * interval '1 microsecond'
 $$;
 
--- It was alive before a gap, which ended less than a timeout ago.
+-- The conductor was alive before a gap that ended less than a timeout ago.
 CREATE FUNCTION conductor_graced(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT w.gap_until BETWEEN clock_timestamp() - timeout * interval '1 microsecond' AND clock_timestamp() + interval '1 second'
         AND c.heartbeat_at > w.gap_from - timeout * interval '1 microsecond'
 $$;
 
--- Its contact with Temporal is no older than the newest of anybody minus the timeout, so that Temporal's absence for all
--- expires nobody. For one timeout after Temporal's return, whoever had contact before is in contact.
+-- Its latest contact with Temporal is at most a timeout older than the newest contact of any process. So no conductor
+-- expires while Temporal is away for all. For one timeout after Temporal's return, those that had contact before still count.
 CREATE FUNCTION conductor_in_contact(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT w.contact_at IS NULL
         OR c.polled_at BETWEEN w.contact_at - timeout * interval '1 microsecond' AND w.contact_at + timeout * interval '1 microsecond'
@@ -488,15 +488,15 @@ CREATE FUNCTION conductor_in_contact(c conductors, w witness, timeout bigint) RE
             AND c.polled_at > w.contact_from - timeout * interval '1 microsecond'
 $$;
 
--- Who is alive, by the clock of the database; the clocks of conductors are not asked. Grace is only given after a gap
--- that a process lived through.
+-- The conductor is alive, by the clock of the database; the conductors' clocks do not matter. After a gap it has grace only
+-- if some process wrote before and after the gap (gap_seen).
 CREATE FUNCTION conductor_alive(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT (c.stopped_at IS NULL AND (conductor_heard(c, w, timeout) OR w.gap_seen AND conductor_graced(c, w, timeout))
         AND conductor_in_contact(c, w, timeout)) IS TRUE
 $$;
 
--- Alive or, for one timeout after any gap, alive before it. Reconciliation takes no nodes away from such a conductor, even
--- if every process that could have lived through the gap was started anew.
+-- The conductor is alive or, for one timeout after any gap, was alive before it. Reconciliation takes no nodes away from such
+-- a conductor, even if all processes that could have lived through the gap were restarted.
 CREATE FUNCTION conductor_kept(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT (c.stopped_at IS NULL AND (conductor_heard(c, w, timeout) OR conductor_graced(c, w, timeout))
         AND conductor_in_contact(c, w, timeout)) IS TRUE
@@ -506,41 +506,40 @@ CREATE FUNCTION conductor_takes_work(c conductors, w witness, timeout bigint) RE
     SELECT NOT c.draining AND conductor_alive(c, w, timeout)
 $$;
 
--- A conductor with this group and these interfaces has all that a need wants, whether it is alive or not. In Go the same
--- stands in coverage.Conductor.Covers, for code that has read the conductors; a test compares the two.
+-- A conductor with this group and these interfaces has all that a need wants, whether it is alive or not. The same rule in Go,
+-- for code that has read the conductors, is coverage.Conductor.Covers; a test compares the two.
 CREATE FUNCTION conductor_covers(conductor_group text, interfaces jsonb, d needs) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT conductor_group = d.conductor_group AND interfaces @> d.wants
 $$;
 
--- Who would cover a need and drains: some of them, by name; null = nobody.
+-- The names of up to three conductors that would cover a need if they were not draining; null = there are none.
 CREATE FUNCTION need_draining(d needs, timeout bigint) RETURNS text[] LANGUAGE sql STABLE AS $$
     SELECT array_agg(x.hostname ORDER BY x.hostname) FROM (
         SELECT c.hostname FROM conductors c CROSS JOIN witness w
          WHERE c.draining AND conductor_covers(c.conductor_group, c.interfaces, d) AND conductor_alive(c, w, timeout) ORDER BY c.hostname LIMIT 3) x
 $$;
 
--- Since when nobody covers a need that nobody covers: as reconciliation noted it or, until it has, the last sign of life of
--- a conductor that did; null = there never was one. If the need was covered again after what reconciliation noted
--- (covered_at), that was an earlier loss.
+-- For a need that nobody covers: since when. Reconciliation records it (lost_at). Until then, or if covered_at shows that what
+-- it recorded was an earlier loss, it is the last sign of life of a conductor that covered the need; null = there never was one.
 CREATE FUNCTION need_lost_at(d needs) RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN d.lost_at IS NOT NULL AND d.covered_at IS NULL THEN d.lost_at ELSE (
         SELECT max(coalesce(c.stopped_at, c.heartbeat_at)) FROM conductors c WHERE conductor_covers(c.conductor_group, c.interfaces, d)) END
 $$;
 
--- Since when the conductors of a need that is covered and held come and go.
+-- For a need that is covered but held: since when its conductors come and go.
 CREATE FUNCTION need_held_since(d needs) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(d.losses[1], d.lost_at)
 $$;
 
--- The needs that some conductor covers now. Conductors of a group are mostly alike, so live has each kind of them once.
+-- The needs that a conductor covers now. Most conductors of a group have the same interfaces, so live has each set once.
 CREATE FUNCTION covered_needs(timeout bigint) RETURNS TABLE (id bigint) LANGUAGE sql STABLE AS $$
     WITH live AS MATERIALIZED (
         SELECT DISTINCT c.conductor_group, c.interfaces FROM conductors c CROSS JOIN witness w WHERE conductor_takes_work(c, w, timeout))
     SELECT d.id FROM needs d WHERE EXISTS (SELECT FROM live c WHERE conductor_covers(c.conductor_group, c.interfaces, d))
 $$;
 
--- The coverage of all needs, for a statement that reads many nodes. Nodes are in quarantine if nobody covers their need, or
--- if it is held: it lost coverage too often lately.
+-- The coverage of all needs, for a statement that reads many nodes. Nodes are in quarantine if no conductor covers their need,
+-- or if the need is held because it lost coverage too often lately.
 CREATE FUNCTION coverage(timeout bigint) RETURNS TABLE (
     id bigint, conductor_group text, driver text, held boolean, covered boolean, quarantined boolean, since timestamptz, draining text[]
 ) LANGUAGE sql STABLE AS $$
@@ -563,7 +562,7 @@ CREATE FUNCTION need_coverage(need bigint, timeout bigint) RETURNS TABLE (
             WHERE conductor_covers(c.conductor_group, c.interfaces, d) AND conductor_takes_work(c, w, timeout)) AS covered) y
      WHERE d.id = need
 $$;
--- What reconciliation noted of a need is not what its coverage is now. hold is how long, in microseconds, coverage has to
+-- What reconciliation has recorded of a need differs from its coverage now. hold is how long, in microseconds, coverage must
 -- last until a held need is released.
 CREATE FUNCTION need_changed(d needs, covered boolean, hold bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT CASE
@@ -576,12 +575,12 @@ CREATE FUNCTION claim_held(o operations, seq bigint, attempt integer) RETURNS bo
     SELECT o.claim_seq = seq AND o.claim_attempt = attempt
 $$;
 
--- What a conductor at work on an operation is told to take up. Temporal tells it when its activity is paused.
+-- What a conductor at work on an operation has to take up. A pause of its activity is not in it, because Temporal tells that.
 CREATE FUNCTION asked_now(o operations) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN o.asked <> '' THEN o.asked WHEN o.temporal_pause ->> 'what' = 'workflow' THEN 'rest' WHEN o.paused THEN 'pause' ELSE '' END
 $$;
 
--- What stands about a node in other tables: owner and traits of its allocation, and the conductor that the ring gives it to.
+-- What other tables have about a node: owner and traits of its allocation, and the conductor that owns it by the ring.
 CREATE FUNCTION node_relations(node bigint, allocation uuid) RETURNS TABLE (
     allocation_owner text, allocated_in_maintenance boolean, ring_owner text
 ) LANGUAGE sql STABLE AS $$
@@ -590,23 +589,24 @@ CREATE FUNCTION node_relations(node bigint, allocation uuid) RETURNS TABLE (
         (SELECT c.hostname FROM ring_owners w JOIN conductors c ON c.id = w.conductor_id WHERE w.node_id = node)
 $$;
 
--- The instance is the one that stands on the node.
+-- The instance is the one that is on the node.
 CREATE FUNCTION instance_stands(i instances, n nodes) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT i.uuid = n.instance_uuid AND i.node_id = n.id
 $$;
 
--- The epoch knows group and instance of the node as they are.
+-- The epoch was computed with the node's current group and instance.
 CREATE FUNCTION share_seen(s shares, n nodes, i instances) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT s.conductor_group = n.conductor_group AND s.instance_uuid IS NOT DISTINCT FROM n.instance_uuid AND s.service = coalesce(i.service, '')
 $$;
 
--- The service that the node has left is known to publish it no more.
+-- The service that the node has left does not publish it any more.
 CREATE FUNCTION share_released(s shares, v compute_services) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT v.id = s.leaving_id AND v.acknowledged_epoch >= s.left_in AND coalesce(v.quiet_until <= clock_timestamp(), true)
 $$;
 
--- The lease (in microseconds) of a compute service has not ended. A lease that ends later than any could was given before
--- the clock stepped back. As with conductors, no lease ends while no witness writes, and for one lease after such a gap.
+-- The lease of a compute service has not ended; lease is its length in microseconds. A lease that ends later than now plus its
+-- length was given before the clock stepped back. As with conductors, no lease ends while no witness writes, nor for one lease
+-- after such a gap.
 CREATE FUNCTION compute_live(v compute_services, lease bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT (v.lease_until BETWEEN clock_timestamp() AND clock_timestamp() + lease * interval '1 microsecond' + interval '1 second'
         OR EXISTS (SELECT FROM witness w
@@ -615,10 +615,10 @@ CREATE FUNCTION compute_live(v compute_services, lease bigint) RETURNS boolean L
 $$;
 -- +goose StatementEnd
 
--- What the database keeps by itself, so that no writer of nodes can forget it.
+-- Columns that triggers maintain, so that no statement that writes nodes can forget them.
 
 -- +goose StatementBegin
--- Gives a node its row of needs. It is no foreign key, which would lock one row of needs for each of many nodes.
+-- Gives a node its row of needs. There is no foreign key, because with it many nodes would lock the same row of needs.
 CREATE FUNCTION node_need() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     wanted jsonb := jsonb_build_object(NEW.driver, (
@@ -632,7 +632,7 @@ BEGIN
     RETURN NEW;
 END $$;
 
--- Since when a node is in maintenance: set again, with another reason or by a fault, it is so since the first time.
+-- Since when a node is in maintenance. If maintenance is set again, with another reason or by a fault, the first time stays.
 CREATE FUNCTION node_maintained() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.maintenance_since = CASE WHEN NEW.maintenance THEN clock_timestamp() END;
