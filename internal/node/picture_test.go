@@ -77,8 +77,8 @@ func picture() string {
 		p("| %s | %s | %s | %s | %s |", s, classNames[ClassOf(s)], dash(TargetOf(s)), dash(FailedState(s)), strings.Join(events, "<br>"))
 	}
 	p("")
-	p("During manual cleaning, and during the cleaning of a retired node, the target is `manageable` instead of `available`.")
-	p("Such a cleaning ends with the event `manage`.")
+	p("During manual cleaning the target is `manageable` instead of `available`. Manual cleaning and the cleaning of a retired node")
+	p("end with the event `manage`.")
 	return b.String()
 }
 
