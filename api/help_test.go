@@ -38,8 +38,8 @@ func TestTheContractHasTheTableOfCodes(t *testing.T) {
 	}
 }
 
-// Every route gets requests that every route refuses, and answers each with a code of the
-// table.
+// Every route gets requests of the kinds that any route may refuse. Each refusal has a code
+// of the table.
 func TestEveryRouteRefusesWithACode(t *testing.T) {
 	bare, err := api.New(api.Config{Store: stubStore{}, Operations: &apitest.Operations{}, Drivers: apitest.Drivers{}})
 	require.NoError(t, err)

@@ -103,7 +103,7 @@ func TestAStreamEndsWhenTheServerStops(t *testing.T) {
 	require.Contains(t, w.Body.String(), `"code":"unavailable"`)
 }
 
-// A client that keeps sending requests while the server stops does not make the stop fail.
+// A client may keep sending requests while the server stops. The log must not show these refusals as errors.
 func TestARefusalWhileTheServerStopsIsNoErrorInTheLog(t *testing.T) {
 	for name, returned := range map[string]func(context.Context) error{"the cause": context.Cause, "the context's error": context.Context.Err} {
 		t.Run(name, func(t *testing.T) {

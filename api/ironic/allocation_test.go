@@ -19,7 +19,7 @@ func offeredNode(b *apitest.Bench, name, class string, traits ...string) string 
 	return id
 }
 
-// allocate creates an allocation and returns it as it stands then.
+// allocate creates an allocation and returns it as GET shows it then.
 func allocate(b *apitest.Bench, body map[string]any) map[string]any {
 	b.T.Helper()
 	made := b.Post("/v1/allocations", body).Is(201)

@@ -84,7 +84,8 @@ func TestCancelOperation(t *testing.T) {
 	b.Post("/temper/v1/operations/odd/cancel", nil).Fails(404)
 }
 
-// The field that has the state of an open operation has the outcome of one that has ended.
+// The filter state accepts outcomes, too, because people see the outcome of an ended operation where they see the state of an
+// open one.
 func TestOperationsAreListedByHowTheyEnded(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Deploying)

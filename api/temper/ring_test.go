@@ -36,7 +36,7 @@ func writeEpoch(b *apitest.Bench) {
 	require.NoError(b.T, err)
 }
 
-// owners returns how many nodes each conductor owns, as GET /temper/v1/ring tells.
+// owners returns how many nodes each conductor owns, from GET /temper/v1/ring.
 func owners(b *apitest.Bench, query string) map[any]int {
 	b.T.Helper()
 	out := map[any]int{}

@@ -304,7 +304,7 @@ func TestWhatIsOwedCanBeWaived(t *testing.T) {
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
 }
 
-// Whoever has done the undo, the error of the operation that left it must not say any more that it is still to be done.
+// The error of the operation that left the undo must not say any more that it is owed, whichever operation has done it.
 func TestAnOldErrorSaysWhenWhatWasLeftIsUndone(t *testing.T) {
 	t.Parallel()
 	left := func(t *testing.T, s *store.Store) (*node.Node, int64) {
