@@ -15,18 +15,18 @@ func Helped(err error, n *node.Node, e node.Event) error {
 		return nil
 	}
 	var list []help.Item
-	can := func(do explain.Do) { list = append(list, help.Of(n, explain.Action{Do: do})) }
+	add := func(do explain.Do) { list = append(list, help.Of(n, explain.Action{Do: do})) }
 	switch code := fault.CodeOf(err); {
 	case code == fault.NodeLocked, code == fault.NodeInTransition, code == fault.StateNotAllowed && n.Operation != nil:
 		list = aboutOperation(n)
 	case code == fault.StateNotAllowed && e != "":
 		list = wayTo(n, e)
 	case code == fault.NodeProtected:
-		can(explain.Unprotect)
+		add(explain.Unprotect)
 	case code == fault.NodeInMaintenance:
-		can(explain.EndMaintenance)
+		add(explain.EndMaintenance)
 	case code == fault.ValidationFailed, code == fault.NotSupported, code == fault.ImageInvalid:
-		can(explain.ValidateNode)
+		add(explain.ValidateNode)
 	}
 	if list == nil {
 		return err
@@ -41,19 +41,19 @@ func aboutOperation(n *node.Node) []help.Item {
 	if o == nil || o.Asked.Interrupts() {
 		return list
 	}
-	can := func(do explain.Do, decision node.Action) {
+	add := func(do explain.Do, decision node.Action) {
 		list = append(list, help.Of(n, explain.Action{Do: do, Operation: o.ID, Decision: decision}))
 	}
 	if step := o.Undecided(); step != nil && o.TemporalPause == nil {
 		for _, choice := range step.Choices() {
-			can(explain.Decide, choice)
+			add(explain.Decide, choice)
 		}
 		return list
 	}
 	if o.TemporalPause != nil {
-		can(explain.UnpauseOperation, "")
+		add(explain.UnpauseOperation, "")
 	}
-	can(explain.CancelOperation, "")
+	add(explain.CancelOperation, "")
 	return list
 }
 

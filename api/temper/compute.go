@@ -56,7 +56,8 @@ func (s *Server) putCompute(c *gin.Context) (int, any, error) {
 	}
 	if revision > 0 {
 		httpd.Logger(c).Info("compute service registered", zap.String("host", v.Host), zap.Int64("incarnation", v.Incarnation))
-		// A service that does not wait so long finds the epoch when it asks again.
+		// A service that does not wait so long finds the epoch when it asks again. It may not begin without shares, so
+		// an error of publishing is answered, although the registration is committed: it registers again.
 		lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
 		defer cancel()
 		p, err := s.Store.PublishShares(lasting, revision, share.Decide)

@@ -88,7 +88,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			"Node n1 is deploy hold, operation 12 (deploy) is holding since 2030-01-02 03:01:05 UTC (3m0s). " +
 				"Temporal does not know its workflow: nobody works on it. It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
 				"Next: reconciliation ends it when Temporal has not known it for some seconds or, where very many are unknown at once, for ten minutes " +
-				`("temper operation recover --lost-temporal --reason WHY" says that they are lost). You can: temper node recover n1 --force --reason WHY.`,
+				`("temper operation recover --lost-temporal --reason WHY" confirms that Temporal has lost its data). You can: temper node recover n1 --force --reason WHY.`,
 		},
 		"all orchestrators are dead": {
 			node.Node{ProvisionState: node.Deploying, Operation: fresh},

@@ -101,10 +101,13 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	return http.StatusOK, out, nil
 }
 
+// leftTimeout bounds how long a recovery reads what it has done. The operation has ended by then, and the answer says so anyway.
+const leftTimeout = 10 * time.Second
+
 // left says what happens next to a node whose operation was ended, and why. Ending it may have taken longer than the
 // request's deadline.
 func (s *Server) left(c *gin.Context, uuid string, fl *intent.Fleet) (next, why string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), s.StartTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), leftTimeout)
 	defer cancel()
 	n, err := s.Store.Node(ctx, uuid)
 	if err != nil {
@@ -144,7 +147,7 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 		if !st.ClosedAt.IsZero() {
 			r.WorkflowClosedAt = format.Timestamp(&st.ClosedAt)
 		}
-		r.Workflow, r.Next = "closed", "reconciliation ends it some seconds after its workflow has ended, when no request of it can still be under way; until then only recover with force ends it"
+		r.Workflow, r.Next = "closed", "reconciliation ends it as soon as no request of it can still be under way, some seconds after its workflow has ended; until then only recover with force ends it"
 	case o.BegunAt == nil:
 		r.Workflow, r.Next = "unknown", "reconciliation starts it"
 	default:

@@ -175,7 +175,7 @@ func TestRecoverFromTheCommandLine(t *testing.T) {
 	id = s.started("operation retry " + id + " -o json")
 	s.work.status = node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now()}
 	out = s.does("node recover stuck")
-	require.Contains(t, out, "its workflow is closed. By itself: reconciliation ends it some seconds after")
+	require.Contains(t, out, "its workflow is closed. By itself: reconciliation ends it as soon as")
 	require.Contains(t, s.does("node why stuck"), "Its workflow was terminated at ")
 	s.work.status.ClosedAt = time.Now().Add(-time.Minute)
 	require.Contains(t, s.does("node recover stuck"), "operation "+id+" ended: its workflow was terminated")

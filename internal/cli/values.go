@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -69,11 +71,11 @@ func (p *keyValues) readFile(path string) error {
 	if len(all) == 0 {
 		return fmt.Errorf("%s has no fields", path)
 	}
-	for k, v := range all {
-		if v == nil {
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		if all[k] == nil {
 			return errNull(k)
 		}
-		p.values[k] = v
+		p.values[k] = all[k]
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ type Patience struct {
 	Power           time.Duration `key:"power_timeout" default:"60s" help:"how long a server may take to change its power state"`
 	SoftPower       time.Duration `key:"soft_power_off_timeout" default:"10m" help:"how long a server may take to shut down when it was asked to, where the request does not say"`
 	Media           time.Duration `key:"virtual_media_timeout" default:"2m" help:"how long to wait for a virtual medium to appear before the request to insert it is sent again; at most 2m30s, because an undo has to wait as long"`
-	Busy            time.Duration `key:"bmc_busy_timeout" default:"10m" help:"how long a BMC or an agent may answer \"try again later\" before that counts as a failure of the step"`
+	Busy            time.Duration `key:"bmc_busy_timeout" default:"10m" help:"how long a BMC or an agent may answer \"try again later\" before that counts as a failure of the step (of a requested power change: power_timeout)"`
 	BMCRequest      time.Duration `key:"bmc_request_timeout" default:"4s" help:"one request to a BMC, dialing included; shorter than heartbeat_timeout"`
 }
 

@@ -129,7 +129,7 @@ func TestAnItemSaysTheSameInThreeWays(t *testing.T) {
 		Command: "temper operation skip 12", Effect: "leaves the failed step out", Method: "POST", Path: "/temper/v1/operations/12/decision", Body: map[string]any{"action": node.ActionSkip},
 	}, help.Of(nil, explain.Action{Do: explain.Decide, Operation: 12, Decision: node.ActionSkip}))
 	require.Equal(t, `temper node set a-uuid --conductor-group ""`, help.Command(n, explain.Action{Do: explain.ChangeGroup}))
-	require.Equal(t, `"temper operation recover --lost-temporal --reason WHY" says that they are lost`, help.Of(nil, explain.LostSpeedup).Sentence())
+	require.Equal(t, `"temper operation recover --lost-temporal --reason WHY" confirms that Temporal has lost its data`, help.Of(nil, explain.LostSpeedup).Sentence())
 	n.Name = strings.Repeat("n", 65)
 	require.Equal(t, "temper node why a-uuid", help.Command(n, explain.Action{Do: explain.ExplainNode}), "a long name")
 }

@@ -36,7 +36,7 @@ var rows = map[explain.Do]row{
 	explain.RetryOperation:   {"operation retry {operation}", "does it again once it has ended", http.MethodPost, "/temper/v1/operations/{operation}/retry", always(fields{})},
 	explain.Decide:           {"operation {decision} {operation}", "", http.MethodPost, "/temper/v1/operations/{operation}/decision", decision},
 	explain.SayTemporalLost: {
-		"operation recover --lost-temporal --reason WHY", "says that they are lost",
+		"operation recover --lost-temporal --reason WHY", "confirms that Temporal has lost its data",
 		http.MethodPost, "/temper/v1/operations/recover", always(fields{"lost_temporal": true, "reason": "WHY"}),
 	},
 

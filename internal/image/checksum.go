@@ -91,7 +91,7 @@ func (i *Info) checkAlgorithm(field, algo string, p Policy) error {
 		return nil
 	case algo == "md5":
 		return fault.New(fault.Invalid, "%s of node %s is MD5, which is refused because MD5 can be forged: "+
-			"give image_os_hash_algo sha256 or sha512 with image_os_hash_value, or set allow_md5_checksum", field, i.NodeUUID)
+			"give image_os_hash_algo sha256, sha384 or sha512 with image_os_hash_value, or set allow_md5_checksum", field, i.NodeUUID)
 	}
 	return fault.New(fault.Invalid, "image_os_hash_algo %q of node %s is not supported, valid are %s", algo, i.NodeUUID, strings.Join(node.Hashes(), ", "))
 }

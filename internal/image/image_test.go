@@ -90,7 +90,7 @@ func TestImagesThatAreRefused(t *testing.T) {
 		"no checksum":                 {plain(""), nil, image.Policy{}, noChecksum},
 		"an algorithm without value":  {with("image_os_hash_value", nil), nil, image.Policy{}, noChecksum},
 		"a value without algorithm":   {with("image_os_hash_algo", nil), nil, image.Policy{}, noChecksum},
-		"md5":                         {plain(md5sum), nil, image.Policy{}, "is MD5, which is refused because MD5 can be forged: give image_os_hash_algo sha256 or sha512 with image_os_hash_value, or set allow_md5_checksum"},
+		"md5":                         {plain(md5sum), nil, image.Policy{}, "is MD5, which is refused because MD5 can be forged: give image_os_hash_algo sha256, sha384 or sha512 with image_os_hash_value, or set allow_md5_checksum"},
 		"md5 by name":                 {with("image_os_hash_algo", "md5", "image_os_hash_value", md5sum), nil, image.Policy{}, "is MD5"},
 		"md5 in a file":               {with("image_os_hash_algo", "md5", "image_os_hash_value", "https://example.org/MD5SUMS"), nil, image.Policy{}, "is MD5"},
 		"sha1":                        {with("image_os_hash_algo", "sha1", "image_os_hash_value", strings.Repeat("ab", 20)), nil, image.Policy{}, `"sha1"`},

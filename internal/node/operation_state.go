@@ -110,7 +110,7 @@ var OperationInvariants = []OperationInvariant{
 	{"only an operation that is waiting is blocked", func(o *Operation) bool {
 		return o.Blocked == NotBlocked || o.Phase == Waiting
 	}},
-	{"stalled_at is set exactly if it is blocked", func(o *Operation) bool {
+	{"stalled says why it is blocked, and stalled_at since when; both are set exactly if it is", func(o *Operation) bool {
 		return (o.Blocked == NotBlocked) == (o.BlockedAt == nil)
 	}},
 	{"what it waited for before, with the time left for it, is kept only while it is blocked", func(o *Operation) bool {
