@@ -294,7 +294,7 @@ func TestAnswersThatSayLaterAreNoFailuresForAWhile(t *testing.T) {
 
 func TestAPanicIsAFailureOfItsStep(t *testing.T) {
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
-	b.book.secrets = node.Secrets{"driver_info/redfish_password": "hunter2"}
+	b.book.secrets = node.Secrets{"driver_info/redfish_password": "hunter2", "driver_info/other": "hunter"}
 	b.machine.reads = func() error { panic("no such key hunter2 in http://admin:pass@bmc/x") }
 	_, err := b.run()
 	require.True(t, final(err), "it is a defect, which a person has to see")

@@ -119,7 +119,7 @@ func (o *operation) run(ctx workflow.Context) (node.Outcome, error) {
 		if err == nil && res.Next == conductor.NextFailed {
 			err = temporal.NewNonRetryableApplicationError(res.Error, fault.Refused.String(), nil)
 		}
-		if diedAfterCancel(ctx, err) {
+		if stoppedByCancel(ctx, err) {
 			return node.Cancelled, nil
 		}
 		if err != nil {
@@ -154,11 +154,16 @@ func (o *operation) run(ctx workflow.Context) (node.Outcome, error) {
 	}
 }
 
-// diedAfterCancel reports whether steps ended with err only because their conductor died after
-// the workflow was cancelled. Temporal retries no activity that is to be cancelled: it fails with
-// the timeout of its last attempt. That is the end that was asked for, not a failure.
-func diedAfterCancel(ctx workflow.Context, err error) bool {
-	return ctx.Err() != nil && timedOut(err) != enums.TIMEOUT_TYPE_UNSPECIFIED
+// stoppedByCancel reports whether steps ended with err only because the workflow was cancelled.
+// Temporal retries no activity that is to be cancelled: it ends with what its last attempt ended
+// with, for example the timeout of a conductor that died, or the error by which a conductor that
+// is stopping hands a step over. That is the end that was asked for, not a failure.
+func stoppedByCancel(ctx workflow.Context, err error) bool {
+	if ctx.Err() == nil || err == nil {
+		return false
+	}
+	var app *temporal.ApplicationError
+	return timedOut(err) != enums.TIMEOUT_TYPE_UNSPECIFIED || errors.As(err, &app) && !app.NonRetryable()
 }
 
 func outcomeOf(err error) node.Outcome {

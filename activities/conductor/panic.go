@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"go.uber.org/zap"
@@ -32,27 +33,33 @@ func (t *task) recovered(what string, err *error) {
 
 // withoutSecrets masks the node's secrets in a text that somebody else has made.
 func (t *task) withoutSecrets(text string) string {
+	var secrets []string
 	for _, v := range t.sealed {
-		text = maskValue(text, v)
+		secrets = appendStrings(secrets, v)
+	}
+	// The longest first: one secret may be part of another.
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	for _, s := range secrets {
+		text = strings.ReplaceAll(text, s, mask.Masked)
 	}
 	return text
 }
 
-// maskValue masks the strings that v consists of.
-func maskValue(text string, v any) string {
+// appendStrings appends the strings that v consists of, but for empty ones.
+func appendStrings(list []string, v any) []string {
 	switch v := v.(type) {
 	case string:
 		if v != "" {
-			return strings.ReplaceAll(text, v, mask.Masked)
+			list = append(list, v)
 		}
 	case []any:
 		for _, one := range v {
-			text = maskValue(text, one)
+			list = appendStrings(list, one)
 		}
 	case map[string]any:
 		for _, one := range v {
-			text = maskValue(text, one)
+			list = appendStrings(list, one)
 		}
 	}
-	return text
+	return list
 }

@@ -6,6 +6,7 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
+	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -73,7 +74,8 @@ func (t *task) spent(step *node.Step, err error) (spent, counts bool) {
 }
 
 // pauseAfter returns the pause after the error err of the step, and notes since when the step
-// gets answers "later".
+// gets answers "later". A pause that the answer asks for is not longer than what is left of the
+// time in which such answers don't count.
 func (t *task) pauseAfter(step *node.Step, err error, counts bool) time.Duration {
 	rule := retryOf(fault.ClassOf(err))
 	switch {
@@ -83,11 +85,14 @@ func (t *task) pauseAfter(step *node.Step, err error, counts bool) time.Duration
 		now := time.Now().UTC()
 		step.BusySince = &now
 	}
+	wanted := bmc.RetryAfter(err)
 	if counts {
-		return rule.pause(step.Failures)
+		return max(rule.pause(step.Failures), wanted)
 	}
 	// As long as the answers have lasted, so that the pauses double although none is counted.
-	return min(max(time.Since(*step.BusySince), rule.First), rule.Most)
+	lasted := time.Since(*step.BusySince)
+	pause := max(min(lasted, rule.Most), wanted)
+	return max(min(pause, t.busyPatience(step)-lasted), rule.First)
 }
 
 // mayBeBusy reports whether err is an answer "later" and the first of them in a row is not too
@@ -98,11 +103,14 @@ func (t *task) mayBeBusy(step *node.Step, err error) bool {
 	if fault.ClassOf(err) != fault.WaitBusy || step.Rule().Failures > 0 {
 		return false
 	}
-	patience := t.Settings.BusyPatience
+	return step.BusySince == nil || time.Since(*step.BusySince) < t.busyPatience(step)
+}
+
+func (t *task) busyPatience(step *node.Step) time.Duration {
 	if step.PowerRequest() {
-		patience = t.Settings.PowerTimeout
+		return t.Settings.PowerTimeout
 	}
-	return step.BusySince == nil || time.Since(*step.BusySince) < patience
+	return t.Settings.BusyPatience
 }
 
 // pause returns how long to wait after the nth failure of a step; the first one is 1.

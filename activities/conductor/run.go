@@ -9,7 +9,6 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/activities"
-	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/plan"
@@ -249,7 +248,7 @@ func (t *task) recordFailure(err error) error {
 	if !retry {
 		return activities.NonRetryable(se.err)
 	}
-	return activities.RetryAfter(se.err, max(pause, bmc.RetryAfter(se.err)))
+	return activities.RetryAfter(se.err, pause)
 }
 
 // takeOverOwed makes the undos that earlier operations left part of this operation's undo, if

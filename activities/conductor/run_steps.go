@@ -75,7 +75,7 @@ func (s *Steps) heartbeat(ctx context.Context) (context.Context, func()) {
 	go func() {
 		beat := time.NewTicker(silent / 5)
 		defer beat.Stop()
-		last := time.Now()
+		last := sinceBoot()
 		for {
 			select {
 			case <-done:
@@ -84,10 +84,8 @@ func (s *Steps) heartbeat(ctx context.Context) (context.Context, func()) {
 				cancel(errStopping)
 				return
 			case <-beat.C:
-				// The monotonic clock stands still while the host is suspended, the wall clock
-				// may be set back while the process is stopped: each is asked.
-				now := time.Now()
-				if now.Sub(last) > silent || now.Round(0).Sub(last) > silent {
+				now := sinceBoot()
+				if now-last > silent {
 					cancel(errFrozen)
 					return
 				}

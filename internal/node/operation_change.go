@@ -64,7 +64,16 @@ func (o *Operation) goOn(now time.Time) error {
 		o.WaitingUntil = &until
 	}
 	o.unblock()
+	o.forgetBusy()
 	return nil
+}
+
+// forgetBusy has the next answer "later" to the current step counted as the first one, because
+// time has passed in which nothing was asked.
+func (o *Operation) forgetBusy() {
+	if step := o.CurrentStep(); step != nil {
+		step.BusySince = nil
+	}
 }
 
 // Arrive records that what o waits for is there. It reports false if o does not wait.
@@ -74,6 +83,7 @@ func (o *Operation) Arrive() bool {
 	}
 	o.WaitingFor, o.WaitingUntil = "", nil
 	o.unblock()
+	o.forgetBusy()
 	return true
 }
 

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package conductor
+
+import "time"
+
+func sinceBoot() time.Duration { return time.Since(started) }
