@@ -292,6 +292,17 @@ func TestAnswersThatSayLaterAreNoFailuresForAWhile(t *testing.T) {
 	require.Nil(t, b.book.op.Steps[0].BusySince, "it is counted anew from the next such answer")
 }
 
+func TestAPauseThatABMCAsksForIsNoLongerThanTheTimeForSuchAnswers(t *testing.T) {
+	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
+	b.steps.Settings.BusyPatience = time.Minute
+	b.machine.reads = func() error { return bmc.Busy(time.Hour, "503") }
+	_, err := b.run()
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.LessOrEqual(t, app.NextRetryDelay(), time.Minute)
+	require.GreaterOrEqual(t, app.NextRetryDelay(), time.Second)
+}
+
 func TestAPanicIsAFailureOfItsStep(t *testing.T) {
 	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
 	b.book.secrets = node.Secrets{"driver_info/redfish_password": "hunter2", "driver_info/other": "hunter"}

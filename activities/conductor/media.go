@@ -87,12 +87,10 @@ func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMed
 			if err := t.hardwareAnswered(ctx); err != nil {
 				return false, err
 			}
-		case ctx.Err() != nil:
-			return false, context.Cause(ctx)
-		case isPermanent(err):
-			return false, err
-		case fault.NoAnswer(err) && t.anotherMayTry(ctx):
-			return false, err // perhaps only this conductor can't reach the BMC
+		default:
+			if err := t.whyNotReadAgain(ctx, err); err != nil {
+				return false, err
+			}
 		}
 		if !time.Now().Before(until) {
 			return false, nil

@@ -54,3 +54,16 @@ func (t *task) handToAnother(ctx context.Context, err error) bool {
 	t.log.Warn("the hardware does not answer this conductor; another one tries the step", zap.String("step", failed.step.Name()), zap.Error(failed.err))
 	return true
 }
+
+// whyNotReadAgain returns the error with which the watching of hardware ends after a reading
+// that failed with err; nil = it is read again. If the BMC does not answer, perhaps only this
+// conductor can't reach it.
+func (t *task) whyNotReadAgain(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case isPermanent(err), fault.NoAnswer(err) && t.anotherMayTry(ctx):
+		return err
+	}
+	return nil
+}

@@ -131,8 +131,7 @@ func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Powe
 	next := backoff(t.Settings.PowerPoll)
 	for {
 		p, err := s.Power(ctx)
-		switch {
-		case err == nil:
+		if err == nil {
 			t.notePower(p)
 			if p == want {
 				return true, nil
@@ -140,12 +139,8 @@ func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Powe
 			if err := t.hardwareAnswered(ctx); err != nil {
 				return false, err
 			}
-		case ctx.Err() != nil:
-			return false, context.Cause(ctx)
-		case isPermanent(err):
+		} else if err := t.whyNotReadAgain(ctx, err); err != nil {
 			return false, err
-		case fault.NoAnswer(err) && t.anotherMayTry(ctx):
-			return false, err // perhaps only this conductor can't reach the BMC
 		}
 		if !time.Now().Before(until) {
 			return false, nil

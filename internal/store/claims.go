@@ -96,7 +96,7 @@ func (s *Store) HandOver(ctx context.Context, id int64, c node.Claim, p *node.Pa
 			return d.err
 		}
 	}
-	rows, err := s.exec(ctx, "put a step down", handOverStepSQL, a)
+	rows, err := s.exec(ctx, "hand a step over", handOverStepSQL, a)
 	if err == nil && rows == 0 {
 		err = lost(id, c)
 	}

@@ -78,7 +78,7 @@ const missedCallbacksSQL = `SELECT o.* FROM operations o JOIN agents a ON a.node
 // MissedCallbacks returns the open operations that wait for an agent whose heartbeat or inventory came more
 // than askedFor ago: the signal to their workflow was lost.
 func (s *Store) MissedCallbacks(ctx context.Context) ([]node.Operation, error) {
-	return list(ctx, s, "list operations called", missedCallbacksSQL, args{"age": micros(askedFor), "limit": node.MaxLimit, "inspections": inspections}, eachOperation())
+	return list(ctx, s, "list missed callbacks", missedCallbacksSQL, args{"age": micros(askedFor), "limit": node.MaxLimit, "inspections": inspections}, eachOperation())
 }
 
 const (
