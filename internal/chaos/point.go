@@ -14,6 +14,8 @@ const (
 	Over     = "over"     // the step has ended; that is about to be recorded
 	Recorded = "recorded" // it is recorded that the step waits or that all steps have ended; the workflow does not know yet
 
+	HandedOver = "handed over" // an attempt records that it gives the step to another one; a process can't be stopped here
+
 	Accepted = "accepted" // api: the operation is committed, its workflow not started
 	Started  = "started"  // api: its workflow is started, the client has no answer
 

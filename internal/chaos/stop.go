@@ -26,7 +26,7 @@ func At(ctx context.Context, p Point) {
 	if folder == "" {
 		return
 	}
-	trace(p)
+	Trace(p)
 	raw, err := os.ReadFile(filepath.Join(folder, "arm", p.Node))
 	if err != nil {
 		return
@@ -85,7 +85,11 @@ func awaitRelease() {
 	}
 }
 
-func trace(p Point) {
+// Trace adds p to the points that the process has passed.
+func Trace(p Point) {
+	if folder == "" {
+		return
+	}
 	raw, err := json.Marshal(Passed{Point: p, At: time.Now()})
 	if err != nil {
 		return

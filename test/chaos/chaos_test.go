@@ -75,17 +75,23 @@ func TestTheMatrixTriesEveryKindAndStep(t *testing.T) {
 }
 
 func TestAPartOfTheMatrixHolds(t *testing.T) {
+	ctx, temper := built(t)
+	err := run(ctx, options{temper: temper, rows: part, most: 3, atOnce: 50, slack: 5 * time.Second, say: t.Logf})
+	if wrong(err) {
+		require.NoError(t, err)
+	}
+}
+
+// built returns the program that is built for the matrix, and a context for a part of the matrix.
+func built(t *testing.T) (context.Context, string) {
 	if _, err := pgserver.Find(); errors.Is(err, pgserver.ErrNotFound) && os.Getenv("TEMPER_TEST_REQUIRE") == "" {
 		t.Skip(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
-	defer cancel()
+	t.Cleanup(cancel)
 	temper, err := stack.Build(ctx, "../..", t.TempDir(), "chaos")
 	require.NoError(t, err)
-	err = run(ctx, options{temper: temper, rows: part, most: 3, atOnce: 50, slack: 5 * time.Second, say: t.Logf})
-	if wrong(err) {
-		require.NoError(t, err)
-	}
+	return ctx, temper
 }
 
 // part are the rows that every test run tries, at some points of each kind.

@@ -87,10 +87,10 @@ func (r *round) lose(ctx context.Context, deaf bool, take func() error) error {
 	if err := r.held(ctx, deaf); err != nil {
 		return err
 	}
+	r.happen()
 	if err := take(); err != nil {
 		return err
 	}
-	r.happen()
 	return errors.Join(r.taken(ctx, elsewhere), r.over(ctx, patience))
 }
 

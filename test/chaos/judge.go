@@ -71,7 +71,7 @@ func samePoints(t *trial, passed []chaos.Passed) error {
 		computed = append(computed, p.String())
 	}
 	for _, p := range passed {
-		if p.Operation != number(t.id) {
+		if p.Operation != number(t.id) || p.Name == chaos.HandedOver {
 			continue
 		}
 		p.Point.Operation, p.Point.Node = 0, ""

@@ -31,7 +31,6 @@ wait_for_conductor_groups: {` + hasty + ": " + hastyWait + "}\n"
 const (
 	atOnce   = 32 // nodes that are made ready at a time
 	patience = 2 * time.Minute
-	look     = 100 * time.Millisecond
 )
 
 // lab is a stack whose processes stop at points, and the nodes of the cases.
@@ -45,9 +44,12 @@ type lab struct {
 	say       func(format string, args ...any)
 
 	nodes  []*subject
+	spoilt []*subject // whose state is unknown; see restore
 	rounds int
-	group  string          // of the nodes and conductors of a round
-	calm   map[string]calm // of each kind, by name
+
+	restored int             // how often servers were restored
+	group    string          // of the nodes and conductors of a round
+	calm     map[string]calm // of each kind, by name
 }
 
 // subject is a node of the lab and its server.
@@ -96,11 +98,6 @@ func (l *lab) close(keep bool) error {
 		return l.End()
 	}
 	return errors.Join(l.Stop(), os.RemoveAll(filepath.Dir(l.shared.dir)))
-}
-
-// discard uses a subject no more, because its state is unknown.
-func (l *lab) discard(s *subject) {
-	l.nodes = slices.DeleteFunc(slices.Clone(l.nodes), func(one *subject) bool { return one == s })
 }
 
 // enroll enrols the subject's server, again if it is enrolled.
@@ -329,23 +326,4 @@ func each(subjects []*subject, f func(int, *subject) error) error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
-}
-
-// await waits until cond returns nil. After the time is over it returns cond's last error.
-func await(ctx context.Context, within time.Duration, cond func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	for {
-		err := cond()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("after %s: %w", within, err)
-		case <-tick.C:
-		}
-	}
 }

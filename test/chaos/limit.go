@@ -10,7 +10,7 @@ func (m *missed) Error() string { return m.why.Error() }
 // wrong reports whether an error says more than that time limits were exceeded.
 func wrong(err error) bool {
 	switch e := err.(type) { //nolint:errorlint // every joined and wrapped error is examined
-	case nil, *missed:
+	case nil, *missed, *stalled:
 		return false
 	case interface{ Unwrap() []error }:
 		for _, one := range e.Unwrap() {

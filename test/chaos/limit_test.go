@@ -39,7 +39,7 @@ func TestACaseThatOnlyMissedALimitOfTimeIsCountedApart(t *testing.T) {
 	require.Equal(t, cell{Cases: 4, Right: 2, Late: 1}, got.Columns[deploy.column])
 	all := results{Rows: []result{got}}
 	require.Contains(t, string(all.page()), "| 2 of 4, 1 late |")
-	require.Contains(t, string(all.page()), "2 of 4 cases as they must be, 1 late.")
+	require.Contains(t, string(all.page()), "2 of 4 cases right, 1 late.")
 }
 
 // The operation ends while the judge waits: the server must be read after that.

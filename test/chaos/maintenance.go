@@ -33,13 +33,21 @@ var maintenanceRows = []row{
 			if err := r.held(ctx, false); err != nil {
 				return err
 			}
-			if err := errors.Join(r.maintenance(ctx, http.MethodPut), r.victim.signal(syscall.SIGKILL)); err != nil {
-				return err
-			}
-			r.happen()
-			return errors.Join(r.over(ctx, patience), r.ends(ctx))
+			return r.loseInMaintenance(ctx)
 		},
 	},
+}
+
+// loseInMaintenance sets the maintenance of all nodes, and kills the victim, which is at work on them.
+func (r *round) loseInMaintenance(ctx context.Context) error {
+	if err := errors.Join(r.maintenance(ctx, http.MethodPut), r.victim.signal(syscall.SIGKILL)); err != nil {
+		return err
+	}
+	r.happen()
+	if s := r.stalled(nil); s != nil { // what was handed over rests, and would be waited for in vain
+		return s
+	}
+	return errors.Join(r.over(ctx, patience), r.ends(ctx))
 }
 
 // begun returns the points at which a step has begun. An operation that has touched nothing yet pauses instead, and power

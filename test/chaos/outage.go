@@ -275,23 +275,10 @@ func paid(ctx context.Context, l *lab, t *trial) error {
 // anew enrols the servers of deleted nodes again, and cleans them.
 func (r *round) anew(ctx context.Context) error {
 	return each(r.subjects(), func(i int, s *subject) (err error) {
-		if err = r.enroll(ctx, s); err != nil {
-			return err
+		if err = r.enrollClean(ctx, s); err != nil {
+			err = fmt.Errorf("%s: %w", r.trials[i].point, err)
 		}
-		for _, k := range []kind{{verb: "manage"}, {verb: "clean", body: map[string]any{"clean_steps": asked}}} {
-			id, err := r.ask(ctx, s, k)
-			if err != nil {
-				return err
-			}
-			o, err := r.ended(ctx, id)
-			if err == nil && o.Outcome != string(node.Succeeded) {
-				err = errors.New(o.String())
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %s a node of its server: %w", r.trials[i].point, k.verb, err)
-			}
-		}
-		return nil
+		return err
 	})
 }
 

@@ -89,11 +89,11 @@ var pauseRows = []row{
 				return r.Call(ctx, http.MethodPost, "/temper/v1/operations/"+r.trials[i].id+"/cancel", map[string]any{"reason": "a test says so"}, nil)
 			})
 			// Long enough for the step to learn of the pause, but less than the heartbeat timeout, after which Temporal gives the step away.
-			return errors.Join(err, r.stay(ctx, 3*time.Second), r.victim.release(), r.over(ctx, patience))
+			return errors.Join(err, r.stayHeld(ctx, 3*time.Second), r.victim.release(), r.over(ctx, patience))
 		},
 	},
 	{
-		name: "activity paused in Temporal, and unpaused", holds: "the step is put down, the operation rests, says so, and goes on at the same step when it is unpaused", points: points,
+		name: "activity paused in Temporal, and unpaused", holds: "the step is handed over, the operation rests, says so, and goes on at the same step when it is unpaused", points: points,
 		happen: func(ctx context.Context, r *round) error {
 			if err := r.begin(ctx, false); err != nil {
 				return err
@@ -111,7 +111,7 @@ var pauseRows = []row{
 		},
 	},
 	{
-		name: "activity reset in Temporal", holds: "the step is put down, and goes on at once", points: points,
+		name: "activity reset in Temporal", holds: "the step is handed over, and goes on at once", points: points,
 		happen: func(ctx context.Context, r *round) error {
 			if err := r.held(ctx, false); err != nil {
 				return err

@@ -19,7 +19,7 @@ func TestARowThatWasInterruptedIsNotRecorded(t *testing.T) {
 	first, second, third := row{name: rows[0].name, points: none}, row{name: rows[1].name}, row{name: rows[2].name, points: none}
 	second.points = func(kind) ([]point, error) { interrupt(); return nil, nil }
 
-	err := (&lab{say: t.Logf}).tryAll(ctx, options{report: true, atOnce: 1, say: t.Logf}, []row{first, second, third})
+	err := (&lab{say: t.Logf}).tryAll(ctx, options{report: true, atOnce: 1, say: t.Logf, matrix: []row{first, second, third}})
 	require.ErrorContains(t, err, second.name+": interrupted, and not recorded")
 
 	all, err := readResults(resultsFile)

@@ -33,6 +33,7 @@ type round struct {
 	row    row
 	trials []*trial
 	began  time.Time // when it happened
+	first  time.Time // when the first thing happened, if it was more than one
 
 	victim *conductor   // the conductor that stops at all their points
 	others []*conductor // which may continue the operations
@@ -40,7 +41,7 @@ type round struct {
 
 func (l *lab) newRound(r row, points []point) (*round, error) {
 	if len(points) > len(l.nodes) {
-		return nil, fmt.Errorf("%d cases at once, and there are %d servers left", len(points), len(l.nodes))
+		return nil, fmt.Errorf("%d cases at once, and there are %d servers", len(points), len(l.nodes))
 	}
 	l.rounds++
 	l.group = r.group
@@ -155,7 +156,12 @@ func (r *round) another(ctx context.Context, name string) (*conductor, error) {
 }
 
 // happen records the time at which it happened.
-func (r *round) happen() { r.began = time.Now() }
+func (r *round) happen() {
+	r.began = time.Now()
+	if r.first.IsZero() {
+		r.first = r.began
+	}
+}
 
 // taken waits until another conductor has each operation, and records how long that took.
 func (r *round) taken(ctx context.Context, within time.Duration) error {

@@ -21,6 +21,22 @@ type options struct {
 	unguarded bool          // a guard was removed, and cases are expected to fail
 	report    bool
 	say       func(format string, args ...any)
+	matrix    []row // nil = rows
+}
+
+// of returns the rows of the matrix that are selected.
+func (o options) of() []row {
+	all := o.matrix
+	if all == nil {
+		all = rows
+	}
+	var some []row
+	for _, r := range all {
+		if o.wants(r) {
+			some = append(some, r)
+		}
+	}
+	return some
 }
 
 // cases returns the points of a row in all selected kinds.
@@ -92,10 +108,7 @@ func run(ctx context.Context, o options) (err error) {
 		return errors.New("a part of a row is no result to write down")
 	}
 	most, total := len(kinds), 0
-	for _, r := range rows {
-		if !o.wants(r) {
-			continue
-		}
+	for _, r := range o.of() {
 		cases, err := o.cases(r)
 		if err != nil {
 			return err
@@ -113,16 +126,13 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	o.say("%d cases; undisturbed runs of %d kinds took %s", total, len(kinds), time.Since(began).Round(time.Second))
-	return l.tryAll(ctx, o, rows)
+	return l.tryAll(ctx, o)
 }
 
 // tryAll tries the selected rows and records the result of each. A row that was interrupted has no result.
-func (l *lab) tryAll(ctx context.Context, o options, rows []row) error {
+func (l *lab) tryAll(ctx context.Context, o options) error {
 	var failed []error
-	for _, r := range rows {
-		if !o.wants(r) {
-			continue
-		}
+	for _, r := range o.of() {
 		began := time.Now()
 		trials, err := l.try(ctx, o, r)
 		if ctx.Err() != nil {
@@ -168,11 +178,16 @@ func (l *lab) try(ctx context.Context, o options, r row) (trials []*trial, err e
 		return nil, err
 	}
 	began := time.Now()
-	rounds := (len(cases) + o.atOnceIn(r) - 1) / o.atOnceIn(r)
 	var all []error
-	for i := range rounds {
-		done, err := l.round(ctx, r, cases[i*len(cases)/rounds:(i+1)*len(cases)/rounds])
-		trials = append(trials, done...)
+	for left := cases; len(left) > 0; {
+		if err := l.restore(ctx); err != nil {
+			l.say("servers that can't be used any more: %v", err)
+		}
+		most := max(1, min(o.atOnceIn(r), len(l.nodes)))
+		rounds := (len(left) + most - 1) / most
+		n := len(left) / rounds
+		done, err := l.again(ctx, r, left[:n])
+		trials, left = append(trials, done...), left[n:]
 		all = append(all, err)
 	}
 	right, late := 0, 0
@@ -186,7 +201,7 @@ func (l *lab) try(ctx context.Context, o options, r row) (trials []*trial, err e
 		}
 		all = append(all, fmt.Errorf("%s (%s): %w", t.point, t.s.server, t.err))
 	}
-	l.say("%s: %d of %d as they must be, and %d too late, %s; elsewhere after %s", r.name, right, len(cases), late, time.Since(began).Round(time.Second), times(trials))
+	l.say("%s: %d of %d right, and %d too late, %s; elsewhere after %s", r.name, right, len(cases), late, time.Since(began).Round(time.Second), times(trials))
 	return trials, errors.Join(all...)
 }
 
@@ -200,6 +215,10 @@ func (l *lab) round(ctx context.Context, r row, cases []point) (trials []*trial,
 	err = rd.prepare(ctx)
 	if err == nil {
 		err = r.happen(ctx, rd)
+	}
+	if s := rd.stalled(err); s != nil {
+		rd.abandon(s)
+		return rd.trials, s
 	}
 	_ = each(rd.subjects(), func(i int, _ *subject) error { // a case has its own error
 		rd.trials[i].err = l.verdict(ctx, r, rd.trials[i])

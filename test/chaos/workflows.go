@@ -72,7 +72,7 @@ var workflowRows = []row{
 				return err
 			}
 			// Less than the heartbeat timeout, after which Temporal gives the step away.
-			if err := r.stay(ctx, 3*time.Second); err != nil {
+			if err := r.stayHeld(ctx, 3*time.Second); err != nil {
 				return errors.Join(err, r.victim.release(), r.over(ctx, patience))
 			}
 			r.happen()
@@ -217,33 +217,46 @@ func (l *lab) wipe(role string) error {
 
 // stay fails if one of the operations ends within some time.
 func (r *round) stay(ctx context.Context, d time.Duration) error {
-	var early error
-	err := await(ctx, d, func() error {
-		open, err := r.open(ctx)
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	var err error
+	for end := time.Now().Add(d); time.Now().Before(end) && ctx.Err() == nil; <-tick.C {
+		var early *ended
+		if err = r.allOpen(ctx); errors.As(err, &early) {
+			return err
+		}
+	}
+	return err // of the last look: the API may have been away before
+}
+
+// ended is the error of an operation that has ended too early.
+type ended struct{ t *trial }
+
+func (e *ended) Error() string {
+	return fmt.Sprintf("%s (operation %s) has ended, and it was too early", e.t.point, e.t.id)
+}
+
+// allOpen returns an *ended if one of the operations has ended.
+func (r *round) allOpen(ctx context.Context) error {
+	open, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range r.trials {
+		if _, ok := open[t.id]; ok || t.past {
+			continue
+		}
+		// The lists are read one after the other, and it may have changed its state meanwhile.
+		o, err := r.operation(ctx, t.id)
 		if err != nil {
 			return err
 		}
-		for _, t := range r.trials {
-			if _, ok := open[t.id]; ok || t.past {
-				continue
-			}
-			// The lists are read one after the other, and it may have changed its state meanwhile.
-			if o, err := r.operation(ctx, t.id); err != nil {
-				return err
-			} else if o.State == "ended" {
-				early = fmt.Errorf("%s (operation %s) has ended, and it was too early", t.point, t.id)
-				return nil
-			}
+		if o.State == "ended" {
+			return &ended{t}
 		}
-		return errOpen
-	})
-	if errors.Is(err, errOpen) {
-		return nil
 	}
-	return errors.Join(err, early)
+	return nil
 }
-
-var errOpen = errors.New("all are open")
 
 // temporal is a client of the stack's Temporal.
 func (l *lab) temporal() (client.Client, error) {

@@ -76,6 +76,12 @@ func began(was, now node.Step) bool {
 	return was.Index != now.Index || was.Name() != now.Name() || was.State != node.StepRunning || was.Attempts < now.Attempts
 }
 
+// HandOver records that the attempt gives its step to another one.
+func (r *conductorStore) HandOver(ctx context.Context, operation int64, c node.Claim, p *node.Pause) error {
+	chaos.Trace(chaos.Point{Name: chaos.HandedOver, Operation: operation})
+	return r.OperationStore.HandOver(ctx, operation, c, p)
+}
+
 // Inventory reads what the agent found.
 func (r *conductorStore) Inventory(ctx context.Context, nodeUUID string) (inventory, plugin map[string]any, err error) {
 	inventory, plugin, err = r.OperationStore.Inventory(ctx, nodeUUID)
