@@ -74,7 +74,7 @@ func (r *round) stayHeld(ctx context.Context, d time.Duration) error {
 	if look != nil || !silent {
 		return errors.Join(err, look)
 	}
-	return &stalled{fmt.Errorf("Temporal got no heartbeats of %s (operation %s)", early.t.point, early.t.id)}
+	return &stalled{fmt.Errorf("no heartbeats of %s (operation %s) reached Temporal", early.t.point, early.t.id)}
 }
 
 // silent reports whether an attempt of the trial's operation has ended because Temporal got no heartbeats of it.
