@@ -13,20 +13,20 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// mortals are conductors that are named by their numbers.
-type mortals struct {
+// dyingConductors are conductors that are named by their numbers.
+type dyingConductors struct {
 	*bench
 	n int
 }
 
-func newMortals(t *testing.T) *mortals {
-	m := &mortals{bench: newBench(t, node.KindPower, node.Active, bmc.PowerOff, direct, plan.Options{Power: node.PowerOn})}
+func newDyingConductors(t *testing.T) *dyingConductors {
+	m := &dyingConductors{bench: newBench(t, node.KindPower, node.Active, bmc.PowerOff, direct, plan.Options{Power: node.PowerOn})}
 	m.book.op.Phase = node.Running
 	return m
 }
 
 // dies ends the conductor at work: nothing that it does from now on has an effect.
-func (m *mortals) dies() error {
+func (m *dyingConductors) dies() error {
 	m.book.mu.Lock()
 	defer m.book.mu.Unlock()
 	m.book.dead[m.steps.Settings.Conductor], m.book.gone = true, true
@@ -34,7 +34,7 @@ func (m *mortals) dies() error {
 }
 
 // next lets the next conductor try, some seconds later.
-func (m *mortals) next() (conductor.StepsResult, error) {
+func (m *dyingConductors) next() (conductor.StepsResult, error) {
 	m.n++
 	m.steps.Settings.Conductor = fmt.Sprintf("c%d", m.n)
 	m.book.gone = false
@@ -42,12 +42,12 @@ func (m *mortals) next() (conductor.StepsResult, error) {
 	return m.run()
 }
 
-func (m *mortals) later(d time.Duration) { m.book.clock = m.book.clock.Add(d) }
+func (m *dyingConductors) later(d time.Duration) { m.book.clock = m.book.clock.Add(d) }
 
-func (m *mortals) step() node.Step { return m.book.op.Steps[0] }
+func (m *dyingConductors) step() node.Step { return m.book.op.Steps[0] }
 
 // die lets so many conductors die, one after the other.
-func (m *mortals) die(times int) {
+func (m *dyingConductors) die(times int) {
 	for range times {
 		_, err := m.next()
 		require.ErrorContains(m, err, errGone.Error())
@@ -55,7 +55,7 @@ func (m *mortals) die(times int) {
 }
 
 func TestAStepThatItsConductorsDieOfIsPutOffAndThenHeld(t *testing.T) {
-	m := newMortals(t)
+	m := newDyingConductors(t)
 	m.machine.onLook = m.dies
 	m.die(3)
 	require.Zero(t, m.step().PutOffs, "the first two hand it over at once")
@@ -98,7 +98,7 @@ func TestAStepThatItsConductorsDieOfIsPutOffAndThenHeld(t *testing.T) {
 }
 
 func TestAnUndoOfWhatIsOwedIsNeverHeld(t *testing.T) {
-	m := newMortals(t)
+	m := newDyingConductors(t)
 	m.book.op.Kind = node.KindUndo
 	m.machine.onLook = m.dies
 	m.book.op.Steps[0].Deaths = make([]node.Death, 5)
@@ -114,17 +114,17 @@ func TestAnUndoOfWhatIsOwedIsNeverHeld(t *testing.T) {
 }
 
 func TestWhatIsNoDeathOfTheStepIsNotCounted(t *testing.T) {
-	for name, then := range map[string]func(*mortals){
-		"its conductor lives": func(m *mortals) { m.book.dead["c2"] = false },
-		"it handed it over":   func(m *mortals) { m.book.empty = false },
-		"it lasted":           func(m *mortals) { m.book.lived = 11 * time.Second; m.later(time.Minute) },
-		"the first two have proved to live": func(m *mortals) {
+	for name, then := range map[string]func(*dyingConductors){
+		"its conductor lives": func(m *dyingConductors) { m.book.dead["c2"] = false },
+		"it handed it over":   func(m *dyingConductors) { m.book.empty = false },
+		"it lasted":           func(m *dyingConductors) { m.book.lived = 11 * time.Second; m.later(time.Minute) },
+		"the first two have proved to live": func(m *dyingConductors) {
 			m.die(1)
 			m.book.dead["c1"], m.book.dead["c2"] = false, false
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newMortals(t)
+			m := newDyingConductors(t)
 			m.machine.onLook = m.dies
 			m.die(2)
 			require.Len(t, m.step().Deaths, 1, "of the first, found by the second")
@@ -139,15 +139,15 @@ func TestWhatIsNoDeathOfTheStepIsNotCounted(t *testing.T) {
 }
 
 func TestProgressAndFailureBeginTheCountAnew(t *testing.T) {
-	for name, once := range map[string]func(*mortals){
-		"a request was sent": func(m *mortals) {
+	for name, once := range map[string]func(*dyingConductors){
+		"a request was sent": func(m *dyingConductors) {
 			m.machine.onLook = nil
 			m.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, m.dies() }
 		},
-		"it failed": func(m *mortals) { m.machine.onLook = nil; m.machine.silent = true },
+		"it failed": func(m *dyingConductors) { m.machine.onLook = nil; m.machine.silent = true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newMortals(t)
+			m := newDyingConductors(t)
 			m.machine.onLook = m.dies
 			m.die(3)
 			require.Len(t, m.step().Deaths, 2)
@@ -165,7 +165,7 @@ func TestProgressAndFailureBeginTheCountAnew(t *testing.T) {
 
 // If a conductor dies while it works on a slow server that answers, the step is not blamed. But this has a limit.
 func TestAnAnswerOfTheHardwareIsASignOfLifeAFewTimes(t *testing.T) {
-	m := newMortals(t)
+	m := newDyingConductors(t)
 	looks := 0
 	m.machine.onLook = func() error {
 		if looks++; looks == 3 { // the first look sees that an earlier try's request has not taken effect yet
@@ -197,7 +197,7 @@ func TestAPowerRequestIsDoneWhileTheStepIsPutOff(t *testing.T) {
 }
 
 func TestAnOperationInMaintenanceIsNotPutOffButEndedWhereItsConductorDied(t *testing.T) {
-	m := newMortals(t)
+	m := newDyingConductors(t)
 	m.book.op.Kind = node.KindDeploy
 	m.book.op.Steps[0].Interface = "deploy" // the step of a power request would run in maintenance, too
 	m.book.op.Steps[0].State = node.StepRunning
@@ -210,7 +210,7 @@ func TestAnOperationInMaintenanceIsNotPutOffButEndedWhereItsConductorDied(t *tes
 }
 
 func TestAnUndoThatItsConductorsDieOfIsOwed(t *testing.T) {
-	m := newMortals(t)
+	m := newDyingConductors(t)
 	m.book.op.Undo = []node.Undo{node.UndoPowerOff}
 	m.machine.onLook, m.machine.power = m.dies, bmc.PowerOn
 	undo := func() error {

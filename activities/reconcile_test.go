@@ -77,7 +77,7 @@ func (a *archive) Quarantine(context.Context) (coverage.QuarantineTick, error) {
 	return coverage.QuarantineTick{}, nil
 }
 
-func (a *archive) SettleStranded(context.Context, time.Duration) (int, error) {
+func (a *archive) FailStranded(context.Context, time.Duration) (int, error) {
 	return 0, nil
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 func TestAnOperationThatWaitsWithALongHistoryGoesOnInANewRun(t *testing.T) {
-	w := &world{sights: []orchestrator.WaitState{{}}}
+	w := &world{waitStates: []orchestrator.WaitState{{}}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, time.Hour)}
 	env.SetContinueAsNewSuggested(true)

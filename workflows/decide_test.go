@@ -24,7 +24,7 @@ type judged struct {
 	fails      bool // it was not asked to hold
 	noSkip     string
 	holds      []orchestrator.HoldInput
-	heldSights []orchestrator.HoldState // the results of looks while it holds, in turn; the last one is repeated
+	holdStates []orchestrator.HoldState // the results of looks while it holds, in turn; the last one is repeated
 	heldLooks  int
 	decided    []orchestrator.DecideInput
 	decideErr  error
@@ -50,10 +50,10 @@ func (j *judged) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			j.heldLooks++
-			if len(j.heldSights) == 0 {
+			if len(j.holdStates) == 0 {
 				return orchestrator.HoldState{}, nil
 			}
-			return j.heldSights[min(j.heldLooks, len(j.heldSights))-1], nil
+			return j.holdStates[min(j.heldLooks, len(j.holdStates))-1], nil
 		},
 		"Decide": func(_ context.Context, in orchestrator.DecideInput) error {
 			j.mu.Lock()
@@ -128,7 +128,7 @@ func TestADecisionToSkipGoesOnAndOneToAbortUndoes(t *testing.T) {
 func TestADecisionIsRefusedThatNobodyAskedForOrThatComesTwice(t *testing.T) {
 	j := &judged{noSkip: "nothing would be deployed without it"}
 	env := j.env(t)
-	j.sights = []orchestrator.WaitState{{}, {GoOn: true}}
+	j.waitStates = []orchestrator.WaitState{{}, {GoOn: true}}
 	j.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), fails(fault.Refused, "no disk"), done}
 	early := decide(env, time.Minute, workflows.Decision{Action: node.ActionRetry})
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.LookSignal, nil) }, 2*time.Minute)
@@ -181,7 +181,7 @@ func TestWhatCanNotBeHelpedIsNotHeld(t *testing.T) {
 
 func TestAnAgentThatDoesNotCallIsBootedAgainWhenSomebodyDecidesSo(t *testing.T) {
 	j := &judged{}
-	j.sights = []orchestrator.WaitState{{}}
+	j.waitStates = []orchestrator.WaitState{{}}
 	env := j.env(t)
 	j.runs = []func() (conductor.StepsResult, error){waitUntil(env, 5*time.Minute), done}
 	decide(env, time.Hour, workflows.Decision{Action: node.ActionRetry})
@@ -192,7 +192,7 @@ func TestAnAgentThatDoesNotCallIsBootedAgainWhenSomebodyDecidesSo(t *testing.T) 
 }
 
 func TestIronicsUnholdIsADecisionToRetry(t *testing.T) {
-	j := &judged{heldSights: []orchestrator.HoldState{{}, {Unhold: true, By: "bob"}, {}}}
+	j := &judged{holdStates: []orchestrator.HoldState{{}, {Unhold: true, By: "bob"}, {}}}
 	env := j.env(t)
 	j.runs = []func() (conductor.StepsResult, error){fails(fault.Refused, "no disk"), done}
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.LookSignal, nil) }, time.Minute)
@@ -203,8 +203,8 @@ func TestIronicsUnholdIsADecisionToRetry(t *testing.T) {
 
 func TestAHeldOperationEndsWhenItIsCancelled(t *testing.T) {
 	for name, c := range map[string]struct {
-		sights []orchestrator.HoldState
-		how    func(*testsuite.TestWorkflowEnvironment)
+		waitStates []orchestrator.HoldState
+		how        func(*testsuite.TestWorkflowEnvironment)
 	}{
 		"in Temporal": {nil, func(env *testsuite.TestWorkflowEnvironment) { env.CancelWorkflow() }},
 		"in the row": {[]orchestrator.HoldState{{}, {EndAsked: true}}, func(env *testsuite.TestWorkflowEnvironment) {
@@ -212,7 +212,7 @@ func TestAHeldOperationEndsWhenItIsCancelled(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := &judged{heldSights: c.sights}
+			j := &judged{holdStates: c.waitStates}
 			env := j.env(t)
 			j.runs = []func() (conductor.StepsResult, error){fails(fault.Refused, "no disk")}
 			env.RegisterDelayedCallback(func() { c.how(env) }, time.Minute)
@@ -223,7 +223,7 @@ func TestAHeldOperationEndsWhenItIsCancelled(t *testing.T) {
 }
 
 func TestAPowerRequestRunsWhileItHoldsAndItHoldsAgain(t *testing.T) {
-	j := &judged{heldSights: []orchestrator.HoldState{{Power: true}, {}}}
+	j := &judged{holdStates: []orchestrator.HoldState{{Power: true}, {}}}
 	env := j.env(t)
 	still := func() (conductor.StepsResult, error) {
 		return conductor.StepsResult{Next: conductor.NextFailed, Error: "no disk"}, nil
@@ -252,9 +252,9 @@ func TestTheTimeForADecisionStandsStillInMaintenance(t *testing.T) {
 	j := &judged{}
 	j.undo = orchestrator.UndoPlan{Needed: true, Covered: true}
 	for range 13 { // a look every ten minutes
-		j.heldSights = append(j.heldSights, orchestrator.HoldState{Paused: true})
+		j.holdStates = append(j.holdStates, orchestrator.HoldState{Paused: true})
 	}
-	j.heldSights = append(j.heldSights, orchestrator.HoldState{})
+	j.holdStates = append(j.holdStates, orchestrator.HoldState{})
 	env := j.env(t)
 	var stood []orchestrator.StillInput
 	env.RegisterActivityWithOptions(func(_ context.Context, in orchestrator.StillInput) (string, error) {

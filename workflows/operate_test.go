@@ -26,14 +26,14 @@ import (
 // world stands for the database and the conductors of one node: its activities return the
 // results that a test has set, and record what was done.
 type world struct {
-	mu      sync.Mutex
-	runs    []func() (conductor.StepsResult, error) // the results of runs of steps, in turn
-	sights  []orchestrator.WaitState                // the results of looks, in turn; the last one is repeated
-	undo    orchestrator.UndoPlan
-	undoErr error
-	undos   []func() (conductor.UndoResult, error) // the results of undos, in turn; then undoErr
-	hosts   []node.Host                            // the conductors that cover the node
-	follow  int64
+	mu         sync.Mutex
+	runs       []func() (conductor.StepsResult, error) // the results of runs of steps, in turn
+	waitStates []orchestrator.WaitState                // the results of looks, in turn; the last one is repeated
+	undo       orchestrator.UndoPlan
+	undoErr    error
+	undos      []func() (conductor.UndoResult, error) // the results of undos, in turn; then undoErr
+	hosts      []node.Host                            // the conductors that cover the node
+	follow     int64
 
 	ran, looked, undone int
 	seqs                []int64
@@ -60,7 +60,7 @@ func (w *world) runSteps(ctx context.Context, in conductor.StepsInput) (conducto
 func (w *world) look(context.Context, int64) (orchestrator.WaitState, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := w.sights[min(w.looked, len(w.sights)-1)]
+	s := w.waitStates[min(w.looked, len(w.waitStates)-1)]
 	w.looked++
 	return s, nil
 }
@@ -146,7 +146,7 @@ func TestAnOperationWithoutWaitsIsOneRunOfSteps(t *testing.T) {
 }
 
 func TestAnAgentThatCalledBackBeforeTheWaitIsNotWaitedFor(t *testing.T) {
-	w := &world{sights: []orchestrator.WaitState{{GoOn: true}}}
+	w := &world{waitStates: []orchestrator.WaitState{{GoOn: true}}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), done}
 	began := env.Now()
@@ -157,7 +157,7 @@ func TestAnAgentThatCalledBackBeforeTheWaitIsNotWaitedFor(t *testing.T) {
 }
 
 func TestAnAgentsCallEndsTheWait(t *testing.T) {
-	w := &world{sights: []orchestrator.WaitState{{WaitingFor: "the agent"}, {GoOn: true}}}
+	w := &world{waitStates: []orchestrator.WaitState{{WaitingFor: "the agent"}, {GoOn: true}}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), done}
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.LookSignal, nil) }, 3*time.Minute)
@@ -168,7 +168,7 @@ func TestAnAgentsCallEndsTheWait(t *testing.T) {
 }
 
 func TestALostSignalCostsMinutesNotTheOperation(t *testing.T) {
-	w := &world{sights: []orchestrator.WaitState{{}, {GoOn: true}}}
+	w := &world{waitStates: []orchestrator.WaitState{{}, {GoOn: true}}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), done}
 	began := env.Now()
@@ -178,7 +178,7 @@ func TestALostSignalCostsMinutesNotTheOperation(t *testing.T) {
 }
 
 func TestAnAgentThatNeverCallsFailsTheOperationInTime(t *testing.T) {
-	w := &world{sights: []orchestrator.WaitState{{}}, undo: orchestrator.UndoPlan{Needed: true, Covered: true}}
+	w := &world{waitStates: []orchestrator.WaitState{{}}, undo: orchestrator.UndoPlan{Needed: true, Covered: true}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 25*time.Minute)}
 	began := env.Now()
@@ -191,7 +191,7 @@ func TestAnAgentThatNeverCallsFailsTheOperationInTime(t *testing.T) {
 }
 
 func TestCancelWhileWaitingUndoesAndCloses(t *testing.T) {
-	w := &world{sights: []orchestrator.WaitState{{}}, undo: orchestrator.UndoPlan{Needed: true, Covered: true}}
+	w := &world{waitStates: []orchestrator.WaitState{{}}, undo: orchestrator.UndoPlan{Needed: true, Covered: true}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute)}
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Minute)
@@ -213,7 +213,7 @@ func TestACancelBeforeTheBeginningClosesAllTheSame(t *testing.T) {
 }
 
 func TestAnAskThatWasNeverSignalledEndsTheWait(t *testing.T) {
-	w := &world{sights: []orchestrator.WaitState{{EndAsked: true}}, undo: orchestrator.UndoPlan{Needed: true, Covered: true}, follow: 8}
+	w := &world{waitStates: []orchestrator.WaitState{{EndAsked: true}}, undo: orchestrator.UndoPlan{Needed: true, Covered: true}, follow: 8}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute)}
 	env.ExecuteWorkflow(workflows.Operate, input)
@@ -316,7 +316,7 @@ func TestALostClaimTouchesNothingMore(t *testing.T) {
 }
 
 func TestProgressCanBeAskedFor(t *testing.T) {
-	w := &world{sights: []orchestrator.WaitState{{WaitingFor: "the agent's call"}, {GoOn: true}}}
+	w := &world{waitStates: []orchestrator.WaitState{{WaitingFor: "the agent's call"}, {GoOn: true}}}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 30*time.Minute), done}
 	env.RegisterDelayedCallback(func() {

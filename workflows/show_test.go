@@ -69,7 +69,7 @@ func TestTheTimesInTheDetailsHaveDates(t *testing.T) {
 			},
 			func() (conductor.StepsResult, error) { return conductor.StepsResult{Next: conductor.NextClose}, nil },
 		},
-		sights: []orchestrator.WaitState{{WaitingFor: "the agent's call", Until: &until}, {GoOn: true}},
+		waitStates: []orchestrator.WaitState{{WaitingFor: "the agent's call", Until: &until}, {GoOn: true}},
 	}
 	env := w.env(t)
 	var waiting string

@@ -147,7 +147,7 @@ func TestTheTimeForTheAgentStandsStillWhileNobodyCoversTheNode(t *testing.T) {
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 5*time.Minute)}
 	w.undo = orchestrator.UndoPlan{}
 	outage, rest := until(env, 50*time.Minute), env.Now().Add(42*time.Minute)
-	w.sights = []orchestrator.WaitState{outage, outage, outage, outage, {Until: &rest, WaitingFor: "the agent"}}
+	w.waitStates = []orchestrator.WaitState{outage, outage, outage, outage, {Until: &rest, WaitingFor: "the agent"}}
 	began := env.Now()
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.ErrorContains(t, env.GetWorkflowError(), "Timeout reached while waiting for callback")
@@ -175,7 +175,7 @@ func TestAPausedOperationThatLostItsConductorLeavesTheHardwareAlone(t *testing.T
 	for name, w := range map[string]*outage{
 		"while it waits":           {world: world{runs: []func() (conductor.StepsResult, error){paused}}, readies: []orchestrator.WaitState{{Orphaned: true}}},
 		"in the middle of a step":  {world: world{runs: []func() (conductor.StepsResult, error){orphaned}}},
-		"while the agent is awake": {world: world{sights: []orchestrator.WaitState{{Orphaned: true}}}},
+		"while the agent is awake": {world: world{waitStates: []orchestrator.WaitState{{Orphaned: true}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.undo = orchestrator.UndoPlan{Needed: true, Covered: true}
@@ -215,7 +215,7 @@ func TestAWaitOfSixHoursIsCheap(t *testing.T) {
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, 6*time.Hour)}
 	end := env.Now().Add(6 * time.Hour)
-	w.sights = []orchestrator.WaitState{{WaitingFor: "the agent", Until: &end}}
+	w.waitStates = []orchestrator.WaitState{{WaitingFor: "the agent", Until: &end}}
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.Error(t, env.GetWorkflowError())
 	require.Less(t, w.timers*perLook, fewerThan)
@@ -226,7 +226,7 @@ func TestAnOperationThatWasClosedFromOutsideEndsQuietly(t *testing.T) {
 	w := &outage{}
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, time.Hour)}
-	w.sights = []orchestrator.WaitState{{}}
+	w.waitStates = []orchestrator.WaitState{{}}
 	env.RegisterActivityWithOptions(func(context.Context, int64, node.Outcome) (orchestrator.UndoPlan, error) {
 		return orchestrator.UndoPlan{}, temporal.NewNonRetryableApplicationError("ended", "lost", nil)
 	}, activity.RegisterOptions{Name: "PlanUndo", DisableAlreadyRegisteredCheck: true})

@@ -48,7 +48,7 @@ type Store interface {
 	Asked(ctx context.Context) ([]node.Operation, error)
 	MissedCallbacks(ctx context.Context) ([]node.Operation, error)
 	Quarantine(ctx context.Context) (coverage.QuarantineTick, error)
-	SettleStranded(ctx context.Context, safe time.Duration) (int, error)
+	FailStranded(ctx context.Context, safe time.Duration) (int, error)
 	// SaidLostTemporal returns who has said within that time that Temporal has lost its
 	// data, "" if nobody has.
 	SaidLostTemporal(ctx context.Context, within time.Duration) (by string, err error)

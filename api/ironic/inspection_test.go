@@ -64,15 +64,15 @@ func counts(t *testing.T, g prometheus.Gatherer, name string) map[string]float64
 	return out
 }
 
-// dawdler is a body that sends its first part, closes began, and then waits for end.
-type dawdler struct {
+// slowBody is a body that sends its first part, closes began, and then waits for end.
+type slowBody struct {
 	first io.Reader
 	began chan struct{}
 	end   chan struct{}
 	once  sync.Once
 }
 
-func (d *dawdler) Read(p []byte) (int, error) {
+func (d *slowBody) Read(p []byte) (int, error) {
 	if n, err := d.first.Read(p); err == nil {
 		return n, nil
 	}
@@ -88,7 +88,7 @@ func TestTooManyInventoriesAtOnceArePutOff(t *testing.T) {
 	end := make(chan struct{})
 	var all sync.WaitGroup
 	for range 9 {
-		d := &dawdler{first: strings.NewReader(`{"inventory":["` + strings.Repeat("x", 1<<20) + `","` + strings.Repeat("x", 1<<20) +
+		d := &slowBody{first: strings.NewReader(`{"inventory":["` + strings.Repeat("x", 1<<20) + `","` + strings.Repeat("x", 1<<20) +
 			`","` + strings.Repeat("x", 1<<20) + `","` + strings.Repeat("x", 1<<19+1<<18)), began: make(chan struct{}), end: end}
 		r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/continue_inspection", d)
 		all.Go(func() {

@@ -29,30 +29,30 @@ SELECT n.*, o.*, a.*, r.*, clock_timestamp() FROM nodes n
 	strandedAtOnce = 200
 )
 
-// SettleStranded ends the work on the nodes that are in a transient state, without an
+// FailStranded ends the work on the nodes that are in a transient state, without an
 // operation, for longer than safe (closing.Stranded), and returns how many these were.
 // What takes longer than a reconciliation may is left to the next one.
-func (s *Store) SettleStranded(ctx context.Context, safe time.Duration) (total int, err error) {
+func (s *Store) FailStranded(ctx context.Context, safe time.Duration) (total int, err error) {
 	a := args{"states": node.TransientStates(), "safe": micros(safe), "limit": strandedAtOnce}
 	for began := time.Now(); ; {
 		ids, err := list(ctx, s, "find stranded nodes", strandedSQL, a, scanID)
 		if err != nil || len(ids) == 0 {
 			return total, err
 		}
-		settled, err := s.settleStranded(ctx, ids, safe)
-		total += settled
-		if err != nil || settled == 0 || len(ids) < strandedAtOnce || time.Since(began) > batchesTime {
+		failed, err := s.failStranded(ctx, ids, safe)
+		total += failed
+		if err != nil || failed == 0 || len(ids) < strandedAtOnce || time.Since(began) > batchesTime {
 			return total, err
 		}
 	}
 }
 
-// settleStranded settles those of the nodes that are stranded still, in one
+// failStranded does that for those of the nodes that are stranded still, in one
 // transaction. A node that somebody else has locked is left for the next time.
-func (s *Store) settleStranded(ctx context.Context, ids []int64, safe time.Duration) (settled int, err error) {
+func (s *Store) failStranded(ctx context.Context, ids []int64, safe time.Duration) (failed int, err error) {
 	var locked []int64
 	var nodes []*lockedNode
-	err = s.inTx(ctx, "settle stranded nodes", func(b *pgx.Batch) {
+	err = s.inTx(ctx, "fail stranded nodes", func(b *pgx.Batch) {
 		b.Queue(lockNodesSQL, args{"ids": ids}).Query(collect(&locked, scanID))
 		b.Queue(nodesByIDsSQL, args{"ids": ids}).Query(collect(&nodes, func(r pgx.Row) (*lockedNode, error) {
 			var l lockedNode
@@ -68,14 +68,14 @@ func (s *Store) settleStranded(ctx context.Context, ids []int64, safe time.Durat
 			if err := l.queueState(b); err != nil {
 				return err
 			}
-			settled++
+			failed++
 		}
 		return nil
 	})
 	if err != nil {
 		return 0, err
 	}
-	return settled, nil
+	return failed, nil
 }
 
 // since is when the node came into its state.

@@ -15,7 +15,7 @@ func TestStrandedNodesGoWhereTheTableSaysAndOweWhatMayBeHalfDone(t *testing.T) {
 	const safe = 9 * time.Second
 	settle := func(want int) {
 		t.Helper()
-		did, err := s.SettleStranded(t.Context(), safe)
+		did, err := s.FailStranded(t.Context(), safe)
 		require.NoError(t, err)
 		require.Equal(t, want, did)
 	}

@@ -112,7 +112,7 @@ func TestTheStoreWritesWhatStrandingSays(t *testing.T) {
 			all = append(all, was{expected, before, want.ClearInstance})
 		}
 	}
-	settled, err := w.SettleStranded(t.Context(), 0)
+	settled, err := w.FailStranded(t.Context(), 0)
 	require.NoError(t, err)
 	require.Equal(t, len(all), settled)
 	for _, a := range all {
