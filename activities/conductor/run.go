@@ -153,6 +153,7 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	}
 	if step.State != node.StepWaiting {
 		step.Attempts++
+		t.op.Expect(step, now)
 	}
 	step.State, step.Conductor = node.StepRunning, t.Settings.Conductor
 	t.op.Rests = t.op.Rests && step.PowerRequest() // a power request leaves the step after it as it was handed over
@@ -226,7 +227,7 @@ func (t *task) recordFailure(err error) error {
 	failures := step.Failures
 	retry := t.restartStep(step, se.err, spent) || !spent
 	if !retry {
-		step.State = node.StepFailed
+		step.State, t.op.UsualUntil = node.StepFailed, nil
 	}
 	t.pending.Move = ""
 	log := t.log.Warn

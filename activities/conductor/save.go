@@ -33,7 +33,7 @@ func (t *task) save(ctx context.Context) error {
 	p := t.pending
 	p.Came = p.Came || t.progressed
 	p.Steps, p.Undo, p.Rests = t.op.Steps, t.op.Undo, t.op.Rests
-	p.WaitingFor, p.WaitingUntil = t.op.WaitingFor, t.op.WaitingUntil
+	p.WaitingFor, p.WaitingUntil, p.UsualUntil = t.op.WaitingFor, t.op.WaitingUntil, t.op.UsualUntil
 	after := *t.op
 	if err := after.Record(p); err != nil {
 		return err

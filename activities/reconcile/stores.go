@@ -58,6 +58,9 @@ type Store interface {
 	ForgetDeleted(ctx context.Context, olderThan time.Duration) (int, error)
 	// ForgetRequests deletes idempotency keys that are no longer honoured.
 	ForgetRequests(ctx context.Context) (int, error)
+	// LearnTimes counts how long the steps of operations took that have ended since the
+	// last tick, and returns the number of these operations.
+	LearnTimes(ctx context.Context) (int, error)
 }
 
 // OperationStore changes one operation at a time.

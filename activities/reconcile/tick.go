@@ -32,6 +32,7 @@ func (r *Reconciler) parts() []part {
 		{"owed", r.undoOwed},
 		{"deleted nodes", r.forgetDeleted},
 		{"idempotency keys", r.forgetRequests},
+		{"step times", r.learnTimes},
 	}
 }
 

@@ -34,6 +34,8 @@ type shownOperation struct {
 	Conductor    any                `json:"conductor"`
 	WaitingFor   any                `json:"waiting_for"`
 	WaitingUntil any                `json:"waiting_until"`
+	UsualUntil   any                `json:"usual_until"`
+	PastUsual    bool               `json:"past_usual"`
 	Pause        any                `json:"temporal_pause"`
 	Asked        any                `json:"asked"`
 	AskedBy      any                `json:"asked_by"`
@@ -82,6 +84,7 @@ type shownOpsStep struct {
 	NotBefore any            `json:"not_before"` // null = it is not put off
 	PutOffs   int            `json:"put_offs"`
 	Restarts  int            `json:"restarts"`
+	expectation
 }
 
 // shownDeath is a conductor that died of a step.
@@ -97,6 +100,7 @@ func (s *Server) showOperation(o *node.Operation, fl *intent.Fleet) shownOperati
 		AcceptedAt: format.Timestamp(&o.AcceptedAt), BegunAt: format.Timestamp(o.BegunAt), EndedAt: format.Timestamp(o.EndedAt),
 		WorkflowID: node.WorkflowID(o.NodeUUID, o.Kind, o.ID), RunID: format.OrNull(o.RunID), WorkflowURL: format.OrNull(s.WorkflowURL(o)),
 		Conductor: format.OrNull(o.Conductor), WaitingFor: format.OrNull(fl.WaitingFor(o)), WaitingUntil: format.Timestamp(o.WaitingUntil),
+		UsualUntil: format.Timestamp(o.UsualUntil), PastUsual: o.PastUsual(s.Now()),
 		Asked: format.OrNull(string(o.Asked)), AskedBy: format.OrNull(o.AskedBy), AskedReason: format.OrNull(o.AskedReason),
 		PowerTarget: format.OrNull(string(o.PowerTarget)), Steps: make([]shownOpsStep, 0, len(o.Steps)),
 		OnFailure: cmp.Or(o.OnFailure, node.FailOnFailure), Choices: []node.Action{}, Decisions: []shownDecision{},
@@ -123,6 +127,7 @@ func (s *Server) showOperation(o *node.Operation, fl *intent.Fleet) shownOperati
 			Index: st.Index, Interface: st.Interface, Step: st.Step, Priority: st.Priority, State: st.State, Attempts: st.Attempts, Failures: st.Failures,
 			Limit: format.NumberOrNull(st.Limit), Conductor: format.OrNull(st.Conductor), StartedAt: format.Timestamp(st.StartedAt), EndedAt: format.Timestamp(st.EndedAt), LastError: format.OrNull(st.LastError),
 			Note: format.OrNull(st.Note), Deaths: shownDeaths(st.Deaths), NotBefore: format.Timestamp(st.NotBefore), PutOffs: st.PutOffs, Restarts: st.Restarts,
+			expectation: expected(st.Usual),
 		})
 	}
 	return out

@@ -1,14 +1,12 @@
 package temper
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -200,7 +198,7 @@ type shownRefusal struct {
 type trialStep struct {
 	Interface string `json:"interface"`
 	Step      string `json:"step"`
-	Expected  any    `json:"expected_seconds"` // null = no such step has succeeded lately
+	expectation
 }
 
 // tryOrder says what would become of an order, and changes nothing.
@@ -228,7 +226,8 @@ func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
 	if r == nil || r.Open == nil {
 		return http.StatusOK, out, nil
 	}
-	usual, err := s.usualSeconds(c, r.Open.Kind, n.Driver)
+	r.Apply(n) // with the image that the request names
+	usual, err := s.Store.UsualTimes(c.Request.Context(), n)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -237,8 +236,8 @@ func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
 			continue
 		}
 		one := trialStep{Interface: st.Interface, Step: st.Step}
-		if seconds, known := usual[st.Name()]; known {
-			one.Expected = seconds
+		if u, known := usual[st.Name()]; known {
+			one.expectation = expected(&u)
 		}
 		out.Steps = append(out.Steps, one)
 	}
@@ -266,30 +265,4 @@ func (s *Server) obstacles(o *order, n *node.Node, fl *intent.Fleet) (all []erro
 		all = append(all, err)
 	}
 	return all
-}
-
-// usualSample is how many operations expectations are made of.
-const usualSample = 20
-
-// usualSeconds is how long steps took lately, by name: the median of those that
-// succeeded on nodes with the same driver.
-func (s *Server) usualSeconds(c *gin.Context, k node.OperationKind, driver string) (map[string]float64, error) {
-	ops, err := s.Store.Operations(c.Request.Context(), node.OperationFilter{Kind: k, Phase: node.Ended, Outcome: node.Succeeded, Limit: usualSample})
-	if err != nil {
-		return nil, err
-	}
-	took := map[string][]time.Duration{}
-	for _, op := range ops {
-		for _, st := range op.Steps {
-			if op.Driver == driver && st.State == node.StepDone && st.StartedAt != nil && st.EndedAt != nil {
-				took[st.Name()] = append(took[st.Name()], st.EndedAt.Sub(*st.StartedAt))
-			}
-		}
-	}
-	out := map[string]float64{}
-	for name, all := range took {
-		slices.SortFunc(all, cmp.Compare[time.Duration])
-		out[name] = all[len(all)/2].Round(time.Millisecond).Seconds()
-	}
-	return out, nil
 }

@@ -197,14 +197,18 @@ func TestADryRunSaysWhatWouldBecomeOfIt(t *testing.T) {
 	require.Empty(t, out["refusals"])
 	steps := out["steps"].([]any)
 	require.Greater(t, len(steps), 3)
-	require.Equal(t, map[string]any{"interface": "deploy", "step": "prepare", "expected_seconds": nil}, steps[0])
+	require.Equal(t, map[string]any{"interface": "deploy", "step": "prepare", "expected_seconds": nil, "expected_samples": 0.0, "expected_basis": nil}, steps[0])
 
-	b.SQL(`INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, outcome, ended_at, origin, target, conductor_group, driver, steps)
-		SELECT id, uuid, name, 'deploy', 'ended', 'succeeded', now(), 'available', 'active', '', driver,
-			'[{"index":0,"interface":"deploy","step":"prepare","priority":0,"source":"core","state":"done","started_at":"2026-01-01T00:00:00Z","ended_at":"2026-01-01T00:00:12.5Z"}]'
-		FROM nodes WHERE name = 'n1'`)
+	b.SQL(`INSERT INTO step_times (model, image, step, took_ms, samples, usual_ms, ended_at) VALUES
+		('redfish', '', 'deploy.prepare', '{12500}', 20, 12500, now()), ('', '', 'deploy.prepare', '{99000}', 40, 99000, now()),
+		('redfish', image_key('{"image_checksum": "` + digestOfAnImage + `"}'), 'deploy.write_image', '{70000}', 11, 70000, now())`)
 	out = b.Post(work, body).Is(200)
-	require.InDelta(t, 12.5, out["steps"].([]any)[0].(map[string]any)["expected_seconds"], 0.001)
+	usual := map[any]map[string]any{}
+	for _, st := range out["steps"].([]any) {
+		usual[st.(map[string]any)["step"]] = st.(map[string]any)
+	}
+	require.Equal(t, map[string]any{"interface": "deploy", "step": "prepare", "expected_seconds": 12.5, "expected_samples": 20.0, "expected_basis": "model"}, usual["prepare"])
+	require.Equal(t, "image", usual["write_image"]["expected_basis"], "the image is the one that the request names")
 
 	body["instance_info"] = map[string]any{}
 	b.SQL(`UPDATE nodes SET maintenance = true`)

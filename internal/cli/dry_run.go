@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/node"
 )
 
 // errWouldBeRefused is the error for a node on which a dry run refuses the request. The reasons are in what is shown.
@@ -45,7 +45,7 @@ func trialTable(all []result[*client.Trial]) table.Table {
 			t.Add(r.name, "accepted", "", "", "")
 		default:
 			for _, step := range r.value.Steps {
-				t.Add(r.name, "accepted", step.Interface+"."+step.Step, expected(step.ExpectedSeconds), "")
+				t.Add(r.name, "accepted", step.Interface+"."+step.Step, expected(step.Expectation), "")
 			}
 		}
 	}
@@ -53,9 +53,17 @@ func trialTable(all []result[*client.Trial]) table.Table {
 }
 
 // expected returns how long a step usually takes, or "" if that is not known.
-func expected(seconds *float64) string {
-	if seconds == nil {
-		return ""
+func expected(e client.Expectation) string {
+	if u, known := usualOf(e); known {
+		return u.Words()
 	}
-	return table.Duration(time.Duration(*seconds * float64(time.Second)))
+	return ""
+}
+
+// usualOf returns an expectation as it is described everywhere, and false if it is not known.
+func usualOf(e client.Expectation) (node.Usual, bool) {
+	if e.ExpectedSeconds == nil {
+		return node.Usual{}, false
+	}
+	return node.Usual{MS: int64(*e.ExpectedSeconds * 1000), Samples: e.ExpectedSamples, Basis: node.UsualBasis(e.ExpectedBasis)}, true
 }

@@ -119,6 +119,7 @@ func operationFields(o *client.Operation, now time.Time) table.Table {
 		{"took", table.Elapsed(o.AcceptedAt, o.EndedAt, now)},
 		{"conductor", o.Conductor},
 		{"waiting until", table.Time(o.WaitingUntil)},
+		{"usual time", describeUsual(o, now)},
 		{"on failure", o.OnFailure},
 		{"retry of", o.RetryOf},
 		{"asked", describeRequest(o)},
@@ -138,6 +139,23 @@ func stepTable(o *client.Operation, now time.Time) table.Table {
 			watch.StepDuration(o, s, now), cmp.Or(s.LastError, s.Note))
 	}
 	return g
+}
+
+// describeUsual says how long the current step has run and how long it usually takes, or "" if that is not known.
+func describeUsual(o *client.Operation, now time.Time) string {
+	step := o.Current()
+	if o.Ended() || step == nil || step.StartedAt == nil {
+		return ""
+	}
+	usual, known := usualOf(step.Expectation)
+	if !known {
+		return ""
+	}
+	words := fmt.Sprintf("step %s runs for %s; %s", step.Name(), table.Elapsed(step.StartedAt, nil, now), usual.Words())
+	if o.PastUsual {
+		words = "unusually long: " + words
+	}
+	return words
 }
 
 // describeRequest says what is asked of an operation, by whom and why. It is "" once the request is done.

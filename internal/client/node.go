@@ -153,9 +153,9 @@ type Refusal struct {
 
 // TrialStep is a step of an operation that was not started.
 type TrialStep struct {
-	Interface       string   `json:"interface"`
-	Step            string   `json:"step"`
-	ExpectedSeconds *float64 `json:"expected_seconds"` // nil = not known
+	Interface string `json:"interface"`
+	Step      string `json:"step"`
+	Expectation
 }
 
 // UnmarshalJSON reads a trial and keeps the answer.

@@ -27,6 +27,8 @@ type Operation struct {
 	Conductor    string     `json:"conductor"`
 	WaitingFor   string     `json:"waiting_for"`
 	WaitingUntil *time.Time `json:"waiting_until"`
+	UsualUntil   *time.Time `json:"usual_until"`    // after this its current step takes unusually long; nil = not known
+	PastUsual    bool       `json:"past_usual"`     // its current step takes unusually long
 	Pause        *Pause     `json:"temporal_pause"` // nil = not paused in Temporal
 	Asked        string     `json:"asked"`          // what somebody requested of it: cancel, abort, delete, unhold, power
 	AskedBy      string     `json:"asked_by"`
@@ -70,6 +72,14 @@ type Step struct {
 	EndedAt   *time.Time `json:"ended_at"`
 	LastError string     `json:"last_error"`
 	Note      string     `json:"note"` // why it was skipped or begun anew
+	Expectation
+}
+
+// Expectation is how long a step usually takes.
+type Expectation struct {
+	ExpectedSeconds *float64 `json:"expected_seconds"` // 95 % took no longer; nil = not known
+	ExpectedSamples int      `json:"expected_samples"` // how many steps that was computed from
+	ExpectedBasis   string   `json:"expected_basis"`   // of which steps: image, model, step
 }
 
 // UnmarshalJSON reads an operation and keeps the answer.

@@ -7,6 +7,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,7 @@ type Explanation struct {
 	WaitingFor string     `json:"waiting_for"`
 	Next       string     `json:"next"`
 	NextAt     *time.Time `json:"next_at"`
+	Usual      string     `json:"usual"` // how long the current step has run and usually takes; "" = not known
 
 	// Actions are what somebody can do; each would be accepted now.
 	Actions []Action `json:"-"`
@@ -107,6 +109,9 @@ func (e *Explanation) Paragraph(commands []string) string {
 	}
 	if next := e.next(); next != "" {
 		out = append(out, "Next: "+next)
+	}
+	if e.Usual != "" && !slices.Contains(e.Trouble, unusual+e.Usual) {
+		out = append(out, "Meanwhile "+e.Usual)
 	}
 	if len(commands) > 0 {
 		out = append(out, "You can: "+strings.Join(commands, "; "))

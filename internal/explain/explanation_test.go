@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -26,4 +27,30 @@ func TestAnActionIsNamedOnce(t *testing.T) {
 		require.Equal(t, s != node.CleanFailed, seen[retry], s)
 		require.Contains(t, e.Actions, explain.Action{Do: explain.WaiveUndo})
 	}
+}
+
+func TestAStepThatTakesUnusuallyLongIsTrouble(t *testing.T) {
+	now := time.Now()
+	began, usually := now.Add(-11*time.Minute), now.Add(-time.Minute)
+	usual := &node.Usual{MS: 240_000, Samples: 57, Basis: node.UsualOfImage}
+	o := &node.Operation{ID: 7, Kind: node.KindDeploy, Phase: node.Running, AcceptedAt: began, UsualUntil: &usually, Steps: []node.Step{
+		{Interface: "deploy", Step: node.StepWriteImage, State: node.StepRunning, Attempts: 1, StartedAt: &began, Usual: usual},
+	}}
+	const words = "step deploy.write_image runs for 11m0s; usually 95 % end within 4m0s (the latest 57 on this model with this image)"
+	f := explain.Facts{Now: now, Covered: true}
+	e := explain.Node(&node.Node{Name: "n1", ProvisionState: node.Deploying, Operation: o}, f)
+	require.Equal(t, words, e.Usual)
+	require.Contains(t, e.Trouble, "It takes unusually long: "+words)
+	require.Contains(t, e.Paragraph(nil), ". It takes unusually long: "+words+". ")
+	require.NotContains(t, e.Paragraph(nil), "Meanwhile")
+
+	later := now.Add(time.Hour)
+	o.UsualUntil = &later
+	e = explain.Node(&node.Node{Name: "n1", ProvisionState: node.Deploying, Operation: o}, f)
+	require.NotContains(t, e.Trouble, "It takes unusually long: "+words)
+	require.Contains(t, e.Paragraph(nil), "Meanwhile "+words)
+
+	o.Steps[0].Usual = &node.Usual{MS: 1500, Samples: 3, Basis: node.UsualOfStep}
+	e = explain.Node(&node.Node{Name: "n1", ProvisionState: node.Deploying, Operation: o}, f)
+	require.Equal(t, "step deploy.write_image runs for 11m0s; the longest of 3 on all servers took 1.5s", e.Usual)
 }

@@ -110,6 +110,7 @@ func (e *Explanation) paused(o *node.Operation, p *node.Pause) {
 // working explains an operation that goes on or waits.
 func (e *Explanation) working(n *node.Node, o *node.Operation) {
 	e.Next = nextStep(o)
+	e.usual(o)
 	if step := o.CurrentStep(); step != nil && o.Blocked == node.BlockedDeaths {
 		e.Trouble = append(e.Trouble, text.Clause(step.LastError))
 		e.Next, e.exact = "another try of step "+step.Name(), true

@@ -79,6 +79,11 @@ type Operation struct {
 	WaitingFor   string // for people; "" = nothing
 	WaitingUntil *time.Time
 
+	// UsualUntil is until when the current step usually has ended, and UsualTimes are how long
+	// steps usually take, by name. Only a claim reads these.
+	UsualUntil *time.Time
+	UsualTimes map[string]Usual
+
 	// Blocked says why it can't go on. Meanwhile KeptFor is what it waited for before, and
 	// KeptLeft the time that was left for that; nil = no limit.
 	Blocked   BlockReason

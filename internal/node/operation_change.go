@@ -63,6 +63,9 @@ func (o *Operation) goOn(now time.Time) error {
 		until := now.Add(*o.KeptLeft)
 		o.WaitingUntil = &until
 	}
+	if o.BlockedAt != nil {
+		o.postponeUsual(now.Sub(*o.BlockedAt))
+	}
 	o.unblock()
 	o.forgetBusy()
 	return nil
@@ -114,7 +117,7 @@ func (o *Operation) Record(p Progress) error {
 		o.Steps = p.Steps
 	}
 	o.Undo, o.Rests = p.Undo, p.Rests
-	o.WaitingFor, o.WaitingUntil = p.WaitingFor, p.WaitingUntil
+	o.WaitingFor, o.WaitingUntil, o.UsualUntil = p.WaitingFor, p.WaitingUntil, p.UsualUntil
 	// An ask to end stays until the operation ends, whoever wrote it meanwhile.
 	if p.ClearAsk && !o.Asked.Ends() {
 		o.Asked = AskNone
@@ -133,7 +136,7 @@ func (o *Operation) HoldAt(step *Step, failure, waitingFor string, c Claim, now,
 		return err
 	}
 	step.State, step.LastError, step.EndedAt = StepFailed, failure, &now
-	o.Claim, o.WaitingFor, o.WaitingUntil = c, waitingFor, &until
+	o.Claim, o.WaitingFor, o.WaitingUntil, o.UsualUntil = c, waitingFor, &until, nil
 	o.unblock()
 	return nil
 }

@@ -16,6 +16,7 @@ type Progress struct {
 	Phase        Phase // "" = leave
 	WaitingFor   string
 	WaitingUntil *time.Time // both written as they are: empty clears
+	UsualUntil   *time.Time // Operation.UsualUntil, also written as it is
 
 	Rests      bool       // the current step is handed over: Operation.Rests
 	Came       bool       // the claim had a result: progress, a failure, or an orderly end

@@ -99,6 +99,7 @@ func (o *Operation) Resume(now time.Time) bool {
 		until := o.WaitingUntil.Add(stood)
 		o.WaitingUntil = &until
 	}
+	o.postponeUsual(now.Sub(p.At))
 	o.forgetBusy()
 	return true
 }

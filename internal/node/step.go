@@ -49,6 +49,7 @@ type Step struct {
 	Limit     int        `json:"limit,omitempty"`      // how often it may fail, by the settings of the conductor that began it; 0 = not begun
 	BusySince *time.Time `json:"busy_since,omitempty"` // the first of the answers "later" in a row; nil = the last error was another one
 	Conductor string     `json:"conductor,omitempty"`
+	Usual     *Usual     `json:"usual,omitempty"` // how long it usually takes, as was known when it began; nil = not known
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 	LastError string     `json:"last_error,omitempty"`

@@ -41,7 +41,7 @@ const afterReset = 1000
 // that no attempt of before the reset has.
 func (s *Store) Claim(ctx context.Context, id int64, runID string, c node.Claim, started time.Time, conductor string) (*node.Node, error) {
 	var n node.Node
-	a := args{"id": id, "run": runID, "seq": c.Seq, "attempt": c.Attempt, "started": nil, "conductor": conductor, "afterReset": afterReset}
+	a := args{"id": id, "run": runID, "seq": c.Seq, "attempt": c.Attempt, "started": nil, "conductor": conductor, "afterReset": afterReset, "enough": node.EnoughSamples}
 	if !started.IsZero() {
 		a["started"] = started
 	}
@@ -49,7 +49,11 @@ func (s *Store) Claim(ctx context.Context, id int64, runID string, c node.Claim,
 		var died bool
 		var f node.FormerConductor
 		var claimed, seen *time.Time
-		n, err = scanNode(r, &died, &f.Conductor, &f.Incarnation, &claimed, &seen, &f.Replaced, &f.Undoing)
+		var usual map[string]node.Usual
+		n, err = scanNode(r, &died, &f.Conductor, &f.Incarnation, &claimed, &seen, &f.Replaced, &f.Undoing, &usual)
+		if err == nil {
+			n.Operation.UsualTimes = usual
+		}
 		if err == nil && died && claimed != nil && seen != nil {
 			f.ClaimedAt, f.SeenAt = *claimed, *seen
 			n.Operation.Former = &f

@@ -156,3 +156,6 @@ func ReSecret(dict map[string]any, secrets node.Secrets, prefix string) map[stri
 	}
 	return secret.Unmask(dict, mine)
 }
+
+// TimesKept is how many usual times are stored.
+const TimesKept = timesKept

@@ -23,19 +23,20 @@ import (
 // A number that is given (@id) was taken from the sequence before.
 const insertOperationSQL = `
 INSERT INTO operations AS o (id, node_id, node_uuid, node_name, kind, phase, requested_by, origin, target, power_target,
-	soft_timeout_ms, accepted_at, conductor_group, driver, steps, undo, retry_of, on_failure, in_maintenance, paused)
+	soft_timeout_ms, accepted_at, conductor_group, driver, steps, undo, retry_of, on_failure, in_maintenance, paused, model, image)
 OVERRIDING SYSTEM VALUE
-VALUES (@id, @node_id, @node_uuid, @node_name, @kind, 'accepted', @requested_by, @origin, @target, @power_target,
+SELECT @id, n.id, @node_uuid, @node_name, @kind, 'accepted', @requested_by, @origin, @target, @power_target,
 	@soft_timeout_ms, clock_timestamp(), @conductor_group, @driver, @steps, @undo, nullif(@retry_of::bigint, 0),
-	coalesce(nullif(@on_failure, ''), 'fail'), @in_maintenance, @paused)
+	coalesce(nullif(@on_failure, ''), 'fail'), @in_maintenance, @paused, node_model(n), image_key(n.instance_info)
+  FROM nodes n WHERE n.id = @node_id
 RETURNING o.*`
 
 // openUndosSQL opens an undo on each of these nodes, whose rows are locked. Only the first try
 // is told in the history: the others are told where they end in another way.
 const openUndosSQL = `
 WITH opened AS (
-	INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, requested_by, origin, conductor_group, driver, steps)
-	SELECT n.id, n.uuid, coalesce(n.name, ''), @kind, 'accepted', @by, n.provision_state, n.conductor_group, n.driver, @steps
+	INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, requested_by, origin, conductor_group, driver, steps, model)
+	SELECT n.id, n.uuid, coalesce(n.name, ''), @kind, 'accepted', @by, n.provision_state, n.conductor_group, n.driver, @steps, node_model(n)
 	  FROM nodes n WHERE n.id = ANY (@ids) ORDER BY n.id
 	ON CONFLICT (node_id) WHERE ended_at IS NULL DO NOTHING
 	RETURNING *),
@@ -78,7 +79,8 @@ WITH o AS (
 SELECT n.*, o.*, a.*, r.*,
 	p.claim_empty AND (p.claim_lost_at IS NOT NULL OR c.incarnation = p.claim_incarnation AND c.stopped_at IS NULL
 		AND (p.conductor, p.claim_incarnation) <> (o.conductor, o.claim_incarnation)) IS TRUE,
-	p.conductor, p.claim_incarnation, p.claimed_at, coalesce(p.claim_lost_at, c.heartbeat_at), p.claim_lost_at IS NOT NULL, p.phase = 'undoing'
+	p.conductor, p.claim_incarnation, p.claimed_at, coalesce(p.claim_lost_at, c.heartbeat_at), p.claim_lost_at IS NOT NULL, p.phase = 'undoing',
+	(SELECT jsonb_object_agg(u.step, jsonb_build_object('ms', u.usual_ms, 'samples', u.samples, 'basis', u.basis)) FROM usual_times(o.model, o.image, @enough) u)
   FROM o JOIN nodes n ON n.id = o.node_id JOIN operations p ON p.id = o.id
   CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
   LEFT JOIN agents a ON a.node_id = n.id LEFT JOIN conductors c ON c.hostname = p.conductor`
@@ -96,7 +98,7 @@ UPDATE operations o SET
 	steps = coalesce(@steps, o.steps), undo = @undo, phase = coalesce(nullif(@phase, ''), o.phase),
 	waiting_for = @waiting_for, waiting_until = @waiting_until,
 	asked = CASE WHEN @clear_ask AND o.asked IN ('unhold', 'power') THEN '' ELSE o.asked END,
-	rests = @rests, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
+	rests = @rests, usual_until = @usual_until, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
  WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
 RETURNING asked_now(o)`
 
@@ -112,7 +114,7 @@ op AS (
 		steps = coalesce(@steps, o.steps), undo = @undo, phase = coalesce(nullif(@phase, ''), o.phase),
 		waiting_for = @waiting_for, waiting_until = @waiting_until,
 		asked = CASE WHEN @clear_ask AND o.asked IN ('unhold', 'power') THEN '' ELSE o.asked END,
-		rests = @rests, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
+		rests = @rests, usual_until = @usual_until, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
 	  FROM held
 	 WHERE o.id = @id AND o.node_id = held.id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
 	RETURNING asked_now(o) AS asked, held.id),
@@ -175,17 +177,20 @@ RETURNING o.*`
 
 // endSQL ends an operation; @steps null leaves its steps as they are.
 const endSQL = `
-UPDATE operations o SET phase = 'ended', outcome = @outcome, error = nullif(@error, ''), ended_at = clock_timestamp(),
-	steps = coalesce(@steps, o.steps), waiting_for = '', waiting_until = NULL, missing_since = NULL,
-	stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL, paused = false, orphaned = false, temporal_pause = NULL
- WHERE o.id = @id AND o.ended_at IS NULL`
+WITH ended AS (
+	UPDATE operations o SET phase = 'ended', outcome = @outcome, error = nullif(@error, ''), ended_at = clock_timestamp(),
+		steps = coalesce(@steps, o.steps), waiting_for = '', waiting_until = NULL, usual_until = NULL, missing_since = NULL,
+		stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL, paused = false, orphaned = false, temporal_pause = NULL
+	 WHERE o.id = @id AND o.ended_at IS NULL
+	RETURNING o.id)
+INSERT INTO ended_operations (operation_id) SELECT e.id FROM ended e ON CONFLICT DO NOTHING`
 
 // writeOperationSQL writes an open operation back whose row is locked. @came: the claim
 // had a result.
 const writeOperationSQL = `
 UPDATE operations o SET run_id = nullif(@run, ''), begun_at = CASE WHEN @run <> '' THEN coalesce(o.begun_at, clock_timestamp()) END,
 	claim_seq = @seq, claim_attempt = @attempt, claim_empty = o.claim_empty AND NOT @came,
-	phase = @phase, waiting_for = @waiting_for, waiting_until = @waiting_until,
+	phase = @phase, waiting_for = @waiting_for, waiting_until = @waiting_until, usual_until = @usual_until,
 	stalled = @stalled, stalled_at = @stalled_at, kept_for = @kept_for, kept_left = @kept_left,
 	paused = @paused, orphaned = @orphaned, temporal_pause = @temporal_pause, conductor_group = @group, driver = @driver,
 	steps = @steps, undo = @undo, decisions = @decisions,
@@ -204,7 +209,7 @@ func queueWrite(b *pgx.Batch, o *node.Operation, came bool) error {
 	}
 	a := args{
 		"id": o.ID, "run": o.RunID, "seq": o.Claim.Seq, "attempt": o.Claim.Attempt, "came": came, "phase": o.Phase,
-		"waiting_for": words(o.WaitingFor, maxError), "waiting_until": o.WaitingUntil,
+		"waiting_for": words(o.WaitingFor, maxError), "waiting_until": o.WaitingUntil, "usual_until": o.UsualUntil,
 		"stalled": o.Blocked, "stalled_at": o.BlockedAt, "kept_for": words(o.KeptFor, maxError), "kept_left": o.KeptLeft,
 		"paused": o.Paused, "orphaned": o.Orphaned, "temporal_pause": nil, "group": o.Group, "driver": o.Driver,
 		"steps": d.steps(o.Steps), "undo": d.undo(o.Undo), "decisions": d.of(decisions),

@@ -69,6 +69,10 @@ var operationTable = newTable(
 	text("asked_reason", func(o *operationRow) *string { return &o.AskedReason }),
 	text("asked_power", func(o *operationRow) *node.PowerState { return &o.AskedPower }),
 	optional("asked_at", "", func(o *operationRow) **time.Time { return &o.AskedAt }),
+
+	unread[operationRow]("model"),
+	unread[operationRow]("image"),
+	optional("usual_until", "", func(o *operationRow) **time.Time { return &o.UsualUntil }),
 )
 
 // operation is the row's; nil where an outer join found none.

@@ -51,7 +51,7 @@ func saveStatement(id int64, c node.Claim, p node.Progress) (sql string, a args,
 	var d dicts
 	sql, a = saveStepsSQL, args{
 		"id": id, "seq": c.Seq, "attempt": c.Attempt, "undo": d.undo(p.Undo), "phase": p.Phase,
-		"waiting_for": words(p.WaitingFor, maxError), "waiting_until": p.WaitingUntil, "clear_ask": p.ClearAsk, "steps": nil, "rests": p.Rests, "came": p.Came,
+		"waiting_for": words(p.WaitingFor, maxError), "waiting_until": p.WaitingUntil, "usual_until": p.UsualUntil, "clear_ask": p.ClearAsk, "steps": nil, "rests": p.Rests, "came": p.Came,
 	}
 	if p.Steps != nil {
 		a["steps"] = d.steps(p.Steps)

@@ -233,6 +233,10 @@ CREATE TABLE operations (
     asked_reason      text        NOT NULL DEFAULT '',
     asked_power       text        NOT NULL DEFAULT '',
     asked_at          timestamptz,
+    -- How long its steps usually take.
+    model             text        NOT NULL DEFAULT '', -- of its node, as node_model() gives it
+    image             text        NOT NULL DEFAULT '', -- which image its node has, as image_key() gives it; '' = none
+    usual_until       timestamptz,                     -- until then its current step usually has ended; null = not known
     CONSTRAINT operations_ended_has_outcome CHECK ((ended_at IS NULL) = (outcome IS NULL)),
     CONSTRAINT operations_ended_phase       CHECK ((ended_at IS NULL) = (phase <> 'ended')),
     CONSTRAINT operations_begun_has_run     CHECK ((begun_at IS NULL) = (run_id IS NULL)),
@@ -258,6 +262,24 @@ CREATE INDEX operations_by_kind    ON operations (kind, id);
 CREATE INDEX operations_by_outcome ON operations (outcome, id) WHERE outcome IS NOT NULL;
 -- Operations whose error says that an undo is still owed. The error is changed when the undo is done or waived.
 CREATE INDEX operations_left       ON operations (node_uuid) WHERE error LIKE '%; what it left is still to be undone: %';
+
+CREATE TABLE ended_operations (
+    operation_id bigint PRIMARY KEY
+);
+COMMENT ON TABLE ended_operations IS 'Operations that have ended, and whose steps are not counted in step_times yet. Who ends an operation adds it; the reconciliation that counts its steps deletes it.';
+
+-- Each sample is counted up to three times: for the step, for the step and model, and for the step, model and image.
+CREATE TABLE step_times (
+    model    text        NOT NULL, -- '' = all models
+    image    text        NOT NULL, -- '' = all images
+    step     text        NOT NULL, -- interface.step
+    took_ms  bigint[]    NOT NULL, -- the latest samples, the newest first
+    samples  integer     NOT NULL, -- how many these are
+    usual_ms bigint      NOT NULL, -- 95 % of them took no longer
+    ended_at timestamptz NOT NULL, -- when the newest step ended
+    PRIMARY KEY (model, image, step)
+);
+COMMENT ON TABLE step_times IS 'How long steps take in this fleet. The rows that were not written for the longest time are deleted when there are too many.';
 
 CREATE TABLE idempotency_keys (
     node_id      bigint      NOT NULL REFERENCES nodes ON DELETE CASCADE,
@@ -578,6 +600,40 @@ $$;
 -- What a conductor at work on an operation has to take up. A pause of its activity is not in it, because Temporal tells that.
 CREATE FUNCTION asked_now(o operations) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN o.asked <> '' THEN o.asked WHEN o.temporal_pause ->> 'what' = 'workflow' THEN 'rest' WHEN o.paused THEN 'pause' ELSE '' END
+$$;
+
+-- The current step of an open operation usually has ended by now. The same rule in Go is node.Operation.PastUsual.
+CREATE FUNCTION operation_past_usual(o operations) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT o.ended_at IS NULL AND o.phase IN ('running', 'waiting') AND o.stalled = '' AND o.temporal_pause IS NULL
+        AND coalesce(o.usual_until < clock_timestamp(), false)
+$$;
+
+-- Which kind of server a node is: manufacturer and model, from its properties or its inventory; the driver if neither is known.
+CREATE FUNCTION node_model(n nodes) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT left(coalesce(nullif(trim(concat_ws(' ',
+            coalesce(nullif(n.properties ->> 'manufacturer', ''), nullif(n.properties ->> 'vendor', ''), v.found ->> 'manufacturer'),
+            coalesce(nullif(n.properties ->> 'model', ''), v.found ->> 'product_name'))), ''), n.driver), 255)
+      FROM (SELECT (SELECT i.inventory -> 'system_vendor' FROM node_inventory i WHERE i.node_id = n.id) AS found) v
+$$;
+
+-- Which image an instance_info names: a hash of its digest or, without one, of its URL without the query. '' = it names none.
+CREATE FUNCTION image_key(instance_info jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN i.image = '' THEN '' ELSE left(encode(sha256(convert_to(i.image, 'UTF8')), 'hex'), 32) END
+      FROM (SELECT coalesce(
+        lower(substring(coalesce(nullif(instance_info ->> 'image_os_hash_value', ''), instance_info ->> 'image_checksum') FROM '[0-9a-fA-F]{32,128}$')),
+        split_part(instance_info ->> 'image_source', '?', 1), '') AS image) i
+$$;
+
+-- How long steps usually take with a model and an image: from the samples of both or, if these are fewer than enough, of the
+-- model or, if these are fewer too, of all. basis says of which.
+CREATE FUNCTION usual_times(of_model text, of_image text, enough integer) RETURNS TABLE (
+    step text, usual_ms bigint, samples integer, basis text
+) LANGUAGE sql STABLE AS $$
+    SELECT DISTINCT ON (t.step) t.step, t.usual_ms, t.samples, CASE WHEN t.image <> '' THEN 'image' WHEN t.model <> '' THEN 'model' ELSE 'step' END
+      FROM step_times t
+     WHERE t.model IN (of_model, '') AND t.image IN (of_image, '')
+     ORDER BY t.step, t.samples >= enough DESC,
+        CASE WHEN t.samples >= enough THEN t.image END DESC NULLS LAST, CASE WHEN t.samples >= enough THEN t.model END DESC NULLS LAST, t.image, t.model
 $$;
 
 -- What other tables have about a node: owner and traits of its allocation, and the conductor that owns it by the ring.

@@ -1,0 +1,87 @@
+package node
+
+import (
+	"fmt"
+	"time"
+)
+
+// UsualBasis says of which steps a usual time was computed.
+type UsualBasis string
+
+// The bases, from the most to the least specific.
+const (
+	UsualOfImage UsualBasis = "image" // the step on servers of the same model, with the same image
+	UsualOfModel UsualBasis = "model" // the step on servers of the same model
+	UsualOfStep  UsualBasis = "step"  // the step on all servers
+)
+
+// Usual is how long a step usually takes in this fleet.
+type Usual struct {
+	MS      int64      `json:"ms"`      // 95 % of the samples took at most so many milliseconds
+	Samples int        `json:"samples"` // how many steps it was computed from
+	Basis   UsualBasis `json:"basis"`
+}
+
+const (
+	// EnoughSamples is from how many samples on a usual time is relied on. With fewer, those of
+	// a less specific basis are used, and no step is called late.
+	EnoughSamples = 10
+	// SamplesKept is how many samples of a step are kept, the latest ones.
+	SamplesKept = 100
+)
+
+// Within returns the time within which 95 % of the samples ended.
+func (u Usual) Within() time.Duration { return time.Duration(u.MS) * time.Millisecond }
+
+// basisWords say which steps a usual time is of.
+var basisWords = map[UsualBasis]string{
+	UsualOfImage: "on this model with this image", UsualOfModel: "on this model", UsualOfStep: "on all servers",
+}
+
+// Words describes u for people, to follow the name of a step.
+func (u Usual) Words() string {
+	within := u.Within().Round(time.Second)
+	if u.Within() < 10*time.Second {
+		within = u.Within().Round(100 * time.Millisecond)
+	}
+	if u.Samples < EnoughSamples {
+		return fmt.Sprintf("the longest of %d %s took %s", u.Samples, basisWords[u.Basis], within)
+	}
+	return fmt.Sprintf("usually 95 %% end within %s (the latest %d %s)", within, u.Samples, basisWords[u.Basis])
+}
+
+// LateAfter returns after how long a step takes unusually long, and false if there are too few
+// samples to say. It is above the time within which 95 % end: otherwise one of twenty steps
+// that are all right would be called late.
+func (u Usual) LateAfter() (time.Duration, bool) {
+	return u.Within()*3/2 + 10*time.Second, u.Samples >= EnoughSamples
+}
+
+// Expect notes on a step that begins how long it usually takes.
+func (o *Operation) Expect(step *Step, now time.Time) {
+	step.Usual, o.UsualUntil = nil, nil
+	usual, known := o.UsualTimes[step.Name()]
+	if !known {
+		return
+	}
+	step.Usual = &usual
+	if late, enough := usual.LateAfter(); enough {
+		until := now.Add(late)
+		o.UsualUntil = &until
+	}
+}
+
+// PastUsual reports whether the current step takes unusually long. Time in which o can't go on
+// does not count.
+func (o *Operation) PastUsual(now time.Time) bool {
+	return o.EndedAt == nil && (o.Phase == Running || o.Phase == Waiting) && o.Blocked == NotBlocked && o.TemporalPause == nil &&
+		o.UsualUntil != nil && o.UsualUntil.Before(now)
+}
+
+// postponeUsual moves UsualUntil by the time in which o could not go on.
+func (o *Operation) postponeUsual(by time.Duration) {
+	if o.UsualUntil != nil && by > 0 {
+		until := o.UsualUntil.Add(by)
+		o.UsualUntil = &until
+	}
+}
