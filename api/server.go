@@ -16,6 +16,7 @@ import (
 	"go.temper.dev/temper/api/ironic"
 	"go.temper.dev/temper/api/temper"
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/node"
 )
@@ -60,6 +61,11 @@ type Config struct {
 	// Ready says whether requests can be served in full: PostgreSQL and
 	// Temporal answer. What is not there is told by a Missing. Default: ready.
 	Ready func(context.Context) error
+	// Ask asks PostgreSQL and Temporal whether they answer, each under a deadline of its own.
+	// Default: both do.
+	Ask func(context.Context) explain.Dependencies
+	// Version is that of the program. Default: none.
+	Version string
 	// Reconcile runs the reconciliation now or, where one runs, once more after
 	// it. Default: there is none to run.
 	Reconcile func(context.Context) error
@@ -108,6 +114,9 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.Ready == nil {
 		c.Ready = func(context.Context) error { return nil }
+	}
+	if c.Ask == nil {
+		c.Ask = func(context.Context) explain.Dependencies { return explain.Dependencies{} }
 	}
 	if c.WorkflowURL == nil {
 		c.WorkflowURL = func(*node.Operation) string { return "" }
@@ -175,7 +184,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	ours, err := temper.New(service, temper.Config{Ready: c.Ready, Reconcile: c.Reconcile, ReconcileLate: c.ReconcileLate}, c.Metrics)
+	ours, err := temper.New(service, temper.Config{Ready: c.Ready, Ask: c.Ask, Version: c.Version, Reconcile: c.Reconcile, ReconcileLate: c.ReconcileLate}, c.Metrics)
 	if err != nil {
 		return nil, err
 	}

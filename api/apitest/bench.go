@@ -33,7 +33,7 @@ type Bench struct {
 	url string // of the database
 }
 
-// New starts an API without conductors. change may alter its configuration.
+// New starts an API without conductors. An orchestrator counts as alive. change may alter its configuration.
 func New(t *testing.T, change ...func(*api.Config)) *Bench {
 	t.Helper()
 	keyset, err := store.NewKeyset()
@@ -42,6 +42,8 @@ func New(t *testing.T, change ...func(*api.Config)) *Bench {
 	st, err := store.Open(t.Context(), store.Config{URL: url, Keyset: keyset, MaxConns: 4, ConductorTimeout: alive, ComputeLease: alive})
 	require.NoError(t, err)
 	t.Cleanup(st.Close)
+	_, err = st.SeeProcess(t.Context(), coverage.Process{Role: coverage.RoleOrchestrator, Name: "o1"}, true)
+	require.NoError(t, err)
 	b := &Bench{T: t, url: url, Store: st, Operations: &Operations{}}
 	c := api.Config{
 		Store: st, Operations: b.Operations, Drivers: Drivers{}, PublicURL: "http://temper.test:6385", AutomatedClean: true,

@@ -92,15 +92,15 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 		},
 		"all orchestrators are dead": {
 			node.Node{ProvisionState: node.Deploying, Operation: fresh},
-			explain.Facts{Covered: true, Late: true, Reconciled: 4 * time.Minute},
+			explain.Facts{Covered: true, System: explain.System{Now: now, Fleet: &coverage.Health{Age: 4 * time.Minute}, Late: time.Minute}},
 			"Node n1 is deploying, operation 13 (deploy) is accepted since 2030-01-02 03:01:05 UTC (3m0s). " +
 				"No orchestrator has reconciled for 4m0s: nothing goes on until one runs. Next: step deploy.deploy. You can: temper operation watch 13; temper operation cancel 13.",
 		},
 		"nobody takes up what was accepted": {
 			node.Node{ProvisionState: node.Deploying, Operation: fresh},
-			explain.Facts{Covered: true, Reconciled: 20 * time.Second},
+			explain.Facts{Covered: true},
 			"Node n1 is deploying, operation 13 (deploy) is accepted since 2030-01-02 03:01:05 UTC (3m0s). " +
-				"No orchestrator has taken it up in 3m0s: it begins when one runs and Temporal is there. Next: step deploy.deploy. You can: temper operation watch 13; temper operation cancel 13.",
+				"No orchestrator has taken it up in 3m0s: it begins when one does. Next: step deploy.deploy. You can: temper operation watch 13; temper operation cancel 13.",
 		},
 		"its workflow is paused in Temporal, as the row says": {
 			node.Node{ProvisionState: node.DeployWait, Operation: rests},

@@ -9,6 +9,7 @@ import (
 
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/explain"
 )
 
 // countTimeout bounds the query of a scrape. Its metrics are left out if it takes longer.
@@ -71,4 +72,28 @@ func (v fleetCollector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(reconcileAge, prometheus.GaugeValue, now.Age.Seconds())
 	}
 	to <- prometheus.MustNewConstMetric(ringEpoch, prometheus.GaugeValue, float64(now.Epoch))
+}
+
+var partOK = prometheus.NewDesc("temper_part_ok",
+	"Whether a part of Temper is all right, as GET /temper/v1/status says, at the scrape: 1 or 0. A part of which this API process does not know it is left out.",
+	[]string{"part"}, nil)
+
+// partCollector asks at every scrape what GET /temper/v1/status asks.
+type partCollector struct{ server *Server }
+
+// Describe is of prometheus.Collector.
+func (partCollector) Describe(to chan<- *prometheus.Desc) { to <- partOK }
+
+// Collect is of prometheus.Collector.
+func (p partCollector) Collect(to chan<- prometheus.Metric) {
+	for _, part := range explain.Parts(p.server.system(context.Background(), true)) {
+		if part.OK == nil {
+			continue
+		}
+		value := 0.0
+		if *part.OK {
+			value = 1
+		}
+		to <- prometheus.MustNewConstMetric(partOK, prometheus.GaugeValue, value, part.Name)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 )
 
@@ -29,7 +30,8 @@ func (s *Server) postReconcile(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusAccepted, gin.H{"queued": true, "late": v.Age < 0 || v.Age > s.ReconcileLate, "reconciled_seconds_ago": secondsAgo(v)}, nil
+	system := explain.System{Fleet: &v, Late: s.ReconcileLate}
+	return http.StatusAccepted, gin.H{"queued": true, "late": system.Unreconciled() != "", "reconciled_seconds_ago": secondsAgo(v)}, nil
 }
 
 // reconcileSoon triggers a reconciliation after a change that the ring should follow at

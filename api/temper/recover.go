@@ -59,7 +59,8 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	f := s.facts(ctx, n, fl)
+	f := s.facts(n, fl, s.Now())
+	f.System = s.system(ctx, false)
 	out := shownRecovery{NodeUUID: n.UUID, Next: "nothing: nobody holds the node"}
 	o := n.Operation
 	if o == nil {
@@ -113,7 +114,9 @@ func (s *Server) left(c *gin.Context, uuid string, fl *intent.Fleet) (next, why 
 	if err != nil {
 		return "", ""
 	}
-	w := explained(n, s.facts(ctx, n, fl))
+	f := s.facts(n, fl, s.Now())
+	f.System = s.system(ctx, false)
+	w := explained(n, f)
 	return cmp.Or(w.Next, "nothing: nobody holds the node"), w.Text
 }
 

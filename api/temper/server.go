@@ -9,12 +9,15 @@ import (
 
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/explain"
 )
 
 // Config is what Temper's own resources need beside an intent.Service. Package api
 // documents the settings and sets their defaults.
 type Config struct {
 	Ready         func(context.Context) error
+	Ask           func(context.Context) explain.Dependencies
+	Version       string
 	Reconcile     func(context.Context) error // nil: there is none to run
 	ReconcileLate time.Duration
 }
@@ -27,14 +30,15 @@ type Server struct {
 
 // New makes a Server and registers its metrics; metrics may be nil.
 func New(s *intent.Service, c Config, metrics prometheus.Registerer) (*Server, error) {
+	out := &Server{Service: s, Config: c}
 	if metrics != nil {
-		for _, m := range []prometheus.Collector{quarantineCollector{s.Store}, fleetCollector{s.Store}} {
+		for _, m := range []prometheus.Collector{quarantineCollector{s.Store}, fleetCollector{s.Store}, partCollector{out}} {
 			if err := metrics.Register(m); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return &Server{Service: s, Config: c}, nil
+	return out, nil
 }
 
 // Routes are the routes of /temper/v1.

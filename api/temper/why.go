@@ -13,13 +13,20 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
+// whyTimeout bounds an explanation. If PostgreSQL does not answer in that time, the error says so.
+const whyTimeout = 4 * time.Second
+
 // getWhy answers GET /temper/v1/nodes/X/why: what happens to the node, for what
 // it waits, and what somebody can do.
 func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 	if q := format.ReadQuery(c); q.Err != nil {
 		return 0, nil, q.Err
 	}
-	ctx := c.Request.Context()
+	ctx, cancel := context.WithTimeout(c.Request.Context(), whyTimeout)
+	defer cancel()
+	c.Request = c.Request.WithContext(ctx)
+	asked := make(chan explain.System, 1)
+	go func() { asked <- s.system(ctx, false) }()
 	n, fl, err := s.NodeAndFleet(c)
 	if err != nil {
 		return 0, nil, err
@@ -33,11 +40,12 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 			return 0, nil, err
 		}
 	}
-	f := s.facts(ctx, n, fl)
+	f := s.facts(n, fl, s.Now())
 	f.Previous, f.Undo = last, undo
 	if o := n.Operation; o != nil && o.BegunAt != nil {
 		f.Run = s.runOf(ctx, o)
 	}
+	f.System = <-asked
 	return http.StatusOK, explained(n, f), nil
 }
 
@@ -88,11 +96,7 @@ func (s *Server) newestRun(ctx context.Context, o *node.Operation) (node.RunStat
 	return st, err
 }
 
-// facts are those that a request has read, and how reconciliation does.
-func (s *Server) facts(ctx context.Context, n *node.Node, fl *intent.Fleet) explain.Facts {
-	f := explain.Facts{Now: s.Now(), Covered: len(fl.Covering(n)) > 0, Fleet: fl.All}
-	if v, err := s.Store.FleetHealth(ctx); err == nil {
-		f.Reconciled, f.Late = v.Age, v.Age < 0 || v.Age > s.ReconcileLate
-	}
-	return f
+// facts are those that a request has read, without the parts of Temper.
+func (s *Server) facts(n *node.Node, fl *intent.Fleet, now time.Time) explain.Facts {
+	return explain.Facts{Now: now, Covered: len(fl.Covering(n)) > 0, Fleet: fl.All}
 }

@@ -18,11 +18,12 @@ import (
 
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/buildinfo"
 	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/node"
-	"go.temper.dev/temper/internal/store"
 	"go.temper.dev/temper/worker"
 )
 
@@ -60,10 +61,11 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		return err
 	}
 	defer logout(ctx, hardware)
+	dependencies := dependenciesOf(db, temporal)
 	server, err := api.New(api.Config{
 		Store: db, Operations: wrapOperations(worker.Starter{Client: temporal, Namespace: r.Temporal.Namespace}), Drivers: hardware, Auth: api.Auth{Strategy: r.Auth.Strategy, File: r.Auth.HtpasswdFile},
 		Listen: r.Listen, AllowedHosts: r.AllowedHosts,
-		Log: p.log, Metrics: p.metrics, Ready: p.health, Reconcile: schedule.Trigger, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
+		Log: p.log, Metrics: p.metrics, Ready: p.health, Ask: dependencies.Ask, Version: buildinfo.Version(), Reconcile: schedule.Trigger, WorkflowURL: workflowURL(r.UIURL, r.Namespace), PublicURL: r.PublicURL,
 		AutomatedClean: r.AutomatedClean, DedicatedNodes: r.DedicatedNodes, AutomaticLessee: r.AutomaticLessee, Images: image.Policy{AllowMD5: r.AllowMD5, Reach: to.image},
 		OnFailure: node.OnFailure(r.OnFailure), Safe: config.Safe(r.Liveness, r.Patience), HardwareDeadline: r.BMCRequest,
 		ReconcileLate: 3*r.ReconcileInterval + reconcileSlack,
@@ -87,13 +89,19 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		}
 		witness := worker.Witness{Store: db, Timeout: r.ConductorHeartbeatTimeout, Log: p.log}
 		g.Go(func() error { return witness.Run(ctx) })
-		return reach(ctx, p, r, db, temporal, &schedule, baseURL(l.Addr()))
+		defer announce(ctx, p, db, coverage.RoleAPI, processName(), r.ConductorHeartbeatTimeout)()
+		if err := reach(ctx, p, r, dependencies, temporal, &schedule, baseURL(l.Addr())); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return nil
 	})
+	g.Go(func() error { dependencies.Run(ctx, askEvery); return nil })
 	return g.Wait()
 }
 
 // reach waits for Temporal. Then the API is ready.
-func reach(ctx context.Context, p *process, r *config.API, db *store.Store, c client.Client, s *lateSchedule, at string) error {
+func reach(ctx context.Context, p *process, r *config.API, d *worker.Dependencies, c client.Client, s *lateSchedule, at string) error {
 	if err := awaitTemporal(ctx, p, c); err != nil {
 		return unlessDone(ctx, err)
 	}
@@ -103,7 +111,7 @@ func reach(ctx context.Context, p *process, r *config.API, db *store.Store, c cl
 	}
 	s.found.Store(&rec)
 	context.AfterFunc(ctx, closeRec)
-	p.ready(at, healthOf(db, c))
+	p.ready(at, healthOf(d))
 	return nil
 }
 

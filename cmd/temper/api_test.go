@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/worker"
@@ -92,15 +92,19 @@ func TestTemporalThatWasNotReachedYetIsUnavailable(t *testing.T) {
 }
 
 func TestReadinessNamesWhatIsMissingWithoutItsAddress(t *testing.T) {
-	for what, reason := range map[string]string{
-		"postgresql": "PostgreSQL does not answer, or its tables are not up to date", "temporal": "Temporal does not answer",
+	away := fault.Coded(fault.DatabaseUnavailable, "dial 10.0.0.1")
+	for reason, a := range map[string]explain.Answer{
+		"PostgreSQL does not answer": {Trouble: troubleOf("postgresql", away), Err: away},
+		"PostgreSQL answers, but its tables are not those of this version of Temper": {Trouble: troubleOf("postgresql", fault.New(fault.Unavailable, "schema 1")), Err: away},
+		"Temporal does not answer": {Trouble: troubleOf("temporal", away), Err: away},
 	} {
-		err := missing(what, errors.New("dial 10.0.0.1"))
+		err := missing("it", a)
 		var m *api.Missing
 		require.ErrorAs(t, err, &m)
 		require.Equal(t, reason, m.Reason)
-		require.EqualError(t, err, "dial 10.0.0.1", "the log has it whole")
+		require.EqualError(t, err, "it: dial 10.0.0.1", "the log has it whole")
 	}
+	require.NoError(t, missing("it", explain.Answer{}))
 }
 
 func TestDevNeedsNoDatabase(t *testing.T) {

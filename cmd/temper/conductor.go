@@ -55,6 +55,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	if err := awaitDatabase(ctx, p, db); err != nil {
 		return unlessDone(ctx, err)
 	}
+	defer announce(ctx, p, db, coverage.RoleConductor, name, r.ConductorHeartbeatTimeout)()
 	c, err := dialTemporal(ctx, p, r.Temporal, name)
 	if err != nil {
 		return unlessDone(ctx, err)
@@ -96,7 +97,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	observer := counts.Observer()
 	w := &worker.Conductor{
 		Client: c, Reconciliation: rec, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
-		StopGrace: workTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
+		StopGrace: workTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c))) },
 		Self: self,
 		Power: &conductor.PowerRefresh{
 			Store: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Request: r.BMCRequest, Log: p.log.Named("power"),

@@ -14,7 +14,10 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/internal/buildinfo"
 	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/store"
 	"go.temper.dev/temper/worker"
@@ -99,35 +102,56 @@ func reconciliation(ctx context.Context, p *process, c client.Client, t config.T
 	return r, r.Own.Close, nil
 }
 
+// dependenciesOf returns who asks the database and Temporal how they are.
+func dependenciesOf(db *store.Store, c client.Client) *worker.Dependencies {
+	return &worker.Dependencies{PostgreSQL: db.Answers, Temporal: worker.TemporalVersion(c)}
+}
+
 // healthOf returns a check of the database and Temporal.
-func healthOf(db *store.Store, c client.Client) func(context.Context) error {
+func healthOf(d *worker.Dependencies) func(context.Context) error {
 	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, healthTimeout)
-		defer cancel()
-		var database, temporal error
-		var both sync.WaitGroup // at the same time, so that one that does not answer leaves the other its time
-		both.Go(func() {
-			if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
-				temporal = missing("temporal", fmt.Errorf("temporal: %w", err))
-			}
-		})
-		both.Go(func() {
-			if err := db.Ready(ctx); err != nil {
-				database = missing("postgresql", fmt.Errorf("postgresql: %w", err))
-			}
-		})
-		both.Wait()
-		return errors.Join(database, temporal)
+		answers := d.Ask(ctx)
+		return errors.Join(missing("postgresql", answers.PostgreSQL), missing("temporal", answers.Temporal))
 	}
 }
 
-// missing returns err with a reason that unauthenticated clients may read.
-func missing(what string, err error) error {
-	reason := "Temporal does not answer"
-	if what == "postgresql" {
-		reason = "PostgreSQL does not answer, or its tables are not up to date"
+// missing returns an error with a reason that unauthenticated clients may read; nil if what was asked is all right.
+func missing(what string, a explain.Answer) error {
+	if a.Trouble == "" {
+		return nil
 	}
-	return &api.Missing{Reason: reason, Err: err}
+	return &api.Missing{Reason: a.Trouble, Err: fmt.Errorf("%s: %w", what, a.Err)}
+}
+
+func troubleOf(what string, err error) string {
+	if what == "postgresql" {
+		return worker.TroubleOfPostgreSQL(err)
+	}
+	return explain.TemporalAway
+}
+
+// askEvery is how often an API asks PostgreSQL and Temporal how they are. So it knows since when one does not answer.
+const askEvery = 5 * time.Second
+
+// announce records until ctx ends, or the function that it returns is called, that this process runs.
+func announce(ctx context.Context, p *process, db *store.Store, role coverage.Role, name string, timeout time.Duration) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	presence := worker.Presence{
+		Store: db, Process: coverage.Process{Role: role, Name: name, Version: buildinfo.Version()},
+		Every: store.WitnessEvery(timeout), Now: time.Now, Log: p.log,
+	}
+	var running sync.WaitGroup
+	running.Go(func() { presence.Run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// processName returns a name of this process that no other process has that runs.
+func processName() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s/%d", host, os.Getpid())
 }
 
 // The pauses between tries to reach what a role needs.
@@ -145,7 +169,7 @@ func connect[T any](ctx context.Context, p *process, what string, try func(conte
 		backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0),
 		backoff.WithNotify(func(err error, next time.Duration) {
 			tries++
-			p.unready(missing(what, fmt.Errorf("wait for %s: %w", what, err)))
+			p.unready(missing(what, explain.Answer{Trouble: troubleOf(what, err), Err: fmt.Errorf("wait: %w", err)}))
 			p.log.Warn("waiting for "+what, zap.Int("tries", tries), zap.Duration("next", next), zap.Error(err))
 		}))
 	if err != nil {

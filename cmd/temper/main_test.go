@@ -20,6 +20,7 @@ import (
 
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/dev/devfile"
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/log"
 	"go.temper.dev/temper/internal/metrics"
 	"go.temper.dev/temper/internal/origin"
@@ -68,9 +69,11 @@ func TestTheRacksHelpListsItsFaults(t *testing.T) {
 }
 
 func TestTheVersionSaysWhatWasBuilt(t *testing.T) {
-	out, err := temper(t, "version")
-	require.NoError(t, err)
-	require.Regexp(t, `^temper \S+ go1\.`, out)
+	for _, how := range []string{"version", "--version"} {
+		out, err := temper(t, how)
+		require.NoError(t, err)
+		require.Regexp(t, `^temper \S+, commit \S+, go1\.\S+ \w+/\w+\n$`, out)
+	}
 }
 
 func TestKeysAreMadeOnceAndRotated(t *testing.T) {
@@ -159,7 +162,7 @@ func TestTheHealthOfARoleTellsNoAddresses(t *testing.T) {
 	ready := filepath.Join(t.TempDir(), "ready.json")
 	r, _ := testRole(func(ctx context.Context, p *process) error {
 		p.ready("", func(context.Context) error {
-			return errors.Join(missing("postgresql", errors.New("connect to user=temper host=10.1.2.3: password authentication failed")), errors.New("10.4.5.6 is silent"))
+			return errors.Join(missing("postgresql", explain.Answer{Trouble: explain.PostgreSQLAway, Err: errors.New("connect to user=temper host=10.1.2.3: password authentication failed")}), errors.New("10.4.5.6 is silent"))
 		})
 		<-ctx.Done()
 		return nil
@@ -181,7 +184,7 @@ func TestTheHealthOfARoleTellsNoAddresses(t *testing.T) {
 	url := strings.TrimSuffix(at.MetricsURL, "/metrics") + "/healthz"
 	for range 3 {
 		err := healthcheck(t.Context(), url)
-		require.EqualError(t, err, "not well: "+url+" answers 503 Service Unavailable: PostgreSQL does not answer, or its tables are not up to date")
+		require.EqualError(t, err, "not well: "+url+" answers 503 Service Unavailable: PostgreSQL does not answer")
 	}
 	require.Equal(t, 1, strings.Count(out.String(), "password authentication failed"), "the log says all of it, once")
 	require.Contains(t, out.String(), "10.4.5.6 is silent")

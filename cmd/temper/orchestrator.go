@@ -9,6 +9,7 @@ import (
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/activities/reconcile"
 	"go.temper.dev/temper/internal/config"
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/worker"
 )
@@ -34,6 +35,7 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 	if err := awaitDatabase(ctx, p, db); err != nil {
 		return unlessDone(ctx, err)
 	}
+	defer announce(ctx, p, db, coverage.RoleOrchestrator, processName(), r.ConductorHeartbeatTimeout)()
 	c, err := dialTemporal(ctx, p, r.Temporal, "temper-orchestrator")
 	if err != nil {
 		return unlessDone(ctx, err)
@@ -46,7 +48,7 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 	defer closeRec()
 	o := &worker.Orchestrator{
 		Client: c, Namespace: r.Namespace, Reconciliation: rec.Own, ReconcileNamespace: r.ReconcileNamespace(), Operations: wrapOperationStore(db), Reconcile: db, Ring: db, Shares: db, Instances: db, Witnesses: db, Conductors: r.ConductorHeartbeatTimeout, Interval: r.ReconcileInterval, StopGrace: workTime(r.ShutdownGrace),
-		Metrics: worker.NewMetrics(p.metrics), Log: p.log, Started: func() { p.ready("", healthOf(db, c)) },
+		Metrics: worker.NewMetrics(p.metrics), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c))) },
 		Retention:    r.Keeping.DeletedNodes,
 		Safe:         config.Safe(r.Liveness, r.Patience),
 		MediaTimeout: r.Media,

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"go.temper.dev/temper/internal/buildinfo"
 	"go.temper.dev/temper/internal/cli"
 )
 
@@ -21,6 +22,8 @@ func newRootCommand() *cobra.Command {
 			newMigrateCommand(), newKeysetCommand(), newHealthcheckCommand(), newVersionCommand(),
 		}},
 	)
+	root.Version = buildinfo.Line()
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetCompletionCommandGroupID(groupTool)
 	root.SetHelpCommandGroupID(groupTool)
 	return root

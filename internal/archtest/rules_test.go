@@ -28,6 +28,7 @@ type rule struct {
 var rules = []rule{
 	{at: "internal/mask", never: []string{anyThirdParty}, why: "everything may have to mask"},
 	{at: "internal/fault", ours: []string{"internal/mask"}, never: []string{anyThirdParty}, why: "everything imports it"},
+	{at: "internal/buildinfo", never: []string{anyThirdParty}, why: "every role and every client has a version"},
 	{at: "internal/dial", ours: []string{"internal/fault"}, never: []string{anyThirdParty}, why: "connections, whoever makes them"},
 	{at: "internal/jsonlimit", never: []string{temporal, pgx, gin, gofish, zap}, why: "whoever reads what strangers send"},
 	{at: "internal/origin", ours: []string{"internal/text"}, never: []string{anyThirdParty}, why: "every listener has it"},
@@ -88,7 +89,7 @@ var rules = []rule{
 		why: "workflows decide; activities do",
 	},
 	{
-		at: "api", ours: []string{"internal/agent", "internal/image", "internal/node", "web"},
+		at: "api", ours: []string{"internal/agent", "internal/explain", "internal/image", "internal/node", "web"},
 		never: []string{temporal, pgx, gofish}, why: "it fits its parts together",
 	},
 	{

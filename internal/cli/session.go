@@ -66,7 +66,7 @@ func (s *session) run(do func(ctx context.Context, args []string) error) func(*c
 			return err
 		}
 		defer s.Close()
-		return withAdvice(do(c.Context(), args))
+		return s.withBrokenParts(c.Context(), withAdvice(do(c.Context(), args)))
 	}
 }
 

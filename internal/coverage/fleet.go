@@ -1,7 +1,5 @@
 package coverage
 
-import "time"
-
 // Fleet is what rings are computed from, except the nodes.
 type Fleet struct {
 	Epoch        int64
@@ -41,13 +39,6 @@ type Epoch struct {
 	Nodes   []int64 // whose owner changes
 	Owners  []int64 // of each, by conductor; 0 = nobody
 	Changes []int64 // that it has seen
-}
-
-// Health summarizes the fleet for metrics and for GET /temper/v1/status.
-type Health struct {
-	Epoch      int64
-	Age        time.Duration  // of the last reconciliation; below zero = there was none
-	Conductors map[string]int // by state, one of States
 }
 
 // Served counts the nodes of a conductor group and driver.

@@ -23,11 +23,8 @@ type Facts struct {
 	Fleet    []coverage.Conductor // all conductors, alive or not
 	Previous *node.Operation      // the newest provisioning operation that has ended; nil = none
 	Undo     *node.Operation      // the newest undo that has ended; nil = none is known
-	// Reconciled is how long ago the last reconciliation ended; below zero = there was
-	// none. Late means that this is longer than it should be.
-	Reconciled time.Duration
-	Late       bool
-	Run        *node.RunStatus // of the open operation's workflow; nil = not known
+	System   System               // the parts of Temper; the zero value = nothing is known to be broken
+	Run      *node.RunStatus      // of the open operation's workflow; nil = not known
 }
 
 // Explanation is the state of a node in words. The fields are parts of sentences,
@@ -56,6 +53,11 @@ type Explanation struct {
 // Node explains the state of n.
 func Node(n *node.Node, f Facts) Explanation {
 	e := Explanation{Trouble: []string{}, Since: n.ProvisionUpdatedAt, now: f.Now}
+	if n.Operation == nil {
+		if away := f.System.Away(); away != "" {
+			e.Trouble = append(e.Trouble, away)
+		}
+	}
 	e.coverage(n, f)
 	if o := n.Operation; o != nil {
 		e.operation(n, o, f)

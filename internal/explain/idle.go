@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"time"
 
 	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/node"
@@ -68,7 +67,7 @@ func (e *Explanation) owed(n *node.Node, f Facts) {
 	case !f.Covered:
 		e.WaitingFor = node.WaitsForConductor(n.ConductorGroup, n.Driver)
 	}
-	if f.Late && f.Reconciled >= 0 {
-		e.Trouble = append(e.Trouble, fmt.Sprintf("No orchestrator has reconciled for %s: nothing is undone until one runs", f.Reconciled.Round(time.Second)))
+	if late := f.System.Unreconciled(); late != "" && f.System.Away() == "" {
+		e.Trouble = append(e.Trouble, late)
 	}
 }

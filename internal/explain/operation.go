@@ -172,20 +172,18 @@ func (e *Explanation) owner(o *node.Operation, f Facts) {
 // takenUpIn is the time within which a running orchestrator takes up what was accepted.
 const takenUpIn = 5 * time.Second
 
-// Unattended returns a sentence if no orchestrator seems to attend to the open
-// operation, and "" otherwise.
+// Unattended returns a sentence if nobody seems to attend to the open operation, because a part of
+// Temper is broken, and "" otherwise.
 func Unattended(o *node.Operation, f Facts) string {
-	last := fmt.Sprintf("for %s", f.Reconciled.Round(time.Second))
-	if f.Reconciled < 0 {
-		last = "ever"
-	}
 	waits := f.Now.Sub(o.AcceptedAt)
-	fresh := o.Phase == node.Accepted && o.BegunAt == nil
-	switch {
-	case f.Late && (f.Reconciled >= 0 || waits > takenUpIn):
-		return "No orchestrator has reconciled " + last + ": nothing goes on until one runs"
-	case fresh && waits > takenUpIn:
-		return fmt.Sprintf("No orchestrator has taken it up in %s: it begins when one runs and Temporal is there", waits.Round(time.Second))
+	if away := f.System.Away(); away != "" {
+		return away
+	}
+	if late := f.System.Unreconciled(); late != "" && (f.System.Fleet.Age >= 0 || waits > takenUpIn) {
+		return late
+	}
+	if o.Phase == node.Accepted && o.BegunAt == nil && waits > takenUpIn {
+		return fmt.Sprintf("No orchestrator has taken it up in %s: it begins when one does", waits.Round(time.Second))
 	}
 	return ""
 }

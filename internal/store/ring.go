@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -166,39 +165,13 @@ func (s *Store) WriteEpoch(ctx context.Context, e coverage.Epoch) (int64, error)
 	return epoch, nil
 }
 
-const reconciledSQL = `UPDATE ring_epoch SET reconciled_at = clock_timestamp()`
+// A process that was killed can't delete its row; it stays for an hour, so that people see it.
+const reconciledSQL = `
+WITH gone AS (DELETE FROM processes WHERE seen_at < clock_timestamp() - interval '1 hour')
+UPDATE ring_epoch SET reconciled_at = clock_timestamp()`
 
 // Reconciled records that a reconciliation has ended.
 func (s *Store) Reconciled(ctx context.Context) error {
 	_, err := s.exec(ctx, "note a reconciliation", reconciledSQL, nil)
 	return err
-}
-
-const fleetHealthSQL = `
-SELECT e.epoch, (extract(epoch FROM clock_timestamp() - e.reconciled_at) * 1000000)::bigint,
-	(SELECT jsonb_agg(x) FROM (
-		SELECT c.stopped_at IS NOT NULL AS stopped, conductor_alive(c, w, @timeout) AS alive, c.draining, count(*) AS n
-		  FROM conductors c CROSS JOIN witness w GROUP BY 1, 2, 3) AS x)
-  FROM ring_epoch e`
-
-// FleetHealth returns the epoch of the ring, the time since a reconciliation ended, and how many
-// conductors are in each state. It reads few rows, and may be called often.
-func (s *Store) FleetHealth(ctx context.Context) (v coverage.Health, err error) {
-	var age *int64
-	var alike []struct { // conductors
-		Stopped, Alive, Draining bool
-		N                        int
-	}
-	_, err = s.one(ctx, "read how the fleet is", fleetHealthSQL, args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) error {
-		return r.Scan(&v.Epoch, &age, &alike)
-	})
-	v.Conductors = map[string]int{}
-	for _, c := range alike {
-		v.Conductors[coverage.StateOf(c.Stopped, c.Alive, c.Draining)] += c.N
-	}
-	v.Age = -1
-	if age != nil {
-		v.Age = time.Duration(*age) * time.Microsecond
-	}
-	return v, err
 }

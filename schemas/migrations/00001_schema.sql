@@ -332,6 +332,18 @@ CREATE TABLE witness (
 COMMENT ON TABLE witness IS 'One row that every API and orchestrator writes again and again. A gap between two writings means that the database was away or its clock stepped; nobody is taken for dead who was alive before it.';
 INSERT INTO witness DEFAULT VALUES;
 
+CREATE TABLE processes (
+    role        text        NOT NULL CHECK (role IN ('api', 'orchestrator', 'conductor')),
+    name        text        NOT NULL CHECK (name <> '' AND length(name) <= 300), -- a conductor's hostname; else host/pid
+    version     text        NOT NULL,
+    started_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
+    seen_at     timestamptz NOT NULL DEFAULT clock_timestamp(), -- the latest writing
+    clock_ahead interval,   -- how far its clock is ahead of this database's; null = not known
+    clock_error interval,   -- the largest error of that
+    PRIMARY KEY (role, name)
+) WITH (fillfactor = 50); -- each row is written every few seconds
+COMMENT ON TABLE processes IS 'Processes of Temper that run. Each writes its row again and again, and deletes it when it stops.';
+
 -- Nodes with the same requirements for a conductor share a row, so that their coverage is computed once.
 -- lost_at, covered_at, losses and held are what reconciliation saw; it writes them only when they change.
 CREATE TABLE needs (
@@ -490,15 +502,20 @@ CREATE FUNCTION in_witness_gap(written timestamptz, gap interval) RETURNS boolea
 $$;
 
 -- The heartbeat is not older than the timeout. If no witness has written for a while, its age is taken at their latest write.
-CREATE FUNCTION conductor_heard(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
-    SELECT c.heartbeat_at BETWEEN clock_timestamp() - timeout * interval '1 microsecond' AND clock_timestamp() + interval '1 second'
-        OR in_witness_gap(w.seen_at, witness_gap(timeout)) AND c.heartbeat_at > w.seen_at - timeout * interval '1 microsecond'
+CREATE FUNCTION heard(heartbeat timestamptz, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT heartbeat BETWEEN clock_timestamp() - timeout * interval '1 microsecond' AND clock_timestamp() + interval '1 second'
+        OR in_witness_gap(w.seen_at, witness_gap(timeout)) AND heartbeat > w.seen_at - timeout * interval '1 microsecond'
 $$;
 
--- The conductor was alive before a gap that ended less than a timeout ago.
-CREATE FUNCTION conductor_graced(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+-- Who sent the heartbeat was alive before a gap that ended less than a timeout ago.
+CREATE FUNCTION graced(heartbeat timestamptz, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT w.gap_until BETWEEN clock_timestamp() - timeout * interval '1 microsecond' AND clock_timestamp() + interval '1 second'
-        AND c.heartbeat_at > w.gap_from - timeout * interval '1 microsecond'
+        AND heartbeat > w.gap_from - timeout * interval '1 microsecond'
+$$;
+
+-- The process runs. That it can't reach Temporal does not make it dead.
+CREATE FUNCTION process_alive(p processes, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+    SELECT (heard(p.seen_at, w, timeout) OR graced(p.seen_at, w, timeout)) IS TRUE
 $$;
 
 -- Its latest contact with Temporal is at most a timeout older than the newest contact of any process. So no conductor
@@ -513,14 +530,14 @@ $$;
 -- The conductor is alive, by the clock of the database; the conductors' clocks do not matter. After a gap it has grace only
 -- if some process wrote before and after the gap (gap_seen).
 CREATE FUNCTION conductor_alive(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
-    SELECT (c.stopped_at IS NULL AND (conductor_heard(c, w, timeout) OR w.gap_seen AND conductor_graced(c, w, timeout))
+    SELECT (c.stopped_at IS NULL AND (heard(c.heartbeat_at, w, timeout) OR w.gap_seen AND graced(c.heartbeat_at, w, timeout))
         AND conductor_in_contact(c, w, timeout)) IS TRUE
 $$;
 
 -- The conductor is alive or, for one timeout after any gap, was alive before it. Reconciliation takes no nodes away from such
 -- a conductor, even if all processes that could have lived through the gap were restarted.
 CREATE FUNCTION conductor_kept(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
-    SELECT (c.stopped_at IS NULL AND (conductor_heard(c, w, timeout) OR conductor_graced(c, w, timeout))
+    SELECT (c.stopped_at IS NULL AND (heard(c.heartbeat_at, w, timeout) OR graced(c.heartbeat_at, w, timeout))
         AND conductor_in_contact(c, w, timeout)) IS TRUE
 $$;
 

@@ -1,0 +1,113 @@
+package temper
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/explain"
+)
+
+// partTimeout bounds each question about the parts of Temper. They are asked at the same time, so
+// that an answer is there in less than five seconds although one of them is frozen.
+const partTimeout = 3 * time.Second
+
+// shownPart is a part of Temper as clients see it.
+type shownPart struct {
+	Name     string   `json:"name"`
+	OK       *bool    `json:"ok"`    // null = it is not known
+	Since    any      `json:"since"` // when it began to be so; null = not known
+	Message  string   `json:"message"`
+	Works    string   `json:"works"` // what still works; "" if it is OK or not known
+	Versions []string `json:"versions"`
+}
+
+// shownProcess is a process of Temper as clients see it.
+type shownProcess struct {
+	Role      coverage.Role `json:"role"`
+	Name      string        `json:"name"`
+	Version   string        `json:"version"`
+	Alive     bool          `json:"alive"`
+	StartedAt any           `json:"started_at"`
+	Silent    float64       `json:"silent_seconds"`
+	Ahead     *float64      `json:"clock_ahead_seconds"` // null = not known
+	Error     *float64      `json:"clock_error_seconds"`
+}
+
+// getStatus answers GET /temper/v1/status: how each part of Temper does, which is broken, and what
+// still works. The status code is always 200; /readyz has one for load balancers.
+func (s *Server) getStatus(c *gin.Context) (int, any, error) {
+	if q := format.ReadQuery(c); q.Err != nil {
+		return 0, nil, q.Err
+	}
+	system := s.system(c.Request.Context(), true)
+	parts, broken := explain.Parts(system), []string{}
+	shown := make([]shownPart, len(parts))
+	fine := true
+	for i, p := range parts {
+		shown[i] = shownPart{Name: p.Name, OK: p.OK, Since: format.Timestamp(p.Since), Message: p.Message, Works: p.Works, Versions: p.Versions}
+		fine = fine && p.OK != nil && *p.OK
+		if p.Broken() {
+			broken = append(broken, p.Name)
+		}
+	}
+	for _, a := range []explain.Answer{system.PostgreSQL, system.Temporal} {
+		if a.Err != nil {
+			httpd.Logger(c).Warn("a part of Temper is broken", zap.String("trouble", a.Trouble), zap.Error(a.Err))
+		}
+	}
+	return http.StatusOK, gin.H{"ok": fine, "broken": broken, "parts": shown, "processes": shownProcesses(system.Fleet)}, nil
+}
+
+func shownProcesses(h *coverage.Health) []shownProcess {
+	out := []shownProcess{}
+	if h == nil {
+		return out
+	}
+	for _, p := range h.Processes {
+		one := shownProcess{Role: p.Role, Name: p.Name, Version: p.Version, Alive: p.Alive, StartedAt: format.Timestamp(&p.StartedAt), Silent: p.Silent.Seconds()}
+		if p.Ahead != nil {
+			ahead, most := p.Ahead.Seconds(), p.Error.Seconds()
+			one.Ahead, one.Error = &ahead, &most
+		}
+		out = append(out, one)
+	}
+	return slices.Clip(out)
+}
+
+// system asks all parts of Temper at the same time, each under a deadline of its own. Whether nodes
+// are covered is asked only with uncovered, because their number is counted.
+func (s *Server) system(ctx context.Context, uncovered bool) explain.System {
+	out := explain.System{Now: s.Now(), Version: s.Version, Late: s.ReconcileLate}
+	var all sync.WaitGroup
+	within := func(ask func(context.Context)) {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, partTimeout)
+			defer cancel()
+			ask(ctx)
+		})
+	}
+	all.Go(func() { out.Dependencies = s.Ask(ctx) }) // has deadlines of its own
+	within(func(ctx context.Context) {
+		if h, err := s.Store.FleetHealth(ctx); err == nil {
+			out.Fleet = &h
+		}
+	})
+	if uncovered {
+		within(func(ctx context.Context) {
+			if counts, err := s.Store.Quarantined(ctx); err == nil {
+				out.Uncovered = counts
+			}
+		})
+	}
+	all.Wait()
+	return out
+}

@@ -1,0 +1,75 @@
+package temper_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/node"
+)
+
+// partsOf are the parts of an answer of the status, by name.
+func partsOf(body map[string]any) map[string]map[string]any {
+	out := map[string]map[string]any{}
+	for _, p := range body["parts"].([]any) {
+		part := p.(map[string]any)
+		out[part["name"].(string)] = part
+	}
+	return out
+}
+
+func TestTheStatusNamesThePartThatIsBroken(t *testing.T) {
+	var away explain.Dependencies
+	b := apitest.New(t, func(c *api.Config) { c.Ask = func(context.Context) explain.Dependencies { return away } }).WithConductors()
+	require.NoError(t, b.Store.Reconciled(t.Context()))
+	body := b.Get("/temper/v1/status").Is(200)
+	require.Equal(t, true, body["ok"], body)
+	require.Empty(t, body["broken"])
+	require.Len(t, partsOf(body), 7)
+
+	since := time.Now().Add(-12 * time.Second)
+	away.Temporal = explain.Answer{Trouble: explain.TemporalAway, Since: since, Err: errors.New("dial 10.0.0.1")}
+	require.Equal(t, "Temporal does not answer this API; other processes of Temper reach it", partsOf(b.Get("/temper/v1/status").Is(200))["temporal"]["message"])
+	b.SQL("UPDATE witness SET contact_at = contact_at - interval '1 minute'")
+	body = b.Get("/temper/v1/status").Is(200)
+	require.Equal(t, []any{"temporal"}, body["broken"])
+	require.NotContains(t, string(b.Last.Body), "10.0.0.1")
+	temporal := partsOf(body)["temporal"]
+	require.Equal(t, "Temporal does not answer", temporal["message"])
+	require.Contains(t, temporal["works"], "requests are accepted")
+	require.NotNil(t, temporal["since"])
+	b.In("n1", node.Available)
+	require.Contains(t, b.Get("/temper/v1/nodes/n1/why").Is(200)["trouble"].([]any)[0], "Temporal does not answer since ")
+	b.In("n2", node.Deploying)
+	why := b.Get("/temper/v1/nodes/n2/why").Is(200)["text"]
+	require.Contains(t, why, "Temporal does not answer since ")
+	require.NotContains(t, why, "orchestrator")
+	away.Temporal = explain.Answer{}
+
+	b.Kill("c1")
+	require.Equal(t, "1 of 2 are dead: c1", partsOf(b.Get("/temper/v1/status").Is(200))["conductors"]["message"])
+	b.Kill("c2")
+	require.Contains(t, partsOf(b.Get("/temper/v1/status").Is(200))["conductors"]["message"], "2 of 2 are dead: c1, c2; no conductor is alive; no live conductor covers 2 nodes: ")
+	b.WithConductors()
+
+	b.SQL("UPDATE processes SET seen_at = seen_at - interval '1 hour'")
+	body = b.Get("/temper/v1/status").Is(200)
+	require.Equal(t, []any{"orchestrators"}, body["broken"])
+	require.Equal(t, "no orchestrator runs; the last one was o1", partsOf(body)["orchestrators"]["message"])
+	require.Contains(t, b.Get("/temper/v1/nodes/n2/why").Is(200)["text"], "No orchestrator runs; the last one was o1 since ")
+	_, err := b.Store.SeeProcess(t.Context(), coverage.Process{Role: coverage.RoleOrchestrator, Name: "o1"}, false)
+	require.NoError(t, err)
+
+	ahead := 7 * time.Second
+	_, err = b.Store.SeeProcess(t.Context(), coverage.Process{Role: coverage.RoleConductor, Name: "c1", Ahead: &ahead, Error: time.Second}, true)
+	require.NoError(t, err)
+	require.Equal(t, "clocks differ from PostgreSQL's: that of conductor c1 is 7s ahead", partsOf(b.Get("/temper/v1/status").Is(200))["clocks"]["message"])
+
+}

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/internal/cli/exit"
+	"go.temper.dev/temper/internal/cli/table"
+	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/text"
+)
+
+func newStatusCommand() *cobra.Command {
+	s := newSession()
+	c := &cobra.Command{
+		Use: "status", Short: "Say whether all parts of Temper work, which one is broken, and what still works", Args: cobra.NoArgs,
+		Long: `Say whether all parts of Temper work, which one is broken, and what still works: the API, PostgreSQL, Temporal,
+orchestrators, conductors, the last reconciliation, and the clocks. It answers within five seconds, also when one of them does not.
+The exit code is 0 if all is well, else 1, so that it can be used for monitoring; the first line says what is wrong.`,
+		Example: "  temper status\n  temper status -o json",
+	}
+	s.addFlags(c, c.Flags())
+	c.RunE = s.run(func(ctx context.Context, _ []string) error {
+		st, err := s.Status(ctx)
+		if stage, ok := client.StageOf(err); ok && (stage == client.Unreached || stage == client.Lost) {
+			st, err = statusWithoutAPI(err), nil
+		}
+		if err != nil {
+			return err
+		}
+		err = s.show(st, func(w io.Writer) error { return printStatus(w, st) })
+		if err == nil && !st.OK {
+			err = exit.WithCode(exit.CodeFailed, errors.New("not all is well: "+strings.Join(brokenNames(st), ", ")))
+		}
+		return err
+	})
+	return c
+}
+
+// statusWithoutAPI is the status if the API itself does not answer.
+func statusWithoutAPI(err error) *client.Status {
+	no := false
+	message := err.Error() + "; if it is elsewhere, say so with --api or TEMPER_API_URL"
+	return client.NewStatus(client.Part{
+		Name: "api", OK: &no, Message: message, Versions: []string{},
+		Works: "operations that were accepted go on if orchestrators and conductors run",
+	})
+}
+
+func brokenNames(st *client.Status) (names []string) {
+	for _, p := range st.Parts {
+		if p.Broken() {
+			names = append(names, p.Name)
+		}
+	}
+	if names == nil {
+		names = []string{"something is not known"}
+	}
+	return names
+}
+
+// printStatus prints what is broken and what still works first, then all parts.
+func printStatus(w io.Writer, st *client.Status) error {
+	out := &strings.Builder{}
+	if st.OK {
+		fmt.Fprintln(out, "all parts of Temper work")
+	}
+	for _, p := range st.Parts {
+		if p.Broken() {
+			fmt.Fprintf(out, "%s\n  still works: %s\n", sentenceOf(p), p.Works)
+		}
+	}
+	fmt.Fprintln(out)
+	g := table.New("PART", "STATE", "WHAT")
+	var versions []string
+	for _, p := range st.Parts {
+		g.Add(p.Name, stateOf(p), p.Message)
+		if len(p.Versions) > 0 {
+			versions = append(versions, p.Name+" "+strings.Join(p.Versions, " and "))
+		}
+	}
+	if err := g.Print(out); err != nil {
+		return err
+	}
+	if versions != nil {
+		fmt.Fprintf(out, "\nversions: %s\n", table.OneLine(strings.Join(versions, ", ")))
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// sentenceOf says what is wrong with a part, and since when.
+func sentenceOf(p client.Part) string {
+	since := ""
+	if p.Since != nil {
+		since = ", since " + text.Moment(*p.Since)
+	}
+	return fmt.Sprintf("%s: %s%s", p.Name, p.Message, since)
+}
+
+func stateOf(p client.Part) string {
+	switch {
+	case p.OK == nil:
+		return "unknown"
+	case *p.OK:
+		return "ok"
+	}
+	return "BROKEN"
+}
+
+// withBrokenParts adds to an error that some part of Temper may have caused which part is broken. It
+// asks the API once.
+func (s *session) withBrokenParts(ctx context.Context, err error) error {
+	stage, ok := client.StageOf(err)
+	code := client.CodeOf(err)
+	missing := stage == client.Lost || code == fault.DatabaseUnavailable || code == fault.TemporalUnavailable || code == fault.ServiceUnavailable || code == fault.NoAnswerInTime
+	if !ok || !missing || ctx.Err() != nil {
+		return err
+	}
+	st, failed := s.Status(ctx)
+	if failed != nil || st.OK {
+		return err
+	}
+	var lines []string
+	for _, p := range st.Parts {
+		if p.Broken() {
+			lines = append(lines, fmt.Sprintf("%s; still works: %s", sentenceOf(p), p.Works))
+		}
+	}
+	if lines == nil {
+		return err
+	}
+	return &brokenError{err, lines}
+}
+
+// brokenError is an error with the parts of Temper that are broken.
+type brokenError struct {
+	err   error
+	lines []string
+}
+
+func (e *brokenError) Error() string { return e.err.Error() + "\n  " + strings.Join(e.lines, "\n  ") }
+
+func (e *brokenError) Unwrap() error { return e.err }

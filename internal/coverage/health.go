@@ -1,0 +1,56 @@
+package coverage
+
+import "time"
+
+// Health summarizes the fleet for metrics, for explanations and for GET /temper/v1/status.
+type Health struct {
+	Epoch      int64
+	Age        time.Duration  // of the last reconciliation; below zero = there was none
+	Contact    time.Duration  // since any orchestrator or conductor reached Temporal last; below zero = none has
+	Conductors map[string]int // by state, one of States
+	Dead       []string       // the first MaxDead dead conductors, by name
+	DeadFor    time.Duration  // the longest time since the last heartbeat of a dead conductor
+	Processes  []Process      // by role and name
+}
+
+// MaxDead bounds Health.Dead.
+const MaxDead = 5
+
+// Role is what a process of Temper does.
+type Role string
+
+// The roles of the processes that record that they are there.
+const (
+	RoleAPI          Role = "api"
+	RoleOrchestrator Role = "orchestrator"
+	RoleConductor    Role = "conductor"
+)
+
+// Process is a process of Temper that records at intervals that it is there. Whether a conductor
+// is alive is not decided by this record (Conductor.Alive).
+type Process struct {
+	Role      Role
+	Name      string // a conductor's hostname; else host/pid
+	Version   string
+	StartedAt time.Time
+	Alive     bool          // its latest record is fresh, by the database's clock
+	Silent    time.Duration // since its latest record, by the database's clock
+	// Ahead is how far the process's clock is ahead of the database's; nil = not known. It was
+	// measured with an error of at most Error.
+	Ahead *time.Duration
+	Error time.Duration
+}
+
+// Of returns the processes of a role, and how many of them are alive.
+func (h *Health) Of(r Role) (all []Process, alive int) {
+	for _, p := range h.Processes {
+		if p.Role != r {
+			continue
+		}
+		all = append(all, p)
+		if p.Alive {
+			alive++
+		}
+	}
+	return all, alive
+}

@@ -1,0 +1,329 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/text"
+)
+
+// The parts of Temper, in the order in which Parts returns them. The names are stable. A part that
+// needs another one comes after it.
+const (
+	PartAPI            = "api"
+	PartPostgreSQL     = "postgresql"
+	PartTemporal       = "temporal"
+	PartOrchestrators  = "orchestrators"
+	PartConductors     = "conductors"
+	PartReconciliation = "reconciliation"
+	PartClocks         = "clocks"
+)
+
+// Answer is how something answered that a process of Temper needs.
+type Answer struct {
+	Trouble string    // what is wrong with it, a sentence without addresses; "" = it answered
+	Since   time.Time // since when that is so; zero = not known
+	Version string    // "" = not known
+	Err     error     // for the log; nil if there is no Trouble
+}
+
+// Dependencies are what each process of Temper needs.
+type Dependencies struct {
+	PostgreSQL, Temporal Answer
+}
+
+// Trouble of a dependency.
+const (
+	PostgreSQLAway     = "PostgreSQL does not answer"
+	PostgreSQLOutdated = "PostgreSQL answers, but its tables are not those of this version of Temper"
+	TemporalAway       = "Temporal does not answer"
+)
+
+// System is what one API process knows of the parts of Temper.
+type System struct {
+	Now     time.Time
+	Version string // of the API process
+	Dependencies
+	Fleet *coverage.Health // nil = PostgreSQL did not tell
+	// Uncovered counts the nodes that no live conductor covers; nil = not asked, or PostgreSQL did not tell.
+	Uncovered []coverage.Quarantined
+	Late      time.Duration // the age from which on the last reconciliation is too old
+}
+
+// Part is how one part of Temper does.
+type Part struct {
+	Name string
+	OK   *bool // nil = it is not known
+	// Since is when it began to be as it is; nil = not known.
+	Since    *time.Time
+	Message  string   // how it does, a sentence without a full stop
+	Works    string   // what still works, and what does not; "" if it is OK or not known
+	Versions []string // those that run, sorted
+}
+
+// Broken reports whether it is known that something is wrong with the part.
+func (p Part) Broken() bool { return p.OK != nil && !*p.OK }
+
+// Parts returns how each part of Temper does. Only here is decided whether a part is broken.
+func Parts(s System) []Part {
+	parts := []Part{s.api(), s.postgreSQL(), s.temporal(), s.orchestrators(), s.conductors(), s.reconciliation(), s.clocks()}
+	for i := range parts {
+		if parts[i].Versions == nil {
+			parts[i].Versions = []string{}
+		}
+	}
+	return parts
+}
+
+func (s *System) api() Part {
+	all, alive := s.of(coverage.RoleAPI)
+	p := ok(PartAPI, "it answers")
+	if len(all) > 1 || alive > 1 {
+		p.Message = fmt.Sprintf("%d of %d processes are alive", max(alive, 1), max(len(all), 1))
+	}
+	p.Versions = versionsOf(all, s.Version)
+	return p
+}
+
+func (s *System) postgreSQL() Part {
+	return s.PostgreSQL.part(PartPostgreSQL,
+		"nothing can be read, accepted or recorded until it answers; steps send no further request to hardware, and go on afterwards")
+}
+
+func (s *System) temporal() Part {
+	p := s.Temporal.part(PartTemporal,
+		"nodes can be read and changed, and requests are accepted; operations begin and go on when it answers")
+	if !p.Broken() || s.Fleet == nil || s.Fleet.Contact < 0 {
+		return p
+	}
+	last := s.Now.Add(-s.Fleet.Contact)
+	switch {
+	case p.Since == nil || last.Before(*p.Since):
+		p.Since = &last
+	case last.After(p.Since.Add(contactEvery)):
+		p.Message += " this API; other processes of Temper reach it"
+		p.Works = "operations go on; those that are accepted by this API begin some seconds later"
+	}
+	return p
+}
+
+// contactEvery is how often, at least, orchestrators and conductors that run reach Temporal.
+const contactEvery = 10 * time.Second
+
+func (a Answer) part(name, works string) Part {
+	p := Part{Name: name, Message: "it answers", Works: works, Since: moment(a.Since)}
+	if a.Version != "" {
+		p.Versions = []string{a.Version}
+	}
+	fine := a.Trouble == ""
+	p.OK = &fine
+	if fine {
+		p.Works = ""
+		return p
+	}
+	p.Message = a.Trouble
+	return p
+}
+
+func (s *System) orchestrators() Part {
+	if s.Fleet == nil {
+		return unknown(PartOrchestrators)
+	}
+	all, alive := s.of(coverage.RoleOrchestrator)
+	p := ok(PartOrchestrators, fmt.Sprintf("%d of %d are alive", alive, len(all)))
+	p.Versions = versionsOf(all)
+	if alive > 0 {
+		return p
+	}
+	p = broken(p, "no orchestrator runs", "requests are accepted, and steps that have begun go on; nothing else begins, ends or is reconciled until one runs")
+	if len(all) > 0 {
+		last := slices.MinFunc(all, func(a, b coverage.Process) int { return int(a.Silent - b.Silent) })
+		p.Since = moment(s.Now.Add(-last.Silent))
+		p.Message += fmt.Sprintf("; the last one was %s", last.Name)
+	}
+	return p
+}
+
+func (s *System) conductors() Part {
+	if s.Fleet == nil {
+		return unknown(PartConductors)
+	}
+	count := s.Fleet.Conductors
+	running := count[coverage.StateAlive] + count[coverage.StateDraining]
+	dead := count[coverage.StateDead]
+	p := ok(PartConductors, fmt.Sprintf("%d of %d are alive", running, running+dead))
+	all, _ := s.of(coverage.RoleConductor)
+	p.Versions = versionsOf(all)
+	uncovered, where := 0, []string{}
+	for _, u := range s.Uncovered {
+		uncovered += u.Nodes
+		where = append(where, fmt.Sprintf("%d with driver %s in conductor group %q", u.Nodes, u.Driver, u.Group))
+	}
+	var trouble []string
+	if dead > 0 {
+		trouble = append(trouble, fmt.Sprintf("%d of %d are dead: %s", dead, running+dead, some(s.Fleet.Dead, dead)))
+		p.Since = moment(s.Now.Add(-s.Fleet.DeadFor))
+	}
+	if running == 0 {
+		trouble = append(trouble, "no conductor is alive")
+	}
+	if uncovered > 0 {
+		trouble = append(trouble, fmt.Sprintf("no live conductor covers %s: %s", nodes(uncovered), some(where[:min(len(where), coverage.MaxDead)], len(where))))
+	}
+	switch {
+	case trouble == nil:
+		return p
+	case running == 0:
+		return broken(p, strings.Join(trouble, "; "), "nodes can be read and changed; no work on hardware begins or goes on until a conductor runs")
+	case uncovered > 0:
+		return broken(p, strings.Join(trouble, "; "), "all other nodes; those are offered to nobody, and their operations wait for a conductor")
+	}
+	return broken(p, strings.Join(trouble, "; "), "everything, as far as is known: other conductors go on with the work of those that are dead")
+}
+
+func (s *System) reconciliation() Part {
+	if s.Fleet == nil {
+		return unknown(PartReconciliation)
+	}
+	if !s.late() {
+		p := ok(PartReconciliation, fmt.Sprintf("the last one ended %s ago; the ring has epoch %d", s.Fleet.Age.Round(time.Second), s.Fleet.Epoch))
+		p.Since = moment(s.Now.Add(-s.Fleet.Age))
+		return p
+	}
+	p := broken(Part{Name: PartReconciliation}, "none has ever ended", "operations go on; what was missed, lost or left to be undone waits")
+	if s.Fleet.Age >= 0 {
+		p.Message, p.Since = fmt.Sprintf("none has ended for %s", s.Fleet.Age.Round(time.Second)), moment(s.Now.Add(-s.Fleet.Age))
+	}
+	return p
+}
+
+// late reports whether the last reconciliation is too old.
+func (s *System) late() bool {
+	return s.Fleet != nil && (s.Fleet.Age < 0 || s.Fleet.Age > s.Late)
+}
+
+// clockTolerance is how far a clock may differ from the database's.
+const clockTolerance = 5 * time.Second
+
+func (s *System) clocks() Part {
+	if s.Fleet == nil {
+		return unknown(PartClocks)
+	}
+	var wrong []string
+	known, furthest := 0, time.Duration(0)
+	for _, p := range s.Fleet.Processes {
+		if p.Ahead == nil || !p.Alive {
+			continue
+		}
+		known++
+		by := p.Ahead.Abs()
+		furthest = max(furthest, by)
+		if by <= clockTolerance+p.Error {
+			continue
+		}
+		direction := "ahead"
+		if *p.Ahead < 0 {
+			direction = "behind"
+		}
+		wrong = append(wrong, fmt.Sprintf("that of %s %s is %s %s", p.Role, p.Name, by.Round(100*time.Millisecond), direction))
+	}
+	if len(wrong) > 0 {
+		return broken(Part{Name: PartClocks}, "clocks differ from PostgreSQL's: "+some(wrong[:min(len(wrong), coverage.MaxDead)], len(wrong)),
+			"everything; times in sentences and logs are off, and certificates may seem expired or not valid yet")
+	}
+	return ok(PartClocks, fmt.Sprintf("those of %d processes differ from PostgreSQL's by at most %s", known, furthest.Round(time.Millisecond)))
+}
+
+func (s *System) of(r coverage.Role) ([]coverage.Process, int) {
+	if s.Fleet == nil {
+		return nil, 0
+	}
+	return s.Fleet.Of(r)
+}
+
+func ok(name, message string) Part {
+	fine := true
+	return Part{Name: name, OK: &fine, Message: message}
+}
+
+func broken(p Part, message, works string) Part {
+	fine := false
+	p.OK, p.Message, p.Works = &fine, message, works
+	return p
+}
+
+func unknown(name string) Part {
+	return Part{Name: name, Message: "not known while PostgreSQL does not answer"}
+}
+
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// versionsOf returns the versions of processes that are alive, and others, sorted.
+func versionsOf(all []coverage.Process, others ...string) []string {
+	var out []string
+	for _, p := range all {
+		if p.Alive {
+			others = append(others, p.Version)
+		}
+	}
+	for _, v := range others {
+		if v != "" && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// some names the first of count things.
+func some(names []string, count int) string {
+	list := strings.Join(names, ", ")
+	if more := count - len(names); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
+
+func nodes(n int) string {
+	if n == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", n)
+}
+
+// Away returns the sentence about the part that is broken and without which nothing goes on with
+// any node; "" if there is none. It ends without a full stop.
+func (s *System) Away() string {
+	if s.Now.IsZero() {
+		return ""
+	}
+	for _, p := range []Part{s.temporal(), s.orchestrators()} {
+		if !p.Broken() {
+			continue
+		}
+		if p.Name == PartOrchestrators && s.late() && s.Fleet.Age >= 0 {
+			return fmt.Sprintf("No orchestrator has reconciled for %s: nothing goes on until one runs", s.Fleet.Age.Round(time.Second))
+		}
+		return capital(p.Message) + text.Since(p.Since, s.Now) + ": " + p.Works
+	}
+	return ""
+}
+
+// Unreconciled returns the sentence about reconciliation if the last one is too old; "" if it is not.
+func (s *System) Unreconciled() string {
+	p := s.reconciliation()
+	if !p.Broken() {
+		return ""
+	}
+	return "Reconciliation is late, " + p.Message + ": " + p.Works
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/coverage"
+)
+
+// maxProcesses bounds the processes that FleetHealth returns.
+const maxProcesses = 1000
+
+const fleetHealthSQL = `
+SELECT e.epoch, (extract(epoch FROM clock_timestamp() - e.reconciled_at) * 1000000)::bigint,
+	(extract(epoch FROM clock_timestamp() - w.contact_at) * 1000000)::bigint,
+	(SELECT jsonb_agg(x) FROM (
+		SELECT v.stopped, v.alive, v.draining, count(*) AS n, (array_agg(v.hostname ORDER BY v.hostname))[1:@named] AS names,
+			(extract(epoch FROM clock_timestamp() - min(v.heartbeat_at)) * 1000000)::bigint AS silent
+		  FROM (SELECT c.hostname, c.heartbeat_at, c.draining, c.stopped_at IS NOT NULL AS stopped, conductor_alive(c, w, @timeout) AS alive FROM conductors c) AS v
+		 GROUP BY 1, 2, 3) AS x),
+	(SELECT jsonb_agg(x) FROM (
+		SELECT p.role, p.name, p.version, p.started_at, process_alive(p, w, @timeout) AS alive,
+			(extract(epoch FROM clock_timestamp() - p.seen_at) * 1000000)::bigint AS silent,
+			(extract(epoch FROM p.clock_ahead) * 1000000)::bigint AS ahead, (extract(epoch FROM p.clock_error) * 1000000)::bigint AS error
+		  FROM processes p ORDER BY p.role, p.name LIMIT @limit) AS x)
+  FROM ring_epoch e CROSS JOIN witness w`
+
+// FleetHealth returns the epoch of the ring, the time since a reconciliation ended, how many
+// conductors are in each state, and the processes of Temper. It reads a row for each conductor and
+// process, and may be called often.
+func (s *Store) FleetHealth(ctx context.Context) (v coverage.Health, err error) {
+	var reconciled, contact *int64
+	var alike []struct { // conductors
+		Stopped, Alive, Draining bool
+		N                        int
+		Names                    []string
+		Silent                   int64
+	}
+	var processes []struct {
+		Role, Name, Version string
+		StartedAt           time.Time `json:"started_at"`
+		Alive               bool
+		Silent              int64
+		Ahead, Error        *int64
+	}
+	a := args{"timeout": micros(s.conductorTimeout), "named": coverage.MaxDead, "limit": maxProcesses}
+	_, err = s.one(ctx, "read how the fleet is", fleetHealthSQL, a, func(r pgx.Row) error {
+		return r.Scan(&v.Epoch, &reconciled, &contact, &alike, &processes)
+	})
+	v.Conductors = map[string]int{}
+	for _, c := range alike {
+		state := coverage.StateOf(c.Stopped, c.Alive, c.Draining)
+		v.Conductors[state] += c.N
+		if state == coverage.StateDead {
+			v.Dead = append(v.Dead, c.Names...)
+			v.DeadFor = max(v.DeadFor, fromMicros(c.Silent))
+		}
+	}
+	v.Dead = v.Dead[:min(len(v.Dead), coverage.MaxDead)]
+	v.Age, v.Contact = orNever(reconciled), orNever(contact)
+	for _, p := range processes {
+		one := coverage.Process{Role: coverage.Role(p.Role), Name: p.Name, Version: p.Version, StartedAt: p.StartedAt, Alive: p.Alive, Silent: fromMicros(p.Silent)}
+		if p.Ahead != nil && p.Error != nil {
+			ahead := fromMicros(*p.Ahead)
+			one.Ahead, one.Error = &ahead, fromMicros(*p.Error)
+		}
+		v.Processes = append(v.Processes, one)
+	}
+	return v, err
+}
+
+func fromMicros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+
+// orNever is a duration below zero for one that is not there.
+func orNever(n *int64) time.Duration {
+	if n == nil {
+		return -1
+	}
+	return fromMicros(*n)
+}
+
+// Answers is Ready, and returns the version of PostgreSQL.
+func (s *Store) Answers(ctx context.Context) (version string, err error) {
+	if err := s.Ready(ctx); err != nil {
+		return "", err
+	}
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return "", mapError("read the version of PostgreSQL", err)
+	}
+	defer conn.Release()
+	version, _, _ = strings.Cut(conn.Conn().PgConn().ParameterStatus("server_version"), " ") // what follows names a package
+	return version, nil
+}

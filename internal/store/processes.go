@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/coverage"
+)
+
+const (
+	seeProcessSQL = `
+INSERT INTO processes AS p (role, name, version, clock_ahead, clock_error)
+VALUES (@role, @name, @version, @ahead::bigint * interval '1 microsecond', @error::bigint * interval '1 microsecond')
+ON CONFLICT (role, name) DO UPDATE SET version = excluded.version, seen_at = clock_timestamp(),
+	started_at = CASE WHEN @first THEN clock_timestamp() ELSE p.started_at END,
+	clock_ahead = excluded.clock_ahead, clock_error = excluded.clock_error
+RETURNING p.seen_at`
+
+	forgetProcessSQL = `DELETE FROM processes WHERE role = @role AND name = @name`
+)
+
+// SeeProcess records that a process runs: its role, name, version and clock. It returns the
+// database's time. first says that the process has not called it before.
+func (s *Store) SeeProcess(ctx context.Context, p coverage.Process, first bool) (at time.Time, err error) {
+	a := args{"role": p.Role, "name": p.Name, "version": p.Version, "first": first, "ahead": nil, "error": nil}
+	if p.Ahead != nil {
+		a["ahead"], a["error"] = p.Ahead.Microseconds(), p.Error.Microseconds()
+	}
+	_, err = s.one(ctx, "note that the process runs", seeProcessSQL, a, func(r pgx.Row) error { return r.Scan(&at) })
+	return at, err
+}
+
+// ForgetProcess deletes the record of a process that stops.
+func (s *Store) ForgetProcess(ctx context.Context, p coverage.Process) error {
+	_, err := s.exec(ctx, "note that the process stops", forgetProcessSQL, args{"role": p.Role, "name": p.Name})
+	return err
+}
