@@ -23,6 +23,7 @@ type rows struct {
 	Steps                                          []string
 	Undo, Owed                                     []node.Undo
 	Pause                                          node.PauseOf
+	Seen                                           string // of what the step waits for
 }
 
 func rowsOf(t *testing.T, r conductor.OperationStore, uuid string) rows {
@@ -37,6 +38,9 @@ func rowsOf(t *testing.T, r conductor.OperationStore, uuid string) rows {
 	}
 	for _, s := range o.Steps {
 		out.Steps = append(out.Steps, fmt.Sprintf("%s %s %d", s.Name(), s.State, s.Failures))
+	}
+	if o.StepWait != nil {
+		out.Seen = o.StepWait.Seen
 	}
 	if o.TemporalPause != nil {
 		out.Pause = o.TemporalPause.What
@@ -80,7 +84,10 @@ func TestABookDoesWhatTheStoreDoes(t *testing.T) {
 				if d.IntN(6) == 0 {
 					held.Attempt++ // another attempt's claim
 				}
-				switch d.IntN(6) {
+				switch d.IntN(7) {
+				case 6:
+					w := &node.Wait{For: node.WaitPower, Subject: "power off", Since: began, Seen: one("On", "Off")}
+					both(fmt.Sprintf("tell %+v", w), func(r conductor.OperationStore) (any, error) { return r.TellWait(t.Context(), o.ID, held, w) })
 				case 0, 1:
 					c := node.Claim{Seq: claim.Seq + int64(d.IntN(3)) - 1, Attempt: claim.Attempt + int32(d.IntN(3)) - 1}
 					started := began.Add(time.Duration(d.IntN(100)) * time.Second)

@@ -18,6 +18,12 @@ type book struct {
 	node        node.Node
 	op          node.Operation
 	saves       int
+	told        []node.Wait // what was told beside saves,
+	toldAt      []time.Time // and when; savedAt is when something was saved last
+	savedAt     time.Time
+	tells       int                            // also those that were refused
+	onTell      func(n int, w node.Wait) error // called before each tell with its number, from 1; its error is the answer
+	token       string                         // the agent's; "" = "token"
 	events      []node.Event
 	hosts       []node.Host    // that cover the node
 	inventory   map[string]any // what the agent sent
@@ -102,6 +108,28 @@ func (b *book) CheckClaim(_ context.Context, _ int64, c node.Claim) (node.Ask, e
 	return b.op.PendingAsk(), nil
 }
 
+func (b *book) TellWait(_ context.Context, _ int64, c node.Claim, w *node.Wait) (node.Ask, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.gone {
+		return "", errGone
+	}
+	if c != b.op.Claim {
+		return "", fault.New(fault.Lost, "claim %v is not the newest", c)
+	}
+	b.tells++
+	if b.onTell != nil {
+		if err := b.onTell(b.tells, *w); err != nil {
+			return "", err
+		}
+	}
+	told := *w
+	b.op.StepWait = &told
+	b.toldAt = append(b.toldAt, time.Now())
+	b.told = append(b.told, told)
+	return b.op.PendingAsk(), nil
+}
+
 func (b *book) HandOver(_ context.Context, _ int64, c node.Claim, p *node.Pause) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,6 +150,7 @@ func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progre
 		return "", errGone
 	}
 	b.saves++
+	b.savedAt = time.Now()
 	if b.onSave != nil {
 		b.onSave(b.saves)
 	}
@@ -149,6 +178,10 @@ func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progre
 	if p.Power != "" {
 		b.node.PowerState = p.Power
 	}
+	if p.StepWait != nil { // the step goes on changing it
+		w := *p.StepWait
+		p.StepWait = &w
+	}
 	p.Steps, b.empty = slices.Clone(p.Steps), b.empty && !p.Came
 	if err := b.op.Record(p); err != nil {
 		return "", err
@@ -167,7 +200,9 @@ func (b *book) Credentials(context.Context, *node.Node) (node.Secrets, error) {
 	return b.secrets, b.sealed
 }
 
-func (b *book) AgentToken(context.Context, string) (string, error)     { return "token", nil }
+func (b *book) AgentToken(context.Context, string) (string, error) {
+	return cmp.Or(b.token, "token"), nil
+}
 func (b *book) NodePorts(context.Context, string) ([]node.Port, error) { return nil, nil }
 func (b *book) Inventory(context.Context, string) (map[string]any, map[string]any, error) {
 	return b.inventory, b.plugin, b.noInventory

@@ -44,6 +44,7 @@ type Progress struct {
 	Until      *time.Time            `json:"until,omitempty"`
 	Given      *time.Time            `json:"given,omitempty"` // since when conductors have the steps; null = they do not have them
 	Steps      []activities.StepLine `json:"steps,omitempty"`
+	StepWait   *node.Wait            `json:"step_wait,omitempty"` // what the current step waits for, as a conductor told it last; null = not known
 }
 
 // operations and steps are nil: the SDK takes only the names of activities from them.

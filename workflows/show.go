@@ -12,6 +12,7 @@ import (
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/activities/orchestrator"
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -30,7 +31,7 @@ var SearchAttributes = []string{NodeID.GetName(), NodeName.GetName(), OperationI
 
 // show sets what Temporal's UI shows of the workflow: what it is doing, and a table of its steps.
 func (o *operation) show(ctx workflow.Context) {
-	workflow.SetCurrentDetails(ctx, o.headline()+o.table())
+	workflow.SetCurrentDetails(ctx, o.headline()+o.stepWait()+o.table())
 }
 
 // showEnd sets what Temporal's UI shows of the workflow after its end.
@@ -66,6 +67,15 @@ func (o *operation) headline() string {
 	return "**With the conductors of driver " + o.settings.Driver + "** since " + formatTime(*p.Given) + "\n\n"
 }
 
+// stepWait says what the current step waits for, as it was when a conductor told it last.
+func (o *operation) stepWait() string {
+	w := o.progress.StepWait
+	if w == nil || o.held != nil {
+		return ""
+	}
+	return escapeCell(explain.WaitSentence(w, explain.AgentNotRead, formatTime)) + "\n\n"
+}
+
 // running returns the running step as far as the workflow knows, nil if there is none.
 func (o *operation) running() *activities.StepLine {
 	i := slices.IndexFunc(o.progress.Steps, func(s activities.StepLine) bool { return s.State == node.StepRunning })
@@ -90,7 +100,7 @@ func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 // dispatch records that conductors have the steps, with the claim seq.
 func (o *operation) dispatch(ctx workflow.Context, seq int64) {
 	now := workflow.Now(ctx).UTC()
-	o.dispatched, o.progress.Given, o.progress.WaitingFor = seq, &now, ""
+	o.dispatched, o.progress.Given, o.progress.WaitingFor, o.progress.StepWait = seq, &now, "", nil
 	o.show(ctx)
 }
 
@@ -109,7 +119,7 @@ func (o *operation) receiveSteps(ctx workflow.Context) {
 			if o.dispatched == 0 || update.Seq != o.dispatched {
 				continue
 			}
-			o.progress.Steps, o.progress.Conductor = update.Steps, update.Conductor
+			o.progress.Steps, o.progress.Conductor, o.progress.StepWait = update.Steps, update.Conductor, update.StepWait
 			o.show(ctx)
 			o.upsertSearchAttributes(ctx)
 		}

@@ -60,7 +60,7 @@ func (o *operation) runOnQueue(ctx workflow.Context, patience time.Duration) (co
 		if len(res.Steps) > 0 {
 			o.progress.Steps = res.Steps
 		}
-		o.progress.Conductor, o.progress.Until = res.Conductor, res.Until
+		o.progress.Conductor, o.progress.Until, o.progress.StepWait = res.Conductor, res.Until, res.StepWait
 		o.show(ctx)
 		if res.Next == conductor.NextElsewhere {
 			return res.Conductor, nil

@@ -35,6 +35,7 @@ func (t *task) runCommand(ctx context.Context, step *node.Step, o agent.Order, p
 		d := agent.Next(o, issuedOf(step, o), list)
 		switch d.Action {
 		case agent.ActDone:
+			t.arrived()
 			return d.Found, true, nil
 		case agent.ActRebooted:
 			return nil, false, agentLost(step, o, t.withNode(d.Err))
@@ -45,7 +46,9 @@ func (t *task) runCommand(ctx context.Context, step *node.Step, o agent.Order, p
 			if err := t.sendCommand(ctx, c, step, agent.Issue(o, list), params); err != nil {
 				return nil, false, err
 			}
+			t.waitForCommand(step, o)
 		case agent.ActWait, agent.ActBusy:
+			t.sawCommand(step, o, d)
 			if d.Action == agent.ActWait {
 				// The command is running. It may take hours, and errors of polling that
 				// are spread over them must not add up to a failure of the step.
@@ -64,10 +67,35 @@ func (t *task) runCommand(ctx context.Context, step *node.Step, o agent.Order, p
 		if err := sleep(ctx, next()); err != nil {
 			return nil, false, err
 		}
-		if err := t.guard(ctx); err != nil {
+		if err := t.guardAndTell(ctx); err != nil {
 			return nil, false, err
 		}
 	}
+}
+
+// waitForCommand notes that the step waits for the agent to run o.
+func (t *task) waitForCommand(step *node.Step, o agent.Order) {
+	since := time.Now()
+	if step.Issued != nil {
+		since = step.Issued.At
+	}
+	t.waitFor(node.Wait{For: node.WaitCommand, Subject: o.String(), Since: since, Every: t.Settings.AgentPoll})
+}
+
+// sawCommand notes what the agent's list says of o.
+func (t *task) sawCommand(step *node.Step, o agent.Order, d agent.OrderDecision) {
+	if d.Action == agent.ActBusy { // it was not sent yet
+		if t.op.StepWait == nil || t.op.StepWait.For != node.WaitCommand {
+			t.waitForCommand(step, o)
+		}
+		t.saw(fault.Text(d.Err))
+		return
+	}
+	t.waitForCommand(step, o)
+	if p := d.Found.Progress(); p != nil {
+		t.op.StepWait.Advance(p.Fraction, p.Bytes, time.Now().UTC())
+	}
+	t.saw(string(d.Found.Status))
 }
 
 // agentLostError is the error when the outcome of a command can't be read any more: the

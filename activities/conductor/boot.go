@@ -79,9 +79,24 @@ func (t *task) bootPhase(ctx context.Context, step *node.Step) (string, error) {
 func (t *task) waitForAgent(ctx context.Context) error {
 	until := time.Now().Add(t.Settings.AgentWait[t.op.Kind.Spec().Family]).UTC()
 	t.op.WaitingFor, t.op.WaitingUntil = "the agent's call after boot", &until
+	t.waitForCall(until)
 	t.pending.Phase = node.Waiting
 	if !node.Waits(t.node.ProvisionState) {
 		t.move(node.EventWait)
 	}
 	return t.save(ctx)
+}
+
+// waitForCall notes that the step waits for the call of the agent that was booted just now, or for which the step waits
+// already.
+func (t *task) waitForCall(until time.Time) {
+	name := ""
+	if iso, err := node.DeployISO(t.node, t.driverInfo, t.instanceInfo); err == nil {
+		name = mediumName(iso)
+	}
+	since := time.Now().UTC()
+	if had := t.op.StepWait; had != nil && had.For == node.WaitCall {
+		since = had.Since
+	}
+	t.waitFor(node.Wait{For: node.WaitCall, Subject: name, Since: since, Until: &until})
 }

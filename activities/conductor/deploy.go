@@ -123,7 +123,7 @@ func (t *task) powerOffByAgent(ctx context.Context, step *node.Step, s bmc.Power
 	if step.Issued != nil {
 		since = step.Issued.At
 	}
-	seen, err := t.watchPower(ctx, s, bmc.PowerOff, since.Add(agentPowerOff))
+	seen, err := t.watchPower(ctx, s, bmc.PowerOff, since, since.Add(agentPowerOff))
 	if err != nil || seen {
 		return err
 	}

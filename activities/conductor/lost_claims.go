@@ -49,6 +49,13 @@ func (c *lostClaimCounter) SaveSteps(ctx context.Context, operation int64, claim
 	return ask, err
 }
 
+// TellWait implements OperationStore.
+func (c *lostClaimCounter) TellWait(ctx context.Context, operation int64, claim node.Claim, w *node.Wait) (node.Ask, error) {
+	ask, err := c.OperationStore.TellWait(ctx, operation, claim, w)
+	c.count("guard", err)
+	return ask, err
+}
+
 // HandOver implements OperationStore.
 func (c *lostClaimCounter) HandOver(ctx context.Context, operation int64, claim node.Claim, p *node.Pause) error {
 	err := c.OperationStore.HandOver(ctx, operation, claim, p)

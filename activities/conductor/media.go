@@ -21,7 +21,7 @@ var errEndAsked = errors.New("somebody asked for an end")
 // drive for Settings.MediaTimeout before it sends anything again.
 func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia, url string) error {
 	if step.Inserting() {
-		shown, err := t.watchMedia(ctx, step, s, step.Issued.At, func(m bmc.Media) bool { return m.MayHold(url) })
+		shown, err := t.watchMedia(ctx, step, s, mediumName(url), func(m bmc.Media) bool { return m.MayHold(url) })
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 		return sent
 	}
 	// An image that is inserted now and was not before is ours, whatever the BMC calls it.
-	shown, err := t.watchMedia(ctx, step, s, step.Issued.At, func(m bmc.Media) bool {
+	shown, err := t.watchMedia(ctx, step, s, mediumName(url), func(m bmc.Media) bool {
 		return m.MayHold(url) || m.Inserted && m.Image != before.Image
 	})
 	if err != nil {
@@ -72,22 +72,26 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 	return fault.New(fault.Unreachable, "node %s: the BMC accepted the virtual medium but does not show it %s later", t.node.UUID, t.Settings.MediaTimeout)
 }
 
-// watchMedia reads the virtual drive until the medium is as wanted, and reports
-// whether it was within MediaTimeout after sent. It keeps trying if the BMC does not
-// answer: some don't while they download.
-func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia, sent time.Time, wanted func(bmc.Media) bool) (bool, error) {
-	until := sent.Add(t.Settings.MediaTimeout)
+// watchMedia reads the virtual drive until the medium, whose file has that name, is as
+// wanted, and reports whether it was within MediaTimeout after the step has recorded its
+// insertion. It keeps trying if the BMC does not answer: some don't while they download.
+func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia, name string, wanted func(bmc.Media) bool) (bool, error) {
+	until := step.Issued.At.Add(t.Settings.MediaTimeout).UTC()
 	next, told := backoff(t.Settings.MediaPoll), false
+	t.waitFor(node.Wait{For: node.WaitMedium, Subject: name, Since: step.Issued.At, Until: &until, Every: t.Settings.MediaPoll})
 	for {
 		m, err := s.Media(ctx)
 		switch {
 		case err == nil && wanted(m):
+			t.arrived()
 			return true, nil
 		case err == nil:
+			t.saw(shownMedium(m))
 			if err := t.hardwareAnswered(ctx); err != nil {
 				return false, err
 			}
 		default:
+			t.missed(err)
 			if err := t.whyNotReadAgain(ctx, err); err != nil {
 				return false, err
 			}
@@ -104,7 +108,7 @@ func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMed
 		if err := sleep(ctx, min(max(next(), bmc.RetryAfter(err)), max(time.Until(until), 0))); err != nil {
 			return false, err
 		}
-		if err := t.guard(ctx); err != nil {
+		if err := t.guardAndTell(ctx); err != nil {
 			return false, err
 		}
 		if !t.undoes && t.op.MayLeave(step, node.NotBlocked) {
@@ -113,9 +117,19 @@ func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMed
 	}
 }
 
+// shownMedium is what the BMC shows in the drive.
+func shownMedium(m bmc.Media) string {
+	if !m.Inserted {
+		return "an empty drive"
+	}
+	if name := mediumName(m.Image); name != "" {
+		return "the medium " + name
+	}
+	return "a medium that it does not name"
+}
+
 // showMediaWait saves that the operation waits for the virtual medium.
 func (t *task) showMediaWait(ctx context.Context, until time.Time) error {
-	until = until.UTC()
 	t.op.WaitingFor, t.op.WaitingUntil = "the BMC to show the virtual medium", &until
 	err := t.save(ctx)
 	t.op.WaitingFor, t.op.WaitingUntil = "", nil // for the next save
@@ -148,7 +162,7 @@ func (t *task) awaitInsertion(ctx context.Context, step *node.Step) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.watchMedia(ctx, step, s, step.Issued.At, func(m bmc.Media) bool { return m.Inserted }); err != nil {
+	if _, err := t.watchMedia(ctx, step, s, "", func(m bmc.Media) bool { return m.Inserted }); err != nil {
 		return err
 	}
 	step.Issued = nil

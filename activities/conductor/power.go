@@ -26,7 +26,7 @@ func verifyPower(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
 // notePower notes for the next save that the power state is p.
 func (t *task) notePower(p bmc.Power) {
 	if st := stateOf(p); st != "" {
-		t.power = st
+		t.power, t.powerAt = st, time.Now()
 		t.pending.Power = st
 	}
 }
@@ -71,7 +71,7 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 		return err
 	}
 	if step.Issued != nil && step.Issued.Command == string(r) {
-		seen, err := t.watchPower(ctx, s, want, step.Issued.At.Add(t.Settings.PowerSettle))
+		seen, err := t.watchPower(ctx, s, want, step.Issued.At, step.Issued.At.Add(t.Settings.PowerSettle))
 		if err != nil {
 			return err
 		}
@@ -89,12 +89,14 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 		step.Issued = nil
 		return nil
 	}
+	asked := time.Now()
 	if !inTransition(p, want) {
 		if err := t.sendPower(ctx, step, s, r); err != nil {
 			return err
 		}
+		asked = step.Issued.At
 	}
-	seen, err := t.watchPower(ctx, s, want, time.Now().Add(limit))
+	seen, err := t.watchPower(ctx, s, want, asked, time.Now().Add(limit))
 	if err != nil {
 		return err
 	}
@@ -126,24 +128,33 @@ func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.PowerContro
 }
 
 // watchPower reads the power state until it is want, and reports whether it was before
-// until. If the BMC does not answer, watchPower keeps trying.
-func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Power, until time.Time) (bool, error) {
+// until. If the BMC does not answer, watchPower keeps trying. asked is when want was requested.
+func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Power, asked, until time.Time) (bool, error) {
 	next := backoff(t.Settings.PowerPoll)
+	t.waitFor(node.Wait{For: node.WaitPower, Subject: string(stateOf(want)), Since: asked, Until: &until, Every: t.Settings.PowerPoll})
 	for {
 		p, err := s.Power(ctx)
 		if err == nil {
 			t.notePower(p)
 			if p == want {
+				t.arrived()
 				return true, nil
 			}
+			t.sawPower(p)
 			if err := t.hardwareAnswered(ctx); err != nil {
 				return false, err
 			}
-		} else if err := t.whyNotReadAgain(ctx, err); err != nil {
-			return false, err
+		} else {
+			t.missed(err)
+			if err := t.whyNotReadAgain(ctx, err); err != nil {
+				return false, err
+			}
 		}
 		if !time.Now().Before(until) {
 			return false, nil
+		}
+		if err := t.tell(ctx); err != nil {
+			return false, err
 		}
 		// If the BMC asks for a longer pause, it is read once more at the deadline.
 		if err := sleep(ctx, min(max(next(), bmc.RetryAfter(err)), max(time.Until(until), 0))); err != nil {

@@ -25,6 +25,7 @@ func (t *task) reportLater(ctx context.Context) (stop func()) {
 	timer := time.AfterFunc(t.Settings.ReportAfter, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 		defer cancel()
+		told.StepWait = t.lastWait.Load()
 		if err := t.ReportSteps(ctx, run.ID, run.RunID, told); err != nil {
 			t.log.Info("the workflow could not be told which step runs", zap.Error(err))
 		}

@@ -34,16 +34,23 @@ func hold(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 // agent's next heartbeat.
 func wait(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if seconds, ok := step.Args["seconds"].(float64); ok {
-		rest := time.Until(step.StartedAt.Add(time.Duration(seconds * float64(time.Second))))
-		return done, sleep(ctx, max(rest, 0))
+		until := step.StartedAt.Add(time.Duration(seconds * float64(time.Second)))
+		t.waitFor(node.Wait{For: node.WaitTime, Since: *step.StartedAt, Until: &until})
+		return done, t.sleepTelling(ctx, time.Until(until))
 	}
-	for node.UsesAgent(t.node, t.op.Kind) && time.Since(*step.StartedAt) < t.Settings.AgentWait[t.op.Kind.Spec().Family] {
+	limit := step.StartedAt.Add(t.Settings.AgentWait[t.op.Kind.Spec().Family])
+	t.waitFor(node.Wait{For: node.WaitHeartbeat, Since: *step.StartedAt, Until: &limit, Every: t.Settings.AgentPoll})
+	for node.UsesAgent(t.node, t.op.Kind) && time.Now().Before(limit) {
 		n, err := t.Store.Node(ctx, t.node.UUID)
 		if err != nil {
 			return 0, err
 		}
 		if n.Agent == nil || n.Agent.LastHeartbeatAt == nil || n.Agent.LastHeartbeatAt.After(*step.StartedAt) {
 			break
+		}
+		t.saw("no call")
+		if err := t.tell(ctx); err != nil {
+			return 0, err
 		}
 		if err := sleep(ctx, t.Settings.AgentPoll); err != nil {
 			return 0, err

@@ -151,6 +151,9 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	if step.StartedAt == nil {
 		step.StartedAt = &now
 	}
+	if step.State == node.StepPending { // otherwise it goes on with what was seen before
+		t.arrived()
+	}
 	if step.State != node.StepWaiting {
 		step.Attempts++
 		t.op.Expect(step, now)
@@ -185,6 +188,7 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	t.op.Steps[step.Index] = *step
 	step = &t.op.Steps[step.Index]
 	if o == done {
+		t.arrived()
 		at := time.Now().UTC()
 		step.State, step.EndedAt, step.LastError, step.Issued = node.StepDone, &at, "", nil
 		t.observe(step, "done", now)
@@ -229,6 +233,7 @@ func (t *task) recordFailure(err error) error {
 	if !retry {
 		step.State, t.op.UsualUntil = node.StepFailed, nil
 	}
+	t.waitAfterFailure(step, se.err)
 	t.pending.Move = ""
 	log := t.log.Warn
 	if t.op.Kind.Spec().Undoes {

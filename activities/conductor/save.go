@@ -33,7 +33,10 @@ func (t *task) save(ctx context.Context) error {
 	p := t.pending
 	p.Came = p.Came || t.progressed
 	p.Steps, p.Undo, p.Rests = t.op.Steps, t.op.Undo, t.op.Rests
-	p.WaitingFor, p.WaitingUntil, p.UsualUntil = t.op.WaitingFor, t.op.WaitingUntil, t.op.UsualUntil
+	p.WaitingFor, p.WaitingUntil, p.UsualUntil, p.StepWait = t.op.WaitingFor, t.op.WaitingUntil, t.op.UsualUntil, t.op.StepWait
+	if p.Power != "" {
+		p.PowerAge = time.Since(t.powerAt)
+	}
 	after := *t.op
 	if err := after.Record(p); err != nil {
 		return err
@@ -49,7 +52,7 @@ func (t *task) save(ctx context.Context) error {
 		}
 		moved.Apply(t.node, time.Now().UTC())
 	}
-	t.pending = node.Progress{}
+	t.pending, t.toldAt = node.Progress{}, time.Now()
 	*t.op = after
 	t.op.SetPendingAsk(asked)
 	return nil

@@ -21,6 +21,7 @@ type Settings struct {
 	MediaPoll        time.Duration                 // longest pause between two reads of the virtual drive
 	AgentPoll        time.Duration                 // longest pause between two reads of the agent's commands
 	AgentWait        map[node.Family]time.Duration // how long to wait for the agent's call after boot: deploy_callback_timeout, ...
+	TellEvery        time.Duration                 // how often at most a step that waits writes what it waits for; a step that is over before writes nothing
 	ReportAfter      time.Duration                 // how long a step runs before the workflow is told which step it is
 	StepLimits       map[string]int                // how often a step may fail, by "interface.step"; others StepLimit
 	ConductorBeat    time.Duration                 // between two heartbeats of a conductor
@@ -54,5 +55,6 @@ func (s Settings) WithDefaults() Settings {
 	}
 	s.AgentWait = wait
 	setDefault(&s.ReportAfter, 5*time.Second)
+	setDefault(&s.TellEvery, 5*time.Second)
 	return s
 }

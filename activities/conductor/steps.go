@@ -9,6 +9,7 @@ import (
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/node"
 )
 
 // Steps are the activities that touch hardware. They run on conductors.
@@ -81,6 +82,8 @@ type StepsResult struct {
 	// its on_failure is, because conductors died of the step.
 	Hold  bool                  `json:"hold,omitempty"`
 	Steps []activities.StepLine `json:"steps"`
+	// StepWait is what the current step waits for (NextAgent); nil = nothing.
+	StepWait *node.Wait `json:"step_wait,omitempty"`
 }
 
 // StepsUpdate tells a workflow how far its steps are while one of them runs, so that it can show it.
@@ -88,4 +91,5 @@ type StepsUpdate struct {
 	Seq       int64                 `json:"seq"` // of the activity that runs them
 	Conductor string                `json:"conductor"`
 	Steps     []activities.StepLine `json:"steps"`
+	StepWait  *node.Wait            `json:"step_wait,omitempty"` // what the step waits for that runs; nil = not known
 }

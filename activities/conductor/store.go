@@ -15,6 +15,8 @@ type OperationStore interface {
 	Claim(ctx context.Context, operation int64, runID string, c node.Claim, started time.Time, conductor string) (*node.Node, error)
 	CheckClaim(ctx context.Context, operation int64, c node.Claim) (node.Ask, error)
 	SaveSteps(ctx context.Context, operation int64, c node.Claim, p node.Progress) (node.Ask, error)
+	// TellWait writes what the running step waits for, and returns what CheckClaim does. It locks the operation's row only.
+	TellWait(ctx context.Context, operation int64, c node.Claim, w *node.Wait) (node.Ask, error)
 	// HandOver records that the conductor has stopped working on the step, so that another
 	// one may continue it at once. p is the pause in Temporal that is the reason; it may be nil.
 	HandOver(ctx context.Context, operation int64, c node.Claim, p *node.Pause) error

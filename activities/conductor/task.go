@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -35,10 +36,13 @@ type task struct {
 
 	// pending is written by the next save.
 	pending    node.Progress
-	power      node.PowerState // as last read or written here
-	undoes     bool            // it runs Undo, not a step
-	positions  []string        // how far the steps were when they were last saved
-	progressed bool            // progress was made under the claim
+	power      node.PowerState           // as last read or written here
+	powerAt    time.Time                 // when pending.Power was read
+	lastWait   atomic.Pointer[node.Wait] // a copy of op.StepWait, for reportLater
+	toldAt     time.Time                 // when the row got what the step waits for, or the step began
+	undoes     bool                      // it runs Undo, not a step
+	positions  []string                  // how far the steps were when they were last saved
+	progressed bool                      // progress was made under the claim
 }
 
 func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Secrets) *task {
@@ -184,6 +188,9 @@ func (t *task) result(next Next) StepsResult {
 		r.Error, r.Hold = s.LastError, s.NeedsDecision() && !t.op.Kind.Spec().Undoes
 	}
 	r.Steps = activities.StepLines(t.op.Steps)
+	if next == NextAgent {
+		r.StepWait = t.op.StepWait
+	}
 	return r
 }
 

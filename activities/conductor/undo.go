@@ -48,6 +48,7 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 		return UndoResult{Paused: true, Conductor: s.Settings.Conductor}, nil
 	}
 	t.undoes = true
+	t.arrived() // the step waits for nothing any more
 	if why := t.countUndoDeath(ctx); why != nil {
 		return UndoResult{}, activities.NonRetryable(why)
 	}
@@ -106,7 +107,7 @@ func (t *task) awaitPendingPowerOn(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		seen, err := t.watchPower(ctx, s, bmc.PowerOn, step.Issued.At.Add(t.Settings.PowerSettle))
+		seen, err := t.watchPower(ctx, s, bmc.PowerOn, step.Issued.At, step.Issued.At.Add(t.Settings.PowerSettle))
 		if err != nil {
 			return err
 		}

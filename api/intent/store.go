@@ -29,6 +29,8 @@ type NodeStore interface {
 	// Node gives a node with its open operation and its agent.
 	Node(ctx context.Context, ident string) (*node.Node, error)
 	Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.Node, error)
+	// NodesByUUID gives the nodes of these uuids that exist, with their open operations and agents.
+	NodesByUUID(ctx context.Context, uuids []string) ([]node.Node, error)
 	// Available are nodes that can be offered now, by the heartbeats of this moment.
 	Available(ctx context.Context, f node.AvailableFilter) ([]node.Offer, error)
 	// CreateNode sets ID and CreatedAt.

@@ -15,8 +15,41 @@ type shownWhy struct {
 	explain.Explanation
 	Commands []string `json:"commands"` // would be accepted now
 	Text     string   `json:"text"`     // all of it, one paragraph
-	Since    any      `json:"since"`
-	NextAt   any      `json:"next_at"`
+	Sentence string   `json:"sentence"`
+	// Since, Until, Seen and Progress belong to Sentence.
+	Since    any        `json:"since"`
+	Until    any        `json:"until"`
+	Seen     any        `json:"seen"`
+	Progress any        `json:"progress"`
+	Power    shownPower `json:"power"`
+	NextAt   any        `json:"next_at"`
+}
+
+// shownSeen is what was seen last.
+type shownSeen struct {
+	What string `json:"what"`
+	At   any    `json:"at"`
+}
+
+// shownProgress is how much is done of what runs.
+type shownProgress struct {
+	Fraction float64  `json:"fraction"`
+	Rate     *float64 `json:"rate"` // bytes a second
+	EndsAt   any      `json:"ends_at"`
+}
+
+func seenOf(w *explain.StepWait) any {
+	if w == nil || w.Seen == nil {
+		return nil
+	}
+	return shownSeen{What: w.Seen.What, At: format.Timestamp(w.Seen.At)}
+}
+
+func progressOf(w *explain.StepWait) any {
+	if w == nil || w.Fraction == nil {
+		return nil
+	}
+	return shownProgress{Fraction: *w.Fraction, Rate: w.Rate, EndsAt: format.Timestamp(w.EndsAt)}
 }
 
 func explained(n *node.Node, f explain.Facts) shownWhy {
@@ -28,7 +61,10 @@ func explained(n *node.Node, f explain.Facts) shownWhy {
 		w.Next = spedUp(n, w.Next, *s)
 	}
 	w.Text = w.Paragraph(w.Commands)
-	w.Since, w.NextAt = format.Timestamp(w.Explanation.Since), format.Timestamp(w.Explanation.NextAt)
+	story := w.Story
+	w.Sentence, w.Since, w.Until = story.Sentence, format.Timestamp(story.Since), format.Timestamp(story.Until)
+	w.Seen, w.Progress, w.Power = seenOf(story.Wait), progressOf(story.Wait), powerOf(w.Explanation.Power)
+	w.NextAt = format.Timestamp(w.Explanation.NextAt)
 	return w
 }
 

@@ -47,6 +47,14 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 	died.LastError = node.DeathsOf(died.Deaths, "step "+died.Name(), 10*time.Second)
 	putOff := open(node.Waiting, died)
 	putOff.WaitingFor, putOff.Blocked = node.WaitsForNextTry(&died), node.BlockedDeaths
+	lately := now.Add(-3 * time.Second)
+	slow := open(node.Running, node.Step{Interface: "deploy", Step: "deploy", State: node.StepRunning})
+	slow.WaitingUntil = nil
+	slow.StepWait = &node.Wait{
+		For: node.WaitPower, Subject: "power off", Since: since, Until: &until, Every: 2 * time.Second, Seen: "On", SeenAt: &lately, Power: node.PowerOn,
+	}
+	booted := open(node.Waiting, node.Step{Interface: "deploy", Step: "deploy", State: node.StepWaiting})
+	booted.WaitingFor, booted.StepWait = "the agent's call after boot", &node.Wait{For: node.WaitCall, Subject: "deploy.iso", Since: since, Until: &until}
 	terminated := &node.RunStatus{Known: true, How: "terminated", ClosedAt: now.Add(-2 * time.Second)}
 	for name, c := range map[string]struct {
 		node  node.Node
@@ -59,6 +67,25 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
 				"It waits for the agent's call after boot. Next: step deploy.deploy, at 2030-01-02 03:31:05 UTC at the latest (in 27m0s). " +
 				"You can: temper operation watch 12; temper operation cancel 12.",
+		},
+		"its step waits for the power": {
+			node.Node{ProvisionState: node.Deploying, Operation: slow, PowerState: node.PowerOn, PowerReadAt: &before},
+			explain.Facts{Covered: true, Fleet: alive},
+			"Node n1 is deploying, operation 12 (deploy) is running since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
+				"Step deploy.deploy: power off asked at 03:01:05Z; the BMC still says On; looked at again every 2s; gives up at 03:31:05Z. " +
+				"Its power: power on, read 3s ago; wanted: power off. Next: step deploy.deploy. You can: temper operation watch 12; temper operation cancel 12.",
+		},
+		"its agent has not called, and looked itself up": {
+			node.Node{ProvisionState: node.DeployWait, Operation: booted, Agent: &node.Agent{LookedUpAt: &lately}},
+			explain.Facts{Covered: true, Fleet: alive},
+			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
+				"Step deploy.deploy: medium deploy.iso inserted, power on at 03:01:05Z; at 03:04:02Z its agent looked itself up, and has not called since; gives up at 03:31:05Z. " +
+				"Next: step deploy.deploy, at 2030-01-02 03:31:05 UTC at the latest (in 27m0s). You can: temper operation watch 12; temper operation cancel 12.",
+		},
+		"its power is not known any more": {
+			node.Node{ProvisionState: node.Available, PowerReadAt: &before},
+			explain.Facts{Covered: true},
+			"Node n1 is available, nobody holds it. Its power: unknown, last read 1h ago. You can: temper node deploy n1; temper node manage n1.",
 		},
 		"it holds for a decision": {
 			node.Node{ProvisionState: node.DeployHold, Operation: held},
@@ -207,7 +234,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 		"its conductors come and go": {
 			node.Node{ProvisionState: node.Available, Quarantine: &node.Quarantine{Since: since, Held: true}},
 			explain.Facts{Covered: true, Fleet: alive},
-			"Node n1 is available, nobody holds it. It is in quarantine, offered to nobody: its conductors come and go since 2030-01-02 03:01:05 UTC (3m0s), " +
+			"Node n1 is available, nobody holds it. It is in quarantine since 2030-01-02 03:01:05 UTC (3m0s), offered to nobody: its conductors come and go, " +
 				"and it is released by itself when they have stayed for 1m0s. You can: temper node deploy n1; temper node manage n1.",
 		},
 		"it rests in maintenance": {

@@ -6,11 +6,13 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -36,6 +38,7 @@ type shownOperation struct {
 	WaitingUntil any                `json:"waiting_until"`
 	UsualUntil   any                `json:"usual_until"`
 	PastUsual    bool               `json:"past_usual"`
+	StepWait     any                `json:"step_wait"`
 	Pause        any                `json:"temporal_pause"`
 	Asked        any                `json:"asked"`
 	AskedBy      any                `json:"asked_by"`
@@ -93,6 +96,29 @@ type shownDeath struct {
 	At        any    `json:"at"`
 }
 
+// shownStepWait is what the running step of an operation waits for.
+type shownStepWait struct {
+	For      node.WaitFor `json:"for"`
+	Subject  any          `json:"subject"`
+	Sentence string       `json:"sentence"`
+	Since    any          `json:"since"`
+	Until    any          `json:"until"`
+	Seen     any          `json:"seen"`
+	Progress any          `json:"progress"`
+}
+
+// stepWaitOf returns what the running step of o waits for, nil if nothing is known.
+func stepWaitOf(o *node.Operation, a *node.Agent, now time.Time) any {
+	w := explain.Wait(o, a, now)
+	if w == nil {
+		return nil
+	}
+	return shownStepWait{
+		For: w.For, Subject: format.OrNull(w.Subject), Sentence: w.Sentence, Since: format.Timestamp(w.Since), Until: format.Timestamp(w.Until),
+		Seen: seenOf(w), Progress: progressOf(w),
+	}
+}
+
 func (s *Server) showOperation(o *node.Operation, fl *intent.Fleet) shownOperation {
 	out := shownOperation{
 		ID: strconv.FormatInt(o.ID, 10), NodeUUID: o.NodeUUID, Kind: o.Kind, State: o.State(),
@@ -105,6 +131,7 @@ func (s *Server) showOperation(o *node.Operation, fl *intent.Fleet) shownOperati
 		PowerTarget: format.OrNull(string(o.PowerTarget)), Steps: make([]shownOpsStep, 0, len(o.Steps)),
 		OnFailure: cmp.Or(o.OnFailure, node.FailOnFailure), Choices: []node.Action{}, Decisions: []shownDecision{},
 	}
+	out.StepWait = stepWaitOf(o, explain.AgentNotRead, s.Now())
 	if p := o.TemporalPause; p != nil {
 		out.Pause, out.WaitingUntil = shownPause{What: p.What, At: format.Timestamp(&p.At), By: format.OrNull(p.By), Reason: format.OrNull(p.Reason)}, nil
 	}
@@ -213,7 +240,13 @@ func (s *Server) getOperation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, s.showOperation(o, fl), nil
+	out := s.showOperation(o, fl)
+	if w := o.LiveWait(); w != nil && w.For == node.WaitCall {
+		if n, err := s.Store.Node(c.Request.Context(), o.NodeUUID); err == nil { // else nothing is said of the agent's calls
+			out.StepWait = stepWaitOf(o, n.Agent, s.Now())
+		}
+	}
+	return http.StatusOK, out, nil
 }
 
 // operationAndReason are those of a path and of a body with a reason only.

@@ -18,6 +18,7 @@ func (s *Server) ownRoutes() []httpd.Route {
 		httpd.Post("/temper/v1/operations/:operation/retry", 0, s.retryOperation),
 		httpd.Get("/temper/v1/nodes/available", 0, s.listAvailable),
 		httpd.Get("/temper/v1/nodes/deleted", 0, s.listDeleted),
+		httpd.Get("/temper/v1/nodes/power", 0, s.listPowers),
 		httpd.Get("/temper/v1/nodes/:node/history", 0, s.listWholeHistory),
 		httpd.Post("/temper/v1/nodes/:node/operations", 0, s.createOperation),
 		httpd.Get("/temper/v1/nodes/:node/why", 0, s.getWhy),

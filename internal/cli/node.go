@@ -88,8 +88,12 @@ func newNodeList(s *session) *cobra.Command {
 				return err
 			}
 			s.reportMore(list.More, l.limit, "nodes")
+			var powers map[string]client.Power
+			if s.format == asTable && l.fields == nil {
+				powers = s.powersOf(ctx, pointers(list.Items))
+			}
 			return s.show(map[string]any{"nodes": orEmpty(list.Items)}, func(w io.Writer) error {
-				return l.table(list.Items).Print(w)
+				return l.table(list.Items, powers).Print(w)
 			})
 		})(c, args)
 	}
@@ -150,7 +154,7 @@ func (l *nodeListing) columns() []string {
 	return nodeColumns
 }
 
-func (l *nodeListing) table(nodes []client.Node) table.Table {
+func (l *nodeListing) table(nodes []client.Node, powers map[string]client.Power) table.Table {
 	columns := l.columns()
 	heads := make([]string, len(columns))
 	for i, name := range columns {
@@ -169,6 +173,9 @@ func (l *nodeListing) table(nodes []client.Node) table.Table {
 			cells[k] = table.Cell(fields[name])
 			if l.fields == nil { // a list for people
 				cells[k] = listCell(name, fields[name])
+			}
+			if p, ok := powers[nodes[i].UUID]; ok && name == "power_state" {
+				cells[k] = p.Short
 			}
 		}
 		g.Add(cells...)

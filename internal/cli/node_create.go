@@ -49,7 +49,7 @@ func newNodeCreate(s *session) *cobra.Command {
 		if err != nil {
 			return fmt.Errorf("%s: %w", cmp.Or(strings.Join(args, ""), uuid, "the new node"), withAdvice(err))
 		}
-		return s.showNodes([]*client.Node{n}, true, false)
+		return s.showNodes([]*client.Node{n}, nil, true, false)
 	})
 	return c
 }

@@ -95,7 +95,7 @@ func (s *session) patchNodes(ctx context.Context, sel *selection, args []string,
 		return s.PatchNode(ctx, name, changes, reset)
 	})
 	if s.format != asTable {
-		return errors.Join(s.showNodes(succeeded(all), len(names) == 1, false), joinFailures(all))
+		return errors.Join(s.showNodes(succeeded(all), nil, len(names) == 1, false), joinFailures(all))
 	}
 	words := make([]result[string], len(all))
 	for i, d := range all {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 
 	"github.com/spf13/cobra"
 
@@ -33,13 +34,19 @@ func newNodeShow(s *session) *cobra.Command {
 		found := forEach(ctx, names, sel.parallel, "", func(ctx context.Context, name string) (*client.Node, error) {
 			return s.Node(ctx, name, fields...)
 		})
-		return errors.Join(s.showNodes(succeeded(found), sel.inState == "" && len(names) == 1, all), joinFailures(found))
+		nodes := succeeded(found)
+		var powers map[string]client.Power
+		if s.format == asTable && fields == nil {
+			powers = s.powersOf(ctx, nodes)
+		}
+		return errors.Join(s.showNodes(nodes, powers, sel.inState == "" && len(names) == 1, all), joinFailures(found))
 	})
 	return c
 }
 
-// showNodes shows all fields of nodes. In JSON and YAML, one node stands alone, and several are a list.
-func (s *session) showNodes(nodes []*client.Node, one, all bool) error {
+// showNodes shows all fields of nodes; tables show the power as powers has it. In JSON and YAML, one node stands alone, and
+// several are a list.
+func (s *session) showNodes(nodes []*client.Node, powers map[string]client.Power, one, all bool) error {
 	if len(nodes) == 0 && one {
 		return nil
 	}
@@ -54,7 +61,12 @@ func (s *session) showNodes(nodes []*client.Node, one, all bool) error {
 					return err
 				}
 			}
-			if err := table.Fields(n.Fields(), firstNodeFields, hiddenFields, all).Print(w); err != nil {
+			fields := n.Fields()
+			if p, ok := powers[n.UUID]; ok {
+				fields = maps.Clone(fields)
+				fields["power_state"] = p.Text
+			}
+			if err := table.Fields(fields, firstNodeFields, hiddenFields, all).Print(w); err != nil {
 				return err
 			}
 		}

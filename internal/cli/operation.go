@@ -120,6 +120,7 @@ func operationFields(o *client.Operation, now time.Time) table.Table {
 		{"conductor", o.Conductor},
 		{"waiting until", table.Time(o.WaitingUntil)},
 		{"usual time", describeUsual(o, now)},
+		{"step", stepWait(o)},
 		{"on failure", o.OnFailure},
 		{"retry of", o.RetryOf},
 		{"asked", describeRequest(o)},
@@ -130,6 +131,15 @@ func operationFields(o *client.Operation, now time.Time) table.Table {
 		}
 	}
 	return g
+}
+
+// stepWait says what the running step of an operation waits for, "" if that is not known.
+func stepWait(o *client.Operation) string {
+	s := o.Current()
+	if s == nil || o.StepWait == nil {
+		return ""
+	}
+	return s.Name() + ": " + o.StepWait.Sentence
 }
 
 func stepTable(o *client.Operation, now time.Time) table.Table {

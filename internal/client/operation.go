@@ -29,6 +29,7 @@ type Operation struct {
 	WaitingUntil *time.Time `json:"waiting_until"`
 	UsualUntil   *time.Time `json:"usual_until"`    // after this its current step takes unusually long; nil = not known
 	PastUsual    bool       `json:"past_usual"`     // its current step takes unusually long
+	StepWait     *StepWait  `json:"step_wait"`      // what its running step waits for; nil = not known
 	Pause        *Pause     `json:"temporal_pause"` // nil = not paused in Temporal
 	Asked        string     `json:"asked"`          // what somebody requested of it: cancel, abort, delete, unhold, power
 	AskedBy      string     `json:"asked_by"`
@@ -38,6 +39,11 @@ type Operation struct {
 	Choices      []string   `json:"choices"`    // which decisions are possible now; empty if it waits for none
 	Decisions    []Ruling   `json:"decisions"`
 	Steps        []Step     `json:"steps"`
+}
+
+// StepWait is what a running step waits for.
+type StepWait struct {
+	Sentence string `json:"sentence"` // without a full stop
 }
 
 // Pause is a pause that somebody has set in Temporal.

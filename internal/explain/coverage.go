@@ -21,7 +21,7 @@ func (e *Explanation) coverage(n *node.Node, f Facts) {
 	}
 	if f.Covered {
 		if n.Quarantine != nil {
-			e.Trouble = append(e.Trouble, fmt.Sprintf("It is in quarantine, offered to nobody: its conductors come and go%s, and it is released by itself when they have stayed for %s", lost, node.FlapHold))
+			e.Trouble = append(e.Trouble, fmt.Sprintf("It is in quarantine%s, offered to nobody: its conductors come and go, and it is released by itself when they have stayed for %s", lost, node.FlapHold))
 		}
 		return
 	}

@@ -40,12 +40,18 @@ type Explanation struct {
 	NextAt     *time.Time `json:"next_at"`
 	Usual      string     `json:"usual"` // how long the current step has run and usually takes; "" = not known
 
+	// Story is what goes on right now, in one sentence.
+	Story Story `json:"-"`
+	// Power is the power of the node.
+	Power PowerView `json:"-"`
+
 	// Actions are what somebody can do; each would be accepted now.
 	Actions []Action `json:"-"`
 	// Speedup is an action that makes Next happen sooner; nil = there is none.
 	Speedup *Action `json:"-"`
 
 	subject string // begins the paragraph
+	ended   bool   // the workflow of the open operation is over or lost
 	exact   bool   // Next happens at NextAt; otherwise NextAt is the latest time
 	now     time.Time
 }
@@ -82,6 +88,8 @@ func Node(n *node.Node, f Facts) Explanation {
 			}
 		}
 	}
+	e.Power = Power(n, f.Now)
+	e.tell(n)
 	e.subject = fmt.Sprintf("Node %s is %s%s%s", label(n), base, text.Since(e.Since, f.Now), maintained)
 	return e
 }
@@ -102,12 +110,18 @@ func (e *Explanation) Paragraph(commands []string) string {
 	if e.Asked != "" {
 		out = append(out, "It is asked to end: "+e.Asked)
 	}
-	switch e.WaitingFor {
-	case "":
-	case node.PausedForMaintenance:
+	if e.Story.running {
+		out = append(out, capital(e.Story.Sentence))
+	}
+	switch {
+	case e.WaitingFor == "" || e.Story.covers(e.WaitingFor):
+	case e.WaitingFor == node.PausedForMaintenance:
 		out = append(out, "It is "+node.PausedForMaintenance)
 	default:
 		out = append(out, "It waits for "+e.WaitingFor)
+	}
+	if e.Power.SeenAt != nil || e.Power.Wanted != "" {
+		out = append(out, "Its power: "+e.Power.Text)
 	}
 	if next := e.next(); next != "" {
 		out = append(out, "Next: "+next)

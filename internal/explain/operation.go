@@ -26,7 +26,7 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 	if !f.Covered && e.WaitingFor == "" {
 		e.WaitingFor = node.WaitsForConductor(o.Group, o.Driver)
 	}
-	if e.lostWorkflow(f.Run) {
+	if e.ended = e.lostWorkflow(f.Run); e.ended {
 		return
 	}
 	p := pause(o, f.Run)

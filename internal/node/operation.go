@@ -78,6 +78,9 @@ type Operation struct {
 
 	WaitingFor   string // for people; "" = nothing
 	WaitingUntil *time.Time
+	// StepWait is what its running step waits for, as its conductor has told it last; nil = nothing that lasts.
+	// LiveWait says whether that still holds.
+	StepWait *Wait
 
 	// UsualUntil is until when the current step usually has ended, and UsualTimes are how long
 	// steps usually take, by name. Only a claim reads these.

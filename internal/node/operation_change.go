@@ -38,9 +38,7 @@ func (o *Operation) Block(reason BlockReason, waitingFor string, within *time.Du
 	if err := o.become(OpBlock, Waiting); err != nil {
 		return err
 	}
-	if o.BlockedAt == nil {
-		o.BlockedAt = &now
-	}
+	o.BlockedAt = &now // since when it is blocked for this reason
 	o.Blocked, o.WaitingFor, o.WaitingUntil = reason, waitingFor, nil
 	if within != nil {
 		until := now.Add(*within)
@@ -117,7 +115,7 @@ func (o *Operation) Record(p Progress) error {
 		o.Steps = p.Steps
 	}
 	o.Undo, o.Rests = p.Undo, p.Rests
-	o.WaitingFor, o.WaitingUntil, o.UsualUntil = p.WaitingFor, p.WaitingUntil, p.UsualUntil
+	o.WaitingFor, o.WaitingUntil, o.UsualUntil, o.StepWait = p.WaitingFor, p.WaitingUntil, p.UsualUntil, p.StepWait
 	// An ask to end stays until the operation ends, whoever wrote it meanwhile.
 	if p.ClearAsk && !o.Asked.Ends() {
 		o.Asked = AskNone
@@ -136,7 +134,7 @@ func (o *Operation) HoldAt(step *Step, failure, waitingFor string, c Claim, now,
 		return err
 	}
 	step.State, step.LastError, step.EndedAt = StepFailed, failure, &now
-	o.Claim, o.WaitingFor, o.WaitingUntil, o.UsualUntil = c, waitingFor, &until, nil
+	o.Claim, o.WaitingFor, o.WaitingUntil, o.UsualUntil, o.StepWait = c, waitingFor, &until, nil, nil
 	o.unblock()
 	return nil
 }

@@ -31,6 +31,7 @@ const (
 	OpWait     OperationEvent = "wait"      // a step waits for the agent to call back
 	OpUndo     OperationEvent = "undo"      // what is half done is put right
 	OpRecord   OperationEvent = "record"    // other progress
+	OpTell     OperationEvent = "tell"      // a step that lasts says what it waits for
 	OpHandOver OperationEvent = "hand over" // the conductor stops in good order before its step is over
 
 	// Other things that happen meanwhile.
@@ -65,12 +66,13 @@ var OperationRules = []OperationRule{
 	{OpBegin, begun, "", "the same run begins again", "nothing"},
 
 	{OpClaim, begun, "", "", "the claim; orphaned is cleared; temporal_pause, too, if Temporal would not have begun this attempt during it"},
-	{OpRun, []Phase{Running, Waiting, Holding}, Running, "", "steps, undo; stalled, waiting_for and waiting_until are cleared"},
-	{OpWait, []Phase{Running, Waiting}, Waiting, "", "waiting_for, waiting_until, steps, undo"},
+	{OpRun, []Phase{Running, Waiting, Holding}, Running, "", "steps, undo, step_wait; stalled, waiting_for and waiting_until are cleared"},
+	{OpWait, []Phase{Running, Waiting}, Waiting, "", "waiting_for, waiting_until, steps, undo, step_wait"},
 	{OpHold, []Phase{Running}, Holding, "at a hold step", "waiting_for, steps, undo"},
-	{OpHold, []Phase{Running, Waiting, Holding}, Holding, "at a step that failed", "waiting_for a decision, waiting_until, the claim; stalled is cleared"},
+	{OpHold, []Phase{Running, Waiting, Holding}, Holding, "at a step that failed", "waiting_for a decision, waiting_until, the claim; stalled and step_wait are cleared"},
 	{OpUndo, begun, Undoing, "", "waiting_for, waiting_until; stalled is cleared"},
-	{OpRecord, begun, "", "", "steps, undo, rests; stalled is cleared; asked, if it was to unhold or for power and is done"},
+	{OpRecord, begun, "", "", "steps, undo, rests, step_wait; stalled is cleared; asked, if it was to unhold or for power and is done"},
+	{OpTell, begun, "", "", "step_wait"},
 	{OpHandOver, begun, "", "", "rests; temporal_pause, if that is why"},
 
 	{OpBlock, []Phase{Running, Waiting, Holding}, Waiting, "", "stalled, stalled_at, waiting_for, waiting_until; what was waited for is kept in kept_for and kept_left"},
@@ -89,7 +91,7 @@ var OperationRules = []OperationRule{
 	{OpLose, open, "", "", "orphaned, if it is paused"},
 	{OpAsk, open, "", "", "asked, asked_by, asked_reason, asked_power, asked_at"},
 
-	{OpEnd, open, Ended, "", "outcome, error, ended_at, the steps' ends; waiting_for, stalled and all pauses are cleared"},
+	{OpEnd, open, Ended, "", "outcome, error, ended_at, the steps' ends; waiting_for, stalled, step_wait and all pauses are cleared"},
 }
 
 // allows reports whether the rule is one for event e in phase from.

@@ -121,6 +121,6 @@ var OperationInvariants = []OperationInvariant{
 	}},
 	{"only what is paused is orphaned", func(o *Operation) bool { return o.Paused || !o.Orphaned }},
 	{"what has ended is not paused, and waits for nothing", func(o *Operation) bool {
-		return o.Phase != Ended || !o.Paused && o.TemporalPause == nil && o.WaitingFor == "" && o.WaitingUntil == nil
+		return o.Phase != Ended || !o.Paused && o.TemporalPause == nil && o.WaitingFor == "" && o.WaitingUntil == nil && o.StepWait == nil
 	}},
 }

@@ -17,13 +17,15 @@ type Progress struct {
 	WaitingFor   string
 	WaitingUntil *time.Time // both written as they are: empty clears
 	UsualUntil   *time.Time // Operation.UsualUntil, also written as it is
+	StepWait     *Wait      // written as it is: nil clears
 
-	Rests      bool       // the current step is handed over: Operation.Rests
-	Came       bool       // the claim had a result: progress, a failure, or an orderly end
-	Move       Event      // moves the node by the life-cycle table; "" = stays
-	Power      PowerState // read from the hardware just now; "" = not read
-	BootMode   string     // "" = not read
-	LastError  string     // the node's; "" = leave
+	Rests      bool          // the current step is handed over: Operation.Rests
+	Came       bool          // the claim had a result: progress, a failure, or an orderly end
+	Move       Event         // moves the node by the life-cycle table; "" = stays
+	Power      PowerState    // read from the hardware; "" = not read
+	PowerAge   time.Duration // how long ago Power was read
+	BootMode   string        // "" = not read
+	LastError  string        // the node's; "" = leave
 	Internal   map[string]any
 	ClearAgent bool // forgets url, token and heartbeats: a new boot begins
 	// OwedDone is what the node no longer owes, because it was done just now or the

@@ -23,7 +23,9 @@ const (
 // conductors' heartbeats when the node is read, and no part of the operator's
 // own maintenance: it is lifted by coverage alone, and grants nothing.
 type Quarantine struct {
-	Since time.Time // zero = there never was such a conductor
+	// Since is when it began; zero = there never was such a conductor. It stays the same when conductors come and go
+	// before the quarantine is over.
+	Since time.Time
 	// Held: there is one now, but they came and went too often lately.
 	Held bool
 	// Draining names some conductors that would cover it if they did not drain.
@@ -37,7 +39,7 @@ func QuarantineReason(group, driver string, q Quarantine) string {
 		since = " since " + q.Since.UTC().Format(time.RFC3339)
 	}
 	if q.Held {
-		return fmt.Sprintf("Conductors which support driver %s for conductor group \"%s\" come and go%s: the node is in quarantine until they have stayed for %d seconds.",
+		return fmt.Sprintf("Conductors which support driver %s for conductor group \"%s\" come and go: the node is in quarantine%s until they have stayed for %d seconds.",
 			driver, group, since, int(FlapHold.Seconds()))
 	}
 	draining := ""

@@ -48,6 +48,10 @@ type Config struct {
 	// is. (Simulated agents can't see boot parameters.)
 	NoInspection bool
 
+	// NoProgress keeps agents from telling how much of a running command is done. ironic-python-agent does not tell that;
+	// agents that do are described at agent.Progress.
+	NoProgress bool
+
 	PXE              bool // with the boot override Pxe an agent boots; without this setting the disk boots
 	TLS              bool // BMCs speak https, with certificates of a CA made for the rack
 	PerServerAddress bool // each BMC has an address of its own, 127.100.x.y, instead of a path

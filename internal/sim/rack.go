@@ -67,7 +67,7 @@ func New(cfg Config) (_ *Rack, err error) {
 		return nil, fmt.Errorf("make rack: %w", err)
 	}
 	r.fleet = ipa.NewFleet(ipa.Config{
-		Client: newClient(), TimeScale: r.cfg.TimeScale, StepDelay: r.cfg.StepDelay, Inspection: !r.cfg.NoInspection,
+		Client: newClient(), TimeScale: r.cfg.TimeScale, StepDelay: r.cfg.StepDelay, Inspection: !r.cfg.NoInspection, NoProgress: r.cfg.NoProgress,
 		Seed: r.cfg.Seed, Log: r.cfg.Log, Observe: r.metrics.command,
 	})
 	r.fleet.SetAPI(r.cfg.APIURL)

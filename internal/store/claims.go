@@ -89,6 +89,21 @@ func (s *Store) CheckClaim(ctx context.Context, id int64, c node.Claim) (ask nod
 	return ask, err
 }
 
+// TellWait writes what the running step of an operation waits for, and returns what is asked of the operation now, as
+// CheckClaim does. It returns fault.Lost if the claim is not the newest.
+func (s *Store) TellWait(ctx context.Context, id int64, c node.Claim, w *node.Wait) (ask node.Ask, err error) {
+	var d dicts
+	a := args{"id": id, "seq": c.Seq, "attempt": c.Attempt, "step_wait": d.stepWait(w)}
+	if d.err != nil {
+		return "", d.err
+	}
+	found, err := s.one(ctx, "tell what a step waits for", tellWaitSQL, a, func(r pgx.Row) error { return r.Scan(&ask) })
+	if err == nil && !found {
+		err = lost(id, c)
+	}
+	return ask, err
+}
+
 // HandOver records that the holder of the claim has stopped in good order before its step was over,
 // so that another attempt can take it up at once. p is the pause in Temporal for which it stopped,
 // nil if there is none. HandOver returns fault.Lost if the claim is not the newest.

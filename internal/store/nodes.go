@@ -41,6 +41,12 @@ SELECT n.*, o.*, a.*, r.* FROM nodes n
   LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
  WHERE n.name = @ident`
 
+	nodesByUUIDSQL = `
+SELECT n.*, o.*, a.*, r.* FROM nodes n
+  LEFT JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL
+  LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
+ WHERE n.uuid = ANY (@uuids::uuid[]) ORDER BY n.id LIMIT @limit`
+
 	// The lock comes before the read, in a statement of its own: a statement that
 	// waited for a row's lock sees the other rows as they were before it waited.
 	// NO KEY leaves agents, ports and history of the node writable.
@@ -64,6 +70,11 @@ func (s *Store) Node(ctx context.Context, ident string) (*node.Node, error) {
 		return nil, node.NotFound(ident)
 	}
 	return &n, nil
+}
+
+// NodesByUUID returns the nodes of these uuids that exist, with their open operations and agents, in order of age.
+func (s *Store) NodesByUUID(ctx context.Context, uuids []string) ([]node.Node, error) {
+	return list(ctx, s, "read nodes", nodesByUUIDSQL, args{"uuids": uuids, "limit": node.MaxLimit}, eachNode())
 }
 
 func byIdent(ident, uuidSQL, nameSQL string) string {

@@ -12,7 +12,7 @@ import (
 
 // Every statement that writes the state of an operation stands in this file: phase,
 // waiting_for and waiting_until, stalled, stalled_at, kept_for and kept_left, paused,
-// orphaned, rests, temporal_pause and asked. What each event writes, and from which phase
+// orphaned, rests, temporal_pause, step_wait and asked. What each event writes, and from which phase
 // to which it leads, says node.OperationRules.
 //
 // Where it is not urgent, Go changes an operation whose row is locked, and writeOperationSQL
@@ -96,9 +96,15 @@ RETURNING o.id`
 const saveStepsSQL = `
 UPDATE operations o SET
 	steps = coalesce(@steps, o.steps), undo = @undo, phase = coalesce(nullif(@phase, ''), o.phase),
-	waiting_for = @waiting_for, waiting_until = @waiting_until,
+	waiting_for = @waiting_for, waiting_until = @waiting_until, step_wait = @step_wait,
 	asked = CASE WHEN @clear_ask AND o.asked IN ('unhold', 'power') THEN '' ELSE o.asked END,
 	rests = @rests, usual_until = @usual_until, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
+ WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
+RETURNING asked_now(o)`
+
+// tellWaitSQL writes what a running step waits for, and nothing else: it locks no row but the operation's.
+const tellWaitSQL = `
+UPDATE operations o SET step_wait = @step_wait
  WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
 RETURNING asked_now(o)`
 
@@ -112,7 +118,7 @@ WITH held AS MATERIALIZED (
 op AS (
 	UPDATE operations o SET 
 		steps = coalesce(@steps, o.steps), undo = @undo, phase = coalesce(nullif(@phase, ''), o.phase),
-		waiting_for = @waiting_for, waiting_until = @waiting_until,
+		waiting_for = @waiting_for, waiting_until = @waiting_until, step_wait = @step_wait,
 		asked = CASE WHEN @clear_ask AND o.asked IN ('unhold', 'power') THEN '' ELSE o.asked END,
 		rests = @rests, usual_until = @usual_until, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
 	  FROM held
@@ -123,7 +129,7 @@ token AS (DELETE FROM secrets s USING op WHERE @clear_agent AND s.node_id = op.i
 written AS (
 	UPDATE nodes n SET
 		power_state = coalesce(nullif(@power, ''), n.power_state),
-		power_read_at = CASE WHEN @power = '' THEN n.power_read_at ELSE clock_timestamp() END,
+		power_read_at = CASE WHEN @power = '' THEN n.power_read_at ELSE clock_timestamp() - @power_age::bigint * interval '1 microsecond' END,
 		target_power_state = CASE WHEN @clear_ask THEN NULL ELSE n.target_power_state END,
 		boot_mode = coalesce(nullif(@boot_mode, ''), n.boot_mode),
 		last_error = coalesce(nullif(@last_error, ''), n.last_error),
@@ -179,7 +185,7 @@ RETURNING o.*`
 const endSQL = `
 WITH ended AS (
 	UPDATE operations o SET phase = 'ended', outcome = @outcome, error = nullif(@error, ''), ended_at = clock_timestamp(),
-		steps = coalesce(@steps, o.steps), waiting_for = '', waiting_until = NULL, usual_until = NULL, missing_since = NULL,
+		steps = coalesce(@steps, o.steps), waiting_for = '', waiting_until = NULL, usual_until = NULL, step_wait = NULL, missing_since = NULL,
 		stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL, paused = false, orphaned = false, temporal_pause = NULL
 	 WHERE o.id = @id AND o.ended_at IS NULL
 	RETURNING o.id)
@@ -190,7 +196,7 @@ INSERT INTO ended_operations (operation_id) SELECT e.id FROM ended e ON CONFLICT
 const writeOperationSQL = `
 UPDATE operations o SET run_id = nullif(@run, ''), begun_at = CASE WHEN @run <> '' THEN coalesce(o.begun_at, clock_timestamp()) END,
 	claim_seq = @seq, claim_attempt = @attempt, claim_empty = o.claim_empty AND NOT @came,
-	phase = @phase, waiting_for = @waiting_for, waiting_until = @waiting_until, usual_until = @usual_until,
+	phase = @phase, waiting_for = @waiting_for, waiting_until = @waiting_until, usual_until = @usual_until, step_wait = @step_wait,
 	stalled = @stalled, stalled_at = @stalled_at, kept_for = @kept_for, kept_left = @kept_left,
 	paused = @paused, orphaned = @orphaned, temporal_pause = @temporal_pause, conductor_group = @group, driver = @driver,
 	steps = @steps, undo = @undo, decisions = @decisions,
@@ -211,7 +217,7 @@ func queueWrite(b *pgx.Batch, o *node.Operation, came bool) error {
 		"id": o.ID, "run": o.RunID, "seq": o.Claim.Seq, "attempt": o.Claim.Attempt, "came": came, "phase": o.Phase,
 		"waiting_for": words(o.WaitingFor, maxError), "waiting_until": o.WaitingUntil, "usual_until": o.UsualUntil,
 		"stalled": o.Blocked, "stalled_at": o.BlockedAt, "kept_for": words(o.KeptFor, maxError), "kept_left": o.KeptLeft,
-		"paused": o.Paused, "orphaned": o.Orphaned, "temporal_pause": nil, "group": o.Group, "driver": o.Driver,
+		"paused": o.Paused, "orphaned": o.Orphaned, "temporal_pause": nil, "step_wait": d.stepWait(o.StepWait), "group": o.Group, "driver": o.Driver,
 		"steps": d.steps(o.Steps), "undo": d.undo(o.Undo), "decisions": d.of(decisions),
 		"asked": o.Asked, "asked_by": words(o.AskedBy, 255), "asked_reason": words(o.AskedReason, maxError),
 	}

@@ -63,6 +63,7 @@ var operationTable = newTable(
 	optional("kept_left", "", func(o *operationRow) **time.Duration { return &o.KeptLeft }),
 	optional("temporal_pause", "", func(o *operationRow) **node.Pause { return &o.TemporalPause }),
 	unread[operationRow]("missing_since"),
+	optional("step_wait", "", func(o *operationRow) **node.Wait { return &o.StepWait }),
 
 	text("asked", func(o *operationRow) *node.Ask { return &o.Asked }),
 	text("asked_by", func(o *operationRow) *string { return &o.AskedBy }),

@@ -56,7 +56,7 @@ func (w *walk) run(steps int) {
 	w.want = *o
 	w.happened(node.OpAccept, "")
 	events := []func(){
-		w.begin, w.claim, w.claim, w.record, w.record, w.record, w.record, w.handOver, w.block, w.block, w.block, w.arrive, w.maintain, w.maintain,
+		w.begin, w.claim, w.claim, w.record, w.record, w.record, w.record, w.tell, w.handOver, w.block, w.block, w.block, w.arrive, w.maintain, w.maintain,
 		w.pause, w.unpause, w.ask, w.hold, w.decide, w.lose, w.adopt, w.redirect,
 	}
 	for range steps {
@@ -142,6 +142,21 @@ func (w *walk) record() {
 	w.fine(err)
 	require.Equal(w, w.want.PendingAsk(), asked, w.log)
 	w.happened(event[p.Phase], p)
+}
+
+func (w *walk) tell() {
+	if !w.begun() {
+		return
+	}
+	now := time.Now().UTC()
+	wait := &node.Wait{For: node.WaitPower, Subject: string(node.PowerOff), Since: now, Seen: "On", SeenAt: &now}
+	asked, err := w.s.TellWait(w.Context(), w.want.ID, w.want.Claim, wait)
+	w.fine(err)
+	require.Equal(w, w.want.PendingAsk(), asked, w.log)
+	w.want.StepWait = wait
+	w.happened(node.OpTell, "")
+	_, err = w.s.TellWait(w.Context(), w.want.ID, node.Claim{Seq: w.want.Claim.Seq, Attempt: w.want.Claim.Attempt - 1}, nil)
+	kind(w, fault.Lost, err)
 }
 
 func (w *walk) handOver() {
@@ -287,11 +302,12 @@ func (w *walk) compare() {
 		step                                     node.StepState
 		pause                                    node.PauseOf
 		until, keptLeft, blockedAt, ended, begun bool
+		wait                                     bool
 	}
 	of := func(o *node.Operation) state {
 		s := state{
 			o.Phase, o.State(), o.Blocked, o.Asked, o.KeptFor, o.WaitingFor, o.RunID, o.Group, o.AskedBy, o.Paused, o.Orphaned, o.Rests,
-			o.Claim, o.Steps[0].State, "", o.WaitingUntil != nil, o.KeptLeft != nil, o.BlockedAt != nil, o.EndedAt != nil, o.BegunAt != nil,
+			o.Claim, o.Steps[0].State, "", o.WaitingUntil != nil, o.KeptLeft != nil, o.BlockedAt != nil, o.EndedAt != nil, o.BegunAt != nil, o.StepWait != nil,
 		}
 		if o.TemporalPause != nil {
 			s.pause = o.TemporalPause.What
@@ -349,6 +365,8 @@ func (w *walk) end() {
 	_, err = w.s.SaveSteps(w.Context(), o.ID, o.Claim, node.Progress{Phase: node.Running})
 	kind(w, fault.Lost, err)
 	kind(w, fault.Lost, w.s.HandOver(w.Context(), o.ID, o.Claim, nil))
+	_, err = w.s.TellWait(w.Context(), o.ID, o.Claim, &node.Wait{For: node.WaitPower})
+	kind(w, fault.Lost, err)
 	_, err = w.s.Block(w.Context(), o.ID, o.RunID, 0, node.BlockedNoConductor, "a conductor", nil)
 	kind(w, fault.Lost, err)
 	w.fine(w.s.GoOn(w.Context(), o.ID, o.RunID))

@@ -35,12 +35,12 @@ WITH live AS MATERIALIZED (
 covered AS MATERIALIZED (
 	SELECT d.id FROM needs d WHERE EXISTS (SELECT FROM live c WHERE conductor_covers(c.conductor_group, c.interfaces, d))),
 coverage AS MATERIALIZED (
-	SELECT d.id, k.id IS NOT NULL AS covered, CASE WHEN k.id IS NULL THEN need_lost_at(d) WHEN d.held THEN need_held_since(d) END AS since
+	SELECT d.id, k.id IS NOT NULL AS covered, CASE WHEN k.id IS NULL THEN need_last_life(d) END AS lost
 	  FROM needs d LEFT JOIN covered k ON k.id = d.id),
 changed AS MATERIALIZED (
 	SELECT d.id FROM needs d JOIN coverage v ON v.id = d.id WHERE need_changed(d, v.covered, @hold) ORDER BY d.id FOR NO KEY UPDATE OF d)
 UPDATE needs d SET
-	lost_at    = CASE WHEN NOT v.covered THEN least(v.since, clock_timestamp())
+	lost_at    = CASE WHEN NOT v.covered THEN coalesce(d.lost_at, least(v.lost, clock_timestamp()))
 	                  WHEN d.held AND (d.covered_at IS NULL OR d.covered_at > clock_timestamp() - @hold::bigint * interval '1 microsecond') THEN d.lost_at END,
 	covered_at = CASE WHEN v.covered AND d.held AND d.covered_at IS NULL THEN clock_timestamp() END,
 	losses     = CASE WHEN v.covered THEN d.losses ELSE x.losses END,
@@ -48,12 +48,12 @@ UPDATE needs d SET
 	                  ELSE d.held OR cardinality(x.losses) >= @flaps END
   FROM coverage v
   JOIN LATERAL (SELECT array(SELECT l FROM needs m, unnest(m.losses) l WHERE m.id = v.id AND l > clock_timestamp() - @window * interval '1 microsecond' ORDER BY l)
-	|| least(v.since, clock_timestamp()) AS losses) x ON true
+	|| least(v.lost, clock_timestamp()) AS losses) x ON true
  WHERE v.id = d.id AND d.id IN (SELECT c.id FROM changed c) AND need_changed(d, v.covered, @hold)`
 
 const (
 	lostRequirementsSQL = `
-SELECT d.id, d.conductor_group, d.driver, d.held AND d.covered_at IS NOT NULL, CASE WHEN d.held AND d.covered_at IS NOT NULL THEN need_held_since(d) ELSE d.lost_at END, need_draining(d, @timeout)
+SELECT d.id, d.conductor_group, d.driver, d.held AND d.covered_at IS NOT NULL, d.lost_at, need_draining(d, @timeout)
   FROM needs d WHERE d.lost_at IS NOT NULL ORDER BY d.id`
 
 	toQuarantineSQL = `

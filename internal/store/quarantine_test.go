@@ -340,39 +340,43 @@ func TestOffersComeInPages(t *testing.T) {
 	kind(t, fault.NotFound, err)
 }
 
-// When conductors come and go, a quarantine because nobody covers the node begins with the last loss, and one because
-// coverage was lost too often begins with the first.
-func TestSinceOfAQuarantineIsOfTheLossThatItTellsOf(t *testing.T) {
+// A quarantine begins with the loss of coverage after which the node was offered to nobody. If conductors come and go so
+// often that the quarantine is held, a further loss does not begin another one.
+func TestSinceOfAQuarantineIsWhenItBegan(t *testing.T) {
 	t.Parallel()
 	s, url := openURL(t)
 	n := create(t, s, node.Available)
 	i := covering(t, s, "c1")
 	tick(t, s, 0, 0)
-	lost := func() time.Time {
+	var begun time.Time
+	lost := func(anew bool) {
 		require.NoError(t, s.StopConductor(t.Context(), "c1", i))
-		at := ask[time.Time](t, url, `SELECT stopped_at FROM conductors`)
-		require.True(t, at.Equal(quarantine(t, s, n.UUID).Since), "before reconciliation has noted it")
+		if anew {
+			begun = ask[time.Time](t, url, `SELECT stopped_at FROM conductors`)
+		}
+		require.True(t, begun.Equal(quarantine(t, s, n.UUID).Since), "before reconciliation has noted it")
 		_, err := s.Quarantine(t.Context())
 		require.NoError(t, err)
 		q := quarantine(t, s, n.UUID)
-		require.True(t, at.Equal(q.Since), "%s, and not %s", at, q.Since)
+		require.True(t, begun.Equal(q.Since), "%s, and not %s", begun, q.Since)
 		require.False(t, q.Held)
 		i = covering(t, s, "c1")
 		_, err = s.Quarantine(t.Context())
 		require.NoError(t, err)
-		return at
 	}
-	begun := lost()
-	lost()
-	lost()
+	lost(true)
+	require.Nil(t, quarantine(t, s, n.UUID), "it is offered again")
+	lost(true)
+	lost(true)
 	held := func() {
 		q := quarantine(t, s, n.UUID)
 		require.True(t, q.Held)
-		require.True(t, begun.Equal(q.Since), "they come and go since %s, and not %s", begun, q.Since)
+		require.True(t, begun.Equal(q.Since), "it is in quarantine since %s, and not %s", begun, q.Since)
 	}
 	held()
-	lost()
+	lost(false)
 	held()
+	require.Equal(t, begun, ask[time.Time](t, url, `SELECT since FROM quarantines`))
 }
 
 func TestSinceOfMaintenanceIsWhenItWasSetFirst(t *testing.T) {

@@ -52,6 +52,7 @@ func saveStatement(id int64, c node.Claim, p node.Progress) (sql string, a args,
 	sql, a = saveStepsSQL, args{
 		"id": id, "seq": c.Seq, "attempt": c.Attempt, "undo": d.undo(p.Undo), "phase": p.Phase,
 		"waiting_for": words(p.WaitingFor, maxError), "waiting_until": p.WaitingUntil, "usual_until": p.UsualUntil, "clear_ask": p.ClearAsk, "steps": nil, "rests": p.Rests, "came": p.Came,
+		"step_wait": d.stepWait(p.StepWait),
 	}
 	if p.Steps != nil {
 		a["steps"] = d.steps(p.Steps)
@@ -59,6 +60,7 @@ func saveStatement(id int64, c node.Claim, p node.Progress) (sql string, a args,
 	if touchesNode(p) {
 		sql = saveNodeSQL
 		a["clear_agent"], a["settled"], a["refused"] = p.ClearAgent, settledArg(p.OwedDone), p.Refused
+		a["power_age"] = micros(max(p.PowerAge, 0))
 		a["power"], a["boot_mode"], a["internal"], a["last_error"] = p.Power, p.BootMode, d.dict(p.Internal), failure(p.LastError)
 	}
 	return sql, a, d.err

@@ -18,6 +18,7 @@ import (
 const (
 	maxError = 4 << 10
 	maxEvent = 8 << 10
+	maxSeen  = 200 // what a look at the hardware has shown
 )
 
 // words makes a text from anywhere storable: hardware answers hold bytes that
@@ -91,6 +92,16 @@ func (d *dicts) steps(steps []node.Step) json.RawMessage {
 		steps[i].LastError = failure(steps[i].LastError)
 	}
 	return d.of(steps)
+}
+
+// stepWait is never longer than a few hundred bytes: it is written again and again.
+func (d *dicts) stepWait(w *node.Wait) any {
+	if w == nil {
+		return nil
+	}
+	c := *w
+	c.Subject, c.Seen, c.Unread = words(c.Subject, maxSeen), words(c.Seen, maxSeen), words(mask.URLs(c.Unread), maxSeen)
+	return d.of(&c)
 }
 
 func (d *dicts) undo(u []node.Undo) json.RawMessage {

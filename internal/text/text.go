@@ -70,6 +70,28 @@ func Clause(s string) string { return strings.TrimRight(strings.TrimSpace(s), ".
 // Moment returns a time as sentences contain it: UTC, to the second.
 func Moment(t time.Time) string { return t.UTC().Format(time.DateTime + " MST") }
 
+// Clock returns a time as sentences contain it that are read soon after now: the time of day in UTC, to the second, and the
+// date only if it is another one than today.
+func Clock(t, now time.Time) string {
+	if t, now = t.UTC(), now.UTC(); t.Year() == now.Year() && t.YearDay() == now.YearDay() {
+		return t.Format(time.TimeOnly + "Z")
+	}
+	return t.Format(time.DateTime + "Z")
+}
+
+// Age returns how old something is, in one unit: 12s, 4m, 3h, 5d.
+func Age(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
 // Ago returns how long before now t was, to the second. It is never below zero,
 // although the clocks of two machines may differ a little.
 func Ago(now, t time.Time) time.Duration { return max(now.Sub(t), 0).Round(time.Second) }

@@ -227,6 +227,7 @@ CREATE TABLE operations (
     kept_left         interval,                        -- and how much time was left for that
     temporal_pause    jsonb,                           -- somebody has paused the workflow, or the activity that it waits for, in Temporal (node.Pause)
     missing_since     timestamptz,                     -- since when Temporal does not know the workflow
+    step_wait         jsonb,                           -- what its running step waits for, as it was seen last (node.Wait)
     -- What somebody wants of it.
     asked             text        NOT NULL DEFAULT '' CHECK (asked IN ('', 'cancel', 'abort', 'delete', 'unhold', 'power')),
     asked_by          text        NOT NULL DEFAULT '',
@@ -248,7 +249,7 @@ CREATE TABLE operations (
     CONSTRAINT operations_paused_open       CHECK (NOT paused OR ended_at IS NULL),
     CONSTRAINT operations_orphaned_paused   CHECK (paused OR NOT orphaned),
     CONSTRAINT operations_temporal_open     CHECK (temporal_pause IS NULL OR ended_at IS NULL),
-    CONSTRAINT operations_ended_waits_not   CHECK (ended_at IS NULL OR waiting_for = '' AND waiting_until IS NULL)
+    CONSTRAINT operations_ended_waits_not   CHECK (ended_at IS NULL OR waiting_for = '' AND waiting_until IS NULL AND step_wait IS NULL)
 ) WITH (fillfactor = 70); -- claims and steps are heap-only updates
 COMMENT ON TABLE operations IS 'Pieces of work on nodes. An operation is open, and holds its node, until ended_at is set.';
 CREATE UNIQUE INDEX operations_one_open_per_node ON operations (node_id) WHERE ended_at IS NULL;
@@ -351,7 +352,7 @@ CREATE TABLE needs (
     conductor_group text          NOT NULL,
     driver          text          NOT NULL,
     wants           jsonb         NOT NULL, -- {driver: {interface: [implementation]}}, which the interfaces of a conductor have to contain
-    lost_at         timestamptz,            -- since when nobody covers it; null = somebody does
+    lost_at         timestamptz,            -- since when its nodes are in quarantine; null = they are not
     covered_at      timestamptz,            -- since when a held row is covered again
     losses          timestamptz[] NOT NULL DEFAULT '{}', -- when it lost coverage lately, oldest first
     held            boolean       NOT NULL DEFAULT false, -- lost coverage too often: its nodes are offered again only when coverage has lasted
@@ -483,7 +484,7 @@ CREATE INDEX shares_by_owner ON shares (owner_id, node_id);
 CREATE INDEX shares_leaving  ON shares (leaving_id, left_in) WHERE leaving_id IS NOT NULL;
 
 -- Rules that many statements share. PostgreSQL inlines these functions into the statement that calls them, except for those
--- with a subquery (need_draining, need_lost_at, compute_live), which it calls for each row. timeout is
+-- with a subquery (need_draining, need_last_life, need_lost_at, compute_live), which it calls for each row. timeout is
 -- conductor_heartbeat_timeout in microseconds.
 
 -- +goose StatementBegin
@@ -558,16 +559,16 @@ CREATE FUNCTION need_draining(d needs, timeout bigint) RETURNS text[] LANGUAGE s
          WHERE c.draining AND conductor_covers(c.conductor_group, c.interfaces, d) AND conductor_alive(c, w, timeout) ORDER BY c.hostname LIMIT 3) x
 $$;
 
--- For a need that nobody covers: since when. Reconciliation records it (lost_at). Until then, or if covered_at shows that what
--- it recorded was an earlier loss, it is the last sign of life of a conductor that covered the need; null = there never was one.
-CREATE FUNCTION need_lost_at(d needs) RETURNS timestamptz LANGUAGE sql STABLE AS $$
-    SELECT CASE WHEN d.lost_at IS NOT NULL AND d.covered_at IS NULL THEN d.lost_at ELSE (
-        SELECT max(coalesce(c.stopped_at, c.heartbeat_at)) FROM conductors c WHERE conductor_covers(c.conductor_group, c.interfaces, d)) END
+-- The last sign of life of a conductor that covers a need, alive or not; null = there never was one.
+CREATE FUNCTION need_last_life(d needs) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT max(coalesce(c.stopped_at, c.heartbeat_at)) FROM conductors c WHERE conductor_covers(c.conductor_group, c.interfaces, d)
 $$;
 
--- For a need that is covered but held: since when its conductors come and go.
-CREATE FUNCTION need_held_since(d needs) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
-    SELECT coalesce(d.losses[1], d.lost_at)
+-- Since when the nodes of a need are in quarantine that nobody covers, or that is held. Reconciliation records it (lost_at), and
+-- it stays the same as long as they are in quarantine, however often a conductor comes and goes meanwhile. Until it is recorded,
+-- it is the last sign of life of a conductor that covered the need; null = there never was one.
+CREATE FUNCTION need_lost_at(d needs) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT coalesce(d.lost_at, need_last_life(d))
 $$;
 
 -- The needs that a conductor covers now. Most conductors of a group have the same interfaces, so live has each set once.
@@ -584,7 +585,7 @@ CREATE FUNCTION coverage(timeout bigint) RETURNS TABLE (
 ) LANGUAGE sql STABLE AS $$
     WITH covered AS MATERIALIZED (SELECT c.id FROM covered_needs(timeout) c)
     SELECT d.id, d.conductor_group, d.driver, d.held, k.id IS NOT NULL, k.id IS NULL OR d.held,
-        CASE WHEN k.id IS NULL THEN need_lost_at(d) WHEN d.held THEN need_held_since(d) END,
+        CASE WHEN k.id IS NULL OR d.held THEN need_lost_at(d) END,
         CASE WHEN k.id IS NULL THEN need_draining(d, timeout) END
       FROM needs d LEFT JOIN covered k ON k.id = d.id
 $$;
@@ -594,7 +595,7 @@ CREATE FUNCTION need_coverage(need bigint, timeout bigint) RETURNS TABLE (
     held boolean, covered boolean, quarantined boolean, since timestamptz, draining text[]
 ) LANGUAGE sql STABLE AS $$
     SELECT d.held, y.covered, NOT y.covered OR d.held,
-        CASE WHEN NOT y.covered THEN need_lost_at(d) WHEN d.held THEN need_held_since(d) END,
+        CASE WHEN NOT y.covered OR d.held THEN need_lost_at(d) END,
         CASE WHEN NOT y.covered THEN need_draining(d, timeout) END
       FROM needs d CROSS JOIN LATERAL (
         SELECT EXISTS (SELECT FROM conductors c CROSS JOIN witness w

@@ -73,6 +73,9 @@ func withSteps(t *Target, now time.Time, most int) []line {
 		tail = append(tail, line{mark: " ", text: table.OneLine(o.Error), paint: text.FgRed})
 	}
 	// If there is no room for all, the steps around the current one are shown.
+	if o.StepWait != nil {
+		most--
+	}
 	room := max(most-1-len(tail), 1)
 	from := 0
 	if at := o.Current(); at != nil && len(o.Steps) > room {
@@ -81,6 +84,9 @@ func withSteps(t *Target, now time.Time, most int) []line {
 	lines := []line{head}
 	for _, s := range o.Steps[from:min(from+room, len(o.Steps))] {
 		lines = append(lines, stepLine(o, s, now))
+		if at := o.Current(); at != nil && at.Index == s.Index && o.StepWait != nil {
+			lines = append(lines, line{mark: "   ", text: table.OneLine(o.StepWait.Sentence), paint: text.Faint})
+		}
 	}
 	return append(lines, tail...)
 }

@@ -75,6 +75,9 @@ func describe(t *Target) string {
 		}
 		line += table.Optional(" after ", table.Clause(s.LastError))
 	}
+	if o.StepWait != nil {
+		return table.OneLine(line + ": " + o.StepWait.Sentence)
+	}
 	if o.WaitingUntil != nil {
 		line += ", until " + table.Time(o.WaitingUntil)
 	}

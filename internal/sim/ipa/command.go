@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -18,6 +19,8 @@ type command struct {
 	end    func() // ends the agent in the middle of the command; nil if no fault does
 	names  []string
 	done   chan struct{}
+	// progress returns how much of it is done; nil if it can't be told. The agent's lock guards it.
+	progress func() agent.Progress
 }
 
 func (c *command) ended() bool {
@@ -147,6 +150,34 @@ func (a *Agent) setResult(c *command, name string, out any, err error) {
 	}
 	c.result.Status = agent.Succeeded
 	c.result.Result, _ = json.Marshal(out) // plain values encode
+}
+
+// tellProgress lets the answers of the agent tell how much of the command is done, as long as it runs.
+func (a *Agent) tellProgress(c *command, f func() agent.Progress) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c.progress = f
+}
+
+// take lets the command take d, and tells how much of that is over. It returns false if the server was switched off
+// meanwhile.
+func (a *Agent) take(c *command, d time.Duration) bool {
+	begun := time.Now()
+	a.tellProgress(c, func() agent.Progress {
+		return agent.Progress{Fraction: min(float64(time.Since(begun))/float64(max(d, 1)), 1)}
+	})
+	return a.sleep(d)
+}
+
+// shown is the command's result as the agent answers it. The caller has the agent's lock. ironic-python-agent has no result
+// of a command that runs; agents that tell its progress do it as agent.Progress says.
+func (a *Agent) shown(c *command) agent.Result {
+	r := c.result
+	if r.Status == agent.Running && c.progress != nil && !a.fleet.cfg.NoProgress {
+		p := c.progress()
+		r.Result, _ = json.Marshal(agent.RunningResult{Progress: &p}) // numbers encode
+	}
+	return r
 }
 
 func noop(context.Context, *Agent, *command, json.RawMessage) (any, error) { return nil, nil }

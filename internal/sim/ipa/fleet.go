@@ -33,6 +33,7 @@ type Config struct {
 	TimeScale  float64       // factor of every wait of the real agent
 	StepDelay  time.Duration // how long a step takes beside its real work
 	Inspection bool          // report the inventory to the API at each boot
+	NoProgress bool          // tell of a running command only that it runs, as ironic-python-agent does
 	Seed       int64
 	Log        *zap.Logger
 	Observe    func(command, status string) // a command ended; may be nil

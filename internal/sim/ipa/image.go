@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -174,7 +175,14 @@ func (a *Agent) write(ctx context.Context, c *command, i agent.ImageInfo, device
 	}
 	h := hashes[algorithm]()
 	var first prefixWriter
-	n, err := io.Copy(io.MultiWriter(h, w, &first, stallReset{watch}), a.source(c, res))
+	written := &counter{}
+	if size := res.ContentLength; size > 0 {
+		a.tellProgress(c, func() agent.Progress {
+			n := written.n.Load()
+			return agent.Progress{Fraction: min(float64(n)/float64(size), 1), Bytes: n}
+		})
+	}
+	n, err := io.Copy(io.MultiWriter(h, w, &first, stallReset{watch}, written), a.source(c, res))
 	if err != nil {
 		w.Abort()
 		if errors.Is(context.Cause(ctx), errStalled) {
@@ -213,6 +221,14 @@ type stallReset struct{ watch *time.Timer }
 
 func (p stallReset) Write(b []byte) (int, error) {
 	p.watch.Reset(stallLimit)
+	return len(b), nil
+}
+
+// counter counts the bytes that are written to it.
+type counter struct{ n atomic.Int64 }
+
+func (c *counter) Write(b []byte) (int, error) {
+	c.n.Add(int64(len(b)))
 	return len(b), nil
 }
 

@@ -102,7 +102,7 @@ func (a *Agent) reply(w http.ResponseWriter, r *http.Request, c *command) {
 		}
 	}
 	a.mu.Lock()
-	result := c.result
+	result := a.shown(c)
 	a.mu.Unlock()
 	answer(w, http.StatusOK, result)
 }
@@ -112,7 +112,7 @@ func (a *Agent) list() []agent.Result {
 	defer a.mu.Unlock()
 	out := make([]agent.Result, len(a.results))
 	for i, c := range a.results {
-		out[i] = c.result
+		out[i] = a.shown(c)
 	}
 	return out
 }

@@ -122,18 +122,18 @@ func eraseMetadata(_ context.Context, a *Agent, _ *command, _ stepParams) (any, 
 	return nil, a.s.Disk.EraseMetadata()
 }
 
-func eraseDevices(_ context.Context, a *Agent, _ *command, _ stepParams) (any, error) {
-	a.sleep(a.fleet.cfg.StepDelay)
+func eraseDevices(_ context.Context, a *Agent, c *command, _ stepParams) (any, error) {
+	a.take(c, a.fleet.cfg.StepDelay)
 	return nil, a.s.Disk.Erase()
 }
 
 // burnIn takes as long as the node's driver_info says, without TimeScale. Tests use it when
 // they need a step that still runs.
-func burnIn(_ context.Context, a *Agent, _ *command, p stepParams) (any, error) {
+func burnIn(_ context.Context, a *Agent, c *command, p stepParams) (any, error) {
 	d := 24 * time.Hour
 	if s, ok := p.Node.DriverInfo["agent_burnin_cpu_timeout"].(float64); ok {
 		d = time.Duration(s * float64(time.Second))
 	}
-	a.sleep(d)
+	a.take(c, d)
 	return nil, nil
 }

@@ -1,0 +1,143 @@
+package conductor
+
+import (
+	"context"
+	"net/url"
+	"path"
+	"time"
+
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// The loops of this package that wait for hardware or for the agent tell what they wait for: waitFor at their beginning,
+// saw or missed after each look, and then tell or guardAndTell. Drivers and clients never wait for an effect (bmc.Session),
+// so they have nothing to tell.
+
+// tellTimeout is how long tell may take. A database that is slow must not keep a step from its next look.
+const tellTimeout = 2 * time.Second
+
+// waitFor notes that the current step waits for w. What is known of the same wait is kept, also if another conductor has
+// seen it.
+func (t *task) waitFor(w node.Wait) {
+	w.Since = w.Since.UTC()
+	if had := t.op.StepWait; had.Same(&w) {
+		had.Until, had.Every = w.Until, w.Every
+		return
+	}
+	t.op.StepWait = &w
+	t.copyWait()
+}
+
+// copyWait lets reportLater, which is in another goroutine, see what the step waits for.
+func (t *task) copyWait() {
+	if t.op.StepWait == nil {
+		t.lastWait.Store(nil)
+		return
+	}
+	w := *t.op.StepWait
+	t.lastWait.Store(&w)
+}
+
+// saw notes what the last look has shown.
+func (t *task) saw(seen string) {
+	t.op.StepWait.Saw(seen, time.Now().UTC())
+	t.copyWait()
+}
+
+// sawPower notes the power state that the last look has shown.
+func (t *task) sawPower(p bmc.Power) {
+	word := string(p)
+	if p == bmc.PowerUnknown {
+		word = "a power state that is not known"
+	}
+	t.op.StepWait.Power = stateOf(p)
+	t.saw(word)
+}
+
+// missed notes that the last look has failed.
+func (t *task) missed(err error) {
+	t.op.StepWait.Missed(fault.Text(err), time.Now().UTC())
+	t.copyWait()
+}
+
+// arrived notes that what the step waited for is there. The next save writes that.
+func (t *task) arrived() {
+	t.op.StepWait = nil
+	t.copyWait()
+}
+
+// tell writes what the step waits for, unless that was written less than TellEvery ago. Only a claim that is lost is an
+// error: a step does not need what it tells.
+func (t *task) tell(ctx context.Context) error {
+	if !t.mayTell() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	defer cancel()
+	err := t.writeWait(ctx)
+	if fault.Is(err, fault.Lost) {
+		return err
+	}
+	if err != nil {
+		t.log.Debug("what the step waits for could not be written", zap.Error(err))
+	}
+	return nil
+}
+
+// guardAndTell is guard. If something is to be told, one statement does both.
+func (t *task) guardAndTell(ctx context.Context) error {
+	if !t.mayTell() {
+		return t.guard(ctx)
+	}
+	return t.writeWait(ctx)
+}
+
+// sleepTelling waits for d. If that takes longer than TellEvery, it tells so in between, once: nothing changes meanwhile.
+func (t *task) sleepTelling(ctx context.Context, d time.Duration) error {
+	if first := t.Settings.TellEvery; d > first {
+		if err := sleep(ctx, first); err != nil {
+			return err
+		}
+		if err := t.tell(ctx); err != nil {
+			return err
+		}
+		d -= first
+	}
+	return sleep(ctx, max(d, 0))
+}
+
+func (t *task) mayTell() bool {
+	return t.op.StepWait != nil && time.Since(t.toldAt) >= t.Settings.TellEvery
+}
+
+func (t *task) writeWait(ctx context.Context) error {
+	t.toldAt = time.Now()
+	asked, err := t.Store.TellWait(ctx, t.op.ID, t.claim, t.op.StepWait)
+	if err == nil {
+		t.op.SetPendingAsk(asked)
+	}
+	return err
+}
+
+// waitAfterFailure notes that the step has failed. An agent's command goes on until the next try, so that it is still waited
+// for; nothing else is.
+func (t *task) waitAfterFailure(step *node.Step, err error) {
+	if w := t.op.StepWait; w != nil && w.For == node.WaitCommand && step.Issued != nil && step.State == node.StepRunning {
+		t.missed(err)
+		return
+	}
+	t.arrived()
+}
+
+// mediumName is how people know the medium at a URL: the name of its file. The rest may contain secrets.
+func mediumName(image string) string {
+	u, err := url.Parse(image)
+	if err != nil || u.Path == "" {
+		return ""
+	}
+	return path.Base(u.Path)
+}

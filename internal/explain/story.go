@@ -1,0 +1,58 @@
+package explain
+
+import (
+	"fmt"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
+)
+
+// Story is what goes on with a node right now, in one sentence without a full stop.
+type Story struct {
+	Sentence string
+	Since    *time.Time // when that began
+	Until    *time.Time // when it ends at the latest, or when somebody gives up; nil = not known
+	Wait     *StepWait  // what the running step waits for; nil = not known
+
+	running bool // it is about a step that runs
+}
+
+// covers reports whether the story says what the operation waits for, so that nobody has to say it again.
+func (s *Story) covers(waitingFor string) bool {
+	return s.Wait != nil && (s.Wait.For == node.WaitCall || s.Wait.For == node.WaitMedium) && waitingFor != ""
+}
+
+// tell makes the story of n out of what is explained already.
+func (e *Explanation) tell(n *node.Node) {
+	e.Story = Story{Sentence: e.What, Since: e.Since, Until: e.NextAt}
+	o := n.Operation
+	if o == nil || e.ended {
+		return
+	}
+	step := o.CurrentStep()
+	switch w := Wait(o, n.Agent, e.now); {
+	case w != nil:
+		what := "the undo"
+		if o.Phase != node.Undoing {
+			what = "step " + step.Name()
+		}
+		e.Story = Story{Sentence: what + ": " + w.Sentence, Since: w.Since, Until: w.Until, Wait: w, running: true}
+	case o.TemporalPause != nil:
+	case o.Blocked != node.NotBlocked:
+		e.Story.Sentence, e.Story.Since = "it waits for "+o.WaitingFor+text.Since(o.BlockedAt, e.now), o.BlockedAt
+		if o.Blocked == node.BlockedMaintenance {
+			e.Story.Sentence = "it is " + node.PausedForMaintenance + text.Since(o.BlockedAt, e.now)
+		}
+	case o.Phase == node.Running && step != nil && step.State == node.StepRunning:
+		e.Story = Story{Sentence: fmt.Sprintf("step %s runs%s", step.Name(), text.Since(step.StartedAt, e.now)), Since: step.StartedAt, running: true}
+	}
+}
+
+// capital returns s with a capital as its first letter.
+func capital(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[size:]
+}

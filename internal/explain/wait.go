@@ -1,0 +1,176 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
+)
+
+// StepWait is what a running step waits for, as people and programs are told it.
+type StepWait struct {
+	For      node.WaitFor
+	Subject  string // of For; "" = nothing
+	Sentence string // all of it, without a full stop
+	Since    *time.Time
+	Until    *time.Time // when the step gives up; nil = it does not
+	Seen     *Seen      // nil = no look was answered
+	Fraction *float64   // from 0 to 1; nil = nobody tells
+	Rate     *float64   // bytes a second; nil = not known
+	EndsAt   *time.Time // at this speed; nil = not known
+}
+
+// Seen is what was seen last, and when.
+type Seen struct {
+	What string
+	At   *time.Time
+}
+
+// AgentNotRead stands for the agent of a node that was not read, so that nothing is said about its calls.
+var AgentNotRead = &node.Agent{}
+
+// Wait explains what the running step of o waits for, nil if nothing is known. a is the agent of its node, nil if none has
+// called since the node was booted.
+func Wait(o *node.Operation, a *node.Agent, now time.Time) *StepWait {
+	w := o.LiveWait()
+	if w == nil {
+		return nil
+	}
+	out := &StepWait{
+		For: w.For, Subject: w.Subject, Sentence: WaitSentence(w, a, func(t time.Time) string { return text.Clock(t, now) }),
+		Since: &w.Since, Until: w.Until, Fraction: w.Fraction, EndsAt: w.EndsAt(),
+	}
+	if w.Seen != "" {
+		out.Seen = &Seen{What: w.Seen, At: w.SeenAt}
+	}
+	if w.For == node.WaitCall {
+		out.Seen = seenOfAgent(a)
+	}
+	if w.Rate > 0 {
+		rate := w.Rate
+		out.Rate = &rate
+	}
+	return out
+}
+
+// WaitSentence says what a running step waits for, in clauses without a full stop. format is how times are written: a text
+// that is read later needs dates.
+func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) string {
+	at := func(t *time.Time) string {
+		if t == nil {
+			return ""
+		}
+		return format(*t)
+	}
+	var parts []string
+	add := func(pattern string, args ...any) { parts = append(parts, fmt.Sprintf(pattern, args...)) }
+	switch w.For {
+	case node.WaitPower:
+		add("%s asked at %s", w.Subject, format(w.Since))
+		parts = append(parts, looked(w, "the BMC", "still says "+w.Seen, at)...)
+	case node.WaitMedium:
+		add("%s asked for at %s", orWords(w.Subject, "virtual medium ", "a virtual medium"), format(w.Since))
+		parts = append(parts, looked(w, "the BMC", "shows "+w.Seen, at)...)
+	case node.WaitCall:
+		inserted := ""
+		if w.Subject != "" {
+			inserted = "medium " + w.Subject + " inserted, "
+		}
+		add("%spower on at %s", inserted, format(w.Since))
+		if a != AgentNotRead {
+			parts = append(parts, called(a, at))
+		}
+	case node.WaitCommand:
+		add("%s was sent to the agent at %s", w.Subject, format(w.Since))
+		parts = append(parts, looked(w, "the agent", done(w), at)...)
+		if end := w.EndsAt(); end != nil && w.Unread == "" {
+			add("ends about %s", format(*end))
+		}
+	case node.WaitHeartbeat:
+		add("the next call of the agent is awaited since %s", format(w.Since))
+	case node.WaitTime:
+		add("a pause since %s", format(w.Since))
+	}
+	if w.Every > 0 {
+		add("looked at again every %s", w.Every)
+	}
+	switch {
+	case w.Until == nil:
+	case w.For == node.WaitTime:
+		add("ends at %s", format(*w.Until))
+	default:
+		add("gives up at %s", format(*w.Until))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func orWords(s, before, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return before + s
+}
+
+// looked says what whom has shown, and since when it does not answer.
+func looked(w *node.Wait, whom, seen string, at func(*time.Time) string) []string {
+	var out []string
+	if w.Seen != "" && w.Unread == "" {
+		return []string{whom + " " + seen}
+	}
+	if w.Seen != "" {
+		out = append(out, fmt.Sprintf("at %s %s said %s", at(w.SeenAt), whom, w.Seen))
+	}
+	if w.Unread != "" {
+		return append(out, fmt.Sprintf("%s has not answered since %s (%s)", whom, at(w.UnreadSince), text.Clause(w.Unread)))
+	}
+	return append(out, whom+" was not asked since")
+}
+
+// done says how much of a command is done.
+func done(w *node.Wait) string {
+	if w.Fraction == nil {
+		return "says " + w.Seen + " and does not tell how much is done"
+	}
+	words := fmt.Sprintf("has done %.0f %%", *w.Fraction*100)
+	if w.Rate > 0 {
+		words += ", " + bytesPerSecond(w.Rate)
+	}
+	return words
+}
+
+// bytesPerSecond returns a rate in decimal units, as networks and disks are described.
+func bytesPerSecond(rate float64) string {
+	for _, unit := range []struct {
+		name string
+		size float64
+	}{{"GB/s", 1e9}, {"MB/s", 1e6}, {"kB/s", 1e3}} {
+		if rate >= unit.size {
+			return fmt.Sprintf("%.3g %s", rate/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf("%.0f B/s", rate)
+}
+
+// called says whether the agent of this boot has called.
+func called(a *node.Agent, at func(*time.Time) string) string {
+	if seen := seenOfAgent(a); seen != nil {
+		return "at " + at(seen.At) + " its agent " + seen.What
+	}
+	return "its agent has not called since"
+}
+
+// seenOfAgent is the last that the agent of this boot has done, nil if nothing.
+func seenOfAgent(a *node.Agent) *Seen {
+	switch {
+	case a == nil:
+	case a.LastHeartbeatAt != nil:
+		return &Seen{What: "called", At: a.LastHeartbeatAt}
+	case a.InspectedAt != nil:
+		return &Seen{What: "sent its inventory", At: a.InspectedAt}
+	case a.LookedUpAt != nil:
+		return &Seen{What: "looked itself up, and has not called since", At: a.LookedUpAt}
+	}
+	return nil
+}

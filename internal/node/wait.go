@@ -1,0 +1,129 @@
+package node
+
+import (
+	"math"
+	"time"
+)
+
+// Wait is what the running step of an operation waits for: what was asked of the hardware or of the agent, what was
+// seen last, and when the step gives up. It contains no secrets. Times are those of the conductor that runs the step.
+type Wait struct {
+	For     WaitFor   `json:"for"`
+	Subject string    `json:"subject,omitempty"` // of For: a power state, the name of a medium, the step that the agent runs
+	Since   time.Time `json:"since"`             // when it was asked
+	// Until is when the step gives up; nil = never, as long as there are answers.
+	Until *time.Time    `json:"until,omitempty"`
+	Every time.Duration `json:"every,omitempty"` // the longest pause between two looks; 0 = nobody looks, somebody calls
+
+	// Seen is what the last look has shown, in the words of who was asked; "" = no look was answered yet.
+	Seen   string     `json:"seen,omitempty"`
+	SeenAt *time.Time `json:"seen_at,omitempty"`
+	Power  PowerState `json:"power,omitempty"` // what Seen means as power state; "" = nothing
+	// Unread is why all looks since UnreadSince have failed; "" = the last one was answered.
+	Unread      string     `json:"unread,omitempty"`
+	UnreadSince *time.Time `json:"unread_since,omitempty"`
+
+	// Fraction is how much is done, from 0 to 1; nil = whoever does it does not tell.
+	Fraction *float64 `json:"fraction,omitempty"`
+	Bytes    int64    `json:"bytes,omitempty"` // that are done; 0 = not told
+	Speed    float64  `json:"speed,omitempty"` // in fractions a second, smoothed over some looks; 0 = not known
+	Rate     float64  `json:"rate,omitempty"`  // the same in bytes a second
+}
+
+// WaitFor is what a running step waits for.
+type WaitFor string
+
+// What running steps wait for. Package explain has the words.
+const (
+	WaitPower     WaitFor = "power"           // the BMC is to show a power state: Subject
+	WaitMedium    WaitFor = "medium"          // the BMC is to show a virtual medium: Subject
+	WaitCall      WaitFor = "agent_call"      // the agent that was booted from the medium Subject is to call
+	WaitCommand   WaitFor = "agent_command"   // the agent is to end its command, the step Subject
+	WaitHeartbeat WaitFor = "agent_heartbeat" // any agent of the node is to call once more
+	WaitTime      WaitFor = "time"            // Until is to come
+)
+
+// WaitFors are all of them.
+var WaitFors = []WaitFor{WaitPower, WaitMedium, WaitCall, WaitCommand, WaitHeartbeat, WaitTime}
+
+// Same reports whether both are about the same request, so that what was seen of one is true of the other.
+func (w *Wait) Same(other *Wait) bool {
+	return w != nil && other != nil && w.For == other.For && w.Subject == other.Subject && w.Since.Equal(other.Since)
+}
+
+// Saw notes what a look at has shown.
+func (w *Wait) Saw(seen string, at time.Time) {
+	w.Seen, w.SeenAt, w.Unread, w.UnreadSince = seen, &at, "", nil
+}
+
+// Missed notes that a look at has failed, and why.
+func (w *Wait) Missed(why string, at time.Time) {
+	if w.Unread = why; w.UnreadSince == nil {
+		w.UnreadSince = &at
+	}
+}
+
+// newLook is the weight of the newest look in a speed: each one is measured over a few seconds only.
+const newLook = 0.3
+
+// Advance notes how much is done at a look: a fraction from 0 to 1 and, if it is known, bytes. It is called before Saw.
+func (w *Wait) Advance(fraction float64, bytes int64, at time.Time) {
+	if math.IsNaN(fraction) {
+		return
+	}
+	fraction = min(max(fraction, 0), 1)
+	was, then := w.Fraction, w.SeenAt
+	if was == nil { // at the beginning nothing was done
+		was, then = new(float64), &w.Since
+	}
+	since := 0.0
+	if then != nil {
+		since = at.Sub(*then).Seconds()
+	}
+	switch {
+	case fraction < *was || bytes < w.Bytes: // it has begun anew
+		w.Speed, w.Rate = 0, 0
+	case since > 0:
+		w.Speed = smooth(w.Speed, (fraction-*was)/since)
+		w.Rate = smooth(w.Rate, float64(bytes-w.Bytes)/since)
+	}
+	w.Fraction, w.Bytes = &fraction, bytes
+}
+
+func smooth(before, now float64) float64 {
+	if before == 0 {
+		return now
+	}
+	return before*(1-newLook) + now*newLook
+}
+
+// longestEnd is how far ahead an end is told: what has nearly stopped ends at no time that anybody could plan with.
+const longestEnd = 7 * 24 * time.Hour
+
+// EndsAt is when it ends if it goes on at the same speed; nil = not known.
+func (w *Wait) EndsAt() *time.Time {
+	if w.Fraction == nil || w.SeenAt == nil || w.Speed <= 0 {
+		return nil
+	}
+	left := (1 - *w.Fraction) / w.Speed
+	if left > longestEnd.Seconds() {
+		return nil
+	}
+	at := w.SeenAt.Add(time.Duration(left * float64(time.Second)))
+	return &at
+}
+
+// LiveWait returns what the running step of o waits for, nil if it does not run or nobody has told it.
+func (o *Operation) LiveWait() *Wait {
+	switch step := o.CurrentStep(); {
+	case o.StepWait == nil, o.Blocked != NotBlocked, o.TemporalPause != nil:
+		return nil
+	case o.Phase == Undoing:
+		return o.StepWait
+	case o.Phase != Running && o.Phase != Waiting:
+		return nil
+	case step == nil || step.State != StepRunning && step.State != StepWaiting:
+		return nil
+	}
+	return o.StepWait
+}
