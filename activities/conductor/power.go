@@ -94,6 +94,8 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 		if err := t.sendPower(ctx, step, s, r); err != nil {
 			return err
 		}
+	}
+	if step.Issued != nil { // sent just now, or by an attempt before
 		asked = step.Issued.At
 	}
 	seen, err := t.watchPower(ctx, s, want, asked, time.Now().Add(limit))

@@ -45,6 +45,7 @@ func TestThePowerOfNodesIsWhatIsWantedWhatWasSeenAndWhen(t *testing.T) {
 func TestWhatARunningStepWaitsForIsShownByTheOperationAndByWhy(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	b.In("n1", node.Deploying)
+	b.Operations.Run = node.RunStatus{Known: true, Open: true}
 	n, err := b.Store.Node(t.Context(), "n1")
 	require.NoError(t, err)
 	o := n.Operation

@@ -69,10 +69,10 @@ func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) st
 	switch w.For {
 	case node.WaitPower:
 		add("%s asked at %s", w.Subject, format(w.Since))
-		parts = append(parts, looked(w, "the BMC", "still says "+w.Seen, at)...)
+		parts = append(parts, looked(w, "the BMC", "still says "+w.Seen, "said "+w.Seen, at)...)
 	case node.WaitMedium:
 		add("%s asked for at %s", orWords(w.Subject, "virtual medium ", "a virtual medium"), format(w.Since))
-		parts = append(parts, looked(w, "the BMC", "shows "+w.Seen, at)...)
+		parts = append(parts, looked(w, "the BMC", "shows "+w.Seen, "showed "+w.Seen, at)...)
 	case node.WaitCall:
 		inserted := ""
 		if w.Subject != "" {
@@ -84,7 +84,7 @@ func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) st
 		}
 	case node.WaitCommand:
 		add("%s was sent to the agent at %s", w.Subject, format(w.Since))
-		parts = append(parts, looked(w, "the agent", done(w), at)...)
+		parts = append(parts, looked(w, "the agent", done(w), wasDone(w), at)...)
 		if end := w.EndsAt(); end != nil && w.Unread == "" {
 			add("ends about %s", format(*end))
 		}
@@ -113,14 +113,14 @@ func orWords(s, before, otherwise string) string {
 	return before + s
 }
 
-// looked says what whom has shown, and since when it does not answer.
-func looked(w *node.Wait, whom, seen string, at func(*time.Time) string) []string {
+// looked says what whom shows (seen) or, if it does not answer any more, what it has shown (last) and since when it is silent.
+func looked(w *node.Wait, whom, seen, last string, at func(*time.Time) string) []string {
 	var out []string
 	if w.Seen != "" && w.Unread == "" {
 		return []string{whom + " " + seen}
 	}
 	if w.Seen != "" {
-		out = append(out, fmt.Sprintf("at %s %s said %s", at(w.SeenAt), whom, w.Seen))
+		out = append(out, "at "+at(w.SeenAt)+" "+whom+" "+last)
 	}
 	if w.Unread != "" {
 		return append(out, fmt.Sprintf("%s has not answered since %s (%s)", whom, at(w.UnreadSince), text.Clause(w.Unread)))
@@ -138,6 +138,14 @@ func done(w *node.Wait) string {
 		words += ", " + bytesPerSecond(w.Rate)
 	}
 	return words
+}
+
+// wasDone is done at a look that is over.
+func wasDone(w *node.Wait) string {
+	if w.Fraction == nil {
+		return "said " + w.Seen
+	}
+	return fmt.Sprintf("had done %.0f %%", *w.Fraction*100)
 }
 
 // bytesPerSecond returns a rate in decimal units, as networks and disks are described.

@@ -1,0 +1,91 @@
+package explain_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestEveryWaitHasItsWords(t *testing.T) {
+	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	until := at.Add(time.Minute)
+	seen := map[string]node.WaitFor{}
+	for _, f := range node.WaitFors {
+		words := explain.WaitSentence(&node.Wait{For: f, Subject: "it", Since: at, Until: &until, Seen: "so", SeenAt: &at}, nil, func(time.Time) string { return "T" })
+		require.Regexp(t, `.+; (gives up|ends) at T$`, words)
+		require.NotContains(t, words, "%!", f)
+		require.Empty(t, seen[words], "%s has the words of %s", f, seen[words])
+		seen[words] = f
+	}
+}
+
+func TestAWaitThatDoesNotHoldIsNotTold(t *testing.T) {
+	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	o := func(change func(*node.Operation)) *node.Operation {
+		out := &node.Operation{
+			Phase: node.Running, Steps: []node.Step{{State: node.StepRunning}}, StepWait: &node.Wait{For: node.WaitPower, Subject: "power off", Since: at},
+		}
+		change(out)
+		return out
+	}
+	require.NotNil(t, explain.Wait(o(func(*node.Operation) {}), nil, at))
+	for name, change := range map[string]func(*node.Operation){
+		"it waits for a conductor":    func(o *node.Operation) { o.Phase, o.Blocked = node.Waiting, node.BlockedNoConductor },
+		"it is paused in Temporal":    func(o *node.Operation) { o.TemporalPause = &node.Pause{} },
+		"it holds":                    func(o *node.Operation) { o.Phase, o.Steps[0].State = node.Holding, node.StepFailed },
+		"its step has not begun":      func(o *node.Operation) { o.Steps[0].State = node.StepPending },
+		"its steps are over":          func(o *node.Operation) { o.Steps[0].State = node.StepDone },
+		"nobody has said anything":    func(o *node.Operation) { o.StepWait = nil },
+		"it has ended, and still has": func(o *node.Operation) { o.Phase = node.Ended },
+	} {
+		require.Nil(t, explain.Wait(o(change), nil, at), name)
+	}
+}
+
+// The rate is smoothed, the end follows from it, and something that begins anew has no rate yet.
+func TestProgressHasARateAndAnEnd(t *testing.T) {
+	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	w := &node.Wait{For: node.WaitCommand, Subject: "deploy.write_image", Since: at}
+	look := func(after time.Duration, fraction float64, bytes int64) {
+		w.Advance(fraction, bytes, at.Add(after))
+		w.Saw("RUNNING", at.Add(after))
+	}
+	look(10*time.Second, 0.25, 480e6)
+	look(20*time.Second, 0.5, 960e6)
+	require.Equal(t, at.Add(40*time.Second), w.EndsAt().Round(time.Second))
+	require.Equal(t, "deploy.write_image was sent to the agent at 03:04:05; the agent has done 50 %, 48 MB/s; ends about 03:04:45",
+		explain.WaitSentence(w, nil, func(t time.Time) string { return t.Round(time.Second).Format("15:04:05") }))
+	w.Missed("no route.", at.Add(25*time.Second))
+	w.Missed("no route.", at.Add(30*time.Second))
+	require.Equal(t, "deploy.write_image was sent to the agent at 03:04:05; at 03:04:25 the agent had done 50 %; the agent has not answered since 03:04:30 (no route)",
+		explain.WaitSentence(w, nil, func(t time.Time) string { return t.Format("15:04:05") }))
+	look(40*time.Second, 0.1, 100e6)
+	require.Nil(t, w.EndsAt())
+	require.Zero(t, w.Rate)
+}
+
+func TestThePowerWords(t *testing.T) {
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	ago := func(d time.Duration) *time.Time { at := now.Add(-d); return &at }
+	for name, c := range map[string]struct {
+		node        node.Node
+		text, short string
+	}{
+		"never read":       {node.Node{}, "unknown, never read", "unknown"},
+		"read once":        {node.Node{PowerReadAt: ago(80 * time.Hour)}, "unknown, last read 3d ago", "unknown"},
+		"known":            {node.Node{PowerState: node.PowerOff, PowerReadAt: ago(12 * time.Second)}, "power off, read 12s ago", "off 12s"},
+		"another is asked": {node.Node{PowerState: node.PowerOff, PowerReadAt: ago(4 * time.Minute), TargetPowerState: node.Rebooting}, "power off, read 4m ago; wanted: power on", "off 4m, wanted on"},
+		"the same is asked": {node.Node{PowerState: node.PowerOn, PowerReadAt: ago(47*time.Hour + time.Minute), TargetPowerState: node.PowerOn},
+			"power on, read 47h ago", "on 47h"},
+		"the clocks differ":      {node.Node{PowerState: node.PowerOn, PowerReadAt: ago(-time.Second)}, "power on, read 0s ago", "on 0s"},
+		"unknown, and off asked": {node.Node{TargetPowerState: node.SoftPowerOff}, "unknown, never read; wanted: power off", "unknown, wanted off"},
+	} {
+		v := explain.Power(&c.node, now)
+		require.Equal(t, c.text, v.Text, name)
+		require.Equal(t, c.short, v.Short, name)
+	}
+}
