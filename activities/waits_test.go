@@ -89,7 +89,11 @@ func (r *rig) faults(list string) {
 func (r *rig) wait() *node.Wait {
 	n, err := r.book.Node(r.Context(), uuid)
 	require.NoError(r, err)
-	return n.Operation.StepWait
+	if n.Operation.StepWait == nil {
+		return nil
+	}
+	w := *n.Operation.StepWait // the next attempt goes on changing it
+	return &w
 }
 
 // paced requires that writes were at least TellEvery apart.
