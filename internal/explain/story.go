@@ -3,8 +3,6 @@ package explain
 import (
 	"fmt"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
@@ -49,10 +47,4 @@ func (e *Explanation) tell(n *node.Node) {
 	case o.Phase == node.Running && step != nil && step.State == node.StepRunning:
 		e.Story = Story{Sentence: fmt.Sprintf("step %s runs%s", step.Name(), text.Since(step.StartedAt, e.now)), Since: step.StartedAt, running: true}
 	}
-}
-
-// capital returns s with a capital as its first letter.
-func capital(s string) string {
-	r, size := utf8.DecodeRuneInString(s)
-	return string(unicode.ToUpper(r)) + s[size:]
 }
