@@ -129,6 +129,7 @@ var rules = []rule{
 
 	{at: "internal/dev/devfile", never: []string{anyThirdParty}, why: "whoever looks for a stack reads its files"},
 	{at: "internal/dev", ours: []string{"*"}, not: []string{"cmd", "test"}, why: "the whole stack on one machine"},
+	{at: "internal/sqltest", never: []string{anyThirdParty}, why: "it reads source, whoever's"},
 	{at: "internal/testenv", ours: []string{"*"}, not: []string{"cmd", "test"}, why: "what tests start"},
 	{at: "cmd", ours: []string{"*"}, not: []string{"test"}, never: []string{module + "internal/chaos"}, why: "nobody imports it; only the tag chaos lets a test stop the program"},
 	{at: "test", ours: []string{"*"}, not: []string{"cmd"}, why: "nobody imports it"},

@@ -159,3 +159,10 @@ func ReSecret(dict map[string]any, secrets node.Secrets, prefix string) map[stri
 
 // TimesKept is how many usual times are stored.
 const TimesKept = timesKept
+
+// NodeWriters returns which statements write a column of nodes that are made from the table of its columns.
+func NodeWriters(column string) (create, patch, move bool) {
+	i, _ := nodeTable.place(column)
+	w := nodeTable.columns[i].writers
+	return w&onCreate != 0, w&onPatch != 0, w&onMove != 0
+}
