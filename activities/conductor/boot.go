@@ -35,6 +35,7 @@ func bootAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 		}
 		step.Phase = next
 		if next == phaseBooted {
+			t.addNews(node.TimelineBoot, step, "")
 			break
 		}
 		if err := t.save(ctx); err != nil {

@@ -42,6 +42,7 @@ func (t *task) countDeath(ctx context.Context) error {
 		step.LastError = node.DeathsOf(deaths, "step "+step.Name(), t.Settings.DeathWithin)
 		step.PutOff(*t.op.ClaimedAt, t.Settings.DeathPause)
 		t.op.Rests = true // no conductor works on it until then
+		t.addNews(node.TimelineFailed, step, step.LastError)
 		t.log.Warn("step put off", zap.String("step", step.Name()), zap.Timep("until", step.NotBefore),
 			zap.Bool("held", step.NeedsDecision()), zap.String("why", step.LastError))
 	}

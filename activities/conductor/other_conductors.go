@@ -9,6 +9,7 @@ import (
 
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // maxPerRound is how many conductors try a step in one round. If one can't reach the
@@ -48,6 +49,7 @@ func (t *task) handToAnother(ctx context.Context, err error) bool {
 	failed.step.LastError = fault.Text(failed.err)
 	failed.step.ClearDeaths()
 	t.pending.Move, t.pending.Came, t.op.Rests = "", true, true
+	t.addNews(node.TimelineNoAnswer, failed.step, failed.step.LastError)
 	if t.save(ctx) != nil {
 		return false // recordFailure finds out why
 	}

@@ -228,6 +228,7 @@ func (t *task) recordFailure(err error) error {
 	step.LastError, step.OnAgain = fault.Text(se.err), 0
 	step.ClearDeaths() // this conductor survived the step
 	t.op.Rests, t.pending.Came = true, true
+	t.addNews(node.TimelineFailed, step, step.LastError)
 	failures := step.Failures
 	retry := t.restartStep(step, se.err, spent) || !spent
 	if !retry {

@@ -85,6 +85,11 @@ func (t *task) close() {
 // move makes the next save move the node.
 func (t *task) move(e node.Event) { t.pending.Move = e }
 
+// addNews adds an entry to the operation's timeline with the next save.
+func (t *task) addNews(what node.TimelineWhat, step *node.Step, words string) {
+	t.pending.News = append(t.pending.News, node.News{What: what, Step: step.Name(), Words: words})
+}
+
 // guard checks the claim right before a request that changes hardware.
 func (t *task) guard(ctx context.Context) error {
 	asked, err := t.Store.CheckClaim(ctx, t.op.ID, t.claim)

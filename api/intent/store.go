@@ -68,6 +68,9 @@ type RequestStore interface {
 	// SayLostTemporal records that an operator says that Temporal has lost its data.
 	SayLostTemporal(ctx context.Context, by, reason string) error
 	Operation(ctx context.Context, id int64) (*node.Operation, error)
+	// Timeline returns what happened to an operation between its beginning and its end,
+	// oldest first.
+	Timeline(ctx context.Context, id int64) ([]node.TimelineEntry, error)
 	// UsualTimes returns how long steps usually take on n, with the image that it names, by
 	// the names of the steps.
 	UsualTimes(ctx context.Context, n *node.Node) (map[string]node.Usual, error)

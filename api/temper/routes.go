@@ -12,6 +12,7 @@ func (s *Server) ownRoutes() []httpd.Route {
 		httpd.Get("/temper/v1/operations", 0, s.listOperations),
 		httpd.Post("/temper/v1/operations/recover", 0, s.recoverOperations),
 		httpd.Get("/temper/v1/operations/:operation", 0, s.getOperation),
+		httpd.Get("/temper/v1/operations/:operation/timeline", 0, s.getTimeline),
 		httpd.Post("/temper/v1/operations/:operation/cancel", 0, s.cancelOperation),
 		httpd.Post("/temper/v1/operations/:operation/decision", 0, s.decideOperation),
 		httpd.Post("/temper/v1/operations/:operation/unpause", 0, s.unpauseOperation),

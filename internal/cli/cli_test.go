@@ -80,6 +80,7 @@ func goldenAPI(t *testing.T) string {
 		"/v1/drivers/redfish": "driver", "/v1/drivers/redfish/properties": "properties", "/v1/conductors": "conductors", "/temper/v1/conductors": "fleet",
 		"/v1/conductors/conductor-1": "conductor", "/temper/v1/operations": "operations", "/temper/v1/operations/44": "operation_done",
 		"/temper/v1/operations/22": "operation_failed", "/temper/v1/operations/87": "operation_cancelled",
+		"/temper/v1/operations/44/timeline": "timeline", "/temper/v1/operations/22/timeline": "timeline", "/temper/v1/operations/87/timeline": "timeline",
 	}
 	return serving(t, func(w http.ResponseWriter, r *http.Request) {
 		name, ok := files[r.URL.Path]

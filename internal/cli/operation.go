@@ -82,7 +82,7 @@ func operationTable(ops []client.Operation, now time.Time) table.Table {
 
 func newOperationShow(s *session) *cobra.Command {
 	c := &cobra.Command{
-		Use: "show ID", Short: "Show an operation with its steps", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Show an operation, its steps and what happened to it", Args: cobra.ExactArgs(1),
 		Example: "  temper operation show 12", ValidArgsFunction: s.completeOperations(1, false),
 	}
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
@@ -91,13 +91,14 @@ func newOperationShow(s *session) *cobra.Command {
 			return err
 		}
 		return s.show(o, func(w io.Writer) error {
+			timeline, err := s.Timeline(ctx, args[0])
+			if err != nil {
+				return err
+			}
 			if err := operationFields(o, s.now()).Print(w); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(w, "\n%s\n", stepTable(o, s.now()).String())
-			if err == nil && len(o.Decisions) > 0 {
-				_, err = fmt.Fprintf(w, "\n%s\n", decisionTable(o).String())
-			}
+			_, err = fmt.Fprintf(w, "\n%s\n\n%s\n", stepTable(o, s.now()), timelineTable(o, timeline))
 			return err
 		})
 	})
@@ -147,6 +148,15 @@ func stepTable(o *client.Operation, now time.Time) table.Table {
 	for _, s := range o.Steps {
 		g.Add(fmt.Sprint(s.Index+1), s.Name(), s.State, describeAttempts(s), s.Conductor, table.Time(s.StartedAt),
 			watch.StepDuration(o, s, now), cmp.Or(s.LastError, s.Note))
+	}
+	return g
+}
+
+// timelineTable has a line for each thing that happened, with how long after the request that was.
+func timelineTable(o *client.Operation, timeline []client.Moment) table.Table {
+	g := table.New("AT", "AFTER", "WHAT HAPPENED")
+	for _, m := range timeline {
+		g.Add(table.Time(m.At), table.Elapsed(o.AcceptedAt, m.At, time.Time{}), m.Text)
 	}
 	return g
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/cli/watch"
 	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/fault"
@@ -72,12 +71,4 @@ func (s *session) explainRefusal(ctx context.Context, id string, err error) erro
 		return &advisedError{err, "temper operation cancel " + id + " ends it"}
 	}
 	return err
-}
-
-func decisionTable(o *client.Operation) table.Table {
-	g := table.New("DECIDED", "ACTION", "STEP", "BY", "REASON")
-	for _, d := range o.Decisions {
-		g.Add(table.Time(d.At), d.Action, d.Step, d.By, d.Reason)
-	}
-	return g
 }

@@ -163,6 +163,23 @@ func (c *Client) Operation(ctx context.Context, id string) (*Operation, error) {
 	return &o, err
 }
 
+// Moment is something that happened to an operation.
+type Moment struct {
+	At    *time.Time `json:"at"`
+	Until *time.Time `json:"until"` // when it had ended, if it has a duration
+	What  string     `json:"what"`
+	Text  string     `json:"text"`
+}
+
+// Timeline returns everything that happened to an operation, oldest first.
+func (c *Client) Timeline(ctx context.Context, id string) ([]Moment, error) {
+	var out struct {
+		Timeline []Moment `json:"timeline"`
+	}
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/temper/v1/operations/" + segment(id) + "/timeline"}, &out)
+	return out.Timeline, err
+}
+
 // CancelOperation cancels an operation, which then undoes what it left half done.
 func (c *Client) CancelOperation(ctx context.Context, id, reason string) (*Operation, error) {
 	var o Operation

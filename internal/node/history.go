@@ -6,10 +6,10 @@ import "time"
 type HistoryEvent struct {
 	UUID      string
 	NodeUUID  string
-	CreatedAt time.Time
-	Event     string // words for people, bounded to 8 KiB
-	EventType string // one of the types below
-	Severity  string // INFO, ERROR
+	CreatedAt time.Time // zero in an event that is written = now
+	Event     string    // words for people, bounded to 8 KiB
+	EventType string    // one of the types below
+	Severity  string    // INFO, ERROR
 	Conductor string
 	User      string
 	Operation int64 // 0 = none
@@ -26,4 +26,5 @@ const (
 	HistoryChange      = "change"
 	HistoryMaintenance = "maintenance"
 	HistoryQuarantine  = "quarantine"
+	HistoryProgress    = "progress" // of an operation that has ended: hand-overs, boots, the agent's calls, waits
 )

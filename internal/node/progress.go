@@ -19,6 +19,7 @@ type Progress struct {
 	UsualUntil   *time.Time // Operation.UsualUntil, also written as it is
 	StepWait     *Wait      // written as it is: nil clears
 
+	News       []News        // added to the operation's timeline
 	Rests      bool          // the current step is handed over: Operation.Rests
 	Came       bool          // the claim had a result: progress, a failure, or an orderly end
 	Move       Event         // moves the node by the life-cycle table; "" = stays

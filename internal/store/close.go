@@ -30,6 +30,7 @@ func (s *Store) CloseOperation(ctx context.Context, end node.End) (*node.Operati
 		c.queueLock(b, end.Operation)
 		b.Queue(followUpSQL, args{"id": end.Operation}).QueryRow(maybe(new(bool), func(r pgx.Row) error { return r.Scan(&c.follow) }))
 		b.Queue(nextOperationSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&c.next) })
+		b.Queue(timelineSQL, args{"id": end.Operation}).Query(collect(&c.timeline, scanEntry))
 	}, c.decide)
 	switch {
 	case err != nil:
@@ -49,6 +50,8 @@ type closingTx struct {
 	follow int64 // the follow-up of one that is closed already
 	next   int64 // number of the follow-up, if one is opened
 	out    *node.Operation
+
+	timeline []node.TimelineEntry
 }
 
 func (c *closingTx) decide(b *pgx.Batch) error {
@@ -69,6 +72,9 @@ func (c *closingTx) decide(b *pgx.Batch) error {
 		return err
 	}
 	c.applyEnding(ending)
+	for _, e := range node.TimelineHistory(c.op.ID, c.timeline) {
+		queueHistory(b, c.ID, e)
+	}
 	if err := c.queueState(b); err != nil {
 		return err
 	}

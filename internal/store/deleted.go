@@ -108,8 +108,9 @@ SELECT d.id FROM deleted_nodes d WHERE d.deleted_at < clock_timestamp() - @age *
 
 	forgetSQL = `
 WITH gone AS (DELETE FROM deleted_nodes d WHERE d.id = ANY(@ids) RETURNING d.node_id, d.uuid, d.deleted_at),
-history AS (DELETE FROM node_history h USING gone g WHERE h.node_id = g.node_id)
-DELETE FROM operations o USING gone g WHERE o.node_uuid = g.uuid AND o.node_id IS NULL AND o.accepted_at <= g.deleted_at`
+history AS (DELETE FROM node_history h USING gone g WHERE h.node_id = g.node_id),
+done AS (DELETE FROM operations o USING gone g WHERE o.node_uuid = g.uuid AND o.node_id IS NULL AND o.accepted_at <= g.deleted_at RETURNING o.id)
+DELETE FROM operation_timeline t USING done d WHERE t.operation_id = d.id`
 
 	// forgetAtOnce bounds the work of one reconciliation.
 	forgetAtOnce = 200

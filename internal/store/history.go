@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,8 +18,8 @@ const HistoryKept = 300
 const addHistorySQL = `
 WITH last AS (SELECT coalesce(max(h.seq), 0) AS seq FROM node_history h WHERE h.node_id = @node),
 gone AS (DELETE FROM node_history h USING last WHERE h.node_id = @node AND h.seq <= last.seq + 1 - @kept)
-INSERT INTO node_history (node_id, seq, event, event_type, severity, conductor, username, operation_id)
-SELECT @node, last.seq + 1, @event, @type, @severity, @conductor, @user, nullif(@operation, 0) FROM last`
+INSERT INTO node_history (node_id, seq, event, event_type, severity, conductor, username, operation_id, created_at)
+SELECT @node, last.seq + 1, @event, @type, @severity, @conductor, @user, nullif(@operation, 0), coalesce(@at::timestamptz, clock_timestamp()) FROM last`
 
 func queueHistory(b *pgx.Batch, nodeID int64, e node.HistoryEvent) {
 	severity := e.Severity
@@ -29,14 +30,18 @@ func queueHistory(b *pgx.Batch, nodeID int64, e node.HistoryEvent) {
 	if severity == "ERROR" || e.EventType == node.HistoryError { // what people say stays as they said it
 		event = mask.URLs(event)
 	}
+	var at *time.Time
+	if !e.CreatedAt.IsZero() {
+		at = &e.CreatedAt
+	}
 	b.Queue(addHistorySQL, args{
+		"at":   at,
 		"node": nodeID, "kept": HistoryKept, "event": words(event, maxEvent), "type": e.EventType, "severity": severity,
 		"conductor": e.Conductor, "user": words(e.User, 255), "operation": e.Operation,
 	})
 }
 
-// AddHistory adds an event to the history of the node e.NodeUUID. UUID and CreatedAt of e are
-// not used. It returns fault.NotFound if there is no such node.
+// AddHistory adds an event to the history of the node e.NodeUUID. UUID of e is not used. It returns fault.NotFound if there is no such node.
 func (s *Store) AddHistory(ctx context.Context, e node.HistoryEvent) error {
 	return s.inNodeTx(ctx, e.NodeUUID, "add history to node "+e.NodeUUID, func(l *lockedNode, b *pgx.Batch) error {
 		queueHistory(b, l.ID, e)

@@ -98,7 +98,7 @@ UPDATE operations o SET
 	steps = coalesce(@steps, o.steps), undo = @undo, phase = coalesce(nullif(@phase, ''), o.phase),
 	waiting_for = @waiting_for, waiting_until = @waiting_until, step_wait = @step_wait,
 	asked = CASE WHEN @clear_ask AND o.asked IN ('unhold', 'power') THEN '' ELSE o.asked END,
-	rests = @rests, usual_until = @usual_until, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
+	rests = @rests, usual_until = @usual_until, news = @news, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
  WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
 RETURNING asked_now(o)`
 
@@ -120,7 +120,7 @@ op AS (
 		steps = coalesce(@steps, o.steps), undo = @undo, phase = coalesce(nullif(@phase, ''), o.phase),
 		waiting_for = @waiting_for, waiting_until = @waiting_until, step_wait = @step_wait,
 		asked = CASE WHEN @clear_ask AND o.asked IN ('unhold', 'power') THEN '' ELSE o.asked END,
-		rests = @rests, usual_until = @usual_until, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
+		rests = @rests, usual_until = @usual_until, news = @news, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
 	  FROM held
 	 WHERE o.id = @id AND o.node_id = held.id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
 	RETURNING asked_now(o) AS asked, held.id),

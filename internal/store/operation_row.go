@@ -74,6 +74,8 @@ var operationTable = newTable(
 	unread[operationRow]("model"),
 	unread[operationRow]("image"),
 	optional("usual_until", "", func(o *operationRow) **time.Time { return &o.UsualUntil }),
+	unread[operationRow]("told"),
+	unread[operationRow]("news"),
 )
 
 // operation is the row's; nil where an outer join found none.

@@ -52,7 +52,10 @@ func saveStatement(id int64, c node.Claim, p node.Progress) (sql string, a args,
 	sql, a = saveStepsSQL, args{
 		"id": id, "seq": c.Seq, "attempt": c.Attempt, "undo": d.undo(p.Undo), "phase": p.Phase,
 		"waiting_for": words(p.WaitingFor, maxError), "waiting_until": p.WaitingUntil, "usual_until": p.UsualUntil, "clear_ask": p.ClearAsk, "steps": nil, "rests": p.Rests, "came": p.Came,
-		"step_wait": d.stepWait(p.StepWait),
+		"step_wait": d.stepWait(p.StepWait), "news": nil,
+	}
+	if len(p.News) > 0 {
+		a["news"] = d.of(newsOf(p.News))
 	}
 	if p.Steps != nil {
 		a["steps"] = d.steps(p.Steps)

@@ -104,3 +104,27 @@ func Since(t *time.Time, now time.Time) string {
 	}
 	return fmt.Sprintf(" since %s (%s)", Moment(*t), Ago(now, *t))
 }
+
+// Span returns a duration as people say it, with at most two units: "1 d 3 h", "2 h 4 min",
+// "4 min 10 s", "11 s", "0.3 s".
+func Span(d time.Duration) string {
+	d = max(d, 0)
+	for _, u := range []struct {
+		big, small  time.Duration
+		name, below string
+	}{
+		{24 * time.Hour, time.Hour, "d", "h"}, {time.Hour, time.Minute, "h", "min"}, {time.Minute, time.Second, "min", "s"},
+	} {
+		if d := d.Round(u.small); d >= u.big {
+			words := fmt.Sprintf("%d %s", d/u.big, u.name)
+			if rest := d % u.big / u.small; rest > 0 {
+				words += fmt.Sprintf(" %d %s", rest, u.below)
+			}
+			return words
+		}
+	}
+	if d >= 10*time.Second {
+		return fmt.Sprintf("%d s", d.Round(time.Second)/time.Second)
+	}
+	return fmt.Sprintf("%.1f s", d.Seconds())
+}

@@ -238,6 +238,9 @@ CREATE TABLE operations (
     model             text        NOT NULL DEFAULT '', -- of its node, as node_model() gives it
     image             text        NOT NULL DEFAULT '', -- which image its node has, as image_key() gives it; '' = none
     usual_until       timestamptz,                     -- until then its current step usually has ended; null = not known
+    -- Its timeline, which the trigger operation_told writes.
+    told              integer     NOT NULL DEFAULT 0,  -- how many entries it has got
+    news              jsonb,                           -- what a statement adds to it besides: [{what, step, words}, ...]. The trigger takes it, so that it is null in every row
     CONSTRAINT operations_ended_has_outcome CHECK ((ended_at IS NULL) = (outcome IS NULL)),
     CONSTRAINT operations_ended_phase       CHECK ((ended_at IS NULL) = (phase <> 'ended')),
     CONSTRAINT operations_begun_has_run     CHECK ((begun_at IS NULL) = (run_id IS NULL)),
@@ -263,6 +266,23 @@ CREATE INDEX operations_by_kind    ON operations (kind, id);
 CREATE INDEX operations_by_outcome ON operations (outcome, id) WHERE outcome IS NOT NULL;
 -- Operations whose error says that an undo is still owed. The error is changed when the undo is done or waived.
 CREATE INDEX operations_left       ON operations (node_uuid) WHERE error LIKE '%; what it left is still to be undone: %';
+
+-- No foreign key: whoever writes an entry has just written the operation. What the operation's row says already (accepted, the
+-- latest run of each step, the end) has no entry.
+CREATE TABLE operation_timeline (
+    operation_id bigint      NOT NULL,
+    seq          integer     NOT NULL,                 -- in the middle of a long timeline some are missing, because they were deleted
+    at           timestamptz NOT NULL,
+    what         text        NOT NULL,                 -- node.TimelineWhat
+    step         text        NOT NULL DEFAULT '',
+    conductor    text        NOT NULL DEFAULT '',
+    former       text        NOT NULL DEFAULT '',      -- of a hand-over: the conductor before
+    since        timestamptz,                          -- of a hand-over: the last sign of the conductor before; of the end of a wait: its beginning
+    by_user      text        NOT NULL DEFAULT '',
+    words        text        NOT NULL DEFAULT '' CHECK (octet_length(words) <= 1024),
+    PRIMARY KEY (operation_id, seq)
+);
+COMMENT ON TABLE operation_timeline IS 'What happened to an operation between its beginning and its end: the first 50 entries and the latest 150.';
 
 CREATE TABLE ended_operations (
     operation_id bigint PRIMARY KEY
@@ -713,6 +733,84 @@ BEGIN
     RETURN NEW;
 END $$;
 
+-- Adds an entry to the timeline of an operation that is being updated, and deletes the oldest one of the middle.
+CREATE FUNCTION operation_tell(o INOUT operations, what text, step text DEFAULT '', conductor text DEFAULT '', former text DEFAULT '',
+    since timestamptz DEFAULT NULL, by_user text DEFAULT '', words text DEFAULT '', at timestamptz DEFAULT NULL) LANGUAGE plpgsql AS $$
+BEGIN
+    o.told := o.told + 1;
+    IF o.told > 200 THEN
+        DELETE FROM operation_timeline t WHERE t.operation_id = o.id AND t.seq > 50 AND t.seq <= o.told - 150;
+    END IF;
+    INSERT INTO operation_timeline VALUES (o.id, o.told, coalesce(at, clock_timestamp()), what, coalesce(step, ''), conductor, former, since, by_user, left(coalesce(words, ''), 256));
+END $$;
+
+-- The timeline of operations. A conductor is lost if its step was running when another attempt took it, and it had not handed
+-- the step over.
+CREATE FUNCTION operation_told() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    running text;
+    former  conductors;
+    called  timestamptz;
+    one     jsonb;
+BEGIN
+    FOR one IN SELECT v FROM jsonb_array_elements(NEW.news) v LOOP
+        NEW := operation_tell(NEW, one ->> 'what', one ->> 'step', NEW.conductor, words => one ->> 'words');
+    END LOOP;
+    IF NEW.rests AND NOT OLD.rests AND NEW.news IS NULL AND NEW.temporal_pause IS NULL THEN
+        NEW := operation_tell(NEW, 'stopped', conductor => NEW.conductor);
+    END IF;
+    NEW.news := NULL;
+    IF NEW.claimed_at IS DISTINCT FROM OLD.claimed_at THEN
+        SELECT (s ->> 'interface') || '.' || (s ->> 'step') INTO running FROM jsonb_array_elements(OLD.steps) s WHERE s ->> 'state' = 'running' LIMIT 1;
+        IF OLD.conductor = '' THEN
+            NEW := operation_tell(NEW, 'taken up', conductor => NEW.conductor, since => OLD.accepted_at);
+        ELSIF NOT OLD.rests AND (running IS NOT NULL OR OLD.phase = 'undoing' AND NEW.claim_seq = OLD.claim_seq) THEN
+            SELECT c.* INTO former FROM conductors c WHERE c.hostname = OLD.conductor;
+            NEW := operation_tell(NEW, 'taken over', running, NEW.conductor, OLD.conductor,
+                CASE WHEN OLD.claim_lost_at IS NOT NULL THEN OLD.claim_lost_at ELSE greatest(former.heartbeat_at, OLD.claimed_at) END,
+                words => CASE WHEN OLD.claim_lost_at IS NOT NULL OR former.incarnation IS DISTINCT FROM OLD.claim_incarnation THEN 'replaced'
+                    WHEN former.stopped_at IS NOT NULL THEN 'stopped' ELSE 'silent' END);
+        ELSIF NEW.conductor <> OLD.conductor THEN
+            NEW := operation_tell(NEW, 'handed over', running, NEW.conductor, OLD.conductor, OLD.claimed_at);
+        END IF;
+    END IF;
+    IF NEW.stalled <> OLD.stalled AND OLD.stalled <> '' THEN
+        NEW := operation_tell(NEW, 'unblocked', since => OLD.stalled_at, words => OLD.waiting_for);
+    ELSIF OLD.phase = 'waiting' AND NEW.phase <> 'waiting' THEN
+        SELECT a.first_heartbeat_at INTO called FROM agents a WHERE a.node_id = NEW.node_id;
+        IF called IS NOT NULL AND NOT EXISTS (SELECT FROM operation_timeline t WHERE t.operation_id = NEW.id AND t.what = 'agent called' AND t.at = called) THEN
+            NEW := operation_tell(NEW, 'agent called', at => called);
+        ELSE
+            NEW := operation_tell(NEW, 'wait ended', words => OLD.waiting_for);
+        END IF;
+    END IF;
+    IF NEW.stalled <> OLD.stalled AND NEW.stalled <> '' THEN
+        NEW := operation_tell(NEW, 'blocked', words => NEW.waiting_for);
+    ELSIF NEW.phase <> OLD.phase AND NEW.phase IN ('waiting', 'undoing') AND NEW.stalled = '' AND OLD.stalled = '' THEN
+        NEW := operation_tell(NEW, CASE NEW.phase WHEN 'waiting' THEN 'waiting' ELSE 'undoing' END, words => NEW.waiting_for);
+    ELSIF NEW.phase <> OLD.phase AND NEW.phase = 'holding' THEN
+        SELECT s INTO one FROM jsonb_array_elements(NEW.steps) s WHERE s ->> 'state' IN ('failed', 'waiting') LIMIT 1;
+        NEW := operation_tell(NEW, 'held', (one ->> 'interface') || '.' || (one ->> 'step'), NEW.conductor, words => one ->> 'last_error');
+    END IF;
+    IF jsonb_array_length(NEW.decisions) > jsonb_array_length(OLD.decisions) THEN
+        one := NEW.decisions -> -1;
+        NEW := operation_tell(NEW, 'decided', one ->> 'step', by_user => coalesce(one ->> 'by', ''),
+            words => (one ->> 'action') || coalesce(': ' || nullif(one ->> 'reason', ''), ''));
+    END IF;
+    IF NEW.asked <> '' AND NEW.asked IS DISTINCT FROM OLD.asked AND jsonb_array_length(NEW.decisions) = jsonb_array_length(OLD.decisions) THEN
+        NEW := operation_tell(NEW, 'asked', by_user => NEW.asked_by, words => NEW.asked || coalesce(': ' || nullif(NEW.asked_reason, ''), ''));
+    END IF;
+    IF NEW.temporal_pause IS NOT NULL AND OLD.temporal_pause IS NULL THEN
+        NEW := operation_tell(NEW, 'paused', by_user => coalesce(NEW.temporal_pause ->> 'by', ''), words => NEW.temporal_pause ->> 'reason');
+    ELSIF NEW.temporal_pause IS NULL AND OLD.temporal_pause IS NOT NULL THEN
+        NEW := operation_tell(NEW, 'unpaused', since => (OLD.temporal_pause ->> 'at')::timestamptz);
+    END IF;
+    IF NEW.run_id IS DISTINCT FROM OLD.run_id AND OLD.run_id IS NOT NULL THEN
+        NEW := operation_tell(NEW, 'another run');
+    END IF;
+    RETURN NEW;
+END $$;
+
 CREATE FUNCTION note_nodes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO ring_changes (need_id) SELECT DISTINCT need_id FROM changed;
@@ -743,6 +841,11 @@ CREATE TRIGGER node_need_changed BEFORE UPDATE ON nodes FOR EACH ROW
 CREATE TRIGGER node_maintained_made BEFORE INSERT ON nodes FOR EACH ROW WHEN (NEW.maintenance) EXECUTE FUNCTION node_maintained();
 CREATE TRIGGER node_maintained_changed BEFORE UPDATE ON nodes FOR EACH ROW
     WHEN (OLD.maintenance <> NEW.maintenance) EXECUTE FUNCTION node_maintained();
+CREATE TRIGGER operation_told BEFORE UPDATE ON operations FOR EACH ROW
+    WHEN (NEW.ended_at IS NULL AND (NEW.news IS NOT NULL OR NEW.claimed_at IS DISTINCT FROM OLD.claimed_at OR NEW.rests AND NOT OLD.rests OR NEW.stalled <> OLD.stalled
+        OR NEW.phase <> OLD.phase OR NEW.asked <> OLD.asked OR NEW.decisions <> OLD.decisions
+        OR NEW.temporal_pause IS DISTINCT FROM OLD.temporal_pause OR NEW.run_id IS DISTINCT FROM OLD.run_id))
+    EXECUTE FUNCTION operation_told();
 CREATE TRIGGER ring_new AFTER INSERT ON nodes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_nodes();
 CREATE TRIGGER ring_gone AFTER DELETE ON nodes REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_nodes_gone();
 CREATE TRIGGER ring_moved AFTER UPDATE OF conductor_group, driver, interfaces ON nodes FOR EACH ROW

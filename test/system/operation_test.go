@@ -59,6 +59,17 @@ func (n *node) operation(id string) (operation, error) {
 	return o, n.s.read("/temper/v1/operations/"+id, &o)
 }
 
+// moment is an entry of an operation's timeline.
+type moment struct{ What, Step, Conductor, Former, Text string }
+
+// timeline returns what happened to an operation.
+func (n *node) timeline(id string) []moment {
+	n.t.Helper()
+	var answer struct{ Timeline []moment }
+	require.NoError(n.t, n.s.read("/temper/v1/operations/"+id+"/timeline", &answer))
+	return answer.Timeline
+}
+
 // over waits for the end of an operation.
 func (n *node) over(id string) operation {
 	n.t.Helper()

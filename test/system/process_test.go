@@ -47,6 +47,11 @@ func TestProcessesMayDieAtAnyTime(t *testing.T) {
 			require.NotEqual(t, victim, text(n.now().Reservation), "no dead conductor is named")
 		}
 		l.finish(t)
+		for _, n := range nodes {
+			took := slices.IndexFunc(n.timeline(l.ids[n]), func(m moment) bool { return m.What == "taken over" && m.Former == victim && m.Conductor != victim })
+			require.GreaterOrEqual(t, took, 0, "%+v", n.timeline(l.ids[n]))
+			require.Contains(t, n.timeline(l.ids[n])[took].Text, "in the middle of step "+n.timeline(l.ids[n])[took].Step)
+		}
 	})
 
 	run("a conductor that is told to stop", func(t *testing.T) {

@@ -1,0 +1,136 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
+)
+
+// Moment is a line of an operation's timeline.
+type Moment struct {
+	At        time.Time
+	Until     *time.Time // when a step or a wait that is one line had ended; nil = it is a point in time, or still lasts
+	What      string     // accepted, step, ended, left out, or a node.TimelineWhat
+	Step      string     // "interface.step"; "" = none
+	Conductor string
+	Former    string // the conductor before
+	By        string // a person
+	Text      string
+}
+
+// The kinds of lines that are made from the operation's row.
+const (
+	momentAccepted = "accepted"
+	momentStep     = "step"
+	momentEnded    = "ended"
+	momentLeftOut  = "left out"
+)
+
+// Timeline puts everything that happened to o on one line of time, oldest first. A step and a wait
+// during which nothing else happened are one line each.
+func Timeline(o *node.Operation, entries []node.TimelineEntry, now time.Time) []Moment {
+	accepted := Moment{At: o.AcceptedAt, What: momentAccepted, By: o.RequestedBy, Text: string(o.Kind) + " accepted" + by(o.RequestedBy)}
+	if o.RetryOf != 0 {
+		accepted.Text += fmt.Sprintf(", which retries operation %d", o.RetryOf)
+	}
+	all := append([]Moment{accepted}, waits(entries, o, now)...)
+	all = append(all, steps(o, all, now)...)
+	if o.EndedAt != nil {
+		end := fmt.Sprintf("%s %s after %s", o.Kind, o.Outcome, text.Span(o.EndedAt.Sub(o.AcceptedAt)))
+		if o.Error != "" {
+			end += ": " + text.Clause(o.Error)
+		}
+		all = append(all, Moment{At: *o.EndedAt, What: momentEnded, Text: end})
+	}
+	slices.SortStableFunc(all, func(a, b Moment) int { return a.At.Compare(b.At) })
+	return all
+}
+
+func by(who string) string {
+	if who == "" {
+		return ""
+	}
+	return " by " + who
+}
+
+// steps makes a line of each step of o that has begun. If something else happened during the step, its end has a line, too.
+func steps(o *node.Operation, others []Moment, now time.Time) (out []Moment) {
+	for _, s := range o.Steps {
+		if s.StartedAt == nil {
+			continue
+		}
+		begin := Moment{At: *s.StartedAt, What: momentStep, Step: s.Name(), Conductor: s.Conductor}
+		until, usually := now, ""
+		if s.EndedAt != nil {
+			until = *s.EndedAt
+		} else if s.Usual != nil {
+			usually = "; " + s.Usual.Words()
+		}
+		took := text.Span(until.Sub(*s.StartedAt))
+		between := slices.ContainsFunc(others, func(m Moment) bool { return m.At.After(*s.StartedAt) && m.At.Before(until) })
+		how := string(s.State)
+		if s.State == node.StepFailed && s.LastError != "" {
+			how += ": " + text.Clause(s.LastError)
+		}
+		switch {
+		case s.EndedAt == nil:
+			begin.Text = fmt.Sprintf("step %s is %s, for %s%s", s.Name(), s.State, took, usually)
+			out = append(out, begin)
+		case !between:
+			begin.Until, begin.Text = s.EndedAt, fmt.Sprintf("step %s: %s in %s", s.Name(), how, took)
+			out = append(out, begin)
+		default:
+			begin.Text = fmt.Sprintf("step %s begins", s.Name())
+			out = append(out, begin, Moment{
+				At: until, What: momentStep, Step: s.Name(), Conductor: s.Conductor, Text: fmt.Sprintf("step %s: %s after %s", s.Name(), how, took),
+			})
+		}
+	}
+	return out
+}
+
+// endOf are the entries that end a wait.
+var endOf = map[node.TimelineWhat][]node.TimelineWhat{
+	node.TimelineWaiting: {node.TimelineCalled, node.TimelineWaitEnded},
+	node.TimelineBlocked: {node.TimelineUnblocked},
+	node.TimelinePaused:  {node.TimelineUnpaused},
+	node.TimelineHeld:    {node.TimelineDecided},
+}
+
+// waits makes a line of each entry, and one of a wait and the entry that ends it if there is nothing between.
+func waits(entries []node.TimelineEntry, o *node.Operation, now time.Time) (out []Moment) {
+	for i := 0; i < len(entries); i++ {
+		e := entries[i]
+		if left := e.Seq - 1; i == 0 && left > 0 || i > 0 && e.Seq-entries[i-1].Seq > 1 {
+			if i > 0 {
+				left = e.Seq - entries[i-1].Seq - 1
+			}
+			out = append(out, Moment{At: e.At, What: momentLeftOut, Text: fmt.Sprintf("%d entries are left out", left)})
+		}
+		m := Moment{At: e.At, What: string(e.What), Step: e.Step, Conductor: e.Conductor, Former: e.Former, By: e.By, Text: e.Text()}
+		ends, waits := endOf[e.What]
+		switch {
+		case !waits:
+		case i+1 < len(entries) && slices.Contains(ends, entries[i+1].What):
+			next := entries[i+1]
+			m.Until, m.Conductor, m.By = &next.At, cmp.Or(next.Conductor, e.Conductor), cmp.Or(next.By, e.By)
+			m.Text = text.Span(next.At.Sub(e.At)) + " " + m.Text
+			if next.What != node.TimelineUnblocked && next.What != node.TimelineWaitEnded {
+				m.Text += "; " + next.Text()
+			}
+			i++
+		case i+1 == len(entries):
+			end := now
+			if o.EndedAt != nil {
+				end = *o.EndedAt
+			}
+			m.Text = text.Span(end.Sub(e.At)) + " " + m.Text
+		}
+		out = append(out, m)
+	}
+	return out
+}

@@ -1,0 +1,53 @@
+package explain_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestATimelineFoldsWhatIsIdle(t *testing.T) {
+	at := func(minutes float64) time.Time {
+		return time.Date(2026, 11, 22, 14, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
+	}
+	from, to, again := at(1), at(2), at(3)
+	ended, died := at(200), at(3.5)
+	o := &node.Operation{
+		ID: 7, Kind: node.KindDeploy, AcceptedAt: at(0), RequestedBy: "ada", EndedAt: &ended, Outcome: node.Failed, Error: "no disk.",
+		Steps: []node.Step{
+			{Interface: "deploy", Step: node.StepPrepare, State: node.StepDone, StartedAt: &from, EndedAt: &to},
+			{Interface: "deploy", Step: node.StepDeploy, State: node.StepFailed, StartedAt: &again, EndedAt: &ended, LastError: "no disk"},
+		},
+	}
+	entries := []node.TimelineEntry{
+		{Seq: 1, At: at(0.5), What: node.TimelineTakenUp, Conductor: "c1", Since: &o.AcceptedAt},
+		{Seq: 2, At: at(4), What: node.TimelineTakenOver, Conductor: "c2", Former: "c1", Step: "deploy.deploy", Since: &died, Words: "silent"},
+		{Seq: 5, At: at(10), What: node.TimelineBlocked, Words: "a conductor"},
+		{Seq: 6, At: at(134), What: node.TimelineUnblocked, Words: "a conductor"},
+		{Seq: 7, At: at(140), What: node.TimelineHeld, Step: "deploy.deploy", Words: "no disk."},
+		{Seq: 8, At: at(150), What: node.TimelineAsked, By: "ada", Words: "cancel"},
+		{Seq: 9, At: at(160), What: node.TimelineWaiting, Words: "the agent's call after boot"},
+	}
+	var lines []string
+	for _, m := range explain.Timeline(o, entries, at(500)) {
+		lines = append(lines, m.At.Format("15:04:05 ")+m.Text)
+	}
+	require.Equal(t, []string{
+		"14:00:00 deploy accepted by ada",
+		"14:00:30 taken up by conductor c1, 30 s after accepted",
+		"14:01:00 step deploy.prepare: done in 1 min",
+		"14:03:00 step deploy.deploy begins",
+		"14:04:00 conductor c2 took it over from c1, which gave no sign of this step any more in the middle of step deploy.deploy, 30 s after its last sign of life",
+		"14:10:00 2 entries are left out",
+		"14:10:00 2 h 4 min waiting for a conductor",
+		"16:20:00 held for a decision about step deploy.deploy: no disk",
+		"16:30:00 asked by ada: cancel",
+		"16:40:00 40 min waiting for the agent's call after boot",
+		"17:20:00 step deploy.deploy: failed: no disk after 3 h 17 min",
+		"17:20:00 deploy failed after 3 h 20 min: no disk",
+	}, lines)
+}

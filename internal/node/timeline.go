@@ -1,0 +1,163 @@
+package node
+
+import (
+	"fmt"
+	"time"
+
+	"go.temper.dev/temper/internal/text"
+)
+
+// TimelineWhat is what an entry of an operation's timeline is about.
+type TimelineWhat string
+
+// What entries are about. The trigger operation_told of the schema writes all but the first
+// three, which conductors write.
+const (
+	TimelineBoot     TimelineWhat = "boot"      // the agent was booted
+	TimelineFailed   TimelineWhat = "failed"    // an attempt at a step failed; Words is the error
+	TimelineNoAnswer TimelineWhat = "no answer" // the hardware did not answer this conductor; another one tries
+
+	TimelineTakenUp    TimelineWhat = "taken up"    // by the first conductor
+	TimelineTakenOver  TimelineWhat = "taken over"  // from Former, which was lost in the middle of the step; Words is how
+	TimelineHandedOver TimelineWhat = "handed over" // from Former, which had ended its part
+	TimelineStopped    TimelineWhat = "stopped"     // the conductor stopped working on the step in good order
+	TimelineWaiting    TimelineWhat = "waiting"     // Words is for what
+	TimelineWaitEnded  TimelineWhat = "wait ended"
+	TimelineCalled     TimelineWhat = "agent called"
+	TimelineBlocked    TimelineWhat = "blocked" // it can't go on; Words is what it waits for
+	TimelineUnblocked  TimelineWhat = "unblocked"
+	TimelineHeld       TimelineWhat = "held" // it waits for a decision; Words is the error
+	TimelineDecided    TimelineWhat = "decided"
+	TimelineAsked      TimelineWhat = "asked"
+	TimelinePaused     TimelineWhat = "paused" // in Temporal
+	TimelineUnpaused   TimelineWhat = "unpaused"
+	TimelineUndoing    TimelineWhat = "undoing"
+	TimelineRun        TimelineWhat = "another run" // of the workflow has the operation
+)
+
+// News is an entry that a conductor adds to the timeline.
+type News struct {
+	What  TimelineWhat `json:"what"`
+	Step  string       `json:"step,omitempty"`  // "interface.step"
+	Words string       `json:"words,omitempty"` // bounded to 256 bytes
+}
+
+// TimelineEntry is something that happened to an operation between its beginning and its end.
+type TimelineEntry struct {
+	Seq       int
+	At        time.Time
+	What      TimelineWhat
+	Step      string     // "interface.step"; "" = none
+	Conductor string     // "" = none
+	Former    string     // of a hand-over: the conductor before
+	Since     *time.Time // of a hand-over: the last sign of Former; of the end of a wait: its beginning
+	By        string     // a person; "" = nobody
+	Words     string
+}
+
+// Text describes the entry for people, in one clause.
+func (e TimelineEntry) Text() string {
+	with := func(s string) string {
+		if e.Words != "" {
+			return s + ": " + text.Clause(e.Words)
+		}
+		return s
+	}
+	switch e.What {
+	case TimelineBoot:
+		return "the ramdisk agent was booted"
+	case TimelineFailed:
+		return with("an attempt at step " + e.Step + " failed")
+	case TimelineNoAnswer:
+		return with(fmt.Sprintf("the hardware did not answer conductor %s, so another one tries step %s", e.Conductor, e.Step))
+	case TimelineTakenUp:
+		return "taken up by conductor " + e.Conductor + e.after("accepted")
+	case TimelineTakenOver:
+		return e.takenOver()
+	case TimelineHandedOver:
+		return fmt.Sprintf("handed over from conductor %s to %s", e.Former, e.Conductor)
+	case TimelineStopped:
+		return fmt.Sprintf("conductor %s stopped in good order before its step was over", e.Conductor)
+	case TimelineWaiting, TimelineBlocked:
+		return "waiting for " + e.Words
+	case TimelineWaitEnded:
+		return "no longer waiting for " + e.Words
+	case TimelineCalled:
+		return "the agent called"
+	case TimelineUnblocked:
+		return "no longer waiting for " + e.Words
+	case TimelineHeld:
+		return with("held for a decision about step " + e.Step)
+	case TimelineDecided:
+		return with("decided" + e.person())
+	case TimelineAsked:
+		return with("asked" + e.person())
+	case TimelinePaused:
+		return with("paused in Temporal" + e.person())
+	case TimelineUnpaused:
+		return "unpaused in Temporal"
+	case TimelineUndoing:
+		return "undoing what is half done"
+	case TimelineRun:
+		return "another run of its workflow has it"
+	}
+	return with(string(e.What))
+}
+
+// The ways in which a conductor is lost, as Words of an entry has them.
+const (
+	lostReplaced = "replaced" // another process has its name
+	lostStopped  = "stopped"  // it stopped without handing the step over
+)
+
+func (e TimelineEntry) takenOver() string {
+	how := "gave no sign of this step any more"
+	switch e.Words {
+	case lostReplaced:
+		how = "had died: another process has its name"
+	case lostStopped:
+		how = "had stopped without handing it over"
+	}
+	out := fmt.Sprintf("conductor %s took it over from %s, which %s", e.Conductor, e.Former, how)
+	if e.Step != "" {
+		out += " in the middle of step " + e.Step
+	}
+	return out + e.after("its last sign of life")
+}
+
+// after says how long after Since, which is called what, the entry is; "" if that is not known.
+func (e TimelineEntry) after(what string) string {
+	if e.Since == nil {
+		return ""
+	}
+	return fmt.Sprintf(", %s after %s", text.Span(e.At.Sub(*e.Since)), what)
+}
+
+func (e TimelineEntry) person() string {
+	if e.By == "" {
+		return ""
+	}
+	return " by " + e.By
+}
+
+// historic are the entries that the node's history contains, too, when the operation has ended.
+var historic = map[TimelineWhat]bool{
+	TimelineBoot: true, TimelineNoAnswer: true, TimelineTakenOver: true, TimelineHandedOver: true, TimelineStopped: true,
+	TimelineWaiting: true, TimelineCalled: true, TimelineBlocked: true, TimelineUnblocked: true,
+}
+
+// maxHistoric bounds how many entries of one operation a node's history contains.
+const maxHistoric = 40
+
+// TimelineHistory returns the entries of an operation as events of its node's history: the latest 40 of those that the
+// history does not contain already.
+func TimelineHistory(operation int64, entries []TimelineEntry) (out []HistoryEvent) {
+	for _, e := range entries {
+		if historic[e.What] {
+			out = append(out, HistoryEvent{
+				CreatedAt: e.At, Event: e.Text(), EventType: HistoryProgress, Conductor: e.Conductor, Operation: operation,
+			})
+		}
+	}
+	return out[max(len(out)-maxHistoric, 0):]
+}
