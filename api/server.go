@@ -107,6 +107,8 @@ type Config struct {
 	ReconcileLate time.Duration
 	// Images is which images are accepted.
 	Images image.Policy
+	// ProbeImage fetches for a dry run what can be checked of an image (image.Resolver.Probe). nil = nothing is fetched.
+	ProbeImage func(context.Context, image.Info) (int64, error)
 	// Agent is the settings for ramdisk agents.
 	Agent AgentSettings
 }
@@ -178,7 +180,7 @@ func New(c Config) (*Server, error) {
 		Store: c.Store, Operations: c.Operations, Drivers: c.Drivers, WorkflowURL: c.WorkflowURL, Now: c.Now,
 		StartTimeout: c.StartTimeout, HardwareDeadline: c.HardwareDeadline, Safe: c.Safe, MaxLimit: c.MaxLimit,
 		AutomatedClean: c.AutomatedClean, DedicatedNodes: c.DedicatedNodes, AutomaticLessee: c.AutomaticLessee,
-		OnFailure: c.OnFailure, Images: c.Images,
+		OnFailure: c.OnFailure, Images: c.Images, ProbeImage: c.ProbeImage,
 	})
 	theirs, err := ironic.New(service, c.Agent, c.Metrics)
 	if err != nil {

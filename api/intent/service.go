@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"context"
 	"time"
 
 	"go.temper.dev/temper/internal/image"
@@ -27,6 +28,9 @@ type Config struct {
 	AutomaticLessee bool
 	OnFailure       node.OnFailure
 	Images          image.Policy
+	// ProbeImage fetches what can be checked of an image, and returns how many bytes it needs on a disk (0 = not
+	// known). nil = images are not fetched.
+	ProbeImage func(context.Context, image.Info) (int64, error)
 }
 
 // Service is what handlers are built on. It is safe for concurrent use.

@@ -99,16 +99,25 @@ func (s *Service) plan(n *node.Node, k node.OperationKind, asked []node.Step, p 
 // Fits checks the interfaces that an operation of kind k needs.
 func (s *Service) Fits(n *node.Node, k node.OperationKind, noAgent bool) error {
 	spec := k.Spec()
-	needs := spec.Needs
-	if !noAgent {
-		needs = slices.Concat(needs, spec.AgentNeeds)
-	}
-	for _, i := range needs {
+	for _, i := range interfacesOf(spec, noAgent) {
 		if err := s.ValidateInterface(n, i); err != nil {
-			return fault.CodedAs(fault.Invalid, ValidationCode(err), "%s%w", fmt.Sprintf(spec.Refusal, n.UUID), err)
+			return misfit(n, spec, err)
 		}
 	}
 	return nil
+}
+
+// interfacesOf returns the interfaces that must be valid.
+func interfacesOf(spec node.KindSpec, noAgent bool) []string {
+	if noAgent {
+		return spec.Needs
+	}
+	return slices.Concat(spec.Needs, spec.AgentNeeds)
+}
+
+// misfit is the error for an operation that an interface is not valid for.
+func misfit(n *node.Node, spec node.KindSpec, err error) error {
+	return fault.CodedAs(fault.Invalid, ValidationCode(err), "%s%w", fmt.Sprintf(spec.Refusal, n.UUID), err)
 }
 
 // ValidationCode is the code of an error of ValidateInterface.

@@ -32,6 +32,7 @@ type order struct {
 	intent.Asked
 	dryRun    bool
 	provision *intent.Provision // nil = a power change
+	power     node.PowerState   // of a power change
 }
 
 // createOperation answers POST /temper/v1/nodes/X/operations: everything that a
@@ -77,6 +78,7 @@ func (s *Server) readOrder(c *gin.Context, in *format.Object) (*order, error) {
 		}
 	}
 	if slices.Contains(node.PowerTargets, node.PowerState(word)) {
+		o.power = node.PowerState(word)
 		o.Decide, err = s.readPowerOrder(c, in, node.PowerState(word))
 		return o, err
 	}
@@ -181,88 +183,4 @@ func (s *Server) readProvisionOrder(c *gin.Context, in *format.Object, verb node
 		_, p.DriveErr = configdrive.Parse(p.Drive)
 	}
 	return p, nil
-}
-
-// shownTrial is what would become of an order.
-type shownTrial struct {
-	Accepted bool           `json:"accepted"`
-	Refusals []shownRefusal `json:"refusals"`
-	Steps    []trialStep    `json:"steps"`
-}
-
-type shownRefusal struct {
-	Code    fault.Code `json:"code"`
-	Message string     `json:"message"`
-}
-
-type trialStep struct {
-	Interface string `json:"interface"`
-	Step      string `json:"step"`
-	expectation
-}
-
-// tryOrder says what would become of an order, and changes nothing.
-func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
-	n, fl, err := s.NodeAndFleet(c)
-	if err != nil {
-		return 0, nil, err
-	}
-	fl.WaitsForConductor = o.WaitsForConductor
-	out := shownTrial{Refusals: []shownRefusal{}, Steps: []trialStep{}}
-	r, err := o.Decide(n, fl)
-	if err != nil {
-		if format.StatusOf(err) == http.StatusInternalServerError {
-			return 0, nil, err
-		}
-		for _, why := range append([]error{err}, s.obstacles(o, n, fl)...) {
-			one := shownRefusal{fault.CodeOf(why), fault.Text(why)}
-			if !slices.Contains(out.Refusals, one) {
-				out.Refusals = append(out.Refusals, one)
-			}
-		}
-		return http.StatusOK, out, nil
-	}
-	out.Accepted = true
-	if r == nil || r.Open == nil {
-		return http.StatusOK, out, nil
-	}
-	r.Apply(n) // with the image that the request names
-	usual, err := s.Store.UsualTimes(c.Request.Context(), n)
-	if err != nil {
-		return 0, nil, err
-	}
-	for _, st := range r.Open.Steps {
-		if st.State == node.StepSkipped {
-			continue
-		}
-		one := trialStep{Interface: st.Interface, Step: st.Step}
-		if u, known := usual[st.Name()]; known {
-			one.expectation = expected(&u)
-		}
-		out.Steps = append(out.Steps, one)
-	}
-	return http.StatusOK, out, nil
-}
-
-// obstacles are what else is in the way of work that was refused: an order is
-// refused for the first thing that is wrong, and people want to know of all.
-func (s *Server) obstacles(o *order, n *node.Node, fl *intent.Fleet) (all []error) {
-	p := o.provision
-	if p != nil && p.Verb.Kind == "" { // it opens no operation, so it needs no conductor
-		return nil
-	}
-	if err := fl.RequireCovered(n); err != nil {
-		all = append(all, err)
-	}
-	if p == nil {
-		return all
-	}
-	after, _, err := p.Applied(n)
-	if err == nil {
-		err = s.Fits(after, p.Verb.Kind, p.DisableRamdisk != nil && *p.DisableRamdisk)
-	}
-	if err != nil {
-		all = append(all, err)
-	}
-	return all
 }

@@ -249,7 +249,7 @@ func TestADryRunNamesOnlyWhatTheVerbNeeds(t *testing.T) {
 	}
 	b.SQL(`UPDATE nodes SET provision_state = 'manageable', maintenance = true`)
 	require.Equal(t, []string{"node_in_maintenance", "validation_failed"}, codes(clean(false)))
-	require.Equal(t, []string{"node_in_maintenance"}, codes(clean(true)), "it boots no agent")
+	require.Equal(t, []string{"node_in_maintenance", "invalid_request"}, codes(clean(true)), "it boots no agent, and the step needs one")
 }
 
 func TestHostileOrders(t *testing.T) {

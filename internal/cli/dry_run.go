@@ -48,6 +48,11 @@ func trialTable(all []result[*client.Trial]) table.Table {
 				t.Add(r.name, "accepted", step.Interface+"."+step.Step, expected(step.Expectation), "")
 			}
 		}
+		if r.err == nil {
+			for _, note := range r.value.Notes {
+				t.Add(r.name, "note", "", "", note)
+			}
+		}
 	}
 	return t
 }

@@ -143,6 +143,7 @@ type Trial struct {
 	Accepted bool        `json:"accepted"`
 	Refusals []Refusal   `json:"refusals"`
 	Steps    []TrialStep `json:"steps"` // with which the operation would begin
+	Notes    []string    `json:"notes"` // what should be known although it refuses nothing
 }
 
 // Refusal is a reason why a request would be refused.

@@ -28,26 +28,36 @@ func (r *Resolver) Detect(ctx context.Context, i Info) (Info, error) {
 	if i.Format != "" {
 		return i, nil
 	}
-	first, err := r.firstBytes(ctx, i)
+	first, _, err := r.head(ctx, i)
 	if err != nil {
 		return i, ctx.Err()
 	}
+	format, err := i.formatOf(first)
+	if err != nil {
+		return i, err
+	}
+	i.Format = format
+	return i, nil
+}
+
+// formatOf returns the format of an image that begins with these bytes. It returns fault.Invalid
+// for one that can't be deployed.
+func (i Info) formatOf(first []byte) (string, error) {
 	formats := agent.DetectFormats(first)
 	for _, f := range containers {
 		if slices.Contains(formats, f) {
-			return i, i.formatError(f)
+			return "", i.formatError(f)
 		}
 	}
 	for name, magic := range compressions {
 		if bytes.HasPrefix(first, []byte(magic)) {
-			return i, i.formatError(name)
+			return "", i.formatError(name)
 		}
 	}
-	i.Format = agent.FormatRaw
 	if slices.Contains(formats, agent.FormatQCOW2) {
-		i.Format = agent.FormatQCOW2
+		return agent.FormatQCOW2, nil
 	}
-	return i, nil
+	return agent.FormatRaw, nil
 }
 
 func (i Info) formatError(format string) error {
@@ -55,12 +65,12 @@ func (i Info) formatError(format string) error {
 		"convert it, or set image_disk_format to raw to write it as it is", quotedURL(i.Source), i.NodeUUID, format)
 }
 
-// firstBytes reads the first agent.FormatBytes of the image. The server may ignore the range,
-// and the image may be shorter.
-func (r *Resolver) firstBytes(ctx context.Context, i Info) ([]byte, error) {
+// head reads the first agent.FormatBytes of the image, and how long it is (0 = not known). The
+// server may ignore the range, and the image may be shorter.
+func (r *Resolver) head(ctx context.Context, i Info) ([]byte, int64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, i.Source, nil)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "not a valid URL")
+		return nil, 0, fault.New(fault.Invalid, "not a valid URL")
 	}
 	req.Header.Set("Range", fmt.Sprintf("bytes=0-%d", agent.FormatBytes-1))
 	if i.Authorization != "" {
@@ -68,15 +78,15 @@ func (r *Resolver) firstBytes(ctx context.Context, i Info) ([]byte, error) {
 	}
 	resp, err := r.http.Do(req)
 	if err != nil {
-		return nil, requestError(ctx, err)
+		return nil, 0, requestError(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusPartialContent {
-		return nil, fault.New(fault.Unreachable, "the server answered %d", resp.StatusCode)
+		return nil, 0, fault.New(fault.Unreachable, "the server answered %d", resp.StatusCode)
 	}
 	first, err := io.ReadAll(io.LimitReader(resp.Body, agent.FormatBytes))
 	if err != nil {
-		return nil, requestError(ctx, err)
+		return nil, 0, requestError(ctx, err)
 	}
-	return first, nil
+	return first, sizeOf(resp), nil
 }

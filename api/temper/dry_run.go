@@ -1,0 +1,98 @@
+package temper
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// shownTrial is what would become of an order.
+type shownTrial struct {
+	Accepted bool           `json:"accepted"`
+	Refusals []shownRefusal `json:"refusals"`
+	Steps    []trialStep    `json:"steps"`
+	Notes    []string       `json:"notes"`
+}
+
+type shownRefusal struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+}
+
+type trialStep struct {
+	Interface string `json:"interface"`
+	Step      string `json:"step"`
+	expectation
+}
+
+// tryOrder says what would become of an order, and changes nothing. It touches no hardware, but fetches what can be
+// checked of an image.
+func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
+	n, fl, err := s.NodeAndFleet(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	fl.WaitsForConductor = o.WaitsForConductor
+	out := shownTrial{Refusals: []shownRefusal{}, Steps: []trialStep{}, Notes: []string{}}
+	r, err := o.Decide(n, fl)
+	if err != nil && format.StatusOf(err) == http.StatusInternalServerError {
+		return 0, nil, err
+	}
+	switch {
+	case err == nil:
+	case o.provision == nil:
+		out.refuse(append([]error{err}, s.PowerObstacles(n, fl, o.power)...)...)
+	default:
+		out.refuse(append([]error{err}, s.Obstacles(o.provision, n, fl)...)...)
+	}
+	if p := o.provision; p != nil && (r == nil || r.Open != nil) {
+		wrong, notes, err := s.TryImage(c.Request.Context(), p, n)
+		if err != nil {
+			return 0, nil, err
+		}
+		out.refuse(wrong...)
+		out.Notes = append(out.Notes, notes...)
+	}
+	if out.Accepted = len(out.Refusals) == 0; !out.Accepted || r == nil || r.Open == nil {
+		return http.StatusOK, out, nil
+	}
+	out.Notes = append(out.Notes, s.Notes(r, n)...)
+	out.Steps, err = s.trialSteps(c, r, n)
+	return http.StatusOK, out, err
+}
+
+// refuse adds reasons, each once.
+func (t *shownTrial) refuse(reasons ...error) {
+	for _, why := range reasons {
+		one := shownRefusal{fault.CodeOf(why), fault.Text(why)}
+		if !slices.Contains(t.Refusals, one) {
+			t.Refusals = append(t.Refusals, one)
+		}
+	}
+}
+
+// trialSteps are the steps with which the operation would begin. n is changed as the request would change it.
+func (s *Server) trialSteps(c *gin.Context, r *node.Request, n *node.Node) ([]trialStep, error) {
+	r.Apply(n) // with the image that the request names
+	usual, err := s.Store.UsualTimes(c.Request.Context(), n)
+	if err != nil {
+		return nil, err
+	}
+	out := []trialStep{}
+	for _, st := range r.Open.Steps {
+		if st.State == node.StepSkipped {
+			continue
+		}
+		one := trialStep{Interface: st.Interface, Step: st.Step}
+		if u, known := usual[st.Name()]; known {
+			one.expectation = expected(&u)
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}

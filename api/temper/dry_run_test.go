@@ -1,0 +1,157 @@
+package temper_test
+
+import (
+	"encoding/binary"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/api"
+	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/dial"
+	"go.temper.dev/temper/internal/image"
+	"go.temper.dev/temper/internal/node"
+)
+
+// everything is the content of the whole database.
+func everything(b *apitest.Bench) string {
+	return b.Text(`SELECT string_agg(table_name || query_to_xml('SELECT * FROM ' || quote_ident(table_name) || ' t ORDER BY t::text', true, true, '')::text, '' ORDER BY table_name)
+		FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`)
+}
+
+// fetching is an API that fetches images, also from this machine.
+func fetching(t *testing.T) *apitest.Bench {
+	t.Helper()
+	policy := image.Policy{Reach: dial.Reach{Loopback: true}}
+	r := image.NewResolver(policy, 10*time.Second)
+	t.Cleanup(r.Close)
+	return apitest.New(t, func(c *api.Config) { c.Images, c.ProbeImage = policy, r.Probe }).WithConductors()
+}
+
+// images serves good.raw (1 MiB), SUMS with its digest, huge.qcow2 (a disk of 100 GiB) and image.gz.
+func images(t *testing.T) string {
+	t.Helper()
+	huge := make([]byte, 64)
+	copy(huge, "QFI\xfb\x00\x00\x00\x03")
+	binary.BigEndian.PutUint64(huge[24:], 100<<30)
+	files := map[string]string{
+		"/good.raw": strings.Repeat("x", 1<<20), "/huge.qcow2": string(huge), "/image.gz": "\x1f\x8b\x08 and so on",
+		"/SUMS": digestOfAnImage + "  good.raw\n", "/OTHERS": digestOfAnImage + "  other.raw\n",
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		content, ok := files[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(content))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// trial is the answer to a dry run: its codes and messages, one a line.
+func trial(b *apitest.Bench, body map[string]any) (accepted bool, refusals, notes string) {
+	b.T.Helper()
+	body["dry_run"] = true
+	out := b.Post(work, body).Is(200)
+	var lines, told []string
+	for _, r := range out["refusals"].([]any) {
+		r := r.(map[string]any)
+		lines = append(lines, r["code"].(string)+": "+r["message"].(string))
+	}
+	for _, n := range out["notes"].([]any) {
+		told = append(told, n.(string))
+	}
+	require.Equal(b.T, len(lines) == 0, out["accepted"])
+	return len(lines) == 0, strings.Join(lines, "\n"), strings.Join(told, "\n")
+}
+
+func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
+	b := fetching(t)
+	redfishNode(b)
+	url := images(t)
+	b.SQL(`INSERT INTO node_inventory (node_id, inventory) SELECT id, '{"disks": [{"name": "/dev/sda", "size": 5368709120, "serial": "S1"}]}' FROM nodes`)
+	before := everything(b)
+	with := func(source, checksum string) map[string]any {
+		return map[string]any{"verb": "active", "instance_info": map[string]any{"image_source": source, "image_checksum": checksum}}
+	}
+	for name, c := range map[string]struct{ source, checksum, want string }{
+		"an image that can be deployed":     {"/good.raw", digestOfAnImage, ""},
+		"and whose digest is in a file":     {"/good.raw", url + "/SUMS", ""},
+		"one that is not there":             {"/gone.raw", digestOfAnImage, "image_invalid: .*can't be fetched: the server answered 404"},
+		"one whose digest is not in a file": {"/good.raw", url + "/OTHERS", "image_invalid: .*has no usable digest for good.raw"},
+		"one of a format that is refused":   {"/image.gz", digestOfAnImage, "image_invalid: .*is a gzip image"},
+		"one that is larger than the disk":  {"/huge.qcow2", digestOfAnImage, "image_invalid: The image of node .* needs 102400 MiB, and disk /dev/sda has 5120 MiB."},
+	} {
+		accepted, refusals, _ := trial(b, with(url+c.source, c.checksum))
+		require.Equal(t, c.want == "", accepted, "%s: %s", name, refusals)
+		require.Regexp(t, c.want, refusals, name)
+	}
+	_, refusals, _ := trial(b, with("http://169.254.169.254/latest", digestOfAnImage))
+	require.Contains(t, refusals, "link-local", "addresses are refused as conductors refuse them")
+	require.Equal(t, before, everything(b))
+
+	b.Patch("/v1/nodes/n1", apitest.Add("/properties/root_device", map[string]any{"serial": "S2"})).Is(200)
+	_, refusals, _ = trial(b, with(url+"/good.raw", digestOfAnImage))
+	require.Contains(t, refusals, "none of the 1 in its inventory matches its root device hints")
+	b.Patch("/v1/nodes/n1", apitest.Add("/properties/root_device", map[string]any{"name": "<in> sd"})).Is(200)
+	_, refusals, notes := trial(b, with(url+"/good.raw", digestOfAnImage))
+	require.Empty(t, refusals)
+	require.Contains(t, notes, "the size of the disk was not checked")
+}
+
+func TestADryRunTellsAllReasonsAtOnce(t *testing.T) {
+	b := fetching(t)
+	redfishNode(b)
+	b.Kill("c1", "c2")
+	b.Conductor("c3", "elsewhere", "redfish")
+	b.Patch("/v1/nodes/n1", apitest.Remove("/driver_info/deploy_iso"), apitest.Add("/instance_info/traits", []string{"CUSTOM_X"})).Is(200)
+	b.SQL(`UPDATE nodes SET provision_state = 'active', maintenance = true, protected = true, disable_power_off = true`)
+	before := everything(b)
+	_, refusals, _ := trial(b, map[string]any{"verb": "rebuild", "instance_info": map[string]any{"image_source": "http://i/x"}})
+	for _, want := range []string{
+		"node_in_maintenance: ", "node_protected: ", "its disable_power_off is set", "no_conductor: ", "image_invalid: ", "CUSTOM_X", "deploy_iso",
+	} {
+		require.Contains(t, refusals, want)
+	}
+	require.Equal(t, before, everything(b))
+}
+
+func TestADryRunOfAnyVerbChangesNothing(t *testing.T) {
+	b := fetching(t)
+	b.In("n1", node.Available)
+	b.SQL(`UPDATE nodes SET owed = '["power off"]'`)
+	before := everything(b)
+	verbs := append([]string{}, "power on", "power off", "rebooting", "soft rebooting", "soft power off")
+	for _, v := range node.Verbs {
+		verbs = append(verbs, v.Target)
+	}
+	accepted := 0
+	for _, state := range []node.State{node.Enroll, node.Manageable, node.Available, node.Active} {
+		b.SQL(`UPDATE nodes SET provision_state = $1`, string(state))
+		before = everything(b)
+		for _, verb := range verbs {
+			body := map[string]any{"verb": verb}
+			if verb == "clean" {
+				body["steps"] = []any{map[string]any{"interface": "deploy", "step": "erase_devices"}}
+			}
+			ok, refusals, _ := trial(b, body)
+			if ok {
+				accepted++
+			} else {
+				require.NotEmpty(t, refusals)
+			}
+			require.Equal(t, before, everything(b), "%s in %s", verb, state)
+		}
+	}
+	require.Greater(t, accepted, 10)
+	_, _, notes := trial(b, map[string]any{"verb": "rebuild"})
+	require.Contains(t, notes, "what earlier work left (power off) is undone by its own steps")
+	require.Equal(t, before, everything(b))
+	require.Empty(t, b.Operations.Started())
+}

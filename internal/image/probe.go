@@ -1,0 +1,59 @@
+package image
+
+import (
+	"context"
+	"encoding/binary"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/fault"
+)
+
+// Probe fetches what can be checked of an image before it is deployed: the checksum file, if there is one, and
+// the first bytes of the image. It returns how many bytes the image needs on a disk, 0 if that is not known. Errors:
+// fault.Invalid if the image can't be used or the address may not be connected to, fault.Unreachable if
+// its server does not answer or has no such image.
+func (r *Resolver) Probe(ctx context.Context, i Info) (int64, error) {
+	i, err := r.Resolve(ctx, i)
+	if err != nil {
+		return 0, err
+	}
+	first, size, err := r.head(ctx, i)
+	if err != nil {
+		return 0, fault.New(fault.KindOf(err), "image_source %s of node %s can't be fetched: %w", quotedURL(i.Source), i.NodeUUID, err)
+	}
+	format := i.Format
+	if format == "" {
+		if format, err = i.formatOf(first); err != nil {
+			return 0, err
+		}
+	}
+	if format == agent.FormatQCOW2 {
+		return virtualSize(first), nil
+	}
+	return size, nil
+}
+
+// virtualSize returns the size of the disk that a qcow2 image contains; 0 if its header is not whole.
+// (QEMU, docs/interop/qcow2.rst: bytes 24 to 31)
+func virtualSize(first []byte) int64 {
+	if len(first) < 32 || string(first[:3]) != "QFI" {
+		return 0
+	}
+	return max(int64(binary.BigEndian.Uint64(first[24:32])), 0) //nolint:gosec // a size that is too large is not known
+}
+
+// sizeOf returns how long the whole file is by the headers of an answer; 0 = they do not say.
+func sizeOf(resp *http.Response) int64 {
+	if resp.StatusCode == http.StatusOK {
+		return max(resp.ContentLength, 0)
+	}
+	_, total, _ := strings.Cut(resp.Header.Get("Content-Range"), "/")
+	size, err := strconv.ParseInt(total, 10, 64)
+	if err != nil || size < 0 {
+		return 0
+	}
+	return size
+}
