@@ -71,5 +71,4 @@ func TestTheStatusNamesThePartThatIsBroken(t *testing.T) {
 	_, err = b.Store.SeeProcess(t.Context(), coverage.Process{Role: coverage.RoleConductor, Name: "c1", Ahead: &ahead, Error: time.Second}, true)
 	require.NoError(t, err)
 	require.Equal(t, "clocks differ from PostgreSQL's: that of conductor c1 is 7s ahead", partsOf(b.Get("/temper/v1/status").Is(200))["clocks"]["message"])
-
 }

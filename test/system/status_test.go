@@ -47,21 +47,29 @@ func (s *status) message(part string) string {
 	return ""
 }
 
-// promptly asks the API, and fails the test if there is no answer in time.
+// promptly asks the API until there is an answer in time. What waits for something that is frozen never has one; on a busy
+// machine not every answer has to be in time.
 func (s *stack) promptly(t *testing.T, path string) (code int, body []byte) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), statusWithin)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.at.APIURL+path, nil)
-	require.NoError(t, err)
-	req.Header.Set("X-OpenStack-Ironic-API-Version", "1.95")
-	res, err := http.DefaultClient.Do(req)
-	require.NoError(t, err, "%s within %s", path, statusWithin)
-	defer res.Body.Close()
-	var b bytes.Buffer
-	_, err = b.ReadFrom(res.Body)
-	require.NoError(t, err)
-	return res.StatusCode, b.Bytes()
+	eventually(t, patience, func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), statusWithin)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.at.APIURL+path, nil)
+		if err != nil {
+			return err
+		}
+		req.Header.Set("X-OpenStack-Ironic-API-Version", "1.95")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return fmt.Errorf("within %s: %w", statusWithin, err)
+		}
+		defer res.Body.Close()
+		var b bytes.Buffer
+		_, err = b.ReadFrom(res.Body)
+		code, body = res.StatusCode, b.Bytes()
+		return err
+	})
+	return code, body
 }
 
 func (s *stack) status(t *testing.T) *status {
