@@ -23,7 +23,7 @@ func (s *session) completing(most int, ask func(ctx context.Context, c *cobra.Co
 		if most > 0 && len(args) >= most {
 			return nil, nothing
 		}
-		s.timeout = min(s.timeout, completionTimeout)
+		s.timeout.Duration = min(s.timeout.Duration, completionTimeout)
 		if s.open(c, nil) != nil {
 			return nil, nothing
 		}

@@ -128,10 +128,16 @@ func (s *session) finish(ctx context.Context, o watch.Options, parallel int, ask
 		err := s.show(map[string]any{"operations": []any{}}, func(io.Writer) error { return nil })
 		return errors.Join(err, joinFailures(asked))
 	case o.Enabled():
-		o.Follow(ctx, s.Client, s.view(o.Watch), all, parallel)
+		s.watcher(o).Follow(ctx, all, parallel)
 	default:
 		watch.PollOnce(ctx, s.Client, all, parallel)
 	}
+	return s.conclude(asked, o.Watch)
+}
+
+// conclude shows the operations, unless a view has shown them already, and returns what failed.
+func (s *session) conclude(asked []result[*watch.Target], shown bool) error {
+	all := succeeded(asked)
 	for i := range asked {
 		if t := asked[i].value; asked[i].err == nil {
 			asked[i].name, asked[i].err = t.Name, t.Err
@@ -144,8 +150,8 @@ func (s *session) finish(ctx context.Context, o watch.Options, parallel int, ask
 		}
 	}
 	err := s.show(map[string]any{"operations": orEmpty(ops)}, func(w io.Writer) error {
-		if o.Watch {
-			return nil // the view has shown it
+		if shown {
+			return nil
 		}
 		return targetTable(all, s.now()).Print(w)
 	})

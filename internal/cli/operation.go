@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/cli/watch"
 	"go.temper.dev/temper/internal/client"
@@ -224,12 +223,12 @@ func newOperationWatch(s *session) *cobra.Command {
 	var o watch.Options
 	c := &cobra.Command{
 		Use: "watch ID...", Short: "Follow operations until they end or hold; exit code 0 only if they succeeded",
-		Example: "  temper operation watch 12\n  temper operation watch --node n1", ValidArgsFunction: s.completeOperations(0, true),
+		Example: "  temper operation watch 12\n  temper operation watch --node n1 --timeout 1h", ValidArgsFunction: s.completeOperations(0, true),
 	}
-	c.Long = c.Short + "\n\n" + exit.Help
+	c.Long = c.Short + ".\n\n" + watch.Help()
 	c.Flags().StringVar(&of, "node", "", "follow the newest operation on this `node`, instead of operations by their ids")
 	o.AddInterval(c)
-	c.Flags().DurationVar(&o.Wait, "wait", 0, "follow them for this `DURATION` at most")
+	c.Flags().DurationVar(&o.Wait, "wait", 0, "follow them for this `DURATION` at most, as --timeout")
 	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
 	o.Watch = true
 	c.Args = func(_ *cobra.Command, args []string) error {
@@ -239,24 +238,36 @@ func newOperationWatch(s *session) *cobra.Command {
 		return nil
 	}
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
+		w := s.watcher(o)
 		if of != "" {
-			list, err := s.Operations(ctx, client.OperationFilter{Node: of}, 1)
-			switch {
-			case err != nil:
-				return withAdvice(err)
-			case len(list.Items) == 0:
-				return fmt.Errorf("node %s never had an operation", of)
-			}
-			args = []string{list.Items[0].ID}
-		}
-		asked := forEach(ctx, unique(args), defaultParallel, "", func(ctx context.Context, id string) (*watch.Target, error) {
-			op, err := s.Operation(ctx, id)
+			id, err := newestOperation(ctx, w, of)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			return &watch.Target{Name: op.Label(), ID: id, Op: op}, nil
-		})
-		return s.finish(ctx, o, defaultParallel, asked)
+			args = []string{id}
+		}
+		var asked []result[*watch.Target]
+		for _, id := range unique(args) {
+			asked = append(asked, result[*watch.Target]{name: id, value: &watch.Target{ID: id}})
+		}
+		w.Follow(ctx, succeeded(asked), defaultParallel)
+		return s.conclude(asked, true)
 	})
 	return c
+}
+
+// newestOperation returns the id of a node's newest operation. It waits while the API is away.
+func newestOperation(ctx context.Context, w *watch.Watcher, of string) (id string, err error) {
+	err = w.Await(ctx, "the newest operation of "+of, func(ctx context.Context, c *client.Client) error {
+		list, err := c.Operations(ctx, client.OperationFilter{Node: of}, 1)
+		switch {
+		case err != nil:
+			return err
+		case len(list.Items) == 0:
+			return fmt.Errorf("node %s never had an operation", of)
+		}
+		id = list.Items[0].ID
+		return nil
+	})
+	return id, err
 }

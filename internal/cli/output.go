@@ -84,6 +84,14 @@ func (s *session) show(doc any, table func(io.Writer) error) error {
 	return err
 }
 
+// watcher returns who follows operations for a command. Its time counts from now on.
+func (s *session) watcher(o watch.Options) *watch.Watcher {
+	if s.timeout.given {
+		o.Timeout = s.timeout.Duration
+	}
+	return watch.New(o, s.Client, s.view(o.Watch), s.err, s.now)
+}
+
 // view returns the view of a command. If the output is JSON or YAML, the view is on standard error.
 func (s *session) view(watching bool) watch.View {
 	switch {

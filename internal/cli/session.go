@@ -29,7 +29,7 @@ var devInfoFiles = []string{".temper/dev/" + devfile.InfoFile, ".temper/" + devf
 // session is one run of a command over the API: the client, the format of the answer, and the streams.
 type session struct {
 	api, user, password string
-	timeout             time.Duration
+	timeout             timeLimit
 	format              format
 
 	*client.Client // after open
@@ -38,8 +38,24 @@ type session struct {
 	now            func() time.Time
 }
 
+// timeLimit is a flag that knows whether it was given.
+type timeLimit struct {
+	time.Duration
+	given bool
+}
+
+// Type is the flag's type in help, and for checkArguments.
+func (*timeLimit) Type() string { return "duration" }
+
+// Set takes the flag's value.
+func (l *timeLimit) Set(v string) (err error) {
+	l.Duration, err = time.ParseDuration(v)
+	l.given = true
+	return err
+}
+
 func newSession() *session {
-	return &session{format: asTable, now: time.Now}
+	return &session{format: asTable, now: time.Now, timeout: timeLimit{Duration: client.DefaultTimeout}}
 }
 
 // addFlags adds the flags that all commands over the API have.
@@ -47,7 +63,7 @@ func (s *session) addFlags(c *cobra.Command, f *pflag.FlagSet) {
 	f.StringVar(&s.api, "api", "", "`URL` of the API (default $TEMPER_API_URL, else that of a temper dev that was started in this folder, else "+defaultAPI+")")
 	f.StringVar(&s.user, "user", "", "user `name`, if the API requires one (default $TEMPER_API_USER)")
 	f.StringVar(&s.password, "password", "", "`password` of the user; prefer $TEMPER_API_PASSWORD, which no process list shows")
-	f.DurationVar(&s.timeout, "timeout", client.DefaultTimeout, "how long one request may take, retries included")
+	f.Var(&s.timeout, "timeout", "`DURATION` that a request may take, retries included; a command that follows operations stops after it, without it never")
 	f.VarP(&s.format, "output", "o", "output `format`: table, json or yaml")
 	must(c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{string(asTable), string(asJSON), string(asYAML)}, cobra.ShellCompDirectiveNoFileComp)))
 }
@@ -60,7 +76,7 @@ func (s *session) run(do func(ctx context.Context, args []string) error) func(*c
 		}
 		var once sync.Once
 		err := s.open(c, func(err error) {
-			once.Do(func() { fmt.Fprintf(s.err, "temper: %v; trying again for up to %s\n", err, s.timeout) })
+			once.Do(func() { fmt.Fprintf(s.err, "temper: %v; trying again for up to %s\n", err, s.timeout.Duration) })
 		})
 		if err != nil {
 			return err
@@ -98,7 +114,7 @@ func (s *session) open(c *cobra.Command, retrying func(error)) error {
 	var err error
 	s.Client, err = client.New(client.Config{
 		URL: s.apiURL(), User: cmp.Or(s.user, os.Getenv("TEMPER_API_USER")),
-		Password: cmp.Or(s.password, os.Getenv("TEMPER_API_PASSWORD")), Timeout: s.timeout, Retrying: retrying,
+		Password: cmp.Or(s.password, os.Getenv("TEMPER_API_PASSWORD")), Timeout: s.timeout.Duration, Retrying: retrying,
 	})
 	return err
 }

@@ -152,7 +152,7 @@ func TestARequestWithoutAnOperationIsNamedAsOne(t *testing.T) {
 	})
 	got := ask(t, url, "", "node", "manage", "n1", "--wait", "50ms")
 	require.EqualError(t, got.failed, "n1: the request was accepted, but the node's state was not read; temper node show n1 shows it")
-	require.Equal(t, exit.CodeUnknown, exit.Code(got.failed))
+	require.Equal(t, exit.CodeLost, exit.Code(got.failed))
 }
 
 // Scripts that read JSON get an object, also where no node was selected or each one refused.
@@ -234,7 +234,7 @@ func TestFollowingEndsAsTheOperationDoes(t *testing.T) {
 		"one that takes too long": {
 			"node deploy n1 --wait 300ms", "7",
 			map[string][]map[string]any{"7": {clitest.Operation("7", "deploy", "running", "deploy.boot running c1")}},
-			"n1: operation 7 (deploy) has not ended within 300ms, it is running at deploy.boot; temper operation watch 7 stays with it", "running",
+			"n1: operation 7 (deploy) has not ended within 300ms, it is running at deploy.boot; temper operation watch 7 takes up again", "running",
 		},
 		"one that is lost": {"node deploy n1 --wait 1m", "7", nil, "n1: lost sight of operation 7: Operation 7 could not be found", "7"},
 		"a node that is refused": {"node manage n2 --wait 1m", "7", nil, `n2: ` + strings.TrimSuffix(refusal("u", "manage", "active"), ".") +
@@ -308,7 +308,7 @@ func TestWhoIsInterruptedIsToldWhatGoesOn(t *testing.T) {
 	}()
 	got := askIn(t, ctx, serving(t, p.ServeHTTP), "", "node", "deploy", "n1", "--watch", "--every", "2ms")
 	require.ErrorContains(t, got.failed, "n1: operation 7 (deploy) goes on")
-	require.ErrorContains(t, got.failed, "temper operation cancel 7 ends it")
+	require.ErrorContains(t, got.failed, "temper operation watch 7 takes up again, temper operation cancel 7 ends it")
 	require.Equal(t, exit.CodeInterrupted, exit.Code(got.failed))
 }
 

@@ -53,6 +53,7 @@ type Client struct {
 	base           string // without a trailing slash, /v1 or credentials
 	user, password string
 	timeout        time.Duration
+	once           bool // no request is repeated
 	retrying       func(error)
 	http           *http.Client
 }
@@ -96,6 +97,13 @@ func New(c Config) (*Client, error) {
 // URL returns the URL of the API, without credentials.
 func (c *Client) URL() string { return c.base }
 
+// Once returns a client of the same API that sends each request once, and gives it up after timeout. It shares c's connections.
+func (c *Client) Once(timeout time.Duration) *Client {
+	one := *c
+	one.timeout, one.once = timeout, true
+	return &one
+}
+
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
@@ -125,6 +133,7 @@ func (c *Client) do(ctx context.Context, r request, out any) (http.Header, error
 	defer cancel()
 	ask := func() (http.Header, error) { return c.send(ctx, r, body, out) }
 	switch {
+	case c.once:
 	case r.idempotent:
 		return c.retry(ctx, (*Error).lost, ask)
 	case r.method == http.MethodGet:

@@ -109,6 +109,16 @@ func StageOf(err error) (s Stage, ok bool) {
 	return e.Stage, true
 }
 
+// Away reports whether err says that the API, or something that it needs, such as its database, did not answer. The same request
+// may succeed later.
+func Away(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) || e.final {
+		return false
+	}
+	return e.Stage == Unreached || e.Stage == Lost || e.Status >= http.StatusInternalServerError || e.Status == http.StatusTooManyRequests
+}
+
 // noAnswer returns the error for a request without an answer.
 func (c *Client) noAnswer(ctx context.Context, r request, err error) error {
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {

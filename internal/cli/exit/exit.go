@@ -2,22 +2,82 @@ package exit
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
-// The exit codes. Scripts rely on them.
+// The exit codes. Scripts rely on them; Codes says what each means.
 const (
+	CodeDone        = 0
 	CodeFailed      = 1
 	CodeUsage       = 2
-	CodeHeld        = 3 // an operation waits for somebody's decision
-	CodeUnknown     = 4 // the outcome of an operation is not known
-	CodeInterrupted = 130
+	CodeHeld        = 3
+	CodeLost        = 4
+	CodeTimeout     = 124 // as of timeout(1)
+	CodeInterrupted = 130 // as of a shell's command that Ctrl-C has ended
 )
 
-// Help explains the codes, in the help of commands that wait for operations.
-const Help = `Exit codes of a command that follows operations: 0 all did what was asked for, 1 one failed or was stopped, 2 wrong usage,
-3 one holds and waits for a person, 4 the outcome of one is not known (the API could not be reached, or --wait was over),
-130 interrupted. If several apply, 1 comes before 4, and 4 before 3.`
+//go:generate go test -run ^TestTheCodesStandInTheDocumentation$ . -update
+
+// Codes is the table of the exit codes. Help and docs/command-line.md are made of it.
+var Codes = []struct {
+	Code    int
+	Meaning string
+}{
+	{CodeDone, "everything that was asked for was done"},
+	{CodeFailed, "something failed: the API refused the request, or an operation failed or was stopped"},
+	{CodeUsage, "the command was called in a wrong way; nothing was asked of the API"},
+	{CodeHeld, "an operation holds and waits for a person's decision"},
+	{CodeLost, "lost sight of an operation: the time was over while the API did not answer or its database was away, so that nobody knows how the operation ended"},
+	{CodeTimeout, "the time of --timeout or --wait was over, and an operation goes on: the API answers, nothing has failed"},
+	{CodeInterrupted, "interrupted, by Ctrl-C or SIGTERM; operations go on"},
+}
+
+// precedence is the order in which a code counts if several operations ended in different ways.
+var precedence = []int{CodeInterrupted, CodeUsage, CodeFailed, CodeLost, CodeTimeout, CodeHeld}
+
+// Help explains the codes, in the help of commands that follow operations.
+func Help() string {
+	var b strings.Builder
+	b.WriteString("Exit codes:\n")
+	for _, row := range Codes {
+		fmt.Fprintf(&b, "  %3d  %s\n", row.Code, wrap(row.Meaning, "       "))
+	}
+	b.WriteString(Several())
+	return b.String()
+}
+
+// Several says which code counts if several apply.
+func Several() string {
+	words := make([]string, len(precedence))
+	for i, code := range precedence {
+		words[i] = fmt.Sprint(code)
+	}
+	return "If several apply, the first of these counts: " + strings.Join(words, ", ") + "."
+}
+
+// width of help's lines, in characters.
+const width = 80
+
+// wrap breaks text into lines. All but the first begin with indent.
+func wrap(text, indent string) string {
+	var b strings.Builder
+	at := len(indent)
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case at+1+len(word) > width:
+			b.WriteString("\n" + indent)
+			at = len(indent)
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += len(word)
+	}
+	return b.String()
+}
 
 // codedError is an error with the exit code that it stands for.
 type codedError struct {
@@ -39,16 +99,16 @@ func WithCode(code int, err error) error {
 // Usage returns err as an error of how a command was called, or nil if err is nil.
 func Usage(err error) error { return WithCode(CodeUsage, err) }
 
-// Code returns the exit code for an error. Of joined errors the code that comes first in its list counts. It is 0 for nil.
+// Code returns the exit code for an error. Of joined errors the code that comes first in precedence counts. It is 0 for nil.
 func Code(err error) int {
 	found := map[int]bool{}
 	collectCodes(err, found)
-	for _, code := range []int{CodeInterrupted, CodeUsage, CodeFailed, CodeUnknown, CodeHeld} {
+	for _, code := range precedence {
 		if found[code] {
 			return code
 		}
 	}
-	return 0
+	return CodeDone
 }
 
 func collectCodes(err error, found map[int]bool) {

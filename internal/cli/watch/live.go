@@ -39,6 +39,9 @@ func (v *liveView) update(all []*Target) {
 	_, _ = io.WriteString(v.out, b.String()) // if the terminal is gone, SIGHUP ends the program
 }
 
+// interrupt leaves the picture where it is: the next one is drawn below what somebody else writes.
+func (v *liveView) interrupt() { v.drawn = 0 }
+
 // line is a line of the picture.
 type line struct {
 	mark  string // one character
@@ -94,7 +97,7 @@ func withSteps(t *Target, now time.Time, most int) []line {
 func operationLine(t *Target, now time.Time) line {
 	o := t.Op
 	if o == nil {
-		return line{mark: "·", text: table.OneLine(t.Name + ": " + cmp.Or(t.NodeState, "asked"))}
+		return line{mark: "·", text: table.OneLine(cmp.Or(t.Name, t.what()) + ": " + cmp.Or(t.NodeState, "asked"))}
 	}
 	l := line{text: table.OneLine(fmt.Sprintf("%s  %s %s  %s  %s", t.Name, o.Kind, o.ID, State(o), table.Elapsed(o.AcceptedAt, o.EndedAt, now)))}
 	switch {

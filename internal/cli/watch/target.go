@@ -1,11 +1,10 @@
 package watch
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/cli/table"
@@ -15,7 +14,7 @@ import (
 
 // Target is one operation that is followed.
 type Target struct {
-	Name string // of the node, as the user gave it
+	Name string // of the node, as the user gave it; "" = not known before the operation was read
 	ID   string // of the operation; "" = the request needed none
 	Goal Goal
 
@@ -25,20 +24,25 @@ type Target struct {
 	Err       error             // why it did not reach its goal
 }
 
-// poll reads once how far it is.
-func (t *Target) poll(ctx context.Context, c *client.Client) {
+// poll reads once how far it is. It returns an error, and changes nothing, if the API or its database is away.
+func (t *Target) poll(ctx context.Context, c *client.Client) error {
 	if t.ID == "" {
-		t.pollNode(ctx, c)
-		return
+		return t.pollNode(ctx, c)
 	}
 	op, err := c.Operation(ctx, t.ID)
-	if ctx.Err() != nil {
-		return // Follow says why
+	switch {
+	case ctx.Err() != nil:
+		return nil // who waits says why
+	case client.Away(err):
+		return err
+	case err != nil && t.Name == "": // nothing is known of it but the number that the user gave
+		t.Done, t.Err = true, err
+		return nil
+	case err != nil:
+		t.Done, t.Err = true, exit.WithCode(exit.CodeLost, fmt.Errorf("lost sight of operation %s: %w", t.ID, err))
+		return nil
 	}
-	if err != nil {
-		t.Done, t.Err = true, exit.WithCode(exit.CodeUnknown, fmt.Errorf("lost sight of operation %s: %w", t.ID, err))
-		return
-	}
+	t.Name = cmp.Or(t.Name, op.Label())
 	t.Op = op
 	switch {
 	case t.Goal == ChangePower && !kindOf(op).PowerChange:
@@ -50,10 +54,22 @@ func (t *Target) poll(ctx context.Context, c *client.Client) {
 		t.Done, t.Err = true, heldError(op)
 	case !op.Ended():
 	case t.Goal == Undeploy && !kindOf(op).GivesBack:
-		t.followUndeploy(ctx, c)
+		return t.followUndeploy(ctx, c)
 	default:
 		t.Done, t.Err = true, outcomeError(op, t.Goal)
 	}
+	return nil
+}
+
+// what names what is followed.
+func (t *Target) what() string {
+	switch {
+	case t.ID == "":
+		return "node " + t.Name
+	case t.Op == nil:
+		return "operation " + t.ID
+	}
+	return fmt.Sprintf("operation %s (%s)", t.ID, t.Op.Kind)
 }
 
 // isHeld reports whether an operation waits for a person, who has to decide about a failed step or to unhold the node.
@@ -80,22 +96,28 @@ func heldError(op *client.Operation) error {
 }
 
 // pollNode reads the node's state, for a request that was done at once and needed no operation.
-func (t *Target) pollNode(ctx context.Context, c *client.Client) {
+func (t *Target) pollNode(ctx context.Context, c *client.Client) error {
 	n, err := c.Node(ctx, t.Name, "provision_state")
-	if ctx.Err() != nil {
-		return
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case client.Away(err):
+		return err
 	}
 	t.Done, t.Err = true, err
 	if err == nil {
 		t.NodeState = n.ProvisionState
 	}
+	return nil
 }
 
 // followUndeploy goes on with the undeploy, which the API opens in the transaction that ends the operation before it.
-func (t *Target) followUndeploy(ctx context.Context, c *client.Client) {
+func (t *Target) followUndeploy(ctx context.Context, c *client.Client) error {
 	list, err := c.Operations(ctx, client.OperationFilter{Node: t.Op.NodeUUID, Kind: string(node.KindUndeploy)}, 1)
 	switch {
 	case ctx.Err() != nil:
+	case client.Away(err):
+		return err
 	case err != nil:
 		t.Done, t.Err = true, fmt.Errorf("look what follows operation %s: %w", t.ID, err)
 	case len(list.Items) == 0 || !client.Newer(list.Items[0].ID, t.ID):
@@ -103,6 +125,7 @@ func (t *Target) followUndeploy(ctx context.Context, c *client.Client) {
 	default:
 		t.ID, t.Op = list.Items[0].ID, &list.Items[0]
 	}
+	return nil
 }
 
 // powerChanged reports whether an open operation has carried out a power request: it has taken the request up, and the
@@ -118,28 +141,4 @@ func kindOf(op *client.Operation) node.KindSpec { return node.OperationKind(op.K
 // ruleOf returns the row of the table of steps for a step.
 func ruleOf(s *client.Step) node.StepRule {
 	return node.Step{Interface: s.Interface, Step: s.Step}.Rule()
-}
-
-// unfinished says that an operation has not ended, and whether the time was up or somebody interrupted.
-func unfinished(ctx context.Context, t *Target, wait time.Duration) error {
-	if t.ID == "" { // a request that only changes the state
-		code := exit.CodeInterrupted
-		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-			code = exit.CodeUnknown
-		}
-		return exit.WithCode(code, fmt.Errorf("the request was accepted, but the node's state was not read; temper node show %s shows it", t.Name))
-	}
-	what, at := "operation "+t.ID, ""
-	if t.Op != nil {
-		what = fmt.Sprintf("operation %s (%s)", t.ID, t.Op.Kind)
-		at = ", it is " + State(t.Op)
-		if s := t.Op.Current(); s != nil {
-			at += " at " + s.Name() + table.Optional(" after ", table.Clause(s.LastError))
-		}
-	}
-	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		err := fmt.Errorf("%s has not ended within %s%s; temper operation watch %s stays with it", what, wait, at, t.ID)
-		return exit.WithCode(exit.CodeUnknown, err)
-	}
-	return exit.WithCode(exit.CodeInterrupted, fmt.Errorf("%s goes on%s; temper operation cancel %s ends it", what, at, t.ID))
 }

@@ -16,6 +16,8 @@ import (
 // View shows how far operations are.
 type View interface {
 	update([]*Target)
+	// interrupt says that somebody else writes to the terminal now.
+	interrupt()
 }
 
 // NewView returns a view that draws a picture if out is a terminal, and else writes lines.
@@ -39,11 +41,14 @@ func NewLineView(out io.Writer) View { return &lineView{out: out, last: map[*Tar
 type None struct{}
 
 func (None) update([]*Target) {}
+func (None) interrupt()       {}
 
 type lineView struct {
 	out  io.Writer
 	last map[*Target]string
 }
+
+func (v *lineView) interrupt() {}
 
 func (v *lineView) update(all []*Target) {
 	for _, t := range all {
@@ -59,7 +64,7 @@ func (v *lineView) update(all []*Target) {
 func describe(t *Target) string {
 	o := t.Op
 	if o == nil {
-		return table.OneLine(t.Name) + ": " + cmp.Or(t.NodeState, "asked")
+		return table.OneLine(cmp.Or(t.Name, t.what())) + ": " + cmp.Or(t.NodeState, "asked")
 	}
 	line := fmt.Sprintf("%s: %s %s %s", t.Name, o.Kind, o.ID, State(o))
 	if o.Ended() {
