@@ -70,8 +70,9 @@ func (c *Conductor) Run(ctx context.Context) error {
 	}
 }
 
-// serve runs steps and sends heartbeats. It returns true if the steps were given up because the
-// database was unavailable for too long, and the database is available again.
+// serve runs steps and sends heartbeats. It returns true if it is to be called again: the steps were
+// given up because the database was unavailable for too long, and the database is available again, or
+// the conductor was drained, and that was taken back.
 func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) {
 	workers, err := c.start(incarnation)
 	if err != nil {
@@ -90,9 +91,13 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 	err = c.heartbeatLoop(ctx, incarnation, false)
 	stopReading()
 	if errors.Is(err, errDrained) {
-		c.Log.Warn("the conductor is drained: it takes no steps until it is started again")
+		c.Log.Warn("the conductor is drained: it takes no steps until it is undrained or started again")
 		stopAll(workers)
 		workers, err = nil, c.serveDrained(ctx, incarnation)
+		if errors.Is(err, errUndrained) && ctx.Err() == nil {
+			c.Log.Info("the conductor is undrained: it takes steps again")
+			return true, nil
+		}
 	}
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
@@ -118,7 +123,8 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 	return true, c.awaitDatabase(ctx, incarnation)
 }
 
-// serveDrained only sends heartbeats, because the conductor was drained.
+// serveDrained only sends heartbeats, because the conductor was drained. It returns errUndrained when
+// that is taken back.
 func (c *Conductor) serveDrained(ctx context.Context, incarnation int64) error {
 	for {
 		if err := c.heartbeatLoop(ctx, incarnation, true); err != nil || ctx.Err() != nil {

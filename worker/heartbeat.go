@@ -23,12 +23,15 @@ func contact(c client.Client) func(context.Context) error {
 	}
 }
 
-// errDrained means that somebody has drained this conductor.
-var errDrained = errors.New("drained")
+// These mean that somebody has drained this conductor, or has taken that back.
+var (
+	errDrained   = errors.New("drained")
+	errUndrained = errors.New("undrained")
+)
 
 // heartbeatLoop writes heartbeats to the database, with whether Temporal is reached. It returns nil
-// when ctx ends or the database has accepted no heartbeat for databaseTimeout, errDrained when
-// the conductor is drained (unless drained is true), and another error when a newer conductor
+// when ctx ends or the database has accepted no heartbeat for databaseTimeout, errDrained or
+// errUndrained when that is no longer as drained says, and another error when a newer conductor
 // has the name.
 func (c *Conductor) heartbeatLoop(ctx context.Context, incarnation int64, drained bool) error {
 	next := time.NewTimer(c.Interval)
@@ -47,6 +50,8 @@ func (c *Conductor) heartbeatLoop(ctx context.Context, incarnation int64, draine
 		switch {
 		case err == nil && draining && !drained:
 			return errDrained
+		case err == nil && drained && !draining:
+			return errUndrained
 		case err == nil:
 			last = sent
 			next.Reset(c.Interval - time.Since(sent))

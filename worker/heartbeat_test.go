@@ -158,6 +158,8 @@ func TestAHeartbeatSaysWhetherTemporalIsReached(t *testing.T) {
 func TestAConductorIsToldToDrainByItsHeartbeat(t *testing.T) {
 	l := &registry{answer: func(int) error { return nil }, draining: true}
 	require.ErrorIs(t, conductorOf(l).heartbeatLoop(t.Context(), 1, false), errDrained)
+	undrained := &registry{answer: func(int) error { return nil }}
+	require.ErrorIs(t, conductorOf(undrained).heartbeatLoop(t.Context(), 1, true), errUndrained)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- conductorOf(l).serveDrained(ctx, 1) }()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -102,6 +103,19 @@ func (q *Query) Boolean(name string) *bool {
 		return nil
 	}
 	return &b
+}
+
+// Time is a parameter that is a time, in RFC 3339; zero = not given.
+func (q *Query) Time(name string) time.Time {
+	v := q.Text(name)
+	if v == nil {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, *v)
+	if err != nil {
+		q.Fail("Expected a time such as 2026-01-02T15:04:05Z for %s: %s", name, Clip(*v))
+	}
+	return at
 }
 
 func (q *Query) integer(name string) *int {

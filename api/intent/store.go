@@ -117,10 +117,15 @@ type ConductorStore interface {
 	// AskDrain asks a conductor to drain. Without force the error is fault.Conflict if it
 	// is the last one that covers some node.
 	AskDrain(ctx context.Context, hostname string, force bool) (*coverage.Conductor, error)
+	// AskUndrain takes AskDrain back. The error is fault.Conflict if the conductor is not alive,
+	// or is being stopped.
+	AskUndrain(ctx context.Context, hostname string) (*coverage.Conductor, error)
 	// ForgetConductor deletes a conductor. The error is fault.Conflict if it is alive.
 	ForgetConductor(ctx context.Context, hostname string) error
 	// Owned counts the nodes that each conductor owns in the newest epoch.
 	Owned(ctx context.Context) (map[string]int, error)
+	// Working counts the steps that each conductor runs now.
+	Working(ctx context.Context) (map[string]int, error)
 	// Served counts the nodes of each conductor group and driver.
 	Served(ctx context.Context) ([]coverage.Served, error)
 	// Fleet and RingNodes are what a ring is computed from.

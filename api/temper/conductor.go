@@ -1,6 +1,7 @@
 package temper
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -13,12 +14,24 @@ import (
 )
 
 // shownConductor is a conductor as /temper/v1 shows it.
-func shownConductor(k *coverage.Conductor, nodes int) gin.H {
+func (w workload) shownConductor(k *coverage.Conductor) gin.H {
 	return gin.H{
-		"hostname": k.Hostname, "conductor_group": k.Group, "state": k.State(), "drivers": intent.DriversOf(k), "nodes": nodes,
+		"hostname": k.Hostname, "conductor_group": k.Group, "state": k.State(), "alive": k.Alive, "draining": k.Draining,
+		"drivers": intent.DriversOf(k), "nodes": w.nodes[k.Hostname], "steps": w.steps[k.Hostname],
 		"started_at": format.Timestamp(&k.StartedAt), "heartbeat_at": format.Timestamp(&k.HeartbeatAt), "temporal_at": format.Timestamp(&k.PolledAt),
 		"stopped_at": format.Timestamp(k.StoppedAt),
 	}
+}
+
+// workload is how many nodes each conductor owns, and how many steps it runs, by name.
+type workload struct{ nodes, steps map[string]int }
+
+func (s *Server) workload(ctx context.Context) (w workload, err error) {
+	if w.nodes, err = s.Store.Owned(ctx); err != nil {
+		return w, err
+	}
+	w.steps, err = s.Store.Working(ctx)
+	return w, err
 }
 
 // listFleet answers GET /temper/v1/conductors: all that ever registered and were
@@ -31,15 +44,31 @@ func (s *Server) listFleet(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	owned, err := s.Store.Owned(c.Request.Context())
+	load, err := s.workload(c.Request.Context())
 	if err != nil {
 		return 0, nil, err
 	}
 	out := make([]gin.H, 0, len(all))
 	for i := range all {
-		out = append(out, shownConductor(&all[i], owned[all[i].Hostname]))
+		out = append(out, load.shownConductor(&all[i]))
 	}
 	return http.StatusOK, gin.H{"conductors": out}, nil
+}
+
+// getConductor answers GET /temper/v1/conductors/NAME.
+func (s *Server) getConductor(c *gin.Context) (int, any, error) {
+	if q := format.ReadQuery(c); q.Err != nil {
+		return 0, nil, q.Err
+	}
+	k, err := s.Store.Conductor(c.Request.Context(), c.Param("conductor"))
+	if err != nil {
+		return 0, nil, err
+	}
+	load, err := s.workload(c.Request.Context())
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, load.shownConductor(k), nil
 }
 
 // drainConductor answers POST /temper/v1/conductors/NAME/drain: it takes no new
@@ -59,12 +88,31 @@ func (s *Server) drainConductor(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	httpd.Logger(c).Info("conductor asked to drain", zap.String("conductor", k.Hostname), zap.Boolp("force", force), zap.String("user", httpd.User(c)))
-	s.reconcileSoon(c)
-	owned, err := s.Store.Owned(c.Request.Context())
-	if err != nil { // it drains all the same
-		httpd.Logger(c).Warn("nodes of the conductor not counted", zap.Error(err))
+	return s.acceptedFor(c, k)
+}
+
+// undrainConductor answers POST /temper/v1/conductors/NAME/undrain: it takes new steps
+// again. 409 for one that is not alive, or is being stopped.
+func (s *Server) undrainConductor(c *gin.Context) (int, any, error) {
+	if _, err := format.ReadObject(c, format.MaxBody); err != nil {
+		return 0, nil, err
 	}
-	return http.StatusAccepted, shownConductor(k, owned[k.Hostname]), nil
+	k, err := s.Store.AskUndrain(c.Request.Context(), c.Param("conductor"))
+	if err != nil {
+		return 0, nil, err
+	}
+	httpd.Logger(c).Info("conductor asked to take work again", zap.String("conductor", k.Hostname), zap.String("user", httpd.User(c)))
+	return s.acceptedFor(c, k)
+}
+
+// acceptedFor answers a request that changes who covers which nodes.
+func (s *Server) acceptedFor(c *gin.Context, k *coverage.Conductor) (int, any, error) {
+	s.reconcileSoon(c)
+	load, err := s.workload(c.Request.Context())
+	if err != nil { // it was accepted all the same
+		httpd.Logger(c).Warn("nodes and steps of the conductor not counted", zap.Error(err))
+	}
+	return http.StatusAccepted, load.shownConductor(k), nil
 }
 
 // forgetConductor answers DELETE /temper/v1/conductors/NAME. 409 for one that is alive.

@@ -35,6 +35,44 @@ func TestDrainingTheLastOfADriverNeedsForce(t *testing.T) {
 	require.Contains(t, b.Post("/temper/v1/conductors/c1/drain", nil).Fails(409), "is dead")
 }
 
+func TestADrainIsTakenBack(t *testing.T) {
+	runs := 0
+	b := apitest.New(t, func(c *api.Config) { c.Reconcile = func(context.Context) error { runs++; return nil } }).WithConductors()
+	for i := range 4 {
+		b.Enrolled(fmt.Sprintf("n%d", i))
+	}
+	writeEpoch(b)
+	b.Post("/temper/v1/conductors/c1/drain", nil).Is(202)
+	k := b.Get("/temper/v1/conductors/c1").Is(200)
+	require.Equal(t, []any{"draining", true, true}, []any{k["state"], k["alive"], k["draining"]})
+	require.Equal(t, map[any]int{"c2": 4}, owners(b, ""))
+	k = b.Post("/temper/v1/conductors/c1/undrain", nil).Is(202)
+	require.Equal(t, []any{"alive", true, false}, []any{k["state"], k["alive"], k["draining"]})
+	require.Equal(t, 2, runs, "the ring changes each time")
+	require.Equal(t, map[any]int{"c1": 2, "c2": 2}, owners(b, ""), "at once")
+	b.Post("/temper/v1/conductors/c1/undrain", map[string]any{}).Is(202)
+	b.Post("/temper/v1/conductors/c9/undrain", nil).Fails(404)
+	b.Kill("c1")
+	require.Contains(t, b.Post("/temper/v1/conductors/c1/undrain", nil).Fails(409), "Conductor c1 is dead: once it is started again, it takes work.")
+}
+
+func TestAConductorIsShownWithWhatItHas(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	for i := range 4 {
+		b.Enrolled(fmt.Sprintf("n%d", i))
+	}
+	writeEpoch(b)
+	k := b.Get("/temper/v1/conductors/c2").Is(200)
+	require.Equal(t, []any{"c2", "alive", 2, 0}, []any{k["hostname"], k["state"], whole(k["nodes"]), whole(k["steps"])})
+	require.Contains(t, k["drivers"], "fake-hardware")
+	for _, listed := range b.Get("/temper/v1/conductors").Is(200)["conductors"].([]any) {
+		if listed := listed.(map[string]any); listed["hostname"] == "c2" {
+			require.Equal(t, listed, b.Get("/temper/v1/conductors/c2").Is(200))
+		}
+	}
+	b.Get("/temper/v1/conductors/c9").Fails(404)
+}
+
 func TestOnlyTheDeadAreForgotten(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	uuid := b.In("n1", node.Deploying)

@@ -178,7 +178,7 @@ var states = func() (out []node.Phase) {
 
 // listOperations answers GET /temper/v1/operations, newest first.
 func (s *Server) listOperations(c *gin.Context) (int, any, error) {
-	q := format.ReadQuery(c, "node", "deleted", "kind", "state", "outcome", "limit", "marker")
+	q := format.ReadQuery(c, "node", "deleted", "kind", "state", "outcome", "conductor", "since", "limit", "marker")
 	p, marker := q.PageByID(s.MaxLimit, "an operation")
 	f := node.OperationFilter{Node: q.Node("node"), Kind: node.OperationKind(q.Word("kind")), Phase: node.Phase(q.Word("state")), Outcome: node.Outcome(q.Word("outcome")), Limit: p.Limit, Marker: marker}
 	if q.Has("kind") && !slices.Contains(node.Kinds(), f.Kind) {
@@ -201,6 +201,7 @@ func (s *Server) listOperations(c *gin.Context) (int, any, error) {
 	if deleted := q.Boolean("deleted"); deleted != nil {
 		f.Deleted = *deleted
 	}
+	f.Conductor, f.Since = q.Word("conductor"), q.Time("since")
 	if q.Err != nil {
 		return 0, nil, q.Err
 	}

@@ -36,6 +36,9 @@ func TestOperations(t *testing.T) {
 	require.Equal(t, 1, count("?state=waiting"))
 	require.Equal(t, 1, count("?node=n3"))
 	require.Equal(t, 0, count("?state=ended"))
+	require.Equal(t, 0, count("?conductor=c9"))
+	require.Equal(t, 7, count("?since=2020-01-02T15:04:05%2B01:00"))
+	require.Equal(t, 0, count("?since=2099-01-02T15:04:05Z"))
 	page := b.Get("/temper/v1/operations?kind=manage&limit=2").Is(200)
 	require.Len(t, page["operations"], 2)
 	require.Equal(t, ids[4], page["operations"].([]any)[0].(map[string]any)["id"], "newest first")
@@ -53,7 +56,7 @@ func TestOperations(t *testing.T) {
 		"index", "interface", "step", "state", "attempts", "conductor", "started_at", "ended_at", "last_error",
 	})
 	for query, status := range map[string]int{
-		"?kind=odd": 400, "?state=odd": 400, "?limit=0": 400, "?marker=x": 400, "?odd=1": 400, "/odd": 404, "/999999": 404, "?node=nosuch": 404, "?node=a%20b": 400,
+		"?kind=odd": 400, "?state=odd": 400, "?limit=0": 400, "?marker=x": 400, "?odd=1": 400, "?since=yesterday": 400, "/odd": 404, "/999999": 404, "?node=nosuch": 404, "?node=a%20b": 400,
 	} {
 		b.Get("/temper/v1/operations" + query).Fails(status)
 	}

@@ -13,10 +13,14 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// getRing answers GET /temper/v1/ring: who owns which node. A node that nobody
-// covers has no owner.
+// getRing answers GET /temper/v1/ring: who owns which node, or who owns one. A node that
+// nobody covers has no owner.
 func (s *Server) getRing(c *gin.Context) (int, any, error) {
-	q := format.ReadQuery(c, "conductor_group", "driver", "limit", "marker")
+	q := format.ReadQuery(c, "node", "conductor_group", "driver", "limit", "marker")
+	ident := q.Node("node")
+	if ident != "" && (q.Has("conductor_group") || q.Has("driver") || q.Has("marker")) {
+		q.Fail("node and conductor_group, driver or marker exclude each other")
+	}
 	p := q.PageByUUID(s.MaxLimit, format.Unsortable)
 	f := node.Filter{ConductorGroup: format.Lower(q.Text("conductor_group")), Driver: q.Text("driver"), IncludeChildren: true}
 	if q.Err != nil {
@@ -31,9 +35,12 @@ func (s *Server) getRing(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	nodes, err := s.Store.Nodes(ctx, f, p.Store())
+	nodes, err := s.ringNodes(ctx, ident, f, p)
 	if err != nil {
 		return 0, nil, err
+	}
+	if ident != "" {
+		p.Limit = 0 // there is no next page
 	}
 	body := format.Collection[node.Node]{
 		Name: "owners", Path: "/temper/v1/ring", Marker: func(n *node.Node) string { return n.UUID },
@@ -43,6 +50,18 @@ func (s *Server) getRing(c *gin.Context) (int, any, error) {
 	}.Body(q, p, nodes)
 	body["epoch"] = v.Epoch
 	return http.StatusOK, body, nil
+}
+
+// ringNodes returns a page of nodes, or the one of that name or uuid if ident is not empty.
+func (s *Server) ringNodes(ctx context.Context, ident string, f node.Filter, p format.Page) ([]node.Node, error) {
+	if ident == "" {
+		return s.Store.Nodes(ctx, f, p.Store())
+	}
+	n, err := s.Store.Node(ctx, ident)
+	if err != nil {
+		return nil, err
+	}
+	return []node.Node{*n}, nil
 }
 
 // maxWhatIf is how many nodes an answer of what-if names.

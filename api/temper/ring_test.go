@@ -70,6 +70,22 @@ func TestTheRingTellsWhoOwnsWhat(t *testing.T) {
 	require.Equal(t, map[any]int{nil: 10}, owners(b, ""))
 }
 
+func TestTheRingTellsWhoOwnsANode(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	uuid := b.Enrolled("n1")
+	b.Enrolled("n2")
+	writeEpoch(b)
+	for _, ident := range []string{"n1", uuid} {
+		a := b.Get("/temper/v1/ring?node=" + ident).Is(200)
+		require.Nil(t, a["next"])
+		require.Len(t, a["owners"], 1)
+		o := a["owners"].([]any)[0].(map[string]any)
+		require.Equal(t, []any{"n1", b.Field(uuid, "conductor")}, []any{o["node_name"], o["conductor"]})
+	}
+	b.Get("/temper/v1/ring?node=n9").Fails(404)
+	require.Contains(t, b.Get("/temper/v1/ring?node=n1&driver=redfish").Fails(400), "exclude each other")
+}
+
 func TestTheNodesOfAConductorAreThoseOfTheRing(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	for i := range 6 {

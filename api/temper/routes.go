@@ -31,8 +31,10 @@ func (s *Server) ownRoutes() []httpd.Route {
 func (s *Server) fleetRoutes() []httpd.Route {
 	return []httpd.Route{
 		httpd.Get("/temper/v1/conductors", 0, s.listFleet),
+		httpd.Get("/temper/v1/conductors/:conductor", 0, s.getConductor),
 		httpd.Delete("/temper/v1/conductors/:conductor", 0, s.forgetConductor),
 		httpd.Post("/temper/v1/conductors/:conductor/drain", 0, s.drainConductor),
+		httpd.Post("/temper/v1/conductors/:conductor/undrain", 0, s.undrainConductor),
 		httpd.Get("/temper/v1/coverage", 0, s.getCoverage),
 		httpd.Get("/temper/v1/ring", 0, s.getRing),
 		httpd.Get("/temper/v1/ring/what-if", 0, s.getWhatIf),

@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +16,7 @@ import (
 // ConductorCommands returns the commands about conductors, which are subcommands of the role of that name.
 func ConductorCommands() []*cobra.Command {
 	s := newSession()
-	all := []*cobra.Command{newConductorList(s), newConductorShow(s), newConductorDrain(s), newConductorForget(s)}
+	all := []*cobra.Command{newConductorList(s), newConductorShow(s), newConductorDrain(s), newConductorUndrain(s), newConductorForget(s)}
 	for _, c := range all {
 		s.addFlags(c, c.Flags())
 	}
@@ -50,7 +50,7 @@ func newConductorDrain(s *session) *cobra.Command {
 	var force bool
 	c := &cobra.Command{
 		Use: "drain CONDUCTOR", Short: "Have a conductor take no new steps and hand over those it has", Args: cobra.ExactArgs(1),
-		Long: `Have a conductor take no new steps and hand over those it has, until it is started again. From now on it covers no
+		Long: `Have a conductor take no new steps and hand over those it has, until it is undrained or started again. From now on it covers no
 node; it learns this with its next heartbeat. The last conductor that covers some nodes is drained with --force only, because
 these nodes are left without one.`,
 		Example: "  temper conductor drain conductor-1", ValidArgsFunction: s.completeConductors(1),
@@ -62,11 +62,30 @@ these nodes are left without one.`,
 			return err
 		}
 		return s.show(k, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s is draining: it takes no new steps until it is restarted\n", k.Hostname)
+			_, err := fmt.Fprintf(w, "%s is draining: it takes no new steps until temper conductor undrain or a restart\n", k.Hostname)
 			return err
 		})
 	})
 	return c
+}
+
+func newConductorUndrain(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "undrain CONDUCTOR", Short: "Let a conductor that was drained take steps again", Args: cobra.ExactArgs(1),
+		Long: `Let a conductor that was drained take steps again. It learns this with its next heartbeat. The API refuses it for a
+conductor that is not alive or is being stopped: such a one takes steps again when it is started.`,
+		Example: "  temper conductor undrain conductor-1", ValidArgsFunction: s.completeConductors(1),
+		RunE: s.run(func(ctx context.Context, args []string) error {
+			k, err := s.UndrainConductor(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return s.show(k, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "%s takes steps again, from its next heartbeat on\n", k.Hostname)
+				return err
+			})
+		}),
+	}
 }
 
 func newConductorForget(s *session) *cobra.Command {
@@ -92,30 +111,35 @@ func newConductorShow(s *session) *cobra.Command {
 		Use: "show CONDUCTOR", Short: "Show a conductor, over the API", Args: cobra.ExactArgs(1),
 		Example: "  temper conductor show conductor-1", ValidArgsFunction: s.completeConductors(1),
 		RunE: s.run(func(ctx context.Context, args []string) error {
-			k, err := s.Conductor(ctx, args[0])
+			k, err := s.FleetConductor(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			fields, err := s.conductorFields(ctx, k)
-			if err != nil {
-				return err
-			}
-			return s.show(fields, func(w io.Writer) error {
-				return table.Fields(fields, []string{"hostname", "alive", "state", "conductor_group", "drivers"}, hiddenFields, false).Print(w)
-			})
+			return s.show(k, func(w io.Writer) error { return conductorFields(k).Print(w) })
 		}),
 	}
 }
 
-// conductorFields returns the fields of Ironic's API and the conductor's state, because a conductor that drains is alive, too.
-func (s *session) conductorFields(ctx context.Context, k *client.Conductor) (map[string]any, error) {
-	list, err := s.Fleet(ctx)
-	if err != nil {
-		return nil, err
+// conductorFields shows a conductor. An empty group is shown, because it is a group like others.
+func conductorFields(k *client.FleetConductor) table.Table {
+	g := table.New()
+	for _, f := range [][2]string{
+		{"hostname", k.Hostname},
+		{"state", k.State},
+		{"alive", table.YesNo(k.Alive)},
+		{"draining", table.YesNo(k.Draining)},
+		{"group", cmp.Or(k.Group, `"" (the default)`)},
+		{"drivers", strings.Join(k.Drivers, ", ")},
+		{"nodes it owns", fmt.Sprint(k.Nodes)},
+		{"steps it runs", fmt.Sprint(k.Steps)},
+		{"started", table.Time(k.StartedAt)},
+		{"last heartbeat", table.Time(k.HeartbeatAt)},
+		{"last contact with Temporal", table.Time(k.TemporalAt)},
+		{"stopped", table.Time(k.StoppedAt)},
+	} {
+		if f[1] != "" {
+			g.Add(f[0], f[1])
+		}
 	}
-	fields := k.Fields()
-	if at := slices.IndexFunc(list, func(c client.FleetConductor) bool { return c.Hostname == k.Hostname }); at >= 0 {
-		fields["state"] = list[at].State
-	}
-	return fields, nil
+	return g
 }

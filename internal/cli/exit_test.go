@@ -35,14 +35,14 @@ func TestExitCodes(t *testing.T) {
 		"not held: it goes on": {
 			"operation watch 7", map[string][]map[string]any{"7": {clitest.With(held(), "asked", "unhold"), clitest.Operation("7", "deploy", "ended:succeeded")}}, 0, "",
 		},
-		"out of sight": {"node deploy n1 --wait 1m", nil, exit.CodeLost, "lost sight of operation 7"},
-		"out of time":  {"operation watch 7 --wait 30ms", map[string][]map[string]any{"7": {clitest.Operation("7", "deploy", "running")}}, exit.CodeTimeout, "has not ended within"},
+		"out of sight":                {"node deploy n1 --wait 1m", nil, exit.CodeLost, "lost sight of operation 7"},
+		"out of time":                 {"operation watch 7 --wait 30ms", map[string][]map[string]any{"7": {clitest.Operation("7", "deploy", "running")}}, exit.CodeTimeout, "has not ended within"},
 		"out of time, with --timeout": {"node deploy n1 --watch --timeout 30ms", map[string][]map[string]any{"7": {clitest.Operation("7", "deploy", "running")}}, exit.CodeTimeout, "has not ended within 30ms"},
 		"the shorter time counts":     {"operation watch 7 --wait 30ms --timeout 1h", map[string][]map[string]any{"7": {clitest.Operation("7", "deploy", "running")}}, exit.CodeTimeout, "has not ended within 30ms"},
 		"not there":                   {"operation watch 7", nil, exit.CodeFailed, "7: Operation 7 could not be found"},
-		"no such flag": {"operation watch 7 --wiat 1m", nil, exit.CodeUsage, "unknown flag"},
-		"no argument":  {"operation watch", nil, exit.CodeUsage, "name operations by their ids"},
-		"refused":      {"node manage n2 --wait 1m", nil, exit.CodeFailed, "n2: "},
+		"no such flag":                {"operation watch 7 --wiat 1m", nil, exit.CodeUsage, "unknown flag"},
+		"no argument":                 {"operation watch", nil, exit.CodeUsage, "name operations by their ids"},
+		"refused":                     {"node manage n2 --wait 1m", nil, exit.CodeFailed, "n2: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &scriptedAPI{starts: map[string]string{"n1": "7"}, ops: c.ops}

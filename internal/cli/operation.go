@@ -31,13 +31,18 @@ func newOperationList(s *session) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "List operations, the newest first", Args: cobra.NoArgs,
-		Example: "  temper operation list --node n1\n  temper operation list --state failed",
+		Example: "  temper operation list --node n1\n  temper operation list --state failed --since 24h",
 	}
 	c.Flags().StringVar(&f.Node, "node", "", "only operations on this `node`")
 	c.Flags().BoolVar(&f.Deleted, "deleted", false, "only operations of deleted nodes")
 	c.Flags().StringVar(&f.Kind, "kind", "", "only operations of this `kind`")
 	c.Flags().StringVar(&f.State, "state", "", "only operations in this `state`, or that ended as succeeded, failed or cancelled")
+	c.Flags().StringVar(&f.Outcome, "outcome", "", "only operations that ended as this `outcome`: succeeded, failed or cancelled")
+	c.Flags().StringVar(&f.Conductor, "conductor", "", "only operations that this `conductor` works on, or has worked on last")
+	since := addSince(c, s.now)
 	c.Flags().IntVar(&limit, "limit", 50, "show at most this many")
+	completeWords(c, "outcome", client.Succeeded, client.Failed, client.Cancelled)
+	must(c.RegisterFlagCompletionFunc("conductor", s.completeConductors(0)))
 	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
 	var kinds []string
 	for _, k := range node.Kinds() {
@@ -53,6 +58,7 @@ func newOperationList(s *session) *cobra.Command {
 		if err := checkLimit(limit); err != nil {
 			return err
 		}
+		f.Since = since.Time
 		list, err := s.Operations(ctx, f, limit)
 		if err != nil {
 			return withAdvice(err)

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/client"
 )
@@ -59,20 +61,22 @@ func newRingNodes(s *session) *cobra.Command {
 	var driver string
 	var limit int
 	c := &cobra.Command{
-		Use: "nodes", Short: "List nodes with the conductors that own them", Args: cobra.NoArgs, Example: "  temper ring nodes --driver redfish",
+		Use: "nodes [NODE]", Short: "List nodes with the conductors that own them, or show who owns a node", Args: cobra.MaximumNArgs(1),
+		Long: `List nodes with the conductors that own them, or show who owns a node. "none" is a node that no live conductor covers:
+temper node why says what it lacks.`,
+		Example: "  temper ring nodes --driver redfish\n  temper ring nodes n1", ValidArgsFunction: s.completeNodes("", 1),
 	}
 	group := groupFlag(c)
 	c.Flags().StringVar(&driver, "driver", "", "only nodes with this `driver`")
 	c.Flags().IntVar(&limit, "limit", client.DefaultLimit, "show at most this many")
-	c.RunE = s.run(func(ctx context.Context, _ []string) error {
+	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		if err := checkLimit(limit); err != nil {
 			return err
 		}
-		var one *string
-		if driver != "" {
-			one = &driver
+		if len(args) > 0 && (driver != "" || group() != nil) {
+			return exit.Usage(errors.New("name a node, or filter with --group and --driver, not both"))
 		}
-		list, err := s.Ring(ctx, group(), one, limit)
+		list, err := s.owners(ctx, args, group(), driver, limit)
 		if err != nil {
 			return err
 		}
@@ -86,6 +90,18 @@ func newRingNodes(s *session) *cobra.Command {
 		})
 	})
 	return c
+}
+
+// owners lists nodes with their owners: the one that args name, or those of a group and a driver.
+func (s *session) owners(ctx context.Context, args []string, group *string, driver string, limit int) (client.List[client.Owner], error) {
+	if len(args) > 0 {
+		return s.RingOf(ctx, args[0])
+	}
+	var one *string
+	if driver != "" {
+		one = &driver
+	}
+	return s.Ring(ctx, group, one, limit)
 }
 
 func newRingWhatIf(s *session) *cobra.Command {

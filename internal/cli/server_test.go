@@ -127,7 +127,7 @@ func newServer(t *testing.T, auth api.Auth) (string, *fakeWorkflows) {
 	t.Helper()
 	keys, err := store.NewKeyset()
 	require.NoError(t, err)
-	db, err := store.Open(t.Context(), store.Config{URL: testenv.Postgres(t), Keyset: keys, MaxConns: 8})
+	db, err := store.Open(t.Context(), store.Config{URL: testenv.Postgres(t), Keyset: keys, MaxConns: 8, ConductorTimeout: time.Hour}) // nobody sends heartbeats
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	w := &fakeWorkflows{Store: db, status: node.RunStatus{Known: true, Open: true}}
@@ -162,7 +162,12 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "driver show redfish", out: "redfish_address"},
 		{args: "driver show abacus", err: "Could not find the following driver(s) or hardware type(s): abacus"},
 		{args: "conductor list", out: "c1    alive"},
-		{args: "conductor show c1", out: "hostname"},
+		{args: "conductor show c1", out: "nodes it owns"},
+		{args: "conductor drain c1", out: "c1 is draining: it takes no new steps until temper conductor undrain or a restart"},
+		{args: "conductor list", out: "c1    draining"},
+		{args: "conductor undrain c1", out: "c1 takes steps again"},
+		{args: "conductor undrain c2", err: "Conductor c2 could not be found"},
+		{args: "conductor list", out: "c1    alive"},
 		{args: "conductor show c2", err: "Conductor c2 could not be found; temper conductor list shows which there are"},
 
 		{args: "node create n1 --driver fake-hardware --property cpus=8 --extra rack={\"row\":3} --resource-class big", out: "extra.rack.row"},
@@ -172,6 +177,9 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "node create n1 --driver fake-hardware", err: "n1: A node with name n1 already exists"},
 		{args: "node create n9 --driver abacus", err: "n9: No valid host was found"},
 		{args: "node list", out: "n1 "},
+		{args: "ring nodes n1", out: "c1"},
+		{args: "ring nodes n9", err: "Node n9 could not be found"},
+		{args: "ring nodes n1 --driver redfish", err: "not both"},
 		{args: "node list --state enroll --fields name --sort name:desc --limit 2 -o yaml", out: "- links:"},
 		{args: "node list --state asleep", err: `Provision state "asleep" is not valid; it is one of: enroll, verifying, manageable, available, deploying, `},
 		{args: "node list --sort frob", err: "frob"},

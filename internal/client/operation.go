@@ -140,18 +140,25 @@ type OperationFilter struct {
 	Deleted bool   // only operations of deleted nodes
 	Kind    string
 	State   string // or an outcome
+	Outcome string
+	// Conductor is who works on it, or has worked on it last.
+	Conductor string
+	Since     time.Time // when it was accepted at the earliest; zero = whenever
 }
 
 // Operations lists at most limit operations (0 = DefaultLimit), newest first.
 func (c *Client) Operations(ctx context.Context, f OperationFilter, limit int) (List[Operation], error) {
 	q := url.Values{}
-	for name, v := range map[string]string{"node": f.Node, "kind": f.Kind, "state": f.State} {
+	for name, v := range map[string]string{"node": f.Node, "kind": f.Kind, "state": f.State, "outcome": f.Outcome, "conductor": f.Conductor} {
 		if v != "" {
 			q.Set(name, v)
 		}
 	}
 	if f.Deleted {
 		q.Set("deleted", "true")
+	}
+	if !f.Since.IsZero() {
+		q.Set("since", f.Since.UTC().Format(time.RFC3339Nano))
 	}
 	return pages[Operation](ctx, c, "/temper/v1/operations", q, "operations", limit)
 }

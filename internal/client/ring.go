@@ -15,11 +15,15 @@ type FleetConductor struct {
 	Hostname    string     `json:"hostname"`
 	Group       string     `json:"conductor_group"`
 	State       string     `json:"state"` // alive, draining, dead, stopped
+	Alive       bool       `json:"alive"`
+	Draining    bool       `json:"draining"`
 	Drivers     []string   `json:"drivers"`
 	Nodes       int        `json:"nodes"` // that it owns
+	Steps       int        `json:"steps"` // that it runs now
 	StartedAt   *time.Time `json:"started_at"`
 	HeartbeatAt *time.Time `json:"heartbeat_at"`
 	TemporalAt  *time.Time `json:"temporal_at"` // its last contact with Temporal
+	StoppedAt   *time.Time `json:"stopped_at"`
 }
 
 // UnmarshalJSON reads a conductor and keeps the answer.
@@ -45,6 +49,20 @@ func (c *Client) DrainConductor(ctx context.Context, name string, force bool) (*
 	_, err := c.do(ctx, request{
 		method: http.MethodPost, path: "/temper/v1/conductors/" + segment(name) + "/drain", body: map[string]bool{"force": force},
 	}, &k)
+	return &k, err
+}
+
+// UndrainConductor lets a conductor that was drained take steps again.
+func (c *Client) UndrainConductor(ctx context.Context, name string) (*FleetConductor, error) {
+	var k FleetConductor
+	_, err := c.do(ctx, request{method: http.MethodPost, path: "/temper/v1/conductors/" + segment(name) + "/undrain", body: map[string]any{}}, &k)
+	return &k, err
+}
+
+// FleetConductor returns a conductor with its state.
+func (c *Client) FleetConductor(ctx context.Context, name string) (*FleetConductor, error) {
+	var k FleetConductor
+	_, err := c.do(ctx, request{method: http.MethodGet, path: "/temper/v1/conductors/" + segment(name)}, &k)
 	return &k, err
 }
 
@@ -99,6 +117,11 @@ func (c *Client) Ring(ctx context.Context, group, driver *string, limit int) (Li
 		q.Set("driver", *driver)
 	}
 	return pages[Owner](ctx, c, "/temper/v1/ring", q, "owners", limit)
+}
+
+// RingOf returns a node with its owner.
+func (c *Client) RingOf(ctx context.Context, node string) (List[Owner], error) {
+	return pages[Owner](ctx, c, "/temper/v1/ring", url.Values{"node": {node}}, "owners", 1)
 }
 
 // WhatIf is what would happen without some conductors.

@@ -17,6 +17,7 @@ type Conductor struct {
 	HeartbeatAt time.Time
 	PolledAt    time.Time // its last contact with Temporal
 	Draining    bool
+	Leaving     bool // its process stops, and drains for that
 	StoppedAt   *time.Time
 	Alive       bool // heartbeat fresh by the database's clock, not stopped, and in contact with Temporal
 }

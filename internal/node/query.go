@@ -48,8 +48,12 @@ type OperationFilter struct {
 	Kind    OperationKind
 	Phase   Phase   // as clients see it: Operation.State
 	Outcome Outcome // of those that have ended
-	Limit   int     // 0 or more than MaxLimit = MaxLimit
-	Marker  int64   // id of the last operation of the page before; 0 = the first page
+	// Conductor is who works on it, or has worked on it last.
+	Conductor string
+	// Since is when it was accepted at the earliest; zero = whenever.
+	Since  time.Time
+	Limit  int   // 0 or more than MaxLimit = MaxLimit
+	Marker int64 // id of the last operation of the page before; 0 = the first page
 }
 
 // OpenRun is the workflow run of an open operation that has begun.

@@ -22,6 +22,7 @@ var conductorTable = newTable(
 	instant("heartbeat_at", func(c *coverage.Conductor) *time.Time { return &c.HeartbeatAt }),
 	instant("polled_at", func(c *coverage.Conductor) *time.Time { return &c.PolledAt }),
 	flag("draining", func(c *coverage.Conductor) *bool { return &c.Draining }),
+	flag("leaving", func(c *coverage.Conductor) *bool { return &c.Leaving }),
 	optional("stopped_at", "", func(c *coverage.Conductor) **time.Time { return &c.StoppedAt }),
 )
 
@@ -97,7 +98,7 @@ contact AS (
 	 WHERE @contact AND EXISTS (SELECT FROM beat) AND in_witness_gap(w.contact_at, interval '1 second') IS NOT FALSE)
 SELECT draining FROM beat`
 	drainConductorSQL = `
-UPDATE conductors SET draining = true WHERE hostname = @hostname AND incarnation = @incarnation AND stopped_at IS NULL`
+UPDATE conductors SET draining = true, leaving = true WHERE hostname = @hostname AND incarnation = @incarnation AND stopped_at IS NULL`
 	stopConductorSQL = `
 UPDATE conductors SET draining = true, stopped_at = coalesce(stopped_at, clock_timestamp())
  WHERE hostname = @hostname AND incarnation = @incarnation`
@@ -115,7 +116,7 @@ func (s *Store) HeartbeatConductor(ctx context.Context, hostname string, incarna
 	return draining, err
 }
 
-// DrainConductor says that it takes no new work; fault.Lost as above.
+// DrainConductor says that it takes no new work, because its process stops; fault.Lost as above.
 func (s *Store) DrainConductor(ctx context.Context, hostname string, incarnation int64) error {
 	return s.conductor(ctx, "drain", drainConductorSQL, hostname, incarnation)
 }

@@ -31,15 +31,7 @@ SELECT c.hostname, count(*) FROM ring_owners w JOIN conductors c ON c.id = w.con
 
 // Owned counts the nodes that each conductor owns in the newest epoch, by name.
 func (s *Store) Owned(ctx context.Context) (map[string]int, error) {
-	out := map[string]int{}
-	_, err := list(ctx, s, "count nodes by owner", ownedSQL, nil, func(r pgx.Row) (struct{}, error) {
-		var host string
-		var n int
-		err := r.Scan(&host, &n)
-		out[host] = n
-		return struct{}{}, err
-	})
-	return out, err
+	return s.countByName(ctx, "count nodes by owner", ownedSQL)
 }
 
 const (
@@ -59,6 +51,7 @@ lone AS MATERIALIZED (
 SELECT count(*), coalesce((array_agg(coalesce(n.name, n.uuid::text) ORDER BY n.id))[1:10], '{}') FROM nodes n WHERE n.need_id IN (SELECT id FROM lone)`
 
 	askDrainSQL        = `UPDATE conductors SET draining = true WHERE hostname = @hostname`
+	askUndrainSQL      = `UPDATE conductors SET draining = false WHERE hostname = @hostname`
 	forgetConductorSQL = `DELETE FROM conductors WHERE hostname = @hostname`
 )
 
@@ -93,6 +86,52 @@ func (s *Store) AskDrain(ctx context.Context, hostname string, force bool) (*cov
 		return nil, err
 	}
 	return &c, nil
+}
+
+// AskUndrain takes AskDrain back; the conductor sees that at its next heartbeat. fault.Conflict where
+// it is not alive, or where its process stops.
+func (s *Store) AskUndrain(ctx context.Context, hostname string) (*coverage.Conductor, error) {
+	var c coverage.Conductor
+	var found bool
+	err := s.inTx(ctx, "undrain conductor "+words(hostname, 255), func(b *pgx.Batch) {
+		queueConductor(b, hostname, micros(s.conductorTimeout), &c, &found)
+	}, func(b *pgx.Batch) error {
+		switch {
+		case !found:
+			return unknownConductor(hostname)
+		case !c.Alive:
+			return fault.New(fault.Conflict, "Conductor %s is %s: once it is started again, it takes work.", hostname, c.State())
+		case c.Leaving:
+			return fault.New(fault.Conflict, "Conductor %s is being stopped: once it is started again, it takes work.", hostname)
+		}
+		b.Queue(askUndrainSQL, args{"hostname": hostname})
+		c.Draining = false
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &c, nil
+}
+
+const workingSQL = `
+SELECT o.conductor, count(*) FROM operations o WHERE o.ended_at IS NULL AND NOT o.rests AND o.conductor <> '' AND o.phase IN ('running', 'undoing') GROUP BY o.conductor`
+
+// Working counts the steps that each conductor runs now, by name.
+func (s *Store) Working(ctx context.Context) (map[string]int, error) {
+	return s.countByName(ctx, "count steps by conductor", workingSQL)
+}
+
+func (s *Store) countByName(ctx context.Context, what, sql string) (map[string]int, error) {
+	out := map[string]int{}
+	_, err := list(ctx, s, what, sql, nil, func(r pgx.Row) (struct{}, error) {
+		var name string
+		var n int
+		err := r.Scan(&name, &n)
+		out[name] = n
+		return struct{}{}, err
+	})
+	return out, err
 }
 
 func someOf(names []string, count int) string {

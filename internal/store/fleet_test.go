@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -45,6 +46,32 @@ func TestADrainedConductorIsToldByItsHeartbeatUntilItIsStartedAgain(t *testing.T
 	draining, err = c.s.HeartbeatConductor(t.Context(), "a", c.inc["a"], true)
 	require.NoError(t, err)
 	require.False(t, draining)
+}
+
+func TestADrainIsTakenBackUnlessTheProcessStops(t *testing.T) {
+	t.Parallel()
+	c := clock(t)
+	c.covering("a")
+	_, err := c.s.AskDrain(t.Context(), "a", true)
+	require.NoError(t, err)
+	k, err := c.s.AskUndrain(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, coverage.StateAlive, k.State())
+	draining, err := c.s.HeartbeatConductor(t.Context(), "a", c.inc["a"], true)
+	require.NoError(t, err)
+	require.False(t, draining)
+
+	require.NoError(t, c.s.DrainConductor(t.Context(), "a", c.inc["a"]))
+	_, err = c.s.AskUndrain(t.Context(), "a")
+	kind(t, fault.Conflict, err)
+	require.ErrorContains(t, err, "is being stopped")
+	require.NoError(t, c.s.StopConductor(t.Context(), "a", c.inc["a"]))
+	_, err = c.s.AskUndrain(t.Context(), "a")
+	kind(t, fault.Conflict, err)
+	require.ErrorContains(t, err, "is stopped")
+	c.covering("a")
+	_, err = c.s.AskUndrain(t.Context(), "a")
+	require.NoError(t, err, "it was started again")
 }
 
 func TestAForgottenConductorThatWasOnlyFrozenEnds(t *testing.T) {

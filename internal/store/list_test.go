@@ -55,8 +55,9 @@ SELECT gen_random_uuid(), CASE WHEN i % 3 > 0 THEN 'node-' || i END,
 	CASE WHEN rare THEN 'clean failed' ELSE 'available' END, 'power off', rare, rare, CASE WHEN rare THEN 'power failure' END, 'node ' || i, '{"a": "b"}'
   FROM (SELECT i, i % 10000 = 7 AS rare FROM generate_series(1, ` + strconv.Itoa(count) + `) i) s`,
 		`
-INSERT INTO operations (node_id, node_uuid, kind, phase, outcome, ended_at, origin, conductor_group, driver)
-SELECT id, uuid, 'provide', 'ended', 'succeeded', now(), 'manageable', conductor_group, driver FROM nodes`,
+INSERT INTO operations (node_id, node_uuid, kind, phase, outcome, ended_at, origin, conductor_group, driver, conductor, accepted_at)
+SELECT id, uuid, 'provide', 'ended', 'succeeded', now(), 'manageable', conductor_group, driver, CASE WHEN id % 10000 = 7 THEN 'c9' ELSE 'c1' END,
+	now() - (200000 - id) * interval '1 minute' FROM nodes ORDER BY id`,
 		`
 INSERT INTO operations (node_id, node_uuid, kind, phase, origin, conductor_group, driver)
 SELECT id, uuid, 'deploy', 'accepted', 'available', conductor_group, driver FROM nodes WHERE id % 1000 = 0`,
@@ -160,6 +161,9 @@ func TestNoListReadsTheWholeTable(t *testing.T) {
 	}
 	for name, f := range map[string]node.OperationFilter{
 		"all": {}, "of a kind": {Kind: node.KindDeploy}, "open": {Phase: node.Accepted}, "of a node": {Node: some[0].UUID}, "a later page": {Marker: 5000},
+		"with an outcome": {Outcome: node.Failed}, "of a conductor": {Conductor: "c9"}, "of no conductor": {Conductor: "c8"},
+		"since an hour ago": {Since: time.Now().Add(-time.Hour)}, "since long ago": {Since: time.Now().AddDate(-1, 0, 0)},
+		"of a kind since": {Kind: node.KindProvide, Since: time.Now().Add(-70 * 24 * time.Hour)}, "of a conductor since": {Conductor: "c1", Since: time.Now().Add(-time.Hour)},
 	} {
 		t.Run("operations "+name, func(t *testing.T) {
 			require.NotContains(t, explain(t, url, s, store.OperationsStatement(f)), "Seq Scan on operations")

@@ -166,7 +166,7 @@ beat AS (INSERT INTO conductors (hostname, incarnation, conductor_group, interfa
 VALUES (@hostname, nextval('conductor_incarnations'), @group, @interfaces)
 ON CONFLICT (hostname) DO UPDATE SET incarnation = excluded.incarnation, conductor_group = excluded.conductor_group,
 	interfaces = excluded.interfaces, started_at = excluded.started_at, heartbeat_at = excluded.heartbeat_at,
-	polled_at = excluded.polled_at, draining = false, stopped_at = NULL
+	polled_at = excluded.polled_at, draining = false, leaving = false, stopped_at = NULL
 RETURNING incarnation),
 contact AS (
 	UPDATE witness w SET contact_at = clock_timestamp(),

@@ -56,6 +56,13 @@ func (s *Store) Operations(ctx context.Context, f node.OperationFilter) ([]node.
 const stateSQL = `CASE WHEN o.temporal_pause IS NOT NULL OR o.stalled = 'maintenance' THEN 'paused'
 	WHEN o.phase = 'undoing' AND o.asked IN ('cancel', 'abort', 'delete') THEN 'cancelling' ELSE o.phase END`
 
+// sinceSQL is the condition on accepted_at. A list is read by id, and ids grow with accepted_at except
+// among transactions that overlap; none lasts ten minutes (idleInTxTimeout, StatementTimeout). So all
+// that were accepted since then have a greater id than the newest of those accepted ten minutes before,
+// and any index that ends with the id finds where to stop.
+const sinceSQL = `o.accepted_at >= @since AND o.id > coalesce((
+	SELECT i.id FROM operations i WHERE i.accepted_at < @since::timestamptz - interval '10 minutes' ORDER BY i.accepted_at DESC LIMIT 1), 0)`
+
 func operationsQuery(f node.OperationFilter, nodeUUID string) *query {
 	q := &query{args: args{"limit": pageLimit(f.Limit)}, tail: " ORDER BY o.id DESC LIMIT @limit"}
 	if nodeUUID != "" {
@@ -83,6 +90,14 @@ func operationsQuery(f node.OperationFilter, nodeUUID string) *query {
 	if f.Outcome != "" {
 		q.and("o.outcome = @outcome")
 		q.args["outcome"] = f.Outcome
+	}
+	if f.Conductor != "" {
+		q.and("o.conductor = @conductor")
+		q.args["conductor"] = f.Conductor
+	}
+	if !f.Since.IsZero() {
+		q.and(sinceSQL)
+		q.args["since"] = f.Since
 	}
 	if f.Marker > 0 {
 		q.and("o.id < @marker")

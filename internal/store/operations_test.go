@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -202,6 +203,39 @@ func TestOperationsAreListedNewestFirst(t *testing.T) {
 	require.Empty(t, ids(node.OperationFilter{Kind: node.KindPower}))
 	_, err = s.Operations(t.Context(), node.OperationFilter{Node: "nobody"})
 	kind(t, fault.NotFound, err)
+}
+
+func TestOperationsAreFoundByConductorAndAge(t *testing.T) {
+	t.Parallel()
+	s, url := openURL(t)
+	var all []int64
+	for i := range 3 {
+		_, o := running(t, s)
+		all = append(all, o.ID)
+		raw(t, url, `UPDATE operations SET accepted_at = now() - $1 * interval '1 hour', conductor = $2 WHERE id = $3`, 2-i, fmt.Sprintf("c%d", i%2), o.ID)
+	}
+	// Accepted in a transaction that began before the one with the smaller id.
+	raw(t, url, `UPDATE operations SET accepted_at = now() - interval '1 hour 1 minute' WHERE id = $1`, all[2])
+	for name, c := range map[string]struct {
+		f    node.OperationFilter
+		want []int64
+	}{
+		"of a conductor":             {node.OperationFilter{Conductor: "c0"}, []int64{all[2], all[0]}},
+		"of another":                 {node.OperationFilter{Conductor: "c9"}, nil},
+		"since before all":           {node.OperationFilter{Since: time.Now().Add(-3 * time.Hour)}, []int64{all[2], all[1], all[0]}},
+		"since after the first":      {node.OperationFilter{Since: time.Now().Add(-90 * time.Minute)}, []int64{all[2], all[1]}},
+		"since between, not by id":   {node.OperationFilter{Since: time.Now().Add(-time.Hour - 30*time.Second)}, []int64{all[1]}},
+		"since after all":            {node.OperationFilter{Since: time.Now().Add(time.Hour)}, nil},
+		"of a conductor, since then": {node.OperationFilter{Conductor: "c0", Since: time.Now().Add(-90 * time.Minute)}, []int64{all[2]}},
+	} {
+		var got []int64
+		ops, err := s.Operations(t.Context(), c.f)
+		require.NoError(t, err)
+		for i := range ops {
+			got = append(got, ops[i].ID)
+		}
+		require.Equal(t, c.want, got, name)
+	}
 }
 
 func TestReconciliationFindsWhatItMustLookAt(t *testing.T) {

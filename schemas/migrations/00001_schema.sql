@@ -263,6 +263,8 @@ CREATE INDEX operations_missing    ON operations (id) WHERE missing_since IS NOT
 CREATE INDEX operations_of_node    ON operations (node_id); -- for the foreign key
 CREATE INDEX operations_by_node    ON operations (node_uuid, id);
 CREATE INDEX operations_by_kind    ON operations (kind, id);
+CREATE INDEX operations_by_conductor ON operations (conductor, id) WHERE conductor <> '';
+CREATE INDEX operations_by_age     ON operations (accepted_at);
 CREATE INDEX operations_by_outcome ON operations (outcome, id) WHERE outcome IS NOT NULL;
 -- Operations whose error says that an undo is still owed. The error is changed when the undo is done or waived.
 CREATE INDEX operations_left       ON operations (node_uuid) WHERE error LIKE '%; what it left is still to be undone: %';
@@ -336,6 +338,7 @@ CREATE TABLE conductors (
     heartbeat_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
     polled_at       timestamptz NOT NULL DEFAULT clock_timestamp(), -- when it last reached Temporal; a conductor that can't reach it gets no steps
     draining        boolean     NOT NULL DEFAULT false,
+    leaving         boolean     NOT NULL DEFAULT false, -- its process stops: it drains, and nobody can take that back
     stopped_at      timestamptz
 );
 COMMENT ON TABLE conductors IS 'All conductors that ever registered and were not forgotten, dead ones included.';

@@ -81,6 +81,15 @@ func TestTheLastOfADriverIsDrainedByForceOnly(t *testing.T) {
 		return err
 	})
 
+	// The drain is taken back, and once more.
+	said, err = s.temper(t, "conductor", "undrain", "ebb-1")
+	require.NoError(t, err, said)
+	require.NoError(t, s.offers("ebb", idle), "at once")
+	busy.deployed(id, l.sha256)
+	require.Equal(t, []string{"write_image"}, busy.hardware().steps(), "asked, not repeated")
+	said, err = s.temper(t, "conductor", "drain", "ebb-1", "--force")
+	require.NoError(t, err, said)
+
 	// It is stopped: its state is draining and then stopped, and nothing else in between.
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -92,8 +101,6 @@ func TestTheLastOfADriverIsDrainedByForceOnly(t *testing.T) {
 	// The same for a conductor that was working.
 	second := s.conductor(t, "ebb", "ebb-2")
 	require.NoError(t, s.offers("ebb", idle))
-	busy.deployed(id, l.sha256)
-	require.Equal(t, []string{"write_image"}, busy.hardware().steps(), "asked, not repeated")
 	go func() { ended <- second.Stop(ctx) }()
 	s.leaves(t, "ebb", "ebb-2")
 	require.NoError(t, <-ended)

@@ -83,16 +83,22 @@ func TestAWatchGoesOnAfterOutages(t *testing.T) {
 	n.image(l.url+"/slow.raw", l.sha256)
 	id := n.provision("active", nil)
 	n.writing(l)
-	w := s.watch(t, id)
+	w := s.watch(t, id, "--every", "20ms")
 	w.says(t, 1, "deploy "+id+" running")
 
-	api := s.signal(t, "api", syscall.SIGKILL)
-	w.says(t, 1, "lost sight of operation "+id)
-	s.awaitOther(t, "api", api)
+	eventually(t, patience, func() error { // until it was away at the moment of a look
+		s.kill(t, "api")
+		if !strings.Contains(w.text(), "lost sight of operation "+id) {
+			return errors.New(w.text())
+		}
+		return nil
+	})
+	s.awaitReady(t)
 	w.says(t, 1, "in sight again")
 
+	lost, regained := strings.Count(w.text(), "lost sight"), strings.Count(w.text(), "in sight again")
 	thaw := s.stops(t, "postgres")
-	w.says(t, 2, "lost sight of operation "+id)
+	w.says(t, lost+1, "lost sight of operation "+id)
 	short := s.watch(t, id, "--timeout", "1s")
 	require.Equal(t, 4, short.ends(t), "%s", short.text())
 	require.Contains(t, short.text(), "temper operation watch "+id+" takes up again")
@@ -102,7 +108,7 @@ func TestAWatchGoesOnAfterOutages(t *testing.T) {
 	require.Equal(t, 130, gone.ends(t), "%s", gone.text())
 	require.Contains(t, gone.text(), "temper operation watch "+id+" takes up again")
 	thaw()
-	w.says(t, 2, "in sight again")
+	w.says(t, regained+1, "in sight again")
 
 	late := s.watch(t, id, "--timeout", "1s")
 	require.Equal(t, 124, late.ends(t), "%s", late.text())
