@@ -47,7 +47,7 @@ func newAllocationList(s *session) *cobra.Command {
 		}
 		s.reportMore(list.More, limit, "allocations")
 		return s.show(map[string]any{"allocations": orEmpty(list.Items)}, func(w io.Writer) error {
-			g := table.New("UUID", "NAME", "CLASS", "STATE", "NODE", "OWNER", "LAST ERROR")
+			g := table.New("UUID", "NAME", "CLASS", "STATE", "NODE", "OWNER", "LAST ERROR").Wrap("LAST ERROR")
 			for _, x := range list.Items {
 				g.Add(x.UUID, x.Name, x.ResourceClass, x.State, x.NodeUUID, x.Owner, x.LastError)
 			}

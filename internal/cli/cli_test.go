@@ -104,6 +104,8 @@ func serving(t *testing.T, h http.HandlerFunc) string {
 }
 
 func TestTables(t *testing.T) {
+	clock = func() time.Time { return time.Date(2026, 11, 20, 20, 30, 0, 0, time.UTC) }
+	t.Cleanup(func() { clock = time.Now })
 	api := goldenAPI(t)
 	for file, args := range map[string]string{
 		"node_list":           "node list",
@@ -120,6 +122,7 @@ func TestTables(t *testing.T) {
 		"conductor_list":      "conductor list",
 		"conductor_show":      "conductor show conductor-1",
 		"operation_list":      "operation list",
+		"operation_list_wide": "operation list --wide",
 		"operation_done":      "operation show 44",
 		"operation_failed":    "operation show 22",
 		"operation_cancelled": "operation show 87",

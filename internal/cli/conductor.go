@@ -32,16 +32,24 @@ func newConductorList(s *session) *cobra.Command {
 				return err
 			}
 			return s.show(map[string]any{"conductors": orEmpty(list)}, func(w io.Writer) error {
-				return fleetTable(list).Print(w)
+				return fleetTable(list, s.wide).Print(w)
 			})
 		}),
 	}
 }
 
-func fleetTable(conductors []client.FleetConductor) table.Table {
-	g := table.New("NAME", "STATE", "GROUP", "DRIVERS", "NODES", "STARTED", "LAST HEARTBEAT")
+func fleetTable(conductors []client.FleetConductor, wide bool) table.Table {
+	heads := []string{"NAME", "STATE", "GROUP", "DRIVERS", "NODES", "STEPS", "LAST HEARTBEAT"}
+	if wide {
+		heads = append(heads, "STARTED")
+	}
+	g := table.New(heads...).Whole("STATE", "LAST HEARTBEAT")
 	for _, k := range conductors {
-		g.Add(k.Hostname, k.State, k.Group, strings.Join(k.Drivers, ", "), fmt.Sprint(k.Nodes), table.Time(k.StartedAt), table.Time(k.HeartbeatAt))
+		cells := []string{k.Hostname, k.State, k.Group, strings.Join(k.Drivers, ", "), fmt.Sprint(k.Nodes), fmt.Sprint(k.Steps), table.Time(k.HeartbeatAt)}
+		if wide {
+			cells = append(cells, table.Time(k.StartedAt))
+		}
+		g.Add(cells...)
 	}
 	return g
 }

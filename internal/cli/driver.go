@@ -84,7 +84,7 @@ func interfaceTable(d *client.Driver) table.Table {
 }
 
 func propertyTable(properties map[string]string) table.Table {
-	g := table.New("DRIVER_INFO", "WHAT IT IS FOR")
+	g := table.New("DRIVER_INFO", "WHAT IT IS FOR").Wrap("WHAT IT IS FOR")
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		g.Add(name, properties[name])
 	}

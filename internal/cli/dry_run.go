@@ -33,7 +33,7 @@ func (s *session) dryRun(ctx context.Context, v verb, names []string, parallel i
 }
 
 func trialTable(all []result[*client.Trial]) table.Table {
-	t := table.New("NODE", "RESULT", "STEP", "EXPECTED", "REASON")
+	t := table.New("NODE", "RESULT", "STEP", "EXPECTED", "REASON").Wrap("REASON")
 	for _, r := range all {
 		switch {
 		case r.err != nil:

@@ -13,7 +13,6 @@ import (
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/node"
-	"go.temper.dev/temper/internal/text"
 )
 
 func newNodeCommand() *cobra.Command {
@@ -165,7 +164,7 @@ func (l *nodeListing) table(nodes []client.Node, powers map[string]client.Power)
 			heads[i] = strings.ToUpper(strings.ReplaceAll(name, "_", " "))
 		}
 	}
-	g := table.New(heads...)
+	g := table.New(heads...).Wrap("LAST ERROR", "LAST_ERROR")
 	for i := range nodes {
 		fields := nodes[i].Fields()
 		cells := make([]string, len(columns))
@@ -187,9 +186,6 @@ func (l *nodeListing) table(nodes []client.Node, powers map[string]client.Power)
 func listCell(name string, v any) string {
 	if b, ok := v.(bool); ok {
 		return table.YesNo(b)
-	}
-	if name == "last_error" {
-		return text.TruncateRunes(table.Cell(v), maxError)
 	}
 	return table.Cell(v)
 }

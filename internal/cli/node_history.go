@@ -49,7 +49,7 @@ func newNodeHistory(s *session) *cobra.Command {
 }
 
 func historyTable(events []client.Event) table.Table {
-	g := table.New("AT", "SEVERITY", "TYPE", "CONDUCTOR", "USER", "EVENT")
+	g := table.New("AT", "SEVERITY", "TYPE", "CONDUCTOR", "USER", "EVENT").Whole("AT").Wrap("EVENT")
 	for _, e := range events {
 		g.Add(table.Time(e.CreatedAt), e.Severity, e.EventType, e.Conductor, e.User, e.Event)
 	}

@@ -40,7 +40,7 @@ func newNodeValidate(s *session) *cobra.Command {
 }
 
 func validationTable(all []result[*client.Validation]) table.Table {
-	g := table.New("NODE", "INTERFACE", "RESULT", "REASON")
+	g := table.New("NODE", "INTERFACE", "RESULT", "REASON").Wrap("REASON")
 	for _, d := range all {
 		if d.err != nil {
 			continue

@@ -159,7 +159,7 @@ func (s *session) conclude(asked []result[*watch.Target], shown bool) error {
 }
 
 func targetTable(all []*watch.Target, now time.Time) table.Table {
-	g := table.New("NODE", "OPERATION", "KIND", "STATE", "TOOK")
+	g := table.New("NODE", "OPERATION", "KIND", "STATE", "TOOK").Wrap("STATE")
 	for _, t := range all {
 		switch {
 		case t.Op != nil:

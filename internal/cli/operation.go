@@ -14,8 +14,6 @@ import (
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/cli/watch"
 	"go.temper.dev/temper/internal/client"
-	"go.temper.dev/temper/internal/node"
-	"go.temper.dev/temper/internal/text"
 )
 
 func newOperationCommand() *cobra.Command {
@@ -24,65 +22,6 @@ func newOperationCommand() *cobra.Command {
 			all := []*cobra.Command{newOperationList(s), newOperationShow(s), newOperationCancel(s), newOperationWatch(s), newOperationRecover(s)}
 			return append(append(all, newDecisions(s)...), newOperationUnpause(s))
 		})
-}
-
-func newOperationList(s *session) *cobra.Command {
-	var f client.OperationFilter
-	var limit int
-	c := &cobra.Command{
-		Use: "list", Short: "List operations, the newest first", Args: cobra.NoArgs,
-		Example: "  temper operation list --node n1\n  temper operation list --state failed --since 24h",
-	}
-	c.Flags().StringVar(&f.Node, "node", "", "only operations on this `node`")
-	c.Flags().BoolVar(&f.Deleted, "deleted", false, "only operations of deleted nodes")
-	c.Flags().StringVar(&f.Kind, "kind", "", "only operations of this `kind`")
-	c.Flags().StringVar(&f.State, "state", "", "only operations in this `state`, or that ended as succeeded, failed or cancelled")
-	c.Flags().StringVar(&f.Outcome, "outcome", "", "only operations that ended as this `outcome`: succeeded, failed or cancelled")
-	c.Flags().StringVar(&f.Conductor, "conductor", "", "only operations that this `conductor` works on, or has worked on last")
-	since := addSince(c, s.now)
-	c.Flags().IntVar(&limit, "limit", 50, "show at most this many")
-	completeWords(c, "outcome", client.Succeeded, client.Failed, client.Cancelled)
-	must(c.RegisterFlagCompletionFunc("conductor", s.completeConductors(0)))
-	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
-	var kinds []string
-	for _, k := range node.Kinds() {
-		kinds = append(kinds, string(k))
-	}
-	completeWords(c, "kind", kinds...)
-	var states []string
-	for _, o := range node.OperationStates {
-		states = append(states, string(o.Name))
-	}
-	completeWords(c, "state", append(states, client.Succeeded, client.Failed, client.Cancelled)...)
-	c.RunE = s.run(func(ctx context.Context, _ []string) error {
-		if err := checkLimit(limit); err != nil {
-			return err
-		}
-		f.Since = since.Time
-		list, err := s.Operations(ctx, f, limit)
-		if err != nil {
-			return withAdvice(err)
-		}
-		s.reportMore(list.More, limit, "operations")
-		return s.show(map[string]any{"operations": orEmpty(list.Items)}, func(w io.Writer) error {
-			return operationTable(list.Items, s.now()).Print(w)
-		})
-	})
-	return c
-}
-
-func operationTable(ops []client.Operation, now time.Time) table.Table {
-	g := table.New("ID", "NODE", "KIND", "STATE", "STEP", "CONDUCTOR", "ACCEPTED", "TOOK", "ERROR")
-	for i := range ops {
-		o := &ops[i]
-		step := fmt.Sprintf("%d of %d", len(o.Steps), len(o.Steps))
-		if s := o.Current(); s != nil {
-			step = fmt.Sprintf("%d of %d %s", s.Index+1, len(o.Steps), s.Name())
-		}
-		g.Add(o.ID, o.Label(), o.Kind, watch.State(o), step, o.Conductor, table.Time(o.AcceptedAt),
-			table.Elapsed(o.AcceptedAt, o.EndedAt, now), text.TruncateRunes(o.Error, maxError))
-	}
-	return g
 }
 
 func newOperationShow(s *session) *cobra.Command {
@@ -149,7 +88,7 @@ func stepWait(o *client.Operation) string {
 }
 
 func stepTable(o *client.Operation, now time.Time) table.Table {
-	g := table.New("STEP", "NAME", "STATE", "ATTEMPTS", "CONDUCTOR", "STARTED", "TOOK", "LAST ERROR")
+	g := table.New("STEP", "NAME", "STATE", "ATTEMPTS", "CONDUCTOR", "STARTED", "TOOK", "LAST ERROR").Wrap("LAST ERROR")
 	for _, s := range o.Steps {
 		g.Add(fmt.Sprint(s.Index+1), s.Name(), s.State, describeAttempts(s), s.Conductor, table.Time(s.StartedAt),
 			watch.StepDuration(o, s, now), cmp.Or(s.LastError, s.Note))

@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"strconv"
+
+	"golang.org/x/term"
 
 	"go.temper.dev/temper/internal/cli/watch"
 	"go.temper.dev/temper/internal/client"
 )
-
-// maxError is the number of characters that a list shows of an error.
-const maxError = 80
 
 // checkLimit checks a --limit.
 func checkLimit(n int) error {
@@ -61,10 +62,38 @@ func (f *format) Set(s string) error {
 	return fmt.Errorf("want %s, %s or %s", asTable, asJSON, asYAML)
 }
 
+// screen is standard output with its width in characters; 0 = without a limit.
+type screen struct {
+	io.Writer
+	width int
+}
+
+// Width is the width that tables must fit.
+func (s screen) Width() int { return s.width }
+
+// width returns the width that tables must fit: that of the terminal, or $COLUMNS. It is 0 with --wide, and for a file or a
+// pipe, because the values of what is read by a program, such as grep, must be whole.
+func (s *session) width() int {
+	if s.wide {
+		return 0
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	f, ok := s.out.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+		return w
+	}
+	return 80
+}
+
 // show writes doc, which is in the API's own form, as JSON or YAML, or calls table, which writes it for people.
 func (s *session) show(doc any, table func(io.Writer) error) error {
 	if s.format == asTable {
-		return table(s.out)
+		return table(screen{s.out, s.width()})
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

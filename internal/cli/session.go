@@ -31,6 +31,7 @@ type session struct {
 	api, user, password string
 	timeout             timeLimit
 	format              format
+	wide                bool
 
 	*client.Client // after open
 	in             io.Reader
@@ -54,8 +55,11 @@ func (l *timeLimit) Set(v string) (err error) {
 	return err
 }
 
+// clock is the clock of all sessions. Tests set another one.
+var clock = time.Now
+
 func newSession() *session {
-	return &session{format: asTable, now: time.Now, timeout: timeLimit{Duration: client.DefaultTimeout}}
+	return &session{format: asTable, now: clock, timeout: timeLimit{Duration: client.DefaultTimeout}}
 }
 
 // addFlags adds the flags that all commands over the API have.
@@ -64,6 +68,7 @@ func (s *session) addFlags(c *cobra.Command, f *pflag.FlagSet) {
 	f.StringVar(&s.user, "user", "", "user `name`, if the API requires one (default $TEMPER_API_USER)")
 	f.StringVar(&s.password, "password", "", "`password` of the user; prefer $TEMPER_API_PASSWORD, which no process list shows")
 	f.Var(&s.timeout, "timeout", "`DURATION` that a request may take, retries included; a command that follows operations stops after it, without it never")
+	f.BoolVar(&s.wide, "wide", false, "show tables in full, with more columns; without it they are cut to the width of the terminal")
 	f.VarP(&s.format, "output", "o", "output `format`: table, json or yaml")
 	must(c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{string(asTable), string(asJSON), string(asYAML)}, cobra.ShellCompDirectiveNoFileComp)))
 }

@@ -87,6 +87,23 @@ func Elapsed(from, to *time.Time, now time.Time) string {
 	return Duration(to.Sub(*from))
 }
 
+// Age returns how long ago t was, in its largest unit: "12s", "5m", "3h", "2d". It is "" for nil.
+func Age(t *time.Time, now time.Time) string {
+	if t == nil {
+		return ""
+	}
+	d := max(now.Sub(*t), 0) // the clocks of two machines differ
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
 // Count returns "1 node", "2 nodes".
 func Count(n int, noun string) string {
 	if n == 1 {
