@@ -43,7 +43,7 @@ func (t *task) countDeath(ctx context.Context) error {
 		step.PutOff(*t.op.ClaimedAt, t.Settings.DeathPause)
 		t.op.Rests = true // no conductor works on it until then
 		t.addNews(node.TimelineFailed, step, step.LastError)
-		t.log.Warn("step put off", zap.String("step", step.Name()), zap.Timep("until", step.NotBefore),
+		t.log.Warn("the step was put off", zap.String("step", step.Name()), zap.Timep("until", step.NotBefore),
 			zap.Bool("held", step.NeedsDecision()), zap.String("why", step.LastError))
 	}
 	return t.save(ctx)

@@ -42,7 +42,7 @@ func (s *Server) createAllocation(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	httpd.Logger(c).Info("allocation made", zap.String("allocation", a.UUID), zap.String("state", string(a.State)),
+	httpd.Logger(c).Info("an allocation was made", zap.String("allocation", a.UUID), zap.String("state", string(a.State)),
 		zap.String("node", a.NodeUUID), zap.String("last_error", a.LastError), zap.String("user", httpd.User(c)))
 	format.Located(c, "allocations/"+a.UUID)
 	shown := *a

@@ -112,7 +112,7 @@ var nodeAttributes = withInterfaces(format.Attributes[view, node.Node]{
 	},
 	{
 		Name: "description", Since: 51, Value: func(v *view) any { return format.OrNull(v.Description) },
-		Set: nodeSet.Text("description", 4096, func(n *node.Node) *string { return &n.Description }), Create: true, Patch: true,
+		Set: nodeSet.Text("description", node.MaxDescription, func(n *node.Node) *string { return &n.Description }), Create: true, Patch: true,
 	},
 	{Name: "allocation_uuid", Since: 52, Value: func(v *view) any { return format.OrNull(v.AllocationUUID) }},
 	{

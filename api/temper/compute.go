@@ -259,7 +259,7 @@ func (s *Server) publishShares(c *gin.Context, revision int64) (epoch int64) {
 	defer cancel()
 	p, err := s.Store.PublishShares(ctx, revision, share.Decide)
 	if err != nil {
-		httpd.Logger(c).Warn("shares not published, reconciliation will", zap.Error(err))
+		httpd.Logger(c).Warn("the shares could not be published; reconciliation will publish them", zap.Error(err))
 	}
 	return p.Epoch
 }

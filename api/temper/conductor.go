@@ -110,7 +110,7 @@ func (s *Server) acceptedFor(c *gin.Context, k *coverage.Conductor) (int, any, e
 	s.reconcileSoon(c)
 	load, err := s.workload(c.Request.Context())
 	if err != nil { // it was accepted all the same
-		httpd.Logger(c).Warn("nodes and steps of the conductor not counted", zap.Error(err))
+		httpd.Logger(c).Warn("the nodes and steps of the conductor could not be counted", zap.Error(err))
 	}
 	return http.StatusAccepted, load.shownConductor(k), nil
 }

@@ -59,7 +59,7 @@ func (s *Server) decided(c *gin.Context, id int64, action node.Action, reason st
 	if err := s.Operations.Decide(ctx, o, action, httpd.By(c), reason); err != nil {
 		return 0, nil, s.notTaken(c, o, action, err)
 	}
-	httpd.Logger(c).Info("decision taken", zap.String("action", string(action)), zap.String("user", httpd.User(c)))
+	httpd.Logger(c).Info("a decision was taken", zap.String("action", string(action)), zap.String("user", httpd.User(c)))
 	if o, err = s.Store.Operation(c.Request.Context(), id); err != nil {
 		return 0, nil, err
 	}

@@ -42,7 +42,7 @@ func (s *Server) retryOperation(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	httpd.Annotate(c, zap.String("node", o.NodeUUID), zap.Int64("operation", o.ID))
-	httpd.Logger(c).Info("operation retried", zap.Int64("retry_of", id), zap.String("user", httpd.User(c)))
+	httpd.Logger(c).Info("an operation was retried", zap.Int64("retry_of", id), zap.String("user", httpd.User(c)))
 	s.Start(c, o)
 	c.Header(intent.HeaderOperation, strconv.FormatInt(o.ID, 10))
 	return http.StatusAccepted, s.showOperation(o, fl), nil

@@ -87,7 +87,7 @@ func (r role) start(c *cobra.Command, environ []string, readyFile string) error 
 	}
 	limitMemory(logger)
 	p := &process{log: logger, metrics: metrics.NewRegistry(), readyFile: readyFile}
-	logger.Info("settings", zap.Any("settings", loggable(settings)))
+	logger.Info("this process starts", zap.Any("settings", loggable(settings)))
 	p.unready(&api.Missing{Reason: "it is starting", Err: errors.New("starting")})
 	var l net.Listener // nil = it serves no metrics
 	if r.common.MetricsListen != "" {
@@ -100,10 +100,10 @@ func (r role) start(c *cobra.Command, environ []string, readyFile string) error 
 		return within(ctx, r.common.ShutdownGrace, func(ctx context.Context) error { return r.run(ctx, p) })
 	})
 	if err != nil && !(c.Context().Err() != nil && errors.Is(err, context.Canceled)) {
-		logger.Error("ended", zap.Error(err))
+		logger.Error("this process ends because of an error", zap.Error(err))
 		return fmt.Errorf("%s: %w", r.name, err)
 	}
-	logger.Info("stopped")
+	logger.Info("this process has stopped")
 	return nil
 }
 
@@ -169,7 +169,7 @@ func (p *process) ready(url string, healthy func(context.Context) error) {
 	if p.listener != nil {
 		at.MetricsURL = p.listener.URL()
 	}
-	p.log.Info("ready", zap.String("url", at.URL), zap.String("metrics_url", at.MetricsURL))
+	p.log.Info("this process is ready", zap.String("url", at.URL), zap.String("metrics_url", at.MetricsURL))
 	if p.readyFile == "" {
 		return
 	}

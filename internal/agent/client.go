@@ -149,8 +149,7 @@ func (c *Client) Call(ctx context.Context, name string, params any) (Result, err
 // readOnlyCommands change nothing, so that they may have SlowTimeout: one that arrives late
 // does no harm.
 var readOnlyCommands = map[string]bool{
-	GetDeploySteps: true, GetCleanSteps: true, GetServiceSteps: true,
-	GetHardwareInfo: true, GetPartitionUUIDs: true, CollectSystemLogs: true,
+	GetDeploySteps: true, GetCleanSteps: true, GetServiceSteps: true, GetPartitionUUIDs: true,
 }
 
 func (c *Client) post(ctx context.Context, name string, params any, wait bool) (Result, error) {

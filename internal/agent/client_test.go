@@ -98,7 +98,7 @@ func TestRequestsAreTheRealOnes(t *testing.T) {
 	}{
 		"command_get_deploy_steps.json": {"result_deploy_steps.json", "true", func(c *agent.Client) error {
 			p := about("command_get_deploy_steps.json")
-			lists, err := c.GetDeploySteps(ctx, agent.ListSteps{
+			lists, err := c.ListSteps(ctx, agent.DeployFamily, agent.ListSteps{
 				Node:  p["node"].(map[string]any),
 				Ports: []map[string]any{p["ports"].([]any)[0].(map[string]any)},
 			})
@@ -107,12 +107,12 @@ func TestRequestsAreTheRealOnes(t *testing.T) {
 			return err
 		}},
 		"command_execute_clean_step.json": {"result_running.json", "false", func(c *agent.Client) error {
-			r, err := c.ExecuteCleanStep(ctx, run)
+			r, err := c.Start(ctx, agent.ExecuteCleanStep, run)
 			require.Equal(t, agent.Running, r.Status)
 			return err
 		}},
 		"command_install_bootloader.json": {"result_running.json", "false", func(c *agent.Client) error {
-			_, err := c.InstallBootloader(ctx, agent.BootloaderParams{RootUUID: "0x00000000", TargetBootMode: "uefi"})
+			_, err := c.Start(ctx, agent.InstallBootloader, agent.BootloaderParams{RootUUID: "0x00000000", TargetBootMode: "uefi"})
 			return err
 		}},
 		"command_power_off.json": {"result_running.json", "false", func(c *agent.Client) error {
@@ -160,11 +160,6 @@ func TestAnswersAreRead(t *testing.T) {
 		p, err := listen(t, says(t, 200, "result_partition_uuids_whole_disk.json")).client(t).GetPartitionUUIDs(ctx)
 		require.NoError(t, err)
 		require.Zero(t, p)
-	})
-	t.Run("the logs", func(t *testing.T) {
-		b64, err := listen(t, says(t, 200, "result_logs.json")).client(t).CollectSystemLogs(ctx)
-		require.NoError(t, err)
-		require.NotEmpty(t, b64)
 	})
 	t.Run("a wait that did not wait", func(t *testing.T) {
 		_, err := listen(t, says(t, 200, "result_running.json")).client(t).GetPartitionUUIDs(ctx)
@@ -228,7 +223,7 @@ func TestErrorsHaveTheirKind(t *testing.T) {
 					s.MaxBody = 1 << 20
 				}
 			})
-			_, err := client.Start(context.Background(), agent.Sync, nil)
+			_, err := client.Start(context.Background(), agent.PowerOff, nil)
 			require.Error(t, err)
 			require.Equal(t, c.want, fault.KindOf(err), "%v", err)
 			require.Contains(t, err.Error(), c.text)
@@ -313,7 +308,7 @@ func TestCancelIsNotTheAgentsFault(t *testing.T) {
 func TestOnlyLookingMayBeSlow(t *testing.T) {
 	slow := func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil || bytes.Contains(body, []byte(agent.Sync)) {
+		if err != nil || bytes.Contains(body, []byte(agent.PowerOff)) {
 			<-r.Context().Done() // never answered
 			return
 		}
@@ -324,9 +319,10 @@ func TestOnlyLookingMayBeSlow(t *testing.T) {
 		}
 	}
 	client := listen(t, slow).client(t, func(_ *agent.Target, s *agent.Settings) { s.RequestTimeout = 100 * time.Millisecond })
-	_, err := client.GetDeploySteps(context.Background(), agent.ListSteps{})
+	_, err := client.ListSteps(context.Background(), agent.DeployFamily, agent.ListSteps{})
 	require.NoError(t, err)
-	require.Equal(t, fault.Unreachable, fault.KindOf(client.Sync(context.Background())))
+	_, err = client.Start(context.Background(), agent.PowerOff, nil)
+	require.Equal(t, fault.Unreachable, fault.KindOf(err))
 }
 
 func TestClientsThatAreNotMade(t *testing.T) {
@@ -396,7 +392,7 @@ func TestOfferedStepsAreBounded(t *testing.T) {
 		l := listen(t, func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, `{"command_status":"SUCCEEDED","command_result":{"deploy_steps":{"a":[`+steps+`]}}}`)
 		})
-		_, err := l.client(t).GetDeploySteps(context.Background(), agent.ListSteps{})
+		_, err := l.client(t).ListSteps(context.Background(), agent.DeployFamily, agent.ListSteps{})
 		require.ErrorContains(t, err, words)
 		require.True(t, fault.Is(err, fault.Refused), err.Error())
 	}

@@ -15,23 +15,14 @@ type Command struct {
 // The commands in use. A synchronous one has ended when the agent answers (Call). An
 // asynchronous one runs on (Start); its result appears in the list of commands.
 const (
-	GetDeploySteps     = "deploy.get_deploy_steps"      // sync
-	GetCleanSteps      = "clean.get_clean_steps"        // sync
-	GetServiceSteps    = "service.get_service_steps"    // sync
-	ExecuteDeployStep  = "deploy.execute_deploy_step"   // async
-	ExecuteCleanStep   = "clean.execute_clean_step"     // async
-	ExecuteServiceStep = "service.execute_service_step" // async
-	GetPartitionUUIDs  = "standby.get_partition_uuids"  // sync
-	Sync               = "standby.sync"                 // sync
-	PowerOff           = "standby.power_off"            // async
-	RunImage           = "standby.run_image"            // async: reboots
-	PrepareImage       = "standby.prepare_image"        // async
-	InstallBootloader  = "image.install_bootloader"     // async
-	CollectSystemLogs  = "log.collect_system_logs"      // sync
-	Lockdown           = "system.lockdown"              // sync
-	GetHardwareInfo    = "poll.get_hardware_info"       // sync
-	SetNodeInfo        = "poll.set_node_info"           // sync
-	FinalizeRescue     = "rescue.finalize_rescue"       // sync
+	GetDeploySteps    = "deploy.get_deploy_steps"     // sync
+	GetCleanSteps     = "clean.get_clean_steps"       // sync
+	GetServiceSteps   = "service.get_service_steps"   // sync
+	ExecuteDeployStep = "deploy.execute_deploy_step"  // async
+	ExecuteCleanStep  = "clean.execute_clean_step"    // async
+	GetPartitionUUIDs = "standby.get_partition_uuids" // sync
+	PowerOff          = "standby.power_off"           // async
+	InstallBootloader = "image.install_bootloader"    // async
 )
 
 // BareName returns a command's name without the extension, as the agent's list has it.

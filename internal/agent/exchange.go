@@ -53,7 +53,7 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, at
 		}
 		return c.statusError(what, method, resp.StatusCode, answer)
 	}
-	answer, done, err := answers.Read(bounded, resp.Body, c.limits(what))
+	answer, done, err := answers.Read(bounded, resp.Body, c.limits())
 	defer done()
 	switch {
 	case jsonlimit.Exceeded(err) != "":

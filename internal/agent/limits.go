@@ -7,7 +7,6 @@ const (
 	maxRefusal  = 64 << 10  // bytes of an answer whose status is not 200; the rest is not read
 	maxText     = 64 << 10  // bytes of a string; the rest is dropped
 	maxKept     = 4 << 20   // bytes of an answer after long strings were cut
-	maxLogs     = 16 << 20  // bytes of an answer that contains logs
 	maxElements = 100_000   // JSON elements of an answer; the list of commands repeats their parameters
 	maxCommands = 1000      // commands that an agent lists
 	maxSteps    = 512       // steps that an agent offers
@@ -18,11 +17,7 @@ const (
 // Almost all are so small that they don't count.
 var answers = jsonlimit.NewBudget(48<<20, 8<<10, 2)
 
-// limits returns the limits on the answer to the request named what.
-func (c *Client) limits(what string) jsonlimit.Limits {
-	l := jsonlimit.Limits{Bytes: c.settings.MaxBody, Text: maxText, Kept: min(maxKept, c.settings.MaxBody), Elements: maxElements, Depth: 64}
-	if what == CollectSystemLogs {
-		l.Text, l.Kept = 0, maxLogs
-	}
-	return l
+// limits returns the limits on every answer.
+func (c *Client) limits() jsonlimit.Limits {
+	return jsonlimit.Limits{Bytes: c.settings.MaxBody, Text: maxText, Kept: min(maxKept, c.settings.MaxBody), Elements: maxElements, Depth: 64}
 }

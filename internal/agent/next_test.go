@@ -55,7 +55,7 @@ func TestNext(t *testing.T) {
 		"its managers changed":                  {&afterSteps, run(listed("2", write, agent.CleanVersionMismatch)), agent.ActRelist, "2"},
 		"newer agents name that otherwise":      {&afterSteps, run(listed("2", write, agent.VersionMismatch)), agent.ActRelist, "2"},
 		"a status nobody knows is a failure":    {&afterSteps, run(listed("2", write, "ODD")), agent.ActFail, "2"},
-		"more came after it":                    {&afterSteps, run(listed("2", write, agent.Succeeded), listed("3", agent.Order{Command: agent.Sync}, agent.Succeeded)), agent.ActDone, "2"},
+		"more came after it":                    {&afterSteps, run(listed("2", write, agent.Succeeded), listed("3", agent.Order{Command: agent.PowerOff}, agent.Succeeded)), agent.ActDone, "2"},
 		"the parameters tell a running step":    {&afterSteps, run(withParams(listed("2", write, agent.Running), write)), agent.ActWait, "2"},
 		"and tell that another one runs":        {&afterSteps, run(withParams(listed("2", raid, agent.Running), raid)), agent.ActBusy, ""},
 		"the same command name with the prefix": {&afterSteps, run(agent.Result{ID: "2", Name: write.Command, Status: agent.Running}), agent.ActWait, "2"},
@@ -140,7 +140,7 @@ func TestWhatArrivedIsNeverGivenAgain(t *testing.T) {
 			list := append(before[:1:1], listed("2", write, s))
 			for range 3 {
 				require.NotEqual(t, agent.ActIssue, agent.Next(write, &given, list).Action, "%q %+v", s, given)
-				list = append(list, listed("x", agent.Order{Command: agent.Sync}, agent.Succeeded))
+				list = append(list, listed("x", agent.Order{Command: agent.PowerOff}, agent.Succeeded))
 			}
 		}
 	}

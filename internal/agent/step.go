@@ -129,8 +129,3 @@ type ImageInfo struct {
 	Authorization string `json:"image_request_authorization,omitempty"`
 	ConfigDrive   Text   `json:"configdrive,omitempty"`
 }
-
-// SystemLogs is the result of log.collect_system_logs.
-type SystemLogs struct {
-	Archive string `json:"system_logs"` // base64 of a tar.gz
-}

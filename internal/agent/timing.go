@@ -22,12 +22,10 @@ func HeartbeatRetry(chance float64) time.Duration {
 	return time.Duration(float64(MinHeartbeat) * (1 + chance))
 }
 
-// The agent gives up its lookups after LookupTimeout. The pause between two is from
-// lookupMin to lookupMax.
+// The pause between two lookups is from lookupMin to lookupMax.
 const (
-	LookupTimeout = 300 * time.Second
-	lookupMin     = time.Second
-	lookupMax     = time.Minute
+	lookupMin = time.Second
+	lookupMax = time.Minute
 )
 
 // LookupDelay is the pause after lookup number attempt (from 1) found nothing: a random time

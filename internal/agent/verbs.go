@@ -30,26 +30,6 @@ func (c *Client) ListSteps(ctx context.Context, f Family, about ListSteps) (Step
 	return out, nil
 }
 
-// GetDeploySteps is ListSteps for deploy steps.
-func (c *Client) GetDeploySteps(ctx context.Context, about ListSteps) (StepLists, error) {
-	return c.ListSteps(ctx, DeployFamily, about)
-}
-
-// GetCleanSteps is ListSteps for clean steps.
-func (c *Client) GetCleanSteps(ctx context.Context, about ListSteps) (StepLists, error) {
-	return c.ListSteps(ctx, CleanFamily, about)
-}
-
-// ExecuteDeployStep starts a deploy step.
-func (c *Client) ExecuteDeployStep(ctx context.Context, run RunStep) (Result, error) {
-	return c.Start(ctx, ExecuteDeployStep, run)
-}
-
-// ExecuteCleanStep starts a clean step.
-func (c *Client) ExecuteCleanStep(ctx context.Context, run RunStep) (Result, error) {
-	return c.Start(ctx, ExecuteCleanStep, run)
-}
-
 // GetPartitionUUIDs returns the partitions that write_image left on the disk. They are empty
 // for a whole-disk image.
 func (c *Client) GetPartitionUUIDs(ctx context.Context) (PartitionUUIDs, error) {
@@ -59,42 +39,6 @@ func (c *Client) GetPartitionUUIDs(ctx context.Context) (PartitionUUIDs, error) 
 		err = c.decode(GetPartitionUUIDs, r, &out)
 	}
 	return out, err
-}
-
-// InstallBootloader starts the installation of a bootloader or, with UEFI, of boot entries.
-func (c *Client) InstallBootloader(ctx context.Context, p BootloaderParams) (Result, error) {
-	return c.Start(ctx, InstallBootloader, p)
-}
-
-// Sync flushes the disks' caches.
-func (c *Client) Sync(ctx context.Context) error {
-	_, err := c.Call(ctx, Sync, nil)
-	return err
-}
-
-// Lockdown makes the ramdisk unreachable. It is for servers that must not be switched off.
-func (c *Client) Lockdown(ctx context.Context) error {
-	_, err := c.Call(ctx, Lockdown, nil)
-	return err
-}
-
-// CollectSystemLogs returns the ramdisk's logs: base64 of a tar.gz.
-func (c *Client) CollectSystemLogs(ctx context.Context) (string, error) {
-	var out SystemLogs
-	r, err := c.Call(ctx, CollectSystemLogs, nil)
-	if err == nil {
-		err = c.decode(CollectSystemLogs, r, &out)
-	}
-	return out.Archive, err
-}
-
-// GetHardwareInfo returns the inventory, parsed and as the agent sent it.
-func (c *Client) GetHardwareInfo(ctx context.Context) (inv Inventory, raw json.RawMessage, err error) {
-	r, err := c.Call(ctx, GetHardwareInfo, nil)
-	if err == nil {
-		err = c.decode(GetHardwareInfo, r, &inv)
-	}
-	return inv, r.Result, err
 }
 
 // decode decodes the result of a command. If the command still runs, although the request

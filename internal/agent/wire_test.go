@@ -170,7 +170,6 @@ func TestDocumentsSurviveDecodingAndEncoding(t *testing.T) {
 		"result_deploy_steps.json":               result[agent.StepLists],
 		"result_partition_uuids.json":            result[agent.PartitionUUIDs],
 		"result_partition_uuids_whole_disk.json": result[agent.PartitionUUIDs],
-		"result_logs.json":                       result[agent.SystemLogs],
 		"commands.json":                          roundTrip[agent.CommandList],
 		"commands_booted.json":                   roundTrip[agent.CommandList],
 		"status.json":                            roundTrip[agent.AgentStatus],

@@ -142,7 +142,7 @@ type Rules struct {
 
 // Reach limits which addresses this process connects to and which files it reads if users, BMCs or agents name them.
 type Reach struct {
-	AllowLoopback bool     `key:"allow_loopback" default:"false" help:"whether images, BMCs and agents may be on this machine; only for a stack whose API listens on loopback"`
+	AllowLoopback bool     `key:"allow_loopback" default:"false" help:"whether images, BMCs and agents may be on this machine; an API that listens only on loopback lets them always"`
 	ImageAllow    []string `key:"image_allow" help:"networks, such as 169.254.8.0/24, in which image servers are allowed although the addresses are loopback, link-local, multicast or a cloud's metadata service"`
 	BMCAllow      []string `key:"bmc_allow" help:"networks in which BMCs are allowed although such addresses are refused (see image_allow)"`
 	AgentAllow    []string `key:"agent_allow" help:"networks in which agents are allowed although such addresses are refused (see image_allow)"`

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/text"
 )
 
 // apiVersion is the microversion of every request: the newest of the API.
@@ -76,5 +77,5 @@ func errorText(body []byte) string {
 		return words
 	}
 	s := strings.Join(strings.Fields(string(body)), " ")
-	return s[:min(len(s), 500)]
+	return text.Truncate(s, 500, "...")
 }

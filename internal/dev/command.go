@@ -113,6 +113,9 @@ func (p *Running) wait(ctx context.Context, path string) (devfile.Ready, error) 
 // Pid returns the process id.
 func (p *Running) Pid() int { return p.cmd.Process.Pid }
 
+// URL returns where it serves; "" = it serves nothing but metrics.
+func (p *Running) URL() string { return p.ready.URL }
+
 // MetricsURL returns where it serves its metrics.
 func (p *Running) MetricsURL() string { return p.ready.MetricsURL }
 

@@ -4,6 +4,8 @@ import (
 	"os"
 	"regexp"
 	"strings"
+
+	"go.temper.dev/temper/internal/text"
 )
 
 // maxError limits how much of a log is shown, in bytes.
@@ -57,7 +59,7 @@ func lastError(log string) string {
 	if words == "" {
 		return "nothing"
 	}
-	return words[:min(len(words), maxError)]
+	return text.Truncate(words, maxError, "...")
 }
 
 var (

@@ -103,7 +103,7 @@ func TestTempersClientAndTheSimulatedAgentUnderstandEachOther(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Close()
 	about := agent.ListSteps{Node: map[string]any{"uuid": nodeUUID}, Ports: []map[string]any{}}
-	lists, err := c.GetDeploySteps(ctx, about)
+	lists, err := c.ListSteps(ctx, agent.DeployFamily, about)
 	require.NoError(t, err)
 	require.NotEmpty(t, lists.DeploySteps["GenericHardwareManager"])
 
@@ -128,10 +128,13 @@ func TestTempersClientAndTheSimulatedAgentUnderstandEachOther(t *testing.T) {
 	uuids, err := c.GetPartitionUUIDs(ctx)
 	require.NoError(t, err)
 	require.Empty(t, uuids.RootUUID, "the image is too short for a master boot record")
-	inventory, _, err := c.GetHardwareInfo(ctx)
+	info, err := c.Call(ctx, "poll.get_hardware_info", nil)
 	require.NoError(t, err)
+	var inventory agent.Inventory
+	require.NoError(t, info.Decode(&inventory))
 	require.Equal(t, s.server("sim-0001").MACs, inventory.MACs())
-	require.NoError(t, c.Sync(ctx))
+	_, err = c.Call(ctx, "standby.sync", nil)
+	require.NoError(t, err)
 
 	s.bmc("sim-0001").reset("ForceOff")
 	_, err = c.Commands(ctx)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -68,7 +69,12 @@ func TestEachRoleRunsWithin512MiB(t *testing.T) {
 		"--host", "h1", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, compute.Stop(context.WithoutCancel(ctx))) })
-	b := &bench{T: t, ctx: ctx, Stack: s, device: newDevice(t, *seed)}
+	b := &bench{T: t, ctx: ctx, Stack: s, device: newDevice(t, *seed), others: []string{compute.URL(), origin(compute.MetricsURL())}}
+	for _, p := range s.Processes {
+		if p.MetricsURL != "" {
+			b.others = append(b.others, origin(p.MetricsURL))
+		}
+	}
 	b.prepare()
 
 	pids := map[string]int{"compute": compute.Pid()}
@@ -106,6 +112,7 @@ type bench struct {
 	*stack.Stack
 	ctx    context.Context
 	device *device
+	others []string // addresses that a stranger may know besides the API's
 
 	healthy   []stack.Node
 	inspected stack.Node // waits for an inventory
@@ -160,6 +167,9 @@ func (b *bench) prepare() {
 	}
 }
 
+// origin returns an URL without its path.
+func origin(u string) string { return strings.TrimSuffix(u, "/metrics") }
+
 func (b *bench) provision(uuid, verb string) error {
 	return b.Call(b.ctx, http.MethodPut, "/v1/nodes/"+uuid+"/states/provision", map[string]any{"target": verb}, nil)
 }
@@ -168,7 +178,7 @@ func (b *bench) provision(uuid, verb string) error {
 func (b *bench) play() {
 	require.NoError(b, b.provision(b.inspected.UUID, "inspect"))
 	b.await(b.inspected.UUID, "inspect wait")
-	s := newStranger(b.APIURL, append([]string{b.inspected.UUID}, b.macs[b.inspected.UUID]...))
+	s := newStranger(b.APIURL, b.others, append([]string{b.inspected.UUID}, b.macs[b.inspected.UUID]...))
 	var all sync.WaitGroup
 	for i := range 100 { // the largest first, all at once
 		all.Go(func() {

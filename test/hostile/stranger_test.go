@@ -11,16 +11,17 @@ import (
 	"time"
 )
 
-// stranger sends the API all requests that need no login.
+// stranger sends the API all requests that need no login, and all that listen for HTTP what it likes.
 type stranger struct {
 	url     string
+	others  []string // addresses of compute services and of metrics
 	targets []string // MACs and uuids of nodes that wait for something
 	answers [600]atomic.Int64
 	web     *http.Client
 }
 
-func newStranger(url string, targets []string) *stranger {
-	return &stranger{url: url, targets: targets, web: &http.Client{
+func newStranger(url string, others, targets []string) *stranger {
+	return &stranger{url: url, others: others, targets: targets, web: &http.Client{
 		Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 4},
 	}}
 }
@@ -45,7 +46,12 @@ func (s *stranger) inventory(r *rand.Rand, size int) (query string, body io.Read
 
 func (s *stranger) once(ctx context.Context, r *rand.Rand) {
 	size := []int{100, 8 << 10, 256 << 10, mib, 4 * mib, 16*mib - 1000}[r.IntN(6)]
-	switch r.IntN(4) {
+	switch r.IntN(5) {
+	case 4:
+		paths := []string{"/inventory", "/inventory?epoch=", "/claims", "/claims/" + s.targets[0], "/metrics", "/healthz", "/"}
+		methods := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}
+		at := s.others[r.IntN(len(s.others))] + paths[r.IntN(len(paths))] + strings.Repeat("x", r.IntN(2000))
+		s.sendTo(ctx, methods[r.IntN(len(methods))], at, document(r, size, "node"))
 	case 0:
 		s.send(ctx, http.MethodGet, "/v1/lookup?addresses="+strings.Repeat(someMAC(r)+",", r.IntN(1500))+someMAC(r), nil)
 	case 1:
@@ -58,7 +64,11 @@ func (s *stranger) once(ctx context.Context, r *rand.Rand) {
 }
 
 func (s *stranger) send(ctx context.Context, method, path string, body io.Reader) {
-	req, err := http.NewRequestWithContext(ctx, method, s.url+path, body)
+	s.sendTo(ctx, method, s.url+path, body)
+}
+
+func (s *stranger) sendTo(ctx context.Context, method, url string, body io.Reader) {
+	req, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
 		return
 	}

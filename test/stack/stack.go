@@ -21,6 +21,8 @@ type Process struct {
 	Role string
 	Name string
 	PID  int
+
+	MetricsURL string `json:"metrics_url"` // "" = it has none
 }
 
 // Stack is a running `temper dev`.
