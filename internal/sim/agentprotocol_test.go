@@ -111,7 +111,7 @@ func TestTempersClientAndTheSimulatedAgentUnderstandEachOther(t *testing.T) {
 	require.NoError(t, err)
 	order := agent.Order{Command: agent.ExecuteDeployStep, Interface: "deploy", Step: "write_image"}
 	issued := agent.Issue(order, before)
-	_, err = c.ExecuteDeployStep(ctx, agent.RunStep{
+	_, err = c.Start(ctx, agent.ExecuteDeployStep, agent.RunStep{
 		Step: agent.Step{Step: "write_image", Interface: "deploy", Args: map[string]any{"image_info": agent.ImageInfo{
 			ID: "x", URLs: []string{srv.URL + "/disk.raw"}, HashAlgo: "sha256", HashValue: fmt.Sprintf("%x", sha256.Sum256(image)),
 		}}},
