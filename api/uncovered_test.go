@@ -43,6 +43,7 @@ func TestEveryGETIsAnsweredWithoutAConductor(t *testing.T) {
 	values := strings.NewReplacer("{node}", "free", "{port}", port, "{conductor}", "c1", "{allocation}", "web", "{operation}", "1", "{event}", event, "{host}", "s1", "{driver}", "fake-hardware")
 	queries := map[string]string{
 		"/temper/v1/ring/what-if": "?without=c1", "/temper/v1/compute-services/what-if": "?service=s1", "/v1/lookup": "?node_uuid=" + b.Field("inspected", "uuid").(string),
+		"/temper/v1/nodes/power": "?node=" + b.Field("free", "uuid").(string),
 	}
 	seen := 0
 	for path, item := range doc.Paths.Map() {
