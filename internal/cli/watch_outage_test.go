@@ -116,7 +116,9 @@ func TestTheTimeIsUp(t *testing.T) {
 		says    string
 	}{
 		"while the API is away": {
-			"7 --timeout 50ms", answers{seen("running"), dead}, exit.CodeLost,
+			"7 --timeout 50ms",
+			answers{seen("running"), dead},
+			exit.CodeLost,
 			"lost sight of operation 7 (deploy): the API at .* did not answer: the connection was closed, it was running at deploy.boot when it was seen last; temper operation watch 7 takes up again$",
 		},
 		"while the database is away": {
@@ -129,7 +131,9 @@ func TestTheTimeIsUp(t *testing.T) {
 			"--node n1 --timeout 50ms", answers{dead}, exit.CodeLost, "the newest operation of n1 was not seen within 50ms: the API at .* did not answer",
 		},
 		"while the API answers": {
-			"7 --timeout 50ms", answers{seen("running")}, exit.CodeTimeout,
+			"7 --timeout 50ms",
+			answers{seen("running")},
+			exit.CodeTimeout,
 			"operation 7 (deploy) has not ended within 50ms, it is running at deploy.boot; temper operation watch 7 takes up again$",
 		},
 	} {

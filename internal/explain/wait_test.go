@@ -79,8 +79,10 @@ func TestThePowerWords(t *testing.T) {
 		"read once":        {node.Node{PowerReadAt: ago(80 * time.Hour)}, "unknown, last read 3d ago", "unknown"},
 		"known":            {node.Node{PowerState: node.PowerOff, PowerReadAt: ago(12 * time.Second)}, "power off, read 12s ago", "off 12s"},
 		"another is asked": {node.Node{PowerState: node.PowerOff, PowerReadAt: ago(4 * time.Minute), TargetPowerState: node.Rebooting}, "power off, read 4m ago; wanted: power on", "off 4m, wanted on"},
-		"the same is asked": {node.Node{PowerState: node.PowerOn, PowerReadAt: ago(47*time.Hour + time.Minute), TargetPowerState: node.PowerOn},
-			"power on, read 47h ago", "on 47h"},
+		"the same is asked": {
+			node.Node{PowerState: node.PowerOn, PowerReadAt: ago(47*time.Hour + time.Minute), TargetPowerState: node.PowerOn},
+			"power on, read 47h ago", "on 47h",
+		},
 		"the clocks differ":      {node.Node{PowerState: node.PowerOn, PowerReadAt: ago(-time.Second)}, "power on, read 0s ago", "on 0s"},
 		"unknown, and off asked": {node.Node{TargetPowerState: node.SoftPowerOff}, "unknown, never read; wanted: power off", "unknown, wanted off"},
 	} {

@@ -96,8 +96,12 @@ func TestOnlyStepsThatRanSmoothlyAreSamples(t *testing.T) {
 	s := open(t)
 	uuid := server(t, s, "big", "http://i/a")
 	for _, step := range []node.Step{
-		{Step: "again", Attempts: 2}, {Step: "failed", Failures: 1}, {Step: "restarted", Restarts: 1}, {Step: "late", PutOffs: 1},
-		{Step: "noted", Note: "done by operation 12"}, {Step: node.StepHold},
+		{Step: "again", Attempts: 2},
+		{Step: "failed", Failures: 1},
+		{Step: "restarted", Restarts: 1},
+		{Step: "late", PutOffs: 1},
+		{Step: "noted", Note: "done by operation 12"},
+		{Step: node.StepHold},
 	} {
 		took(t, s, uuid, step, time.Minute)
 	}
