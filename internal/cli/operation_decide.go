@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/internal/cli/watch"
 	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // newDecisions returns the commands that decide about an operation which holds at a failed step.
@@ -59,15 +60,15 @@ func (s *session) explainRefusal(ctx context.Context, id string, err error) erro
 	if !slices.Contains([]fault.Code{fault.OperationEnded, fault.NoDecisionAwaited, fault.StateNotAllowed, fault.RequestConflict}, code) || len(client.HelpOf(err)) > 0 {
 		return err
 	}
-	op, look := s.Operation(ctx, id)
+	op, unread := s.Operation(ctx, id)
 	switch {
-	case look != nil:
+	case unread != nil:
 		return err
 	case op.Ended():
 		return &advisedError{err, "temper operation show " + id + " tells how it ended"}
 	case len(op.Choices) > 0:
 		return &advisedError{err, "possible are: " + strings.Join(op.Choices, ", ")}
-	case !slices.Contains([]string{client.AskCancel, client.AskAbort}, op.Asked):
+	case !node.Ask(op.Asked).Ends():
 		return &advisedError{err, "temper operation cancel " + id + " ends it"}
 	}
 	return err

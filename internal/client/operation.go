@@ -103,10 +103,6 @@ const (
 	Failed    = "failed"
 	Cancelled = "cancelled"
 	AskPower  = "power"
-	AskCancel = "cancel"
-	AskAbort  = "abort" // once the step that runs is over
-	AskDelete = "delete"
-	AskUnhold = "unhold"
 )
 
 // Ended reports whether the operation is over.

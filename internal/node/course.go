@@ -130,6 +130,9 @@ func (o *Operation) SetPendingAsk(a Ask) {
 
 // CanTakeUpAsk reports whether the workflow of o could take up now what was asked of it, so
 // that it is worth notifying it again. covered says that a live conductor covers the node.
+//
+// Reconciliation decides this in SQL (Store.Asked), for all operations in one statement. This function is the rule that
+// a test holds that statement against; nothing else calls it.
 func (o *Operation) CanTakeUpAsk(covered bool) bool {
 	switch {
 	case o.Phase == Ended, o.TemporalPause != nil:
@@ -149,6 +152,9 @@ func (o *Operation) CanTakeUpAsk(covered bool) bool {
 // or the conductor of a paused operation has died. It is false for a workflow that waits for
 // the next try of a step, which wakes up by itself, and for one that is paused in Temporal,
 // which can't be notified.
+//
+// Reconciliation decides this in SQL (Store.StaleWaits), for all operations in one statement. This function is the rule
+// that a test holds that statement against; nothing else calls it.
 func (o *Operation) WaitIsStale(c Coverage) bool {
 	if o.Phase != Waiting || o.TemporalPause != nil || o.Asked.Interrupts() {
 		return false

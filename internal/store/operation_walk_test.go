@@ -296,7 +296,7 @@ func (w *walk) compare() {
 		phase, shown                             node.Phase
 		blocked                                  node.BlockReason
 		asked                                    node.Ask
-		keptFor, waitingFor, run, group, asker   string
+		keptFor, waitingFor, run, group, askedBy string
 		paused, orphaned, rests                  bool
 		claim                                    node.Claim
 		step                                     node.StepState
@@ -345,6 +345,16 @@ func (w *walk) decisions(o *node.Operation) {
 	require.Equal(w, n.Operation.CanTakeUpAsk(cover.Covered), repeated, "%+v, after %v", *o, w.log)
 	staleWaits := slices.Contains(staleWaits(w, w.s), o.ID)
 	require.Equal(w, n.Operation.WaitIsStale(cover), staleWaits, "%+v %+v, after %v", *o, cover, w.log)
+}
+
+// Which asks end an operation is decided in Go and, by two functions of the schema, in SQL.
+func TestSQLDecidesWhichAsksEndAnOperation(t *testing.T) {
+	t.Parallel()
+	_, url := openURL(t)
+	for _, a := range []node.Ask{node.AskNone, node.AskCancel, node.AskAbort, node.AskDelete, node.AskUnhold, node.AskPower, node.AskRest, node.AskPause} {
+		require.Equal(t, a.Ends(), ask[bool](t, url, "SELECT ask_ends($1)", a), a)
+		require.Equal(t, a.Interrupts(), ask[bool](t, url, "SELECT ask_interrupts($1)", a), a)
+	}
 }
 
 // end ends it, after which nothing changes it any more.

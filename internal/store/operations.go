@@ -54,7 +54,7 @@ func (s *Store) Operations(ctx context.Context, f node.OperationFilter) ([]node.
 
 // stateSQL is node.Operation.State of an open operation.
 const stateSQL = `CASE WHEN o.temporal_pause IS NOT NULL OR o.stalled = 'maintenance' THEN 'paused'
-	WHEN o.phase = 'undoing' AND o.asked IN ('cancel', 'abort', 'delete') THEN 'cancelling' ELSE o.phase END`
+	WHEN o.phase = 'undoing' AND ask_ends(o.asked) THEN 'cancelling' ELSE o.phase END`
 
 // sinceSQL is the condition on accepted_at. A list is read by id, and ids grow with accepted_at except
 // among transactions that overlap; none lasts ten minutes (idleInTxTimeout, StatementTimeout). So all

@@ -49,7 +49,7 @@ func (s *Store) OpenOperations(ctx context.Context, ids []int64) ([]node.Operati
 // askedFor is the age from which on an ask is repeated to the workflow.
 const askedFor = 3 * time.Second
 
-// askedSQL's condition is node.Operation.CanTakeUpAsk.
+// askedSQL's condition is node.Operation.CanTakeUpAsk; a test compares the two.
 const askedSQL = `
 WITH covered AS MATERIALIZED (SELECT * FROM covered_needs(@timeout))
 SELECT o.* FROM operations o
@@ -60,7 +60,7 @@ SELECT o.* FROM operations o
 			AND (s.step ->> 'attempts')::int <= 1 AND NOT s.step ? 'issued' AND NOT s.step ? 'phase'
 		  FROM jsonb_array_elements(o.steps) WITH ORDINALITY AS s (step, place)
 		 WHERE s.step ->> 'state' NOT IN ('done', 'skipped') ORDER BY s.place LIMIT 1), true))
-   AND (o.stalled = '' OR o.asked IN ('cancel', 'abort', 'delete') OR o.stalled IN ('maintenance', 'deaths') AND o.asked = 'power')
+   AND (o.stalled = '' OR ask_ends(o.asked) OR o.stalled IN ('maintenance', 'deaths') AND o.asked = 'power')
  ORDER BY o.asked_at LIMIT @limit`
 
 // Asked returns the open operations that were asked for something more than askedFor ago, and that

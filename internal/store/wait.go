@@ -99,14 +99,14 @@ func (l *lockedNode) queueHeld(b *pgx.Batch, held *node.Operation, maintained bo
 	return queueWrite(b, held, false)
 }
 
-// staleWaitsSQL's condition is node.Operation.WaitIsStale. The first alternative is an operation
+// staleWaitsSQL's condition is node.Operation.WaitIsStale; a test compares the two. The first alternative is an operation
 // that waits, or does not wait, for a conductor or for the end of maintenance, and should not. The
 // second is one that is paused and whose conductor has died in the middle of the work: its
 // workflow has to end that. If the conductor has stopped in good order, the operation just waits.
 const staleWaitsSQL = `
 WITH covered AS MATERIALIZED (SELECT * FROM covered_needs(@timeout))
 SELECT o.* FROM operations o JOIN nodes n ON n.id = o.node_id
- WHERE o.ended_at IS NULL AND o.begun_at IS NOT NULL AND o.phase = 'waiting' AND o.temporal_pause IS NULL AND o.asked NOT IN ('cancel', 'delete')
+ WHERE o.ended_at IS NULL AND o.begun_at IS NOT NULL AND o.phase = 'waiting' AND o.temporal_pause IS NULL AND NOT ask_interrupts(o.asked)
    AND (o.stalled <> CASE WHEN o.paused THEN 'maintenance' WHEN NOT n.need_id IN (SELECT k.id FROM covered k) THEN 'conductor' WHEN o.stalled = 'deaths' THEN 'deaths' ELSE '' END
 	OR o.paused AND o.conductor <> ''
 	   AND EXISTS (SELECT FROM jsonb_array_elements(o.steps) AS s WHERE s ? 'started_at')

@@ -643,6 +643,16 @@ CREATE FUNCTION asked_now(o operations) RETURNS text LANGUAGE sql IMMUTABLE AS $
     SELECT CASE WHEN o.asked <> '' THEN o.asked WHEN o.temporal_pause ->> 'what' = 'workflow' THEN 'rest' WHEN o.paused THEN 'pause' ELSE '' END
 $$;
 
+-- Who asks this of an operation wants it to end. The same rule in Go is node.Ask.Ends; a test compares the two.
+CREATE FUNCTION ask_ends(asked text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT asked IN ('cancel', 'abort', 'delete')
+$$;
+
+-- Who asks this of an operation does not wait for the end of the running step. The same rule in Go is node.Ask.Interrupts.
+CREATE FUNCTION ask_interrupts(asked text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT asked IN ('cancel', 'delete')
+$$;
+
 -- The current step of an open operation usually has ended by now. The same rule in Go is node.Operation.PastUsual.
 CREATE FUNCTION operation_past_usual(o operations) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT o.ended_at IS NULL AND o.phase IN ('running', 'waiting') AND o.stalled = '' AND o.temporal_pause IS NULL

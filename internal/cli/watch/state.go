@@ -29,14 +29,14 @@ func State(o *client.Operation) string {
 		state = "waiting for " + o.WaitingFor
 	}
 	// The row has the request a moment before the workflow takes it up.
-	switch o.Asked {
-	case client.AskCancel, client.AskDelete:
+	switch asked := node.Ask(o.Asked); {
+	case asked.Interrupts():
 		return "cancelling"
-	case client.AskAbort:
+	case asked.Ends():
 		return "cancelling after this step"
-	case client.AskUnhold:
+	case asked == node.AskUnhold:
 		return "going on"
-	case client.AskPower:
+	case asked == node.AskPower:
 		return state + ", power change asked" + table.Optional(": ", o.AskedReason)
 	}
 	return state
