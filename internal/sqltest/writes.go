@@ -28,7 +28,7 @@ var (
 		"provision_state", "target_provision_state", "provision_updated_at", "inspection_started_at", "inspection_finished_at",
 	}
 	OperationColumns = []string{
-		"phase", "waiting_for", "waiting_until", "stalled", "stalled_at", "kept_for", "kept_left", "paused", "orphaned", "rests", "temporal_pause",
+		"phase", "waiting_for", "waiting_until", "stalled", "stalled_at", "kept_for", "kept_left", "paused", "orphaned", "rests", "temporal_pause", "step_wait",
 		"asked", "asked_by", "asked_reason", "asked_power", "asked_at",
 	}
 )

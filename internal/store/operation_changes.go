@@ -10,15 +10,14 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Every statement that writes the state of an operation stands in this file: phase,
-// waiting_for and waiting_until, stalled, stalled_at, kept_for and kept_left, paused,
-// orphaned, rests, temporal_pause, step_wait and asked. What each event writes, and from which phase
-// to which it leads, says node.OperationRules.
+// This file has every statement that writes the state of an operation: phase, waiting_for and
+// waiting_until, stalled, stalled_at, kept_for and kept_left, paused, orphaned, rests,
+// temporal_pause, step_wait and asked. node.OperationRules says what each event writes, and which phase it
+// leads from and to.
 //
-// Where it is not urgent, Go changes an operation whose row is locked, and writeOperationSQL
-// writes it back. The other statements each do one event without reading the row before:
-// steps are saved often, and claims have to be taken in one statement. A test holds both
-// kinds against the table.
+// Most events lock the row, change the operation in Go, and write it back with writeOperationSQL.
+// Each of the other statements writes one event without reading the row first, because steps are
+// saved often and a claim has to be taken in one statement. A test compares both with the rules.
 
 // A number that is given (@id) was taken from the sequence before.
 const insertOperationSQL = `
@@ -31,12 +30,13 @@ SELECT @id, n.id, @node_uuid, @node_name, @kind, 'accepted', @requested_by, @ori
   FROM nodes n WHERE n.id = @node_id
 RETURNING o.*`
 
-// openUndosSQL opens an undo on each of these nodes, whose rows are locked. Only the first try
-// is told in the history: the others are told where they end in another way.
+// openUndosSQL opens an undo on each of these nodes, whose rows are locked. plan.FollowUp builds the
+// same operation for one node; a test compares the two. Only a node without an earlier failed try
+// gets a line in its history, so that repeated tries do not fill it.
 const openUndosSQL = `
 WITH opened AS (
-	INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, requested_by, origin, conductor_group, driver, steps, model)
-	SELECT n.id, n.uuid, coalesce(n.name, ''), @kind, 'accepted', @by, n.provision_state, n.conductor_group, n.driver, @steps, node_model(n)
+	INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, requested_by, origin, conductor_group, driver, steps, model, image)
+	SELECT n.id, n.uuid, coalesce(n.name, ''), @kind, 'accepted', @by, n.provision_state, n.conductor_group, n.driver, @steps, node_model(n), image_key(n.instance_info)
 	  FROM nodes n WHERE n.id = ANY (@ids) ORDER BY n.id
 	ON CONFLICT (node_id) WHERE ended_at IS NULL DO NOTHING
 	RETURNING *),
@@ -85,8 +85,8 @@ SELECT n.*, o.*, a.*, r.*,
   CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
   LEFT JOIN agents a ON a.node_id = n.id LEFT JOIN conductors c ON c.hostname = p.conductor`
 
-// fenceSQL raises the claim, so that whoever has it can't write any more. There is no
-// row if somebody has claimed the operation since it was read.
+// fenceSQL raises the claim, so that its holder can't write any more. It returns no row if another
+// attempt has taken the claim since the operation was read.
 const fenceSQL = `
 UPDATE operations o SET claim_seq = o.claim_seq + 1, claim_attempt = 0
  WHERE o.id = @id AND o.ended_at IS NULL AND claim_held(o, @seq, @attempt)
@@ -150,9 +150,10 @@ UPDATE operations o SET rests = true, claim_empty = false, temporal_pause = coal
 // registerSQL also marks the operations whose conductor has died: another process registers under
 // its name, and it had not stopped.
 //
-// Who registers has just reached Temporal, and writes so: after a stop of
-// everything, the last contact is old, and who registers first would not be alive
-// beside it until somebody else writes one.
+// If @contact, it also records that the conductor has just reached Temporal. After everything was
+// stopped, the newest recorded contact is old, and conductor_in_contact compares a conductor's own
+// contact with it: without the record, the first conductor to register would count as dead until
+// some other process has recorded a contact.
 const registerSQL = `
 WITH died AS MATERIALIZED (SELECT c.hostname, c.incarnation, c.heartbeat_at FROM conductors c WHERE c.hostname = @hostname AND c.stopped_at IS NULL),
 held AS MATERIALIZED (
@@ -191,8 +192,8 @@ WITH ended AS (
 	RETURNING o.id)
 INSERT INTO ended_operations (operation_id) SELECT e.id FROM ended e ON CONFLICT DO NOTHING`
 
-// writeOperationSQL writes an open operation back whose row is locked. @came: the claim
-// had a result.
+// writeOperationSQL writes back an open operation whose row is locked. @came says that something was
+// written under its claim, so that the claim is not empty any more.
 const writeOperationSQL = `
 UPDATE operations o SET run_id = nullif(@run, ''), begun_at = CASE WHEN @run <> '' THEN coalesce(o.begun_at, clock_timestamp()) END,
 	claim_seq = @seq, claim_attempt = @attempt, claim_empty = o.claim_empty AND NOT @came,

@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	planning "go.temper.dev/temper/internal/plan"
 	"go.temper.dev/temper/internal/store"
 )
 
@@ -33,6 +34,34 @@ func serving(t *testing.T, s *store.Store) int64 {
 	})
 	require.NoError(t, err)
 	return incarnation
+}
+
+// plan.FollowUp builds all operations that follow by themselves. Undos that are due are inserted by
+// one statement for many nodes, and are the same.
+func TestAnUndoThatIsDueIsTheOneThatFollowUpBuilds(t *testing.T) {
+	t.Parallel()
+	s, url := openURL(t)
+	n := owing(t, s)
+	serving(t, s)
+	raw(t, url, `UPDATE nodes SET name = 'x1', owner = 'o', conductor_group = '', instance_info = '{"image_source": "http://images/x.qcow2"}', properties = '{"vendor": "ACME"}'`)
+	planned, err := planning.FollowUp(&node.Node{}, nil, node.KindUndo, "reconciliation", node.Defaults{}) // as reconciliation plans it
+	require.NoError(t, err)
+	due, err := s.OpenUndos(t.Context(), planned.Steps, planned.RequestedBy, 0, 10)
+	require.NoError(t, err)
+	require.Len(t, due, 1)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: due[0].ID, Outcome: node.Cancelled})
+	require.NoError(t, err)
+	o, err := s.Request(t.Context(), n.UUID, func(n *node.Node) (*node.Request, error) {
+		open, err := planning.FollowUp(n, nil, node.KindUndo, "reconciliation", node.Defaults{OnFailure: node.HoldOnFailure})
+		return &node.Request{Open: open}, err
+	})
+	require.NoError(t, err)
+	row := func(id int64) string {
+		return ask[string](t, url, `SELECT jsonb_pretty(to_jsonb(o) - 'id' - 'accepted_at' - 'phase' - 'outcome' - 'error' - 'ended_at') FROM operations o WHERE id = $1`, id)
+	}
+	require.Equal(t, node.Accepted, due[0].Phase)
+	require.Equal(t, node.Accepted, o.Phase)
+	require.Equal(t, row(o.ID), row(due[0].ID))
 }
 
 func TestWhatIsOwedIsUndoneAsSoonAsSomebodyCoversTheNode(t *testing.T) {
