@@ -31,12 +31,13 @@ ON CONFLICT (node_id) DO UPDATE SET looked_up_at = excluded.looked_up_at, token_
 	token_source = excluded.token_source`
 )
 
-// AgentLookup answers an agent's lookup. decide is told how often the token was
-// told already (0 = there is none), whether this source is the one that was told
-// first, and whether a heartbeat came since; it gives a new token, or reveals the
-// one there is, or neither. The answer is the token in the clear, "" = masked.
-// What is told is durable, sealed and counted, before it is returned. Who is told
-// nothing does not lock the node's row: lookups are anybody's.
+// AgentLookup answers an agent's lookup. decide gets how often the token was sent to an agent
+// already (0 = there is no token), whether this source was the first to get it, and whether a
+// heartbeat has come since. It returns a new token, or reveal to send the present one, or
+// neither. AgentLookup returns the token in the clear, or "" if decide sends none.
+//
+// A token is stored encrypted, and the sending is counted, before the token is returned. If decide
+// sends none, the node's row is not locked: anybody can send lookups, and could block the node.
 func (s *Store) AgentLookup(ctx context.Context, nodeUUID, source string,
 	decide func(revealed int, sameSource, heartbeatSeen bool) (reveal bool, newToken string),
 ) (token string, err error) {
@@ -97,12 +98,13 @@ ON CONFLICT (node_id) DO UPDATE SET url = excluded.url, version = excluded.versi
 	verify_ca = CASE WHEN excluded.verify_ca = '' THEN agents.verify_ca ELSE excluded.verify_ca END,
 	first_heartbeat_at = coalesce(agents.first_heartbeat_at, excluded.first_heartbeat_at), last_heartbeat_at = excluded.last_heartbeat_at`
 
-// AgentHeartbeat records a heartbeat that check accepts; check gets what is known
-// of the node's agent, its address and certificate at least, and its token in the
-// clear ("" = none). first: none came since the token was made,
-// so this is a new boot. The operation is the node's open one, nil = none. check
-// is asked twice: before the node's row is locked, so that nobody without the
-// token can hold it, and under the lock.
+// AgentHeartbeat records a heartbeat if check accepts it. check gets what is known of the node's
+// agent (at least its address and certificate) and its token in the clear, "" if there is none. It
+// is called twice: before the node's row is locked, so that nobody can lock the row without the
+// token, and under the lock.
+//
+// AgentHeartbeat returns whether this is the first heartbeat since the token was made, so the first
+// of a boot, and the node's open operation, nil if there is none.
 func (s *Store) AgentHeartbeat(ctx context.Context, nodeUUID string, check func(known node.Agent, token string) error, a node.Agent) (first bool, op *node.Operation, err error) {
 	if err := s.checkHeartbeat(ctx, nodeUUID, check); err != nil {
 		return false, nil, err
@@ -148,7 +150,7 @@ func (s *Store) AgentHeartbeat(ctx context.Context, nodeUUID string, check func(
 	return first, op, nil
 }
 
-// checkHeartbeat asks check about what is known now, without a lock.
+// checkHeartbeat calls check with what is known of the agent now, without a lock.
 func (s *Store) checkHeartbeat(ctx context.Context, nodeUUID string, check func(known node.Agent, token string) error) error {
 	var known node.Agent
 	sealed := sealedText{name: agentToken}

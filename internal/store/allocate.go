@@ -126,7 +126,7 @@ func (s *Store) offerArgs(a *node.Allocation, dedicated bool) args {
 	names := len(a.CandidateNodes) > 0
 	return args{
 		"class": a.ResourceClass, "owner": a.Owner, "traits": a.NodeTraits(), "maintained": a.AsksMaintenance(),
-		"admitted": a.AsksMaintenance() && names, "dedicated": dedicated && !names, "timeout": micros(s.conductorTimeout),
+		"in_maintenance_too": a.AsksMaintenance() && names, "dedicated": dedicated && !names, "timeout": micros(s.conductorTimeout),
 	}
 }
 

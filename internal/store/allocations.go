@@ -197,10 +197,10 @@ func (s *Store) DeleteAllocation(ctx context.Context, ident, user string, allow 
 		return err
 	}
 	var recorded bool
-	look := func(b *pgx.Batch) {
+	queueReads := func(b *pgx.Batch) {
 		b.Queue(recordedSQL, args{"uuid": a.UUID}).QueryRow(maybe(&recorded, func(r pgx.Row) error { return r.Scan(nil) }))
 	}
-	err = s.inNodeTxAfter(ctx, a.NodeUUID, "delete allocation "+a.UUID, look, func(l *lockedNode, b *pgx.Batch) error {
+	err = s.inNodeTxAfter(ctx, a.NodeUUID, "delete allocation "+a.UUID, queueReads, func(l *lockedNode, b *pgx.Batch) error {
 		if l.AllocationUUID != a.UUID {
 			return node.AllocationNotFound(words(ident, 255))
 		}

@@ -10,8 +10,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Begin makes the run the operation's, once and for all: fault.Lost when another
-// run has it or it has ended. The same run may begin again.
+// Begin records the run of the workflow that works on the operation. The same run may call it again.
+// Begin returns fault.Lost if the operation belongs to another run or has ended.
 func (s *Store) Begin(ctx context.Context, id int64, runID string) (*node.Operation, error) {
 	var o node.Operation
 	found, err := s.one(ctx, "begin an operation", beginSQL, args{"id": id, "run": runID}, func(r pgx.Row) (err error) {
@@ -77,8 +77,8 @@ const checkClaimSQL = `
 SELECT asked_now(o) FROM operations o
  WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL`
 
-// CheckClaim is the last look before a request to hardware: fault.Lost when the
-// claim is not the newest, else what is asked of the operation now.
+// CheckClaim is called just before a request to the hardware. It returns fault.Lost if the claim is
+// not the newest one, else what is asked of the operation now.
 func (s *Store) CheckClaim(ctx context.Context, id int64, c node.Claim) (ask node.Ask, err error) {
 	found, err := s.one(ctx, "check a claim", checkClaimSQL, args{"id": id, "seq": c.Seq, "attempt": c.Attempt}, func(r pgx.Row) error {
 		return r.Scan(&ask)
@@ -124,8 +124,8 @@ func (s *Store) HandOver(ctx context.Context, id int64, c node.Claim, p *node.Pa
 
 const setUndoSQL = `UPDATE operations SET undo = @undo WHERE id = @id AND run_id = @run AND ended_at IS NULL`
 
-// SetUndo writes what has to be put right when the operation ends, for the
-// workflow that knows it; fault.Lost when the run is another one or it has ended.
+// SetUndo records, for the workflow, what has to be undone when the operation ends. It returns
+// fault.Lost if the operation belongs to another run or has ended.
 func (s *Store) SetUndo(ctx context.Context, id int64, runID string, undo []node.Undo) error {
 	var d dicts
 	rows, err := s.exec(ctx, "set an operation's undos", setUndoSQL, args{"id": id, "run": runID, "undo": d.undo(undo)})

@@ -198,8 +198,8 @@ func other[T, V any](name string, f func(*T) *V, from func(*T, *dicts) any) colu
 // unread is a column that only SQL uses.
 func unread[T any](name string) column[T] { return column[T]{name: name} }
 
-// The targets of Scan that read NULL as Go's zero value. Each is one pointer, so that none
-// is allocated.
+// The targets of Scan that read NULL as Go's zero value. Each is a single pointer, which Go stores in an
+// interface without an allocation.
 type (
 	nullText[S ~string]               struct{ to *S }
 	nullBool                          struct{ to *bool }
@@ -240,8 +240,9 @@ type slot struct{ section, column int }
 
 const behind = -1
 
-// layout finds the sections of a result such as SELECT n.*, o.*, a.*, which follow each
-// other. A name that the section has not, or has had already, begins the next one.
+// layout returns where the columns of a result such as SELECT n.*, o.*, a.* go. The columns of each
+// section stand together, and the sections in the order of the arguments. A section ends before the
+// first column whose name it does not have, or has had before.
 func layout(fields []pgconn.FieldDescription, more int, sections ...section) ([]slot, error) {
 	out := make([]slot, 0, len(fields))
 	for i, s := range sections {

@@ -55,7 +55,7 @@ func (s *Store) ComputeServices(ctx context.Context) ([]share.Service, error) {
 func (s *Store) leaseArgs() args { return args{"lease": micros(s.computeLease)} }
 
 const (
-	// A heartbeat that says nothing new. Everything else takes the long way.
+	// A heartbeat that changes nothing but the lease. All others lock the epoch first.
 	beatSQL = `
 UPDATE compute_services v SET seen_at = clock_timestamp(), lease_until = clock_timestamp() + @lease::bigint * interval '1 microsecond',
 	acknowledged_epoch = greatest(v.acknowledged_epoch, @ack::bigint), settings_error = @settings_error

@@ -10,9 +10,9 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// queueEnd ends the open operation in this transaction, as its workflow would
-// if somebody could undo what is half done: that is owed. Nobody who comes back from the
-// dead can write any more.
+// queueEnd ends the open operation in this transaction, as its workflow would end it. What is half
+// done can't be undone here, so the node owes it. A conductor that was taken for dead and comes back
+// can't write any more.
 func (r *request) queueEnd(b *pgx.Batch) error {
 	o := *r.held
 	b.Queue(fenceSQL, args{"id": o.ID, "seq": o.Claim.Seq, "attempt": o.Claim.Attempt}).QueryRow(func(row pgx.Row) error {

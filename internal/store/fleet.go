@@ -148,8 +148,8 @@ func queueConductor(b *pgx.Batch, hostname string, timeout int64, c *coverage.Co
 	}))
 }
 
-// ForgetConductor removes one that is not alive; fault.Conflict for one that is.
-// What it held is held by operations, and goes on as it would have.
+// ForgetConductor deletes a conductor that is not alive. It returns fault.Conflict for one that is.
+// The operations that it worked on are not affected.
 func (s *Store) ForgetConductor(ctx context.Context, hostname string) error {
 	var c coverage.Conductor
 	var found bool

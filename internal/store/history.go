@@ -14,7 +14,8 @@ import (
 // HistoryKept is how many events a node keeps.
 const HistoryKept = 300
 
-// addHistorySQL needs the node's row locked: the next number is the highest and one.
+// addHistorySQL numbers the event by the highest number of the node's events plus one. The node's row
+// has to be locked, so that no two events get the same number.
 const addHistorySQL = `
 WITH last AS (SELECT coalesce(max(h.seq), 0) AS seq FROM node_history h WHERE h.node_id = @node),
 gone AS (DELETE FROM node_history h USING last WHERE h.node_id = @node AND h.seq <= last.seq + 1 - @kept)
@@ -27,7 +28,7 @@ func queueHistory(b *pgx.Batch, nodeID int64, e node.HistoryEvent) {
 		severity = "INFO"
 	}
 	event := e.Event
-	if severity == "ERROR" || e.EventType == node.HistoryError { // what people say stays as they said it
+	if severity == "ERROR" || e.EventType == node.HistoryError { // URLs in what people have written are kept as they are
 		event = mask.URLs(event)
 	}
 	var at *time.Time

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// Shares stand still until the claim is committed.
+	// The lock keeps the shares as they are until the claim is committed.
 	holdEpochSQL = `SELECT true FROM share_epoch FOR SHARE`
 
-	// takeSQL runs into a check where the service's current share lacks the node:
-	// that takes back the whole change. A service that only instance_info names
-	// may be one that is not registered here.
+	// takeSQL records an instance that the service claims. If the node is not in the service's current
+	// share, it writes the service '', which the constraint instances_claimed_from_share forbids: the
+	// whole transaction fails. A service that is named only in instance_info may be unregistered.
 	takeSQL = `
 INSERT INTO instances AS i (uuid, node_id, service)
 SELECT @uuid::uuid, @node::bigint, CASE
@@ -28,9 +28,8 @@ SELECT @uuid::uuid, @node::bigint, CASE
 ON CONFLICT (uuid) DO UPDATE SET node_id = excluded.node_id, service = excluded.service, wanted = 'present',
 	created_at = excluded.created_at, absent_since = NULL, confirmed_at = NULL`
 
-	// recordSQL records the instance of an allocation, which comes to a locked
-	// node. Nobody claims it in a service's name: its service is the one that
-	// instance_info names, or none.
+	// recordSQL records the instance of an allocation that gets a locked node. No service claims it,
+	// so its service is the one that instance_info names, or none.
 	recordSQL = `
 INSERT INTO instances AS i (uuid, node_id, service)
 SELECT @uuid::uuid, n.id, CASE WHEN jsonb_typeof(n.instance_info -> 'nova_host_id') = 'string'
@@ -38,7 +37,7 @@ SELECT @uuid::uuid, n.id, CASE WHEN jsonb_typeof(n.instance_info -> 'nova_host_i
 ON CONFLICT (uuid) DO UPDATE SET node_id = excluded.node_id, service = excluded.service, wanted = 'present',
 	created_at = excluded.created_at, absent_since = NULL, confirmed_at = NULL`
 
-	// A claim that is repeated: by the same service, or it runs into the check.
+	// The claim is repeated. If another service repeats it, the constraint makes it fail.
 	claimedSQL = `
 UPDATE instances i SET service = CASE WHEN i.service = lower(@service::text) THEN i.service ELSE '' END
  WHERE i.uuid = @uuid AND i.node_id = @node`
@@ -49,8 +48,8 @@ UPDATE instances i SET service = CASE WHEN i.service = lower(@service::text) THE
 // novaHost is the key of instance_info in which Nova says who manages an instance.
 const novaHost = "nova_host_id"
 
-// queueClaim fixes whose an instance is that comes to the locked node; had is
-// the instance_uuid before. service "" = nobody claims in its own name.
+// queueClaim records to which service an instance belongs that comes to the locked node. had is the
+// node's instance_uuid before. service is who claims it, "" if no service does.
 func (s *Store) queueClaim(b *pgx.Batch, l *lockedNode, had, service string) {
 	named := service != ""
 	switch {
@@ -78,9 +77,9 @@ func (s *Store) queueClaim(b *pgx.Batch, l *lockedNode, had, service string) {
 const absentSQL = `
 UPDATE instances i SET wanted = 'absent', absent_since = coalesce(i.absent_since, clock_timestamp()) WHERE i.uuid = @uuid`
 
-// MarkAbsent says that an instance is not wanted any more. While a node still
-// carries it, that is reported, and the node is given back after a while.
-// fault.NotFound: there is no record of it.
+// MarkAbsent records that an instance is not wanted any more. If a node still has it, that is
+// reported, and after a while the node is given back. MarkAbsent returns fault.NotFound if there is
+// no record of the instance.
 func (s *Store) MarkAbsent(ctx context.Context, uuid string) error {
 	n, err := s.exec(ctx, "mark instance "+words(uuid, 64)+" absent", absentSQL, args{"uuid": uuid})
 	if err == nil && n == 0 {
@@ -123,8 +122,8 @@ func (s *Store) Instances(ctx context.Context, f share.InstanceFilter) ([]share.
 	})
 }
 
-// Nodes that nobody could work on wait until somebody can, unless there is
-// nothing to do but to take the instance's name off.
+// A node that no conductor covers is left for later, except where nothing has to be done to its hardware
+// and only the instance_uuid is removed.
 const orphansSQL = `
 WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
 SELECT i.uuid::text, n.uuid::text FROM instances i JOIN nodes n ON instance_stands(i, n)
@@ -152,7 +151,7 @@ func (s *Store) Orphans(ctx context.Context, olderThan time.Duration, limit int)
 	})
 }
 
-// SweepInstances drops the records of instances that stand on no node any more.
+// SweepInstances deletes the records of instances that are on no node any more.
 func (s *Store) SweepInstances(ctx context.Context) error {
 	var uuids []string
 	return s.inTx(ctx, "sweep instances", func(b *pgx.Batch) {

@@ -67,10 +67,10 @@ func (s *Store) AnyInspection(ctx context.Context) (yes bool, err error) {
 func (s *Store) PutInventory(ctx context.Context, nodeUUID, source string, inventory, plugin map[string]any) (op *node.Operation, err error) {
 	var had bool
 	var first string
-	look := func(b *pgx.Batch) {
+	queueReads := func(b *pgx.Batch) {
 		b.Queue(inspectedFromSQL, args{"uuid": nodeUUID}).QueryRow(maybe(&had, func(r pgx.Row) error { return r.Scan(&first) }))
 	}
-	err = s.inNodeTxAfter(ctx, nodeUUID, "keep the inventory of node "+words(nodeUUID, 64), look, func(l *lockedNode, b *pgx.Batch) error {
+	err = s.inNodeTxAfter(ctx, nodeUUID, "keep the inventory of node "+words(nodeUUID, 64), queueReads, func(l *lockedNode, b *pgx.Batch) error {
 		switch {
 		case !l.AwaitsInventory():
 			return fault.New(fault.NotFound, "node %s waits for no inventory", nodeUUID)

@@ -128,11 +128,11 @@ func (s *Store) inNodeTx(ctx context.Context, ident, what string, decide func(*l
 }
 
 // inNodeTxAfter is inNodeTx where more is read under the lock.
-func (s *Store) inNodeTxAfter(ctx context.Context, ident, what string, look func(*pgx.Batch), decide func(*lockedNode, *pgx.Batch) error) error {
+func (s *Store) inNodeTxAfter(ctx context.Context, ident, what string, queueReads func(*pgx.Batch), decide func(*lockedNode, *pgx.Batch) error) error {
 	var l lockedNode
 	return s.inTx(ctx, what, func(b *pgx.Batch) {
 		l.queueLock(b, ident)
-		look(b)
+		queueReads(b)
 	}, func(b *pgx.Batch) error {
 		if !l.found() {
 			return node.NotFound(ident)
@@ -196,13 +196,13 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share
 	var l *lockedNode
 	var offer unoffered
 	var held node.Operation
-	look := func(b *pgx.Batch) {
+	queueReads := func(b *pgx.Batch) {
 		queueLockOpen(b, ident, &held)
 		if claimer.Service != "" {
 			offer.queue(b, s, ident)
 		}
 	}
-	err := s.inNodeTxAfter(ctx, ident, "update node "+words(ident, 64), look, func(locked *lockedNode, b *pgx.Batch) error {
+	err := s.inNodeTxAfter(ctx, ident, "update node "+words(ident, 64), queueReads, func(locked *lockedNode, b *pgx.Batch) error {
 		l = locked
 		before, fields := l.Node, node.Fields(&l.Node)
 		before.DriverInfo = maps.Clone(l.DriverInfo)

@@ -9,9 +9,9 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// refusal is a reason not to give a node (n) to an allocation: the SQL of its
-// words, and of when it holds. Parameters are offerArgs. asked: it hangs on what
-// the allocation asks for; the others are those that availableSQL denies.
+// refusal is a reason not to give a node (n) to an allocation, in SQL: its words, and the condition
+// under which it holds. The parameters are offerArgs. asked says that the reason depends on what the
+// allocation asks for. Nodes with one of the other reasons are those that availableSQL leaves out.
 type refusal struct {
 	words, when string
 	asked       bool
@@ -19,8 +19,7 @@ type refusal struct {
 
 const classSQL = "(n.resource_class = @class) IS NOT TRUE"
 
-// refusals are all reasons, in the order in which people are told: a node counts
-// for the first that holds.
+// refusals are all reasons. If several hold for a node, the first one is reported.
 var refusals = []refusal{
 	{words: "'of another class'", when: classSQL, asked: true},
 	{words: "n.provision_state", when: "n.provision_state <> 'available'"},
@@ -28,7 +27,7 @@ var refusals = []refusal{
 	{words: "'with a fault'", when: "n.fault IS NOT NULL"},
 	{words: "'retired'", when: "n.retired"},
 	{words: "'quarantined'", when: "NOT (" + servableSQL + ")"},
-	{words: "'in maintenance'", when: "n.maintenance AND NOT @admitted", asked: true},
+	{words: "'in maintenance'", when: "n.maintenance AND NOT @in_maintenance_too", asked: true},
 	{words: "'held by an operation'", when: "EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)"},
 	{words: "'with an unknown power state'", when: "coalesce(n.power_state, 'error') = 'error'"},
 	{words: "'not of the project'", when: "@owner::text <> '' AND n.owner IS DISTINCT FROM @owner AND n.lessee IS DISTINCT FROM @owner", asked: true},
@@ -36,8 +35,8 @@ var refusals = []refusal{
 	{words: "'without the traits'", when: "@maintained AND NOT n.maintenance OR NOT n.traits @> @traits::text[]", asked: true},
 }
 
-// offeredSQL holds for a node that an allocation may get: one that is available
-// to anybody, of its class, and nothing it asks for speaks against.
+// offeredSQL holds for a node that an allocation may get: the node can be offered at all
+// (availableSQL), has the class, and none of the reasons that depend on the allocation holds.
 var offeredSQL = func() string {
 	out := []string{availableSQL, "n.resource_class = @class"}
 	for _, r := range refusals {
@@ -48,8 +47,8 @@ var offeredSQL = func() string {
 	return strings.Join(out, "\n\tAND ")
 }()
 
-// unofferedSQL is why node @ident can't be had now, whatever is asked for; no row
-// where it can.
+// unofferedSQL selects why no allocation can get node @ident now, whatever it asks for. There is no
+// row if one can.
 func unofferedSQL(by string) string {
 	var b strings.Builder
 	b.WriteString("WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))\nSELECT r.why FROM nodes n CROSS JOIN LATERAL (SELECT CASE")
@@ -70,7 +69,8 @@ func (u *unoffered) queue(b *pgx.Batch, s *Store, ident string) {
 	b.Queue(byIdent(ident, unofferedSQL("n.uuid"), unofferedSQL("n.name")), args{"ident": ident, "timeout": micros(s.conductorTimeout)}).QueryRow(maybe(&found, func(r pgx.Row) error { return r.Scan(&u.why) }))
 }
 
-// check refuses n to a client that knows what nodes in maintenance require, or does not.
+// check returns why n can't be claimed, nil if it can. knows says that the client knows what a node in
+// maintenance requires of it.
 func (u *unoffered) check(n *node.Node, knows bool) error {
 	switch {
 	case u.why != "":
@@ -81,8 +81,8 @@ func (u *unoffered) check(n *node.Node, knows bool) error {
 	return nil
 }
 
-// refusedSQL is the first reason, as words; a node without one was freed while
-// somebody looked.
+// refusedSQL gives the words of the first reason that holds for a node. If none holds, the node
+// became free after the search for a node had failed.
 var refusedSQL = func() string {
 	var b strings.Builder
 	b.WriteString("CASE")

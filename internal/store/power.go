@@ -9,7 +9,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Nodes in maintenance are an operator's to look at, unless it is for their power.
+// The power state of a node in maintenance is not read, because an operator works on it. It is read if
+// the maintenance was set because reading failed: a later reading ends that.
 const powerDueSQL = `
 SELECT n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(n.power_state, ''), n.power_read_at, coalesce(n.fault, '')
   FROM ring_owners r JOIN nodes n ON n.id = r.node_id
@@ -20,10 +21,10 @@ SELECT n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(n.pow
    AND NOT EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)
  ORDER BY r.node_id LIMIT @limit`
 
-// PowerDue is a page, by row number, of the nodes with these drivers that the
-// ring gives to a conductor, and whose power state may be read now: no operation
-// holds them. Filled in are ID, UUID,
-// Driver, Interfaces, DriverInfo, PowerState, PowerReadAt and Fault.
+// PowerDue returns a page of the nodes with these drivers that a conductor owns by the ring and whose
+// power state may be read now, because no operation holds them. after is the ID of the last node of
+// the page before. Only ID, UUID, Driver, Interfaces, DriverInfo, PowerState, PowerReadAt and Fault
+// of the nodes are set.
 func (s *Store) PowerDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.Node, error) {
 	a := args{"hostname": hostname, "drivers": drivers, "after": after, "limit": pageLimit(limit)}
 	return list(ctx, s, "list nodes to read the power of", powerDueSQL, a, func(r pgx.Row) (n node.Node, err error) {
@@ -85,10 +86,10 @@ UPDATE nodes SET power_state = NULL, maintenance = true, maintenance_reason = @r
  WHERE id = @id`
 )
 
-// RecordPower writes a reading of a node's power state that was made outside of
-// any operation, and tells whether it did: not where an operation holds the node
-// now, or somebody else has read it meanwhile. A reading lifts the fault that
-// failed ones have set, and the maintenance where that is not an operator's by now.
+// RecordPower writes a reading of a node's power state that was made outside of any operation. It
+// writes nothing, and returns false, if an operation holds the node now or somebody else has written
+// a reading meanwhile. A reading clears the fault that failed readings have set, and the maintenance
+// that came with it, unless an operator has set maintenance since.
 func (s *Store) RecordPower(ctx context.Context, p node.PowerSeen) (wrote bool, err error) {
 	err = s.inNodeTx(ctx, p.UUID, "record the power state of node "+words(p.UUID, 64), func(l *lockedNode, b *pgx.Batch) error {
 		same := l.PowerReadAt == nil && p.ReadAt == nil || l.PowerReadAt != nil && p.ReadAt != nil && l.PowerReadAt.Equal(*p.ReadAt)

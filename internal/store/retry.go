@@ -91,9 +91,8 @@ DELETE FROM secrets s WHERE s.node_id = @node AND starts_with(s.name, 'operation
    AND split_part(s.name, '/', 2)::bigint < (SELECT o.id FROM operations o WHERE o.node_uuid = @uuid ORDER BY o.id DESC OFFSET 20 LIMIT 1)`
 )
 
-// queueForgetArguments drops the sealed arguments of steps that nobody can want
-// again: all of the node when it has been provisioned, else those of operations
-// long past.
+// queueForgetArguments deletes the encrypted arguments of steps that can't be retried any more: all of
+// the node's when it was provisioned, else those of old operations.
 func (c *closingTx) queueForgetArguments(b *pgx.Batch) {
 	switch {
 	case !c.op.Kind.Provisions():

@@ -20,8 +20,8 @@ UPDATE nodes SET maintenance = @on, maintenance_reason = nullif(@reason, ''),
 // returned, so that its workflow can be told; nil = none.
 func (s *Store) SetMaintenance(ctx context.Context, ident string, on bool, reason, user string) (o *node.Operation, err error) {
 	var held node.Operation
-	look := func(b *pgx.Batch) { queueLockOpen(b, ident, &held) }
-	err = s.inNodeTxAfter(ctx, ident, "set maintenance of node "+words(ident, 64), look, func(l *lockedNode, b *pgx.Batch) error {
+	queueReads := func(b *pgx.Batch) { queueLockOpen(b, ident, &held) }
+	err = s.inNodeTxAfter(ctx, ident, "set maintenance of node "+words(ident, 64), queueReads, func(l *lockedNode, b *pgx.Batch) error {
 		if !on {
 			reason = ""
 		}

@@ -25,8 +25,8 @@ const (
 // are no UTF-8 and zero bytes, which PostgreSQL refuses, and have no bound.
 func words(s string, limit int) string { return texts.Storable(s, limit) }
 
-// failure makes the words of an error storable. Whoever made them has masked what
-// is secret in URLs (package fault); here nothing gets by that was made elsewhere.
+// failure makes the words of an error storable. Errors of package fault have the secrets in their
+// URLs masked already; those of other packages are masked here.
 func failure(s string) string { return words(mask.URLs(s), maxError) }
 
 // jsonb is the JSON form of v for a jsonb column, which refuses zero characters;
