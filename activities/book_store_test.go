@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -15,15 +16,17 @@ import (
 
 // rows is the content of an operation's row and of its node's.
 type rows struct {
-	State, Power, LastError, WaitingFor, Conductor string
-	Phase                                          node.Phase
-	Asked                                          node.Ask
-	Claim                                          node.Claim
-	Rests, Refused                                 bool
-	Steps                                          []string
-	Undo, Owed                                     []node.Undo
-	Pause                                          node.PauseOf
-	Seen                                           string // of what the step waits for
+	State, LastError, WaitingFor, Conductor, BootMode string
+	Power, TargetPower                                node.PowerState
+	Internal, Properties                              map[string]any
+	Phase                                             node.Phase
+	Asked                                             node.Ask
+	Claim                                             node.Claim
+	Rests, Refused                                    bool
+	Steps                                             []string
+	Undo, Owed                                        []node.Undo
+	Pause                                             node.PauseOf
+	Seen                                              string // of what the step waits for
 }
 
 func rowsOf(t *testing.T, r conductor.OperationStore, uuid string) rows {
@@ -32,10 +35,11 @@ func rowsOf(t *testing.T, r conductor.OperationStore, uuid string) rows {
 	require.NoError(t, err)
 	o := n.Operation
 	out := rows{
-		State: string(n.ProvisionState), Power: string(n.PowerState), LastError: n.LastError, WaitingFor: o.WaitingFor, Conductor: o.Conductor,
+		State: string(n.ProvisionState), Power: n.PowerState, TargetPower: n.TargetPowerState, BootMode: n.BootMode, LastError: n.LastError, WaitingFor: o.WaitingFor, Conductor: o.Conductor,
 		Phase: o.Phase, Asked: o.Asked, Claim: o.Claim, Rests: o.Rests, Refused: n.OwedRefused,
 		Undo: append([]node.Undo{}, o.Undo...), Owed: append([]node.Undo{}, n.Owed...),
 	}
+	out.Internal, out.Properties = maps.Clone(n.DriverInternalInfo), maps.Clone(n.Properties)
 	for _, s := range o.Steps {
 		out.Steps = append(out.Steps, fmt.Sprintf("%s %s %d", s.Name(), s.State, s.Failures))
 	}
@@ -84,12 +88,12 @@ func TestABookDoesWhatTheStoreDoes(t *testing.T) {
 				if d.IntN(6) == 0 {
 					held.Attempt++ // another attempt's claim
 				}
-				switch d.IntN(7) {
-				case 6:
+				switch d.IntN(8) {
+				case 7:
 					w := &node.Wait{For: node.WaitPower, Subject: "power off", Since: began, Seen: one("On", "Off")}
 					both(fmt.Sprintf("tell %+v", w), func(r conductor.OperationStore) (any, error) { return r.TellWait(t.Context(), o.ID, held, w) })
 				case 0, 1:
-					c := node.Claim{Seq: claim.Seq + int64(d.IntN(3)) - 1, Attempt: claim.Attempt + int32(d.IntN(3)) - 1}
+					c := node.Claim{Seq: claim.Seq + int64(d.IntN(5)) - 1, Attempt: claim.Attempt + int32(d.IntN(5)) - 1}
 					started := began.Add(time.Duration(d.IntN(100)) * time.Second)
 					host := one("c1", "c2")
 					got := both(fmt.Sprintf("claim %v, begun at %s, by %s", c, started, host), func(r conductor.OperationStore) (any, error) {
@@ -111,6 +115,9 @@ func TestABookDoesWhatTheStoreDoes(t *testing.T) {
 						Move: node.Event(one("", "", string(node.EventWait), string(node.EventResume))), Power: node.PowerState(one("", string(node.PowerOn), string(node.PowerOff))),
 						LastError: one("", "", "no answer"), Rests: d.IntN(2) == 0, Came: d.IntN(2) == 0, ClearAsk: d.IntN(3) == 0, ClearAgent: d.IntN(3) == 0, Refused: d.IntN(8) == 0,
 					}
+					if p.BootMode = one("", "uefi", "bios"); d.IntN(2) == 0 {
+						p.Internal = map[string]any{one("deploy_boot", "agent"): one("a", "b")}
+					}
 					if d.IntN(2) == 0 {
 						p.Undo = []node.Undo{node.UndoPowerOff}
 					}
@@ -119,6 +126,11 @@ func TestABookDoesWhatTheStoreDoes(t *testing.T) {
 					}
 					both(fmt.Sprintf("save %+v", p), func(r conductor.OperationStore) (any, error) { return r.SaveSteps(t.Context(), o.ID, held, p) })
 				case 5:
+					found := node.Inspection{Properties: map[string]any{one("cpu_arch", "vendor"): one("a", "b")}}
+					both(fmt.Sprintf("save inspection %v", found.Properties), func(r conductor.OperationStore) (any, error) {
+						return r.SaveInspection(t.Context(), o.ID, held, found)
+					})
+				case 6:
 					if d.IntN(2) == 0 {
 						ask := node.Ask(one(string(node.AskUnhold), string(node.AskPower), string(node.AskAbort)))
 						what += "ask " + string(ask)

@@ -3,6 +3,7 @@ package activities_test
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -182,6 +183,19 @@ func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progre
 		w := *p.StepWait
 		p.StepWait = &w
 	}
+	if p.BootMode != "" {
+		b.node.BootMode = p.BootMode
+	}
+	if p.Internal != nil {
+		b.node.DriverInternalInfo = maps.Clone(b.node.DriverInternalInfo)
+		if b.node.DriverInternalInfo == nil {
+			b.node.DriverInternalInfo = map[string]any{}
+		}
+		maps.Copy(b.node.DriverInternalInfo, p.Internal)
+	}
+	if p.ClearAsk {
+		b.node.TargetPowerState = ""
+	}
 	p.Steps, b.empty = slices.Clone(p.Steps), b.empty && !p.Came
 	if err := b.op.Record(p); err != nil {
 		return "", err
@@ -189,10 +203,18 @@ func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progre
 	return b.op.PendingAsk(), nil
 }
 
-func (b *book) SaveInspection(_ context.Context, _ int64, _ node.Claim, i node.Inspection) (int, error) {
+// SaveInspection makes no ports.
+func (b *book) SaveInspection(_ context.Context, _ int64, c node.Claim, i node.Inspection) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.node.Properties, b.inspected = i.Properties, i
+	if c != b.op.Claim {
+		return 0, fault.New(fault.Lost, "claim %v is not the newest", c)
+	}
+	b.node.Properties, b.inspected = maps.Clone(b.node.Properties), i
+	if b.node.Properties == nil {
+		b.node.Properties = map[string]any{}
+	}
+	maps.Copy(b.node.Properties, i.Properties)
 	return 0, nil
 }
 
