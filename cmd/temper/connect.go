@@ -169,7 +169,7 @@ func connect[T any](ctx context.Context, p *process, what string, try func(conte
 		backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0),
 		backoff.WithNotify(func(err error, next time.Duration) {
 			tries++
-			p.unready(missing(what, explain.Answer{Trouble: troubleOf(what, err), Err: fmt.Errorf("wait: %w", err)}))
+			p.unready(&api.Missing{Reason: troubleOf(what, err), Err: fmt.Errorf("wait for %s: %w", what, err)})
 			p.log.Warn("waiting for "+what, zap.Int("tries", tries), zap.Duration("next", next), zap.Error(err))
 		}))
 	if err != nil {
