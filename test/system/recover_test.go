@@ -28,7 +28,7 @@ func TestNothingThatIsAliveIsTakenAwayButByForce(t *testing.T) {
 		Text string `json:"text"`
 	}
 	require.NoError(t, s.read(at+"/why", &why))
-	require.Contains(t, why.Text, "It waits for the agent's call after boot")
+	require.Contains(t, why.Text, "its agent has not called since")
 	require.Contains(t, why.Text, "temper operation cancel "+id)
 
 	a := s.must(t, http.StatusBadRequest, http.MethodPost, at+"/recover", map[string]any{"force": true})
