@@ -79,7 +79,8 @@ func Clock(t, now time.Time) string {
 	return t.Format(time.DateTime + "Z")
 }
 
-// Age returns how old something is, in one unit: 12s, 4m, 3h, 5d.
+// Age returns how old something is, in one unit: 12s, 4m, 3h, 5d. A negative age, as the clocks of two machines can give, is
+// 0s.
 func Age(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Minute:

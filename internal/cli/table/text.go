@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"go.temper.dev/temper/internal/text"
 )
 
 // Optional returns s with before in front of it, or "" if s is empty.
@@ -92,16 +94,7 @@ func Age(t *time.Time, now time.Time) string {
 	if t == nil {
 		return ""
 	}
-	d := max(now.Sub(*t), 0) // the clocks of two machines differ
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
+	return text.Age(now.Sub(*t))
 }
 
 // Count returns "1 node", "2 nodes".
