@@ -69,10 +69,12 @@ func (a *archive) OpenOperations(_ context.Context, ids []int64) (out []node.Ope
 func (a *archive) Asked(context.Context) ([]node.Operation, error)           { return a.asked, nil }
 func (a *archive) MissedCallbacks(context.Context) ([]node.Operation, error) { return a.called, nil }
 
-func (a *archive) StaleWaits(context.Context) ([]node.Operation, error)      { return a.staleWaits, nil }
-func (a *archive) ClearMissing(context.Context, []int64) error               { return nil }
-func (a *archive) ForgetMissing(context.Context) error                       { return nil }
-func (a *archive) SetUndo(context.Context, int64, string, []node.Undo) error { return nil }
+func (a *archive) StaleWaits(context.Context) ([]node.Operation, error) { return a.staleWaits, nil }
+func (a *archive) ClearMissing(context.Context, []int64) error          { return nil }
+func (a *archive) ForgetMissing(context.Context) error                  { return nil }
+func (a *archive) SetUndo(context.Context, int64, string, []node.Undo, node.Failure) error {
+	return nil
+}
 func (a *archive) Quarantine(context.Context) (coverage.QuarantineTick, error) {
 	return coverage.QuarantineTick{}, nil
 }

@@ -544,7 +544,7 @@ func TestAnAgentThatCouldNotInspectFailsTheInspection(t *testing.T) {
 		plugin map[string]any
 		words  string
 	}{
-		"it told what it could not find": {map[string]any{"error": "no disks"}, "could not inspect it: no disks"},
+		"it told what it could not find": {map[string]any{"error": "no disks"}, "no disks (the agent could not inspect the server)"},
 		"it told nothing of the kind":    {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

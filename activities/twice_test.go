@@ -11,6 +11,7 @@ import (
 
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
 	"go.temper.dev/temper/internal/testenv"
@@ -163,7 +164,7 @@ func TestEveryActivityOfTheDatabaseMayRunTwice(t *testing.T) {
 			step := pending
 			step.State, step.StartedAt = node.StepRunning, &now
 			id := begun(r, step)
-			return id, r.ops.PlanUndo, []any{id, node.Failed}
+			return id, r.ops.PlanUndo, []any{id, node.Failed, node.Failure{Error: "boom", Cause: fault.BMCSilent}}
 		},
 		"Close": func(r *records) (int64, any, []any) {
 			id := begun(r, pending)

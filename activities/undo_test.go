@@ -20,6 +20,7 @@ type page struct {
 	orchestrator.OperationStore // what a test does not use is not there
 	op                          node.Operation
 	undo                        []node.Undo
+	why                         node.Failure
 	state                       node.State
 	uncovered                   bool
 	last                        node.LastConductor
@@ -54,8 +55,8 @@ func (p *page) GoOn(context.Context, int64, string) error {
 	return nil
 }
 
-func (p *page) SetUndo(_ context.Context, _ int64, _ string, undo []node.Undo) error {
-	p.undo = undo
+func (p *page) SetUndo(_ context.Context, _ int64, _ string, undo []node.Undo, why node.Failure) error {
+	p.undo, p.why = undo, why
 	return nil
 }
 
@@ -79,11 +80,12 @@ func TestADeployThatBeganEndsPoweredOffWhateverItsStepsLeft(t *testing.T) {
 			env := s.NewTestActivityEnvironment()
 			ops := &orchestrator.Operations{Store: p}
 			env.RegisterActivity(ops)
-			v, err := env.ExecuteActivity(ops.PlanUndo, int64(7), node.Failed)
+			v, err := env.ExecuteActivity(ops.PlanUndo, int64(7), node.Failed, node.Failure{Error: "boom", Cause: fault.BMCSilent})
 			require.NoError(t, err)
 			var plan orchestrator.UndoPlan
 			require.NoError(t, v.Get(&plan))
 			require.Equal(t, c.want, p.undo)
+			require.Equal(t, fault.BMCSilent, p.why.Cause)
 			require.Equal(t, len(c.want) > 0, plan.Needed)
 		})
 	}
@@ -107,7 +109,7 @@ func TestAnUndoTouchesNoNodeInMaintenanceUnlessSomebodyEndsItsOperation(t *testi
 			env := s.NewTestActivityEnvironment()
 			ops := &orchestrator.Operations{Store: p}
 			env.RegisterActivity(ops)
-			v, err := env.ExecuteActivity(ops.PlanUndo, int64(7), c.outcome)
+			v, err := env.ExecuteActivity(ops.PlanUndo, int64(7), c.outcome, node.Failure{})
 			require.NoError(t, err)
 			var plan orchestrator.UndoPlan
 			require.NoError(t, v.Get(&plan))

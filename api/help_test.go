@@ -33,6 +33,11 @@ func TestTheContractHasTheTableOfCodes(t *testing.T) {
 		described = append(described, fault.Code(one.(string)))
 	}
 	require.Equal(t, codes(), described)
+	var causes []fault.Code
+	for _, one := range doc.Components.Schemas["Cause"].Value.Enum {
+		causes = append(causes, fault.Code(one.(string)))
+	}
+	require.Equal(t, fault.Causes(), causes)
 	for _, row := range fault.Codes {
 		require.Contains(t, schema.Description, "- `"+string(row.Code)+"`: "+row.Meaning+"\n")
 	}

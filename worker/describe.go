@@ -94,7 +94,7 @@ var statuses = map[enums.WorkflowExecutionStatus]statusMeaning{
 	enums.WORKFLOW_EXECUTION_STATUS_FAILED:           {how: "failed"},
 	enums.WORKFLOW_EXECUTION_STATUS_CANCELED:         {how: "cancelled"},
 	enums.WORKFLOW_EXECUTION_STATUS_TERMINATED:       {how: "terminated"},
-	enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:        {how: "timed out"},
+	enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:        {how: node.RunTimedOut},
 }
 
 // pauseOf returns the pause of an open run or of the activity that it waits for, nil if

@@ -278,7 +278,7 @@ func (r *row) activities() map[string]any {
 		"Ready": func(context.Context, orchestrator.ReadyInput) (orchestrator.WaitState, error) {
 			return r.sight("Ready")
 		},
-		"PlanUndo": func(context.Context, int64, node.Outcome) (orchestrator.UndoPlan, error) {
+		"PlanUndo": func(context.Context, int64, node.Outcome, node.Failure) (orchestrator.UndoPlan, error) {
 			return orchestrator.UndoPlan{Needed: r.undo, Covered: true}, r.call("PlanUndo", func() error { return nil })
 		},
 		"Elsewhere": func(_ context.Context, _ int64, tried []string) (h node.Host, err error) {

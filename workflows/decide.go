@@ -95,8 +95,9 @@ func (o *operation) decide(ctx workflow.Context, cause error, must, restart bool
 	}
 	o.seq++
 	h := &hold{}
+	why := failureOf(cause)
 	err = workflow.ExecuteLocalActivity(localOptions(ctx, "hold"), operations.Hold, orchestrator.HoldInput{
-		Operation: o.in.Operation, Seq: o.seq, Error: errorMessage(cause), Wait: o.settings.DecisionWait, Restart: restart,
+		Operation: o.in.Operation, Seq: o.seq, Error: why.Error, Cause: why.Cause, Wait: o.settings.DecisionWait, Restart: restart,
 	}).Get(ctx, &h.Held)
 	if err != nil {
 		return false, outcomeOf(err), err
@@ -180,10 +181,11 @@ func (o *operation) stopClock(ctx workflow.Context, h *hold, still bool) error {
 }
 
 func undecidedError(cause error, o *operation) error {
-	kind := fault.Internal.String()
+	kind, why := fault.Internal, failureOf(cause)
 	var app *temporal.ApplicationError
 	if errors.As(cause, &app) {
-		kind = app.Type()
+		kind = fault.ParseKind(app.Type())
 	}
-	return temporal.NewNonRetryableApplicationError(fmt.Sprintf("%s; nobody decided within %s", errorMessage(cause), o.settings.DecisionWait), kind, nil)
+	why.Error = fmt.Sprintf("%s; nobody decided within %s", why.Error, o.settings.DecisionWait)
+	return failed(kind, why)
 }

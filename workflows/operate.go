@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/fault"
@@ -70,9 +71,10 @@ func (o *operation) runToEnd(ctx workflow.Context) error {
 		return runErr // the next run continues
 	}
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	end := orchestrator.EndInput{Operation: in.Operation, Outcome: outcome, Error: errorMessage(runErr)}
+	failure := failureOf(runErr)
+	end := orchestrator.EndInput{Operation: in.Operation, Outcome: outcome, Error: failure.Error, Cause: failure.Cause}
 	if outcome != node.Succeeded {
-		why, err := o.undo(ctx, outcome)
+		why, err := o.undo(ctx, outcome, failure)
 		if claimLost(err) {
 			return err
 		}
@@ -117,7 +119,7 @@ func (o *operation) run(ctx workflow.Context) (node.Outcome, error) {
 	for {
 		res, err := o.runSteps(ctx)
 		if err == nil && res.Next == conductor.NextFailed {
-			err = temporal.NewNonRetryableApplicationError(res.Error, fault.Refused.String(), nil)
+			err = failed(fault.Refused, node.Failure{Error: res.Error, Cause: res.Cause})
 		}
 		if stoppedByCancel(ctx, err) {
 			return node.Cancelled, nil
@@ -178,9 +180,9 @@ const inMaintenance = "the node is in maintenance"
 
 // undo has a conductor undo what is half done. It returns why something remains, which is then
 // owed. An error means that the operation was closed or belongs to another run.
-func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (string, error) {
+func (o *operation) undo(ctx workflow.Context, outcome node.Outcome, why node.Failure) (string, error) {
 	var plan orchestrator.UndoPlan
-	err := workflow.ExecuteLocalActivity(localOptions(ctx, "plan undo"), operations.PlanUndo, o.in.Operation, outcome).Get(ctx, &plan)
+	err := workflow.ExecuteLocalActivity(localOptions(ctx, "plan undo"), operations.PlanUndo, o.in.Operation, outcome, why).Get(ctx, &plan)
 	o.settings.Group, o.settings.Driver = cmp.Or(plan.Group, o.settings.Group), cmp.Or(plan.Driver, o.settings.Driver)
 	switch {
 	case claimLost(err):
@@ -288,6 +290,20 @@ func errorMessage(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+// failureOf returns why an operation ended with err; zero if somebody asked for the end.
+func failureOf(err error) node.Failure {
+	text := errorMessage(err)
+	if text == "" {
+		return node.Failure{}
+	}
+	return node.Failure{Error: text, Cause: activities.CauseOf(err)}
+}
+
+// failed returns why as an error of this kind.
+func failed(k fault.Kind, why node.Failure) error {
+	return temporal.NewNonRetryableApplicationError(why.Error, k.String(), nil, activities.Details{Cause: why.Cause})
 }
 
 func claimLost(err error) bool {

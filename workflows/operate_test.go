@@ -65,7 +65,7 @@ func (w *world) look(context.Context, int64) (orchestrator.WaitState, error) {
 	return s, nil
 }
 
-func (w *world) planUndo(context.Context, int64, node.Outcome) (orchestrator.UndoPlan, error) {
+func (w *world) planUndo(context.Context, int64, node.Outcome, node.Failure) (orchestrator.UndoPlan, error) {
 	return w.undo, nil
 }
 
@@ -229,7 +229,7 @@ func TestAFailedStepUndoesAndKeepsItsWords(t *testing.T) {
 	env := w.env(t)
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.ErrorContains(t, env.GetWorkflowError(), "image is larger than the disk")
-	require.Equal(t, []orchestrator.EndInput{{Operation: 7, Outcome: node.Failed, Error: "image is larger than the disk"}}, w.closed)
+	require.Equal(t, []orchestrator.EndInput{{Operation: 7, Outcome: node.Failed, Error: "image is larger than the disk", Cause: fault.RequestRefused}}, w.closed)
 	require.Equal(t, 1, w.undone)
 }
 

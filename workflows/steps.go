@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"go.temper.dev/temper/activities/conductor"
@@ -86,25 +85,23 @@ func (o *operation) waitForConductor() wait {
 }
 
 func (o *operation) noConductorError() error {
-	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
-		"no conductor with driver %s in conductor group %q took the operation within %s", o.settings.Driver, o.settings.Group, o.settings.WaitForConductor),
-		fault.NoValidHost.String(), nil)
+	return failed(fault.NoValidHost, node.Failure{Cause: fault.NoConductor, Error: fmt.Sprintf(
+		"no conductor with driver %s in conductor group %q took the operation within %s", o.settings.Driver, o.settings.Group, o.settings.WaitForConductor)})
 }
 
 // orphanedError is the failure of an operation whose node is in maintenance and whose conductor
 // died. The hardware stays as it is.
 func (o *operation) orphanedError() error {
 	o.untouched = true
-	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
-		"node %s was put into maintenance in the middle of the %s, and the conductor that worked on it died", o.in.Node, o.in.Kind),
-		fault.NoValidHost.String(), nil)
+	return failed(fault.NoValidHost, node.Failure{Cause: fault.ConductorDied, Error: fmt.Sprintf(
+		"node %s was put into maintenance in the middle of the %s, and the conductor that worked on it died", o.in.Node, o.in.Kind)})
 }
 
 // overdueError is the failure of an operation whose agent or person did not come in time.
 func (o *operation) overdueError(res conductor.StepsResult) error {
-	text := fmt.Sprintf("Timeout reached while waiting for callback for node %s", o.in.Node)
+	why := node.Failure{Cause: fault.AgentNeverCalled, Error: fmt.Sprintf("Timeout reached while waiting for callback for node %s", o.in.Node)}
 	if res.Next == conductor.NextHold {
-		text = fmt.Sprintf("Nobody decided in time how node %s is to go on.", o.in.Node)
+		why = node.Failure{Cause: fault.NobodyUnheld, Error: fmt.Sprintf("Nobody decided in time how node %s is to go on.", o.in.Node)}
 	}
-	return temporal.NewNonRetryableApplicationError(text, fault.Unreachable.String(), nil)
+	return failed(fault.Unreachable, why)
 }

@@ -227,7 +227,7 @@ func TestAnOperationThatWasClosedFromOutsideEndsQuietly(t *testing.T) {
 	env := w.env(t)
 	w.runs = []func() (conductor.StepsResult, error){waitUntil(env, time.Hour)}
 	w.waitStates = []orchestrator.WaitState{{}}
-	env.RegisterActivityWithOptions(func(context.Context, int64, node.Outcome) (orchestrator.UndoPlan, error) {
+	env.RegisterActivityWithOptions(func(context.Context, int64, node.Outcome, node.Failure) (orchestrator.UndoPlan, error) {
 		return orchestrator.UndoPlan{}, temporal.NewNonRetryableApplicationError("ended", "lost", nil)
 	}, activity.RegisterOptions{Name: "PlanUndo", DisableAlreadyRegisteredCheck: true})
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Minute)

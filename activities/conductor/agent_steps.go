@@ -38,10 +38,10 @@ func (t *task) runCommand(ctx context.Context, step *node.Step, o agent.Order, p
 			t.arrived()
 			return d.Found, true, nil
 		case agent.ActRebooted:
-			return nil, false, agentLost(step, o, t.withNode(d.Err))
+			return nil, false, agentLost(step, o, d.Err)
 		case agent.ActFail, agent.ActRelist:
 			step.Issued = nil
-			return nil, false, t.withNode(d.Err)
+			return nil, false, d.Err
 		case agent.ActIssue:
 			if err := t.sendCommand(ctx, c, step, agent.Issue(o, list), params); err != nil {
 				return nil, false, err
@@ -131,11 +131,6 @@ func (t *task) bootAgain(ctx context.Context, step *node.Step) (outcome, error) 
 	}
 	step.Restarting, step.Phase = false, ""
 	return done, t.save(ctx)
-}
-
-// withNode adds to err which node it is about, and keeps its kind.
-func (t *task) withNode(err error) error {
-	return fault.New(fault.KindOf(err), "node %s: %w", t.node.UUID, err)
 }
 
 // moveToWait moves the node to its wait state, unless it is there already. It is not if

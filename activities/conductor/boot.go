@@ -30,7 +30,7 @@ func bootAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 		}
 		if next == "" {
 			if step.OnAgain++; step.OnAgain > maxOnAgain {
-				return 0, fault.New(fault.Unreachable, "node %s: the BMC has shown the server on again %d times after it was seen off", t.node.UUID, step.OnAgain)
+				return 0, fault.Coded(fault.PowerLost, "the BMC has shown the server on again %d times after it was seen off", step.OnAgain)
 			}
 		}
 		step.Phase = next

@@ -137,7 +137,7 @@ func (t *task) setBoot(ctx context.Context, s bmc.BootDevice, want bmc.Boot) err
 	}
 	sent := s.SetBoot(ctx, want)
 	if sent != nil && !fault.Is(sent, fault.Unreachable) || t.readBackByAnother(ctx, sent) {
-		return sent
+		return refusedAs(fault.BootDeviceRefused, sent)
 	}
 	have, err = s.Boot(ctx)
 	if err != nil {
@@ -149,5 +149,13 @@ func (t *task) setBoot(ctx context.Context, s bmc.BootDevice, want bmc.Boot) err
 	if sent != nil {
 		return sent
 	}
-	return fault.New(fault.Unreachable, "node %s: the BMC took the boot device %s but shows %s", t.node.UUID, want, have)
+	return fault.CodedAs(fault.Unreachable, fault.BootDeviceRefused, "the BMC took the boot device %s but shows %s", want, have)
+}
+
+// refusedAs returns err with the cause of what was asked of the BMC, if the BMC has refused it.
+func refusedAs(cause fault.Code, err error) error {
+	if !fault.Is(err, fault.Refused) {
+		return err
+	}
+	return fault.CodedAs(fault.Refused, cause, "%w", err)
 }

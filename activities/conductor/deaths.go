@@ -39,7 +39,7 @@ func (t *task) countDeath(ctx context.Context) error {
 	}
 	step.Deaths = deaths
 	if len(deaths) >= node.DeathsToPutOff && t.op.PendingAsk() != node.AskPause {
-		step.LastError = node.DeathsOf(deaths, "step "+step.Name(), t.Settings.DeathWithin)
+		step.LastError, step.Cause = node.DeathsOf(deaths, "step "+step.Name(), t.Settings.DeathWithin), fault.ConductorsDied
 		step.PutOff(*t.op.ClaimedAt, t.Settings.DeathPause)
 		t.op.Rests = true // no conductor works on it until then
 		t.addNews(node.TimelineFailed, step, step.LastError)
@@ -104,5 +104,5 @@ func (t *task) countUndoDeath(ctx context.Context) error {
 	if step.UndoDeaths = deaths; len(deaths) < node.DeathsToPutOff {
 		return nil // it is saved with the beginning of the undo
 	}
-	return fault.New(fault.Refused, "%s", node.DeathsOf(deaths, "the undo", t.Settings.DeathWithin))
+	return fault.Coded(fault.ConductorsDied, "%s", node.DeathsOf(deaths, "the undo", t.Settings.DeathWithin))
 }

@@ -47,10 +47,10 @@ func writeImage(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 	if given, ok := t.instanceInfo["configdrive"]; ok && given != nil && given != "" {
 		drive, err := configdrive.Parse(given)
 		if err != nil {
-			return 0, t.withNode(err)
+			return 0, fault.CodedAs(fault.KindOf(err), fault.ConfigDriveInvalid, "%w", err)
 		}
 		if args["configdrive"], err = drive.ForAgent(t.node.UUID, t.node.Name); err != nil {
-			return 0, t.withNode(err)
+			return 0, fault.CodedAs(fault.KindOf(err), fault.ConfigDriveInvalid, "%w", err)
 		}
 	}
 	run.Step.Args = args

@@ -122,11 +122,11 @@ func (t *task) readInventory(ctx context.Context) (node.Inspection, error) {
 		return node.Inspection{}, err
 	}
 	if told, ok := plugin["error"].(string); ok && told != "" {
-		return node.Inspection{}, fault.New(fault.Refused, "the agent of node %s could not inspect it: %s", t.node.UUID, agent.OneLine(told))
+		return node.Inspection{}, fault.Coded(fault.InspectionFailed, "%s (the agent could not inspect the server)", agent.OneLine(told))
 	}
 	found, err := inspectionOfAgent(raw)
 	if err != nil {
-		return node.Inspection{}, fault.New(fault.Invalid, "inventory of node %s: %w", t.node.UUID, err)
+		return node.Inspection{}, fault.CodedAs(fault.Invalid, fault.InspectionFailed, "inventory: %w", err)
 	}
 	return found, nil
 }

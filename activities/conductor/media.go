@@ -53,7 +53,7 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 		if ctx.Err() == nil {
 			step.Issued = nil // not sent, or refused
 		}
-		return sent
+		return refusedAs(fault.VirtualMediaRefused, sent)
 	}
 	// An image that is inserted now and was not before is ours, whatever the BMC calls it.
 	shown, err := t.watchMedia(ctx, step, s, mediumName(url), func(m bmc.Media) bool {
@@ -67,9 +67,9 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 	case shown:
 		return nil
 	case sent != nil:
-		return fault.New(fault.Unreachable, "the BMC does not show the virtual medium %s after the request to insert it: %w", t.Settings.MediaTimeout, sent)
+		return fault.CodedAs(fault.Unreachable, fault.VirtualMediaRefused, "the BMC does not show the virtual medium %s after the request to insert it: %w", t.Settings.MediaTimeout, sent)
 	}
-	return fault.New(fault.Unreachable, "node %s: the BMC accepted the virtual medium but does not show it %s later", t.node.UUID, t.Settings.MediaTimeout)
+	return fault.CodedAs(fault.Unreachable, fault.VirtualMediaRefused, "the BMC accepted the virtual medium but does not show it %s later", t.Settings.MediaTimeout)
 }
 
 // watchMedia reads the virtual drive until the medium, whose file has that name, is as
@@ -180,7 +180,7 @@ func (t *task) ejectMedia(ctx context.Context, s bmc.VirtualMedia) error {
 	}
 	m, err = s.Media(ctx)
 	if err == nil && m.Inserted {
-		return fault.New(fault.Unreachable, "node %s: the BMC still shows a virtual medium", t.node.UUID)
+		return fault.CodedAs(fault.Unreachable, fault.VirtualMediaRefused, "the BMC still shows a virtual medium")
 	}
 	return err
 }

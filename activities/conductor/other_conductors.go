@@ -46,7 +46,7 @@ func (t *task) handToAnother(ctx context.Context, err error) bool {
 	if !errors.As(err, &failed) || !noAnswer(ctx, err) || !t.anotherMayTry(ctx) {
 		return false
 	}
-	failed.step.LastError = fault.Text(failed.err)
+	failed.step.LastError, failed.step.Cause = fault.Text(failed.err), fault.CauseOf(failed.err)
 	failed.step.ClearDeaths()
 	t.pending.Move, t.pending.Came, t.op.Rests = "", true, true
 	t.addNews(node.TimelineNoAnswer, failed.step, failed.step.LastError)

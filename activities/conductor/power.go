@@ -104,7 +104,7 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 	}
 	if !seen {
 		step.Issued = nil
-		return fault.New(fault.Unreachable, "node %s: power state is not %q %s after %s was sent", t.node.UUID, stateOf(want), limit, r)
+		return fault.Coded(fault.PowerUnchanged, "power state is not %q %s after %s was sent", stateOf(want), limit, r)
 	}
 	step.Issued = nil
 	return nil
@@ -174,8 +174,8 @@ func inTransition(now, want bmc.Power) bool {
 // finds the record does not send it again.
 func powerReset(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if step.Issued != nil && step.Issued.Command == bmc.ForceRestart {
-		return 0, fault.New(fault.OutcomeUnknown, "node %s: the restart was sent at %s, its outcome is unknown",
-			t.node.UUID, step.Issued.At.Format(time.RFC3339))
+		return 0, fault.New(fault.OutcomeUnknown, "the restart was sent at %s, its outcome is unknown",
+			step.Issued.At.Format(time.RFC3339))
 	}
 	s, err := t.powerControl(ctx)
 	if err != nil {

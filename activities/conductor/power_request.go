@@ -40,7 +40,7 @@ func (t *task) skipPowerRequest(ctx context.Context, err error) error {
 	}
 	step := failed.step
 	step.Failures++
-	step.LastError = fault.Text(failed.err)
+	step.LastError, step.Cause = fault.Text(failed.err), fault.CauseOf(failed.err)
 	t.skip(step, "the "+string(t.op.Kind)+" goes on without it")
 	if next := t.op.CurrentStep(); next != nil && step.Rule().Power == node.PowerOff {
 		switch {

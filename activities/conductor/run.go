@@ -190,7 +190,8 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 	if o == done {
 		t.arrived()
 		at := time.Now().UTC()
-		step.State, step.EndedAt, step.LastError, step.Issued = node.StepDone, &at, "", nil
+		step.State, step.EndedAt, step.Issued = node.StepDone, &at, nil
+		step.LastError, step.Cause = "", ""
 		t.observe(step, "done", now)
 	}
 	return o, nil
@@ -225,7 +226,7 @@ func (t *task) recordFailure(err error) error {
 		step.Failures++
 	}
 	pause := t.pauseAfter(step, se.err, counts)
-	step.LastError, step.OnAgain = fault.Text(se.err), 0
+	step.LastError, step.Cause, step.OnAgain = fault.Text(se.err), fault.CauseOf(se.err), 0
 	step.ClearDeaths() // this conductor survived the step
 	t.op.Rests, t.pending.Came = true, true
 	t.addNews(node.TimelineFailed, step, step.LastError)

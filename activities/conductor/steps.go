@@ -9,6 +9,7 @@ import (
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -78,6 +79,7 @@ type StepsResult struct {
 	Until     *time.Time `json:"until,omitempty"` // NextAgent: when to give up
 	Conductor string     `json:"conductor"`
 	Error     string     `json:"error,omitempty"` // NextFailed
+	Cause     fault.Code `json:"cause,omitempty"` // of Error
 	// Hold means, with NextFailed, that the operation holds for a decision whatever
 	// its on_failure is, because conductors died of the step.
 	Hold  bool                  `json:"hold,omitempty"`

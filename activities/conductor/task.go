@@ -154,7 +154,7 @@ func (t *task) agent(ctx context.Context) (Agent, error) {
 		return t.agentClient, nil
 	}
 	if t.node.Agent == nil || t.node.Agent.URL == "" {
-		return nil, fault.New(fault.Unreachable, "node %s has no agent: none called since it was booted", t.node.UUID)
+		return nil, fault.Coded(fault.AgentGone, "the node has no agent: none called since the server was booted")
 	}
 	token, err := t.Store.AgentToken(ctx, t.node.UUID)
 	if err != nil {
@@ -190,7 +190,7 @@ func (t *task) undone(undo ...node.Undo) {
 func (t *task) result(next Next) StepsResult {
 	r := StepsResult{Next: next, Conductor: t.Settings.Conductor, Until: t.op.WaitingUntil}
 	if s := t.op.CurrentStep(); next == NextFailed && s != nil {
-		r.Error, r.Hold = s.LastError, s.NeedsDecision() && !t.op.Kind.Spec().Undoes
+		r.Error, r.Cause, r.Hold = s.LastError, s.Cause, s.NeedsDecision() && !t.op.Kind.Spec().Undoes
 	}
 	r.Steps = activities.StepLines(t.op.Steps)
 	if next == NextAgent {

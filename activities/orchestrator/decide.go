@@ -18,6 +18,7 @@ type HoldInput struct {
 	Operation int64         `json:"operation"`
 	Seq       int64         `json:"seq"` // the claim; earlier activities can't write any more
 	Error     string        `json:"error"`
+	Cause     fault.Code    `json:"cause,omitempty"`
 	Wait      time.Duration `json:"wait"` // for a decision
 	// Restart: no agent called, so that a retry has to boot the ramdisk again.
 	Restart bool `json:"restart,omitempty"`
@@ -55,10 +56,10 @@ func (a *Operations) Hold(ctx context.Context, in HoldInput) (Held, error) {
 			step.Rewind()
 		}
 		now := time.Now().UTC()
-		if err := o.HoldAt(step, in.Error, forDecision(step), node.Claim{Seq: in.Seq}, now, now.Add(in.Wait)); err != nil {
+		if err := o.HoldAt(step, node.Failure{Error: in.Error, Cause: in.Cause}, forDecision(step), node.Claim{Seq: in.Seq}, now, now.Add(in.Wait)); err != nil {
 			return node.OperationChange{}, err
 		}
-		n.LastError = in.Error
+		n.LastError = o.Error
 		d := node.OperationChange{Came: true, Event: node.HistoryEvent{
 			Event: fmt.Sprintf("step %s failed, held for a decision: %s", step.Name(), in.Error), EventType: "error", Severity: "ERROR", Conductor: step.Conductor,
 		}}

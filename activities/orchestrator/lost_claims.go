@@ -32,8 +32,8 @@ func (c *lostClaimCounter) Begin(ctx context.Context, operation int64, runID str
 }
 
 // SetUndo implements OperationStore.
-func (c *lostClaimCounter) SetUndo(ctx context.Context, operation int64, runID string, undo []node.Undo) error {
-	err := c.OperationStore.SetUndo(ctx, operation, runID, undo)
+func (c *lostClaimCounter) SetUndo(ctx context.Context, operation int64, runID string, undo []node.Undo, why node.Failure) error {
+	err := c.OperationStore.SetUndo(ctx, operation, runID, undo, why)
 	c.count("undo", err)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -70,16 +71,16 @@ type UndoPlan struct {
 	Driver string `json:"driver,omitempty"`
 }
 
-// PlanUndo writes into the row what has to be undone if the operation ends with outcome, and
-// returns who could do it.
-func (a *Operations) PlanUndo(ctx context.Context, operation int64, outcome node.Outcome) (UndoPlan, error) {
+// PlanUndo writes into the row what has to be undone if the operation ends with outcome and why it
+// failed, and returns who could do it. why is zero if somebody asked for the end.
+func (a *Operations) PlanUndo(ctx context.Context, operation int64, outcome node.Outcome, why node.Failure) (UndoPlan, error) {
 	n, cover, err := a.Store.Watch(ctx, operation)
 	if err != nil {
 		return UndoPlan{}, temporalError(err)
 	}
 	o := n.Operation
 	undo := node.UndoAtEnd(o, outcome)
-	if err := a.Store.SetUndo(ctx, operation, activity.GetInfo(ctx).WorkflowExecution.RunID, undo); err != nil {
+	if err := a.Store.SetUndo(ctx, operation, activity.GetInfo(ctx).WorkflowExecution.RunID, undo, why); err != nil {
 		return UndoPlan{}, temporalError(err)
 	}
 	return UndoPlan{
@@ -92,6 +93,7 @@ type EndInput struct {
 	Operation int64        `json:"operation"`
 	Outcome   node.Outcome `json:"outcome"`
 	Error     string       `json:"error,omitempty"`
+	Cause     fault.Code   `json:"cause,omitempty"`
 }
 
 // Closed names the operation that follows; 0 = none.
@@ -104,7 +106,7 @@ type Closed struct {
 func (a *Operations) Close(ctx context.Context, in EndInput) (Closed, error) {
 	info := activity.GetInfo(ctx)
 	next, err := a.Store.CloseOperation(ctx, node.End{
-		Operation: in.Operation, RunID: info.WorkflowExecution.RunID, Outcome: in.Outcome, Error: in.Error, Defaults: a.Policy.Defaults(),
+		Operation: in.Operation, RunID: info.WorkflowExecution.RunID, Outcome: in.Outcome, Error: in.Error, Cause: in.Cause, Defaults: a.Policy.Defaults(),
 	})
 	if err != nil {
 		return Closed{}, temporalError(err)

@@ -17,7 +17,7 @@ type OperationStore interface {
 	Block(ctx context.Context, operation int64, runID string, seq int64, blocked node.BlockReason, waitingFor string, within *time.Duration) (*node.Operation, error)
 	GoOn(ctx context.Context, operation int64, runID string) error
 	CloseOperation(ctx context.Context, end node.End) (*node.Operation, error)
-	SetUndo(ctx context.Context, operation int64, runID string, undo []node.Undo) error
+	SetUndo(ctx context.Context, operation int64, runID string, undo []node.Undo, why node.Failure) error
 	// Retry opens an operation that retries one that has ended.
 	Retry(ctx context.Context, id int64, decide func(n *node.Node, old *node.Operation, newest bool) (*node.Request, error)) (*node.Operation, error)
 	// Direct changes an open operation in place, under the locks of its rows.

@@ -63,7 +63,7 @@ func (r *Reconciler) start(ctx context.Context, out *TickResult) (never []orphan
 		case !st.Known || st.Open:
 			out.Started++
 		case st.Over(time.Now(), r.Safe):
-			never = append(never, orphan{op: *o, how: st.How})
+			never = append(never, orphan{op: *o, how: st.How, cause: st.Cause()})
 		}
 		return nil
 	})
@@ -117,8 +117,9 @@ func (r *Reconciler) nudgeStaleWaits(ctx context.Context, out *TickResult) error
 
 // orphan is an open operation whose workflow is closed or unknown.
 type orphan struct {
-	op  node.Operation
-	how string
+	op    node.Operation
+	how   string     // the workflow ended, in words
+	cause fault.Code // of the operation's end
 }
 
 // recover closes operations that have lost their workflow: Temporal says that it is closed, or
@@ -143,7 +144,7 @@ func (r *Reconciler) recover(ctx context.Context, closed []orphan, out *TickResu
 	closed = append(closed, s.closed...)
 	for _, m := range lost {
 		if m.For > patience {
-			closed = append(closed, orphan{op: m.Operation, how: "lost by Temporal"})
+			closed = append(closed, orphan{op: m.Operation, how: "lost by Temporal", cause: fault.WorkflowLost})
 		}
 	}
 	return errors.Join(s.refusals(), r.close(ctx, closed, out))
@@ -239,7 +240,7 @@ func (r *Reconciler) describe(ctx context.Context, o node.Operation, s *survey, 
 	}
 	reset, err := r.wasReset(ctx, o, out)
 	if err == nil && !reset {
-		s.closed = append(s.closed, orphan{op: o, how: st.How})
+		s.closed = append(s.closed, orphan{op: o, how: st.How, cause: st.Cause()})
 	}
 	return err
 }
@@ -300,7 +301,7 @@ func (r *Reconciler) wasReset(ctx context.Context, o node.Operation, out *TickRe
 func (r *Reconciler) close(ctx context.Context, orphans []orphan, out *TickResult) error {
 	return each(ctx, orphans, func(o *orphan) error {
 		why := fmt.Sprintf("The workflow of operation %d of node %s was %s; reconciliation ended the operation", o.op.ID, o.op.NodeUUID, o.how)
-		next, err := r.Operations.CloseOperation(ctx, o.op.EndAbandoned(activities.ByReconciliation, why, r.Defaults))
+		next, err := r.Operations.CloseOperation(ctx, o.op.EndAbandoned(activities.ByReconciliation, node.Failure{Error: why, Cause: o.cause}, r.Defaults))
 		switch {
 		case fault.Is(err, fault.Lost) || fault.Is(err, fault.Conflict):
 			return nil // ended meanwhile

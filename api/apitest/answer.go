@@ -70,7 +70,7 @@ func (a *Answer) Refused(status int) Refusal {
 	var out Refusal
 	require.NoError(a.t, json.Unmarshal(a.Body, &out), "%s: %s", a.what, a.Body)
 	require.NotEmpty(a.t, out.Code.Meaning())
-	known := slices.ContainsFunc(fault.Codes, func(row fault.CodeMeaning) bool { return row.Code == out.Code })
+	known := slices.ContainsFunc(fault.Codes, func(row fault.CodeRow) bool { return row.Code == out.Code })
 	require.True(a.t, known, "%s: %q is not in the table of codes", a.what, out.Code)
 	require.NotNil(a.t, out.Help, "%s: %s", a.what, a.Body)
 	return out

@@ -26,6 +26,7 @@ type shownOperation struct {
 	State        node.Phase         `json:"state"`
 	Outcome      any                `json:"outcome"`
 	Error        any                `json:"error"`
+	Cause        any                `json:"cause"`
 	RequestedBy  any                `json:"requested_by"`
 	AcceptedAt   any                `json:"accepted_at"`
 	BegunAt      any                `json:"begun_at"`
@@ -82,6 +83,7 @@ type shownOpsStep struct {
 	StartedAt any            `json:"started_at"`
 	EndedAt   any            `json:"ended_at"`
 	LastError any            `json:"last_error"`
+	Cause     any            `json:"cause"` // of LastError
 	Note      any            `json:"note"`
 	Deaths    []shownDeath   `json:"deaths"`
 	NotBefore any            `json:"not_before"` // null = it is not put off
@@ -122,7 +124,7 @@ func stepWaitOf(o *node.Operation, a *node.Agent, now time.Time) any {
 func (s *Server) showOperation(o *node.Operation, fl *intent.Fleet) shownOperation {
 	out := shownOperation{
 		ID: strconv.FormatInt(o.ID, 10), NodeUUID: o.NodeUUID, Kind: o.Kind, State: o.State(),
-		Outcome: format.OrNull(string(o.Outcome)), Error: format.OrNull(o.Error), RequestedBy: format.OrNull(o.RequestedBy),
+		Outcome: format.OrNull(string(o.Outcome)), Error: format.OrNull(o.Error), Cause: format.OrNull(string(o.Cause)), RequestedBy: format.OrNull(o.RequestedBy),
 		AcceptedAt: format.Timestamp(&o.AcceptedAt), BegunAt: format.Timestamp(o.BegunAt), EndedAt: format.Timestamp(o.EndedAt),
 		WorkflowID: node.WorkflowID(o.NodeUUID, o.Kind, o.ID), RunID: format.OrNull(o.RunID), WorkflowURL: format.OrNull(s.WorkflowURL(o)),
 		Conductor: format.OrNull(o.Conductor), WaitingFor: format.OrNull(fl.WaitingFor(o)), WaitingUntil: format.Timestamp(o.WaitingUntil),
@@ -152,7 +154,7 @@ func (s *Server) showOperation(o *node.Operation, fl *intent.Fleet) shownOperati
 	for _, st := range o.Steps {
 		out.Steps = append(out.Steps, shownOpsStep{
 			Index: st.Index, Interface: st.Interface, Step: st.Step, Priority: st.Priority, State: st.State, Attempts: st.Attempts, Failures: st.Failures,
-			Limit: format.NumberOrNull(st.Limit), Conductor: format.OrNull(st.Conductor), StartedAt: format.Timestamp(st.StartedAt), EndedAt: format.Timestamp(st.EndedAt), LastError: format.OrNull(st.LastError),
+			Limit: format.NumberOrNull(st.Limit), Conductor: format.OrNull(st.Conductor), StartedAt: format.Timestamp(st.StartedAt), EndedAt: format.Timestamp(st.EndedAt), LastError: format.OrNull(st.LastError), Cause: format.OrNull(string(st.Cause)),
 			Note: format.OrNull(st.Note), Deaths: shownDeaths(st.Deaths), NotBefore: format.Timestamp(st.NotBefore), PutOffs: st.PutOffs, Restarts: st.Restarts,
 			expectation: expected(st.Usual),
 		})
@@ -178,14 +180,17 @@ var states = func() (out []node.Phase) {
 
 // listOperations answers GET /temper/v1/operations, newest first.
 func (s *Server) listOperations(c *gin.Context) (int, any, error) {
-	q := format.ReadQuery(c, "node", "deleted", "kind", "state", "outcome", "conductor", "since", "limit", "marker")
+	q := format.ReadQuery(c, "node", "deleted", "kind", "state", "outcome", "cause", "conductor", "since", "limit", "marker")
 	p, marker := q.PageByID(s.MaxLimit, "an operation")
-	f := node.OperationFilter{Node: q.Node("node"), Kind: node.OperationKind(q.Word("kind")), Phase: node.Phase(q.Word("state")), Outcome: node.Outcome(q.Word("outcome")), Limit: p.Limit, Marker: marker}
+	f := node.OperationFilter{Node: q.Node("node"), Kind: node.OperationKind(q.Word("kind")), Phase: node.Phase(q.Word("state")), Outcome: node.Outcome(q.Word("outcome")), Cause: fault.Code(q.Word("cause")), Limit: p.Limit, Marker: marker}
 	if q.Has("kind") && !slices.Contains(node.Kinds(), f.Kind) {
 		q.Fail("Kind \"%s\" is not valid, it is one of %v", format.Clip(string(f.Kind)), node.Kinds())
 	}
 	if q.Has("outcome") && !slices.Contains(node.Outcomes, f.Outcome) {
 		q.Fail("Outcome \"%s\" is not valid, it is one of %v", format.Clip(string(f.Outcome)), node.Outcomes)
+	}
+	if q.Has("cause") && !slices.Contains(fault.Causes(), f.Cause) {
+		q.Fail("Cause \"%s\" is not valid, it is one of %v", format.Clip(string(f.Cause)), fault.Causes())
 	}
 	// People see how an operation ended where they see the state of one that is
 	// open, and ask for it by the same name.

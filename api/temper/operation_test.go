@@ -105,7 +105,14 @@ func TestOperationsAreListedByHowTheyEnded(t *testing.T) {
 	} {
 		require.Len(t, b.Get("/temper/v1/operations?" + query).Is(200)["operations"], want, query)
 	}
-	for _, query := range []string{"outcome=ended", "state=nonsense"} {
+	b.SQL(`UPDATE operations SET error = 'a BMC', cause = 'bmc_silent' WHERE id = (SELECT max(id) FROM operations WHERE outcome = 'failed');
+		UPDATE operations SET error = 'by request', cause = 'cancelled' WHERE outcome = 'cancelled'`)
+	for query, want := range map[string]int{"cause=bmc_silent": 1, "cause=cancelled&outcome=cancelled": 1, "cause=bmc_silent&state=succeeded": 0, "cause=no_conductor": 0} {
+		require.Len(t, b.Get("/temper/v1/operations?" + query).Is(200)["operations"], want, query)
+	}
+	silent := b.Get("/temper/v1/operations?cause=bmc_silent").Is(200)["operations"].([]any)[0].(map[string]any)
+	require.Equal(t, []any{"a BMC", "bmc_silent"}, []any{silent["error"], silent["cause"]})
+	for _, query := range []string{"outcome=ended", "state=nonsense", "cause=node_locked", "cause=nonsense"} {
 		b.Get("/temper/v1/operations?" + query).Fails(400)
 	}
 	require.Equal(t, `State "failed" and outcome "succeeded" exclude each other`, b.Get("/temper/v1/operations?state=failed&outcome=succeeded").Fails(400))

@@ -17,6 +17,7 @@ import (
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 )
@@ -82,7 +83,7 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 		out.Done = "ended by force; what it left is undone as soon as a conductor covers the node"
 	case safe:
 		why := fmt.Sprintf("The workflow of operation %d of node %s was %s; ended on request of %s, by recover", o.ID, n.UUID, st.How, httpd.By(c))
-		if err := s.closeAbandoned(c, o.EndAbandoned(httpd.By(c), why, s.Defaults())); err != nil {
+		if err := s.closeAbandoned(c, o.EndAbandoned(httpd.By(c), node.Failure{Error: why, Cause: st.Cause()}, s.Defaults())); err != nil {
 			return 0, nil, err
 		}
 		out.Done = "ended: its workflow was " + st.How
@@ -180,7 +181,9 @@ func (s *Server) endByForce(c *gin.Context, o *node.Operation, reason string) er
 	t := time.NewTimer(s.HardwareDeadline)
 	defer t.Stop()
 	<-t.C
-	end := o.EndAbandoned(who, fmt.Sprintf("Operation %d of node %s was ended by force, by %s: %s", o.ID, o.NodeUUID, who, reason), s.Defaults())
+	end := o.EndAbandoned(who, node.Failure{
+		Cause: fault.EndedByForce, Error: fmt.Sprintf("Operation %d of node %s was ended by force, by %s: %s", o.ID, o.NodeUUID, who, reason),
+	}, s.Defaults())
 	end.Outcome = node.Failed // not cancelled: it was taken from an owner that may be alive
 	if err := s.closeAbandoned(c, end); err != nil {
 		return err

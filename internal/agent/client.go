@@ -78,7 +78,7 @@ func NewClient(t Target, s Settings) (*Client, error) {
 		return nil, fmt.Errorf("agent of node %s: %w", t.Node, err)
 	}
 	if t.Token == "" {
-		return nil, fault.New(fault.Invalid, "agent of node %s has no token", t.Node)
+		return nil, failed(fault.Invalid, "agent of node %s has no token", t.Node)
 	}
 	conf := &tls.Config{MinVersion: tls.VersionTLS12}
 	if t.VerifyCA != "" {
@@ -116,7 +116,7 @@ func (c *Client) Commands(ctx context.Context) ([]Result, error) {
 		return nil, err
 	}
 	if n := len(list.Commands); n > maxCommands {
-		return nil, fault.New(fault.Refused, "list commands on agent of node %s: the agent lists %d commands, more than %d", c.target.Node, n, maxCommands)
+		return nil, failed(fault.Refused, "list commands on the agent: the agent lists %d commands, more than %d", n, maxCommands)
 	}
 	return list.Commands, nil
 }
@@ -158,11 +158,11 @@ func (c *Client) post(ctx context.Context, name string, params any, wait bool) (
 	}
 	raw, err := json.Marshal(params)
 	if err != nil {
-		return Result{}, fault.New(fault.Internal, "encode %s for node %s: %w", name, c.target.Node, err)
+		return Result{}, fault.New(fault.Internal, "encode %s: %w", name, err)
 	}
 	body, err := json.Marshal(Command{Name: name, Params: raw})
 	if err != nil {
-		return Result{}, fault.New(fault.Internal, "encode %s for node %s: %w", name, c.target.Node, err)
+		return Result{}, fault.New(fault.Internal, "encode %s: %w", name, err)
 	}
 	timeout := c.settings.RequestTimeout
 	if wait && readOnlyCommands[name] {
@@ -182,7 +182,7 @@ func (c *Client) post(ctx context.Context, name string, params any, wait bool) (
 		return r, c.commandError(name, r)
 	}
 	if r.Status == "" {
-		return r, fault.New(fault.Unreachable, "%s on agent of node %s: the answer has no command_status", name, c.target.Node)
+		return r, failed(fault.Unreachable, "%s on the agent: the answer has no command_status", name)
 	}
 	return r, nil
 }

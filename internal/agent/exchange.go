@@ -35,7 +35,7 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, at
 	}
 	req, err := http.NewRequestWithContext(bounded, method, at+"?"+query.Encode(), bytes.NewReader(body))
 	if err != nil {
-		return fault.New(fault.Internal, "%s on agent of node %s: bad request", what, c.target.Node)
+		return fault.New(fault.Internal, "%s on the agent: bad request", what)
 	}
 	req.Header.Set("Accept", "application/json")
 	if body != nil {
@@ -57,14 +57,14 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, at
 	defer done()
 	switch {
 	case jsonlimit.Exceeded(err) != "":
-		return fault.New(fault.Refused, "%s on agent of node %s: the answer %w", what, c.target.Node, err)
+		return failed(fault.Refused, "%s on the agent: the answer %w", what, err)
 	case errors.Is(err, jsonlimit.ErrBusy):
-		return fault.New(fault.Busy, "%s on agent of node %s: %w", what, c.target.Node, err)
+		return failed(fault.Busy, "%s on the agent: %w", what, err)
 	case err != nil:
 		return c.requestError(ctx, what, err)
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
-		return fault.New(fault.Unreachable, "%s on agent of node %s: the answer can't be read: %s", what, c.target.Node, c.oneLine(err.Error()))
+		return failed(fault.Unreachable, "%s on the agent: the answer can't be read: %s", what, c.oneLine(err.Error()))
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, at
 // text contains the whole URL with the token.
 func (c *Client) requestError(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
-		return fmt.Errorf("%s on agent of node %s: %w", what, c.target.Node, ctx.Err())
+		return fmt.Errorf("%s on the agent: %w", what, ctx.Err())
 	}
 	var asURL *url.Error
 	if errors.As(err, &asURL) {
@@ -88,7 +88,7 @@ func (c *Client) requestError(ctx context.Context, what string, err error) error
 	case fault.Is(err, fault.Invalid): // dial.Reach refused the address
 		kind = fault.Invalid
 	}
-	return fault.New(kind, "%s on agent of node %s: %w", what, c.target.Node, fault.NoAnswerError(c.oneLine(err.Error())))
+	return failed(kind, "%w (%s on the agent)", fault.NoAnswerError(c.oneLine(err.Error())), what)
 }
 
 // statusError returns the error of an answer other than 200.
@@ -112,12 +112,12 @@ func (c *Client) statusError(what, method string, code int, answer []byte) error
 	case code == http.StatusNotFound && method == http.MethodGet:
 		kind = fault.NotFound
 	}
-	return fault.New(kind, "%s on agent of node %s: %d: %s", what, c.target.Node, code, message)
+	return failed(kind, "%d: %s (%s on the agent)", code, message, what)
 }
 
 // commandError returns the error of a command that failed at once.
 func (c *Client) commandError(name string, r Result) error {
-	return fault.New(fault.Refused, "%s on agent of node %s: %s: %s", name, c.target.Node, r.Status, c.oneLine(r.Error.Text()))
+	return fault.CodedAs(fault.Refused, CauseOf(r.Error), "%s (%s on the agent: %s)", c.oneLine(r.Error.Text()), name, r.Status)
 }
 
 // oneLine is OneLine without the token.

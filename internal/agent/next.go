@@ -89,7 +89,7 @@ func Next(o Order, given *Issued, list []Result) OrderDecision {
 		// so that sending it now sends it once.
 		return OrderDecision{Action: ActIssue}
 	}
-	return OrderDecision{Action: ActRebooted, Err: fault.New(fault.Refused,
+	return OrderDecision{Action: ActRebooted, Err: fault.Coded(fault.AgentRebooted,
 		"the agent was rebooted while %s ran, and its result is lost", o)}
 }
 
@@ -130,10 +130,10 @@ func (o Order) decide(found Result) OrderDecision {
 		d.Action = ActDone
 	case found.Status.VersionsDiffer():
 		d.Action = ActRelist
-		d.Err = fault.New(fault.Refused, "the agent's hardware managers changed before %s: %s", o, OneLine(found.Error.Text()))
+		d.Err = fault.Coded(fault.AgentCommandFailed, "the agent's hardware managers changed before %s: %s", o, OneLine(found.Error.Text()))
 	default: // FAILED, and statuses of newer agents
 		d.Action = ActFail
-		d.Err = fault.New(fault.Refused, "%s failed: %s", o, OneLine(found.Error.Text()))
+		d.Err = fault.CodedAs(fault.Refused, CauseOf(found.Error), "%s (%s failed)", OneLine(found.Error.Text()), o)
 	}
 	return d
 }
@@ -179,7 +179,7 @@ func stepOf(r Result) *stepName {
 }
 
 func busyDecision(r Result) OrderDecision {
-	return OrderDecision{Action: ActBusy, Err: fault.New(fault.Busy, "the agent still runs %s", OneLine(r.Name))}
+	return OrderDecision{Action: ActBusy, Err: fault.Coded(fault.AgentBusy, "the agent still runs %s", OneLine(r.Name))}
 }
 
 // String returns the order's name for errors.

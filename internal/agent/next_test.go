@@ -105,7 +105,7 @@ func TestNext(t *testing.T) {
 func TestNextTellsTheAgentsWordsAndTheStep(t *testing.T) {
 	given := agent.Issue(write, nil)
 	d := agent.Next(write, &given, []agent.Result{listed("2", write, agent.Failed)})
-	require.EqualError(t, d.Err, "deploy.write_image failed: disk full")
+	require.EqualError(t, d.Err, "disk full (deploy.write_image failed)")
 }
 
 func TestNextForCommandsWithoutAStep(t *testing.T) {

@@ -15,7 +15,7 @@ func (c *Client) ListSteps(ctx context.Context, f Family, about ListSteps) (Step
 		return out, err
 	}
 	if n := len(r.Result); n > maxOffer {
-		return out, fault.New(fault.Refused, "%s on agent of node %s: the result has %d bytes, more than %d", f.List(), c.target.Node, n, maxOffer)
+		return out, failed(fault.Refused, "%s on the agent: the result has %d bytes, more than %d", f.List(), n, maxOffer)
 	}
 	if err := c.decode(f.List(), r, &out); err != nil {
 		return out, err
@@ -25,7 +25,7 @@ func (c *Client) ListSteps(ctx context.Context, f Family, about ListSteps) (Step
 		n += len(steps)
 	}
 	if n > maxSteps {
-		return out, fault.New(fault.Refused, "the agent of node %s offers %d %s steps, more than %d", c.target.Node, n, f, maxSteps)
+		return out, failed(fault.Refused, "the agent offers %d %s steps, more than %d", n, f, maxSteps)
 	}
 	return out, nil
 }
@@ -45,10 +45,10 @@ func (c *Client) GetPartitionUUIDs(ctx context.Context) (PartitionUUIDs, error) 
 // asked the agent to wait, it returns fault.Busy.
 func (c *Client) decode(name string, r Result, into any) error {
 	if r.Status == Running {
-		return fault.New(fault.Busy, "%s on agent of node %s still runs", name, c.target.Node)
+		return failed(fault.Busy, "%s on the agent still runs", name)
 	}
 	if err := r.Decode(into); err != nil {
-		return fault.New(fault.Refused, "%s on agent of node %s: the result can't be read: %s", name, c.target.Node, c.oneLine(err.Error()))
+		return failed(fault.Refused, "%s on the agent: the result can't be read: %s", name, c.oneLine(err.Error()))
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func (e *busyError) Unwrap() error { return errors.Unwrap(e.err) }
 // Busy returns a fault.Busy with the time after which the BMC may be asked again, 0 if
 // the BMC named none. format and args are those of fmt.Errorf.
 func Busy(after time.Duration, format string, args ...any) error {
-	return fault.New(fault.Busy, "%w", &busyError{after: after, err: fmt.Errorf(format, args...)})
+	return fault.Coded(fault.BMCBusy, "%w", &busyError{after: after, err: fmt.Errorf(format, args...)})
 }
 
 // RetryAfter returns the time that Busy put into err, 0 if there is none.

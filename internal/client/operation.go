@@ -19,6 +19,7 @@ type Operation struct {
 	State        string     `json:"state"`   // accepted, running, waiting, paused, holding, undoing, cancelling, ended
 	Outcome      string     `json:"outcome"` // "", succeeded, failed, cancelled
 	Error        string     `json:"error"`
+	Cause        string     `json:"cause"` // "" exactly if Error is
 	RequestedBy  string     `json:"requested_by"`
 	AcceptedAt   *time.Time `json:"accepted_at"`
 	BegunAt      *time.Time `json:"begun_at"`
@@ -77,7 +78,8 @@ type Step struct {
 	StartedAt *time.Time `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at"`
 	LastError string     `json:"last_error"`
-	Note      string     `json:"note"` // why it was skipped or begun anew
+	Cause     string     `json:"cause"` // of LastError
+	Note      string     `json:"note"`  // why it was skipped or begun anew
 	Expectation
 }
 

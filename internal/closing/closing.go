@@ -18,7 +18,8 @@ func Operation(n *node.Node, end node.End) (Ending, error) {
 	if o == nil {
 		return Ending{}, fault.New(fault.Internal, "close operation %d: node %s has none open", end.Operation, n.UUID)
 	}
-	e := Ending{LastError: lastError(o, end)}
+	e := Ending{Failure: failure(o, end)}
+	e.LastError = e.Failure.Error
 	e.owedAfter(n, end)
 	k := o.Kind.Spec()
 	switch {
@@ -130,18 +131,34 @@ func (e *Ending) errorOfOtherWork(n *node.Node, end node.End) string {
 	return e.LastError
 }
 
-func lastError(o *node.Operation, end node.End) string {
+// failure is why o has not succeeded. The words for an end that was asked for are Ironic's.
+func failure(o *node.Operation, end node.End) node.Failure {
+	f := node.Failure{Error: end.Error, Cause: end.Cause}
 	switch {
 	case end.Outcome == node.Succeeded:
-		return ""
-	case end.Error != "":
-		return end.Error
-	case end.Outcome == node.Cancelled && o.Kind.Spec().Family == node.InspectFamily:
-		return "Inspection was aborted by request."
+		return node.Failure{}
 	case end.Outcome == node.Cancelled:
-		return "By request, the " + string(o.Kind) + " operation was aborted"
+		f.Cause = askedCause(o)
 	}
-	return "The " + string(o.Kind) + " operation failed; nobody said why"
+	switch {
+	case f.Error != "":
+	case end.Outcome == node.Cancelled && o.Kind.Spec().Family == node.InspectFamily:
+		f.Error = "Inspection was aborted by request."
+	case end.Outcome == node.Cancelled:
+		f.Error = "By request, the " + string(o.Kind) + " operation was aborted"
+	default:
+		f.Error = "The " + string(o.Kind) + " operation failed; nobody said why"
+	}
+	return f.Complete()
+}
+
+// askedCause is the cause of an end that somebody asked for.
+func askedCause(o *node.Operation) fault.Code {
+	decided := len(o.Decisions) > 0 && o.Decisions[len(o.Decisions)-1].Action == node.ActionAbort
+	if o.Asked == node.AskAbort || decided {
+		return fault.AbortedByPerson
+	}
+	return fault.CancelledByPerson
 }
 
 // endEvent returns the event that ends an operation of the kind on n when it has succeeded.

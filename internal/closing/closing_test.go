@@ -157,7 +157,8 @@ func TestClosing(t *testing.T) {
 			e, err := closing.Operation(c.n, c.end)
 			require.NoError(t, err)
 			require.NotEmpty(t, e.History.Event)
-			e.History = HistoryEvent{}
+			require.Equal(t, c.end.Outcome == Succeeded, e.Failure == Failure{})
+			e.History, e.Failure = HistoryEvent{}, Failure{}
 			require.Equal(t, c.want, e)
 		})
 	}
@@ -330,6 +331,41 @@ func TestAPowerRequestThatDoesWhatIsOwedIsToldInTheLastError(t *testing.T) {
 		e, err := closing.Operation(n, end)
 		require.NoError(t, err)
 		require.Equal(t, want, e.LastError)
+	}
+}
+
+func TestTheCauseOfAnEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		op   func(*Operation)
+		end  End
+		want Failure
+	}{
+		"success":                 {nil, End{Outcome: Succeeded, Error: "x"}, Failure{}},
+		"a failure":               {nil, End{Outcome: Failed, Error: "no answer", Cause: fault.BMCSilent}, Failure{Error: "no answer", Cause: fault.BMCSilent}},
+		"of an older version":     {nil, End{Outcome: Failed, Error: "no answer"}, Failure{Error: "no answer", Cause: fault.InternalError}},
+		"without words":           {nil, End{Outcome: Failed}, Failure{Error: "The deploy operation failed; nobody said why", Cause: fault.InternalError}},
+		"cancelled":               {func(o *Operation) { o.Asked = AskCancel }, End{Outcome: Cancelled}, Failure{Error: "By request, the deploy operation was aborted", Cause: fault.CancelledByPerson}},
+		"deleted while it waited": {func(o *Operation) { o.Asked = AskDelete }, End{Outcome: Cancelled}, Failure{Error: "By request, the deploy operation was aborted", Cause: fault.CancelledByPerson}},
+		"aborted":                 {func(o *Operation) { o.Asked = AskAbort }, End{Outcome: Cancelled}, Failure{Error: "By request, the deploy operation was aborted", Cause: fault.AbortedByPerson}},
+		"aborted by a decision": {
+			func(o *Operation) { o.Asked, o.Decisions = AskCancel, []DecisionRecord{{Action: ActionAbort}} },
+			End{Outcome: Cancelled}, Failure{Error: "By request, the deploy operation was aborted", Cause: fault.AbortedByPerson},
+		},
+		"ended by a person after its workflow was": {
+			func(o *Operation) { o.Asked = AskCancel },
+			End{Outcome: Cancelled, Error: "its workflow was terminated", Cause: fault.WorkflowTerminated}, Failure{Error: "its workflow was terminated", Cause: fault.CancelledByPerson},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := at(KindDeploy, Deploying)
+			if c.op != nil {
+				c.op(n.Operation)
+			}
+			e, err := closing.Operation(n, c.end)
+			require.NoError(t, err)
+			require.Equal(t, c.want, e.Failure)
+			require.Equal(t, c.want.Error, e.LastError, "the node's and the operation's error are the same")
+		})
 	}
 }
 

@@ -11,8 +11,9 @@ type Ending struct {
 	node.Transition
 	Events []node.Event // the way from From to To, each a rule of the table
 
-	LastError  string // "" = null
-	ClearAgent bool   // the agent of the boot is forgotten: its url, token and heartbeats
+	Failure    node.Failure // why the operation has not succeeded; zero if it has
+	LastError  string       // the node's; "" = null
+	ClearAgent bool         // the agent of the boot is forgotten: its url, token and heartbeats
 	// SetMaintenance says that the node goes into maintenance for this fault.
 	SetMaintenance    bool
 	MaintenanceReason string

@@ -21,6 +21,13 @@ const (
 	EndMaintenance Do = "end the maintenance"
 	Unprotect      Do = "end the node's protection"
 	ChangeGroup    Do = "change the conductor group"
+	SetPassword    Do = "set the BMC's password"
+	SetAddress     Do = "set the BMC's address"
+	TrustBMC       Do = "set the authority of the BMC's certificate"
+	SetImage       Do = "set the image"
+	SetDigest      Do = "set the image's digest"
+	SetFormat      Do = "set the image's format"
+	SetRootDevice  Do = "set the root device hints"
 
 	WatchOperation   Do = "watch the operation"
 	CancelOperation  Do = "cancel the operation"
@@ -38,6 +45,7 @@ const (
 // Dos lists everything that somebody can do.
 var Dos = []Do{
 	ExplainNode, ValidateNode, ChangeState, UnholdNode, RecoverNode, TakeNode, WaiveUndo, EndMaintenance, Unprotect, ChangeGroup,
+	SetPassword, SetAddress, TrustBMC, SetImage, SetDigest, SetFormat, SetRootDevice,
 	WatchOperation, CancelOperation, UnpauseOperation, RetryOperation, Decide, SayTemporalLost,
 	ListNodes, ListPorts, ListOperations, ListConductors,
 }

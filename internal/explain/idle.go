@@ -25,6 +25,9 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 		if v.Kind == "" && v.Event != node.EventManage || v.Event == node.EventRebuild || !admits(n, v, f) {
 			continue
 		}
+		if v.Event == node.EventDelete && n.ProvisionState == node.Active {
+			continue // nothing is wrong that the end of its instance would mend
+		}
 		e.can(Action{Do: ChangeState, Event: v.Event})
 	}
 }
@@ -35,6 +38,7 @@ func (e *Explanation) canRetry(n *node.Node, o *node.Operation, f Facts) {
 		return
 	}
 	if _, err := admission.MayRetry(n, o, ""); err == nil {
+		e.canMend(o)
 		e.can(Action{Do: RetryOperation, Operation: o.ID})
 	}
 }

@@ -38,11 +38,12 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 		e.What = state(node.PausedState)
 		e.paused(o, p)
 	case o.Ending():
-		e.ending(o)
+		e.ending(n.ProvisionState, o)
 	case o.Undecided() != nil:
 		step := o.Undecided()
 		e.Trouble = append(e.Trouble, fmt.Sprintf("Step %s failed: %s", step.Name(), text.Clause(step.LastError)))
 		e.Next = "it fails unless somebody decides"
+		e.canMend(o)
 		e.canDecide(o, step)
 	default:
 		e.working(n, o)
@@ -123,7 +124,7 @@ func (e *Explanation) working(n *node.Node, o *node.Operation) {
 }
 
 // ending explains an operation that was asked to end, or that undoes what it did.
-func (e *Explanation) ending(o *node.Operation) {
+func (e *Explanation) ending(state node.State, o *node.Operation) {
 	if o.Asked.Ends() {
 		e.Asked = string(o.Asked)
 		if o.AskedBy != "" {
@@ -135,7 +136,12 @@ func (e *Explanation) ending(o *node.Operation) {
 		e.WaitingFor, e.NextAt = "", nil
 	}
 	e.Next = "it ends"
-	if left := node.UndoAtEnd(o, node.Cancelled); len(left) > 0 {
+	outcome := node.Cancelled
+	if o.Cause != "" {
+		outcome = node.Failed
+		e.What = fmt.Sprintf("%s, operation %d (%s) failed: %s; undoing", state, o.ID, o.Kind, text.Clause(o.Error))
+	}
+	if left := node.UndoAtEnd(o, outcome); len(left) > 0 {
 		e.Next = "what it did is undone (" + node.UndoList(left) + "), then it ends"
 	}
 	if o.Asked == node.AskDelete {

@@ -18,7 +18,9 @@ func TestEveryKindHasACode(t *testing.T) {
 	for _, row := range fault.Codes {
 		require.False(t, seen[row.Code], row.Code)
 		require.Regexp(t, `^[a-z]+(_[a-z]+)*$`, string(row.Code))
-		require.Regexp(t, `^[A-Z].*\.$`, row.Code.Meaning())
+		for _, words := range []string{row.Code.Meaning(), row.Do} {
+			require.Regexp(t, `^[A-Z].*\.$`, words, row.Code)
+		}
 		seen[row.Code] = true
 	}
 }
@@ -34,4 +36,14 @@ func TestTheOutermostCodeCounts(t *testing.T) {
 	require.Equal(t, fault.NodeLocked, fault.CodeOf(as))
 	require.Equal(t, fault.InternalError, fault.CodeOf(nil))
 	require.Equal(t, fault.InternalError, fault.CodeOf(fmt.Errorf("x")))
+}
+
+func TestEveryErrorHasACause(t *testing.T) {
+	for k := fault.Internal; k <= fault.OutcomeUnknown; k++ {
+		require.Contains(t, fault.Causes(), fault.CauseOf(fault.New(k, "x")), "%s", k)
+	}
+	silent := fault.Coded(fault.BMCSilent, "no answer")
+	require.Equal(t, fault.BMCSilent, fault.CauseOf(fmt.Errorf("step: %w", silent)))
+	require.Equal(t, fault.ValidationFailed, fault.CauseOf(fault.New(fault.Invalid, "x")), "not: the request is wrong")
+	require.Equal(t, fault.InternalError, fault.CauseOf(fault.Coded(fault.NodeLocked, "x")))
 }

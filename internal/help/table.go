@@ -29,6 +29,34 @@ var rows = map[explain.Do]row{
 	explain.EndMaintenance: {"node maintenance unset {node}", "ends the maintenance", http.MethodDelete, "/v1/nodes/{node}/maintenance", nil},
 	explain.Unprotect:      {"node set {node} --protected=false", "lifts that", http.MethodPatch, "/v1/nodes/{node}", always(replace("/protected", false))},
 	explain.ChangeGroup:    {"node set {node} --conductor-group {group}", "moves it to that conductor group", http.MethodPatch, "/v1/nodes/{node}", group},
+	explain.SetPassword: {
+		"node set {node} --driver-info redfish_password=PASSWORD", "sets the right password",
+		http.MethodPatch, "/v1/nodes/{node}", always(set("/driver_info/redfish_password", "PASSWORD")),
+	},
+	explain.SetAddress: {
+		"node set {node} --driver-info redfish_address=ADDRESS --driver-info redfish_password=PASSWORD", "sets the right address",
+		http.MethodPatch, "/v1/nodes/{node}", always(append(set("/driver_info/redfish_address", "ADDRESS"), set("/driver_info/redfish_password", "PASSWORD")...)),
+	},
+	explain.TrustBMC: {
+		"node set {node} --driver-info redfish_verify_ca=CA_FILE --driver-info redfish_password=PASSWORD", "names the authority of its certificate",
+		http.MethodPatch, "/v1/nodes/{node}", always(append(set("/driver_info/redfish_verify_ca", "CA_FILE"), set("/driver_info/redfish_password", "PASSWORD")...)),
+	},
+	explain.SetImage: {
+		"node set {node} --instance-info image_source=URL", "names the image to use",
+		http.MethodPatch, "/v1/nodes/{node}", always(set("/instance_info/image_source", "URL")),
+	},
+	explain.SetDigest: {
+		"node set {node} --instance-info image_os_hash_value=DIGEST", "sets the image's right digest",
+		http.MethodPatch, "/v1/nodes/{node}", always(set("/instance_info/image_os_hash_value", "DIGEST")),
+	},
+	explain.SetFormat: {
+		"node set {node} --instance-info image_disk_format=FORMAT", "says which format the image has",
+		http.MethodPatch, "/v1/nodes/{node}", always(set("/instance_info/image_disk_format", "FORMAT")),
+	},
+	explain.SetRootDevice: {
+		`node set {node} --property 'root_device={"serial": "SERIAL"}'`, "says which disk to use",
+		http.MethodPatch, "/v1/nodes/{node}", always(set("/properties/root_device", fields{"serial": "SERIAL"})),
+	},
 
 	explain.WatchOperation:   {"operation watch {operation}", "shows how it goes on", http.MethodGet, "/temper/v1/operations/{operation}", nil},
 	explain.CancelOperation:  {"operation cancel {operation}", "ends it", http.MethodPost, "/temper/v1/operations/{operation}/cancel", always(fields{})},
@@ -60,6 +88,11 @@ func always(body any) func(explain.Action) any {
 // replace is a PATCH of one field.
 func replace(path string, value any) []fields {
 	return []fields{{"op": "replace", "path": path, "value": value}}
+}
+
+// set is a PATCH that sets one key, whether or not it is there.
+func set(path string, value any) []fields {
+	return []fields{{"op": "add", "path": path, "value": value}}
 }
 
 func verb(a explain.Action) any     { return fields{"verb": verbOf(a.Event).Target} }

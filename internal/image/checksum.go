@@ -25,7 +25,7 @@ var hexDigest = regexp.MustCompile(`^[0-9a-fA-F]+$`)
 // precedence over image_checksum, as in Ironic (common/checksum_utils.py).
 func (i *Info) chooseChecksum(checksum, algo, value string, p Policy) error {
 	if (algo == "") != (value == "") || value == "" && checksum == "" {
-		return fault.New(fault.Invalid, `image_source's "image_checksum", or "image_os_hash_algo" and "image_os_hash_value" `+
+		return fault.Coded(fault.ImageInvalid, `image_source's "image_checksum", or "image_os_hash_algo" and "image_os_hash_value" `+
 			"must be provided in instance_info for node %s", i.NodeUUID)
 	}
 	if value != "" {
@@ -49,7 +49,7 @@ func (i *Info) setChecksum(field, algo, value string, p Policy) error {
 	}
 	if isURL(value) {
 		if p.RefuseChecksumURLs {
-			return fault.New(fault.Invalid, "%s of node %s is a URL, and files of checksums are switched off here: "+
+			return fault.Coded(fault.ImageInvalid, "%s of node %s is a URL, and files of checksums are switched off here: "+
 				"give the digest itself", field, i.NodeUUID)
 		}
 		return i.checkReach(field, value, p.Reach)
@@ -62,10 +62,10 @@ func (i *Info) setChecksum(field, algo, value string, p Policy) error {
 func (i *Info) checkReach(field, from string, r dial.Reach) error {
 	u, err := url.Parse(from)
 	if err != nil {
-		return fault.New(fault.Invalid, "%s of node %s is not a valid URL", field, i.NodeUUID)
+		return fault.Coded(fault.ImageInvalid, "%s of node %s is not a valid URL", field, i.NodeUUID)
 	}
 	if err := r.CheckHost(u.Hostname()); err != nil {
-		return fault.New(fault.Invalid, "%s of node %s can't be fetched: %w", field, i.NodeUUID, err)
+		return fault.Coded(fault.ImageInvalid, "%s of node %s can't be fetched: %w", field, i.NodeUUID, err)
 	}
 	return nil
 }
@@ -75,10 +75,10 @@ func (i *Info) setDigest(field, algo, digest string, p Policy) error {
 	of := algorithmOf(digest)
 	switch {
 	case of == "" || !hexDigest.MatchString(digest):
-		return fault.New(fault.Invalid, "%s of node %s is no digest: want 64 (sha256), 96 (sha384) or 128 (sha512) hexadecimal "+
+		return fault.Coded(fault.ImageInvalid, "%s of node %s is no digest: want 64 (sha256), 96 (sha384) or 128 (sha512) hexadecimal "+
 			"digits, or the URL of a file with them", field, i.NodeUUID)
 	case algo != "" && algo != of:
-		return fault.New(fault.Invalid, "%s of node %s has the length of a %s digest, but the algorithm is given as %s",
+		return fault.Coded(fault.ImageInvalid, "%s of node %s has the length of a %s digest, but the algorithm is given as %s",
 			field, i.NodeUUID, of, algo)
 	}
 	i.Algo, i.Checksum = of, strings.ToLower(digest)
@@ -90,10 +90,10 @@ func (i *Info) checkAlgorithm(field, algo string, p Policy) error {
 	case slices.Contains(node.Hashes(), algo), algo == "md5" && p.AllowMD5:
 		return nil
 	case algo == "md5":
-		return fault.New(fault.Invalid, "%s of node %s is MD5, which is refused because MD5 can be forged: "+
+		return fault.Coded(fault.ImageInvalid, "%s of node %s is MD5, which is refused because MD5 can be forged: "+
 			"give image_os_hash_algo sha256, sha384 or sha512 with image_os_hash_value, or set allow_md5_checksum", field, i.NodeUUID)
 	}
-	return fault.New(fault.Invalid, "image_os_hash_algo %q of node %s is not supported, valid are %s", algo, i.NodeUUID, strings.Join(node.Hashes(), ", "))
+	return fault.Coded(fault.ImageInvalid, "image_os_hash_algo %q of node %s is not supported, valid are %s", algo, i.NodeUUID, strings.Join(node.Hashes(), ", "))
 }
 
 func isURL(s string) bool {

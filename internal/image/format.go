@@ -61,7 +61,7 @@ func (i Info) formatOf(first []byte) (string, error) {
 }
 
 func (i Info) formatError(format string) error {
-	return fault.New(fault.Invalid, "image_source %s of node %s is a %s image; only raw and qcow2 images can be deployed: "+
+	return fault.Coded(fault.ImageFormatWrong, "image_source %s of node %s is a %s image; only raw and qcow2 images can be deployed: "+
 		"convert it, or set image_disk_format to raw to write it as it is", quotedURL(i.Source), i.NodeUUID, format)
 }
 
@@ -70,7 +70,7 @@ func (i Info) formatError(format string) error {
 func (r *Resolver) head(ctx context.Context, i Info) ([]byte, int64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, i.Source, nil)
 	if err != nil {
-		return nil, 0, fault.New(fault.Invalid, "not a valid URL")
+		return nil, 0, fault.Coded(fault.ImageInvalid, "not a valid URL")
 	}
 	req.Header.Set("Range", fmt.Sprintf("bytes=0-%d", agent.FormatBytes-1))
 	if i.Authorization != "" {
@@ -82,7 +82,7 @@ func (r *Resolver) head(ctx context.Context, i Info) ([]byte, int64, error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusPartialContent {
-		return nil, 0, fault.New(fault.Unreachable, "the server answered %d", resp.StatusCode)
+		return nil, 0, fault.CodedAs(fault.Unreachable, fault.ImageUnreachable, "the server answered %d", resp.StatusCode)
 	}
 	first, err := io.ReadAll(io.LimitReader(resp.Body, agent.FormatBytes))
 	if err != nil {

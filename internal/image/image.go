@@ -73,7 +73,7 @@ func Parse(nodeUUID string, instance, driver map[string]any, p Policy) (Info, er
 		return Info{}, f.err
 	}
 	if i.Source == "" {
-		return Info{}, fault.New(fault.Invalid, "Cannot validate image information for node %s because one or more parameters "+
+		return Info{}, fault.Coded(fault.ImageInvalid, "Cannot validate image information for node %s because one or more parameters "+
 			"are missing from its instance_info and insufficient information is present to boot from a remote volume. "+
 			"Missing are: ['image_source']", nodeUUID)
 	}
@@ -93,12 +93,12 @@ func (i *Info) checkSource() error {
 	u, err := url.Parse(i.Source)
 	switch {
 	case err != nil:
-		return fault.New(fault.Invalid, "Validation of image href of node %s failed, reason: it is no URL", i.NodeUUID)
+		return fault.Coded(fault.ImageInvalid, "Validation of image href of node %s failed, reason: it is no URL", i.NodeUUID)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fault.New(fault.Invalid, "Validation of image href %s of node %s failed, reason: "+
+		return fault.Coded(fault.ImageInvalid, "Validation of image href %s of node %s failed, reason: "+
 			"only http and https are supported", quotedURL(i.Source), i.NodeUUID)
 	case u.Hostname() == "" || strings.Trim(u.Path, "/") == "":
-		return fault.New(fault.Invalid, "Validation of image href %s of node %s failed, reason: "+
+		return fault.Coded(fault.ImageInvalid, "Validation of image href %s of node %s failed, reason: "+
 			"it names no file", quotedURL(i.Source), i.NodeUUID)
 	}
 	return nil
@@ -109,14 +109,14 @@ var formats = []string{"", agent.FormatRaw, agent.FormatQCOW2}
 func (i *Info) checkKind(kind, download, kernel, ramdisk string) error {
 	switch {
 	case kind != "" && kind != "whole-disk" && kind != "partition":
-		return fault.New(fault.Invalid, "Invalid image_type %q of node %s, valid are whole-disk, partition", kind, i.NodeUUID)
+		return fault.Coded(fault.ImageInvalid, "Invalid image_type %q of node %s, valid are whole-disk, partition", kind, i.NodeUUID)
 	case kind == "partition", kind == "" && kernel != "" && ramdisk != "":
-		return fault.New(fault.Invalid, "instance_info of node %s names a partition image; "+
+		return fault.Coded(fault.ImageInvalid, "instance_info of node %s names a partition image; "+
 			"only whole-disk images can be deployed", i.NodeUUID)
 	case !slices.Contains(formats, i.Format):
-		return fault.New(fault.Invalid, "image_disk_format %q of node %s is not supported, use raw, gpt or qcow2", i.Format, i.NodeUUID)
+		return fault.Coded(fault.ImageInvalid, "image_disk_format %q of node %s is not supported, use raw, gpt or qcow2", i.Format, i.NodeUUID)
 	case download != "" && download != "http":
-		return fault.New(fault.Invalid, "image_download_source %q of node %s is not supported: "+
+		return fault.Coded(fault.ImageInvalid, "image_download_source %q of node %s is not supported: "+
 			"agents fetch images over http themselves", download, i.NodeUUID)
 	}
 	return nil
@@ -131,7 +131,7 @@ func (i *Info) takeProxies(driver map[string]any) error {
 			continue
 		}
 		if s, _, found := strings.Cut(proxy, "://"); found && s != "http" && s != "https" {
-			return fault.New(fault.Invalid, "%s of node %s must be an http or https URL, or have no scheme", name, i.NodeUUID)
+			return fault.Coded(fault.ImageInvalid, "%s of node %s must be an http or https URL, or have no scheme", name, i.NodeUUID)
 		}
 		if i.Proxies == nil {
 			i.Proxies = map[string]string{}
@@ -216,7 +216,7 @@ func (f *fields) size(name string) int64 {
 
 func (f *fields) wrong(name, want string) {
 	if f.err == nil {
-		f.err = fault.New(fault.Invalid, "%s of node %s must be %s", name, f.node, want)
+		f.err = fault.Coded(fault.ImageInvalid, "%s of node %s must be %s", name, f.node, want)
 	}
 }
 

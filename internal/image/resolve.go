@@ -73,7 +73,7 @@ func (r *Resolver) Resolve(ctx context.Context, i Info) (Info, error) {
 	}
 	digest, found := findDigest(text, i.name(), i.Algo)
 	if !found {
-		return Info{}, fault.New(fault.Invalid, "the checksum file %s of node %s has no usable digest for %s",
+		return Info{}, fault.Coded(fault.ImageInvalid, "the checksum file %s of node %s has no usable digest for %s",
 			quotedURL(from), i.NodeUUID, agent.OneLine(i.name()))
 	}
 	return i, i.setDigest("the digest in "+quotedURL(from), i.Algo, digest, r.policy)
@@ -82,7 +82,7 @@ func (r *Resolver) Resolve(ctx context.Context, i Info) (Info, error) {
 func (r *Resolver) fetch(ctx context.Context, from string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
-		return "", fault.New(fault.Invalid, "it is no URL")
+		return "", fault.Coded(fault.ImageInvalid, "it is no URL")
 	}
 	resp, err := r.http.Do(req)
 	if err != nil {
@@ -91,16 +91,16 @@ func (r *Resolver) fetch(ctx context.Context, from string) (string, error) {
 	defer func() { _ = resp.Body.Close() }()
 	switch {
 	case resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests:
-		return "", fault.New(fault.Unreachable, "the server answered %d", resp.StatusCode)
+		return "", fault.CodedAs(fault.Unreachable, fault.ImageUnreachable, "the server answered %d", resp.StatusCode)
 	case resp.StatusCode != http.StatusOK:
-		return "", fault.New(fault.Invalid, "the server answered %d", resp.StatusCode)
+		return "", fault.CodedAs(fault.Invalid, fault.ImageUnreachable, "the server answered %d", resp.StatusCode)
 	}
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxSums+1))
 	switch {
 	case err != nil:
 		return "", requestError(ctx, err)
 	case len(b) > maxSums:
-		return "", fault.New(fault.Invalid, "the file is larger than %d bytes", maxSums)
+		return "", fault.Coded(fault.ImageInvalid, "the file is larger than %d bytes", maxSums)
 	}
 	return string(b), nil
 }
@@ -122,7 +122,7 @@ func requestError(ctx context.Context, err error) error {
 	var unverified *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
 	if errors.As(err, &unverified) || errors.As(err, &unknown) {
-		return fault.New(fault.Untrusted, "%s", agent.OneLine(err.Error()))
+		return fault.Coded(fault.ImageNotTrusted, "%s", agent.OneLine(err.Error()))
 	}
-	return fault.New(fault.Unreachable, "%s", agent.OneLine(err.Error()))
+	return fault.CodedAs(fault.Unreachable, fault.ImageUnreachable, "%s", agent.OneLine(err.Error()))
 }

@@ -3,6 +3,8 @@ package node
 import (
 	"fmt"
 	"time"
+
+	"go.temper.dev/temper/internal/fault"
 )
 
 // Outcome is how an operation ended; "" while it is open.
@@ -55,7 +57,11 @@ type Operation struct {
 	Kind     OperationKind
 	Phase    Phase
 	Outcome  Outcome
-	Error    string // for people, no secrets, bounded to 4 KiB
+	// Error says why it failed or was ended, or what it is undone or held for; for people,
+	// no secrets, bounded to 4 KiB. Cause is the same for programs. Neither is set without
+	// the other.
+	Error string
+	Cause fault.Code
 
 	RequestedBy string
 	Origin      State // provision state it was accepted in

@@ -3,6 +3,8 @@ package node
 import (
 	"slices"
 	"time"
+
+	"go.temper.dev/temper/internal/fault"
 )
 
 // What follows is what the events of OperationRules write, as far as Go does it: the
@@ -129,14 +131,39 @@ var eventOf = map[Phase]OperationEvent{Running: OpRun, Waiting: OpWait, Holding:
 
 // HoldAt makes o hold for a decision about its current step, which has failed. until is
 // when it fails if nobody decides, c the claim that keeps the step from writing any more.
-func (o *Operation) HoldAt(step *Step, failure, waitingFor string, c Claim, now, until time.Time) error {
+func (o *Operation) HoldAt(step *Step, why Failure, waitingFor string, c Claim, now, until time.Time) error {
 	if err := o.become(OpHold, Holding); err != nil {
 		return err
 	}
-	step.State, step.LastError, step.EndedAt = StepFailed, failure, &now
+	step.State, step.EndedAt = StepFailed, &now
+	o.Fail(why)
+	step.LastError, step.Cause = o.Error, o.Cause
 	o.Claim, o.WaitingFor, o.WaitingUntil, o.UsualUntil, o.StepWait = c, waitingFor, &until, nil, nil
 	o.unblock()
 	return nil
+}
+
+// Failure is why a step or an operation failed: Error for people, Cause for programs.
+type Failure struct {
+	Error string     `json:"error"`
+	Cause fault.Code `json:"cause,omitempty"`
+}
+
+// Complete returns f with both texts, if it has one of them.
+func (f Failure) Complete() Failure {
+	switch {
+	case f.Error == "" && f.Cause != "":
+		f.Error = f.Cause.Meaning()
+	case f.Error != "" && f.Cause == "":
+		f.Cause = fault.InternalError // it comes from an older version
+	}
+	return f
+}
+
+// Fail records why o holds or is undone. A zero Failure records that it goes on.
+func (o *Operation) Fail(why Failure) {
+	why = why.Complete()
+	o.Error, o.Cause = why.Error, why.Cause
 }
 
 // CarryOut carries out a decision about the step at which o holds: the step runs again, is
@@ -154,6 +181,7 @@ func (o *Operation) CarryOut(a Action, by, reason string, c Claim, now time.Time
 	}
 	o.Decisions = append(slices.Clone(o.Decisions), DecisionRecord{At: now, Action: a, By: by, Reason: reason, Step: step.Name(), Error: step.LastError})
 	o.Claim, o.WaitingFor, o.WaitingUntil = c, "", nil
+	o.Fail(Failure{})
 	switch a {
 	case ActionAbort:
 		o.Ask(AskCancel, by, reason)
@@ -190,6 +218,7 @@ func (o *Operation) Adopt(run string, reset bool) (unheld bool, err error) {
 	}
 	if to != was {
 		o.WaitingFor, o.WaitingUntil = "", nil
+		o.Fail(Failure{})
 	}
 	o.RunID, o.Claim = run, Claim{Seq: o.Claim.Seq + 1}
 	return unheld, nil

@@ -22,6 +22,7 @@ const (
 	OpArrive OperationEvent = "arrive" // what it waited for is there
 	OpHold   OperationEvent = "hold"   // a step has failed, or is named hold: a person decides
 	OpDecide OperationEvent = "decide" // a person has decided
+	OpFail   OperationEvent = "fail"   // it has failed, or its end was asked for: its undo is planned
 	OpAdopt  OperationEvent = "adopt"  // another run has its work now
 	OpEnd    OperationEvent = "end"    // also by reconciliation, by a request, or with its node
 
@@ -69,7 +70,7 @@ var OperationRules = []OperationRule{
 	{OpRun, []Phase{Running, Waiting, Holding}, Running, "", "steps, undo, step_wait; stalled, waiting_for and waiting_until are cleared"},
 	{OpWait, []Phase{Running, Waiting}, Waiting, "", "waiting_for, waiting_until, steps, undo, step_wait"},
 	{OpHold, []Phase{Running}, Holding, "at a hold step", "waiting_for, steps, undo"},
-	{OpHold, []Phase{Running, Waiting, Holding}, Holding, "at a step that failed", "waiting_for a decision, waiting_until, the claim; stalled and step_wait are cleared"},
+	{OpHold, []Phase{Running, Waiting, Holding}, Holding, "at a step that failed", "waiting_for a decision, waiting_until, the claim, error, cause; stalled and step_wait are cleared"},
 	{OpUndo, begun, Undoing, "", "waiting_for, waiting_until; stalled is cleared"},
 	{OpRecord, begun, "", "", "steps, undo, rests, step_wait; stalled is cleared; asked, if it was to unhold or for power and is done"},
 	{OpTell, begun, "", "", "step_wait"},
@@ -79,10 +80,11 @@ var OperationRules = []OperationRule{
 	{OpResume, []Phase{Waiting}, Waiting, "it waited for something before", "waiting_for and waiting_until from kept_for and kept_left; stalled is cleared"},
 	{OpResume, []Phase{Waiting}, Running, "it waited for nothing before", "stalled is cleared"},
 	{OpArrive, []Phase{Waiting}, Running, "", "waiting_for, waiting_until and stalled are cleared"},
-	{OpDecide, []Phase{Holding}, Running, "retry or skip", "decisions, the claim, the step; waiting_for and an unhold that was asked for are cleared"},
-	{OpDecide, []Phase{Holding}, Undoing, "abort", "decisions, the claim, asked; waiting_for is cleared"},
+	{OpDecide, []Phase{Holding}, Running, "retry or skip", "decisions, the claim, the step; waiting_for, error, cause and an unhold that was asked for are cleared"},
+	{OpDecide, []Phase{Holding}, Undoing, "abort", "decisions, the claim, asked; waiting_for, error and cause are cleared"},
+	{OpFail, begun, "", "", "undo; error and cause, if it has failed, else they are cleared"},
 	{OpAdopt, []Phase{Running, Waiting, Holding}, "", "nothing waits for a decision", "run_id, the claim"},
-	{OpAdopt, []Phase{Holding, Undoing}, Running, "after a reset, at a step that failed or in the undo", "run_id, the claim; waiting_for is cleared"},
+	{OpAdopt, []Phase{Holding, Undoing}, Running, "after a reset, at a step that failed or in the undo", "run_id, the claim; waiting_for, error and cause are cleared"},
 
 	{OpPause, open, "", "", "paused, unless it was accepted in maintenance or changes power; one that is waiting is blocked at once"},
 	{OpUnpause, open, "", "", "paused and orphaned are cleared; its workflow unblocks it"},
@@ -91,7 +93,7 @@ var OperationRules = []OperationRule{
 	{OpLose, open, "", "", "orphaned, if it is paused"},
 	{OpAsk, open, "", "", "asked, asked_by, asked_reason, asked_power, asked_at"},
 
-	{OpEnd, open, Ended, "", "outcome, error, ended_at, the steps' ends; waiting_for, stalled, step_wait and all pauses are cleared"},
+	{OpEnd, open, Ended, "", "outcome, error, cause, ended_at, the steps' ends; waiting_for, stalled, step_wait and all pauses are cleared"},
 }
 
 // allows reports whether the rule is one for event e in phase from.

@@ -54,7 +54,7 @@ var OperationStates = []OperationState{
 		"The conductor with the newest claim.", "It ends; what could not be undone is owed by the node. A reset of its workflow in Temporal makes it run again.",
 	},
 	{
-		CancellingState, "As undoing, because somebody asked for the end.",
+		CancellingState, "As undoing, because somebody asked for the end. What has failed before that is undoing.",
 		"The conductor with the newest claim.", "As undoing.",
 	},
 	{
@@ -73,7 +73,7 @@ func (o *Operation) State() Phase {
 
 // UnpausedState returns the state that clients would see if nobody had paused o.
 func (o *Operation) UnpausedState() Phase {
-	if o.Phase == Undoing && o.Asked.Ends() {
+	if o.Phase == Undoing && o.Asked.Ends() && o.Cause == "" {
 		return CancellingState
 	}
 	return o.Phase
@@ -120,6 +120,9 @@ var OperationInvariants = []OperationInvariant{
 		return !o.Paused || !o.InMaintenance && !o.Kind.Spec().PowerChange
 	}},
 	{"only what is paused is orphaned", func(o *Operation) bool { return o.Paused || !o.Orphaned }},
+	{"an operation has a cause exactly if it has an error", func(o *Operation) bool {
+		return (o.Error == "") == (o.Cause == "")
+	}},
 	{"what has ended is not paused, and waits for nothing", func(o *Operation) bool {
 		return o.Phase != Ended || !o.Paused && o.TemporalPause == nil && o.WaitingFor == "" && o.WaitingUntil == nil && o.StepWait == nil
 	}},

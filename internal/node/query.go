@@ -1,6 +1,10 @@
 package node
 
-import "time"
+import (
+	"time"
+
+	"go.temper.dev/temper/internal/fault"
+)
 
 // MaxLimit is how many rows a page of any list has at most (Ironic's max_limit).
 const MaxLimit = 1000
@@ -48,6 +52,7 @@ type OperationFilter struct {
 	Kind    OperationKind
 	Phase   Phase   // as clients see it: Operation.State
 	Outcome Outcome // of those that have ended
+	Cause   fault.Code
 	// Conductor is who works on it, or has worked on it last.
 	Conductor string
 	// Since is when it was accepted at the earliest; zero = whenever.

@@ -3,6 +3,7 @@ package node
 import (
 	"time"
 
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/text"
 )
 
@@ -14,8 +15,20 @@ type RunStatus struct {
 	Open     bool
 	RunID    string    // the open run's, if that is another run than the one asked for
 	Pause    *Pause    // of an open run that somebody has paused in Temporal
-	How      string    // of a closed run: completed, failed, cancelled, terminated, timed out
+	How      string    // of a closed run: completed, failed, cancelled, terminated, RunTimedOut
 	ClosedAt time.Time // zero = not closed, or Temporal does not say when
+}
+
+// RunTimedOut is RunStatus.How of a run that timed out.
+const RunTimedOut = "timed out"
+
+// Cause returns the cause of the end of an operation whose run is closed, although the operation
+// was open.
+func (s RunStatus) Cause() fault.Code {
+	if s.How == RunTimedOut {
+		return fault.WorkflowTimedOut
+	}
+	return fault.WorkflowTerminated
 }
 
 // SafeIn returns how long it takes until nothing of a closed run can act any more. A

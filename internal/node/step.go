@@ -1,6 +1,10 @@
 package node
 
-import "time"
+import (
+	"time"
+
+	"go.temper.dev/temper/internal/fault"
+)
 
 // Source says where a step comes from.
 type Source string
@@ -53,7 +57,8 @@ type Step struct {
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 	LastError string     `json:"last_error,omitempty"`
-	Note      string     `json:"note,omitempty"` // why it was skipped or begun anew without a person's request
+	Cause     fault.Code `json:"cause,omitempty"` // of LastError
+	Note      string     `json:"note,omitempty"`  // why it was skipped or begun anew without a person's request
 
 	// Deaths are the conductors that died of the step in a row. Progress, a failure,
 	// a try that lasts longer and a decision to retry clear the list.

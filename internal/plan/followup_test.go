@@ -39,15 +39,15 @@ func TestTheEndOfAnAbandonedOperation(t *testing.T) {
 	} {
 		o := &Operation{ID: 7, RunID: "r", Kind: KindPower, Asked: ask}
 		require.Equal(t, End{Operation: 7, RunID: "r", Outcome: want, Error: "why", By: "ann", Abandoned: true, Defaults: defaults},
-			o.EndAbandoned("ann", "why", defaults), ask)
+			o.EndAbandoned("ann", Failure{Error: "why"}, defaults), ask)
 	}
 	n := &Node{ProvisionState: Deploying, Operation: &Operation{Kind: KindDeploy, Target: Active, Undo: []Undo{UndoEjectMedia}}}
-	e, err := closing.Operation(n, n.Operation.EndAbandoned("", "its workflow was terminated", defaults))
+	e, err := closing.Operation(n, n.Operation.EndAbandoned("", Failure{Error: "its workflow was terminated"}, defaults))
 	require.NoError(t, err)
 	require.Equal(t, []Undo{UndoEjectMedia}, e.Owed)
 	now := n.Operation.AcceptedAt
 	n.Operation.Steps = []Step{{StartedAt: &now}}
-	e, err = closing.Operation(n, n.Operation.EndAbandoned("", "its workflow was terminated", defaults))
+	e, err = closing.Operation(n, n.Operation.EndAbandoned("", Failure{Error: "its workflow was terminated"}, defaults))
 	require.NoError(t, err)
 	require.Equal(t, []Undo{UndoEjectMedia, UndoPowerOff}, e.Owed, "a deploy that has begun leaves the server on")
 }

@@ -122,13 +122,16 @@ func (s *Store) HandOver(ctx context.Context, id int64, c node.Claim, p *node.Pa
 	return err
 }
 
-const setUndoSQL = `UPDATE operations SET undo = @undo WHERE id = @id AND run_id = @run AND ended_at IS NULL`
+const setUndoSQL = `
+UPDATE operations SET undo = @undo, error = nullif(@error, ''), cause = nullif(@cause, '')
+ WHERE id = @id AND run_id = @run AND ended_at IS NULL`
 
-// SetUndo records, for the workflow, what has to be undone when the operation ends. It returns
-// fault.Lost if the operation belongs to another run or has ended.
-func (s *Store) SetUndo(ctx context.Context, id int64, runID string, undo []node.Undo) error {
+// SetUndo records, for the workflow, what has to be undone when the operation ends, and why it ends
+// if it has failed. It returns fault.Lost if the operation belongs to another run or has ended.
+func (s *Store) SetUndo(ctx context.Context, id int64, runID string, undo []node.Undo, why node.Failure) error {
 	var d dicts
-	rows, err := s.exec(ctx, "set an operation's undos", setUndoSQL, args{"id": id, "run": runID, "undo": d.undo(undo)})
+	why = why.Complete()
+	rows, err := s.exec(ctx, "set an operation's undos", setUndoSQL, args{"id": id, "run": runID, "undo": d.undo(undo), "error": failure(why.Error), "cause": why.Cause})
 	if err == nil && rows == 0 {
 		err = fault.New(fault.Lost, "operation %d has ended or is another run's", id)
 	}

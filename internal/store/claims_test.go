@@ -178,7 +178,7 @@ func TestEveryWriteOfASupersededClaimIsLost(t *testing.T) {
 	for what, err := range writes(s, t, o.ID, node.Claim{Seq: 1, Attempt: 2}) {
 		t.Run("ended: "+what, func(t *testing.T) { kind(t, fault.Lost, err) })
 	}
-	kind(t, fault.Lost, s.SetUndo(t.Context(), o.ID, "r1", nil))
+	kind(t, fault.Lost, s.SetUndo(t.Context(), o.ID, "r1", nil, node.Failure{}))
 }
 
 func TestSavingSteps(t *testing.T) {

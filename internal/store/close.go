@@ -84,7 +84,7 @@ func (c *closingTx) decide(b *pgx.Batch) error {
 	if d.err != nil {
 		return d.err
 	}
-	b.Queue(endSQL, args{"id": c.op.ID, "outcome": c.end.Outcome, "error": c.end.Error, "steps": steps})
+	b.Queue(endSQL, args{"id": c.op.ID, "outcome": c.end.Outcome, "error": failure(ending.Failure.Error), "cause": ending.Failure.Cause, "steps": steps})
 	c.queueForgetArguments(b)
 	if len(ending.Owed) == 0 {
 		c.queueMendLeft(b, node.UndoneBy(c.op.ID), c.op.ID)

@@ -264,7 +264,7 @@ func TestWritersOfOneNodeDoNotLockEachOtherOut(t *testing.T) {
 			return s.CreatePort(t.Context(), &node.Port{NodeUUID: n.UUID, Address: fmt.Sprintf("52:54:00:00:03:%02x", macs.Add(1)%256)})
 		},
 		"missing": func(int) error { _, err := s.MarkMissing(t.Context(), []int64{o.ID}, 0); return err },
-		"undo":    func(int) error { return s.SetUndo(t.Context(), o.ID, "r1", nil) },
+		"undo":    func(int) error { return s.SetUndo(t.Context(), o.ID, "r1", nil, node.Failure{}) },
 	}
 	var wg sync.WaitGroup
 	for name, write := range writers {

@@ -62,6 +62,10 @@ SELECT id, uuid, 'provide', 'ended', 'succeeded', now(), 'manageable', conductor
 INSERT INTO operations (node_id, node_uuid, kind, phase, origin, conductor_group, driver)
 SELECT id, uuid, 'deploy', 'accepted', 'available', conductor_group, driver FROM nodes WHERE id % 1000 = 0`,
 		`
+INSERT INTO operations (node_id, node_uuid, kind, phase, outcome, ended_at, error, cause, origin, conductor_group, driver)
+SELECT id, uuid, 'deploy', 'ended', 'failed', now(), 'x', CASE WHEN id % 10000 = 0 THEN 'bmc_silent' ELSE 'no_conductor' END, 'available', conductor_group, driver
+  FROM nodes WHERE id % 10 = 0`,
+		`
 INSERT INTO ports (uuid, node_id, address)
 SELECT gen_random_uuid(), id, regexp_replace(lpad(to_hex(id), 12, '0'), '(..)(..)(..)(..)(..)(..)', '\1:\2:\3:\4:\5:\6') FROM nodes`,
 		`
@@ -164,6 +168,7 @@ func TestNoListReadsTheWholeTable(t *testing.T) {
 		"with an outcome": {Outcome: node.Failed}, "of a conductor": {Conductor: "c9"}, "of no conductor": {Conductor: "c8"},
 		"since an hour ago": {Since: time.Now().Add(-time.Hour)}, "since long ago": {Since: time.Now().AddDate(-1, 0, 0)},
 		"of a kind since": {Kind: node.KindProvide, Since: time.Now().Add(-70 * 24 * time.Hour)}, "of a conductor since": {Conductor: "c1", Since: time.Now().Add(-time.Hour)},
+		"of a cause": {Cause: fault.BMCSilent}, "of a frequent cause": {Cause: fault.NoConductor},
 	} {
 		t.Run("operations "+name, func(t *testing.T) {
 			require.NotContains(t, explain(t, url, s, store.OperationsStatement(f)), "Seq Scan on operations")

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/secret"
 	"go.temper.dev/temper/internal/share"
@@ -281,7 +282,7 @@ func (s *Store) DeleteNode(ctx context.Context, ident, user string, allow func(*
 			return err
 		}
 		if l.Operation != nil {
-			b.Queue(endSQL, args{"id": l.Operation.ID, "outcome": node.Cancelled, "error": "the node was deleted", "steps": nil})
+			b.Queue(endSQL, args{"id": l.Operation.ID, "outcome": node.Cancelled, "error": "the node was deleted", "cause": fault.CancelledByPerson, "steps": nil})
 		}
 		queueHistory(b, l.ID, node.HistoryEvent{Event: "deleted in " + string(l.ProvisionState), EventType: node.HistoryState, User: user})
 		b.Queue(deleteNodeSQL, args{"id": l.ID}).Exec(func(tag pgconn.CommandTag) error {

@@ -185,7 +185,7 @@ RETURNING o.*`
 // endSQL ends an operation; @steps null leaves its steps as they are.
 const endSQL = `
 WITH ended AS (
-	UPDATE operations o SET phase = 'ended', outcome = @outcome, error = nullif(@error, ''), ended_at = clock_timestamp(),
+	UPDATE operations o SET phase = 'ended', outcome = @outcome, error = nullif(@error, ''), cause = nullif(@cause, ''), ended_at = clock_timestamp(),
 		steps = coalesce(@steps, o.steps), waiting_for = '', waiting_until = NULL, usual_until = NULL, step_wait = NULL, missing_since = NULL,
 		stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL, paused = false, orphaned = false, temporal_pause = NULL
 	 WHERE o.id = @id AND o.ended_at IS NULL
@@ -200,7 +200,7 @@ UPDATE operations o SET run_id = nullif(@run, ''), begun_at = CASE WHEN @run <> 
 	phase = @phase, waiting_for = @waiting_for, waiting_until = @waiting_until, usual_until = @usual_until, step_wait = @step_wait,
 	stalled = @stalled, stalled_at = @stalled_at, kept_for = @kept_for, kept_left = @kept_left,
 	paused = @paused, orphaned = @orphaned, temporal_pause = @temporal_pause, conductor_group = @group, driver = @driver,
-	steps = @steps, undo = @undo, decisions = @decisions,
+	steps = @steps, undo = @undo, decisions = @decisions, error = nullif(@error, ''), cause = nullif(@cause, ''),
 	asked = @asked, asked_by = @asked_by, asked_reason = @asked_reason,
 	asked_at = CASE WHEN @asked = '' THEN NULL WHEN @asked = o.asked THEN o.asked_at ELSE clock_timestamp() END,
 	missing_since = CASE WHEN o.run_id IS DISTINCT FROM nullif(@run, '') THEN NULL ELSE o.missing_since END
@@ -220,6 +220,7 @@ func queueWrite(b *pgx.Batch, o *node.Operation, came bool) error {
 		"stalled": o.Blocked, "stalled_at": o.BlockedAt, "kept_for": words(o.KeptFor, maxError), "kept_left": o.KeptLeft,
 		"paused": o.Paused, "orphaned": o.Orphaned, "temporal_pause": nil, "step_wait": d.stepWait(o.StepWait), "group": o.Group, "driver": o.Driver,
 		"steps": d.steps(o.Steps), "undo": d.undo(o.Undo), "decisions": d.of(decisions),
+		"error": failure(o.Error), "cause": o.Cause,
 		"asked": o.Asked, "asked_by": words(o.AskedBy, 255), "asked_reason": words(o.AskedReason, maxError),
 	}
 	if p := o.TemporalPause; p != nil {

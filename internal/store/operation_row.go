@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -24,6 +25,7 @@ var operationTable = newTable(
 	text("phase", func(o *operationRow) *node.Phase { return &o.Phase }),
 	text("outcome", func(o *operationRow) *node.Outcome { return &o.Outcome }),
 	text("error", func(o *operationRow) *string { return &o.Error }),
+	text("cause", func(o *operationRow) *fault.Code { return &o.Cause }),
 	text("requested_by", func(o *operationRow) *string { return &o.RequestedBy }),
 	text("origin", func(o *operationRow) *node.State { return &o.Origin }),
 	text("target", func(o *operationRow) *node.State { return &o.Target }),

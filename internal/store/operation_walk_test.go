@@ -57,7 +57,7 @@ func (w *walk) run(steps int) {
 	w.happened(node.OpAccept, "")
 	events := []func(){
 		w.begin, w.claim, w.claim, w.record, w.record, w.record, w.record, w.tell, w.handOver, w.block, w.block, w.block, w.arrive, w.maintain, w.maintain,
-		w.pause, w.unpause, w.ask, w.hold, w.decide, w.lose, w.adopt, w.redirect,
+		w.pause, w.unpause, w.ask, w.hold, w.decide, w.fail, w.lose, w.adopt, w.redirect,
 	}
 	for range steps {
 		events[w.IntN(len(events))]()
@@ -250,7 +250,7 @@ func (w *walk) ask() {
 func (w *walk) hold() {
 	now, seq := time.Now(), w.want.Claim.Seq+1
 	w.direct(node.OpHold, func(o *node.Operation) error {
-		return o.HoldAt(&o.Steps[0], "no disk", "a decision", node.Claim{Seq: seq}, now, now.Add(24*time.Hour))
+		return o.HoldAt(&o.Steps[0], node.Failure{Error: "no disk", Cause: fault.NoDiskFits}, "a decision", node.Claim{Seq: seq}, now, now.Add(24*time.Hour))
 	})
 }
 
@@ -260,6 +260,16 @@ func (w *walk) decide() {
 		_, err := o.CarryOut(a, "ann", "", node.Claim{Seq: seq}, now)
 		return err
 	})
+}
+
+func (w *walk) fail() {
+	if !w.begun() {
+		return
+	}
+	why := []node.Failure{{}, {Error: "no answer", Cause: fault.BMCSilent}}[w.IntN(2)]
+	w.fine(w.s.SetUndo(w.Context(), w.want.ID, w.want.RunID, []node.Undo{node.UndoPowerOff}, why))
+	w.want.Fail(why)
+	w.happened(node.OpFail, why)
 }
 
 func (w *walk) lose() {
@@ -299,6 +309,7 @@ func (w *walk) compare() {
 		keptFor, waitingFor, run, group, askedBy string
 		paused, orphaned, rests                  bool
 		claim                                    node.Claim
+		failure                                  node.Failure
 		step                                     node.StepState
 		pause                                    node.PauseOf
 		until, keptLeft, blockedAt, ended, begun bool
@@ -307,7 +318,7 @@ func (w *walk) compare() {
 	of := func(o *node.Operation) state {
 		s := state{
 			o.Phase, o.State(), o.Blocked, o.Asked, o.KeptFor, o.WaitingFor, o.RunID, o.Group, o.AskedBy, o.Paused, o.Orphaned, o.Rests,
-			o.Claim, o.Steps[0].State, "", o.WaitingUntil != nil, o.KeptLeft != nil, o.BlockedAt != nil, o.EndedAt != nil, o.BegunAt != nil, o.StepWait != nil,
+			o.Claim, node.Failure{Error: o.Error, Cause: o.Cause}, o.Steps[0].State, "", o.WaitingUntil != nil, o.KeptLeft != nil, o.BlockedAt != nil, o.EndedAt != nil, o.BegunAt != nil, o.StepWait != nil,
 		}
 		if o.TemporalPause != nil {
 			s.pause = o.TemporalPause.What

@@ -54,7 +54,7 @@ func (s *Store) Operations(ctx context.Context, f node.OperationFilter) ([]node.
 
 // stateSQL is node.Operation.State of an open operation.
 const stateSQL = `CASE WHEN o.temporal_pause IS NOT NULL OR o.stalled = 'maintenance' THEN 'paused'
-	WHEN o.phase = 'undoing' AND ask_ends(o.asked) THEN 'cancelling' ELSE o.phase END`
+	WHEN o.phase = 'undoing' AND ask_ends(o.asked) AND o.cause IS NULL THEN 'cancelling' ELSE o.phase END`
 
 // sinceSQL is the condition on accepted_at. A list is read by id, and ids grow with accepted_at except
 // among transactions that overlap; none lasts ten minutes (idleInTxTimeout, StatementTimeout). So all
@@ -90,6 +90,10 @@ func operationsQuery(f node.OperationFilter, nodeUUID string) *query {
 	if f.Outcome != "" {
 		q.and("o.outcome = @outcome")
 		q.args["outcome"] = f.Outcome
+	}
+	if f.Cause != "" {
+		q.and("o.cause = @cause")
+		q.args["cause"] = f.Cause
 	}
 	if f.Conductor != "" {
 		q.and("o.conductor = @conductor")

@@ -152,9 +152,9 @@ func (s *sealer) open(n *node.Node, x sealedText) (value any, err error) {
 func notOpened(n *node.Node, x sealedText) error {
 	by := slices.Sorted(maps.Keys(secret.DestinationOf(n, x.name)))
 	if len(by) == 0 {
-		return fault.New(fault.Internal, "secret %s of node %s does not open with the keys of this process", x.name, n.UUID)
+		return fault.Coded(fault.SecretUnreadable, "secret %s of node %s does not open with the keys of this process", x.name, n.UUID)
 	}
-	return fault.New(fault.Internal, "secret %s of node %s does not open: this process has other keys, or %s has changed since the secret was given; give the secret again",
+	return fault.Coded(fault.SecretUnreadable, "secret %s of node %s does not open: this process has other keys, or %s has changed since the secret was given; give the secret again",
 		x.name, n.UUID, strings.Join(by, " or "))
 }
 

@@ -187,7 +187,8 @@ CREATE TABLE operations (
     -- What a phase means, and what leads from one to another, is in docs/operation-states.md.
     phase             text        NOT NULL CHECK (phase IN ('accepted', 'running', 'waiting', 'holding', 'undoing', 'ended')),
     outcome           text        CHECK (outcome IN ('succeeded', 'failed', 'cancelled')),
-    error             text,
+    error             text,                            -- why it failed or was ended, or what it holds or is undone for
+    cause             text,                            -- the same as a code (package fault)
     requested_by      text        NOT NULL DEFAULT '',
     origin            text        NOT NULL,            -- the node's provision state before
     target            text        NOT NULL DEFAULT '', -- the provision state it is to reach
@@ -242,6 +243,7 @@ CREATE TABLE operations (
     told              integer     NOT NULL DEFAULT 0,  -- how many entries it has got
     news              jsonb,                           -- what a statement adds to it besides: [{what, step, words}, ...]. The trigger takes it, so that it is null in every row
     CONSTRAINT operations_ended_has_outcome CHECK ((ended_at IS NULL) = (outcome IS NULL)),
+    CONSTRAINT operations_error_has_cause   CHECK ((error IS NULL) = (cause IS NULL)),
     CONSTRAINT operations_ended_phase       CHECK ((ended_at IS NULL) = (phase <> 'ended')),
     CONSTRAINT operations_begun_has_run     CHECK ((begun_at IS NULL) = (run_id IS NULL)),
     CONSTRAINT operations_open_has_node     CHECK (ended_at IS NOT NULL OR node_id IS NOT NULL),
@@ -266,6 +268,7 @@ CREATE INDEX operations_by_kind    ON operations (kind, id);
 CREATE INDEX operations_by_conductor ON operations (conductor, id) WHERE conductor <> '';
 CREATE INDEX operations_by_age     ON operations (accepted_at);
 CREATE INDEX operations_by_outcome ON operations (outcome, id) WHERE outcome IS NOT NULL;
+CREATE INDEX operations_by_cause   ON operations (cause, id) WHERE cause IS NOT NULL;
 -- Operations whose error says that an undo is still owed. The error is changed when the undo is done or waived.
 CREATE INDEX operations_left       ON operations (node_uuid) WHERE error LIKE '%; what it left is still to be undone: %';
 

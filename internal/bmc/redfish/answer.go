@@ -47,7 +47,7 @@ type malformed struct{ text string }
 func (g *malformed) Error() string { return g.text }
 
 func malformedAnswer(path, format string, args ...any) error {
-	return fault.New(fault.Unreachable, "%s: %w", path, &malformed{fmt.Sprintf(format, args...)})
+	return fault.CodedAs(fault.Unreachable, fault.BMCBadAnswer, "%w (%s)", &malformed{fmt.Sprintf(format, args...)}, path)
 }
 
 // err returns nil for a status from 200 to 299, else a fault of the kind that the status
@@ -57,24 +57,28 @@ func (a *answer) err() error {
 		return nil
 	}
 	words := a.explanation()
-	text := fmt.Sprintf("%s %s: the BMC answers %d %s", a.method, a.path, a.status, http.StatusText(a.status))
+	text := fmt.Sprintf("%d %s", a.status, http.StatusText(a.status))
 	if words != "" {
 		text += ": " + words
 	}
+	text += fmt.Sprintf(" (%s %s)", a.method, a.path)
 	no := &refusal{status: a.status, change: a.changes, text: text}
 	pause, asked := a.retryAfter()
 	switch {
-	case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
-		return fault.New(fault.Denied, "%w", no)
+	case a.status == http.StatusUnauthorized:
+		return fault.Coded(fault.BMCWrongPassword, "%w", no)
+	case a.status == http.StatusForbidden: // the BMC knows the user, who may not do this
+		return fault.CodedAs(fault.Denied, fault.BMCRefuses, "%w", no)
 	case a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable && asked:
 		return bmc.Busy(pause, "%w", no)
 	case a.status == http.StatusConflict && a.hasMessage("ResourceInUse"):
 		return bmc.Busy(pause, "%w", no) // the registry's resolution is to send the request again
 	case a.status >= 500:
-		return fault.New(fault.Unreachable, "%w", no)
+		return fault.Coded(fault.BMCBadAnswer, "%w", no)
 	case a.status >= 300 && a.status < 400:
 		no.text += fmt.Sprintf("; it redirects to %q, which is not followed: set %s to that address",
 			printable(a.header.Get("Location"), 80), propAddress)
+		return fault.Coded(fault.BMCWrongAddress, "%w", no)
 	}
 	return fault.New(fault.Refused, "%w", no)
 }
@@ -108,8 +112,8 @@ func (a *answer) taskError() error {
 	default:
 		return nil
 	}
-	return fault.New(fault.Refused, "%s %s: the BMC's task ended as %s: %s",
-		a.method, a.path, t.TaskState.v, printable(t.Messages.texts(), maxMessage))
+	return fault.New(fault.Refused, "the BMC's task ended as %s: %s (%s %s)",
+		t.TaskState.v, printable(t.Messages.texts(), maxMessage), a.method, a.path)
 }
 
 // decode reads the body into a resource of this package. Properties of a wrong type are

@@ -52,7 +52,7 @@ func sourceForDevice(d bmc.Device, allowed []schemas.BootSource) (schemas.BootSo
 				return name, nil
 			}
 		}
-		return "", fault.New(fault.Refused, "the system can't boot from %s, only from %s", d, joinWords(allowed))
+		return "", fault.Coded(fault.BootDeviceRefused, "the system can't boot from %s, only from %s", d, joinWords(allowed))
 	}
 	return "", fault.New(fault.Invalid, "Redfish has no boot device %.40q", string(d))
 }
@@ -63,7 +63,7 @@ func (s *session) Boot(ctx context.Context) (bmc.Boot, error) {
 	defer done()
 	b, _, _, _, err := s.bootOverride(ctx)
 	if err != nil {
-		return bmc.Boot{}, s.wrap("read boot override of", err)
+		return bmc.Boot{}, s.wrap("read boot override", err)
 	}
 	out := bmc.Boot{Mode: modeFromRedfish(b.Mode)}
 	if b.Enabled == schemas.OnceBootSourceOverrideEnabled || b.Enabled == schemas.ContinuousBootSourceOverrideEnabled {
@@ -101,7 +101,7 @@ func (s *session) bootOverride(ctx context.Context) (b boot, path, etag, setting
 func (s *session) SetBoot(ctx context.Context, want bmc.Boot) error {
 	ctx, done := withBudget(ctx, callTime)
 	defer done()
-	return s.wrap("set boot override of", s.setBoot(ctx, want))
+	return s.wrap("set boot override", s.setBoot(ctx, want))
 }
 
 // setBoot writes the override. If the BMC refuses to clear it, setBoot sets a persistent

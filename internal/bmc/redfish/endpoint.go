@@ -137,7 +137,7 @@ func (e *endpoint) send(ctx context.Context, r request, p login) (*answer, error
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, fault.New(fault.Unreachable, "%s %s: no time was left to send the request", r.method, r.path)
+		return nil, fault.New(fault.Unreachable, "no time was left to send the request (%s %s)", r.method, r.path)
 	}
 	if err := spendBudget(ctx, 1, 0); err != nil {
 		return nil, err
@@ -252,7 +252,7 @@ func (e *endpoint) noAnswer(ctx context.Context, r request, err error, sent bool
 		return fault.New(fault.Invalid, "%s: %w", propAddress, refused)
 	}
 	if problem := certificateProblem(err); problem != "" {
-		return fault.New(fault.Untrusted, "%s %s: %s", r.method, r.path, problem)
+		return fault.New(fault.Untrusted, "%s (%s %s)", problem, r.method, r.path)
 	}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -267,7 +267,7 @@ func (e *endpoint) noAnswer(ctx context.Context, r request, err error, sent bool
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		l.reset, l.text = true, "the BMC closed the connection without an answer"
 	}
-	return fault.New(fault.Unreachable, "%s %s: %w", r.method, r.path, l)
+	return fault.New(fault.Unreachable, "%w (%s %s)", l, r.method, r.path)
 }
 
 // resolve returns the URL of a path that a resource links to. It refuses links to

@@ -148,7 +148,10 @@ func (e *endpoint) logIn(ctx context.Context) (login, error) {
 	}
 	// Some BMCs answer 400 to a wrong password. Without this it would be tried again.
 	if slices.ContainsFunc([]string{"ResourceAtUriUnauthorized", "NoValidSession", "UnauthorizedLoginAttempt", "LoginFailed"}, a.hasMessage) {
-		return login{}, fault.New(fault.Denied, "%w", a.err())
+		return login{}, fault.Coded(fault.BMCWrongPassword, "%w", a.err())
+	}
+	if err := a.err(); fault.Is(err, fault.Denied) { // also 403, by which some BMCs refuse a password
+		return login{}, fault.Coded(fault.BMCWrongPassword, "%w", err)
 	}
 	return login{}, a.err()
 }
@@ -206,7 +209,7 @@ func (e *endpoint) serviceRoot(ctx context.Context) (serviceRoot, error) {
 	case a.status == http.StatusUnauthorized: // DSP0266 wants it open to all; use the standard paths
 		root.SessionService = pathSessions
 	case a.status == http.StatusNotFound:
-		return serviceRoot{}, fault.New(fault.Refused, "%s: there is no Redfish service at this %s", a.path, propAddress)
+		return serviceRoot{}, fault.Coded(fault.BMCWrongAddress, "there is no Redfish service at this %s (%s)", propAddress, a.path)
 	case a.err() != nil:
 		return serviceRoot{}, a.err()
 	default:

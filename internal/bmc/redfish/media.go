@@ -20,7 +20,7 @@ func (s *session) Media(ctx context.Context) (bmc.Media, error) {
 	defer done()
 	m, _, _, err := s.drive(ctx)
 	if err != nil {
-		return bmc.Media{}, s.wrap("read virtual media of", err)
+		return bmc.Media{}, s.wrap("read virtual media", err)
 	}
 	return m.media(), nil
 }
@@ -43,7 +43,7 @@ func (m virtualMedia) media() bmc.Media {
 func (s *session) InsertMedia(ctx context.Context, image string) error {
 	ctx, done := withBudget(ctx, callTime)
 	defer done()
-	return s.wrap("insert virtual media of", s.insertMedia(ctx, image))
+	return s.wrap("insert virtual media", s.insertMedia(ctx, image))
 }
 
 func (s *session) insertMedia(ctx context.Context, image string) error {
@@ -111,7 +111,7 @@ func (s *session) EjectMedia(ctx context.Context) error {
 	if err == nil && m.media().Inserted {
 		err = s.sendEject(ctx, m, path, etag)
 	}
-	return s.wrap("eject virtual media of", err)
+	return s.wrap("eject virtual media", err)
 }
 
 func (s *session) sendEject(ctx context.Context, m virtualMedia, path, etag string) error {
@@ -184,7 +184,7 @@ func (s *session) findDrive(ctx context.Context) (m virtualMedia, path, etag str
 	if broken != nil {
 		return virtualMedia{}, "", "", broken
 	}
-	return virtualMedia{}, "", "", fault.New(fault.Refused, "the system has no virtual CD")
+	return virtualMedia{}, "", "", fault.Coded(fault.VirtualMediaRefused, "the system has no virtual CD")
 }
 
 // managers returns the paths of the system's managers, or of all managers if the system

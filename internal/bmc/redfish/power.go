@@ -17,7 +17,7 @@ func (s *session) Power(ctx context.Context) (bmc.Power, error) {
 	ctx, done := withBudget(ctx, callTime)
 	defer done()
 	p, err := s.power(ctx)
-	return p, s.wrap("read power of", err)
+	return p, s.wrap("read power", err)
 }
 
 func (s *session) power(ctx context.Context) (bmc.Power, error) {
@@ -53,7 +53,7 @@ func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
 	defer done()
 	reset, ok := resets[r]
 	if !ok {
-		return s.wrap("request power of", fault.New(fault.Invalid, "%.40q is no power request", string(r)))
+		return s.wrap("request power", fault.New(fault.Invalid, "%.40q is no power request", string(r)))
 	}
 	err := s.reset(ctx, reset.types...)
 	var no *refusal
@@ -62,7 +62,7 @@ func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
 			return nil
 		}
 	}
-	return s.wrap("request "+string(r)+" of", err)
+	return s.wrap("request "+string(r), err)
 }
 
 // Restart sends one Reset. If the answer is lost or has a status of 500 or above other
@@ -82,7 +82,7 @@ func (s *session) Restart(ctx context.Context) error {
 		errors.As(err, &no) && no.change && no.status >= 500 && no.status != http.StatusServiceUnavailable:
 		err = fault.New(fault.OutcomeUnknown, "sent, outcome unknown: %w", err)
 	}
-	return s.wrap("send "+bmc.ForceRestart+" to", err)
+	return s.wrap("send "+bmc.ForceRestart, err)
 }
 
 // reset sends the first of the reset types that the system accepts.

@@ -23,8 +23,8 @@ type session struct {
 	denied error      // the BMC's refusal of the credentials; nil = none yet
 }
 
-// wrap returns an error for the caller: what was done to which node, the kind, and one
-// line without secrets. It does not wrap err, because err may contain what a BMC repeated
+// wrap returns an error for the caller, with its kind and cause: one line without secrets,
+// which begins with what the BMC said and ends with what was done at which address. It does not wrap err, because err may contain what a BMC repeated
 // of a request. The guard's error and the cause of a cancellation come from the caller,
 // and are returned and wrapped.
 func (s *session) wrap(doing string, err error) error {
@@ -35,20 +35,21 @@ func (s *session) wrap(doing string, err error) error {
 	if errors.As(err, &stopped) {
 		return stopped.err
 	}
-	doing = doing + " node " + s.target.Node + " at " + s.endpoint.info.address()
+	doing += " at " + s.endpoint.info.address()
 	kind, text := fault.KindOf(err), s.endpoint.redact(err.Error())
 	var end *cancelledRequest
 	if errors.As(err, &end) && kind != fault.OutcomeUnknown {
-		return fault.New(fault.KindOf(end.cause), "%s: %w", doing, end.cause)
+		return fault.New(fault.KindOf(end.cause), "%w; %s", end.cause, doing)
 	}
 	if kind == fault.Busy {
-		return bmc.Busy(bmc.RetryAfter(err), "%s: %s", doing, text)
+		return bmc.Busy(bmc.RetryAfter(err), "%s; %s", text, doing)
 	}
+	cause := bmc.CauseOf(err)
 	var silent *lostAnswer
 	if errors.As(err, &silent) {
-		return fault.New(kind, "%s: %w", doing, fault.NoAnswerError(text))
+		return fault.CodedAs(kind, cause, "%w; %s", fault.NoAnswerError(text), doing)
 	}
-	return fault.New(kind, "%s: %s", doing, text)
+	return fault.CodedAs(kind, cause, "%s; %s", text, doing)
 }
 
 // withLogin calls do with a login. If the BMC refuses the session, which may have
@@ -239,7 +240,7 @@ func (s *session) findSystem(ctx context.Context) (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", fault.New(fault.Refused, "%s: the BMC lists no system", root.Systems)
+		return "", fault.Coded(fault.BMCWrongAddress, "the BMC lists no system at %s", root.Systems)
 	case 1:
 		s.endpoint.learnSystem(found[0])
 		return found[0], nil

@@ -1,0 +1,243 @@
+package fault
+
+// The codes of why work on a node fails or was ended.
+const (
+	BMCSilent           Code = "bmc_silent"
+	BMCWrongPassword    Code = "bmc_wrong_password"
+	BMCNotTrusted       Code = "bmc_certificate_not_trusted"
+	BMCWrongAddress     Code = "bmc_wrong_address"
+	BMCSettingsInvalid  Code = "bmc_settings_invalid"
+	BMCRefuses          Code = "bmc_refuses"
+	BMCBusy             Code = "bmc_busy"
+	BMCBadAnswer        Code = "bmc_bad_answer"
+	PowerUnchanged      Code = "power_unchanged"
+	PowerLost           Code = "power_lost"
+	BootDeviceRefused   Code = "boot_device_refused"
+	VirtualMediaRefused Code = "virtual_media_refused"
+
+	AgentNeverCalled   Code = "agent_never_called"
+	AgentSilent        Code = "agent_silent"
+	AgentGone          Code = "agent_gone"
+	AgentRebooted      Code = "agent_rebooted"
+	AgentBusy          Code = "agent_busy"
+	AgentNotTrusted    Code = "agent_certificate_not_trusted"
+	AgentRefuses       Code = "agent_refuses"
+	AgentCommandFailed Code = "agent_command_failed"
+	InspectionFailed   Code = "inspection_failed"
+
+	ImageDigestDiffers Code = "image_digest_differs"
+	ImageUnreachable   Code = "image_unreachable"
+	ImageServerSlow    Code = "image_server_slow"
+	ImageNotTrusted    Code = "image_certificate_not_trusted"
+	ImageFormatWrong   Code = "image_format_wrong"
+	ImageWriteFailed   Code = "image_write_failed"
+	DiskTooSmall       Code = "disk_too_small"
+	NoDiskFits         Code = "no_disk_fits"
+	ConfigDriveInvalid Code = "config_drive_invalid"
+
+	SecretUnreadable   Code = "secret_unreadable"
+	ConductorsDied     Code = "conductors_died"
+	ConductorDied      Code = "conductor_died"
+	StepsTimedOut      Code = "steps_timed_out"
+	NobodyUnheld       Code = "nobody_unheld"
+	WorkflowTerminated Code = "workflow_terminated"
+	WorkflowTimedOut   Code = "workflow_timed_out"
+	WorkflowLost       Code = "workflow_lost"
+
+	CancelledByPerson Code = "cancelled"
+	AbortedByPerson   Code = "aborted"
+	EndedByForce      Code = "ended_by_force"
+)
+
+// ofFailures are the rows of what work on a node fails of, beside those of ofRequests that are causes, and
+// of who ended it.
+var ofFailures = []CodeRow{
+	{
+		Code: BMCSilent, Kind: Unreachable, Cause: true, Meaning: "The BMC does not answer.",
+		Do:     "Check that the BMC has power and network, and that redfish_address is right: open it from a host of the conductors. A BMC that hangs often needs a cold reset, or its server without mains power for a minute. Then retry.",
+		Fields: []string{"driver_info/redfish_address"},
+	},
+	{
+		Code: BMCWrongPassword, Kind: Denied, Cause: true, Meaning: "The BMC refuses the user name or the password.",
+		Do:     "Set the right password, then retry. Temper tries a refused password only once and not again before it changes or some minutes are over, so that the BMC does not lock the account. If the account is locked, unlock it at the BMC.",
+		Fields: []string{"driver_info/redfish_username", "driver_info/redfish_password"},
+	},
+	{
+		Code: BMCNotTrusted, Kind: Untrusted, Cause: true, Meaning: "The certificate of the BMC does not verify.",
+		Do:     "Give the BMC a certificate for the name in redfish_address, or set redfish_verify_ca to the file of its authority, together with the password. Then retry.",
+		Fields: []string{"driver_info/redfish_verify_ca", "driver_info/redfish_address"},
+	},
+	{
+		Code: BMCWrongAddress, Kind: Refused, Cause: true, Meaning: "At the BMC's address is no Redfish service, or none of this system.",
+		Do:     "Set redfish_address to the BMC's own address, without a path, and redfish_system_id if the BMC has several systems. The password must be given again with a new address. Then retry.",
+		Fields: []string{"driver_info/redfish_address", "driver_info/redfish_system_id"},
+	},
+	{
+		Code: BMCSettingsInvalid, Kind: Invalid, Cause: true, Meaning: "A field of driver_info that says how to reach the BMC is missing or wrong.",
+		Do:     "Set what the error names; docs/drivers.md lists the fields of each driver. Then retry.",
+		Fields: []string{"driver_info"},
+	},
+	{
+		Code: BMCRefuses, Kind: Refused, Cause: true, Meaning: "The BMC refuses a request. The error has its words.",
+		Do: "Mend what the BMC names. Often it is a licence, a right of the BMC's user, or firmware that lacks the function. Then retry.",
+	},
+	{
+		Code: BMCBusy, Kind: Busy, Cause: true, Meaning: "The BMC has answered \"try again later\" for too long.",
+		Do: "The server may be in its self-test, or its firmware is being updated. Wait until that is over, then retry. bmc_busy_timeout says how long Temper waits by itself.",
+	},
+	{
+		Code: BMCBadAnswer, Kind: Unreachable, Cause: true, Meaning: "The BMC answers, but with an error of its own or with something that can't be read.",
+		Do:     "Open redfish_address: a proxy or another device may answer there. Else reset or update the BMC. Then retry.",
+		Fields: []string{"driver_info/redfish_address"},
+	},
+	{
+		Code: PowerUnchanged, Kind: Unreachable, Cause: true, Meaning: "The BMC accepted a power request, and the power state did not change in time.",
+		Do: "Look at the server and at the BMC's log: the request may have been lost, a power supply may have failed, or the server takes longer than power_timeout. Then retry.", Fields: []string{"power_state"},
+	},
+	{
+		Code: PowerLost, Kind: Unreachable, Cause: true, Meaning: "The server's power changed although nobody asked Temper for that.",
+		Do: "Find out who or what switched it: a person, another program that uses the BMC, a power policy of the BMC, or a failed power supply. Then retry.", Fields: []string{"power_state"},
+	},
+	{
+		Code: BootDeviceRefused, Kind: Refused, Cause: true, Meaning: "The BMC does not take the boot device.",
+		Do:     "Check that the server can boot from a virtual CD in its boot mode, and that no setup password or boot lock is set. Then retry.",
+		Fields: []string{"properties/capabilities", "boot_mode"},
+	},
+	{
+		Code: VirtualMediaRefused, Kind: Refused, Cause: true, Meaning: "The BMC does not take the virtual medium.",
+		Do:     "Check that the BMC can fetch the URL of the boot ISO from its own network, that its virtual media are licensed and enabled, and that nobody else has a medium inserted. Then retry.",
+		Fields: []string{"driver_info/deploy_iso"},
+	},
+
+	{
+		Code: AgentNeverCalled, Kind: Unreachable, Cause: true, Meaning: "The server was booted, and the agent did not call in time.",
+		Do:     "Look at the server's console: does it boot the ramdisk, does the ramdisk get an address, and can it reach the API? Check deploy_iso and that the node has a port with the MAC address of the server. Then retry.",
+		Fields: []string{"driver_info/deploy_iso"},
+	},
+	{
+		Code: AgentSilent, Kind: Unreachable, Cause: true, Meaning: "The agent called, and now answers no request.",
+		Do: "Look at the server's console. The ramdisk may have crashed or hang, or a firewall lets the agent call and nobody call the agent. Then retry.",
+	},
+	{
+		Code: AgentGone, Kind: Unreachable, Cause: true, Meaning: "The agent is gone: the server was switched off or restarted while the operation needed it.",
+		Do: "Find out who switched it. Then retry, which boots the agent again.", Fields: []string{"power_state"},
+	},
+	{
+		Code: AgentRebooted, Kind: Refused, Cause: true, Meaning: "The agent was rebooted while it ran a command, and the result is lost.",
+		Do: "Look at the server's console and hardware log: it may have crashed or run out of memory. Then retry.",
+	},
+	{
+		Code: AgentBusy, Kind: Busy, Cause: true, Meaning: "The agent was busy with something else for too long.",
+		Do: "Look at the server's console for what it does. Then retry.",
+	},
+	{
+		Code: AgentNotTrusted, Kind: Untrusted, Cause: true, Meaning: "The certificate of the agent does not verify.",
+		Do: "The address that the agent called from may belong to another machine by now, or a proxy is in between. Retry, which boots the agent again.",
+	},
+	{
+		Code: AgentRefuses, Kind: Refused, Cause: true, Meaning: "The agent refuses a request, or answers with something that can't be used.",
+		Do: "The error has its words. Check that the ramdisk's version fits, then retry.",
+	},
+	{
+		Code: AgentCommandFailed, Kind: Refused, Cause: true, Meaning: "A command of the agent failed. The error has its words.",
+		Do: "Mend what they name. If they name a disk or another device, look at the server's hardware log. Then retry.",
+	},
+	{
+		Code: InspectionFailed, Kind: Refused, Cause: true, Meaning: "The agent could not inspect the server, or its inventory can't be used.",
+		Do: "The error has the agent's words. Mend what they name, then inspect the node again.",
+	},
+
+	{
+		Code: ImageDigestDiffers, Kind: Refused, Cause: true, Meaning: "The image that was fetched has another digest than instance_info says.",
+		Do:     "If the digest in instance_info is wrong, set the right one. If it is right, the image on the server is another one or is damaged: put the right one there. Then retry.",
+		Fields: []string{"instance_info/image_os_hash_value", "instance_info/image_checksum", "instance_info/image_source"},
+	},
+	{
+		Code: ImageUnreachable, Kind: Refused, Cause: true, Meaning: "The image or its checksum file can't be fetched.",
+		Do:     "Fetch the URL from the network of the servers: does the image server run, is the path right, does it ask for a password? Set image_source if it is wrong. Then retry.",
+		Fields: []string{"instance_info/image_source", "instance_info/image_checksum"},
+	},
+	{
+		Code: ImageServerSlow, Kind: Refused, Cause: true, Meaning: "The image server sends too slowly, or stopped in the middle of the image.",
+		Do:     "Look at the load of the image server and of the network between it and the servers, or use another one. Then retry.",
+		Fields: []string{"instance_info/image_source"},
+	},
+	{
+		Code: ImageNotTrusted, Kind: Untrusted, Cause: true, Meaning: "The certificate of the image server does not verify.",
+		Do:     "Give the image server a certificate that verifies, or use another address of it. Then retry.",
+		Fields: []string{"instance_info/image_source"},
+	},
+	{
+		Code: ImageFormatWrong, Kind: Invalid, Cause: true, Meaning: "The image is in a format that can't be deployed, or in another one than instance_info says.",
+		Do:     "Set image_disk_format to the image's format, raw or qcow2, or remove it. Convert an image of another format with qemu-img. Then retry.",
+		Fields: []string{"instance_info/image_disk_format", "instance_info/image_source"},
+	},
+	{
+		Code: ImageWriteFailed, Kind: Refused, Cause: true, Meaning: "The agent could not write the image to the disk.",
+		Do:     "Look at the disk and the hardware log: a disk that fails on writing has to be replaced. Then retry.",
+		Fields: []string{"properties/root_device"},
+	},
+	{
+		Code: DiskTooSmall, Kind: Refused, Cause: true, Meaning: "The image does not fit on the disk, or not into the ramdisk's memory.",
+		Do:     "Use a smaller image, or a larger disk with the root device hints. A qcow2 image that does not fit into memory can be given as a raw one, which is streamed to the disk. Then retry.",
+		Fields: []string{"instance_info/image_source", "properties/root_device"},
+	},
+	{
+		Code: NoDiskFits, Kind: Refused, Cause: true, Meaning: "The server has no disk that fits the root device hints, or none at all.",
+		Do:     "Compare the hints with the disks in the node's inventory. Set the hints, or mend the disk or its controller. Then retry.",
+		Fields: []string{"properties/root_device", "instance_info/root_device"},
+	},
+	{
+		Code: ConfigDriveInvalid, Kind: Invalid, Cause: true, Meaning: "The config drive can't be used.",
+		Do:     "Deploy again with a config drive that is an object, a base64 encoded ISO, or the URL of one.",
+		Fields: []string{"instance_info/configdrive"},
+	},
+
+	{
+		Code: SecretUnreadable, Kind: Internal, Cause: true, Meaning: "A stored secret of the node does not open.",
+		Do:     "Start the conductor with the same keyset as the API. If the secret was given for another address, or the keys are lost, give it again. Then retry.",
+		Fields: []string{"driver_info"},
+	},
+	{
+		Code: ConductorsDied, Kind: Refused, Cause: true, Meaning: "Several conductors in a row died of the same step.",
+		Do: "Look at the ends of their logs, and at the memory of their hosts: an answer of this BMC or agent may crash them. Retry when the reason is known.",
+	},
+	{
+		Code: ConductorDied, Kind: Refused, Cause: true, Meaning: "The conductor died while the node was in maintenance, so that nobody may continue the step.",
+		Do:     "End the maintenance, then retry.",
+		Fields: []string{"maintenance"},
+	},
+	{
+		Code: StepsTimedOut, Kind: Refused, Cause: true, Meaning: "The steps took longer than they may altogether.",
+		Do: "Look at the operation for the step that took so long, and at the server's console. Then retry.",
+	},
+	{
+		Code: NobodyUnheld, Kind: Refused, Cause: true, Meaning: "A hold step waited for somebody to unhold the node, and nobody did in time.",
+		Do: "Retry the operation, and unhold the node when it may go on.",
+	},
+	{
+		Code: WorkflowTerminated, Kind: Refused, Cause: true, Meaning: "Somebody terminated the operation's workflow in Temporal, or it ended there in another way before the operation did.",
+		Do: "Temporal shows who terminated it and why. What was half done is undone by reconciliation. To end an operation, cancel it instead: then it is undone at once. Retry if the work is still wanted.",
+	},
+	{
+		Code: WorkflowTimedOut, Kind: Refused, Cause: true, Meaning: "The operation's workflow timed out in Temporal.",
+		Do: "Look whether orchestrators run. What was half done is undone by reconciliation. Then retry.",
+	},
+	{
+		Code: WorkflowLost, Kind: Refused, Cause: true, Meaning: "Temporal does not know the operation's workflow any more.",
+		Do: "Temporal has lost data, was restored from an older copy, or Temper uses another namespace now. What was half done is undone by reconciliation. Then retry.",
+	},
+
+	{
+		Code: CancelledByPerson, Kind: Refused, Cause: true, Meaning: "Somebody asked for the end of the operation.",
+		Do: "The operation says who and why. Retry it if the work is still wanted.",
+	},
+	{
+		Code: AbortedByPerson, Kind: Refused, Cause: true, Meaning: "Somebody aborted the operation.",
+		Do: "The operation says who and why. Retry it if the work is still wanted.",
+	},
+	{
+		Code: EndedByForce, Kind: Refused, Cause: true, Meaning: "Somebody took the node from the operation by force.",
+		Do: "The node's history says who and why. What was half done is undone by reconciliation. Retry the operation if the work is still wanted.",
+	},
+}

@@ -1,0 +1,233 @@
+package fault
+
+// The codes of what the API refuses.
+const (
+	InternalError        Code = "internal_error"
+	InvalidRequest       Code = "invalid_request"
+	ImageInvalid         Code = "image_invalid"
+	ValidationFailed     Code = "validation_failed"
+	NotSupported         Code = "not_supported"
+	SecretRequired       Code = "secret_required"
+	UnknownState         Code = "unknown_state"
+	NodeInMaintenance    Code = "node_in_maintenance"
+	StateNotAllowed      Code = "state_not_allowed"
+	AlreadyInState       Code = "already_in_state"
+	Unauthenticated      Code = "unauthorized"
+	TooManyPasswords     Code = "too_many_passwords"
+	ForbiddenRequest     Code = "forbidden"
+	NodeProtected        Code = "node_protected"
+	CrossOrigin          Code = "cross_origin"
+	UnknownHost          Code = "unknown_host"
+	ResourceNotFound     Code = "not_found"
+	NodeNotFound         Code = "node_not_found"
+	PortNotFound         Code = "port_not_found"
+	ConductorNotFound    Code = "conductor_not_found"
+	OperationNotFound    Code = "operation_not_found"
+	MethodNotAllowed     Code = "method_not_allowed"
+	VersionNotSupported  Code = "version_not_supported"
+	RequestConflict      Code = "conflict"
+	NodeLocked           Code = "node_locked"
+	NodeInTransition     Code = "node_in_transition"
+	AlreadyExists        Code = "already_exists"
+	OperationEnded       Code = "operation_ended"
+	IdempotencyKeyReused Code = "idempotency_key_reused"
+	NoDecisionAwaited    Code = "no_decision_awaited"
+	ClaimLost            Code = "claim_lost"
+	BodyTooLarge         Code = "body_too_large"
+	NoConductor          Code = "no_conductor"
+	NoConductorAlive     Code = "no_conductor_alive"
+	ServiceUnavailable   Code = "unavailable"
+	DatabaseUnavailable  Code = "database_unavailable"
+	TemporalUnavailable  Code = "temporal_unavailable"
+	WorkflowEnded        Code = "workflow_ended"
+	NoAnswerInTime       Code = "unreachable"
+	RequestBusy          Code = "busy"
+	TooManyBodies        Code = "too_many_bodies"
+	RequestRefused       Code = "refused"
+	CredentialsDenied    Code = "credentials_denied"
+	NotTrusted           Code = "certificate_not_trusted"
+	UnknownOutcome       Code = "outcome_unknown"
+)
+
+// ofRequests are the rows of what the API refuses. The work on a node can fail of some of them, too.
+var ofRequests = []CodeRow{
+	{
+		Code: InternalError, Kind: Internal, Cause: true, Meaning: "Something is wrong inside Temper. Its log says what.",
+		Do: "Look in the log of the process that answered, or of the conductor that the operation names, for the same time. Report what it says. A retry may succeed.",
+	},
+	{
+		Code: InvalidRequest, Kind: Invalid, Meaning: "The request is wrong.",
+		Do: "The error names the field and what it must be. Change the request.",
+	},
+	{
+		Code: ImageInvalid, Kind: Invalid, Cause: true, Meaning: "The image that instance_info names is incomplete or can't be used.",
+		Do:     "Set the fields of instance_info that the error names: an http or https URL, and its digest. Then retry.",
+		Fields: []string{"instance_info/image_source", "instance_info/image_checksum", "instance_info/image_os_hash_algo", "instance_info/image_os_hash_value", "instance_info/image_disk_format"},
+	},
+	{
+		Code: ValidationFailed, Kind: Invalid, Cause: true, Meaning: "The node lacks something that the work needs, or has it wrong.",
+		Do:     "Validate the node: that names for each interface what is missing. Set it, then retry.",
+		Fields: []string{"driver_info", "instance_info", "properties"},
+	},
+	{
+		Code: NotSupported, Kind: Invalid, Cause: true, Meaning: "The node's driver does not support this.",
+		Do:     "Leave the step or request out, or give the node another driver or interface. docs/drivers.md says what each driver can do.",
+		Fields: []string{"driver"},
+	},
+	{
+		Code: SecretRequired, Kind: Invalid, Meaning: "The request changes where a stored secret is sent, and does not contain the secret.",
+		Do: "Send the secret again in the same request, or remove it. A stored password is never sent to another address than the one that it was given for.",
+	},
+	{
+		Code: UnknownState, Kind: Invalid, Meaning: "There is no provision state of this name.",
+		Do: "Use one of the states that docs/lifecycle.md lists.",
+	},
+	{
+		Code: NodeInMaintenance, Kind: Invalid, Meaning: "The node is in maintenance.",
+		Do:     "End the maintenance when the work that it was set for is done. The node says who set it and why.",
+		Fields: []string{"maintenance", "maintenance_reason"},
+	},
+	{
+		Code: StateNotAllowed, Kind: NotAllowed, Meaning: "The state of the node or of its operation does not allow this.",
+		Do:     "The answer's help names the way to a state in which it is allowed. docs/lifecycle.md has all transitions.",
+		Fields: []string{"provision_state"},
+	},
+	{
+		Code: AlreadyInState, Kind: NotAllowed, Meaning: "The node is already in the state that the request would lead to.",
+		Do: "Nothing has to be done.", Fields: []string{"provision_state"},
+	},
+	{
+		Code: Unauthenticated, Kind: Unauthorized, Meaning: "The request has no valid name and password.",
+		Do: "Send the name and password of a user in the API's htpasswd file. The command line reads them from its configuration.",
+	},
+	{
+		Code: TooManyPasswords, Kind: Unauthorized, Meaning: "Too many wrong passwords came from this address. Try again later.",
+		Do: "Find the client that sends the wrong password. The header Retry-After says when this address may try again.",
+	},
+	{
+		Code: ForbiddenRequest, Kind: Forbidden, Meaning: "The request is not permitted.",
+		Do: "Use a user who may do this.",
+	},
+	{
+		Code: NodeProtected, Kind: Forbidden, Meaning: "The node is protected.",
+		Do:     "If the instance on it may really go, end the protection first.",
+		Fields: []string{"protected", "protected_reason"},
+	},
+	{
+		Code: CrossOrigin, Kind: Forbidden, Meaning: "A browser sent the request for a web page of another origin.",
+		Do: "Open the page from the API's own address.",
+	},
+	{
+		Code: UnknownHost, Kind: Forbidden, Meaning: "The Host header names a host that this listener does not have.",
+		Do: "Use the name or address that the API was configured with.",
+	},
+	{
+		Code: ResourceNotFound, Kind: NotFound, Meaning: "The resource does not exist.",
+		Do: "Check the address and the name in it.",
+	},
+	{
+		Code: NodeNotFound, Kind: NotFound, Meaning: "The node does not exist.",
+		Do: "List the nodes. What is left of deleted nodes is in GET /temper/v1/nodes/deleted.",
+	},
+	{Code: PortNotFound, Kind: NotFound, Meaning: "The port does not exist.", Do: "List the ports."},
+	{Code: ConductorNotFound, Kind: NotFound, Meaning: "The conductor does not exist.", Do: "List the conductors."},
+	{Code: OperationNotFound, Kind: NotFound, Meaning: "The operation does not exist.", Do: "List the operations."},
+	{
+		Code: MethodNotAllowed, Kind: NotAllowed, Meaning: "The resource does not have this method.",
+		Do: "Use a method that schemas/openapi.yaml lists for the resource.",
+	},
+	{
+		Code: VersionNotSupported, Kind: NotAcceptable, Meaning: "The microversion is not served, or does not have what was asked for.",
+		Do: "Ask for a microversion that GET / lists, or leave the header out. docs/compatibility.md says what each has.",
+	},
+	{
+		Code: RequestConflict, Kind: Conflict, Meaning: "The request conflicts with what is there.",
+		Do: "Read the resource again, and decide whether the request still makes sense.",
+	},
+	{
+		Code: NodeLocked, Kind: Conflict, Meaning: "An operation holds the node.",
+		Do:     "Wait until the operation has ended, or end it.",
+		Fields: []string{"reservation"},
+	},
+	{
+		Code: NodeInTransition, Kind: Conflict, Meaning: "The node can't be changed while an operation moves it to another state.",
+		Do: "Wait until the operation has ended, or end it.", Fields: []string{"provision_state"},
+	},
+	{
+		Code: AlreadyExists, Kind: Conflict, Meaning: "Something else has this name, address or uuid.",
+		Do: "Use another one, or change what has it.",
+	},
+	{
+		Code: OperationEnded, Kind: Conflict, Meaning: "The operation has ended.",
+		Do: "Look at the node: another operation may hold it now. An operation that failed can be retried.",
+	},
+	{
+		Code: IdempotencyKeyReused, Kind: Conflict, Meaning: "The idempotency key was used for another request.",
+		Do: "Use a new key for a new request.",
+	},
+	{
+		Code: NoDecisionAwaited, Kind: Conflict, Meaning: "The operation does not wait for a decision.",
+		Do: "Look at the operation: somebody may have decided already, or it runs.",
+	},
+	{
+		Code: ClaimLost, Kind: Lost, Meaning: "Somebody else works on the operation now.",
+		Do: "Nothing has to be done: the newer owner goes on.",
+	},
+	{
+		Code: BodyTooLarge, Kind: TooLarge, Meaning: "The request body is too large.",
+		Do: "Send less at once. A large config drive can be given as a URL.",
+	},
+	{
+		Code: NoConductor, Kind: NoValidHost, Cause: true, Meaning: "No live conductor covers the node.",
+		Do:     "Start a conductor of the node's group that has its driver and interfaces, or give the node another group. Operations wait for one by themselves, up to wait_for_conductor; one that has failed can be retried afterwards.",
+		Fields: []string{"conductor_group", "driver"},
+	},
+	{
+		Code: ServiceUnavailable, Kind: Unavailable, Cause: true, Meaning: "Something that the request needs is away. Try again.",
+		Do: "Wait for what the error names, then try again.",
+	},
+	{
+		Code: NoConductorAlive, Kind: Unavailable, Meaning: "No conductor is alive and takes work.",
+		Do: "Start a conductor. If some run, look in their logs whether they reach Temporal and the database.",
+	},
+	{
+		Code: DatabaseUnavailable, Kind: Unavailable, Cause: true, Meaning: "The database is away or busy.",
+		Do: "Bring PostgreSQL back. Work that was accepted goes on by itself afterwards.",
+	},
+	{
+		Code: TemporalUnavailable, Kind: Unavailable, Cause: true, Meaning: "Temporal is away, or the workflow did not answer in time.",
+		Do: "Bring Temporal back. What was accepted is in the database, and goes on by itself afterwards. Don't recover nodes by force meanwhile.",
+	},
+	{
+		Code: WorkflowEnded, Kind: Unavailable, Meaning: "The workflow of the operation has ended, so that nobody takes a decision. Reconciliation ends the operation within seconds. Then it can be retried.",
+		Do: "Wait some seconds, then retry the operation.",
+	},
+	{
+		Code: NoAnswerInTime, Kind: Unreachable, Cause: true, Meaning: "Something that was asked did not answer in time.",
+		Do: "The error names it. Check that it runs and that it can be reached from the conductors, then retry.",
+	},
+	{
+		Code: RequestBusy, Kind: Busy, Cause: true, Meaning: "Something that was asked is busy. Try again.",
+		Do: "Try again later.",
+	},
+	{
+		Code: TooManyBodies, Kind: Busy, Meaning: "Too many large requests are being read at once.",
+		Do: "Try again, with fewer requests at once.",
+	},
+	{
+		Code: RequestRefused, Kind: Refused, Cause: true, Meaning: "The hardware refused the request.",
+		Do: "The error has its words. Mend what they name, then retry.",
+	},
+	{
+		Code: CredentialsDenied, Kind: Denied, Cause: true, Meaning: "The hardware refused the credentials.",
+		Do: "Set the right credentials, then retry.", Fields: []string{"driver_info"},
+	},
+	{
+		Code: NotTrusted, Kind: Untrusted, Cause: true, Meaning: "A certificate does not verify.",
+		Do: "Give the other side a certificate that verifies, or name its authority, then retry.",
+	},
+	{
+		Code: UnknownOutcome, Kind: OutcomeUnknown, Cause: true, Meaning: "A request was sent, and it is not known whether it was carried out.",
+		Do: "Look at the server: the request may be sent only once, and nobody can read whether it had its effect. Then decide whether it is to be sent again, and retry.",
+	},
+}
