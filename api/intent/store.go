@@ -14,6 +14,7 @@ import (
 // row locked and change nothing by returning an error.
 type Store interface {
 	NodeStore
+	AttentionStore
 	RequestStore
 	TraitStore
 	PortStore
@@ -45,6 +46,12 @@ type NodeStore interface {
 	DeleteNode(ctx context.Context, ident, user string, check func(*node.Node) error) error
 	// SetMaintenance pauses the open operation, or lets it go on, and returns it; nil = none.
 	SetMaintenance(ctx context.Context, ident string, on bool, reason, user string) (*node.Operation, error)
+}
+
+// AttentionStore says which nodes need a person.
+type AttentionStore interface {
+	Attention(ctx context.Context, f node.AttentionFilter) ([]node.Attention, error)
+	AttentionGroups(ctx context.Context, f node.AttentionFilter) ([]node.AttentionGroup, error)
 }
 
 // RequestStore keeps the operations.

@@ -10,24 +10,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newNodeWhy(s *session) *cobra.Command {
-	c := &cobra.Command{
-		Use: "why NODE", Short: "Say what a node is doing, what it waits for, and what you can do", Args: cobra.ExactArgs(1),
-		Example: "  temper node why n1", ValidArgsFunction: s.completeNodes("", 1),
-	}
-	c.RunE = s.run(func(ctx context.Context, args []string) error {
-		w, err := s.Why(ctx, args[0])
-		if err != nil {
-			return withAdvice(err)
-		}
-		return s.show(w, func(out io.Writer) error {
-			_, err := fmt.Fprintln(out, w.Text)
-			return err
-		})
-	})
-	return c
-}
-
 func newNodeRecover(s *session) *cobra.Command {
 	var force bool
 	var reason string

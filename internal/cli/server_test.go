@@ -187,6 +187,12 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "node show n1 n9", out: "n1", err: "1 of 2 failed:\n  n9: Node n9 could not be found; temper node list shows which there are"},
 
 		{args: "node set n1 n2 --description both --driver-info a=b --interface deploy=fake", out: "n2: set driver_info.a, description, deploy_interface"},
+		{args: "node why n1 n2", out: "2 nodes: nobody is needed\n"},
+		{args: "node why n1 n9", err: "Node n9 could not be found"},
+		{args: "node why", err: "name at least one node or filter"},
+		{args: "why", out: "no node needs a person\n"},
+		{args: "why --nodes --reason held -o json", out: `"nodes": []`},
+		{args: "status", out: "orchestrators: no orchestrator runs\n  still works: requests are accepted", err: "not all is well: orchestrators"},
 		{args: "node set n1 --name", err: "flag needs an argument"},
 		{args: "node set n1 --description=", out: "n1: removed description"},
 		{args: "node unset n1 --extra rack --resource-class --interface deploy", out: "n1: removed extra.rack, resource_class, deploy_interface"},

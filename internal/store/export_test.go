@@ -100,6 +100,22 @@ func ReconcileStatements() map[string]Statement {
 	}
 }
 
+// AttentionStatements returns the statements about what needs a person, by name.
+func AttentionStatements() map[string]Statement {
+	s := &Store{conductorTimeout: time.Hour}
+	out := map[string]Statement{}
+	for name, f := range map[string]node.AttentionFilter{
+		"all": {Limit: 100}, "a later page": {Limit: 100, AfterRank: 2, AfterNode: 7}, "of a cause": {Limit: 100, Cause: "bmc_silent"},
+		"of a driver": {Limit: 100, Driver: "redfish"}, "of nodes": {Limit: 100, Nodes: []string{"00000000-0000-0000-0000-000000000001"}},
+	} {
+		one, a := s.attention(f)
+		out[name] = Statement{one, a}
+		groups, b := s.attentionGroups(f)
+		out["groups, "+name] = Statement{groups, b}
+	}
+	return out
+}
+
 // NodeSortKeys returns the keys by which nodes can be sorted, except id.
 func NodeSortKeys() []string { return slices.Sorted(maps.Keys(nodeSort)) }
 

@@ -84,6 +84,7 @@ CREATE INDEX nodes_with_instance    ON nodes (id) WHERE instance_uuid IS NOT NUL
 CREATE INDEX nodes_in_maintenance   ON nodes (id) WHERE maintenance;
 CREATE INDEX nodes_retired          ON nodes (id) WHERE retired;
 CREATE INDEX nodes_owing            ON nodes (id) WHERE owed <> '[]';
+CREATE INDEX nodes_not_enrolled     ON nodes (id) WHERE provision_state = 'enroll' AND last_error IS NOT NULL;
 -- Free nodes, as a scheduler asks for them. Power state and fault change too often to be part of the predicate.
 CREATE INDEX nodes_free             ON nodes (id) WHERE provision_state = 'available' AND instance_uuid IS NULL AND NOT retired;
 CREATE INDEX nodes_free_by_class    ON nodes (resource_class, id) WHERE provision_state = 'available' AND instance_uuid IS NULL AND NOT retired;
@@ -260,6 +261,9 @@ COMMENT ON TABLE operations IS 'Pieces of work on nodes. An operation is open, a
 CREATE UNIQUE INDEX operations_one_open_per_node ON operations (node_id) WHERE ended_at IS NULL;
 CREATE INDEX operations_open       ON operations (id) WHERE ended_at IS NULL;
 CREATE INDEX operations_not_begun  ON operations (accepted_at) WHERE begun_at IS NULL AND ended_at IS NULL;
+CREATE INDEX operations_holding    ON operations (id) WHERE phase = 'holding' AND ended_at IS NULL;
+CREATE INDEX operations_failed     ON operations (node_id, id) INCLUDE (cause) WHERE cause IS NOT NULL;
+CREATE INDEX operations_power_failed ON operations (ended_at) WHERE kind = 'power' AND outcome = 'failed';
 CREATE INDEX operations_asked      ON operations (asked_at) WHERE asked_at IS NOT NULL AND ended_at IS NULL;
 CREATE INDEX operations_missing    ON operations (id) WHERE missing_since IS NOT NULL;
 CREATE INDEX operations_of_node    ON operations (node_id); -- for the foreign key
@@ -697,6 +701,43 @@ CREATE FUNCTION node_relations(node bigint, allocation uuid) RETURNS TABLE (
     SELECT CASE WHEN allocation IS NOT NULL THEN (SELECT t.owner FROM allocations t WHERE t.node_id = node) END,
         allocation IS NOT NULL AND EXISTS (SELECT FROM allocations t WHERE t.node_id = node AND 'CUSTOM_MAINTENANCE' = ANY (t.traits)),
         (SELECT c.hostname FROM ring_owners w JOIN conductors c ON c.id = w.conductor_id WHERE w.node_id = node)
+$$;
+
+-- The nodes that need a person, each once, with its worst reason (node.Reasons; the worst has the lowest rank) and its cause, a code
+-- of package fault. Nodes that somebody has put into maintenance are left out: somebody looks after them. The nodes in quarantine
+-- come last, and in a part of their own, because they may be very many.
+CREATE FUNCTION needs_person(timeout bigint) RETURNS TABLE (node_id bigint, rank integer, reason text, cause text, operation_id bigint, since timestamptz)
+LANGUAGE sql STABLE AS $$
+    WITH maintained AS MATERIALIZED (SELECT n.id FROM nodes n WHERE n.maintenance AND NOT n.maintenance_by_fault),
+    found AS (
+        SELECT o.node_id, 1 AS rank, 'held' AS reason, o.cause, o.id AS operation_id,
+            (SELECT max((s.step ->> 'ended_at')::timestamptz) FROM jsonb_array_elements(o.steps) AS s (step) WHERE s.step ->> 'state' = 'failed') AS since
+          FROM operations o WHERE o.ended_at IS NULL AND o.phase = 'holding'
+        UNION ALL
+        SELECT n.id, 2, 'failed', NULL, NULL, n.provision_updated_at
+          FROM nodes n WHERE n.provision_state IN ('deploy failed', 'clean failed', 'inspect failed', 'adopt failed', 'rescue failed', 'unrescue failed',
+            'service failed', 'error') OR n.provision_state = 'enroll' AND n.last_error IS NOT NULL
+        UNION ALL
+        SELECT o.node_id, 3, 'late', coalesce(o.cause, ''), o.id, coalesce(o.waiting_until, o.usual_until, o.accepted_at)
+          FROM operations o WHERE o.ended_at IS NULL AND o.temporal_pause IS NULL AND o.stalled = '' AND o.phase <> 'holding'
+           AND (operation_past_usual(o) OR o.waiting_until < clock_timestamp() OR o.begun_at IS NULL AND o.accepted_at < clock_timestamp() - interval '1 minute')
+        UNION ALL
+        SELECT n.id, 4, 'owed', NULL, NULL, n.owed_tried_at FROM nodes n WHERE n.owed <> '[]' AND n.owed_refused
+        UNION ALL
+        SELECT n.id, 5, 'fault', NULL, NULL, n.maintenance_since FROM nodes n WHERE n.fault IS NOT NULL
+        UNION ALL
+        SELECT o.node_id, 6, 'power', o.cause, o.id, o.ended_at
+          FROM operations o WHERE o.kind = 'power' AND o.outcome = 'failed' AND o.ended_at > clock_timestamp() - interval '1 day' AND o.node_id IS NOT NULL
+           AND NOT EXISTS (SELECT FROM operations l WHERE l.node_uuid = o.node_uuid AND l.id > o.id)),
+    worst AS MATERIALIZED (
+        SELECT DISTINCT ON (f.node_id) f.* FROM found f WHERE NOT EXISTS (SELECT FROM maintained m WHERE m.id = f.node_id) ORDER BY f.node_id, f.rank)
+    SELECT w.node_id, w.rank, w.reason, coalesce(w.cause, l.cause, ''), coalesce(w.operation_id, l.id), w.since
+      FROM worst w LEFT JOIN LATERAL (
+        SELECT o.id, o.cause FROM operations o WHERE w.cause IS NULL AND o.node_id = w.node_id AND o.cause IS NOT NULL ORDER BY o.id DESC LIMIT 1) l ON true
+    UNION ALL
+    SELECT n.id, 7, 'quarantined', 'no_conductor', NULL, v.since
+      FROM (SELECT v.id, v.since FROM coverage(timeout) v WHERE v.quarantined) v JOIN nodes n ON n.need_id = v.id
+     WHERE NOT EXISTS (SELECT FROM maintained m WHERE m.id = n.id) AND NOT EXISTS (SELECT FROM worst w WHERE w.node_id = n.id)
 $$;
 
 -- The instance is the one that is on the node.

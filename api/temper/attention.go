@@ -1,0 +1,138 @@
+package temper
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
+	"go.temper.dev/temper/internal/node"
+)
+
+// maxAttentionNodes is how many nodes a request may name.
+const maxAttentionNodes = 500
+
+// shownAttention is a node that needs a person, as clients see it.
+type shownAttention struct {
+	NodeUUID  string      `json:"node_uuid"`
+	NodeName  any         `json:"node_name"`
+	State     node.State  `json:"provision_state"`
+	Reason    node.Reason `json:"reason"`
+	Cause     any         `json:"cause"` // null = there is none
+	Sentence  string      `json:"sentence"`
+	Since     any         `json:"since"`     // null = not known
+	Operation any         `json:"operation"` // null = none
+	Help      []help.Item `json:"help"`
+}
+
+// shownAttentionGroup counts nodes that need a person for the same reason and cause.
+type shownAttentionGroup struct {
+	Reason   node.Reason `json:"reason"`
+	Cause    any         `json:"cause"` // null = there is none
+	Nodes    int         `json:"nodes"`
+	Sentence string      `json:"sentence"`
+	Since    any         `json:"since"`
+	Names    []string    `json:"names"` // of some of the nodes
+}
+
+// listAttention answers GET /temper/v1/why: the nodes that need a person, the worst first, or with
+// group=cause how many do for the same reason and cause.
+func (s *Server) listAttention(c *gin.Context) (int, any, error) {
+	q := format.ReadQuery(c, "group", "node", "reason", "cause", "conductor_group", "driver", "resource_class", "provision_state", "limit", "marker")
+	p := q.Page(s.MaxLimit, format.Unsortable)
+	group := q.Word("group")
+	if group != "" && group != "cause" {
+		q.Fail("group must be cause")
+	}
+	f := node.AttentionFilter{
+		Reason: node.Reason(q.Word("reason")), Cause: fault.Code(q.Word("cause")), ConductorGroup: format.Lower(q.Text("conductor_group")),
+		Driver: q.Word("driver"), ResourceClass: q.Word("resource_class"), State: node.State(q.Word("provision_state")), Limit: p.Limit,
+	}
+	names := c.QueryArray("node")
+	if len(names) > maxAttentionNodes {
+		q.Fail("At most %d nodes can be named", maxAttentionNodes)
+	}
+	if p.Marker != "" && !readMarker(p.Marker, group != "", &f) {
+		q.Fail("the marker is none of this list: %s", format.Clip(p.Marker))
+	}
+	if q.Err != nil {
+		return 0, nil, q.Err
+	}
+	ctx := c.Request.Context()
+	if len(names) > 0 {
+		uuids, err := s.Store.NodeUUIDs(ctx, names)
+		if err != nil {
+			return 0, nil, err
+		}
+		f.Nodes = []string{}
+		for _, name := range names {
+			if uuids[name] == "" {
+				return 0, nil, fault.Coded(fault.NodeNotFound, "Node %s could not be found.", format.Clip(name))
+			}
+			f.Nodes = append(f.Nodes, uuids[name])
+		}
+	}
+	if group == "" {
+		all, err := s.Store.Attention(ctx, f)
+		if err != nil {
+			return 0, nil, err
+		}
+		return http.StatusOK, format.Collection[node.Attention]{
+			Name: "nodes", Path: "/temper/v1/why", Show: showAttention,
+			Marker: func(a *node.Attention) string { return fmt.Sprintf("%d.%d", a.Rank, a.ID) },
+		}.Body(q, p, all), nil
+	}
+	groups, err := s.Store.AttentionGroups(ctx, f)
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, format.Collection[node.AttentionGroup]{
+		Name: "groups", Path: "/temper/v1/why", Show: showAttentionGroup,
+		Marker: func(g *node.AttentionGroup) string { return fmt.Sprintf("%d.%d.%s", g.Rank, g.Nodes, g.Cause) },
+	}.Body(q, p, groups), nil
+}
+
+// readMarker reads the place in a list after which a page begins.
+func readMarker(marker string, groups bool, f *node.AttentionFilter) bool {
+	words := strings.SplitN(marker, ".", 3)
+	if want := 2; len(words) != want && !groups || len(words) != want+1 && groups {
+		return false
+	}
+	rank, err := strconv.Atoi(words[0])
+	place, bad := strconv.ParseInt(words[1], 10, 64)
+	if err != nil || bad != nil || rank < 1 || rank > len(node.Reasons) || place < 1 {
+		return false
+	}
+	f.AfterRank = rank
+	if !groups {
+		f.AfterNode = place
+		return true
+	}
+	f.AfterCount, f.AfterCause = int(place), fault.Code(words[2])
+	return true
+}
+
+func showAttention(a *node.Attention) any {
+	n := &node.Node{UUID: a.NodeUUID, Name: a.NodeName}
+	out := shownAttention{
+		NodeUUID: a.NodeUUID, NodeName: format.OrNull(a.NodeName), State: a.ProvisionState, Reason: a.Reason, Cause: format.OrNull(string(a.Cause)),
+		Sentence: explain.NeedsAttention(a), Since: format.Timestamp(a.Since), Help: []help.Item{help.Of(n, explain.Action{Do: explain.ExplainNode})},
+	}
+	if a.Operation != 0 {
+		out.Operation = strconv.FormatInt(a.Operation, 10)
+	}
+	return out
+}
+
+func showAttentionGroup(g *node.AttentionGroup) any {
+	return shownAttentionGroup{
+		Reason: g.Reason, Cause: format.OrNull(string(g.Cause)), Nodes: g.Nodes, Since: format.Timestamp(g.Since), Names: g.Names,
+		Sentence: explain.NeedsPerson(g.Nodes, g.Reason, g.Cause),
+	}
+}

@@ -1,0 +1,50 @@
+package temper_test
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestWhyGroupsWhatNeedsAPersonByCause(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	for _, name := range []string{"n1", "n2", "n3"} {
+		b.In(name, node.DeployFailed)
+	}
+	b.In("n4", node.Available)
+	b.In("n5", node.InspectFailed)
+	b.SQL(`UPDATE nodes SET last_error = 'no disk'`)
+	b.SQL(`INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, outcome, error, cause, origin, conductor_group, driver, steps, ended_at)
+		SELECT n.id, n.uuid, n.name, 'deploy', 'ended', 'failed', 'no disk', CASE n.name WHEN 'n5' THEN 'refused' ELSE 'credentials_denied' END, 'available',
+			n.conductor_group, n.driver, '[]', now() FROM nodes n WHERE n.provision_state <> 'available'`)
+	groups := b.Get("/temper/v1/why?group=cause").Is(200)["groups"].([]any)
+	require.Len(t, groups, 2)
+	first := groups[0].(map[string]any)
+	require.EqualValues(t, 3, first["nodes"])
+	require.Equal(t, "credentials_denied", first["cause"])
+	require.Regexp(t, `^3 nodes have failed: .+[^.]$`, first["sentence"])
+	require.Equal(t, []any{"n1", "n2", "n3"}, first["names"])
+
+	page := b.Get("/temper/v1/why?group=cause&limit=1").Is(200)
+	require.Equal(t, groups[:1], page["groups"])
+	next, err := url.Parse(page["next"].(string))
+	require.NoError(t, err)
+	require.Equal(t, groups[1:], b.Get(next.RequestURI()).Is(200)["groups"])
+
+	nodes := b.Get("/temper/v1/why?cause=credentials_denied&node=n2&node=n4").Is(200)["nodes"].([]any)
+	require.Len(t, nodes, 1)
+	one := nodes[0].(map[string]any)
+	require.Equal(t, "n2", one["node_name"])
+	require.Equal(t, "It has failed: no disk", one["sentence"])
+	require.Equal(t, "temper node why n2", one["help"].([]any)[0].(map[string]any)["command"])
+	require.Empty(t, b.Get("/temper/v1/why?reason=held").Is(200)["nodes"])
+
+	b.Get("/temper/v1/why?node=nosuch").Fails(404)
+	for _, wrong := range []string{"group=state", "marker=1", "marker=9.1", "group=cause&marker=1.2", "frob=1"} {
+		b.Get("/temper/v1/why?" + wrong).Fails(400)
+	}
+}

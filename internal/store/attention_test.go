@@ -1,0 +1,161 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/store"
+)
+
+// needy is a database with conductors that cover everything, and what needs a person in it.
+type needy struct {
+	t   testing.TB
+	s   *store.Store
+	url string
+}
+
+func (n *needy) now() map[string]node.Reason {
+	n.t.Helper()
+	all, err := n.s.Attention(n.t.Context(), node.AttentionFilter{})
+	require.NoError(n.t, err)
+	out := map[string]node.Reason{}
+	for _, a := range all {
+		require.Empty(n.t, out[a.NodeName], "%s is there twice", a.NodeName)
+		out[a.NodeName] = a.Reason
+	}
+	return out
+}
+
+// failedOnce gives the node an operation that has failed of the cause.
+func (n *needy) failedOnce(on *node.Node, kind node.OperationKind, cause fault.Code) {
+	raw(n.t, n.url, `INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, outcome, ended_at, error, cause, origin, conductor_group, driver)
+		SELECT id, uuid, name, $2, 'ended', 'failed', now(), 'no disk', $3, 'available', conductor_group, driver FROM nodes WHERE uuid = $1`, on.UUID, kind, cause)
+}
+
+func (n *needy) open(on *node.Node, phase node.Phase) {
+	raw(n.t, n.url, `INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, begun_at, run_id, error, cause, origin, conductor_group, driver)
+		SELECT id, uuid, name, 'deploy', $2, now(), 'r', 'no disk', 'bmc_silent', 'available', conductor_group, driver FROM nodes WHERE uuid = $1`, on.UUID, phase)
+}
+
+// Each reason is found, each node once and for its worst reason, and what somebody looks after is not.
+func TestWhatNeedsAPersonIsFound(t *testing.T) {
+	t.Parallel()
+	s, url := openURL(t)
+	s = connect(t, store.Config{URL: url, Keyset: keyset, ConductorTimeout: time.Hour})
+	conductorOf(t, s, "c1")
+	n := &needy{t, s, url}
+	require.Empty(t, n.now())
+	fine := create(t, s, node.Available)
+	want := map[string]node.Reason{}
+
+	held := create(t, s, node.DeployHold)
+	n.open(held, node.Holding)
+	want[held.Name] = node.ReasonHeld
+	for _, state := range node.States() {
+		if !node.Fails(state) && state != node.ErrorState {
+			continue
+		}
+		failed := create(t, s, state)
+		n.failedOnce(failed, node.KindDeploy, fault.BMCSilent)
+		n.failedOnce(failed, node.KindDeploy, fault.CredentialsDenied)
+		want[failed.Name] = node.ReasonFailed
+	}
+	unverified := create(t, s, node.Enroll)
+	raw(t, url, `UPDATE nodes SET last_error = 'no answer' WHERE uuid = $1`, unverified.UUID)
+	want[unverified.Name] = node.ReasonFailed
+	late := create(t, s, node.DeployWait)
+	n.open(late, node.Waiting)
+	raw(t, url, `UPDATE operations SET error = NULL, cause = NULL, waiting_for = 'the agent', waiting_until = now() - interval '1 minute' WHERE node_uuid = $1`, late.UUID)
+	want[late.Name] = node.ReasonLate
+	owed := create(t, s, node.Available)
+	raw(t, url, `UPDATE nodes SET owed = '["power off"]', owed_refused = true WHERE uuid = $1`, owed.UUID)
+	want[owed.Name] = node.ReasonOwed
+	faulty := create(t, s, node.Active)
+	raw(t, url, `UPDATE nodes SET fault = 'power failure', maintenance = true, maintenance_by_fault = true WHERE uuid = $1`, faulty.UUID)
+	want[faulty.Name] = node.ReasonFault
+	switched := create(t, s, node.Active)
+	n.failedOnce(switched, node.KindPower, fault.BMCSilent)
+	want[switched.Name] = node.ReasonPower
+	uncovered := create(t, s, node.Available)
+	raw(t, url, `UPDATE nodes SET conductor_group = 'nowhere' WHERE uuid = $1`, uncovered.UUID)
+	want[uncovered.Name] = node.ReasonQuarantined
+	require.Equal(t, want, n.now())
+	require.NotContains(t, n.now(), fine.Name)
+
+	all, err := s.Attention(t.Context(), node.AttentionFilter{})
+	require.NoError(t, err)
+	var reasons []node.Reason
+	for _, a := range all {
+		require.Equal(t, a.Reason, node.Reasons[a.Rank-1])
+		reasons = append(reasons, a.Reason)
+		if node.Fails(a.ProvisionState) {
+			require.Equal(t, fault.CredentialsDenied, a.Cause, "that of the newest")
+		}
+	}
+	require.Equal(t, node.Reasons, slices.Compact(reasons), "the worst first")
+
+	var pages []node.Attention
+	for f := (node.AttentionFilter{Limit: 2}); ; {
+		page, err := s.Attention(t.Context(), f)
+		require.NoError(t, err)
+		pages = append(pages, page...)
+		if len(page) < f.Limit {
+			break
+		}
+		last := page[len(page)-1]
+		f.AfterRank, f.AfterNode = last.Rank, last.ID
+	}
+	require.Equal(t, all, pages)
+	groups, err := s.AttentionGroups(t.Context(), node.AttentionFilter{})
+	require.NoError(t, err)
+	counted := 0
+	for _, g := range groups {
+		counted += g.Nodes
+	}
+	require.Equal(t, len(all), counted)
+	var paged []node.AttentionGroup
+	for f := (node.AttentionFilter{Limit: 1}); ; {
+		page, err := s.AttentionGroups(t.Context(), f)
+		require.NoError(t, err)
+		if len(page) == 0 {
+			break
+		}
+		paged = append(paged, page...)
+		f.AfterRank, f.AfterCount, f.AfterCause = page[0].Rank, page[0].Nodes, page[0].Cause
+	}
+	require.Equal(t, groups, paged)
+	some, err := s.Attention(t.Context(), node.AttentionFilter{Nodes: []string{held.UUID, fine.UUID}, Cause: fault.BMCSilent})
+	require.NoError(t, err)
+	require.Len(t, some, 1)
+
+	raw(t, url, `UPDATE nodes SET maintenance = true, maintenance_by_fault = false`)
+	require.Empty(t, n.now(), "somebody looks after them")
+}
+
+func conductorOf(t *testing.T, s *store.Store, name string) {
+	t.Helper()
+	_, err := s.RegisterConductor(t.Context(), coverage.Conductor{Hostname: name, Interfaces: map[string]map[string][]string{"fake-hardware": {"power": {"fake"}}}})
+	require.NoError(t, err)
+}
+
+// Of 100,000 nodes it reads those that need a person.
+func TestWhatNeedsAPersonReadsNotAllNodes(t *testing.T) {
+	t.Parallel()
+	s, url := seeded(t)
+	raw(t, url, `INSERT INTO operations (node_id, node_uuid, kind, phase, error, cause, origin, conductor_group, driver)
+		SELECT id, uuid, 'deploy', 'holding', 'no disk', 'bmc_silent', 'available', conductor_group, driver FROM nodes WHERE id % 1000 = 1`)
+	raw(t, url, `ANALYZE operations`)
+	for name, st := range store.AttentionStatements() {
+		scans := explain(t, url, s, []store.Statement{st})
+		require.NotEmpty(t, scans, name)
+		for _, on := range []string{"nodes", "operations"} {
+			require.NotContains(t, scans, "Seq Scan on "+on, "%s: %v", name, scans)
+		}
+	}
+}
