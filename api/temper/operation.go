@@ -49,6 +49,8 @@ type shownOperation struct {
 	OnFailure    node.OnFailure     `json:"on_failure"`
 	Choices      []node.Action      `json:"choices"`
 	Decisions    []shownDecision    `json:"decisions"`
+	Repeats      int64              `json:"repeats"`
+	RepeatsSince any                `json:"repeats_since"`
 	Steps        []shownOpsStep     `json:"steps"`
 }
 
@@ -132,6 +134,7 @@ func (s *Server) showOperation(o *node.Operation, fl *intent.Fleet) shownOperati
 		Asked: format.OrNull(string(o.Asked)), AskedBy: format.OrNull(o.AskedBy), AskedReason: format.OrNull(o.AskedReason),
 		PowerTarget: format.OrNull(string(o.PowerTarget)), Steps: make([]shownOpsStep, 0, len(o.Steps)),
 		OnFailure: cmp.Or(o.OnFailure, node.FailOnFailure), Choices: []node.Action{}, Decisions: []shownDecision{},
+		Repeats: o.Repeats, RepeatsSince: format.Timestamp(o.RepeatsSince),
 	}
 	out.StepWait = stepWaitOf(o, explain.AgentNotRead, s.Now())
 	if p := o.TemporalPause; p != nil {
@@ -180,7 +183,7 @@ var states = func() (out []node.Phase) {
 
 // listOperations answers GET /temper/v1/operations, newest first.
 func (s *Server) listOperations(c *gin.Context) (int, any, error) {
-	q := format.ReadQuery(c, "node", "deleted", "kind", "state", "outcome", "cause", "conductor", "since", "limit", "marker")
+	q := format.ReadQuery(c, "node", "deleted", "kind", "state", "outcome", "cause", "conductor", "since", "fold", "limit", "marker")
 	p, marker := q.PageByID(s.MaxLimit, "an operation")
 	f := node.OperationFilter{Node: q.Node("node"), Kind: node.OperationKind(q.Word("kind")), Phase: node.Phase(q.Word("state")), Outcome: node.Outcome(q.Word("outcome")), Cause: fault.Code(q.Word("cause")), Limit: p.Limit, Marker: marker}
 	if q.Has("kind") && !slices.Contains(node.Kinds(), f.Kind) {
@@ -205,6 +208,9 @@ func (s *Server) listOperations(c *gin.Context) (int, any, error) {
 	}
 	if deleted := q.Boolean("deleted"); deleted != nil {
 		f.Deleted = *deleted
+	}
+	if fold := q.Boolean("fold"); fold != nil {
+		f.Fold = *fold
 	}
 	f.Conductor, f.Since = q.Word("conductor"), q.Time("since")
 	if q.Err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,15 +13,19 @@ import (
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/cli/watch"
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
 func newOperationList(s *session) *cobra.Command {
 	var f client.OperationFilter
 	var limit int
+	var all bool
 	c := &cobra.Command{
 		Use: "list", Short: "List operations, the newest first", Args: cobra.NoArgs,
-		Long:    "List operations, the newest first. AGE is the time since the request was accepted.",
+		Long: `List operations, the newest first. An undo that fails again and again with the same cause, as that of a node whose BMC is
+dead, has one line for all tries in a row: the newest, with how many there were and since when. --all shows each of them, and so
+does JSON and YAML. AGE is the time since the request was accepted.`,
 		Example: "  temper operation list --node n1\n  temper operation list --state failed --since 24h",
 	}
 	c.Flags().StringVar(&f.Node, "node", "", "only operations on this `node`")
@@ -29,8 +34,15 @@ func newOperationList(s *session) *cobra.Command {
 	c.Flags().StringVar(&f.State, "state", "", "only operations in this `state`, or that ended as succeeded, failed or cancelled")
 	c.Flags().StringVar(&f.Outcome, "outcome", "", "only operations that ended as this `outcome`: succeeded, failed or cancelled")
 	c.Flags().StringVar(&f.Conductor, "conductor", "", "only operations that this `conductor` works on, or has worked on last")
+	c.Flags().StringVar(&f.Cause, "cause", "", "only operations that failed or hold of this `cause`: a code, such as credentials_denied")
 	since := addSince(c, s.now)
+	c.Flags().BoolVar(&all, "all", false, "show each of the repeated failures that otherwise share a line")
 	c.Flags().IntVar(&limit, "limit", 50, "show at most this many")
+	var causes []string
+	for _, code := range fault.Causes() {
+		causes = append(causes, string(code))
+	}
+	completeWords(c, "cause", causes...)
 	completeWords(c, "outcome", client.Succeeded, client.Failed, client.Cancelled)
 	must(c.RegisterFlagCompletionFunc("conductor", s.completeConductors(0)))
 	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
@@ -49,6 +61,7 @@ func newOperationList(s *session) *cobra.Command {
 			return err
 		}
 		f.Since = since.Time
+		f.Fold = !all && s.format == asTable
 		list, err := s.Operations(ctx, f, limit)
 		if err != nil {
 			return withAdvice(err)
@@ -63,23 +76,40 @@ func newOperationList(s *session) *cobra.Command {
 
 // operationTable shows the state of operations in a word. If wide is set, it has everything that is known of them.
 func operationTable(ops []client.Operation, now time.Time, wide bool) table.Table {
-	heads := []string{"ID", "NODE", "KIND", "STATE", "STEP", "AGE", "ERROR"}
-	if wide {
-		heads = append(heads, "CONDUCTOR", "ACCEPTED", "TOOK")
+	heads := []string{"ID", "NODE", "KIND", "STATE", "STEP", "AGE"}
+	folded := slices.ContainsFunc(ops, func(o client.Operation) bool { return o.Repeats > 0 })
+	if folded {
+		heads = append(heads, "TIMES")
 	}
-	g := table.New(heads...).Whole("ID", "KIND", "STATE", "AGE").Wrap("ERROR")
+	heads = append(heads, "CAUSE")
+	if wide {
+		heads = append(heads, "CONDUCTOR", "ACCEPTED", "TOOK", "ERROR")
+	}
+	g := table.New(heads...).Whole("ID", "KIND", "AGE", "TIMES").Wrap("CAUSE")
 	for i := range ops {
 		o := &ops[i]
 		step := fmt.Sprintf("%d/%d", len(o.Steps), len(o.Steps))
 		if s := o.Current(); s != nil {
 			step = fmt.Sprintf("%d/%d %s", s.Index+1, len(o.Steps), s.Name())
 		}
-		cells := []string{o.ID, o.Label(), o.Kind, cmp.Or(o.Outcome, o.State), step, table.Age(o.AcceptedAt, now), o.Error}
+		cells := []string{o.ID, o.Label(), o.Kind, cmp.Or(o.Outcome, o.State), step, table.Age(o.AcceptedAt, now)}
+		if folded {
+			cells = append(cells, describeRepeats(o, now))
+		}
+		cells = append(cells, cmp.Or(o.Cause, o.Error))
 		if wide {
 			cells[3] = watch.State(o)
-			cells = append(cells, o.Conductor, table.Time(o.AcceptedAt), table.Elapsed(o.AcceptedAt, o.EndedAt, now))
+			cells = append(cells, o.Conductor, table.Time(o.AcceptedAt), table.Elapsed(o.AcceptedAt, o.EndedAt, now), o.Error)
 		}
 		g.Add(cells...)
 	}
 	return g
+}
+
+// describeRepeats says how often an operation has failed in a row, and since when: "12 in 3d".
+func describeRepeats(o *client.Operation, now time.Time) string {
+	if o.Repeats == 0 {
+		return "1"
+	}
+	return fmt.Sprintf("%d in %s", o.Repeats+1, table.Age(o.RepeatsSince, now))
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// longNamed are answers of an API in which everything has a long name. Operations have an error.
+// longNamed are answers of an API in which everything has a long name. Operations have a cause, and one stands for others.
 func longNamed(t *testing.T, name string) string {
 	t.Helper()
 	return strings.NewReplacer(
 		`"sim-000`, `"compute-rack-17-unit-42-left.emea.example.com-000`, `"fake-000`, `"compute-rack-17-unit-42-left.emea.example.com-100`,
-		`"conductor-`, `"conductor-of-rack-17.emea.example.com-`,
-		`"error": null`, `"error": "the BMC refuses the password of the user admin (401 Unauthorized)"`,
+		`"conductor-`, `"conductor-of-rack-17.emea.example.com-`, `"outcome":"cancelled"`, `"outcome":"failed","cause":"credentials_denied","repeats":11,"repeats_since":"2026-11-18T20:06:22+00:00"`,
+		`"outcome": "cancelled"`, `"outcome": "failed", "cause": "credentials_denied", "repeats": 11, "repeats_since": "2026-11-18T20:06:22+00:00"`,
 	).Replace(string(answer(t, name)))
 }
 
@@ -68,4 +68,9 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			require.NotContains(t, ask(t, api, "", strings.Fields(command)...).out, "…", "what is piped is whole")
 		})
 	}
+	t.Setenv("COLUMNS", "80")
+	got := ask(t, api, "", "operation", "list")
+	require.Contains(t, got.out, "credentials_denied")
+	require.Contains(t, got.out, "12 in 2d")
+	require.NotContains(t, ask(t, goldenAPI(t), "", "operation", "list").out, "TIMES")
 }

@@ -19,7 +19,9 @@ type Operation struct {
 	State        string     `json:"state"`   // accepted, running, waiting, paused, holding, undoing, cancelling, ended
 	Outcome      string     `json:"outcome"` // "", succeeded, failed, cancelled
 	Error        string     `json:"error"`
-	Cause        string     `json:"cause"` // "" exactly if Error is
+	Cause        string     `json:"cause"`         // "" exactly if Error is
+	Repeats      int        `json:"repeats"`       // how many failures before it, in a row, were the same
+	RepeatsSince *time.Time `json:"repeats_since"` // when the first of them was accepted
 	RequestedBy  string     `json:"requested_by"`
 	AcceptedAt   *time.Time `json:"accepted_at"`
 	BegunAt      *time.Time `json:"begun_at"`
@@ -142,18 +144,24 @@ type OperationFilter struct {
 	// Conductor is who works on it, or has worked on it last.
 	Conductor string
 	Since     time.Time // when it was accepted at the earliest; zero = whenever
+	Cause     string
+	// Fold leaves out failures that were repeated in a row. The last of them has their number.
+	Fold bool
 }
 
 // Operations lists at most limit operations (0 = DefaultLimit), newest first.
 func (c *Client) Operations(ctx context.Context, f OperationFilter, limit int) (List[Operation], error) {
 	q := url.Values{}
-	for name, v := range map[string]string{"node": f.Node, "kind": f.Kind, "state": f.State, "outcome": f.Outcome, "conductor": f.Conductor} {
+	for name, v := range map[string]string{"node": f.Node, "kind": f.Kind, "state": f.State, "outcome": f.Outcome, "conductor": f.Conductor, "cause": f.Cause} {
 		if v != "" {
 			q.Set(name, v)
 		}
 	}
 	if f.Deleted {
 		q.Set("deleted", "true")
+	}
+	if f.Fold {
+		q.Set("fold", "true")
 	}
 	if !f.Since.IsZero() {
 		q.Set("since", f.Since.UTC().Format(time.RFC3339Nano))

@@ -123,6 +123,11 @@ type Operation struct {
 	AskedPower  PowerState
 	AskedAt     *time.Time
 
+	// Repeats is how many undos of the node failed with the same cause right before this one, and
+	// RepeatsSince when the first of them was accepted.
+	Repeats      int64
+	RepeatsSince *time.Time
+
 	RetryOf  int64 // 0 = none
 	FollowUp int64 // the operation that closing it opened; 0 = none
 

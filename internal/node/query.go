@@ -56,7 +56,10 @@ type OperationFilter struct {
 	// Conductor is who works on it, or has worked on it last.
 	Conductor string
 	// Since is when it was accepted at the earliest; zero = whenever.
-	Since  time.Time
+	Since time.Time
+	// Fold leaves out failed undos that were repeated with the same cause: Operation.Repeats of the
+	// last one says how many there were.
+	Fold   bool
 	Limit  int   // 0 or more than MaxLimit = MaxLimit
 	Marker int64 // id of the last operation of the page before; 0 = the first page
 }

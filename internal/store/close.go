@@ -15,6 +15,19 @@ import (
 const (
 	followUpSQL = `SELECT coalesce(o.follow_up, 0) FROM operations o WHERE o.id = @id`
 
+	// repeatSQL links an undo that has failed with the operation of the node before it, if that was an undo
+	// that failed with the same cause.
+	repeatSQL = `
+WITH before AS MATERIALIZED (
+	SELECT p.id, p.kind, p.outcome, p.cause, o.cause AS now FROM operations o CROSS JOIN LATERAL (
+		SELECT p.* FROM operations p WHERE p.node_uuid = o.node_uuid AND p.node_id = o.node_id AND p.id < o.id ORDER BY p.id DESC LIMIT 1) p
+	 WHERE o.id = @id),
+same AS (
+	UPDATE operations p SET repeated_by = @id FROM before b
+	 WHERE p.id = b.id AND b.kind = 'undo' AND b.outcome = 'failed' AND b.cause = b.now
+	RETURNING p.repeats + 1 AS repeats, coalesce(p.repeats_since, p.accepted_at) AS since)
+UPDATE operations o SET repeats = s.repeats, repeats_since = s.since FROM same s WHERE o.id = @id`
+
 	linkFollowUpSQL = `UPDATE operations SET follow_up = @follow_up WHERE id = @id`
 )
 
@@ -85,6 +98,9 @@ func (c *closingTx) decide(b *pgx.Batch) error {
 		return d.err
 	}
 	b.Queue(endSQL, args{"id": c.op.ID, "outcome": c.end.Outcome, "error": failure(ending.Failure.Error), "cause": ending.Failure.Cause, "steps": steps})
+	if c.op.Kind == node.KindUndo && c.end.Outcome == node.Failed {
+		b.Queue(repeatSQL, args{"id": c.op.ID})
+	}
 	c.queueForgetArguments(b)
 	if len(ending.Owed) == 0 {
 		c.queueMendLeft(b, node.UndoneBy(c.op.ID), c.op.ID)

@@ -166,6 +166,7 @@ func TestNoListReadsTheWholeTable(t *testing.T) {
 	for name, f := range map[string]node.OperationFilter{
 		"all": {}, "of a kind": {Kind: node.KindDeploy}, "open": {Phase: node.Accepted}, "of a node": {Node: some[0].UUID}, "a later page": {Marker: 5000},
 		"with an outcome": {Outcome: node.Failed}, "of a conductor": {Conductor: "c9"}, "of no conductor": {Conductor: "c8"},
+		"folded": {Fold: true}, "folded, with an outcome": {Fold: true, Outcome: node.Failed},
 		"since an hour ago": {Since: time.Now().Add(-time.Hour)}, "since long ago": {Since: time.Now().AddDate(-1, 0, 0)},
 		"of a kind since": {Kind: node.KindProvide, Since: time.Now().Add(-70 * 24 * time.Hour)}, "of a conductor since": {Conductor: "c1", Since: time.Now().Add(-time.Hour)},
 		"of a cause": {Cause: fault.BMCSilent}, "of a frequent cause": {Cause: fault.NoConductor},

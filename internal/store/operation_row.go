@@ -78,6 +78,9 @@ var operationTable = newTable(
 	optional("usual_until", "", func(o *operationRow) **time.Time { return &o.UsualUntil }),
 	unread[operationRow]("told"),
 	unread[operationRow]("news"),
+	number("repeats", func(o *operationRow) *int64 { return &o.Repeats }),
+	optional("repeats_since", "", func(o *operationRow) **time.Time { return &o.RepeatsSince }),
+	unread[operationRow]("repeated_by"),
 )
 
 // operation is the row's; nil where an outer join found none.

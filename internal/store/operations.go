@@ -103,6 +103,9 @@ func operationsQuery(f node.OperationFilter, nodeUUID string) *query {
 		q.and(sinceSQL)
 		q.args["since"] = f.Since
 	}
+	if f.Fold {
+		q.and("o.repeated_by IS NULL")
+	}
 	if f.Marker > 0 {
 		q.and("o.id < @marker")
 		q.args["marker"] = f.Marker

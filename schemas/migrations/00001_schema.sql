@@ -243,6 +243,11 @@ CREATE TABLE operations (
     -- Its timeline, which the trigger operation_told writes.
     told              integer     NOT NULL DEFAULT 0,  -- how many entries it has got
     news              jsonb,                           -- what a statement adds to it besides: [{what, step, words}, ...]. The trigger takes it, so that it is null in every row
+    -- Undos of a node that failed one after the other with the same cause. In lists the last one stands for all.
+    repeats           bigint      NOT NULL DEFAULT 0,  -- how many there were before it,
+    repeats_since     timestamptz,                     -- when the first of them was accepted,
+    repeated_by       bigint,                          -- and the next one
+    CONSTRAINT operations_repeats_since     CHECK ((repeats = 0) = (repeats_since IS NULL)),
     CONSTRAINT operations_ended_has_outcome CHECK ((ended_at IS NULL) = (outcome IS NULL)),
     CONSTRAINT operations_error_has_cause   CHECK ((error IS NULL) = (cause IS NULL)),
     CONSTRAINT operations_ended_phase       CHECK ((ended_at IS NULL) = (phase <> 'ended')),
@@ -270,6 +275,7 @@ CREATE INDEX operations_of_node    ON operations (node_id); -- for the foreign k
 CREATE INDEX operations_by_node    ON operations (node_uuid, id);
 CREATE INDEX operations_by_kind    ON operations (kind, id);
 CREATE INDEX operations_by_conductor ON operations (conductor, id) WHERE conductor <> '';
+CREATE INDEX operations_folded     ON operations (id) WHERE repeated_by IS NULL;
 CREATE INDEX operations_by_age     ON operations (accepted_at);
 CREATE INDEX operations_by_outcome ON operations (outcome, id) WHERE outcome IS NOT NULL;
 CREATE INDEX operations_by_cause   ON operations (cause, id) WHERE cause IS NOT NULL;
