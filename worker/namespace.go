@@ -61,9 +61,9 @@ func makeSearchAttributes(ctx context.Context, c client.Client, namespace string
 		return fmt.Errorf("search attributes of namespace %s: %w", namespace, err)
 	}
 	want := map[string]enums.IndexedValueType{}
-	for _, name := range workflows.SearchAttributes {
+	for name, kind := range workflows.SearchAttributes {
 		if _, ok := have.GetCustomAttributes()[name]; !ok {
-			want[name] = enums.INDEXED_VALUE_TYPE_KEYWORD
+			want[name] = kind
 		}
 	}
 	if len(want) == 0 {

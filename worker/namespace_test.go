@@ -14,7 +14,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
-	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
@@ -107,8 +106,8 @@ func TestAnOrchestratorMakesWhatItNeedsInTemporal(t *testing.T) {
 		if err != nil {
 			return false
 		}
-		for _, name := range workflows.SearchAttributes {
-			if have.GetCustomAttributes()[name] != enums.INDEXED_VALUE_TYPE_KEYWORD {
+		for name, kind := range workflows.SearchAttributes {
+			if have.GetCustomAttributes()[name] != kind {
 				return false
 			}
 		}

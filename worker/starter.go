@@ -16,6 +16,7 @@ import (
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 	"go.temper.dev/temper/workflows"
 )
 
@@ -39,14 +40,26 @@ func (s Starter) Start(ctx context.Context, o *node.Operation) error {
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		StaticSummary:                            fmt.Sprintf("%s %s", o.Kind, name),
 		StaticDetails:                            staticDetails(o),
-		TypedSearchAttributes: temporal.NewSearchAttributes(
-			workflows.NodeID.ValueSet(o.NodeUUID), workflows.NodeName.ValueSet(name),
-			workflows.OperationID.ValueSet(strconv.FormatInt(o.ID, 10))),
+		TypedSearchAttributes:                    workflows.StartAttributes(o),
+		Memo:                                     memo(o),
 	}, o.Kind.Spec().Workflow, workflows.Input{Operation: o.ID, Node: o.NodeUUID, NodeName: o.NodeName, Kind: o.Kind})
 	if err == nil || temporal.IsWorkflowExecutionAlreadyStartedError(err) {
 		return nil
 	}
 	return fault.New(fault.Unavailable, "start workflow %s: %w", o.WorkflowID, err)
+}
+
+// memo returns what Temporal's list of workflows has of an operation besides search attributes, for scripts. It
+// has only what never changes, because each change would cost an event.
+func memo(o *node.Operation) map[string]any {
+	m := map[string]any{"node": cmp.Or(o.NodeName, o.NodeUUID), "node_uuid": o.NodeUUID, "operation": strconv.FormatInt(o.ID, 10), "kind": o.Kind}
+	if o.RequestedBy != "" {
+		m["requested_by"] = text.Cut(o.RequestedBy)
+	}
+	if o.RetryOf != 0 {
+		m["retry_of"] = strconv.FormatInt(o.RetryOf, 10)
+	}
+	return m
 }
 
 // staticDetails returns the workflow's description in Temporal's UI.

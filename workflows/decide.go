@@ -13,6 +13,7 @@ import (
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 )
 
 // DecideUpdate is the update by which a person decides what becomes of a failed step; its
@@ -30,6 +31,17 @@ type Decision struct {
 // byTemporal is named as who decided if the update, sent by Temporal's UI, has no name.
 const byTemporal = "somebody in Temporal"
 
+// The bounds of the texts of a decision, in bytes.
+const (
+	maxBy     = 255
+	maxReason = 4 << 10
+)
+
+// decideHelp is what Temporal's UI says of the update.
+const decideHelp = `Decides about the step at which the operation holds. Input: {"action": "retry", "by": "YOUR NAME", "reason": "WHY"}. ` +
+	`retry runs the step again, skip leaves it out where that is possible, abort undoes what is half done and ends the operation. ` +
+	`A step named hold waits for no decision: the current details have the command that lets it go on. Request Cancellation ends the operation whatever it does.`
+
 // hold is a step that waits for a decision.
 type hold struct {
 	orchestrator.Held
@@ -44,7 +56,7 @@ func (o *operation) registerDecide(ctx workflow.Context) error {
 	o.decided = workflow.NewBufferedChannel(ctx, 1)
 	return workflow.SetUpdateHandlerWithOptions(ctx, DecideUpdate, o.takeDecision, workflow.UpdateHandlerOptions{
 		Validator:   o.checkDecision,
-		Description: `What is to become of a step that failed: {"action": "retry"}, "skip" or "abort", with "by" and "reason".`,
+		Description: decideHelp,
 	})
 }
 
@@ -53,7 +65,9 @@ func (o *operation) registerDecide(ctx workflow.Context) error {
 func (o *operation) checkDecision(d Decision) error {
 	switch {
 	case !slices.Contains(node.Actions, d.Action):
-		return nonRetryable(fault.New(fault.Invalid, "Action %q is not valid, it is one of %v.", d.Action, node.Actions))
+		return nonRetryable(fault.New(fault.Invalid, "Action %q is not valid, it is one of %v.", text.Cut(string(d.Action)), node.Actions))
+	case len(d.By) > maxBy || len(d.Reason) > maxReason:
+		return nonRetryable(fault.New(fault.Invalid, "A decision has at most %d bytes in \"by\" and %d in \"reason\".", maxBy, maxReason))
 	case o.held == nil || o.held.taken:
 		return nonRetryable(node.NoDecision(o.in.Operation))
 	case d.Action == node.ActionSkip && o.held.NoSkip != "":

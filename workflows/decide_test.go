@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
+	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/fault"
@@ -44,7 +46,10 @@ func (j *judged) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			j.holds, j.seqs = append(j.holds, in), append(j.seqs, in.Seq)
-			return orchestrator.Held{Until: env.Now().Add(in.Wait), WaitingFor: "a decision", Step: "deploy.write_image", NoSkip: j.noSkip}, nil
+			step := activities.StepLine{Name: "deploy.write_image", State: node.StepFailed, Attempts: 1, LastError: in.Error}
+			return orchestrator.Held{
+				Until: env.Now().Add(in.Wait), WaitingFor: "a decision", Step: step.Name, NoSkip: j.noSkip, Steps: []activities.StepLine{step},
+			}, nil
 		},
 		"LookHeld": func(context.Context, int64) (orchestrator.HoldState, error) {
 			j.mu.Lock()
@@ -271,4 +276,22 @@ func TestTheTimeForADecisionStandsStillInMaintenance(t *testing.T) {
 	require.Len(t, stood, 2)
 	require.Nil(t, stood[0].Until)
 	require.WithinDuration(t, env.Now(), *stood[1].Until, time.Minute)
+}
+
+func TestADecisionThatIsTooLongIsRefused(t *testing.T) {
+	j := &judged{}
+	env := j.env(t)
+	j.runs = []func() (conductor.StepsResult, error){fails(fault.Refused, "no disk"), done}
+	long := strings.Repeat("x", 5000)
+	name := decide(env, time.Minute, workflows.Decision{Action: node.ActionRetry, By: long})
+	reason := decide(env, time.Minute, workflows.Decision{Action: node.ActionRetry, Reason: long})
+	action := decide(env, time.Minute, workflows.Decision{Action: node.Action(long)})
+	decide(env, time.Hour, workflows.Decision{Action: node.ActionRetry})
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.NoError(t, env.GetWorkflowError())
+	for _, a := range []*answer{name, reason, action} {
+		require.Equal(t, fault.Invalid.String(), typeOf(a.rejected))
+		require.Less(t, len(a.rejected.Error()), 300)
+	}
+	require.Len(t, j.decided, 1)
 }

@@ -24,8 +24,11 @@ type operation struct {
 	seq        int64
 	progress   Progress
 	look       workflow.ReceiveChannel
-	shown      map[string]string // search attributes as they are set
-	dispatched int64             // the claim of the activity that runs steps now; 0 = none does
+	shown      map[string]any // search attributes as they were sent
+	cause      string         // the code of the cause of its last failure; "" = none
+	undoing    bool           // no step begins any more
+	atHold     bool           // it waits at a step named hold
+	dispatched int64          // the claim of the activity that runs steps now; 0 = none does
 	// untouched: the node is in maintenance, so the hardware stays as it is, and the undo is
 	// owed.
 	untouched bool
@@ -88,8 +91,15 @@ func (o *operation) runToEnd(ctx workflow.Context) error {
 // byRequest begins the last error of an operation that somebody has ended, if its undo is owed.
 const byRequest = "By request, the operation was aborted"
 
+// lookChannel returns the channel of LookSignal.
+func lookChannel(ctx workflow.Context) workflow.ReceiveChannel {
+	return workflow.GetSignalChannelWithOptions(ctx, LookSignal, workflow.SignalChannelOptions{
+		Description: "Makes the operation read its row in the database now, instead of within minutes. It has no input, and is safe to send.",
+	})
+}
+
 func setup(ctx workflow.Context, in Input) (*operation, error) {
-	o := &operation{in: in, look: workflow.GetSignalChannel(ctx, LookSignal), shown: map[string]string{}}
+	o := &operation{in: in, look: lookChannel(ctx), shown: startedWith(ctx)}
 	o.progress = Progress{Kind: in.Kind, Node: in.Node}
 	err := workflow.SetQueryHandlerWithOptions(ctx, ProgressQuery,
 		func() (Progress, error) { return o.progress, nil },
@@ -137,7 +147,9 @@ func (o *operation) run(ctx workflow.Context) (node.Outcome, error) {
 		case conductor.NextAsked:
 			return node.Cancelled, nil
 		case conductor.NextAgent, conductor.NextHold:
+			o.atHold = res.Next == conductor.NextHold
 			asked, _, err := o.await(ctx, o.waitForAgent(res))
+			o.atHold = false
 			if err != nil {
 				again, outcome, err := o.decide(ctx, err, false, true)
 				if again {
@@ -194,6 +206,8 @@ func (o *operation) undo(ctx workflow.Context, outcome node.Outcome, why node.Fa
 	case !plan.Covered:
 		return fmt.Sprintf("no conductor with driver %s in conductor group %q is alive", o.settings.Driver, o.settings.Group), nil
 	}
+	o.undoing = true
+	o.show(ctx)
 	paused, err := o.undoInTime(ctx)
 	if paused {
 		return inMaintenance, nil
@@ -268,6 +282,7 @@ func (o *operation) close(ctx workflow.Context, end orchestrator.EndInput, cause
 	}
 	o.progress.WaitingFor, o.progress.Until = "", nil
 	o.showEnd(ctx, end)
+	o.upsertAtEnd(ctx, end.Outcome)
 	if cause != nil {
 		return cause
 	}

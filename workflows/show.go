@@ -6,96 +6,104 @@ import (
 	"strings"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 )
 
-// Search attributes, as operators filter by them in Temporal's UI.
-var (
-	NodeID        = temporal.NewSearchAttributeKeyKeyword("TemperNodeID")
-	NodeName      = temporal.NewSearchAttributeKeyKeyword("TemperNodeName")
-	OperationID   = temporal.NewSearchAttributeKeyKeyword("TemperOperation")
-	ConductorName = temporal.NewSearchAttributeKeyKeyword("TemperConductor")
-	StepName      = temporal.NewSearchAttributeKeyKeyword("TemperStep")
-	WaitingFor    = temporal.NewSearchAttributeKeyKeyword("TemperWaitingFor")
-)
-
-// SearchAttributes are their names, all of type Keyword.
-var SearchAttributes = []string{NodeID.GetName(), NodeName.GetName(), OperationID.GetName(), ConductorName.GetName(), StepName.GetName(), WaitingFor.GetName()}
-
-// show sets what Temporal's UI shows of the workflow: what it is doing, and a table of its steps.
+// show sets what Temporal's UI shows of the workflow: the story of the operation as package
+// explain tells it, a table of its steps, and what somebody can do.
 func (o *operation) show(ctx workflow.Context) {
-	workflow.SetCurrentDetails(ctx, o.headline()+o.stepWait()+o.table())
+	n := o.node(workflow.GetInfo(ctx).WorkflowStartTime)
+	e := explain.Inside(n, o.progress.Given, workflow.Now(ctx))
+	headline, facts := e.Lines(n)
+	workflow.SetCurrentDetails(ctx, details(n, headline, facts, o.progress.Steps, append(e.Actions, explain.Action{Do: explain.ExplainNode})))
 }
 
 // showEnd sets what Temporal's UI shows of the workflow after its end.
 func (o *operation) showEnd(ctx workflow.Context, end orchestrator.EndInput) {
-	line := "**The operation has " + string(end.Outcome) + "**"
-	if end.Outcome == node.Cancelled {
-		line = "**The operation was cancelled**"
-	}
-	line += " at " + formatTime(workflow.Now(ctx))
-	if end.Error != "" {
-		line += ": " + escapeCell(end.Error)
-	}
-	workflow.SetCurrentDetails(ctx, line+"\n\n"+o.table())
+	n := o.node(workflow.GetInfo(ctx).WorkflowStartTime)
+	n.Operation.Outcome, n.Operation.Error = end.Outcome, end.Error
+	headline, facts, can := explain.Ended(n, n.Operation, workflow.Now(ctx))
+	workflow.SetCurrentDetails(ctx, details(n, headline, facts, o.progress.Steps, can))
 }
 
-// headline says what the operation waits for, or which step runs.
-func (o *operation) headline() string {
+// node returns the node and its operation as far as the workflow knows them.
+func (o *operation) node(began time.Time) *node.Node {
 	p := o.progress
-	switch running := o.running(); {
-	case p.WaitingFor != "" && p.Until != nil:
-		return "**Waiting for " + p.WaitingFor + "** until " + formatTime(*p.Until) + "\n\n"
-	case p.WaitingFor != "":
-		return "**Waiting for " + p.WaitingFor + "**\n\n"
-	case p.Given == nil:
-		return ""
-	case running != nil:
-		line := "**Running " + running.Name + "** on conductor " + running.Conductor
-		if running.Since != nil {
-			line += " since " + formatTime(*running.Since)
-		}
-		return line + "\n\n"
+	op := &node.Operation{
+		ID: o.in.Operation, NodeUUID: o.in.Node, NodeName: o.in.NodeName, Kind: o.in.Kind, Phase: o.phase(),
+		AcceptedAt: began, BegunAt: &began, Conductor: p.Conductor, Group: o.settings.Group, Driver: o.settings.Driver,
+		WaitingFor: p.WaitingFor, WaitingUntil: p.Until,
 	}
-	return "**With the conductors of driver " + o.settings.Driver + "** since " + formatTime(*p.Given) + "\n\n"
+	for _, line := range p.Steps {
+		op.Steps = append(op.Steps, o.step(line))
+	}
+	if o.held == nil {
+		op.StepWait = p.StepWait
+	}
+	return &node.Node{UUID: o.in.Node, Name: o.in.NodeName, Driver: o.settings.Driver, ConductorGroup: o.settings.Group, Operation: op}
 }
 
-// stepWait says what the current step waits for, as it was when a conductor told it last.
-func (o *operation) stepWait() string {
-	w := o.progress.StepWait
-	if w == nil || o.held != nil {
-		return ""
+// step returns the step of which the workflow knows line.
+func (o *operation) step(line activities.StepLine) node.Step {
+	iface, name, _ := strings.Cut(line.Name, ".")
+	return node.Step{
+		Interface: iface, Step: name, State: line.State, Attempts: line.Attempts, Conductor: line.Conductor,
+		LastError: line.LastError, StartedAt: line.Since,
+		// Whether a step was asked for decides whether it may be skipped (node.Step.Choices).
+		Asked: o.held != nil && slices.Contains(o.held.Choices, node.ActionSkip),
 	}
-	return escapeCell(explain.WaitSentence(w, explain.AgentNotRead, formatTime)) + "\n\n"
 }
 
-// running returns the running step as far as the workflow knows, nil if there is none.
-func (o *operation) running() *activities.StepLine {
-	i := slices.IndexFunc(o.progress.Steps, func(s activities.StepLine) bool { return s.State == node.StepRunning })
-	if i < 0 {
-		return nil
+// phase returns how far the operation is.
+func (o *operation) phase() node.Phase {
+	switch {
+	case o.undoing:
+		return node.Undoing
+	case o.held != nil, o.atHold:
+		return node.Holding
+	case o.progress.WaitingFor != "":
+		return node.Waiting
 	}
-	return &o.progress.Steps[i]
+	return node.Running
 }
 
-func (o *operation) table() string {
+// details are the facts, the actions and the steps in Markdown. Facts and actions are lists, because the column that
+// Temporal's UI has for them is narrow.
+func details(n *node.Node, headline string, facts []explain.Line, steps []activities.StepLine, can []explain.Action) string {
 	var b strings.Builder
-	b.WriteString("| step | state | attempts | conductor | last error |\n|---|---|---|---|---|\n")
-	for _, s := range o.progress.Steps {
-		b.WriteString("| " + strings.Join([]string{s.Name, string(s.State), strconv.Itoa(s.Attempts), s.Conductor, escapeCell(s.LastError)}, " | ") + " |\n")
+	b.WriteString("**" + escape(headline) + "**\n\n")
+	for _, f := range facts {
+		b.WriteString("- **" + f.Title + ":** " + escape(f.Words) + "\n")
+	}
+	b.WriteString("\n**You can:**\n\n")
+	for _, a := range can {
+		item := help.Of(n, a)
+		b.WriteString("- `" + item.Command + "` " + escape(item.Effect))
+		if here := help.InTemporal(a); here != "" {
+			b.WriteString("; here: " + here)
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n| step | state | since | attempts | conductor |\n|---|---|---|---|---|\n")
+	for _, s := range steps {
+		since := ""
+		if s.Since != nil {
+			since = text.Moment(*s.Since)
+		}
+		b.WriteString("| " + strings.Join([]string{
+			escape(s.Name), escape(string(s.State)), since, strconv.Itoa(s.Attempts), escape(s.Conductor),
+		}, " | ") + " |\n")
 	}
 	return b.String()
 }
-
-// formatTime formats a time with its date and zone, because readers may be in another zone or read it days later.
-func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // dispatch records that conductors have the steps, with the claim seq.
 func (o *operation) dispatch(ctx workflow.Context, seq int64) {
@@ -109,7 +117,9 @@ func (o *operation) endDispatch() { o.dispatched, o.progress.Given = 0, nil }
 
 // receiveSteps handles StepsSignal. It ignores an update of an activity that has ended.
 func (o *operation) receiveSteps(ctx workflow.Context) {
-	signals := workflow.GetSignalChannel(ctx, StepsSignal)
+	signals := workflow.GetSignalChannelWithOptions(ctx, StepsSignal, workflow.SignalChannelOptions{
+		Description: "Conductors send it to show which step runs. It changes nothing else. People have no use for it.",
+	})
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
 			var update conductor.StepsUpdate
@@ -126,36 +136,12 @@ func (o *operation) receiveSteps(ctx workflow.Context) {
 	})
 }
 
-// escapeCell keeps an error from breaking the table.
-func escapeCell(s string) string {
-	return strings.NewReplacer("|", "\\|", "\n", " ").Replace(s)
-}
+// markdown escapes what Markdown and HTML give a meaning, because hardware and strangers
+// write errors and names.
+var markdown = strings.NewReplacer(
+	"\\", "\\\\", "|", "\\|", "\r", " ", "\n", " ", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]",
+	"<", "&lt;", ">", "&gt;", "&", "&amp;", "#", "\\#", "!", "\\!", "~", "\\~",
+)
 
-// upsertSearchAttributes sets the search attributes of conductor, step and what the operation
-// waits for. It is called only when the operation waits, and sets only what has changed, because
-// each call costs an event.
-func (o *operation) upsertSearchAttributes(ctx workflow.Context) {
-	step := ""
-	for _, s := range o.progress.Steps {
-		if s.State != node.StepDone && s.State != node.StepSkipped {
-			step = s.Name
-			break
-		}
-	}
-	var changed []temporal.SearchAttributeUpdate
-	for _, a := range []struct {
-		key   temporal.SearchAttributeKeyKeyword
-		value string
-	}{{ConductorName, o.progress.Conductor}, {StepName, step}, {WaitingFor, o.progress.WaitingFor}} {
-		if have, set := o.shown[a.key.GetName()]; !set || have != a.value {
-			o.shown[a.key.GetName()] = a.value
-			changed = append(changed, a.key.ValueSet(a.value))
-		}
-	}
-	if len(changed) == 0 {
-		return
-	}
-	if err := workflow.UpsertTypedSearchAttributes(ctx, changed...); err != nil {
-		workflow.GetLogger(ctx).Warn("the search attributes could not be set", "error", err)
-	}
-}
+// escape keeps words from being formatted, and from breaking a table.
+func escape(s string) string { return markdown.Replace(s) }

@@ -4,14 +4,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	sdkpb "go.temporal.io/api/sdk/v1"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/activities/orchestrator"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/workflows"
 )
@@ -44,20 +48,25 @@ func TestTheDetailsShowWhichStepRunsWhileItRuns(t *testing.T) {
 		env.SignalWorkflow(workflows.StepsSignal, conductor.StepsUpdate{Seq: w.seqs[0], Conductor: "c1", Steps: lines(node.StepRunning)})
 		require.Eventually(t, func() bool {
 			told = details(t, env)
-			return strings.Contains(told, "Running")
+			return strings.Contains(told, "Runs step")
 		}, 30*time.Second, time.Millisecond)
 		done := lines(node.StepDone)
 		return conductor.StepsResult{Next: conductor.NextClose, Conductor: "c1", Steps: done}, nil
 	}}
 	env.ExecuteWorkflow(workflows.Operate, workflows.Input{Operation: 1, Node: "n", Kind: node.KindDeploy})
 	require.NoError(t, env.GetWorkflowError())
-	require.Contains(t, early, "**With the conductors of driver redfish** since ")
+	require.Contains(t, early, "- **Who:** with the conductors of driver redfish since 20")
 	require.NotContains(t, late, "zombie", "what another activity says")
-	require.Contains(t, told, "**Running deploy.write_image** on conductor c1 since 2026-11-22T23:59:00Z")
-	require.Contains(t, told, "| deploy.write_image | running | 1 | c1 |  |")
+	require.Contains(t, told, "**n: operation 1 (deploy) is running**")
+	require.Contains(t, told, `- **Runs step:** deploy.write\_image, since 2026-11-22 23:59:00 UTC`)
+	require.Contains(t, told, "- **Who:** on conductor c1\n")
+	require.Contains(t, told, `| deploy.write\_image | running | 2026-11-22 23:59:00 UTC | 1 | c1 |`)
+	require.Contains(t, told, "- `temper operation cancel 1` ends it; here: Request Cancellation\n")
 	at := details(t, env)
-	require.Regexp(t, `\*\*The operation has succeeded\*\* at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`, at)
-	require.Contains(t, at, "| deploy.write_image | done |")
+	require.Contains(t, at, "**n: operation 1 (deploy) has succeeded**")
+	require.Regexp(t, `- \*\*At:\*\* \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`, at)
+	require.Contains(t, at, `| deploy.write\_image | done |`)
+	require.NotContains(t, at, "operation cancel", "it has ended")
 }
 
 func TestTheTimesInTheDetailsHaveDates(t *testing.T) {
@@ -76,5 +85,62 @@ func TestTheTimesInTheDetailsHaveDates(t *testing.T) {
 	env.RegisterDelayedCallback(func() { waiting = details(t, env) }, time.Second)
 	env.ExecuteWorkflow(workflows.Operate, workflows.Input{Operation: 1, Node: "n", Kind: node.KindDeploy})
 	require.NoError(t, env.GetWorkflowError())
-	require.Contains(t, waiting, "**Waiting for the agent's call** until 2036-11-22T23:31:30Z")
+	require.Contains(t, waiting, "- **Waits for:** the agent's call\n")
+	require.Contains(t, waiting, "- **At the latest:** 2036-11-22 23:31:30 UTC\n")
+	require.NotContains(t, waiting, " ago", "it is read later")
+}
+
+// Hardware and strangers write errors and names. The UI formats the details as Markdown.
+func TestTheDetailsFormatNothingThatOthersWrote(t *testing.T) {
+	hostile := "![x](http://evil/y) <img src=z> | `a`\n# *b* _c_ & ~d~"
+	w := &world{runs: []func() (conductor.StepsResult, error){fails(fault.Refused, hostile)}}
+	env := w.env(t)
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.Error(t, env.GetWorkflowError())
+	require.Contains(t, details(t, env),
+		"- **Error:** \\!\\[x\\](http://evil/y) &lt;img src=z&gt; \\| \\`a\\` \\# \\*b\\* \\_c\\_ &amp; \\~d\\~\n")
+	require.Contains(t, details(t, env), "- `temper operation retry 7` does it again once it has ended; here: Reset\n")
+}
+
+func TestTheDetailsSayHowToDecide(t *testing.T) {
+	j := &judged{}
+	env := j.env(t)
+	j.runs = []func() (conductor.StepsResult, error){fails(fault.Refused, "no disk"), done}
+	var held string
+	env.RegisterDelayedCallback(func() {
+		held = details(t, env)
+	}, time.Minute)
+	decide(env, time.Hour, workflows.Decision{Action: node.ActionRetry})
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.NoError(t, env.GetWorkflowError())
+	require.Contains(t, held, "**n1: operation 7 (deploy) is holding**")
+	require.Contains(t, held, "no disk")
+	require.Contains(t, held, "- `temper operation retry 7` runs the failed step again; here: Update `decide` with the input `{\"action\": \"retry\", \"reason\": \"WHY\"}`\n")
+}
+
+// Temporal's databases have 255 characters for a keyword, and take no zero byte. Temporal takes a longer one, and
+// can't list the workflow then.
+func TestAHostileSignalOfStepsDoesNotMakeAnAttributeThatTemporalCannotStore(t *testing.T) {
+	w := &world{}
+	env := w.env(t)
+	var sent []string
+	env.OnUpsertTypedSearchAttributes(mock.MatchedBy(func(a temporal.SearchAttributes) bool {
+		if v, ok := a.GetKeyword(workflows.ConductorName); ok {
+			sent = append(sent, v)
+		}
+		return true
+	})).Return(nil)
+	w.runs = []func() (conductor.StepsResult, error){func() (conductor.StepsResult, error) {
+		env.SignalWorkflow(workflows.StepsSignal, "no update")
+		env.SignalWorkflow(workflows.StepsSignal, conductor.StepsUpdate{
+			Seq: w.seqs[0], Conductor: "c\x00" + strings.Repeat("é", 1000), Steps: []activities.StepLine{{Name: "no step", State: "no state"}},
+		})
+		require.Eventually(t, func() bool { return strings.Contains(details(t, env), "no step") }, 30*time.Second, time.Millisecond)
+		return done()
+	}}
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.NoError(t, env.GetWorkflowError())
+	require.NotEmpty(t, sent)
+	require.LessOrEqual(t, utf8.RuneCountInString(sent[0]), 255)
+	require.Equal(t, "cé", sent[0][:3])
 }

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 )
 
 // maxQueueWait is the longest time that steps wait in the queue of a node's driver before the
@@ -45,7 +47,7 @@ func (o *operation) runSteps(ctx workflow.Context) (conductor.StepsResult, error
 // patience until a conductor takes them.
 func (o *operation) runOnQueue(ctx workflow.Context, patience time.Duration) (conductor.StepsResult, error) {
 	var res conductor.StepsResult
-	shared := o.stepsOptions(ctx, patience, "steps of "+string(o.in.Kind))
+	shared := o.stepsOptions(ctx, patience, o.summary())
 	err := o.tryConductors(ctx, func(at node.Host, tried []string) (string, error) {
 		o.seq++
 		o.dispatch(ctx, o.seq)
@@ -67,6 +69,21 @@ func (o *operation) runOnQueue(ctx workflow.Context, patience time.Duration) (co
 		return "", nil
 	})
 	return res, err
+}
+
+// maxSummary bounds a summary, in bytes. Temporal refuses one of more than 400.
+const maxSummary = 200
+
+// summary says in Temporal's UI which steps an activity runs.
+func (o *operation) summary() string {
+	words := string(o.in.Kind) + " " + cmp.Or(o.in.NodeName, o.in.Node)
+	for _, s := range o.progress.Steps {
+		if s.State != node.StepDone && s.State != node.StepSkipped {
+			words += ", from step " + s.Name
+			break
+		}
+	}
+	return text.Truncate(words, maxSummary, "…")
 }
 
 // notTaken reports whether err means that no conductor took the steps from the queue.

@@ -28,9 +28,11 @@ until have=$(temporal operator search-attribute list --namespace "$TEMPORAL_NAME
 	[ "$tries" -lt 30 ] || exit 1
 	sleep 1
 done
-for name in TemperNodeID TemperNodeName TemperOperation TemperConductor TemperStep TemperWaitingFor; do
+for attribute in TemperNodeID=Keyword TemperNodeName=Keyword TemperOperation=Keyword TemperConductor=Keyword TemperStep=Keyword \
+	TemperWaitingFor=Keyword TemperDriver=Keyword TemperGroup=Keyword TemperCause=Keyword TemperHeld=Bool; do
+	name=${attribute%=*}
 	case "$have" in
 	*"$name"*) ;;
-	*) temporal operator search-attribute create --namespace "$TEMPORAL_NAMESPACE" --name "$name" --type Keyword ;;
+	*) temporal operator search-attribute create --namespace "$TEMPORAL_NAMESPACE" --name "$name" --type "${attribute#*=}" ;;
 	esac
 done

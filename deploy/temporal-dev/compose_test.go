@@ -81,8 +81,8 @@ func TestNamespaceOfComposeIsThatOfTheDevelopmentServer(t *testing.T) {
 	t.Parallel()
 	body, err := os.ReadFile("../compose/temporal-namespace.sh")
 	require.NoError(t, err)
-	for _, name := range searchAttributes {
-		require.Contains(t, string(body), " "+name)
+	for _, a := range searchAttributes {
+		require.Regexp(t, `\s`+a.name+"="+a.kind.String()+`\b`, string(body))
 	}
 	require.Contains(t, string(body), "--retention 72h")
 	require.Equal(t, "72h0m0s", retention.String())

@@ -138,8 +138,8 @@ func TestServesWhatItsReadyFileSays(t *testing.T) {
 		&operatorservice.ListSearchAttributesRequest{Namespace: "temper"})
 	require.NoError(t, err)
 	want := map[string]enumspb.IndexedValueType{}
-	for _, name := range searchAttributes {
-		want[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+	for _, a := range searchAttributes {
+		want[a.name] = a.kind
 	}
 	require.Equal(t, want, attributes.CustomAttributes)
 

@@ -17,10 +17,21 @@ import (
 // long after it ended, so it must be many times the longest time Temper's processes may be down.
 const retention = 72 * time.Hour
 
-// searchAttributes are the ones that Temper's workflows set, all of type Keyword. The order decides which column of the
-// visibility table each gets, so new ones must be appended.
-var searchAttributes = []string{
-	"TemperNodeID", "TemperNodeName", "TemperOperation", "TemperConductor", "TemperStep", "TemperWaitingFor",
+// keyword and boolean are types of search attributes, and how their columns in the visibility table begin.
+const (
+	keyword = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+	boolean = enumspb.INDEXED_VALUE_TYPE_BOOL
+)
+
+// searchAttributes are the ones that Temper's workflows set. The order decides which column of the visibility table each
+// gets, so new ones must be appended.
+var searchAttributes = []struct {
+	name string
+	kind enumspb.IndexedValueType
+}{
+	{"TemperNodeID", keyword}, {"TemperNodeName", keyword}, {"TemperOperation", keyword}, {"TemperConductor", keyword},
+	{"TemperStep", keyword}, {"TemperWaitingFor", keyword}, {"TemperDriver", keyword}, {"TemperGroup", keyword},
+	{"TemperCause", keyword}, {"TemperHeld", boolean},
 }
 
 // makeNamespace puts the namespace with its search attributes into the database before anything serves,
@@ -32,8 +43,10 @@ func makeNamespace(o options) error {
 	}
 	ns.Detail.Config.Retention = durationpb.New(retention)
 	ns.Detail.Config.CustomSearchAttributeAliases = make(map[string]string, len(searchAttributes))
-	for i, name := range searchAttributes {
-		ns.Detail.Config.CustomSearchAttributeAliases[fmt.Sprintf("Keyword%02d", i+1)] = name
+	columns := map[enumspb.IndexedValueType]int{}
+	for _, a := range searchAttributes {
+		columns[a.kind]++
+		ns.Detail.Config.CustomSearchAttributeAliases[fmt.Sprintf("%s%02d", a.kind, columns[a.kind])] = a.name
 	}
 	if err := sqlite.CreateNamespaces(storeConfig(o.dataDir), ns); err != nil {
 		return fmt.Errorf("make namespace %s: %w", o.namespace, err)
@@ -48,9 +61,9 @@ func (s *server) updateNamespace(ctx context.Context, c clients, namespace strin
 		return fmt.Errorf("list search attributes of %s: %w", namespace, err)
 	}
 	missing := make(map[string]enumspb.IndexedValueType)
-	for _, name := range searchAttributes {
-		if _, ok := have.CustomAttributes[name]; !ok {
-			missing[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+	for _, a := range searchAttributes {
+		if _, ok := have.CustomAttributes[a.name]; !ok {
+			missing[a.name] = a.kind
 		}
 	}
 	if len(missing) > 0 {

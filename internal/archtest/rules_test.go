@@ -84,7 +84,7 @@ var rules = []rule{
 		never: []string{pgx, gofish, gin}, why: "it compares the database with Temporal, through interfaces",
 	},
 	{
-		at: "workflows", ours: []string{"activities", "internal/explain", "internal/node", "internal/bmc", "internal/agent", "internal/fault"},
+		at: "workflows", ours: []string{"activities", "internal/node", "internal/bmc", "internal/agent", "internal/fault", "internal/explain", "internal/help", "internal/text"},
 		not: []string{"internal/bmc/redfish", "internal/bmc/fake", "internal/bmc/bmctest"}, never: []string{pgx, gofish, gin},
 		why: "workflows decide; activities do",
 	},

@@ -25,6 +25,10 @@ type Facts struct {
 	Undo     *node.Operation      // the newest undo that has ended; nil = none is known
 	System   System               // the parts of Temper; the zero value = nothing is known to be broken
 	Run      *node.RunStatus      // of the open operation's workflow; nil = not known
+	// Inside: the operation's own workflow tells. It knows neither the node's provision state
+	// nor the other facts, except Now and Given.
+	Inside bool
+	Given  *time.Time // since when conductors have the steps; nil = they do not have them
 }
 
 // Explanation is the state of a node in words. The fields are parts of sentences,
@@ -52,6 +56,7 @@ type Explanation struct {
 
 	subject string // begins the paragraph
 	ended   bool   // the workflow of the open operation is over or lost
+	inside  bool   // Facts.Inside
 	exact   bool   // Next happens at NextAt; otherwise NextAt is the latest time
 	now     time.Time
 }

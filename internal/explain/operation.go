@@ -12,7 +12,11 @@ import (
 // operation explains a node with an open operation.
 func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 	state := func(s node.Phase) string {
-		return fmt.Sprintf("%s, operation %d (%s) is %s", n.ProvisionState, o.ID, o.Kind, s)
+		words := fmt.Sprintf("operation %d (%s) is %s", o.ID, o.Kind, s)
+		if f.Inside {
+			return words
+		}
+		return string(n.ProvisionState) + ", " + words
 	}
 	e.What = state(o.State())
 	e.Since, e.WaitingFor, e.NextAt = &o.AcceptedAt, o.WaitingFor, o.WaitingUntil
@@ -117,7 +121,7 @@ func (e *Explanation) working(n *node.Node, o *node.Operation) {
 		e.Next, e.exact = "another try of step "+step.Name(), true
 	}
 	e.can(Action{Do: WatchOperation, Operation: o.ID})
-	if node.Can(n.ProvisionState, node.EventUnhold) {
+	if node.Can(n.ProvisionState, node.EventUnhold) || e.inside && o.Phase == node.Holding {
 		e.can(Action{Do: UnholdNode})
 	}
 	e.can(Action{Do: CancelOperation, Operation: o.ID})
@@ -164,7 +168,11 @@ func (e *Explanation) owner(o *node.Operation, f Facts) {
 		who = append(who, "asked for by "+o.RequestedBy)
 	}
 	switch c := conductor(f.Fleet, o.Conductor); {
+	case f.Given != nil && !stepRuns(o):
+		who = append(who, fmt.Sprintf("with the conductors of driver %s since %s", o.Driver, text.Moment(*f.Given)))
 	case o.Conductor == "":
+	case f.Inside:
+		who = append(who, "on conductor "+o.Conductor)
 	case c == nil:
 		who = append(who, "last on conductor "+o.Conductor+", which is not alive")
 	case !c.Alive:
@@ -173,6 +181,12 @@ func (e *Explanation) owner(o *node.Operation, f Facts) {
 		who = append(who, fmt.Sprintf("on conductor %s (last heartbeat %s ago)", c.Hostname, text.Ago(f.Now, c.HeartbeatAt)))
 	}
 	e.Who = strings.Join(who, ", ")
+}
+
+// stepRuns reports whether o's current step runs.
+func stepRuns(o *node.Operation) bool {
+	s := o.CurrentStep()
+	return s != nil && s.State == node.StepRunning
 }
 
 // takenUpIn is the time within which a running orchestrator takes up what was accepted.

@@ -1,0 +1,80 @@
+package explain
+
+import (
+	"fmt"
+	"time"
+
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
+)
+
+// Inside explains n's open operation as its own workflow knows it, for the details in
+// Temporal's UI. n needs only its UUID, its name and the operation. given is since when
+// conductors have the steps; nil = they do not have them.
+func Inside(n *node.Node, given *time.Time, now time.Time) Explanation {
+	e := Explanation{Trouble: []string{}, now: now, inside: true}
+	e.operation(n, n.Operation, Facts{Now: now, Covered: true, Run: &node.RunStatus{Known: true, Open: true}, Inside: true, Given: given})
+	return e
+}
+
+// Line is one fact of an explanation, with its title.
+type Line struct{ Title, Words string }
+
+// Lines returns the explanation as a headline and facts. They stay true when they are read
+// later: every time is a date, and none is relative to the moment of writing.
+func (e *Explanation) Lines(n *node.Node) (headline string, facts []Line) {
+	add := func(title, words string) {
+		if words != "" {
+			facts = append(facts, Line{title, words})
+		}
+	}
+	if e.Since != nil {
+		add("Since", text.Moment(*e.Since))
+	}
+	if o := n.Operation; o != nil && stepRuns(o) {
+		step := o.CurrentStep()
+		words := step.Name()
+		if step.StartedAt != nil {
+			words += ", since " + text.Moment(*step.StartedAt)
+		}
+		add("Runs step", words)
+	}
+	if o := n.Operation; o != nil {
+		if w := o.LiveWait(); w != nil {
+			add("Its step waits", WaitSentence(w, AgentNotRead, text.Moment))
+		}
+	}
+	for _, t := range e.Trouble {
+		add("Trouble", t)
+	}
+	add("Who", e.Who)
+	add("Asked to end", e.Asked)
+	add("Waits for", e.WaitingFor)
+	add("Next", e.Next)
+	if e.NextAt != nil {
+		title := "At the latest"
+		if e.exact {
+			title = "At"
+		}
+		add(title, text.Moment(*e.NextAt))
+	}
+	add("Told at", text.Moment(e.now))
+	return label(n) + ": " + e.What, facts
+}
+
+// Ended explains how o has ended, and what somebody can do about that.
+func Ended(n *node.Node, o *node.Operation, at time.Time) (headline string, facts []Line, can []Action) {
+	facts = []Line{{"At", text.Moment(at)}}
+	if o.Error != "" {
+		facts = append(facts, Line{"Error", o.Error})
+	}
+	how := "has " + string(o.Outcome)
+	if o.Outcome == node.Cancelled {
+		how = "was cancelled"
+	}
+	can = []Action{{Do: ExplainNode}}
+	if o.Outcome != node.Succeeded {
+		can = append(can, Action{Do: RetryOperation, Operation: o.ID})
+	}
+	return fmt.Sprintf("%s: operation %d (%s) %s", label(n), o.ID, o.Kind, how), facts, can
+}
