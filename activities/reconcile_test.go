@@ -149,6 +149,8 @@ func (a *archive) ForgetDeleted(context.Context, time.Duration) (int, error) { r
 
 func (a *archive) ForgetRequests(context.Context) (int, error) { return 0, nil }
 
+func (a *archive) ForgetEvents(context.Context, time.Duration, int) (int, error) { return 0, nil }
+
 func (a *archive) LearnTimes(context.Context) (int, error) { return 0, nil }
 
 func (a *archive) Open(context.Context) (map[string]bool, error) { return a.listed, a.listFails }

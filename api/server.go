@@ -16,6 +16,7 @@ import (
 	"go.temper.dev/temper/api/ironic"
 	"go.temper.dev/temper/api/temper"
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/node"
@@ -105,6 +106,9 @@ type Config struct {
 	// ReconcileLate is from what age on of the last reconciliation people are told
 	// that no orchestrator runs. Default 45 s.
 	ReconcileLate time.Duration
+	// EventStreams bounds the event streams of this process at a time, and
+	// EventStreamsPerUser those of one user who has logged in. Default 2500 and 1000.
+	EventStreams, EventStreamsPerUser int
 	// Images is which images are accepted.
 	Images image.Policy
 	// ProbeImage fetches for a dry run what can be checked of an image (image.Resolver.Probe). nil = nothing is fetched.
@@ -141,6 +145,12 @@ func (c Config) withDefaults() Config {
 	if c.MaxLimit == 0 {
 		c.MaxLimit = 1000
 	}
+	if c.EventStreams == 0 {
+		c.EventStreams = 2500
+	}
+	if c.EventStreamsPerUser == 0 {
+		c.EventStreamsPerUser = 1000
+	}
 	if c.Agent.HeartbeatTimeout == 0 {
 		c.Agent.HeartbeatTimeout = 5 * time.Minute
 	}
@@ -168,7 +178,10 @@ func (c Config) validate() error {
 }
 
 // Server answers the API. It is safe for concurrent use.
-type Server struct{ http *httpd.Server }
+type Server struct {
+	http   *httpd.Server
+	events *events.Hub
+}
 
 // New makes a Server.
 func New(c Config) (*Server, error) {
@@ -186,7 +199,8 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	ours, err := temper.New(service, temper.Config{Ready: c.Ready, Ask: c.Ask, Version: c.Version, Reconcile: c.Reconcile, ReconcileLate: c.ReconcileLate}, c.Metrics)
+	hub := events.NewHub(events.Config{Source: c.Store, Log: c.Log, Streams: c.EventStreams, PerUser: c.EventStreamsPerUser})
+	ours, err := temper.New(service, temper.Config{Ready: c.Ready, Ask: c.Ask, Version: c.Version, Reconcile: c.Reconcile, ReconcileLate: c.ReconcileLate, Events: hub}, c.Metrics)
 	if err != nil {
 		return nil, err
 	}
@@ -197,15 +211,18 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{http}, nil
+	return &Server{http, hub}, nil
 }
 
 // Handler is the whole API. Timeouts of connections are the http.Server's.
 func (s *Server) Handler() http.Handler { return s.http.Handler() }
 
-// EndStreams ends every stream. It is for http.Server.RegisterOnShutdown, because
-// Shutdown waits for requests.
-func (s *Server) EndStreams() { s.http.EndStreams() }
+// EndStreams ends every stream, and the connection to the database that they share. It is for
+// http.Server.RegisterOnShutdown, because Shutdown waits for requests.
+func (s *Server) EndStreams() {
+	s.http.EndStreams()
+	s.events.Close()
+}
 
 // Reasons returns what is missing according to err, an error of Config.Ready, in
 // sentences that unauthenticated clients may read. It is empty if err is nil.

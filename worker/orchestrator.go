@@ -41,6 +41,7 @@ type Orchestrator struct {
 	MediaTimeout       time.Duration // how long after its request an inserted medium may still appear
 	Interval           time.Duration // between two reconciliations
 	Retention          time.Duration // of the records of deleted nodes
+	Events             reconcile.EventsKept
 	StopGrace          time.Duration
 	Metrics            *Metrics
 	Started            func() // called when it has begun to poll; may be nil
@@ -62,7 +63,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	}
 	rec := &reconcile.Reconciler{
 		Store: o.Reconcile, Ring: o.Ring, Operations: o.Operations, Starter: starter, Controller: starter, Describer: Describer{Client: o.Client},
-		Defaults: o.Policy.Defaults(), Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Safe, MediaTimeout: o.MediaTimeout, Interval: o.Interval, Retention: o.Retention,
+		Defaults: o.Policy.Defaults(), Shares: o.Shares, Instances: o.Instances, Reaping: o.Reaping, Safe: o.Safe, MediaTimeout: o.MediaTimeout, Interval: o.Interval, Retention: o.Retention, Events: o.Events,
 		SayLost: help.Of(nil, explain.LostSpeedup).Sentence(), Log: o.Log,
 	}
 	register(w, ops, rec)

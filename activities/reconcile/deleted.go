@@ -16,6 +16,15 @@ func (r *Reconciler) forgetDeleted(ctx context.Context, out *TickResult) error {
 	return err
 }
 
+// forgetEvents deletes events that nobody can ask for any more.
+func (r *Reconciler) forgetEvents(ctx context.Context, _ *TickResult) error {
+	gone, err := r.Store.ForgetEvents(ctx, r.Events.Age, r.Events.Most)
+	if gone > 0 {
+		r.Log.Debug("old events were deleted", zap.Int("events", gone))
+	}
+	return err
+}
+
 // forgetRequests deletes idempotency keys that are no longer honoured.
 func (r *Reconciler) forgetRequests(ctx context.Context, _ *TickResult) error {
 	gone, err := r.Store.ForgetRequests(ctx)

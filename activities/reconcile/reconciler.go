@@ -28,7 +28,8 @@ type Reconciler struct {
 	MediaTimeout time.Duration
 	Interval     time.Duration // between two ticks
 	Retention    time.Duration // of the records of deleted nodes
-	SayLost      string        // how somebody says that Temporal has lost its data: a command, and what it does
+	Events       EventsKept
+	SayLost      string // how somebody says that Temporal has lost its data: a command, and what it does
 	Log          *zap.Logger
 }
 
@@ -68,6 +69,12 @@ func (t TickResult) Details() string {
 		lines = append(lines, "failed: "+f)
 	}
 	return strings.Join(lines, "\n\n")
+}
+
+// EventsKept says which events are kept: those of this age, and no more than this number.
+type EventsKept struct {
+	Age  time.Duration
+	Most int
 }
 
 // Reaping says what happens to nodes whose instance is gone.

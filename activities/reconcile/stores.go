@@ -61,6 +61,8 @@ type Store interface {
 	// LearnTimes counts how long the steps of operations took that have ended since the
 	// last tick, and returns the number of these operations.
 	LearnTimes(ctx context.Context) (int, error)
+	// ForgetEvents deletes events that are older than age, and all but the newest of the number most.
+	ForgetEvents(ctx context.Context, age time.Duration, most int) (int, error)
 }
 
 // OperationStore changes one operation at a time.

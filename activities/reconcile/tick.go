@@ -33,6 +33,7 @@ func (r *Reconciler) parts() []part {
 		{"deleted nodes", r.forgetDeleted},
 		{"idempotency keys", r.forgetRequests},
 		{"step times", r.learnTimes},
+		{"events", r.forgetEvents},
 	}
 }
 

@@ -44,7 +44,10 @@ var authCodes = map[int]fault.Code{
 	http.StatusServiceUnavailable: fault.RequestBusy,
 }
 
-const userKey = "user"
+const (
+	userKey  = "user"
+	loginKey = "login" // of a stream's request
+)
 
 // User is the name that the client logged in with; "" if no login is needed.
 func User(c *gin.Context) string { return c.GetString(userKey) }
@@ -54,6 +57,9 @@ func User(c *gin.Context) string { return c.GetString(userKey) }
 func (s *Server) authenticated(c *gin.Context) {
 	if s.auth == nil || s.isOpen(c.Request.URL.Path) {
 		return
+	}
+	if s.routeOf(c).stream != nil {
+		c.Set(loginKey, s.auth.LoginOf(c.Request))
 	}
 	name, refusal := s.auth.Check(c.Request)
 	if refusal == nil {

@@ -40,6 +40,9 @@ type Config struct {
 	// StreamIdleTimeout ends a stream whose handler has sent nothing for so long.
 	// Default 2 minutes.
 	StreamIdleTimeout time.Duration
+	// StreamLoginInterval is how often it is checked whether the login that a stream was
+	// opened with is still valid. Default 5 s.
+	StreamLoginInterval time.Duration
 
 	// Unversioned are the first path segments that are served below /v1 and that
 	// clients may ask for without it.
@@ -63,6 +66,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.StreamIdleTimeout == 0 {
 		c.StreamIdleTimeout = 2 * time.Minute
+	}
+	if c.StreamLoginInterval == 0 {
+		c.StreamLoginInterval = 5 * time.Second
 	}
 	if c.NotFound == nil {
 		c.NotFound = NotFound

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/basicauth"
 	"go.temper.dev/temper/internal/fault"
 )
 
@@ -22,6 +24,7 @@ type StreamHandler func(*gin.Context, *Stream) error
 var (
 	ErrStopping   = errors.New("the server is stopping")
 	ErrIdleStream = errors.New("the stream sent nothing for too long")
+	ErrLoginEnded = errors.New("the user or the password that the stream was opened with is not valid any more")
 )
 
 // Stream is an answer without a deadline for the whole of it. Each write has a deadline
@@ -38,7 +41,7 @@ type Stream struct {
 }
 
 // Send writes p to the client and returns when it is on its way. Its errors are
-// ErrStopping, ErrIdleStream, context.Canceled for a client that went away, and
+// ErrStopping, ErrIdleStream, ErrLoginEnded, context.Canceled for a client that went away, and
 // os.ErrDeadlineExceeded for one that does not read.
 func (s *Stream) Send(p []byte) error {
 	if err := context.Cause(s.ctx); err != nil {
@@ -71,6 +74,39 @@ func belowGin(w gin.ResponseWriter) http.ResponseWriter {
 	return w
 }
 
+// watchLogin ends a stream when the login that it was opened with is not valid any more. The function that it returns ends the
+// watching.
+func (s *Server) watchLogin(c *gin.Context, end context.CancelCauseFunc) (stop func()) {
+	login, ok := c.Value(loginKey).(basicauth.Login)
+	if !ok {
+		return func() {}
+	}
+	var mu sync.Mutex
+	var timer *time.Timer
+	stopped := false
+	check := func() {
+		lasts := s.auth.Lasts(login)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case stopped:
+		case lasts:
+			timer.Reset(s.StreamLoginInterval)
+		default:
+			end(ErrLoginEnded)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(s.StreamLoginInterval, check)
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		stopped = true
+		timer.Stop()
+	}
+}
+
 // streamed turns a StreamHandler into gin's form.
 func (s *Server) streamed(h StreamHandler) gin.HandlerFunc {
 	return func(c *gin.Context) {
@@ -91,6 +127,7 @@ func (s *Server) streamed(h StreamHandler) gin.HandlerFunc {
 		out.limitWrite()
 		out.idle = time.AfterFunc(s.StreamIdleTimeout, func() { end(ErrIdleStream) })
 		defer out.idle.Stop()
+		defer s.watchLogin(c, end)()
 		err := h(c, out)
 		out.limitWrite() // for what http.Server still has to write
 		switch {

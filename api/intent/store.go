@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 )
@@ -23,6 +24,7 @@ type Store interface {
 	RecordStore
 	AgentStore
 	ComputeStore
+	events.Source
 }
 
 // NodeStore keeps the nodes. An ident is a uuid or a name.

@@ -9,6 +9,7 @@ import (
 
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/explain"
 )
 
@@ -96,4 +97,32 @@ func (p partCollector) Collect(to chan<- prometheus.Metric) {
 		}
 		to <- prometheus.MustNewConstMetric(partOK, prometheus.GaugeValue, value, part.Name)
 	}
+}
+
+var (
+	eventStreams  = prometheus.NewDesc("temper_event_streams", "Event streams of this API process.", nil, nil)
+	eventResets   = prometheus.NewDesc("temper_event_resets_total", "How often a stream was told that the events it asked for are not kept any more.", nil, nil)
+	eventsRefused = prometheus.NewDesc("temper_event_streams_refused_total", "Event streams that were refused because there were too many.", nil, nil)
+	eventsBehind  = prometheus.NewDesc("temper_event_behind_seconds",
+		"For how long event streams have been waiting for a transaction that has written events and is still open; 0 = for none.", nil, nil)
+)
+
+// eventCollector tells of the event streams.
+type eventCollector struct{ hub *events.Hub }
+
+// Describe is of prometheus.Collector.
+func (eventCollector) Describe(to chan<- *prometheus.Desc) {
+	to <- eventStreams
+	to <- eventResets
+	to <- eventsRefused
+	to <- eventsBehind
+}
+
+// Collect is of prometheus.Collector.
+func (v eventCollector) Collect(to chan<- prometheus.Metric) {
+	now := v.hub.Health()
+	to <- prometheus.MustNewConstMetric(eventStreams, prometheus.GaugeValue, float64(now.Streams))
+	to <- prometheus.MustNewConstMetric(eventResets, prometheus.CounterValue, float64(now.Resets))
+	to <- prometheus.MustNewConstMetric(eventsRefused, prometheus.CounterValue, float64(now.Refused))
+	to <- prometheus.MustNewConstMetric(eventsBehind, prometheus.GaugeValue, now.Behind.Seconds())
 }

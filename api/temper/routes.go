@@ -10,6 +10,7 @@ func (s *Server) ownRoutes() []httpd.Route {
 		httpd.Get("/temper/v1/readyz", 0, s.getReady).Open(),
 		httpd.Get("/temper/v1/status", 0, s.getStatus),
 		httpd.Get("/temper/v1/why", 0, s.listAttention),
+		httpd.GetStream("/temper/v1/events", s.streamEvents),
 		httpd.Get("/temper/v1/operations", 0, s.listOperations),
 		httpd.Post("/temper/v1/operations/recover", 0, s.recoverOperations),
 		httpd.Get("/temper/v1/operations/:operation", 0, s.getOperation),

@@ -9,6 +9,7 @@ import (
 
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/explain"
 )
 
@@ -20,6 +21,7 @@ type Config struct {
 	Version       string
 	Reconcile     func(context.Context) error // nil: there is none to run
 	ReconcileLate time.Duration
+	Events        *events.Hub
 }
 
 // Server answers Temper's own resources. It is safe for concurrent use.
@@ -32,7 +34,7 @@ type Server struct {
 func New(s *intent.Service, c Config, metrics prometheus.Registerer) (*Server, error) {
 	out := &Server{Service: s, Config: c}
 	if metrics != nil {
-		for _, m := range []prometheus.Collector{quarantineCollector{s.Store}, fleetCollector{s.Store}, partCollector{out}} {
+		for _, m := range []prometheus.Collector{quarantineCollector{s.Store}, fleetCollector{s.Store}, partCollector{out}, eventCollector{c.Events}} {
 			if err := metrics.Register(m); err != nil {
 				return nil, err
 			}

@@ -72,7 +72,8 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		AutomatedClean: r.AutomatedClean, DedicatedNodes: r.DedicatedNodes, AutomaticLessee: r.AutomaticLessee, Images: policy, ProbeImage: images.Probe,
 		OnFailure: node.OnFailure(r.OnFailure), Safe: config.Safe(r.Liveness, r.Patience), HardwareDeadline: r.BMCRequest,
 		ReconcileLate: 3*r.ReconcileInterval + reconcileSlack,
-		Agent:         api.AgentSettings{Callback: to.callbacks},
+		EventStreams:  r.Following.Streams, EventStreamsPerUser: r.Following.PerUser,
+		Agent: api.AgentSettings{Callback: to.callbacks},
 	})
 	if err != nil {
 		return err

@@ -50,6 +50,7 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 		Client: c, Namespace: r.Namespace, Reconciliation: rec.Own, ReconcileNamespace: r.ReconcileNamespace(), Operations: wrapOperationStore(db), Reconcile: db, Ring: db, Shares: db, Instances: db, Witnesses: db, Conductors: r.ConductorHeartbeatTimeout, Interval: r.ReconcileInterval, StopGrace: workTime(r.ShutdownGrace),
 		Metrics: worker.NewMetrics(p.metrics), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c))) },
 		Retention:    r.Keeping.DeletedNodes,
+		Events:       reconcile.EventsKept{Age: r.Keeping.Events, Most: r.Keeping.MostEvents},
 		Safe:         config.Safe(r.Liveness, r.Patience),
 		MediaTimeout: r.Media,
 		Reaping:      reconcile.Reaping{Report: r.Reap == config.ReapReport, After: r.ReapAfter},

@@ -132,6 +132,20 @@ func (a *Authenticator) Check(r *http.Request) (user string, refusal *Refusal) {
 	return name, nil
 }
 
+// Login is a login that is still going on, such as that of a stream.
+type Login struct{ user, hash string }
+
+// LoginOf returns the login of a request. It is to be taken before Check, so that a password that is changed meanwhile is noticed.
+func (a *Authenticator) LoginOf(r *http.Request) Login {
+	name, _, _ := r.BasicAuth()
+	return Login{name, a.users.table().hashes[name]}
+}
+
+// Lasts reports whether the user is still in the file with the same password. It compares no password, so it takes little time.
+func (a *Authenticator) Lasts(l Login) bool {
+	return l.hash != "" && a.users.table().hashes[l.user] == l.hash
+}
+
 // Handler calls h for requests that are let in, and answers the others with the
 // JSON object {"error": message}.
 func (a *Authenticator) Handler(h http.Handler) http.Handler {

@@ -1,9 +1,11 @@
 package basicauth
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/tg123/go-htpasswd"
@@ -24,8 +26,9 @@ type users struct {
 
 // userTable is the content of the file at one time.
 type userTable struct {
-	file *htpasswd.File
-	all  []*entry // all hashes, in no particular order
+	file   *htpasswd.File
+	all    []*entry          // all hashes, in no particular order
+	hashes map[string]string // by user
 }
 
 // entry is a hash in the file.
@@ -78,7 +81,16 @@ const bcryptLength = 60
 
 // read reads the file; skipped is the number of invalid lines.
 func (u *users) read() (t *userTable, skipped int, err error) {
-	t = &userTable{}
+	content, err := os.ReadFile(u.path)
+	if err != nil {
+		return nil, 0, err
+	}
+	t = &userTable{hashes: map[string]string{}}
+	for line := range strings.Lines(string(content)) {
+		if user, hash, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			t.hashes[user] = hash
+		}
+	}
 	accept := func(hash string) (htpasswd.EncodedPasswd, error) {
 		if _, err := bcrypt.Cost([]byte(hash)); err != nil || len(hash) != bcryptLength {
 			return nil, errBadLine
@@ -87,7 +99,7 @@ func (u *users) read() (t *userTable, skipped int, err error) {
 		t.all = append(t.all, e)
 		return e, nil
 	}
-	t.file, err = htpasswd.New(u.path, []htpasswd.PasswdParser{accept}, func(error) { skipped++ })
+	t.file, err = htpasswd.NewFromReader(bytes.NewReader(content), []htpasswd.PasswdParser{accept}, func(error) { skipped++ })
 	return t, skipped, err
 }
 

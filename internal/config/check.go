@@ -46,6 +46,12 @@ func (p *problems) requireNotNegative(key string, d time.Duration) {
 	}
 }
 
+func (p *problems) requireAtLeast(key string, least, n int) {
+	if n < least {
+		p.refuse(key, "want at least %d", least)
+	}
+}
+
 // requireOrder refuses a low that is not below high.
 func (p *problems) requireOrder(lowKey string, low time.Duration, highKey string, high time.Duration) {
 	if low > 0 && high > 0 && low >= high && !p.broken[highKey] {
@@ -217,6 +223,8 @@ func checkTimes(p *problems, l Liveness, w Patience, s Steering) {
 
 func (r *API) check(p *problems) {
 	r.Process.check(p)
+	p.requireAtLeast("event_streams", 1, r.Following.Streams)
+	p.requireAtLeast("event_streams_per_user", 1, r.Following.PerUser)
 	r.Database.check(p)
 	r.Temporal.check(p)
 	r.Liveness.check(p)
@@ -262,6 +270,8 @@ func (r *Orchestrator) check(p *problems) {
 	}
 	p.requireNotNegative("reap_after", r.ReapAfter)
 	p.requireNotNegative("deleted_node_retention", r.Keeping.DeletedNodes)
+	p.requireNotNegative("event_retention", r.Keeping.Events)
+	p.requireAtLeast("event_limit", 0, r.Keeping.MostEvents)
 }
 
 func (r *Conductor) check(p *problems) {

@@ -171,9 +171,17 @@ type Reaping struct {
 	ReapAfter time.Duration `key:"reap_after" default:"30m" help:"how long after its instance was marked absent a node is undeployed, where the compute service does not confirm it before"`
 }
 
+// Following bounds who follows the events of an API process.
+type Following struct {
+	Streams int `key:"event_streams" default:"2500" help:"how many event streams an API process has at most"`
+	PerUser int `key:"event_streams_per_user" default:"1000" help:"how many of them one user has at most, where users log in"`
+}
+
 // Keeping says how long records are kept.
 type Keeping struct {
 	DeletedNodes time.Duration `key:"deleted_node_retention" default:"2160h" help:"how long the history and operations of a deleted node are kept; 0 keeps nothing"`
+	Events       time.Duration `key:"event_retention" default:"168h" help:"how long events are kept for clients that were away; 0 keeps nothing"`
+	MostEvents   int           `key:"event_limit" default:"1000000" help:"how many events are kept at most"`
 }
 
 // The values of Reap.

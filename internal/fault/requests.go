@@ -43,6 +43,7 @@ const (
 	NoAnswerInTime       Code = "unreachable"
 	RequestBusy          Code = "busy"
 	TooManyBodies        Code = "too_many_bodies"
+	TooManyStreams       Code = "too_many_streams"
 	RequestRefused       Code = "refused"
 	CredentialsDenied    Code = "credentials_denied"
 	NotTrusted           Code = "certificate_not_trusted"
@@ -213,6 +214,10 @@ var ofRequests = []CodeRow{
 	{
 		Code: TooManyBodies, Kind: Busy, Meaning: "Too many large requests are being read at once.",
 		Do: "Try again, with fewer requests at once.",
+	},
+	{
+		Code: TooManyStreams, Kind: Busy, Meaning: "The API process, or the user, has as many event streams as the settings allow.",
+		Do: "Close streams that nobody reads, have several readers share one, or raise event_streams or event_streams_per_user.",
 	},
 	{
 		Code: RequestRefused, Kind: Refused, Cause: true, Meaning: "The hardware refused the request.",

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/secret"
 )
@@ -182,3 +183,9 @@ func NodeWriters(column string) (create, patch, move bool) {
 	w := nodeTable.columns[i].writers
 	return w&onCreate != 0, w&onPatch != 0, w&onMove != 0
 }
+
+// PatchedColumns are the columns of nodes that a PATCH writes.
+func PatchedColumns() []string { return strings.Split(nodeTable.names(onPatch), ", ") }
+
+// EventsStatement is the statement that reads events.
+func EventsStatement(q events.Query) (string, pgx.StrictNamedArgs) { return eventsSQL, eventArgs(q) }

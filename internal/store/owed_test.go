@@ -228,7 +228,7 @@ func tried(t *testing.T, s *store.Store, p node.Progress, end node.End) *node.Op
 	return &ops[0]
 }
 
-func events(t *testing.T, s *store.Store, uuid string) (out []string) {
+func historyOf(t *testing.T, s *store.Store, uuid string) (out []string) {
 	t.Helper()
 	list, err := s.History(t.Context(), uuid, node.Page{Limit: 100})
 	require.NoError(t, err)
@@ -281,12 +281,12 @@ func TestAnUndoThatFailsAgainAndAgainIsToldOnce(t *testing.T) {
 	s, url := openURL(t)
 	n := owing(t, s)
 	serving(t, s)
-	before := len(events(t, s, n.UUID))
+	before := len(historyOf(t, s, n.UUID))
 	for _, words := range []string{"no BMC", "no BMC", "503", "503"} {
 		raw(t, url, "UPDATE nodes SET owed_tried_at = NULL WHERE uuid = $1", n.UUID)
 		tried(t, s, node.Progress{}, node.End{Outcome: node.Failed, Error: words})
 	}
-	require.Equal(t, []string{"undo accepted", "undo failed: stays deploy failed: no BMC", "undo failed: stays deploy failed: 503"}, events(t, s, n.UUID)[before:])
+	require.Equal(t, []string{"undo accepted", "undo failed: stays deploy failed: no BMC", "undo failed: stays deploy failed: 503"}, historyOf(t, s, n.UUID)[before:])
 	got, err := s.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, "no disk", got.LastError)

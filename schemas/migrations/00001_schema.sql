@@ -914,6 +914,282 @@ CREATE TRIGGER ring_gone AFTER DELETE ON nodes REFERENCING OLD TABLE AS changed 
 CREATE TRIGGER ring_moved AFTER UPDATE OF conductor_group, driver, interfaces ON nodes FOR EACH ROW
     WHEN (OLD.need_id IS DISTINCT FROM NEW.need_id) EXECUTE FUNCTION note_node();
 
+-- Events: what happened to nodes and operations, for whoever follows it. docs/events.md describes them.
+
+-- Numbers are given out before their transactions commit, so a higher number may be visible before a lower one. How readers
+-- never pass one that may still come is described in package events.
+CREATE TABLE events (
+    seq          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at           timestamptz NOT NULL DEFAULT clock_timestamp(),
+    type         text        NOT NULL,
+    node_uuid    uuid,
+    node_name    text        NOT NULL DEFAULT '',
+    operation_id bigint,
+    kind         text        NOT NULL DEFAULT '', -- of the operation
+    cause        text        NOT NULL DEFAULT '', -- why it failed: a code of package fault
+    data         jsonb       NOT NULL DEFAULT '{}'
+);
+COMMENT ON TABLE events IS 'The latest events. Triggers write them in the transaction of the change. They have no values of secrets, and no dictionaries of nodes.';
+
+CREATE TABLE event_feed (
+    one             boolean PRIMARY KEY DEFAULT true CHECK (one),
+    deleted_through bigint NOT NULL DEFAULT 0, -- events up to this number may have been deleted
+    followed_until  timestamptz                -- until then somebody may follow, who is to be notified; null = nobody ever did
+) WITH (fillfactor = 10);
+COMMENT ON TABLE event_feed IS 'One row: what readers and writers of events have to know of each other.';
+INSERT INTO event_feed DEFAULT VALUES;
+
+-- +goose StatementBegin
+-- PostgreSQL lets transactions with a notification commit one after the other, so there is none while nobody follows.
+CREATE FUNCTION events_written() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM event_feed f WHERE f.followed_until > clock_timestamp()) THEN
+        NOTIFY temper_events;
+    END IF;
+    RETURN NULL;
+END $$;
+
+-- The states in which Ironic's notifications take a node for on its way (Ironic, states.UNSTABLE_STATES).
+CREATE FUNCTION provision_unstable(state text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT state IN ('verifying', 'deploying', 'wait call-back', 'deploy hold', 'deleting', 'cleaning', 'clean wait', 'clean hold',
+        'inspecting', 'inspect wait', 'adopting', 'rescuing', 'rescue wait', 'unrescuing', 'servicing', 'service wait', 'service hold')
+$$;
+
+-- The end of the type of a provision_set event, as in Ironic.
+CREATE FUNCTION provision_status(before text, after text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN after LIKE '% failed' OR after = 'error' OR before = 'verifying' AND after = 'enroll' THEN 'error'
+        WHEN provision_unstable(after) AND NOT provision_unstable(before) THEN 'start'
+        WHEN provision_unstable(before) AND NOT provision_unstable(after) THEN 'end'
+        ELSE 'success' END
+$$;
+
+CREATE FUNCTION tell_nodes_created() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO events (type, node_uuid, node_name, data)
+    SELECT 'baremetal.node.create.end', c.uuid, coalesce(c.name, ''), jsonb_build_object('driver', c.driver, 'provision_state', c.provision_state)
+      FROM changed c ORDER BY c.id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tell_nodes_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO events (type, node_uuid, node_name, data)
+    SELECT 'baremetal.node.delete.end', c.uuid, coalesce(c.name, ''), jsonb_build_object('driver', c.driver, 'provision_state', c.provision_state)
+      FROM changed c ORDER BY c.id;
+    RETURN NULL;
+END $$;
+
+-- The names of what a user may set of a node, as a PATCH names them, and that differ. A value may be secret.
+CREATE FUNCTION node_changes(old nodes, new nodes) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
+    SELECT array_remove(ARRAY[
+        CASE WHEN old.name IS DISTINCT FROM new.name THEN 'name' END,
+        CASE WHEN old.driver <> new.driver THEN 'driver' END,
+        CASE WHEN old.interfaces <> new.interfaces THEN 'interfaces' END,
+        CASE WHEN old.driver_info <> new.driver_info THEN 'driver_info' END,
+        CASE WHEN old.properties <> new.properties THEN 'properties' END,
+        CASE WHEN old.extra <> new.extra THEN 'extra' END,
+        CASE WHEN old.instance_info <> new.instance_info THEN 'instance_info' END,
+        CASE WHEN old.network_data <> new.network_data THEN 'network_data' END,
+        CASE WHEN old.conductor_group <> new.conductor_group THEN 'conductor_group' END,
+        CASE WHEN old.resource_class IS DISTINCT FROM new.resource_class THEN 'resource_class' END,
+        CASE WHEN old.owner IS DISTINCT FROM new.owner THEN 'owner' END,
+        CASE WHEN old.lessee IS DISTINCT FROM new.lessee THEN 'lessee' END,
+        CASE WHEN old.description IS DISTINCT FROM new.description THEN 'description' END,
+        CASE WHEN old.shard IS DISTINCT FROM new.shard THEN 'shard' END,
+        CASE WHEN old.parent_node IS DISTINCT FROM new.parent_node THEN 'parent_node' END,
+        CASE WHEN old.chassis_uuid IS DISTINCT FROM new.chassis_uuid THEN 'chassis_uuid' END,
+        CASE WHEN old.instance_uuid IS DISTINCT FROM new.instance_uuid THEN 'instance_uuid' END,
+        CASE WHEN old.instance_name IS DISTINCT FROM new.instance_name THEN 'instance_name' END,
+        CASE WHEN old.protected <> new.protected THEN 'protected' END,
+        CASE WHEN old.retired <> new.retired THEN 'retired' END,
+        CASE WHEN old.automated_clean IS DISTINCT FROM new.automated_clean THEN 'automated_clean' END,
+        CASE WHEN old.disable_power_off <> new.disable_power_off THEN 'disable_power_off' END,
+        CASE WHEN old.raid_config <> new.raid_config THEN 'raid_config' END,
+        CASE WHEN old.target_raid_config <> new.target_raid_config THEN 'target_raid_config' END,
+        CASE WHEN old.traits <> new.traits THEN 'traits' END], NULL)
+$$;
+
+CREATE FUNCTION tell_node_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    known   text := coalesce(NEW.name, '');
+    held_by bigint;
+    held_as text := '';
+    changes text[];
+BEGIN
+    SELECT o.id, o.kind INTO held_by, held_as FROM operations o WHERE o.node_id = NEW.id AND o.ended_at IS NULL;
+    held_as := coalesce(held_as, '');
+    IF OLD.provision_state <> NEW.provision_state THEN
+        INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
+        VALUES ('baremetal.node.provision_set.' || provision_status(OLD.provision_state, NEW.provision_state), NEW.uuid, known, held_by, held_as,
+            jsonb_strip_nulls(jsonb_build_object('previous_provision_state', OLD.provision_state, 'provision_state', NEW.provision_state,
+                'target_provision_state', nullif(NEW.target_provision_state, ''),
+                'last_error', CASE WHEN provision_status(OLD.provision_state, NEW.provision_state) = 'error' THEN NEW.last_error END)));
+    END IF;
+    IF OLD.power_state <> NEW.power_state AND held_as <> 'power' THEN -- of a power request the operation tells; the first reading is no change
+        INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
+        VALUES (CASE WHEN held_by IS NULL THEN 'baremetal.node.power_state_corrected.success' ELSE 'baremetal.node.power_set.end' END,
+            NEW.uuid, known, held_by, held_as, jsonb_build_object('from_power', OLD.power_state, 'power_state', NEW.power_state));
+    END IF;
+    IF OLD.maintenance <> NEW.maintenance OR NEW.maintenance AND (OLD.maintenance_reason, OLD.fault) IS DISTINCT FROM (NEW.maintenance_reason, NEW.fault) THEN
+        INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
+        VALUES ('baremetal.node.maintenance_set.end', NEW.uuid, known, held_by, held_as, jsonb_strip_nulls(jsonb_build_object(
+            'maintenance', NEW.maintenance, 'maintenance_reason', NEW.maintenance_reason, 'fault', NEW.fault)));
+    END IF;
+    changes := node_changes(OLD, NEW);
+    IF changes <> '{}' THEN
+        INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
+        VALUES ('baremetal.node.update.end', NEW.uuid, known, held_by, held_as, jsonb_build_object('changed', changes));
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tell_ports() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN -- the ports of a node that is deleted go without an event each, as in Ironic
+    INSERT INTO events (type, node_uuid, node_name, data)
+    SELECT TG_ARGV[0], n.uuid, coalesce(n.name, ''), jsonb_build_object('port_uuid', c.uuid, 'address', c.address)
+      FROM changed c JOIN nodes n ON n.id = c.node_id ORDER BY c.id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tell_port_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO events (type, node_uuid, node_name, data)
+    SELECT 'baremetal.port.update.end', n.uuid, coalesce(n.name, ''), jsonb_build_object('port_uuid', NEW.uuid, 'address', NEW.address)
+      FROM nodes n WHERE n.id = NEW.node_id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tell_allocation() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    a allocations := CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
+    n record;
+BEGIN
+    SELECT m.uuid, coalesce(m.name, '') AS name INTO n FROM nodes m WHERE m.id = a.node_id;
+    INSERT INTO events (type, node_uuid, node_name, data)
+    VALUES (CASE TG_OP WHEN 'DELETE' THEN 'baremetal.allocation.delete.end' WHEN 'UPDATE' THEN 'baremetal.allocation.update.end'
+            ELSE 'baremetal.allocation.create.' || CASE a.state WHEN 'error' THEN 'error' ELSE 'end' END END,
+        n.uuid, coalesce(n.name, ''), jsonb_strip_nulls(jsonb_build_object('allocation_uuid', a.uuid, 'allocation_name', a.name, 'allocation_state', a.state,
+            'resource_class', a.resource_class, 'last_error', CASE a.state WHEN 'error' THEN a.last_error END)));
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tell_quarantines() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO events (type, node_uuid, node_name, data)
+    SELECT TG_ARGV[0], n.uuid, coalesce(n.name, ''), jsonb_build_object('driver', n.driver, 'conductor_group', n.conductor_group)
+      FROM changed c JOIN nodes n ON n.id = c.node_id ORDER BY n.id;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tell_operation_accepted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
+    VALUES ('operation.accepted', NEW.node_uuid, NEW.node_name, NEW.id, NEW.kind, jsonb_strip_nulls(jsonb_build_object(
+        'state', NEW.phase, 'requested_by', nullif(NEW.requested_by, ''), 'target', nullif(NEW.target, ''), 'retry_of', NEW.retry_of::text)));
+    IF NEW.power_target <> '' THEN
+        INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
+        VALUES ('baremetal.node.power_set.start', NEW.node_uuid, NEW.node_name, NEW.id, NEW.kind, jsonb_build_object('to_power', NEW.power_target));
+    END IF;
+    RETURN NULL;
+END $$;
+
+-- A step was begun, begun again, has failed or is over. Arguments of steps are not told.
+CREATE FUNCTION tell_steps(old operations, new operations) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
+    SELECT t.type, new.node_uuid, new.node_name, new.id, new.kind, jsonb_strip_nulls(jsonb_build_object(
+            'step', s.after ->> 'step', 'interface', s.after ->> 'interface', 'index', s.after -> 'index', 'step_state', s.after ->> 'state',
+            'attempts', s.after -> 'attempts', 'failures', s.after -> 'failures', 'conductor', nullif(s.after ->> 'conductor', ''),
+            'error', CASE t.type WHEN 'step.failed' THEN s.after ->> 'last_error' END, 'note', nullif(s.after ->> 'note', '')))
+      FROM ROWS FROM (jsonb_array_elements(old.steps), jsonb_array_elements(new.steps)) WITH ORDINALITY AS s (before, after, place),
+      LATERAL (SELECT CASE
+        WHEN s.after ->> 'state' = 'failed' AND s.before ->> 'state' IS DISTINCT FROM 'failed'
+          OR coalesce((s.after -> 'failures')::integer, 0) > coalesce((s.before -> 'failures')::integer, 0) THEN 'step.failed'
+        WHEN s.after ->> 'state' IN ('done', 'skipped', 'cancelled') AND s.before ->> 'state' IS DISTINCT FROM s.after ->> 'state' THEN 'step.ended'
+        WHEN s.after ->> 'state' = 'running' AND coalesce((s.after -> 'attempts')::integer, 0) > coalesce((s.before -> 'attempts')::integer, 0) THEN 'step.begun' END AS type) t
+     WHERE s.after IS DISTINCT FROM s.before AND t.type IS NOT NULL
+     ORDER BY s.place
+$$;
+
+CREATE FUNCTION tell_operation_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    more  jsonb;
+    types text[] := '{}';
+    datas jsonb[] := '{}';
+BEGIN
+    IF OLD.conductor <> '' AND OLD.conductor <> NEW.conductor THEN
+        types := types || 'operation.handed_over'::text;
+        datas := datas || jsonb_build_object('from', OLD.conductor, 'to', NEW.conductor);
+    END IF;
+    IF OLD.begun_at IS NULL AND NEW.begun_at IS NOT NULL THEN
+        types := types || 'operation.begun'::text;
+        datas := datas || '{}'::jsonb;
+    END IF;
+    IF NEW.asked <> '' AND OLD.asked <> NEW.asked THEN
+        types := types || 'operation.asked'::text;
+        datas := datas || jsonb_strip_nulls(jsonb_build_object('asked', NEW.asked, 'by', nullif(NEW.asked_by, ''), 'reason', nullif(NEW.asked_reason, ''),
+            'to_power', nullif(NEW.asked_power, '')));
+    END IF;
+    IF jsonb_array_length(NEW.decisions) > jsonb_array_length(OLD.decisions) THEN
+        more := NEW.decisions -> -1;
+        types := types || 'operation.decided'::text;
+        datas := datas || jsonb_strip_nulls(jsonb_build_object('action', more -> 'action', 'by', more -> 'by', 'reason', more -> 'reason', 'step', more -> 'step'));
+    END IF;
+    IF (OLD.paused OR OLD.temporal_pause IS NOT NULL) <> (NEW.paused OR NEW.temporal_pause IS NOT NULL) THEN
+        types := types || CASE WHEN NEW.paused OR NEW.temporal_pause IS NOT NULL THEN 'operation.paused' ELSE 'operation.unpaused' END;
+        datas := datas || jsonb_strip_nulls(jsonb_build_object('paused_by', CASE WHEN NEW.paused THEN 'maintenance' WHEN NEW.temporal_pause IS NOT NULL THEN 'temporal' END));
+    END IF;
+    IF OLD.steps <> NEW.steps THEN
+        PERFORM tell_steps(OLD, NEW);
+    END IF;
+    IF NEW.ended_at IS NULL AND (NEW.phase <> OLD.phase AND NEW.phase IN ('holding', 'undoing') OR NEW.phase = 'running' AND OLD.phase IN ('waiting', 'holding')) THEN
+        types := types || ('operation.' || NEW.phase);
+        datas := datas || '{}'::jsonb;
+    END IF;
+    IF NEW.phase = 'waiting' AND (NEW.phase, NEW.waiting_for, NEW.stalled) IS DISTINCT FROM (OLD.phase, OLD.waiting_for, OLD.stalled) THEN
+        types := types || 'operation.waiting'::text;
+        datas := datas || jsonb_strip_nulls(jsonb_build_object('waiting_for', nullif(NEW.waiting_for, ''), 'waiting_until', NEW.waiting_until, 'stalled', nullif(NEW.stalled, '')));
+    END IF;
+    IF OLD.ended_at IS NULL AND NEW.ended_at IS NOT NULL THEN
+        types := types || 'operation.ended'::text;
+        datas := datas || jsonb_strip_nulls(jsonb_build_object('outcome', NEW.outcome, 'error', NEW.error));
+        IF NEW.power_target <> '' THEN
+            types := types || ('baremetal.node.power_set.' || CASE NEW.outcome WHEN 'succeeded' THEN 'end' ELSE 'error' END);
+            datas := datas || jsonb_strip_nulls(jsonb_build_object('to_power', NEW.power_target, 'error', NEW.error));
+        END IF;
+    END IF;
+    IF types <> '{}' THEN
+        INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
+        SELECT t.type, NEW.node_uuid, NEW.node_name, NEW.id, NEW.kind,
+            CASE WHEN t.type LIKE 'operation.%' THEN jsonb_build_object('state', NEW.phase) ELSE '{}' END || t.data
+          FROM unnest(types, datas) WITH ORDINALITY AS t (type, data, place) ORDER BY t.place;
+    END IF;
+    RETURN NULL;
+END $$;
+-- +goose StatementEnd
+
+CREATE TRIGGER events_written AFTER INSERT ON events FOR EACH STATEMENT EXECUTE FUNCTION events_written();
+CREATE TRIGGER tell_created AFTER INSERT ON nodes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_nodes_created();
+CREATE TRIGGER tell_deleted AFTER DELETE ON nodes REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_nodes_deleted();
+CREATE TRIGGER tell_changed AFTER UPDATE ON nodes FOR EACH ROW
+    WHEN ((OLD.provision_state, OLD.power_state, OLD.maintenance, OLD.maintenance_reason, OLD.fault) IS DISTINCT FROM (NEW.provision_state, NEW.power_state, NEW.maintenance, NEW.maintenance_reason, NEW.fault)
+        OR node_changes(OLD, NEW) <> '{}')
+    EXECUTE FUNCTION tell_node_changed();
+CREATE TRIGGER tell_created AFTER INSERT ON ports REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_ports('baremetal.port.create.end');
+CREATE TRIGGER tell_deleted AFTER DELETE ON ports REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_ports('baremetal.port.delete.end');
+CREATE TRIGGER tell_changed AFTER UPDATE ON ports FOR EACH ROW
+    WHEN ((OLD.address, OLD.name, OLD.description, OLD.pxe_enabled, OLD.local_link_connection, OLD.physical_network, OLD.is_smartnic, OLD.extra, OLD.node_id)
+        IS DISTINCT FROM (NEW.address, NEW.name, NEW.description, NEW.pxe_enabled, NEW.local_link_connection, NEW.physical_network, NEW.is_smartnic, NEW.extra, NEW.node_id))
+    EXECUTE FUNCTION tell_port_changed();
+CREATE TRIGGER tell_changed AFTER INSERT OR UPDATE OR DELETE ON allocations FOR EACH ROW EXECUTE FUNCTION tell_allocation();
+CREATE TRIGGER tell_quarantined AFTER INSERT ON quarantines REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_quarantines('node.quarantined');
+CREATE TRIGGER tell_released AFTER DELETE ON quarantines REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_quarantines('node.released');
+CREATE TRIGGER tell_accepted AFTER INSERT ON operations FOR EACH ROW EXECUTE FUNCTION tell_operation_accepted();
+CREATE TRIGGER tell_changed AFTER UPDATE ON operations FOR EACH ROW
+    WHEN ((OLD.phase, OLD.begun_at, OLD.ended_at, OLD.conductor, OLD.asked, OLD.decisions, OLD.paused, OLD.temporal_pause, OLD.waiting_for, OLD.stalled, OLD.steps)
+        IS DISTINCT FROM (NEW.phase, NEW.begun_at, NEW.ended_at, NEW.conductor, NEW.asked, NEW.decisions, NEW.paused, NEW.temporal_pause, NEW.waiting_for, NEW.stalled, NEW.steps))
+    EXECUTE FUNCTION tell_operation_changed();
+
 -- PostgreSQL takes a table that was never analyzed for ten full pages. A statement that joins conductors and the witness
 -- then seems so expensive that PostgreSQL plans it anew for each execution, which takes longer than the execution itself.
 ANALYZE witness, conductors;

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/events"
+)
+
+// Triggers of the schema write the events. Statements here only read and delete them.
+const (
+	// A range of numbers, so that the time it takes is bounded whatever the filter wants. The index of the primary key is in this order.
+	eventsSQL = `
+SELECT e.seq, e.at, e.type, coalesce(e.node_uuid::text, ''), e.node_name, coalesce(e.operation_id, 0), e.kind, e.cause, e.data
+  FROM events e
+ WHERE e.seq > @after AND e.seq <= @through
+   AND (@node = '' OR e.node_uuid = nullif(@node, '')::uuid)
+   AND (@kinds::text[] = '{}' OR e.kind = ANY (@kinds))
+   AND (@operations::bigint[] = '{}' OR e.operation_id = ANY (@operations))
+   AND (@causes::text[] = '{}' OR e.cause = ANY (@causes))
+   AND (@types::text[] = '{}' OR EXISTS (SELECT FROM unnest(@types::text[]) t WHERE e.type = t OR starts_with(e.type, t || '.')))
+ ORDER BY e.seq LIMIT @limit`
+
+	deletedEventsSQL = `SELECT f.deleted_through FROM event_feed f`
+
+	// The next three are asked in this order, with a snapshot each, and events are read after them: what has a number at the first
+	// is in a transaction that the second shows, or that has ended. A writer takes the lock of the table before its first number.
+	// A row that is rolled back to a savepoint gives its lock back, and has no event.
+	writtenEventsSQL = `SELECT coalesce(pg_sequence_last_value('events_seq_seq'), 0)`
+	eventWritersSQL  = `
+SELECT DISTINCT l.virtualtransaction FROM pg_locks l
+ WHERE l.locktype = 'relation' AND l.relation = 'events'::regclass AND l.mode = 'RowExclusiveLock' AND l.granted
+   AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())`
+
+	// followEventsSQL has writers notify. It writes seldom, whatever the number of those who follow.
+	followEventsSQL = `
+UPDATE event_feed SET followed_until = clock_timestamp() + @lease * interval '1 microsecond'
+ WHERE followed_until IS NULL OR followed_until NOT BETWEEN clock_timestamp() + @lease * interval '1 microsecond' / 2 AND clock_timestamp() + @lease * interval '1 microsecond'`
+
+	// The oldest events that are too old or too many, of at most @limit.
+	forgetEventsSQL = `
+WITH oldest AS MATERIALIZED (SELECT e.seq, e.at FROM events e ORDER BY e.seq LIMIT @limit),
+old AS (
+	SELECT max(o.seq) AS seq FROM oldest o
+	 WHERE o.at < clock_timestamp() - @age * interval '1 microsecond' OR o.seq <= (SELECT max(e.seq) FROM events e) - @most),
+feed AS (UPDATE event_feed f SET deleted_through = greatest(f.deleted_through, old.seq) FROM old WHERE old.seq IS NOT NULL)
+DELETE FROM events e USING old WHERE e.seq <= old.seq`
+)
+
+// followLease is how long writers notify after the latest look of somebody who follows.
+const followLease = time.Minute
+
+func scanEvents(r pgx.Row) (e events.Event, err error) {
+	return e, r.Scan(&e.Seq, &e.At, &e.Type, &e.NodeUUID, &e.NodeName, &e.Operation, &e.Kind, &e.Cause, &e.Data)
+}
+
+// batcher is a pool or a connection.
+type batcher interface {
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+func readEvents(ctx context.Context, db batcher, q events.Query) (found []events.Event, deleted int64, err error) {
+	b := &pgx.Batch{}
+	b.Queue(eventsSQL, eventArgs(q)).Query(collect(&found, scanEvents))
+	b.Queue(deletedEventsSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&deleted) }) // after the events, so that it shows what they lack
+	err = db.SendBatch(ctx, b).Close()
+	return found, deleted, mapError("read events", err)
+}
+
+func eventArgs(q events.Query) args {
+	return args{
+		"after": q.After, "through": q.Through, "node": q.Filter.NodeUUID, "kinds": orNone(q.Filter.Kinds),
+		"operations": orNone(q.Filter.Operations), "causes": orNone(q.Filter.Causes), "types": orNone(q.Filter.Types), "limit": q.Limit,
+	}
+}
+
+func orNone[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// Events returns settled events, and up to which number events may have been deleted.
+func (s *Store) Events(ctx context.Context, q events.Query) ([]events.Event, int64, error) {
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	return readEvents(ctx, s.pool, q)
+}
+
+// FollowEvents opens a connection beside the pool, which hears of new events.
+func (s *Store) FollowEvents(ctx context.Context) (events.Feed, error) {
+	c := s.pool.Config().ConnConfig
+	c.RuntimeParams["application_name"] += " events"
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return nil, mapError("follow events", err)
+	}
+	if _, err := conn.Exec(ctx, "LISTEN temper_events"); err != nil {
+		_ = conn.Close(ctx)
+		return nil, mapError("follow events", err)
+	}
+	return &eventFeed{conn: conn}, nil
+}
+
+// eventFeed is a connection that follows events.
+type eventFeed struct {
+	conn   *pgx.Conn
+	leased time.Time
+}
+
+// Look tells what is written, and by whom.
+func (f *eventFeed) Look(ctx context.Context) (l events.Look, err error) {
+	if time.Since(f.leased) > followLease/4 {
+		if _, err := f.conn.Exec(ctx, followEventsSQL, args{"lease": micros(followLease)}); err != nil {
+			return l, mapError("follow events", err)
+		}
+		f.leased = time.Now()
+	}
+	b := &pgx.Batch{}
+	b.Queue(writtenEventsSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&l.Written) })
+	b.Queue(eventWritersSQL).Query(collect(&l.Writers, func(r pgx.Row) (w string, err error) { return w, r.Scan(&w) }))
+	b.Queue(deletedEventsSQL).QueryRow(func(r pgx.Row) error { return r.Scan(&l.Deleted) })
+	return l, mapError("follow events", f.conn.SendBatch(ctx, b).Close())
+}
+
+// Events is Store.Events over this connection.
+func (f *eventFeed) Events(ctx context.Context, q events.Query) ([]events.Event, int64, error) {
+	return readEvents(ctx, f.conn, q)
+}
+
+// Wait returns when new events were announced.
+func (f *eventFeed) Wait(ctx context.Context) error {
+	_, err := f.conn.WaitForNotification(ctx)
+	return err
+}
+
+// Close closes the connection.
+func (f *eventFeed) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), rollbackTime)
+	defer cancel()
+	_ = f.conn.Close(ctx) // nothing is lost with a connection that ends badly
+}
+
+// The bounds of one reconciliation: events deleted by a statement, and statements.
+const (
+	forgetEventsAtOnce = 10_000
+	forgetEventsRounds = 20
+)
+
+// ForgetEvents deletes events that are older than age, and all but the newest of the number most, oldest first and a bounded
+// number at a time. It returns how many it deleted.
+func (s *Store) ForgetEvents(ctx context.Context, age time.Duration, most int) (int, error) {
+	total := 0
+	for range forgetEventsRounds {
+		n, err := s.exec(ctx, "delete old events", forgetEventsSQL, args{"age": micros(age), "most": most, "limit": forgetEventsAtOnce})
+		total += int(n)
+		if err != nil || n < forgetEventsAtOnce {
+			return total, err
+		}
+	}
+	return total, nil
+}
