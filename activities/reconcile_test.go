@@ -75,6 +75,7 @@ func (a *archive) ForgetMissing(context.Context) error                  { return
 func (a *archive) SetUndo(context.Context, int64, string, []node.Undo, node.Failure) error {
 	return nil
 }
+
 func (a *archive) Quarantine(context.Context) (coverage.QuarantineTick, error) {
 	return coverage.QuarantineTick{}, nil
 }

@@ -29,9 +29,16 @@ var searchAttributes = []struct {
 	name string
 	kind enumspb.IndexedValueType
 }{
-	{"TemperNodeID", keyword}, {"TemperNodeName", keyword}, {"TemperOperation", keyword}, {"TemperConductor", keyword},
-	{"TemperStep", keyword}, {"TemperWaitingFor", keyword}, {"TemperDriver", keyword}, {"TemperGroup", keyword},
-	{"TemperCause", keyword}, {"TemperHeld", boolean},
+	{"TemperNodeID", keyword},
+	{"TemperNodeName", keyword},
+	{"TemperOperation", keyword},
+	{"TemperConductor", keyword},
+	{"TemperStep", keyword},
+	{"TemperWaitingFor", keyword},
+	{"TemperDriver", keyword},
+	{"TemperGroup", keyword},
+	{"TemperCause", keyword},
+	{"TemperHeld", boolean},
 }
 
 // makeNamespace puts the namespace with its search attributes into the database before anything serves,

@@ -26,6 +26,7 @@ var lifeWriters = map[string]string{
 	"internal/store/transition.go": "writes what a transition has changed",
 	"internal/store/node_row.go":   "reads them from the database",
 	"internal/store/nodes.go":      "inserts a node in its first state",
+	"internal/store/attention.go":  "reads the states of nodes that need a person",
 	"internal/store/deleted.go":    "reads the last state of a node that was deleted",
 	"api/ironic/node_create.go":    "chooses the first state of a node",
 	"api/ironic/node_list.go":      "fills a filter, not a node",

@@ -134,10 +134,10 @@ func (e *Ending) errorOfOtherWork(n *node.Node, end node.End) string {
 // failure is why o has not succeeded. The words for an end that was asked for are Ironic's.
 func failure(o *node.Operation, end node.End) node.Failure {
 	f := node.Failure{Error: end.Error, Cause: end.Cause}
-	switch {
-	case end.Outcome == node.Succeeded:
+	switch end.Outcome {
+	case node.Succeeded:
 		return node.Failure{}
-	case end.Outcome == node.Cancelled:
+	case node.Cancelled:
 		f.Cause = askedCause(o)
 	}
 	switch {

@@ -349,11 +349,13 @@ func TestTheCauseOfAnEnd(t *testing.T) {
 		"aborted":                 {func(o *Operation) { o.Asked = AskAbort }, End{Outcome: Cancelled}, Failure{Error: "By request, the deploy operation was aborted", Cause: fault.AbortedByPerson}},
 		"aborted by a decision": {
 			func(o *Operation) { o.Asked, o.Decisions = AskCancel, []DecisionRecord{{Action: ActionAbort}} },
-			End{Outcome: Cancelled}, Failure{Error: "By request, the deploy operation was aborted", Cause: fault.AbortedByPerson},
+			End{Outcome: Cancelled},
+			Failure{Error: "By request, the deploy operation was aborted", Cause: fault.AbortedByPerson},
 		},
 		"ended by a person after its workflow was": {
 			func(o *Operation) { o.Asked = AskCancel },
-			End{Outcome: Cancelled, Error: "its workflow was terminated", Cause: fault.WorkflowTerminated}, Failure{Error: "its workflow was terminated", Cause: fault.CancelledByPerson},
+			End{Outcome: Cancelled, Error: "its workflow was terminated", Cause: fault.WorkflowTerminated},
+			Failure{Error: "its workflow was terminated", Cause: fault.CancelledByPerson},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

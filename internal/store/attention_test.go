@@ -46,8 +46,8 @@ func (n *needy) open(on *node.Node, phase node.Phase) {
 // Each reason is found, each node once and for its worst reason, and what somebody looks after is not.
 func TestWhatNeedsAPersonIsFound(t *testing.T) {
 	t.Parallel()
-	s, url := openURL(t)
-	s = connect(t, store.Config{URL: url, Keyset: keyset, ConductorTimeout: time.Hour})
+	_, url := openURL(t)
+	s := connect(t, store.Config{URL: url, Keyset: keyset, ConductorTimeout: time.Hour})
 	conductorOf(t, s, "c1")
 	n := &needy{t, s, url}
 	require.Empty(t, n.now())

@@ -143,7 +143,7 @@ func TestEveryColumnThatAPatchWritesIsTold(t *testing.T) {
 	own := []string{"maintenance", "maintenance_reason", "fault", "protected_reason", "retired_reason"} // the reasons come with protected and retired
 	for _, c := range store.PatchedColumns() {
 		if !slices.Contains(own, c) {
-			require.Regexp(t, regexp.MustCompile(`old\.`+c+`\b`), body)
+			require.Regexp(t, `old\.`+c+`\b`, body)
 		}
 	}
 }
@@ -386,7 +386,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	_, err = h.Open(t.Context(), "carol", events.Filter{}, nil)
 	require.ErrorContains(t, err, "as many as event_streams allows")
-	require.EqualValues(t, events.Health{Streams: 3, Refused: 2}, h.Health())
+	require.Equal(t, events.Health{Streams: 3, Refused: 2}, h.Health())
 	streams[0].Close()
 	again, err := h.Open(t.Context(), "ann", events.Filter{}, nil)
 	require.NoError(t, err)

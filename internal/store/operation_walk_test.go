@@ -318,7 +318,9 @@ func (w *walk) compare() {
 	of := func(o *node.Operation) state {
 		s := state{
 			o.Phase, o.State(), o.Blocked, o.Asked, o.KeptFor, o.WaitingFor, o.RunID, o.Group, o.AskedBy, o.Paused, o.Orphaned, o.Rests,
-			o.Claim, node.Failure{Error: o.Error, Cause: o.Cause}, o.Steps[0].State, "", o.WaitingUntil != nil, o.KeptLeft != nil, o.BlockedAt != nil, o.EndedAt != nil, o.BegunAt != nil, o.StepWait != nil,
+			o.Claim,
+			node.Failure{Error: o.Error, Cause: o.Cause},
+			o.Steps[0].State, "", o.WaitingUntil != nil, o.KeptLeft != nil, o.BlockedAt != nil, o.EndedAt != nil, o.BegunAt != nil, o.StepWait != nil,
 		}
 		if o.TemporalPause != nil {
 			s.pause = o.TemporalPause.What
