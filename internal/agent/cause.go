@@ -26,6 +26,7 @@ var words = []struct {
 	{"read timed out", fault.ImageServerSlow},
 	{"does not match the specified", fault.ImageFormatWrong},
 	{"image format", fault.ImageFormatWrong},
+	{"expected format was", fault.ImageFormatWrong},
 	{"disk_format", fault.ImageFormatWrong},
 	{"invalidimage", fault.ImageFormatWrong},
 	{"config drive", fault.ConfigDriveInvalid},

@@ -212,7 +212,7 @@ func TestErrorsHaveTheirKind(t *testing.T) {
 		"a truncated body": {func(w http.ResponseWriter, _ *http.Request) {
 			hijack(w, "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"id\":")
 		}, fault.Unreachable, "unexpected EOF"},
-		"a connection that is closed":        {func(w http.ResponseWriter, _ *http.Request) { hijack(w, "") }, fault.Unreachable, "EOF"},
+		"a connection that is closed":        {func(w http.ResponseWriter, _ *http.Request) { hijack(w, "") }, fault.Unreachable, "closed the connection without an answer"},
 		"an agent that answers in its sleep": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, fault.Unreachable, "deadline exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {

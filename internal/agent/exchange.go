@@ -79,7 +79,7 @@ func (c *Client) requestError(ctx context.Context, what string, err error) error
 	if errors.As(err, &asURL) {
 		err = asURL.Err
 	}
-	kind := fault.Unreachable
+	kind, words := fault.Unreachable, c.oneLine(err.Error())
 	var unverified *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
 	switch {
@@ -87,8 +87,10 @@ func (c *Client) requestError(ctx context.Context, what string, err error) error
 		kind = fault.Untrusted
 	case fault.Is(err, fault.Invalid): // dial.Reach refused the address
 		kind = fault.Invalid
+	case errors.Is(err, io.EOF):
+		words = "the agent closed the connection without an answer"
 	}
-	return failed(kind, "%w (%s on the agent)", fault.NoAnswerError(c.oneLine(err.Error())), what)
+	return failed(kind, "%w (%s on the agent)", fault.NoAnswerError(words), what)
 }
 
 // statusError returns the error of an answer other than 200.

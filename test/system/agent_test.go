@@ -91,7 +91,7 @@ func TestAnAgentThatRefusesOurTokenEndsTheDeploy(t *testing.T) {
 	s := world(t)
 	n := available(t, s, s.rack)
 	n.spoil(fault{Kind: "unauthorized", Path: "/v1/commands"})
-	n.deployFailed(n.provision("active", nil), "on agent of node", "401")
+	n.deployFailed(n.provision("active", nil), "on the agent", "401")
 	require.Empty(t, n.hardware().steps())
 }
 
@@ -113,7 +113,7 @@ func TestAnAgentThatDiesInTheMiddle(t *testing.T) {
 		t.Parallel()
 		n := available(t, s, s.rack)
 		n.spoil(fault{Kind: "agent_dies", Command: "write_image", Count: 2})
-		n.deployFailed(n.provision("active", nil), "agent of node")
+		n.deployFailed(n.provision("active", nil), "on the agent")
 		sv := n.hardware()
 		require.Nil(t, sv.DiskSHA256)
 		require.Equal(t, []string{"write_image", "write_image"}, sv.steps())
@@ -134,7 +134,7 @@ func TestAnAgentThatDiesInTheMiddle(t *testing.T) {
 		t.Parallel()
 		n := manageable(t, s, s.rack)
 		n.spoil(fault{Kind: "agent_dies", Command: "erase_pstore", Count: 1})
-		now := n.failed(n.provision("clean", cleanSteps("erase_devices_metadata", "erase_pstore")), "clean failed", "agent of node")
+		now := n.failed(n.provision("clean", cleanSteps("erase_devices_metadata", "erase_pstore")), "clean failed", "on the agent")
 		require.True(t, now.Maintenance)
 		require.Equal(t, "clean failure", text(now.Fault))
 		require.Equal(t, text(now.LastError), text(now.MaintenanceReason))
@@ -287,7 +287,7 @@ func TestAnAgentMovesNoNodeButItsOwn(t *testing.T) {
 	_, again = mine.introduction(t, macs)
 	require.Equal(t, masked, again, "after the first heartbeat nobody is told")
 	other.leftByDeploy(other.cancelled(ids[other], "deploy failed"))
-	mine.deployFailed(ids[mine], "agent of node "+mine.uuid)
+	mine.deployFailed(ids[mine], "on the agent")
 	a = mine.heartbeat(t, token, callback)
 	require.Equal(t, http.StatusBadRequest, a.status, "the token ended with the boot")
 }

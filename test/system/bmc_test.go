@@ -298,7 +298,7 @@ func TestWhatCouldNotBeUndoneIsOwedUntilItIsDone(t *testing.T) {
 	now := n.now()
 	require.Equal(t, "deploy failed", now.State)
 	require.Equal(t, "power on", text(now.Power), "the BMC refused")
-	require.Contains(t, text(now.LastError), "request ForceOff of node "+n.uuid)
+	require.Contains(t, text(now.LastError), "request ForceOff at ")
 	require.Equal(t, []any{"power off", "eject media", "clear boot override"}, now.Internal["temper_owed"])
 	sv := n.hardware()
 	require.NotNil(t, sv.Media)

@@ -143,7 +143,7 @@ func TestAStepThatItsConductorsDieOfIsPutOffAndHeld(t *testing.T) {
 			require.Contains(t, why, "It waits for the next try of step deploy.prepare: 5 conductors died of it.")
 			require.Contains(t, why, "Next: another try of step deploy.prepare, at ")
 			details := m.details(id)
-			require.Contains(t, details, "Waiting for the next try of step deploy.prepare: 5 conductors died of it")
+			require.Contains(t, details, "**Waits for:** the next try of step deploy.prepare: 5 conductors died of it")
 			require.Contains(t, details, words)
 		}
 		m.kill(t, id, anew)

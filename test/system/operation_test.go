@@ -16,6 +16,7 @@ type operation struct {
 	State      string  `json:"state"`
 	Outcome    *string `json:"outcome"`
 	Error      *string `json:"error"`
+	Cause      *string `json:"cause"`
 	Conductor  *string `json:"conductor"`
 	WaitingFor *string `json:"waiting_for"`
 	Until      *string `json:"waiting_until"`
@@ -116,15 +117,16 @@ func (n *node) done(id, state string) shown {
 	return now
 }
 
-// failed waits for an operation to fail. The node must be in the failed state of the life cycle, and its last_error must say
-// what was wrong with which node.
+// failed waits for an operation to fail. The node must be in the failed state of the life cycle, its last_error and the
+// operation's error must say what was wrong, and the operation must have a cause.
 func (n *node) failed(id, state string, words ...string) shown {
 	n.t.Helper()
 	o := n.over(id)
 	require.Equal(n.t, "failed", text(o.Outcome), "%s", o)
 	now := n.now()
 	require.Equal(n.t, state, now.State, "%s", o)
-	for _, w := range append(words, n.uuid) {
+	require.NotEmpty(n.t, text(o.Cause))
+	for _, w := range words {
 		require.Contains(n.t, text(now.LastError), w)
 		require.Contains(n.t, text(o.Error), w)
 	}
