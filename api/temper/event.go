@@ -97,6 +97,11 @@ func (s *Server) eventFilter(c *gin.Context) (f events.Filter, err error) {
 			q.Fail("There is no kind of operation %s.", format.Clip(k))
 		}
 	}
+	for _, c := range f.Causes {
+		if !slices.Contains(fault.Causes(), fault.Code(c)) {
+			q.Fail("There is no cause %s.", format.Clip(c))
+		}
+	}
 	for _, id := range words(q, "operation") {
 		n, err := strconv.ParseInt(id, 10, 64)
 		if err != nil {

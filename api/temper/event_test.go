@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,8 @@ import (
 
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // feed is an event stream over real HTTP.
@@ -97,17 +100,29 @@ func TestEventsAreStreamedAndResumed(t *testing.T) {
 	resumed, _ := follow(t, b.Handler, "?type=operation&node=n1&kind=manage,clean&operation="+accepted["operation"].(string), begin, "")
 	require.Equal(t, accepted, resumed.event())
 
+	id, err := strconv.ParseInt(accepted["operation"].(string), 10, 64)
+	require.NoError(t, err)
+	_, err = b.Store.CloseOperation(t.Context(), node.End{Operation: id, Outcome: node.Failed, Error: "401 Unauthorized", Cause: fault.BMCWrongPassword, Abandoned: true})
+	require.NoError(t, err)
+	failed, _ := follow(t, b.Handler, "?type=operation.ended&cause=bmc_silent,"+string(fault.BMCWrongPassword), begin, "")
+	ended := failed.event()
+	shown := b.Get("/temper/v1/operations/" + accepted["operation"].(string)).Is(200)
+	for _, field := range []string{"state", "outcome", "error", "cause"} {
+		require.Equal(t, shown[field], ended[field], field)
+	}
+
 	reset, _ := follow(t, b.Handler, "", "999", "") // a number of another database
 	told := reset.block()
 	require.Equal(t, "reset", told["event"])
-	require.JSONEq(t, `{"after":999,"oldest":1,"seq":3}`, told["data"])
-	require.Equal(t, "3", told["id"])
+	seq := fmt.Sprint(int64(ended["seq"].(float64)))
+	require.JSONEq(t, `{"after":999,"oldest":1,"seq":`+seq+`}`, told["data"])
+	require.Equal(t, seq, told["id"])
 }
 
 func TestWrongEventRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	b := apitest.New(t)
-	for query, want := range map[string]int{"?node=nobody": 404, "?kind=dance": 400, "?operation=x": 400, "?state=x": 400} {
+	for query, want := range map[string]int{"?node=nobody": 404, "?kind=dance": 400, "?cause=bad_luck": 400, "?operation=x": 400, "?state=x": 400} {
 		b.Get("/temper/v1/events" + query).Fails(want)
 	}
 	b.With(http.Header{"Last-Event-Id": {"x"}}, "GET", "/temper/v1/events", nil).Fails(400)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/events"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
 )
@@ -95,6 +96,53 @@ func TestAnOperationTellsItsStory(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, string(raw), "hunter2")
 	}
+}
+
+// What events say of a failure is what the operation's row says: the same words, the same cause, the same state.
+func TestEventsOfAFailureHaveItsCauseAndItsWords(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	n, o := running(t, s)
+	why := node.Failure{Error: "401 Unauthorized from the BMC", Cause: fault.BMCWrongPassword}
+	steps := slices.Clone(o.Steps)
+	steps[0].State, steps[0].Attempts, steps[0].Failures, steps[0].LastError, steps[0].Cause = node.StepFailed, 1, 1, why.Error, why.Cause
+	_, err := s.SaveSteps(t.Context(), o.ID, first, node.Progress{Steps: steps})
+	require.NoError(t, err)
+	require.NoError(t, s.SetUndo(t.Context(), o.ID, "r1", []node.Undo{node.UndoPowerOff}, why))
+	_, err = s.SaveSteps(t.Context(), o.ID, first, node.Progress{Steps: steps, Phase: node.Undoing})
+	require.NoError(t, err)
+	undoing, err := s.Operation(t.Context(), o.ID)
+	require.NoError(t, err)
+	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Failed, Error: why.Error, Cause: why.Cause})
+	require.NoError(t, err)
+	ended, err := s.Operation(t.Context(), o.ID)
+	require.NoError(t, err)
+
+	list, _, err := s.Events(t.Context(), events.Query{Through: 1 << 40, Limit: 1000, Filter: events.Filter{NodeUUID: n.UUID, Causes: []string{string(fault.BMCWrongPassword)}}})
+	require.NoError(t, err)
+	var types []string
+	for _, e := range list {
+		types = append(types, e.Type)
+		require.Equal(t, ended.Error, e.Data["error"], e.Type)
+		require.EqualValues(t, ended.Cause, e.Cause, e.Type)
+	}
+	require.Equal(t, []string{"step.failed", "operation.undoing", "operation.ended"}, types)
+	require.EqualValues(t, undoing.State(), list[1].Data["state"])
+	require.EqualValues(t, ended.State(), list[2].Data["state"])
+
+	holding, o := running(t, s)
+	_, err = s.Direct(t.Context(), o.ID, func(n *node.Node) (node.OperationChange, error) {
+		now := time.Now()
+		return node.OperationChange{}, n.Operation.HoldAt(&n.Operation.Steps[0], why, "a decision", node.Claim{Seq: 2}, now, now.Add(time.Hour))
+	})
+	require.NoError(t, err)
+	list, _, err = s.Events(t.Context(), events.Query{Through: 1 << 40, Limit: 1000, Filter: events.Filter{NodeUUID: holding.UUID, Types: []string{"operation.holding"}}})
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.EqualValues(t, why.Cause, list[0].Cause)
+	require.Equal(t, why.Error, list[0].Data["error"])
+	require.Equal(t, "a decision", list[0].Data["waiting_for"])
+	require.NotEmpty(t, list[0].Data["waiting_until"])
 }
 
 // A value of a node's dictionaries may be secret, so only the names of what changed are told.

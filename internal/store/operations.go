@@ -52,10 +52,6 @@ func (s *Store) Operations(ctx context.Context, f node.OperationFilter) ([]node.
 	return list(ctx, s, "list operations", operationsSQL+q.String(), q.args, eachOperation())
 }
 
-// stateSQL is node.Operation.State of an open operation.
-const stateSQL = `CASE WHEN o.temporal_pause IS NOT NULL OR o.stalled = 'maintenance' THEN 'paused'
-	WHEN o.phase = 'undoing' AND ask_ends(o.asked) AND o.cause IS NULL THEN 'cancelling' ELSE o.phase END`
-
 // sinceSQL is the condition on accepted_at. A list is read by id, and ids grow with accepted_at except
 // among transactions that overlap; none lasts ten minutes (idleInTxTimeout, StatementTimeout). So all
 // that were accepted since then have a greater id than the newest of those accepted ten minutes before,
@@ -84,7 +80,7 @@ func operationsQuery(f node.OperationFilter, nodeUUID string) *query {
 	case node.Ended:
 		q.and("o.phase = 'ended'")
 	default:
-		q.and("o.ended_at IS NULL AND " + stateSQL + " = @state")
+		q.and("o.ended_at IS NULL AND operation_state(o) = @state")
 		q.args["state"] = f.Phase
 	}
 	if f.Outcome != "" {

@@ -661,6 +661,12 @@ CREATE FUNCTION ask_ends(asked text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $
     SELECT asked IN ('cancel', 'abort', 'delete')
 $$;
 
+-- What state an operation is in. The same rule in Go is node.Operation.State; a test compares the two.
+CREATE FUNCTION operation_state(o operations) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN o.temporal_pause IS NOT NULL OR o.stalled = 'maintenance' THEN 'paused'
+        WHEN o.phase = 'undoing' AND ask_ends(o.asked) AND o.cause IS NULL THEN 'cancelling' ELSE o.phase END
+$$;
+
 -- Who asks this of an operation does not wait for the end of the running step. The same rule in Go is node.Ask.Interrupts.
 CREATE FUNCTION ask_interrupts(asked text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT asked IN ('cancel', 'delete')
@@ -1086,7 +1092,7 @@ CREATE FUNCTION tell_operation_accepted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
     VALUES ('operation.accepted', NEW.node_uuid, NEW.node_name, NEW.id, NEW.kind, jsonb_strip_nulls(jsonb_build_object(
-        'state', NEW.phase, 'requested_by', nullif(NEW.requested_by, ''), 'target', nullif(NEW.target, ''), 'retry_of', NEW.retry_of::text)));
+        'state', operation_state(NEW), 'requested_by', nullif(NEW.requested_by, ''), 'target', nullif(NEW.target, ''), 'retry_of', NEW.retry_of::text)));
     IF NEW.power_target <> '' THEN
         INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
         VALUES ('baremetal.node.power_set.start', NEW.node_uuid, NEW.node_name, NEW.id, NEW.kind, jsonb_build_object('to_power', NEW.power_target));
@@ -1096,8 +1102,8 @@ END $$;
 
 -- A step was begun, begun again, has failed or is over. Arguments of steps are not told.
 CREATE FUNCTION tell_steps(old operations, new operations) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-    SELECT t.type, new.node_uuid, new.node_name, new.id, new.kind, jsonb_strip_nulls(jsonb_build_object(
+    INSERT INTO events (type, node_uuid, node_name, operation_id, kind, cause, data)
+    SELECT t.type, new.node_uuid, new.node_name, new.id, new.kind, CASE t.type WHEN 'step.failed' THEN coalesce(s.after ->> 'cause', '') ELSE '' END, jsonb_strip_nulls(jsonb_build_object(
             'step', s.after ->> 'step', 'interface', s.after ->> 'interface', 'index', s.after -> 'index', 'step_state', s.after ->> 'state',
             'attempts', s.after -> 'attempts', 'failures', s.after -> 'failures', 'conductor', nullif(s.after ->> 'conductor', ''),
             'error', CASE t.type WHEN 'step.failed' THEN s.after ->> 'last_error' END, 'note', nullif(s.after ->> 'note', '')))
@@ -1144,7 +1150,7 @@ BEGIN
     END IF;
     IF NEW.ended_at IS NULL AND (NEW.phase <> OLD.phase AND NEW.phase IN ('holding', 'undoing') OR NEW.phase = 'running' AND OLD.phase IN ('waiting', 'holding')) THEN
         types := types || ('operation.' || NEW.phase);
-        datas := datas || '{}'::jsonb;
+        datas := datas || jsonb_strip_nulls(jsonb_build_object('error', NEW.error, 'waiting_for', nullif(NEW.waiting_for, ''), 'waiting_until', NEW.waiting_until));
     END IF;
     IF NEW.phase = 'waiting' AND (NEW.phase, NEW.waiting_for, NEW.stalled) IS DISTINCT FROM (OLD.phase, OLD.waiting_for, OLD.stalled) THEN
         types := types || 'operation.waiting'::text;
@@ -1159,9 +1165,9 @@ BEGIN
         END IF;
     END IF;
     IF types <> '{}' THEN
-        INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-        SELECT t.type, NEW.node_uuid, NEW.node_name, NEW.id, NEW.kind,
-            CASE WHEN t.type LIKE 'operation.%' THEN jsonb_build_object('state', NEW.phase) ELSE '{}' END || t.data
+        INSERT INTO events (type, node_uuid, node_name, operation_id, kind, cause, data)
+        SELECT t.type, NEW.node_uuid, NEW.node_name, NEW.id, NEW.kind, CASE WHEN t.data ? 'error' THEN NEW.cause ELSE '' END,
+            CASE WHEN t.type LIKE 'operation.%' THEN jsonb_build_object('state', operation_state(NEW)) ELSE '{}' END || t.data
           FROM unnest(types, datas) WITH ORDINALITY AS t (type, data, place) ORDER BY t.place;
     END IF;
     RETURN NULL;
