@@ -54,6 +54,7 @@ func New(t *testing.T, change ...func(*api.Config)) *Bench {
 	}
 	server, err := api.New(c)
 	require.NoError(t, err)
+	t.Cleanup(server.EndStreams)
 	b.Handler = server.Handler()
 	return b
 }

@@ -2,6 +2,7 @@ package temper_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -28,12 +29,17 @@ type feed struct {
 	lines *bufio.Scanner
 }
 
+// streamTime is after what time a stream that brings nothing fails its test.
+const streamTime = 2 * time.Minute
+
 // follow opens a stream, and waits until it says where it begins.
 func follow(t *testing.T, h http.Handler, query, after, login string) (*feed, string) {
 	t.Helper()
 	web := httptest.NewServer(h)
 	t.Cleanup(web.Close)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, web.URL+"/temper/v1/events"+query, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), streamTime)
+	t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, web.URL+"/temper/v1/events"+query, nil)
 	require.NoError(t, err)
 	if after != "" {
 		r.Header.Set("Last-Event-ID", after)

@@ -41,7 +41,9 @@ type Hub struct {
 	streams int
 	ofUser  map[string]int
 	stop    context.CancelFunc // of the goroutine that follows; nil = there is none
+	stopped chan struct{}      // closed when that goroutine has ended
 	idle    *time.Timer        // stops it
+	closed  bool
 
 	changed chan struct{} // closed when one of the following has changed
 	known   bool          // the following are known
@@ -115,6 +117,8 @@ func (h *Hub) enter(user string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
+	case h.closed:
+		return fault.Coded(fault.ServiceUnavailable, "This API is stopping.")
 	case h.streams >= h.Streams:
 		h.refused++
 		return fault.Coded(fault.TooManyStreams, "This API has %d event streams, as many as event_streams allows. Try again later.", h.streams)
@@ -132,8 +136,12 @@ func (h *Hub) enter(user string) error {
 	}
 	if h.stop == nil {
 		ctx, stop := context.WithCancel(context.Background())
-		h.stop = stop
-		go h.run(ctx)
+		stopped := make(chan struct{})
+		h.stop, h.stopped = stop, stopped
+		go func() {
+			defer close(stopped)
+			h.run(ctx)
+		}()
 	}
 	return nil
 }
@@ -147,7 +155,7 @@ func (h *Hub) leave(user string) {
 			delete(h.ofUser, user)
 		}
 	}
-	if h.streams == 0 && h.stop != nil {
+	if h.streams == 0 && h.stop != nil && !h.closed {
 		h.idle = time.AfterFunc(h.Linger, h.rest)
 	}
 }
@@ -163,12 +171,18 @@ func (h *Hub) rest() {
 	h.stop, h.known, h.tail, h.since = nil, false, tail{}, time.Time{}
 }
 
-// Close ends the connection. It is for a process that stops, when its streams were told to end.
+// Close ends the connection, and no stream begins any more. It is for a process that stops, when its streams were told to end.
 func (h *Hub) Close() {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.stop != nil {
-		h.stop()
+	h.closed = true
+	stop, stopped := h.stop, h.stopped
+	if h.idle != nil {
+		h.idle.Stop()
+	}
+	h.mu.Unlock()
+	if stop != nil {
+		stop()
+		<-stopped
 	}
 }
 
