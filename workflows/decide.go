@@ -119,7 +119,7 @@ func (o *operation) decide(ctx workflow.Context, cause error, must, restart bool
 	if h.EndAsked {
 		return false, node.Cancelled, nil
 	}
-	o.held = h
+	o.held, o.failure = h, why.Complete()
 	o.progress.Steps, o.progress.Until = h.Steps, &h.Until
 	again, out, err = o.awaitDecision(ctx, h, cause)
 	quiet, _ := workflow.NewDisconnectedContext(ctx)
@@ -127,6 +127,10 @@ func (o *operation) decide(ctx workflow.Context, cause error, must, restart bool
 		err = settled
 	}
 	o.held, o.progress.Until, o.progress.WaitingFor = nil, nil, ""
+	if again {
+		o.failure = node.Failure{}
+		o.upsertUnlessWell(ctx, "")
+	}
 	return again, out, err
 }
 

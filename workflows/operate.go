@@ -25,7 +25,7 @@ type operation struct {
 	progress   Progress
 	look       workflow.ReceiveChannel
 	shown      map[string]any // search attributes as they were sent
-	cause      string         // the code of the cause of its last failure; "" = none
+	failure    node.Failure   // why it holds, undoes or has ended; zero = it goes on. Without Error, somebody asked for the end
 	undoing    bool           // no step begins any more
 	atHold     bool           // it waits at a step named hold
 	dispatched int64          // the claim of the activity that runs steps now; 0 = none does
@@ -74,10 +74,10 @@ func (o *operation) runToEnd(ctx workflow.Context) error {
 		return runErr // the next run continues
 	}
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	failure := failureOf(runErr)
-	end := orchestrator.EndInput{Operation: in.Operation, Outcome: outcome, Error: failure.Error, Cause: failure.Cause}
+	o.failure = failureOf(runErr)
+	end := orchestrator.EndInput{Operation: in.Operation, Outcome: outcome, Error: o.failure.Error, Cause: o.failure.Cause}
 	if outcome != node.Succeeded {
-		why, err := o.undo(ctx, outcome, failure)
+		why, err := o.undo(ctx, outcome)
 		if claimLost(err) {
 			return err
 		}
@@ -192,10 +192,14 @@ const inMaintenance = "the node is in maintenance"
 
 // undo has a conductor undo what is half done. It returns why something remains, which is then
 // owed. An error means that the operation was closed or belongs to another run.
-func (o *operation) undo(ctx workflow.Context, outcome node.Outcome, why node.Failure) (string, error) {
+func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (string, error) {
 	var plan orchestrator.UndoPlan
-	err := workflow.ExecuteLocalActivity(localOptions(ctx, "plan undo"), operations.PlanUndo, o.in.Operation, outcome, why).Get(ctx, &plan)
+	err := workflow.ExecuteLocalActivity(localOptions(ctx, "plan undo"), operations.PlanUndo, o.in.Operation, outcome, o.failure).Get(ctx, &plan)
 	o.settings.Group, o.settings.Driver = cmp.Or(plan.Group, o.settings.Group), cmp.Or(plan.Driver, o.settings.Driver)
+	o.failure.Cause = cmp.Or(plan.Cause, o.failure.Cause)
+	if len(plan.Steps) > 0 {
+		o.progress.Steps = plan.Steps
+	}
 	switch {
 	case claimLost(err):
 		return "", err
@@ -208,6 +212,7 @@ func (o *operation) undo(ctx workflow.Context, outcome node.Outcome, why node.Fa
 	}
 	o.undoing = true
 	o.show(ctx)
+	o.upsertUnlessWell(ctx, outcome)
 	paused, err := o.undoInTime(ctx)
 	if paused {
 		return inMaintenance, nil
@@ -282,7 +287,7 @@ func (o *operation) close(ctx workflow.Context, end orchestrator.EndInput, cause
 	}
 	o.progress.WaitingFor, o.progress.Until = "", nil
 	o.showEnd(ctx, end)
-	o.upsertAtEnd(ctx, end.Outcome)
+	o.upsertUnlessWell(ctx, end.Outcome)
 	if cause != nil {
 		return cause
 	}

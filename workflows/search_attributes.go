@@ -86,14 +86,15 @@ func (o *operation) upsertSearchAttributes(ctx workflow.Context) {
 	}
 }
 
-// upsertAtEnd brings the search attributes up to date if the operation did not succeed, so that it is found by
-// its cause, and if it was held before. After other successes they say what the operation did last.
-func (o *operation) upsertAtEnd(ctx workflow.Context, outcome node.Outcome) {
+// upsertUnlessWell brings the search attributes up to date when a failed operation is undone or has ended, so that it is
+// found by its cause, and when one that was held goes on. outcome is "" for one that goes on. After other successes
+// they say what the operation did last, because another event for each would only say that it has ended.
+func (o *operation) upsertUnlessWell(ctx workflow.Context, outcome node.Outcome) {
 	stale := o.changed(o.resting())
 	if outcome != node.Succeeded {
 		stale = append(stale, o.changed(o.moving())...)
 	}
-	if len(stale) > 0 && workflow.GetVersion(ctx, "search attributes at the end", workflow.DefaultVersion, 1) == 1 {
+	if len(stale) > 0 && workflow.GetVersion(ctx, "search attributes of failures", workflow.DefaultVersion, 1) == 1 {
 		o.upsert(ctx, stale)
 	}
 }
@@ -119,7 +120,7 @@ func (o *operation) moving() []attribute {
 // resting are the attributes that seldom change.
 func (o *operation) resting() []attribute {
 	return []attribute{
-		{DriverName, o.settings.Driver}, {GroupName, GroupLabel(o.settings.Group)}, {Cause, o.cause}, {Held, o.held != nil},
+		{DriverName, o.settings.Driver}, {GroupName, GroupLabel(o.settings.Group)}, {Cause, string(o.failure.Cause)}, {Held, o.held != nil},
 	}
 }
 

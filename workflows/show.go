@@ -12,6 +12,7 @@ import (
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
@@ -29,7 +30,7 @@ func (o *operation) show(ctx workflow.Context) {
 // showEnd sets what Temporal's UI shows of the workflow after its end.
 func (o *operation) showEnd(ctx workflow.Context, end orchestrator.EndInput) {
 	n := o.node(workflow.GetInfo(ctx).WorkflowStartTime)
-	n.Operation.Outcome, n.Operation.Error = end.Outcome, end.Error
+	n.Operation.Outcome, n.Operation.Error, n.Operation.Cause = end.Outcome, end.Error, o.failure.Cause
 	headline, facts, can := explain.Ended(n, n.Operation, workflow.Now(ctx))
 	workflow.SetCurrentDetails(ctx, details(n, headline, facts, o.progress.Steps, can))
 }
@@ -48,7 +49,18 @@ func (o *operation) node(began time.Time) *node.Node {
 	if o.held == nil {
 		op.StepWait = p.StepWait
 	}
+	if op.Error, op.Cause = o.failure.Error, o.failure.Cause; o.undoing && op.Error == "" {
+		op.Asked, op.Cause = askOf(op.Cause), ""
+	}
 	return &node.Node{UUID: o.in.Node, Name: o.in.NodeName, Driver: o.settings.Driver, ConductorGroup: o.settings.Group, Operation: op}
+}
+
+// askOf returns which end of an operation was asked for, by the cause that it has then.
+func askOf(cause fault.Code) node.Ask {
+	if cause == fault.AbortedByPerson {
+		return node.AskAbort
+	}
+	return node.AskCancel
 }
 
 // step returns the step of which the workflow knows line.

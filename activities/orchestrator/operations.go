@@ -66,9 +66,12 @@ type UndoPlan struct {
 	Covered bool `json:"covered"` // a live conductor could do it now
 	// Paused: the node was put into maintenance meanwhile, and nobody has requested the
 	// end. The hardware stays as it is.
-	Paused bool   `json:"paused,omitempty"`
-	Group  string `json:"group,omitempty"`
-	Driver string `json:"driver,omitempty"`
+	Paused bool       `json:"paused,omitempty"`
+	Group  string     `json:"group,omitempty"`
+	Driver string     `json:"driver,omitempty"`
+	Cause  fault.Code `json:"cause,omitempty"` // of the end, as the row will have it
+	// Steps are those of the row: an activity that failed has told the workflow nothing.
+	Steps []activities.StepLine `json:"steps,omitempty"`
 }
 
 // PlanUndo writes into the row what has to be undone if the operation ends with outcome and why it
@@ -83,8 +86,13 @@ func (a *Operations) PlanUndo(ctx context.Context, operation int64, outcome node
 	if err := a.Store.SetUndo(ctx, operation, activity.GetInfo(ctx).WorkflowExecution.RunID, undo, why); err != nil {
 		return UndoPlan{}, temporalError(err)
 	}
+	cause := why.Complete().Cause
+	if outcome == node.Cancelled {
+		cause = o.AskedCause()
+	}
 	return UndoPlan{
-		Needed: len(undo) > 0, Covered: cover.Covered, Paused: o.LeavesHardware(), Group: o.Group, Driver: o.Driver,
+		Needed: len(undo) > 0, Covered: cover.Covered, Paused: o.LeavesHardware(), Group: o.Group, Driver: o.Driver, Cause: cause,
+		Steps: activities.StepLines(o.Steps),
 	}, nil
 }
 

@@ -138,7 +138,7 @@ func failure(o *node.Operation, end node.End) node.Failure {
 	case node.Succeeded:
 		return node.Failure{}
 	case node.Cancelled:
-		f.Cause = askedCause(o)
+		f.Cause = o.AskedCause()
 	}
 	switch {
 	case f.Error != "":
@@ -150,15 +150,6 @@ func failure(o *node.Operation, end node.End) node.Failure {
 		f.Error = "The " + string(o.Kind) + " operation failed; nobody said why"
 	}
 	return f.Complete()
-}
-
-// askedCause is the cause of an end that somebody asked for.
-func askedCause(o *node.Operation) fault.Code {
-	decided := len(o.Decisions) > 0 && o.Decisions[len(o.Decisions)-1].Action == node.ActionAbort
-	if o.Asked == node.AskAbort || decided {
-		return fault.AbortedByPerson
-	}
-	return fault.CancelledByPerson
 }
 
 // endEvent returns the event that ends an operation of the kind on n when it has succeeded.

@@ -47,6 +47,9 @@ func (e *Explanation) Lines(n *node.Node) (headline string, facts []Line) {
 	for _, t := range e.Trouble {
 		add("Trouble", t)
 	}
+	if o := n.Operation; o != nil {
+		add("Cause", string(o.Cause))
+	}
 	add("Who", e.Who)
 	add("Asked to end", e.Asked)
 	add("Waits for", e.WaitingFor)
@@ -68,13 +71,18 @@ func Ended(n *node.Node, o *node.Operation, at time.Time) (headline string, fact
 	if o.Error != "" {
 		facts = append(facts, Line{"Error", o.Error})
 	}
+	if o.Cause != "" {
+		facts = append(facts, Line{"Cause", string(o.Cause)})
+	}
 	how := "has " + string(o.Outcome)
 	if o.Outcome == node.Cancelled {
 		how = "was cancelled"
 	}
-	can = []Action{{Do: ExplainNode}}
+	e := Explanation{}
+	e.can(Action{Do: ExplainNode})
 	if o.Outcome != node.Succeeded {
-		can = append(can, Action{Do: RetryOperation, Operation: o.ID})
+		e.canMend(o)
+		e.can(Action{Do: RetryOperation, Operation: o.ID})
 	}
-	return fmt.Sprintf("%s: operation %d (%s) %s", label(n), o.ID, o.Kind, how), facts, can
+	return fmt.Sprintf("%s: operation %d (%s) %s", label(n), o.ID, o.Kind, how), facts, e.Actions
 }

@@ -11,13 +11,7 @@ import (
 
 // operation explains a node with an open operation.
 func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
-	state := func(s node.Phase) string {
-		words := fmt.Sprintf("operation %d (%s) is %s", o.ID, o.Kind, s)
-		if f.Inside {
-			return words
-		}
-		return string(n.ProvisionState) + ", " + words
-	}
+	state := func(s node.Phase) string { return fmt.Sprintf("%s is %s", e.name(n, o), s) }
 	e.What = state(o.State())
 	e.Since, e.WaitingFor, e.NextAt = &o.AcceptedAt, o.WaitingFor, o.WaitingUntil
 	if s := Unattended(o, f); s != "" && pause(o, f.Run) == nil {
@@ -42,7 +36,7 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 		e.What = state(node.PausedState)
 		e.paused(o, p)
 	case o.Ending():
-		e.ending(n.ProvisionState, o)
+		e.ending(n, o)
 	case o.Undecided() != nil:
 		step := o.Undecided()
 		e.Trouble = append(e.Trouble, fmt.Sprintf("Step %s failed: %s", step.Name(), text.Clause(step.LastError)))
@@ -52,6 +46,15 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 	default:
 		e.working(n, o)
 	}
+}
+
+// name begins what is said of o: the state of its node, if that is known, and the operation.
+func (e *Explanation) name(n *node.Node, o *node.Operation) string {
+	words := fmt.Sprintf("operation %d (%s)", o.ID, o.Kind)
+	if e.inside {
+		return words
+	}
+	return string(n.ProvisionState) + ", " + words
 }
 
 // lostWorkflow explains an operation whose workflow is over or not known to Temporal,
@@ -128,7 +131,7 @@ func (e *Explanation) working(n *node.Node, o *node.Operation) {
 }
 
 // ending explains an operation that was asked to end, or that undoes what it did.
-func (e *Explanation) ending(state node.State, o *node.Operation) {
+func (e *Explanation) ending(n *node.Node, o *node.Operation) {
 	if o.Asked.Ends() {
 		e.Asked = string(o.Asked)
 		if o.AskedBy != "" {
@@ -143,7 +146,7 @@ func (e *Explanation) ending(state node.State, o *node.Operation) {
 	outcome := node.Cancelled
 	if o.Cause != "" {
 		outcome = node.Failed
-		e.What = fmt.Sprintf("%s, operation %d (%s) failed: %s; undoing", state, o.ID, o.Kind, text.Clause(o.Error))
+		e.What = fmt.Sprintf("%s failed: %s; undoing", e.name(n, o), text.Clause(o.Error))
 	}
 	if left := node.UndoAtEnd(o, outcome); len(left) > 0 {
 		e.Next = "what it did is undone (" + node.UndoList(left) + "), then it ends"

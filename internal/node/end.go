@@ -32,3 +32,12 @@ type End struct {
 	Abandoned bool
 	Defaults  Defaults // of the operation that follows, if one does
 }
+
+// AskedCause returns the cause of an end of o that somebody asked for.
+func (o *Operation) AskedCause() fault.Code {
+	decided := len(o.Decisions) > 0 && o.Decisions[len(o.Decisions)-1].Action == ActionAbort
+	if o.Asked == AskAbort || decided {
+		return fault.AbortedByPerson
+	}
+	return fault.CancelledByPerson
+}
