@@ -175,9 +175,6 @@ func (t *task) agentFamily() agent.Family {
 
 // runAgentStep runs a step that the agent offers.
 func runAgentStep(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	if t.isFake(step.Interface) {
-		return done, fakeStep(ctx, t, step.Interface)
-	}
 	if step.Restarting {
 		if o, err := t.bootAgain(ctx, step); err != nil || o != done {
 			return o, err

@@ -151,11 +151,3 @@ func (t *task) setBoot(ctx context.Context, s bmc.BootDevice, want bmc.Boot) err
 	}
 	return fault.CodedAs(fault.Unreachable, fault.BootDeviceRefused, "the BMC took the boot device %s but shows %s", want, have)
 }
-
-// refusedAs returns err with the cause of what was asked of the BMC, if the BMC has refused it.
-func refusedAs(cause fault.Code, err error) error {
-	if !fault.Is(err, fault.Refused) {
-		return err
-	}
-	return fault.CodedAs(fault.Refused, cause, "%w", err)
-}

@@ -15,12 +15,8 @@ import (
 // switches the server off (Ironic: 6 reads, 5 s apart).
 const agentPowerOff = 30 * time.Second
 
-// bootToDeploy boots the agent and merges its deploy steps into the plan. Fake hardware has
-// no agent.
-func bootToDeploy(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	if t.isFake("deploy") {
-		return done, fakeStep(ctx, t, "deploy")
-	}
+// bootForSteps boots the agent and merges the steps that it offers into the plan.
+func bootForSteps(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	o, err := bootAgent(ctx, t, step)
 	if err != nil || o != done {
 		return o, err
@@ -96,15 +92,10 @@ func prepareInstanceBoot(ctx context.Context, t *task, step *node.Step) (outcome
 
 // tearDownAgent has the agent power off the server. If it does not, the BMC does.
 func tearDownAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	s, err := t.powerControl(ctx)
+	s, p, err := t.currentPower(ctx)
 	if err != nil {
 		return 0, err
 	}
-	p, err := s.Power(ctx)
-	if err != nil {
-		return 0, err
-	}
-	t.notePower(p)
 	if p != bmc.PowerOff {
 		if err := t.powerOffByAgent(ctx, step, s); err != nil {
 			return 0, err

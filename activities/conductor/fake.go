@@ -6,15 +6,20 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// fakeStep does nothing for as long as the settings say.
-func fakeStep(ctx context.Context, t *task, iface string) error {
+// fakeStep does nothing for as long as the settings say of the step's interface.
+func fakeStep(ctx context.Context, t *task, step *node.Step) (outcome, error) {
+	return done, t.pretend(ctx, step.Interface)
+}
+
+// fakeCleaning does nothing for as long as the settings say of cleaning. Steps of the interface
+// deploy have another time.
+func fakeCleaning(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
+	return done, t.pretend(ctx, "clean")
+}
+
+func (t *task) pretend(ctx context.Context, what string) error {
 	if t.Fake == nil {
 		return nil
 	}
-	return t.Fake(ctx, iface)
-}
-
-// isFake reports whether fake hardware implements the interface.
-func (t *task) isFake(iface string) bool {
-	return t.node.Implementation(iface).Means == node.MeansFake
+	return t.Fake(ctx, what)
 }

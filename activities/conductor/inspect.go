@@ -17,9 +17,6 @@ import (
 // inspectHardware reads the inventory from the BMC. Properties and ports are
 // Ironic's: cpus, memory_mb, local_gb (localGB), cpu_arch.
 func inspectHardware(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
-	if t.isFake("inspect") {
-		return done, fakeStep(ctx, t, "inspect")
-	}
 	s, err := t.inspector(ctx)
 	if err != nil {
 		return 0, err
@@ -28,11 +25,7 @@ func inspectHardware(ctx context.Context, t *task, _ *node.Step) (outcome, error
 	if err != nil {
 		return 0, err
 	}
-	if power, err := t.powerControl(ctx); err == nil {
-		if p, err := power.Power(ctx); err == nil {
-			t.notePower(p)
-		}
-	}
+	_, _, _ = t.currentPower(ctx) // a node without it has been inspected all the same
 	return done, t.saveInspection(ctx, inspectionOfBMC(inv))
 }
 
@@ -45,7 +38,11 @@ func inspectionOfBMC(inv bmc.Inventory) node.Inspection {
 	}
 	put("cpus", int64(inv.CPUs))
 	put("memory_mb", inv.MemoryMiB)
-	props["local_gb"] = strconv.FormatInt(localGB(inv.Disks), 10)
+	var sizes []int64
+	for _, d := range inv.Disks {
+		sizes = append(sizes, d.SizeBytes)
+	}
+	props["local_gb"] = strconv.FormatInt(localGB(sizes), 10)
 	for key, v := range map[string]string{"cpu_arch": inv.Architecture, "vendor": strings.TrimSpace(inv.Manufacturer)} {
 		if v != "" {
 			props[key] = v
@@ -58,22 +55,6 @@ func inspectionOfBMC(inv bmc.Inventory) node.Inspection {
 		}
 	}
 	return out
-}
-
-// minDisk is the smallest disk on which Ironic puts an image.
-const minDisk = 4 * gib
-
-// localGB is Ironic's rule (redfish/inspect.py, _detect_local_gb): the smallest
-// disk of at least 4 GiB, in GiB, less one for the partition table and the config
-// drive; 0 where there is none.
-func localGB(disks []bmc.Disk) int64 {
-	smallest := int64(0)
-	for _, d := range disks {
-		if d.SizeBytes >= minDisk && (smallest == 0 || d.SizeBytes < smallest) {
-			smallest = d.SizeBytes
-		}
-	}
-	return max(smallest/gib-1, 0)
 }
 
 // inventoryOf returns the BMC's inventory in the format of the agent's, which clients of
@@ -141,8 +122,4 @@ func (t *task) saveInspection(ctx context.Context, found node.Inspection) error 
 		t.Observe.LeftOut(leftOut)
 	}
 	return nil
-}
-
-func tearDownInspection(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	return t.powerDown(ctx, step)
 }

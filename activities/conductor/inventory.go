@@ -36,7 +36,11 @@ func inspectionOfAgent(raw map[string]any) (node.Inspection, error) {
 		memory = int64(inv.Memory.Total) >> 20
 	}
 	put("memory_mb", memory)
-	put("local_gb", rootDisk(inv.Disks))
+	var sizes []int64
+	for _, d := range inv.Disks {
+		sizes = append(sizes, int64(d.Size))
+	}
+	put("local_gb", localGB(sizes))
 	if arch := string(inv.CPU.Architecture); arch != "" && len(arch) <= maxArchitecture {
 		props["cpu_arch"] = arch
 	}
@@ -65,18 +69,20 @@ func isUnicast(mac string) bool {
 	return err != nil || hw[0]&1 == 0 && slices.ContainsFunc(hw, func(b byte) bool { return b != 0 })
 }
 
-func rootDisk(disks []agent.Disk) int64 {
-	const least = 4 * gib
-	var best int64
-	for _, d := range disks {
-		if size := int64(d.Size); size >= least && (best == 0 || size < best) {
-			best = size
+const gib = 1 << 30
+
+// minDisk is the smallest disk on which Ironic puts an image.
+const minDisk = 4 * gib
+
+// localGB is Ironic's rule (redfish/inspect.py, _detect_local_gb, and the root device hint's
+// default): the smallest disk of at least 4 GiB, in GiB, less one for the partition table and
+// the config drive; 0 where there is none. sizes are in bytes.
+func localGB(sizes []int64) int64 {
+	smallest := int64(0)
+	for _, size := range sizes {
+		if size >= minDisk && (smallest == 0 || size < smallest) {
+			smallest = size
 		}
 	}
-	if best == 0 {
-		return 0
-	}
-	return best/gib - 1
+	return max(smallest/gib-1, 0)
 }
-
-const gib = 1 << 30

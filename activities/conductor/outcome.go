@@ -1,6 +1,9 @@
 package conductor
 
-import "go.temper.dev/temper/internal/node"
+import (
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
 
 // outcome is how a step that returns no error ended.
 type outcome int
@@ -21,6 +24,14 @@ type stepError struct {
 func (e *stepError) Error() string { return e.err.Error() }
 
 func (e *stepError) Unwrap() error { return e.err }
+
+// refusedAs returns err with the cause of what was asked of the BMC, if the BMC has refused it.
+func refusedAs(cause fault.Code, err error) error {
+	if !fault.Is(err, fault.Refused) {
+		return err
+	}
+	return fault.CodedAs(fault.Refused, cause, "%w", err)
+}
 
 const (
 	phaseOff    = node.PhaseOff

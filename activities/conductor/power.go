@@ -11,24 +11,31 @@ import (
 
 // verifyPower reads the power state: the BMC is there and takes the credentials.
 func verifyPower(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
-	s, err := t.powerControl(ctx)
-	if err != nil {
-		return 0, err
-	}
-	p, err := s.Power(ctx)
-	if err != nil {
-		return 0, err
-	}
-	t.notePower(p)
-	return done, nil
+	_, _, err := t.currentPower(ctx)
+	return done, err
 }
 
-// notePower notes for the next save that the power state is p.
-func (t *task) notePower(p bmc.Power) {
+// currentPower returns the node's power control and the power state that it shows now.
+func (t *task) currentPower(ctx context.Context) (bmc.PowerControl, bmc.Power, error) {
+	s, err := t.powerControl(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := t.readPower(ctx, s)
+	return s, p, err
+}
+
+// readPower reads the power state and notes it for the next save.
+func (t *task) readPower(ctx context.Context, s bmc.PowerControl) (bmc.Power, error) {
+	p, err := s.Power(ctx)
+	if err != nil {
+		return "", err
+	}
 	if st := stateOf(p); st != "" {
 		t.power, t.powerAt = st, time.Now()
 		t.pending.Power = st
 	}
+	return p, nil
 }
 
 func powerOn(ctx context.Context, t *task, step *node.Step) (outcome, error) {
@@ -80,11 +87,10 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 			return nil
 		}
 	}
-	p, err := s.Power(ctx)
+	p, err := t.readPower(ctx, s)
 	if err != nil {
 		return err
 	}
-	t.notePower(p)
 	if p == want {
 		step.Issued = nil
 		return nil
@@ -135,9 +141,8 @@ func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Powe
 	next := backoff(t.Settings.PowerPoll)
 	t.waitFor(node.Wait{For: node.WaitPower, Subject: string(stateOf(want)), Since: asked, Until: &until, Every: t.Settings.PowerPoll})
 	for {
-		p, err := s.Power(ctx)
+		p, err := t.readPower(ctx, s)
 		if err == nil {
-			t.notePower(p)
 			if p == want {
 				t.arrived()
 				return true, nil
@@ -177,15 +182,10 @@ func powerReset(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 		return 0, fault.New(fault.OutcomeUnknown, "the restart was sent at %s, its outcome is unknown",
 			step.Issued.At.Format(time.RFC3339))
 	}
-	s, err := t.powerControl(ctx)
+	_, p, err := t.currentPower(ctx)
 	if err != nil {
 		return 0, err
 	}
-	p, err := s.Power(ctx)
-	if err != nil {
-		return 0, err
-	}
-	t.notePower(p)
 	if p == bmc.PowerOff || step.Issued != nil { // the server was off, now or at an attempt before
 		return done, t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout)
 	}

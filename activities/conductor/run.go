@@ -146,7 +146,7 @@ func (t *task) bootsAnew(target node.PowerState) bool {
 // runStep records that the step begins, runs it and notes how it ended. The note is saved
 // together with the beginning of the next step, or when the run ends.
 func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
-	run := funcOf(step)
+	run := funcOf(t.node, step)
 	now := time.Now().UTC()
 	if step.StartedAt == nil {
 		step.StartedAt = &now
@@ -173,9 +173,7 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 		return endAsked, nil
 	}
 	activity.RecordHeartbeat(ctx, step.Index)
-	if !t.isFake(step.Interface) {
-		t.addUndo(step.Rule().Undo...)
-	}
+	t.addUndo(undoOf(t.node, step)...)
 	ended := t.reportLater(ctx)
 	o, err := t.call(ctx, run, step)
 	ended()

@@ -10,9 +10,11 @@ import (
 // stepFunc runs one step. It reads the state of the hardware before it changes it, and may run twice.
 type stepFunc func(ctx context.Context, t *task, step *node.Step) (outcome, error)
 
-// stepFuncs has the function of each row of the table of steps (node.StepRules), by the
-// row's name. Steps of the agent have none: the agent runs them.
-var stepFuncs map[string]stepFunc
+// stepFuncs and fakeFuncs have the functions of the rows of the table of steps
+// (node.StepRules), by the row's name. fakeFuncs are for interfaces that fake hardware
+// implements; a step that it lacks runs as on any other hardware. A step that stepFuncs lacks
+// is offered by fake hardware only. Steps of the agent have no function: the agent runs them.
+var stepFuncs, fakeFuncs map[string]stepFunc
 
 func init() {
 	stepFuncs = map[string]stepFunc{
@@ -25,31 +27,21 @@ func init() {
 		"management.undo": undoOwed,
 
 		"deploy.prepare":                  prepareDeploy,
-		"deploy.deploy":                   bootToDeploy,
+		"deploy.deploy":                   bootForSteps,
 		"deploy.write_image":              writeImage,
 		"deploy.prepare_instance_boot":    prepareInstanceBoot,
 		"deploy.tear_down_agent":          tearDownAgent,
 		"deploy.switch_to_tenant_network": switchNetwork,
 		"deploy.boot_instance":            bootInstance,
 
-		"deploy.prepare_cleaning":   prepareCleaning,
-		"deploy.tear_down_cleaning": tearDownCleaning,
+		"deploy.prepare_cleaning":   bootForSteps,
+		"deploy.tear_down_cleaning": leaveOff,
 		"deploy.tear_down":          tearDown,
 
 		"inspect.inspect_hardware": inspectHardware,
 		"inspect.boot_agent":       bootAgent,
 		"inspect.collect":          collectInventory,
-		"inspect.tear_down":        tearDownInspection,
-
-		"deploy.erase_devices":          fakeOnly,
-		"deploy.erase_devices_metadata": fakeOnly,
-		"deploy.erase_devices_express":  fakeOnly,
-		"bios.apply_configuration":      fakeOnly,
-		"bios.factory_reset":            fakeOnly,
-		"firmware.update":               fakeOnly,
-		"raid.apply_configuration":      fakeOnly,
-		"raid.create_configuration":     fakeOnly,
-		"raid.delete_configuration":     fakeOnly,
+		"inspect.tear_down":        leaveOff,
 
 		node.StepHold:     hold,
 		node.StepWait:     wait,
@@ -57,29 +49,56 @@ func init() {
 		node.StepPowerOff: powerOff,
 		node.StepReboot:   reboot,
 	}
+	fakeFuncs = map[string]stepFunc{
+		"deploy.deploy":            fakeStep,
+		"deploy.prepare_cleaning":  fakeCleaning,
+		"inspect.inspect_hardware": fakeStep,
+
+		"deploy.erase_devices":          fakeStep,
+		"deploy.erase_devices_metadata": fakeStep,
+		"deploy.erase_devices_express":  fakeStep,
+		"bios.apply_configuration":      fakeStep,
+		"bios.factory_reset":            fakeStep,
+		"firmware.update":               fakeStep,
+		"raid.apply_configuration":      fakeStep,
+		"raid.create_configuration":     fakeStep,
+		"raid.delete_configuration":     fakeStep,
+	}
 }
 
-// funcOf returns how a step is run: a step of the agent by the agent, any other by the
+// funcOf returns how a step is run on n: a step of the agent by the agent, any other by the
 // function of its row of the table.
-func funcOf(step *node.Step) stepFunc {
-	if step.Source == node.SourceAgent && !node.IsReserved(step.Step) {
+func funcOf(n *node.Node, step *node.Step) stepFunc {
+	fake, name := isFake(n, step), step.Rule().Name()
+	switch {
+	case step.Source == node.SourceAgent && !node.IsReserved(step.Step):
+		if fake {
+			return fakeStep
+		}
 		return runAgentStep
-	}
-	if run, ok := stepFuncs[step.Rule().Name()]; ok {
-		return run
+	case fake && fakeFuncs[name] != nil:
+		return fakeFuncs[name]
+	case stepFuncs[name] != nil:
+		return stepFuncs[name]
 	}
 	return unknownStep
+}
+
+// undoOf returns what has to be undone if the operation ends after the step has begun on n.
+// Fake hardware leaves nothing to undo.
+func undoOf(n *node.Node, step *node.Step) []node.Undo {
+	if isFake(n, step) {
+		return nil
+	}
+	return step.Rule().Undo
+}
+
+// isFake reports whether fake hardware implements the interface of the step.
+func isFake(n *node.Node, step *node.Step) bool {
+	return n.Implementation(step.Interface).Means == node.MeansFake
 }
 
 // unknownStep fails a step that another version of the program has planned.
 func unknownStep(_ context.Context, t *task, step *node.Step) (outcome, error) {
 	return 0, fault.New(fault.Invalid, "node %s: conductor %s has no step %s: use one version of temper for all roles", t.node.UUID, t.Settings.Conductor, step.Name())
-}
-
-// fakeOnly runs a step that only fake interfaces offer out of band.
-func fakeOnly(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	if !t.isFake(step.Interface) {
-		return unknownStep(ctx, t, step)
-	}
-	return done, fakeStep(ctx, t, step.Interface)
 }

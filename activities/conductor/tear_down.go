@@ -7,7 +7,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-func (t *task) powerDown(ctx context.Context, step *node.Step) (outcome, error) {
+// leaveOff leaves the server off, without media and without an agent.
+func leaveOff(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if t.node.DisablePowerOff {
 		t.pending.ClearAgent = true
 		return done, nil
@@ -27,7 +28,7 @@ func tearDown(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 	if t.node.ProvisionState != node.Deleting {
 		return done, nil
 	}
-	if o, err := t.powerDown(ctx, step); err != nil {
+	if o, err := leaveOff(ctx, t, step); err != nil {
 		return o, err
 	}
 	t.move(node.EventClean)
