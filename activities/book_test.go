@@ -24,7 +24,8 @@ type book struct {
 	savedAt     time.Time
 	tells       int                            // also those that were refused
 	onTell      func(n int, w node.Wait) error // called before each tell with its number, from 1; its error is the answer
-	token       string                         // the agent's; "" = "token"
+	token       string                         // of the node's agent; "" = "token"
+	ports       []node.Port
 	events      []node.Event
 	hosts       []node.Host    // that cover the node
 	inventory   map[string]any // what the agent sent
@@ -34,7 +35,8 @@ type book struct {
 	sealed      error           // why the secrets can't be read
 	clock       time.Time       // the database's
 	empty       bool            // nothing was written under the claim yet
-	dead        map[string]bool // conductors
+	dead        map[string]bool // conductors that died
+	heard       map[string]sign // the newest signs of life of conductors
 	lived       time.Duration   // how long a conductor lives after its claim
 	gone        bool            // the database can't be reached
 
@@ -45,9 +47,15 @@ type book struct {
 	started time.Time // the attempt that has the claim
 }
 
+// sign is a sign of life of a process of a conductor.
+type sign struct {
+	incarnation int64
+	at          time.Time
+}
+
 func newBook(n node.Node, op node.Operation) *book {
 	op.RunID, op.Phase = "default-test-run-id", cmp.Or(op.Phase, node.Running)
-	return &book{node: n, op: op, clock: time.Now().UTC(), dead: map[string]bool{}}
+	return &book{node: n, op: op, clock: time.Now().UTC(), dead: map[string]bool{}, heard: map[string]sign{}}
 }
 
 func (b *book) Claim(_ context.Context, _ int64, _ string, c node.Claim, started time.Time, conductor string) (*node.Node, error) {
@@ -82,15 +90,13 @@ func (b *book) Claim(_ context.Context, _ int64, _ string, c node.Claim, started
 // errGone is the error for a conductor that counts as dead.
 var errGone = fault.New(fault.Lost, "nobody hears it")
 
-func (b *book) StillDead(_ context.Context, deaths []node.Death) (out []node.Death, err error) {
+func (b *book) StillDead(_ context.Context, deaths []node.Death) ([]node.Death, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, d := range deaths {
-		if b.dead[d.Conductor] {
-			out = append(out, d)
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(slices.Clone(deaths), func(d node.Death) bool {
+		s, known := b.heard[d.Conductor]
+		return known && s.incarnation == d.Incarnation && s.at.After(d.At)
+	}), nil
 }
 
 func newer(a, b node.Claim) bool {
@@ -203,7 +209,7 @@ func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progre
 	return b.op.PendingAsk(), nil
 }
 
-// SaveInspection makes no ports.
+// SaveInspection makes any number of ports.
 func (b *book) SaveInspection(_ context.Context, _ int64, c node.Claim, i node.Inspection) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -215,19 +221,53 @@ func (b *book) SaveInspection(_ context.Context, _ int64, c node.Claim, i node.I
 		b.node.Properties = map[string]any{}
 	}
 	maps.Copy(b.node.Properties, i.Properties)
+	b.node.BootMode = cmp.Or(i.BootMode, b.node.BootMode)
+	for _, p := range slices.SortedFunc(slices.Values(i.Ports), func(p, q node.Port) int { return cmp.Compare(p.Address, q.Address) }) {
+		if !slices.ContainsFunc(b.ports, func(had node.Port) bool { return had.Address == p.Address }) {
+			b.ports = append(b.ports, p)
+		}
+	}
+	if i.Inventory != nil {
+		b.inventory, b.plugin = i.Inventory, i.PluginData
+	}
 	return 0, nil
 }
 
-func (b *book) Credentials(context.Context, *node.Node) (node.Secrets, error) {
-	return b.secrets, b.sealed
+// Credentials has the token of the agent, too: it is one of the node's secrets.
+func (b *book) Credentials(ctx context.Context, n *node.Node) (node.Secrets, error) {
+	out := node.Secrets{}
+	maps.Copy(out, b.secrets)
+	if token, err := b.AgentToken(ctx, n.UUID); err == nil {
+		out["agent_token"] = token
+	}
+	return out, b.sealed
 }
 
 func (b *book) AgentToken(context.Context, string) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.node.Agent == nil {
+		return "", fault.New(fault.NotFound, "the node has no agent token")
+	}
 	return cmp.Or(b.token, "token"), nil
 }
-func (b *book) NodePorts(context.Context, string) ([]node.Port, error) { return nil, nil }
+
+func (b *book) NodePorts(context.Context, string) ([]node.Port, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.ports), nil
+}
+
 func (b *book) Inventory(context.Context, string) (map[string]any, map[string]any, error) {
-	return b.inventory, b.plugin, b.noInventory
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.noInventory != nil:
+		return nil, nil, b.noInventory
+	case b.inventory == nil:
+		return nil, nil, fault.New(fault.NotFound, "the node has no inventory")
+	}
+	return b.inventory, b.plugin, nil
 }
 
 func (b *book) Covering(context.Context, string) ([]node.Host, error) {

@@ -551,7 +551,7 @@ func TestAnAgentThatCouldNotInspectFailsTheInspection(t *testing.T) {
 			b := newBench(t, node.KindInspect, node.Inspecting, bmc.PowerOn, inband, plan.Options{})
 			b.book.op.Steps[0].State = node.StepDone
 			b.book.node.Agent = &node.Agent{InspectedAt: &now}
-			b.book.plugin = c.plugin
+			b.book.inventory, b.book.plugin = map[string]any{}, c.plugin
 			_, err := b.run()
 			if c.words == "" {
 				require.NoError(t, err)

@@ -64,7 +64,7 @@ func newRecords(t *testing.T) *records {
 	url := testenv.Postgres(t)
 	keys, err := store.NewKeyset()
 	require.NoError(t, err)
-	db, err := store.Open(t.Context(), store.Config{URL: url, Keyset: keys, ComputeLease: time.Second})
+	db, err := store.Open(t.Context(), store.Config{URL: url, Keyset: keys, ConductorTimeout: time.Hour, ComputeLease: time.Second})
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	r := &records{T: t, db: db, teller: &teller{starts: map[int64]int{}}}
