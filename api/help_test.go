@@ -15,6 +15,7 @@ import (
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/testenv"
 )
 
 func codes() (out []fault.Code) {
@@ -130,7 +131,8 @@ func TestEveryActionIsARequestOfTheContract(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	n := &node.Node{UUID: b.Text(`SELECT uuid::text FROM nodes`), Name: "n1"}
-	for _, do := range explain.Dos {
+	for _, name := range testenv.Constants(t, "../internal/explain/action.go", "Do") {
+		do := explain.Do(name)
 		a := explain.Action{Do: do, Operation: 4711, Group: "rack"}
 		switch do {
 		case explain.Decide:

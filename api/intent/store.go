@@ -38,11 +38,9 @@ type NodeStore interface {
 	Available(ctx context.Context, f node.AvailableFilter) ([]node.Offer, error)
 	// CreateNode sets ID and CreatedAt.
 	CreateNode(ctx context.Context, n *node.Node, secrets node.Secrets, user string) error
-	// UpdateNode writes the columns that a user may set, as edit leaves them.
-	UpdateNode(ctx context.Context, ident, user string, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error)
-	// ClaimNode is UpdateNode in the name of a compute service: a new instance_uuid
-	// belongs to it. The error is fault.Conflict if the node is not in its share. With the
-	// service "" it is UpdateNode.
+	// ClaimNode writes the columns that a user may set, as edit leaves them. If claimer names a
+	// compute service, a new instance_uuid belongs to it, and the error is fault.Conflict if the
+	// node is not in its share.
 	ClaimNode(ctx context.Context, ident, user string, claimer share.Claimer, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error)
 	// DeleteNode ends an open operation together with its node.
 	DeleteNode(ctx context.Context, ident, user string, check func(*node.Node) error) error

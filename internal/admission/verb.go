@@ -84,21 +84,13 @@ func checkFlags(n *node.Node, v node.Verb) error {
 	if n.DisablePowerOff && powersOff(n, v) {
 		return fault.New(fault.Invalid, "Node %s can not be powered off: its disable_power_off is set, and %q goes through power off.", n.UUID, v.Target)
 	}
-	switch v.Event {
-	case node.EventRebuild, node.EventDelete:
+	switch {
+	case v.NotProtected && n.Protected:
 		return notProtected(n)
-	case node.EventProvide:
-		if n.Retired {
-			return fault.New(fault.Invalid, "The providing operation can't be performed on node %s because it is retired.", n.UUID)
-		}
-	case node.EventClean:
-		return notInMaintenance(n, "cleaning")
-	case node.EventService:
-		return notInMaintenance(n, "servicing")
-	case node.EventRescue:
-		return notInMaintenance(n, "rescuing")
-	case node.EventUnrescue:
-		return notInMaintenance(n, "unrescuing")
+	case v.NotRetired != "" && n.Retired:
+		return fault.New(fault.Invalid, "The %s operation can't be performed on node %s because it is retired.", v.NotRetired, n.UUID)
+	case v.NotInMaintenance != "" && n.Maintenance:
+		return inMaintenance(n, v.NotInMaintenance)
 	}
 	return nil
 }
@@ -152,13 +144,6 @@ func deploysInMaintenance(n *node.Node) bool {
 
 func inMaintenance(n *node.Node, op string) error {
 	return fault.Coded(fault.NodeInMaintenance, "The %s operation can't be performed on node %s because it's in maintenance mode.", op, n.UUID)
-}
-
-func notInMaintenance(n *node.Node, op string) error {
-	if n.Maintenance {
-		return inMaintenance(n, op)
-	}
-	return nil
 }
 
 func notProtected(n *node.Node) error {

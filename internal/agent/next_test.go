@@ -18,7 +18,7 @@ func listed(id string, o agent.Order, s agent.Status) agent.Result {
 	case s == agent.Failed:
 		r.Error = &agent.CommandError{Message: "disk full"}
 	case s == agent.Succeeded && o.Step != "":
-		r.Result, _ = json.Marshal(agent.StepResult{DeployStep: &agent.Step{Step: o.Step, Interface: o.Interface}})
+		r.Result, _ = json.Marshal(stepResult{DeployStep: &agent.Step{Step: o.Step, Interface: o.Interface}})
 	}
 	return r
 }
@@ -124,7 +124,7 @@ func TestNextOnTheRealAgentsList(t *testing.T) {
 	list[1] = decode[agent.Result](t, "result_write_image.json")
 	d := agent.Next(write, &given, list)
 	require.Equal(t, agent.ActDone, d.Action)
-	var done agent.StepResult
+	var done stepResult
 	require.NoError(t, d.Found.Decode(&done))
 	require.Contains(t, string(done.DeployResult), "written to device")
 	require.True(t, agent.FreshlyBooted(list[:1]))

@@ -1,7 +1,5 @@
 package agent
 
-import "encoding/json"
-
 // Step is a step that an agent offers, and that is sent back to it to be run.
 type Step struct {
 	Step            string         `json:"step"`
@@ -72,16 +70,6 @@ type RunStep struct {
 	ServiceVersion map[string]any   `json:"service_version,omitempty"`
 }
 
-// StepResult is the result of execute_*_step. Only the fields of the step's family are set.
-type StepResult struct {
-	DeployResult  json.RawMessage `json:"deploy_result,omitempty"`
-	DeployStep    *Step           `json:"deploy_step,omitempty"`
-	CleanResult   json.RawMessage `json:"clean_result,omitempty"`
-	CleanStep     *Step           `json:"clean_step,omitempty"`
-	ServiceResult json.RawMessage `json:"service_result,omitempty"`
-	ServiceStep   *Step           `json:"service_step,omitempty"`
-}
-
 // PartitionUUIDs is the result of standby.get_partition_uuids after write_image.
 type PartitionUUIDs struct {
 	Partitions map[string]string `json:"partitions,omitempty"`
@@ -98,13 +86,6 @@ type BootloaderParams struct {
 	EFISystemUUID  Text `json:"efi_system_part_uuid"`
 	PRePUUID       Text `json:"prep_boot_part_uuid"`
 	TargetBootMode Text `json:"target_boot_mode"`
-}
-
-// WriteImageArgs are the args of the deploy step write_image.
-type WriteImageArgs struct {
-	ImageInfo ImageInfo `json:"image_info"`
-	// ConfigDrive is a base64 gzipped image, or a URL; null for none.
-	ConfigDrive Text `json:"configdrive"`
 }
 
 // ImageInfo describes the image that the agent downloads, verifies and writes. A whole-disk

@@ -63,6 +63,23 @@ func result[T any](b []byte) ([]byte, error) {
 	return json.Marshal(r)
 }
 
+// stepResult is the result of execute_*_step. Only the fields of the step's family are set.
+type stepResult struct {
+	DeployResult  json.RawMessage `json:"deploy_result,omitempty"`
+	DeployStep    *agent.Step     `json:"deploy_step,omitempty"`
+	CleanResult   json.RawMessage `json:"clean_result,omitempty"`
+	CleanStep     *agent.Step     `json:"clean_step,omitempty"`
+	ServiceResult json.RawMessage `json:"service_result,omitempty"`
+	ServiceStep   *agent.Step     `json:"service_step,omitempty"`
+}
+
+// writeImageArgs are the args of the deploy step write_image.
+type writeImageArgs struct {
+	ImageInfo agent.ImageInfo `json:"image_info"`
+	// ConfigDrive is a base64 gzipped image, or a URL; null for none.
+	ConfigDrive agent.Text `json:"configdrive"`
+}
+
 // writeImage round-trips execute_*_step with write_image's args inside.
 func writeImage(b []byte) ([]byte, error) {
 	var c agent.Command
@@ -77,7 +94,7 @@ func writeImage(b []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if raw, err = roundTrip[agent.WriteImageArgs](raw); err != nil {
+	if raw, err = roundTrip[writeImageArgs](raw); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(raw, &run.Step.Args); err != nil {
@@ -164,7 +181,7 @@ func TestDocumentsSurviveDecodingAndEncoding(t *testing.T) {
 		"command_install_bootloader.json":        params[agent.BootloaderParams],
 		"command_power_off.json":                 roundTrip[agent.Command],
 		"result_running.json":                    roundTrip[agent.Result],
-		"result_write_image.json":                result[agent.StepResult],
+		"result_write_image.json":                result[stepResult],
 		"result_failed.json":                     roundTrip[agent.Result],
 		"result_version_mismatch.json":           roundTrip[agent.Result],
 		"result_deploy_steps.json":               result[agent.StepLists],

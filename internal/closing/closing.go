@@ -74,16 +74,34 @@ func remainingEvents(n *node.Node, outcome node.Outcome) []node.Event {
 	case outcome != node.Succeeded:
 		return []node.Event{node.FailureEvent(s)}
 	}
-	end := endEvent(n.Operation.Kind.Spec(), n)
-	switch {
-	case node.Can(s, end) && !node.Holds(s):
-		return []node.Event{end}
-	case s == node.Deleting: // automated cleaning is off
-		return []node.Event{node.EventClean, end}
-	case node.Holds(s):
-		return []node.Event{node.EventUnhold, node.EventResume, end}
+	target := n.Operation.Kind.Verb().State
+	if target == node.Available && n.Retired { // it is not offered again
+		target = node.Manageable
 	}
-	return []node.Event{node.EventResume, end}
+	// Automated cleaning may be off, and the operation may have ended while it waited.
+	for _, way := range [][]node.Event{nil, {node.EventClean}, {node.EventResume}, {node.EventUnhold, node.EventResume}} {
+		if end := endEvent(s, way, target); end != "" {
+			return append(slices.Clone(way), end)
+		}
+	}
+	return []node.Event{node.EventDone}
+}
+
+// endEvent returns the event that moves a node from s to target after the events of way; "" if
+// there is none.
+func endEvent(s node.State, way []node.Event, target node.State) node.Event {
+	for _, e := range way {
+		next, err := node.Next(s, e)
+		if err != nil {
+			return ""
+		}
+		s = next
+	}
+	i := slices.IndexFunc(node.Rules, func(r node.Rule) bool { return r.From == s && r.To == target })
+	if i < 0 {
+		return ""
+	}
+	return node.Rules[i].Event
 }
 
 // inCleanStep reports whether a clean step, in Ironic's sense, was at work:
@@ -150,17 +168,4 @@ func failure(o *node.Operation, end node.End) node.Failure {
 		f.Error = "The " + string(o.Kind) + " operation failed; nobody said why"
 	}
 	return f.Complete()
-}
-
-// endEvent returns the event that ends an operation of the kind on n when it has succeeded.
-// Cleaning has two ends, and a retired node is not offered again.
-func endEvent(k node.KindSpec, n *node.Node) node.Event {
-	target := k.Kind.Verb().State
-	if target == node.Available && n.Retired {
-		target = node.Manageable
-	}
-	if k.Family == node.CleanFamily && target == node.Manageable {
-		return node.EventManage
-	}
-	return node.EventDone
 }

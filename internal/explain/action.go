@@ -42,14 +42,6 @@ const (
 	ListConductors Do = "list the conductors"
 )
 
-// Dos lists everything that somebody can do.
-var Dos = []Do{
-	ExplainNode, ValidateNode, ChangeState, UnholdNode, RecoverNode, TakeNode, WaiveUndo, EndMaintenance, Unprotect, ChangeGroup,
-	SetPassword, SetAddress, TrustBMC, SetImage, SetDigest, SetFormat, SetRootDevice,
-	WatchOperation, CancelOperation, UnpauseOperation, RetryOperation, Decide, SayTemporalLost,
-	ListNodes, ListPorts, ListOperations, ListConductors,
-}
-
 // Action is something that somebody can do about a node. Which fields are set depends on
 // Do; the node is the one that is explained.
 type Action struct {

@@ -8,13 +8,15 @@ import (
 
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/testenv"
 )
 
 func TestEveryWaitHasItsWords(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	until := at.Add(time.Minute)
 	seen := map[string]node.WaitFor{}
-	for _, f := range node.WaitFors {
+	for _, name := range testenv.Constants(t, "../node/wait.go", "WaitFor") {
+		f := node.WaitFor(name)
 		words := explain.WaitSentence(&node.Wait{For: f, Subject: "it", Since: at, Until: &until, Seen: "so", SeenAt: &at}, nil, func(time.Time) string { return "T" })
 		require.Regexp(t, `.+; (gives up|ends) at T$`, words)
 		require.NotContains(t, words, "%!", f)

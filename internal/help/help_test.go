@@ -4,11 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,12 +16,13 @@ import (
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/help"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/testenv"
 )
 
 // An action that explanations and errors name has its row, and each row is of an action
 // that one of them names.
 func TestEveryActionHasARowAndIsNamedSomewhere(t *testing.T) {
-	actions := actionNames(t)
+	actions := testenv.Constants(t, "../explain/action.go", "Do")
 	named := map[string]bool{}
 	for _, folder := range []string{"../explain", "../../api", "../../activities", "../../worker", "."} {
 		require.NoError(t, filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
@@ -38,35 +36,13 @@ func TestEveryActionHasARowAndIsNamedSomewhere(t *testing.T) {
 		}))
 	}
 	for name, do := range actions {
-		require.Contains(t, help.Rows, do, "%s has no row in the table of actions", name)
+		require.Contains(t, help.Rows, explain.Do(do), "%s has no row in the table of actions", name)
 		require.True(t, named[name], "no explanation and no error names %s", name)
 	}
 	require.Len(t, help.Rows, len(actions))
-	require.ElementsMatch(t, slices.Collect(maps.Values(actions)), explain.Dos)
 }
 
-// actionNames are the constants of type explain.Do and their values.
-func actionNames(t *testing.T) map[string]explain.Do {
-	file, err := parser.ParseFile(token.NewFileSet(), "../explain/action.go", nil, 0)
-	require.NoError(t, err)
-	out := map[string]explain.Do{}
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok {
-			return true
-		}
-		if of, ok := spec.Type.(*ast.Ident); ok && of.Name == "Do" {
-			value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-			require.NoError(t, err)
-			out[spec.Names[0].Name] = explain.Do(value)
-		}
-		return true
-	})
-	require.NotEmpty(t, out)
-	return out
-}
-
-// names are the identifiers that a file uses in its functions and variables, the list of all actions aside.
+// names are the identifiers that a file uses in its functions and variables.
 func names(t *testing.T, path string) (out []string) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 	require.NoError(t, err)
@@ -74,8 +50,6 @@ func names(t *testing.T, path string) (out []string) {
 		switch n := n.(type) {
 		case *ast.GenDecl:
 			return n.Tok != token.CONST
-		case *ast.ValueSpec:
-			return n.Names[0].Name != "Dos"
 		case *ast.Ident:
 			out = append(out, n.Name)
 		}
@@ -86,7 +60,7 @@ func names(t *testing.T, path string) (out []string) {
 
 func TestEveryCommandIsOneOfTheCommandLine(t *testing.T) {
 	n := &node.Node{UUID: "a-uuid", Name: "n1"}
-	for _, do := range explain.Dos {
+	for do := range help.Rows {
 		for _, a := range each(do) {
 			words := strings.Fields(help.Command(n, a))
 			require.Equal(t, "temper", words[0])

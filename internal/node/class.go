@@ -47,10 +47,6 @@ func FailureEvent(s State) Event {
 	return EventFail
 }
 
-// FailedState is where a node in the transient state s goes when its work
-// fails or is cancelled; "" for states in which nothing runs.
-func FailedState(s State) State { return stateSpecs[s].failed }
-
 // TargetOf is the target_provision_state of a node in s where nobody asked for
 // another one (FSM default); "" in stable states.
 func TargetOf(s State) State { return stateSpecs[s].target }

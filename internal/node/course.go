@@ -32,8 +32,8 @@ type Situation struct {
 
 // Course says whether the work of o goes on, rests or ends. It is asked while no step runs: by the
 // workflow that waits, and by the conductor that has the claim, before each step. Reconciliation
-// asks another question, whether the workflow of o is worth notifying (CanTakeUpAsk,
-// WaitIsStale).
+// asks another question, whether the workflow of o is worth notifying (Asked and StaleWaits of
+// package store).
 func (o *Operation) Course(s Situation) Course {
 	step, blocked := o.CurrentStep(), BlockReasonOf(o, s.Cover)
 	switch {
@@ -126,42 +126,4 @@ func (o *Operation) SetPendingAsk(a Ask) {
 	default:
 		o.Asked = a
 	}
-}
-
-// CanTakeUpAsk reports whether the workflow of o could take up now what was asked of it, so
-// that it is worth notifying it again. covered says that a live conductor covers the node.
-//
-// Reconciliation decides this in SQL (Store.Asked), for all operations in one statement. This function is the rule that
-// a test holds that statement against; nothing else calls it.
-func (o *Operation) CanTakeUpAsk(covered bool) bool {
-	switch {
-	case o.Phase == Ended, o.TemporalPause != nil:
-		return false
-	case o.Asked == AskAbort && o.Phase == Waiting:
-		return o.MayLeave(o.CurrentStep(), o.Blocked)
-	case o.Asked.Ends():
-		return true
-	case o.Asked == AskPower:
-		return o.Blocked != BlockedNoConductor && (o.Phase != Holding || covered)
-	}
-	return o.Asked == AskUnhold && o.Blocked == NotBlocked
-}
-
-// WaitIsStale reports whether the workflow of o waits for something else than it
-// should and has to read the row again: a conductor is back or gone, maintenance was lifted,
-// or the conductor of a paused operation has died. It is false for a workflow that waits for
-// the next try of a step, which wakes up by itself, and for one that is paused in Temporal,
-// which can't be notified.
-//
-// Reconciliation decides this in SQL (Store.StaleWaits), for all operations in one statement. This function is the rule
-// that a test holds that statement against; nothing else calls it.
-func (o *Operation) WaitIsStale(c Coverage) bool {
-	if o.Phase != Waiting || o.TemporalPause != nil || o.Asked.Interrupts() {
-		return false
-	}
-	if c.PutOff = 0; o.Blocked == BlockedDeaths {
-		c.PutOff = 1
-	}
-	died := o.Orphaned || c.Last.StoppedFor == 0 && !c.Last.Alive
-	return o.Blocked != BlockReasonOf(o, c) || o.Paused && o.Conductor != "" && o.Begun() && died
 }

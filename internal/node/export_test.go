@@ -41,3 +41,7 @@ func Events() []Event {
 	}
 	return out
 }
+
+// FailedState returns where a node in the transient state s goes when its work fails or is
+// cancelled; "" for states in which nothing runs.
+func FailedState(s State) State { return stateSpecs[s].failed }

@@ -108,17 +108,6 @@ func MayBecome(e OperationEvent, from, to Phase) bool {
 	})
 }
 
-// OperationEvents are all events, in the table's order.
-func OperationEvents() []OperationEvent {
-	var out []OperationEvent
-	for _, r := range OperationRules {
-		if !slices.Contains(out, r.Event) {
-			out = append(out, r.Event)
-		}
-	}
-	return out
-}
-
 // become moves o to phase to. It returns fault.Conflict if the table has no such rule.
 func (o *Operation) become(e OperationEvent, to Phase) error {
 	if !MayBecome(e, o.Phase, to) {

@@ -41,7 +41,6 @@ type PowerState string
 const (
 	PowerOn       PowerState = "power on"
 	PowerOff      PowerState = "power off"
-	PowerError    PowerState = "error"
 	Rebooting     PowerState = "rebooting"
 	SoftRebooting PowerState = "soft rebooting"
 	SoftPowerOff  PowerState = "soft power off"

@@ -11,26 +11,31 @@ type Verb struct {
 	Kind  OperationKind
 	Minor int   // the first microversion, 1.Minor, that has it
 	State State // target_provision_state of the operation that it opens; "" = none
+
+	NotProtected bool // it is refused for a protected node
+	// NotRetired and NotInMaintenance: it is refused for a retired node, or for one in
+	// maintenance. They are what the error calls it; "" = it is not refused.
+	NotRetired, NotInMaintenance string
 }
 
 // Verbs are all words of states/provision (api/controllers/v1/utils.py,
 // versions.py). Two of them have an alias.
 var Verbs = []Verb{
-	{"active", EventDeploy, KindDeploy, 1, Active},
-	{"deploy", EventDeploy, KindDeploy, 73, Active},
-	{"rebuild", EventRebuild, KindRebuild, 1, Active},
-	{"deleted", EventDelete, KindUndeploy, 1, Available},
-	{"undeploy", EventDelete, KindUndeploy, 73, Available},
-	{"manage", EventManage, KindManage, 4, Manageable},
-	{"provide", EventProvide, KindProvide, 4, Available},
-	{"inspect", EventInspect, KindInspect, 6, Manageable},
-	{"abort", EventAbort, "", 13, NoState},
-	{"clean", EventClean, KindClean, 15, Manageable},
-	{"adopt", EventAdopt, "", 17, Active},
-	{"rescue", EventRescue, "", 38, Rescue},
-	{"unrescue", EventUnrescue, "", 38, Active},
-	{"unhold", EventUnhold, "", 85, NoState},
-	{"service", EventService, "", 87, Active},
+	{Target: "active", Event: EventDeploy, Kind: KindDeploy, Minor: 1, State: Active},
+	{Target: "deploy", Event: EventDeploy, Kind: KindDeploy, Minor: 73, State: Active},
+	{Target: "rebuild", Event: EventRebuild, Kind: KindRebuild, Minor: 1, State: Active, NotProtected: true},
+	{Target: "deleted", Event: EventDelete, Kind: KindUndeploy, Minor: 1, State: Available, NotProtected: true},
+	{Target: "undeploy", Event: EventDelete, Kind: KindUndeploy, Minor: 73, State: Available, NotProtected: true},
+	{Target: "manage", Event: EventManage, Kind: KindManage, Minor: 4, State: Manageable},
+	{Target: "provide", Event: EventProvide, Kind: KindProvide, Minor: 4, State: Available, NotRetired: "providing"},
+	{Target: "inspect", Event: EventInspect, Kind: KindInspect, Minor: 6, State: Manageable},
+	{Target: "abort", Event: EventAbort, Minor: 13},
+	{Target: "clean", Event: EventClean, Kind: KindClean, Minor: 15, State: Manageable, NotInMaintenance: "cleaning"},
+	{Target: "adopt", Event: EventAdopt, Minor: 17, State: Active},
+	{Target: "rescue", Event: EventRescue, Minor: 38, State: Rescue, NotInMaintenance: "rescuing"},
+	{Target: "unrescue", Event: EventUnrescue, Minor: 38, State: Active, NotInMaintenance: "unrescuing"},
+	{Target: "unhold", Event: EventUnhold, Minor: 85},
+	{Target: "service", Event: EventService, Minor: 87, State: Active, NotInMaintenance: "servicing"},
 }
 
 // VerbOf returns the verb for a word. For an unknown word it returns a verb without an

@@ -43,9 +43,6 @@ const (
 	WaitTime      WaitFor = "time"            // Until is to come
 )
 
-// WaitFors are all of them.
-var WaitFors = []WaitFor{WaitPower, WaitMedium, WaitCall, WaitCommand, WaitHeartbeat, WaitTime}
-
 // Same reports whether both are about the same request, so that what was seen of one is true of the other.
 func (w *Wait) Same(other *Wait) bool {
 	return w != nil && other != nil && w.For == other.For && w.Subject == other.Subject && w.Since.Equal(other.Since)

@@ -14,6 +14,7 @@ import (
 	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/secret"
+	"go.temper.dev/temper/internal/share"
 )
 
 // Statement is a statement of the store, for a test that runs EXPLAIN with it.
@@ -189,3 +190,16 @@ func PatchedColumns() []string { return strings.Split(nodeTable.names(onPatch), 
 
 // EventsStatement is the statement that reads events.
 func EventsStatement(q events.Query) (string, pgx.StrictNamedArgs) { return eventsSQL, eventArgs(q) }
+
+// UpdateNode is ClaimNode for somebody who is no compute service.
+func (s *Store) UpdateNode(ctx context.Context, ident, user string, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error) {
+	return s.ClaimNode(ctx, ident, user, share.Claimer{}, edit)
+}
+
+// AddHistory adds an event to the history of the node e.NodeUUID. UUID of e is not used. It returns fault.NotFound if there is no such node.
+func (s *Store) AddHistory(ctx context.Context, e node.HistoryEvent) error {
+	return s.inNodeTx(ctx, e.NodeUUID, "add history to node "+e.NodeUUID, func(l *lockedNode, b *pgx.Batch) error {
+		queueHistory(b, l.ID, e)
+		return nil
+	})
+}

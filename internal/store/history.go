@@ -42,14 +42,6 @@ func queueHistory(b *pgx.Batch, nodeID int64, e node.HistoryEvent) {
 	})
 }
 
-// AddHistory adds an event to the history of the node e.NodeUUID. UUID of e is not used. It returns fault.NotFound if there is no such node.
-func (s *Store) AddHistory(ctx context.Context, e node.HistoryEvent) error {
-	return s.inNodeTx(ctx, e.NodeUUID, "add history to node "+e.NodeUUID, func(l *lockedNode, b *pgx.Batch) error {
-		queueHistory(b, l.ID, e)
-		return nil
-	})
-}
-
 // eventPlaces are where the first eight columns of statements about events go.
 func eventPlaces(e *node.HistoryEvent) []any {
 	return []any{&e.UUID, &e.CreatedAt, &e.Event, &e.EventType, &e.Severity, &e.Conductor, &e.User, &e.Operation}

@@ -183,16 +183,13 @@ UPDATE nodes SET ` + nodeTable.assignments(onPatch) + `,
  WHERE id = @id
 RETURNING updated_at`
 
-// UpdateNode is a PATCH: edit changes the node under its row's lock, and gives
-// the secrets that came or (nil) went with it. Written are the fields that a
-// user may set; secrets whose place in driver_info or instance_info is gone go too.
-func (s *Store) UpdateNode(ctx context.Context, ident, user string, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error) {
-	return s.ClaimNode(ctx, ident, user, share.Claimer{}, edit)
-}
-
-// ClaimNode is UpdateNode in the name of a compute service: an instance_uuid
-// that comes is the service's. fault.Conflict where the node can't be offered or
-// the service's current share lacks it; nobody's claim is UpdateNode.
+// ClaimNode carries out a PATCH of a node: edit changes the node under its row's lock, and returns
+// the secrets that were added, or removed (nil). ClaimNode writes the fields that a user may set, and
+// deletes secrets whose place in driver_info or instance_info is gone.
+//
+// If claimer names a compute service, an instance_uuid that edit adds belongs to that service.
+// ClaimNode returns fault.Conflict if the node can't be offered, or is not in the current share of
+// the service.
 func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share.Claimer, edit func(*node.Node) (node.Secrets, error)) (*node.Node, error) {
 	var l *lockedNode
 	var offer unoffered

@@ -49,7 +49,8 @@ func (s *Store) OpenOperations(ctx context.Context, ids []int64) ([]node.Operati
 // askedFor is the age from which on an ask is repeated to the workflow.
 const askedFor = 3 * time.Second
 
-// askedSQL's condition is node.Operation.CanTakeUpAsk; a test compares the two.
+// askedSQL selects operations whose workflow could take up now what was asked of it some seconds ago. A test compares it with
+// the same rule in Go.
 const askedSQL = `
 WITH covered AS MATERIALIZED (SELECT * FROM covered_needs(@timeout))
 SELECT o.* FROM operations o

@@ -39,8 +39,10 @@ func TestStrandedNodesGoWhereTheTableSaysAndOweWhatMayBeHalfDone(t *testing.T) {
 			require.Equal(t, []node.Undo{node.UndoEjectMedia}, got.Owed)
 			continue
 		}
-		require.Equal(t, node.FailedState(state), got.ProvisionState)
-		require.Equal(t, node.TargetOf(node.FailedState(state)), got.TargetProvisionState)
+		failed, err := node.Next(state, node.FailureEvent(state))
+		require.NoError(t, err)
+		require.Equal(t, failed, got.ProvisionState)
+		require.Equal(t, node.TargetOf(failed), got.TargetProvisionState)
 		require.Contains(t, got.LastError, string(state))
 		require.Equal(t, state == node.Deleting, got.InstanceUUID == "")
 		require.Equal(t, state == node.Deleting, got.Lessee == "")

@@ -99,7 +99,8 @@ func (l *lockedNode) queueHeld(b *pgx.Batch, held *node.Operation, maintained bo
 	return queueWrite(b, held, false)
 }
 
-// staleWaitsSQL's condition is node.Operation.WaitIsStale; a test compares the two. The first alternative is an operation
+// staleWaitsSQL selects operations whose workflow waits for something else than it should. A test compares it with the same
+// rule in Go. The first alternative is an operation
 // that waits, or does not wait, for a conductor or for the end of maintenance, and should not. The
 // second is one that is paused and whose conductor has died in the middle of the work: its
 // workflow has to end that. If the conductor has stopped in good order, the operation just waits.

@@ -291,8 +291,10 @@ func (w *world) judge(t *testing.T, o *orphan) {
 		require.Equal(t, o.what == neverStarted, slices.Contains(w.temporal.started, o.op), "what is alive is not touched")
 		return
 	}
-	require.Equal(t, node.FailedState(o.state), n.ProvisionState)
-	require.Equal(t, node.TargetOf(node.FailedState(o.state)), n.TargetProvisionState)
+	failed, err := node.Next(o.state, node.FailureEvent(o.state))
+	require.NoError(t, err)
+	require.Equal(t, failed, n.ProvisionState)
+	require.Equal(t, node.TargetOf(failed), n.TargetProvisionState)
 	require.NotEmpty(t, n.LastError)
 	require.False(t, slices.Contains(w.temporal.started, o.op), "nothing of it is done again")
 	owes := o.what != nobodys || o.state != node.Verifying && o.state != node.Adopting
