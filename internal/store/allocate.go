@@ -10,10 +10,10 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// pickSQL locks a node that the allocation may get. One of its own name comes
-// first. Otherwise the search begins somewhere, so that many at once do not meet
-// at the same node and one that always fails is not given again and again; rows
-// that others hold are passed over.
+// pickSQL locks a node that the allocation may get. A node with the name of the allocation is
+// preferred. Otherwise the search begins at a random id, so that allocations that are made at the
+// same time do not compete for one node, and a node on which every deploy fails is not given again
+// and again. Rows that other transactions have locked are skipped.
 var pickSQL = `
 ends AS (SELECT min(n.id) AS low, max(n.id) AS high FROM nodes n
 	WHERE n.provision_state = 'available' AND n.instance_uuid IS NULL AND NOT n.retired AND n.resource_class = @class),
@@ -27,7 +27,7 @@ below AS MATERIALIZED (SELECT n.id FROM nodes n WHERE NOT EXISTS (SELECT FROM na
 	AND ` + offeredSQL + ` ORDER BY n.id LIMIT 1 FOR NO KEY UPDATE OF n SKIP LOCKED),
 pick AS (SELECT id FROM named UNION ALL SELECT id FROM above UNION ALL SELECT id FROM below)`
 
-// pickAmongSQL is the same for an allocation that names its candidates.
+// pickAmongSQL is pickSQL for an allocation that names its candidates.
 var pickAmongSQL = `
 named AS MATERIALIZED (SELECT n.id FROM nodes n WHERE n.name = @name AND n.uuid = ANY(@candidates::uuid[])
 	AND ` + offeredSQL + ` FOR NO KEY UPDATE OF n),
@@ -35,9 +35,10 @@ among AS MATERIALIZED (SELECT n.id FROM nodes n WHERE NOT EXISTS (SELECT FROM na
 	AND ` + offeredSQL + ` ORDER BY random() LIMIT 1 FOR NO KEY UPDATE OF n SKIP LOCKED),
 pick AS (SELECT id FROM named UNION ALL SELECT id FROM among)`
 
-// The patient forms wait for rows that others hold, and look at each again when
-// it is free: no request fails for a node that somebody only touched. They lock
-// in one order, so that none waits for another in a circle.
+// The patient statements wait for rows that other transactions have locked, and check each of them
+// again when it is free. Without them an allocation would fail because somebody was just changing
+// the only node that fits. They lock rows in one order, so that they do not wait for each other in a
+// circle.
 var (
 	pickPatientlySQL = `
 pick AS MATERIALIZED (SELECT n.id FROM nodes n WHERE ` + offeredSQL + `
@@ -47,7 +48,7 @@ pick AS MATERIALIZED (SELECT n.id FROM nodes n WHERE n.uuid = ANY(@candidates::u
 	ORDER BY n.id LIMIT 1 FOR NO KEY UPDATE OF n)`
 )
 
-// giveSQL writes the instance into the node that pick locks.
+// giveSQL returns the statement that writes the instance into the node that pick locks.
 func giveSQL(pick string) string {
 	return `
 WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout)),` + pick + `
@@ -70,8 +71,9 @@ VALUES (` + allocationTable.values(onCreate) + `)
 RETURNING id, created_at`
 
 const (
-	// A statement that waited for a row looks for operations as they were when it
-	// began. This one is younger, and the row is locked by now.
+	// heldMeanwhileSQL reports whether the node that was picked has an open operation. A statement that has waited for the
+	// node's row saw the operations as they were before it waited, so it may have missed one. This statement begins when the row
+	// is locked, and misses none.
 	heldMeanwhileSQL = `
 SELECT EXISTS (SELECT FROM nodes n JOIN operations o ON o.node_id = n.id AND o.ended_at IS NULL WHERE n.instance_uuid = @uuid)`
 
@@ -89,11 +91,11 @@ SELECT why, count(*) FROM (SELECT ` + refusedSQL + ` AS why FROM nodes n WHERE n
  GROUP BY why ORDER BY count(*) DESC, why`
 )
 
-// Allocate gives a the node that fits it, or records why none does: then State
-// is error and LastError tells. dedicated: nodes of a project are not for
-// requests of none, unless they name the node. It fills in UUID where there is
-// none, ID, State, LastError, NodeUUID and CreatedAt. A uuid or name that is
-// taken is fault.Conflict. Errors leave nothing behind.
+// Allocate gives the allocation a a node that fits it. If none fits, it records why: State is error
+// then, and LastError gives the reasons. With dedicated, an allocation without an owner does not get
+// a node that has one, unless it names the node. Allocate sets ID, State, LastError, NodeUUID and
+// CreatedAt, and UUID if that is empty. It returns fault.Conflict if the uuid or the name is taken.
+// If it returns an error, it has written nothing.
 func (s *Store) Allocate(ctx context.Context, a *node.Allocation, dedicated bool, user string) error {
 	if a.UUID == "" {
 		a.UUID = uuid.NewString()
@@ -113,7 +115,7 @@ func (s *Store) Allocate(ctx context.Context, a *node.Allocation, dedicated bool
 	if err := w.give(ctx, patient, patiently); err != nil || a.State == node.Allocated {
 		return err
 	}
-	if w.held { // what it waited for was taken meanwhile; there may be others
+	if w.held { // an operation has taken the node that it waited for; another node may fit
 		if err := w.give(ctx, patient, patiently); err != nil || a.State == node.Allocated {
 			return err
 		}
@@ -121,7 +123,7 @@ func (s *Store) Allocate(ctx context.Context, a *node.Allocation, dedicated bool
 	return w.fail(ctx)
 }
 
-// offerArgs are the parameters of refusals but for the class.
+// offerArgs returns the parameters that say which nodes are offered to a.
 func (s *Store) offerArgs(a *node.Allocation, dedicated bool) args {
 	names := len(a.CandidateNodes) > 0
 	return args{
@@ -136,18 +138,19 @@ type giving struct {
 	a     *node.Allocation
 	user  string
 	offer args
-	held  bool // the last try got a node that an operation holds by now
+	held  bool // the last try has found a node that an operation holds by now
 }
 
-// with are the parameters of the offer and others.
+// with returns the parameters of the offer and more.
 func (w *giving) with(more args) args {
 	out := maps.Clone(w.offer)
 	maps.Copy(out, more)
 	return out
 }
 
-// give is one try. The allocation is written before any node is locked, so that
-// one whose uuid or name another is writing waits without holding anything.
+// give tries once to find a node. It writes the allocation before it locks a node: if another
+// transaction is writing an allocation of the same uuid or name, give waits for that, and must not
+// keep a node locked meanwhile.
 func (w *giving) give(ctx context.Context, sql string, given args) error {
 	row, err := allocationArgs(w.a, node.Allocating)
 	if err != nil {
@@ -178,8 +181,8 @@ func allocatedEvent(a *node.Allocation, user string) node.HistoryEvent {
 	return node.HistoryEvent{Event: "allocated to " + a.UUID, EventType: node.HistoryState, User: user}
 }
 
-// fail records that no node fits, and why: one count over the nodes of the
-// class, or over those that were named.
+// fail records that no node fits, and why. It counts the reasons over the nodes of the resource
+// class, or over the candidates that the allocation names.
 func (w *giving) fail(ctx context.Context) error {
 	sql, a := refusedInClassSQL, w.offer
 	if len(w.a.CandidateNodes) > 0 {

@@ -16,7 +16,7 @@ var allocationTable = newTable(
 	number("id", func(a *node.Allocation) *int64 { return &a.ID }),
 	text("uuid", func(a *node.Allocation) *string { return &a.UUID }).by(onCreate).sorted("t"),
 	optionalText("name", func(a *node.Allocation) *string { return &a.Name }).by(onCreate|onPatch).sorted("t"),
-	unread[node.Allocation]("node_id"), // written when a node is found
+	unread[node.Allocation]("node_id"), // activeAllocationSQL writes it
 	text("state", func(a *node.Allocation) *node.AllocationState { return &a.State }).by(onCreate).sorted("t"),
 	optionalText("last_error", func(a *node.Allocation) *string { return &a.LastError }).by(onCreate).sorted("t"),
 	optionalText("resource_class", func(a *node.Allocation) *string { return &a.ResourceClass }).by(onCreate).sorted("t"),
@@ -39,7 +39,7 @@ const (
 	allocationMarkerSQL = `SELECT true FROM allocations WHERE uuid = @marker`
 )
 
-// allocationSort are the expressions behind the sort keys of allocations.
+// allocationSort has the SQL expression of each sort key of allocations.
 var allocationSort = allocationTable.sorts()
 
 // eachAllocation returns a scan of rows of allocations (t.*) and the uuid of their node, "" = none.
@@ -53,7 +53,7 @@ func eachAllocation() func(pgx.Row) (node.Allocation, error) {
 	}
 }
 
-// Allocation is the allocation of that uuid or name.
+// Allocation returns the allocation whose uuid or name is ident.
 func (s *Store) Allocation(ctx context.Context, ident string) (*node.Allocation, error) {
 	var a node.Allocation
 	found, err := s.one(ctx, "read allocation "+words(ident, 64), byIdent(ident, allocationByUUIDSQL, allocationByNameSQL), args{"ident": ident}, func(r pgx.Row) (err error) {
@@ -69,8 +69,8 @@ func (s *Store) Allocation(ctx context.Context, ident string) (*node.Allocation,
 	return &a, nil
 }
 
-// Allocations is a page of the allocations that pass the filter, in order of
-// age without a sort key.
+// Allocations returns a page of the allocations that the filter selects. Without a sort key the
+// oldest come first.
 func (s *Store) Allocations(ctx context.Context, f node.AllocationFilter, p node.Page) ([]node.Allocation, error) {
 	q := &query{args: args{}}
 	if f.Node != nil {
@@ -92,7 +92,7 @@ func (s *Store) Allocations(ctx context.Context, f node.AllocationFilter, p node
 	return out, err
 }
 
-// allocations are the conditions but for that on the node, which is looked up before.
+// allocations adds the conditions of the filter, except for the one on the node.
 func (q *query) allocations(f node.AllocationFilter) {
 	equal(q, "t.resource_class", "resource_class", f.ResourceClass)
 	equal(q, "t.state", "state", f.State)
@@ -105,7 +105,7 @@ var updateAllocationSQL = `
 UPDATE allocations SET ` + allocationTable.assignments(onPatch) + `, updated_at = clock_timestamp() WHERE uuid = @uuid
 RETURNING updated_at`
 
-// UpdateAllocation changes Name and Extra, as edit leaves them, under the row's lock.
+// UpdateAllocation has edit change the allocation while its row is locked, and writes Name and Extra.
 func (s *Store) UpdateAllocation(ctx context.Context, ident string, edit func(*node.Allocation) error) (*node.Allocation, error) {
 	known, err := s.Allocation(ctx, ident)
 	if err != nil {
@@ -148,13 +148,14 @@ const (
 UPDATE nodes SET allocation_uuid = NULL, instance_uuid = NULL, instance_info = @instance_info, updated_at = clock_timestamp()
  WHERE id = @id`
 
-	// disownSQL leaves the instance where it is: its record says that it is gone.
+	// disownSQL takes only the allocation off the node. The instance stays on it until the node is undeployed, and its record
+	// says that it is not wanted any more.
 	disownSQL = `UPDATE nodes SET allocation_uuid = NULL, updated_at = clock_timestamp() WHERE id = @id`
 
 	recordedSQL = `SELECT true FROM instances i JOIN nodes n ON instance_stands(i, n) WHERE i.uuid = @uuid`
 )
 
-// queueDeallocate takes the allocation off a locked node and deletes it.
+// queueDeallocate deletes the allocation of a locked node, which is free afterwards.
 func queueDeallocate(b *pgx.Batch, n *node.Node, user string) error {
 	uuid, event := n.AllocationUUID, deallocatedEvent(n, "", user)
 	n.Deallocate()
@@ -166,9 +167,9 @@ func queueDeallocate(b *pgx.Batch, n *node.Node, user string) error {
 	return d.err
 }
 
-// queueDisown deletes the allocation of a locked node that still has something
-// of the instance on it: that is not wanted any more, and the node is not free
-// before it was undeployed.
+// queueDisown deletes the allocation of a locked node that still has something of the instance on
+// it. It records that the instance is not wanted any more. The node is not free until it has been
+// undeployed.
 func queueDisown(b *pgx.Batch, n *node.Node, user string) {
 	b.Queue(disownSQL, args{"id": n.ID})
 	b.Queue(dropAllocationSQL, args{"node": n.ID})
@@ -180,10 +181,10 @@ func deallocatedEvent(n *node.Node, more, user string) node.HistoryEvent {
 	return node.HistoryEvent{Event: "allocation " + n.AllocationUUID + " deleted" + more, EventType: node.HistoryState, User: user}
 }
 
-// DeleteAllocation removes the allocation of that uuid or name, if allow, which
-// sees the node under its row's lock, says so. A node with nothing on it is free
-// at once. Where something of a recorded instance is, that is marked absent; an
-// instance_uuid without a record was set by hand, and just goes.
+// DeleteAllocation deletes the allocation whose uuid or name is ident, unless allow, which gets the
+// node while its row is locked, returns an error. If the node has nothing of the instance on it, it
+// is free at once. Otherwise the record of the instance says from now on that it is not wanted any
+// more. An instance_uuid without a record was set by hand, and is removed.
 func (s *Store) DeleteAllocation(ctx context.Context, ident, user string, allow func(*node.Node) error) error {
 	a, err := s.Allocation(ctx, ident)
 	if err != nil {
@@ -213,7 +214,7 @@ func (s *Store) DeleteAllocation(ctx context.Context, ident, user string, allow 
 		}
 		return queueDeallocate(b, &l.Node, user)
 	})
-	if fault.Is(err, fault.NotFound) { // the node went, and its allocation with it
+	if fault.Is(err, fault.NotFound) { // the node was deleted meanwhile, and its allocation with it
 		return node.AllocationNotFound(words(ident, 255))
 	}
 	return err
@@ -224,8 +225,8 @@ UPDATE nodes SET instance_uuid = @uuid, allocation_uuid = @uuid, updated_at = cl
 	instance_info = instance_info || jsonb_build_object('traits', to_jsonb(@asked::text[]))
  WHERE id = @id`
 
-// Backfill records an allocation for a node that is in use already, if allow,
-// which sees it under its row's lock, says so. It may fill in what a lacks.
+// Backfill records the allocation a for a node that is in use already, unless allow returns an
+// error. allow gets the node while its row is locked, and may set fields of a.
 func (s *Store) Backfill(ctx context.Context, ident string, a *node.Allocation, user string, allow func(*node.Node) error) error {
 	return s.inNodeTx(ctx, ident, "backfill an allocation for node "+words(ident, 64), func(l *lockedNode, b *pgx.Batch) error {
 		if err := allow(&l.Node); err != nil {
@@ -239,7 +240,7 @@ func (s *Store) Backfill(ctx context.Context, ident string, a *node.Allocation, 
 		b.Queue(insertAllocationSQL, row).QueryRow(func(r pgx.Row) error { return r.Scan(&a.ID, &a.CreatedAt) })
 		b.Queue(activeAllocationSQL, args{"uuid": a.UUID, "node": l.ID})
 		b.Queue(backfillSQL, args{"id": l.ID, "uuid": a.UUID, "asked": sortedTraits(a.Traits)})
-		if l.InstanceUUID == "" { // else it was set before: by a claim, which is recorded, or by hand
+		if l.InstanceUUID == "" { // otherwise a claim has set and recorded it before, or somebody has set it by hand
 			b.Queue(recordSQL, args{"uuid": a.UUID, "node": l.ID})
 		}
 		queueHistory(b, l.ID, allocatedEvent(a, user))
@@ -253,8 +254,8 @@ SELECT w.ident, coalesce(u.uuid, m.uuid)::text
   LEFT JOIN nodes u ON u.uuid = w.uuid
   LEFT JOIN nodes m ON w.uuid IS NULL AND m.name = w.ident`
 
-// NodeUUIDs are the uuids of nodes by the uuid or name that was asked for; one
-// that is not there is missing.
+// NodeUUIDs returns the uuids of the nodes that idents, uuids or names, stand for. An ident without a
+// node is not in the map.
 func (s *Store) NodeUUIDs(ctx context.Context, idents []string) (map[string]string, error) {
 	uuids := make([]*string, len(idents))
 	for i, ident := range idents {

@@ -12,16 +12,16 @@ import (
 	"go.temper.dev/temper/internal/share"
 )
 
-// ComputeLease is how long a compute service holds its share after a heartbeat,
-// by the database's clock. The service itself shows nothing from two thirds of
-// it on, by its own clock.
+// ComputeLease is how long a compute service holds its share after a heartbeat, by the clock of the
+// database. The service itself stops showing nodes after two thirds of it, by its own clock, so
+// that it never shows a node that another service has got.
 const ComputeLease = 15 * time.Second
 
-// serviceTable is read only.
+// serviceTable has the columns of compute_services. They are written by the statements of this file.
 var serviceTable = newTable(
 	number("id", func(v *share.Service) *int64 { return &v.ID }),
 	text("host", func(v *share.Service) *string { return &v.Host }),
-	unread[share.Service]("name"), // host in lower case
+	unread[share.Service]("name"), // it is host in lower case
 	number("incarnation", func(v *share.Service) *int64 { return &v.Incarnation }),
 	optional("partition_key", "", func(v *share.Service) **string { return &v.Key }),
 	other("peer_list", func(v *share.Service) *[]string { return &v.Peers }, nil),
@@ -47,7 +47,7 @@ func eachService(more ...any) func(pgx.Row) (share.Service, error) {
 
 const servicesSQL = `SELECT v.*, coalesce(v.quiet_until > clock_timestamp(), false), compute_live(v, @lease) FROM compute_services v ORDER BY v.name LIMIT 10000`
 
-// ComputeServices are all that are registered, live and dead, by name.
+// ComputeServices returns all compute services that are registered, live and dead, ordered by name.
 func (s *Store) ComputeServices(ctx context.Context) ([]share.Service, error) {
 	return list(ctx, s, "list compute services", servicesSQL, s.leaseArgs(), eachService())
 }
@@ -55,7 +55,8 @@ func (s *Store) ComputeServices(ctx context.Context) ([]share.Service, error) {
 func (s *Store) leaseArgs() args { return args{"lease": micros(s.computeLease)} }
 
 const (
-	// A heartbeat that changes nothing but the lease. All others lock the epoch first.
+	// beatSQL writes a heartbeat that changes nothing but the lease. It finds no row for any other heartbeat, which then
+	// locks the row of the epoch first (registerCompute).
 	beatSQL = `
 UPDATE compute_services v SET seen_at = clock_timestamp(), lease_until = clock_timestamp() + @lease::bigint * interval '1 microsecond',
 	acknowledged_epoch = greatest(v.acknowledged_epoch, @ack::bigint), settings_error = @settings_error
@@ -64,12 +65,13 @@ UPDATE compute_services v SET seen_at = clock_timestamp(), lease_until = clock_t
    AND v.partition_key IS NOT DISTINCT FROM @key::text AND v.peer_list IS NOT DISTINCT FROM @peers::text[]
 RETURNING v.*, coalesce(v.quiet_until > clock_timestamp(), false), compute_live(v, @lease), e.epoch, CASE WHEN e.published < e.revision THEN e.revision ELSE 0 END`
 
-	// The row of the epoch is locked before any service's: nothing is decided from
-	// what is about to change.
+	// lockShareEpochSQL locks the row of the epoch. All transactions lock it before the row of a service, so that none of them
+	// decides something from a row that another one is changing, and none waits for another in a circle.
 	lockShareEpochSQL = `SELECT epoch FROM share_epoch FOR NO KEY UPDATE`
 	lockServiceSQL    = `SELECT v.*, coalesce(v.quiet_until > clock_timestamp(), false), compute_live(v, @lease) FROM compute_services v WHERE v.name = lower(@host::text) FOR NO KEY UPDATE`
 
-	// quiet_until: whoever had the name may publish for a lease, at the most.
+	// registerServiceSQL writes the row of a service. If another live process had the name, that process may still show its
+	// nodes until its lease has ended. quiet_until is when this is over at the latest.
 	registerServiceSQL = `
 INSERT INTO compute_services AS v (host, incarnation, partition_key, peer_list, settings_error, lease_until)
 VALUES (@host, @incarnation::bigint, @key, @peers::text[], @settings_error, clock_timestamp() + @lease::bigint * interval '1 microsecond')
@@ -84,10 +86,10 @@ RETURNING v.*, coalesce(v.quiet_until > clock_timestamp(), false), compute_live(
 	raiseRevisionSQL = `UPDATE share_epoch SET revision = revision + 1 RETURNING epoch, revision`
 )
 
-// ComputeHeartbeat registers a compute service or renews its lease. revision is
-// above 0 where something changed that a new epoch must follow before the
-// service may count on it (PublishShares). fault.Conflict: a newer process has the
-// name, or the acknowledged epoch is none that was published.
+// ComputeHeartbeat registers a compute service, or renews its lease. If something has changed for
+// which a new epoch is needed, it returns the revision that the epoch has to follow (PublishShares);
+// otherwise revision is 0. It returns fault.Conflict if a newer process has the name, or if the
+// service acknowledges an epoch that was never published.
 func (s *Store) ComputeHeartbeat(ctx context.Context, h share.Heartbeat) (v share.Service, epoch, revision int64, err error) {
 	a := args{
 		"host": h.Host, "incarnation": h.Incarnation, "key": h.Key, "peers": h.Peers, "ack": h.Acknowledged,
@@ -98,7 +100,7 @@ func (s *Store) ComputeHeartbeat(ctx context.Context, h share.Heartbeat) (v shar
 		return err
 	})
 	if err != nil || found {
-		return v, epoch, revision, err // an epoch may be missing still: whoever was to publish it has failed
+		return v, epoch, revision, err // revision is above 0 if whoever was to publish an epoch has failed
 	}
 	return s.registerCompute(ctx, h, a)
 }
@@ -113,7 +115,7 @@ func (s *Store) registerCompute(ctx context.Context, h share.Heartbeat, a args) 
 			return err
 		}))
 	}, func(b *pgx.Batch) error {
-		if h.Incarnation == 0 { // whoever holds the name
+		if h.Incarnation == 0 { // it speaks for the process that has the name
 			h.Incarnation = max(had.Incarnation, 1)
 			a["incarnation"] = h.Incarnation
 		}
@@ -134,7 +136,8 @@ func (s *Store) registerCompute(ctx context.Context, h share.Heartbeat, a args) 
 	return v, epoch, revision, err
 }
 
-// stopServiceSQL ends the lease, but not what is left of an earlier process's.
+// stopServiceSQL ends the lease of a process. If an earlier process of the name may still show its
+// nodes, the lease lasts until that is over (quiet_until).
 const stopServiceSQL = `
 UPDATE compute_services v SET lease_until = greatest(clock_timestamp(), v.quiet_until), seen_at = clock_timestamp()
  WHERE v.name = lower(@host::text) AND @incarnation::bigint IN (0, v.incarnation) AND compute_live(v, @lease)`
@@ -150,8 +153,8 @@ const (
 	forgetServiceSQL = `DELETE FROM compute_services v WHERE v.name = lower(@host::text)`
 )
 
-// ForgetCompute takes a dead service off the list; revision as of
-// ComputeHeartbeat. fault.Conflict while it lives.
+// ForgetCompute deletes the row of a dead service, and returns the revision as ComputeHeartbeat does.
+// It returns fault.Conflict while the service is live.
 func (s *Store) ForgetCompute(ctx context.Context, host string) (revision int64, err error) {
 	var known, live bool
 	a := args{"host": host}
@@ -172,7 +175,7 @@ func (s *Store) ForgetCompute(ctx context.Context, host string) (revision int64,
 	return revision, err
 }
 
-// NoCompute is the answer for a service that is not registered.
+// NoCompute returns the error for a service that is not registered.
 func NoCompute(host string) error {
 	return fault.New(fault.NotFound, "Compute service %s could not be found.", words(host, 255))
 }
@@ -184,7 +187,8 @@ func (s *Store) stillLive(host string) error {
 const (
 	knowsNodeSQL = `SELECT true FROM nodes n WHERE n.uuid::text = @node::text OR n.name = @node::text`
 
-	// An instance that was set by hand gets a record with the move.
+	// moveSQL writes the new service into the records of instances. An instance that somebody has set by hand has no record,
+	// and gets one.
 	moveSQL = `
 INSERT INTO instances AS i (uuid, node_id, service)
 SELECT n.instance_uuid, n.id, lower(@to::text) FROM nodes n LEFT JOIN instances have ON have.uuid = n.instance_uuid AND have.node_id = n.id
@@ -194,9 +198,10 @@ SELECT n.instance_uuid, n.id, lower(@to::text) FROM nodes n LEFT JOIN instances 
 ON CONFLICT (uuid) DO UPDATE SET service = excluded.service`
 )
 
-// MoveCompute gives the instances of one service to another: with their nodes,
-// from the next epoch on. from "" = those without a service; ident "" = of all
-// nodes. fault.Conflict while from lives or to does not: nobody would manage them.
+// MoveCompute gives the instances of the service from to the service to. Their nodes follow with the
+// next epoch. An empty from stands for the instances without a service. ident names the node whose
+// instance is moved; an empty one stands for all nodes. MoveCompute returns fault.Conflict if from is
+// live, because it would go on managing the instances, or if to is not, because nobody would.
 func (s *Store) MoveCompute(ctx context.Context, from, to, ident string) (moved int, revision int64, err error) {
 	var known, lives, dead, live, found bool
 	if share.Fold(from) == share.Fold(to) {

@@ -14,11 +14,11 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// oneOpenPerNode is the constraint by which a node has one open operation.
+// oneOpenPerNode is the constraint that allows a node one open operation only.
 const oneOpenPerNode = "operations_one_open_per_node"
 
-// taken says what a violated unique constraint means, by its name; the argument
-// of each is the value that is taken, where the caller knows it.
+// taken has the message for each unique constraint that a request can violate, by the constraint's
+// name. %s is the value that another row has.
 var taken = map[string]string{
 	"nodes_uuid_taken":            "A node with UUID %s already exists.",
 	"nodes_name_taken":            "A node with name %s already exists.",
@@ -33,12 +33,14 @@ var taken = map[string]string{
 	oneOpenPerNode:                "The node is locked by another operation, please retry after the current operation is completed.",
 }
 
-// refused says what a violated check means that is a question of the moment, by its name.
+// refused has the message for each check that fails because of the present state of other rows, not
+// because a value is wrong, by the check's name.
 var refused = map[string]string{
 	"instances_claimed_from_share": "The node is not in the current share of the compute service that claims it.",
 }
 
-// mapError gives what the database says a kind. Errors that have one keep it.
+// mapError returns an error of the database with a kind (package fault). An error that has a kind is
+// returned as it is.
 func mapError(what string, err error) error {
 	var known *fault.Error
 	switch {
@@ -59,8 +61,9 @@ func mapError(what string, err error) error {
 	return fault.New(fault.Internal, "%s: %w", what, err)
 }
 
-// fromServer maps SQLSTATEs (PostgreSQL manual, appendix A). Detail is left out:
-// it repeats the row, and with it what a user typed into the wrong field.
+// fromServer chooses the kind by the SQLSTATE (PostgreSQL manual, appendix A). It leaves the detail
+// of the error out, because that quotes the row, and a user may have typed a secret into the wrong
+// field.
 func fromServer(what string, pg *pgconn.PgError) error {
 	class := pg.Code[:min(2, len(pg.Code))]
 	switch {
@@ -87,8 +90,8 @@ func fromServer(what string, pg *pgconn.PgError) error {
 	return fault.New(fault.Internal, "%s: the database says: %s (%s)", what, pg.Message, pg.Code)
 }
 
-// takenValue is the value out of "Key (name)=(n1) already exists.": of unique
-// columns only, which hold no secrets.
+// takenValue returns n1 from the detail "Key (name)=(n1) already exists.". Only unique columns appear
+// in it, and those contain no secrets.
 func takenValue(detail string) string {
 	_, v, ok := strings.Cut(detail, ")=(")
 	if !ok {
@@ -98,7 +101,7 @@ func takenValue(detail string) string {
 	return v
 }
 
-// isUndefinedTable: nobody has migrated the database yet.
+// isUndefinedTable reports whether the statement failed because nobody has migrated the database yet.
 func isUndefinedTable(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == "42P01"
@@ -110,11 +113,11 @@ func isAway(err error) bool {
 	return errors.As(err, &connect) || errors.As(err, &network) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, puddle.ErrClosedPool) || pgconn.SafeToRetry(err) ||
-		strings.Contains(err.Error(), "conn closed") // pgx has no value for it
+		strings.Contains(err.Error(), "conn closed") // pgx exports no value for this error
 }
 
-// cause is the innermost reason of a failed connection: pgconn's own text names
-// every address, user and database that was tried.
+// cause returns the innermost reason of a failed connection. The text of pgconn's own error would
+// name each address, user and database that was tried.
 func cause(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {
@@ -123,7 +126,7 @@ func cause(err error) error {
 	return err
 }
 
-// redact takes the address, which holds a password, out of an error.
+// redact removes the address of the database, which contains a password, from an error.
 func redact(err error, address string) error {
 	text := strings.ReplaceAll(err.Error(), address, "the url given")
 	if u, e := url.Parse(address); e == nil && u.User != nil {

@@ -10,7 +10,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// nodeSort are the expressions behind the sort keys of nodes.
+// nodeSort has the SQL expression of each sort key of nodes.
 var nodeSort = nodeTable.sorts()
 
 const nodesSQL = `
@@ -20,8 +20,8 @@ SELECT n.*, o.*, a.*, r.*, v.quarantined, v.held AND v.covered, v.since, v.drain
   LEFT JOIN agents a ON a.node_id = n.id CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
   LEFT JOIN coverage v ON v.id = n.need_id`
 
-// Nodes is a page of the nodes that pass the filter, each with its open
-// operation, its agent and its quarantine. Without a sort key it is in order of age.
+// Nodes returns a page of the nodes that the filter selects, each with its open operation, its agent
+// and its quarantine. Without a sort key the oldest come first.
 func (s *Store) Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.Node, error) {
 	q := &query{args: args{"timeout": micros(s.conductorTimeout)}}
 	q.nodes(f)
@@ -37,7 +37,8 @@ func (s *Store) Nodes(ctx context.Context, f node.Filter, p node.Page) ([]node.N
 
 const nodeMarkerSQL = `SELECT true FROM nodes WHERE uuid = @marker`
 
-// needMarker tells an empty page after a row from one after a row that is not there.
+// needMarker returns fault.NotFound if the row with the uuid marker does not exist. It is called for
+// an empty page, which may be empty for that reason.
 func (s *Store) needMarker(ctx context.Context, sql, marker, missing string) error {
 	found, err := s.one(ctx, "look for the marker", sql, args{"marker": marker}, func(r pgx.Row) error {
 		var yes bool
@@ -55,15 +56,16 @@ type query struct {
 	tail  string
 	args  args
 
-	// Of a list of nodes: those in quarantine only and, beside them, those in an
-	// operator's maintenance.
+	// For a list of nodes: quarantined selects nodes in quarantine only; maintained adds those
+	// that an operator or a failure has put into maintenance.
 	quarantined, maintained bool
-	byID                    bool // the order is that of age
+	byID                    bool // the list is ordered by age
 }
 
-// nodesSQL is the statement of a page of nodes. Nodes in quarantine may be few
-// or nearly all, which no plan can know: so their page is put together from the
-// first of each need that nobody covers, and never costs more than that.
+// nodesSQL returns the statement of a page of nodes. A list of nodes in quarantine that is ordered by
+// age has a statement of its own: such nodes may be few or nearly all, and PostgreSQL can't know
+// which when it plans. The statement takes the first nodes of each row of needs that nobody covers,
+// so that it reads at most a page for each of these rows.
 func (q *query) nodesSQL() string {
 	switch {
 	case !q.quarantined:
@@ -95,7 +97,7 @@ func (q *query) String() string {
 
 func (q *query) and(condition string) { q.where = append(q.where, condition) }
 
-// equal adds a condition for a value that is given.
+// equal adds the condition that column is the value v, if there is one.
 func equal[T ~string](q *query, column, name string, v *T) {
 	if v != nil {
 		q.and(column + " = @" + name)
@@ -103,7 +105,7 @@ func equal[T ~string](q *query, column, name string, v *T) {
 	}
 }
 
-// uuidEqual is equal for uuid columns: what is no uuid equals none.
+// uuidEqual is equal for a column of uuids. A value that is no uuid selects no row.
 func (q *query) uuidEqual(column, name string, v *string) {
 	switch {
 	case v == nil:
@@ -124,8 +126,8 @@ func (q *query) either(v *bool, yes, no string) {
 	}
 }
 
-// notOthersSQL: the ring's owner of node n is this conductor, or none that works,
-// or the node has come to its ring since.
+// notOthersSQL selects nodes that may be this conductor's: the ring gives the node to it, or to no
+// conductor that works, or the node has come to its ring since the ring was computed.
 const notOthersSQL = `(
 	n.id IN (SELECT w.node_id FROM ring_owners w JOIN conductors k ON k.id = w.conductor_id WHERE k.hostname = @conductor)
 	OR n.id NOT IN (SELECT w.node_id FROM ring_owners w JOIN conductors k ON k.id = w.conductor_id WHERE k.hostname = ANY (@working))
@@ -165,7 +167,7 @@ func (q *query) nodes(f node.Filter) {
 	case f.Maintenance == nil:
 	case !*f.Maintenance:
 		q.and("NOT n.maintenance AND " + servableSQL)
-	case q.quarantined: // that is maintenance
+	case q.quarantined: // Ironic shows nodes in quarantine in maintenance
 	default:
 		q.quarantined, q.maintained = true, true
 	}
@@ -180,8 +182,9 @@ func (q *query) nodes(f node.Filter) {
 	}
 }
 
-// page adds order, start and size of a page of table (alias as given), by the
-// sort key and then by id. The marker is the uuid of a row.
+// page adds the order, the first row and the size of a page of table, which the statement calls
+// alias. Rows are ordered by the sort key and then by id. The page begins after the row whose uuid is
+// the marker.
 func (q *query) page(table, alias string, sorts map[string]string, p node.Page) error {
 	direction, after := " ASC", " > "
 	switch p.SortDir {

@@ -11,15 +11,15 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// nodeBatch is how many nodes reconciliation locks and writes at a time, and
-// batchesTime after how long it leaves the rest to the next tick.
+// nodeBatch is how many nodes reconciliation locks and writes in one transaction. After batchesTime
+// it leaves the rest to the next tick.
 const (
 	nodeBatch   = 5000
 	batchesTime = 2 * time.Second
 )
 
-// The bounds of what one tick writes of quarantines. 100,000 nodes take about
-// two seconds of an idle machine: time is for those that are not.
+// These bound what one tick writes of quarantines. 100,000 nodes take about two seconds on an idle
+// machine; the bound of time is for busy ones.
 const (
 	quarantineMost = 500_000
 	quarantineTime = 10 * time.Second
@@ -61,7 +61,8 @@ SELECT n.id FROM nodes n
  WHERE n.need_id = ANY (@needs) AND NOT EXISTS (SELECT FROM quarantines q WHERE q.node_id = n.id)
  ORDER BY n.id LIMIT @limit`
 
-	// The node's need is read again under its lock.
+	// quarantineSQL reads the need of each node again, because another transaction may have changed it before the row was
+	// locked.
 	quarantineSQL = `
 WITH lost AS MATERIALIZED (
 	SELECT d.id, d.lost_at, r.reason FROM needs d JOIN unnest(@needs::bigint[], @reasons::text[]) AS r (need, reason) ON r.need = d.id
@@ -90,8 +91,8 @@ WITH marked AS (
 	 WHERE n.id = @id AND q.node_id = n.id AND q.need_id <> n.need_id
 	RETURNING q.node_id, 'INFO' AS severity, 'released from quarantine: the node went to another driver, group or interface' AS event)` + manyHistorySQL
 
-	// manyHistorySQL adds the events of marked (node_id, severity, event), whose
-	// nodes' rows are locked.
+	// manyHistorySQL adds the events of marked (node_id, severity, event) to the histories of their nodes. The rows of the nodes
+	// must be locked, because the events are numbered.
 	manyHistorySQL = `,
 last AS MATERIALIZED (
 	SELECT m.node_id, m.severity, m.event, coalesce((SELECT max(h.seq) FROM node_history h WHERE h.node_id = m.node_id), 0) AS seq FROM marked m),
@@ -137,12 +138,14 @@ func (s *Store) Quarantine(ctx context.Context) (coverage.QuarantineTick, error)
 	return t, err
 }
 
-// The nodes are locked in a statement before the one that writes, which so sees
-// their histories as they are then. Those that somebody holds come next time.
+// lockNodesSQL locks nodes. It is sent before the statement that writes, so that that one sees the
+// histories as they are when the rows are locked. Rows that other transactions have locked are left
+// for the next tick.
 const lockNodesSQL = `SELECT n.id FROM nodes n WHERE n.id = ANY (@ids) ORDER BY n.id FOR NO KEY UPDATE OF n SKIP LOCKED`
 
-// someNodes finds nodes and writes them, a batch in a transaction, and tells how
-// many rows were written. What is left when the time is over is found again.
+// someNodes runs the statement find, and then the statement write for the nodes that it has found, one
+// batch in each transaction. It returns how many rows were written. Nodes that are not written until
+// then are found again by the next tick.
 func (s *Store) someNodes(ctx context.Context, what string, until time.Time, find string, by args, write string, with args) (total int, err error) {
 	by["limit"] = quarantineMost
 	ids, err := list(ctx, s, what, find, by, scanID)
@@ -178,7 +181,7 @@ WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
 SELECT v.conductor_group, v.driver, sum((SELECT count(*) FROM nodes n WHERE n.need_id = v.id))::bigint
   FROM coverage v WHERE v.quarantined GROUP BY v.conductor_group, v.driver ORDER BY v.conductor_group, v.driver`
 
-// Quarantined counts the nodes that are in quarantine now, by group and driver.
+// Quarantined returns how many nodes of each conductor group and driver are in quarantine now.
 func (s *Store) Quarantined(ctx context.Context) ([]coverage.Quarantined, error) {
 	return list(ctx, s, "count nodes in quarantine", quarantinedNowSQL, args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (q coverage.Quarantined, err error) {
 		return q, r.Scan(&q.Group, &q.Driver, &q.Nodes)

@@ -16,7 +16,8 @@ import (
 const (
 	headSQL = `SELECT e.epoch, e.revision, e.published, e.members, e.live FROM share_epoch e`
 
-	// seen: the published epoch knows group and instance of the node as they are.
+	// shareNodesSQL reads all nodes with their shares. Its last column says whether the published epoch was computed with the
+	// node's present group and instance.
 	shareNodesSQL = `
 SELECT n.id, n.uuid::text, n.conductor_group, coalesce(n.instance_uuid::text, ''), coalesce(i.service, ''),
 	coalesce(s.owner_id, 0), coalesce(s.leaving_id, 0), coalesce(s.left_in, 0), coalesce(s.entering_id, 0),
@@ -29,7 +30,7 @@ SELECT EXISTS (SELECT FROM nodes n LEFT JOIN shares s ON s.node_id = n.id LEFT J
 	WHERE (share_seen(s, n, i)) IS NOT TRUE)`
 )
 
-// shareHead is the row of the epoch.
+// shareHead is the row of share_epoch.
 type shareHead struct {
 	epoch, revision, published int64
 	members                    string
@@ -40,9 +41,9 @@ func (h *shareHead) into() []any {
 	return []any{&h.epoch, &h.revision, &h.published, &h.members, &h.live}
 }
 
-// SharesStale reports whether a new epoch would differ from the published one:
-// other services, settings, nodes, groups or instances. It reads no node into
-// this process.
+// SharesStale reports whether a new epoch would differ from the published one, because services,
+// their settings, nodes, conductor groups or instances have changed. PostgreSQL compares the nodes,
+// so that none is read into this process.
 func (s *Store) SharesStale(ctx context.Context) (stale bool, err error) {
 	var h shareHead
 	if _, err := s.one(ctx, "read the epoch of shares", headSQL, nil, func(r pgx.Row) error { return r.Scan(h.into()...) }); err != nil {
@@ -61,7 +62,7 @@ func (s *Store) SharesStale(ctx context.Context) (stale bool, err error) {
 	return stale, err
 }
 
-// readShares reads everything that a decision is made from, as of one moment.
+// readShares reads everything that shares are computed from, in one snapshot of the database.
 func (s *Store) readShares(ctx context.Context) (st share.State, h shareHead, err error) {
 	ctx, cancel := s.within(ctx)
 	defer cancel()
@@ -91,25 +92,27 @@ func scanShareNode(r pgx.CollectableRow) (n share.Node, err error) {
 		&n.Held.Owner, &n.Held.Leaving, &n.Held.LeftIn, &n.Held.Entering, &n.Seen)
 }
 
-// ShareState is what a what-if starts from: services and nodes as of one moment.
+// ShareState returns services and nodes in one snapshot of the database, for the computation of
+// shares that are not published (a what-if).
 func (s *Store) ShareState(ctx context.Context) (share.State, error) {
 	st, _, err := s.readShares(ctx)
 	return st, err
 }
 
-// publishTries is how often publishing begins anew because somebody else's epoch
-// came first.
+// publishTries is how often PublishShares computes the epoch again because another process has
+// published one meanwhile.
 const publishTries = 20
 
-// errOvertaken: the epoch is not the one that was read any more, or a service
-// that was taken for dead lives.
+// errOvertaken means that the epoch was computed from what is not true any more: another process has
+// published an epoch meanwhile, or a service that seemed dead is live.
 var errOvertaken = errors.New("another epoch came first")
 
-// PublishShares makes the next epoch of decide's rows, in one transaction that
-// does nothing unless the epoch is the one that decide saw. revision: nothing
-// is to be done where a published epoch follows it already; 0 = always.
+// PublishShares publishes the rows that decide returns as the next epoch. It does so in one
+// transaction, which writes nothing if the epoch is not the one that decide has seen; then decide is
+// called again. If an epoch that follows revision is published already, PublishShares does nothing;
+// with revision 0 it always publishes.
 func (s *Store) PublishShares(ctx context.Context, revision int64, decide func(share.State) []share.Row) (share.Published, error) {
-	s.publishing.Lock() // in this process nobody overtakes anybody
+	s.publishing.Lock() // two calls in one process would only make each other begin again
 	defer s.publishing.Unlock()
 	for range publishTries {
 		st, h, err := s.readShares(ctx)
@@ -132,13 +135,13 @@ const (
 UPDATE share_epoch SET epoch = epoch + 1, published = @revision, members = @members, live = @live, published_at = clock_timestamp()
  WHERE epoch = @epoch AND revision = @revision RETURNING epoch`
 
-	// Locked: a heartbeat that has begun is waited for, and one that begins now
-	// comes after the epoch.
+	// awokenSQL reads whether services that seemed dead are live. It locks their rows, so that it sees a heartbeat that is being
+	// written, and one that begins now waits until the epoch is published.
 	awokenSQL = `SELECT compute_live(v, @lease) FROM compute_services v WHERE v.id = ANY(@dead) FOR SHARE`
 
-	// Nodes that changed since they were read stay where they are until the next
-	// epoch. They are locked first, in order: one that is being deleted is waited
-	// for, and gets no share.
+	// writeSharesSQL writes the rows of an epoch. A node whose group or instance has changed since the epoch was computed keeps
+	// its row until the next epoch. The nodes are locked first, in one order, so that a node that is being deleted gets no share
+	// and two statements do not wait for each other.
 	writeSharesSQL = `
 WITH held AS MATERIALIZED (SELECT n.id FROM nodes n WHERE n.id = ANY(@ids::bigint[]) ORDER BY n.id FOR KEY SHARE)
 INSERT INTO shares AS s (node_id, owner_id, leaving_id, left_in, entering_id, conductor_group, instance_uuid, service)
@@ -219,7 +222,8 @@ const (
 SELECT EXISTS (SELECT FROM shares s JOIN compute_services v ON share_released(s, v) WHERE s.leaving_id IS NOT NULL)
    AND e.published_at < clock_timestamp() - @age * interval '1 microsecond' FROM share_epoch e`
 
-	// The row was locked before: acknowledgements are not taken back meanwhile.
+	// handOverSQL gives nodes to the services that own them next. The row of the epoch is locked by then, so that no service
+	// can begin anew without what it has acknowledged.
 	handOverSQL = `
 UPDATE shares s SET owner_id = s.entering_id, leaving_id = NULL, left_in = NULL, entering_id = NULL
   FROM compute_services v, nodes n
@@ -229,9 +233,9 @@ UPDATE shares s SET owner_id = s.entering_id, leaving_id = NULL, left_in = NULL,
 	handedOverSQL = `UPDATE share_epoch SET epoch = epoch + 1, published_at = clock_timestamp() RETURNING epoch`
 )
 
-// HandOverShares lets nodes enter their new shares whose old ones are known to
-// show them no more, as a new epoch. least is how old the published epoch must
-// be: the acknowledgements of many services are taken together.
+// HandOverShares gives nodes to the services that own them next, if the services that they have left
+// are known to show them no more. That makes a new epoch. It does nothing while the published epoch
+// is younger than least, so that one epoch serves the acknowledgements of many services.
 func (s *Store) HandOverShares(ctx context.Context, least time.Duration) (share.Published, error) {
 	var p share.Published
 	var some bool

@@ -9,16 +9,17 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// args are a statement's parameters by name. Strict: one too many or too few is
-// a mistake of the program and an error.
+// args are the parameters of a statement by name. Strict means that a parameter too many or too few
+// is an error.
 type args = pgx.StrictNamedArgs
 
-// rollbackTime bounds giving a connection back clean; it is closed otherwise.
+// rollbackTime is how long a rollback may take. The pool closes a connection whose rollback takes
+// longer.
 const rollbackTime = 2 * time.Second
 
-// inTx is a transaction in two round trips: what read queues goes with BEGIN,
-// what decide queues goes with COMMIT. An error of either, or of decide itself,
-// rolls back. decide sees what read's statements gave to their callbacks.
+// inTx runs a transaction in two round trips: the statements that read queues are sent with BEGIN,
+// those that decide queues with COMMIT. decide is called when the callbacks of read's statements have
+// got their results. An error of a statement, or of decide, rolls the transaction back.
 func (s *Store) inTx(ctx context.Context, what string, read func(*pgx.Batch), decide func(*pgx.Batch) error) error {
 	ctx, cancel := s.within(ctx)
 	defer cancel()
@@ -34,7 +35,7 @@ func (s *Store) inTx(ctx context.Context, what string, read func(*pgx.Batch), de
 	return nil
 }
 
-// errLeave ends a transaction without changes and without an error.
+// errLeave is returned by decide to end the transaction without changes. inTx returns nil then.
 var errLeave = errors.New("nothing to write")
 
 func twoTrips(ctx context.Context, conn *pgxpool.Conn, read func(*pgx.Batch), decide func(*pgx.Batch) error) error {
@@ -64,7 +65,7 @@ func rollback(ctx context.Context, conn *pgxpool.Conn) {
 	_, _ = conn.Exec(ctx, "ROLLBACK") // a connection that is not idle is closed when it is released
 }
 
-// one runs a statement that gives at most one row; found = false where it gave none.
+// one runs a statement that returns at most one row. found is false if it returns none.
 func (s *Store) one(ctx context.Context, what, sql string, a args, scan func(pgx.Row) error) (found bool, err error) {
 	ctx, cancel := s.within(ctx)
 	defer cancel()
@@ -75,7 +76,7 @@ func (s *Store) one(ctx context.Context, what, sql string, a args, scan func(pgx
 	return err == nil, mapError(what, err)
 }
 
-// exec runs a statement and tells how many rows it touched.
+// exec runs a statement and returns how many rows it has written.
 func (s *Store) exec(ctx context.Context, what, sql string, a args) (int64, error) {
 	ctx, cancel := s.within(ctx)
 	defer cancel()
@@ -83,7 +84,7 @@ func (s *Store) exec(ctx context.Context, what, sql string, a args) (int64, erro
 	return tag.RowsAffected(), mapError(what, err)
 }
 
-// list runs a statement and scans its rows.
+// list runs a statement and returns its rows.
 func list[T any](ctx context.Context, s *Store, what, sql string, a args, scan func(pgx.Row) (T, error)) ([]T, error) {
 	ctx, cancel := s.within(ctx)
 	defer cancel()
@@ -95,7 +96,8 @@ func list[T any](ctx context.Context, s *Store, what, sql string, a args, scan f
 	return out, mapError(what, err)
 }
 
-// maybe turns "no row" of a queued statement into found = false.
+// maybe returns a callback for a queued statement that may return no row. It sets found to whether
+// there was one.
 func maybe(found *bool, scan func(pgx.Row) error) func(pgx.Row) error {
 	return func(r pgx.Row) error {
 		err := scan(r)
