@@ -85,7 +85,7 @@ CREATE INDEX nodes_in_maintenance   ON nodes (id) WHERE maintenance;
 CREATE INDEX nodes_retired          ON nodes (id) WHERE retired;
 CREATE INDEX nodes_owing            ON nodes (id) WHERE owed <> '[]';
 CREATE INDEX nodes_not_enrolled     ON nodes (id) WHERE provision_state = 'enroll' AND last_error IS NOT NULL;
--- Free nodes, as a scheduler asks for them. Power state and fault change too often to be part of the predicate.
+-- For lists of free nodes, as a scheduler asks for them. Power state and fault change too often to be part of the predicate.
 CREATE INDEX nodes_free             ON nodes (id) WHERE provision_state = 'available' AND instance_uuid IS NULL AND NOT retired;
 CREATE INDEX nodes_free_by_class    ON nodes (resource_class, id) WHERE provision_state = 'available' AND instance_uuid IS NULL AND NOT retired;
 CREATE INDEX nodes_free_by_trait    ON nodes USING gin (traits) WHERE provision_state = 'available' AND instance_uuid IS NULL AND NOT retired;
@@ -143,7 +143,7 @@ CREATE TABLE node_inventory (
 );
 COMMENT ON TABLE node_inventory IS 'What the latest inspection of a node found.';
 
--- No foreign key: whoever writes a row holds the lock of the node's row, and the history of a deleted node is kept.
+-- There is no foreign key, because the history of a deleted node is kept. Whoever writes a row holds the lock of the node's row.
 CREATE TABLE node_history (
     node_id      bigint      NOT NULL,
     seq          bigint      NOT NULL, -- the number of the event among those of its node, by which the oldest events are found and deleted together
@@ -216,7 +216,7 @@ CREATE TABLE operations (
     claim_incarnation bigint      NOT NULL DEFAULT 0,  -- the conductor's process
     claim_empty       boolean     NOT NULL DEFAULT false, -- nothing was written under it yet: no progress, no failure, no hand-over. If the process dies now, the step may be the cause
     claim_lost_at     timestamptz,                     -- the last heartbeat of that process, if another one has its name now
-    rests             boolean     NOT NULL DEFAULT false, -- the conductor has stopped working on its step in an orderly way
+    rests             boolean     NOT NULL DEFAULT false, -- the conductor has recorded that it stopped working on the step, so that another one may continue at once
     -- What it waits for.
     waiting_for       text        NOT NULL DEFAULT '',
     waiting_until     timestamptz,
@@ -282,8 +282,8 @@ CREATE INDEX operations_by_cause   ON operations (cause, id) WHERE cause IS NOT 
 -- Operations whose error says that an undo is still owed. The error is changed when the undo is done or waived.
 CREATE INDEX operations_left       ON operations (node_uuid) WHERE error LIKE '%; what it left is still to be undone: %';
 
--- No foreign key: whoever writes an entry has just written the operation. What the operation's row says already (accepted, the
--- latest run of each step, the end) has no entry.
+-- There is no foreign key, because whoever writes an entry has just written the operation. What the operation's row says already
+-- (accepted, the latest run of each step, the end) has no entry.
 CREATE TABLE operation_timeline (
     operation_id bigint      NOT NULL,
     seq          integer     NOT NULL,                 -- in the middle of a long timeline some are missing, because they were deleted
@@ -358,12 +358,12 @@ COMMENT ON TABLE conductors IS 'All conductors that ever registered and were not
 
 CREATE TABLE witness (
     one           boolean PRIMARY KEY DEFAULT true CHECK (one),
-    seen_at       timestamptz, -- the latest writing
-    gap_from      timestamptz, -- the last writing before the latest gap,
-    gap_until     timestamptz, -- and the first one after it
+    seen_at       timestamptz, -- when a witness wrote last
+    gap_from      timestamptz, -- when a witness wrote last before the latest gap,
+    gap_until     timestamptz, -- and when one first wrote after it
     gap_seen      boolean NOT NULL DEFAULT false, -- a process that had written before the gap wrote after it, too
     contact_at    timestamptz, -- the latest contact of any orchestrator or conductor with Temporal,
-    contact_from  timestamptz, -- and a gap in these
+    contact_from  timestamptz, -- the same for the latest gap in these contacts
     contact_until timestamptz
 ) WITH (fillfactor = 10); -- one row that is written each second
 COMMENT ON TABLE witness IS 'One row that every API and orchestrator writes again and again. A gap between two writings means that the database was away or its clock stepped; nobody is taken for dead who was alive before it.';
@@ -374,9 +374,9 @@ CREATE TABLE processes (
     name        text        NOT NULL CHECK (name <> '' AND length(name) <= 300), -- a conductor's hostname; else host/pid
     version     text        NOT NULL,
     started_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
-    seen_at     timestamptz NOT NULL DEFAULT clock_timestamp(), -- the latest writing
-    clock_ahead interval,   -- how far its clock is ahead of this database's; null = not known
-    clock_error interval,   -- the largest error of that
+    seen_at     timestamptz NOT NULL DEFAULT clock_timestamp(), -- when it wrote its row last
+    clock_ahead interval,   -- by how much its clock is ahead of this database's; null = not known
+    clock_error interval,   -- by how much clock_ahead may be wrong at most
     PRIMARY KEY (role, name)
 ) WITH (fillfactor = 50); -- each row is written every few seconds
 COMMENT ON TABLE processes IS 'Processes of Temper that run. Each writes its row again and again, and deletes it when it stops.';
@@ -403,7 +403,8 @@ CREATE TABLE quarantines (
 );
 COMMENT ON TABLE quarantines IS 'Nodes whose history says that they are in quarantine. Whether a node is in quarantine now is computed from the conductors when it is read.';
 
--- No foreign keys: an epoch writes many rows and must not touch the nodes. A row without a node or a conductor is no owner.
+-- There are no foreign keys, because the computation of the ring writes many rows and must not lock the nodes. A row whose node or
+-- conductor does not exist any more says nothing.
 CREATE TABLE ring_owners (
     node_id      bigint PRIMARY KEY,
     conductor_id bigint NOT NULL
@@ -414,8 +415,8 @@ CREATE INDEX ring_owners_by_conductor ON ring_owners (conductor_id, node_id);
 CREATE TABLE rings (
     conductor_group text    NOT NULL,
     driver          text    NOT NULL,
-    covers          text    NOT NULL, -- who covers which need, as the ring was computed from
-    unsettled       boolean NOT NULL, -- operations keep nodes at conductors that should not own them
+    covers          text    NOT NULL, -- which conductor covered which need when the ring was computed
+    unsettled       boolean NOT NULL, -- nodes with an open operation have stayed with conductors that should not own them any more
     PRIMARY KEY (conductor_group, driver)
 );
 COMMENT ON TABLE rings IS 'What the ring of a conductor group and driver was computed from.';
@@ -423,7 +424,7 @@ COMMENT ON TABLE rings IS 'What the ring of a conductor group and driver was com
 CREATE TABLE ring_epoch (
     one           boolean PRIMARY KEY DEFAULT true CHECK (one),
     epoch         bigint      NOT NULL DEFAULT 0,
-    members       bigint[]    NOT NULL DEFAULT '{}', -- ids of conductors, in order
+    members       bigint[]    NOT NULL DEFAULT '{}', -- sorted ids of the conductors of which the ring was computed
     reconciled_at timestamptz -- when the latest reconciliation ended
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE ring_epoch IS 'One row: the number of the latest computation of the ring.';
@@ -524,8 +525,9 @@ CREATE INDEX shares_leaving  ON shares (leaving_id, left_in) WHERE leaving_id IS
 -- conductor_heartbeat_timeout in microseconds.
 
 -- +goose StatementBegin
--- If the latest write of a witness is older than this, the database was away or its clock stepped. It is two and a third of
--- the time between two writes (store.WitnessEvery), which is at most three seconds.
+-- How long the gap between two writes of witnesses may be at most, and, for a given timeout, how long it may be. If the latest
+-- write is older, the database was away or its clock stepped. The gap is two and a third of the time between two writes
+-- (store.WitnessEvery), which is at most three seconds.
 CREATE FUNCTION witness_longest_gap() RETURNS interval LANGUAGE sql IMMUTABLE AS $$
     SELECT interval '7 seconds'
 $$;
@@ -533,30 +535,34 @@ CREATE FUNCTION witness_gap(timeout bigint) RETURNS interval LANGUAGE sql IMMUTA
     SELECT least(timeout * 7 / 15 * interval '1 microsecond', witness_longest_gap())
 $$;
 
--- A time that is written as often as a witness writes is so old that nobody can have written meanwhile, or it is in the future.
+-- Reports whether written, a time that is written as often as a witness writes, is older than gap, so that nobody can have written
+-- meanwhile, or is in the future.
 CREATE FUNCTION in_witness_gap(written timestamptz, gap interval) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT written NOT BETWEEN clock_timestamp() - gap AND clock_timestamp() + interval '1 second'
 $$;
 
--- The heartbeat is not older than the timeout. If no witness has written for a while, its age is taken at their latest write.
+-- Reports whether the heartbeat is not older than the timeout. If no witness has written for a while, nobody could write heartbeats
+-- either, so the age of the heartbeat is the one that it had at the latest write of a witness.
 CREATE FUNCTION heard(heartbeat timestamptz, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT heartbeat BETWEEN clock_timestamp() - timeout * interval '1 microsecond' AND clock_timestamp() + interval '1 second'
         OR in_witness_gap(w.seen_at, witness_gap(timeout)) AND heartbeat > w.seen_at - timeout * interval '1 microsecond'
 $$;
 
--- Who sent the heartbeat was alive before a gap that ended less than a timeout ago.
+-- Reports whether the sender of the heartbeat was alive before a gap that ended less than a timeout ago. Nobody could send heartbeats
+-- during the gap, so it gets that time to send one.
 CREATE FUNCTION graced(heartbeat timestamptz, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT w.gap_until BETWEEN clock_timestamp() - timeout * interval '1 microsecond' AND clock_timestamp() + interval '1 second'
         AND heartbeat > w.gap_from - timeout * interval '1 microsecond'
 $$;
 
--- The process runs. That it can't reach Temporal does not make it dead.
+-- Reports whether the process runs. A process that can't reach Temporal is not dead.
 CREATE FUNCTION process_alive(p processes, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT (heard(p.seen_at, w, timeout) OR graced(p.seen_at, w, timeout)) IS TRUE
 $$;
 
--- Its latest contact with Temporal is at most a timeout older than the newest contact of any process. So no conductor
--- expires while Temporal is away for all. For one timeout after Temporal's return, those that had contact before still count.
+-- Reports whether the conductor's latest contact with Temporal is at most a timeout older than the newest contact of any process. It
+-- is not compared with the clock, so that no conductor expires while no process can reach Temporal. For one timeout after Temporal is
+-- back, conductors that had contact before still count.
 CREATE FUNCTION conductor_in_contact(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT w.contact_at IS NULL
         OR c.polled_at BETWEEN w.contact_at - timeout * interval '1 microsecond' AND w.contact_at + timeout * interval '1 microsecond'
@@ -564,57 +570,60 @@ CREATE FUNCTION conductor_in_contact(c conductors, w witness, timeout bigint) RE
             AND c.polled_at > w.contact_from - timeout * interval '1 microsecond'
 $$;
 
--- The conductor is alive, by the clock of the database; the conductors' clocks do not matter. After a gap it has grace only
--- if some process wrote before and after the gap (gap_seen).
+-- Reports whether the conductor is alive. Only the clock of the database counts; those of the conductors may be wrong. After a gap a
+-- conductor gets time to send a heartbeat only if some process has written both before and after the gap (gap_seen); otherwise all
+-- processes may have been restarted.
 CREATE FUNCTION conductor_alive(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT (c.stopped_at IS NULL AND (heard(c.heartbeat_at, w, timeout) OR w.gap_seen AND graced(c.heartbeat_at, w, timeout))
         AND conductor_in_contact(c, w, timeout)) IS TRUE
 $$;
 
--- The conductor is alive or, for one timeout after any gap, was alive before it. Reconciliation takes no nodes away from such
--- a conductor, even if all processes that could have lived through the gap were restarted.
+-- Reports whether the conductor is alive or, for one timeout after any gap, was alive before the gap. Reconciliation takes no nodes away
+-- from such a conductor, even if all processes were restarted during the gap.
 CREATE FUNCTION conductor_kept(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT (c.stopped_at IS NULL AND (heard(c.heartbeat_at, w, timeout) OR graced(c.heartbeat_at, w, timeout))
         AND conductor_in_contact(c, w, timeout)) IS TRUE
 $$;
 
+-- Reports whether the conductor may get steps of operations.
 CREATE FUNCTION conductor_takes_work(c conductors, w witness, timeout bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT NOT c.draining AND conductor_alive(c, w, timeout)
 $$;
 
--- A conductor with this group and these interfaces has all that a need wants, whether it is alive or not. The same rule in Go,
--- for code that has read the conductors, is coverage.Conductor.Covers; a test compares the two.
+-- Reports whether a conductor with this group and these interfaces has all that a need wants. Whether it is alive is another question.
+-- The same rule in Go, for code that has read the conductors, is coverage.Conductor.Covers; a test compares the two.
 CREATE FUNCTION conductor_covers(conductor_group text, interfaces jsonb, d needs) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT conductor_group = d.conductor_group AND interfaces @> d.wants
 $$;
 
--- The names of up to three conductors that would cover a need if they were not draining; null = there are none.
+-- Returns the names of up to three conductors that would cover a need if they were not draining; null = there are none.
 CREATE FUNCTION need_draining(d needs, timeout bigint) RETURNS text[] LANGUAGE sql STABLE AS $$
     SELECT array_agg(x.hostname ORDER BY x.hostname) FROM (
         SELECT c.hostname FROM conductors c CROSS JOIN witness w
          WHERE c.draining AND conductor_covers(c.conductor_group, c.interfaces, d) AND conductor_alive(c, w, timeout) ORDER BY c.hostname LIMIT 3) x
 $$;
 
--- The last sign of life of a conductor that covers a need, alive or not; null = there never was one.
+-- Returns the last sign of life of any conductor that covers a need or covered it when it was alive; null = there never was one.
 CREATE FUNCTION need_last_life(d needs) RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT max(coalesce(c.stopped_at, c.heartbeat_at)) FROM conductors c WHERE conductor_covers(c.conductor_group, c.interfaces, d)
 $$;
 
--- Since when the nodes of a need are in quarantine that nobody covers, or that is held. Reconciliation records it (lost_at), and
--- it stays the same as long as they are in quarantine, however often a conductor comes and goes meanwhile. Until it is recorded,
--- it is the last sign of life of a conductor that covered the need; null = there never was one.
+-- Returns since when the nodes of a need are in quarantine, if no conductor covers the need or if it is held. Reconciliation records
+-- that time (lost_at). It does not change as long as the nodes are in quarantine, however often conductors come and go meanwhile. Until
+-- it is recorded, it is the last sign of life of a conductor that covered the need; null = there never was one.
 CREATE FUNCTION need_lost_at(d needs) RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT coalesce(d.lost_at, need_last_life(d))
 $$;
 
--- The needs that a conductor covers now. Most conductors of a group have the same interfaces, so live has each set once.
+-- Returns the needs that a conductor covers now. Most conductors of a group have the same interfaces, so each set of interfaces is
+-- compared once.
 CREATE FUNCTION covered_needs(timeout bigint) RETURNS TABLE (id bigint) LANGUAGE sql STABLE AS $$
     WITH live AS MATERIALIZED (
         SELECT DISTINCT c.conductor_group, c.interfaces FROM conductors c CROSS JOIN witness w WHERE conductor_takes_work(c, w, timeout))
     SELECT d.id FROM needs d WHERE EXISTS (SELECT FROM live c WHERE conductor_covers(c.conductor_group, c.interfaces, d))
 $$;
 
--- The coverage of all needs, for a statement that reads many nodes. Nodes are in quarantine if no conductor covers their need,
+-- Returns the coverage of all needs, for a statement that reads many nodes. Nodes are in quarantine if no conductor covers their need,
 -- or if the need is held because it lost coverage too often lately.
 CREATE FUNCTION coverage(timeout bigint) RETURNS TABLE (
     id bigint, conductor_group text, driver text, held boolean, covered boolean, quarantined boolean, since timestamptz, draining text[]
@@ -626,7 +635,7 @@ CREATE FUNCTION coverage(timeout bigint) RETURNS TABLE (
       FROM needs d LEFT JOIN covered k ON k.id = d.id
 $$;
 
--- coverage() of one need, for a statement about one node.
+-- Returns the coverage of one need, as coverage() does, for a statement about one node.
 CREATE FUNCTION need_coverage(need bigint, timeout bigint) RETURNS TABLE (
     held boolean, covered boolean, quarantined boolean, since timestamptz, draining text[]
 ) LANGUAGE sql STABLE AS $$
@@ -638,47 +647,51 @@ CREATE FUNCTION need_coverage(need bigint, timeout bigint) RETURNS TABLE (
             WHERE conductor_covers(c.conductor_group, c.interfaces, d) AND conductor_takes_work(c, w, timeout)) AS covered) y
      WHERE d.id = need
 $$;
--- What reconciliation has recorded of a need differs from its coverage now. hold is how long, in microseconds, coverage must
--- last until a held need is released.
+
+-- Reports whether reconciliation has to record the coverage of a need anew, because it has changed. hold is how long, in microseconds,
+-- coverage must last until a held need is released.
 CREATE FUNCTION need_changed(d needs, covered boolean, hold bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT CASE
         WHEN NOT covered THEN d.lost_at IS NULL OR d.covered_at IS NOT NULL
         ELSE d.lost_at IS NOT NULL AND (NOT d.held OR d.covered_at IS NULL OR d.covered_at <= clock_timestamp() - hold * interval '1 microsecond') END
 $$;
 
--- The claim under which a step may write, and may go on.
+-- Reports whether (seq, attempt) is the operation's newest claim. A step writes, and goes on, only while its claim is the newest one.
 CREATE FUNCTION claim_held(o operations, seq bigint, attempt integer) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT o.claim_seq = seq AND o.claim_attempt = attempt
 $$;
 
--- What a conductor at work on an operation has to take up. A pause of its activity is not in it, because Temporal tells that.
+-- Returns what the conductor that works on an operation has to react to. A pause of its activity is not part of it, because Temporal
+-- tells the conductor of that.
 CREATE FUNCTION asked_now(o operations) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN o.asked <> '' THEN o.asked WHEN o.temporal_pause ->> 'what' = 'workflow' THEN 'rest' WHEN o.paused THEN 'pause' ELSE '' END
 $$;
 
--- Who asks this of an operation wants it to end. The same rule in Go is node.Ask.Ends; a test compares the two.
+-- Reports whether this request asks for the end of an operation. The same rule in Go is node.Ask.Ends; a test compares the two.
 CREATE FUNCTION ask_ends(asked text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT asked IN ('cancel', 'abort', 'delete')
 $$;
 
--- What state an operation is in. The same rule in Go is node.Operation.State; a test compares the two.
+-- Returns the state of an operation. The same rule in Go is node.Operation.State; a test compares the two.
 CREATE FUNCTION operation_state(o operations) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN o.temporal_pause IS NOT NULL OR o.stalled = 'maintenance' THEN 'paused'
         WHEN o.phase = 'undoing' AND ask_ends(o.asked) AND o.cause IS NULL THEN 'cancelling' ELSE o.phase END
 $$;
 
--- Who asks this of an operation does not wait for the end of the running step. The same rule in Go is node.Ask.Interrupts.
+-- Reports whether this request ends the running step at once, instead of after it. The same rule in Go is node.Ask.Interrupts.
 CREATE FUNCTION ask_interrupts(asked text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT asked IN ('cancel', 'delete')
 $$;
 
--- The current step of an open operation usually has ended by now. The same rule in Go is node.Operation.PastUsual.
+-- Reports whether the current step of an open operation takes longer than such steps usually do. The same rule in Go is
+-- node.Operation.PastUsual.
 CREATE FUNCTION operation_past_usual(o operations) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT o.ended_at IS NULL AND o.phase IN ('running', 'waiting') AND o.stalled = '' AND o.temporal_pause IS NULL
         AND coalesce(o.usual_until < clock_timestamp(), false)
 $$;
 
--- Which kind of server a node is: manufacturer and model, from its properties or its inventory; the driver if neither is known.
+-- Returns which kind of server a node is: manufacturer and model, from its properties or its inventory, or the driver if neither is
+-- known.
 CREATE FUNCTION node_model(n nodes) RETURNS text LANGUAGE sql STABLE AS $$
     SELECT left(coalesce(nullif(trim(concat_ws(' ',
             coalesce(nullif(n.properties ->> 'manufacturer', ''), nullif(n.properties ->> 'vendor', ''), v.found ->> 'manufacturer'),
@@ -686,7 +699,8 @@ CREATE FUNCTION node_model(n nodes) RETURNS text LANGUAGE sql STABLE AS $$
       FROM (SELECT (SELECT i.inventory -> 'system_vendor' FROM node_inventory i WHERE i.node_id = n.id) AS found) v
 $$;
 
--- Which image an instance_info names: a hash of its digest or, without one, of its URL without the query. '' = it names none.
+-- Returns a key of the image that an instance_info names: a hash of its digest or, if that is not given, of its URL without the query;
+-- '' = it names none.
 CREATE FUNCTION image_key(instance_info jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN i.image = '' THEN '' ELSE left(encode(sha256(convert_to(i.image, 'UTF8')), 'hex'), 32) END
       FROM (SELECT coalesce(
@@ -694,8 +708,8 @@ CREATE FUNCTION image_key(instance_info jsonb) RETURNS text LANGUAGE sql IMMUTAB
         split_part(instance_info ->> 'image_source', '?', 1), '') AS image) i
 $$;
 
--- How long steps usually take with a model and an image: from the samples of both or, if these are fewer than enough, of the
--- model or, if these are fewer too, of all. basis says of which.
+-- Returns how long steps usually take with a model and an image. It uses the samples of both; if there are fewer than enough, those of
+-- the model; and if there are fewer than enough of these, too, all samples. basis says which.
 CREATE FUNCTION usual_times(of_model text, of_image text, enough integer) RETURNS TABLE (
     step text, usual_ms bigint, samples integer, basis text
 ) LANGUAGE sql STABLE AS $$
@@ -706,7 +720,8 @@ CREATE FUNCTION usual_times(of_model text, of_image text, enough integer) RETURN
         CASE WHEN t.samples >= enough THEN t.image END DESC NULLS LAST, CASE WHEN t.samples >= enough THEN t.model END DESC NULLS LAST, t.image, t.model
 $$;
 
--- What other tables have about a node: owner and traits of its allocation, and the conductor that owns it by the ring.
+-- Returns what other tables say about a node: the owner of its allocation, whether the allocation asked for a node in maintenance, and
+-- the conductor that owns the node by the ring.
 CREATE FUNCTION node_relations(node bigint, allocation uuid) RETURNS TABLE (
     allocation_owner text, allocated_in_maintenance boolean, ring_owner text
 ) LANGUAGE sql STABLE AS $$
@@ -715,9 +730,9 @@ CREATE FUNCTION node_relations(node bigint, allocation uuid) RETURNS TABLE (
         (SELECT c.hostname FROM ring_owners w JOIN conductors c ON c.id = w.conductor_id WHERE w.node_id = node)
 $$;
 
--- The nodes that need a person, each once, with its worst reason (node.Reasons; the worst has the lowest rank) and its cause, a code
--- of package fault. Nodes that somebody has put into maintenance are left out: somebody looks after them. The nodes in quarantine
--- come last, and in a part of their own, because they may be very many.
+-- Returns the nodes that need a person, each once, with its worst reason (node.Reasons; the worst has the lowest rank) and its cause, a
+-- code of package fault. Nodes that a person has put into maintenance are left out, because somebody looks after them. The nodes in
+-- quarantine come last, from a query of their own, because they may be very many.
 CREATE FUNCTION needs_person(timeout bigint) RETURNS TABLE (node_id bigint, rank integer, reason text, cause text, operation_id bigint, since timestamptz)
 LANGUAGE sql STABLE AS $$
     WITH maintained AS MATERIALIZED (SELECT n.id FROM nodes n WHERE n.maintenance AND NOT n.maintenance_by_fault),
@@ -752,24 +767,24 @@ LANGUAGE sql STABLE AS $$
      WHERE NOT EXISTS (SELECT FROM maintained m WHERE m.id = n.id) AND NOT EXISTS (SELECT FROM worst w WHERE w.node_id = n.id)
 $$;
 
--- The instance is the one that is on the node.
+-- Reports whether the instance is the one that is on the node.
 CREATE FUNCTION instance_stands(i instances, n nodes) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT i.uuid = n.instance_uuid AND i.node_id = n.id
 $$;
 
--- The epoch was computed with the node's current group and instance.
+-- Reports whether the epoch was computed with the node's present conductor group and instance.
 CREATE FUNCTION share_seen(s shares, n nodes, i instances) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT s.conductor_group = n.conductor_group AND s.instance_uuid IS NOT DISTINCT FROM n.instance_uuid AND s.service = coalesce(i.service, '')
 $$;
 
--- The service that the node has left does not publish it any more.
+-- Reports whether the service v is the one that the node has left, and does not publish it any more.
 CREATE FUNCTION share_released(s shares, v compute_services) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT v.id = s.leaving_id AND v.acknowledged_epoch >= s.left_in AND coalesce(v.quiet_until <= clock_timestamp(), true)
 $$;
 
--- The lease of a compute service has not ended; lease is its length in microseconds. A lease that ends later than now plus its
--- length was given before the clock stepped back. As with conductors, no lease ends while no witness writes, nor for one lease
--- after such a gap.
+-- Reports whether the lease of a compute service has not ended. lease is its length in microseconds. A lease that ends later than now
+-- plus its length does not count, because it was given before the clock stepped back. As with conductors, no lease ends while no
+-- witness writes, nor within the length of a lease after such a gap.
 CREATE FUNCTION compute_live(v compute_services, lease bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT (v.lease_until BETWEEN clock_timestamp() AND clock_timestamp() + lease * interval '1 microsecond' + interval '1 second'
         OR EXISTS (SELECT FROM witness w
@@ -778,10 +793,11 @@ CREATE FUNCTION compute_live(v compute_services, lease bigint) RETURNS boolean L
 $$;
 -- +goose StatementEnd
 
--- Columns that triggers maintain, so that no statement that writes nodes can forget them.
+-- The functions of triggers, which write columns and tables that follow from other ones, so that no statement can forget to.
 
 -- +goose StatementBegin
--- Gives a node its row of needs. There is no foreign key, because with it many nodes would lock the same row of needs.
+-- Sets need_id of a node that is new, or has got another driver, group or interface. It adds a row to needs if no node had the same
+-- requirements before. There is no foreign key, because with it many nodes would lock the same row of needs.
 CREATE FUNCTION node_need() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     wanted jsonb := jsonb_build_object(NEW.driver, (
@@ -795,14 +811,15 @@ BEGIN
     RETURN NEW;
 END $$;
 
--- Since when a node is in maintenance. If maintenance is set again, with another reason or by a fault, the first time stays.
+-- Sets since when a node is in maintenance. That time stays if maintenance is set once more, with another reason or by a fault.
 CREATE FUNCTION node_maintained() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.maintenance_since = CASE WHEN NEW.maintenance THEN clock_timestamp() END;
     RETURN NEW;
 END $$;
 
--- Adds an entry to the timeline of an operation that is being updated, and deletes the oldest one of the middle.
+-- Adds an entry to the timeline of an operation that is being updated. A timeline keeps its first 50 entries and the latest 150; the
+-- entry that was the oldest of the latest is deleted.
 CREATE FUNCTION operation_tell(o INOUT operations, what text, step text DEFAULT '', conductor text DEFAULT '', former text DEFAULT '',
     since timestamptz DEFAULT NULL, by_user text DEFAULT '', words text DEFAULT '', at timestamptz DEFAULT NULL) LANGUAGE plpgsql AS $$
 BEGIN
@@ -813,8 +830,9 @@ BEGIN
     INSERT INTO operation_timeline VALUES (o.id, o.told, coalesce(at, clock_timestamp()), what, coalesce(step, ''), conductor, former, since, by_user, left(coalesce(words, ''), 256));
 END $$;
 
--- The timeline of operations. A conductor is lost if its step was running when another attempt took it, and it had not handed
--- the step over.
+-- Adds to the timeline of an operation what an update of its row has changed: who works on it, what it waits for, what was asked and
+-- decided. If a step was running when another attempt claimed the operation, and its conductor had not handed it over, the step was
+-- taken over: that conductor was lost.
 CREATE FUNCTION operation_told() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     running text;
@@ -880,6 +898,7 @@ BEGIN
     RETURN NEW;
 END $$;
 
+-- Record the needs of new nodes, of a node that has got another need, and of deleted nodes, for the computation of the ring.
 CREATE FUNCTION note_nodes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO ring_changes (need_id) SELECT DISTINCT need_id FROM changed;
@@ -892,6 +911,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- Also deletes what would refer to a deleted node, and keeps its name and uuid for its history.
 CREATE FUNCTION note_nodes_gone() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO ring_changes (need_id) SELECT DISTINCT need_id FROM changed;
@@ -920,10 +940,10 @@ CREATE TRIGGER ring_gone AFTER DELETE ON nodes REFERENCING OLD TABLE AS changed 
 CREATE TRIGGER ring_moved AFTER UPDATE OF conductor_group, driver, interfaces ON nodes FOR EACH ROW
     WHEN (OLD.need_id IS DISTINCT FROM NEW.need_id) EXECUTE FUNCTION note_node();
 
--- Events: what happened to nodes and operations, for whoever follows it. docs/events.md describes them.
+-- Events: what happened to nodes and operations, for everybody who follows it. docs/events.md describes them.
 
--- Numbers are given out before their transactions commit, so a higher number may be visible before a lower one. How readers
--- never pass one that may still come is described in package events.
+-- PostgreSQL gives an event its number before the transaction commits, so an event with a higher number may be visible before one with
+-- a lower number. Package events describes how readers miss none of them.
 CREATE TABLE events (
     seq          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at           timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -940,13 +960,14 @@ COMMENT ON TABLE events IS 'The latest events. Triggers write them in the transa
 CREATE TABLE event_feed (
     one             boolean PRIMARY KEY DEFAULT true CHECK (one),
     deleted_through bigint NOT NULL DEFAULT 0, -- events up to this number may have been deleted
-    followed_until  timestamptz                -- until then somebody may follow, who is to be notified; null = nobody ever did
+    followed_until  timestamptz                -- until then somebody may follow the events and has to be notified; null = nobody ever did
 ) WITH (fillfactor = 10);
 COMMENT ON TABLE event_feed IS 'One row: what readers and writers of events have to know of each other.';
 INSERT INTO event_feed DEFAULT VALUES;
 
 -- +goose StatementBegin
--- PostgreSQL lets transactions with a notification commit one after the other, so there is none while nobody follows.
+-- Notifies those who follow the events. PostgreSQL commits transactions that send a notification one after the other, so none is sent
+-- while nobody follows.
 CREATE FUNCTION events_written() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF EXISTS (SELECT FROM event_feed f WHERE f.followed_until > clock_timestamp()) THEN
@@ -955,13 +976,13 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- The states in which Ironic's notifications take a node for on its way (Ironic, states.UNSTABLE_STATES).
+-- Reports whether work is going on in a provision state, by the rule of Ironic's notifications (states.UNSTABLE_STATES).
 CREATE FUNCTION provision_unstable(state text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT state IN ('verifying', 'deploying', 'wait call-back', 'deploy hold', 'deleting', 'cleaning', 'clean wait', 'clean hold',
         'inspecting', 'inspect wait', 'adopting', 'rescuing', 'rescue wait', 'unrescuing', 'servicing', 'service wait', 'service hold')
 $$;
 
--- The end of the type of a provision_set event, as in Ironic.
+-- Returns how the type of a provision_set event ends (start, end, error or success), as in Ironic.
 CREATE FUNCTION provision_status(before text, after text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN after LIKE '% failed' OR after = 'error' OR before = 'verifying' AND after = 'enroll' THEN 'error'
@@ -970,6 +991,7 @@ CREATE FUNCTION provision_status(before text, after text) RETURNS text LANGUAGE 
         ELSE 'success' END
 $$;
 
+-- The functions tell_... write the events of a change, in its transaction.
 CREATE FUNCTION tell_nodes_created() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO events (type, node_uuid, node_name, data)
@@ -986,7 +1008,8 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- The names of what a user may set of a node, as a PATCH names them, and that differ. A value may be secret.
+-- Returns the names of the fields that differ between two versions of a node, as a PATCH names them, of those that a user may set. It does
+-- not return values, because they may be secrets.
 CREATE FUNCTION node_changes(old nodes, new nodes) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
     SELECT array_remove(ARRAY[
         CASE WHEN old.name IS DISTINCT FROM new.name THEN 'name' END,
@@ -1016,6 +1039,7 @@ CREATE FUNCTION node_changes(old nodes, new nodes) RETURNS text[] LANGUAGE sql I
         CASE WHEN old.traits <> new.traits THEN 'traits' END], NULL)
 $$;
 
+-- Writes events if the node has got another provision state, power state or maintenance, or if a user has changed its fields.
 CREATE FUNCTION tell_node_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     known   text := coalesce(NEW.name, '');
@@ -1100,7 +1124,8 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- A step was begun, begun again, has failed or is over. Arguments of steps are not told.
+-- Writes an event for each step that was begun, begun again, has failed or is over. Arguments of steps are not part of it, because they
+-- may be secrets.
 CREATE FUNCTION tell_steps(old operations, new operations) RETURNS void LANGUAGE sql AS $$
     INSERT INTO events (type, node_uuid, node_name, operation_id, kind, cause, data)
     SELECT t.type, new.node_uuid, new.node_name, new.id, new.kind, CASE t.type WHEN 'step.failed' THEN coalesce(s.after ->> 'cause', '') ELSE '' END, jsonb_strip_nulls(jsonb_build_object(
@@ -1117,6 +1142,7 @@ CREATE FUNCTION tell_steps(old operations, new operations) RETURNS void LANGUAGE
      ORDER BY s.place
 $$;
 
+-- Writes an event for each thing that has happened to an operation between two versions of its row.
 CREATE FUNCTION tell_operation_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     more  jsonb;
