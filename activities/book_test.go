@@ -284,24 +284,24 @@ func (b *book) Node(context.Context, string) (*node.Node, error) {
 
 // machine is a server with a BMC that counts requests.
 type machine struct {
-	mu       sync.Mutex
-	power    bmc.Power
-	boot     bmc.Boot
-	media    bmc.Media
-	asked    []bmc.PowerRequest
-	restarts int
-	noMedia  bool // its driver has no virtual media
-	writes   int
-	opened   int
-	stuck    error                                                  // why its medium can't be ejected
-	silent   bool                                                   // its answers are lost
-	look     func()                                                 // called when it is opened, unless nil
-	onLook   func() error                                           // before its power state is read; nil = nothing happens
-	answer   func(r bmc.PowerRequest) (takesEffect bool, err error) // nil = obeys
-	reads    func() error                                           // the error of reading the power state; nil = none
-	insert   func(url string) error                                 // nil = obeys
-	boots    func(b bmc.Boot) bmc.Boot                              // changes an override that it is sent; nil = takes it as it is
-	images   []string                                               // the images that it was sent
+	mu          sync.Mutex
+	power       bmc.Power
+	boot        bmc.Boot
+	media       bmc.Media
+	asked       []bmc.PowerRequest
+	restarts    int
+	noMedia     bool // its driver has no virtual media
+	writes      int
+	opened      int
+	stuck       error                                                  // why its medium can't be ejected
+	silent      bool                                                   // its answers are lost
+	onOpen      func()                                                 // called when it is opened, unless nil
+	onPowerRead func() error                                           // before its power state is read; nil = nothing happens
+	answer      func(r bmc.PowerRequest) (takesEffect bool, err error) // nil = obeys
+	reads       func() error                                           // the error of reading the power state; nil = none
+	insert      func(url string) error                                 // nil = obeys
+	boots       func(b bmc.Boot) bmc.Boot                              // changes an override that it is sent; nil = takes it as it is
+	images      []string                                               // the images that it was sent
 
 	inventory bmc.Inventory
 }
@@ -310,8 +310,8 @@ func (m *machine) Validate(map[string]any) error { return nil }
 func (m *machine) Close(context.Context)         {}
 func (m *machine) Open(_ context.Context, t bmc.Target) (bmc.Session, error) {
 	m.opened++
-	if m.look != nil {
-		m.look()
+	if m.onOpen != nil {
+		m.onOpen()
 	}
 	s := &session{machine: m, guard: t.Guard}
 	out := bmc.Session{PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s}
@@ -337,8 +337,8 @@ func (s *session) write(ctx context.Context) error {
 }
 
 func (s *session) Power(context.Context) (bmc.Power, error) {
-	if s.onLook != nil {
-		if err := s.onLook(); err != nil {
+	if s.onPowerRead != nil {
+		if err := s.onPowerRead(); err != nil {
 			return "", err
 		}
 	}

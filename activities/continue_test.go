@@ -23,7 +23,7 @@ func (r *records) ofTheRunBefore() int64 {
 func TestTheOperationOfARunThatContinuedAsNewIsTheNextRuns(t *testing.T) {
 	r := newRecords(t)
 	id := r.ofTheRunBefore()
-	r.teller.status = node.RunStatus{Known: true, Open: true, RunID: run}
+	r.temporal.status = node.RunStatus{Known: true, Open: true, RunID: run}
 	got := r.do(r.ops.Adopt, id).(map[string]any)
 	require.Equal(t, true, got["took"])
 	require.EqualValues(t, time.Second, got["wait"], "until nothing of the run before can act")
@@ -38,7 +38,7 @@ func TestAnOperationThatEndsWhileItsWorkflowContinuesAsNewStaysEnded(t *testing.
 	id := r.ofTheRunBefore()
 	_, err := r.db.CloseOperation(t.Context(), node.End{Operation: id, Outcome: node.Cancelled})
 	require.NoError(t, err)
-	r.teller.status = node.RunStatus{Known: true, Open: true, RunID: run}
+	r.temporal.status = node.RunStatus{Known: true, Open: true, RunID: run}
 	got := r.do(r.ops.Adopt, id).(map[string]any)
 	require.Nil(t, got["took"])
 	require.Nil(t, got["next"])

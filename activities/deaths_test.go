@@ -63,7 +63,7 @@ func (m *dyingConductors) die(times int) {
 
 func TestAStepThatItsConductorsDieOfIsPutOffAndThenHeld(t *testing.T) {
 	m := newDyingConductors(t)
-	m.machine.onLook = m.dies
+	m.machine.onPowerRead = m.dies
 	m.die(3)
 	require.Zero(t, m.step().PutOffs, "the first two hand it over at once")
 	for i, wait := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
@@ -97,7 +97,7 @@ func TestAStepThatItsConductorsDieOfIsPutOffAndThenHeld(t *testing.T) {
 	require.True(t, r.Hold, "whoever asks again is told the same")
 
 	m.book.op.Steps[0].Again() // a person has decided to retry
-	m.machine.onLook = nil
+	m.machine.onPowerRead = nil
 	r, err = m.next()
 	require.NoError(t, err)
 	require.Equal(t, conductor.NextClose, r.Next)
@@ -107,7 +107,7 @@ func TestAStepThatItsConductorsDieOfIsPutOffAndThenHeld(t *testing.T) {
 func TestAnUndoOfWhatIsOwedIsNeverHeld(t *testing.T) {
 	m := newDyingConductors(t)
 	m.book.op.Kind = node.KindUndo
-	m.machine.onLook = m.dies
+	m.machine.onPowerRead = m.dies
 	m.book.op.Steps[0].Deaths = make([]node.Death, 5)
 	for i := range m.book.op.Steps[0].Deaths {
 		m.book.op.Steps[0].Deaths[i].Conductor = "c0"
@@ -132,7 +132,7 @@ func TestWhatIsNoDeathOfTheStepIsNotCounted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newDyingConductors(t)
-			m.machine.onLook = m.dies
+			m.machine.onPowerRead = m.dies
 			m.die(2)
 			require.Len(t, m.step().Deaths, 1, "of the first, found by the second")
 			then(m)
@@ -148,14 +148,14 @@ func TestWhatIsNoDeathOfTheStepIsNotCounted(t *testing.T) {
 func TestProgressAndFailureBeginTheCountAnew(t *testing.T) {
 	for name, once := range map[string]func(*dyingConductors){
 		"a request was sent": func(m *dyingConductors) {
-			m.machine.onLook = nil
+			m.machine.onPowerRead = nil
 			m.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, m.dies() }
 		},
-		"it failed": func(m *dyingConductors) { m.machine.onLook = nil; m.machine.silent = true },
+		"it failed": func(m *dyingConductors) { m.machine.onPowerRead = nil; m.machine.silent = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newDyingConductors(t)
-			m.machine.onLook = m.dies
+			m.machine.onPowerRead = m.dies
 			m.die(3)
 			require.Len(t, m.step().Deaths, 2)
 			once(m)
@@ -163,7 +163,7 @@ func TestProgressAndFailureBeginTheCountAnew(t *testing.T) {
 			_, err := m.next()
 			require.Error(t, err)
 			require.Empty(t, m.step().Deaths)
-			m.machine.onLook, m.machine.silent = m.dies, false
+			m.machine.onPowerRead, m.machine.silent = m.dies, false
 			m.die(2)
 			require.Len(t, m.step().Deaths, 1)
 		})
@@ -174,7 +174,7 @@ func TestProgressAndFailureBeginTheCountAnew(t *testing.T) {
 func TestAnAnswerOfTheHardwareIsASignOfLifeAFewTimes(t *testing.T) {
 	m := newDyingConductors(t)
 	looks := 0
-	m.machine.onLook = func() error {
+	m.machine.onPowerRead = func() error {
 		if looks++; looks == 3 { // the first look sees that an earlier try's request has not taken effect yet
 			return m.dies()
 		}
@@ -219,7 +219,7 @@ func TestAnOperationInMaintenanceIsNotPutOffButEndedWhereItsConductorDied(t *tes
 func TestAnUndoThatItsConductorsDieOfIsOwed(t *testing.T) {
 	m := newDyingConductors(t)
 	m.book.op.Undo = []node.Undo{node.UndoPowerOff}
-	m.machine.onLook, m.machine.power = m.dies, bmc.PowerOn
+	m.machine.onPowerRead, m.machine.power = m.dies, bmc.PowerOn
 	undo := func() error {
 		m.n++
 		m.steps.Settings.Conductor, m.book.gone = fmt.Sprintf("c%d", m.n), false

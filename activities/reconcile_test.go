@@ -36,9 +36,9 @@ type archive struct {
 	refuses         error    // Temporal's error for starts, cancels and nudges
 	only            int64    // refuses only for this operation; 0 = for all
 
-	called, staleWaits []node.Operation
-	owing              []node.Operation // undos that are due
-	said               string           // who has reported that Temporal lost its data
+	missedCallbacks, staleWaits []node.Operation
+	owing                       []node.Operation // undos that are due
+	said                        string           // who has reported that Temporal lost its data
 
 	started, cancelled, nudged []int64
 	closed                     []node.End
@@ -66,8 +66,10 @@ func (a *archive) OpenOperations(_ context.Context, ids []int64) (out []node.Ope
 	return out, nil
 }
 
-func (a *archive) Asked(context.Context) ([]node.Operation, error)           { return a.asked, nil }
-func (a *archive) MissedCallbacks(context.Context) ([]node.Operation, error) { return a.called, nil }
+func (a *archive) Asked(context.Context) ([]node.Operation, error) { return a.asked, nil }
+func (a *archive) MissedCallbacks(context.Context) ([]node.Operation, error) {
+	return a.missedCallbacks, nil
+}
 
 func (a *archive) StaleWaits(context.Context) ([]node.Operation, error) { return a.staleWaits, nil }
 func (a *archive) ClearMissing(context.Context, []int64) error          { return nil }
@@ -268,7 +270,7 @@ func TestAnOperationThatCannotBeToldKeepsNoOtherFromIt(t *testing.T) {
 	}
 	a := &archive{
 		notBegun: []node.Operation{operation(1), operation(2)}, asked: []node.Operation{ask(1, node.AskCancel), ask(2, node.AskCancel)},
-		called: []node.Operation{operation(1), operation(2)}, staleWaits: []node.Operation{operation(1), operation(3)},
+		missedCallbacks: []node.Operation{operation(1), operation(2)}, staleWaits: []node.Operation{operation(1), operation(3)},
 		owing: []node.Operation{operation(1), operation(4)}, refuses: errors.New("its history is too long"), only: 1,
 		workflows: map[string]node.RunStatus{},
 	}
@@ -315,7 +317,7 @@ func TestAWorkflowThatIsNotKnownToHaveClosedKeepsItsOperationOpen(t *testing.T) 
 func TestATickThatTemporalRefusesEverythingGivesUpSoon(t *testing.T) {
 	a := &archive{refuses: errors.New("away"), workflows: map[string]node.RunStatus{}}
 	for id := range int64(100) {
-		a.called = append(a.called, operation(id+1))
+		a.missedCallbacks = append(a.missedCallbacks, operation(id+1))
 	}
 	_, err := a.tick(t)
 	require.ErrorContains(t, err, "away")
@@ -324,7 +326,7 @@ func TestATickThatTemporalRefusesEverythingGivesUpSoon(t *testing.T) {
 
 // Temporal was away when the agent's heartbeat came, so the workflow got no signal.
 func TestAnAgentsCallThatWasNotToldIsTold(t *testing.T) {
-	a := &archive{called: []node.Operation{operation(7)}}
+	a := &archive{missedCallbacks: []node.Operation{operation(7)}}
 	out, err := a.tick(t)
 	require.NoError(t, err)
 	require.Equal(t, []int64{7}, a.nudged)

@@ -44,21 +44,21 @@ func TestAPauseInTemporalStandsInTheRowAndTheTimeStandsStill(t *testing.T) {
 				id := r.begun().ID
 				r.waits(id, 10*time.Minute)
 				pause := pausedAt(what, 20*time.Minute)
-				r.teller.status = node.RunStatus{Known: true, Open: true, Pause: pause}
+				r.temporal.status = node.RunStatus{Known: true, Open: true, Pause: pause}
 				r.tick()
 				o := r.operation(id)
 				require.Equal(t, pause, o.TemporalPause)
 				require.Equal(t, node.PausedState, o.State())
 				r.tick()
 				require.Equal(t, o, r.operation(id), "once")
-				require.Empty(t, r.teller.nudged, "it hears nothing, and each word stays in its history")
+				require.Empty(t, r.temporal.nudged, "it hears nothing, and each word stays in its history")
 
-				r.teller.status.Pause = nil
+				r.temporal.status.Pause = nil
 				if way == "its workflow looks" {
 					require.NotContains(t, r.do(r.ops.Look, id), "end_asked")
 				} else {
 					r.tick()
-					require.Equal(t, []int64{id}, r.teller.nudged, "it may rest until a timer ends")
+					require.Equal(t, []int64{id}, r.temporal.nudged, "it may rest until a timer ends")
 				}
 				o = r.operation(id)
 				require.Nil(t, o.TemporalPause)
@@ -83,7 +83,7 @@ func TestTheTimeForADecisionStandsStillWhileItsWorkflowIsPaused(t *testing.T) {
 	id := r.begun().ID
 	r.do(r.ops.Hold, orchestrator.HoldInput{Operation: id, Seq: 2, Error: "no disk", Wait: time.Hour})
 	before := *r.operation(id).WaitingUntil
-	r.teller.status = node.RunStatus{Known: true, Open: true, Pause: pausedAt(node.PauseOfWorkflow, 3*time.Hour)}
+	r.temporal.status = node.RunStatus{Known: true, Open: true, Pause: pausedAt(node.PauseOfWorkflow, 3*time.Hour)}
 	r.tick()
 	seen := r.do(r.ops.LookHeld, id).(map[string]any)
 	until, err := time.Parse(time.RFC3339Nano, seen["until"].(string))
@@ -95,9 +95,9 @@ func TestTheTimeForADecisionStandsStillWhileItsWorkflowIsPaused(t *testing.T) {
 func TestAnOperationThatIsPausedBeforeItBeganSaysSo(t *testing.T) {
 	r := newRecords(t)
 	id := r.deploying(node.Step{Interface: "deploy", Step: "write_image", State: node.StepPending}).ID
-	r.teller.status = node.RunStatus{Known: true, Open: true, Pause: pausedAt(node.PauseOfWorkflow, time.Minute)}
+	r.temporal.status = node.RunStatus{Known: true, Open: true, Pause: pausedAt(node.PauseOfWorkflow, time.Minute)}
 	require.Eventually(t, func() bool { r.tick(); return r.operation(id).State() == node.PausedState }, 20*time.Second, 100*time.Millisecond)
-	r.teller.status.Pause = nil
+	r.temporal.status.Pause = nil
 	r.tick()
 	require.Equal(t, node.Accepted, r.operation(id).State())
 	require.Nil(t, r.operation(id).BegunAt)
@@ -111,9 +111,9 @@ func TestWhatIsAskedOfAPausedOperationUnpausesIt(t *testing.T) {
 			id := r.begun().ID
 			_, err := r.db.AskOperation(t.Context(), id, ask, "ann", "")
 			require.NoError(t, err)
-			r.teller.status = node.RunStatus{Known: true, Open: true, Pause: pausedAt(node.PauseOfWorkflow, time.Minute)}
+			r.temporal.status = node.RunStatus{Known: true, Open: true, Pause: pausedAt(node.PauseOfWorkflow, time.Minute)}
 			r.tick()
-			require.Equal(t, want, len(r.teller.unpaused) == 1)
+			require.Equal(t, want, len(r.temporal.unpaused) == 1)
 		})
 	}
 }

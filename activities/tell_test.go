@@ -29,7 +29,7 @@ func TestAWorkflowIsToldOfAStepThatLasts(t *testing.T) {
 	b = newBench(t, node.KindManage, node.Verifying, bmc.PowerOff, map[string]string{"power": "redfish", "management": "redfish"}, plan.Options{})
 	b.steps.ReportSteps, b.steps.Settings.ReportAfter = tell, time.Millisecond
 	var heard conductor.StepsUpdate
-	b.machine.look = func() { heard = <-told } // the BMC answers after the workflow was signalled
+	b.machine.onOpen = func() { heard = <-told } // the BMC answers after the workflow was signalled
 	_, err = b.run()
 	require.NoError(t, err)
 	require.Equal(t, b.seq, heard.Seq)

@@ -20,7 +20,7 @@ import (
 func (r *records) tick() reconcile.TickResult {
 	r.Helper()
 	tick := &reconcile.Reconciler{
-		Store: r.db, Ring: r.db, Operations: r.db, Starter: r.teller, Controller: r.teller, Describer: r.teller,
+		Store: r.db, Ring: r.db, Operations: r.db, Starter: r.temporal, Controller: r.temporal, Describer: r.temporal,
 		Shares: r.db, Instances: r.db, Defaults: r.ops.Policy.Defaults(), Log: zap.NewNop(),
 	}
 	var s testsuite.WorkflowTestSuite
@@ -108,7 +108,7 @@ func TestEveryPartOfATickMayRunTwice(t *testing.T) {
 		}},
 		"Recovered": {prepare: func(r *records) {
 			r.begun()
-			r.teller.status = node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Hour)}
+			r.temporal.status = node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Hour)}
 		}},
 		"Cancelled": {repeats: true, prepare: func(r *records) {
 			r.begun()
@@ -125,7 +125,7 @@ func TestEveryPartOfATickMayRunTwice(t *testing.T) {
 		}},
 		"Paused": {repeats: true, prepare: func(r *records) {
 			r.begun()
-			r.teller.status.Pause = &node.Pause{What: node.PauseOfWorkflow, At: time.Now(), By: "ann"}
+			r.temporal.status.Pause = &node.Pause{What: node.PauseOfWorkflow, At: time.Now(), By: "ann"}
 		}},
 		"Moved": {prepare: func(*records) {}},
 		"Quarantined": {prepare: func(r *records) {
@@ -168,7 +168,7 @@ func TestEveryPartOfATickMayRunTwice(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := newRecords(t)
-			r.teller.status = open
+			r.temporal.status = open
 			c.prepare(r)
 			did := func() int64 { return reflect.ValueOf(r.tick()).FieldByName(name).Int() }
 			before := r.all()

@@ -22,41 +22,41 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 // The id that the SDK's test environment gives its run.
 const run = "default-test-run-id"
 
-// teller records what is sent to Temporal. Every workflow has the status that the test sets.
-type teller struct {
+// fakeTemporal records what is sent to Temporal. Every workflow has the status that the test sets.
+type fakeTemporal struct {
 	status node.RunStatus
 	starts map[int64]int
 
 	nudged, unpaused []int64
 }
 
-func (t *teller) Start(_ context.Context, o *node.Operation) error {
+func (t *fakeTemporal) Start(_ context.Context, o *node.Operation) error {
 	t.starts[o.ID]++
 	return nil
 }
-func (t *teller) Cancel(context.Context, *node.Operation, string) error { return nil }
-func (t *teller) Nudge(_ context.Context, o *node.Operation) error {
+func (t *fakeTemporal) Cancel(context.Context, *node.Operation, string) error { return nil }
+func (t *fakeTemporal) Nudge(_ context.Context, o *node.Operation) error {
 	t.nudged = append(t.nudged, o.ID)
 	return nil
 }
 
-func (t *teller) Unpause(_ context.Context, o *node.Operation, _, _ string) error {
+func (t *fakeTemporal) Unpause(_ context.Context, o *node.Operation, _, _ string) error {
 	t.unpaused = append(t.unpaused, o.ID)
 	return nil
 }
-func (t *teller) Open(context.Context) (map[string]bool, error) { return nil, nil }
+func (t *fakeTemporal) Open(context.Context) (map[string]bool, error) { return nil, nil }
 
-func (t *teller) Status(context.Context, string, string) (node.RunStatus, error) {
+func (t *fakeTemporal) Status(context.Context, string, string) (node.RunStatus, error) {
 	return t.status, nil
 }
 
 // records is a real database with one node, and the activities over it.
 type records struct {
 	*testing.T
-	db     *store.Store
-	node   *node.Node
-	teller *teller
-	ops    *orchestrator.Operations
+	db       *store.Store
+	node     *node.Node
+	temporal *fakeTemporal
+	ops      *orchestrator.Operations
 }
 
 func newRecords(t *testing.T) *records {
@@ -67,7 +67,7 @@ func newRecords(t *testing.T) *records {
 	db, err := store.Open(t.Context(), store.Config{URL: url, Keyset: keys, ConductorTimeout: time.Hour, ComputeLease: time.Second})
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
-	r := &records{T: t, db: db, teller: &teller{starts: map[int64]int{}}}
+	r := &records{T: t, db: db, temporal: &fakeTemporal{starts: map[int64]int{}}}
 	r.node = &node.Node{Name: "n1", Driver: "fake-hardware", ProvisionState: node.Available, Interfaces: map[string]string{"power": "fake", "deploy": "fake"}}
 	require.NoError(t, db.CreateNode(t.Context(), r.node, nil, "admin"))
 	_, err = db.RegisterConductor(t.Context(), coverage.Conductor{Hostname: "c1", Interfaces: map[string]map[string][]string{
@@ -75,7 +75,7 @@ func newRecords(t *testing.T) *records {
 	}})
 	require.NoError(t, err)
 	r.ops = &orchestrator.Operations{
-		Store: db, Starter: r.teller, Describer: r.teller, Safe: time.Second,
+		Store: db, Starter: r.temporal, Describer: r.temporal, Safe: time.Second,
 		Policy: orchestrator.Policy{HeartbeatTimeout: 5 * time.Second, WaitForConductor: time.Hour},
 	}
 	return r
@@ -191,7 +191,7 @@ func TestEveryActivityOfTheDatabaseMayRunTwice(t *testing.T) {
 			id := r.deploying(pending).ID
 			_, err := r.db.Begin(r.Context(), id, "the run before")
 			require.NoError(r, err)
-			r.teller.status = node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Hour)}
+			r.temporal.status = node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Hour)}
 			return id, r.ops.Adopt, []any{id}
 		},
 	}

@@ -225,8 +225,8 @@ func TestAnAgentThatDoesNotCallIsToldWithTheBoot(t *testing.T) {
 }
 
 // agentAPI answers the rack's agent as the API does, and writes its call into the book.
-func agentAPI(t *testing.T, b func() *book) (url string, called chan struct{}) {
-	called = make(chan struct{}, 1000)
+func agentAPI(t *testing.T, b func() *book) (url string, calls chan struct{}) {
+	calls = make(chan struct{}, 1000)
 	token := strings.Repeat("t", 40)
 	mux := http.NewServeMux()
 	answer := func(w http.ResponseWriter, v any) {
@@ -251,11 +251,11 @@ func agentAPI(t *testing.T, b func() *book) (url string, called chan struct{}) {
 		k.node.Agent = &node.Agent{URL: h.CallbackURL, VerifyCA: string(h.AgentVerifyCA), FirstHeartbeatAt: &now, LastHeartbeatAt: &now, HasToken: true}
 		k.mu.Unlock()
 		w.WriteHeader(http.StatusAccepted)
-		called <- struct{}{}
+		calls <- struct{}{}
 	})
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
-	return srv.URL, called
+	return srv.URL, calls
 }
 
 func TestTheWritingOfAnImageTellsHowMuchIsDone(t *testing.T) {
@@ -289,7 +289,7 @@ func TestTheWritingOfAnImageTellsHowMuchIsDone(t *testing.T) {
 			}))
 			t.Cleanup(images.Close)
 			var r *rig
-			api, called := agentAPI(t, func() *book { return r.book })
+			api, calls := agentAPI(t, func() *book { return r.book })
 			r = newRig(t, c.config, node.KindDeploy, node.Deploying, api,
 				node.Step{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepPending},
 				node.Step{Index: 1, Interface: "deploy", Step: "write_image", Source: node.SourceDriver, State: node.StepPending})
@@ -299,7 +299,7 @@ func TestTheWritingOfAnImageTellsHowMuchIsDone(t *testing.T) {
 			res, err := r.run()
 			require.NoError(t, err)
 			if res.Next == conductor.NextAgent {
-				<-called
+				<-calls
 			}
 			told := false
 			r.book.onTell = func(_ int, w node.Wait) error {

@@ -82,7 +82,7 @@ type row struct {
 	late      []string // what began on hardware after the cancel
 	results   map[int64]func() (conductor.StepsResult, error)
 	undone    int
-	looks     int
+	waitReads int
 	until     time.Time // when the wait ends
 	naps      []string  // the waits that began, by the call before each
 	own       bool      // this run has adopted the operation
@@ -169,16 +169,16 @@ func (r *row) runUndo(_ context.Context, in conductor.UndoInput) (conductor.Undo
 	})
 }
 
-// sight is the result of a wait's look: at first nothing has changed, then the workflow may go on.
-func (r *row) sight(name string) (s orchestrator.WaitState, err error) {
+// waitState answers a workflow that reads whether it may go on: not at first, and then it may.
+func (r *row) waitState(name string) (s orchestrator.WaitState, err error) {
 	err = r.call(name, func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.looks++
-		if r.looks == 1 {
+		r.waitReads++
+		if r.waitReads == 1 {
 			r.until = r.env.Now().Add(time.Hour)
 		}
-		if s = (orchestrator.WaitState{GoOn: r.looks > 1 && !r.silent, Group: "g1", Driver: "redfish", WaitForConductor: time.Hour}); !s.GoOn {
+		if s = (orchestrator.WaitState{GoOn: r.waitReads > 1 && !r.silent, Group: "g1", Driver: "redfish", WaitForConductor: time.Hour}); !s.GoOn {
 			s.Until, s.WaitingFor = &r.until, "what is to come"
 		}
 		return nil
@@ -274,9 +274,9 @@ func (r *row) activities() map[string]any {
 	return map[string]any{
 		"Begin": r.begin, "Adopt": r.adopt, "StandStill": r.standStill,
 		"RunSteps": r.runSteps, "Undo": r.runUndo, "Close": r.end,
-		"Look": func(context.Context, int64) (orchestrator.WaitState, error) { return r.sight("Look") },
+		"Look": func(context.Context, int64) (orchestrator.WaitState, error) { return r.waitState("Look") },
 		"Ready": func(context.Context, orchestrator.ReadyInput) (orchestrator.WaitState, error) {
-			return r.sight("Ready")
+			return r.waitState("Ready")
 		},
 		"PlanUndo": func(context.Context, int64, node.Outcome, node.Failure) (orchestrator.UndoPlan, error) {
 			return orchestrator.UndoPlan{Needed: r.undo, Covered: true}, r.call("PlanUndo", func() error { return nil })

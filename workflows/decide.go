@@ -151,7 +151,7 @@ func (o *operation) awaitDecision(ctx workflow.Context, h *hold, cause error) (a
 		if err == nil && seen.Paused != h.stopped && !seen.EndAsked {
 			err = o.stopClock(ctx, h, seen.Paused)
 		}
-		left := lookEvery
+		left := readEvery
 		if !h.stopped {
 			left = h.Until.Sub(workflow.Now(ctx))
 		}
@@ -166,7 +166,7 @@ func (o *operation) awaitDecision(ctx workflow.Context, h *hold, cause error) (a
 		case seen.EndAsked:
 			return false, node.Cancelled, nil
 		case h.taken: // the decision is being written
-			left = lookEvery
+			left = readEvery
 		case seen.Unhold:
 			if err := o.takeDecision(ctx, Decision{Action: node.ActionRetry, By: seen.By, Reason: "unhold"}); err != nil {
 				return false, outcomeOf(err), err
@@ -177,7 +177,7 @@ func (o *operation) awaitDecision(ctx workflow.Context, h *hold, cause error) (a
 		case left <= 0:
 			return false, node.Failed, undecidedError(cause, o)
 		}
-		if err := o.sleepUntilNews(ctx, min(left, lookEvery), h.WaitingFor); err != nil {
+		if err := o.sleepUntilNews(ctx, min(left, readEvery), h.WaitingFor); err != nil {
 			return false, outcomeOf(err), err
 		}
 	}

@@ -26,7 +26,7 @@ type judged struct {
 	fails      bool // it was not asked to hold
 	noSkip     string
 	holds      []orchestrator.HoldInput
-	holdStates []orchestrator.HoldState // the results of looks while it holds, in turn; the last one is repeated
+	holdStates []orchestrator.HoldState // what it reads while it holds, in turn; the last one is repeated
 	heldLooks  int
 	decided    []orchestrator.DecideInput
 	decideErr  error

@@ -70,7 +70,7 @@ func (r *row) wrong() error {
 // A failure, a repetition, a loss and a cancel at each activity of each course of each kind of operation.
 func TestEveryActivityOfEveryCourseMayFailRunTwiceOrSeeACancel(t *testing.T) {
 	cases, expected := 0, 0
-	called := map[string]bool{}
+	tried := map[string]bool{}
 	perKind := map[node.OperationKind]int{}
 	for _, kind := range node.Kinds() {
 		for _, c := range courses {
@@ -80,7 +80,7 @@ func TestEveryActivityOfEveryCourseMayFailRunTwiceOrSeeACancel(t *testing.T) {
 			require.Equal(t, c.ends, calm.closed[0].Outcome, "%s: %v", c.name, calm.closed)
 			expected += len(calm.calls) * len(disturbances)
 			for _, name := range calm.calls {
-				called[name] = true
+				tried[name] = true
 			}
 			for at := range calm.calls {
 				for _, how := range disturbances {
@@ -97,7 +97,7 @@ func TestEveryActivityOfEveryCourseMayFailRunTwiceOrSeeACancel(t *testing.T) {
 		}
 	}
 	for name := range (&row{}).activities() {
-		require.True(t, called[name], "no course calls %s", name)
+		require.True(t, tried[name], "no course calls %s", name)
 	}
 	require.Equal(t, expected, cases)
 	require.Len(t, perKind, len(node.Kinds()))

@@ -23,12 +23,12 @@ type operation struct {
 	settings   orchestrator.WorkflowSettings
 	seq        int64
 	progress   Progress
-	look       workflow.ReceiveChannel
-	shown      map[string]any // search attributes as they were sent
-	failure    node.Failure   // why it holds, undoes or has ended; zero = it goes on. Without Error, somebody asked for the end
-	undoing    bool           // no step begins any more
-	atHold     bool           // it waits at a step named hold
-	dispatched int64          // the claim of the activity that runs steps now; 0 = none does
+	rowChanged workflow.ReceiveChannel // of LookSignal
+	shown      map[string]any          // search attributes as they were sent
+	failure    node.Failure            // why it holds, undoes or has ended; zero = it goes on. Without Error, somebody asked for the end
+	undoing    bool                    // no step begins any more
+	atHold     bool                    // it waits at a step named hold
+	dispatched int64                   // the claim of the activity that runs steps now; 0 = none does
 	// untouched: the node is in maintenance, so the hardware stays as it is, and the undo is
 	// owed.
 	untouched bool
@@ -91,15 +91,15 @@ func (o *operation) runToEnd(ctx workflow.Context) error {
 // byRequest begins the last error of an operation that somebody has ended, if its undo is owed.
 const byRequest = "By request, the operation was aborted"
 
-// lookChannel returns the channel of LookSignal.
-func lookChannel(ctx workflow.Context) workflow.ReceiveChannel {
+// rowChangedChannel returns the channel of LookSignal.
+func rowChangedChannel(ctx workflow.Context) workflow.ReceiveChannel {
 	return workflow.GetSignalChannelWithOptions(ctx, LookSignal, workflow.SignalChannelOptions{
 		Description: "Makes the operation read its row in the database now, instead of within minutes. It has no input, and is safe to send.",
 	})
 }
 
 func setup(ctx workflow.Context, in Input) (*operation, error) {
-	o := &operation{in: in, look: lookChannel(ctx), shown: startedWith(ctx)}
+	o := &operation{in: in, rowChanged: rowChangedChannel(ctx), shown: startedWith(ctx)}
 	o.progress = Progress{Kind: in.Kind, Node: in.Node}
 	err := workflow.SetQueryHandlerWithOptions(ctx, ProgressQuery,
 		func() (Progress, error) { return o.progress, nil },

@@ -28,7 +28,7 @@ import (
 type world struct {
 	mu         sync.Mutex
 	runs       []func() (conductor.StepsResult, error) // the results of runs of steps, in turn
-	waitStates []orchestrator.WaitState                // the results of looks, in turn; the last one is repeated
+	waitStates []orchestrator.WaitState                // what it reads while it waits, in turn; the last one is repeated
 	undo       orchestrator.UndoPlan
 	undoErr    error
 	undos      []func() (conductor.UndoResult, error) // the results of undos, in turn; then undoErr

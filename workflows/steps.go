@@ -93,7 +93,7 @@ func notTaken(err error) bool {
 
 // waitForConductor is the wait for a conductor that can continue the steps.
 func (o *operation) waitForConductor() wait {
-	return wait{look: func(ctx workflow.Context) (seen orchestrator.WaitState, err error) {
+	return wait{read: func(ctx workflow.Context) (seen orchestrator.WaitState, err error) {
 		o.seq++
 		in := orchestrator.ReadyInput{Operation: o.in.Operation, Seq: o.seq}
 		err = workflow.ExecuteLocalActivity(localOptions(ctx, "who can go on"), operations.Ready, in).Get(ctx, &seen)

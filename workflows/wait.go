@@ -12,24 +12,24 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// lookEvery is how often a waiting workflow reads the row without a signal, so that a lost
+// readEvery is how often a waiting workflow reads the row without a signal, so that a lost
 // signal delays the operation by minutes and no more. The interval grows with the length of the
-// wait, up to maxLookFactor times lookEvery.
+// wait, up to maxReadFactor times readEvery.
 const (
-	lookEvery     = 10 * time.Minute
-	maxLookFactor = 3
+	readEvery     = 10 * time.Minute
+	maxReadFactor = 3
 )
 
 // wait is something that an operation waits for.
 type wait struct {
-	look  func(workflow.Context) (orchestrator.WaitState, error)
-	until *time.Time // the deadline, if the row has none
-	over  error      // the failure if it has not come by then
+	read  func(workflow.Context) (orchestrator.WaitState, error) // reads whether it has come
+	until *time.Time                                             // the deadline, if the row has none
+	over  error                                                  // the failure if it has not come by then
 }
 
 // waitForAgent is the wait for the agent to call back, or for an unhold.
 func (o *operation) waitForAgent(res conductor.StepsResult) wait {
-	return wait{until: res.Until, over: o.overdueError(res), look: func(ctx workflow.Context) (seen orchestrator.WaitState, err error) {
+	return wait{until: res.Until, over: o.overdueError(res), read: func(ctx workflow.Context) (seen orchestrator.WaitState, err error) {
 		err = workflow.ExecuteLocalActivity(localOptions(ctx, "look"), operations.Look, o.in.Operation).Get(ctx, &seen)
 		return seen, err
 	}}
@@ -41,7 +41,7 @@ func (o *operation) waitForAgent(res conductor.StepsResult) wait {
 // what the operation waits for is stopped.
 func (o *operation) await(ctx workflow.Context, w wait) (asked, waited bool, err error) {
 	for naps := 0; ; naps++ {
-		seen, err := w.look(ctx)
+		seen, err := w.read(ctx)
 		if err != nil {
 			return false, false, err
 		}
@@ -57,7 +57,7 @@ func (o *operation) await(ctx workflow.Context, w wait) (asked, waited bool, err
 		case seen.Blocked == node.NotBlocked && until == nil:
 			until = w.until
 		}
-		left := lookEvery * time.Duration(min(1+naps/maxLookFactor, maxLookFactor))
+		left := readEvery * time.Duration(min(1+naps/maxReadFactor, maxReadFactor))
 		if until != nil {
 			left = min(left, until.Sub(workflow.Now(ctx)))
 		}
@@ -109,7 +109,7 @@ func (o *operation) sleepUntilNews(ctx workflow.Context, d time.Duration, waitin
 	defer stop()
 	timer := workflow.NewTimerWithOptions(timerCtx, d, workflow.TimerOptions{Summary: "waiting for " + cmp.Or(waitingFor, "news")})
 	workflow.NewSelector(ctx).
-		AddReceive(o.look, func(c workflow.ReceiveChannel, _ bool) {
+		AddReceive(o.rowChanged, func(c workflow.ReceiveChannel, _ bool) {
 			for c.ReceiveAsync(nil) {
 			}
 		}).

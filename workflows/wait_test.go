@@ -23,7 +23,7 @@ import (
 type outage struct {
 	world
 	uncovered bool                     // from the beginning
-	readies   []orchestrator.WaitState // the results of looks before steps, in turn; the last one is repeated
+	readies   []orchestrator.WaitState // what it reads before steps, in turn; the last one is repeated
 	asked     int
 	timers    int
 }
@@ -151,7 +151,7 @@ func TestTheTimeForTheAgentStandsStillWhileNobodyCoversTheNode(t *testing.T) {
 	began := env.Now()
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.ErrorContains(t, env.GetWorkflowError(), "Timeout reached while waiting for callback")
-	require.InDelta(t, 50, env.Now().Sub(began).Minutes(), 0.2, "four looks, and what was left is over")
+	require.InDelta(t, 50, env.Now().Sub(began).Minutes(), 0.2, "it has read four times, and what was left is over")
 }
 
 func TestAPausedOperationWaitsAndGoesOn(t *testing.T) {

@@ -118,7 +118,7 @@ func (s *Server) patch(p *nodePatch, n *node.Node) (node.Secrets, error) {
 		Orphaned: p.fleet.Orphaned(n),
 	}
 	if err := admission.Patch(&before, &before, rules); err != nil {
-		return nil, err // that the node can't be changed now is said before what is wrong with the change
+		return nil, err // a client learns first that the node can't be changed now, and only then what is wrong with the change
 	}
 	n.Interfaces = copyStrings(n.Interfaces)
 	if err := nodeAttributes.Apply(p.ops, &view{Node: &before, minor: format.MaxMinor, fleet: p.fleet}, n); err != nil {
@@ -127,14 +127,15 @@ func (s *Server) patch(p *nodePatch, n *node.Node) (node.Secrets, error) {
 	if err := admission.Patch(&before, n, rules); err != nil {
 		return nil, err
 	}
-	if err := s.settle(p, &before, n); err != nil {
+	if err := s.completePatch(p, &before, n); err != nil {
 		return nil, err
 	}
 	return intent.MaskNode(&before, n)
 }
 
-// settle are the rules over the whole node, and what follows from a change.
-func (s *Server) settle(p *nodePatch, before, n *node.Node) error {
+// completePatch checks what must hold for the node as a whole after a patch, and chooses interfaces
+// anew if the driver, the conductor group or an interface has changed.
+func (s *Server) completePatch(p *nodePatch, before, n *node.Node) error {
 	if before.ChassisUUID != "" && n.ChassisUUID == "" && p.minor < 25 {
 		return format.TooNew(25)
 	}

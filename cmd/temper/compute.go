@@ -32,20 +32,11 @@ func newComputeCommand() *cobra.Command {
 
 partition_key and peer_list are read again on SIGHUP. docs/compute-services.md has the rules.`,
 		settings: r, common: &r.Process,
-		instance: func() string { return computeName(r) },
+		instance: func() string { return orHostname(r.Host) },
 		run:      func(ctx context.Context, p *process) error { return runCompute(ctx, p, r, c) },
 	}.command()
 	c.AddCommand(cli.ComputeCommands()...)
 	return c
-}
-
-// computeName returns the name of the service: the host's, if none is set.
-func computeName(r *config.Compute) string {
-	if r.Host != "" {
-		return r.Host
-	}
-	host, _ := os.Hostname() // the API refuses an empty name
-	return host
 }
 
 func runCompute(ctx context.Context, p *process, r *config.Compute, c *cobra.Command) error {
@@ -59,7 +50,7 @@ func runCompute(ctx context.Context, p *process, r *config.Compute, c *cobra.Com
 		return fmt.Errorf("listen: %w", err)
 	}
 	s := &compute.Service{
-		API: api, Host: computeName(r), Interval: r.Interval, Settings: computeSettings(r), Log: p.log,
+		API: api, Host: orHostname(r.Host), Interval: r.Interval, Settings: computeSettings(r), Log: p.log,
 		Reread: func() (compute.Settings, error) { return rereadCompute(c) }, Changed: reloadSignals(ctx, p),
 		Started: func() { p.ready(baseURL(l.Addr()), func(context.Context) error { return nil }) },
 	}

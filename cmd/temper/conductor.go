@@ -28,7 +28,7 @@ func newConductorCommand() *cobra.Command {
 	c := role{
 		name: "conductor", short: "Run the steps that touch hardware; list conductors",
 		settings: r, common: &r.Process,
-		instance: func() string { return conductorName(r) },
+		instance: func() string { return orHostname(r.Name) },
 		check:    func() error { return checkHardware(r) },
 		run:      func(ctx context.Context, p *process) error { return runConductor(ctx, p, r) },
 	}.command()
@@ -36,17 +36,17 @@ func newConductorCommand() *cobra.Command {
 	return c
 }
 
-// conductorName returns the name of the conductor: the host's, if none is set, as in Ironic.
-func conductorName(r *config.Conductor) string {
-	if r.Name != "" {
-		return r.Name
+// orHostname returns name or, if that is not set, the host's name, as Ironic does.
+func orHostname(name string) string {
+	if name != "" {
+		return name
 	}
-	host, _ := os.Hostname() // the store refuses an empty name
+	host, _ := os.Hostname() // an empty name is refused when the process registers
 	return host
 }
 
 func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
-	name := conductorName(r)
+	name := orHostname(r.Name)
 	db, err := openStore(ctx, r.Database, r.ConductorHeartbeatTimeout, name)
 	if err != nil {
 		return err
