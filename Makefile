@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 DATA ?= .temper/dev
 PACKAGES ?= ./...
 # Other modules in this repository, each with a go.mod of its own.
-MODULES := . deploy/temporal-dev tools
+MODULES := . deploy/temporal-dev test/pictures tools
 
 .PHONY: help
 help: ## list these commands
@@ -40,6 +40,7 @@ test: build ## run all tests, and start what they need
 check: tools ## formatting, vet, lint, workflowcheck, import rules, generated files, go.mod
 	bin/golangci-lint fmt --diff
 	go vet ./...
+	go -C test/pictures vet ./...
 	bin/golangci-lint run
 	bin/workflowcheck ./workflows/...
 	go test ./internal/archtest/...
@@ -73,6 +74,11 @@ chaos-guards: build ## remove one guard after the other in a copy, and check tha
 soak: build ## kill processes at random while operations run on a faulty rack, and check the result
 	go build -o bin/soak ./test/soak
 	@bin/soak $(SOAK_FLAGS)
+
+.PHONY: pictures
+pictures: build ## use Temporal's UI in headless Chromium, check what each click does, and write docs/pictures
+	@command -v chromium chromium-browser google-chrome >/dev/null || apt-get install --yes chromium fonts-dejavu-core
+	go test -C test/pictures -count 1 -timeout 20m $(TEST_FLAGS) ./... -out ../../docs/pictures
 
 .PHONY: tools
 tools:

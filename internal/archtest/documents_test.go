@@ -38,6 +38,23 @@ func TestPathsInDocumentsExist(t *testing.T) {
 	}
 }
 
+// A checkout has every picture that was ever committed, so they are few and small.
+func TestPicturesAreShownAndSmall(t *testing.T) {
+	pictures, err := filepath.Glob("../../docs/pictures/*")
+	require.NoError(t, err)
+	require.NotEmpty(t, pictures)
+	page, err := os.ReadFile("../../docs/temporal-ui.md")
+	require.NoError(t, err)
+	var size int64
+	for _, picture := range pictures {
+		require.Contains(t, string(page), "](pictures/"+filepath.Base(picture)+")", "no page shows it")
+		info, err := os.Stat(picture)
+		require.NoError(t, err)
+		size += info.Size()
+	}
+	require.Less(t, size, int64(1<<20), "bytes of docs/pictures")
+}
+
 func TestMissingPathsAreFound(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "api/httpd"), 0o755))
