@@ -81,6 +81,9 @@ func (o *operation) runToEnd(ctx workflow.Context) error {
 		if claimLost(err) {
 			return err
 		}
+		if why != "" && why == end.Error {
+			why = node.SameReason
+		}
 		if why != "" {
 			end.Error = cmp.Or(end.Error, byRequest) + node.UndoLeft + why
 		}

@@ -13,9 +13,11 @@ import (
 // answers have them.
 type shownWhy struct {
 	explain.Explanation
-	Commands []string `json:"commands"` // would be accepted now
-	Text     string   `json:"text"`     // all of it, one paragraph
-	Sentence string   `json:"sentence"`
+	Cause    any         `json:"cause"`    // null = nothing is known to keep it from going on
+	Help     []help.Item `json:"help"`     // would be accepted now
+	Commands []string    `json:"commands"` // those of Help
+	Text     string      `json:"text"`     // all of it, one paragraph
+	Sentence string      `json:"sentence"`
 	// Since, Until, Seen and Progress belong to Sentence.
 	Since    any        `json:"since"`
 	Until    any        `json:"until"`
@@ -53,9 +55,13 @@ func progressOf(w *explain.StepWait) any {
 }
 
 func explained(n *node.Node, f explain.Facts) shownWhy {
-	w := shownWhy{Explanation: explain.Node(n, f), Commands: []string{}}
+	w := shownWhy{Explanation: explain.Node(n, f), Help: []help.Item{}, Commands: []string{}}
 	for _, a := range w.Actions {
-		w.Commands = append(w.Commands, help.Command(n, a))
+		item := help.Of(n, a)
+		w.Help, w.Commands = append(w.Help, item), append(w.Commands, item.Command)
+	}
+	if code := w.Explanation.Cause; code != "" {
+		w.Cause = code
 	}
 	if s := w.Speedup; s != nil {
 		w.Next = spedUp(n, w.Next, *s)

@@ -189,7 +189,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 				"Known conductors of the group: c1, dead, last heartbeat 40s ago. " +
 				`It waits for a conductor with driver redfish in conductor group "". ` +
 				"Next: an undo of what earlier work left: power off, eject media. " +
-				"You can: temper node waive n1 --reason WHY; temper conductor list; temper node set n1 --conductor-group rack.",
+				"You can: temper conductor list; temper node set n1 --conductor-group rack; temper node waive n1 --reason WHY.",
 		},
 		"it owes in the maintenance of its own failure": {
 			node.Node{
@@ -198,13 +198,13 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			},
 			explain.Facts{Covered: true},
 			"Node n1 is clean failed, nobody holds it: no disk, in maintenance with fault clean failure (no disk). " +
-				"Next: an undo of what earlier work left: eject media. You can: temper node waive n1 --reason WHY; temper node manage n1; temper node maintenance unset n1.",
+				"Next: an undo of what earlier work left: eject media. You can: temper node manage n1; temper node waive n1 --reason WHY; temper node maintenance unset n1.",
 		},
 		"it owes in somebody's maintenance": {
 			node.Node{ProvisionState: node.CleanFailed, LastError: "no disk", Owed: []node.Undo{node.UndoEjectMedia}, Maintenance: true, MaintenanceReason: "mine"},
 			explain.Facts{Covered: true},
 			"Node n1 is clean failed, nobody holds it: no disk, in maintenance (mine). It waits for the end of maintenance. " +
-				"Next: an undo of what earlier work left: eject media. You can: temper node waive n1 --reason WHY; temper node manage n1; temper node maintenance unset n1.",
+				"Next: an undo of what earlier work left: eject media. You can: temper node manage n1; temper node waive n1 --reason WHY; temper node maintenance unset n1.",
 		},
 		"what it owes was refused for good": {
 			node.Node{
@@ -215,13 +215,13 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			"Node n1 is manageable, nobody holds it since 2030-01-02 02:04:05 UTC (1h0m0s), in maintenance since 2030-01-02 03:01:05 UTC (3m0s) (mine). " +
 				"What earlier work left (eject media) can't be undone: eject virtual media of node n: 400. It is not tried again before somebody asks for it, " +
 				"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on. " +
-				"You can: temper operation retry 15; temper node waive n1 --reason WHY; temper node provide n1; temper node inspect n1; temper node maintenance unset n1.",
+				"You can: temper operation retry 15; temper node provide n1; temper node inspect n1; temper node waive n1 --reason WHY; temper node maintenance unset n1.",
 		},
 		"what it owes could not be done yet": {
 			node.Node{ProvisionState: node.DeployFailed, LastError: "no disk", Owed: []node.Undo{node.UndoEjectMedia}, OwedError: "no answer"},
 			explain.Facts{Covered: true},
 			"Node n1 is deploy failed, nobody holds it: no disk. The last try to undo what earlier work left failed: no answer. " +
-				"Next: an undo of what earlier work left: eject media. You can: temper node waive n1 --reason WHY; temper node deploy n1; temper node undeploy n1.",
+				"Next: an undo of what earlier work left: eject media. You can: temper node deploy n1; temper node undeploy n1; temper node waive n1 --reason WHY.",
 		},
 		"nobody covers it": {
 			node.Node{ProvisionState: node.Available, Driver: "redfish", ConductorGroup: "mars"},
@@ -229,7 +229,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			"Node n1 is available, nobody holds it. No live conductor covers it: " +
 				`none with driver redfish in conductor group "mars" has its interfaces and takes work. ` +
 				"It is offered to nobody, new work on it is refused, and it is released by itself when one is back. " +
-				"Known conductors of the group: none. You can: temper node manage n1; temper conductor list.",
+				"Known conductors of the group: none. You can: temper conductor list; temper node manage n1.",
 		},
 		"its conductors come and go": {
 			node.Node{ProvisionState: node.Available, Quarantine: &node.Quarantine{Since: since, Held: true}},

@@ -33,7 +33,7 @@ func TestWhySaysFirstThatNobodyCoversTheNode(t *testing.T) {
 	why := b.Get("/temper/v1/nodes/n1/why").Is(200)
 	require.True(t, strings.HasPrefix(why["trouble"].([]any)[0].(string), "No live conductor covers it since "), why)
 	require.Contains(t, why["text"], "c1, stopped, last heartbeat")
-	require.Equal(t, []any{"temper node manage n1", "temper conductor list", "temper node set n1 --conductor-group rack"}, why["commands"])
+	require.Equal(t, []any{"temper conductor list", "temper node set n1 --conductor-group rack", "temper node manage n1"}, why["commands"])
 	b.Patch("/v1/nodes/n1", apitest.Replace("/conductor_group", "rack")).Is(200)
 	require.NotContains(t, b.Get("/temper/v1/nodes/n1/why").Is(200)["text"], "No live conductor")
 }

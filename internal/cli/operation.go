@@ -57,6 +57,7 @@ func operationFields(o *client.Operation, now time.Time) table.Table {
 		{"kind", o.Kind},
 		{"state", watch.State(o)},
 		{"error", o.Error},
+		{"cause", o.Cause},
 		{"requested by", o.RequestedBy},
 		{"accepted", table.Time(o.AcceptedAt)},
 		{"begun", table.Time(o.BegunAt)},

@@ -19,7 +19,10 @@ func (e *Ending) owedAfter(n *node.Node, end node.End) {
 		// The power request decides whether the server is on.
 		left = node.WithoutUndo(left, []node.Undo{node.UndoPowerOff})
 	}
-	_, why, owing := strings.Cut(end.Error, node.UndoLeft)
+	before, why, owing := strings.Cut(end.Error, node.UndoLeft)
+	if why == node.SameReason {
+		why = before
+	}
 	switch {
 	case o.Kind.Spec().Undoes && end.Outcome == node.Failed:
 		e.OwedError = end.Error

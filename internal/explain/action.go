@@ -25,6 +25,7 @@ const (
 	SetAddress     Do = "set the BMC's address"
 	TrustBMC       Do = "set the authority of the BMC's certificate"
 	SetImage       Do = "set the image"
+	SetOtherImage  Do = "set another image"
 	SetDigest      Do = "set the image's digest"
 	SetFormat      Do = "set the image's format"
 	SetRootDevice  Do = "set the root device hints"

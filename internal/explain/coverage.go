@@ -39,6 +39,19 @@ func (e *Explanation) coverage(n *node.Node, f Facts) {
 	e.Trouble = append(e.Trouble, uncovered, "Known conductors of the group: "+strings.Join(known, "; "))
 }
 
+// canCover adds what finds a conductor for the node, if none covers it.
+func (e *Explanation) canCover(n *node.Node, f Facts) {
+	if f.Covered {
+		return
+	}
+	e.can(Action{Do: ListConductors})
+	if o := n.Operation; o == nil || !alive(f.Fleet, o.Conductor) {
+		for _, g := range otherGroups(n, f.Fleet) {
+			e.can(Action{Do: ChangeGroup, Group: g})
+		}
+	}
+}
+
 // otherGroups returns, sorted, at most maxNamed other groups with a conductor that could
 // work on n.
 func otherGroups(n *node.Node, fleet []coverage.Conductor) []string {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -44,6 +45,9 @@ type Explanation struct {
 	NextAt     *time.Time `json:"next_at"`
 	Usual      string     `json:"usual"` // how long the current step has run and usually takes; "" = not known
 
+	// Cause is why it does not go on, or has failed; "" = nothing is known to keep it from going on.
+	Cause fault.Code `json:"-"`
+
 	// Story is what goes on right now, in one sentence.
 	Story Story `json:"-"`
 	// Power is the power of the node.
@@ -55,6 +59,7 @@ type Explanation struct {
 	Speedup *Action `json:"-"`
 
 	subject string // begins the paragraph
+	why     string // follows What, and the time since when that is so
 	ended   bool   // the workflow of the open operation is over or lost
 	inside  bool   // Facts.Inside
 	exact   bool   // Next happens at NextAt; otherwise NextAt is the latest time
@@ -70,12 +75,14 @@ func Node(n *node.Node, f Facts) Explanation {
 		}
 	}
 	e.coverage(n, f)
+	e.canCover(n, f)
 	if o := n.Operation; o != nil {
 		e.operation(n, o, f)
 	} else {
 		e.idle(n, f)
 	}
 	base, maintained := e.What, ""
+	e.What += e.why
 	if n.Maintenance {
 		what := ", in maintenance"
 		if n.Fault != "" {
@@ -85,17 +92,15 @@ func Node(n *node.Node, f Facts) Explanation {
 		maintained = what + text.Since(n.MaintenanceSince, f.Now) + text.Because(n.MaintenanceReason)
 		e.can(Action{Do: EndMaintenance})
 	}
-	if !f.Covered {
-		e.can(Action{Do: ListConductors})
-		if o := n.Operation; o == nil || !alive(f.Fleet, o.Conductor) {
-			for _, g := range otherGroups(n, f.Fleet) {
-				e.can(Action{Do: ChangeGroup, Group: g})
-			}
-		}
+	if e.Cause == "" {
+		e.Cause = f.System.Cause()
+	}
+	if e.Cause == "" && !f.Covered {
+		e.Cause = fault.NoConductor
 	}
 	e.Power = Power(n, f.Now)
 	e.tell(n)
-	e.subject = fmt.Sprintf("Node %s is %s%s%s", label(n), base, text.Since(e.Since, f.Now), maintained)
+	e.subject = fmt.Sprintf("Node %s is %s%s%s%s", label(n), base, text.Since(e.Since, f.Now), e.why, maintained)
 	return e
 }
 

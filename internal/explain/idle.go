@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"strings"
 
 	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/node"
@@ -11,15 +12,18 @@ import (
 // idle explains a node without an open operation.
 func (e *Explanation) idle(n *node.Node, f Facts) {
 	e.What = string(n.ProvisionState) + ", nobody holds it"
-	if len(n.Owed) > 0 {
-		e.owed(n, f)
-	}
 	failed := n.LastError != "" && (node.Fails(n.ProvisionState) || n.ProvisionState == node.ErrorState || n.ProvisionState == node.Enroll)
 	if failed {
-		e.What += ": " + text.Clause(n.LastError)
-	}
-	if failed {
+		e.why = ": " + text.Clause(n.LastError)
 		e.canRetry(n, f.Previous, f)
+		if o := f.Previous; o != nil && o.Outcome != node.Succeeded {
+			e.Cause = o.Cause
+		}
+	}
+	if len(n.Owed) > 0 {
+		e.owed(n, f)
+		e.canRetry(n, f.Undo, f)
+		defer e.can(Action{Do: WaiveUndo})
 	}
 	for _, v := range node.Verbs {
 		if v.Kind == "" && v.Event != node.EventManage || v.Event == node.EventRebuild || !admits(n, v, f) {
@@ -52,16 +56,12 @@ func admits(n *node.Node, v node.Verb, f Facts) bool {
 // owed says what earlier operations left to be undone, why it is not done yet, and when
 // it is tried again.
 func (e *Explanation) owed(n *node.Node, f Facts) {
-	defer func() {
-		e.canRetry(n, f.Undo, f)
-		e.can(Action{Do: WaiveUndo})
-	}()
 	switch {
 	case n.OwedRefused:
 		e.Trouble = append(e.Trouble, fmt.Sprintf("What earlier work left (%s) can't be undone: %s. It is not tried again before somebody asks for it, "+
 			"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on", node.UndoList(n.Owed), text.Clause(n.OwedError)))
 		return
-	case n.OwedError != "":
+	case n.OwedError != "" && !strings.Contains(e.why, text.Clause(n.OwedError)):
 		e.Trouble = append(e.Trouble, "The last try to undo what earlier work left failed: "+text.Clause(n.OwedError))
 	}
 	e.Next = "an undo of what earlier work left: " + node.UndoList(n.Owed)

@@ -13,7 +13,10 @@ import (
 func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 	state := func(s node.Phase) string { return fmt.Sprintf("%s is %s", e.name(n, o), s) }
 	e.What = state(o.State())
-	e.Since, e.WaitingFor, e.NextAt = &o.AcceptedAt, o.WaitingFor, o.WaitingUntil
+	e.Since, e.WaitingFor, e.NextAt, e.Cause = &o.AcceptedAt, o.WaitingFor, o.WaitingUntil, o.Cause
+	if o.Phase == node.Holding && node.Holds(n.ProvisionState) && n.ProvisionUpdatedAt != nil {
+		e.Since = n.ProvisionUpdatedAt
+	}
 	if s := Unattended(o, f); s != "" && pause(o, f.Run) == nil {
 		e.Trouble = append(e.Trouble, s)
 	}

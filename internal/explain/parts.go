@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/text"
 )
 
@@ -315,6 +316,18 @@ func (s *System) Away() string {
 		return capital(p.Message) + text.Since(p.Since, s.Now) + ": " + p.Works
 	}
 	return ""
+}
+
+// Cause is the code of what Away tells; "" if nothing is away.
+func (s *System) Cause() fault.Code {
+	part := s.temporal()
+	switch {
+	case s.Away() == "":
+		return ""
+	case part.Broken():
+		return fault.TemporalUnavailable
+	}
+	return fault.ServiceUnavailable
 }
 
 // Unreconciled returns the sentence about reconciliation if the last one is too old; "" if it is not.

@@ -19,7 +19,7 @@ var remedies = map[fault.Code][]Do{
 	fault.ImageServerSlow:    {SetImage},
 	fault.ImageNotTrusted:    {SetImage},
 	fault.ImageInvalid:       {SetImage},
-	fault.DiskTooSmall:       {SetImage},
+	fault.DiskTooSmall:       {SetOtherImage, SetRootDevice},
 	fault.ImageFormatWrong:   {SetFormat},
 	fault.NoDiskFits:         {SetRootDevice},
 

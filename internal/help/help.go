@@ -40,11 +40,12 @@ func Of(n *node.Node, a explain.Action) Item {
 		return strings.NewReplacer(
 			"{node}", node, "{operation}", strconv.FormatInt(a.Operation, 10), "{decision}", string(a.Decision),
 			"{group}", cmp.Or(a.Group, `""`), "{verb}", commandOf(v), "{state}", string(v.State),
+			"{digest}", digestField(n),
 		).Replace(text)
 	}
 	item := Item{Command: "temper " + fill(r.command, label), Effect: cmp.Or(effects[a.Decision], fill(r.effect, "")), Method: r.method, Path: fill(r.path, uuid)}
 	if r.body != nil {
-		item.Body = r.body(a)
+		item.Body = r.body(n, a)
 	}
 	return item
 }

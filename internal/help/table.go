@@ -9,12 +9,12 @@ import (
 
 // row says how an action is written. In its texts stand {node} (in commands its name, in
 // paths its UUID), {operation}, {decision}, {verb}, {state} to which the verb leads, and
-// {group}. Nobody but the reader knows a reason: it is WHY.
+// {group}, and {digest}, the field of instance_info that has the image's digest. Nobody but the reader knows a reason: it is WHY.
 type row struct {
 	command      string // follows "temper "
 	effect       string // follows the command in a sentence; a fault may say it in other words
 	method, path string
-	body         func(explain.Action) any // nil = none
+	body         func(*node.Node, explain.Action) any // nil = none
 }
 
 // rows is the table of actions.
@@ -45,9 +45,15 @@ var rows = map[explain.Do]row{
 		"node set {node} --instance-info image_source=URL", "names the image to use",
 		http.MethodPatch, "/v1/nodes/{node}", always(set("/instance_info/image_source", "URL")),
 	},
+	explain.SetOtherImage: {
+		"node set {node} --instance-info image_source=URL --instance-info {digest}=DIGEST", "names another image to use",
+		http.MethodPatch, "/v1/nodes/{node}", func(n *node.Node, _ explain.Action) any {
+			return append(set("/instance_info/image_source", "URL"), set("/instance_info/"+digestField(n), "DIGEST")...)
+		},
+	},
 	explain.SetDigest: {
-		"node set {node} --instance-info image_os_hash_value=DIGEST", "sets the image's right digest",
-		http.MethodPatch, "/v1/nodes/{node}", always(set("/instance_info/image_os_hash_value", "DIGEST")),
+		"node set {node} --instance-info {digest}=DIGEST", "sets the image's right digest",
+		http.MethodPatch, "/v1/nodes/{node}", func(n *node.Node, _ explain.Action) any { return set("/instance_info/"+digestField(n), "DIGEST") },
 	},
 	explain.SetFormat: {
 		"node set {node} --instance-info image_disk_format=FORMAT", "says which format the image has",
@@ -81,8 +87,17 @@ var effects = map[node.Action]string{
 
 type fields = map[string]any
 
-func always(body any) func(explain.Action) any {
-	return func(explain.Action) any { return body }
+func always(body any) func(*node.Node, explain.Action) any {
+	return func(*node.Node, explain.Action) any { return body }
+}
+
+// digestField is the field of instance_info that has the digest of n's image: Ironic takes it in two forms. n may be nil.
+func digestField(n *node.Node) string {
+	const algorithm, value, checksum = "image_os_hash_algo", "image_os_hash_value", "image_checksum"
+	if n != nil && n.InstanceInfo[checksum] != nil && (n.InstanceInfo[value] == nil || n.InstanceInfo[algorithm] == nil) {
+		return checksum
+	}
+	return value
 }
 
 // replace is a PATCH of one field.
@@ -95,6 +110,6 @@ func set(path string, value any) []fields {
 	return []fields{{"op": "add", "path": path, "value": value}}
 }
 
-func verb(a explain.Action) any     { return fields{"verb": verbOf(a.Event).Target} }
-func group(a explain.Action) any    { return replace("/conductor_group", a.Group) }
-func decision(a explain.Action) any { return fields{"action": a.Decision} }
+func verb(_ *node.Node, a explain.Action) any     { return fields{"verb": verbOf(a.Event).Target} }
+func group(_ *node.Node, a explain.Action) any    { return replace("/conductor_group", a.Group) }
+func decision(_ *node.Node, a explain.Action) any { return fields{"action": a.Decision} }

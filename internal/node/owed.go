@@ -22,6 +22,9 @@ func (o *Operation) UndoesAll() bool {
 // how the operation ended from why its undo is owed.
 const UndoLeft = "; what it left is still to be undone: "
 
+// SameReason follows UndoLeft if the undo failed of the same error as the operation.
+const SameReason = "for the same reason"
+
 // Undone replaces the part of an error from UndoLeft on by what has become of the
 // undo. A text without UndoLeft stays as it is.
 func Undone(text, what string) string {

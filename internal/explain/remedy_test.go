@@ -1,0 +1,94 @@
+package explain
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// destroys reports whether a would end the node's work, lose its data, or take it from somebody.
+func destroys(a Action) bool {
+	switch a.Do {
+	case CancelOperation, TakeNode, WaiveUndo:
+		return true
+	case Decide:
+		return a.Decision == node.ActionAbort
+	case ChangeState:
+		return a.Event == node.EventDelete || a.Event == node.EventRebuild || a.Event == node.EventClean
+	}
+	return false
+}
+
+// What mends a cause comes first, then the retry, and only then what gives the work up, for an operation that failed and for one
+// that holds.
+func TestWhatMendsTheCauseComesBeforeTheRetry(t *testing.T) {
+	now := time.Now()
+	for _, cause := range fault.Causes() {
+		failed := &node.Operation{ID: 7, Kind: node.KindDeploy, Outcome: node.Failed, Cause: cause, Error: "no"}
+		held := &node.Operation{
+			ID: 7, Kind: node.KindDeploy, Phase: node.Holding, Cause: cause, Error: "no", AcceptedAt: now, WaitingFor: "a decision: retry or abort",
+			Steps: []node.Step{{Interface: "deploy", Step: node.StepWriteImage, State: node.StepFailed, LastError: "no", Cause: cause}},
+		}
+		for name, c := range map[string]struct {
+			n     node.Node
+			f     Facts
+			retry Action
+		}{
+			"failed": {
+				node.Node{ProvisionState: node.DeployFailed, LastError: "no", Owed: []node.Undo{node.UndoPowerOff}},
+				Facts{Now: now, Covered: true, Previous: failed}, Action{Do: RetryOperation, Operation: 7},
+			},
+			"held": {node.Node{ProvisionState: node.DeployHold, Operation: held}, Facts{Now: now, Covered: true}, Action{Do: Decide, Operation: 7, Decision: node.ActionRetry}},
+		} {
+			t.Run(string(cause)+" "+name, func(t *testing.T) {
+				e := Node(&c.n, c.f)
+				require.Equal(t, cause, e.Cause)
+				at := slices.Index(e.Actions, c.retry)
+				require.GreaterOrEqual(t, at, 0, "%v", e.Actions)
+				var mends []Do
+				for _, a := range e.Actions[:at] {
+					mends = append(mends, a.Do)
+					require.False(t, destroys(a), "%v", a)
+				}
+				require.Equal(t, remedies[cause], mends)
+			})
+		}
+	}
+}
+
+func TestNothingDestructiveIsSuggestedForAHealthyActiveNode(t *testing.T) {
+	now := time.Now()
+	power := &node.Operation{ID: 8, Kind: node.KindPower, Outcome: node.Failed, Cause: fault.BMCSilent, Error: "no"}
+	for _, f := range []Facts{{Now: now, Covered: true}, {Now: now}, {Now: now, Covered: true, Previous: power}} {
+		for _, maintenance := range []bool{false, true} {
+			e := Node(&node.Node{ProvisionState: node.Active, PowerState: node.PowerOn, Maintenance: maintenance}, f)
+			for _, a := range e.Actions {
+				require.False(t, destroys(a), "%v", a)
+			}
+		}
+	}
+}
+
+// Without a conductor, what finds one comes before what ends the work.
+func TestWhatFindsAConductorComesFirst(t *testing.T) {
+	o := &node.Operation{ID: 7, Kind: node.KindDeploy, Phase: node.Waiting, AcceptedAt: time.Now()}
+	e := Node(&node.Node{ProvisionState: node.DeployWait, Operation: o}, Facts{Now: time.Now()})
+	require.Equal(t, fault.NoConductor, e.Cause)
+	require.Equal(t, Action{Do: ListConductors}, e.Actions[0])
+}
+
+// The same error is told once, although the operation failed of it and its undo, too.
+func TestAnErrorIsToldOnce(t *testing.T) {
+	n := &node.Node{
+		Name: "n1", ProvisionState: node.DeployFailed, LastError: "401 Unauthorized" + node.UndoLeft + node.SameReason,
+		Owed: []node.Undo{node.UndoPowerOff}, OwedError: "401 Unauthorized",
+	}
+	e := Node(n, Facts{Now: time.Now(), Covered: true})
+	require.Equal(t, "Node n1 is deploy failed, nobody holds it: 401 Unauthorized; what it left is still to be undone: for the same reason. "+
+		"Next: an undo of what earlier work left: power off.", e.Paragraph(nil))
+}
