@@ -25,7 +25,7 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.temper, "temper", "bin/temper", "the temper binary")
-	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,aggressive,zombie,inflight,cost,redfish,memory,streams,reconcile; empty = all")
+	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,aggressive,zombie,inflight,cost,redfish,memory,story,why,streams,reconcile; empty = all")
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds of deploy and give-back")
 	flag.IntVar(&o.kills, "kills", 25, "conductors killed, and as many stopped")
 	flag.Parse()
@@ -50,6 +50,8 @@ func run(ctx context.Context, o options) error {
 		{"cost", benchCost},
 		{"redfish", benchRedfish},
 		{"memory", benchMemory},
+		{"story", benchStory},
+		{"why", benchWhy},
 		{"streams", benchStreams},
 		{"reconcile", benchReconcile},
 	}

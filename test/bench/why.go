@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/test/stack"
+)
+
+const (
+	whyNodes = 100_000
+	whyAsked = 21 // times each
+)
+
+// benchWhy measures, through the API, how long the pages take of what needs a person.
+func benchWhy(ctx context.Context, o options) error {
+	fmt.Printf("# What needs a person, of %d nodes, median and longest of %d answers of the API; goal: under 100 ms\n", whyNodes, whyAsked)
+	s, err := stack.Start(ctx, o.temper, "sync_power_state_interval: 0s\n", "--nodes", "0", "--enroll=false", "--conductors", "1", "--drivers", "fake-hardware")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Stop() }()
+	db, err := pgx.Connect(ctx, s.DatabaseURL)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close(ctx) }()
+	for _, turn := range []struct{ what, do string }{
+		{"nothing wrong", fmt.Sprintf(`INSERT INTO nodes (uuid, name, driver, conductor_group, provision_state, power_state, resource_class, interfaces)
+			SELECT gen_random_uuid(), 'bench-' || i, 'fake-hardware', '', 'available', 'power off', 'gold', '{"power": "fake", "boot": "fake"}'
+			FROM generate_series(1, %d) AS i`, whyNodes)},
+		{"one in ten failed, of ten causes", `
+			WITH failed AS (UPDATE nodes SET provision_state = 'deploy failed', last_error = 'bench' WHERE id % 10 = 0 RETURNING id, uuid, conductor_group, driver)
+			INSERT INTO operations (node_id, node_uuid, kind, phase, outcome, ended_at, error, cause, origin, conductor_group, driver)
+			SELECT id, uuid, 'deploy', 'ended', 'failed', now(), 'bench', 'cause_' || id / 10 % 10, 'available', conductor_group, driver FROM failed`},
+		{"the others without a conductor", `UPDATE nodes SET driver = 'nobody-has-it' WHERE id % 10 > 0`},
+	} {
+		for _, sql := range []string{turn.do, "ANALYZE"} {
+			if _, err := db.Exec(ctx, sql); err != nil {
+				return err
+			}
+		}
+		if err := askWhy(ctx, s, turn.what); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askWhy asks for each page again and again, and prints how long it took.
+func askWhy(ctx context.Context, s *stack.Stack, when string) error {
+	for _, page := range []struct{ what, query string }{
+		{"groups", "?group=cause"}, {"first page", "?limit=100"}, {"groups of a resource class", "?group=cause&resource_class=gold"},
+		{"nodes of a cause", "?limit=100&cause=cause_3"},
+	} {
+		var took []time.Duration
+		before := usage(s)
+		for range whyAsked {
+			began := time.Now()
+			if err := s.Call(ctx, http.MethodGet, "/temper/v1/why"+page.query, nil, nil); err != nil {
+				return err
+			}
+			took = append(took, time.Since(began))
+		}
+		fmt.Printf("  %-34s %-27s %6.1f ms, at most %6.1f ms; %s\n", when+":", page.what, ms(median(took)), ms(slices.Max(took)), perDeploy(before, usage(s), whyAsked))
+	}
+	return nil
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
