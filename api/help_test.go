@@ -54,7 +54,7 @@ func TestEveryRouteRefusesWithACode(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	closed := apitest.New(t, func(c *api.Config) { c.Auth = api.Auth{Strategy: api.HTTPBasic, File: file} })
 	values := strings.NewReplacer(":node", "nosuch", ":port", "nosuch", ":driver", "nosuch", ":conductor", "nosuch", ":allocation", "nosuch",
-		":operation", "4711", ":event", "nosuch", ":host", "nosuch", ":trait", "nosuch", ":vif", "nosuch", ":instance", "nosuch")
+		":operation", "4711", ":event", "nosuch", ":host", "nosuch", ":trait", "nosuch", ":vif", "nosuch", ":instance", "nosuch", ":webhook", "nosuch")
 	for _, route := range bare.Routes() {
 		method, path := route[0], values.Replace(route[1])
 		refused := 0

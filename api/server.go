@@ -16,10 +16,12 @@ import (
 	"go.temper.dev/temper/api/ironic"
 	"go.temper.dev/temper/api/temper"
 	"go.temper.dev/temper/internal/agent"
+	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/image"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/webhook"
 )
 
 // Store is what the API reads and writes.
@@ -109,6 +111,8 @@ type Config struct {
 	// EventStreams bounds the event streams of this process at a time, and
 	// EventStreamsPerUser those of one user who has logged in. Default 2500 and 1000.
 	EventStreams, EventStreamsPerUser int
+	// Webhooks says to which addresses webhooks may be sent, and tests them. Default: none on this machine or its links.
+	Webhooks temper.WebhookSender
 	// Images is which images are accepted.
 	Images image.Policy
 	// ProbeImage fetches for a dry run what can be checked of an image (image.Resolver.Probe). nil = nothing is fetched.
@@ -150,6 +154,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.EventStreamsPerUser == 0 {
 		c.EventStreamsPerUser = 1000
+	}
+	if c.Webhooks == nil {
+		c.Webhooks = webhook.NewSender(dial.Reach{})
 	}
 	if c.Agent.HeartbeatTimeout == 0 {
 		c.Agent.HeartbeatTimeout = 5 * time.Minute
@@ -200,7 +207,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	hub := events.NewHub(events.Config{Source: c.Store, Log: c.Log, Streams: c.EventStreams, PerUser: c.EventStreamsPerUser})
-	ours, err := temper.New(service, temper.Config{Ready: c.Ready, Ask: c.Ask, Version: c.Version, Reconcile: c.Reconcile, ReconcileLate: c.ReconcileLate, Events: hub}, c.Metrics)
+	ours, err := temper.New(service, temper.Config{Ready: c.Ready, Ask: c.Ask, Version: c.Version, Reconcile: c.Reconcile, ReconcileLate: c.ReconcileLate, Events: hub, Webhooks: c.Webhooks}, c.Metrics)
 	if err != nil {
 		return nil, err
 	}

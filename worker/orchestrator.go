@@ -42,6 +42,7 @@ type Orchestrator struct {
 	Interval           time.Duration // between two reconciliations
 	Retention          time.Duration // of the records of deleted nodes
 	Events             reconcile.EventsKept
+	Webhooks           Webhooks
 	StopGrace          time.Duration
 	Metrics            *Metrics
 	Started            func() // called when it has begun to poll; may be nil
@@ -81,6 +82,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	witness := Witness{Store: o.Witnesses, Contact: contact(o.Client), Timeout: o.Conductors, Log: o.Log}
 	g.Go(func() error { return witness.Run(ctx) })
+	g.Go(func() error { return o.Webhooks.run(ctx, o.Log) })
 	own := &reconcileWorker{
 		at: Reconciliation{Own: o.Reconciliation, Operations: o.Client}, namespace: o.ReconcileNamespace, tick: rec, grace: o.StopGrace, log: o.Log,
 	}

@@ -12,9 +12,11 @@ import (
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
 	"go.temper.dev/temper/internal/testenv"
+	"go.temper.dev/temper/internal/webhook"
 )
 
 // alive is how long conductors and compute services live after their heartbeat:
@@ -46,7 +48,8 @@ func New(t *testing.T, change ...func(*api.Config)) *Bench {
 	require.NoError(t, err)
 	b := &Bench{T: t, url: url, Store: st, Operations: &Operations{}}
 	c := api.Config{
-		Store: st, Operations: b.Operations, Drivers: Drivers{}, PublicURL: "http://temper.test:6385", AutomatedClean: true,
+		Webhooks: webhook.NewSender(dial.Reach{Loopback: true}),
+		Store:    st, Operations: b.Operations, Drivers: Drivers{}, PublicURL: "http://temper.test:6385", AutomatedClean: true,
 		Agent: api.AgentSettings{Callback: agent.CallbackPolicy{AllowHTTP: true, AllowLoopback: true}},
 	}
 	for _, f := range change {

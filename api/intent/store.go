@@ -8,6 +8,7 @@ import (
 	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
+	"go.temper.dev/temper/internal/webhook"
 )
 
 // Store is what the API reads and writes. Every method is one transaction, and
@@ -24,7 +25,21 @@ type Store interface {
 	RecordStore
 	AgentStore
 	ComputeStore
+	WebhookStore
 	events.Source
+}
+
+// WebhookStore keeps the webhooks and what was given up for them.
+type WebhookStore interface {
+	Webhooks(ctx context.Context) ([]webhook.Webhook, error)
+	// Webhook returns the secret, too. If only that can't be read, it returns the webhook with the error.
+	Webhook(ctx context.Context, name string) (w *webhook.Webhook, secret string, err error)
+	CreateWebhook(ctx context.Context, w *webhook.Webhook, secret string) error
+	EnableWebhook(ctx context.Context, name string, enabled bool) error
+	DeleteWebhook(ctx context.Context, name string) error
+	DeadLetters(ctx context.Context, name string, after int64, limit int) ([]webhook.DeadLetter, error)
+	// RedeliverEvents has a dead letter sent once more, or all (seq 0), and returns how many.
+	RedeliverEvents(ctx context.Context, name string, seq int64) (int, error)
 }
 
 // NodeStore keeps the nodes. An ident is a uuid or a name.

@@ -92,15 +92,8 @@ func (s *Server) eventFilter(c *gin.Context) (f events.Filter, err error) {
 	q := format.ReadQuery(c, "node", "kind", "operation", "cause", "type")
 	ident := q.Node("node")
 	f.Kinds, f.Causes, f.Types = words(q, "kind"), words(q, "cause"), words(q, "type")
-	for _, k := range f.Kinds {
-		if !slices.Contains(node.Kinds(), node.OperationKind(k)) {
-			q.Fail("There is no kind of operation %s.", format.Clip(k))
-		}
-	}
-	for _, c := range f.Causes {
-		if !slices.Contains(fault.Causes(), fault.Code(c)) {
-			q.Fail("There is no cause %s.", format.Clip(c))
-		}
+	if wrong := wrongInFilter(f); wrong != "" {
+		q.Fail("%s", wrong)
 	}
 	for _, id := range words(q, "operation") {
 		n, err := strconv.ParseInt(id, 10, 64)
@@ -109,18 +102,38 @@ func (s *Server) eventFilter(c *gin.Context) (f events.Filter, err error) {
 		}
 		f.Operations = append(f.Operations, n)
 	}
-	if q.Err != nil || ident == "" {
+	if q.Err != nil {
 		return f, q.Err
 	}
-	if f.NodeUUID = ident; node.IsUUID(ident) { // it may have been deleted, or not be there yet
-		return f, nil
+	f.NodeUUID, err = s.filteredNode(c, ident)
+	return f, err
+}
+
+// wrongInFilter says which kind or cause does not exist; "" = all do.
+func wrongInFilter(f events.Filter) string {
+	for _, k := range f.Kinds {
+		if !slices.Contains(node.Kinds(), node.OperationKind(k)) {
+			return fmt.Sprintf("There is no kind of operation %s.", format.Clip(k))
+		}
+	}
+	for _, c := range f.Causes {
+		if !slices.Contains(fault.Causes(), fault.Code(c)) {
+			return fmt.Sprintf("There is no cause %s.", format.Clip(c))
+		}
+	}
+	return ""
+}
+
+// filteredNode is the uuid of a node that a filter names. A uuid may be that of a node that was deleted, or that is not there yet.
+func (s *Server) filteredNode(c *gin.Context, ident string) (string, error) {
+	if ident == "" || node.IsUUID(ident) {
+		return ident, nil
 	}
 	n, err := s.Store.Node(c.Request.Context(), ident)
 	if err != nil {
-		return f, err
+		return "", err
 	}
-	f.NodeUUID = n.UUID
-	return f, nil
+	return n.UUID, nil
 }
 
 // words is a parameter with several values, which commas separate.

@@ -126,3 +126,45 @@ func (v eventCollector) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(eventsRefused, prometheus.CounterValue, float64(now.Refused))
 	to <- prometheus.MustNewConstMetric(eventsBehind, prometheus.GaugeValue, now.Behind.Seconds())
 }
+
+var (
+	webhookDeliveries = prometheus.NewDesc("temper_webhook_deliveries_total", "Events that the endpoint of a webhook has taken. Every API process tells the same.", []string{"webhook"}, nil)
+	webhookFailures   = prometheus.NewDesc("temper_webhook_failures_total", "Tries that failed, by webhook.", []string{"webhook"}, nil)
+	webhookDead       = prometheus.NewDesc("temper_webhook_dead_letters", "Events that were given up and are kept, by webhook.", []string{"webhook"}, nil)
+	webhookBehind     = prometheus.NewDesc("temper_webhook_behind_seconds",
+		"How old the oldest event is that was not delivered yet or looked at, by enabled webhook; 0 = there is none.", []string{"webhook"}, nil)
+)
+
+// webhookCollector asks at every scrape, so that the values are true even if every orchestrator is dead.
+type webhookCollector struct{ store intent.Store }
+
+// Describe is of prometheus.Collector.
+func (webhookCollector) Describe(to chan<- *prometheus.Desc) {
+	to <- webhookDeliveries
+	to <- webhookFailures
+	to <- webhookDead
+	to <- webhookBehind
+}
+
+// Collect is of prometheus.Collector.
+func (v webhookCollector) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
+	defer cancel()
+	all, err := v.store.Webhooks(ctx)
+	if err != nil {
+		return // without an answer of the database there is no value to export
+	}
+	for _, w := range all {
+		to <- prometheus.MustNewConstMetric(webhookDeliveries, prometheus.CounterValue, float64(w.Deliveries), w.Name)
+		to <- prometheus.MustNewConstMetric(webhookFailures, prometheus.CounterValue, float64(w.Failures), w.Name)
+		to <- prometheus.MustNewConstMetric(webhookDead, prometheus.GaugeValue, float64(w.DeadLetters), w.Name)
+		if !w.Enabled {
+			continue
+		}
+		behind := 0.0
+		if w.Behind != nil {
+			behind = max(0, time.Since(*w.Behind).Seconds())
+		}
+		to <- prometheus.MustNewConstMetric(webhookBehind, prometheus.GaugeValue, behind, w.Name)
+	}
+}

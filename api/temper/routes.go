@@ -30,6 +30,19 @@ func (s *Server) ownRoutes() []httpd.Route {
 	}
 }
 
+func (s *Server) webhookRoutes() []httpd.Route {
+	return []httpd.Route{
+		httpd.Get("/temper/v1/webhooks", 0, s.listWebhooks),
+		httpd.Post("/temper/v1/webhooks", 0, s.createWebhook),
+		httpd.Get("/temper/v1/webhooks/:webhook", 0, s.getWebhook),
+		httpd.Patch("/temper/v1/webhooks/:webhook", 0, s.patchWebhook),
+		httpd.Delete("/temper/v1/webhooks/:webhook", 0, s.deleteWebhook),
+		httpd.Post("/temper/v1/webhooks/:webhook/test", 0, s.testWebhook),
+		httpd.Get("/temper/v1/webhooks/:webhook/dead-letters", 0, s.listDeadLetters),
+		httpd.Post("/temper/v1/webhooks/:webhook/redeliver", 0, s.redeliverWebhook),
+	}
+}
+
 func (s *Server) fleetRoutes() []httpd.Route {
 	return []httpd.Route{
 		httpd.Get("/temper/v1/conductors", 0, s.listFleet),

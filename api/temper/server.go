@@ -22,6 +22,7 @@ type Config struct {
 	Reconcile     func(context.Context) error // nil: there is none to run
 	ReconcileLate time.Duration
 	Events        *events.Hub
+	Webhooks      WebhookSender
 }
 
 // Server answers Temper's own resources. It is safe for concurrent use.
@@ -34,7 +35,7 @@ type Server struct {
 func New(s *intent.Service, c Config, metrics prometheus.Registerer) (*Server, error) {
 	out := &Server{Service: s, Config: c}
 	if metrics != nil {
-		for _, m := range []prometheus.Collector{quarantineCollector{s.Store}, fleetCollector{s.Store}, partCollector{out}, eventCollector{c.Events}} {
+		for _, m := range []prometheus.Collector{quarantineCollector{s.Store}, fleetCollector{s.Store}, partCollector{out}, eventCollector{c.Events}, webhookCollector{s.Store}} {
 			if err := metrics.Register(m); err != nil {
 				return nil, err
 			}
@@ -45,5 +46,5 @@ func New(s *intent.Service, c Config, metrics prometheus.Registerer) (*Server, e
 
 // Routes are the routes of /temper/v1.
 func (s *Server) Routes() []httpd.Route {
-	return slices.Concat(s.ownRoutes(), s.fleetRoutes(), s.computeRoutes())
+	return slices.Concat(s.ownRoutes(), s.webhookRoutes(), s.fleetRoutes(), s.computeRoutes())
 }

@@ -13,6 +13,7 @@ import (
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/webhook"
 	"go.temper.dev/temper/worker"
 )
 
@@ -49,6 +50,15 @@ type outbound struct {
 	image, bmc dial.Reach
 	callbacks  agent.CallbackPolicy
 	caDir      string
+}
+
+// newWebhookSender returns what sends to webhooks' endpoints; loopback allows those on this machine.
+func newWebhookSender(r config.Webhooks, loopback bool) (*webhook.Sender, error) {
+	allow, err := config.Networks(r.WebhookAllow)
+	if err != nil {
+		return nil, err
+	}
+	return webhook.NewSender(dial.Reach{Loopback: loopback, Allow: allow, Setting: "webhook_allow"}), nil
 }
 
 // newOutbound builds outbound from the settings; loopback allows addresses of this machine.

@@ -46,9 +46,15 @@ func runOrchestrator(ctx context.Context, p *process, r *config.Orchestrator) er
 		return err
 	}
 	defer closeRec()
+	hooks, err := newWebhookSender(r.Webhooks, r.AllowLoopback)
+	if err != nil {
+		return err
+	}
+	defer hooks.Close()
 	o := &worker.Orchestrator{
 		Client: c, Namespace: r.Namespace, Reconciliation: rec.Own, ReconcileNamespace: r.ReconcileNamespace(), Operations: wrapOperationStore(db), Reconcile: db, Ring: db, Shares: db, Instances: db, Witnesses: db, Conductors: r.ConductorHeartbeatTimeout, Interval: r.ReconcileInterval, StopGrace: workTime(r.ShutdownGrace),
 		Metrics: worker.NewMetrics(p.metrics), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c))) },
+		Webhooks:     worker.Webhooks{Store: db, Events: db, Sender: hooks, GiveUp: r.GiveUp},
 		Retention:    r.Keeping.DeletedNodes,
 		Events:       reconcile.EventsKept{Age: r.Keeping.Events, Most: r.Keeping.MostEvents},
 		Safe:         config.Safe(r.Liveness, r.Patience),

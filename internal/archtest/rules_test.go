@@ -51,6 +51,8 @@ var rules = []rule{
 
 	{at: "internal/events", ours: []string{"internal/fault", "internal/mask"}, never: []string{temporal, pgx, gin, gofish}, why: "the order of events, wherever they are stored"},
 
+	{at: "internal/webhook", ours: []string{"internal/dial", "internal/events", "internal/fault", "internal/mask", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "events go out, wherever they are stored"},
+
 	{at: "internal/bmc", ours: []string{"internal/dial", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "a vocabulary, not a protocol"},
 	{at: "internal/bmc/bmctest", ours: []string{"internal/bmc", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "the suite knows no driver"},
 	{at: "internal/bmc/fake", ours: []string{"internal/bmc", "internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "a driver speaks to BMCs only"},
@@ -58,7 +60,7 @@ var rules = []rule{
 	{at: "internal/agent", ours: []string{"internal/dial", "internal/fault", "internal/jsonlimit", "internal/node", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "a protocol, shared with the simulator"},
 	{at: "internal/configdrive", ours: []string{"internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "bytes in, bytes out"},
 	{at: "internal/image", ours: []string{"internal/dial", "internal/fault", "internal/mask", "internal/node", "internal/agent"}, never: []string{temporal, pgx, gin, gofish}, why: "images, not how they are asked for"},
-	{at: "internal/store", ours: []string{"internal/node", "internal/events", "internal/fault", "internal/mask", "internal/admission", "internal/closing", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "schemas", "internal/share", "internal/text"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},
+	{at: "internal/store", ours: []string{"internal/node", "internal/events", "internal/fault", "internal/mask", "internal/admission", "internal/closing", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "schemas", "internal/share", "internal/text", "internal/webhook"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},
 	{at: "internal/pgserver", never: []string{temporal, gin, gofish}, why: "it starts PostgreSQL and knows nothing of us"},
 	{at: "internal/basicauth", ours: []string{"internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "who somebody is, whatever they want"},
 	{at: "internal/config", ours: []string{"internal/node", "internal/origin"}, never: []string{pgx, gin, gofish}, why: "settings are read before anything is there"},
@@ -91,7 +93,7 @@ var rules = []rule{
 		why: "workflows decide; activities do",
 	},
 	{
-		at: "api", ours: []string{"internal/agent", "internal/events", "internal/explain", "internal/image", "internal/node", "web"},
+		at: "api", ours: []string{"internal/dial", "internal/agent", "internal/events", "internal/explain", "internal/image", "internal/node", "web", "internal/webhook"},
 		never: []string{temporal, pgx, gofish}, why: "it fits its parts together",
 	},
 	{
@@ -103,7 +105,7 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "a server of routes, whatever is behind them",
 	},
 	{
-		at: "api/intent", ours: []string{"api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/mask", "internal/node", "internal/plan", "internal/ring", "internal/secret", "internal/share"},
+		at: "api/intent", ours: []string{"api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/mask", "internal/node", "internal/plan", "internal/ring", "internal/secret", "internal/share", "internal/webhook"},
 		never: []string{temporal, pgx, gofish}, why: "what is asked of a node, not how it is carried out",
 	},
 	{
@@ -111,11 +113,11 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "Ironic's resources know nothing of Temper's own",
 	},
 	{
-		at: "api/temper", ours: []string{"api/format", "api/httpd", "api/intent", "internal/admission", "internal/configdrive", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/node", "internal/plan", "internal/share"},
+		at: "api/temper", ours: []string{"api/format", "api/httpd", "api/intent", "internal/admission", "internal/configdrive", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/node", "internal/plan", "internal/share", "internal/webhook", "internal/mask"},
 		never: []string{temporal, pgx, gofish}, why: "Temper's own resources know nothing of Ironic's",
 	},
 	{
-		at: "api/apitest", ours: []string{"api", "internal/agent", "internal/coverage", "internal/fault", "internal/node", "internal/store", "internal/testenv", "schemas"},
+		at: "api/apitest", ours: []string{"api", "internal/agent", "internal/coverage", "internal/fault", "internal/node", "internal/store", "internal/testenv", "schemas", "internal/dial", "internal/webhook"},
 		never: []string{temporal, gofish}, why: "a whole API over a database, for tests",
 	},
 	{at: "worker", ours: []string{"*"}, not: []string{"api", "web", "internal/sim", "cmd", "test"}, never: []string{gin}, why: "it fits the real things together"},

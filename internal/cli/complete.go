@@ -113,3 +113,14 @@ func completeStates(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 func completeWords(c *cobra.Command, flag string, words ...string) {
 	must(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
 }
+
+func (s *session) completeWebhooks(most int) cobra.CompletionFunc {
+	return s.completing(most, func(ctx context.Context, _ *cobra.Command, _ []string) ([]string, error) {
+		list, err := s.Webhooks(ctx)
+		var out []string
+		for _, w := range list {
+			out = append(out, cobra.CompletionWithDesc(w.Name, w.State))
+		}
+		return out, err
+	})
+}

@@ -223,6 +223,7 @@ func checkTimes(p *problems, l Liveness, w Patience, s Steering) {
 
 func (r *API) check(p *problems) {
 	r.Process.check(p)
+	r.Webhooks.check(p)
 	p.requireAtLeast("event_streams", 1, r.Following.Streams)
 	p.requireAtLeast("event_streams_per_user", 1, r.Following.PerUser)
 	r.Database.check(p)
@@ -257,7 +258,15 @@ func (p *problems) requireAuth(a Auth, listenKey, listen string) {
 	}
 }
 
+func (c Webhooks) check(p *problems) {
+	if _, err := Networks(c.WebhookAllow); err != nil {
+		p.refuse("webhook_allow", "want networks or addresses, such as 169.254.8.0/24,fe80::/64: %w", err)
+	}
+}
+
 func (r *Orchestrator) check(p *problems) {
+	r.Webhooks.check(p)
+	p.requirePositive(map[string]time.Duration{"webhook_give_up": r.GiveUp})
 	r.Process.check(p)
 	r.Database.checkWithoutKeys(p)
 	r.Temporal.check(p)

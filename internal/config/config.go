@@ -142,7 +142,7 @@ type Rules struct {
 
 // Reach limits which addresses this process connects to and which files it reads if users, BMCs or agents name them.
 type Reach struct {
-	AllowLoopback bool     `key:"allow_loopback" default:"false" help:"whether images, BMCs and agents may be on this machine; an API that listens only on loopback lets them always"`
+	AllowLoopback bool     `key:"allow_loopback" default:"false" help:"whether images, BMCs, agents and webhooks' endpoints may be on this machine; an API that listens only on loopback lets them always"`
 	ImageAllow    []string `key:"image_allow" help:"networks, such as 169.254.8.0/24, in which image servers are allowed although the addresses are loopback, link-local, multicast or a cloud's metadata service"`
 	BMCAllow      []string `key:"bmc_allow" help:"networks in which BMCs are allowed although such addresses are refused (see image_allow)"`
 	AgentAllow    []string `key:"agent_allow" help:"networks in which agents are allowed although such addresses are refused (see image_allow)"`
@@ -175,6 +175,11 @@ type Reaping struct {
 type Following struct {
 	Streams int `key:"event_streams" default:"2500" help:"how many event streams an API process has at most"`
 	PerUser int `key:"event_streams_per_user" default:"1000" help:"how many of them one user has at most, where users log in"`
+}
+
+// Webhooks limits where webhooks are sent.
+type Webhooks struct {
+	WebhookAllow []string `key:"webhook_allow" help:"networks in which webhooks' endpoints are allowed although such addresses are refused (see image_allow); the API and all orchestrators need the same"`
 }
 
 // Keeping says how long records are kept.

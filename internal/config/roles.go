@@ -13,6 +13,7 @@ type API struct {
 	Rules
 	Reach
 	Following
+	Webhooks
 	Listen    string `key:"listen" default:"127.0.0.1:6385" help:"address to serve; on more than loopback auth must say who may come in"`
 	PublicURL string `key:"public_url" help:"what links begin with, where the API stands behind a proxy; empty is as the client asked"`
 	Auth      Auth   `key:"auth"`
@@ -29,6 +30,9 @@ type Orchestrator struct {
 	Rules
 	Reaping
 	Keeping
+	Webhooks
+	AllowLoopback bool          `key:"allow_loopback" default:"false" help:"whether images, BMCs, agents and webhooks' endpoints may be on this machine; an API that listens only on loopback lets them always"`
+	GiveUp        time.Duration `key:"webhook_give_up" default:"24h" help:"how old an event becomes before it is given up for a webhook whose endpoint does not take it, and is a dead letter"`
 }
 
 // Conductor is the role that talks to hardware.

@@ -2,6 +2,7 @@ package dial
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/netip"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"go.temper.dev/temper/internal/fault"
 )
@@ -163,6 +165,20 @@ type Transport struct {
 	Reach           Reach
 	ProxyOf         func(*http.Request) (*url.URL, error)
 	Direct, Proxied *http.Transport
+}
+
+// NewTransport returns a Transport for servers that users name, with the proxy that the environment names. timeout is for each
+// of dialing, the TLS handshake and the headers of the answer.
+func NewTransport(r Reach, timeout time.Duration) *Transport {
+	direct := &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: timeout, Control: r.Control}).DialContext,
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: timeout, ResponseHeaderTimeout: timeout,
+		IdleConnTimeout: 30 * time.Second, MaxIdleConns: 8, MaxResponseHeaderBytes: 64 << 10,
+	}
+	proxied := direct.Clone()
+	proxied.Proxy, proxied.DialContext = http.ProxyFromEnvironment, (&net.Dialer{Timeout: timeout}).DialContext
+	return &Transport{Reach: r, ProxyOf: http.ProxyFromEnvironment, Direct: direct, Proxied: proxied}
 }
 
 // RoundTrip implements http.RoundTripper.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -35,14 +34,6 @@ func NewResolver(p Policy, timeout time.Duration) *Resolver {
 	if timeout == 0 {
 		timeout = 10 * time.Second
 	}
-	direct := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: timeout, Control: p.Reach.Control}).DialContext,
-		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout: timeout, ResponseHeaderTimeout: timeout,
-		IdleConnTimeout: 30 * time.Second, MaxIdleConns: 8, MaxResponseHeaderBytes: 64 << 10,
-	}
-	proxied := direct.Clone()
-	proxied.Proxy, proxied.DialContext = http.ProxyFromEnvironment, (&net.Dialer{Timeout: timeout}).DialContext
 	return &Resolver{policy: p, http: &http.Client{
 		Timeout: timeout,
 		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
@@ -51,7 +42,7 @@ func NewResolver(p Policy, timeout time.Duration) *Resolver {
 			}
 			return nil
 		},
-		Transport: &dial.Transport{Reach: p.Reach, ProxyOf: http.ProxyFromEnvironment, Direct: direct, Proxied: proxied},
+		Transport: dial.NewTransport(p.Reach, timeout),
 	}}
 }
 

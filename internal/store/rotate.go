@@ -32,11 +32,16 @@ type oldSecret struct {
 	sealedText
 }
 
-// Rotate seals again, with the primary key, what other keys of the keyset have
-// sealed, and tells how many secrets that were. It may run beside everything
-// else and again after it was interrupted. A secret that does not open stays as
-// it is; the error is of the first one.
-func (s *Store) Rotate(ctx context.Context) (total int, err error) {
+// Rotate seals again, with the primary key, what other keys of the keyset have sealed for nodes and webhooks, and tells how
+// many secrets that were. It may run beside everything else and again after it was interrupted. A secret that does not open
+// stays as it is; the error is of the first one.
+func (s *Store) Rotate(ctx context.Context) (int, error) {
+	nodes, err := s.rotateNodes(ctx)
+	hooks, failed := s.rotateWebhooks(ctx)
+	return nodes + hooks, cmp.Or(err, failed)
+}
+
+func (s *Store) rotateNodes(ctx context.Context) (total int, err error) {
 	if s.sealer.aead == nil {
 		return 0, errNoKeys
 	}

@@ -1222,6 +1222,53 @@ CREATE TRIGGER tell_changed AFTER UPDATE ON operations FOR EACH ROW
         IS DISTINCT FROM (NEW.phase, NEW.begun_at, NEW.ended_at, NEW.conductor, NEW.asked, NEW.decisions, NEW.paused, NEW.temporal_pause, NEW.waiting_for, NEW.stalled, NEW.steps))
     EXECUTE FUNCTION tell_operation_changed();
 
+-- Webhooks: endpoints to which orchestrators send events. docs/events.md describes them.
+
+CREATE TABLE webhooks (
+    id                bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name              text        NOT NULL UNIQUE,
+    url               text        NOT NULL,
+    key_id            bigint      NOT NULL, -- of the keyset's key that the secret is sealed with
+    seal              smallint    NOT NULL, -- version of the seal, which binds the secret to the name and the url
+    ciphertext        bytea       NOT NULL,
+    -- Which events it wants. An empty column wants all.
+    node_uuid         uuid,
+    kinds             text[]      NOT NULL DEFAULT '{}',
+    causes            text[]      NOT NULL DEFAULT '{}',
+    types             text[]      NOT NULL DEFAULT '{}',
+    enabled           boolean     NOT NULL DEFAULT true,
+    created_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
+    created_by        text        NOT NULL DEFAULT '',
+    delivered_through bigint      NOT NULL, -- it has had every event up to this number that it wants, or it was given up
+    delivered_at      timestamptz,
+    failing_since     timestamptz,          -- the first failure after the last success
+    attempts          integer     NOT NULL DEFAULT 0, -- failed ones since then
+    last_error        text        NOT NULL DEFAULT '',
+    deliveries        bigint      NOT NULL DEFAULT 0,
+    failures          bigint      NOT NULL DEFAULT 0,
+    -- The lease: who may send. Writes name its number, which grows with each new holder.
+    lease             bigint      NOT NULL DEFAULT 0,
+    leased_by         text        NOT NULL DEFAULT '',
+    leased_until      timestamptz,
+    CONSTRAINT webhooks_failing CHECK ((failing_since IS NULL) = (attempts = 0))
+) WITH (fillfactor = 50);
+COMMENT ON TABLE webhooks IS 'Endpoints to which events are sent, and how far each has got.';
+
+CREATE TABLE webhook_dead_letters (
+    webhook_id  bigint      NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
+    seq         bigint      NOT NULL, -- of the event
+    message_id  text        NOT NULL,
+    type        text        NOT NULL,
+    body        text        NOT NULL, -- as it was sent. It has no secrets, as events have none
+    at          timestamptz NOT NULL,
+    given_up_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    error       text        NOT NULL,
+    redeliver   boolean     NOT NULL DEFAULT false, -- it is to be sent once more
+    PRIMARY KEY (webhook_id, seq)
+);
+COMMENT ON TABLE webhook_dead_letters IS 'Events that no endpoint took in time.';
+CREATE INDEX webhook_dead_letters_redeliver ON webhook_dead_letters (webhook_id, seq) WHERE redeliver;
+
 -- PostgreSQL takes a table that was never analyzed for ten full pages. A statement that joins conductors and the witness
 -- then seems so expensive that PostgreSQL plans it anew for each execution, which takes longer than the execution itself.
 ANALYZE witness, conductors;

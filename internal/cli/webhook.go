@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/internal/cli/exit"
+	"go.temper.dev/temper/internal/cli/table"
+	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/node"
+)
+
+func newWebhookCommand() *cobra.Command {
+	return newGroup("webhook", "Have events sent to HTTP endpoints", "  temper webhook create chat --url https://chat.example.org/hook --type operation.ended",
+		func(s *session) []*cobra.Command {
+			return []*cobra.Command{
+				newWebhookList(s), newWebhookShow(s), newWebhookCreate(s), newWebhookEnable(s, true), newWebhookEnable(s, false), newWebhookDelete(s),
+				newWebhookTest(s), newWebhookDeadLetters(s), newWebhookRedeliver(s),
+			}
+		})
+}
+
+func newWebhookList(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List webhooks, and how their deliveries go", Args: cobra.NoArgs, Example: "  temper webhook list",
+		RunE: s.run(func(ctx context.Context, _ []string) error {
+			list, err := s.Webhooks(ctx)
+			if err != nil {
+				return err
+			}
+			return s.show(map[string]any{"webhooks": orEmpty(list)}, func(w io.Writer) error {
+				g := table.New("NAME", "STATE", "URL", "DELIVERED", "DEAD", "LAST ERROR").Whole("STATE").Wrap("LAST ERROR")
+				for _, h := range list {
+					g.Add(h.Name, h.State, h.URL, fmt.Sprint(h.Deliveries), fmt.Sprint(h.DeadLetters), h.LastError)
+				}
+				return g.Print(w)
+			})
+		}),
+	}
+}
+
+func (s *session) showWebhook(h *client.Webhook) error {
+	return s.show(h, func(w io.Writer) error {
+		return table.Fields(h.Fields(), []string{"name", "state", "url", "last_error"}, hiddenFields, false).Print(w)
+	})
+}
+
+func newWebhookShow(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "show WEBHOOK", Short: "Show a webhook, and how its deliveries go", Args: cobra.ExactArgs(1),
+		Example: "  temper webhook show chat", ValidArgsFunction: s.completeWebhooks(1),
+		RunE: s.run(func(ctx context.Context, args []string) error {
+			h, err := s.Webhook(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return s.showWebhook(h)
+		}),
+	}
+}
+
+func newWebhookCreate(s *session) *cobra.Command {
+	var to, of, secretFile string
+	var kinds, causes, types []string
+	var disabled bool
+	c := &cobra.Command{
+		Use: "create WEBHOOK", Short: "Have events sent to an HTTP endpoint from now on", Args: cobra.ExactArgs(1),
+		Long: `Have events sent to an HTTP endpoint from now on. Each is a POST, signed as Standard Webhooks (standardwebhooks.com) says. The command
+makes the secret that the endpoint checks signatures with and shows it once, on standard error; Temper never shows it again. With --secret-file
+it is read from a file. docs/events.md has the types of events and the form of the messages.`,
+		Example: "  temper webhook create chat --url https://chat.example.org/hook --type operation.ended,operation.holding\n" +
+			"  temper webhook create cmdb --url https://cmdb.example.org/temper --secret-file ./secret",
+	}
+	c.Flags().StringVar(&to, "url", "", "`url` of the endpoint (required)")
+	c.Flags().StringVar(&secretFile, "secret-file", "", "`file` with the secret: whsec_ and the base64 of 24 to 64 random bytes")
+	c.Flags().StringVar(&of, "node", "", "only events of this `node`")
+	c.Flags().StringSliceVar(&kinds, "kind", nil, "only events of operations of these `kinds`")
+	c.Flags().StringSliceVar(&causes, "cause", nil, "only events with these `causes`")
+	c.Flags().StringSliceVar(&types, "type", nil, "only events of these `types`; baremetal.node stands for all that begin with it")
+	c.Flags().BoolVar(&disabled, "disabled", false, "send nothing until temper webhook enable")
+	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
+	var words []string
+	for _, k := range node.Kinds() {
+		words = append(words, string(k))
+	}
+	completeWords(c, "kind", words...)
+	c.RunE = s.run(func(ctx context.Context, args []string) error {
+		if to == "" {
+			return exit.Usage(errors.New("say where the endpoint is with --url"))
+		}
+		secret, err := webhookSecret(secretFile)
+		if err != nil {
+			return err
+		}
+		fields := map[string]any{"name": args[0], "url": to, "secret": secret, "kinds": orEmpty(kinds), "causes": orEmpty(causes), "types": orEmpty(types), "enabled": !disabled}
+		if of != "" {
+			fields["node"] = of
+		}
+		h, err := s.CreateWebhook(ctx, fields)
+		if err != nil {
+			return err
+		}
+		if secretFile == "" {
+			if _, err := fmt.Fprintf(s.err, "the secret of webhook %s, which is not shown again: %s\n", h.Name, secret); err != nil {
+				return err
+			}
+		}
+		return s.showWebhook(h)
+	})
+	return c
+}
+
+// webhookSecret reads the secret from a file; without one it makes a new secret.
+func webhookSecret(file string) (string, error) {
+	if file != "" {
+		text, err := os.ReadFile(file)
+		return strings.TrimSpace(string(text)), err
+	}
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	return "whsec_" + base64.StdEncoding.EncodeToString(key), nil
+}
+
+func newWebhookEnable(s *session, enabled bool) *cobra.Command {
+	verb, short := "enable", "Send events to a webhook again, from where it was, at once"
+	if !enabled {
+		verb, short = "disable", "Send nothing more to a webhook until it is enabled"
+	}
+	return &cobra.Command{
+		Use: verb + " WEBHOOK", Short: short, Args: cobra.ExactArgs(1), Example: "  temper webhook " + verb + " chat", ValidArgsFunction: s.completeWebhooks(1),
+		RunE: s.run(func(ctx context.Context, args []string) error {
+			h, err := s.EnableWebhook(ctx, args[0], enabled)
+			if err != nil {
+				return err
+			}
+			return s.showWebhook(h)
+		}),
+	}
+}
+
+func newWebhookDelete(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "delete WEBHOOK", Short: "Delete a webhook with its dead letters", Args: cobra.ExactArgs(1),
+		Example: "  temper webhook delete chat", ValidArgsFunction: s.completeWebhooks(1),
+		RunE: s.run(func(ctx context.Context, args []string) error { return s.DeleteWebhook(ctx, args[0]) }),
+	}
+}
+
+func newWebhookTest(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "test WEBHOOK", Short: "Send a webhook one message of the type webhook.test, and say what came of it", Args: cobra.ExactArgs(1),
+		Example: "  temper webhook test chat", ValidArgsFunction: s.completeWebhooks(1),
+		RunE: s.run(func(ctx context.Context, args []string) error {
+			t, err := s.TestWebhook(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if !t.Delivered {
+				return fmt.Errorf("webhook %s: %s", args[0], t.Error)
+			}
+			return s.show(t, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "the endpoint of webhook %s has taken the message\n", args[0])
+				return err
+			})
+		}),
+	}
+}
+
+func newWebhookDeadLetters(s *session) *cobra.Command {
+	var limit int
+	c := &cobra.Command{
+		Use: "dead-letters WEBHOOK", Short: "List events that were given up for a webhook, oldest first", Args: cobra.ExactArgs(1),
+		Example: "  temper webhook dead-letters chat", ValidArgsFunction: s.completeWebhooks(1),
+	}
+	c.Flags().IntVar(&limit, "limit", client.DefaultLimit, "show at most this many")
+	c.RunE = s.run(func(ctx context.Context, args []string) error {
+		if err := checkLimit(limit); err != nil {
+			return err
+		}
+		list, err := s.DeadLetters(ctx, args[0], limit)
+		if err != nil {
+			return err
+		}
+		s.reportMore(list.More, limit, "dead letters")
+		return s.show(map[string]any{"dead_letters": orEmpty(list.Items)}, func(w io.Writer) error {
+			g := table.New("EVENT", "TYPE", "HAPPENED", "GIVEN UP", "ERROR").Wrap("ERROR")
+			for _, d := range list.Items {
+				g.Add(fmt.Sprint(d.Event), d.Type, table.Time(d.At), table.Time(d.GivenUpAt), d.Error)
+			}
+			return g.Print(w)
+		})
+	})
+	return c
+}
+
+func newWebhookRedeliver(s *session) *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use: "redeliver WEBHOOK [EVENT]", Short: "Send a dead letter of a webhook once more, or all with --all", Args: cobra.RangeArgs(1, 2),
+		Example: "  temper webhook redeliver chat 4712\n  temper webhook redeliver chat --all", ValidArgsFunction: s.completeWebhooks(1),
+	}
+	c.Flags().BoolVar(&all, "all", false, "send all of them")
+	c.RunE = s.run(func(ctx context.Context, args []string) error {
+		event := int64(0)
+		if all == (len(args) == 2) {
+			return exit.Usage(errors.New("say which event, or --all"))
+		}
+		if !all {
+			n, err := strconv.ParseInt(args[1], 10, 64)
+			if err != nil || n <= 0 {
+				return exit.Usage(fmt.Errorf("%s is not the number of an event", args[1]))
+			}
+			event = n
+		}
+		r, err := s.RedeliverEvents(ctx, args[0], event)
+		if err != nil {
+			return err
+		}
+		return s.show(r, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%d are sent once more, within seconds; temper webhook dead-letters %s shows which were not taken\n", r.Redelivering, args[0])
+			return err
+		})
+	})
+	return c
+}
