@@ -1,0 +1,196 @@
+// Package faults_test makes faults that operators meet on a simulated rack, and checks what Temper tells about each: the cause,
+// the sentence, its age. Then it does nothing but what `temper node why` prints, until the node is active.
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/dev"
+	"go.temper.dev/temper/internal/pgserver"
+	"go.temper.dev/temper/internal/sim"
+	"go.temper.dev/temper/test/stack"
+)
+
+// settings make what takes half an hour in a data centre take seconds. A step says what it waits for after 5 s, so power_timeout is
+// longer than that. A step that fails is not tried again by itself.
+const settings = `
+deploy_callback_timeout: 30s
+power_timeout: 25s
+virtual_media_timeout: 10s
+bmc_request_timeout: 2s
+reconcile_interval: 3s
+conductor_heartbeat_interval: 1s
+conductor_heartbeat_timeout: 6s
+step_limits: {deploy.prepare: 1, deploy.deploy: 1, deploy.write_image: 1}
+rack_power_delay: 50ms
+rack_boot_delay: 100ms
+rack_step_delay: 20ms
+`
+
+const (
+	servers = 30
+	// patience is how long to wait for what happens soon, on a machine that may be very busy.
+	patience = 60 * time.Second
+	look     = 100 * time.Millisecond
+)
+
+// lab is a running stack, and the program with which it is asked.
+type lab struct {
+	*stack.Stack
+	bin    string // folder of temper
+	digest string // sha256 of the rack's image
+
+	mu   sync.Mutex
+	free []string // servers that no case has
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	_, err := pgserver.Find()
+	if errors.Is(err, pgserver.ErrNotFound) && os.Getenv("TEMPER_TEST_REQUIRE") == "" {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	l := &lab{bin: t.TempDir()}
+	temper, err := stack.Build(t.Context(), "../..", l.bin)
+	require.NoError(t, err)
+	l.Stack, err = stack.Config{Temper: temper, Settings: settings, Args: []string{
+		"--restart", "--enroll=false", "--nodes", fmt.Sprint(servers), "--conductors", "2", "--drivers", "redfish",
+	}}.Start(context.Background())
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("data and logs are in %s", l.Dir)
+			require.NoError(t, l.End())
+			return
+		}
+		require.NoError(t, l.Stop())
+	})
+	l.digest, err = l.Digest(t.Context())
+	require.NoError(t, err)
+	l.free = serversOf(t, l.Stack)
+	return l
+}
+
+func serversOf(t *testing.T, s *stack.Stack) (names []string) {
+	t.Helper()
+	all, err := s.Servers(t.Context())
+	require.NoError(t, err)
+	for _, sv := range all {
+		names = append(names, sv.Name)
+	}
+	return names
+}
+
+func (l *lab) take(t *testing.T) string {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	require.NotEmpty(t, l.free, "the rack has too few servers")
+	name := l.free[0]
+	l.free = l.free[1:]
+	return name
+}
+
+// smallDisks starts a rack besides the stack's own. Its disks are smaller than the rack's image.
+func (l *lab) smallDisks(t *testing.T, count int) *lab {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended, ready := make(chan error, 1), make(chan string, 1)
+	cfg := sim.Config{
+		Servers: count, Seed: 2, APIURL: l.APIURL, DataDir: t.TempDir(), DiskBytes: 1 << 20,
+		PowerDelay: 50 * time.Millisecond, BootDelay: 100 * time.Millisecond, StepDelay: 20 * time.Millisecond,
+	}
+	go func() { ended <- sim.Run(ctx, cfg, func(url string) { ready <- url }) }()
+	t.Cleanup(func() {
+		cancel()
+		assert.NoError(t, <-ended)
+	})
+	select {
+	case url := <-ready:
+		s := *l.Stack
+		s.RackURL = url
+		return &lab{Stack: &s, bin: l.bin, digest: l.digest, free: serversOf(t, &s)}
+	case <-time.After(patience):
+		require.Fail(t, "the rack with small disks did not come up")
+	}
+	return nil
+}
+
+// conductor starts one more conductor, for a group of its own. It is not started again.
+func (l *lab) conductor(t *testing.T, group, name string) *dev.Running {
+	t.Helper()
+	c, err := l.Role(t.Context(), "conductor", name, nil, "--name", name, "--conductor-group", group, "--enabled-drivers", "redfish", "--metrics-listen", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		_ = c.Stop(ctx) // it may have been killed
+	})
+	return c
+}
+
+// pid returns the present process of a role's name.
+func (l *lab) pid(t *testing.T, name string) int {
+	t.Helper()
+	now := *l.Stack
+	require.NoError(t, now.Read())
+	for _, p := range now.Processes {
+		if p.Name == name {
+			return p.PID
+		}
+	}
+	require.Fail(t, name+" does not run")
+	return 0
+}
+
+// freezes stops a process and its children, as a host that hangs does, until thaw is called.
+func (l *lab) freezes(t *testing.T, name string) (thaw func()) {
+	t.Helper()
+	stopped := map[int]bool{}
+	for more := true; more; { // processes that are started meanwhile are stopped in the next round
+		more = false
+		for _, pid := range family(t, l.pid(t, name)) {
+			if !stopped[pid] {
+				stopped[pid], more = true, true
+				_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
+			}
+		}
+	}
+	thaw = func() {
+		for pid := range stopped {
+			_ = syscall.Kill(pid, syscall.SIGCONT) // as above
+		}
+	}
+	t.Cleanup(thaw)
+	return thaw
+}
+
+// family returns a process and its descendants.
+func family(t *testing.T, pid int) []int {
+	t.Helper()
+	out := []int{pid}
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if errors.Is(err, os.ErrNotExist) {
+		return out // it has just ended
+	}
+	require.NoError(t, err)
+	for _, f := range strings.Fields(string(b)) {
+		child, err := strconv.Atoi(f)
+		require.NoError(t, err)
+		out = append(out, family(t, child)...)
+	}
+	return out
+}
