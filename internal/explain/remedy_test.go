@@ -41,7 +41,8 @@ func TestWhatMendsTheCauseComesBeforeTheRetry(t *testing.T) {
 		}{
 			"failed": {
 				node.Node{ProvisionState: node.DeployFailed, LastError: "no", Owed: []node.Undo{node.UndoPowerOff}},
-				Facts{Now: now, Covered: true, Previous: failed}, Action{Do: RetryOperation, Operation: 7},
+				Facts{Now: now, Covered: true, Previous: failed},
+				Action{Do: RetryOperation, Operation: 7},
 			},
 			"held": {node.Node{ProvisionState: node.DeployHold, Operation: held}, Facts{Now: now, Covered: true}, Action{Do: Decide, Operation: 7, Decision: node.ActionRetry}},
 		} {

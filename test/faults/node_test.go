@@ -69,13 +69,6 @@ func (n *node) set(path string, value any) {
 	n.call(http.MethodPatch, "/v1/nodes/"+n.uuid, []map[string]any{{"op": "add", "path": path, "value": value}}, nil)
 }
 
-// image makes the node deploy what is at url.
-func (n *node) image(url, sha256 string) {
-	n.t.Helper()
-	n.set("/instance_info/image_source", url)
-	n.set("/instance_info/image_os_hash_value", sha256)
-}
-
 func (n *node) spoil(faults ...map[string]any) {
 	n.t.Helper()
 	require.NoError(n.t, n.l.Spoil(n.t.Context(), n.server.Name, faults))
@@ -115,18 +108,6 @@ type operation struct {
 
 func (n *node) operation(id string) (o operation, err error) {
 	return o, n.l.Call(n.t.Context(), http.MethodGet, "/temper/v1/operations/"+id, nil, &o)
-}
-
-// awaitState waits until an operation is in a state.
-func (n *node) awaitState(id, state string) (o operation) {
-	n.t.Helper()
-	eventually(n.t, func() (err error) {
-		if o, err = n.operation(id); err == nil && o.State != state {
-			err = fmt.Errorf("operation %s of %s is not %s: %+v", id, n.name, state, o)
-		}
-		return err
-	})
-	return o
 }
 
 // why is what GET /temper/v1/nodes/NODE/why tells.
