@@ -107,7 +107,7 @@ func restarts(t *trial) bool {
 // died judges an operation whose agent has died.
 func died(ctx context.Context, l *lab, t *trial) error {
 	if !restarts(t) {
-		return failed("agent of node")(ctx, l, t)
+		return failed("on the agent")(ctx, l, t)
 	}
 	_, err := l.begunAnew(ctx, t, 2)
 	return err
@@ -121,7 +121,7 @@ func rebooted(ctx context.Context, l *lab, t *trial) error {
 	if restarts(t) {
 		boots = 3
 		sv, err = l.begunAnew(ctx, t, boots)
-	} else if err = failed("agent of node")(ctx, l, t); err == nil {
+	} else if err = failed("on the agent")(ctx, l, t); err == nil {
 		sv, err = l.Server(ctx, t.s.server)
 	}
 	if err != nil {
