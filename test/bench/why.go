@@ -55,7 +55,9 @@ func benchWhy(ctx context.Context, o options) error {
 // askWhy asks for each page again and again, and prints how long it took.
 func askWhy(ctx context.Context, s *stack.Stack, when string) error {
 	for _, page := range []struct{ what, query string }{
-		{"groups", "?group=cause"}, {"first page", "?limit=100"}, {"groups of a resource class", "?group=cause&resource_class=gold"},
+		{"groups", "?group=cause"},
+		{"first page", "?limit=100"},
+		{"groups of a resource class", "?group=cause&resource_class=gold"},
 		{"nodes of a cause", "?limit=100&cause=cause_3"},
 	} {
 		var took []time.Duration
