@@ -79,10 +79,10 @@ func Ended(n *node.Node, o *node.Operation, at time.Time) (headline string, fact
 		how = "was cancelled"
 	}
 	e := Explanation{}
-	e.can(Action{Do: ExplainNode})
 	if o.Outcome != node.Succeeded {
 		e.canMend(o)
 		e.can(Action{Do: RetryOperation, Operation: o.ID})
 	}
+	e.can(Action{Do: ExplainNode})
 	return fmt.Sprintf("%s: operation %d (%s) %s", label(n), o.ID, o.Kind, how), facts, e.Actions
 }
