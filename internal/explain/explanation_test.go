@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/testenv"
 )
@@ -57,4 +58,18 @@ func TestAStepThatTakesUnusuallyLongIsTrouble(t *testing.T) {
 	o.Steps[0].Usual = &node.Usual{MS: 1500, Samples: 3, Basis: node.UsualOfStep}
 	e = explain.Node(&node.Node{Name: "n1", ProvisionState: node.Deploying, Operation: o}, f)
 	require.Equal(t, "step deploy.write_image runs for 11m0s; the longest of 3 on all servers took 1.5s", e.Usual)
+}
+
+// What ends is so since it failed or since somebody asked for its end, not since its request.
+func TestWhatEndsIsSoSinceThen(t *testing.T) {
+	now := time.Now()
+	accepted, failed, asked := now.Add(-time.Hour), now.Add(-time.Minute), now.Add(-time.Second)
+	o := node.Operation{
+		ID: 7, Kind: node.KindDeploy, Phase: node.Undoing, AcceptedAt: accepted, Cause: fault.BMCSilent, Error: "no answer",
+		Steps: []node.Step{{Interface: "deploy", Step: node.StepWriteImage, State: node.StepFailed, EndedAt: &failed}},
+	}
+	n := node.Node{ProvisionState: node.Deploying, Operation: &o}
+	require.Equal(t, &failed, explain.Node(&n, explain.Facts{Now: now, Covered: true}).Since)
+	o.Cause, o.Error, o.Asked, o.AskedAt = "", "", node.AskCancel, &asked
+	require.Equal(t, &asked, explain.Node(&n, explain.Facts{Now: now, Covered: true}).Since)
 }

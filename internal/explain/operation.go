@@ -141,6 +141,9 @@ func (e *Explanation) ending(n *node.Node, o *node.Operation) {
 			e.Asked += " by " + o.AskedBy
 		}
 		e.Asked += text.Because(o.AskedReason)
+		if o.AskedAt != nil {
+			e.Since = o.AskedAt
+		}
 	}
 	if o.Phase != node.Undoing { // what it waited for matters no more
 		e.WaitingFor, e.NextAt = "", nil
@@ -150,6 +153,11 @@ func (e *Explanation) ending(n *node.Node, o *node.Operation) {
 	if o.Cause != "" {
 		outcome = node.Failed
 		e.What = fmt.Sprintf("%s failed: %s; undoing", e.name(n, o), text.Clause(o.Error))
+		for i := range o.Steps {
+			if s := &o.Steps[i]; s.State == node.StepFailed && s.EndedAt != nil {
+				e.Since = s.EndedAt
+			}
+		}
 	}
 	if left := node.UndoAtEnd(o, outcome); len(left) > 0 {
 		e.Next = "what it did is undone (" + node.UndoList(left) + "), then it ends"
