@@ -31,7 +31,8 @@ func newEventsCommand() *cobra.Command {
 		Use: "events", Short: "Follow what happens to nodes and operations", Args: cobra.NoArgs,
 		Long: `Follow what happens to nodes and operations, until Ctrl-C. If the API or the database is away, it goes on where it was as soon as
 they are back. With --output json each line is an event, as the API sends it; the number to resume with is its seq. The types are in
-docs/events.md.`,
+docs/events.md. If the events after that number are not all kept any more, the command says so and goes on
+with what happens from now on.`,
 		Example: "  temper events --node rack1-04\n  temper events --type operation.ended,step.failed --output json\n  temper events --after 0",
 	}
 	c.Flags().StringVar(&f.Node, "node", "", "only events of this `node`")
@@ -39,7 +40,7 @@ docs/events.md.`,
 	c.Flags().StringSliceVar(&f.Operations, "operation", nil, "only events of the operations with these `ids`")
 	c.Flags().StringSliceVar(&f.Causes, "cause", nil, "only events with these `causes`")
 	c.Flags().StringSliceVar(&f.Types, "type", nil, "only events of these `types`; baremetal.node stands for all that begin with it")
-	c.Flags().Int64Var(&after, "after", 0, "begin after the event with this `number`; 0 is the oldest that is kept (default: with what happens from now on)")
+	c.Flags().Int64Var(&after, "after", 0, "begin after the event with this `number`; 0 = with the first event (default: with what happens from now on)")
 	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
 	var kinds []string
 	for _, k := range node.Kinds() {

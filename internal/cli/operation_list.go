@@ -23,9 +23,9 @@ func newOperationList(s *session) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use: "list", Short: "List operations, the newest first", Args: cobra.NoArgs,
-		Long: `List operations, the newest first. An undo that fails again and again with the same cause, as that of a node whose BMC is
-dead, has one line for all tries in a row: the newest, with how many there were and since when. --all shows each of them, and so
-does JSON and YAML. AGE is the time since the request was accepted.`,
+		Long: `List operations, the newest first. If an undo fails again and again with the same cause, such as that of a node whose BMC is
+dead, all these tries have one line: that of the newest, with how many there were and since when. --all shows each of them, and so
+do JSON and YAML. AGE is the time since the request was accepted.`,
 		Example: "  temper operation list --node n1\n  temper operation list --state failed --since 24h",
 	}
 	c.Flags().StringVar(&f.Node, "node", "", "only operations on this `node`")
@@ -34,7 +34,7 @@ does JSON and YAML. AGE is the time since the request was accepted.`,
 	c.Flags().StringVar(&f.State, "state", "", "only operations in this `state`, or that ended as succeeded, failed or cancelled")
 	c.Flags().StringVar(&f.Outcome, "outcome", "", "only operations that ended as this `outcome`: succeeded, failed or cancelled")
 	c.Flags().StringVar(&f.Conductor, "conductor", "", "only operations that this `conductor` works on, or has worked on last")
-	c.Flags().StringVar(&f.Cause, "cause", "", "only operations that failed or hold of this `cause`: a code, such as credentials_denied")
+	c.Flags().StringVar(&f.Cause, "cause", "", "only operations with this `cause`: a code, such as bmc_wrong_password")
 	since := addSince(c, s.now)
 	c.Flags().BoolVar(&all, "all", false, "show each of the repeated failures that otherwise share a line")
 	c.Flags().IntVar(&limit, "limit", 50, "show at most this many")

@@ -74,9 +74,9 @@ func newWebhookCreate(s *session) *cobra.Command {
 	var disabled bool
 	c := &cobra.Command{
 		Use: "create WEBHOOK", Short: "Have events sent to an HTTP endpoint from now on", Args: cobra.ExactArgs(1),
-		Long: `Have events sent to an HTTP endpoint from now on. Each is a POST, signed as Standard Webhooks (standardwebhooks.com) says. The command
-makes the secret that the endpoint checks signatures with and shows it once, on standard error; Temper never shows it again. With --secret-file
-it is read from a file. docs/events.md has the types of events and the form of the messages.`,
+		Long: `Have events sent to an HTTP endpoint from now on. Each is a POST, signed as Standard Webhooks (standardwebhooks.com) says. The
+command makes the secret with which the endpoint checks signatures, and shows it once, on standard error; Temper never shows it
+again. With --secret-file it reads the secret from a file. docs/events.md has the types of events and the form of the messages.`,
 		Example: "  temper webhook create chat --url https://chat.example.org/hook --type operation.ended,operation.holding\n" +
 			"  temper webhook create cmdb --url https://cmdb.example.org/temper --secret-file ./secret",
 	}
@@ -86,7 +86,7 @@ it is read from a file. docs/events.md has the types of events and the form of t
 	c.Flags().StringSliceVar(&kinds, "kind", nil, "only events of operations of these `kinds`")
 	c.Flags().StringSliceVar(&causes, "cause", nil, "only events with these `causes`")
 	c.Flags().StringSliceVar(&types, "type", nil, "only events of these `types`; baremetal.node stands for all that begin with it")
-	c.Flags().BoolVar(&disabled, "disabled", false, "send nothing until temper webhook enable")
+	c.Flags().BoolVar(&disabled, "disabled", false, "send nothing before temper webhook enable")
 	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
 	var words []string
 	for _, k := range node.Kinds() {
@@ -131,7 +131,7 @@ func webhookSecret(file string) (string, error) {
 }
 
 func newWebhookEnable(s *session, enabled bool) *cobra.Command {
-	verb, short := "enable", "Send events to a webhook again, from where it was, at once"
+	verb, short := "enable", "Send events to a webhook again, from where it was, within 5 seconds"
 	if !enabled {
 		verb, short = "disable", "Send nothing more to a webhook until it is enabled"
 	}
@@ -226,7 +226,7 @@ func newWebhookRedeliver(s *session) *cobra.Command {
 			return err
 		}
 		return s.show(r, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%d are sent once more, within seconds; temper webhook dead-letters %s shows which were not taken\n", r.Redelivering, args[0])
+			_, err := fmt.Fprintf(w, "dead letters that are sent once more, within seconds: %d; temper webhook dead-letters %s shows which were not taken\n", r.Redelivering, args[0])
 			return err
 		})
 	})

@@ -22,7 +22,7 @@ func newNodeWhy(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use: "why NODE...", Short: "Say what nodes do, what they wait for, and what you can do",
 		Long: `Say what nodes do, what they wait for, and what you can do. Of several nodes, or of those that the filters select, it says how
-many need a person and why, grouped by cause, the worst first.`,
+many need a person, and why, grouped by cause, the worst first.`,
 		Example: "  temper node why n1\n  temper node why n1 n2 n3\n  temper node why --group rack-1 --state \"deploy failed\"", ValidArgsFunction: s.completeNodes("", 0),
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
@@ -58,7 +58,7 @@ func newWhyCommand() *cobra.Command {
 		Long: `Say which nodes need a person, grouped by cause, the worst first: those that wait for a decision, have failed, take longer than
 they should, owe an undo that can't be done, were put into maintenance by a failure, could not be switched on or off, or are in
 quarantine. Nodes that somebody has put into maintenance are left out.`,
-		Example: "  temper why\n  temper why --cause credentials_denied --nodes\n  temper why --reason held -o json",
+		Example: "  temper why\n  temper why --cause bmc_wrong_password --nodes\n  temper why --reason held -o json",
 	}
 	s.addFlags(c, c.Flags())
 	w.addFlags(c)

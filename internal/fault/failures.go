@@ -54,12 +54,12 @@ const (
 var ofFailures = []CodeRow{
 	{
 		Code: BMCSilent, Kind: Unreachable, Cause: true, Meaning: "The BMC does not answer.",
-		Do:     "Check that the BMC has power and network, and that redfish_address is right: open it from a host of the conductors. A BMC that hangs often needs a cold reset, or its server without mains power for a minute. Then retry.",
+		Do:     "Check that the BMC has power and network, and that redfish_address is right: open it from a host of the conductors. A BMC that hangs often needs a cold reset, or the server has to be without mains power for a minute. Then retry.",
 		Fields: []string{"driver_info/redfish_address"},
 	},
 	{
 		Code: BMCWrongPassword, Kind: Denied, Cause: true, Meaning: "The BMC refuses the user name or the password.",
-		Do:     "Set the right password, then retry. Temper tries a refused password only once and not again before it changes or some minutes are over, so that the BMC does not lock the account. If the account is locked, unlock it at the BMC.",
+		Do:     "Set the right password, then retry. Temper does not try a refused password again until it is changed or some minutes have passed, so that the BMC does not lock the account. If the account is locked, unlock it at the BMC.",
 		Fields: []string{"driver_info/redfish_username", "driver_info/redfish_password"},
 	},
 	{
@@ -68,7 +68,7 @@ var ofFailures = []CodeRow{
 		Fields: []string{"driver_info/redfish_verify_ca", "driver_info/redfish_address"},
 	},
 	{
-		Code: BMCWrongAddress, Kind: Refused, Cause: true, Meaning: "At the BMC's address is no Redfish service, or none of this system.",
+		Code: BMCWrongAddress, Kind: Refused, Cause: true, Meaning: "There is no Redfish service at the BMC's address, or it does not have this system.",
 		Do:     "Set redfish_address to the BMC's own address, without a path, and redfish_system_id if the BMC has several systems. The password must be given again with a new address. Then retry.",
 		Fields: []string{"driver_info/redfish_address", "driver_info/redfish_system_id"},
 	},
@@ -78,8 +78,8 @@ var ofFailures = []CodeRow{
 		Fields: []string{"driver_info"},
 	},
 	{
-		Code: BMCRefuses, Kind: Refused, Cause: true, Meaning: "The BMC refuses a request. The error has its words.",
-		Do: "Mend what the BMC names. Often it is a licence, a right of the BMC's user, or firmware that lacks the function. Then retry.",
+		Code: BMCRefuses, Kind: Refused, Cause: true, Meaning: "The BMC refuses a request. The error has the BMC's words.",
+		Do: "Mend what the error names. Often it is a licence, a right of the BMC's user, or firmware that lacks the function. Then retry.",
 	},
 	{
 		Code: BMCBusy, Kind: Busy, Cause: true, Meaning: "The BMC has answered \"try again later\" for too long.",
@@ -87,7 +87,7 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: BMCBadAnswer, Kind: Unreachable, Cause: true, Meaning: "The BMC answers, but with an error of its own or with something that can't be read.",
-		Do:     "Open redfish_address: a proxy or another device may answer there. Else reset or update the BMC. Then retry.",
+		Do:     "Open redfish_address: a proxy or another device may answer there. If it is the BMC, reset or update it. Then retry.",
 		Fields: []string{"driver_info/redfish_address"},
 	},
 	{
@@ -116,7 +116,7 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: AgentSilent, Kind: Unreachable, Cause: true, Meaning: "The agent called, and now answers no request.",
-		Do: "Look at the server's console. The ramdisk may have crashed or hang, or a firewall lets the agent call and nobody call the agent. Then retry.",
+		Do: "Look at the server's console. The ramdisk may have crashed or may hang, or a firewall may let the agent call Temper, but not let Temper call the agent. Then retry.",
 	},
 	{
 		Code: AgentGone, Kind: Unreachable, Cause: true, Meaning: "The agent is gone: the server was switched off or restarted while the operation needed it.",
@@ -128,7 +128,7 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: AgentBusy, Kind: Busy, Cause: true, Meaning: "The agent was busy with something else for too long.",
-		Do: "Look at the server's console for what it does. Then retry.",
+		Do: "Look at the server's console: it may show what the agent is doing. Then retry.",
 	},
 	{
 		Code: AgentNotTrusted, Kind: Untrusted, Cause: true, Meaning: "The certificate of the agent does not verify.",
@@ -136,15 +136,15 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: AgentRefuses, Kind: Refused, Cause: true, Meaning: "The agent refuses a request, or answers with something that can't be used.",
-		Do: "The error has its words. Check that the ramdisk's version fits, then retry.",
+		Do: "The error has the agent's words. Check that the ramdisk's version fits, then retry.",
 	},
 	{
-		Code: AgentCommandFailed, Kind: Refused, Cause: true, Meaning: "A command of the agent failed. The error has its words.",
-		Do: "Mend what they name. If they name a disk or another device, look at the server's hardware log. Then retry.",
+		Code: AgentCommandFailed, Kind: Refused, Cause: true, Meaning: "A command of the agent failed. The error has the agent's words.",
+		Do: "Mend what the error names. If it names a disk or another device, look at the server's hardware log. Then retry.",
 	},
 	{
 		Code: InspectionFailed, Kind: Refused, Cause: true, Meaning: "The agent could not inspect the server, or its inventory can't be used.",
-		Do: "The error has the agent's words. Mend what they name, then inspect the node again.",
+		Do: "The error has the agent's words. Mend what it names, then inspect the node again.",
 	},
 
 	{
@@ -194,21 +194,21 @@ var ofFailures = []CodeRow{
 	},
 
 	{
-		Code: SecretUnreadable, Kind: Internal, Cause: true, Meaning: "A stored secret of the node does not open.",
-		Do:     "Start the conductor with the same keyset as the API. If the secret was given for another address, or the keys are lost, give it again. Then retry.",
+		Code: SecretUnreadable, Kind: Internal, Cause: true, Meaning: "A stored secret can't be decrypted.",
+		Do:     "Start the conductors and the orchestrators with the same keyset as the API. If the secret was given for another address, or the keys are lost, give it again. Then retry.",
 		Fields: []string{"driver_info"},
 	},
 	{
-		Code: ConductorsDied, Kind: Refused, Cause: true, Meaning: "Several conductors in a row died of the same step.",
+		Code: ConductorsDied, Kind: Refused, Cause: true, Meaning: "Several conductors in a row died during the same step.",
 		Do: "Look at the ends of their logs, and at the memory of their hosts: an answer of this BMC or agent may crash them. Retry when the reason is known.",
 	},
 	{
-		Code: ConductorDied, Kind: Refused, Cause: true, Meaning: "The conductor died while the node was in maintenance, so that nobody may continue the step.",
+		Code: ConductorDied, Kind: Refused, Cause: true, Meaning: "The conductor died while the node was in maintenance, and then no other conductor may continue the step.",
 		Do:     "End the maintenance, then retry.",
 		Fields: []string{"maintenance"},
 	},
 	{
-		Code: StepsTimedOut, Kind: Refused, Cause: true, Meaning: "The steps took longer than they may altogether.",
+		Code: StepsTimedOut, Kind: Refused, Cause: true, Meaning: "All steps together took longer than they may.",
 		Do: "Look at the operation for the step that took so long, and at the server's console. Then retry.",
 	},
 	{
@@ -217,11 +217,11 @@ var ofFailures = []CodeRow{
 	},
 	{
 		Code: WorkflowTerminated, Kind: Refused, Cause: true, Meaning: "Somebody terminated the operation's workflow in Temporal, or it ended there in another way before the operation did.",
-		Do: "Temporal shows who terminated it and why. What was half done is undone by reconciliation. To end an operation, cancel it instead: then it is undone at once. Retry if the work is still wanted.",
+		Do: "Temporal shows who terminated it and why. What was half done is undone by reconciliation. To end an operation, cancel it instead: then what is half done is undone at once. Retry if the work is still wanted.",
 	},
 	{
 		Code: WorkflowTimedOut, Kind: Refused, Cause: true, Meaning: "The operation's workflow timed out in Temporal.",
-		Do: "Look whether orchestrators run. What was half done is undone by reconciliation. Then retry.",
+		Do: "Check that orchestrators run. What was half done is undone by reconciliation. Then retry.",
 	},
 	{
 		Code: WorkflowLost, Kind: Refused, Cause: true, Meaning: "Temporal does not know the operation's workflow any more.",
@@ -229,7 +229,7 @@ var ofFailures = []CodeRow{
 	},
 
 	{
-		Code: CancelledByPerson, Kind: Refused, Cause: true, Meaning: "Somebody asked for the end of the operation.",
+		Code: CancelledByPerson, Kind: Refused, Cause: true, Meaning: "Somebody asked for the operation to end.",
 		Do: "The operation says who and why. Retry it if the work is still wanted.",
 	},
 	{

@@ -38,17 +38,18 @@ func troubleshooting() string {
 	p("Generated from the table of codes in `internal/fault` by `go generate ./internal/fault`; change the table, not this page.")
 	p("")
 	p("Every error of the API has a `code`, and every operation that failed or was ended has a `cause`, which is a code of the same table.")
-	p("An operation that holds for a decision, or whose work is being undone because it failed, has its cause already. Codes stay as they")
+	p("An operation that waits for a decision, or that undoes its work because it failed, already has its cause. Codes stay as they")
 	p("are; the words of errors may change. The error begins with what the hardware, the agent or the server said.")
 	p("")
 	p("| to find out | command | API |")
 	p("|---|---|---|")
 	p("| what happens to a node, why, and what can be done | `temper node why NODE` | `GET /temper/v1/nodes/NODE/why` |")
 	p("| the cause of an operation, and which step failed | `temper operation show ID` | `GET /temper/v1/operations/ID` |")
-	p("| all operations with a cause, newest first | | `GET /temper/v1/operations?cause=CODE` |")
+	p("| which nodes need a person, grouped by cause | `temper why` | `GET /temper/v1/why?group=cause` |")
+	p("| all operations with a cause, newest first | `temper operation list --cause CODE` | `GET /temper/v1/operations?cause=CODE` |")
 	p("")
-	p("When the reason is gone, `temper operation retry ID` does an operation again that has ended, and continues one that holds at a step.")
-	p("[Steering](steering.md) says what is retried without that, and how often.")
+	p("When the reason is gone, `temper operation retry ID` repeats an operation that has ended, and continues one that holds at a failed step.")
+	p("[Steering](steering.md) says what Temper retries by itself, and how often.")
 	for _, part := range []struct {
 		title, intro string
 		cause        bool

@@ -189,7 +189,7 @@ var ofRequests = []CodeRow{
 	},
 	{
 		Code: NoConductorAlive, Kind: Unavailable, Meaning: "No conductor is alive and takes work.",
-		Do: "Start a conductor. If some run, look in their logs whether they reach Temporal and the database.",
+		Do: "Start a conductor. If some run, their logs say whether they reach Temporal and the database.",
 	},
 	{
 		Code: DatabaseUnavailable, Kind: Unavailable, Cause: true, Meaning: "The database is away or busy.",
@@ -221,7 +221,7 @@ var ofRequests = []CodeRow{
 	},
 	{
 		Code: RequestRefused, Kind: Refused, Cause: true, Meaning: "The hardware refused the request.",
-		Do: "The error has its words. Mend what they name, then retry.",
+		Do: "The error has the hardware's words. Mend what it names, then retry.",
 	},
 	{
 		Code: CredentialsDenied, Kind: Denied, Cause: true, Meaning: "The hardware refused the credentials.",
@@ -233,6 +233,6 @@ var ofRequests = []CodeRow{
 	},
 	{
 		Code: UnknownOutcome, Kind: OutcomeUnknown, Cause: true, Meaning: "A request was sent, and it is not known whether it was carried out.",
-		Do: "Look at the server: the request may be sent only once, and nobody can read whether it had its effect. Then decide whether it is to be sent again, and retry.",
+		Do: "Look at the server. Temper sends such a request only once, and can't read whether it had its effect. If it is to be sent again, retry.",
 	},
 }
