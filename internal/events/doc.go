@@ -1,4 +1,4 @@
-// Package events is what happens to nodes and operations, in the order of numbers, for whoever follows it. It reads them through
+// Package events streams what happens to nodes and operations, in the order of the events' numbers. It reads the events through
 // interfaces; package store has them in PostgreSQL.
 //
 // A number (Event.Seq) is given out when an event is written, and its transaction commits later. So when number 7 is visible,

@@ -2,7 +2,7 @@ package events
 
 import "time"
 
-// Health is how a Hub is.
+// Health describes the state of a Hub.
 type Health struct {
 	Streams int
 	Resets  int64         // how often a stream was told that it had missed events
@@ -10,7 +10,7 @@ type Health struct {
 	Behind  time.Duration // how long there have been numbers that are not settled; 0 = there are none
 }
 
-// Health returns how the hub is.
+// Health returns the state of the hub.
 func (h *Hub) Health() Health {
 	h.mu.Lock()
 	defer h.mu.Unlock()

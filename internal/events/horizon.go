@@ -12,7 +12,7 @@ type Look struct {
 //
 // A transaction that a look does not show among the writers has no number yet that will be visible later: had it taken one, it
 // would hold its lock until it ends. So all numbers of a writer that a look shows first are above what was written at the look
-// before. Of those that the first look shows nothing is known, and until they have ended nothing is settled.
+// before. Of the writers that the first look shows, nothing is known: nothing is settled until they have ended.
 type Horizon struct {
 	looked  bool
 	written int64
@@ -21,8 +21,8 @@ type Horizon struct {
 
 const unknown = -1
 
-// Settle takes a look and returns the highest settled number. known is false while a transaction is open that was so at the
-// first look.
+// Settle takes a look and returns the highest settled number. known is false while a transaction is open that was open at
+// the first look.
 func (h *Horizon) Settle(l Look) (settled int64, known bool) {
 	above := make(map[string]int64, len(l.Writers))
 	settled, known = l.Written, true

@@ -30,8 +30,8 @@ type Config struct {
 	Linger time.Duration
 }
 
-// Hub gives the events of one process to any number of streams. It has one connection that hears of new events, and that only
-// while there are streams. It is safe for concurrent use.
+// Hub gives events to any number of streams in one process. It has one connection, which is notified of new events, and has it
+// only while there are streams. It is safe for concurrent use.
 type Hub struct {
 	Config
 	reads chan struct{} // holds one element for each stream that reads old events from the database

@@ -20,8 +20,7 @@ var reasonWords = map[node.Reason][2]string{
 	node.ReasonQuarantined: {"is in quarantine", "are in quarantine"},
 }
 
-// NeedsPerson says of so many nodes why they need a person, and the cause, in a sentence without a full
-// stop.
+// NeedsPerson says why count nodes need a person, and the cause, in a sentence without a full stop.
 func NeedsPerson(count int, reason node.Reason, cause fault.Code) string {
 	words := reasonWords[reason][1]
 	if count == 1 {

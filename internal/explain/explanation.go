@@ -26,7 +26,7 @@ type Facts struct {
 	Undo     *node.Operation      // the newest undo that has ended; nil = none is known
 	System   System               // the parts of Temper; the zero value = nothing is known to be broken
 	Run      *node.RunStatus      // of the open operation's workflow; nil = not known
-	// Inside: the operation's own workflow tells. It knows neither the node's provision state
+	// Inside says that the operation's own workflow explains it. It knows neither the node's provision state
 	// nor the other facts, except Now and Given.
 	Inside bool
 	Given  *time.Time // since when conductors have the steps; nil = they do not have them

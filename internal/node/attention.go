@@ -36,7 +36,7 @@ type Reason string
 
 // The reasons, the worst first.
 const (
-	ReasonHeld        Reason = "held"        // an operation waits for a decision
+	ReasonHeld        Reason = "held"        // an operation waits for a decision, or for somebody to unhold the node
 	ReasonFailed      Reason = "failed"      // its state is that of a failure
 	ReasonLate        Reason = "late"        // its operation takes longer than it should
 	ReasonOwed        Reason = "owed"        // what earlier work left can't be undone

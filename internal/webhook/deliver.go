@@ -22,10 +22,10 @@ const (
 type delivery struct {
 	*Dispatcher
 	Leased
-	at      int64 // everything up to this number was delivered
-	sent    int   // since the last record,
-	written int64 // which says this number,
-	saved   time.Time
+	at      int64     // everything up to this number was delivered
+	sent    int       // how many were delivered since the last record
+	written int64     // the number in the last record
+	saved   time.Time // when the last record was written
 }
 
 func (d *Dispatcher) deliver(ctx context.Context, l Leased) error {

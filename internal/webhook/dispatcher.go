@@ -110,7 +110,7 @@ func (d *Dispatcher) adjust(ctx context.Context, runs map[int64]*run, mine []Lea
 			})
 		}
 		if l.Redeliver && r.redelivering.CompareAndSwap(false, true) {
-			all.Go(func() { // it ends with its webhook's lease, because every write asks for it
+			all.Go(func() { // it ends when the lease does, because every write checks the lease
 				defer r.redelivering.Store(false)
 				d.told(ctx, l, d.redeliver(ctx, l))
 			})

@@ -33,9 +33,9 @@ type Webhook struct {
 	Health
 }
 
-// Health is how its deliveries go.
+// Health says how the deliveries of a webhook go.
 type Health struct {
-	DeliveredThrough int64      // it has had every event up to this number that it wants, or it was given up
+	DeliveredThrough int64      // each event up to this number that the webhook wants was delivered or given up
 	Behind           *time.Time // when the oldest event after that happened; nil = there is none
 	DeliveredAt      *time.Time // the last success; nil = none yet
 	FailingSince     *time.Time // the first failure after it; nil = it does not fail
