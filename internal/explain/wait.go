@@ -89,7 +89,7 @@ func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) st
 			add("ends about %s", format(*end))
 		}
 	case node.WaitHeartbeat:
-		add("the next call of the agent is awaited since %s", format(w.Since))
+		add("the next call of the agent has been awaited since %s", format(w.Since))
 	case node.WaitTime:
 		add("a pause since %s", format(w.Since))
 	}
@@ -125,7 +125,7 @@ func looked(w *node.Wait, whom, seen, last string, at func(*time.Time) string) [
 	if w.Unread != "" {
 		return append(out, fmt.Sprintf("%s has not answered since %s (%s)", whom, at(w.UnreadSince), text.Clause(w.Unread)))
 	}
-	return append(out, whom+" was not asked since")
+	return append(out, whom+" has not been asked since")
 }
 
 // done says how much of a command is done.
