@@ -31,8 +31,8 @@ func newEventsCommand() *cobra.Command {
 		Use: "events", Short: "Follow what happens to nodes and operations", Args: cobra.NoArgs,
 		Long: `Follow what happens to nodes and operations, until Ctrl-C. If the API or the database is away, it goes on where it was as soon as
 they are back. With --output json each line is an event, as the API sends it; the number to resume with is its seq. The types are in
-docs/events.md. If the events after that number are not all kept any more, the command says so and goes on
-with what happens from now on.`,
+docs/events.md. If the events after the number are not all kept any more, the command says so and goes on with what happens from now
+on.`,
 		Example: "  temper events --node rack1-04\n  temper events --type operation.ended,step.failed --output json\n  temper events --after 0",
 	}
 	c.Flags().StringVar(&f.Node, "node", "", "only events of this `node`")

@@ -63,7 +63,7 @@ func TestWebhookCommandsAskTheAPI(t *testing.T) {
 		{"test chat", `{"delivered": true, "error": null}`, "POST /temper/v1/webhooks/chat/test {}", "has taken the message"},
 		{"dead-letters chat", `{"dead_letters": [{"event": 7, "type": "operation.ended", "error": "the endpoint answered 500"}], "next": null}`, "GET /temper/v1/webhooks/chat/dead-letters ", "answered 500"},
 		{"redeliver chat 7", `{"redelivering": 1}`, `POST /temper/v1/webhooks/chat/redeliver {"event":7}`, "within seconds: 1;"},
-		{"redeliver chat --all", `{"redelivering": 3}`, `POST /temper/v1/webhooks/chat/redeliver {}`, "3 are sent"},
+		{"redeliver chat --all", `{"redelivering": 3}`, `POST /temper/v1/webhooks/chat/redeliver {}`, "within seconds: 3;"},
 	} {
 		out, _, asked, err := hooked(t, c.answer, append([]string{"webhook"}, strings.Fields(c.args)...)...)
 		require.NoError(t, err, c.args)
