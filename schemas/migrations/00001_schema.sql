@@ -690,23 +690,30 @@ CREATE FUNCTION operation_past_usual(o operations) RETURNS boolean LANGUAGE sql 
         AND coalesce(o.usual_until < clock_timestamp(), false)
 $$;
 
+-- PostgreSQL plans the body of a function in SQL anew with each call, unless it can put it into the statement that calls it. So
+-- functions that it can't put there, and that each operation calls, are in PL/pgSQL.
+
 -- Returns which kind of server a node is: manufacturer and model, from its properties or its inventory, or the driver if neither is
 -- known.
-CREATE FUNCTION node_model(n nodes) RETURNS text LANGUAGE sql STABLE AS $$
-    SELECT left(coalesce(nullif(trim(concat_ws(' ',
-            coalesce(nullif(n.properties ->> 'manufacturer', ''), nullif(n.properties ->> 'vendor', ''), v.found ->> 'manufacturer'),
-            coalesce(nullif(n.properties ->> 'model', ''), v.found ->> 'product_name'))), ''), n.driver), 255)
-      FROM (SELECT (SELECT i.inventory -> 'system_vendor' FROM node_inventory i WHERE i.node_id = n.id) AS found) v
-$$;
+CREATE FUNCTION node_model(n nodes) RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    inspected jsonb := (SELECT i.inventory -> 'system_vendor' FROM node_inventory i WHERE i.node_id = n.id);
+BEGIN
+    RETURN left(coalesce(nullif(trim(concat_ws(' ',
+        coalesce(nullif(n.properties ->> 'manufacturer', ''), nullif(n.properties ->> 'vendor', ''), inspected ->> 'manufacturer'),
+        coalesce(nullif(n.properties ->> 'model', ''), inspected ->> 'product_name'))), ''), n.driver), 255);
+END $$;
 
 -- Returns a key of the image that an instance_info names: a hash of its digest or, if that is not given, of its URL without the query;
 -- '' = it names none.
-CREATE FUNCTION image_key(instance_info jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN i.image = '' THEN '' ELSE left(encode(sha256(convert_to(i.image, 'UTF8')), 'hex'), 32) END
-      FROM (SELECT coalesce(
+CREATE FUNCTION image_key(instance_info jsonb) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    image text := coalesce(
         lower(substring(coalesce(nullif(instance_info ->> 'image_os_hash_value', ''), instance_info ->> 'image_checksum') FROM '[0-9a-fA-F]{32,128}$')),
-        split_part(instance_info ->> 'image_source', '?', 1), '') AS image) i
-$$;
+        split_part(instance_info ->> 'image_source', '?', 1), '');
+BEGIN
+    RETURN CASE WHEN image = '' THEN '' ELSE left(encode(sha256(convert_to(image, 'UTF8')), 'hex'), 32) END;
+END $$;
 
 -- Returns how long steps usually take with a model and an image. It uses the samples of both; if there are fewer than enough, those of
 -- the model; and if there are fewer than enough of these, too, all samples. basis says which.
@@ -1010,8 +1017,9 @@ END $$;
 
 -- Returns the names of the fields that differ between two versions of a node, as a PATCH names them, of those that a user may set. It does
 -- not return values, because they may be secrets.
-CREATE FUNCTION node_changes(old nodes, new nodes) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
-    SELECT array_remove(ARRAY[
+CREATE FUNCTION node_changes(old nodes, new nodes) RETURNS text[] LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN array_remove(ARRAY[
         CASE WHEN old.name IS DISTINCT FROM new.name THEN 'name' END,
         CASE WHEN old.driver <> new.driver THEN 'driver' END,
         CASE WHEN old.interfaces <> new.interfaces THEN 'interfaces' END,
@@ -1036,8 +1044,8 @@ CREATE FUNCTION node_changes(old nodes, new nodes) RETURNS text[] LANGUAGE sql I
         CASE WHEN old.disable_power_off <> new.disable_power_off THEN 'disable_power_off' END,
         CASE WHEN old.raid_config <> new.raid_config THEN 'raid_config' END,
         CASE WHEN old.target_raid_config <> new.target_raid_config THEN 'target_raid_config' END,
-        CASE WHEN old.traits <> new.traits THEN 'traits' END], NULL)
-$$;
+        CASE WHEN old.traits <> new.traits THEN 'traits' END], NULL);
+END $$;
 
 -- Writes events if the node has got another provision state, power state or maintenance, or if a user has changed its fields.
 CREATE FUNCTION tell_node_changed() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -1106,6 +1114,9 @@ END $$;
 
 CREATE FUNCTION tell_quarantines() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+    IF NOT EXISTS (SELECT FROM changed) THEN
+        RETURN NULL; -- each operation that ends deletes from quarantines, nearly always no row
+    END IF;
     INSERT INTO events (type, node_uuid, node_name, data)
     SELECT TG_ARGV[0], n.uuid, coalesce(n.name, ''), jsonb_build_object('driver', n.driver, 'conductor_group', n.conductor_group)
       FROM changed c JOIN nodes n ON n.id = c.node_id ORDER BY n.id;
@@ -1126,7 +1137,8 @@ END $$;
 
 -- Writes an event for each step that was begun, begun again, has failed or is over. Arguments of steps are not part of it, because they
 -- may be secrets.
-CREATE FUNCTION tell_steps(old operations, new operations) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION tell_steps(old operations, new operations) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
     INSERT INTO events (type, node_uuid, node_name, operation_id, kind, cause, data)
     SELECT t.type, new.node_uuid, new.node_name, new.id, new.kind, CASE t.type WHEN 'step.failed' THEN coalesce(s.after ->> 'cause', '') ELSE '' END, jsonb_strip_nulls(jsonb_build_object(
             'step', s.after ->> 'step', 'interface', s.after ->> 'interface', 'index', s.after -> 'index', 'step_state', s.after ->> 'state',
@@ -1139,8 +1151,8 @@ CREATE FUNCTION tell_steps(old operations, new operations) RETURNS void LANGUAGE
         WHEN s.after ->> 'state' IN ('done', 'skipped', 'cancelled') AND s.before ->> 'state' IS DISTINCT FROM s.after ->> 'state' THEN 'step.ended'
         WHEN s.after ->> 'state' = 'running' AND coalesce((s.after -> 'attempts')::integer, 0) > coalesce((s.before -> 'attempts')::integer, 0) THEN 'step.begun' END AS type) t
      WHERE s.after IS DISTINCT FROM s.before AND t.type IS NOT NULL
-     ORDER BY s.place
-$$;
+     ORDER BY s.place;
+END $$;
 
 -- Writes an event for each thing that has happened to an operation between two versions of its row.
 CREATE FUNCTION tell_operation_changed() RETURNS trigger LANGUAGE plpgsql AS $$
