@@ -40,7 +40,7 @@ on.`,
 	c.Flags().StringSliceVar(&f.Operations, "operation", nil, "only events of the operations with these `ids`")
 	c.Flags().StringSliceVar(&f.Causes, "cause", nil, "only events with these `causes`")
 	c.Flags().StringSliceVar(&f.Types, "type", nil, "only events of these `types`; baremetal.node stands for all that begin with it")
-	c.Flags().Int64Var(&after, "after", 0, "begin after the event with this `number`; 0 = with the first event (default: with what happens from now on)")
+	c.Flags().Int64Var(&after, "after", 0, "begin after the event with this `number`; 0 = with the oldest that is kept (default: with what happens from now on)")
 	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
 	var kinds []string
 	for _, k := range node.Kinds() {
@@ -95,7 +95,7 @@ type eventPrinter struct {
 // Missed is of client.EventHandler.
 func (p *eventPrinter) Missed(m client.Missed) error {
 	p.seen++
-	_, err := fmt.Fprintf(p.s.err, "temper: the events after %d are not all kept any more: list what you need again. From here on nothing is missed.\n", m.After)
+	_, err := fmt.Fprintf(p.s.err, "temper: the events after %d are not all kept any more: list what you need again. From here on nothing is missed. Those that are kept begin with --after %d.\n", m.After, m.Oldest-1)
 	return err
 }
 

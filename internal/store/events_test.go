@@ -362,8 +362,10 @@ func TestOldEventsAreReadFromTheDatabaseAndThoseThatAreGoneAreTold(t *testing.T)
 		require.NoError(t, err, name)
 		require.Equal(t, fmt.Sprintf("id: 60000\nevent: reset\ndata: {\"after\":%d,\"oldest\":12001,\"seq\":60000}\n\n", after), string(blocks), name)
 	}
-	_, kept := followed(t, s, events.Filter{}, ptr(int64(12_000)))
-	require.Equal(t, "12001", collected(t, kept, 1)[0])
+	for _, after := range []int64{12_000, 0} {
+		_, kept := followed(t, s, events.Filter{}, &after)
+		require.Equal(t, "12001", collected(t, kept, 1)[0], "after %d", after)
+	}
 }
 
 // The statement reads a range of the primary key, so it takes the same time whatever is asked for.
