@@ -92,17 +92,17 @@ func TestHelpNamesWhatWouldWork(t *testing.T) {
 	b.In("busy", node.Deploying)
 	got := ask("busy", "manage", 409)
 	require.Equal(t, fault.NodeLocked, got.Code)
-	require.Equal(t, []string{"temper node why busy shows what holds it", "temper operation cancel 1 ends it"}, got.Commands())
+	require.Equal(t, []string{"temper node why busy says what happens to it", "temper operation cancel 1 ends it"}, got.Commands())
 	require.Equal(t, "POST", got.Help[1].Method)
 	b.Post(got.Help[1].Path, map[string]any{}).Is(202)
-	require.Equal(t, []string{"temper node why busy shows what holds it"}, ask("busy", "manage", 409).Commands(), "it is being ended")
+	require.Equal(t, []string{"temper node why busy says what happens to it"}, ask("busy", "manage", 409).Commands(), "it is being ended")
 
 	b.In("held", node.DeployHold)
 	b.SQL(`UPDATE operations SET phase = 'holding', steps = jsonb_set(steps, '{1,state}', '"failed"') WHERE node_name = 'held'`)
 	id := b.Text(`SELECT id::text FROM operations WHERE node_name = 'held'`)
 	got = ask("held", "manage", 400)
 	require.Equal(t, []string{
-		"temper node why held shows what holds it", "temper operation retry " + id + " runs the failed step again", "temper operation abort " + id + " ends it",
+		"temper node why held says what happens to it", "temper operation retry " + id + " runs the failed step again", "temper operation abort " + id + " ends it",
 	}, got.Commands())
 
 	b.Enrolled("new")

@@ -25,7 +25,7 @@ func faultOf(words string, code fault.Code, help ...client.Help) []byte {
 
 func TestErrorsSayWhatToDo(t *testing.T) {
 	list := client.Help{Command: "temper node list", Effect: "shows which there are"}
-	why := client.Help{Command: "temper node why n1", Effect: "shows what holds it"}
+	why := client.Help{Command: "temper node why n1", Effect: "says what happens to it"}
 	cancel := client.Help{Command: "temper operation cancel 7", Effect: "ends it"}
 	for name, c := range map[string]struct {
 		status int
@@ -35,8 +35,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		want   string
 	}{
 		"what the API knows":         {404, fault.NodeNotFound, []client.Help{list}, node.EventManage, "temper node list shows which there are"},
-		"more than one thing":        {409, fault.NodeLocked, []client.Help{why, cancel}, node.EventDeploy, "temper node why n1 shows what holds it, temper operation cancel 7 ends it"},
-		"what this program adds":     {409, fault.NodeInTransition, []client.Help{why}, "", "once its operation holds for a decision, driver_info, instance_info and properties can be set, temper node why n1 shows what holds it"},
+		"more than one thing":        {409, fault.NodeLocked, []client.Help{why, cancel}, node.EventDeploy, "temper node why n1 says what happens to it, temper operation cancel 7 ends it"},
+		"what this program adds":     {409, fault.NodeInTransition, []client.Help{why}, "", "once its operation holds for a decision, driver_info, instance_info and properties can be set, temper node why n1 says what happens to it"},
 		"no image":                   {400, fault.ImageInvalid, nil, node.EventDeploy, "say which image with --image and --checksum"},
 		"a secret":                   {400, fault.SecretRequired, nil, "", "--driver-info @FILE and --instance-info @FILE read secrets from a JSON file"},
 		"the database away":          {503, fault.DatabaseUnavailable, nil, "", "the database is away or busy, ask again when it is back"},

@@ -282,7 +282,7 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		var started struct{ Operations []struct{ ID string } }
 		require.NoError(t, json.Unmarshal([]byte(got.out), &started))
 		id := started.Operations[0].ID
-		require.ErrorContains(t, ask(t, url, "", "node", "deploy", "stuck").failed, "temper node why stuck shows what holds it, temper operation cancel "+id+" ends it")
+		require.ErrorContains(t, ask(t, url, "", "node", "deploy", "stuck").failed, "temper node why stuck says what happens to it, temper operation cancel "+id+" ends it")
 		require.ErrorContains(t, ask(t, url, "", "node", "set", "stuck", "--driver", "redfish").failed, "state transition")
 		require.ErrorContains(t, ask(t, url, "", "operation", "watch", "--node", "stuck", "--wait", "50ms", "--every", "5ms").failed,
 			"operation "+id+" (deploy) has not ended within 50ms")

@@ -11,7 +11,7 @@ import (
 
 // reasonWords say why nodes need a person, after "1 node" and after "2 nodes".
 var reasonWords = map[node.Reason][2]string{
-	node.ReasonHeld:        {"waits for a decision", "wait for a decision"},
+	node.ReasonHeld:        {"is held and waits for a person", "are held and wait for a person"},
 	node.ReasonFailed:      {"has failed", "have failed"},
 	node.ReasonLate:        {"takes longer than it should", "take longer than they should"},
 	node.ReasonOwed:        {"owes an undo that can't be done", "owe an undo that can't be done"},

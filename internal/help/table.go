@@ -20,7 +20,7 @@ type row struct {
 
 // rows is the table of actions.
 var rows = map[explain.Do]row{
-	explain.ExplainNode:    {"node why {node}", "shows what holds it", http.MethodGet, "/temper/v1/nodes/{node}/why", nil},
+	explain.ExplainNode:    {"node why {node}", "says what happens to it", http.MethodGet, "/temper/v1/nodes/{node}/why", nil},
 	explain.ValidateNode:   {"node validate {node}", "shows what is missing", http.MethodGet, "/v1/nodes/{node}/validate", nil},
 	explain.ChangeState:    {"node {verb} {node}", "makes it {state}", http.MethodPost, "/temper/v1/nodes/{node}/operations", verb},
 	explain.UnholdNode:     {"node unhold {node}", "lets it go on", http.MethodPost, "/temper/v1/nodes/{node}/operations", always(fields{"verb": "unhold"})},
@@ -68,7 +68,7 @@ var rows = map[explain.Do]row{
 	explain.WatchOperation:   {"operation watch {operation}", "shows how it goes on", http.MethodGet, "/temper/v1/operations/{operation}", nil},
 	explain.CancelOperation:  {"operation cancel {operation}", "ends it", http.MethodPost, "/temper/v1/operations/{operation}/cancel", always(fields{})},
 	explain.UnpauseOperation: {"operation unpause {operation}", "lets it go on", http.MethodPost, "/temper/v1/operations/{operation}/unpause", always(fields{})},
-	explain.RetryOperation:   {"operation retry {operation}", "does it again once it has ended", http.MethodPost, "/temper/v1/operations/{operation}/retry", always(fields{})},
+	explain.RetryOperation:   {"operation retry {operation}", "does it again", http.MethodPost, "/temper/v1/operations/{operation}/retry", always(fields{})},
 	explain.Decide:           {"operation {decision} {operation}", "", http.MethodPost, "/temper/v1/operations/{operation}/decision", decision},
 	explain.SayTemporalLost: {
 		"operation recover --lost-temporal --reason WHY", "confirms that Temporal has lost its data",
