@@ -105,6 +105,20 @@ type attribute struct {
 	value any
 }
 
+// update returns the update that gives the attribute its value.
+func (a attribute) update() temporal.SearchAttributeUpdate {
+	switch key := a.key.(type) {
+	case temporal.SearchAttributeKeyBool:
+		return key.ValueSet(a.value == true)
+	case temporal.SearchAttributeKeyKeyword:
+		if a.value != "" {
+			return key.ValueSet(a.value.(string))
+		}
+		return key.ValueUnset()
+	}
+	panic("a search attribute is neither a bool nor a keyword: " + a.key.GetName())
+}
+
 // moving are the attributes that change as the operation moves.
 func (o *operation) moving() []attribute {
 	step := ""
@@ -124,9 +138,8 @@ func (o *operation) resting() []attribute {
 	}
 }
 
-// changed returns the updates for those whose value is not as it was sent.
-func (o *operation) changed(want []attribute) []temporal.SearchAttributeUpdate {
-	var out []temporal.SearchAttributeUpdate
+// changed returns those whose value is not as it was sent.
+func (o *operation) changed(want []attribute) (out []attribute) {
 	for _, a := range want {
 		if s, ok := a.value.(string); ok {
 			a.value = keyword(s)
@@ -134,23 +147,19 @@ func (o *operation) changed(want []attribute) []temporal.SearchAttributeUpdate {
 		if have, sent := o.shown[a.key.GetName()]; sent && have == a.value {
 			continue
 		}
-		switch key := a.key.(type) {
-		case temporal.SearchAttributeKeyBool:
-			out = append(out, key.ValueSet(a.value == true))
-		case temporal.SearchAttributeKeyKeyword:
-			if a.value == "" {
-				out = append(out, key.ValueUnset())
-			} else {
-				out = append(out, key.ValueSet(a.value.(string)))
-			}
-		}
-		o.shown[a.key.GetName()] = a.value
+		out = append(out, a)
 	}
 	return out
 }
 
-func (o *operation) upsert(ctx workflow.Context, changed []temporal.SearchAttributeUpdate) {
-	if err := workflow.UpsertTypedSearchAttributes(ctx, changed...); err != nil {
+// upsert sends attributes. Only it notes them as sent: a run of an older version that sends none must not take them for sent.
+func (o *operation) upsert(ctx workflow.Context, changed []attribute) {
+	var updates []temporal.SearchAttributeUpdate
+	for _, a := range changed {
+		updates = append(updates, a.update())
+		o.shown[a.key.GetName()] = a.value
+	}
+	if err := workflow.UpsertTypedSearchAttributes(ctx, updates...); err != nil {
 		workflow.GetLogger(ctx).Warn("the search attributes could not be set", "error", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
 
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/activities/conductor"
@@ -119,4 +120,19 @@ func TestACancelledOperationIsFoundByWhoEndedIt(t *testing.T) {
 		require.Contains(t, told, "**n1: operation 7 (deploy) is cancelling**", "not: failed")
 		require.Contains(t, details(t, env), "**n1: operation 7 (deploy) was cancelled**")
 	}
+}
+
+// A run that began with an older version sends what that version would have sent: one upsert for two holds that look the same.
+func TestARunOfAnOlderVersionSendsNoMoreSearchAttributes(t *testing.T) {
+	j := &judged{}
+	env := j.env(t)
+	env.OnGetVersion("search attributes of failures", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion)
+	sent := 0
+	env.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(mock.Arguments) { sent++ }).Return(nil)
+	j.runs = []func() (conductor.StepsResult, error){fails(fault.Denied, "wrong password"), fails(fault.Denied, "wrong password"), done}
+	decide(env, time.Hour, workflows.Decision{Action: node.ActionRetry})
+	decide(env, 2*time.Hour, workflows.Decision{Action: node.ActionRetry})
+	env.ExecuteWorkflow(workflows.Operate, input)
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, 1, sent)
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -59,6 +60,10 @@ func (q *Query) Text(name string) *string {
 	v := q.values.Get(name)
 	if len(v) > maxParameter {
 		q.Fail("The value of %s is longer than %d bytes", name, maxParameter)
+		return nil
+	}
+	if !utf8.ValidString(v) || strings.ContainsRune(v, 0) {
+		q.Fail("The value of %s is not text in UTF-8", name)
 		return nil
 	}
 	return &v

@@ -3,6 +3,7 @@ package temper
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,9 +55,22 @@ func (s *Server) listAttention(c *gin.Context) (int, any, error) {
 		Reason: node.Reason(q.Word("reason")), Cause: fault.Code(q.Word("cause")), ConductorGroup: format.Lower(q.Text("conductor_group")),
 		Driver: q.Word("driver"), ResourceClass: q.Word("resource_class"), State: node.State(q.Word("provision_state")), Limit: p.Limit,
 	}
+	switch {
+	case f.Reason != "" && !slices.Contains(node.Reasons, f.Reason):
+		q.Fail("reason must be one of %v", node.Reasons)
+	case f.Cause != "" && !slices.Contains(fault.Causes(), f.Cause):
+		q.Fail("There is no cause %s.", format.Clip(string(f.Cause)))
+	case f.State != "" && !slices.Contains(node.States(), f.State):
+		q.Fail("There is no provision state %s.", format.Clip(string(f.State)))
+	}
 	names := c.QueryArray("node")
 	if len(names) > maxAttentionNodes {
 		q.Fail("At most %d nodes can be named", maxAttentionNodes)
+	}
+	for _, name := range names {
+		if !node.IsUUID(node.CanonicalUUID(name)) && !node.ValidName(name, format.MaxMinor) {
+			q.Fail("Expected a logical name or UUID but received %s.", format.Clip(name))
+		}
 	}
 	if p.Marker != "" && !readMarker(p.Marker, group != "", &f) {
 		q.Fail("the marker is none of this list: %s", format.Clip(p.Marker))
@@ -115,7 +129,7 @@ func readMarker(marker string, groups bool, f *node.AttentionFilter) bool {
 		return true
 	}
 	f.AfterCount, f.AfterCause = int(place), fault.Code(words[2])
-	return true
+	return f.AfterCause == "" || slices.Contains(fault.Causes(), f.AfterCause)
 }
 
 func showAttention(a *node.Attention) any {

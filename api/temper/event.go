@@ -84,6 +84,9 @@ func resumeAfter(c *gin.Context) (*int64, error) {
 	if err != nil || n < 0 {
 		return nil, fault.New(fault.Invalid, "%s is %s: it must be the id of an event, or 0 for all that are kept.", lastEventID, format.Clip(given))
 	}
+	if n == 0 {
+		n = events.FromOldest
+	}
 	return &n, nil
 }
 
@@ -109,7 +112,7 @@ func (s *Server) eventFilter(c *gin.Context) (f events.Filter, err error) {
 	return f, err
 }
 
-// wrongInFilter says which kind or cause does not exist; "" = all do.
+// wrongInFilter says which kind, cause or type does not exist; "" = all do.
 func wrongInFilter(f events.Filter) string {
 	for _, k := range f.Kinds {
 		if !slices.Contains(node.Kinds(), node.OperationKind(k)) {
@@ -119,6 +122,11 @@ func wrongInFilter(f events.Filter) string {
 	for _, c := range f.Causes {
 		if !slices.Contains(fault.Causes(), fault.Code(c)) {
 			return fmt.Sprintf("There is no cause %s.", format.Clip(c))
+		}
+	}
+	for _, t := range f.Types {
+		if !events.IsType(t) {
+			return fmt.Sprintf("There is no event of the type %s.", format.Clip(t))
 		}
 	}
 	return ""

@@ -113,6 +113,10 @@ const pageEvents = 1000
 // advance takes over the events up to settled. If there are more than the tail holds, streams read them from the database.
 func (h *Hub) advance(ctx context.Context, feed Feed, look Look, settled int64) error {
 	h.mu.Lock()
+	if ctx.Err() != nil { // nobody follows any more: what is known ends here
+		h.mu.Unlock()
+		return ctx.Err()
+	}
 	at := h.settled
 	if !h.known || settled < at || settled-at > tailEvents { // settled < at: an older state of the database was restored
 		at = settled
@@ -143,6 +147,9 @@ func (h *Hub) advance(ctx context.Context, feed Feed, look Look, settled int64) 
 func (h *Hub) take(list []Event, at int64, missed bool) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if !h.known {
+		return nil // nobody follows any more
+	}
 	if missed {
 		h.tail = tail{from: at}
 	} else if err := h.tail.add(list); err != nil {

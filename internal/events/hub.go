@@ -67,6 +67,9 @@ func NewHub(c Config) *Hub {
 	return &Hub{Config: c, reads: make(chan struct{}, 4), kick: make(chan struct{}, 1), ofUser: map[string]int{}, changed: make(chan struct{})}
 }
 
+// FromOldest is the number after which a stream begins that is to have all events that are kept.
+const FromOldest = -1
+
 // Open begins a stream for a user ("" = nobody has to log in) with the events after the number after; nil = with those that are
 // committed from now on. The stream must be closed.
 func (h *Hub) Open(ctx context.Context, user string, f Filter, after *int64) (*Stream, error) {

@@ -46,8 +46,8 @@ func (s *Stream) Next(ctx context.Context) ([]byte, error) {
 		h := s.hub
 		h.mu.Lock()
 		changed, settled, from, deleted := h.changed, h.settled, h.tail.from, h.look.Deleted
-		if s.at == 0 && h.known {
-			s.at = deleted // 0 asks for all that are kept
+		if s.at == FromOldest && h.known {
+			s.at = deleted
 		}
 		// A look that was under way when the stream began may be older than the number.
 		gone := s.at > h.look.Written && h.looks > s.opened+1

@@ -130,8 +130,8 @@ UPDATE operations SET undo = @undo, error = nullif(@error, ''), cause = nullif(@
 // if it has failed. It returns fault.Lost if the operation belongs to another run or has ended.
 func (s *Store) SetUndo(ctx context.Context, id int64, runID string, undo []node.Undo, why node.Failure) error {
 	var d dicts
-	why = why.Complete()
-	rows, err := s.exec(ctx, "set an operation's undos", setUndoSQL, args{"id": id, "run": runID, "undo": d.undo(undo), "error": failure(why.Error), "cause": why.Cause})
+	why = node.Failure{Error: failure(why.Error), Cause: why.Cause}.Complete() // an error of characters that the database can't store is none
+	rows, err := s.exec(ctx, "set an operation's undos", setUndoSQL, args{"id": id, "run": runID, "undo": d.undo(undo), "error": why.Error, "cause": why.Cause})
 	if err == nil && rows == 0 {
 		err = fault.New(fault.Lost, "operation %d has ended or is another run's", id)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -362,7 +363,7 @@ func TestOldEventsAreReadFromTheDatabaseAndThoseThatAreGoneAreTold(t *testing.T)
 		require.NoError(t, err, name)
 		require.Equal(t, fmt.Sprintf("id: 60000\nevent: reset\ndata: {\"after\":%d,\"oldest\":12001,\"seq\":60000}\n\n", after), string(blocks), name)
 	}
-	for _, after := range []int64{12_000, 0} {
+	for _, after := range []int64{12_000, events.FromOldest} {
 		_, kept := followed(t, s, events.Filter{}, &after)
 		require.Equal(t, "12001", collected(t, kept, 1)[0], "after %d", after)
 	}
@@ -444,4 +445,26 @@ func TestStreamsAreBounded(t *testing.T) {
 		stream.Close()
 	}
 	require.Zero(t, h.Health().Streams)
+}
+
+// The table of types has those that the triggers write, and the documentation has them all.
+func TestTheTypesOfEventsAreThoseOfTheTriggers(t *testing.T) {
+	t.Parallel()
+	_, url := openURL(t)
+	bodies := ask[string](t, url, `SELECT string_agg(prosrc, E'\n') || (SELECT string_agg(pg_get_triggerdef(oid), E'\n') FROM pg_trigger) FROM pg_proc WHERE pronamespace = 'public'::regnamespace`)
+	written := regexp.MustCompile(`'((?:baremetal|node|operation|step)\.[a-z_.]+)'`).FindAllStringSubmatch(bodies, -1)
+	require.NotEmpty(t, written)
+	for _, w := range written {
+		if begun, composed := strings.CutSuffix(w[1], "."); composed {
+			require.True(t, events.IsType(begun), w[1])
+		} else {
+			require.Contains(t, events.Types, w[1])
+		}
+	}
+	page, err := os.ReadFile("../../docs/events.md")
+	require.NoError(t, err)
+	for _, kind := range events.Types {
+		last := kind[strings.LastIndex(kind, ".")+1:]
+		require.Regexp(t, "`(?:"+regexp.QuoteMeta(kind)+"|\\."+last+")`", string(page), kind)
+	}
 }

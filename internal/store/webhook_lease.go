@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	// A lease that is renewed keeps its number.
+	// A lease that is renewed keeps its number. A lease that ends later than now plus its length was given before the clock stepped
+	// back, and has ended.
 	leaseWebhooksSQL = `
 WITH free AS (
 	SELECT w.id, w.leased_by <> @holder AS other FROM webhooks w
-	 WHERE w.enabled AND (w.leased_by = @holder OR w.leased_until IS NULL OR w.leased_until < clock_timestamp())
+	 WHERE w.enabled AND (w.leased_by = @holder OR w.leased_until IS NULL OR w.leased_until NOT BETWEEN clock_timestamp() AND clock_timestamp() + @lease * interval '1 microsecond' + interval '1 second')
 	 ORDER BY w.id FOR NO KEY UPDATE)
 UPDATE webhooks w SET lease = w.lease + free.other::integer, leased_by = @holder, leased_until = clock_timestamp() + @lease * interval '1 microsecond'
   FROM free WHERE w.id = free.id
@@ -24,8 +25,14 @@ RETURNING ` + webhookColumns + `, w.seal, w.ciphertext, w.lease,
 
 	releaseWebhooksSQL = `UPDATE webhooks SET leased_by = '', leased_until = NULL WHERE leased_by = @holder`
 
+	// A process without the key leaves the webhook to one that has it.
+	webhookUnreadableSQL = `
+UPDATE webhooks w SET failing_since = coalesce(w.failing_since, clock_timestamp()), attempts = w.attempts + 1, failures = w.failures + 1, last_error = @error,
+	leased_by = '', leased_until = NULL
+ WHERE w.id = @id AND w.lease = @lease AND w.enabled`
+
 	webhookDeliveredSQL = `
-UPDATE webhooks w SET delivered_through = @through, deliveries = w.deliveries + @count,
+UPDATE webhooks w SET delivered_through = greatest(w.delivered_through, @through), deliveries = w.deliveries + @count,
 	delivered_at = CASE WHEN @count > 0 THEN clock_timestamp() ELSE w.delivered_at END,
 	failing_since = CASE WHEN @count = 0 THEN w.failing_since END,
 	attempts = CASE WHEN @count = 0 THEN w.attempts ELSE 0 END,
@@ -61,7 +68,7 @@ kept AS (UPDATE webhook_dead_letters d SET redeliver = false, error = @error FRO
 SELECT id FROM mine`
 )
 
-// LeaseWebhooks is of webhook.Store. A webhook whose secret does not open is left out.
+// LeaseWebhooks is of webhook.Store. A webhook whose secret can't be decrypted is left out and given back.
 func (s *Store) LeaseWebhooks(ctx context.Context, holder string, d time.Duration) ([]webhook.Leased, error) {
 	var unreadable error
 	all, err := list(ctx, s, "lease webhooks", leaseWebhooksSQL, args{"holder": holder, "lease": micros(d)}, func(r pgx.Row) (l webhook.Leased, err error) {
@@ -84,7 +91,8 @@ func (s *Store) LeaseWebhooks(ctx context.Context, holder string, d time.Duratio
 			out = append(out, l)
 			continue
 		}
-		if err := s.WebhookFailed(ctx, l.Lease, unreadable.Error()); err != nil {
+		err := s.underLease(ctx, l.Lease, "give a webhook back", webhookUnreadableSQL, args{"error": words(unreadable.Error(), webhook.MaxError)})
+		if err != nil && !fault.Is(err, fault.Lost) {
 			return nil, err
 		}
 	}

@@ -135,7 +135,7 @@ func (s *Store) oneWebhook(ctx context.Context, what, name, sql string, a args) 
 
 // DeadLetters is a page of the dead letters of a webhook, oldest first, those after the number after.
 func (s *Store) DeadLetters(ctx context.Context, name string, after int64, limit int) ([]webhook.DeadLetter, error) {
-	if _, _, err := s.Webhook(ctx, name); err != nil {
+	if err := s.oneWebhook(ctx, "list dead letters of webhook ", name, webhookExistsSQL, args{"name": name}); err != nil {
 		return nil, err
 	}
 	return list(ctx, s, "list dead letters", deadLettersSQL, args{"name": name, "after": after, "limit": limit}, scanDeadLetter)
@@ -147,7 +147,7 @@ func scanDeadLetter(r pgx.Row) (d webhook.DeadLetter, err error) {
 
 // RedeliverEvents has a dead letter sent once more, or all of a webhook (seq 0), and returns how many.
 func (s *Store) RedeliverEvents(ctx context.Context, name string, seq int64) (int, error) {
-	if _, _, err := s.Webhook(ctx, name); err != nil {
+	if err := s.oneWebhook(ctx, "redeliver events of webhook ", name, webhookExistsSQL, args{"name": name}); err != nil {
 		return 0, err
 	}
 	rows, err := s.exec(ctx, "redeliver events of webhook "+words(name, 255), redeliverSQL, args{"name": name, "seq": seq})
@@ -158,6 +158,8 @@ func (s *Store) RedeliverEvents(ctx context.Context, name string, seq int64) (in
 }
 
 const (
+	webhookExistsSQL = `SELECT w.id FROM webhooks w WHERE w.name = @name`
+
 	oldWebhooksSQL = `SELECT w.name, w.url, w.seal, w.ciphertext FROM webhooks w WHERE w.key_id <> @key ORDER BY w.id`
 
 	resealWebhookSQL = `UPDATE webhooks SET key_id = @key, seal = @seal, ciphertext = @fresh WHERE name = @name AND ciphertext = @old`

@@ -752,7 +752,8 @@ LANGUAGE sql STABLE AS $$
           FROM nodes n WHERE n.provision_state IN ('deploy failed', 'clean failed', 'inspect failed', 'adopt failed', 'rescue failed', 'unrescue failed',
             'service failed', 'error') OR n.provision_state = 'enroll' AND n.last_error IS NOT NULL
         UNION ALL
-        SELECT o.node_id, 3, 'late', coalesce(o.cause, ''), o.id, coalesce(o.waiting_until, o.usual_until, o.accepted_at)
+        SELECT o.node_id, 3, 'late', coalesce(o.cause, ''), o.id, coalesce(least(
+                CASE WHEN o.waiting_until < clock_timestamp() THEN o.waiting_until END, CASE WHEN operation_past_usual(o) THEN o.usual_until END), o.accepted_at)
           FROM operations o WHERE o.ended_at IS NULL AND o.temporal_pause IS NULL AND o.stalled = '' AND o.phase <> 'holding'
            AND (operation_past_usual(o) OR o.waiting_until < clock_timestamp() OR o.begun_at IS NULL AND o.accepted_at < clock_timestamp() - interval '1 minute')
         UNION ALL

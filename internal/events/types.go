@@ -1,0 +1,54 @@
+package events
+
+import "strings"
+
+// Types are the types of events. docs/events.md says when there is one of each. Those that begin with baremetal are Ironic's
+// notifications.
+var Types = []string{
+	"baremetal.node.create.end",
+	"baremetal.node.update.end",
+	"baremetal.node.delete.end",
+	"baremetal.node.provision_set.start",
+	"baremetal.node.provision_set.end",
+	"baremetal.node.provision_set.success",
+	"baremetal.node.provision_set.error",
+	"baremetal.node.power_set.start",
+	"baremetal.node.power_set.end",
+	"baremetal.node.power_set.error",
+	"baremetal.node.power_state_corrected.success",
+	"baremetal.node.maintenance_set.end",
+	"baremetal.port.create.end",
+	"baremetal.port.update.end",
+	"baremetal.port.delete.end",
+	"baremetal.allocation.create.end",
+	"baremetal.allocation.create.error",
+	"baremetal.allocation.update.end",
+	"baremetal.allocation.delete.end",
+	"node.quarantined",
+	"node.released",
+	"operation.accepted",
+	"operation.begun",
+	"operation.waiting",
+	"operation.running",
+	"operation.holding",
+	"operation.undoing",
+	"operation.paused",
+	"operation.unpaused",
+	"operation.handed_over",
+	"operation.asked",
+	"operation.decided",
+	"operation.ended",
+	"step.begun",
+	"step.failed",
+	"step.ended",
+}
+
+// IsType reports whether a filter's type is that of an event, or the beginning of one up to a dot.
+func IsType(wanted string) bool {
+	for _, t := range Types {
+		if t == wanted || strings.HasPrefix(t, wanted+".") {
+			return true
+		}
+	}
+	return false
+}
