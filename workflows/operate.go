@@ -312,7 +312,15 @@ func errorMessage(err error) string {
 	if temporal.IsCanceledError(err) {
 		return ""
 	}
-	return err.Error()
+	switch timedOut(err) { // Temporal's own words are about its events
+	case enums.TIMEOUT_TYPE_UNSPECIFIED:
+		return err.Error()
+	case enums.TIMEOUT_TYPE_HEARTBEAT:
+		return "the conductor gave no sign of this step any more"
+	case enums.TIMEOUT_TYPE_SCHEDULE_TO_START:
+		return "no conductor took the step up in time"
+	}
+	return "no conductor got an answer in time"
 }
 
 // failureOf returns why an operation ended with err; zero if somebody asked for the end.

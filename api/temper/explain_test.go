@@ -9,6 +9,7 @@ import (
 	"go.temper.dev/temper/api/temper"
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -175,7 +176,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 		"it has failed and is in maintenance": {
 			node.Node{ProvisionState: node.DeployFailed, LastError: "no disk", Maintenance: true, Fault: node.FaultPower},
 			explain.Facts{Covered: true, Previous: failed},
-			"Node n1 is deploy failed, nobody holds it: no disk, in maintenance with fault power failure. You can: temper node undeploy n1; temper node maintenance unset n1.",
+			"Node n1 is deploy failed, nobody holds it: no disk, in maintenance with fault power failure. You can: temper node maintenance unset n1; temper operation retry 11; temper node undeploy n1.",
 		},
 		"it owes, and nobody covers it": {
 			node.Node{
@@ -189,6 +190,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 				"Known conductors of the group: c1, dead, last heartbeat 40s ago. " +
 				`It waits for a conductor with driver redfish in conductor group "". ` +
 				"Next: an undo of what earlier work left: power off, eject media. " +
+				"What to do: " + fault.NoConductor.Row().Do + " " +
 				"You can: temper conductor list; temper node set n1 --conductor-group rack; temper node waive n1 --reason WHY.",
 		},
 		"it owes in the maintenance of its own failure": {
@@ -229,7 +231,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			"Node n1 is available, nobody holds it. No live conductor covers it: " +
 				`none with driver redfish in conductor group "mars" has its interfaces and takes work. ` +
 				"It is offered to nobody, new work on it is refused, and it is released by itself when one is back. " +
-				"Known conductors of the group: none. You can: temper conductor list; temper node manage n1.",
+				"Known conductors of the group: none. What to do: " + fault.NoConductor.Row().Do + " You can: temper conductor list; temper node manage n1.",
 		},
 		"its conductors come and go": {
 			node.Node{ProvisionState: node.Available, Quarantine: &node.Quarantine{Since: since, Held: true}},

@@ -62,6 +62,7 @@ type Explanation struct {
 	why     string // follows What, and the time since when that is so
 	ended   bool   // the workflow of the open operation is over or lost
 	inside  bool   // Facts.Inside
+	advises bool   // Cause is that of a failure that somebody has to mend
 	exact   bool   // Next happens at NextAt; otherwise NextAt is the latest time
 	now     time.Time
 }
@@ -90,13 +91,16 @@ func Node(n *node.Node, f Facts) Explanation {
 		}
 		e.What += what + text.Because(n.MaintenanceReason)
 		maintained = what + text.Since(n.MaintenanceSince, f.Now) + text.Because(n.MaintenanceReason)
+		if n.MaintenanceByFault && n.Fault == node.FaultPower {
+			e.Trouble = append(e.Trouble, "The maintenance ends by itself as soon as a conductor can read the power state again")
+		}
 		e.can(Action{Do: EndMaintenance})
 	}
 	if e.Cause == "" {
 		e.Cause = f.System.Cause()
 	}
 	if e.Cause == "" && !f.Covered {
-		e.Cause = fault.NoConductor
+		e.Cause, e.advises = fault.NoConductor, true
 	}
 	e.Power = Power(n, f.Now)
 	e.tell(n)
@@ -138,6 +142,9 @@ func (e *Explanation) Paragraph(commands []string) string {
 	}
 	if e.Usual != "" && !slices.Contains(e.Trouble, unusual+e.Usual) {
 		out = append(out, "Meanwhile "+e.Usual)
+	}
+	if e.advises && e.Cause != "" {
+		out = append(out, "What to do: "+strings.TrimSuffix(e.Cause.Row().Do, "."))
 	}
 	if len(commands) > 0 {
 		out = append(out, "You can: "+strings.Join(commands, "; "))

@@ -17,7 +17,7 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 		e.why = ": " + text.Clause(n.LastError)
 		e.canRetry(n, f.Previous, f)
 		if o := f.Previous; o != nil && o.Outcome != node.Succeeded {
-			e.Cause = o.Cause
+			e.Cause, e.advises = o.Cause, true
 		}
 	}
 	if len(n.Owed) > 0 {
@@ -41,10 +41,19 @@ func (e *Explanation) canRetry(n *node.Node, o *node.Operation, f Facts) {
 	if o == nil || o.Outcome == node.Succeeded || !f.Covered {
 		return
 	}
-	if _, err := admission.MayRetry(n, o, ""); err == nil {
-		e.canMend(o)
-		e.can(Action{Do: RetryOperation, Operation: o.ID})
+	_, held := admission.MayRetry(n, o, "")
+	if held != nil {
+		free := *n
+		free.Maintenance = false
+		if _, err := admission.MayRetry(&free, o, ""); err != nil {
+			return
+		}
 	}
+	e.canMend(o)
+	if held != nil { // by the maintenance alone
+		e.can(Action{Do: EndMaintenance})
+	}
+	e.can(Action{Do: RetryOperation, Operation: o.ID})
 }
 
 // admits reports whether the verb would be accepted for a node without an open operation.

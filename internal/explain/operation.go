@@ -43,7 +43,7 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 	case o.Undecided() != nil:
 		step := o.Undecided()
 		e.Trouble = append(e.Trouble, fmt.Sprintf("Step %s failed: %s", step.Name(), text.Clause(step.LastError)))
-		e.Next = "it fails unless somebody decides"
+		e.Next, e.advises = "it fails unless somebody decides", true
 		e.canMend(o)
 		e.canDecide(o, step)
 	default:

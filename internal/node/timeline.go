@@ -77,7 +77,7 @@ func (e TimelineEntry) Text() string {
 	case TimelineHandedOver:
 		return fmt.Sprintf("handed over from conductor %s to %s", e.Former, e.Conductor)
 	case TimelineStopped:
-		return fmt.Sprintf("conductor %s stopped in good order before its step was over", e.Conductor)
+		return fmt.Sprintf("conductor %s stopped working on the step before it was over", e.Conductor)
 	case TimelineWaiting, TimelineBlocked:
 		return "waiting for " + e.Words
 	case TimelineWaitEnded:

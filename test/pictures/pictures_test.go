@@ -44,8 +44,19 @@ func TestTemporalsUI(t *testing.T) {
 		name string
 		play func()
 	}{
-		{"running", w.running}, {"held", w.held}, {"aborted", w.aborted}, {"paused", w.paused}, {"cancelled", w.cancelled}, {"failed", w.failed}, {"list", w.list},
-		{"activity", w.activity}, {"signals", w.signals}, {"reset", w.reset}, {"terminated", w.terminated}, {"again", w.again}, {"batch", w.batch},
+		{"running", w.running},
+		{"held", w.held},
+		{"aborted", w.aborted},
+		{"paused", w.paused},
+		{"cancelled", w.cancelled},
+		{"failed", w.failed},
+		{"list", w.list},
+		{"activity", w.activity},
+		{"signals", w.signals},
+		{"reset", w.reset},
+		{"terminated", w.terminated},
+		{"again", w.again},
+		{"batch", w.batch},
 	} {
 		t.Run(scene.name, func(t *testing.T) {
 			w.t, w.stack.t, w.browser.t = t, t, t

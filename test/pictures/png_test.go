@@ -7,7 +7,6 @@ import (
 	"image/color"
 	"image/png"
 	"slices"
-
 	"testing"
 
 	"github.com/stretchr/testify/require"
