@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"go.temper.dev/temper/internal/mask"
@@ -108,5 +107,5 @@ func (f *Filter) Wants(e *Event) bool {
 		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind)) &&
 		(len(f.Operations) == 0 || slices.Contains(f.Operations, e.Operation)) &&
 		(len(f.Causes) == 0 || slices.Contains(f.Causes, e.Cause)) &&
-		(len(f.Types) == 0 || slices.ContainsFunc(f.Types, func(t string) bool { return e.Type == t || strings.HasPrefix(e.Type, t+".") }))
+		(len(f.Types) == 0 || slices.ContainsFunc(f.Types, func(wanted string) bool { return isOf(e.Type, wanted) }))
 }

@@ -1,6 +1,9 @@
 package events
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Types are the types of events. docs/events.md says when there is one of each. Those that begin with baremetal are Ironic's
 // notifications.
@@ -45,10 +48,8 @@ var Types = []string{
 
 // IsType reports whether a filter's type is that of an event, or the beginning of one up to a dot.
 func IsType(wanted string) bool {
-	for _, t := range Types {
-		if t == wanted || strings.HasPrefix(t, wanted+".") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(Types, func(t string) bool { return isOf(t, wanted) })
 }
+
+// isOf reports whether an event of the type t is of the wanted type. The same rule in SQL is in eventsSQL of package store.
+func isOf(t, wanted string) bool { return t == wanted || strings.HasPrefix(t, wanted+".") }

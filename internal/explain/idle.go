@@ -41,8 +41,8 @@ func (e *Explanation) canRetry(n *node.Node, o *node.Operation, f Facts) {
 	if o == nil || o.Outcome == node.Succeeded || !f.Covered {
 		return
 	}
-	_, held := admission.MayRetry(n, o, "")
-	if held != nil {
+	_, refused := admission.MayRetry(n, o, "")
+	if refused != nil {
 		free := *n
 		free.Maintenance = false
 		if _, err := admission.MayRetry(&free, o, ""); err != nil {
@@ -50,7 +50,7 @@ func (e *Explanation) canRetry(n *node.Node, o *node.Operation, f Facts) {
 		}
 	}
 	e.canMend(o)
-	if held != nil { // by the maintenance alone
+	if refused != nil { // by the maintenance alone
 		e.can(Action{Do: EndMaintenance})
 	}
 	e.can(Action{Do: RetryOperation, Operation: o.ID})

@@ -92,6 +92,8 @@ func (s *Store) Events(ctx context.Context, q events.Query) ([]events.Event, int
 
 // FollowEvents opens a connection beside the pool, which hears of new events.
 func (s *Store) FollowEvents(ctx context.Context) (events.Feed, error) {
+	ctx, cancel := s.within(ctx)
+	defer cancel()
 	c := s.pool.Config().ConnConfig
 	c.RuntimeParams["application_name"] += " events"
 	conn, err := pgx.ConnectConfig(ctx, c)

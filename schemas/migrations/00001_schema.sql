@@ -1083,6 +1083,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- Writes an event for each port that was created or deleted; the trigger gives the type.
 CREATE FUNCTION tell_ports() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN -- the ports of a node that is deleted go without an event each, as in Ironic
     INSERT INTO events (type, node_uuid, node_name, data)
@@ -1091,6 +1092,7 @@ BEGIN -- the ports of a node that is deleted go without an event each, as in Iro
     RETURN NULL;
 END $$;
 
+-- Writes an event if a user has changed a port.
 CREATE FUNCTION tell_port_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO events (type, node_uuid, node_name, data)
@@ -1099,6 +1101,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- Writes an event for an allocation that was created, perhaps in vain, changed or deleted.
 CREATE FUNCTION tell_allocation() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     a allocations := CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
@@ -1113,10 +1116,11 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- Writes an event for each node that is in quarantine now, or no longer; the trigger gives the type. The node has to be there still.
 CREATE FUNCTION tell_quarantines() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NOT EXISTS (SELECT FROM changed) THEN
-        RETURN NULL; -- each operation that ends deletes from quarantines, nearly always no row
+        RETURN NULL; -- each change of a node by a user deletes from quarantines, nearly always no row
     END IF;
     INSERT INTO events (type, node_uuid, node_name, data)
     SELECT TG_ARGV[0], n.uuid, coalesce(n.name, ''), jsonb_build_object('driver', n.driver, 'conductor_group', n.conductor_group)

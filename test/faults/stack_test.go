@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -20,6 +18,7 @@ import (
 	"go.temper.dev/temper/internal/dev"
 	"go.temper.dev/temper/internal/pgserver"
 	"go.temper.dev/temper/internal/sim"
+	"go.temper.dev/temper/internal/testenv"
 	"go.temper.dev/temper/test/stack"
 )
 
@@ -162,7 +161,7 @@ func (l *lab) freezes(t *testing.T, name string) (thaw func()) {
 	stopped := map[int]bool{}
 	for more := true; more; { // processes that are started meanwhile are stopped in the next round
 		more = false
-		for _, pid := range family(t, l.pid(t, name)) {
+		for _, pid := range testenv.Family(t, l.pid(t, name)) {
 			if !stopped[pid] {
 				stopped[pid], more = true, true
 				_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
@@ -176,21 +175,4 @@ func (l *lab) freezes(t *testing.T, name string) (thaw func()) {
 	}
 	t.Cleanup(thaw)
 	return thaw
-}
-
-// family returns a process and its descendants.
-func family(t *testing.T, pid int) []int {
-	t.Helper()
-	out := []int{pid}
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if errors.Is(err, os.ErrNotExist) {
-		return out // it has just ended
-	}
-	require.NoError(t, err)
-	for _, f := range strings.Fields(string(b)) {
-		child, err := strconv.Atoi(f)
-		require.NoError(t, err)
-		out = append(out, family(t, child)...)
-	}
-	return out
 }

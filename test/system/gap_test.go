@@ -1,18 +1,16 @@
 package system_test
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
 	"os"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/testenv"
 )
 
 // inTheMiddle stops reconciliations in their middle, when they have read which conductors are alive and are about to read the
@@ -51,30 +49,13 @@ func whatIsDecided(t *testing.T, db *pgx.Conn) decided {
 	}
 }
 
-// family returns a process and all processes that it has started, parents first.
-func family(t *testing.T, pid int) []int {
-	t.Helper()
-	out := []int{pid}
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if errors.Is(err, os.ErrNotExist) {
-		return out // it has just ended
-	}
-	require.NoError(t, err)
-	for _, f := range strings.Fields(string(b)) {
-		child, err := strconv.Atoi(f)
-		require.NoError(t, err)
-		out = append(out, family(t, child)...)
-	}
-	return out
-}
-
 // stops stops a process with all that it has started, until the function that it returns is called.
 func (s *stack) stops(t *testing.T, name string) (goOn func()) {
 	t.Helper()
 	var all []int
 	for stopped := map[int]bool{}; ; { // processes that are started meanwhile are stopped in the next round
 		more := 0
-		for _, pid := range family(t, s.pid(name)) {
+		for _, pid := range testenv.Family(t, s.pid(name)) {
 			if !stopped[pid] {
 				stopped[pid], all, more = true, append(all, pid), more+1
 				_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
