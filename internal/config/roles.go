@@ -58,6 +58,7 @@ type Rack struct {
 	Process
 	Listen     string        `key:"rack_listen" flag:"listen" default:"127.0.0.1:0" help:"address to serve; port 0 is a free one"`
 	Servers    int           `key:"rack_servers" flag:"servers" default:"24" help:"how many servers stand in it"`
+	Personas   []string      `key:"rack_personas" flag:"persona" help:"machines that the servers are, in turn (docs/hardware.md has the names); all is every one, none is generic"`
 	Seed       int64         `key:"rack_seed" flag:"seed" default:"1" help:"what its randomness starts from"`
 	BMCLatency time.Duration `key:"rack_bmc_latency" flag:"bmc-latency" default:"0s" help:"pause before every answer of a BMC"`
 	PowerDelay time.Duration `key:"rack_power_delay" flag:"power-delay" default:"200ms" help:"how long a server takes to change its power state"`
@@ -101,6 +102,7 @@ type Dev struct {
 	Drivers    []string      `key:"dev_drivers" flag:"drivers" default:"redfish" help:"drivers of the nodes, and of every conductor: redfish, fake-hardware"`
 	Groups     []string      `key:"dev_groups" flag:"groups" help:"conductor groups that nodes and conductors are split among; none is the default group"`
 	BMCLatency time.Duration `key:"rack_bmc_latency" flag:"bmc-latency" default:"0s" help:"pause before every answer of a BMC"`
+	Personas   []string      `key:"rack_personas" flag:"persona" help:"machines that the rack's servers are, in turn (docs/hardware.md has the names); all is every one, none is generic"`
 	Seed       int64         `key:"rack_seed" flag:"seed" default:"1" help:"what the rack's randomness starts from"`
 	Enroll     bool          `key:"dev_enroll" flag:"enroll" default:"true" help:"whether the nodes are enrolled"`
 	Computes   int           `key:"dev_computes" flag:"computes" default:"0" help:"how many compute services run"`

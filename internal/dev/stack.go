@@ -232,6 +232,7 @@ func (s *Stack) workers(ctx context.Context) error {
 		return []string{
 			"--listen", s.dir.listen("rack", "127.0.0.1:0"), "--servers", strconv.Itoa(s.share()[RackDriver]),
 			"--seed", strconv.FormatInt(s.o.Seed, 10), "--bmc-latency", s.o.BMCLatency.String(), "--data", s.dir.in("rack"),
+			"--persona", strings.Join(s.o.Personas, ","),
 		}
 	}, func(i *devfile.Info, r devfile.Ready) { i.RackURL = r.URL })
 	specs := []Spec{rack, s.role("orchestrator", "orchestrator", stageOrchestrator, nil, nil)}

@@ -12,14 +12,18 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+
+	"go.temper.dev/temper/internal/sim/redfish"
 )
 
 // Config has the settings of a rack. A field that is zero has its default.
 type Config struct {
-	Servers int    // how many; their names are sim-0001, sim-0002, ...
-	Seed    int64  // determines identities, credentials, disk image, faults and jitter
-	Listen  string // host:port for Run; port 0 is the last start's with the same DataDir, else a free one. Defaults to 127.0.0.1:0
-	Host    string // host name or address in URLs instead of the listener's, for clients on other machines
+	Servers int   // how many; their names are sim-0001, sim-0002, ...
+	Seed    int64 // determines identities, credentials, disk image, faults and jitter
+	// Personas are the names of the machines that the servers are, in turn; all stands for every one. Defaults to generic.
+	Personas []string
+	Listen   string // host:port for Run; port 0 is the last start's with the same DataDir, else a free one. Defaults to 127.0.0.1:0
+	Host     string // host name or address in URLs instead of the listener's, for clients on other machines
 	// AllowedHosts are further host names that requests may have in their Host header if the rack listens on loopback.
 	AllowedHosts []string
 	APIURL       string // the API that the agents call; may be set later with SetAPIURL: agents wait for it
@@ -102,6 +106,9 @@ func (c Config) validate() error {
 	}
 	if c.ImageBytes < 512 || c.ImageBytes > 1<<30 {
 		errs = append(errs, fmt.Errorf("image is %d bytes, want 512 to %d", c.ImageBytes, 1<<30))
+	}
+	if _, err := redfish.FindPersonas(c.Personas); err != nil {
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

@@ -15,6 +15,8 @@ import (
 // Server is the JSON of a server in {rack_url}/servers.
 type Server struct {
 	Name            string                 `json:"name"`
+	Persona         string                 `json:"persona"` // the machine that the BMC answers as
+	Serial          string                 `json:"serial"`
 	RedfishAddress  string                 `json:"redfish_address"`
 	RedfishSystemID string                 `json:"redfish_system_id"`
 	RedfishUsername string                 `json:"redfish_username"`
@@ -44,7 +46,7 @@ type Server struct {
 func (r *Rack) describe(s *machine.Server) Server {
 	onDisk, media, boot, power := s.Disk.State(), s.Media(), s.BootOverride(), s.PowerState()
 	out := Server{
-		Name: s.Name, RedfishAddress: r.addr.bmcURL(s.Name), RedfishSystemID: redfish.System,
+		Name: s.Name, Persona: s.Persona(), Serial: s.Serial, RedfishAddress: r.addr.bmcURL(s.Name), RedfishSystemID: redfish.SystemOf(s),
 		RedfishUsername: s.Username, RedfishPassword: s.Password, RedfishVerifyCA: true, MACs: s.MACs(),
 		Powered: power == machine.On || power == machine.PoweringOff, PowerState: power, PowerActions: s.PowerActions(),
 		BootEnabled: boot.Enabled, BootMode: boot.Mode, AgentCommands: s.AgentCommands(), AgentPhase: r.fleet.Phase(s.Name),

@@ -57,9 +57,13 @@ func New(cfg Config) (_ *Rack, err error) {
 	}
 	r.redfish = redfish.New(cfg.Latency)
 	r.images = images.New(r.cfg.Seed, cfg.ImageBytes)
+	personas, err := redfish.FindPersonas(r.cfg.Personas)
+	if err != nil {
+		return nil, fmt.Errorf("make rack: %w", err)
+	}
 	env := r.env()
 	for i := range cfg.Servers {
-		s := machine.New(env, i)
+		s := machine.New(env, i, personas[i%len(personas)].Make)
 		r.servers = append(r.servers, s)
 		r.byName[s.Name] = s
 	}

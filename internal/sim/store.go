@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ const saveEvery = 200 * time.Millisecond
 type rackFile struct {
 	Seed      int64          `json:"seed"`
 	DiskBytes int64          `json:"disk_bytes"`
+	Personas  []string       `json:"personas,omitempty"`
 	Addresses savedAddresses `json:"addresses"`
 }
 
@@ -37,22 +39,22 @@ type store struct {
 	wake  chan struct{}
 }
 
-// openStore opens or creates the folder. If it exists, its seed and disk size replace
-// those of the settings, because its servers were made from them.
+// openStore opens or creates the folder. If it exists, its seed, disk size and personas
+// replace those of the settings, because its servers were made from them.
 func openStore(dir string, cfg *Config) (*store, error) {
 	s := &store{dir: dir, dirty: map[string]*machine.Server{}, wake: make(chan struct{}, 1)}
 	if err := os.MkdirAll(filepath.Join(dir, "servers"), 0o755); err != nil {
 		return nil, err
 	}
-	s.rack = rackFile{Seed: cfg.Seed, DiskBytes: cfg.DiskBytes}
+	s.rack = rackFile{Seed: cfg.Seed, DiskBytes: cfg.DiskBytes, Personas: cfg.Personas}
 	switch err := readJSON(filepath.Join(dir, "rack.json"), &s.rack); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return nil, err
-	case s.rack.Seed != cfg.Seed || s.rack.DiskBytes != cfg.DiskBytes:
-		cfg.Log.Warn("ignored the settings for seed and disk size: the folder has a rack with others", zap.String("folder", dir),
-			zap.Int64("seed", s.rack.Seed), zap.Int64("disk_bytes", s.rack.DiskBytes))
-		cfg.Seed, cfg.DiskBytes = s.rack.Seed, s.rack.DiskBytes
+	case s.rack.Seed != cfg.Seed || s.rack.DiskBytes != cfg.DiskBytes || !slices.Equal(s.rack.Personas, cfg.Personas):
+		cfg.Log.Warn("ignored the settings for seed, disk size and personas: the folder has a rack with others", zap.String("folder", dir),
+			zap.Int64("seed", s.rack.Seed), zap.Int64("disk_bytes", s.rack.DiskBytes), zap.Strings("personas", s.rack.Personas))
+		cfg.Seed, cfg.DiskBytes, cfg.Personas = s.rack.Seed, s.rack.DiskBytes, s.rack.Personas
 	}
 	return s, nil
 }

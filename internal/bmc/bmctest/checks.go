@@ -109,7 +109,11 @@ func checkBoot(t *testing.T, b *bench) {
 		if want.Device == bmc.DeviceNone && b.lacks(BootClear) {
 			requests = 2 // the first is refused
 		}
-		require.Equal(t, requests, b.changes(t, func() error { return s.SetBoot(t.Context(), want) }))
+		if want.Persistent && b.lacks(BootForever) {
+			requireRefused(t, s.SetBoot(t.Context(), want))
+			continue
+		}
+		b.requireChanges(t, requests, func() error { return s.SetBoot(t.Context(), want) })
 		have, err := b.reopen(t, s).Boot(t.Context())
 		require.NoError(t, err)
 		require.True(t, have.Fulfils(want), "%s is not %s", have, want)
@@ -128,8 +132,8 @@ func checkBootMode(t *testing.T, b *bench, s bmc.Session) {
 		return
 	}
 	for _, mode := range []bmc.Mode{bmc.ModeBIOS, bmc.ModeUEFI} {
-		require.NoError(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DeviceDisk, Mode: mode}))
-		require.NoError(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DevicePXE}))
+		b.do(t, func() error { return s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DeviceDisk, Mode: mode}) })
+		b.do(t, func() error { return s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DevicePXE}) })
 		have, err := b.reopen(t, s).Boot(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, mode, have.Mode)
@@ -141,19 +145,49 @@ func checkBootOnce(t *testing.T, b *bench) {
 		t.Skip("the machine has no override for once")
 	}
 	s := b.open(t)
-	require.NoError(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DeviceDisk}))
+	b.do(t, func() error { return s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DeviceDisk}) })
 	b.requestPower(t, s, bmc.RequestOn)
 	require.Eventually(t, func() bool {
 		have, err := s.Boot(t.Context())
 		return err == nil && have.Device == bmc.DeviceNone
 	}, b.Settle, pollPause, "the override was not used")
 
+	if b.lacks(BootForever) {
+		return
+	}
 	b.requestPower(t, s, bmc.RequestForceOff)
-	require.NoError(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DeviceDisk, Persistent: true}))
+	b.do(t, func() error { return s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DeviceDisk, Persistent: true}) })
 	b.requestPower(t, s, bmc.RequestOn)
 	have, err := s.Boot(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, bmc.DeviceDisk, have.Device, "a persistent override stays")
+}
+
+func checkBootFromCD(t *testing.T, b *bench) {
+	if b.BootedFromCD == nil || b.lacks(Media) || b.lacks(SetBoot) {
+		t.Skip("nobody can tell what the machine booted from")
+	}
+	s := b.open(t)
+	b.do(t, func() error { return s.InsertMedia(t.Context(), b.Images[0]) })
+	require.Eventually(t, func() bool {
+		m, err := s.Media(t.Context())
+		return err == nil && m.Inserted
+	}, b.Settle, pollPause)
+	b.do(t, func() error { return s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DeviceCDROM}) })
+	have, err := b.reopen(t, s).Boot(t.Context())
+	require.NoError(t, err)
+	require.True(t, have.Fulfils(bmc.Boot{Device: bmc.DeviceCDROM}), "%s", have)
+	b.requestPower(t, s, bmc.RequestOn)
+	require.Eventually(t, b.BootedFromCD, b.Settle, pollPause, "the server did not boot from the virtual CD")
+
+	b.requestPower(t, s, bmc.RequestForceOff)
+	b.do(t, func() error { return s.EjectMedia(t.Context()) })
+	b.do(t, func() error { return s.SetBoot(t.Context(), bmc.Boot{}) })
+	require.Eventually(t, func() bool {
+		m, err := s.Media(t.Context())
+		have, berr := s.Boot(t.Context())
+		return err == nil && berr == nil && !m.Inserted && have.Cleared()
+	}, b.Settle, pollPause, "the boot from the virtual CD is undone")
 }
 
 func checkNonsense(t *testing.T, b *bench) {
@@ -190,11 +224,11 @@ func checkMedia(t *testing.T, b *bench) {
 
 	see(bmc.Media{})
 	require.Equal(t, 0, b.changes(t, eject), "an empty drive is not ejected")
-	require.Equal(t, 1, b.changes(t, insert(one.Image)))
+	b.requireChanges(t, 1, insert(one.Image))
 	see(one)
 	require.Equal(t, 0, b.changes(t, insert(one.Image)), "what is in is not inserted again")
 	see(one)
-	require.Equal(t, 2, b.changes(t, insert(two.Image)), "another image is ejected first")
+	b.requireChanges(t, 2, insert(two.Image), "another image is ejected first")
 	see(two)
 	require.Equal(t, 1, b.changes(t, eject))
 	see(bmc.Media{})
@@ -212,6 +246,9 @@ func checkInspection(t *testing.T, b *bench) {
 	require.Positive(t, inv.CPUs)
 	require.Positive(t, inv.MemoryMiB)
 	require.NotEmpty(t, inv.Architecture)
+	if b.Serial != "" {
+		require.Equal(t, b.Serial, inv.Serial)
+	}
 	require.NotEmpty(t, inv.Disks)
 	for _, d := range inv.Disks {
 		require.Positive(t, d.SizeBytes)

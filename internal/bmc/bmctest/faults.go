@@ -49,7 +49,7 @@ func (b *bench) prepare(t *testing.T) bmc.Session {
 	s := b.open(t)
 	b.requestPower(t, s, bmc.RequestOn)
 	if !b.lacks(Media) {
-		require.NoError(t, s.InsertMedia(t.Context(), b.Images[0]))
+		b.do(t, func() error { return s.InsertMedia(t.Context(), b.Images[0]) })
 		require.Eventually(t, func() bool {
 			m, err := s.Media(t.Context())
 			return err == nil && m.Inserted

@@ -23,16 +23,17 @@ type Capability string
 
 // The capabilities that may be lacking.
 const (
-	Power      Capability = "power" // every BMC has it
-	SoftOff    Capability = "soft off"
-	Restart    Capability = "force restart"
-	ReadBoot   Capability = "read boot" // every BMC has it
-	SetBoot    Capability = "set boot"
-	BootOnce   Capability = "boot once"  // without it a one-time override reads back as a persistent one
-	BootClear  Capability = "boot clear" // without it a cleared override reads back as a persistent one of the disk
-	BootMode   Capability = "boot mode"
-	Media      Capability = "virtual media"
-	Inspection Capability = "inspection"
+	Power       Capability = "power" // every BMC has it
+	SoftOff     Capability = "soft off"
+	Restart     Capability = "force restart"
+	ReadBoot    Capability = "read boot" // every BMC has it
+	SetBoot     Capability = "set boot"
+	BootOnce    Capability = "boot once"  // without it a one-time override reads back as a persistent one
+	BootClear   Capability = "boot clear" // without it a cleared override reads back as a persistent one of the disk
+	BootMode    Capability = "boot mode"
+	BootForever Capability = "boot continuously" // without it a persistent override is refused
+	Media       Capability = "virtual media"
+	Inspection  Capability = "inspection"
 )
 
 // Rig is a driver and a server to test it with, which is powered off and has no boot
@@ -44,6 +45,14 @@ type Rig struct {
 
 	// Lacks lists the capabilities that the BMC lacks.
 	Lacks []Capability
+	// Tries is how many requests one change may take, because the BMC refuses the first
+	// forms of some requests. Default 1.
+	Tries int
+	// Serial is the server's serial number, "" if it is not known.
+	Serial string
+	// BootedFromCD reports whether the server has booted from the virtual CD; nil if
+	// nobody can tell.
+	BootedFromCD func() bool
 	// Forgets is true if a conversation does not see what another one changed.
 	Forgets bool
 	// Changes returns how many requests that could change something reached the BMC,
@@ -77,6 +86,7 @@ func Suite(t *testing.T, factory Factory) {
 		{"a restart is sent once or refused", Restart, checkRestart},
 		{"the boot override reads back as it was set", SetBoot, checkBoot},
 		{"a boot override for once is gone after power on", SetBoot, checkBootOnce},
+		{"the server boots from the virtual CD", Media, checkBootFromCD},
 		{"a device or request that does not exist is refused", "", checkNonsense},
 		{"the virtual CD is changed only when it has to be", Media, checkMedia},
 		{"the guard is asked before each change and stops it", Power, checkGuard},
@@ -110,6 +120,7 @@ func newBench(t *testing.T, factory Factory) *bench {
 	if b.Settle == 0 {
 		b.Settle = 10 * time.Second
 	}
+	b.Tries = max(b.Tries, 1)
 	if b.Images == [2]string{} {
 		b.Images = [2]string{"http://192.0.2.1/one.iso", "http://192.0.2.1/two.iso"}
 	}
@@ -128,7 +139,7 @@ func (b *bench) has(c Capability) bool {
 	switch c {
 	case Restart:
 		return b.can.Restarter != nil && b.can.PowerControl != nil
-	case ReadBoot, SetBoot, BootOnce, BootClear, BootMode:
+	case ReadBoot, SetBoot, BootOnce, BootClear, BootMode, BootForever:
 		return b.can.BootDevice != nil
 	case Media:
 		return b.can.VirtualMedia != nil
@@ -160,15 +171,50 @@ func (b *bench) reopen(t *testing.T, s bmc.Session) bmc.Session {
 	return b.open(t)
 }
 
+// retry calls do until it succeeds, as long as its error is fault.Busy, and checks that it
+// does. Before each call it calls begin.
+func (b *bench) retry(t *testing.T, begin func(), do func() error) {
+	t.Helper()
+	until := time.Now().Add(b.Settle)
+	for {
+		begin()
+		err := do()
+		if fault.Is(err, fault.Busy) && time.Now().Before(until) {
+			time.Sleep(pollPause)
+			continue
+		}
+		require.NoError(t, err)
+		return
+	}
+}
+
+// do calls do until the BMC is not busy, and checks that it succeeds.
+func (b *bench) do(t *testing.T, do func() error) {
+	t.Helper()
+	b.retry(t, func() {}, do)
+}
+
+// requireChanges checks that do takes want changes, each with at most as many requests as
+// the BMC needs for one.
+func (b *bench) requireChanges(t *testing.T, want int, do func() error, words ...any) {
+	t.Helper()
+	n := b.changes(t, do)
+	require.GreaterOrEqual(t, n, want, words...)
+	require.LessOrEqual(t, n, want*b.Tries, words...)
+}
+
 // changes calls do and returns how often it called the guard. If requests can be counted,
-// it checks that do sent exactly as many that could change something.
+// it checks that do sent exactly as many that could change something. If the BMC is busy, it
+// calls do again, and counts the last call.
 func (b *bench) changes(t *testing.T, do func() error) int {
 	t.Helper()
-	asked, sent := b.guard.count(), 0
-	if b.Changes != nil {
-		sent = b.Changes()
-	}
-	require.NoError(t, do())
+	asked, sent := 0, 0
+	b.retry(t, func() {
+		asked = b.guard.count()
+		if b.Changes != nil {
+			sent = b.Changes()
+		}
+	}, do)
 	asked = b.guard.count() - asked
 	if b.Changes != nil {
 		require.Equal(t, asked, b.Changes()-sent, "each changing request is guarded, and nothing else is")
@@ -190,7 +236,7 @@ func (b *bench) awaitPower(t *testing.T, s bmc.Session, want bmc.Power) {
 // requestPower sends a power request and waits until it has taken effect.
 func (b *bench) requestPower(t *testing.T, s bmc.Session, r bmc.PowerRequest) {
 	t.Helper()
-	require.NoError(t, s.RequestPower(t.Context(), r))
+	b.do(t, func() error { return s.RequestPower(t.Context(), r) })
 	want := bmc.PowerOff
 	if r == bmc.RequestOn {
 		want = bmc.PowerOn

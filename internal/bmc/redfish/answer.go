@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +38,8 @@ type refusal struct {
 	status int
 	change bool // the request was a change, not a read or a login
 	text   string
+	// details is text with everything that the messages name: ids, arguments, properties.
+	details string
 }
 
 func (r *refusal) Error() string { return r.text }
@@ -62,7 +65,7 @@ func (a *answer) err() error {
 		text += ": " + words
 	}
 	text += fmt.Sprintf(" (%s %s)", a.method, a.path)
-	no := &refusal{status: a.status, change: a.changes, text: text}
+	no := &refusal{status: a.status, change: a.changes, text: text, details: text + " " + a.details()}
 	pause, asked := a.retryAfter()
 	switch {
 	case a.status == http.StatusUnauthorized:
@@ -71,8 +74,8 @@ func (a *answer) err() error {
 		return fault.CodedAs(fault.Denied, fault.BMCRefuses, "%w", no)
 	case a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable && asked:
 		return bmc.Busy(pause, "%w", no)
-	case a.status == http.StatusConflict && a.hasMessage("ResourceInUse"):
-		return bmc.Busy(pause, "%w", no) // the registry's resolution is to send the request again
+	case a.notNow():
+		return bmc.Busy(pause, "%w", no)
 	case a.status >= 500:
 		return fault.Coded(fault.BMCBadAnswer, "%w", no)
 	case a.status >= 300 && a.status < 400:
@@ -81,6 +84,25 @@ func (a *answer) err() error {
 		return fault.Coded(fault.BMCWrongAddress, "%w", no)
 	}
 	return fault.New(fault.Refused, "%w", no)
+}
+
+// notNowMessages are the ids of messages that mean that the same request is accepted later,
+// whatever the status.
+var notNowMessages = []string{
+	"ResourceInUse", "ResourceInStandby", // the registry's resolution is to send the request again
+	"ServiceTemporarilyUnavailable", "ResourceNotReadyRetry",
+	"UnableToModifyDuringSystemPOST", // iLO: ironcore-dev/metal-operator#997
+	"InvalidOperationForSystemState", // iLO right after a change of power: ironic release note redfish-post-boot-retry
+	"SYS518",                         // iDRAC: data sources are unavailable: sushy release note fix-retry_volume_operation-on_sys518
+}
+
+// notNow reports whether the BMC says that it can't carry out the request at the moment.
+func (a *answer) notNow() bool {
+	if slices.ContainsFunc(notNowMessages, a.hasMessage) {
+		return true
+	}
+	// iDRAC 10 for a while after a change of power: ironic release note redfish-power-on-conflict-retry.
+	return a.status == http.StatusConflict && a.hasMessage("ActionParameterValueConflict")
 }
 
 // retryAfter returns the header Retry-After, given as seconds or a date, and whether there

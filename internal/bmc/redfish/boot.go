@@ -41,13 +41,13 @@ func deviceFromSource(source schemas.BootSource) bmc.Device {
 }
 
 // sourceForDevice returns the first boot source for the device that is in allowed, the
-// sources that the BMC accepts. An empty list allows all.
-func sourceForDevice(d bmc.Device, allowed []schemas.BootSource) (schemas.BootSource, error) {
+// sources that the BMC accepts. An empty list allows all. preferred are tried first.
+func sourceForDevice(d bmc.Device, allowed []schemas.BootSource, preferred ...schemas.BootSource) (schemas.BootSource, error) {
 	for _, s := range bootSources {
 		if s.device != d {
 			continue
 		}
-		for _, name := range s.names {
+		for _, name := range append(listed(preferred, allowed), s.names...) {
 			if len(allowed) == 0 || slices.Contains(allowed, name) {
 				return name, nil
 			}
@@ -57,20 +57,27 @@ func sourceForDevice(d bmc.Device, allowed []schemas.BootSource) (schemas.BootSo
 	return "", fault.New(fault.Invalid, "Redfish has no boot device %.40q", string(d))
 }
 
+// listed returns the preferred sources that the BMC lists. Without a list it is not known
+// whether the BMC has them.
+func listed(preferred, allowed []schemas.BootSource) []schemas.BootSource {
+	var out []schemas.BootSource
+	for _, name := range preferred {
+		if slices.Contains(allowed, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // Boot reads the boot override.
 func (s *session) Boot(ctx context.Context) (bmc.Boot, error) {
 	ctx, done := withBudget(ctx, callTime)
 	defer done()
-	b, _, _, _, err := s.bootOverride(ctx)
+	o, err := s.readOverride(ctx)
 	if err != nil {
 		return bmc.Boot{}, s.wrap("read boot override", err)
 	}
-	out := bmc.Boot{Mode: modeFromRedfish(b.Mode)}
-	if b.Enabled == schemas.OnceBootSourceOverrideEnabled || b.Enabled == schemas.ContinuousBootSourceOverrideEnabled {
-		out.Device = deviceFromSource(b.Target)
-		out.Persistent = out.Device != bmc.DeviceNone && b.Enabled == schemas.ContinuousBootSourceOverrideEnabled
-	}
-	return out, nil
+	return o.shown(), nil
 }
 
 func modeFromRedfish(m schemas.BootSourceOverrideMode) bmc.Mode {
@@ -83,21 +90,8 @@ func modeFromRedfish(m schemas.BootSourceOverrideMode) bmc.Mode {
 	return bmc.ModeUnknown
 }
 
-// bootOverride reads the system's Boot. It also returns the system's path and ETag, and
-// the path of its settings resource, if it has one.
-func (s *session) bootOverride(ctx context.Context) (b boot, path, etag, settings string, err error) {
-	sys, path, etag, err := s.readSystem(ctx)
-	if err != nil {
-		return boot{}, "", "", "", err
-	}
-	if sys.Boot.bad {
-		return boot{}, "", "", "", malformedAnswer(path, "Boot is not what the schema says")
-	}
-	return sys.Boot.v, path, etag, string(sys.Settings.v.SettingsObject), nil
-}
-
 // SetBoot writes the boot override of the system, or of its settings resource if the
-// BMC accepts it only there (iDRAC 10).
+// BMC accepts it only there.
 func (s *session) SetBoot(ctx context.Context, want bmc.Boot) error {
 	ctx, done := withBudget(ctx, callTime)
 	defer done()
@@ -124,56 +118,11 @@ func (s *session) writeBoot(ctx context.Context, want bmc.Boot) error {
 			return err
 		}
 	}
-	have, path, etag, settings, err := s.bootOverride(ctx)
+	o, err := s.readOverride(ctx)
 	if err != nil {
 		return err
 	}
-	next, err := nextBoot(want, have)
-	if err != nil {
-		return err
-	}
-	body := map[string]schemas.Boot{"Boot": next}
-	err = s.patch(ctx, path, etag, body)
-	if settings == "" || settings == path || !refused(err) {
-		return err
-	}
-	var pending struct {
-		ETag looseString `json:"@odata.etag"`
-	}
-	a, rerr := s.read(ctx, settings, &pending)
-	if rerr != nil {
-		return err // the refusal explains more than the failed read
-	}
-	return s.patch(ctx, settings, a.etag(pending.ETag), body)
-}
-
-// nextBoot returns what to write. It contains the mode only if it differs, because some
-// BMCs refuse every mode, even the current one.
-func nextBoot(want bmc.Boot, have boot) (schemas.Boot, error) {
-	if want.Device == bmc.DeviceNone {
-		return schemas.Boot{BootSourceOverrideEnabled: schemas.DisabledBootSourceOverrideEnabled}, nil
-	}
-	source, err := sourceForDevice(want.Device, have.Allowed)
-	if err != nil {
-		return schemas.Boot{}, err
-	}
-	next := schemas.Boot{
-		BootSourceOverrideTarget:  source,
-		BootSourceOverrideEnabled: schemas.OnceBootSourceOverrideEnabled,
-	}
-	if want.Persistent {
-		next.BootSourceOverrideEnabled = schemas.ContinuousBootSourceOverrideEnabled
-	}
-	if want.Mode == modeFromRedfish(have.Mode) {
-		return next, nil
-	}
-	switch want.Mode {
-	case bmc.ModeUEFI:
-		next.BootSourceOverrideMode = schemas.UEFIBootSourceOverrideMode
-	case bmc.ModeBIOS:
-		next.BootSourceOverrideMode = schemas.LegacyBootSourceOverrideMode
-	}
-	return next, nil
+	return s.writeOverride(ctx, o, want)
 }
 
 // refused reports whether the BMC refused a change, so that nothing was changed and

@@ -182,6 +182,7 @@ func TestABMCThatRefusesToBeWithoutAnOverrideBootsFromDisk(t *testing.T) {
 		return &bodies
 	}
 	f := newFixture(t)
+	f.boot["BootSourceOverrideTarget@Redfish.AllowableValues"] = []string{"Pxe", "Cd", "Hdd"}
 	bodies := sushy(f, 0)
 	s := talk(t, newDriver(t, quick()), f.info(nil))
 	require.NoError(t, s.SetBoot(t.Context(), bmc.Boot{}))
@@ -194,7 +195,7 @@ func TestABMCThatRefusesToBeWithoutAnOverrideBootsFromDisk(t *testing.T) {
 	require.True(t, have.Cleared())
 
 	f = newFixture(t)
-	sushy(f, 2)
+	sushy(f, 4) // each wish in its short form and in full
 	err = talk(t, newDriver(t, quick()), f.info(nil)).SetBoot(t.Context(), bmc.Boot{})
 	requireFault(t, err, fault.Refused, words, "setting it to the disk instead failed")
 

@@ -35,6 +35,8 @@ type Config struct {
 	bmc.Settings
 	Observer  Observer      // may be nil
 	DeniedFor time.Duration // how long a refused password is not tried again. Default 60 s
+
+	withoutQuirk string // name of a row of the table of quirks that tests leave out
 }
 
 // WithDefaults returns c with the defaults for the fields that are zero.

@@ -45,7 +45,10 @@ type endpoint struct {
 	mu         sync.Mutex // guards the fields below
 	login      login
 	root       *serviceRoot
-	onlySystem string // path of the only system, once known
+	onlySystem string            // path of the only system, once known
+	quirks     map[string]effect // by the system's path, once known
+	unusable   map[string]bool   // virtual drives that refused the method, by path
+	inSettings map[string]bool   // systems that accepted the boot override in their settings resource only, by path
 	lastUsed   time.Time
 	isClosed   bool // the driver is closed
 }

@@ -24,7 +24,11 @@ func (s *session) Inspect(ctx context.Context) (bmc.Inventory, error) {
 }
 
 func (s *session) inspect(ctx context.Context) (bmc.Inventory, error) {
-	sys, _, _, err := s.readSystem(ctx)
+	sys, path, _, err := s.readSystem(ctx)
+	if err != nil {
+		return bmc.Inventory{}, err
+	}
+	quirks, err := s.quirks(ctx, sys, path)
 	if err != nil {
 		return bmc.Inventory{}, err
 	}
@@ -36,6 +40,9 @@ func (s *session) inspect(ctx context.Context) (bmc.Inventory, error) {
 		Serial:       sys.SerialNumber.stored(),
 		SystemUUID:   strings.ToLower(sys.UUID.stored()),
 		BootMode:     modeFromRedfish(sys.Boot.v.Mode),
+	}
+	if sku := sys.SKU.stored(); quirks.serialFromSKU && sku != "" {
+		inv.Serial = sku
 	}
 	if err := s.processors(ctx, sys, &inv); err != nil {
 		return bmc.Inventory{}, err

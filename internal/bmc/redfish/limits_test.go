@@ -134,7 +134,7 @@ func TestWhatABMCSaysIsToldWhereverItSaysIt(t *testing.T) {
 		"twice": {map[string]any{"error": map[string]any{
 			"message": "The slot is empty.", "@Message.ExtendedInfo": []any{map[string]any{"Message": "The slot is empty."}},
 		}}, ": The slot is empty."},
-		"in an id":                     {infos([]any{map[string]any{"MessageId": "iLO.2.14.UnableToModifyDuringSystemPOST"}}), ": iLO.2.14.UnableToModifyDuringSystemPOST"},
+		"in an id":                     {infos([]any{map[string]any{"MessageId": "iLO.2.14.ArrayPropertyOutOfBound"}}), ": iLO.2.14.ArrayPropertyOutOfBound"},
 		"in a code":                    {map[string]any{"error": map[string]any{"code": "Base.1.8.InsufficientPrivilege"}}, ": Base.1.8.InsufficientPrivilege"},
 		"as text":                      {json.RawMessage("Missing the element"), ": Missing the element"},
 		"as a web page, which is none": {json.RawMessage("<html>oops</html>"), ""},

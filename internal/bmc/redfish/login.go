@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stmcginnis/gofish/schemas"
@@ -163,7 +164,21 @@ func (a *answer) noSession() bool {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		return true
 	}
-	return a.err() == nil || a.hasMessage("SessionLimitExceeded")
+	return a.err() == nil || a.sessionsFull()
+}
+
+// sessionsFull reports whether the BMC has as many sessions as it allows: by the registry's
+// message, by Dell's RAC0218, or by what it says. Nobody says so of a refused password.
+func (a *answer) sessionsFull() bool {
+	if a.hasMessage("SessionLimitExceeded") || a.hasMessage("RAC0218") {
+		return true
+	}
+	if a.status == http.StatusUnauthorized || a.status == http.StatusForbidden {
+		return false
+	}
+	text := strings.ToLower(a.explanation())
+	return strings.Contains(text, "session") && slices.ContainsFunc([]string{"maximum", "limit", "exceed", "too many"},
+		func(word string) bool { return strings.Contains(text, word) })
 }
 
 // sessionPath returns the path of the new session, from the header Location or the body.
@@ -242,6 +257,7 @@ func (e *endpoint) logOut(ctx context.Context, forGood bool) {
 	l := e.login
 	e.isClosed = e.isClosed || forGood
 	e.login, e.root, e.onlySystem = login{generation: l.generation}, nil, ""
+	e.quirks, e.unusable, e.inSettings = nil, nil, nil // the firmware may be updated meanwhile
 	e.mu.Unlock()
 	if l.kind == loginSession && l.session != "" {
 		_, _ = e.send(ctx, request{method: http.MethodDelete, path: l.session}, l)

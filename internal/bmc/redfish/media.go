@@ -1,6 +1,7 @@
 package redfish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -18,11 +19,11 @@ import (
 func (s *session) Media(ctx context.Context) (bmc.Media, error) {
 	ctx, done := withBudget(ctx, callTime)
 	defer done()
-	m, _, _, err := s.drive(ctx)
+	d, err := s.drive(ctx)
 	if err != nil {
 		return bmc.Media{}, s.wrap("read virtual media", err)
 	}
-	return m.media(), nil
+	return d.media(), nil
 }
 
 // media returns what is in the drive. If the BMC reports Inserted, that decides, because
@@ -46,60 +47,127 @@ func (s *session) InsertMedia(ctx context.Context, image string) error {
 	return s.wrap("insert virtual media", s.insertMedia(ctx, image))
 }
 
+// insertMedia inserts the image into the first drive that does not refuse the method.
 func (s *session) insertMedia(ctx context.Context, image string) error {
 	if u, err := url.Parse(image); err != nil || u.Scheme == "" || u.Host == "" {
 		return fault.New(fault.Invalid, "the image is not a URL")
 	}
-	m, path, etag, err := s.drive(ctx)
-	if err != nil {
-		return err
+	var first error
+	for {
+		d, err := s.drive(ctx)
+		if err != nil {
+			return cmp.Or(first, err) // no drive is left
+		}
+		err = s.insertInto(ctx, d, image)
+		var no *refusal
+		if !errors.As(err, &no) || no.status != http.StatusMethodNotAllowed || !no.change {
+			return mediaHint(err, image)
+		}
+		first = cmp.Or(first, err)
+		s.giveUpDrive(d.path)
 	}
-	have := m.media()
+}
+
+// insertInto inserts the image into the drive d, and ejects another image first.
+func (s *session) insertInto(ctx context.Context, d virtualDrive, image string) error {
+	have := d.media()
 	if have.Holds(image) {
 		return nil
 	}
 	if have.Inserted {
-		if err := s.sendEject(ctx, m, path, etag); err != nil {
+		if err := s.sendEject(ctx, d); err != nil {
 			return err
 		}
-		if m.Actions.v.Insert.Target == "" { // the eject changed the ETag, which PATCH sends
-			if m, etag, err = s.readDrive(ctx, path); err != nil {
+		if d.Actions.v.Insert.Target == "" { // the eject changed the ETag, which PATCH sends
+			var err error
+			if d, err = s.readDrive(ctx, d.path); err != nil {
 				return err
 			}
 		}
 	}
-	err = s.sendInsert(ctx, m, path, etag, image)
+	err := s.sendInsert(ctx, d, image)
 	var gone *lostAnswer
 	if errors.As(err, &gone) && gone.sent {
 		return fault.New(fault.OutcomeUnknown, "sent, outcome unknown: %w", err)
 	}
 	if have.Inserted && refused(err) {
-		if now, _, rerr := s.readDrive(ctx, path); rerr == nil && now.media().Inserted {
-			return bmc.Busy(0, "%s is still being ejected: %w", path, err)
+		if now, rerr := s.readDrive(ctx, d.path); rerr == nil && now.media().Inserted {
+			return bmc.Busy(0, "%s is still being ejected: %w", d.path, err)
 		}
 	}
 	return err
 }
 
-// sendInsert sends the request to insert the image. Some BMCs need TransferProtocolType,
-// which they say in their refusal, others refuse it; so the first try is without it.
-func (s *session) sendInsert(ctx context.Context, m virtualMedia, path, etag, image string) error {
-	yes := true
-	params := schemas.VirtualMediaInsertMediaParameters{Image: image, Inserted: &yes}
+// sendInsert sends the request to insert the image. The action gets the image only, because
+// Supermicro refuses Inserted and WriteProtected, which are true by default (DSP8010); PATCH
+// gets Inserted, without which Lenovo does not connect the image. If the BMC refuses and
+// names parameters, or says that one is missing, they are added.
+func (s *session) sendInsert(ctx context.Context, d virtualDrive, image string) error {
+	params := schemas.VirtualMediaInsertMediaParameters{Image: image}
 	secrets := secretsOf(image)
-	target := m.Actions.v.Insert.Target
-	if target == "" {
-		return s.patch(ctx, path, etag, params, secrets...)
+	send := func() error { return s.change(ctx, http.MethodPost, d.Actions.v.Insert.Target, "", params, secrets...) }
+	if d.Actions.v.Insert.Target == "" {
+		yes := true
+		params.Inserted = &yes
+		send = func() error { return s.patch(ctx, d.path, d.etag, params, secrets...) }
 	}
-	params.WriteProtected = &yes
-	err := s.change(ctx, http.MethodPost, target, "", params, secrets...)
-	if !refused(err) || !strings.Contains(err.Error(), "TransferProtocolType") && !strings.Contains(err.Error(), "TransferMethod") {
+	err := send()
+	for refused(err) && addParameters(&params, err, image) {
+		err = send()
+	}
+	return err
+}
+
+// addParameters adds the parameters that the refusal asks for. It returns false if there are
+// none to add.
+func addParameters(p *schemas.VirtualMediaInsertMediaParameters, refused error, image string) bool {
+	var no *refusal
+	if !errors.As(refused, &no) {
+		return false
+	}
+	names := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(no.details, w) })
+	}
+	named := names("TransferProtocolType", "TransferMethod", "UserName", "Password", "Inserted", "WriteProtected")
+	missing := !named && names("ParameterMissing", "parameter missing", "PropertyMissing", "to be present in the request")
+	switch {
+	case p.TransferProtocolType == nil && (missing || names("TransferProtocolType", "TransferMethod")):
+		scheme, _, _ := strings.Cut(image, ":")
+		protocol, method := schemas.TransferProtocolType(strings.ToUpper(scheme)), schemas.StreamTransferMethod
+		p.TransferProtocolType, p.TransferMethod = &protocol, &method
+	case p.UserName == nil && (missing || names("UserName", "Password")):
+		user, password := noAccount, noAccount
+		p.UserName, p.Password = &user, &password
+	case p.WriteProtected == nil && names("Inserted", "WriteProtected"):
+		yes := true
+		p.Inserted, p.WriteProtected = &yes, &yes
+	default:
+		return false
+	}
+	return true
+}
+
+// noAccount is the user name and password for an image that needs none, where a BMC wants
+// both.
+const noAccount = "none"
+
+// mediaHint adds to a refusal what makes BMCs refuse such an image, whatever they say.
+func mediaHint(err error, image string) error {
+	if !fault.Is(err, fault.Refused) {
 		return err
 	}
-	scheme, _, _ := strings.Cut(image, ":")
-	protocol, method := schemas.TransferProtocolType(strings.ToUpper(scheme)), schemas.StreamTransferMethod
-	params.TransferProtocolType, params.TransferMethod = &protocol, &method
-	return s.change(ctx, http.MethodPost, target, "", params, secrets...)
+	u, perr := url.Parse(image)
+	var hints []string
+	if perr == nil && u.Scheme == "https" {
+		hints = append(hints, "the URL is https, and many BMCs can't verify the certificate or have no TLS for images: use http, or a certificate of a CA that the BMC trusts")
+	}
+	if strings.ContainsAny(image, "?&") {
+		hints = append(hints, "the URL has a query, which many BMCs refuse: use one without ? and &")
+	}
+	if len(hints) == 0 {
+		return err
+	}
+	return fault.CodedAs(fault.Refused, fault.CodeOf(err), "%w; a likely reason: %s", err, strings.Join(hints, "; "))
 }
 
 // EjectMedia ejects the medium with the drive's EjectMedia action, or with PATCH if the
@@ -107,131 +175,18 @@ func (s *session) sendInsert(ctx context.Context, m virtualMedia, path, etag, im
 func (s *session) EjectMedia(ctx context.Context) error {
 	ctx, done := withBudget(ctx, callTime)
 	defer done()
-	m, path, etag, err := s.drive(ctx)
-	if err == nil && m.media().Inserted {
-		err = s.sendEject(ctx, m, path, etag)
+	d, err := s.drive(ctx)
+	if err == nil && d.media().Inserted {
+		err = s.sendEject(ctx, d)
 	}
 	return s.wrap("eject virtual media", err)
 }
 
-func (s *session) sendEject(ctx context.Context, m virtualMedia, path, etag string) error {
-	if target := m.Actions.v.Eject.Target; target != "" {
+func (s *session) sendEject(ctx context.Context, d virtualDrive) error {
+	if target := d.Actions.v.Eject.Target; target != "" {
 		return s.change(ctx, http.MethodPost, target, "", struct{}{})
 	}
-	return s.patch(ctx, path, etag, map[string]any{"Image": nil, "Inserted": false})
-}
-
-// drive reads the first virtual CD drive. The first call of a conversation looks for it.
-func (s *session) drive(ctx context.Context) (m virtualMedia, path, etag string, err error) {
-	s.mu.Lock()
-	path = s.cd
-	s.mu.Unlock()
-	if path != "" {
-		m, etag, err = s.readDrive(ctx, path)
-		return m, path, etag, err
-	}
-	m, path, etag, err = s.findDrive(ctx)
-	if err == nil {
-		s.mu.Lock()
-		s.cd = path
-		s.mu.Unlock()
-	}
-	return m, path, etag, err
-}
-
-func (s *session) readDrive(ctx context.Context, path string) (m virtualMedia, etag string, err error) {
-	a, err := s.read(ctx, path, &m)
-	if err != nil {
-		return virtualMedia{}, "", err
-	}
-	return m, a.etag(m.ETag), nil
-}
-
-// findDrive looks for a virtual CD drive in the system, where newer services have it, then
-// in its managers. A resource that can't be read does not end the search.
-func (s *session) findDrive(ctx context.Context) (m virtualMedia, path, etag string, err error) {
-	sys, _, _, err := s.readSystem(ctx)
-	if err != nil {
-		return virtualMedia{}, "", "", err
-	}
-	var broken error
-	for i, path := range append([]string{string(sys.VirtualMedia)}, s.managers(ctx, sys)...) {
-		collection := path
-		if i > 0 {
-			var m manager
-			if _, err := s.read(ctx, path, &m); err != nil {
-				if !skippable(err) {
-					return virtualMedia{}, "", "", err
-				}
-				broken = err
-			}
-			collection = string(m.VirtualMedia)
-		}
-		if collection == "" {
-			continue
-		}
-		m, path, etag, err := s.firstCD(ctx, collection)
-		if err == nil && path != "" {
-			return m, path, etag, nil
-		}
-		if err != nil {
-			if !skippable(err) {
-				return virtualMedia{}, "", "", err
-			}
-			broken = err
-		}
-	}
-	if broken != nil {
-		return virtualMedia{}, "", "", broken
-	}
-	return virtualMedia{}, "", "", fault.Coded(fault.VirtualMediaRefused, "the system has no virtual CD")
-}
-
-// managers returns the paths of the system's managers, or of all managers if the system
-// does not link to any.
-func (s *session) managers(ctx context.Context, sys system) []string {
-	if paths := sys.Links.v.ManagedBy; len(paths) > 0 {
-		return paths[:min(len(paths), maxMembers)]
-	}
-	root, err := s.endpoint.serviceRoot(ctx)
-	if err != nil {
-		return nil
-	}
-	paths, _ := s.members(ctx, string(root.Managers)) // without the list there are no managers to search
-	return paths
-}
-
-// firstCD returns the first CD or DVD drive in a collection of virtual media, with an
-// empty path if there is none.
-func (s *session) firstCD(ctx context.Context, collection string) (m virtualMedia, path, etag string, err error) {
-	paths, err := s.members(ctx, collection)
-	if err != nil {
-		return virtualMedia{}, "", "", err
-	}
-	var broken error
-	for _, path := range paths {
-		m, etag, err := s.readDrive(ctx, path)
-		switch {
-		case err != nil && !skippable(err):
-			return virtualMedia{}, "", "", err
-		case err != nil:
-			broken = err
-		case m.isCD():
-			return m, path, etag, nil
-		}
-	}
-	return virtualMedia{}, "", "", broken
-}
-
-// isCD reports whether the drive is a CD or DVD drive, by its media types or, if it has
-// none, by its name.
-func (m virtualMedia) isCD() bool {
-	types := m.MediaTypes
-	if len(types) == 0 {
-		id := strings.ToLower(string(m.ID))
-		return strings.HasPrefix(id, "cd") || strings.HasPrefix(id, "dvd")
-	}
-	return slices.Contains(types, schemas.CDVirtualMediaType) || slices.Contains(types, schemas.DVDVirtualMediaType)
+	return s.patch(ctx, d.path, d.etag, map[string]any{"Image": nil, "Inserted": false})
 }
 
 // secretsOf returns the parts of an image's URL that may be a password or a signature.

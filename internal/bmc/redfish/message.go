@@ -8,8 +8,10 @@ import (
 
 // message is a message of a BMC, from a standard registry or the vendor's own.
 type message struct {
-	ID      looseString `json:"MessageId"`
-	Message looseString
+	ID         looseString `json:"MessageId"`
+	Message    looseString
+	Args       looseList[looseString] `json:"MessageArgs"`
+	Properties looseList[looseString] `json:"RelatedProperties"`
 }
 
 // messages are the messages of an error or a task. Some BMCs send a single message
@@ -85,6 +87,20 @@ func (a *answer) hasMessage(id string) bool {
 		}
 	}
 	return strings.HasSuffix(string(p.Error.Code), "."+id)
+}
+
+// details returns what the messages of an error name besides their texts: ids, arguments and
+// properties, in one line.
+func (a *answer) details() string {
+	p := a.errorBody()
+	if p == nil {
+		return ""
+	}
+	words := []string{string(p.Error.Code)}
+	for _, m := range p.Error.Infos[:min(len(p.Error.Infos), maxMessages)] {
+		words = append(words, string(m.ID), joinWords(m.Args), joinWords(m.Properties))
+	}
+	return printable(strings.Join(words, " "), 4*maxMessage)
 }
 
 // explanation returns the BMC's explanation of an error as one short line. A body that is

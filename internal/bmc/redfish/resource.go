@@ -73,6 +73,7 @@ func (n *looseNumber) UnmarshalJSON(b []byte) error {
 }
 
 type serviceRoot struct {
+	Vendor         looseString
 	Systems        link
 	Managers       link
 	SessionService link
@@ -115,6 +116,7 @@ type system struct {
 	Manufacturer     looseString
 	Model            looseString
 	SerialNumber     looseString
+	SKU              looseString
 	UUID             looseString
 	ProcessorSummary loose[struct {
 		CoreCount             looseNumber
@@ -132,10 +134,11 @@ type system struct {
 }
 
 type boot struct {
-	Enabled schemas.BootSourceOverrideEnabled `json:"BootSourceOverrideEnabled"`
-	Target  schemas.BootSource                `json:"BootSourceOverrideTarget"`
-	Mode    schemas.BootSourceOverrideMode    `json:"BootSourceOverrideMode"`
-	Allowed looseList[schemas.BootSource]     `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
+	Enabled schemas.BootSourceOverrideEnabled            `json:"BootSourceOverrideEnabled"`
+	Target  schemas.BootSource                           `json:"BootSourceOverrideTarget"`
+	Mode    schemas.BootSourceOverrideMode               `json:"BootSourceOverrideMode"`
+	Enables looseList[schemas.BootSourceOverrideEnabled] `json:"BootSourceOverrideEnabled@Redfish.AllowableValues"`
+	Allowed looseList[schemas.BootSource]                `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
 }
 
 type resetAction struct {
@@ -152,7 +155,9 @@ type actionInfo struct {
 }
 
 type manager struct {
-	VirtualMedia link
+	Model           looseString
+	FirmwareVersion looseString
+	VirtualMedia    link
 }
 
 type virtualMedia struct {

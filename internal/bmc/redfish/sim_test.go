@@ -59,7 +59,9 @@ type listing struct {
 	PowerActions []struct {
 		ResetType string `json:"reset_type"`
 	} `json:"power_actions"`
-	BadLogins int `json:"bad_logins"`
+	BadLogins  int     `json:"bad_logins"`
+	Serial     string  `json:"serial"`
+	BootedFrom *string `json:"booted_from"`
 }
 
 func (l listing) info() map[string]any {
@@ -182,6 +184,11 @@ func simRig(t *testing.T, c sim.Config) bmctest.Rig {
 		rig.Changes = func() int { return int(changes.Load()) }
 	}
 	rig.Target = bmc.Target{Node: nodeID, Info: server.info()}
+	rig.Serial = server.Serial
+	rig.BootedFromCD = func() bool {
+		from := listed(t, rack).BootedFrom
+		return from != nil && *from == "cd"
+	}
 	return rig
 }
 

@@ -43,6 +43,13 @@ func (s *Server) BootOverride() Boot {
 	return s.boot
 }
 
+// InPOST reports whether the firmware's power-on self-test runs.
+func (s *Server) InPOST() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.power == On && time.Now().Before(s.postEnds)
+}
+
 // SetBootOverride sets the override. The caller has checked b.
 func (s *Server) SetBootOverride(b Boot) {
 	defer s.changed()
@@ -55,6 +62,7 @@ func (s *Server) SetBootOverride(b Boot) {
 // boot override, removes a one-time one, and begins to boot. extra is a delay before that.
 func (s *Server) post(extra time.Duration) {
 	s.settings.apply()
+	s.postEnds = time.Now().Add(extra + s.env.BootDelay)
 	source := s.bootSource()
 	if s.boot.Enabled == "Once" {
 		s.boot.Target, s.boot.Enabled = NoOverride.Target, NoOverride.Enabled
@@ -72,7 +80,7 @@ func (s *Server) bootSource() Source {
 	switch {
 	case target == "BiosSetup":
 		return None
-	case target == "Cd" && s.media.Inserted:
+	case target == s.make.CDTarget && s.media.Inserted && s.media.Slot == "":
 		return CD
 	case target == "Pxe" && s.env.PXE:
 		return Network

@@ -20,6 +20,8 @@ type Media struct {
 	SHA256         string `json:"sha256"`
 	Bytes          int64  `json:"bytes"`
 	WriteProtected bool   `json:"protect"`
+	// Slot is the Id of the virtual drive. Empty is the one that can be booted.
+	Slot string `json:"slot,omitempty"`
 }
 
 // Errors of InsertMedia.
@@ -40,10 +42,18 @@ func (s *Server) Media() Media {
 	return s.media
 }
 
+// LastImage returns the URL of the image that was inserted last, "" if there was none since
+// the process started.
+func (s *Server) LastImage() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lastImage
+}
+
 // InsertMedia downloads the whole image at url, to check that it can be read and to compute
-// its digest, and inserts it. It takes no context, because a BMC goes on with the download
+// its digest, and inserts it into the slot. It takes no context, because a BMC goes on with the download
 // when the client has hung up.
-func (s *Server) InsertMedia(url string, protect bool) error {
+func (s *Server) InsertMedia(url, slot string, protect bool) error {
 	f, slow := s.Faults.Trigger(faults.SlowInsert, faults.Event{}) // a refused request counts, too
 	s.mu.Lock()
 	if s.media.Inserted || s.inserting {
@@ -59,7 +69,7 @@ func (s *Server) InsertMedia(url string, protect bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), mediaTimeout)
 	defer cancel()
 	m, err := s.env.fetch(ctx, url)
-	m.WriteProtected = protect
+	m.WriteProtected, m.Slot = protect, slot
 
 	defer s.changed()
 	s.mu.Lock()
@@ -68,7 +78,7 @@ func (s *Server) InsertMedia(url string, protect bool) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrMediaFetch, err)
 	}
-	s.media = m
+	s.media, s.lastImage = m, url
 	return nil
 }
 

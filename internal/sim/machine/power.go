@@ -103,6 +103,13 @@ func (s *Server) reset(t ResetType, d time.Duration) (to Power, effect bool, err
 	return s.power, false, nil
 }
 
+// JustSwitched reports whether the last change of power ended less than the power delay ago.
+func (s *Server) JustSwitched() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(s.lastPower) < s.env.PowerDelay
+}
+
 // startPowerChange starts a power change that takes d. What runs on the server stops at once.
 func (s *Server) startPowerChange(via, to Power, d time.Duration) {
 	s.stopSoftware()
@@ -118,7 +125,7 @@ func (s *Server) finishPowerChange(turn uint64, to Power) {
 	if s.generation != turn {
 		return
 	}
-	s.power = to
+	s.power, s.lastPower = to, time.Now()
 	if to == On {
 		s.post(0)
 	}

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"path/filepath"
@@ -42,6 +43,7 @@ type Server struct {
 
 	env   *Env
 	index int
+	make  Make
 
 	mu         sync.Mutex
 	power      Power
@@ -62,13 +64,18 @@ type Server struct {
 	tasks      []*Task
 	nextID     int
 	bmcBackAt  time.Time // a restarted BMC does not answer before this time
+	lastPower  time.Time // when a change of power ended
+	postEnds   time.Time // the firmware's self-test lasts until this time
+	lastImage  string    // URL of the last image that was inserted
 }
 
 // New returns server number i. It is switched off and its disk is empty.
-func New(env *Env, i int) *Server {
+func New(env *Env, i int, of Make) *Server {
 	h := NewHardware(env.Seed, i, env.DiskBytes)
+	of.apply(&h)
+	of.Persona, of.CDTarget = cmp.Or(of.Persona, "generic"), cmp.Or(of.CDTarget, "Cd")
 	return &Server{
-		Hardware: h, env: env, index: i, power: Off, boot: NoOverride, settings: newSettings(),
+		Hardware: h, env: env, index: i, make: of, power: Off, boot: NoOverride, settings: newSettings(),
 		Disk: disk.New(filepath.Join(env.DataDir, "disks", h.Name+".raw"), h.Drives[0].Bytes),
 	}
 }

@@ -48,7 +48,7 @@ func (s *Server) Login(user, password string) (Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expireSessions()
-	if len(s.sessions) >= s.env.MaxSessions {
+	if len(s.sessions) >= s.maxSessions() {
 		return Session{}, ErrSessionLimit
 	}
 	if s.sessions == nil {

@@ -9,7 +9,7 @@ import (
 	"go.temper.dev/temper/internal/sim/machine"
 )
 
-const bios = System + "/Bios"
+const bios = system + "/Bios"
 
 func biosRoutes() map[string]resource {
 	return map[string]resource{

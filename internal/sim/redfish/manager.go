@@ -22,7 +22,7 @@ func getManager(c *call) (m, error) {
 		"Manufacturer": c.s.Manufacturer, "Model": "Simulated BMC", "FirmwareVersion": c.s.BMCVersion, "UUID": c.s.UUID,
 		"PowerState": "On", "Status": enabled,
 		"EthernetInterfaces": ref(manager + "/EthernetInterfaces"), "VirtualMedia": ref(manager + "/VirtualMedia"),
-		"Links": m{"ManagerForServers": refs(System), "ManagerForChassis": refs(chassis)},
+		"Links": m{"ManagerForServers": refs(system), "ManagerForChassis": refs(chassis)},
 		"Actions": m{"#Manager.Reset": m{
 			"target": manager + "/Actions/Manager.Reset", "ResetType@Redfish.AllowableValues": []string{"GracefulRestart", "ForceRestart"},
 		}},

@@ -10,18 +10,18 @@ import (
 // partRoutes has the parts of the system that are read-only.
 func partRoutes() map[string]resource {
 	return map[string]resource{
-		System + "/Processors": {get: func(c *call) (m, error) {
-			return numbered(System+"/Processors", "Processor", "Processors", len(c.s.CPUs)), nil
+		system + "/Processors": {get: func(c *call) (m, error) {
+			return numbered(system+"/Processors", "Processor", "Processors", len(c.s.CPUs)), nil
 		}},
-		System + "/Processors/{n}": {get: getProcessor},
-		System + "/Memory": {get: func(c *call) (m, error) {
-			return numbered(System+"/Memory", "Memory", "Memory Modules", len(c.s.DIMMs)), nil
+		system + "/Processors/{n}": {get: getProcessor},
+		system + "/Memory": {get: func(c *call) (m, error) {
+			return numbered(system+"/Memory", "Memory", "Memory Modules", len(c.s.DIMMs)), nil
 		}},
-		System + "/Memory/{n}": {get: getDIMM},
-		System + "/EthernetInterfaces": {get: func(c *call) (m, error) {
-			return numbered(System+"/EthernetInterfaces", "EthernetInterface", "Ethernet Interfaces", len(c.s.NICs)), nil
+		system + "/Memory/{n}": {get: getDIMM},
+		system + "/EthernetInterfaces": {get: func(c *call) (m, error) {
+			return numbered(system+"/EthernetInterfaces", "EthernetInterface", "Ethernet Interfaces", len(c.s.NICs)), nil
 		}},
-		System + "/EthernetInterfaces/{n}": {get: getNIC},
+		system + "/EthernetInterfaces/{n}": {get: getNIC},
 		root + "/Chassis": {get: func(*call) (m, error) {
 			return collection(root+"/Chassis", "Chassis", "Chassis Collection", chassis), nil
 		}},
@@ -92,7 +92,7 @@ func getChassis(c *call) (m, error) {
 		"@odata.type": "#Chassis.v1_23_0.Chassis", "@odata.id": chassis, "Id": "1", "Name": "Chassis of " + c.s.Name,
 		"ChassisType": "RackMount", "Manufacturer": c.s.Manufacturer, "Model": c.s.Model, "SerialNumber": c.s.Serial,
 		"PowerState": c.s.PowerState(), "IndicatorLED": c.s.Settings().LED, "Status": enabled,
-		"Links": m{"ComputerSystems": refs(System), "ManagedBy": refs(manager)},
+		"Links": m{"ComputerSystems": refs(system), "ManagedBy": refs(manager)},
 	}, nil
 }
 

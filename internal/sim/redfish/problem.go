@@ -1,6 +1,7 @@
 package redfish
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,6 +14,9 @@ type Problem struct {
 	Message string // name in the Base registry
 	Args    []string
 	Words   string // instead of the message's text
+	ID      string // of a vendor's message, instead of the Base registry's; Words is its text, if it has one
+	Code    string // of the error. Defaults to the message's id
+	NoRetry bool   // a 503 without the header Retry-After
 }
 
 // messages are the texts, with %1, %2 for the arguments.
@@ -26,6 +30,9 @@ var messages = map[string]struct{ text, resolution string }{
 	"PropertyValueOutOfRange":       {"The value '%1' for the property '%2' is not in the supported range of acceptable values.", "Correct the value for the property in the request body and resubmit the request."},
 	"PropertyValueTypeError":        {"The value '%1' for the property '%2' is not a type that the property can accept.", "Correct the value for the property in the request body and resubmit the request."},
 	"ActionParameterMissing":        {"The action '%1' requires the parameter '%2' to be present in the request body.", "Supply the action with the required parameter."},
+	"ActionParameterUnknown":        {"The action '%1' was submitted with the invalid parameter '%2'.", "Correct the invalid parameter and resubmit the request."},
+	"ActionParameterValueConflict":  {"The parameter '%1' with the requested value of '%2' does not meet the constraints of the implementation.", "Resubmit the request with a value that meets the constraints."},
+	"PropertyMissing":               {"The property '%1' is a required property and must be included in the request.", "Include the property and resubmit the request."},
 	"ActionParameterValueNotInList": {"The value '%1' for the parameter '%2' in the action '%3' is not in the list of acceptable values.", "Choose a value from the enumeration list and resubmit the request."},
 	"ActionParameterValueTypeError": {"The value '%1' for the parameter '%2' in the action '%3' is not a type that the parameter can accept.", "Correct the value for the parameter and resubmit the request."},
 	"PreconditionFailed":            {"The ETag supplied did not match the ETag required to change this resource.", "Try the operation again using the appropriate ETag."},
@@ -63,12 +70,16 @@ func (p *Problem) Error() string {
 }
 
 func (p *Problem) write(w http.ResponseWriter) {
-	if p.Status == http.StatusServiceUnavailable && w.Header().Get("Retry-After") == "" {
+	if p.Status == http.StatusServiceUnavailable && !p.NoRetry && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
 	args := make([]any, len(p.Args))
 	for i, a := range p.Args {
 		args[i] = a
+	}
+	if p.ID != "" {
+		p.writeVendor(w, args)
+		return
 	}
 	id := "Base.1.17." + p.Message
 	info := m{"@odata.type": "#Message.v1_1_2.Message", "MessageId": id}
@@ -78,5 +89,22 @@ func (p *Problem) write(w http.ResponseWriter) {
 	}
 	reply{status: p.Status, body: m{"error": m{
 		"code": id, "message": p.Error(), "@Message.ExtendedInfo": []any{info},
+	}}}.write(w)
+}
+
+// vendor returns a problem with a message of a vendor's registry. words may be empty: some
+// BMCs send ids only.
+func vendor(status int, id, words string, args ...string) *Problem {
+	return &Problem{Status: status, ID: id, Words: words, Args: args}
+}
+
+func (p *Problem) writeVendor(w http.ResponseWriter, args []any) {
+	info := m{"MessageId": p.ID, "MessageArgs": args}
+	if p.Words != "" {
+		info["Message"], info["Severity"] = p.Words, "Warning"
+	}
+	reply{status: p.Status, body: m{"error": m{
+		"code": cmp.Or(p.Code, "Base.1.17.GeneralError"), "message": "See @Message.ExtendedInfo for more information.",
+		"@Message.ExtendedInfo": []any{info},
 	}}}.write(w)
 }

@@ -1,5 +1,5 @@
 // Package redfish is the Redfish service of simulated servers (DSP0266, schema bundle
-// 2023.3). It is written from the specification and uses no code of Temper's Redfish
+// 2023.3), and the personas that answer as the BMCs of real machines do. It is written from the specification and uses no code of Temper's Redfish
 // client, so that an error in one of them shows. It has no state: that is in package
 // machine.
 package redfish
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,10 +21,10 @@ import (
 	"go.temper.dev/temper/internal/sim/machine"
 )
 
-// The resources' paths. Each BMC has one of each.
+// The resources' paths. Each BMC has one of each. A persona may show them at others.
 const (
 	root      = "/redfish/v1"
-	System    = root + "/Systems/1"
+	system    = root + "/Systems/1"
 	managers  = root + "/Managers"
 	manager   = managers + "/BMC"
 	chassis   = root + "/Chassis/1"
@@ -38,24 +39,29 @@ type m = map[string]any
 
 // Service answers for every server of a rack; it has no state of its own.
 type Service struct {
-	mux     *http.ServeMux
+	muxes   map[string]*http.ServeMux // by persona
 	latency time.Duration
 }
 
 // New returns a service that delays every answer by latency.
 func New(latency time.Duration) *Service {
-	sv := &Service{mux: http.NewServeMux(), latency: latency}
-	for _, routes := range []map[string]resource{
+	sv := &Service{muxes: map[string]*http.ServeMux{}, latency: latency}
+	for name, p := range personas {
+		sv.muxes[name] = p.mux()
+	}
+	return sv
+}
+
+// routes returns the resources of the standard's service.
+func routes() map[string]resource {
+	all := map[string]resource{}
+	for _, some := range []map[string]resource{
 		rootRoutes(), sessionRoutes(), systemRoutes(), partRoutes(), storageRoutes(), biosRoutes(), managerRoutes(),
 		mediaRoutes(), taskRoutes(), accountRoutes(),
 	} {
-		for path, r := range routes {
-			sv.mux.Handle(path, r)
-		}
+		maps.Copy(all, some)
 	}
-	sv.mux.HandleFunc("GET "+monitors+"/{id}", monitor)
-	sv.mux.HandleFunc("GET "+root+"/$metadata", metadata)
-	return sv
+	return all
 }
 
 // Serve answers one request to the BMC of s; r's path begins with /redfish.
@@ -75,6 +81,13 @@ func (sv *Service) Serve(w http.ResponseWriter, r *http.Request, s *machine.Serv
 }
 
 func (sv *Service) serve(w http.ResponseWriter, r *http.Request, s *machine.Server) {
+	p := personas[s.Persona()]
+	if p.translates() {
+		t := &translator{ResponseWriter: w, persona: p}
+		defer t.flush()
+		w = t
+		r.URL.Path = p.canonical(r.URL.Path)
+	}
 	w.Header().Set("OData-Version", "4.0")
 	w.Header().Set("Cache-Control", "no-cache")
 	if len(r.URL.Path) > 1 {
@@ -92,15 +105,23 @@ func (sv *Service) serve(w http.ResponseWriter, r *http.Request, s *machine.Serv
 			return
 		}
 	}
-	sv.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), serverKey{}, s)))
+	sv.muxes[p.Name].ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, call{s: s, p: p})))
 }
 
-type serverKey struct{}
+type callKey struct{}
 
-// call is a request and the server that it is for.
+// call is a request, the server that it is for and the persona of that server.
 type call struct {
 	*http.Request
 	s *machine.Server
+	p *Persona
+}
+
+// callOf returns the call of a request that came through serve.
+func callOf(r *http.Request) *call {
+	c := r.Context().Value(callKey{}).(call)
+	c.Request = r
+	return &c
 }
 
 // reply is an answer that is not simply the resource.
@@ -121,7 +142,7 @@ type resource struct {
 
 // ServeHTTP does what is common to all resources: methods, bodies, ETags, errors.
 func (res resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{Request: r, s: r.Context().Value(serverKey{}).(*machine.Server)} // set by serve
+	c := callOf(r)
 	var rep reply
 	var err error
 	switch {
@@ -157,6 +178,7 @@ func (res resource) serveGet(w http.ResponseWriter, c *call) {
 	tag := etag(body)
 	body["@odata.etag"] = tag
 	w.Header().Set("ETag", tag)
+	w.Header().Set("Allow", res.allow()) // DSP0266, 7.2
 	if c.Header.Get("If-None-Match") == tag {
 		w.WriteHeader(http.StatusNotModified)
 		return

@@ -94,7 +94,7 @@ func postSession(c *call, body m) (reply, error) {
 	case errors.Is(err, machine.ErrCredentials):
 		return reply{}, problem(http.StatusUnauthorized, "NoValidSession")
 	case errors.Is(err, machine.ErrSessionLimit):
-		return reply{}, problem(http.StatusServiceUnavailable, "SessionLimitExceeded")
+		return reply{}, c.p.sessionsFull()
 	}
 	return reply{
 		status: http.StatusCreated, location: sessions + "/" + n.ID,

@@ -8,12 +8,12 @@ import (
 	"go.temper.dev/temper/internal/sim/machine"
 )
 
-const controller = System + "/Storage/1"
+const controller = system + "/Storage/1"
 
 func storageRoutes() map[string]resource {
 	return map[string]resource{
-		System + "/Storage": {get: func(*call) (m, error) {
-			return collection(System+"/Storage", "Storage", "Storage Collection", controller), nil
+		system + "/Storage": {get: func(*call) (m, error) {
+			return collection(system+"/Storage", "Storage", "Storage Collection", controller), nil
 		}},
 		controller:                   {get: getStorage},
 		controller + "/Drives/{n}":   {get: getDrive},

@@ -13,10 +13,10 @@ import (
 func systemRoutes() map[string]resource {
 	return map[string]resource{
 		root + "/Systems": {get: func(*call) (m, error) {
-			return collection(root+"/Systems", "ComputerSystem", "Computer Systems", System), nil
+			return collection(root+"/Systems", "ComputerSystem", "Computer Systems", system), nil
 		}},
-		System:                                   {get: getSystem, patch: patchSystem},
-		System + "/Actions/ComputerSystem.Reset": {post: postReset},
+		system:                                   {get: getSystem, patch: patchSystem},
+		system + "/Actions/ComputerSystem.Reset": {post: postReset},
 	}
 }
 
@@ -28,21 +28,21 @@ func getSystem(c *call) (m, error) {
 		state = "StandbyOffline"
 	}
 	return m{
-		"@odata.type": "#ComputerSystem.v1_20_1.ComputerSystem", "@odata.id": System, "Id": "1", "Name": s.Name,
+		"@odata.type": "#ComputerSystem.v1_20_1.ComputerSystem", "@odata.id": system, "Id": "1", "Name": s.Name,
 		"SystemType": "Physical", "Manufacturer": s.Manufacturer, "Model": s.Model, "SerialNumber": s.Serial,
 		"SKU": s.Model, "UUID": s.UUID, "BiosVersion": s.BIOSVersion, "HostName": "",
 		"PowerState": power, "IndicatorLED": s.Settings().LED, "Status": m{"State": state, "Health": "OK", "HealthRollup": "OK"},
-		"BootProgress": m{"LastState": progress(power, s.Booted())}, "Boot": boot(s),
+		"BootProgress": m{"LastState": progress(power, s.Booted())}, "Boot": boot(c),
 		"ProcessorSummary": m{
 			"Count": len(s.CPUs), "Model": cpu.Model, "CoreCount": len(s.CPUs) * cpu.Cores,
 			"LogicalProcessorCount": len(s.CPUs) * cpu.Threads, "Status": enabled,
 		},
 		"MemorySummary": m{"TotalSystemMemoryGiB": s.MemoryMiB() / 1024, "Status": enabled},
-		"Bios":          ref(System + "/Bios"), "Processors": ref(System + "/Processors"), "Memory": ref(System + "/Memory"),
-		"EthernetInterfaces": ref(System + "/EthernetInterfaces"), "Storage": ref(System + "/Storage"),
+		"Bios":          ref(system + "/Bios"), "Processors": ref(system + "/Processors"), "Memory": ref(system + "/Memory"),
+		"EthernetInterfaces": ref(system + "/EthernetInterfaces"), "Storage": ref(system + "/Storage"),
 		"Links": m{"Chassis": refs(chassis), "ManagedBy": refs(manager)},
 		"Actions": m{"#ComputerSystem.Reset": m{
-			"target": System + "/Actions/ComputerSystem.Reset", "ResetType@Redfish.AllowableValues": machine.ResetTypes,
+			"target": system + "/Actions/ComputerSystem.Reset", "ResetType@Redfish.AllowableValues": machine.ResetTypes,
 		}},
 	}, nil
 }
@@ -57,9 +57,12 @@ func progress(p machine.Power, booted machine.Source) string {
 	return "OSRunning"
 }
 
-func boot(s *machine.Server) m {
-	b := s.BootOverride()
-	if s.Faults.Active(faults.AlwaysContinuous) {
+// continuous reports whether the override can be neither one-time nor disabled.
+func (c *call) continuous() bool { return c.p.continuous || c.s.Faults.Active(faults.AlwaysContinuous) }
+
+func boot(c *call) m {
+	b := c.s.BootOverride()
+	if c.continuous() {
 		if b.Target == machine.NoOverride.Target {
 			b.Target = "Hdd"
 		}
@@ -70,8 +73,8 @@ func boot(s *machine.Server) m {
 	}
 	return m{
 		"BootSourceOverrideTarget": b.Target, "BootSourceOverrideEnabled": b.Enabled, "BootSourceOverrideMode": b.Mode,
-		"BootSourceOverrideTarget@Redfish.AllowableValues":  machine.BootTargets,
-		"BootSourceOverrideEnabled@Redfish.AllowableValues": machine.BootEnables,
+		"BootSourceOverrideTarget@Redfish.AllowableValues":  c.p.bootTargets(),
+		"BootSourceOverrideEnabled@Redfish.AllowableValues": c.p.bootEnables(),
 		"BootSourceOverrideMode@Redfish.AllowableValues":    machine.BootModes,
 	}
 }
@@ -86,7 +89,7 @@ func patchSystem(c *call, body m) error {
 			if !ok {
 				return problem(http.StatusBadRequest, "PropertyValueTypeError", fmt.Sprint(v), k)
 			}
-			if err := patchBoot(&b, o, c.s.Faults.Active(faults.AlwaysContinuous)); err != nil {
+			if err := patchBoot(c, &b, o); err != nil {
 				return err
 			}
 		case "IndicatorLED":
@@ -109,7 +112,8 @@ func patchSystem(c *call, body m) error {
 // patchBoot writes the override. An override that is always continuous accepts a
 // target and a mode, ignores BootSourceOverrideEnabled, and refuses a request that
 // has neither target nor mode.
-func patchBoot(b *machine.Boot, o m, continuous bool) error {
+func patchBoot(c *call, b *machine.Boot, o m) error {
+	continuous := c.continuous()
 	if continuous && o["BootSourceOverrideTarget"] == nil && o["BootSourceOverrideMode"] == nil {
 		return problem(http.StatusBadRequest, "GeneralError").saying("Missing the BootSourceOverrideTarget and/or BootSourceOverrideMode element")
 	}
@@ -117,9 +121,9 @@ func patchBoot(b *machine.Boot, o m, continuous bool) error {
 		var err error
 		switch k {
 		case "BootSourceOverrideTarget":
-			err = oneOf(&b.Target, k, v, machine.BootTargets)
+			err = oneOf(&b.Target, k, v, c.p.bootTargets())
 		case "BootSourceOverrideEnabled":
-			err = oneOf(&b.Enabled, k, v, machine.BootEnables)
+			err = oneOf(&b.Enabled, k, v, c.p.bootEnables())
 		case "BootSourceOverrideMode":
 			err = oneOf(&b.Mode, k, v, machine.BootModes)
 		default:

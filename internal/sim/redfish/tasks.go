@@ -66,7 +66,7 @@ func accepted(t machine.Task) reply {
 // monitor is the task monitor: it answers 202 while the task runs, and then as the action
 // itself would have answered (DSP0266, 12.2).
 func monitor(w http.ResponseWriter, r *http.Request) {
-	s := r.Context().Value(serverKey{}).(*machine.Server) // set by serve
+	s := callOf(r).s
 	t, ok := s.Task(r.PathValue("id"))
 	switch {
 	case !ok:

@@ -1,0 +1,43 @@
+package redfish
+
+import (
+	"net/http"
+
+	"go.temper.dev/temper/internal/sim/machine"
+)
+
+var dgx = Persona{
+	Name: "dgx", About: "an NVIDIA GB200 NVL, DGX",
+	Parts: []Part{
+		{"paths (System_0, BMC_0), and a second system of the GPU board", Reported, "NVIDIA/infra-controller, crates/bmc-mock"},
+		{"the second system answers 503 while the server is off", Reported, "NVIDIA/infra-controller#5418"},
+		{"InsertMedia wants UserName and Password", Reported, "sushy release notes insertmedia-credentials-detection and vmedia-blank-auth"},
+		{"words of that answer", Reported, "sushy, resources/manager/virtual_media.py"},
+	},
+	Make: machine.Make{Manufacturer: "NVIDIA", Model: "GB200 NVL", BIOSVersion: "02.02.00", BMCVersion: "GB200Nvl-25.01"},
+	moves: []move{
+		{cd, root + "/Managers/BMC_0/VirtualMedia/USB1"},
+		{system, root + "/Systems/System_0"},
+		{manager, root + "/Managers/BMC_0"},
+		{chassis, root + "/Chassis/Chassis_0"},
+	},
+	registry: "Base.1.18",
+	change: func(r map[string]resource) {
+		const board = root + "/Systems/HGX_Baseboard_0"
+		r[root] = r[root].edited(func(_ *call, body m) { body["Vendor"], body["Product"] = "NVIDIA", "GB200 NVL" })
+		r[root+"/Systems"] = r[root+"/Systems"].edited(func(_ *call, body m) {
+			body["Members"], body["Members@odata.count"] = refs(board, system), 2
+		})
+		r[board] = resource{get: func(c *call) (m, error) {
+			if c.s.PowerState() != machine.On {
+				return nil, &Problem{Status: http.StatusServiceUnavailable, Message: "GeneralError", NoRetry: true}
+			}
+			return m{"@odata.id": board, "Id": "HGX_Baseboard_0", "Name": "HGX_Baseboard_0", "SystemType": "Physical", "PowerState": "On"}, nil
+		}}
+		r[system] = r[system].edited(func(_ *call, body m) { body["Id"] = "System_0" })
+		r[manager] = r[manager].edited(func(_ *call, body m) { body["Id"], body["Model"] = "BMC_0", "GB200 NVL" })
+		for at, res := range (drive{path: cd, id: "USB1", ask: []string{"UserName", "Password"}}).routes() {
+			r[at] = res
+		}
+	},
+}
