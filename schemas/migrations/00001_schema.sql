@@ -1048,37 +1048,41 @@ BEGIN
         CASE WHEN old.traits <> new.traits THEN 'traits' END], NULL);
 END $$;
 
--- Writes events if the node has got another provision state, power state or maintenance, or if a user has changed its fields.
+-- Writes events if the node has got another provision state, power state or maintenance, or if a user has changed its fields. All are
+-- written by one statement.
 CREATE FUNCTION tell_node_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-    known   text := coalesce(NEW.name, '');
     held_by bigint;
     held_as text := '';
     changes text[];
+    status  text;
+    types   text[] := '{}';
+    datas   jsonb[] := '{}';
 BEGIN
     SELECT o.id, o.kind INTO held_by, held_as FROM operations o WHERE o.node_id = NEW.id AND o.ended_at IS NULL;
     held_as := coalesce(held_as, '');
     IF OLD.provision_state <> NEW.provision_state THEN
-        INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-        VALUES ('baremetal.node.provision_set.' || provision_status(OLD.provision_state, NEW.provision_state), NEW.uuid, known, held_by, held_as,
-            jsonb_strip_nulls(jsonb_build_object('previous_provision_state', OLD.provision_state, 'provision_state', NEW.provision_state,
-                'target_provision_state', nullif(NEW.target_provision_state, ''),
-                'last_error', CASE WHEN provision_status(OLD.provision_state, NEW.provision_state) = 'error' THEN NEW.last_error END)));
+        status := provision_status(OLD.provision_state, NEW.provision_state);
+        types := types || ('baremetal.node.provision_set.' || status);
+        datas := datas || jsonb_strip_nulls(jsonb_build_object('previous_provision_state', OLD.provision_state, 'provision_state', NEW.provision_state,
+            'target_provision_state', nullif(NEW.target_provision_state, ''), 'last_error', CASE status WHEN 'error' THEN NEW.last_error END));
     END IF;
     IF OLD.power_state <> NEW.power_state AND held_as <> 'power' THEN -- of a power request the operation tells; the first reading is no change
-        INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-        VALUES (CASE WHEN held_by IS NULL THEN 'baremetal.node.power_state_corrected.success' ELSE 'baremetal.node.power_set.end' END,
-            NEW.uuid, known, held_by, held_as, jsonb_build_object('from_power', OLD.power_state, 'power_state', NEW.power_state));
+        types := types || CASE WHEN held_by IS NULL THEN 'baremetal.node.power_state_corrected.success' ELSE 'baremetal.node.power_set.end' END;
+        datas := datas || jsonb_build_object('from_power', OLD.power_state, 'power_state', NEW.power_state);
     END IF;
     IF OLD.maintenance <> NEW.maintenance OR NEW.maintenance AND (OLD.maintenance_reason, OLD.fault) IS DISTINCT FROM (NEW.maintenance_reason, NEW.fault) THEN
-        INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-        VALUES ('baremetal.node.maintenance_set.end', NEW.uuid, known, held_by, held_as, jsonb_strip_nulls(jsonb_build_object(
-            'maintenance', NEW.maintenance, 'maintenance_reason', NEW.maintenance_reason, 'fault', NEW.fault)));
+        types := types || 'baremetal.node.maintenance_set.end'::text;
+        datas := datas || jsonb_strip_nulls(jsonb_build_object('maintenance', NEW.maintenance, 'maintenance_reason', NEW.maintenance_reason, 'fault', NEW.fault));
     END IF;
     changes := node_changes(OLD, NEW);
     IF changes <> '{}' THEN
+        types := types || 'baremetal.node.update.end'::text;
+        datas := datas || jsonb_build_object('changed', changes);
+    END IF;
+    IF types <> '{}' THEN
         INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
-        VALUES ('baremetal.node.update.end', NEW.uuid, known, held_by, held_as, jsonb_build_object('changed', changes));
+        SELECT t.type, NEW.uuid, coalesce(NEW.name, ''), held_by, held_as, t.data FROM unnest(types, datas) AS t (type, data);
     END IF;
     RETURN NULL;
 END $$;
@@ -1140,31 +1144,33 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Writes an event for each step that was begun, begun again, has failed or is over. Arguments of steps are not part of it, because they
--- may be secrets.
-CREATE FUNCTION tell_steps(old operations, new operations) RETURNS void LANGUAGE plpgsql AS $$
+-- Returns the type of the event that tells what has changed with a step, null if nothing has that events tell.
+CREATE FUNCTION step_event(before jsonb, after jsonb) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-    INSERT INTO events (type, node_uuid, node_name, operation_id, kind, cause, data)
-    SELECT t.type, new.node_uuid, new.node_name, new.id, new.kind, CASE t.type WHEN 'step.failed' THEN coalesce(s.after ->> 'cause', '') ELSE '' END, jsonb_strip_nulls(jsonb_build_object(
-            'step', s.after ->> 'step', 'interface', s.after ->> 'interface', 'index', s.after -> 'index', 'step_state', s.after ->> 'state',
-            'attempts', s.after -> 'attempts', 'failures', s.after -> 'failures', 'conductor', nullif(s.after ->> 'conductor', ''),
-            'error', CASE t.type WHEN 'step.failed' THEN s.after ->> 'last_error' END, 'note', nullif(s.after ->> 'note', '')))
-      FROM ROWS FROM (jsonb_array_elements(old.steps), jsonb_array_elements(new.steps)) WITH ORDINALITY AS s (before, after, place),
-      LATERAL (SELECT CASE
-        WHEN s.after ->> 'state' = 'failed' AND s.before ->> 'state' IS DISTINCT FROM 'failed'
-          OR coalesce((s.after -> 'failures')::integer, 0) > coalesce((s.before -> 'failures')::integer, 0) THEN 'step.failed'
-        WHEN s.after ->> 'state' IN ('done', 'skipped', 'cancelled') AND s.before ->> 'state' IS DISTINCT FROM s.after ->> 'state' THEN 'step.ended'
-        WHEN s.after ->> 'state' = 'running' AND coalesce((s.after -> 'attempts')::integer, 0) > coalesce((s.before -> 'attempts')::integer, 0) THEN 'step.begun' END AS type) t
-     WHERE s.after IS DISTINCT FROM s.before AND t.type IS NOT NULL
-     ORDER BY s.place;
+    IF after ->> 'state' = 'failed' AND before ->> 'state' IS DISTINCT FROM 'failed'
+        OR coalesce((after -> 'failures')::integer, 0) > coalesce((before -> 'failures')::integer, 0) THEN
+        RETURN 'step.failed';
+    ELSIF after ->> 'state' IN ('done', 'skipped', 'cancelled') AND before ->> 'state' IS DISTINCT FROM after ->> 'state' THEN
+        RETURN 'step.ended';
+    ELSIF after ->> 'state' = 'running' AND coalesce((after -> 'attempts')::integer, 0) > coalesce((before -> 'attempts')::integer, 0) THEN
+        RETURN 'step.begun';
+    END IF;
+    RETURN NULL;
 END $$;
 
--- Writes an event for each thing that has happened to an operation between two versions of its row.
+-- Writes an event for each thing that has happened to an operation between two versions of its row, also for each step that was begun,
+-- begun again, has failed or is over. Arguments of steps are not part of it, because they may be secrets. All are written by one
+-- statement, because each statement costs a deploy more than the event itself.
 CREATE FUNCTION tell_operation_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-    more  jsonb;
-    types text[] := '{}';
-    datas jsonb[] := '{}';
+    more   jsonb;
+    had    jsonb; -- the steps of before
+    have   jsonb;
+    before jsonb; -- a step
+    after  jsonb;
+    what   text;
+    types  text[] := '{}';
+    datas  jsonb[] := '{}';
 BEGIN
     IF OLD.conductor <> '' AND OLD.conductor <> NEW.conductor THEN
         types := types || 'operation.handed_over'::text;
@@ -1189,7 +1195,20 @@ BEGIN
         datas := datas || jsonb_strip_nulls(jsonb_build_object('paused_by', CASE WHEN NEW.paused THEN 'maintenance' WHEN NEW.temporal_pause IS NOT NULL THEN 'temporal' END));
     END IF;
     IF OLD.steps <> NEW.steps THEN
-        PERFORM tell_steps(OLD, NEW);
+        had := OLD.steps || '[]'; -- a copy that is not compressed, because each look at a compressed one decompresses it
+        have := NEW.steps || '[]';
+        FOR i IN 0 .. jsonb_array_length(have) - 1 LOOP
+            before := had -> i;
+            after := have -> i;
+            CONTINUE WHEN before = after;
+            what := step_event(before, after);
+            CONTINUE WHEN what IS NULL;
+            types := types || what;
+            datas := datas || jsonb_strip_nulls(jsonb_build_object('step', after -> 'step', 'interface', after -> 'interface', 'index', after -> 'index',
+                'step_state', after -> 'state', 'attempts', after -> 'attempts', 'failures', after -> 'failures', 'conductor', nullif(after ->> 'conductor', ''),
+                'error', CASE what WHEN 'step.failed' THEN after ->> 'last_error' END, 'cause', CASE what WHEN 'step.failed' THEN after ->> 'cause' END,
+                'note', nullif(after ->> 'note', '')));
+        END LOOP;
     END IF;
     IF NEW.ended_at IS NULL AND (NEW.phase <> OLD.phase AND NEW.phase IN ('holding', 'undoing') OR NEW.phase = 'running' AND OLD.phase IN ('waiting', 'holding')) THEN
         types := types || ('operation.' || NEW.phase);
@@ -1208,10 +1227,12 @@ BEGIN
         END IF;
     END IF;
     IF types <> '{}' THEN
+        more := jsonb_build_object('state', operation_state(NEW));
         INSERT INTO events (type, node_uuid, node_name, operation_id, kind, cause, data)
-        SELECT t.type, NEW.node_uuid, NEW.node_name, NEW.id, NEW.kind, CASE WHEN t.data ? 'error' THEN NEW.cause ELSE '' END,
-            CASE WHEN t.type LIKE 'operation.%' THEN jsonb_build_object('state', operation_state(NEW)) ELSE '{}' END || t.data
-          FROM unnest(types, datas) WITH ORDINALITY AS t (type, data, place) ORDER BY t.place;
+        SELECT t.type, NEW.node_uuid, NEW.node_name, NEW.id, NEW.kind,
+            coalesce(t.data ->> 'cause', CASE WHEN t.type NOT LIKE 'step.%' AND t.data ? 'error' THEN NEW.cause END, ''),
+            CASE WHEN t.type LIKE 'operation.%' THEN more || t.data ELSE t.data - 'cause' END
+          FROM unnest(types, datas) AS t (type, data);
     END IF;
     RETURN NULL;
 END $$;

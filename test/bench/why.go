@@ -5,16 +5,19 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/test/stack"
 )
 
 const (
-	whyNodes = 100_000
-	whyAsked = 21 // times each
+	whyNodes  = 100_000
+	whyAsked  = 21 // times each
+	whyCauses = 10
 )
 
 // benchWhy measures, through the API, how long the pages take of what needs a person.
@@ -30,14 +33,16 @@ func benchWhy(ctx context.Context, o options) error {
 		return err
 	}
 	defer func() { _ = db.Close(ctx) }()
+	causes := fault.Causes()[:whyCauses]
 	for _, turn := range []struct{ what, do string }{
 		{"nothing wrong", fmt.Sprintf(`INSERT INTO nodes (uuid, name, driver, conductor_group, provision_state, power_state, resource_class, interfaces)
 			SELECT gen_random_uuid(), 'bench-' || i, 'fake-hardware', '', 'available', 'power off', 'gold', '{"power": "fake", "boot": "fake"}'
 			FROM generate_series(1, %d) AS i`, whyNodes)},
-		{"one in ten failed, of ten causes", `
-			WITH failed AS (UPDATE nodes SET provision_state = 'deploy failed', last_error = 'bench' WHERE id % 10 = 0 RETURNING id, uuid, conductor_group, driver)
+		{"one in ten failed, of ten causes", fmt.Sprintf(`
+			WITH failed AS (UPDATE nodes SET provision_state = 'deploy failed', last_error = 'bench' WHERE id %% 10 = 0 RETURNING id, uuid, conductor_group, driver)
 			INSERT INTO operations (node_id, node_uuid, kind, phase, outcome, ended_at, error, cause, origin, conductor_group, driver)
-			SELECT id, uuid, 'deploy', 'ended', 'failed', now(), 'bench', 'cause_' || id / 10 % 10, 'available', conductor_group, driver FROM failed`},
+			SELECT id, uuid, 'deploy', 'ended', 'failed', now(), 'bench', ('{%s}'::text[])[1 + id / 10 %% %d], 'available', conductor_group, driver FROM failed`,
+			joined(causes), len(causes))},
 		{"the others without a conductor", `UPDATE nodes SET driver = 'nobody-has-it' WHERE id % 10 > 0`},
 	} {
 		for _, sql := range []string{turn.do, "ANALYZE"} {
@@ -45,7 +50,7 @@ func benchWhy(ctx context.Context, o options) error {
 				return err
 			}
 		}
-		if err := askWhy(ctx, s, turn.what); err != nil {
+		if err := askWhy(ctx, s, turn.what, causes[0]); err != nil {
 			return err
 		}
 	}
@@ -53,12 +58,12 @@ func benchWhy(ctx context.Context, o options) error {
 }
 
 // askWhy asks for each page again and again, and prints how long it took.
-func askWhy(ctx context.Context, s *stack.Stack, when string) error {
+func askWhy(ctx context.Context, s *stack.Stack, when string, cause fault.Code) error {
 	for _, page := range []struct{ what, query string }{
 		{"groups", "?group=cause"},
 		{"first page", "?limit=100"},
 		{"groups of a resource class", "?group=cause&resource_class=gold"},
-		{"nodes of a cause", "?limit=100&cause=cause_3"},
+		{"nodes of a cause", "?limit=100&cause=" + string(cause)},
 	} {
 		var took []time.Duration
 		before := usage(s)
@@ -72,6 +77,15 @@ func askWhy(ctx context.Context, s *stack.Stack, when string) error {
 		fmt.Printf("  %-34s %-27s %6.1f ms, at most %6.1f ms; %s\n", when+":", page.what, ms(median(took)), ms(slices.Max(took)), perDeploy(before, usage(s), whyAsked))
 	}
 	return nil
+}
+
+// joined returns the codes with commas between them.
+func joined(codes []fault.Code) string {
+	var out []string
+	for _, c := range codes {
+		out = append(out, string(c))
+	}
+	return strings.Join(out, ",")
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
