@@ -32,6 +32,7 @@ dev: build ## run everything on this machine until Ctrl-C; the next start contin
 
 .PHONY: test
 test: build ## run all tests, and start what they need
+	@{ command -v ipmi_sim && command -v ipmitool; } >/dev/null || [ "$$(id -u)" != 0 ] || { apt-get update && apt-get install --yes openipmi ipmitool; }
 	@bin/temper dev prepare
 	go test -C deploy/temporal-dev -timeout 5m $(TEST_FLAGS) ./...
 	TEMPER_TEST_REQUIRE=1 go test -timeout 15m -p 2 $(TEST_FLAGS) $(PACKAGES)

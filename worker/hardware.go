@@ -12,6 +12,7 @@ import (
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/fake"
+	"go.temper.dev/temper/internal/bmc/ipmi"
 	"go.temper.dev/temper/internal/bmc/redfish"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/image"
@@ -34,6 +35,9 @@ type HardwareConfig struct {
 var newDriver = map[string]func(HardwareConfig) bmc.Driver{
 	"redfish": func(c HardwareConfig) bmc.Driver {
 		return &insecureWarner{Driver: redfish.New(redfish.Config{Settings: c.BMC, Observer: c.Observe}), log: c.Log}
+	},
+	"ipmi": func(c HardwareConfig) bmc.Driver {
+		return ipmi.New(ipmi.Config{Settings: c.BMC, Observer: ipmi.Observer(c.Observe)})
 	},
 	"fake-hardware": func(c HardwareConfig) bmc.Driver { return fake.New(c.Delays) },
 }

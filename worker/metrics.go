@@ -34,7 +34,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "temper_step_duration_seconds", Help: "One attempt at a step, by interface, step and outcome.", Buckets: slow,
 		}, []string{"interface", "step", "outcome"}),
 		bmc: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "temper_bmc_request_duration_seconds", Help: "Requests to BMCs, by method and outcome.", Buckets: prometheus.DefBuckets,
+			Name: "temper_bmc_request_duration_seconds", Help: "Requests to BMCs, by method (with IPMI: the command) and outcome.", Buckets: prometheus.DefBuckets,
 		}, []string{"method", "outcome"}),
 		waits: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "temper_queue_wait_seconds", Help: "From scheduling to a conductor's taking the steps of an operation, by group and driver.", Buckets: slow,

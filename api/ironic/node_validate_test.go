@@ -1,6 +1,7 @@
 package ironic_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,4 +24,38 @@ func TestValidate(t *testing.T) {
 	require.Equal(t, map[string]any{"result": true}, body["network"])
 	require.Equal(t, false, body["deploy"].(map[string]any)["result"])
 	b.Get("/v1/nodes/nosuch/validate").Fails(404)
+}
+
+// IPMI has no virtual media, so nothing can boot the agent. Whoever asks for it is told why.
+func TestANodeWithIPMIIsNotDeployedAndSaysWhy(t *testing.T) {
+	const why = "booting the ramdisk agent by network is not implemented yet"
+	b := apitest.New(t)
+	b.Conductor("c1", "", "ipmi")
+	uuid := b.Post("/v1/nodes", map[string]any{
+		"driver": "ipmi", "name": "old", "inspect_interface": "agent",
+		"driver_info":   map[string]any{"ipmi_address": "192.0.2.7", "ipmi_password": "hunter2", "ipmi_hex_kg_key": "00"},
+		"instance_info": map[string]any{"image_source": "http://images/disk.raw", "image_checksum": strings.Repeat("ab", 32)},
+	}).Is(201)["uuid"].(string)
+	info := b.Field("old", "driver_info").(map[string]any)
+	require.Equal(t, "******", info["ipmi_password"])
+	require.Equal(t, "******", info["ipmi_hex_kg_key"])
+
+	body := b.Get("/v1/nodes/old/validate").Is(200)
+	for _, ok := range []string{"power", "management"} {
+		require.Equal(t, map[string]any{"result": true}, body[ok], ok)
+	}
+	for _, iface := range []string{"boot", "inspect"} {
+		told := body[iface].(map[string]any)
+		require.Equal(t, false, told["result"], iface)
+		require.Contains(t, told["reason"], why, iface)
+	}
+	for verb, from := range map[string]node.State{"active": node.Available, "inspect": node.Manageable, "clean": node.Manageable} {
+		b.MoveTo(uuid, from)
+		request := map[string]any{"target": verb}
+		if verb == "clean" {
+			request["clean_steps"] = []any{map[string]any{"interface": "deploy", "step": "erase_devices"}}
+		}
+		require.Contains(t, b.Put("/v1/nodes/old/states/provision", request).Fails(400), why, verb)
+	}
+	b.Put("/v1/nodes/old/states/power", map[string]any{"target": "power on"}).Is(202)
 }

@@ -56,6 +56,7 @@ var rules = []rule{
 	{at: "internal/bmc", ours: []string{"internal/dial", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "a vocabulary, not a protocol"},
 	{at: "internal/bmc/bmctest", ours: []string{"internal/bmc", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "the suite knows no driver"},
 	{at: "internal/bmc/fake", ours: []string{"internal/bmc", "internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "a driver speaks to BMCs only"},
+	{at: "internal/bmc/ipmi", ours: []string{"internal/bmc", "internal/dial", "internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "a driver speaks to BMCs only"},
 	{at: "internal/bmc/redfish", ours: []string{"internal/bmc", "internal/dial", "internal/fault", "internal/jsonlimit", "internal/text"}, never: []string{temporal, pgx, gin}, why: "a driver speaks to BMCs only"},
 	{at: "internal/agent", ours: []string{"internal/dial", "internal/fault", "internal/jsonlimit", "internal/node", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "a protocol, shared with the simulator"},
 	{at: "internal/configdrive", ours: []string{"internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "bytes in, bytes out"},
@@ -74,7 +75,7 @@ var rules = []rule{
 	},
 	{
 		at: "activities/conductor", ours: []string{"activities", "internal/node", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "internal/fault", "internal/bmc", "internal/agent", "internal/configdrive"},
-		not:   []string{"activities/orchestrator", "activities/reconcile", "internal/bmc/redfish", "internal/bmc/fake", "internal/bmc/bmctest"},
+		not:   []string{"activities/orchestrator", "activities/reconcile", "internal/bmc/redfish", "internal/bmc/ipmi", "internal/bmc/fake", "internal/bmc/bmctest"},
 		never: []string{pgx, gofish, gin}, why: "it takes interfaces; worker hands in the real ones",
 	},
 	{
@@ -89,7 +90,7 @@ var rules = []rule{
 	},
 	{
 		at: "workflows", ours: []string{"activities", "internal/node", "internal/bmc", "internal/agent", "internal/fault", "internal/explain", "internal/help", "internal/text"},
-		not: []string{"internal/bmc/redfish", "internal/bmc/fake", "internal/bmc/bmctest"}, never: []string{pgx, gofish, gin},
+		not: []string{"internal/bmc/redfish", "internal/bmc/ipmi", "internal/bmc/fake", "internal/bmc/bmctest"}, never: []string{pgx, gofish, gin},
 		why: "workflows decide; activities do",
 	},
 	{

@@ -39,6 +39,8 @@ type Implementation struct {
 	// idrac-redfish for redfish. A node keeps the name that it was given.
 	Aliases []string
 	Means   Means
+	// Because says why it refuses every request, in a sentence; "" where the name says enough.
+	Because string
 	// WritesImage: it deploys an image, so a node must say which one.
 	WritesImage bool
 	// RunsAgentSteps: steps that the agent offers for the interface run whenever they

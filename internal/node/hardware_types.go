@@ -32,6 +32,36 @@ var hardware = []HardwareType{
 		},
 	},
 	{
+		Name:  "ipmi",
+		About: "Servers whose BMC speaks IPMI 2.0 (RMCP+ over UDP). Power, boot device and verification work. A ramdisk agent can't be booted, because IPMI has no virtual media and there is no boot by network yet: deploying, and whatever else needs the agent, is refused.",
+		Properties: []Property{
+			{Name: "ipmi_address", Required: true, Decides: true, About: "IP address or host name of the BMC. Required."},
+			{Name: "ipmi_port", Decides: true, About: "UDP port of the BMC. Default 623."},
+			{Name: "ipmi_username", About: "Account on the BMC, at most 16 bytes. Default: the anonymous account."},
+			{Name: "ipmi_password", About: "Password of the account, at most 20 bytes. It is never sent: the protocol proves that both sides know it."},
+			{Name: "ipmi_hex_kg_key", About: "Key K_G of a BMC that needs one, 40 hexadecimal digits."},
+			{Name: "ipmi_priv_level", About: "Privilege level of the session: ADMINISTRATOR (default), OPERATOR, USER or CALLBACK. Switching the power needs OPERATOR."},
+			{Name: "ipmi_cipher_suite", Decides: true, About: "17 (SHA-256) or 3 (SHA-1), both with AES-128. Default: 17, then 3 where the BMC lacks 17."},
+			{Name: "ipmi_protocol_version", Decides: true, About: "2.0, which is the default and the only one: IPMI 1.5 encrypts nothing."},
+			{Name: "ipmi_disable_boot_timeout", About: "true (default) tells the BMC to keep a boot device longer than 60 seconds, where it can."},
+		},
+		Implementations: map[string][]Implementation{
+			"bios":       {no("bios")},
+			"boot":       {noBoot},
+			"console":    {no("console")},
+			"deploy":     {direct},
+			"firmware":   {no("firmware")},
+			"inspect":    {no("inspect"), agentInspect},
+			"management": {{Name: "ipmitool", Means: MeansBMC}},
+			"network":    {noop},
+			"power":      {{Name: "ipmitool", Means: MeansBMC}},
+			"raid":       {no("raid")},
+			"rescue":     {no("rescue")},
+			"storage":    {noop},
+			"vendor":     {no("vendor")},
+		},
+	},
+	{
 		Name: "fake-hardware",
 		About: "Nodes without hardware, to try things out. Each interface takes the time that the section fake of the settings says. " +
 			"With the deploy interface direct or the inspect interface agent the node waits for an agent that somebody else plays.",
@@ -72,6 +102,12 @@ var (
 
 // no is an implementation that exists to say no.
 func no(iface string) Implementation { return Implementation{Name: "no-" + iface, Means: MeansNone} }
+
+// noBoot is the boot interface of servers that can't be made to boot the ramdisk agent.
+var noBoot = Implementation{
+	Name: "no-boot", Means: MeansNone,
+	Because: "The BMC has no virtual media, and booting the ramdisk agent by network is not implemented yet.",
+}
 
 // Fake implementations that offer steps.
 var (

@@ -41,5 +41,9 @@ func CannotSkip(step, why string) error {
 // Unsupported says that a node's driver can't do what was asked for: an
 // interface, or a verb.
 func (n *Node) Unsupported(what string) error {
-	return fault.Coded(fault.NotSupported, "Driver %s does not support %s (disabled or not implemented).", n.Driver, what)
+	because := n.Implementation(what).Because
+	if because != "" {
+		because = " " + because
+	}
+	return fault.Coded(fault.NotSupported, "Driver %s does not support %s (disabled or not implemented).%s", n.Driver, what, because)
 }

@@ -32,8 +32,10 @@ const (
 	BootClear   Capability = "boot clear" // without it a cleared override reads back as a persistent one of the disk
 	BootMode    Capability = "boot mode"
 	BootForever Capability = "boot continuously" // without it a persistent override is refused
-	Media       Capability = "virtual media"
-	Inspection  Capability = "inspection"
+	// Without BootReadBack an override that was set reads back as none (OpenIPMI's simulator).
+	BootReadBack Capability = "boot read back"
+	Media        Capability = "virtual media"
+	Inspection   Capability = "inspection"
 )
 
 // Rig is a driver and a server to test it with, which is powered off and has no boot
@@ -139,7 +141,7 @@ func (b *bench) has(c Capability) bool {
 	switch c {
 	case Restart:
 		return b.can.Restarter != nil && b.can.PowerControl != nil
-	case ReadBoot, SetBoot, BootOnce, BootClear, BootMode, BootForever:
+	case ReadBoot, SetBoot, BootOnce, BootClear, BootMode, BootForever, BootReadBack:
 		return b.can.BootDevice != nil
 	case Media:
 		return b.can.VirtualMedia != nil

@@ -1,0 +1,69 @@
+package ipmi_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/bmc/ipmi"
+	"go.temper.dev/temper/internal/fault"
+)
+
+func TestDriverInfoIsChecked(t *testing.T) {
+	d := ipmi.New(quick())
+	good := map[string]any{"ipmi_address": "127.0.0.1"}
+	with := func(more map[string]any) map[string]any {
+		out := maps.Clone(good)
+		maps.Copy(out, more)
+		return out
+	}
+	for name, info := range map[string]map[string]any{
+		"the least":        {},
+		"everything":       {"ipmi_port": "6230", "ipmi_username": "ADMIN", "ipmi_password": "ADMIN", "ipmi_hex_kg_key": strings.Repeat("0A", 20), "ipmi_priv_level": "Operator", "ipmi_cipher_suite": 3.0, "ipmi_protocol_version": 2.0, "ipmi_disable_boot_timeout": "False"},
+		"a name":           {"ipmi_address": "BMC-7.example.org"},
+		"IPv6":             {"ipmi_address": "2001:db8::7"},
+		"IPv6 in brackets": {"ipmi_address": "[2001:db8::7]"},
+		"empty is absent":  {"ipmi_port": "", "ipmi_cipher_suite": "", "ipmi_priv_level": "", "ipmi_hex_kg_key": "", "ipmi_protocol_version": ""},
+		"null is absent":   {"ipmi_port": nil, "ipmi_username": nil, "ipmi_disable_boot_timeout": nil},
+		"longest allowed":  {"ipmi_username": strings.Repeat("u", 16), "ipmi_password": strings.Repeat("p", 20)},
+		"somebody else's":  {"deploy_iso": 7},
+	} {
+		require.NoError(t, d.Validate(with(info)), name)
+	}
+	for name, wrong := range map[string]struct {
+		info  map[string]any
+		names []string
+	}{
+		"nothing":     {map[string]any{"ipmi_address": ""}, []string{"ipmi_address is missing"}},
+		"a URL":       {map[string]any{"ipmi_address": "https://admin:hunter2@bmc"}, []string{"ipmi_address"}},
+		"with a port": {map[string]any{"ipmi_address": "bmc:623"}, []string{"ipmi_port"}},
+		"types": {
+			map[string]any{"ipmi_address": 7.0, "ipmi_username": true, "ipmi_password": []any{}, "ipmi_hex_kg_key": 7.0, "ipmi_priv_level": 4.0, "ipmi_protocol_version": []any{}, "ipmi_port": []any{}, "ipmi_cipher_suite": true, "ipmi_disable_boot_timeout": 1.0},
+			[]string{"ipmi_address", "ipmi_username", "ipmi_password", "ipmi_hex_kg_key", "ipmi_priv_level", "ipmi_protocol_version", "ipmi_port", "ipmi_cipher_suite", "ipmi_disable_boot_timeout"},
+		},
+		"values": {
+			map[string]any{"ipmi_hex_kg_key": "hunter2", "ipmi_priv_level": "ROOT", "ipmi_protocol_version": "1.5", "ipmi_port": 65536.0, "ipmi_cipher_suite": "0", "ipmi_disable_boot_timeout": "maybe"},
+			[]string{"ipmi_hex_kg_key", "ipmi_priv_level", "ipmi_protocol_version", "ipmi_port", "ipmi_cipher_suite", "ipmi_disable_boot_timeout"},
+		},
+		"too long":  {map[string]any{"ipmi_username": strings.Repeat("u", 17), "ipmi_password": "hunter2" + strings.Repeat("p", 14)}, []string{"ipmi_username", "ipmi_password"}},
+		"fractions": {map[string]any{"ipmi_port": 623.5, "ipmi_cipher_suite": 1e300}, []string{"ipmi_port", "ipmi_cipher_suite"}},
+		"metadata":  {map[string]any{"ipmi_address": "169.254.169.254"}, []string{"ipmi_address"}},
+	} {
+		err := d.Validate(with(wrong.info))
+		require.Equal(t, fault.Invalid, fault.KindOf(err), name)
+		for _, p := range wrong.names {
+			require.ErrorContains(t, err, p, name)
+		}
+		require.NotContains(t, err.Error(), "hunter2", name)
+	}
+}
+
+func TestAnAddressThatIsNotAllowedIsNotAsked(t *testing.T) {
+	d := newDriver(t, ipmi.Config{}) // no loopback
+	_, err := d.Open(t.Context(), bmc.Target{Info: map[string]any{"ipmi_address": "localhost"}})
+	require.Equal(t, fault.Invalid, fault.KindOf(err), "%v", err)
+	require.ErrorContains(t, err, "ipmi_address")
+}

@@ -1,0 +1,291 @@
+package ipmi_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/bmc/bmctest"
+	"go.temper.dev/temper/internal/bmc/ipmi"
+	"go.temper.dev/temper/internal/dial"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+const nodeID = "1be26c0b-03f2-4d2e-ae87-c02d7f33c781"
+
+// quick are settings for tests.
+func quick() ipmi.Config {
+	return ipmi.Config{Settings: bmc.Settings{RequestTimeout: 4 * time.Second, Reach: dial.Reach{Loopback: true}}}
+}
+
+// newDriver returns a driver that the test closes.
+func newDriver(t *testing.T, c ipmi.Config) *ipmi.Driver {
+	d := ipmi.New(c)
+	t.Cleanup(func() { d.Close(t.Context()) })
+	return d
+}
+
+// open starts a conversation that ends with the test.
+func open(t *testing.T, d bmc.Driver, info map[string]any) bmc.Session {
+	t.Helper()
+	s, err := d.Open(t.Context(), bmc.Target{Node: nodeID, Info: info})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// hardwareType is the entry of the driver.
+func hardwareType() node.HardwareType {
+	hw, _ := node.Hardware("ipmi")
+	return hw
+}
+
+// tool returns the path of a program of Debian. Without it the test is skipped, or fails if
+// TEMPER_TEST_REQUIRE is set.
+func tool(t *testing.T, name, pkg string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path
+	}
+	if os.Getenv("TEMPER_TEST_REQUIRE") != "" {
+		t.Fatalf("%s is not installed (Debian: apt-get install %s)", name, pkg)
+	}
+	t.Skipf("NOT TESTED: %s is not installed (Debian: apt-get install %s)", name, pkg)
+	return ""
+}
+
+// openIPMI is a BMC that OpenIPMI's ipmi_sim simulates. It has cipher suite 3, and no valid boot flags.
+type openIPMI struct {
+	t       *testing.T
+	dir     string // where chassis.sh keeps the server
+	port    int
+	process *os.Process
+}
+
+// openIPMIUsers are the accounts: admin may do everything, watcher may read.
+const openIPMIUsers = `
+  user 2 true "admin" "secret" admin 20 none md2 md5 straight
+  user 3 true "watcher" "secret" user 20 none md2 md5 straight
+`
+
+func startOpenIPMI(t *testing.T) *openIPMI {
+	t.Helper()
+	program := tool(t, "ipmi_sim", "openipmi")
+	script, err := filepath.Abs("testdata/chassis.sh")
+	require.NoError(t, err)
+	for range 5 { // another process may take the port
+		if o := runOpenIPMI(t, program, script, freePort(t)); o != nil {
+			return o
+		}
+	}
+	t.Fatal("ipmi_sim does not start")
+	return nil
+}
+
+// restart starts a new simulator at the port of one that was killed.
+func (o *openIPMI) restart() *openIPMI {
+	script, err := filepath.Abs("testdata/chassis.sh")
+	require.NoError(o.t, err)
+	again := runOpenIPMI(o.t, tool(o.t, "ipmi_sim", "openipmi"), script, o.port)
+	require.NotNil(o.t, again)
+	return again
+}
+
+// runOpenIPMI returns nil if the simulator ends at once.
+func runOpenIPMI(t *testing.T, program, script string, port int) *openIPMI {
+	o := &openIPMI{t: t, dir: t.TempDir(), port: port}
+	for name, value := range map[string]string{"power": "0", "boot": "none", "reset": "0"} {
+		o.write(name, value+"\n")
+	}
+	o.write("set", "")
+	o.write("lan.conf", fmt.Sprintf(`
+name "temper"
+set_working_mc 0x20
+  startlan 1
+    addr 127.0.0.1 %d
+    priv_limit admin
+    allowed_auths_user none md2 md5 straight
+    allowed_auths_operator none md2 md5 straight
+    allowed_auths_admin none md2 md5 straight
+    guid a123456789abcdefa123456789abcdef
+  endlan
+  chassis_control "%s %s"
+%s`, o.port, script, o.dir, openIPMIUsers))
+	o.write("sim.emu", "mc_setbmc 0x20\nmc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02\nsel_enable 0x20 1000 0x0a\nmc_enable 0x20\n")
+	cmd := exec.Command(program, "-n", "-c", filepath.Join(o.dir, "lan.conf"), "-f", filepath.Join(o.dir, "sim.emu"), "-s", filepath.Join(o.dir, "state"))
+	require.NoError(t, os.MkdirAll(filepath.Join(o.dir, "state"), 0o700))
+	require.NoError(t, cmd.Start())
+	o.process = cmd.Process
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }()
+	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
+	if !o.answers(ended) {
+		return nil
+	}
+	return o
+}
+
+func (o *openIPMI) write(name, text string) {
+	require.NoError(o.t, os.WriteFile(filepath.Join(o.dir, name), []byte(text), 0o600))
+}
+
+// answers waits until the simulator answers an ASF presence ping.
+func (o *openIPMI) answers(ended <-chan struct{}) bool {
+	ping := []byte{6, 0, 0xff, 6, 0, 0, 0x11, 0xbe, 0x80, 1, 0, 0}
+	for {
+		select {
+		case <-ended:
+			return false
+		case <-o.t.Context().Done():
+			return false
+		default:
+		}
+		conn, err := net.Dial("udp", fmt.Sprintf("127.0.0.1:%d", o.port))
+		require.NoError(o.t, err)
+		_, _ = conn.Write(ping)
+		require.NoError(o.t, conn.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
+		n, _ := conn.Read(make([]byte, 100))
+		_ = conn.Close()
+		if n > 0 {
+			return true
+		}
+	}
+}
+
+func freePort(t *testing.T) int {
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer conn.Close()
+	return conn.LocalAddr().(*net.UDPAddr).Port
+}
+
+// info is the driver_info. Without the timeout of the boot flags each write is one command.
+func (o *openIPMI) info(more map[string]any) map[string]any {
+	info := map[string]any{
+		"ipmi_address": "127.0.0.1", "ipmi_port": float64(o.port), "ipmi_username": "admin", "ipmi_password": "secret",
+		"ipmi_disable_boot_timeout": false,
+	}
+	for k, v := range more {
+		info[k] = v
+	}
+	return info
+}
+
+// changes are what the server was told, in order.
+func (o *openIPMI) changes() []string {
+	text, err := os.ReadFile(filepath.Join(o.dir, "set"))
+	require.NoError(o.t, err)
+	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
+}
+
+// hang stops the simulator as a whole; what is sent to it waits.
+func (o *openIPMI) hang() (release func()) {
+	require.NoError(o.t, o.process.Signal(syscall.SIGSTOP))
+	return func() { require.NoError(o.t, o.process.Signal(syscall.SIGCONT)) }
+}
+
+func TestConformanceWithOpenIPMI(t *testing.T) {
+	for name, more := range map[string]map[string]any{
+		"suite that both have": nil,
+		"cipher suite 3":       {"ipmi_cipher_suite": "3", "ipmi_priv_level": "operator", "ipmi_protocol_version": "2.0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bmctest.Suite(t, func(t *testing.T) bmctest.Rig {
+				o := startOpenIPMI(t)
+				return bmctest.Rig{
+					Type: hardwareType(), Driver: ipmi.New(quick()), Target: bmc.Target{Node: nodeID, Info: o.info(more)},
+					Lacks:   []bmctest.Capability{bmctest.BootReadBack},
+					Changes: func() int { return len(o.changes()) },
+					Hang:    o.hang,
+					BadInfo: map[string]any{"ipmi_address": "bmc:623"},
+				}
+			})
+		})
+	}
+}
+
+func TestTheServerIsToldWhatWasAsked(t *testing.T) {
+	o := startOpenIPMI(t)
+	s := open(t, newDriver(t, quick()), o.info(map[string]any{"ipmi_disable_boot_timeout": true}))
+	ctx := t.Context()
+	require.NoError(t, s.RequestPower(ctx, bmc.RequestOn))
+	require.NoError(t, s.Restart(ctx))
+	require.NoError(t, s.RequestPower(ctx, bmc.RequestSoftOff))
+	require.NoError(t, s.RequestPower(ctx, bmc.RequestForceOff))
+	for _, d := range []bmc.Device{bmc.DevicePXE, bmc.DeviceDisk, bmc.DeviceCDROM, bmc.DeviceBIOS, bmc.DeviceNone} {
+		require.NoError(t, s.SetBoot(ctx, bmc.Boot{Device: d}), "%s", d)
+	}
+	require.Equal(t, []string{
+		"power 1", "reset 1", "shutdown 1", "power 0",
+		"boot pxe", "boot default", "boot cdrom", "boot bios", "boot none",
+	}, o.changes())
+}
+
+func TestAWrongPasswordIsTriedOnce(t *testing.T) {
+	o := startOpenIPMI(t)
+	d := newDriver(t, quick())
+	for name, more := range map[string]map[string]any{
+		"password": {"ipmi_password": "wrong"}, "account": {"ipmi_username": "nobody"},
+		"key": {"ipmi_hex_kg_key": strings.Repeat("ab", 20)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := open(t, d, o.info(more)).Power(t.Context())
+			require.Equal(t, fault.Denied, fault.KindOf(err), "%v", err)
+			require.Equal(t, fault.BMCWrongPassword, fault.CodeOf(err))
+			release := o.hang()
+			_, err = open(t, d, o.info(more)).Power(t.Context())
+			release()
+			require.Equal(t, fault.Denied, fault.KindOf(err), "it is remembered, and nothing is sent: %v", err)
+			require.ErrorContains(t, err, "not tried again for")
+		})
+	}
+	_, err := open(t, d, o.info(nil)).Power(t.Context())
+	require.NoError(t, err, "the right password is not blocked")
+}
+
+func TestASessionWithoutPrivilege(t *testing.T) {
+	o := startOpenIPMI(t)
+	s := open(t, newDriver(t, quick()), o.info(map[string]any{"ipmi_username": "watcher", "ipmi_priv_level": "USER"}))
+	p, err := s.Power(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, bmc.PowerOff, p)
+	err = s.RequestPower(t.Context(), bmc.RequestOn)
+	require.Equal(t, fault.Refused, fault.KindOf(err), "%v", err)
+	require.ErrorContains(t, err, "ipmi_priv_level")
+}
+
+func TestACipherSuiteThatTheBMCLacks(t *testing.T) {
+	o := startOpenIPMI(t)
+	_, err := open(t, newDriver(t, quick()), o.info(map[string]any{"ipmi_cipher_suite": 17.0})).Power(t.Context())
+	require.Equal(t, fault.Refused, fault.KindOf(err), "%v", err)
+	require.ErrorContains(t, err, "cipher suite 17")
+}
+
+func TestABMCThatHasRestartedIsLoggedInToAgain(t *testing.T) {
+	o := startOpenIPMI(t)
+	s := open(t, newDriver(t, quick()), o.info(nil))
+	require.NoError(t, s.RequestPower(t.Context(), bmc.RequestOn))
+	require.NoError(t, o.process.Kill())
+	require.Eventually(t, func() bool {
+		_, err := s.Power(t.Context())
+		return fault.Is(err, fault.Unreachable)
+	}, 10*time.Second, time.Millisecond)
+
+	again := o.restart()
+	p, err := s.Power(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, bmc.PowerOff, p)
+	require.NoError(t, s.Restart(t.Context()))
+	require.Equal(t, []string{"reset 1"}, again.changes())
+}
