@@ -57,6 +57,7 @@ func (r *rack) take(t *testing.T) string {
 type server struct {
 	Name     string   `json:"name"`
 	Address  string   `json:"redfish_address"`
+	Persona  string   `json:"persona"`
 	System   string   `json:"redfish_system_id"`
 	Username string   `json:"redfish_username"`
 	Password string   `json:"redfish_password"`

@@ -120,8 +120,10 @@ func (s *session) managers(ctx context.Context, sys system) []string {
 }
 
 // bestCD returns the CD or DVD drive to use of a collection of virtual media: the one with
-// the Id slot, if that is not empty, else the first with the action InsertMedia, else the
-// first that may accept PATCH. The path is empty if there is none.
+// the Id slot, if that is not empty, else one with the action InsertMedia, else one that may
+// accept PATCH. Of several it is the first that has a medium, else the first: another
+// process may have been refused by the first, and have used the next. The path is empty if
+// there is none.
 func (s *session) bestCD(ctx context.Context, collection, slot string) (virtualDrive, error) {
 	paths, err := s.members(ctx, collection)
 	if err != nil {
@@ -136,17 +138,38 @@ func (s *session) bestCD(ctx context.Context, collection, slot string) (virtualD
 			return virtualDrive{}, err
 		case err != nil:
 			broken = err
-		case !d.isCD() || s.endpoint.gaveUp(path):
-		case slot != "" && string(d.ID) == slot, slot == "" && d.Actions.v.Insert.Target != "":
+		case !d.isCD() || s.endpoint.gaveUp(path) || !d.changeable():
+		case slot != "" && string(d.ID) == slot:
 			return d, nil
-		case best.path == "" && (d.Actions.v.Insert.Target != "" || !d.noPatch):
+		case best.path == "" || d.rank() > best.rank():
 			best = d
+		}
+		if slot == "" && best.rank() == bestRank {
+			break
 		}
 	}
 	if best.path != "" {
 		return best, nil
 	}
 	return virtualDrive{}, broken
+}
+
+// changeable reports whether the drive says that it can be changed.
+func (d virtualDrive) changeable() bool { return d.Actions.v.Insert.Target != "" || !d.noPatch }
+
+// bestRank is the rank of a drive that has the action InsertMedia and a medium.
+const bestRank = 3
+
+// rank is higher for a drive that is better to use.
+func (d virtualDrive) rank() int {
+	rank := 0
+	if d.Actions.v.Insert.Target != "" {
+		rank += 2
+	}
+	if d.media().Inserted {
+		rank++
+	}
+	return rank
 }
 
 // gaveUp reports whether the drive at path has refused the method.

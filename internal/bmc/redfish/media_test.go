@@ -12,6 +12,7 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/sim"
 )
 
 const image = "http://192.0.2.1/a.iso"
@@ -149,4 +150,20 @@ func TestTheSameImageInTheBMCsSpellingIsNotInsertedAgain(t *testing.T) {
 	f.cd = "http://192.0.2.1:80/a%2Eiso"
 	require.NoError(t, talk(t, newDriver(t, quick()), f.info(nil)).InsertMedia(t.Context(), image))
 	require.Empty(t, f.changed())
+}
+
+// Another conductor may have inserted the image, after the first drive had refused it.
+func TestADriveWithAMediumIsTheOneInUse(t *testing.T) {
+	rack := startRack(t, sim.Config{Personas: []string{"openbmc"}})
+	info := listed(t, rack).info()
+	require.NoError(t, talk(t, newDriver(t, quick()), info).InsertMedia(t.Context(), rack+"/images/deploy.iso"))
+
+	another := talk(t, newDriver(t, quick()), info)
+	m, err := another.Media(t.Context())
+	require.NoError(t, err)
+	require.True(t, m.Inserted)
+	require.NoError(t, another.EjectMedia(t.Context()))
+	m, err = talk(t, newDriver(t, quick()), info).Media(t.Context())
+	require.NoError(t, err)
+	require.False(t, m.Inserted)
 }
