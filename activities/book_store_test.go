@@ -32,7 +32,7 @@ func TestABookDoesWhatTheStoreDoes(t *testing.T) {
 					c.held.Attempt++ // another attempt's claim
 				}
 				acts := []func(){
-					c.claim, c.claim, c.check, c.tellWait, c.save, c.save, c.save, c.saveInspection, c.handOver,
+					c.claim, c.claim, c.check, c.startRequest, c.tellWait, c.save, c.save, c.save, c.saveInspection, c.handOver,
 					c.ask, c.agentCalls, c.newPassword, c.conductorChanges, c.conductorDies,
 				}
 				acts[c.IntN(len(acts))]()
@@ -140,15 +140,23 @@ func (c *comparison) claim() {
 		if err != nil {
 			return nil, err
 		}
-		return n.Operation.Claim, nil
+		if f := n.Operation.InFlight; f != nil {
+			return []any{n.Operation.Claim, f.Name, f.Conductor, f.Left.Round(time.Hour), n.Operation.AnswerWithin}, nil
+		}
+		return []any{n.Operation.Claim, n.Operation.AnswerWithin}, nil
 	})
-	if taken, ok := got.(node.Claim); ok {
-		c.claimed = taken
+	if taken, ok := got.([]any); ok {
+		c.claimed = taken[0].(node.Claim)
 	}
 }
 
 func (c *comparison) check() {
 	c.write("check", func(r conductor.OperationStore) (any, error) { return r.CheckClaim(c.Context(), c.op, c.held) })
+}
+
+func (c *comparison) startRequest() {
+	r := node.BMCRequest{Name: c.one("power On", "power ForceOff"), Left: time.Duration(c.IntN(3)) * time.Hour, AnswerWithin: time.Duration(1+c.IntN(3)) * time.Second}
+	c.write(fmt.Sprintf("start %+v", r), func(s conductor.OperationStore) (any, error) { return s.StartRequest(c.Context(), c.op, c.held, r) })
 }
 
 func (c *comparison) tellWait() {
@@ -168,6 +176,12 @@ func (c *comparison) save() {
 	}
 	if c.maybe() {
 		p.Undo = []node.Undo{node.UndoPowerOff}
+	}
+	if c.maybe() {
+		p.InFlight = &node.BMCRequest{Name: c.book.flight.Name, Left: time.Duration(c.IntN(3)) * time.Hour}
+	}
+	if c.maybe() {
+		p.AnswerWithin = time.Duration(1+c.IntN(3)) * time.Second
 	}
 	if c.IntN(6) == 0 {
 		p.OwedDone = []node.Undo{node.Undo(c.one(string(node.UndoPowerOff), string(node.UndoEjectMedia), string(node.UndoClearBoot)))}

@@ -45,6 +45,9 @@ type book struct {
 	onSave func(n int)
 
 	started time.Time // the attempt that has the claim
+
+	flight      node.BMCRequest // the last request to the BMC; Left is what was left when it was recorded,
+	flightUntil time.Time       // and this is when that is over
 }
 
 // sign is a sign of life of a process of a conductor.
@@ -82,6 +85,10 @@ func (b *book) Claim(_ context.Context, _ int64, _ string, c node.Claim, started
 	b.op.Claim, b.op.Conductor, b.op.ClaimedAt, b.empty = c, conductor, &now, true
 	n, op := b.node, b.op
 	op.Former = former
+	op.AnswerWithin, op.InFlight = b.flight.AnswerWithin, nil
+	if left := time.Until(b.flightUntil); left > 0 {
+		op.InFlight = &node.BMCRequest{Name: b.flight.Name, Conductor: b.flight.Conductor, Left: left}
+	}
 	op.Steps = append([]node.Step{}, op.Steps...)
 	n.Operation = &op
 	return &n, nil
@@ -113,6 +120,17 @@ func (b *book) CheckClaim(_ context.Context, _ int64, c node.Claim) (node.Ask, e
 		return "", fault.New(fault.Lost, "claim %v is not the newest", c)
 	}
 	return b.op.PendingAsk(), nil
+}
+
+func (b *book) StartRequest(ctx context.Context, id int64, c node.Claim, r node.BMCRequest) (node.Ask, error) {
+	ask, err := b.CheckClaim(ctx, id, c)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		r.Conductor = b.op.Conductor
+		b.flight, b.flightUntil = r, time.Now().Add(r.Left)
+	}
+	return ask, err
 }
 
 func (b *book) TellWait(_ context.Context, _ int64, c node.Claim, w *node.Wait) (node.Ask, error) {
@@ -176,6 +194,12 @@ func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progre
 	}
 	if p.ClearAgent {
 		b.node.Agent = nil
+	}
+	if p.InFlight != nil {
+		b.flightUntil = time.Now().Add(p.InFlight.Left)
+	}
+	if p.AnswerWithin > 0 {
+		b.flight.AnswerWithin = p.AnswerWithin
 	}
 	b.node.ClearOwed(p.OwedDone)
 	b.node.OwedRefused = len(b.node.Owed) > 0 && (b.node.OwedRefused || p.Refused)
@@ -304,6 +328,9 @@ type machine struct {
 	images      []string                                               // the images that it was sent
 
 	inventory bmc.Inventory
+
+	within    time.Duration // how long its answers are awaited
+	inherited time.Duration // how long others awaited them, when it was opened last
 }
 
 func (m *machine) Validate(map[string]any) error { return nil }
@@ -313,8 +340,12 @@ func (m *machine) Open(_ context.Context, t bmc.Target) (bmc.Session, error) {
 	if m.onOpen != nil {
 		m.onOpen()
 	}
-	s := &session{machine: m, guard: t.Guard}
+	m.inherited = t.AnswerWithin
+	s := &session{machine: m, target: t}
 	out := bmc.Session{PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s}
+	if m.within > 0 {
+		out.AnswerWithin = func() time.Duration { m.mu.Lock(); defer m.mu.Unlock(); return m.within }
+	}
 	if m.noMedia {
 		out.VirtualMedia = nil
 	}
@@ -323,11 +354,11 @@ func (m *machine) Open(_ context.Context, t bmc.Target) (bmc.Session, error) {
 
 type session struct {
 	*machine
-	guard func(context.Context) error
+	target bmc.Target
 }
 
-func (s *session) write(ctx context.Context) error {
-	if err := s.guard(ctx); err != nil {
+func (s *session) write(ctx context.Context, name string) error {
+	if _, err := s.target.Permit(ctx, bmc.Request{Name: name, AnswerWithin: s.within}); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -356,7 +387,7 @@ func (s *session) Power(context.Context) (bmc.Power, error) {
 }
 
 func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
-	if err := s.write(ctx); err != nil {
+	if err := s.write(ctx, r.Name()); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -379,7 +410,7 @@ func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
 }
 
 func (s *session) Restart(ctx context.Context) error {
-	if err := s.write(ctx); err != nil {
+	if err := s.write(ctx, bmc.NameRestart); err != nil {
 		return err
 	}
 	s.restarts++
@@ -388,7 +419,7 @@ func (s *session) Restart(ctx context.Context) error {
 
 func (s *session) Boot(context.Context) (bmc.Boot, error) { return s.boot, nil }
 func (s *session) SetBoot(ctx context.Context, b bmc.Boot) error {
-	if err := s.write(ctx); err != nil {
+	if err := s.write(ctx, b.Name()); err != nil {
 		return err
 	}
 	if s.boots != nil {
@@ -405,7 +436,7 @@ func (s *session) Media(context.Context) (bmc.Media, error) {
 }
 
 func (s *session) InsertMedia(ctx context.Context, url string) error {
-	if err := s.write(ctx); err != nil {
+	if err := s.write(ctx, bmc.NameInsert(url)); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -422,7 +453,7 @@ func (s *session) EjectMedia(ctx context.Context) error {
 	if s.stuck != nil {
 		return s.stuck
 	}
-	if err := s.write(ctx); err != nil {
+	if err := s.write(ctx, bmc.NameEject); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -85,7 +85,7 @@ func (s *tinySession) RequestPower(ctx context.Context, r bmc.PowerRequest) erro
 	if err := tinyEnd(ctx); err != nil {
 		return err
 	}
-	if err := s.target.Guard(ctx); err != nil {
+	if _, err := s.target.Permit(ctx, bmc.Request{Name: r.Name()}); err != nil {
 		return err
 	}
 	s.driver.mu.Lock()

@@ -133,7 +133,11 @@ func (t *task) setBoot(ctx context.Context, s bmc.BootDevice, want bmc.Boot) err
 		return err
 	}
 	if have.Fulfils(want) {
-		return nil
+		waited, err := t.awaitOthers(ctx, want.Name())
+		if err != nil || !waited {
+			return err
+		}
+		return t.setBoot(ctx, s, want)
 	}
 	sent := s.SetBoot(ctx, want)
 	if sent != nil && !fault.Is(sent, fault.Unreachable) || t.readBackByAnother(ctx, sent) {
@@ -144,6 +148,7 @@ func (t *task) setBoot(ctx context.Context, s bmc.BootDevice, want bmc.Boot) err
 		return err
 	}
 	if have.Fulfils(want) {
+		t.tookEffect(want.Name())
 		return nil
 	}
 	if sent != nil {

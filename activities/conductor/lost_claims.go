@@ -42,6 +42,13 @@ func (c *lostClaimCounter) CheckClaim(ctx context.Context, operation int64, clai
 	return ask, err
 }
 
+// StartRequest implements OperationStore.
+func (c *lostClaimCounter) StartRequest(ctx context.Context, operation int64, claim node.Claim, r node.BMCRequest) (node.Ask, error) {
+	ask, err := c.OperationStore.StartRequest(ctx, operation, claim, r)
+	c.count("guard", err)
+	return ask, err
+}
+
 // SaveSteps implements OperationStore.
 func (c *lostClaimCounter) SaveSteps(ctx context.Context, operation int64, claim node.Claim, p node.Progress) (node.Ask, error) {
 	ask, err := c.OperationStore.SaveSteps(ctx, operation, claim, p)

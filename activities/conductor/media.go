@@ -27,6 +27,7 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 		}
 		step.Issued = nil
 		if shown {
+			t.tookEffect(bmc.NameInsert(url))
 			return nil
 		}
 	}
@@ -35,7 +36,11 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 		return err
 	}
 	if before.Holds(url) {
-		return nil
+		waited, err := t.awaitOthers(ctx, bmc.NameInsert(url))
+		if err != nil || !waited {
+			return err
+		}
+		return t.setMedia(ctx, step, s, url)
 	}
 	step.Issued = &node.Issued{At: time.Now().UTC(), Command: node.InsertMedia}
 	if err := t.save(ctx); err != nil {
@@ -65,6 +70,7 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 	step.Issued = nil
 	switch {
 	case shown:
+		t.tookEffect(bmc.NameInsert(url))
 		return nil
 	case sent != nil:
 		return fault.CodedAs(fault.Unreachable, fault.VirtualMediaRefused, "the BMC does not show the virtual medium %s after the request to insert it: %w", t.Settings.MediaTimeout, sent)
@@ -171,14 +177,24 @@ func (t *task) awaitInsertion(ctx context.Context, step *node.Step) error {
 
 func (t *task) ejectMedia(ctx context.Context, s bmc.VirtualMedia) error {
 	m, err := s.Media(ctx)
-	if err != nil || !m.Inserted {
+	if err != nil {
 		return err
+	}
+	if !m.Inserted {
+		waited, err := t.awaitOthers(ctx, bmc.NameEject)
+		if err != nil || !waited {
+			return err
+		}
+		return t.ejectMedia(ctx, s)
 	}
 	sent := s.EjectMedia(ctx)
 	if sent != nil && !fault.Is(sent, fault.Unreachable) || t.readBackByAnother(ctx, sent) {
 		return sent
 	}
 	m, err = s.Media(ctx)
+	if err == nil && !m.Inserted {
+		t.tookEffect(bmc.NameEject)
+	}
 	if err == nil && m.Inserted {
 		return fault.CodedAs(fault.Unreachable, fault.VirtualMediaRefused, "the BMC still shows a virtual medium")
 	}

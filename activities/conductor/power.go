@@ -83,6 +83,7 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 			return err
 		}
 		if seen {
+			t.tookEffect(r.Name())
 			step.Issued = nil
 			return nil
 		}
@@ -92,6 +93,13 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 		return err
 	}
 	if p == want {
+		waited, err := t.awaitOthers(ctx, r.Name())
+		if err != nil {
+			return err
+		}
+		if waited { // another state may have come meanwhile
+			return t.powerTo(ctx, step, want, r, limit)
+		}
 		step.Issued = nil
 		return nil
 	}
@@ -112,6 +120,7 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 		step.Issued = nil
 		return fault.Coded(fault.PowerUnchanged, "power state is not %q %s after %s was sent", stateOf(want), limit, r)
 	}
+	t.tookEffect(r.Name())
 	step.Issued = nil
 	return nil
 }

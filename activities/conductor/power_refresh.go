@@ -43,7 +43,7 @@ type PowerRefresh struct {
 	Drivers  map[string]bmc.Driver
 	Self     coverage.Conductor // Hostname, Group, Interfaces
 	Interval time.Duration      // between two refreshes
-	Request  time.Duration      // one request to a BMC, as its driver has it
+	Request  time.Duration      // one request to a BMC, where its driver does not learn how long that takes
 	Log      *zap.Logger
 
 	mu     sync.Mutex
@@ -140,8 +140,6 @@ func (r *PowerRefresh) failedAgain(id int64) int {
 }
 
 func (r *PowerRefresh) read(ctx context.Context, n *node.Node, sealed node.Secrets) (node.PowerState, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*r.Request) // one may be a login
-	defer cancel()
 	driver, ok := r.Drivers[n.Driver]
 	if !ok {
 		return "", fault.New(fault.Invalid, "no driver %s", n.Driver)
@@ -159,6 +157,12 @@ func (r *PowerRefresh) read(ctx context.Context, n *node.Node, sealed node.Secre
 	if s.PowerControl == nil {
 		return "", n.Unsupported("power")
 	}
+	within := r.Request
+	if s.AnswerWithin != nil {
+		within = s.AnswerWithin()
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*within) // one may be a login
+	defer cancel()
 	p, err := s.Power(ctx)
 	return stateOf(p), err
 }

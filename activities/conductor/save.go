@@ -37,6 +37,7 @@ func (t *task) save(ctx context.Context) error {
 	if p.Power != "" {
 		p.PowerAge = time.Since(t.powerAt)
 	}
+	t.noteFlight(&p)
 	after := *t.op
 	if err := after.Record(p); err != nil {
 		return err
@@ -52,7 +53,8 @@ func (t *task) save(ctx context.Context) error {
 		}
 		moved.Apply(t.node, time.Now().UTC())
 	}
-	t.pending, t.toldAt = node.Progress{}, time.Now()
+	t.pending, t.toldAt, t.tellFlight = node.Progress{}, time.Now(), false
+	t.within = max(t.within, p.AnswerWithin)
 	*t.op = after
 	t.op.SetPendingAsk(asked)
 	return nil

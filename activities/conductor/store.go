@@ -14,6 +14,8 @@ type OperationStore interface {
 	// returns the node, whose operation has the new claim.
 	Claim(ctx context.Context, operation int64, runID string, c node.Claim, started time.Time, conductor string) (*node.Node, error)
 	CheckClaim(ctx context.Context, operation int64, c node.Claim) (node.Ask, error)
+	// StartRequest is CheckClaim right before a request to the node's BMC, which it records.
+	StartRequest(ctx context.Context, operation int64, c node.Claim, r node.BMCRequest) (node.Ask, error)
 	SaveSteps(ctx context.Context, operation int64, c node.Claim, p node.Progress) (node.Ask, error)
 	// TellWait writes what the running step waits for, and returns what CheckClaim does. It locks the operation's row only.
 	TellWait(ctx context.Context, operation int64, c node.Claim, w *node.Wait) (node.Ask, error)

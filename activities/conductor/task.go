@@ -31,7 +31,11 @@ type task struct {
 	driverInfo   map[string]any // with decrypted secrets
 	instanceInfo map[string]any
 	sealed       node.Secrets
-	session      *bmc.Session // nil until it is needed
+	session      *bmc.Session  // nil until it is needed
+	flight       *inFlight     // the last request to the BMC, until it can't take effect any more; nil = there is none
+	asking       bool          // the call of a capability has sent flight, and goes on
+	tellFlight   bool          // flight has changed since it was recorded
+	within       time.Duration // how long answers of the BMC are awaited, as it is recorded or was when the session was opened
 	agentClient  Agent
 
 	// pending is written by the next save.
@@ -58,6 +62,7 @@ func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Sec
 	}
 	t.op.Conductor = s.Settings.Conductor
 	t.positions = positionsOf(t.op)
+	t.takeInFlight()
 	t.log = s.Log.With(zap.String("node", n.UUID), zap.Int64("operation", t.op.ID), zap.String("workflow", t.op.WorkflowID))
 	return t
 }
@@ -90,7 +95,7 @@ func (t *task) addNews(what node.TimelineWhat, step *node.Step, words string) {
 	t.pending.News = append(t.pending.News, node.News{What: what, Step: step.Name(), Words: words})
 }
 
-// guard checks the claim right before a request that changes hardware.
+// guard checks the claim right before a request to an agent.
 func (t *task) guard(ctx context.Context) error {
 	asked, err := t.Store.CheckClaim(ctx, t.op.ID, t.claim)
 	if err == nil {
@@ -105,47 +110,52 @@ func (t *task) bmc(ctx context.Context) (bmc.Session, error) {
 		return *t.session, nil
 	}
 	s, err := t.driver.Open(ctx, bmc.Target{
-		Node: t.node.UUID, Info: t.driverInfo, LastPower: powerOf(t.node.PowerState), Guard: t.guard,
+		Node: t.node.UUID, Info: t.driverInfo, LastPower: powerOf(t.node.PowerState),
+		Guard: t.permit, AnswerWithin: t.op.AnswerWithin,
 	})
 	if err != nil {
 		return bmc.Session{}, err
 	}
 	t.session = &s
+	t.within = t.answerWithin()
 	return s, nil
 }
 
 func (t *task) powerControl(ctx context.Context) (bmc.PowerControl, error) {
 	s, err := t.bmc(ctx)
-	return capability(t, s.PowerControl, "power", err)
+	return capability[bmc.PowerControl](t, s.PowerControl, asker{s, t}, "power", err)
 }
 
 func (t *task) restartControl(ctx context.Context) (bmc.Restarter, error) {
 	s, err := t.bmc(ctx)
-	return capability(t, s.Restarter, "restarting a server that must not be switched off", err)
+	return capability[bmc.Restarter](t, s.Restarter, asker{s, t}, "restarting a server that must not be switched off", err)
 }
 
 func (t *task) bootDevice(ctx context.Context) (bmc.BootDevice, error) {
 	s, err := t.bmc(ctx)
-	return capability(t, s.BootDevice, "boot devices", err)
+	return capability[bmc.BootDevice](t, s.BootDevice, asker{s, t}, "boot devices", err)
 }
 
 func (t *task) virtualMedia(ctx context.Context) (bmc.VirtualMedia, error) {
 	s, err := t.bmc(ctx)
-	return capability(t, s.VirtualMedia, "virtual media", err)
+	return capability[bmc.VirtualMedia](t, s.VirtualMedia, asker{s, t}, "virtual media", err)
 }
 
 func (t *task) inspector(ctx context.Context) (bmc.Inspector, error) {
 	s, err := t.bmc(ctx)
-	return capability(t, s.Inspector, "inspection", err)
+	return capability(t, s.Inspector, s.Inspector, "inspection", err)
 }
 
-// capability returns c, or else why there is none: err, or that the node's driver lacks it.
-func capability[T comparable](t *task, c T, what string, err error) (T, error) {
+// capability returns c, or else why there is none: err, or that the node's driver, which has it, lacks it.
+func capability[T comparable](t *task, has, c T, what string, err error) (T, error) {
 	var none T
-	if err == nil && c == none {
+	if err == nil && has == none {
 		err = t.node.Unsupported(what)
 	}
-	return c, err
+	if err != nil {
+		return none, err
+	}
+	return c, nil
 }
 
 // agent returns the client of the ramdisk agent of this boot, which it opens at the first call.

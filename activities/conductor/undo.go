@@ -82,6 +82,9 @@ func (s *Steps) Undo(ctx context.Context, in UndoInput) (UndoResult, error) {
 // undoAll does what the operation has to undo, after what was sent can have no effect any more.
 func (t *task) undoAll(ctx context.Context) (err error) {
 	defer t.recovered("the undo", &err)
+	if _, err := t.awaitOthers(ctx, ""); err != nil {
+		return err
+	}
 	if err := t.awaitPendingPowerOn(ctx); err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 		return err
 	}
 	hardware, err := worker.NewHardware(r.Drivers, worker.HardwareConfig{
-		BMC:    bmc.Settings{RequestTimeout: r.BMCRequest, Proxy: proxy, Reach: to.bmc, CADir: to.caDir},
+		BMC:    bmc.Settings{ConnectTimeout: r.BMCConnect, RequestTimeout: r.BMCRequest, MostTimeout: r.BMCRequestMax, Proxy: proxy, Reach: to.bmc, CADir: to.caDir},
 		Delays: delays, Observe: counts.BMC, Log: p.log,
 	})
 	if err != nil {
@@ -120,7 +120,7 @@ func stepSettings(name string, r *config.Conductor, to outbound) conductor.Setti
 		AgentWait: map[node.Family]time.Duration{
 			node.DeployFamily: r.DeployCallback, node.CleanFamily: r.CleanCallback, node.InspectFamily: r.InspectCallback,
 		},
-		Agent: agent.Settings{Callback: to.callbacks, RequestTimeout: min(r.BMCRequest, agent.Settings{}.WithDefaults().RequestTimeout)},
+		Agent: agent.Settings{Callback: to.callbacks, RequestTimeout: min(r.BMCRequest, r.HeartbeatTimeout*7/10, agent.Settings{}.WithDefaults().RequestTimeout)},
 	}.WithDefaults()
 }
 

@@ -141,19 +141,26 @@ type Target struct {
 	Info      map[string]any // driver_info, secrets in the clear; never logged
 	LastPower Power          // from the node's row; the fake driver has no other memory
 
-	// Guard is called right before each request that changes something. If it returns
-	// an error, the request is not sent and the caller gets that error. Steps use it to
-	// check that they still have their claim. Nil means no guard. Logging in and
-	// reading are not guarded.
-	Guard func(context.Context) error
+	// Guard is called right before each request that changes something (Permit). If it returns
+	// an error, the request is not sent and the caller gets that error. Else it returns when
+	// the request has to be given up. Steps use it to check that they still have their claim,
+	// and to record the request. Nil means no guard. Logging in and reading are not guarded.
+	//
+	// If the driver calls it again within one call of a capability, the request before was
+	// answered, or the same one is sent again.
+	Guard func(context.Context, Request) (until time.Time, err error)
+
+	// AnswerWithin is how long other processes have learned to wait for an answer of this BMC;
+	// 0 = they have learned nothing.
+	AnswerWithin time.Duration
 }
 
 // Session is a conversation with one BMC. Each field is a capability, nil if the driver
 // lacks it. If the driver has a capability that this BMC lacks, its methods return
 // fault.Refused.
 //
-// Capabilities are safe for concurrent use. Every request of a call ends with the
-// driver's request timeout or with ctx, whichever comes first; most calls make one to
+// Capabilities are safe for concurrent use. Every request of a call ends when the driver
+// gives its answer up (Settings) or with ctx, whichever comes first; most calls make one to
 // three requests, Inspect makes dozens. Errors are a *fault.Error of kind Unreachable,
 // Busy (RetryAfter returns for how long), Refused, Denied, Untrusted or Invalid; or the
 // guard's error, unchanged; or, if ctx was cancelled, an error that wraps its cause. No
@@ -164,6 +171,9 @@ type Session struct {
 	BootDevice
 	VirtualMedia
 	Inspector
+	// AnswerWithin returns how long the driver waits for an answer of this BMC now. It is nil if the
+	// driver does not learn that.
+	AnswerWithin func() time.Duration
 	// End releases what the conversation holds. It may be nil, and may be called again.
 	End func()
 }
@@ -234,7 +244,11 @@ type Driver interface {
 
 // Settings are the settings that all drivers have.
 type Settings struct {
-	RequestTimeout time.Duration // one request, dialing included; shorter than the heartbeat timeout. Default 4 s
+	ConnectTimeout time.Duration // connecting to a BMC, TLS included. Default 4 s
+	// RequestTimeout and MostTimeout are the bounds between which a driver learns how long one request to a BMC may take,
+	// connecting included. If both are the same, nothing is learned. Defaults: 4 s, 60 s.
+	RequestTimeout time.Duration
+	MostTimeout    time.Duration
 	MaxPerBMC      int           // concurrent requests to one BMC. Default 2
 	SessionIdle    time.Duration // an unused BMC session is logged out after this. Default 60 s
 	Proxy          *url.URL      // proxy to the BMCs: http, https or socks5; nil = none
@@ -247,6 +261,13 @@ func (s Settings) WithDefaults() Settings {
 	if s.RequestTimeout == 0 {
 		s.RequestTimeout = 4 * time.Second
 	}
+	if s.ConnectTimeout == 0 {
+		s.ConnectTimeout = 4 * time.Second
+	}
+	if s.MostTimeout == 0 {
+		s.MostTimeout = time.Minute
+	}
+	s.MostTimeout = max(s.MostTimeout, s.RequestTimeout)
 	if s.MaxPerBMC == 0 {
 		s.MaxPerBMC = 2
 	}

@@ -168,12 +168,22 @@ func (c Liveness) check(p *problems) {
 // maxMedia is shorter than an undo may take (undoPatience in package workflows).
 const maxMedia = 150 * time.Second
 
+// maxBMCRequest is much shorter than an undo may take.
+const maxBMCRequest = time.Minute
+
 func (c Patience) check(p *problems) {
 	p.requirePositive(map[string]time.Duration{
 		"deploy_callback_timeout": c.DeployCallback, "clean_callback_timeout": c.CleanCallback,
 		"inspect_callback_timeout": c.InspectCallback, "power_timeout": c.Power,
-		"soft_power_off_timeout": c.SoftPower, "bmc_busy_timeout": c.Busy, "bmc_request_timeout": c.BMCRequest, "virtual_media_timeout": c.Media,
+		"soft_power_off_timeout": c.SoftPower, "bmc_busy_timeout": c.Busy, "bmc_connect_timeout": c.BMCConnect, "bmc_request_timeout": c.BMCRequest,
+		"bmc_request_timeout_max": c.BMCRequestMax, "virtual_media_timeout": c.Media,
 	})
+	if c.BMCRequestMax > maxBMCRequest {
+		p.refuse("bmc_request_timeout_max", "want at most %s, because an undo has to wait that long for a request that may still take effect", maxBMCRequest)
+	}
+	if c.BMCRequest > c.BMCRequestMax {
+		p.refuse("bmc_request_timeout", "want at most bmc_request_timeout_max, which is %s", c.BMCRequestMax)
+	}
 	if c.Media > maxMedia {
 		p.refuse("virtual_media_timeout", "want at most %s, because an undo has to wait that long for a medium that may still appear", maxMedia)
 	}
@@ -211,11 +221,9 @@ func (c Reach) check(p *problems) {
 // Loopback reports whether only this machine can reach the API.
 func (r *API) Loopback() bool { return origin.Loopback(r.Listen) }
 
-// checkTimes requires that a BMC request is shorter than the heartbeat timeout, because a conductor that is cut off from
-// Temporal must have stopped before another one gets the step. The time of a conductor's death is known to within the pause
-// between its heartbeats, so that pause must be shorter than step_death_within.
-func checkTimes(p *problems, l Liveness, w Patience, s Steering) {
-	p.requireOrder("bmc_request_timeout", w.BMCRequest, "heartbeat_timeout", l.HeartbeatTimeout)
+// checkTimes requires that the pause between a conductor's heartbeats is shorter than step_death_within, because the time of
+// its death is known to within that pause.
+func checkTimes(p *problems, l Liveness, s Steering) {
 	if l.ConductorHeartbeatInterval < l.ConductorHeartbeatTimeout { // otherwise Liveness.check reports it
 		p.requireOrder("conductor_heartbeat_interval", l.ConductorHeartbeatInterval, "step_death_within", s.DeathWithin)
 	}
@@ -232,7 +240,7 @@ func (r *API) check(p *problems) {
 	r.Patience.check(p)
 	r.Steering.check(p)
 	r.Reach.check(p)
-	checkTimes(p, r.Liveness, r.Patience, r.Steering)
+	checkTimes(p, r.Liveness, r.Steering)
 	p.requireAddress("listen", r.Listen)
 	if r.PublicURL != "" {
 		p.requireURL("public_url", r.PublicURL, "http", "https")
@@ -273,7 +281,7 @@ func (r *Orchestrator) check(p *problems) {
 	r.Liveness.check(p)
 	r.Patience.check(p)
 	r.Steering.check(p)
-	checkTimes(p, r.Liveness, r.Patience, r.Steering)
+	checkTimes(p, r.Liveness, r.Steering)
 	if r.Reap != ReapUndeploy && r.Reap != ReapReport {
 		p.refuse("reap", "want undeploy or report")
 	}
@@ -291,7 +299,7 @@ func (r *Conductor) check(p *problems) {
 	r.Patience.check(p)
 	r.Steering.check(p)
 	r.Reach.check(p)
-	checkTimes(p, r.Liveness, r.Patience, r.Steering)
+	checkTimes(p, r.Liveness, r.Steering)
 	if r.SyncPower < 0 {
 		p.refuse("sync_power_state_interval", "want 0 or more")
 	}

@@ -98,11 +98,13 @@ type Patience struct {
 	SoftPower       time.Duration `key:"soft_power_off_timeout" default:"10m" help:"how long a server may take to shut down when it was asked to, where the request does not say"`
 	Media           time.Duration `key:"virtual_media_timeout" default:"2m" help:"how long to wait for a virtual medium to appear before the request to insert it is sent again; at most 2m30s, because an undo has to wait as long"`
 	Busy            time.Duration `key:"bmc_busy_timeout" default:"10m" help:"how long a BMC or an agent may answer \"try again later\" before that counts as a failure of the step (of a requested power change: power_timeout)"`
-	BMCRequest      time.Duration `key:"bmc_request_timeout" default:"4s" help:"one request to a BMC, dialing included; shorter than heartbeat_timeout"`
+	BMCConnect      time.Duration `key:"bmc_connect_timeout" default:"4s" help:"how long connecting to a BMC may take"`
+	BMCRequest      time.Duration `key:"bmc_request_timeout" default:"4s" help:"how long at least the answer of a BMC is awaited, connecting included"`
+	BMCRequestMax   time.Duration `key:"bmc_request_timeout_max" default:"60s" help:"how long at most it is awaited, where the BMC has shown that it needs longer; the same as bmc_request_timeout: nothing is learned"`
 }
 
 // Safe is how long after the end of a run nothing of it can act any more: its step has stopped within the heartbeat
-// timeout, and a request that it sent until then is over.
+// timeout, and a request that it sent until then is over, unless it is recorded as one that may take longer.
 func Safe(l Liveness, w Patience) time.Duration { return l.HeartbeatTimeout + w.BMCRequest }
 
 // Steering says what an operation does about a step that fails, unless the request says it.

@@ -187,14 +187,19 @@ bmc_ca_dir: ca
 	require.Len(t, lines, 15, "each wrong thing once:\n%s", err)
 }
 
-func TestABMCRequestEndsBeforeItsStepIsHandedOn(t *testing.T) {
+func TestTheBoundsOfAnAnswerOfABMCAreInOrder(t *testing.T) {
 	for name, role := range map[string]config.Role{
 		"api": &config.API{}, "orchestrator": &config.Orchestrator{}, "conductor": &config.Conductor{},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := load(t, role, "bmc_request_timeout: 5s\n", needed())
+			_, err := load(t, role, "bmc_request_timeout: 20s\nbmc_request_timeout_max: 10s\n", needed())
 			require.ErrorContains(t, err, "bmc_request_timeout")
-			require.ErrorContains(t, err, "want less than heartbeat_timeout, which is 5s")
+			require.ErrorContains(t, err, "want at most bmc_request_timeout_max, which is 10s")
+			_, err = load(t, role, "bmc_request_timeout_max: 2m\n", needed())
+			require.ErrorContains(t, err, "bmc_request_timeout_max")
+			require.ErrorContains(t, err, "want at most 1m0s")
+			_, err = load(t, role, "heartbeat_timeout: 2s\nbmc_request_timeout: 10s\nbmc_request_timeout_max: 10s\n", needed())
+			require.NoError(t, err, "what a conductor that is cut off has sent is recorded")
 		})
 	}
 }

@@ -90,6 +90,8 @@ func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) st
 		}
 	case node.WaitHeartbeat:
 		add("the next call of the agent has been awaited since %s", format(w.Since))
+	case node.WaitRequest:
+		add("the BMC may still carry out an earlier request (%s)", w.Subject)
 	case node.WaitTime:
 		add("a pause since %s", format(w.Since))
 	}
@@ -98,7 +100,7 @@ func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) st
 	}
 	switch {
 	case w.Until == nil:
-	case w.For == node.WaitTime:
+	case w.For == node.WaitTime, w.For == node.WaitRequest:
 		add("ends at %s", format(*w.Until))
 	default:
 		add("gives up at %s", format(*w.Until))

@@ -80,6 +80,11 @@ type Operation struct {
 	Conductor string           // at work on the present step; "" = none yet
 	Former    *FormerConductor // set for the conductor that takes the claim; nil = no conductor is known to have died with it
 
+	// InFlight is a request to the node's BMC, of this operation or one before, that may still take effect. AnswerWithin is
+	// how long the answers of that BMC are awaited, 0 = not known. Only a claim reads these.
+	InFlight     *BMCRequest
+	AnswerWithin time.Duration
+
 	Group, Driver string // the queue its steps go to: its node's
 
 	WaitingFor   string // for people; "" = nothing

@@ -35,6 +35,18 @@ type Progress struct {
 	OwedDone []Undo
 	Refused  bool
 	ClearAsk bool // the operation has acted on Asked
+	// InFlight is what may still take effect of the requests to the BMC, nil = as recorded.
+	// AnswerWithin is how long its answers are awaited by now, 0 = as recorded.
+	InFlight     *BMCRequest
+	AnswerWithin time.Duration
+}
+
+// BMCRequest is a request to a node's BMC that changes something, while it may take effect.
+type BMCRequest struct {
+	Name         string        // bmc.Request.Name
+	Conductor    string        // that sent it
+	Left         time.Duration // until it can't take effect any more
+	AnswerWithin time.Duration // how long its answer is awaited
 }
 
 // MaxFoundPorts is the number of ports from which on inspections make no more ports

@@ -41,6 +41,7 @@ const (
 	WaitCommand   WaitFor = "agent_command"   // the agent is to end its command, the step Subject
 	WaitHeartbeat WaitFor = "agent_heartbeat" // any agent of the node is to call once more
 	WaitTime      WaitFor = "time"            // Until is to come
+	WaitRequest   WaitFor = "bmc_request"     // a request to the BMC that was sent before, Subject, may take effect until Until
 )
 
 // Same reports whether both are about the same request, so that what was seen of one is true of the other.

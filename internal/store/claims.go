@@ -50,9 +50,15 @@ func (s *Store) Claim(ctx context.Context, id int64, runID string, c node.Claim,
 		var f node.FormerConductor
 		var claimed, seen *time.Time
 		var usual map[string]node.Usual
-		n, err = scanNode(r, &died, &f.Conductor, &f.Incarnation, &claimed, &seen, &f.Replaced, &f.Undoing, &usual)
+		var flight node.BMCRequest
+		var left, within int64
+		n, err = scanNode(r, &died, &f.Conductor, &f.Incarnation, &claimed, &seen, &f.Replaced, &f.Undoing, &usual, &flight.Name, &flight.Conductor, &left, &within)
 		if err == nil {
 			n.Operation.UsualTimes = usual
+			n.Operation.AnswerWithin = time.Duration(within) * time.Microsecond
+			if flight.Left = time.Duration(left) * time.Microsecond; left > 0 {
+				n.Operation.InFlight = &flight
+			}
 		}
 		if err == nil && died && claimed != nil && seen != nil {
 			f.ClaimedAt, f.SeenAt = *claimed, *seen

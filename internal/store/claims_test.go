@@ -146,6 +146,7 @@ func TestOfManyClaimsAtOnceTheNewestStays(t *testing.T) {
 func writes(s *store.Store, t *testing.T, id int64, c node.Claim) map[string]error {
 	out := map[string]error{}
 	_, out["check"] = s.CheckClaim(t.Context(), id, c)
+	_, out["start a request"] = s.StartRequest(t.Context(), id, c, node.BMCRequest{Name: "late", Left: time.Hour})
 	_, out["save"] = s.SaveSteps(t.Context(), id, c, node.Progress{Steps: []node.Step{{Step: "late"}}})
 	_, out["save with power"] = s.SaveSteps(t.Context(), id, c, node.Progress{Power: node.PowerOn})
 	_, out["save with a move"] = s.SaveSteps(t.Context(), id, c, node.Progress{Move: node.EventWait})

@@ -203,3 +203,6 @@ func (s *Store) AddHistory(ctx context.Context, e node.HistoryEvent) error {
 		return nil
 	})
 }
+
+// StartRequestSQL is the statement of StartRequest.
+const StartRequestSQL = startRequestSQL

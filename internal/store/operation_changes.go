@@ -80,8 +80,10 @@ SELECT n.*, o.*, a.*, r.*,
 	p.claim_empty AND (p.claim_lost_at IS NOT NULL OR c.incarnation = p.claim_incarnation AND c.stopped_at IS NULL
 		AND (p.conductor, p.claim_incarnation) <> (o.conductor, o.claim_incarnation)) IS TRUE,
 	p.conductor, p.claim_incarnation, p.claimed_at, coalesce(p.claim_lost_at, c.heartbeat_at), p.claim_lost_at IS NOT NULL, p.phase = 'undoing',
-	(SELECT jsonb_object_agg(u.step, jsonb_build_object('ms', u.usual_ms, 'samples', u.samples, 'basis', u.basis)) FROM usual_times(o.model, o.image, @enough) u)
+	(SELECT jsonb_object_agg(u.step, jsonb_build_object('ms', u.usual_ms, 'samples', u.samples, 'basis', u.basis)) FROM usual_times(o.model, o.image, @enough) u),
+	q.name, q.conductor, q.left_us, q.answer_within
   FROM o JOIN nodes n ON n.id = o.node_id JOIN operations p ON p.id = o.id
+  CROSS JOIN LATERAL bmc_request_under_way(o.node_id) q
   CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
   LEFT JOIN agents a ON a.node_id = n.id LEFT JOIN conductors c ON c.hostname = p.conductor`
 
@@ -94,13 +96,25 @@ RETURNING o.id`
 
 // saveStepsSQL writes a step's progress (node.Operation.Record).
 const saveStepsSQL = `
+WITH op AS (
 UPDATE operations o SET
 	steps = coalesce(@steps, o.steps), undo = @undo, phase = coalesce(nullif(@phase, ''), o.phase),
 	waiting_for = @waiting_for, waiting_until = @waiting_until, step_wait = @step_wait,
 	asked = CASE WHEN @clear_ask AND o.asked IN ('unhold', 'power') THEN '' ELSE o.asked END,
 	rests = @rests, usual_until = @usual_until, news = @news, claim_empty = o.claim_empty AND NOT @came, stalled = '', stalled_at = NULL, kept_for = '', kept_left = NULL
  WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
-RETURNING asked_now(o)`
+RETURNING asked_now(o) AS asked, o.node_id AS id),
+` + saveRequestSQL + `
+SELECT op.asked FROM op`
+
+// saveRequestSQL is the part of a save that writes what is known of the last request to the BMC. The claim of op holds, so
+// nobody else records one.
+const saveRequestSQL = `request AS (
+	INSERT INTO bmc_requests AS q (node_id, name, until, answer_within)
+	SELECT op.id, @request, clock_timestamp() + @request_left::bigint * interval '1 microsecond', @answer_within::bigint FROM op WHERE @request_changed OR @answer_within::bigint > 0
+	ON CONFLICT (node_id) DO UPDATE SET
+		until = CASE WHEN @request_changed THEN excluded.until ELSE q.until END,
+		answer_within = coalesce(nullif(excluded.answer_within, 0), q.answer_within))`
 
 // tellWaitSQL writes what a running step waits for, and nothing else: it locks no row but the operation's.
 const tellWaitSQL = `
@@ -140,7 +154,8 @@ written AS (
 		owed_tries = CASE WHEN n.owed - @settled::text[] <> '[]' THEN n.owed_tries ELSE 0 END,
 		owed_tried_at = CASE WHEN n.owed - @settled::text[] <> '[]' THEN n.owed_tried_at END,
 		updated_at = clock_timestamp()
-	  FROM op WHERE n.id = op.id)
+	  FROM op WHERE n.id = op.id),
+` + saveRequestSQL + `
 SELECT op.asked FROM op`
 
 const handOverStepSQL = `

@@ -54,6 +54,7 @@ func saveStatement(id int64, c node.Claim, p node.Progress) (sql string, a args,
 		"waiting_for": words(p.WaitingFor, maxError), "waiting_until": p.WaitingUntil, "usual_until": p.UsualUntil, "clear_ask": p.ClearAsk, "steps": nil, "rests": p.Rests, "came": p.Came,
 		"step_wait": d.stepWait(p.StepWait), "news": nil,
 	}
+	addRequest(a, p)
 	if len(p.News) > 0 {
 		a["news"] = d.of(newsOf(p.News))
 	}

@@ -124,6 +124,15 @@ CREATE TABLE agents (
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE agents IS 'What the ramdisk agent of a node said last. It is not in the row of the node, so that a heartbeat updates one small row.';
 
+CREATE TABLE bmc_requests (
+    node_id       bigint      PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,
+    name          text        NOT NULL DEFAULT '', -- bmc.Request.Name: what it asks for
+    conductor     text        NOT NULL DEFAULT '', -- that sent it
+    until         timestamptz,                     -- it takes no effect after that; null = it was answered, or there was none
+    answer_within bigint      NOT NULL DEFAULT 0   -- how long the answers of the BMC are awaited by now, in microseconds; 0 = not known
+) WITH (fillfactor = 70);
+COMMENT ON TABLE bmc_requests IS 'The last request to the BMC of a node that changes something. It is written right before the request is sent, by the statement that checks the claim.';
+
 CREATE TABLE secrets (
     node_id    bigint   NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
     name       text     NOT NULL, -- driver_info/KEY, instance_info/KEY, agent_token, operation/ID/steps/INDEX/args/KEY
@@ -659,6 +668,17 @@ $$;
 -- Reports whether (seq, attempt) is the operation's newest claim. A step writes, and goes on, only while its claim is the newest one.
 CREATE FUNCTION claim_held(o operations, seq bigint, attempt integer) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT o.claim_seq = seq AND o.claim_attempt = attempt
+$$;
+
+-- Returns the request to the node's BMC that may still take effect, with how long it may in microseconds (left_us 0 = there is none), and
+-- how long the answers of the BMC are awaited. It is volatile, so that a statement that has waited for the lock of the operation sees
+-- what the holder of the lock has recorded.
+CREATE FUNCTION bmc_request_under_way(node bigint) RETURNS TABLE (name text, conductor text, left_us bigint, answer_within bigint) LANGUAGE plpgsql VOLATILE ROWS 1 AS $$
+BEGIN
+    RETURN QUERY SELECT coalesce(r.name, ''), coalesce(r.conductor, ''),
+        greatest(coalesce(ceil(extract(epoch FROM r.until - clock_timestamp()) * 1000000), 0), 0)::bigint, coalesce(r.answer_within, 0)
+      FROM (SELECT) one LEFT JOIN bmc_requests r ON r.node_id = bmc_request_under_way.node;
+END
 $$;
 
 -- Returns what the conductor that works on an operation has to react to. A pause of its activity is not part of it, because Temporal

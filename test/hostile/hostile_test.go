@@ -38,6 +38,7 @@ inspect_callback_timeout: 60s
 power_timeout: 4s
 bmc_busy_timeout: 4s
 bmc_request_timeout: 2s
+bmc_request_timeout_max: 2s
 reconcile_interval: 3s
 rack_power_delay: 50ms
 rack_boot_delay: 100ms

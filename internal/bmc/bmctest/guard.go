@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
+
+	"go.temper.dev/temper/internal/bmc"
 )
 
 // errGuard is the error of the suite's guard when it is shut.
@@ -16,14 +19,14 @@ type guard struct {
 	shut  bool
 }
 
-func (g *guard) ask(context.Context) error {
+func (g *guard) ask(_ context.Context, r bmc.Request) (time.Time, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.asked++
 	if g.shut {
-		return errGuard
+		return time.Time{}, errGuard
 	}
-	return nil
+	return time.Now().Add(r.AnswerWithin), nil
 }
 
 func (g *guard) count() int {

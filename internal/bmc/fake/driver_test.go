@@ -112,7 +112,7 @@ func TestTwoNodesDifferAndOneNodeStaysTheSame(t *testing.T) {
 
 func TestAGuardThatLostTheClaimIsHeardAfterwards(t *testing.T) {
 	lost := errors.New("lost")
-	s := open(t, fake.New(fake.Delays{}), bmc.Target{LastPower: bmc.PowerOn, Guard: func(context.Context) error { return lost }})
+	s := open(t, fake.New(fake.Delays{}), bmc.Target{LastPower: bmc.PowerOn, Guard: func(context.Context, bmc.Request) (time.Time, error) { return time.Time{}, lost }})
 	require.ErrorIs(t, s.RequestPower(t.Context(), bmc.RequestForceOff), lost)
 	have, err := s.Power(t.Context())
 	require.NoError(t, err)

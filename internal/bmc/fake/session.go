@@ -35,15 +35,13 @@ func (s *session) read(ctx context.Context, doing string, delay Delay, look func
 
 // change calls the guard, waits for the delay, then calls act with the lock held. That
 // is the order of a real request, which is sent right after the guard and takes effect
-// later.
-func (s *session) change(ctx context.Context, doing string, delay Delay, act func()) error {
+// later. Nothing takes effect after the call, so nobody has to wait for that.
+func (s *session) change(ctx context.Context, name, doing string, delay Delay, act func()) error {
 	if err := context.Cause(ctx); err != nil {
 		return contextError(doing, s.target.Node, err)
 	}
-	if s.target.Guard != nil {
-		if err := s.target.Guard(ctx); err != nil {
-			return err
-		}
+	if _, err := s.target.Permit(ctx, bmc.Request{Name: name}); err != nil {
+		return err
 	}
 	return s.read(ctx, doing, delay, act)
 }
@@ -61,7 +59,7 @@ func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
 	default:
 		return fault.New(fault.Invalid, "fake node %s: %.40q is no power request", s.target.Node, string(r))
 	}
-	return s.change(ctx, "request "+string(r)+" of", s.delays.Power, func() {
+	return s.change(ctx, r.Name(), "request "+string(r)+" of", s.delays.Power, func() {
 		if r != bmc.RequestOn {
 			s.power = bmc.PowerOff
 		} else if s.power == bmc.PowerOff {
@@ -80,7 +78,7 @@ func (s *session) useOverride() {
 
 // Restart uses the boot override if the server is on.
 func (s *session) Restart(ctx context.Context) error {
-	return s.change(ctx, "restart", s.delays.Power, func() {
+	return s.change(ctx, bmc.NameRestart, "restart", s.delays.Power, func() {
 		if s.power == bmc.PowerOn {
 			s.useOverride()
 		}
@@ -102,7 +100,7 @@ func (s *session) SetBoot(ctx context.Context, b bmc.Boot) error {
 	if !known {
 		return fault.New(fault.Invalid, "fake node %s: %.40q is no boot device", s.target.Node, string(b.Device))
 	}
-	return s.change(ctx, "set boot override of", s.delays.Management, func() {
+	return s.change(ctx, b.Name(), "set boot override of", s.delays.Management, func() {
 		if b.Device == bmc.DeviceNone {
 			b.Persistent = false
 		}
@@ -131,7 +129,7 @@ func (s *session) InsertMedia(ctx context.Context, url string) error {
 	if err := s.EjectMedia(ctx); err != nil {
 		return err
 	}
-	return s.change(ctx, "insert virtual media of", s.delays.Boot, func() { s.media = bmc.Media{Inserted: true, Image: url} })
+	return s.change(ctx, bmc.NameInsert(url), "insert virtual media of", s.delays.Boot, func() { s.media = bmc.Media{Inserted: true, Image: url} })
 }
 
 // EjectMedia empties the virtual CD.
@@ -140,7 +138,7 @@ func (s *session) EjectMedia(ctx context.Context) error {
 	if err != nil || !have.Inserted {
 		return err
 	}
-	return s.change(ctx, "eject virtual media of", s.delays.Boot, func() { s.media = bmc.Media{} })
+	return s.change(ctx, bmc.NameEject, "eject virtual media of", s.delays.Boot, func() { s.media = bmc.Media{} })
 }
 
 // Inspect returns the inventory that every fake server has.

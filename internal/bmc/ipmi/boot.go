@@ -75,6 +75,7 @@ func (s *session) bootOption(ctx context.Context, p types.BootOptionParamSelecto
 
 // SetBoot writes the boot flags.
 func (s *session) SetBoot(ctx context.Context, want bmc.Boot) error {
+	ctx = bmc.Asking(ctx, want.Name())
 	return s.wrap("set boot flags", s.setBoot(ctx, want))
 }
 

@@ -104,7 +104,11 @@ func (s *session) wrap(doing string, err error) error {
 	}
 	var silent *noAnswer
 	if errors.As(err, &silent) {
-		return fault.CodedAs(kind, bmc.CauseOf(err), "%w; %s", fault.NoAnswerError(err.Error()), doing)
+		lost := error(fault.NoAnswerError(err.Error()))
+		if !silent.sent {
+			lost = bmc.NotSent(lost)
+		}
+		return fault.CodedAs(kind, bmc.CauseOf(err), "%w; %s", lost, doing)
 	}
 	return fault.CodedAs(kind, bmc.CauseOf(err), "%s; %s", err.Error(), doing)
 }

@@ -45,7 +45,7 @@ func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
 	if !ok {
 		return s.wrap("request power", fault.New(fault.Invalid, "%.40q is no power request", string(r)))
 	}
-	err := s.change(ctx, &chassis.ChassisControlRequest{ChassisControl: c.control}, false)
+	err := s.change(bmc.Asking(ctx, r.Name()), &chassis.ChassisControlRequest{ChassisControl: c.control}, false)
 	var no *refusal
 	if errors.As(err, &no) {
 		if p, perr := s.power(ctx); perr == nil && p == c.done {
@@ -73,7 +73,7 @@ func (s *session) Restart(ctx context.Context) error {
 // control sends a Chassis Control at most once. If there is no answer, or the BMC failed while
 // it carried it out, the outcome is unknown.
 func (s *session) control(ctx context.Context, c chassis.ChassisControl) error {
-	err := s.change(ctx, &chassis.ChassisControlRequest{ChassisControl: c}, true)
+	err := s.change(bmc.Asking(ctx, bmc.NameRestart), &chassis.ChassisControlRequest{ChassisControl: c}, true)
 	var (
 		gone *noAnswer
 		end  *cancelledRequest

@@ -95,6 +95,7 @@ func modeFromRedfish(m schemas.BootSourceOverrideMode) bmc.Mode {
 func (s *session) SetBoot(ctx context.Context, want bmc.Boot) error {
 	ctx, done := withBudget(ctx, callTime)
 	defer done()
+	ctx = bmc.Asking(ctx, want.Name())
 	return s.wrap("set boot override", s.setBoot(ctx, want))
 }
 

@@ -58,7 +58,7 @@ func (c Config) proxy() func(*http.Request) (*url.URL, error) {
 // dialer returns a dialer that connects to BMCs at allowed addresses only, or to the
 // proxy at any.
 func (c Config) dialer() *net.Dialer {
-	d := &net.Dialer{Timeout: c.RequestTimeout, KeepAlive: 15 * time.Second}
+	d := &net.Dialer{Timeout: c.ConnectTimeout, KeepAlive: 15 * time.Second}
 	if c.Proxy == nil {
 		d.Control = c.Reach.Control
 	}
@@ -115,9 +115,10 @@ func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	if err != nil {
 		return bmc.Session{}, err
 	}
+	e.shared.inherit(t.AnswerWithin)
 	s := &session{endpoint: e, target: t, system: i.system}
 	return bmc.Session{
-		PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s,
+		PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s, AnswerWithin: e.shared.within,
 		End: sync.OnceFunc(func() { d.release(e) }),
 	}, nil
 }
@@ -134,7 +135,7 @@ func (d *Driver) acquire(i info) (*endpoint, error) {
 	if e == nil {
 		s := d.shared[i.address()]
 		if s == nil {
-			s = newSharedBMC(d.conf.MaxPerBMC)
+			s = newSharedBMC(d.conf.Settings)
 			d.shared[i.address()] = s
 		}
 		s.refs++
@@ -154,8 +155,8 @@ func (d *Driver) release(e *endpoint) {
 }
 
 // closeIdle logs out of the endpoint if it was not used for SessionIdle. It drops the
-// endpoint if no conversation uses it and its BMC has no recent denial, which must be
-// remembered.
+// endpoint if no conversation uses it and nothing about its BMC must be remembered: a
+// recent denial, or that it is slow.
 func (d *Driver) closeIdle(key [sha256.Size]byte, e *endpoint) {
 	d.mu.Lock()
 	if d.closed {
@@ -167,7 +168,7 @@ func (d *Driver) closeIdle(key [sha256.Size]byte, e *endpoint) {
 		d.mu.Unlock()
 		return
 	}
-	if e.refs == 0 && e.shared.noDenials(time.Now()) {
+	if e.refs == 0 && e.shared.noDenials(time.Now()) && !e.shared.learned() {
 		delete(d.endpoints, key)
 		if e.shared.refs--; e.shared.refs == 0 {
 			delete(d.shared, e.info.address())

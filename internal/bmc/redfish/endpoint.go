@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/dial"
 	"go.temper.dev/temper/internal/fault"
 )
@@ -59,8 +60,8 @@ func newEndpoint(i info, s *sharedBMC, c Config, large chan struct{}) *endpoint 
 		Proxy:                  c.proxy(),
 		DialContext:            dial.WithoutLinger(c.dialer()),
 		TLSClientConfig:        i.verify.tlsConfig(),
-		TLSHandshakeTimeout:    c.RequestTimeout,
-		ResponseHeaderTimeout:  c.RequestTimeout,
+		TLSHandshakeTimeout:    c.ConnectTimeout,
+		ResponseHeaderTimeout:  c.MostTimeout,
 		ExpectContinueTimeout:  time.Second,
 		IdleConnTimeout:        min(idleConn, c.SessionIdle),
 		MaxIdleConnsPerHost:    c.MaxPerBMC,
@@ -73,7 +74,7 @@ func newEndpoint(i info, s *sharedBMC, c Config, large chan struct{}) *endpoint 
 		loginLock: make(chan struct{}, 1),
 		client: &http.Client{
 			Transport:     transport,
-			Timeout:       c.RequestTimeout,
+			Timeout:       c.MostTimeout, // the context of each request has its own deadline
 			CheckRedirect: stayOnBMC,
 		},
 	}
@@ -97,15 +98,16 @@ type request struct {
 	path    string
 	body    []byte // JSON, nil for none
 	ifMatch string
-	changes bool                        // it changes the server; reading and logging in do not
-	guard   func(context.Context) error // called right before the request is sent; may be nil
-	secrets []string                    // secrets in body, in addition to the account's password
+	changes bool        // it changes the server; reading and logging in do not
+	target  *bmc.Target // its guard is called right before the request is sent; nil = there is none
+	secrets []string    // secrets in body, in addition to the account's password
 }
 
 // lostAnswer is the error of a request that got no complete answer.
 type lostAnswer struct {
 	text  string
 	sent  bool // it was a change, and some of it was sent
+	late  bool // some of it was sent, also if it changes nothing, and the time was over
 	reset bool // the connection broke, as it does when a BMC restarts its web server
 }
 
@@ -133,8 +135,8 @@ func cancelled(ctx context.Context, sent bool) error {
 	return nil
 }
 
-// send makes one HTTP request in one of the BMC's slots, within the request
-// timeout. An answer of any status is no error.
+// send makes one HTTP request in one of the BMC's slots, within the time that this BMC
+// has for answers. An answer of any status is no error.
 func (e *endpoint) send(ctx context.Context, r request, p login) (*answer, error) {
 	if err := cancelled(ctx, false); err != nil {
 		return nil, err
@@ -145,25 +147,47 @@ func (e *endpoint) send(ctx context.Context, r request, p login) (*answer, error
 	if err := spendBudget(ctx, 1, 0); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.conf.RequestTimeout)
-	defer cancel()
-	if err := e.shared.acquire(ctx); err != nil {
+	within := e.shared.within()
+	until := time.Now().Add(within)
+	if err := e.acquireBefore(ctx, until); err != nil {
 		return nil, err
 	}
 	defer e.shared.release()
-	if r.guard != nil {
-		if err := r.guard(ctx); err != nil {
+	if r.target != nil { // its guard may wait for longer than a request may take
+		var err error
+		if until, err = r.target.Permit(ctx, bmc.Request{Name: bmc.AskedFor(ctx, r.method+" "+r.path), AnswerWithin: within}); err != nil {
 			return nil, &guardError{err}
 		}
 	}
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
 	begun := time.Now()
 	e.touch(begun)
 	a, err := e.exchange(ctx, r, p)
+	e.learn(err, time.Since(begun), within)
 	if err == nil && (a.err() != nil || a.status == http.StatusAccepted) {
 		a.body = []byte(e.redact(string(a.body), r.secrets...)) // before the text is shortened: half a secret would not be found
 	}
 	e.observe(r.method, a, err, time.Since(begun))
 	return a, err
+}
+
+func (e *endpoint) acquireBefore(ctx context.Context, until time.Time) error {
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	return e.shared.acquire(ctx)
+}
+
+// learn notes how long the BMC took for an answer, or that it had most of within and gave
+// none. A connection that was not established says nothing about that.
+func (e *endpoint) learn(err error, took, within time.Duration) {
+	var lost *lostAnswer
+	switch {
+	case err == nil:
+		e.shared.answered(took)
+	case errors.As(err, &lost) && lost.late && took >= within*3/4:
+		e.shared.ranOut(within)
+	}
 }
 
 func (e *endpoint) touch(at time.Time) {
@@ -215,7 +239,7 @@ func (e *endpoint) exchange(ctx context.Context, r request, p login) (*answer, e
 
 	resp, err := e.client.Do(req)
 	if err != nil {
-		return nil, e.noAnswer(ctx, r, err, r.changes && sent.Load())
+		return nil, e.noAnswer(ctx, r, err, sent.Load())
 	}
 	defer resp.Body.Close()
 	limit := int64(maxRefusal)
@@ -241,12 +265,13 @@ func (e *endpoint) exchange(ctx context.Context, r request, p login) (*answer, e
 	case ctx.Err() == nil:
 		return nil, malformedAnswer(r.path, "the answer is cut off after %d bytes", len(body))
 	}
-	return nil, e.noAnswer(ctx, r, err, false)
+	return nil, e.noAnswer(ctx, r, err, true)
 }
 
 // noAnswer returns the error of a request that got no answer: the caller cancelled it,
 // the certificate does not verify, or the network failed.
-func (e *endpoint) noAnswer(ctx context.Context, r request, err error, sent bool) error {
+func (e *endpoint) noAnswer(ctx context.Context, r request, err error, begun bool) error {
+	sent := r.changes && begun
 	if err := cancelled(ctx, sent); err != nil {
 		return err
 	}
@@ -264,8 +289,10 @@ func (e *endpoint) noAnswer(ctx context.Context, r request, err error, sent bool
 	l := &lostAnswer{sent: sent, text: printable(err.Error(), maxMessage)}
 	var n net.Error
 	switch {
+	case (errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) && n.Timeout()) && !begun:
+		l.text = fmt.Sprintf("no connection in time (at most %s)", min(e.conf.ConnectTimeout, e.shared.within()))
 	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) && n.Timeout():
-		l.text = fmt.Sprintf("no answer in time (at most %s)", e.conf.RequestTimeout)
+		l.late, l.text = true, fmt.Sprintf("no answer in time (at most %s)", e.shared.within())
 	case errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		l.reset, l.text = true, "the BMC closed the connection without an answer"

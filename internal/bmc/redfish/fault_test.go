@@ -280,7 +280,10 @@ func TestABMCWhoseSlotsAreTakenIsBusyAndTheGuardIsNotAsked(t *testing.T) {
 	conf.RequestTimeout, conf.MaxPerBMC = 30*time.Second, 1
 	d := newDriver(t, conf)
 	asked := false
-	s, err := d.Open(t.Context(), bmc.Target{Node: nodeID, Info: f.info(nil), Guard: func(context.Context) error { asked = true; return nil }})
+	s, err := d.Open(t.Context(), bmc.Target{Node: nodeID, Info: f.info(nil), Guard: func(context.Context, bmc.Request) (time.Time, error) {
+		asked = true
+		return time.Now().Add(time.Minute), nil
+	}})
 	require.NoError(t, err)
 	defer s.Close()
 	_, err = s.Power(t.Context())
@@ -310,12 +313,12 @@ func TestTheGuardIsAskedAgainBeforeARequestIsSentAgain(t *testing.T) {
 	f := newFixture(t)
 	var asked atomic.Int32
 	lost := fault.New(fault.Lost, "claimed by another")
-	guard := func(context.Context) error {
+	guard := func(context.Context, bmc.Request) (time.Time, error) {
 		if asked.Add(1) == 1 {
 			f.dropTokens() // the session ends between the guard and the request
-			return nil
+			return time.Now().Add(time.Minute), nil
 		}
-		return lost
+		return time.Time{}, lost
 	}
 	s, err := newDriver(t, quick()).Open(t.Context(), bmc.Target{Node: nodeID, Info: f.info(nil), Guard: guard})
 	require.NoError(t, err)

@@ -208,7 +208,7 @@ func FuzzAPathStaysOnItsBMC(f *testing.F) {
 	}
 	i, err := parseInfo(map[string]any{"redfish_address": "https://bmc/bmc/17"}, here)
 	require.NoError(f, err)
-	e := newEndpoint(i, newSharedBMC(1), Config{}.WithDefaults(), nil)
+	e := newEndpoint(i, newSharedBMC(bmc.Settings{MaxPerBMC: 1}.WithDefaults()), Config{}.WithDefaults(), nil)
 	f.Fuzz(func(t *testing.T, path string) {
 		u, err := e.resolve(path)
 		if err != nil {

@@ -44,6 +44,7 @@ func (m virtualMedia) media() bmc.Media {
 func (s *session) InsertMedia(ctx context.Context, image string) error {
 	ctx, done := withBudget(ctx, callTime)
 	defer done()
+	ctx = bmc.Asking(ctx, bmc.NameInsert(image))
 	return s.wrap("insert virtual media", s.insertMedia(ctx, image))
 }
 
@@ -183,6 +184,7 @@ func (s *session) EjectMedia(ctx context.Context) error {
 }
 
 func (s *session) sendEject(ctx context.Context, d virtualDrive) error {
+	ctx = bmc.Asking(ctx, bmc.NameEject)
 	if target := d.Actions.v.Eject.Target; target != "" {
 		return s.change(ctx, http.MethodPost, target, "", struct{}{})
 	}

@@ -51,6 +51,7 @@ var resets = map[bmc.PowerRequest]struct {
 func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
 	ctx, done := withBudget(ctx, callTime)
 	defer done()
+	ctx = bmc.Asking(ctx, r.Name())
 	reset, ok := resets[r]
 	if !ok {
 		return s.wrap("request power", fault.New(fault.Invalid, "%.40q is no power request", string(r)))
@@ -70,6 +71,7 @@ func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
 func (s *session) Restart(ctx context.Context) error {
 	ctx, done := withBudget(ctx, callTime)
 	defer done()
+	ctx = bmc.Asking(ctx, bmc.NameRestart)
 	err := s.reset(ctx, schemas.ForceRestartResetType)
 	var (
 		gone *lostAnswer

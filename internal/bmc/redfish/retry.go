@@ -15,12 +15,12 @@ const (
 )
 
 // fetch sends a GET. It sends it once more if the connection broke or the BMC answered
-// 503, and the time to wait is within the request timeout. An answer of any other status
+// 503, and the time to wait is within the time that this BMC has for answers. An answer of any other status
 // is no error. (In addition, Go's transport repeats a GET on a kept connection that the
 // BMC had closed.) Only reads are repeated: if the answer to a change is lost, the caller
 // must read back what became of it.
 func (e *endpoint) fetch(ctx context.Context, path string, p login) (*answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.conf.RequestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.shared.within())
 	defer cancel()
 	until, _ := ctx.Deadline()
 	var last *answer // returned when there is no time to try again

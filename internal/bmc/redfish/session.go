@@ -47,7 +47,11 @@ func (s *session) wrap(doing string, err error) error {
 	cause := bmc.CauseOf(err)
 	var silent *lostAnswer
 	if errors.As(err, &silent) {
-		return fault.CodedAs(kind, cause, "%w; %s", fault.NoAnswerError(text), doing)
+		lost := error(fault.NoAnswerError(text))
+		if !silent.sent {
+			lost = bmc.NotSent(lost)
+		}
+		return fault.CodedAs(kind, cause, "%w; %s", lost, doing)
 	}
 	return fault.CodedAs(kind, cause, "%s; %s", text, doing)
 }
@@ -115,7 +119,7 @@ func (s *session) change(ctx context.Context, method, path, etag string, body an
 	if err != nil {
 		return fault.New(fault.Internal, "encode a request to %s: %w", path, err)
 	}
-	r := request{method: method, path: path, body: text, ifMatch: etag, changes: true, guard: s.target.Guard, secrets: secrets}
+	r := request{method: method, path: path, body: text, ifMatch: etag, changes: true, target: &s.target, secrets: secrets}
 	a, err := s.withLogin(ctx, func(p login) (*answer, error) { return s.endpoint.send(ctx, r, p) })
 	if err != nil {
 		return err

@@ -9,9 +9,10 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// sharedBMC is what all endpoints of one BMC share: the limit on concurrent requests,
-// and the credentials that the BMC has refused.
+// sharedBMC is what all endpoints of one BMC share: the limit on concurrent requests, how
+// long answers are awaited, and the credentials that the BMC has refused.
 type sharedBMC struct {
+	*patience
 	slots chan struct{} // one element for each request under way
 	refs  int           // endpoints that use it; guarded by the driver's mutex
 
@@ -25,8 +26,8 @@ type denial struct {
 	err   error
 }
 
-func newSharedBMC(slots int) *sharedBMC {
-	return &sharedBMC{slots: make(chan struct{}, slots), denied: map[[32]byte]denial{}}
+func newSharedBMC(s bmc.Settings) *sharedBMC {
+	return &sharedBMC{patience: newPatience(s), slots: make(chan struct{}, s.MaxPerBMC), denied: map[[32]byte]denial{}}
 }
 
 // acquire waits until a request may be sent; release must follow.

@@ -32,11 +32,11 @@ func TestARequestThatWasGivenUpNeverArrives(t *testing.T) {
 	conf.Proxy, err = url.Parse(proxy.URL())
 	require.NoError(t, err)
 	cutOff := false
-	guard := func(context.Context) error { // right before the request is sent
+	guard := func(_ context.Context, r bmc.Request) (time.Time, error) { // right before the request is sent
 		if cutOff {
 			proxy.Hold()
 		}
-		return nil
+		return time.Now().Add(r.AnswerWithin), nil
 	}
 	s, err := newDriver(t, conf).Open(t.Context(), bmc.Target{Node: nodeID, Info: f.info(nil), Guard: guard})
 	require.NoError(t, err)

@@ -1,0 +1,188 @@
+package conductor
+
+import (
+	"context"
+	"time"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// A request that changes a server may take effect after its conductor is gone, or has given its answer up. So the
+// statement that checks the claim right before it also records the request and until when its answer is awaited. Whoever
+// acts on the node next, with whatever operation, learns of it with the claim (Operation.InFlight). It reads at once, and
+// may send the same request again. Before anything else is sent, or taken for done already, it waits until that time has
+// passed. No older claim can record anything afterwards, so what the claim told is all that can be under way.
+
+// inFlight is a request to the node's BMC that may still take effect.
+type inFlight struct {
+	name      string
+	conductor string // that sent it
+	since     time.Time
+	until     time.Time // it takes no effect after that
+	earlier   time.Time // of requests of the same name that were sent before; zero = there were none
+}
+
+// takeInFlight notes what the claim has told.
+func (t *task) takeInFlight() {
+	if r := t.op.InFlight; r != nil {
+		now := time.Now()
+		t.flight = &inFlight{name: r.Name, conductor: r.Conductor, since: now, until: now.Add(r.Left)}
+	}
+}
+
+// othersInFlight returns the request that may still take effect and is another one than name, nil if there is none.
+func (t *task) othersInFlight(name string) *inFlight {
+	f := t.flight
+	if f == nil || !time.Now().Before(f.until) || f.name == name && bmc.Repeatable(name) {
+		return nil
+	}
+	return f
+}
+
+// awaitOthers waits until no other request than name can take effect any more, and reports whether it had to wait.
+func (t *task) awaitOthers(ctx context.Context, name string) (waited bool, err error) {
+	f := t.othersInFlight(name)
+	if f == nil {
+		return false, nil
+	}
+	before, until := t.op.StepWait, f.until
+	t.waitFor(node.Wait{For: node.WaitRequest, Subject: f.name + " of conductor " + f.conductor, Since: f.since, Until: &until})
+	for left := time.Until(f.until); left > 0; left = time.Until(f.until) {
+		if err := t.tell(ctx); err != nil {
+			return true, err
+		}
+		if err := sleep(ctx, min(left, t.Settings.TellEvery)); err != nil {
+			return true, err
+		}
+	}
+	t.op.StepWait = before
+	t.copyWait()
+	return true, nil
+}
+
+// permit is the guard of requests to the BMC: it waits for what others may have sent, checks the claim and records r.
+func (t *task) permit(ctx context.Context, r bmc.Request) (time.Time, error) {
+	if t.asking { // the request before was answered, or it is sent again, and the new record covers both
+		t.answered()
+	}
+	if _, err := t.awaitOthers(ctx, r.Name); err != nil {
+		return time.Time{}, err
+	}
+	now := time.Now()
+	sent := &inFlight{name: r.Name, conductor: t.Settings.Conductor, since: now, until: now.Add(r.AnswerWithin)}
+	if f := t.flight; f != nil && now.Before(f.until) {
+		sent.earlier = f.until
+	}
+	asked, err := t.Store.StartRequest(ctx, t.op.ID, t.claim, node.BMCRequest{
+		Name: r.Name, Left: max(r.AnswerWithin, sent.earlier.Sub(now)), AnswerWithin: r.AnswerWithin,
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	t.op.SetPendingAsk(asked)
+	deadline := sent.until
+	if sent.earlier.After(sent.until) {
+		sent.until = sent.earlier
+	}
+	t.flight, t.asking, t.within = sent, true, r.AnswerWithin
+	return deadline, nil
+}
+
+// answered notes that the last request was answered, or has shown its effect.
+func (t *task) answered() {
+	f := t.flight
+	if f == nil {
+		return
+	}
+	if t.flight = nil; time.Now().Before(f.earlier) {
+		f.until, f.earlier = f.earlier, time.Time{}
+		t.flight = f
+	}
+	t.tellFlight = true
+}
+
+// tookEffect notes that the effect of a request of that name was read back. If it was sent once, it is over.
+func (t *task) tookEffect(name string) {
+	if f := t.flight; f != nil && f.name == name {
+		t.answered()
+	}
+}
+
+// heard notes what became of a request whose call has returned err. A request that got no answer in its time may take
+// effect later; it is given as much time again, as requests of this BMC are from then on.
+func (t *task) heard(err error) error {
+	sent := t.asking
+	t.asking = false
+	switch {
+	case !sent:
+	case err == nil, fault.Is(err, fault.Refused), fault.Is(err, fault.Busy), fault.Is(err, fault.Denied), bmc.IsNotSent(err):
+		t.answered()
+	case fault.NoAnswer(err) && !time.Now().Before(t.flight.until):
+		t.flight.until = t.flight.until.Add(t.flight.until.Sub(t.flight.since))
+		t.tellFlight = true
+	}
+	return err
+}
+
+// noteFlight adds to p what the next save records of the last request, and how long answers of the BMC are awaited.
+func (t *task) noteFlight(p *node.Progress) {
+	if t.tellFlight {
+		p.InFlight = &node.BMCRequest{}
+		if f := t.flight; f != nil {
+			p.InFlight.Name, p.InFlight.Left = f.name, max(time.Until(f.until), 0)
+		}
+	}
+	if within := t.answerWithin(); within > t.within {
+		p.AnswerWithin = within
+	}
+}
+
+// answerWithin returns how long answers of the BMC are awaited now, 0 if the driver does not learn that.
+func (t *task) answerWithin() time.Duration {
+	if t.session == nil || t.session.AnswerWithin == nil {
+		return 0
+	}
+	return t.session.AnswerWithin()
+}
+
+// asker sends the requests of a session that change something, one at a time, and notes what becomes of them.
+type asker struct {
+	bmc.Session
+	t *task
+}
+
+// send sends the request name. What is sent first may have another name.
+func (a asker) send(ctx context.Context, name string, send func() error) error {
+	if _, err := a.t.awaitOthers(ctx, name); err != nil {
+		return err
+	}
+	a.t.asking = false
+	return a.t.heard(send())
+}
+
+// RequestPower implements bmc.PowerControl.
+func (a asker) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
+	return a.send(ctx, r.Name(), func() error { return a.Session.RequestPower(ctx, r) })
+}
+
+// Restart implements bmc.Restarter.
+func (a asker) Restart(ctx context.Context) error {
+	return a.send(ctx, bmc.NameRestart, func() error { return a.Session.Restart(ctx) })
+}
+
+// SetBoot implements bmc.BootDevice.
+func (a asker) SetBoot(ctx context.Context, b bmc.Boot) error {
+	return a.send(ctx, b.Name(), func() error { return a.Session.SetBoot(ctx, b) })
+}
+
+// InsertMedia implements bmc.VirtualMedia.
+func (a asker) InsertMedia(ctx context.Context, url string) error {
+	return a.send(ctx, bmc.NameInsert(url), func() error { return a.Session.InsertMedia(ctx, url) })
+}
+
+// EjectMedia implements bmc.VirtualMedia.
+func (a asker) EjectMedia(ctx context.Context) error {
+	return a.send(ctx, bmc.NameEject, func() error { return a.Session.EjectMedia(ctx) })
+}

@@ -1,0 +1,161 @@
+package activities_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
+)
+
+// soon is how long a request of a conductor that is gone may still take effect in these tests.
+const soon = 300 * time.Millisecond
+
+// left records a request of a conductor that is gone.
+func (b *bench) left(name string) (until time.Time) {
+	until = time.Now().Add(soon)
+	b.book.flight, b.book.flightUntil = node.BMCRequest{Name: name, Conductor: "c0", Left: soon}, until
+	return until
+}
+
+func TestWhoTakesOverRepeatsTheSameRequestAtOnceAndWaitsWithAnother(t *testing.T) {
+	for name, c := range map[string]struct {
+		left  string
+		waits bool
+	}{
+		"the same request": {bmc.RequestForceOff.Name(), false},
+		"another request":  {bmc.RequestOn.Name(), true},
+		"a restart":        {bmc.NameRestart, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
+			var asked time.Time
+			b.machine.answer = func(bmc.PowerRequest) (bool, error) { asked = time.Now(); return true, nil }
+			until := b.left(c.left)
+			_, err := b.run()
+			require.NoError(t, err)
+			require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
+			require.Equal(t, c.waits, !asked.Before(until))
+		})
+	}
+}
+
+// The server shows what is wanted, but what a conductor that is gone has sent changes that.
+func TestNothingIsDoneAlreadyWhileAnotherRequestMayTakeEffect(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOn})
+	b.left(bmc.RequestForceOff.Name())
+	time.AfterFunc(soon/2, func() { b.machine.mu.Lock(); b.machine.power = bmc.PowerOff; b.machine.mu.Unlock() })
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, []bmc.PowerRequest{bmc.RequestOn}, b.machine.asked)
+	require.Equal(t, bmc.PowerOn, b.machine.power)
+}
+
+func TestAnUndoWaitsForWhatMayStillTakeEffect(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
+	b.book.op.Undo = []node.Undo{node.UndoEjectMedia, node.UndoClearBoot}
+	b.left(bmc.Boot{Device: bmc.DeviceCDROM}.Name())
+	time.AfterFunc(soon/2, func() { b.machine.mu.Lock(); b.machine.boot = bmc.Boot{Device: bmc.DeviceCDROM}; b.machine.mu.Unlock() })
+	require.NoError(t, b.undo())
+	require.Equal(t, bmc.DeviceNone, b.machine.boot.Device)
+}
+
+func TestAWaitForARequestSaysSo(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
+	b.steps.Settings.TellEvery = 10 * time.Millisecond
+	b.left(bmc.RequestOn.Name())
+	_, err := b.run()
+	require.NoError(t, err)
+	i := slices.IndexFunc(b.book.told, func(w node.Wait) bool { return w.For == node.WaitRequest })
+	require.GreaterOrEqual(t, i, 0, "%v", b.book.told)
+	require.Equal(t, "power On of conductor c0", b.book.told[i].Subject)
+	require.NotNil(t, b.book.told[i].Until)
+}
+
+func TestARequestIsRecordedBeforeItIsSentAndItsAnswerWithTheNextSave(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
+	b.machine.within = time.Hour
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) {
+		require.Equal(t, "power ForceOff", b.book.flight.Name)
+		require.Equal(t, "c1", b.book.flight.Conductor)
+		require.True(t, time.Now().Add(50*time.Minute).Before(b.book.flightUntil))
+		return true, nil
+	}
+	_, err := b.run()
+	require.NoError(t, err)
+	require.False(t, time.Now().Before(b.book.flightUntil))
+}
+
+func TestARequestWhoseAnswerIsLostStaysRecorded(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		over bool
+	}{
+		"the connection broke": {fault.New(fault.Unreachable, "%w", fault.NoAnswerError("closed")), false},
+		"nothing was sent":     {fault.New(fault.Unreachable, "%w", bmc.NotSent(fault.NoAnswerError("no route"))), true},
+		"it was refused":       {fault.New(fault.Refused, "400"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
+			b.machine.within = time.Hour
+			b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, c.err }
+			_, err := b.run()
+			require.Error(t, err)
+			require.Equal(t, c.over, !time.Now().Before(b.book.flightUntil))
+		})
+	}
+}
+
+func TestTheEffectThatIsReadBackIsAnAnswer(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
+	b.machine.within = time.Hour
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) {
+		return true, fault.New(fault.Unreachable, "%w", fault.NoAnswerError("closed"))
+	}
+	_, err := b.run()
+	require.NoError(t, err)
+	require.False(t, time.Now().Before(b.book.flightUntil))
+}
+
+// It may take effect for as long again as it was awaited.
+func TestARequestThatRanOutOfTimeMayTakeEffectLater(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.Rebooting})
+	b.machine.within = soon
+	var sent []time.Time
+	b.machine.answer = func(r bmc.PowerRequest) (bool, error) {
+		sent = append(sent, time.Now())
+		if len(sent) > 1 {
+			return true, nil
+		}
+		<-time.After(soon) // as long as the driver waits for the answer
+		return false, fault.New(fault.Unreachable, "%w", fault.NoAnswerError("no answer in time"))
+	}
+	_, err := b.run() // the power does not change
+	require.Error(t, err)
+	_, err = b.run()
+	require.NoError(t, err)
+	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
+	require.GreaterOrEqual(t, sent[2].Sub(sent[0]), 2*soon, "the first one could still have switched it off")
+}
+
+func TestWhatAConductorHasLearnedOfABMCIsHandedOn(t *testing.T) {
+	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
+	b.machine.within, b.book.hosts = 4*time.Second, hosts("c1", "c2")
+	b.machine.reads = func() error {
+		b.machine.within = 8 * time.Second
+		return fault.New(fault.Unreachable, "%w", fault.NoAnswerError("no answer in time"))
+	}
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, conductor.NextElsewhere, r.Next)
+	b.machine.reads = nil
+	_, err = b.run()
+	require.NoError(t, err)
+	require.Equal(t, 8*time.Second, b.machine.inherited)
+}
