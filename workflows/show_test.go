@@ -99,7 +99,7 @@ func TestTheDetailsFormatNothingThatOthersWrote(t *testing.T) {
 	require.Error(t, env.GetWorkflowError())
 	require.Contains(t, details(t, env),
 		"- **Error:** \\!\\[x\\](http://evil/y) &lt;img src=z&gt; \\| \\`a\\` \\# \\*b\\* \\_c\\_ &amp; \\~d\\~\n")
-	require.Contains(t, details(t, env), "- `temper operation retry 7` does it again; here: Reset\n")
+	require.Contains(t, details(t, env), "- `temper operation retry 7` does the deploy again; here: Reset\n")
 }
 
 func TestTheDetailsSayHowToDecide(t *testing.T) {

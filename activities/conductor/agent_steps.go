@@ -48,7 +48,9 @@ func (t *task) runCommand(ctx context.Context, step *node.Step, o agent.Order, p
 			}
 			t.waitForCommand(step, o)
 		case agent.ActWait, agent.ActBusy:
-			t.sawCommand(step, o, d)
+			if err := t.sawCommand(ctx, step, o, d); err != nil {
+				return nil, false, err
+			}
 			if d.Action == agent.ActWait {
 				// The command is running. It may take hours, and errors of polling that
 				// are spread over them must not add up to a failure of the step.
@@ -83,19 +85,26 @@ func (t *task) waitForCommand(step *node.Step, o agent.Order) {
 }
 
 // sawCommand notes what the agent's list says of o.
-func (t *task) sawCommand(step *node.Step, o agent.Order, d agent.OrderDecision) {
+func (t *task) sawCommand(ctx context.Context, step *node.Step, o agent.Order, d agent.OrderDecision) error {
 	if d.Action == agent.ActBusy { // it was not sent yet
 		if t.op.StepWait == nil || t.op.StepWait.For != node.WaitCommand {
 			t.waitForCommand(step, o)
 		}
 		t.saw(fault.Text(d.Err))
-		return
+		return nil
 	}
 	t.waitForCommand(step, o)
+	now := time.Now().UTC()
 	if p := d.Found.Progress(); p != nil {
-		t.op.StepWait.Advance(p.Fraction, p.Bytes, time.Now().UTC())
+		t.op.StepWait.Advance(p.Fraction, p.Bytes, now)
+		t.op.StepWait.Pace(step, now)
 	}
 	t.saw(string(d.Found.Status))
+	if why := t.op.LateCause(now); step.LastError == "" && step.Cause != why {
+		step.Cause = why // saved at once: if somebody cancels the operation because of that, the step still tells it
+		return t.save(ctx)
+	}
+	return nil
 }
 
 // agentLostError is the error when the outcome of a command can't be read any more: the

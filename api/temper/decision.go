@@ -81,5 +81,5 @@ func (s *Server) notTaken(c *gin.Context, o *node.Operation, action node.Action,
 	}
 	about := &node.Node{UUID: o.NodeUUID, Name: o.NodeName}
 	return format.WithHelp(fault.Coded(fault.WorkflowEnded, "decide about operation %d: %w", o.ID, err),
-		help.Of(about, explain.Action{Do: explain.ExplainNode}), help.Of(about, explain.Action{Do: explain.RetryOperation, Operation: o.ID}))
+		help.Of(about, explain.Action{Do: explain.ExplainNode}), help.Of(about, explain.Action{Do: explain.RetryOperation, Operation: o.ID, Kind: o.Kind}))
 }

@@ -66,7 +66,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			node.Node{ProvisionState: node.DeployWait, Operation: wait},
 			explain.Facts{Covered: true, Fleet: alive},
 			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
-				"It waits for the agent's call after boot. Next: step deploy.deploy, at 2030-01-02 03:31:05 UTC at the latest (in 27m0s). " +
+				"It waits for the agent's call after boot. Now: step deploy.deploy, until 2030-01-02 03:31:05 UTC at the latest (in 27m0s). Next: it closes. " +
 				"You can: temper operation watch 12; temper operation cancel 12.",
 		},
 		"its step waits for the power": {
@@ -74,14 +74,14 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Covered: true, Fleet: alive},
 			"Node n1 is deploying, operation 12 (deploy) is running since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
 				"Step deploy.deploy: power off asked at 03:01:05Z; the BMC still says On; looked at again every 2s; gives up at 03:31:05Z. " +
-				"Its power: power on, read 3s ago; wanted: power off. Next: step deploy.deploy. You can: temper operation watch 12; temper operation cancel 12.",
+				"Its power: power on, read 3s ago; wanted: power off. Next: it closes. You can: temper operation watch 12; temper operation cancel 12.",
 		},
 		"its agent has not called, and looked itself up": {
 			node.Node{ProvisionState: node.DeployWait, Operation: booted, Agent: &node.Agent{LookedUpAt: &lately}},
 			explain.Facts{Covered: true, Fleet: alive},
 			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
 				"Step deploy.deploy: medium deploy.iso inserted, power on at 03:01:05Z; at 03:04:02Z its agent looked itself up, and has not called since; gives up at 03:31:05Z. " +
-				"Next: step deploy.deploy, at 2030-01-02 03:31:05 UTC at the latest (in 27m0s). You can: temper operation watch 12; temper operation cancel 12.",
+				"Next: it closes. You can: temper operation watch 12; temper operation cancel 12.",
 		},
 		"its power is not known any more": {
 			node.Node{ProvisionState: node.Available, PowerReadAt: &before},
@@ -150,7 +150,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			node.Node{ProvisionState: node.DeployWait, Operation: rests},
 			explain.Facts{Covered: true, Fleet: alive, Run: &node.RunStatus{Known: true, Open: true}},
 			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
-				"It waits for the agent's call after boot. Next: step deploy.deploy, at 2030-01-02 03:31:05 UTC at the latest (in 27m0s). " +
+				"It waits for the agent's call after boot. Now: step deploy.deploy, until 2030-01-02 03:31:05 UTC at the latest (in 27m0s). Next: it closes. " +
 				"You can: temper operation watch 12; temper operation cancel 12.",
 		},
 		"it is paused": {

@@ -20,7 +20,7 @@ func newNodeCreate(s *session) *cobra.Command {
 		Use: "create [NAME]", Short: "Enrol a node", Args: cobra.MaximumNArgs(1),
 		Long: `Enrol a node. A VALUE that is valid JSON is read as JSON, any other as text; passwords are always text.`,
 		Example: `  temper node create n1 --driver redfish --driver-info redfish_address=https://10.0.0.1 \
-      --driver-info redfish_username=admin --driver-info @secret.json`,
+      --driver-info redfish_username=admin --driver-info redfish_password=-`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	creatable := slices.DeleteFunc(slices.Clone(nodeFields), func(f field) bool { return f.setOnly || f.name == "name" })

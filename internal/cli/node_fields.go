@@ -29,7 +29,7 @@ type field struct {
 var nodeFields = []field{
 	{flag: "name", name: "name", help: "`name`"},
 	{flag: "driver", name: "driver", keep: true, help: "hardware `type`: see temper driver list"},
-	{flag: "driver-info", name: "driver_info", dict: true, help: "how to reach the BMC, see temper driver show; @FILE: an object"},
+	{flag: "driver-info", name: "driver_info", dict: true, help: "how to reach the BMC, see temper driver show; a password that is - is asked for; @FILE: an object"},
 	{flag: "property", name: "properties", dict: true, help: "properties of the server, such as cpu_arch=x86_64; @FILE: an object"},
 	{flag: "extra", name: "extra", dict: true, help: "additional data; @FILE: an object"},
 	{flag: "instance-info", name: "instance_info", dict: true, help: "what is deployed on it; @FILE: an object"},
@@ -71,6 +71,16 @@ func addFields(c *cobra.Command, fields []field) *fieldFlags {
 		default:
 			ff.texts[one.flag] = ff.set.String(one.flag, "", one.help)
 		}
+	}
+	c.PreRunE = func(*cobra.Command, []string) error {
+		for _, one := range fields {
+			if one.dict {
+				if err := ff.dicts[one.flag].ask(c.InOrStdin(), c.ErrOrStderr()); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
 	}
 	return ff
 }

@@ -18,9 +18,9 @@ func newNodeSet(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set NODE...", Short: "Set fields of nodes",
 		Long: `Set fields of nodes. In a dictionary only the keys that you name change. A VALUE that is valid JSON is read as JSON, any
-other as text; passwords are always text. To change the BMC's address, or how its certificate is verified, give the password
+other as text; passwords are always text, and "-" asks for one. To change the BMC's address, or how its certificate is verified, give the password
 again.`,
-		Example: "  temper node set n1 --driver-info redfish_address=https://10.0.0.2 --driver-info @secret.json\n" +
+		Example: "  temper node set n1 --driver-info redfish_address=https://10.0.0.2 --driver-info redfish_password=-\n" +
 			"  temper node set n1 --property cpu_arch=x86_64 --extra 'rack={\"row\": 3}'",
 	}
 	sel.addFlags(c, s, "")

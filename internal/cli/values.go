@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/term"
 
 	"go.temper.dev/temper/internal/mask"
 )
@@ -31,7 +33,7 @@ func (p *keyValues) String() string { return "" }
 func (p *keyValues) Type() string { return "KEY=VALUE" }
 
 // Set takes KEY=VALUE, or @FILE with an object. A VALUE that is valid JSON is read as JSON, any other as text; passwords are
-// always text. Errors do not repeat values.
+// always text, and one that is "-" is asked for. Errors do not repeat values.
 func (p *keyValues) Set(s string) error {
 	if p.values == nil {
 		p.values = map[string]any{}
@@ -78,6 +80,43 @@ func (p *keyValues) readFile(path string) error {
 		p.values[k] = all[k]
 	}
 	return nil
+}
+
+// ask asks for the passwords that are "-". It is called when the command runs, because flags are parsed for help, too.
+func (p *keyValues) ask(in io.Reader, out io.Writer) error {
+	for _, key := range slices.Sorted(maps.Keys(p.values)) {
+		if p.values[key] != "-" || !mask.IsSecretKey(key) {
+			continue
+		}
+		secret, err := askSecret(key, in, out)
+		if err != nil {
+			return err
+		}
+		p.values[key] = secret
+	}
+	return nil
+}
+
+// askSecret asks at in for the value of a key, without showing it. If in is no terminal, it reads the first line.
+func askSecret(key string, in io.Reader, out io.Writer) (string, error) {
+	var line string
+	var err error
+	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		var typed []byte
+		fmt.Fprintf(out, "%s: ", key)
+		typed, err = term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(out)
+		line = string(typed)
+	} else if line, err = bufio.NewReader(io.LimitReader(in, maxFile)).ReadString('\n'); err == io.EOF {
+		err = nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", key, err)
+	}
+	if line = strings.TrimRight(line, "\r\n"); line == "" {
+		return "", fmt.Errorf("%s is empty", key)
+	}
+	return line, nil
 }
 
 func errNull(key string) error {

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -209,5 +210,21 @@ func TestYAMLSaysWhatJSONSays(t *testing.T) {
 		again, err := json.Marshal(have)
 		require.NoError(t, err)
 		require.JSONEq(t, string(raw), string(again), string(text))
+	}
+}
+
+// A password can be given in a way that shows it to nobody.
+func TestAPasswordIsAskedFor(t *testing.T) {
+	for in, want := range map[string]string{"hunter2\n": "hunter2", "a b\r\nmore": "a b", "last": "last", "": "", "\n": ""} {
+		var p keyValues
+		require.NoError(t, p.Set("redfish_password=-"))
+		require.NoError(t, p.Set("redfish_username=-"))
+		err := p.ask(strings.NewReader(in), io.Discard)
+		if want == "" {
+			require.ErrorContains(t, err, "redfish_password is empty")
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, map[string]any{"redfish_password": want, "redfish_username": "-"}, p.values)
 	}
 }

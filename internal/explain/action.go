@@ -14,6 +14,7 @@ const (
 	ExplainNode    Do = "explain what happens to the node"
 	ValidateNode   Do = "validate the node"
 	ChangeState    Do = "change the provision state"
+	DeployImage    Do = "deploy an image" // the node has none yet
 	UnholdNode     Do = "unhold the node"
 	RecoverNode    Do = "recover the node"
 	TakeNode       Do = "take the node" // recover it by force
@@ -47,10 +48,11 @@ const (
 // Do; the node is the one that is explained.
 type Action struct {
 	Do        Do
-	Operation int64       // of WatchOperation, CancelOperation, UnpauseOperation, Decide, RetryOperation
-	Decision  node.Action // of Decide
-	Event     node.Event  // of ChangeState
-	Group     string      // of ChangeGroup; "" = the default group
+	Operation int64              // of WatchOperation, CancelOperation, UnpauseOperation, Decide, RetryOperation
+	Kind      node.OperationKind // of the Operation of RetryOperation
+	Decision  node.Action        // of Decide
+	Event     node.Event         // of ChangeState
+	Group     string             // of ChangeGroup; "" = the default group
 }
 
 // can adds an action, once.

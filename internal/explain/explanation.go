@@ -41,9 +41,10 @@ type Explanation struct {
 	Who        string     `json:"who"`
 	Asked      string     `json:"asked"` // which end of the operation was asked for, and by whom; "" = none
 	WaitingFor string     `json:"waiting_for"`
+	Now        string     `json:"now"` // the step that goes on; "" = none does
 	Next       string     `json:"next"`
-	NextAt     *time.Time `json:"next_at"`
-	Usual      string     `json:"usual"` // how long the current step has run and usually takes; "" = not known
+	NextAt     *time.Time `json:"next_at"` // if Now is not "", until when it goes on at the latest
+	Usual      string     `json:"usual"`   // how long the current step has run and usually takes; "" = not known
 
 	// Cause is why it does not go on, or has failed; "" = nothing is known to keep it from going on.
 	Cause fault.Code `json:"-"`
@@ -137,8 +138,15 @@ func (e *Explanation) Paragraph(commands []string) string {
 	if e.Power.SeenAt != nil || e.Power.Wanted != "" {
 		out = append(out, "Its power: "+e.Power.Text)
 	}
-	if next := e.next(); next != "" {
-		out = append(out, "Next: "+next)
+	if e.Now != "" && (!e.Story.running || !e.Story.says(e.Now)) {
+		out = append(out, "Now: "+e.Now+e.when("until "))
+	}
+	if e.Next != "" {
+		next := "Next: " + e.Next
+		if e.Now == "" {
+			next += e.when("at ")
+		}
+		out = append(out, next)
 	}
 	if e.Usual != "" && !slices.Contains(e.Trouble, unusual+e.Usual) {
 		out = append(out, "Meanwhile "+e.Usual)
@@ -146,20 +154,37 @@ func (e *Explanation) Paragraph(commands []string) string {
 	if e.advises && e.Cause != "" {
 		out = append(out, "What to do: "+strings.TrimSuffix(e.Cause.Row().Do, "."))
 	}
+	if which := e.retries(); which != "" {
+		out = append(out, which)
+	}
 	if len(commands) > 0 {
 		out = append(out, "You can: "+strings.Join(commands, "; "))
 	}
 	return strings.Join(out, ". ") + "."
 }
 
-// next returns what happens next, and when.
-func (e *Explanation) next() string {
-	if e.Next == "" || e.NextAt == nil {
-		return e.Next
+// when says when Now ends or Next happens, after a comma; "" if that is not known.
+func (e *Explanation) when(preposition string) string {
+	if e.NextAt == nil {
+		return ""
 	}
 	latest := " at the latest"
 	if e.exact {
 		latest = ""
 	}
-	return fmt.Sprintf("%s, at %s%s (in %s)", e.Next, text.Moment(*e.NextAt), latest, e.NextAt.Sub(e.now).Round(time.Second))
+	return fmt.Sprintf(", %s%s%s (in %s)", preposition, text.Moment(*e.NextAt), latest, e.NextAt.Sub(e.now).Round(time.Second))
+}
+
+// retries says which operation is which if several can be retried; "" if not.
+func (e *Explanation) retries() string {
+	var which []string
+	for _, a := range e.Actions {
+		if a.Do == RetryOperation {
+			which = append(which, fmt.Sprintf("operation %d is the %s", a.Operation, a.Kind))
+		}
+	}
+	if len(which) < 2 {
+		return ""
+	}
+	return capital(strings.Join(which, ", "))
 }

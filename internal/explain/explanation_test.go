@@ -17,19 +17,20 @@ import (
 // The words, with the commands, are in a test of package api.
 func TestAnActionIsNamedOnce(t *testing.T) {
 	known := slices.Collect(maps.Values(testenv.Constants(t, "action.go", "Do")))
-	retry := explain.Action{Do: explain.RetryOperation, Operation: 11}
 	ended := &node.Operation{ID: 11, Kind: node.KindDeploy, Outcome: node.Failed}
 	undo := &node.Operation{ID: 11, Kind: node.KindUndo, Outcome: node.Failed}
 	for _, s := range node.States() {
 		n := &node.Node{ProvisionState: s, LastError: "no disk", Owed: []node.Undo{node.UndoPowerOff}, Maintenance: s == node.Active}
 		e := explain.Node(n, explain.Facts{Covered: s != node.CleanFailed, Previous: ended, Undo: undo})
-		seen := map[explain.Action]bool{}
+		seen, retried := map[explain.Action]bool{}, false
 		for _, a := range e.Actions {
 			require.False(t, seen[a], "%s: %v", s, a)
 			require.Contains(t, known, string(a.Do))
 			seen[a] = true
+			a.Kind = "" // which of the two is retried depends on the state
+			retried = retried || a == explain.Action{Do: explain.RetryOperation, Operation: 11}
 		}
-		require.Equal(t, s != node.CleanFailed, seen[retry], s)
+		require.Equal(t, s != node.CleanFailed, retried, s)
 		require.Contains(t, e.Actions, explain.Action{Do: explain.WaiveUndo})
 	}
 }

@@ -32,6 +32,10 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 		if v.Event == node.EventDelete && n.ProvisionState == node.Active {
 			continue // nothing is wrong that the end of its instance would mend
 		}
+		if v.Event == node.EventDeploy && n.LacksImage() {
+			e.can(Action{Do: DeployImage})
+			continue
+		}
 		e.can(Action{Do: ChangeState, Event: v.Event})
 	}
 }
@@ -49,11 +53,11 @@ func (e *Explanation) canRetry(n *node.Node, o *node.Operation, f Facts) {
 			return
 		}
 	}
-	e.canMend(o)
+	e.canMend(n, o)
 	if refused != nil { // by the maintenance alone
 		e.can(Action{Do: EndMaintenance})
 	}
-	e.can(Action{Do: RetryOperation, Operation: o.ID})
+	e.can(Action{Do: RetryOperation, Operation: o.ID, Kind: o.Kind})
 }
 
 // admits reports whether the verb would be accepted for a node without an open operation.

@@ -80,8 +80,8 @@ func Ended(n *node.Node, o *node.Operation, at time.Time) (headline string, fact
 	}
 	e := Explanation{}
 	if o.Outcome != node.Succeeded {
-		e.canMend(o)
-		e.can(Action{Do: RetryOperation, Operation: o.ID})
+		e.canMend(n, o)
+		e.can(Action{Do: RetryOperation, Operation: o.ID, Kind: o.Kind})
 	}
 	e.can(Action{Do: ExplainNode})
 	return fmt.Sprintf("%s: operation %d (%s) %s", label(n), o.ID, o.Kind, how), facts, e.Actions

@@ -44,7 +44,7 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 		step := o.Undecided()
 		e.Trouble = append(e.Trouble, fmt.Sprintf("Step %s failed: %s", step.Name(), text.Clause(step.LastError)))
 		e.Next, e.advises = "it fails unless somebody decides", true
-		e.canMend(o)
+		e.canMend(n, o)
 		e.canDecide(o, step)
 	default:
 		e.working(n, o)
@@ -110,7 +110,7 @@ func (e *Explanation) paused(o *node.Operation, p *node.Pause) {
 	}
 	e.Trouble = append(e.Trouble, fmt.Sprintf("It is %s; %s, and its time limits stop meanwhile", p.Words(), effect))
 	e.WaitingFor, e.NextAt = "", nil
-	e.Next = nextStep(o) + ", when somebody lets it go on"
+	e.Next = stepWords(o.CurrentStep()) + ", when somebody lets it go on"
 	e.can(Action{Do: UnpauseOperation, Operation: o.ID})
 	if step := o.Undecided(); step != nil {
 		e.canDecide(o, step)
@@ -120,7 +120,7 @@ func (e *Explanation) paused(o *node.Operation, p *node.Pause) {
 
 // working explains an operation that goes on or waits.
 func (e *Explanation) working(n *node.Node, o *node.Operation) {
-	e.Next = nextStep(o)
+	e.Now, e.Next = nowAndNext(o)
 	e.usual(o)
 	if step := o.CurrentStep(); step != nil && o.Blocked == node.BlockedDeaths {
 		e.Trouble = append(e.Trouble, text.Clause(step.LastError))
@@ -222,8 +222,24 @@ func Unattended(o *node.Operation, f Facts) string {
 	return ""
 }
 
-func nextStep(o *node.Operation) string {
+// nowAndNext returns which step of o goes on now, "" if none does, and what follows it.
+func nowAndNext(o *node.Operation) (now, next string) {
 	step := o.CurrentStep()
+	if step == nil || o.Blocked != node.NotBlocked || o.Paused && o.Phase == node.Waiting || step.State != node.StepRunning && step.State != node.StepWaiting {
+		return "", stepWords(step)
+	}
+	var after *node.Step
+	for i := range o.Steps {
+		if s := &o.Steps[i]; i > step.Index && !s.Over() {
+			after = s
+			break
+		}
+	}
+	return stepWords(step), stepWords(after)
+}
+
+// stepWords names a step that is not over, with its errors. nil stands for the end of the operation.
+func stepWords(step *node.Step) string {
 	switch {
 	case step == nil:
 		return "it closes"

@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"slices"
+
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -27,9 +29,27 @@ var remedies = map[fault.Code][]Do{
 	fault.ConductorsDied: {ListConductors},
 }
 
-// canMend adds what mends the cause of o, which holds or has ended.
-func (e *Explanation) canMend(o *node.Operation) {
-	for _, do := range remedies[o.Cause] {
-		e.can(Action{Do: do})
+// ofReach are the remedies that change how the BMC is reached.
+var ofReach = []Do{SetPassword, SetAddress, TrustBMC}
+
+// canMend adds what mends the cause of o, which holds or has ended, unless somebody has done it since. If somebody has ended o
+// because a step took unusually long, that is what is to be mended.
+func (e *Explanation) canMend(n *node.Node, o *node.Operation) {
+	causes, failed := []fault.Code{o.Cause}, o.EndedAt
+	for i := range o.Steps {
+		switch s := &o.Steps[i]; {
+		case s.State == node.StepFailed && s.EndedAt != nil:
+			failed = s.EndedAt
+		case s.State == node.StepCancelled && s.LastError == "":
+			causes = append(causes, s.Cause)
+		}
+	}
+	for _, cause := range causes {
+		for _, do := range remedies[cause] {
+			if slices.Contains(ofReach, do) && failed != nil && n.ReachedSince != nil && n.ReachedSince.After(*failed) {
+				continue
+			}
+			e.can(Action{Do: do})
+		}
 	}
 }

@@ -42,7 +42,7 @@ func TestWhatMendsTheCauseComesBeforeTheRetry(t *testing.T) {
 			"failed": {
 				node.Node{ProvisionState: node.DeployFailed, LastError: "no", Owed: []node.Undo{node.UndoPowerOff}},
 				Facts{Now: now, Covered: true, Previous: failed},
-				Action{Do: RetryOperation, Operation: 7},
+				Action{Do: RetryOperation, Operation: 7, Kind: node.KindDeploy},
 			},
 			"held": {node.Node{ProvisionState: node.DeployHold, Operation: held}, Facts{Now: now, Covered: true}, Action{Do: Decide, Operation: 7, Decision: node.ActionRetry}},
 		} {
@@ -92,4 +92,58 @@ func TestAnErrorIsToldOnce(t *testing.T) {
 	e := Node(n, Facts{Now: time.Now(), Covered: true})
 	require.Equal(t, "Node n1 is deploy failed, nobody holds it: 401 Unauthorized; what it left is still to be undone: for the same reason. "+
 		"Next: an undo of what earlier work left: power off.", e.Paragraph(nil))
+}
+
+// Who has set the password since the failure is not asked for it again: the retry comes first.
+func TestWhatWasMendedSinceIsNotSuggestedAgain(t *testing.T) {
+	now := time.Now()
+	ended, since := now.Add(-time.Minute), now
+	o := &node.Operation{ID: 7, Kind: node.KindDeploy, Outcome: node.Failed, Cause: fault.BMCWrongPassword, Error: "401", EndedAt: &ended}
+	n := &node.Node{ProvisionState: node.DeployFailed, LastError: "401", ReachedSince: &since}
+	first := func() Action { return Node(n, Facts{Now: now, Covered: true, Previous: o}).Actions[0] }
+	require.Equal(t, RetryOperation, first().Do)
+	before := ended.Add(-time.Second)
+	n.ReachedSince = &before
+	require.Equal(t, SetPassword, first().Do)
+}
+
+// A deploy whose image crawls is to be cancelled; then another image server is to be set.
+func TestAnImageThatCrawlsIsMended(t *testing.T) {
+	began := time.Now().Add(-time.Hour)
+	now := began.Add(time.Minute)
+	step := node.Step{Interface: "deploy", Step: node.StepWriteImage, State: node.StepRunning, StartedAt: &began}
+	w := &node.Wait{For: node.WaitCommand, Subject: step.Name(), Since: began}
+	for at := began.Add(10 * time.Second); at.Before(now); at = at.Add(10 * time.Second) {
+		w.Advance(at.Sub(began).Hours(), 1, at)
+		w.Pace(&step, at)
+		w.Saw("RUNNING", at)
+	}
+	o := &node.Operation{ID: 7, Kind: node.KindDeploy, Phase: node.Running, AcceptedAt: began, StepWait: w, Steps: []node.Step{step}}
+	e := Node(&node.Node{ProvisionState: node.DeployWait, Operation: o}, Facts{Now: now, Covered: true})
+	require.Equal(t, fault.ImageServerSlow, e.Cause)
+	require.Equal(t, []string{"It takes unusually long: 1 % was done in 50s; at this pace all of it takes 1 h"}, e.Trouble)
+	require.Equal(t, []Action{{Do: CancelOperation, Operation: 7}, {Do: WatchOperation, Operation: 7}}, e.Actions)
+
+	step.Cause = o.LateCause(now)
+	o.Steps, o.Cause = []node.Step{step}, fault.CancelledByPerson
+	o.EndSteps(node.Cancelled, now)
+	o.Outcome = node.Cancelled
+	e = Node(&node.Node{ProvisionState: node.DeployFailed, LastError: "cancelled"}, Facts{Now: now, Covered: true, Previous: o})
+	require.Equal(t, []Action{{Do: SetImage}, {Do: RetryOperation, Operation: 7, Kind: node.KindDeploy}}, e.Actions[:2])
+}
+
+func TestANodeWithoutAnImageIsDeployedWithOne(t *testing.T) {
+	n := &node.Node{Driver: "redfish", Interfaces: map[string]string{"deploy": "direct"}, ProvisionState: node.Available}
+	require.Equal(t, DeployImage, Node(n, Facts{Now: time.Now(), Covered: true}).Actions[0].Do)
+	n.InstanceInfo = map[string]any{"image_source": "http://i/a"}
+	require.Equal(t, Action{Do: ChangeState, Event: node.EventDeploy}, Node(n, Facts{Now: time.Now(), Covered: true}).Actions[0])
+}
+
+func TestOfTwoRetriesIsSaidWhichIsWhich(t *testing.T) {
+	n := &node.Node{ProvisionState: node.DeployFailed, LastError: "no", Owed: []node.Undo{node.UndoPowerOff}}
+	e := Node(n, Facts{
+		Now: time.Now(), Covered: true,
+		Previous: &node.Operation{ID: 7, Kind: node.KindDeploy, Outcome: node.Failed}, Undo: &node.Operation{ID: 8, Kind: node.KindUndo, Outcome: node.Failed},
+	})
+	require.Contains(t, e.Paragraph([]string{"x"}), ". Operation 7 is the deploy, operation 8 is the undo. You can: x.")
 }

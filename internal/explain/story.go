@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temper.dev/temper/internal/node"
@@ -21,6 +22,11 @@ type Story struct {
 // covers reports whether the story says what the operation waits for, so that nobody has to say it again.
 func (s *Story) covers(waitingFor string) bool {
 	return s.Wait != nil && (s.Wait.For == node.WaitCall || s.Wait.For == node.WaitMedium) && waitingFor != ""
+}
+
+// says reports whether the sentence is about what these words name, so that nobody has to say them again.
+func (s *Story) says(words string) bool {
+	return strings.HasPrefix(s.Sentence, words+" ") || strings.HasPrefix(s.Sentence, words+": ")
 }
 
 // tell makes the story of n out of what is explained already.

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"time"
 
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
@@ -14,11 +15,39 @@ const unusual = "It takes unusually long: "
 // unusually long, that is trouble.
 func (e *Explanation) usual(o *node.Operation) {
 	step := o.CurrentStep()
-	if step == nil || step.Usual == nil || step.StartedAt == nil || step.State != node.StepRunning && step.State != node.StepWaiting {
+	if step == nil || step.StartedAt == nil || step.State != node.StepRunning && step.State != node.StepWaiting {
 		return
 	}
-	e.Usual = fmt.Sprintf("step %s runs for %s; %s", step.Name(), text.Ago(e.now, *step.StartedAt), step.Usual.Words())
-	if o.PastUsual(e.now) {
-		e.Trouble = append(e.Trouble, unusual+e.Usual)
+	runs := fmt.Sprintf("step %s runs for %s", step.Name(), text.Ago(e.now, *step.StartedAt))
+	if step.Usual != nil {
+		e.Usual = runs + "; " + step.Usual.Words()
 	}
+	switch {
+	case !o.PastUsual(e.now):
+		return
+	case o.StepWait.Late(e.now):
+		e.Trouble = append(e.Trouble, unusual+e.pace(o.StepWait))
+	case e.Usual != "":
+		e.Trouble = append(e.Trouble, unusual+e.Usual)
+	default:
+		e.Trouble = append(e.Trouble, unusual+runs)
+	}
+	if cause := o.LateCause(e.now); cause != "" && e.Cause == "" {
+		e.Cause, e.advises = cause, true
+		e.can(Action{Do: CancelOperation, Operation: o.ID}) // what mends the cause can be done when it has ended
+	}
+}
+
+// pace says how far a step is that has come to a standstill, or goes on too slowly.
+func (e *Explanation) pace(w *node.Wait) string {
+	done := fmt.Sprintf("%.0f %%", *w.Fraction*100)
+	if !w.Slow {
+		return fmt.Sprintf("it stands still at %s%s", done, text.Since(w.AdvancedAt, e.now))
+	}
+	ran := w.SeenAt.Sub(w.Since)
+	words := fmt.Sprintf("%s was done in %s", done, ran.Round(time.Second))
+	if *w.Fraction > 0 {
+		words += fmt.Sprintf("; at this pace all of it takes %s", text.Span(time.Duration(float64(ran)/(*w.Fraction))))
+	}
+	return words
 }

@@ -38,8 +38,12 @@ func Wait(o *node.Operation, a *node.Agent, now time.Time) *StepWait {
 	if w == nil {
 		return nil
 	}
+	told := *w
+	if step := o.CurrentStep(); step != nil && step.Name() == w.Subject {
+		told.Subject = "" // the step is named with the sentence
+	}
 	out := &StepWait{
-		For: w.For, Subject: w.Subject, Sentence: WaitSentence(w, a, func(t time.Time) string { return text.Clock(t, now) }),
+		For: w.For, Subject: w.Subject, Sentence: WaitSentence(&told, a, func(t time.Time) string { return text.Clock(t, now) }),
 		Since: &w.Since, Until: w.Until, Fraction: w.Fraction, EndsAt: w.EndsAt(),
 	}
 	if w.Seen != "" {
@@ -83,7 +87,11 @@ func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) st
 			parts = append(parts, called(a, at))
 		}
 	case node.WaitCommand:
-		add("%s was sent to the agent at %s", w.Subject, format(w.Since))
+		sent := "sent"
+		if w.Subject != "" {
+			sent = w.Subject + " was sent"
+		}
+		add("%s to the agent at %s", sent, format(w.Since))
 		parts = append(parts, looked(w, "the agent", done(w), wasDone(w), at)...)
 		if end := w.EndsAt(); end != nil && w.Unread == "" {
 			add("ends about %s", format(*end))

@@ -38,7 +38,7 @@ func Of(n *node.Node, a explain.Action) Item {
 	}
 	fill := func(text, node string) string {
 		return strings.NewReplacer(
-			"{node}", node, "{operation}", strconv.FormatInt(a.Operation, 10), "{decision}", string(a.Decision),
+			"{node}", node, "{operation}", strconv.FormatInt(a.Operation, 10), "{kind}", cmp.Or(string(a.Kind), "work"), "{decision}", string(a.Decision),
 			"{group}", cmp.Or(a.Group, `""`), "{verb}", commandOf(v), "{state}", string(v.State),
 			"{digest}", digestField(n),
 		).Replace(text)

@@ -8,7 +8,7 @@ import (
 )
 
 // row says how an action is written. In its texts stand {node} (in commands its name, in
-// paths its UUID), {operation}, {decision}, {verb}, {state} to which the verb leads, and
+// paths its UUID), {operation}, {kind} of the operation, {decision}, {verb}, {state} to which the verb leads, and
 // {group}, and {digest}, the field of instance_info that has the image's digest. Only the reader
 // knows a reason: it is WHY.
 type row struct {
@@ -20,9 +20,13 @@ type row struct {
 
 // rows is the table of actions.
 var rows = map[explain.Do]row{
-	explain.ExplainNode:    {"node why {node}", "says what happens to it", http.MethodGet, "/temper/v1/nodes/{node}/why", nil},
-	explain.ValidateNode:   {"node validate {node}", "shows what is missing", http.MethodGet, "/v1/nodes/{node}/validate", nil},
-	explain.ChangeState:    {"node {verb} {node}", "makes it {state}", http.MethodPost, "/temper/v1/nodes/{node}/operations", verb},
+	explain.ExplainNode:  {"node why {node}", "says what happens to it", http.MethodGet, "/temper/v1/nodes/{node}/why", nil},
+	explain.ValidateNode: {"node validate {node}", "shows what is missing", http.MethodGet, "/v1/nodes/{node}/validate", nil},
+	explain.ChangeState:  {"node {verb} {node}", "makes it {state}", http.MethodPost, "/temper/v1/nodes/{node}/operations", verb},
+	explain.DeployImage: {
+		"node deploy {node} --image URL --checksum DIGEST", "makes it active with that image",
+		http.MethodPost, "/temper/v1/nodes/{node}/operations", always(fields{"verb": "active", "instance_info": fields{"image_source": "URL", "image_os_hash_algo": "sha256", "image_os_hash_value": "DIGEST"}}),
+	},
 	explain.UnholdNode:     {"node unhold {node}", "lets it go on", http.MethodPost, "/temper/v1/nodes/{node}/operations", always(fields{"verb": "unhold"})},
 	explain.RecoverNode:    {"node recover {node}", "ends what nobody works on", http.MethodPost, "/temper/v1/nodes/{node}/recover", always(fields{})},
 	explain.TakeNode:       {"node recover {node} --force --reason WHY", "ends what holds it", http.MethodPost, "/temper/v1/nodes/{node}/recover", always(fields{"force": true, "reason": "WHY"})},
@@ -31,15 +35,15 @@ var rows = map[explain.Do]row{
 	explain.Unprotect:      {"node set {node} --protected=false", "lifts that", http.MethodPatch, "/v1/nodes/{node}", always(replace("/protected", false))},
 	explain.ChangeGroup:    {"node set {node} --conductor-group {group}", "moves it to that conductor group", http.MethodPatch, "/v1/nodes/{node}", group},
 	explain.SetPassword: {
-		"node set {node} --driver-info redfish_password=PASSWORD", "sets the right password",
+		"node set {node} --driver-info redfish_password=-", "sets the right password, which it asks for",
 		http.MethodPatch, "/v1/nodes/{node}", always(set("/driver_info/redfish_password", "PASSWORD")),
 	},
 	explain.SetAddress: {
-		"node set {node} --driver-info redfish_address=ADDRESS --driver-info redfish_password=PASSWORD", "sets the right address",
+		"node set {node} --driver-info redfish_address=ADDRESS --driver-info redfish_password=-", "sets the right address, and asks for the password",
 		http.MethodPatch, "/v1/nodes/{node}", always(append(set("/driver_info/redfish_address", "ADDRESS"), set("/driver_info/redfish_password", "PASSWORD")...)),
 	},
 	explain.TrustBMC: {
-		"node set {node} --driver-info redfish_verify_ca=CA_FILE --driver-info redfish_password=PASSWORD", "names the authority of its certificate",
+		"node set {node} --driver-info redfish_verify_ca=CA_FILE --driver-info redfish_password=-", "names the authority of its certificate, and asks for the password",
 		http.MethodPatch, "/v1/nodes/{node}", always(append(set("/driver_info/redfish_verify_ca", "CA_FILE"), set("/driver_info/redfish_password", "PASSWORD")...)),
 	},
 	explain.SetImage: {
@@ -68,7 +72,7 @@ var rows = map[explain.Do]row{
 	explain.WatchOperation:   {"operation watch {operation}", "shows how it goes on", http.MethodGet, "/temper/v1/operations/{operation}", nil},
 	explain.CancelOperation:  {"operation cancel {operation}", "ends it", http.MethodPost, "/temper/v1/operations/{operation}/cancel", always(fields{})},
 	explain.UnpauseOperation: {"operation unpause {operation}", "lets it go on", http.MethodPost, "/temper/v1/operations/{operation}/unpause", always(fields{})},
-	explain.RetryOperation:   {"operation retry {operation}", "does it again", http.MethodPost, "/temper/v1/operations/{operation}/retry", always(fields{})},
+	explain.RetryOperation:   {"operation retry {operation}", "does the {kind} again", http.MethodPost, "/temper/v1/operations/{operation}/retry", always(fields{})},
 	explain.Decide:           {"operation {decision} {operation}", "", http.MethodPost, "/temper/v1/operations/{operation}/decision", decision},
 	explain.SayTemporalLost: {
 		"operation recover --lost-temporal --reason WHY", "confirms that Temporal has lost its data",

@@ -129,6 +129,12 @@ func (n *Node) Implementation(iface string) Implementation {
 	return h.implementation(iface, n.Interfaces[iface])
 }
 
+// LacksImage reports whether n can't be deployed before somebody says with which image.
+func (n *Node) LacksImage() bool {
+	source, _ := n.InstanceInfo["image_source"].(string)
+	return source == "" && n.Implementation("deploy").WritesImage
+}
+
 func (h HardwareType) implementation(iface, name string) Implementation {
 	for _, i := range h.Implementations[iface] {
 		if i.Name == name || slices.Contains(i.Aliases, name) {

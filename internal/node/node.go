@@ -80,6 +80,9 @@ type Node struct {
 	OwedError   string
 	OwedRefused bool
 
+	// ReachedSince is when somebody last changed how the BMC is reached (ReachedOtherwise); nil = never.
+	ReachedSince *time.Time
+
 	// RingOwner is the conductor that owned the node in the newest epoch; "" =
 	// none. It may be dead or gone since, and cover the node no more.
 	RingOwner string

@@ -57,7 +57,7 @@ type Step struct {
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 	LastError string     `json:"last_error,omitempty"`
-	Cause     fault.Code `json:"cause,omitempty"` // of LastError
+	Cause     fault.Code `json:"cause,omitempty"` // of LastError or, without one, of taking unusually long
 	Note      string     `json:"note,omitempty"`  // why it was skipped or begun anew without a person's request
 
 	// Deaths are the conductors that died of the step in a row. Progress, a failure,

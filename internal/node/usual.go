@@ -24,7 +24,7 @@ type Usual struct {
 
 const (
 	// EnoughSamples is from how many samples on a usual time is relied on. With fewer, those of
-	// a less specific basis are used, and no step is called late.
+	// a less specific basis are used, and a step is called late only as ExpectedWithin and Pace say.
 	EnoughSamples = 10
 	// SamplesKept is how many samples of a step are kept, the latest ones.
 	SamplesKept = 100
@@ -57,25 +57,36 @@ func (u Usual) LateAfter() (time.Duration, bool) {
 	return u.Within()*3/2 + 10*time.Second, u.Samples >= EnoughSamples
 }
 
-// Expect notes on a step that begins how long it usually takes.
+// Expect notes on a step that begins how long it usually takes. The clock of a step that was begun before runs on, whichever
+// conductor takes it up, unless other steps were done in between.
 func (o *Operation) Expect(step *Step, now time.Time) {
-	step.Usual, o.UsualUntil = nil, nil
-	usual, known := o.UsualTimes[step.Name()]
-	if !known {
+	if step.State == StepRunning && !o.interrupted(step) {
 		return
 	}
-	step.Usual = &usual
-	if late, enough := usual.LateAfter(); enough {
+	step.Usual, o.UsualUntil = nil, nil
+	if usual, known := o.UsualTimes[step.Name()]; known {
+		step.Usual = &usual
+	}
+	if late, known := step.ExpectedWithin(); known {
 		until := now.Add(late)
 		o.UsualUntil = &until
 	}
+}
+
+// interrupted reports whether the step before this one, a power request, was inserted after this one had begun.
+func (o *Operation) interrupted(step *Step) bool {
+	if step.Index == 0 || step.StartedAt == nil {
+		return false
+	}
+	before := o.Steps[step.Index-1].EndedAt
+	return before != nil && before.After(*step.StartedAt)
 }
 
 // PastUsual reports whether the current step takes unusually long. Time in which o can't go on
 // does not count.
 func (o *Operation) PastUsual(now time.Time) bool {
 	return o.EndedAt == nil && (o.Phase == Running || o.Phase == Waiting) && o.Blocked == NotBlocked && o.TemporalPause == nil &&
-		o.UsualUntil != nil && o.UsualUntil.Before(now)
+		(o.UsualUntil != nil && o.UsualUntil.Before(now) || o.StepWait.Late(now))
 }
 
 // postponeUsual moves UsualUntil by the time in which o could not go on.

@@ -3,6 +3,8 @@ package node
 import (
 	"math"
 	"time"
+
+	"go.temper.dev/temper/internal/fault"
 )
 
 // Wait is what the running step of an operation waits for: what was asked of the hardware or of the agent, what was
@@ -28,6 +30,13 @@ type Wait struct {
 	Bytes    int64    `json:"bytes,omitempty"` // that are done; 0 = not told
 	Speed    float64  `json:"speed,omitempty"` // in fractions a second, smoothed over some looks; 0 = not known
 	Rate     float64  `json:"rate,omitempty"`  // the same in bytes a second
+	// AdvancedAt is when a look has shown for the last time that more was done; nil = it is not told how much is.
+	AdvancedAt *time.Time `json:"advanced_at,omitempty"`
+
+	// LateAt is from when on it takes unusually long, unless more is done until then (Pace); nil = not known.
+	LateAt    *time.Time `json:"late_at,omitempty"`
+	Slow      bool       `json:"slow,omitempty"`       // LateAt follows from its pace, not from a standstill
+	LateCause fault.Code `json:"late_cause,omitempty"` // of being late; "" = not known
 }
 
 // WaitFor is what a running step waits for.
@@ -84,6 +93,9 @@ func (w *Wait) Advance(fraction float64, bytes int64, at time.Time) {
 	case since > 0:
 		w.Speed = smooth(w.Speed, (fraction-*was)/since)
 		w.Rate = smooth(w.Rate, float64(bytes-w.Bytes)/since)
+	}
+	if w.AdvancedAt == nil || fraction != *was || bytes != w.Bytes {
+		w.AdvancedAt = &at
 	}
 	w.Fraction, w.Bytes = &fraction, bytes
 }

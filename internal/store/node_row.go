@@ -73,6 +73,7 @@ var nodeTable = newTable(
 	unread[node.Node]("owed_tries"),
 	optionalText("owed_error", func(n *node.Node) *string { return &n.OwedError }).by(onMove),
 	flag("owed_refused", func(n *node.Node) *bool { return &n.OwedRefused }).by(onMove),
+	optional("reached_since", "", func(n *node.Node) **time.Time { return &n.ReachedSince }),
 	instant("created_at", func(n *node.Node) *time.Time { return &n.CreatedAt }).sorted("n"),
 	optional("updated_at", "'-infinity'", func(n *node.Node) **time.Time { return &n.UpdatedAt }).sorted("n"),
 )

@@ -179,9 +179,9 @@ UPDATE nodes SET ` + nodeTable.assignments(onPatch) + `,
 	maintenance_by_fault = maintenance_by_fault AND maintenance AND @maintenance AND maintenance_reason IS NOT DISTINCT FROM nullif(@maintenance_reason, ''),
 	owed_refused = owed_refused AND NOT @mended,
 	owed_tries = CASE WHEN @mended THEN 0 ELSE owed_tries END, owed_tried_at = CASE WHEN NOT @mended THEN owed_tried_at END,
-	updated_at = clock_timestamp()
+	reached_since = CASE WHEN @mended THEN clock_timestamp() ELSE reached_since END, updated_at = clock_timestamp()
  WHERE id = @id
-RETURNING updated_at`
+RETURNING updated_at, reached_since`
 
 // ClaimNode carries out a PATCH of a node: edit changes the node under its row's lock, and returns
 // the secrets that were added, or removed (nil). ClaimNode writes the fields that a user may set, and
@@ -230,7 +230,7 @@ func (s *Store) ClaimNode(ctx context.Context, ident, user string, claimer share
 				return err
 			}
 		}
-		b.Queue(updateUserSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(&l.UpdatedAt) })
+		b.Queue(updateUserSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(&l.UpdatedAt, &l.ReachedSince) })
 		sealed.queue(b, l.ID)
 		queueDropSecrets(b, l.ID, gone(l.had, &l.Node))
 		if names := node.Changed(fields, node.Fields(&l.Node), given); len(names) > 0 {

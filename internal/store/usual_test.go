@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/store"
 )
@@ -184,6 +185,20 @@ func TestAStepThatTakesUnusuallyLongIsFound(t *testing.T) {
 	}
 	save(*op.UsualUntil)
 	require.False(t, late())
+	for _, by := range []time.Duration{-time.Minute, time.Minute} { // it gets no further, whatever the usual time is
+		at := time.Now().Add(by)
+		_, err = s.TellWait(t.Context(), o.ID, c, &node.Wait{For: node.WaitCommand, Since: at, LateAt: &at, LateCause: fault.ImageServerSlow})
+		require.NoError(t, err)
+		require.Equal(t, by < 0, late())
+		found, err := s.Attention(t.Context(), node.AttentionFilter{Reason: node.ReasonLate, Nodes: []string{uuid}})
+		require.NoError(t, err)
+		if by < 0 {
+			require.Equal(t, fault.ImageServerSlow, found[0].Cause)
+			require.WithinDuration(t, at, *found[0].Since, time.Millisecond)
+		} else {
+			require.Empty(t, found)
+		}
+	}
 	save(time.Now().Add(-time.Minute))
 	require.True(t, late())
 

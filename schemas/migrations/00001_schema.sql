@@ -62,6 +62,7 @@ CREATE TABLE nodes (
     owed_tries              integer     NOT NULL DEFAULT 0,     -- tries since the node began to owe something; the pauses between them grow
     owed_error              text,                               -- why the latest try failed
     owed_refused            boolean     NOT NULL DEFAULT false, -- the hardware refused for good: no more tries until something changes
+    reached_since           timestamptz,                        -- when somebody last changed how the BMC is reached
     created_at              timestamptz NOT NULL DEFAULT now(),
     updated_at              timestamptz
 ) WITH (fillfactor = 85); -- room for heap-only updates: most of what changes is not indexed
@@ -703,11 +704,11 @@ CREATE FUNCTION ask_interrupts(asked text) RETURNS boolean LANGUAGE sql IMMUTABL
     SELECT asked IN ('cancel', 'delete')
 $$;
 
--- Reports whether the current step of an open operation takes longer than such steps usually do. The same rule in Go is
+-- Reports whether the current step of an open operation takes longer than such steps usually do, or gets no further. The same rule in Go is
 -- node.Operation.PastUsual.
 CREATE FUNCTION operation_past_usual(o operations) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT o.ended_at IS NULL AND o.phase IN ('running', 'waiting') AND o.stalled = '' AND o.temporal_pause IS NULL
-        AND coalesce(o.usual_until < clock_timestamp(), false)
+        AND (coalesce(o.usual_until < clock_timestamp(), false) OR coalesce((o.step_wait ->> 'late_at')::timestamptz < clock_timestamp(), false))
 $$;
 
 -- PostgreSQL plans the body of a function in SQL anew with each call, unless it can put it into the statement that calls it. So
@@ -772,9 +773,10 @@ LANGUAGE sql STABLE AS $$
           FROM nodes n WHERE n.provision_state IN ('deploy failed', 'clean failed', 'inspect failed', 'adopt failed', 'rescue failed', 'unrescue failed',
             'service failed', 'error') OR n.provision_state = 'enroll' AND n.last_error IS NOT NULL
         UNION ALL
-        SELECT o.node_id, 3, 'late', coalesce(o.cause, ''), o.id, coalesce(least(
-                CASE WHEN o.waiting_until < clock_timestamp() THEN o.waiting_until END, CASE WHEN operation_past_usual(o) THEN o.usual_until END), o.accepted_at)
-          FROM operations o WHERE o.ended_at IS NULL AND o.temporal_pause IS NULL AND o.stalled = '' AND o.phase <> 'holding'
+        SELECT o.node_id, 3, 'late', coalesce(o.cause, CASE WHEN w.late_at < clock_timestamp() THEN o.step_wait ->> 'late_cause' END, ''), o.id, coalesce(least(
+                CASE WHEN o.waiting_until < clock_timestamp() THEN o.waiting_until END, CASE WHEN o.usual_until < clock_timestamp() THEN o.usual_until END,
+                CASE WHEN w.late_at < clock_timestamp() THEN w.late_at END), o.accepted_at)
+          FROM operations o CROSS JOIN LATERAL (SELECT (o.step_wait ->> 'late_at')::timestamptz AS late_at) w WHERE o.ended_at IS NULL AND o.temporal_pause IS NULL AND o.stalled = '' AND o.phase <> 'holding'
            AND (operation_past_usual(o) OR o.waiting_until < clock_timestamp() OR o.begun_at IS NULL AND o.accepted_at < clock_timestamp() - interval '1 minute')
         UNION ALL
         SELECT n.id, 4, 'owed', NULL, NULL, n.owed_tried_at FROM nodes n WHERE n.owed <> '[]' AND n.owed_refused

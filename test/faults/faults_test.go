@@ -29,6 +29,8 @@ var hardware = map[string]struct {
 	cause  fault.Code                    // "" = it does not fail
 	words  string                        // the error
 	blank  func(*node) map[string]string // words that are replaced in commands; nil = none
+	types  func(*node) string            // what somebody types who is asked for a password; nil = nothing
+	slow   bool                          // it does not fail: somebody has to end it
 	undoes bool                          // it is told while the undo goes on, because that takes long, too
 	small  bool                          // on a disk that is too small
 }{
@@ -39,7 +41,7 @@ var hardware = map[string]struct {
 	"the password is wrong": {
 		wrong: func(n *node) { n.set("/driver_info/redfish_password", "wrong") }, step: "deploy.prepare", cause: fault.BMCWrongPassword,
 		words: "401 Unauthorized: There is no valid session established with the implementation. (POST PATH); read power at ADDRESS",
-		blank: func(n *node) map[string]string { return map[string]string{"PASSWORD": n.server.Password} },
+		types: func(n *node) string { return n.server.Password },
 	},
 	"power is slow": {
 		fault: []map[string]any{{"kind": "slow_power", "delay": "20s", "count": 1}},
@@ -65,6 +67,11 @@ var hardware = map[string]struct {
 		wrong: stalled, step: "deploy.write_image", cause: fault.ImageServerSlow,
 		words: "Download of image disk.raw failed: Unable to write image to device DEVICE. Error: ('Connection broken: IncompleteRead(524288 bytes read, 524288 more expected)', " +
 			"IncompleteRead(524288 bytes read, 524288 more expected)) (deploy.write_image failed)",
+		blank: func(n *node) map[string]string { return map[string]string{"URL": n.l.RackURL + "/images/disk.raw"} },
+	},
+	"the image server crawls": {
+		wrong: crawling, cause: fault.ImageServerSlow, slow: true,
+		waits: "step deploy.write_image: sent to the agent at CLOCK; the agent has done 0 %, 100 B/s; looked at again every 1s",
 		blank: func(n *node) map[string]string { return map[string]string{"URL": n.l.RackURL + "/images/disk.raw"} },
 	},
 	"the disk is too small": {
@@ -96,10 +103,18 @@ func TestEachFaultIsToldAndMendedByWhatIsSuggested(t *testing.T) {
 					n.spoil(c.fault...)
 					began := time.Now()
 					id := n.deploy(onFailure)
-					if c.waits != "" {
+					if c.types != nil {
+						n.typed = c.types(n)
+					}
+					switch {
+					case c.slow:
+						n.tells(began, c.cause, c.waits)
+						n.isLate(c.cause)
+						n.ends(id)
+					case c.waits != "":
 						n.tells(began, "", c.waits)
 					}
-					if c.cause != "" {
+					if c.cause != "" && !c.slow {
 						words := "deploy failed, nobody holds it: " + c.words
 						if c.undoes {
 							words = "deploying, operation ID (deploy) failed: " + c.words + "; undoing"
@@ -188,6 +203,50 @@ func stalled(n *node) {
 	}))
 	n.t.Cleanup(srv.Close)
 	n.set("/instance_info/image_source", srv.URL+"/disk.raw")
+}
+
+// crawling makes the node's image one that its server sends so slowly that it takes hours.
+func crawling(n *node) {
+	const rate = 100 // bytes a second
+	over := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "1048576")
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for r.Method == http.MethodGet {
+			_, _ = w.Write(make([]byte, rate))
+			_ = http.NewResponseController(w).Flush() // who has hung up needs nothing
+			select {
+			case <-tick.C:
+			case <-r.Context().Done():
+				return
+			case <-over: // an agent that is off may hang up late
+				return
+			}
+		}
+	}))
+	n.t.Cleanup(func() {
+		close(over)
+		srv.Close()
+	})
+	n.set("/instance_info/image_source", srv.URL+"/disk.raw")
+}
+
+// isLate checks that the node is one of those that need a person.
+func (n *node) isLate(cause fault.Code) {
+	_, out := n.l.run(n.t, "temper why --nodes --reason late --cause "+string(cause))
+	require.Contains(n.t, out, n.name+": It takes longer than it should: "+cause.Meaning()[:20])
+}
+
+// ends ends an operation that would go on for hours, with the first command that is suggested.
+func (n *node) ends(id string) {
+	n.t.Helper()
+	_, text := n.why()
+	require.Contains(n.t, text, "It takes unusually long: ")
+	require.Equal(n.t, "temper operation cancel "+id, suggested(text)[0])
+	code, out := n.l.run(n.t, suggested(text)[0])
+	require.Zero(n.t, code, out)
+	n.await("deploy failed")
 }
 
 // library serves an image that fits on every disk.

@@ -51,7 +51,7 @@ func (n *node) mend(values map[string]string) {
 				require.True(n.t, known, "nobody knows %s in: %s", word, c)
 				return value
 			})
-			code, out := n.l.run(n.t, c)
+			code, out := n.l.runTyping(n.t, c, n.typed)
 			log = append(log, "$ "+c, out)
 			if code != 0 && strings.Contains(out, "is locked by") {
 				break // the undo of the operation before has just begun

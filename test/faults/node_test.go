@@ -24,6 +24,7 @@ type node struct {
 	name   string
 	uuid   string
 	server stack.Server
+	typed  string // what somebody types who is asked
 }
 
 // available returns a node that can be deployed with the rack's image.
@@ -131,11 +132,18 @@ func (n *node) why() (w why, text string) {
 // run runs a command line as somebody does who copies it to a shell.
 func (l *lab) run(t *testing.T, command string) (code int, output string) {
 	t.Helper()
+	return l.runTyping(t, command, "")
+}
+
+// runTyping is run by somebody who types a line when the command asks for one.
+func (l *lab) runTyping(t *testing.T, command, typed string) (code int, output string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Env = append(os.Environ(), "PATH="+l.bin+":"+os.Getenv("PATH"), "TEMPER_API_URL="+l.APIURL)
 	var out bytes.Buffer
+	cmd.Stdin = strings.NewReader(typed + "\n")
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 	require.NotNil(t, cmd.ProcessState, "%v", err)
