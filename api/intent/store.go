@@ -148,6 +148,8 @@ type ConductorStore interface {
 	Owned(ctx context.Context) (map[string]int, error)
 	// Working counts the steps that each conductor runs now.
 	Working(ctx context.Context) (map[string]int, error)
+	// ConductorVersions returns the versions of conductors, by name.
+	ConductorVersions(ctx context.Context) (map[string]string, error)
 	// Served counts the nodes of each conductor group and driver.
 	Served(ctx context.Context) ([]coverage.Served, error)
 	// Fleet and RingNodes are what a ring is computed from.

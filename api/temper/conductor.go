@@ -19,18 +19,24 @@ func (w workload) shownConductor(k *coverage.Conductor) gin.H {
 		"hostname": k.Hostname, "conductor_group": k.Group, "state": k.State(), "alive": k.Alive, "draining": k.Draining,
 		"drivers": intent.DriversOf(k), "nodes": w.nodes[k.Hostname], "steps": w.steps[k.Hostname],
 		"started_at": format.Timestamp(&k.StartedAt), "heartbeat_at": format.Timestamp(&k.HeartbeatAt), "temporal_at": format.Timestamp(&k.PolledAt),
-		"stopped_at": format.Timestamp(k.StoppedAt),
+		"stopped_at": format.Timestamp(k.StoppedAt), "version": format.OrNull(w.versions[k.Hostname]),
 	}
 }
 
-// workload is how many nodes each conductor owns, and how many steps it runs, by name.
-type workload struct{ nodes, steps map[string]int }
+// workload is how many nodes each conductor owns, how many steps it runs, and its version, by name.
+type workload struct {
+	nodes, steps map[string]int
+	versions     map[string]string
+}
 
 func (s *Server) workload(ctx context.Context) (w workload, err error) {
 	if w.nodes, err = s.Store.Owned(ctx); err != nil {
 		return w, err
 	}
-	w.steps, err = s.Store.Working(ctx)
+	if w.steps, err = s.Store.Working(ctx); err != nil {
+		return w, err
+	}
+	w.versions, err = s.Store.ConductorVersions(ctx)
 	return w, err
 }
 

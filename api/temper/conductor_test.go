@@ -10,6 +10,7 @@ import (
 
 	"go.temper.dev/temper/api"
 	"go.temper.dev/temper/api/apitest"
+	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -65,6 +66,10 @@ func TestAConductorIsShownWithWhatItHas(t *testing.T) {
 	k := b.Get("/temper/v1/conductors/c2").Is(200)
 	require.Equal(t, []any{"c2", "alive", 2, 0}, []any{k["hostname"], k["state"], whole(k["nodes"]), whole(k["steps"])})
 	require.Contains(t, k["drivers"], "fake-hardware")
+	require.Nil(t, k["version"])
+	_, err := b.Store.SeeProcess(t.Context(), coverage.Process{Role: coverage.RoleConductor, Name: "c2", Version: "1.2.3"}, true)
+	require.NoError(t, err)
+	require.Equal(t, "1.2.3", b.Get("/temper/v1/conductors/c2").Is(200)["version"])
 	for _, listed := range b.Get("/temper/v1/conductors").Is(200)["conductors"].([]any) {
 		if listed := listed.(map[string]any); listed["hostname"] == "c2" {
 			require.Equal(t, listed, b.Get("/temper/v1/conductors/c2").Is(200))

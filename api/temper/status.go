@@ -14,6 +14,7 @@ import (
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/help"
 )
 
 // partTimeout bounds each question about the parts of Temper. They are asked at the same time, so
@@ -22,12 +23,13 @@ const partTimeout = 3 * time.Second
 
 // shownPart is a part of Temper as clients see it.
 type shownPart struct {
-	Name     string   `json:"name"`
-	OK       *bool    `json:"ok"`    // null = it is not known
-	Since    any      `json:"since"` // when it began to be so; null = not known
-	Message  string   `json:"message"`
-	Works    string   `json:"works"` // what still works; "" if it is OK or not known
-	Versions []string `json:"versions"`
+	Name     string      `json:"name"`
+	OK       *bool       `json:"ok"`    // null = it is not known
+	Since    any         `json:"since"` // when it began to be so; null = not known
+	Message  string      `json:"message"`
+	Works    string      `json:"works"` // what still works; "" if it is OK or not known
+	Versions []string    `json:"versions"`
+	Help     []help.Item `json:"help"` // what somebody can do about it
 }
 
 // shownProcess is a process of Temper as clients see it.
@@ -53,7 +55,10 @@ func (s *Server) getStatus(c *gin.Context) (int, any, error) {
 	shown := make([]shownPart, len(parts))
 	fine := true
 	for i, p := range parts {
-		shown[i] = shownPart{Name: p.Name, OK: p.OK, Since: format.Timestamp(p.Since), Message: p.Message, Works: p.Works, Versions: p.Versions}
+		shown[i] = shownPart{Name: p.Name, OK: p.OK, Since: format.Timestamp(p.Since), Message: p.Message, Works: p.Works, Versions: p.Versions, Help: []help.Item{}}
+		for _, a := range p.Actions {
+			shown[i].Help = append(shown[i].Help, help.Of(nil, a))
+		}
 		fine = fine && p.OK != nil && *p.OK
 		if p.Broken() {
 			broken = append(broken, p.Name)

@@ -54,7 +54,10 @@ func TestTheStatusNamesThePartThatIsBroken(t *testing.T) {
 	away.Temporal = explain.Answer{}
 
 	b.Kill("c1")
-	require.Equal(t, "1 of 2 are dead: c1", partsOf(b.Get("/temper/v1/status").Is(200))["conductors"]["message"])
+	conductors := partsOf(b.Get("/temper/v1/status").Is(200))["conductors"]
+	require.Equal(t, "1 of 2 are dead: c1", conductors["message"])
+	forget := conductors["help"].([]any)[0].(map[string]any)
+	require.Equal(t, []any{"temper conductor forget c1", "DELETE", "/temper/v1/conductors/c1"}, []any{forget["command"], forget["method"], forget["path"]})
 	b.Kill("c2")
 	require.Contains(t, partsOf(b.Get("/temper/v1/status").Is(200))["conductors"]["message"], "2 of 2 are dead: c1, c2; no conductor is alive; no live conductor covers 2 nodes: ")
 	b.WithConductors()

@@ -140,6 +140,7 @@ func conductorFields(k *client.FleetConductor) table.Table {
 		{"drivers", strings.Join(k.Drivers, ", ")},
 		{"nodes it owns", fmt.Sprint(k.Nodes)},
 		{"steps it runs", fmt.Sprint(k.Steps)},
+		{"version", k.Version},
 		{"started", table.Time(k.StartedAt)},
 		{"last heartbeat", table.Time(k.HeartbeatAt)},
 		{"last contact with Temporal", table.Time(k.TemporalAt)},

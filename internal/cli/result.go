@@ -109,7 +109,11 @@ func joinFailures[T any](all []result[T]) error {
 // Error is one sentence for one name. For several it has a line for each error, with all names that failed with it.
 func (f *failures) Error() string {
 	if f.of == 1 {
-		return f.list[0].name + ": " + f.list[0].err.Error()
+		name, trouble := f.list[0].name, f.list[0].err.Error()
+		if strings.HasPrefix(trouble, "operation "+name+" ") {
+			return trouble
+		}
+		return name + ": " + trouble
 	}
 	var troubles []string
 	names := map[string][]string{}

@@ -74,6 +74,9 @@ func printStatus(w io.Writer, st *client.Status) error {
 	for _, p := range st.Parts {
 		if p.Broken() {
 			fmt.Fprintf(out, "%s\n  still works: %s\n", sentenceOf(p), p.Works)
+			for _, h := range p.Help {
+				fmt.Fprintf(out, "  you can: %s  # %s\n", h.Command, h.Effect)
+			}
 		}
 	}
 	fmt.Fprintln(out)

@@ -24,6 +24,7 @@ type FleetConductor struct {
 	HeartbeatAt *time.Time `json:"heartbeat_at"`
 	TemporalAt  *time.Time `json:"temporal_at"` // its last contact with Temporal
 	StoppedAt   *time.Time `json:"stopped_at"`
+	Version     string     `json:"version"` // "" = not known
 }
 
 // UnmarshalJSON reads a conductor and keeps the answer.

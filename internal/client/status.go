@@ -23,6 +23,7 @@ type Part struct {
 	Message  string     `json:"message"`
 	Works    string     `json:"works"` // what still works
 	Versions []string   `json:"versions"`
+	Help     []Help     `json:"help"` // what somebody can do about it
 }
 
 // Broken reports whether it is known that something is wrong with the part.

@@ -9,7 +9,8 @@ type Health struct {
 	Contact    time.Duration  // since any orchestrator or conductor reached Temporal last; below zero = none has
 	Conductors map[string]int // by state, one of States
 	Dead       []string       // the first MaxDead dead conductors, by name
-	DeadFor    time.Duration  // the longest time since the last heartbeat of a dead conductor
+	DeadFor    time.Duration  // the longest time since the last heartbeat of a dead conductor,
+	LastDead   time.Duration  // and the shortest
 	Processes  []Process      // by role and name
 }
 

@@ -42,6 +42,8 @@ const (
 	ListPorts      Do = "list the ports"
 	ListOperations Do = "list the operations"
 	ListConductors Do = "list the conductors"
+
+	ForgetConductor Do = "forget a conductor that is gone"
 )
 
 // Action is something that somebody can do about a node. Which fields are set depends on
@@ -52,6 +54,7 @@ type Action struct {
 	Kind      node.OperationKind // of the Operation of RetryOperation
 	Decision  node.Action        // of Decide
 	Event     node.Event         // of ChangeState
+	Conductor string             // of ForgetConductor
 	Group     string             // of ChangeGroup; "" = the default group
 }
 

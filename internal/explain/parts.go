@@ -63,6 +63,7 @@ type Part struct {
 	Message  string   // how it does, a sentence without a full stop
 	Works    string   // what still works, and what does not; "" if it is OK or not known
 	Versions []string // those that run, sorted
+	Actions  []Action // what somebody can do about it
 }
 
 // Broken reports whether it is known that something is wrong with the part.
@@ -167,8 +168,14 @@ func (s *System) conductors() Part {
 	if dead > 0 {
 		trouble = append(trouble, fmt.Sprintf("%d of %d are dead: %s", dead, running+dead, some(s.Fleet.Dead, dead)))
 		p.Since = moment(s.Now.Add(-s.Fleet.DeadFor))
+		for _, name := range s.Fleet.Dead {
+			p.Actions = append(p.Actions, Action{Do: ForgetConductor, Conductor: name})
+		}
 	}
 	if running == 0 {
+		if dead > 0 { // as long as one was alive, the others' work went on
+			p.Since = moment(s.Now.Add(-s.Fleet.LastDead))
+		}
 		trouble = append(trouble, "no conductor is alive")
 	}
 	if uncovered > 0 {

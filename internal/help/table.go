@@ -9,7 +9,7 @@ import (
 
 // row says how an action is written. In its texts stand {node} (in commands its name, in
 // paths its UUID), {operation}, {kind} of the operation, {decision}, {verb}, {state} to which the verb leads, and
-// {group}, and {digest}, the field of instance_info that has the image's digest. Only the reader
+// {group}, {conductor}, and {digest}, the field of instance_info that has the image's digest. Only the reader
 // knows a reason: it is WHY.
 type row struct {
 	command      string // follows "temper "
@@ -82,6 +82,9 @@ var rows = map[explain.Do]row{
 	explain.ListNodes:      {"node list", "shows which there are", http.MethodGet, "/v1/nodes", nil},
 	explain.ListPorts:      {"port list", "shows which there are", http.MethodGet, "/v1/ports", nil},
 	explain.ListOperations: {"operation list", "shows which there are", http.MethodGet, "/temper/v1/operations", nil},
+	explain.ForgetConductor: {
+		"conductor forget {conductor}", "removes it from the list, if it does not come back", http.MethodDelete, "/temper/v1/conductors/{conductor}", nil,
+	},
 	explain.ListConductors: {"conductor list", "shows which there are", http.MethodGet, "/temper/v1/conductors", nil},
 }
 

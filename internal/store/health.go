@@ -18,7 +18,8 @@ SELECT e.epoch, (extract(epoch FROM clock_timestamp() - e.reconciled_at) * 10000
 	(extract(epoch FROM clock_timestamp() - w.contact_at) * 1000000)::bigint,
 	(SELECT jsonb_agg(x) FROM (
 		SELECT v.stopped, v.alive, v.draining, count(*) AS n, (array_agg(v.hostname ORDER BY v.hostname))[1:@named] AS names,
-			(extract(epoch FROM clock_timestamp() - min(v.heartbeat_at)) * 1000000)::bigint AS silent
+			(extract(epoch FROM clock_timestamp() - min(v.heartbeat_at)) * 1000000)::bigint AS silent,
+			(extract(epoch FROM clock_timestamp() - max(v.heartbeat_at)) * 1000000)::bigint AS last
 		  FROM (SELECT c.hostname, c.heartbeat_at, c.draining, c.stopped_at IS NOT NULL AS stopped, conductor_alive(c, w, @timeout) AS alive FROM conductors c) AS v
 		 GROUP BY 1, 2, 3) AS x),
 	(SELECT jsonb_agg(x) FROM (
@@ -37,7 +38,7 @@ func (s *Store) FleetHealth(ctx context.Context) (v coverage.Health, err error) 
 		Stopped, Alive, Draining bool
 		N                        int
 		Names                    []string
-		Silent                   int64
+		Silent, Last             int64
 	}
 	var processes []struct {
 		Role, Name, Version string
@@ -56,7 +57,7 @@ func (s *Store) FleetHealth(ctx context.Context) (v coverage.Health, err error) 
 		v.Conductors[state] += c.N
 		if state == coverage.StateDead {
 			v.Dead = append(v.Dead, c.Names...)
-			v.DeadFor = max(v.DeadFor, fromMicros(c.Silent))
+			v.DeadFor, v.LastDead = fromMicros(c.Silent), fromMicros(c.Last)
 		}
 	}
 	v.Dead = v.Dead[:min(len(v.Dead), coverage.MaxDead)]

@@ -18,6 +18,8 @@ ON CONFLICT (role, name) DO UPDATE SET version = excluded.version, seen_at = clo
 	clock_ahead = excluded.clock_ahead, clock_error = excluded.clock_error
 RETURNING p.seen_at`
 
+	conductorVersionsSQL = `SELECT name, version FROM processes WHERE role = 'conductor' ORDER BY name LIMIT 10000`
+
 	forgetProcessSQL = `DELETE FROM processes WHERE role = @role AND name = @name`
 )
 
@@ -36,4 +38,16 @@ func (s *Store) SeeProcess(ctx context.Context, p coverage.Process, first bool) 
 func (s *Store) ForgetProcess(ctx context.Context, p coverage.Process) error {
 	_, err := s.exec(ctx, "note that the process stops", forgetProcessSQL, args{"role": p.Role, "name": p.Name})
 	return err
+}
+
+// ConductorVersions returns the version of each conductor that runs or died without a word, by name.
+func (s *Store) ConductorVersions(ctx context.Context) (map[string]string, error) {
+	out := map[string]string{}
+	_, err := list(ctx, s, "list the versions of conductors", conductorVersionsSQL, args{}, func(r pgx.Row) (struct{}, error) {
+		var name, version string
+		err := r.Scan(&name, &version)
+		out[name] = version
+		return struct{}{}, err
+	})
+	return out, err
 }
