@@ -133,7 +133,7 @@ func TestEveryActionIsARequestOfTheContract(t *testing.T) {
 	n := &node.Node{UUID: b.Text(`SELECT uuid::text FROM nodes`), Name: "n1"}
 	for _, name := range testenv.Constants(t, "../internal/explain/action.go", "Do") {
 		do := explain.Do(name)
-		a := explain.Action{Do: do, Operation: 4711, Group: "rack"}
+		a := explain.Action{Do: do, Operation: 4711, Group: "rack", Conductor: "gone"}
 		switch do {
 		case explain.Decide:
 			a.Decision = node.ActionRetry

@@ -83,8 +83,8 @@ func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
 	for name, c := range map[string]struct{ source, checksum, want string }{
 		"an image that can be deployed":     {"/good.raw", digestOfAnImage, ""},
 		"and whose digest is in a file":     {"/good.raw", url + "/SUMS", ""},
-		"one that is not there":             {"/gone.raw", digestOfAnImage, "image_invalid: .*can't be fetched: the server answered 404"},
-		"one whose digest is not in a file": {"/good.raw", url + "/OTHERS", "image_invalid: .*has no usable digest for good.raw"},
+		"one that is not there":             {"/gone.raw", digestOfAnImage, "image_invalid: .*the server answered 404; fetch image_source http"},
+		"one whose digest is not in a file": {"/good.raw", url + "/OTHERS", "image_invalid: .*no usable digest for good.raw; read the checksum file http"},
 		"one of a format that is refused":   {"/image.gz", digestOfAnImage, "image_invalid: .*is a gzip image"},
 		"one that is larger than the disk":  {"/huge.qcow2", digestOfAnImage, "image_invalid: The image of node .* needs 102400 MiB, and disk /dev/sda has 5120 MiB."},
 	} {

@@ -100,7 +100,7 @@ func stepTable(o *client.Operation, now time.Time) table.Table {
 // timelineTable has a line for each thing that happened, with how long after the request that was.
 func timelineTable(o *client.Operation, timeline []client.Moment) table.Table {
 	g := table.New("AT", "AFTER", "WHAT HAPPENED")
-	for _, m := range timeline {
+	for _, m := range foldHandOvers(timeline) {
 		g.Add(table.Time(m.At), table.Elapsed(o.AcceptedAt, m.At, time.Time{}), m.Text)
 	}
 	return g

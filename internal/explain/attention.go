@@ -6,7 +6,6 @@ import (
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
-	"go.temper.dev/temper/internal/text"
 )
 
 // reasonWords say why nodes need a person, after "1 node" and after "2 nodes".
@@ -33,7 +32,7 @@ func NeedsPerson(count int, reason node.Reason, cause fault.Code) string {
 func NeedsAttention(a *node.Attention) string {
 	words := "It " + reasonWords[a.Reason][0]
 	if a.Error != "" {
-		return words + ": " + text.Clause(a.Error)
+		return words + ": " + told(a.Error)
 	}
 	return words + because(a.Cause)
 }

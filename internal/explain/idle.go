@@ -6,7 +6,6 @@ import (
 
 	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/node"
-	"go.temper.dev/temper/internal/text"
 )
 
 // idle explains a node without an open operation.
@@ -14,7 +13,7 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 	e.What = string(n.ProvisionState) + ", nobody holds it"
 	failed := n.LastError != "" && (node.Fails(n.ProvisionState) || n.ProvisionState == node.ErrorState || n.ProvisionState == node.Enroll)
 	if failed {
-		e.why = ": " + text.Clause(n.LastError)
+		e.why = ": " + told(n.LastError)
 		e.canRetry(n, f.Previous, f)
 		if o := f.Previous; o != nil && o.Outcome != node.Succeeded {
 			e.Cause, e.advises = o.Cause, true
@@ -72,10 +71,10 @@ func (e *Explanation) owed(n *node.Node, f Facts) {
 	switch {
 	case n.OwedRefused:
 		e.Trouble = append(e.Trouble, fmt.Sprintf("What earlier work left (%s) can't be undone: %s. It is not tried again before somebody asks for it, "+
-			"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on", node.UndoList(n.Owed), text.Clause(n.OwedError)))
+			"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on", node.UndoList(n.Owed), told(n.OwedError)))
 		return
-	case n.OwedError != "" && !strings.Contains(e.why, text.Clause(n.OwedError)):
-		e.Trouble = append(e.Trouble, "The last try to undo what earlier work left failed: "+text.Clause(n.OwedError))
+	case n.OwedError != "" && !strings.Contains(e.why, told(n.OwedError)):
+		e.Trouble = append(e.Trouble, "The last try to undo what earlier work left failed: "+told(n.OwedError))
 	}
 	e.Next = "an undo of what earlier work left: " + node.UndoList(n.Owed)
 	switch {

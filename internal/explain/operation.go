@@ -21,7 +21,7 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 		e.Trouble = append(e.Trouble, s)
 	}
 	if len(n.Owed) > 0 && !o.Kind.Spec().Undoes {
-		e.Trouble = append(e.Trouble, fmt.Sprintf("What earlier work left is still to be undone after it: %s%s", node.UndoList(n.Owed), text.Because(text.Clause(n.OwedError))))
+		e.Trouble = append(e.Trouble, fmt.Sprintf("What earlier work left is still to be undone after it: %s%s", node.UndoList(n.Owed), text.Because(told(n.OwedError))))
 	}
 	e.owner(o, f)
 	if !f.Covered && e.WaitingFor == "" {
@@ -42,7 +42,7 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 		e.ending(n, o)
 	case o.Undecided() != nil:
 		step := o.Undecided()
-		e.Trouble = append(e.Trouble, fmt.Sprintf("Step %s failed: %s", step.Name(), text.Clause(step.LastError)))
+		e.Trouble = append(e.Trouble, fmt.Sprintf("Step %s failed: %s", step.Name(), told(step.LastError)))
 		e.Next, e.advises = "it fails unless somebody decides", true
 		e.canMend(n, o)
 		e.canDecide(o, step)
@@ -123,7 +123,7 @@ func (e *Explanation) working(n *node.Node, o *node.Operation) {
 	e.Now, e.Next = nowAndNext(o)
 	e.usual(o)
 	if step := o.CurrentStep(); step != nil && o.Blocked == node.BlockedDeaths {
-		e.Trouble = append(e.Trouble, text.Clause(step.LastError))
+		e.Trouble = append(e.Trouble, told(step.LastError))
 		e.Next, e.exact = "another try of step "+step.Name(), true
 	}
 	e.can(Action{Do: WatchOperation, Operation: o.ID})
@@ -152,7 +152,7 @@ func (e *Explanation) ending(n *node.Node, o *node.Operation) {
 	outcome := node.Cancelled
 	if o.Cause != "" {
 		outcome = node.Failed
-		e.What = fmt.Sprintf("%s failed: %s; undoing", e.name(n, o), text.Clause(o.Error))
+		e.What = fmt.Sprintf("%s failed: %s; undoing", e.name(n, o), told(o.Error))
 		for i := range o.Steps {
 			if s := &o.Steps[i]; s.State == node.StepFailed && s.EndedAt != nil {
 				e.Since = s.EndedAt
@@ -246,9 +246,9 @@ func stepWords(step *node.Step) string {
 	case step.LastError == "":
 		return "step " + step.Name()
 	case step.Attempts == 0:
-		return fmt.Sprintf("step %s (last error: %s)", step.Name(), text.Clause(step.LastError))
+		return fmt.Sprintf("step %s (last error: %s)", step.Name(), told(step.LastError))
 	}
-	return fmt.Sprintf("step %s (begun %s, last error: %s)", step.Name(), times(step.Attempts), text.Clause(step.LastError))
+	return fmt.Sprintf("step %s (begun %s, last error: %s)", step.Name(), times(step.Attempts), told(step.LastError))
 }
 
 func times(n int) string {

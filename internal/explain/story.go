@@ -47,7 +47,7 @@ func (e *Explanation) tell(n *node.Node) {
 	case o.TemporalPause != nil:
 	case o.Phase == node.Holding && o.Undecided() != nil && !o.Ending():
 		failed := o.Undecided()
-		e.Story.Sentence = fmt.Sprintf("step %s failed: %s; it waits for %s", failed.Name(), text.Clause(failed.LastError), o.WaitingFor)
+		e.Story.Sentence = fmt.Sprintf("step %s failed: %s; it waits for %s", failed.Name(), told(failed.LastError), o.WaitingFor)
 	case o.Blocked != node.NotBlocked:
 		e.Story.Sentence, e.Story.Since = "it waits for "+o.WaitingFor+text.Since(o.BlockedAt, e.now), o.BlockedAt
 		if o.Blocked == node.BlockedMaintenance {

@@ -42,7 +42,7 @@ func Timeline(o *node.Operation, entries []node.TimelineEntry, now time.Time) []
 	if o.EndedAt != nil {
 		end := fmt.Sprintf("%s %s after %s", o.Kind, o.Outcome, text.Span(o.EndedAt.Sub(o.AcceptedAt)))
 		if o.Error != "" {
-			end += ": " + text.Clause(o.Error)
+			end += ": " + told(o.Error)
 		}
 		all = append(all, Moment{At: *o.EndedAt, What: momentEnded, Text: end})
 	}
@@ -74,7 +74,7 @@ func steps(o *node.Operation, others []Moment, now time.Time) (out []Moment) {
 		between := slices.ContainsFunc(others, func(m Moment) bool { return m.At.After(*s.StartedAt) && m.At.Before(until) })
 		how := string(s.State)
 		if s.State == node.StepFailed && s.LastError != "" {
-			how += ": " + text.Clause(s.LastError)
+			how += ": " + told(s.LastError)
 		}
 		switch {
 		case s.EndedAt == nil:

@@ -22,7 +22,7 @@ func (r *Resolver) Probe(ctx context.Context, i Info) (int64, error) {
 	}
 	first, size, err := r.head(ctx, i)
 	if err != nil {
-		return 0, fault.New(fault.KindOf(err), "image_source %s of node %s can't be fetched: %w", quotedURL(i.Source), i.NodeUUID, err)
+		return 0, fault.New(fault.KindOf(err), "%w; fetch image_source %s", err, quotedURL(i.Source))
 	}
 	format := i.Format
 	if format == "" {

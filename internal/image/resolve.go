@@ -60,12 +60,12 @@ func (r *Resolver) Resolve(ctx context.Context, i Info) (Info, error) {
 	from := i.Checksum
 	text, err := r.fetch(ctx, from)
 	if err != nil {
-		return Info{}, fmt.Errorf("fetch checksums of the image of node %s from %s: %w", i.NodeUUID, quotedURL(from), err)
+		return Info{}, fmt.Errorf("%w; fetch the checksum file %s of the image", err, quotedURL(from))
 	}
 	digest, found := findDigest(text, i.name(), i.Algo)
 	if !found {
-		return Info{}, fault.Coded(fault.ImageInvalid, "the checksum file %s of node %s has no usable digest for %s",
-			quotedURL(from), i.NodeUUID, agent.OneLine(i.name()))
+		return Info{}, fault.Coded(fault.ImageInvalid, "no usable digest for %s; read the checksum file %s of the image",
+			agent.OneLine(i.name()), quotedURL(from))
 	}
 	return i, i.setDigest("the digest in "+quotedURL(from), i.Algo, digest, r.policy)
 }

@@ -55,7 +55,7 @@ var hardware = map[string]struct {
 	"the agent is silent": {
 		fault: []map[string]any{kind("no_agent")}, step: "deploy.deploy", cause: fault.AgentNeverCalled,
 		waits: "step deploy.deploy: medium deploy.iso inserted, power on at CLOCK; its agent has not called since; gives up at CLOCK",
-		words: "Timeout reached while waiting for callback for node UUID",
+		words: "the server was booted, and its agent never called",
 	},
 	"the digest is wrong": {
 		wrong: func(n *node) { n.set("/instance_info/image_os_hash_value", strings.Repeat("0", 64)) },
