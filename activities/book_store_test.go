@@ -141,7 +141,7 @@ func (c *comparison) claim() {
 			return nil, err
 		}
 		if f := n.Operation.InFlight; f != nil {
-			return []any{n.Operation.Claim, f.Name, f.Conductor, f.Left.Round(time.Hour), n.Operation.AnswerWithin}, nil
+			return []any{n.Operation.Claim, f.Name, f.Conductor, f.Repeated, f.Left.Round(time.Hour), n.Operation.AnswerWithin}, nil
 		}
 		return []any{n.Operation.Claim, n.Operation.AnswerWithin}, nil
 	})
@@ -155,7 +155,7 @@ func (c *comparison) check() {
 }
 
 func (c *comparison) startRequest() {
-	r := node.BMCRequest{Name: c.one("power On", "power ForceOff"), Left: time.Duration(c.IntN(3)) * time.Hour, AnswerWithin: time.Duration(1+c.IntN(3)) * time.Second}
+	r := node.BMCRequest{Name: c.one("power On", "power ForceOff"), Repeated: c.maybe(), Left: time.Duration(c.IntN(3)) * time.Hour, AnswerWithin: time.Duration(1+c.IntN(3)) * time.Second}
 	c.write(fmt.Sprintf("start %+v", r), func(s conductor.OperationStore) (any, error) { return s.StartRequest(c.Context(), c.op, c.held, r) })
 }
 
@@ -178,7 +178,7 @@ func (c *comparison) save() {
 		p.Undo = []node.Undo{node.UndoPowerOff}
 	}
 	if c.maybe() {
-		p.InFlight = &node.BMCRequest{Name: c.book.flight.Name, Left: time.Duration(c.IntN(3)) * time.Hour}
+		p.InFlight = &node.BMCRequest{Name: c.book.flight.Name, Repeated: c.maybe(), Left: time.Duration(c.IntN(3)) * time.Hour}
 	}
 	if c.maybe() {
 		p.AnswerWithin = time.Duration(1+c.IntN(3)) * time.Second

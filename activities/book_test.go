@@ -87,7 +87,7 @@ func (b *book) Claim(_ context.Context, _ int64, _ string, c node.Claim, started
 	op.Former = former
 	op.AnswerWithin, op.InFlight = b.flight.AnswerWithin, nil
 	if left := time.Until(b.flightUntil); left > 0 {
-		op.InFlight = &node.BMCRequest{Name: b.flight.Name, Conductor: b.flight.Conductor, Left: left}
+		op.InFlight = &node.BMCRequest{Name: b.flight.Name, Conductor: b.flight.Conductor, Repeated: b.flight.Repeated, Left: left}
 	}
 	op.Steps = append([]node.Step{}, op.Steps...)
 	n.Operation = &op
@@ -196,7 +196,7 @@ func (b *book) SaveSteps(_ context.Context, _ int64, c node.Claim, p node.Progre
 		b.node.Agent = nil
 	}
 	if p.InFlight != nil {
-		b.flightUntil = time.Now().Add(p.InFlight.Left)
+		b.flight.Repeated, b.flightUntil = p.InFlight.Repeated, time.Now().Add(p.InFlight.Left)
 	}
 	if p.AnswerWithin > 0 {
 		b.flight.AnswerWithin = p.AnswerWithin

@@ -123,6 +123,19 @@ func TestTheEffectThatIsReadBackIsAnAnswer(t *testing.T) {
 	require.False(t, time.Now().Before(b.book.flightUntil))
 }
 
+// The effect that shows may be that of the request that was repeated, so that of the one before may still come.
+func TestARepeatedRequestIsWaitedForAlthoughItsEffectShows(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.Rebooting})
+	until := b.left(bmc.RequestForceOff.Name())
+	var sent []time.Time
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { sent = append(sent, time.Now()); return true, nil }
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
+	require.True(t, sent[0].Before(until))
+	require.False(t, sent[1].Before(until))
+}
+
 // It may take effect for as long again as it was awaited.
 func TestARequestThatRanOutOfTimeMayTakeEffectLater(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.Rebooting})

@@ -33,7 +33,9 @@ func bootAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 				return 0, fault.Coded(fault.PowerLost, "the BMC has shown the server on again %d times after it was seen off", step.OnAgain)
 			}
 		}
-		step.Phase = next
+		if step.Phase = next; next != "" {
+			step.SilentSince = nil
+		}
 		if next == phaseBooted {
 			t.addNews(node.TimelineBoot, step, "")
 			break

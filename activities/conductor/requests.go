@@ -22,13 +22,14 @@ type inFlight struct {
 	since     time.Time
 	until     time.Time // it takes no effect after that
 	earlier   time.Time // of requests of the same name that were sent before; zero = there were none
+	repeated  bool      // it was sent while an earlier one could take effect
 }
 
 // takeInFlight notes what the claim has told.
 func (t *task) takeInFlight() {
 	if r := t.op.InFlight; r != nil {
 		now := time.Now()
-		t.flight = &inFlight{name: r.Name, conductor: r.Conductor, since: now, until: now.Add(r.Left)}
+		t.flight = &inFlight{name: r.Name, conductor: r.Conductor, since: now, until: now.Add(r.Left), repeated: r.Repeated}
 	}
 }
 
@@ -73,10 +74,10 @@ func (t *task) permit(ctx context.Context, r bmc.Request) (time.Time, error) {
 	now := time.Now()
 	sent := &inFlight{name: r.Name, conductor: t.Settings.Conductor, since: now, until: now.Add(r.AnswerWithin)}
 	if f := t.flight; f != nil && now.Before(f.until) {
-		sent.earlier = f.until
+		sent.earlier, sent.repeated = f.until, true
 	}
 	asked, err := t.Store.StartRequest(ctx, t.op.ID, t.claim, node.BMCRequest{
-		Name: r.Name, Left: max(r.AnswerWithin, sent.earlier.Sub(now)), AnswerWithin: r.AnswerWithin,
+		Name: r.Name, Left: max(r.AnswerWithin, sent.earlier.Sub(now)), AnswerWithin: r.AnswerWithin, Repeated: sent.repeated,
 	})
 	if err != nil {
 		return time.Time{}, err
@@ -103,9 +104,10 @@ func (t *task) answered() {
 	t.tellFlight = true
 }
 
-// tookEffect notes that the effect of a request of that name was read back. If it was sent once, it is over.
+// tookEffect notes that the effect of a request of that name was read back. If it was sent once, it is over. If it was
+// repeated, nobody knows which one has taken effect.
 func (t *task) tookEffect(name string) {
-	if f := t.flight; f != nil && f.name == name {
+	if f := t.flight; f != nil && f.name == name && !f.repeated {
 		t.answered()
 	}
 }
@@ -115,6 +117,9 @@ func (t *task) tookEffect(name string) {
 func (t *task) heard(err error) error {
 	sent := t.asking
 	t.asking = false
+	if isSilence(err) {
+		t.silent = t.Settings.AwayTimeout > 0
+	}
 	switch {
 	case !sent:
 	case err == nil, fault.Is(err, fault.Refused), fault.Is(err, fault.Busy), fault.Is(err, fault.Denied), bmc.IsNotSent(err):
@@ -131,7 +136,7 @@ func (t *task) noteFlight(p *node.Progress) {
 	if t.tellFlight {
 		p.InFlight = &node.BMCRequest{}
 		if f := t.flight; f != nil {
-			p.InFlight.Name, p.InFlight.Left = f.name, max(time.Until(f.until), 0)
+			p.InFlight.Name, p.InFlight.Left, p.InFlight.Repeated = f.name, max(time.Until(f.until), 0), f.repeated
 		}
 	}
 	if within := t.answerWithin(); within > t.within {

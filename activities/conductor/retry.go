@@ -37,7 +37,7 @@ const StepLimit = 5
 
 // Retries has a row for each class of error (fault.ClassOf).
 var Retries = []Retry{
-	{fault.Transient, "transient", 0, time.Second, 30 * time.Second, "no answer, or the database was away: again after a pause that doubles"},
+	{fault.Transient, "transient", 0, time.Second, 30 * time.Second, "no answer, or the database was away: again after a pause that doubles; silence of a BMC counts only after the time for it"},
 	{fault.WaitBusy, "busy", 0, time.Second, 30 * time.Second, "answered \"later\": the same, or after the pause that was asked for where it is longer; counts only after the step's time for such answers"},
 	{fault.NeedsOperator, "needs operator", 1, 0, 0, "refused, wrong password or other data, untrusted, outcome unknown: by a person's decision only"},
 	{fault.Never, "never", 1, 0, 0, "the table does not allow it, nobody can do it, or the claim is lost: not again, not by decision either"},
@@ -65,34 +65,62 @@ func (r Retry) limit(step *node.Step, own map[string]int) int {
 }
 
 // spent reports whether the step has failed for good if err is one more failure. counts is
-// false for an answer "later" within the step's time for such answers, which is no failure.
+// false for an answer "later" and for silence of the BMC within the step's time for them, which
+// are no failures.
 func (t *task) spent(step *node.Step, err error) (spent, counts bool) {
-	if t.mayBeBusy(step, err) {
+	switch {
+	case t.mayBeBusy(step, err):
 		return false, false
+	case t.waitsForBMC(step, err):
+		over := step.SilentSince != nil && time.Since(*step.SilentSince) >= t.Settings.AwayTimeout
+		return over, over
 	}
 	return step.Failures+1 >= retryOf(fault.ClassOf(err)).limit(step, t.Settings.StepLimits), true
 }
 
 // pauseAfter returns the pause after the error err of the step, and notes since when the step
-// gets answers "later". A pause that the answer asks for is not longer than what is left of the
-// time in which such answers don't count.
+// gets answers "later", or its BMC is silent. A pause that the answer asks for is not longer than
+// what is left of the time in which such answers don't count.
 func (t *task) pauseAfter(step *node.Step, err error, counts bool) time.Duration {
 	rule := retryOf(fault.ClassOf(err))
-	switch {
-	case rule.Class != fault.WaitBusy:
-		step.BusySince = nil
-	case step.BusySince == nil:
-		now := time.Now().UTC()
-		step.BusySince = &now
-	}
+	now := time.Now().UTC()
+	step.BusySince = sinceWhen(step.BusySince, rule.Class == fault.WaitBusy, now)
+	step.SilentSince = sinceWhen(step.SilentSince, t.waitsForBMC(step, err), now)
 	wanted := bmc.RetryAfter(err)
 	if counts {
 		return max(rule.pause(step.Failures), wanted)
 	}
-	// As long as the answers have lasted, so that the pauses double although none is counted.
-	lasted := time.Since(*step.BusySince)
+	since, patience := step.SilentSince, t.Settings.AwayTimeout
+	if step.BusySince != nil {
+		since, patience = step.BusySince, t.busyPatience(step)
+	}
+	// As long as it has lasted, so that the pauses double although nothing is counted.
+	lasted := time.Since(*since)
 	pause := max(min(lasted, rule.Most), wanted)
-	return max(min(pause, t.busyPatience(step)-lasted), rule.First)
+	return max(min(pause, patience-lasted), rule.First)
+}
+
+// sinceWhen returns since when something holds: nil = it does not.
+func sinceWhen(since *time.Time, holds bool, now time.Time) *time.Time {
+	switch {
+	case !holds:
+		return nil
+	case since == nil:
+		return &now
+	}
+	return since
+}
+
+// waitsForBMC reports whether err is silence of the BMC that is waited for: the BMC gave no
+// answer, and refused neither the password nor the request. A step whose row in the table of
+// steps says how often it may fail is tried again by whoever has opened its operation.
+func (t *task) waitsForBMC(step *node.Step, err error) bool {
+	return t.Settings.AwayTimeout > 0 && step.Rule().Failures == 0 && isSilence(err)
+}
+
+// isSilence reports whether err means that a BMC gave no answer.
+func isSilence(err error) bool {
+	return fault.Is(err, fault.Unreachable) && fault.NoAnswer(err) && fault.CauseOf(err) == fault.BMCSilent
 }
 
 // mayBeBusy reports whether err is an answer "later" and the first of them in a row is not too

@@ -189,7 +189,7 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 		t.arrived()
 		at := time.Now().UTC()
 		step.State, step.EndedAt, step.Issued = node.StepDone, &at, nil
-		step.LastError, step.Cause = "", ""
+		step.LastError, step.Cause, step.SilentSince = "", "", nil
 		t.observe(step, "done", now)
 	}
 	return o, nil
@@ -234,6 +234,9 @@ func (t *task) recordFailure(err error) error {
 		step.State, t.op.UsualUntil = node.StepFailed, nil
 	}
 	t.waitAfterFailure(step, se.err)
+	if retry && !counts && step.SilentSince != nil {
+		t.waitForBMC(*step.SilentSince)
+	}
 	t.pending.Move = ""
 	log := t.log.Warn
 	if t.op.Kind.Spec().Undoes {

@@ -17,6 +17,7 @@ type Settings struct {
 	PowerSettle      time.Duration                 // how long the effect of a request recorded by an earlier attempt is waited for before it is sent again
 	PowerPoll        time.Duration                 // longest pause between two reads of the power state
 	BusyPatience     time.Duration                 // how long answers "later" are no failures of a step
+	AwayTimeout      time.Duration                 // how long silence of a BMC is no failure of a step; 0 = it is one at once
 	MediaTimeout     time.Duration                 // how long inserting a medium may take; shorter than an undo may take
 	MediaPoll        time.Duration                 // longest pause between two reads of the virtual drive
 	AgentPoll        time.Duration                 // longest pause between two reads of the agent's commands

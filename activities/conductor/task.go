@@ -35,6 +35,7 @@ type task struct {
 	flight       *inFlight     // the last request to the BMC, until it can't take effect any more; nil = there is none
 	asking       bool          // the call of a capability has sent flight, and goes on
 	tellFlight   bool          // flight has changed since it was recorded
+	silent       bool          // the BMC gave no answer when it was asked last
 	within       time.Duration // how long answers of the BMC are awaited, as it is recorded or was when the session was opened
 	agentClient  Agent
 
@@ -63,6 +64,7 @@ func newTask(s *Steps, n *node.Node, c node.Claim, d bmc.Driver, sealed node.Sec
 	t.op.Conductor = s.Settings.Conductor
 	t.positions = positionsOf(t.op)
 	t.takeInFlight()
+	t.silent = t.wasSilent()
 	t.log = s.Log.With(zap.String("node", n.UUID), zap.Int64("operation", t.op.ID), zap.String("workflow", t.op.WorkflowID))
 	return t
 }
@@ -165,6 +167,10 @@ func (t *task) agent(ctx context.Context) (Agent, error) {
 	}
 	if t.node.Agent == nil || t.node.Agent.URL == "" {
 		return nil, fault.Coded(fault.AgentGone, "the node has no agent: none called since the server was booted")
+	}
+	// The agent may switch the server off, and a request to switch it on that comes then must not undo that.
+	if _, err := t.awaitOthers(ctx, ""); err != nil {
+		return nil, err
 	}
 	token, err := t.Store.AgentToken(ctx, t.node.UUID)
 	if err != nil {

@@ -115,7 +115,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 
 func stepSettings(name string, r *config.Conductor, to outbound) conductor.Settings {
 	return conductor.Settings{
-		Conductor: name, HeartbeatTimeout: r.HeartbeatTimeout, PowerTimeout: r.Power, SoftPowerTimeout: r.SoftPower, BusyPatience: r.Busy, MediaTimeout: r.Media,
+		Conductor: name, HeartbeatTimeout: r.HeartbeatTimeout, PowerTimeout: r.Power, SoftPowerTimeout: r.SoftPower, BusyPatience: r.Busy, AwayTimeout: r.Away, MediaTimeout: r.Media,
 		ConductorBeat: r.ConductorHeartbeatInterval, DeathWithin: r.DeathWithin, DeathPause: r.DeathPause,
 		AgentWait: map[node.Family]time.Duration{
 			node.DeployFamily: r.DeployCallback, node.CleanFamily: r.CleanCallback, node.InspectFamily: r.InspectCallback,

@@ -178,6 +178,7 @@ func (c Patience) check(p *problems) {
 		"soft_power_off_timeout": c.SoftPower, "bmc_busy_timeout": c.Busy, "bmc_connect_timeout": c.BMCConnect, "bmc_request_timeout": c.BMCRequest,
 		"bmc_request_timeout_max": c.BMCRequestMax, "virtual_media_timeout": c.Media,
 	})
+	p.requireNotNegative("bmc_away_timeout", c.Away)
 	if c.BMCRequestMax > maxBMCRequest {
 		p.refuse("bmc_request_timeout_max", "want at most %s, because an undo has to wait that long for a request that may still take effect", maxBMCRequest)
 	}

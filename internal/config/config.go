@@ -98,6 +98,7 @@ type Patience struct {
 	SoftPower       time.Duration `key:"soft_power_off_timeout" default:"10m" help:"how long a server may take to shut down when it was asked to, where the request does not say"`
 	Media           time.Duration `key:"virtual_media_timeout" default:"2m" help:"how long to wait for a virtual medium to appear before the request to insert it is sent again; at most 2m30s, because an undo has to wait as long"`
 	Busy            time.Duration `key:"bmc_busy_timeout" default:"10m" help:"how long a BMC or an agent may answer \"try again later\" before that counts as a failure of the step (of a requested power change: power_timeout)"`
+	Away            time.Duration `key:"bmc_away_timeout" default:"10m" help:"how long a BMC may give no answer before the step that needs it fails; 0 = each time counts as a failure of the step"`
 	BMCConnect      time.Duration `key:"bmc_connect_timeout" default:"4s" help:"how long connecting to a BMC may take"`
 	BMCRequest      time.Duration `key:"bmc_request_timeout" default:"4s" help:"how long at least the answer of a BMC is awaited, connecting included"`
 	BMCRequestMax   time.Duration `key:"bmc_request_timeout_max" default:"60s" help:"how long at most it is awaited, where the BMC has shown that it needs longer; the same as bmc_request_timeout: nothing is learned"`

@@ -54,7 +54,7 @@ const (
 var ofFailures = []CodeRow{
 	{
 		Code: BMCSilent, Kind: Unreachable, Cause: true, Meaning: "The BMC does not answer.",
-		Do:     "Check that the BMC has power and network, and that redfish_address is right: open it from a host of the conductors. A BMC that hangs often needs a cold reset, or the server has to be without mains power for a minute. Then retry.",
+		Do:     "Check that the BMC has power and network, and that redfish_address is right: open it from a host of the conductors. A BMC that hangs often needs a cold reset, or the server has to be without mains power for a minute. Then retry. bmc_away_timeout says how long Temper waits by itself.",
 		Fields: []string{"driver_info/redfish_address"},
 	},
 	{

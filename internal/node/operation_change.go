@@ -71,11 +71,11 @@ func (o *Operation) goOn(now time.Time) error {
 	return nil
 }
 
-// forgetBusy has the next answer "later" to the current step counted as the first one, because
-// time has passed in which nothing was asked.
+// forgetBusy has the next answer "later" to the current step, or the next silence of its BMC, counted as the first
+// one, because time has passed in which nothing was asked.
 func (o *Operation) forgetBusy() {
 	if step := o.CurrentStep(); step != nil {
-		step.BusySince = nil
+		step.BusySince, step.SilentSince = nil, nil
 	}
 }
 

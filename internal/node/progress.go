@@ -47,6 +47,7 @@ type BMCRequest struct {
 	Conductor    string        // that sent it
 	Left         time.Duration // until it can't take effect any more
 	AnswerWithin time.Duration // how long its answer is awaited
+	Repeated     bool          // it was sent while an earlier one of the same name could take effect
 }
 
 // MaxFoundPorts is the number of ports from which on inspections make no more ports

@@ -52,13 +52,16 @@ type Step struct {
 	Failures  int        `json:"failures,omitempty"`   // times it failed by itself; crashes of conductors do not count
 	Limit     int        `json:"limit,omitempty"`      // how often it may fail, by the settings of the conductor that began it; 0 = not begun
 	BusySince *time.Time `json:"busy_since,omitempty"` // the first of the answers "later" in a row; nil = the last error was another one
-	Conductor string     `json:"conductor,omitempty"`
-	Usual     *Usual     `json:"usual,omitempty"` // how long it usually takes, as was known when it began; nil = not known
-	StartedAt *time.Time `json:"started_at,omitempty"`
-	EndedAt   *time.Time `json:"ended_at,omitempty"`
-	LastError string     `json:"last_error,omitempty"`
-	Cause     fault.Code `json:"cause,omitempty"` // of LastError or, without one, of taking unusually long
-	Note      string     `json:"note,omitempty"`  // why it was skipped or begun anew without a person's request
+	// SilentSince is when its BMC gave no answer for the first time in this phase of the step; nil = the last error was
+	// another one.
+	SilentSince *time.Time `json:"silent_since,omitempty"`
+	Conductor   string     `json:"conductor,omitempty"`
+	Usual       *Usual     `json:"usual,omitempty"` // how long it usually takes, as was known when it began; nil = not known
+	StartedAt   *time.Time `json:"started_at,omitempty"`
+	EndedAt     *time.Time `json:"ended_at,omitempty"`
+	LastError   string     `json:"last_error,omitempty"`
+	Cause       fault.Code `json:"cause,omitempty"` // of LastError or, without one, of taking unusually long
+	Note        string     `json:"note,omitempty"`  // why it was skipped or begun anew without a person's request
 
 	// Deaths are the conductors that died of the step in a row. Progress, a failure,
 	// a try that lasts longer and a decision to retry clear the list.
@@ -136,7 +139,7 @@ func (s *Step) Restart(why string) bool {
 		return false
 	}
 	s.Restarts++
-	s.Restarting, s.Failures, s.BusySince = true, 0, nil
+	s.Restarting, s.Failures, s.BusySince, s.SilentSince = true, 0, nil, nil
 	s.Rewind()
 	s.Note = "begun anew with another boot of the agent: " + why
 	return true

@@ -50,6 +50,7 @@ func TestHTTPFaultsStrikeBeforeOrAfterTheEffect(t *testing.T) {
 		}},
 		"latency before": {fault: `"kind":"latency","delay":"50ms"`, status: 204, effect: true},
 		"latency after":  {fault: `"kind":"latency","when":"after","delay":"50ms"`, status: 204, effect: true},
+		"latency late":   {fault: `"kind":"latency","when":"late","delay":"50ms"`, status: 204, effect: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, quick(sim.Config{Servers: 1}))

@@ -14,16 +14,17 @@ WITH op AS (
 	SELECT o.node_id, o.conductor, asked_now(o) AS asked FROM operations o
 	 WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL FOR NO KEY UPDATE),
 request AS (
-	INSERT INTO bmc_requests (node_id, name, conductor, until, answer_within)
-	SELECT op.node_id, @request, op.conductor, clock_timestamp() + @left::bigint * interval '1 microsecond', @answer_within FROM op
-	ON CONFLICT (node_id) DO UPDATE SET name = excluded.name, conductor = excluded.conductor, until = excluded.until, answer_within = excluded.answer_within)
+	INSERT INTO bmc_requests (node_id, name, conductor, repeated, until, answer_within)
+	SELECT op.node_id, @request, op.conductor, @repeated, clock_timestamp() + @left::bigint * interval '1 microsecond', @answer_within FROM op
+	ON CONFLICT (node_id) DO UPDATE SET name = excluded.name, conductor = excluded.conductor, repeated = excluded.repeated,
+		until = excluded.until, answer_within = excluded.answer_within)
 SELECT op.asked FROM op`
 
 // StartRequest is called just before a request to a node's BMC that changes something. It records the request, which can
 // take effect for r.Left, by the database's clock. It returns fault.Lost if the claim is not the newest one, else what is
 // asked of the operation now. Each claim that is taken after it learns of the request (Operation.InFlight).
 func (s *Store) StartRequest(ctx context.Context, id int64, c node.Claim, r node.BMCRequest) (ask node.Ask, err error) {
-	a := args{"id": id, "seq": c.Seq, "attempt": c.Attempt, "request": r.Name, "left": micros(r.Left), "answer_within": micros(r.AnswerWithin)}
+	a := args{"id": id, "seq": c.Seq, "attempt": c.Attempt, "request": r.Name, "repeated": r.Repeated, "left": micros(r.Left), "answer_within": micros(r.AnswerWithin)}
 	found, err := s.one(ctx, "record a request to a BMC", startRequestSQL, a, func(row pgx.Row) error { return row.Scan(&ask) })
 	if err == nil && !found {
 		err = lost(id, c)
@@ -37,5 +38,6 @@ func addRequest(a args, p node.Progress) {
 	if p.InFlight != nil {
 		r = *p.InFlight
 	}
-	a["request_changed"], a["request"], a["request_left"], a["answer_within"] = p.InFlight != nil, r.Name, micros(r.Left), micros(p.AnswerWithin)
+	a["request_changed"], a["request"], a["request_repeated"] = p.InFlight != nil, r.Name, r.Repeated
+	a["request_left"], a["answer_within"] = micros(r.Left), micros(p.AnswerWithin)
 }

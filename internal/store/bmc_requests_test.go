@@ -70,7 +70,7 @@ func TestAClaimLearnsOfARequestThatIsBeingRecorded(t *testing.T) {
 	tx, err := beside.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), store.StartRequestSQL, pgx.StrictNamedArgs{
-		"id": o.ID, "seq": o.Claim.Seq, "attempt": o.Claim.Attempt, "request": "power On", "left": time.Hour.Microseconds(), "answer_within": 0,
+		"id": o.ID, "seq": o.Claim.Seq, "attempt": o.Claim.Attempt, "request": "power On", "repeated": false, "left": time.Hour.Microseconds(), "answer_within": 0,
 	})
 	require.NoError(t, err)
 	claimed := make(chan *node.Operation, 1)

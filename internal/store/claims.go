@@ -52,7 +52,7 @@ func (s *Store) Claim(ctx context.Context, id int64, runID string, c node.Claim,
 		var usual map[string]node.Usual
 		var flight node.BMCRequest
 		var left, within int64
-		n, err = scanNode(r, &died, &f.Conductor, &f.Incarnation, &claimed, &seen, &f.Replaced, &f.Undoing, &usual, &flight.Name, &flight.Conductor, &left, &within)
+		n, err = scanNode(r, &died, &f.Conductor, &f.Incarnation, &claimed, &seen, &f.Replaced, &f.Undoing, &usual, &flight.Name, &flight.Conductor, &flight.Repeated, &left, &within)
 		if err == nil {
 			n.Operation.UsualTimes = usual
 			n.Operation.AnswerWithin = time.Duration(within) * time.Microsecond

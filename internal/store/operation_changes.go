@@ -81,7 +81,7 @@ SELECT n.*, o.*, a.*, r.*,
 		AND (p.conductor, p.claim_incarnation) <> (o.conductor, o.claim_incarnation)) IS TRUE,
 	p.conductor, p.claim_incarnation, p.claimed_at, coalesce(p.claim_lost_at, c.heartbeat_at), p.claim_lost_at IS NOT NULL, p.phase = 'undoing',
 	(SELECT jsonb_object_agg(u.step, jsonb_build_object('ms', u.usual_ms, 'samples', u.samples, 'basis', u.basis)) FROM usual_times(o.model, o.image, @enough) u),
-	q.name, q.conductor, q.left_us, q.answer_within
+	q.name, q.conductor, q.repeated, q.left_us, q.answer_within
   FROM o JOIN nodes n ON n.id = o.node_id JOIN operations p ON p.id = o.id
   CROSS JOIN LATERAL bmc_request_under_way(o.node_id) q
   CROSS JOIN LATERAL node_relations(n.id, n.allocation_uuid) r
@@ -110,9 +110,10 @@ SELECT op.asked FROM op`
 // saveRequestSQL is the part of a save that writes what is known of the last request to the BMC. The claim of op holds, so
 // nobody else records one.
 const saveRequestSQL = `request AS (
-	INSERT INTO bmc_requests AS q (node_id, name, until, answer_within)
-	SELECT op.id, @request, clock_timestamp() + @request_left::bigint * interval '1 microsecond', @answer_within::bigint FROM op WHERE @request_changed OR @answer_within::bigint > 0
+	INSERT INTO bmc_requests AS q (node_id, name, repeated, until, answer_within)
+	SELECT op.id, @request, @request_repeated, clock_timestamp() + @request_left::bigint * interval '1 microsecond', @answer_within::bigint FROM op WHERE @request_changed OR @answer_within::bigint > 0
 	ON CONFLICT (node_id) DO UPDATE SET
+		repeated = CASE WHEN @request_changed THEN excluded.repeated ELSE q.repeated END,
 		until = CASE WHEN @request_changed THEN excluded.until ELSE q.until END,
 		answer_within = coalesce(nullif(excluded.answer_within, 0), q.answer_within))`
 

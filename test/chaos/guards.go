@@ -33,6 +33,7 @@ var guardList = []guard{
 	{name: "wait_for_cancellation", row: "workflow cancelled from Temporal's side", kinds: []string{"deploy", "power off"}},
 	{name: "begun_at", row: "Temporal's data gone, with 3 open operations", kinds: []string{"deploy", "undeploy", "provide"}},
 	{name: "look_before_act", row: "conductor killed", kinds: []string{"deploy", "power off"}},
+	{name: "wait_for_request", row: "conductor killed in a slow request", kinds: []string{"deploy", "reboot"}},
 	{name: "reject_duplicate", row: "API that starts the workflow when all is over", kinds: []string{"deploy", "power off"}},
 }
 

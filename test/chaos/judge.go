@@ -113,6 +113,16 @@ func since(k kind, before, now stack.Server) calm {
 
 // judge compares the result of a case, whose operation has ended, with that of an undisturbed operation.
 func (l *lab) judge(ctx context.Context, t *trial) error {
+	return l.compare(ctx, t, "requests", func(c calm) []string { return c.requests })
+}
+
+// sameEffects is judge for cases in which a request may be repeated that changes nothing any more.
+func sameEffects(ctx context.Context, l *lab, t *trial) error {
+	return l.compare(ctx, t, "changes", func(c calm) []string { return c.actions })
+}
+
+// compare compares power requests, commands and the state of the server with those of an undisturbed operation.
+func (l *lab) compare(ctx context.Context, t *trial, what string, power func(calm) []string) error {
 	o, err := l.operation(ctx, t.id)
 	if err == nil {
 		err = o.blamed()
@@ -129,8 +139,8 @@ func (l *lab) judge(ctx context.Context, t *trial) error {
 	}
 	want, got := l.calm[t.k.name], since(t.k, t.s.before, sv)
 	var wrong []string
-	if !slices.Equal(want.requests, got.requests) {
-		wrong = append(wrong, fmt.Sprintf("power requests %v, and undisturbed %v", got.requests, want.requests))
+	if !slices.Equal(power(want), power(got)) {
+		wrong = append(wrong, fmt.Sprintf("power %s %v, and undisturbed %v", what, power(got), power(want)))
 	}
 	if !slices.Equal(want.commands, got.commands) {
 		wrong = append(wrong, fmt.Sprintf("commands to its agent %v, and undisturbed %v", got.commands, want.commands))

@@ -21,6 +21,7 @@ import (
 const settings = `
 reconcile_interval: 3s
 power_timeout: 20s
+bmc_away_timeout: 20s
 virtual_media_timeout: 5s
 soft_power_off_timeout: 20s
 rack_power_delay: 20ms

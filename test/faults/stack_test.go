@@ -30,6 +30,7 @@ power_timeout: 25s
 virtual_media_timeout: 10s
 bmc_request_timeout: 2s
 bmc_request_timeout_max: 2s
+bmc_away_timeout: 0s
 reconcile_interval: 3s
 conductor_heartbeat_interval: 1s
 conductor_heartbeat_timeout: 6s

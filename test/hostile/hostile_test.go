@@ -39,6 +39,7 @@ power_timeout: 4s
 bmc_busy_timeout: 4s
 bmc_request_timeout: 2s
 bmc_request_timeout_max: 2s
+bmc_away_timeout: 0s
 reconcile_interval: 3s
 rack_power_delay: 50ms
 rack_boot_delay: 100ms

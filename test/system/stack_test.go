@@ -34,6 +34,7 @@ bmc_busy_timeout: 4s
 soft_power_off_timeout: 5s
 bmc_request_timeout: 2s
 bmc_request_timeout_max: 2s
+bmc_away_timeout: 0s
 reconcile_interval: 3s
 wait_for_conductor_groups: {hasty: 3s, never: 0, orphan-gone: 3s, orphan-forgotten: 3s}
 rack_power_delay: 50ms

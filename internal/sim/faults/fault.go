@@ -47,10 +47,12 @@ const (
 type When string
 
 // Before: the request has no effect. After: it takes effect, and its answer is lost.
+// Late, of Latency only: it takes effect after the delay, also if the client has hung up.
 // Empty means Before.
 const (
 	Before When = "before"
 	After  When = "after"
+	Late   When = "late"
 )
 
 // Duration is a time.Duration that reads and writes as "250ms".
@@ -88,8 +90,10 @@ func (f Fault) validate() error {
 		return fmt.Errorf("unknown kind %q, want one of %s", f.Kind, typeNames())
 	}
 	switch {
-	case f.When != "" && f.When != Before && f.When != After:
-		return fmt.Errorf("%s: when is %q, want before or after", f.Kind, f.When)
+	case f.When == Late && f.Kind != Latency:
+		return fmt.Errorf("%s: when is %q, which only %s may have", f.Kind, f.When, Latency)
+	case f.When != "" && f.When != Before && f.When != After && f.When != Late:
+		return fmt.Errorf("%s: when is %q, want before, after or late", f.Kind, f.When)
 	case f.Count < 0:
 		return fmt.Errorf("%s: count %d is negative", f.Kind, f.Count)
 	case f.Delay < 0:

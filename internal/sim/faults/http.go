@@ -22,10 +22,16 @@ func (p *Injector) Serve(w http.ResponseWriter, r *http.Request, e Event, next h
 	slow, hit := p.triggerHTTP(e)
 	var late time.Duration
 	for _, f := range slow {
-		if f.When == After {
+		switch f.When {
+		case After:
 			late += time.Duration(f.Delay)
-		} else if !pause(r.Context(), time.Duration(f.Delay)) {
-			return
+		case Late:
+			r = outlast(r)
+			pause(r.Context(), time.Duration(f.Delay))
+		default:
+			if !pause(r.Context(), time.Duration(f.Delay)) {
+				return
+			}
 		}
 	}
 	if late == 0 && hit == nil {
@@ -44,6 +50,18 @@ func (p *Injector) Serve(w http.ResponseWriter, r *http.Request, e Event, next h
 		return
 	}
 	hit.spoil(w, r, answer, expire)
+}
+
+// maxBody is how much of a request is kept for a client that hangs up.
+const maxBody = 1 << 20
+
+// outlast returns the request with its body read, and a context that does not end when the
+// client hangs up.
+func outlast(r *http.Request) *http.Request {
+	body, _ := io.ReadAll(io.LimitReader(r.Body, maxBody)) // of a client that is gone there may be less
+	r = r.WithContext(context.WithoutCancel(r.Context()))
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return r
 }
 
 // spoilsBody reports whether faults of the type change the body of the real answer.

@@ -73,7 +73,7 @@ var fields = []struct{ name, means string }{
 	{"count", "how often it strikes; 0 = until it is deleted"},
 	{"probability", "probability that a matching request is struck, 0 to 1; absent = 1"},
 	{"delay", "a duration such as 250ms or 20s"},
-	{"when", "before (default): the request has no effect; after: it takes effect and its answer is lost"},
+	{"when", "before (default): the request has no effect; after: it takes effect and its answer is lost; late (latency only): it takes effect after the delay, even if the client has hung up"},
 	{"method", "strikes only requests with this method"},
 	{"path", "strikes only requests whose path contains this, such as ComputerSystem.Reset; a path that begins with /v1/ is the agent's"},
 	{"command", "strikes only this command of the agent: full name (deploy.execute_deploy_step), bare name or step (write_image); agent_dies also accepts heartbeat; of lost_packet it is the name in the IPMI specification (Chassis Control)"},

@@ -1,0 +1,60 @@
+package conductor
+
+import (
+	"context"
+	"time"
+
+	"go.temper.dev/temper/internal/bmc"
+)
+
+// goodAnswers is how many good answers in a row a BMC that was silent has to give until what it says is believed: a BMC
+// that restarts often shows states of before, or goes away once more.
+const goodAnswers = 3
+
+// steady reads from the BMC. If the BMC was silent before, it reads until it has goodAnswers in a row, and returns the last
+// one; the first error ends that.
+func steady[T any](ctx context.Context, t *task, read func() (T, error)) (T, error) {
+	for good := 1; ; good++ {
+		v, err := read()
+		switch {
+		case isSilence(err):
+			t.silent = t.Settings.AwayTimeout > 0
+			return v, err
+		case err != nil || !t.silent:
+			return v, err
+		case good == goodAnswers:
+			t.silent = false
+			return v, nil
+		}
+		if err := sleep(ctx, t.Settings.PowerPoll); err != nil {
+			return v, err
+		}
+	}
+}
+
+// wasSilent reports whether the BMC was silent when the current step was tried last.
+func (t *task) wasSilent() bool {
+	step := t.op.CurrentStep()
+	return step != nil && step.SilentSince != nil
+}
+
+// waitForBMC notes, for people, that the operation waits for a BMC that gives no answer.
+func (t *task) waitForBMC(since time.Time) {
+	until := since.Add(t.Settings.AwayTimeout)
+	t.op.WaitingFor, t.op.WaitingUntil = "the BMC to answer again", &until
+}
+
+// Power implements bmc.PowerControl.
+func (a asker) Power(ctx context.Context) (bmc.Power, error) {
+	return steady(ctx, a.t, func() (bmc.Power, error) { return a.Session.Power(ctx) })
+}
+
+// Boot implements bmc.BootDevice.
+func (a asker) Boot(ctx context.Context) (bmc.Boot, error) {
+	return steady(ctx, a.t, func() (bmc.Boot, error) { return a.Session.Boot(ctx) })
+}
+
+// Media implements bmc.VirtualMedia.
+func (a asker) Media(ctx context.Context) (bmc.Media, error) {
+	return steady(ctx, a.t, func() (bmc.Media, error) { return a.Session.Media(ctx) })
+}

@@ -1,0 +1,136 @@
+package activities_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
+)
+
+// silence is the error of a driver whose BMC gave no answer.
+func silence() error {
+	return fault.CodedAs(fault.Unreachable, fault.BMCSilent, "%w", fault.NoAnswerError("no answer in time"))
+}
+
+func TestSilenceOfABMCIsWaitedForAndThenFailsTheStep(t *testing.T) {
+	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
+	b.steps.Settings.AwayTimeout = time.Hour
+	b.machine.reads = silence
+	step := func() node.Step { return b.book.op.Steps[0] }
+	for range 3 * conductor.StepLimit {
+		_, err := b.run()
+		require.False(t, final(err), err)
+		var app *temporal.ApplicationError
+		require.ErrorAs(t, err, &app)
+		require.LessOrEqual(t, app.NextRetryDelay(), 30*time.Second)
+	}
+	require.Zero(t, step().Failures)
+	require.NotNil(t, step().SilentSince)
+	require.Equal(t, "the BMC to answer again", b.book.op.WaitingFor)
+	require.WithinDuration(t, step().SilentSince.Add(time.Hour), *b.book.op.WaitingUntil, 0)
+
+	long := time.Now().Add(-2 * time.Hour)
+	b.book.op.Steps[0].SilentSince = &long
+	_, err := b.run()
+	require.True(t, final(err), "its time is over")
+	require.Equal(t, node.StepFailed, step().State)
+	require.Equal(t, fault.BMCSilent, step().Cause)
+}
+
+func TestOnlySilenceIsWaitedFor(t *testing.T) {
+	for name, err := range map[string]error{
+		"a wrong password":              fault.CodedAs(fault.Denied, fault.BMCWrongPassword, "401"),
+		"a refusal":                     fault.CodedAs(fault.Refused, fault.BMCRefuses, "400"),
+		"a certificate that is unknown": fault.CodedAs(fault.Untrusted, fault.BMCNotTrusted, "x509"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
+			b.steps.Settings.AwayTimeout = time.Hour
+			b.machine.reads = func() error { return err }
+			_, got := b.run()
+			require.True(t, final(got))
+			require.Nil(t, b.book.op.Steps[0].SilentSince)
+		})
+	}
+	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
+	b.machine.reads = silence
+	for i := 1; i <= conductor.StepLimit; i++ {
+		_, err := b.run()
+		require.Equal(t, i == conductor.StepLimit, final(err), "nobody waits if the setting is 0")
+	}
+}
+
+func TestABMCIsBackAfterThreeGoodAnswersInARow(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
+	b.steps.Settings.AwayTimeout = time.Hour
+	reads := 0
+	b.machine.reads = func() error {
+		switch reads++; reads {
+		case 1, 4: // it goes away again after two answers
+			return silence()
+		case 5:
+			b.machine.power = bmc.PowerOn // what it showed before was of before its restart
+		}
+		return nil
+	}
+	for range 2 {
+		_, err := b.run()
+		require.Error(t, err)
+		require.False(t, final(err))
+		require.Empty(t, b.machine.asked)
+	}
+	require.Equal(t, 4, reads)
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Empty(t, b.machine.asked, "it is on already")
+	require.Equal(t, 7, reads)
+	require.Nil(t, b.book.op.Steps[0].SilentSince)
+}
+
+func TestAnotherConductorThatGetsAnswersGoesOn(t *testing.T) {
+	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
+	b.steps.Settings.AwayTimeout, b.book.hosts = time.Hour, hosts("c1", "c2")
+	b.machine.reads = silence
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, conductor.NextElsewhere, r.Next)
+	b.machine.reads, b.steps.Settings.Conductor, b.tried = nil, "c2", []string{"c1"}
+	r, err = b.run()
+	require.NoError(t, err)
+	require.Equal(t, conductor.NextClose, r.Next)
+	require.Zero(t, b.book.op.Steps[0].Failures)
+}
+
+func TestANewPhaseBeginsTheTimeForSilenceAnew(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOn, direct, plan.Options{})
+	b.steps.Settings.AwayTimeout = time.Hour
+	long := time.Now().Add(-2 * time.Hour)
+	var failed error
+	b.machine.insert = func(string) error {
+		failed = errors.New("it was asked")
+		return silence()
+	}
+	at := b.book.op.CurrentStep().Index
+	for i := range b.book.op.Steps { // the step that boots the agent
+		if b.book.op.Steps[i].Name() == "deploy.deploy" {
+			at = i
+		}
+	}
+	b.book.op.Steps[at].SilentSince = &long
+	_, err := b.run()
+	require.Error(t, failed)
+	require.False(t, final(err), "it has switched the server off since")
+	since := *b.book.op.Steps[at].SilentSince
+	require.True(t, since.After(long))
+	_, err = b.run()
+	require.Error(t, err)
+	require.Equal(t, since, *b.book.op.Steps[at].SilentSince, "the same request has got no answer again")
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/chaos"
+	"go.temper.dev/temper/test/valve"
+)
+
+const (
+	// slowRequest is how long the BMC takes for a request. Meanwhile others take the step of the conductor that sent it.
+	slowRequest = 9 * time.Second
+	// slowAnswer is how long that conductor waits for the answer.
+	slowAnswer = "TEMPER_BMC_REQUEST_TIMEOUT=12s"
+	// lateRequest is longer than a conductor waits for the answer of a BMC that it does not know.
+	lateRequest = 6 * time.Second
+)
+
+var slowRows = []row{
+	{
+		name: "conductor killed in a slow request", holds: "repeated at once; nothing else is sent before it can take no effect any more",
+		within: onWithin, atOnce: someTimed, points: slow, judge: sameEffects,
+		happen: func(ctx context.Context, r *round) error {
+			return r.loseSlowly(ctx, func() error { return r.victim.signal(syscall.SIGKILL) }, func() error { return nil })
+		},
+	},
+	{
+		name: "conductor frozen in a slow request, and continued", holds: "the same", within: onWithin, atOnce: someTimed, points: slow, judge: sameEffects,
+		happen: func(ctx context.Context, r *round) error {
+			return r.loseSlowly(ctx, func() error { return r.victim.signal(syscall.SIGSTOP) }, func() error { return r.victim.signal(syscall.SIGCONT) })
+		},
+	},
+	{
+		name: "conductor cut off from Temporal in a slow request", holds: "the same", within: onWithin, atOnce: someTimed, points: slow, judge: sameEffects,
+		happen: func(ctx context.Context, r *round) error {
+			v, err := valve.New(r.TemporalAddress)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = v.Close() }()
+			cut := func() error { v.Hold(); return nil }
+			err = r.loseSlowly(ctx, cut, func() error { return nil }, "TEMPER_TEMPORAL_ADDRESS="+v.Address())
+			return errors.Join(err, r.victim.signal(syscall.SIGKILL))
+		},
+	},
+	{
+		name: "a request takes effect after its answer was given up", holds: "repeated; nothing else is sent while it may still take effect",
+		points: slow, judge: sameEffects,
+		happen: func(ctx context.Context, r *round) error {
+			err := r.spoiled(ctx, func(t *trial) []fault { return []fault{t.late(lateRequest)} })
+			return errors.Join(err, r.landed(ctx, lateRequest))
+		},
+	},
+}
+
+// slow returns the points right before each request to a BMC that may be repeated.
+func slow(k kind) ([]point, error) {
+	return where(k, func(p point) bool {
+		return p.Name == chaos.Request && !strings.Contains(p.Request, ".") && p.Request != bmc.ForceRestart
+	})
+}
+
+// late is a fault that makes the request before which the operation is stopped take effect after d, whatever becomes of
+// the client.
+func (t *trial) late(d time.Duration) fault {
+	f := fault{"kind": "latency", "when": "late", "count": 1, "delay": d.String(), "method": "POST"}
+	if strings.HasPrefix(t.Request, "boot") {
+		f["method"] = "PATCH"
+	}
+	return f
+}
+
+// loseSlowly lets the victim send all requests to slow BMCs, and then takes it away until others have its work.
+func (r *round) loseSlowly(ctx context.Context, take, giveBack func() error, env ...string) error {
+	if err := r.held(ctx, false, append(env, slowAnswer)...); err != nil {
+		return err
+	}
+	err := each(r.subjects(), func(i int, s *subject) error { return r.Spoil(ctx, s.server, []fault{r.trials[i].late(slowRequest)}) })
+	if err != nil {
+		return err
+	}
+	if err := r.victim.release(); err != nil {
+		return err
+	}
+	err = await(ctx, slowRequest, func() error {
+		return each(r.subjects(), func(i int, s *subject) error {
+			left, err := r.Left(ctx, s.server)
+			if err == nil && len(left) > 0 {
+				err = fmt.Errorf("%s: the request was not sent", r.trials[i].point)
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	r.happen()
+	if err := take(); err != nil {
+		return err
+	}
+	err = errors.Join(r.taken(ctx, elsewhere), giveBack(), r.over(ctx, patience))
+	return errors.Join(err, r.landed(ctx, slowRequest))
+}
+
+// landed waits until requests that take so long have taken effect.
+func (r *round) landed(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(time.Until(r.began.Add(d + time.Second))):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
