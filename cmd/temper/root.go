@@ -19,7 +19,7 @@ func newRootCommand() *cobra.Command {
 			newAPICommand(), newOrchestratorCommand(), newConductorCommand(), newComputeCommand(), newRackCommand(), newDevCommand(),
 		}},
 		cli.Group{ID: groupTool, Title: "Tools:", Commands: []*cobra.Command{
-			newMigrateCommand(), newKeysetCommand(), newHealthcheckCommand(), newVersionCommand(),
+			newBMCCommand(), newMigrateCommand(), newKeysetCommand(), newHealthcheckCommand(), newVersionCommand(),
 		}},
 	)
 	root.Version = buildinfo.Line()

@@ -30,6 +30,7 @@ var rules = []rule{
 	{at: "internal/fault", ours: []string{"internal/mask"}, never: []string{anyThirdParty}, why: "everything imports it"},
 	{at: "internal/buildinfo", never: []string{anyThirdParty}, why: "every role and every client has a version"},
 	{at: "internal/dial", ours: []string{"internal/fault"}, never: []string{anyThirdParty}, why: "connections, whoever makes them"},
+	{at: "internal/recording", never: []string{anyThirdParty}, why: "a file, shared with the simulator"},
 	{at: "internal/jsonlimit", never: []string{temporal, pgx, gin, gofish, zap}, why: "whoever reads what strangers send"},
 	{at: "internal/origin", ours: []string{"internal/text"}, never: []string{anyThirdParty}, why: "every listener has it"},
 	{at: "internal/ring", never: []string{anyThirdParty}, why: "who owns what is pure"},
@@ -57,7 +58,7 @@ var rules = []rule{
 	{at: "internal/bmc/bmctest", ours: []string{"internal/bmc", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "the suite knows no driver"},
 	{at: "internal/bmc/fake", ours: []string{"internal/bmc", "internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "a driver speaks to BMCs only"},
 	{at: "internal/bmc/ipmi", ours: []string{"internal/bmc", "internal/dial", "internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "a driver speaks to BMCs only"},
-	{at: "internal/bmc/redfish", ours: []string{"internal/bmc", "internal/dial", "internal/fault", "internal/jsonlimit", "internal/text"}, never: []string{temporal, pgx, gin}, why: "a driver speaks to BMCs only"},
+	{at: "internal/bmc/redfish", ours: []string{"internal/bmc", "internal/dial", "internal/fault", "internal/jsonlimit", "internal/recording", "internal/text"}, never: []string{temporal, pgx, gin}, why: "a driver speaks to BMCs only"},
 	{at: "internal/agent", ours: []string{"internal/dial", "internal/fault", "internal/jsonlimit", "internal/node", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "a protocol, shared with the simulator"},
 	{at: "internal/configdrive", ours: []string{"internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "bytes in, bytes out"},
 	{at: "internal/image", ours: []string{"internal/dial", "internal/fault", "internal/mask", "internal/node", "internal/agent"}, never: []string{temporal, pgx, gin, gofish}, why: "images, not how they are asked for"},
@@ -67,7 +68,7 @@ var rules = []rule{
 	{at: "internal/config", ours: []string{"internal/node", "internal/origin"}, never: []string{pgx, gin, gofish}, why: "settings are read before anything is there"},
 	{at: "internal/log", ours: []string{"internal/mask"}, never: []string{pgx, gin, gofish}, why: "everything may log"},
 	{at: "internal/metrics", ours: []string{"internal/origin"}, never: []string{temporal, pgx, gin, gofish}, why: "it serves what others count"},
-	{at: "internal/sim", ours: []string{"internal/bmc", "internal/agent", "internal/node", "internal/fault", "internal/origin"}, never: []string{temporal, pgx}, why: "a rack knows no operations"},
+	{at: "internal/sim", ours: []string{"internal/bmc", "internal/agent", "internal/node", "internal/fault", "internal/origin", "internal/recording"}, never: []string{temporal, pgx}, why: "a rack knows no operations"},
 
 	{
 		at: "activities", ours: []string{"internal/node", "internal/fault"},

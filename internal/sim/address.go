@@ -24,9 +24,6 @@ type addresses struct {
 	bmc     string            // of the BMCs' prefix paths
 	perBMC  map[string]string // by server, where each has an address of its own
 	agents  string
-
-	ipmiHost  string
-	ipmiPorts map[string]int // by server
 }
 
 func (a addresses) bmcURL(name string) string {
@@ -43,7 +40,6 @@ type savedAddresses struct {
 	BMC     string            `json:"bmc,omitempty"`
 	Agents  string            `json:"agents"`
 	PerBMC  map[string]string `json:"per_bmc,omitempty"`
-	IPMI    map[string]int    `json:"ipmi,omitempty"` // ports
 }
 
 // listenAgain listens on the address of the last start if it fits wanted, else on wanted.

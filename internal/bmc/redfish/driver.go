@@ -104,23 +104,31 @@ func (d *Driver) Validate(driverInfo map[string]any) error {
 
 // Open starts a conversation without a request to the BMC.
 func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
-	i, err := parseInfo(t.Info, d.conf.Settings)
+	s, end, err := d.converse(ctx, t)
 	if err != nil {
 		return bmc.Session{}, err
 	}
-	if err := ctx.Err(); err != nil {
-		return bmc.Session{}, context.Cause(ctx)
+	return bmc.Session{
+		PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s, AnswerWithin: s.endpoint.shared.within,
+		End: end,
+	}, nil
+}
+
+// converse opens a conversation; end must follow.
+func (d *Driver) converse(ctx context.Context, t bmc.Target) (s *session, end func(), err error) {
+	i, err := parseInfo(t.Info, d.conf.Settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
 	}
 	e, err := d.acquire(i)
 	if err != nil {
-		return bmc.Session{}, err
+		return nil, nil, err
 	}
 	e.shared.inherit(t.AnswerWithin)
-	s := &session{endpoint: e, target: t, system: i.system}
-	return bmc.Session{
-		PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s, AnswerWithin: e.shared.within,
-		End: sync.OnceFunc(func() { d.release(e) }),
-	}, nil
+	return &session{endpoint: e, target: t, system: i.system}, sync.OnceFunc(func() { d.release(e) }), nil
 }
 
 // acquire returns the endpoint for i, a new one if there is none; release must follow.

@@ -41,16 +41,22 @@ func (s *session) identify(ctx context.Context, sys system) (identity, error) {
 	if !slices.ContainsFunc(quirks, func(q quirk) bool { return q.who.needsManager() && q.who.byVendor(id) }) {
 		return id, nil
 	}
+	err = s.askManager(ctx, sys, &id)
+	return id, err
+}
+
+// askManager adds what the first manager says that has a firmware.
+func (s *session) askManager(ctx context.Context, sys system, id *identity) error {
 	for _, path := range s.managers(ctx, sys) {
 		var m manager
 		_, err := s.read(ctx, path, &m)
 		switch {
 		case err == nil && m.FirmwareVersion != "":
 			id.managerModel, id.firmware = string(m.Model), string(m.FirmwareVersion)
-			return id, nil
+			return nil
 		case err != nil && !skippable(err):
-			return identity{}, err
+			return err
 		}
 	}
-	return id, nil
+	return nil
 }

@@ -118,7 +118,13 @@ var quirks = []quirk{
 
 // Quirk is a row of the table for people: which BMCs do what, what the driver does about it,
 // and where that is reported.
-type Quirk struct{ Name, Who, Seen, Done, Source string }
+type Quirk struct {
+	Name   string `json:"name"`
+	Who    string `json:"bmcs"`
+	Seen   string `json:"seen"`
+	Done   string `json:"done"`
+	Source string `json:"source"`
+}
 
 // Quirks returns the table.
 func Quirks() []Quirk {

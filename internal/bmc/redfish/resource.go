@@ -74,6 +74,8 @@ func (n *looseNumber) UnmarshalJSON(b []byte) error {
 
 type serviceRoot struct {
 	Vendor         looseString
+	Product        looseString
+	RedfishVersion looseString
 	Systems        link
 	Managers       link
 	SessionService link

@@ -80,7 +80,7 @@ func (s *Server) bootSource() Source {
 	switch {
 	case target == "BiosSetup":
 		return None
-	case target == s.make.CDTarget && s.media.Inserted && s.media.Slot == "":
+	case s.make.bootsCD(target, s.media.Slot) && s.media.Inserted:
 		return CD
 	case target == "Pxe" && s.env.PXE:
 		return Network

@@ -11,6 +11,7 @@ type Make struct {
 	BIOSVersion  string
 	BMCVersion   string
 	CDTarget     string // boot target that boots the virtual CD. Defaults to Cd
+	AnyCD        bool   // each virtual CD boots, with Cd and with UsbCd, because nobody knows which of them does
 	MaxSessions  int    // of the BMC, if it is lower than the rack's
 }
 
@@ -32,3 +33,11 @@ func (s *Server) maxSessions() int {
 
 // Persona returns the name of the persona that the BMC answers as.
 func (s *Server) Persona() string { return s.make.Persona }
+
+// bootsCD reports whether the boot target boots the virtual CD in this slot.
+func (m Make) bootsCD(target, slot string) bool {
+	if m.AnyCD {
+		return target == "Cd" || target == "UsbCd"
+	}
+	return target == m.CDTarget && slot == ""
+}

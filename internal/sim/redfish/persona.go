@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"go.temper.dev/temper/internal/recording"
 	"go.temper.dev/temper/internal/sim/machine"
 )
 
@@ -27,6 +28,7 @@ type Persona struct {
 	continuous bool     // the override can be neither one-time nor disabled
 	full       *Problem // the answer to a login if there are too many sessions
 	change     func(routes map[string]resource)
+	recorded   *recording.Recording // nil = the standard's service with the changes above
 }
 
 // Part says where a part of a persona comes from.
@@ -78,7 +80,7 @@ func Personas() []*Persona {
 const AllPersonas = "all"
 
 // FindPersonas returns the personas of these names, generic if there are none. The name all
-// stands for every persona.
+// stands for every persona. A name that ends with .json is the file of a recording.
 func FindPersonas(names []string) ([]*Persona, error) {
 	if len(names) == 0 {
 		names = []string{generic.Name}
@@ -89,8 +91,15 @@ func FindPersonas(names []string) ([]*Persona, error) {
 		switch {
 		case name == AllPersonas:
 			found = append(found, Personas()...)
+		case strings.HasSuffix(name, recordingSuffix):
+			p, err := recordedPersona(name)
+			if err != nil {
+				return nil, fmt.Errorf("the recording %s: %w", name, err)
+			}
+			found = append(found, p)
 		case !ok:
-			return nil, fmt.Errorf("no persona is called %q, only %s and %s", name, strings.Join(slices.Sorted(maps.Keys(personas)), ", "), AllPersonas)
+			return nil, fmt.Errorf("no persona is called %q, only %s, %s, or a file of a recording, whose name ends with %s",
+				name, strings.Join(slices.Sorted(maps.Keys(personas)), ", "), AllPersonas, recordingSuffix)
 		default:
 			found = append(found, p)
 		}
@@ -98,12 +107,12 @@ func FindPersonas(names []string) ([]*Persona, error) {
 	return found, nil
 }
 
-// SystemOf returns the path of a server's system.
-func SystemOf(s *machine.Server) string { return personas[s.Persona()].shown(system) }
-
 // mux returns the handler of the persona's resources, by the standard's paths.
 func (p *Persona) mux() *http.ServeMux {
 	all := routes()
+	if p.recorded != nil {
+		all = p.recordedRoutes()
+	}
 	if p.change != nil {
 		p.change(all)
 	}

@@ -39,17 +39,28 @@ type m = map[string]any
 
 // Service answers for every server of a rack; it has no state of its own.
 type Service struct {
-	muxes   map[string]*http.ServeMux // by persona
-	latency time.Duration
+	personas map[string]*Persona
+	muxes    map[string]*http.ServeMux // by persona
+	latency  time.Duration
 }
 
-// New returns a service that delays every answer by latency.
-func New(latency time.Duration) *Service {
-	sv := &Service{muxes: map[string]*http.ServeMux{}, latency: latency}
-	for name, p := range personas {
-		sv.muxes[name] = p.mux()
+// New returns a service that answers as these personas and delays every answer by latency.
+func New(latency time.Duration, as ...*Persona) *Service {
+	sv := &Service{personas: map[string]*Persona{}, muxes: map[string]*http.ServeMux{}, latency: latency}
+	for _, p := range as {
+		sv.personas[p.Name] = p
+		sv.muxes[p.Name] = p.mux()
 	}
 	return sv
+}
+
+// SystemOf returns the path of a server's system.
+func (sv *Service) SystemOf(s *machine.Server) string {
+	p := sv.personas[s.Persona()]
+	if p.recorded != nil {
+		return p.recorded.System
+	}
+	return p.shown(system)
 }
 
 // routes returns the resources of the standard's service.
@@ -81,7 +92,7 @@ func (sv *Service) Serve(w http.ResponseWriter, r *http.Request, s *machine.Serv
 }
 
 func (sv *Service) serve(w http.ResponseWriter, r *http.Request, s *machine.Server) {
-	p := personas[s.Persona()]
+	p := sv.personas[s.Persona()]
 	if p.translates() {
 		t := &translator{ResponseWriter: w, persona: p}
 		defer t.flush()

@@ -52,16 +52,17 @@ func (p *Persona) shown(path string) string {
 }
 
 // links are the strings in JSON that are paths of this service.
-var links = regexp.MustCompile(`"/redfish/v1[^"#?]*"`)
+var links = regexp.MustCompile(`"/redfish/v1[^"#?]*["#]`)
 
 // translate returns the JSON with the persona's paths and registry.
 func (p *Persona) translate(body []byte) []byte {
 	body = links.ReplaceAllFunc(body, func(link []byte) []byte {
-		path := p.shown(strings.Trim(string(link), `"`))
+		end := link[len(link)-1:] // a quote, or # before the fragment
+		path := p.shown(string(link[1 : len(link)-1]))
 		if p.slashes && !strings.HasSuffix(path, "/") && !strings.Contains(path, "/Actions/") {
 			path += "/"
 		}
-		return []byte(`"` + path + `"`)
+		return []byte(`"` + path + string(end))
 	})
 	if p.registry != "" {
 		body = bytes.ReplaceAll(body, []byte(`"Base.1.17.`), []byte(`"`+p.registry+`.`))

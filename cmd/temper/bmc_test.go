@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/sim"
+)
+
+// simulated starts a rack with one server of a persona, and returns the flags that reach its BMC and the file with its password.
+func simulated(t *testing.T, persona string) (args []string, passwordFile string) {
+	t.Helper()
+	rack, err := sim.New(sim.Config{Servers: 1, Personas: []string{persona}, DataDir: t.TempDir()})
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- rack.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	<-rack.Ready()
+	res, err := http.Get(rack.URL() + "/servers")
+	require.NoError(t, err)
+	defer res.Body.Close()
+	var servers []struct {
+		Address  string `json:"redfish_address"`
+		System   string `json:"redfish_system_id"`
+		Username string `json:"redfish_username"`
+		Password string `json:"redfish_password"`
+	}
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&servers))
+	passwordFile = filepath.Join(t.TempDir(), "password")
+	require.NoError(t, os.WriteFile(passwordFile, []byte(servers[0].Password+"\n"), 0o600))
+	return []string{"bmc", "probe", servers[0].Address, "--username", servers[0].Username}, passwordFile
+}
+
+func TestBMCProbe(t *testing.T) {
+	args, passwordFile := simulated(t, "idrac9")
+	args = append(args, "--password-file", passwordFile)
+	out, err := temper(t, args...)
+	require.NoError(t, err)
+	for _, want := range []string{"PowerEdge R660", "dell-serial", "insert virtual media", "median"} {
+		require.Contains(t, out, want)
+	}
+
+	file := filepath.Join(t.TempDir(), "bmc.json")
+	out, err = temper(t, append(args, "--json", "--record", file)...)
+	require.NoError(t, err)
+	require.Contains(t, out, `"redfish_system_id": "/redfish/v1/Systems/System.Embedded.1"`)
+	recorded, err := os.ReadFile(file)
+	require.NoError(t, err)
+	password, err := os.ReadFile(passwordFile)
+	require.NoError(t, err)
+	require.NotContains(t, string(recorded), string(password[:len(password)-1]))
+
+	_, err = temper(t, append(args, "--record", file)...)
+	require.ErrorContains(t, err, "file exists", "a recording is never overwritten")
+	kept, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, recorded, kept)
+
+	args, passwordFile = simulated(t, file)
+	out, err = temper(t, append(args, "--password-file", passwordFile)...)
+	require.NoError(t, err)
+	require.Contains(t, out, "PowerEdge R660")
+}
+
+func TestBMCProbeSaysWhyItCanNotAsk(t *testing.T) {
+	args, _ := simulated(t, "generic")
+	_, err := temper(t, args...)
+	require.ErrorContains(t, err, "no password: give --password-file or TEMPER_BMC_PASSWORD")
+	t.Setenv("TEMPER_BMC_PASSWORD", "not-the-password")
+	_, err = temper(t, args...)
+	require.ErrorContains(t, err, "401 Unauthorized")
+	require.NotContains(t, err.Error(), "not-the-password")
+	_, err = temper(t, "bmc", "probe", "http://127.0.0.1:1")
+	require.ErrorContains(t, err, "refused")
+	_, err = temper(t, "bmc", "probe", "http://127.0.0.1:1", "--verify-ca", "/nowhere/ca.pem")
+	require.ErrorContains(t, err, "--verify-ca is true, false or a file")
+	_, err = temper(t, "rack", "--api-url", "http://127.0.0.1:1", "--persona", "/nowhere/bmc.json")
+	require.ErrorContains(t, err, "the recording /nowhere/bmc.json")
+}

@@ -1,0 +1,106 @@
+package recording_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/recording"
+)
+
+func sample(t *testing.T) *recording.Recording {
+	r := recording.New()
+	r.System, r.Vendor, r.Model, r.Firmware = "/redfish/v1/Systems/1", "Dell", "PowerEdge R660", "6.10.80.0"
+	require.NoError(t, json.Unmarshal([]byte(`{
+		"/redfish/v1": {"@odata.id": "/redfish/v1/", "Vendor": "Dell", "UUID": "4C4C4544-0042-3510-8052-B4C04F4D4E33"},
+		"/redfish/v1/Systems/1": {"SerialNumber": "CNFCP0038K00AB", "SKU": "7XQ2ZB3", "Model": "PowerEdge R660", "AssetTag": "", "HostName": "db7.corp.example",
+			"UUID": "4c4c4544-0042-3510-8052-b4c04f4d4e33", "BiosVersion": "2.1.3.4", "Oem": {"Dell": {"Note": "7XQ2ZB3 at db7.corp.example"}}},
+		"/redfish/v1/Systems/1/EthernetInterfaces/B0:26:28:AA:BB:CC": {"MACAddress": "B0:26:28:AA:BB:CC", "PermanentMACAddress": "b0-26-28-aa-bb-cc", "Bare": "b02628aabbcc", "Odd": "00:00:00:00:00:00"},
+		"/redfish/v1/Managers/1": {"FirmwareVersion": "6.10.80.0", "Address": "10.1.2.3", "Gateway": "10.1.2.1", "Any": "0.0.0.0", "V6": "fd12::7:1", "Time": "12:30:45",
+			"Password": "calvin", "SerialNumber": "1", "Id": "1", "UserName": "operator7", "By": "operator7", "Long": "00:11:22:33:44:55:66:77:88:99:aa:bb:cc:dd:ee:ff:00:11:22:33"}
+	}`), &r.Resources))
+	r.Refused["/redfish/v1/Chassis/7XQ2ZB3"] = 404
+	r.Allow["/redfish/v1/Systems/1"] = "GET, PATCH"
+	return r
+}
+
+func TestWhatIdentifiesAMachineIsMasked(t *testing.T) {
+	r := sample(t)
+	r.Mask("bmc7.corp.example")
+	var text bytes.Buffer
+	require.NoError(t, r.Write(&text))
+	for _, secret := range []string{
+		"CNFCP0038K00AB", "7XQ2ZB3", "4c4c4544", "4C4C4544", "B0:26", "b0-26", "10.1.2.", "fd12", "calvin", "operator7", "db7.corp", "44:55:66",
+	} {
+		require.NotContains(t, text.String(), secret)
+	}
+	sys := r.Resources["/redfish/v1/Systems/1"]
+	require.Equal(t, sys["UUID"], r.Resources["/redfish/v1"]["UUID"], "the same value has the same replacement, whatever its case")
+	require.Equal(t, "PowerEdge R660", sys["Model"])
+	require.Equal(t, "2.1.3.4", sys["BiosVersion"], "a version is no address")
+	require.Empty(t, sys["AssetTag"])
+	note, _ := sys["Oem"].(map[string]any)["Dell"].(map[string]any)["Note"].(string)
+	require.Contains(t, note, sys["SKU"])
+	manager := r.Resources["/redfish/v1/Managers/1"]
+	require.Equal(t, "1", manager["Id"], "a short serial number is replaced in its property only")
+	require.NotEqual(t, "1", manager["SerialNumber"])
+	require.Equal(t, manager["UserName"], manager["By"])
+	require.Equal(t, "0.0.0.0", manager["Any"])
+	require.Equal(t, "12:30:45", manager["Time"])
+	require.NotEqual(t, manager["Address"], manager["Gateway"])
+	long, _ := manager["Long"].(string)
+	require.Len(t, strings.Split(long, ":"), 20, "a MAC of 20 bytes stays one")
+	nic := r.Resources["/redfish/v1/Systems/1/EthernetInterfaces/02:00:00:00:00:02"]
+	require.Equal(t, "02:00:00:00:00:02", nic["MACAddress"])
+	require.Equal(t, "02-00-00-00-00-02", nic["PermanentMACAddress"])
+	require.Equal(t, "020000000002", nic["Bare"])
+}
+
+func TestARecordingIsReadAsItWasWritten(t *testing.T) {
+	r := sample(t)
+	var text bytes.Buffer
+	require.NoError(t, r.Write(&text))
+	again, err := recording.Read(&text)
+	require.NoError(t, err)
+	require.Equal(t, r, again)
+}
+
+func TestWhatIsNoRecordingIsRefused(t *testing.T) {
+	for text, why := range map[string]string{
+		"":                                     "no recording",
+		"[]":                                   "no recording",
+		"{}":                                   "its format",
+		`{"format": "temper-bmc-recording/1"}`: "no resource /redfish/v1",
+		`{"format": "temper-bmc-recording/1", "resources": {"/redfish/v1": {}}}`:                                                                   "its system",
+		`{"format": "temper-bmc-recording/1", "system": "/redfish/v1", "resources": {"/redfish/v1": {}, "/redfish/v1/../../etc": {}}}`:             "no path of a resource",
+		`{"format": "temper-bmc-recording/1", "system": "/redfish/v1", "resources": {"/redfish/v1": {}, "/redfish/v1/{id}": {}}}`:                  "no path of a resource",
+		`{"format": "temper-bmc-recording/1", "system": "/redfish/v1", "resources": {"/redfish/v1": {}, "/redfish/v1/a": 1}}`:                      "no recording",
+		`{"format": "temper-bmc-recording/1", "system": "/redfish/v1", "resources": {"/redfish/v1": {}, "http://other.example/redfish/v1/a": {}}}`: "no path of a resource",
+	} {
+		_, err := recording.Read(strings.NewReader(text))
+		require.ErrorContains(t, err, why, text)
+	}
+}
+
+func FuzzMask(f *testing.F) {
+	f.Add(`{"SerialNumber": "ABCDE", "x": ["ABCDE"], "Password": "p"}`)
+	f.Add(`{"MACAddress": "aa:bb:cc:dd:ee:ff", "a": "::1", "b": "::ffff:1.2.3.4", "c": {"UserName": null}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		r := recording.New()
+		var body map[string]any
+		if json.Unmarshal([]byte(text), &body) != nil || body == nil {
+			t.Skip()
+		}
+		r.System, r.Resources[recording.Root] = recording.Root, body
+		serial, _ := body["SerialNumber"].(string)
+		r.Mask()
+		b, err := json.Marshal(r.Resources)
+		require.NoError(t, err)
+		if len(serial) > 8 && strings.Trim(serial, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+			require.NotContains(t, string(b), serial)
+		}
+	})
+}
