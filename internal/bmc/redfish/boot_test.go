@@ -205,3 +205,25 @@ func TestABMCThatRefusesToBeWithoutAnOverrideBootsFromDisk(t *testing.T) {
 	requireFault(t, err, fault.Unreachable)
 	require.Equal(t, 1, f.count("PATCH"), "only a plain no is answered with another wish")
 }
+
+// The BMC of ansible-collections/community.general#11542, whose vendor is not told.
+func TestABMCThatWantsTheWholeOverrideGetsIt(t *testing.T) {
+	f := newFixture(t)
+	f.on(http.MethodPatch, sysPath, func(w http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		if !strings.Contains(string(body), "Mode") || !strings.Contains(string(body), "Target") {
+			message(w, 400, "Base.1.12.PropertyMissing", "The property BootSourceOverrideMode is a required property and must be included in the request.")
+			return true
+		}
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		return false
+	})
+	s := talk(t, newDriver(t, quick()), f.info(nil))
+	for _, want := range []bmc.Boot{{Device: bmc.DevicePXE}, {}} {
+		require.NoError(t, s.SetBoot(t.Context(), want))
+		have, err := s.Boot(t.Context())
+		require.NoError(t, err)
+		require.True(t, have.Fulfils(want), "%s", have)
+		require.Equal(t, bmc.ModeUEFI, have.Mode)
+	}
+}

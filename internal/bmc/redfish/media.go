@@ -91,8 +91,9 @@ func (s *session) insertInto(ctx context.Context, d virtualDrive, image string) 
 	if errors.As(err, &gone) && gone.sent {
 		return fault.New(fault.OutcomeUnknown, "sent, outcome unknown: %w", err)
 	}
-	if have.Inserted && refused(err) {
-		if now, rerr := s.readDrive(ctx, d.path); rerr == nil && now.media().Inserted {
+	var no *refusal // of any status: Dell answers 500 (storyboard 2008504)
+	if have.Inserted && errors.As(err, &no) && no.change && !fault.Is(err, fault.Denied) {
+		if now, rerr := s.readDrive(ctx, d.path); rerr == nil && now.media() == have {
 			return bmc.Busy(0, "%s is still being ejected: %w", d.path, err)
 		}
 	}

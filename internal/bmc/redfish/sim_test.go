@@ -105,6 +105,9 @@ func countingProxy(t *testing.T, rack string, changes *atomic.Int32) string {
 	target, err := url.Parse(rack)
 	require.NoError(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
+	// Only what the driver asks for is compressed.
+	proxy.Transport = &http.Transport{DisableCompression: true}
+	t.Cleanup(proxy.Transport.(*http.Transport).CloseIdleConnections)
 	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
 	return newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/Sessions") {

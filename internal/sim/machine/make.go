@@ -13,6 +13,7 @@ type Make struct {
 	CDTarget     string // boot target that boots the virtual CD. Defaults to Cd
 	AnyCD        bool   // each virtual CD boots, with Cd and with UsbCd, because nobody knows which of them does
 	MaxSessions  int    // of the BMC, if it is lower than the rack's
+	SlowEject    bool   // an ejected medium is shown for the power delay, and no other can be inserted
 }
 
 // apply changes h to hardware of this make.

@@ -82,12 +82,25 @@ func (s *Server) InsertMedia(url, slot string, protect bool) error {
 	return nil
 }
 
-// EjectMedia ejects the medium, if there is one.
+// EjectMedia ejects the medium, if there is one. With SlowEject of the server's make that
+// takes the power delay.
 func (s *Server) EjectMedia() {
 	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.media = Media{}
+	if !s.make.SlowEject {
+		s.media = Media{}
+		return
+	}
+	ejected := s.media
+	time.AfterFunc(s.env.PowerDelay, func() {
+		defer s.changed()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.media == ejected {
+			s.media = Media{}
+		}
+	})
 }
 
 func (e *Env) fetch(ctx context.Context, url string) (Media, error) {

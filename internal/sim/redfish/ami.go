@@ -40,10 +40,11 @@ var asrock = Persona{
 	Parts: []Part{
 		{"paths (Self)", Recorded, "DMTF/Redfish-Tacklebox#144"},
 		{"an override without mode, enabled or target is accepted and ignored", Reported, "ironic release notes redfish-full-boot-payload-asrockrack and fix-redfish-boot-device-full-request"},
+		{"PATCH refuses the resource's own ETag", Reported, "sushy release note ignore-empty-string-etags and gofish#511, of other vendors"},
 		{"one Ethernet interface has no address", Reported, "sushy release note skip-empty-mac-address, which names no vendor"},
 	},
 	Make:  machine.Make{Manufacturer: "ASRockRack", Model: "ROMED8-2T", BIOSVersion: "P3.50", BMCVersion: "2.02.00"},
-	moves: amiMoves, registry: "Base.1.5",
+	moves: amiMoves, registry: "Base.1.5", noMatch: true,
 	change: func(r map[string]resource) {
 		amiNames(r, "AMI Redfish Server")
 		patch := r[system].patch

@@ -26,11 +26,12 @@ var dellParts = []Part{
 	{"serial number in SKU, the board's in SerialNumber", Reported, "ironic release notes idrac-inspect-sku and idrac-redfish-sku"},
 	{"eight sessions, then 503 with RAC0218", Recorded, "stmcginnis/gofish#75; bb-Ricardo/check_redfish#198"},
 	{"409 to a request for the power state that it has", Reported, "ironic release note catch-redfish-409"},
-	{"message ids of resets", Guessed, ""},
+	{"an ejected medium is shown for a while, and inserting another is answered with 500", Reported, "ironic, storyboard 2008504"},
+	{"message ids of resets and of that answer", Guessed, ""},
 }
 
 func dellMake(model, bios, bmc, cdTarget string) machine.Make {
-	return machine.Make{Manufacturer: "Dell Inc.", Model: model, BIOSVersion: bios, BMCVersion: bmc, CDTarget: cdTarget, MaxSessions: 8}
+	return machine.Make{Manufacturer: "Dell Inc.", Model: model, BIOSVersion: bios, BMCVersion: bmc, CDTarget: cdTarget, MaxSessions: 8, SlowEject: true}
 }
 
 // idrac9 has firmware that boots the virtual CD by the standard's way.
@@ -100,6 +101,13 @@ func dell(r map[string]resource, model string) {
 		delete(body, "Manufacturer")
 	})
 	r[cd] = r[cd].edited(func(c *call, body m) { body["Id"] = path.Base(c.p.shown(cd)) })
+	const insert = cd + "/Actions/VirtualMedia.InsertMedia"
+	r[insert] = r[insert].checked(func(c *call, _ m) error {
+		if c.s.Media().Inserted {
+			return vendor(http.StatusInternalServerError, "IDRAC.2.8.VRM0012", "The virtual media device is in use.")
+		}
+		return nil
+	})
 	r[reset] = r[reset].checked(refuseDone(func(now machine.Power) *Problem {
 		return vendor(http.StatusConflict, "IDRAC.2.8.PSU501", "The server is already powered "+string(now)+".")
 	}))

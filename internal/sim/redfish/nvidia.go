@@ -12,6 +12,7 @@ var dgx = Persona{
 		{"paths (System_0, BMC_0), and a second system of the GPU board", Reported, "NVIDIA/infra-controller, crates/bmc-mock"},
 		{"the second system answers 503 while the server is off", Reported, "NVIDIA/infra-controller#5418"},
 		{"InsertMedia wants UserName and Password", Reported, "sushy release notes insertmedia-credentials-detection and vmedia-blank-auth"},
+		{"one Ethernet interface has an address of 20 bytes", Reported, "NVIDIA/infra-controller#4991"},
 		{"words of that answer", Reported, "sushy, resources/manager/virtual_media.py"},
 	},
 	Make: machine.Make{Manufacturer: "NVIDIA", Model: "GB200 NVL", BIOSVersion: "02.02.00", BMCVersion: "GB200Nvl-25.01"},
@@ -35,6 +36,16 @@ var dgx = Persona{
 			return m{"@odata.id": board, "Id": "HGX_Baseboard_0", "Name": "HGX_Baseboard_0", "SystemType": "Physical", "PowerState": "On"}, nil
 		}}
 		r[system] = r[system].edited(func(_ *call, body m) { body["Id"] = "System_0" })
+		const (
+			list       = system + "/EthernetInterfaces"
+			infiniband = list + "/ib0"
+		)
+		r[list] = r[list].edited(func(_ *call, body m) {
+			body["Members"] = append(refs(infiniband), body["Members"].([]any)...)
+		})
+		r[infiniband] = resource{get: func(*call) (m, error) {
+			return m{"@odata.id": infiniband, "Id": "ib0", "MACAddress": "00:00:10:29:fe:80:00:00:00:00:00:00:b8:3f:d2:03:00:a1:5c:7e", "LinkStatus": "LinkUp"}, nil
+		}}
 		r[manager] = r[manager].edited(func(_ *call, body m) { body["Id"], body["Model"] = "BMC_0", "GB200 NVL" })
 		for at, res := range (drive{path: cd, id: "USB1", ask: []string{"UserName", "Password"}}).routes() {
 			r[at] = res

@@ -26,6 +26,8 @@ type Persona struct {
 	targets    []string // boot targets
 	enables    []string // values of BootSourceOverrideEnabled
 	continuous bool     // the override can be neither one-time nor disabled
+	gzip       bool     // answers are compressed for clients that allow it, and ETags are then others; bodies have none
+	noMatch    bool     // a PATCH with an ETag is refused, also with the resource's own
 	full       *Problem // the answer to a login if there are too many sessions
 	change     func(routes map[string]resource)
 	recorded   *recording.Recording // nil = the standard's service with the changes above

@@ -94,7 +94,7 @@ func (sv *Service) Serve(w http.ResponseWriter, r *http.Request, s *machine.Serv
 func (sv *Service) serve(w http.ResponseWriter, r *http.Request, s *machine.Server) {
 	p := sv.personas[s.Persona()]
 	if p.translates() {
-		t := &translator{ResponseWriter: w, persona: p}
+		t := &translator{ResponseWriter: w, persona: p, gzip: strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")}
 		defer t.flush()
 		w = t
 		r.URL.Path = p.canonical(r.URL.Path)
@@ -187,7 +187,9 @@ func (res resource) serveGet(w http.ResponseWriter, c *call) {
 		return
 	}
 	tag := etag(body)
-	body["@odata.etag"] = tag
+	if !c.p.gzip {
+		body["@odata.etag"] = tag
+	}
 	w.Header().Set("ETag", tag)
 	w.Header().Set("Allow", res.allow()) // DSP0266, 7.2
 	if c.Header.Get("If-None-Match") == tag {
@@ -202,7 +204,7 @@ func (res resource) servePatch(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if !tagMatches(c.Header.Get("If-Match"), etag(before)) {
+	if match := c.Header.Get("If-Match"); !tagMatches(match, etag(before)) || c.p.noMatch && match != "" {
 		return reply{}, problem(http.StatusPreconditionFailed, "PreconditionFailed")
 	}
 	body, err := readBody(c.Request)

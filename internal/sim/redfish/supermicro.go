@@ -29,13 +29,16 @@ var supermicroX11 = Persona{
 
 var supermicroX13 = Persona{
 	Name: "smc-x13", About: "a Supermicro X13DEM, BMC firmware 1.03",
-	Parts: append([]Part{{"path of the virtual CD (VirtualMedia/VirtualMedia1)", Guessed, ""}}, supermicroParts...),
-	Make:  machine.Make{Manufacturer: "Supermicro", Model: "SYS-621C-TN12R", BIOSVersion: "2.1", BMCVersion: "01.03.16", CDTarget: "UsbCd"},
+	Parts: append([]Part{
+		{"path of the virtual CD (VirtualMedia/VirtualMedia1)", Guessed, ""},
+		{"compressed answers have another ETag, which PATCH refuses", Reported, "sushy release note do-not-offer-compression; stmcginnis/gofish#511"},
+	}, supermicroParts...),
+	Make: machine.Make{Manufacturer: "Supermicro", Model: "SYS-621C-TN12R", BIOSVersion: "2.1", BMCVersion: "01.03.16", CDTarget: "UsbCd"},
 	moves: []move{
 		{cd, root + "/Managers/1/VirtualMedia/VirtualMedia1"},
 		{manager, root + "/Managers/1"},
 	},
-	registry: "Base.1.12", targets: supermicroTargets, change: supermicro,
+	registry: "Base.1.12", targets: supermicroTargets, gzip: true, change: supermicro,
 }
 
 var supermicroTargets = []string{"None", "Pxe", "Floppy", "Cd", "Usb", "Hdd", "BiosSetup", "UsbCd", "UefiBootNext", "UefiHttp"}

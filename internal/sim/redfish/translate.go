@@ -2,6 +2,7 @@ package redfish
 
 import (
 	"bytes"
+	"compress/gzip"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -10,7 +11,9 @@ import (
 
 // translates reports whether answers of the persona have other paths or words than the
 // standard's service.
-func (p *Persona) translates() bool { return len(p.moves) > 0 || p.slashes || p.registry != "" }
+func (p *Persona) translates() bool {
+	return len(p.moves) > 0 || p.slashes || p.registry != "" || p.gzip
+}
 
 // nowhere is a path that no resource has.
 const nowhere = root + "/Nowhere"
@@ -70,10 +73,19 @@ func (p *Persona) translate(body []byte) []byte {
 	return body
 }
 
+func compress(body []byte) []byte {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, _ = z.Write(body) // a buffer takes everything
+	_ = z.Close()
+	return out.Bytes()
+}
+
 // translator keeps an answer until flush, which translates and sends it.
 type translator struct {
 	http.ResponseWriter
 	persona *Persona
+	gzip    bool // the client allows it
 	status  int
 	body    bytes.Buffer
 }
@@ -92,6 +104,13 @@ func (t *translator) flush() {
 	body := t.body.Bytes()
 	if strings.HasPrefix(h.Get("Content-Type"), "application/json") {
 		body = t.persona.translate(body)
+	}
+	if t.persona.gzip && t.gzip && len(body) > 0 {
+		body = compress(body)
+		h.Set("Content-Encoding", "gzip")
+		if tag := h.Get("ETag"); tag != "" {
+			h.Set("ETag", strings.TrimSuffix(tag, `"`)+`-gzip"`)
+		}
 	}
 	if len(body) > 0 {
 		h.Set("Content-Length", strconv.Itoa(len(body)))
