@@ -71,6 +71,11 @@ chaos-guards: build ## remove one guard after the other in a copy, and check tha
 	go build -o bin/chaos/run ./test/chaos
 	@bin/chaos/run --guards $(GUARDS)
 
+.PHONY: quirks
+quirks: ## take out, one after the other, what the driver does for BMCs that are different, and check that its tests fail
+	go test -count 1 -timeout 30m -v ./internal/bmc/redfish -run '^TestEveryRowOfTheTableOfQuirksIsNeeded$$' $(TEST_FLAGS)
+	go test -count 1 -timeout 60m -v ./test/quirks $(TEST_FLAGS) -all
+
 .PHONY: soak
 soak: build ## kill processes at random while operations run on a faulty rack, and check the result
 	go build -o bin/soak ./test/soak

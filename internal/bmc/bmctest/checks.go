@@ -168,6 +168,21 @@ func checkBootOnce(t *testing.T, b *bench) {
 	require.Equal(t, bmc.DeviceDisk, have.Device, "a persistent override stays")
 }
 
+// checkBootWhileStarting checks that a BMC which refuses the override during the server's
+// self-test is asked again later.
+func checkBootWhileStarting(t *testing.T, b *bench) {
+	if b.lacks(SetBoot) || !b.has(Power) {
+		t.Skip("the machine has no boot override")
+	}
+	s := b.open(t)
+	b.requestPower(t, s, bmc.RequestOn)
+	want := bmc.Boot{Device: bmc.DevicePXE, Persistent: !b.lacks(BootForever)} // a start does not use up a persistent one
+	b.do(t, func() error { return s.SetBoot(t.Context(), want) })
+	have, err := s.Boot(t.Context())
+	require.NoError(t, err)
+	require.True(t, have.Fulfils(want), "%s is not %s", have, want)
+}
+
 func checkBootFromCD(t *testing.T, b *bench) {
 	if b.BootedFromCD == nil || b.lacks(Media) || b.lacks(SetBoot) {
 		t.Skip("nobody can tell what the machine booted from")
@@ -264,6 +279,7 @@ func checkInspection(t *testing.T, b *bench) {
 	for _, n := range inv.NICs {
 		hw, err := net.ParseMAC(n.MAC)
 		require.NoError(t, err)
+		require.Len(t, hw, 6, "an Ethernet address")
 		require.Equal(t, hw.String(), n.MAC, "lower case, colons")
 		require.False(t, seen[n.MAC], "%s is told twice", n.MAC)
 		seen[n.MAC] = true

@@ -88,6 +88,7 @@ func Suite(t *testing.T, factory Factory) {
 		{"a restart is sent once or refused", Restart, checkRestart},
 		{"the boot override reads back as it was set", SetBoot, checkBoot},
 		{"a boot override for once is gone after power on", SetBoot, checkBootOnce},
+		{"the boot override can be set while the server starts", SetBoot, checkBootWhileStarting},
 		{"the server boots from the virtual CD", Media, checkBootFromCD},
 		{"a device or request that does not exist is refused", "", checkNonsense},
 		{"the virtual CD is changed only when it has to be", Media, checkMedia},

@@ -15,6 +15,7 @@ var openbmc = Persona{
 		{"a slot that names InsertMedia and answers 405", Reported, "ironic release note cisco-c845a-vmedia-fix"},
 		{"numbers of the slots", Guessed, ""},
 		{"nulls instead of texts that are not known", Guessed, ""},
+		{"a property of another type (Status)", Reported, "stmcginnis/gofish#533 and #414, of other properties"},
 	},
 	Make: machine.Make{Manufacturer: "OpenBMC", Model: "Obsidian", BIOSVersion: "0.9", BMCVersion: "2.14.0-dev"},
 	moves: []move{
@@ -31,6 +32,7 @@ var openbmc = Persona{
 		})
 		r[system] = r[system].edited(func(_ *call, body m) {
 			body["Id"], body["SKU"], body["IndicatorLED"], body["HostName"] = "system", nil, nil, nil
+			body["Status"] = "Enabled"
 		})
 		r[manager] = r[manager].edited(func(_ *call, body m) { body["Id"], body["Name"], body["Model"] = "bmc", "OpenBmc Manager", "OpenBmc" })
 		const proxy, deaf = media + "/Slot_0", media + "/Slot_1"
