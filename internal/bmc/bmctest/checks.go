@@ -171,8 +171,8 @@ func checkBootOnce(t *testing.T, b *bench) {
 // checkBootWhileStarting checks that a BMC which refuses the override during the server's
 // self-test is asked again later.
 func checkBootWhileStarting(t *testing.T, b *bench) {
-	if b.lacks(SetBoot) || !b.has(Power) {
-		t.Skip("the machine has no boot override")
+	if b.lacks(SetBoot) || !b.has(Power) || b.BootedFromCD == nil {
+		t.Skip("nobody can tell when the machine starts")
 	}
 	s := b.open(t)
 	b.requestPower(t, s, bmc.RequestOn)

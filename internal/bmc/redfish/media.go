@@ -93,7 +93,8 @@ func (s *session) insertInto(ctx context.Context, d virtualDrive, image string) 
 	}
 	var no *refusal // of any status: Dell answers 500 (storyboard 2008504)
 	if have.Inserted && errors.As(err, &no) && no.change && !fault.Is(err, fault.Denied) {
-		if now, rerr := s.readDrive(ctx, d.path); rerr == nil && now.media() == have {
+		// The eject may have ended just now. If the image itself is refused, the next try shows it.
+		if now, rerr := s.readDrive(ctx, d.path); rerr == nil && (now.media() == have || !now.media().Inserted) {
 			return bmc.Busy(0, "%s is still being ejected: %w", d.path, err)
 		}
 	}
