@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,7 +57,7 @@ func runDev(c *cobra.Command, r *config.Dev) error {
 // greet prints where everything is, and commands to try.
 func greet(out io.Writer, r *config.Dev, i devfile.Info) {
 	program, node := os.Args[0], "sim-0001"
-	if !slices.Contains(r.Drivers, dev.RackDriver) {
+	if !dev.HasRack(r.Drivers) {
 		node = "fake-0001"
 	}
 	images := i.RackURL + "/images/"

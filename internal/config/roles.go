@@ -65,6 +65,7 @@ type Rack struct {
 	BootDelay  time.Duration `key:"rack_boot_delay" flag:"boot-delay" default:"500ms" help:"how long a server takes to boot"`
 	StepDelay  time.Duration `key:"rack_step_delay" flag:"step-delay" default:"50ms" help:"how long an agent's command takes beside its real work"`
 	TLS        bool          `key:"rack_tls" flag:"tls" default:"false" help:"whether BMCs speak https, with certificates of a CA made for the rack"`
+	IPMI       bool          `key:"rack_ipmi" flag:"ipmi" default:"true" help:"whether each BMC speaks IPMI, too, at a UDP port of its own"`
 	PerServer  bool          `key:"rack_address_per_server" flag:"address-per-server" default:"false" help:"whether each BMC has a loopback address of its own instead of a path"`
 	APIURL     string        `key:"api_url" help:"the API that the agents on its servers call (required)"`
 	Data       string        `key:"rack_data" flag:"data" help:"folder of the servers' disks and states; empty is a temporary one"`
@@ -99,7 +100,7 @@ type Dev struct {
 	Listen     string        `key:"dev_listen" flag:"listen" default:"127.0.0.1:0" help:"address of the API; port 0 is a free one, and the same again at the next start"`
 	Nodes      int           `key:"dev_nodes" flag:"nodes" default:"24" help:"how many nodes are enrolled, split evenly among the drivers"`
 	Conductors int           `key:"dev_conductors" flag:"conductors" default:"3" help:"how many conductors run"`
-	Drivers    []string      `key:"dev_drivers" flag:"drivers" default:"redfish" help:"drivers of the nodes, and of every conductor: redfish, fake-hardware"`
+	Drivers    []string      `key:"dev_drivers" flag:"drivers" default:"redfish" help:"drivers of the nodes, and of every conductor: redfish, ipmi, fake-hardware"`
 	Groups     []string      `key:"dev_groups" flag:"groups" help:"conductor groups that nodes and conductors are split among; none is the default group"`
 	BMCLatency time.Duration `key:"rack_bmc_latency" flag:"bmc-latency" default:"0s" help:"pause before every answer of a BMC"`
 	Personas   []string      `key:"rack_personas" flag:"persona" help:"machines that the rack's servers are, in turn (docs/hardware.md has the names), or files of recordings; all is every one, none is generic"`

@@ -17,8 +17,44 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// RackDriver is the hardware type of the nodes that the rack's servers become.
-const RackDriver = "redfish"
+// rackDrivers are the hardware types of the nodes that the rack's servers become, in this order.
+var rackDrivers = []rackDriver{
+	{"redfish", true, func(sv Server, rackURL string) map[string]any {
+		info := map[string]any{
+			"redfish_address": sv.Address, "redfish_system_id": sv.SystemID, "redfish_username": sv.Username,
+			"redfish_password": sv.Password, "deploy_iso": rackURL + "/images/deploy.iso",
+		}
+		if sv.VerifyCA != nil {
+			info["redfish_verify_ca"] = sv.VerifyCA
+		}
+		return info
+	}},
+	{"ipmi", false, func(sv Server, _ string) map[string]any {
+		return map[string]any{
+			"ipmi_address": sv.IPMIAddress, "ipmi_port": sv.IPMIPort, "ipmi_username": sv.IPMIUsername, "ipmi_password": sv.IPMIPassword,
+		}
+	}},
+}
+
+// rackDriver is a hardware type that a server of the rack can have.
+type rackDriver struct {
+	name        string
+	bootsAgents bool // without it a node can't be cleaned automatically
+	info        func(sv Server, rackURL string) map[string]any
+}
+
+// onRack returns how many of the nodes are servers of the rack.
+func onRack(share map[string]int) (n int) {
+	for _, d := range rackDrivers {
+		n += share[d.name]
+	}
+	return n
+}
+
+// HasRack reports whether nodes of one of the hardware types are servers of the rack.
+func HasRack(drivers []string) bool {
+	return slices.ContainsFunc(rackDrivers, func(d rackDriver) bool { return slices.Contains(drivers, d.name) })
+}
 
 // Server is what enrolment needs of a server of the rack ({rack_url}/servers).
 type Server struct {
@@ -29,6 +65,11 @@ type Server struct {
 	Password string   `json:"redfish_password"`
 	VerifyCA any      `json:"redfish_verify_ca"`
 	MACs     []string `json:"macs"`
+
+	IPMIAddress  string `json:"ipmi_address"`
+	IPMIPort     int    `json:"ipmi_port"`
+	IPMIUsername string `json:"ipmi_username"`
+	IPMIPassword string `json:"ipmi_password"`
 }
 
 // Node is a node to enrol.
@@ -90,24 +131,25 @@ func (s *Stack) nodes(ctx context.Context) ([]Node, error) {
 	var nodes []Node
 	share := s.share()
 	for _, driver := range slices.Sorted(maps.Keys(share)) {
-		n := share[driver]
 		hw, known := node.Hardware(driver)
 		switch {
 		case known && hw.IsFake():
-			for i := range n {
+			for i := range share[driver] {
 				nodes = append(nodes, Node{
 					Name: fmt.Sprintf("fake-%04d", i+1), Driver: driver, ResourceClass: "baremetal", AutomatedClean: true,
 				})
 			}
-		case driver == RackDriver:
-			servers, err := RackNodes(ctx, s.snapshot().RackURL)
-			if err != nil {
-				return nil, err
-			}
-			nodes = append(nodes, servers[:min(n, len(servers))]...)
-		default:
-			return nil, fmt.Errorf("no way to enrol nodes of driver %q here: want %s, or fake hardware, or --enroll=false", driver, RackDriver)
+		case !HasRack([]string{driver}):
+			return nil, fmt.Errorf("no way to enrol nodes of driver %q here: want %s, %s, or fake hardware, or --enroll=false",
+				driver, rackDrivers[0].name, rackDrivers[1].name)
 		}
+	}
+	if onRack(share) > 0 {
+		servers, err := RackNodes(ctx, s.snapshot().RackURL, share)
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, servers...)
 	}
 	for i := range nodes {
 		nodes[i].ConductorGroup = s.group(i)
@@ -115,24 +157,22 @@ func (s *Stack) nodes(ctx context.Context) ([]Node, error) {
 	return nodes, nil
 }
 
-// RackNodes returns a node for every server of a rack.
-func RackNodes(ctx context.Context, rackURL string) ([]Node, error) {
+// RackNodes returns nodes for the servers of a rack: as many of each hardware type as share says, or
+// fewer if the rack has fewer.
+func RackNodes(ctx context.Context, rackURL string, share map[string]int) ([]Node, error) {
 	var servers []Server
 	if err := Call(ctx, http.MethodGet, rackURL+"/servers", nil, &servers); err != nil {
 		return nil, err
 	}
-	nodes := make([]Node, len(servers))
-	for i, sv := range servers {
-		info := map[string]any{
-			"redfish_address": sv.Address, "redfish_system_id": sv.SystemID, "redfish_username": sv.Username,
-			"redfish_password": sv.Password, "deploy_iso": rackURL + "/images/deploy.iso",
+	var nodes []Node
+	for _, d := range rackDrivers {
+		n := min(share[d.name], len(servers))
+		for _, sv := range servers[:n] {
+			nodes = append(nodes, Node{
+				Name: sv.Name, Driver: d.name, DriverInfo: d.info(sv, rackURL), ResourceClass: "baremetal", AutomatedClean: d.bootsAgents, MACs: sv.MACs,
+			})
 		}
-		if sv.VerifyCA != nil {
-			info["redfish_verify_ca"] = sv.VerifyCA
-		}
-		nodes[i] = Node{
-			Name: sv.Name, Driver: RackDriver, DriverInfo: info, ResourceClass: "baremetal", AutomatedClean: true, MACs: sv.MACs,
-		}
+		servers = servers[n:]
 	}
 	return nodes, nil
 }

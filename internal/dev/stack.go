@@ -230,7 +230,7 @@ func (s *Stack) api(ctx context.Context) error {
 func (s *Stack) workers(ctx context.Context) error {
 	rack := s.role("rack", "rack", stageRack, func() []string {
 		return []string{
-			"--listen", s.dir.listen("rack", "127.0.0.1:0"), "--servers", strconv.Itoa(s.share()[RackDriver]),
+			"--listen", s.dir.listen("rack", "127.0.0.1:0"), "--servers", strconv.Itoa(onRack(s.share())),
 			"--seed", strconv.FormatInt(s.o.Seed, 10), "--bmc-latency", s.o.BMCLatency.String(), "--data", s.dir.in("rack"),
 			"--persona", strings.Join(s.o.Personas, ","),
 		}

@@ -24,6 +24,9 @@ type addresses struct {
 	bmc     string            // of the BMCs' prefix paths
 	perBMC  map[string]string // by server, where each has an address of its own
 	agents  string
+
+	ipmiHost  string
+	ipmiPorts map[string]int // by server
 }
 
 func (a addresses) bmcURL(name string) string {
@@ -40,6 +43,7 @@ type savedAddresses struct {
 	BMC     string            `json:"bmc,omitempty"`
 	Agents  string            `json:"agents"`
 	PerBMC  map[string]string `json:"per_bmc,omitempty"`
+	IPMI    map[string]int    `json:"ipmi,omitempty"` // ports
 }
 
 // listenAgain listens on the address of the last start if it fits wanted, else on wanted.

@@ -1,7 +1,8 @@
 // Package sim simulates a rack of servers: BMCs with Redfish and ramdisk agents over real
 // HTTP, a list of what was done to each server, faults on demand, and images to deploy. It
 // shares no code with the drivers and clients that it tests, except for the types of the
-// agent's protocol.
+// agent's protocol. The front for IPMI and the driver both use packets of go-ipmi; ipmitool
+// tests the one, and OpenIPMI's simulator the other.
 package sim
 
 import (
@@ -59,6 +60,7 @@ type Config struct {
 	PXE              bool // with the boot override Pxe an agent boots; without this setting the disk boots
 	TLS              bool // BMCs speak https, with certificates of a CA made for the rack
 	PerServerAddress bool // each BMC has an address of its own, 127.100.x.y, instead of a path
+	IPMI             bool // each BMC speaks IPMI, too, at a UDP port of its own on the rack's host
 
 	DiskBytes  int64 // size of each disk. Defaults to the drives' (480 GB and up; files are sparse)
 	ImageBytes int   // size of the disk image that is served. Defaults to 4 MiB

@@ -20,7 +20,12 @@ type Server struct {
 	RedfishSystemID string                 `json:"redfish_system_id"`
 	RedfishUsername string                 `json:"redfish_username"`
 	RedfishPassword string                 `json:"redfish_password"`
-	RedfishVerifyCA any                    `json:"redfish_verify_ca"` // path of a PEM file with TLS, else true
+	RedfishVerifyCA any                    `json:"redfish_verify_ca"`      // path of a PEM file with TLS, else true
+	IPMIAddress     string                 `json:"ipmi_address,omitempty"` // absent where the rack has no IPMI
+	IPMIPort        int                    `json:"ipmi_port,omitempty"`
+	IPMIUsername    string                 `json:"ipmi_username,omitempty"`
+	IPMIPassword    string                 `json:"ipmi_password,omitempty"`
+	IPMISessions    int                    `json:"ipmi_sessions"`
 	MACs            []string               `json:"macs"`
 	Powered         bool                   `json:"powered"` // power_state is On or PoweringOff
 	PowerState      machine.Power          `json:"power_state"`
@@ -50,6 +55,10 @@ func (r *Rack) describe(s *machine.Server) Server {
 		Powered: power == machine.On || power == machine.PoweringOff, PowerState: power, PowerActions: s.PowerActions(),
 		BootEnabled: boot.Enabled, BootMode: boot.Mode, AgentCommands: s.AgentCommands(), AgentPhase: r.fleet.Phase(s.Name),
 		Counts: s.Counts(), BadLogins: s.BadLogins(), Sessions: len(s.Sessions()),
+	}
+	if r.cfg.IPMI {
+		out.IPMIAddress, out.IPMIPort = r.addr.ipmiHost, r.addr.ipmiPorts[s.Name]
+		out.IPMIUsername, out.IPMIPassword, out.IPMISessions = s.Username, s.Password, r.fronts[s.Name].Sessions()
 	}
 	if r.cfg.TLS {
 		out.RedfishVerifyCA = filepath.Join(r.dir, caFile)

@@ -6,10 +6,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"go.temper.dev/temper/internal/sim/images"
 	"go.temper.dev/temper/internal/sim/ipa"
+	"go.temper.dev/temper/internal/sim/ipmi"
 	"go.temper.dev/temper/internal/sim/machine"
 	"go.temper.dev/temper/internal/sim/redfish"
 )
@@ -22,12 +24,16 @@ type Rack struct {
 	servers []*machine.Server
 	byName  map[string]*machine.Server
 	redfish *redfish.Service
+	ipmi    *ipmi.Service
+	fronts  map[string]*ipmi.Front // by server; nil without IPMI
 	images  *images.Server
 	fleet   *ipa.Fleet
 	store   *store
 	metrics *metrics
 	addr    addresses
 	ready   chan struct{}
+
+	answering sync.WaitGroup // the fronts for IPMI
 }
 
 // New creates a rack. Serve makes it answer.
@@ -55,6 +61,7 @@ func New(cfg Config) (_ *Rack, err error) {
 	if r.store, err = openStore(r.dir, &r.cfg); err != nil {
 		return nil, fmt.Errorf("make rack: %w", err)
 	}
+	r.ipmi = ipmi.New(ipmi.Config{Latency: cfg.Latency, MaxSessions: cfg.MaxSessions})
 	r.images = images.New(r.cfg.Seed, cfg.ImageBytes)
 	personas, err := redfish.FindPersonas(r.cfg.Personas)
 	if err != nil {

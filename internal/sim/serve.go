@@ -47,9 +47,11 @@ func Run(ctx context.Context, cfg Config, ready func(url string)) error {
 func (r *Rack) Serve(ctx context.Context, l net.Listener) error {
 	group := &serverGroup{log: r.cfg.Log, failed: make(chan error, 1)}
 	err := r.listen(group, l)
+	defer r.closeIPMI()
 	if err == nil {
 		r.restore()
 		group.start()
+		r.startIPMI()
 		saving, stopSaving := context.WithCancel(context.Background()) // outlives ctx, because stopping still changes servers
 		saved := make(chan struct{})
 		go func() { r.store.run(saving, r.cfg.Log); close(saved) }()
@@ -108,6 +110,9 @@ func (r *Rack) listen(group *serverGroup, main net.Listener) error {
 	r.fleet.Advertise(r.addr.agents, pem)
 	r.addr.control = "http://" + r.host(main)
 	if err := r.listenBMCs(group, main, &now); err != nil {
+		return err
+	}
+	if err := r.listenIPMI(agents, &now); err != nil {
 		return err
 	}
 	group.add(agents, http.HandlerFunc(r.serveAgent), &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})

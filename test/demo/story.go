@@ -63,7 +63,7 @@ func (s *stack) show(ctx context.Context) error {
 
 // enroll enrols every server.
 func (s *stack) enroll(ctx context.Context) ([]string, error) {
-	nodes, err := dev.RackNodes(ctx, s.RackURL)
+	nodes, err := dev.RackNodes(ctx, s.RackURL, map[string]int{"redfish": servers})
 	if err != nil {
 		return nil, fmt.Errorf("list what to enrol: %w", err)
 	}

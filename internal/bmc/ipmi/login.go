@@ -44,13 +44,13 @@ func (e *endpoint) logIn(ctx context.Context) error {
 	return err
 }
 
-// maxLogins is how often a login is begun anew because a repeated packet has confused the BMC.
+// maxLogins is how often a login is begun because a repeated packet may have confused the BMC.
 const maxLogins = 3
 
 // logInWith opens a session with one cipher suite.
 func (e *endpoint) logInWith(ctx context.Context, suite types.CipherSuiteID) error {
 	for try := 1; ; try++ {
-		l, err := e.handshake(ctx, suite)
+		l, err := e.handshake(ctx, suite, try > 1)
 		if err == nil {
 			e.link = l
 			if err = e.raisePrivilege(ctx); err == nil {
@@ -84,8 +84,9 @@ func (e *endpoint) raisePrivilege(ctx context.Context) error {
 }
 
 // handshake opens a session (IPMI 2.0, 13.15): Open Session, then RAKP messages 1 to 4. A
-// packet without an answer is sent again as it is.
-func (e *endpoint) handshake(ctx context.Context, suite types.CipherSuiteID) (_ *link, err error) {
+// packet without an answer is sent again as it is. With patience it waits for a second RAKP
+// message 2: BMCs that get message 1 twice expect a proof for their last answer.
+func (e *endpoint) handshake(ctx context.Context, suite types.CipherSuiteID, patience bool) (_ *link, err error) {
 	conn, err := e.dial(ctx)
 	if err != nil {
 		return nil, err
@@ -96,6 +97,9 @@ func (e *endpoint) handshake(ctx context.Context, suite types.CipherSuiteID) (_ 
 		}
 	}()
 	h := &rakp{info: e.info, suite: suite, link: &link{conn: conn, consoleID: random32()}, pause: e.pause()}
+	if patience {
+		h.settle = e.pause() / 4
+	}
 	h.auth, h.link.integrity, h.crypt, _ = types.GetCipherSuiteAlgorithms(suite)
 	if err := h.openSession(ctx); err != nil {
 		return nil, err
@@ -114,8 +118,10 @@ type rakp struct {
 	auth  types.AuthAlg
 	crypt types.CryptAlg
 	pause time.Duration
-	again bool  // a packet was sent more than once
-	tag   uint8 // of the last packet
+	// settle is how long it waits for another RAKP message 2.
+	settle time.Duration
+	proven bool  // the BMC has proven that it knows the password
+	tag    uint8 // of the last packet
 }
 
 // unpacker is an answer of a login.
@@ -127,15 +133,11 @@ type unpacker interface {
 // this login. The error is that of the answer's status, which some BMCs send with nothing behind it
 // (OpenIPMI's simulator).
 func (h *rakp) send(ctx context.Context, what string, typ types.PayloadType, payload []byte, answer unpacker, mine func() bool) error {
-	times, status := 0, types.RmcpStatusCodeNoErrors
+	status := types.RmcpStatusCodeNoErrors
 	packet := protocol.BuildRMCPPlusPacket(uint8(typ), 0, 0, 0, payload)
 	err := converse(ctx, h.link.conn, conversation{
 		what: what, pause: h.pause,
-		next: func() ([]byte, error) {
-			times++
-			h.again = h.again || times > 1
-			return packet, nil
-		},
+		next: func() ([]byte, error) { return packet, nil },
 		take: func(packet []byte) bool {
 			payload, ok := setupPayload(packet, typ+1) // each answer's type is that of the request + 1
 			if !ok || len(payload) < 2 || payload[0] != h.tag {
@@ -146,7 +148,7 @@ func (h *rakp) send(ctx context.Context, what string, typ types.PayloadType, pay
 		},
 	})
 	if err == nil && status != types.RmcpStatusCodeNoErrors {
-		err = (&loginRefusal{status: status, again: h.again, suite: h.suite}).fault()
+		err = (&loginRefusal{status: status, proven: h.proven, suite: h.suite}).fault()
 	}
 	return err
 }
@@ -188,16 +190,29 @@ func (h *rakp) exchangeKeys(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	random, bmcRandom, guid := first.RemoteConsoleRandomNumber[:], second.ManagedSystemRandomNumber[:], second.ManagedSystemGUID[:]
-	code, err := crypto.RAKP2AuthCode(h.auth, h.link.consoleID, h.link.bmcID, random, bmcRandom, guid, first.Role(), h.info.username, h.info.kuid())
-	if err != nil {
-		return fault.New(fault.Internal, "RAKP Message 2: %w", err)
-	}
-	if !crypto.Equal(code, second.KeyExchangeAuthenticationCode) {
+	if !h.proves(first, second) {
 		// The BMC has not seen our proof, so that it counts no failed login.
 		return fault.Coded(fault.BMCWrongPassword, "the BMC has another password for this account")
 	}
+	h.proven = true
+	if h.settle > 0 {
+		c := conversation{take: func(packet []byte) bool {
+			later := rmcpplus.RAKPMessage2{AuthAlg: h.auth}
+			if payload, ok := setupPayload(packet, types.PayloadTypeRAKPMessage2); ok && later.Unpack(payload) == nil && h.proves(first, later) {
+				second = later
+			}
+			return false
+		}}
+		_ = c.receive(ctx, h.link.conn, time.Now().Add(h.settle)) // it ends with the time; what ctx says is seen by prove
+	}
 	return h.prove(ctx, first, second)
+}
+
+// proves reports whether RAKP message 2 was made with the account's password.
+func (h *rakp) proves(first *rmcpplus.RAKPMessage1, second rmcpplus.RAKPMessage2) bool {
+	code, err := crypto.RAKP2AuthCode(h.auth, h.link.consoleID, h.link.bmcID, first.RemoteConsoleRandomNumber[:], second.ManagedSystemRandomNumber[:],
+		second.ManagedSystemGUID[:], first.Role(), h.info.username, h.info.kuid())
+	return err == nil && crypto.Equal(code, second.KeyExchangeAuthenticationCode)
 }
 
 // prove sends RAKP message 3 and checks message 4.
@@ -238,7 +253,7 @@ func (h *rakp) prove(ctx context.Context, first *rmcpplus.RAKPMessage1, second r
 // loginRefusal is an answer of a login with a status that is not 0.
 type loginRefusal struct {
 	status types.RmcpStatusCode
-	again  bool                // a packet was sent more than once
+	proven bool                // the BMC has proven that it knows the password
 	suite  types.CipherSuiteID // the one that was asked for
 }
 
@@ -257,13 +272,14 @@ func (r *loginRefusal) ofSuite() bool {
 }
 
 // confused reports whether the refusal may come from a packet that the BMC got twice: then it has
-// another random number than the one that was answered, or has ended the login already.
+// another random number than the one that was answered, or has ended the login already. A BMC that
+// knows the password does not refuse it for another reason.
 func (r *loginRefusal) confused() bool {
 	switch r.status {
 	case types.RmcpStatusCodeInvalidSessionID, types.RmcpStatusCodeInactiveSessionID:
 		return true
-	case types.RmcpStatusCodeInvalidIntegrityCheckValue:
-		return r.again
+	case types.RmcpStatusCodeInvalidIntegrityCheckValue, types.RmcpStatusCodeUnauthorizedName:
+		return r.proven
 	}
 	return false
 }

@@ -4,6 +4,7 @@
 package faults
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -28,6 +29,11 @@ const (
 
 	SlowInsert       Type = "slow_insert"
 	AlwaysContinuous Type = "always_continuous"
+
+	LostPacket     Type = "lost_packet"
+	RepeatedPacket Type = "repeated_packet"
+	SessionLimit   Type = "session_limit"
+	Silence        Type = "silence"
 
 	NoAgent       Type = "no_agent"
 	AgentDies     Type = "agent_dies"
@@ -71,7 +77,8 @@ type Fault struct {
 	Method string `json:"method,omitempty"` // exact, any case
 	Path   string `json:"path,omitempty"`   // part of the path, e.g. "ComputerSystem.Reset"; "/v1/" reaches the agent
 	// Command is an agent's command ("deploy.execute_deploy_step"), its bare
-	// name, or the step it runs ("write_image").
+	// name, or the step it runs ("write_image"). Of lost_packet it is a command of IPMI
+	// ("Chassis Control").
 	Command     string   `json:"command,omitempty"`
 	Count       int      `json:"count"`                 // strikes this often; 0 = until deleted
 	Probability *float64 `json:"probability,omitempty"` // of a match to strike; absent = 1
@@ -104,9 +111,13 @@ type Event struct {
 	Commands []string // the names of the agent's command; none for a request to the BMC
 	Agent    bool     // it is a request to the agent
 	Named    bool     // only faults that name a command strike
+	When     When     // only faults with this When strike; "" = all
 }
 
 func (f Fault) matches(e Event) bool {
+	if e.When != "" && cmp.Or(f.When, Before) != e.When {
+		return false
+	}
 	// An event that is no request has no method and no path.
 	if e.Path != "" {
 		if f.Method != "" && !strings.EqualFold(f.Method, e.Method) {

@@ -14,6 +14,7 @@ const (
 	requests target = "requests to the BMC or the agent"
 	power    target = "power requests"
 	device   target = "virtual media, the boot override"
+	packets  target = "packets of IPMI"
 	ramdisk  target = "the agent"
 )
 
@@ -40,6 +41,11 @@ var descriptions = []description{
 
 	{SlowInsert, device, "InsertMedia is answered after the delay, and takes effect even if the client has hung up", "delay"},
 	{AlwaysContinuous, device, "the boot override always reads Continuous and can't be disabled, as with sushy-tools", ""},
+
+	{LostPacket, packets, "the packet, or with after its answer, is lost", "when command"},
+	{RepeatedPacket, packets, "the packet, or with after its answer, comes twice; only packets of a login reach the BMC twice, because it drops repeated ones of a session", "when"},
+	{SessionLimit, packets, "a login is refused because there are too many sessions", ""},
+	{Silence, packets, "nothing is received", ""},
 
 	{NoAgent, ramdisk, "the server boots, but no agent starts", ""},
 	{AgentDies, ramdisk, "it dies during the command or a heartbeat", "command"},
@@ -70,7 +76,7 @@ var fields = []struct{ name, means string }{
 	{"when", "before (default): the request has no effect; after: it takes effect and its answer is lost; late (latency only): it takes effect after the delay, even if the client has hung up"},
 	{"method", "strikes only requests with this method"},
 	{"path", "strikes only requests whose path contains this, such as ComputerSystem.Reset; a path that begins with /v1/ is the agent's"},
-	{"command", "strikes only this command of the agent: full name (deploy.execute_deploy_step), bare name or step (write_image); agent_dies also accepts heartbeat"},
+	{"command", "strikes only this command of the agent: full name (deploy.execute_deploy_step), bare name or step (write_image); agent_dies also accepts heartbeat; of lost_packet it is the name in the IPMI specification (Chassis Control)"},
 }
 
 // Example is a valid list of faults.

@@ -126,6 +126,13 @@ func (s *Server) BMCDowntime() time.Duration {
 	return max(0, time.Until(s.bmcBackAt))
 }
 
+// BMCStarted returns when the BMC was started last; zero if it was never restarted.
+func (s *Server) BMCStarted() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bmcBackAt
+}
+
 // Halt stops what runs on the server and waits for it. The server's state does not change:
 // the process ends, not the server.
 func (s *Server) Halt() {

@@ -34,10 +34,15 @@ func (s *Server) CheckPassword(user, password string) bool {
 	if ok == 1 {
 		return true
 	}
+	s.CountBadLogin()
+	return false
+}
+
+// CountBadLogin counts a login that was refused.
+func (s *Server) CountBadLogin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.badLogin++
-	return false
 }
 
 // Login creates a session.
