@@ -53,9 +53,13 @@ func newEndpoint(i info, s *sharedBMC, c Config) *endpoint {
 // call is one command.
 type call struct {
 	request types.Request
-	guard   func(context.Context) error // called right before each time it is sent; nil for one that reads
-	once    bool                        // it is sent at most once
+	guard   guard // nil for a command that reads
+	once    bool  // it is sent at most once
 }
+
+// guard is called right before each time a command is sent. It returns after which time it must not
+// be sent any more; zero = no such time.
+type guard func(context.Context) (until time.Time, err error)
 
 // do sends a command, within the request timeout, and returns the data of the answer.
 func (e *endpoint) do(ctx context.Context, c call) ([]byte, error) {
@@ -110,13 +114,13 @@ func (e *endpoint) exchange(ctx context.Context, c call) (message, error) {
 	if e.isClosed {
 		return message{}, fault.New(fault.Unavailable, "the ipmi driver is closed")
 	}
+	var lost *noAnswer // of a session that was used before
 	if e.link != nil && e.unusedFor() < maxUnused {
 		tries := oldTries
 		if c.once {
 			tries = 0
 		}
 		m, err := e.link.ask(ctx, c, tries, e.pause())
-		var lost *noAnswer
 		if !errors.As(err, &lost) || c.once && lost.sent || ctx.Err() != nil {
 			e.used(err)
 			return m, err
@@ -124,7 +128,7 @@ func (e *endpoint) exchange(ctx context.Context, c call) (message, error) {
 	}
 	e.forget()
 	if err := e.logIn(ctx); err != nil {
-		return message{}, err
+		return message{}, lost.and(ctx, c, err)
 	}
 	m, err := e.link.ask(ctx, c, 0, e.pause())
 	e.used(err)

@@ -19,6 +19,18 @@ type noAnswer struct {
 
 func (n *noAnswer) Error() string { return n.text }
 
+// and returns the error of a command that got no answer, and then could not be sent again because
+// of err. If it changes something, it may still take effect, whatever err is.
+func (n *noAnswer) and(ctx context.Context, c call, err error) error {
+	if n == nil || !n.sent || c.guard == nil {
+		return err
+	}
+	if stop := cancelled(ctx, true); stop != nil {
+		return stop
+	}
+	return fault.New(fault.Unreachable, "%w", &noAnswer{text: n.text + "; then " + err.Error(), sent: true})
+}
+
 // guardError carries the guard's error to session.wrap, which returns it unchanged.
 type guardError struct{ err error }
 

@@ -59,10 +59,10 @@ type conversation struct {
 	what  string // for errors
 	tries int    // 0 = until the context ends
 	pause time.Duration
-	once  bool                        // send the packet at most once
-	guard func(context.Context) error // called right before each packet; may be nil
-	next  func() ([]byte, error)      // makes the packet
-	take  func(packet []byte) bool    // reports whether a packet is the answer; others are dropped
+	once  bool                     // send the packet at most once
+	guard guard                    // may be nil
+	next  func() ([]byte, error)   // makes the packet
+	take  func(packet []byte) bool // reports whether a packet is the answer; others are dropped
 }
 
 // converse sends a packet and waits for the answer. It always ends with ctx.
@@ -103,8 +103,9 @@ func (c conversation) send(ctx context.Context, conn net.Conn, sent *bool) error
 	if err != nil {
 		return fault.New(fault.Internal, "make the packet of %s: %w", c.what, err)
 	}
+	var permitted time.Time
 	if c.guard != nil {
-		if err := c.guard(ctx); err != nil {
+		if permitted, err = c.guard(ctx); err != nil {
 			if stop := cancelled(ctx, *sent); stop != nil {
 				return stop
 			}
@@ -112,7 +113,8 @@ func (c conversation) send(ctx context.Context, conn net.Conn, sent *bool) error
 		}
 	}
 	// The clock is read, too: a process that was frozen must not send what it asked for long ago.
-	if until, bounded := ctx.Deadline(); ctx.Err() != nil || bounded && !time.Now().Before(until) {
+	now := time.Now()
+	if until, bounded := ctx.Deadline(); ctx.Err() != nil || bounded && !now.Before(until) || !permitted.IsZero() && !now.Before(permitted) {
 		if stop := cancelled(ctx, *sent); stop != nil {
 			return stop
 		}

@@ -240,7 +240,10 @@ func TestTheBootFlagsAreKept(t *testing.T) {
 	changes := 0
 	d := newDriver(t, quick())
 	s, err := d.Open(t.Context(), bmc.Target{
-		Node: nodeID, Info: r.info(map[string]any{"ipmi_disable_boot_timeout": nil}), Guard: func(context.Context) error { changes++; return nil },
+		Node: nodeID, Info: r.info(map[string]any{"ipmi_disable_boot_timeout": nil}), Guard: func(context.Context, bmc.Request) (time.Time, error) {
+			changes++
+			return time.Time{}, nil
+		},
 	})
 	require.NoError(t, err)
 	defer s.Close()
@@ -254,4 +257,31 @@ func TestTheBootFlagsAreKept(t *testing.T) {
 	require.Nil(t, r.server().BootOverride)
 	require.NoError(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DeviceDisk}))
 	require.Equal(t, "UEFI", r.server().BootMode, "what the mode is if nobody says")
+}
+
+// A command that was sent may still take effect, even if the BMC then refuses the login to send it again.
+func TestACommandWithoutAnAnswerIsNotRefusedByTheNextLogin(t *testing.T) {
+	r := startRack(t, sim.Config{})
+	s := open(t, newDriver(t, quick()), r.info(nil))
+	_, err := s.Power(t.Context())
+	require.NoError(t, err)
+	r.faults(`{"kind":"lost_packet","when":"after","command":"Chassis Control"},{"kind":"session_limit"}`)
+	err = s.RequestPower(t.Context(), bmc.RequestOn)
+	require.Equal(t, fault.Unreachable, fault.KindOf(err), "%v", err)
+	require.True(t, fault.NoAnswer(err))
+	require.ErrorContains(t, err, "sessions are all in use")
+	require.Equal(t, []string{"On", "On"}, r.server().resets())
+}
+
+func TestACommandIsNotSentAfterTheTimeOfItsPermission(t *testing.T) {
+	r := startRack(t, sim.Config{})
+	s, err := newDriver(t, quick()).Open(t.Context(), bmc.Target{
+		Node: nodeID, Info: r.info(nil), Guard: func(context.Context, bmc.Request) (time.Time, error) { return time.Now(), nil },
+	})
+	require.NoError(t, err)
+	defer s.Close()
+	err = s.RequestPower(t.Context(), bmc.RequestOn)
+	require.Equal(t, fault.Unreachable, fault.KindOf(err), "%v", err)
+	require.True(t, bmc.IsNotSent(err))
+	require.Empty(t, r.server().PowerActions)
 }
