@@ -108,13 +108,22 @@ func (s *Service) TryImage(ctx context.Context, p *Provision, n *node.Node) (wro
 	case err != nil:
 		wrong = append(wrong, err)
 	case !known:
+		if largest, some := admission.LargestDisk(after, inventory); some && size > largest.Size {
+			wrong = append(wrong, tooSmall(n, size, largest))
+			break
+		}
 		notes = append(notes, "the size of the disk was not checked: the node's inventory does not say which disk it will be")
 	case size > disk.Size:
-		wrong = append(wrong, fault.Coded(fault.ImageInvalid, "The image of node %s needs %d MiB, and disk %s has %d MiB.", n.UUID, (size+1<<20-1)>>20, disk.Name, disk.Size>>20))
+		wrong = append(wrong, tooSmall(n, size, disk))
 	case info.RootGB<<30 > disk.Size:
 		wrong = append(wrong, fault.Coded(fault.ValidationFailed, "root_gb of node %s is %d, and disk %s has %d GiB.", n.UUID, info.RootGB, disk.Name, disk.Size>>30))
 	}
 	return wrong, notes, nil
+}
+
+func tooSmall(n *node.Node, size int64, disk admission.Disk) error {
+	return fault.CodedAs(fault.Invalid, fault.DiskTooSmall, "The image of node %s needs %d MiB, and disk %s has %d MiB.",
+		n.UUID, (size+1<<20-1)>>20, disk.Name, disk.Size>>20)
 }
 
 // Notes are what somebody should know of p on n although it refuses nothing.

@@ -86,7 +86,7 @@ func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
 		"one that is not there":             {"/gone.raw", digestOfAnImage, "image_invalid: .*the server answered 404; fetch image_source http"},
 		"one whose digest is not in a file": {"/good.raw", url + "/OTHERS", "image_invalid: .*no usable digest for good.raw; read the checksum file http"},
 		"one of a format that is refused":   {"/image.gz", digestOfAnImage, "image_invalid: .*is a gzip image"},
-		"one that is larger than the disk":  {"/huge.qcow2", digestOfAnImage, "image_invalid: The image of node .* needs 102400 MiB, and disk /dev/sda has 5120 MiB."},
+		"one that is larger than the disk":  {"/huge.qcow2", digestOfAnImage, "disk_too_small: The image of node .* needs 102400 MiB, and disk /dev/sda has 5120 MiB."},
 	} {
 		accepted, refusals, _ := trial(b, with(url+c.source, c.checksum))
 		require.Equal(t, c.want == "", accepted, "%s: %s", name, refusals)
@@ -101,6 +101,20 @@ func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
 	require.Contains(t, refusals, "none of the 1 in its inventory matches its root device hints")
 	b.Patch("/v1/nodes/n1", apitest.Add("/properties/root_device", map[string]any{"name": "<in> sd"})).Is(200)
 	_, refusals, notes := trial(b, with(url+"/good.raw", digestOfAnImage))
+	require.Empty(t, refusals)
+	require.Contains(t, notes, "the size of the disk was not checked")
+	_, refusals, _ = trial(b, with(url+"/huge.qcow2", digestOfAnImage))
+	require.Contains(t, refusals, "disk_too_small: ", "it fits on none of the disks")
+
+	b.SQL(`DELETE FROM node_inventory`)
+	b.Patch("/v1/nodes/n1", apitest.Remove("/properties/root_device"), apitest.Add("/properties/local_gb", "99")).Is(200)
+	_, refusals, _ = trial(b, with(url+"/huge.qcow2", digestOfAnImage))
+	require.Empty(t, refusals, "99 stands for 100")
+	b.Patch("/v1/nodes/n1", apitest.Add("/properties/local_gb", "98")).Is(200)
+	_, refusals, _ = trial(b, with(url+"/huge.qcow2", digestOfAnImage))
+	require.Regexp(t, "disk_too_small: .* disk properties/local_gb has ", refusals)
+	b.Patch("/v1/nodes/n1", apitest.Remove("/properties/local_gb")).Is(200)
+	_, refusals, notes = trial(b, with(url+"/huge.qcow2", digestOfAnImage))
 	require.Empty(t, refusals)
 	require.Contains(t, notes, "the size of the disk was not checked")
 }

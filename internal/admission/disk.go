@@ -60,6 +60,31 @@ func RootDisk(n *node.Node, inventory map[string]any) (disk Disk, known bool, er
 	return best, true, nil
 }
 
+// LargestDisk returns a disk that is at least as large as the one on which an image would be written, for a node whose RootDisk is
+// not known: the largest of the inventory or, without an inventory and root device hints, the one of properties/local_gb. known is
+// false if neither says a size.
+func LargestDisk(n *node.Node, inventory map[string]any) (disk Disk, known bool) {
+	disks, _ := inventory["disks"].([]any)
+	for _, one := range disks {
+		facts, _ := one.(map[string]any)
+		size, ok := wholeNumber(facts["size"])
+		if !ok {
+			return Disk{}, false
+		}
+		if size > disk.Size {
+			disk = Disk{Name: fmt.Sprint(facts["name"]), Size: size}
+		}
+	}
+	if len(disks) > 0 || len(rootHints(n)) > 0 {
+		return disk, disk.Size > 0
+	}
+	gib, err := strconv.ParseInt(strings.TrimSpace(fmt.Sprint(n.Properties["local_gb"])), 10, 32)
+	if err != nil || gib <= 0 {
+		return Disk{}, false
+	}
+	return Disk{Name: "properties/local_gb", Size: (gib + 1) << 30}, true // inspections round down, and leave 1 GiB out
+}
+
 // rootHints returns the root device hints of n. Those of instance_info take precedence, as in Ironic.
 func rootHints(n *node.Node) map[string]any {
 	for _, from := range []map[string]any{n.InstanceInfo, n.Properties} {
