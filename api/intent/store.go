@@ -35,7 +35,7 @@ type WebhookStore interface {
 	// Webhook returns the secret, too. If only that can't be read, it returns the webhook with the error.
 	Webhook(ctx context.Context, name string) (w *webhook.Webhook, secret string, err error)
 	CreateWebhook(ctx context.Context, w *webhook.Webhook, secret string) error
-	EnableWebhook(ctx context.Context, name string, enabled bool) error
+	ChangeWebhook(ctx context.Context, name string, edit func(w *webhook.Webhook) (secret string, err error)) error
 	DeleteWebhook(ctx context.Context, name string) error
 	DeadLetters(ctx context.Context, name string, after int64, limit int) ([]webhook.DeadLetter, error)
 	// RedeliverEvents has a dead letter sent once more, or all (seq 0), and returns how many.

@@ -2,6 +2,7 @@ package temper
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/events"
 	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/webhook"
 )
@@ -132,22 +134,57 @@ func texts(in *format.Object, name string) (out []string) {
 	return out
 }
 
-// patchWebhook answers PATCH /temper/v1/webhooks/NAME: it is enabled, and then goes on where it was, or disabled.
+// patchWebhook answers PATCH /temper/v1/webhooks/NAME: the fields that it names are changed. A webhook that is enabled goes on where it
+// was.
 func (s *Server) patchWebhook(c *gin.Context) (int, any, error) {
-	in, err := format.ReadObject(c, format.MaxBody, "enabled")
+	in, err := format.ReadObject(c, format.MaxBody, "enabled", "url", "secret", "node", "kinds", "causes", "types")
 	if err != nil {
 		return 0, nil, err
 	}
-	in.Require("enabled")
-	enabled := in.Boolean("enabled")
+	if len(in.Fields) == 0 {
+		in.Fail("Expected at least one field to change")
+	}
+	enabled, secret, url := in.Boolean("enabled"), in.Text("secret"), in.Text("url")
+	filter := events.Filter{Kinds: texts(in, "kinds"), Causes: texts(in, "causes"), Types: texts(in, "types")}
+	if wrong := wrongInFilter(filter); wrong != "" {
+		in.Fail("%s", wrong)
+	}
 	if in.Err != nil {
 		return 0, nil, in.Err
 	}
-	name := c.Param("webhook")
-	if err := s.Store.EnableWebhook(c.Request.Context(), name, *enabled); err != nil {
+	if in.Has("secret") {
+		if err := webhook.CheckSecret(secret); err != nil {
+			return 0, nil, err
+		}
+	}
+	if filter.NodeUUID, err = s.filteredNode(c, in.Text("node")); err != nil {
 		return 0, nil, err
 	}
-	httpd.Logger(c).Info("webhook enabled or disabled", zap.String("webhook", name), zap.Bool("enabled", *enabled), zap.String("user", httpd.By(c)))
+	name := c.Param("webhook")
+	err = s.Store.ChangeWebhook(c.Request.Context(), name, func(w *webhook.Webhook) (string, error) {
+		if enabled != nil {
+			w.Enabled = *enabled
+		}
+		for field, list := range map[string]struct{ to, from *[]string }{
+			"kinds": {&w.Filter.Kinds, &filter.Kinds}, "causes": {&w.Filter.Causes, &filter.Causes}, "types": {&w.Filter.Types, &filter.Types},
+		} {
+			if in.Has(field) {
+				*list.to = *list.from
+			}
+		}
+		if in.Has("node") {
+			w.Filter.NodeUUID = filter.NodeUUID
+		}
+		if in.Has("url") {
+			w.URL = url
+			return secret, s.Webhooks.Check(w)
+		}
+		return secret, nil
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	httpd.Logger(c).Info("webhook changed", zap.String("webhook", name), zap.Strings("fields", slices.Sorted(maps.Keys(in.Fields))), zap.String("user", httpd.By(c)))
 	return s.answerWebhook(c, http.StatusOK, name)
 }
 

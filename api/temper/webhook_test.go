@@ -44,6 +44,16 @@ func TestWebhooksAreKeptWithoutShowingTheirSecret(t *testing.T) {
 	require.Equal(t, []any{made}, see(b.Get("/temper/v1/webhooks")).Is(200)["webhooks"])
 	see(b.Post("/temper/v1/webhooks", wanted(nil))).Fails(409)
 	require.Equal(t, "disabled", see(b.At(apitest.Newest, "PATCH", "/temper/v1/webhooks/chat", map[string]any{"enabled": false})).Is(200)["state"])
+	patch := func(fields map[string]any) *apitest.Answer {
+		return see(b.At(apitest.Newest, "PATCH", "/temper/v1/webhooks/chat", fields))
+	}
+	changed := patch(map[string]any{"kinds": []string{"clean"}, "url": "https://example.org/other", "secret": "whsec_" + strings.Repeat("b", 32)}).Is(200)
+	require.Equal(t, []any{[]any{"clean"}, "https://example.org/other", n1}, []any{changed["kinds"], changed["url"], changed["node_uuid"]})
+	require.Nil(t, patch(map[string]any{"node": ""}).Is(200)["node_uuid"])
+	require.Empty(t, patch(map[string]any{"kinds": []string{}}).Is(200)["kinds"])
+	for _, wrong := range []map[string]any{{}, {"secret": "short"}, {"url": "ftp://example.org/x"}, {"kinds": []string{"nosuch"}}, {"name": "other"}} {
+		patch(wrong).Fails(400)
+	}
 	b.SQL(`UPDATE webhooks SET failing_since = now(), attempts = 3, failures = 3, last_error = 'no', enabled = true`)
 	require.Equal(t, "failing", see(b.Get("/temper/v1/webhooks/chat")).Is(200)["state"])
 	families, err := metrics.Gather()

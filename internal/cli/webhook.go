@@ -23,7 +23,7 @@ func newWebhookCommand() *cobra.Command {
 	return newGroup("webhook", "Have events sent to HTTP endpoints", "  temper webhook create chat --url https://chat.example.org/hook --type operation.ended",
 		func(s *session) []*cobra.Command {
 			return []*cobra.Command{
-				newWebhookList(s), newWebhookShow(s), newWebhookCreate(s), newWebhookEnable(s, true), newWebhookEnable(s, false), newWebhookDelete(s),
+				newWebhookList(s), newWebhookShow(s), newWebhookCreate(s), newWebhookSet(s), newWebhookEnable(s, true), newWebhookEnable(s, false), newWebhookDelete(s),
 				newWebhookTest(s), newWebhookDeadLetters(s), newWebhookRedeliver(s),
 			}
 		})
@@ -119,6 +119,62 @@ again. With --secret-file it reads the secret from a file. docs/events.md has th
 	return c
 }
 
+func newWebhookSet(s *session) *cobra.Command {
+	var to, of, secretFile string
+	var kinds, causes, types []string
+	var newSecret bool
+	c := &cobra.Command{
+		Use: "set WEBHOOK", Short: "Change the endpoint, the filter or the secret of a webhook", Args: cobra.ExactArgs(1),
+		Long: `Change the endpoint, the filter or the secret of a webhook. Only what the flags name changes; an empty value removes a part of the
+filter. The next message goes to the new endpoint and is signed with the new secret. With --new-secret the command makes the secret and
+shows it once, on standard error.`,
+		Example:           "  temper webhook set chat --url https://chat.example.org/new\n  temper webhook set chat --new-secret",
+		ValidArgsFunction: s.completeWebhooks(1),
+	}
+	f := c.Flags()
+	f.StringVar(&to, "url", "", "`url` of the endpoint")
+	f.StringVar(&secretFile, "secret-file", "", "`file` with the new secret: whsec_ and the base64 of 24 to 64 random bytes")
+	f.BoolVar(&newSecret, "new-secret", false, "make a new secret")
+	f.StringVar(&of, "node", "", "only events of this `node`")
+	f.StringSliceVar(&kinds, "kind", nil, "only events of operations of these `kinds`")
+	f.StringSliceVar(&causes, "cause", nil, "only events with these `causes`")
+	f.StringSliceVar(&types, "type", nil, "only events of these `types`; baremetal.node stands for all that begin with it")
+	c.MarkFlagsMutuallyExclusive("new-secret", "secret-file")
+	c.MarkFlagsOneRequired("url", "secret-file", "new-secret", "node", "kind", "cause", "type")
+	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
+	c.RunE = s.run(func(ctx context.Context, args []string) error {
+		fields := map[string]any{}
+		for flag, change := range map[string]struct {
+			name  string
+			value any
+		}{
+			"url": {"url", to}, "node": {"node", of}, "kind": {"kinds", orEmpty(kinds)}, "cause": {"causes", orEmpty(causes)}, "type": {"types", orEmpty(types)},
+		} {
+			if f.Changed(flag) {
+				fields[change.name] = change.value
+			}
+		}
+		if newSecret || secretFile != "" {
+			secret, err := webhookSecret(secretFile)
+			if err != nil {
+				return err
+			}
+			fields["secret"] = secret
+		}
+		h, err := s.ChangeWebhook(ctx, args[0], fields)
+		if err != nil {
+			return err
+		}
+		if newSecret {
+			if _, err := fmt.Fprintf(s.err, "the secret of webhook %s, which is not shown again: %s\n", h.Name, fields["secret"]); err != nil {
+				return err
+			}
+		}
+		return s.showWebhook(h)
+	})
+	return c
+}
+
 // webhookSecret reads the secret from a file; without one it makes a new secret.
 func webhookSecret(file string) (string, error) {
 	if file != "" {
@@ -138,7 +194,7 @@ func newWebhookEnable(s *session, enabled bool) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " WEBHOOK", Short: short, Args: cobra.ExactArgs(1), Example: "  temper webhook " + verb + " chat", ValidArgsFunction: s.completeWebhooks(1),
 		RunE: s.run(func(ctx context.Context, args []string) error {
-			h, err := s.EnableWebhook(ctx, args[0], enabled)
+			h, err := s.ChangeWebhook(ctx, args[0], map[string]any{"enabled": enabled})
 			if err != nil {
 				return err
 			}

@@ -72,10 +72,10 @@ func (c *Client) CreateWebhook(ctx context.Context, fields map[string]any) (*Web
 	return &w, err
 }
 
-// EnableWebhook enables or disables a webhook.
-func (c *Client) EnableWebhook(ctx context.Context, name string, enabled bool) (*Webhook, error) {
+// ChangeWebhook changes these fields of a webhook.
+func (c *Client) ChangeWebhook(ctx context.Context, name string, fields map[string]any) (*Webhook, error) {
 	var w Webhook
-	_, err := c.do(ctx, request{method: http.MethodPatch, path: webhooksPath + "/" + segment(name), body: map[string]bool{"enabled": enabled}}, &w)
+	_, err := c.do(ctx, request{method: http.MethodPatch, path: webhooksPath + "/" + segment(name), body: fields}, &w)
 	return &w, err
 }
 

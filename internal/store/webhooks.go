@@ -27,8 +27,12 @@ const (
 INSERT INTO webhooks (name, url, key_id, seal, ciphertext, node_uuid, kinds, causes, types, enabled, created_by, delivered_through)
 VALUES (@name, @url, @key, @seal, @secret, nullif(@node, '')::uuid, @kinds, @causes, @types, @enabled, @by, coalesce(pg_sequence_last_value('events_seq_seq'), 0))`
 
-	// A webhook that is disabled has no lease, so that nothing more is sent.
-	enableWebhookSQL = `UPDATE webhooks SET enabled = @enabled, leased_by = '', leased_until = NULL, lease = lease + 1 WHERE name = @name`
+	// A webhook that is changed has no lease, so that nothing more is sent to its old address, with its old secret, or at all if it is disabled.
+	changeWebhookSQL = `
+UPDATE webhooks SET url = @url, key_id = CASE WHEN @sealed THEN @key ELSE key_id END, seal = CASE WHEN @sealed THEN @seal ELSE seal END,
+	ciphertext = CASE WHEN @sealed THEN @secret::bytea ELSE ciphertext END, node_uuid = nullif(@node, '')::uuid, kinds = @kinds, causes = @causes,
+	types = @types, enabled = @enabled, leased_by = '', leased_until = NULL, lease = lease + 1
+ WHERE name = @name`
 	deleteWebhookSQL = `DELETE FROM webhooks WHERE name = @name`
 
 	deadLettersSQL = `
@@ -115,9 +119,38 @@ func (s *Store) CreateWebhook(ctx context.Context, w *webhook.Webhook, secret st
 	return err
 }
 
-// EnableWebhook enables or disables a webhook. One that is enabled goes on where it was, at once.
-func (s *Store) EnableWebhook(ctx context.Context, name string, enabled bool) error {
-	return s.oneWebhook(ctx, "change webhook ", name, enableWebhookSQL, args{"name": name, "enabled": enabled})
+// ChangeWebhook changes url, filter and enabled of a webhook. edit changes w, and returns the new secret, "" = the same as before. One
+// that is enabled goes on where it was, at once.
+func (s *Store) ChangeWebhook(ctx context.Context, name string, edit func(w *webhook.Webhook) (secret string, err error)) error {
+	var w webhook.Webhook
+	x, found := sealedText{}, false
+	return s.inTx(ctx, "change webhook "+words(name, 255), func(b *pgx.Batch) {
+		b.Queue(webhookSQL+" FOR UPDATE OF w", args{"name": name}).QueryRow(maybe(&found, func(r pgx.Row) (err error) {
+			w, err = scanWebhook(r, &x.version, &x.text)
+			return err
+		}))
+	}, func(b *pgx.Batch) error {
+		if !found {
+			return unknownWebhook(name)
+		}
+		had := w
+		secret, err := edit(&w)
+		if err == nil && secret == "" && w.URL != had.URL {
+			secret, err = s.openWebhook(&had, x)
+		}
+		var sealed []byte
+		if n, sealName := sealedWebhook(&w); err == nil && secret != "" {
+			sealed, err = s.sealer.seal(n, sealName, secret)
+		}
+		if err != nil {
+			return err
+		}
+		b.Queue(changeWebhookSQL, args{
+			"name": name, "url": w.URL, "key": s.sealer.keyID, "seal": sealVersion, "secret": sealed, "sealed": sealed != nil, "node": w.Filter.NodeUUID,
+			"kinds": orNone(w.Filter.Kinds), "causes": orNone(w.Filter.Causes), "types": orNone(w.Filter.Types), "enabled": w.Enabled,
+		})
+		return nil
+	})
 }
 
 // DeleteWebhook deletes a webhook with its dead letters.

@@ -283,17 +283,17 @@ func TestADisabledWebhookGetsNothingAndGoesOnWhereItWas(t *testing.T) {
 	hook(t, s, "h", e.web.URL, events.Filter{})
 	mine, err := s.LeaseWebhooks(t.Context(), "me", time.Minute)
 	require.NoError(t, err)
-	require.NoError(t, s.EnableWebhook(t.Context(), "h", false))
+	require.NoError(t, enable(t, s, "h", false))
 	kind(t, fault.Lost, s.WebhookDelivered(t.Context(), mine[0].Lease, 1, 1))
 	none, err := s.LeaseWebhooks(t.Context(), "me", time.Minute)
 	require.NoError(t, err)
 	require.Empty(t, none)
 	raw(t, url, `INSERT INTO events (type) VALUES ('meanwhile')`)
-	require.NoError(t, s.EnableWebhook(t.Context(), "h", true))
+	require.NoError(t, enable(t, s, "h", true))
 	kind(t, fault.Lost, s.WebhookDelivered(t.Context(), mine[0].Lease, 1, 1))
 	sendWebhooks(t, s, time.Hour)
 	require.Equal(t, []string{"meanwhile 1"}, e.await(1))
-	kind(t, fault.NotFound, s.EnableWebhook(t.Context(), "nosuch", true))
+	kind(t, fault.NotFound, enable(t, s, "nosuch", true))
 }
 
 func TestWebhooksAndTheirDeadLettersAreBounded(t *testing.T) {
@@ -343,4 +343,35 @@ func TestTheSecretOfAWebhookIsSealed(t *testing.T) {
 	all, err := both.Webhooks(t.Context())
 	require.NoError(t, err)
 	require.Contains(t, all[0].LastError, "does not open")
+}
+
+func enable(t *testing.T, s *store.Store, name string, enabled bool) error {
+	return s.ChangeWebhook(t.Context(), name, func(w *webhook.Webhook) (string, error) {
+		w.Enabled = enabled
+		return "", nil
+	})
+}
+
+// The secret is sealed for the address: it stays readable at a new one, and a new secret replaces it.
+func TestAWebhookIsChanged(t *testing.T) {
+	t.Parallel()
+	s, _ := openURL(t)
+	hook(t, s, "h", "https://old.example.org/x", events.Filter{Kinds: []string{"deploy"}})
+	_, first, err := s.Webhook(t.Context(), "h")
+	require.NoError(t, err)
+	change := func(secret string, edit func(*webhook.Webhook)) (*webhook.Webhook, string) {
+		require.NoError(t, s.ChangeWebhook(t.Context(), "h", func(w *webhook.Webhook) (string, error) {
+			edit(w)
+			return secret, nil
+		}))
+		w, now, err := s.Webhook(t.Context(), "h")
+		require.NoError(t, err)
+		return w, now
+	}
+	w, secret := change("", func(w *webhook.Webhook) { w.URL, w.Filter.Kinds = "https://new.example.org/x", nil })
+	require.Equal(t, "https://new.example.org/x", w.URL)
+	require.Empty(t, w.Filter.Kinds)
+	require.Equal(t, first, secret)
+	_, secret = change("whsec_new", func(*webhook.Webhook) {})
+	require.Equal(t, "whsec_new", secret)
 }
