@@ -140,7 +140,6 @@ shows it once, on standard error.`,
 	f.StringSliceVar(&causes, "cause", nil, "only events with these `causes`")
 	f.StringSliceVar(&types, "type", nil, "only events of these `types`; baremetal.node stands for all that begin with it")
 	c.MarkFlagsMutuallyExclusive("new-secret", "secret-file")
-	c.MarkFlagsOneRequired("url", "secret-file", "new-secret", "node", "kind", "cause", "type")
 	must(c.RegisterFlagCompletionFunc("node", s.completeNodes("", 0)))
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
 		fields := map[string]any{}
@@ -160,6 +159,9 @@ shows it once, on standard error.`,
 				return err
 			}
 			fields["secret"] = secret
+		}
+		if len(fields) == 0 {
+			return exit.Usage(errors.New("say what is to be changed, such as --url"))
 		}
 		h, err := s.ChangeWebhook(ctx, args[0], fields)
 		if err != nil {
