@@ -134,3 +134,22 @@ func TestANewPhaseBeginsTheTimeForSilenceAnew(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, since, *b.book.op.Steps[at].SilentSince, "the same request has got no answer again")
 }
+
+func TestANetworkThatIsCutOffOnOurSideIsTold(t *testing.T) {
+	reach := &conductor.Reach{}
+	manage := func(reads func() error) string {
+		b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
+		b.book.node.UUID = uuid[:len(uuid)-1] + string(rune('1'+reach.Silent()))
+		b.steps.Settings.AwayTimeout, b.steps.Reach = time.Hour, reach
+		b.machine.reads = reads
+		_, _ = b.run()
+		return b.book.op.Steps[0].LastError
+	}
+	const hint = "its own network is cut off"
+	require.NotContains(t, manage(silence), hint, "it is the only one")
+	require.Contains(t, manage(silence), hint)
+	require.Equal(t, 2, reach.Silent())
+	require.Empty(t, manage(nil), "another one answers")
+	require.NotContains(t, manage(silence), hint, "only this one has gone silent since")
+	require.Equal(t, 3, reach.Silent())
+}

@@ -80,6 +80,16 @@ func (h Hardware) Close(ctx context.Context) {
 	}
 }
 
+// Slow returns how many BMCs need longer than usual for their answers, as far as their drivers learn that.
+func (h Hardware) Slow() (n int) {
+	for _, d := range h {
+		if learner, ok := d.(interface{ Slow() int }); ok {
+			n += learner.Slow()
+		}
+	}
+	return n
+}
+
 // Validate checks driver_info without touching the BMC.
 func (h Hardware) Validate(driver string, info map[string]any) error {
 	d, ok := h[driver]

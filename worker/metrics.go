@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,6 +12,7 @@ import (
 
 // Metrics count what operations, steps and BMCs do.
 type Metrics struct {
+	registerer prometheus.Registerer
 	operations *prometheus.CounterVec
 	took       *prometheus.HistogramVec
 	steps      *prometheus.HistogramVec
@@ -24,6 +26,7 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	slow := []float64{.01, .05, .1, .5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600}
 	m := &Metrics{
+		registerer: r,
 		operations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "temper_operations_ended_total", Help: "Operations that ended, by kind and outcome.",
 		}, []string{"kind", "outcome"}),
@@ -34,7 +37,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "temper_step_duration_seconds", Help: "One attempt at a step, by interface, step and outcome.", Buckets: slow,
 		}, []string{"interface", "step", "outcome"}),
 		bmc: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "temper_bmc_request_duration_seconds", Help: "Requests to BMCs, by method (with IPMI: the command) and outcome.", Buckets: prometheus.DefBuckets,
+			Name: "temper_bmc_request_duration_seconds", Help: "Requests to BMCs, by method (with IPMI: the command) and outcome.", Buckets: append(slices.Clone(prometheus.DefBuckets), 20, 40, 60),
 		}, []string{"method", "outcome"}),
 		waits: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "temper_queue_wait_seconds", Help: "From scheduling to a conductor's taking the steps of an operation, by group and driver.", Buckets: slow,
@@ -75,4 +78,15 @@ func (m *Metrics) refused(what string) { m.lost.WithLabelValues(what).Inc() }
 // BMC is told of each request to a BMC.
 func (m *Metrics) BMC(method, outcome string, d time.Duration) {
 	m.bmc.WithLabelValues(method, outcome).Observe(d.Seconds())
+}
+
+// Conductor registers what a conductor tells of its BMCs: how many give no answer, and how many need longer than usual for
+// one.
+func (m *Metrics) Conductor(silent, slow func() int) {
+	gauge := func(name, help string, n func() int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(n()) })
+	}
+	m.registerer.MustRegister(
+		gauge("temper_bmcs_silent", "BMCs that gave this conductor no answer when it asked last, in the last two minutes.", silent),
+		gauge("temper_bmcs_slow", "BMCs whose answers this conductor awaits for longer than bmc_request_timeout.", slow))
 }

@@ -16,6 +16,7 @@ const goodAnswers = 3
 func steady[T any](ctx context.Context, t *task, read func() (T, error)) (T, error) {
 	for good := 1; ; good++ {
 		v, err := read()
+		t.Reach.heard(t.node.UUID, err)
 		switch {
 		case isSilence(err):
 			t.silent = t.Settings.AwayTimeout > 0

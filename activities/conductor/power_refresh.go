@@ -44,6 +44,7 @@ type PowerRefresh struct {
 	Self     coverage.Conductor // Hostname, Group, Interfaces
 	Interval time.Duration      // between two refreshes
 	Request  time.Duration      // one request to a BMC, where its driver does not learn how long that takes
+	Reach    *Reach             // which BMCs answer this conductor; nil = nobody notes it
 	Log      *zap.Logger
 
 	mu     sync.Mutex
@@ -164,5 +165,6 @@ func (r *PowerRefresh) read(ctx context.Context, n *node.Node, sealed node.Secre
 	ctx, cancel := context.WithTimeout(ctx, 2*within) // one may be a login
 	defer cancel()
 	p, err := s.Power(ctx)
+	r.Reach.heard(n.UUID, err)
 	return stateOf(p), err
 }

@@ -117,6 +117,7 @@ func (t *task) tookEffect(name string) {
 func (t *task) heard(err error) error {
 	sent := t.asking
 	t.asking = false
+	t.Reach.heard(t.node.UUID, err)
 	if isSilence(err) {
 		t.silent = t.Settings.AwayTimeout > 0
 	}

@@ -225,6 +225,9 @@ func (t *task) recordFailure(err error) error {
 	}
 	pause := t.pauseAfter(step, se.err, counts)
 	step.LastError, step.Cause, step.OnAgain = fault.Text(se.err), fault.CauseOf(se.err), 0
+	if isSilence(se.err) && t.Reach.cutOff(t.node.UUID) {
+		step.LastError += cutOffHint
+	}
 	step.ClearDeaths() // this conductor survived the step
 	t.op.Rests, t.pending.Came = true, true
 	t.addNews(node.TimelineFailed, step, step.LastError)

@@ -20,6 +20,7 @@ type Steps struct {
 	Settings Settings
 	Log      *zap.Logger
 	Observe  Observer
+	Reach    *Reach // which BMCs answer this conductor; nil = nobody notes it
 	// OpenAgent returns a client of a node's ramdisk agent.
 	OpenAgent func(t agent.Target, s agent.Settings) (Agent, error)
 	// Image returns the image that instance_info describes. If it gives the checksum as a

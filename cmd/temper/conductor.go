@@ -94,16 +94,17 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	settings := stepSettings(name, r, to)
 	settings.StepLimits = limits
 	self := coverage.Conductor{Hostname: name, Group: strings.ToLower(r.Group), Interfaces: hardware.Enabled()}
-	observer := counts.Observer()
+	observer, reach := counts.Observer(), &conductor.Reach{}
+	counts.Conductor(reach.Silent, hardware.Slow)
 	w := &worker.Conductor{
 		Client: c, Reconciliation: rec, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
 		StopGrace: workTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c))) },
 		Self: self,
 		Power: &conductor.PowerRefresh{
-			Store: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Request: r.BMCRequest, Log: p.log.Named("power"),
+			Store: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Request: r.BMCRequest, Reach: reach, Log: p.log.Named("power"),
 		},
 		Steps: &conductor.Steps{
-			Store: conductor.CountLostClaims(db, observer.Lost), Drivers: hardware, Settings: settings, Log: p.log, Observe: observer,
+			Store: conductor.CountLostClaims(db, observer.Lost), Drivers: hardware, Settings: settings, Log: p.log, Observe: observer, Reach: reach,
 			OpenAgent:   conductor.OpenAgent,
 			ReportSteps: worker.Starter{Client: c}.ReportSteps,
 			Image:       worker.Images(image.Policy{AllowMD5: r.AllowMD5, Reach: to.image}), Fake: func(ctx context.Context, iface string) error { return delays.For(iface).Wait(ctx) },

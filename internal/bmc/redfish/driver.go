@@ -156,6 +156,18 @@ func (d *Driver) acquire(i info) (*endpoint, error) {
 	return e, nil
 }
 
+// Slow returns how many BMCs need longer than the least time for their answers.
+func (d *Driver) Slow() (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.shared {
+		if s.learned() {
+			n++
+		}
+	}
+	return n
+}
+
 func (d *Driver) release(e *endpoint) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

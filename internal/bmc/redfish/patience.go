@@ -78,7 +78,11 @@ func (p *patience) inherit(within time.Duration) {
 }
 
 // learned reports whether answers are awaited for longer than usual.
-func (p *patience) learned() bool { return p.within() > p.least }
+func (p *patience) learned() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now() > p.least
+}
 
 // percentile99 returns the 99th percentile by the nearest rank, 0 if there are no values.
 func percentile99(values []time.Duration) time.Duration {
