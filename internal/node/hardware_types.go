@@ -43,6 +43,12 @@ var hardware = []HardwareType{
 			{Name: "ipmi_priv_level", About: "Privilege level of the session: ADMINISTRATOR (default), OPERATOR, USER or CALLBACK. Switching the power needs OPERATOR."},
 			{Name: "ipmi_cipher_suite", Decides: true, About: "17 (SHA-256) or 3 (SHA-1), both with AES-128. Default: 17, then 3 where the BMC lacks 17."},
 			{Name: "ipmi_protocol_version", Decides: true, About: "2.0, which is the default and the only one: IPMI 1.5 encrypts nothing."},
+			{Name: "ipmi_bridging", About: "Commands are for a controller behind the BMC: single or dual (over two buses); no (default) means the BMC itself."},
+			{Name: "ipmi_target_channel", About: "With ipmi_bridging: channel of the controller's bus, 0 to 15."},
+			{Name: "ipmi_target_address", About: "With ipmi_bridging: address of the controller on that bus, for example 0x72."},
+			{Name: "ipmi_transit_channel", About: "With ipmi_bridging dual: channel of the first bus."},
+			{Name: "ipmi_transit_address", About: "With ipmi_bridging dual: address of the controller on the first bus that leads to the second."},
+			{Name: "ipmi_local_address", About: "With ipmi_bridging: address of the BMC on the bus. Default 0x20."},
 			{Name: "ipmi_disable_boot_timeout", About: "true (default) tells the BMC to keep a boot device longer than 60 seconds, where it can."},
 		},
 		Implementations: map[string][]Implementation{

@@ -55,6 +55,7 @@ type call struct {
 	request types.Request
 	guard   guard // nil for a command that reads
 	once    bool  // it is sent at most once
+	own     bool  // it is for the BMC itself, not for the controller behind a bridge
 }
 
 // guard is called right before each time a command is sent. It returns after which time it must not
@@ -103,7 +104,7 @@ func (e *endpoint) inTurn(ctx context.Context, c call) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case m.code != types.CodeOK:
-		return nil, (&refusal{command: c.request.Command(), code: m.code}).fault()
+		return nil, refusalOf(c, m)
 	}
 	return m.data, nil
 }
@@ -175,7 +176,7 @@ func (e *endpoint) logOut(ctx context.Context, forGood bool) {
 	}
 	e.isClosed = e.isClosed || forGood
 	if e.link != nil {
-		_, _ = e.link.ask(ctx, call{request: &app.CloseSessionRequest{SessionID: e.link.bmcID}}, oldTries, e.pause())
+		_, _ = e.link.ask(ctx, call{request: &app.CloseSessionRequest{SessionID: e.link.bmcID}, own: true}, oldTries, e.pause())
 	}
 	e.forget()
 }

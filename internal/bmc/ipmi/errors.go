@@ -63,6 +63,20 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("the BMC answers to %s with %#02x (%s)", r.command.Name, uint8(r.code), types.StrCC(r.command, uint8(r.code)))
 }
 
+// refusalOf returns the error of an answer to a command that has a completion code, or to the
+// Send Message that should have brought it to the controller behind a bridge.
+func refusalOf(c call, m message) error {
+	if m.answers(c.request.Command()) {
+		return (&refusal{command: c.request.Command(), code: m.code}).fault()
+	}
+	r := &refusal{command: types.CommandSendMessage, code: m.code}
+	switch m.code {
+	case types.CodeSendMessageLostArbitration, types.CodeSendMessageBusError, types.CodeSendMessageNAKOnWrite, types.CodeDestinationUnavailable:
+		return fault.New(fault.Unreachable, "%w; the controller behind the BMC does not answer (%s)", r, propBridging)
+	}
+	return r.fault()
+}
+
 // failedInside reports whether the command may have had an effect although it was not completed.
 func (r *refusal) failedInside() bool {
 	return r.code == types.CodeProcessTimeout || r.code == types.CodeUnspecifiedError

@@ -62,6 +62,7 @@ type info struct {
 	privilege          types.PrivilegeLevel
 	suites             []types.CipherSuiteID // in the order in which they are tried
 	disableBootTimeout bool
+	bridge             bridge
 }
 
 // address identifies the BMC, in errors and among the driver's BMCs.
@@ -73,7 +74,7 @@ func (i info) kuid() []byte { return crypto.PadPassword20([]byte(i.password)) }
 // key is equal for two infos that may share a session. It is a hash, so that the driver's
 // map does not contain passwords.
 func (i info) key() [sha256.Size]byte {
-	return hashOf(i.address(), i.username, i.password, string(i.kg), i.privilege.String(), string(i.suites))
+	return hashOf(i.address(), i.username, i.password, string(i.kg), i.privilege.String(), string(i.suites), i.bridge.String())
 }
 
 // credentials is equal for two infos with the same account and keys.
@@ -162,6 +163,7 @@ func parseInfo(m map[string]any, s bmc.Settings) (info, error) {
 		privilege:          p.privilege(),
 		suites:             p.suites(),
 		disableBootTimeout: p.boolean(propDisableBootTimeout, true),
+		bridge:             p.bridge(),
 	}
 	if len(out.username) > rmcpplus.MaxUserNameLength {
 		p.refuse("%s has more than %d bytes", propUsername, rmcpplus.MaxUserNameLength)

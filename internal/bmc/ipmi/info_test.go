@@ -29,6 +29,9 @@ func TestDriverInfoIsChecked(t *testing.T) {
 		"empty is absent":  {"ipmi_port": "", "ipmi_cipher_suite": "", "ipmi_priv_level": "", "ipmi_hex_kg_key": "", "ipmi_protocol_version": ""},
 		"null is absent":   {"ipmi_port": nil, "ipmi_username": nil, "ipmi_disable_boot_timeout": nil},
 		"longest allowed":  {"ipmi_username": strings.Repeat("u", 16), "ipmi_password": strings.Repeat("p", 20)},
+		"bridged":          {"ipmi_bridging": "single", "ipmi_target_channel": 6.0, "ipmi_target_address": "0x72", "ipmi_local_address": ""},
+		"bridged twice":    {"ipmi_bridging": "Dual", "ipmi_target_channel": "6", "ipmi_target_address": 114.0, "ipmi_transit_channel": "0x0", "ipmi_transit_address": "0x82", "ipmi_local_address": "0x20"},
+		"not bridged":      {"ipmi_bridging": "no"},
 		"somebody else's":  {"deploy_iso": 7},
 	} {
 		require.NoError(t, d.Validate(with(info)), name)
@@ -48,9 +51,12 @@ func TestDriverInfoIsChecked(t *testing.T) {
 			map[string]any{"ipmi_hex_kg_key": "hunter2", "ipmi_priv_level": "ROOT", "ipmi_protocol_version": "1.5", "ipmi_port": 65536.0, "ipmi_cipher_suite": "0", "ipmi_disable_boot_timeout": "maybe"},
 			[]string{"ipmi_hex_kg_key", "ipmi_priv_level", "ipmi_protocol_version", "ipmi_port", "ipmi_cipher_suite", "ipmi_disable_boot_timeout"},
 		},
-		"too long":  {map[string]any{"ipmi_username": strings.Repeat("u", 17), "ipmi_password": "hunter2" + strings.Repeat("p", 14)}, []string{"ipmi_username", "ipmi_password"}},
-		"fractions": {map[string]any{"ipmi_port": 623.5, "ipmi_cipher_suite": 1e300}, []string{"ipmi_port", "ipmi_cipher_suite"}},
-		"metadata":  {map[string]any{"ipmi_address": "169.254.169.254"}, []string{"ipmi_address"}},
+		"a bridge to nowhere":    {map[string]any{"ipmi_bridging": "dual"}, []string{"ipmi_target_channel", "ipmi_target_address", "ipmi_transit_channel", "ipmi_transit_address"}},
+		"a bridge of wrong kind": {map[string]any{"ipmi_bridging": "triple", "ipmi_local_address": "x"}, []string{"ipmi_bridging", "ipmi_local_address"}},
+		"a bridge too far":       {map[string]any{"ipmi_bridging": "single", "ipmi_target_channel": "16", "ipmi_target_address": 256.0}, []string{"ipmi_target_channel", "ipmi_target_address"}},
+		"too long":               {map[string]any{"ipmi_username": strings.Repeat("u", 17), "ipmi_password": "hunter2" + strings.Repeat("p", 14)}, []string{"ipmi_username", "ipmi_password"}},
+		"fractions":              {map[string]any{"ipmi_port": 623.5, "ipmi_cipher_suite": 1e300}, []string{"ipmi_port", "ipmi_cipher_suite"}},
+		"metadata":               {map[string]any{"ipmi_address": "169.254.169.254"}, []string{"ipmi_address"}},
 	} {
 		err := d.Validate(with(wrong.info))
 		require.Equal(t, fault.Invalid, fault.KindOf(err), name)

@@ -17,6 +17,7 @@ import (
 type link struct {
 	conn             net.Conn
 	consoleID, bmcID uint32 // of the session
+	bridge           bridge
 	keys
 
 	sent     uint32 // sequence number of the last packet in the session
@@ -28,6 +29,10 @@ type link struct {
 // pause between them. An answer to any of them is the answer. Each has a sequence number of its
 // own: BMCs drop packets with the same one.
 func (l *link) ask(ctx context.Context, c call, tries int, pause time.Duration) (message, error) {
+	way := l.bridge
+	if c.own {
+		way = bridge{}
+	}
 	var out message
 	var asked uint64 // bit i: a message with the sequence number i was sent
 	err := converse(ctx, l.conn, conversation{
@@ -36,7 +41,7 @@ func (l *link) ask(ctx context.Context, c call, tries int, pause time.Duration) 
 			l.sent++
 			l.sequence = (l.sequence + 1) % (types.IPMIRequesterSequenceMax + 1)
 			asked |= 1 << l.sequence
-			return l.seal(l.bmcID, l.sent, packMessage(c.request, l.sequence))
+			return l.seal(l.bmcID, l.sent, way.pack(c.request, l.sequence))
 		},
 		take: func(packet []byte) bool {
 			payload, sequence, ok := l.open(packet, l.consoleID)
@@ -44,11 +49,11 @@ func (l *link) ask(ctx context.Context, c call, tries int, pause time.Duration) 
 				return false
 			}
 			m, ok := parseMessage(payload)
-			if !ok || !m.answers(c.request.Command()) || asked&(1<<m.sequence) == 0 {
+			if !ok || asked&(1<<m.sequence) == 0 {
 				return false
 			}
-			out = m
-			return true
+			out, ok = way.unpack(m, c.request.Command())
+			return ok
 		},
 	})
 	return out, err

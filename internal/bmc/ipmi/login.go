@@ -71,7 +71,7 @@ func (e *endpoint) raisePrivilege(ctx context.Context) error {
 	if e.info.privilege <= types.PrivilegeLevelUser {
 		return nil
 	}
-	c := call{request: &app.SetSessionPrivilegeLevelRequest{PrivilegeLevel: e.info.privilege}}
+	c := call{request: &app.SetSessionPrivilegeLevelRequest{PrivilegeLevel: e.info.privilege}, own: true}
 	m, err := e.link.ask(ctx, c, 0, e.pause())
 	switch {
 	case err != nil:
@@ -96,7 +96,7 @@ func (e *endpoint) handshake(ctx context.Context, suite types.CipherSuiteID, pat
 			_ = conn.Close()
 		}
 	}()
-	h := &rakp{info: e.info, suite: suite, link: &link{conn: conn, consoleID: random32()}, pause: e.pause()}
+	h := &rakp{info: e.info, suite: suite, link: &link{conn: conn, bridge: e.info.bridge, consoleID: random32()}, pause: e.pause()}
 	if patience {
 		h.settle = e.pause() / 4
 	}

@@ -105,24 +105,26 @@ func (o *openIPMI) restart() *openIPMI {
 // runOpenIPMI returns nil if the simulator ends at once.
 func runOpenIPMI(t *testing.T, program, script string, port int) *openIPMI {
 	o := &openIPMI{t: t, dir: t.TempDir(), port: port}
-	for name, value := range map[string]string{"power": "0", "boot": "none", "reset": "0"} {
-		o.write(name, value+"\n")
-	}
-	o.write("set", "")
+	o.server(o.dir)
+	o.server(o.behind())
 	o.write("lan.conf", fmt.Sprintf(`
 name "temper"
 set_working_mc 0x20
   startlan 1
-    addr 127.0.0.1 %d
+    addr 127.0.0.1 %[1]d
     priv_limit admin
     allowed_auths_user none md2 md5 straight
     allowed_auths_operator none md2 md5 straight
     allowed_auths_admin none md2 md5 straight
     guid a123456789abcdefa123456789abcdef
   endlan
-  chassis_control "%s %s"
-%s`, o.port, script, o.dir, openIPMIUsers))
-	o.write("sim.emu", "mc_setbmc 0x20\nmc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02\nsel_enable 0x20 1000 0x0a\nmc_enable 0x20\n")
+  chassis_control "%[2]s %[3]s"
+%[5]s
+set_working_mc 0x30
+  chassis_control "%[2]s %[4]s"
+`, o.port, script, o.dir, o.behind(), openIPMIUsers))
+	o.write("sim.emu", "mc_setbmc 0x20\nmc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02\nsel_enable 0x20 1000 0x0a\nmc_enable 0x20\n"+
+		"mc_add 0x30 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02\nmc_enable 0x30\n")
 	cmd := exec.Command(program, "-n", "-c", filepath.Join(o.dir, "lan.conf"), "-f", filepath.Join(o.dir, "sim.emu"), "-s", filepath.Join(o.dir, "state"))
 	require.NoError(t, os.MkdirAll(filepath.Join(o.dir, "state"), 0o700))
 	require.NoError(t, cmd.Start())
@@ -134,6 +136,17 @@ set_working_mc 0x20
 		return nil
 	}
 	return o
+}
+
+// behind is where chassis.sh keeps the server of the controller behind the BMC, at 0x30 on channel 0.
+func (o *openIPMI) behind() string { return filepath.Join(o.dir, "behind") }
+
+// server makes a server that is off.
+func (o *openIPMI) server(dir string) {
+	require.NoError(o.t, os.MkdirAll(dir, 0o700))
+	for name, value := range map[string]string{"power": "0\n", "boot": "none\n", "reset": "0\n", "set": ""} {
+		require.NoError(o.t, os.WriteFile(filepath.Join(dir, name), []byte(value), 0o600))
+	}
 }
 
 func (o *openIPMI) write(name, text string) {
@@ -155,9 +168,10 @@ func (o *openIPMI) answers(ended <-chan struct{}) bool {
 		require.NoError(o.t, err)
 		_, _ = conn.Write(ping)
 		require.NoError(o.t, conn.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
-		n, _ := conn.Read(make([]byte, 100))
+		answer := make([]byte, 100)
+		n, _ := conn.Read(answer)
 		_ = conn.Close()
-		if n > 0 {
+		if n > 8 && answer[8] == 0x40 { // a pong; a socket that got the free port itself would hear its own ping
 			return true
 		}
 	}
@@ -183,8 +197,10 @@ func (o *openIPMI) info(more map[string]any) map[string]any {
 }
 
 // changes are what the server was told, in order.
-func (o *openIPMI) changes() []string {
-	text, err := os.ReadFile(filepath.Join(o.dir, "set"))
+func (o *openIPMI) changes() []string { return o.changesIn(o.dir) }
+
+func (o *openIPMI) changesIn(dir string) []string {
+	text, err := os.ReadFile(filepath.Join(dir, "set"))
 	require.NoError(o.t, err)
 	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
 }
@@ -288,4 +304,25 @@ func TestABMCThatHasRestartedIsLoggedInToAgain(t *testing.T) {
 	require.Equal(t, bmc.PowerOff, p)
 	require.NoError(t, s.Restart(t.Context()))
 	require.Equal(t, []string{"reset 1"}, again.changes())
+}
+
+func TestACommandReachesTheControllerBehindABMC(t *testing.T) {
+	o := startOpenIPMI(t)
+	d := newDriver(t, quick())
+	s := open(t, d, o.info(map[string]any{"ipmi_bridging": "single", "ipmi_target_channel": 0.0, "ipmi_target_address": "0x30"}))
+	require.NoError(t, s.RequestPower(t.Context(), bmc.RequestOn))
+	p, err := s.Power(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, bmc.PowerOn, p)
+	require.NoError(t, s.Restart(t.Context()))
+	require.NoError(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DevicePXE}))
+	require.Equal(t, []string{"power 1", "reset 1", "boot pxe"}, o.changesIn(o.behind()))
+
+	p, err = open(t, d, o.info(nil)).Power(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, bmc.PowerOff, p, "the BMC's own server")
+	require.Empty(t, o.changes())
+
+	_, err = open(t, d, o.info(map[string]any{"ipmi_bridging": "single", "ipmi_target_channel": "0", "ipmi_target_address": "0x72"})).Power(t.Context())
+	require.Equal(t, fault.Unreachable, fault.KindOf(err), "nothing is there: %v", err)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bougou/go-ipmi/pkg/command/chassis"
+	"github.com/bougou/go-ipmi/pkg/protocol"
 	"github.com/bougou/go-ipmi/pkg/types"
 	"github.com/stretchr/testify/require"
 )
@@ -66,6 +67,7 @@ func FuzzAPacketFromAnybody(f *testing.F) {
 			require.True(t, bytes.Equal(plain, out))
 		}
 		if m, ok := parseMessage(plain); ok {
+			_, _ = bridge{hops: make([]hop, 2)}.unpack(m, types.CommandGetChassisStatus)
 			var status chassis.GetChassisStatusResponse
 			_ = status.Unpack(m.data)
 			var option chassis.GetSystemBootOptionsParamResponse
@@ -77,4 +79,52 @@ func FuzzAPacketFromAnybody(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Answers come by themselves after an empty answer to Send Message, or within that answer.
+func TestAnswersOverABridge(t *testing.T) {
+	answer := func(c types.Command, code types.CompletionCode, data []byte) []byte {
+		return protocol.BuildIPMIResponse(uint8(c.NetFn), c.ID, 5, uint8(code), data)
+	}
+	status := answer(types.CommandGetChassisStatus, 0, []byte{1, 0, 0})
+	for name, c := range map[string]struct {
+		hops   int
+		packet []byte
+		want   string // "" = it goes on waiting
+	}{
+		"by itself":             {1, status, "status"},
+		"accepted":              {1, answer(types.CommandSendMessage, 0, nil), ""},
+		"within":                {1, answer(types.CommandSendMessage, 0, status), "status"},
+		"within twice":          {2, answer(types.CommandSendMessage, 0, answer(types.CommandSendMessage, 0, status)), "status"},
+		"accepted by the next":  {2, answer(types.CommandSendMessage, 0, answer(types.CommandSendMessage, 0, nil)), ""},
+		"refused":               {1, answer(types.CommandSendMessage, types.CodeSendMessageNAKOnWrite, nil), "refusal"},
+		"refused by the next":   {2, answer(types.CommandSendMessage, 0, answer(types.CommandSendMessage, types.CodeSendMessageNAKOnWrite, nil)), "refusal"},
+		"nonsense within":       {1, answer(types.CommandSendMessage, 0, []byte{1, 2, 3}), ""},
+		"of another command":    {1, answer(types.CommandGetDeviceID, 0, nil), ""},
+		"too deep for the hops": {1, answer(types.CommandSendMessage, 0, answer(types.CommandSendMessage, 0, status)), ""},
+	} {
+		m, ok := parseMessage(c.packet)
+		require.True(t, ok, name)
+		out, ok := bridge{hops: make([]hop, c.hops)}.unpack(m, types.CommandGetChassisStatus)
+		require.Equal(t, c.want != "", ok, name)
+		switch c.want {
+		case "status":
+			require.Equal(t, []byte{1, 0, 0}, out.data, name)
+		case "refusal":
+			require.Equal(t, types.CodeSendMessageNAKOnWrite, out.code, name)
+		}
+	}
+}
+
+// To 0x72 on channel 6, and to the same over 0x82 on channel 0 (IPMI 2.0, 6.13.3).
+func TestCommandsOverABridge(t *testing.T) {
+	status := &chassis.GetChassisStatusRequest{}
+	inner := []byte{0x72, 0x00, 0x8e, 0x20, 0x14, 0x01, 0xcb}
+	single := bridge{local: 0x20, hops: []hop{{6, 0x72}}}.pack(status, 5)
+	require.Equal(t, append([]byte{0x20, 0x18, 0xc8, 0x81, 0x14, 0x34, 0x46}, inner...), single[:len(single)-1])
+	dual := bridge{local: 0x20, hops: []hop{{0, 0x82}, {6, 0x72}}}.pack(status, 5)
+	middle := append([]byte{0x82, 0x18, 0x66, 0x20, 0x14, 0x34, 0x46}, inner...)
+	require.Equal(t, append([]byte{0x20, 0x18, 0xc8, 0x81, 0x14, 0x34, 0x40}, middle...), dual[:len(dual)-2])
+	require.Zero(t, protocol.Checksum(single[3:]))
+	require.Zero(t, protocol.Checksum(dual[3:]))
 }
