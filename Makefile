@@ -76,6 +76,10 @@ quirks: ## take out, one after the other, what the driver does for BMCs that are
 	go test -count 1 -timeout 30m -v ./internal/bmc/redfish -run '^TestEveryRowOfTheTableOfQuirksIsNeeded$$' $(TEST_FLAGS)
 	go test -count 1 -timeout 60m -v ./test/quirks $(TEST_FLAGS) -all
 
+.PHONY: fuzz
+fuzz: ## talk to BMCs whose answers are spoiled, for FUZZ_TIME (10m)
+	go test ./internal/bmc/redfish -run '^$$' -fuzz FuzzBMCs -fuzztime $(or $(FUZZ_TIME),10m)
+
 .PHONY: soak
 soak: build ## kill processes at random while operations run on a faulty rack, and check the result
 	go build -o bin/soak ./test/soak

@@ -130,8 +130,8 @@ func (d *Driver) Insecure(driverInfo map[string]any) string {
 	return ""
 }
 
-// certificateProblem explains what is wrong with a BMC's certificate and what to do about
-// it, "" if err is about something else.
+// certificateProblem explains what is wrong with a BMC's certificate, or with its TLS, and
+// what to do about it, "" if err is about something else.
 func certificateProblem(err error) string {
 	var (
 		failed  *tls.CertificateVerificationError
@@ -158,9 +158,23 @@ func certificateProblem(err error) string {
 		what = "does not verify: " + printable(err.Error(), maxMessage)
 		mend = "replace it, or set " + propVerifyCA + " to false to accept any certificate"
 	default:
-		return ""
+		return legacyTLS(err)
 	}
 	return fmt.Sprintf("its certificate%s %s; %s", describe(leaf), what, mend)
+}
+
+// legacyTLS explains a handshake that failed because the BMC has only versions or ciphers of
+// TLS that Go no longer offers, "" if err is about something else. Such are iLO 4 and
+// Supermicro X10. Package crypto/tls has no types for these errors.
+func legacyTLS(err error) string {
+	text := err.Error()
+	for _, sign := range []string{"tls: handshake failure", "protocol version not supported", "unsupported protocol version", "insufficient security level"} {
+		if strings.Contains(text, sign) {
+			return fmt.Sprintf("it has no version and cipher of TLS that is safe (%s); update its firmware, "+
+				"or set %s to its http:// address if nobody else can reach that network", sign, propAddress)
+		}
+	}
+	return ""
 }
 
 func describe(c *x509.Certificate) string {
