@@ -102,8 +102,8 @@ type Config struct {
 	// Safe is how long after the end of a workflow something of it may still act.
 	// Default 9 s.
 	Safe time.Duration
-	// HardwareDeadline is how long one request to hardware takes at most: after it
-	// nothing of a claim that was ended acts any more. Default 4 s.
+	// HardwareDeadline is how long one request to hardware usually takes at most. One that
+	// may take longer is recorded, and the next operation of the node waits for it. Default 4 s.
 	HardwareDeadline time.Duration
 	// ReconcileLate is from what age on of the last reconciliation people are told
 	// that no orchestrator runs. Default 45 s.

@@ -61,8 +61,9 @@ func deployOnce(b *testing.B, s *store.Store, uuid, run string) {
 	_, err = s.Claim(ctx, o.ID, run, first, time.Time{}, "conductor-1")
 	require.NoError(b, err)
 	for i, p := range []node.Progress{{Power: node.PowerOff}, {Move: node.EventWait, Phase: node.Waiting}, {Move: node.EventResume, Phase: node.Running}, {}, {Power: node.PowerOn}} {
-		_, err = s.CheckClaim(ctx, o.ID, first)
+		_, err = s.StartRequest(ctx, o.ID, first, node.BMCRequest{Name: "power On", Left: 4 * time.Second, AnswerWithin: 4 * time.Second})
 		require.NoError(b, err)
+		p.InFlight = &node.BMCRequest{}
 		steps[i].State = node.StepDone
 		p.Steps = steps
 		_, err = s.SaveSteps(ctx, o.ID, first, p)
@@ -85,8 +86,16 @@ func BenchmarkOperations(b *testing.B) {
 	other := create(b, s, node.Available)
 	for name, f := range map[string]func(i int) error{
 		"CheckClaim": func(int) error { _, err := s.CheckClaim(b.Context(), o.ID, first); return err },
-		"Node":       func(int) error { _, err := s.Node(b.Context(), n.UUID); return err },
-		"SaveSteps":  func(int) error { _, err := s.SaveSteps(b.Context(), o.ID, first, node.Progress{}); return err },
+		"StartRequest": func(int) error {
+			_, err := s.StartRequest(b.Context(), o.ID, first, node.BMCRequest{Name: "power On", Left: 4 * time.Second, AnswerWithin: 4 * time.Second})
+			return err
+		},
+		"SaveStepsAnswered": func(int) error {
+			_, err := s.SaveSteps(b.Context(), o.ID, first, node.Progress{InFlight: &node.BMCRequest{}})
+			return err
+		},
+		"Node":      func(int) error { _, err := s.Node(b.Context(), n.UUID); return err },
+		"SaveSteps": func(int) error { _, err := s.SaveSteps(b.Context(), o.ID, first, node.Progress{}); return err },
 		"SaveStepsPower": func(int) error {
 			_, err := s.SaveSteps(b.Context(), o.ID, first, node.Progress{Power: node.PowerOn})
 			return err

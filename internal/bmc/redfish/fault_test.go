@@ -238,6 +238,70 @@ func TestASilentBMCIsBoundedByTheRequestTimeout(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestABMCThatRanOutOfTimeGetsMore(t *testing.T) {
+	f := newFixture(t)
+	conf := quick()
+	conf.RequestTimeout, conf.MostTimeout = time.Second, 3*time.Second
+	d := newDriver(t, conf)
+	open := func(within time.Duration) bmc.Session {
+		s, err := d.Open(t.Context(), bmc.Target{Node: nodeID, Info: f.info(nil), AnswerWithin: within})
+		require.NoError(t, err)
+		t.Cleanup(s.Close)
+		return s
+	}
+	s := open(0)
+	_, err := s.Power(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, time.Second, s.AnswerWithin())
+	require.Zero(t, d.Slow())
+	f.times(1, http.MethodPost, "/Actions/ComputerSystem.Reset", silent)
+	err = s.RequestPower(t.Context(), bmc.RequestOn)
+	requireFault(t, err, fault.Unreachable, "no answer in time (at most 1s)")
+	require.False(t, bmc.IsNotSent(err))
+	require.Equal(t, 2*time.Second, s.AnswerWithin(), "twice as long")
+	require.Equal(t, 1, d.Slow())
+	require.Equal(t, 3*time.Second, open(time.Hour).AnswerWithin(), "what others have learned, but not more than may be")
+}
+
+func TestABMCThatCannotBeReachedGetsNoMoreTime(t *testing.T) {
+	f := newFixture(t)
+	conf := quick()
+	info := f.info(nil)
+	f.srv.Close()
+	s := talk(t, newDriver(t, conf), info)
+	_, err := s.Power(t.Context())
+	requireFault(t, err, fault.Unreachable, "")
+	require.True(t, bmc.IsNotSent(err))
+	require.Equal(t, conf.RequestTimeout, s.AnswerWithin())
+}
+
+func TestTheGuardLearnsWhatIsAskedForAndSaysForHowLong(t *testing.T) {
+	f := newFixture(t)
+	var asked []string
+	over := false
+	guard := func(_ context.Context, r bmc.Request) (time.Time, error) {
+		asked = append(asked, r.Name)
+		require.Equal(t, quick().RequestTimeout, r.AnswerWithin)
+		if over {
+			return time.Now(), nil
+		}
+		return time.Now().Add(r.AnswerWithin), nil
+	}
+	s, err := newDriver(t, quick()).Open(t.Context(), bmc.Target{Node: nodeID, Info: f.info(nil), Guard: guard})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	require.NoError(t, s.RequestPower(t.Context(), bmc.RequestForceOff))
+	require.NoError(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DeviceCDROM}))
+	one, two := "http://192.0.2.1/one.iso", "http://192.0.2.1/two.iso"
+	require.NoError(t, s.InsertMedia(t.Context(), one))
+	require.NoError(t, s.InsertMedia(t.Context(), two), "the other image is ejected first")
+	require.Equal(t, []string{"power ForceOff", "boot device cdrom (Once)", bmc.NameInsert(one), bmc.NameEject, bmc.NameInsert(two)}, asked)
+	before := len(f.changed())
+	over = true
+	require.Error(t, s.RequestPower(t.Context(), bmc.RequestOn))
+	require.Len(t, f.changed(), before, "its time is over, so it is not sent")
+}
+
 func TestNoMoreThanSoManyRequestsAtATime(t *testing.T) {
 	f := newFixture(t)
 	conf := quick()
