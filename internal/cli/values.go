@@ -107,7 +107,7 @@ func askSecret(key string, in io.Reader, out io.Writer) (string, error) {
 		typed, err = term.ReadPassword(int(f.Fd()))
 		fmt.Fprintln(out)
 		line = string(typed)
-	} else if line, err = bufio.NewReader(io.LimitReader(in, maxFile)).ReadString('\n'); err == io.EOF {
+	} else if line, err = bufio.NewReader(io.LimitReader(in, maxFile)).ReadString('\n'); errors.Is(err, io.EOF) {
 		err = nil
 	}
 	if err != nil {

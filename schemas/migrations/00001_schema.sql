@@ -135,6 +135,16 @@ CREATE TABLE bmc_requests (
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE bmc_requests IS 'The last request to the BMC of a node that changes something. It is written right before the request is sent, by the statement that checks the claim.';
 
+CREATE TABLE bmc_sessions (
+    address   text        NOT NULL, -- of the BMC, as its driver writes it
+    path      text        NOT NULL, -- of the session at the BMC; its token is not stored
+    conductor text        NOT NULL, -- that opened it
+    opened_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (address, path)
+);
+COMMENT ON TABLE bmc_sessions IS 'Sessions that conductors have with BMCs. If a conductor dies, the next one that logs in to the BMC ends its sessions, because a BMC allows few.';
+CREATE INDEX bmc_sessions_by_age ON bmc_sessions (opened_at);
+
 CREATE TABLE secrets (
     node_id    bigint   NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
     name       text     NOT NULL, -- driver_info/KEY, instance_info/KEY, agent_token, operation/ID/steps/INDEX/args/KEY

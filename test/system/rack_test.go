@@ -75,6 +75,7 @@ type server struct {
 		Step   string `json:"step"`
 		Answer int    `json:"answer"`
 	} `json:"agent_commands"`
+	Sessions          int     `json:"sessions"`
 	AgentPhase        string  `json:"agent_phase"`
 	AgentBoots        int     `json:"agent_boots"`
 	Lookups           int     `json:"lookups"`

@@ -34,6 +34,7 @@ type Observer func(method, outcome string, d time.Duration)
 type Config struct {
 	bmc.Settings
 	Observer  Observer      // may be nil
+	Sessions  SessionBook   // nil = sessions that a conductor left behind end by the BMC's own timeout
 	DeniedFor time.Duration // how long a refused password is not tried again. Default 60 s
 
 	withoutQuirk string // name of a row of the table of quirks that tests leave out

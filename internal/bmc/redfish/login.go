@@ -86,6 +86,7 @@ func (e *endpoint) ensureLogin(ctx context.Context, refused int) (login, error) 
 		return login{}, err
 	}
 	l.generation = last.generation + 1
+	e.forgetSessions(ctx, last.session) // the BMC has ended it
 	e.mu.Lock()
 	e.login = l
 	e.mu.Unlock()
@@ -130,7 +131,11 @@ func (e *endpoint) logIn(ctx context.Context) (login, error) {
 	if err != nil {
 		return login{}, fault.New(fault.Internal, "encode a login: %w", err)
 	}
-	a, err := e.send(ctx, request{method: http.MethodPost, path: place, body: body}, login{})
+	create := request{method: http.MethodPost, path: place, body: body}
+	a, err := e.send(ctx, create, login{})
+	if err == nil && a.sessionsFull() && e.endLeftSessions(ctx, login{kind: loginBasic}, "") {
+		a, err = e.send(ctx, create, login{})
+	}
 	if err != nil {
 		return login{}, err
 	}
@@ -139,7 +144,9 @@ func (e *endpoint) logIn(ctx context.Context) (login, error) {
 		return login{}, malformedAnswer(place, "the BMC made a session with a token of %d bytes, more than %d", len(token), maxToken)
 	}
 	if a.err() == nil && token != "" {
-		return login{kind: loginSession, token: token, session: sessionPath(a)}, nil
+		l := login{kind: loginSession, token: token, session: sessionPath(a)}
+		e.endLeftSessions(ctx, l, l.session)
+		return l, nil
 	}
 	if e.info.auth == authAuto && a.noSession() {
 		return e.tryBasic(ctx, root)
@@ -260,7 +267,9 @@ func (e *endpoint) logOut(ctx context.Context, forGood bool) {
 	e.quirks, e.unusable, e.inSettings = nil, nil, nil // the firmware may be updated meanwhile
 	e.mu.Unlock()
 	if l.kind == loginSession && l.session != "" {
-		_, _ = e.send(ctx, request{method: http.MethodDelete, path: l.session}, l)
+		if _, err := e.send(ctx, request{method: http.MethodDelete, path: l.session}, l); err == nil {
+			e.forgetSessions(ctx, l.session)
+		}
 	}
 	e.client.CloseIdleConnections()
 }

@@ -60,6 +60,7 @@ type listing struct {
 		ResetType string `json:"reset_type"`
 	} `json:"power_actions"`
 	BadLogins  int     `json:"bad_logins"`
+	Sessions   int     `json:"sessions"`
 	Serial     string  `json:"serial"`
 	BootedFrom *string `json:"booted_from"`
 }

@@ -1,0 +1,88 @@
+package redfish_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/bmc/redfish"
+	"go.temper.dev/temper/internal/sim"
+)
+
+// book has the sessions of conductors with one BMC.
+type book struct {
+	mu   sync.Mutex
+	of   map[string]string // path -> conductor
+	dead []string
+}
+
+// page is the book as one conductor uses it.
+type page struct {
+	*book
+	conductor string
+}
+
+func (p page) Opened(_ context.Context, _, path string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if path != "" {
+		p.of[path] = p.conductor
+	}
+	var left []string
+	for at, conductor := range p.of {
+		if slices.Contains(p.dead, conductor) {
+			left = append(left, at)
+		}
+	}
+	return left
+}
+
+func (p page) Ended(_ context.Context, _ string, paths ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, at := range paths {
+		delete(p.of, at)
+	}
+}
+
+func (b *book) known() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []string
+	for _, conductor := range b.of {
+		out = append(out, conductor)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Two conductors die without logging out. The next one ends their sessions, also if the BMC allows no further one.
+func TestSessionsOfDeadConductorsAreEnded(t *testing.T) {
+	for name, most := range map[string]int{"there is room for another one": 16, "the BMC allows no further one": 2} {
+		t.Run(name, func(t *testing.T) {
+			rack := startRack(t, sim.Config{MaxSessions: most})
+			info := listed(t, rack).info()
+			info["redfish_auth_type"] = "session"
+			b := &book{of: map[string]string{}}
+			driver := func(conductor string) *redfish.Driver {
+				c := quick()
+				c.Sessions = page{b, conductor}
+				return newDriver(t, c)
+			}
+			require.NoError(t, power(t, driver("c1"), info))
+			require.NoError(t, power(t, driver("c2"), info))
+			require.Equal(t, 2, listed(t, rack).Sessions)
+			b.dead = []string{"c1", "c2"}
+			last := driver("c3")
+			require.NoError(t, power(t, last, info))
+			require.Equal(t, 1, listed(t, rack).Sessions)
+			require.Equal(t, []string{"c3"}, b.known())
+			last.Close(t.Context())
+			require.Zero(t, listed(t, rack).Sessions)
+			require.Empty(t, b.known())
+		})
+	}
+}
