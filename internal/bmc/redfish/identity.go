@@ -2,6 +2,8 @@ package redfish
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"slices"
 )
 
@@ -45,7 +47,8 @@ func (s *session) identify(ctx context.Context, sys system) (identity, error) {
 	return id, err
 }
 
-// askManager adds what the first manager says that has a firmware.
+// askManager adds what the first manager says that has a firmware. A manager that can't be
+// read at the moment is an error: without its firmware a change might be the wrong one.
 func (s *session) askManager(ctx context.Context, sys system, id *identity) error {
 	for _, path := range s.managers(ctx, sys) {
 		var m manager
@@ -54,9 +57,15 @@ func (s *session) askManager(ctx context.Context, sys system, id *identity) erro
 		case err == nil && m.FirmwareVersion != "":
 			id.managerModel, id.firmware = string(m.Model), string(m.FirmwareVersion)
 			return nil
-		case err != nil && !skippable(err):
+		case err != nil && (!skippable(err) || serverError(err)):
 			return err
 		}
 	}
 	return nil
+}
+
+// serverError reports whether the BMC answered with a status from 500.
+func serverError(err error) bool {
+	var no *refusal
+	return errors.As(err, &no) && no.status >= http.StatusInternalServerError
 }

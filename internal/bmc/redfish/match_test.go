@@ -174,3 +174,19 @@ func TestWhatARefusalOfAnImageAsksForIsAdded(t *testing.T) {
 		})
 	}
 }
+
+// Without the manager's firmware nobody knows how this BMC wants its changes.
+func TestAManagerThatCanNotBeReadNowIsWaitedFor(t *testing.T) {
+	f := newFixture(t)
+	f.docs["/redfish/v1/"].(map[string]any)["Vendor"] = "Dell"
+	f.once(http.MethodGet, "/redfish/v1/Managers/1", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+	s := talk(t, newDriver(t, quick()), f.info(nil))
+	requireFault(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DevicePXE}), fault.Unreachable, "/redfish/v1/Managers/1")
+	require.Empty(t, f.changed())
+	require.NoError(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DevicePXE}))
+
+	f = newFixture(t)
+	f.docs["/redfish/v1/"].(map[string]any)["Vendor"] = "Dell"
+	delete(f.docs, "/redfish/v1/Managers/1")
+	require.NoError(t, talk(t, newDriver(t, quick()), f.info(nil)).SetBoot(t.Context(), bmc.Boot{Device: bmc.DevicePXE}), "a manager that is not there says nothing")
+}

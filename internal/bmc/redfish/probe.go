@@ -89,7 +89,9 @@ func (s *session) selfDescription(ctx context.Context, sys system) (identity, se
 		return identity{}, serviceRoot{}, err
 	}
 	id := identity{vendor: string(root.Vendor), manufacturer: string(sys.Manufacturer), model: string(sys.Model)}
-	err = s.askManager(ctx, sys, &id)
+	if err = s.askManager(ctx, sys, &id); serverError(err) {
+		err = nil // a probe tells what there is
+	}
 	return id, root, err
 }
 
