@@ -27,7 +27,7 @@ const passwordVariable = "TEMPER_BMC_PASSWORD"
 
 func newBMCCommand() *cobra.Command {
 	c := &cobra.Command{Use: "bmc", Short: "Ask a BMC directly, without a node or an API", Args: cobra.NoArgs, Example: "  temper bmc probe 10.0.0.7 --username admin"}
-	c.AddCommand(newBMCProbeCommand())
+	c.AddCommand(newBMCProbeCommand(), newBMCEventsCommand(), newBMCIdentifyCommand(), newBMCNMICommand(), newBMCRestartCommand())
 	return c
 }
 
@@ -137,8 +137,13 @@ func (f probeFlags) target(address string, prompt io.Writer) (bmc.Target, error)
 }
 
 func (f probeFlags) password(prompt io.Writer) (string, error) {
-	if f.passwordFile != "" {
-		raw, err := readLimited(f.passwordFile, 4<<10)
+	return readPassword(f.username, f.passwordFile, prompt)
+}
+
+// readPassword reads the password of a user from the file, if one is named, from the environment or from the terminal.
+func readPassword(username, file string, prompt io.Writer) (string, error) {
+	if file != "" {
+		raw, err := readLimited(file, 4<<10)
 		if err != nil {
 			return "", fmt.Errorf("--password-file: %w", err)
 		}
@@ -151,7 +156,7 @@ func (f probeFlags) password(prompt io.Writer) (string, error) {
 	if !term.IsTerminal(in) {
 		return "", fmt.Errorf("no password: give --password-file or %s", passwordVariable)
 	}
-	fmt.Fprintf(prompt, "Password of %s: ", f.username)
+	fmt.Fprintf(prompt, "Password of %s: ", username)
 	raw, err := term.ReadPassword(in)
 	fmt.Fprintln(prompt)
 	return string(raw), err

@@ -5,6 +5,7 @@ package bmc
 
 import (
 	"context"
+	"math"
 	"net/url"
 	"time"
 
@@ -171,6 +172,10 @@ type Session struct {
 	BootDevice
 	VirtualMedia
 	Inspector
+	Interrupter
+	Identifier
+	ManagerRestarter
+	EventLog
 	// AnswerWithin returns how long the driver waits for an answer of this BMC now. It is nil if the
 	// driver does not learn that.
 	AnswerWithin func() time.Duration
@@ -228,6 +233,47 @@ type VirtualMedia interface {
 type Inspector interface {
 	// Inspect reads the hardware inventory.
 	Inspect(ctx context.Context) (Inventory, error)
+}
+
+// Interrupter interrupts a server whatever it does, so that its operating system writes a crash
+// dump or ends.
+type Interrupter interface {
+	// InjectNMI sends a non-maskable interrupt. The server must be on. Nobody can read back whether
+	// it took effect, so it is sent at most once. If the answer is lost, it returns
+	// fault.OutcomeUnknown.
+	InjectNMI(ctx context.Context) error
+}
+
+// IdentifyForever has the light shine until it is switched off.
+const IdentifyForever = time.Duration(math.MaxInt64)
+
+// Identifier switches the light by which people find a server.
+type Identifier interface {
+	// Identify switches the light on for a time, which is rounded up to whole seconds, and off if it
+	// is 0. A BMC may shorten it to what it can do.
+	Identify(ctx context.Context, d time.Duration) error
+}
+
+// ManagerRestarter restarts the BMC. The server itself runs on.
+type ManagerRestarter interface {
+	// RestartBMC restarts the BMC, which then does not answer for a while and forgets its sessions.
+	// It is sent at most once. If the answer is lost, it returns fault.OutcomeUnknown.
+	RestartBMC(ctx context.Context) error
+}
+
+// Event is an entry of a BMC's event log.
+type Event struct {
+	ID       int       // number of the entry; in the order of the log, which need not be that of the numbers
+	At       time.Time // zero if the BMC did not know the time
+	Sensor   string    // what the event is about, such as "Temperature 0x30"
+	Text     string    // what happened, in the words of the specification, or raw bytes
+	Asserted bool      // it began; false = it ended
+}
+
+// EventLog reads the BMC's event log.
+type EventLog interface {
+	// Events returns the entries, oldest first, at most the newest limit of them; limit is above 0.
+	Events(ctx context.Context, limit int) ([]Event, error)
 }
 
 // Driver opens conversations with BMCs. A process has one value of it, which is safe

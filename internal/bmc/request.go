@@ -32,6 +32,8 @@ func (b Boot) Name() string {
 // The names of requests that have no parameters.
 const (
 	NameRestart = "restart"
+	NameNMI     = "inject an NMI"
+	NameBMC     = "restart the BMC"
 	NameEject   = "eject the virtual medium"
 )
 
@@ -42,8 +44,8 @@ func NameInsert(url string) string {
 }
 
 // Repeatable reports whether a request may be sent although one of the same name may still take effect. A restart may not:
-// each one that takes effect restarts the server.
-func Repeatable(name string) bool { return name != NameRestart }
+// each one that takes effect restarts the server. So it is with an NMI and a restart of the BMC.
+func Repeatable(name string) bool { return name != NameRestart && name != NameNMI && name != NameBMC }
 
 type nameKey struct{}
 

@@ -39,6 +39,10 @@ func (b *bench) able() []call {
 		{"InsertMedia", true, Media, func(ctx context.Context, s bmc.Session) error { return s.InsertMedia(ctx, b.Images[1]) }},
 		{"EjectMedia", true, Media, func(ctx context.Context, s bmc.Session) error { return s.EjectMedia(ctx) }},
 		{"Inspect", false, Inspection, func(ctx context.Context, s bmc.Session) error { _, err := s.Inspect(ctx); return err }},
+		{"InjectNMI", true, NMI, func(ctx context.Context, s bmc.Session) error { return s.InjectNMI(ctx) }},
+		{"Identify", true, Identify, func(ctx context.Context, s bmc.Session) error { return s.Identify(ctx, time.Second) }},
+		{"RestartBMC", true, RestartBMC, func(ctx context.Context, s bmc.Session) error { return s.RestartBMC(ctx) }},
+		{"Events", false, EventLog, func(ctx context.Context, s bmc.Session) error { _, err := s.Events(ctx, 10); return err }},
 	}, func(c call) bool { return b.lacks(c.lacking) })
 }
 

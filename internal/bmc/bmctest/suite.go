@@ -36,6 +36,10 @@ const (
 	BootReadBack Capability = "boot read back"
 	Media        Capability = "virtual media"
 	Inspection   Capability = "inspection"
+	NMI          Capability = "NMI"
+	Identify     Capability = "identification light"
+	RestartBMC   Capability = "restart of the BMC"
+	EventLog     Capability = "event log"
 )
 
 // Rig is a driver and a server to test it with, which is powered off and has no boot
@@ -148,6 +152,14 @@ func (b *bench) has(c Capability) bool {
 		return b.can.VirtualMedia != nil
 	case Inspection:
 		return b.can.Inspector != nil
+	case NMI:
+		return b.can.Interrupter != nil
+	case Identify:
+		return b.can.Identifier != nil
+	case RestartBMC:
+		return b.can.ManagerRestarter != nil
+	case EventLog:
+		return b.can.EventLog != nil
 	}
 	return b.can.PowerControl != nil
 }

@@ -83,7 +83,10 @@ func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 		return bmc.Session{}, err
 	}
 	s := &session{endpoint: e, target: t}
-	return bmc.Session{PowerControl: s, Restarter: s, BootDevice: s, End: sync.OnceFunc(func() { d.release(e) })}, nil
+	return bmc.Session{
+		PowerControl: s, Restarter: s, BootDevice: s, Interrupter: s, Identifier: s, ManagerRestarter: s, EventLog: s,
+		End: sync.OnceFunc(func() { d.release(e) }),
+	}, nil
 }
 
 // acquire returns the endpoint for i, a new one if there is none; release must follow.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -73,6 +74,15 @@ type openIPMI struct {
 	process *os.Process
 }
 
+// events are the entries of the event log: a temperature that is too high and then not, a record of
+// somebody's own with a time and one without.
+const events = `
+sel_add 0x20 0x02 0x00 0x10 0x00 0x60 0x20 0x00 0x04 0x01 0x30 0x01 0x59 0x64 0x60
+sel_add 0x20 0x02 0x01 0x10 0x00 0x60 0x20 0x00 0x04 0x01 0x30 0x81 0x59 0x50 0x60
+sel_add 0x20 0xc0 0x02 0x10 0x00 0x60 0x01 0x02 0x03 0x04 0x05 0x06 0x07 0x08 0x09
+sel_add 0x20 0xe0 0x01 0x02 0x03 0x04 0x05 0x06 0x07 0x08 0x09 0x0a 0x0b 0x0c 0x0d
+`
+
 // openIPMIUsers are the accounts: admin may do everything, watcher may read.
 const openIPMIUsers = `
   user 2 true "admin" "secret" admin 20 none md2 md5 straight
@@ -123,7 +133,7 @@ set_working_mc 0x20
 set_working_mc 0x30
   chassis_control "%[2]s %[4]s"
 `, o.port, script, o.dir, o.behind(), openIPMIUsers))
-	o.write("sim.emu", "mc_setbmc 0x20\nmc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02\nsel_enable 0x20 1000 0x0a\nmc_enable 0x20\n"+
+	o.write("sim.emu", "mc_setbmc 0x20\nmc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02\nsel_enable 0x20 1000 0x0a\nmc_enable 0x20\n"+events+
 		"mc_add 0x30 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02\nmc_enable 0x30\n")
 	cmd := exec.Command(program, "-n", "-c", filepath.Join(o.dir, "lan.conf"), "-f", filepath.Join(o.dir, "sim.emu"), "-s", filepath.Join(o.dir, "state"))
 	require.NoError(t, os.MkdirAll(filepath.Join(o.dir, "state"), 0o700))
@@ -325,4 +335,31 @@ func TestACommandReachesTheControllerBehindABMC(t *testing.T) {
 
 	_, err = open(t, d, o.info(map[string]any{"ipmi_bridging": "single", "ipmi_target_channel": "0", "ipmi_target_address": "0x72"})).Power(t.Context())
 	require.Equal(t, fault.Unreachable, fault.KindOf(err), "nothing is there: %v", err)
+}
+
+func TestTheEventLogIsRead(t *testing.T) {
+	o := startOpenIPMI(t)
+	s := open(t, newDriver(t, quick()), o.info(nil))
+	all, err := s.Events(t.Context(), 100)
+	require.NoError(t, err)
+	require.Len(t, all, 4)
+	require.Equal(t, "Temperature 0x30", all[0].Sensor)
+	require.Contains(t, all[0].Text, "Upper Critical")
+	require.True(t, all[0].Asserted)
+	require.False(t, all[1].Asserted)
+	require.Equal(t, all[0].Sensor, all[1].Sensor)
+	require.Equal(t, "OEM record 0xc0", all[2].Sensor)
+	require.Equal(t, "OEM record 0xe0", all[3].Sensor)
+	require.True(t, all[3].At.IsZero())
+	two, err := s.Events(t.Context(), 2)
+	require.NoError(t, err)
+	require.Equal(t, all[2:], two, "the newest")
+
+	list, err := exec.Command(tool(t, "ipmitool", "ipmitool"), "-I", "lanplus", "-H", "127.0.0.1", "-p", strconv.Itoa(o.port),
+		"-U", "admin", "-P", "secret", "-C", "3", "sel", "list").CombinedOutput()
+	require.NoError(t, err, "%s", list)
+	require.Equal(t, 4, strings.Count(string(list), "\n"), "%s", list)
+	for _, want := range []string{"Temperature #0x30 | Upper Critical going high | Asserted", "Upper Critical going high | Deasserted"} {
+		require.Contains(t, string(list), want)
+	}
 }

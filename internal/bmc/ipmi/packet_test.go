@@ -70,6 +70,7 @@ func FuzzAPacketFromAnybody(f *testing.F) {
 			_, _ = bridge{hops: make([]hop, 2)}.unpack(m, types.CommandGetChassisStatus)
 			var status chassis.GetChassisStatusResponse
 			_ = status.Unpack(m.data)
+			_, _ = parseEvent(m.data)
 			var option chassis.GetSystemBootOptionsParamResponse
 			if option.Unpack(m.data) == nil {
 				var flags types.BootOptionParam_BootFlags

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/bougou/go-ipmi/pkg/command/chassis"
+	"github.com/bougou/go-ipmi/pkg/types"
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
@@ -62,18 +63,28 @@ func (s *session) Restart(ctx context.Context) error {
 	if _, err := s.power(ctx); err != nil {
 		return s.wrap("send "+bmc.ForceRestart, err)
 	}
-	err := s.control(ctx, chassis.ChassisControlHardReset)
+	ctx = bmc.Asking(ctx, bmc.NameRestart)
+	err := s.sendOnce(ctx, &chassis.ChassisControlRequest{ChassisControl: chassis.ChassisControlHardReset})
 	var no *refusal
 	if errors.As(err, &no) && no.unsupported() {
-		err = s.control(ctx, chassis.ChassisControlPowerCycle)
+		err = s.sendOnce(ctx, &chassis.ChassisControlRequest{ChassisControl: chassis.ChassisControlPowerCycle})
 	}
 	return s.wrap("send "+bmc.ForceRestart, err)
 }
 
-// control sends a Chassis Control at most once. If there is no answer, or the BMC failed while
-// it carried it out, the outcome is unknown.
-func (s *session) control(ctx context.Context, c chassis.ChassisControl) error {
-	err := s.change(bmc.Asking(ctx, bmc.NameRestart), &chassis.ChassisControlRequest{ChassisControl: c}, true)
+// InjectNMI sends one diagnostic interrupt. It reads the power first, as Restart does.
+func (s *session) InjectNMI(ctx context.Context) error {
+	if _, err := s.power(ctx); err != nil {
+		return s.wrap(bmc.NameNMI, err)
+	}
+	request := &chassis.ChassisControlRequest{ChassisControl: chassis.ChassisControlDiagnosticInterrupt}
+	return s.wrap(bmc.NameNMI, s.sendOnce(bmc.Asking(ctx, bmc.NameNMI), request))
+}
+
+// sendOnce sends a command at most once. If there is no answer, or the BMC failed while it
+// carried it out, the outcome is unknown.
+func (s *session) sendOnce(ctx context.Context, request types.Request) error {
+	err := s.change(ctx, request, true)
 	var (
 		gone *noAnswer
 		end  *cancelledRequest

@@ -113,6 +113,7 @@ func (r *rack) rig(more map[string]any) bmctest.Rig {
 			return func() { r.faults("") }
 		},
 		BadInfo: map[string]any{"ipmi_address": "bmc:623"},
+		Lacks:   []bmctest.Capability{bmctest.EventLog},
 	}
 }
 
@@ -181,7 +182,7 @@ func TestARestartIsSentOnceWhateverIsLost(t *testing.T) {
 		t.Run(when, func(t *testing.T) {
 			r := startRack(t, sim.Config{})
 			c := quick()
-			c.RequestTimeout = 400 * time.Millisecond
+			c.RequestTimeout = 2 * time.Second
 			s := open(t, newDriver(t, c), r.info(nil))
 			require.NoError(t, s.RequestPower(t.Context(), bmc.RequestOn))
 			require.Eventually(t, func() bool { p, err := s.Power(t.Context()); return err == nil && p == bmc.PowerOn }, 10*time.Second, time.Millisecond)
@@ -284,4 +285,21 @@ func TestACommandIsNotSentAfterTheTimeOfItsPermission(t *testing.T) {
 	require.Equal(t, fault.Unreachable, fault.KindOf(err), "%v", err)
 	require.True(t, bmc.IsNotSent(err))
 	require.Empty(t, r.server().PowerActions)
+}
+
+func TestAnInterruptIsSentOnceWhateverIsLost(t *testing.T) {
+	r := startRack(t, sim.Config{})
+	c := quick()
+	c.RequestTimeout = 2 * time.Second
+	s := open(t, newDriver(t, c), r.info(nil))
+	require.NoError(t, s.RequestPower(t.Context(), bmc.RequestOn))
+	require.Eventually(t, func() bool { p, err := s.Power(t.Context()); return err == nil && p == bmc.PowerOn }, 10*time.Second, time.Millisecond)
+	r.faults(`{"kind":"lost_packet","count":1,"when":"after","command":"Chassis Control"}`)
+	require.Equal(t, fault.OutcomeUnknown, fault.KindOf(s.InjectNMI(t.Context())))
+	require.Equal(t, []string{"On", "Nmi"}, r.server().resets())
+	r.faults(`{"kind":"lost_packet","count":1,"when":"after","command":"Cold Reset"}`)
+	require.Equal(t, fault.OutcomeUnknown, fault.KindOf(s.RestartBMC(t.Context())))
+	require.Eventually(t, func() bool { _, err := s.Power(t.Context()); return err == nil }, 10*time.Second, time.Millisecond, "it is back, with a new session")
+	_, err := s.Events(t.Context(), 10)
+	require.Equal(t, fault.Refused, fault.KindOf(err), "the rack has no event log")
 }

@@ -1,0 +1,83 @@
+package ipmi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bougou/go-ipmi/pkg/command/storage"
+	"github.com/bougou/go-ipmi/pkg/types"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+)
+
+const (
+	lastRecord = 0xffff    // the next record's number after the last one
+	wholeEntry = 0xff      // read all bytes of a record
+	maxEntries = 1 << 16   // records that are read; their numbers have 16 bits
+	firstTime  = 315532800 // 1980: times before count from the BMC's start (IPMI 2.0, 37.1)
+)
+
+// Events reads the system event log from its beginning.
+func (s *session) Events(ctx context.Context, limit int) ([]bmc.Event, error) {
+	var out []bmc.Event
+	for next, read := uint16(0), 0; next != lastRecord; read++ {
+		request := &storage.GetSELEntryRequest{RecordID: next, ReadBytes: wholeEntry}
+		var entry storage.GetSELEntryResponse
+		err := s.read(ctx, request, &entry)
+		var no *refusal
+		if next == 0 && errors.As(err, &no) && no.code == types.CodeRequestedDataNotPresent {
+			return nil, nil // the log is empty
+		}
+		if err != nil {
+			return nil, s.wrap("read event log", err)
+		}
+		e, err := parseEvent(entry.Data)
+		if err != nil {
+			return nil, s.wrap("read event log", malformed(request.Command(), err))
+		}
+		if out = append(out, e); len(out) > limit {
+			out = out[1:]
+		}
+		if read == maxEntries || entry.NextRecordID == next {
+			return nil, s.wrap("read event log", fault.New(fault.Refused, "the BMC's event log does not end: record %#x follows itself", next))
+		}
+		next = entry.NextRecordID
+	}
+	return out, nil
+}
+
+// parseEvent parses a record of the log (IPMI 2.0, table 32-1).
+func parseEvent(record []byte) (bmc.Event, error) {
+	const size = 16
+	if len(record) != size {
+		return bmc.Event{}, fmt.Errorf("a record has %d bytes, not %d", len(record), size)
+	}
+	sel, err := types.ParseSEL(record)
+	if err != nil {
+		return bmc.Event{}, err
+	}
+	out := bmc.Event{ID: int(sel.RecordID), Asserted: true, Sensor: fmt.Sprintf("OEM record %#02x", uint8(sel.RecordType)), Text: fmt.Sprintf("%x", record[3:])}
+	switch {
+	case sel.Standard != nil:
+		out.At = eventTime(sel.Standard.Timestamp)
+		out.Sensor = fmt.Sprintf("%s %#02x", sel.Standard.SensorType, uint8(sel.Standard.SensorNumber))
+		out.Asserted = sel.Standard.EventDir == types.EventDirAssertion
+		if text := sel.Standard.EventString(); text != "" {
+			out.Text = text
+		}
+	case sel.OEMTimestamped != nil:
+		out.At = eventTime(sel.OEMTimestamped.Timestamp)
+	}
+	return out, nil
+}
+
+// eventTime returns a time of the log, zero if the BMC's clock was not set.
+func eventTime(t time.Time) time.Time {
+	if t.Unix() < firstTime || t.Unix() == 0xffffffff {
+		return time.Time{}
+	}
+	return t.UTC()
+}
