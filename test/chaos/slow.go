@@ -50,6 +50,20 @@ var slowRows = []row{
 		},
 	},
 	{
+		name: "workflow cancelled in a slow request", holds: "undone when the request can take no effect any more; ends in the state that the table names",
+		points: slow, judge: failed(""),
+		happen: func(ctx context.Context, r *round) error {
+			if err := r.begin(ctx, false, slowAnswer); err != nil {
+				return err
+			}
+			if err := r.sendSlowly(ctx); err != nil {
+				return err
+			}
+			r.happen()
+			return errors.Join(r.workflows(ctx, cancel), r.over(ctx, patience), r.landed(ctx, slowRequest), r.ends(ctx))
+		},
+	},
+	{
 		name: "a request takes effect after its answer was given up", holds: "repeated; nothing else is sent while it may still take effect",
 		points: slow, judge: sameEffects,
 		happen: func(ctx context.Context, r *round) error {
@@ -81,6 +95,19 @@ func (r *round) loseSlowly(ctx context.Context, take, giveBack func() error, env
 	if err := r.held(ctx, false, append(env, slowAnswer)...); err != nil {
 		return err
 	}
+	if err := r.sendSlowly(ctx); err != nil {
+		return err
+	}
+	r.happen()
+	if err := take(); err != nil {
+		return err
+	}
+	err := errors.Join(r.taken(ctx, elsewhere), giveBack(), r.over(ctx, patience))
+	return errors.Join(err, r.landed(ctx, slowRequest))
+}
+
+// sendSlowly lets the victim go on, and returns when all requests have arrived at slow BMCs.
+func (r *round) sendSlowly(ctx context.Context) error {
 	err := each(r.subjects(), func(i int, s *subject) error { return r.Spoil(ctx, s.server, []fault{r.trials[i].late(slowRequest)}) })
 	if err != nil {
 		return err
@@ -88,7 +115,7 @@ func (r *round) loseSlowly(ctx context.Context, take, giveBack func() error, env
 	if err := r.victim.release(); err != nil {
 		return err
 	}
-	err = await(ctx, slowRequest, func() error {
+	return await(ctx, slowRequest, func() error {
 		return each(r.subjects(), func(i int, s *subject) error {
 			left, err := r.Left(ctx, s.server)
 			if err == nil && len(left) > 0 {
@@ -97,15 +124,6 @@ func (r *round) loseSlowly(ctx context.Context, take, giveBack func() error, env
 			return err
 		})
 	})
-	if err != nil {
-		return err
-	}
-	r.happen()
-	if err := take(); err != nil {
-		return err
-	}
-	err = errors.Join(r.taken(ctx, elsewhere), giveBack(), r.over(ctx, patience))
-	return errors.Join(err, r.landed(ctx, slowRequest))
 }
 
 // landed waits until requests that take so long have taken effect.
