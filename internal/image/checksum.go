@@ -49,8 +49,7 @@ func (i *Info) setChecksum(field, algo, value string, p Policy) error {
 	}
 	if isURL(value) {
 		if p.RefuseChecksumURLs {
-			return fault.Coded(fault.ImageInvalid, "%s of node %s is a URL, and files of checksums are switched off here: "+
-				"give the digest itself", field, i.NodeUUID)
+			return i.invalid("%s is a URL, and files of checksums are switched off here: give the digest itself", field)
 		}
 		return i.checkReach(field, value, p.Reach)
 	}
@@ -62,10 +61,10 @@ func (i *Info) setChecksum(field, algo, value string, p Policy) error {
 func (i *Info) checkReach(field, from string, r dial.Reach) error {
 	u, err := url.Parse(from)
 	if err != nil {
-		return fault.Coded(fault.ImageInvalid, "%s of node %s is not a valid URL", field, i.NodeUUID)
+		return i.invalid("%s is not a valid URL", field)
 	}
 	if err := r.CheckHost(u.Hostname()); err != nil {
-		return fault.Coded(fault.ImageInvalid, "%s of node %s can't be fetched: %w", field, i.NodeUUID, err)
+		return i.invalid("%s can't be fetched: %w", field, err)
 	}
 	return nil
 }
@@ -75,11 +74,9 @@ func (i *Info) setDigest(field, algo, digest string, p Policy) error {
 	of := algorithmOf(digest)
 	switch {
 	case of == "" || !hexDigest.MatchString(digest):
-		return fault.Coded(fault.ImageInvalid, "%s of node %s is no digest: want 64 (sha256), 96 (sha384) or 128 (sha512) hexadecimal "+
-			"digits, or the URL of a file with them", field, i.NodeUUID)
+		return i.invalid("%s is no digest: want 64 (sha256), 96 (sha384) or 128 (sha512) hexadecimal digits, or the URL of a file with them", field)
 	case algo != "" && algo != of:
-		return fault.Coded(fault.ImageInvalid, "%s of node %s has the length of a %s digest, but the algorithm is given as %s",
-			field, i.NodeUUID, of, algo)
+		return i.invalid("%s has the length of a %s digest, but the algorithm is given as %s", field, of, algo)
 	}
 	i.Algo, i.Checksum = of, strings.ToLower(digest)
 	return i.checkAlgorithm(field, of, p)
@@ -90,10 +87,10 @@ func (i *Info) checkAlgorithm(field, algo string, p Policy) error {
 	case slices.Contains(node.Hashes(), algo), algo == "md5" && p.AllowMD5:
 		return nil
 	case algo == "md5":
-		return fault.Coded(fault.ImageInvalid, "%s of node %s is MD5, which is refused because MD5 can be forged: "+
-			"give image_os_hash_algo sha256, sha384 or sha512 with image_os_hash_value, or set allow_md5_checksum", field, i.NodeUUID)
+		return i.invalid("%s is MD5, which is refused because MD5 can be forged: "+
+			"give image_os_hash_algo sha256, sha384 or sha512 with image_os_hash_value, or set allow_md5_checksum", field)
 	}
-	return fault.Coded(fault.ImageInvalid, "image_os_hash_algo %q of node %s is not supported, valid are %s", algo, i.NodeUUID, strings.Join(node.Hashes(), ", "))
+	return i.invalid("image_os_hash_algo %q is not supported, valid are %s", algo, strings.Join(node.Hashes(), ", "))
 }
 
 func isURL(s string) bool {

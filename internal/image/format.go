@@ -61,8 +61,8 @@ func (i Info) formatOf(first []byte) (string, error) {
 }
 
 func (i Info) formatError(format string) error {
-	return fault.Coded(fault.ImageFormatWrong, "image_source %s of node %s is a %s image; only raw and qcow2 images can be deployed: "+
-		"convert it, or set image_disk_format to raw to write it as it is", quotedURL(i.Source), i.NodeUUID, format)
+	return fault.Coded(fault.ImageFormatWrong, "it is a %s image, and only raw and qcow2 images can be deployed: "+
+		"convert it, or set image_disk_format to raw to write it as it is; image %s", format, quotedURL(i.Source))
 }
 
 // head reads the first agent.FormatBytes of the image, and how long it is (0 = not known). The

@@ -32,7 +32,7 @@ type Policy struct {
 
 // Info describes a whole-disk image and how it is verified.
 type Info struct {
-	NodeUUID string // for errors and for the agent
+	NodeUUID string // for the agent
 	Source   string // http or https
 	// Format is raw, qcow2 or "" (not given; Detect or the agent detects it).
 	Format    string
@@ -52,9 +52,9 @@ type Info struct {
 
 // Parse parses the image from instance_info and the proxies from driver_info. It checks
 // everything that can be checked without the network. It returns fault.Invalid that names every
-// missing field, with Ironic's texts.
+// missing field, with Ironic's texts. Other errors name no node, because who shows them knows it.
 func Parse(nodeUUID string, instance, driver map[string]any, p Policy) (Info, error) {
-	f := fields{node: nodeUUID, values: instance}
+	f := fields{of: "instance_info", values: instance}
 	i := Info{
 		NodeUUID: nodeUUID, Source: f.text("image_source"),
 		Format: strings.ToLower(f.text("image_disk_format")), Container: f.text("image_container_format"),
@@ -93,13 +93,11 @@ func (i *Info) checkSource() error {
 	u, err := url.Parse(i.Source)
 	switch {
 	case err != nil:
-		return fault.Coded(fault.ImageInvalid, "Validation of image href of node %s failed, reason: it is no URL", i.NodeUUID)
+		return fault.Coded(fault.ImageInvalid, "Validation of image href failed, reason: it is no URL")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fault.Coded(fault.ImageInvalid, "Validation of image href %s of node %s failed, reason: "+
-			"only http and https are supported", quotedURL(i.Source), i.NodeUUID)
+		return fault.Coded(fault.ImageInvalid, "Validation of image href %s failed, reason: only http and https are supported", quotedURL(i.Source))
 	case u.Hostname() == "" || strings.Trim(u.Path, "/") == "":
-		return fault.Coded(fault.ImageInvalid, "Validation of image href %s of node %s failed, reason: "+
-			"it names no file", quotedURL(i.Source), i.NodeUUID)
+		return fault.Coded(fault.ImageInvalid, "Validation of image href %s failed, reason: it names no file", quotedURL(i.Source))
 	}
 	return nil
 }
@@ -109,21 +107,19 @@ var formats = []string{"", agent.FormatRaw, agent.FormatQCOW2}
 func (i *Info) checkKind(kind, download, kernel, ramdisk string) error {
 	switch {
 	case kind != "" && kind != "whole-disk" && kind != "partition":
-		return fault.Coded(fault.ImageInvalid, "Invalid image_type %q of node %s, valid are whole-disk, partition", kind, i.NodeUUID)
+		return i.invalid("Invalid image_type %q, valid are whole-disk, partition", kind)
 	case kind == "partition", kind == "" && kernel != "" && ramdisk != "":
-		return fault.Coded(fault.ImageInvalid, "instance_info of node %s names a partition image; "+
-			"only whole-disk images can be deployed", i.NodeUUID)
+		return i.invalid("instance_info names a partition image, but only whole-disk images can be deployed")
 	case !slices.Contains(formats, i.Format):
-		return fault.Coded(fault.ImageInvalid, "image_disk_format %q of node %s is not supported, use raw, gpt or qcow2", i.Format, i.NodeUUID)
+		return i.invalid("image_disk_format %q is not supported, use raw, gpt or qcow2", i.Format)
 	case download != "" && download != "http":
-		return fault.Coded(fault.ImageInvalid, "image_download_source %q of node %s is not supported: "+
-			"agents fetch images over http themselves", download, i.NodeUUID)
+		return i.invalid("image_download_source %q is not supported: agents fetch images over http themselves", download)
 	}
 	return nil
 }
 
 func (i *Info) takeProxies(driver map[string]any) error {
-	f := fields{node: i.NodeUUID, values: driver}
+	f := fields{of: "driver_info", values: driver}
 	for _, scheme := range []string{"http", "https"} {
 		name := "image_" + scheme + "_proxy"
 		proxy := f.text(name)
@@ -131,7 +127,7 @@ func (i *Info) takeProxies(driver map[string]any) error {
 			continue
 		}
 		if s, _, found := strings.Cut(proxy, "://"); found && s != "http" && s != "https" {
-			return fault.Coded(fault.ImageInvalid, "%s of node %s must be an http or https URL, or have no scheme", name, i.NodeUUID)
+			return fault.Coded(fault.ImageInvalid, "%s in driver_info must be an http or https URL, or have no scheme", name)
 		}
 		if i.Proxies == nil {
 			i.Proxies = map[string]string{}
@@ -177,7 +173,7 @@ func (i Info) name() string {
 // fields reads fields of instance_info or driver_info. err is about the first field that has a
 // wrong type.
 type fields struct {
-	node   string
+	of     string // the object that has them
 	values map[string]any
 	err    error
 }
@@ -216,8 +212,13 @@ func (f *fields) size(name string) int64 {
 
 func (f *fields) wrong(name, want string) {
 	if f.err == nil {
-		f.err = fault.Coded(fault.ImageInvalid, "%s of node %s must be %s", name, f.node, want)
+		f.err = fault.Coded(fault.ImageInvalid, "%s in %s must be %s", name, f.of, want)
 	}
+}
+
+// invalid is the error for an image that can't be deployed as it is described: what is wrong, and with which image.
+func (i *Info) invalid(format string, args ...any) error {
+	return fault.Coded(fault.ImageInvalid, format+"; image %s", append(args, quotedURL(i.Source))...)
 }
 
 // quotedURL returns a URL for an error: shortened and with secrets masked.

@@ -104,7 +104,7 @@ func TestImagesThatAreRefused(t *testing.T) {
 		"an id":                       {with("image_source", "c0ffee00"), nil, image.Policy{}, "only http and https"},
 		"no URL":                      {with("image_source", "http://[::1"), nil, image.Policy{}, "it is no URL"},
 		"no file":                     {with("image_source", "http://192.0.2.1/"), nil, image.Policy{}, "it names no file"},
-		"a number as image":           {with("image_source", 5.0), nil, image.Policy{}, "image_source of node " + node + " must be a string"},
+		"a number as image":           {with("image_source", 5.0), nil, image.Policy{}, "image_source in instance_info must be a string"},
 		"another format":              {with("image_disk_format", "vmdk"), nil, image.Policy{}, `"vmdk"`},
 		"a partition image":           {with("image_type", "partition"), nil, image.Policy{}, "only whole-disk"},
 		"kernel and ramdisk":          {with("kernel", "http://a/k", "ramdisk", "http://a/r"), nil, image.Policy{}, "only whole-disk"},
@@ -119,9 +119,23 @@ func TestImagesThatAreRefused(t *testing.T) {
 			_, err := image.Parse(node, c.info, c.driver, c.policy)
 			require.Equal(t, fault.Invalid, fault.KindOf(err))
 			require.ErrorContains(t, err, c.text)
-			require.ErrorContains(t, err, node)
 			require.NotContains(t, err.Error(), "secret")
+			ironics := strings.Contains(c.text, "Missing are: ") || c.text == noChecksum
+			require.Equal(t, ironics, strings.Contains(err.Error(), node), "only Ironic's texts name the node, which who shows them knows: %v", err)
 		})
+	}
+}
+
+// What was wrong comes first, then with which image.
+func TestWhatIsWrongWithAnImage(t *testing.T) {
+	for want, info := range map[string]map[string]any{
+		"image_checksum is no digest: want 64 (sha256), 96 (sha384) or 128 (sha512) hexadecimal digits, or the URL of a file with them": plain("abc"),
+		`image_disk_format "vmdk" is not supported, use raw, gpt or qcow2`:                                                              with("image_disk_format", "vmdk"),
+		"image_os_hash_value has the length of a sha256 digest, but the algorithm is given as sha512":                                   with("image_os_hash_algo", "sha512"),
+	} {
+		info["image_source"] = "https://user:secret@example.org/disk.img?sig=secret"
+		_, err := image.Parse(node, info, nil, image.Policy{})
+		require.EqualError(t, err, want+"; image https://******@example.org/disk.img?sig=******")
 	}
 }
 

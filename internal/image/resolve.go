@@ -67,7 +67,10 @@ func (r *Resolver) Resolve(ctx context.Context, i Info) (Info, error) {
 		return Info{}, fault.Coded(fault.ImageInvalid, "no usable digest for %s; read the checksum file %s of the image",
 			agent.OneLine(i.name()), quotedURL(from))
 	}
-	return i, i.setDigest("the digest in "+quotedURL(from), i.Algo, digest, r.policy)
+	if err := i.setDigest("the digest in the checksum file", i.Algo, digest, r.policy); err != nil {
+		return Info{}, fmt.Errorf("%w; read the checksum file %s", err, quotedURL(from))
+	}
+	return i, nil
 }
 
 func (r *Resolver) fetch(ctx context.Context, from string) (string, error) {

@@ -100,7 +100,8 @@ func TestChecksumFilesThatDoNotHelp(t *testing.T) {
 			_, err := resolve(t, serve(t, c.answer), c.asked, image.Policy{})
 			require.Equal(t, c.want, fault.KindOf(err), "%v", err)
 			require.ErrorContains(t, err, c.text)
-			require.NotRegexp(t, "^[^;]*"+node+".*;", err.Error(), "what was wrong comes first")
+			require.NotContains(t, err.Error(), node)
+			require.Regexp(t, `^[^;/]*; .*checksum file http://`, err.Error(), "what was wrong comes first")
 			require.NotContains(t, err.Error(), "secret")
 		})
 	}
@@ -117,7 +118,7 @@ func TestAChecksumServerThatNeverAnswers(t *testing.T) {
 	require.Equal(t, fault.Unreachable, fault.KindOf(err), "%v", err)
 	// The client's and the transport's timer end at the same time, with different texts.
 	require.ErrorContains(t, err, "imeout")
-	require.ErrorContains(t, err, "timeout")
+	require.Regexp(t, "(?i)timeout", err.Error()) // in the words of net/http or of its transport, which have the same time limit
 	require.NotContains(t, err.Error(), "secret")
 }
 
