@@ -2,6 +2,7 @@ package temper
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/gin-gonic/gin"
 
@@ -31,13 +32,28 @@ func powerOf(v explain.PowerView) shownPower {
 const maxPowers = 100
 
 type shownNodePower struct {
-	UUID  string     `json:"uuid"`
-	Name  any        `json:"name"`
-	Power shownPower `json:"power"`
+	UUID      string     `json:"uuid"`
+	Name      any        `json:"name"`
+	Power     shownPower `json:"power"`
+	Operation any        `json:"operation"` // shownHolder; null = none is open
 }
 
-// listPowers answers GET /temper/v1/nodes/power?node=UUID&node=...: the power of these nodes. Nodes that are not there are
-// left out.
+// shownHolder is the open operation that holds a node, also while Ironic's reservation is null because it waits.
+type shownHolder struct {
+	ID    string             `json:"id"`
+	Kind  node.OperationKind `json:"kind"`
+	State node.Phase         `json:"state"`
+}
+
+func holderOf(n *node.Node) any {
+	if n.Operation == nil {
+		return nil
+	}
+	return shownHolder{ID: strconv.FormatInt(n.Operation.ID, 10), Kind: n.Operation.Kind, State: n.Operation.State()}
+}
+
+// listPowers answers GET /temper/v1/nodes/power?node=UUID&node=...: the power of these nodes, and the
+// operations that hold them. Nodes that are not there are left out.
 func (s *Server) listPowers(c *gin.Context) (int, any, error) {
 	if q := format.ReadQuery(c, "node"); q.Err != nil {
 		return 0, nil, q.Err
@@ -61,7 +77,7 @@ func (s *Server) listPowers(c *gin.Context) (int, any, error) {
 	out := make([]shownNodePower, 0, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
-		out = append(out, shownNodePower{UUID: n.UUID, Name: format.OrNull(n.Name), Power: powerOf(explain.Power(n, s.Now()))})
+		out = append(out, shownNodePower{UUID: n.UUID, Name: format.OrNull(n.Name), Power: powerOf(explain.Power(n, s.Now())), Operation: holderOf(n)})
 	}
 	return http.StatusOK, gin.H{"nodes": out}, nil
 }

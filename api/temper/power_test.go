@@ -36,7 +36,23 @@ func TestThePowerOfNodesIsWhatIsWantedWhatWasSeenAndWhen(t *testing.T) {
 	require.Nil(t, all["n3"]["seen"], "unknown is never off")
 	require.Equal(t, "unknown, last read 3h ago", all["n3"]["text"])
 	require.Equal(t, all["n2"]["text"], b.Get("/temper/v1/nodes/n2/why").Is(200)["power"].(map[string]any)["text"])
+}
 
+// Ironic's reservation of a node is null while its operation waits for a person. The list of powers says what holds it.
+func TestThePowerOfNodesComesWithTheOperationThatHoldsThem(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	free, held := b.In("n1", node.Available), b.In("n2", node.DeployHold)
+	nodes := b.Get("/temper/v1/nodes/power?node=" + free + "&node=" + held).Is(200)["nodes"].([]any)
+	require.Nil(t, nodes[0].(map[string]any)["operation"])
+	require.Nil(t, b.Field("n2", "reservation"))
+	o := nodes[1].(map[string]any)["operation"].(map[string]any)
+	require.Equal(t, "deploy", o["kind"])
+	require.Equal(t, b.Get("/temper/v1/operations/" + o["id"].(string)).Is(200)["state"], o["state"])
+}
+
+func TestThePowerOfNodesRefusesWhatNamesNoNode(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	known, never := b.In("n1", node.Available), b.In("n2", node.Available)
 	b.Get("/temper/v1/nodes/power").Is(400)
 	b.Get("/temper/v1/nodes/power?node=n1").Is(400)
 	b.Get("/temper/v1/nodes/power?node=" + never + strings.Repeat("&node="+known, 100)).Is(400)

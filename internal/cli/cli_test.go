@@ -75,7 +75,7 @@ func newTestRoot() *cobra.Command {
 func goldenAPI(t *testing.T) string {
 	t.Helper()
 	files := map[string]string{
-		"/v1/nodes": "nodes", "/v1/nodes/sim-0001": "node", "/v1/nodes/sim-0001/validate": "validate",
+		"/v1/nodes": "nodes", "/temper/v1/nodes/power": "node_powers", "/v1/nodes/sim-0001": "node", "/v1/nodes/sim-0001/validate": "validate",
 		"/v1/nodes/sim-0001/history": "history", "/v1/ports": "ports", "/v1/ports/p1": "port", "/v1/drivers": "drivers",
 		"/v1/drivers/redfish": "driver", "/v1/drivers/redfish/properties": "properties", "/v1/conductors": "conductors", "/temper/v1/conductors": "fleet",
 		"/temper/v1/conductors/conductor-1": "fleet_conductor", "/temper/v1/operations": "operations", "/temper/v1/operations/44": "operation_done",

@@ -56,6 +56,9 @@ func newNodeList(s *session) *cobra.Command {
 	l := &nodeListing{filters: map[string]*string{}}
 	c := &cobra.Command{
 		Use: "list", Short: "List nodes", Args: cobra.NoArgs,
+		Long: `List nodes. HELD BY is the conductor that works on the node or, while nobody does because its operation waits, holds or is paused,
+the state and number of the operation; "temper node why NODE" says more. In JSON and YAML, and with --fields, nodes are as Ironic's API shows
+them: reservation is null then.`,
 		Example: "  temper node list --state available --long\n  temper node list -o json",
 	}
 	f := c.Flags()
@@ -87,7 +90,7 @@ func newNodeList(s *session) *cobra.Command {
 				return err
 			}
 			s.reportMore(list.More, l.limit, "nodes")
-			var powers map[string]client.Power
+			var powers map[string]client.NodePower
 			if s.format == asTable && l.fields == nil {
 				powers = s.powersOf(ctx, pointers(list.Items))
 			}
@@ -153,7 +156,7 @@ func (l *nodeListing) columns() []string {
 	return nodeColumns
 }
 
-func (l *nodeListing) table(nodes []client.Node, powers map[string]client.Power) table.Table {
+func (l *nodeListing) table(nodes []client.Node, powers map[string]client.NodePower) table.Table {
 	columns := l.columns()
 	heads := make([]string, len(columns))
 	for i, name := range columns {
@@ -173,8 +176,12 @@ func (l *nodeListing) table(nodes []client.Node, powers map[string]client.Power)
 			if l.fields == nil { // a list for people
 				cells[k] = listCell(name, fields[name])
 			}
-			if p, ok := powers[nodes[i].UUID]; ok && name == "power_state" {
-				cells[k] = p.Short
+			p, ok := powers[nodes[i].UUID]
+			switch {
+			case ok && name == "power_state":
+				cells[k] = p.Power.Short
+			case ok && name == "reservation":
+				cells[k] = heldBy(nodes[i].Reservation, p.Operation)
 			}
 		}
 		g.Add(cells...)

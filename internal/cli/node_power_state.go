@@ -3,13 +3,14 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"go.temper.dev/temper/internal/client"
 )
 
-// powersOf returns the power of nodes, with its age, by their uuids. If the API does not say, tables show what it says of
+// powersOf returns the power of nodes, with its age, and what holds them, by their uuids. If the API does not say, tables show what it says of
 // the nodes themselves.
-func (s *session) powersOf(ctx context.Context, nodes []*client.Node) map[string]client.Power {
+func (s *session) powersOf(ctx context.Context, nodes []*client.Node) map[string]client.NodePower {
 	var uuids []string
 	for _, n := range nodes {
 		if n.UUID != "" {
@@ -20,13 +21,23 @@ func (s *session) powersOf(ctx context.Context, nodes []*client.Node) map[string
 	if err != nil {
 		powers = nil
 	}
-	out := make(map[string]client.Power, len(nodes))
+	out := make(map[string]client.NodePower, len(nodes))
 	for _, n := range nodes {
 		state := cmp.Or(n.PowerState, "unknown")
 		p := powers[n.UUID]
-		out[n.UUID] = client.Power{Text: cmp.Or(p.Text, state), Short: cmp.Or(p.Short, state)}
+		p.Power = client.Power{Text: cmp.Or(p.Power.Text, state), Short: cmp.Or(p.Power.Short, state)}
+		out[n.UUID] = p
 	}
 	return out
+}
+
+// heldBy says who holds a node: the conductor that Ironic's reservation names or, while that is empty because the operation
+// waits, the state and number of the operation: what is left of them if the column is cut is the beginning and the end.
+func heldBy(reservation string, o *client.Holder) string {
+	if reservation != "" || o == nil {
+		return reservation
+	}
+	return fmt.Sprintf("%s operation %s", o.State, o.ID)
 }
 
 func pointers(nodes []client.Node) []*client.Node {

@@ -35,7 +35,7 @@ func newNodeShow(s *session) *cobra.Command {
 			return s.Node(ctx, name, fields...)
 		})
 		nodes := succeeded(found)
-		var powers map[string]client.Power
+		var powers map[string]client.NodePower
 		if s.format == asTable && fields == nil {
 			powers = s.powersOf(ctx, nodes)
 		}
@@ -46,7 +46,7 @@ func newNodeShow(s *session) *cobra.Command {
 
 // showNodes shows all fields of nodes; tables show the power as powers has it. In JSON and YAML, one node stands alone, and
 // several are a list.
-func (s *session) showNodes(nodes []*client.Node, powers map[string]client.Power, one, all bool) error {
+func (s *session) showNodes(nodes []*client.Node, powers map[string]client.NodePower, one, all bool) error {
 	if len(nodes) == 0 && one {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (s *session) showNodes(nodes []*client.Node, powers map[string]client.Power
 			fields := n.Fields()
 			if p, ok := powers[n.UUID]; ok {
 				fields = maps.Clone(fields)
-				fields["power_state"] = p.Text
+				fields["power_state"] = p.Power.Text
 			}
 			if err := table.Fields(fields, firstNodeFields, hiddenFields, all).Print(w); err != nil {
 				return err

@@ -26,7 +26,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	clock = func() time.Time { return time.Date(2026, 11, 20, 20, 30, 0, 0, time.UTC) }
 	t.Cleanup(func() { clock = time.Now })
 	files := map[string]string{
-		"/v1/nodes": "nodes", "/v1/nodes/sim-0001/history": "history", "/v1/ports": "ports", "/v1/drivers": "drivers",
+		"/v1/nodes": "nodes", "/temper/v1/nodes/power": "node_powers", "/v1/nodes/sim-0001/history": "history", "/v1/ports": "ports", "/v1/drivers": "drivers",
 		"/temper/v1/conductors": "fleet", "/temper/v1/operations": "operations", "/v1/nodes/sim-0001/validate": "validate",
 	}
 	api := serving(t, func(w http.ResponseWriter, r *http.Request) {
