@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -178,5 +180,39 @@ func TestHelpHasEveryExitCode(t *testing.T) {
 			require.Regexp(t, `(?m)^ +`+fmt.Sprint(row.Code)+`  \S`, got.out, command)
 		}
 		require.Contains(t, got.out, "the first of these counts: 130, 2, 1, 4, 124, 3.")
+	}
+}
+
+// The API answers and accepts requests while Temporal is away, and nothing goes on.
+func TestAFollowedOperationThatTemporalHoldsUp(t *testing.T) {
+	broken := `{"ok":false,"parts":[{"name":"api","ok":true,"message":"it answers"},{"name":"temporal","ok":false,"since":"2026-01-02T03:04:05+00:00",` +
+		`"message":"Temporal does not answer","works":"operations begin and go on when it answers"},{"name":"clocks","ok":false,"message":"they differ"}]}`
+	fine := strings.Replace(broken, `"temporal","ok":false`, `"temporal","ok":true`, 1)
+	for _, command := range []string{"node undeploy n1 --wait 1m", "node deploy n1 --image http://i/x --checksum 0 --watch", "operation watch 7"} {
+		t.Run(command, func(t *testing.T) {
+			var asked atomic.Int32 // for the status
+			got := ask(t, serving(t, func(w http.ResponseWriter, r *http.Request) {
+				kind, _, _ := strings.Cut(strings.TrimPrefix(command, "node "), " ")
+				switch {
+				case r.Method == http.MethodPost:
+					w.Header().Set("Temper-Operation", "7")
+					w.WriteHeader(http.StatusAccepted)
+				case r.URL.Path == "/temper/v1/status":
+					if asked.Add(1) < 3 {
+						_, _ = io.WriteString(w, broken)
+					} else {
+						_, _ = io.WriteString(w, fine)
+					}
+				case asked.Load() < 4: // the answer that all is well was read before the next question
+					_ = json.NewEncoder(w).Encode(clitest.Operation("7", kind, "running", "deploy.boot running c1"))
+				default:
+					_ = json.NewEncoder(w).Encode(clitest.Operation("7", kind, "ended:succeeded"))
+				}
+			}), "", append(strings.Fields(command), "--every", "2ms")...)
+			require.NoError(t, got.failed)
+			require.Regexp(t, `^temper: Temporal does not answer, since 2026-01-02 03:04:05Z: operations begin and go on when it answers
+temper: temporal works again, after \S+
+$`, got.err)
+		})
 	}
 }

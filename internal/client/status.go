@@ -29,6 +29,9 @@ type Part struct {
 // Broken reports whether it is known that something is wrong with the part.
 func (p Part) Broken() bool { return p.OK != nil && !*p.OK }
 
+// PartsOfProgress are the names of the parts without which no operation goes on, although the API accepts requests.
+var PartsOfProgress = []string{"temporal", "orchestrators"}
+
 // Process is a process of Temper.
 type Process struct {
 	Role    string   `json:"role"`

@@ -46,7 +46,8 @@ func (o Options) limit() time.Duration {
 func Help() string {
 	return `While the API does not answer or its database is away, a command that follows operations goes on trying, until Ctrl-C or until
 the time of --timeout or --wait is over. It says on standard error when it loses sight of them and when it sees them again.
-Operations go on without it, "temper operation watch ID" takes up again.
+Operations go on without it, "temper operation watch ID" takes up again. If nothing goes on for some seconds because Temporal is away
+or no orchestrator runs, it says so there, too, and goes on waiting.
 
 ` + exit.Help()
 }

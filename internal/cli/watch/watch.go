@@ -42,18 +42,22 @@ func PollOnce(ctx context.Context, c *client.Client, all []*Target, parallel int
 	_ = g.Wait() // never fails
 }
 
-// Watcher follows operations, through outages of the API and its database.
+// Watcher follows operations, through outages of the API and its database, and says if they stand still because of Temporal.
 type Watcher struct {
 	options Options
 	client  *client.Client
 	view    View
 	sight   sight
+	parts   parts
 	until   time.Time // zero = without a limit
 }
 
 // New returns a Watcher that shows operations in v, and outages as lines on notes. The time of o counts from now on.
 func New(o Options, c *client.Client, v View, notes io.Writer, now func() time.Time) *Watcher {
-	w := &Watcher{options: o, client: c.Once(lookWithin), view: v, sight: sight{out: notes, now: now}}
+	once := c.Once(lookWithin)
+	w := &Watcher{
+		options: o, client: once, view: v, sight: sight{out: notes, now: now}, parts: parts{client: once, now: now, broken: map[string]time.Time{}},
+	}
 	if limit := o.limit(); limit > 0 {
 		w.until = time.Now().Add(limit)
 	}
@@ -96,6 +100,9 @@ func (w *Watcher) Follow(ctx context.Context, all []*Target, parallel int) {
 		w.look(limited, all, parallel)
 		if !w.sight.lost() {
 			tries = 0
+			for _, words := range w.parts.look(limited, all) {
+				w.sight.say(w.view, words)
+			}
 		}
 		w.view.update(all)
 		if left := countOpen(all); left == 0 || !w.pause(limited, left, tries) {
