@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -48,6 +47,7 @@ type book struct {
 
 	flight      node.BMCRequest // the last request to the BMC; Left is what was left when it was recorded,
 	flightUntil time.Time       // and this is when that is over
+	onRequest   func() error    // called before a request is recorded; its error is the answer
 }
 
 // sign is a sign of life of a process of a conductor.
@@ -126,6 +126,9 @@ func (b *book) StartRequest(ctx context.Context, id int64, c node.Claim, r node.
 	ask, err := b.CheckClaim(ctx, id, c)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err == nil && b.onRequest != nil {
+		err = b.onRequest()
+	}
 	if err == nil {
 		r.Conductor = b.op.Conductor
 		b.flight, b.flightUntil = r, time.Now().Add(r.Left)
@@ -305,160 +308,3 @@ func (b *book) Node(context.Context, string) (*node.Node, error) {
 	n.Operation = &op
 	return &n, nil
 }
-
-// machine is a server with a BMC that counts requests.
-type machine struct {
-	mu          sync.Mutex
-	power       bmc.Power
-	boot        bmc.Boot
-	media       bmc.Media
-	asked       []bmc.PowerRequest
-	restarts    int
-	noMedia     bool // its driver has no virtual media
-	writes      int
-	opened      int
-	stuck       error                                                  // why its medium can't be ejected
-	silent      bool                                                   // its answers are lost
-	onOpen      func()                                                 // called when it is opened, unless nil
-	onPowerRead func() error                                           // before its power state is read; nil = nothing happens
-	answer      func(r bmc.PowerRequest) (takesEffect bool, err error) // nil = obeys
-	reads       func() error                                           // the error of reading the power state; nil = none
-	insert      func(url string) error                                 // nil = obeys
-	boots       func(b bmc.Boot) bmc.Boot                              // changes an override that it is sent; nil = takes it as it is
-	images      []string                                               // the images that it was sent
-
-	inventory bmc.Inventory
-
-	within    time.Duration // how long its answers are awaited
-	inherited time.Duration // how long others awaited them, when it was opened last
-}
-
-func (m *machine) Validate(map[string]any) error { return nil }
-func (m *machine) Close(context.Context)         {}
-func (m *machine) Open(_ context.Context, t bmc.Target) (bmc.Session, error) {
-	m.opened++
-	if m.onOpen != nil {
-		m.onOpen()
-	}
-	m.inherited = t.AnswerWithin
-	s := &session{machine: m, target: t}
-	out := bmc.Session{PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s}
-	if m.within > 0 {
-		out.AnswerWithin = func() time.Duration { m.mu.Lock(); defer m.mu.Unlock(); return m.within }
-	}
-	if m.noMedia {
-		out.VirtualMedia = nil
-	}
-	return out, nil
-}
-
-type session struct {
-	*machine
-	target bmc.Target
-}
-
-func (s *session) write(ctx context.Context, name string) error {
-	if _, err := s.target.Permit(ctx, bmc.Request{Name: name, AnswerWithin: s.within}); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.writes++
-	return nil
-}
-
-func (s *session) Power(context.Context) (bmc.Power, error) {
-	if s.onPowerRead != nil {
-		if err := s.onPowerRead(); err != nil {
-			return "", err
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.silent {
-		return "", fault.New(fault.Unreachable, "node: %w", fault.NoAnswerError("no answer in time"))
-	}
-	if s.reads != nil {
-		if err := s.reads(); err != nil {
-			return "", err
-		}
-	}
-	return s.power, nil
-}
-
-func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
-	if err := s.write(ctx, r.Name()); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asked = append(s.asked, r)
-	effect, err := true, error(nil)
-	if s.answer != nil {
-		effect, err = s.answer(r)
-	}
-	if effect {
-		s.power = bmc.PowerOff
-		if r == bmc.RequestOn {
-			s.power = bmc.PowerOn
-			if !s.boot.Persistent {
-				s.boot.Device = bmc.DeviceNone
-			}
-		}
-	}
-	return err
-}
-
-func (s *session) Restart(ctx context.Context) error {
-	if err := s.write(ctx, bmc.NameRestart); err != nil {
-		return err
-	}
-	s.restarts++
-	return nil
-}
-
-func (s *session) Boot(context.Context) (bmc.Boot, error) { return s.boot, nil }
-func (s *session) SetBoot(ctx context.Context, b bmc.Boot) error {
-	if err := s.write(ctx, b.Name()); err != nil {
-		return err
-	}
-	if s.boots != nil {
-		b = s.boots(b)
-	}
-	s.boot = b
-	return nil
-}
-
-func (s *session) Media(context.Context) (bmc.Media, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.media, nil
-}
-
-func (s *session) InsertMedia(ctx context.Context, url string) error {
-	if err := s.write(ctx, bmc.NameInsert(url)); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.images = append(s.images, url)
-	if s.machine.insert != nil {
-		return s.machine.insert(url)
-	}
-	s.media = bmc.Media{Inserted: true, Image: url}
-	return nil
-}
-
-func (s *session) EjectMedia(ctx context.Context) error {
-	if s.stuck != nil {
-		return s.stuck
-	}
-	if err := s.write(ctx, bmc.NameEject); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.media = bmc.Media{}
-	return nil
-}
-func (s *session) Inspect(context.Context) (bmc.Inventory, error) { return s.inventory, nil }

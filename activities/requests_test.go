@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -110,6 +111,22 @@ func TestARequestWhoseAnswerIsLostStaysRecorded(t *testing.T) {
 			require.Equal(t, c.over, !time.Now().Before(b.book.flightUntil))
 		})
 	}
+}
+
+// A driver sends a request again, because a packet may be lost. If that can't be recorded, the first one may still take effect.
+func TestARequestThatCanNotBeSentAgainStaysRecorded(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
+	b.machine.within, b.machine.sends = time.Hour, 2
+	asked := 0
+	b.book.onRequest = func() error {
+		if asked++; asked == 2 {
+			return fault.New(fault.Unavailable, "the database is away: %w", context.DeadlineExceeded)
+		}
+		return nil
+	}
+	_, err := b.run()
+	require.Error(t, err)
+	require.True(t, time.Now().Before(b.book.flightUntil))
 }
 
 func TestTheEffectThatIsReadBackIsAnAnswer(t *testing.T) {

@@ -65,10 +65,12 @@ func (t *task) awaitOthers(ctx context.Context, name string) (waited bool, err e
 
 // permit is the guard of requests to the BMC: it waits for what others may have sent, checks the claim and records r.
 func (t *task) permit(ctx context.Context, r bmc.Request) (time.Time, error) {
+	before := t.flight
 	if t.asking { // the request before was answered, or it is sent again, and the new record covers both
 		t.answered()
 	}
 	if _, err := t.awaitOthers(ctx, r.Name); err != nil {
+		t.flight = before // there is no new record, so what was sent before must stay recorded
 		return time.Time{}, err
 	}
 	now := time.Now()
@@ -80,6 +82,7 @@ func (t *task) permit(ctx context.Context, r bmc.Request) (time.Time, error) {
 		Name: r.Name, Left: max(r.AnswerWithin, sent.earlier.Sub(now)), AnswerWithin: r.AnswerWithin, Repeated: sent.repeated,
 	})
 	if err != nil {
+		t.flight = before
 		return time.Time{}, err
 	}
 	t.op.SetPendingAsk(asked)
@@ -98,8 +101,9 @@ func (t *task) answered() {
 		return
 	}
 	if t.flight = nil; time.Now().Before(f.earlier) {
-		f.until, f.earlier = f.earlier, time.Time{}
-		t.flight = f
+		still := *f
+		still.until, still.earlier = f.earlier, time.Time{}
+		t.flight = &still
 	}
 	t.tellFlight = true
 }

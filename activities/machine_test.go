@@ -1,0 +1,170 @@
+package activities_test
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+)
+
+// machine is a server with a BMC that counts requests.
+type machine struct {
+	mu          sync.Mutex
+	power       bmc.Power
+	boot        bmc.Boot
+	media       bmc.Media
+	asked       []bmc.PowerRequest
+	restarts    int
+	noMedia     bool // its driver has no virtual media
+	writes      int
+	sends       int // how often a driver sends each request, because packets may be lost; 0 = once
+	opened      int
+	stuck       error                                                  // why its medium can't be ejected
+	silent      bool                                                   // its answers are lost
+	onOpen      func()                                                 // called when it is opened, unless nil
+	onPowerRead func() error                                           // before its power state is read; nil = nothing happens
+	answer      func(r bmc.PowerRequest) (takesEffect bool, err error) // nil = obeys
+	reads       func() error                                           // the error of reading the power state; nil = none
+	insert      func(url string) error                                 // nil = obeys
+	boots       func(b bmc.Boot) bmc.Boot                              // changes an override that it is sent; nil = takes it as it is
+	images      []string                                               // the images that it was sent
+
+	inventory bmc.Inventory
+
+	within    time.Duration // how long its answers are awaited
+	inherited time.Duration // how long others awaited them, when it was opened last
+}
+
+func (m *machine) Validate(map[string]any) error { return nil }
+func (m *machine) Close(context.Context)         {}
+func (m *machine) Open(_ context.Context, t bmc.Target) (bmc.Session, error) {
+	m.opened++
+	if m.onOpen != nil {
+		m.onOpen()
+	}
+	m.inherited = t.AnswerWithin
+	s := &session{machine: m, target: t}
+	out := bmc.Session{PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s}
+	if m.within > 0 {
+		out.AnswerWithin = func() time.Duration { m.mu.Lock(); defer m.mu.Unlock(); return m.within }
+	}
+	if m.noMedia {
+		out.VirtualMedia = nil
+	}
+	return out, nil
+}
+
+type session struct {
+	*machine
+	target bmc.Target
+}
+
+func (s *session) write(ctx context.Context, name string) error {
+	for range max(s.sends, 1) {
+		if _, err := s.target.Permit(ctx, bmc.Request{Name: name, AnswerWithin: s.within}); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes++
+	return nil
+}
+
+func (s *session) Power(context.Context) (bmc.Power, error) {
+	if s.onPowerRead != nil {
+		if err := s.onPowerRead(); err != nil {
+			return "", err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.silent {
+		return "", fault.New(fault.Unreachable, "node: %w", fault.NoAnswerError("no answer in time"))
+	}
+	if s.reads != nil {
+		if err := s.reads(); err != nil {
+			return "", err
+		}
+	}
+	return s.power, nil
+}
+
+func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
+	if err := s.write(ctx, r.Name()); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, r)
+	effect, err := true, error(nil)
+	if s.answer != nil {
+		effect, err = s.answer(r)
+	}
+	if effect {
+		s.power = bmc.PowerOff
+		if r == bmc.RequestOn {
+			s.power = bmc.PowerOn
+			if !s.boot.Persistent {
+				s.boot.Device = bmc.DeviceNone
+			}
+		}
+	}
+	return err
+}
+
+func (s *session) Restart(ctx context.Context) error {
+	if err := s.write(ctx, bmc.NameRestart); err != nil {
+		return err
+	}
+	s.restarts++
+	return nil
+}
+
+func (s *session) Boot(context.Context) (bmc.Boot, error) { return s.boot, nil }
+func (s *session) SetBoot(ctx context.Context, b bmc.Boot) error {
+	if err := s.write(ctx, b.Name()); err != nil {
+		return err
+	}
+	if s.boots != nil {
+		b = s.boots(b)
+	}
+	s.boot = b
+	return nil
+}
+
+func (s *session) Media(context.Context) (bmc.Media, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.media, nil
+}
+
+func (s *session) InsertMedia(ctx context.Context, url string) error {
+	if err := s.write(ctx, bmc.NameInsert(url)); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.images = append(s.images, url)
+	if s.machine.insert != nil {
+		return s.machine.insert(url)
+	}
+	s.media = bmc.Media{Inserted: true, Image: url}
+	return nil
+}
+
+func (s *session) EjectMedia(ctx context.Context) error {
+	if s.stuck != nil {
+		return s.stuck
+	}
+	if err := s.write(ctx, bmc.NameEject); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.media = bmc.Media{}
+	return nil
+}
+func (s *session) Inspect(context.Context) (bmc.Inventory, error) { return s.inventory, nil }
