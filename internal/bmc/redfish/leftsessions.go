@@ -26,8 +26,8 @@ func (e *endpoint) endLeftSessions(ctx context.Context, l login, path string) bo
 	freed := false
 	for _, left := range e.conf.Sessions.Opened(ctx, e.info.address(), path) {
 		a, err := e.send(ctx, request{method: http.MethodDelete, path: left}, l)
-		if err != nil {
-			break // the next login tries again
+		if err != nil || a.status == http.StatusUnauthorized || a.status == http.StatusForbidden {
+			break // the next login tries again; a wrong password must not be shown once for each session
 		}
 		if a.err() == nil {
 			freed = true

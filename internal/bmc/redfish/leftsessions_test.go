@@ -2,6 +2,8 @@ package redfish_test
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -85,4 +87,22 @@ func TestSessionsOfDeadConductorsAreEnded(t *testing.T) {
 			require.Empty(t, b.known())
 		})
 	}
+}
+
+// A BMC that has no room for a session does not say whether the password is right. Each session that is ended shows it.
+func TestEndingLeftSessionsShowsAWrongPasswordOnce(t *testing.T) {
+	f := newFixture(t)
+	f.times(100, http.MethodPost, "Sessions", func(w http.ResponseWriter, _ *http.Request) {
+		message(w, http.StatusServiceUnavailable, "Base.1.8.SessionLimitExceeded", "The session limit is exceeded.")
+	})
+	b := &book{of: map[string]string{}, dead: []string{"c1"}}
+	for i := range 5 {
+		b.of[fmt.Sprintf("/redfish/v1/SessionService/Sessions/%d", i)] = "c1"
+	}
+	f.times(100, http.MethodDelete, "", answer(http.StatusUnauthorized))
+	conf := quick()
+	conf.Sessions = page{b, "c2"}
+	require.Error(t, power(t, newDriver(t, conf), f.info(map[string]any{"redfish_auth_type": "session"})))
+	require.Equal(t, 1, f.count("DELETE "))
+	require.Len(t, b.known(), 5)
 }
