@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -268,7 +269,11 @@ func TestSIGTERMEndsItInFiveSecondsWithPollsOpen(t *testing.T) {
 	require.NoError(t, p.end(t, syscall.SIGTERM), "%s", p.log)
 	require.Less(t, time.Since(begin), 5*time.Second)
 	require.NoFileExists(t, filepath.Join(data, "ready.json"))
-	require.Len(t, strings.Split(strings.TrimSpace(p.log.String()), "\n"), 1, "it is quiet: %s", p.log)
+	// On a busy machine the server's own client may ask the frontend before it is ready, which the server logs.
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(p.log.String()), "\n"), func(line string) bool {
+		return strings.Contains(line, "Frontend is not healthy yet")
+	})
+	require.Len(t, lines, 1, "it is quiet: %s", p.log)
 }
 
 func TestSecondProcessOnTheSameDataIsRefused(t *testing.T) {
