@@ -133,6 +133,7 @@ func (w *Watcher) look(ctx context.Context, all []*Target, parallel int) {
 	g.SetLimit(parallel)
 	var mu sync.Mutex
 	var away error
+	what, verb := nameOpen(all) // before they are read, which changes them
 	for _, t := range all {
 		if t.Done {
 			continue
@@ -147,7 +148,6 @@ func (w *Watcher) look(ctx context.Context, all []*Target, parallel int) {
 			return nil
 		})
 	}
-	what, verb := nameOpen(all)
 	_ = g.Wait() // never fails
 	switch {
 	case away != nil:
