@@ -130,10 +130,11 @@ func TestHelpNamesWhatWouldWork(t *testing.T) {
 func TestEveryActionIsARequestOfTheContract(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
+	b.Post("/temper/v1/webhooks", map[string]any{"name": "chat", "url": "https://example.org/hook", "secret": "whsec_" + strings.Repeat("a", 32)}).Is(201)
 	n := &node.Node{UUID: b.Text(`SELECT uuid::text FROM nodes`), Name: "n1"}
 	for _, name := range testenv.Constants(t, "../internal/explain/action.go", "Do") {
 		do := explain.Do(name)
-		a := explain.Action{Do: do, Operation: 4711, Group: "rack", Conductor: "gone"}
+		a := explain.Action{Do: do, Operation: 4711, Group: "rack", Conductor: "gone", Webhook: "chat"}
 		switch do {
 		case explain.Decide:
 			a.Decision = node.ActionRetry

@@ -15,6 +15,7 @@ import (
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/help"
+	"go.temper.dev/temper/internal/webhook"
 )
 
 // partTimeout bounds each question about the parts of Temper. They are asked at the same time, so
@@ -44,13 +45,52 @@ type shownProcess struct {
 	Error     *float64      `json:"clock_error_seconds"`
 }
 
+// shownWebhookTrouble is a webhook whose deliveries fail.
+type shownWebhookTrouble struct {
+	Name        string      `json:"name"`
+	Since       any         `json:"since"`
+	Attempts    int         `json:"attempts"` // of the newest delivery, that failed
+	DeadLetters int         `json:"dead_letters"`
+	Sentence    string      `json:"sentence"`
+	Help        []help.Item `json:"help"`
+}
+
+func shownWebhookTroubles(all []webhook.Webhook) []shownWebhookTrouble {
+	out := []shownWebhookTrouble{}
+	for i := range all {
+		w := &all[i]
+		t := explain.WebhookFails(explain.Deliveries{
+			Webhook: w.Name, Enabled: w.Enabled, FailingSince: w.FailingSince, Attempts: w.Attempts, DeadLetters: w.DeadLetters, DeadSince: w.DeadSince,
+		})
+		if t == nil {
+			continue
+		}
+		one := shownWebhookTrouble{
+			Name: w.Name, Since: format.Timestamp(t.Since), Attempts: w.Attempts, DeadLetters: w.DeadLetters, Sentence: t.Sentence, Help: []help.Item{},
+		}
+		for _, a := range t.Actions {
+			one.Help = append(one.Help, help.Of(nil, a))
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
 // getStatus answers GET /temper/v1/status: how each part of Temper does, which is broken, and what
-// still works. The status code is always 200; /readyz has one for load balancers.
+// still works, and the webhooks whose deliveries fail, which breaks no part. The status code is always 200; /readyz has one for load balancers.
 func (s *Server) getStatus(c *gin.Context) (int, any, error) {
 	if q := format.ReadQuery(c); q.Err != nil {
 		return 0, nil, q.Err
 	}
+	var hooks []webhook.Webhook // none if PostgreSQL does not tell
+	var read sync.WaitGroup
+	read.Go(func() {
+		ctx, cancel := context.WithTimeout(c.Request.Context(), partTimeout)
+		defer cancel()
+		hooks, _ = s.Store.Webhooks(ctx)
+	})
 	system := s.system(c.Request.Context(), true)
+	read.Wait()
 	parts, broken := explain.Parts(system), []string{}
 	shown := make([]shownPart, len(parts))
 	fine := true
@@ -69,7 +109,7 @@ func (s *Server) getStatus(c *gin.Context) (int, any, error) {
 			httpd.Logger(c).Warn("a part of Temper is broken", zap.String("trouble", a.Trouble), zap.Error(a.Err))
 		}
 	}
-	return http.StatusOK, gin.H{"ok": fine, "broken": broken, "parts": shown, "processes": shownProcesses(system.Fleet)}, nil
+	return http.StatusOK, gin.H{"ok": fine, "broken": broken, "parts": shown, "processes": shownProcesses(system.Fleet), "webhooks": shownWebhookTroubles(hooks)}, nil
 }
 
 func shownProcesses(h *coverage.Health) []shownProcess {

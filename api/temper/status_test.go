@@ -75,3 +75,27 @@ func TestTheStatusNamesThePartThatIsBroken(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "clocks differ from PostgreSQL's: that of conductor c1 is 7s ahead", partsOf(b.Get("/temper/v1/status").Is(200))["clocks"]["message"])
 }
+
+// A webhook whose deliveries fail is named, and breaks nothing.
+func TestTheStatusNamesWebhooksThatFail(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	require.NoError(t, b.Store.Reconciled(t.Context()))
+	for _, name := range []string{"chat", "fine", "off"} {
+		b.Post("/temper/v1/webhooks", wanted(map[string]any{"name": name})).Is(201)
+	}
+	require.Empty(t, b.Get("/temper/v1/status").Is(200)["webhooks"])
+	b.SQL(`UPDATE webhooks SET failing_since = '2026-01-02 03:05:00Z', attempts = 7, enabled = name = 'chat' WHERE name <> 'fine'`)
+	b.SQL(`INSERT INTO webhook_dead_letters (webhook_id, seq, message_id, type, body, at, given_up_at, error)
+		SELECT id, 4, 'event_4', 'operation.ended', '{}', '2026-01-01 03:04:00Z', '2026-01-02 03:04:00Z', 'no' FROM webhooks WHERE name = 'chat'`)
+	body := b.Get("/temper/v1/status").Is(200)
+	require.Equal(t, true, body["ok"], body)
+	require.Len(t, body["webhooks"], 1, "one that is disabled does not fail")
+	hook := body["webhooks"].([]any)[0].(map[string]any)
+	require.Equal(t, "webhook chat: the newest delivery has failed 7 times, and 1 event was given up", hook["sentence"])
+	require.Equal(t, "2026-01-02T03:04:00+00:00", hook["since"])
+	var commands []any
+	for _, h := range hook["help"].([]any) {
+		commands = append(commands, h.(map[string]any)["command"])
+	}
+	require.Equal(t, []any{"temper webhook show chat", "temper webhook dead-letters chat", "temper webhook redeliver chat --all"}, commands)
+}

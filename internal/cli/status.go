@@ -22,7 +22,8 @@ func newStatusCommand() *cobra.Command {
 		Use: "status", Short: "Say whether all parts of Temper work, which one is broken, and what still works", Args: cobra.NoArgs,
 		Long: `Say whether all parts of Temper work, which one is broken, and what still works: the API, PostgreSQL, Temporal,
 orchestrators, conductors, the last reconciliation, and the clocks. It answers within five seconds, also when one of them does not.
-The exit code is 0 if all is well, else 1, so that it can be used for monitoring; the first line says what is wrong.`,
+The exit code is 0 if all is well, else 1, so that it can be used for monitoring; the first line says what is wrong.
+It also names webhooks whose deliveries fail. That does not change the exit code, because no part of Temper is broken.`,
 		Example: "  temper status\n  temper status -o json",
 	}
 	s.addFlags(c, c.Flags())
@@ -79,6 +80,7 @@ func printStatus(w io.Writer, st *client.Status) error {
 			}
 		}
 	}
+	writeWebhooks(out, st.Webhooks)
 	fmt.Fprintln(out)
 	g := table.New("PART", "STATE", "WHAT")
 	var versions []string
@@ -96,6 +98,20 @@ func printStatus(w io.Writer, st *client.Status) error {
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// writeWebhooks writes which webhooks fail, since when, and what can be done.
+func writeWebhooks(out io.Writer, all []client.WebhookTrouble) {
+	for _, h := range all {
+		since := ""
+		if h.Since != nil {
+			since = ", since " + text.Moment(*h.Since)
+		}
+		fmt.Fprintln(out, table.OneLine(h.Sentence+since))
+		for _, one := range h.Help {
+			fmt.Fprintf(out, "  you can: %s  # %s\n", one.Command, one.Effect)
+		}
+	}
 }
 
 // sentenceOf says what is wrong with a part, and since when.

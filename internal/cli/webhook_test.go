@@ -78,3 +78,21 @@ func TestWebhookCommandsAskTheAPI(t *testing.T) {
 		require.Empty(t, asked)
 	}
 }
+
+// A webhook whose deliveries fail is named by the commands that say what is wrong, and the exit code stays 0.
+func TestStatusAndWhyNameWebhooksThatFail(t *testing.T) {
+	url := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/temper/v1/why" {
+			_, _ = io.WriteString(w, `{"groups":[],"next":null}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"ok":true,"broken":[],"parts":[],"processes":[],"webhooks":[{"name":"chat","since":"2026-01-02T03:04:05+00:00",`+
+			`"sentence":"webhook chat: 2 events were given up","help":[{"command":"temper webhook dead-letters chat","effect":"shows them"}]}]}`)
+	})
+	for _, command := range []string{"status", "why"} {
+		got := ask(t, url, "", command)
+		require.NoError(t, got.failed)
+		require.Regexp(t, `(?m)^webhook chat: 2 events were given up, since .*
+  you can: temper webhook dead-letters chat  # shows them$`, got.out)
+	}
+}

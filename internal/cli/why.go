@@ -57,7 +57,7 @@ func newWhyCommand() *cobra.Command {
 		Use: "why", Short: "Say which nodes need a person, grouped by cause, the worst first", Args: cobra.NoArgs,
 		Long: `Say which nodes need a person, grouped by cause, the worst first: those that wait for a decision, have failed, take longer than
 they should, owe an undo that can't be done, were put into maintenance by a failure, could not be switched on or off, or are in
-quarantine. Nodes that somebody has put into maintenance are left out.`,
+quarantine. Nodes that somebody has put into maintenance are left out. Without filters it names webhooks whose deliveries fail, too.`,
 		Example: "  temper why\n  temper why --cause bmc_wrong_password --nodes\n  temper why --reason held -o json",
 	}
 	s.addFlags(c, c.Flags())
@@ -123,7 +123,15 @@ func (w *why) show(ctx context.Context, s *session, names []string) error {
 		return err
 	}
 	s.reportMore(list.More, w.limit, "groups")
-	return s.show(map[string]any{"groups": orEmpty(list.Items)}, func(out io.Writer) error { return printGroups(out, list.Items, len(names)) })
+	return s.show(map[string]any{"groups": orEmpty(list.Items)}, func(out io.Writer) error {
+		if err := printGroups(out, list.Items, len(names)); err != nil || len(names) > 0 || w.filters() {
+			return err
+		}
+		if st, err := s.Status(ctx); err == nil { // without an answer the nodes are shown all the same
+			writeWebhooks(out, st.Webhooks)
+		}
+		return nil
+	})
 }
 
 // printAttention prints two lines for each node: a sentence, and cause and time.

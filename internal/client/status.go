@@ -13,6 +13,16 @@ type Status struct {
 	OK        bool      `json:"ok"`
 	Parts     []Part    `json:"parts"`
 	Processes []Process `json:"processes"`
+	// Webhooks are those whose deliveries fail. They have no effect on OK.
+	Webhooks []WebhookTrouble `json:"webhooks"`
+}
+
+// WebhookTrouble is a webhook whose deliveries fail.
+type WebhookTrouble struct {
+	Name     string     `json:"name"`
+	Since    *time.Time `json:"since"`
+	Sentence string     `json:"sentence"` // without a full stop
+	Help     []Help     `json:"help"`
 }
 
 // Part is how one part of Temper does.
@@ -64,8 +74,8 @@ func (c *Client) Status(ctx context.Context) (*Status, error) {
 
 // NewStatus returns a status that no API has told: these parts are broken, and of others nothing is known.
 func NewStatus(parts ...Part) *Status {
-	s := &Status{Parts: parts, Processes: []Process{}}
-	raw, err := json.Marshal(map[string]any{"ok": s.OK, "parts": s.Parts, "processes": s.Processes})
+	s := &Status{Parts: parts, Processes: []Process{}, Webhooks: []WebhookTrouble{}}
+	raw, err := json.Marshal(map[string]any{"ok": s.OK, "parts": s.Parts, "processes": s.Processes, "webhooks": s.Webhooks})
 	if err == nil {
 		s.document = keep(raw)
 	}

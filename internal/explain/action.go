@@ -44,6 +44,10 @@ const (
 	ListConductors Do = "list the conductors"
 
 	ForgetConductor Do = "forget a conductor that is gone"
+
+	ShowWebhook     Do = "show how the deliveries of a webhook go"
+	ListDeadLetters Do = "list the dead letters of a webhook"
+	Redeliver       Do = "redeliver the dead letters of a webhook"
 )
 
 // Action is something that somebody can do about a node. Which fields are set depends on
@@ -55,6 +59,7 @@ type Action struct {
 	Decision  node.Action        // of Decide
 	Event     node.Event         // of ChangeState
 	Conductor string             // of ForgetConductor
+	Webhook   string             // of ShowWebhook, ListDeadLetters, Redeliver
 	Group     string             // of ChangeGroup; "" = the default group
 }
 

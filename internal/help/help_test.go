@@ -89,7 +89,7 @@ func each(do explain.Do) (out []explain.Action) {
 			}
 		}
 	default:
-		out = append(out, explain.Action{Do: do, Operation: 12, Conductor: "c1"})
+		out = append(out, explain.Action{Do: do, Operation: 12, Conductor: "c1", Webhook: "chat"})
 	}
 	return out
 }

@@ -9,7 +9,7 @@ import (
 
 // row says how an action is written. In its texts stand {node} (in commands its name, in
 // paths its UUID), {operation}, {kind} of the operation, {decision}, {verb}, {state} to which the verb leads, and
-// {group}, {conductor}, and {digest}, the field of instance_info that has the image's digest. Only the reader
+// {group}, {conductor}, {webhook}, and {digest}, the field of instance_info that has the image's digest. Only the reader
 // knows a reason: it is WHY.
 type row struct {
 	command      string // follows "temper "
@@ -86,6 +86,10 @@ var rows = map[explain.Do]row{
 		"conductor forget {conductor}", "removes it from the list, if it does not come back", http.MethodDelete, "/temper/v1/conductors/{conductor}", nil,
 	},
 	explain.ListConductors: {"conductor list", "shows which there are", http.MethodGet, "/temper/v1/conductors", nil},
+
+	explain.ShowWebhook:     {"webhook show {webhook}", "shows how its deliveries go", http.MethodGet, "/temper/v1/webhooks/{webhook}", nil},
+	explain.ListDeadLetters: {"webhook dead-letters {webhook}", "shows them", http.MethodGet, "/temper/v1/webhooks/{webhook}/dead-letters", nil},
+	explain.Redeliver:       {"webhook redeliver {webhook} --all", "sends them once more", http.MethodPost, "/temper/v1/webhooks/{webhook}/redeliver", always(fields{})},
 }
 
 // effects says what each decision does about the step that failed.

@@ -15,7 +15,8 @@ const (
 	webhookColumns = `w.id, w.name, w.url, coalesce(w.node_uuid::text, ''), w.kinds, w.causes, w.types, w.enabled, w.created_at, w.created_by,
 	w.delivered_through, (SELECT e.at FROM events e WHERE e.seq > w.delivered_through ORDER BY e.seq LIMIT 1),
 	w.delivered_at, w.failing_since, w.attempts, w.last_error, w.deliveries, w.failures,
-	(SELECT count(*) FROM webhook_dead_letters d WHERE d.webhook_id = w.id)`
+	(SELECT count(*) FROM webhook_dead_letters d WHERE d.webhook_id = w.id),
+	(SELECT min(d.given_up_at) FROM webhook_dead_letters d WHERE d.webhook_id = w.id)`
 
 	webhooksSQL = `SELECT ` + webhookColumns + ` FROM webhooks w ORDER BY w.name`
 	webhookSQL  = `SELECT ` + webhookColumns + `, w.seal, w.ciphertext FROM webhooks w WHERE w.name = @name`
@@ -48,7 +49,7 @@ UPDATE webhook_dead_letters d SET redeliver = true FROM webhooks w
 func scanWebhook(r pgx.Row, more ...any) (w webhook.Webhook, err error) {
 	return w, r.Scan(append([]any{
 		&w.ID, &w.Name, &w.URL, &w.Filter.NodeUUID, &w.Filter.Kinds, &w.Filter.Causes, &w.Filter.Types, &w.Enabled, &w.CreatedAt, &w.CreatedBy,
-		&w.DeliveredThrough, &w.Behind, &w.DeliveredAt, &w.FailingSince, &w.Attempts, &w.LastError, &w.Deliveries, &w.Failures, &w.DeadLetters,
+		&w.DeliveredThrough, &w.Behind, &w.DeliveredAt, &w.FailingSince, &w.Attempts, &w.LastError, &w.Deliveries, &w.Failures, &w.DeadLetters, &w.DeadSince,
 	}, more...)...)
 }
 

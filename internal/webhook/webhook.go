@@ -44,6 +44,7 @@ type Health struct {
 	Deliveries       int64
 	Failures         int64
 	DeadLetters      int
+	DeadSince        *time.Time // when the first of the dead letters was given up; nil = there are none
 }
 
 // DeadLetter is an event that was given up.

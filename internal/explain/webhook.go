@@ -1,0 +1,54 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Deliveries is how the deliveries of a webhook go.
+type Deliveries struct {
+	Webhook      string
+	Enabled      bool
+	FailingSince *time.Time // nil = the newest try did not fail
+	Attempts     int        // that failed since then
+	DeadLetters  int
+	DeadSince    *time.Time // when the first of them was given up; nil = there are none
+}
+
+// WebhookTrouble is what is wrong with the deliveries of a webhook. No part of Temper is broken then.
+type WebhookTrouble struct {
+	Since    *time.Time // when it began
+	Sentence string     // without a full stop
+	Actions  []Action   // what somebody can do about it
+}
+
+// WebhookFails returns what is wrong with d; nil = nothing is. Only here is decided whether a webhook is mentioned.
+func WebhookFails(d Deliveries) *WebhookTrouble {
+	var out WebhookTrouble
+	var words []string
+	if d.Enabled && d.FailingSince != nil {
+		out.Since = d.FailingSince
+		words = append(words, fmt.Sprintf("the newest delivery has failed %s", count(d.Attempts, "time", "times")))
+		out.Actions = append(out.Actions, Action{Do: ShowWebhook, Webhook: d.Webhook})
+	}
+	if d.DeadLetters > 0 {
+		if out.Since == nil || d.DeadSince != nil && d.DeadSince.Before(*out.Since) {
+			out.Since = d.DeadSince
+		}
+		words = append(words, count(d.DeadLetters, "event was given up", "events were given up"))
+		out.Actions = append(out.Actions, Action{Do: ListDeadLetters, Webhook: d.Webhook}, Action{Do: Redeliver, Webhook: d.Webhook})
+	}
+	if words == nil {
+		return nil
+	}
+	out.Sentence = fmt.Sprintf("webhook %s: %s", d.Webhook, strings.Join(words, ", and "))
+	return &out
+}
+
+func count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
