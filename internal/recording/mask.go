@@ -56,14 +56,16 @@ var kinds = []struct {
 	kind string
 	name *regexp.Regexp
 }{
-	{"secret", regexp.MustCompile(`(?i)(password|passphrase|secret|token|privatekey|licensestring|activationkey|communitystring|communityname)$`)},
+	{"secret", regexp.MustCompile(`(?i)(password|passwordsalt|passphrase|secret|token|privatekey|ipmikey|v3key|encryptionkey|authenticationkey|licensestring|activationkey|community|communitystring|communityname)$`)},
 	{"serial", regexp.MustCompile(`(?i)(serial(number)?|servicetag|nodeid|expressservicecode|chassisservicetag|boardserialnumber|assettag|asset|sku|durablename|wwn|wwpn|wwnn|nguid|eui64|licenseid|uniqueid)$`)},
-	{"user", regexp.MustCompile(`(?i)^(username|user|owner|createdby|emailaddress(es)?|email|contact(info)?|contactname)$`)},
-	{"host", regexp.MustCompile(`(?i)^(hostname|fqdn|domainname|dnsname|searchdomains?|staticnameservers|nameservers|ntpservers|location|room|rack|building|postaladdress|street)$`)},
+	{"user", regexp.MustCompile(`(?i)^(username|user|owner|createdby|emailaddress(es)?|email|contact(info)?|contactname|binddn)$`)},
+	{"host", regexp.MustCompile(`(?i)^(.*hostname|fqdn|.*domainname|dnsname|dns(rac|bmc)name|rac(name|domain)|searchdomains?|staticnameservers|nameservers|ntpservers|ntp\d|server\d|domaincontroller\d|globalcatalog\d|basedn|location|datacenter(name)?|aisle(name)?|room(name)?|rack(name)?|building|postaladdress|street)$`)},
 }
 
-// kindOf returns the kind of a property, "" if its value is not replaced.
+// kindOf returns the kind of a property, "" if its value is not replaced. Dell writes the names of attributes with a group and
+// a number before them: Users.2.UserName.
 func kindOf(property string) string {
+	property = property[strings.LastIndex(property, ".")+1:]
 	for _, k := range kinds {
 		if k.name.MatchString(property) {
 			return k.kind
@@ -156,6 +158,10 @@ func (k *masker) mask(property string, v any) any {
 			return "******"
 		}
 		return k.text(property, v)
+	case float64:
+		if kindOf(property) != "" {
+			return float64(0)
+		}
 	}
 	return v
 }

@@ -59,6 +59,24 @@ func TestWhatIdentifiesAMachineIsMasked(t *testing.T) {
 	require.Equal(t, "020000000002", nic["Bare"])
 }
 
+func TestAttributesOfDellsManagersAreMasked(t *testing.T) {
+	r := recording.New()
+	r.System = recording.Root
+	require.NoError(t, json.Unmarshal([]byte(`{"/redfish/v1": {"AssetTag": 4711, "Attributes": {
+		"Users.2.UserName": "jane.doe", "Users.2.SHA1v3Key": "0a1b2c3d", "Users.2.IPMIKey": "4e5f6071", "Users.2.Privilege": 511, "SNMP.1.AgentCommunity": "xyzzy",
+		"NIC.1.DNSRacName": "idrac-r7", "NIC.1.DNSDomainName": "corp.example", "NTPConfigGroup.1.NTP1": "time.corp.example", "SysLog.1.Server1": "log.corp.example",
+		"LDAP.1.BindDN": "cn=temper,dc=corp", "ServerTopology.1.RackName": "row-17", "ServerBoot.1.FirstBootDevice": "VCD-DVD"}}}`), &r.Resources))
+	r.Mask()
+	var text bytes.Buffer
+	require.NoError(t, r.Write(&text))
+	for _, secret := range []string{"4711", "jane", "0a1b2c3d", "4e5f6071", "xyzzy", "idrac-r7", "corp", "row-17"} {
+		require.NotContains(t, text.String(), secret)
+	}
+	attributes, _ := r.Resources[recording.Root]["Attributes"].(map[string]any)
+	require.Equal(t, "VCD-DVD", attributes["ServerBoot.1.FirstBootDevice"])
+	require.Equal(t, 511.0, attributes["Users.2.Privilege"]) //nolint:testifylint // it is read, not calculated
+}
+
 func TestARecordingIsReadAsItWasWritten(t *testing.T) {
 	r := sample(t)
 	var text bytes.Buffer
