@@ -189,7 +189,7 @@ func (d *Driver) closeIdle(key [sha256.Size]byte, e *endpoint) {
 		d.mu.Unlock()
 		return
 	}
-	if e.refs == 0 && e.shared.noDenials(time.Now()) && !e.shared.learned() {
+	if e.refs == 0 && e.shared.denials.None(time.Now()) && !e.shared.learned() {
 		delete(d.endpoints, key)
 		if e.shared.refs--; e.shared.refs == 0 {
 			delete(d.shared, e.info.address())

@@ -75,7 +75,7 @@ func (e *endpoint) ensureLogin(ctx context.Context, refused int) (login, error) 
 	if last.kind != notLoggedIn && last.generation > refused {
 		return last, nil
 	}
-	if err := e.shared.recentDenial(e.info.credentials(), time.Now()); err != nil {
+	if err := e.shared.denials.Recent(e.info.credentials(), time.Now()); err != nil {
 		return login{}, err
 	}
 	l, err := e.logIn(ctx)
@@ -98,7 +98,7 @@ func (e *endpoint) recordDenial(err error) {
 	e.mu.Lock()
 	e.login = login{generation: e.login.generation}
 	e.mu.Unlock()
-	e.shared.recordDenial(e.info.credentials(), time.Now().Add(e.conf.DeniedFor), err)
+	e.shared.denials.Record(e.info.credentials(), time.Now().Add(e.conf.DeniedFor), err)
 }
 
 func (e *endpoint) closed() bool {
