@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/redfish"
+	"go.temper.dev/temper/internal/cli/input"
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/dial"
 )
@@ -119,7 +119,7 @@ func (f probeFlags) target(address string, prompt io.Writer) (bmc.Target, error)
 	switch f.verifyCA {
 	case "true", "false":
 	default:
-		pem, err := readLimited(f.verifyCA, 1<<20)
+		pem, err := input.File(f.verifyCA, 1<<20)
 		if err != nil {
 			return bmc.Target{}, fmt.Errorf("--verify-ca is true, false or a file: %w", err)
 		}
@@ -128,7 +128,7 @@ func (f probeFlags) target(address string, prompt io.Writer) (bmc.Target, error)
 	if f.username == "" {
 		return bmc.Target{Node: "the BMC", Info: info}, nil
 	}
-	password, err := f.password(prompt)
+	password, err := readPassword(f.username, f.passwordFile, prompt)
 	if err != nil {
 		return bmc.Target{}, err
 	}
@@ -136,14 +136,10 @@ func (f probeFlags) target(address string, prompt io.Writer) (bmc.Target, error)
 	return bmc.Target{Node: "the BMC", Info: info}, nil
 }
 
-func (f probeFlags) password(prompt io.Writer) (string, error) {
-	return readPassword(f.username, f.passwordFile, prompt)
-}
-
 // readPassword reads the password of a user from the file, if one is named, from the environment or from the terminal.
 func readPassword(username, file string, prompt io.Writer) (string, error) {
 	if file != "" {
-		raw, err := readLimited(file, 4<<10)
+		raw, err := input.File(file, 4<<10)
 		if err != nil {
 			return "", fmt.Errorf("--password-file: %w", err)
 		}
@@ -152,32 +148,10 @@ func readPassword(username, file string, prompt io.Writer) (string, error) {
 	if password, ok := os.LookupEnv(passwordVariable); ok {
 		return password, nil
 	}
-	in := int(os.Stdin.Fd())
-	if !term.IsTerminal(in) {
+	if !input.IsTerminal(os.Stdin) {
 		return "", fmt.Errorf("no password: give --password-file or %s", passwordVariable)
 	}
-	fmt.Fprintf(prompt, "Password of %s: ", username)
-	raw, err := term.ReadPassword(in)
-	fmt.Fprintln(prompt)
-	return string(raw), err
-}
-
-// readLimited reads a file of at most limit bytes; "-" is standard input.
-func readLimited(path string, limit int64) ([]byte, error) {
-	in := io.Reader(os.Stdin)
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = f
-	}
-	raw, err := io.ReadAll(io.LimitReader(in, limit+1))
-	if err == nil && int64(len(raw)) > limit {
-		err = fmt.Errorf("%s is larger than %d bytes", path, limit)
-	}
-	return raw, err
+	return input.Secret("Password of "+username, os.Stdin, prompt)
 }
 
 // record writes a recording of the BMC to a new file.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -47,7 +48,7 @@ func (f *ipmiFlags) with(c *cobra.Command, address string, do func(context.Conte
 	for _, pair := range f.info {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok {
-			return fmt.Errorf("--driver-info %q is not NAME=VALUE", name)
+			return errors.New("--driver-info wants NAME=VALUE") // it may be a password, so it is not repeated
 		}
 		info[name] = value
 	}

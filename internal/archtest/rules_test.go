@@ -127,6 +127,7 @@ var rules = []rule{
 	{at: "internal/client", ours: []string{"internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "a client knows the API and nothing behind it"},
 	{at: "internal/cli", ours: []string{"internal/client", "internal/configdrive", "internal/dev/devfile", "internal/fault", "internal/mask", "internal/node", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "the command line is a client of the API"},
 	{at: "internal/cli/exit", never: []string{anyThirdParty}, why: "exit codes are a contract with scripts"},
+	{at: "internal/cli/input", never: []string{temporal, pgx, gin, gofish}, why: "it reads files and terminals only"},
 	{at: "internal/cli/table", ours: []string{"internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "it prints what others have read"},
 	{at: "internal/cli/watch", ours: []string{"internal/cli/exit", "internal/cli/table", "internal/client", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "it follows operations over the API"},
 	{at: "internal/cli/clitest", never: []string{anyThirdParty}, why: "answers of an API, for tests"},

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"go.temper.dev/temper/internal/cli/input"
 	"go.temper.dev/temper/internal/configdrive"
 )
 
@@ -40,7 +41,7 @@ func loadConfigDrive(s string) (any, error) {
 	if info, err := os.Stat(s); err == nil && info.IsDir() {
 		return readConfigDriveDir(s)
 	}
-	raw, err := readFile(s, configdrive.MaxSize)
+	raw, err := input.File(s, configdrive.MaxSize)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func readConfigDriveDir(dir string) (map[string]any, error) {
 	}
 	parts := map[string]any{}
 	for _, one := range configDriveFiles {
-		raw, err := readFile(filepath.Join(dir, one.file), configdrive.MaxSize)
+		raw, err := input.File(filepath.Join(dir, one.file), configdrive.MaxSize)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue

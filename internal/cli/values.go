@@ -1,19 +1,17 @@
 package cli
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	"golang.org/x/term"
 
+	"go.temper.dev/temper/internal/cli/input"
 	"go.temper.dev/temper/internal/mask"
 )
 
@@ -62,7 +60,7 @@ func (p *keyValues) Set(s string) error {
 }
 
 func (p *keyValues) readFile(path string) error {
-	raw, err := readFile(path, maxFile)
+	raw, err := input.File(path, maxFile)
 	if err != nil {
 		return err
 	}
@@ -88,7 +86,7 @@ func (p *keyValues) ask(in io.Reader, out io.Writer) error {
 		if p.values[key] != "-" || !mask.IsSecretKey(key) {
 			continue
 		}
-		secret, err := askSecret(key, in, out)
+		secret, err := input.Secret(key, in, out)
 		if err != nil {
 			return err
 		}
@@ -97,51 +95,8 @@ func (p *keyValues) ask(in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// askSecret asks at in for the value of a key, without showing it. If in is no terminal, it reads the first line.
-func askSecret(key string, in io.Reader, out io.Writer) (string, error) {
-	var line string
-	var err error
-	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		var typed []byte
-		fmt.Fprintf(out, "%s: ", key)
-		typed, err = term.ReadPassword(int(f.Fd()))
-		fmt.Fprintln(out)
-		line = string(typed)
-	} else if line, err = bufio.NewReader(io.LimitReader(in, maxFile)).ReadString('\n'); errors.Is(err, io.EOF) {
-		err = nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", key, err)
-	}
-	if line = strings.TrimRight(line, "\r\n"); line == "" {
-		return "", fmt.Errorf("%s is empty", key)
-	}
-	return line, nil
-}
-
 func errNull(key string) error {
 	return fmt.Errorf("%s is null: leave it out, or remove it with temper node unset", key)
-}
-
-// readFile reads a file of at most limit bytes; "-" is standard input.
-func readFile(path string, limit int64) ([]byte, error) {
-	in := io.Reader(os.Stdin)
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = f
-	}
-	raw, err := io.ReadAll(io.LimitReader(in, limit+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case int64(len(raw)) > limit:
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, limit)
-	}
-	return raw, nil
 }
 
 // readSteps reads a list of steps: JSON itself, or a file of JSON or YAML. "" = none.
@@ -152,7 +107,7 @@ func readSteps(flag, s string) ([]any, error) {
 	raw := []byte(s)
 	if !strings.HasPrefix(strings.TrimSpace(s), "[") {
 		var err error
-		if raw, err = readFile(s, maxFile); err != nil {
+		if raw, err = input.File(s, maxFile); err != nil {
 			return nil, fmt.Errorf("--%s wants a list in JSON, or a file with one: %w", flag, err)
 		}
 	}
