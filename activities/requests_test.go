@@ -16,13 +16,26 @@ import (
 )
 
 // soon is how long a request of a conductor that is gone may still take effect in these tests.
-const soon = 300 * time.Millisecond
+const soon = 500 * time.Millisecond
 
-// left records a request of a conductor that is gone.
-func (b *bench) left(name string) (until time.Time) {
-	until = time.Now().Add(soon)
-	b.book.flight, b.book.flightUntil = node.BMCRequest{Name: name, Conductor: "c0", Left: soon}, until
+// left records a request of a conductor that is gone, which may still take effect for that long.
+func (b *bench) left(name string, within time.Duration) (until time.Time) {
+	until = time.Now().Add(within)
+	b.book.flight, b.book.flightUntil = node.BMCRequest{Name: name, Conductor: "c0", Left: within}, until
 	return until
+}
+
+// whileItWaits lets happen what a request of a conductor that is gone does, as soon as the step waits for that.
+func (b *bench) whileItWaits(happen func(m *machine)) {
+	b.steps.Settings.TellEvery = 10 * time.Millisecond
+	b.book.onTell = func(_ int, w node.Wait) error {
+		if w.For == node.WaitRequest {
+			b.machine.mu.Lock()
+			defer b.machine.mu.Unlock()
+			happen(b.machine)
+		}
+		return nil
+	}
 }
 
 func TestWhoTakesOverRepeatsTheSameRequestAtOnceAndWaitsWithAnother(t *testing.T) {
@@ -38,7 +51,11 @@ func TestWhoTakesOverRepeatsTheSameRequestAtOnceAndWaitsWithAnother(t *testing.T
 			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 			var asked time.Time
 			b.machine.answer = func(bmc.PowerRequest) (bool, error) { asked = time.Now(); return true, nil }
-			until := b.left(c.left)
+			within := time.Hour
+			if c.waits {
+				within = soon
+			}
+			until := b.left(c.left, within)
 			_, err := b.run()
 			require.NoError(t, err)
 			require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff}, b.machine.asked)
@@ -50,8 +67,8 @@ func TestWhoTakesOverRepeatsTheSameRequestAtOnceAndWaitsWithAnother(t *testing.T
 // The server shows what is wanted, but what a conductor that is gone has sent changes that.
 func TestNothingIsDoneAlreadyWhileAnotherRequestMayTakeEffect(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOn})
-	b.left(bmc.RequestForceOff.Name())
-	time.AfterFunc(soon/2, func() { b.machine.mu.Lock(); b.machine.power = bmc.PowerOff; b.machine.mu.Unlock() })
+	b.left(bmc.RequestForceOff.Name(), soon)
+	b.whileItWaits(func(m *machine) { m.power = bmc.PowerOff })
 	_, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestOn}, b.machine.asked)
@@ -61,16 +78,17 @@ func TestNothingIsDoneAlreadyWhileAnotherRequestMayTakeEffect(t *testing.T) {
 func TestAnUndoWaitsForWhatMayStillTakeEffect(t *testing.T) {
 	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
 	b.book.op.Undo = []node.Undo{node.UndoEjectMedia, node.UndoClearBoot}
-	b.left(bmc.Boot{Device: bmc.DeviceCDROM}.Name())
-	time.AfterFunc(soon/2, func() { b.machine.mu.Lock(); b.machine.boot = bmc.Boot{Device: bmc.DeviceCDROM}; b.machine.mu.Unlock() })
+	until := b.left(bmc.Boot{Device: bmc.DeviceCDROM}.Name(), soon)
+	b.whileItWaits(func(m *machine) { m.boot = bmc.Boot{Device: bmc.DeviceCDROM} })
 	require.NoError(t, b.undo())
+	require.False(t, time.Now().Before(until))
 	require.Equal(t, bmc.DeviceNone, b.machine.boot.Device)
 }
 
 func TestAWaitForARequestSaysSo(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.steps.Settings.TellEvery = 10 * time.Millisecond
-	b.left(bmc.RequestOn.Name())
+	b.left(bmc.RequestOn.Name(), soon)
 	_, err := b.run()
 	require.NoError(t, err)
 	i := slices.IndexFunc(b.book.told, func(w node.Wait) bool { return w.For == node.WaitRequest })
@@ -143,13 +161,22 @@ func TestTheEffectThatIsReadBackIsAnAnswer(t *testing.T) {
 // The effect that shows may be that of the request that was repeated, so that of the one before may still come.
 func TestARepeatedRequestIsWaitedForAlthoughItsEffectShows(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.Rebooting})
-	until := b.left(bmc.RequestForceOff.Name())
+	until := b.left(bmc.RequestForceOff.Name(), soon)
+	b.steps.Settings.TellEvery = 10 * time.Millisecond
+	waits := func() bool {
+		return slices.ContainsFunc(b.book.told, func(w node.Wait) bool { return w.For == node.WaitRequest })
+	}
 	var sent []time.Time
-	b.machine.answer = func(bmc.PowerRequest) (bool, error) { sent = append(sent, time.Now()); return true, nil }
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) {
+		if len(sent) == 0 {
+			require.False(t, waits(), "it is repeated at once")
+		}
+		sent = append(sent, time.Now())
+		return true, nil
+	}
 	_, err := b.run()
 	require.NoError(t, err)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
-	require.True(t, sent[0].Before(until))
 	require.False(t, sent[1].Before(until))
 }
 
@@ -157,6 +184,7 @@ func TestARepeatedRequestIsWaitedForAlthoughItsEffectShows(t *testing.T) {
 func TestARequestThatRanOutOfTimeMayTakeEffectLater(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.Rebooting})
 	b.machine.within = soon
+	began := time.Now()
 	var sent []time.Time
 	b.machine.answer = func(r bmc.PowerRequest) (bool, error) {
 		sent = append(sent, time.Now())
@@ -171,7 +199,7 @@ func TestARequestThatRanOutOfTimeMayTakeEffectLater(t *testing.T) {
 	_, err = b.run()
 	require.NoError(t, err)
 	require.Equal(t, []bmc.PowerRequest{bmc.RequestForceOff, bmc.RequestForceOff, bmc.RequestOn}, b.machine.asked)
-	require.GreaterOrEqual(t, sent[2].Sub(sent[0]), 2*soon, "the first one could still have switched it off")
+	require.GreaterOrEqual(t, sent[2].Sub(began), 2*soon, "the first one could still have switched it off")
 }
 
 func TestWhatAConductorHasLearnedOfABMCIsHandedOn(t *testing.T) {
