@@ -3,13 +3,15 @@ package conductor
 import (
 	"sync"
 	"time"
+
+	"go.temper.dev/temper/internal/fault"
 )
 
 // forgetSilence is after how long without a new try a silent BMC says nothing about the network any more.
 const forgetSilence = 2 * time.Minute
 
-// cutOffHint is added to the error of a step whose BMC is silent while cutOff holds.
-const cutOffHint = "; no BMC has answered this conductor since: perhaps its own network is cut off"
+// cutOffHint is added, with the conductor's name, to the error of a step whose BMC is silent while cutOff holds.
+const cutOffHint = "; conductor %s got no answer of any other BMC then either: perhaps its own network is cut off"
 
 // Reach is which BMCs have answered this conductor lately, so that a BMC that is away can be told from a network that is
 // cut off on this side. A nil Reach knows nothing.
@@ -22,8 +24,12 @@ type Reach struct {
 // silence is since when a BMC gives no answer, and when it gave none last.
 type silence struct{ since, last time.Time }
 
-// heard notes what became of a request to the BMC of a node. Other errors than silence are answers, unless nothing was asked.
+// heard notes what became of a request to the BMC of a node. A refusal, of whatever kind, is an answer. Any other error but
+// silence says nothing: perhaps nothing was sent.
 func (r *Reach) heard(uuid string, err error) {
+	if fault.Is(err, fault.Refused) || fault.Is(err, fault.Denied) || fault.Is(err, fault.Untrusted) {
+		err = nil
+	}
 	if r == nil || err != nil && !isSilence(err) {
 		return
 	}

@@ -17,16 +17,19 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/redfish"
+	"go.temper.dev/temper/internal/cli"
+	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/cli/input"
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/dial"
+	"go.temper.dev/temper/internal/fault"
 )
 
 // passwordVariable is the environment variable with a BMC's password.
 const passwordVariable = "TEMPER_BMC_PASSWORD"
 
 func newBMCCommand() *cobra.Command {
-	c := &cobra.Command{Use: "bmc", Short: "Ask a BMC directly, without a node or an API", Args: cobra.NoArgs, Example: "  temper bmc probe 10.0.0.7 --username admin"}
+	c := &cobra.Command{Use: "bmc", Short: "Ask a BMC directly, without a node or an API", Args: cli.OnlySubcommands, RunE: cli.ShowHelp, Example: "  temper bmc probe 10.0.0.7 --username admin"}
 	c.AddCommand(newBMCProbeCommand(), newBMCEventsCommand(), newBMCIdentifyCommand(), newBMCNMICommand(), newBMCRestartCommand())
 	return c
 }
@@ -70,15 +73,26 @@ somebody. The simulated rack answers from it: temper rack --persona FILE.`,
 // errNotAll makes the exit code 1 after a report that tells why.
 var errNotAll = errors.New("not every operation will work with this BMC")
 
-func runProbe(c *cobra.Command, address string, f probeFlags) error {
+func runProbe(c *cobra.Command, address string, f probeFlags) (err error) {
 	if f.timeout <= 0 {
-		return fmt.Errorf("--timeout is %s: it must be above 0, such as 30s", f.timeout)
+		return exit.Usage(fmt.Errorf("--timeout is %s: it must be above 0, such as 30s", f.timeout))
 	}
 	target, err := f.target(address, c.ErrOrStderr())
 	if err != nil {
-		return err
+		return exit.Usage(err)
 	}
-	var took answerTimes
+	var file *os.File // of the recording
+	if c.Flags().Changed("record") {
+		if file, err = newFile(f.record); err != nil {
+			return exit.Usage(fmt.Errorf("--record: %w", err))
+		}
+		defer func() {
+			if file.Close() != nil || err != nil {
+				_ = os.Remove(f.record) // half a recording is of no use
+			}
+		}()
+	}
+	took := answerTimes{to: c.ErrOrStderr(), told: time.Now()}
 	d := redfish.New(redfish.Config{
 		Settings: bmc.Settings{RequestTimeout: f.timeout, Reach: dial.Reach{Loopback: true, Allow: everywhere}},
 		Observer: took.add,
@@ -90,14 +104,14 @@ func runProbe(c *cobra.Command, address string, f probeFlags) error {
 	}()
 	p, err := d.Probe(c.Context(), target)
 	if err != nil {
-		return err
+		return inFlags(err)
 	}
 	report := probeReport{Probe: p, Answers: took.summary()}
 	if err := report.write(c.OutOrStdout(), f.asJSON); err != nil {
 		return err
 	}
-	if f.record != "" {
-		if err := record(c.Context(), d, target, f.record, c.ErrOrStderr()); err != nil {
+	if file != nil {
+		if err := record(c.Context(), d, target, file, c.ErrOrStderr()); err != nil {
 			return err
 		}
 	}
@@ -154,21 +168,38 @@ func readPassword(username, file string, prompt io.Writer) (string, error) {
 	return input.Secret("Password of "+username, os.Stdin, prompt)
 }
 
-// record writes a recording of the BMC to a new file.
-func record(ctx context.Context, d *redfish.Driver, target bmc.Target, path string, to io.Writer) (err error) {
-	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("--record: %w", err)
+// properties are the names in driver_info of what the command has flags for.
+var properties = strings.NewReplacer("driver_info: ", "", "redfish_address", "the address", "redfish_system_id", "--system",
+	"redfish_auth_type", "--auth-type", "redfish_verify_ca", "--verify-ca", "redfish_username", "--username", "redfish_password", "the password")
+
+// inFlags returns the error of a probe in the words of the command.
+func inFlags(err error) error {
+	switch {
+	case fault.Is(err, fault.Invalid):
+		return exit.Usage(errors.New(properties.Replace(err.Error())))
+	case fault.CauseOf(err) == fault.BMCWrongPassword:
+		return fmt.Errorf("the BMC refuses this user with this password: %w", err)
 	}
-	defer func() {
-		err = errors.Join(err, out.Close())
-		if err != nil {
-			_ = os.Remove(path) // half a recording is of no use
-		}
-	}()
+	return err
+}
+
+// newFile makes a file that is not there yet.
+func newFile(path string) (*os.File, error) {
+	if strings.TrimSpace(path) == "" || path == "-" {
+		return nil, fmt.Errorf("%q is no name of a file", path)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil, fmt.Errorf("%s is there already; name a new file", path)
+	}
+	return f, err
+}
+
+// record writes a recording of the BMC.
+func record(ctx context.Context, d *redfish.Driver, target bmc.Target, file *os.File, to io.Writer) error {
 	told := time.Now()
 	r, err := d.Record(ctx, target, func(read, known int) {
-		if time.Since(told) > 5*time.Second {
+		if time.Since(told) > tellEvery {
 			told = time.Now()
 			fmt.Fprintf(to, "temper: read %d of %d resources that are known so far\n", read, known)
 		}
@@ -176,23 +207,32 @@ func record(ctx context.Context, d *redfish.Driver, target bmc.Target, path stri
 	if err != nil {
 		return err
 	}
-	if err := r.Write(out); err != nil {
+	if err := r.Write(file); err != nil {
 		return err
 	}
-	fmt.Fprintf(to, "temper: wrote %d resources to %s; %d could not be read, %d were left out\n", len(r.Resources), path, len(r.Refused), r.LeftOut)
+	fmt.Fprintf(to, "temper: wrote %d resources to %s; %d could not be read, %d were left out\n", len(r.Resources), file.Name(), len(r.Refused), r.LeftOut)
 	return nil
 }
 
+// tellEvery is the pause between two lines about the progress of a command.
+const tellEvery = 5 * time.Second
+
 // answerTimes collects how long the BMC took for each answer.
 type answerTimes struct {
+	to   io.Writer // gets a line now and then, so that people see that the BMC is slow
 	mu   sync.Mutex
 	took []time.Duration
+	told time.Time
 }
 
 func (a *answerTimes) add(_, _ string, d time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.took = append(a.took, d)
+	if time.Since(a.told) > tellEvery {
+		a.told = time.Now()
+		fmt.Fprintf(a.to, "temper: %d requests so far; the last one took %s\n", len(a.took), d.Round(time.Millisecond))
+	}
 }
 
 // answers says how fast a BMC answered; times in milliseconds.

@@ -13,6 +13,7 @@ import (
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/ipmi"
+	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/dial"
 )
@@ -42,13 +43,13 @@ func (f *ipmiFlags) add(c *cobra.Command) *cobra.Command {
 // with calls do with a session with the BMC.
 func (f *ipmiFlags) with(c *cobra.Command, address string, do func(context.Context, bmc.Session) error) error {
 	if f.timeout <= 0 {
-		return fmt.Errorf("--timeout is %s: it must be above 0, such as 10s", f.timeout)
+		return exit.Usage(fmt.Errorf("--timeout is %s: it must be above 0, such as 10s", f.timeout))
 	}
 	info := map[string]any{"ipmi_address": address, "ipmi_port": f.port}
 	for _, pair := range f.info {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok {
-			return errors.New("--driver-info wants NAME=VALUE") // it may be a password, so it is not repeated
+			return exit.Usage(errors.New("--driver-info wants NAME=VALUE")) // it may be a password, so it is not repeated
 		}
 		info[name] = value
 	}
@@ -82,7 +83,7 @@ func newBMCEventsCommand() *cobra.Command {
 		Example: "  temper bmc events 10.0.0.7 --username admin --limit 20",
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 1 {
-				return fmt.Errorf("--limit is %d: it must be above 0", limit)
+				return exit.Usage(fmt.Errorf("--limit is %d: it must be above 0", limit))
 			}
 			return f.with(c, args[0], func(ctx context.Context, s bmc.Session) error {
 				events, err := s.Events(ctx, limit)
@@ -141,7 +142,7 @@ func newBMCIdentifyCommand() *cobra.Command {
 			d := time.Duration(seconds) * time.Second
 			switch {
 			case seconds < 1 || seconds > 255:
-				return fmt.Errorf("--seconds is %d, want 1 to 255", seconds)
+				return exit.Usage(fmt.Errorf("--seconds is %d, want 1 to 255", seconds))
 			case on:
 				d = bmc.IdentifyForever
 			case off:

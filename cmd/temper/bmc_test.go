@@ -64,7 +64,7 @@ func TestBMCProbe(t *testing.T) {
 	require.NotContains(t, string(recorded), string(password[:len(password)-1]))
 
 	_, err = temper(t, append(args, "--record", file)...)
-	require.ErrorContains(t, err, "file exists", "a recording is never overwritten")
+	require.ErrorContains(t, err, "is there already", "a recording is never overwritten")
 	kept, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, recorded, kept)
@@ -81,7 +81,7 @@ func TestBMCProbeSaysWhyItCanNotAsk(t *testing.T) {
 	require.ErrorContains(t, err, "no password: give --password-file or TEMPER_BMC_PASSWORD")
 	t.Setenv("TEMPER_BMC_PASSWORD", "not-the-password")
 	_, err = temper(t, args...)
-	require.ErrorContains(t, err, "401 Unauthorized")
+	require.ErrorContains(t, err, "the BMC refuses this user with this password: 401 Unauthorized")
 	require.NotContains(t, err.Error(), "not-the-password")
 	_, err = temper(t, "bmc", "probe", "http://127.0.0.1:1")
 	require.ErrorContains(t, err, "refused")

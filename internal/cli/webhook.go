@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"go.temper.dev/temper/internal/cli/exit"
+	"go.temper.dev/temper/internal/cli/input"
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/client"
 	"go.temper.dev/temper/internal/node"
@@ -177,10 +177,13 @@ shows it once, on standard error.`,
 	return c
 }
 
+// maxSecretFile is the size of the largest file with a secret, in bytes; a secret has at most 94.
+const maxSecretFile = 4 << 10
+
 // webhookSecret reads the secret from a file; without one it makes a new secret.
 func webhookSecret(file string) (string, error) {
 	if file != "" {
-		text, err := os.ReadFile(file)
+		text, err := input.File(file, maxSecretFile)
 		return strings.TrimSpace(string(text)), err
 	}
 	key := make([]byte, 32)

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temper.dev/temper/internal/node"
@@ -33,11 +34,13 @@ func (e *Explanation) Lines(n *node.Node) (headline string, facts []Line) {
 	}
 	if o := n.Operation; o != nil && stepRuns(o) {
 		step := o.CurrentStep()
-		words := step.Name()
+		words := strings.TrimPrefix(stepWords(step), "step ")
 		if step.StartedAt != nil {
 			words += ", since " + text.Moment(*step.StartedAt)
 		}
 		add("Runs step", words)
+	} else {
+		add("Now", e.Now)
 	}
 	if o := n.Operation; o != nil {
 		if w := o.LiveWait(); w != nil {

@@ -218,6 +218,8 @@ func (f *follower) fillServer(command string) string {
 	return strings.NewReplacer(
 		`"redfish_password": "..."`, `"redfish_password": `+strconv.Quote(f.server.Password),
 		"https://10.0.0.1", f.server.Address, "redfish_username=admin", "redfish_username="+f.server.Username,
+		"redfish_password=-", "redfish_password=- <<< "+strconv.Quote(f.server.Password),
+		"--username admin", "--username "+f.server.Username+" --password-file - <<< "+strconv.Quote(f.server.Password),
 		"http://IMAGES/ipa.iso", images, "52:54:00:00:00:01", f.server.MACs[0],
 	).Replace(command)
 }

@@ -26,7 +26,7 @@ type mortal struct {
 
 func newMortal(t *testing.T, group string, env ...string) *mortal {
 	t.Helper()
-	m := &mortal{group: group, env: append(env, "TEMPER_BMC_REQUEST_TIMEOUT=4500ms"), alive: map[string]*dev.Running{}}
+	m := &mortal{group: group, env: append(env, "TEMPER_BMC_REQUEST_TIMEOUT=4500ms", "TEMPER_BMC_REQUEST_TIMEOUT_MAX=4500ms"), alive: map[string]*dev.Running{}}
 	m.bear(t)
 	m.bear(t)
 	m.node = in(t, world(t), group)

@@ -137,7 +137,12 @@ func refused(err error) bool {
 func joinWords[T ~string](words []T) string {
 	texts := make([]string, 0, len(words))
 	for _, w := range words {
-		texts = append(texts, string(w))
+		if w != "" { // it was of another type than the schema says
+			texts = append(texts, string(w))
+		}
+	}
+	if len(texts) == 0 {
+		return "what it does not name"
 	}
 	return printable(strings.Join(texts, ", "), 160)
 }

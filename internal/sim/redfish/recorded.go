@@ -1,12 +1,14 @@
 package redfish
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"go.temper.dev/temper/internal/recording"
 	"go.temper.dev/temper/internal/sim/machine"
@@ -19,11 +21,14 @@ const recordingSuffix = ".json"
 // server's own power state, boot override, medium and identity. How the BMC takes changes is not recorded: it
 // takes them as the standard says.
 func recordedPersona(file string) (*Persona, error) {
-	f, err := os.Open(file)
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not stop the rack
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if about, err := f.Stat(); err != nil || !about.Mode().IsRegular() {
+		return nil, errors.Join(errors.New("it is no file"), err)
+	}
 	r, err := recording.Read(f)
 	if err != nil {
 		return nil, err
@@ -97,17 +102,21 @@ func (res resource) patchedBy(patch func(*call, m) error) resource {
 	return res
 }
 
-// addAction adds an action where the resource at path says that it is.
-func (p *Persona) addAction(all map[string]resource, path, action string, do func(*call, m) (reply, error)) {
+// addAction adds an action where the resource at path says that it is, and reports whether it does.
+func (p *Persona) addAction(all map[string]resource, path, action string, do func(*call, m) (reply, error)) bool {
 	actions, _ := p.recorded.Resources[path]["Actions"].(m)
 	one, _ := actions[action].(m)
 	target, _ := one["target"].(string)
-	if at := recording.Path(target); at != "" && at != path {
-		all[at] = resource{post: do}
+	at := recording.Path(target)
+	if at == "" || at == path {
+		return false
 	}
+	all[at] = resource{post: do}
+	return true
 }
 
-// addDrive makes the virtual CD drive at path one that a medium can be inserted into: by its actions, or by PATCH if it has none.
+// addDrive makes the virtual CD drive at path one that a medium can be inserted into and ejected from: by its actions, or by
+// PATCH if it lacks one of them.
 func (p *Persona) addDrive(all map[string]resource, path string) {
 	d := drive{path: path, slot: path}
 	res := all[path].edited(func(c *call, body m) {
@@ -116,12 +125,13 @@ func (p *Persona) addDrive(all map[string]resource, path string) {
 			body["Inserted"], body["Image"] = true, v.Image
 		}
 	})
-	if allow := p.recorded.Allow[path]; p.recorded.Resources[path]["Actions"] == nil && (allow == "" || strings.Contains(allow, http.MethodPatch)) {
+	inserts := p.addAction(all, path, "#VirtualMedia.InsertMedia", d.insert)
+	ejects := p.addAction(all, path, "#VirtualMedia.EjectMedia", d.eject)
+	allow := p.recorded.Allow[path]
+	if inserts != ejects || !inserts && (allow == "" || strings.Contains(allow, http.MethodPatch)) {
 		res = res.patchedBy(d.patch)
 	}
 	all[path] = res
-	p.addAction(all, path, "#VirtualMedia.InsertMedia", d.insert)
-	p.addAction(all, path, "#VirtualMedia.EjectMedia", d.eject)
 }
 
 // patch inserts and ejects as drives without actions do.
