@@ -62,8 +62,8 @@ type session struct {
 }
 
 func (s *session) write(ctx context.Context, name string) error {
-	for range max(s.sends, 1) {
-		if _, err := s.target.Permit(ctx, bmc.Request{Name: name, AnswerWithin: s.within}); err != nil {
+	for i := range max(s.sends, 1) {
+		if _, err := s.target.Permit(ctx, bmc.Request{Name: name, AnswerWithin: s.within, Again: i > 0}); err != nil {
 			return err
 		}
 	}

@@ -147,6 +147,19 @@ func TestARequestThatCanNotBeSentAgainStaysRecorded(t *testing.T) {
 	require.True(t, time.Now().Before(b.book.flightUntil))
 }
 
+// The effect that shows may be that of the packet that was sent again, so that of the one before may still come.
+func TestAnEffectDoesNotTellWhichOfTwoPacketsHadIt(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
+	b.machine.within, b.machine.sends = time.Hour, 2
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) {
+		return true, fault.New(fault.Unreachable, "%w", fault.NoAnswerError("closed"))
+	}
+	_, err := b.run()
+	require.NoError(t, err)
+	require.True(t, b.book.flight.Repeated)
+	require.True(t, time.Now().Before(b.book.flightUntil))
+}
+
 func TestTheEffectThatIsReadBackIsAnAnswer(t *testing.T) {
 	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 	b.machine.within = time.Hour

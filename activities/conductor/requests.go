@@ -66,7 +66,7 @@ func (t *task) awaitOthers(ctx context.Context, name string) (waited bool, err e
 // permit is the guard of requests to the BMC: it waits for what others may have sent, checks the claim and records r.
 func (t *task) permit(ctx context.Context, r bmc.Request) (time.Time, error) {
 	before := t.flight
-	if t.asking { // the request before was answered, or it is sent again, and the new record covers both
+	if t.asking && !r.Again { // the request before was answered, or nothing more would be sent
 		t.answered()
 	}
 	if _, err := t.awaitOthers(ctx, r.Name); err != nil {

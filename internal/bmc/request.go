@@ -15,6 +15,9 @@ type Request struct {
 	Name string
 	// AnswerWithin is how long the driver waits for the answer, connecting included.
 	AnswerWithin time.Duration
+	// Again says that the driver sends the request before once more, because it got no answer. The one before may still
+	// take effect.
+	Again bool
 }
 
 // Name is the name of the request for a power state.

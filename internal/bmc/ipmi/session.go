@@ -30,8 +30,13 @@ func (s *session) read(ctx context.Context, request types.Request, answer types.
 // change sends a command that changes something. If sending it twice is not the same as sending
 // it once, it is sent at most once.
 func (s *session) change(ctx context.Context, request types.Request, once bool) error {
+	permitted := false
 	guard := func(ctx context.Context) (time.Time, error) {
-		return s.target.Permit(ctx, bmc.Request{Name: bmc.AskedFor(ctx, request.Command().Name), AnswerWithin: s.endpoint.conf.RequestTimeout})
+		until, err := s.target.Permit(ctx, bmc.Request{
+			Name: bmc.AskedFor(ctx, request.Command().Name), AnswerWithin: s.endpoint.conf.RequestTimeout, Again: permitted,
+		})
+		permitted = permitted || err == nil
+		return until, err
 	}
 	_, err := s.endpoint.do(ctx, call{request: request, guard: guard, once: once})
 	return err

@@ -89,6 +89,21 @@ func TestSessionsOfDeadConductorsAreEnded(t *testing.T) {
 	}
 }
 
+// The BMC has given the path of a session that ended to somebody else.
+func TestASessionOfAnotherUserIsNotEnded(t *testing.T) {
+	f := newFixture(t)
+	const path = "/redfish/v1/SessionService/Sessions/7"
+	f.times(1, http.MethodGet, path, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"@odata.id": "` + path + `", "UserName": "somebody-else"}`))
+	})
+	b := &book{of: map[string]string{path: "c1"}, dead: []string{"c1"}}
+	conf := quick()
+	conf.Sessions = page{b, "c2"}
+	require.NoError(t, power(t, newDriver(t, conf), f.info(map[string]any{"redfish_auth_type": "session"})))
+	require.Zero(t, f.count("DELETE "))
+	require.Equal(t, []string{"c2"}, b.known())
+}
+
 // A BMC that has no room for a session does not say whether the password is right. Each session that is ended shows it.
 func TestEndingLeftSessionsShowsAWrongPasswordOnce(t *testing.T) {
 	f := newFixture(t)

@@ -12,15 +12,17 @@ import (
 )
 
 const (
-	maxRecorded = 2000 // resources of a recording; a large machine has some 1,000
-	recordTime  = 30 * time.Minute
+	maxRecorded   = 2000     // paths that are read for a recording; a large machine has some 1,000
+	maxLinked     = 20_000   // paths that are known, read or not
+	maxRecordSize = 32 << 20 // bytes of the answers; a recording may have twice as many
+	recordTime    = 30 * time.Minute
 )
 
 // unrecorded are parts of the paths that are left out: they are long, say nothing about the machine, or
 // are about people.
 var unrecorded = []string{"/Entries", "/JsonSchemas", "/Registries", "/Sessions/", "/TelemetryService/MetricReports/", "/AccountService/Accounts/", "/EventService/Subscriptions/", "/TaskService/Tasks/"}
 
-// Record reads all resources of the BMC that lead from one to the next, at most 2,000, and returns them masked
+// Record reads all resources of the BMC that lead from one to the next, at most 2,000 and 32 MiB, and returns them masked
 // (recording.Recording.Mask). It sends nothing but GET, but for the login. A resource that can't be read is
 // recorded with the status of the refusal.
 func (d *Driver) Record(ctx context.Context, t bmc.Target, progress func(read, known int)) (*recording.Recording, error) {
@@ -53,7 +55,8 @@ func (s *session) record(ctx context.Context, progress func(read, known int)) (*
 	r.System = recording.Path(path)
 	r.Vendor, r.Product, r.Manufacturer, r.Model, r.Firmware = id.vendor, string(root.Product), id.manufacturer, id.model, id.firmware
 	queue, known := []string{recording.Root, r.System}, map[string]bool{recording.Root: true, r.System: true}
-	for ; len(queue) > 0 && len(r.Resources) < maxRecorded; queue = queue[1:] {
+	size := 0
+	for asked := 0; len(queue) > 0 && asked < maxRecorded && size < maxRecordSize; asked, queue = asked+1, queue[1:] {
 		var body recording.Resource
 		a, err := s.read(ctx, queue[0], &body)
 		var no *refusal
@@ -63,12 +66,12 @@ func (s *session) record(ctx context.Context, progress func(read, known int)) (*
 		case err != nil && !skippable(err):
 			return nil, err
 		case err == nil:
-			r.Resources[queue[0]] = body
+			r.Resources[queue[0]], size = body, size+len(a.body)
 			if allow := a.header.Get("Allow"); allow != "" {
 				r.Allow[queue[0]] = printable(allow, maxStored)
 			}
 			for _, at := range recording.LinksIn(body) {
-				if !known[at] && recorded(at) {
+				if !known[at] && len(known) < maxLinked && recorded(at) {
 					known[at] = true
 					queue = append(queue, at)
 				}
