@@ -31,7 +31,7 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	var last, undo *node.Operation
+	var last, undo, newest *node.Operation
 	if n.Operation == nil {
 		if last, err = s.newestEnded(ctx, n, node.OperationKind.Provisions); err != nil {
 			return 0, nil, err
@@ -39,9 +39,16 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 		if undo, err = s.newestEnded(ctx, n, func(k node.OperationKind) bool { return k.Spec().Undoes }); err != nil {
 			return 0, nil, err
 		}
+		ended, err := s.Store.Operations(ctx, node.OperationFilter{Node: n.UUID, Phase: node.Ended, Limit: 1})
+		if err != nil {
+			return 0, nil, err
+		}
+		if len(ended) > 0 {
+			newest = &ended[0]
+		}
 	}
 	f := s.facts(n, fl, s.Now())
-	f.Previous, f.Undo = last, undo
+	f.Previous, f.Undo, f.Newest = last, undo, newest
 	if o := n.Operation; o != nil && o.BegunAt != nil {
 		f.Run = s.runOf(ctx, o)
 	}

@@ -1,6 +1,7 @@
 package temper_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -36,6 +37,35 @@ func TestWhySaysFirstThatNobodyCoversTheNode(t *testing.T) {
 	require.Equal(t, []any{"temper conductor list", "temper node set n1 --conductor-group rack", "temper node manage n1"}, why["commands"])
 	b.Patch("/v1/nodes/n1", apitest.Replace("/conductor_group", "rack")).Is(200)
 	require.NotContains(t, b.Get("/temper/v1/nodes/n1/why").Is(200)["text"], "No live conductor")
+}
+
+// "temper why" and "temper node why" tell the same power requests that failed: the newest operation, of the last day.
+func TestAPowerRequestThatFailedIsTold(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	b.In("n1", node.Manageable)
+	insert := func(kind node.OperationKind, outcome node.Outcome, ago string) {
+		b.SQL(`INSERT INTO operations (node_id, node_uuid, node_name, kind, phase, outcome, error, cause, power_target, origin, conductor_group, driver, steps, ended_at)
+			SELECT n.id, n.uuid, n.name, $1, 'ended', $2, CASE $2 WHEN 'failed' THEN '401 Unauthorized' END, CASE $2 WHEN 'failed' THEN 'bmc_wrong_password' END,
+				'power on', 'manageable', n.conductor_group, n.driver, '[]', now() - $3::text::interval FROM nodes n`, kind, outcome, ago)
+	}
+	told := func() bool {
+		listed := len(b.Get("/temper/v1/why").Is(200)["nodes"].([]any)) > 0
+		why := b.Get("/temper/v1/nodes/n1/why").Is(200)
+		require.Equal(t, listed, strings.Contains(why["text"].(string), "failed at"))
+		require.Equal(t, listed, why["cause"] == "bmc_wrong_password")
+		return listed
+	}
+	require.False(t, told())
+	insert(node.KindPower, node.Failed, "25h")
+	require.False(t, told(), "it was long ago")
+	insert(node.KindPower, node.Failed, "1h")
+	require.True(t, told())
+	why := b.Get("/temper/v1/nodes/n1/why").Is(200)
+	require.Contains(t, why["text"], "(power) failed at")
+	require.Contains(t, why["text"], "401 Unauthorized")
+	require.Contains(t, fmt.Sprint(why["commands"]), "temper operation retry")
+	insert(node.KindManage, node.Succeeded, "1m")
+	require.False(t, told(), "something else was done since")
 }
 
 // The newest operation that moved the node can be repeated, however many power changes came after it.

@@ -23,6 +23,7 @@ type Facts struct {
 	Covered  bool                 // a live conductor could work on the node
 	Fleet    []coverage.Conductor // all conductors, alive or not
 	Previous *node.Operation      // the newest provisioning operation that has ended; nil = none
+	Newest   *node.Operation      // the newest operation of any kind that has ended; nil = none is known
 	Undo     *node.Operation      // the newest undo that has ended; nil = none is known
 	System   System               // the parts of Temper; the zero value = nothing is known to be broken
 	Run      *node.RunStatus      // of the open operation's workflow; nil = not known

@@ -42,7 +42,7 @@ func TestAStepThatTakesUnusuallyLongIsTrouble(t *testing.T) {
 	o := &node.Operation{ID: 7, Kind: node.KindDeploy, Phase: node.Running, AcceptedAt: began, UsualUntil: &usually, Steps: []node.Step{
 		{Interface: "deploy", Step: node.StepWriteImage, State: node.StepRunning, Attempts: 1, StartedAt: &began, Usual: usual},
 	}}
-	const words = "step deploy.write_image runs for 11m0s; usually 95 % end within 4m0s (the latest 57 on this model with this image)"
+	const words = "step deploy.write_image runs for 11m0s; usually 95 % end within 4m0s (the latest 57 on servers like this one with this image)"
 	f := explain.Facts{Now: now, Covered: true}
 	e := explain.Node(&node.Node{Name: "n1", ProvisionState: node.Deploying, Operation: o}, f)
 	require.Equal(t, words, e.Usual)

@@ -6,6 +6,7 @@ import (
 
 	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 )
 
 // idle explains a node without an open operation.
@@ -18,6 +19,13 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 		if o := f.Previous; o != nil && o.Outcome != node.Succeeded {
 			e.Cause, e.advises = o.Cause, true
 		}
+	}
+	if o := f.Newest; o != nil && o.PowerFailedLately(f.Now) {
+		e.Trouble = append(e.Trouble, fmt.Sprintf("Operation %d (%s) failed at %s: %s", o.ID, o.Kind, text.Moment(*o.EndedAt), told(o.Error)))
+		if !failed {
+			e.Cause, e.advises = o.Cause, true
+		}
+		e.canRetry(n, o, f)
 	}
 	if len(n.Owed) > 0 {
 		e.owed(n, f)

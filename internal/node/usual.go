@@ -33,16 +33,17 @@ const (
 // Within returns the time within which 95 % of the samples ended.
 func (u Usual) Within() time.Duration { return time.Duration(u.MS) * time.Millisecond }
 
-// basisWords say which steps a usual time is of.
+// basisWords say which steps a usual time is of. Servers are alike if they have the same model or, where that is not known, the
+// same driver.
 var basisWords = map[UsualBasis]string{
-	UsualOfImage: "on this model with this image", UsualOfModel: "on this model", UsualOfStep: "on all servers",
+	UsualOfImage: "on servers like this one with this image", UsualOfModel: "on servers like this one", UsualOfStep: "on all servers",
 }
 
 // Words describes u for people, to follow the name of a step.
 func (u Usual) Words() string {
 	within := u.Within().Round(time.Second)
 	if u.Within() < 10*time.Second {
-		within = u.Within().Round(100 * time.Millisecond)
+		within = max(u.Within().Round(100*time.Millisecond), 100*time.Millisecond)
 	}
 	if u.Samples < EnoughSamples {
 		return fmt.Sprintf("the longest of %d %s took %s", u.Samples, basisWords[u.Basis], within)
