@@ -1,12 +1,6 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
-	"net"
-	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -18,32 +12,16 @@ import (
 )
 
 func TestCommandsOverIPMI(t *testing.T) {
-	rack, err := sim.New(sim.Config{Servers: 1, IPMI: true, PowerDelay: time.Millisecond, DataDir: t.TempDir()})
-	require.NoError(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- rack.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		cancel()
-		require.NoError(t, <-ended)
-	})
-	<-rack.Ready()
-	res, err := http.Get(rack.URL() + "/servers")
-	require.NoError(t, err)
-	defer res.Body.Close()
-	var servers []sim.Server
-	require.NoError(t, json.NewDecoder(res.Body).Decode(&servers))
-	row, m := servers[0], rack.Server(servers[0].Name)
-	password := filepath.Join(t.TempDir(), "password")
-	require.NoError(t, os.WriteFile(password, []byte(row.IPMIPassword+"\n"), 0o600))
+	rack, row := startRack(t, sim.Config{IPMI: true, PowerDelay: time.Millisecond})
+	m := rack.Server(row.Name)
+	password := passwordIn(t, row.IPMIPassword)
 	run := func(command string, more ...string) (string, error) {
 		return temper(t, append([]string{
 			"bmc", command, row.IPMIAddress, "--port", strconv.Itoa(row.IPMIPort), "--username", row.IPMIUsername, "--password-file", password,
 		}, more...)...)
 	}
 
+	var err error
 	for _, c := range []struct{ flag, led string }{{"--on", "Lit"}, {"--off", "Off"}, {"--seconds=200", "Blinking"}} {
 		_, err = run("identify", c.flag)
 		require.NoError(t, err)

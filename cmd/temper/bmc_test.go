@@ -14,10 +14,11 @@ import (
 	"go.temper.dev/temper/internal/sim"
 )
 
-// simulated starts a rack with one server of a persona, and returns the flags that reach its BMC and the file with its password.
-func simulated(t *testing.T, persona string) (args []string, passwordFile string) {
+// startRack starts a simulated rack of one server. It returns the rack and what it tells about the server.
+func startRack(t *testing.T, c sim.Config) (*sim.Rack, sim.Server) {
 	t.Helper()
-	rack, err := sim.New(sim.Config{Servers: 1, Personas: []string{persona}, DataDir: t.TempDir()})
+	c.Servers, c.DataDir = 1, t.TempDir()
+	rack, err := sim.New(c)
 	require.NoError(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -32,16 +33,24 @@ func simulated(t *testing.T, persona string) (args []string, passwordFile string
 	res, err := http.Get(rack.URL() + "/servers")
 	require.NoError(t, err)
 	defer res.Body.Close()
-	var servers []struct {
-		Address  string `json:"redfish_address"`
-		System   string `json:"redfish_system_id"`
-		Username string `json:"redfish_username"`
-		Password string `json:"redfish_password"`
-	}
+	var servers []sim.Server
 	require.NoError(t, json.NewDecoder(res.Body).Decode(&servers))
-	passwordFile = filepath.Join(t.TempDir(), "password")
-	require.NoError(t, os.WriteFile(passwordFile, []byte(servers[0].Password+"\n"), 0o600))
-	return []string{"bmc", "probe", servers[0].Address, "--username", servers[0].Username}, passwordFile
+	return rack, servers[0]
+}
+
+// passwordIn returns a file with the password.
+func passwordIn(t *testing.T, password string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "password")
+	require.NoError(t, os.WriteFile(file, []byte(password+"\n"), 0o600))
+	return file
+}
+
+// simulated starts a rack with one server of a persona, and returns the flags that reach its BMC and the file with its password.
+func simulated(t *testing.T, persona string) (args []string, passwordFile string) {
+	t.Helper()
+	_, server := startRack(t, sim.Config{Personas: []string{persona}})
+	return []string{"bmc", "probe", server.RedfishAddress, "--username", server.RedfishUsername}, passwordIn(t, server.RedfishPassword)
 }
 
 func TestBMCProbe(t *testing.T) {
