@@ -162,7 +162,7 @@ type Target struct {
 //
 // Capabilities are safe for concurrent use. Every request of a call ends when the driver
 // gives its answer up (Settings) or with ctx, whichever comes first; most calls make one to
-// three requests, Inspect makes dozens. Errors are a *fault.Error of kind Unreachable,
+// three requests, Inspect and Health make dozens. Errors are a *fault.Error of kind Unreachable,
 // Busy (RetryAfter returns for how long), Refused, Denied, Untrusted or Invalid; or the
 // guard's error, unchanged; or, if ctx was cancelled, an error that wraps its cause. No
 // call waits until what it requested has taken effect.
@@ -176,6 +176,7 @@ type Session struct {
 	Identifier
 	ManagerRestarter
 	EventLog
+	HealthReader
 	// AnswerWithin returns how long the driver waits for an answer of this BMC now. It is nil if the
 	// driver does not learn that.
 	AnswerWithin func() time.Duration

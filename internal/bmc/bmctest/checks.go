@@ -255,6 +255,22 @@ func checkMedia(t *testing.T, b *bench) {
 	require.Equal(t, 0, b.changes(t, eject))
 }
 
+func checkHealth(t *testing.T, b *bench) {
+	s := b.open(t)
+	var h bmc.Health
+	b.requireChanges(t, 0, func() (err error) { h, err = s.Health(t.Context()); return err })
+	require.Contains(t, node.HealthStatuses, h.Status)
+	for kind, status := range h.Parts {
+		require.Contains(t, node.ComponentKinds, kind)
+		require.False(t, status.WorseThan(h.Status), "%s is worse than the whole", kind)
+	}
+	for _, r := range h.Reasons {
+		require.True(t, r.Severity.Troubled())
+		require.NotEmpty(t, r.Message)
+	}
+	require.Equal(t, h.Status.Troubled(), len(h.Reasons) > 0, "what is wrong is told")
+}
+
 func checkInspection(t *testing.T, b *bench) {
 	s := b.open(t)
 	inv, err := s.Inspect(t.Context())

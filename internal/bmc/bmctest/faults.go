@@ -38,6 +38,7 @@ func (b *bench) able() []call {
 		{"Media", false, Media, func(ctx context.Context, s bmc.Session) error { _, err := s.Media(ctx); return err }},
 		{"InsertMedia", true, Media, func(ctx context.Context, s bmc.Session) error { return s.InsertMedia(ctx, b.Images[1]) }},
 		{"EjectMedia", true, Media, func(ctx context.Context, s bmc.Session) error { return s.EjectMedia(ctx) }},
+		{"Health", false, Health, func(ctx context.Context, s bmc.Session) error { _, err := s.Health(ctx); return err }},
 		{"Inspect", false, Inspection, func(ctx context.Context, s bmc.Session) error { _, err := s.Inspect(ctx); return err }},
 		{"InjectNMI", true, NMI, func(ctx context.Context, s bmc.Session) error { return s.InjectNMI(ctx) }},
 		{"Identify", true, Identify, func(ctx context.Context, s bmc.Session) error { return s.Identify(ctx, time.Second) }},

@@ -40,6 +40,7 @@ const (
 	Identify     Capability = "identification light"
 	RestartBMC   Capability = "restart of the BMC"
 	EventLog     Capability = "event log"
+	Health       Capability = "health"
 )
 
 // Rig is a driver and a server to test it with, which is powered off and has no boot
@@ -98,6 +99,7 @@ func Suite(t *testing.T, factory Factory) {
 		{"the virtual CD is changed only when it has to be", Media, checkMedia},
 		{"the guard is asked before each change and stops it", Power, checkGuard},
 		{"inspection finds a whole machine", Inspection, checkInspection},
+		{"the health is read, and nothing is changed", Health, checkHealth},
 		{"a context that has ended stops every call", Power, checkContext},
 		{"a silent BMC does not outlast the deadline", Power, checkHang},
 		{"many conversations at once do not disturb each other", Power, checkConcurrency},
@@ -160,6 +162,8 @@ func (b *bench) has(c Capability) bool {
 		return b.can.ManagerRestarter != nil
 	case EventLog:
 		return b.can.EventLog != nil
+	case Health:
+		return b.can.HealthReader != nil
 	}
 	return b.can.PowerControl != nil
 }

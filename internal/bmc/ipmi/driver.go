@@ -84,7 +84,7 @@ func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	}
 	s := &session{endpoint: e, target: t}
 	return bmc.Session{
-		PowerControl: s, Restarter: s, BootDevice: s, Interrupter: s, Identifier: s, ManagerRestarter: s, EventLog: s,
+		PowerControl: s, Restarter: s, BootDevice: s, Interrupter: s, Identifier: s, ManagerRestarter: s, EventLog: s, HealthReader: s,
 		End: sync.OnceFunc(func() { d.release(e) }),
 	}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"go.temper.dev/temper/internal/bmc/bmctest"
 	"go.temper.dev/temper/internal/bmc/ipmi"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/sim"
 )
 
@@ -302,4 +303,18 @@ func TestAnInterruptIsSentOnceWhateverIsLost(t *testing.T) {
 	require.Eventually(t, func() bool { _, err := s.Power(t.Context()); return err == nil }, 10*time.Second, time.Millisecond, "it is back, with a new session")
 	_, err := s.Events(t.Context(), 10)
 	require.Equal(t, fault.Refused, fault.KindOf(err), "the rack has no event log")
+}
+
+func TestTheHealthIsThatOfTheChassis(t *testing.T) {
+	r := startRack(t, sim.Config{})
+	s := open(t, newDriver(t, quick()), r.info(nil))
+	h, err := s.Health(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, node.HealthOK, h.Status)
+	require.Empty(t, h.Reasons)
+	r.faults(`{"kind":"failed_fan"}`)
+	h, err = s.Health(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, node.HealthCritical, h.Status)
+	require.Equal(t, []node.HealthReason{{Kind: node.ComponentFan, Severity: node.HealthCritical, Message: "a fan or the cooling has failed"}}, h.Reasons)
 }

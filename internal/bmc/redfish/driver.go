@@ -110,7 +110,7 @@ func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 		return bmc.Session{}, err
 	}
 	return bmc.Session{
-		PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s, AnswerWithin: s.endpoint.shared.within,
+		PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s, HealthReader: s, AnswerWithin: s.endpoint.shared.within,
 		End: end,
 	}, nil
 }

@@ -120,6 +120,7 @@ func fuzzedCalls(s bmc.Session) []fuzzedCall {
 		{"Power", func(ctx context.Context) (any, error) { return s.Power(ctx) }, none},
 		{"Boot", func(ctx context.Context) (any, error) { return s.Boot(ctx) }, none},
 		{"Media", func(ctx context.Context) (any, error) { return s.Media(ctx) }, none},
+		{"Health", func(ctx context.Context) (any, error) { return s.Health(ctx) }, none},
 		{"Inspect", func(ctx context.Context) (any, error) { return s.Inspect(ctx) }, none},
 		{"InsertMedia", func(ctx context.Context) (any, error) { return nil, s.InsertMedia(ctx, image) }, insert},
 		{"SetBoot", func(ctx context.Context) (any, error) { return nil, s.SetBoot(ctx, bmc.Boot{Device: bmc.DeviceCDROM}) }, boot},

@@ -128,6 +128,7 @@ func callEverything(t *testing.T, d *redfish.Driver, name, url string) int {
 		"Media":        func(ctx context.Context) (any, error) { return s.Media(ctx) },
 		"InsertMedia":  func(ctx context.Context) (any, error) { return nil, s.InsertMedia(ctx, image) },
 		"EjectMedia":   func(ctx context.Context) (any, error) { return nil, s.EjectMedia(ctx) },
+		"Health":       func(ctx context.Context) (any, error) { return s.Health(ctx) },
 		"Inspect":      func(ctx context.Context) (any, error) { return s.Inspect(ctx) },
 	}
 	for call, do := range calls {

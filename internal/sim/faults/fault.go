@@ -30,6 +30,11 @@ const (
 	SlowInsert       Type = "slow_insert"
 	AlwaysContinuous Type = "always_continuous"
 
+	FailedFan    Type = "failed_fan"
+	FailedDrive  Type = "failed_drive"
+	Overheated   Type = "overheated"
+	HiddenHealth Type = "hidden_health"
+
 	LostPacket     Type = "lost_packet"
 	RepeatedPacket Type = "repeated_packet"
 	SessionLimit   Type = "session_limit"

@@ -14,6 +14,7 @@ const (
 	requests target = "requests to the BMC or the agent"
 	power    target = "power requests"
 	device   target = "virtual media, the boot override"
+	sensors  target = "sensors and health"
 	packets  target = "packets of IPMI"
 	ramdisk  target = "the agent"
 )
@@ -41,6 +42,11 @@ var descriptions = []description{
 
 	{SlowInsert, device, "InsertMedia is answered after the delay, and takes effect even if the client has hung up", "delay"},
 	{AlwaysContinuous, device, "the boot override always reads Continuous and can't be disabled, as with sushy-tools", ""},
+
+	{FailedFan, sensors, "fan 1 stands still, and its health is critical", ""},
+	{FailedDrive, sensors, "the health of drive 1 is critical", ""},
+	{Overheated, sensors, "the first processor is hotter than its critical threshold, if the server is on", ""},
+	{HiddenHealth, sensors, "the system says that it is healthy, whatever its parts say", ""},
 
 	{LostPacket, packets, "the packet, or with after its answer, is lost", "when command"},
 	{RepeatedPacket, packets, "the packet, or with after its answer, comes twice; only packets of a login reach the BMC twice, because it drops repeated ones of a session", "when"},

@@ -10,6 +10,7 @@ import (
 	"github.com/bougou/go-ipmi/pkg/handlers"
 	"github.com/bougou/go-ipmi/pkg/types"
 
+	"go.temper.dev/temper/internal/sim/faults"
 	"go.temper.dev/temper/internal/sim/machine"
 )
 
@@ -35,6 +36,7 @@ func getChassisStatus(hw *hardware, _ []byte) ([]byte, types.CompletionCode) {
 	power := hw.machine.PowerState()
 	status := chassis.GetChassisStatusResponse{
 		PowerIsOn: power == machine.On || power == machine.PoweringOff, ChassisIdentifySupported: true,
+		CollingFanFault: hw.machine.Faults.Active(faults.FailedFan), DriveFault: hw.machine.Faults.Active(faults.FailedDrive),
 	}
 	switch hw.machine.Settings().LED {
 	case "Lit":

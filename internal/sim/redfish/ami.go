@@ -15,7 +15,7 @@ var amiMoves = []move{
 }
 
 var ami = Persona{
-	Name: "ami", About: "a server with AMI MegaRAC SP-X",
+	Name: "ami", sensors: oldModel, About: "a server with AMI MegaRAC SP-X",
 	Parts: []Part{
 		{"paths (Self)", Recorded, "DMTF/Redfish-Tacklebox#111"},
 		{"400 OperationSupportedInFutureStateURI to a boot override of the system, which is written in Systems/Self/SD", Recorded, "DMTF/Redfish-Tacklebox#144"},
@@ -36,7 +36,7 @@ var ami = Persona{
 }
 
 var asrock = Persona{
-	Name: "asrock", About: "an ASRock Rack ROMED8, MegaRAC",
+	Name: "asrock", sensors: oldModel, About: "an ASRock Rack ROMED8, MegaRAC",
 	Parts: []Part{
 		{"paths (Self)", Recorded, "DMTF/Redfish-Tacklebox#144"},
 		{"an override without mode, enabled or target is accepted and ignored", Reported, "ironic release notes redfish-full-boot-payload-asrockrack and fix-redfish-boot-device-full-request"},

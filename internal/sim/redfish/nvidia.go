@@ -7,7 +7,7 @@ import (
 )
 
 var dgx = Persona{
-	Name: "dgx", About: "an NVIDIA GB200 NVL, DGX",
+	Name: "dgx", sensors: newModel, About: "an NVIDIA GB200 NVL, DGX",
 	Parts: []Part{
 		{"paths (System_0, BMC_0), and a second system of the GPU board", Reported, "NVIDIA/infra-controller, crates/bmc-mock"},
 		{"the second system answers 503 while the server is off", Reported, "NVIDIA/infra-controller#5418"},

@@ -30,6 +30,7 @@ type Persona struct {
 	noMatch    bool     // a PATCH with an ETag is refused, also with the resource's own
 	full       *Problem // the answer to a login if there are too many sessions
 	change     func(routes map[string]resource)
+	sensors    sensorModel
 	recorded   *recording.Recording // nil = the standard's service with the changes above
 }
 
@@ -68,6 +69,9 @@ func byName(list ...Persona) map[string]*Persona {
 	all := map[string]*Persona{}
 	for _, p := range list {
 		p.Make.Persona = p.Name
+		if p.Name != generic.Name {
+			p.Parts = append(slices.Clip(p.Parts), p.sensors.part())
+		}
 		all[p.Name] = &p
 	}
 	return all
@@ -114,6 +118,9 @@ func (p *Persona) mux() *http.ServeMux {
 	all := routes()
 	if p.recorded != nil {
 		all = p.recordedRoutes()
+	}
+	if p.recorded == nil {
+		sensorRoutes(all, p.sensors)
 	}
 	if p.change != nil {
 		p.change(all)

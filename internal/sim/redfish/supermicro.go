@@ -16,7 +16,7 @@ var supermicroParts = []Part{
 }
 
 var supermicroX11 = Persona{
-	Name: "smc-x11", About: "a Supermicro X11DPU, BMC firmware 1.74",
+	Name: "smc-x11", sensors: oldModel, About: "a Supermicro X11DPU, BMC firmware 1.74",
 	Parts: append([]Part{{"path of the virtual CD (VM1/CD1)", Reported, "quadsproject/badfish#126 and #579"}}, supermicroParts...),
 	Make:  machine.Make{Manufacturer: "Supermicro", Model: "SYS-6029U-TR4T", BIOSVersion: "3.8a", BMCVersion: "01.74.13", CDTarget: "UsbCd"},
 	moves: []move{

@@ -3,7 +3,7 @@ package redfish
 import "go.temper.dev/temper/internal/sim/machine"
 
 var sushyTools = Persona{
-	Name: "sushy-tools", About: "a virtual machine behind OpenStack's sushy-tools",
+	Name: "sushy-tools", sensors: oldModel, About: "a virtual machine behind OpenStack's sushy-tools",
 	Parts: []Part{
 		{"the override is always Continuous, and can't be disabled", Reported, "sushy-tools, emulator/main.py"},
 		{"paths (a uuid instead of 1)", Reported, "sushy-tools, emulator/main.py"},
