@@ -39,7 +39,7 @@ func TestNoConductorIsToldFromTheDatabaseAway(t *testing.T) {
 	b := apitest.New(t, func(c *api.Config) { c.Log = zap.New(core) })
 	require.Equal(t, "Resource temporarily unavailable, please retry.", b.Post("/v1/nodes", map[string]any{"driver": "redfish"}).Fails(503))
 	require.Equal(t, fault.NoConductorAlive, b.Last.Refused(503).Code)
-	require.Contains(t, told(t, lines, b.Last), `no conductor is alive and takes work: driver redfish, conductor group ""`)
+	require.Contains(t, told(t, lines, b.Last), `no conductor is alive and takes work, so there is none with driver redfish in the default conductor group`)
 }
 
 // told returns the error that was logged with the request id of an answer.

@@ -211,7 +211,7 @@ func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (string, er
 	case o.untouched, plan.Paused:
 		return inMaintenance, nil
 	case !plan.Covered:
-		return fmt.Sprintf("no conductor with driver %s in conductor group %q is alive", o.settings.Driver, o.settings.Group), nil
+		return fmt.Sprintf("no conductor with driver %s in %s is alive", o.settings.Driver, node.GroupWords(o.settings.Group)), nil
 	}
 	o.undoing = true
 	o.show(ctx)

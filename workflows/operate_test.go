@@ -302,7 +302,7 @@ func TestWithoutAConductorAnUndoIsOwedAndTheEndDoesNotWait(t *testing.T) {
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.Zero(t, w.undone)
 	require.Len(t, w.closed, 1)
-	require.Equal(t, `no; what it left is still to be undone: no conductor with driver redfish in conductor group "" is alive`, w.closed[0].Error)
+	require.Equal(t, "no; what it left is still to be undone: no conductor with driver redfish in the default conductor group is alive", w.closed[0].Error)
 	require.Less(t, env.Now().Sub(began), time.Minute)
 }
 

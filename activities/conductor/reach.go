@@ -11,7 +11,7 @@ import (
 const forgetSilence = 2 * time.Minute
 
 // cutOffHint is added, with the conductor's name, to the error of a step whose BMC is silent while cutOff holds.
-const cutOffHint = "; conductor %s got no answer of any other BMC then either: perhaps its own network is cut off"
+const cutOffHint = "; %s got no answer of any other BMC then either: perhaps its own network is cut off"
 
 // Reach is which BMCs have answered this conductor lately, so that a BMC that is away can be told from a network that is
 // cut off on this side. A nil Reach knows nothing.

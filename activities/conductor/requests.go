@@ -49,7 +49,7 @@ func (t *task) awaitOthers(ctx context.Context, name string) (waited bool, err e
 		return false, nil
 	}
 	before, until := t.op.StepWait, f.until
-	t.waitFor(node.Wait{For: node.WaitRequest, Subject: f.name + " of conductor " + f.conductor, Since: f.since, Until: &until})
+	t.waitFor(node.Wait{For: node.WaitRequest, Subject: f.name + " of " + node.ConductorWords(f.conductor), Since: f.since, Until: &until})
 	for left := time.Until(f.until); left > 0; left = time.Until(f.until) {
 		if err := t.tell(ctx); err != nil {
 			return true, err

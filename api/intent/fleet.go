@@ -167,7 +167,7 @@ func waitsForConductor(c *gin.Context) (bool, error) {
 // NoConductor is the error if no conductor of the group has the driver.
 func (f *Fleet) NoConductor(group, driver string) error {
 	if f.empty() {
-		return fault.Coded(fault.NoConductorAlive, "no conductor is alive and takes work: driver %s, conductor group %q", format.Clip(driver), format.Clip(group))
+		return fault.Coded(fault.NoConductorAlive, "no conductor is alive and takes work, so there is none with driver %s in %s", format.Clip(driver), node.GroupWords(format.Clip(group)))
 	}
 	return fault.Coded(fault.NoConductor, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group \"%s\". Ensure the driver is valid and enabled.", format.Clip(driver), format.Clip(group))
 }

@@ -96,6 +96,12 @@ func (s *Service) plan(n *node.Node, k node.OperationKind, asked []node.Step, p 
 	return steps, err
 }
 
+// Supports reports whether n's driver can do an operation of kind k, whatever else is wrong with the node.
+func (s *Service) Supports(n *node.Node, k node.OperationKind) bool {
+	_, err := s.plan(n, k, nil, &Provision{})
+	return fault.CodeOf(err) != fault.NotSupported
+}
+
 // Fits checks the interfaces that an operation of kind k needs.
 func (s *Service) Fits(n *node.Node, k node.OperationKind, noAgent bool) error {
 	spec := k.Spec()

@@ -56,6 +56,8 @@ func TestANodeWithIPMIIsNotDeployedAndSaysWhy(t *testing.T) {
 			request["clean_steps"] = []any{map[string]any{"interface": "deploy", "step": "erase_devices"}}
 		}
 		require.Contains(t, b.Put("/v1/nodes/old/states/provision", request).Fails(400), why, verb)
+		suggested := b.Get("/temper/v1/nodes/old/why").Is(200)["text"]
+		require.NotContains(t, suggested, "temper node "+string(node.VerbOf(verb).Event), "what is refused is not suggested")
 	}
 	b.Put("/v1/nodes/old/states/power", map[string]any{"target": "power on"}).Is(202)
 }

@@ -66,7 +66,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			node.Node{ProvisionState: node.DeployWait, Operation: wait},
 			explain.Facts{Covered: true, Fleet: alive},
 			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
-				"It waits for the agent's call after boot. Now: step deploy.deploy, until 2030-01-02 03:31:05 UTC at the latest (in 27m0s). Next: it closes. " +
+				"It waits for the agent's call after boot. Now: step deploy.deploy, until 2030-01-02 03:31:05 UTC at the latest (in 27m0s). Next: the operation ends, and the node is active. " +
 				"You can: temper operation watch 12; temper operation cancel 12.",
 		},
 		"its step waits for the power": {
@@ -74,14 +74,14 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			explain.Facts{Covered: true, Fleet: alive},
 			"Node n1 is deploying, operation 12 (deploy) is running since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
 				"Step deploy.deploy: power off asked at 03:01:05Z; the BMC still says On; looked at again every 2s; gives up at 03:31:05Z. " +
-				"Its power: power on, read 3s ago; wanted: power off. Next: it closes. You can: temper operation watch 12; temper operation cancel 12.",
+				"Its power: power on, read 3s ago; wanted: power off. Next: the operation ends, and the node is active. You can: temper operation watch 12; temper operation cancel 12.",
 		},
 		"its agent has not called, and looked itself up": {
 			node.Node{ProvisionState: node.DeployWait, Operation: booted, Agent: &node.Agent{LookedUpAt: &lately}},
 			explain.Facts{Covered: true, Fleet: alive},
 			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
 				"Step deploy.deploy: medium deploy.iso inserted, power on at 03:01:05Z; at 03:04:02Z its agent looked itself up, and has not called since; gives up at 03:31:05Z. " +
-				"Next: it closes. You can: temper operation watch 12; temper operation cancel 12.",
+				"Next: the operation ends, and the node is active. You can: temper operation watch 12; temper operation cancel 12.",
 		},
 		"its power is not known any more": {
 			node.Node{ProvisionState: node.Available, PowerReadAt: &before},
@@ -150,7 +150,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			node.Node{ProvisionState: node.DeployWait, Operation: rests},
 			explain.Facts{Covered: true, Fleet: alive, Run: &node.RunStatus{Known: true, Open: true}},
 			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). It is asked for by ann, on conductor c1 (last heartbeat 2s ago). " +
-				"It waits for the agent's call after boot. Now: step deploy.deploy, until 2030-01-02 03:31:05 UTC at the latest (in 27m0s). Next: it closes. " +
+				"It waits for the agent's call after boot. Now: step deploy.deploy, until 2030-01-02 03:31:05 UTC at the latest (in 27m0s). Next: the operation ends, and the node is active. " +
 				"You can: temper operation watch 12; temper operation cancel 12.",
 		},
 		"it is paused": {
@@ -185,10 +185,10 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			},
 			explain.Facts{Fleet: dead, Previous: failed},
 			"Node n1 is deploy failed, nobody holds it: no disk. No live conductor covers it since 2030-01-02 03:01:05 UTC (3m0s): " +
-				`none with driver redfish in conductor group "" has its interfaces and takes work. ` +
+				`none with driver redfish in the default conductor group has its interfaces and takes work. ` +
 				"It is offered to nobody, new work on it is refused, and it is released by itself when one is back. " +
 				"Known conductors of the group: c1, dead, last heartbeat 40s ago. " +
-				`It waits for a conductor with driver redfish in conductor group "". ` +
+				`It waits for a conductor with driver redfish in the default conductor group. ` +
 				"Next: an undo of what earlier work left: power off, eject media. " +
 				"What to do: " + fault.NoConductor.Row().Do + " " +
 				"You can: temper conductor list; temper node set n1 --conductor-group rack; temper node waive n1 --reason WHY.",
@@ -214,7 +214,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 				Maintenance: true, MaintenanceReason: "mine", MaintenanceSince: &since, ProvisionUpdatedAt: &before,
 			},
 			explain.Facts{Covered: true, Undo: &node.Operation{ID: 15, Kind: node.KindUndo, Outcome: node.Failed}},
-			"Node n1 is manageable, nobody holds it since 2030-01-02 02:04:05 UTC (1h0m0s), in maintenance since 2030-01-02 03:01:05 UTC (3m0s) (mine). " +
+			"Node n1 is manageable since 2030-01-02 02:04:05 UTC (1h0m0s), nobody holds it, in maintenance since 2030-01-02 03:01:05 UTC (3m0s) (mine). " +
 				"What earlier work left (eject media) can't be undone: eject virtual media of node n: 400. It is not tried again before somebody asks for it, " +
 				"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on. " +
 				"You can: temper operation retry 15; temper node provide n1; temper node inspect n1; temper node waive n1 --reason WHY; temper node maintenance unset n1.",

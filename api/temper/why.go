@@ -105,5 +105,8 @@ func (s *Server) newestRun(ctx context.Context, o *node.Operation) (node.RunStat
 
 // facts are those that a request has read, without the parts of Temper.
 func (s *Server) facts(n *node.Node, fl *intent.Fleet, now time.Time) explain.Facts {
-	return explain.Facts{Now: now, Covered: len(fl.Covering(n)) > 0, Fleet: fl.All}
+	return explain.Facts{
+		Now: now, Covered: len(fl.Covering(n)) > 0, Fleet: fl.All,
+		Supports: func(k node.OperationKind) bool { return s.Supports(n, k) },
+	}
 }

@@ -74,10 +74,7 @@ func remainingEvents(n *node.Node, outcome node.Outcome) []node.Event {
 	case outcome != node.Succeeded:
 		return []node.Event{node.FailureEvent(s)}
 	}
-	target := n.Operation.Kind.Verb().State
-	if target == node.Available && n.Retired { // it is not offered again
-		target = node.Manageable
-	}
+	target := n.EndsIn(n.Operation.Kind)
 	// Automated cleaning may be off, and the operation may have ended while it waited.
 	for _, way := range [][]node.Event{nil, {node.EventClean}, {node.EventResume}, {node.EventUnhold, node.EventResume}} {
 		if end := endEvent(s, way, target); end != "" {

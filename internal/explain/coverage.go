@@ -25,8 +25,8 @@ func (e *Explanation) coverage(n *node.Node, f Facts) {
 		}
 		return
 	}
-	uncovered := fmt.Sprintf("No live conductor covers it%s: none with driver %s in conductor group %q has its interfaces and takes work. "+
-		"It is offered to nobody, new work on it is refused, and it is released by itself when one is back", lost, n.Driver, n.ConductorGroup)
+	uncovered := fmt.Sprintf("No live conductor covers it%s: none with driver %s in %s has its interfaces and takes work. "+
+		"It is offered to nobody, new work on it is refused, and it is released by itself when one is back", lost, n.Driver, node.GroupWords(n.ConductorGroup))
 	var known []string
 	for _, c := range f.Fleet {
 		if c.Group == n.ConductorGroup && len(known) < maxNamed {

@@ -27,6 +27,8 @@ type Facts struct {
 	Undo     *node.Operation      // the newest undo that has ended; nil = none is known
 	System   System               // the parts of Temper; the zero value = nothing is known to be broken
 	Run      *node.RunStatus      // of the open operation's workflow; nil = not known
+	// Supports reports whether the node's driver can do an operation of the kind at all; nil = it can do all.
+	Supports func(node.OperationKind) bool
 	// Inside says that the operation's own workflow explains it. It knows neither the node's provision state
 	// nor the other facts, except Now and Given.
 	Inside bool

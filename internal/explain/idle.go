@@ -11,10 +11,10 @@ import (
 
 // idle explains a node without an open operation.
 func (e *Explanation) idle(n *node.Node, f Facts) {
-	e.What = string(n.ProvisionState) + ", nobody holds it"
+	e.What, e.why = string(n.ProvisionState), ", nobody holds it"
 	failed := n.LastError != "" && (node.Fails(n.ProvisionState) || n.ProvisionState == node.ErrorState || n.ProvisionState == node.Enroll)
 	if failed {
-		e.why = ": " + told(n.LastError)
+		e.why += ": " + told(n.LastError)
 		e.canRetry(n, f.Previous, f)
 		if o := f.Previous; o != nil && o.Outcome != node.Succeeded {
 			e.Cause, e.advises = o.Cause, true
@@ -69,6 +69,9 @@ func (e *Explanation) canRetry(n *node.Node, o *node.Operation, f Facts) {
 
 // admits reports whether the verb would be accepted for a node without an open operation.
 func admits(n *node.Node, v node.Verb, f Facts) bool {
+	if f.Supports != nil && v.Kind != "" && !f.Supports(v.Kind) {
+		return false
+	}
 	d, err := admission.Verb(n, v, "")
 	return err == nil && (f.Covered || d.Open == "")
 }

@@ -37,7 +37,7 @@ func (e *Explanation) operation(n *node.Node, o *node.Operation, f Facts) {
 	switch {
 	case p != nil && !o.Ending():
 		e.What = state(node.PausedState)
-		e.paused(o, p)
+		e.paused(n, o, p)
 	case o.Ending():
 		e.ending(n, o)
 	case o.Undecided() != nil:
@@ -100,7 +100,7 @@ func pause(o *node.Operation, r *node.RunStatus) *node.Pause {
 }
 
 // paused explains an operation that somebody has paused in Temporal.
-func (e *Explanation) paused(o *node.Operation, p *node.Pause) {
+func (e *Explanation) paused(n *node.Node, o *node.Operation, p *node.Pause) {
 	if !p.At.IsZero() {
 		e.Since = &p.At
 	}
@@ -110,7 +110,7 @@ func (e *Explanation) paused(o *node.Operation, p *node.Pause) {
 	}
 	e.Trouble = append(e.Trouble, fmt.Sprintf("It is %s; %s, and its time limits stop meanwhile", p.Words(), effect))
 	e.WaitingFor, e.NextAt = "", nil
-	e.Next = stepWords(o.CurrentStep()) + ", when somebody lets it go on"
+	e.Next = e.next(n, o, o.CurrentStep()) + ", when somebody lets it go on"
 	e.can(Action{Do: UnpauseOperation, Operation: o.ID})
 	if step := o.Undecided(); step != nil {
 		e.canDecide(o, step)
@@ -120,7 +120,7 @@ func (e *Explanation) paused(o *node.Operation, p *node.Pause) {
 
 // working explains an operation that goes on or waits.
 func (e *Explanation) working(n *node.Node, o *node.Operation) {
-	e.Now, e.Next = nowAndNext(o)
+	e.Now, e.Next = e.nowAndNext(n, o)
 	e.usual(o)
 	if step := o.CurrentStep(); step != nil && o.Blocked == node.BlockedDeaths {
 		e.Trouble = append(e.Trouble, told(step.LastError))
@@ -186,13 +186,13 @@ func (e *Explanation) owner(o *node.Operation, f Facts) {
 		who = append(who, fmt.Sprintf("with the conductors of driver %s since %s", o.Driver, text.Moment(*f.Given)))
 	case o.Conductor == "":
 	case f.Inside:
-		who = append(who, "on conductor "+o.Conductor)
+		who = append(who, "on "+node.ConductorWords(o.Conductor))
 	case c == nil:
-		who = append(who, "last on conductor "+o.Conductor+", which is not alive")
+		who = append(who, "last on "+node.ConductorWords(o.Conductor)+", which is not alive")
 	case !c.Alive:
-		who = append(who, fmt.Sprintf("last on conductor %s, which is not alive (last heartbeat %s ago)", c.Hostname, text.Ago(f.Now, c.HeartbeatAt)))
+		who = append(who, fmt.Sprintf("last on %s, which is not alive (last heartbeat %s ago)", node.ConductorWords(c.Hostname), text.Ago(f.Now, c.HeartbeatAt)))
 	default:
-		who = append(who, fmt.Sprintf("on conductor %s (last heartbeat %s ago)", c.Hostname, text.Ago(f.Now, c.HeartbeatAt)))
+		who = append(who, fmt.Sprintf("on %s (last heartbeat %s ago)", node.ConductorWords(c.Hostname), text.Ago(f.Now, c.HeartbeatAt)))
 	}
 	e.Who = strings.Join(who, ", ")
 }
@@ -223,10 +223,10 @@ func Unattended(o *node.Operation, f Facts) string {
 }
 
 // nowAndNext returns which step of o goes on now, "" if none does, and what follows it.
-func nowAndNext(o *node.Operation) (now, next string) {
+func (e *Explanation) nowAndNext(n *node.Node, o *node.Operation) (now, next string) {
 	step := o.CurrentStep()
 	if step == nil || o.Blocked != node.NotBlocked || o.Paused && o.Phase == node.Waiting || step.State != node.StepRunning && step.State != node.StepWaiting {
-		return "", stepWords(step)
+		return "", e.next(n, o, step)
 	}
 	var after *node.Step
 	for i := range o.Steps {
@@ -235,14 +235,24 @@ func nowAndNext(o *node.Operation) (now, next string) {
 			break
 		}
 	}
-	return stepWords(step), stepWords(after)
+	return stepWords(step), e.next(n, o, after)
 }
 
-// stepWords names a step that is not over, with its errors. nil stands for the end of the operation.
+// next says that step begins next or, if it is nil, that the operation ends, and how the node is then.
+func (e *Explanation) next(n *node.Node, o *node.Operation, step *node.Step) string {
+	target := n.EndsIn(o.Kind)
+	switch {
+	case step != nil:
+		return stepWords(step)
+	case target == "" || e.inside: // a workflow does not know all of the node
+		return "the operation ends"
+	}
+	return "the operation ends, and the node is " + string(target)
+}
+
+// stepWords names a step that is not over, with its errors.
 func stepWords(step *node.Step) string {
 	switch {
-	case step == nil:
-		return "it closes"
 	case step.LastError == "":
 		return "step " + step.Name()
 	case step.Attempts == 0:

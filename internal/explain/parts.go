@@ -8,6 +8,7 @@ import (
 
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
 
@@ -162,7 +163,7 @@ func (s *System) conductors() Part {
 	uncovered, where := 0, []string{}
 	for _, u := range s.Uncovered {
 		uncovered += u.Nodes
-		where = append(where, fmt.Sprintf("%d with driver %s in conductor group %q", u.Nodes, u.Driver, u.Group))
+		where = append(where, fmt.Sprintf("%d with driver %s in %s", u.Nodes, u.Driver, node.GroupWords(u.Group)))
 	}
 	var trouble []string
 	if dead > 0 {

@@ -90,7 +90,7 @@ func TestAnErrorIsToldOnce(t *testing.T) {
 		Owed: []node.Undo{node.UndoPowerOff}, OwedError: "401 Unauthorized",
 	}
 	e := Node(n, Facts{Now: time.Now(), Covered: true})
-	require.Equal(t, "Node n1 is deploy failed, nobody holds it: 401 Unauthorized; what it left is still to be undone: for the same reason. "+
+	require.Equal(t, "Node n1 is deploy failed, nobody holds it: 401 Unauthorized; what it left is still to be undone: the undo failed with the same error. "+
 		"Next: an undo of what earlier work left: power off.", e.Paragraph(nil))
 }
 

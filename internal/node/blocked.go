@@ -22,7 +22,7 @@ type LastConductor struct {
 
 // WaitsForConductor describes what an operation waits for while no conductor covers its node.
 func WaitsForConductor(group, driver string) string {
-	return fmt.Sprintf("a conductor with driver %s in conductor group %q", driver, group)
+	return fmt.Sprintf("a conductor with driver %s in %s", driver, GroupWords(group))
 }
 
 // PausedForMaintenance describes what an operation waits for while maintenance pauses it.

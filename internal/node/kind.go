@@ -174,6 +174,16 @@ func (k KindSpec) UsesAgent(n *Node) bool {
 // UsesAgent reports whether an operation of kind k on n boots the ramdisk agent.
 func UsesAgent(n *Node, k OperationKind) bool { return k.Spec().UsesAgent(n) }
 
+// EndsIn returns the state in which an operation of kind k leaves n if it succeeds, "" if it changes no provision state. A
+// retired node is not offered again.
+func (n *Node) EndsIn(k OperationKind) State {
+	target := k.Verb().State
+	if target == Available && n.Retired {
+		return Manageable
+	}
+	return target
+}
+
 // EventOf is the event of the request that opened an operation of kind k; "" = none
 // of the life cycle.
 func EventOf(k OperationKind) Event { return k.Verb().Event }

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -75,6 +76,22 @@ func ValidConductorGroup(s string) (string, error) {
 		return "", fault.New(fault.Invalid, "Expected a conductor group but received %s.", text.Cut(s))
 	}
 	return strings.ToLower(s), nil
+}
+
+// GroupWords names a conductor group in a sentence. The group "" is the default one.
+func GroupWords(group string) string {
+	if group == "" {
+		return "the default conductor group"
+	}
+	return fmt.Sprintf("conductor group %q", group)
+}
+
+// ConductorWords names a conductor in a sentence. Many are called conductor-1: the word is not said twice.
+func ConductorWords(hostname string) string {
+	if strings.HasPrefix(strings.ToLower(hostname), "conductor") {
+		return hostname
+	}
+	return "conductor " + hostname
 }
 
 // ValidResourceClass bounds a resource class; "" is none.

@@ -25,6 +25,13 @@ func TestNames(t *testing.T) {
 	require.NoError(t, NotReserved("n1"))
 }
 
+func TestTheNamesInSentences(t *testing.T) {
+	require.Equal(t, "the default conductor group", GroupWords(""))
+	require.Equal(t, `conductor group "rack-1"`, GroupWords("rack-1"))
+	require.Equal(t, "conductor c1", ConductorWords("c1"))
+	require.Equal(t, "conductor-1", ConductorWords("conductor-1"), "the word is not said twice")
+}
+
 func TestMACs(t *testing.T) {
 	for in, want := range map[string]string{"52:54:00:AB:cd:ef": "52:54:00:ab:cd:ef", "52-54-00-AB-CD-EF": "52:54:00:ab:cd:ef"} {
 		got, err := ValidMAC(in)

@@ -23,7 +23,7 @@ func (o *Operation) UndoesAll() bool {
 const UndoLeft = "; what it left is still to be undone: "
 
 // SameReason follows UndoLeft if the undo failed of the same error as the operation.
-const SameReason = "for the same reason"
+const SameReason = "the undo failed with the same error"
 
 // Undone replaces the part of an error from UndoLeft on by what has become of the
 // undo. A text without UndoLeft stays as it is.

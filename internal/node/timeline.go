@@ -69,15 +69,15 @@ func (e TimelineEntry) Text() string {
 	case TimelineFailed:
 		return with("an attempt at step " + e.Step + " failed")
 	case TimelineNoAnswer:
-		return with(fmt.Sprintf("the hardware did not answer conductor %s, so another one tries step %s", e.Conductor, e.Step))
+		return with(fmt.Sprintf("the hardware did not answer %s, so another conductor tries step %s", ConductorWords(e.Conductor), e.Step))
 	case TimelineTakenUp:
-		return "taken up by conductor " + e.Conductor + e.after("accepted")
+		return "taken up by " + ConductorWords(e.Conductor) + e.after("accepted")
 	case TimelineTakenOver:
 		return e.takenOver()
 	case TimelineHandedOver:
-		return fmt.Sprintf("handed over from conductor %s to %s", e.Former, e.Conductor)
+		return fmt.Sprintf("handed over from %s to %s", ConductorWords(e.Former), e.Conductor)
 	case TimelineStopped:
-		return fmt.Sprintf("conductor %s stopped working on the step before it was over", e.Conductor)
+		return ConductorWords(e.Conductor) + " stopped working on the step before it was over"
 	case TimelineWaiting, TimelineBlocked:
 		return "waiting for " + e.Words
 	case TimelineWaitEnded:
@@ -118,7 +118,7 @@ func (e TimelineEntry) takenOver() string {
 	case lostStopped:
 		how = "had stopped without handing it over"
 	}
-	out := fmt.Sprintf("conductor %s took it over from %s, which %s", e.Conductor, e.Former, how)
+	out := fmt.Sprintf("%s took it over from %s, which %s", ConductorWords(e.Conductor), e.Former, how)
 	if e.Step != "" {
 		out += " in the middle of step " + e.Step
 	}
