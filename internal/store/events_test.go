@@ -188,11 +188,28 @@ func TestTransientStatesAreUnstable(t *testing.T) {
 func TestEveryColumnThatAPatchWritesIsTold(t *testing.T) {
 	t.Parallel()
 	_, url := openURL(t)
-	body := ask[string](t, url, `SELECT prosrc FROM pg_proc WHERE proname = 'node_changes'`)
+	body := ask[string](t, url, `SELECT prosrc FROM pg_proc WHERE proname = 'tell_node_changed'`)
 	own := []string{"maintenance", "maintenance_reason", "fault", "protected_reason", "retired_reason"} // the reasons come with protected and retired
 	for _, c := range store.PatchedColumns() {
 		if !slices.Contains(own, c) {
-			require.Regexp(t, `old\.`+c+`\b`, body)
+			require.Regexp(t, `OLD\.`+c+`\b`, body)
+		}
+	}
+}
+
+// A trigger that names the columns whose update it is for (UPDATE OF) names all that its function compares.
+func TestTriggersAreForEveryColumnThatTheyCompare(t *testing.T) {
+	t.Parallel()
+	_, url := openURL(t)
+	for _, c := range []struct{ table, trigger string }{{"nodes", "tell_changed"}, {"operations", "tell_changed"}, {"operations", "operation_told"}} {
+		of := ask[[]string](t, url, `SELECT array_agg(a.attname::text ORDER BY a.attname) FROM pg_trigger g JOIN pg_attribute a ON a.attrelid = g.tgrelid AND a.attnum = ANY (g.tgattr)
+			WHERE g.tgrelid = $1::regclass AND g.tgname = $2`, c.table, c.trigger)
+		body := ask[string](t, url, `SELECT p.prosrc FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid WHERE g.tgrelid = $1::regclass AND g.tgname = $2`, c.table, c.trigger)
+		body, _, _ = strings.Cut(body, "RETURN NEW") // operation_told compares first whether it has anything to do
+		compared := regexp.MustCompile(`(?:OLD\.(\w+) (?:<>|IS DISTINCT FROM|IS NULL)|= OLD\.(\w+)|IS NOT DISTINCT FROM OLD\.(\w+))`).FindAllStringSubmatch(body, -1)
+		require.NotEmpty(t, compared)
+		for _, m := range compared {
+			require.Contains(t, of, m[1]+m[2]+m[3], "%s on %s", c.trigger, c.table)
 		}
 	}
 }

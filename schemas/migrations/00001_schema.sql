@@ -859,82 +859,93 @@ BEGIN
     RETURN NEW;
 END $$;
 
--- Adds an entry to the timeline of an operation that is being updated. A timeline keeps its first 50 entries and the latest 150; the
--- entry that was the oldest of the latest is deleted.
-CREATE FUNCTION operation_tell(o INOUT operations, what text, step text DEFAULT '', conductor text DEFAULT '', former text DEFAULT '',
-    since timestamptz DEFAULT NULL, by_user text DEFAULT '', words text DEFAULT '', at timestamptz DEFAULT NULL) LANGUAGE plpgsql AS $$
-BEGIN
-    o.told := o.told + 1;
-    IF o.told > 200 THEN
-        DELETE FROM operation_timeline t WHERE t.operation_id = o.id AND t.seq > 50 AND t.seq <= o.told - 150;
-    END IF;
-    INSERT INTO operation_timeline VALUES (o.id, o.told, coalesce(at, clock_timestamp()), what, coalesce(step, ''), conductor, former, since, by_user, left(coalesce(words, ''), 256));
-END $$;
+-- Returns an entry of the timeline of an operation, which gets its number when it is written.
+CREATE FUNCTION timeline_entry(what text, step text DEFAULT '', conductor text DEFAULT '', former text DEFAULT '',
+    since timestamptz DEFAULT NULL, by_user text DEFAULT '', words text DEFAULT '', at timestamptz DEFAULT NULL) RETURNS operation_timeline LANGUAGE sql VOLATILE AS $$
+    SELECT ROW(0, 0, coalesce(at, clock_timestamp()), what, coalesce(step, ''), conductor, former, since, by_user, left(coalesce(words, ''), 256))::operation_timeline
+$$;
 
 -- Adds to the timeline of an operation what an update of its row has changed: who works on it, what it waits for, what was asked and
 -- decided. If a step was running when another attempt claimed the operation, and its conductor had not handed it over, the step was
--- taken over: that conductor was lost.
+-- taken over: that conductor was lost. A timeline keeps its first 50 entries and the latest 150. All entries are written by one statement.
 CREATE FUNCTION operation_told() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
+    entries operation_timeline[] := '{}';
     running text;
     former  conductors;
     called  timestamptz;
     one     jsonb;
 BEGIN
-    FOR one IN SELECT v FROM jsonb_array_elements(NEW.news) v LOOP
-        NEW := operation_tell(NEW, one ->> 'what', one ->> 'step', NEW.conductor, words => one ->> 'words');
-    END LOOP;
+    IF NEW.ended_at IS NOT NULL OR NEW.news IS NULL AND NEW.claimed_at IS NOT DISTINCT FROM OLD.claimed_at AND (NOT NEW.rests OR OLD.rests) AND NEW.stalled = OLD.stalled
+        AND NEW.phase = OLD.phase AND NEW.asked = OLD.asked AND NEW.decisions = OLD.decisions
+        AND NEW.temporal_pause IS NOT DISTINCT FROM OLD.temporal_pause AND NEW.run_id IS NOT DISTINCT FROM OLD.run_id THEN
+        RETURN NEW;
+    END IF;
+    IF NEW.news IS NOT NULL THEN
+        FOR one IN SELECT v FROM jsonb_array_elements(NEW.news) v LOOP
+            entries := entries || timeline_entry(one ->> 'what', one ->> 'step', NEW.conductor, words => one ->> 'words');
+        END LOOP;
+    END IF;
     IF NEW.rests AND NOT OLD.rests AND NEW.news IS NULL AND NEW.temporal_pause IS NULL THEN
-        NEW := operation_tell(NEW, 'stopped', conductor => NEW.conductor);
+        entries := entries || timeline_entry('stopped', conductor => NEW.conductor);
     END IF;
     NEW.news := NULL;
     IF NEW.claimed_at IS DISTINCT FROM OLD.claimed_at THEN
         SELECT (s ->> 'interface') || '.' || (s ->> 'step') INTO running FROM jsonb_array_elements(OLD.steps) s WHERE s ->> 'state' = 'running' LIMIT 1;
         IF OLD.conductor = '' THEN
-            NEW := operation_tell(NEW, 'taken up', conductor => NEW.conductor, since => OLD.accepted_at);
+            entries := entries || timeline_entry('taken up', conductor => NEW.conductor, since => OLD.accepted_at);
         ELSIF NOT OLD.rests AND (running IS NOT NULL OR OLD.phase = 'undoing' AND NEW.claim_seq = OLD.claim_seq) THEN
             SELECT c.* INTO former FROM conductors c WHERE c.hostname = OLD.conductor;
-            NEW := operation_tell(NEW, 'taken over', running, NEW.conductor, OLD.conductor,
+            entries := entries || timeline_entry('taken over', running, NEW.conductor, OLD.conductor,
                 CASE WHEN OLD.claim_lost_at IS NOT NULL THEN OLD.claim_lost_at ELSE greatest(former.heartbeat_at, OLD.claimed_at) END,
                 words => CASE WHEN OLD.claim_lost_at IS NOT NULL OR former.incarnation IS DISTINCT FROM OLD.claim_incarnation THEN 'replaced'
                     WHEN former.stopped_at IS NOT NULL THEN 'stopped' ELSE 'silent' END);
         ELSIF NEW.conductor <> OLD.conductor THEN
-            NEW := operation_tell(NEW, 'handed over', running, NEW.conductor, OLD.conductor, OLD.claimed_at);
+            entries := entries || timeline_entry('handed over', running, NEW.conductor, OLD.conductor, OLD.claimed_at);
         END IF;
     END IF;
     IF NEW.stalled <> OLD.stalled AND OLD.stalled <> '' THEN
-        NEW := operation_tell(NEW, 'unblocked', since => OLD.stalled_at, words => OLD.waiting_for);
+        entries := entries || timeline_entry('unblocked', since => OLD.stalled_at, words => OLD.waiting_for);
     ELSIF OLD.phase = 'waiting' AND NEW.phase <> 'waiting' THEN
         SELECT a.first_heartbeat_at INTO called FROM agents a WHERE a.node_id = NEW.node_id;
         IF called IS NOT NULL AND NOT EXISTS (SELECT FROM operation_timeline t WHERE t.operation_id = NEW.id AND t.what = 'agent called' AND t.at = called) THEN
-            NEW := operation_tell(NEW, 'agent called', at => called);
+            entries := entries || timeline_entry('agent called', at => called);
         ELSE
-            NEW := operation_tell(NEW, 'wait ended', words => OLD.waiting_for);
+            entries := entries || timeline_entry('wait ended', words => OLD.waiting_for);
         END IF;
     END IF;
     IF NEW.stalled <> OLD.stalled AND NEW.stalled <> '' THEN
-        NEW := operation_tell(NEW, 'blocked', words => NEW.waiting_for);
+        entries := entries || timeline_entry('blocked', words => NEW.waiting_for);
     ELSIF NEW.phase <> OLD.phase AND NEW.phase IN ('waiting', 'undoing') AND NEW.stalled = '' AND OLD.stalled = '' THEN
-        NEW := operation_tell(NEW, CASE NEW.phase WHEN 'waiting' THEN 'waiting' ELSE 'undoing' END, words => NEW.waiting_for);
+        entries := entries || timeline_entry(CASE NEW.phase WHEN 'waiting' THEN 'waiting' ELSE 'undoing' END, words => NEW.waiting_for);
     ELSIF NEW.phase <> OLD.phase AND NEW.phase = 'holding' THEN
         SELECT s INTO one FROM jsonb_array_elements(NEW.steps) s WHERE s ->> 'state' IN ('failed', 'waiting') LIMIT 1;
-        NEW := operation_tell(NEW, 'held', (one ->> 'interface') || '.' || (one ->> 'step'), NEW.conductor, words => one ->> 'last_error');
+        entries := entries || timeline_entry('held', (one ->> 'interface') || '.' || (one ->> 'step'), NEW.conductor, words => one ->> 'last_error');
     END IF;
     IF jsonb_array_length(NEW.decisions) > jsonb_array_length(OLD.decisions) THEN
         one := NEW.decisions -> -1;
-        NEW := operation_tell(NEW, 'decided', one ->> 'step', by_user => coalesce(one ->> 'by', ''),
+        entries := entries || timeline_entry('decided', one ->> 'step', by_user => coalesce(one ->> 'by', ''),
             words => (one ->> 'action') || coalesce(': ' || nullif(one ->> 'reason', ''), ''));
     END IF;
     IF NEW.asked <> '' AND NEW.asked IS DISTINCT FROM OLD.asked AND jsonb_array_length(NEW.decisions) = jsonb_array_length(OLD.decisions) THEN
-        NEW := operation_tell(NEW, 'asked', by_user => NEW.asked_by, words => NEW.asked || coalesce(': ' || nullif(NEW.asked_reason, ''), ''));
+        entries := entries || timeline_entry('asked', by_user => NEW.asked_by, words => NEW.asked || coalesce(': ' || nullif(NEW.asked_reason, ''), ''));
     END IF;
     IF NEW.temporal_pause IS NOT NULL AND OLD.temporal_pause IS NULL THEN
-        NEW := operation_tell(NEW, 'paused', by_user => coalesce(NEW.temporal_pause ->> 'by', ''), words => NEW.temporal_pause ->> 'reason');
+        entries := entries || timeline_entry('paused', by_user => coalesce(NEW.temporal_pause ->> 'by', ''), words => NEW.temporal_pause ->> 'reason');
     ELSIF NEW.temporal_pause IS NULL AND OLD.temporal_pause IS NOT NULL THEN
-        NEW := operation_tell(NEW, 'unpaused', since => (OLD.temporal_pause ->> 'at')::timestamptz);
+        entries := entries || timeline_entry('unpaused', since => (OLD.temporal_pause ->> 'at')::timestamptz);
     END IF;
     IF NEW.run_id IS DISTINCT FROM OLD.run_id AND OLD.run_id IS NOT NULL THEN
-        NEW := operation_tell(NEW, 'another run');
+        entries := entries || timeline_entry('another run');
+    END IF;
+    IF entries <> '{}' THEN
+        INSERT INTO operation_timeline
+        SELECT NEW.id, NEW.told + e.nr, e.at, e.what, e.step, e.conductor, e.former, e.since, e.by_user, e.words FROM unnest(entries) WITH ORDINALITY
+            AS e (operation_id, seq, at, what, step, conductor, former, since, by_user, words, nr);
+        NEW.told := NEW.told + cardinality(entries);
+        IF NEW.told > 200 THEN
+            DELETE FROM operation_timeline t WHERE t.operation_id = NEW.id AND t.seq > 50 AND t.seq <= NEW.told - 150;
+        END IF;
     END IF;
     RETURN NEW;
 END $$;
@@ -971,11 +982,8 @@ CREATE TRIGGER node_need_changed BEFORE UPDATE ON nodes FOR EACH ROW
 CREATE TRIGGER node_maintained_made BEFORE INSERT ON nodes FOR EACH ROW WHEN (NEW.maintenance) EXECUTE FUNCTION node_maintained();
 CREATE TRIGGER node_maintained_changed BEFORE UPDATE ON nodes FOR EACH ROW
     WHEN (OLD.maintenance <> NEW.maintenance) EXECUTE FUNCTION node_maintained();
-CREATE TRIGGER operation_told BEFORE UPDATE ON operations FOR EACH ROW
-    WHEN (NEW.ended_at IS NULL AND (NEW.news IS NOT NULL OR NEW.claimed_at IS DISTINCT FROM OLD.claimed_at OR NEW.rests AND NOT OLD.rests OR NEW.stalled <> OLD.stalled
-        OR NEW.phase <> OLD.phase OR NEW.asked <> OLD.asked OR NEW.decisions <> OLD.decisions
-        OR NEW.temporal_pause IS DISTINCT FROM OLD.temporal_pause OR NEW.run_id IS DISTINCT FROM OLD.run_id))
-    EXECUTE FUNCTION operation_told();
+CREATE TRIGGER operation_told BEFORE UPDATE OF news, claimed_at, rests, stalled, phase, asked, decisions, temporal_pause, run_id
+    ON operations FOR EACH ROW EXECUTE FUNCTION operation_told();
 CREATE TRIGGER ring_new AFTER INSERT ON nodes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_nodes();
 CREATE TRIGGER ring_gone AFTER DELETE ON nodes REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_nodes_gone();
 CREATE TRIGGER ring_moved AFTER UPDATE OF conductor_group, driver, interfaces ON nodes FOR EACH ROW
@@ -1049,49 +1057,47 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Returns the names of the fields that differ between two versions of a node, as a PATCH names them, of those that a user may set. It does
--- not return values, because they may be secrets.
-CREATE FUNCTION node_changes(old nodes, new nodes) RETURNS text[] LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-    RETURN array_remove(ARRAY[
-        CASE WHEN old.name IS DISTINCT FROM new.name THEN 'name' END,
-        CASE WHEN old.driver <> new.driver THEN 'driver' END,
-        CASE WHEN old.interfaces <> new.interfaces THEN 'interfaces' END,
-        CASE WHEN old.driver_info <> new.driver_info THEN 'driver_info' END,
-        CASE WHEN old.properties <> new.properties THEN 'properties' END,
-        CASE WHEN old.extra <> new.extra THEN 'extra' END,
-        CASE WHEN old.instance_info <> new.instance_info THEN 'instance_info' END,
-        CASE WHEN old.network_data <> new.network_data THEN 'network_data' END,
-        CASE WHEN old.conductor_group <> new.conductor_group THEN 'conductor_group' END,
-        CASE WHEN old.resource_class IS DISTINCT FROM new.resource_class THEN 'resource_class' END,
-        CASE WHEN old.owner IS DISTINCT FROM new.owner THEN 'owner' END,
-        CASE WHEN old.lessee IS DISTINCT FROM new.lessee THEN 'lessee' END,
-        CASE WHEN old.description IS DISTINCT FROM new.description THEN 'description' END,
-        CASE WHEN old.shard IS DISTINCT FROM new.shard THEN 'shard' END,
-        CASE WHEN old.parent_node IS DISTINCT FROM new.parent_node THEN 'parent_node' END,
-        CASE WHEN old.chassis_uuid IS DISTINCT FROM new.chassis_uuid THEN 'chassis_uuid' END,
-        CASE WHEN old.instance_uuid IS DISTINCT FROM new.instance_uuid THEN 'instance_uuid' END,
-        CASE WHEN old.instance_name IS DISTINCT FROM new.instance_name THEN 'instance_name' END,
-        CASE WHEN old.protected <> new.protected THEN 'protected' END,
-        CASE WHEN old.retired <> new.retired THEN 'retired' END,
-        CASE WHEN old.automated_clean IS DISTINCT FROM new.automated_clean THEN 'automated_clean' END,
-        CASE WHEN old.disable_power_off <> new.disable_power_off THEN 'disable_power_off' END,
-        CASE WHEN old.raid_config <> new.raid_config THEN 'raid_config' END,
-        CASE WHEN old.target_raid_config <> new.target_raid_config THEN 'target_raid_config' END,
-        CASE WHEN old.traits <> new.traits THEN 'traits' END], NULL);
-END $$;
-
 -- Writes events if the node has got another provision state, power state or maintenance, or if a user has changed its fields. All are
--- written by one statement.
+-- written by one statement. A change of fields tells their names, as a PATCH names them, but no values, because they may be secrets.
 CREATE FUNCTION tell_node_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     held_by bigint;
-    held_as text := '';
+    held_as text;
     changes text[];
     status  text;
     types   text[] := '{}';
     datas   jsonb[] := '{}';
 BEGIN
+    changes := array_remove(ARRAY[
+            CASE WHEN OLD.name IS DISTINCT FROM NEW.name THEN 'name' END,
+            CASE WHEN OLD.driver <> NEW.driver THEN 'driver' END,
+            CASE WHEN OLD.interfaces <> NEW.interfaces THEN 'interfaces' END,
+            CASE WHEN OLD.driver_info <> NEW.driver_info THEN 'driver_info' END,
+            CASE WHEN OLD.properties <> NEW.properties THEN 'properties' END,
+            CASE WHEN OLD.extra <> NEW.extra THEN 'extra' END,
+            CASE WHEN OLD.instance_info <> NEW.instance_info THEN 'instance_info' END,
+            CASE WHEN OLD.network_data <> NEW.network_data THEN 'network_data' END,
+            CASE WHEN OLD.conductor_group <> NEW.conductor_group THEN 'conductor_group' END,
+            CASE WHEN OLD.resource_class IS DISTINCT FROM NEW.resource_class THEN 'resource_class' END,
+            CASE WHEN OLD.owner IS DISTINCT FROM NEW.owner THEN 'owner' END,
+            CASE WHEN OLD.lessee IS DISTINCT FROM NEW.lessee THEN 'lessee' END,
+            CASE WHEN OLD.description IS DISTINCT FROM NEW.description THEN 'description' END,
+            CASE WHEN OLD.shard IS DISTINCT FROM NEW.shard THEN 'shard' END,
+            CASE WHEN OLD.parent_node IS DISTINCT FROM NEW.parent_node THEN 'parent_node' END,
+            CASE WHEN OLD.chassis_uuid IS DISTINCT FROM NEW.chassis_uuid THEN 'chassis_uuid' END,
+            CASE WHEN OLD.instance_uuid IS DISTINCT FROM NEW.instance_uuid THEN 'instance_uuid' END,
+            CASE WHEN OLD.instance_name IS DISTINCT FROM NEW.instance_name THEN 'instance_name' END,
+            CASE WHEN OLD.protected <> NEW.protected THEN 'protected' END,
+            CASE WHEN OLD.retired <> NEW.retired THEN 'retired' END,
+            CASE WHEN OLD.automated_clean IS DISTINCT FROM NEW.automated_clean THEN 'automated_clean' END,
+            CASE WHEN OLD.disable_power_off <> NEW.disable_power_off THEN 'disable_power_off' END,
+            CASE WHEN OLD.raid_config <> NEW.raid_config THEN 'raid_config' END,
+            CASE WHEN OLD.target_raid_config <> NEW.target_raid_config THEN 'target_raid_config' END,
+            CASE WHEN OLD.traits <> NEW.traits THEN 'traits' END], NULL);
+    IF changes = '{}' AND (OLD.provision_state, OLD.power_state, OLD.maintenance, OLD.maintenance_reason, OLD.fault)
+        IS NOT DISTINCT FROM (NEW.provision_state, NEW.power_state, NEW.maintenance, NEW.maintenance_reason, NEW.fault) THEN
+        RETURN NULL;
+    END IF;
     SELECT o.id, o.kind INTO held_by, held_as FROM operations o WHERE o.node_id = NEW.id AND o.ended_at IS NULL;
     held_as := coalesce(held_as, '');
     IF OLD.provision_state <> NEW.provision_state THEN
@@ -1108,7 +1114,6 @@ BEGIN
         types := types || 'baremetal.node.maintenance_set.end'::text;
         datas := datas || jsonb_strip_nulls(jsonb_build_object('maintenance', NEW.maintenance, 'maintenance_reason', NEW.maintenance_reason, 'fault', NEW.fault));
     END IF;
-    changes := node_changes(OLD, NEW);
     IF changes <> '{}' THEN
         types := types || 'baremetal.node.update.end'::text;
         datas := datas || jsonb_build_object('changed', changes);
@@ -1177,20 +1182,6 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Returns the type of the event that tells what has changed with a step, null if nothing has that events tell.
-CREATE FUNCTION step_event(before jsonb, after jsonb) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-    IF after ->> 'state' = 'failed' AND before ->> 'state' IS DISTINCT FROM 'failed'
-        OR coalesce((after -> 'failures')::integer, 0) > coalesce((before -> 'failures')::integer, 0) THEN
-        RETURN 'step.failed';
-    ELSIF after ->> 'state' IN ('done', 'skipped', 'cancelled') AND before ->> 'state' IS DISTINCT FROM after ->> 'state' THEN
-        RETURN 'step.ended';
-    ELSIF after ->> 'state' = 'running' AND coalesce((after -> 'attempts')::integer, 0) > coalesce((before -> 'attempts')::integer, 0) THEN
-        RETURN 'step.begun';
-    END IF;
-    RETURN NULL;
-END $$;
-
 -- Writes an event for each thing that has happened to an operation between two versions of its row, also for each step that was begun,
 -- begun again, has failed or is over. Arguments of steps are not part of it, because they may be secrets. All are written by one
 -- statement, because each statement costs a deploy more than the event itself.
@@ -1234,7 +1225,11 @@ BEGIN
             before := had -> i;
             after := have -> i;
             CONTINUE WHEN before = after;
-            what := step_event(before, after);
+            what := CASE
+                WHEN after ->> 'state' = 'failed' AND before ->> 'state' IS DISTINCT FROM 'failed'
+                    OR coalesce((after -> 'failures')::integer, 0) > coalesce((before -> 'failures')::integer, 0) THEN 'step.failed'
+                WHEN after ->> 'state' IN ('done', 'skipped', 'cancelled') AND before ->> 'state' IS DISTINCT FROM after ->> 'state' THEN 'step.ended'
+                WHEN after ->> 'state' = 'running' AND coalesce((after -> 'attempts')::integer, 0) > coalesce((before -> 'attempts')::integer, 0) THEN 'step.begun' END;
             CONTINUE WHEN what IS NULL;
             types := types || what;
             datas := datas || jsonb_strip_nulls(jsonb_build_object('step', after -> 'step', 'interface', after -> 'interface', 'index', after -> 'index',
@@ -1274,10 +1269,11 @@ END $$;
 CREATE TRIGGER events_written AFTER INSERT ON events FOR EACH STATEMENT EXECUTE FUNCTION events_written();
 CREATE TRIGGER tell_created AFTER INSERT ON nodes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_nodes_created();
 CREATE TRIGGER tell_deleted AFTER DELETE ON nodes REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_nodes_deleted();
-CREATE TRIGGER tell_changed AFTER UPDATE ON nodes FOR EACH ROW
-    WHEN ((OLD.provision_state, OLD.power_state, OLD.maintenance, OLD.maintenance_reason, OLD.fault) IS DISTINCT FROM (NEW.provision_state, NEW.power_state, NEW.maintenance, NEW.maintenance_reason, NEW.fault)
-        OR node_changes(OLD, NEW) <> '{}')
-    EXECUTE FUNCTION tell_node_changed();
+CREATE TRIGGER tell_changed AFTER UPDATE OF provision_state, power_state, maintenance, maintenance_reason, fault,
+        name, driver, interfaces, driver_info, properties, extra, instance_info, network_data, conductor_group,
+        resource_class, owner, lessee, description, shard, parent_node, chassis_uuid, instance_uuid, instance_name,
+        protected, retired, automated_clean, disable_power_off, raid_config, target_raid_config, traits
+    ON nodes FOR EACH ROW EXECUTE FUNCTION tell_node_changed();
 CREATE TRIGGER tell_created AFTER INSERT ON ports REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_ports('baremetal.port.create.end');
 CREATE TRIGGER tell_deleted AFTER DELETE ON ports REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_ports('baremetal.port.delete.end');
 CREATE TRIGGER tell_changed AFTER UPDATE ON ports FOR EACH ROW
@@ -1288,10 +1284,8 @@ CREATE TRIGGER tell_changed AFTER INSERT OR UPDATE OR DELETE ON allocations FOR 
 CREATE TRIGGER tell_quarantined AFTER INSERT ON quarantines REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_quarantines('node.quarantined');
 CREATE TRIGGER tell_released AFTER DELETE ON quarantines REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_quarantines('node.released');
 CREATE TRIGGER tell_accepted AFTER INSERT ON operations FOR EACH ROW EXECUTE FUNCTION tell_operation_accepted();
-CREATE TRIGGER tell_changed AFTER UPDATE ON operations FOR EACH ROW
-    WHEN ((OLD.phase, OLD.begun_at, OLD.ended_at, OLD.conductor, OLD.asked, OLD.decisions, OLD.paused, OLD.temporal_pause, OLD.waiting_for, OLD.stalled, OLD.steps)
-        IS DISTINCT FROM (NEW.phase, NEW.begun_at, NEW.ended_at, NEW.conductor, NEW.asked, NEW.decisions, NEW.paused, NEW.temporal_pause, NEW.waiting_for, NEW.stalled, NEW.steps))
-    EXECUTE FUNCTION tell_operation_changed();
+CREATE TRIGGER tell_changed AFTER UPDATE OF phase, begun_at, ended_at, conductor, asked, decisions, paused, temporal_pause, waiting_for, stalled, steps
+    ON operations FOR EACH ROW EXECUTE FUNCTION tell_operation_changed();
 
 -- Webhooks: endpoints to which orchestrators send events. docs/events.md describes them.
 
