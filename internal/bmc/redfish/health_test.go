@@ -100,13 +100,16 @@ func TestHealthToleratesWhatBMCsGetWrong(t *testing.T) {
 		"a fan that is absent and sick": {ok, map[string]any{"Fans": []any{map[string]any{"Name": "F1", "Status": map[string]any{"State": "Absent", "Health": "Critical"}}}}, node.HealthOK, nil},
 		"temperatures that are strings, or hotter than the BMC's own limit": {
 			ok, map[string]any{"Temperatures": []any{
-				7, map[string]any{"Name": "CPU", "ReadingCelsius": "96", "UpperThresholdCritical": 90, "Status": map[string]any{"Health": "OK"}},
+				7,
+				map[string]any{"Name": "CPU", "ReadingCelsius": "96", "UpperThresholdCritical": 90, "Status": map[string]any{"Health": "OK"}},
 				map[string]any{"Name": "PCH", "ReadingCelsius": 60, "UpperThresholdCritical": 0, "Status": map[string]any{"Health": "OK"}},
 			}}, node.HealthCritical, []node.HealthReason{{Kind: "temperature", Name: "CPU", Severity: "critical", Message: "it is at or above its critical threshold of 90 °C"}},
 		},
 		"the BMC's own words": {
-			map[string]any{"Health": "Critical", "Conditions": []any{3, map[string]any{"Severity": "Critical", "Message": "PSU redundancy is lost.\n"}}}, nil,
-			node.HealthCritical, []node.HealthReason{{Kind: "system", Severity: "critical", Message: "PSU redundancy is lost."}},
+			map[string]any{"Health": "Critical", "Conditions": []any{3, map[string]any{"Severity": "Critical", "Message": "PSU redundancy is lost.\n"}}},
+			nil,
+			node.HealthCritical,
+			[]node.HealthReason{{Kind: "system", Severity: "critical", Message: "PSU redundancy is lost."}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

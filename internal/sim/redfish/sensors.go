@@ -180,8 +180,10 @@ func newSensorRoutes(r map[string]resource) {
 	)
 	get := func(g func(*call) (m, error)) resource { return resource{get: g} }
 	r[thermal] = get(func(*call) (m, error) {
-		return m{"@odata.type": "#ThermalSubsystem.v1_3_0.ThermalSubsystem", "@odata.id": thermal, "Id": "ThermalSubsystem", "Name": "Thermal Subsystem",
-			"Fans": ref(thermal + "/Fans"), "Status": enabled}, nil
+		return m{
+			"@odata.type": "#ThermalSubsystem.v1_3_0.ThermalSubsystem", "@odata.id": thermal, "Id": "ThermalSubsystem", "Name": "Thermal Subsystem",
+			"Fans": ref(thermal + "/Fans"), "Status": enabled,
+		}, nil
 	})
 	r[thermal+"/Fans"] = get(func(*call) (m, error) { return numbered(thermal+"/Fans", "Fan", "Fans", fanCount), nil })
 	r[thermal+"/Fans/{n}"] = get(func(c *call) (m, error) {
@@ -189,12 +191,16 @@ func newSensorRoutes(r map[string]resource) {
 		if err != nil {
 			return nil, err
 		}
-		return m{"@odata.type": "#Fan.v1_5_0.Fan", "@odata.id": c.URL.Path, "Id": strconv.Itoa(i + 1), "Name": fanName(i),
-			"SpeedPercent": m{"Reading": c.rpm(i) / 120, "SpeedRPM": c.rpm(i)}, "Status": sick(c.fanHealth(i))}, nil
+		return m{
+			"@odata.type": "#Fan.v1_5_0.Fan", "@odata.id": c.URL.Path, "Id": strconv.Itoa(i + 1), "Name": fanName(i),
+			"SpeedPercent": m{"Reading": c.rpm(i) / 120, "SpeedRPM": c.rpm(i)}, "Status": sick(c.fanHealth(i)),
+		}, nil
 	})
 	r[supplies] = get(func(*call) (m, error) {
-		return m{"@odata.type": "#PowerSubsystem.v1_1_1.PowerSubsystem", "@odata.id": supplies, "Id": "PowerSubsystem", "Name": "Power Subsystem",
-			"PowerSupplies": ref(supplies + "/PowerSupplies"), "Status": enabled}, nil
+		return m{
+			"@odata.type": "#PowerSubsystem.v1_1_1.PowerSubsystem", "@odata.id": supplies, "Id": "PowerSubsystem", "Name": "Power Subsystem",
+			"PowerSupplies": ref(supplies + "/PowerSupplies"), "Status": enabled,
+		}, nil
 	})
 	r[supplies+"/PowerSupplies"] = get(func(*call) (m, error) {
 		return numbered(supplies+"/PowerSupplies", "PowerSupply", "Power Supplies", supplyCount), nil
@@ -204,12 +210,16 @@ func newSensorRoutes(r map[string]resource) {
 		if err != nil {
 			return nil, err
 		}
-		return m{"@odata.type": "#PowerSupply.v1_6_0.PowerSupply", "@odata.id": c.URL.Path, "Id": strconv.Itoa(i + 1), "Name": supplyName(i),
-			"PowerCapacityWatts": 1400, "Status": sick("OK")}, nil
+		return m{
+			"@odata.type": "#PowerSupply.v1_6_0.PowerSupply", "@odata.id": c.URL.Path, "Id": strconv.Itoa(i + 1), "Name": supplyName(i),
+			"PowerCapacityWatts": 1400, "Status": sick("OK"),
+		}, nil
 	})
 	r[chassis+"/EnvironmentMetrics"] = get(func(c *call) (m, error) {
-		return m{"@odata.type": "#EnvironmentMetrics.v1_3_1.EnvironmentMetrics", "@odata.id": c.URL.Path, "Id": "EnvironmentMetrics", "Name": "Environment Metrics",
-			"TemperatureCelsius": m{"Reading": c.celsius(0)}, "PowerWatts": m{"Reading": c.watts()}}, nil
+		return m{
+			"@odata.type": "#EnvironmentMetrics.v1_3_1.EnvironmentMetrics", "@odata.id": c.URL.Path, "Id": "EnvironmentMetrics", "Name": "Environment Metrics",
+			"TemperatureCelsius": m{"Reading": c.celsius(0)}, "PowerWatts": m{"Reading": c.watts()},
+		}, nil
 	})
 	r[all] = get(func(*call) (m, error) {
 		paths := make([]string, len(sensors))
@@ -220,8 +230,10 @@ func newSensorRoutes(r map[string]resource) {
 	})
 	for i, one := range sensors {
 		r[all+"/"+one.id] = get(func(c *call) (m, error) {
-			return m{"@odata.type": "#Sensor.v1_8_0.Sensor", "@odata.id": c.URL.Path, "Id": one.id, "Name": one.name, "ReadingType": "Temperature", "ReadingUnits": "Cel",
-				"Reading": c.celsius(i), "PhysicalContext": one.context, "Thresholds": m{"UpperCritical": m{"Reading": one.critical}}, "Status": sick(c.sensorHealth(i))}, nil
+			return m{
+				"@odata.type": "#Sensor.v1_8_0.Sensor", "@odata.id": c.URL.Path, "Id": one.id, "Name": one.name, "ReadingType": "Temperature", "ReadingUnits": "Cel",
+				"Reading": c.celsius(i), "PhysicalContext": one.context, "Thresholds": m{"UpperCritical": m{"Reading": one.critical}}, "Status": sick(c.sensorHealth(i)),
+			}, nil
 		})
 	}
 }
