@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,8 +15,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// inspectHardware reads the inventory from the BMC. Properties and ports are
-// Ironic's: cpus, memory_mb, local_gb (localGB), cpu_arch.
+// inspectHardware reads the inventory from the BMC. Properties are Ironic's: cpus, memory_mb, local_gb (localGB),
+// cpu_arch, capabilities.
 func inspectHardware(ctx context.Context, t *task, _ *node.Step) (outcome, error) {
 	s, err := t.inspector(ctx)
 	if err != nil {
@@ -26,10 +27,12 @@ func inspectHardware(ctx context.Context, t *task, _ *node.Step) (outcome, error
 		return 0, err
 	}
 	_, _, _ = t.currentPower(ctx) // a node without it has been inspected all the same
-	return done, t.saveInspection(ctx, inspectionOfBMC(inv))
+	capabilities, _ := t.node.Properties["capabilities"].(string)
+	return done, t.saveInspection(ctx, inspectionOfBMC(inv, capabilities))
 }
 
-func inspectionOfBMC(inv bmc.Inventory) node.Inspection {
+// inspectionOfBMC returns what an inspection found. capabilities are those that the node has.
+func inspectionOfBMC(inv bmc.Inventory, capabilities string) node.Inspection {
 	props := map[string]any{}
 	put := func(key string, v int64) {
 		if v > 0 {
@@ -48,35 +51,50 @@ func inspectionOfBMC(inv bmc.Inventory) node.Inspection {
 			props[key] = v
 		}
 	}
-	out := node.Inspection{Properties: props, BootMode: string(inv.BootMode), Inventory: inventoryOf(inv)}
-	for _, nic := range inv.NICs {
-		if nic.Enabled { // as Ironic does: servers don't boot from disabled interfaces
-			out.Ports = append(out.Ports, node.Port{Address: strings.ToLower(nic.MAC), PXEEnabled: true})
-		}
+	if found := capabilitiesOf(inv, capabilities); found != "" {
+		props["capabilities"] = found
 	}
-	return out
+	return node.Inspection{
+		Properties: props, BootMode: string(inv.BootMode), SecureBoot: inv.SecureBoot, Ports: portsOf(inv.NICs),
+		Inventory: inventoryOf(inv), PluginData: pluginDataOf(inv),
+	}
 }
 
-// inventoryOf returns the BMC's inventory in the format of the agent's, which clients of
-// /v1/nodes/X/inventory expect.
-func inventoryOf(inv bmc.Inventory) map[string]any {
-	disks, nics := []map[string]any{}, []map[string]any{}
-	for _, d := range inv.Disks {
-		disks = append(disks, map[string]any{
-			"name": d.Name, "size": d.SizeBytes, "serial": d.Serial, "model": d.Model, "rotational": d.Media == "hdd",
-		})
+// portsOf returns the ports of the interfaces that the server can boot from. If the BMC does not say it of any, these are the
+// enabled ones, as with Ironic.
+func portsOf(nics []bmc.NIC) []node.Port {
+	told := slices.ContainsFunc(nics, func(n bmc.NIC) bool { return n.Enabled && n.NetworkBoot == bmc.NetworkBootYes })
+	var ports []node.Port
+	for _, nic := range nics {
+		if nic.Enabled && (!told || nic.NetworkBoot == bmc.NetworkBootYes) {
+			ports = append(ports, node.Port{Address: strings.ToLower(nic.MAC), PXEEnabled: true})
+		}
 	}
-	for _, n := range inv.NICs {
-		nics = append(nics, map[string]any{"name": n.Name, "mac_address": n.MAC, "has_carrier": n.LinkUp})
+	return ports
+}
+
+// capabilitiesOf returns the node's capabilities with those that were found: boot_mode, unless it is there already (Ironic's
+// redfish/inspect.py), and secure_boot, if the server can do it (Ironic's ilo/inspect.py). "" = nothing is new.
+func capabilitiesOf(inv bmc.Inventory, capabilities string) string {
+	list := strings.Split(capabilities, ",")
+	if capabilities == "" {
+		list = nil
 	}
-	return map[string]any{
-		"cpu":           map[string]any{"count": inv.CPUs, "model_name": inv.CPUModel, "architecture": inv.Architecture},
-		"memory":        map[string]any{"physical_mb": inv.MemoryMiB},
-		"disks":         disks,
-		"interfaces":    nics,
-		"boot":          map[string]any{"current_boot_mode": string(inv.BootMode)},
-		"system_vendor": map[string]any{"manufacturer": inv.Manufacturer, "product_name": inv.Model, "serial_number": inv.Serial},
+	add := func(name, value string) {
+		if !slices.ContainsFunc(list, func(one string) bool { return strings.HasPrefix(strings.TrimSpace(one), name+":") }) {
+			list = append(list, name+":"+value)
+		}
 	}
+	if inv.BootMode != bmc.ModeUnknown {
+		add("boot_mode", string(inv.BootMode))
+	}
+	if inv.SecureBoot != nil {
+		add("secure_boot", "true")
+	}
+	if found := strings.Join(list, ","); found != capabilities {
+		return found
+	}
+	return ""
 }
 
 // inventoryTurns bounds how many inventories this process decodes at once: a decoded

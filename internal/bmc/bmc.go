@@ -104,38 +104,6 @@ type Media struct {
 	Image    string // URL, as the BMC reports it
 }
 
-// Disk is a drive or volume as the BMC lists it.
-type Disk struct {
-	Name      string
-	SizeBytes int64
-	Serial    string
-	Model     string
-	Media     string // ssd, hdd, nvme or ""
-}
-
-// NIC is an Ethernet interface as the BMC lists it.
-type NIC struct {
-	Name    string
-	MAC     string // lower case, colons; never empty
-	Enabled bool
-	LinkUp  bool
-}
-
-// Inventory is what out-of-band inspection finds.
-type Inventory struct {
-	CPUs         int // logical processors if the BMC reports them, else cores
-	CPUModel     string
-	Architecture string // x86_64, aarch64, ...
-	MemoryMiB    int64
-	Disks        []Disk
-	NICs         []NIC
-	Manufacturer string
-	Model        string
-	Serial       string
-	SystemUUID   string
-	BootMode     Mode
-}
-
 // Target is one BMC and how to reach it.
 type Target struct {
 	Node      string         // the node's uuid, for errors

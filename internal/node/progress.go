@@ -61,4 +61,5 @@ type Inspection struct {
 	Inventory  map[string]any // nil = keep what is stored
 	PluginData map[string]any
 	BootMode   string
+	SecureBoot *bool // whether secure boot is enabled; nil = keep what is stored
 }

@@ -92,7 +92,7 @@ func (s *Store) PutInventory(ctx context.Context, nodeUUID, source string, inven
 const (
 	inspectedNodeSQL = `
 UPDATE nodes SET properties = properties || @properties, boot_mode = coalesce(nullif(@boot_mode, ''), boot_mode),
-	updated_at = clock_timestamp()
+	secure_boot = coalesce(@secure_boot, secure_boot), updated_at = clock_timestamp()
  WHERE id = @id`
 
 	notFoundPortsSQL = `
@@ -113,7 +113,7 @@ ON CONFLICT (address) DO NOTHING`
 func (s *Store) SaveInspection(ctx context.Context, id int64, c node.Claim, found node.Inspection) (leftOut int, err error) {
 	err = s.inClaim(ctx, "save an inspection", id, c, func(f *fenced, b *pgx.Batch) error {
 		var d dicts
-		b.Queue(inspectedNodeSQL, args{"id": f.ID, "properties": d.dict(found.Properties), "boot_mode": found.BootMode})
+		b.Queue(inspectedNodeSQL, args{"id": f.ID, "properties": d.dict(found.Properties), "boot_mode": found.BootMode, "secure_boot": found.SecureBoot})
 		if d.err != nil {
 			return d.err
 		}

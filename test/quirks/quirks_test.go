@@ -58,6 +58,7 @@ var tolerances = []tolerance{
 	{"odd_address", of("dgx")},
 	{"empty_address", of("asrock")},
 	{"other_types", of("openbmc")},
+	{"part_away", of("dgx")},
 }
 
 var patched = regexp.MustCompile(`(?m)^\+\+\+ b/(\S+)`)

@@ -285,6 +285,9 @@ func checkInspection(t *testing.T, b *bench) {
 	if b.Serial != "" {
 		require.Equal(t, b.Serial, inv.Serial)
 	}
+	if b.Inventory != nil {
+		b.Inventory(t, inv)
+	}
 	require.NotEmpty(t, inv.Disks)
 	for _, d := range inv.Disks {
 		require.Positive(t, d.SizeBytes)

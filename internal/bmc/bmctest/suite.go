@@ -57,6 +57,8 @@ type Rig struct {
 	Tries int
 	// Serial is the server's serial number, "" if it is not known.
 	Serial string
+	// Inventory checks what inspection finds; nil if nobody knows what the server has.
+	Inventory func(*testing.T, bmc.Inventory)
 	// BootedFromCD reports whether the server has booted from the virtual CD; nil if
 	// nobody can tell.
 	BootedFromCD func() bool

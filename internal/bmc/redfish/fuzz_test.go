@@ -137,7 +137,7 @@ func checkFound(t *testing.T, name, password string, found any, err error) {
 	if err != nil && (len(err.Error()) > hostileError || strings.Contains(err.Error(), password)) {
 		t.Errorf("%s: an error that is too long or tells the password: %.3000s", name, err)
 	}
-	if text, _ := json.Marshal(found); len(text) > 200<<10 {
+	if text, _ := json.Marshal(found); len(text) > hostileInventory {
 		t.Errorf("%s: %d bytes of result", name, len(text))
 	}
 	inv, ok := found.(bmc.Inventory)

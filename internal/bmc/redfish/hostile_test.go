@@ -23,10 +23,11 @@ import (
 
 // The limits on what hostile BMCs may cost. A conductor has 512 MiB for everything that it does.
 const (
-	hostileMemory   = 160 << 20              // bytes of memory of a process that talks to all of them at once
-	hostileRequests = 1000                   // in one conversation in which every call is made once
-	hostileError    = 2000                   // bytes of an error
-	hostileEnv      = "TEMPER_TEST_HOSTILES" // names the file of hostiles
+	hostileMemory    = 160 << 20              // bytes of memory of a process that talks to all of them at once
+	hostileRequests  = 1000                   // in one conversation in which every call is made once
+	hostileError     = 2000                   // bytes of an error
+	hostileInventory = 600 << 10              // bytes of an inventory as JSON
+	hostileEnv       = "TEMPER_TEST_HOSTILES" // names the file of hostiles
 )
 
 // hostiles is what the two processes of the test tell each other, in a file.

@@ -2,8 +2,11 @@ package redfish
 
 import (
 	"context"
-	"net"
+	"errors"
+	"net/http"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/stmcginnis/gofish/schemas"
 
@@ -23,38 +26,79 @@ func (s *session) Inspect(ctx context.Context) (bmc.Inventory, error) {
 	return inv, nil
 }
 
+// inspection is an inventory while it is read.
+type inspection struct {
+	*session
+	sys     system
+	path    string // of the system
+	quirks  effect
+	inv     bmc.Inventory
+	enough  time.Time        // optional parts are read until then
+	byClass []bmc.PCIDevice  // that are accelerators by their class
+	seen    map[bmc.Part]int // elements of optional parts
+}
+
 func (s *session) inspect(ctx context.Context) (bmc.Inventory, error) {
-	sys, path, _, err := s.readSystem(ctx)
-	if err != nil {
+	in := &inspection{session: s, enough: time.Now().Add(inspectTime), seen: map[bmc.Part]int{}}
+	if until, ok := ctx.Deadline(); ok {
+		in.enough = time.Now().Add(time.Until(until) * 3 / 4)
+	}
+	var err error
+	if in.sys, in.path, _, err = s.readSystem(ctx); err != nil {
 		return bmc.Inventory{}, err
 	}
-	quirks, err := s.quirks(ctx, sys, path)
-	if err != nil {
+	if in.quirks, err = s.quirks(ctx, in.sys, in.path); err != nil {
 		return bmc.Inventory{}, err
 	}
-	inv := bmc.Inventory{
+	in.describe()
+	// Without the first three there is no inventory; the others are optional.
+	for _, read := range []func(context.Context) error{
+		in.readProcessors, in.readDisks, in.readNICs,
+		in.readMemory, in.readSecureBoot, in.readAdapters, in.readNetworkBoot, in.readSwitches, in.readPCIDevices, in.readGPUs, in.readFirmware,
+	} {
+		if err := read(ctx); err != nil {
+			return bmc.Inventory{}, err
+		}
+	}
+	return in.inv, nil
+}
+
+// describe sets what the system itself says.
+func (in *inspection) describe() {
+	sys := in.sys
+	in.inv = bmc.Inventory{
 		CPUs:         int(sys.ProcessorSummary.v.LogicalProcessorCount),
 		MemoryMiB:    int64(sys.MemorySummary.v.TotalSystemMemoryGiB * 1024),
 		Manufacturer: sys.Manufacturer.stored(),
 		Model:        sys.Model.stored(),
+		PartNumber:   sys.PartNumber.short(),
+		SKU:          sys.SKU.short(),
 		Serial:       sys.SerialNumber.stored(),
+		AssetTag:     sys.AssetTag.short(),
 		SystemUUID:   strings.ToLower(sys.UUID.stored()),
+		BIOSVersion:  sys.BIOSVersion.short(),
 		BootMode:     modeFromRedfish(sys.Boot.v.Mode),
 	}
-	if sku := sys.SKU.stored(); quirks.serialFromSKU && sku != "" {
-		inv.Serial = sku
+	if sku := sys.SKU.stored(); in.quirks.serialFromSKU && sku != "" {
+		in.inv.Serial = sku
 	}
-	if err := s.processors(ctx, sys, &inv); err != nil {
-		return bmc.Inventory{}, err
+	for _, m := range sys.TrustedModules {
+		if !m.Status.v.absent() && m.InterfaceType != "" {
+			enabled := m.Status.v.State == "" || m.Status.v.State == looseString(schemas.EnabledState)
+			in.inv.TPM = &bmc.TPM{Version: m.InterfaceType.short(), Firmware: m.FirmwareVersion.short(), Enabled: enabled}
+			break
+		}
 	}
-	if inv.Disks, err = s.disks(ctx, sys); err != nil {
-		return bmc.Inventory{}, err
-	}
-	if inv.NICs, err = s.nics(ctx, sys); err != nil {
-		return bmc.Inventory{}, err
-	}
-	return inv, nil
 }
+
+type trustedModule struct {
+	InterfaceType   looseString
+	FirmwareVersion looseString
+	Status          loose[status]
+}
+
+// absent reports whether the resource is an empty socket or bay.
+func (s status) absent() bool { return s.State == looseString(schemas.AbsentState) }
 
 // each calls use for each member of a collection that can be read.
 func each[T any](ctx context.Context, s *session, collection link, use func(T)) error {
@@ -82,162 +126,91 @@ func eachOf[T any](ctx context.Context, s *session, paths []string, use func(T))
 	return nil
 }
 
-// Linux's names of architectures, which Ironic has in properties.cpu_arch.
-var (
-	archByInstructionSet = map[schemas.InstructionSet]string{
-		schemas.X8664InstructionSet: "x86_64", schemas.X86InstructionSet: "i686",
-		schemas.ARMA64InstructionSet: "aarch64", schemas.ARMA32InstructionSet: "armv7l",
-		schemas.PowerISAInstructionSet: "ppc64le", schemas.IA64InstructionSet: "ia64",
-		schemas.RV64InstructionSet: "riscv64", schemas.RV32InstructionSet: "riscv32",
-		schemas.MIPS64InstructionSet: "mips64", schemas.MIPS32InstructionSet: "mips",
-	}
-	archByProcessor = map[schemas.ProcessorArchitecture]string{
-		schemas.X86ProcessorArchitecture: "x86_64", schemas.ARMProcessorArchitecture: "aarch64",
-		schemas.PowerProcessorArchitecture: "ppc64le", schemas.IA64ProcessorArchitecture: "ia64",
-		schemas.RISCVProcessorArchitecture: "riscv64", schemas.MIPSProcessorArchitecture: "mips64",
-	}
+// Optional parts leave so many requests and bytes of the call's budget.
+const (
+	spareRequests = 20
+	spareBytes    = 2 * maxBody
 )
 
-// processors sets the number of logical processors, else cores, of all sockets, if the
-// summary did not have it; and the model and architecture of the first processor that has
-// them. It uses the summary's model only if no processor has one, because some BMCs put
-// only the manufacturer there.
-func (s *session) processors(ctx context.Context, sys system, inv *bmc.Inventory) error {
-	var threads, cores looseNumber
-	err := each(ctx, s, sys.Processors, func(p processor) {
-		if p.ProcessorType != "" && p.ProcessorType != looseString(schemas.CPUProcessorType) || p.Status.v.absent() {
-			return
-		}
-		threads += p.TotalThreads
-		cores += p.TotalCores
-		if inv.CPUModel == "" {
-			inv.CPUModel = p.Model.stored()
-		}
-		if inv.Architecture == "" {
-			inv.Architecture = archByInstructionSet[p.InstructionSet.v]
-		}
-		if inv.Architecture == "" {
-			inv.Architecture = archByProcessor[p.ProcessorArchitecture.v]
-		}
-	})
-	if inv.CPUModel == "" {
-		inv.CPUModel = sys.ProcessorSummary.v.Model.stored()
-	}
-	for _, n := range []looseNumber{threads, sys.ProcessorSummary.v.CoreCount, cores} {
-		if inv.CPUs == 0 {
-			inv.CPUs = int(n)
-		}
-	}
-	return err
+// room reports whether there is time and budget for one more resource of an optional part.
+func (in *inspection) room(ctx context.Context) bool {
+	b, ok := ctx.Value(budgetKey{}).(*budget)
+	return time.Now().Before(in.enough) && (!ok || b.requests.Load() > spareRequests && b.bytes.Load() > spareBytes)
 }
 
-// absent reports whether the resource is an empty socket or bay.
-func (s status) absent() bool { return s.State == looseString(schemas.AbsentState) }
-
-// disks returns the drives, or the devices of SimpleStorage if Storage has none.
-func (s *session) disks(ctx context.Context, sys system) ([]bmc.Disk, error) {
-	var disks []bmc.Disk
-	add := func(d bmc.Disk, st status) {
-		if d.SizeBytes >= minDisk && !removable(d.Name, d.Model) && !st.absent() && len(disks) < maxMembers {
-			disks = append(disks, d)
-		}
+// unread notes that a part is not whole.
+func (in *inspection) unread(part bmc.Part) {
+	if !slices.Contains(in.inv.Unread, part) {
+		in.inv.Unread = append(in.inv.Unread, part)
 	}
-	var drives []string
-	err := each(ctx, s, sys.Storage, func(st storage) { drives = append(drives, st.Drives[:min(len(st.Drives), maxMembers-len(drives))]...) })
-	if err != nil {
-		return nil, err
-	}
-	err = eachOf(ctx, s, drives, func(d drive) {
-		add(bmc.Disk{
-			Name: firstNonBlank(d.Name.stored(), d.ID.stored()), SizeBytes: int64(d.CapacityBytes),
-			Serial: d.SerialNumber.stored(), Model: d.Model.stored(), Media: d.media(),
-		}, d.Status.v)
-	})
-	if err != nil || len(disks) > 0 {
-		return disks, err
-	}
-	err = each(ctx, s, sys.SimpleStorage, func(st simpleStorage) {
-		for _, d := range st.Devices {
-			add(bmc.Disk{Name: d.Name.stored(), SizeBytes: int64(d.CapacityBytes), Model: d.Model.stored()}, d.Status.v)
-		}
-	})
-	return disks, err
 }
 
-// minDisk is the smallest size of a disk in bytes. A virtual CD appears as a device
-// of one sector, which has 2 KiB.
-const minDisk = 1 << 20
-
-// removable reports whether a device's name or model says that it is a drive for
-// removable media. BMCs list their virtual drives among the system's disks.
-func removable(names ...string) bool {
-	for _, name := range names {
-		name = strings.ToLower(name)
-		for _, word := range []string{"virtual cd", "cdrom", "cd-rom", "dvd", "floppy"} {
-			if strings.Contains(name, word) {
-				return true
-			}
-		}
+// tryRead reads a resource of an optional part, and reports whether it could be read. If the BMC has no such resource, it
+// has no such part. If it refuses the resource, or there is no room for it, the part is noted as unread. An error means that the
+// BMC does not answer.
+func tryRead[T any](ctx context.Context, in *inspection, part bmc.Part, path string, into *T) (bool, error) {
+	if path == "" {
+		return false, nil
 	}
-	return false
-}
-
-func (d drive) media() string {
+	if !in.room(ctx) {
+		in.unread(part)
+		return false, nil
+	}
+	_, err := in.read(ctx, path, into)
+	var no *refusal
 	switch {
-	case d.Protocol == looseString(schemas.NVMeProtocol):
-		return "nvme"
-	case d.MediaType == looseString(schemas.SSDMediaType):
-		return "ssd"
-	case d.MediaType == looseString(schemas.HDDMediaType), d.MediaType == looseString(schemas.SMRMediaType):
-		return "hdd"
+	case err == nil:
+		return true, nil
+	case errors.As(err, &no) && no.status == http.StatusNotFound:
+		return false, nil
+	case skippable(err) || serverError(err):
+		in.unread(part)
+		return false, nil
 	}
-	return ""
+	return false, err
 }
 
-// nics returns the Ethernet interfaces that have an address, each address once: VLANs and
-// bridges have that of their card. It leaves out interfaces that connect to the BMC: their
-// addresses are often the same on all servers of a model.
-func (s *session) nics(ctx context.Context, sys system) ([]bmc.NIC, error) {
-	var nics []bmc.NIC
-	seen := map[string]bool{}
-	err := each(ctx, s, sys.EthernetInterfaces, func(e ethernetInterface) {
-		mac := parseMAC(string(e.MACAddress))
-		if mac == "" {
-			mac = parseMAC(string(e.PermanentMACAddress))
+// tryMembers returns the paths of the members of a collection of an optional part. If there are more than maxParts, the part is
+// noted as unread.
+func (in *inspection) tryMembers(ctx context.Context, part bmc.Part, collection link) ([]string, error) {
+	if collection == "" {
+		return nil, nil
+	}
+	if !in.room(ctx) {
+		in.unread(part)
+		return nil, nil
+	}
+	paths, err := in.membersUpTo(ctx, string(collection), maxParts+1)
+	var no *refusal
+	switch {
+	case errors.As(err, &no) && no.status == http.StatusNotFound:
+		return nil, nil
+	case err != nil && (skippable(err) || serverError(err)):
+		in.unread(part)
+		return nil, nil
+	case len(paths) > maxParts:
+		in.unread(part)
+	}
+	return paths[:min(len(paths), maxParts)], err
+}
+
+// tryEach calls use for each resource of an optional part that can be read. One part has at most maxParts elements, from however
+// many collections they come.
+func tryEach[T any](ctx context.Context, in *inspection, part bmc.Part, paths []string, use func(T)) error {
+	for _, path := range paths {
+		if in.seen[part] >= maxParts {
+			in.unread(part)
+			return nil
 		}
-		if mac == "" || seen[mac] || e.Status.v.absent() || e.toBMC() {
-			return
+		var member T
+		ok, err := tryRead(ctx, in, part, path, &member)
+		if err != nil {
+			return err
 		}
-		seen[mac] = true
-		nics = append(nics, bmc.NIC{
-			Name: e.ID.stored(), MAC: mac, Enabled: e.enabled(),
-			LinkUp: e.LinkStatus == looseString(schemas.LinkUpLinkStatus),
-		})
-	})
-	return nics, err
-}
-
-// enabled reports whether the interface is enabled, which it is unless the BMC says
-// otherwise.
-func (e ethernetInterface) enabled() bool {
-	if on := e.InterfaceEnabled.v; on != nil && !*on {
-		return false
+		if ok {
+			in.seen[part]++
+			use(member)
+		}
 	}
-	return e.Status.v.State == "" || e.Status.v.State == looseString(schemas.EnabledState)
-}
-
-// toBMC reports whether the interface is the system's end of a host interface, which
-// connects it to the BMC: it links to a host interface or has Supermicro's name for one.
-func (e ethernetInterface) toBMC() bool {
-	return e.Links.v.HostInterface != "" || len(e.Links.v.HostInterfaces) > 0 ||
-		strings.EqualFold(string(e.ID), "ToManager") || strings.EqualFold(string(e.Name), "Host Ethernet Interface")
-}
-
-// parseMAC returns an Ethernet address in lower case with colons, "" for anything else.
-func parseMAC(s string) string {
-	hw, err := net.ParseMAC(s)
-	if err != nil || len(hw) != 6 || strings.Trim(hw.String(), "0:") == "" {
-		return ""
-	}
-	return hw.String()
+	return nil
 }

@@ -2,6 +2,7 @@ package redfish_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -21,6 +22,9 @@ func TestInspectionReadsWhatTheBMCTells(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, bmc.Inventory{
 		CPUs: 32, CPUModel: "Xeon", Architecture: "x86_64", MemoryMiB: 96 * 1024,
+		Processors: []bmc.Processor{
+			{Socket: "CPU 1", Model: "Xeon", Cores: 8, Threads: 16}, {Socket: "CPU 2", Model: "Xeon", Cores: 8, Threads: 16},
+		},
 		Disks: []bmc.Disk{
 			{Name: "Disk 1", SizeBytes: 480103981056, Serial: "S1", Model: "PM883", Media: "ssd"},
 			{Name: "Disk 2", SizeBytes: 960197124096, Serial: "S2", Model: "P4510", Media: "nvme"},
@@ -176,4 +180,127 @@ func TestACollectionIsBoundedAndPaged(t *testing.T) {
 	inv, err = inspect(t, f)
 	require.NoError(t, err)
 	require.Empty(t, inv.NICs)
+}
+
+// dimms lists n memory modules of 32 GiB.
+func dimms(f *fixture, n int) {
+	var members []any
+	for i := range n {
+		path := fmt.Sprintf("%s/Memory/%d", sysPath, i+1)
+		members = append(members, link(path))
+		f.set(path, map[string]any{"Id": fmt.Sprint(i + 1), "CapacityMiB": 32 << 10, "SerialNumber": fmt.Sprintf("M%d", i+1)})
+	}
+	f.set("system:Memory", link(sysPath+"/Memory"))
+	f.set(sysPath+"/Memory", map[string]any{"Members": members})
+}
+
+func TestAnOptionalPartThatIsRefusedIsNotedAsUnread(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		dimms  int
+		unread []bmc.Part
+	}{
+		"it is away":    {http.StatusServiceUnavailable, 3, []bmc.Part{bmc.PartMemory}},
+		"an error":      {http.StatusInternalServerError, 3, []bmc.Part{bmc.PartMemory}},
+		"not allowed":   {http.StatusForbidden, 3, []bmc.Part{bmc.PartMemory}},
+		"it is missing": {http.StatusNotFound, 3, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			dimms(f, 4)
+			f.on(http.MethodGet, "/Memory/2", func(w http.ResponseWriter, _ *http.Request) bool {
+				w.WriteHeader(c.status)
+				return true
+			})
+			inv, err := inspect(t, f)
+			require.NoError(t, err)
+			require.Len(t, inv.DIMMs, c.dimms)
+			require.Equal(t, c.unread, inv.Unread)
+		})
+	}
+}
+
+func TestAnOptionalPartWithTooManyElementsIsNotWhole(t *testing.T) {
+	f := newFixture(t)
+	dimms(f, 200)
+	inv, err := inspect(t, f)
+	require.NoError(t, err)
+	require.Len(t, inv.DIMMs, 128)
+	require.Equal(t, []bmc.Part{bmc.PartMemory}, inv.Unread)
+}
+
+// Chassis that each list many devices would use up the requests of the inspection, which must not fail because of them.
+func TestOptionalPartsLeaveRoomForTheRest(t *testing.T) {
+	f := newFixture(t)
+	dimms(f, 120)
+	var chassis []any
+	for i := range 60 {
+		path := fmt.Sprintf("/redfish/v1/Chassis/%d", i)
+		chassis = append(chassis, link(path))
+		f.set(path, map[string]any{"NetworkAdapters": link(path + "/NetworkAdapters"), "PCIeDevices": link(path + "/PCIeDevices")})
+		for _, part := range []string{"NetworkAdapters", "PCIeDevices"} {
+			var members []any
+			for n := range 8 {
+				at := fmt.Sprintf("%s/%s/%d", path, part, n)
+				members = append(members, link(at))
+				f.set(at, map[string]any{"Id": fmt.Sprint(n), "PCIeFunctions": link(at + "/PCIeFunctions")})
+			}
+			f.set(path+"/"+part, map[string]any{"Members": members})
+		}
+	}
+	f.set("system:Links", map[string]any{"Chassis": chassis})
+	inv, err := inspect(t, f)
+	require.NoError(t, err)
+	require.Len(t, inv.DIMMs, 120)
+	require.Subset(t, inv.Unread, []bmc.Part{bmc.PartPCI})
+	require.Less(t, len(f.seen()), 600)
+}
+
+func TestInspectionToleratesWhatBMCsGetWrongOfOptionalParts(t *testing.T) {
+	f := newFixture(t)
+	dimms(f, 2)
+	for path, doc := range map[string]any{
+		sysPath + "/Memory/1":   map[string]any{"Id": 1, "DeviceLocator": []any{1}, "CapacityMiB": "32768", "OperatingSpeedMhz": nil, "SerialNumber": 7},
+		sysPath + "/Memory/2":   map[string]any{"CapacityMiB": 32768, "Status": map[string]any{"State": "Absent"}},
+		"system:TrustedModules": []any{nil, map[string]any{"InterfaceType": nil}, map[string]any{"InterfaceType": "TPM2_0", "Status": "ok"}},
+		"system:SecureBoot":     link(sysPath + "/SecureBoot"),
+		sysPath + "/SecureBoot": map[string]any{"SecureBootCurrentBoot": nil, "SecureBootEnable": true},
+		"system:PCIeDevices":    []any{nil, link(sysPath + "/PCI/1"), link(sysPath + "/PCI/2")},
+		sysPath + "/PCI/1":      map[string]any{"Id": 1, "Name": nil, "Links": map[string]any{"PCIeFunctions": []any{link(sysPath + "/PCI/1/F")}}},
+		sysPath + "/PCI/1/F":    map[string]any{"VendorId": "0x10DE", "DeviceId": 9008, "ClassCode": "0x0302000000", "RevisionId": "A1"},
+		sysPath + "/PCI/2":      json.RawMessage(`[1]`),
+	} {
+		f.set(path, doc)
+	}
+	inv, err := inspect(t, f)
+	require.NoError(t, err)
+	require.Equal(t, []bmc.DIMM{{Slot: "1", MiB: 32768, Serial: "7"}}, inv.DIMMs)
+	require.Equal(t, &bmc.TPM{Version: "TPM2_0", Enabled: true}, inv.TPM)
+	require.True(t, *inv.SecureBoot)
+	require.Equal(t, []bmc.PCIDevice{{Name: "1", VendorID: "10de", DeviceID: "9008", Revision: "a1"}}, inv.PCIDevices)
+	require.Equal(t, []bmc.Part{bmc.PartPCI}, inv.Unread)
+}
+
+// If the system lists no Ethernet interfaces, the functions of its network adapters are the interfaces.
+func TestNetworkAdaptersStandInForEthernetInterfaces(t *testing.T) {
+	f := newFixture(t)
+	const adapters = "/redfish/v1/Chassis/1/NetworkAdapters"
+	for path, doc := range map[string]any{
+		"system:EthernetInterfaces": nil,
+		"system:Links":              map[string]any{"Chassis": []any{link("/redfish/v1/Chassis/1")}},
+		"/redfish/v1/Chassis/1":     map[string]any{"NetworkAdapters": link(adapters)},
+		adapters:                    map[string]any{"Members": []any{link(adapters + "/1")}},
+		adapters + "/1":             map[string]any{"NetworkDeviceFunctions": link(adapters + "/1/Functions")},
+		adapters + "/1/Functions":   map[string]any{"Members": []any{link(adapters + "/1/Functions/1"), link(adapters + "/1/Functions/2")}},
+		adapters + "/1/Functions/1": map[string]any{"BootMode": "PXE", "Ethernet": map[string]any{"MACAddress": "52:54:00:AA:BB:09"}},
+		adapters + "/1/Functions/2": map[string]any{"BootMode": "Disabled", "Ethernet": map[string]any{"PermanentMACAddress": "52:54:00:AA:BB:0A"}, "DeviceEnabled": false},
+	} {
+		f.set(path, doc)
+	}
+	inv, err := inspect(t, f)
+	require.NoError(t, err)
+	require.Equal(t, []bmc.NIC{
+		{Name: "52:54:00:aa:bb:09", MAC: "52:54:00:aa:bb:09", Enabled: true, NetworkBoot: bmc.NetworkBootYes},
+		{Name: "52:54:00:aa:bb:0a", MAC: "52:54:00:aa:bb:0a", NetworkBoot: bmc.NetworkBootNo},
+	}, inv.NICs)
 }

@@ -27,8 +27,10 @@ const (
 	maxPath     = 1024             // bytes of a path in an answer
 	maxText     = 8 << 10          // bytes of a string property; the rest is dropped
 	maxStored   = 255              // runes of a string that is stored
+	maxShort    = 128              // runes of a string that is stored of each of many parts
 	maxElements = 256              // elements of a list within a resource
 	maxMembers  = 64               // members of a collection
+	maxParts    = 128              // members of a collection of small parts
 	maxPages    = 32               // pages of a collection
 	maxRequests = 600              // requests of one call
 	maxBytes    = 32 << 20         // bytes of all answers to one call
@@ -132,6 +134,22 @@ func (l *links) UnmarshalJSON(b []byte) error {
 		if path != "" {
 			*l = append(*l, string(path))
 		}
+	}
+	return nil
+}
+
+// linkOrLinks is a property that some BMCs have as a list of links, and others as a link to a collection.
+type linkOrLinks struct {
+	collection link
+	members    links
+}
+
+// UnmarshalJSON never fails.
+func (l *linkOrLinks) UnmarshalJSON(b []byte) error {
+	*l = linkOrLinks{}
+	_ = l.members.UnmarshalJSON(b)
+	if len(l.members) == 0 {
+		_ = l.collection.UnmarshalJSON(b)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func TestAProbeTellsWhatABMCIs(t *testing.T) {
 	for _, q := range p.Quirks {
 		names = append(names, q.Name)
 	}
-	require.Equal(t, []string{"idrac10-settings-boot", "idrac10-media-slot", "dell-serial"}, names)
+	require.Equal(t, []string{"idrac10-settings-boot", "idrac10-media-slot", "dell-serial", "dell-pxe-attributes", "dell-switch-connections"}, names)
 	for _, o := range p.Findings {
 		require.True(t, o.Works, "%s: %s", o.Operation, o.Words)
 	}

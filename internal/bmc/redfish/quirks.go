@@ -29,6 +29,10 @@ type effect struct {
 	attributeBoot  bool                 // the virtual CD is booted by attributes of Dell's manager
 	mediaSlot      string               // Id of the only virtual CD that boots
 	serialFromSKU  bool                 // SKU has the serial number of the server
+	// Inspection:
+	pxeAttributes     bool // attributes of the BIOS tell which interfaces can boot
+	switchConnections bool // what interfaces receive by LLDP is in Dell's resource
+	gpuBoard          bool // the GPUs are in another system of the same BMC
 }
 
 // and returns what both effects do.
@@ -44,6 +48,9 @@ func (e effect) and(more effect) effect {
 	e.settingsBoot = e.settingsBoot || more.settingsBoot
 	e.attributeBoot = e.attributeBoot || more.attributeBoot
 	e.serialFromSKU = e.serialFromSKU || more.serialFromSKU
+	e.pxeAttributes = e.pxeAttributes || more.pxeAttributes
+	e.switchConnections = e.switchConnections || more.switchConnections
+	e.gpuBoard = e.gpuBoard || more.gpuBoard
 	return e
 }
 
@@ -113,6 +120,30 @@ var quirks = []quirk{
 		done:   "Inspection stores SKU as the serial number.",
 		source: "ironic release notes idrac-inspect-sku and idrac-redfish-sku",
 		effect: effect{serialFromSKU: true},
+	},
+	{
+		name:   "dell-pxe-attributes",
+		who:    match{vendors: []string{"dell"}},
+		seen:   "Whether a UEFI server boots from a network interface is in attributes of the BIOS: PxeDev1EnDis and PxeDev1Interface, up to 4.",
+		done:   "Inspection reads them, and makes ports for the interfaces that they enable.",
+		source: "ironic, drivers/modules/drac/inspect.py",
+		effect: effect{pxeAttributes: true},
+	},
+	{
+		name:   "dell-switch-connections",
+		who:    match{vendors: []string{"dell"}},
+		seen:   "What interfaces receive by LLDP is in the resource DellSwitchConnections, and not in their ports.",
+		done:   "Inspection reads it.",
+		source: "ironic, drivers/modules/drac/inspect.py",
+		effect: effect{switchConnections: true},
+	},
+	{
+		name:   "nvidia-gpu-board",
+		who:    match{vendors: []string{"nvidia"}},
+		seen:   "The GPUs are processors of a second system of the same BMC, whose Id begins with HGX_.",
+		done:   "Inspection adds them to the system of the node.",
+		source: "NVIDIA/infra-controller, crates/bmc-mock and #5418",
+		effect: effect{gpuBoard: true},
 	},
 }
 

@@ -26,6 +26,10 @@ var needed = map[string]struct{ persona, check string }{
 	"idrac10-settings-boot": {"idrac10", "the boot override reads back as it was set"},
 	"idrac10-media-slot":    {"idrac10", "the server boots from the virtual CD"},
 	"dell-serial":           {"idrac9", "inspection finds a whole machine"},
+
+	"dell-pxe-attributes":     {"idrac9", "inspection finds a whole machine"},
+	"dell-switch-connections": {"idrac9", "inspection finds a whole machine"},
+	"nvidia-gpu-board":        {"dgx", "inspection finds a whole machine"},
 }
 
 // The variables of the process that runs the suite without a row.

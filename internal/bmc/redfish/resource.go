@@ -52,6 +52,9 @@ func (t *looseString) UnmarshalJSON(b []byte) error {
 // stored returns the text as it is stored: one line of at most maxWord runes.
 func (t looseString) stored() string { return printable(string(t), maxStored) }
 
+// short returns a text of which an inventory has many, as it is stored: one line of at most maxShort runes.
+func (t looseString) short() string { return printable(string(t), maxShort) }
+
 // looseNumber is a quantity. It may be a string, as some are with sushy-tools. A value
 // that is no number, negative or larger than maxNumber reads as 0.
 type looseNumber float64
@@ -79,6 +82,7 @@ type serviceRoot struct {
 	Systems        link
 	Managers       link
 	SessionService link
+	UpdateService  link
 	Links          loose[struct{ Sessions link }]
 }
 
@@ -110,7 +114,7 @@ type system struct {
 		Reset resetAction `json:"#ComputerSystem.Reset"`
 	}]
 	Status   loose[status]
-	Links    loose[struct{ ManagedBy links }]
+	Links    loose[struct{ ManagedBy, Chassis links }]
 	Settings loose[struct {
 		SettingsObject link
 	}] `json:"@Redfish.Settings"`
@@ -119,7 +123,10 @@ type system struct {
 	Model            looseString
 	SerialNumber     looseString
 	SKU              looseString
+	PartNumber       looseString
+	AssetTag         looseString
 	UUID             looseString
+	BIOSVersion      looseString `json:"BiosVersion"`
 	ProcessorSummary loose[struct {
 		CoreCount             looseNumber
 		LogicalProcessorCount looseNumber
@@ -128,10 +135,16 @@ type system struct {
 	MemorySummary loose[struct {
 		TotalSystemMemoryGiB looseNumber
 	}]
+	TrustedModules     looseList[trustedModule]
 	Processors         link
+	Memory             link
 	Storage            link
 	SimpleStorage      link
 	EthernetInterfaces link
+	NetworkInterfaces  link
+	PCIeDevices        linkOrLinks
+	SecureBoot         link
+	BIOS               link `json:"Bios"`
 	VirtualMedia       link
 }
 
@@ -141,6 +154,7 @@ type boot struct {
 	Mode    schemas.BootSourceOverrideMode               `json:"BootSourceOverrideMode"`
 	Enables looseList[schemas.BootSourceOverrideEnabled] `json:"BootSourceOverrideEnabled@Redfish.AllowableValues"`
 	Allowed looseList[schemas.BootSource]                `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
+	Options link                                         `json:"BootOptions"`
 }
 
 type resetAction struct {
@@ -172,54 +186,6 @@ type virtualMedia struct {
 		Insert schemas.ActionTarget `json:"#VirtualMedia.InsertMedia"`
 		Eject  schemas.ActionTarget `json:"#VirtualMedia.EjectMedia"`
 	}]
-}
-
-type processor struct {
-	ProcessorType         looseString
-	ProcessorArchitecture loose[schemas.ProcessorArchitecture]
-	InstructionSet        loose[schemas.InstructionSet]
-	Model                 looseString
-	TotalCores            looseNumber
-	TotalThreads          looseNumber
-	Status                loose[status]
-}
-
-type storage struct {
-	Drives links
-}
-
-type drive struct {
-	ID            looseString `json:"Id"`
-	Name          looseString
-	CapacityBytes looseNumber
-	SerialNumber  looseString
-	Model         looseString
-	MediaType     looseString
-	Protocol      looseString
-	Status        loose[status]
-}
-
-type simpleStorage struct {
-	Devices looseList[struct {
-		Name          looseString
-		Model         looseString
-		CapacityBytes looseNumber
-		Status        loose[status]
-	}]
-}
-
-type ethernetInterface struct {
-	ID                  looseString `json:"Id"`
-	Name                looseString
-	MACAddress          looseString
-	PermanentMACAddress looseString
-	LinkStatus          looseString
-	InterfaceEnabled    loose[*bool]
-	Links               loose[struct {
-		HostInterface  link
-		HostInterfaces links
-	}]
-	Status loose[status]
 }
 
 // task is the answer to a request that the BMC finishes later.

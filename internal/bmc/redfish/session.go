@@ -178,12 +178,17 @@ func (a *answer) etag(inBody looseString) string {
 	return ""
 }
 
-// members returns the paths of a collection's members, at most maxMembers. It stops at an
-// empty page and at a page that it has read before.
+// members returns the paths of a collection's members, at most maxMembers.
 func (s *session) members(ctx context.Context, path string) ([]string, error) {
+	return s.membersUpTo(ctx, path, maxMembers)
+}
+
+// membersUpTo returns the paths of a collection's members, at most most. It stops at an empty page and at a page that it
+// has read before.
+func (s *session) membersUpTo(ctx context.Context, path string, most int) ([]string, error) {
 	var paths []string
 	seen := map[string]bool{}
-	for next := path; next != "" && !seen[next] && len(paths) < maxMembers && len(seen) < maxPages; {
+	for next := path; next != "" && !seen[next] && len(paths) < most && len(seen) < maxPages; {
 		seen[next] = true
 		var c collection
 		if _, err := s.read(ctx, next, &c); err != nil {
@@ -195,7 +200,7 @@ func (s *session) members(ctx context.Context, path string) ([]string, error) {
 		paths = append(paths, c.Members...)
 		next = string(c.NextLink)
 	}
-	return paths[:min(len(paths), maxMembers)], nil
+	return paths[:min(len(paths), most)], nil
 }
 
 // skippable reports whether an error is about one resource only: it does not exist, is

@@ -20,13 +20,17 @@ type Hardware struct {
 	Serial       string
 	Manufacturer string
 	Model        string
+	PartNumber   string
+	AssetTag     string
 	BIOSVersion  string
 	BMCVersion   string
+	TPMVersion   string // firmware of the TPM 2.0
 	BMCMAC       string
 	CPUs         []CPU
 	DIMMs        []DIMM
 	Drives       []Drive // images are written to the first
 	NICs         []NIC
+	GPUs         []GPU
 	Username     string // of the BMC's only account
 	Password     string
 }
@@ -54,6 +58,8 @@ type Drive struct {
 	Bytes  int64
 	NVMe   bool
 	WWN    string
+	// Firmware is the version of its firmware.
+	Firmware string
 }
 
 // NIC is one network port.
@@ -61,6 +67,18 @@ type NIC struct {
 	Name string // Linux's name
 	MAC  string
 	Mbps int
+	// SwitchID, SwitchPort and SwitchName are what the switch tells by LLDP.
+	SwitchID   string
+	SwitchPort string
+	SwitchName string
+}
+
+// GPU is one graphics processor.
+type GPU struct {
+	Model    string
+	Serial   string
+	MiB      int64
+	Firmware string
 }
 
 // chassis are the models of servers in a rack.
@@ -74,10 +92,11 @@ var chassis = []struct {
 	bytes    int64
 	nvme     bool
 	nicSpeed int
+	gpus     int
 }{
-	{"SR-110", CPU{"Simulated 8-Core Processor", 8, 16, 2900}, 1, 4, 16 << 10, "SIM-SSD-480", 480103981056, false, 10000},
-	{"SR-220", CPU{"Simulated 24-Core Processor", 24, 48, 2400}, 2, 12, 32 << 10, "SIM-NVME-960", 960197124096, true, 25000},
-	{"SR-240", CPU{"Simulated 32-Core Processor", 32, 64, 2600}, 2, 16, 64 << 10, "SIM-NVME-1920", 1920383410176, true, 100000},
+	{"SR-110", CPU{"Simulated 8-Core Processor", 8, 16, 2900}, 1, 4, 16 << 10, "SIM-SSD-480", 480103981056, false, 10000, 0},
+	{"SR-220", CPU{"Simulated 24-Core Processor", 24, 48, 2400}, 2, 12, 32 << 10, "SIM-NVME-960", 960197124096, true, 25000, 0},
+	{"SR-240", CPU{"Simulated 32-Core Processor", 32, 64, 2600}, 2, 16, 64 << 10, "SIM-NVME-1920", 1920383410176, true, 100000, 2},
 }
 
 // uuidNamespace is the namespace of the servers' uuids.
@@ -92,6 +111,7 @@ func NewHardware(seed int64, i int, diskBytes int64) Hardware {
 	h := Hardware{
 		Name: name, UUID: uuid.NewSHA1(uuidNamespace, fmt.Appendf(nil, "%d/%d", seed, i)).String(),
 		Serial: "SIM" + randomCode(rng, 9), Manufacturer: "Simulated Systems", Model: c.model,
+		PartNumber: "PN-" + c.model, AssetTag: fmt.Sprintf("ASSET-%05d", i+1), TPMVersion: "7.2.3.1",
 		BIOSVersion: "2.4.1", BMCVersion: "1.12.0", BMCMAC: mac(seed, i, 0xff),
 		Username: "admin", Password: randomCode(rng, 20),
 	}
@@ -107,7 +127,7 @@ func NewHardware(seed int64, i int, diskBytes int64) Hardware {
 	for n := range 2 {
 		d := Drive{
 			Name: "/dev/sd" + string(rune('a'+n)), Model: c.drive, Serial: randomCode(rng, 12), Bytes: c.bytes,
-			NVMe: c.nvme, WWN: fmt.Sprintf("0x5%015x", rng.Uint64()>>4),
+			NVMe: c.nvme, Firmware: "GXT5", WWN: fmt.Sprintf("0x5%015x", rng.Uint64()>>4),
 		}
 		if c.nvme {
 			d.Name = fmt.Sprintf("/dev/nvme%dn1", n)
@@ -115,9 +135,19 @@ func NewHardware(seed int64, i int, diskBytes int64) Hardware {
 		h.Drives = append(h.Drives, d)
 	}
 	for n := range 2 {
-		h.NICs = append(h.NICs, NIC{Name: fmt.Sprintf("eno%d", n+1), MAC: mac(seed, i, n), Mbps: c.nicSpeed})
+		h.NICs = append(h.NICs, NIC{Name: fmt.Sprintf("eno%d", n+1), MAC: mac(seed, i, n), Mbps: c.nicSpeed, SwitchPort: fmt.Sprintf("Ethernet1/%d", i%48+1)})
+		h.NICs[n].SwitchName = fmt.Sprintf("leaf-%d-%d", i/48+1, n+1)
+		h.NICs[n].SwitchID = mac(seed, 0xff0000+i/48, n)
 	}
+	h.addGPUs(c.gpus)
 	return h
+}
+
+// addGPUs adds GPUs until there are n.
+func (h *Hardware) addGPUs(n int) {
+	for len(h.GPUs) < n {
+		h.GPUs = append(h.GPUs, GPU{Model: "SIM-GPU-80", Serial: fmt.Sprintf("GPU%d%s", len(h.GPUs), h.Serial), MiB: 80 << 10, Firmware: "96.00.74"})
+	}
 }
 
 // MACs returns the addresses of the network ports.

@@ -13,6 +13,7 @@ type Make struct {
 	CDTarget     string // boot target that boots the virtual CD. Defaults to Cd
 	AnyCD        bool   // each virtual CD boots, with Cd and with UsbCd, because nobody knows which of them does
 	MaxSessions  int    // of the BMC, if it is lower than the rack's
+	GPUs         int    // at least
 	SlowEject    bool   // an ejected medium is shown for the power delay, and no other can be inserted
 }
 
@@ -22,6 +23,7 @@ func (m Make) apply(h *Hardware) {
 	h.Model = cmp.Or(m.Model, h.Model)
 	h.BIOSVersion = cmp.Or(m.BIOSVersion, h.BIOSVersion)
 	h.BMCVersion = cmp.Or(m.BMCVersion, h.BMCVersion)
+	h.addGPUs(m.GPUs)
 }
 
 // maxSessions returns how many sessions the BMC allows at a time.

@@ -9,13 +9,17 @@ import (
 	"go.temper.dev/temper/internal/sim/machine"
 )
 
-const bios = system + "/Bios"
+const (
+	bios       = system + "/Bios"
+	secureBoot = system + "/SecureBoot"
+)
 
 func biosRoutes() map[string]resource {
 	return map[string]resource{
 		bios:                             {get: getBIOS},
 		bios + "/Settings":               {get: getPendingBIOS, patch: patchBIOS},
 		bios + "/Actions/Bios.ResetBios": {post: postResetBIOS},
+		secureBoot:                       {get: getSecureBoot},
 	}
 }
 
@@ -28,6 +32,18 @@ func getBIOS(c *call) (m, error) {
 			"SupportedApplyTimes": []string{"OnReset"},
 		},
 		"Actions": m{"#Bios.ResetBios": m{"target": bios + "/Actions/Bios.ResetBios"}},
+	}, nil
+}
+
+func getSecureBoot(c *call) (m, error) {
+	s := c.s.Settings()
+	next, ok := s.Pending["SecureBoot"]
+	if !ok {
+		next = s.BIOS["SecureBoot"]
+	}
+	return m{
+		"@odata.type": "#SecureBoot.v1_1_2.SecureBoot", "@odata.id": secureBoot, "Id": "SecureBoot", "Name": "UEFI Secure Boot",
+		"SecureBootEnable": next == "Enabled", "SecureBootCurrentBoot": s.BIOS["SecureBoot"], "SecureBootMode": "DeployedMode",
 	}, nil
 }
 

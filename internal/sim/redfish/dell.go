@@ -28,6 +28,11 @@ var dellParts = []Part{
 	{"409 to a request for the power state that it has", Reported, "ironic release note catch-redfish-409"},
 	{"an ejected medium is shown for a while, and inserting another is answered with 500", Reported, "ironic, storyboard 2008504"},
 	{"message ids of resets and of that answer", Guessed, ""},
+	{"names of the Ethernet interfaces (NIC.Embedded.1-1-1)", Reported, "dell/iDRAC-Redfish-Scripting"},
+	{"attributes of the BIOS that tell from which of them the server boots (PxeDev1EnDis, PxeDev1Interface)", Reported, "ironic, drivers/modules/drac/inspect.py"},
+	{"functions of the network adapter tell no boot mode, and its ports nothing of LLDP", Guessed, ""},
+	{"what is received by LLDP is in DellSwitchConnections; a port without a cable has No Link", Reported, "ironic, drivers/modules/drac/inspect.py"},
+	{"firmware that was installed before is listed, too (Previous-...)", Reported, "dell/iDRAC-Redfish-Scripting"},
 }
 
 func dellMake(model, bios, bmc, cdTarget string) machine.Make {
@@ -101,6 +106,7 @@ func dell(r map[string]resource, model string) {
 		delete(body, "Manufacturer")
 	})
 	r[cd] = r[cd].edited(func(c *call, body m) { body["Id"] = path.Base(c.p.shown(cd)) })
+	dellInventory(r)
 	const insert = cd + "/Actions/VirtualMedia.InsertMedia"
 	r[insert] = r[insert].checked(func(c *call, _ m) error {
 		if c.s.Media().Inserted {

@@ -23,6 +23,7 @@ var hpeParts = []Part{
 	{"a target is wanted to disable the override", Reported, "ironcore-dev/metal-operator#998"},
 	{"415 to an eject without a body", Reported, "sushy release note fix-eject-media-empty-dict"},
 	{"the id of the answer to an override without a target", Guessed, ""},
+	{"functions of the network adapter tell no boot mode, and boot options name the NICs", Guessed, ""},
 }
 
 var ilo5 = Persona{
@@ -68,6 +69,7 @@ func hpe(r map[string]resource, model, registry string) {
 		return nil
 	})
 	r[reset] = r[reset].checked(refuseDone(func(machine.Power) *Problem { return refuse("InvalidOperationForSystemState") }))
+	withoutBootMode(r)
 
 	const floppy = media + "/1"
 	r[media] = r[media].edited(func(_ *call, body m) {

@@ -2,6 +2,7 @@ package redfish
 
 import (
 	"net/http"
+	"strconv"
 
 	"go.temper.dev/temper/internal/sim/machine"
 )
@@ -15,6 +16,7 @@ var openbmc = Persona{
 		{"a slot that names InsertMedia and answers 405", Reported, "ironic release note cisco-c845a-vmedia-fix"},
 		{"numbers of the slots", Guessed, ""},
 		{"nulls instead of texts that are not known", Guessed, ""},
+		{"PCI devices are a list of the system; no network adapters", Reported, "openbmc/bmcweb, redfish-core"},
 		{"a property of another type (Status)", Reported, "stmcginnis/gofish#533 and #414, of other properties"},
 	},
 	Make: machine.Make{Manufacturer: "OpenBMC", Model: "Obsidian", BIOSVersion: "0.9", BMCVersion: "2.14.0-dev"},
@@ -26,6 +28,14 @@ var openbmc = Persona{
 	},
 	registry: "Base.1.16",
 	change: func(r map[string]resource) {
+		withoutAdapters(r)
+		r[system] = r[system].edited(func(c *call, body m) {
+			var devices []string
+			for i := range pcieDevices(c.s) {
+				devices = append(devices, pcie+"/"+strconv.Itoa(i+1))
+			}
+			body["PCIeDevices"], body["PCIeDevices@odata.count"] = refs(devices...), len(devices)
+		})
 		r[root] = r[root].edited(func(_ *call, body m) {
 			delete(body, "Vendor")
 			delete(body, "Product")

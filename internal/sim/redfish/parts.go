@@ -11,7 +11,7 @@ import (
 func partRoutes() map[string]resource {
 	return map[string]resource{
 		system + "/Processors": {get: func(c *call) (m, error) {
-			return numbered(system+"/Processors", "Processor", "Processors", len(c.s.CPUs)), nil
+			return numbered(system+"/Processors", "Processor", "Processors", len(c.s.CPUs)+c.p.gpus(c.s)), nil
 		}},
 		system + "/Processors/{n}": {get: getProcessor},
 		system + "/Memory": {get: func(c *call) (m, error) {
@@ -47,10 +47,21 @@ func nth(c *call, n int) (int, error) {
 	return i - 1, nil
 }
 
+// gpus returns how many GPUs are among the processors of the system.
+func (p *Persona) gpus(s *machine.Server) int {
+	if p.gpuBoard {
+		return 0
+	}
+	return len(s.GPUs)
+}
+
 func getProcessor(c *call) (m, error) {
-	i, err := nth(c, len(c.s.CPUs))
+	i, err := nth(c, len(c.s.CPUs)+c.p.gpus(c.s))
 	if err != nil {
 		return nil, err
+	}
+	if n := len(c.s.CPUs); i >= n {
+		return gpu(c, strconv.Itoa(i+1), c.s.GPUs[i-n]), nil
 	}
 	p := c.s.CPUs[i]
 	return m{
@@ -59,6 +70,14 @@ func getProcessor(c *call) (m, error) {
 		"ProcessorArchitecture": "x86", "InstructionSet": "x86-64", "Manufacturer": c.s.Manufacturer, "Model": p.Model,
 		"MaxSpeedMHz": p.MHz, "TotalCores": p.Cores, "TotalThreads": p.Threads, "Status": enabled,
 	}, nil
+}
+
+func gpu(c *call, id string, g machine.GPU) m {
+	return m{
+		"@odata.type": "#Processor.v1_18_0.Processor", "@odata.id": c.URL.Path, "Id": id, "Name": "GPU " + id,
+		"ProcessorType": "GPU", "Manufacturer": c.s.Manufacturer, "Model": g.Model, "SerialNumber": g.Serial, "FirmwareVersion": g.Firmware,
+		"MemorySummary": m{"TotalMemorySizeMiB": g.MiB}, "Status": enabled,
+	}
 }
 
 func getDIMM(c *call) (m, error) {
@@ -70,7 +89,7 @@ func getDIMM(c *call) (m, error) {
 	return m{
 		"@odata.type": "#Memory.v1_18_0.Memory", "@odata.id": c.URL.Path, "Id": strconv.Itoa(i + 1), "Name": d.Slot,
 		"MemoryDeviceType": "DDR5", "MemoryType": "DRAM", "CapacityMiB": d.MiB, "OperatingSpeedMhz": 4800,
-		"DeviceLocator": d.Slot, "SerialNumber": d.Serial, "Manufacturer": c.s.Manufacturer, "Status": enabled,
+		"DeviceLocator": d.Slot, "SerialNumber": d.Serial, "PartNumber": "SIM-DDR5-" + strconv.FormatInt(d.MiB>>10, 10), "Manufacturer": c.s.Manufacturer, "Status": enabled,
 	}, nil
 }
 
@@ -90,6 +109,7 @@ func getNIC(c *call) (m, error) {
 func getChassis(c *call) (m, error) {
 	return m{
 		"@odata.type": "#Chassis.v1_23_0.Chassis", "@odata.id": chassis, "Id": "1", "Name": "Chassis of " + c.s.Name,
+		"PCIeDevices": ref(chassis + "/PCIeDevices"), "NetworkAdapters": ref(chassis + "/NetworkAdapters"),
 		"ChassisType": "RackMount", "Manufacturer": c.s.Manufacturer, "Model": c.s.Model, "SerialNumber": c.s.Serial,
 		"PowerState": c.s.PowerState(), "IndicatorLED": c.s.Settings().LED, "Status": enabled,
 		"Links": m{"ComputerSystems": refs(system), "ManagedBy": refs(manager)},

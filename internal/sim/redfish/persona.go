@@ -31,6 +31,7 @@ type Persona struct {
 	full       *Problem // the answer to a login if there are too many sessions
 	change     func(routes map[string]resource)
 	sensors    sensorModel
+	gpuBoard   bool                 // the GPUs are processors of a second system
 	recorded   *recording.Recording // nil = the standard's service with the changes above
 }
 

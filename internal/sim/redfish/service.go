@@ -68,7 +68,7 @@ func routes() map[string]resource {
 	all := map[string]resource{}
 	for _, some := range []map[string]resource{
 		rootRoutes(), sessionRoutes(), systemRoutes(), partRoutes(), storageRoutes(), biosRoutes(), managerRoutes(),
-		mediaRoutes(), taskRoutes(), accountRoutes(),
+		mediaRoutes(), taskRoutes(), accountRoutes(), adapterRoutes(), firmwareRoutes(), bootOptionRoutes(), pcieRoutes(),
 	} {
 		maps.Copy(all, some)
 	}

@@ -57,7 +57,7 @@ func getDrive(c *call) (m, error) {
 	}
 	return m{
 		"@odata.type": "#Drive.v1_18_0.Drive", "@odata.id": c.URL.Path, "Id": strconv.Itoa(i + 1), "Name": "Drive " + strconv.Itoa(i+1),
-		"MediaType": "SSD", "Protocol": protocol, "CapacityBytes": d.Bytes, "Model": d.Model, "SerialNumber": d.Serial,
+		"MediaType": "SSD", "Protocol": protocol, "CapacityBytes": d.Bytes, "Model": d.Model, "SerialNumber": d.Serial, "Revision": d.Firmware,
 		"Manufacturer": c.s.Manufacturer, "BlockSizeBytes": 512, "Identifiers": []any{m{"DurableName": naa(d.WWN), "DurableNameFormat": "NAA"}},
 		"Status": enabled,
 	}, nil

@@ -13,6 +13,7 @@ var supermicroParts = []Part{
 	{"an override without a mode resets the mode to Legacy", Reported, "DMTF/Redfishtool#106"},
 	{"an override without enabled is refused", Reported, "ironic, drivers/modules/redfish/management.py"},
 	{"texts of the refusals", Guessed, ""},
+	{"no functions of network adapters, and no boot options", Guessed, ""},
 }
 
 var supermicroX11 = Persona{
@@ -44,6 +45,8 @@ var supermicroX13 = Persona{
 var supermicroTargets = []string{"None", "Pxe", "Floppy", "Cd", "Usb", "Hdd", "BiosSetup", "UsbCd", "UefiBootNext", "UefiHttp"}
 
 func supermicro(r map[string]resource) {
+	withoutAdapters(r)
+	withoutBootOptions(r)
 	r[root] = r[root].edited(func(_ *call, body m) {
 		body["Vendor"] = "Supermicro"
 		delete(body, "Product")

@@ -7,6 +7,7 @@ var sushyTools = Persona{
 	Parts: []Part{
 		{"the override is always Continuous, and can't be disabled", Reported, "sushy-tools, emulator/main.py"},
 		{"paths (a uuid instead of 1)", Reported, "sushy-tools, emulator/main.py"},
+		{"no memory modules, network adapters, PCI devices, TPM or versions of firmware", Reported, "sushy-tools, templates"},
 		{"the number of cores is a string", Reported, "sushy-tools, templates"},
 		{"no vendor, no allowed values of the reset's types but the usual ones", Guessed, ""},
 	},
@@ -17,6 +18,15 @@ var sushyTools = Persona{
 	},
 	registry: "Base.1.0", continuous: true,
 	change: func(r map[string]resource) {
+		withoutAdapters(r)
+		withoutBootOptions(r)
+		r[root] = r[root].edited(func(_ *call, body m) { delete(body, "UpdateService") })
+		r[chassis] = r[chassis].edited(func(_ *call, body m) { delete(body, "PCIeDevices") })
+		r[system] = r[system].edited(func(_ *call, body m) {
+			for _, name := range []string{"Memory", "TrustedModules", "PartNumber", "AssetTag", "SKU"} {
+				delete(body, name)
+			}
+		})
 		r[root] = r[root].edited(func(_ *call, body m) {
 			delete(body, "Vendor")
 			delete(body, "Product")

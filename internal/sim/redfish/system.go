@@ -30,9 +30,9 @@ func getSystem(c *call) (m, error) {
 	return m{
 		"@odata.type": "#ComputerSystem.v1_20_1.ComputerSystem", "@odata.id": system, "Id": "1", "Name": s.Name,
 		"SystemType": "Physical", "Manufacturer": s.Manufacturer, "Model": s.Model, "SerialNumber": s.Serial,
-		"SKU": s.Model, "UUID": s.UUID, "BiosVersion": s.BIOSVersion, "HostName": "",
+		"SKU": s.Model, "PartNumber": s.PartNumber, "AssetTag": s.AssetTag, "UUID": s.UUID, "BiosVersion": s.BIOSVersion, "HostName": "",
 		"PowerState": power, "IndicatorLED": s.Settings().LED, "Status": m{"State": state, "Health": "OK", "HealthRollup": "OK"},
-		"BootProgress": m{"LastState": progress(power, s.Booted())}, "Boot": boot(c),
+		"BootProgress": m{"LastState": progress(power, s.Booted())}, "Boot": bootWithOptions(c),
 		"ProcessorSummary": m{
 			"Count": len(s.CPUs), "Model": cpu.Model, "CoreCount": len(s.CPUs) * cpu.Cores,
 			"LogicalProcessorCount": len(s.CPUs) * cpu.Threads, "Status": enabled,
@@ -40,7 +40,9 @@ func getSystem(c *call) (m, error) {
 		"MemorySummary": m{"TotalSystemMemoryGiB": s.MemoryMiB() / 1024, "Status": enabled},
 		"Bios":          ref(system + "/Bios"), "Processors": ref(system + "/Processors"), "Memory": ref(system + "/Memory"),
 		"EthernetInterfaces": ref(system + "/EthernetInterfaces"), "Storage": ref(system + "/Storage"),
-		"Links": m{"Chassis": refs(chassis), "ManagedBy": refs(manager)},
+		"NetworkInterfaces": ref(system + "/NetworkInterfaces"), "SecureBoot": ref(system + "/SecureBoot"),
+		"TrustedModules": []any{m{"InterfaceType": "TPM2_0", "FirmwareVersion": s.TPMVersion, "Status": enabled}},
+		"Links":          m{"Chassis": refs(chassis), "ManagedBy": refs(manager)},
 		"Actions": m{"#ComputerSystem.Reset": m{
 			"target": system + "/Actions/ComputerSystem.Reset", "ResetType@Redfish.AllowableValues": machine.ResetTypes,
 		}},
@@ -77,6 +79,15 @@ func boot(c *call) m {
 		"BootSourceOverrideEnabled@Redfish.AllowableValues": c.p.bootEnables(),
 		"BootSourceOverrideMode@Redfish.AllowableValues":    machine.BootModes,
 	}
+}
+
+// bootWithOptions is the override, with a link to the boot options unless the server boots from a BIOS.
+func bootWithOptions(c *call) m {
+	b := boot(c)
+	if b["BootSourceOverrideMode"] != "Legacy" {
+		b["BootOptions"] = ref(bootOptions)
+	}
+	return b
 }
 
 // patchSystem writes all of the body or nothing.
