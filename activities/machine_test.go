@@ -32,6 +32,7 @@ type machine struct {
 	images      []string                                               // the images that it was sent
 
 	inventory bmc.Inventory
+	takes     time.Duration // how long it says that it takes for an answer; 0 = it does not say
 
 	within    time.Duration // how long its answers are awaited
 	inherited time.Duration // how long others awaited them, when it was opened last
@@ -73,7 +74,7 @@ func (s *session) write(ctx context.Context, name string) error {
 	return nil
 }
 
-func (s *session) Power(context.Context) (bmc.Power, error) {
+func (s *session) Power(ctx context.Context) (bmc.Power, error) {
 	if s.onPowerRead != nil {
 		if err := s.onPowerRead(); err != nil {
 			return "", err
@@ -88,6 +89,9 @@ func (s *session) Power(context.Context) (bmc.Power, error) {
 		if err := s.reads(); err != nil {
 			return "", err
 		}
+	}
+	if s.takes > 0 {
+		bmc.Heard(ctx, s.takes, 2*s.takes)
 	}
 	return s.power, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/plan"
@@ -36,13 +37,77 @@ func TestSilenceOfABMCIsWaitedForAndThenFailsTheStep(t *testing.T) {
 	require.NotNil(t, step().SilentSince)
 	require.Equal(t, "the BMC to answer again", b.book.op.WaitingFor)
 	require.WithinDuration(t, step().SilentSince.Add(time.Hour), *b.book.op.WaitingUntil, 0)
+	told := func() string {
+		return explain.WaitSentence(b.book.op.StepWait, nil, func(at time.Time) string { return at.Sub(*step().SilentSince).String() })
+	}
+	const words = "the BMC has not answered since 0s (no answer in time); gives up at 1h0m0s"
+	require.Equal(t, words, told())
+	during := ""
+	b.machine.onPowerRead = func() error { during = told(); return nil }
+	_, err := b.run()
+	require.Error(t, err)
+	require.Equal(t, words, during, "it is told while the next attempt goes on, too")
+	require.Equal(t, fault.BMCSilent, b.book.op.LateCause(time.Now()))
 
 	long := time.Now().Add(-2 * time.Hour)
 	b.book.op.Steps[0].SilentSince = &long
-	_, err := b.run()
+	_, err = b.run()
 	require.True(t, final(err), "its time is over")
 	require.Equal(t, node.StepFailed, step().State)
 	require.Equal(t, fault.BMCSilent, step().Cause)
+}
+
+func TestASlowBMCIsToldAsSlow(t *testing.T) {
+	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
+	b.steps.Settings.AwayTimeout, b.steps.Settings.TellEvery = time.Hour, time.Nanosecond
+	var told []string
+	b.machine.onPowerRead = func() error {
+		if w := b.book.op.StepWait; w != nil {
+			told = append(told, explain.WaitSentence(w, nil, func(time.Time) string { return "T" }))
+		}
+		return nil
+	}
+	b.machine.reads, b.machine.takes = silence, 9800*time.Millisecond
+	_, err := b.run()
+	require.Error(t, err)
+	b.machine.reads = nil
+	_, err = b.run()
+	require.NoError(t, err)
+	const slow = "the BMC answers slowly (its last answer took 9.8s; it has up to 19.6s for the next one)"
+	require.Equal(t, []string{"the BMC has not answered since T (no answer in time); gives up at T", slow, slow}, told)
+	require.Nil(t, b.book.op.StepWait)
+}
+
+// A power request that the BMC never answers is told as such while the effect is awaited, and when the step has failed.
+func TestAPowerRequestWithoutAnAnswerIsTold(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
+	b.steps.Settings.PowerTimeout = 100 * time.Millisecond
+	b.machine.within = 50 * time.Millisecond
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, silence() }
+	_, err := b.run()
+	require.ErrorContains(t, err, `power state is not "power on" 100ms after On was sent; the BMC has not answered that request: no answer in time`)
+	require.Equal(t, fault.PowerUnchanged, b.book.op.Steps[0].Cause)
+
+	// Another attempt finds the request that was sent, and looks first whether it has taken effect. What it tells is not over yet.
+	at := time.Now().Add(-time.Minute)
+	b.book.op.Steps[0].Issued = &node.Issued{At: at, Command: string(bmc.RequestOn)}
+	b.steps.Settings.PowerTimeout, b.steps.Settings.TellEvery = time.Hour, time.Nanosecond
+	var until []time.Time
+	b.machine.onPowerRead = func() error {
+		if w := b.book.op.StepWait; w != nil {
+			require.Contains(t, explain.WaitSentence(w, nil, time.Time.String), "the BMC has not answered that request")
+			until = append(until, *w.Until)
+		}
+		if len(until) > 3 {
+			return fault.New(fault.Refused, "enough")
+		}
+		return nil
+	}
+	_, err = b.run()
+	require.ErrorContains(t, err, "enough")
+	for _, at := range until {
+		require.WithinDuration(t, time.Now().Add(time.Hour), at, 10*time.Minute)
+	}
 }
 
 func TestOnlySilenceIsWaitedFor(t *testing.T) {

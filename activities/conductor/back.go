@@ -2,7 +2,6 @@ package conductor
 
 import (
 	"context"
-	"time"
 
 	"go.temper.dev/temper/internal/bmc"
 )
@@ -39,23 +38,17 @@ func (t *task) wasSilent() bool {
 	return step != nil && step.SilentSince != nil
 }
 
-// waitForBMC notes, for people, that the operation waits for a BMC that gives no answer.
-func (t *task) waitForBMC(since time.Time) {
-	until := since.Add(t.Settings.AwayTimeout)
-	t.op.WaitingFor, t.op.WaitingUntil = "the BMC to answer again", &until
-}
-
 // Power implements bmc.PowerControl.
 func (a asker) Power(ctx context.Context) (bmc.Power, error) {
-	return steady(ctx, a.t, func() (bmc.Power, error) { return a.Session.Power(ctx) })
+	return steady(ctx, a.t, func() (bmc.Power, error) { return a.Session.Power(a.t.listening(ctx)) })
 }
 
 // Boot implements bmc.BootDevice.
 func (a asker) Boot(ctx context.Context) (bmc.Boot, error) {
-	return steady(ctx, a.t, func() (bmc.Boot, error) { return a.Session.Boot(ctx) })
+	return steady(ctx, a.t, func() (bmc.Boot, error) { return a.Session.Boot(a.t.listening(ctx)) })
 }
 
 // Media implements bmc.VirtualMedia.
 func (a asker) Media(ctx context.Context) (bmc.Media, error) {
-	return steady(ctx, a.t, func() (bmc.Media, error) { return a.Session.Media(ctx) })
+	return steady(ctx, a.t, func() (bmc.Media, error) { return a.Session.Media(a.t.listening(ctx)) })
 }

@@ -114,7 +114,8 @@ func (t *task) powerOffByAgent(ctx context.Context, step *node.Step, s bmc.Power
 	if step.Issued != nil {
 		since = step.Issued.At
 	}
-	seen, err := t.watchPower(ctx, s, bmc.PowerOff, since, since.Add(agentPowerOff))
+	until := since.Add(agentPowerOff)
+	seen, err := t.watchPower(ctx, s, bmc.PowerOff, since, until, t.givesUp(until, t.Settings.PowerTimeout))
 	if err != nil || seen {
 		return err
 	}

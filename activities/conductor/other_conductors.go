@@ -50,6 +50,9 @@ func (t *task) handToAnother(ctx context.Context, err error) bool {
 	failed.step.LastError, failed.step.Cause = fault.Text(failed.err), fault.CauseOf(failed.err)
 	failed.step.ClearDeaths()
 	failed.step.SilentSince = sinceWhen(failed.step.SilentSince, t.waitsForBMC(failed.step, failed.err), time.Now().UTC())
+	if failed.step.SilentSince != nil {
+		t.waitForAnswer(failed.step)
+	}
 	t.pending.Move, t.pending.Came, t.op.Rests = "", true, true
 	t.addNews(node.TimelineNoAnswer, failed.step, failed.step.LastError)
 	if t.save(ctx) != nil {

@@ -78,7 +78,8 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 		return err
 	}
 	if step.Issued != nil && step.Issued.Command == string(r) {
-		seen, err := t.watchPower(ctx, s, want, step.Issued.At, step.Issued.At.Add(t.Settings.PowerSettle))
+		settled := step.Issued.At.Add(t.Settings.PowerSettle)
+		seen, err := t.watchPower(ctx, s, want, step.Issued.At, settled, t.givesUp(settled, limit))
 		if err != nil {
 			return err
 		}
@@ -103,52 +104,73 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 		step.Issued = nil
 		return nil
 	}
-	asked := time.Now()
+	asked := time.Now().UTC()
+	var lost error
 	if !inTransition(p, want) {
-		if err := t.sendPower(ctx, step, s, r); err != nil {
+		t.waitFor(node.Wait{
+			For: node.WaitPower, Subject: string(stateOf(want)), Since: asked, Until: new(t.givesUp(asked, limit)), Every: t.Settings.PowerPoll, Unanswered: true,
+		})
+		if lost, err = t.sendPower(ctx, step, s, r, asked); err != nil {
 			return err
 		}
 	}
 	if step.Issued != nil { // sent just now, or by an attempt before
 		asked = step.Issued.At
 	}
-	seen, err := t.watchPower(ctx, s, want, asked, time.Now().Add(limit))
+	until := time.Now().Add(limit)
+	seen, err := t.watchPower(ctx, s, want, asked, until, until)
 	if err != nil {
 		return err
 	}
 	if !seen {
 		step.Issued = nil
-		return fault.Coded(fault.PowerUnchanged, "power state is not %q %s after %s was sent", stateOf(want), limit, r)
+		unanswered := ""
+		if lost != nil {
+			unanswered = "; the BMC has not answered that request: " + fault.Text(lost)
+		}
+		return fault.Coded(fault.PowerUnchanged, "power state is not %q %s after %s was sent%s", stateOf(want), limit, r, unanswered)
 	}
 	t.tookEffect(r.Name())
 	step.Issued = nil
 	return nil
 }
 
-// sendPower records the request and sends it. A lost answer is no failure yet, because the
-// effect is read back, here or by another conductor.
-func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.PowerControl, r bmc.PowerRequest) error {
-	step.Issued = &node.Issued{At: time.Now().UTC(), Command: string(r)}
-	if err := t.save(ctx); err != nil {
-		return err
+// givesUp returns when a step gives up at the latest that waits for a power state: the request is sent at from or now, answered
+// at the last moment, and limit later the BMC does not show the state.
+func (t *task) givesUp(from time.Time, limit time.Duration) time.Time {
+	if now := time.Now(); from.Before(now) {
+		from = now
 	}
-	err := s.RequestPower(ctx, r)
+	return from.Add(t.answerWithin() + limit).UTC()
+}
+
+// sendPower records the request as asked for at that time, and sends it. A lost answer is no failure yet, because the
+// effect is read back, here or by another conductor. Then lost says why there was no answer.
+func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.PowerControl, r bmc.PowerRequest, at time.Time) (lost, err error) {
+	step.Issued = &node.Issued{At: at, Command: string(r)}
+	if err := t.save(ctx); err != nil {
+		return nil, err
+	}
+	err = s.RequestPower(ctx, r)
 	switch {
 	case t.readBackByAnother(ctx, err):
-		return err
+		return nil, err
 	case fault.Is(err, fault.Unreachable) && ctx.Err() == nil:
-		return nil
+		return err, nil
 	case err != nil:
 		step.Issued = nil
+	case t.op.StepWait != nil:
+		t.op.StepWait.Unanswered = false
 	}
-	return err
+	return nil, err
 }
 
 // watchPower reads the power state until it is want, and reports whether it was before
-// until. If the BMC does not answer, watchPower keeps trying. asked is when want was requested.
-func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Power, asked, until time.Time) (bool, error) {
+// until. If the BMC does not answer, watchPower keeps trying. asked is when want was requested, and givesUp is when the step
+// gives up, which people are told.
+func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Power, asked, until, givesUp time.Time) (bool, error) {
 	next := backoff(t.Settings.PowerPoll)
-	t.waitFor(node.Wait{For: node.WaitPower, Subject: string(stateOf(want)), Since: asked, Until: &until, Every: t.Settings.PowerPoll})
+	t.waitFor(node.Wait{For: node.WaitPower, Subject: string(stateOf(want)), Since: asked, Until: &givesUp, Every: t.Settings.PowerPoll})
 	for {
 		p, err := t.readPower(ctx, s)
 		if err == nil {

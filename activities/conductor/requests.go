@@ -174,25 +174,25 @@ func (a asker) send(ctx context.Context, name string, send func() error) error {
 
 // RequestPower implements bmc.PowerControl.
 func (a asker) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
-	return a.send(ctx, r.Name(), func() error { return a.Session.RequestPower(ctx, r) })
+	return a.send(ctx, r.Name(), func() error { return a.Session.RequestPower(a.t.listening(ctx), r) })
 }
 
 // Restart implements bmc.Restarter.
 func (a asker) Restart(ctx context.Context) error {
-	return a.send(ctx, bmc.NameRestart, func() error { return a.Session.Restart(ctx) })
+	return a.send(ctx, bmc.NameRestart, func() error { return a.Session.Restart(a.t.listening(ctx)) })
 }
 
 // SetBoot implements bmc.BootDevice.
 func (a asker) SetBoot(ctx context.Context, b bmc.Boot) error {
-	return a.send(ctx, b.Name(), func() error { return a.Session.SetBoot(ctx, b) })
+	return a.send(ctx, b.Name(), func() error { return a.Session.SetBoot(a.t.listening(ctx), b) })
 }
 
 // InsertMedia implements bmc.VirtualMedia.
 func (a asker) InsertMedia(ctx context.Context, url string) error {
-	return a.send(ctx, bmc.NameInsert(url), func() error { return a.Session.InsertMedia(ctx, url) })
+	return a.send(ctx, bmc.NameInsert(url), func() error { return a.Session.InsertMedia(a.t.listening(ctx), url) })
 }
 
 // EjectMedia implements bmc.VirtualMedia.
 func (a asker) EjectMedia(ctx context.Context) error {
-	return a.send(ctx, bmc.NameEject, func() error { return a.Session.EjectMedia(ctx) })
+	return a.send(ctx, bmc.NameEject, func() error { return a.Session.EjectMedia(a.t.listening(ctx)) })
 }

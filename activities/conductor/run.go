@@ -239,7 +239,7 @@ func (t *task) recordFailure(err error) error {
 	}
 	t.waitAfterFailure(step, se.err)
 	if retry && !counts && step.SilentSince != nil {
-		t.waitForBMC(*step.SilentSince)
+		t.waitForAnswer(step)
 	}
 	t.pending.Move = ""
 	log := t.log.Warn

@@ -3,6 +3,7 @@ package conductor
 import (
 	"context"
 	"slices"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.uber.org/zap"
@@ -110,12 +111,13 @@ func (t *task) awaitPendingPowerOn(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		seen, err := t.watchPower(ctx, s, bmc.PowerOn, step.Issued.At, step.Issued.At.Add(t.Settings.PowerSettle))
+		until := step.Issued.At.Add(t.Settings.PowerSettle)
+		seen, err := t.watchPower(ctx, s, bmc.PowerOn, step.Issued.At, until, t.givesUp(until, 0))
 		if err != nil {
 			return err
 		}
 		if !seen { // cancels the request, although the server seems to be off
-			if err := t.sendPower(ctx, step, s, bmc.RequestForceOff); err != nil {
+			if _, err := t.sendPower(ctx, step, s, bmc.RequestForceOff, time.Now().UTC()); err != nil {
 				return err
 			}
 		}

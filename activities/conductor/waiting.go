@@ -64,6 +64,47 @@ func (t *task) missed(err error) {
 	t.copyWait()
 }
 
+// slowAnswer is from when on people are told that a BMC answers slowly.
+const slowAnswer = 2 * time.Second
+
+// listening returns a context for requests to the BMC, so that it is told how the BMC answers.
+func (t *task) listening(ctx context.Context) context.Context {
+	return bmc.Listening(ctx, func(took, within time.Duration) {
+		now := time.Now().UTC()
+		slow := took >= slowAnswer
+		if !slow {
+			took, within = 0, 0
+		}
+		switch w := t.op.StepWait; {
+		case w == nil && slow:
+			t.waitFor(node.Wait{For: node.WaitAnswer, Since: now.Add(-took)})
+		case w == nil:
+			return
+		case w.For == node.WaitAnswer && !slow:
+			t.arrived()
+			return
+		case w.For != node.WaitAnswer && w.For != node.WaitPower && w.For != node.WaitMedium:
+			return
+		}
+		w := t.op.StepWait
+		w.Answered(took, within, now)
+		t.copyWait()
+		if w.For == node.WaitAnswer { // the loops that wait for something else tell it themselves
+			_ = t.tell(ctx) // if the claim is lost, the next guard says so
+		}
+	})
+}
+
+// waitForAnswer notes that the step, whose last error is silence, waits for a BMC that gives no answer.
+func (t *task) waitForAnswer(step *node.Step) {
+	since := *step.SilentSince
+	until := since.Add(t.Settings.AwayTimeout)
+	w := node.SilentWait(since, step.LastError, until)
+	t.op.StepWait = &w
+	t.copyWait()
+	t.op.WaitingFor, t.op.WaitingUntil = "the BMC to answer again", &until
+}
+
 // arrived notes that what the step waited for is there. The next save writes that.
 func (t *task) arrived() {
 	t.op.StepWait = nil

@@ -95,7 +95,7 @@ func TestWhatARunningStepWaitsForIsShownByTheOperationAndByWhy(t *testing.T) {
 	require.InDelta(t, 48e6, step["progress"].(map[string]any)["rate"], 1)
 	require.Equal(t, seen.Add(39*time.Second).Format("2006-01-02T15:04:05+00:00"), step["progress"].(map[string]any)["ends_at"])
 	why = b.Get("/temper/v1/nodes/n1/why").Is(200)
-	require.Equal(t, "step "+steps[1].Name()+": "+step["sentence"].(string), why["sentence"])
+	require.Equal(t, "step "+steps[1].Name()+": "+step["sentence"].(string)+"; the last attempt failed: agent busy", why["sentence"])
 	require.Equal(t, step["since"], why["since"])
 	require.Equal(t, step["until"], why["until"])
 	require.Equal(t, step["seen"], why["seen"])

@@ -7,10 +7,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/help"
+	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/sim"
 )
 
@@ -82,6 +86,17 @@ func TestBMCProbe(t *testing.T) {
 	out, err = temper(t, append(args, "--password-file", passwordFile)...)
 	require.NoError(t, err)
 	require.Contains(t, out, "PowerEdge R660")
+}
+
+// What an explanation suggests is a command of this program, with its flags.
+func TestTheProbeThatIsSuggestedIsACommand(t *testing.T) {
+	n := &node.Node{Driver: "redfish", DriverInfo: map[string]any{"redfish_address": "https://10.0.0.7", "redfish_username": "admin"}}
+	words := strings.Fields(help.Command(n, explain.Action{Do: explain.ProbeBMC}))
+	require.Equal(t, []string{"temper", "bmc", "probe", "https://10.0.0.7", "--username", "admin"}, words)
+	c, rest, err := newBMCCommand().Find(words[2:])
+	require.NoError(t, err)
+	require.NoError(t, c.ParseFlags(rest))
+	require.NoError(t, c.ValidateArgs(c.Flags().Args()))
 }
 
 func TestBMCProbeSaysWhyItCanNotAsk(t *testing.T) {

@@ -65,6 +65,21 @@ func AskedFor(ctx context.Context, otherwise string) string {
 	return otherwise
 }
 
+type listenerKey struct{}
+
+// Listening returns a context for requests to a BMC. The driver calls heard after each answer, in the goroutine of the
+// caller, with how long the BMC took for it and how long the driver awaits answers from now on.
+func Listening(ctx context.Context, heard func(took, within time.Duration)) context.Context {
+	return context.WithValue(ctx, listenerKey{}, heard)
+}
+
+// Heard tells who listens in ctx, if somebody does, of an answer.
+func Heard(ctx context.Context, took, within time.Duration) {
+	if heard, ok := ctx.Value(listenerKey{}).(func(took, within time.Duration)); ok {
+		heard(took, within)
+	}
+}
+
 // Permit calls the guard right before the request r is sent, if there is a guard. It returns when the driver has to give
 // the request up. After that the driver must not send it any more.
 func (t Target) Permit(ctx context.Context, r Request) (until time.Time, err error) {

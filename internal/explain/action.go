@@ -24,6 +24,7 @@ const (
 	ChangeGroup    Do = "change the conductor group"
 	SetPassword    Do = "set the BMC's password"
 	SetAddress     Do = "set the BMC's address"
+	ProbeBMC       Do = "ask the BMC directly"
 	TrustBMC       Do = "set the authority of the BMC's certificate"
 	SetImage       Do = "set the image"
 	SetOtherImage  Do = "set another image"

@@ -141,7 +141,7 @@ func (e *Explanation) Paragraph(commands []string) string {
 	if e.Power.SeenAt != nil || e.Power.Wanted != "" {
 		out = append(out, "Its power: "+e.Power.Text)
 	}
-	if e.Now != "" && (!e.Story.running || !e.Story.says(e.Now)) {
+	if e.Now != "" && !e.Story.running {
 		out = append(out, "Now: "+e.Now+e.when("until "))
 	}
 	if e.Next != "" {

@@ -9,6 +9,7 @@ import (
 
 // remedies are what mends the cause of a failure, where a command can. It comes before the retry.
 var remedies = map[fault.Code][]Do{
+	fault.BMCSilent:          {ProbeBMC, SetAddress},
 	fault.BMCWrongPassword:   {SetPassword},
 	fault.CredentialsDenied:  {SetPassword},
 	fault.BMCWrongAddress:    {SetAddress},
@@ -29,6 +30,9 @@ var remedies = map[fault.Code][]Do{
 	fault.ConductorsDied: {ListConductors},
 }
 
+// meanwhile are the remedies that somebody can use while an operation goes on. The node's fields can't be changed then.
+var meanwhile = []Do{ProbeBMC}
+
 // ofReach are the remedies that change how the BMC is reached.
 var ofReach = []Do{SetPassword, SetAddress, TrustBMC}
 
@@ -46,10 +50,28 @@ func (e *Explanation) canMend(n *node.Node, o *node.Operation) {
 	}
 	for _, cause := range causes {
 		for _, do := range remedies[cause] {
+			if !fits(do, o) {
+				continue
+			}
 			if slices.Contains(ofReach, do) && failed != nil && n.ReachedSince != nil && n.ReachedSince.After(*failed) {
 				continue
 			}
 			e.can(Action{Do: do})
 		}
 	}
+}
+
+// canMendMeanwhile adds what helps with a cause that keeps o waiting.
+func (e *Explanation) canMendMeanwhile(o *node.Operation, cause fault.Code) {
+	for _, do := range remedies[cause] {
+		if slices.Contains(meanwhile, do) && fits(do, o) {
+			e.can(Action{Do: do})
+		}
+	}
+}
+
+// fits reports whether the driver of o's node lets somebody do that.
+func fits(do Do, o *node.Operation) bool {
+	h, _ := node.Hardware(o.Driver)
+	return do != ProbeBMC || h.Probed
 }

@@ -29,9 +29,9 @@ func destroys(a Action) bool {
 func TestWhatMendsTheCauseComesBeforeTheRetry(t *testing.T) {
 	now := time.Now()
 	for _, cause := range fault.Causes() {
-		failed := &node.Operation{ID: 7, Kind: node.KindDeploy, Outcome: node.Failed, Cause: cause, Error: "no"}
+		failed := &node.Operation{ID: 7, Driver: "redfish", Kind: node.KindDeploy, Outcome: node.Failed, Cause: cause, Error: "no"}
 		held := &node.Operation{
-			ID: 7, Kind: node.KindDeploy, Phase: node.Holding, Cause: cause, Error: "no", AcceptedAt: now, WaitingFor: "a decision: retry or abort",
+			ID: 7, Driver: "redfish", Kind: node.KindDeploy, Phase: node.Holding, Cause: cause, Error: "no", AcceptedAt: now, WaitingFor: "a decision: retry or abort",
 			Steps: []node.Step{{Interface: "deploy", Step: node.StepWriteImage, State: node.StepFailed, LastError: "no", Cause: cause}},
 		}
 		for name, c := range map[string]struct {

@@ -21,12 +21,14 @@ type Story struct {
 
 // covers reports whether the story says what the operation waits for, so that nobody has to say it again.
 func (s *Story) covers(waitingFor string) bool {
-	return s.Wait != nil && (s.Wait.For == node.WaitCall || s.Wait.For == node.WaitMedium) && waitingFor != ""
+	return s.Wait != nil && (s.Wait.For == node.WaitCall || s.Wait.For == node.WaitMedium || s.Wait.For == node.WaitAnswer) && waitingFor != ""
 }
 
-// says reports whether the sentence is about what these words name, so that nobody has to say them again.
-func (s *Story) says(words string) bool {
-	return strings.HasPrefix(s.Sentence, words+" ") || strings.HasPrefix(s.Sentence, words+": ")
+// addFailure appends why the attempt before failed, if the sentence does not say so yet.
+func (s *Story) addFailure(step *node.Step) {
+	if why := told(step.LastError); why != "" && !strings.Contains(s.Sentence, why) {
+		s.Sentence += "; the last attempt failed: " + why
+	}
 }
 
 // tell makes the story of n out of what is explained already.
@@ -37,6 +39,11 @@ func (e *Explanation) tell(n *node.Node) {
 		return
 	}
 	step := o.CurrentStep()
+	defer func() {
+		if e.Story.running && o.Phase != node.Undoing {
+			e.Story.addFailure(step)
+		}
+	}()
 	switch w := Wait(o, n.Agent, e.now); {
 	case w != nil:
 		what := "the undo"

@@ -24,7 +24,8 @@ func (e *Explanation) usual(o *node.Operation) {
 	}
 	switch {
 	case !o.PastUsual(e.now):
-		return
+	case o.StepWait.Late(e.now) && o.StepWait.Fraction == nil:
+		e.Trouble = append(e.Trouble, fmt.Sprintf("%sit waits%s", unusual, text.Since(&o.StepWait.Since, e.now)))
 	case o.StepWait.Late(e.now):
 		e.Trouble = append(e.Trouble, unusual+e.pace(o.StepWait))
 	case e.Usual != "":
@@ -34,6 +35,7 @@ func (e *Explanation) usual(o *node.Operation) {
 	}
 	if cause := o.LateCause(e.now); cause != "" && e.Cause == "" {
 		e.Cause, e.advises = cause, true
+		e.canMendMeanwhile(o, cause)
 		e.can(Action{Do: CancelOperation, Operation: o.ID}) // what mends the cause can be done when it has ended
 	}
 }

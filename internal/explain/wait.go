@@ -73,6 +73,9 @@ func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) st
 	switch w.For {
 	case node.WaitPower:
 		add("%s asked at %s", w.Subject, format(w.Since))
+		if w.Unanswered {
+			add("the BMC has not answered that request")
+		}
 		parts = append(parts, looked(w, "the BMC", "still says "+w.Seen, "said "+w.Seen, at)...)
 	case node.WaitMedium:
 		add("%s asked for at %s", orWords(w.Subject, "virtual medium ", "a virtual medium"), format(w.Since))
@@ -98,10 +101,15 @@ func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) st
 		}
 	case node.WaitHeartbeat:
 		add("the next call of the agent has been awaited since %s", format(w.Since))
+	case node.WaitAnswer:
+		add("%s", answers(w, at))
 	case node.WaitRequest:
 		add("the BMC may still carry out an earlier request (%s)", w.Subject)
 	case node.WaitTime:
 		add("a pause since %s", format(w.Since))
+	}
+	if w.Took > 0 && w.For != node.WaitAnswer {
+		add("it answers slowly%s", text.Because(slowness(w)))
 	}
 	if w.Every > 0 {
 		add("looked at again every %s", w.Every)
@@ -135,7 +143,26 @@ func looked(w *node.Wait, whom, seen, last string, at func(*time.Time) string) [
 	if w.Unread != "" {
 		return append(out, fmt.Sprintf("%s has not answered since %s (%s)", whom, at(w.UnreadSince), text.Clause(w.Unread)))
 	}
+	if w.Unanswered {
+		return out
+	}
 	return append(out, whom+" has not been asked since")
+}
+
+// answers says how a BMC answers that is slow or silent.
+func answers(w *node.Wait, at func(*time.Time) string) string {
+	switch {
+	case w.Unread != "":
+		return fmt.Sprintf("the BMC has not answered since %s%s", at(w.UnreadSince), text.Because(text.Clause(w.Unread)))
+	case w.Took > 0:
+		return "the BMC answers slowly" + text.Because(slowness(w))
+	}
+	return "the BMC has been asked at " + at(&w.Since)
+}
+
+// slowness says how slowly a BMC answers.
+func slowness(w *node.Wait) string {
+	return fmt.Sprintf("its last answer took %s; it has up to %s for the next one", w.Took.Round(100*time.Millisecond), w.Within.Round(100*time.Millisecond))
 }
 
 // done says how much of a command is done.

@@ -54,8 +54,8 @@ const (
 var ofFailures = []CodeRow{
 	{
 		Code: BMCSilent, Kind: Unreachable, Cause: true, Meaning: "The BMC does not answer.",
-		Do:     "Check that the BMC has power and network, and that redfish_address is right: open it from a host of the conductors. A BMC that hangs often needs a cold reset, or the server has to be without mains power for a minute. Then retry. bmc_away_timeout says how long Temper waits by itself.",
-		Fields: []string{"driver_info/redfish_address"},
+		Do:     "Check that the BMC has power and network, and that its address in driver_info is right: temper bmc probe asks a Redfish BMC directly, from the machine where it runs. A BMC that hangs often needs a cold reset, or the server has to be without mains power for a minute. An operation waits up to bmc_away_timeout and goes on by itself when the BMC answers; retry one that has failed.",
+		Fields: []string{"driver_info/redfish_address", "driver_info/ipmi_address"},
 	},
 	{
 		Code: BMCWrongPassword, Kind: Denied, Cause: true, Meaning: "The BMC refuses the user name or the password.",
@@ -91,8 +91,8 @@ var ofFailures = []CodeRow{
 		Fields: []string{"driver_info/redfish_address"},
 	},
 	{
-		Code: PowerUnchanged, Kind: Unreachable, Cause: true, Meaning: "The BMC accepted a power request, and the power state did not change in time.",
-		Do: "Look at the server and at the BMC's log: the request may have been lost, a power supply may have failed, or the server takes longer than power_timeout. Then retry.", Fields: []string{"power_state"},
+		Code: PowerUnchanged, Kind: Unreachable, Cause: true, Meaning: "A power request had no effect: the power state did not change in time.",
+		Do: "If the error says that the BMC has not answered the request, reset the BMC. Else look at the server and at the BMC's log: the request may have been lost, a power supply may have failed, or the server takes longer than power_timeout. Then retry.", Fields: []string{"power_state"},
 	},
 	{
 		Code: PowerLost, Kind: Unreachable, Cause: true, Meaning: "The server's power changed although nobody asked Temper for that.",

@@ -17,7 +17,7 @@ import (
 type Item struct {
 	Command string `json:"command"`
 	Effect  string `json:"effect"` // what it does; Command and Effect together are a sentence
-	Method  string `json:"method"`
+	Method  string `json:"method"` // "" = there is only the command
 	Path    string `json:"path"`
 	Body    any    `json:"body"` // null = none
 }
@@ -40,7 +40,7 @@ func Of(n *node.Node, a explain.Action) Item {
 		return strings.NewReplacer(
 			"{node}", node, "{operation}", strconv.FormatInt(a.Operation, 10), "{kind}", cmp.Or(string(a.Kind), "work"), "{decision}", string(a.Decision),
 			"{group}", cmp.Or(a.Group, `""`), "{verb}", commandOf(v), "{state}", string(v.State),
-			"{digest}", digestField(n), "{conductor}", a.Conductor, "{webhook}", a.Webhook,
+			"{digest}", digestField(n), "{address}", bmcField(n, "address"), "{password}", bmcField(n, "password"), "{bmc}", bmcValue(n, "address"), "{user}", bmcValue(n, "username"), "{conductor}", a.Conductor, "{webhook}", a.Webhook,
 		).Replace(text)
 	}
 	item := Item{Command: "temper " + fill(r.command, label), Effect: cmp.Or(effects[a.Decision], fill(r.effect, "")), Method: r.method, Path: fill(r.path, uuid)}

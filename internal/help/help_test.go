@@ -66,7 +66,11 @@ func TestEveryCommandIsOneOfTheCommandLine(t *testing.T) {
 			require.Equal(t, "temper", words[0])
 			role := &cobra.Command{Use: "conductor"}
 			role.AddCommand(cli.ConductorCommands()...)
-			c, rest, err := cli.New(cli.Group{ID: "roles", Commands: []*cobra.Command{role}}).Find(words[1:])
+			bmc := &cobra.Command{Use: "bmc"} // that of cmd/temper, which has a test of its own for it
+			probe := &cobra.Command{Use: "probe ADDRESS", Args: cobra.ExactArgs(1), Run: func(*cobra.Command, []string) {}}
+			probe.Flags().String("username", "", "")
+			bmc.AddCommand(probe)
+			c, rest, err := cli.New(cli.Group{ID: "roles", Commands: []*cobra.Command{role, bmc}}).Find(words[1:])
 			require.NoError(t, err, words)
 			require.True(t, c.Runnable() && c.HasParent() && !c.HasSubCommands(), "%v is no whole command", words)
 			require.NoError(t, c.ParseFlags(rest), words)

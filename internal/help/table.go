@@ -2,6 +2,8 @@ package help
 
 import (
 	"net/http"
+	"regexp"
+	"strings"
 
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/node"
@@ -35,13 +37,18 @@ var rows = map[explain.Do]row{
 	explain.Unprotect:      {"node set {node} --protected=false", "lifts that", http.MethodPatch, "/v1/nodes/{node}", always(replace("/protected", false))},
 	explain.ChangeGroup:    {"node set {node} --conductor-group {group}", "moves it to that conductor group", http.MethodPatch, "/v1/nodes/{node}", group},
 	explain.SetPassword: {
-		"node set {node} --driver-info redfish_password=-", "sets the right password, which it asks for",
-		http.MethodPatch, "/v1/nodes/{node}", always(set("/driver_info/redfish_password", "PASSWORD")),
+		"node set {node} --driver-info {password}=-", "sets the right password, which it asks for",
+		http.MethodPatch, "/v1/nodes/{node}", func(n *node.Node, _ explain.Action) any {
+			return set("/driver_info/"+bmcField(n, "password"), "PASSWORD")
+		},
 	},
 	explain.SetAddress: {
-		"node set {node} --driver-info redfish_address=ADDRESS --driver-info redfish_password=-", "sets the right address, and asks for the password",
-		http.MethodPatch, "/v1/nodes/{node}", always(append(set("/driver_info/redfish_address", "ADDRESS"), set("/driver_info/redfish_password", "PASSWORD")...)),
+		"node set {node} --driver-info {address}=ADDRESS --driver-info {password}=-", "sets the right address, and asks for the password",
+		http.MethodPatch, "/v1/nodes/{node}", func(n *node.Node, _ explain.Action) any {
+			return append(set("/driver_info/"+bmcField(n, "address"), "ADDRESS"), set("/driver_info/"+bmcField(n, "password"), "PASSWORD")...)
+		},
 	},
+	explain.ProbeBMC: {"bmc probe {bmc} --username {user}", "asks the BMC directly, from this machine", "", "", nil},
 	explain.TrustBMC: {
 		"node set {node} --driver-info redfish_verify_ca=CA_FILE --driver-info redfish_password=-", "names the authority of its certificate, and asks for the password",
 		http.MethodPatch, "/v1/nodes/{node}", always(append(set("/driver_info/redfish_verify_ca", "CA_FILE"), set("/driver_info/redfish_password", "PASSWORD")...)),
@@ -110,6 +117,28 @@ func digestField(n *node.Node) string {
 		return checksum
 	}
 	return value
+}
+
+// bmcField is the field of driver_info that has the address, the username or the password of n's BMC. n may be nil.
+func bmcField(n *node.Node, what string) string {
+	driver := ""
+	if n != nil {
+		driver = n.Driver
+	}
+	return node.BMCProperty(driver, what)
+}
+
+// plainWord is what a shell takes as one word, as it is.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9._:/@\[\]-]+$`)
+
+// bmcValue is the value of that field, or else its name in capitals: only the reader knows it.
+func bmcValue(n *node.Node, what string) string {
+	if n != nil {
+		if value, ok := n.DriverInfo[bmcField(n, what)].(string); ok && plainWord.MatchString(value) {
+			return value
+		}
+	}
+	return strings.ToUpper(what)
 }
 
 // replace is a PATCH of one field.

@@ -27,6 +27,8 @@ type HardwareType struct {
 	About string
 	// Properties are the keys of driver_info with which the BMC is reached.
 	Properties []Property
+	// Probed: "temper bmc probe" can ask its BMCs.
+	Probed bool
 	// Implementations of each interface, the best first. The first one that a
 	// conductor has enabled is the default.
 	Implementations map[string][]Implementation
@@ -153,6 +155,17 @@ func (h HardwareType) Supports() map[string][]string {
 		}
 	}
 	return out
+}
+
+// BMCProperty returns the key of driver_info that has the address, the username or the password of a node's BMC. Of an unknown
+// driver it is that of the first hardware type.
+func BMCProperty(driver, what string) string {
+	h, known := Hardware(driver)
+	if !known || len(h.Properties) == 0 {
+		h = hardware[0]
+	}
+	i := slices.IndexFunc(h.Properties, func(p Property) bool { return strings.HasSuffix(p.Name, "_"+what) })
+	return h.Properties[max(i, 0)].Name
 }
 
 // IsFake reports whether nodes of type h need no hardware.

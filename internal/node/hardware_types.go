@@ -5,7 +5,7 @@ package node
 // (CONTRIBUTING.md).
 var hardware = []HardwareType{
 	{
-		Name:  "redfish",
+		Name: "redfish", Probed: true,
 		About: "Servers whose BMC speaks Redfish. The ramdisk agent is booted from the BMC's virtual media.",
 		Properties: []Property{
 			{Name: "redfish_address", Required: true, Decides: true, About: "URL or host of the BMC, for example https://bmc.example.org; https where no scheme is given. Required."},

@@ -52,9 +52,10 @@ func (w *Wait) Pace(step *Step, at time.Time) {
 // Late reports whether w takes unusually long: what is done of it stands still, or goes on too slowly.
 func (w *Wait) Late(now time.Time) bool { return w != nil && w.LateAt != nil && w.LateAt.Before(now) }
 
-// LateCause returns why the current step takes unusually long, "" if it does not or nobody knows.
+// LateCause returns why the current step takes unusually long, "" if it does not or nobody knows. The cause of a BMC that gives
+// no answer is known at once.
 func (o *Operation) LateCause(now time.Time) fault.Code {
-	if o.PastUsual(now) && o.StepWait.Late(now) {
+	if o.LiveWait().silent() || o.PastUsual(now) && o.StepWait.Late(now) {
 		return o.StepWait.LateCause
 	}
 	return ""

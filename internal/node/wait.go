@@ -25,6 +25,12 @@ type Wait struct {
 	Unread      string     `json:"unread,omitempty"`
 	UnreadSince *time.Time `json:"unread_since,omitempty"`
 
+	// Took is how long the BMC took for its last answer, and Within how long its answers are awaited; 0 = it answers quickly.
+	Took   time.Duration `json:"took,omitempty"`
+	Within time.Duration `json:"within,omitempty"`
+	// Unanswered says that the BMC has not answered the request itself, or not yet. Perhaps it carries it out all the same.
+	Unanswered bool `json:"unanswered,omitempty"`
+
 	// Fraction is how much is done, from 0 to 1; nil = whoever does it does not tell.
 	Fraction *float64 `json:"fraction,omitempty"`
 	Bytes    int64    `json:"bytes,omitempty"` // that are done; 0 = not told
@@ -50,6 +56,7 @@ const (
 	WaitCommand   WaitFor = "agent_command"   // the agent is to end its command, the step Subject
 	WaitHeartbeat WaitFor = "agent_heartbeat" // any agent of the node is to call once more
 	WaitTime      WaitFor = "time"            // Until is to come
+	WaitAnswer    WaitFor = "bmc_answer"      // the BMC is to answer, whatever it was asked: it is slow, or silent since Since
 	WaitRequest   WaitFor = "bmc_request"     // a request to the BMC that was sent before, Subject, may take effect until Until
 )
 
@@ -69,6 +76,25 @@ func (w *Wait) Missed(why string, at time.Time) {
 		w.UnreadSince = &at
 	}
 }
+
+// Answered notes that a BMC has answered a request, how long it took, and how long its answers are awaited from now on. Both are
+// 0 of a BMC that answers quickly.
+func (w *Wait) Answered(took, within time.Duration, at time.Time) {
+	w.Took, w.Within = took, within
+	if w.For == WaitAnswer {
+		w.Saw("answers", at)
+		w.Until, w.LateAt, w.LateCause = nil, nil, ""
+	}
+}
+
+// SilentWait is the wait for a BMC that has given no answer since then, why the last try failed, and when its step gives up.
+func SilentWait(since time.Time, why string, until time.Time) Wait {
+	late := since.Add(StallLimit)
+	return Wait{For: WaitAnswer, Since: since, Until: &until, Unread: why, UnreadSince: &since, LateAt: &late, LateCause: fault.BMCSilent}
+}
+
+// silent reports whether w is for a BMC that gives no answer.
+func (w *Wait) silent() bool { return w != nil && w.For == WaitAnswer && w.Unread != "" }
 
 // newLook is the weight of the newest look in a speed: each one is measured over a few seconds only.
 const newLook = 0.3

@@ -784,7 +784,7 @@ LANGUAGE sql STABLE AS $$
           FROM nodes n WHERE n.provision_state IN ('deploy failed', 'clean failed', 'inspect failed', 'adopt failed', 'rescue failed', 'unrescue failed',
             'service failed', 'error') OR n.provision_state = 'enroll' AND n.last_error IS NOT NULL
         UNION ALL
-        SELECT o.node_id, 3, 'late', coalesce(o.cause, CASE WHEN w.late_at < clock_timestamp() THEN o.step_wait ->> 'late_cause' END, ''), o.id, coalesce(least(
+        SELECT o.node_id, 3, 'late', coalesce(o.cause, CASE WHEN w.late_at < clock_timestamp() OR o.step_wait ->> 'for' = 'bmc_answer' THEN o.step_wait ->> 'late_cause' END, ''), o.id, coalesce(least(
                 CASE WHEN o.waiting_until < clock_timestamp() THEN o.waiting_until END, CASE WHEN o.usual_until < clock_timestamp() THEN o.usual_until END,
                 CASE WHEN w.late_at < clock_timestamp() THEN w.late_at END), o.accepted_at)
           FROM operations o CROSS JOIN LATERAL (SELECT (o.step_wait ->> 'late_at')::timestamptz AS late_at) w WHERE o.ended_at IS NULL AND o.temporal_pause IS NULL AND o.stalled = '' AND o.phase <> 'holding'

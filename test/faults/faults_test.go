@@ -37,6 +37,8 @@ var hardware = map[string]struct {
 	"the BMC is dead": {
 		fault: []map[string]any{kind("hang")}, step: "deploy.prepare", cause: fault.BMCSilent, undoes: true,
 		words: "no answer in time (at most 2s) (GET PATH); read power at ADDRESS",
+		blank: func(n *node) map[string]string { return map[string]string{"ADDRESS": n.server.Address} },
+		types: func(n *node) string { return n.server.Password },
 	},
 	"the password is wrong": {
 		wrong: func(n *node) { n.set("/driver_info/redfish_password", "wrong") }, step: "deploy.prepare", cause: fault.BMCWrongPassword,

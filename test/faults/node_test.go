@@ -142,6 +142,9 @@ func (l *lab) runTyping(t *testing.T, command, typed string) (code int, output s
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Env = append(os.Environ(), "PATH="+l.bin+":"+os.Getenv("PATH"), "TEMPER_API_URL="+l.APIURL)
+	if typed != "" { // temper bmc probe asks for the password only in a terminal
+		cmd.Env = append(cmd.Env, "TEMPER_BMC_PASSWORD="+typed)
+	}
 	var out bytes.Buffer
 	cmd.Stdin = strings.NewReader(typed + "\n")
 	cmd.Stdout, cmd.Stderr = &out, &out

@@ -152,19 +152,28 @@ func (e *endpoint) send(ctx context.Context, r request, p login) (*answer, error
 	if err := e.acquireBefore(ctx, until); err != nil {
 		return nil, err
 	}
-	defer e.shared.release()
+	answered := time.Duration(-1)
+	defer func() {
+		e.shared.release()
+		if answered >= 0 {
+			bmc.Heard(ctx, answered, e.shared.within())
+		}
+	}()
 	if r.target != nil { // its guard may wait for longer than a request may take
 		var err error
 		if until, err = r.target.Permit(ctx, bmc.Request{Name: bmc.AskedFor(ctx, r.method+" "+r.path), AnswerWithin: within}); err != nil {
 			return nil, &guardError{err}
 		}
 	}
-	ctx, cancel := context.WithDeadline(ctx, until)
+	inTime, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	begun := time.Now()
 	e.touch(begun)
-	a, err := e.exchange(ctx, r, p)
+	a, err := e.exchange(inTime, r, p)
 	e.learn(err, time.Since(begun), within)
+	if err == nil {
+		answered = time.Since(begun)
+	}
 	if err == nil && (a.err() != nil || a.status == http.StatusAccepted) {
 		a.body = []byte(e.redact(string(a.body), r.secrets...)) // before the text is shortened: half a secret would not be found
 	}

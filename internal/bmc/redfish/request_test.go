@@ -55,6 +55,20 @@ func TestABMCThatRanOutOfTimeGetsMore(t *testing.T) {
 	require.Equal(t, 3*time.Second, open(time.Hour).AnswerWithin(), "what others have learned, but not more than may be")
 }
 
+func TestWhoListensIsToldOfEachAnswer(t *testing.T) {
+	f := newFixture(t)
+	s := talk(t, newDriver(t, quick()), f.info(nil))
+	answers := 0
+	ctx := bmc.Listening(t.Context(), func(took, within time.Duration) {
+		answers++
+		require.Positive(t, took)
+		require.Equal(t, quick().RequestTimeout, within)
+	})
+	_, err := s.Power(ctx)
+	require.NoError(t, err)
+	require.Positive(t, answers)
+}
+
 func TestABMCThatCannotBeReachedGetsNoMoreTime(t *testing.T) {
 	f := newFixture(t)
 	conf := quick()
