@@ -30,10 +30,11 @@ type Conductor struct {
 	Reconciliation Reconciliation
 	Registry       Registry
 	Steps          *conductor.Steps
-	Power          *conductor.PowerRefresh // nil = only operations read power states
-	Self           coverage.Conductor      // Hostname, Group, Interfaces
-	Interval       time.Duration           // between two heartbeats
-	Timeout        time.Duration           // how long after its last heartbeat it counts as dead
+	Power          *conductor.PowerRefresh  // nil = only operations read power states
+	Health         *conductor.HealthRefresh // nil = nobody reads the health
+	Self           coverage.Conductor       // Hostname, Group, Interfaces
+	Interval       time.Duration            // between two heartbeats
+	Timeout        time.Duration            // how long after its last heartbeat it counts as dead
 	StopGrace      time.Duration
 	AtOnce         int    // steps at a time, each queue. Default 500
 	Started        func() // called each time that it begins to poll; may be nil
@@ -87,7 +88,8 @@ func (c *Conductor) serve(ctx context.Context, incarnation int64) (bool, error) 
 	go c.Reconciliation.triggerUnlessPaused(ctx, c.Log) // the ring has one more member
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
-	go c.refresh(reading)
+	go c.refreshPower(reading)
+	go c.refreshHealth(reading)
 	err = c.heartbeatLoop(ctx, incarnation, false)
 	stopReading()
 	if errors.Is(err, errDrained) {

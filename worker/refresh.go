@@ -8,13 +8,26 @@ import (
 	"go.uber.org/zap"
 )
 
-// refresh reads the power states of this conductor's nodes at intervals until ctx ends. The first
-// delay is random, so that conductors that start together do not read at the same time.
-func (c *Conductor) refresh(ctx context.Context) {
-	if c.Power == nil || c.Power.Interval <= 0 {
+// refreshPower reads the power states of this conductor's nodes at intervals until ctx ends.
+func (c *Conductor) refreshPower(ctx context.Context) {
+	if c.Power != nil {
+		c.refresh(ctx, "power states", c.Power.Interval, c.Power.All)
+	}
+}
+
+// refreshHealth reads the health of this conductor's nodes at intervals until ctx ends.
+func (c *Conductor) refreshHealth(ctx context.Context) {
+	if c.Health != nil {
+		c.refresh(ctx, "health", c.Health.Interval, c.Health.All)
+	}
+}
+
+// refresh calls all at intervals until ctx ends; an interval of 0 means never. The first delay is random, so that conductors
+// that start together do not read at the same time.
+func (c *Conductor) refresh(ctx context.Context, what string, every time.Duration, all func(context.Context) error) {
+	if every <= 0 {
 		return
 	}
-	every := c.Power.Interval
 	timer := time.NewTimer(time.Duration(rand.Float64() * float64(every)))
 	defer timer.Stop()
 	for {
@@ -24,15 +37,15 @@ func (c *Conductor) refresh(ctx context.Context) {
 		case <-timer.C:
 		}
 		began := time.Now()
-		err := c.Power.All(ctx)
+		err := all(ctx)
 		took := time.Since(began)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			c.Log.Warn("the power states could not be refreshed", zap.Error(err))
+			c.Log.Warn("the refresh failed", zap.String("of", what), zap.Error(err))
 		case took > every:
-			c.Log.Warn("power states take longer to read than the time between two refreshes", zap.Duration("took", took))
+			c.Log.Warn("the refresh takes longer than the time between two of them", zap.String("of", what), zap.Duration("took", took))
 		}
 		timer.Reset(max(every-took, every/10))
 	}

@@ -17,6 +17,7 @@ import (
 type Store interface {
 	NodeStore
 	AttentionStore
+	HealthStore
 	RequestStore
 	TraitStore
 	PortStore
@@ -67,6 +68,14 @@ type NodeStore interface {
 type AttentionStore interface {
 	Attention(ctx context.Context, f node.AttentionFilter) ([]node.Attention, error)
 	AttentionGroups(ctx context.Context, f node.AttentionFilter) ([]node.AttentionGroup, error)
+}
+
+// HealthStore has the health of nodes as conductors read it. An ident is a uuid or a name.
+type HealthStore interface {
+	// NodeHealth returns the health of a node. If it was never read, its status is unknown.
+	NodeHealth(ctx context.Context, ident string) (*node.NodeHealth, error)
+	// HealthList returns nodes whose health was ever read, in order of age.
+	HealthList(ctx context.Context, f node.HealthFilter) ([]node.NodeHealth, error)
 }
 
 // RequestStore keeps the operations.

@@ -22,6 +22,8 @@ func (s *Server) ownRoutes() []httpd.Route {
 		httpd.Get("/temper/v1/nodes/available", 0, s.listAvailable),
 		httpd.Get("/temper/v1/nodes/deleted", 0, s.listDeleted),
 		httpd.Get("/temper/v1/nodes/power", 0, s.listPowers),
+		httpd.Get("/temper/v1/nodes/health", 0, s.listHealth),
+		httpd.Get("/temper/v1/nodes/:node/health", 0, s.getNodeHealth),
 		httpd.Get("/temper/v1/nodes/:node/history", 0, s.listWholeHistory),
 		httpd.Post("/temper/v1/nodes/:node/operations", 0, s.createOperation),
 		httpd.Get("/temper/v1/nodes/:node/why", 0, s.getWhy),

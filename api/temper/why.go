@@ -52,6 +52,11 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 	if o := n.Operation; o != nil && o.BegunAt != nil {
 		f.Run = s.runOf(ctx, o)
 	}
+	health, err := s.Store.NodeHealth(ctx, n.UUID)
+	if err != nil {
+		return 0, nil, err
+	}
+	f.Health, f.Withheld = health.Health, health.Withheld
 	f.System = <-asked
 	return http.StatusOK, explained(n, f), nil
 }

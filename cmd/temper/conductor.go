@@ -47,7 +47,7 @@ func orHostname(name string) string {
 
 func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	name := orHostname(r.Name)
-	db, err := openStore(ctx, r.Database, r.ConductorHeartbeatTimeout, name)
+	db, err := openStore(ctx, r.Database, r.Rules, r.ConductorHeartbeatTimeout, name)
 	if err != nil {
 		return err
 	}
@@ -96,10 +96,12 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	self := coverage.Conductor{Hostname: name, Group: strings.ToLower(r.Group), Interfaces: hardware.Enabled()}
 	observer, reach := counts.Observer(), &conductor.Reach{}
 	counts.Conductor(reach.Silent, hardware.Slow)
+	health := &conductor.HealthRefresh{Store: db, Drivers: hardware, Self: self, Interval: r.HealthInterval, Reach: reach, Log: p.log.Named("health")}
+	counts.Health(health.Read, r.SensorMetrics == config.MetricsOfNodes)
 	w := &worker.Conductor{
 		Client: c, Reconciliation: rec, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
 		StopGrace: workTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c))) },
-		Self: self,
+		Self: self, Health: health,
 		Power: &conductor.PowerRefresh{
 			Store: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Request: r.BMCRequest, Reach: reach, Log: p.log.Named("power"),
 		},

@@ -187,6 +187,11 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "node show n1 n9", out: "n1", err: "1 of 2 failed:\n  n9: Node n9 could not be found; temper node list shows which there are"},
 
 		{args: "node set n1 n2 --description both --driver-info a=b --interface deploy=fake", out: "n2: set driver_info.a, description, deploy_interface"},
+		{args: "node health n1", out: "n1    unknown"},
+		{args: "node health n9", err: "Node n9 could not be found; temper node list shows which there are"},
+		{args: "node health", out: "NODE"},
+		{args: "node health --status ill", err: "status must be one of"},
+		{args: "node health n1 --status ok", err: "not for one node"},
 		{args: "node why n1 n2", out: "2 nodes: nobody is needed\n"},
 		{args: "node why n1 n9", err: "Node n9 could not be found"},
 		{args: "node why", err: "name at least one node or filter"},

@@ -76,7 +76,7 @@ type why struct {
 
 func (w *why) addFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&w.reason, "reason", "", "only nodes that need a person for this `reason`: held, failed, late, owed, fault, power, quarantined")
+	f.StringVar(&w.reason, "reason", "", "only nodes that need a person for this `reason`: held, failed, late, owed, fault, power, unhealthy, quarantined")
 	f.StringVar(&w.cause, "cause", "", "only nodes with this `cause`")
 	f.StringVar(&w.driver, "driver", "", "only nodes with this `driver`")
 	f.StringVar(&w.class, "resource-class", "", "only nodes of this resource `class`")

@@ -208,6 +208,12 @@ func (c Steering) check(p *problems) {
 	}
 }
 
+func (c Rules) check(p *problems) {
+	if c.UnhealthyNodes != UnhealthyOffered && c.UnhealthyNodes != UnhealthyWithheld {
+		p.refuse("unhealthy_nodes", "want offered or withheld")
+	}
+}
+
 func (c Reach) check(p *problems) {
 	for key, list := range map[string][]string{"image_allow": c.ImageAllow, "bmc_allow": c.BMCAllow, "agent_allow": c.AgentAllow} {
 		if _, err := Networks(list); err != nil {
@@ -240,6 +246,7 @@ func (r *API) check(p *problems) {
 	r.Liveness.check(p)
 	r.Patience.check(p)
 	r.Steering.check(p)
+	r.Rules.check(p)
 	r.Reach.check(p)
 	checkTimes(p, r.Liveness, r.Steering)
 	p.requireAddress("listen", r.Listen)
@@ -282,6 +289,7 @@ func (r *Orchestrator) check(p *problems) {
 	r.Liveness.check(p)
 	r.Patience.check(p)
 	r.Steering.check(p)
+	r.Rules.check(p)
 	checkTimes(p, r.Liveness, r.Steering)
 	if r.Reap != ReapUndeploy && r.Reap != ReapReport {
 		p.refuse("reap", "want undeploy or report")
@@ -299,10 +307,16 @@ func (r *Conductor) check(p *problems) {
 	r.Liveness.check(p)
 	r.Patience.check(p)
 	r.Steering.check(p)
+	r.Rules.check(p)
 	r.Reach.check(p)
 	checkTimes(p, r.Liveness, r.Steering)
-	if r.SyncPower < 0 {
-		p.refuse("sync_power_state_interval", "want 0 or more")
+	p.requireNotNegative("sync_power_state_interval", r.SyncPower)
+	p.requireNotNegative("health_interval", r.HealthInterval)
+	if r.UnhealthyNodes == UnhealthyWithheld && r.HealthInterval == 0 {
+		p.refuse("health_interval", "want more than 0 with unhealthy_nodes: withheld, because a node would be withheld for ever")
+	}
+	if r.SensorMetrics != MetricsOfFleet && r.SensorMetrics != MetricsOfNodes {
+		p.refuse("sensor_metrics", "want fleet or nodes")
 	}
 	if r.Name != "" && !node.ValidServiceName(r.Name) {
 		p.refuse("conductor_name", "want letters, digits, dots, dashes and underscores, at most 254")

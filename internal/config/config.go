@@ -135,12 +135,13 @@ func (l StepLimits) Numbers() (map[string]int, error) {
 
 // Rules are what the site allows, and its defaults for settings of nodes.
 type Rules struct {
-	AutomatedClean  bool `key:"automated_clean" default:"true" help:"whether nodes are cleaned before they become available"`
-	DedicatedNodes  bool `key:"dedicated_nodes" default:"false" help:"whether a node with an owner or lessee is only for allocations of that project, and for those that name the node"`
-	AutomaticLessee bool `key:"automatic_lessee" default:"true" help:"whether the project of an instance (instance_info.project_id) becomes the lessee of a node that has none, until the instance goes"`
-	AllowMD5        bool `key:"allow_md5_checksum" default:"false" help:"whether images may be checked by md5, which does not protect against forged ones"`
-	AgentTLS        bool `key:"agent_require_tls" default:"true" help:"whether agents must be spoken to by https"`
-	AgentLoopback   bool `key:"agent_allow_loopback" default:"false" help:"whether agents may be on this machine, as simulated ones are"`
+	AutomatedClean  bool   `key:"automated_clean" default:"true" help:"whether nodes are cleaned before they become available"`
+	DedicatedNodes  bool   `key:"dedicated_nodes" default:"false" help:"whether a node with an owner or lessee is only for allocations of that project, and for those that name the node"`
+	AutomaticLessee bool   `key:"automatic_lessee" default:"true" help:"whether the project of an instance (instance_info.project_id) becomes the lessee of a node that has none, until the instance goes"`
+	UnhealthyNodes  string `key:"unhealthy_nodes" default:"offered" help:"whether available nodes in critical health are offered to allocations and compute services: offered or withheld"`
+	AllowMD5        bool   `key:"allow_md5_checksum" default:"false" help:"whether images may be checked by md5, which does not protect against forged ones"`
+	AgentTLS        bool   `key:"agent_require_tls" default:"true" help:"whether agents must be spoken to by https"`
+	AgentLoopback   bool   `key:"agent_allow_loopback" default:"false" help:"whether agents may be on this machine, as simulated ones are"`
 }
 
 // Reach limits which addresses this process connects to and which files it reads if users, BMCs or agents name them.
@@ -203,6 +204,18 @@ type Auth struct {
 	Strategy     string `key:"strategy" help:"http_basic or noauth; required if the API or compute service listens on more than loopback"`
 	HtpasswdFile string `key:"htpasswd_file" help:"file with users and bcrypt hashes, for http_basic"`
 }
+
+// The values of Rules.UnhealthyNodes.
+const (
+	UnhealthyOffered  = "offered"
+	UnhealthyWithheld = "withheld"
+)
+
+// The values of Conductor.SensorMetrics.
+const (
+	MetricsOfFleet = "fleet"
+	MetricsOfNodes = "nodes"
+)
 
 // The strategies of Auth. Without one, loopback has noauth, and other addresses are refused.
 const (

@@ -45,12 +45,14 @@ type Conductor struct {
 	Steering
 	Rules
 	Reach
-	Name      string        `key:"conductor_name" flag:"name" help:"name in /v1/conductors; empty is the host's name"`
-	Group     string        `key:"conductor_group" help:"conductor group whose nodes it serves; empty is the default group"`
-	Drivers   []string      `key:"enabled_drivers" default:"redfish,ipmi,fake-hardware" help:"hardware types it serves"`
-	SyncPower time.Duration `key:"sync_power_state_interval" default:"60s" help:"pause between two readings of the power state of each node that no operation holds; 0 is none"`
-	BMCProxy  string        `key:"bmc_proxy" secret:"url" help:"proxy through which it reaches BMCs, as http://host:port or socks5://host:port; empty is directly"`
-	Fake      Fake          `key:"fake" help:"delays of fake hardware by interface, as deploy_delay=5,clean_delay=1"`
+	Name           string        `key:"conductor_name" flag:"name" help:"name in /v1/conductors; empty is the host's name"`
+	Group          string        `key:"conductor_group" help:"conductor group whose nodes it serves; empty is the default group"`
+	Drivers        []string      `key:"enabled_drivers" default:"redfish,ipmi,fake-hardware" help:"hardware types it serves"`
+	SyncPower      time.Duration `key:"sync_power_state_interval" default:"60s" help:"pause between two readings of the power state of each node that no operation holds; 0 is none"`
+	HealthInterval time.Duration `key:"health_interval" default:"5m" help:"pause between two readings of the health and the sensors of each node that no operation holds; 0 is none"`
+	SensorMetrics  string        `key:"sensor_metrics" default:"fleet" help:"what /metrics has of sensors: fleet is the nodes of this conductor together, nodes also up to 13 series of each node"`
+	BMCProxy       string        `key:"bmc_proxy" secret:"url" help:"proxy through which it reaches BMCs, as http://host:port or socks5://host:port; empty is directly"`
+	Fake           Fake          `key:"fake" help:"delays of fake hardware by interface, as deploy_delay=5,clean_delay=1"`
 }
 
 // Rack is the role that simulates servers.

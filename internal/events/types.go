@@ -27,6 +27,7 @@ var Types = []string{
 	"baremetal.allocation.create.error",
 	"baremetal.allocation.update.end",
 	"baremetal.allocation.delete.end",
+	"node.health_changed",
 	"node.quarantined",
 	"node.released",
 	"operation.accepted",

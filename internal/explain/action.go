@@ -13,6 +13,7 @@ type Do string
 const (
 	ExplainNode    Do = "explain what happens to the node"
 	ValidateNode   Do = "validate the node"
+	ShowHealth     Do = "show the health of the node"
 	ChangeState    Do = "change the provision state"
 	DeployImage    Do = "deploy an image" // the node has none yet
 	UnholdNode     Do = "unhold the node"

@@ -16,6 +16,7 @@ var reasonWords = map[node.Reason][2]string{
 	node.ReasonOwed:        {"owes an undo that can't be done", "owe an undo that can't be done"},
 	node.ReasonFault:       {"was put into maintenance by a failure", "were put into maintenance by a failure"},
 	node.ReasonPower:       {"could not be switched on or off", "could not be switched on or off"},
+	node.ReasonUnhealthy:   {"has hardware in critical health", "have hardware in critical health"},
 	node.ReasonQuarantined: {"is in quarantine", "are in quarantine"},
 }
 
@@ -31,6 +32,9 @@ func NeedsPerson(count int, reason node.Reason, cause fault.Code) string {
 // NeedsAttention says why one node needs a person: what failed, or else the cause.
 func NeedsAttention(a *node.Attention) string {
 	words := "It " + reasonWords[a.Reason][0]
+	if len(a.Health) > 0 {
+		return words + ": " + healthReasons(a.Health)
+	}
 	if a.Error != "" {
 		return words + ": " + told(a.Error)
 	}

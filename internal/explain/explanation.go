@@ -26,6 +26,8 @@ type Facts struct {
 	Newest   *node.Operation      // the newest operation of any kind that has ended; nil = none is known
 	Undo     *node.Operation      // the newest undo that has ended; nil = none is known
 	System   System               // the parts of Temper; the zero value = nothing is known to be broken
+	Health   node.Health          // as its BMC told it last; the zero value = never
+	Withheld bool                 // nodes in critical health are not offered
 	Run      *node.RunStatus      // of the open operation's workflow; nil = not known
 	// Supports reports whether the node's driver can do an operation of the kind at all; nil = it can do all.
 	Supports func(node.OperationKind) bool
@@ -106,6 +108,7 @@ func Node(n *node.Node, f Facts) Explanation {
 	if e.Cause == "" && !f.Covered {
 		e.Cause, e.advises = fault.NoConductor, true
 	}
+	e.health(n, f)
 	e.Power = Power(n, f.Now)
 	e.tell(n)
 	e.subject = fmt.Sprintf("Node %s is %s%s%s%s", label(n), base, text.Since(e.Since, f.Now), e.why, maintained)

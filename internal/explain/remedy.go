@@ -26,6 +26,8 @@ var remedies = map[fault.Code][]Do{
 	fault.ImageFormatWrong:   {SetFormat},
 	fault.NoDiskFits:         {SetRootDevice},
 
+	fault.HardwareUnhealthy: {ShowHealth},
+
 	fault.NoConductor:    {ListConductors},
 	fault.ConductorsDied: {ListConductors},
 }

@@ -12,6 +12,7 @@ const (
 	BMCBadAnswer        Code = "bmc_bad_answer"
 	PowerUnchanged      Code = "power_unchanged"
 	PowerLost           Code = "power_lost"
+	HardwareUnhealthy   Code = "hardware_unhealthy"
 	BootDeviceRefused   Code = "boot_device_refused"
 	VirtualMediaRefused Code = "virtual_media_refused"
 
@@ -97,6 +98,10 @@ var ofFailures = []CodeRow{
 	{
 		Code: PowerLost, Kind: Unreachable, Cause: true, Meaning: "The server's power changed although nobody asked Temper for that.",
 		Do: "Find out who or what switched it: a person, another program that uses the BMC, a power policy of the BMC, or a failed power supply. Then retry.", Fields: []string{"power_state"},
+	},
+	{
+		Code: HardwareUnhealthy, Kind: Refused, Cause: true, Meaning: "The BMC says that the health of the server is critical.",
+		Do: "Look at which parts are wrong, and replace or mend them. The health is read again every health_interval. With unhealthy_nodes set to withheld the node is offered to nobody until it is better.",
 	},
 	{
 		Code: BootDeviceRefused, Kind: Refused, Cause: true, Meaning: "The BMC does not take the boot device.",

@@ -24,6 +24,7 @@ type row struct {
 var rows = map[explain.Do]row{
 	explain.ExplainNode:  {"node why {node}", "says what happens to it", http.MethodGet, "/temper/v1/nodes/{node}/why", nil},
 	explain.ValidateNode: {"node validate {node}", "shows what is missing", http.MethodGet, "/v1/nodes/{node}/validate", nil},
+	explain.ShowHealth:   {"node health {node}", "shows which parts are wrong", http.MethodGet, "/temper/v1/nodes/{node}/health", nil},
 	explain.ChangeState:  {"node {verb} {node}", "makes it {state}", http.MethodPost, "/temper/v1/nodes/{node}/operations", verb},
 	explain.DeployImage: {
 		"node deploy {node} --image URL --checksum DIGEST", "makes it active with that image",

@@ -13,10 +13,11 @@ type Attention struct {
 	ProvisionState     State
 	Rank               int // the worst reasons have the lowest ranks
 	Reason             Reason
-	Cause              fault.Code // "" = there is none
-	Error              string     // what failed, for people; "" = nothing did
-	Operation          int64      // that failed or is open; 0 = none
-	Since              *time.Time // nil = not known
+	Cause              fault.Code     // "" = there is none
+	Error              string         // what failed, for people; "" = nothing did
+	Health             []HealthReason // what is wrong with its hardware, if that is the reason
+	Operation          int64          // that failed or is open; 0 = none
+	Since              *time.Time     // nil = not known
 
 	ID int64 // of the node
 }
@@ -42,11 +43,12 @@ const (
 	ReasonOwed        Reason = "owed"        // what earlier work left can't be undone
 	ReasonFault       Reason = "fault"       // a failure has put it into maintenance
 	ReasonPower       Reason = "power"       // its latest operation, a power request, failed in the last day
+	ReasonUnhealthy   Reason = "unhealthy"   // its BMC says that its health is critical
 	ReasonQuarantined Reason = "quarantined" // no live conductor covers it
 )
 
 // Reasons lists the reasons, the worst first.
-var Reasons = []Reason{ReasonHeld, ReasonFailed, ReasonLate, ReasonOwed, ReasonFault, ReasonPower, ReasonQuarantined}
+var Reasons = []Reason{ReasonHeld, ReasonFailed, ReasonLate, ReasonOwed, ReasonFault, ReasonPower, ReasonUnhealthy, ReasonQuarantined}
 
 // AttentionFilter narrows a list of what needs a person. An empty field does not.
 type AttentionFilter struct {

@@ -119,6 +119,8 @@ type NodeHealth struct {
 	ID         int64 // of the node
 	UUID, Name string
 	Health
+	// Withheld says that the node is offered to nobody because of its health.
+	Withheld bool
 }
 
 // HealthFilter narrows a list of the health of nodes.

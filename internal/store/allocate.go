@@ -128,7 +128,7 @@ func (s *Store) offerArgs(a *node.Allocation, dedicated bool) args {
 	names := len(a.CandidateNodes) > 0
 	return args{
 		"class": a.ResourceClass, "owner": a.Owner, "traits": a.NodeTraits(), "maintained": a.AsksMaintenance(),
-		"in_maintenance_too": a.AsksMaintenance() && names, "dedicated": dedicated && !names, "timeout": micros(s.conductorTimeout),
+		"in_maintenance_too": a.AsksMaintenance() && names, "dedicated": dedicated && !names, "timeout": micros(s.conductorTimeout), "withhold": s.withhold,
 	}
 }
 

@@ -14,8 +14,9 @@ import (
 // The page is cut before the rest of its nodes is read. {where} is made by attentionFilter.
 const attentionSQL = `
 SELECT n.uuid::text, coalesce(n.name, ''), n.provision_state, a.rank, a.reason, a.cause, coalesce(a.operation_id, 0), a.since, a.node_id,
-	coalesce(CASE a.reason WHEN 'owed' THEN n.owed_error WHEN 'quarantined' THEN NULL WHEN 'failed' THEN n.last_error
-		ELSE coalesce((SELECT o.error FROM operations o WHERE o.id = a.operation_id), n.last_error) END, '')
+	coalesce(CASE a.reason WHEN 'owed' THEN n.owed_error WHEN 'quarantined' THEN NULL WHEN 'unhealthy' THEN NULL WHEN 'failed' THEN n.last_error
+		ELSE coalesce((SELECT o.error FROM operations o WHERE o.id = a.operation_id), n.last_error) END, ''),
+	CASE a.reason WHEN 'unhealthy' THEN (SELECT h.reasons FROM node_health h WHERE h.node_id = a.node_id) END
   FROM (SELECT a.* FROM needs_person(@timeout) a{where}
 	 ORDER BY a.rank, a.node_id LIMIT @limit) AS a JOIN nodes n ON n.id = a.node_id
  ORDER BY a.rank, a.node_id`
@@ -24,7 +25,7 @@ SELECT n.uuid::text, coalesce(n.name, ''), n.provision_state, a.rank, a.reason, 
 func (s *Store) Attention(ctx context.Context, f node.AttentionFilter) ([]node.Attention, error) {
 	sql, a := s.attention(f)
 	return list(ctx, s, "list what needs a person", sql, a, func(r pgx.Row) (a node.Attention, err error) {
-		return a, r.Scan(&a.NodeUUID, &a.NodeName, &a.ProvisionState, &a.Rank, &a.Reason, &a.Cause, &a.Operation, &a.Since, &a.ID, &a.Error)
+		return a, r.Scan(&a.NodeUUID, &a.NodeName, &a.ProvisionState, &a.Rank, &a.Reason, &a.Cause, &a.Operation, &a.Since, &a.ID, &a.Error, &a.Health)
 	})
 }
 

@@ -66,6 +66,11 @@ func TestWhatNeedsAPersonIsFound(t *testing.T) {
 		n.failedOnce(failed, node.KindDeploy, fault.CredentialsDenied)
 		want[failed.Name] = node.ReasonFailed
 	}
+	sick, warned := create(t, s, node.Active), create(t, s, node.Active)
+	raw(t, url, `INSERT INTO node_health (node_id, status, reasons, since, read_at)
+		SELECT id, 'critical', '[{"kind": "fan", "name": "Fan 1", "severity": "critical", "message": "it stands still"}]', now(), now() FROM nodes WHERE uuid = $1`, sick.UUID)
+	raw(t, url, `INSERT INTO node_health (node_id, status, since, read_at) SELECT id, 'warning', now(), now() FROM nodes WHERE uuid = $1`, warned.UUID)
+	want[sick.Name] = node.ReasonUnhealthy
 	unverified := create(t, s, node.Enroll)
 	raw(t, url, `UPDATE nodes SET last_error = 'no answer' WHERE uuid = $1`, unverified.UUID)
 	want[unverified.Name] = node.ReasonFailed

@@ -15,7 +15,8 @@ import (
 const freeSQL = `
 	n.provision_state = 'available' AND n.instance_uuid IS NULL AND NOT n.retired
 	AND n.allocation_uuid IS NULL AND n.fault IS NULL AND n.power_state IN ('power on', 'power off')
-	AND NOT EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)`
+	AND NOT EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)
+	AND NOT (` + withheldSQL + `)`
 
 // availableSQL: node n can be offered now, in a statement withCoverageSQL. It is
 // the one condition of whoever offers nodes.
@@ -41,7 +42,7 @@ func (s *Store) Available(ctx context.Context, f node.AvailableFilter) ([]node.O
 }
 
 func (s *Store) availableQuery(f node.AvailableFilter) *query {
-	q := &query{args: args{"timeout": micros(s.conductorTimeout)}}
+	q := &query{args: args{"timeout": micros(s.conductorTimeout), "withhold": s.withhold}}
 	q.and(availableSQL)
 	equal(q, "n.resource_class", "resource_class", f.ResourceClass)
 	equal(q, "n.conductor_group", "conductor_group", f.ConductorGroup)

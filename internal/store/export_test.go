@@ -47,9 +47,15 @@ func NodesStatement(f node.Filter, p node.Page) []Statement {
 
 // AvailableStatement returns the statement that Available runs.
 func AvailableStatement(f node.AvailableFilter) Statement {
-	q := (&Store{conductorTimeout: 15 * time.Second}).availableQuery(f)
+	q := (&Store{conductorTimeout: 15 * time.Second, withhold: true}).availableQuery(f)
 	_ = q.page("nodes", "n", nil, node.Page{})
 	return Statement{availableNodesSQL + q.String(), q.args}
+}
+
+// HealthStatements returns the statements that HealthList runs.
+func HealthStatements(f node.HealthFilter) []Statement {
+	sql, a := (&Store{}).healthList(f)
+	return []Statement{{sql, a}}
 }
 
 // PortsStatement returns the statement that Ports runs for filters without a node.

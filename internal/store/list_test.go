@@ -72,6 +72,9 @@ SELECT gen_random_uuid(), id, regexp_replace(lpad(to_hex(id), 12, '0'), '(..)(..
 INSERT INTO conductors (hostname, incarnation, conductor_group, interfaces)
 SELECT 'of-' || conductor_group || '-' || i, 1, conductor_group, wants
   FROM (SELECT conductor_group, jsonb_object_agg(driver, wants -> driver) AS wants FROM needs GROUP BY conductor_group) d, generate_series(1, 10) i`,
+		`
+INSERT INTO node_health (node_id, status, since, read_at)
+SELECT id, CASE id % 10000 WHEN 7 THEN 'critical' WHEN 8 THEN 'warning' ELSE 'ok' END, now(), now() FROM nodes`,
 		"VACUUM ANALYZE",
 	} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
@@ -187,6 +190,13 @@ func TestNoListReadsTheWholeTable(t *testing.T) {
 			scans := explain(t, url, s, []store.Statement{store.AvailableStatement(f)})
 			require.NotContains(t, scans, "Seq Scan on nodes")
 			require.NotContains(t, scans, "Seq Scan on operations")
+		})
+	}
+	for name, f := range map[string]node.HealthFilter{"all": {After: 70_000}, "critical": {Status: node.HealthCritical}, "never told": {Status: node.HealthUnknown}} {
+		t.Run("health "+name, func(t *testing.T) {
+			scans := explain(t, url, s, store.HealthStatements(f))
+			require.NotContains(t, scans, "Seq Scan on node_health")
+			require.NotContains(t, scans, "Seq Scan on nodes")
 		})
 	}
 	for name, st := range store.ReconcileStatements() {

@@ -19,6 +19,9 @@ type refusal struct {
 
 const classSQL = "(n.resource_class = @class) IS NOT TRUE"
 
+// withheldSQL holds for a node that is offered to nobody because of its health, if the setting unhealthy_nodes says so.
+const withheldSQL = "@withhold::boolean AND n.id IN (SELECT h.node_id FROM node_health h WHERE h.status = 'critical')"
+
 // refusals are all reasons. If several hold for a node, the first one is reported.
 var refusals = []refusal{
 	{words: "'of another class'", when: classSQL, asked: true},
@@ -26,6 +29,7 @@ var refusals = []refusal{
 	{words: "'in use'", when: "coalesce(n.instance_uuid, n.allocation_uuid) IS NOT NULL"},
 	{words: "'with a fault'", when: "n.fault IS NOT NULL"},
 	{words: "'retired'", when: "n.retired"},
+	{words: "'in critical health'", when: withheldSQL},
 	{words: "'quarantined'", when: "NOT (" + servableSQL + ")"},
 	{words: "'in maintenance'", when: "n.maintenance AND NOT @in_maintenance_too", asked: true},
 	{words: "'held by an operation'", when: "EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)"},
@@ -66,7 +70,7 @@ type unoffered struct{ why string }
 
 func (u *unoffered) queue(b *pgx.Batch, s *Store, ident string) {
 	found := false
-	b.Queue(byIdent(ident, unofferedSQL("n.uuid"), unofferedSQL("n.name")), args{"ident": ident, "timeout": micros(s.conductorTimeout)}).QueryRow(maybe(&found, func(r pgx.Row) error { return r.Scan(&u.why) }))
+	b.Queue(byIdent(ident, unofferedSQL("n.uuid"), unofferedSQL("n.name")), args{"ident": ident, "timeout": micros(s.conductorTimeout), "withhold": s.withhold}).QueryRow(maybe(&found, func(r pgx.Row) error { return r.Scan(&u.why) }))
 }
 
 // check returns why n can't be claimed, nil if it can. knows says that the client knows what a node in

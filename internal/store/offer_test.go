@@ -10,6 +10,7 @@ import (
 
 	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/store"
 )
 
 // One expression says whether a node is offered, another one why it is not. They agree
@@ -29,6 +30,10 @@ SELECT gen_random_uuid(), CASE WHEN r[1] < 0.1 THEN 'redfish' ELSE 'fake-hardwar
   FROM (SELECT ARRAY(SELECT random() FROM generate_series(1, 13) j WHERE i IS NOT NULL) AS r FROM generate_series(1, 3000) i) s`)
 	raw(t, url, `INSERT INTO operations (node_id, node_uuid, kind, phase, origin, conductor_group, driver)
 		SELECT id, uuid, 'power', 'accepted', 'available', '', driver FROM nodes WHERE id % 10 = 0`)
+	raw(t, url, `INSERT INTO node_health (node_id, status, since, read_at)
+		SELECT id, CASE id % 3 WHEN 0 THEN 'critical' WHEN 1 THEN 'warning' ELSE 'ok' END, now(), now() FROM nodes WHERE id % 4 > 0`)
+	withheld := connect(t, store.Config{URL: url, Keyset: keyset, WithholdUnhealthy: true})
+	all, most := 0, 0
 	sometimes := 0
 	for _, class := range []string{"gold", "tin", "lead"} {
 		for _, owner := range []string{"", "p1", "p2", "p3"} {
@@ -38,6 +43,10 @@ SELECT gen_random_uuid(), CASE WHEN r[1] < 0.1 THEN 'redfish' ELSE 'fake-hardwar
 						a := node.Allocation{ResourceClass: class, Owner: owner, Traits: traits, CandidateNodes: named}
 						wrong, offered := s.Disagreeing(t.Context(), t, a, dedicated)
 						require.Zero(t, wrong, "%+v dedicated %v", a, dedicated)
+						all += offered
+						wrong, healthy := withheld.Disagreeing(t.Context(), t, a, dedicated)
+						require.Zero(t, wrong, "%+v dedicated %v, without unhealthy nodes", a, dedicated)
+						most += healthy
 						if offered > 0 {
 							sometimes++
 						}
@@ -50,6 +59,8 @@ SELECT gen_random_uuid(), CASE WHEN r[1] < 0.1 THEN 'redfish' ELSE 'fake-hardwar
 		}
 	}
 	require.Greater(t, sometimes, 50)
+	require.Less(t, most, all, "nodes in critical health are not offered if the setting says so")
+	require.Positive(t, most)
 }
 
 // Whatever happens at the same time, an allocation and its node refer to each other.

@@ -34,7 +34,7 @@ SELECT e.epoch, v.id IS NOT NULL, coalesce(v.host, ''), coalesce(v.live, false),
 func (s *Store) SharePage(ctx context.Context, host string, epoch int64, marker string, limit int) (share.Page, error) {
 	var out share.Page
 	var known bool
-	a := args{"host": host, "epoch": epoch, "marker": marker, "limit": limit, "lease": micros(s.computeLease), "timeout": micros(s.conductorTimeout)}
+	a := args{"host": host, "epoch": epoch, "marker": marker, "limit": limit, "lease": micros(s.computeLease), "timeout": micros(s.conductorTimeout), "withhold": s.withhold}
 	_, err := list(ctx, s, "read the share of "+words(host, 255), sharePageSQL, a, func(r pgx.Row) (struct{}, error) {
 		var uuid, name, class, instance, state *string
 		var absent, maintenance, offered *bool

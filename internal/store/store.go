@@ -39,6 +39,8 @@ type Config struct {
 	// ComputeLease is how long a compute service holds its share after a
 	// heartbeat; 0 = ComputeLease.
 	ComputeLease time.Duration
+	// WithholdUnhealthy says that nodes in critical health are not offered to anybody.
+	WithholdUnhealthy bool
 }
 
 // The bounds of every conversation with the database.
@@ -59,6 +61,7 @@ type Store struct {
 	deadline         time.Duration // of one method
 	conductorTimeout time.Duration
 	computeLease     time.Duration
+	withhold         bool       // nodes in critical health
 	publishing       sync.Mutex // PublishShares, one at a time
 }
 
@@ -104,6 +107,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		pool: pool, sealer: seal, url: c.URL, deadline: statement + connectTimeout,
 		conductorTimeout: orDefault(c.ConductorTimeout, defaultConductor),
 		computeLease:     orDefault(c.ComputeLease, ComputeLease),
+		withhold:         c.WithholdUnhealthy,
 	}, nil
 }
 

@@ -145,6 +145,16 @@ CREATE TABLE bmc_sessions (
 COMMENT ON TABLE bmc_sessions IS 'Sessions that conductors have with BMCs. If a conductor dies, the next one that logs in to the BMC ends its sessions, because a BMC allows few.';
 CREATE INDEX bmc_sessions_by_age ON bmc_sessions (opened_at);
 
+CREATE TABLE node_health (
+    node_id bigint      PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,
+    status  text        NOT NULL CHECK (status IN ('unknown', 'ok', 'warning', 'critical')),
+    reasons jsonb       NOT NULL DEFAULT '[]', -- node.HealthReason, the worst first
+    since   timestamptz NOT NULL,              -- since when the status is this one
+    read_at timestamptz NOT NULL               -- written at each change, and otherwise only now and then
+) WITH (fillfactor = 70);
+COMMENT ON TABLE node_health IS 'The health of nodes as their BMCs told it last. It is not in the row of the node, so that a reading locks and changes no node.';
+CREATE INDEX node_health_by_status ON node_health (status, node_id);
+
 CREATE TABLE secrets (
     node_id    bigint   NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
     name       text     NOT NULL, -- driver_info/KEY, instance_info/KEY, agent_token, operation/ID/steps/INDEX/args/KEY
@@ -796,14 +806,16 @@ LANGUAGE sql STABLE AS $$
         UNION ALL
         SELECT o.node_id, 6, 'power', o.cause, o.id, o.ended_at
           FROM operations o WHERE o.kind = 'power' AND o.outcome = 'failed' AND o.ended_at > clock_timestamp() - interval '1 day' AND o.node_id IS NOT NULL
-           AND NOT EXISTS (SELECT FROM operations l WHERE l.node_uuid = o.node_uuid AND l.id > o.id)),
+           AND NOT EXISTS (SELECT FROM operations l WHERE l.node_uuid = o.node_uuid AND l.id > o.id)
+        UNION ALL
+        SELECT h.node_id, 7, 'unhealthy', 'hardware_unhealthy', NULL, h.since FROM node_health h WHERE h.status = 'critical'),
     worst AS MATERIALIZED (
         SELECT DISTINCT ON (f.node_id) f.* FROM found f WHERE NOT EXISTS (SELECT FROM maintained m WHERE m.id = f.node_id) ORDER BY f.node_id, f.rank)
     SELECT w.node_id, w.rank, w.reason, coalesce(w.cause, l.cause, ''), coalesce(w.operation_id, l.id), w.since
       FROM worst w LEFT JOIN LATERAL (
         SELECT o.id, o.cause FROM operations o WHERE w.cause IS NULL AND o.node_id = w.node_id AND o.cause IS NOT NULL ORDER BY o.id DESC LIMIT 1) l ON true
     UNION ALL
-    SELECT n.id, 7, 'quarantined', 'no_conductor', NULL, v.since
+    SELECT n.id, 8, 'quarantined', 'no_conductor', NULL, v.since
       FROM (SELECT v.id, v.since FROM coverage(timeout) v WHERE v.quarantined) v JOIN nodes n ON n.need_id = v.id
      WHERE NOT EXISTS (SELECT FROM maintained m WHERE m.id = n.id) AND NOT EXISTS (SELECT FROM worst w WHERE w.node_id = n.id)
 $$;
@@ -1170,6 +1182,18 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- Writes an event if something else is wrong with a node than before, as its BMC tells. It has the first reasons, without the BMC's words.
+CREATE FUNCTION tell_health() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO events (type, node_uuid, node_name, cause, data)
+    SELECT 'node.health_changed', n.uuid, coalesce(n.name, ''), CASE NEW.status WHEN 'critical' THEN 'hardware_unhealthy' ELSE '' END, jsonb_build_object(
+        'previous_health', CASE TG_OP WHEN 'UPDATE' THEN OLD.status ELSE 'unknown' END, 'health', NEW.status, 'health_reasons', (
+            SELECT coalesce(jsonb_agg(r.reason - 'message' - 'since' ORDER BY r.ordinality), '[]') FROM jsonb_array_elements(NEW.reasons) WITH ORDINALITY AS r (reason)
+             WHERE r.ordinality <= 5))
+      FROM nodes n WHERE n.id = NEW.node_id;
+    RETURN NULL;
+END $$;
+
 CREATE FUNCTION tell_operation_accepted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
@@ -1283,6 +1307,8 @@ CREATE TRIGGER tell_changed AFTER UPDATE ON ports FOR EACH ROW
 CREATE TRIGGER tell_changed AFTER INSERT OR UPDATE OR DELETE ON allocations FOR EACH ROW EXECUTE FUNCTION tell_allocation();
 CREATE TRIGGER tell_quarantined AFTER INSERT ON quarantines REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_quarantines('node.quarantined');
 CREATE TRIGGER tell_released AFTER DELETE ON quarantines REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_quarantines('node.released');
+CREATE TRIGGER tell_read AFTER INSERT ON node_health FOR EACH ROW WHEN (NEW.status IN ('warning', 'critical')) EXECUTE FUNCTION tell_health();
+CREATE TRIGGER tell_changed AFTER UPDATE ON node_health FOR EACH ROW WHEN ((OLD.status, OLD.reasons) IS DISTINCT FROM (NEW.status, NEW.reasons)) EXECUTE FUNCTION tell_health();
 CREATE TRIGGER tell_accepted AFTER INSERT ON operations FOR EACH ROW EXECUTE FUNCTION tell_operation_accepted();
 CREATE TRIGGER tell_changed AFTER UPDATE OF phase, begun_at, ended_at, conductor, asked, decisions, paused, temporal_pause, waiting_for, stalled, steps
     ON operations FOR EACH ROW EXECUTE FUNCTION tell_operation_changed();

@@ -1,0 +1,189 @@
+package conductor
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/secret"
+)
+
+// The bounds of a refresh of health. How many requests go to one BMC at a time is its driver's.
+const (
+	healthAtOnce = 16
+	healthPage   = 500
+	healthStale  = 3               // an unchanged reading is written every so many refreshes
+	healthTime   = 2 * time.Minute // one BMC
+)
+
+// HealthStore is what a refresh of health reads and writes.
+type HealthStore interface {
+	HealthDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.HealthDue, error)
+	// DriverSecrets is that of PowerStore.
+	DriverSecrets(ctx context.Context, nodes []node.Node) (map[int64]node.Secrets, error)
+	RecordHealth(ctx context.Context, seen []node.HealthSeen) error
+}
+
+// HealthRefresh reads the health of the nodes that a conductor owns. It is no activity: a loop of the conductor runs it
+// beside the steps. It reserves no node, and skips nodes that an operation has reserved.
+type HealthRefresh struct {
+	Store    HealthStore
+	Drivers  map[string]bmc.Driver
+	Self     coverage.Conductor // Hostname, Group, Interfaces
+	Interval time.Duration      // between two refreshes
+	Reach    *Reach             // which BMCs answer this conductor; nil = nobody notes it
+	Log      *zap.Logger
+
+	mu   sync.Mutex
+	last map[int64]ReadHealth // by node
+}
+
+// ReadHealth is the health of a node as this conductor read it last.
+type ReadHealth struct {
+	UUID string
+	bmc.Health
+}
+
+// Read returns the health of the nodes that this conductor has read in its last refresh.
+func (r *HealthRefresh) Read() []ReadHealth {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Values(r.last))
+}
+
+// All reads the health of each node that this conductor owns, once. It writes what is new with one statement a page. It
+// returns an error if the database fails, but not if a BMC does not answer.
+func (r *HealthRefresh) All(ctx context.Context) error {
+	drivers, seen := slices.Sorted(maps.Keys(r.Self.Interfaces)), map[int64]bool{}
+	for after := int64(0); ; {
+		due, err := r.Store.HealthDue(ctx, r.Self.Hostname, drivers, after, healthPage)
+		if err != nil {
+			return err
+		}
+		for _, d := range due {
+			after = d.ID
+			seen[d.ID] = true
+		}
+		if err := r.page(ctx, due); err != nil {
+			return err
+		}
+		if len(due) < healthPage {
+			break
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.last, func(id int64, _ ReadHealth) bool { return !seen[id] })
+	return nil
+}
+
+func (r *HealthRefresh) page(ctx context.Context, due []node.HealthDue) error {
+	if len(due) == 0 {
+		return nil
+	}
+	nodes := make([]node.Node, len(due))
+	for i := range due {
+		nodes[i] = due[i].Node
+	}
+	sealed, err := r.Store.DriverSecrets(ctx, nodes)
+	if err != nil {
+		return err
+	}
+	var g errgroup.Group
+	g.SetLimit(healthAtOnce)
+	news := make([]*node.HealthSeen, len(due))
+	for i := range due {
+		g.Go(func() error {
+			news[i] = r.one(ctx, &due[i], sealed[due[i].ID])
+			return nil
+		})
+	}
+	_ = g.Wait() // the functions return no error
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var write []node.HealthSeen
+	for _, n := range news {
+		if n != nil {
+			write = append(write, *n)
+		}
+	}
+	if len(write) == 0 {
+		return nil
+	}
+	return r.Store.RecordHealth(ctx, write)
+}
+
+// one reads the health of a node and returns it if it has to be written. A BMC that does not answer changes nothing: whether
+// it does is for the refresh of power states to say.
+func (r *HealthRefresh) one(ctx context.Context, due *node.HealthDue, sealed node.Secrets) *node.HealthSeen {
+	read, ok, err := r.read(ctx, &due.Node, sealed)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		r.forget(due.ID)
+		r.Log.Warn("the health could not be read", zap.String("node", due.UUID), zap.Error(err))
+		return nil
+	}
+	if !ok {
+		return nil
+	}
+	r.keep(due.ID, ReadHealth{UUID: due.UUID, Health: read})
+	now := time.Now().UTC()
+	next, changed := due.Before.Then(read.Status, read.Reasons, now)
+	if changed {
+		r.Log.Info("the health has changed", zap.String("node", due.UUID), zap.String("was", string(due.Before.Status)), zap.String("is", string(read.Status)), zap.Int("reasons", len(next.Reasons)))
+	} else if before := due.Before.ReadAt; before != nil && now.Sub(*before) < healthStale*r.Interval-r.Interval/2 {
+		return nil
+	}
+	return &node.HealthSeen{ID: due.ID, Health: next}
+}
+
+// read asks the BMC; ok is false if the driver reads no health.
+func (r *HealthRefresh) read(ctx context.Context, n *node.Node, sealed node.Secrets) (h bmc.Health, ok bool, err error) {
+	driver, known := r.Drivers[n.Driver]
+	if !known {
+		return h, false, fault.New(fault.Invalid, "no driver %s", n.Driver)
+	}
+	if sealed == nil {
+		return h, false, fault.New(fault.Internal, "the secrets of node %s do not open", n.UUID)
+	}
+	s, err := driver.Open(ctx, bmc.Target{Node: n.UUID, Info: secret.Unmask(n.DriverInfo, secretsOf("driver_info", sealed))})
+	if err != nil {
+		return h, false, err
+	}
+	defer s.Close()
+	if s.HealthReader == nil {
+		return h, false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, healthTime)
+	defer cancel()
+	h, err = s.Health(ctx)
+	r.Reach.heard(n.UUID, err)
+	return h, err == nil, err
+}
+
+func (r *HealthRefresh) keep(id int64, h ReadHealth) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last == nil {
+		r.last = map[int64]ReadHealth{}
+	}
+	r.last[id] = h
+}
+
+func (r *HealthRefresh) forget(id int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.last, id)
+}

@@ -1,0 +1,66 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
+)
+
+// maxHealthReasons is how many reasons a sentence names.
+const maxHealthReasons = 3
+
+// health says that the health of the node is critical, and whether it is offered nevertheless.
+func (e *Explanation) health(n *node.Node, f Facts) {
+	if f.Health.Status != node.HealthCritical {
+		return
+	}
+	trouble := fmt.Sprintf("Its health is critical%s: %s", text.Since(f.Health.Since, f.Now), healthReasons(f.Health.Reasons))
+	if n.ProvisionState == node.Available {
+		if f.Withheld {
+			trouble += ". It is offered to nobody until its BMC says something better (unhealthy_nodes)"
+		} else {
+			trouble += ". It is offered all the same (unhealthy_nodes)"
+		}
+	}
+	e.Trouble = append(e.Trouble, trouble)
+	e.can(Action{Do: ShowHealth})
+	if e.Cause == "" {
+		e.Cause, e.advises = fault.HardwareUnhealthy, true
+	}
+}
+
+// healthReasons names the parts that are wrong, those in critical health if there are any.
+func healthReasons(all []node.HealthReason) string {
+	shown := slices.Clone(all)
+	if slices.ContainsFunc(shown, func(r node.HealthReason) bool { return r.Severity == node.HealthCritical }) {
+		shown = slices.DeleteFunc(shown, func(r node.HealthReason) bool { return r.Severity != node.HealthCritical })
+	}
+	var out []string
+	for _, r := range shown[:min(len(shown), maxHealthReasons)] {
+		out = append(out, HealthReason(r))
+	}
+	if more := len(shown) - len(out); more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, "; ")
+}
+
+// componentWords name the kinds of parts.
+var componentWords = map[node.ComponentKind]string{
+	node.ComponentSystem: "the server", node.ComponentChassis: "chassis", node.ComponentManager: "BMC", node.ComponentProcessor: "processor",
+	node.ComponentMemory: "memory", node.ComponentStorage: "storage", node.ComponentNetwork: "network", node.ComponentTemperature: "temperature",
+	node.ComponentFan: "fan", node.ComponentPowerSupply: "power supply",
+}
+
+// HealthReason says in a sentence without a full stop what is wrong with a part.
+func HealthReason(r node.HealthReason) string {
+	part := componentWords[r.Kind]
+	if r.Name != "" {
+		part += " " + r.Name
+	}
+	return part + ": " + strings.TrimSuffix(told(r.Message), ".")
+}

@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// The health is also read of nodes in maintenance, because that is when somebody mends them.
+const healthDueSQL = `
+SELECT n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(h.status, 'unknown'), coalesce(h.reasons, '[]'), h.since, h.read_at
+  FROM ring_owners r JOIN nodes n ON n.id = r.node_id LEFT JOIN node_health h ON h.node_id = n.id
+ WHERE r.conductor_id = (SELECT c.id FROM conductors c WHERE c.hostname = @hostname) AND r.node_id > @after
+   AND n.driver = ANY (@drivers)
+   AND n.fault IS DISTINCT FROM 'power failure'
+   AND n.provision_state NOT IN ('enroll', 'verifying', 'adopt failed')
+   AND NOT EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)
+ ORDER BY r.node_id LIMIT @limit`
+
+// HealthDue returns a page of the nodes with these drivers that a conductor owns by the ring and whose health may be read now,
+// because no operation holds them, and their BMC answers as far as is known. after is the ID of the last node of the page before.
+func (s *Store) HealthDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.HealthDue, error) {
+	a := args{"hostname": hostname, "drivers": drivers, "after": after, "limit": pageLimit(limit)}
+	return list(ctx, s, "list nodes to read the health of", healthDueSQL, a, func(r pgx.Row) (d node.HealthDue, err error) {
+		return d, r.Scan(append([]any{&d.ID, &d.UUID, &d.Driver, &d.Interfaces, &d.DriverInfo}, healthPlaces(&d.Before)...)...)
+	})
+}
+
+func healthPlaces(h *node.Health) []any { return []any{&h.Status, &h.Reasons, &h.Since, &h.ReadAt} }
+
+// recordHealthSQL writes readings of many nodes. Nodes that were deleted meanwhile get none.
+const recordHealthSQL = `
+INSERT INTO node_health AS h (node_id, status, reasons, since, read_at)
+SELECT n.id, d.status, d.reasons::jsonb, d.since, d.read_at
+  FROM unnest(@ids::bigint[], @statuses::text[], @reasons::text[], @since::timestamptz[], @read_at::timestamptz[]) AS d (id, status, reasons, since, read_at)
+  JOIN nodes n ON n.id = d.id
+ ORDER BY n.id
+ON CONFLICT (node_id) DO UPDATE SET status = excluded.status, reasons = excluded.reasons, since = excluded.since, read_at = excluded.read_at
+ WHERE h.read_at < excluded.read_at`
+
+// RecordHealth writes the health of nodes as it was read, in one statement. It does not replace a reading that is newer.
+func (s *Store) RecordHealth(ctx context.Context, seen []node.HealthSeen) error {
+	count := len(seen)
+	ids, statuses, reasons := make([]int64, count), make([]string, count), make([]string, count)
+	since, readAt := make([]*time.Time, count), make([]*time.Time, count)
+	for i, h := range seen {
+		ids[i], statuses[i], since[i], readAt[i] = h.ID, string(h.Status), h.Since, h.ReadAt
+		told := make([]node.HealthReason, len(h.Reasons))
+		for j, r := range h.Reasons { // the BMC's words: no NUL, and no more than people read
+			r.Name, r.Message = words(r.Name, maxHealthWords), words(failure(r.Message), maxHealthWords)
+			told[j] = r
+		}
+		text, err := json.Marshal(told)
+		if err != nil {
+			return fault.New(fault.Internal, "encode the health of a node: %w", err)
+		}
+		reasons[i] = string(text)
+	}
+	_, err := s.exec(ctx, "record the health of nodes", recordHealthSQL, args{"ids": ids, "statuses": statuses, "reasons": reasons, "since": since, "read_at": readAt})
+	return err
+}
+
+// maxHealthWords is how many runes of what a BMC says of one part are kept.
+const maxHealthWords = 255
+
+const (
+	nodeHealthSQL = `
+SELECT n.id, n.uuid::text, coalesce(n.name, ''), coalesce(h.status, 'unknown'), coalesce(h.reasons, '[]'), h.since, h.read_at, ` + withheldSQL + `
+  FROM nodes n LEFT JOIN node_health h ON h.node_id = n.id WHERE `
+
+	healthListSQL = `
+SELECT n.id, n.uuid::text, coalesce(n.name, ''), h.status, h.reasons, h.since, h.read_at, ` + withheldSQL + `
+  FROM node_health h JOIN nodes n ON n.id = h.node_id
+ WHERE h.node_id > @after AND h.status = @status
+ ORDER BY h.node_id LIMIT @limit`
+
+	anyHealthListSQL = `
+SELECT n.id, n.uuid::text, coalesce(n.name, ''), h.status, h.reasons, h.since, h.read_at, ` + withheldSQL + `
+  FROM node_health h JOIN nodes n ON n.id = h.node_id
+ WHERE h.node_id > @after
+ ORDER BY h.node_id LIMIT @limit`
+)
+
+// NodeHealth returns the health of a node. If it was never read, its status is unknown.
+func (s *Store) NodeHealth(ctx context.Context, ident string) (*node.NodeHealth, error) {
+	var out node.NodeHealth
+	sql := byIdent(ident, nodeHealthSQL+"n.uuid = @ident", nodeHealthSQL+"n.name = @ident")
+	found, err := s.one(ctx, "read the health of node "+words(ident, 64), sql, args{"ident": ident, "withhold": s.withhold}, func(r pgx.Row) (err error) {
+		out, err = scanHealth(r)
+		return err
+	})
+	if err == nil && !found {
+		err = node.NotFound(ident)
+	}
+	return &out, err
+}
+
+// HealthList returns a page of the nodes whose health was ever read, in order of age.
+func (s *Store) HealthList(ctx context.Context, f node.HealthFilter) ([]node.NodeHealth, error) {
+	sql, a := s.healthList(f)
+	return list(ctx, s, "list the health of nodes", sql, a, scanHealth)
+}
+
+func (s *Store) healthList(f node.HealthFilter) (string, args) {
+	a := args{"withhold": s.withhold, "after": f.After, "limit": pageLimit(f.Limit)}
+	if f.Status == "" {
+		return anyHealthListSQL, a
+	}
+	a["status"] = string(f.Status)
+	return healthListSQL, a
+}
+
+func scanHealth(r pgx.Row) (h node.NodeHealth, err error) {
+	return h, r.Scan(append([]any{&h.ID, &h.UUID, &h.Name}, append(healthPlaces(&h.Health), &h.Withheld)...)...)
+}
