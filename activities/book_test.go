@@ -48,6 +48,43 @@ type book struct {
 	flight      node.BMCRequest // the last request to the BMC; Left is what was left when it was recorded,
 	flightUntil time.Time       // and this is when that is over
 	onRequest   func() error    // called before a request is recorded; its error is the answer
+
+	silence *node.BMCSilence // of the node's BMC
+}
+
+func (b *book) BMCSilent(_ context.Context, _ int64, s node.BMCSilence, pause time.Duration) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	s.Since, s.AskedAt, s.NextAt = now, now, now.Add(pause)
+	if b.silence != nil && b.silence.BMC == s.BMC {
+		s.Since = b.silence.Since
+	}
+	b.silence = &s
+	return nil
+}
+
+func (b *book) AskSilentBMC(_ context.Context, bmc, conductor string, within time.Duration, now bool) (time.Duration, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.silence
+	if s == nil || s.BMC != bmc {
+		return 0, nil
+	}
+	if left := time.Until(s.NextAt); left > 0 && !now {
+		return left, nil
+	}
+	s.AskedAt, s.AskedBy, s.NextAt = time.Now(), conductor, time.Now().Add(within)
+	return 0, nil
+}
+
+func (b *book) BMCAnswered(_ context.Context, _ int64, bmc string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.silence != nil && b.silence.BMC == bmc {
+		b.silence = nil
+	}
+	return nil
 }
 
 // sign is a sign of life of a process of a conductor.
@@ -84,6 +121,10 @@ func (b *book) Claim(_ context.Context, _ int64, _ string, c node.Claim, started
 	now := b.clock
 	b.op.Claim, b.op.Conductor, b.op.ClaimedAt, b.empty = c, conductor, &now, true
 	n, op := b.node, b.op
+	if n.Silence = nil; b.silence != nil {
+		s := *b.silence
+		n.Silence = &s
+	}
 	op.Former = former
 	op.AnswerWithin, op.InFlight = b.flight.AnswerWithin, nil
 	if left := time.Until(b.flightUntil); left > 0 {

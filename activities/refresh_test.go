@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -25,6 +26,46 @@ type racks struct {
 	power        map[string]bmc.Power // by node; absent = no answer
 	writes       []node.PowerSeen
 	atOnce, most int
+	silence      map[int64]node.BMCSilence // by node; NextAt is when it is asked next
+	isSilent     map[string]bool           // nodes whose BMC gives no answer
+	reads        map[string]int            // by node
+}
+
+func (r *racks) BMCSilent(_ context.Context, id int64, s node.BMCSilence, pause time.Duration) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.Since, s.NextAt = time.Now(), time.Now().Add(pause)
+	if had, again := r.silence[id]; again {
+		s.Since = had.Since
+	}
+	r.silence[id] = s
+	return nil
+}
+
+func (r *racks) AskSilentBMC(context.Context, string, string, time.Duration, bool) (time.Duration, error) {
+	return 0, errors.New("steps ask for that, a refresh does not")
+}
+
+func (r *racks) BMCAnswered(_ context.Context, id int64, _ string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.silence, id)
+	return nil
+}
+
+func (r *racks) SilentDue(_ context.Context, _ string, _ []string, within time.Duration, limit int) ([]node.Node, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []node.Node
+	for _, n := range r.nodes {
+		if s, silent := r.silence[n.ID]; silent && len(out) < limit && !time.Now().Before(s.NextAt) {
+			n.Silence = &s
+			out = append(out, n)
+			s.NextAt = time.Now().Add(within)
+			r.silence[n.ID] = s
+		}
+	}
+	return out, nil
 }
 
 func (r *racks) PowerDue(_ context.Context, hostname string, _ []string, after int64, limit int) ([]node.Node, error) {
@@ -32,7 +73,7 @@ func (r *racks) PowerDue(_ context.Context, hostname string, _ []string, after i
 	defer r.mu.Unlock()
 	var out []node.Node
 	for _, n := range r.nodes {
-		if n.ID > after && len(out) < limit && hostname == "c1" {
+		if _, silent := r.silence[n.ID]; n.ID > after && len(out) < limit && hostname == "c1" && !silent {
 			out = append(out, n)
 		}
 	}
@@ -82,8 +123,13 @@ func (s *reading) Power(context.Context) (bmc.Power, error) {
 	s.rack.atOnce++
 	s.rack.most = max(s.rack.most, s.rack.atOnce)
 	p, ok := s.rack.power[s.node]
+	s.rack.reads[s.node]++
+	silent := s.rack.isSilent[s.node]
 	s.rack.mu.Unlock()
 	defer func() { s.rack.mu.Lock(); s.rack.atOnce--; s.rack.mu.Unlock() }()
+	if silent {
+		return "", silence()
+	}
 	if !ok {
 		return "", errors.New("no answer")
 	}
@@ -98,7 +144,7 @@ func (r *racks) refresh(name string) *conductor.PowerRefresh {
 }
 
 func rackOf(count int) *racks {
-	r := &racks{power: map[string]bmc.Power{}}
+	r := &racks{power: map[string]bmc.Power{}, silence: map[int64]node.BMCSilence{}, isSilent: map[string]bool{}, reads: map[string]int{}}
 	for i := range count {
 		id := fmt.Sprintf("00000000-0000-0000-0000-%012d", i)
 		r.nodes = append(r.nodes, node.Node{ID: int64(i + 1), UUID: id, Driver: "redfish", DriverInfo: map[string]any{"password": mask.Masked}})
@@ -175,4 +221,49 @@ func TestThreeReadingsThatFailInARowAreAFault(t *testing.T) {
 	r.power[id] = answer
 	all()
 	require.Equal(t, node.PowerOn, r.writes[1].State)
+}
+
+func TestASilentBMCIsAskedBesideTheOthers(t *testing.T) {
+	r := rackOf(3)
+	id := r.nodes[1].UUID
+	r.isSilent[id] = true
+	refresh := r.refresh("c1")
+	require.NoError(t, refresh.All(t.Context()))
+	require.NoError(t, refresh.All(t.Context()))
+	require.Equal(t, 1, r.reads[id], "readings leave it out")
+	require.Equal(t, 2, r.reads[r.nodes[0].UUID])
+	require.Contains(t, r.silence, r.nodes[1].ID)
+	require.Len(t, r.writes, 4, "no failure of the power is written yet")
+
+	due := func(since time.Duration) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		s := r.silence[r.nodes[1].ID]
+		s.Since, s.NextAt = time.Now().Add(-since), time.Now()
+		r.silence[r.nodes[1].ID] = s
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); refresh.AskSilent(ctx) }()
+	defer func() { stop(); <-ended }()
+	due(refresh.Interval * 2)
+	wrote := func() []node.PowerSeen {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return slices.Clone(r.writes[4:])
+	}
+	require.Eventually(t, func() bool { return len(wrote()) == 1 }, time.Minute, 10*time.Millisecond)
+	require.Contains(t, wrote()[0].Failure, node.PowerUnread+" since")
+
+	r.mu.Lock()
+	reads := r.reads[id]
+	delete(r.isSilent, id)
+	r.mu.Unlock()
+	due(time.Hour)
+	require.Eventually(t, func() bool { return len(wrote()) == 2 }, time.Minute, 10*time.Millisecond)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	require.Equal(t, node.PowerOn, r.writes[5].State)
+	require.NotContains(t, r.silence, r.nodes[1].ID)
+	require.Equal(t, reads+3, r.reads[id], "what it says is believed after three answers")
 }

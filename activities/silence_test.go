@@ -28,6 +28,7 @@ func TestSilenceOfABMCIsWaitedForAndThenFailsTheStep(t *testing.T) {
 	step := func() node.Step { return b.book.op.Steps[0] }
 	for range 3 * conductor.StepLimit {
 		_, err := b.run()
+		b.book.silence.NextAt = time.Now()
 		require.False(t, final(err), err)
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, err, &app)
@@ -70,7 +71,7 @@ func TestASlowBMCIsToldAsSlow(t *testing.T) {
 	b.machine.reads, b.machine.takes = silence, 9800*time.Millisecond
 	_, err := b.run()
 	require.Error(t, err)
-	b.machine.reads = nil
+	b.machine.reads, b.book.silence.NextAt = nil, time.Now()
 	_, err = b.run()
 	require.NoError(t, err)
 	const slow = "the BMC answers slowly (its last answer took 9.8s; it has up to 19.6s for the next one)"
@@ -151,6 +152,7 @@ func TestABMCIsBackAfterThreeGoodAnswersInARow(t *testing.T) {
 		require.Error(t, err)
 		require.False(t, final(err))
 		require.Empty(t, b.machine.asked)
+		b.book.silence.NextAt = time.Now()
 	}
 	require.Equal(t, 4, reads)
 	_, err := b.run()
@@ -217,4 +219,74 @@ func TestANetworkThatIsCutOffOnOurSideIsTold(t *testing.T) {
 	require.Empty(t, manage(nil), "another one answers")
 	require.NotContains(t, manage(silence), hint, "only this one has gone silent since")
 	require.Equal(t, 3, reach.Silent())
+}
+
+func TestASilentBMCIsAskedByOneAndTheOthersWaitWithoutASlot(t *testing.T) {
+	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
+	b.steps.Settings.AwayTimeout = time.Hour
+	reads := 0
+	b.machine.reads = func() error { reads++; return silence() }
+	_, err := b.run()
+	require.Error(t, err)
+	require.Equal(t, 1, reads)
+	require.NotNil(t, b.book.silence)
+	before := b.book.op.Steps[0]
+
+	b.book.silence.NextAt, b.book.silence.AskedBy = time.Now().Add(20*time.Second), "c2" // which asks it for another node
+	_, err = b.run()
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.False(t, app.NonRetryable())
+	require.InDelta(t, 20, app.NextRetryDelay().Seconds(), 5)
+	require.Equal(t, 1, reads, "it was not asked")
+	after := b.book.op.Steps[0]
+	require.Equal(t, before.Attempts, after.Attempts, "and that is no attempt")
+	require.Equal(t, before.LastError, after.LastError)
+	require.Equal(t, before.SilentSince, after.SilentSince)
+	require.Equal(t, "the BMC to answer again", b.book.op.WaitingFor)
+
+	b.book.silence.NextAt = time.Now()
+	b.machine.reads = func() error { reads++; return nil }
+	_, err = b.run()
+	require.NoError(t, err)
+	require.Equal(t, 4, reads)
+	require.Nil(t, b.book.silence)
+}
+
+func TestAStepThatHasNotMetTheSilenceAsksAtOnce(t *testing.T) {
+	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
+	b.steps.Settings.AwayTimeout = time.Hour
+	now := time.Now()
+	b.book.silence = &node.BMCSilence{BMC: b.book.node.BMC(), Since: now.Add(-time.Hour), AskedAt: now, AskedBy: "c2", Seen: "no answer", NextAt: now.Add(time.Hour)}
+	_, err := b.run()
+	require.NoError(t, err)
+	require.Nil(t, b.book.silence, "it answers")
+}
+
+func TestAStepWhoseTimeIsOverFailsWithoutAskingAgain(t *testing.T) {
+	b := newBench(t, node.KindManage, node.Verifying, bmc.PowerOn, fakes, plan.Options{})
+	b.steps.Settings.AwayTimeout = time.Hour
+	b.machine.reads = silence
+	_, err := b.run()
+	require.False(t, final(err))
+	long := time.Now().Add(-2 * time.Hour)
+	b.book.op.Steps[0].SilentSince, b.book.silence.NextAt = &long, time.Now().Add(time.Hour)
+	_, err = b.run()
+	require.True(t, final(err))
+	require.Contains(t, b.book.op.Steps[0].LastError, "no answer in time; conductor")
+	require.Equal(t, fault.BMCSilent, b.book.op.Steps[0].Cause)
+}
+
+func TestWatchingEndsWhenTheBMCStaysSilent(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
+	b.steps.Settings.AwayTimeout, b.steps.Settings.PowerTimeout, b.steps.Settings.PowerSettle = time.Hour, time.Hour, time.Hour
+	at, long := time.Now().UTC(), time.Now().Add(-time.Minute)
+	b.book.op.Steps[0].State, b.book.op.Steps[0].Issued = node.StepRunning, &node.Issued{At: at, Command: string(bmc.RequestOn)}
+	b.book.op.StepWait = &node.Wait{For: node.WaitPower, Subject: string(node.PowerOn), Since: at, Unread: "no answer", UnreadSince: &long}
+	b.machine.reads = silence
+	_, err := b.run()
+	require.Error(t, err)
+	require.False(t, final(err))
+	require.Equal(t, "the BMC to answer again", b.book.op.WaitingFor)
+	require.NotNil(t, b.book.op.Steps[0].Issued, "its effect is read when the BMC answers")
 }

@@ -80,13 +80,16 @@ func (m *Metrics) BMC(method, outcome string, d time.Duration) {
 	m.bmc.WithLabelValues(method, outcome).Observe(d.Seconds())
 }
 
-// Conductor registers what a conductor tells of its BMCs: how many give no answer, and how many need longer than usual for
-// one.
-func (m *Metrics) Conductor(silent, slow func() int) {
+// Conductor registers what a conductor tells of its BMCs: how many give no answer, since how long, and how many need longer than
+// usual for one.
+func (m *Metrics) Conductor(reach *conductor.Reach, slow func() int) {
 	gauge := func(name, help string, n func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(n()) })
 	}
 	m.registerer.MustRegister(
-		gauge("temper_bmcs_silent", "BMCs that gave this conductor no answer when it asked last, in the last two minutes.", silent),
+		gauge("temper_bmcs_silent", "BMCs that gave this conductor no answer when it asked last, in the last five minutes.", reach.Silent),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "temper_bmc_longest_silence_seconds", Help: "Since how long the BMC is silent, of those of temper_bmcs_silent, that has been for the longest time; 0 = none is.",
+		}, func() float64 { return reach.LongestSilence().Seconds() }),
 		gauge("temper_bmcs_slow", "BMCs whose answers this conductor awaits for longer than bmc_request_timeout.", slow))
 }

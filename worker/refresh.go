@@ -3,16 +3,21 @@ package worker
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
 )
 
-// refreshPower reads the power states of this conductor's nodes at intervals until ctx ends.
+// refreshPower reads the power states of this conductor's nodes at intervals, and asks their BMCs that are silent, until ctx ends.
 func (c *Conductor) refreshPower(ctx context.Context) {
-	if c.Power != nil {
-		c.refresh(ctx, "power states", c.Power.Interval, c.Power.All)
+	if c.Power == nil || c.Power.Interval <= 0 {
+		return
 	}
+	var asking sync.WaitGroup
+	asking.Go(func() { c.Power.AskSilent(ctx) })
+	c.refresh(ctx, "power states", c.Power.Interval, c.Power.All)
+	asking.Wait()
 }
 
 // refreshHealth reads the health of this conductor's nodes at intervals until ctx ends.

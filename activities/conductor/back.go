@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"context"
+	"time"
 
 	"go.temper.dev/temper/internal/bmc"
 )
@@ -14,16 +15,17 @@ const goodAnswers = 3
 // one; the first error ends that.
 func steady[T any](ctx context.Context, t *task, read func() (T, error)) (T, error) {
 	for good := 1; ; good++ {
+		began := time.Now()
 		v, err := read()
 		t.Reach.heard(t.node.UUID, err)
 		switch {
 		case isSilence(err):
-			t.silent = t.Settings.AwayTimeout > 0
+			t.silent, t.awaited = t.Settings.AwayTimeout > 0, time.Since(began)
 			return v, err
 		case err != nil || !t.silent:
 			return v, err
 		case good == goodAnswers:
-			t.silent = false
+			t.isBack(ctx)
 			return v, nil
 		}
 		if err := sleep(ctx, t.Settings.PowerPoll); err != nil {
@@ -32,10 +34,24 @@ func steady[T any](ctx context.Context, t *task, read func() (T, error)) (T, err
 	}
 }
 
-// wasSilent reports whether the BMC was silent when the current step was tried last.
+// wasSilent reports whether the BMC was silent when the current step was tried last, or when any conductor asked it last.
 func (t *task) wasSilent() bool {
 	step := t.op.CurrentStep()
-	return step != nil && step.SilentSince != nil
+	return t.Settings.AwayTimeout > 0 && (step != nil && step.SilentSince != nil || t.node.SilentBMC() != nil)
+}
+
+// Inspect implements bmc.Inspector. It is many requests, so a BMC that has answered them is back.
+func (a asker) Inspect(ctx context.Context) (bmc.Inventory, error) {
+	began := time.Now()
+	found, err := a.Session.Inspect(ctx)
+	a.t.Reach.heard(a.t.node.UUID, err)
+	switch {
+	case err == nil:
+		a.t.isBack(ctx)
+	case isSilence(err):
+		a.t.awaited = time.Since(began)
+	}
+	return found, err
 }
 
 // Power implements bmc.PowerControl.

@@ -20,7 +20,7 @@ const maxPerRound = 3
 // noAnswer reports whether err means that the hardware did not answer, and not that this
 // process is stopping.
 func noAnswer(ctx context.Context, err error) bool {
-	return err != nil && ctx.Err() == nil && fault.Is(err, fault.Unreachable) && fault.NoAnswer(err)
+	return err != nil && ctx.Err() == nil && fault.Is(err, fault.Unreachable) && fault.NoAnswer(err) && !isNotAsked(err)
 }
 
 // readBackByAnother reports whether another conductor is to read the effect of a request
@@ -41,10 +41,14 @@ func (t *task) anotherMayTry(ctx context.Context) bool {
 
 // handToAnother records on the step that this conductor got no answer, if another conductor
 // may try, and reports whether one may. That is no failure of the step yet: the step has
-// failed if the last conductor of the round gets no answer either.
+// failed if the last conductor of the round gets no answer either. A BMC that was silent for a whole round
+// is asked by one conductor at a time, unless that one gets no answer of other BMCs either.
 func (t *task) handToAnother(ctx context.Context, err error) bool {
 	var failed *stepError
-	if !errors.As(err, &failed) || !noAnswer(ctx, err) || !t.anotherMayTry(ctx) {
+	if !errors.As(err, &failed) || !noAnswer(ctx, err) {
+		return false
+	}
+	if t.node.SilentBMC() != nil && failed.step.SilentSince != nil && !t.Reach.cutOff(t.node.UUID) || !t.anotherMayTry(ctx) {
 		return false
 	}
 	failed.step.LastError, failed.step.Cause = fault.Text(failed.err), fault.CauseOf(failed.err)
@@ -64,12 +68,12 @@ func (t *task) handToAnother(ctx context.Context, err error) bool {
 
 // whyNotReadAgain returns the error with which the watching of hardware ends after a reading
 // that failed with err; nil = it is read again. If the BMC does not answer, perhaps only this
-// conductor can't reach it.
+// conductor can't reach it; if nobody gets an answer, the step waits without a slot of this conductor.
 func (t *task) whyNotReadAgain(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case isPermanent(err), fault.NoAnswer(err) && t.anotherMayTry(ctx):
+	case isPermanent(err), fault.NoAnswer(err) && t.anotherMayTry(ctx), t.leavesSilent(err):
 		return err
 	}
 	return nil

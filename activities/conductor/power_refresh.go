@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -33,6 +34,10 @@ type PowerStore interface {
 	// secrets can't be decrypted is missing.
 	DriverSecrets(ctx context.Context, nodes []node.Node) (map[int64]node.Secrets, error)
 	RecordPower(ctx context.Context, p node.PowerSeen) (bool, error)
+	SilenceStore
+	// SilentDue returns nodes like PowerDue, of those whose BMC is silent and has to be asked now. Nobody else asks them
+	// for within.
+	SilentDue(ctx context.Context, hostname string, drivers []string, within time.Duration, limit int) ([]node.Node, error)
 }
 
 // PowerRefresh reads the power states of the nodes that a conductor owns. It is no activity:
@@ -48,7 +53,9 @@ type PowerRefresh struct {
 	Log      *zap.Logger
 
 	mu     sync.Mutex
-	failed map[int64]int // by node: readings that failed in a row
+	failed map[int64]int // by node: readings that failed in a row, other than by silence
+
+	asking atomic.Int64 // silent BMCs that are being asked
 }
 
 // All reads the power state of each node that this conductor owns, once. It returns an
@@ -92,25 +99,25 @@ func (r *PowerRefresh) page(ctx context.Context, drivers []string, after int64) 
 // get another owner or an operation, so the write has an effect only if the reading that
 // it replaces is still in the row.
 func (r *PowerRefresh) one(ctx context.Context, n *node.Node, sealed node.Secrets) error {
-	seen := node.PowerSeen{UUID: n.UUID, ReadAt: n.PowerReadAt}
-	state, err := r.read(ctx, n, sealed)
+	began := time.Now()
+	state, err := r.steadily(ctx, n, sealed)
 	if ctx.Err() != nil {
 		return nil
 	}
-	if err != nil {
-		failures := r.failedAgain(n.ID)
-		r.Log.Warn("the power state could not be read", zap.String("node", n.UUID), zap.Int("failures", failures), zap.Error(err))
-		if failures < refreshFailures || n.Fault == node.FaultPower {
-			return nil
-		}
-		seen.Failure = fmt.Sprintf("%s %d times in a row: %v", node.PowerUnread, failures, err)
-	} else {
+	seen := node.PowerSeen{UUID: n.UUID, ReadAt: n.PowerReadAt}
+	if err == nil {
 		r.answered(n.ID)
-		fresh := n.PowerReadAt != nil && time.Since(*n.PowerReadAt) < refreshStale*r.Interval
-		if state == "" || state == n.PowerState && fresh && n.Fault == "" {
-			return nil
-		}
 		seen.State = state
+	} else {
+		seen.Failure = r.failure(ctx, n, err, time.Since(began))
+	}
+	if n.Silence != nil && !isSilence(err) {
+		if err := r.Store.BMCAnswered(ctx, n.ID, n.BMC()); err != nil {
+			return err
+		}
+	}
+	if seen.State == "" && seen.Failure == "" || err == nil && r.known(n, state) {
+		return nil
 	}
 	wrote, err := r.Store.RecordPower(ctx, seen)
 	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
@@ -120,6 +127,25 @@ func (r *PowerRefresh) one(ctx context.Context, n *node.Node, sealed node.Secret
 		r.Log.Info("the power state has changed", zap.String("node", n.UUID), zap.String("was", string(n.PowerState)), zap.String("is", string(state)), zap.String("failure", seen.Failure))
 	}
 	return nil
+}
+
+// known reports whether the state need not be written: it is recorded, and that was not long ago.
+func (r *PowerRefresh) known(n *node.Node, state node.PowerState) bool {
+	return state == n.PowerState && n.Fault == "" && n.PowerReadAt != nil && time.Since(*n.PowerReadAt) < refreshStale*r.Interval
+}
+
+// failure returns why the power state of the node counts as one that can't be read, "" if it does not yet. took is how long
+// the reading has taken that failed with err.
+func (r *PowerRefresh) failure(ctx context.Context, n *node.Node, err error, took time.Duration) string {
+	if isSilence(err) && !r.Reach.cutOff(n.UUID) {
+		return r.silent(ctx, n, err, took)
+	}
+	failures := r.failedAgain(n.ID)
+	r.Log.Warn("the power state could not be read", zap.String("node", n.UUID), zap.Int("failures", failures), zap.Error(err))
+	if failures < refreshFailures || n.Fault == node.FaultPower {
+		return ""
+	}
+	return fmt.Sprintf("%s %d times in a row: %v", node.PowerUnread, failures, err)
 }
 
 // answered forgets the node's failures.

@@ -7,8 +7,9 @@ import (
 	"go.temper.dev/temper/internal/fault"
 )
 
-// forgetSilence is after how long without a new try a silent BMC says nothing about the network any more.
-const forgetSilence = 2 * time.Minute
+// forgetSilence is after how long without a new try a silent BMC says nothing about the network any more. It is longer than the
+// pauses between two tries.
+const forgetSilence = 5 * time.Minute
 
 // cutOffHint is added, with the conductor's name, to the error of a step whose BMC is silent while cutOff holds.
 const cutOffHint = "; %s got no answer of any other BMC then either: perhaps its own network is cut off"
@@ -61,6 +62,21 @@ func (r *Reach) Silent() int {
 	defer r.mu.Unlock()
 	r.forget()
 	return len(r.silent)
+}
+
+// LongestSilence returns since how long the BMC has been silent that has given this conductor no answer for the longest time; 0
+// = none is silent.
+func (r *Reach) LongestSilence() (longest time.Duration) {
+	if r == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forget()
+	for _, s := range r.silent {
+		longest = max(longest, time.Since(s.since))
+	}
+	return longest
 }
 
 func (r *Reach) forget() {

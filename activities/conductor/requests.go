@@ -169,7 +169,12 @@ func (a asker) send(ctx context.Context, name string, send func() error) error {
 		return err
 	}
 	a.t.asking = false
-	return a.t.heard(send())
+	began := time.Now()
+	err := send()
+	if isSilence(err) {
+		a.t.awaited = time.Since(began)
+	}
+	return a.t.heard(err)
 }
 
 // RequestPower implements bmc.PowerControl.

@@ -90,14 +90,14 @@ func (t *task) pauseAfter(step *node.Step, err error, counts bool) time.Duration
 	if counts {
 		return max(rule.pause(step.Failures), wanted)
 	}
-	since, patience := step.SilentSince, t.Settings.AwayTimeout
-	if step.BusySince != nil {
-		since, patience = step.BusySince, t.busyPatience(step)
+	if step.BusySince == nil {
+		left := t.Settings.AwayTimeout - time.Since(*step.SilentSince)
+		return max(min(t.silentPause(*step.SilentSince), left), rule.First)
 	}
 	// As long as it has lasted, so that the pauses double although nothing is counted.
-	lasted := time.Since(*since)
+	lasted := time.Since(*step.BusySince)
 	pause := max(min(lasted, rule.Most), wanted)
-	return max(min(pause, patience-lasted), rule.First)
+	return max(min(pause, t.busyPatience(step)-lasted), rule.First)
 }
 
 // sinceWhen returns since when something holds: nil = it does not.

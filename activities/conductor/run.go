@@ -217,9 +217,12 @@ func (t *task) observe(step *node.Step, outcome string, began time.Time) {
 func (t *task) recordFailure(err error) error {
 	se, ok := err.(*stepError) //nolint:errorlint // runAll returns it unwrapped
 	if !ok {
-		return activities.RetryAfter(err, time.Second)
+		return activities.RetryAfter(err, t.undoPause(err))
 	}
 	step := se.step
+	if t.stillSilent(step, se.err) {
+		return t.waitWithoutAsking(step, se.err)
+	}
 	spent, counts := t.spent(step, se.err)
 	if counts {
 		step.Failures++
@@ -242,6 +245,9 @@ func (t *task) recordFailure(err error) error {
 		t.waitForAnswer(step)
 	}
 	t.pending.Move = ""
+	if isSilence(se.err) && !isNotAsked(se.err) {
+		t.noteSilence(se.err, pause)
+	}
 	log := t.log.Warn
 	if t.op.Kind.Spec().Undoes {
 		t.pending.Refused = !retry && isPermanent(se.err)

@@ -125,7 +125,7 @@ func (s *Steps) claim(ctx context.Context, in StepsInput) (*task, error) {
 		return nil, err
 	}
 	t := newTask(s, n, n.Operation.Claim, driver, sealed)
-	t.tried = in.Tried
+	t.tried, t.first = in.Tried, info.Attempt == 1
 	return t, nil
 }
 

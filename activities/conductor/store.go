@@ -22,6 +22,7 @@ type OperationStore interface {
 	// HandOver records that the conductor has stopped working on the step, so that another
 	// one may continue it at once. p is the pause in Temporal that is the reason; it may be nil.
 	HandOver(ctx context.Context, operation int64, c node.Claim, p *node.Pause) error
+	SilenceStore
 	SaveInspection(ctx context.Context, operation int64, c node.Claim, i node.Inspection) (leftOut int, err error)
 	// StillDead returns the deaths without those of conductors that have turned out
 	// to be alive.

@@ -25,6 +25,7 @@ type task struct {
 	op     *node.Operation
 	claim  node.Claim
 	tried  []string // conductors that the hardware did not answer in this round
+	first  bool     // Temporal has begun no attempt at this activity before
 	driver bmc.Driver
 	log    *zap.Logger
 
@@ -35,7 +36,8 @@ type task struct {
 	flight       *inFlight     // the last request to the BMC, until it can't take effect any more; nil = there is none
 	asking       bool          // the call of a capability has sent flight, and goes on
 	tellFlight   bool          // flight has changed since it was recorded
-	silent       bool          // the BMC gave no answer when it was asked last
+	silent       bool          // the BMC gave no answer when it was asked last, by whatever conductor
+	awaited      time.Duration // how long the last answer that did not come was awaited
 	within       time.Duration // how long answers of the BMC are awaited, as it is recorded or was when the session was opened
 	agentClient  Agent
 
@@ -111,6 +113,9 @@ func (t *task) bmc(ctx context.Context) (bmc.Session, error) {
 	if t.session != nil {
 		return *t.session, nil
 	}
+	if err := t.mayAsk(ctx); err != nil {
+		return bmc.Session{}, err
+	}
 	s, err := t.driver.Open(ctx, bmc.Target{
 		Node: t.node.UUID, Info: t.driverInfo, LastPower: powerOf(t.node.PowerState),
 		Guard: t.permit, AnswerWithin: t.op.AnswerWithin,
@@ -145,7 +150,7 @@ func (t *task) virtualMedia(ctx context.Context) (bmc.VirtualMedia, error) {
 
 func (t *task) inspector(ctx context.Context) (bmc.Inspector, error) {
 	s, err := t.bmc(ctx)
-	return capability(t, s.Inspector, s.Inspector, "inspection", err)
+	return capability[bmc.Inspector](t, s.Inspector, asker{s, t}, "inspection", err)
 }
 
 // capability returns c, or else why there is none: err, or that the node's driver, which has it, lacks it.

@@ -95,7 +95,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	settings.StepLimits = limits
 	self := coverage.Conductor{Hostname: name, Group: strings.ToLower(r.Group), Interfaces: hardware.Enabled()}
 	observer, reach := counts.Observer(), &conductor.Reach{}
-	counts.Conductor(reach.Silent, hardware.Slow)
+	counts.Conductor(reach, hardware.Slow)
 	health := &conductor.HealthRefresh{Store: db, Drivers: hardware, Self: self, Interval: r.HealthInterval, Reach: reach, Log: p.log.Named("health")}
 	counts.Health(health.Read, r.SensorMetrics == config.MetricsOfNodes)
 	w := &worker.Conductor{

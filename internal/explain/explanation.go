@@ -88,6 +88,7 @@ func Node(n *node.Node, f Facts) Explanation {
 	} else {
 		e.idle(n, f)
 	}
+	e.silence(n)
 	base, maintained := e.What, ""
 	e.What += e.why
 	if n.Maintenance {

@@ -44,8 +44,10 @@ type Node struct {
 	PowerState       PowerState // "" = never read
 	TargetPowerState PowerState
 	PowerReadAt      *time.Time // when PowerState was last read from the hardware
-	BootMode         string     // uefi, bios, ""
-	SecureBoot       *bool
+	// Silence is what is recorded of a BMC that gives no answer, nil if nothing is (SilentBMC). Read only.
+	Silence    *BMCSilence
+	BootMode   string // uefi, bios, ""
+	SecureBoot *bool
 
 	Maintenance       bool
 	MaintenanceReason string

@@ -108,6 +108,13 @@ func ReconcileStatements() map[string]Statement {
 	}
 }
 
+// PowerStatements returns the statements that list the BMCs which a conductor asks, by name.
+func PowerStatements() map[string]Statement {
+	a := args{"hostname": "c1", "drivers": []string{"fake-hardware"}, "limit": 500}
+	with := func(name string, v int64) args { b := maps.Clone(a); b[name] = v; return b }
+	return map[string]Statement{"power due": {powerDueSQL, with("after", 0)}, "silent due": {silentDueSQL, with("within", 1)}}
+}
+
 // AttentionStatements returns the statements about what needs a person, by name.
 func AttentionStatements() map[string]Statement {
 	s := &Store{conductorTimeout: time.Hour}

@@ -204,6 +204,18 @@ func TestNoListReadsTheWholeTable(t *testing.T) {
 			require.NotContains(t, explain(t, url, s, []store.Statement{st}), "Seq Scan on operations")
 		})
 	}
+	raw(t, url, `INSERT INTO bmc_silences (node_id, bmc, asked_at, asked_by, next_at, seen) SELECT id, uuid::text, now(), 'c1', now() + id * interval '1 s', 'no answer' FROM nodes WHERE id % 5 = 0`)
+	raw(t, url, `ANALYZE bmc_silences`)
+	for name, st := range store.PowerStatements() {
+		t.Run(name, func(t *testing.T) {
+			scans := explain(t, url, s, []store.Statement{st})
+			require.NotContains(t, scans, "Seq Scan on nodes", "%v", scans)
+			require.NotContains(t, scans, "Seq Scan on operations", "%v", scans)
+			if name == "silent due" {
+				require.NotContains(t, scans, "Seq Scan on bmc_silences", "%v", scans)
+			}
+		})
+	}
 }
 
 func TestPagesAreCompleteAndWithoutDoubles(t *testing.T) {

@@ -20,6 +20,7 @@ SELECT n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(h.sta
    AND n.fault IS DISTINCT FROM 'power failure'
    AND n.provision_state NOT IN ('enroll', 'verifying', 'adopt failed')
    AND NOT EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)
+   AND NOT EXISTS (SELECT FROM bmc_silences s WHERE s.node_id = n.id)
  ORDER BY r.node_id LIMIT @limit`
 
 // HealthDue returns a page of the nodes with these drivers that a conductor owns by the ring and whose health may be read now,

@@ -114,6 +114,7 @@ var nodeRelations = newTable(
 	text("allocation_owner", func(n *node.Node) *string { return &n.AllocationOwner }),
 	flag("allocated_in_maintenance", func(n *node.Node) *bool { return &n.AllocatedInMaintenance }),
 	text("ring_owner", func(n *node.Node) *string { return &n.RingOwner }),
+	optional("bmc_silence", "", func(n *node.Node) **node.BMCSilence { return &n.Silence }),
 )
 
 // nodeScan reads rows of a node: n.*, o.*, a.*, r.* of nodes, operations (all null = none is open),

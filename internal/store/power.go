@@ -9,22 +9,27 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// The power state of a node in maintenance is not read, because an operator works on it. It is read if
-// the maintenance was set because reading failed: a later reading ends that.
+// powerReadableSQL is the condition under which the power state of the node n may be read outside of operations. That of a node
+// in maintenance is not read, because an operator works on it. It is read if the maintenance was set because reading failed: a
+// later reading ends that.
+const powerReadableSQL = `n.driver = ANY (@drivers)
+   AND (NOT n.maintenance OR n.fault = 'power failure')
+   AND n.provision_state NOT IN ('enroll', 'verifying', 'adopt failed')
+   AND NOT EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)`
+
+// A BMC that gives no answer is asked by itself (silentDueSQL).
 const powerDueSQL = `
 SELECT n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(n.power_state, ''), n.power_read_at, coalesce(n.fault, '')
   FROM ring_owners r JOIN nodes n ON n.id = r.node_id
  WHERE r.conductor_id = (SELECT c.id FROM conductors c WHERE c.hostname = @hostname) AND r.node_id > @after
-   AND n.driver = ANY (@drivers)
-   AND (NOT n.maintenance OR n.fault = 'power failure')
-   AND n.provision_state NOT IN ('enroll', 'verifying', 'adopt failed')
-   AND NOT EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)
+   AND ` + powerReadableSQL + `
+   AND NOT EXISTS (SELECT FROM bmc_silences s WHERE s.node_id = n.id)
  ORDER BY r.node_id LIMIT @limit`
 
 // PowerDue returns a page of the nodes with these drivers that a conductor owns by the ring and whose
-// power state may be read now, because no operation holds them. after is the ID of the last node of
-// the page before. Only ID, UUID, Driver, Interfaces, DriverInfo, PowerState, PowerReadAt and Fault
-// of the nodes are set.
+// power state may be read now, because no operation holds them. Nodes whose BMC is silent are left out
+// (SilentDue). after is the ID of the last node of the page before. Only ID, UUID, Driver, Interfaces,
+// DriverInfo, PowerState, PowerReadAt and Fault of the nodes are set.
 func (s *Store) PowerDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.Node, error) {
 	a := args{"hostname": hostname, "drivers": drivers, "after": after, "limit": pageLimit(limit)}
 	return list(ctx, s, "list nodes to read the power of", powerDueSQL, a, func(r pgx.Row) (n node.Node, err error) {

@@ -135,6 +135,19 @@ CREATE TABLE bmc_requests (
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE bmc_requests IS 'The last request to the BMC of a node that changes something. It is written right before the request is sent, by the statement that checks the claim.';
 
+CREATE TABLE bmc_silences (
+    node_id  bigint      PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,
+    bmc      text        NOT NULL, -- node.Node.BMC: the nodes of one BMC have the same
+    since    timestamptz NOT NULL DEFAULT clock_timestamp(), -- when it gave no answer for the first time
+    asked_at timestamptz NOT NULL, -- when it was asked last,
+    asked_by text        NOT NULL, -- and by which conductor
+    next_at  timestamptz NOT NULL, -- nobody asks it before
+    seen     text        NOT NULL  -- the error of the last time
+) WITH (fillfactor = 70);
+COMMENT ON TABLE bmc_silences IS 'BMCs that give no answer, by the nodes of which somebody has noticed it. All nodes of one BMC are asked together, and forgotten together when it answers.';
+CREATE INDEX bmc_silences_by_bmc ON bmc_silences (bmc);
+CREATE INDEX bmc_silences_due ON bmc_silences (next_at);
+
 CREATE TABLE bmc_sessions (
     address   text        NOT NULL, -- of the BMC, as its driver writes it
     path      text        NOT NULL, -- of the session at the BMC; its token is not stored
@@ -769,14 +782,15 @@ CREATE FUNCTION usual_times(of_model text, of_image text, enough integer) RETURN
         CASE WHEN t.samples >= enough THEN t.image END DESC NULLS LAST, CASE WHEN t.samples >= enough THEN t.model END DESC NULLS LAST, t.image, t.model
 $$;
 
--- Returns what other tables say about a node: the owner of its allocation, whether the allocation asked for a node in maintenance, and
--- the conductor that owns the node by the ring.
+-- Returns what other tables say about a node: the owner of its allocation, whether the allocation asked for a node in maintenance,
+-- the conductor that owns the node by the ring, and the silence of its BMC (node.BMCSilence).
 CREATE FUNCTION node_relations(node bigint, allocation uuid) RETURNS TABLE (
-    allocation_owner text, allocated_in_maintenance boolean, ring_owner text
+    allocation_owner text, allocated_in_maintenance boolean, ring_owner text, bmc_silence jsonb
 ) LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN allocation IS NOT NULL THEN (SELECT t.owner FROM allocations t WHERE t.node_id = node) END,
         allocation IS NOT NULL AND EXISTS (SELECT FROM allocations t WHERE t.node_id = node AND 'CUSTOM_MAINTENANCE' = ANY (t.traits)),
-        (SELECT c.hostname FROM ring_owners w JOIN conductors c ON c.id = w.conductor_id WHERE w.node_id = node)
+        (SELECT c.hostname FROM ring_owners w JOIN conductors c ON c.id = w.conductor_id WHERE w.node_id = node),
+        (SELECT to_jsonb(s) FROM bmc_silences s WHERE s.node_id = node)
 $$;
 
 -- Returns the nodes that need a person, each once, with its worst reason (node.Reasons; the worst has the lowest rank) and its cause, a

@@ -1,0 +1,26 @@
+package explain
+
+import (
+	"fmt"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
+)
+
+// silence explains a BMC that gives no answer, to whoever asks it.
+func (e *Explanation) silence(n *node.Node) {
+	s := n.SilentBMC()
+	if s == nil {
+		return
+	}
+	words := fmt.Sprintf("The BMC has given no answer since %s; conductor %s asked it last, at %s (%s)",
+		text.Clock(s.Since, e.now), s.AskedBy, text.Clock(s.AskedAt, e.now), text.Clause(told(s.Seen)))
+	if s.NextAt.After(e.now) {
+		words += "; it is asked again about " + text.Clock(s.NextAt, e.now)
+	}
+	e.Trouble = append(e.Trouble, words)
+	if e.Cause == "" {
+		e.Cause = fault.BMCSilent
+	}
+}

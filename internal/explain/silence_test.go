@@ -1,0 +1,31 @@
+package explain_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+func TestASilentBMCIsTold(t *testing.T) {
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	n := &node.Node{Name: "n1", Driver: "redfish", DriverInfo: map[string]any{"redfish_address": "https://bmc.example.org"}, ProvisionState: node.Available}
+	s := &node.BMCSilence{BMC: n.BMC(), Since: now.Add(-5 * time.Minute), AskedAt: now.Add(-10 * time.Second), AskedBy: "c1", Seen: "no answer in time.", NextAt: now.Add(20 * time.Second)}
+	n.Silence = s
+	e := explain.Node(n, explain.Facts{Now: now, Covered: true})
+	require.Contains(t, e.Trouble, "The BMC has given no answer since 11:55:00Z; conductor c1 asked it last, at 11:59:50Z (no answer in time); it is asked again about 12:00:20Z")
+	require.Equal(t, fault.BMCSilent, e.Cause)
+
+	s.NextAt = now
+	e = explain.Node(n, explain.Facts{Now: now, Covered: true})
+	require.Contains(t, e.Trouble, "The BMC has given no answer since 11:55:00Z; conductor c1 asked it last, at 11:59:50Z (no answer in time)")
+
+	n.DriverInfo["redfish_address"] = "https://new.example.org"
+	e = explain.Node(n, explain.Facts{Now: now, Covered: true})
+	require.Empty(t, e.Trouble)
+	require.Empty(t, e.Cause)
+}

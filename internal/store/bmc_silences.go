@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"go.temper.dev/temper/internal/node"
+)
+
+// silentSQL notes for one node that its BMC gave no answer. Its rows for other nodes of the same BMC were put off when the
+// BMC was asked.
+const silentSQL = `
+INSERT INTO bmc_silences AS s (node_id, bmc, asked_at, asked_by, next_at, seen)
+VALUES (@node, @bmc, clock_timestamp(), @conductor, clock_timestamp() + @pause::bigint * interval '1 microsecond', @seen)
+ON CONFLICT (node_id) DO UPDATE SET bmc = excluded.bmc, since = CASE WHEN s.bmc = excluded.bmc THEN s.since ELSE excluded.since END,
+	asked_at = excluded.asked_at, asked_by = excluded.asked_by, next_at = excluded.next_at, seen = excluded.seen`
+
+// BMCSilent records that the BMC of the node with this id gave s.AskedBy no answer, with s.Seen as error. Nobody asks it
+// for pause.
+func (s *Store) BMCSilent(ctx context.Context, id int64, silence node.BMCSilence, pause time.Duration) error {
+	_, err := s.exec(ctx, "record that a BMC is silent", silentSQL, args{
+		"node": id, "bmc": silence.BMC, "conductor": silence.AskedBy, "seen": words(silence.Seen, maxError), "pause": micros(pause),
+	})
+	return err
+}
+
+// askSilentSQL locks all rows of the BMC, in the order of nodes as everybody does, so that one of those that ask at once is the
+// first. Locked rows are read as they are by then.
+const askSilentSQL = `
+WITH shared AS MATERIALIZED (SELECT s.node_id, s.next_at FROM bmc_silences s WHERE s.bmc = @bmc ORDER BY s.node_id FOR UPDATE),
+due AS (SELECT @now OR coalesce(max(shared.next_at) <= clock_timestamp(), true) AS yes, max(shared.next_at) AS next_at FROM shared),
+asked AS (
+	UPDATE bmc_silences s SET asked_at = clock_timestamp(), asked_by = @conductor, next_at = clock_timestamp() + @within::bigint * interval '1 microsecond'
+	  FROM shared, due WHERE s.node_id = shared.node_id AND due.yes)
+SELECT CASE WHEN due.yes THEN 0 ELSE ceil(extract(epoch FROM due.next_at - clock_timestamp()) * 1000000) END::bigint FROM due`
+
+// AskSilentBMC has the conductor ask a silent BMC, unless another one does or the pause after the last time is not over; now
+// = in any case. Nobody else asks it for within, or until BMCSilent says how long. AskSilentBMC returns how long the conductor
+// has to wait before it may ask; 0 = it asks now, or the BMC is not silent any more.
+func (s *Store) AskSilentBMC(ctx context.Context, bmc, conductor string, within time.Duration, now bool) (time.Duration, error) {
+	var left int64
+	a := args{"bmc": bmc, "conductor": conductor, "within": micros(within), "now": now}
+	_, err := s.one(ctx, "ask a silent BMC", askSilentSQL, a, func(r pgx.Row) error { return r.Scan(&left) })
+	return max(time.Duration(left)*time.Microsecond, 0), err
+}
+
+const answeredSQL = `
+DELETE FROM bmc_silences s USING (SELECT x.node_id FROM bmc_silences x WHERE x.bmc = @bmc OR x.node_id = @node ORDER BY x.node_id FOR UPDATE) gone
+ WHERE s.node_id = gone.node_id`
+
+// BMCAnswered forgets the silence of a BMC for all of its nodes, and that of the BMC that the node with this id had before.
+func (s *Store) BMCAnswered(ctx context.Context, id int64, bmc string) error {
+	_, err := s.exec(ctx, "forget that a BMC was silent", answeredSQL, args{"node": id, "bmc": bmc})
+	return err
+}
+
+const silentDueSQL = `
+UPDATE bmc_silences s SET asked_at = clock_timestamp(), asked_by = @hostname, next_at = clock_timestamp() + @within::bigint * interval '1 microsecond'
+  FROM (
+	SELECT b.node_id FROM bmc_silences b JOIN ring_owners r ON r.node_id = b.node_id JOIN nodes n ON n.id = b.node_id
+	 WHERE b.next_at <= clock_timestamp() AND r.conductor_id = (SELECT c.id FROM conductors c WHERE c.hostname = @hostname)
+	   AND ` + powerReadableSQL + `
+	 ORDER BY b.next_at LIMIT @limit FOR UPDATE OF b SKIP LOCKED) due,
+	nodes n
+ WHERE s.node_id = due.node_id AND n.id = s.node_id
+RETURNING n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(n.power_state, ''), n.power_read_at, coalesce(n.fault, ''), to_jsonb(s)`
+
+// SilentDue returns nodes like PowerDue, but of those whose BMC is silent and has to be asked now: those that were due first.
+// Silence is set, too. Nobody else asks these BMCs for within.
+func (s *Store) SilentDue(ctx context.Context, hostname string, drivers []string, within time.Duration, limit int) ([]node.Node, error) {
+	a := args{"hostname": hostname, "drivers": drivers, "within": micros(within), "limit": pageLimit(limit)}
+	return list(ctx, s, "list silent BMCs to ask", silentDueSQL, a, func(r pgx.Row) (n node.Node, err error) {
+		return n, r.Scan(&n.ID, &n.UUID, &n.Driver, &n.Interfaces, &n.DriverInfo, &n.PowerState, &n.PowerReadAt, &n.Fault, &n.Silence)
+	})
+}
