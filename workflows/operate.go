@@ -77,11 +77,12 @@ func (o *operation) runToEnd(ctx workflow.Context) error {
 	o.failure = failureOf(runErr)
 	end := orchestrator.EndInput{Operation: in.Operation, Outcome: outcome, Error: o.failure.Error, Cause: o.failure.Cause}
 	if outcome != node.Succeeded {
-		why, err := o.undo(ctx, outcome)
+		failure, err := o.undo(ctx, outcome)
 		if claimLost(err) {
 			return err
 		}
-		if why != "" && why == end.Error {
+		why := failure.Error
+		if why != "" && (why == end.Error || fault.SameReach(failure.Cause, end.Cause)) {
 			why = node.SameReason
 		}
 		if why != "" {
@@ -195,7 +196,7 @@ const inMaintenance = "the node is in maintenance"
 
 // undo has a conductor undo what is half done. It returns why something remains, which is then
 // owed. An error means that the operation was closed or belongs to another run.
-func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (string, error) {
+func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (node.Failure, error) {
 	var plan orchestrator.UndoPlan
 	err := workflow.ExecuteLocalActivity(localOptions(ctx, "plan undo"), operations.PlanUndo, o.in.Operation, outcome, o.failure).Get(ctx, &plan)
 	o.settings.Group, o.settings.Driver = cmp.Or(plan.Group, o.settings.Group), cmp.Or(plan.Driver, o.settings.Driver)
@@ -205,25 +206,25 @@ func (o *operation) undo(ctx workflow.Context, outcome node.Outcome) (string, er
 	}
 	switch {
 	case claimLost(err):
-		return "", err
+		return node.Failure{}, err
 	case err != nil || !plan.Needed:
-		return "", nil
+		return node.Failure{}, nil
 	case o.untouched, plan.Paused:
-		return inMaintenance, nil
+		return node.Failure{Error: inMaintenance}, nil
 	case !plan.Covered:
-		return fmt.Sprintf("no conductor with driver %s in %s is alive", o.settings.Driver, node.GroupWords(o.settings.Group)), nil
+		return node.Failure{Error: fmt.Sprintf("no conductor with driver %s in %s is alive", o.settings.Driver, node.GroupWords(o.settings.Group))}, nil
 	}
 	o.undoing = true
 	o.show(ctx)
 	o.upsertUnlessWell(ctx, outcome)
 	paused, err := o.undoInTime(ctx)
 	if paused {
-		return inMaintenance, nil
+		return node.Failure{Error: inMaintenance}, nil
 	}
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("the undo failed and is owed", "operation", o.in.Operation, "node", o.in.Node, "error", err)
 	}
-	return errorMessage(err), nil
+	return failureOf(err), nil
 }
 
 // undoInTime has conductors undo what is half done, within undoTimeout. Time in which the

@@ -245,6 +245,25 @@ func TestAnUndoThatFailsChangesNoEndState(t *testing.T) {
 	require.Equal(t, node.Failed, w.closed[0].Outcome)
 }
 
+// A BMC that takes the password neither for the work nor for its undo has one trouble, although the words differ.
+func TestAnUndoThatFailsOfTheSameCauseTellsItOnce(t *testing.T) {
+	refused := func(cause fault.Code, words string) error {
+		return temporal.NewNonRetryableApplicationError(words, fault.Denied.String(), nil, activities.Details{Cause: cause})
+	}
+	for cause, want := range map[fault.Code]string{
+		fault.BMCWrongPassword: "401; read power" + node.UndoLeft + node.SameReason,
+		fault.BMCRefuses:       "401; read power" + node.UndoLeft + "401; this login is not tried again; eject",
+	} {
+		w := &world{
+			runs:    []func() (conductor.StepsResult, error){func() (conductor.StepsResult, error) { return conductor.StepsResult{}, refused(cause, "401; read power") }},
+			undo:    orchestrator.UndoPlan{Needed: true, Covered: true},
+			undoErr: refused(cause, "401; this login is not tried again; eject"),
+		}
+		w.env(t).ExecuteWorkflow(workflows.Operate, input)
+		require.Equal(t, want, w.closed[0].Error)
+	}
+}
+
 func TestTheTimeOfAnUndoStandsStillWhileTheWorkflowIsPaused(t *testing.T) {
 	for name, c := range map[string]struct {
 		heard time.Duration // after this time the workflow learns that the undo has timed out

@@ -31,8 +31,8 @@ func (d *Denials) Recent(credentials [sha256.Size]byte, now time.Time) error {
 		delete(d.denied, credentials)
 		return nil
 	}
-	return fault.New(fault.Denied, "%w; not tried again for %s, or until the credentials change, so as not to lock the account",
-		last.err, last.until.Sub(now).Round(time.Second))
+	return fault.New(fault.Denied, "%w; this login is not tried again before %s, so that the BMC does not lock the account",
+		last.err, last.until.UTC().Format(time.TimeOnly+"Z"))
 }
 
 // Record remembers that a login with these credentials was refused with err. They are not tried again before until.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"go.temper.dev/temper/internal/admission"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -79,12 +80,17 @@ func admits(n *node.Node, v node.Verb, f Facts) bool {
 // owed says what earlier operations left to be undone, why it is not done yet, and when
 // it is tried again.
 func (e *Explanation) owed(n *node.Node, f Facts) {
+	isTold := strings.Contains(e.why, told(n.OwedError)) || f.Undo != nil && fault.SameReach(f.Undo.Cause, e.Cause)
 	switch {
 	case n.OwedRefused:
-		e.Trouble = append(e.Trouble, fmt.Sprintf("What earlier work left (%s) can't be undone: %s. It is not tried again before somebody asks for it, "+
-			"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on", node.UndoList(n.Owed), told(n.OwedError)))
+		because := " either"
+		if !isTold {
+			because = ": " + told(n.OwedError)
+		}
+		e.Trouble = append(e.Trouble, fmt.Sprintf("What earlier work left (%s) can't be undone%s. The undo is not tried again before somebody asks for it, "+
+			"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on", node.UndoList(n.Owed), because))
 		return
-	case n.OwedError != "" && !strings.Contains(e.why, told(n.OwedError)):
+	case !isTold:
 		e.Trouble = append(e.Trouble, "The last try to undo what earlier work left failed: "+told(n.OwedError))
 	}
 	e.Next = "an undo of what earlier work left: " + node.UndoList(n.Owed)

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,6 +93,24 @@ func TestAnErrorIsToldOnce(t *testing.T) {
 	e := Node(n, Facts{Now: time.Now(), Covered: true})
 	require.Equal(t, "Node n1 is deploy failed, nobody holds it: 401 Unauthorized; what it left is still to be undone: the undo failed with the same error. "+
 		"Next: an undo of what earlier work left: power off.", e.Paragraph(nil))
+}
+
+// A login that is not repeated has other words than the one that was refused, and is the same trouble.
+func TestAWrongPasswordIsToldOnce(t *testing.T) {
+	n := &node.Node{
+		Name: "n1", ProvisionState: node.DeployFailed, LastError: "401 Unauthorized; read power at A" + node.UndoLeft + node.SameReason,
+		Owed: []node.Undo{node.UndoPowerOff}, OwedRefused: true, OwedError: "401 Unauthorized; this login is not tried again before 03:04:05Z; read power at A",
+	}
+	failed := func(id int64, kind node.OperationKind, cause fault.Code) *node.Operation {
+		return &node.Operation{ID: id, Kind: kind, Outcome: node.Failed, Cause: cause, Driver: "redfish"}
+	}
+	deploy := failed(7, node.KindDeploy, fault.BMCWrongPassword)
+	e := Node(n, Facts{Now: time.Now(), Covered: true, Previous: deploy, Undo: failed(8, node.KindUndo, fault.BMCWrongPassword)})
+	words := e.Paragraph(nil)
+	require.Equal(t, 1, strings.Count(words, "401"), words)
+	require.Contains(t, words, "What earlier work left (power off) can't be undone either. The undo is not tried again before somebody asks for it")
+	e = Node(n, Facts{Now: time.Now(), Covered: true, Previous: deploy, Undo: failed(8, node.KindUndo, fault.BMCRefuses)})
+	require.Contains(t, e.Paragraph(nil), "can't be undone: "+n.OwedError, "another cause is told")
 }
 
 // Who has set the password since the failure is not asked for it again: the retry comes first.

@@ -21,6 +21,8 @@ type CodeRow struct {
 	// Cause marks what an operation may have failed of: a value of its field cause. The
 	// others are only refusals of requests.
 	Cause bool
+	// Reach marks a cause that keeps from talking to the BMC, whatever it is to be asked for.
+	Reach bool
 }
 
 //go:generate go test -run ^TestEveryCodeStandsInTheDocumentation$ . -update
@@ -39,6 +41,10 @@ func Causes() []Code {
 	}
 	return out
 }
+
+// SameReach reports whether two pieces of work failed of the same cause, and that cause keeps from talking to the BMC at all, so
+// that their errors differ only in what was to be asked for.
+func SameReach(a, b Code) bool { return a == b && a.Row().Reach }
 
 // Meaning returns the meaning of c in Codes.
 func (c Code) Meaning() string { return c.Row().Meaning }

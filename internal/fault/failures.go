@@ -54,27 +54,27 @@ const (
 // of who ended it.
 var ofFailures = []CodeRow{
 	{
-		Code: BMCSilent, Kind: Unreachable, Cause: true, Meaning: "The BMC does not answer.",
+		Code: BMCSilent, Kind: Unreachable, Cause: true, Reach: true, Meaning: "The BMC does not answer.",
 		Do:     "Check that the BMC has power and network, and that its address in driver_info is right: temper bmc probe asks a Redfish BMC directly, from the machine where it runs. A BMC that hangs often needs a cold reset, or the server has to be without mains power for a minute. An operation waits up to bmc_away_timeout and goes on by itself when the BMC answers; retry one that has failed.",
 		Fields: []string{"driver_info/redfish_address", "driver_info/ipmi_address"},
 	},
 	{
-		Code: BMCWrongPassword, Kind: Denied, Cause: true, Meaning: "The BMC refuses the user name or the password.",
+		Code: BMCWrongPassword, Kind: Denied, Cause: true, Reach: true, Meaning: "The BMC refuses the user name or the password.",
 		Do:     "Set the right password, then retry. Temper does not try a refused password again until it is changed or some minutes have passed, so that the BMC does not lock the account. If the account is locked, unlock it at the BMC.",
 		Fields: []string{"driver_info/redfish_username", "driver_info/redfish_password"},
 	},
 	{
-		Code: BMCNotTrusted, Kind: Untrusted, Cause: true, Meaning: "The certificate of the BMC does not verify.",
+		Code: BMCNotTrusted, Kind: Untrusted, Cause: true, Reach: true, Meaning: "The certificate of the BMC does not verify.",
 		Do:     "Give the BMC a certificate for the name in redfish_address, or set redfish_verify_ca to the file of its authority, together with the password. Then retry.",
 		Fields: []string{"driver_info/redfish_verify_ca", "driver_info/redfish_address"},
 	},
 	{
-		Code: BMCWrongAddress, Kind: Refused, Cause: true, Meaning: "There is no Redfish service at the BMC's address, or it does not have this system.",
+		Code: BMCWrongAddress, Kind: Refused, Cause: true, Reach: true, Meaning: "There is no Redfish service at the BMC's address, or it does not have this system.",
 		Do:     "Set redfish_address to the BMC's own address, without a path, and redfish_system_id if the BMC has several systems. The password must be given again with a new address. Then retry.",
 		Fields: []string{"driver_info/redfish_address", "driver_info/redfish_system_id"},
 	},
 	{
-		Code: BMCSettingsInvalid, Kind: Invalid, Cause: true, Meaning: "A field of driver_info that says how to reach the BMC is missing or wrong.",
+		Code: BMCSettingsInvalid, Kind: Invalid, Cause: true, Reach: true, Meaning: "A field of driver_info that says how to reach the BMC is missing or wrong.",
 		Do:     "Set what the error names; docs/drivers.md lists the fields of each driver. Then retry.",
 		Fields: []string{"driver_info"},
 	},

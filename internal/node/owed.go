@@ -22,7 +22,7 @@ func (o *Operation) UndoesAll() bool {
 // how the operation ended from why its undo is owed.
 const UndoLeft = "; what it left is still to be undone: "
 
-// SameReason follows UndoLeft if the undo failed of the same error as the operation.
+// SameReason follows UndoLeft if the undo failed of the same error as the operation, or of the same cause that keeps from reaching the BMC (fault.SameReach).
 const SameReason = "the undo failed with the same error"
 
 // Undone replaces the part of an error from UndoLeft on by what has become of the

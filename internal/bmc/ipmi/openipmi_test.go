@@ -273,7 +273,7 @@ func TestAWrongPasswordIsTriedOnce(t *testing.T) {
 			_, err = open(t, d, o.info(more)).Power(t.Context())
 			release()
 			require.Equal(t, fault.Denied, fault.KindOf(err), "it is remembered, and nothing is sent: %v", err)
-			require.ErrorContains(t, err, "not tried again for")
+			require.ErrorContains(t, err, "not tried again before")
 		})
 	}
 	_, err := open(t, d, o.info(nil)).Power(t.Context())

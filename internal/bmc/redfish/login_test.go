@@ -92,7 +92,7 @@ func TestAWrongPasswordIsTriedOnce(t *testing.T) {
 				require.NotContains(t, err.Error(), "wrong-1")
 			}
 			err := power(t, d, wrong)
-			requireFault(t, err, fault.Denied, "lock the account", "not tried again for")
+			requireFault(t, err, fault.Denied, "lock the account", "not tried again before")
 			require.NotContains(t, err.Error(), "wrong-1")
 
 			var wg sync.WaitGroup
