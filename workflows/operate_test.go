@@ -255,7 +255,9 @@ func TestAnUndoThatFailsOfTheSameCauseTellsItOnce(t *testing.T) {
 		fault.BMCRefuses:       "401; read power" + node.UndoLeft + "401; this login is not tried again; eject",
 	} {
 		w := &world{
-			runs:    []func() (conductor.StepsResult, error){func() (conductor.StepsResult, error) { return conductor.StepsResult{}, refused(cause, "401; read power") }},
+			runs: []func() (conductor.StepsResult, error){func() (conductor.StepsResult, error) {
+				return conductor.StepsResult{}, refused(cause, "401; read power")
+			}},
 			undo:    orchestrator.UndoPlan{Needed: true, Covered: true},
 			undoErr: refused(cause, "401; this login is not tried again; eject"),
 		}

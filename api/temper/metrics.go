@@ -43,6 +43,8 @@ func (q quarantineCollector) Collect(to chan<- prometheus.Metric) {
 var (
 	conductorsByState = prometheus.NewDesc("temper_conductors",
 		"Conductors by state: "+strings.Join(coverage.States, ", ")+", counted at the scrape. Every API process tells the same.", []string{"state"}, nil)
+	conductorsLate = prometheus.NewDesc("temper_conductors_late",
+		"Conductors that count as alive and have sent no heartbeat for longer than two of their intervals, counted at the scrape.", nil, nil)
 	reconcileAge = prometheus.NewDesc("temper_reconcile_age_seconds", "How long ago a reconciliation ended last, at the scrape.", nil, nil)
 	ringEpoch    = prometheus.NewDesc("temper_ring_epoch", "The newest epoch of the ring.", nil, nil)
 )
@@ -54,6 +56,7 @@ type fleetCollector struct{ store intent.Store }
 // Describe is of prometheus.Collector.
 func (fleetCollector) Describe(to chan<- *prometheus.Desc) {
 	to <- conductorsByState
+	to <- conductorsLate
 	to <- reconcileAge
 	to <- ringEpoch
 }
@@ -69,6 +72,7 @@ func (v fleetCollector) Collect(to chan<- prometheus.Metric) {
 	for _, state := range coverage.States {
 		to <- prometheus.MustNewConstMetric(conductorsByState, prometheus.GaugeValue, float64(now.Conductors[state]), state)
 	}
+	to <- prometheus.MustNewConstMetric(conductorsLate, prometheus.GaugeValue, float64(now.LateCount))
 	if now.Age >= 0 {
 		to <- prometheus.MustNewConstMetric(reconcileAge, prometheus.GaugeValue, now.Age.Seconds())
 	}

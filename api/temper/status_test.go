@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/api"
@@ -25,9 +26,24 @@ func partsOf(body map[string]any) map[string]map[string]any {
 	return out
 }
 
+// conductorsLate returns the value of the metric temper_conductors_late.
+func conductorsLate(t *testing.T, metrics prometheus.Gatherer) float64 {
+	families, err := metrics.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == "temper_conductors_late" {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	return -1
+}
+
 func TestTheStatusNamesThePartThatIsBroken(t *testing.T) {
 	var away explain.Dependencies
-	b := apitest.New(t, func(c *api.Config) { c.Ask = func(context.Context) explain.Dependencies { return away } }).WithConductors()
+	metrics := prometheus.NewRegistry()
+	b := apitest.New(t, func(c *api.Config) {
+		c.Ask, c.Metrics = func(context.Context) explain.Dependencies { return away }, metrics
+	}).WithConductors()
 	require.NoError(t, b.Store.Reconciled(t.Context()))
 	body := b.Get("/temper/v1/status").Is(200)
 	require.Equal(t, true, body["ok"], body)
@@ -53,10 +69,17 @@ func TestTheStatusNamesThePartThatIsBroken(t *testing.T) {
 	require.NotContains(t, why, "orchestrator")
 	away.Temporal = explain.Answer{}
 
+	b.SQL("UPDATE conductors SET heartbeat_at = clock_timestamp() - interval '1 minute' WHERE hostname = 'c1'")
+	body = b.Get("/temper/v1/status").Is(200)
+	require.Equal(t, true, partsOf(body)["conductors"]["ok"], "nothing is broken yet")
+	require.Regexp(t, `^1 of 2 are alive, 1 late: c1 \(no heartbeat for 1m\d+s; counted as dead at 1h0m0s\)$`, partsOf(body)["conductors"]["message"])
+	require.Equal(t, 1.0, conductorsLate(t, metrics))
+
 	b.Kill("c1")
 	conductors := partsOf(b.Get("/temper/v1/status").Is(200))["conductors"]
 	require.Equal(t, "1 of 2 are dead: c1", conductors["message"])
-	forget := conductors["help"].([]any)[0].(map[string]any)
+	require.Equal(t, "temper conductor --name c1 --config FILE", conductors["help"].([]any)[0].(map[string]any)["command"])
+	forget := conductors["help"].([]any)[1].(map[string]any)
 	require.Equal(t, []any{"temper conductor forget c1", "DELETE", "/temper/v1/conductors/c1"}, []any{forget["command"], forget["method"], forget["path"]})
 	b.Kill("c2")
 	require.Contains(t, partsOf(b.Get("/temper/v1/status").Is(200))["conductors"]["message"], "2 of 2 are dead: c1, c2; no conductor is alive; no live conductor covers 2 nodes: ")

@@ -37,7 +37,7 @@ func newAPICommand() *cobra.Command {
 
 // runAPI listens at once. While PostgreSQL or Temporal is away, requests get 503.
 func runAPI(ctx context.Context, p *process, r *config.API) error {
-	db, err := openStore(ctx, r.Database, r.Rules, r.ConductorHeartbeatTimeout, "api")
+	db, err := openStore(ctx, r.Database, r.Rules, r.Liveness, "api")
 	if err != nil {
 		return err
 	}

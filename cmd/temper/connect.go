@@ -27,14 +27,15 @@ import (
 const healthTimeout = 3 * time.Second
 
 // openStore returns the store of a role. It does not wait for the database.
-func openStore(ctx context.Context, c config.Database, rules config.Rules, timeout time.Duration, name string) (*store.Store, error) {
+func openStore(ctx context.Context, c config.Database, rules config.Rules, l config.Liveness, name string) (*store.Store, error) {
 	keys, err := readKeyset(c)
 	if err != nil {
 		return nil, err
 	}
 	return store.Open(ctx, store.Config{
 		URL: c.URL, MaxConns: int32(c.MaxConns), Keyset: keys, ApplicationName: "temper " + name, //nolint:gosec // checked
-		ConductorTimeout: timeout, WithholdUnhealthy: rules.UnhealthyNodes == config.UnhealthyWithheld,
+		ConductorTimeout: l.ConductorHeartbeatTimeout, ConductorInterval: l.ConductorHeartbeatInterval,
+		WithholdUnhealthy: rules.UnhealthyNodes == config.UnhealthyWithheld,
 	})
 }
 

@@ -11,10 +11,19 @@ type Health struct {
 	Dead       []string       // the first MaxDead dead conductors, by name
 	DeadFor    time.Duration  // the longest time since the last heartbeat of a dead conductor,
 	LastDead   time.Duration  // and the shortest
+	Late       []Late         // the first MaxDead conductors that are late, by name: they are alive,
+	LateCount  int            // but have sent no heartbeat for longer than two intervals
+	DeadAfter  time.Duration  // from how long without a heartbeat on a conductor is dead
 	Processes  []Process      // by role and name
 }
 
-// MaxDead bounds Health.Dead.
+// Late is a conductor whose heartbeat is overdue.
+type Late struct {
+	Name   string
+	Silent time.Duration // since its last heartbeat
+}
+
+// MaxDead bounds Health.Dead and Health.Late.
 const MaxDead = 5
 
 // Role is what a process of Temper does.

@@ -45,6 +45,7 @@ const (
 	ListOperations Do = "list the operations"
 	ListConductors Do = "list the conductors"
 
+	StartConductor  Do = "start a conductor"
 	ForgetConductor Do = "forget a conductor that is gone"
 
 	ShowWebhook     Do = "show how the deliveries of a webhook go"
@@ -60,7 +61,7 @@ type Action struct {
 	Kind      node.OperationKind // of the Operation of RetryOperation
 	Decision  node.Action        // of Decide
 	Event     node.Event         // of ChangeState
-	Conductor string             // of ForgetConductor
+	Conductor string             // of ForgetConductor, StartConductor
 	Webhook   string             // of ShowWebhook, ListDeadLetters, Redeliver
 	Group     string             // of ChangeGroup; "" = the default group
 }

@@ -157,7 +157,10 @@ func (s *System) conductors() Part {
 	count := s.Fleet.Conductors
 	running := count[coverage.StateAlive] + count[coverage.StateDraining]
 	dead := count[coverage.StateDead]
-	p := ok(PartConductors, fmt.Sprintf("%d of %d are alive", running, running+dead))
+	p := ok(PartConductors, fmt.Sprintf("%d of %d are alive", running-s.Fleet.LateCount, running+dead))
+	if late := s.lateConductors(); late != "" {
+		p.Message += ", " + late
+	}
 	all, _ := s.of(coverage.RoleConductor)
 	p.Versions = versionsOf(all)
 	uncovered, where := 0, []string{}
@@ -169,6 +172,7 @@ func (s *System) conductors() Part {
 	if dead > 0 {
 		trouble = append(trouble, fmt.Sprintf("%d of %d are dead: %s", dead, running+dead, some(s.Fleet.Dead, dead)))
 		p.Since = moment(s.Now.Add(-s.Fleet.DeadFor))
+		p.Actions = append(p.Actions, Action{Do: StartConductor, Conductor: s.Fleet.Dead[0]})
 		for _, name := range s.Fleet.Dead {
 			p.Actions = append(p.Actions, Action{Do: ForgetConductor, Conductor: name})
 		}
@@ -178,6 +182,9 @@ func (s *System) conductors() Part {
 			p.Since = moment(s.Now.Add(-s.Fleet.LastDead))
 		}
 		trouble = append(trouble, "no conductor is alive")
+		if dead == 0 {
+			p.Actions = append(p.Actions, Action{Do: StartConductor, Conductor: "NAME"})
+		}
 	}
 	if uncovered > 0 {
 		trouble = append(trouble, fmt.Sprintf("no live conductor covers %s: %s", nodes(uncovered), some(where[:min(len(where), coverage.MaxDead)], len(where))))
@@ -185,12 +192,29 @@ func (s *System) conductors() Part {
 	switch {
 	case trouble == nil:
 		return p
+	}
+	if late := s.lateConductors(); late != "" {
+		trouble = append(trouble, late)
+	}
+	switch {
 	case running == 0:
 		return broken(p, strings.Join(trouble, "; "), "nodes can be read and changed; no work on hardware begins or goes on until a conductor runs")
 	case uncovered > 0:
 		return broken(p, strings.Join(trouble, "; "), "all other nodes; those are offered to nobody, and their operations wait for a conductor")
 	}
 	return broken(p, strings.Join(trouble, "; "), "everything, as far as is known: other conductors go on with the work of those that are dead")
+}
+
+// lateConductors says which conductors are alive and have sent no heartbeat for longer than two intervals; "" if none are.
+func (s *System) lateConductors() string {
+	if s.Fleet.LateCount == 0 {
+		return ""
+	}
+	names := make([]string, len(s.Fleet.Late))
+	for i, c := range s.Fleet.Late {
+		names[i] = fmt.Sprintf("%s (no heartbeat for %s; counted as dead at %s)", c.Name, c.Silent.Round(time.Second), s.Fleet.DeadAfter)
+	}
+	return fmt.Sprintf("%d late: %s", s.Fleet.LateCount, some(names, s.Fleet.LateCount))
 }
 
 func (s *System) reconciliation() Part {

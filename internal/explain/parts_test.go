@@ -22,5 +22,5 @@ func TestSinceWhenTheConductorsAreBroken(t *testing.T) {
 	}
 	require.Equal(t, now.Add(-time.Hour), *of(1).Since)
 	require.Equal(t, now.Add(-time.Minute), *of(0).Since)
-	require.Equal(t, []explain.Action{{Do: explain.ForgetConductor, Conductor: "c1"}, {Do: explain.ForgetConductor, Conductor: "c2"}}, of(1).Actions)
+	require.Equal(t, []explain.Action{{Do: explain.StartConductor, Conductor: "c1"}, {Do: explain.ForgetConductor, Conductor: "c1"}, {Do: explain.ForgetConductor, Conductor: "c2"}}, of(1).Actions)
 }

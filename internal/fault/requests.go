@@ -180,7 +180,7 @@ var ofRequests = []CodeRow{
 	},
 	{
 		Code: NoConductor, Kind: NoValidHost, Cause: true, Meaning: "No live conductor covers the node.",
-		Do:     "Start a conductor of the node's group that has its driver and interfaces, or give the node another group. Operations wait for one by themselves, up to wait_for_conductor; one that has failed can be retried afterwards.",
+		Do:     "Start a conductor of the node's group that has its driver and interfaces (temper conductor, with --conductor-group and --enabled-drivers), or give the node another group. Operations wait for one by themselves, up to wait_for_conductor; one that has failed can be retried afterwards.",
 		Fields: []string{"conductor_group", "driver"},
 	},
 	{
@@ -189,7 +189,7 @@ var ofRequests = []CodeRow{
 	},
 	{
 		Code: NoConductorAlive, Kind: Unavailable, Meaning: "No conductor is alive and takes work.",
-		Do: "Start a conductor. If some run, their logs say whether they reach Temporal and the database.",
+		Do: "Start a conductor (temper conductor). If some run, their logs say whether they reach Temporal and the database.",
 	},
 	{
 		Code: DatabaseUnavailable, Kind: Unavailable, Cause: true, Meaning: "The database is away or busy.",

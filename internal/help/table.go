@@ -90,6 +90,9 @@ var rows = map[explain.Do]row{
 	explain.ListNodes:      {"node list", "shows which there are", http.MethodGet, "/v1/nodes", nil},
 	explain.ListPorts:      {"port list", "shows which there are", http.MethodGet, "/v1/ports", nil},
 	explain.ListOperations: {"operation list", "shows which there are", http.MethodGet, "/temper/v1/operations", nil},
+	explain.StartConductor: {
+		"conductor --name {conductor} --config FILE", "starts it, on its host; with --data FOLDER instead of --config it joins a temper dev", "", "", nil,
+	},
 	explain.ForgetConductor: {
 		"conductor forget {conductor}", "removes it from the list, if it does not come back", http.MethodDelete, "/temper/v1/conductors/{conductor}", nil,
 	},

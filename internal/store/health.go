@@ -19,8 +19,11 @@ SELECT e.epoch, (extract(epoch FROM clock_timestamp() - e.reconciled_at) * 10000
 	(SELECT jsonb_agg(x) FROM (
 		SELECT v.stopped, v.alive, v.draining, count(*) AS n, (array_agg(v.hostname ORDER BY v.hostname))[1:@named] AS names,
 			(extract(epoch FROM clock_timestamp() - min(v.heartbeat_at)) * 1000000)::bigint AS silent,
-			(extract(epoch FROM clock_timestamp() - max(v.heartbeat_at)) * 1000000)::bigint AS last
-		  FROM (SELECT c.hostname, c.heartbeat_at, c.draining, c.stopped_at IS NOT NULL AS stopped, conductor_alive(c, w, @timeout) AS alive FROM conductors c) AS v
+			(extract(epoch FROM clock_timestamp() - max(v.heartbeat_at)) * 1000000)::bigint AS last, count(*) FILTER (WHERE v.alive AND v.late) AS late,
+			(array_agg(jsonb_build_object('name', v.hostname, 'silent', (extract(epoch FROM clock_timestamp() - v.heartbeat_at) * 1000000)::bigint)
+				ORDER BY v.hostname) FILTER (WHERE v.alive AND v.late))[1:@named] AS who
+		  FROM (SELECT c.hostname, c.heartbeat_at, c.draining, c.stopped_at IS NOT NULL AS stopped, conductor_alive(c, w, @timeout) AS alive,
+			NOT heard(c.heartbeat_at, w, @late) AND NOT graced(c.heartbeat_at, w, @timeout) AS late FROM conductors c) AS v
 		 GROUP BY 1, 2, 3) AS x),
 	(SELECT jsonb_agg(x) FROM (
 		SELECT p.role, p.name, p.version, p.started_at, process_alive(p, w, @timeout) AS alive,
@@ -39,6 +42,11 @@ func (s *Store) FleetHealth(ctx context.Context) (v coverage.Health, err error) 
 		N                        int
 		Names                    []string
 		Silent, Last             int64
+		Late                     int
+		Who                      []struct {
+			Name   string
+			Silent int64
+		}
 	}
 	var processes []struct {
 		Role, Name, Version string
@@ -47,19 +55,24 @@ func (s *Store) FleetHealth(ctx context.Context) (v coverage.Health, err error) 
 		Silent              int64
 		Ahead, Error        *int64
 	}
-	a := args{"timeout": micros(s.conductorTimeout), "named": coverage.MaxDead, "limit": maxProcesses}
+	a := args{"timeout": micros(s.conductorTimeout), "late": micros(2 * s.conductorInterval), "named": coverage.MaxDead, "limit": maxProcesses}
 	_, err = s.one(ctx, "read how the fleet is", fleetHealthSQL, a, func(r pgx.Row) error {
 		return r.Scan(&v.Epoch, &reconciled, &contact, &alike, &processes)
 	})
-	v.Conductors = map[string]int{}
+	v.Conductors, v.DeadAfter = map[string]int{}, s.conductorTimeout
 	for _, c := range alike {
 		state := coverage.StateOf(c.Stopped, c.Alive, c.Draining)
 		v.Conductors[state] += c.N
+		v.LateCount += c.Late
+		for _, one := range c.Who {
+			v.Late = append(v.Late, coverage.Late{Name: one.Name, Silent: fromMicros(one.Silent)})
+		}
 		if state == coverage.StateDead {
 			v.Dead = append(v.Dead, c.Names...)
 			v.DeadFor, v.LastDead = fromMicros(c.Silent), fromMicros(c.Last)
 		}
 	}
+	v.Late = v.Late[:min(len(v.Late), coverage.MaxDead)]
 	v.Dead = v.Dead[:min(len(v.Dead), coverage.MaxDead)]
 	v.Age, v.Contact = orNever(reconciled), orNever(contact)
 	for _, p := range processes {

@@ -36,6 +36,9 @@ type Config struct {
 	// ConductorTimeout is the age of a heartbeat from which on a conductor is
 	// dead; 0 = 15 s.
 	ConductorTimeout time.Duration
+	// ConductorInterval is the pause between two heartbeats of a conductor;
+	// 0 = 3 s.
+	ConductorInterval time.Duration
 	// ComputeLease is how long a compute service holds its share after a
 	// heartbeat; 0 = ComputeLease.
 	ComputeLease time.Duration
@@ -50,19 +53,21 @@ const (
 	defaultLock      = 5 * time.Second
 	defaultStatement = 10 * time.Second
 	defaultConductor = 15 * time.Second
+	defaultInterval  = 3 * time.Second
 	defaultConns     = 16
 )
 
 // Store is the database. All methods may be used at the same time.
 type Store struct {
-	pool             *pgxpool.Pool
-	sealer           *sealer
-	url              string
-	deadline         time.Duration // of one method
-	conductorTimeout time.Duration
-	computeLease     time.Duration
-	withhold         bool       // nodes in critical health
-	publishing       sync.Mutex // PublishShares, one at a time
+	pool              *pgxpool.Pool
+	sealer            *sealer
+	url               string
+	deadline          time.Duration // of one method
+	conductorTimeout  time.Duration
+	conductorInterval time.Duration
+	computeLease      time.Duration
+	withhold          bool       // nodes in critical health
+	publishing        sync.Mutex // PublishShares, one at a time
 }
 
 // Open makes the pool. It does not connect: a database that is away at start
@@ -105,9 +110,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	return &Store{
 		pool: pool, sealer: seal, url: c.URL, deadline: statement + connectTimeout,
-		conductorTimeout: orDefault(c.ConductorTimeout, defaultConductor),
-		computeLease:     orDefault(c.ComputeLease, ComputeLease),
-		withhold:         c.WithholdUnhealthy,
+		conductorTimeout:  orDefault(c.ConductorTimeout, defaultConductor),
+		conductorInterval: orDefault(c.ConductorInterval, defaultInterval),
+		computeLease:      orDefault(c.ComputeLease, ComputeLease),
+		withhold:          c.WithholdUnhealthy,
 	}, nil
 }
 
