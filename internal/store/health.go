@@ -23,7 +23,7 @@ SELECT e.epoch, (extract(epoch FROM clock_timestamp() - e.reconciled_at) * 10000
 			(array_agg(jsonb_build_object('name', v.hostname, 'silent', (extract(epoch FROM clock_timestamp() - v.heartbeat_at) * 1000000)::bigint)
 				ORDER BY v.hostname) FILTER (WHERE v.alive AND v.late))[1:@named] AS who
 		  FROM (SELECT c.hostname, c.heartbeat_at, c.draining, c.stopped_at IS NOT NULL AS stopped, conductor_alive(c, w, @timeout) AS alive,
-			NOT heard(c.heartbeat_at, w, @late) AND NOT graced(c.heartbeat_at, w, @timeout) AS late FROM conductors c) AS v
+			NOT heard(c.heartbeat_at, w, @late) AND NOT (w.gap_seen AND graced(c.heartbeat_at, w, @timeout)) AS late FROM conductors c) AS v
 		 GROUP BY 1, 2, 3) AS x),
 	(SELECT jsonb_agg(x) FROM (
 		SELECT p.role, p.name, p.version, p.started_at, process_alive(p, w, @timeout) AS alive,
