@@ -34,6 +34,8 @@ type machine struct {
 	inventory bmc.Inventory
 	takes     time.Duration // how long it says that it takes for an answer; 0 = it does not say
 
+	follow func(ctx context.Context, happened func()) error // its events; nil = its driver has none
+
 	within    time.Duration // how long its answers are awaited
 	inherited time.Duration // how long others awaited them, when it was opened last
 }
@@ -51,11 +53,18 @@ func (m *machine) Open(_ context.Context, t bmc.Target) (bmc.Session, error) {
 	if m.within > 0 {
 		out.AnswerWithin = func() time.Duration { m.mu.Lock(); defer m.mu.Unlock(); return m.within }
 	}
+	if m.follow != nil {
+		out.EventSource = follower(m.follow)
+	}
 	if m.noMedia {
 		out.VirtualMedia = nil
 	}
 	return out, nil
 }
+
+type follower func(ctx context.Context, happened func()) error
+
+func (f follower) FollowEvents(ctx context.Context, happened func()) error { return f(ctx, happened) }
 
 type session struct {
 	*machine

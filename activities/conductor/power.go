@@ -171,6 +171,8 @@ func (t *task) sendPower(ctx context.Context, step *node.Step, s bmc.PowerContro
 func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Power, asked, until, givesUp time.Time) (bool, error) {
 	next := backoff(t.Settings.PowerPoll)
 	t.waitFor(node.Wait{For: node.WaitPower, Subject: string(stateOf(want)), Since: asked, Until: &givesUp, Every: t.Settings.PowerPoll})
+	var heard *events
+	defer func() { heard.end() }()
 	for {
 		p, err := t.readPower(ctx, s)
 		if err == nil {
@@ -195,7 +197,10 @@ func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Powe
 			return false, err
 		}
 		// If the BMC asks for a longer pause, it is read once more at the deadline.
-		if err := sleep(ctx, min(max(next(), bmc.RetryAfter(err)), max(time.Until(until), 0))); err != nil {
+		if heard == nil {
+			heard = t.listen(ctx)
+		}
+		if err := heard.pause(ctx, min(max(next(), bmc.RetryAfter(err)), max(time.Until(until), 0))); err != nil {
 			return false, err
 		}
 	}

@@ -81,7 +81,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	}
 	hardware, err := worker.NewHardware(r.Drivers, worker.HardwareConfig{
 		BMC:    bmc.Settings{ConnectTimeout: r.BMCConnect, RequestTimeout: r.BMCRequest, MostTimeout: r.BMCRequestMax, Proxy: proxy, Reach: to.bmc, CADir: to.caDir},
-		Delays: delays, Observe: counts.BMC, Sessions: worker.NewSessionBook(db, name, p.log), Log: p.log,
+		Delays: delays, Observe: counts.BMC, IgnoreEvents: !r.BMCEvents, Sessions: worker.NewSessionBook(db, name, p.log), Log: p.log,
 	})
 	if err != nil {
 		return err

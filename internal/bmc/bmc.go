@@ -145,6 +145,7 @@ type Session struct {
 	ManagerRestarter
 	EventLog
 	HealthReader
+	EventSource
 	// AnswerWithin returns how long the driver waits for an answer of this BMC now. It is nil if the
 	// driver does not learn that.
 	AnswerWithin func() time.Duration
@@ -243,6 +244,14 @@ type Event struct {
 type EventLog interface {
 	// Events returns the entries, oldest first, at most the newest limit of them; limit is above 0.
 	Events(ctx context.Context, limit int) ([]Event, error)
+}
+
+// EventSource tells when something happens at a BMC, so that nobody has to wait for the next look. What happened has to be
+// read.
+type EventSource interface {
+	// FollowEvents calls happened when it begins to follow the BMC's events, and at each of them, until ctx ends. It returns
+	// earlier with an error if the BMC has no stream of events (fault.Refused), or if the stream breaks. happened must not block.
+	FollowEvents(ctx context.Context, happened func()) error
 }
 
 // Driver opens conversations with BMCs. A process has one value of it, which is safe

@@ -33,9 +33,10 @@ type Observer func(method, outcome string, d time.Duration)
 // Config has the driver's settings. The zero value has the defaults.
 type Config struct {
 	bmc.Settings
-	Observer  Observer      // may be nil
-	Sessions  SessionBook   // nil = sessions that a conductor left behind end by the BMC's own timeout
-	DeniedFor time.Duration // how long a refused password is not tried again. Default 60 s
+	Observer     Observer      // may be nil
+	Sessions     SessionBook   // nil = sessions that a conductor left behind end by the BMC's own timeout
+	IgnoreEvents bool          // FollowEvents finds no stream
+	DeniedFor    time.Duration // how long a refused password is not tried again. Default 60 s
 
 	withoutQuirk string // name of a row of the table of quirks that tests leave out
 }
@@ -110,7 +111,7 @@ func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 		return bmc.Session{}, err
 	}
 	return bmc.Session{
-		PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s, HealthReader: s, AnswerWithin: s.endpoint.shared.within,
+		PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s, HealthReader: s, EventSource: s, AnswerWithin: s.endpoint.shared.within,
 		End: end,
 	}, nil
 }

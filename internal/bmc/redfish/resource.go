@@ -83,6 +83,7 @@ type serviceRoot struct {
 	Managers       link
 	SessionService link
 	UpdateService  link
+	EventService   link
 	Links          loose[struct{ Sessions link }]
 }
 

@@ -2,6 +2,7 @@ package redfish
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"go.temper.dev/temper/internal/bmc"
@@ -13,6 +14,8 @@ type sharedBMC struct {
 	*patience
 	slots chan struct{} // one element for each request under way
 	refs  int           // endpoints that use it; guarded by the driver's mutex
+
+	following sync.Mutex // held by the conversation that follows the events
 
 	denials bmc.Denials // by info.credentials
 }

@@ -66,7 +66,8 @@ type Server struct {
 	bmcBackAt  time.Time // a restarted BMC does not answer before this time
 	lastPower  time.Time // when a change of power ended
 	postEnds   time.Time // the firmware's self-test lasts until this time
-	lastImage  string    // URL of the last image that was inserted
+	watchers   map[chan struct{}]bool
+	lastImage  string // URL of the last image that was inserted
 }
 
 // New returns server number i. It is switched off and its disk is empty.
@@ -143,10 +144,4 @@ func (s *Server) Halt() {
 	}
 	s.mu.Unlock()
 	s.agents.Wait()
-}
-
-func (s *Server) changed() {
-	if s.env.Changed != nil {
-		s.env.Changed(s)
-	}
 }

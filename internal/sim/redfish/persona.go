@@ -31,6 +31,7 @@ type Persona struct {
 	full       *Problem // the answer to a login if there are too many sessions
 	change     func(routes map[string]resource)
 	sensors    sensorModel
+	events     bool                 // it streams events
 	gpuBoard   bool                 // the GPUs are processors of a second system
 	recorded   *recording.Recording // nil = the standard's service with the changes above
 }
@@ -72,6 +73,9 @@ func byName(list ...Persona) map[string]*Persona {
 		p.Make.Persona = p.Name
 		if p.Name != generic.Name {
 			p.Parts = append(slices.Clip(p.Parts), p.sensors.part())
+			if p.events {
+				p.Parts = append(p.Parts, eventPart)
+			}
 		}
 		all[p.Name] = &p
 	}
@@ -122,6 +126,9 @@ func (p *Persona) mux() *http.ServeMux {
 	}
 	if p.recorded == nil {
 		sensorRoutes(all, p.sensors)
+		if p.events {
+			eventRoutes(all)
+		}
 	}
 	if p.change != nil {
 		p.change(all)

@@ -93,6 +93,14 @@ func (sv *Service) Serve(w http.ResponseWriter, r *http.Request, s *machine.Serv
 
 func (sv *Service) serve(w http.ResponseWriter, r *http.Request, s *machine.Server) {
 	p := sv.personas[s.Persona()]
+	if p.events && r.Method == http.MethodGet && r.URL.Path == eventStream {
+		if err := authorize(r, s); err != nil {
+			fail(w, err)
+			return
+		}
+		streamEvents(w, r, s)
+		return
+	}
 	if p.translates() {
 		t := &translator{ResponseWriter: w, persona: p, gzip: strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")}
 		defer t.flush()

@@ -1,0 +1,79 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
+)
+
+// switching is a bench whose server is to be switched on, and reacts only when somebody follows its events.
+func switching(t *testing.T) *bench {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{})
+	b.book.op.Steps = []node.Step{{Interface: "power", Step: "on", Source: node.SourceCore, State: node.StepPending}}
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, nil }
+	return b
+}
+
+func TestAnEventMakesAStepThatWaitsLookAtOnce(t *testing.T) {
+	b := switching(t)
+	b.steps.Settings.PowerTimeout, b.steps.Settings.PowerPoll = time.Hour, time.Hour // the test would end too late without events
+	followed := make(chan struct{})
+	b.machine.follow = func(ctx context.Context, happened func()) error {
+		defer close(followed)
+		happened() // about something else
+		b.machine.mu.Lock()
+		b.machine.power = bmc.PowerOn
+		b.machine.mu.Unlock()
+		for range 3 { // more than anybody waits for
+			happened()
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, conductor.NextClose, r.Next)
+	require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
+	select {
+	case <-followed:
+	default:
+		t.Fatal("somebody still follows the events")
+	}
+}
+
+func TestAStepWithoutEventsLooksAsOftenAsEver(t *testing.T) {
+	for name, follow := range map[string]func(context.Context, func()) error{
+		"a BMC that has none":          nil,
+		"a stream that breaks at once": func(context.Context, func()) error { return errors.New("cut off") },
+		"events that lie": func(ctx context.Context, happened func()) error {
+			for ctx.Err() == nil {
+				happened()
+			}
+			return ctx.Err()
+		},
+		"a stream on which nothing comes": func(ctx context.Context, _ func()) error { <-ctx.Done(); return ctx.Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := switching(t)
+			b.machine.follow = follow
+			reads := 0
+			b.machine.reads = func() error {
+				if reads++; reads == 5 {
+					b.machine.power = bmc.PowerOn
+				}
+				return nil
+			}
+			_, err := b.run()
+			require.NoError(t, err)
+			require.Equal(t, node.StepDone, b.book.op.Steps[0].State)
+		})
+	}
+}
