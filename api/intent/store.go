@@ -6,6 +6,7 @@ import (
 
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/events"
+	"go.temper.dev/temper/internal/inventory"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/share"
 	"go.temper.dev/temper/internal/webhook"
@@ -180,6 +181,8 @@ type RecordStore interface {
 	DeletedNodes(ctx context.Context, f node.DeletedFilter) ([]node.Deleted, error)
 	HistoryEvent(ctx context.Context, ident, uuid string) (*node.HistoryEvent, error)
 	Inventory(ctx context.Context, ident string) (inventory, plugin map[string]any, err error)
+	// Hardware compares the inventory of a node with the one before, and with other nodes of its resource class.
+	Hardware(ctx context.Context, ident string) (*inventory.Comparison, error)
 }
 
 // AgentStore keeps what ramdisk agents say.

@@ -27,6 +27,7 @@ func (s *Server) ownRoutes() []httpd.Route {
 		httpd.Get("/temper/v1/nodes/:node/history", 0, s.listWholeHistory),
 		httpd.Post("/temper/v1/nodes/:node/operations", 0, s.createOperation),
 		httpd.Get("/temper/v1/nodes/:node/why", 0, s.getWhy),
+		httpd.Get("/temper/v1/nodes/:node/inventory", 0, s.getInventory),
 		httpd.Post("/temper/v1/nodes/:node/recover", 0, s.recoverNode),
 		httpd.Post("/temper/v1/nodes/:node/waive", 0, s.waiveNode),
 	}

@@ -42,6 +42,7 @@ var rules = []rule{
 	{at: "internal/text", never: []string{anyThirdParty}, why: "strings in, strings out"},
 	{at: "internal/node", ours: []string{"internal/fault", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure, and its nouns know none of its rules' packages"},
 	{at: "internal/secret", ours: []string{"internal/fault", "internal/mask", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
+	{at: "internal/inventory", ours: []string{"internal/text"}, never: []string{anyThirdParty}, why: "what inventories say is pure"},
 	{at: "internal/plan", ours: []string{"internal/fault", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/admission", ours: []string{"internal/fault", "internal/node", "internal/plan", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/closing", ours: []string{"internal/fault", "internal/node"}, never: []string{anyThirdParty}, why: "the domain is pure"},
@@ -62,7 +63,7 @@ var rules = []rule{
 	{at: "internal/agent", ours: []string{"internal/dial", "internal/fault", "internal/jsonlimit", "internal/node", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "a protocol, shared with the simulator"},
 	{at: "internal/configdrive", ours: []string{"internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "bytes in, bytes out"},
 	{at: "internal/image", ours: []string{"internal/dial", "internal/fault", "internal/mask", "internal/node", "internal/agent"}, never: []string{temporal, pgx, gin, gofish}, why: "images, not how they are asked for"},
-	{at: "internal/store", ours: []string{"internal/node", "internal/events", "internal/fault", "internal/mask", "internal/admission", "internal/closing", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "schemas", "internal/share", "internal/text", "internal/webhook"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},
+	{at: "internal/store", ours: []string{"internal/node", "internal/inventory", "internal/events", "internal/fault", "internal/mask", "internal/admission", "internal/closing", "internal/coverage", "internal/mask", "internal/plan", "internal/secret", "schemas", "internal/share", "internal/text", "internal/webhook"}, never: []string{temporal, gin, gofish}, why: "SQL and nothing else"},
 	{at: "internal/pgserver", never: []string{temporal, gin, gofish}, why: "it starts PostgreSQL and knows nothing of us"},
 	{at: "internal/basicauth", ours: []string{"internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "who somebody is, whatever they want"},
 	{at: "internal/config", ours: []string{"internal/node", "internal/origin"}, never: []string{pgx, gin, gofish}, why: "settings are read before anything is there"},
@@ -107,7 +108,7 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "a server of routes, whatever is behind them",
 	},
 	{
-		at: "api/intent", ours: []string{"api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/mask", "internal/node", "internal/plan", "internal/ring", "internal/secret", "internal/share", "internal/webhook"},
+		at: "api/intent", ours: []string{"api/format", "api/httpd", "internal/admission", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/image", "internal/inventory", "internal/mask", "internal/node", "internal/plan", "internal/ring", "internal/secret", "internal/share", "internal/webhook"},
 		never: []string{temporal, pgx, gofish}, why: "what is asked of a node, not how it is carried out",
 	},
 	{
@@ -115,7 +116,7 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "Ironic's resources know nothing of Temper's own",
 	},
 	{
-		at: "api/temper", ours: []string{"api/format", "api/httpd", "api/intent", "internal/admission", "internal/configdrive", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/node", "internal/plan", "internal/share", "internal/webhook", "internal/mask"},
+		at: "api/temper", ours: []string{"api/format", "api/httpd", "api/intent", "internal/admission", "internal/configdrive", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/inventory", "internal/node", "internal/plan", "internal/share", "internal/webhook", "internal/mask"},
 		never: []string{temporal, pgx, gofish}, why: "Temper's own resources know nothing of Ironic's",
 	},
 	{

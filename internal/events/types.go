@@ -30,6 +30,7 @@ var Types = []string{
 	"node.health_changed",
 	"node.quarantined",
 	"node.released",
+	"node.hardware_changed",
 	"operation.accepted",
 	"operation.begun",
 	"operation.waiting",

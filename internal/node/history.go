@@ -26,5 +26,6 @@ const (
 	HistoryChange      = "change"
 	HistoryMaintenance = "maintenance"
 	HistoryQuarantine  = "quarantine"
+	HistoryHardware    = "hardware" // an inspection found other hardware than the one before
 	HistoryProgress    = "progress" // of an operation that has ended: hand-overs, boots, the agent's calls, waits
 )

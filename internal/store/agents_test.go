@@ -137,6 +137,12 @@ func inspecting(t *testing.T, s *store.Store, phase string) (*node.Node, *node.O
 		return nil, nil
 	})
 	require.NoError(t, err)
+	return inspectAgain(t, s, n, phase)
+}
+
+// inspectAgain begins another inspection of a node that inspecting has made.
+func inspectAgain(t *testing.T, s *store.Store, n *node.Node, phase string) (*node.Node, *node.Operation) {
+	t.Helper()
 	o, err := s.Request(t.Context(), n.UUID, func(*node.Node) (*node.Request, error) {
 		return &node.Request{Move: []node.Event{node.EventInspect}, Open: &node.Operation{Kind: node.KindInspect, Target: node.Manageable, Steps: []node.Step{
 			{Interface: "inspect", Step: node.StepBootAgent, State: node.StepRunning, Phase: phase},

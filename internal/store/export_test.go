@@ -72,6 +72,11 @@ func OperationsStatement(f node.OperationFilter) []Statement {
 	return []Statement{{operationsSQL + q.String(), q.args}}
 }
 
+// SiblingsStatement returns the statement with which Hardware compares a node with others of its class.
+func SiblingsStatement(nodeID int64, class string) Statement {
+	return Statement{siblingsSQL, siblingsArgs(nodeID, class)}
+}
+
 // Disagreeing counts the nodes about which the two expressions disagree: offered to a with a
 // reason why not, or not offered without a reason. It also counts those that are offered.
 func (s *Store) Disagreeing(ctx context.Context, t testing.TB, a node.Allocation, dedicated bool) (disagree, offered int) {

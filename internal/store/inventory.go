@@ -31,22 +31,9 @@ func (s *Store) Inventory(ctx context.Context, ident string) (inventory, plugin 
 	return inventory, plugin, err
 }
 
-const (
-	putInventorySQL = `
-INSERT INTO node_inventory (node_id, inventory, plugin_data, collected_at) VALUES (@node, @inventory, @plugin, clock_timestamp())
-ON CONFLICT (node_id) DO UPDATE SET inventory = excluded.inventory, plugin_data = excluded.plugin_data,
-	collected_at = excluded.collected_at`
-
-	inspectedSQL = `
+const inspectedSQL = `
 INSERT INTO agents (node_id, inspected_at, inspected_source) VALUES (@node, clock_timestamp(), @source)
 ON CONFLICT (node_id) DO UPDATE SET inspected_at = excluded.inspected_at, inspected_source = excluded.inspected_source`
-)
-
-func queueInventory(b *pgx.Batch, nodeID int64, inventory, plugin map[string]any) error {
-	var d dicts
-	b.Queue(putInventorySQL, args{"node": nodeID, "inventory": d.dict(inventory), "plugin": d.dict(plugin)})
-	return d.err
-}
 
 const (
 	inspectedFromSQL = `SELECT a.inspected_source FROM agents a JOIN nodes n ON n.id = a.node_id WHERE n.uuid = @uuid AND a.inspected_at IS NOT NULL`
@@ -67,7 +54,9 @@ func (s *Store) AnyInspection(ctx context.Context) (yes bool, err error) {
 func (s *Store) PutInventory(ctx context.Context, nodeUUID, source string, inventory, plugin map[string]any) (op *node.Operation, err error) {
 	var had bool
 	var first string
+	var was storedInventory
 	queueReads := func(b *pgx.Batch) {
+		was.queueRead(b, inventoryOfUUIDSQL, args{"uuid": nodeUUID})
 		b.Queue(inspectedFromSQL, args{"uuid": nodeUUID}).QueryRow(maybe(&had, func(r pgx.Row) error { return r.Scan(&first) }))
 	}
 	err = s.inNodeTxAfter(ctx, nodeUUID, "keep the inventory of node "+words(nodeUUID, 64), queueReads, func(l *lockedNode, b *pgx.Batch) error {
@@ -81,7 +70,7 @@ func (s *Store) PutInventory(ctx context.Context, nodeUUID, source string, inven
 		}
 		op = l.Operation
 		b.Queue(inspectedSQL, args{"node": l.ID, "source": words(source, maxError)})
-		return queueInventory(b, l.ID, inventory, plugin)
+		return was.queueNext(b, l.ID, op.ID, inventory, plugin)
 	})
 	if err != nil {
 		return nil, err
@@ -111,7 +100,13 @@ ON CONFLICT (address) DO NOTHING`
 // node.MaxFoundPorts. leftOut is how many MACs became no port of the node: they
 // are another's, or too many.
 func (s *Store) SaveInspection(ctx context.Context, id int64, c node.Claim, found node.Inspection) (leftOut int, err error) {
-	err = s.inClaim(ctx, "save an inspection", id, c, func(f *fenced, b *pgx.Batch) error {
+	var was storedInventory
+	queueReads := func(b *pgx.Batch) {
+		if found.Inventory != nil {
+			was.queueRead(b, inventoryOfOperationSQL, args{"operation": id})
+		}
+	}
+	err = s.inClaimAfter(ctx, "save an inspection", id, c, queueReads, func(f *fenced, b *pgx.Batch) error {
 		var d dicts
 		b.Queue(inspectedNodeSQL, args{"id": f.ID, "properties": d.dict(found.Properties), "boot_mode": found.BootMode, "secure_boot": found.SecureBoot})
 		if d.err != nil {
@@ -123,7 +118,7 @@ func (s *Store) SaveInspection(ctx context.Context, id int64, c node.Claim, foun
 		if found.Inventory == nil {
 			return nil
 		}
-		return queueInventory(b, f.ID, found.Inventory, found.PluginData)
+		return was.queueNext(b, f.ID, id, found.Inventory, found.PluginData)
 	})
 	return leftOut, err
 }

@@ -69,6 +69,9 @@ SELECT id, uuid, 'deploy', 'ended', 'failed', now(), 'x', CASE WHEN id % 10000 =
 INSERT INTO ports (uuid, node_id, address)
 SELECT gen_random_uuid(), id, regexp_replace(lpad(to_hex(id), 12, '0'), '(..)(..)(..)(..)(..)(..)', '\1:\2:\3:\4:\5:\6') FROM nodes`,
 		`
+INSERT INTO node_inventory (node_id, inventory, facts)
+SELECT id, '{}', jsonb_build_object('BIOS', '2.' || id % 3, 'memory modules', '16 × 32 GiB', 'disks', '2 × 960 GB', 'model', 'X') FROM nodes`,
+		`
 INSERT INTO conductors (hostname, incarnation, conductor_group, interfaces)
 SELECT 'of-' || conductor_group || '-' || i, 1, conductor_group, wants
   FROM (SELECT conductor_group, jsonb_object_agg(driver, wants -> driver) AS wants FROM needs GROUP BY conductor_group) d, generate_series(1, 10) i`,
@@ -199,6 +202,14 @@ func TestNoListReadsTheWholeTable(t *testing.T) {
 			require.NotContains(t, scans, "Seq Scan on nodes")
 		})
 	}
+	t.Run("siblings", func(t *testing.T) {
+		scans := explain(t, url, s, []store.Statement{store.SiblingsStatement(5000, "tin")})
+		require.NotContains(t, scans, "Seq Scan on nodes")
+		require.NotContains(t, scans, "Seq Scan on node_inventory")
+		h, err := s.Hardware(t.Context(), some[0].UUID)
+		require.NoError(t, err)
+		require.Equal(t, 1000, h.Siblings, "no more are compared")
+	})
 	for name, st := range store.ReconcileStatements() {
 		t.Run("reconcile: "+name, func(t *testing.T) {
 			require.NotContains(t, explain(t, url, s, []store.Statement{st}), "Seq Scan on operations")

@@ -112,8 +112,16 @@ func (f *fenced) holds(c node.Claim) bool {
 
 // inClaim runs decide under the locks of node and operation, if the claim holds.
 func (s *Store) inClaim(ctx context.Context, what string, id int64, c node.Claim, decide func(*fenced, *pgx.Batch) error) error {
+	return s.inClaimAfter(ctx, what, id, c, func(*pgx.Batch) {}, decide)
+}
+
+// inClaimAfter is inClaim with more to read under the locks.
+func (s *Store) inClaimAfter(ctx context.Context, what string, id int64, c node.Claim, queueReads func(*pgx.Batch), decide func(*fenced, *pgx.Batch) error) error {
 	var f fenced
-	return s.inTx(ctx, what, func(b *pgx.Batch) { f.queueLock(b, id) }, func(b *pgx.Batch) error {
+	return s.inTx(ctx, what, func(b *pgx.Batch) {
+		f.queueLock(b, id)
+		queueReads(b)
+	}, func(b *pgx.Batch) error {
 		if !f.holds(c) {
 			return lost(id, c)
 		}

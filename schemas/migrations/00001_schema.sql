@@ -183,7 +183,12 @@ CREATE TABLE node_inventory (
     node_id      bigint      PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,
     inventory    jsonb       NOT NULL,
     plugin_data  jsonb       NOT NULL DEFAULT '{}',
-    collected_at timestamptz NOT NULL DEFAULT now()
+    collected_at timestamptz NOT NULL DEFAULT now(),
+    operation_id bigint, -- whose inspection it is
+    facts        jsonb       NOT NULL DEFAULT '{}', -- inventory.Parts.Facts: what is compared with other nodes
+    changes      jsonb, -- inventory.Changes since the inspection before; null = there was none before
+    before       jsonb, -- inventory.Parts of the inspection before
+    before_at    timestamptz
 );
 COMMENT ON TABLE node_inventory IS 'What the latest inspection of a node found.';
 
@@ -1208,6 +1213,17 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- Writes an event if an inspection has found other hardware than the one before. A second result of the same operation is told only if it is
+-- another one.
+CREATE FUNCTION tell_hardware_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
+    SELECT 'node.hardware_changed', n.uuid, coalesce(n.name, ''), o.id, coalesce(o.kind, ''),
+        jsonb_build_object('changes', NEW.changes -> 'list', 'more_changes', NEW.changes -> 'more')
+      FROM nodes n LEFT JOIN operations o ON o.id = NEW.operation_id WHERE n.id = NEW.node_id;
+    RETURN NULL;
+END $$;
+
 CREATE FUNCTION tell_operation_accepted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO events (type, node_uuid, node_name, operation_id, kind, data)
@@ -1319,6 +1335,9 @@ CREATE TRIGGER tell_changed AFTER UPDATE ON ports FOR EACH ROW
         IS DISTINCT FROM (NEW.address, NEW.name, NEW.description, NEW.pxe_enabled, NEW.local_link_connection, NEW.physical_network, NEW.is_smartnic, NEW.extra, NEW.node_id))
     EXECUTE FUNCTION tell_port_changed();
 CREATE TRIGGER tell_changed AFTER INSERT OR UPDATE OR DELETE ON allocations FOR EACH ROW EXECUTE FUNCTION tell_allocation();
+CREATE TRIGGER tell_hardware_changed AFTER UPDATE ON node_inventory FOR EACH ROW
+    WHEN (jsonb_array_length(NEW.changes -> 'list') > 0 AND (OLD.operation_id, OLD.changes) IS DISTINCT FROM (NEW.operation_id, NEW.changes))
+    EXECUTE FUNCTION tell_hardware_changed();
 CREATE TRIGGER tell_quarantined AFTER INSERT ON quarantines REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_quarantines('node.quarantined');
 CREATE TRIGGER tell_released AFTER DELETE ON quarantines REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tell_quarantines('node.released');
 CREATE TRIGGER tell_read AFTER INSERT ON node_health FOR EACH ROW WHEN (NEW.status IN ('warning', 'critical')) EXECUTE FUNCTION tell_health();

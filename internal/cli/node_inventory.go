@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/internal/cli/table"
+	"go.temper.dev/temper/internal/client"
+)
+
+func newNodeInventory(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use: "inventory NODE", Short: "Show a node's hardware, and how it differs from before and from other nodes", Args: cobra.ExactArgs(1),
+		Long: `Show a node's hardware, and how it differs from before and from other nodes: what the last inspection found, what has changed since the
+inspection before, and which facts are different on most other nodes of the resource class. A difference keeps a node from nothing.
+GET /v1/nodes/NODE/inventory has the whole inventory.`,
+		Example: "  temper node inventory n1", ValidArgsFunction: s.completeNodes("", 1),
+	}
+	c.RunE = s.run(func(ctx context.Context, args []string) error {
+		h, err := s.Hardware(ctx, args[0])
+		if err != nil {
+			return withAdvice(err)
+		}
+		return s.show(h, func(w io.Writer) error { return printHardware(w, h) })
+	})
+	return c
+}
+
+func printHardware(w io.Writer, h *client.Hardware) error {
+	usual := map[string]string{}
+	for _, d := range h.Siblings.Differences {
+		usual[d.Name] = fmt.Sprintf("%s (%d of %d)", d.Usual, d.Nodes, d.Of)
+	}
+	g := table.New("FACT", "VALUE", "USUAL IN ITS CLASS").Wrap("VALUE").Wrap("USUAL IN ITS CLASS")
+	for _, f := range h.Facts {
+		g.Add(f.Name, f.Value, usual[f.Name])
+	}
+	if err := g.Print(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nThe last inspection was at %s.\n%s\n%s\n", table.Time(h.CollectedAt), siblingsSentence(h), changesSentence(h))
+	for _, c := range h.Changes {
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(w, "  %s\n", c.Text)
+	}
+	if h.MoreChanges > 0 && err == nil {
+		_, err = fmt.Fprintf(w, "  %d more\n", h.MoreChanges)
+	}
+	return err
+}
+
+func siblingsSentence(h *client.Hardware) string {
+	switch n := len(h.Siblings.Differences); {
+	case h.Siblings.ResourceClass == "":
+		return "It has no resource class, so it is compared with no other node."
+	case h.Siblings.Compared == 0:
+		return "No other node of the resource class " + h.Siblings.ResourceClass + " was inspected."
+	case n == 0:
+		return fmt.Sprintf("It is as usual among the %d other inspected nodes of the resource class %s.", h.Siblings.Compared, h.Siblings.ResourceClass)
+	case n == 1:
+		return fmt.Sprintf("1 fact differs from most of the %d other inspected nodes of the resource class %s.", h.Siblings.Compared, h.Siblings.ResourceClass)
+	default:
+		return fmt.Sprintf("%d facts differ from most of the %d other inspected nodes of the resource class %s.", n, h.Siblings.Compared, h.Siblings.ResourceClass)
+	}
+}
+
+func changesSentence(h *client.Hardware) string {
+	switch n := len(h.Changes) + h.MoreChanges; {
+	case h.ChangedSince == nil:
+		return "There was no inspection before, so nothing is known to have changed."
+	case n == 1:
+		return "1 part has changed since the inspection of " + table.Time(h.ChangedSince) + ":"
+	case n == 0:
+		return "Nothing has changed since the inspection of " + table.Time(h.ChangedSince) + "."
+	}
+	return fmt.Sprintf("%d parts have changed since the inspection of %s:", len(h.Changes)+h.MoreChanges, table.Time(h.ChangedSince))
+}
