@@ -130,6 +130,15 @@ func printEvents(c *cobra.Command, events []bmc.Event, asJSON bool) error {
 	return lines.Print(c.OutOrStdout())
 }
 
+// do is with, and says what was done.
+func (f *ipmiFlags) do(c *cobra.Command, address, done string, do func(context.Context, bmc.Session) error) error {
+	if err := f.with(c, address, do); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(c.OutOrStdout(), done)
+	return err
+}
+
 func newBMCIdentifyCommand() *cobra.Command {
 	var f ipmiFlags
 	var seconds int
@@ -148,7 +157,14 @@ func newBMCIdentifyCommand() *cobra.Command {
 			case off:
 				d = 0
 			}
-			return f.with(c, args[0], func(ctx context.Context, s bmc.Session) error { return s.Identify(ctx, d) })
+			words := fmt.Sprintf("the light of %s blinks for %s", args[0], d)
+			switch {
+			case on:
+				words = fmt.Sprintf("the light of %s is on until it is switched off", args[0])
+			case off:
+				words = fmt.Sprintf("the light of %s is off", args[0])
+			}
+			return f.do(c, args[0], words, func(ctx context.Context, s bmc.Session) error { return s.Identify(ctx, d) })
 		},
 	})
 	c.Flags().IntVar(&seconds, "seconds", 15, "how long it shines, 1 to 255")
@@ -165,7 +181,7 @@ func newBMCNMICommand() *cobra.Command {
 		Long:    "Send a non-maskable interrupt to a server over IPMI. What runs on it ends, or writes a crash dump and restarts. It is sent once.",
 		Example: "  temper bmc nmi 10.0.0.7 --username admin",
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.with(c, args[0], func(ctx context.Context, s bmc.Session) error { return s.InjectNMI(ctx) })
+			return f.do(c, args[0], "the server of "+args[0]+" was interrupted", func(ctx context.Context, s bmc.Session) error { return s.InjectNMI(ctx) })
 		},
 	})
 }
@@ -177,7 +193,7 @@ func newBMCRestartCommand() *cobra.Command {
 		Long:    "Restart a BMC over IPMI. Its server runs on. The BMC does not answer for some minutes and forgets its sessions. It is sent once.",
 		Example: "  temper bmc restart 10.0.0.7 --username admin",
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.with(c, args[0], func(ctx context.Context, s bmc.Session) error { return s.RestartBMC(ctx) })
+			return f.do(c, args[0], args[0]+" restarts, and answers again in some minutes", func(ctx context.Context, s bmc.Session) error { return s.RestartBMC(ctx) })
 		},
 	})
 }

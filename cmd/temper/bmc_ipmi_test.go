@@ -22,9 +22,13 @@ func TestCommandsOverIPMI(t *testing.T) {
 	}
 
 	var err error
-	for _, c := range []struct{ flag, led string }{{"--on", "Lit"}, {"--off", "Off"}, {"--seconds=200", "Blinking"}} {
-		_, err = run("identify", c.flag)
+	var out string
+	for _, c := range []struct{ flag, led, says string }{
+		{"--on", "Lit", "is on until it is switched off"}, {"--off", "Off", "is off"}, {"--seconds=200", "Blinking", "blinks for 3m20s"},
+	} {
+		out, err = run("identify", c.flag)
 		require.NoError(t, err)
+		require.Equal(t, "the light of "+row.IPMIAddress+" "+c.says+"\n", out)
 		require.Equal(t, c.led, m.Settings().LED)
 	}
 	_, err = run("identify", "--seconds=256")
@@ -33,12 +37,14 @@ func TestCommandsOverIPMI(t *testing.T) {
 	require.ErrorContains(t, err, "0xd5", "the server is off")
 	require.NoError(t, m.Reset(machine.ResetOn))
 	require.Eventually(t, func() bool { return m.PowerState() == machine.On }, 20*time.Second, time.Millisecond)
-	_, err = run("nmi", "--driver-info", "ipmi_cipher_suite=3")
+	out, err = run("nmi", "--driver-info", "ipmi_cipher_suite=3")
 	require.NoError(t, err)
+	require.Equal(t, "the server of "+row.IPMIAddress+" was interrupted\n", out)
 	actions := m.PowerActions()
 	require.Equal(t, machine.ResetNMI, actions[len(actions)-1].ResetType)
-	_, err = run("restart")
+	out, err = run("restart")
 	require.NoError(t, err)
+	require.Equal(t, row.IPMIAddress+" restarts, and answers again in some minutes\n", out)
 	require.Eventually(t, func() bool { return !m.BMCStarted().IsZero() }, 20*time.Second, time.Millisecond)
 
 	_, err = run("nmi", "--driver-info", "ipmi_cipher_suite=0")

@@ -41,6 +41,9 @@ func TestExitCodes(t *testing.T) {
 		"the shorter time counts":     {"operation watch 7 --wait 30ms --timeout 1h", map[string][]map[string]any{"7": {clitest.Operation("7", "deploy", "running")}}, exit.CodeTimeout, "has not ended within 30ms"},
 		"not there":                   {"operation watch 7", nil, exit.CodeFailed, "7: Operation 7 could not be found"},
 		"no such flag":                {"operation watch 7 --wiat 1m", nil, exit.CodeUsage, "unknown flag"},
+		"a word instead of a number":  {"operation list --limit many", nil, exit.CodeUsage, `--limit is "many": want a whole number (show at most this many`},
+		"a word instead of a time":    {"operation watch 7 --wait soon", nil, exit.CodeUsage, "--wait"},
+		"a flag's own words":          {"node create --driver-info hunter2", nil, exit.CodeUsage, "--driver-info: want KEY=VALUE, or @FILE with an object"},
 		"no argument":                 {"operation watch", nil, exit.CodeUsage, "name operations by their ids"},
 		"refused":                     {"node manage n2 --wait 1m", nil, exit.CodeFailed, "n2: "},
 	} {

@@ -35,7 +35,7 @@ func New(others ...Group) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usage(err) })
+	root.SetFlagErrorFunc(flagError)
 	checkUsage(root)
 	return root
 }

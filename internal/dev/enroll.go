@@ -43,6 +43,22 @@ type rackDriver struct {
 	info        func(sv Server, rackURL string) map[string]any
 }
 
+// checkDrivers returns an error, before anything is started, if there is a driver that conductors don't have, or one
+// whose nodes are to be enrolled and that neither the rack nor fake hardware is for.
+func (s *Stack) checkDrivers(context.Context) error {
+	for _, driver := range s.o.Drivers {
+		hw, known := node.Hardware(driver)
+		switch {
+		case !known:
+			return fmt.Errorf("there is no driver %q: want some of %s (--drivers)", driver, strings.Join(node.HardwareTypes(), ", "))
+		case s.o.Enroll && !hw.IsFake() && !HasRack([]string{driver}):
+			return fmt.Errorf("no way to enrol nodes of driver %q here: want %s, %s, or fake hardware, or --enroll=false",
+				driver, rackDrivers[0].name, rackDrivers[1].name)
+		}
+	}
+	return nil
+}
+
 // onRack returns how many of the nodes are servers of the rack.
 func onRack(share map[string]int) (n int) {
 	for _, d := range rackDrivers {
@@ -139,9 +155,6 @@ func (s *Stack) nodes(ctx context.Context) ([]Node, error) {
 					Name: fmt.Sprintf("fake-%04d", i+1), Driver: driver, ResourceClass: "baremetal", AutomatedClean: true,
 				})
 			}
-		case !HasRack([]string{driver}):
-			return nil, fmt.Errorf("no way to enrol nodes of driver %q here: want %s, %s, or fake hardware, or --enroll=false",
-				driver, rackDrivers[0].name, rackDrivers[1].name)
 		}
 	}
 	if onRack(share) > 0 {

@@ -43,3 +43,8 @@ func TestEnrollingSaysWhoItIs(t *testing.T) {
 		{"name": "fake-0002", "driver": "fake-hardware", "resource_class": "baremetal", "automated_clean": true, "conductor_group": "b"},
 	}, made)
 }
+
+func TestADriverThatIsNotThereIsToldBeforeAnythingStarts(t *testing.T) {
+	s := &Stack{o: Options{Dev: config.Dev{Drivers: []string{"redfish", "foo"}, Enroll: true}}}
+	require.ErrorContains(t, s.start(t.Context()), `there is no driver "foo": want some of redfish, ipmi, fake-hardware`)
+}

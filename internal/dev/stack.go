@@ -89,7 +89,7 @@ func Run(ctx context.Context, o Options, ready func(devfile.Info)) error {
 }
 
 func (s *Stack) start(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{s.storage, s.api, s.workers, s.enroll} {
+	for _, step := range []func(context.Context) error{s.checkDrivers, s.storage, s.api, s.workers, s.enroll} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,6 +62,12 @@ type DeadLetter struct {
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
+// validPort reports whether a URL may have the port; "" is the one of its scheme.
+func validPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0
+}
+
 // Check returns fault.Invalid if the webhook is not one that can be delivered to. reach decides which addresses may be named.
 func (w *Webhook) Check(reach dial.Reach) error {
 	if !validName.MatchString(w.Name) {
@@ -72,6 +79,8 @@ func (w *Webhook) Check(reach dial.Reach) error {
 		return fault.New(fault.Invalid, "The url of webhook %s is longer than %d bytes.", w.Name, maxURL)
 	case err != nil || u.Hostname() == "" || u.Opaque != "" || u.Scheme != "https" && u.Scheme != "http":
 		return fault.New(fault.Invalid, "The url of webhook %s must be like https://host/path.", w.Name)
+	case !validPort(u.Port()):
+		return fault.New(fault.Invalid, "The url of webhook %s has the port %s: ports are 1 to 65535.", w.Name, u.Port())
 	case u.User != nil:
 		return fault.New(fault.Invalid, "The url of webhook %s has a user or password. Check the signature instead, because the url is shown.", w.Name)
 	case u.Fragment != "":

@@ -33,6 +33,8 @@ func TestWrongWebhooksAreRefused(t *testing.T) {
 		"no host":           {Name: "a", URL: "https:///x"},
 		"a password":        {Name: "a", URL: "https://me:hunter2@example.org"},
 		"a fragment":        {Name: "a", URL: "https://example.org/#x"},
+		"a port too high":   {Name: "a", URL: "https://example.org:99999/"},
+		"the port 0":        {Name: "a", URL: "https://example.org:0/"},
 		"a long url":        {Name: "a", URL: "https://example.org/" + strings.Repeat("x", maxURL)},
 		"this machine":      {Name: "a", URL: "http://localhost/"},
 		"a metadata server": {Name: "a", URL: "http://169.254.169.254/"},
