@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,6 +18,9 @@ func (r *Recording) Mask(more ...string) {
 	k := masker{replaced: map[string]string{}, count: map[string]int{}, bare: map[string]bool{}, kept: append([]string{r.Vendor, r.Product, r.Manufacturer, r.Model, r.Firmware}, nothing...)}
 	for _, at := range r.Paths() {
 		k.learn("", r.Resources[at])
+		if name, _ := r.Resources[at]["Name"].(string); path.Base(path.Dir(at)) == "Systems" && !usualName(name) {
+			k.add("host", name)
+		}
 	}
 	for _, value := range more {
 		k.add("value", value)
@@ -76,6 +80,23 @@ func kindOf(property string) string {
 
 // nothing are values that many BMCs show where they have none.
 var nothing = []string{"n/a", "na", "none", "null", "unknown", "not specified", "not available", "default", "to be filled by o.e.m.", "0", "oem", "empty"}
+
+// usualWords are the words of the names that BMCs give to a system by themselves.
+var usualWords = []string{
+	"a", "ami", "asset", "baseboard", "blade", "board", "bmc", "chassis", "computer", "default", "dell", "hgx", "host", "hpe", "instance", "lenovo", "machine",
+	"main", "node", "nvidia", "of", "physical", "self", "server", "supermicro", "system", "systems", "the", "this", "tray",
+}
+
+// usualName reports whether the name of a system is one that BMCs give by themselves, and not that of the host: it consists of usual words
+// and numbers.
+func usualName(name string) bool {
+	for _, word := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r < 'a' || r > 'z' }) {
+		if !slices.Contains(usualWords, word) {
+			return false
+		}
+	}
+	return true
+}
 
 // shortest is the length of the shortest value that is replaced wherever it is, too. A shorter one is replaced in its property only.
 const shortest = 5
@@ -168,7 +189,7 @@ func (k *masker) mask(property string, v any) any {
 
 // text returns the text with everything replaced.
 func (k *masker) text(property, text string) string {
-	if to, ok := k.replaced[strings.TrimSpace(text)]; ok && (len(text) >= shortest || kindOf(property) != "") {
+	if to, ok := k.replaced[strings.TrimSpace(text)]; ok && (len(text) >= shortest || kindOf(property) != "" || property == "Name") {
 		return to
 	}
 	for _, value := range k.learned {

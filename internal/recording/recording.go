@@ -3,6 +3,7 @@
 package recording
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -51,13 +52,28 @@ func New() *Recording {
 // Paths returns the paths of the resources in order.
 func (r *Recording) Paths() []string { return slices.Sorted(maps.Keys(r.Resources)) }
 
-// Write writes the recording as JSON.
+// Write writes the recording as JSON: indented, unless it is too large for Read that way. It refuses a recording that Read would refuse.
 func (r *Recording) Write(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	e.SetEscapeHTML(false)
-	return e.Encode(r)
+	if err := r.check(); err != nil {
+		return err
+	}
+	for _, indent := range []string{" ", ""} {
+		var text bytes.Buffer
+		e := json.NewEncoder(&text)
+		e.SetIndent("", indent)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(r); err != nil {
+			return err
+		}
+		if text.Len() <= maxFile {
+			_, err := text.WriteTo(w)
+			return err
+		}
+	}
+	return errTooLarge
 }
+
+var errTooLarge = fmt.Errorf("it has more than %d MiB", maxFile>>20)
 
 // Read reads a recording of at most 64 MiB and 10,000 resources. An error says what is wrong with it.
 func Read(from io.Reader) (*Recording, error) {
@@ -66,7 +82,7 @@ func Read(from io.Reader) (*Recording, error) {
 		return nil, err
 	}
 	if len(b) > maxFile {
-		return nil, fmt.Errorf("it has more than %d MiB", maxFile>>20)
+		return nil, errTooLarge
 	}
 	r := &Recording{}
 	if err := json.Unmarshal(b, r); err != nil {

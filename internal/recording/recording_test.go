@@ -3,6 +3,7 @@ package recording_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,4 +122,51 @@ func FuzzMask(f *testing.F) {
 			require.NotContains(t, string(b), serial)
 		}
 	})
+}
+
+// BMCs show the name of the host as the name of the system.
+func TestNamesOfServersAreMasked(t *testing.T) {
+	named := func(name string) (system, chassis any) {
+		r := recording.New()
+		r.System = "/redfish/v1/Systems/1"
+		r.Resources[recording.Root] = recording.Resource{"Name": "Root Service"}
+		r.Resources[r.System] = recording.Resource{"Name": name}
+		r.Resources["/redfish/v1/Chassis/1"] = recording.Resource{"Name": "Chassis of " + name, "Location": ""}
+		r.Mask()
+		return r.Resources[r.System]["Name"], r.Resources["/redfish/v1/Chassis/1"]["Name"]
+	}
+	for _, name := range []string{"db7-prod", "sim-0001", "payroll"} {
+		system, chassis := named(name)
+		require.Equal(t, "host-1", system)
+		require.Equal(t, "Chassis of host-1", chassis)
+	}
+	system, _ := named("db7")
+	require.Equal(t, "host-1", system, "a short one is masked as a name")
+	for _, name := range []string{"System", "Computer System 1", "HGX_Baseboard_0", "Self", "HPE Server", ""} {
+		system, _ := named(name)
+		require.Equal(t, name, system)
+	}
+}
+
+// What is written can be read again: a recording that is too large when it is indented is written without, and one that is too large
+// in any case is refused at once.
+func TestTheBoundOfARecordingIsTheSameForBothWays(t *testing.T) {
+	with := func(v any) *recording.Recording {
+		r := recording.New()
+		r.System = recording.Root
+		r.Resources[recording.Root] = recording.Resource{"Odd": v}
+		return r
+	}
+	var deep any = slices.Repeat([]any{1.0}, 50_000)
+	for range 2_000 {
+		deep = []any{deep}
+	}
+	var text bytes.Buffer
+	require.NoError(t, with(deep).Write(&text))
+	require.Less(t, text.Len(), 1<<20)
+	_, err := recording.Read(&text)
+	require.NoError(t, err)
+	text.Reset()
+	require.ErrorContains(t, with(slices.Repeat([]any{strings.Repeat("x", 1<<20)}, 65)).Write(&text), "more than 64 MiB")
+	require.Zero(t, text.Len())
 }

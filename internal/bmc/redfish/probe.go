@@ -174,7 +174,15 @@ func (s *session) findMedia(ctx context.Context) Finding {
 
 func (s *session) findInventory(ctx context.Context) Finding {
 	inv, err := s.inspect(ctx)
-	return s.finding("inspect out of band", err, "%d CPUs, %d MiB, %d disks, %d NICs", inv.CPUs, inv.MemoryMiB, len(inv.Disks), len(inv.NICs))
+	if err == nil && inv.CPUs == 0 && inv.MemoryMiB == 0 {
+		err = fault.New(fault.Refused, "the system has neither processors nor memory; if the BMC has another system, name that with %s", propSystem)
+	}
+	words := fmt.Sprintf("%d CPUs, %d MiB in %d modules, %d disks, %d NICs, %d GPUs, %d PCI devices, %d versions of firmware",
+		inv.CPUs, inv.MemoryMiB, len(inv.DIMMs), len(inv.Disks), len(inv.NICs), len(inv.GPUs), len(inv.PCIDevices), len(inv.Firmware))
+	if len(inv.Unread) > 0 {
+		words += "; not whole: " + joinWords(inv.Unread)
+	}
+	return s.finding("inspect out of band", err, "%s", words)
 }
 
 // finding returns a finding: that it works, with the words of format, or why not.

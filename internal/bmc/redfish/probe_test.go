@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -96,4 +98,21 @@ func TestTheRackAnswersFromARecording(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The board of the GPUs is a system of the same BMC, and not a server.
+func TestAProbeOfAGPUBoardSaysThatItIsNoServer(t *testing.T) {
+	rack := startRack(t, sim.Config{Personas: []string{"dgx"}})
+	info := listed(t, rack).info()
+	d := newDriver(t, quick())
+	require.NoError(t, talk(t, d, info).RequestPower(t.Context(), bmc.RequestOn))
+	info["redfish_system_id"] = "/redfish/v1/Systems/HGX_Baseboard_0"
+	require.Eventually(t, func() bool {
+		p, err := d.Probe(t.Context(), bmc.Target{Node: nodeID, Info: info})
+		if err != nil {
+			return false // the board is off
+		}
+		last := p.Findings[len(p.Findings)-1]
+		return !last.Works && strings.Contains(last.Words, "neither processors nor memory")
+	}, 30*time.Second, 20*time.Millisecond)
 }
