@@ -39,6 +39,7 @@ const (
 	RepeatedPacket Type = "repeated_packet"
 	SessionLimit   Type = "session_limit"
 	Silence        Type = "silence"
+	ConsoleInUse   Type = "console_in_use"
 
 	NoAgent       Type = "no_agent"
 	AgentDies     Type = "agent_dies"
@@ -83,7 +84,7 @@ type Fault struct {
 	Path   string `json:"path,omitempty"`   // part of the path, e.g. "ComputerSystem.Reset"; "/v1/" reaches the agent
 	// Command is an agent's command ("deploy.execute_deploy_step"), its bare
 	// name, or the step it runs ("write_image"). Of lost_packet it is a command of IPMI
-	// ("Chassis Control").
+	// ("Chassis Control"), or "SOL Payload".
 	Command     string   `json:"command,omitempty"`
 	Count       int      `json:"count"`                 // strikes this often; 0 = until deleted
 	Probability *float64 `json:"probability,omitempty"` // of a match to strike; absent = 1

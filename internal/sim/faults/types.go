@@ -52,6 +52,7 @@ var descriptions = []description{
 	{RepeatedPacket, packets, "the packet, or with after its answer, comes twice; only packets of a login reach the BMC twice, because it drops repeated ones of a session", "when"},
 	{SessionLimit, packets, "a login is refused because there are too many sessions", ""},
 	{Silence, packets, "nothing is received", ""},
+	{ConsoleInUse, packets, "the serial console is refused, as if another session had it", ""},
 
 	{NoAgent, ramdisk, "the server boots, but no agent starts", ""},
 	{AgentDies, ramdisk, "it dies during the command or a heartbeat", "command"},
@@ -82,7 +83,7 @@ var fields = []struct{ name, means string }{
 	{"when", "before (default): the request has no effect; after: it takes effect and its answer is lost; late (latency only): it takes effect after the delay, even if the client has hung up"},
 	{"method", "strikes only requests with this method"},
 	{"path", "strikes only requests whose path contains this, such as ComputerSystem.Reset; a path that begins with /v1/ is the agent's"},
-	{"command", "strikes only this command of the agent: full name (deploy.execute_deploy_step), bare name or step (write_image); agent_dies also accepts heartbeat; of lost_packet it is the name in the IPMI specification (Chassis Control)"},
+	{"command", "strikes only this command of the agent: full name (deploy.execute_deploy_step), bare name or step (write_image); agent_dies also accepts heartbeat; of lost_packet it is the name in the IPMI specification (Chassis Control), or SOL Payload for the packets of the serial console"},
 }
 
 // Example is a valid list of faults.

@@ -29,6 +29,11 @@ func (s *Service) strike(next handlers.Handler) handlers.Handler {
 			return next.Handle(ctx, hctx, request)
 		}
 		hw.wire.know(hctx.Session.BMCID)
+		if hctx.Command.Key() == types.CommandActivatePayload.Key() {
+			if _, taken := hw.machine.Faults.Trigger(faults.ConsoleInUse, faults.Event{}); taken {
+				return nil, types.CodeActivatePayloadAlreadyActive, nil
+			}
+		}
 		e := faults.Event{Commands: []string{hctx.Command.Name}, Named: true, When: faults.Before}
 		if _, lost := hw.machine.Faults.Trigger(faults.LostPacket, e); lost {
 			hw.wire.mute(hctx.Session.ConsoleID)

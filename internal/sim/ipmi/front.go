@@ -40,6 +40,8 @@ func New(c Config) *Service {
 	handlers.RegisterTransportHandlers(s.registry)
 	registerChassis(s.registry)
 	registerBMC(s.registry)
+	handlers.RegisterPayloadHandlers(s.registry)
+	handlers.RegisterSOLHandlers(s.registry)
 	return s
 }
 
@@ -65,6 +67,9 @@ func (s *Service) Front(m *machine.Server, conn net.PacketConn) (*Front, error) 
 	b := bmc.New(bmc.DeviceInfo{DeviceID: 0x20, DeviceRevision: 1, FirmwareMajor: 1, IPMIVersion: 0x02}, guid, hw, bmc.WithV15Disabled(),
 		bmc.WithCipherSuites([]types.CipherSuiteID{types.CipherSuiteID3, types.CipherSuiteID17}))
 	b.Sessions = bmc.NewSessionStoreWithOptions(clock.Real, bmc.WithMaxSessions(s.conf.MaxSessions))
+	b.Sessions.SetOnRemove(b.SOL.DeactivateBySession)
+	// The BMC sends what the server prints 8 times, 300 ms apart, before it gives it up (table 26-5): clients may be slow.
+	_ = b.SOL.Config().SetParam(uint8(types.SOLConfigParamSelector_SOLRetry), []byte{7, 30}) // these are allowed
 	account, err := b.Users.Add(accountSlot, m.Username)
 	if err != nil {
 		return nil, err
@@ -102,8 +107,10 @@ func (*hardware) Storage() hal.StorageHAL { return nil }
 func (*hardware) Network() hal.NetworkHAL { return nil }
 func (*hardware) GPIO() hal.GPIOHAL       { return nil }
 func (*hardware) I2C() hal.I2CHAL         { return nil }
-func (*hardware) Console() hal.ConsoleHAL { return nil }
 func (*hardware) Close() error            { return nil }
+
+// Console returns the serial console, for SOL.
+func (h *hardware) Console() hal.ConsoleHAL { return serialConsole{h.machine} }
 
 // hardwareOf returns the hardware that a command is for.
 func hardwareOf(c *handlers.HandlerContext) *hardware { return c.BMC.HAL().(*hardware) }

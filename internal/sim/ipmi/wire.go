@@ -55,7 +55,7 @@ func (w *wire) ReadFrom(buffer []byte) (int, net.Addr, error) {
 		}
 		packet := buffer[:n]
 		w.forgetSessions()
-		if w.machine.BMCDowntime() > 0 || w.struck(faults.Silence, "") || w.struck(faults.LostPacket, faults.Before) ||
+		if w.machine.BMCDowntime() > 0 || w.struck(faults.Silence, "") || w.lost(packet, faults.Before) ||
 			w.limited(packet, from) || !w.isNew(packet) {
 			continue
 		}
@@ -69,7 +69,7 @@ func (w *wire) ReadFrom(buffer []byte) (int, net.Addr, error) {
 // WriteTo sends an answer.
 func (w *wire) WriteTo(packet []byte, to net.Addr) (int, error) {
 	w.countRefusal(packet)
-	if w.unmute(packet) || w.struck(faults.LostPacket, faults.After) {
+	if w.unmute(packet) || w.lost(packet, faults.After) {
 		return len(packet), nil
 	}
 	if w.struck(faults.RepeatedPacket, faults.After) {
@@ -81,6 +81,27 @@ func (w *wire) WriteTo(packet []byte, to net.Addr) (int, error) {
 func (w *wire) struck(kind faults.Type, when faults.When) bool {
 	_, yes := w.machine.Faults.Trigger(kind, faults.Event{When: when})
 	return yes
+}
+
+// lost reports whether the packet is lost: any one, or one of the serial console where a fault names those.
+func (w *wire) lost(packet []byte, when faults.When) bool {
+	if w.struck(faults.LostPacket, when) {
+		return true
+	}
+	if !ofConsole(packet) {
+		return false
+	}
+	_, yes := w.machine.Faults.Trigger(faults.LostPacket, faults.Event{When: when, Commands: []string{types.CommandSOLPayload.Name}, Named: true})
+	return yes
+}
+
+// ofConsole reports whether the packet is one of Serial over LAN.
+func ofConsole(packet []byte) bool {
+	if inSession(packet) == 0 {
+		return false
+	}
+	_, _, typ, _, _, ok := protocol.ParseRMCPPlusHeader(packet)
+	return ok && typ == uint8(types.PayloadTypeSOL)
 }
 
 // inSession returns the BMC's number of the packet's session, 0 outside of one.
@@ -148,6 +169,9 @@ func (w *wire) mute(console uint32) {
 
 // unmute reports whether the answer is one that mute loses.
 func (w *wire) unmute(packet []byte) bool {
+	if ofConsole(packet) { // it is no answer
+		return false
+	}
 	id := inSession(packet)
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -64,6 +64,7 @@ func (s *Server) post(extra time.Duration) {
 	s.settings.apply()
 	s.postEnds = time.Now().Add(extra + s.env.BootDelay)
 	source := s.bootSource()
+	s.Console.log("", "%s %s, serial number %s\r\nPower-on self-test", s.Manufacturer, s.Model, s.Serial)
 	if s.boot.Enabled == "Once" {
 		s.boot.Target, s.boot.Enabled = NoOverride.Target, NoOverride.Enabled
 	}
@@ -93,8 +94,10 @@ func (s *Server) bootSource() Source {
 func (s *Server) startBoot(source Source, extra time.Duration) {
 	s.booting = source
 	if source == None {
+		s.Console.log("Shell> ", "Nothing to boot from")
 		return
 	}
+	s.Console.log("", "Booting from %s", source)
 	turn := s.generation
 	time.AfterFunc(extra+s.env.BootDelay, func() { s.finishBoot(turn) })
 }
@@ -108,6 +111,7 @@ func (s *Server) finishBoot(turn uint64) {
 		return
 	}
 	s.booted, s.booting = s.booting, None
+	s.Console.log(s.Name+" login: ", "Booted from %s", s.booted)
 	if !s.booted.ramdisk() {
 		return
 	}

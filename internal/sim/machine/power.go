@@ -113,6 +113,7 @@ func (s *Server) JustSwitched() bool {
 // startPowerChange starts a power change that takes d. What runs on the server stops at once.
 func (s *Server) startPowerChange(via, to Power, d time.Duration) {
 	s.stopSoftware()
+	s.Console.log("", "%s", via)
 	s.power = via
 	turn := s.generation
 	time.AfterFunc(d, func() { s.finishPowerChange(turn, to) })

@@ -37,8 +37,9 @@ type Env struct {
 // goroutine of its own: delays are timers, and an agent runs only while one is booted.
 type Server struct {
 	Hardware
-	Disk   *disk.Disk
-	Faults faults.Injector
+	Disk    *disk.Disk
+	Faults  faults.Injector
+	Console Console
 	Journal
 
 	env   *Env
