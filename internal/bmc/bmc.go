@@ -146,6 +146,7 @@ type Session struct {
 	EventLog
 	HealthReader
 	EventSource
+	ConsoleOpener
 	// AnswerWithin returns how long the driver waits for an answer of this BMC now. It is nil if the
 	// driver does not learn that.
 	AnswerWithin func() time.Duration

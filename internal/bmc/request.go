@@ -38,6 +38,7 @@ const (
 	NameNMI     = "inject an NMI"
 	NameBMC     = "restart the BMC"
 	NameEject   = "eject the virtual medium"
+	NameConsole = "end the console"
 )
 
 // NameInsert is the name of the request to insert the image at url, which may contain secrets.

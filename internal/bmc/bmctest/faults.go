@@ -44,6 +44,8 @@ func (b *bench) able() []call {
 		{"Identify", true, Identify, func(ctx context.Context, s bmc.Session) error { return s.Identify(ctx, time.Second) }},
 		{"RestartBMC", true, RestartBMC, func(ctx context.Context, s bmc.Session) error { return s.RestartBMC(ctx) }},
 		{"Events", false, EventLog, func(ctx context.Context, s bmc.Session) error { _, err := s.Events(ctx, 10); return err }},
+		{"OpenConsole", false, Console, openConsole},
+		{"EndConsole", true, Console, func(ctx context.Context, s bmc.Session) error { return s.EndConsole(ctx) }},
 	}, func(c call) bool { return b.lacks(c.lacking) })
 }
 

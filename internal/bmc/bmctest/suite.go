@@ -41,6 +41,7 @@ const (
 	RestartBMC   Capability = "restart of the BMC"
 	EventLog     Capability = "event log"
 	Health       Capability = "health"
+	Console      Capability = "console"
 )
 
 // Rig is a driver and a server to test it with, which is powered off and has no boot
@@ -102,6 +103,7 @@ func Suite(t *testing.T, factory Factory) {
 		{"the guard is asked before each change and stops it", Power, checkGuard},
 		{"inspection finds a whole machine", Inspection, checkInspection},
 		{"the health is read, and nothing is changed", Health, checkHealth},
+		{"one session at a time has the console", Console, checkConsole},
 		{"a context that has ended stops every call", Power, checkContext},
 		{"a silent BMC does not outlast the deadline", Power, checkHang},
 		{"many conversations at once do not disturb each other", Power, checkConcurrency},
@@ -166,6 +168,8 @@ func (b *bench) has(c Capability) bool {
 		return b.can.EventLog != nil
 	case Health:
 		return b.can.HealthReader != nil
+	case Console:
+		return b.can.ConsoleOpener != nil
 	}
 	return b.can.PowerControl != nil
 }

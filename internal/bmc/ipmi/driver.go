@@ -33,6 +33,8 @@ type Config struct {
 	bmc.Settings
 	Observer  Observer      // may be nil
 	DeniedFor time.Duration // how long a refused password is not tried again. Default 60 s
+	// ConsoleIdle is after which time without a packet an open console asks whether the BMC is still there. Default 15 s
+	ConsoleIdle time.Duration
 }
 
 // WithDefaults returns c with the defaults for the fields that are zero.
@@ -40,6 +42,9 @@ func (c Config) WithDefaults() Config {
 	c.Settings = c.Settings.WithDefaults()
 	if c.DeniedFor == 0 {
 		c.DeniedFor = time.Minute
+	}
+	if c.ConsoleIdle == 0 {
+		c.ConsoleIdle = 15 * time.Second
 	}
 	return c
 }
@@ -85,7 +90,8 @@ func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	s := &session{endpoint: e, target: t}
 	return bmc.Session{
 		PowerControl: s, Restarter: s, BootDevice: s, Interrupter: s, Identifier: s, ManagerRestarter: s, EventLog: s, HealthReader: s,
-		End: sync.OnceFunc(func() { d.release(e) }),
+		ConsoleOpener: s,
+		End:           sync.OnceFunc(func() { d.release(e) }),
 	}, nil
 }
 

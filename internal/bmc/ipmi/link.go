@@ -41,10 +41,10 @@ func (l *link) ask(ctx context.Context, c call, tries int, pause time.Duration) 
 			l.sent++
 			l.sequence = (l.sequence + 1) % (types.IPMIRequesterSequenceMax + 1)
 			asked |= 1 << l.sequence
-			return l.seal(l.bmcID, l.sent, way.pack(c.request, l.sequence))
+			return l.seal(types.PayloadTypeIPMI, l.bmcID, l.sent, way.pack(c.request, l.sequence))
 		},
 		take: func(packet []byte) bool {
-			payload, sequence, ok := l.open(packet, l.consoleID)
+			payload, sequence, ok := l.open(types.PayloadTypeIPMI, packet, l.consoleID)
 			if !ok || !l.received.take(sequence) {
 				return false
 			}

@@ -29,6 +29,13 @@ func quick() ipmi.Config {
 	return ipmi.Config{Settings: bmc.Settings{RequestTimeout: 4 * time.Second, Reach: dial.Reach{Loopback: true}}}
 }
 
+// attentive are settings with which a console is looked at often: OpenIPMI's simulator does not tell who loses it.
+func attentive() ipmi.Config {
+	c := quick()
+	c.ConsoleIdle = 10 * time.Millisecond
+	return c
+}
+
 // newDriver returns a driver that the test closes.
 func newDriver(t *testing.T, c ipmi.Config) *ipmi.Driver {
 	d := ipmi.New(c)
@@ -72,6 +79,7 @@ type openIPMI struct {
 	dir     string // where chassis.sh keeps the server
 	port    int
 	process *os.Process
+	lines   []string // further lines of lan.conf
 }
 
 // events are the entries of the event log: a temperature that is too high and then not, a record of
@@ -89,13 +97,14 @@ const openIPMIUsers = `
   user 3 true "watcher" "secret" user 20 none md2 md5 straight
 `
 
-func startOpenIPMI(t *testing.T) *openIPMI {
+// startOpenIPMI starts a simulator. Lines are for the BMC in its lan.conf.
+func startOpenIPMI(t *testing.T, lines ...string) *openIPMI {
 	t.Helper()
 	program := tool(t, "ipmi_sim", "openipmi")
 	script, err := filepath.Abs("testdata/chassis.sh")
 	require.NoError(t, err)
 	for range 5 { // another process may take the port
-		if o := runOpenIPMI(t, program, script, freePort(t)); o != nil {
+		if o := runOpenIPMI(t, program, script, freePort(t), lines...); o != nil {
 			return o
 		}
 	}
@@ -107,14 +116,14 @@ func startOpenIPMI(t *testing.T) *openIPMI {
 func (o *openIPMI) restart() *openIPMI {
 	script, err := filepath.Abs("testdata/chassis.sh")
 	require.NoError(o.t, err)
-	again := runOpenIPMI(o.t, tool(o.t, "ipmi_sim", "openipmi"), script, o.port)
+	again := runOpenIPMI(o.t, tool(o.t, "ipmi_sim", "openipmi"), script, o.port, o.lines...)
 	require.NotNil(o.t, again)
 	return again
 }
 
 // runOpenIPMI returns nil if the simulator ends at once.
-func runOpenIPMI(t *testing.T, program, script string, port int) *openIPMI {
-	o := &openIPMI{t: t, dir: t.TempDir(), port: port}
+func runOpenIPMI(t *testing.T, program, script string, port int, lines ...string) *openIPMI {
+	o := &openIPMI{t: t, dir: t.TempDir(), port: port, lines: lines}
 	o.server(o.dir)
 	o.server(o.behind())
 	o.write("lan.conf", fmt.Sprintf(`
@@ -129,10 +138,11 @@ set_working_mc 0x20
     guid a123456789abcdefa123456789abcdef
   endlan
   chassis_control "%[2]s %[3]s"
+%[6]s
 %[5]s
 set_working_mc 0x30
   chassis_control "%[2]s %[4]s"
-`, o.port, script, o.dir, o.behind(), openIPMIUsers))
+`, o.port, script, o.dir, o.behind(), openIPMIUsers, strings.Join(lines, "\n")))
 	o.write("sim.emu", "mc_setbmc 0x20\nmc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02\nsel_enable 0x20 1000 0x0a\nmc_enable 0x20\n"+events+
 		"mc_add 0x30 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02\nmc_enable 0x30\n")
 	cmd := exec.Command(program, "-n", "-c", filepath.Join(o.dir, "lan.conf"), "-f", filepath.Join(o.dir, "sim.emu"), "-s", filepath.Join(o.dir, "state"))
@@ -228,9 +238,9 @@ func TestConformanceWithOpenIPMI(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bmctest.Suite(t, func(t *testing.T) bmctest.Rig {
-				o := startOpenIPMI(t)
+				o := startOpenIPMI(t, serialPort(t))
 				return bmctest.Rig{
-					Type: hardwareType(), Driver: ipmi.New(quick()), Target: bmc.Target{Node: nodeID, Info: o.info(more)},
+					Type: hardwareType(), Driver: ipmi.New(attentive()), Target: bmc.Target{Node: nodeID, Info: o.info(more)},
 					Lacks:   []bmctest.Capability{bmctest.BootReadBack},
 					Changes: func() int { return len(o.changes()) },
 					Hang:    o.hang,

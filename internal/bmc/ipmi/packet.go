@@ -78,12 +78,12 @@ const (
 )
 
 // seal makes an encrypted and authenticated packet.
-func (k keys) seal(session, sequence uint32, payload []byte) ([]byte, error) {
+func (k keys) seal(typ types.PayloadType, session, sequence uint32, payload []byte) ([]byte, error) {
 	encrypted, err := crypto.EncryptAESPayload(payload, k.k2, crypto.RandomBytes(aesBlock))
 	if err != nil {
 		return nil, err
 	}
-	packet := protocol.BuildRMCPPlusPacket(uint8(types.PayloadTypeIPMI), types.PayloadFlagEncrypted|types.PayloadFlagAuthenticated,
+	packet := protocol.BuildRMCPPlusPacket(uint8(typ), types.PayloadFlagEncrypted|types.PayloadFlagAuthenticated,
 		session, sequence, encrypted)
 	pad := types.IntegrityPadLen(headerLength-4, len(encrypted))
 	for range pad {
@@ -95,16 +95,16 @@ func (k keys) seal(session, sequence uint32, payload []byte) ([]byte, error) {
 }
 
 // open returns the payload and the sequence number of a packet of the session; false if the
-// packet is of no use: of another session, changed on the way, not encrypted, or no message.
-func (k keys) open(packet []byte, session uint32) (payload []byte, sequence uint32, ok bool) {
+// packet is of no use: of another session or type, changed on the way, or not encrypted.
+func (k keys) open(typ types.PayloadType, packet []byte, session uint32) (payload []byte, sequence uint32, ok bool) {
 	length, known := crypto.IntegrityAuthCodeLen(k.integrity)
 	if !known || length == 0 || !isRMCPPlus(packet) {
 		return nil, 0, false
 	}
-	id, sequence, typ, flags, payload, ok := protocol.ParseRMCPPlusHeader(packet)
+	id, sequence, is, flags, payload, ok := protocol.ParseRMCPPlusHeader(packet)
 	const protected = types.PayloadFlagEncrypted | types.PayloadFlagAuthenticated
 	body := len(packet) - length
-	if !ok || id != session || typ != uint8(types.PayloadTypeIPMI) || flags&protected != protected || body < headerLength+len(payload)+trailerLength {
+	if !ok || id != session || is != uint8(typ) || flags&protected != protected || body < headerLength+len(payload)+trailerLength {
 		return nil, 0, false
 	}
 	code, err := crypto.SessionIntegrityAuthCode(k.integrity, packet[4:body], k.k1, "")

@@ -17,22 +17,22 @@ func testKeys(alg types.IntegrityAlg) keys {
 func TestOnlyTheSessionsOwnPacketsAreOpened(t *testing.T) {
 	for _, alg := range []types.IntegrityAlg{types.IntegrityAlg_HMAC_SHA1_96, types.IntegrityAlg_HMAC_SHA256_128} {
 		k := testKeys(alg)
-		sealed, err := k.seal(7, 3, packMessage(&chassis.GetChassisStatusRequest{}, 5))
+		sealed, err := k.seal(types.PayloadTypeIPMI, 7, 3, packMessage(&chassis.GetChassisStatusRequest{}, 5))
 		require.NoError(t, err)
-		payload, sequence, ok := k.open(sealed, 7)
+		payload, sequence, ok := k.open(types.PayloadTypeIPMI, sealed, 7)
 		require.True(t, ok)
 		require.EqualValues(t, 3, sequence)
 		require.Equal(t, packMessage(&chassis.GetChassisStatusRequest{}, 5), payload)
 
-		_, _, ok = k.open(sealed, 8)
+		_, _, ok = k.open(types.PayloadTypeIPMI, sealed, 8)
 		require.False(t, ok, "another session")
 		for i := range sealed {
 			changed := bytes.Clone(sealed)
 			changed[i] ^= 0x40
-			if _, _, ok := k.open(changed, 7); ok {
+			if _, _, ok := k.open(types.PayloadTypeIPMI, changed, 7); ok {
 				require.Less(t, i, 4, "byte %d may not change: the header of RMCP is not authenticated, everything else is", i)
 			}
-			_, _, ok = k.open(sealed[:i], 7)
+			_, _, ok = k.open(types.PayloadTypeIPMI, sealed[:i], 7)
 			require.False(t, ok, "cut off after %d bytes", i)
 		}
 	}
@@ -51,18 +51,18 @@ func TestARepeatedPacketIsDropped(t *testing.T) {
 // A packet may come from anybody who can forge the BMC's address.
 func FuzzAPacketFromAnybody(f *testing.F) {
 	k := testKeys(types.IntegrityAlg_HMAC_SHA1_96)
-	sealed, err := k.seal(7, 3, packMessage(&chassis.GetChassisStatusRequest{}, 5))
+	sealed, err := k.seal(types.PayloadTypeIPMI, 7, 3, packMessage(&chassis.GetChassisStatusRequest{}, 5))
 	require.NoError(f, err)
 	f.Add(sealed, []byte{})
 	f.Add([]byte{6, 0, 0xff, 7, 6, 0x11}, []byte{0x81, 0x1c, 0x63, 0x20, 0x04, 0x01, 0xc1, 0x1a})
 	f.Fuzz(func(t *testing.T, packet, plain []byte) {
-		_, _, _ = k.open(packet, 7)
+		_, _, _ = k.open(types.PayloadTypeIPMI, packet, 7)
 		_, _ = setupPayload(packet, types.PayloadTypeRmcpOpenSessionResponse)
 		// Whoever has the keys may still send nonsense.
 		if len(plain) < 500 {
-			sealed, err := k.seal(7, 3, plain)
+			sealed, err := k.seal(types.PayloadTypeIPMI, 7, 3, plain)
 			require.NoError(t, err)
-			out, _, ok := k.open(sealed, 7)
+			out, _, ok := k.open(types.PayloadTypeIPMI, sealed, 7)
 			require.True(t, ok)
 			require.True(t, bytes.Equal(plain, out))
 		}
