@@ -30,7 +30,7 @@ const passwordVariable = "TEMPER_BMC_PASSWORD"
 
 func newBMCCommand() *cobra.Command {
 	c := &cobra.Command{Use: "bmc", Short: "Ask a BMC directly, without a node or an API", Args: cli.OnlySubcommands, RunE: cli.ShowHelp, Example: "  temper bmc probe 10.0.0.7 --username admin"}
-	c.AddCommand(newBMCProbeCommand(), newBMCEventsCommand(), newBMCIdentifyCommand(), newBMCNMICommand(), newBMCRestartCommand())
+	c.AddCommand(newBMCProbeCommand(), newBMCEventsCommand(), newBMCIdentifyCommand(), newBMCNMICommand(), newBMCRestartCommand(), newBMCConsoleCommand())
 	return c
 }
 
