@@ -83,7 +83,7 @@ func (e *Explanation) owed(n *node.Node, f Facts) {
 	isTold := strings.Contains(e.why, told(n.OwedError)) || f.Undo != nil && fault.SameReach(f.Undo.Cause, e.Cause)
 	switch {
 	case n.OwedRefused:
-		because := " either"
+		because := ""
 		if !isTold {
 			because = ": " + told(n.OwedError)
 		}

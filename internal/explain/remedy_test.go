@@ -108,7 +108,7 @@ func TestAWrongPasswordIsToldOnce(t *testing.T) {
 	e := Node(n, Facts{Now: time.Now(), Covered: true, Previous: deploy, Undo: failed(8, node.KindUndo, fault.BMCWrongPassword)})
 	words := e.Paragraph(nil)
 	require.Equal(t, 1, strings.Count(words, "401"), words)
-	require.Contains(t, words, "What earlier work left (power off) can't be undone either. The undo is not tried again before somebody asks for it")
+	require.Contains(t, words, "What earlier work left (power off) can't be undone. The undo is not tried again before somebody asks for it")
 	e = Node(n, Facts{Now: time.Now(), Covered: true, Previous: deploy, Undo: failed(8, node.KindUndo, fault.BMCRefuses)})
 	require.Contains(t, e.Paragraph(nil), "can't be undone: "+n.OwedError, "another cause is told")
 }

@@ -27,5 +27,5 @@ const (
 	HistoryMaintenance = "maintenance"
 	HistoryQuarantine  = "quarantine"
 	HistoryHardware    = "hardware" // an inspection found other hardware than the one before
-	HistoryProgress    = "progress" // of an operation that has ended: hand-overs, boots, the agent's calls, waits
+	HistoryProgress    = "progress" // of an operation: hand-overs, boots, the agent's calls, waits
 )

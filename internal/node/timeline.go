@@ -1,6 +1,8 @@
 package node
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -140,7 +142,7 @@ func (e TimelineEntry) person() string {
 	return " by " + e.By
 }
 
-// historic are the entries that the node's history contains, too, when the operation has ended.
+// historic are the entries that the node's history contains, too.
 var historic = map[TimelineWhat]bool{
 	TimelineBoot: true, TimelineNoAnswer: true, TimelineTakenOver: true, TimelineHandedOver: true, TimelineStopped: true,
 	TimelineWaiting: true, TimelineCalled: true, TimelineBlocked: true, TimelineUnblocked: true,
@@ -149,13 +151,21 @@ var historic = map[TimelineWhat]bool{
 // maxHistoric bounds how many entries of one operation a node's history contains.
 const maxHistoric = 40
 
+// historyUUID is the uuid of the event that an entry of an operation's timeline is in its node's history. It is the same before
+// and after the operation has ended, so that a page that ends with it can be continued.
+func historyUUID(operation int64, seq int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "operation %d, entry %d of its timeline", operation, seq))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // version 8, RFC 9562
+	return CanonicalUUID(hex.EncodeToString(sum[:16]))
+}
+
 // TimelineHistory returns the entries of an operation as events of its node's history: the latest 40 of those that the
 // history does not contain already.
 func TimelineHistory(operation int64, entries []TimelineEntry) (out []HistoryEvent) {
 	for _, e := range entries {
 		if historic[e.What] {
 			out = append(out, HistoryEvent{
-				CreatedAt: e.At, Event: e.Text(), EventType: HistoryProgress, Conductor: e.Conductor, Operation: operation,
+				UUID: historyUUID(operation, e.Seq), CreatedAt: e.At, Event: e.Text(), EventType: HistoryProgress, Conductor: e.Conductor, Operation: operation,
 			})
 		}
 	}

@@ -82,7 +82,7 @@ SELECT h.uuid::text, h.created_at, h.event, h.event_type, h.severity, h.conducto
 // WholeHistory returns a page of the events of all nodes that have had this uuid, or
 // the uuid that belongs to this name, oldest first. The marker is the uuid of an event.
 func (s *Store) WholeHistory(ctx context.Context, ident, marker string, limit int) ([]node.HistoryEvent, error) {
-	uuid, _, err := s.onceNode(ctx, ident)
+	uuid, living, err := s.onceNode(ctx, ident)
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +93,13 @@ func (s *Store) WholeHistory(ctx context.Context, ident, marker string, limit in
 		}
 		a["marker"] = marker
 	}
-	return list(ctx, s, "list the whole history of node "+words(ident, 64), livesSQL, a, func(r pgx.Row) (e node.HistoryEvent, err error) {
+	events, err := list(ctx, s, "list the whole history of node "+words(ident, 64), livesSQL, a, func(r pgx.Row) (e node.HistoryEvent, err error) {
 		return e, r.Scan(append(eventPlaces(&e), &e.NodeUUID, &e.DeletedAt)...)
 	})
+	if err != nil || !living {
+		return events, err
+	}
+	return s.appendLive(ctx, events, uuid, marker, pageLimit(limit))
 }
 
 // The history and the operations of a deleted node are deleted with its row. Operations have no number

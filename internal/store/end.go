@@ -26,7 +26,7 @@ func (r *request) queueEnd(b *pgx.Batch) error {
 	queueAsk(b, o.ID, *r.Steer, &node.Operation{})
 	o.Ask(r.Steer.Ask, r.Steer.By, r.Steer.Reason)
 	o.OnFailure = cmp.Or(r.Steer.OnFailure, o.OnFailure)
-	c := closingTx{fenced: fenced{lockedNode: r.lockedNode, op: o, ok: true}, next: r.next}
+	c := closingTx{fenced: fenced{lockedNode: r.lockedNode, op: o, ok: true}, next: r.next, timeline: r.timeline.entries}
 	c.end = o.EndAbandoned(r.Steer.By, node.Failure{Error: failure(admission.EndNowText(&o))}, r.Defaults)
 	c.Operation = &c.op
 	queueHistory(b, r.ID, r.described(steeringEvent(o.ID, *r.Steer)))

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,28 +21,32 @@ const HistoryKept = 300
 const addHistorySQL = `
 WITH last AS (SELECT coalesce(max(h.seq), 0) AS seq FROM node_history h WHERE h.node_id = @node),
 gone AS (DELETE FROM node_history h USING last WHERE h.node_id = @node AND h.seq <= last.seq + 1 - @kept)
-INSERT INTO node_history (node_id, seq, event, event_type, severity, conductor, username, operation_id, created_at)
-SELECT @node, last.seq + 1, @event, @type, @severity, @conductor, @user, nullif(@operation, 0), coalesce(@at::timestamptz, clock_timestamp()) FROM last`
+INSERT INTO node_history (uuid, node_id, seq, event, event_type, severity, conductor, username, operation_id, created_at)
+SELECT coalesce(@uuid::uuid, gen_random_uuid()), @node, last.seq + 1, @event, @type, @severity, @conductor, @user, nullif(@operation, 0), coalesce(@at::timestamptz, clock_timestamp()) FROM last`
 
 func queueHistory(b *pgx.Batch, nodeID int64, e node.HistoryEvent) {
-	severity := e.Severity
-	if severity == "" {
-		severity = "INFO"
-	}
 	event := e.Event
-	if severity == "ERROR" || e.EventType == node.HistoryError { // URLs in what people have written are kept as they are
+	if e.Severity == "ERROR" || e.EventType == node.HistoryError { // URLs in what people have written are kept as they are
 		event = mask.URLs(event)
 	}
 	var at *time.Time
 	if !e.CreatedAt.IsZero() {
 		at = &e.CreatedAt
 	}
+	var uuid *string
+	if e.UUID != "" {
+		uuid = &e.UUID
+	}
 	b.Queue(addHistorySQL, args{
+		"uuid": uuid,
 		"at":   at,
-		"node": nodeID, "kept": HistoryKept, "event": words(event, maxEvent), "type": e.EventType, "severity": severity,
+		"node": nodeID, "kept": HistoryKept, "event": words(event, maxEvent), "type": e.EventType, "severity": severity(e),
 		"conductor": e.Conductor, "user": words(e.User, 255), "operation": e.Operation,
 	})
 }
+
+// severity is the severity of an event; INFO is that of events that say none.
+func severity(e node.HistoryEvent) string { return cmp.Or(e.Severity, "INFO") }
 
 // eventPlaces are where the first eight columns of statements about events go.
 func eventPlaces(e *node.HistoryEvent) []any {
@@ -73,7 +79,7 @@ SELECT h.uuid::text, h.created_at, h.event, h.event_type, h.severity, h.conducto
 // History is a page of the node's events, oldest first unless SortDir is desc.
 // The marker is the uuid of an event; other sort keys than created_at are refused.
 func (s *Store) History(ctx context.Context, ident string, p node.Page) ([]node.HistoryEvent, error) {
-	id, _, err := s.nodeID(ctx, ident)
+	id, uuid, err := s.nodeID(ctx, ident)
 	if err != nil {
 		return nil, err
 	}
@@ -86,18 +92,56 @@ func (s *Store) History(ctx context.Context, ident string, p node.Page) ([]node.
 	default:
 		return nil, fault.New(fault.Invalid, "The sort_key value %q is an invalid field for sorting", words(p.SortKey, 64))
 	}
-	a := args{"node": id, "limit": pageLimit(p.Limit), "marker": nil}
-	if p.Marker != "" {
-		if !node.IsHyphenatedUUID(p.Marker) {
-			return nil, fault.New(fault.Invalid, "Expected a UUID but received %s.", words(p.Marker, 64))
-		}
-		a["marker"] = p.Marker
+	limit := pageLimit(p.Limit)
+	if p.Marker != "" && !node.IsHyphenatedUUID(p.Marker) {
+		return nil, fault.New(fault.Invalid, "Expected a UUID but received %s.", words(p.Marker, 64))
 	}
-	return list(ctx, s, "list history of node "+words(ident, 64), sql, a, scanEvent)
+	stored := func(marker string, limit int) ([]node.HistoryEvent, error) {
+		a := args{"node": id, "limit": limit, "marker": nil}
+		if marker != "" {
+			a["marker"] = marker
+		}
+		return list(ctx, s, "list history of node "+words(ident, 64), sql, a, scanEvent)
+	}
+	if p.SortDir != "desc" {
+		events, err := stored(p.Marker, limit)
+		if err != nil {
+			return nil, err
+		}
+		return s.appendLive(ctx, events, uuid, p.Marker, limit)
+	}
+	page, rest, err := s.newestLive(ctx, uuid, p.Marker, limit)
+	if err != nil || len(page) == limit {
+		return page, err
+	}
+	older, err := stored(rest, limit-len(page))
+	for _, e := range older {
+		if _, among := after(page, e.UUID); !among { // the operation has ended in between
+			page = append(page, e)
+		}
+	}
+	return page, err
 }
 
 // HistoryEvent is one event of the node.
 func (s *Store) HistoryEvent(ctx context.Context, ident, uuid string) (*node.HistoryEvent, error) {
+	e, missing := s.storedEvent(ctx, ident, uuid)
+	if !fault.Is(missing, fault.NotFound) {
+		return e, missing
+	}
+	_, of, err := s.nodeID(ctx, ident)
+	if err != nil {
+		return nil, err
+	}
+	live, err := s.liveHistory(ctx, of)
+	if i := slices.IndexFunc(live, func(e node.HistoryEvent) bool { return e.UUID == uuid }); i >= 0 {
+		return &live[i], nil
+	}
+	return nil, cmp.Or(err, missing)
+}
+
+// storedEvent is an event of the node, but not of its open operation.
+func (s *Store) storedEvent(ctx context.Context, ident, uuid string) (*node.HistoryEvent, error) {
 	id, _, err := s.nodeID(ctx, ident)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,12 @@ func newsOf(news []node.News) []node.News {
 }
 
 func scanEntry(r pgx.Row) (e node.TimelineEntry, err error) {
-	return e, r.Scan(&e.Seq, &e.At, &e.What, &e.Step, &e.Conductor, &e.Former, &e.Since, &e.By, &e.Words)
+	return e, r.Scan(entryPlaces(&e)...)
+}
+
+// entryPlaces are where the columns of an entry go.
+func entryPlaces(e *node.TimelineEntry) []any {
+	return []any{&e.Seq, &e.At, &e.What, &e.Step, &e.Conductor, &e.Former, &e.Since, &e.By, &e.Words}
 }
 
 // Timeline returns what happened to an operation, oldest first: at most 200 entries. If some

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,8 +79,22 @@ func TestTheTimelineSaysWhoTookOverFromWhomAndWhy(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Block(t.Context(), o.ID, "r1", 0, node.NotBlocked, "", nil)
 	require.NoError(t, err)
+	live, err := s.History(t.Context(), n.UUID, node.Page{})
+	require.NoError(t, err)
+	whole, err := s.WholeHistory(t.Context(), n.UUID, "", 0)
+	require.NoError(t, err)
+	require.Equal(t, live, whole)
+	marker := progress(live)[2]
+	readInPages(t, s, n.UUID, live)
 	_, err = s.CloseOperation(t.Context(), node.End{Operation: o.ID, RunID: "r1", Outcome: node.Cancelled, Error: "x"})
 	require.NoError(t, err)
+	ended, err := s.History(t.Context(), n.UUID, node.Page{})
+	require.NoError(t, err)
+	require.Equal(t, progress(live), progress(ended), "the history of an operation that goes on is that of one that has ended")
+	readInPages(t, s, n.UUID, ended)
+	page, err := s.History(t.Context(), n.UUID, node.Page{Marker: marker.UUID, Limit: 1})
+	require.NoError(t, err)
+	require.Equal(t, progress(live)[3:4], page, "a page of before the end is continued after it")
 	got := line(t, s, o.ID)
 	require.NotContains(t, got, "hunter2")
 	require.Equal(t, strings.TrimSpace(`
@@ -110,6 +125,44 @@ unblocked a conductor`), got)
 	require.Contains(t, strings.Join(told, "\n"), "conductor c1 took it over from c2, which had died: another process has its name in the middle of step deploy.deploy, ")
 	require.Contains(t, told, "the ramdisk agent was booted")
 	require.Contains(t, told, "the agent called")
+}
+
+// progress returns the events of operations' progress.
+func progress(events []node.HistoryEvent) (out []node.HistoryEvent) {
+	for _, e := range events {
+		if e.EventType == node.HistoryProgress {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// readInPages reads a history of which want is all, in pages of both orders, and each event alone.
+func readInPages(t *testing.T, s *store.Store, uuid string, want []node.HistoryEvent) {
+	t.Helper()
+	require.NotEmpty(t, progress(want))
+	for _, dir := range []string{"asc", "desc"} {
+		var got []node.HistoryEvent
+		for marker := ""; ; marker = got[len(got)-1].UUID {
+			page, err := s.History(t.Context(), uuid, node.Page{Marker: marker, Limit: 2, SortDir: dir})
+			require.NoError(t, err)
+			if got = append(got, page...); len(page) < 2 {
+				break
+			}
+		}
+		if dir == "desc" {
+			slices.Reverse(got)
+		}
+		require.Equal(t, want, got, dir)
+	}
+	for _, e := range want {
+		one, err := s.HistoryEvent(t.Context(), uuid, e.UUID)
+		require.NoError(t, err)
+		require.Equal(t, e, *one)
+	}
+	none, err := s.History(t.Context(), uuid, node.Page{Marker: someUUID()})
+	require.NoError(t, err)
+	require.Empty(t, none, "an event that is not there")
 }
 
 // Conductors that die one after the other do not make a timeline grow without end.
