@@ -50,6 +50,8 @@ var hardware = []HardwareType{
 			{Name: "ipmi_transit_address", About: "With ipmi_bridging dual: address of the controller on the first bus that leads to the second."},
 			{Name: "ipmi_local_address", About: "With ipmi_bridging: address of the BMC on the bus. Default 0x20."},
 			{Name: "ipmi_disable_boot_timeout", About: "true (default) tells the BMC to keep a boot device longer than 60 seconds, where it can."},
+			{Name: "ipmi_force_boot_device", About: "false, which is the default and the only one: Temper keeps no boot device of a node that it could set again at each power on. Its steps set the boot device right before they need it."},
+			{Name: "ipmi_terminal_port", About: "Not used: the API serves no console. temper bmc console opens the serial console."},
 		},
 		Implementations: map[string][]Implementation{
 			"bios":       {no("bios")},

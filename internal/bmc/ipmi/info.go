@@ -32,6 +32,7 @@ const (
 	propCipherSuite        = "ipmi_cipher_suite"
 	propProtocolVersion    = "ipmi_protocol_version"
 	propDisableBootTimeout = "ipmi_disable_boot_timeout"
+	propForceBootDevice    = "ipmi_force_boot_device"
 )
 
 const (
@@ -170,6 +171,9 @@ func parseInfo(m map[string]any, s bmc.Settings) (info, error) {
 	}
 	if len(out.password) > maxPassword {
 		p.refuse("%s has more than %d bytes, which is the most that IPMI 2.0 allows", propPassword, maxPassword)
+	}
+	if p.boolean(propForceBootDevice, false) {
+		p.refuse("%s is true, which is not supported: Temper keeps no boot device of a node that it could set again at each power on; remove it or set it to false", propForceBootDevice)
 	}
 	if v := p.version(); v != "" && v != "2.0" {
 		p.refuse("%s %.20q is not 2.0: IPMI 1.5 sends everything unencrypted and is not supported", propProtocolVersion, v)

@@ -22,7 +22,7 @@ func TestDriverInfoIsChecked(t *testing.T) {
 	}
 	for name, info := range map[string]map[string]any{
 		"the least":        {},
-		"everything":       {"ipmi_port": "6230", "ipmi_username": "ADMIN", "ipmi_password": "ADMIN", "ipmi_hex_kg_key": strings.Repeat("0A", 20), "ipmi_priv_level": "Operator", "ipmi_cipher_suite": 3.0, "ipmi_protocol_version": 2.0, "ipmi_disable_boot_timeout": "False"},
+		"everything":       {"ipmi_port": "6230", "ipmi_username": "ADMIN", "ipmi_password": "ADMIN", "ipmi_hex_kg_key": strings.Repeat("0A", 20), "ipmi_priv_level": "Operator", "ipmi_cipher_suite": 3.0, "ipmi_protocol_version": 2.0, "ipmi_disable_boot_timeout": "False", "ipmi_force_boot_device": "false", "ipmi_terminal_port": "6001"},
 		"a name":           {"ipmi_address": "BMC-7.example.org"},
 		"IPv6":             {"ipmi_address": "2001:db8::7"},
 		"IPv6 in brackets": {"ipmi_address": "[2001:db8::7]"},
@@ -44,12 +44,12 @@ func TestDriverInfoIsChecked(t *testing.T) {
 		"a URL":       {map[string]any{"ipmi_address": "https://admin:hunter2@bmc"}, []string{"ipmi_address"}},
 		"with a port": {map[string]any{"ipmi_address": "bmc:623"}, []string{"ipmi_port"}},
 		"types": {
-			map[string]any{"ipmi_address": 7.0, "ipmi_username": true, "ipmi_password": []any{}, "ipmi_hex_kg_key": 7.0, "ipmi_priv_level": 4.0, "ipmi_protocol_version": []any{}, "ipmi_port": []any{}, "ipmi_cipher_suite": true, "ipmi_disable_boot_timeout": 1.0},
-			[]string{"ipmi_address", "ipmi_username", "ipmi_password", "ipmi_hex_kg_key", "ipmi_priv_level", "ipmi_protocol_version", "ipmi_port", "ipmi_cipher_suite", "ipmi_disable_boot_timeout"},
+			map[string]any{"ipmi_address": 7.0, "ipmi_username": true, "ipmi_password": []any{}, "ipmi_hex_kg_key": 7.0, "ipmi_priv_level": 4.0, "ipmi_protocol_version": []any{}, "ipmi_port": []any{}, "ipmi_cipher_suite": true, "ipmi_disable_boot_timeout": 1.0, "ipmi_force_boot_device": 1.0},
+			[]string{"ipmi_force_boot_device is neither", "ipmi_address", "ipmi_username", "ipmi_password", "ipmi_hex_kg_key", "ipmi_priv_level", "ipmi_protocol_version", "ipmi_port", "ipmi_cipher_suite", "ipmi_disable_boot_timeout"},
 		},
 		"values": {
-			map[string]any{"ipmi_hex_kg_key": "hunter2", "ipmi_priv_level": "ROOT", "ipmi_protocol_version": "1.5", "ipmi_port": 65536.0, "ipmi_cipher_suite": "0", "ipmi_disable_boot_timeout": "maybe"},
-			[]string{"ipmi_hex_kg_key", "ipmi_priv_level", "ipmi_protocol_version", "ipmi_port", "ipmi_cipher_suite", "ipmi_disable_boot_timeout"},
+			map[string]any{"ipmi_hex_kg_key": "hunter2", "ipmi_priv_level": "ROOT", "ipmi_protocol_version": "1.5", "ipmi_port": 65536.0, "ipmi_cipher_suite": "0", "ipmi_disable_boot_timeout": "maybe", "ipmi_force_boot_device": "True"},
+			[]string{"ipmi_force_boot_device is true, which is not supported", "ipmi_hex_kg_key", "ipmi_priv_level", "ipmi_protocol_version", "ipmi_port", "ipmi_cipher_suite", "ipmi_disable_boot_timeout"},
 		},
 		"a bridge to nowhere":    {map[string]any{"ipmi_bridging": "dual"}, []string{"ipmi_target_channel", "ipmi_target_address", "ipmi_transit_channel", "ipmi_transit_address"}},
 		"a bridge of wrong kind": {map[string]any{"ipmi_bridging": "triple", "ipmi_local_address": "x"}, []string{"ipmi_bridging", "ipmi_local_address"}},
@@ -65,6 +65,18 @@ func TestDriverInfoIsChecked(t *testing.T) {
 		}
 		require.NotContains(t, err.Error(), "hunter2", name)
 	}
+}
+
+// The properties are those of Ironic's interfaces named ipmitool, and of its console ipmitool-socat.
+func TestThePropertiesAreIronics(t *testing.T) {
+	var names []string
+	for _, p := range hardwareType().Properties {
+		names = append(names, strings.TrimPrefix(p.Name, "ipmi_"))
+	}
+	require.ElementsMatch(t, []string{
+		"address", "bridging", "cipher_suite", "disable_boot_timeout", "force_boot_device", "hex_kg_key", "local_address", "password", "port",
+		"priv_level", "protocol_version", "target_address", "target_channel", "terminal_port", "transit_address", "transit_channel", "username",
+	}, names)
 }
 
 func TestAnAddressThatIsNotAllowedIsNotAsked(t *testing.T) {
