@@ -57,6 +57,7 @@ func FuzzAPacketFromAnybody(f *testing.F) {
 	f.Add([]byte{6, 0, 0xff, 7, 6, 0x11}, []byte{0x81, 0x1c, 0x63, 0x20, 0x04, 0x01, 0xc1, 0x1a})
 	f.Fuzz(func(t *testing.T, packet, plain []byte) {
 		_, _, _ = k.open(types.PayloadTypeIPMI, packet, 7)
+		_, _, _ = k.open(types.PayloadTypeSOL, packet, 7)
 		_, _ = setupPayload(packet, types.PayloadTypeRmcpOpenSessionResponse)
 		// Whoever has the keys may still send nonsense.
 		if len(plain) < 500 {
@@ -71,6 +72,9 @@ func FuzzAPacketFromAnybody(f *testing.F) {
 			var status chassis.GetChassisStatusResponse
 			_ = status.Unpack(m.data)
 			_, _ = parseEvent(m.data)
+			room := roomIn(m.data)
+			require.True(t, room > 0 && room <= solMaxRoom, "%d", room)
+			_ = activation{link: &link{}}.isOwner(m)
 			var option chassis.GetSystemBootOptionsParamResponse
 			if option.Unpack(m.data) == nil {
 				var flags types.BootOptionParam_BootFlags
