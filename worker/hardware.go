@@ -28,6 +28,8 @@ type HardwareConfig struct {
 	BMC     bmc.Settings
 	Delays  fake.Delays      // of fake hardware
 	Observe redfish.Observer // nil = nobody
+	// Subscriptions takes the events of BMCs that have no stream of them; nil = nobody does.
+	Subscriptions redfish.SubscriptionBook
 	// IgnoreEvents says that nobody follows the events of BMCs.
 	IgnoreEvents bool
 	// Sessions remembers the sessions with BMCs; nil = nobody does.
@@ -38,7 +40,7 @@ type HardwareConfig struct {
 // newDriver has the constructor of the driver of each hardware type (package node).
 var newDriver = map[string]func(HardwareConfig) bmc.Driver{
 	"redfish": func(c HardwareConfig) bmc.Driver {
-		return &insecureWarner{Driver: redfish.New(redfish.Config{Settings: c.BMC, Observer: c.Observe, Sessions: c.Sessions, IgnoreEvents: c.IgnoreEvents}), log: c.Log}
+		return &insecureWarner{Driver: redfish.New(redfish.Config{Settings: c.BMC, Observer: c.Observe, Sessions: c.Sessions, Subscriptions: c.Subscriptions, IgnoreEvents: c.IgnoreEvents}), log: c.Log}
 	},
 	"ipmi": func(c HardwareConfig) bmc.Driver {
 		return ipmi.New(ipmi.Config{Settings: c.BMC, Observer: ipmi.Observer(c.Observe)})

@@ -46,7 +46,7 @@ func fail(c *gin.Context, err error) {
 	if status >= http.StatusInternalServerError {
 		side = "Server"
 		if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
-			Logger(c).Info("client went away", zap.String("path", c.Request.URL.Path))
+			Logger(c).Info("client went away", zap.String("path", loggedPath(c)))
 		} else if errors.Is(err, jsonlimit.ErrBusy) || errors.Is(err, ErrStopping) { // no error level: unauthenticated clients can cause as many as they like
 			Logger(c).Info("request refused", zap.Int("status", status), zap.Error(err))
 		} else {

@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"regexp"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -38,4 +39,16 @@ func Logger(c *gin.Context) *zap.Logger {
 // Annotate adds fields to every later log line of the request.
 func Annotate(c *gin.Context, fields ...zap.Field) {
 	c.Set(loggerKey, Logger(c).With(fields...))
+}
+
+// secretParam is the parameter of a path that only its sender and its reader may know.
+const secretParam = "secret"
+
+// loggedPath returns the path of a request without its secret.
+func loggedPath(c *gin.Context) string {
+	path := c.Request.URL.Path
+	if secret := c.Param(secretParam); secret != "" {
+		path = strings.ReplaceAll(path, secret, "******")
+	}
+	return path
 }

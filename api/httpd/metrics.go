@@ -35,7 +35,7 @@ func (s *Server) observed(c *gin.Context) {
 	if s.routeOf(c).stream == nil { // how long a stream lasts says nothing of the server
 		s.metrics.seconds.WithLabelValues(method, route).Observe(took.Seconds())
 	}
-	Logger(c).Debug("request answered", zap.String("method", c.Request.Method), zap.String("path", c.Request.URL.Path),
+	Logger(c).Debug("request answered", zap.String("method", c.Request.Method), zap.String("path", loggedPath(c)),
 		zap.Int("status", status), zap.Duration("took", took), zap.String("user", User(c)))
 }
 

@@ -19,6 +19,7 @@ type Store interface {
 	NodeStore
 	AttentionStore
 	HealthStore
+	SubscriptionStore
 	RequestStore
 	TraitStore
 	PortStore
@@ -77,6 +78,13 @@ type HealthStore interface {
 	NodeHealth(ctx context.Context, ident string) (*node.NodeHealth, error)
 	// HealthList returns nodes whose health was ever read, in order of age.
 	HealthList(ctx context.Context, f node.HealthFilter) ([]node.NodeHealth, error)
+}
+
+// SubscriptionStore knows who waits for events of BMCs.
+type SubscriptionStore interface {
+	// AnnounceBMCEvent tells the conductor that waits for the events of a subscription (node.SubscriptionID) that one has
+	// come, and reports whether there is such a subscription.
+	AnnounceBMCEvent(ctx context.Context, id string) (bool, error)
 }
 
 // RequestStore keeps the operations.

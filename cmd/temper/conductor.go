@@ -14,6 +14,7 @@ import (
 	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/bmc/fake"
+	"go.temper.dev/temper/internal/bmc/redfish"
 	"go.temper.dev/temper/internal/cli"
 	"go.temper.dev/temper/internal/config"
 	"go.temper.dev/temper/internal/coverage"
@@ -79,9 +80,15 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	if err != nil {
 		return err
 	}
+	var subscriptions redfish.SubscriptionBook
+	if r.BMCEventURL != "" {
+		book := &worker.SubscriptionBook{Store: db, Conductor: name, URL: r.BMCEventURL, Log: p.log}
+		subscriptions = book
+		go book.Run(ctx)
+	}
 	hardware, err := worker.NewHardware(r.Drivers, worker.HardwareConfig{
 		BMC:    bmc.Settings{ConnectTimeout: r.BMCConnect, RequestTimeout: r.BMCRequest, MostTimeout: r.BMCRequestMax, Proxy: proxy, Reach: to.bmc, CADir: to.caDir},
-		Delays: delays, Observe: counts.BMC, IgnoreEvents: !r.BMCEvents, Sessions: worker.NewSessionBook(db, name, p.log), Log: p.log,
+		Delays: delays, Observe: counts.BMC, Subscriptions: subscriptions, IgnoreEvents: !r.BMCEvents, Sessions: worker.NewSessionBook(db, name, p.log), Log: p.log,
 	})
 	if err != nil {
 		return err

@@ -251,7 +251,7 @@ type EventLog interface {
 // read.
 type EventSource interface {
 	// FollowEvents calls happened when it begins to follow the BMC's events, and at each of them, until ctx ends. It returns
-	// earlier with an error if the BMC has no stream of events (fault.Refused), or if the stream breaks. happened must not block.
+	// earlier with an error if the BMC offers no events (fault.Refused), or if it ends them. happened must not block.
 	FollowEvents(ctx context.Context, happened func()) error
 }
 

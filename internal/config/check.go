@@ -324,6 +324,9 @@ func (r *Conductor) check(p *problems) {
 	if r.Group != "" && !node.ValidServiceName(r.Group) {
 		p.refuse("conductor_group", "want letters, digits, dots, dashes and underscores, at most 254")
 	}
+	if r.BMCEventURL != "" {
+		p.requireURL("bmc_event_url", r.BMCEventURL, "http", "https")
+	}
 	if r.BMCProxy != "" {
 		p.requireURL("bmc_proxy", r.BMCProxy, "http", "https", "socks5")
 	}

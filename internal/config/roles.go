@@ -52,6 +52,7 @@ type Conductor struct {
 	HealthInterval time.Duration `key:"health_interval" default:"5m" help:"pause between two readings of the health and the sensors of each node that no operation holds; 0 is none"`
 	SensorMetrics  string        `key:"sensor_metrics" default:"fleet" help:"what /metrics has of sensors: fleet is the nodes of this conductor together, nodes also up to 13 series of each node"`
 	BMCEvents      bool          `key:"bmc_events" default:"true" help:"whether steps that wait for a power state follow the events of BMCs that stream them, to look at once"`
+	BMCEventURL    string        `key:"bmc_event_url" help:"the API as BMCs reach it, such as http://10.0.0.5:6385: where BMCs without a stream of events send them; empty: their events are not used"`
 	BMCProxy       string        `key:"bmc_proxy" secret:"url" help:"proxy through which it reaches BMCs, as http://host:port or socks5://host:port; empty is directly"`
 	Fake           Fake          `key:"fake" help:"delays of fake hardware by interface, as deploy_delay=5,clean_delay=1"`
 }

@@ -158,6 +158,16 @@ CREATE TABLE bmc_sessions (
 COMMENT ON TABLE bmc_sessions IS 'Sessions that conductors have with BMCs. If a conductor dies, the next one that logs in to the BMC ends its sessions, because a BMC allows few.';
 CREATE INDEX bmc_sessions_by_age ON bmc_sessions (opened_at);
 
+CREATE TABLE bmc_subscriptions (
+    id        text        PRIMARY KEY, -- SHA-256 of the secret at the end of the URL to which the BMC sends its events
+    address   text        NOT NULL,    -- of the BMC, as its driver writes it
+    conductor text        NOT NULL,    -- that waits for the events; '' = it could not delete the subscription
+    opened_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+COMMENT ON TABLE bmc_subscriptions IS 'Subscriptions that conductors have to the events of BMCs. If a conductor dies, the next one that logs in to the BMC deletes them, because a BMC keeps them for ever.';
+CREATE INDEX bmc_subscriptions_by_address ON bmc_subscriptions (address);
+CREATE INDEX bmc_subscriptions_by_age ON bmc_subscriptions (opened_at);
+
 CREATE TABLE node_health (
     node_id bigint      PRIMARY KEY REFERENCES nodes (id) ON DELETE CASCADE,
     status  text        NOT NULL CHECK (status IN ('unknown', 'ok', 'warning', 'critical')),

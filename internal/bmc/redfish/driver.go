@@ -33,10 +33,11 @@ type Observer func(method, outcome string, d time.Duration)
 // Config has the driver's settings. The zero value has the defaults.
 type Config struct {
 	bmc.Settings
-	Observer     Observer      // may be nil
-	Sessions     SessionBook   // nil = sessions that a conductor left behind end by the BMC's own timeout
-	IgnoreEvents bool          // FollowEvents finds no stream
-	DeniedFor    time.Duration // how long a refused password is not tried again. Default 60 s
+	Observer      Observer         // may be nil
+	Sessions      SessionBook      // nil = sessions that a conductor left behind end by the BMC's own timeout
+	Subscriptions SubscriptionBook // nil = no subscriptions are made
+	IgnoreEvents  bool             // FollowEvents finds no stream
+	DeniedFor     time.Duration    // how long a refused password is not tried again. Default 60 s
 
 	withoutQuirk string // name of a row of the table of quirks that tests leave out
 }

@@ -50,7 +50,7 @@ type endpoint struct {
 	quirks     map[string]effect // by the system's path, once known
 	unusable   map[string]bool   // virtual drives that refused the method, by path
 	inSettings map[string]bool   // systems that accepted the boot override in their settings resource only, by path
-	events     *string           // path of the stream of events, "" = there is none; nil = not known
+	events     *eventService     // nil = not known
 	lastUsed   time.Time
 	isClosed   bool // the driver is closed
 }

@@ -15,9 +15,10 @@ import (
 // maxStream is how many bytes of one stream of events are read. Nothing of it is kept.
 const maxStream = 16 << 20
 
-// FollowEvents calls happened when the BMC's stream of server-sent events (DSP0266, 13.5) has begun, and at each event. It
-// returns when ctx ends, or with an error: fault.Refused if the BMC offers no stream. One conversation at a time follows the
-// events of a BMC, because a BMC has few streams; the stream takes none of the BMC's slots.
+// FollowEvents calls happened when it begins to follow the BMC's events, and at each event. It reads the stream of server-sent
+// events (DSP0266, 13.5) if the BMC has one, else it subscribes to the events if somebody takes them (Config.Subscriptions). It
+// returns when ctx ends, or with an error: fault.Refused if the BMC offers neither. One conversation at a time follows the
+// events of a BMC, because a BMC has few streams and subscriptions; a stream takes none of the BMC's slots.
 func (s *session) FollowEvents(ctx context.Context, happened func()) error {
 	return s.wrap("follow the events", s.followEvents(ctx, happened))
 }
@@ -27,14 +28,21 @@ func (s *session) followEvents(ctx context.Context, happened func()) error {
 	if e.conf.IgnoreEvents {
 		return errNoEvents
 	}
-	stream, err := s.eventStream(ctx)
+	service, err := s.eventService(ctx)
 	if err != nil {
 		return err
 	}
-	if stream == "" || !e.shared.following.TryLock() {
+	stream, subscriptions := string(service.ServerSentEventURI), string(service.Subscriptions)
+	if e.conf.Subscriptions == nil {
+		subscriptions = ""
+	}
+	if stream == "" && subscriptions == "" || !e.shared.following.TryLock() {
 		return errNoEvents
 	}
 	defer e.shared.following.Unlock()
+	if stream == "" {
+		return s.subscribe(ctx, subscriptions, happened)
+	}
 	l, err := e.ensureLogin(ctx, 0)
 	if err != nil {
 		return err
@@ -42,14 +50,20 @@ func (s *session) followEvents(ctx context.Context, happened func()) error {
 	return e.stream(ctx, stream, l, happened)
 }
 
-// errNoEvents means that there is no stream to follow.
-var errNoEvents = fault.New(fault.Refused, "the BMC offers no stream of events")
+// errNoEvents means that there are no events to follow.
+var errNoEvents = fault.New(fault.Refused, "the BMC offers no events")
 
 // errNotBegun means that the BMC names a stream of events and does not begin to answer there.
 var errNotBegun = fault.New(fault.Unreachable, "the stream of events did not begin in time")
 
-// eventStream returns the path of the BMC's stream of events, "" if it has none. The first call for an endpoint asks the BMC.
-func (s *session) eventStream(ctx context.Context) (string, error) {
+type eventService struct {
+	ServiceEnabled     loose[*bool]
+	ServerSentEventURI looseString `json:"ServerSentEventUri"`
+	Subscriptions      link
+}
+
+// eventService returns what the BMC offers. The first call for an endpoint asks the BMC.
+func (s *session) eventService(ctx context.Context) (eventService, error) {
 	e := s.endpoint
 	e.mu.Lock()
 	known := e.events
@@ -61,23 +75,19 @@ func (s *session) eventStream(ctx context.Context) (string, error) {
 	defer done()
 	root, err := e.serviceRoot(ctx)
 	if err != nil {
-		return "", err
+		return eventService{}, err
 	}
-	var service struct {
-		ServiceEnabled     loose[*bool]
-		ServerSentEventURI looseString `json:"ServerSentEventUri"`
-	}
+	var service eventService
 	if err := s.readOptional(ctx, root.EventService, &service); err != nil {
-		return "", err
+		return eventService{}, err
 	}
-	path := string(service.ServerSentEventURI)
 	if on := service.ServiceEnabled.v; on != nil && !*on {
-		path = ""
+		service = eventService{}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.events = &path
-	return path, nil
+	e.events = &service
+	return service, nil
 }
 
 // stream reads the stream of events at path until it ends. Whatever goes wrong, the caller reads the BMC as often as without

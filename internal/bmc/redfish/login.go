@@ -85,6 +85,7 @@ func (e *endpoint) ensureLogin(ctx context.Context, refused int) (login, error) 
 	if err != nil {
 		return login{}, err
 	}
+	e.endLeftSubscriptions(ctx, l)
 	l.generation = last.generation + 1
 	e.forgetSessions(ctx, last.session) // the BMC has ended it
 	e.mu.Lock()
@@ -144,7 +145,7 @@ func (e *endpoint) logIn(ctx context.Context) (login, error) {
 		return login{}, malformedAnswer(place, "the BMC made a session with a token of %d bytes, more than %d", len(token), maxToken)
 	}
 	if a.err() == nil && token != "" {
-		l := login{kind: loginSession, token: token, session: sessionPath(a)}
+		l := login{kind: loginSession, token: token, session: createdPath(a)}
 		e.endLeftSessions(ctx, l, l.session)
 		return l, nil
 	}
@@ -188,15 +189,15 @@ func (a *answer) sessionsFull() bool {
 		func(word string) bool { return strings.Contains(text, word) })
 }
 
-// sessionPath returns the path of the new session, from the header Location or the body.
-func sessionPath(a *answer) string {
+// createdPath returns the path of the new resource, from the header Location or the body.
+func createdPath(a *answer) string {
 	if at := a.header.Get("Location"); len(at) <= maxPath {
 		if u, err := url.Parse(at); err == nil && u.Path != "" {
 			return u.EscapedPath()
 		}
 	}
 	var made link
-	_ = made.UnmarshalJSON(a.body) // without a path there is no logout, and the session expires
+	_ = made.UnmarshalJSON(a.body) // without a path a session is not ended, and expires
 	return string(made)
 }
 

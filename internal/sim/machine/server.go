@@ -46,29 +46,30 @@ type Server struct {
 	index int
 	make  Make
 
-	mu         sync.Mutex
-	power      Power
-	generation uint64 // raised by every power change and boot: timers of an older generation do nothing
-	boot       Boot
-	booting    Source // the source that the firmware is loading; None if it loads nothing
-	booted     Source
-	bootNo     int // how often an agent has booted
-	stop       context.CancelFunc
-	agents     sync.WaitGroup
-	memory     *AgentMemory
-	media      Media
-	inserting  bool // a download is under way
-	settings   Settings
-	volumes    []Volume
-	sessions   map[string]*Session
-	badLogin   int
-	tasks      []*Task
-	nextID     int
-	bmcBackAt  time.Time // a restarted BMC does not answer before this time
-	lastPower  time.Time // when a change of power ended
-	postEnds   time.Time // the firmware's self-test lasts until this time
-	watchers   map[chan struct{}]bool
-	lastImage  string // URL of the last image that was inserted
+	mu            sync.Mutex
+	power         Power
+	generation    uint64 // raised by every power change and boot: timers of an older generation do nothing
+	boot          Boot
+	booting       Source // the source that the firmware is loading; None if it loads nothing
+	booted        Source
+	bootNo        int // how often an agent has booted
+	stop          context.CancelFunc
+	agents        sync.WaitGroup
+	memory        *AgentMemory
+	media         Media
+	inserting     bool // a download is under way
+	settings      Settings
+	volumes       []Volume
+	sessions      map[string]*Session
+	badLogin      int
+	tasks         []*Task
+	nextID        int
+	bmcBackAt     time.Time // a restarted BMC does not answer before this time
+	lastPower     time.Time // when a change of power ended
+	postEnds      time.Time // the firmware's self-test lasts until this time
+	subscriptions []Subscription
+	watchers      map[chan struct{}]bool
+	lastImage     string // URL of the last image that was inserted
 }
 
 // New returns server number i. It is switched off and its disk is empty.
@@ -142,6 +143,9 @@ func (s *Server) Halt() {
 	s.generation++
 	if s.stop != nil {
 		s.stop()
+	}
+	for _, sub := range s.subscriptions {
+		sub.cancel()
 	}
 	s.mu.Unlock()
 	s.agents.Wait()

@@ -11,20 +11,88 @@ import (
 const (
 	eventService = root + "/EventService"
 	eventStream  = eventService + "/SSE"
+
+	subscriptions = eventService + "/Subscriptions"
 )
 
-// eventPart says that a persona streams events.
-var eventPart = Part{"a stream of server-sent events", Reported, "openbmc/bmcweb, redfish-core; dell/iDRAC-Redfish-Scripting, SSE"}
+// eventModel says how a persona tells its events.
+type eventModel int
+
+const (
+	noEvents eventModel = iota
+	streams             // by server-sent events
+	sends               // to subscribers
+)
+
+// part says where a persona's model is known from.
+func (e eventModel) part() Part {
+	if e == streams {
+		return Part{"a stream of server-sent events", Reported, "openbmc/bmcweb, redfish-core; dell/iDRAC-Redfish-Scripting, SSE"}
+	}
+	return Part{"events for subscribers, and no stream", Guessed, ""}
+}
 
 // eventRoutes has the service of events of personas that have one. The stream itself is no resource.
-func eventRoutes(r map[string]resource) {
+func eventRoutes(r map[string]resource, model eventModel) {
+	if model == noEvents {
+		return
+	}
 	r[root] = r[root].edited(func(_ *call, body m) { body["EventService"] = ref(eventService) })
 	r[eventService] = resource{get: func(*call) (m, error) {
-		return m{
+		body := m{
 			"@odata.type": "#EventService.v1_10_1.EventService", "@odata.id": eventService, "Id": "EventService", "Name": "Event Service",
-			"ServiceEnabled": true, "Status": enabled, "ServerSentEventUri": eventStream,
-		}, nil
+			"ServiceEnabled": true, "Status": enabled, "Subscriptions": ref(subscriptions),
+		}
+		if model == streams {
+			body["ServerSentEventUri"] = eventStream
+		}
+		return body, nil
 	}}
+	r[subscriptions] = resource{post: postSubscription, get: func(c *call) (m, error) {
+		var paths []string
+		for _, one := range c.s.Subscriptions() {
+			paths = append(paths, subscriptions+"/"+one.ID)
+		}
+		return collection(subscriptions, "EventDestination", "Event Subscriptions", paths...), nil
+	}}
+	r[subscriptions+"/{id}"] = resource{get: getSubscription, delete: func(c *call) error {
+		if !c.s.Unsubscribe(c.PathValue("id")) {
+			return missing(c)
+		}
+		return nil
+	}}
+}
+
+func getSubscription(c *call) (m, error) {
+	for _, one := range c.s.Subscriptions() {
+		if one.ID == c.PathValue("id") {
+			return subscription(one), nil
+		}
+	}
+	return nil, missing(c)
+}
+
+func subscription(of machine.Subscription) m {
+	return m{
+		"@odata.type": "#EventDestination.v1_14_1.EventDestination", "@odata.id": subscriptions + "/" + of.ID, "Id": of.ID, "Name": "Subscription " + of.ID,
+		"Destination": of.Destination, "Protocol": "Redfish", "Context": of.Context, "SubscriptionType": "RedfishEvent",
+	}
+}
+
+func postSubscription(c *call, body m) (reply, error) {
+	destination, _ := body["Destination"].(string)
+	words, _ := body["Context"].(string)
+	switch {
+	case destination == "":
+		return reply{}, problem(http.StatusBadRequest, "CreateFailedMissingReqProperties", "Destination")
+	case body["Protocol"] != "Redfish":
+		return reply{}, problem(http.StatusBadRequest, "PropertyValueNotInList", fmt.Sprint(body["Protocol"]), "Protocol")
+	}
+	one, ok := c.s.Subscribe(destination, words)
+	if !ok {
+		return reply{}, problem(http.StatusServiceUnavailable, "EventSubscriptionLimitExceeded")
+	}
+	return reply{status: http.StatusCreated, location: subscriptions + "/" + one.ID, body: subscription(one)}, nil
 }
 
 // commentEvery is how often a stream without events has a comment.

@@ -7,7 +7,7 @@ import (
 )
 
 var xcc = Persona{
-	Name: "xcc", About: "a Lenovo ThinkSystem SD530, XCC",
+	Name: "xcc", events: sends, About: "a Lenovo ThinkSystem SD530, XCC",
 	Parts: []Part{
 		{"virtual media are changed by PATCH, have no actions, and need Inserted", Reported, "sushy release note fix-virtual-media-fallback; stmcginnis/gofish#530"},
 		{"16 sessions", Reported, "bmclib, providers/lenovo/lenovo.go"},

@@ -31,7 +31,7 @@ type Persona struct {
 	full       *Problem // the answer to a login if there are too many sessions
 	change     func(routes map[string]resource)
 	sensors    sensorModel
-	events     bool                 // it streams events
+	events     eventModel
 	gpuBoard   bool                 // the GPUs are processors of a second system
 	recorded   *recording.Recording // nil = the standard's service with the changes above
 }
@@ -73,8 +73,8 @@ func byName(list ...Persona) map[string]*Persona {
 		p.Make.Persona = p.Name
 		if p.Name != generic.Name {
 			p.Parts = append(slices.Clip(p.Parts), p.sensors.part())
-			if p.events {
-				p.Parts = append(p.Parts, eventPart)
+			if p.events != noEvents {
+				p.Parts = append(p.Parts, p.events.part())
 			}
 		}
 		all[p.Name] = &p
@@ -126,9 +126,7 @@ func (p *Persona) mux() *http.ServeMux {
 	}
 	if p.recorded == nil {
 		sensorRoutes(all, p.sensors)
-		if p.events {
-			eventRoutes(all)
-		}
+		eventRoutes(all, p.events)
 	}
 	if p.change != nil {
 		p.change(all)

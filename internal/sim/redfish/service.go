@@ -93,7 +93,7 @@ func (sv *Service) Serve(w http.ResponseWriter, r *http.Request, s *machine.Serv
 
 func (sv *Service) serve(w http.ResponseWriter, r *http.Request, s *machine.Server) {
 	p := sv.personas[s.Persona()]
-	if p.events && r.Method == http.MethodGet && r.URL.Path == eventStream {
+	if p.events == streams && r.Method == http.MethodGet && r.URL.Path == eventStream {
 		if err := authorize(r, s); err != nil {
 			fail(w, err)
 			return

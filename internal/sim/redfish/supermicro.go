@@ -29,7 +29,7 @@ var supermicroX11 = Persona{
 }
 
 var supermicroX13 = Persona{
-	Name: "smc-x13", About: "a Supermicro X13DEM, BMC firmware 1.03",
+	Name: "smc-x13", events: sends, About: "a Supermicro X13DEM, BMC firmware 1.03",
 	Parts: append([]Part{
 		{"path of the virtual CD (VirtualMedia/VirtualMedia1)", Guessed, ""},
 		{"compressed answers have another ETag, which PATCH refuses", Reported, "sushy release note do-not-offer-compression; stmcginnis/gofish#511"},

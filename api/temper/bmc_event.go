@@ -1,0 +1,47 @@
+package temper
+
+import (
+	"io"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"golang.org/x/time/rate"
+
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+)
+
+// The bounds of the events that BMCs send. An event is only a hint, so that those above them are refused without harm.
+const (
+	bmcEventBody  = 64 << 10 // bytes that are read of an event
+	bmcEventRate  = 200      // a second and process
+	bmcEventBurst = 400
+	bmcSecretLen  = 43 // base64url of 32 bytes
+)
+
+func newBMCEventLimit() *rate.Limiter { return rate.NewLimiter(bmcEventRate, bmcEventBurst) }
+
+// postBMCEvent answers POST /temper/v1/bmc-events/SECRET, which a BMC sends because a conductor has subscribed to its events.
+// BMCs can't log in, so the secret is all that they show. What the event says is not read: the conductor that waits for it reads
+// the BMC itself.
+func (s *Server) postBMCEvent(c *gin.Context) (int, any, error) {
+	unknown := fault.New(fault.NotFound, "Nobody waits for this event.")
+	secret := c.Param("secret")
+	if len(secret) != bmcSecretLen {
+		return 0, nil, unknown
+	}
+	if !s.bmcEvents.Allow() {
+		return 0, nil, fault.New(fault.Busy, "More events come than are taken.")
+	}
+	if _, err := io.Copy(io.Discard, io.LimitReader(c.Request.Body, bmcEventBody)); err != nil {
+		return 0, nil, fault.New(fault.Invalid, "read an event: %w", err)
+	}
+	known, err := s.Store.AnnounceBMCEvent(c.Request.Context(), node.SubscriptionID(secret))
+	switch {
+	case err != nil:
+		return 0, nil, err
+	case !known:
+		return 0, nil, unknown
+	}
+	return http.StatusNoContent, nil, nil
+}
