@@ -63,6 +63,20 @@ func (t *task) awaitOthers(ctx context.Context, name string) (waited bool, err e
 	return true, nil
 }
 
+// await is called before a request takes one of the BMC's slots: it waits for what others may have sent.
+func (t *task) await(ctx context.Context, r bmc.Request) error {
+	before := t.flight
+	if t.asking && !r.Again { // as in permit
+		t.answered()
+	}
+	if _, err := t.awaitOthers(ctx, r.Name); err != nil {
+		t.flight = before
+		return err
+	}
+	t.asking = t.asking && r.Again
+	return nil
+}
+
 // permit is the guard of requests to the BMC: it waits for what others may have sent, checks the claim and records r.
 func (t *task) permit(ctx context.Context, r bmc.Request) (time.Time, error) {
 	before := t.flight

@@ -118,7 +118,7 @@ func (t *task) bmc(ctx context.Context) (bmc.Session, error) {
 	}
 	s, err := t.driver.Open(ctx, bmc.Target{
 		Node: t.node.UUID, Info: t.driverInfo, LastPower: powerOf(t.node.PowerState),
-		Guard: t.permit, AnswerWithin: t.op.AnswerWithin,
+		Guard: t.permit, Await: t.await, AnswerWithin: t.op.AnswerWithin,
 	})
 	if err != nil {
 		return bmc.Session{}, err

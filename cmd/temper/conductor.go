@@ -86,8 +86,15 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 		subscriptions = book
 		go book.Run(ctx)
 	}
+	vendors, err := r.BMCPerSecondOf.Numbers()
+	if err != nil {
+		return err
+	}
 	hardware, err := worker.NewHardware(r.Drivers, worker.HardwareConfig{
-		BMC:    bmc.Settings{ConnectTimeout: r.BMCConnect, RequestTimeout: r.BMCRequest, MostTimeout: r.BMCRequestMax, Proxy: proxy, Reach: to.bmc, CADir: to.caDir},
+		BMC: bmc.Settings{
+			ConnectTimeout: r.BMCConnect, RequestTimeout: r.BMCRequest, MostTimeout: r.BMCRequestMax, PerSecond: r.BMCPerSecond, PerSecondOf: lowerKeys(vendors),
+			Proxy: proxy, Reach: to.bmc, CADir: to.caDir,
+		},
 		Delays: delays, Observe: counts.BMC, Subscriptions: subscriptions, IgnoreEvents: !r.BMCEvents, Sessions: worker.NewSessionBook(db, name, p.log), Log: p.log,
 	})
 	if err != nil {
@@ -121,6 +128,15 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	}
 	wrapSteps(w.Steps)
 	return w.Run(ctx)
+}
+
+// lowerKeys returns m with its keys in lower case.
+func lowerKeys(m map[string]int) map[string]int {
+	out := make(map[string]int, len(m))
+	for k, v := range m {
+		out[strings.ToLower(k)] = v
+	}
+	return out
 }
 
 func stepSettings(name string, r *config.Conductor, to outbound) conductor.Settings {

@@ -119,6 +119,11 @@ type Target struct {
 	// answered, or the same one is sent again.
 	Guard func(context.Context, Request) (until time.Time, err error)
 
+	// Await is called before each such request takes a slot of the BMC, and so before Guard. It returns when
+	// the request may be sent as far as other requests are concerned, which may take longer than a request.
+	// Nil means that nothing is waited for.
+	Await func(context.Context, Request) error
+
 	// AnswerWithin is how long other processes have learned to wait for an answer of this BMC;
 	// 0 = they have learned nothing.
 	AnswerWithin time.Duration
@@ -274,11 +279,13 @@ type Settings struct {
 	// connecting included. If both are the same, nothing is learned. Defaults: 4 s, 60 s.
 	RequestTimeout time.Duration
 	MostTimeout    time.Duration
-	MaxPerBMC      int           // concurrent requests to one BMC. Default 2
-	SessionIdle    time.Duration // an unused BMC session is logged out after this. Default 60 s
-	Proxy          *url.URL      // proxy to the BMCs: http, https or socks5; nil = none
-	Reach          dial.Reach    // decides which addresses BMCs may have; a proxy may have any
-	CADir          string        // folder of the CA files that driver_info may name; "" = none may be named
+	MaxPerBMC      int            // concurrent requests to one BMC. Default 2
+	PerSecond      int            // requests to one BMC in any second; below 0 = any number. Default 50
+	PerSecondOf    map[string]int // the same of the BMCs of a vendor, by the beginning of its name in lower case; only Redfish tells the vendor
+	SessionIdle    time.Duration  // an unused BMC session is logged out after this. Default 60 s
+	Proxy          *url.URL       // proxy to the BMCs: http, https or socks5; nil = none
+	Reach          dial.Reach     // decides which addresses BMCs may have; a proxy may have any
+	CADir          string         // folder of the CA files that driver_info may name; "" = none may be named
 }
 
 // WithDefaults returns s with the defaults for the fields that are zero.
@@ -295,6 +302,9 @@ func (s Settings) WithDefaults() Settings {
 	s.MostTimeout = max(s.MostTimeout, s.RequestTimeout)
 	if s.MaxPerBMC == 0 {
 		s.MaxPerBMC = 2
+	}
+	if s.PerSecond == 0 {
+		s.PerSecond = 50
 	}
 	if s.SessionIdle == 0 {
 		s.SessionIdle = time.Minute

@@ -185,6 +185,12 @@ func (c Patience) check(p *problems) {
 	if c.BMCRequest > c.BMCRequestMax {
 		p.refuse("bmc_request_timeout", "want at most bmc_request_timeout_max, which is %s", c.BMCRequestMax)
 	}
+	if c.BMCPerSecond < 1 {
+		p.refuse("bmc_requests_per_second", "want a whole number above 0")
+	}
+	if _, err := c.BMCPerSecondOf.Numbers(); err != nil {
+		p.refuse("bmc_requests_per_second_vendors", "want a whole number above 0 for each vendor: %w", err)
+	}
 	if c.Media > maxMedia {
 		p.refuse("virtual_media_timeout", "want at most %s, because an undo has to wait that long for a medium that may still appear", maxMedia)
 	}

@@ -102,6 +102,8 @@ type Patience struct {
 	BMCConnect      time.Duration `key:"bmc_connect_timeout" default:"4s" help:"how long connecting to a BMC may take"`
 	BMCRequest      time.Duration `key:"bmc_request_timeout" default:"4s" help:"how long at least the answer of a BMC is awaited, connecting included"`
 	BMCRequestMax   time.Duration `key:"bmc_request_timeout_max" default:"60s" help:"how long at most it is awaited, where the BMC has shown that it needs longer; the same as bmc_request_timeout: nothing is learned"`
+	BMCPerSecond    int           `key:"bmc_requests_per_second" default:"50" help:"how many requests a conductor sends to one BMC in any second at most"`
+	BMCPerSecondOf  Limits        `key:"bmc_requests_per_second_vendors" help:"the same for BMCs that speak Redfish and name a vendor that begins so, as supermicro=10"`
 }
 
 // Safe is how long after the end of a run nothing of it can act any more: its step has stopped within the heartbeat
@@ -114,21 +116,21 @@ type Steering struct {
 	DecisionWait time.Duration `key:"decision_wait" default:"24h" help:"how long it holds before it fails"`
 	DeathWithin  time.Duration `key:"step_death_within" default:"10s" help:"a conductor that dies so soon after it took a step up, with nothing recorded since, counts as one that died of it"`
 	DeathPause   time.Duration `key:"step_death_pause" default:"1m" help:"how long the next try is put off when three conductors in a row died of a step; twice as long after each further one, at most 10m"`
-	StepLimits   StepLimits    `key:"step_limits" help:"how often a step may fail before it has failed for good, by interface.step, as deploy.write_image=2; others 5"`
+	StepLimits   Limits        `key:"step_limits" help:"how often a step may fail before it has failed for good, by interface.step, as deploy.write_image=2; others 5"`
 }
 
-// StepLimits are whole numbers by interface.step.
-type StepLimits map[string]string
+// Limits are whole numbers by name.
+type Limits map[string]string
 
 // Numbers returns the limits as numbers. The error names one that is not a number above 0.
-func (l StepLimits) Numbers() (map[string]int, error) {
+func (l Limits) Numbers() (map[string]int, error) {
 	out := make(map[string]int, len(l))
-	for step, s := range l {
+	for name, s := range l {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 {
-			return nil, fmt.Errorf("%s: %q is not a whole number above 0", step, s)
+			return nil, fmt.Errorf("%s: %q is not a whole number above 0", name, s)
 		}
-		out[step] = n
+		out[name] = n
 	}
 	return out, nil
 }

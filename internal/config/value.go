@@ -167,7 +167,7 @@ func format(v reflect.Value, secret string) string {
 		s = pairs(x)
 	case GroupWaits:
 		s = pairs(x)
-	case StepLimits:
+	case Limits:
 		s = pairs(x)
 	default:
 		s = fmt.Sprint(x)

@@ -14,6 +14,7 @@ var hardware = []HardwareType{
 			{Name: "redfish_password", About: "Password of the account."},
 			{Name: "redfish_verify_ca", Decides: true, About: "true (default) verifies the BMC's certificate against the system's CAs; PEM text, or the name of a PEM file in the folder that the setting bmc_ca_dir of the API and the conductors names, verifies it against that CA; false accepts any certificate."},
 			{Name: "redfish_auth_type", Decides: true, About: "auto (default: session, basic where the BMC has no sessions), session or basic."},
+			requestTimeout,
 		},
 		Implementations: map[string][]Implementation{
 			"bios":       {no("bios")},
@@ -52,6 +53,7 @@ var hardware = []HardwareType{
 			{Name: "ipmi_disable_boot_timeout", About: "true (default) tells the BMC to keep a boot device longer than 60 seconds, where it can."},
 			{Name: "ipmi_force_boot_device", About: "false, which is the default and the only one: Temper keeps no boot device of a node that it could set again at each power on. Its steps set the boot device right before they need it."},
 			{Name: "ipmi_terminal_port", About: "Not used: the API serves no console. temper bmc console opens the serial console."},
+			requestTimeout,
 		},
 		Implementations: map[string][]Implementation{
 			"bios":       {no("bios")},
@@ -89,6 +91,11 @@ var hardware = []HardwareType{
 			"vendor":     {pretends, no("vendor")},
 		},
 	},
+}
+
+// requestTimeout is a property of drivers that learn how long answers have to be awaited.
+var requestTimeout = Property{
+	Name: "bmc_request_timeout", About: "For how many seconds each answer of this BMC is awaited, from 1 to 60. Default: as long as is learned from its answers.",
 }
 
 // Implementations that several hardware types may have.

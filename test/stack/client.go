@@ -64,6 +64,7 @@ func (s *Stack) Ask(ctx context.Context, method, path string, body, out any) (ht
 // Node is a node and its state.
 type Node struct {
 	UUID  string `json:"uuid"`
+	Name  string `json:"name"`
 	State string `json:"provision_state"`
 }
 
@@ -76,7 +77,7 @@ func (s *Stack) Nodes(ctx context.Context) ([]Node, error) {
 			Nodes []Node `json:"nodes"`
 			Next  string `json:"next"`
 		}
-		path := "/v1/nodes?limit=1000&fields=uuid,provision_state"
+		path := "/v1/nodes?limit=1000&fields=uuid,name,provision_state"
 		if marker != "" {
 			path += "&marker=" + marker
 		}

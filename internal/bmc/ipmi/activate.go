@@ -33,19 +33,22 @@ func (s *session) activate(ctx context.Context) (_ activation, err error) {
 	if len(e.info.bridge.hops) > 0 {
 		return activation{}, fault.New(fault.Refused, "a controller behind the BMC has no console (%s)", propBridging)
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.conf.RequestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.within())
 	defer cancel()
-	if err := e.shared.acquire(ctx); err != nil {
+	if err := e.shared.Acquire(ctx); err != nil {
+		if stop := cancelled(ctx, false); stop != nil {
+			err = stop
+		}
 		return activation{}, err
 	}
-	defer e.shared.release()
+	defer e.shared.Release()
 	own := newEndpoint(e.info, e.shared, e.conf)
 	if err := own.logIn(ctx); err != nil {
 		return activation{}, err
 	}
 	defer func() {
 		if err != nil {
-			own.logOut(context.WithoutCancel(ctx), true)
+			own.LogOut(context.WithoutCancel(ctx), true)
 		}
 	}()
 	c := call{request: &transport.ActivatePayloadRequest{

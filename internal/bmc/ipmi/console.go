@@ -140,7 +140,7 @@ func (c *console) Close() error {
 		_ = c.keyboard.Close()
 		_ = c.screen.Close()
 		c.running.Wait()
-		ctx, cancel := context.WithTimeout(context.Background(), c.session.endpoint.conf.RequestTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), c.session.endpoint.within())
 		defer cancel()
 		pause := c.session.endpoint.pause()
 		for _, request := range []types.Request{

@@ -163,7 +163,7 @@ func (c *console) take(s *consoleState, packet []byte) (ended bool) {
 func (c *console) idle() time.Duration { return c.session.endpoint.conf.ConsoleIdle }
 
 // patience is how long an answer may take.
-func (c *console) patience() time.Duration { return c.session.endpoint.conf.RequestTimeout }
+func (c *console) patience() time.Duration { return c.session.endpoint.within() }
 
 func (c *console) resend() time.Duration { return min(c.session.endpoint.pause(), maxResend) }
 

@@ -10,18 +10,10 @@ package ipmi
 
 import (
 	"context"
-	"crypto/sha256"
-	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"go.temper.dev/temper/internal/bmc"
-	"go.temper.dev/temper/internal/fault"
 )
-
-// maxLogouts is how many sessions are closed at once when the driver closes.
-const maxLogouts = 32
 
 // Observer is called after each command with its name in the IPMI specification, its outcome
 // ("ok" or the name of the fault's kind) and its duration. It must not block.
@@ -52,20 +44,15 @@ func (c Config) WithDefaults() Config {
 // Driver is the bmc.Driver of IPMI.
 type Driver struct {
 	conf Config
-
-	mu        sync.Mutex // guards the next three fields, and the refs of endpoints and shared
-	endpoints map[[sha256.Size]byte]*endpoint
-	shared    map[string]*sharedBMC // by address
-	closed    bool
-
-	logouts sync.WaitGroup // of idle sessions
+	pool *bmc.Pool[*endpoint]
 }
 
 var _ bmc.Driver = (*Driver)(nil)
 
 // New returns a driver. Fields of c that are zero have their defaults.
 func New(c Config) *Driver {
-	return &Driver{conf: c.WithDefaults(), endpoints: map[[sha256.Size]byte]*endpoint{}, shared: map[string]*sharedBMC{}}
+	c = c.WithDefaults()
+	return &Driver{conf: c, pool: bmc.NewPool[*endpoint]("ipmi", c.Settings)}
 }
 
 // Validate checks driver_info without a request to the BMC.
@@ -83,94 +70,22 @@ func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	if ctx.Err() != nil {
 		return bmc.Session{}, context.Cause(ctx)
 	}
-	e, err := d.acquire(i)
+	e, release, err := d.pool.Acquire(i.key(), i.address(), func(s *bmc.Shared) *endpoint { return newEndpoint(i, s, d.conf) })
 	if err != nil {
 		return bmc.Session{}, err
 	}
+	e.shared.Inherit(t.AnswerWithin)
 	s := &session{endpoint: e, target: t}
 	return bmc.Session{
 		PowerControl: s, Restarter: s, BootDevice: s, Interrupter: s, Identifier: s, ManagerRestarter: s, EventLog: s, HealthReader: s,
 		ConsoleOpener: s,
-		End:           sync.OnceFunc(func() { d.release(e) }),
+		AnswerWithin:  e.within, End: release,
 	}, nil
 }
 
-// acquire returns the endpoint for i, a new one if there is none; release must follow.
-func (d *Driver) acquire(i info) (*endpoint, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return nil, fault.New(fault.Unavailable, "the ipmi driver is closed")
-	}
-	key := i.key()
-	e := d.endpoints[key]
-	if e == nil {
-		s := d.shared[i.address()]
-		if s == nil {
-			s = newSharedBMC(d.conf.MaxPerBMC)
-			d.shared[i.address()] = s
-		}
-		s.refs++
-		e = newEndpoint(i, s, d.conf)
-		e.idleTimer = time.AfterFunc(d.conf.SessionIdle, func() { d.closeIdle(key, e) })
-		d.endpoints[key] = e
-	}
-	e.refs++
-	return e, nil
-}
-
-func (d *Driver) release(e *endpoint) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	e.refs--
-}
-
-// closeIdle closes the endpoint's session if it was not used for SessionIdle. It drops the
-// endpoint if no conversation uses it and its BMC has no recent denial, which must be
-// remembered.
-func (d *Driver) closeIdle(key [sha256.Size]byte, e *endpoint) {
-	d.mu.Lock()
-	if d.closed {
-		d.mu.Unlock()
-		return
-	}
-	if left := d.conf.SessionIdle - e.unusedFor(); left > 0 {
-		e.idleTimer.Reset(left)
-		d.mu.Unlock()
-		return
-	}
-	if e.refs == 0 && e.shared.denials.None(time.Now()) {
-		delete(d.endpoints, key)
-		if e.shared.refs--; e.shared.refs == 0 {
-			delete(d.shared, e.info.address())
-		}
-	} else {
-		e.idleTimer.Reset(d.conf.SessionIdle)
-	}
-	d.logouts.Add(1)
-	d.mu.Unlock()
-	defer d.logouts.Done()
-	e.logOut(context.Background(), false) // ends with the request timeout
-}
+// Slow returns how many BMCs need longer than the least time for their answers.
+func (d *Driver) Slow() int { return d.pool.Slow() }
 
 // Close closes every session, until ctx ends. Conversations that are still open can't send
 // requests any more.
-func (d *Driver) Close(ctx context.Context) {
-	d.mu.Lock()
-	d.closed = true
-	endpoints := d.endpoints
-	d.endpoints, d.shared = map[[sha256.Size]byte]*endpoint{}, map[string]*sharedBMC{}
-	d.mu.Unlock()
-
-	var g errgroup.Group
-	g.SetLimit(maxLogouts)
-	for _, e := range endpoints {
-		e.idleTimer.Stop()
-		g.Go(func() error {
-			e.logOut(ctx, true)
-			return nil
-		})
-	}
-	_ = g.Wait() // the functions return no error
-	d.logouts.Wait()
-}
+func (d *Driver) Close(ctx context.Context) { d.pool.Close(ctx) }

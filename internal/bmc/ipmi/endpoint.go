@@ -1,6 +1,7 @@
 package ipmi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -10,13 +11,16 @@ import (
 	"github.com/bougou/go-ipmi/pkg/command/app"
 	"github.com/bougou/go-ipmi/pkg/types"
 
+	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 )
 
 const (
-	// resends is how many times a packet could be sent within the request timeout: when an
+	// resends is how many times a packet could be sent within the time for the answer: when an
 	// eighth of it has passed without an answer, the packet counts as lost.
 	resends = 8
+	// longestPause is the longest time after which a packet counts as lost, also where answers are awaited for long.
+	longestPause = 2 * time.Second
 	// oldTries is how often a command is sent in a session that was used before. Then the BMC
 	// may have forgotten the session, which it does not say, and there is a new login.
 	oldTries = 2
@@ -29,7 +33,7 @@ const (
 // the same driver_info share it. It has one command under way at a time, as most BMCs do.
 type endpoint struct {
 	info   info
-	shared *sharedBMC
+	shared *bmc.Shared
 	conf   Config
 
 	// turn is held while a command is under way. It is a channel and no mutex, so that
@@ -39,33 +43,34 @@ type endpoint struct {
 	suite    types.CipherSuiteID // the one that the BMC took last
 	isClosed bool
 
-	refs      int         // open conversations; guarded by the driver's mutex
-	idleTimer *time.Timer // fires when nothing was sent for the idle time
-
 	mu       sync.Mutex // guards lastUsed
 	lastUsed time.Time
 }
 
-func newEndpoint(i info, s *sharedBMC, c Config) *endpoint {
+func newEndpoint(i info, s *bmc.Shared, c Config) *endpoint {
 	return &endpoint{info: i, shared: s, conf: c, turn: make(chan struct{}, 1), lastUsed: time.Now(), suite: i.suites[0]}
 }
 
 // call is one command.
 type call struct {
 	request types.Request
-	guard   guard // nil for a command that reads
-	once    bool  // it is sent at most once
-	own     bool  // it is for the BMC itself, not for the controller behind a bridge
+	await   func(context.Context) error // returns when the command may be sent (bmc.Target); nil = at once
+	guard   guard                       // nil for a command that reads
+	once    bool                        // it is sent at most once
+	own     bool                        // it is for the BMC itself, not for the controller behind a bridge
 }
 
 // guard is called right before each time a command is sent. It returns after which time it must not
 // be sent any more; zero = no such time.
 type guard func(context.Context) (until time.Time, err error)
 
-// do sends a command, within the request timeout, and returns the data of the answer.
+// do sends a command, within the time that this BMC has for answers, and returns the data of the answer.
 func (e *endpoint) do(ctx context.Context, c call) ([]byte, error) {
 	begun := time.Now()
 	data, err := e.inTurn(ctx, c)
+	if err == nil {
+		bmc.Heard(ctx, time.Since(begun), e.within())
+	}
 	if e.conf.Observer != nil {
 		outcome := "ok"
 		if err != nil {
@@ -84,7 +89,13 @@ func (e *endpoint) inTurn(ctx context.Context, c call) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, fault.New(fault.Unreachable, "no time was left to send %s", c.request.Command().Name)
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.conf.RequestTimeout)
+	if c.await != nil {
+		if err := c.await(ctx); err != nil {
+			return nil, &guardError{err}
+		}
+	}
+	within := e.within()
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	select {
 	case e.turn <- struct{}{}:
@@ -95,11 +106,16 @@ func (e *endpoint) inTurn(ctx context.Context, c call) ([]byte, error) {
 		}
 		return nil, fault.New(fault.Unreachable, "%w", &noAnswer{text: "earlier commands to this BMC got no answer in time"})
 	}
-	if err := e.shared.acquire(ctx); err != nil {
+	if err := e.shared.Acquire(ctx); err != nil {
+		if stop := cancelled(ctx, false); stop != nil {
+			return nil, stop
+		}
 		return nil, err
 	}
-	defer e.shared.release()
+	defer e.shared.Release()
+	begun := time.Now()
 	m, err := e.exchange(ctx, c)
+	e.learn(err, time.Since(begun), within)
 	switch {
 	case err != nil:
 		return nil, err
@@ -116,7 +132,7 @@ func (e *endpoint) exchange(ctx context.Context, c call) (message, error) {
 		return message{}, fault.New(fault.Unavailable, "the ipmi driver is closed")
 	}
 	var lost *noAnswer // of a session that was used before
-	if e.link != nil && e.unusedFor() < maxUnused {
+	if e.link != nil && e.Unused() < maxUnused {
 		tries := oldTries
 		if c.once {
 			tries = 0
@@ -136,8 +152,22 @@ func (e *endpoint) exchange(ctx context.Context, c call) (message, error) {
 	return m, err
 }
 
+// learn notes how long the BMC took for an answer, or that it had most of within and gave none.
+func (e *endpoint) learn(err error, took, within time.Duration) {
+	var lost *noAnswer
+	switch {
+	case err == nil:
+		e.shared.Answered(took)
+	case errors.As(err, &lost) && lost.sent && took >= within*3/4:
+		e.shared.RanOut(within)
+	}
+}
+
+// within returns how long an answer is awaited now.
+func (e *endpoint) within() time.Duration { return cmp.Or(e.info.fixed, e.shared.Within()) }
+
 // pause is after which time a packet counts as lost.
-func (e *endpoint) pause() time.Duration { return e.conf.RequestTimeout / resends }
+func (e *endpoint) pause() time.Duration { return min(e.within()/resends, longestPause) }
 
 // used notes that the BMC answered.
 func (e *endpoint) used(err error) {
@@ -149,7 +179,8 @@ func (e *endpoint) used(err error) {
 	e.lastUsed = time.Now()
 }
 
-func (e *endpoint) unusedFor() time.Duration {
+// Unused implements bmc.Endpoint.
+func (e *endpoint) Unused() time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return time.Since(e.lastUsed)
@@ -163,10 +194,10 @@ func (e *endpoint) forget() {
 	}
 }
 
-// logOut closes the session, if there is one. If that fails, the session expires on the BMC.
+// LogOut implements bmc.Endpoint. It closes the session, if there is one. If that fails, the session expires on the BMC.
 // After a logout for good nobody logs in again.
-func (e *endpoint) logOut(ctx context.Context, forGood bool) {
-	ctx, cancel := context.WithTimeout(ctx, e.conf.RequestTimeout)
+func (e *endpoint) LogOut(ctx context.Context, forGood bool) {
+	ctx, cancel := context.WithTimeout(ctx, e.within())
 	defer cancel()
 	select {
 	case e.turn <- struct{}{}:

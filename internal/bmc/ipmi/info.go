@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bougou/go-ipmi/pkg/crypto"
 	"github.com/bougou/go-ipmi/pkg/rmcpplus"
@@ -64,6 +65,7 @@ type info struct {
 	suites             []types.CipherSuiteID // in the order in which they are tried
 	disableBootTimeout bool
 	bridge             bridge
+	fixed              time.Duration // how long answers are awaited; 0 = as long as is learned
 }
 
 // address identifies the BMC, in errors and among the driver's BMCs.
@@ -75,7 +77,7 @@ func (i info) kuid() []byte { return crypto.PadPassword20([]byte(i.password)) }
 // key is equal for two infos that may share a session. It is a hash, so that the driver's
 // map does not contain passwords.
 func (i info) key() [sha256.Size]byte {
-	return hashOf(i.address(), i.username, i.password, string(i.kg), i.privilege.String(), string(i.suites), i.bridge.String())
+	return hashOf(i.address(), i.username, i.password, string(i.kg), i.privilege.String(), string(i.suites), i.bridge.String(), i.fixed.String())
 }
 
 // credentials is equal for two infos with the same account and keys.
@@ -165,6 +167,10 @@ func parseInfo(m map[string]any, s bmc.Settings) (info, error) {
 		suites:             p.suites(),
 		disableBootTimeout: p.boolean(propDisableBootTimeout, true),
 		bridge:             p.bridge(),
+	}
+	fixed, err := bmc.FixedTimeout(m)
+	if out.fixed = fixed; err != nil {
+		p.refuse("%s", err)
 	}
 	if len(out.username) > rmcpplus.MaxUserNameLength {
 		p.refuse("%s has more than %d bytes", propUsername, rmcpplus.MaxUserNameLength)

@@ -20,7 +20,7 @@ import (
 // logIn opens a session with the first cipher suite that the BMC accepts. If the BMC refuses
 // the credentials, they are not tried again for DeniedFor.
 func (e *endpoint) logIn(ctx context.Context) error {
-	if err := e.shared.denials.Recent(e.info.credentials(), time.Now()); err != nil {
+	if err := e.shared.Denials.Recent(e.info.credentials(), time.Now()); err != nil {
 		return err
 	}
 	suites := e.info.suites
@@ -39,7 +39,7 @@ func (e *endpoint) logIn(ctx context.Context) error {
 		}
 	}
 	if fault.Is(err, fault.Denied) {
-		e.shared.denials.Record(e.info.credentials(), time.Now().Add(e.conf.DeniedFor), err)
+		e.shared.Denials.Record(e.info.credentials(), time.Now().Add(e.conf.DeniedFor), err)
 	}
 	return err
 }

@@ -318,3 +318,37 @@ func TestTheHealthIsThatOfTheChassis(t *testing.T) {
 	require.Equal(t, node.HealthCritical, h.Status)
 	require.Equal(t, []node.HealthReason{{Kind: node.ComponentFan, Severity: node.HealthCritical, Message: "a fan or the cooling has failed"}}, h.Reasons)
 }
+
+// A BMC that gives no answer in time has twice as long for the next one. What other conductors have learned holds here, too, and
+// a time that driver_info fixes is not changed.
+func TestHowLongAnswersAreAwaitedIsLearnedOrFixed(t *testing.T) {
+	r := startRack(t, sim.Config{})
+	c := quick()
+	c.RequestTimeout, c.MostTimeout = time.Second, 3*time.Second
+	d := newDriver(t, c)
+	talk := func(more map[string]any, learned time.Duration) bmc.Session {
+		t.Helper()
+		s, err := d.Open(t.Context(), bmc.Target{Node: nodeID, Info: r.info(more), AnswerWithin: learned})
+		require.NoError(t, err)
+		t.Cleanup(s.Close)
+		return s
+	}
+	s := talk(nil, 0)
+	_, err := s.Power(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, time.Second, s.AnswerWithin())
+	r.faults(`{"kind":"silence"}`)
+	_, err = s.Power(t.Context())
+	require.Equal(t, fault.Unreachable, fault.KindOf(err), "%v", err)
+	require.Equal(t, 2*time.Second, s.AnswerWithin(), "twice as long")
+	require.Equal(t, 1, d.Slow())
+	require.Equal(t, 3*time.Second, talk(nil, time.Hour).AnswerWithin(), "what others have learned, but not more than may be")
+
+	fixed := talk(map[string]any{bmc.PropRequestTimeout: 1.5}, 0)
+	require.Equal(t, 1500*time.Millisecond, fixed.AnswerWithin())
+	_, err = fixed.Power(t.Context())
+	require.Error(t, err)
+	require.Equal(t, 1500*time.Millisecond, fixed.AnswerWithin())
+	_, err = d.Open(t.Context(), bmc.Target{Node: nodeID, Info: r.info(map[string]any{bmc.PropRequestTimeout: 0.0})})
+	require.ErrorContains(t, err, "bmc_request_timeout is not a number of seconds from 1 to 60")
+}

@@ -30,14 +30,15 @@ func (s *session) read(ctx context.Context, request types.Request, answer types.
 // change sends a command that changes something. If sending it twice is not the same as sending
 // it once, it is sent at most once.
 func (s *session) change(ctx context.Context, request types.Request, once bool) error {
-	permitted := false
-	guard := func(ctx context.Context) (time.Time, error) {
-		until, err := s.target.Permit(ctx, bmc.Request{
-			Name: bmc.AskedFor(ctx, request.Command().Name), AnswerWithin: s.endpoint.conf.RequestTimeout, Again: permitted,
-		})
-		permitted = permitted || err == nil
+	asked := bmc.Request{Name: bmc.AskedFor(ctx, request.Command().Name), AnswerWithin: s.endpoint.within()}
+	c := call{request: request, once: once, guard: func(ctx context.Context) (time.Time, error) {
+		until, err := s.target.Permit(ctx, asked)
+		asked.Again = asked.Again || err == nil
 		return until, err
+	}}
+	if s.target.Await != nil {
+		c.await = func(ctx context.Context) error { return s.target.Await(ctx, asked) }
 	}
-	_, err := s.endpoint.do(ctx, call{request: request, guard: guard, once: once})
+	_, err := s.endpoint.do(ctx, c)
 	return err
 }

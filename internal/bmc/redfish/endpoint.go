@@ -2,6 +2,7 @@ package redfish
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,7 +32,7 @@ const (
 // was read of the service root. All conversations with the same driver_info share it.
 type endpoint struct {
 	info   info
-	shared *sharedBMC
+	shared *bmc.Shared
 	client *http.Client
 	conf   Config
 	large  chan struct{} // Driver.large
@@ -39,9 +40,6 @@ type endpoint struct {
 	// loginLock is held while one caller logs in and the others wait. It is a channel
 	// and no mutex, so that waiting ends with the waiter's context.
 	loginLock chan struct{}
-
-	refs      int         // open conversations; guarded by the driver's mutex
-	idleTimer *time.Timer // fires when nothing was sent for the idle time
 
 	mu         sync.Mutex // guards the fields below
 	login      login
@@ -55,14 +53,14 @@ type endpoint struct {
 	isClosed   bool // the driver is closed
 }
 
-func newEndpoint(i info, s *sharedBMC, c Config, large chan struct{}) *endpoint {
+func newEndpoint(i info, s *bmc.Shared, c Config, large chan struct{}) *endpoint {
 	transport := &http.Transport{
 		// The environment's proxy is for fetching images; it does not lead to BMCs.
 		Proxy:                  c.proxy(),
 		DialContext:            dial.WithoutLinger(c.dialer()),
 		TLSClientConfig:        i.verify.tlsConfig(),
 		TLSHandshakeTimeout:    c.ConnectTimeout,
-		ResponseHeaderTimeout:  c.MostTimeout,
+		ResponseHeaderTimeout:  max(c.MostTimeout, i.fixed),
 		ExpectContinueTimeout:  time.Second,
 		IdleConnTimeout:        min(idleConn, c.SessionIdle),
 		MaxIdleConnsPerHost:    c.MaxPerBMC,
@@ -71,11 +69,11 @@ func newEndpoint(i info, s *sharedBMC, c Config, large chan struct{}) *endpoint 
 		DisableCompression: true,
 	}
 	return &endpoint{
-		info: i, shared: s, conf: c, large: large,
+		info: i, shared: s, conf: c, large: large, lastUsed: time.Now(),
 		loginLock: make(chan struct{}, 1),
 		client: &http.Client{
 			Transport:     transport,
-			Timeout:       c.MostTimeout, // the context of each request has its own deadline
+			Timeout:       max(c.MostTimeout, i.fixed), // the context of each request has its own deadline
 			CheckRedirect: stayOnBMC,
 		},
 	}
@@ -136,6 +134,16 @@ func cancelled(ctx context.Context, sent bool) error {
 	return nil
 }
 
+// within returns how long an answer is awaited now.
+func (e *endpoint) within() time.Duration { return cmp.Or(e.info.fixed, e.shared.Within()) }
+
+// Unused implements bmc.Endpoint.
+func (e *endpoint) Unused() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return time.Since(e.lastUsed)
+}
+
 // send makes one HTTP request in one of the BMC's slots, within the time that this BMC
 // has for answers. An answer of any status is no error.
 func (e *endpoint) send(ctx context.Context, r request, p login) (*answer, error) {
@@ -148,21 +156,27 @@ func (e *endpoint) send(ctx context.Context, r request, p login) (*answer, error
 	if err := spendBudget(ctx, 1, 0); err != nil {
 		return nil, err
 	}
-	within := e.shared.within()
+	within := e.within()
+	asked := bmc.Request{Name: bmc.AskedFor(ctx, r.method+" "+r.path), AnswerWithin: within}
+	if r.target != nil && r.target.Await != nil { // it may wait for longer than a request may take, and must not take a slot meanwhile
+		if err := r.target.Await(ctx, asked); err != nil {
+			return nil, &guardError{err}
+		}
+	}
 	until := time.Now().Add(within)
 	if err := e.acquireBefore(ctx, until); err != nil {
 		return nil, err
 	}
 	answered := time.Duration(-1)
 	defer func() {
-		e.shared.release()
+		e.shared.Release()
 		if answered >= 0 {
-			bmc.Heard(ctx, answered, e.shared.within())
+			bmc.Heard(ctx, answered, e.within())
 		}
 	}()
-	if r.target != nil { // its guard may wait for longer than a request may take
+	if r.target != nil {
 		var err error
-		if until, err = r.target.Permit(ctx, bmc.Request{Name: bmc.AskedFor(ctx, r.method+" "+r.path), AnswerWithin: within}); err != nil {
+		if until, err = r.target.Permit(ctx, asked); err != nil {
 			return nil, &guardError{err}
 		}
 	}
@@ -185,7 +199,11 @@ func (e *endpoint) send(ctx context.Context, r request, p login) (*answer, error
 func (e *endpoint) acquireBefore(ctx context.Context, until time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	return e.shared.acquire(ctx)
+	err := e.shared.Acquire(ctx)
+	if stop := cancelled(ctx, false); err != nil && stop != nil {
+		return stop
+	}
+	return err
 }
 
 // learn notes how long the BMC took for an answer, or that it had most of within and gave
@@ -194,9 +212,9 @@ func (e *endpoint) learn(err error, took, within time.Duration) {
 	var lost *lostAnswer
 	switch {
 	case err == nil:
-		e.shared.answered(took)
+		e.shared.Answered(took)
 	case errors.As(err, &lost) && lost.late && took >= within*3/4:
-		e.shared.ranOut(within)
+		e.shared.RanOut(within)
 	}
 }
 
@@ -300,9 +318,9 @@ func (e *endpoint) noAnswer(ctx context.Context, r request, err error, begun boo
 	var n net.Error
 	switch {
 	case (errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) && n.Timeout()) && !begun:
-		l.text = fmt.Sprintf("no connection in time (at most %s)", min(e.conf.ConnectTimeout, e.shared.within()))
+		l.text = fmt.Sprintf("no connection in time (at most %s)", min(e.conf.ConnectTimeout, e.within()))
 	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) && n.Timeout():
-		l.late, l.text = true, fmt.Sprintf("no answer in time (at most %s)", e.shared.within())
+		l.late, l.text = true, fmt.Sprintf("no answer in time (at most %s)", e.within())
 	case errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		l.reset, l.text = true, "the BMC closed the connection without an answer"

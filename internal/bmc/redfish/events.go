@@ -36,10 +36,10 @@ func (s *session) followEvents(ctx context.Context, happened func()) error {
 	if e.conf.Subscriptions == nil {
 		subscriptions = ""
 	}
-	if stream == "" && subscriptions == "" || !e.shared.following.TryLock() {
+	if stream == "" && subscriptions == "" || !e.shared.Following.TryLock() {
 		return errNoEvents
 	}
-	defer e.shared.following.Unlock()
+	defer e.shared.Following.Unlock()
 	if stream == "" {
 		return s.subscribe(ctx, subscriptions, happened)
 	}
@@ -99,7 +99,7 @@ func (e *endpoint) stream(ctx context.Context, path string, l login, happened fu
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	slow := time.AfterFunc(e.shared.within(), func() { cancel(errNotBegun) })
+	slow := time.AfterFunc(e.within(), func() { cancel(errNotBegun) })
 	defer slow.Stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), http.NoBody)
 	if err != nil {

@@ -413,7 +413,7 @@ func talk(t *testing.T, d *redfish.Driver, info map[string]any) bmc.Session {
 
 // quick is a configuration in which a test does not wait long for a time-out.
 func quick() redfish.Config {
-	return redfish.Config{Settings: bmc.Settings{RequestTimeout: 2 * time.Second, Reach: dial.Reach{Loopback: true}}}
+	return redfish.Config{Settings: bmc.Settings{RequestTimeout: 2 * time.Second, PerSecond: -1, Reach: dial.Reach{Loopback: true}}}
 }
 
 func newServer(t *testing.T, h http.Handler) string {

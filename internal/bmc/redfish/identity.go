@@ -22,6 +22,7 @@ func (s *session) quirks(ctx context.Context, sys system, path string) (effect, 
 	if err != nil {
 		return effect{}, err
 	}
+	e.pace(id)
 	found := effectOf(id, e.conf.withoutQuirk)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -30,6 +31,15 @@ func (s *session) quirks(ctx context.Context, sys system, path string) (effect, 
 	}
 	e.quirks[path] = found
 	return found, nil
+}
+
+// pace limits the requests a second to what the settings say of the vendor.
+func (e *endpoint) pace(id identity) {
+	for vendor, perSecond := range e.conf.PerSecondOf {
+		if (match{vendors: []string{vendor}}).byVendor(id) {
+			e.shared.SetPerSecond(perSecond)
+		}
+	}
 }
 
 // identify returns what the service root, the system and, where it matters, the manager

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/dial"
@@ -40,6 +41,7 @@ type info struct {
 	password string
 	auth     authType
 	verify   verify
+	fixed    time.Duration // how long answers are awaited; 0 = as long as is learned
 }
 
 // address identifies the BMC, in errors and among the driver's BMCs.
@@ -48,7 +50,7 @@ func (i info) address() string { return i.base.String() }
 // key is equal for two infos that may share connections and a BMC session. It is a hash,
 // so that the driver's map does not contain passwords.
 func (i info) key() [sha256.Size]byte {
-	return hashOf(i.address(), i.username, i.password, string(i.auth), string(i.verify.mode), string(i.verify.pem))
+	return hashOf(i.address(), i.username, i.password, string(i.auth), string(i.verify.mode), string(i.verify.pem), i.fixed.String())
 }
 
 // credentials is equal for two infos with the same user name and password.
@@ -101,6 +103,8 @@ func parseInfo(m map[string]any, s bmc.Settings) (info, error) {
 	out.auth, err = parseAuth(text(propAuthType))
 	addError(err)
 	out.verify, err = parseVerify(m[propVerifyCA], s.CADir)
+	addError(err)
+	out.fixed, err = bmc.FixedTimeout(m)
 	addError(err)
 
 	if len(wrong) > 0 {

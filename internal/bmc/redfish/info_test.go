@@ -182,7 +182,7 @@ func TestTheHardwareTypeDocumentsWhatIsRead(t *testing.T) {
 	for _, p := range hw.Properties {
 		documented = append(documented, p.Name)
 	}
-	require.ElementsMatch(t, []string{propAddress, propSystem, propUsername, propPassword, propVerifyCA, propAuthType}, documented)
+	require.ElementsMatch(t, []string{propAddress, propSystem, propUsername, propPassword, propVerifyCA, propAuthType, bmc.PropRequestTimeout}, documented)
 }
 
 func FuzzAddress(f *testing.F) {
@@ -208,7 +208,7 @@ func FuzzAPathStaysOnItsBMC(f *testing.F) {
 	}
 	i, err := parseInfo(map[string]any{"redfish_address": "https://bmc/bmc/17"}, here)
 	require.NoError(f, err)
-	e := newEndpoint(i, newSharedBMC(bmc.Settings{MaxPerBMC: 1}.WithDefaults()), Config{}.WithDefaults(), nil)
+	e := newEndpoint(i, bmc.NewShared(bmc.Settings{MaxPerBMC: 1}.WithDefaults()), Config{}.WithDefaults(), nil)
 	f.Fuzz(func(t *testing.T, path string) {
 		u, err := e.resolve(path)
 		if err != nil {

@@ -75,7 +75,7 @@ func (e *endpoint) ensureLogin(ctx context.Context, refused int) (login, error) 
 	if last.kind != notLoggedIn && last.generation > refused {
 		return last, nil
 	}
-	if err := e.shared.denials.Recent(e.info.credentials(), time.Now()); err != nil {
+	if err := e.shared.Denials.Recent(e.info.credentials(), time.Now()); err != nil {
 		return login{}, err
 	}
 	l, err := e.logIn(ctx)
@@ -99,7 +99,7 @@ func (e *endpoint) recordDenial(err error) {
 	e.mu.Lock()
 	e.login = login{generation: e.login.generation}
 	e.mu.Unlock()
-	e.shared.denials.Record(e.info.credentials(), time.Now().Add(e.conf.DeniedFor), err)
+	e.shared.Denials.Record(e.info.credentials(), time.Now().Add(e.conf.DeniedFor), err)
 }
 
 func (e *endpoint) closed() bool {
@@ -246,16 +246,17 @@ func (e *endpoint) serviceRoot(ctx context.Context) (serviceRoot, error) {
 	if root.Managers == "" {
 		root.Managers = pathManagers
 	}
+	e.pace(identity{vendor: string(root.Vendor)})
 	e.mu.Lock()
 	e.root = &root
 	e.mu.Unlock()
 	return root, nil
 }
 
-// logOut deletes the BMC session, if there is one, and forgets what was read of the
+// LogOut implements bmc.Endpoint. It deletes the BMC session, if there is one, and forgets what was read of the
 // service. If the request fails, the session expires on the BMC. After a logout for
 // good nobody logs in again.
-func (e *endpoint) logOut(ctx context.Context, forGood bool) {
+func (e *endpoint) LogOut(ctx context.Context, forGood bool) {
 	select {
 	case e.loginLock <- struct{}{}: // else a login under way would leave its session behind
 		defer func() { <-e.loginLock }()

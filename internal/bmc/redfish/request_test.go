@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/bmc/redfish"
 	"go.temper.dev/temper/internal/fault"
 )
 
@@ -53,6 +54,12 @@ func TestABMCThatRanOutOfTimeGetsMore(t *testing.T) {
 	require.Equal(t, 2*time.Second, s.AnswerWithin(), "twice as long")
 	require.Equal(t, 1, d.Slow())
 	require.Equal(t, 3*time.Second, open(time.Hour).AnswerWithin(), "what others have learned, but not more than may be")
+
+	fixed := talk(t, d, f.info(map[string]any{bmc.PropRequestTimeout: "1.5"}))
+	f.times(1, http.MethodPost, "/Actions/ComputerSystem.Reset", silent)
+	err = fixed.RequestPower(t.Context(), bmc.RequestForceOff)
+	requireFault(t, err, fault.Unreachable, "no answer in time (at most 1.5s)")
+	require.Equal(t, 1500*time.Millisecond, fixed.AnswerWithin(), "driver_info fixes it")
 }
 
 func TestWhoListensIsToldOfEachAnswer(t *testing.T) {
@@ -196,4 +203,71 @@ func TestTheGuardIsAskedAgainBeforeARequestIsSentAgain(t *testing.T) {
 	require.Equal(t, lost, s.RequestPower(t.Context(), bmc.RequestOn), "the guard's own error, as it is")
 	require.Empty(t, f.changed())
 	require.EqualValues(t, 2, asked.Load())
+}
+
+func TestWhoWaitsForAnotherRequestTakesNoSlot(t *testing.T) {
+	f := newFixture(t)
+	conf := quick()
+	conf.RequestTimeout, conf.MaxPerBMC = 30*time.Second, 1
+	d := newDriver(t, conf)
+	waits, over := make(chan struct{}), make(chan struct{})
+	s, err := d.Open(t.Context(), bmc.Target{
+		Node: nodeID, Info: f.info(nil),
+		Await: func(_ context.Context, r bmc.Request) error {
+			require.Equal(t, "power On", r.Name)
+			close(waits)
+			<-over
+			return nil
+		},
+		Guard: func(_ context.Context, r bmc.Request) (time.Time, error) {
+			<-over
+			return time.Now().Add(r.AnswerWithin), nil
+		},
+	})
+	require.NoError(t, err)
+	defer s.Close()
+	done := make(chan error, 1)
+	go func() { done <- s.RequestPower(t.Context(), bmc.RequestOn) }()
+	<-waits
+	_, err = talk(t, d, f.info(nil)).Power(t.Context())
+	require.NoError(t, err, "the only slot is free")
+	close(over)
+	require.NoError(t, <-done)
+}
+
+func TestABMCGetsNoMoreRequestsASecondThanItBears(t *testing.T) {
+	for name, limit := range map[string]func(*redfish.Config){
+		"all BMCs":   func(c *redfish.Config) { c.PerSecond = 10 },
+		"its vendor": func(c *redfish.Config) { c.PerSecondOf = map[string]int{"contoso": 10, "acme": 1} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.docs["/redfish/v1/"].(map[string]any)["Vendor"] = "Contoso"
+			var seen atomic.Int32
+			f.on(http.MethodGet, "", func(http.ResponseWriter, *http.Request) bool { seen.Add(1); return false })
+			conf := quick()
+			limit(&conf)
+			conf.RequestTimeout = 30 * time.Second
+			d := newDriver(t, conf)
+			_, err := talk(t, d, f.info(nil)).Power(t.Context()) // the vendor is known then
+			require.NoError(t, err)
+			began, before := time.Now(), seen.Load()
+			var all sync.WaitGroup
+			for range 4 {
+				s := talk(t, d, f.info(nil))
+				all.Go(func() {
+					for range 5 {
+						if _, err := s.Power(t.Context()); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			all.Wait()
+			n := seen.Load() - before
+			require.GreaterOrEqual(t, n, int32(20))
+			const burst, rate = 2, 9 // of 10 a second
+			require.GreaterOrEqual(t, time.Since(began).Seconds(), float64(n-burst-1)/rate)
+		})
+	}
 }

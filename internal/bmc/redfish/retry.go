@@ -20,7 +20,7 @@ const (
 // BMC had closed.) Only reads are repeated: if the answer to a change is lost, the caller
 // must read back what became of it.
 func (e *endpoint) fetch(ctx context.Context, path string, p login) (*answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.shared.within())
+	ctx, cancel := context.WithTimeout(ctx, e.within())
 	defer cancel()
 	until, _ := ctx.Deadline()
 	var last *answer // returned when there is no time to try again

@@ -43,7 +43,7 @@ func (s *session) subscribe(ctx context.Context, subscriptions string, happened 
 		err = cancelled(ctx, false)
 	}
 	// The request to create it may have taken effect even if it failed, unless the BMC has refused it.
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(2*e.shared.within(), deleteTime))
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(2*e.within(), deleteTime))
 	defer cancel()
 	var refused *refusal
 	if errors.As(err, &refused) && refused.status < 500 || s.deleteSubscription(end, subscriptions, path, id) == nil {

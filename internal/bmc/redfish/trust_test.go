@@ -141,12 +141,12 @@ func TestABMCOnThisMachineIsNotAskedUnlessItMay(t *testing.T) {
 	t.Cleanup(srv.Close)
 	i, err := parseInfo(map[string]any{"redfish_address": srv.URL, "redfish_system_id": "/redfish/v1/Systems/1"}, here)
 	require.NoError(t, err)
-	e := newEndpoint(i, newSharedBMC(bmc.Settings{MaxPerBMC: 1}.WithDefaults()), Config{}.WithDefaults(), make(chan struct{}, 1))
+	e := newEndpoint(i, bmc.NewShared(bmc.Settings{MaxPerBMC: 1}.WithDefaults()), Config{}.WithDefaults(), make(chan struct{}, 1))
 	_, err = e.fetch(t.Context(), "/redfish/v1/", login{})
 	require.Equal(t, fault.Invalid, fault.KindOf(err), "%v", err)
 	require.ErrorContains(t, err, "127.0.0.1 is an address of this machine")
 	require.Zero(t, asked)
-	e = newEndpoint(i, newSharedBMC(bmc.Settings{MaxPerBMC: 1}.WithDefaults()), Config{Settings: here}.WithDefaults(), make(chan struct{}, 1))
+	e = newEndpoint(i, bmc.NewShared(bmc.Settings{MaxPerBMC: 1}.WithDefaults()), Config{Settings: here}.WithDefaults(), make(chan struct{}, 1))
 	_, err = e.fetch(t.Context(), "/redfish/v1/", login{})
 	require.NoError(t, err)
 }
@@ -155,7 +155,7 @@ func TestEveryTimeoutIsSet(t *testing.T) {
 	i, err := parseInfo(map[string]any{"redfish_address": "bmc"}, here)
 	require.NoError(t, err)
 	c := Config{}.WithDefaults()
-	e := newEndpoint(i, newSharedBMC(bmc.Settings{MaxPerBMC: 1}.WithDefaults()), c, nil)
+	e := newEndpoint(i, bmc.NewShared(bmc.Settings{MaxPerBMC: 1}.WithDefaults()), c, nil)
 	require.Positive(t, e.client.Timeout)
 	tr := e.client.Transport.(*http.Transport)
 	for name, d := range map[string]time.Duration{

@@ -1,11 +1,9 @@
-package redfish
+package bmc
 
 import (
 	"slices"
 	"sync"
 	"time"
-
-	"go.temper.dev/temper/internal/bmc"
 )
 
 const (
@@ -13,9 +11,9 @@ const (
 	answerFactor = 2  // an answer is awaited for so many times the 99th percentile of the last ones
 )
 
-// patience is how long the answers of one BMC are awaited. It is learned from its last answers, between the bounds of the
+// Patience is how long the answers of one BMC are awaited. It is learned from its last answers, between the bounds of the
 // settings. A request that ran out of time doubles it, until answersKept answers have come after it.
-type patience struct {
+type Patience struct {
 	least, most time.Duration
 
 	mu      sync.Mutex
@@ -23,22 +21,23 @@ type patience struct {
 	next    int             // in last
 	doubled time.Duration   // after a request that ran out of time, here or in another process; 0 = there was none
 	since   int             // answers since then
-	told    time.Duration   // what within returned last, which other processes may know from this one
+	told    time.Duration   // what Within returned last, which other processes may know from this one
 }
 
-func newPatience(s bmc.Settings) *patience {
-	return &patience{least: s.RequestTimeout, most: s.MostTimeout}
+// NewPatience returns the patience with a BMC of which nothing is known. If the bounds of the settings are the same, nothing is learned.
+func NewPatience(s Settings) *Patience {
+	return &Patience{least: s.RequestTimeout, most: s.MostTimeout}
 }
 
-// within returns how long an answer is awaited now.
-func (p *patience) within() time.Duration {
+// Within returns how long an answer is awaited now.
+func (p *Patience) Within() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.told = p.now()
 	return p.told
 }
 
-func (p *patience) now() time.Duration {
+func (p *Patience) now() time.Duration {
 	if p.least == p.most {
 		return p.least
 	}
@@ -46,8 +45,8 @@ func (p *patience) now() time.Duration {
 	return min(max(p.least, learned), p.most)
 }
 
-// answered notes an answer that took so long.
-func (p *patience) answered(took time.Duration) {
+// Answered notes an answer that took so long.
+func (p *Patience) Answered(took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.last) < answersKept {
@@ -61,15 +60,15 @@ func (p *patience) answered(took time.Duration) {
 	}
 }
 
-// ranOut notes that a request got no answer within that time.
-func (p *patience) ranOut(within time.Duration) {
+// RanOut notes that a request got no answer within that time.
+func (p *Patience) RanOut(within time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.doubled, p.since = max(p.doubled, min(2*within, p.most)), 0
 }
 
-// inherit takes over what was learned last, unless this process has told it: it may know better by now.
-func (p *patience) inherit(within time.Duration) {
+// Inherit takes over what was learned last, unless this process has told it: it may know better by now.
+func (p *Patience) Inherit(within time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if within > p.now() && within != p.told {
@@ -77,8 +76,8 @@ func (p *patience) inherit(within time.Duration) {
 	}
 }
 
-// learned reports whether answers are awaited for longer than usual.
-func (p *patience) learned() bool {
+// Learned reports whether answers are awaited for longer than usual.
+func (p *Patience) Learned() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.now() > p.least
