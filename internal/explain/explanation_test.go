@@ -61,6 +61,15 @@ func TestAStepThatTakesUnusuallyLongIsTrouble(t *testing.T) {
 	require.Equal(t, "step deploy.write_image runs for 11m0s; the longest of 3 on all servers took 1.5s", e.Usual)
 }
 
+// A workflow knows the steps in their order, without their numbers.
+func TestWhatComesNextIsNotTheStepThatRuns(t *testing.T) {
+	o := &node.Operation{ID: 7, Kind: node.KindDeploy, Phase: node.Running, Steps: []node.Step{
+		{Interface: "deploy", Step: node.StepPrepare, State: node.StepDone}, {Interface: "deploy", Step: node.StepDeploy, State: node.StepRunning},
+		{Interface: "deploy", Step: node.StepWriteImage},
+	}}
+	require.Equal(t, "step deploy.write_image", explain.Inside(&node.Node{Operation: o}, nil, time.Now()).Next)
+}
+
 // What ends is so since it failed or since somebody asked for its end, not since its request.
 func TestWhatEndsIsSoSinceThen(t *testing.T) {
 	now := time.Now()

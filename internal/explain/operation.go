@@ -229,11 +229,14 @@ func (e *Explanation) nowAndNext(n *node.Node, o *node.Operation) (now, next str
 		return "", e.next(n, o, step)
 	}
 	var after *node.Step
+	past := false // the current step; a workflow does not know the index of a step
 	for i := range o.Steps {
-		if s := &o.Steps[i]; i > step.Index && !s.Over() {
+		s := &o.Steps[i]
+		if past && !s.Over() {
 			after = s
 			break
 		}
+		past = past || s == step
 	}
 	return stepWords(step), e.next(n, o, after)
 }
