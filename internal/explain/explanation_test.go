@@ -3,6 +3,7 @@ package explain_test
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,26 @@ func TestAStepThatTakesUnusuallyLongIsTrouble(t *testing.T) {
 	o.Steps[0].Usual = &node.Usual{MS: 1500, Samples: 3, Basis: node.UsualOfStep}
 	e = explain.Node(&node.Node{Name: "n1", ProvisionState: node.Deploying, Operation: o}, f)
 	require.Equal(t, "step deploy.write_image runs for 11m0s; the longest of 3 on all servers took 1.5s", e.Usual)
+}
+
+// The error of a BMC that is silent is told once, as what the step waits for.
+func TestSilenceIsToldOnce(t *testing.T) {
+	now := time.Now()
+	wait := node.SilentWait(now.Add(-time.Minute), "no answer in time", now.Add(time.Minute))
+	o := &node.Operation{ID: 7, Kind: node.KindDeploy, Phase: node.Running, AcceptedAt: now, Driver: "redfish", StepWait: &wait, WaitingFor: "the BMC to answer again", Steps: []node.Step{
+		{Interface: "deploy", Step: node.StepPrepare, State: node.StepRunning, Attempts: 2, StartedAt: &now, LastError: "no answer in time, and longer than what is kept"},
+	}}
+	n := &node.Node{Name: "n1", ProvisionState: node.Deploying, Operation: o, Silence: &node.BMCSilence{
+		Since: now.Add(-time.Minute), AskedAt: now, AskedBy: "conductor-1", NextAt: now.Add(time.Second), Seen: "no answer in time",
+	}}
+	n.Silence.BMC = n.BMC()
+	e := explain.Node(n, explain.Facts{Now: now, Covered: true})
+	require.Equal(t, fault.BMCSilent, e.Cause)
+	require.Equal(t, []explain.Action{{Do: explain.ProbeBMC}, {Do: explain.CancelOperation, Operation: 7}, {Do: explain.WatchOperation, Operation: 7}}, e.Actions)
+	words := e.Paragraph(nil)
+	require.Equal(t, 1, strings.Count(words, "no answer in time"), words)
+	require.Contains(t, words, "The BMC is silent; conductor-1 asked it last, at ")
+	require.Contains(t, words, "What to do: Check that the BMC has power and network")
 }
 
 // A workflow knows the steps in their order, without their numbers.

@@ -14,8 +14,11 @@ func (e *Explanation) silence(n *node.Node) {
 	if s == nil {
 		return
 	}
-	words := fmt.Sprintf("The BMC has given no answer since %s; conductor %s asked it last, at %s (%s)",
-		text.Clock(s.Since, e.now), s.AskedBy, text.Clock(s.AskedAt, e.now), text.Clause(told(s.Seen)))
+	who := fmt.Sprintf("%s asked it last, at %s", node.ConductorWords(s.AskedBy), text.Clock(s.AskedAt, e.now))
+	words := fmt.Sprintf("The BMC has given no answer since %s; %s (%s)", text.Clock(s.Since, e.now), who, text.Clause(told(s.Seen)))
+	if o := n.Operation; o != nil && o.LiveWait().Silent() { // its story says since when and why
+		words = "The BMC is silent; " + who
+	}
 	if s.NextAt.After(e.now) {
 		words += "; it is asked again about " + text.Clock(s.NextAt, e.now)
 	}

@@ -40,7 +40,7 @@ func (e *Explanation) tell(n *node.Node) {
 	}
 	step := o.CurrentStep()
 	defer func() {
-		if e.Story.running && o.Phase != node.Undoing {
+		if e.Story.running && o.Phase != node.Undoing && !o.LiveWait().Silent() { // which says why, too
 			e.Story.addFailure(step)
 		}
 	}()

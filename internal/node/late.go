@@ -55,7 +55,7 @@ func (w *Wait) Late(now time.Time) bool { return w != nil && w.LateAt != nil && 
 // LateCause returns why the current step takes unusually long, "" if it does not or nobody knows. The cause of a BMC that gives
 // no answer is known at once.
 func (o *Operation) LateCause(now time.Time) fault.Code {
-	if o.LiveWait().silent() || o.PastUsual(now) && o.StepWait.Late(now) {
+	if o.LiveWait().Silent() || o.PastUsual(now) && o.StepWait.Late(now) {
 		return o.StepWait.LateCause
 	}
 	return ""

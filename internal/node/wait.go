@@ -93,8 +93,8 @@ func SilentWait(since time.Time, why string, until time.Time) Wait {
 	return Wait{For: WaitAnswer, Since: since, Until: &until, Unread: why, UnreadSince: &since, LateAt: &late, LateCause: fault.BMCSilent}
 }
 
-// silent reports whether w is for a BMC that gives no answer.
-func (w *Wait) silent() bool { return w != nil && w.For == WaitAnswer && w.Unread != "" }
+// Silent reports whether w is for a BMC that gives no answer.
+func (w *Wait) Silent() bool { return w != nil && w.For == WaitAnswer && w.Unread != "" }
 
 // newLook is the weight of the newest look in a speed: each one is measured over a few seconds only.
 const newLook = 0.3
