@@ -85,7 +85,8 @@ func TestSilenceIsToldOnce(t *testing.T) {
 // A workflow knows the steps in their order, without their numbers.
 func TestWhatComesNextIsNotTheStepThatRuns(t *testing.T) {
 	o := &node.Operation{ID: 7, Kind: node.KindDeploy, Phase: node.Running, Steps: []node.Step{
-		{Interface: "deploy", Step: node.StepPrepare, State: node.StepDone}, {Interface: "deploy", Step: node.StepDeploy, State: node.StepRunning},
+		{Interface: "deploy", Step: node.StepPrepare, State: node.StepDone},
+		{Interface: "deploy", Step: node.StepDeploy, State: node.StepRunning},
 		{Interface: "deploy", Step: node.StepWriteImage},
 	}}
 	require.Equal(t, "step deploy.write_image", explain.Inside(&node.Node{Operation: o}, nil, time.Now()).Next)
