@@ -138,7 +138,7 @@ func eachEvent(r io.Reader, happened func()) error {
 	length, data, afterCR := 0, false, false
 	for {
 		b, err := in.ReadByte()
-		if err == io.EOF { //nolint:errorlint // bufio returns it as it is
+		if err == io.EOF {
 			return nil
 		}
 		if err != nil {

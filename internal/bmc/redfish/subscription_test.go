@@ -179,7 +179,7 @@ func TestASubscriptionThatWasLeftIsFoundAgain(t *testing.T) {
 		<-f.events
 		setFaults(t, rack, `{"kind":"unavailable","method":"DELETE","path":"/Subscriptions","count":1}`)
 		f.end()
-		<-f.ended
+		require.Error(t, <-f.ended)
 		require.Len(t, subscribed(t, l), 1)
 		_, left := book.open()
 		require.Equal(t, 1, left)
