@@ -134,3 +134,9 @@ func TestADifferenceNeedsAMajority(t *testing.T) {
 			{"memory modules", "16 × 32 GiB", 9, 10}, {"BIOS", "2.2", 5, 10}, {"disks", "1 × 1 TB", 1, 1}, {"GPUs", "8 × H100", 9, 9},
 		}))
 }
+
+// What an agent sends is shown in terminals.
+func TestPartsAreOneLineEachAndPrintable(t *testing.T) {
+	parts := inventory.Read(of(t, `{"disks": [{"serial": "D\u001b[31m1", "model": "a\n\tb\u0000\u202e"}], "system_vendor": {"product_name": "R\r660"}}`)).Parts
+	require.Equal(t, []inventory.Part{{Kind: inventory.System, Name: "model", Is: "R 660"}, {Kind: inventory.Disk, Name: "D[31m1", Is: "a b"}}, parts)
+}
