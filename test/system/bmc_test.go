@@ -15,7 +15,7 @@ import (
 
 // Paths at a BMC.
 const (
-	system  = "/redfish/v1/Systems/1"
+	system  = "SYSTEM" // stands for the path of the server's system
 	reset   = "ComputerSystem.Reset"
 	insert  = "VirtualMedia.InsertMedia"
 	eject   = "VirtualMedia.EjectMedia"
@@ -26,7 +26,7 @@ const (
 func undisturbed(t *testing.T, s *stack) []action {
 	t.Helper()
 	s.calm.Do(func() {
-		n := available(t, s, s.rack)
+		n := available(t, s, s.rack.of(standard))
 		n.deployed(n.provision("active", nil), digest(t, s.rack))
 		s.actions = n.hardware().Actions
 	})
@@ -79,7 +79,7 @@ func TestADeployLivesThroughABMCThatMisbehaves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := available(t, s, s.rack)
+			n := available(t, s, s.rack.of(standard))
 			n.spoil(c.faults...)
 			n.deployed(n.provision("active", nil), digest(t, s.rack))
 			struck := n.strikes(c.faults[0])
@@ -152,7 +152,8 @@ func (n *node) strikes(f fault) int {
 	a, err := request(http.MethodGet, n.r.url+"/servers/"+n.server+"/faults", nil, nil)
 	require.NoError(n.t, err)
 	require.NoError(n.t, a.decode(&l))
-	i := slices.IndexFunc(l.Faults, func(left fault) bool { return left.Kind == f.Kind && left.Path == f.Path })
+	path := n.r.path(n.t, n.server, f.Path)
+	i := slices.IndexFunc(l.Faults, func(left fault) bool { return left.Kind == f.Kind && left.Path == path })
 	if i < 0 {
 		return f.Count
 	}
@@ -277,7 +278,7 @@ func TestAServerThatIsDeafToSoftPowerOffStaysOn(t *testing.T) {
 // owing returns a node that owes an undo, because its deploy was cancelled while its BMC had these faults.
 func owing(t *testing.T, s *stack, faults ...fault) *node {
 	t.Helper()
-	n := available(t, s, s.rack)
+	n := available(t, s, s.rack.of(standard))
 	n.spoil(fault{Kind: "no_agent"})
 	id := n.provision("active", nil)
 	n.await("wait call-back")
@@ -407,7 +408,7 @@ func (n *node) lines(words string) (count int) {
 func TestABMCThatIsGoneInTheMiddleIsWaitedForAndThenGivenUp(t *testing.T) {
 	t.Parallel()
 	s := world(t)
-	n := available(t, s, s.rack)
+	n := available(t, s, s.rack.of(standard))
 	n.spoil(fault{Kind: "reset", Method: "POST", Path: insert})
 	id := n.provision("active", nil)
 	// Each of five rounds reads the medium for virtual_media_timeout before it sends again.

@@ -83,7 +83,7 @@ func TestACancelledDeployLeavesTheServerClean(t *testing.T) {
 			t.Run(moment+", "+how, func(t *testing.T) {
 				t.Parallel()
 				l := newLibrary(t, nil)
-				n := available(t, s, s.rack)
+				n := available(t, s, s.rack.of(standard))
 				file := "/good.raw"
 				if c.slow {
 					file = "/slow.raw"

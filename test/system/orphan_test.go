@@ -76,7 +76,7 @@ func leave(t *testing.T, s *stack, group string, states ...string) []*alone {
 	t.Helper()
 	var all []*alone
 	for _, name := range states {
-		a := &alone{node: enroll(t, s, s.rack), transient: transients[name], name: name}
+		a := &alone{node: enroll(t, s, s.rack.of(standard)), transient: transients[name], name: name}
 		a.prepare(a.node)
 		a.patch("conductor_group", group)
 		a.spoil(a.faults...)
@@ -300,7 +300,7 @@ func neverStarted(t *testing.T, s *stack) {
 	s.conductor(t, group, group+"-1")
 	var all []*alone
 	for _, name := range []string{"verifying", "deploying", "deleting", "cleaning"} {
-		a := &alone{node: enroll(t, s, s.rack), transient: transients[name], name: name}
+		a := &alone{node: enroll(t, s, s.rack.of(standard)), transient: transients[name], name: name}
 		a.prepare(a.node)
 		a.patch("conductor_group", group)
 		a.spoil(a.faults...)

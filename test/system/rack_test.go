@@ -3,6 +3,8 @@ package system_test
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,16 +16,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/sim"
+	"go.temper.dev/temper/internal/sim/redfish"
 )
 
 // rack gives each server of a simulated rack to one test.
 type rack struct {
-	url    string
-	prefix string // of its nodes' names
-
-	mu   sync.Mutex
-	free []string
+	url     string
+	prefix  string // of its nodes' names
+	persona string // that the servers have; "" = any
+	pool    *pool
 }
+
+// pool has the names of the servers that no test has yet, by persona.
+type pool struct {
+	mu   sync.Mutex
+	free map[string][]string
+}
+
+// standard is the persona that answers as the standard says.
+const standard = "generic"
+
+// mixed are the personas of the stack's servers, in turn. Tests that need a server with the standard's way of inserting media, or one
+// that is equal to that of another run, take it of the standard.
+const mixed = "generic,generic,generic,generic,generic,generic," + redfish.AllPersonas
 
 // findRack lists the servers of the rack at url.
 func findRack(url, prefix string) (*rack, error) {
@@ -35,22 +50,42 @@ func findRack(url, prefix string) (*rack, error) {
 	if err := a.decode(&all); err != nil {
 		return nil, err
 	}
-	r := &rack{url: url, prefix: prefix}
+	r := &rack{url: url, prefix: prefix, pool: &pool{free: map[string][]string{}}}
 	for _, s := range all {
-		r.free = append(r.free, s.Name)
+		r.pool.free[s.Persona] = append(r.pool.free[s.Persona], s.Name)
 	}
 	return r, nil
 }
 
-// take returns a server that no other test has.
+// of returns the rack's servers of one persona.
+func (r *rack) of(persona string) *rack {
+	return &rack{url: r.url, prefix: r.prefix, persona: persona, pool: r.pool}
+}
+
+// take returns a server that no other test has. Which machine it is follows from the name of the test, so that a test always has
+// the same.
 func (r *rack) take(t *testing.T) string {
 	t.Helper()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	require.NotEmpty(t, r.free, "the rack has too few servers for the tests")
-	name := r.free[0]
-	r.free = r.free[1:]
-	return name
+	r.pool.mu.Lock()
+	defer r.pool.mu.Unlock()
+	free := r.pool.free
+	personas := []string{r.persona}
+	if r.persona == "" {
+		personas = slices.Sorted(maps.Keys(free))
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(t.Name())) // a hash takes everything
+	first := int(h.Sum32() % uint32(len(personas)))
+	for i := range personas { // a small rack has not all of them
+		persona := personas[(first+i)%len(personas)]
+		if names := free[persona]; len(names) > 0 {
+			free[persona] = names[1:]
+			t.Logf("%s is a %s", names[0], persona)
+			return names[0]
+		}
+	}
+	require.Fail(t, "the rack has too few servers for the tests")
+	return ""
 }
 
 // server is a server of the rack, with what was done to it.
@@ -145,7 +180,11 @@ func (r *rack) read(name string) (server, error) {
 		return server{}, fmt.Errorf("server %s: %d: %s", name, a.status, a.body)
 	}
 	var s server
-	return s, a.decode(&s)
+	err = a.decode(&s)
+	if s.Persona == "sushy-tools" && text(s.BootOverride) == "Hdd" {
+		s.BootOverride = nil // it can't be disabled, and the disk is what a server boots from without
+	}
+	return s, err
 }
 
 // fault is a fault of a server, as in the rack's API.
@@ -159,9 +198,24 @@ type fault struct {
 	Delay   string `json:"delay,omitempty"`
 }
 
+// path returns the path of a fault of a server: where it has its system, if the path is system.
+func (r *rack) path(t *testing.T, name, path string) string {
+	t.Helper()
+	if path != system {
+		return path
+	}
+	sv, err := r.read(name)
+	require.NoError(t, err)
+	return sv.System
+}
+
 // spoil sets a server's faults; none deletes them.
 func (r *rack) spoil(t *testing.T, name string, faults ...fault) {
 	t.Helper()
+	faults = slices.Clone(faults)
+	for i := range faults {
+		faults[i].Path = r.path(t, name, faults[i].Path)
+	}
 	a, err := request(http.MethodPut, r.url+"/servers/"+name+"/faults", map[string]any{"faults": slices.Concat([]fault{}, faults)}, nil)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, a.status, "%s", a.body)

@@ -84,7 +84,7 @@ func startStack(servers int, args ...string) (*stack, error) {
 		ReadyFile: s.infoFile(), Within: startWithin,
 		Args: append([]string{
 			"dev", "--data", filepath.Join(dir, "data"), "--config", conf, "--listen", "127.0.0.1:0", "--enroll=false",
-			"--nodes", strconv.Itoa(servers), "--conductors", "2", "--drivers", "redfish",
+			"--nodes", strconv.Itoa(servers), "--conductors", "2", "--drivers", "redfish", "--persona", mixed,
 		}, args...),
 	}.Run(context.Background())
 	if err != nil {
@@ -135,7 +135,7 @@ type common struct {
 var shared common
 
 // servers is how many servers the shared rack has: more than the tests take.
-const servers = 300
+const servers = 20 * 22
 
 // world returns the shared stack, for tests that run beside others.
 func world(t *testing.T) *stack {
