@@ -210,7 +210,9 @@ func (c *comparison) handOver() {
 	if c.maybe() {
 		p = &node.Pause{What: node.PauseOf(c.one(string(node.PauseOfActivity), string(node.PauseOfWorkflow))), At: c.began}
 	}
-	c.write(fmt.Sprintf("hand over %+v", p), func(r conductor.OperationStore) (any, error) { return nil, r.HandOver(c.Context(), c.op, c.held, p) })
+	c.write(fmt.Sprintf("hand over %+v", p), func(r conductor.OperationStore) (any, error) {
+		return nil, r.HandOver(c.Context(), c.op, c.held, p, node.Progress{})
+	})
 }
 
 // The others write the store as the API and other conductors do, and note in the book what that changes for steps.

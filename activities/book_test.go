@@ -199,11 +199,14 @@ func (b *book) TellWait(_ context.Context, _ int64, c node.Claim, w *node.Wait) 
 	return b.op.PendingAsk(), nil
 }
 
-func (b *book) HandOver(_ context.Context, _ int64, c node.Claim, p *node.Pause) error {
+func (b *book) HandOver(_ context.Context, _ int64, c node.Claim, p *node.Pause, known node.Progress) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if c != b.op.Claim {
 		return fault.New(fault.Lost, "claim %v is not the newest", c)
+	}
+	if known.InFlight != nil {
+		b.flight.Repeated, b.flightUntil = known.InFlight.Repeated, time.Now().Add(known.InFlight.Left)
 	}
 	b.op.Rests, b.empty = true, false
 	if b.op.TemporalPause == nil {

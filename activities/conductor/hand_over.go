@@ -40,13 +40,16 @@ func (t *task) clearAsk() {
 const handOverTimeout = 300 * time.Millisecond
 
 // recordHandOver records that the current step is handed over and, if somebody has paused
-// it in Temporal, the pause p. It writes nothing else: an interrupted step may have
+// it in Temporal, the pause p. If the BMC has answered the last request, that is recorded, too, so that the next
+// conductor does not wait for its effect. Nothing else is written: an interrupted step may have
 // noted in memory what it did not get to do. It reports whether another conductor
 // has taken the step already.
 func (t *task) recordHandOver(p *node.Pause) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), handOverTimeout)
 	defer cancel()
-	err := t.Store.HandOver(ctx, t.op.ID, t.claim, p)
+	var known node.Progress
+	t.noteFlight(&known)
+	err := t.Store.HandOver(ctx, t.op.ID, t.claim, p, known)
 	if err != nil && !fault.Is(err, fault.Lost) {
 		t.log.Warn("the step was handed over, but that could not be recorded", zap.Error(err))
 	}

@@ -64,8 +64,8 @@ func (c *lostClaimCounter) TellWait(ctx context.Context, operation int64, claim 
 }
 
 // HandOver implements OperationStore.
-func (c *lostClaimCounter) HandOver(ctx context.Context, operation int64, claim node.Claim, p *node.Pause) error {
-	err := c.OperationStore.HandOver(ctx, operation, claim, p)
+func (c *lostClaimCounter) HandOver(ctx context.Context, operation int64, claim node.Claim, p *node.Pause, known node.Progress) error {
+	err := c.OperationStore.HandOver(ctx, operation, claim, p, known)
 	c.count("save", err)
 	return err
 }

@@ -20,8 +20,9 @@ type OperationStore interface {
 	// TellWait writes what the running step waits for, and returns what CheckClaim does. It locks the operation's row only.
 	TellWait(ctx context.Context, operation int64, c node.Claim, w *node.Wait) (node.Ask, error)
 	// HandOver records that the conductor has stopped working on the step, so that another
-	// one may continue it at once. p is the pause in Temporal that is the reason; it may be nil.
-	HandOver(ctx context.Context, operation int64, c node.Claim, p *node.Pause) error
+	// one may continue it at once. p is the pause in Temporal that is the reason; it may be nil. Of
+	// known only InFlight and AnswerWithin are recorded.
+	HandOver(ctx context.Context, operation int64, c node.Claim, p *node.Pause, known node.Progress) error
 	SilenceStore
 	SaveInspection(ctx context.Context, operation int64, c node.Claim, i node.Inspection) (leftOut int, err error)
 	// StillDead returns the deaths without those of conductors that have turned out

@@ -87,3 +87,24 @@ func TestAClaimLearnsOfARequestThatIsBeingRecorded(t *testing.T) {
 	require.NotNil(t, next.InFlight)
 	require.Equal(t, "power On", next.InFlight.Name)
 }
+
+func TestAHandOverTellsThatTheLastRequestWasAnswered(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	_, o := running(t, s)
+	sent := node.BMCRequest{Name: "power On", Left: time.Hour, AnswerWithin: 8 * time.Second}
+	next := func(seq int64) *node.Operation {
+		n, err := s.Claim(t.Context(), o.ID, "r1", node.Claim{Seq: seq, Attempt: 1}, time.Time{}, "c2")
+		require.NoError(t, err)
+		return n.Operation
+	}
+	_, err := s.StartRequest(t.Context(), o.ID, o.Claim, sent)
+	require.NoError(t, err)
+	require.NoError(t, s.HandOver(t.Context(), o.ID, o.Claim, nil, node.Progress{}))
+	second := next(2)
+	require.NotNil(t, second.InFlight, "who knows nothing of it leaves it")
+	require.NoError(t, s.HandOver(t.Context(), o.ID, second.Claim, nil, node.Progress{InFlight: &node.BMCRequest{}, AnswerWithin: 16 * time.Second}))
+	third := next(3)
+	require.Nil(t, third.InFlight)
+	require.Equal(t, 16*time.Second, third.AnswerWithin)
+}

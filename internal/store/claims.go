@@ -112,9 +112,11 @@ func (s *Store) TellWait(ctx context.Context, id int64, c node.Claim, w *node.Wa
 
 // HandOver records that the holder of the claim has stopped in good order before its step was over,
 // so that another attempt can take it up at once. p is the pause in Temporal for which it stopped,
-// nil if there is none. HandOver returns fault.Lost if the claim is not the newest.
-func (s *Store) HandOver(ctx context.Context, id int64, c node.Claim, p *node.Pause) error {
+// nil if there is none. What known says of the last request to the BMC (InFlight, AnswerWithin) is recorded, and nothing else
+// of it. HandOver returns fault.Lost if the claim is not the newest.
+func (s *Store) HandOver(ctx context.Context, id int64, c node.Claim, p *node.Pause, known node.Progress) error {
 	a := args{"id": id, "seq": c.Seq, "attempt": c.Attempt, "pause": nil}
+	addRequest(a, known)
 	if p != nil {
 		var d dicts
 		if a["pause"] = d.of(p); d.err != nil {

@@ -113,7 +113,7 @@ func TestAStepThatIsHandedOverForAPauseSaysSo(t *testing.T) {
 	s := open(t)
 	_, o := running(t, s)
 	p := &node.Pause{What: node.PauseOfActivity, At: time.Now().UTC().Truncate(time.Microsecond), Activity: "5"}
-	require.NoError(t, s.HandOver(t.Context(), o.ID, first, p))
+	require.NoError(t, s.HandOver(t.Context(), o.ID, first, p, node.Progress{}))
 	got, err := s.Operation(t.Context(), o.ID)
 	require.NoError(t, err)
 	require.True(t, got.Rests)

@@ -74,7 +74,9 @@ func TestNobodyDiesWithAClaimOfWhichSomethingCame(t *testing.T) {
 			_, err := s.SaveSteps(t.Context(), id, c, node.Progress{Came: true, Power: node.PowerOn})
 			require.NoError(t, err)
 		},
-		"handed over": func(t *testing.T, id int64, c node.Claim) { require.NoError(t, s.HandOver(t.Context(), id, c, nil)) },
+		"handed over": func(t *testing.T, id int64, c node.Claim) {
+			require.NoError(t, s.HandOver(t.Context(), id, c, nil, node.Progress{}))
+		},
 		"directed": func(t *testing.T, id int64, _ node.Claim) {
 			_, err := s.Direct(t.Context(), id, func(*node.Node) (node.OperationChange, error) { return node.OperationChange{Came: true}, nil })
 			require.NoError(t, err)

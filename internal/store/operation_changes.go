@@ -160,8 +160,12 @@ written AS (
 SELECT op.asked FROM op`
 
 const handOverStepSQL = `
+WITH op AS (
 UPDATE operations o SET rests = true, claim_empty = false, temporal_pause = coalesce(o.temporal_pause, @pause)
- WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL`
+ WHERE o.id = @id AND claim_held(o, @seq, @attempt) AND o.ended_at IS NULL
+RETURNING o.node_id AS id),
+` + saveRequestSQL + `
+SELECT FROM op`
 
 // registerSQL also marks the operations whose conductor has died: another process registers under
 // its name, and it had not stopped.

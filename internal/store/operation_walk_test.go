@@ -170,7 +170,7 @@ func (w *walk) handOver() {
 	if w.IntN(2) == 0 {
 		p = &node.Pause{What: node.PauseOfActivity, At: time.Now()}
 	}
-	w.fine(w.s.HandOver(w.Context(), w.want.ID, w.want.Claim, p))
+	w.fine(w.s.HandOver(w.Context(), w.want.ID, w.want.Claim, p, node.Progress{}))
 	if w.want.Rests = true; w.want.TemporalPause == nil {
 		w.want.TemporalPause = p
 	}
@@ -390,7 +390,7 @@ func (w *walk) end() {
 	kind(w, fault.Lost, err)
 	_, err = w.s.SaveSteps(w.Context(), o.ID, o.Claim, node.Progress{Phase: node.Running})
 	kind(w, fault.Lost, err)
-	kind(w, fault.Lost, w.s.HandOver(w.Context(), o.ID, o.Claim, nil))
+	kind(w, fault.Lost, w.s.HandOver(w.Context(), o.ID, o.Claim, nil, node.Progress{}))
 	_, err = w.s.TellWait(w.Context(), o.ID, o.Claim, &node.Wait{For: node.WaitPower})
 	kind(w, fault.Lost, err)
 	_, err = w.s.Block(w.Context(), o.ID, o.RunID, 0, node.BlockedNoConductor, "a conductor", nil)

@@ -61,7 +61,7 @@ func TestTheTimelineSaysWhoTookOverFromWhomAndWhy(t *testing.T) {
 
 	register("c2") // it died, and was started again
 	c := claim(1, 3, "c1")
-	require.NoError(t, s.HandOver(t.Context(), o.ID, c, nil))
+	require.NoError(t, s.HandOver(t.Context(), o.ID, c, nil, node.Progress{}))
 	c = claim(1, 4, "c2")
 	save(c, node.Progress{Phase: node.Running, Steps: deployStep(node.StepRunning), Rests: true, News: []node.News{
 		{What: node.TimelineFailed, Step: "deploy.deploy", Words: "no disk at http://u:hunter2@h/"}, // masked, as in every text that is stored

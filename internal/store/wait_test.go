@@ -244,12 +244,12 @@ func TestAStepIsToldOfThePauseLikeOfAnAsk(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, node.AskCancel, ask, "what somebody asks for comes first")
 
-	require.NoError(t, s.HandOver(t.Context(), o.ID, first, nil))
+	require.NoError(t, s.HandOver(t.Context(), o.ID, first, nil, node.Progress{}))
 	got, err := s.Claim(t.Context(), o.ID, "r1", node.Claim{Seq: 1, Attempt: 2}, time.Time{}, "c2")
 	require.NoError(t, err)
 	require.True(t, got.Operation.Rests)
 	require.True(t, got.Operation.Paused)
-	kind(t, fault.Lost, s.HandOver(t.Context(), o.ID, first, nil))
+	kind(t, fault.Lost, s.HandOver(t.Context(), o.ID, first, nil, node.Progress{}))
 }
 
 func TestWhatWasAcceptedInMaintenanceIsNotPaused(t *testing.T) {

@@ -77,9 +77,9 @@ func began(was, now node.Step) bool {
 }
 
 // HandOver records that the attempt gives its step to another one.
-func (r *conductorStore) HandOver(ctx context.Context, operation int64, c node.Claim, p *node.Pause) error {
+func (r *conductorStore) HandOver(ctx context.Context, operation int64, c node.Claim, p *node.Pause, known node.Progress) error {
 	chaos.Trace(chaos.Point{Name: chaos.HandedOver, Operation: operation})
-	return r.OperationStore.HandOver(ctx, operation, c, p)
+	return r.OperationStore.HandOver(ctx, operation, c, p, known)
 }
 
 // Inventory reads what the agent found.
