@@ -189,8 +189,7 @@ func (s *System) conductors() Part {
 	if uncovered > 0 {
 		trouble = append(trouble, fmt.Sprintf("no live conductor covers %s: %s", nodes(uncovered), some(where[:min(len(where), coverage.MaxDead)], len(where))))
 	}
-	switch {
-	case trouble == nil:
+	if trouble == nil {
 		return p
 	}
 	if late := s.lateConductors(); late != "" {
