@@ -9,16 +9,22 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// silentSQL notes for one node that its BMC gave no answer. Its rows for other nodes of the same BMC were put off when the
-// BMC was asked.
+// silentSQL notes that a BMC gave no answer: for the node of which it was asked, and for those of its nodes that have a row already, which
+// were put off when it was asked. They are locked in the order of nodes, before the node's own row may be inserted.
 const silentSQL = `
+WITH shared AS MATERIALIZED (SELECT s.node_id FROM bmc_silences s WHERE s.bmc = @bmc OR s.node_id = @node ORDER BY s.node_id FOR UPDATE),
+told AS MATERIALIZED (
+	SELECT clock_timestamp() AS asked_at, clock_timestamp() + @pause::bigint * interval '1 microsecond' AS next_at, count(*) FROM shared),
+others AS (
+	UPDATE bmc_silences s SET asked_at = told.asked_at, asked_by = @conductor, next_at = told.next_at, seen = @seen
+	  FROM shared, told WHERE s.node_id = shared.node_id AND s.node_id <> @node)
 INSERT INTO bmc_silences AS s (node_id, bmc, asked_at, asked_by, next_at, seen)
-VALUES (@node, @bmc, clock_timestamp(), @conductor, clock_timestamp() + @pause::bigint * interval '1 microsecond', @seen)
+SELECT @node, @bmc, told.asked_at, @conductor, told.next_at, @seen FROM told
 ON CONFLICT (node_id) DO UPDATE SET bmc = excluded.bmc, since = CASE WHEN s.bmc = excluded.bmc THEN s.since ELSE excluded.since END,
 	asked_at = excluded.asked_at, asked_by = excluded.asked_by, next_at = excluded.next_at, seen = excluded.seen`
 
-// BMCSilent records that the BMC of the node with this id gave s.AskedBy no answer, with s.Seen as error. Nobody asks it
-// for pause.
+// BMCSilent records that the BMC of the node with this id gave s.AskedBy no answer, with s.Seen as error. Nobody asks it,
+// for whatever of its nodes, for pause.
 func (s *Store) BMCSilent(ctx context.Context, id int64, silence node.BMCSilence, pause time.Duration) error {
 	_, err := s.exec(ctx, "record that a BMC is silent", silentSQL, args{
 		"node": id, "bmc": silence.BMC, "conductor": silence.AskedBy, "seen": words(silence.Seen, maxError), "pause": micros(pause),

@@ -85,6 +85,18 @@ func TestNodesOfOneBMCAreAskedAndForgottenTogether(t *testing.T) {
 	due, err := s.SilentDue(t.Context(), "c1", []string{"redfish"}, time.Hour, 10)
 	require.NoError(t, err)
 	require.Empty(t, due, "somebody asks it")
+
+	for _, n := range nodes {
+		silent(t, s, n, -time.Second)
+	}
+	due, err = s.SilentDue(t.Context(), "c1", []string{"redfish"}, time.Hour, 10)
+	require.NoError(t, err)
+	require.Len(t, due, 2)
+	silent(t, s, nodes[1], time.Minute) // one of them was asked, and gave no answer
+	left, err := s.AskSilentBMC(t.Context(), nodes[0].BMC(), "c2", time.Hour, false)
+	require.NoError(t, err)
+	require.LessOrEqual(t, left, time.Minute, "the pause holds for all of its nodes")
+	require.Greater(t, left, time.Second)
 	require.NoError(t, s.BMCAnswered(t.Context(), nodes[0].ID, nodes[0].BMC()))
 	require.Nil(t, shown(t, s, nodes[1]))
 }
