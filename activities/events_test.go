@@ -49,6 +49,34 @@ func TestAnEventMakesAStepThatWaitsLookAtOnce(t *testing.T) {
 	}
 }
 
+func TestEventsDoNotShortenThePauseThatABMCAsksFor(t *testing.T) {
+	const wanted = 500 * time.Millisecond
+	b := switching(t)
+	b.steps.Settings.PowerTimeout = time.Hour
+	b.machine.follow = func(ctx context.Context, happened func()) error {
+		for ctx.Err() == nil {
+			happened()
+		}
+		return ctx.Err()
+	}
+	var refused time.Time
+	b.machine.reads = func() error {
+		switch {
+		case len(b.machine.asked) == 0:
+			return nil
+		case refused.IsZero():
+			refused = time.Now()
+			return bmc.Busy(wanted, "later")
+		}
+		require.GreaterOrEqual(t, time.Since(refused), wanted)
+		b.machine.power = bmc.PowerOn
+		return nil
+	}
+	_, err := b.run()
+	require.NoError(t, err)
+	require.False(t, refused.IsZero())
+}
+
 func TestAStepWithoutEventsLooksAsOftenAsEver(t *testing.T) {
 	for name, follow := range map[string]func(context.Context, func()) error{
 		"a BMC that has none":          nil,

@@ -50,9 +50,9 @@ func (e *events) end() {
 	}
 }
 
-// pause waits for d, or until an event, but not for less than eventPause.
-func (e *events) pause(ctx context.Context, d time.Duration) error {
-	least := min(d, eventPause)
+// pause waits for d, or until an event, but not for less than eventPause and asked: how long a BMC wants not to be asked.
+func (e *events) pause(ctx context.Context, d, asked time.Duration) error {
+	least := min(d, max(eventPause, asked))
 	if err := sleep(ctx, least); err != nil {
 		return err
 	}

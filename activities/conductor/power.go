@@ -200,7 +200,8 @@ func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Powe
 		if heard == nil {
 			heard = t.listen(ctx)
 		}
-		if err := heard.pause(ctx, min(max(next(), bmc.RetryAfter(err)), max(time.Until(until), 0))); err != nil {
+		asked := bmc.RetryAfter(err)
+		if err := heard.pause(ctx, min(max(next(), asked), max(time.Until(until), 0)), asked); err != nil {
 			return false, err
 		}
 	}
