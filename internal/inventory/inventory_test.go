@@ -135,6 +135,16 @@ func TestADifferenceNeedsAMajority(t *testing.T) {
 		}))
 }
 
+// Names that are equal as numbers are not equal as names: each name of a kind occurs once.
+func TestPartsOfOneNameAreNumberedAlsoBesideNamesThatLookAlike(t *testing.T) {
+	parts := inventory.Read(of(t, `{"pci_devices": [{"name": "slot1", "model": "A"}, {"name": "slot01", "model": "B"}, {"name": "slot1", "model": "C"}]}`)).Parts
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.Name)
+	}
+	require.Equal(t, []string{"slot01", "slot1", "slot1 #2"}, names)
+}
+
 // What an agent sends is shown in terminals.
 func TestPartsAreOneLineEachAndPrintable(t *testing.T) {
 	parts := inventory.Read(of(t, `{"disks": [{"serial": "D\u001b[31m1", "model": "a\n\tb\u0000\u202e"}], "system_vendor": {"product_name": "R\r660"}}`)).Parts

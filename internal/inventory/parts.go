@@ -125,7 +125,7 @@ func partsOf(l list, elements []element) []Part {
 		})
 	}
 	slices.SortFunc(out, func(a, b Part) int {
-		return cmp.Or(natural(a.Name, b.Name), cmp.Compare(a.Is, b.Is), cmp.Compare(a.Serial, b.Serial))
+		return cmp.Or(natural(a.Name, b.Name), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Is, b.Is), cmp.Compare(a.Serial, b.Serial))
 	})
 	same := 1
 	for i := 1; i < len(out); i++ {
