@@ -11,7 +11,6 @@ import (
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/jsonlimit"
 )
 
 // Handler answers a request: a status and a body, which is written as JSON (nil = none),
@@ -47,7 +46,7 @@ func fail(c *gin.Context, err error) {
 		side = "Server"
 		if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
 			Logger(c).Info("client went away", zap.String("path", loggedPath(c)))
-		} else if errors.Is(err, jsonlimit.ErrBusy) || errors.Is(err, ErrStopping) { // no error level: unauthenticated clients can cause as many as they like
+		} else if fault.Is(err, fault.Busy) || errors.Is(err, ErrStopping) { // no error level: unauthenticated clients can cause as many as they like
 			Logger(c).Info("request refused", zap.Int("status", status), zap.Error(err))
 		} else {
 			Logger(c).Error("request failed", zap.Int("status", status), zap.Error(err))

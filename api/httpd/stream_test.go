@@ -125,6 +125,22 @@ func TestARefusalWhileTheServerStopsIsNoErrorInTheLog(t *testing.T) {
 	}
 }
 
+// Anybody may send requests to open routes until they are busy.
+func TestARefusalOfWhatIsBusyIsNoErrorInTheLog(t *testing.T) {
+	core, logs := observer.New(zap.InfoLevel)
+	s, err := New(Config{Log: zap.New(core)}, []Route{Get("/temper/v1/busy", 0, func(*gin.Context) (int, any, error) {
+		return 0, nil, fmt.Errorf("take it: %w", fault.New(fault.Busy, "too many"))
+	}).Open()})
+	require.NoError(t, err)
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/temper/v1/busy", nil))
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	refused := logs.FilterMessage("request refused").All()
+	require.Len(t, refused, 1)
+	require.Equal(t, zap.InfoLevel, refused[0].Level)
+	require.Zero(t, logs.FilterLevelExact(zap.ErrorLevel).Len())
+}
+
 func TestAStreamWithoutReadersEnds(t *testing.T) {
 	for name, size := range map[string]int{"large pieces": 1 << 20, "small pieces, which fail when they are flushed": 1000} {
 		t.Run(name, func(t *testing.T) { endsWithoutReaders(t, size) })
