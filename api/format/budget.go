@@ -2,6 +2,7 @@ package format
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"time"
 
@@ -101,8 +102,7 @@ func readingOf(c *gin.Context) *reading {
 
 func (r *reading) read(c *gin.Context, class BodyClass) ([]byte, error) {
 	if class.from != fromUsers {
-		// If the ResponseWriter does not support it, the server's own deadline applies.
-		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(openBodyTimeout))
+		limitOpenBody(c)
 	}
 	raw, done, err := r.of[class.from].Read(c.Request.Context(), c.Request.Body, class.limits)
 	r.done = append(r.done, done)
@@ -111,6 +111,22 @@ func (r *reading) read(c *gin.Context, class BodyClass) ([]byte, error) {
 	}
 	r.countRefusal(err)
 	return nil, err
+}
+
+// limitOpenBody begins the time in which the body of a request must arrive that anybody may send.
+func limitOpenBody(c *gin.Context) {
+	// If the ResponseWriter does not support it, the server's own deadline applies.
+	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(openBodyTimeout))
+}
+
+// DiscardBody reads the body of a request that anybody may send, so that the connection can be used again, but not more than most
+// bytes of it. It keeps nothing.
+func DiscardBody(c *gin.Context, most int64) error {
+	limitOpenBody(c)
+	if _, err := io.Copy(io.Discard, io.LimitReader(c.Request.Body, most)); err != nil {
+		return fault.New(fault.Invalid, "The request body could not be read: %w", err)
+	}
+	return nil
 }
 
 // busyReading is the 503 of a budget that is used up.

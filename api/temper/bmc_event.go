@@ -1,12 +1,12 @@
 package temper
 
 import (
-	"io"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
 	"golang.org/x/time/rate"
 
+	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
@@ -33,8 +33,8 @@ func (s *Server) postBMCEvent(c *gin.Context) (int, any, error) {
 	if !s.bmcEvents.Allow() {
 		return 0, nil, fault.New(fault.Busy, "More events come than are taken.")
 	}
-	if _, err := io.Copy(io.Discard, io.LimitReader(c.Request.Body, bmcEventBody)); err != nil {
-		return 0, nil, fault.New(fault.Invalid, "read an event: %w", err)
+	if err := format.DiscardBody(c, bmcEventBody); err != nil {
+		return 0, nil, err
 	}
 	known, err := s.Store.AnnounceBMCEvent(c.Request.Context(), node.SubscriptionID(secret))
 	switch {
