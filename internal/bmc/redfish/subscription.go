@@ -42,7 +42,7 @@ func (s *session) subscribe(ctx context.Context, subscriptions string, happened 
 		<-ctx.Done()
 		err = cancelled(ctx, false)
 	}
-	// The request to create it may have taken effect even if it failed, unless the BMC has refused it.
+	// The request to create it may have taken effect even if it failed, or take effect later, unless the BMC has refused it.
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(2*e.within(), deleteTime))
 	defer cancel()
 	var refused *refusal
@@ -92,14 +92,18 @@ func (s *session) post(ctx context.Context, collection string, body any, secrets
 	return createdPath(a), nil
 }
 
-// deleteSubscription deletes the subscription at path, or looks for it if the path is not known.
+// deleteSubscription deletes the subscription at path, or looks for it if the path is not known. It fails if it does not find it,
+// because the BMC may still be about to create it.
 func (s *session) deleteSubscription(ctx context.Context, subscriptions, path, id string) error {
 	if path == "" {
 		l, err := s.endpoint.ensureLogin(ctx, 0)
 		if err != nil {
 			return err
 		}
-		_, err = s.endpoint.deleteSubscriptions(ctx, l, subscriptions, []string{id})
+		deleted, _, err := s.endpoint.deleteSubscriptions(ctx, l, subscriptions, []string{id})
+		if err == nil && deleted == 0 {
+			err = fault.New(fault.NotFound, "the BMC shows no subscription of this destination")
+		}
 		return err
 	}
 	_, err := s.withLogin(ctx, func(p login) (*answer, error) {
@@ -137,7 +141,7 @@ func (e *endpoint) endLeftSubscriptions(ctx context.Context, l login) {
 	if a, err := e.fetch(ctx, string(root.EventService), l); err != nil || a.err() != nil || a.decode(&service) != nil || service.Subscriptions == "" {
 		return
 	}
-	if all, err := e.deleteSubscriptions(ctx, l, string(service.Subscriptions), left); err == nil && all {
+	if _, all, err := e.deleteSubscriptions(ctx, l, string(service.Subscriptions), left); err == nil && all {
 		book.Ended(ctx, left...)
 	}
 }
@@ -145,23 +149,23 @@ func (e *endpoint) endLeftSubscriptions(ctx context.Context, l login) {
 // leftTime bounds how long a login is held up by what others have left.
 const leftTime = 30 * time.Second
 
-// deleteSubscriptions deletes the members of the collection whose destinations have these ids. all reports whether every
-// member could be read, so that none of the ids is left.
-func (e *endpoint) deleteSubscriptions(ctx context.Context, l login, subscriptions string, ids []string) (all bool, err error) {
+// deleteSubscriptions deletes the members of the collection whose destinations have these ids, and counts them. all reports
+// whether every member could be read, so that none of the ids is left.
+func (e *endpoint) deleteSubscriptions(ctx context.Context, l login, subscriptions string, ids []string) (deleted int, all bool, err error) {
 	var c collection
 	a, err := e.fetch(ctx, subscriptions, l)
 	if err == nil {
 		err = errors.Join(a.err(), a.decode(&c))
 	}
 	if err != nil {
-		return false, err
+		return deleted, false, err
 	}
 	all = c.NextLink == "" && len(c.Members) <= maxMembers
 	for _, path := range c.Members[:min(len(c.Members), maxMembers)] {
 		var one struct{ Destination looseString }
 		a, err := e.fetch(ctx, path, l)
 		if err != nil {
-			return false, err
+			return deleted, false, err
 		}
 		if a.status == http.StatusNotFound {
 			continue
@@ -174,11 +178,12 @@ func (e *endpoint) deleteSubscriptions(ctx context.Context, l login, subscriptio
 			continue
 		}
 		if a, err = e.send(ctx, request{method: http.MethodDelete, path: path}, l); err != nil {
-			return false, err
+			return deleted, false, err
 		}
 		if err := a.err(); err != nil && a.status != http.StatusNotFound {
-			return false, fault.New(fault.KindOf(err), "%w", err)
+			return deleted, false, fault.New(fault.KindOf(err), "%w", err)
 		}
+		deleted++
 	}
-	return all, nil
+	return deleted, all, nil
 }
