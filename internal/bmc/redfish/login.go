@@ -266,7 +266,7 @@ func (e *endpoint) LogOut(ctx context.Context, forGood bool) {
 	l := e.login
 	e.isClosed = e.isClosed || forGood
 	e.login, e.root, e.onlySystem = login{generation: l.generation}, nil, ""
-	e.quirks, e.unusable, e.inSettings = nil, nil, nil // the firmware may be updated meanwhile
+	e.quirks, e.unusable, e.inSettings, e.events = nil, nil, nil, nil // the firmware may be updated meanwhile
 	e.mu.Unlock()
 	if l.kind == loginSession && l.session != "" {
 		if _, err := e.send(ctx, request{method: http.MethodDelete, path: l.session}, l); err == nil {
