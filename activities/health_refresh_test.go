@@ -138,6 +138,33 @@ func TestOnlyNewsOfHealthIsWritten(t *testing.T) {
 	}
 }
 
+func TestASilentBMCThatTellsItsHealthIsBack(t *testing.T) {
+	w := wardsOf(2)
+	delete(w.told, w.nodes[1].UUID)
+	for i := range w.nodes {
+		n := &w.nodes[i]
+		n.Silence = &node.BMCSilence{BMC: n.BMC()}
+	}
+	answered := map[int64]bool{}
+	r := w.refreshHealth()
+	r.Store = backStore{w, answered}
+	require.NoError(t, r.All(t.Context()))
+	require.Equal(t, map[int64]bool{w.nodes[0].ID: true}, answered)
+}
+
+// backStore notes whose BMC is back.
+type backStore struct {
+	*wards
+	answered map[int64]bool
+}
+
+func (s backStore) BMCAnswered(_ context.Context, id int64, _ string) error {
+	s.wards.mu.Lock()
+	defer s.wards.mu.Unlock()
+	s.answered[id] = true
+	return nil
+}
+
 func TestADriverThatReadsNoHealthIsLeftAlone(t *testing.T) {
 	w := wardsOf(2)
 	w.without = true

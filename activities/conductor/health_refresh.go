@@ -31,6 +31,8 @@ type HealthStore interface {
 	// DriverSecrets is that of PowerStore.
 	DriverSecrets(ctx context.Context, nodes []node.Node) (map[int64]node.Secrets, error)
 	RecordHealth(ctx context.Context, seen []node.HealthSeen) error
+	// BMCAnswered is that of SilenceStore.
+	BMCAnswered(ctx context.Context, id int64, bmc string) error
 }
 
 // HealthRefresh reads the health of the nodes that a conductor owns. It is no activity: a loop of the conductor runs it
@@ -139,6 +141,7 @@ func (r *HealthRefresh) one(ctx context.Context, due *node.HealthDue, sealed nod
 		return nil
 	}
 	r.keep(due.ID, ReadHealth{UUID: due.UUID, Health: read})
+	r.answered(ctx, &due.Node)
 	now := time.Now().UTC()
 	next, changed := due.Before.Then(read.Status, read.Reasons, now)
 	if changed {
@@ -147,6 +150,16 @@ func (r *HealthRefresh) one(ctx context.Context, due *node.HealthDue, sealed nod
 		return nil
 	}
 	return &node.HealthSeen{ID: due.ID, Health: next}
+}
+
+// answered records that a BMC that was silent has told the health of the node.
+func (r *HealthRefresh) answered(ctx context.Context, n *node.Node) {
+	if n.Silence == nil {
+		return
+	}
+	if err := r.Store.BMCAnswered(ctx, n.ID, n.BMC()); err != nil {
+		r.Log.Warn("that the BMC answers again could not be recorded", zap.String("node", n.UUID), zap.Error(err))
+	}
 }
 
 // read asks the BMC; ok is false if the driver reads no health.

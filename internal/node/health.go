@@ -132,7 +132,7 @@ type HealthFilter struct {
 
 // HealthDue is a node whose health may be read now, and what was read before.
 type HealthDue struct {
-	Node   // ID, UUID, Driver, Interfaces and DriverInfo
+	Node   // ID, UUID, Driver, Interfaces, DriverInfo and Silence
 	Before Health
 }
 

@@ -11,24 +11,30 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// The health is also read of nodes in maintenance, because that is when somebody mends them.
+// silentUnasked is after which time a silent BMC is asked by nobody: the node is in maintenance, say, or power states are not read.
+const silentUnasked = 5 * time.Minute
+
+// The health is also read of nodes in maintenance, because that is when somebody mends them. A silent BMC is read only if nobody
+// asks it when it is due (silentDueSQL), because it would stay silent for ever otherwise.
 const healthDueSQL = `
-SELECT n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(h.status, 'unknown'), coalesce(h.reasons, '[]'), h.since, h.read_at
-  FROM ring_owners r JOIN nodes n ON n.id = r.node_id LEFT JOIN node_health h ON h.node_id = n.id
+SELECT n.id, n.uuid::text, n.driver, n.interfaces, n.driver_info, coalesce(h.status, 'unknown'), coalesce(h.reasons, '[]'), h.since, h.read_at, to_jsonb(s)
+  FROM ring_owners r JOIN nodes n ON n.id = r.node_id LEFT JOIN node_health h ON h.node_id = n.id LEFT JOIN bmc_silences s ON s.node_id = n.id
  WHERE r.conductor_id = (SELECT c.id FROM conductors c WHERE c.hostname = @hostname) AND r.node_id > @after
    AND n.driver = ANY (@drivers)
    AND n.fault IS DISTINCT FROM 'power failure'
    AND n.provision_state NOT IN ('enroll', 'verifying', 'adopt failed')
    AND NOT EXISTS (SELECT FROM operations o WHERE o.node_id = n.id AND o.ended_at IS NULL)
-   AND NOT EXISTS (SELECT FROM bmc_silences s WHERE s.node_id = n.id)
+   AND (s.next_at IS NULL OR s.next_at < clock_timestamp() - @unasked::bigint * interval '1 microsecond')
  ORDER BY r.node_id LIMIT @limit`
 
 // HealthDue returns a page of the nodes with these drivers that a conductor owns by the ring and whose health may be read now,
-// because no operation holds them, and their BMC answers as far as is known. after is the ID of the last node of the page before.
+// because no operation holds them, and their BMC answers as far as is known, or has been silent and is asked by nobody (Silence
+// is set). after is the ID of the last node of the page before.
 func (s *Store) HealthDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.HealthDue, error) {
-	a := args{"hostname": hostname, "drivers": drivers, "after": after, "limit": pageLimit(limit)}
+	a := args{"hostname": hostname, "drivers": drivers, "after": after, "limit": pageLimit(limit), "unasked": micros(silentUnasked)}
 	return list(ctx, s, "list nodes to read the health of", healthDueSQL, a, func(r pgx.Row) (d node.HealthDue, err error) {
-		return d, r.Scan(append([]any{&d.ID, &d.UUID, &d.Driver, &d.Interfaces, &d.DriverInfo}, healthPlaces(&d.Before)...)...)
+		places := append([]any{&d.ID, &d.UUID, &d.Driver, &d.Interfaces, &d.DriverInfo}, healthPlaces(&d.Before)...)
+		return d, r.Scan(append(places, &d.Silence)...)
 	})
 }
 

@@ -31,6 +31,8 @@ func TestHealthIsReadOfNodesThatNothingHolds(t *testing.T) {
 		"a node":                      {`SELECT`, 1},
 		"one that somebody mends":     {`UPDATE nodes SET maintenance = true`, 1},
 		"one whose BMC is silent":     {`UPDATE nodes SET maintenance = true, fault = 'power failure'`, 0},
+		"one whose BMC is asked now":  {`INSERT INTO bmc_silences (node_id, bmc, asked_at, asked_by, next_at, seen) SELECT id, 'b', now(), 'c1', now() + interval '3 minutes', 'no answer' FROM nodes`, 0},
+		"one whose BMC nobody asks":   {`INSERT INTO bmc_silences (node_id, bmc, asked_at, asked_by, next_at, seen) SELECT id, 'b', now(), 'c1', now() - interval '6 minutes', 'no answer' FROM nodes`, 1},
 		"one that was never verified": {`UPDATE nodes SET provision_state = 'enroll'`, 0},
 		"one of another conductor":    {`UPDATE ring_owners SET conductor_id = conductor_id + 1`, 0},
 		"one of another driver":       {`UPDATE nodes SET driver = 'redfish'`, 0},
