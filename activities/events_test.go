@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 
 	"go.temper.dev/temper/activities/conductor"
 	"go.temper.dev/temper/internal/bmc"
@@ -47,6 +49,32 @@ func TestAnEventMakesAStepThatWaitsLookAtOnce(t *testing.T) {
 	default:
 		t.Fatal("somebody still follows the events")
 	}
+}
+
+func TestAStepThatIsHandedOverDoesNotWaitUntilItsSubscriptionIsDeleted(t *testing.T) {
+	b := switching(t)
+	b.steps.Settings.PowerTimeout, b.steps.Settings.PowerPoll = time.Hour, time.Hour
+	ctx, stop := context.WithCancel(t.Context())
+	deleting, deleted := make(chan struct{}), make(chan struct{})
+	b.machine.follow = func(ctx context.Context, _ func()) error {
+		defer close(deleted)
+		stop()
+		<-ctx.Done()
+		select {
+		case <-deleting:
+		case <-time.After(30 * time.Second): // the step waits
+			t.Error("the step was not handed over before the BMC answered")
+		}
+		return ctx.Err()
+	}
+	var s testsuite.WorkflowTestSuite
+	env := s.NewTestActivityEnvironment()
+	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: ctx})
+	env.RegisterActivity(b.steps)
+	_, err := env.ExecuteActivity(b.steps.RunSteps, conductor.StepsInput{Operation: 7, Node: uuid, Seq: 1})
+	require.Equal(t, "handed over", kindOf(err))
+	close(deleting)
+	<-deleted
 }
 
 func TestEventsDoNotShortenThePauseThatABMCAsksFor(t *testing.T) {

@@ -42,11 +42,16 @@ func (t *task) listen(ctx context.Context) *events {
 	return e
 }
 
-// end returns when nobody listens any more. A nil e listens to nothing.
-func (e *events) end() {
-	if e != nil {
-		e.cancel()
-		<-e.ended
+// end returns when nobody listens any more, or when ctx is over: a step that is handed over does not wait until its subscription
+// is deleted, which goes on meanwhile. A nil e listens to nothing.
+func (e *events) end(ctx context.Context) {
+	if e == nil {
+		return
+	}
+	e.cancel()
+	select {
+	case <-e.ended:
+	case <-ctx.Done():
 	}
 }
 

@@ -172,7 +172,7 @@ func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Powe
 	next := backoff(t.Settings.PowerPoll)
 	t.waitFor(node.Wait{For: node.WaitPower, Subject: string(stateOf(want)), Since: asked, Until: &givesUp, Every: t.Settings.PowerPoll})
 	var heard *events
-	defer func() { heard.end() }()
+	defer func() { heard.end(ctx) }()
 	for {
 		p, err := t.readPower(ctx, s)
 		if err == nil {
