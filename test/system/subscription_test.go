@@ -1,0 +1,73 @@
+package system_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/sim"
+)
+
+// subscriptions returns how many subscriptions to its events the BMC has.
+func (n *node) subscriptions() (int, error) {
+	of := n.hardware()
+	req, err := http.NewRequestWithContext(n.t.Context(), http.MethodGet, of.Address+"/redfish/v1/EventService/Subscriptions", http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	req.SetBasicAuth(of.Username, of.Password)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var all struct{ Members []any }
+	err = json.NewDecoder(resp.Body).Decode(&all)
+	return len(all.Members), err
+}
+
+// A conductor that is killed while it waits for a power state can't delete its subscription to the events of the BMC. The one
+// that continues its work finds it and deletes it, and its own at the end.
+func TestTheSubscriptionOfAKilledConductorIsDeleted(t *testing.T) {
+	t.Parallel()
+	s := world(t)
+	db := s.database(t)
+	r := ownRack(t, s.at.APIURL, sim.Config{Servers: 1, Personas: []string{"ilo5"}})
+	settings := []string{"TEMPER_BMC_EVENT_URL=" + s.at.APIURL, "TEMPER_POWER_TIMEOUT=60s"}
+	first := s.conductor(t, "heard", "heard-1", settings...)
+	n := available(t, s, r)
+	n.patch("conductor_group", "heard")
+	recorded := func() int {
+		return value[int](t, db, "SELECT count(*) FROM bmc_subscriptions WHERE address = $1", n.hardware().Address)
+	}
+	subscribed := func(want int) func() error {
+		return func() error {
+			have, err := n.subscriptions()
+			if err == nil && (have != want || recorded() != want) {
+				err = fmt.Errorf("the BMC has %d subscriptions, and %d are recorded, not %d", have, recorded(), want)
+			}
+			return err
+		}
+	}
+	n.spoil(fault{Kind: "slow_power", Delay: "15s", Count: 1})
+	op := n.power("power on")
+	eventually(t, patience, subscribed(1))
+	die(t, first)
+	eventually(t, patience, func() error {
+		names, err := s.alive()
+		if err == nil && slices.Contains(names, "heard-1") {
+			err = fmt.Errorf("the killed conductor is not dead yet: %v", names)
+		}
+		return err
+	})
+	require.NoError(t, subscribed(1)())
+
+	s.conductor(t, "heard", "heard-2", settings...)
+	n.done(op, "available")
+	n.done(n.power("power off"), "available")
+	eventually(t, patience, subscribed(0))
+}
