@@ -15,8 +15,8 @@ func newNodeInventory(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use: "inventory NODE", Short: "Show a node's hardware, and how it differs from before and from other nodes", Args: cobra.ExactArgs(1),
 		Long: `Show a node's hardware, and how it differs from before and from other nodes: what the last inspection found, what has changed since the
-inspection before, and which facts are different on most other nodes of the resource class. A difference keeps a node from nothing.
-GET /v1/nodes/NODE/inventory has the whole inventory.`,
+inspection before, and which facts are different on most other nodes of the resource class. Differences are only shown: the node
+is offered and deployed like any other. GET /v1/nodes/NODE/inventory has the whole inventory.`,
 		Example: "  temper node inventory n1", ValidArgsFunction: s.completeNodes("", 1),
 	}
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
