@@ -10,28 +10,28 @@ import (
 
 var (
 	nodesByHealth = prometheus.NewDesc("temper_node_health",
-		"Nodes of this conductor by what their BMC says of their health.", []string{"status"}, nil)
+		"Nodes of this conductor, by the health that their BMC reports.", []string{"status"}, nil)
 	nodesByComponentHealth = prometheus.NewDesc("temper_node_component_health",
-		"Nodes of this conductor by the worst health of their components of a kind.", []string{"component", "status"}, nil)
+		"Nodes of this conductor, by kind of component and the worst health of their components of that kind.", []string{"component", "status"}, nil)
 	hottest = prometheus.NewDesc("temper_temperature_celsius_max",
 		"The highest temperature of the nodes of this conductor, by where it is measured.", []string{"place"}, nil)
 	drawnPower = prometheus.NewDesc("temper_power_watts",
-		"What the nodes of this conductor draw together, as far as their BMCs tell.", nil, nil)
+		"Power in watts that the nodes of this conductor draw together, as far as their BMCs report it.", nil, nil)
 
 	nodeHealthStatus = prometheus.NewDesc("temper_node_health_status",
 		"Health of a node: 0 unknown, 1 ok, 2 warning, 3 critical.", []string{"node"}, nil)
 	nodeTemperature = prometheus.NewDesc("temper_node_temperature_celsius_max",
 		"The highest temperature in a node, by where it is measured.", []string{"node", "place"}, nil)
 	nodePower = prometheus.NewDesc("temper_node_power_watts",
-		"What a node draws.", []string{"node"}, nil)
+		"Power in watts that a node draws.", []string{"node"}, nil)
 	nodeFanSpeed = prometheus.NewDesc("temper_node_fan_speed_rpm_min",
 		"Revolutions a minute of the slowest fan of a node.", []string{"node"}, nil)
 	nodeFanPercent = prometheus.NewDesc("temper_node_fan_speed_percent_min",
-		"Speed of the slowest fan of a node in percent of its highest, where the BMC tells no other.", []string{"node"}, nil)
+		"Speed of the slowest fan of a node in percent of its highest speed, if the BMC reports no revolutions.", []string{"node"}, nil)
 )
 
-// healthCollector makes metrics of the health that a conductor has read last. Their labels are enumerations; perNode adds
-// series of each node.
+// healthCollector makes metrics of the health that a conductor read last. Their labels have few fixed values; perNode adds
+// series for each node.
 type healthCollector struct {
 	read    func() []conductor.ReadHealth
 	perNode bool

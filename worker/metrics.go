@@ -89,7 +89,7 @@ func (m *Metrics) Conductor(reach *conductor.Reach, slow func() int) {
 	m.registerer.MustRegister(
 		gauge("temper_bmcs_silent", "BMCs that gave this conductor no answer when it asked last, in the last five minutes.", reach.Silent),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "temper_bmc_longest_silence_seconds", Help: "Since how long the BMC is silent, of those of temper_bmcs_silent, that has been for the longest time; 0 = none is.",
+			Name: "temper_bmc_longest_silence_seconds", Help: "For how long the BMC that has been silent longest has given this conductor no answer; 0 = none is silent.",
 		}, func() float64 { return reach.LongestSilence().Seconds() }),
 		gauge("temper_bmcs_slow", "BMCs whose answers this conductor awaits for longer than bmc_request_timeout.", slow))
 }

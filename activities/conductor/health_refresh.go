@@ -17,32 +17,32 @@ import (
 	"go.temper.dev/temper/internal/secret"
 )
 
-// The bounds of a refresh of health. How many requests go to one BMC at a time is its driver's.
+// Limits of a refresh of health. The driver limits how many requests go to one BMC at a time.
 const (
 	healthAtOnce = 16
 	healthPage   = 500
-	healthStale  = 3               // an unchanged reading is written every so many refreshes
+	healthStale  = 3               // of readings that are the same, every third one is written
 	healthTime   = 2 * time.Minute // one BMC
 )
 
 // HealthStore is what a refresh of health reads and writes.
 type HealthStore interface {
 	HealthDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.HealthDue, error)
-	// DriverSecrets is that of PowerStore.
+	// DriverSecrets does what PowerStore.DriverSecrets does.
 	DriverSecrets(ctx context.Context, nodes []node.Node) (map[int64]node.Secrets, error)
 	RecordHealth(ctx context.Context, seen []node.HealthSeen) error
 	// BMCAnswered is that of SilenceStore.
 	BMCAnswered(ctx context.Context, id int64, bmc string) error
 }
 
-// HealthRefresh reads the health of the nodes that a conductor owns. It is no activity: a loop of the conductor runs it
+// HealthRefresh reads the health of the nodes that a conductor owns. It is not an activity: a loop of the conductor runs it
 // beside the steps. It reserves no node, and skips nodes that an operation has reserved.
 type HealthRefresh struct {
 	Store    HealthStore
 	Drivers  map[string]bmc.Driver
 	Self     coverage.Conductor // Hostname, Group, Interfaces
 	Interval time.Duration      // between two refreshes
-	Reach    *Reach             // which BMCs answer this conductor; nil = nobody notes it
+	Reach    *Reach             // which BMCs answer this conductor; nil = that is not recorded
 	Log      *zap.Logger
 
 	mu   sync.Mutex
@@ -125,8 +125,8 @@ func (r *HealthRefresh) page(ctx context.Context, due []node.HealthDue) error {
 	return r.Store.RecordHealth(ctx, write)
 }
 
-// one reads the health of a node and returns it if it has to be written. A BMC that does not answer changes nothing: whether
-// it does is for the refresh of power states to say.
+// one reads the health of a node and returns it if it has to be written. If the BMC does not answer, nothing is written:
+// PowerRefresh records silent BMCs.
 func (r *HealthRefresh) one(ctx context.Context, due *node.HealthDue, sealed node.Secrets) *node.HealthSeen {
 	read, ok, err := r.read(ctx, &due.Node, sealed)
 	if ctx.Err() != nil {

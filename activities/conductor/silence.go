@@ -23,7 +23,7 @@ const (
 	silentInSlot = 10 * time.Second
 	// silenceTimeout is how long it may take to record silence. A step does not need that.
 	silenceTimeout = 2 * time.Second
-	// usualWithin is how long answers of a BMC are awaited of which nobody has learned that.
+	// usualWithin is how long the answers of a BMC are awaited for which nothing has been learned yet.
 	usualWithin = 4 * time.Second
 )
 
@@ -66,7 +66,7 @@ func (t *task) mayAsk(ctx context.Context) error {
 	return &notAskedError{silent, left}
 }
 
-// askWithin is for how long nobody else asks a silent BMC: a login and a reading, and what is about them.
+// askWithin returns for how long nobody else asks a silent BMC: long enough for a login and a reading.
 func askWithin(answer time.Duration) time.Duration { return 2*max(answer, usualWithin) + 5*time.Second }
 
 // asksAtOnce reports whether this attempt asks a silent BMC without waiting for its turn: it is the first one of a step or of
@@ -79,13 +79,13 @@ func (t *task) asksAtOnce() bool {
 	return step == nil || step.SilentSince == nil || len(t.tried) > 0
 }
 
-// stillSilent reports whether the step waits on for a BMC that it was not to ask.
+// stillSilent reports whether the step goes on waiting for a BMC that it was not allowed to ask.
 func (t *task) stillSilent(step *node.Step, err error) bool {
 	spent, _ := t.spent(step, err)
 	return isNotAsked(err) && !spent
 }
 
-// waitWithoutAsking records that the step waits on. It was not tried.
+// waitWithoutAsking records that the step goes on waiting. That does not count as an attempt.
 func (t *task) waitWithoutAsking(step *node.Step, err error) error {
 	var e *notAskedError
 	errors.As(err, &e)
@@ -102,7 +102,7 @@ func (t *task) waitWithoutAsking(step *node.Step, err error) error {
 	return activities.RetryAfter(err, max(e.left, time.Second))
 }
 
-// silentPause returns after which pause the BMC is asked again. since is how long the step knows of its silence.
+// silentPause returns the pause before the BMC is asked again. since is when the step first got no answer.
 func (t *task) silentPause(since time.Time) time.Duration {
 	if s := t.node.SilentBMC(); s != nil && s.Since.Before(since) {
 		since = s.Since
@@ -124,7 +124,8 @@ func (t *task) undoPause(err error) time.Duration {
 	return time.Second
 }
 
-// noteSilence records for all conductors that the BMC gave no answer. Who gets no answer of any BMC knows nothing of this one.
+// noteSilence records for all conductors that the BMC gave no answer. A conductor that gets no
+// answer of any BMC records nothing, because its own network may be cut off.
 func (t *task) noteSilence(err error, pause time.Duration) {
 	if t.Settings.AwayTimeout == 0 || t.Reach.cutOff(t.node.UUID) {
 		return

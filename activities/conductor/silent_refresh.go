@@ -85,8 +85,8 @@ func (r *PowerRefresh) steadily(ctx context.Context, n *node.Node, sealed node.S
 	return state, err
 }
 
-// silent records that the node's BMC gave no answer. It returns why its power state counts as one that can't be read, "" if it
-// does not yet: after the time in which refreshFailures readings would have failed.
+// silent records that the node's BMC gave no answer. After the time in which refreshFailures readings would have failed, the
+// power state counts as unreadable: then silent returns why, before that "".
 func (r *PowerRefresh) silent(ctx context.Context, n *node.Node, err error, took time.Duration) string {
 	since := time.Now().Add(-took)
 	if s := n.SilentBMC(); s != nil {

@@ -64,7 +64,7 @@ func (t *task) missed(err error) {
 	t.copyWait()
 }
 
-// slowAnswer is from when on people are told that a BMC answers slowly.
+// slowAnswer is how long an answer takes that is called slow.
 const slowAnswer = 2 * time.Second
 
 // listening returns a context for requests to the BMC, so that it is told how the BMC answers.

@@ -11,7 +11,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// The bounds of the events that BMCs send. An event is only a hint, so that those above them are refused without harm.
+// Limits on the events that BMCs send. An event is only a hint, so refusing those above the limits does no harm.
 const (
 	bmcEventBody  = 64 << 10 // bytes that are read of an event
 	bmcEventRate  = 200      // a second and process
@@ -31,7 +31,7 @@ func (s *Server) postBMCEvent(c *gin.Context) (int, any, error) {
 		return 0, nil, unknown
 	}
 	if !s.bmcEvents.Allow() {
-		return 0, nil, fault.New(fault.Busy, "More events come than are taken.")
+		return 0, nil, fault.New(fault.Busy, "BMCs send more events than this API process takes.")
 	}
 	if err := format.DiscardBody(c, bmcEventBody); err != nil {
 		return 0, nil, err

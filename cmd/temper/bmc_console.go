@@ -59,7 +59,7 @@ SIGTERM comes or the time of --for is over.`,
 	return c
 }
 
-// errLeft is why somebody's keys are not sent any more: they have left the console.
+// errLeft means that the user has typed ~. to leave the console.
 var errLeft = errors.New("left the console")
 
 // useConsole connects the console with standard input and output until one of them ends.
@@ -128,7 +128,7 @@ type escapes struct {
 	ctx     context.Context
 	console bmc.Console
 	tell    io.Writer
-	begin   bool // of a line
+	begin   bool // the next key is the first of a line
 	escaped bool // a ~ came at the beginning of a line
 }
 

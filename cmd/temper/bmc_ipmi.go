@@ -130,7 +130,7 @@ func printEvents(c *cobra.Command, events []bmc.Event, asJSON bool) error {
 	return lines.Print(c.OutOrStdout())
 }
 
-// do is with, and says what was done.
+// do calls with, and then prints done.
 func (f *ipmiFlags) do(c *cobra.Command, address, done string, do func(context.Context, bmc.Session) error) error {
 	if err := f.with(c, address, do); err != nil {
 		return err
@@ -181,7 +181,7 @@ func newBMCNMICommand() *cobra.Command {
 		Long:    "Send a non-maskable interrupt to a server over IPMI. What runs on it ends, or writes a crash dump and restarts. It is sent once.",
 		Example: "  temper bmc nmi 10.0.0.7 --username admin",
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.do(c, args[0], "the server of "+args[0]+" was interrupted", func(ctx context.Context, s bmc.Session) error { return s.InjectNMI(ctx) })
+			return f.do(c, args[0], "an NMI was sent to the server of "+args[0], func(ctx context.Context, s bmc.Session) error { return s.InjectNMI(ctx) })
 		},
 	})
 }

@@ -39,7 +39,7 @@ func TestCommandsOverIPMI(t *testing.T) {
 	require.Eventually(t, func() bool { return m.PowerState() == machine.On }, 20*time.Second, time.Millisecond)
 	out, err = run("nmi", "--driver-info", "ipmi_cipher_suite=3")
 	require.NoError(t, err)
-	require.Equal(t, "the server of "+row.IPMIAddress+" was interrupted\n", out)
+	require.Equal(t, "an NMI was sent to the server of "+row.IPMIAddress+"\n", out)
 	actions := m.PowerActions()
 	require.Equal(t, machine.ResetNMI, actions[len(actions)-1].ResetType)
 	out, err = run("restart")

@@ -252,8 +252,8 @@ type EventLog interface {
 	Events(ctx context.Context, limit int) ([]Event, error)
 }
 
-// EventSource tells when something happens at a BMC, so that nobody has to wait for the next look. What happened has to be
-// read.
+// EventSource tells when something happens at a BMC, so that it can be read at once instead of after the next pause. It does not
+// tell what happened.
 type EventSource interface {
 	// FollowEvents calls happened when it begins to follow the BMC's events, and at each of them, until ctx ends. It returns
 	// earlier with an error if the BMC offers no events (fault.Refused), or if it ends them. happened must not block.

@@ -6,17 +6,17 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// HealthReader reads how the parts of a server do.
+// HealthReader reads the health and the sensors of a server.
 type HealthReader interface {
-	// Health reads the health and the sensors. What the BMC does not tell is missing, and so is a part that can't be read.
+	// Health reads the health and the sensors. What the BMC does not report is missing, and so is a part that can't be read.
 	Health(ctx context.Context) (Health, error)
 }
 
-// Health is what a BMC tells of the parts of a server.
+// Health is what a BMC reports about the health and the sensors of a server.
 type Health struct {
-	Status   node.HealthStatus                        // the worst that is told of anything
+	Status   node.HealthStatus                        // the worst status of any part
 	Reasons  []node.HealthReason                      // what is wrong (node.WorstFirst); Since is not set
-	Parts    map[node.ComponentKind]node.HealthStatus // the worst of each kind that is told
+	Parts    map[node.ComponentKind]node.HealthStatus // the worst status of each kind of part that the BMC reports
 	Readings []Reading                                // of sensors
 }
 
@@ -35,7 +35,7 @@ const (
 	Temperature Quantity = "temperature" // degrees Celsius
 	PowerDraw   Quantity = "power"       // watts that the server draws
 	FanSpeed    Quantity = "fan_speed"   // revolutions a minute
-	FanPercent  Quantity = "fan_percent" // percent of the highest speed, of fans that tell no other
+	FanPercent  Quantity = "fan_percent" // percent of the highest speed, of fans for which the BMC reports no revolutions
 )
 
 // Place is where a temperature is measured.
@@ -59,7 +59,7 @@ var Places = []Place{
 	PlaceIntake, PlaceExhaust, PlaceProcessor, PlaceMemory, PlaceStorage, PlacePowerSupply, PlaceNetwork, PlaceAccelerator, PlaceOther,
 }
 
-// Tell adds what is told of a part.
+// Tell adds the status of a part. message says what is wrong, and is used only if the status is warning or critical.
 func (h *Health) Tell(kind node.ComponentKind, name string, status node.HealthStatus, message string) {
 	if h.Status == "" {
 		h.Status = node.HealthUnknown

@@ -74,7 +74,7 @@ func Listening(ctx context.Context, heard func(took, within time.Duration)) cont
 	return context.WithValue(ctx, listenerKey{}, heard)
 }
 
-// Heard tells who listens in ctx, if somebody does, of an answer.
+// Heard calls the function that Listening put into ctx, if there is one.
 func Heard(ctx context.Context, took, within time.Duration) {
 	if heard, ok := ctx.Value(listenerKey{}).(func(took, within time.Duration)); ok {
 		heard(took, within)

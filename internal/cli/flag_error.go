@@ -11,7 +11,7 @@ import (
 	"go.temper.dev/temper/internal/text"
 )
 
-// wanted says what a flag of a standard type takes.
+// wanted describes, by pflag's name of the type, the values that a flag takes.
 var wanted = map[string]string{
 	"int": "a whole number", "int64": "a whole number", "uint": "a whole number from 0 on", "uint16": "a whole number from 0 to 65535",
 	"float64": "a number", "bool": "true or false", "duration": "a duration such as 30s, 10m or 1h30m",

@@ -211,7 +211,7 @@ func (s *System) lateConductors() string {
 	}
 	names := make([]string, len(s.Fleet.Late))
 	for i, c := range s.Fleet.Late {
-		names[i] = fmt.Sprintf("%s (no heartbeat for %s; counted as dead at %s)", c.Name, c.Silent.Round(time.Second), s.Fleet.DeadAfter)
+		names[i] = fmt.Sprintf("%s (no heartbeat for %s; counts as dead after %s)", c.Name, c.Silent.Round(time.Second), s.Fleet.DeadAfter)
 	}
 	return fmt.Sprintf("%d late: %s", s.Fleet.LateCount, some(names, s.Fleet.LateCount))
 }

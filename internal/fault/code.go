@@ -21,7 +21,7 @@ type CodeRow struct {
 	// Cause marks what an operation may have failed of: a value of its field cause. The
 	// others are only refusals of requests.
 	Cause bool
-	// Reach marks a cause that keeps from talking to the BMC, whatever it is to be asked for.
+	// Reach marks a cause for which no request reaches the BMC at all, whatever the request is.
 	Reach bool
 }
 
@@ -42,8 +42,8 @@ func Causes() []Code {
 	return out
 }
 
-// SameReach reports whether two pieces of work failed of the same cause, and that cause keeps from talking to the BMC at all, so
-// that their errors differ only in what was to be asked for.
+// SameReach reports whether a and b are the same cause, and one for which no request reaches the BMC at all. Errors with these
+// causes differ only in the request that failed.
 func SameReach(a, b Code) bool { return a == b && a.Row().Reach }
 
 // Meaning returns the meaning of c in Codes.
