@@ -86,3 +86,28 @@ func TestAStreamOfEventsThatIsNoneIsRefusedOrEnds(t *testing.T) {
 		})
 	}
 }
+
+// The firmware may be updated while nobody is logged in.
+func TestAfterALogoutItIsAskedAgainWhetherThereAreEvents(t *testing.T) {
+	const service, path = "/redfish/v1/EventService", "/redfish/v1/EventService/SSE"
+	f := newFixture(t)
+	f.set("/redfish/v1/", map[string]any{
+		"Systems": link("/redfish/v1/Systems"), "EventService": link(service),
+		"Links": map[string]any{"Sessions": link("/redfish/v1/SessionService/Sessions")},
+	})
+	f.set(service, map[string]any{"ServiceEnabled": false, "ServerSentEventUri": path})
+	f.on("GET", path, func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Content-Type", "text/event-stream")
+		return true
+	})
+	conf := quick()
+	conf.SessionIdle = 10 * time.Millisecond
+	s := talk(t, newDriver(t, conf), f.info(nil))
+	require.True(t, fault.Is(s.FollowEvents(t.Context(), func() {}), fault.Refused))
+	f.set(service, map[string]any{"ServiceEnabled": true, "ServerSentEventUri": path})
+	require.Eventually(t, func() bool {
+		begun := false
+		_ = s.FollowEvents(t.Context(), func() { begun = true })
+		return begun
+	}, 30*time.Second, 20*time.Millisecond)
+}
