@@ -30,7 +30,7 @@ const hearAgain = 2 * time.Second
 type SubscriptionBook struct {
 	Store     BMCSubscriptionStore
 	Conductor string // its name
-	URL       string // of the API as BMCs reach it
+	URL       string // at which BMCs reach the API
 	Log       *zap.Logger
 
 	mu       sync.Mutex

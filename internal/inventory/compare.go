@@ -57,7 +57,7 @@ func (p Parts) byKey() map[key]string {
 	return out
 }
 
-// both reports whether both inventories tell all parts of a kind. If they have too many, none of the kinds is whole.
+// both reports whether both inventories list all parts of a kind. An inventory that was cut at MaxParts may lack parts of any kind.
 func both(a, b Parts, k Kind) bool {
 	return slices.Contains(a.Told, k) && slices.Contains(b.Told, k) && len(a.Parts) < MaxParts && len(b.Parts) < MaxParts
 }

@@ -57,7 +57,8 @@ var kinds = []Kind{System, Processor, Memory, Disk, Interface, GPU, PCIDevice, F
 
 // Parts are the parts of one inventory.
 type Parts struct {
-	// Told are the kinds of which the inventory tells all parts. Of the system, each part that is not there is not told.
+	// Told are the kinds of which the inventory lists all parts. System is always among them, although some of its parts may be
+	// missing: those are not compared.
 	Told  []Kind `json:"told"`
 	Parts []Part `json:"parts"` // in the order of kinds, then of names; at most MaxParts
 }

@@ -18,12 +18,12 @@ type BMCSilence struct {
 	NextAt  time.Time `json:"next_at"`  // nobody asks it before
 }
 
-// The pauses between two times that a silent BMC is asked.
+// The pauses between two requests to a silent BMC.
 const (
 	FirstSilentPause = 2 * time.Second
 	MostSilentPause  = 30 * time.Second
-	// slotShare is which part of the time somebody waits for a silent BMC at most: a BMC that is awaited for long is asked
-	// more seldom, up to longestSilentPause.
+	// slotShare bounds how much of the time conductors spend waiting for one silent BMC: one part in slotShare. If a request waits
+	// long for its answer, the pause after it is longer, up to longestSilentPause.
 	slotShare          = 5
 	longestSilentPause = 2 * time.Minute
 )

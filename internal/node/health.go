@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// HealthStatus is how a server, or a part of it, does. The values are stable.
+// HealthStatus is the health of a server or of a part of it. The values are stable.
 type HealthStatus string
 
 // Health statuses. Unknown means that the BMC does not say, or was never asked.
@@ -32,7 +32,7 @@ func (s HealthStatus) Troubled() bool { return s.WorseThan(HealthOK) }
 // ComponentKind is a kind of part of a server. The values are stable.
 type ComponentKind string
 
-// The kinds of parts. ComponentSystem is the server as a whole, of which its BMC says only that something is wrong.
+// The kinds of parts. ComponentSystem is the server as a whole: the BMC says that something is wrong, and not with which part.
 const (
 	ComponentSystem      ComponentKind = "system"
 	ComponentChassis     ComponentKind = "chassis"
@@ -55,7 +55,7 @@ var ComponentKinds = []ComponentKind{
 // HealthReason is a part of a server with which something is wrong.
 type HealthReason struct {
 	Kind     ComponentKind `json:"kind"`
-	Name     string        `json:"name"`     // the BMC's name of the part; "" = it names none
+	Name     string        `json:"name"`     // the BMC's name for the part; "" = it gives none
 	Severity HealthStatus  `json:"severity"` // warning or critical
 	Message  string        `json:"message"`  // what is wrong, in the BMC's words if it has any
 	Since    time.Time     `json:"since"`    // when this severity of the part was read first

@@ -42,9 +42,10 @@ asked AS (
 	  FROM shared, due WHERE s.node_id = shared.node_id AND due.yes)
 SELECT CASE WHEN due.yes THEN 0 ELSE ceil(extract(epoch FROM due.next_at - clock_timestamp()) * 1000000) END::bigint FROM due`
 
-// AskSilentBMC has the conductor ask a silent BMC, unless another one does or the pause after the last time is not over; now
-// = in any case. Nobody else asks it for within, or until BMCSilent says how long. AskSilentBMC returns how long the conductor
-// has to wait before it may ask; 0 = it asks now, or the BMC is not silent any more.
+// AskSilentBMC returns how long the conductor has to wait before it may ask a silent BMC, because another conductor asks it or
+// because the pause after the last request is not over. 0 means that the conductor may ask now, or that the BMC is not silent any
+// more. If now is true, the result is 0 in any case. If it is 0, nobody else asks the BMC for within, or until BMCSilent sets a
+// new pause.
 func (s *Store) AskSilentBMC(ctx context.Context, bmc, conductor string, within time.Duration, now bool) (time.Duration, error) {
 	var left int64
 	a := args{"bmc": bmc, "conductor": conductor, "within": micros(within), "now": now}

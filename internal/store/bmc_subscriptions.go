@@ -66,7 +66,7 @@ func (s *Store) AnnounceBMCEvent(ctx context.Context, id string) (known bool, er
 }
 
 // HearBMCEvents calls heard with the id of each subscription of which an event is announced, until ctx ends or the connection
-// breaks, which is an error. It has a connection beside the pool; ready is called when nothing is missed any more.
+// breaks, which is an error. It has a connection beside the pool; ready is called when the connection listens: no later event is missed.
 func (s *Store) HearBMCEvents(ctx context.Context, ready func(), heard func(id string)) error {
 	c := s.pool.Config().ConnConfig
 	c.RuntimeParams["application_name"] += " bmc events"
