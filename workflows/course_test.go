@@ -78,6 +78,7 @@ type row struct {
 	calls     []string // every try, in order
 	hit       bool     // the disturbance took place
 	cancelled bool
+	disturbed string   // the activity that saw the cancel, while it runs
 	seqs      []int64  // the number of each claim, in the order in which they were taken
 	late      []string // what began on hardware after the cancel
 	results   map[int64]func() (conductor.StepsResult, error)
@@ -122,9 +123,14 @@ func (r *row) call(name string, effect func() error) error {
 		return temporal.NewNonRetryableApplicationError("it is another run's", fault.Lost.String(), nil)
 	case "sees a cancel":
 		r.mu.Lock()
-		r.cancelled = true
+		r.cancelled, r.disturbed = true, name
 		r.mu.Unlock()
 		r.env.CancelWorkflow()
+		defer func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.disturbed = ""
+		}()
 	}
 	return effect()
 }
@@ -135,7 +141,7 @@ func (r *row) claim(name string, seq int64) {
 		return
 	}
 	r.seqs = append(r.seqs, seq)
-	if r.cancelled && name != "Undo" && !(len(r.calls) == r.at) {
+	if r.cancelled && name != "Undo" && name != r.disturbed { // the workflow may go on before the disturbed activity does
 		r.late = append(r.late, name)
 	}
 }
