@@ -78,7 +78,7 @@ func TestDecisionsFromTheCommandLine(t *testing.T) {
 	s := newSteering(t)
 	id := s.held("stuck1", "deploy.deploy")
 	shown := s.does("operation show " + id)
-	for _, want := range []string{"holding for a decision: temper operation retry|abort " + id, "waiting until", "on failure", "6, failed 5 of 5", "no disk"} {
+	for _, want := range []string{"holding for a decision: temper operation retry " + id + ", or temper operation abort " + id, "waiting until", "on failure", "6, failed 5 of 5", "no disk"} {
 		require.Contains(t, shown, want)
 	}
 	why := s.does("node why stuck1")
@@ -98,7 +98,7 @@ func TestDecisionsFromTheCommandLine(t *testing.T) {
 	require.Contains(t, again, "is still open")
 
 	id = s.held("stuck2", "deploy.deploy")
-	require.Contains(t, s.fails("operation watch "+id+" --wait 50ms --every 5ms"), "decide with temper operation retry|abort "+id)
+	require.Contains(t, s.fails("operation watch "+id+" --wait 50ms --every 5ms"), "decide: temper operation retry "+id+", or temper operation abort "+id)
 	require.Contains(t, ask(t, s.url, "", "operation", "watch", id, "--wait", "50ms", "--every", "5ms").out, "after no disk, until ")
 	out := s.does("operation abort " + id + " --reason enough --wait 1m --every 5ms")
 	require.Contains(t, out, "cancelled")

@@ -58,9 +58,11 @@ func dead(w http.ResponseWriter) {
 	}
 }
 
-// refuses answers with an error.
+// refuses answers with an error, and gives each answer an id of its own.
 func refuses(status int, body []byte) func(http.ResponseWriter) {
+	var answers atomic.Int64
 	return func(w http.ResponseWriter) {
+		w.Header().Set("OpenStack-Request-Id", fmt.Sprintf("req-%d", answers.Add(1)))
 		w.WriteHeader(status)
 		_, _ = w.Write(body)
 	}
@@ -72,7 +74,7 @@ var (
 )
 
 func TestWatchingGoesOnAfterAnOutage(t *testing.T) {
-	o := &outage{t: t, answers: []func(http.ResponseWriter){seen("running"), dead, dead, proxyAlone, databaseAway, seen("running"), dead, seen("ended:succeeded")}}
+	o := &outage{t: t, answers: []func(http.ResponseWriter){seen("running"), dead, dead, proxyAlone, databaseAway, databaseAway, seen("running"), dead, seen("ended:succeeded")}}
 	got := ask(t, serving(t, o.ServeHTTP), "", "operation", "watch", "7", "--every", "2ms")
 	require.NoError(t, got.failed)
 	require.Equal(t, "n1: deploy 7 running, step 1 of 1: deploy.boot on c1\nn1: deploy 7 succeeded\n", got.out)
@@ -80,8 +82,8 @@ func TestWatchingGoesOnAfterAnOutage(t *testing.T) {
 	require.Len(t, said, 6, got.err)
 	for i, want := range []string{
 		"lost sight of operation 7 (deploy): the API at .* did not answer: the connection was closed; it is tried again until Ctrl-C",
-		"lost sight of operation 7 .*: the API answered 502: bad gateway;",
-		"lost sight of operation 7 .*: the API answered 503: Resource temporarily unavailable, please retry;",
+		"lost sight of operation 7 .*: the API answered 502: bad gateway .*;",
+		"lost sight of operation 7 .*: the API answered 503: Resource temporarily unavailable, please retry \\(its log has req-1\\);",
 		"operation 7 .deploy. is in sight again, after ",
 		"lost sight of operation 7 .*: the API at .* did not answer",
 		"operation 7 .deploy. is in sight again, after ",
@@ -211,7 +213,7 @@ func TestAFollowedOperationThatTemporalHoldsUp(t *testing.T) {
 			}), "", append(strings.Fields(command), "--every", "2ms")...)
 			require.NoError(t, got.failed)
 			require.Regexp(t, `^temper: Temporal does not answer, since 2026-01-02 03:04:05Z: operations begin and go on when it answers
-temper: temporal works again, after \S+
+temper: Temporal works again, after \S+
 $`, got.err)
 		})
 	}

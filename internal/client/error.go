@@ -73,6 +73,18 @@ func (e *Error) Error() string {
 	return e.Words
 }
 
+// Reason returns the words of err without what differs from one request to the next: two requests that failed for the same reason
+// have the same.
+func Reason(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		same := *e
+		same.RequestID = ""
+		return same.Error()
+	}
+	return err.Error()
+}
+
 // StatusOf returns the HTTP status with which the API refused the request, or 0 if err is another error.
 func StatusOf(err error) int {
 	var e *Error

@@ -59,6 +59,9 @@ func (p *parts) ask(ctx context.Context) {
 	}()
 }
 
+// worksAgain says of each part of client.PartsOfProgress that it is back.
+var worksAgain = map[string]string{"temporal": "Temporal works again", "orchestrators": "an orchestrator runs again"}
+
 // take returns what is to be said about a status; nil = not known.
 func (p *parts) take(st *client.Status) (words []string) {
 	if st == nil {
@@ -76,7 +79,7 @@ func (p *parts) take(st *client.Status) (words []string) {
 			words = append(words, fmt.Sprintf("temper: %s%s: %s", part.Message, table.Optional(", since ", table.Time(part.Since)), part.Works))
 		case !part.Broken() && !since.IsZero():
 			delete(p.broken, name)
-			words = append(words, fmt.Sprintf("temper: %s works again, after %s", name, table.Duration(p.now().Sub(since))))
+			words = append(words, fmt.Sprintf("temper: %s, after %s", worksAgain[name], table.Duration(p.now().Sub(since))))
 		}
 	}
 	return words

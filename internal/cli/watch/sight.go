@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/cli/table"
+	"go.temper.dev/temper/internal/client"
 )
 
 // sight says on standard error when operations can't be seen, because the API or its database is away, and when they can
@@ -26,12 +27,11 @@ func (s *sight) lose(what string, err error) string {
 		s.since = s.now()
 	}
 	s.err = err
-	words := fmt.Sprintf("temper: lost sight of %s: %v; it is tried again until Ctrl-C or the end of --timeout", what, err)
-	if words == s.told {
-		return ""
+	if why := client.Reason(err); why != s.told {
+		s.told = why
+		return fmt.Sprintf("temper: lost sight of %s: %v; it is tried again until Ctrl-C or the end of --timeout", what, err)
 	}
-	s.told = words
-	return words
+	return ""
 }
 
 // regain notes that what is seen. It returns what to say, "" if it was seen before.

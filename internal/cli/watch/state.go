@@ -2,8 +2,6 @@ package watch
 
 import (
 	"cmp"
-	"fmt"
-	"strings"
 	"time"
 
 	"go.temper.dev/temper/internal/cli/table"
@@ -24,7 +22,7 @@ func State(o *client.Operation) string {
 	case o.WaitingFor == node.PausedForMaintenance:
 		state = node.PausedForMaintenance
 	case node.Phase(o.State) == node.Holding && len(o.Choices) > 0:
-		state = fmt.Sprintf("holding for a decision: temper operation %s %s", strings.Join(o.Choices, "|"), o.ID)
+		state = "holding for a decision: " + decisions(o)
 	default: // whatever its state, it does not go on before that
 		state = "waiting for " + o.WaitingFor
 	}

@@ -87,12 +87,21 @@ func heldError(op *client.Operation) error {
 		at = " at " + s.Name()
 	}
 	if len(op.Choices) > 0 {
-		next = fmt.Sprintf("decide with temper operation %s %s", strings.Join(op.Choices, "|"), op.ID)
+		next = "decide: " + decisions(op)
 		if s != nil {
 			at += table.Optional(", which failed: ", table.Clause(s.LastError))
 		}
 	}
 	return exit.WithCode(exit.CodeHeld, fmt.Errorf("operation %s (%s) holds%s; %s", op.ID, op.Kind, at, next))
+}
+
+// decisions are the commands with which a person can decide about the step that failed.
+func decisions(op *client.Operation) string {
+	commands := make([]string, len(op.Choices))
+	for i, c := range op.Choices {
+		commands[i] = "temper operation " + c + " " + op.ID
+	}
+	return strings.Join(commands, ", or ")
 }
 
 // pollNode reads the node's state, for a request that was done at once and needed no operation.
