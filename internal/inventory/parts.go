@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"go.temper.dev/temper/internal/text"
 )
@@ -122,7 +121,7 @@ func partsOf(l list, elements []element) []Part {
 	for _, e := range elements {
 		p := l.part(e)
 		out = append(out, Part{
-			Kind: l.kind, Name: line(cmp.Or(p.Name, "?"), maxName), Is: line(p.Is, maxIs), Serial: line(p.Serial, maxName),
+			Kind: l.kind, Name: text.Line(cmp.Or(p.Name, "?"), maxName), Is: text.Line(p.Is, maxIs), Serial: text.Line(p.Serial, maxName),
 		})
 	}
 	slices.SortFunc(out, func(a, b Part) int {
@@ -187,24 +186,10 @@ func system(in element) []Part {
 		{Name: "secure boot", Is: secureBoot},
 	} {
 		if p.Is != "" {
-			out = append(out, Part{Kind: System, Name: p.Name, Is: line(p.Is, maxIs)})
+			out = append(out, Part{Kind: System, Name: p.Name, Is: text.Line(p.Is, maxIs)})
 		}
 	}
 	return out
-}
-
-// line returns a text as one line of at most most runes, without what can't be printed: an agent may send anything.
-func line(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, ""))
-	return text.TruncateRunes(strings.Join(strings.Fields(s), " "), most)
 }
 
 // words joins the texts that are not empty.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -52,6 +53,24 @@ func TruncateRunesTo(s string, limit int, suffix string) string {
 		return string(r[:limit-utf8.RuneCountInString(suffix)]) + suffix
 	}
 	return s
+}
+
+// Line turns what somebody sent into one line of at most limit runes, without what can't be printed. It reads no more of s than
+// eight times as many bytes.
+func Line(s string, limit int) string {
+	if len(s) > 8*limit {
+		s = s[:8*limit]
+	}
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	return TruncateRunes(strings.Join(strings.Fields(s), " "), limit)
 }
 
 // Because returns a reason in parentheses, to be appended to a sentence; "" if there is

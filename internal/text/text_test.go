@@ -38,3 +38,11 @@ func TestParts(t *testing.T) {
 	require.Empty(t, text.Since(nil, now))
 	require.Zero(t, text.Ago(before, now), "another clock is ahead")
 }
+
+func TestALineIsPrintableAndBounded(t *testing.T) {
+	for in, want := range map[string]string{
+		"a\r\n\tb  c": "a b c", "a\x00\x1b[2Jb": "a[2Jb", "a\xffb": "ab", " ": "", "éééééé": "éééé…", strings.Repeat(" ", 40) + "a": "",
+	} {
+		require.Equal(t, want, text.Line(in, 5), "%q", in)
+	}
+}

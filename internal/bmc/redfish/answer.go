@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/stmcginnis/gofish/schemas"
 
@@ -159,18 +158,4 @@ func firstNonBlank(a, b string) string {
 }
 
 // printable turns text that a BMC sent into one printable line of at most limit runes.
-func printable(s string, limit int) string {
-	if len(s) > 8*limit {
-		s = s[:8*limit]
-	}
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, ""))
-	return text.TruncateRunes(strings.Join(strings.Fields(s), " "), limit)
-}
+func printable(s string, limit int) string { return text.Line(s, limit) }
