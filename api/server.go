@@ -115,7 +115,7 @@ type Config struct {
 	Webhooks temper.WebhookSender
 	// Images is which images are accepted.
 	Images image.Policy
-	// ProbeImage fetches for a dry run what can be checked of an image (image.Resolver.Probe). nil = nothing is fetched.
+	// ProbeImage fetches what can be checked of an image before a request is answered (image.Resolver.Probe). nil = nothing is fetched.
 	ProbeImage func(context.Context, image.Info) (int64, error)
 	// Agent is the settings for ramdisk agents.
 	Agent AgentSettings

@@ -25,6 +25,9 @@ func Helped(err error, n *node.Node, e node.Event) error {
 		add(explain.Unprotect)
 	case code == fault.NodeInMaintenance:
 		add(explain.EndMaintenance)
+	case code == fault.DiskTooSmall:
+		add(explain.SetOtherImage)
+		add(explain.SetRootDevice)
 	case code == fault.ValidationFailed, code == fault.NotSupported, code == fault.ImageInvalid:
 		add(explain.ValidateNode)
 	}

@@ -1,14 +1,10 @@
 package intent
 
 import (
-	"context"
 	"fmt"
-	"time"
 
 	"go.temper.dev/temper/internal/admission"
 	"go.temper.dev/temper/internal/fault"
-	"go.temper.dev/temper/internal/image"
-	"go.temper.dev/temper/internal/mask"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -68,62 +64,6 @@ func (s *Service) misfits(n *node.Node, k node.OperationKind, noAgent bool) (all
 		}
 	}
 	return all
-}
-
-// probeTimeout bounds what a dry run fetches of an image, the checksum file included.
-const probeTimeout = 15 * time.Second
-
-// TryImage fetches what can be checked of the image that p would write to n, and compares its size with the disk of
-// n's inventory. Conductors fetch the same later, by the same rules. notes are what could not be checked, and why.
-func (s *Service) TryImage(ctx context.Context, p *Provision, n *node.Node) (wrong []error, notes []string, err error) {
-	after, secrets, err := p.Applied(n)
-	if err != nil || !p.Verb.Deploys() || !n.Implementation("deploy").WritesImage {
-		return nil, nil, nil //nolint:nilerr // Obstacles says so
-	}
-	info, err := image.Parse(after.UUID, after.InstanceInfo, after.DriverInfo, s.Images)
-	if err != nil {
-		return nil, nil, nil //nolint:nilerr // Obstacles says so
-	}
-	size := int64(0)
-	if given, ok := secrets["instance_info/image_request_authorization_secret"].(string); ok {
-		info.Authorization = given
-	}
-	switch {
-	case s.ProbeImage == nil:
-	case info.Authorization == mask.Masked:
-		notes = append(notes, "the image was not fetched, because its server wants a stored secret")
-	default:
-		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-		defer cancel()
-		if size, err = s.ProbeImage(ctx, info); err != nil {
-			wrong = append(wrong, fault.CodedAs(fault.Invalid, fault.ImageInvalid, "%s%w", fmt.Sprintf(p.Verb.Kind.Spec().Refusal, n.UUID), err))
-		}
-	}
-	inventory, _, err := s.Store.Inventory(ctx, n.UUID)
-	if err != nil && !fault.Is(err, fault.NotFound) {
-		return nil, nil, err
-	}
-	disk, known, err := admission.RootDisk(after, inventory)
-	switch {
-	case err != nil:
-		wrong = append(wrong, err)
-	case !known:
-		if largest, some := admission.LargestDisk(after, inventory); some && size > largest.Size {
-			wrong = append(wrong, tooSmall(n, size, largest))
-			break
-		}
-		notes = append(notes, "the size of the disk was not checked: the node's inventory does not say which disk it will be")
-	case size > disk.Size:
-		wrong = append(wrong, tooSmall(n, size, disk))
-	case info.RootGB<<30 > disk.Size:
-		wrong = append(wrong, fault.Coded(fault.ValidationFailed, "root_gb of node %s is %d, and disk %s has %d GiB.", n.UUID, info.RootGB, disk.Name, disk.Size>>30))
-	}
-	return wrong, notes, nil
-}
-
-func tooSmall(n *node.Node, size int64, disk admission.Disk) error {
-	return fault.CodedAs(fault.Invalid, fault.DiskTooSmall, "The image of node %s needs %d MiB, and disk %s has %d MiB.",
-		n.UUID, (size+1<<20-1)>>20, disk.Name, disk.Size>>20)
 }
 
 // Notes are what somebody should know of p on n although it refuses nothing.

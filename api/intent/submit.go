@@ -46,6 +46,7 @@ func AsOnFailure(word string) (node.OnFailure, error) {
 // Asked is what is asked of a node.
 type Asked struct {
 	Event             node.Event // of the life cycle; "" = nothing of it
+	Provision         *Provision // whose image is checked before; nil = it writes none
 	WaitsForConductor bool       // it waits where nobody could do it now
 	Once              node.IdempotencyKey
 	// decide runs with the node's row locked, so it must read nothing but its arguments.
@@ -53,12 +54,12 @@ type Asked struct {
 }
 
 // Request is Submit with Ironic's answer: 202, with the states as Location.
-func (s *Service) Request(c *gin.Context, e node.Event, decide func(*node.Node, *Fleet) (*node.Request, error)) (int, any, error) {
-	patient, err := waitsForConductor(c)
-	if err != nil {
+func (s *Service) Request(c *gin.Context, a Asked) (int, any, error) {
+	var err error
+	if a.WaitsForConductor, err = waitsForConductor(c); err != nil {
 		return 0, nil, err
 	}
-	if _, _, err := s.Submit(c, Asked{Event: e, WaitsForConductor: patient, Decide: decide}); err != nil {
+	if _, _, err := s.Submit(c, a); err != nil {
 		return 0, nil, err
 	}
 	format.Located(c, "nodes/"+url.PathEscape(c.Param("node"))+"/states")
@@ -78,9 +79,16 @@ func (s *Service) Submit(c *gin.Context, a Asked) (*node.Operation, *Fleet, erro
 		return nil, nil, err
 	}
 	fl.WaitsForConductor = a.WaitsForConductor
+	image, err := s.imageOf(ctx, a.Provision, ident, fl)
+	if err != nil {
+		return nil, nil, err
+	}
 	var opened bool
 	o, repeated, err := s.Store.RequestOnce(ctx, ident, a.Once, func(n *node.Node) (*node.Request, error) {
 		r, err := a.Decide(n, fl)
+		if err == nil && r.Open != nil {
+			err = image.refusal(n)
+		}
 		if err != nil {
 			return nil, Helped(err, n, a.Event)
 		}

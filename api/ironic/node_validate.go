@@ -1,6 +1,7 @@
 package ironic
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -24,8 +25,16 @@ func (s *Server) getValidate(c *gin.Context) (int, any, error) {
 	}
 	out := make(map[string]any, len(interfaceKinds))
 	for _, i := range interfaceKinds {
+		err := s.ValidateInterface(n, i.name)
+		if err == nil && i.name == "deploy" {
+			image, failed := s.CheckImage(c.Request.Context(), n, "")
+			if failed != nil {
+				return 0, nil, failed
+			}
+			err = errors.Join(image.Refusals...)
+		}
 		verdict := map[string]any{"result": true}
-		if err := s.ValidateInterface(n, i.name); err != nil {
+		if err != nil {
 			verdict = map[string]any{"result": false, "reason": err.Error(), "code": intent.ValidationCode(err)}
 		}
 		out[i.name] = verdict

@@ -25,7 +25,7 @@ func (s *Server) putPower(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	by := httpd.User(c)
-	return s.Request(c, "", func(n *node.Node, fl *intent.Fleet) (*node.Request, error) {
+	return s.Request(c, intent.Asked{Decide: func(n *node.Node, fl *intent.Fleet) (*node.Request, error) {
 		return s.DecidePower(n, fl, target, timeout, by)
-	})
+	}})
 }

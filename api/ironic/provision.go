@@ -40,5 +40,8 @@ func (s *Server) putProvision(c *gin.Context) (int, any, error) {
 		// complained of where Ironic complains.
 		_, p.DriveErr = configdrive.Parse(p.Drive)
 	}
-	return s.Request(c, p.Verb.Event, func(n *node.Node, fl *intent.Fleet) (*node.Request, error) { return s.Decide(p, n, fl) })
+	return s.Request(c, intent.Asked{
+		Event: p.Verb.Event, Provision: p,
+		Decide: func(n *node.Node, fl *intent.Fleet) (*node.Request, error) { return s.Decide(p, n, fl) },
+	})
 }

@@ -45,18 +45,18 @@ func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
 	}
 	switch {
 	case err == nil:
-	case o.provision == nil:
+	case o.Provision == nil:
 		out.refuse(append([]error{err}, s.PowerObstacles(n, fl, o.power)...)...)
 	default:
-		out.refuse(append([]error{err}, s.Obstacles(o.provision, n, fl)...)...)
+		out.refuse(append([]error{err}, s.Obstacles(o.Provision, n, fl)...)...)
 	}
-	if p := o.provision; p != nil && (r == nil || r.Open != nil) {
-		wrong, notes, err := s.TryImage(c.Request.Context(), p, n)
+	if r == nil || r.Open != nil {
+		image, err := s.TryImage(c.Request.Context(), o.Provision, n)
 		if err != nil {
 			return 0, nil, err
 		}
-		out.refuse(wrong...)
-		out.Notes = append(out.Notes, notes...)
+		out.refuse(image.Refusals...)
+		out.Notes = append(out.Notes, image.Notes...)
 	}
 	if out.Accepted = len(out.Refusals) == 0; !out.Accepted || r == nil || r.Open == nil {
 		return http.StatusOK, out, nil

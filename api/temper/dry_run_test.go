@@ -83,7 +83,7 @@ func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
 	for name, c := range map[string]struct{ source, checksum, want string }{
 		"an image that can be deployed":     {"/good.raw", digestOfAnImage, ""},
 		"and whose digest is in a file":     {"/good.raw", url + "/SUMS", ""},
-		"one that is not there":             {"/gone.raw", digestOfAnImage, "image_invalid: .*the server answered 404; fetch image_source http"},
+		"one that is not there":             {"/gone.raw", digestOfAnImage, "image_invalid: .*the server answered 404: it has no such image; fetch image_source http"},
 		"one whose digest is not in a file": {"/good.raw", url + "/OTHERS", "image_invalid: .*no usable digest for good.raw; read the checksum file http"},
 		"one of a format that is refused":   {"/image.gz", digestOfAnImage, "image_invalid: .*is a gzip image"},
 		"one that is larger than the disk":  {"/huge.qcow2", digestOfAnImage, "disk_too_small: The image of node .* needs 102400 MiB, and disk /dev/sda has 5120 MiB."},
@@ -102,21 +102,68 @@ func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
 	b.Patch("/v1/nodes/n1", apitest.Add("/properties/root_device", map[string]any{"name": "<in> sd"})).Is(200)
 	_, refusals, notes := trial(b, with(url+"/good.raw", digestOfAnImage))
 	require.Empty(t, refusals)
-	require.Contains(t, notes, "the size of the disk was not checked")
+	require.Contains(t, notes, "the node's inventory does not say which disk it will be")
 	_, refusals, _ = trial(b, with(url+"/huge.qcow2", digestOfAnImage))
 	require.Contains(t, refusals, "disk_too_small: ", "it fits on none of the disks")
 
 	b.SQL(`DELETE FROM node_inventory`)
 	b.Patch("/v1/nodes/n1", apitest.Remove("/properties/root_device"), apitest.Add("/properties/local_gb", "99")).Is(200)
-	_, refusals, _ = trial(b, with(url+"/huge.qcow2", digestOfAnImage))
+	_, refusals, notes = trial(b, with(url+"/huge.qcow2", digestOfAnImage))
 	require.Empty(t, refusals, "99 stands for 100")
+	require.Contains(t, notes, "the node was never inspected; the image fits into properties/local_gb")
 	b.Patch("/v1/nodes/n1", apitest.Add("/properties/local_gb", "98")).Is(200)
 	_, refusals, _ = trial(b, with(url+"/huge.qcow2", digestOfAnImage))
 	require.Regexp(t, "disk_too_small: .* disk properties/local_gb has ", refusals)
 	b.Patch("/v1/nodes/n1", apitest.Remove("/properties/local_gb")).Is(200)
 	_, refusals, notes = trial(b, with(url+"/huge.qcow2", digestOfAnImage))
 	require.Empty(t, refusals)
-	require.Contains(t, notes, "the size of the disk was not checked")
+	require.Contains(t, notes, "the size of the disk was not checked: the node was never inspected, so its disks are not known")
+}
+
+// What a dry run and Ironic's validate say of an image, the request itself says, too.
+func TestARequestRefusesTheImagesThatADryRunRefuses(t *testing.T) {
+	b := fetching(t)
+	redfishNode(b)
+	url := images(t)
+	b.SQL(`INSERT INTO node_inventory (node_id, inventory) SELECT id, '{"disks": [{"name": "/dev/sda", "size": 5368709120}]}' FROM nodes`)
+	before := everything(b)
+	for name, c := range map[string]struct {
+		source, checksum, code string
+		accepted               bool
+	}{
+		"larger than the disk":          {"/huge.qcow2", digestOfAnImage, "disk_too_small", false},
+		"not there":                     {"/gone.raw", digestOfAnImage, "image_invalid", false},
+		"of a format that is refused":   {"/image.gz", digestOfAnImage, "image_invalid", false},
+		"without a digest in the file":  {"/good.raw", url + "/OTHERS", "image_invalid", false},
+		"on a server that is not there": {"http://127.0.0.1:1/x", digestOfAnImage, "", true},
+		"one that can be deployed":      {"/good.raw", url + "/SUMS", "", true},
+	} {
+		source := c.source
+		if strings.HasPrefix(source, "/") {
+			source = url + source
+		}
+		info := map[string]any{"image_source": source, "image_checksum": c.checksum}
+		body := map[string]any{"verb": "active", "instance_info": info}
+		accepted, refusals, _ := trial(b, map[string]any{"verb": "active", "instance_info": info})
+		require.Equal(t, c.accepted, accepted, "%s: %s", name, refusals)
+		if c.accepted {
+			continue
+		}
+		out := b.Post(work, body)
+		out.Fails(400)
+		require.Equal(t, c.code, out.Is(400)["code"], name)
+		require.Contains(t, refusals, c.code+": ", name)
+		require.Equal(t, before, everything(b), name)
+	}
+	require.Empty(t, b.Operations.Started())
+
+	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/image_source", url+"/huge.qcow2"), apitest.Add("/instance_info/image_checksum", digestOfAnImage)).Is(200)
+	deploy := b.Get("/v1/nodes/n1/validate").Is(200)["deploy"].(map[string]any)
+	require.Equal(t, "disk_too_small", deploy["code"])
+	require.Contains(t, b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "active"}).Fails(400), "needs 102400 MiB, and disk /dev/sda has 5120 MiB")
+	require.Contains(t, b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "active"}).Is(400)["help"].([]any)[0].(map[string]any)["command"], "image_source=URL")
+	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/image_source", "http://127.0.0.1:1/x")).Is(200)
+	b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "active"}).Is(202)
 }
 
 func TestADryRunTellsAllReasonsAtOnce(t *testing.T) {

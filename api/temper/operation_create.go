@@ -30,9 +30,8 @@ const maxIdempotencyKey = 255
 // order is a POST of operations, taken apart before the node is looked at.
 type order struct {
 	intent.Asked
-	dryRun    bool
-	provision *intent.Provision // nil = a power change
-	power     node.PowerState   // of a power change
+	dryRun bool
+	power  node.PowerState // of a power change; then Provision is nil
 }
 
 // createOperation answers POST /temper/v1/nodes/X/operations: everything that a
@@ -86,11 +85,11 @@ func (s *Server) readOrder(c *gin.Context, in *format.Object) (*order, error) {
 	if verb.Event == "" {
 		return nil, fault.New(fault.Invalid, "Verb %s is not valid, it is one of %s.", format.Describe(word), strings.Join(orderVerbs(), ", "))
 	}
-	if o.provision, err = s.readProvisionOrder(c, in, verb); err != nil {
+	if o.Provision, err = s.readProvisionOrder(c, in, verb); err != nil {
 		return nil, err
 	}
 	o.Event = verb.Event
-	o.Decide = func(n *node.Node, fl *intent.Fleet) (*node.Request, error) { return s.Decide(o.provision, n, fl) }
+	o.Decide = func(n *node.Node, fl *intent.Fleet) (*node.Request, error) { return s.Decide(o.Provision, n, fl) }
 	return o, nil
 }
 

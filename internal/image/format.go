@@ -81,7 +81,11 @@ func (r *Resolver) head(ctx context.Context, i Info) ([]byte, int64, error) {
 		return nil, 0, requestError(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusPartialContent {
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusPartialContent:
+	case http.StatusNotFound, http.StatusGone:
+		return nil, 0, fault.CodedAs(fault.Invalid, fault.ImageUnreachable, "the server answered %d: it has no such image", resp.StatusCode)
+	default:
 		return nil, 0, fault.CodedAs(fault.Unreachable, fault.ImageUnreachable, "the server answered %d", resp.StatusCode)
 	}
 	first, err := io.ReadAll(io.LimitReader(resp.Body, agent.FormatBytes))

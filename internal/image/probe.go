@@ -13,8 +13,8 @@ import (
 
 // Probe fetches what can be checked of an image before it is deployed: the checksum file, if there is one, and
 // the first bytes of the image. It returns how many bytes the image needs on a disk, 0 if that is not known. Errors:
-// fault.Invalid if the image can't be used or the address may not be connected to, fault.Unreachable if
-// its server does not answer or has no such image.
+// fault.Invalid if the image can't be used, is not there, or the address may not be connected to, fault.Unreachable if
+// its server does not answer.
 func (r *Resolver) Probe(ctx context.Context, i Info) (int64, error) {
 	i, err := r.Resolve(ctx, i)
 	if err != nil {

@@ -1,0 +1,154 @@
+package intent
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	"go.temper.dev/temper/internal/admission"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/image"
+	"go.temper.dev/temper/internal/mask"
+	"go.temper.dev/temper/internal/node"
+)
+
+// probeTimeout bounds what is fetched of an image before a request is answered, the checksum file included.
+const probeTimeout = 5 * time.Second
+
+// ImageCheck is what is known of an image and of the disk on which it would be written, before anything is written.
+type ImageCheck struct {
+	Refusals []error  // why the image can't be written to the node
+	Notes    []string // what could not be checked, and why
+}
+
+// CheckImage fetches what can be checked of the image that instance_info of n names, and compares its size with the disk of n's
+// inventory. A dry run, a request and a validation ask it. What only could not be found out is a note and no refusal: the agent may
+// reach a server that this process can't reach. The check is empty if instance_info is not valid, which ValidateInterface says, or
+// if n's deploy interface writes no image. authorization is the secret that the image's server wants, if a request has it.
+func (s *Service) CheckImage(ctx context.Context, n *node.Node, authorization string) (ImageCheck, error) {
+	if !n.Implementation("deploy").WritesImage {
+		return ImageCheck{}, nil
+	}
+	info, err := image.Parse(n.UUID, n.InstanceInfo, n.DriverInfo, s.Images)
+	if err != nil {
+		return ImageCheck{}, nil //nolint:nilerr // ValidateInterface says so
+	}
+	if authorization != "" {
+		info.Authorization = authorization
+	}
+	var out ImageCheck
+	size := s.probe(ctx, info, &out)
+	inventory, _, err := s.Store.Inventory(ctx, n.UUID)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return ImageCheck{}, err
+	}
+	out.compare(n, inventory, size, info.RootGB)
+	return out, nil
+}
+
+// probe returns how many bytes the image needs on a disk, 0 if that is not known.
+func (s *Service) probe(ctx context.Context, info image.Info, out *ImageCheck) int64 {
+	if s.ProbeImage == nil {
+		return 0
+	}
+	if info.Authorization == mask.Masked {
+		out.note("the image was not fetched, because its server wants a stored secret")
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	size, err := s.ProbeImage(ctx, info)
+	switch {
+	case err == nil && size == 0:
+		out.note("the size of the image is not known: its server does not say it")
+	case fault.Is(err, fault.Invalid):
+		out.Refusals = append(out.Refusals, fault.Coded(fault.ImageInvalid, "%w", err))
+	case err != nil:
+		out.note("the image could not be fetched from here: %s", fault.Text(err))
+	}
+	return size
+}
+
+// compare compares an image of size bytes (0 = not known) and root_gb with the disk on which n gets it.
+func (c *ImageCheck) compare(n *node.Node, inventory map[string]any, size, rootGB int64) {
+	disk, known, err := admission.RootDisk(n, inventory)
+	largest, some := admission.LargestDisk(n, inventory)
+	switch {
+	case err != nil:
+		c.Refusals = append(c.Refusals, err)
+	case known && size > disk.Size:
+		c.refuseSize(n, size, disk)
+	case known && rootGB<<30 > disk.Size:
+		c.Refusals = append(c.Refusals, fault.Coded(fault.ValidationFailed, "root_gb of node %s is %d, and disk %s has %d GiB.", n.UUID, rootGB, disk.Name, disk.Size>>30))
+	case known:
+	case some && size > largest.Size:
+		c.refuseSize(n, size, largest)
+	case inventory == nil && some:
+		c.note("the size of the disk was not checked: the node was never inspected; the image fits into properties/local_gb")
+	case inventory == nil:
+		c.note("the size of the disk was not checked: the node was never inspected, so its disks are not known")
+	default:
+		c.note("the size of the disk was not checked: the node's inventory does not say which disk it will be")
+	}
+}
+
+func (c *ImageCheck) refuseSize(n *node.Node, size int64, disk admission.Disk) {
+	c.Refusals = append(c.Refusals, fault.CodedAs(fault.Invalid, fault.DiskTooSmall, "The image of node %s needs %d MiB, and disk %s has %d MiB.",
+		n.UUID, (size+1<<20-1)>>20, disk.Name, disk.Size>>20))
+}
+
+func (c *ImageCheck) note(pattern string, args ...any) {
+	c.Notes = append(c.Notes, fmt.Sprintf(pattern, args...))
+}
+
+// TryImage is CheckImage for the image that p would write to n. It is empty if p writes none.
+func (s *Service) TryImage(ctx context.Context, p *Provision, n *node.Node) (ImageCheck, error) {
+	if p == nil || !p.Verb.Deploys() {
+		return ImageCheck{}, nil
+	}
+	after, secrets, err := p.Applied(n)
+	if err != nil {
+		return ImageCheck{}, nil //nolint:nilerr // Obstacles and Decide say so
+	}
+	authorization, _ := secrets["instance_info/image_request_authorization_secret"].(string)
+	check, err := s.CheckImage(ctx, after, authorization)
+	for i, wrong := range check.Refusals {
+		if fault.CodeOf(wrong) == fault.ImageInvalid {
+			check.Refusals[i] = misfit(n, p.Verb.Kind.Spec(), wrong)
+		}
+	}
+	return check, err
+}
+
+// checkedImage is the check of an image, and what of the node it was made with.
+type checkedImage struct {
+	ImageCheck
+	instanceInfo, properties map[string]any
+}
+
+// imageOf checks the image that p would write to the node ident, before the node's row is locked: an image server may be slow.
+// The check is empty if the request writes no image, or is refused anyway.
+func (s *Service) imageOf(ctx context.Context, p *Provision, ident string, fl *Fleet) (checkedImage, error) {
+	if p == nil || !p.Verb.Deploys() {
+		return checkedImage{}, nil
+	}
+	n, err := s.Store.Node(ctx, ident)
+	if err != nil {
+		return checkedImage{}, err
+	}
+	if r, err := s.Decide(p, n, fl); err != nil || r.Open == nil {
+		return checkedImage{}, nil //nolint:nilerr // it is decided again under the lock
+	}
+	check, err := s.TryImage(ctx, p, n)
+	return checkedImage{check, n.InstanceInfo, n.Properties}, err
+}
+
+// refusal is why an operation that writes the image is not opened on n; nil = nothing is known against it. If n was changed since
+// the check, the operation itself finds out.
+func (c checkedImage) refusal(n *node.Node) error {
+	if len(c.Refusals) == 0 || !reflect.DeepEqual(c.instanceInfo, n.InstanceInfo) || !reflect.DeepEqual(c.properties, n.Properties) {
+		return nil
+	}
+	return c.Refusals[0]
+}

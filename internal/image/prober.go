@@ -1,0 +1,81 @@
+package image
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"go.temper.dev/temper/internal/fault"
+)
+
+// Limits of what a Prober remembers.
+const (
+	probesLast = 10 * time.Second
+	maxProbes  = 1000
+)
+
+// Prober probes images for requests that come many at a time. Requests for the same image at the same time fetch it once, and what was
+// learnt is remembered for 10 s. An error that is fault.Invalid is not remembered, because somebody may have mended the image. It is safe for
+// concurrent use.
+type Prober struct {
+	probe func(context.Context, Info) (int64, error)
+	now   func() time.Time
+
+	flights singleflight.Group
+	mu      sync.Mutex
+	known   map[string]probed
+}
+
+// probed is what was learnt of an image.
+type probed struct {
+	size int64
+	err  error
+	at   time.Time
+}
+
+// NewProber returns a Prober that asks r, whose time limits it has.
+func NewProber(r *Resolver) *Prober {
+	return &Prober{probe: r.Probe, now: time.Now, known: map[string]probed{}}
+}
+
+// Probe is Resolver.Probe. It returns fault.Unreachable if ctx ends before.
+func (p *Prober) Probe(ctx context.Context, i Info) (int64, error) {
+	key := strings.Join([]string{i.Source, i.Format, i.Checksum, i.Algo, i.Authorization}, "\x00")
+	if was, ok := p.recall(key); ok {
+		return was.size, was.err
+	}
+	flight := p.flights.DoChan(key, func() (any, error) {
+		size, err := p.probe(context.WithoutCancel(ctx), i) // others may wait for it, too
+		learnt := probed{size: size, err: err, at: p.now()}
+		if !fault.Is(err, fault.Invalid) {
+			p.remember(key, learnt)
+		}
+		return learnt, nil
+	})
+	select {
+	case done := <-flight:
+		learnt := done.Val.(probed) //nolint:forcetypeassert // see above
+		return learnt.size, learnt.err
+	case <-ctx.Done():
+		return 0, fault.CodedAs(fault.Unreachable, fault.ImageUnreachable, "it took too long")
+	}
+}
+
+func (p *Prober) recall(key string) (probed, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was, ok := p.known[key]
+	return was, ok && p.now().Sub(was.at) < probesLast
+}
+
+func (p *Prober) remember(key string, learnt probed) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.known) >= maxProbes {
+		clear(p.known)
+	}
+	p.known[key] = learnt
+}
