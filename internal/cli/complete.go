@@ -24,7 +24,7 @@ func (s *session) completing(most int, ask func(ctx context.Context, c *cobra.Co
 			return nil, nothing
 		}
 		s.timeout.Duration = min(s.timeout.Duration, completionTimeout)
-		if s.open(c, nil) != nil {
+		if s.open(c, &delay{now: s.now}) != nil {
 			return nil, nothing
 		}
 		defer s.Close()

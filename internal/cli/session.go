@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,14 +78,12 @@ func (s *session) run(do func(ctx context.Context, args []string) error) func(*c
 		if err := checkArguments(c, args); err != nil {
 			return exit.Usage(err)
 		}
-		var once sync.Once
-		err := s.open(c, func(err error) {
-			once.Do(func() { fmt.Fprintf(s.err, "temper: %v; trying again for up to %s\n", err, s.timeout.Duration) })
-		})
-		if err != nil {
+		late := &delay{now: s.now, out: c.ErrOrStderr()}
+		if err := s.open(c, late); err != nil {
 			return err
 		}
 		defer s.Close()
+		defer late.over()
 		return s.withBrokenParts(c.Context(), withAdvice(do(c.Context(), args)))
 	}
 }
@@ -113,13 +110,15 @@ func checkArguments(c *cobra.Command, args []string) error {
 	return err
 }
 
-// open makes the client from flags and environment. It sends no request.
-func (s *session) open(c *cobra.Command, retrying func(error)) error {
+// open makes the client from flags and environment. It sends no request. late says why answers do not come.
+func (s *session) open(c *cobra.Command, late *delay) error {
 	s.in, s.out, s.err = c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()
 	var err error
 	s.Client, err = client.New(client.Config{
 		URL: s.apiURL(), User: cmp.Or(s.user, os.Getenv("TEMPER_API_USER")),
-		Password: cmp.Or(s.password, os.Getenv("TEMPER_API_PASSWORD")), Timeout: s.timeout.Duration, Retrying: retrying,
+		Password: cmp.Or(s.password, os.Getenv("TEMPER_API_PASSWORD")), Timeout: s.timeout.Duration,
+		Retrying: late.repeats,
+		Waiting:  func(ctx context.Context, until time.Time) { late.waits(ctx, s.Client, until) },
 	})
 	return err
 }

@@ -31,6 +31,7 @@ const (
 const (
 	DefaultTimeout = 30 * time.Second
 	dialTimeout    = 5 * time.Second
+	patience       = 2 * time.Second // after this Config.Waiting is called
 	maxAnswer      = 64 << 20 // bytes: 1000 nodes with all their fields are a few MiB
 	maxFault       = 64 << 10 // bytes of an error's body
 )
@@ -44,8 +45,11 @@ type Config struct {
 	User, Password string
 	// Timeout limits a request, retries included. Default: 30 s.
 	Timeout time.Duration
-	// Retrying gets the error before a request is repeated. Default: none.
-	Retrying func(error)
+	// Retrying gets the error before a request is repeated, and when it is given up. Default: none.
+	Retrying func(err error, until time.Time)
+	// Waiting is called for a request that has not ended after 2 s, in a goroutine of its own. ctx ends with the request, which is
+	// given up at until. Default: none.
+	Waiting func(ctx context.Context, until time.Time)
 }
 
 // Client is a client of one API. It is safe for concurrent use.
@@ -54,7 +58,8 @@ type Client struct {
 	user, password string
 	timeout        time.Duration
 	once           bool // no request is repeated
-	retrying       func(error)
+	retrying       func(error, time.Time)
+	waiting        func(context.Context, time.Time)
 	http           *http.Client
 }
 
@@ -72,7 +77,10 @@ func New(c Config) (*Client, error) {
 		c.Timeout = DefaultTimeout
 	}
 	if c.Retrying == nil {
-		c.Retrying = func(error) {}
+		c.Retrying = func(error, time.Time) {}
+	}
+	if c.Waiting == nil {
+		c.Waiting = func(context.Context, time.Time) {}
 	}
 	path := strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1")
 	transport := &http.Transport{
@@ -85,7 +93,7 @@ func New(c Config) (*Client, error) {
 		ExpectContinueTimeout: time.Second,
 	}
 	return &Client{
-		base: u.Scheme + "://" + u.Host + path, user: c.User, password: c.Password, timeout: c.Timeout, retrying: c.Retrying,
+		base: u.Scheme + "://" + u.Host + path, user: c.User, password: c.Password, timeout: c.Timeout, retrying: c.Retrying, waiting: c.Waiting,
 		http: &http.Client{
 			Transport: transport,
 			// The API never redirects. Nobody else may get the credentials by a redirect.
@@ -132,8 +140,13 @@ func (c *Client) do(ctx context.Context, r request, out any) (http.Header, error
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	ask := func() (http.Header, error) { return c.send(ctx, r, body, out) }
+	if c.once {
+		return ask()
+	}
+	until, _ := ctx.Deadline()
+	slow := time.AfterFunc(patience, func() { c.waiting(ctx, until) })
+	defer slow.Stop()
 	switch {
-	case c.once:
 	case r.idempotent:
 		return c.retry(ctx, (*Error).lost, ask)
 	case r.method == http.MethodGet:

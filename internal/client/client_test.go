@@ -157,7 +157,7 @@ func TestReadsAreTriedAgainWhileTheAPISaysLater(t *testing.T) {
 		_, _ = w.Write(golden(t, "node"))
 	}))
 	defer s.Close()
-	c := dial(t, client.Config{URL: s.URL, Timeout: 20 * time.Second, Retrying: func(err error) { told = append(told, err.Error()) }})
+	c := dial(t, client.Config{URL: s.URL, Timeout: 20 * time.Second, Retrying: func(err error, _ time.Time) { told = append(told, err.Error()) }})
 	_, err := c.Node(t.Context(), "n1")
 	require.NoError(t, err)
 	require.EqualValues(t, 3, asked.Load())
@@ -170,7 +170,7 @@ func TestReadsAreTriedAgainUntilTheAPIListens(t *testing.T) {
 	address := l.Addr().String()
 	require.NoError(t, l.Close())
 	refused := make(chan struct{}, 100)
-	c := dial(t, client.Config{URL: "http://" + address, Timeout: 20 * time.Second, Retrying: func(error) { refused <- struct{}{} }})
+	c := dial(t, client.Config{URL: "http://" + address, Timeout: 20 * time.Second, Retrying: func(error, time.Time) { refused <- struct{}{} }})
 	done := make(chan error, 1)
 	go func() {
 		_, err := c.Node(t.Context(), "n1")
@@ -399,7 +399,7 @@ func TestAWrongCertificateIsNotAskedAgain(t *testing.T) {
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // the handshake that is meant to fail
 	s.StartTLS()
 	defer s.Close()
-	c := dial(t, client.Config{URL: s.URL, Timeout: time.Minute, Retrying: func(err error) { t.Error("asked again after ", err) }})
+	c := dial(t, client.Config{URL: s.URL, Timeout: time.Minute, Retrying: func(err error, _ time.Time) { t.Error("asked again after ", err) }})
 	_, err := c.Node(t.Context(), "n1")
 	require.ErrorContains(t, err, "certificate")
 	stage, _ := client.StageOf(err)

@@ -22,6 +22,7 @@ func (c *Client) retry(ctx context.Context, passes func(*Error) bool, ask func()
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = firstPause, maxPause
 	var last error
+	until, _ := ctx.Deadline()
 	h, err := backoff.Retry(ctx, func() (http.Header, error) {
 		h, err := ask()
 		var e *Error
@@ -39,7 +40,7 @@ func (c *Client) retry(ctx context.Context, passes func(*Error) bool, ask func()
 		}
 		return nil, err
 	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(c.timeout),
-		backoff.WithNotify(func(error, time.Duration) { c.retrying(last) }))
+		backoff.WithNotify(func(error, time.Duration) { c.retrying(last, until) }))
 	switch {
 	case err == nil:
 		return h, nil
