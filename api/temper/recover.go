@@ -16,6 +16,7 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
+	"go.temper.dev/temper/internal/closing"
 	"go.temper.dev/temper/internal/explain"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/help"
@@ -36,20 +37,47 @@ type shownRecovery struct {
 	ConductorHeartbeat any    `json:"conductor_heartbeat_at"`
 	Alive              bool   `json:"alive"`
 	Next               string `json:"next"` // what will happen by itself
-	Done               any    `json:"done"` // what this request did; null = nothing
-	Why                string `json:"why"`
+	DryRun             bool   `json:"dry_run"`
+	Done               any    `json:"done"` // how this request ended the operation, or would end it if it is a dry run; null = it does not
+	// Effects are what that does, in clauses: how the operation ends, what is to be undone, and who holds the node then.
+	Effects []string `json:"effects"`
+	Why     string   `json:"why"`
+}
+
+// ending is how a recovery ends an operation.
+type ending string
+
+const (
+	endsNothing ending = ""
+	endsByForce ending = "by force"
+	endsClosed  ending = "its workflow is over"
+	endsIdle    ending = "nobody covers the node"
+)
+
+// endingOf decides how a recovery ends o.
+func (s *Server) endingOf(o *node.Operation, st node.RunStatus, statusErr error, force bool) ending {
+	switch {
+	case force:
+		return endsByForce
+	case statusErr == nil && st.Over(s.Now(), s.Safe):
+		return endsClosed
+	case (statusErr != nil || st.Open) && o.Blocked == node.BlockedNoConductor:
+		return endsIdle
+	}
+	return endsNothing
 }
 
 // recoverNode answers POST /temper/v1/nodes/X/recover. It says who holds the node, and
 // ends the operation if nobody works on it. With force and a reason it ends also one
-// that somebody works on.
+// that somebody works on. A dry run ends nothing.
 func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
-	in, err := format.ReadObject(c, format.MaxBody, "force", "reason")
+	in, err := format.ReadObject(c, format.MaxBody, "force", "reason", "dry_run")
 	if err != nil {
 		return 0, nil, err
 	}
-	force, reason := in.Boolean("force"), in.Reason()
-	if force != nil && *force && reason == "" {
+	force, dry, reason := in.Boolean("force"), in.Boolean("dry_run"), in.Reason()
+	dryRun := dry != nil && *dry
+	if force != nil && *force && reason == "" && !dryRun {
 		in.Fail("A reason is required with force.")
 	}
 	if in.Err != nil {
@@ -62,7 +90,7 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	}
 	f := s.facts(n, fl, s.Now())
 	f.System = s.system(ctx, false)
-	out := shownRecovery{NodeUUID: n.UUID, Next: "nothing: nobody holds the node"}
+	out := shownRecovery{NodeUUID: n.UUID, Next: heldByNobody, DryRun: dryRun, Effects: []string{}}
 	o := n.Operation
 	if o == nil {
 		out.Why = explained(n, f).Text
@@ -75,50 +103,96 @@ func (s *Server) recoverNode(c *gin.Context) (int, any, error) {
 	}
 	out.Why = explained(n, f).Text
 	out.holder(o, st, statusErr, f)
-	switch safe := statusErr == nil && st.Over(s.Now(), s.Safe); {
-	case force != nil && *force:
+	how := s.endingOf(o, st, statusErr, force != nil && *force)
+	switch {
+	case how == endsNothing:
+		return http.StatusOK, out, nil
+	case dryRun:
+		err = s.tryEnding(&out, n, fl, st, how)
+	default:
+		err = s.endOperation(c, &out, n, fl, st, how, reason)
+	}
+	return http.StatusOK, out, err
+}
+
+const heldByNobody = "nothing: nobody holds the node"
+
+// endOperation ends n's operation, and says in r what that did.
+func (s *Server) endOperation(c *gin.Context, r *shownRecovery, n *node.Node, fl *intent.Fleet, st node.RunStatus, how ending, reason string) error {
+	o, outcome, by := n.Operation, node.Failed, httpd.By(c)
+	switch how {
+	case endsByForce:
 		if err := s.endByForce(c, o, reason); err != nil {
-			return 0, nil, err
+			return err
 		}
-		out.Done = "ended by force; what it left is undone as soon as a conductor covers the node"
-	case safe:
-		why := fmt.Sprintf("The workflow of operation %d of node %s was %s; ended on request of %s, by recover", o.ID, n.UUID, st.How, httpd.By(c))
-		if err := s.closeAbandoned(c, o.EndAbandoned(httpd.By(c), node.Failure{Error: why, Cause: st.Cause()}, s.Defaults())); err != nil {
-			return 0, nil, err
+		r.Done = "ended by force"
+	case endsClosed:
+		why := fmt.Sprintf("The workflow of operation %d of node %s was %s; ended on request of %s, by recover", o.ID, n.UUID, st.How, by)
+		end := o.EndAbandoned(by, node.Failure{Error: why, Cause: st.Cause()}, s.Defaults())
+		if err := s.closeAbandoned(c, end); err != nil {
+			return err
 		}
-		out.Done = "ended: its workflow was " + st.How
-	case (statusErr != nil || st.Open) && o.Blocked == node.BlockedNoConductor:
+		r.Done, outcome = "ended: its workflow was "+st.How, end.Outcome
+	case endsIdle:
+		outcome = node.Cancelled
 		ended, err := s.Stop(c, o.ID, fl, strings.TrimSuffix("recover: nobody covers the node: "+reason, ": "))
 		if err != nil {
-			return 0, nil, err
+			return err
 		}
-		out.Done = "cancelled: nobody covers the node, so it ends at once"
+		r.Done = "cancelled: nobody covers the node, so it ends at once"
 		if ended.EndedAt != nil {
-			out.Done = "cancelled: nobody covers the node, so it has ended; what it left is undone as soon as a conductor covers the node"
+			r.Done = "cancelled: nobody covers the node, so it has ended"
 		}
 	}
-	if out.Done != nil {
-		out.Next, out.Why = s.left(c, n.UUID, fl)
+	s.left(c, r, o, outcome, fl)
+	return nil
+}
+
+// tryEnding says in r what endOperation would do.
+func (s *Server) tryEnding(r *shownRecovery, n *node.Node, fl *intent.Fleet, st node.RunStatus, how ending) error {
+	o, after := *n.Operation, *n
+	after.Operation = &o
+	if how != endsClosed {
+		o.Ask(node.AskCancel, "", "")
 	}
-	return http.StatusOK, out, nil
+	end := o.EndAbandoned("", node.Failure{Cause: st.Cause()}, s.Defaults())
+	switch how {
+	case endsByForce:
+		r.Done, end.Outcome = "ended by force", node.Failed
+	case endsClosed:
+		r.Done = "ended: its workflow was " + st.How
+	case endsIdle:
+		r.Done, end.Abandoned = "cancelled: nobody covers the node, so it ends at once", fl.Orphaned(n)
+	}
+	e, err := closing.Operation(&after, end)
+	if err != nil {
+		return err
+	}
+	e.Apply(&after, s.Now())
+	after.Operation = nil
+	r.Effects = explain.Released(&o, end.Outcome, &after)
+	if e.FollowUp != "" {
+		r.Effects = append(r.Effects, fmt.Sprintf("an operation of kind %s follows at once", e.FollowUp))
+	}
+	return nil
 }
 
 // leftTimeout bounds how long a recovery reads what it has done. The operation has ended by then, and the answer says so anyway.
 const leftTimeout = 10 * time.Second
 
-// left says what happens next to a node whose operation was ended, and why. Ending it may have taken longer than the
-// request's deadline.
-func (s *Server) left(c *gin.Context, uuid string, fl *intent.Fleet) (next, why string) {
+// left says in r what the end of o did, and what happens next to its node. Ending it may have taken longer than the request's deadline.
+func (s *Server) left(c *gin.Context, r *shownRecovery, o *node.Operation, outcome node.Outcome, fl *intent.Fleet) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), leftTimeout)
 	defer cancel()
-	n, err := s.Store.Node(ctx, uuid)
+	n, err := s.Store.Node(ctx, r.NodeUUID)
 	if err != nil {
-		return "", ""
+		r.Next, r.Why = "", ""
+		return
 	}
 	f := s.facts(n, fl, s.Now())
 	f.System = s.system(ctx, false)
 	w := explained(n, f)
-	return cmp.Or(w.Next, "nothing: nobody holds the node"), w.Text
+	r.Next, r.Why, r.Effects = cmp.Or(w.Next, heldByNobody), w.Text, explain.Released(o, outcome, n)
 }
 
 // holder fills in the operation that holds the node, and whether its owner is alive.
@@ -156,9 +230,6 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 		r.Workflow, r.Next = "unknown", "reconciliation starts it"
 	default:
 		r.Workflow, r.Next = "unknown", spedUp(nil, explain.LostNext, explain.LostSpeedup)
-	}
-	if text := explain.Unattended(o, f); text != "" {
-		r.Next += ". " + text
 	}
 }
 

@@ -3,6 +3,7 @@ package temper_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -43,6 +44,49 @@ func TestRecoverEndsWhatHasLostItsWorkflow(t *testing.T) {
 	require.Contains(t, n.Owed, node.UndoEjectMedia)
 	require.Contains(t, n.LastError, "was terminated; ended on request")
 	require.Nil(t, b.Post("/temper/v1/nodes/n1/recover", map[string]any{}).Is(200)["operation"])
+}
+
+// A dry run changes nothing, and says what the same request without it does then.
+func TestADryRunOfRecoverEndsNothing(t *testing.T) {
+	closed := node.RunStatus{Known: true, How: "terminated", ClosedAt: time.Now().Add(-time.Hour)}
+	for name, c := range map[string]struct {
+		run    node.RunStatus
+		orphan bool
+		body   map[string]any
+		done   string
+		effect string
+	}{
+		"a workflow that is over":       {closed, false, map[string]any{}, "ended: its workflow was terminated", "operation 1 (deploy): failed"},
+		"a conductor that is not there": {node.RunStatus{Known: true, Open: true}, true, map[string]any{}, "cancelled: nobody covers the node", "operation 1 (deploy): cancelled"},
+		"force":                         {node.RunStatus{Known: true, Open: true}, false, map[string]any{"force": true, "reason": "rack 7 burns"}, "ended by force", "operation 1 (deploy): failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := apitest.New(t, func(c *api.Config) { c.HardwareDeadline = time.Millisecond }).WithConductors()
+			b.In("n1", node.Deploying)
+			b.SQL(`UPDATE operations SET run_id = 'r1', begun_at = now(), undo = '["eject media"]', steps = jsonb_set(steps, '{1,started_at}', '"2026-01-01T00:00:00Z"')`)
+			if c.orphan {
+				b.SQL(`UPDATE operations SET phase = 'waiting', stalled = 'conductor', stalled_at = now(), waiting_for = 'a conductor'`)
+				b.Kill("c1", "c2")
+			}
+			b.Operations.Run = c.run
+			before := everything(b)
+			asked := map[string]any{"dry_run": true}
+			maps.Copy(asked, c.body)
+			dry := b.Post("/temper/v1/nodes/n1/recover", asked).Is(200)
+			require.Equal(t, before, everything(b))
+			require.Contains(t, dry["done"], c.done)
+			require.Equal(t, []any{
+				c.effect, "to be undone: eject media, power off, as soon as a conductor covers the node", "node n1: deploy failed, no operation holds it",
+			}, dry["effects"])
+			done := b.Post("/temper/v1/nodes/n1/recover", c.body).Is(200)
+			require.Equal(t, []any{false, dry["effects"]}, []any{done["dry_run"], done["effects"]})
+		})
+	}
+	b := apitest.New(t).WithConductors()
+	b.In("n1", node.Deploying)
+	b.Operations.Run = node.RunStatus{Known: true, Open: true}
+	alive := b.Post("/temper/v1/nodes/n1/recover", map[string]any{"dry_run": true}).Is(200)
+	require.Equal(t, []any{nil, []any{}}, []any{alive["done"], alive["effects"]})
 }
 
 func TestRecoverCancelsWhatWaitsForAConductor(t *testing.T) {

@@ -116,7 +116,7 @@ var rules = []rule{
 		never: []string{temporal, pgx, gofish}, why: "Ironic's resources know nothing of Temper's own",
 	},
 	{
-		at: "api/temper", ours: []string{"api/format", "api/httpd", "api/intent", "internal/admission", "internal/configdrive", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/inventory", "internal/node", "internal/plan", "internal/share", "internal/webhook", "internal/mask"},
+		at: "api/temper", ours: []string{"api/format", "api/httpd", "api/intent", "internal/admission", "internal/closing", "internal/configdrive", "internal/coverage", "internal/events", "internal/explain", "internal/fault", "internal/help", "internal/inventory", "internal/node", "internal/plan", "internal/share", "internal/webhook", "internal/mask"},
 		never: []string{temporal, pgx, gofish}, why: "Temper's own resources know nothing of Ironic's",
 	},
 	{

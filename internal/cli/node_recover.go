@@ -8,40 +8,56 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"go.temper.dev/temper/internal/client"
 )
 
 func newNodeRecover(s *session) *cobra.Command {
-	var force bool
+	var force, dryRun bool
 	var reason string
 	c := &cobra.Command{
 		Use: "recover NODE...", Short: "Show who holds nodes, and end orphaned operations; with --force also live ones", Args: cobra.MinimumNArgs(1),
 		Long: `Show who holds nodes, and end orphaned operations; with --force also live ones. It says which operation holds a node, whether
 the owner is alive, and what will happen without you. An orphaned operation is ended at once: one whose workflow has
 ended, or one that waits because no live conductor covers its node. What it left half done is undone as soon as a conductor
-covers the node. With --force and --reason an operation is ended even if its owner is alive.`,
-		Example: "  temper node recover n1\n  temper node recover n1 --force --reason \"rack 7 burns\"", ValidArgsFunction: s.completeNodes("", 0),
+covers the node. With --force and --reason an operation is ended even if its owner is alive. --dry-run ends nothing, and says what
+would be ended and undone, and who would hold the node then.`,
+		Example: "  temper node recover n1 --dry-run\n  temper node recover n1\n  temper node recover n1 --force --reason \"rack 7 burns\"", ValidArgsFunction: s.completeNodes("", 0),
 	}
 	c.Flags().BoolVar(&force, "force", false, "end the operation even if its owner is alive; requires --reason")
 	c.Flags().StringVar(&reason, "reason", "", "`why`, for the node's history")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done; ends nothing")
 	c.RunE = s.run(func(ctx context.Context, args []string) error {
-		if force && strings.TrimSpace(reason) == "" {
+		if force && !dryRun && strings.TrimSpace(reason) == "" {
 			return errors.New("--force needs a --reason")
 		}
 		names := unique(args)
 		return s.report(names, forEach(ctx, names, defaultParallel, "", func(ctx context.Context, name string) (string, error) {
-			r, err := s.Recover(ctx, name, force, reason)
-			switch {
-			case err != nil:
+			r, err := s.Recover(ctx, name, force, dryRun, reason)
+			if err != nil {
 				return "", err
-			case r.Done != "":
-				return "operation " + r.Operation + " " + r.Done, nil
-			case r.Operation == "":
-				return r.Why, nil
 			}
-			return fmt.Sprintf("operation %s (%s), its workflow is %s. By itself: %s. %s", r.Operation, r.Kind, r.Workflow, r.Next, r.Why), nil
+			return recoveryWords(r, dryRun), nil
 		}))
 	})
 	return c
+}
+
+// recoveryWords says what a recovery did or, of a dry run, what it would do.
+func recoveryWords(r *client.Recovery, dryRun bool) string {
+	holder := fmt.Sprintf("operation %s (%s), its workflow is %s. By itself: %s", r.Operation, r.Kind, r.Workflow, r.Next)
+	effects := strings.Join(r.Effects, "; ")
+	switch {
+	case r.Operation == "":
+		return r.Why
+	case r.Done == "" && dryRun:
+		return holder + ". This command would end nothing. " + r.Why
+	case r.Done == "":
+		return holder + ". " + r.Why
+	case dryRun:
+		return fmt.Sprintf("%s. The operation would be %s. Then: %s. Nothing was done", holder, r.Done, effects)
+	}
+	return fmt.Sprintf("operation %s %s. Now: %s", r.Operation, r.Done, effects)
 }
 
 func newOperationRecover(s *session) *cobra.Command {

@@ -174,6 +174,16 @@ func TestARefusalEndsTheWatch(t *testing.T) {
 	require.Empty(t, got.err)
 }
 
+// Of an operation that is not there nothing is shown but the error.
+func TestWatchingAnOperationThatIsNotThere(t *testing.T) {
+	unknown := refuses(http.StatusNotFound, faultOf("Operation 7 could not be found.", fault.OperationNotFound))
+	o := &outage{t: t, answers: []func(http.ResponseWriter){unknown}}
+	got := ask(t, serving(t, o.ServeHTTP), "", "operation", "watch", "7", "--every", "2ms")
+	require.ErrorContains(t, got.failed, "7: Operation 7 could not be found")
+	require.Equal(t, exit.CodeFailed, exit.Code(got.failed))
+	require.Empty(t, got.out+got.err)
+}
+
 func TestHelpHasEveryExitCode(t *testing.T) {
 	for _, command := range []string{"operation watch", "node deploy", "operation retry"} {
 		got := ask(t, "", "", append(strings.Fields(command), "--help")...)

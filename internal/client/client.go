@@ -32,8 +32,8 @@ const (
 	DefaultTimeout = 30 * time.Second
 	dialTimeout    = 5 * time.Second
 	patience       = 2 * time.Second // after this Config.Waiting is called
-	maxAnswer      = 64 << 20 // bytes: 1000 nodes with all their fields are a few MiB
-	maxFault       = 64 << 10 // bytes of an error's body
+	maxAnswer      = 64 << 20        // bytes: 1000 nodes with all their fields are a few MiB
+	maxFault       = 64 << 10        // bytes of an error's body
 )
 
 // Config says where the API is and who asks.

@@ -252,13 +252,14 @@ func (c *Client) LostTemporal(ctx context.Context, reason string) error {
 // Recovery says which operation holds a node, and what was done about it.
 type Recovery struct {
 	document
-	Operation string `json:"operation"`
-	Kind      string `json:"kind"`
-	Workflow  string `json:"workflow"`
-	Alive     bool   `json:"alive"`
-	Next      string `json:"next"`
-	Done      string `json:"done"`
-	Why       string `json:"why"`
+	Operation string   `json:"operation"`
+	Kind      string   `json:"kind"`
+	Workflow  string   `json:"workflow"`
+	Alive     bool     `json:"alive"`
+	Next      string   `json:"next"`
+	Done      string   `json:"done"`    // how it was ended, or would be by a dry run; "" = it is not
+	Effects   []string `json:"effects"` // of that, clauses
+	Why       string   `json:"why"`
 }
 
 // UnmarshalJSON reads a recovery and keeps the answer.
@@ -269,11 +270,12 @@ func (r *Recovery) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Recover says which operation holds a node, and ends it if it is orphaned, or with force even if it is alive.
-func (c *Client) Recover(ctx context.Context, ident string, force bool, reason string) (*Recovery, error) {
+// Recover says which operation holds a node, and ends it if it is orphaned, or with force even if it is alive. A dry run ends nothing.
+func (c *Client) Recover(ctx context.Context, ident string, force, dryRun bool, reason string) (*Recovery, error) {
 	var r Recovery
 	_, err := c.do(ctx, request{
-		method: http.MethodPost, path: "/temper/v1/nodes/" + segment(ident) + "/recover", body: map[string]any{"force": force, "reason": reason},
+		method: http.MethodPost, path: "/temper/v1/nodes/" + segment(ident) + "/recover",
+		body: map[string]any{"force": force, "reason": reason, "dry_run": dryRun},
 	}, &r)
 	return &r, err
 }

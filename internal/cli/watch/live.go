@@ -97,7 +97,11 @@ func withSteps(t *Target, now time.Time, most int) []line {
 func operationLine(t *Target, now time.Time) line {
 	o := t.Op
 	if o == nil {
-		return line{mark: "·", text: table.OneLine(cmp.Or(t.Name, t.what()) + ": " + cmp.Or(t.NodeState, "asked"))}
+		l := line{mark: "·", text: table.OneLine(t.unread())}
+		if t.Err != nil {
+			l.mark, l.paint = "✗", text.FgRed
+		}
+		return l
 	}
 	l := line{text: table.OneLine(fmt.Sprintf("%s  %s %s  %s  %s", t.Name, o.Kind, o.ID, State(o), table.Elapsed(o.AcceptedAt, o.EndedAt, now)))}
 	switch {
@@ -128,20 +132,13 @@ var stepMarks = map[node.StepState]line{
 func stepLine(o *client.Operation, s client.Step, now time.Time) line {
 	l := stepMarks[node.StepState(s.State)]
 	parts := []string{fmt.Sprintf("%-34s", s.Name())}
-	for _, part := range []string{s.Conductor, StepDuration(o, s, now), attempts(s.Attempts), table.Clause(s.LastError)} {
+	for _, part := range []string{s.Conductor, StepDuration(o, s, now), Tries(s), table.Clause(s.LastError)} {
 		if part != "" {
 			parts = append(parts, part)
 		}
 	}
 	l.mark, l.text = "  "+l.mark, table.OneLine(strings.Join(parts, "  "))
 	return l
-}
-
-func attempts(n int) string {
-	if n < 2 {
-		return ""
-	}
-	return fmt.Sprintf("%d attempts", n)
 }
 
 // summary has a line for each operation, and a count. Those that failed come first, then those under way.

@@ -2,6 +2,8 @@ package watch
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
 	"go.temper.dev/temper/internal/cli/table"
@@ -38,6 +40,23 @@ func State(o *client.Operation) string {
 		return state + ", power change asked" + table.Optional(": ", o.AskedReason)
 	}
 	return state
+}
+
+// Tries says how often a step was begun, if that is more than once, and how often it failed and may fail. A step is begun anew also
+// after its conductor has died or was stopped, which is no failure.
+func Tries(s client.Step) string {
+	var words []string
+	if s.Attempts > 1 {
+		words = append(words, fmt.Sprintf("begun %d times", s.Attempts))
+	}
+	switch {
+	case s.Failures == 0:
+	case s.Limit == 0:
+		words = append(words, fmt.Sprintf("failed %d", s.Failures))
+	default:
+		words = append(words, fmt.Sprintf("failed %d of %d", s.Failures, s.Limit))
+	}
+	return strings.Join(words, ", ")
 }
 
 // StepDuration says how long a step has run. One that did not end took no longer than its operation. It is "" for a failed

@@ -72,6 +72,15 @@ func (t *Target) what() string {
 	return fmt.Sprintf("operation %s (%s)", t.ID, t.Op.Kind)
 }
 
+// unread says of a target whose operation was not read how far it is.
+func (t *Target) unread() string {
+	state := cmp.Or(t.NodeState, "not seen yet")
+	if t.Err != nil {
+		state = table.Clause(t.Err.Error())
+	}
+	return cmp.Or(t.Name, t.what()) + ": " + state
+}
+
 // isHeld reports whether an operation waits for a person, who has to decide about a failed step or to unhold the node.
 // Right after a decision the state may still be holding; then asked says that it was taken.
 func isHeld(op *client.Operation) bool {

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -52,6 +51,9 @@ func (v *lineView) interrupt() {}
 
 func (v *lineView) update(all []*Target) {
 	for _, t := range all {
+		if t.Op == nil && t.Err != nil { // the error of the command says it
+			continue
+		}
 		line := describe(t)
 		if line != v.last[t] {
 			v.last[t] = line
@@ -64,7 +66,7 @@ func (v *lineView) update(all []*Target) {
 func describe(t *Target) string {
 	o := t.Op
 	if o == nil {
-		return table.OneLine(cmp.Or(t.Name, t.what())) + ": " + cmp.Or(t.NodeState, "asked")
+		return table.OneLine(t.unread())
 	}
 	line := fmt.Sprintf("%s: %s %s %s", t.Name, o.Kind, o.ID, State(o))
 	if o.Ended() {
@@ -75,9 +77,7 @@ func describe(t *Target) string {
 		if node.StepState(s.State) != node.StepPending {
 			line += table.Optional(" on ", s.Conductor)
 		}
-		if s.Attempts > 1 {
-			line += fmt.Sprintf(", attempt %d", s.Attempts)
-		}
+		line += table.Optional(", ", Tries(*s))
 		line += table.Optional(" after ", table.Clause(s.LastError))
 	}
 	if o.StepWait != nil {
