@@ -202,6 +202,50 @@ func TestANewPhaseBeginsTheTimeForSilenceAnew(t *testing.T) {
 	require.Equal(t, since, *b.book.op.Steps[at].SilentSince, "the same request has got no answer again")
 }
 
+// The BMC was silent long ago, has answered since while the step waits, and falls silent again.
+func TestEachSilenceHasItsOwnTime(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOff, fakes, plan.Options{Power: node.PowerOn})
+	b.steps.Settings.AwayTimeout, b.steps.Settings.PowerTimeout, b.book.hosts = time.Hour, 10*time.Hour, hosts("c1", "c2")
+	b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, nil } // it is accepted, and has no effect yet
+	step := func() *node.Step { return &b.book.op.Steps[0] }
+	silent := func() error {
+		b.tried, b.steps.Settings.Conductor = []string{"c2"}, "c1"
+		b.machine.reads = silence
+		_, err := b.run()
+		return err
+	}
+	answers := func() { // it is watched until it falls silent, and passed on
+		b.tried, b.steps.Settings.Conductor, b.book.silence.NextAt = nil, "c2", time.Now()
+		reads := 0
+		b.machine.reads = func() error {
+			if reads++; reads > 20 {
+				return fault.New(fault.Refused, "the end of the silence is not recorded")
+			}
+			if len(b.machine.asked) > 0 && step().SilentSince == nil && b.book.silence == nil {
+				return silence()
+			}
+			return nil
+		}
+		r, err := b.run()
+		require.NoError(t, err)
+		require.Equal(t, conductor.NextElsewhere, r.Next)
+	}
+	require.False(t, final(silent()))
+	ago := func(at *time.Time) *time.Time { before := at.Add(-50 * time.Minute); return &before }
+	for n := range conductor.StepLimit {
+		require.Equal(t, max(0, n-1), step().Failures, "those of the first hour don't count")
+		step().SilentSince, step().FirstSilentAt, b.book.silence.Since = ago(step().SilentSince), ago(step().FirstSilentAt), *ago(&b.book.silence.Since)
+		answers()
+		require.WithinDuration(t, time.Now(), *step().SilentSince, 10*time.Minute)
+		err := silent()
+		require.False(t, final(err), "silence %d: %v", n, err)
+		require.WithinDuration(t, step().SilentSince.Add(time.Hour), *b.book.op.WaitingUntil, 0)
+	}
+	answers()
+	require.True(t, final(silent()), "as often as it may fail")
+	require.Equal(t, fault.BMCSilent, step().Cause)
+}
+
 func TestANetworkThatIsCutOffOnOurSideIsTold(t *testing.T) {
 	reach := &conductor.Reach{}
 	manage := func(reads func() error) string {

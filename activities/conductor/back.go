@@ -34,6 +34,20 @@ func steady[T any](ctx context.Context, t *task, read func() (T, error)) (T, err
 	}
 }
 
+// bmcAnswered records that the BMC has answered while the step waits for the effect of a request, which may take long. If the
+// BMC gave no answer before and gives none later, that is another silence.
+func (t *task) bmcAnswered(ctx context.Context) error {
+	if err := t.hardwareAnswered(ctx); err != nil {
+		return err
+	}
+	step := t.op.CurrentStep()
+	if t.undoes || step == nil || step.SilentSince == nil {
+		return nil
+	}
+	step.SilentSince = nil
+	return t.save(ctx)
+}
+
 // wasSilent reports whether the BMC was silent when the current step was tried last, or when any conductor asked it last.
 func (t *task) wasSilent() bool {
 	step := t.op.CurrentStep()

@@ -34,7 +34,7 @@ func bootAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 			}
 		}
 		if step.Phase = next; next != "" {
-			step.SilentSince = nil
+			step.ForgetSilence()
 		}
 		if next == phaseBooted {
 			t.addNews(node.TimelineBoot, step, "")

@@ -93,7 +93,7 @@ func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMed
 			return true, nil
 		case err == nil:
 			t.saw(shownMedium(m))
-			if err := t.hardwareAnswered(ctx); err != nil {
+			if err := t.bmcAnswered(ctx); err != nil {
 				return false, err
 			}
 		default:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -53,7 +52,7 @@ func (t *task) handToAnother(ctx context.Context, err error) bool {
 	}
 	failed.step.LastError, failed.step.Cause = fault.Text(failed.err), fault.CauseOf(failed.err)
 	failed.step.ClearDeaths()
-	failed.step.SilentSince = sinceWhen(failed.step.SilentSince, t.waitsForBMC(failed.step, failed.err), time.Now().UTC())
+	t.timeSilence(failed.step, failed.err)
 	if failed.step.SilentSince != nil {
 		t.waitForAnswer(failed.step)
 	}

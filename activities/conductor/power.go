@@ -181,7 +181,7 @@ func (t *task) watchPower(ctx context.Context, s bmc.PowerControl, want bmc.Powe
 				return true, nil
 			}
 			t.sawPower(p)
-			if err := t.hardwareAnswered(ctx); err != nil {
+			if err := t.bmcAnswered(ctx); err != nil {
 				return false, err
 			}
 		} else {

@@ -66,26 +66,34 @@ func (r Retry) limit(step *node.Step, own map[string]int) int {
 
 // spent reports whether the step has failed for good if err is one more failure. counts is
 // false for an answer "later" and for silence of the BMC within the step's time for them, which
-// are no failures.
+// are no failures. Silence that counts when it begins (Step.FellSilent) has been counted.
 func (t *task) spent(step *node.Step, err error) (spent, counts bool) {
 	switch {
 	case t.mayBeBusy(step, err):
 		return false, false
 	case t.waitsForBMC(step, err):
 		over := step.SilentSince != nil && time.Since(*step.SilentSince) >= t.Settings.AwayTimeout
-		return over, over
+		return over || step.Failures >= retryOf(fault.Transient).limit(step, t.Settings.StepLimits), over
 	}
 	return step.Failures+1 >= retryOf(fault.ClassOf(err)).limit(step, t.Settings.StepLimits), true
 }
 
+// timeSilence notes since when the BMC gives the step no answer, or that err is another error.
+func (t *task) timeSilence(step *node.Step, err error) {
+	if t.waitsForBMC(step, err) {
+		step.FellSilent(time.Now().UTC(), t.Settings.AwayTimeout)
+	} else {
+		step.SilentSince = nil
+	}
+}
+
 // pauseAfter returns the pause after the error err of the step, and notes since when the step
-// gets answers "later", or its BMC is silent. A pause that the answer asks for is not longer than
-// what is left of the time in which such answers don't count.
+// gets answers "later". A pause that the answer asks for is not longer than what is left of the
+// time in which such answers don't count.
 func (t *task) pauseAfter(step *node.Step, err error, counts bool) time.Duration {
 	rule := retryOf(fault.ClassOf(err))
 	now := time.Now().UTC()
 	step.BusySince = sinceWhen(step.BusySince, rule.Class == fault.WaitBusy, now)
-	step.SilentSince = sinceWhen(step.SilentSince, t.waitsForBMC(step, err), now)
 	wanted := bmc.RetryAfter(err)
 	if counts {
 		return max(rule.pause(step.Failures), wanted)

@@ -190,7 +190,8 @@ func (t *task) runStep(ctx context.Context, step *node.Step) (outcome, error) {
 		t.arrived()
 		at := time.Now().UTC()
 		step.State, step.EndedAt, step.Issued = node.StepDone, &at, nil
-		step.LastError, step.Cause, step.SilentSince = "", "", nil
+		step.LastError, step.Cause = "", ""
+		step.ForgetSilence()
 		t.observe(step, "done", now)
 	}
 	return o, nil
@@ -223,6 +224,7 @@ func (t *task) recordFailure(err error) error {
 	if t.stillSilent(step, se.err) {
 		return t.waitWithoutAsking(step, se.err)
 	}
+	t.timeSilence(step, se.err)
 	spent, counts := t.spent(step, se.err)
 	if counts {
 		step.Failures++

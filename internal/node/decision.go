@@ -62,7 +62,8 @@ func (o *Operation) Undecided() *Step {
 // that it checks the effect before it sends that again. If nobody can read the effect
 // (StepRule.Unread), the record is dropped: whoever retries such a step wants it sent.
 func (s *Step) Again() {
-	s.State, s.Failures, s.BusySince, s.SilentSince, s.Restarts, s.EndedAt = StepPending, 0, nil, nil, 0, nil
+	s.State, s.Failures, s.BusySince, s.Restarts, s.EndedAt = StepPending, 0, nil, 0, nil
+	s.ForgetSilence()
 	s.ClearDeaths()
 	s.Spared, s.OnAgain = 0, 0
 	if s.Rule().Unread {

@@ -75,7 +75,8 @@ func (o *Operation) goOn(now time.Time) error {
 // one, because time has passed in which nothing was asked.
 func (o *Operation) forgetBusy() {
 	if step := o.CurrentStep(); step != nil {
-		step.BusySince, step.SilentSince = nil, nil
+		step.BusySince = nil
+		step.ForgetSilence()
 	}
 }
 

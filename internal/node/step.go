@@ -52,16 +52,18 @@ type Step struct {
 	Failures  int        `json:"failures,omitempty"`   // times it failed by itself; crashes of conductors do not count
 	Limit     int        `json:"limit,omitempty"`      // how often it may fail, by the settings of the conductor that began it; 0 = not begun
 	BusySince *time.Time `json:"busy_since,omitempty"` // the first of the answers "later" in a row; nil = the last error was another one
-	// SilentSince is when its BMC gave no answer for the first time in this phase of the step; nil = the last error was
-	// another one.
+	// SilentSince is since when its BMC gives no answer; nil = the last error was another one, or the BMC has answered
+	// since while the step waited for an effect.
 	SilentSince *time.Time `json:"silent_since,omitempty"`
-	Conductor   string     `json:"conductor,omitempty"`
-	Usual       *Usual     `json:"usual,omitempty"` // how long it usually takes, as was known when it began; nil = not known
-	StartedAt   *time.Time `json:"started_at,omitempty"`
-	EndedAt     *time.Time `json:"ended_at,omitempty"`
-	LastError   string     `json:"last_error,omitempty"`
-	Cause       fault.Code `json:"cause,omitempty"` // of LastError or, without one, of taking unusually long
-	Note        string     `json:"note,omitempty"`  // why it was skipped or begun anew without a person's request
+	// FirstSilentAt is when its BMC gave no answer for the first time in this phase of the step; nil = it always did.
+	FirstSilentAt *time.Time `json:"first_silent_at,omitempty"`
+	Conductor     string     `json:"conductor,omitempty"`
+	Usual         *Usual     `json:"usual,omitempty"` // how long it usually takes, as was known when it began; nil = not known
+	StartedAt     *time.Time `json:"started_at,omitempty"`
+	EndedAt       *time.Time `json:"ended_at,omitempty"`
+	LastError     string     `json:"last_error,omitempty"`
+	Cause         fault.Code `json:"cause,omitempty"` // of LastError or, without one, of taking unusually long
+	Note          string     `json:"note,omitempty"`  // why it was skipped or begun anew without a person's request
 
 	// Deaths are the conductors that died of the step in a row. Progress, a failure,
 	// a try that lasts longer and a decision to retry clear the list.
@@ -106,6 +108,24 @@ type Issued struct {
 // recorded (Redfish, VirtualMedia.InsertMedia).
 const InsertMedia = "InsertMedia"
 
+// FellSilent notes that the BMC gives no answer at now. patience is how long one silence is waited for. A silence that
+// begins more than that after the first one of this phase counts as a failure, so that the step does not go on for ever if
+// the BMC keeps coming back and falling silent.
+func (s *Step) FellSilent(now time.Time, patience time.Duration) {
+	switch {
+	case s.SilentSince != nil:
+		return
+	case s.FirstSilentAt == nil:
+		s.FirstSilentAt = &now
+	case now.Sub(*s.FirstSilentAt) >= patience:
+		s.Failures++
+	}
+	s.SilentSince = &now
+}
+
+// ForgetSilence makes the next silence of the BMC the first one.
+func (s *Step) ForgetSilence() { s.SilentSince, s.FirstSilentAt = nil, nil }
+
 // Over reports whether nothing is left to do for the step.
 func (s Step) Over() bool { return s.State == StepDone || s.State == StepSkipped }
 
@@ -139,7 +159,8 @@ func (s *Step) Restart(why string) bool {
 		return false
 	}
 	s.Restarts++
-	s.Restarting, s.Failures, s.BusySince, s.SilentSince = true, 0, nil, nil
+	s.Restarting, s.Failures, s.BusySince = true, 0, nil
+	s.ForgetSilence()
 	s.Rewind()
 	s.Note = "begun anew with another boot of the agent: " + why
 	return true
