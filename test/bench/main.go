@@ -25,7 +25,7 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.temper, "temper", "bin/temper", "the temper binary")
-	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,aggressive,zombie,inflight,cost,redfish,silent,memory,story,why,streams,reconcile; empty = all")
+	flag.StringVar(&o.only, "only", "", "parts to run: deploy,handover,aggressive,zombie,inflight,cost,redfish,fleet,silent,power,memory,story,why,streams,reconcile; empty = all")
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds of deploy and give-back")
 	flag.IntVar(&o.kills, "kills", 25, "conductors killed, and as many stopped")
 	flag.Parse()
@@ -49,7 +49,9 @@ func run(ctx context.Context, o options) error {
 		{"inflight", benchInFlight},
 		{"cost", benchCost},
 		{"redfish", benchRedfish},
+		{"fleet", benchFleet},
 		{"silent", benchSilent},
+		{"power", benchPower},
 		{"memory", benchMemory},
 		{"story", benchStory},
 		{"why", benchWhy},
