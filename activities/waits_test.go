@@ -258,6 +258,45 @@ func agentAPI(t *testing.T, b func() *book) (url string, calls chan struct{}) {
 	return srv.URL, calls
 }
 
+// The agent calls once, then takes connections and never answers. That is told while it is asked, while another try is waited for, and
+// by another conductor.
+func TestAnAgentThatHangsIsTold(t *testing.T) {
+	var r *rig
+	api, calls := agentAPI(t, func() *book { return r.book })
+	r = newRig(t, sim.Config{NoInspection: true}, node.KindDeploy, node.Deploying, api,
+		node.Step{Interface: "deploy", Step: "deploy", Source: node.SourceDriver, State: node.StepPending})
+	r.faults(`{"kind":"hang","command":"get_deploy_steps"}`)
+	res, err := r.run()
+	require.NoError(t, err)
+	if res.Next == conductor.NextAgent {
+		<-calls
+	}
+	r.steps.Settings.Agent.SlowTimeout = 10 * r.steps.Settings.TellEvery
+	words := func(w *node.Wait) string { return explain.WaitSentence(w, nil, func(time.Time) string { return "T" }) }
+	var told []string
+	r.book.onTell = func(_ int, w node.Wait) error {
+		told = append(told, words(&w))
+		return nil
+	}
+	_, err = r.run()
+	require.ErrorContains(t, err, "no answer in time (deploy.get_deploy_steps on the agent at 127.0.0.1:")
+	require.NotEmpty(t, told)
+	require.Regexp(t, `^the agent at 127\.0\.0\.1:\d+ called at T and has been asked at T, and has not answered yet$`, told[0])
+	const silent = `^the agent at 127\.0\.0\.1:\d+ called at T and has not answered since T \(no answer in time \(.*\)\)$`
+	w := r.wait()
+	require.Regexp(t, silent, words(w))
+	require.Equal(t, fault.AgentSilent, r.book.op.LateCause(time.Now()))
+	since := *w.UnreadSince
+	_, err = r.run()
+	require.Error(t, err)
+	require.Regexp(t, silent, words(r.wait()))
+	require.True(t, since.Equal(*r.wait().UnreadSince), "it has been silent since the first try")
+	r.faults("")
+	_, err = r.run()
+	require.NoError(t, err)
+	require.Nil(t, r.wait())
+}
+
 func TestTheWritingOfAnImageTellsHowMuchIsDone(t *testing.T) {
 	image := make([]byte, 1<<20)
 	sum := sha256.Sum256(image)

@@ -32,6 +32,9 @@ func (t *task) runCommand(ctx context.Context, step *node.Step, o agent.Order, p
 		if err != nil {
 			return nil, false, agentLost(step, o, err)
 		}
+		if w := t.op.StepWait; w != nil && w.For == node.WaitAgent {
+			t.arrived()
+		}
 		d := agent.Next(o, issuedOf(step, o), list)
 		switch d.Action {
 		case agent.ActDone:
@@ -251,8 +254,11 @@ func (t *task) mergeAgentSteps(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lists, err := c.ListSteps(ctx, f, agent.ListSteps{Node: nodeDict, Ports: ports})
-	if err != nil {
+	var lists agent.StepLists
+	if err := t.askAgent(ctx, func() (err error) {
+		lists, err = c.ListSteps(ctx, f, agent.ListSteps{Node: nodeDict, Ports: ports})
+		return err
+	}); err != nil {
 		return err
 	}
 	var cached []agent.Step

@@ -68,8 +68,11 @@ func prepareInstanceBoot(ctx context.Context, t *task, step *node.Step) (outcome
 	if err != nil {
 		return 0, err
 	}
-	ids, err := c.GetPartitionUUIDs(ctx)
-	if err != nil {
+	var ids agent.PartitionUUIDs
+	if err := t.askAgent(ctx, func() (err error) {
+		ids, err = c.GetPartitionUUIDs(ctx)
+		return err
+	}); err != nil {
 		return 0, err
 	}
 	mode := t.node.BootMode

@@ -53,6 +53,9 @@ func (t *task) handToAnother(ctx context.Context, err error) bool {
 	failed.step.LastError, failed.step.Cause = fault.Text(failed.err), fault.CauseOf(failed.err)
 	failed.step.ClearDeaths()
 	t.timeSilence(failed.step, failed.err)
+	if isAgentSilence(failed.err) { // who tries next knows that, too
+		t.waitAfterFailure(failed.step, failed.err)
+	}
 	if failed.step.SilentSince != nil {
 		t.waitForAnswer(failed.step)
 	}

@@ -94,12 +94,13 @@ func (t *task) waitWithoutAsking(step *node.Step, err error) error {
 	t.op.Rests, t.pending.Came, t.pending.Move = true, true, ""
 	t.waitAfterFailure(step, err)
 	t.waitForAnswer(step)
+	left := min(e.left, t.Settings.AwayTimeout-time.Since(*step.SilentSince)) // then it has failed, whoever may ask the BMC
 	ctx, cancel := context.WithTimeout(context.Background(), t.Settings.HeartbeatTimeout/2)
 	defer cancel()
 	if err := t.save(ctx); fault.Is(err, fault.Lost) {
 		return activities.NonRetryable(err)
 	}
-	return activities.RetryAfter(err, max(e.left, time.Second))
+	return activities.RetryAfter(err, max(left, time.Second))
 }
 
 // silentPause returns the pause before the BMC is asked again. since is when the step first got no answer.

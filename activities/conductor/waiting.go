@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"go.temper.dev/temper/internal/agent"
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -98,7 +99,7 @@ func (t *task) listening(ctx context.Context) context.Context {
 // waitForAnswer notes that the step, whose last error is silence, waits for a BMC that gives no answer.
 func (t *task) waitForAnswer(step *node.Step) {
 	since := *step.SilentSince
-	until := since.Add(t.Settings.AwayTimeout)
+	until := since.Add(t.Settings.AwayTimeout + max(t.awaited, t.op.AnswerWithin, usualWithin)) // the last try is awaited, too
 	w := node.SilentWait(since, step.LastError, until)
 	t.op.StepWait = &w
 	t.copyWait()
@@ -165,13 +166,64 @@ func (t *task) writeWait(ctx context.Context) error {
 }
 
 // waitAfterFailure notes that the step has failed. An agent's command goes on until the next try, so that it is still waited
-// for; nothing else is.
+// for, and so is an agent that gives no answer; nothing else is.
 func (t *task) waitAfterFailure(step *node.Step, err error) {
-	if w := t.op.StepWait; w != nil && w.For == node.WaitCommand && step.Issued != nil && step.State == node.StepRunning {
+	w := t.op.StepWait
+	switch {
+	case step.State != node.StepRunning, step.Restarting:
+		t.arrived()
+	case w != nil && w.For == node.WaitCommand && step.Issued != nil:
 		t.missed(err)
+	case isAgentSilence(err):
+		t.waitForAgentAnswer(time.Now().UTC())
+		t.missed(err)
+	default:
+		t.arrived()
+	}
+}
+
+// isAgentSilence reports whether err means that the agent gave no answer.
+func isAgentSilence(err error) bool {
+	return fault.Is(err, fault.Unreachable) && fault.NoAnswer(err) && fault.CauseOf(err) == fault.AgentSilent
+}
+
+// waitForAgentAnswer notes that the step waits for an answer of the agent, which was asked at that time. An agent that gave no
+// answer before has been waited for since then.
+func (t *task) waitForAgentAnswer(asked time.Time) {
+	a := t.node.Agent
+	if a == nil {
 		return
 	}
-	t.arrived()
+	w := node.Wait{For: node.WaitAgent, Subject: agent.Host(a.URL), Since: asked}
+	if had := t.op.StepWait; had != nil && had.For == w.For && had.Subject == w.Subject {
+		return
+	}
+	if w.SeenAt = a.LastHeartbeatAt; w.SeenAt != nil {
+		w.Seen = "called"
+	}
+	t.waitFor(w)
+}
+
+// askAgent asks the agent something that it may take long to answer. If it does, askAgent tells so.
+func (t *task) askAgent(ctx context.Context, ask func() error) error {
+	t.waitForAgentAnswer(time.Now().UTC())
+	told := make(chan struct{})
+	timer := time.AfterFunc(t.Settings.TellEvery, func() {
+		defer close(told)
+		ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+		defer cancel()
+		if w := t.lastWait.Load(); w != nil {
+			_, _ = t.Store.TellWait(ctx, t.op.ID, t.claim, w) // a step does not need what it tells, and the next guard finds a lost claim
+		}
+	})
+	err := ask()
+	if !timer.Stop() {
+		<-told // what is written later must not be overwritten
+	}
+	if err == nil {
+		t.arrived()
+	}
+	return err
 }
 
 // mediumName is how people know the medium at a URL: the name of its file. The rest may contain secrets.

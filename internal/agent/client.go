@@ -65,6 +65,7 @@ type Target struct {
 // arrived. A Client is safe for concurrent use. Close closes its idle connections.
 type Client struct {
 	target   Target
+	host     string // with the port
 	commands string // URL of /v1/commands/
 	status   string
 	settings Settings
@@ -91,7 +92,7 @@ func NewClient(t Target, s Settings) (*Client, error) {
 	dialer := &net.Dialer{Timeout: s.RequestTimeout, Control: s.Callback.reach().Control}
 	base := strings.TrimRight(t.URL, "/")
 	return &Client{
-		target: t, settings: s,
+		target: t, settings: s, host: Host(t.URL),
 		commands: base + "/v1/commands/", status: base + "/v1/status",
 		http: &http.Client{
 			// The token is in the query, and a redirect would send it to somebody else.
@@ -104,6 +105,15 @@ func NewClient(t Target, s Settings) (*Client, error) {
 			},
 		},
 	}, nil
+}
+
+// Host returns the host and port of an agent's callback URL.
+func Host(callback string) string {
+	u, err := url.Parse(callback)
+	if err != nil || u.Host == "" {
+		return "an address that can't be read"
+	}
+	return u.Host
 }
 
 // Close closes the idle connections.

@@ -211,9 +211,9 @@ func TestErrorsHaveTheirKind(t *testing.T) {
 		}, fault.Refused, "307"},
 		"a truncated body": {func(w http.ResponseWriter, _ *http.Request) {
 			hijack(w, "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"id\":")
-		}, fault.Unreachable, "unexpected EOF"},
-		"a connection that is closed":        {func(w http.ResponseWriter, _ *http.Request) { hijack(w, "") }, fault.Unreachable, "closed the connection without an answer"},
-		"an agent that answers in its sleep": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, fault.Unreachable, "deadline exceeded"},
+		}, fault.Unreachable, "the connection was closed in the middle of the answer"},
+		"a connection that is closed":        {func(w http.ResponseWriter, _ *http.Request) { hijack(w, "") }, fault.Unreachable, "the connection was closed without an answer"},
+		"an agent that answers in its sleep": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, fault.Unreachable, "no answer in time (standby.power_off on the agent at 127.0.0.1:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := listen(t, c.answer)

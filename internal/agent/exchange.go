@@ -69,17 +69,12 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, at
 	return nil
 }
 
-// requestError returns the error of a request that got no answer. It removes url.Error, whose
-// text contains the whole URL with the token.
+// requestError returns the error of a request that got no answer. Its text has no URL, because that contains the token.
 func (c *Client) requestError(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("%s on the agent: %w", what, ctx.Err())
 	}
-	var asURL *url.Error
-	if errors.As(err, &asURL) {
-		err = asURL.Err
-	}
-	kind, words := fault.Unreachable, c.oneLine(err.Error())
+	kind, words := fault.Unreachable, c.oneLine(fault.NetworkWords(err))
 	var unverified *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
 	switch {
@@ -87,10 +82,8 @@ func (c *Client) requestError(ctx context.Context, what string, err error) error
 		kind = fault.Untrusted
 	case fault.Is(err, fault.Invalid): // dial.Reach refused the address
 		kind = fault.Invalid
-	case errors.Is(err, io.EOF):
-		words = "the agent closed the connection without an answer"
 	}
-	return failed(kind, "%w (%s on the agent)", fault.NoAnswerError(words), what)
+	return failed(kind, "%w (%s on the agent at %s)", fault.NoAnswerError(words), what, c.host)
 }
 
 // statusError returns the error of an answer other than 200.

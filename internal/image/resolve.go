@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"time"
 
 	"go.temper.dev/temper/internal/agent"
@@ -105,10 +104,7 @@ func requestError(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
-	var asURL *url.Error
-	if errors.As(err, &asURL) {
-		err = asURL.Err
-	}
+	words := agent.OneLine(fault.NetworkWords(err))
 	var refused *fault.Error
 	if errors.As(err, &refused) { // dial.Reach refused the address
 		return fault.New(refused.Kind, "%s", agent.OneLine(refused.Error()))
@@ -116,7 +112,7 @@ func requestError(ctx context.Context, err error) error {
 	var unverified *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
 	if errors.As(err, &unverified) || errors.As(err, &unknown) {
-		return fault.Coded(fault.ImageNotTrusted, "%s", agent.OneLine(err.Error()))
+		return fault.Coded(fault.ImageNotTrusted, "%s", words)
 	}
-	return fault.CodedAs(fault.Unreachable, fault.ImageUnreachable, "%s", agent.OneLine(err.Error()))
+	return fault.CodedAs(fault.Unreachable, fault.ImageUnreachable, "%s", words)
 }

@@ -117,7 +117,7 @@ func TestAChecksumServerThatNeverAnswers(t *testing.T) {
 	_, err = r.Resolve(context.Background(), i)
 	require.Equal(t, fault.Unreachable, fault.KindOf(err), "%v", err)
 	// The client's and the transport's timer end at the same time, with different texts.
-	require.ErrorContains(t, err, "imeout")
+	require.ErrorContains(t, err, "no answer in time")
 	require.NotContains(t, err.Error(), "secret")
 }
 

@@ -52,10 +52,13 @@ func (w *Wait) Pace(step *Step, at time.Time) {
 // Late reports whether w takes unusually long: what is done of it stands still, or goes on too slowly.
 func (w *Wait) Late(now time.Time) bool { return w != nil && w.LateAt != nil && w.LateAt.Before(now) }
 
-// LateCause returns why the current step takes unusually long, "" if it does not or nobody knows. The cause of a BMC that gives
-// no answer is known at once.
+// LateCause returns why the current step takes unusually long, "" if it does not or nobody knows. The cause of a BMC or an
+// agent that gives no answer is known at once.
 func (o *Operation) LateCause(now time.Time) fault.Code {
-	if o.LiveWait().Silent() || o.PastUsual(now) && o.StepWait.Late(now) {
+	if silent := o.LiveWait().silence(); silent != "" {
+		return silent
+	}
+	if o.PastUsual(now) && o.StepWait.Late(now) {
 		return o.StepWait.LateCause
 	}
 	return ""

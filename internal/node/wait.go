@@ -55,6 +55,7 @@ const (
 	WaitCall      WaitFor = "agent_call"      // the agent that was booted from the medium Subject is to call
 	WaitCommand   WaitFor = "agent_command"   // the agent is to end its command, the step Subject
 	WaitHeartbeat WaitFor = "agent_heartbeat" // any agent of the node is to call once more
+	WaitAgent     WaitFor = "agent_answer"    // the agent at the address Subject is to answer a request
 	WaitTime      WaitFor = "time"            // Until is to come
 	WaitAnswer    WaitFor = "bmc_answer"      // the BMC is to answer, whatever it was asked: it is slow, or silent since Since
 	WaitRequest   WaitFor = "bmc_request"     // a request to the BMC that was sent before, Subject, may take effect until Until
@@ -75,6 +76,10 @@ func (w *Wait) Missed(why string, at time.Time) {
 	if w.Unread = why; w.UnreadSince == nil {
 		w.UnreadSince = &at
 	}
+	if w.For == WaitAgent {
+		late := w.UnreadSince.Add(StallLimit)
+		w.LateAt, w.LateCause = &late, fault.AgentSilent
+	}
 }
 
 // Answered notes that a BMC has answered a request, how long it took, and how long its answers are awaited from now on. Both are
@@ -94,7 +99,21 @@ func SilentWait(since time.Time, why string, until time.Time) Wait {
 }
 
 // Silent reports whether w is for a BMC that gives no answer.
-func (w *Wait) Silent() bool { return w != nil && w.For == WaitAnswer && w.Unread != "" }
+func (w *Wait) Silent() bool { return w.silence() == fault.BMCSilent }
+
+// silence returns who gives no answer, as the cause that this is; "" if somebody has answered, or it is not called silence yet.
+func (w *Wait) silence() fault.Code {
+	if w == nil || w.Unread == "" {
+		return ""
+	}
+	switch w.For {
+	case WaitAnswer:
+		return fault.BMCSilent
+	case WaitAgent, WaitCommand:
+		return fault.AgentSilent
+	}
+	return ""
+}
 
 // newLook is the weight of the newest look in a speed: each one is measured over a few seconds only.
 const newLook = 0.3

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -89,14 +88,10 @@ func (s *Sender) send(ctx context.Context, to, secret, id string, body []byte) e
 
 // requestError is the error of a request that got no answer, without the URL that net/http puts into it.
 func requestError(err error) error {
-	var asURL *url.Error
-	if errors.As(err, &asURL) {
-		err = asURL.Err
-	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fault.New(fault.Unreachable, "the endpoint has not answered within %s", requestTime)
 	}
-	return fault.New(fault.Unreachable, "%s", words(err))
+	return fault.New(fault.Unreachable, "%s", text.Storable(mask.URLs(fault.NetworkWords(err)), MaxError))
 }
 
 // words is an error as it is kept and shown.

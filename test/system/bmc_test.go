@@ -168,7 +168,7 @@ func TestABMCThatIsNoGoodLeavesTheNodeEnrolled(t *testing.T) {
 		faults []fault
 		words  string
 	}{
-		"nobody listens": {change: at("http://127.0.0.1:1"), words: "connection refused"},
+		"nobody listens": {change: at("http://127.0.0.1:1"), words: "the connection was refused"},
 		"no such host":   {change: at("http://bmc.invalid"), words: "no such host"},
 		"it is no BMC": {change: func(i map[string]any) {
 			i["redfish_address"] = strings.Split(i["redfish_address"].(string), "/bmc/")[0]

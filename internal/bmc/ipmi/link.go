@@ -126,7 +126,7 @@ func (c conversation) send(ctx context.Context, conn net.Conn, sent *bool) error
 		return fault.New(fault.Unreachable, "%w", &noAnswer{text: "no time was left to send " + c.what, sent: *sent})
 	}
 	if _, err := conn.Write(packet); err != nil && !errors.Is(err, syscall.ECONNREFUSED) { // that is of an earlier packet
-		return fault.New(fault.Unreachable, "%w", &noAnswer{text: err.Error(), sent: *sent})
+		return fault.New(fault.Unreachable, "%w", &noAnswer{text: fault.NetworkWords(err), sent: *sent})
 	}
 	*sent = true
 	return nil

@@ -310,11 +310,7 @@ func (e *endpoint) noAnswer(ctx context.Context, r request, err error, begun boo
 	if problem := certificateProblem(err); problem != "" {
 		return fault.New(fault.Untrusted, "%s (%s %s)", problem, r.method, r.path)
 	}
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
-	l := &lostAnswer{sent: sent, text: printable(err.Error(), maxMessage)}
+	l := &lostAnswer{sent: sent, text: printable(fault.NetworkWords(err), maxMessage)}
 	var n net.Error
 	switch {
 	case (errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) && n.Timeout()) && !begun:
