@@ -24,13 +24,14 @@ type Changes struct {
 }
 
 // Compare returns what has changed from one inventory to the next. Only kinds of which both tell all parts are compared, and of the
-// system only what both tell.
+// system only what both tell. A BMC and an agent describe the same part in other words; of two inventories that are not from the same
+// one, only serial numbers, versions and settings are compared, and which parts there are.
 func Compare(before, after Parts) Changes {
 	was, is := before.byKey(), after.byKey()
-	all := []Change{}
+	all, same := []Change{}, before.fromBMC() == after.fromBMC()
 	for _, p := range after.Parts {
 		old, had := was[key{p.Kind, p.Name}]
-		if both(before, after, p.Kind) && (had && old != p.String() || !had && p.Kind != System) {
+		if both(before, after, p.Kind) && (had && old != p.String() && (same || !p.described()) || !had && p.Kind != System) {
 			all = append(all, Change{Kind: p.Kind, Name: p.Name, Before: old, After: p.String()})
 		}
 	}
@@ -42,6 +43,20 @@ func Compare(before, after Parts) Changes {
 	slices.SortStableFunc(all, func(a, b Change) int { return slices.Index(kinds, a.Kind) - slices.Index(kinds, b.Kind) })
 	n := min(len(all), MaxChanges)
 	return Changes{List: all[:n], More: len(all) - n}
+}
+
+// fromBMC reports whether a BMC has told the inventory. An agent lists no processors.
+func (p Parts) fromBMC() bool { return slices.Contains(p.Told, Processor) }
+
+// described reports whether what p is depends on who tells it: the name of an interface in Linux is another one than the BMC's.
+func (p Part) described() bool {
+	switch p.Kind {
+	case System:
+		return p.Name == "model" || p.Name == "processors" || p.Name == "memory"
+	case Interface, Disk, GPU, PCIDevice:
+		return true
+	}
+	return false
 }
 
 type key struct {

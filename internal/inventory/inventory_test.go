@@ -81,6 +81,28 @@ func TestWhatIsNotToldIsNotGone(t *testing.T) {
 	require.Empty(t, inventory.Compare(inventory.Read(nil), inventory.Read(of(t, machine))).List)
 }
 
+// An agent calls an interface otherwise than the BMC, rounds the memory, and writes addresses in lower case. That is no other hardware.
+func TestAnotherSourceHasOtherWordsForTheSameParts(t *testing.T) {
+	const agent = `{
+		"system_vendor": {"manufacturer": "Dell Inc.", "product_name": "PowerEdge R660 (SKU=1)", "serial_number": "ABC"},
+		"cpu": {"count": 64, "model_name": "Intel(R) Xeon(R)"}, "memory": {"physical_mb": 98300},
+		"disks": [{"name": "/dev/sda", "size": 960197124096, "serial": "D1", "model": "PM9A3 960G"}],
+		"interfaces": [{"name": "eno1", "mac_address": "52:54:00:00:00:0a"}], "boot": {"current_boot_mode": "uefi"}}`
+	bmc := of(t, machine)
+	bmc["interfaces"] = []any{map[string]any{"name": "NIC.1", "mac_address": "52:54:00:00:00:0A"}}
+	require.Empty(t, inventory.Compare(inventory.Read(bmc), inventory.Read(of(t, agent))).List)
+	require.Empty(t, inventory.Compare(inventory.Read(of(t, agent)), inventory.Read(bmc)).List)
+
+	other := of(t, agent)
+	other["interfaces"] = []any{map[string]any{"name": "eno1", "mac_address": "52:54:00:00:00:0b"}}
+	other["system_vendor"].(map[string]any)["serial_number"] = "XYZ"
+	require.Equal(t, "serial number changed from ABC to XYZ; interface 52:54:00:00:00:0b added (eno1); interface 52:54:00:00:00:0a gone (NIC.1)",
+		inventory.Compare(inventory.Read(bmc), inventory.Read(other)).String())
+	renamed := of(t, agent)
+	renamed["interfaces"] = []any{map[string]any{"name": "eth0", "mac_address": "52:54:00:00:00:0a"}}
+	require.Equal(t, "interface 52:54:00:00:00:0a changed from eno1 to eth0", inventory.Compare(inventory.Read(of(t, agent)), inventory.Read(renamed)).String())
+}
+
 func TestAnInventoryOfOtherTypesHasNoParts(t *testing.T) {
 	for _, odd := range []any{nil, 7.0, "x", true, []any{nil, 7.0, []any{}}, map[string]any{"x": map[string]any{}}} {
 		inv := of(t, machine)

@@ -81,7 +81,7 @@ var lists = []list{
 	{Disk, "", "disks", "", func(e element) Part {
 		return Part{Name: e.first("serial", "wwn", "name"), Is: words(e.size("size", 0), e.text("model"), e.labelled("firmware"))}
 	}},
-	{Interface, "", "interfaces", "", func(e element) Part { return Part{Name: e.text("mac_address"), Is: e.text("name")} }},
+	{Interface, "", "interfaces", "", func(e element) Part { return Part{Name: strings.ToLower(e.text("mac_address")), Is: e.text("name")} }},
 	{GPU, "", "gpus", "gpus", func(e element) Part {
 		return Part{Name: e.text("name"), Is: words(e.text("model"), e.labelled("firmware")), Serial: e.text("serial")}
 	}},
