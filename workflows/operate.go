@@ -29,6 +29,7 @@ type operation struct {
 	undoing    bool                    // no step begins any more
 	atHold     bool                    // it waits at a step named hold
 	dispatched int64                   // the claim of the activity that runs steps now; 0 = none does
+	blocked    node.BlockReason        // why it can't go on while it waits
 	// untouched: the node is in maintenance, so the hardware stays as it is, and the undo is
 	// owed.
 	untouched bool

@@ -41,7 +41,7 @@ func (o *operation) node(began time.Time) *node.Node {
 	op := &node.Operation{
 		ID: o.in.Operation, NodeUUID: o.in.Node, NodeName: o.in.NodeName, Kind: o.in.Kind, Phase: o.phase(),
 		AcceptedAt: began, BegunAt: &began, Conductor: p.Conductor, Group: o.settings.Group, Driver: o.settings.Driver,
-		WaitingFor: p.WaitingFor, WaitingUntil: p.Until,
+		WaitingFor: p.WaitingFor, WaitingUntil: p.Until, Blocked: o.blocked,
 	}
 	for _, line := range p.Steps {
 		op.Steps = append(op.Steps, o.step(line))

@@ -90,6 +90,26 @@ func TestTheTimesInTheDetailsHaveDates(t *testing.T) {
 	require.NotContains(t, waiting, " ago", "it is read later")
 }
 
+// The time at which an operation fails that no conductor takes is not told as that of its next step.
+func TestTheDetailsSayWhenAnOperationWithoutAConductorFails(t *testing.T) {
+	until := time.Date(2036, 11, 23, 0, 31, 30, 0, time.UTC)
+	w := &world{
+		runs: []func() (conductor.StepsResult, error){
+			func() (conductor.StepsResult, error) { return conductor.StepsResult{Next: conductor.NextAgent}, nil },
+			func() (conductor.StepsResult, error) { return conductor.StepsResult{Next: conductor.NextClose}, nil },
+		},
+		waitStates: []orchestrator.WaitState{{WaitingFor: "a conductor", Until: &until, Blocked: node.BlockedNoConductor}, {GoOn: true}},
+	}
+	env := w.env(t)
+	var waiting string
+	env.RegisterDelayedCallback(func() { waiting = details(t, env) }, time.Second)
+	env.ExecuteWorkflow(workflows.Operate, workflows.Input{Operation: 1, Node: "n", Kind: node.KindDeploy})
+	require.NoError(t, env.GetWorkflowError())
+	require.Contains(t, waiting, "- **Waits for:** a conductor; it fails at 2036-11-23 00:31:30 UTC if none comes\n")
+	require.Contains(t, waiting, ", as soon as such a conductor comes\n")
+	require.NotContains(t, waiting, "At the latest")
+}
+
 // Hardware and strangers write errors and names. The UI formats the details as Markdown.
 func TestTheDetailsFormatNothingThatOthersWrote(t *testing.T) {
 	hostile := "![x](http://evil/y) <img src=z> | `a`\n# *b* _c_ & ~d~"

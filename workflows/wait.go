@@ -73,7 +73,7 @@ func (o *operation) await(ctx workflow.Context, w wait) (asked, waited bool, err
 		if o.historyTooLong(ctx) {
 			return false, true, workflow.NewContinueAsNewError(ctx, workflow.GetInfo(ctx).WorkflowType.Name, o.in)
 		}
-		o.progress.Until = until
+		o.progress.Until, o.blocked = until, seen.Blocked
 		if err := o.sleepUntilNews(ctx, left, seen.WaitingFor); err != nil {
 			return false, true, err
 		}
@@ -117,6 +117,6 @@ func (o *operation) sleepUntilNews(ctx workflow.Context, d time.Duration, waitin
 		AddFuture(timer, func(workflow.Future) {}).
 		AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) {}).
 		Select(ctx)
-	o.progress.WaitingFor = ""
+	o.progress.WaitingFor, o.blocked = "", node.NotBlocked
 	return ctx.Err()
 }

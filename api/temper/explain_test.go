@@ -33,6 +33,12 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 		{Hostname: "c1", Interfaces: redfish, HeartbeatAt: now.Add(-40 * time.Second)},
 		{Hostname: "c2", Group: "rack", Interfaces: redfish, Alive: true, HeartbeatAt: now},
 	}
+	other := []coverage.Conductor{{Hostname: "f1", Interfaces: map[string]map[string][]string{"ipmi": {}, "fake-hardware": {}}, Alive: true, HeartbeatAt: now}}
+	stalled := open(node.Waiting, node.Step{Interface: "deploy", Step: "deploy", State: node.StepRunning})
+	stalled.WaitingFor, stalled.Blocked, stalled.BlockedAt = node.WaitsForConductor("", "redfish"), node.BlockedNoConductor, &since
+	overdue := open(node.Waiting, node.Step{Interface: "deploy", Step: "deploy", State: node.StepWaiting})
+	overdue.WaitingFor, overdue.WaitingUntil = "the agent's call after boot", &since
+	refused := &node.Operation{ID: 11, Kind: node.KindDeploy, Driver: "redfish", Outcome: node.Failed, Cause: fault.BMCWrongPassword}
 	ending := open(node.Holding, node.Step{Interface: "raid", Step: "apply", Source: node.SourceDriver, State: node.StepFailed, StartedAt: &since, LastError: "no disk"})
 	ending.WaitingFor, ending.Asked, ending.AskedBy, ending.AskedReason = "a decision: retry, skip or abort", node.AskCancel, "bob", "wrong image"
 	ending.Undo = []node.Undo{node.UndoEjectMedia}
@@ -187,11 +193,13 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			"Node n1 is deploy failed, nobody holds it: no disk. No live conductor covers it since 2030-01-02 03:01:05 UTC (3m0s): " +
 				`none with driver redfish in the default conductor group has its interfaces and takes work. ` +
 				"It is offered to nobody, new work on it is refused, and it is released by itself when one is back. " +
-				"Known conductors of the group: c1, dead, last heartbeat 40s ago. " +
+				"Known conductors: c1 (dead, with driver redfish, in the default conductor group, last heartbeat 40s ago); " +
+				`c2 (alive, with driver redfish, in conductor group "rack", last heartbeat 0s ago). ` +
 				`It waits for a conductor with driver redfish in the default conductor group. ` +
 				"Next: an undo of what earlier work left: power off, eject media. " +
 				"What to do: " + fault.NoConductor.Row().Do + " " +
-				"You can: temper conductor list; temper node set n1 --conductor-group rack; temper node waive n1 --reason WHY.",
+				"You can: temper conductor list; temper conductor --name c1 --enabled-drivers redfish --config FILE; " +
+				"temper node set n1 --conductor-group rack; temper node waive n1 --reason WHY.",
 		},
 		"it owes in the maintenance of its own failure": {
 			node.Node{
@@ -231,7 +239,40 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			"Node n1 is available, nobody holds it. No live conductor covers it: " +
 				`none with driver redfish in conductor group "mars" has its interfaces and takes work. ` +
 				"It is offered to nobody, new work on it is refused, and it is released by itself when one is back. " +
-				"Known conductors of the group: none. What to do: " + fault.NoConductor.Row().Do + " You can: temper conductor list; temper node manage n1.",
+				"Known conductors: c1 (dead, with driver redfish, in the default conductor group, last heartbeat 40s ago). " +
+				"What to do: " + fault.NoConductor.Row().Do +
+				" You can: temper conductor list; temper conductor --name NAME --conductor-group mars --enabled-drivers redfish --config FILE; temper node manage n1.",
+		},
+		"it waits for a conductor": {
+			node.Node{ProvisionState: node.DeployWait, Operation: stalled, Driver: "redfish"},
+			explain.Facts{Fleet: other},
+			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). No live conductor covers it: " +
+				"none with driver redfish in the default conductor group has its interfaces and takes work. " +
+				"It is offered to nobody, new work on it is refused, and it is released by itself when one is back. " +
+				"Known conductors: f1 (alive, with driver fake-hardware, ipmi, in the default conductor group, last heartbeat 0s ago). " +
+				"It is asked for by ann, last on conductor c1, which is not alive. " +
+				"It waits for a conductor with driver redfish in the default conductor group; it fails at 2030-01-02 03:31:05 UTC if none comes. " +
+				"Next: step deploy.deploy, as soon as such a conductor comes. What to do: " + fault.NoConductor.Row().Do +
+				" You can: temper conductor list; temper conductor --name NAME --enabled-drivers redfish --config FILE; temper operation watch 12; temper operation cancel 12.",
+		},
+		"it should have failed, and Temporal is away": {
+			node.Node{ProvisionState: node.DeployWait, Operation: overdue, Driver: "redfish"},
+			explain.Facts{Covered: true, Fleet: alive, System: explain.System{Now: now, Dependencies: explain.Dependencies{Temporal: explain.Answer{Trouble: explain.TemporalAway, Since: since}}}},
+			"Node n1 is wait call-back, operation 12 (deploy) is waiting since 2030-01-02 03:01:05 UTC (3m0s). " +
+				"Temporal does not answer since 2030-01-02 03:01:05 UTC (3m0s): nodes can be read and changed, and requests are accepted; operations begin and go on when it answers. " +
+				"It is asked for by ann, on conductor c1 (last heartbeat 2s ago). It waits for the agent's call after boot. " +
+				"Now: step deploy.deploy, until 2030-01-02 03:01:05 UTC at the latest (overdue by 3m0s, because Temporal does not answer). " +
+				"Next: the operation ends, and the node is active. You can: temper operation watch 12; temper operation cancel 12.",
+		},
+		"it has failed, and nobody covers it": {
+			node.Node{ProvisionState: node.DeployFailed, LastError: "401", Driver: "redfish"},
+			explain.Facts{Fleet: other, Previous: refused},
+			"Node n1 is deploy failed, nobody holds it: 401. No live conductor covers it: " +
+				"none with driver redfish in the default conductor group has its interfaces and takes work. " +
+				"It is offered to nobody, new work on it is refused, and it is released by itself when one is back. " +
+				"Known conductors: f1 (alive, with driver fake-hardware, ipmi, in the default conductor group, last heartbeat 0s ago). " +
+				"What to do first: " + fault.NoConductor.Row().Do + " What to do about the failure: " + fault.BMCWrongPassword.Row().Do +
+				" You can: temper conductor list; temper conductor --name NAME --enabled-drivers redfish --config FILE; temper node set n1 --driver-info redfish_password=-.",
 		},
 		"its conductors come and go": {
 			node.Node{ProvisionState: node.Available, Quarantine: &node.Quarantine{Since: since, Held: true}},

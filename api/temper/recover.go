@@ -212,14 +212,11 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 			r.Next = "it is " + st.Pause.Words() + `, and goes on with "` + help.Command(nil, explain.Action{Do: explain.UnpauseOperation, Operation: o.ID}) + `"`
 			break
 		}
-		if o.Blocked == node.BlockedNoConductor {
-			r.Next = "it waits for a conductor, then fails"
-		}
 		if o.WaitingFor != "" {
 			r.Next += "; it waits for " + o.WaitingFor
 		}
-		if o.WaitingUntil != nil {
-			r.Next += " until " + o.WaitingUntil.UTC().Format(time.RFC3339)
+		if what := explain.AtLimit(o); what != "" {
+			r.Next += " until " + o.WaitingUntil.UTC().Format(time.RFC3339) + ", then " + what
 		}
 	case st.Known:
 		if !st.ClosedAt.IsZero() {

@@ -10,6 +10,7 @@ import (
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/api/intent"
 	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -57,6 +58,12 @@ func (s *Server) getWhy(c *gin.Context) (int, any, error) {
 		return 0, nil, err
 	}
 	f.Health, f.Withheld = health.Health, health.Withheld
+	switch found, err := s.Store.Hardware(ctx, n.UUID); {
+	case err == nil:
+		f.Hardware = found
+	case !fault.Is(err, fault.NotFound): // it was never inspected
+		return 0, nil, err
+	}
 	f.System = <-asked
 	return http.StatusOK, explained(n, f), nil
 }

@@ -33,8 +33,15 @@ func TestWhySaysFirstThatNobodyCoversTheNode(t *testing.T) {
 	require.NoError(t, b.Store.StopConductor(t.Context(), "c1", i))
 	why := b.Get("/temper/v1/nodes/n1/why").Is(200)
 	require.True(t, strings.HasPrefix(why["trouble"].([]any)[0].(string), "No live conductor covers it since "), why)
-	require.Contains(t, why["text"], "c1, stopped, last heartbeat")
-	require.Equal(t, []any{"temper conductor list", "temper node set n1 --conductor-group rack", "temper node manage n1"}, why["commands"])
+	require.Contains(t, why["text"], "Known conductors: c1 (stopped, with driver fake-hardware, in the default conductor group, last heartbeat ")
+	const start = "temper conductor --name c1 --enabled-drivers fake-hardware --config FILE"
+	require.Equal(t, []any{"temper conductor list", start, "temper node set n1 --conductor-group rack", "temper node manage n1"}, why["commands"])
+	conductors := partsOf(b.Get("/temper/v1/status").Is(200))["conductors"]
+	require.Equal(t, "no live conductor covers 1 node: 1 with driver fake-hardware in the default conductor group", conductors["message"])
+	require.Equal(t, start, conductors["help"].([]any)[0].(map[string]any)["command"], "it had the driver")
+	b.SQL("DELETE FROM conductors WHERE hostname = 'c1'")
+	conductors = partsOf(b.Get("/temper/v1/status").Is(200))["conductors"]
+	require.Equal(t, "temper conductor --name NAME --enabled-drivers fake-hardware --config FILE", conductors["help"].([]any)[0].(map[string]any)["command"])
 	b.Patch("/v1/nodes/n1", apitest.Replace("/conductor_group", "rack")).Is(200)
 	require.NotContains(t, b.Get("/temper/v1/nodes/n1/why").Is(200)["text"], "No live conductor")
 }

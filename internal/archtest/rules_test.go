@@ -46,7 +46,7 @@ var rules = []rule{
 	{at: "internal/plan", ours: []string{"internal/fault", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/admission", ours: []string{"internal/fault", "internal/node", "internal/plan", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/closing", ours: []string{"internal/fault", "internal/node"}, never: []string{anyThirdParty}, why: "the domain is pure"},
-	{at: "internal/explain", ours: []string{"internal/admission", "internal/coverage", "internal/fault", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
+	{at: "internal/explain", ours: []string{"internal/admission", "internal/coverage", "internal/fault", "internal/inventory", "internal/node", "internal/text"}, never: []string{anyThirdParty}, why: "the domain is pure"},
 	{at: "internal/help", ours: []string{"internal/explain", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish, zap}, why: "what actions are called, whoever advises them"},
 
 	{at: "internal/coverage", ours: []string{"internal/ring"}, never: []string{anyThirdParty}, why: "who can serve what is pure"},

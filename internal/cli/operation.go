@@ -14,6 +14,7 @@ import (
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/cli/watch"
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/node"
 )
 
 func newOperationCommand() *cobra.Command {
@@ -64,7 +65,7 @@ func operationFields(o *client.Operation, now time.Time) table.Table {
 		{"ended", table.Time(o.EndedAt)},
 		{"took", table.Elapsed(o.AcceptedAt, o.EndedAt, now)},
 		{"conductor", o.Conductor},
-		{"waiting until", table.Time(o.WaitingUntil)},
+		{"waiting until", table.Time(o.WaitingUntil) + table.Optional(", then ", o.AtLimit)},
 		{"usual time", describeUsual(o, now)},
 		{"step", stepWait(o)},
 		{"on failure", o.OnFailure},
@@ -131,12 +132,12 @@ func describeRequest(o *client.Operation) string {
 	return o.Asked + table.Optional(" by ", o.AskedBy) + table.Optional(": ", o.AskedReason)
 }
 
-// describeAttempts says how often a step was started, how often it failed and how often it may fail.
+// describeAttempts says how often a step was started and how often it failed and, if more attempts may come, how often it may fail.
 func describeAttempts(s client.Step) string {
 	switch {
 	case s.Failures == 0:
 		return fmt.Sprint(s.Attempts)
-	case s.Limit == 0:
+	case s.Limit == 0, s.Failures < s.Limit && node.StepState(s.State) == node.StepFailed: // a failure that is not tried again
 		return fmt.Sprintf("%d, %d failed", s.Attempts, s.Failures)
 	}
 	return fmt.Sprintf("%d, failed %d of %d", s.Attempts, s.Failures, s.Limit)

@@ -30,6 +30,7 @@ type Operation struct {
 	Conductor    string     `json:"conductor"`
 	WaitingFor   string     `json:"waiting_for"`
 	WaitingUntil *time.Time `json:"waiting_until"`
+	AtLimit      string     `json:"at_limit"`       // what happens at WaitingUntil if what it waits for has not come; "" = it has no limit
 	UsualUntil   *time.Time `json:"usual_until"`    // after this its current step takes unusually long; nil = not known
 	PastUsual    bool       `json:"past_usual"`     // its current step takes unusually long
 	StepWait     *StepWait  `json:"step_wait"`      // what its running step waits for; nil = not known

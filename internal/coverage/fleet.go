@@ -1,5 +1,7 @@
 package coverage
 
+import "time"
+
 // Fleet is what rings are computed from, except the nodes.
 type Fleet struct {
 	Epoch        int64
@@ -52,6 +54,11 @@ type Served struct {
 type Quarantined struct {
 	Group, Driver string
 	Nodes         int
+	Uncovered     bool       // no live conductor covers some of them; the others' conductors come and go
+	Former        string     // a conductor that would cover some of them if it ran; "" = none is known
+	FormerDrivers string     // its drivers, with commas between them
+	Waiting       int        // operations that wait for a conductor
+	FailsAt       *time.Time // when the first of them fails; nil = none does
 }
 
 // QuarantineTick is what one reconciliation wrote of quarantines.

@@ -14,6 +14,7 @@ const (
 	ExplainNode    Do = "explain what happens to the node"
 	ValidateNode   Do = "validate the node"
 	ShowHealth     Do = "show the health of the node"
+	ShowInventory  Do = "show how the hardware of the node differs"
 	ChangeState    Do = "change the provision state"
 	DeployImage    Do = "deploy an image" // the node has none yet
 	UnholdNode     Do = "unhold the node"
@@ -63,7 +64,8 @@ type Action struct {
 	Event     node.Event         // of ChangeState
 	Conductor string             // of ForgetConductor, StartConductor
 	Webhook   string             // of ShowWebhook, ListDeadLetters, Redeliver
-	Group     string             // of ChangeGroup; "" = the default group
+	Group     string             // of ChangeGroup, StartConductor; "" = the default group
+	Drivers   string             // that the conductor of StartConductor is to have, with commas between them; "" = as it is configured
 }
 
 // can adds an action, once.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/node"
@@ -27,16 +28,49 @@ func (e *Explanation) coverage(n *node.Node, f Facts) {
 	}
 	uncovered := fmt.Sprintf("No live conductor covers it%s: none with driver %s in %s has its interfaces and takes work. "+
 		"It is offered to nobody, new work on it is refused, and it is released by itself when one is back", lost, n.Driver, node.GroupWords(n.ConductorGroup))
-	var known []string
-	for _, c := range f.Fleet {
-		if c.Group == n.ConductorGroup && len(known) < maxNamed {
-			known = append(known, fmt.Sprintf("%s, %s, last heartbeat %s ago", c.Hostname, c.State(), text.Ago(f.Now, c.HeartbeatAt)))
+	known := "none"
+	if len(f.Fleet) > 0 {
+		var each []string
+		for _, c := range byFit(n, f.Fleet)[:min(len(f.Fleet), maxNamed)] {
+			each = append(each, conductorWords(c, f.Now))
 		}
+		if more := len(f.Fleet) - len(each); more > 0 {
+			each = append(each, fmt.Sprintf("and %d more", more))
+		}
+		known = strings.Join(each, "; ")
 	}
-	if len(known) == 0 {
-		known = []string{"none"}
+	e.Trouble = append(e.Trouble, uncovered, "Known conductors: "+known)
+}
+
+// conductorWords says whether a conductor is alive, and which nodes it is for.
+func conductorWords(c coverage.Conductor, now time.Time) string {
+	has := "no driver"
+	if drivers := driversOf(c); len(drivers) > 0 {
+		has = "with driver " + strings.Join(drivers, ", ")
 	}
-	e.Trouble = append(e.Trouble, uncovered, "Known conductors of the group: "+strings.Join(known, "; "))
+	return fmt.Sprintf("%s (%s, %s, in %s, last heartbeat %s ago)", c.Hostname, c.State(), has, node.GroupWords(c.Group), text.Ago(now, c.HeartbeatAt))
+}
+
+// driversOf returns the conductor's drivers, sorted.
+func driversOf(c coverage.Conductor) []string { return slices.Sorted(slices.Values(c.Drivers())) }
+
+// byFit returns the conductors in the order of how much of what n needs they have.
+func byFit(n *node.Node, fleet []coverage.Conductor) []coverage.Conductor {
+	misses := func(c coverage.Conductor) (m int) {
+		if c.Group != n.ConductorGroup {
+			m += 4
+		}
+		if _, has := c.Interfaces[n.Driver]; !has {
+			m += 2
+		}
+		if !c.TakesWork() {
+			m++
+		}
+		return m
+	}
+	out := slices.Clone(fleet)
+	slices.SortStableFunc(out, func(a, b coverage.Conductor) int { return misses(a) - misses(b) })
+	return out
 }
 
 // canCover adds what finds a conductor for the node, if none covers it.
@@ -45,11 +79,25 @@ func (e *Explanation) canCover(n *node.Node, f Facts) {
 		return
 	}
 	e.can(Action{Do: ListConductors})
+	e.can(starts(n, f.Fleet))
 	if o := n.Operation; o == nil || !alive(f.Fleet, o.Conductor) {
 		for _, g := range otherGroups(n, f.Fleet) {
 			e.can(Action{Do: ChangeGroup, Group: g})
 		}
 	}
+}
+
+// newConductor stands for the name of a conductor that only the reader can choose.
+const newConductor = "NAME"
+
+// starts is the start of a conductor that covers n: one that is known and would if it ran, or else a new one.
+func starts(n *node.Node, fleet []coverage.Conductor) Action {
+	for _, c := range fleet {
+		if !c.Alive && c.Covers(n.ConductorGroup, n.Driver, n.Interfaces) {
+			return Action{Do: StartConductor, Conductor: c.Hostname, Group: c.Group, Drivers: strings.Join(driversOf(c), ",")}
+		}
+	}
+	return Action{Do: StartConductor, Conductor: newConductor, Group: n.ConductorGroup, Drivers: n.Driver}
 }
 
 // otherGroups returns, sorted, at most maxNamed other groups with a conductor that could

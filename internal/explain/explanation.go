@@ -13,6 +13,7 @@ import (
 
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/inventory"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
@@ -20,15 +21,16 @@ import (
 // Facts is what an explanation needs to know besides the node.
 type Facts struct {
 	Now      time.Time
-	Covered  bool                 // a live conductor could work on the node
-	Fleet    []coverage.Conductor // all conductors, alive or not
-	Previous *node.Operation      // the newest provisioning operation that has ended; nil = none
-	Newest   *node.Operation      // the newest operation of any kind that has ended; nil = none is known
-	Undo     *node.Operation      // the newest undo that has ended; nil = none is known
-	System   System               // the parts of Temper; the zero value = nothing is known to be broken
-	Health   node.Health          // as its BMC told it last; the zero value = never
-	Withheld bool                 // nodes in critical health are not offered
-	Run      *node.RunStatus      // of the open operation's workflow; nil = not known
+	Covered  bool                  // a live conductor could work on the node
+	Fleet    []coverage.Conductor  // all conductors, alive or not
+	Previous *node.Operation       // the newest provisioning operation that has ended; nil = none
+	Newest   *node.Operation       // the newest operation of any kind that has ended; nil = none is known
+	Undo     *node.Operation       // the newest undo that has ended; nil = none is known
+	System   System                // the parts of Temper; the zero value = nothing is known to be broken
+	Health   node.Health           // as its BMC told it last; the zero value = never
+	Withheld bool                  // nodes in critical health are not offered
+	Hardware *inventory.Comparison // of its last inspection with the one before and with other nodes; nil = it was not inspected
+	Run      *node.RunStatus       // of the open operation's workflow; nil = not known
 	// Supports reports whether the node's driver can do an operation of the kind at all; nil = it can do all.
 	Supports func(node.OperationKind) bool
 	// Inside says that the operation's own workflow explains it. It knows neither the node's provision state
@@ -43,13 +45,15 @@ type Explanation struct {
 	What       string     `json:"what"`
 	Since      *time.Time `json:"since"`
 	Trouble    []string   `json:"trouble"` // what keeps it from going on, whole sentences
+	Notes      []string   `json:"notes"`   // what keeps it from nothing and is worth knowing, whole sentences
 	Who        string     `json:"who"`
 	Asked      string     `json:"asked"` // which end of the operation was asked for, and by whom; "" = none
 	WaitingFor string     `json:"waiting_for"`
 	Now        string     `json:"now"` // the step that goes on; "" = none does
 	Next       string     `json:"next"`
-	NextAt     *time.Time `json:"next_at"` // if Now is not "", until when it goes on at the latest
-	Usual      string     `json:"usual"`   // how long the current step has run and usually takes; "" = not known
+	NextAt     *time.Time `json:"next_at"`   // if Now is not "", until when it goes on at the latest; if Otherwise is not "", the time of that
+	Otherwise  string     `json:"otherwise"` // what happens, and when, if what it waits for does not come; "" = not known
+	Usual      string     `json:"usual"`     // how long the current step has run and usually takes; "" = not known
 
 	// Cause is why it does not go on, or has failed; "" = nothing is known to keep it from going on.
 	Cause fault.Code `json:"-"`
@@ -64,23 +68,26 @@ type Explanation struct {
 	// Speedup is an action that makes Next happen sooner; nil = there is none.
 	Speedup *Action `json:"-"`
 
-	subject string // begins the paragraph
-	why     string // follows What, and the time since when that is so
-	ended   bool   // the workflow of the open operation is over or lost
-	inside  bool   // Facts.Inside
-	advises bool   // Cause is that of a failure that somebody has to mend
-	exact   bool   // Next happens at NextAt; otherwise NextAt is the latest time
-	now     time.Time
+	subject   string // begins the paragraph
+	why       string // follows What, and the time since when that is so
+	ended     bool   // the workflow of the open operation is over or lost
+	inside    bool   // Facts.Inside
+	advises   bool   // Cause is that of a failure that somebody has to mend
+	uncovered bool   // no conductor covers the node
+	exact     bool   // Next happens at NextAt; otherwise NextAt is the latest time
+	away      string // the part of Temper without which nothing goes on, and what is wrong with it; "" = all are there
+	now       time.Time
 }
 
 // Node explains the state of n.
 func Node(n *node.Node, f Facts) Explanation {
-	e := Explanation{Trouble: []string{}, Since: n.ProvisionUpdatedAt, now: f.Now}
+	e := Explanation{Trouble: []string{}, Notes: []string{}, Since: n.ProvisionUpdatedAt, now: f.Now, away: f.System.awayBriefly()}
 	if n.Operation == nil {
 		if away := f.System.Away(); away != "" {
 			e.Trouble = append(e.Trouble, away)
 		}
 	}
+	e.uncovered = !f.Covered
 	e.coverage(n, f)
 	e.canCover(n, f)
 	if o := n.Operation; o != nil {
@@ -110,6 +117,7 @@ func Node(n *node.Node, f Facts) Explanation {
 		e.Cause, e.advises = fault.NoConductor, true
 	}
 	e.health(n, f)
+	e.hardware(f.Hardware)
 	e.Power = Power(n, f.Now)
 	e.tell(n)
 	e.subject = fmt.Sprintf("Node %s is %s%s%s%s", label(n), base, text.Since(e.Since, f.Now), e.why, maintained)
@@ -140,17 +148,18 @@ func (e *Explanation) Paragraph(commands []string) string {
 	case e.WaitingFor == node.PausedForMaintenance:
 		out = append(out, "It is "+node.PausedForMaintenance)
 	default:
-		out = append(out, "It waits for "+e.WaitingFor)
+		out = append(out, "It waits for "+e.WaitingFor+otherwise(e.Otherwise))
 	}
 	if e.Power.SeenAt != nil || e.Power.Wanted != "" {
 		out = append(out, "Its power: "+e.Power.Text)
 	}
+	out = append(out, e.Notes...)
 	if e.Now != "" && !e.Story.running {
 		out = append(out, "Now: "+e.Now+e.when("until "))
 	}
 	if e.Next != "" {
 		next := "Next: " + e.Next
-		if e.Now == "" {
+		if e.Now == "" && e.Otherwise == "" {
 			next += e.when("at ")
 		}
 		out = append(out, next)
@@ -158,9 +167,7 @@ func (e *Explanation) Paragraph(commands []string) string {
 	if e.Usual != "" && !slices.Contains(e.Trouble, unusual+e.Usual) {
 		out = append(out, "Meanwhile "+e.Usual)
 	}
-	if e.advises && e.Cause != "" {
-		out = append(out, "What to do: "+strings.TrimSuffix(e.Cause.Row().Do, "."))
-	}
+	out = append(out, e.advice()...)
 	if which := e.retries(); which != "" {
 		out = append(out, which)
 	}
@@ -179,7 +186,31 @@ func (e *Explanation) when(preposition string) string {
 	if e.exact {
 		latest = ""
 	}
-	return fmt.Sprintf(", %s%s%s (in %s)", preposition, text.Moment(*e.NextAt), latest, e.NextAt.Sub(e.now).Round(time.Second))
+	when := fmt.Sprintf(", %s%s%s", preposition, text.Moment(*e.NextAt), latest)
+	if overdue := e.overdue(*e.NextAt); overdue != "" {
+		return when + overdue
+	}
+	return when + fmt.Sprintf(" (in %s)", max(e.NextAt.Sub(e.now), 0).Round(time.Second))
+}
+
+// otherwise appends what happens if what is waited for does not come.
+func otherwise(clause string) string {
+	if clause == "" {
+		return ""
+	}
+	return "; " + clause
+}
+
+// advice says what to do, in sentences without full stops. Without a conductor nothing else helps, so that one comes first.
+func (e *Explanation) advice() []string {
+	if !e.advises || e.Cause == "" {
+		return nil
+	}
+	do := func(c fault.Code) string { return strings.TrimSuffix(c.Row().Do, ".") }
+	if !e.uncovered || e.Cause == fault.NoConductor {
+		return []string{"What to do: " + do(e.Cause)}
+	}
+	return []string{"What to do first: " + do(fault.NoConductor), "What to do about the failure: " + do(e.Cause)}
 }
 
 // retries says which operation is which if several can be retried; "" if not.

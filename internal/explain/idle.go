@@ -50,7 +50,11 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 
 // canRetry adds the retry of o, which has ended, if it would be accepted; o may be nil.
 func (e *Explanation) canRetry(n *node.Node, o *node.Operation, f Facts) {
-	if o == nil || o.Outcome == node.Succeeded || !f.Covered {
+	if o == nil || o.Outcome == node.Succeeded {
+		return
+	}
+	if !f.Covered { // it could not be retried, but what it failed of can be mended
+		e.canMend(n, o)
 		return
 	}
 	_, refused := admission.MayRetry(n, o, "")

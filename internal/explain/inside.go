@@ -13,7 +13,7 @@ import (
 // Temporal's UI. n needs only its UUID, its name and the operation. given is since when
 // conductors have the steps; nil = they do not have them.
 func Inside(n *node.Node, given *time.Time, now time.Time) Explanation {
-	e := Explanation{Trouble: []string{}, now: now, inside: true}
+	e := Explanation{Trouble: []string{}, Notes: []string{}, now: now, inside: true}
 	e.operation(n, n.Operation, Facts{Now: now, Covered: true, Run: &node.RunStatus{Known: true, Open: true}, Inside: true, Given: given})
 	return e
 }
@@ -55,9 +55,9 @@ func (e *Explanation) Lines(n *node.Node) (headline string, facts []Line) {
 	}
 	add("Who", e.Who)
 	add("Asked to end", e.Asked)
-	add("Waits for", e.WaitingFor)
+	add("Waits for", e.WaitingFor+otherwise(e.Otherwise))
 	add("Next", e.Next)
-	if e.NextAt != nil {
+	if e.NextAt != nil && e.Otherwise == "" {
 		title := "At the latest"
 		if e.exact {
 			title = "At"

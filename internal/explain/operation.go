@@ -126,8 +126,9 @@ func (e *Explanation) working(n *node.Node, o *node.Operation) {
 		e.Trouble = append(e.Trouble, told(step.LastError))
 		e.Next, e.exact = "another try of step "+step.Name(), true
 	}
-	if o.Blocked == node.BlockedNoConductor && o.WaitingUntil != nil { // it goes on as soon as there is one; the time is that of its failure
-		e.Next, e.exact = "it fails unless such a conductor has come", true
+	if o.Blocked == node.BlockedNoConductor {
+		e.Next += ", as soon as such a conductor comes"
+		e.Otherwise = e.failsWithoutConductor(o, text.Moment)
 	}
 	e.can(Action{Do: WatchOperation, Operation: o.ID})
 	if node.Can(n.ProvisionState, node.EventUnhold) || e.inside && o.Phase == node.Holding {

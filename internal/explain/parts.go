@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -163,16 +164,22 @@ func (s *System) conductors() Part {
 	}
 	all, _ := s.of(coverage.RoleConductor)
 	p.Versions = versionsOf(all)
-	uncovered, where := 0, []string{}
+	uncovered, where, lacks := 0, []string{}, []Action{}
 	for _, u := range s.Uncovered {
 		uncovered += u.Nodes
 		where = append(where, fmt.Sprintf("%d with driver %s in %s", u.Nodes, u.Driver, node.GroupWords(u.Group)))
+		if u.Uncovered {
+			lacks = append(lacks, Action{Do: StartConductor, Conductor: cmp.Or(u.Former, newConductor), Group: u.Group, Drivers: cmp.Or(u.FormerDrivers, u.Driver)})
+		}
 	}
 	var trouble []string
+	p.Actions = append(p.Actions, lacks[:min(len(lacks), coverage.MaxDead)]...)
 	if dead > 0 {
 		trouble = append(trouble, fmt.Sprintf("%d of %d are dead: %s", dead, running+dead, some(s.Fleet.Dead, dead)))
 		p.Since = moment(s.Now.Add(-s.Fleet.DeadFor))
-		p.Actions = append(p.Actions, Action{Do: StartConductor, Conductor: s.Fleet.Dead[0]})
+		if len(lacks) == 0 {
+			p.Actions = append(p.Actions, Action{Do: StartConductor, Conductor: s.Fleet.Dead[0]})
+		}
 		for _, name := range s.Fleet.Dead {
 			p.Actions = append(p.Actions, Action{Do: ForgetConductor, Conductor: name})
 		}
@@ -182,12 +189,12 @@ func (s *System) conductors() Part {
 			p.Since = moment(s.Now.Add(-s.Fleet.LastDead))
 		}
 		trouble = append(trouble, "no conductor is alive")
-		if dead == 0 {
-			p.Actions = append(p.Actions, Action{Do: StartConductor, Conductor: "NAME"})
+		if dead == 0 && len(lacks) == 0 {
+			p.Actions = append(p.Actions, Action{Do: StartConductor, Conductor: newConductor})
 		}
 	}
 	if uncovered > 0 {
-		trouble = append(trouble, fmt.Sprintf("no live conductor covers %s: %s", nodes(uncovered), some(where[:min(len(where), coverage.MaxDead)], len(where))))
+		trouble = append(trouble, fmt.Sprintf("no live conductor covers %s: %s%s", nodes(uncovered), some(where[:min(len(where), coverage.MaxDead)], len(where)), s.waiting()))
 	}
 	if trouble == nil {
 		return p
@@ -202,6 +209,25 @@ func (s *System) conductors() Part {
 		return broken(p, strings.Join(trouble, "; "), "all other nodes; those are offered to nobody, and their operations wait for a conductor")
 	}
 	return broken(p, strings.Join(trouble, "; "), "everything, as far as is known: other conductors go on with the work of those that are dead")
+}
+
+// waiting says how many operations wait for a conductor, and when the first of them fails; "" if none waits.
+func (s *System) waiting() string {
+	waiting, first := 0, (*time.Time)(nil)
+	for _, u := range s.Uncovered {
+		waiting += u.Waiting
+		if u.FailsAt != nil && (first == nil || u.FailsAt.Before(*first)) {
+			first = u.FailsAt
+		}
+	}
+	if waiting == 0 {
+		return ""
+	}
+	words := "; " + count(waiting, "operation waits", "operations wait") + " for one"
+	if first != nil {
+		words += ", the first fails at " + text.Clock(*first, s.Now) + " if none comes"
+	}
+	return words
 }
 
 // lateConductors says which conductors are alive and have sent no heartbeat for longer than two intervals; "" if none are.
@@ -324,12 +350,7 @@ func some(names []string, count int) string {
 	return list
 }
 
-func nodes(n int) string {
-	if n == 1 {
-		return "1 node"
-	}
-	return fmt.Sprintf("%d nodes", n)
-}
+func nodes(n int) string { return count(n, "node", "nodes") }
 
 // Away returns the sentence about the part that is broken and without which nothing goes on with
 // any node; "" if there is none. It ends without a full stop.
@@ -345,6 +366,17 @@ func (s *System) Away() string {
 			return fmt.Sprintf("No orchestrator has reconciled for %s: nothing goes on until one runs", s.Fleet.Age.Round(time.Second))
 		}
 		return capital(p.Message) + text.Since(p.Since, s.Now) + ": " + p.Works
+	}
+	return ""
+}
+
+// awayBriefly is what Away tells, without the time and what still works.
+func (s *System) awayBriefly() string {
+	switch s.Cause() {
+	case fault.TemporalUnavailable:
+		return TemporalAway
+	case fault.ServiceUnavailable:
+		return "no orchestrator runs"
 	}
 	return ""
 }

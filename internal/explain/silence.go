@@ -15,9 +15,12 @@ func (e *Explanation) silence(n *node.Node) {
 		return
 	}
 	who := fmt.Sprintf("%s asked it last, at %s", node.ConductorWords(s.AskedBy), text.Clock(s.AskedAt, e.now))
-	words := fmt.Sprintf("The BMC has given no answer since %s; %s (%s)", text.Clock(s.Since, e.now), who, text.Clause(told(s.Seen)))
-	if o := n.Operation; o != nil && o.LiveWait().Silent() { // its story says since when and why
+	words := fmt.Sprintf("The BMC has given no answer since %s; %s", text.Clock(s.Since, e.now), who)
+	switch {
+	case n.Operation != nil && n.Operation.LiveWait().Silent(): // its story says since when and why
 		words = "The BMC is silent; " + who
+	case e.Cause != fault.BMCSilent: // whose error is told already
+		words += text.Because(text.Clause(told(s.Seen)))
 	}
 	if s.NextAt.After(e.now) {
 		words += "; it is asked again about " + text.Clock(s.NextAt, e.now)

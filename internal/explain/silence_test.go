@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +20,17 @@ func TestASilentBMCIsTold(t *testing.T) {
 	e := explain.Node(n, explain.Facts{Now: now, Covered: true})
 	require.Contains(t, e.Trouble, "The BMC has given no answer since 11:55:00Z; conductor c1 asked it last, at 11:59:50Z (no answer in time); it is asked again about 12:00:20Z")
 	require.Equal(t, fault.BMCSilent, e.Cause)
+
+	const failed = "no answer in time"
+	o := &node.Operation{ID: 7, Kind: node.KindDeploy, Phase: node.Holding, Cause: fault.BMCSilent, Error: failed, AcceptedAt: now, Steps: []node.Step{
+		{Interface: "deploy", Step: node.StepPrepare, State: node.StepFailed, LastError: failed, Cause: fault.BMCSilent},
+	}}
+	n.Operation, n.ProvisionState = o, node.DeployHold
+	held := explain.Node(n, explain.Facts{Now: now, Covered: true})
+	words := held.Paragraph(nil)
+	require.Equal(t, 1, strings.Count(words, failed), words)
+	require.Contains(t, words, "The BMC has given no answer since 11:55:00Z; conductor c1 asked it last, at 11:59:50Z; it is asked again about 12:00:20Z")
+	n.Operation, n.ProvisionState = nil, node.Available
 
 	s.NextAt = now
 	e = explain.Node(n, explain.Facts{Now: now, Covered: true})

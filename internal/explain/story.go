@@ -51,12 +51,16 @@ func (e *Explanation) tell(n *node.Node) {
 			what = "step " + step.Name()
 		}
 		e.Story = Story{Sentence: what + ": " + w.Sentence, Since: w.Since, Until: w.Until, Wait: w, running: true}
+		if w.Until != nil {
+			e.Story.Sentence += e.overdue(*w.Until)
+		}
 	case o.TemporalPause != nil:
 	case o.Phase == node.Holding && o.Undecided() != nil && !o.Ending():
 		failed := o.Undecided()
 		e.Story.Sentence = fmt.Sprintf("step %s failed: %s; it waits for %s", failed.Name(), told(failed.LastError), o.WaitingFor)
 	case o.Blocked != node.NotBlocked:
-		e.Story.Sentence, e.Story.Since = "it waits for "+o.WaitingFor+text.Since(o.BlockedAt, e.now), o.BlockedAt
+		fails := e.failsWithoutConductor(o, func(t time.Time) string { return text.Clock(t, e.now) })
+		e.Story.Sentence, e.Story.Since = "it waits for "+o.WaitingFor+text.Since(o.BlockedAt, e.now)+otherwise(fails), o.BlockedAt
 		if o.Blocked == node.BlockedMaintenance {
 			e.Story.Sentence = "it is " + node.PausedForMaintenance + text.Since(o.BlockedAt, e.now)
 		}

@@ -101,6 +101,8 @@ func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) st
 		}
 	case node.WaitHeartbeat:
 		add("the next call of the agent has been awaited since %s", format(w.Since))
+	case node.WaitAgent:
+		parts = append(parts, agentAnswers(w, format, at)...)
 	case node.WaitAnswer:
 		add("%s", answers(w, at))
 	case node.WaitRequest:
@@ -158,6 +160,18 @@ func answers(w *node.Wait, at func(*time.Time) string) string {
 		return "the BMC answers slowly" + text.Because(slowness(w))
 	}
 	return "the BMC has been asked at " + at(&w.Since)
+}
+
+// agentAnswers says that an agent has been asked something, or since when it gives no answer.
+func agentAnswers(w *node.Wait, format func(time.Time) string, at func(*time.Time) string) (out []string) {
+	who := "the agent at " + w.Subject
+	if w.SeenAt != nil {
+		who += " called at " + at(w.SeenAt) + " and"
+	}
+	if w.Unread == "" {
+		return []string{who + " has been asked at " + format(w.Since) + ", and has not answered yet"}
+	}
+	return []string{who + " has not answered since " + at(w.UnreadSince) + text.Because(text.Clause(w.Unread))}
 }
 
 // slowness says how slowly a BMC answers.

@@ -40,7 +40,7 @@ func Of(n *node.Node, a explain.Action) Item {
 		return strings.NewReplacer(
 			"{node}", node, "{operation}", strconv.FormatInt(a.Operation, 10), "{kind}", cmp.Or(string(a.Kind), "work"), "{decision}", string(a.Decision),
 			"{group}", cmp.Or(a.Group, `""`), "{verb}", commandOf(v), "{state}", string(v.State),
-			"{digest}", digestField(n), "{address}", bmcField(n, "address"), "{password}", bmcField(n, "password"), "{bmc}", bmcValue(n, "address"), "{user}", bmcValue(n, "username"), "{conductor}", a.Conductor, "{webhook}", a.Webhook,
+			"{digest}", digestField(n), "{address}", bmcField(n, "address"), "{password}", bmcField(n, "password"), "{bmc}", bmcValue(n, "address"), "{user}", bmcValue(n, "username"), "{conductor}", a.Conductor, "{serves}", serves(a), "{webhook}", a.Webhook,
 		).Replace(text)
 	}
 	item := Item{Command: "temper " + fill(r.command, label), Effect: cmp.Or(effects[a.Decision], fill(r.effect, "")), Method: r.method, Path: fill(r.path, uuid)}
@@ -48,6 +48,17 @@ func Of(n *node.Node, a explain.Action) Item {
 		item.Body = r.body(n, a)
 	}
 	return item
+}
+
+// serves returns the flags of a conductor that is to be for the nodes of a group and driver; "" = it is for what it was.
+func serves(a explain.Action) (flags string) {
+	if a.Group != "" {
+		flags = " --conductor-group " + a.Group
+	}
+	if a.Drivers != "" {
+		flags += " --enabled-drivers " + a.Drivers
+	}
+	return flags
 }
 
 // Command returns the command that does a to n. n may be nil if a needs no node.

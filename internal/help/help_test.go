@@ -67,6 +67,8 @@ func TestEveryCommandIsOneOfTheCommandLine(t *testing.T) {
 			role := &cobra.Command{Use: "conductor", Run: func(*cobra.Command, []string) {}} // that of cmd/temper
 			role.Flags().String("name", "", "")
 			role.Flags().String("config", "", "")
+			role.Flags().String("conductor-group", "", "")
+			role.Flags().String("enabled-drivers", "", "")
 			role.AddCommand(cli.ConductorCommands()...)
 			bmc := &cobra.Command{Use: "bmc"} // that of cmd/temper, which has a test of its own for it
 			probe := &cobra.Command{Use: "probe ADDRESS", Args: cobra.ExactArgs(1), Run: func(*cobra.Command, []string) {}}
@@ -94,6 +96,8 @@ func each(do explain.Do) (out []explain.Action) {
 				out = append(out, explain.Action{Do: do, Event: v.Event})
 			}
 		}
+	case explain.StartConductor:
+		out = append(out, explain.Action{Do: do, Conductor: "c1"}, explain.Action{Do: do, Conductor: "NAME", Group: "b", Drivers: "ipmi,redfish"})
 	default:
 		out = append(out, explain.Action{Do: do, Operation: 12, Conductor: "c1", Webhook: "chat"})
 	}

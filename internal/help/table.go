@@ -11,7 +11,7 @@ import (
 
 // row says how an action is written. In its texts stand {node} (in commands its name, in
 // paths its UUID), {operation}, {kind} of the operation, {decision}, {verb}, {state} to which the verb leads, and
-// {group}, {conductor}, {webhook}, and {digest}, the field of instance_info that has the image's digest. Only the reader
+// {group}, {conductor}, {serves}, the flags that say for which nodes it is, {webhook}, and {digest}, the field of instance_info that has the image's digest. Only the reader
 // knows a reason: it is WHY.
 type row struct {
 	command      string // follows "temper "
@@ -25,7 +25,10 @@ var rows = map[explain.Do]row{
 	explain.ExplainNode:  {"node why {node}", "says what happens to it", http.MethodGet, "/temper/v1/nodes/{node}/why", nil},
 	explain.ValidateNode: {"node validate {node}", "shows what is missing", http.MethodGet, "/v1/nodes/{node}/validate", nil},
 	explain.ShowHealth:   {"node health {node}", "shows which parts are wrong", http.MethodGet, "/temper/v1/nodes/{node}/health", nil},
-	explain.ChangeState:  {"node {verb} {node}", "makes it {state}", http.MethodPost, "/temper/v1/nodes/{node}/operations", verb},
+	explain.ShowInventory: {
+		"node inventory {node}", "shows its hardware, what has changed, and how other nodes differ", http.MethodGet, "/temper/v1/nodes/{node}/inventory", nil,
+	},
+	explain.ChangeState: {"node {verb} {node}", "makes it {state}", http.MethodPost, "/temper/v1/nodes/{node}/operations", verb},
 	explain.DeployImage: {
 		"node deploy {node} --image URL --checksum DIGEST", "makes it active with that image",
 		http.MethodPost, "/temper/v1/nodes/{node}/operations", always(fields{"verb": "active", "instance_info": fields{"image_source": "URL", "image_os_hash_algo": "sha256", "image_os_hash_value": "DIGEST"}}),
@@ -91,7 +94,7 @@ var rows = map[explain.Do]row{
 	explain.ListPorts:      {"port list", "shows which there are", http.MethodGet, "/v1/ports", nil},
 	explain.ListOperations: {"operation list", "shows which there are", http.MethodGet, "/temper/v1/operations", nil},
 	explain.StartConductor: {
-		"conductor --name {conductor} --config FILE", "starts it, on its host; with --data FOLDER instead of --config it joins a temper dev", "", "", nil,
+		"conductor --name {conductor}{serves} --config FILE", "starts it, on its host; with --data FOLDER instead of --config it joins a temper dev", "", "", nil,
 	},
 	explain.ForgetConductor: {
 		"conductor forget {conductor}", "removes it from the list, if it does not come back", http.MethodDelete, "/temper/v1/conductors/{conductor}", nil,

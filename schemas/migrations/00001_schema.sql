@@ -328,6 +328,7 @@ CREATE INDEX operations_not_begun  ON operations (accepted_at) WHERE begun_at IS
 CREATE INDEX operations_holding    ON operations (id) WHERE phase = 'holding' AND ended_at IS NULL;
 CREATE INDEX operations_failed     ON operations (node_id, id) INCLUDE (cause) WHERE cause IS NOT NULL;
 CREATE INDEX operations_power_failed ON operations (ended_at) WHERE kind = 'power' AND outcome = 'failed';
+CREATE INDEX operations_uncovered  ON operations (node_id) WHERE stalled = 'conductor' AND ended_at IS NULL;
 CREATE INDEX operations_asked      ON operations (asked_at) WHERE asked_at IS NOT NULL AND ended_at IS NULL;
 CREATE INDEX operations_missing    ON operations (id) WHERE missing_since IS NOT NULL;
 CREATE INDEX operations_of_node    ON operations (node_id); -- for the foreign key

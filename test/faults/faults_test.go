@@ -52,7 +52,7 @@ var hardware = map[string]struct {
 	"power requests are lost": {
 		fault: []map[string]any{kind("lost_power")}, step: "deploy.deploy", cause: fault.PowerUnchanged,
 		waits: "step deploy.deploy: power on asked at CLOCK; the BMC still says Off; looked at again every 1s; gives up at CLOCK",
-		words: `power state is not "power on" 25s after On was sent`,
+		words: `power state is not "power on" 27s after On was sent`,
 	},
 	"the agent is silent": {
 		fault: []map[string]any{kind("no_agent")}, step: "deploy.deploy", cause: fault.AgentNeverCalled,
@@ -294,7 +294,10 @@ func noConductor(t *testing.T, l *lab) {
 	n.await("wait call-back")
 	began := time.Now()
 	require.NoError(t, syscall.Kill(only.Pid(), syscall.SIGKILL))
-	n.tells(began, fault.NoConductor, `it waits for a conductor with driver redfish in conductor group "alone" since CLOCK (AGE)`)
+	n.tells(began, fault.NoConductor, `it waits for a conductor with driver redfish in conductor group "alone" since CLOCK (AGE); it fails at CLOCK if none comes`)
+	_, out := l.run(t, "temper status")
+	require.Contains(t, out, `1 with driver redfish in conductor group "alone"; 1 operation waits for one, the first fails at `)
+	require.Contains(t, out, "temper conductor --name alone-1 --conductor-group alone --enabled-drivers redfish --config FILE")
 	n.spoil()
 	n.mend(map[string]string{})
 }

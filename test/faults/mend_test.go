@@ -1,10 +1,13 @@
 package faults_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/fault"
 )
 
 // rounds is how often somebody asks why before the node must be active.
@@ -15,8 +18,22 @@ var (
 	goesOn = regexp.MustCompile(`^temper operation (retry|watch) `)
 	// destroys are commands that lose data or take the node from somebody.
 	destroys = regexp.MustCompile(`^temper (node (undeploy|delete|rebuild|clean|waive|recover)|operation (cancel|abort|skip)) ?`)
-	blank    = regexp.MustCompile(`\b[A-Z]{3,}\b`) // a word that is to be replaced
+	// conductors are commands that start one; it has the settings of the lab.
+	conductors = regexp.MustCompile(`^temper conductor --name (\S+) --conductor-group (\S+) --enabled-drivers redfish --config FILE$`)
+	blank      = regexp.MustCompile(`\b[A-Z]{3,}\b`) // a word that is to be replaced
 )
+
+// startConductor starts a conductor, and waits until the node has one.
+func (n *node) startConductor(name, group string) {
+	n.t.Helper()
+	n.l.conductor(n.t, group, name)
+	eventually(n.t, func() error {
+		if w, text := n.why(); w.Cause != nil && *w.Cause == string(fault.NoConductor) {
+			return fmt.Errorf("%s", text)
+		}
+		return nil
+	})
+}
 
 // suggested returns the commands that a paragraph prints, in their order.
 func suggested(text string) []string {
@@ -46,6 +63,11 @@ func (n *node) mend(values map[string]string) {
 		}
 		for _, c := range suggested(text) {
 			require.NotRegexp(n.t, destroys, c, "%s", strings.Join(log, "\n"))
+			if start := conductors.FindStringSubmatch(c); start != nil {
+				log = append(log, "$ "+c)
+				n.startConductor(start[1], start[2])
+				break
+			}
 			c = blank.ReplaceAllStringFunc(c, func(word string) string {
 				value, known := values[word]
 				require.True(n.t, known, "nobody knows %s in: %s", word, c)

@@ -108,7 +108,7 @@ func operationLine(t *Target, now time.Time) line {
 	case !o.Ended():
 		l.mark, l.paint = "▸", text.FgYellow
 		if o.WaitingUntil != nil {
-			l.text += ", until " + table.Time(o.WaitingUntil)
+			l.text += ", until " + table.Time(o.WaitingUntil) + table.Optional(", then ", o.AtLimit)
 		}
 	case o.Outcome == client.Succeeded:
 		l.mark, l.paint = "✓", text.FgGreen

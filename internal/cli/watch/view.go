@@ -84,7 +84,7 @@ func describe(t *Target) string {
 		return table.OneLine(line + ": " + o.StepWait.Sentence)
 	}
 	if o.WaitingUntil != nil {
-		line += ", until " + table.Time(o.WaitingUntil)
+		line += ", until " + table.Time(o.WaitingUntil) + table.Optional(", then ", o.AtLimit)
 	}
 	return table.OneLine(line)
 }
