@@ -26,7 +26,7 @@ func Helped(err error, n *node.Node, e node.Event) error {
 	case code == fault.NodeInMaintenance:
 		add(explain.EndMaintenance)
 	case code == fault.DiskTooSmall:
-		add(explain.SetOtherImage)
+		add(explain.SetImage)
 		add(explain.SetRootDevice)
 	case code == fault.ValidationFailed, code == fault.NotSupported, code == fault.ImageInvalid:
 		add(explain.ValidateNode)

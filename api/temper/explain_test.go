@@ -223,7 +223,7 @@ func TestWhySaysWhatHappensAndWhatToDo(t *testing.T) {
 			},
 			explain.Facts{Covered: true, Undo: &node.Operation{ID: 15, Kind: node.KindUndo, Outcome: node.Failed}},
 			"Node n1 is manageable since 2030-01-02 02:04:05 UTC (1h0m0s), nobody holds it, in maintenance since 2030-01-02 03:01:05 UTC (3m0s) (mine). " +
-				"What earlier work left (eject media) can't be undone: eject virtual media of node n: 400. The undo is not tried again before somebody asks for it, " +
+				"Earlier work has ended, and the hardware refused its undo: eject media (eject virtual media of node n: 400). The undo is tried again only when somebody retries it, " +
 				"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on. " +
 				"You can: temper operation retry 15; temper node provide n1; temper node inspect n1; temper node waive n1 --reason WHY; temper node maintenance unset n1.",
 		},

@@ -14,6 +14,7 @@ import (
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/cli/watch"
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
@@ -93,9 +94,17 @@ func stepTable(o *client.Operation, now time.Time) table.Table {
 	g := table.New("STEP", "NAME", "STATE", "ATTEMPTS", "CONDUCTOR", "STARTED", "TOOK", "LAST ERROR").Wrap("LAST ERROR")
 	for _, s := range o.Steps {
 		g.Add(fmt.Sprint(s.Index+1), s.Name(), s.State, describeAttempts(s), s.Conductor, table.Time(s.StartedAt),
-			watch.StepDuration(o, s, now), cmp.Or(s.LastError, s.Note))
+			watch.StepDuration(o, s, now), cmp.Or(s.LastError, s.Note, describeLate(s)))
 	}
 	return g
+}
+
+// describeLate says of a step that was ended, and has no error, why it took unusually long; "" if it did not.
+func describeLate(s client.Step) string {
+	if node.StepState(s.State) != node.StepCancelled || s.Cause == "" {
+		return ""
+	}
+	return "it took unusually long: " + table.Clause(fault.Code(s.Cause).Meaning())
 }
 
 // timelineTable has a line for each thing that happened, with how long after the request that was.

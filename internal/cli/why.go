@@ -56,7 +56,7 @@ func newWhyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "why", Short: "Say which nodes need a person, grouped by cause, the worst first", Args: cobra.NoArgs,
 		Long: `Say which nodes need a person, grouped by cause, the worst first: those that wait for a decision, have failed, take longer than
-they should, owe an undo that can't be done, were put into maintenance by a failure, could not be switched on or off, or are in
+they should, owe an undo that the hardware refused, were put into maintenance by a failure, could not be switched on or off, or are in
 quarantine. Nodes that somebody has put into maintenance are left out. Without filters it names webhooks whose deliveries fail, too.`,
 		Example: "  temper why\n  temper why --cause bmc_wrong_password --nodes\n  temper why --reason held -o json",
 	}

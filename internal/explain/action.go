@@ -29,7 +29,6 @@ const (
 	ProbeBMC       Do = "ask the BMC directly"
 	TrustBMC       Do = "set the authority of the BMC's certificate"
 	SetImage       Do = "set the image"
-	SetOtherImage  Do = "set another image"
 	SetDigest      Do = "set the image's digest"
 	SetFormat      Do = "set the image's format"
 	SetRootDevice  Do = "set the root device hints"

@@ -13,7 +13,7 @@ var reasonWords = map[node.Reason][2]string{
 	node.ReasonHeld:        {"is held and waits for a person", "are held and wait for a person"},
 	node.ReasonFailed:      {"has failed", "have failed"},
 	node.ReasonLate:        {"takes longer than it should", "take longer than they should"},
-	node.ReasonOwed:        {"owes an undo that can't be done", "owe an undo that can't be done"},
+	node.ReasonOwed:        {"owes an undo that the hardware refused", "owe an undo that the hardware refused"},
 	node.ReasonFault:       {"was put into maintenance by a failure", "were put into maintenance by a failure"},
 	node.ReasonPower:       {"could not be switched on or off", "could not be switched on or off"},
 	node.ReasonUnhealthy:   {"has hardware in critical health", "have hardware in critical health"},

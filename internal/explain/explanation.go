@@ -6,6 +6,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,6 +70,8 @@ type Explanation struct {
 	Speedup *Action `json:"-"`
 
 	subject   string // begins the paragraph
+	remedy    string // what to do about the failure; "" = what the table of codes says about Cause
+	choosing  string // which of several retries does what; "" = there is one at most
 	why       string // follows What, and the time since when that is so
 	ended     bool   // the workflow of the open operation is over or lost
 	inside    bool   // Facts.Inside
@@ -168,8 +171,8 @@ func (e *Explanation) Paragraph(commands []string) string {
 		out = append(out, "Meanwhile "+e.Usual)
 	}
 	out = append(out, e.advice()...)
-	if which := e.retries(); which != "" {
-		out = append(out, which)
+	if e.choosing != "" {
+		out = append(out, e.choosing)
 	}
 	if len(commands) > 0 {
 		out = append(out, "You can: "+strings.Join(commands, "; "))
@@ -207,22 +210,9 @@ func (e *Explanation) advice() []string {
 		return nil
 	}
 	do := func(c fault.Code) string { return strings.TrimSuffix(c.Row().Do, ".") }
+	about := cmp.Or(e.remedy, do(e.Cause))
 	if !e.uncovered || e.Cause == fault.NoConductor {
-		return []string{"What to do: " + do(e.Cause)}
+		return []string{"What to do: " + about}
 	}
-	return []string{"What to do first: " + do(fault.NoConductor), "What to do about the failure: " + do(e.Cause)}
-}
-
-// retries says which operation is which if several can be retried; "" if not.
-func (e *Explanation) retries() string {
-	var which []string
-	for _, a := range e.Actions {
-		if a.Do == RetryOperation {
-			which = append(which, fmt.Sprintf("operation %d is the %s", a.Operation, a.Kind))
-		}
-	}
-	if len(which) < 2 {
-		return ""
-	}
-	return capital(strings.Join(which, ", "))
+	return []string{"What to do first: " + do(fault.NoConductor), "What to do about the failure: " + about}
 }

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.temper.dev/temper/internal/admission"
@@ -33,6 +34,7 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 		e.canRetry(n, f.Undo, f)
 		defer e.can(Action{Do: WaiveUndo})
 	}
+	e.chooseRetry(n)
 	for _, v := range node.Verbs {
 		if v.Kind == "" && v.Event != node.EventManage || v.Event == node.EventRebuild || !admits(n, v, f) {
 			continue
@@ -72,6 +74,32 @@ func (e *Explanation) canRetry(n *node.Node, o *node.Operation, f Facts) {
 	e.can(Action{Do: RetryOperation, Operation: o.ID, Kind: o.Kind})
 }
 
+// chooseRetry says which retry does what, if there are several.
+func (e *Explanation) chooseRetry(n *node.Node) {
+	undo := slices.ContainsFunc(e.Actions, func(a Action) bool { return a.Do == RetryOperation && a.Kind.Spec().Undoes })
+	var which []string
+	for _, a := range e.Actions {
+		if a.Do != RetryOperation {
+			continue
+		}
+		k, does := a.Kind.Spec(), "does its work again"
+		switch {
+		case k.Undoes:
+			does = "does only the undo"
+		case k.PowerChange:
+			does = "only changes the power"
+		case undo && k.UsesAgent(n):
+			does += ", and the undo with it"
+		case undo:
+			does += ", and leaves the undo as it is"
+		}
+		which = append(which, fmt.Sprintf("operation %d (%s) %s", a.Operation, a.Kind, does))
+	}
+	if len(which) > 1 {
+		e.choosing = "Retry one of them: " + strings.Join(which, "; ")
+	}
+}
+
 // admits reports whether the verb would be accepted for a node without an open operation.
 func admits(n *node.Node, v node.Verb, f Facts) bool {
 	if f.Supports != nil && v.Kind != "" && !f.Supports(v.Kind) {
@@ -89,9 +117,9 @@ func (e *Explanation) owed(n *node.Node, f Facts) {
 	case n.OwedRefused:
 		because := ""
 		if !isTold {
-			because = ": " + told(n.OwedError)
+			because = text.Because(told(n.OwedError))
 		}
-		e.Trouble = append(e.Trouble, fmt.Sprintf("What earlier work left (%s) can't be undone%s. The undo is not tried again before somebody asks for it, "+
+		e.Trouble = append(e.Trouble, fmt.Sprintf("Earlier work has ended, and the hardware refused its undo: %s%s. The undo is tried again only when somebody retries it, "+
 			"changes how the BMC is reached, or starts an operation that boots the node anew; everything else goes on", node.UndoList(n.Owed), because))
 		return
 	case !isTold:

@@ -1,10 +1,12 @@
 package explain
 
 import (
+	"fmt"
 	"slices"
 
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 )
 
 // remedies are what mends the cause of a failure, where a command can. It comes before the retry.
@@ -22,7 +24,7 @@ var remedies = map[fault.Code][]Do{
 	fault.ImageServerSlow:    {SetImage},
 	fault.ImageNotTrusted:    {SetImage},
 	fault.ImageInvalid:       {SetImage},
-	fault.DiskTooSmall:       {SetOtherImage, SetRootDevice},
+	fault.DiskTooSmall:       {SetImage, SetRootDevice},
 	fault.ImageFormatWrong:   {SetFormat},
 	fault.NoDiskFits:         {SetRootDevice},
 
@@ -46,8 +48,10 @@ func (e *Explanation) canMend(n *node.Node, o *node.Operation) {
 		switch s := &o.Steps[i]; {
 		case s.State == node.StepFailed && s.EndedAt != nil:
 			failed = s.EndedAt
-		case s.State == node.StepCancelled && s.LastError == "":
+		case s.State == node.StepCancelled && s.LastError == "" && s.Cause != "":
 			causes = append(causes, s.Cause)
+			e.Trouble = append(e.Trouble, fmt.Sprintf("When it was ended, step %s took unusually long: %s", s.Name(), text.Clause(s.Cause.Meaning())))
+			e.remedy = text.Clause(s.Cause.Row().Do)
 		}
 	}
 	for _, cause := range causes {
@@ -55,8 +59,12 @@ func (e *Explanation) canMend(n *node.Node, o *node.Operation) {
 			if !fits(do, o) {
 				continue
 			}
-			if slices.Contains(ofReach, do) && failed != nil && n.ReachedSince != nil && n.ReachedSince.After(*failed) {
-				continue
+			if slices.Contains(ofReach, do) {
+				if failed != nil && n.ReachedSince != nil && n.ReachedSince.After(*failed) {
+					e.remedy = fmt.Sprintf("How the BMC is reached was changed at %s, after that failure, so retry", text.Clock(*n.ReachedSince, e.now))
+					continue
+				}
+				e.remedy = ""
 			}
 			e.can(Action{Do: do})
 		}

@@ -108,9 +108,9 @@ func TestAWrongPasswordIsToldOnce(t *testing.T) {
 	e := Node(n, Facts{Now: time.Now(), Covered: true, Previous: deploy, Undo: failed(8, node.KindUndo, fault.BMCWrongPassword)})
 	words := e.Paragraph(nil)
 	require.Equal(t, 1, strings.Count(words, "401"), words)
-	require.Contains(t, words, "What earlier work left (power off) can't be undone. The undo is not tried again before somebody asks for it")
+	require.Contains(t, words, "Earlier work has ended, and the hardware refused its undo: power off. The undo is tried again only when somebody retries it")
 	e = Node(n, Facts{Now: time.Now(), Covered: true, Previous: deploy, Undo: failed(8, node.KindUndo, fault.BMCRefuses)})
-	require.Contains(t, e.Paragraph(nil), "can't be undone: "+n.OwedError, "another cause is told")
+	require.Contains(t, e.Paragraph(nil), "refused its undo: power off ("+n.OwedError+")", "another cause is told")
 }
 
 // Who has set the password since the failure is not asked for it again: the retry comes first.
@@ -119,11 +119,16 @@ func TestWhatWasMendedSinceIsNotSuggestedAgain(t *testing.T) {
 	ended, since := now.Add(-time.Minute), now
 	o := &node.Operation{ID: 7, Kind: node.KindDeploy, Outcome: node.Failed, Cause: fault.BMCWrongPassword, Error: "401", EndedAt: &ended}
 	n := &node.Node{ProvisionState: node.DeployFailed, LastError: "401", ReachedSince: &since}
-	first := func() Action { return Node(n, Facts{Now: now, Covered: true, Previous: o}).Actions[0] }
-	require.Equal(t, RetryOperation, first().Do)
+	explained := func() Explanation { return Node(n, Facts{Now: now, Covered: true, Previous: o}) }
+	mended := explained()
+	require.Equal(t, RetryOperation, mended.Actions[0].Do)
+	require.Contains(t, mended.Paragraph(nil), "What to do: How the BMC is reached was changed at ")
+	require.NotContains(t, mended.Paragraph(nil), "Set the right password")
 	before := ended.Add(-time.Second)
 	n.ReachedSince = &before
-	require.Equal(t, SetPassword, first().Do)
+	wrong := explained()
+	require.Equal(t, SetPassword, wrong.Actions[0].Do)
+	require.Contains(t, wrong.Paragraph(nil), "What to do: Set the right password")
 }
 
 // A deploy whose image crawls is to be cancelled; then another image server is to be set.
@@ -149,20 +154,28 @@ func TestAnImageThatCrawlsIsMended(t *testing.T) {
 	o.Outcome = node.Cancelled
 	e = Node(&node.Node{ProvisionState: node.DeployFailed, LastError: "cancelled"}, Facts{Now: now, Covered: true, Previous: o})
 	require.Equal(t, []Action{{Do: SetImage}, {Do: RetryOperation, Operation: 7, Kind: node.KindDeploy}}, e.Actions[:2])
+	words := e.Paragraph(nil)
+	require.Contains(t, words, "When it was ended, step deploy.write_image took unusually long: The image server sends too slowly")
+	require.Contains(t, words, "What to do: Look at the load of the image server")
 }
 
 func TestANodeWithoutAnImageIsDeployedWithOne(t *testing.T) {
 	n := &node.Node{Driver: "redfish", Interfaces: map[string]string{"deploy": "direct"}, ProvisionState: node.Available}
 	require.Equal(t, DeployImage, Node(n, Facts{Now: time.Now(), Covered: true}).Actions[0].Do)
 	n.InstanceInfo = map[string]any{"image_source": "http://i/a"}
+	require.Equal(t, DeployImage, Node(n, Facts{Now: time.Now(), Covered: true}).Actions[0].Do, "without a digest it is refused")
+	n.InstanceInfo["image_os_hash_value"] = "abc"
 	require.Equal(t, Action{Do: ChangeState, Event: node.EventDeploy}, Node(n, Facts{Now: time.Now(), Covered: true}).Actions[0])
 }
 
 func TestOfTwoRetriesIsSaidWhichIsWhich(t *testing.T) {
-	n := &node.Node{ProvisionState: node.DeployFailed, LastError: "no", Owed: []node.Undo{node.UndoPowerOff}}
+	n := &node.Node{
+		ProvisionState: node.DeployFailed, LastError: "no", Owed: []node.Undo{node.UndoPowerOff},
+		Driver: "redfish", Interfaces: map[string]string{"deploy": "direct"},
+	}
 	e := Node(n, Facts{
 		Now: time.Now(), Covered: true,
 		Previous: &node.Operation{ID: 7, Kind: node.KindDeploy, Outcome: node.Failed}, Undo: &node.Operation{ID: 8, Kind: node.KindUndo, Outcome: node.Failed},
 	})
-	require.Contains(t, e.Paragraph([]string{"x"}), ". Operation 7 is the deploy, operation 8 is the undo. You can: x.")
+	require.Contains(t, e.Paragraph([]string{"x"}), ". Retry one of them: operation 7 (deploy) does its work again, and the undo with it; operation 8 (undo) does only the undo. You can: x.")
 }

@@ -58,11 +58,7 @@ var rows = map[explain.Do]row{
 		http.MethodPatch, "/v1/nodes/{node}", always(append(set("/driver_info/redfish_verify_ca", "CA_FILE"), set("/driver_info/redfish_password", "PASSWORD")...)),
 	},
 	explain.SetImage: {
-		"node set {node} --instance-info image_source=URL", "names the image to use",
-		http.MethodPatch, "/v1/nodes/{node}", always(set("/instance_info/image_source", "URL")),
-	},
-	explain.SetOtherImage: {
-		"node set {node} --instance-info image_source=URL --instance-info {digest}=DIGEST", "names another image to use",
+		"node set {node} --instance-info image_source=URL --instance-info {digest}=DIGEST", "names the image to use, and its digest",
 		http.MethodPatch, "/v1/nodes/{node}", func(n *node.Node, _ explain.Action) any {
 			return append(set("/instance_info/image_source", "URL"), set("/instance_info/"+digestField(n), "DIGEST")...)
 		},

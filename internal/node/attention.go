@@ -40,7 +40,7 @@ const (
 	ReasonHeld        Reason = "held"        // an operation waits for a decision, or for somebody to unhold the node
 	ReasonFailed      Reason = "failed"      // its state is that of a failure
 	ReasonLate        Reason = "late"        // its operation takes longer than it should
-	ReasonOwed        Reason = "owed"        // what earlier work left can't be undone
+	ReasonOwed        Reason = "owed"        // the hardware refused to undo what earlier work left
 	ReasonFault       Reason = "fault"       // a failure has put it into maintenance
 	ReasonPower       Reason = "power"       // its latest operation, a power request, failed in the last day
 	ReasonUnhealthy   Reason = "unhealthy"   // its BMC says that its health is critical

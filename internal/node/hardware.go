@@ -131,10 +131,10 @@ func (n *Node) Implementation(iface string) Implementation {
 	return h.implementation(iface, n.Interfaces[iface])
 }
 
-// LacksImage reports whether n can't be deployed before somebody says with which image.
+// LacksImage reports whether n can't be deployed before somebody says with which image, and with which digest.
 func (n *Node) LacksImage() bool {
-	source, _ := n.InstanceInfo["image_source"].(string)
-	return source == "" && n.Implementation("deploy").WritesImage
+	given := func(key string) bool { v, _ := n.InstanceInfo[key].(string); return v != "" }
+	return n.Implementation("deploy").WritesImage && (!given("image_source") || !given("image_checksum") && !given("image_os_hash_value"))
 }
 
 func (h HardwareType) implementation(iface, name string) Implementation {
