@@ -120,30 +120,30 @@ func TestTheTimeIsUp(t *testing.T) {
 		says    string
 	}{
 		"while the API is away": {
-			"7 --timeout 50ms",
+			"7 --timeout 1s",
 			answers{seen("running"), dead},
 			exit.CodeLost,
 			"lost sight of operation 7 (deploy): the API at .* did not answer: the connection was closed, it was running at deploy.boot when it was seen last; temper operation watch 7 takes up again$",
 		},
 		"while the database is away": {
-			"7 --wait 50ms", answers{seen("running"), databaseAway}, exit.CodeLost, "lost sight of operation 7 (deploy): the API answered 503: Resource temporarily unavailable",
+			"7 --wait 1s", answers{seen("running"), databaseAway}, exit.CodeLost, "lost sight of operation 7 (deploy): the API answered 503: Resource temporarily unavailable",
 		},
 		"before it was seen": {
-			"7 --timeout 50ms", answers{dead}, exit.CodeLost, "lost sight of operation 7: the API at .* did not answer: the connection was closed; temper operation watch 7 takes up again$",
+			"7 --timeout 1s", answers{dead}, exit.CodeLost, "lost sight of operation 7: the API at .* did not answer: the connection was closed; temper operation watch 7 takes up again$",
 		},
 		"before the node's operation was seen": {
-			"--node n1 --timeout 50ms", answers{dead}, exit.CodeLost, "the newest operation of n1 was not seen within 50ms: the API at .* did not answer",
+			"--node n1 --timeout 1s", answers{dead}, exit.CodeLost, "the newest operation of n1 was not seen within 1s: the API at .* did not answer",
 		},
 		"while the API answers": {
-			"7 --timeout 50ms",
+			"7 --timeout 1s",
 			answers{seen("running")},
 			exit.CodeTimeout,
-			"operation 7 (deploy) has not ended within 50ms, it is running at deploy.boot; temper operation watch 7 takes up again$",
+			"operation 7 (deploy) has not ended within 1s, it is running at deploy.boot; temper operation watch 7 takes up again$",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &outage{t: t, answers: c.answers}
-			got := ask(t, serving(t, o.ServeHTTP), "", append([]string{"operation", "watch", "--every", "2ms"}, strings.Fields(c.args)...)...)
+			got := ask(t, serving(t, o.ServeHTTP), "", append([]string{"operation", "watch", "--every", "20ms"}, strings.Fields(c.args)...)...)
 			require.Regexp(t, strings.ReplaceAll(c.says, "(deploy)", ".deploy."), got.failed.Error())
 			require.Equal(t, c.code, exit.Code(got.failed))
 		})
