@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"go.temper.dev/temper/internal/bmc/redfish"
+	"go.temper.dev/temper/internal/node"
 )
 
 // sessionBookTimeout limits how long a login to a BMC waits for the database.
@@ -14,7 +15,7 @@ const sessionBookTimeout = 2 * time.Second
 
 // BMCSessionStore is where the sessions with BMCs are remembered (package store).
 type BMCSessionStore interface {
-	OpenedBMCSession(ctx context.Context, conductor, address, path string) (left []string, err error)
+	OpenedBMCSession(ctx context.Context, conductor, address string, s node.BMCSession) (left []node.BMCSession, err error)
 	EndedBMCSessions(ctx context.Context, address string, paths []string) error
 }
 
@@ -31,10 +32,10 @@ func NewSessionBook(s BMCSessionStore, conductor string, log *zap.Logger) redfis
 }
 
 // Opened implements redfish.SessionBook.
-func (b sessionBook) Opened(ctx context.Context, address, path string) []string {
+func (b sessionBook) Opened(ctx context.Context, address string, s node.BMCSession) []node.BMCSession {
 	ctx, cancel := context.WithTimeout(ctx, sessionBookTimeout)
 	defer cancel()
-	left, err := b.store.OpenedBMCSession(ctx, b.conductor, address, path)
+	left, err := b.store.OpenedBMCSession(ctx, b.conductor, address, s)
 	if err != nil {
 		b.log.Warn("a session with a BMC was not remembered", zap.String("bmc", address), zap.Error(err))
 	}

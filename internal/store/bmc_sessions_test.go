@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/node"
 )
 
 func TestTheSessionsOfADeadConductorAreLeft(t *testing.T) {
@@ -16,10 +17,14 @@ func TestTheSessionsOfADeadConductorAreLeft(t *testing.T) {
 		require.NoError(t, err)
 		return incarnation
 	}
-	opened := func(conductor, address, path string) []string {
-		left, err := s.OpenedBMCSession(t.Context(), conductor, address, path)
+	opened := func(conductor, address, path string) (paths []string) {
+		left, err := s.OpenedBMCSession(t.Context(), conductor, address, node.BMCSession{Path: path, Created: "when " + path + " was"})
 		require.NoError(t, err)
-		return left
+		for _, one := range left {
+			require.Equal(t, "when "+one.Path+" was", one.Created)
+			paths = append(paths, one.Path)
+		}
+		return paths
 	}
 	first := register("c1")
 	register("c2")

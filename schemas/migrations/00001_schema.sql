@@ -151,6 +151,7 @@ CREATE INDEX bmc_silences_due ON bmc_silences (next_at);
 CREATE TABLE bmc_sessions (
     address   text        NOT NULL, -- of the BMC, as its driver writes it
     path      text        NOT NULL, -- of the session at the BMC; its token is not stored
+    created   text        NOT NULL, -- when it was created, as the BMC tells it; '' = it does not. BMCs use a path again
     conductor text        NOT NULL, -- that opened it
     opened_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (address, path)

@@ -2,15 +2,19 @@ package redfish_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"go.temper.dev/temper/internal/bmc/redfish"
+	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/sim"
 )
 
@@ -18,6 +22,7 @@ import (
 type book struct {
 	mu   sync.Mutex
 	of   map[string]string // path -> conductor
+	made map[string]string // path -> when the BMC says that it was created
 	dead []string
 }
 
@@ -27,16 +32,20 @@ type page struct {
 	conductor string
 }
 
-func (p page) Opened(_ context.Context, _, path string) []string {
+func (p page) Opened(_ context.Context, _ string, s node.BMCSession) []node.BMCSession {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if path != "" {
-		p.of[path] = p.conductor
+	if s.Path != "" {
+		p.of[s.Path] = p.conductor
+		if p.made == nil {
+			p.made = map[string]string{}
+		}
+		p.made[s.Path] = s.Created
 	}
-	var left []string
+	var left []node.BMCSession
 	for at, conductor := range p.of {
 		if slices.Contains(p.dead, conductor) {
-			left = append(left, at)
+			left = append(left, node.BMCSession{Path: at, Created: p.made[at]})
 		}
 	}
 	return left
@@ -89,19 +98,48 @@ func TestSessionsOfDeadConductorsAreEnded(t *testing.T) {
 	}
 }
 
-// The BMC has given the path of a session that ended to somebody else.
-func TestASessionOfAnotherUserIsNotEnded(t *testing.T) {
-	f := newFixture(t)
-	const path = "/redfish/v1/SessionService/Sessions/7"
-	f.times(1, http.MethodGet, path, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"@odata.id": "` + path + `", "UserName": "somebody-else"}`))
-	})
-	b := &book{of: map[string]string{path: "c1"}, dead: []string{"c1"}}
+// The BMC has given the path of a session that ended to another one.
+func TestASessionOfSomebodyElseIsNotEnded(t *testing.T) {
+	const path, created = "/redfish/v1/SessionService/Sessions/7", "2026-11-23T05:00:00Z"
+	for name, c := range map[string]struct {
+		user, created string
+		ended         int
+	}{
+		"of another user":                                {user: "somebody-else", created: created},
+		"of the same user, created later":                {user: "admin", created: "2026-11-23T05:10:00Z"},
+		"the same, told in another time zone":            {user: "admin", created: "2026-11-23T07:00:00+02:00", ended: 1},
+		"of the same user, and no time is told":          {user: "admin", ended: 1},
+		"of the same user, and the time can't be a time": {user: "admin", created: strings.Repeat("9", 1000), ended: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.times(1, http.MethodGet, path, func(w http.ResponseWriter, _ *http.Request) {
+				_ = json.NewEncoder(w).Encode(map[string]any{"@odata.id": path, "UserName": c.user, "CreatedTime": c.created})
+			})
+			b := &book{of: map[string]string{path: "c1"}, made: map[string]string{path: created}, dead: []string{"c1"}}
+			conf := quick()
+			conf.Sessions = page{b, "c2"}
+			require.NoError(t, power(t, newDriver(t, conf), f.info(map[string]any{"redfish_auth_type": "session"})))
+			require.Equal(t, c.ended, f.count("DELETE "))
+			require.Equal(t, []string{"c2"}, b.known())
+		})
+	}
+}
+
+// What the BMC tells of a new session when it is made is what it tells of it later.
+func TestWhenASessionWasCreatedIsRemembered(t *testing.T) {
+	rack := startRack(t, sim.Config{})
+	info := listed(t, rack).info()
+	info["redfish_auth_type"] = "session"
+	b := &book{of: map[string]string{}}
 	conf := quick()
-	conf.Sessions = page{b, "c2"}
-	require.NoError(t, power(t, newDriver(t, conf), f.info(map[string]any{"redfish_auth_type": "session"})))
-	require.Zero(t, f.count("DELETE "))
-	require.Equal(t, []string{"c2"}, b.known())
+	conf.Sessions = page{b, "c1"}
+	require.NoError(t, power(t, newDriver(t, conf), info))
+	for _, created := range b.made {
+		_, err := time.Parse(time.RFC3339, created)
+		require.NoError(t, err)
+	}
+	require.Len(t, b.made, 1)
 }
 
 // A BMC that has no room for a session does not say whether the password is right. Each session that is ended shows it.

@@ -12,6 +12,7 @@ import (
 	"github.com/stmcginnis/gofish/schemas"
 
 	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
 )
 
 // The standard paths (DSP0266), for BMCs whose service root does not name them.
@@ -134,7 +135,7 @@ func (e *endpoint) logIn(ctx context.Context) (login, error) {
 	}
 	create := request{method: http.MethodPost, path: place, body: body}
 	a, err := e.send(ctx, create, login{})
-	if err == nil && a.sessionsFull() && e.endLeftSessions(ctx, login{kind: loginBasic}, "") {
+	if err == nil && a.sessionsFull() && e.endLeftSessions(ctx, login{kind: loginBasic}, node.BMCSession{}) {
 		a, err = e.send(ctx, create, login{})
 	}
 	if err != nil {
@@ -146,7 +147,9 @@ func (e *endpoint) logIn(ctx context.Context) (login, error) {
 	}
 	if a.err() == nil && token != "" {
 		l := login{kind: loginSession, token: token, session: createdPath(a)}
-		e.endLeftSessions(ctx, l, l.session)
+		var made aboutSession
+		_ = a.decode(&made) // the body may be empty
+		e.endLeftSessions(ctx, l, node.BMCSession{Path: l.session, Created: made.created()})
 		return l, nil
 	}
 	if e.info.auth == authAuto && a.noSession() {
