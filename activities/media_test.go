@@ -105,6 +105,31 @@ func TestAnInsertionThatWasRefusedIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// Some BMCs show a medium long after it was ejected.
+func TestAMediumThatIsShownAlreadyIsInsertedAnewAndOnce(t *testing.T) {
+	b := newBench(t, node.KindClean, node.Cleaning, bmc.PowerOff, direct, plan.Options{})
+	b.machine.media = bmc.Media{Inserted: true, Image: agentISO}
+	b.machine.boots = func(bmc.Boot) bmc.Boot { return bmc.Boot{Device: bmc.DeviceDisk} }
+	_, err := b.run()
+	require.ErrorContains(t, err, "took the boot device")
+	require.Equal(t, []string{agentISO}, b.machine.images)
+	b.machine.boots = nil
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, conductor.NextAgent, r.Next)
+	require.Equal(t, []string{agentISO}, b.machine.images, "what this boot has inserted stays")
+	require.Nil(t, b.issued())
+}
+
+func TestAMediumThatCanNotBeEjectedIsUsed(t *testing.T) {
+	b := newBench(t, node.KindClean, node.Cleaning, bmc.PowerOff, direct, plan.Options{})
+	b.machine.media, b.machine.stuck = bmc.Media{Inserted: true, Image: agentISO}, fault.New(fault.Refused, "it is in use")
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, conductor.NextAgent, r.Next)
+	require.Empty(t, b.machine.images)
+}
+
 func TestTheImageIsKnownInTheBMCsSpelling(t *testing.T) {
 	for _, told := range []string{"http://IMAGES:80/deploy%2Eiso", "deploy.iso", "", "http://mirror/elsewhere.iso"} {
 		b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})

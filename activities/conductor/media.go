@@ -18,7 +18,10 @@ var errEndAsked = errors.New("somebody asked for an end")
 // the image before they answer. That takes longer than a request may, and they go on
 // after the client has hung up. So setMedia records the insertion before it sends
 // it, and after it was sent, by this attempt or an earlier one, reads the virtual
-// drive for Settings.MediaTimeout before it sends anything again.
+// drive for Settings.MediaTimeout before it sends anything again. A medium that the step has
+// not inserted itself is ejected, also the wanted one: some BMCs show a medium long after it
+// was ejected, and the server would boot without it (ironic release note
+// fix-redfish-vmedia-stale-insert-skip).
 func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia, url string) error {
 	if step.Inserting() {
 		shown, err := t.watchMedia(ctx, step, s, mediumName(url), func(m bmc.Media) bool { return m.MayHold(url) })
@@ -27,6 +30,7 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 		}
 		step.Issued = nil
 		if shown {
+			step.MediaIn = true
 			t.tookEffect(bmc.NameInsert(url))
 			return nil
 		}
@@ -35,12 +39,11 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 	if err != nil {
 		return err
 	}
-	if before.Holds(url) {
-		waited, err := t.awaitOthers(ctx, bmc.NameInsert(url))
-		if err != nil || !waited {
+	if before.Inserted {
+		ours, err := t.ownMedium(ctx, step, s, before, url)
+		if err != nil || ours {
 			return err
 		}
-		return t.setMedia(ctx, step, s, url)
 	}
 	step.Issued = &node.Issued{At: time.Now().UTC(), Command: node.InsertMedia}
 	if err := t.save(ctx); err != nil {
@@ -68,14 +71,32 @@ func (t *task) setMedia(ctx context.Context, step *node.Step, s bmc.VirtualMedia
 		return err
 	}
 	step.Issued = nil
-	switch {
-	case shown:
+	if shown {
+		step.MediaIn = true
 		t.tookEffect(bmc.NameInsert(url))
 		return nil
-	case sent != nil:
+	}
+	if sent != nil {
 		return fault.CodedAs(fault.Unreachable, fault.VirtualMediaRefused, "the BMC does not show the virtual medium %s after the request to insert it: %w", t.Settings.MediaTimeout, sent)
 	}
 	return fault.CodedAs(fault.Unreachable, fault.VirtualMediaRefused, "the BMC accepted the virtual medium but does not show it %s later", t.Settings.MediaTimeout)
+}
+
+// ownMedium reports whether the medium that the BMC shows is the one that the step has inserted for this boot, and ejects it if
+// it is not. The wanted medium is used if the BMC refuses to eject it.
+func (t *task) ownMedium(ctx context.Context, step *node.Step, s bmc.VirtualMedia, shown bmc.Media, url string) (bool, error) {
+	if step.MediaIn && shown.MayHold(url) {
+		waited, err := t.awaitOthers(ctx, bmc.NameInsert(url))
+		if err != nil || !waited {
+			return true, err
+		}
+		return true, t.setMedia(ctx, step, s, url)
+	}
+	err := s.EjectMedia(ctx)
+	if fault.Is(err, fault.Refused) && shown.Holds(url) {
+		return true, nil
+	}
+	return false, refusedAs(fault.VirtualMediaRefused, err)
 }
 
 // watchMedia reads the virtual drive until the medium, whose file has that name, is as
@@ -168,10 +189,11 @@ func (t *task) awaitInsertion(ctx context.Context, step *node.Step) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.watchMedia(ctx, step, s, "", func(m bmc.Media) bool { return m.Inserted }); err != nil {
+	shown, err := t.watchMedia(ctx, step, s, "", func(m bmc.Media) bool { return m.Inserted })
+	if err != nil {
 		return err
 	}
-	step.Issued = nil
+	step.Issued, step.MediaIn = nil, shown
 	return nil
 }
 

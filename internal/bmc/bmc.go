@@ -197,7 +197,8 @@ type VirtualMedia interface {
 	// Media reads what is in the drive.
 	Media(ctx context.Context) (Media, error)
 	// InsertMedia inserts the image at url. If that image is already inserted, it
-	// sends nothing and succeeds; another image is ejected first. It returns
+	// sends nothing and succeeds, unless the same session has ejected it, which some
+	// BMCs show late; another image is ejected first. It returns
 	// fault.OutcomeUnknown if the request was sent and no answer came: many BMCs
 	// download the image before they answer.
 	InsertMedia(ctx context.Context, url string) error

@@ -87,6 +87,8 @@ type Step struct {
 	// Issued is the request that is recorded before it is sent, so that another conductor
 	// knows of it: an agent's command, a pulse, a task's URI.
 	Issued *Issued `json:"issued,omitempty"`
+	// MediaIn: the medium that it has inserted for this boot was seen in the drive.
+	MediaIn bool `json:"media_in,omitempty"`
 	// Phase is the step's own progress mark ("off", "on"), for steps of several requests.
 	Phase string `json:"phase,omitempty"`
 }
@@ -136,7 +138,7 @@ func (s Step) Name() string { return s.Interface + "." + s.Step }
 // insertion: its medium may still appear, even in a drive that was emptied meanwhile.
 // Whoever runs the step next waits for that.
 func (s *Step) Rewind() {
-	s.Phase = ""
+	s.Phase, s.MediaIn = "", false
 	if !s.Inserting() {
 		s.Issued = nil
 	}

@@ -42,6 +42,7 @@ var tolerances = []tolerance{
 	{"media_of_the_system", of("idrac10")},
 	{"eject_body", of("ilo5")},
 	{"eject_busy", of("idrac9")},
+	{"stale_inserted", of("idrac9")},
 	{"media_hint", "TestARefusedImageComesWithALikelyReason"},
 	{"settings_write", of("ami")},
 	{"settings_learned", of("ami")},

@@ -253,6 +253,14 @@ func checkMedia(t *testing.T, b *bench) {
 	require.Equal(t, 1, b.changes(t, eject))
 	see(bmc.Media{})
 	require.Equal(t, 0, b.changes(t, eject))
+
+	b.do(t, insert(one.Image))
+	see(one)
+	b.do(t, eject)
+	sent, _ := b.count(t, insert(one.Image))
+	require.NotZero(t, sent, "what was ejected is inserted, also while the drive still shows it")
+	see(one)
+	b.do(t, eject)
 }
 
 func checkHealth(t *testing.T, b *bench) {

@@ -72,7 +72,7 @@ func (s *session) insertMedia(ctx context.Context, image string) error {
 // insertInto inserts the image into the drive d, and ejects another image first.
 func (s *session) insertInto(ctx context.Context, d virtualDrive, image string) error {
 	have := d.media()
-	if have.Holds(image) {
+	if have.Holds(image) && !s.wasEjected(d.path) {
 		return nil
 	}
 	if have.Inserted {
@@ -87,6 +87,9 @@ func (s *session) insertInto(ctx context.Context, d virtualDrive, image string) 
 		}
 	}
 	err := s.sendInsert(ctx, d, image)
+	if err == nil {
+		s.noteEjected("")
+	}
 	var gone *lostAnswer
 	if errors.As(err, &gone) && gone.sent {
 		return fault.New(fault.OutcomeUnknown, "sent, outcome unknown: %w", err)
@@ -180,9 +183,25 @@ func (s *session) EjectMedia(ctx context.Context) error {
 	defer done()
 	d, err := s.drive(ctx)
 	if err == nil && d.media().Inserted {
-		err = s.sendEject(ctx, d)
+		if err = s.sendEject(ctx, d); err == nil {
+			s.noteEjected(d.path)
+		}
 	}
 	return s.wrap("eject virtual media", err)
+}
+
+// noteEjected notes which drive this conversation has ejected. Some BMCs go on showing the medium as inserted, which is then no
+// reason not to insert it (ironic release note fix-redfish-vmedia-stale-insert-skip).
+func (s *session) noteEjected(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ejected = path
+}
+
+func (s *session) wasEjected(path string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ejected == path
 }
 
 func (s *session) sendEject(ctx context.Context, d virtualDrive) error {

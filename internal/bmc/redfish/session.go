@@ -17,10 +17,11 @@ type session struct {
 	endpoint *endpoint
 	target   bmc.Target
 
-	mu     sync.Mutex // guards the fields below
-	system string     // path, "" until it is known
-	cd     string     // path of the virtual CD, "" until it is known
-	denied error      // the BMC's refusal of the credentials; nil = none yet
+	mu      sync.Mutex // guards the fields below
+	system  string     // path, "" until it is known
+	cd      string     // path of the virtual CD, "" until it is known
+	ejected string     // path of the drive that was ejected, "" = none was, or an image was inserted since
+	denied  error      // the BMC's refusal of the credentials; nil = none yet
 }
 
 // wrap returns an error for the caller, with its kind and cause: one line without secrets,
