@@ -21,6 +21,8 @@ const askTimeout = 3 * time.Second
 type Dependencies struct {
 	// PostgreSQL and Temporal return the version of what they ask.
 	PostgreSQL, Temporal func(context.Context) (version string, err error)
+	// PostgreSQLAddress and TemporalAddress are where they are, without credentials.
+	PostgreSQLAddress, TemporalAddress string
 
 	mu                   sync.Mutex
 	postgreSQL, temporal memory
@@ -40,6 +42,7 @@ func (d *Dependencies) Ask(ctx context.Context) explain.Dependencies {
 	both.Go(func() { now.PostgreSQL = ask(ctx, d.PostgreSQL, TroubleOfPostgreSQL) })
 	both.Go(func() { now.Temporal = ask(ctx, d.Temporal, func(error) string { return explain.TemporalAway }) })
 	both.Wait()
+	now.PostgreSQL.Address, now.Temporal.Address = d.PostgreSQLAddress, d.TemporalAddress
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	newest := ctx.Err() == nil // else the answer may only say that nobody waits for it any more

@@ -29,6 +29,7 @@ type shownPart struct {
 	Since    any         `json:"since"` // when it began to be so; null = not known
 	Message  string      `json:"message"`
 	Works    string      `json:"works"` // what still works; "" if it is OK or not known
+	Check    string      `json:"check"` // what an operator looks at; "" if it is OK or not known
 	Versions []string    `json:"versions"`
 	Help     []help.Item `json:"help"` // what somebody can do about it
 }
@@ -60,7 +61,8 @@ func shownWebhookTroubles(all []webhook.Webhook) []shownWebhookTrouble {
 	for i := range all {
 		w := &all[i]
 		t := explain.WebhookFails(explain.Deliveries{
-			Webhook: w.Name, Enabled: w.Enabled, FailingSince: w.FailingSince, Attempts: w.Attempts, DeadLetters: w.DeadLetters, DeadSince: w.DeadSince,
+			Webhook: w.Name, Enabled: w.Enabled, FailingSince: w.FailingSince, Attempts: w.Attempts, LastError: w.LastError,
+			DeadLetters: w.DeadLetters, DeadSince: w.DeadSince,
 		})
 		if t == nil {
 			continue
@@ -95,7 +97,7 @@ func (s *Server) getStatus(c *gin.Context) (int, any, error) {
 	shown := make([]shownPart, len(parts))
 	fine := true
 	for i, p := range parts {
-		shown[i] = shownPart{Name: p.Name, OK: p.OK, Since: format.Timestamp(p.Since), Message: p.Message, Works: p.Works, Versions: p.Versions, Help: []help.Item{}}
+		shown[i] = shownPart{Name: p.Name, OK: p.OK, Since: format.Timestamp(p.Since), Message: p.Message, Works: p.Works, Check: p.Check, Versions: p.Versions, Help: []help.Item{}}
 		for _, a := range p.Actions {
 			shown[i].Help = append(shown[i].Help, help.Of(nil, a))
 		}

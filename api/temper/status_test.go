@@ -51,7 +51,7 @@ func TestTheStatusNamesThePartThatIsBroken(t *testing.T) {
 	require.Len(t, partsOf(body), 7)
 
 	since := time.Now().Add(-12 * time.Second)
-	away.Temporal = explain.Answer{Trouble: explain.TemporalAway, Since: since, Err: errors.New("dial 10.0.0.1")}
+	away.Temporal = explain.Answer{Trouble: explain.TemporalAway, Since: since, Address: "temporal.example:7233", Err: errors.New("dial 10.0.0.1")}
 	require.Equal(t, "Temporal does not answer this API; other processes of Temper reach it", partsOf(b.Get("/temper/v1/status").Is(200))["temporal"]["message"])
 	b.SQL("UPDATE witness SET contact_at = contact_at - interval '1 minute'")
 	body = b.Get("/temper/v1/status").Is(200)
@@ -60,6 +60,7 @@ func TestTheStatusNamesThePartThatIsBroken(t *testing.T) {
 	temporal := partsOf(body)["temporal"]
 	require.Equal(t, "Temporal does not answer", temporal["message"])
 	require.Contains(t, temporal["works"], "requests are accepted")
+	require.Contains(t, temporal["check"], "This API tries temporal.example:7233 (setting temporal_address).")
 	require.NotNil(t, temporal["since"])
 	b.In("n1", node.Available)
 	require.Contains(t, b.Get("/temper/v1/nodes/n1/why").Is(200)["trouble"].([]any)[0], "Temporal does not answer since ")
@@ -109,14 +110,14 @@ func TestTheStatusNamesWebhooksThatFail(t *testing.T) {
 		b.Post("/temper/v1/webhooks", wanted(map[string]any{"name": name})).Is(201)
 	}
 	require.Empty(t, b.Get("/temper/v1/status").Is(200)["webhooks"])
-	b.SQL(`UPDATE webhooks SET failing_since = '2026-01-02 03:05:00Z', attempts = 7, enabled = name = 'chat' WHERE name <> 'fine'`)
+	b.SQL(`UPDATE webhooks SET failing_since = '2026-01-02 03:05:00Z', attempts = 7, last_error = 'the endpoint answered 500.', enabled = name = 'chat' WHERE name <> 'fine'`)
 	b.SQL(`INSERT INTO webhook_dead_letters (webhook_id, seq, message_id, type, body, at, given_up_at, error)
 		SELECT id, 4, 'event_4', 'operation.ended', '{}', '2026-01-01 03:04:00Z', '2026-01-02 03:04:00Z', 'no' FROM webhooks WHERE name = 'chat'`)
 	body := b.Get("/temper/v1/status").Is(200)
 	require.Equal(t, true, body["ok"], body)
 	require.Len(t, body["webhooks"], 1, "one that is disabled does not fail")
 	hook := body["webhooks"].([]any)[0].(map[string]any)
-	require.Equal(t, "webhook chat: the newest delivery has failed 7 times, and 1 event was given up", hook["sentence"])
+	require.Equal(t, "webhook chat: the newest delivery has failed 7 times (the endpoint answered 500), and 1 event was given up", hook["sentence"])
 	require.Equal(t, "2026-01-02T03:04:00+00:00", hook["since"])
 	var commands []any
 	for _, h := range hook["help"].([]any) {

@@ -61,7 +61,7 @@ func runAPI(ctx context.Context, p *process, r *config.API) error {
 		return err
 	}
 	defer logout(ctx, hardware)
-	dependencies := dependenciesOf(db, temporal)
+	dependencies := dependenciesOf(db, temporal, r.Temporal.Address)
 	policy := image.Policy{AllowMD5: r.AllowMD5, Reach: to.image}
 	images := image.NewResolver(policy, 0)
 	defer images.Close()

@@ -114,7 +114,7 @@ func runConductor(ctx context.Context, p *process, r *config.Conductor) error {
 	counts.Health(health.Read, r.SensorMetrics == config.MetricsOfNodes)
 	w := &worker.Conductor{
 		Client: c, Reconciliation: rec, Registry: db, Interval: r.ConductorHeartbeatInterval, Timeout: r.ConductorHeartbeatTimeout,
-		StopGrace: workTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c))) },
+		StopGrace: workTime(r.ShutdownGrace), Log: p.log, Started: func() { p.ready("", healthOf(dependenciesOf(db, c, r.Temporal.Address))) },
 		Self: self, Health: health,
 		Power: &conductor.PowerRefresh{
 			Store: db, Drivers: hardware, Self: self, Interval: r.SyncPower, Request: r.BMCRequest, Reach: reach, Log: p.log.Named("power"),

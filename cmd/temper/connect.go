@@ -104,8 +104,8 @@ func reconciliation(ctx context.Context, p *process, c client.Client, t config.T
 }
 
 // dependenciesOf returns who asks the database and Temporal how they are.
-func dependenciesOf(db *store.Store, c client.Client) *worker.Dependencies {
-	return &worker.Dependencies{PostgreSQL: db.Answers, Temporal: worker.TemporalVersion(c)}
+func dependenciesOf(db *store.Store, c client.Client, temporalAddress string) *worker.Dependencies {
+	return &worker.Dependencies{PostgreSQL: db.Answers, Temporal: worker.TemporalVersion(c), PostgreSQLAddress: db.Address(), TemporalAddress: temporalAddress}
 }
 
 // healthOf returns a check of the database and Temporal.

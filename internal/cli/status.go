@@ -47,10 +47,10 @@ It also names webhooks whose deliveries fail. That does not change the exit code
 // statusWithoutAPI is the status if the API itself does not answer.
 func statusWithoutAPI(err error) *client.Status {
 	no := false
-	message := err.Error() + "; if it is elsewhere, say so with --api or TEMPER_API_URL"
 	return client.NewStatus(client.Part{
-		Name: "api", OK: &no, Message: message, Versions: []string{},
+		Name: "api", OK: &no, Message: err.Error(), Versions: []string{},
 		Works: "operations that were accepted go on if orchestrators and conductors run",
+		Check: "If it is elsewhere, say so with --api or TEMPER_API_URL. Else check that \"temper api\" runs there and that this host reaches that address",
 	})
 }
 
@@ -75,6 +75,9 @@ func printStatus(w io.Writer, st *client.Status) error {
 	for _, p := range st.Parts {
 		if p.Broken() {
 			fmt.Fprintf(out, "%s\n  still works: %s\n", sentenceOf(p), p.Works)
+			if p.Check != "" {
+				fmt.Fprintf(out, "  check: %s\n", table.OneLine(p.Check))
+			}
 			for _, h := range p.Help {
 				fmt.Fprintf(out, "  you can: %s  # %s\n", h.Command, h.Effect)
 			}
@@ -149,7 +152,7 @@ func (s *session) withBrokenParts(ctx context.Context, err error) error {
 	var lines []string
 	for _, p := range st.Parts {
 		if p.Broken() {
-			lines = append(lines, fmt.Sprintf("%s; still works: %s", sentenceOf(p), p.Works))
+			lines = append(lines, fmt.Sprintf("%s; still works: %s%s", sentenceOf(p), p.Works, table.Optional("; check: ", p.Check)))
 		}
 	}
 	if lines == nil {

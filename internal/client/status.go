@@ -32,6 +32,7 @@ type Part struct {
 	Since    *time.Time `json:"since"` // when it began to be so; nil = not known
 	Message  string     `json:"message"`
 	Works    string     `json:"works"` // what still works
+	Check    string     `json:"check"` // what an operator looks at
 	Versions []string   `json:"versions"`
 	Help     []Help     `json:"help"` // what somebody can do about it
 }

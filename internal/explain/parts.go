@@ -30,6 +30,7 @@ type Answer struct {
 	Trouble string    // what is wrong with it, a sentence without addresses; "" = it answered
 	Since   time.Time // since when that is so; zero = not known
 	Version string    // "" = not known
+	Address string    // that was tried, host:port without credentials; "" = not known
 	Err     error     // for the log; nil if there is no Trouble
 }
 
@@ -64,6 +65,7 @@ type Part struct {
 	Since    *time.Time
 	Message  string   // how it does, a sentence without a full stop
 	Works    string   // what still works, and what does not; "" if it is OK or not known
+	Check    string   // what an operator looks at, sentences without the last full stop; "" if it is OK or not known
 	Versions []string // those that run, sorted
 	Actions  []Action // what somebody can do about it
 }
@@ -93,12 +95,16 @@ func (s *System) api() Part {
 }
 
 func (s *System) postgreSQL() Part {
-	return s.PostgreSQL.part(PartPostgreSQL,
-		"nothing can be read, accepted or recorded until it answers; steps send no further request to hardware, and go on afterwards")
+	p := s.PostgreSQL.part(PartPostgreSQL, "database_url",
+		"servers that are deployed run on. Nothing can be read, accepted or recorded until it answers; steps send no further request to hardware, and go on afterwards")
+	if s.PostgreSQL.Trouble == PostgreSQLOutdated {
+		p.Check = "Run \"temper migrate\" of the newer version, or start the version of Temper that the tables are of"
+	}
+	return p
 }
 
 func (s *System) temporal() Part {
-	p := s.Temporal.part(PartTemporal,
+	p := s.Temporal.part(PartTemporal, "temporal_address",
 		"nodes can be read and changed, and requests are accepted; operations begin and go on when it answers")
 	if !p.Broken() || s.Fleet == nil || s.Fleet.Contact < 0 {
 		return p
@@ -117,7 +123,8 @@ func (s *System) temporal() Part {
 // contactEvery is how often, at least, orchestrators and conductors that run reach Temporal.
 const contactEvery = 10 * time.Second
 
-func (a Answer) part(name, works string) Part {
+// part is the part of that name, whose address is in setting.
+func (a Answer) part(name, setting, works string) Part {
 	p := Part{Name: name, Message: "it answers", Works: works, Since: moment(a.Since)}
 	if a.Version != "" {
 		p.Versions = []string{a.Version}
@@ -129,6 +136,8 @@ func (a Answer) part(name, works string) Part {
 		return p
 	}
 	p.Message = a.Trouble
+	p.Check = fmt.Sprintf("This API tries %s (setting %s). Check that it runs there and that the host of the API reaches that address; the log of the API has the error",
+		cmp.Or(a.Address, "an address"), setting)
 	return p
 }
 
@@ -143,6 +152,7 @@ func (s *System) orchestrators() Part {
 		return p
 	}
 	p = broken(p, "no orchestrator runs", "requests are accepted, and steps that have begun go on; nothing else begins, ends or is reconciled until one runs")
+	p.Check = "Start \"temper orchestrator --config FILE\" on a host that reaches PostgreSQL and Temporal; the log of the last one says why it ended"
 	if len(all) > 0 {
 		last := slices.MinFunc(all, func(a, b coverage.Process) int { return int(a.Silent - b.Silent) })
 		p.Since = moment(s.Now.Add(-last.Silent))
@@ -251,7 +261,8 @@ func (s *System) reconciliation() Part {
 		p.Since = moment(s.Now.Add(-s.Fleet.Age))
 		return p
 	}
-	p := broken(Part{Name: PartReconciliation}, "none has ever ended", "operations go on; what was missed, lost or left to be undone waits")
+	check := "See that an orchestrator runs, look at its log, and see in Temporal's UI whether somebody has paused the schedule of the reconciliations"
+	p := broken(Part{Name: PartReconciliation, Check: check}, "none has ever ended", "operations go on; what was missed, lost or left to be undone waits")
 	if s.Fleet.Age >= 0 {
 		p.Message, p.Since = fmt.Sprintf("none has ended for %s", s.Fleet.Age.Round(time.Second)), moment(s.Now.Add(-s.Fleet.Age))
 	}
@@ -289,7 +300,7 @@ func (s *System) clocks() Part {
 		wrong = append(wrong, fmt.Sprintf("that of %s %s is %s %s", p.Role, p.Name, by.Round(100*time.Millisecond), direction))
 	}
 	if len(wrong) > 0 {
-		return broken(Part{Name: PartClocks}, "clocks differ from PostgreSQL's: "+some(wrong[:min(len(wrong), coverage.MaxDead)], len(wrong)),
+		return broken(Part{Name: PartClocks, Check: "Synchronize the clocks of these hosts and of PostgreSQL's host with the same time servers"}, "clocks differ from PostgreSQL's: "+some(wrong[:min(len(wrong), coverage.MaxDead)], len(wrong)),
 			"everything; times in sentences and logs are off, and certificates may seem expired or not valid yet")
 	}
 	return ok(PartClocks, fmt.Sprintf("those of %d processes differ from PostgreSQL's by at most %s", known, furthest.Round(time.Millisecond)))

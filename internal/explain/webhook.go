@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"go.temper.dev/temper/internal/text"
 )
 
 // Deliveries is how the deliveries of a webhook go.
@@ -12,6 +14,7 @@ type Deliveries struct {
 	Enabled      bool
 	FailingSince *time.Time // nil = the newest try did not fail
 	Attempts     int        // that failed since then
+	LastError    string     // of the newest of them
 	DeadLetters  int
 	DeadSince    *time.Time // when the first of them was given up; nil = there are none
 }
@@ -29,7 +32,7 @@ func WebhookFails(d Deliveries) *WebhookTrouble {
 	var words []string
 	if d.Enabled && d.FailingSince != nil {
 		out.Since = d.FailingSince
-		words = append(words, fmt.Sprintf("the newest delivery has failed %s", count(d.Attempts, "time", "times")))
+		words = append(words, fmt.Sprintf("the newest delivery has failed %s%s", count(d.Attempts, "time", "times"), text.Because(told(d.LastError))))
 		out.Actions = append(out.Actions, Action{Do: ShowWebhook, Webhook: d.Webhook})
 	}
 	if d.DeadLetters > 0 {

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -108,4 +110,13 @@ func (s *Store) Answers(ctx context.Context) (version string, err error) {
 	defer conn.Release()
 	version, _, _ = strings.Cut(conn.Conn().PgConn().ParameterStatus("server_version"), " ") // what follows names a package
 	return version, nil
+}
+
+// Address returns where PostgreSQL is, as host:port or the folder of its socket, without credentials.
+func (s *Store) Address() string {
+	c := s.pool.Config().ConnConfig
+	if strings.HasPrefix(c.Host, "/") {
+		return c.Host
+	}
+	return net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))
 }

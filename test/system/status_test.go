@@ -138,6 +138,7 @@ func TestTheStatusNamesWhatIsFrozen(t *testing.T) {
 		require.Equal(t, 1, code, out)
 		require.True(t, strings.HasPrefix(out, "temporal: Temporal does not answer, since "), out)
 		require.Contains(t, out, "still works: nodes can be read and changed")
+		require.Regexp(t, `(?m)^  check: This API tries 127\.0\.0\.1:\d+ \(setting temporal_address\)`, out)
 		code, body = s.promptly(t, "/temper/v1/readyz")
 		require.Equal(t, http.StatusServiceUnavailable, code)
 		require.Contains(t, string(body), `"reasons":["Temporal does not answer"]`, "the words are the same")
