@@ -111,6 +111,7 @@ type RequestStore interface {
 	// Timeline returns what happened to an operation between its beginning and its end,
 	// oldest first.
 	Timeline(ctx context.Context, id int64) ([]node.TimelineEntry, error)
+	Outages(ctx context.Context, operation int64) ([]node.Outage, error)
 	// UsualTimes returns how long steps usually take on n, with the image that it names, by
 	// the names of the steps.
 	UsualTimes(ctx context.Context, n *node.Node) (map[string]node.Usual, error)

@@ -43,12 +43,16 @@ func (s *Server) getTimeline(c *gin.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	outages, err := s.Store.Outages(ctx, id)
+	if err != nil {
+		return 0, nil, err
+	}
 	o, err := s.Store.Operation(ctx, id) // after the entries, so that none is newer than the operation
 	if err != nil {
 		return 0, nil, err
 	}
 	out := shownTimeline{Operation: strconv.FormatInt(id, 10), Timeline: []shownMoment{}}
-	for _, m := range explain.Timeline(o, entries, s.Now()) {
+	for _, m := range explain.Timeline(o, entries, outages, s.Now()) {
 		out.Timeline = append(out.Timeline, shownMoment{
 			At: format.Timestamp(&m.At), Until: format.Timestamp(m.Until), What: m.What, Step: format.OrNull(m.Step), Conductor: format.OrNull(m.Conductor),
 			Former: format.OrNull(m.Former), By: format.OrNull(m.By), Text: m.Text,

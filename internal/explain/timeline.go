@@ -14,7 +14,7 @@ import (
 type Moment struct {
 	At        time.Time
 	Until     *time.Time // when a step or a wait that is one line had ended; nil = it is a point in time, or still lasts
-	What      string     // accepted, step, ended, left out, or a node.TimelineWhat
+	What      string     // accepted, step, ended, left out, outage, or a node.TimelineWhat
 	Step      string     // "interface.step"; "" = none
 	Conductor string
 	Former    string // the conductor before
@@ -22,22 +22,26 @@ type Moment struct {
 	Text      string
 }
 
-// The kinds of lines that are made from the operation's row.
+// The kinds of lines that are made from the operation's row and from outages.
 const (
 	momentAccepted = "accepted"
 	momentStep     = "step"
 	momentEnded    = "ended"
 	momentLeftOut  = "left out"
+	momentOutage   = "outage"
 )
 
 // Timeline puts everything that happened to o on one line of time, oldest first. A step and a wait
-// during which nothing else happened are one line each.
-func Timeline(o *node.Operation, entries []node.TimelineEntry, now time.Time) []Moment {
+// during which nothing else happened are one line each. outages are those during o.
+func Timeline(o *node.Operation, entries []node.TimelineEntry, outages []node.Outage, now time.Time) []Moment {
 	accepted := Moment{At: o.AcceptedAt, What: momentAccepted, By: o.RequestedBy, Text: string(o.Kind) + " accepted" + by(o.RequestedBy)}
 	if o.RetryOf != 0 {
 		accepted.Text += fmt.Sprintf(", which retries operation %d", o.RetryOf)
 	}
 	all := append([]Moment{accepted}, waits(entries, o, now)...)
+	for _, x := range outages {
+		all = append(all, outage(x, o, now))
+	}
 	all = append(all, steps(o, all, now)...)
 	if o.EndedAt != nil {
 		end := fmt.Sprintf("%s %s after %s", o.Kind, o.Outcome, text.Span(o.EndedAt.Sub(o.AcceptedAt)))
@@ -48,6 +52,26 @@ func Timeline(o *node.Operation, entries []node.TimelineEntry, now time.Time) []
 	}
 	slices.SortStableFunc(all, func(a, b Moment) int { return a.At.Compare(b.At) })
 	return all
+}
+
+// outageWords say of each part what did not go on.
+var outageWords = map[node.OutagePart]string{
+	node.OutageOfPostgreSQL: "PostgreSQL %s: no API and no orchestrator reached it",
+	node.OutageOfTemporal:   "Temporal %s: no orchestrator reached it, and no workflow went on",
+}
+
+// outage is the line of an outage. One that began before o was accepted is put there.
+func outage(x node.Outage, o *node.Operation, now time.Time) Moment {
+	m := Moment{At: x.From, Until: x.Until, What: momentOutage}
+	if m.At.Before(o.AcceptedAt) {
+		m.At = o.AcceptedAt
+	}
+	away := "has been away since " + text.Moment(x.From) + " (" + text.Span(now.Sub(x.From)) + ")"
+	if x.Until != nil {
+		away = "was away for " + text.Span(x.Until.Sub(x.From))
+	}
+	m.Text = fmt.Sprintf(outageWords[x.Part], away)
+	return m
 }
 
 func by(who string) string {

@@ -33,17 +33,21 @@ func TestATimelineFoldsWhatIsIdle(t *testing.T) {
 		{Seq: 9, At: at(160), What: node.TimelineWaiting, Words: "the agent's call after boot"},
 	}
 	var lines []string
-	for _, m := range explain.Timeline(o, entries, at(500)) {
+	back := at(139)
+	outages := []node.Outage{{Part: node.OutageOfPostgreSQL, From: at(-5), Until: &o.AcceptedAt}, {Part: node.OutageOfTemporal, From: at(135), Until: &back}}
+	for _, m := range explain.Timeline(o, entries, outages, at(500)) {
 		lines = append(lines, m.At.Format("15:04:05 ")+m.Text)
 	}
 	require.Equal(t, []string{
 		"14:00:00 deploy accepted by ada",
+		"14:00:00 PostgreSQL was away for 5 min: no API and no orchestrator reached it",
 		"14:00:30 taken up by conductor c1, 30 s after accepted",
 		"14:01:00 step deploy.prepare: done in 1 min",
 		"14:03:00 step deploy.deploy begins",
 		"14:04:00 conductor c2 took it over from c1, which gave no sign of this step any more in the middle of step deploy.deploy, 30 s after its last sign of life",
 		"14:10:00 2 entries are left out",
 		"14:10:00 2 h 4 min waiting for a conductor",
+		"16:15:00 Temporal was away for 4 min: no orchestrator reached it, and no workflow went on",
 		"16:20:00 held for a decision about step deploy.deploy: no disk",
 		"16:30:00 asked by ada: cancel",
 		"16:40:00 40 min waiting for the agent's call after boot",

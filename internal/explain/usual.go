@@ -22,6 +22,9 @@ func (e *Explanation) usual(o *node.Operation) {
 	if step.Usual != nil {
 		e.Usual = runs + "; " + step.Usual.Words()
 	}
+	if e.away != "" { // what takes long is that nothing goes on
+		return
+	}
 	switch {
 	case !o.PastUsual(e.now):
 	case o.StepWait.Late(e.now) && o.StepWait.Fraction == nil:

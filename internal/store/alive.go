@@ -23,7 +23,14 @@ WITH held AS MATERIALIZED (SELECT * FROM witness FOR UPDATE),
 timed AS MATERIALIZED (SELECT *, clock_timestamp() AS at FROM held),
 g AS MATERIALIZED (SELECT *,
 	seen_at NOT BETWEEN at - witness_gap(@timeout) AND at + interval '1 second' AS gap,
-	contact_at NOT BETWEEN at - witness_gap(@timeout) AND at + interval '1 second' AS gone FROM timed)
+	contact_at NOT BETWEEN at - witness_gap(@timeout) AND at + interval '1 second' AS gone FROM timed),
+lost AS MATERIALIZED (SELECT 'postgresql' AS part, g.seen_at AS since, g.at FROM g WHERE g.gap AND g.seen_at < g.at
+	UNION ALL SELECT 'temporal', greatest(g.contact_at, before.gap_until), g.at
+	  FROM g CROSS JOIN LATERAL (SELECT CASE WHEN g.gap THEN g.seen_at ELSE g.gap_from END AS gap_from, CASE WHEN g.gap THEN g.at ELSE g.gap_until END AS gap_until) AS known
+		LEFT JOIN LATERAL (SELECT known.gap_until WHERE g.contact_at BETWEEN known.gap_from - witness_gap(@timeout) AND known.gap_until) AS before ON true
+	 WHERE @contact AND g.gone AND greatest(g.contact_at, before.gap_until) < g.at - witness_gap(@timeout)),
+told AS (INSERT INTO outages (part, from_at, until_at) SELECT l.part, l.since, l.at FROM lost l),
+forgotten AS (DELETE FROM outages o WHERE EXISTS (SELECT FROM lost) AND o.id <= (SELECT max(x.id) FROM outages x) - @kept)
 UPDATE witness w SET seen_at = g.at,
 	gap_from = CASE WHEN g.gap THEN g.seen_at ELSE g.gap_from END,
 	gap_until = CASE WHEN g.gap THEN g.at ELSE g.gap_until END,
@@ -35,6 +42,9 @@ UPDATE witness w SET seen_at = g.at,
   FROM g
 RETURNING w.seen_at, coalesce(g.gap, false), w.gap_from`
 
+// keptOutages is how many outages are kept, the latest ones.
+const keptOutages = 1000
+
 // Seen is what a process found when it wrote the row of witness.
 type Seen struct {
 	At   time.Time     // the time of the write, by the database's clock
@@ -44,14 +54,15 @@ type Seen struct {
 }
 
 // Witness records that this process can write to the database and, if contact is set, that it
-// reaches Temporal. mine is the At of its previous call, the zero time on the first one.
+// reaches Temporal. If nobody could for a while, it records that outage, too. The time of an outage of the database, in which
+// nobody could record a contact with Temporal, is none of Temporal. mine is the At of its previous call, the zero time on the first one.
 func (s *Store) Witness(ctx context.Context, mine time.Time, contact bool) (Seen, error) {
 	var out Seen
 	var from, last *time.Time
 	if !mine.IsZero() {
 		last = &mine
 	}
-	_, err := s.one(ctx, "write the witness", witnessSQL, args{"timeout": micros(s.conductorTimeout), "mine": last, "contact": contact}, func(r pgx.Row) error {
+	_, err := s.one(ctx, "write the witness", witnessSQL, args{"timeout": micros(s.conductorTimeout), "mine": last, "contact": contact, "kept": keptOutages}, func(r pgx.Row) error {
 		return r.Scan(&out.At, &out.Gap, &from)
 	})
 	if err == nil && out.Gap && from != nil {

@@ -41,7 +41,7 @@ const afterReset = 1000
 // that no attempt of before the reset has.
 func (s *Store) Claim(ctx context.Context, id int64, runID string, c node.Claim, started time.Time, conductor string) (*node.Node, error) {
 	var n node.Node
-	a := args{"id": id, "run": runID, "seq": c.Seq, "attempt": c.Attempt, "started": nil, "conductor": conductor, "afterReset": afterReset, "enough": node.EnoughSamples}
+	a := args{"id": id, "run": runID, "seq": c.Seq, "attempt": c.Attempt, "started": nil, "conductor": conductor, "afterReset": afterReset, "enough": node.EnoughSamples, "timeout": micros(s.conductorTimeout)}
 	if !started.IsZero() {
 		a["started"] = started
 	}

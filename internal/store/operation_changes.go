@@ -71,6 +71,7 @@ WITH o AS (
 		claim_attempt = CASE WHEN (claim_seq, claim_attempt) < (@seq, @attempt) THEN @attempt ELSE claim_attempt + @afterReset END, claim_started = @started,
 		temporal_pause = CASE WHEN claim_seq < @seq OR temporal_pause ->> 'what' = 'activity' THEN NULL ELSE temporal_pause END,
 		claimed_at = clock_timestamp(), claim_empty = true, claim_lost_at = NULL,
+		usual_until = usual_until + outage_time(claimed_at, @timeout), -- nothing goes on during an outage
 		claim_incarnation = coalesce((SELECT c.incarnation FROM conductors c WHERE c.hostname = @conductor), 0)
 	 WHERE id = @id AND run_id = @run AND ended_at IS NULL
 	   AND ((claim_seq, claim_attempt) < (@seq, @attempt)

@@ -430,6 +430,16 @@ CREATE TABLE witness (
 COMMENT ON TABLE witness IS 'One row that every API and orchestrator writes again and again. A gap between two writings means that the database was away or its clock stepped; nobody is taken for dead who was alive before it.';
 INSERT INTO witness DEFAULT VALUES;
 
+CREATE TABLE outages (
+    id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    part     text        NOT NULL CHECK (part IN ('postgresql', 'temporal')),
+    from_at  timestamptz NOT NULL,
+    until_at timestamptz NOT NULL,
+    CHECK (from_at < until_at)
+);
+CREATE INDEX outages_by_end ON outages (until_at);
+COMMENT ON TABLE outages IS 'Times in which no witness reached the database or Temporal, and which are over. The first witness that reaches it again writes the row; the latest 1,000 are kept.';
+
 CREATE TABLE processes (
     role        text        NOT NULL CHECK (role IN ('api', 'orchestrator', 'conductor')),
     name        text        NOT NULL CHECK (name <> '' AND length(name) <= 300), -- a conductor's hostname; else host/pid
@@ -600,6 +610,22 @@ $$;
 -- meanwhile, or is in the future.
 CREATE FUNCTION in_witness_gap(written timestamptz, gap interval) RETURNS boolean LANGUAGE sql VOLATILE AS $$
     SELECT written NOT BETWEEN clock_timestamp() - gap AND clock_timestamp() + interval '1 second'
+$$;
+
+-- Returns the outages that ended after since, those that last included: no witness has noticed yet that they are over.
+CREATE FUNCTION outages_since(since timestamptz, timeout bigint) RETURNS TABLE (part text, from_at timestamptz, until_at timestamptz) LANGUAGE sql STABLE AS $$
+    SELECT o.part, o.from_at, o.until_at FROM outages o WHERE o.until_at > since
+    UNION ALL
+    SELECT p.part, p.at, NULL FROM witness w CROSS JOIN LATERAL (VALUES ('postgresql', w.seen_at), ('temporal', w.contact_at)) AS p (part, at)
+     WHERE p.at < clock_timestamp() - witness_gap(timeout) AND since IS NOT NULL
+$$;
+
+-- Returns how much of the time since then were outages.
+CREATE FUNCTION outage_time(since timestamptz, timeout bigint) RETURNS interval LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT coalesce(sum(upper(r) - lower(r)), interval '0') FROM unnest((
+        SELECT range_agg(tstzrange(greatest(x.from_at, since), greatest(coalesce(x.until_at, clock_timestamp()), since))) FROM outages_since(since, timeout) x)) AS r);
+END
 $$;
 
 -- Reports whether the heartbeat is not older than the timeout. If no witness has written for a while, nobody could write heartbeats
@@ -829,6 +855,7 @@ LANGUAGE sql STABLE AS $$
                 CASE WHEN o.waiting_until < clock_timestamp() THEN o.waiting_until END, CASE WHEN o.usual_until < clock_timestamp() THEN o.usual_until END,
                 CASE WHEN w.late_at < clock_timestamp() THEN w.late_at END), o.accepted_at)
           FROM operations o CROSS JOIN LATERAL (SELECT (o.step_wait ->> 'late_at')::timestamptz AS late_at) w WHERE o.ended_at IS NULL AND o.temporal_pause IS NULL AND o.stalled = '' AND o.phase <> 'holding'
+           AND NOT EXISTS (SELECT FROM witness v WHERE v.contact_at < clock_timestamp() - witness_gap(timeout)) -- without Temporal nothing goes on
            AND (operation_past_usual(o) OR o.waiting_until < clock_timestamp() OR o.begun_at IS NULL AND o.accepted_at < clock_timestamp() - interval '1 minute')
         UNION ALL
         SELECT n.id, 4, 'owed', NULL, NULL, n.owed_tried_at FROM nodes n WHERE n.owed <> '[]' AND n.owed_refused

@@ -59,6 +59,10 @@ var hardware = map[string]struct {
 		waits: "step deploy.deploy: medium deploy.iso inserted, power on at CLOCK; its agent has not called since; gives up at CLOCK",
 		words: "the server was booted, and its agent never called",
 	},
+	"the agent hangs": { // it called, and then takes connections and answers nothing
+		fault: []map[string]any{{"kind": "hang", "method": "GET", "path": "/v1/commands/"}}, step: "deploy.write_image", cause: fault.AgentSilent,
+		words: "no answer in time (list commands on the agent at ADDRESS)",
+	},
 	"the digest is wrong": {
 		wrong: func(n *node) { n.set("/instance_info/image_os_hash_value", strings.Repeat("0", 64)) },
 		step:  "deploy.write_image", cause: fault.ImageDigestDiffers,
@@ -155,7 +159,7 @@ var (
 	ages    = regexp.MustCompile(`\((\d+[hms])+\)`)
 	uuids   = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	digests = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
-	places  = regexp.MustCompile(`http://[^ ;)]+`)
+	places  = regexp.MustCompile(`http://[^ ;)]+|\b127\.0\.0\.1:\d+`)
 	paths   = regexp.MustCompile(`\((GET|POST) /[^)]*\)`)
 	devices = regexp.MustCompile(`/dev/\w+`)
 	rates   = regexp.MustCompile(`\d+ B/s`)
@@ -296,7 +300,8 @@ func noConductor(t *testing.T, l *lab) {
 	require.NoError(t, syscall.Kill(only.Pid(), syscall.SIGKILL))
 	n.tells(began, fault.NoConductor, `it waits for a conductor with driver redfish in conductor group "alone" since CLOCK (AGE); it fails at CLOCK if none comes`)
 	_, out := l.run(t, "temper status")
-	require.Contains(t, out, `1 with driver redfish in conductor group "alone"; 1 operation waits for one, the first fails at `)
+	require.Contains(t, out, `1 with driver redfish in conductor group "alone"`)
+	require.Contains(t, out, "; 1 operation waits for one, the first fails at ")
 	require.Contains(t, out, "temper conductor --name alone-1 --conductor-group alone --enabled-drivers redfish --config FILE")
 	n.spoil()
 	n.mend(map[string]string{})
@@ -306,7 +311,7 @@ func temporalIsAway(t *testing.T, l *lab) {
 	n := l.available(t, "")
 	began := time.Now()
 	thaw := l.freezes(t, "temporal")
-	n.deploy("fail")
+	id := n.deploy("fail")
 	eventually(t, func() error {
 		if w, text := n.why(); w.Cause == nil || *w.Cause != string(fault.TemporalUnavailable) || !strings.Contains(plain(text), "Temporal does not answer since CLOCK (AGE): "+
 			"nodes can be read and changed, and requests are accepted; operations begin and go on when it answers. ") {
@@ -321,12 +326,13 @@ func temporalIsAway(t *testing.T, l *lab) {
 	require.Regexp(t, `(?m)^temporal: Temporal does not answer, since `, out)
 	thaw()
 	n.mend(nil)
+	l.showsOutage(t, id, "Temporal")
 }
 
 func postgreSQLIsAway(t *testing.T, l *lab) {
 	n := l.available(t, "")
 	n.spoil(kind("no_agent"))
-	n.deploy("fail")
+	id := n.deploy("fail")
 	n.await("wait call-back")
 	thaw := l.freezes(t, "postgres")
 	for _, command := range []string{"temper node why " + n.name, "temper status"} {
@@ -340,6 +346,18 @@ func postgreSQLIsAway(t *testing.T, l *lab) {
 	n.spoil()
 	eventually(t, func() error { return l.Call(t.Context(), http.MethodGet, "/temper/v1/readyz", nil, nil) })
 	n.mend(nil)
+	l.showsOutage(t, id, "PostgreSQL")
+}
+
+// showsOutage waits until the timeline of an operation has an outage.
+func (l *lab) showsOutage(t *testing.T, operation, of string) {
+	t.Helper()
+	eventually(t, func() error {
+		if _, out := l.run(t, "temper operation show "+operation); !strings.Contains(out, of+" was away for ") {
+			return fmt.Errorf("no outage of %s is told: %s", of, out)
+		}
+		return nil
+	})
 }
 
 // tiny is an image that fits on every disk, and its sha256.
