@@ -127,7 +127,7 @@ func stepWaitOf(o *node.Operation, a *node.Agent, now time.Time) any {
 func (s *Server) showOperation(o *node.Operation, fl *intent.Fleet) shownOperation {
 	out := shownOperation{
 		ID: strconv.FormatInt(o.ID, 10), NodeUUID: o.NodeUUID, Kind: o.Kind, State: o.State(),
-		Outcome: format.OrNull(string(o.Outcome)), Error: format.OrNull(o.Error), Cause: format.OrNull(string(o.Cause)), RequestedBy: format.OrNull(o.RequestedBy),
+		Outcome: format.OrNull(string(o.Outcome)), Error: format.OrNull(explain.OperationError(o)), Cause: format.OrNull(string(o.Cause)), RequestedBy: format.OrNull(o.RequestedBy),
 		AcceptedAt: format.Timestamp(&o.AcceptedAt), BegunAt: format.Timestamp(o.BegunAt), EndedAt: format.Timestamp(o.EndedAt),
 		WorkflowID: node.WorkflowID(o.NodeUUID, o.Kind, o.ID), RunID: format.OrNull(o.RunID), WorkflowURL: format.OrNull(s.WorkflowURL(o)),
 		Conductor: format.OrNull(o.Conductor), WaitingFor: format.OrNull(fl.WaitingFor(o)), WaitingUntil: format.Timestamp(o.WaitingUntil), AtLimit: format.OrNull(explain.AtLimit(o)),

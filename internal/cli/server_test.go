@@ -297,7 +297,7 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		require.Contains(t, got.out, "cancelled")
 		require.Contains(t, ask(t, url, "", "operation", "show", id).out, "cancel: enough")
 		require.ErrorContains(t, ask(t, url, "", "operation", "cancel", id).failed, "has ended already")
-		require.ErrorContains(t, ask(t, url, "", "operation", "watch", id).failed, "was stopped: enough")
+		require.ErrorContains(t, ask(t, url, "", "operation", "watch", id).failed, "was cancelled: enough")
 		require.Contains(t, ask(t, url, "", "node", "history", "stuck").out, "deploy")
 	})
 

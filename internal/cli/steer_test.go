@@ -102,7 +102,7 @@ func TestDecisionsFromTheCommandLine(t *testing.T) {
 	require.Contains(t, ask(t, s.url, "", "operation", "watch", id, "--wait", "50ms", "--every", "5ms").out, "after no disk, until ")
 	out := s.does("operation abort " + id + " --reason enough --wait 1m --every 5ms")
 	require.Contains(t, out, "cancelled")
-	require.Contains(t, s.fails("operation watch "+id), "was stopped by ada: enough")
+	require.Contains(t, s.fails("operation watch "+id), "was cancelled by ada: enough")
 	require.Contains(t, s.fails("operation skip "+id), "has ended already")
 	next := s.started("operation retry " + id + " --reason anew -o json")
 	require.NotEqual(t, id, next)

@@ -191,7 +191,7 @@ func TestFollowingEndsAsTheOperationDoes(t *testing.T) {
 		"one that somebody stops": {
 			"node provide n1 --wait 1m", "7",
 			map[string][]map[string]any{"7": {clitest.With(clitest.With(clitest.Operation("7", "provide", "ended:cancelled"), "asked_by", "ada"), "asked_reason", "fire")}},
-			"n1: operation 7 (provide) was stopped by ada: fire", "cancelled",
+			"n1: operation 7 (provide) was cancelled by ada: fire", "cancelled",
 		},
 		"an abort wants it stopped": {
 			"node abort n1 --wait 1m", "7",
@@ -201,7 +201,7 @@ func TestFollowingEndsAsTheOperationDoes(t *testing.T) {
 		"an abort that is too late": {
 			"node abort n1 --wait 1m", "7",
 			map[string][]map[string]any{"7": {clitest.Operation("7", "deploy", "ended:succeeded")}},
-			"n1: operation 7 (deploy) had succeeded before it could be stopped", "succeeded",
+			"n1: operation 7 (deploy) had succeeded before it could be cancelled", "succeeded",
 		},
 		"a cancel wants it stopped": {
 			"operation cancel 7 --wait 1m", "", map[string][]map[string]any{"7": {clitest.Operation("7", "deploy", "cancelling"), clitest.Operation("7", "deploy", "ended:cancelled")}}, "", "cancelled",

@@ -16,7 +16,7 @@ func (e *Explanation) idle(n *node.Node, f Facts) {
 	e.What, e.why = string(n.ProvisionState), ", nobody holds it"
 	failed := n.LastError != "" && (node.Fails(n.ProvisionState) || n.ProvisionState == node.ErrorState || n.ProvisionState == node.Enroll)
 	if failed {
-		e.why += ": " + told(n.LastError)
+		e.why += ": " + toldOf(f.Previous, n.LastError)
 		e.canRetry(n, f.Previous, f)
 		if o := f.Previous; o != nil && o.Outcome != node.Succeeded {
 			e.Cause, e.advises = o.Cause, true

@@ -72,7 +72,7 @@ func (e *Explanation) Lines(n *node.Node) (headline string, facts []Line) {
 func Ended(n *node.Node, o *node.Operation, at time.Time) (headline string, facts []Line, can []Action) {
 	facts = []Line{{"At", text.Moment(at)}}
 	if o.Error != "" {
-		facts = append(facts, Line{"Error", o.Error})
+		facts = append(facts, Line{"Error", OperationError(o)})
 	}
 	if o.Cause != "" {
 		facts = append(facts, Line{"Cause", string(o.Cause)})

@@ -46,7 +46,7 @@ func Timeline(o *node.Operation, entries []node.TimelineEntry, outages []node.Ou
 	if o.EndedAt != nil {
 		end := fmt.Sprintf("%s %s after %s", o.Kind, o.Outcome, text.Span(o.EndedAt.Sub(o.AcceptedAt)))
 		if o.Error != "" {
-			end += ": " + told(o.Error)
+			end += ": " + toldOf(o, o.Error)
 		}
 		all = append(all, Moment{At: *o.EndedAt, What: momentEnded, Text: end})
 	}

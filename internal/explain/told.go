@@ -3,13 +3,42 @@ package explain
 import (
 	"regexp"
 
+	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/text"
 )
 
 // neverCalled is how Ironic tells that an agent has not called. Clients know these words, so that errors keep them.
 var neverCalled = regexp.MustCompile(`Timeout reached while waiting for callback for node \S{36}`)
 
-// told returns an error as a clause of a sentence. It says whom an operation has waited for in vain.
-func told(err string) string {
-	return text.Clause(neverCalled.ReplaceAllString(err, "the server was booted, and its agent never called"))
+// aborted is how Ironic tells that somebody has ended an operation. Its clients look for "aborted", so that errors keep the words.
+var aborted = regexp.MustCompile(`By request, the (?:[a-z]+ )?operation was aborted|Inspection was aborted by request`)
+
+// told returns an error as a clause of a sentence, in Temper's words: whom an operation has waited for in vain, and that it was
+// cancelled.
+func told(err string) string { return toldOf(nil, err) }
+
+// toldOf is told for the error of o, or of its node. Of an operation that somebody has ended it says who did, and why.
+func toldOf(o *node.Operation, err string) string {
+	err = neverCalled.ReplaceAllString(err, "the server was booted, and its agent never called")
+	return text.Clause(aborted.ReplaceAllLiteralString(err, cancelled(o)))
+}
+
+// cancelled says who has cancelled o, and why.
+func cancelled(o *node.Operation) string {
+	if o == nil || o.Outcome != node.Cancelled {
+		return "cancelled by request"
+	}
+	by, reason := o.AskedBy, o.AskedReason
+	if d := o.Decisions; len(d) > 0 && d[len(d)-1].Action == node.ActionAbort {
+		by, reason = d[len(d)-1].By, d[len(d)-1].Reason
+	}
+	if by == "" {
+		by = "request"
+	}
+	return "cancelled by " + by + text.Because(reason)
+}
+
+// OperationError returns why o has not succeeded, in Temper's words; "" if it has, or has not ended.
+func OperationError(o *node.Operation) string {
+	return aborted.ReplaceAllLiteralString(o.Error, cancelled(o))
 }

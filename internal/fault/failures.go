@@ -234,11 +234,11 @@ var ofFailures = []CodeRow{
 	},
 
 	{
-		Code: CancelledByPerson, Kind: Refused, Cause: true, Meaning: "Somebody asked for the operation to end.",
+		Code: CancelledByPerson, Kind: Refused, Cause: true, Meaning: "Somebody cancelled the operation.",
 		Do: "The operation says who and why. Retry it if the work is still wanted.",
 	},
 	{
-		Code: AbortedByPerson, Kind: Refused, Cause: true, Meaning: "Somebody aborted the operation.",
+		Code: AbortedByPerson, Kind: Refused, Cause: true, Meaning: "Somebody cancelled the operation after the step that ran, or while it held for a decision (abort).",
 		Do: "The operation says who and why. Retry it if the work is still wanted.",
 	},
 	{

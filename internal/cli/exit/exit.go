@@ -25,7 +25,7 @@ var Codes = []struct {
 	Meaning string
 }{
 	{CodeDone, "everything that was asked for was done"},
-	{CodeFailed, "something failed: the API refused the request, or an operation failed or was stopped"},
+	{CodeFailed, "something failed: the API refused the request, or an operation failed or was cancelled"},
 	{CodeUsage, "the command was called in a wrong way; nothing was asked of the API"},
 	{CodeHeld, "an operation holds and waits for a person's decision"},
 	{CodeLost, "lost sight of an operation: the time was over while the API did not answer or its database was away, so that nobody knows how the operation ended"},

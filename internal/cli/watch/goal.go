@@ -42,9 +42,9 @@ func outcomeError(op *client.Operation, g Goal) error {
 	case g == Cancel && op.Outcome == client.Cancelled, g != Cancel && op.Outcome == client.Succeeded:
 		return nil
 	case op.Outcome == client.Succeeded:
-		return fmt.Errorf("%s had succeeded before it could be stopped", what)
+		return fmt.Errorf("%s had succeeded before it could be cancelled", what)
 	case op.Outcome == client.Cancelled:
-		return fmt.Errorf("%s was stopped%s%s", what, table.Optional(" by ", op.AskedBy), table.Optional(": ", op.AskedReason))
+		return fmt.Errorf("%s was cancelled%s%s", what, table.Optional(" by ", op.AskedBy), table.Optional(": ", op.AskedReason))
 	}
 	at := ""
 	if s := op.Current(); s != nil {
