@@ -17,7 +17,9 @@ type machine struct {
 	media       bmc.Media
 	asked       []bmc.PowerRequest
 	restarts    int
-	noMedia     bool // its driver has no virtual media
+	interrupts  int   // NMIs that it got
+	interrupted error // the answer to an NMI
+	noMedia     bool  // its driver has no virtual media
 	writes      int
 	sends       int // how often a driver sends each request, because packets may be lost; 0 = once
 	opened      int
@@ -49,7 +51,7 @@ func (m *machine) Open(_ context.Context, t bmc.Target) (bmc.Session, error) {
 	}
 	m.inherited = t.AnswerWithin
 	s := &session{machine: m, target: t}
-	out := bmc.Session{PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s}
+	out := bmc.Session{PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s, Interrupter: s}
 	if m.within > 0 {
 		out.AnswerWithin = func() time.Duration { m.mu.Lock(); defer m.mu.Unlock(); return m.within }
 	}
@@ -136,7 +138,18 @@ func (s *session) Restart(ctx context.Context) error {
 	return nil
 }
 
+func (s *session) InjectNMI(ctx context.Context) error {
+	if err := s.write(ctx, bmc.NameNMI); err != nil {
+		return err
+	}
+	s.interrupts++
+	return s.interrupted
+}
+
 func (s *session) Boot(context.Context) (bmc.Boot, error) { return s.boot, nil }
+func (*session) BootDevices(context.Context) ([]bmc.Device, error) {
+	return []bmc.Device{bmc.DevicePXE, bmc.DeviceDisk, bmc.DeviceCDROM}, nil
+}
 func (s *session) SetBoot(ctx context.Context, b bmc.Boot) error {
 	if err := s.write(ctx, b.Name()); err != nil {
 		return err

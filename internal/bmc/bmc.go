@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.temper.dev/temper/internal/dial"
+	"go.temper.dev/temper/internal/node"
 )
 
 // Power is a power state.
@@ -46,11 +47,11 @@ type Device string
 // somebody else set the override, is read as the BMC's name in lower case.
 const (
 	DeviceNone  Device = ""
-	DevicePXE   Device = "pxe"
-	DeviceDisk  Device = "disk"
-	DeviceCDROM Device = "cdrom"
-	DeviceBIOS  Device = "bios"
-	DeviceSafe  Device = "safe"
+	DevicePXE   Device = node.DevicePXE
+	DeviceDisk  Device = node.DeviceDisk
+	DeviceCDROM Device = node.DeviceCDROM
+	DeviceBIOS  Device = node.DeviceBIOS
+	DeviceSafe  Device = node.DeviceSafe
 )
 
 // Mode is the firmware's boot mode, by Ironic's names.
@@ -190,6 +191,8 @@ type BootDevice interface {
 	// SetBoot writes the boot override; DeviceNone clears it. If the BMC refuses to
 	// clear it, SetBoot sets a persistent override of the disk (Boot.Cleared).
 	SetBoot(ctx context.Context, b Boot) error
+	// BootDevices returns the devices that SetBoot takes, as far as the BMC says so, without DeviceNone.
+	BootDevices(ctx context.Context) ([]Device, error)
 }
 
 // VirtualMedia is the first virtual CD drive.

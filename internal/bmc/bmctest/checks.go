@@ -99,6 +99,10 @@ func checkBoot(t *testing.T, b *bench) {
 		requireRefused(t, s.SetBoot(t.Context(), bmc.Boot{Device: bmc.DevicePXE}))
 		return
 	}
+	offered, err := s.BootDevices(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, offered, bmc.DevicePXE)
+	require.NotContains(t, offered, bmc.DeviceNone)
 	for _, want := range []bmc.Boot{
 		{Device: bmc.DevicePXE},
 		{Device: bmc.DeviceDisk, Persistent: true},

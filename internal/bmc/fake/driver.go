@@ -24,7 +24,8 @@ func New(d Delays) *Driver { return &Driver{delays: d} }
 func (*Driver) Validate(map[string]any) error { return nil }
 
 // Open starts a conversation with a server whose power state is t.LastPower, off if that
-// is unknown. It has no boot override, no medium, and boots with UEFI.
+// is unknown. It boots from the network next, as Ironic's fake hardware always says, and with
+// UEFI. It has no medium.
 func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	if err := context.Cause(ctx); err != nil {
 		return bmc.Session{}, contextError("open a conversation with", t.Node, err)
@@ -33,7 +34,7 @@ func (d *Driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	if power != bmc.PowerOn {
 		power = bmc.PowerOff
 	}
-	s := &session{delays: d.delays, target: t, power: power, boot: bmc.Boot{Mode: bmc.ModeUEFI}}
+	s := &session{delays: d.delays, target: t, power: power, boot: bmc.Boot{Device: bmc.DevicePXE, Mode: bmc.ModeUEFI}}
 	return bmc.Session{PowerControl: s, Restarter: s, BootDevice: s, VirtualMedia: s, Inspector: s}, nil
 }
 

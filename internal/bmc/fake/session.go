@@ -91,6 +91,12 @@ func (s *session) Boot(ctx context.Context) (b bmc.Boot, err error) {
 	return b, err
 }
 
+// BootDevices returns what Ironic's fake management offers.
+func (s *session) BootDevices(ctx context.Context) (all []bmc.Device, err error) {
+	err = s.read(ctx, "list boot devices of", Delay{}, func() { all = []bmc.Device{bmc.DevicePXE} })
+	return all, err
+}
+
 // SetBoot writes the boot override.
 func (s *session) SetBoot(ctx context.Context, b bmc.Boot) error {
 	known := b.Device == bmc.DeviceNone

@@ -23,6 +23,11 @@ var (
 	}
 )
 
+// BootDevices returns the devices that IPMI has and Ironic has a name for. A BMC does not say which of them it takes.
+func (*session) BootDevices(context.Context) ([]bmc.Device, error) {
+	return []bmc.Device{bmc.DevicePXE, bmc.DeviceDisk, bmc.DeviceCDROM, bmc.DeviceBIOS, bmc.DeviceSafe}, nil
+}
+
 // Boot reads the boot flags. Flags that are not valid any more are no override.
 func (s *session) Boot(ctx context.Context) (bmc.Boot, error) {
 	flags, err := s.bootFlags(ctx)

@@ -69,6 +69,23 @@ func listed(preferred, allowed []schemas.BootSource) []schemas.BootSource {
 	return out
 }
 
+// BootDevices returns the devices for which the BMC lists a boot source. If it lists none, these are all that Redfish has.
+func (s *session) BootDevices(ctx context.Context) ([]bmc.Device, error) {
+	ctx, done := withBudget(ctx, callTime)
+	defer done()
+	o, err := s.readOverride(ctx)
+	if err != nil {
+		return nil, s.wrap("list boot devices", err)
+	}
+	var all []bmc.Device
+	for _, b := range bootSources {
+		if _, err := sourceForDevice(b.device, o.Allowed, o.cdSources(b.device)...); err == nil {
+			all = append(all, b.device)
+		}
+	}
+	return all, nil
+}
+
 // Boot reads the boot override.
 func (s *session) Boot(ctx context.Context) (bmc.Boot, error) {
 	ctx, done := withBudget(ctx, callTime)

@@ -119,6 +119,7 @@ func fuzzedCalls(s bmc.Session) []fuzzedCall {
 	return []fuzzedCall{
 		{"Power", func(ctx context.Context) (any, error) { return s.Power(ctx) }, none},
 		{"Boot", func(ctx context.Context) (any, error) { return s.Boot(ctx) }, none},
+		{"BootDevices", func(ctx context.Context) (any, error) { return s.BootDevices(ctx) }, none},
 		{"Media", func(ctx context.Context) (any, error) { return s.Media(ctx) }, none},
 		{"Health", func(ctx context.Context) (any, error) { return s.Health(ctx) }, none},
 		{"Inspect", func(ctx context.Context) (any, error) { return s.Inspect(ctx) }, none},
@@ -126,6 +127,7 @@ func fuzzedCalls(s bmc.Session) []fuzzedCall {
 		{"SetBoot", func(ctx context.Context) (any, error) { return nil, s.SetBoot(ctx, bmc.Boot{Device: bmc.DeviceCDROM}) }, boot},
 		{"RequestPower", func(ctx context.Context) (any, error) { return nil, s.RequestPower(ctx, bmc.RequestOn) }, reset("On", "ForceOn")},
 		{"Restart", func(ctx context.Context) (any, error) { return nil, s.Restart(ctx) }, reset("ForceRestart")},
+		{"InjectNMI", func(ctx context.Context) (any, error) { return nil, s.InjectNMI(ctx) }, reset("Nmi")},
 		{"EjectMedia", func(ctx context.Context) (any, error) { return nil, s.EjectMedia(ctx) }, eject},
 		{"ClearBoot", func(ctx context.Context) (any, error) { return nil, s.SetBoot(ctx, bmc.Boot{}) }, boot},
 	}

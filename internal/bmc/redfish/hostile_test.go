@@ -126,6 +126,8 @@ func callEverything(t *testing.T, d *redfish.Driver, name, url string) int {
 		"Boot":         func(ctx context.Context) (any, error) { return s.Boot(ctx) },
 		"SetBoot":      func(ctx context.Context) (any, error) { return nil, s.SetBoot(ctx, bmc.Boot{Device: bmc.DeviceDisk}) },
 		"ClearBoot":    func(ctx context.Context) (any, error) { return nil, s.SetBoot(ctx, bmc.Boot{}) },
+		"BootDevices":  func(ctx context.Context) (any, error) { return s.BootDevices(ctx) },
+		"InjectNMI":    func(ctx context.Context) (any, error) { return nil, s.InjectNMI(ctx) },
 		"Media":        func(ctx context.Context) (any, error) { return s.Media(ctx) },
 		"InsertMedia":  func(ctx context.Context) (any, error) { return nil, s.InsertMedia(ctx, image) },
 		"EjectMedia":   func(ctx context.Context) (any, error) { return nil, s.EjectMedia(ctx) },

@@ -66,13 +66,22 @@ func (s *session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
 	return s.wrap("request "+string(r), err)
 }
 
-// Restart sends one Reset. If the answer is lost or has a status of 500 or above other
-// than 503, the outcome is unknown: the BMC may have restarted the server.
+// Restart sends one Reset, at most once.
 func (s *session) Restart(ctx context.Context) error {
+	return s.wrap("send "+bmc.ForceRestart, s.resetOnce(bmc.Asking(ctx, bmc.NameRestart), schemas.ForceRestartResetType))
+}
+
+// InjectNMI sends one Reset, at most once.
+func (s *session) InjectNMI(ctx context.Context) error {
+	return s.wrap(bmc.NameNMI, s.resetOnce(bmc.Asking(ctx, bmc.NameNMI), schemas.NmiResetType))
+}
+
+// resetOnce sends one Reset. If the answer is lost or has a status of 500 or above other
+// than 503, the outcome is unknown: the BMC may have done it.
+func (s *session) resetOnce(ctx context.Context, t schemas.ResetType) error {
 	ctx, done := withBudget(ctx, callTime)
 	defer done()
-	ctx = bmc.Asking(ctx, bmc.NameRestart)
-	err := s.reset(ctx, schemas.ForceRestartResetType)
+	err := s.reset(ctx, t)
 	var (
 		gone *lostAnswer
 		end  *cancelledRequest
@@ -84,7 +93,7 @@ func (s *session) Restart(ctx context.Context) error {
 		errors.As(err, &no) && no.change && no.status >= 500 && no.status != http.StatusServiceUnavailable:
 		err = fault.New(fault.OutcomeUnknown, "sent, outcome unknown: %w", err)
 	}
-	return s.wrap("send "+bmc.ForceRestart, err)
+	return err
 }
 
 // reset sends the first of the reset types that the system accepts.

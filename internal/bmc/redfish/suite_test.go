@@ -39,7 +39,7 @@ func TestConformanceOfASystemThatCanDoLittle(t *testing.T) {
 			"target": sysPath + "/Actions/ComputerSystem.Reset", "ResetType@Redfish.AllowableValues": []string{"On", "ForceOff"},
 		}})
 		r := rig(t, f, nil)
-		r.Lacks = []bmctest.Capability{bmctest.SoftOff, bmctest.Restart, bmctest.Media}
+		r.Lacks = []bmctest.Capability{bmctest.SoftOff, bmctest.Restart, bmctest.NMI, bmctest.Media}
 		return r
 	})
 }
