@@ -150,6 +150,7 @@ func (s *session) Boot(context.Context) (bmc.Boot, error) { return s.boot, nil }
 func (*session) BootDevices(context.Context) ([]bmc.Device, error) {
 	return []bmc.Device{bmc.DevicePXE, bmc.DeviceDisk, bmc.DeviceCDROM}, nil
 }
+
 func (s *session) SetBoot(ctx context.Context, b bmc.Boot) error {
 	if err := s.write(ctx, b.Name()); err != nil {
 		return err

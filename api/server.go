@@ -84,6 +84,9 @@ type Config struct {
 	RequestTimeout time.Duration
 	// StartTimeout bounds the call to Operations after a commit. Default 1 s.
 	StartTimeout time.Duration
+	// AnswerWithin is how long a request to the management interface, and a reading of a BMC, is waited for. Clients get an
+	// error then, and the operation goes on. Default 25 s.
+	AnswerWithin time.Duration
 	// MaxLimit bounds the length of every list and is its default. Default 1000.
 	MaxLimit int
 
@@ -146,6 +149,9 @@ func (c Config) withDefaults() Config {
 	if c.StartTimeout == 0 {
 		c.StartTimeout = time.Second
 	}
+	if c.AnswerWithin == 0 {
+		c.AnswerWithin = 25 * time.Second
+	}
 	if c.MaxLimit == 0 {
 		c.MaxLimit = 1000
 	}
@@ -198,7 +204,7 @@ func New(c Config) (*Server, error) {
 	c = c.withDefaults()
 	service := intent.New(intent.Config{
 		Store: c.Store, Operations: c.Operations, Drivers: c.Drivers, WorkflowURL: c.WorkflowURL, Now: c.Now,
-		StartTimeout: c.StartTimeout, HardwareDeadline: c.HardwareDeadline, Safe: c.Safe, MaxLimit: c.MaxLimit,
+		StartTimeout: c.StartTimeout, AnswerWithin: c.AnswerWithin, HardwareDeadline: c.HardwareDeadline, Safe: c.Safe, MaxLimit: c.MaxLimit,
 		AutomatedClean: c.AutomatedClean, DedicatedNodes: c.DedicatedNodes, AutomaticLessee: c.AutomaticLessee,
 		OnFailure: c.OnFailure, Images: c.Images, ProbeImage: c.ProbeImage,
 	})

@@ -97,6 +97,7 @@ func register(w worker.Registry, ops *orchestrator.Operations, rec *reconcile.Re
 	for _, k := range node.KindSpecs() {
 		w.RegisterWorkflowWithOptions(workflows.Operate, workflow.RegisterOptions{Name: k.Workflow})
 	}
+	w.RegisterWorkflowWithOptions(workflows.ReadBMC, workflow.RegisterOptions{Name: workflows.ReadType})
 	w.RegisterActivity(ops)
 	registerReconcile(w, rec)
 }

@@ -28,6 +28,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 				r.RegisterWorkflowWithOptions(workflows.Operate, workflow.RegisterOptions{Name: k.Workflow})
 			}
 			r.RegisterWorkflowWithOptions(workflows.Reconcile, workflow.RegisterOptions{Name: workflows.ReconcileType})
+			r.RegisterWorkflowWithOptions(workflows.ReadBMC, workflow.RegisterOptions{Name: workflows.ReadType})
 			raw, err := os.Open(f)
 			require.NoError(t, err)
 			defer raw.Close()
@@ -41,7 +42,11 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 		})
 		seen[f] = true
 	}
+	types := []string{workflows.ReadType}
 	for _, k := range node.KindSpecs() {
-		require.True(t, seen["testdata/histories/"+k.Workflow+".json"], "no history of %s: run go run ./test/record", k.Workflow)
+		types = append(types, k.Workflow)
+	}
+	for _, name := range types {
+		require.True(t, seen["testdata/histories/"+name+".json"], "no history of %s: run go run ./test/record", name)
 	}
 }

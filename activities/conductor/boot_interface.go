@@ -125,19 +125,24 @@ func (t *task) mediaAndDevice(ctx context.Context) (bmc.VirtualMedia, bmc.BootDe
 	return media, device, err
 }
 
-// setBoot sets the boot override and reads it back. If the answer is lost, what it reads
-// decides whether it succeeded.
+// setBoot makes the next boot as wanted.
 func (t *task) setBoot(ctx context.Context, s bmc.BootDevice, want bmc.Boot) error {
+	return t.setBootUnless(ctx, s, want, func(have bmc.Boot) bool { return have.Fulfils(want) })
+}
+
+// setBootUnless sets the boot override, unless what the BMC has is enough, and reads it back. If the answer is lost, what
+// it reads decides whether it succeeded.
+func (t *task) setBootUnless(ctx context.Context, s bmc.BootDevice, want bmc.Boot, enough func(bmc.Boot) bool) error {
 	have, err := s.Boot(ctx)
 	if err != nil {
 		return err
 	}
-	if have.Fulfils(want) {
+	if enough(have) {
 		waited, err := t.awaitOthers(ctx, want.Name())
 		if err != nil || !waited {
 			return err
 		}
-		return t.setBoot(ctx, s, want)
+		return t.setBootUnless(ctx, s, want, enough)
 	}
 	sent := s.SetBoot(ctx, want)
 	if sent != nil && !fault.Is(sent, fault.Unreachable) || t.readBackByAnother(ctx, sent) {
@@ -147,7 +152,7 @@ func (t *task) setBoot(ctx context.Context, s bmc.BootDevice, want bmc.Boot) err
 	if err != nil {
 		return err
 	}
-	if have.Fulfils(want) {
+	if enough(have) || sent == nil && have.Fulfils(want) {
 		t.tookEffect(want.Name())
 		return nil
 	}

@@ -212,12 +212,10 @@ func inTransition(now, want bmc.Power) bool {
 }
 
 // powerReset restarts a server that must not be switched off. The effect of a restart can't
-// be read back. So the request is recorded before it is sent, and a second attempt that
-// finds the record does not send it again.
+// be read back, so it is sent at most once.
 func powerReset(ctx context.Context, t *task, step *node.Step) (outcome, error) {
-	if step.Issued != nil && step.Issued.Command == bmc.ForceRestart {
-		return 0, fault.New(fault.OutcomeUnknown, "the restart was sent at %s, its outcome is unknown",
-			step.Issued.At.Format(time.RFC3339))
+	if err := sentBefore(step, bmc.ForceRestart, "the restart"); err != nil {
+		return 0, err
 	}
 	_, p, err := t.currentPower(ctx)
 	if err != nil {
@@ -230,14 +228,6 @@ func powerReset(ctx context.Context, t *task, step *node.Step) (outcome, error) 
 	if err != nil {
 		return 0, err
 	}
-	step.Issued = &node.Issued{At: time.Now().UTC(), Command: bmc.ForceRestart}
 	t.forgetAgent()
-	if err := t.save(ctx); err != nil {
-		return 0, err
-	}
-	err = restarter.Restart(ctx)
-	if fault.Is(err, fault.Busy) || fault.Is(err, fault.Refused) {
-		step.Issued = nil // answered, and not done: it may be sent again
-	}
-	return done, err
+	return done, t.sendOnce(ctx, step, bmc.ForceRestart, restarter.Restart)
 }

@@ -201,6 +201,11 @@ func (a asker) Restart(ctx context.Context) error {
 	return a.send(ctx, bmc.NameRestart, func() error { return a.Session.Restart(a.t.listening(ctx)) })
 }
 
+// InjectNMI implements bmc.Interrupter.
+func (a asker) InjectNMI(ctx context.Context) error {
+	return a.send(ctx, bmc.NameNMI, func() error { return a.Session.InjectNMI(a.t.listening(ctx)) })
+}
+
 // SetBoot implements bmc.BootDevice.
 func (a asker) SetBoot(ctx context.Context, b bmc.Boot) error {
 	return a.send(ctx, b.Name(), func() error { return a.Session.SetBoot(a.t.listening(ctx), b) })

@@ -24,7 +24,9 @@ func init() {
 		"power.soft_off": powerSoftOff,
 		"power.reset":    powerReset,
 
-		"management.undo": undoOwed,
+		"management.set_boot_device": setBootDevice,
+		"management.inject_nmi":      injectNMI,
+		"management.undo":            undoOwed,
 
 		"deploy.prepare":                  prepareDeploy,
 		"deploy.deploy":                   bootForSteps,

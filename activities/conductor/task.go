@@ -143,6 +143,11 @@ func (t *task) bootDevice(ctx context.Context) (bmc.BootDevice, error) {
 	return capability[bmc.BootDevice](t, s.BootDevice, asker{s, t}, "boot devices", err)
 }
 
+func (t *task) interrupter(ctx context.Context) (bmc.Interrupter, error) {
+	s, err := t.bmc(ctx)
+	return capability[bmc.Interrupter](t, s.Interrupter, asker{s, t}, node.StepInjectNMI, err)
+}
+
 func (t *task) virtualMedia(ctx context.Context) (bmc.VirtualMedia, error) {
 	s, err := t.bmc(ctx)
 	return capability[bmc.VirtualMedia](t, s.VirtualMedia, asker{s, t}, "virtual media", err)

@@ -17,6 +17,10 @@ type Operations struct {
 	Run      node.RunStatus  // what Status answers
 	Newest   *node.RunStatus // what Status answers for the newest run, where that is another one
 	OnStatus func()          // is called in Status; may be nil
+	// OnAwait is called in Await; nil = the workflow does not end.
+	OnAwait func(*node.Operation)
+	Reading node.BMCReading // what Read answers, unless ReadErr is set
+	ReadErr error
 
 	mu      sync.Mutex
 	started []int64
@@ -57,6 +61,22 @@ func (o *Operations) Status(_ context.Context, op *node.Operation) (node.RunStat
 		return *o.Newest, o.Err
 	}
 	return o.Run, o.Err
+}
+
+// Await calls OnAwait.
+func (o *Operations) Await(ctx context.Context, op *node.Operation) error {
+	if o.OnAwait == nil {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	o.OnAwait(op)
+	return o.Err
+}
+
+// Read is told as "read what of a node".
+func (o *Operations) Read(_ context.Context, n *node.Node, what node.Reading) (node.BMCReading, error) {
+	_ = o.tell(fmt.Sprintf("read %s of %s", what, n.Name))
+	return o.Reading, o.ReadErr
 }
 
 // Unpause is told as "unpause ID by whom: reason".

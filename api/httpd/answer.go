@@ -37,8 +37,13 @@ func answer(h Handler) gin.HandlerFunc {
 	}
 }
 
+// ofHardware reports whether err is what hardware answered, or did not. Ironic answers 500, too, with its words.
+func ofHardware(err error) bool {
+	return fault.Is(err, fault.Refused) || fault.Is(err, fault.OutcomeUnknown)
+}
+
 // fail answers an error and ends the request. An error that is not the client's is logged
-// whole here, and the client gets a general sentence.
+// whole here, and the client gets a general sentence, unless the error is of hardware.
 func fail(c *gin.Context, err error) {
 	status := format.StatusOf(err)
 	code, words, side := fault.CodeOf(err), err.Error(), "Client"
@@ -46,14 +51,16 @@ func fail(c *gin.Context, err error) {
 		side = "Server"
 		if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
 			Logger(c).Info("client went away", zap.String("path", loggedPath(c)))
-		} else if fault.Is(err, fault.Busy) || errors.Is(err, ErrStopping) { // no error level: unauthenticated clients can cause as many as they like
+		} else if fault.Is(err, fault.Busy) || ofHardware(err) || errors.Is(err, ErrStopping) { // no error level: clients can cause as many as they like
 			Logger(c).Info("request refused", zap.Int("status", status), zap.Error(err))
 		} else {
 			Logger(c).Error("request failed", zap.Int("status", status), zap.Error(err))
 		}
-		words = "Internal error"
-		if status == http.StatusServiceUnavailable {
+		switch {
+		case status == http.StatusServiceUnavailable:
 			words = unavailable(c, code)
+		case !ofHardware(err):
+			words = "Internal error"
 		}
 	}
 	c.AbortWithStatusJSON(status, format.ErrorBody(side, words, code, format.HelpOf(err)))

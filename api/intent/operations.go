@@ -6,7 +6,7 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Operations starts and steers workflows. It is called after the commit. The row of the
+// Operations starts and steers the workflows of operations, and reads from BMCs. It is called after the commit. The row of the
 // operation is what counts: if a call fails, the error is logged, and reconciliation does
 // what it should have done.
 type Operations interface {
@@ -28,6 +28,11 @@ type Operations interface {
 	// Unpause unpauses o's workflow or its activity in Temporal. It does nothing if
 	// neither is paused.
 	Unpause(ctx context.Context, o *node.Operation, by, reason string) error
+	// Await returns when the workflow of o has ended, or with an error when ctx ends or Temporal can't be asked.
+	Await(ctx context.Context, o *node.Operation) error
+	// Read has a conductor read something of n's BMC, until ctx ends, which needs a deadline. The kind of the error is that of
+	// the BMC's answer; fault.Unreachable if nobody answered, and fault.Unavailable if Temporal did not.
+	Read(ctx context.Context, n *node.Node, what node.Reading) (node.BMCReading, error)
 	// Terminate ends the workflow of o without letting it do anything.
 	Terminate(ctx context.Context, o *node.Operation, reason string) error
 }

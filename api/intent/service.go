@@ -19,6 +19,7 @@ type Config struct {
 	Now         func() time.Time
 
 	StartTimeout     time.Duration
+	AnswerWithin     time.Duration
 	HardwareDeadline time.Duration
 	Safe             time.Duration
 	MaxLimit         int

@@ -22,29 +22,6 @@ func (s *Server) unsupported(c *gin.Context, what string) (int, any, error) {
 	return 0, nil, err
 }
 
-// getBootDevice answers GET /v1/nodes/X/management/boot_device and what is below it.
-func (s *Server) getBootDevice(c *gin.Context) (int, any, error) {
-	if q := format.ReadQuery(c); q.Err != nil {
-		return 0, nil, q.Err
-	}
-	return s.unsupported(c, "management")
-}
-
-// putBootDevice answers PUT /v1/nodes/X/management/boot_device.
-func (s *Server) putBootDevice(c *gin.Context) (int, any, error) {
-	in, err := format.ReadObject(c, format.MaxBody, "boot_device", "persistent")
-	if err != nil {
-		return 0, nil, err
-	}
-	in.Require("boot_device")
-	in.Text("boot_device")
-	in.Boolean("persistent")
-	if in.Err != nil {
-		return 0, nil, in.Err
-	}
-	return s.unsupported(c, "management")
-}
-
 // getConsole answers GET /v1/nodes/X/states/console.
 func (s *Server) getConsole(c *gin.Context) (int, any, error) {
 	if q := format.ReadQuery(c); q.Err != nil {

@@ -21,15 +21,10 @@ func TestNoDriverGivesVirtualMediaToUsers(t *testing.T) {
 	b.At(88, "POST", path, body).Fails(404)
 }
 
-func TestNoDriverSetsABootDeviceOrHasAConsole(t *testing.T) {
+func TestNoDriverHasAConsole(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
-	const boot, console = "/v1/nodes/n1/management/boot_device", "/v1/nodes/n1/states/console"
-	const management = "Driver fake-hardware does not support management (disabled or not implemented)."
-	require.Equal(t, management, b.Get(boot).Fails(400))
-	require.Equal(t, management, b.Get(boot+"/supported").Fails(400))
-	require.Equal(t, management, b.Put(boot, map[string]any{"boot_device": "pxe", "persistent": true}).Fails(400))
-	require.Contains(t, b.Put(boot, map[string]any{"persistent": true}).Fails(400), "Missing mandatory parameter: boot_device")
+	const console = "/v1/nodes/n1/states/console"
 	require.Contains(t, b.Get(console).Fails(400), "does not support console")
 	require.Contains(t, b.Put(console, map[string]any{"enabled": false}).Fails(400), "does not support console")
 	require.Contains(t, b.Put(console, map[string]any{}).Fails(400), "Missing mandatory parameter: enabled")

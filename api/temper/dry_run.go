@@ -43,12 +43,8 @@ func (s *Server) tryOrder(c *gin.Context, o *order) (int, any, error) {
 	if err != nil && format.StatusOf(err) == http.StatusInternalServerError {
 		return 0, nil, err
 	}
-	switch {
-	case err == nil:
-	case o.Provision == nil:
-		out.refuse(append([]error{err}, s.PowerObstacles(n, fl, o.power)...)...)
-	default:
-		out.refuse(append([]error{err}, s.Obstacles(o.Provision, n, fl)...)...)
+	if err != nil {
+		out.refuse(append([]error{err}, o.obstacles(n, fl)...)...)
 	}
 	if r == nil || r.Open != nil {
 		image, err := s.TryImage(c.Request.Context(), o.Provision, n)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 // orderParameters are the fields of a POST of operations.
 var orderParameters = []string{
 	"verb", "instance_info", "config_drive", "steps", "disable_ramdisk", "timeout", "on_failure", "wait_for_conductor", "idempotency_key", "dry_run",
+	"boot_device", "persistent",
 }
 
 // maxIdempotencyKey bounds an idempotency key, in bytes.
@@ -30,8 +32,8 @@ const maxIdempotencyKey = 255
 // order is a POST of operations, taken apart before the node is looked at.
 type order struct {
 	intent.Asked
-	dryRun bool
-	power  node.PowerState // of a power change; then Provision is nil
+	dryRun    bool
+	obstacles func(*node.Node, *intent.Fleet) []error // everything that is in its way
 }
 
 // createOperation answers POST /temper/v1/nodes/X/operations: everything that a
@@ -77,9 +79,10 @@ func (s *Server) readOrder(c *gin.Context, in *format.Object) (*order, error) {
 		}
 	}
 	if slices.Contains(node.PowerTargets, node.PowerState(word)) {
-		o.power = node.PowerState(word)
-		o.Decide, err = s.readPowerOrder(c, in, node.PowerState(word))
-		return o, err
+		return o, s.readPowerOrder(c, in, node.PowerState(word), o)
+	}
+	if kind, ok := managementVerbs[word]; ok {
+		return o, s.readManagementOrder(c, in, kind, o)
 	}
 	verb := node.VerbOf(word)
 	if verb.Event == "" {
@@ -90,6 +93,7 @@ func (s *Server) readOrder(c *gin.Context, in *format.Object) (*order, error) {
 	}
 	o.Event = verb.Event
 	o.Decide = func(n *node.Node, fl *intent.Fleet) (*node.Request, error) { return s.Decide(o.Provision, n, fl) }
+	o.obstacles = func(n *node.Node, fl *intent.Fleet) []error { return s.Obstacles(o.Provision, n, fl) }
 	return o, nil
 }
 
@@ -101,7 +105,7 @@ func orderVerbs() (out []string) {
 	for _, p := range node.PowerTargets {
 		out = append(out, string(p))
 	}
-	return out
+	return append(out, slices.Sorted(maps.Keys(managementVerbs))...)
 }
 
 // onceOf is the key of a request, and the digest of what it asks for. Fields are
@@ -128,15 +132,44 @@ func unfit(in *format.Object, verb string, names ...string) error {
 	return nil
 }
 
-func (s *Server) readPowerOrder(c *gin.Context, in *format.Object, target node.PowerState) (func(*node.Node, *intent.Fleet) (*node.Request, error), error) {
-	if err := unfit(in, string(target), "instance_info", "config_drive", "steps", "disable_ramdisk", "on_failure"); err != nil {
-		return nil, err
+// managementVerbs are the verbs that ask for one request to the management interface, by the names of the steps that make it.
+var managementVerbs = map[string]node.OperationKind{node.StepSetBootDevice: node.KindBootDevice, node.StepInjectNMI: node.KindNMI}
+
+// bootFields are the fields of the verb set_boot_device.
+var bootFields = []string{"boot_device", "persistent"}
+
+func (s *Server) readPowerOrder(c *gin.Context, in *format.Object, target node.PowerState, o *order) error {
+	if err := unfit(in, string(target), append([]string{"instance_info", "config_drive", "steps", "disable_ramdisk", "on_failure"}, bootFields...)...); err != nil {
+		return err
 	}
 	timeout, err := intent.PowerTimeout(in)
 	by := httpd.User(c)
-	return func(n *node.Node, fl *intent.Fleet) (*node.Request, error) {
+	o.Decide = func(n *node.Node, fl *intent.Fleet) (*node.Request, error) {
 		return s.DecidePower(n, fl, target, timeout, by)
-	}, err
+	}
+	o.obstacles = func(n *node.Node, fl *intent.Fleet) []error { return s.PowerObstacles(n, fl, target) }
+	return err
+}
+
+func (s *Server) readManagementOrder(c *gin.Context, in *format.Object, kind node.OperationKind, o *order) error {
+	others := append([]string{"instance_info", "config_drive", "steps", "disable_ramdisk", "on_failure", "timeout"}, bootFields...)
+	var device node.BootDevice
+	if kind == node.KindBootDevice {
+		var err error
+		if device, err = intent.BootDeviceOf(in); err != nil {
+			return err
+		}
+		others = others[:len(others)-len(bootFields)]
+	}
+	if err := unfit(in, in.Text("verb"), others...); err != nil {
+		return err
+	}
+	by := httpd.User(c)
+	o.Decide = func(n *node.Node, fl *intent.Fleet) (*node.Request, error) {
+		return s.DecideManagement(n, fl, kind, device, by)
+	}
+	o.obstacles = func(n *node.Node, fl *intent.Fleet) []error { return s.ManagementObstacles(n, fl, kind) }
+	return nil
 }
 
 // readProvisionOrder makes of an order what a PUT of states/provision is read as.
@@ -152,12 +185,13 @@ func (s *Server) readProvisionOrder(c *gin.Context, in *format.Object, verb node
 	} else if in.Has("instance_info") {
 		in.Fail("Expected an object for instance_info: %s", format.Describe(in.Fields["instance_info"]))
 	}
+	misplaced := unfit(in, verb.Target, append([]string{"timeout"}, bootFields...)...)
 	var wrong error
 	switch {
 	case in.Err != nil:
 		wrong = in.Err
-	case in.Has("timeout"):
-		wrong = unfit(in, verb.Target, "timeout")
+	case misplaced != nil:
+		wrong = misplaced
 	case !verb.Deploys() && (p.Info != nil || in.Has("config_drive")):
 		wrong = unfit(in, verb.Target, "instance_info", "config_drive")
 	case len(steps) > 0 && spec.AskedSteps == "":

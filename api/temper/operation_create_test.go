@@ -323,3 +323,25 @@ func TestAnyOrderIsAcceptedOrChangesNothing(t *testing.T) {
 	}
 	require.Positive(t, accepted)
 }
+
+func TestARequestToTheManagementInterfaceIsAnOperation(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	redfishNode(b)
+	boot := map[string]any{"verb": "set_boot_device", "boot_device": "pxe", "persistent": true, "idempotency_key": "k1"}
+	dry := map[string]any{"verb": "set_boot_device", "boot_device": "pxe", "dry_run": true}
+	tried := b.Post(work, dry).Is(200)
+	require.Equal(t, true, tried["accepted"])
+	require.Empty(t, b.Operations.Started())
+	o := b.Post(work, boot).Is(202)
+	require.Equal(t, "boot_device", o["kind"])
+	require.Equal(t, o["id"], b.Post(work, boot).Is(202)["id"], "the same request")
+	tried = b.Post(work, map[string]any{"verb": "inject_nmi", "dry_run": true}).Is(200)
+	require.Equal(t, false, tried["accepted"])
+	require.Equal(t, string(fault.NodeLocked), tried["refusals"].([]any)[0].(map[string]any)["code"])
+
+	require.Contains(t, b.Post(work, map[string]any{"verb": "set_boot_device"}).Fails(400), "boot_device")
+	require.Contains(t, b.Post(work, map[string]any{"verb": "inject_nmi", "boot_device": "pxe"}).Fails(400), `boot_device can't be given with the verb "inject_nmi"`)
+	require.Contains(t, b.Post(work, map[string]any{"verb": "manage", "persistent": true}).Fails(400), `persistent can't be given with the verb "manage"`)
+	require.Contains(t, b.Post(work, map[string]any{"verb": "power on", "boot_device": "pxe"}).Fails(400), "boot_device")
+	require.Contains(t, b.Post(work, map[string]any{"verb": "set_boot_device", "boot_device": "pxe", "timeout": 5}).Fails(400), "timeout")
+}

@@ -31,6 +31,9 @@ func Retry(n *node.Node, old *node.Operation, newest bool, reservation string, o
 		}
 	}
 	o.Power = old.PowerTarget
+	if len(old.Steps) > 0 {
+		o.BootDevice = old.Steps[0].BootDevice()
+	}
 	o.DisableRamdisk = old.Kind.Spec().AskedOnly && !node.BootsAgent(old.Steps)
 	steps, err := plan.Steps(d.Open, n, asked, o)
 	if err != nil {
@@ -75,6 +78,8 @@ func MayRetry(n *node.Node, old *node.Operation, reservation string) (Effect, er
 		return Effect{Open: node.KindUndo}, nil
 	case k.PowerChange:
 		return Power(n, old.PowerTarget, reservation)
+	case k.Management:
+		return Management(n, old.Kind, reservation)
 	}
 	v := old.Kind.Verb()
 	d, err := Verb(n, v, reservation)

@@ -105,6 +105,12 @@ func (w *fakeWorkflows) Unpause(context.Context, *node.Operation, string, string
 	return nil
 }
 
+func (w *fakeWorkflows) Await(context.Context, *node.Operation) error { return nil }
+
+func (w *fakeWorkflows) Read(context.Context, *node.Node, node.Reading) (node.BMCReading, error) {
+	return node.BMCReading{BootDevice: node.BootDevice{Device: node.DevicePXE}, BootDevices: []string{node.DevicePXE, node.DeviceDisk}}, nil
+}
+
 func (w *fakeWorkflows) Terminate(context.Context, *node.Operation, string) error { return nil }
 
 func (w *fakeWorkflows) end(ctx context.Context, id int64, outcome node.Outcome) {
@@ -177,6 +183,12 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "node create n1 --driver fake-hardware", err: "n1: A node with name n1 already exists"},
 		{args: "node create n9 --driver abacus", err: "n9: No valid host was found"},
 		{args: "node list", out: "n1 "},
+		{args: "node boot-device show n1", out: "n1    pxe          once  pxe, disk"},
+		{args: "node boot-device set n1 --device disk --persistent --wait 1m", out: "boot_device"},
+		{args: "node boot-device set n1 --device disk --dry-run", out: "management.set_boot_device"},
+		{args: "node boot-device set n1 --device toaster", err: "Invalid boot device toaster specified"},
+		{args: "node nmi r1 --wait 1m", out: "nmi"},
+		{args: "node nmi n1", err: "does not support inject_nmi"},
 		{args: "ring nodes n1", out: "c1"},
 		{args: "ring nodes n9", err: "Node n9 could not be found"},
 		{args: "ring nodes n1 --driver redfish", err: "not both"},

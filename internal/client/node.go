@@ -101,6 +101,9 @@ type Work struct {
 	NoRamdisk    bool           `json:"disable_ramdisk,omitempty"`
 	// Timeout is how many seconds the operating system gets to power off; 0 = the API's setting.
 	Timeout int `json:"timeout,omitempty"`
+	// BootDevice is what the verb set_boot_device sets, for the next boot only unless Persistent.
+	BootDevice string `json:"boot_device,omitempty"`
+	Persistent bool   `json:"persistent,omitempty"`
 	Terms
 	// Key is the idempotency key: within 24 hours a request with the same key takes effect once. "" = a new one is made.
 	Key string `json:"idempotency_key"`

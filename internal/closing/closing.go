@@ -127,7 +127,7 @@ func joinPowerError(power, last string) string {
 }
 
 // errorOfOtherWork returns the last error of n after an operation that does not provision
-// it: why n is in a failed state outlasts a power request, and what an undo settles
+// it: why n is in a failed state outlasts a power request, a request to the management interface leaves it as it is, and what an undo settles
 // is told in the error of the work that left it.
 func (e *Ending) errorOfOtherWork(n *node.Node, end node.End) string {
 	o, k, settled := n.Operation, n.Operation.Kind.Spec(), len(e.Owed) == 0
@@ -140,8 +140,8 @@ func (e *Ending) errorOfOtherWork(n *node.Node, end node.End) string {
 		return text
 	case k.Undoes && settled && end.Outcome == node.Succeeded:
 		return node.Undone(n.LastError, node.UndoneBy(o.ID))
-	case k.Undoes:
-		return n.LastError // of the work that left what is owed
+	case k.Undoes, k.Management:
+		return n.LastError // of the work before; who asked for a boot device gets the error of that
 	}
 	return e.LastError
 }

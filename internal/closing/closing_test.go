@@ -149,6 +149,14 @@ func TestClosing(t *testing.T) {
 			at(KindPower, CleanFailed, func(n *Node) { n.TargetProvisionState = Manageable }), failed,
 			closing.Ending{Transition: to(CleanFailed, CleanFailed, Manageable), LastError: "boom"},
 		},
+		"a boot device was set": {
+			at(KindBootDevice, DeployFailed, func(n *Node) { n.LastError, n.Owed = "boom before", []Undo{UndoPowerOff, UndoClearBoot} }),
+			ok,
+			closing.Ending{Transition: to(DeployFailed, DeployFailed, Active), LastError: "boom before", Owed: []Undo{UndoPowerOff}},
+		},
+		"an NMI failed": {
+			at(KindNMI, Active, func(n *Node) { n.LastError = "boom before" }), failed, closing.Ending{Transition: to(Active, Active, ""), LastError: "boom before"},
+		},
 		"what was not undone is owed, once": {at(KindDeploy, DeployFailed, func(n *Node) {
 			n.Owed, n.Operation.Undo = []Undo{UndoPowerOff}, []Undo{UndoEjectMedia, UndoPowerOff}
 		}), failed, closing.Ending{Transition: to(DeployFailed, DeployFailed, Active), LastError: "boom", ClearAgent: true, Owed: []Undo{UndoPowerOff, UndoEjectMedia}}},

@@ -15,9 +15,8 @@ func (e *Ending) owedAfter(n *node.Node, end node.End) {
 		undo = node.UndoAtEnd(o, end.Outcome)
 	}
 	left := node.WithUndo(n.Owed, undo)
-	if o.Kind.Spec().PowerChange && end.Outcome == node.Succeeded {
-		// The power request decides whether the server is on.
-		left = node.WithoutUndo(left, []node.Undo{node.UndoPowerOff})
+	if end.Outcome == node.Succeeded { // what somebody asked for by hand stays
+		left = node.WithoutUndo(left, o.Kind.Spec().Settles)
 	}
 	before, why, owing := strings.Cut(end.Error, node.UndoLeft)
 	if why == node.SameReason {

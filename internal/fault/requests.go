@@ -48,6 +48,7 @@ const (
 	CredentialsDenied    Code = "credentials_denied"
 	NotTrusted           Code = "certificate_not_trusted"
 	UnknownOutcome       Code = "outcome_unknown"
+	OperationNotEnded    Code = "operation_not_ended"
 )
 
 // ofRequests are the rows of what the API refuses. The work on a node can fail of some of them, too.
@@ -234,5 +235,9 @@ var ofRequests = []CodeRow{
 	{
 		Code: UnknownOutcome, Kind: OutcomeUnknown, Cause: true, Meaning: "A request was sent, and it is not known whether it was carried out.",
 		Do: "Look at the server. Temper sends such a request only once, and can't read whether it had its effect. If it is to be sent again, retry.",
+	},
+	{
+		Code: OperationNotEnded, Kind: OutcomeUnknown, Meaning: "The request was accepted, and its operation has not ended within the time for an answer. The operation goes on.",
+		Do: "Watch the operation that the error names. Do not send the request again before it has ended.",
 	},
 }

@@ -48,6 +48,8 @@ type Implementation struct {
 	// RunsAgentSteps: steps that the agent offers for the interface run whenever they
 	// have a priority. Steps of other interfaces run only if a request names them.
 	RunsAgentSteps bool
+	// NMI: an implementation of the interface management can inject an NMI.
+	NMI bool
 	// Boot says how an implementation of the interface boot boots the ramdisk.
 	Boot BootMethod
 	// Properties are the keys of driver_info that it needs besides those of the hardware type.

@@ -23,7 +23,7 @@ var hardware = []HardwareType{
 			"deploy":     {direct},
 			"firmware":   {no("firmware")},
 			"inspect":    {{Name: "redfish", Means: MeansBMC}, agentInspect, no("inspect")},
-			"management": {{Name: "redfish", Means: MeansBMC}},
+			"management": {{Name: "redfish", Means: MeansBMC, NMI: true}},
 			"network":    {noop},
 			"power":      {{Name: "redfish", Means: MeansBMC}},
 			"raid":       {no("raid")},
@@ -34,7 +34,7 @@ var hardware = []HardwareType{
 	},
 	{
 		Name:  "ipmi",
-		About: "Servers whose BMC speaks IPMI 2.0 (RMCP+ over UDP). Power, boot device and verification work. A ramdisk agent can't be booted, because IPMI has no virtual media and there is no boot by network yet: deploying, and whatever else needs the agent, is refused.",
+		About: "Servers whose BMC speaks IPMI 2.0 (RMCP+ over UDP). Power, boot device, NMI and verification work. A ramdisk agent can't be booted, because IPMI has no virtual media and there is no boot by network yet: deploying, and whatever else needs the agent, is refused.",
 		Properties: []Property{
 			{Name: "ipmi_address", Required: true, Decides: true, About: "IP address or host name of the BMC. Required."},
 			{Name: "ipmi_port", Decides: true, About: "UDP port of the BMC. Default 623."},
@@ -62,7 +62,7 @@ var hardware = []HardwareType{
 			"deploy":     {direct},
 			"firmware":   {no("firmware")},
 			"inspect":    {no("inspect"), agentInspect},
-			"management": {{Name: "ipmitool", Means: MeansBMC}},
+			"management": {{Name: "ipmitool", Means: MeansBMC, NMI: true}},
 			"network":    {noop},
 			"power":      {{Name: "ipmitool", Means: MeansBMC}},
 			"raid":       {no("raid")},

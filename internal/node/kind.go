@@ -19,6 +19,9 @@ const (
 	KindUndeploy OperationKind = "undeploy" // tears down and then cleans
 	KindPower    OperationKind = "power"
 	KindUndo     OperationKind = "undo"
+
+	KindBootDevice OperationKind = "boot_device"
+	KindNMI        OperationKind = "nmi"
 )
 
 // Family says which steps an operation runs between those that frame it, and how long
@@ -62,6 +65,11 @@ type KindSpec struct {
 	Refusal           string
 
 	PowerChange bool // it is a request for a power state
+	// Management: it is one request to the management interface, which its only step makes. Its error is that of the
+	// request, and no last error of the node.
+	Management bool
+	// Settles are undos that earlier operations may owe, and that are not wanted any more once it has succeeded.
+	Settles []Undo
 	// Undoes: it does what earlier operations owe. Reconciliation opens it, and nobody
 	// waits for it.
 	Undoes    bool
@@ -87,6 +95,8 @@ const (
 	refusedInspect = "Failed to inspect hardware. Reason: Failed to validate inspection or power info for node %s: "
 	refusedDelete  = "Failed to validate power driver interface for node %s. Can not delete instance. Error: "
 	refusedPower   = "Failed to validate power info for node %s: "
+
+	refusedManagement = "Failed to validate management info for node %s: "
 )
 
 // kinds is the table of kinds, in the order of a node's life.
@@ -123,8 +133,16 @@ var kinds = []KindSpec{
 		Needs: []string{"power"}, Refusal: refusedDelete, GivesBack: true, PowersOff: true, KeepsPower: true,
 	},
 	{
-		Kind: KindPower, Workflow: "PowerNode", PowerChange: true,
+		Kind: KindPower, Workflow: "PowerNode", PowerChange: true, Settles: []Undo{UndoPowerOff},
 		Needs: []string{"power", "management"}, Refusal: refusedPower,
+	},
+	{
+		Kind: KindBootDevice, Workflow: "SetBootDevice", Management: true, Settles: []Undo{UndoClearBoot},
+		Needs: []string{"management"}, Refusal: refusedManagement,
+	},
+	{
+		Kind: KindNMI, Workflow: "InjectNMI", Management: true,
+		Needs: []string{"management"}, Refusal: refusedManagement,
 	},
 	{
 		// Where the last conductor of its node has just died, the node is not held for longer.
@@ -157,6 +175,10 @@ func (k OperationKind) Spec() KindSpec {
 	}
 	return KindSpec{Kind: k}
 }
+
+// RunsInMaintenance reports whether maintenance that is set after the request does not pause operations of the kind: an
+// operator asks for them while looking after the server.
+func (k KindSpec) RunsInMaintenance() bool { return k.PowerChange || k.Management }
 
 // Provisions reports whether operations of the kind move the provision state. Those
 // that a verb opens do.

@@ -98,7 +98,7 @@ func (o *Operation) Maintain(on bool, now time.Time) error {
 		o.Paused, o.Orphaned = false, false // its workflow unblocks it
 		return nil
 	}
-	o.Paused = o.Paused || !o.InMaintenance && !o.Kind.Spec().PowerChange
+	o.Paused = o.Paused || !o.InMaintenance && !o.Kind.Spec().RunsInMaintenance()
 	if o.Paused && o.Phase == Waiting { // the time for what it waits for is stopped at once
 		return o.Block(BlockedMaintenance, PausedForMaintenance, nil, now)
 	}

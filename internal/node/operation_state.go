@@ -43,7 +43,7 @@ var OperationStates = []OperationState{
 	},
 	{
 		PausedState, "It is blocked because its node was put into maintenance, or somebody has paused it in Temporal. Its time limits stand still.",
-		"Nobody. An operator may change the power of a node in maintenance.", "Maintenance is lifted, or somebody unpauses it. It has kept its phase.",
+		"Nobody. An operator may change the power and the boot device of a node in maintenance.", "Maintenance is lifted, or somebody unpauses it. It has kept its phase.",
 	},
 	{
 		Holding, "It waits for a person: to unhold a hold step, or to decide about a step that has failed. It is never blocked, because a decision needs no conductor.",
@@ -116,8 +116,8 @@ var OperationInvariants = []OperationInvariant{
 	{"what it waited for before, with the time left for it, is kept only while it is blocked", func(o *Operation) bool {
 		return o.Blocked != NotBlocked || o.KeptFor == "" && o.KeptLeft == nil
 	}},
-	{"what was accepted in maintenance is never paused by it, and neither is a change of power", func(o *Operation) bool {
-		return !o.Paused || !o.InMaintenance && !o.Kind.Spec().PowerChange
+	{"what was accepted in maintenance is never paused by it, and neither is a request for the power, the boot device or an NMI", func(o *Operation) bool {
+		return !o.Paused || !o.InMaintenance && !o.Kind.Spec().RunsInMaintenance()
 	}},
 	{"only what is paused is orphaned", func(o *Operation) bool { return o.Paused || !o.Orphaned }},
 	{"an operation has a cause exactly if it has an error", func(o *Operation) bool {

@@ -17,6 +17,8 @@ const (
 	StepSoftOff           = "soft_off"
 	StepReset             = "reset"
 	StepUndo              = "undo"
+	StepSetBootDevice     = "set_boot_device"
+	StepInjectNMI         = "inject_nmi"
 	StepInspectHardware   = "inspect_hardware"
 	StepDeploy            = "deploy"
 	StepWriteImage        = "write_image"
@@ -77,6 +79,7 @@ type StepRule struct {
 
 const (
 	frames  = "it frames the operation"
+	only    = "it is all that was asked for"
 	deploys = "nothing would be deployed without it"
 	erases  = "the node would be offered with the data of its last instance"
 )
@@ -90,6 +93,11 @@ var stepRules = []StepRule{
 	{Interface: "power", Step: StepSoftOff, Core: true, Power: PowerOff, Does: "asks the operating system to shut down, within the operation's timeout"},
 	{Interface: "power", Step: StepReset, Core: true, Power: Rebooting, Unread: true, Does: "restarts a server that must not be off; sent at most once"},
 
+	{
+		Interface: "management", Step: StepSetBootDevice, Core: true, NoSkip: only,
+		Does: "sets the device that the server boots from",
+	},
+	{Interface: "management", Step: StepInjectNMI, Core: true, NoSkip: only, Unread: true, Does: "interrupts the operating system (NMI); sent at most once"},
 	{
 		Interface: "management", Step: StepUndo, Core: true, NoSkip: frames,
 		Failures: 1, // reconciliation opens another undo later, so that one try at a time holds the node

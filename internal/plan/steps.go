@@ -34,6 +34,9 @@ var planners = map[node.OperationKind]planner{
 	node.KindUndeploy: planUndeploy,
 	node.KindPower:    planPower,
 	node.KindUndo:     planUndo,
+
+	node.KindBootDevice: planBootDevice,
+	node.KindNMI:        planNMI,
 }
 
 func planVerify(node.KindSpec, *node.Node, []node.Step, Options) ([]node.Step, error) {
@@ -42,6 +45,16 @@ func planVerify(node.KindSpec, *node.Node, []node.Step, Options) ([]node.Step, e
 
 func planUndo(node.KindSpec, *node.Node, []node.Step, Options) ([]node.Step, error) {
 	return []node.Step{coreStep("management", node.StepUndo)}, nil
+}
+
+func planBootDevice(_ node.KindSpec, _ *node.Node, _ []node.Step, o Options) ([]node.Step, error) {
+	s := coreStep("management", node.StepSetBootDevice)
+	s.Args = o.BootDevice.Args()
+	return []node.Step{s}, nil
+}
+
+func planNMI(node.KindSpec, *node.Node, []node.Step, Options) ([]node.Step, error) {
+	return []node.Step{coreStep("management", node.StepInjectNMI)}, nil
 }
 
 func planAutomatedClean(k node.KindSpec, n *node.Node, _ []node.Step, o Options) ([]node.Step, error) {
@@ -233,6 +246,8 @@ type Options struct {
 	DisableRamdisk bool
 	// Power is the target of KindPower.
 	Power node.PowerState
+	// BootDevice is what an operation of KindBootDevice sets.
+	BootDevice node.BootDevice
 }
 
 // Steps is the list of steps with which an operation of kind k begins: core

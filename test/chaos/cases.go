@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/chaos"
 	"go.temper.dev/temper/internal/node"
 	"go.temper.dev/temper/internal/plan"
@@ -22,8 +23,10 @@ type kind struct {
 	verb      string
 	body      map[string]any // besides target
 	power     node.PowerState
-	inspectBy string // the inspect interface
-	neverOff  bool   // the server may not be switched off (disable_power_off)
+	inspectBy string          // the inspect interface
+	neverOff  bool            // the server may not be switched off (disable_power_off)
+	device    node.BootDevice // of the verb set_boot_device
+	once      bool            // nobody can read back whether its request had its effect, so it is sent at most once
 }
 
 func (k kind) inspector() string { return cmp.Or(k.inspectBy, "redfish") }
@@ -31,6 +34,7 @@ func (k kind) inspector() string { return cmp.Or(k.inspectBy, "redfish") }
 // columns are the kinds of operation that the matrix tries, in the order of a node's life.
 var columns = []node.OperationKind{
 	node.KindManage, node.KindProvide, node.KindClean, node.KindInspect, node.KindDeploy, node.KindRebuild, node.KindUndeploy, node.KindPower,
+	node.KindBootDevice, node.KindNMI,
 }
 
 // notTried says why a kind of operation has no column.
@@ -53,6 +57,9 @@ var stepsNotTried = func() map[string]string {
 // asked are the clean steps that manual cleaning requests.
 var asked = []map[string]any{{"interface": "deploy", "step": "erase_pstore"}}
 
+// pxeOnce is the boot device that an operation sets.
+var pxeOnce = node.BootDevice{Device: node.DevicePXE}
+
 // kinds are the operations that the matrix tries: at least one of each kind.
 var kinds = []kind{
 	{name: "manage", column: node.KindManage, from: node.Enroll, to: node.Manageable, verb: "manage"},
@@ -67,7 +74,9 @@ var kinds = []kind{
 	{name: "power off", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.PowerOff},
 	{name: "soft power off", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.SoftPowerOff},
 	{name: "reboot", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.Rebooting},
-	{name: "reboot without off", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.Rebooting, neverOff: true},
+	{name: "reboot without off", column: node.KindPower, from: node.Active, on: true, to: node.Active, power: node.Rebooting, neverOff: true, once: true},
+	{name: "set the boot device", column: node.KindBootDevice, from: node.Manageable, to: node.Manageable, verb: node.StepSetBootDevice, device: pxeOnce, body: pxeOnce.Args()},
+	{name: "inject an NMI", column: node.KindNMI, from: node.Active, on: true, to: node.Active, verb: node.StepInjectNMI, once: true},
 }
 
 func kindOf(name string) (kind, bool) {
@@ -106,6 +115,8 @@ var changes = map[string][]string{
 	"power.off":                       {"ForceOff"},
 	"power.soft_off":                  {"GracefulShutdown"},
 	"power.reset":                     {"ForceRestart"},
+	"management.set_boot_device":      {"boot pxe"},
+	"management.inject_nmi":           {bmc.NameNMI},
 }
 
 // reads has what steps read in their middle: those that change nothing, or that read more than the power state.
@@ -149,7 +160,7 @@ func planned(k kind) ([]string, error) {
 			request = append(request, node.Step{Interface: a["interface"].(string), Step: a["step"].(string)})
 		}
 	}
-	steps, err := plan.Steps(k.column, n, request, plan.Options{AutomatedClean: true, Power: k.power})
+	steps, err := plan.Steps(k.column, n, request, plan.Options{AutomatedClean: true, Power: k.power, BootDevice: k.device})
 	if err != nil {
 		return nil, fmt.Errorf("plan %s: %w", k.name, err)
 	}
@@ -200,7 +211,7 @@ func points(k kind) ([]point, error) {
 
 // requests returns the requests that step i sends.
 func requests(k kind, step string, i int) []string {
-	if i == 0 && k.on && k.column != node.KindPower { // the operation begins by switching the server off
+	if i == 0 && k.on && k.column.Provisions() { // the operation begins by switching the server off
 		return []string{"ForceOff"}
 	}
 	if r, ok := changes[step]; ok {

@@ -130,7 +130,7 @@ func (l *lab) compare(ctx context.Context, t *trial, what string, power func(cal
 	if err != nil {
 		return err
 	}
-	if t.k.neverOff && unknown(o.Error) {
+	if t.k.once && unknown(o.Error) {
 		return becomes(ctx, func() error { return l.atMostOnce(ctx, t) })
 	}
 	sv, err := l.becomesAsAsked(ctx, t)
@@ -154,8 +154,8 @@ func (l *lab) compare(ctx context.Context, t *trial, what string, power func(cal
 	return nil
 }
 
-// atMostOnce judges a restart of a server. Its effect can't be read back, so a conductor that finds that one was about to be
-// sent does not send it again.
+// atMostOnce judges a restart of a server, or an NMI. Its effect can't be read back, so a conductor that finds that one was
+// about to be sent does not send it again.
 func (l *lab) atMostOnce(ctx context.Context, t *trial) error {
 	n, err := l.now(ctx, t.s)
 	if err != nil {
@@ -173,7 +173,7 @@ func (l *lab) atMostOnce(ctx context.Context, t *trial) error {
 		return fmt.Errorf("power requests %v, and undisturbed %v", requests, may)
 	case n.State != t.k.to || n.Reservation != "" || n.TargetPower != "":
 		return fmt.Errorf("the node is %q, held by %q, its target power state is %q", n.State, n.Reservation, n.TargetPower)
-	case !unknown(n.LastError):
+	case t.k.power != "" && !unknown(n.LastError):
 		return fmt.Errorf("the node says %q", n.LastError)
 	}
 	return nil

@@ -188,6 +188,9 @@ func (l *lab) ready(ctx context.Context, s *subject, k kind) error {
 	if err := await(ctx, patience, func() error { return l.settled(ctx, s) }); err != nil {
 		return err
 	}
+	if err := l.usedUp(ctx, s); err != nil {
+		return err
+	}
 	for range 8 {
 		n, err := l.now(ctx, s)
 		if err == nil && n.NeverOff {
@@ -281,6 +284,26 @@ func (l *lab) move(ctx context.Context, s *subject, group string) error {
 	return err
 }
 
+// usedUp boots a server that has a boot override for once, which an operation before was to set.
+func (l *lab) usedUp(ctx context.Context, s *subject) error {
+	sv, err := l.Server(ctx, s.server)
+	if err != nil || sv.BootOverride == "" {
+		return err
+	}
+	for _, on := range []bool{false, true} {
+		if err := l.switched(ctx, s, on); err != nil {
+			return err
+		}
+	}
+	return await(ctx, patience, func() error {
+		sv, err := l.Server(ctx, s.server)
+		if err == nil && sv.BootOverride != "" {
+			err = fmt.Errorf("the boot override of %s is %q", s.server, sv.BootOverride)
+		}
+		return err
+	})
+}
+
 // switched switches a server on or off.
 func (l *lab) switched(ctx context.Context, s *subject, on bool) error {
 	sv, err := l.Server(ctx, s.server)
@@ -301,12 +324,15 @@ func (l *lab) switched(ctx context.Context, s *subject, on bool) error {
 
 // ask requests an operation of a kind and returns its id; "" = the request needed none.
 func (l *lab) ask(ctx context.Context, s *subject, k kind) (string, error) {
-	path, body := "/v1/nodes/"+s.uuid+"/states/provision", map[string]any{"target": k.verb}
-	if k.power != "" {
+	method, path, body := http.MethodPut, "/v1/nodes/"+s.uuid+"/states/provision", map[string]any{"target": k.verb}
+	switch {
+	case k.power != "":
 		path, body["target"] = "/v1/nodes/"+s.uuid+"/states/power", string(k.power)
+	case k.column.Spec().Management: // Ironic's request would wait for the end
+		method, path, body = http.MethodPost, "/temper/v1/nodes/"+s.uuid+"/operations", map[string]any{"verb": k.verb}
 	}
 	maps.Copy(body, k.body)
-	h, err := l.Ask(ctx, http.MethodPut, path, body, nil)
+	h, err := l.Ask(ctx, method, path, body, nil)
 	if err != nil {
 		return "", err
 	}

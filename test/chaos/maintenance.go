@@ -50,10 +50,10 @@ func (r *round) loseInMaintenance(ctx context.Context) error {
 	return errors.Join(r.over(ctx, patience), r.ends(ctx))
 }
 
-// begun returns the points at which a step has begun. An operation that has touched nothing yet pauses instead, and power
-// requests are allowed in maintenance.
+// begun returns the points at which a step has begun. An operation that has touched nothing yet pauses instead, and requests
+// for the power or to the management interface are allowed in maintenance.
 func begun(k kind) ([]point, error) {
-	if k.power != "" {
+	if !k.column.Provisions() {
 		return nil, nil
 	}
 	return where(k, func(p point) bool { return p.Name != chaos.Claimed && p.Name != chaos.Recorded })

@@ -102,9 +102,9 @@ var outageRows = []row{
 
 func inGroup(name string) string { return "TEMPER_CONDUCTOR_GROUP=" + name }
 
-// provisioning returns the points of operations that are no mere power change.
+// provisioning returns the points of operations that move the provision state.
 func provisioning(k kind) ([]point, error) {
-	if k.power != "" {
+	if !k.column.Provisions() {
 		return nil, nil
 	}
 	return points(k)

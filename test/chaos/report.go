@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -104,8 +106,20 @@ func readResults(file string) (results, error) {
 	return all, json.Unmarshal(raw, &all)
 }
 
-// record adds a row's result to the others, in the order of rows.
-func (a *results) record(one result) {
+// withOld returns the result of a row of which some columns were tried anew. The median is the old one.
+func (r result) withOld(old result) result {
+	columns := maps.Clone(old.Columns)
+	maps.Copy(columns, r.Columns)
+	r.Columns, r.Median, r.Longest, r.Within = columns, cmp.Or(old.Median, r.Median), max(old.Longest, r.Longest), cmp.Or(old.Within, r.Within)
+	r.Took = round1(time.Duration((old.Took + r.Took) * float64(time.Second)))
+	return r
+}
+
+// record adds a row's result to the others, in the order of rows. If it is of some columns only, the others keep theirs.
+func (a *results) record(one result, some bool) {
+	if i := slices.IndexFunc(a.Rows, func(old result) bool { return old.Name == one.Name }); some && i >= 0 {
+		one = one.withOld(a.Rows[i])
+	}
 	a.RanOn = machine()
 	var kept []result
 	for _, r := range rows {
@@ -146,8 +160,8 @@ the longest time, and the limit. Up to 115 cases run at the same time on one mac
 and the rack: all cases of a row that waits for a minute, 55 if the limit is ten seconds, and 6 if it is half a second, so that
 they do not slow each other down. To step the clock, the test changes all times in the database at which a process was last
 heard of. Temper sets no time limit on a workflow; the program under test sets one for the row of workflows that time out. The
-effect of restarting a server that must not be off can't be read back. So if a restart was about to be sent, or was just sent,
-when another process takes over, it is not sent again, and the operation ends with an error that says that its outcome is
+effect of restarting a server that must not be off, and of an NMI, can't be read back. So if one was about to be sent, or was just
+sent, when another process takes over, it is not sent again, and the operation ends with an error that says that its outcome is
 unknown.
 
 ` + "`make chaos-guards`" + ` removes one guard after the other (the claim check, waiting for the cancelled step, begun_at, looking

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"go.temper.dev/temper/internal/node"
 )
 
 func TestARowThatWasInterruptedIsNotRecorded(t *testing.T) {
@@ -29,4 +31,16 @@ func TestARowThatWasInterruptedIsNotRecorded(t *testing.T) {
 		recorded = append(recorded, r.Name)
 	}
 	require.Equal(t, []string{first.name}, recorded)
+}
+
+func TestColumnsThatWereNotTriedAnewKeepTheirResults(t *testing.T) {
+	all := results{Rows: []result{{
+		Name: rows[0].name, Columns: map[node.OperationKind]cell{node.KindPower: {Cases: 3, Right: 3}, node.KindNMI: {Cases: 1}}, Median: 5, Longest: 6, Within: 10, Took: 60,
+	}}}
+	all.record(result{Name: rows[0].name, Columns: map[node.OperationKind]cell{node.KindNMI: {Cases: 2, Right: 2}}, Median: 1, Longest: 7, Within: 10, Took: 4}, true)
+	require.Equal(t, []result{{
+		Name: rows[0].name, Columns: map[node.OperationKind]cell{node.KindPower: {Cases: 3, Right: 3}, node.KindNMI: {Cases: 2, Right: 2}}, Median: 5, Longest: 7, Within: 10, Took: 64,
+	}}, all.Rows)
+	require.True(t, options{kinds: []string{"inject an NMI"}}.wholeColumns())
+	require.False(t, options{kinds: []string{"power on"}}.wholeColumns(), "there are other power changes")
 }

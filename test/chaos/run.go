@@ -55,6 +55,19 @@ func (o options) cases(r row) ([]point, error) {
 	return all, nil
 }
 
+// wholeColumns reports whether all kinds of each column are selected of which one is.
+func (o options) wholeColumns() bool {
+	selected := func(k kind) bool { return len(o.kinds) == 0 || slices.Contains(o.kinds, k.name) }
+	for _, some := range kinds {
+		for _, other := range kinds {
+			if some.column == other.column && selected(some) && !selected(other) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // spread returns at most n elements of a list, evenly spread.
 func spread(all []point, n int) []point {
 	if n <= 0 || len(all) <= n {
@@ -104,8 +117,8 @@ const spare = 30
 
 // run tries the matrix, or a part of it.
 func run(ctx context.Context, o options) (err error) {
-	if o.report && (len(o.kinds) > 0 || o.most > 0) {
-		return errors.New("a part of a row is no result to write down")
+	if o.report && (o.most > 0 || !o.wholeColumns()) {
+		return errors.New("a part of a column is no result to write down")
 	}
 	most, total := len(kinds), 0
 	for _, r := range o.of() {
@@ -158,7 +171,7 @@ func rewrite() error {
 	return all.write(resultsFile, pageFile)
 }
 
-// record records a row's result if results are to be written. A row of which only a part was tried has none.
+// record records a row's result if results are to be written. The columns that were not tried keep theirs.
 func (o options) record(one result) error {
 	if !o.report {
 		return nil
@@ -167,7 +180,7 @@ func (o options) record(one result) error {
 	if err != nil {
 		return err
 	}
-	all.record(one)
+	all.record(one, len(o.kinds) > 0)
 	return all.write(resultsFile, pageFile)
 }
 

@@ -313,6 +313,9 @@ var failures = map[node.OperationKind][]node.State{
 	node.KindRebuild:  {node.DeployFailed},
 	node.KindUndeploy: {node.ErrorState, node.CleanFailed},
 	node.KindPower:    {node.Manageable, node.Active},
+
+	node.KindBootDevice: {node.Manageable},
+	node.KindNMI:        {node.Active},
 }
 
 // failed judges an operation that was ended from outside: nothing holds the node, which is in its failed state, and nothing is
@@ -346,9 +349,9 @@ func failed(word string) func(ctx context.Context, l *lab, t *trial) error {
 				return fmt.Errorf("the node is %q; %s", n.State, o)
 			case n.Reservation != "":
 				return fmt.Errorf("the node is held by %q; %s", n.Reservation, o)
-			case word != "" && t.k.column != node.KindPower && !holds(n.LastError, word):
+			case word != "" && t.k.column.Provisions() && !holds(n.LastError, word):
 				return fmt.Errorf("the node says %q; %s", n.LastError, o)
-			case sv.Media != "" || sv.BootOverride != "":
+			case sv.Media != "" || sv.BootOverride != "" && t.k.column != node.KindBootDevice:
 				return fmt.Errorf("media %q is in, and the boot override is %q; %s", sv.Media, sv.BootOverride, o)
 			case off && sv.Powered && t.s.before.Powered != sv.Powered || off && sv.Powered && t.k.column != node.KindRebuild:
 				return fmt.Errorf("the server is on; %s", o)

@@ -17,6 +17,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"go.temper.dev/temper/test/stack"
@@ -105,6 +106,9 @@ func (r *recorder) record(ctx context.Context) error {
 		}
 	}
 	if err := r.power(ctx, nodes[1]); err != nil {
+		return err
+	}
+	if err := r.management(ctx, nodes[1]); err != nil {
 		return err
 	}
 	if err := r.undo(ctx, nodes[0]); err != nil {
@@ -249,6 +253,45 @@ func (r *recorder) power(ctx context.Context, n stack.Node) error {
 		return err
 	}
 	return r.keep(ctx, "PowerNode", op.WorkflowID, op.RunID)
+}
+
+// management makes the requests to the management interface, whose operations have ended when they are answered, and reads.
+func (r *recorder) management(ctx context.Context, n stack.Node) error {
+	path := "/v1/nodes/" + n.UUID + "/management/"
+	for _, one := range []struct {
+		name, path string
+		body       map[string]any
+	}{
+		{"SetBootDevice", "boot_device", map[string]any{"boot_device": "pxe", "persistent": false}},
+		{"InjectNMI", "inject_nmi", map[string]any{}},
+	} {
+		if err := r.Call(ctx, http.MethodPut, path+one.path, one.body, nil); err != nil {
+			return err
+		}
+		op, err := r.newest(ctx, n.UUID)
+		if err == nil {
+			err = r.keep(ctx, one.name, op.WorkflowID, op.RunID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := r.Call(ctx, http.MethodGet, path+"boot_device", nil, nil); err != nil {
+		return err
+	}
+	return r.keepReading(ctx)
+}
+
+// keepReading keeps the history of the reading that was made.
+func (r *recorder) keepReading(ctx context.Context) error {
+	return poll(ctx, "a reading in Temporal's list", func() (bool, error) {
+		page, err := r.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowType = 'ReadBMC' AND ExecutionStatus = 'Completed'"})
+		if err != nil || len(page.GetExecutions()) == 0 {
+			return false, err
+		}
+		run := page.GetExecutions()[0].GetExecution()
+		return true, r.keep(ctx, "ReadBMC", run.GetWorkflowId(), run.GetRunId())
+	})
 }
 
 // undo terminates a deploy that waits for its agent: what it left is undone by an operation of its own.

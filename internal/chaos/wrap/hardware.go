@@ -53,6 +53,9 @@ func (d driver) Open(ctx context.Context, t bmc.Target) (bmc.Session, error) {
 	if s.Inspector != nil {
 		out.Inspector = in
 	}
+	if s.Interrupter != nil {
+		out.Interrupter = in
+	}
 	return out, nil
 }
 
@@ -81,6 +84,11 @@ func (s session) RequestPower(ctx context.Context, r bmc.PowerRequest) error {
 // Restart implements bmc.Restarter.
 func (s session) Restart(ctx context.Context) error {
 	return stopAround(ctx, bmc.ForceRestart, func() error { return s.Session.Restart(ctx) })
+}
+
+// InjectNMI implements bmc.Interrupter.
+func (s session) InjectNMI(ctx context.Context) error {
+	return stopAround(ctx, bmc.NameNMI, func() error { return s.Session.InjectNMI(ctx) })
 }
 
 // SetBoot implements bmc.BootDevice.

@@ -1,0 +1,66 @@
+package conductor
+
+import (
+	"context"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/secret"
+)
+
+// ReadInput says what to read of which node.
+type ReadInput struct {
+	Node string       `json:"node"` // uuid
+	What node.Reading `json:"what"`
+}
+
+// ReadBMC reads something of a node's BMC for a client who waits for it. It takes no claim, because it changes nothing.
+// Temporal does not retry it.
+func (s *Steps) ReadBMC(ctx context.Context, in ReadInput) (node.BMCReading, error) {
+	out, err := s.readBMC(ctx, in)
+	if err != nil {
+		return node.BMCReading{}, activities.NonRetryable(err)
+	}
+	return out, nil
+}
+
+func (s *Steps) readBMC(ctx context.Context, in ReadInput) (out node.BMCReading, err error) {
+	n, err := s.Store.Node(ctx, in.Node)
+	if err != nil {
+		return out, err
+	}
+	driver, ok := s.Drivers[n.Driver]
+	if !ok {
+		return out, fault.New(fault.NoValidHost, "conductor %s has no driver %s", s.Settings.Conductor, n.Driver)
+	}
+	sealed, err := s.Store.Credentials(ctx, n)
+	if err != nil {
+		return out, err
+	}
+	session, err := driver.Open(ctx, bmc.Target{Node: n.UUID, Info: secret.Unmask(n.DriverInfo, secretsOf("driver_info", sealed)), LastPower: powerOf(n.PowerState)})
+	if err != nil {
+		return out, err
+	}
+	defer session.Close()
+	if session.BootDevice == nil {
+		return out, n.Unsupported("management")
+	}
+	switch in.What {
+	case node.ReadBootDevice:
+		var b bmc.Boot
+		b, err = session.Boot(ctx)
+		out.BootDevice = node.BootDevice{Device: string(b.Device), Persistent: b.Persistent}
+	case node.ReadBootDevices:
+		var all []bmc.Device
+		all, err = session.BootDevices(ctx)
+		for _, d := range all {
+			out.BootDevices = append(out.BootDevices, string(d))
+		}
+	default:
+		err = fault.New(fault.Invalid, "conductor %s can't read %q: use one version of temper for all roles", s.Settings.Conductor, in.What)
+	}
+	s.Reach.heard(n.UUID, err)
+	return out, err
+}

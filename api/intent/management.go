@@ -1,0 +1,118 @@
+package intent
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"go.uber.org/zap"
+
+	"go.temper.dev/temper/api/format"
+	"go.temper.dev/temper/api/httpd"
+	"go.temper.dev/temper/internal/admission"
+	"go.temper.dev/temper/internal/explain"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/help"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/plan"
+)
+
+// BootDeviceOf reads the fields boot_device and persistent of a request.
+func BootDeviceOf(in *format.Object) (node.BootDevice, error) {
+	in.Require("boot_device")
+	b := node.BootDevice{Device: in.Text("boot_device")}
+	if persistent := in.Boolean("persistent"); persistent != nil {
+		b.Persistent = *persistent
+	}
+	if in.Err == nil && !slices.Contains(node.BootDevices, b.Device) {
+		return b, fault.New(fault.Invalid, "Invalid boot device %s specified.", format.Clip(b.Device))
+	}
+	return b, in.Err
+}
+
+// DecideManagement opens an operation of kind k, which makes one request to the management interface. device is for
+// node.KindBootDevice.
+func (s *Service) DecideManagement(n *node.Node, fl *Fleet, k node.OperationKind, device node.BootDevice, by string) (*node.Request, error) {
+	d, err := admission.Management(n, k, fl.Reservation(n))
+	if err != nil {
+		return nil, err
+	}
+	if err := fl.RequireCovered(n); err != nil {
+		return nil, err
+	}
+	if err := s.Drivers.Validate(n.Driver, n.DriverInfo); err != nil {
+		return nil, err
+	}
+	steps, err := plan.Steps(k, n, nil, plan.Options{BootDevice: device})
+	if err != nil {
+		return nil, err
+	}
+	return &node.Request{Apply: d.Apply, Open: &node.Operation{Kind: k, Steps: steps, RequestedBy: by}}, nil
+}
+
+// ManagementObstacles is Obstacles for a request to the management interface.
+func (s *Service) ManagementObstacles(n *node.Node, fl *Fleet, k node.OperationKind) (all []error) {
+	_, admitted := admission.Management(n, k, fl.Reservation(n))
+	for _, err := range []error{admitted, fl.RequireCovered(n), s.Drivers.Validate(n.Driver, n.DriverInfo)} {
+		if err != nil {
+			all = append(all, err)
+		}
+	}
+	return all
+}
+
+// ReadBMC has a conductor read something of the BMC of the request's node.
+func (s *Service) ReadBMC(c *gin.Context, what node.Reading) (node.BMCReading, error) {
+	n, fl, err := s.NodeAndFleet(c)
+	if err == nil {
+		err = fl.RequireCovered(n)
+	}
+	if err == nil {
+		err = admission.SupportsManagement(n, node.KindBootDevice)
+	}
+	if err == nil {
+		err = s.Drivers.Validate(n.Driver, n.DriverInfo)
+	}
+	if err != nil {
+		return node.BMCReading{}, err
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.AnswerWithin)
+	defer cancel()
+	out, err := s.Operations.Read(ctx, n, what)
+	return out, ofHardware(err)
+}
+
+// Finish waits until o has ended, as long as clients wait for an answer, and returns why it has not succeeded; nil = it has.
+func (s *Service) Finish(c *gin.Context, o *node.Operation) error {
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.AnswerWithin)
+	defer cancel()
+	if err := s.Operations.Await(ctx, o); err != nil && ctx.Err() == nil {
+		httpd.Logger(c).Warn("the end of an operation could not be waited for", zap.Int64("operation", o.ID), zap.Error(err))
+	}
+	now, err := s.Store.Operation(c.Request.Context(), o.ID)
+	switch {
+	case err != nil:
+		return err
+	case now.EndedAt == nil:
+		err := fault.Coded(fault.OperationNotEnded, "Operation %d (%s) of node %s has not ended within %s, and goes on.", o.ID, o.Kind, o.NodeUUID, s.AnswerWithin.Round(time.Second))
+		return format.WithHelp(err, help.Of(nil, explain.Action{Do: explain.WatchOperation, Operation: o.ID}))
+	case now.Outcome == node.Succeeded:
+		return nil
+	}
+	kind := fault.Refused
+	if now.Cause == fault.BootDeviceRefused || now.Cause.Row().Kind == fault.Invalid {
+		kind = fault.Invalid
+	}
+	return fault.CodedAs(kind, now.Cause, "Operation %d (%s) of node %s has %s: %s", o.ID, o.Kind, o.NodeUUID, now.Outcome, now.Error)
+}
+
+// ofHardware returns the error of a request to hardware as fault.Refused, whatever was the matter, with its code: the client
+// gets its words, and nothing of Temper is away.
+func ofHardware(err error) error {
+	switch fault.KindOf(err) {
+	case fault.Unreachable, fault.Busy, fault.Denied, fault.Untrusted, fault.OutcomeUnknown:
+		return fault.CodedAs(fault.Refused, fault.CodeOf(err), "%w", err)
+	}
+	return err
+}

@@ -1,0 +1,27 @@
+package admission
+
+import "go.temper.dev/temper/internal/node"
+
+// Management decides what a request of kind k to the management interface does to n; reservation as in Verb. Unlike a request
+// for a power state it steers no open operation, because the steps of that set the boot device themselves.
+// Errors: Conflict, and Invalid if n's driver can't do it.
+func Management(n *node.Node, k node.OperationKind, reservation string) (Effect, error) {
+	if n.Operation != nil {
+		return Effect{}, node.Locked(n, reservation)
+	}
+	if err := SupportsManagement(n, k); err != nil {
+		return Effect{}, err
+	}
+	return Effect{Open: k, From: n.ProvisionState, To: n.ProvisionState}, nil
+}
+
+// SupportsManagement returns Ironic's error if n's management interface has no requests of kind k.
+func SupportsManagement(n *node.Node, k node.OperationKind) error {
+	switch i := n.Implementation("management"); {
+	case i.Means == node.MeansNone, i.Means == node.MeansNoop:
+		return n.Unsupported("management")
+	case k == node.KindNMI && !i.NMI:
+		return n.Unsupported(node.StepInjectNMI)
+	}
+	return nil
+}

@@ -1,0 +1,16 @@
+package node
+
+// Reading is what a client can have read from a node's BMC.
+type Reading string
+
+// The readings.
+const (
+	ReadBootDevice  Reading = "boot device"
+	ReadBootDevices Reading = "supported boot devices"
+)
+
+// BMCReading is what a BMC answers to a Reading. Only the field of that is set.
+type BMCReading struct {
+	BootDevice  BootDevice `json:"boot_device"`
+	BootDevices []string   `json:"boot_devices,omitempty"` // that the server may be told to boot from, by Ironic's names
+}

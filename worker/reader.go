@@ -1,0 +1,67 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"go.temper.dev/temper/activities"
+	"go.temper.dev/temper/activities/conductor"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/workflows"
+)
+
+// Read has a conductor read something of n's BMC, and waits for it until ctx ends, which needs a deadline. Errors have the
+// kind that the conductor's has; fault.Unreachable if no conductor or BMC answered in time, and fault.Unavailable if
+// Temporal did not.
+func (s Starter) Read(ctx context.Context, n *node.Node, what node.Reading) (out node.BMCReading, err error) {
+	until, limited := ctx.Deadline()
+	if !limited {
+		return out, fault.New(fault.Internal, "read the %s of node %s: no deadline", what, n.UUID)
+	}
+	within := max(time.Until(until), time.Millisecond)
+	run, err := s.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                       fmt.Sprintf("node/%s/read/%s", n.UUID, uuid.NewString()),
+		TaskQueue:                workflows.OrchestratorQueue,
+		WorkflowExecutionTimeout: within,
+		StaticSummary:            fmt.Sprintf("read the %s of %s", what, cmp.Or(n.Name, n.UUID)),
+		TypedSearchAttributes:    workflows.ReadAttributes(n),
+	}, workflows.ReadType, workflows.ReadInput{
+		ReadInput: conductor.ReadInput{Node: n.UUID, What: what}, Group: n.ConductorGroup, Driver: n.Driver, Within: within,
+	})
+	if err != nil {
+		return out, fault.Coded(fault.TemporalUnavailable, "read the %s of node %s: %w", what, n.UUID, err)
+	}
+	err = run.Get(ctx, &out)
+	var app *temporal.ApplicationError
+	var late *temporal.TimeoutError
+	switch {
+	case err == nil:
+		return out, nil
+	case errors.As(err, &app):
+		return out, fault.CodedAs(fault.ParseKind(app.Type()), activities.CauseOf(err), "%s", app.Message())
+	case ctx.Err() != nil, errors.As(err, &late):
+		return out, fault.New(fault.Unreachable, "the %s of node %s could not be read within %s: no conductor and no BMC answered", what, n.UUID, within.Round(time.Second))
+	}
+	return out, fault.Coded(fault.TemporalUnavailable, "read the %s of node %s: %w", what, n.UUID, err)
+}
+
+// Await returns when the workflow of o has ended, however it ended, or with the error of ctx or of Temporal.
+func (s Starter) Await(ctx context.Context, o *node.Operation) error {
+	err := s.Client.GetWorkflow(ctx, o.WorkflowID, "").Get(ctx, nil)
+	var ended *temporal.WorkflowExecutionError
+	switch {
+	case err == nil, errors.As(err, &ended):
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return fault.Coded(fault.TemporalUnavailable, "wait for the workflow of operation %d: %w", o.ID, err)
+}
