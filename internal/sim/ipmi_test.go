@@ -99,6 +99,20 @@ func TestIPMIToolReadsAndDrivesAServer(t *testing.T) {
 	}
 }
 
+func TestIPMIToolReadsTheSensors(t *testing.T) {
+	s := start(t, quick(sim.Config{Servers: 1, IPMI: true}))
+	tool := newIPMITool(t, s.server("sim-0001"), 17)
+	require.Regexp(t, `(?m)^CPU1 Temp +\| no reading +\| ns$`, tool.run("sdr", "list", "full"), "it is off")
+	tool.run("power", "on")
+	m := s.rack.Server("sim-0001")
+	require.Eventually(t, func() bool { return m.PowerState() == machine.On }, soon, time.Millisecond)
+	s.faults("sim-0001", `{"kind":"overheated"}`)
+	told := tool.run("sdr", "list", "full")
+	for _, want := range []string{`Inlet Temp +\| 22 degrees C +\| ok`, `CPU1 Temp +\| 98 degrees C +\| cr`, `Fan 4 +\| 8400 RPM +\| ok`} {
+		require.Regexp(t, "(?m)^"+want+"$", told)
+	}
+}
+
 func TestIPMIToolIsRefused(t *testing.T) {
 	s := start(t, quick(sim.Config{Servers: 1, IPMI: true}))
 	row := s.server("sim-0001")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bougou/go-ipmi/pkg/command/app"
@@ -42,6 +43,8 @@ type endpoint struct {
 	link     *link               // nil = not logged in
 	suite    types.CipherSuiteID // the one that the BMC took last
 	isClosed bool
+
+	repository atomic.Pointer[repository] // of sensors, as it was read last; nil = not yet
 
 	mu       sync.Mutex // guards lastUsed
 	lastUsed time.Time

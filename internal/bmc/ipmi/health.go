@@ -9,8 +9,8 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// Health reads the faults of Get Chassis Status (IPMI 2.0, table 28-3), which is one command. It reads no sensors: a server
-// has some hundred of them, and each is two commands.
+// Health reads the faults of Get Chassis Status (IPMI 2.0, table 28-3), and each sensor of the BMC that tells the health of a
+// part, which is one command each.
 func (s *session) Health(ctx context.Context) (bmc.Health, error) {
 	var status chassis.GetChassisStatusResponse
 	if err := s.read(ctx, &chassis.GetChassisStatusRequest{}, &status); err != nil {
@@ -35,6 +35,9 @@ func (s *session) Health(ctx context.Context) (bmc.Health, error) {
 			is = f.worst
 		}
 		h.Tell(f.kind, "", is, f.message)
+	}
+	if err := s.tellSensors(ctx, &h); err != nil {
+		return bmc.Health{}, s.wrap("read the sensors", err)
 	}
 	h.Reasons = node.WorstFirst(h.Reasons)
 	return h, nil

@@ -80,6 +80,7 @@ type openIPMI struct {
 	port    int
 	process *os.Process
 	lines   []string // further lines of lan.conf
+	emu     string   // further lines of sim.emu
 }
 
 // events are the entries of the event log: a temperature that is too high and then not, a record of
@@ -100,11 +101,17 @@ const openIPMIUsers = `
 // startOpenIPMI starts a simulator. Lines are for the BMC in its lan.conf.
 func startOpenIPMI(t *testing.T, lines ...string) *openIPMI {
 	t.Helper()
+	return startOpenIPMIWith(t, "", lines...)
+}
+
+// startOpenIPMIWith starts a simulator with further lines of sim.emu.
+func startOpenIPMIWith(t *testing.T, emu string, lines ...string) *openIPMI {
+	t.Helper()
 	program := tool(t, "ipmi_sim", "openipmi")
 	script, err := filepath.Abs("testdata/chassis.sh")
 	require.NoError(t, err)
 	for range 5 { // another process may take the port
-		if o := runOpenIPMI(t, program, script, freePort(t), lines...); o != nil {
+		if o := runOpenIPMI(t, program, script, freePort(t), emu, lines...); o != nil {
 			return o
 		}
 	}
@@ -116,14 +123,14 @@ func startOpenIPMI(t *testing.T, lines ...string) *openIPMI {
 func (o *openIPMI) restart() *openIPMI {
 	script, err := filepath.Abs("testdata/chassis.sh")
 	require.NoError(o.t, err)
-	again := runOpenIPMI(o.t, tool(o.t, "ipmi_sim", "openipmi"), script, o.port, o.lines...)
+	again := runOpenIPMI(o.t, tool(o.t, "ipmi_sim", "openipmi"), script, o.port, o.emu, o.lines...)
 	require.NotNil(o.t, again)
 	return again
 }
 
 // runOpenIPMI returns nil if the simulator ends at once.
-func runOpenIPMI(t *testing.T, program, script string, port int, lines ...string) *openIPMI {
-	o := &openIPMI{t: t, dir: t.TempDir(), port: port, lines: lines}
+func runOpenIPMI(t *testing.T, program, script string, port int, emu string, lines ...string) *openIPMI {
+	o := &openIPMI{t: t, dir: t.TempDir(), port: port, lines: lines, emu: emu}
 	o.server(o.dir)
 	o.server(o.behind())
 	o.write("lan.conf", fmt.Sprintf(`
@@ -144,7 +151,7 @@ set_working_mc 0x30
   chassis_control "%[2]s %[4]s"
 `, o.port, script, o.dir, o.behind(), openIPMIUsers, strings.Join(lines, "\n")))
 	o.write("sim.emu", "mc_setbmc 0x20\nmc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02\nsel_enable 0x20 1000 0x0a\nmc_enable 0x20\n"+events+
-		"mc_add 0x30 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02\nmc_enable 0x30\n")
+		"mc_add 0x30 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02\nmc_enable 0x30\n"+emu)
 	cmd := exec.Command(program, "-n", "-c", filepath.Join(o.dir, "lan.conf"), "-f", filepath.Join(o.dir, "sim.emu"), "-s", filepath.Join(o.dir, "state"))
 	require.NoError(t, os.MkdirAll(filepath.Join(o.dir, "state"), 0o700))
 	require.NoError(t, cmd.Start())

@@ -305,18 +305,38 @@ func TestAnInterruptIsSentOnceWhateverIsLost(t *testing.T) {
 	require.Equal(t, fault.Refused, fault.KindOf(err), "the rack has no event log")
 }
 
-func TestTheHealthIsThatOfTheChassis(t *testing.T) {
+// The rack returns at most 24 bytes of a sensor's record at once, so the driver reads each in parts.
+func TestTheHealthIsThatOfTheChassisAndTheSensors(t *testing.T) {
 	r := startRack(t, sim.Config{})
 	s := open(t, newDriver(t, quick()), r.info(nil))
-	h, err := s.Health(t.Context())
-	require.NoError(t, err)
+	health := func(faults string) bmc.Health {
+		t.Helper()
+		r.faults(faults)
+		h, err := s.Health(t.Context())
+		require.NoError(t, err)
+		return h
+	}
+	h := health("")
+	require.Equal(t, node.HealthOK, h.Status)
+	require.Equal(t, []bmc.Reading{{Quantity: bmc.Temperature, Place: bmc.PlaceIntake, Value: 22}}, h.Readings, "of a server that is off")
+
+	require.NoError(t, s.RequestPower(t.Context(), bmc.RequestOn))
+	require.Eventually(t, func() bool { p, err := s.Power(t.Context()); return err == nil && p == bmc.PowerOn }, 10*time.Second, time.Millisecond)
+	h = health("")
 	require.Equal(t, node.HealthOK, h.Status)
 	require.Empty(t, h.Reasons)
-	r.faults(`{"kind":"failed_fan"}`)
-	h, err = s.Health(t.Context())
-	require.NoError(t, err)
+	require.Contains(t, h.Readings, bmc.Reading{Quantity: bmc.Temperature, Place: bmc.PlaceProcessor, Value: 54})
+	require.Contains(t, h.Readings, bmc.Reading{Quantity: bmc.FanSpeed, Value: 8400})
+
+	require.ElementsMatch(t, []node.HealthReason{
+		{Kind: node.ComponentFan, Severity: node.HealthCritical, Message: "a fan or the cooling has failed"},
+		{Kind: node.ComponentFan, Name: "Fan 1", Severity: node.HealthCritical, Message: "0 RPM, at or below the lower critical threshold"},
+	}, health(`{"kind":"failed_fan"}`).Reasons)
+	h = health(`{"kind":"overheated"}`)
 	require.Equal(t, node.HealthCritical, h.Status)
-	require.Equal(t, []node.HealthReason{{Kind: node.ComponentFan, Severity: node.HealthCritical, Message: "a fan or the cooling has failed"}}, h.Reasons)
+	require.Equal(t, []node.HealthReason{
+		{Kind: node.ComponentTemperature, Name: "CPU1 Temp", Severity: node.HealthCritical, Message: "98 degrees C, at or above the upper critical threshold"},
+	}, h.Reasons)
 }
 
 // A BMC that gives no answer in time has twice as long for the next one. What other conductors have learned holds here, too, and

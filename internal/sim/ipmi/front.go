@@ -40,6 +40,7 @@ func New(c Config) *Service {
 	handlers.RegisterTransportHandlers(s.registry)
 	registerChassis(s.registry)
 	registerBMC(s.registry)
+	registerSensors(s.registry)
 	handlers.RegisterPayloadHandlers(s.registry)
 	handlers.RegisterSOLHandlers(s.registry)
 	return s

@@ -23,21 +23,10 @@ func (s sensorModel) part() Part {
 	}[s], Guessed, ""}
 }
 
-const (
-	fanCount    = 4
-	supplyCount = 2
-	cpuCritical = 95 // °C
-)
+const supplyCount = 2
 
-// sensors are the temperatures of a server that is on.
-var sensors = []struct {
-	id, name, context string
-	celsius, critical float64
-}{
-	{"Inlet", "Inlet Temp", "Intake", 22, 47},
-	{"CPU1", "CPU1 Temp", "CPU", 54, cpuCritical},
-	{"Exhaust", "Exhaust Temp", "Exhaust", 37, 80},
-}
+// contexts are where the temperatures of a server are measured, as Redfish says it.
+var contexts = []string{"Intake", "CPU", "Exhaust"}
 
 // sick is a Status whose health is health.
 func sick(health string) m { return m{"State": "Enabled", "Health": health} }
@@ -60,37 +49,26 @@ func (c *call) rollup() string {
 	return "OK"
 }
 
-// celsius returns what sensor i reads, nil while the server is off, except for the inlet's.
+// celsius returns what the sensor of temperature i reads, nil if nothing.
 func (c *call) celsius(i int) any {
-	switch {
-	case i > 0 && c.s.PowerState() != machine.On:
-		return nil
-	case i == 1 && c.s.Faults.Active(faults.Overheated):
-		return cpuCritical + 3.0
+	if v, ok := c.s.Celsius(i); ok {
+		return v
 	}
-	return sensors[i].celsius
+	return nil
 }
 
 func (c *call) sensorHealth(i int) string {
-	if i == 1 {
+	if i == machine.CPUSensor {
 		return c.partHealth(faults.Overheated)
 	}
 	return "OK"
 }
 
 func (c *call) fanHealth(i int) string {
-	if i == 0 {
-		return c.partHealth(faults.FailedFan)
+	if c.s.FanFailed(i) {
+		return "Critical"
 	}
 	return "OK"
-}
-
-// rpm returns the speed of fan i.
-func (c *call) rpm(i int) float64 {
-	if c.fanHealth(i) != "OK" || c.s.PowerState() != machine.On {
-		return 0
-	}
-	return 8400
 }
 
 // watts returns what the server draws.
@@ -131,10 +109,10 @@ func sensorRoutes(r map[string]resource, model sensorModel) {
 
 func getThermal(c *call) (m, error) {
 	var temperatures, fans []any
-	for i, one := range sensors {
+	for i, one := range machine.Temperatures {
 		temperatures = append(temperatures, m{
-			"@odata.id": chassis + "/Thermal#/Temperatures/" + strconv.Itoa(i), "MemberId": one.id, "Name": one.name, "ReadingCelsius": c.celsius(i),
-			"PhysicalContext": one.context, "UpperThresholdCritical": one.critical, "Status": sick(c.sensorHealth(i)),
+			"@odata.id": chassis + "/Thermal#/Temperatures/" + strconv.Itoa(i), "MemberId": one.ID, "Name": one.Name, "ReadingCelsius": c.celsius(i),
+			"PhysicalContext": contexts[i], "UpperThresholdCritical": one.Critical, "Status": sick(c.sensorHealth(i)),
 		})
 	}
 	// A socket without a processor is listed, too, as real BMCs do.
@@ -142,10 +120,10 @@ func getThermal(c *call) (m, error) {
 		"@odata.id": chassis + "/Thermal#/Temperatures/9", "MemberId": "CPU9", "Name": "CPU9 Temp", "ReadingCelsius": nil, "PhysicalContext": "CPU",
 		"Status": m{"State": "Absent"},
 	})
-	for i := range fanCount {
+	for i := range machine.FanCount {
 		fans = append(fans, m{
 			"@odata.id": chassis + "/Thermal#/Fans/" + strconv.Itoa(i), "MemberId": strconv.Itoa(i + 1), "Name": fanName(i),
-			"Reading": c.rpm(i), "ReadingUnits": "RPM", "Status": sick(c.fanHealth(i)),
+			"Reading": c.s.RPM(i), "ReadingUnits": "RPM", "Status": sick(c.fanHealth(i)),
 		})
 	}
 	return m{
@@ -185,15 +163,15 @@ func newSensorRoutes(r map[string]resource) {
 			"Fans": ref(thermal + "/Fans"), "Status": enabled,
 		}, nil
 	})
-	r[thermal+"/Fans"] = get(func(*call) (m, error) { return numbered(thermal+"/Fans", "Fan", "Fans", fanCount), nil })
+	r[thermal+"/Fans"] = get(func(*call) (m, error) { return numbered(thermal+"/Fans", "Fan", "Fans", machine.FanCount), nil })
 	r[thermal+"/Fans/{n}"] = get(func(c *call) (m, error) {
-		i, err := nth(c, fanCount)
+		i, err := nth(c, machine.FanCount)
 		if err != nil {
 			return nil, err
 		}
 		return m{
 			"@odata.type": "#Fan.v1_5_0.Fan", "@odata.id": c.URL.Path, "Id": strconv.Itoa(i + 1), "Name": fanName(i),
-			"SpeedPercent": m{"Reading": c.rpm(i) / 120, "SpeedRPM": c.rpm(i)}, "Status": sick(c.fanHealth(i)),
+			"SpeedPercent": m{"Reading": c.s.RPM(i) / 120, "SpeedRPM": c.s.RPM(i)}, "Status": sick(c.fanHealth(i)),
 		}, nil
 	})
 	r[supplies] = get(func(*call) (m, error) {
@@ -222,17 +200,17 @@ func newSensorRoutes(r map[string]resource) {
 		}, nil
 	})
 	r[all] = get(func(*call) (m, error) {
-		paths := make([]string, len(sensors))
-		for i, one := range sensors {
-			paths[i] = all + "/" + one.id
+		paths := make([]string, len(machine.Temperatures))
+		for i, one := range machine.Temperatures {
+			paths[i] = all + "/" + one.ID
 		}
 		return collection(all, "Sensor", "Sensors", paths...), nil
 	})
-	for i, one := range sensors {
-		r[all+"/"+one.id] = get(func(c *call) (m, error) {
+	for i, one := range machine.Temperatures {
+		r[all+"/"+one.ID] = get(func(c *call) (m, error) {
 			return m{
-				"@odata.type": "#Sensor.v1_8_0.Sensor", "@odata.id": c.URL.Path, "Id": one.id, "Name": one.name, "ReadingType": "Temperature", "ReadingUnits": "Cel",
-				"Reading": c.celsius(i), "PhysicalContext": one.context, "Thresholds": m{"UpperCritical": m{"Reading": one.critical}}, "Status": sick(c.sensorHealth(i)),
+				"@odata.type": "#Sensor.v1_8_0.Sensor", "@odata.id": c.URL.Path, "Id": one.ID, "Name": one.Name, "ReadingType": "Temperature", "ReadingUnits": "Cel",
+				"Reading": c.celsius(i), "PhysicalContext": contexts[i], "Thresholds": m{"UpperCritical": m{"Reading": one.Critical}}, "Status": sick(c.sensorHealth(i)),
 			}, nil
 		})
 	}
