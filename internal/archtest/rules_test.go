@@ -58,7 +58,7 @@ var rules = []rule{
 	{at: "internal/bmc", ours: []string{"internal/dial", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "a vocabulary, not a protocol"},
 	{at: "internal/bmc/bmctest", ours: []string{"internal/bmc", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "the suite knows no driver"},
 	{at: "internal/bmc/fake", ours: []string{"internal/bmc", "internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "a driver speaks to BMCs only"},
-	{at: "internal/bmc/ipmi", ours: []string{"internal/bmc", "internal/dial", "internal/fault", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "a driver speaks to BMCs only"},
+	{at: "internal/bmc/ipmi", ours: []string{"internal/bmc", "internal/dial", "internal/fault", "internal/node", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "a driver speaks to BMCs only"},
 	{at: "internal/bmc/redfish", ours: []string{"internal/bmc", "internal/dial", "internal/fault", "internal/jsonlimit", "internal/node", "internal/recording", "internal/text"}, never: []string{temporal, pgx, gin}, why: "a driver speaks to BMCs only"},
 	{at: "internal/agent", ours: []string{"internal/dial", "internal/fault", "internal/jsonlimit", "internal/node", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "a protocol, shared with the simulator"},
 	{at: "internal/configdrive", ours: []string{"internal/fault"}, never: []string{temporal, pgx, gin, gofish}, why: "bytes in, bytes out"},
