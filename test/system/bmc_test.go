@@ -169,7 +169,7 @@ func TestABMCThatIsNoGoodLeavesTheNodeEnrolled(t *testing.T) {
 		words  string
 	}{
 		"nobody listens": {change: at("http://127.0.0.1:1"), words: "the connection was refused"},
-		"no such host":   {change: at("http://bmc.invalid"), words: "no such host"},
+		"no such host":   {change: at("http://bmc.invalid"), words: "no address is known for bmc.invalid"},
 		"it is no BMC": {change: func(i map[string]any) {
 			i["redfish_address"] = strings.Split(i["redfish_address"].(string), "/bmc/")[0]
 		}, words: "there is no Redfish service at this redfish_address"},

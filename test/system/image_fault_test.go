@@ -23,23 +23,24 @@ func TestAnImageThatIsNoGoodFailsTheDeployAndNothingElse(t *testing.T) {
 	small := ownRack(t, s.at.APIURL, sim.Config{Servers: 1, DiskBytes: int64(len(body)) / 2})
 	l := newLibrary(t, nil)
 	for name, c := range map[string]struct {
-		rack   *rack
-		source string
-		more   map[string]any
-		faults []fault
-		words  []string
+		rack    *rack
+		source  string
+		more    map[string]any
+		faults  []fault
+		refused string // words with which the API refuses the deploy; "" = it can't know
+		words   []string
 	}{
-		"it is not there":            {source: l.url + "/none.raw", words: []string{"status code 404 from " + l.url + "/none.raw"}},
+		"it is not there":            {source: l.url + "/none.raw", refused: "the server answered 404", words: []string{"status code 404 from " + l.url + "/none.raw"}},
 		"its server is gone":         {source: "http://127.0.0.1:1/disk.raw", words: []string{"http://127.0.0.1:1/disk.raw", "connection refused"}},
 		"it ends in the middle":      {source: l.url + "/cut.raw", words: []string{"cut.raw", "Unable to write image", "IncompleteRead(524288 bytes read, 524288 more expected)"}},
 		"its checksum is wrong":      {source: l.url + "/good.raw", more: sha256sum(zeros), words: []string{"Image failed to verify against checksum", zeros, l.sha256}},
 		"it arrives damaged":         {source: l.url + "/good.raw", faults: []fault{{Kind: "wrong_checksum"}}, words: []string{"Image failed to verify against checksum", l.sha256}},
 		"it is larger than the disk": {rack: small, source: l.url + "/good.raw", words: []string{"good.raw", "No space left on device"}},
 		"its file of checksums is not there": {
-			source: l.url + "/good.raw", more: map[string]any{"image_checksum": l.url + "/NOSUMS"}, words: []string{"/NOSUMS", "the server answered 404"},
+			source: l.url + "/good.raw", more: map[string]any{"image_checksum": l.url + "/NOSUMS"}, refused: "the server answered 404", words: []string{"/NOSUMS", "the server answered 404"},
 		},
 		"its file of checksums names others only": {
-			source: l.url + "/none.raw", more: map[string]any{"image_checksum": l.url + "/SUMS"}, words: []string{"no usable digest for none.raw"},
+			source: l.url + "/none.raw", more: map[string]any{"image_checksum": l.url + "/SUMS"}, refused: "no usable digest", words: []string{"no usable digest for none.raw"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,6 +55,9 @@ func TestAnImageThatIsNoGoodFailsTheDeployAndNothingElse(t *testing.T) {
 				c.more = sha256sum(l.sha256)
 			}
 			maps.Copy(info, c.more)
+			if c.refused != "" {
+				n.refusedFor(info, c.refused)
+			}
 			n.patch("instance_info", info)
 			n.spoil(c.faults...)
 			n.deployFailed(n.provision("active", nil), c.words...)
@@ -70,6 +74,15 @@ func TestAnImageThatIsNoGoodFailsTheDeployAndNothingElse(t *testing.T) {
 			n.deployed(n.provision("active", nil), l.sha256)
 		})
 	}
+}
+
+// refusedFor has the API refuse an image. Then it gives the image a secret, which only conductors can open, so that the API
+// accepts what it can't look at.
+func (n *node) refusedFor(info map[string]any, words string) {
+	n.t.Helper()
+	n.patch("instance_info", info)
+	require.Contains(n.t, n.refused(http.StatusBadRequest, "active", nil), words)
+	info["image_request_authorization_secret"] = "Bearer of nothing"
 }
 
 func sha256sum(value string) map[string]any {
@@ -105,12 +118,15 @@ func TestTheFormatOfAnImageIsFoundWhereItIsNotGiven(t *testing.T) {
 		sum := sha256.Sum256(beginning(beginnings[name]))
 		return hex.EncodeToString(sum[:])
 	}
-	for name, c := range map[string]struct{ source, sha256, format, fails string }{
+	for name, c := range map[string]struct {
+		source, sha256, format, fails string
+		refused                       bool // by the API, with the same words
+	}{
 		"a disk with a partition table":      {source: s.rack.url + "/images/disk.raw", sha256: digest(t, s.rack)},
 		"one that is called gpt":             {source: s.rack.url + "/images/disk.raw", sha256: digest(t, s.rack), format: "gpt"},
 		"a file system":                      {source: l.url + "/files.img", sha256: of("files.img")},
 		"qcow2 by another name":              {source: l.url + "/cloud.img", sha256: of("cloud.img")},
-		"one that no disk can be made of":    {source: l.url + "/windows.img", sha256: of("windows.img"), fails: "is a vmdk image"},
+		"one that no disk can be made of":    {source: l.url + "/windows.img", sha256: of("windows.img"), fails: "is a vmdk image", refused: true},
 		"one that is not what it is said to": {source: l.url + "/files.img", sha256: of("files.img"), format: "qcow2", fails: "Expected format was qcow2, but image was actually raw"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,6 +136,9 @@ func TestTheFormatOfAnImageIsFoundWhereItIsNotGiven(t *testing.T) {
 			maps.Copy(info, sha256sum(c.sha256))
 			if c.format != "" {
 				info["image_disk_format"] = c.format
+			}
+			if c.refused {
+				n.refusedFor(info, c.fails)
 			}
 			n.patch("instance_info", info)
 			id := n.provision("active", nil)

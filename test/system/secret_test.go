@@ -106,14 +106,21 @@ func TestNoSecretOfAURLIsToldAnywhere(t *testing.T) {
 	require.NoError(t, err)
 	right := digest(t, n.r)
 	var ids []string
-	for _, c := range []struct{ iso, image, checksum string }{
+	for _, c := range []struct {
+		iso, image, checksum string
+		refused              bool // by the API
+	}{
 		{iso: signed("/images/nothing.iso"), image: n.r.url + "/images/disk.raw", checksum: right},
 		{iso: "http://reader:" + secret + "@127.0.0.1:1/a.iso?sig=" + secret, image: n.r.url + "/images/disk.raw", checksum: right},
-		{iso: iso, image: n.r.url + "/images/disk.raw", checksum: signed("/images/nothing.sums")},
-		{iso: iso, image: signed("/images/nothing.raw"), checksum: right},
+		{iso: iso, image: n.r.url + "/images/disk.raw", checksum: signed("/images/nothing.sums"), refused: true},
+		{iso: iso, image: signed("/images/nothing.raw"), checksum: right, refused: true},
 	} {
 		n.patch("driver_info/deploy_iso", c.iso)
-		n.patch("instance_info", map[string]any{"image_source": c.image, "image_disk_format": "raw", "image_checksum": c.checksum})
+		info := map[string]any{"image_source": c.image, "image_disk_format": "raw", "image_checksum": c.checksum}
+		if c.refused {
+			n.refusedFor(info, "the server answered 404")
+		}
+		n.patch("instance_info", info)
 		id := n.provision("active", nil)
 		now := n.failed(id, "deploy failed")
 		require.NotEmpty(t, text(now.LastError))
