@@ -105,12 +105,10 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 		return nil
 	}
 	asked := time.Now().UTC()
-	until := t.givesUp(asked, limit)
 	var lost error
 	if !inTransition(p, want) {
-		t.waitFor(node.Wait{
-			For: node.WaitPower, Subject: string(stateOf(want)), Since: asked, Until: &until, Every: t.Settings.PowerPoll, Unanswered: true,
-		})
+		// The time for the effect begins with the answer, so that the end of it is told only then.
+		t.waitFor(node.Wait{For: node.WaitPower, Subject: string(stateOf(want)), Since: asked, Every: t.Settings.PowerPoll, Unanswered: true})
 		if lost, err = t.sendPower(ctx, step, s, r, asked); err != nil {
 			return err
 		}
@@ -118,6 +116,7 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 	if step.Issued != nil { // sent just now, or by an attempt before
 		asked = step.Issued.At
 	}
+	until := time.Now().Add(limit)
 	seen, err := t.watchPower(ctx, s, want, asked, until, until)
 	if err != nil {
 		return err
@@ -128,7 +127,7 @@ func (t *task) powerTo(ctx context.Context, step *node.Step, want bmc.Power, r b
 		if lost != nil {
 			unanswered = "; the BMC has not answered that request: " + fault.Text(lost)
 		}
-		return fault.Coded(fault.PowerUnchanged, "power state is not %q %s after %s was sent%s", stateOf(want), until.Sub(asked).Round(10*time.Millisecond), r, unanswered)
+		return fault.Coded(fault.PowerUnchanged, "power state is not %q %s after %s was sent%s", stateOf(want), limit, r, unanswered)
 	}
 	t.tookEffect(r.Name())
 	step.Issued = nil

@@ -99,7 +99,7 @@ func (t *task) listening(ctx context.Context) context.Context {
 // waitForAnswer notes that the step, whose last error is silence, waits for a BMC that gives no answer.
 func (t *task) waitForAnswer(step *node.Step) {
 	since := *step.SilentSince
-	until := since.Add(t.Settings.AwayTimeout + max(t.awaited, t.op.AnswerWithin, usualWithin)) // the last try is awaited, too
+	until := since.Add(t.Settings.AwayTimeout + max(t.answerWithin(), t.op.AnswerWithin, usualWithin)) // the last try is awaited, too
 	w := node.SilentWait(since, step.LastError, until)
 	t.op.StepWait = &w
 	t.copyWait()

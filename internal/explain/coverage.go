@@ -90,14 +90,16 @@ func (e *Explanation) canCover(n *node.Node, f Facts) {
 // newConductor stands for the name of a conductor that only the reader can choose.
 const newConductor = "NAME"
 
-// starts is the start of a conductor that covers n: one that is known and would if it ran, or else a new one.
+// starts is the start of a conductor that covers n: the one that ran last of those that would, or else a new one. The status of the
+// conductors names the same one.
 func starts(n *node.Node, fleet []coverage.Conductor) Action {
+	out, latest := Action{Do: StartConductor, Conductor: newConductor, Group: n.ConductorGroup, Drivers: n.Driver}, time.Time{}
 	for _, c := range fleet {
-		if !c.Alive && c.Covers(n.ConductorGroup, n.Driver, n.Interfaces) {
-			return Action{Do: StartConductor, Conductor: c.Hostname, Group: c.Group, Drivers: strings.Join(driversOf(c), ",")}
+		if !c.Alive && c.HeartbeatAt.After(latest) && c.Covers(n.ConductorGroup, n.Driver, n.Interfaces) {
+			out.Conductor, out.Drivers, latest = c.Hostname, strings.Join(driversOf(c), ","), c.HeartbeatAt
 		}
 	}
-	return Action{Do: StartConductor, Conductor: newConductor, Group: n.ConductorGroup, Drivers: n.Driver}
+	return out
 }
 
 // otherGroups returns, sorted, at most maxNamed other groups with a conductor that could

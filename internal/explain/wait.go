@@ -171,7 +171,7 @@ func agentAnswers(w *node.Wait, format func(time.Time) string, at func(*time.Tim
 	if w.Unread == "" {
 		return []string{who + " has been asked at " + format(w.Since) + ", and has not answered yet"}
 	}
-	return []string{who + " has not answered since " + at(w.UnreadSince) + text.Because(text.Clause(w.Unread))}
+	return []string{who + " has not answered since " + format(w.Since) + text.Because(text.Clause(w.Unread))}
 }
 
 // slowness says how slowly a BMC answers.

@@ -52,7 +52,7 @@ var hardware = map[string]struct {
 	"power requests are lost": {
 		fault: []map[string]any{kind("lost_power")}, step: "deploy.deploy", cause: fault.PowerUnchanged,
 		waits: "step deploy.deploy: power on asked at CLOCK; the BMC still says Off; looked at again every 1s; gives up at CLOCK",
-		words: `power state is not "power on" 27s after On was sent`,
+		words: `power state is not "power on" 25s after On was sent`,
 	},
 	"the agent is silent": {
 		fault: []map[string]any{kind("no_agent")}, step: "deploy.deploy", cause: fault.AgentNeverCalled,
