@@ -2,24 +2,19 @@ package temper
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
-	"golang.org/x/time/rate"
 
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
 )
 
-// Limits on the events that BMCs send. An event is only a hint, so refusing those above the limits does no harm.
 const (
-	bmcEventBody  = 64 << 10 // bytes that are read of an event
-	bmcEventRate  = 200      // a second and process
-	bmcEventBurst = 400
-	bmcSecretLen  = 43 // base64url of 32 bytes
+	bmcEventBody = 64 << 10 // bytes that are read of an event of a BMC
+	bmcSecretLen = 43       // base64url of 32 bytes
 )
-
-func newBMCEventLimit() *rate.Limiter { return rate.NewLimiter(bmcEventRate, bmcEventBurst) }
 
 // postBMCEvent answers POST /temper/v1/bmc-events/SECRET, which a BMC sends because a conductor has subscribed to its events.
 // BMCs can't log in, so the secret is all that they show. What the event says is not read: the conductor that waits for it reads
@@ -30,18 +25,20 @@ func (s *Server) postBMCEvent(c *gin.Context) (int, any, error) {
 	if len(secret) != bmcSecretLen {
 		return 0, nil, unknown
 	}
-	if !s.bmcEvents.Allow() {
+	id := node.SubscriptionID(secret)
+	if !s.bmcEvents.take(id, time.Now()) {
 		return 0, nil, fault.New(fault.Busy, "BMCs send more events than this API process takes.")
 	}
 	if err := format.DiscardBody(c, bmcEventBody); err != nil {
 		return 0, nil, err
 	}
-	known, err := s.Store.AnnounceBMCEvent(c.Request.Context(), node.SubscriptionID(secret))
+	known, err := s.Store.AnnounceBMCEvent(c.Request.Context(), id)
 	switch {
 	case err != nil:
 		return 0, nil, err
 	case !known:
 		return 0, nil, unknown
 	}
+	s.bmcEvents.learn(id, time.Now())
 	return http.StatusNoContent, nil, nil
 }

@@ -13,7 +13,8 @@ var Explained = explained
 
 // BMCEventAboveTheRate is the error of an event of a BMC if no more are taken.
 func BMCEventAboveTheRate() error {
-	s := &Server{bmcEvents: rate.NewLimiter(0, 0)} // not even the database is asked
+	none := rate.NewLimiter(0, 0)
+	s := &Server{bmcEvents: &bmcEventLimits{known: none, strangers: none}} // not even the database is asked
 	c, _ := gin.CreateTestContext(httptest.NewRecorder())
 	c.Params = gin.Params{{Key: "secret", Value: strings.Repeat("y", bmcSecretLen)}}
 	_, _, err := s.postBMCEvent(c)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/time/rate"
 
 	"go.temper.dev/temper/api/httpd"
 	"go.temper.dev/temper/api/intent"
@@ -30,12 +29,12 @@ type Config struct {
 type Server struct {
 	*intent.Service
 	Config
-	bmcEvents *rate.Limiter
+	bmcEvents *bmcEventLimits
 }
 
 // New makes a Server and registers its metrics; metrics may be nil.
 func New(s *intent.Service, c Config, metrics prometheus.Registerer) (*Server, error) {
-	out := &Server{Service: s, Config: c, bmcEvents: newBMCEventLimit()}
+	out := &Server{Service: s, Config: c, bmcEvents: newBMCEventLimits()}
 	if metrics != nil {
 		for _, m := range []prometheus.Collector{quarantineCollector{s.Store}, fleetCollector{s.Store}, partCollector{out}, eventCollector{c.Events}, webhookCollector{s.Store}} {
 			if err := metrics.Register(m); err != nil {

@@ -1,0 +1,44 @@
+package temper
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestANoisyBMCTakesNoRoomFromOthers(t *testing.T) {
+	l, now := newBMCEventLimits(), time.Now()
+	require.True(t, l.take("noisy", now))
+	require.True(t, l.take("quiet", now))
+	l.learn("noisy", now)
+	l.learn("quiet", now)
+	taken := 0
+	for range 10 * knownEventBurst {
+		if l.take("noisy", now) {
+			taken++
+		}
+	}
+	require.Equal(t, ownEventBurst-1, taken)
+	for range ownEventBurst - 1 {
+		require.True(t, l.take("quiet", now))
+	}
+	require.True(t, l.take("noisy", now.Add(time.Second)))
+
+	for i := range 2 * strangerEventBurst {
+		require.Equal(t, i < strangerEventBurst-2, l.take(fmt.Sprint(i), now), "strangers have a limit of their own")
+	}
+	require.True(t, l.take("quiet", now.Add(time.Second)))
+}
+
+func TestTheKnownSubscriptionsAreBounded(t *testing.T) {
+	l, now := newBMCEventLimits(), time.Now()
+	l.learn("in use", now)
+	for i := range 3 * knownSubscriptions {
+		l.learn(fmt.Sprint(i), now)
+		require.NotNil(t, l.of("in use"))
+	}
+	require.LessOrEqual(t, len(l.recent)+len(l.older), 2*knownSubscriptions)
+	require.Nil(t, l.of("0"), "it was not used for long")
+}
