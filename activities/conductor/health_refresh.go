@@ -8,19 +8,15 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/sync/errgroup"
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/coverage"
-	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
-	"go.temper.dev/temper/internal/secret"
 )
 
 // Limits of a refresh of health. The driver limits how many requests go to one BMC at a time.
 const (
 	healthAtOnce = 16
-	healthPage   = 500
 	healthStale  = 3               // of readings that are the same, every third one is written
 	healthTime   = 2 * time.Minute // one BMC
 )
@@ -28,8 +24,7 @@ const (
 // HealthStore is what a refresh of health reads and writes.
 type HealthStore interface {
 	HealthDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.HealthDue, error)
-	// DriverSecrets does what PowerStore.DriverSecrets does.
-	DriverSecrets(ctx context.Context, nodes []node.Node) (map[int64]node.Secrets, error)
+	SecretStore
 	RecordHealth(ctx context.Context, seen []node.HealthSeen) error
 	// BMCAnswered is that of SilenceStore.
 	BMCAnswered(ctx context.Context, id int64, bmc string) error
@@ -47,6 +42,7 @@ type HealthRefresh struct {
 
 	mu   sync.Mutex
 	last map[int64]ReadHealth // by node
+	news []node.HealthSeen    // what is still to be written
 }
 
 // ReadHealth is the health of a node as this conductor read it last.
@@ -65,22 +61,17 @@ func (r *HealthRefresh) Read() []ReadHealth {
 // All reads the health of each node that this conductor owns, once. It writes what is new with one statement a page. It
 // returns an error if the database fails, but not if a BMC does not answer.
 func (r *HealthRefresh) All(ctx context.Context) error {
-	drivers, seen := slices.Sorted(maps.Keys(r.Self.Interfaces)), map[int64]bool{}
-	for after := int64(0); ; {
-		due, err := r.Store.HealthDue(ctx, r.Self.Hostname, drivers, after, healthPage)
-		if err != nil {
-			return err
-		}
-		for _, d := range due {
-			after = d.ID
-			seen[d.ID] = true
-		}
-		if err := r.page(ctx, due); err != nil {
-			return err
-		}
-		if len(due) < healthPage {
-			break
-		}
+	seen, err := refresh[node.HealthDue]{
+		self: r.Self, secrets: r.Store, atOnce: healthAtOnce, due: r.Store.HealthDue,
+		of: func(d *node.HealthDue) *node.Node { return &d.Node },
+		read: func(ctx context.Context, due *node.HealthDue, sealed node.Secrets) error {
+			r.one(ctx, due, sealed)
+			return nil
+		},
+		readPage: r.write,
+	}.all(ctx)
+	if err != nil {
+		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,57 +79,32 @@ func (r *HealthRefresh) All(ctx context.Context) error {
 	return nil
 }
 
-func (r *HealthRefresh) page(ctx context.Context, due []node.HealthDue) error {
-	if len(due) == 0 {
+// write writes what is new.
+func (r *HealthRefresh) write(ctx context.Context) error {
+	r.mu.Lock()
+	news := r.news
+	r.news = nil
+	r.mu.Unlock()
+	if len(news) == 0 {
 		return nil
 	}
-	nodes := make([]node.Node, len(due))
-	for i := range due {
-		nodes[i] = due[i].Node
-	}
-	sealed, err := r.Store.DriverSecrets(ctx, nodes)
-	if err != nil {
-		return err
-	}
-	var g errgroup.Group
-	g.SetLimit(healthAtOnce)
-	news := make([]*node.HealthSeen, len(due))
-	for i := range due {
-		g.Go(func() error {
-			news[i] = r.one(ctx, &due[i], sealed[due[i].ID])
-			return nil
-		})
-	}
-	_ = g.Wait() // the functions return no error
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	var write []node.HealthSeen
-	for _, n := range news {
-		if n != nil {
-			write = append(write, *n)
-		}
-	}
-	if len(write) == 0 {
-		return nil
-	}
-	return r.Store.RecordHealth(ctx, write)
+	return r.Store.RecordHealth(ctx, news)
 }
 
-// one reads the health of a node and returns it if it has to be written. If the BMC does not answer, nothing is written:
+// one reads the health of a node and notes it if it has to be written. If the BMC does not answer, nothing is written:
 // PowerRefresh records silent BMCs.
-func (r *HealthRefresh) one(ctx context.Context, due *node.HealthDue, sealed node.Secrets) *node.HealthSeen {
+func (r *HealthRefresh) one(ctx context.Context, due *node.HealthDue, sealed node.Secrets) {
 	read, ok, err := r.read(ctx, &due.Node, sealed)
 	if ctx.Err() != nil {
-		return nil
+		return
 	}
 	if err != nil {
 		r.forget(due.ID)
 		r.Log.Warn("the health could not be read", zap.String("node", due.UUID), zap.Error(err))
-		return nil
+		return
 	}
 	if !ok {
-		return nil
+		return
 	}
 	r.keep(due.ID, ReadHealth{UUID: due.UUID, Health: read})
 	r.answered(ctx, &due.Node)
@@ -147,9 +113,11 @@ func (r *HealthRefresh) one(ctx context.Context, due *node.HealthDue, sealed nod
 	if changed {
 		r.Log.Info("the health has changed", zap.String("node", due.UUID), zap.String("was", string(due.Before.Status)), zap.String("is", string(read.Status)), zap.Int("reasons", len(next.Reasons)))
 	} else if before := due.Before.ReadAt; before != nil && now.Sub(*before) < healthStale*r.Interval-r.Interval/2 {
-		return nil
+		return
 	}
-	return &node.HealthSeen{ID: due.ID, Health: next}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.news = append(r.news, node.HealthSeen{ID: due.ID, Health: next})
 }
 
 // answered records that a BMC that was silent has told the health of the node.
@@ -164,14 +132,7 @@ func (r *HealthRefresh) answered(ctx context.Context, n *node.Node) {
 
 // read asks the BMC; ok is false if the driver reads no health.
 func (r *HealthRefresh) read(ctx context.Context, n *node.Node, sealed node.Secrets) (h bmc.Health, ok bool, err error) {
-	driver, known := r.Drivers[n.Driver]
-	if !known {
-		return h, false, fault.New(fault.Invalid, "no driver %s", n.Driver)
-	}
-	if sealed == nil {
-		return h, false, fault.New(fault.Internal, "the secrets of node %s do not open", n.UUID)
-	}
-	s, err := driver.Open(ctx, bmc.Target{Node: n.UUID, Info: secret.Unmask(n.DriverInfo, secretsOf("driver_info", sealed))})
+	s, err := openUnreserved(ctx, r.Drivers, n, sealed)
 	if err != nil {
 		return h, false, err
 	}

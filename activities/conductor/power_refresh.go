@@ -4,25 +4,21 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/sync/errgroup"
 
 	"go.temper.dev/temper/internal/bmc"
 	"go.temper.dev/temper/internal/coverage"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
-	"go.temper.dev/temper/internal/secret"
 )
 
 // The bounds of a refresh. How many requests go to one BMC at a time is its driver's.
 const (
-	refreshAtOnce   = 8 // as Ironic's sync_power_state_workers
-	refreshPage     = 500
+	refreshAtOnce   = 8  // as Ironic's sync_power_state_workers
 	refreshFailures = 3  // in a row, until a node gets a fault (Ironic's power_state_sync_max_retries)
 	refreshStale    = 10 // an unchanged reading is written every so many refreshes
 )
@@ -30,9 +26,7 @@ const (
 // PowerStore is what a refresh of power states reads and writes.
 type PowerStore interface {
 	PowerDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.Node, error)
-	// DriverSecrets returns the secrets of driver_info by the id of the node. A node whose
-	// secrets can't be decrypted is missing.
-	DriverSecrets(ctx context.Context, nodes []node.Node) (map[int64]node.Secrets, error)
+	SecretStore
 	RecordPower(ctx context.Context, p node.PowerSeen) (bool, error)
 	SilenceStore
 	// SilentDue returns nodes like PowerDue, of those whose BMC is silent and has to be asked now. Nobody else asks them
@@ -61,38 +55,17 @@ type PowerRefresh struct {
 // All reads the power state of each node that this conductor owns, once. It returns an
 // error if the database fails, but not if a BMC does not answer.
 func (r *PowerRefresh) All(ctx context.Context) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(refreshAtOnce)
-	drivers, seen := slices.Sorted(maps.Keys(r.Self.Interfaces)), map[int64]bool{}
-	for after := int64(0); ; {
-		nodes, sealed, err := r.page(ctx, drivers, after)
-		if err != nil {
-			_ = g.Wait()
-			return err
-		}
-		for _, n := range nodes {
-			after = n.ID
-			seen[n.ID] = true
-			g.Go(func() error { return r.one(ctx, &n, sealed[n.ID]) })
-		}
-		if len(nodes) < refreshPage {
-			break
-		}
+	seen, err := refresh[node.Node]{
+		self: r.Self, secrets: r.Store, atOnce: refreshAtOnce, due: r.Store.PowerDue,
+		of: func(n *node.Node) *node.Node { return n }, read: r.one,
+	}.all(ctx)
+	if err != nil {
+		return err
 	}
-	err := g.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.failed, func(id int64, _ int) bool { return !seen[id] })
-	return err
-}
-
-func (r *PowerRefresh) page(ctx context.Context, drivers []string, after int64) ([]node.Node, map[int64]node.Secrets, error) {
-	nodes, err := r.Store.PowerDue(ctx, r.Self.Hostname, drivers, after, refreshPage)
-	if err != nil || len(nodes) == 0 {
-		return nil, nil, err
-	}
-	sealed, err := r.Store.DriverSecrets(ctx, nodes)
-	return nodes, sealed, err
+	return nil
 }
 
 // one reads the power state of a node and writes it if it is new. Meanwhile the node may
@@ -167,16 +140,7 @@ func (r *PowerRefresh) failedAgain(id int64) int {
 }
 
 func (r *PowerRefresh) read(ctx context.Context, n *node.Node, sealed node.Secrets) (node.PowerState, error) {
-	driver, ok := r.Drivers[n.Driver]
-	if !ok {
-		return "", fault.New(fault.Invalid, "no driver %s", n.Driver)
-	}
-	if sealed == nil {
-		return "", fault.New(fault.Internal, "the secrets of node %s do not open", n.UUID)
-	}
-	s, err := driver.Open(ctx, bmc.Target{
-		Node: n.UUID, Info: secret.Unmask(n.DriverInfo, secretsOf("driver_info", sealed)), LastPower: powerOf(n.PowerState),
-	})
+	s, err := openUnreserved(ctx, r.Drivers, n, sealed)
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,103 @@
+package conductor
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"go.temper.dev/temper/internal/bmc"
+	"go.temper.dev/temper/internal/coverage"
+	"go.temper.dev/temper/internal/fault"
+	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/secret"
+)
+
+// refreshPage is how many nodes are read from the database at once.
+const refreshPage = 500
+
+// SecretStore reads the secrets of nodes.
+type SecretStore interface {
+	// DriverSecrets returns the secrets of driver_info by the id of the node. A node whose
+	// secrets can't be decrypted is missing.
+	DriverSecrets(ctx context.Context, nodes []node.Node) (map[int64]node.Secrets, error)
+}
+
+// refresh reads something from the BMC of each node that a conductor owns. The nodes are read page by page, and some of
+// them at a time. T is a node, with what the reading needs besides.
+type refresh[T any] struct {
+	self    coverage.Conductor
+	secrets SecretStore
+	atOnce  int
+	// due returns the next page: nodes with greater ids than after, at most limit.
+	due func(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]T, error)
+	of  func(*T) *node.Node
+	// read reads one node; sealed is nil if its secrets can't be decrypted. An error ends the refresh.
+	read func(ctx context.Context, one *T, sealed node.Secrets) error
+	// readPage is called when the reading of a page has begun, and at the end; nil = nothing is.
+	readPage func(ctx context.Context) error
+}
+
+// all reads all nodes once, and returns the ids of those that are due.
+func (r refresh[T]) all(ctx context.Context) (map[int64]bool, error) {
+	g, reading := errgroup.WithContext(ctx)
+	g.SetLimit(r.atOnce)
+	seen := map[int64]bool{}
+	err := r.pages(reading, g, seen)
+	if failed := g.Wait(); err == nil {
+		err = cmp.Or(failed, ctx.Err())
+	}
+	if err == nil && r.readPage != nil {
+		err = r.readPage(ctx)
+	}
+	return seen, err
+}
+
+// pages has g read the nodes of all pages.
+func (r refresh[T]) pages(ctx context.Context, g *errgroup.Group, seen map[int64]bool) error {
+	drivers := slices.Sorted(maps.Keys(r.self.Interfaces))
+	for after := int64(0); ; {
+		due, err := r.due(ctx, r.self.Hostname, drivers, after, refreshPage)
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		nodes := make([]node.Node, len(due))
+		for i := range due {
+			nodes[i] = *r.of(&due[i])
+		}
+		sealed, err := r.secrets.DriverSecrets(ctx, nodes)
+		if err != nil {
+			return err
+		}
+		for i := range due {
+			id := nodes[i].ID
+			after, seen[id] = id, true
+			g.Go(func() error { return r.read(ctx, &due[i], sealed[id]) })
+		}
+		if len(due) < refreshPage {
+			return nil
+		}
+		if r.readPage == nil {
+			continue
+		}
+		if err := r.readPage(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// openUnreserved opens a session with the BMC of a node that no operation of this conductor has.
+func openUnreserved(ctx context.Context, drivers map[string]bmc.Driver, n *node.Node, sealed node.Secrets) (bmc.Session, error) {
+	driver, ok := drivers[n.Driver]
+	if !ok {
+		return bmc.Session{}, fault.New(fault.Invalid, "no driver %s", n.Driver)
+	}
+	if sealed == nil {
+		return bmc.Session{}, fault.New(fault.Internal, "the secrets of node %s do not open", n.UUID)
+	}
+	return driver.Open(ctx, bmc.Target{
+		Node: n.UUID, Info: secret.Unmask(n.DriverInfo, secretsOf("driver_info", sealed)), LastPower: powerOf(n.PowerState),
+	})
+}
