@@ -74,7 +74,7 @@ func openLab(ctx context.Context, temper string, servers int, say func(string, .
 	l := &lab{shared: shared, say: say, calm: map[string]calm{}}
 	l.Stack, err = stack.Config{
 		Temper: temper, Settings: settings, Env: []string{shared.env()},
-		Args: []string{"--nodes", strconv.Itoa(servers), "--conductors", "0", "--enroll=false", "--drivers", "redfish", "--restart"},
+		Args: []string{"--nodes", strconv.Itoa(servers), "--conductors", "0", "--enroll=false", "--drivers", "redfish", "--persona", "generic,smc-x13", "--restart"},
 	}.Start(ctx)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))

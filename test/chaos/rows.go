@@ -22,4 +22,4 @@ type row struct {
 const elsewhere = 30 * time.Second
 
 // rows are the rows of the matrix.
-var rows = slices.Concat(conductorRows, cutRows, outageRows, roleRows, awayRows, storageRows, maintenanceRows, workflowRows, pauseRows, answerRows, slowRows, agentRows)
+var rows = slices.Concat(conductorRows, cutRows, outageRows, roleRows, awayRows, storageRows, maintenanceRows, workflowRows, pauseRows, answerRows, slowRows, bmcRows, agentRows)
