@@ -33,6 +33,7 @@ type machine struct {
 	boots       func(b bmc.Boot) bmc.Boot                              // changes an override that it is sent; nil = takes it as it is
 	images      []string                                               // the images that it was sent
 
+	progress  func() string // how far its boot is; nil = its driver does not read that
 	inventory bmc.Inventory
 	takes     time.Duration // how long it says that it takes for an answer; 0 = it does not say
 
@@ -55,6 +56,7 @@ func (m *machine) Open(_ context.Context, t bmc.Target) (bmc.Session, error) {
 	if m.within > 0 {
 		out.AnswerWithin = func() time.Duration { m.mu.Lock(); defer m.mu.Unlock(); return m.within }
 	}
+	out.BootProgress = m.progress
 	if m.follow != nil {
 		out.EventSource = follower(m.follow)
 	}

@@ -280,7 +280,7 @@ func (t *task) mergeAgentSteps(ctx context.Context) error {
 		"agent_cached_" + string(f) + "_steps": cached,
 		"hardware_manager_version":             lists.Versions,
 	}
-	t.pending.Internal = internal
+	t.pending.Internal = mergeMaps(t.pending.Internal, internal)
 	t.node.DriverInternalInfo = mergeMaps(t.node.DriverInternalInfo, internal)
 	return nil
 }

@@ -28,11 +28,6 @@ func bootAgent(ctx context.Context, t *task, step *node.Step) (outcome, error) {
 		if err != nil {
 			return 0, err
 		}
-		if next == "" {
-			if step.OnAgain++; step.OnAgain > maxOnAgain {
-				return 0, fault.Coded(fault.PowerLost, "the BMC has shown the server on again %d times after it was seen off", step.OnAgain)
-			}
-		}
 		if step.Phase = next; next != "" {
 			step.ForgetSilence()
 		}
@@ -64,8 +59,11 @@ func (t *task) bootPhase(ctx context.Context, step *node.Step) (string, error) {
 			return "", err
 		}
 		again, err := boot.prepareRamdisk(ctx, t, step)
-		if err != nil || again {
+		if err != nil {
 			return "", err
+		}
+		if again {
+			return "", foundOn(step)
 		}
 		// The next boot has a new agent: what an earlier one reported, and its token,
 		// are deleted before the server is switched on.
@@ -74,8 +72,19 @@ func (t *task) bootPhase(ctx context.Context, step *node.Step) (string, error) {
 		t.agentClient = nil
 		return phaseArmed, nil
 	default:
-		return phaseBooted, t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout)
+		if err := t.powerTo(ctx, step, bmc.PowerOn, bmc.RequestOn, t.Settings.PowerTimeout); err != nil {
+			return "", err
+		}
+		return t.booted(ctx, step)
 	}
+}
+
+// foundOn counts how often the server was found on after it was seen off, and returns an error if that was too often.
+func foundOn(step *node.Step) error {
+	if step.OnAgain++; step.OnAgain > maxOnAgain {
+		return fault.Coded(fault.PowerLost, "the BMC has shown the server on again %d times after it was seen off", step.OnAgain)
+	}
+	return nil
 }
 
 // waitForAgent moves the node to its wait state and sets the deadline of the agent's call.

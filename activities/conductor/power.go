@@ -35,6 +35,7 @@ func (t *task) readPower(ctx context.Context, s bmc.PowerControl) (bmc.Power, er
 		t.power, t.powerAt = st, time.Now()
 		t.pending.Power = st
 	}
+	t.learnBootProgress()
 	return p, nil
 }
 

@@ -156,9 +156,15 @@ type Session struct {
 	// AnswerWithin returns how long the driver waits for an answer of this BMC now. It is nil if the
 	// driver does not learn that.
 	AnswerWithin func() time.Duration
+	// BootProgress returns how far the boot of the server was when its power state was read last, as Redfish names it
+	// (BootProgress.LastState of ComputerSystem); "" = the BMC did not tell. It is nil if the driver does not read that.
+	BootProgress func() string
 	// End releases what the conversation holds. It may be nil, and may be called again.
 	End func()
 }
+
+// NotBooting is the BootProgress of a server that has not begun to boot.
+const NotBooting = "None"
 
 // Close ends the conversation. The driver keeps its BMC session and its connections
 // for the next one.

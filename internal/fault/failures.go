@@ -12,6 +12,7 @@ const (
 	BMCBadAnswer        Code = "bmc_bad_answer"
 	PowerUnchanged      Code = "power_unchanged"
 	PowerLost           Code = "power_lost"
+	ServerNotBooting    Code = "server_not_booting"
 	HardwareUnhealthy   Code = "hardware_unhealthy"
 	BootDeviceRefused   Code = "boot_device_refused"
 	VirtualMediaRefused Code = "virtual_media_refused"
@@ -98,6 +99,10 @@ var ofFailures = []CodeRow{
 	{
 		Code: PowerLost, Kind: Unreachable, Cause: true, Meaning: "The server's power changed although nobody asked Temper for that.",
 		Do: "Find out who or what switched it: a person, another program that uses the BMC, a power policy of the BMC, or a failed power supply. Then retry.", Fields: []string{"power_state"},
+	},
+	{
+		Code: ServerNotBooting, Kind: Refused, Cause: true, Meaning: "The BMC shows the server on, but the server does not begin to boot, also after it was switched off and on again.",
+		Do: "Look at the server's console and at the BMC's log. Often the server needs to be without power for a minute. If it takes longer than boot_progress_timeout to test its memory, raise that. Then retry.", Fields: []string{"power_state"},
 	},
 	{
 		Code: HardwareUnhealthy, Kind: Refused, Cause: true, Meaning: "The BMC says that the health of the server is critical.",

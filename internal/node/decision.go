@@ -65,7 +65,7 @@ func (s *Step) Again() {
 	s.State, s.Failures, s.BusySince, s.Restarts, s.EndedAt = StepPending, 0, nil, 0, nil
 	s.ForgetSilence()
 	s.ClearDeaths()
-	s.Spared, s.OnAgain = 0, 0
+	s.Spared, s.OnAgain, s.BootsAgain = 0, 0, 0
 	if s.Rule().Unread {
 		s.Issued = nil
 	}

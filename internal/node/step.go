@@ -84,6 +84,9 @@ type Step struct {
 	// off, since its last failure.
 	OnAgain int `json:"on_again,omitempty"`
 
+	// BootsAgain counts how often the server was switched off and on again because it showed no sign of booting.
+	BootsAgain int `json:"boots_again,omitempty"`
+
 	// Issued is the request that is recorded before it is sent, so that another conductor
 	// knows of it: an agent's command, a pulse, a task's URI.
 	Issued *Issued `json:"issued,omitempty"`

@@ -60,6 +60,7 @@ var tolerances = []tolerance{
 	{"empty_address", of("asrock")},
 	{"other_types", of("openbmc")},
 	{"part_away", of("dgx")},
+	{"boot_progress", "TestAPersonaTellsWhetherTheServerBeginsToBoot"},
 }
 
 var patched = regexp.MustCompile(`(?m)^\+\+\+ b/(\S+)`)

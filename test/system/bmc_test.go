@@ -95,6 +95,29 @@ func TestADeployLivesThroughABMCThatMisbehaves(t *testing.T) {
 	}
 }
 
+// The BMC shows the server on, and it does not begin to boot. It boots when it was off and on once more.
+func TestAServerThatDoesNotBeginToBootIsDeployedAllTheSame(t *testing.T) {
+	t.Parallel()
+	s := world(t)
+	n := available(t, s, s.rack.of(standard))
+	n.done(n.power("power on"), "available")
+	eventually(t, patience, func() error {
+		if p := n.now().Internal; p["temper_tells_boot"] != true {
+			return fmt.Errorf("it is not known that the BMC tells of boots: %v", p)
+		}
+		return nil
+	})
+	n.done(n.power("power off"), "available")
+	n.spoil(fault{Kind: "no_boot", Count: 1})
+	id := n.provision("active", nil)
+	n.deployed(id, digest(t, s.rack))
+	o, err := n.operation(id)
+	require.NoError(t, err)
+	st, _ := o.step("deploy")
+	require.Contains(t, text(st.Note), "no sign of booting")
+	require.Equal(t, 1, n.hardware().AgentBoots)
+}
+
 // sushy-tools, which Metal3 uses as a BMC, has no boot override for one boot only, and can't disable the override.
 func TestANodeWhoseBMCHasNoBootForOnceLivesAWholeLife(t *testing.T) {
 	t.Parallel()

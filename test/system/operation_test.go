@@ -34,6 +34,7 @@ type step struct {
 	Failures  int     `json:"failures"`
 	Conductor *string `json:"conductor"`
 	LastError *string `json:"last_error"`
+	Note      *string `json:"note"`
 }
 
 func (o operation) String() string {

@@ -3,8 +3,10 @@ package redfish_test
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -67,6 +69,25 @@ func TestReadingThePowerStateAsksNothingElse(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, 1, f.count("GET /redfish/v1/Managers/1"), "the manager is read once")
+}
+
+// The BMC accepts On and shows the server on, and it never begins to boot.
+func TestAPersonaTellsWhetherTheServerBeginsToBoot(t *testing.T) {
+	rack := startRack(t, sim.Config{Personas: []string{"dgx"}})
+	s := talk(t, newDriver(t, quick()), listed(t, rack).info())
+	switched := func(r bmc.PowerRequest, want bmc.Power, progress ...string) {
+		t.Helper()
+		require.NoError(t, s.RequestPower(t.Context(), r))
+		require.Eventually(t, func() bool {
+			p, err := s.Power(t.Context())
+			return err == nil && p == want && slices.Contains(progress, s.BootProgress())
+		}, 20*time.Second, 10*time.Millisecond)
+	}
+	require.Empty(t, s.BootProgress(), "nothing was read")
+	setFaults(t, rack, `{"kind": "no_boot", "count": 1}`)
+	switched(bmc.RequestOn, bmc.PowerOn, bmc.NotBooting)
+	switched(bmc.RequestForceOff, bmc.PowerOff, bmc.NotBooting)
+	switched(bmc.RequestOn, bmc.PowerOn, "SystemHardwareInitializationComplete", "OSRunning")
 }
 
 func TestNotNowIsBusy(t *testing.T) {

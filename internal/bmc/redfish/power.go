@@ -25,6 +25,9 @@ func (s *session) power(ctx context.Context) (bmc.Power, error) {
 	if err != nil {
 		return bmc.PowerUnknown, err
 	}
+	s.mu.Lock()
+	s.booting = printable(string(sys.BootProgress.v.LastState), maxBootProgress)
+	s.mu.Unlock()
 	if sys.PowerState.bad {
 		return bmc.PowerUnknown, malformedAnswer(path, "PowerState is not a string")
 	}
@@ -33,6 +36,15 @@ func (s *session) power(ctx context.Context) (bmc.Power, error) {
 		return p, nil
 	}
 	return bmc.PowerUnknown, nil
+}
+
+// maxBootProgress bounds what is kept of a BootProgress. The longest name of the schema has 40 bytes.
+const maxBootProgress = 64
+
+func (s *session) bootProgress() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.booting
 }
 
 // resets has, for each request, the reset types that fulfil it, best first, and the

@@ -114,9 +114,10 @@ type system struct {
 	Actions    loose[struct {
 		Reset resetAction `json:"#ComputerSystem.Reset"`
 	}]
-	Status   loose[status]
-	Links    loose[struct{ ManagedBy, Chassis links }]
-	Settings loose[struct {
+	Status       loose[status]
+	BootProgress loose[struct{ LastState looseString }]
+	Links        loose[struct{ ManagedBy, Chassis links }]
+	Settings     loose[struct {
 		SettingsObject link
 	}] `json:"@Redfish.Settings"`
 

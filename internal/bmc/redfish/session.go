@@ -21,6 +21,7 @@ type session struct {
 	system  string     // path, "" until it is known
 	cd      string     // path of the virtual CD, "" until it is known
 	ejected string     // path of the drive that was ejected, "" = none was, or an image was inserted since
+	booting string     // BootProgress.LastState when the system was read last, "" = not told
 	denied  error      // the BMC's refusal of the credentials; nil = none yet
 }
 

@@ -26,6 +26,7 @@ const (
 
 	LostPower Type = "lost_power"
 	SlowPower Type = "slow_power"
+	NoBoot    Type = "no_boot"
 
 	SlowInsert       Type = "slow_insert"
 	AlwaysContinuous Type = "always_continuous"

@@ -39,6 +39,7 @@ var descriptions = []description{
 
 	{LostPower, power, "the request is accepted and has no effect", ""},
 	{SlowPower, power, "the power changes only after the delay", "delay"},
+	{NoBoot, power, "the server is switched on and never begins to boot", ""},
 
 	{SlowInsert, device, "InsertMedia is answered after the delay, and takes effect even if the client has hung up", "delay"},
 	{AlwaysContinuous, device, "the boot override always reads Continuous and can't be disabled, as with sushy-tools", ""},

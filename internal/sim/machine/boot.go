@@ -50,6 +50,13 @@ func (s *Server) InPOST() bool {
 	return s.power == On && time.Now().Before(s.postEnds)
 }
 
+// Stuck reports whether the server is on and has not begun to boot (faults.NoBoot).
+func (s *Server) Stuck() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.power == On && s.stuck
+}
+
 // SetBootOverride sets the override. The caller has checked b.
 func (s *Server) SetBootOverride(b Boot) {
 	defer s.changed()
@@ -61,6 +68,10 @@ func (s *Server) SetBootOverride(b Boot) {
 // post is the firmware's power-on self-test: it applies pending BIOS settings, reads the
 // boot override, removes a one-time one, and begins to boot. extra is a delay before that.
 func (s *Server) post(extra time.Duration) {
+	if _, s.stuck = s.Faults.Trigger(faults.NoBoot, faults.Event{}); s.stuck {
+		s.Console.log("", "")
+		return
+	}
 	s.settings.apply()
 	s.postEnds = time.Now().Add(extra + s.env.BootDelay)
 	source := s.bootSource()

@@ -52,7 +52,8 @@ type Server struct {
 	boot          Boot
 	booting       Source // the source that the firmware is loading; None if it loads nothing
 	booted        Source
-	bootNo        int // how often an agent has booted
+	stuck         bool // it does not begin to boot
+	bootNo        int  // how often an agent has booted
 	stop          context.CancelFunc
 	agents        sync.WaitGroup
 	memory        *AgentMemory

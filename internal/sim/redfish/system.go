@@ -32,7 +32,7 @@ func getSystem(c *call) (m, error) {
 		"SystemType": "Physical", "Manufacturer": s.Manufacturer, "Model": s.Model, "SerialNumber": s.Serial,
 		"SKU": s.Model, "PartNumber": s.PartNumber, "AssetTag": s.AssetTag, "UUID": s.UUID, "BiosVersion": s.BIOSVersion, "HostName": "",
 		"PowerState": power, "IndicatorLED": s.Settings().LED, "Status": m{"State": state, "Health": "OK", "HealthRollup": "OK"},
-		"BootProgress": m{"LastState": progress(power, s.Booted())}, "Boot": bootWithOptions(c),
+		"BootProgress": m{"LastState": progress(power, s.Booted(), s.Stuck())}, "Boot": bootWithOptions(c),
 		"ProcessorSummary": m{
 			"Count": len(s.CPUs), "Model": cpu.Model, "CoreCount": len(s.CPUs) * cpu.Cores,
 			"LogicalProcessorCount": len(s.CPUs) * cpu.Threads, "Status": enabled,
@@ -49,9 +49,9 @@ func getSystem(c *call) (m, error) {
 	}, nil
 }
 
-func progress(p machine.Power, booted machine.Source) string {
+func progress(p machine.Power, booted machine.Source, stuck bool) string {
 	switch {
-	case p != machine.On:
+	case p != machine.On || stuck:
 		return "None"
 	case booted == machine.None:
 		return "SystemHardwareInitializationComplete"
