@@ -85,6 +85,9 @@ func checkPromises(t *testing.T, b *bench) {
 	if promised("management", outOfBand) || media {
 		require.True(t, b.has(SetBoot), "the boot device")
 	}
+	if promised("management", func(i node.Implementation) bool { return i.NMI }) {
+		require.True(t, b.has(NMI), "NMIs")
+	}
 	if promised("inspect", outOfBand) {
 		require.True(t, b.has(Inspection), "inspection")
 	}

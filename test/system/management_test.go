@@ -1,0 +1,51 @@
+package system_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheBootDeviceAndAnNMIThroughEverything(t *testing.T) {
+	t.Parallel()
+	s := world(t)
+	n := manageable(t, s, s.rack.of(standard))
+	path := "/v1/nodes/" + n.uuid + "/management/"
+	boots := func() (out struct {
+		Device     string `json:"boot_device"`
+		Persistent bool   `json:"persistent"`
+	},
+	) {
+		t.Helper()
+		require.NoError(t, s.must(t, http.StatusOK, http.MethodGet, path+"boot_device", nil).decode(&out))
+		return out
+	}
+	var supported struct {
+		Devices []string `json:"supported_boot_devices"`
+	}
+	require.NoError(t, s.must(t, http.StatusOK, http.MethodGet, path+"boot_device/supported", nil).decode(&supported))
+	require.Contains(t, supported.Devices, "pxe")
+	require.Empty(t, boots().Device)
+
+	s.must(t, http.StatusNoContent, http.MethodPut, path+"boot_device", map[string]any{"boot_device": "pxe"})
+	require.Equal(t, "Pxe", text(n.hardware().BootOverride))
+	require.Equal(t, "pxe", boots().Device)
+	require.False(t, boots().Persistent)
+	n.done(n.power("power on"), "manageable")
+	require.Empty(t, boots().Device, "it was for one boot")
+
+	n.spoil(fault{Kind: "reset", When: "after", Method: "POST", Path: reset, Count: 1})
+	a := s.must(t, http.StatusInternalServerError, http.MethodPut, path+"inject_nmi", map[string]any{})
+	require.Contains(t, a.words(), "outcome unknown")
+	n.spoil()
+	s.must(t, http.StatusNoContent, http.MethodPut, path+"inject_nmi", map[string]any{})
+	sent := slices.DeleteFunc(n.hardware().Actions, func(a action) bool { return a.Reset != "Nmi" })
+	require.Len(t, sent, 2, "one for each request")
+	require.Nil(t, n.now().LastError)
+
+	n.done(n.power("power off"), "manageable")
+	a = s.must(t, http.StatusBadRequest, http.MethodPut, path+"inject_nmi", map[string]any{})
+	require.Contains(t, a.words(), "an NMI needs a server that is on")
+}
