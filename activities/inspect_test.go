@@ -97,7 +97,7 @@ func TestAnInventoryHasTheFormatOfTheAgents(t *testing.T) {
 	require.EqualValues(t, "2.1", got.SystemVendor.Firmware.Version)
 	require.EqualValues(t, 25000, got.Interfaces[0].SpeedMbps)
 	require.Contains(t, string(b), `"product_id":"1592"`)
-	require.Contains(t, string(b), `"unread":["gpus"]`)
+	require.Contains(t, string(b), `"incomplete_parts":["gpus"]`)
 	require.Contains(t, string(b), `"gpus":[]`)
 	require.Equal(t, map[string]any{"parsed_lldp": map[string]any{
 		"eno1": map[string]any{"switch_chassis_id": "c", "switch_port_id": "p", "switch_system_name": "leaf"},

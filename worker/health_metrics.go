@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	nodesByHealth = prometheus.NewDesc("temper_node_health",
+	nodesByHealth = prometheus.NewDesc("temper_nodes_by_health",
 		"Nodes of this conductor, by the health that their BMC reports.", []string{"status"}, nil)
-	nodesByComponentHealth = prometheus.NewDesc("temper_node_component_health",
+	nodesByComponentHealth = prometheus.NewDesc("temper_nodes_by_component_health",
 		"Nodes of this conductor, by kind of component and the worst health of their components of that kind.", []string{"component", "status"}, nil)
 	hottest = prometheus.NewDesc("temper_temperature_celsius_max",
 		"The highest temperature of the nodes of this conductor, by where it is measured.", []string{"place"}, nil)

@@ -32,7 +32,7 @@ func inventoryOf(inv bmc.Inventory) map[string]any {
 		},
 	}
 	if len(inv.Unread) > 0 {
-		out["unread"] = inv.Unread
+		out["incomplete_parts"] = inv.Unread
 	}
 	if len(inv.Processors) > 0 && inv.Processors[0].MHz > 0 {
 		out["cpu"].(map[string]any)["frequency"] = fmt.Sprintf("%d.0000", inv.Processors[0].MHz)

@@ -75,7 +75,7 @@ func TestWhatIsNotToldIsNotGone(t *testing.T) {
 		delete(inv["memory"].(map[string]any), "modules")
 		delete(inv, "firmware")
 		delete(inv, "tpm")
-		inv["pci_devices"], inv["unread"] = []any{}, []any{"pci_devices"}
+		inv["pci_devices"], inv["incomplete_parts"] = []any{}, []any{"pci_devices"}
 	}).List)
 	require.Empty(t, changed(t, func(inv map[string]any) { clear(inv) }).List)
 	require.Empty(t, inventory.Compare(inventory.Read(nil), inventory.Read(of(t, machine))).List)

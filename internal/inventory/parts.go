@@ -67,7 +67,7 @@ type list struct {
 	kind   Kind
 	within string // a key of the inventory that contains the list, "" = the inventory itself
 	key    string
-	unread string // what "unread" has if the list is not whole
+	unread string // what "incomplete_parts" has if the list is not whole
 	part   func(element) Part
 }
 
@@ -96,7 +96,7 @@ var lists = []list{
 func Read(inventory map[string]any) Parts {
 	in := element(inventory)
 	parts := Parts{Told: []Kind{System}, Parts: system(in)}
-	unread := in.texts("unread")
+	unread := in.texts("incomplete_parts")
 	for _, l := range lists {
 		from := in
 		if l.within != "" {
