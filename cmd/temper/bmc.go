@@ -50,7 +50,8 @@ func newBMCProbeCommand() *cobra.Command {
 operations will work and how fast it answers. It reads only and changes nothing, except that it logs in and out. The exit
 code is 0 if all operations will work, 1 if one of them won't or the BMC can't be asked.
 
-The password is read from --password-file, from ` + passwordVariable + `, or from the terminal.
+The password is read from --password-file, from ` + passwordVariable + `, or from the terminal. Without --username nothing is sent for
+a login, and most BMCs show their service root only: vendor, product and version of Redfish.
 
 With --record it also reads every resource of the BMC, which takes minutes, and writes them to a file. Passwords, serial
 numbers, UUIDs, MAC and IP addresses, names of hosts and users are masked in it. Read the file before you give it to

@@ -94,6 +94,8 @@ func useConsole(ctx context.Context, c *cobra.Command, s bmc.Session, limit time
 		defer func() { _ = term.Restore(int(file.Fd()), before) }()
 		keys = newEscapes(ctx, console, c.ErrOrStderr())
 		fmt.Fprint(c.ErrOrStderr(), "temper: the console is open; ~. at the beginning of a line leaves it, ~? shows more\r\n")
+	} else {
+		fmt.Fprintln(c.ErrOrStderr(), "temper: the console is open; SIGINT, SIGTERM or the end of --for leaves it")
 	}
 	// Nobody can interrupt the reading of standard input: that goroutine ends with the process.
 	go func() { _, err := io.Copy(keys, in); typed <- err }()

@@ -66,6 +66,11 @@ func TestBMCProbe(t *testing.T) {
 		require.Contains(t, out, want)
 	}
 
+	out, err = temper(t, args[:3]...)
+	require.ErrorContains(t, err, "not every operation will work")
+	require.Contains(t, out, "the BMC wants a login for that, and none was given")
+	require.Regexp(t, "(?m)^Redfish +1", out, "the service root is open")
+
 	file := filepath.Join(t.TempDir(), "bmc.json")
 	out, err = temper(t, append(args, "--json", "--record", file)...)
 	require.NoError(t, err)

@@ -52,6 +52,9 @@ func (d *Driver) Probe(ctx context.Context, t bmc.Target) (*Probe, error) {
 
 func (s *session) probe(ctx context.Context) (*Probe, error) {
 	sys, path, _, err := s.readSystem(ctx)
+	if fault.Is(err, fault.Denied) && s.endpoint.info.username == "" {
+		return s.probeRoot(ctx, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +78,21 @@ func (s *session) probe(ctx context.Context) (*Probe, error) {
 		p.Findings = append(p.Findings, find(ctx))
 	}
 	return p, nil
+}
+
+// probeRoot returns what a BMC tells without a login: its service root. denied is why it does not tell more.
+func (s *session) probeRoot(ctx context.Context, denied error) (*Probe, error) {
+	root, err := s.endpoint.serviceRoot(ctx)
+	if err != nil {
+		return nil, denied
+	}
+	return &Probe{
+		Vendor: string(root.Vendor), Product: string(root.Product), Redfish: string(root.RedfishVersion), Login: loginNone.String(), Quirks: []Quirk{},
+		Findings: []Finding{{
+			Operation: "read the system, its power, boot device, media and inventory",
+			Words:     "not known: the BMC wants a login for that, and none was given",
+		}},
+	}, nil
 }
 
 // String returns how requests authenticate, in one word.
