@@ -22,7 +22,7 @@ func TestANodeThatNobodyCoversIsShownInMaintenance(t *testing.T) {
 	one := b.Get("/v1/nodes/n1").Is(200)
 	require.Equal(t, true, one["maintenance"])
 	require.Equal(t, "no conductor", one["fault"])
-	require.Contains(t, one["maintenance_reason"], `No conductor service registered which supports driver fake-hardware for conductor group ""`)
+	require.Contains(t, one["maintenance_reason"], `No conductor service registered which supports driver fake-hardware for the default conductor group`)
 	families, err := metrics.Gather()
 	require.NoError(t, err)
 	count := 0.0

@@ -94,7 +94,7 @@ func TestWhereNobodyDecidesAboutTheDeathsTheErrorNamesThem(t *testing.T) {
 	env := j.env(t)
 	j.runs = []func() (conductor.StepsResult, error){deadly}
 	env.ExecuteWorkflow(workflows.Operate, input)
-	require.ErrorContains(t, env.GetWorkflowError(), "6 conductors in a row died; nobody decided within 2h0m0s")
+	require.ErrorContains(t, env.GetWorkflowError(), "6 conductors in a row died; nobody decided within 2h")
 	require.Equal(t, node.Failed, j.closed[0].Outcome)
 	require.Equal(t, 1, j.undone)
 }

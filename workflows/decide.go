@@ -204,6 +204,6 @@ func undecidedError(cause error, o *operation) error {
 	if errors.As(cause, &app) {
 		kind = fault.ParseKind(app.Type())
 	}
-	why.Error = fmt.Sprintf("%s; nobody decided within %s", why.Error, o.settings.DecisionWait)
+	why.Error = fmt.Sprintf("%s; nobody decided within %s", why.Error, text.Duration(o.settings.DecisionWait))
 	return failed(kind, why)
 }

@@ -162,7 +162,7 @@ func TestWithoutADecisionTheOperationFailsInTime(t *testing.T) {
 	env.ExecuteWorkflow(workflows.Operate, input)
 	require.Error(t, env.GetWorkflowError())
 	require.InDelta(t, 2, env.Now().Sub(began).Hours(), 0.1)
-	require.Equal(t, []orchestrator.EndInput{{Operation: 7, Outcome: node.Failed, Error: "wrong password; nobody decided within 2h0m0s", Cause: fault.CredentialsDenied}}, j.closed)
+	require.Equal(t, []orchestrator.EndInput{{Operation: 7, Outcome: node.Failed, Error: "wrong password; nobody decided within 2h", Cause: fault.CredentialsDenied}}, j.closed)
 	require.Equal(t, 1, j.undone)
 	require.Empty(t, j.decided)
 	require.False(t, late.completed)

@@ -116,7 +116,7 @@ func TestAnUndoGoesToAnotherConductorWhereOneGetsNoAnswerAndIsGivenUpInTheEnd(t 
 				passedOn, func() (conductor.UndoResult, error) { return conductor.UndoResult{}, again(2 * time.Minute) },
 			},
 			queues: []string{shared, shared, "host/c2/9", shared, "host/c2/9"},
-			words:  "no; what it left is still to be undone: no conductor got an answer within 3m0s",
+			words:  "no; what it left is still to be undone: no conductor got an answer within 3m",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"go.temper.dev/temper/activities/orchestrator"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
+	"go.temper.dev/temper/internal/text"
 )
 
 // operation is one run of an operation's workflow.
@@ -270,7 +271,7 @@ func (o *operation) undoUntil(ctx workflow.Context, until time.Time) (paused, la
 }
 
 // errUndoTime means that the time for the undo was over before another conductor could try.
-var errUndoTime = temporal.NewNonRetryableApplicationError("no conductor got an answer within "+undoTimeout.String(), fault.Unreachable.String(), nil)
+var errUndoTime = temporal.NewNonRetryableApplicationError("no conductor got an answer within "+text.Duration(undoTimeout), fault.Unreachable.String(), nil)
 
 // outOfTime reports whether an undo failed with err only because its time was over.
 func outOfTime(err error) bool {

@@ -58,13 +58,13 @@ func TestTheDetailsShowWhichStepRunsWhileItRuns(t *testing.T) {
 	require.Contains(t, early, "- **Who:** with the conductors of driver redfish since 20")
 	require.NotContains(t, late, "zombie", "what another activity says")
 	require.Contains(t, told, "**n: operation 1 (deploy) is running**")
-	require.Contains(t, told, `- **Runs step:** deploy.write\_image, since 2026-11-22 23:59:00 UTC`)
+	require.Contains(t, told, `- **Runs step:** deploy.write\_image, since 2026-11-22 23:59:00Z`)
 	require.Contains(t, told, "- **Who:** on conductor c1\n")
-	require.Contains(t, told, `| deploy.write\_image | running | 2026-11-22 23:59:00 UTC | 1 | c1 |`)
+	require.Contains(t, told, `| deploy.write\_image | running | 2026-11-22 23:59:00Z | 1 | c1 |`)
 	require.Contains(t, told, "- `temper operation cancel 1` ends it; here: Request Cancellation\n")
 	at := details(t, env)
 	require.Contains(t, at, "**n: operation 1 (deploy) has succeeded**")
-	require.Regexp(t, `- \*\*At:\*\* \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`, at)
+	require.Regexp(t, `- \*\*At:\*\* \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ`, at)
 	require.Contains(t, at, `| deploy.write\_image | done |`)
 	require.NotContains(t, at, "operation cancel", "it has ended")
 }
@@ -86,7 +86,7 @@ func TestTheTimesInTheDetailsHaveDates(t *testing.T) {
 	env.ExecuteWorkflow(workflows.Operate, workflows.Input{Operation: 1, Node: "n", Kind: node.KindDeploy})
 	require.NoError(t, env.GetWorkflowError())
 	require.Contains(t, waiting, "- **Waits for:** the agent's call\n")
-	require.Contains(t, waiting, "- **At the latest:** 2036-11-22 23:31:30 UTC\n")
+	require.Contains(t, waiting, "- **At the latest:** 2036-11-22 23:31:30Z\n")
 	require.NotContains(t, waiting, " ago", "it is read later")
 }
 
@@ -105,7 +105,7 @@ func TestTheDetailsSayWhenAnOperationWithoutAConductorFails(t *testing.T) {
 	env.RegisterDelayedCallback(func() { waiting = details(t, env) }, time.Second)
 	env.ExecuteWorkflow(workflows.Operate, workflows.Input{Operation: 1, Node: "n", Kind: node.KindDeploy})
 	require.NoError(t, env.GetWorkflowError())
-	require.Contains(t, waiting, "- **Waits for:** a conductor; it fails at 2036-11-23 00:31:30 UTC if none comes\n")
+	require.Contains(t, waiting, "- **Waits for:** a conductor; it fails at 2036-11-23 00:31:30Z if none comes\n")
 	require.Contains(t, waiting, ", as soon as such a conductor comes\n")
 	require.NotContains(t, waiting, "At the latest")
 }

@@ -103,7 +103,7 @@ func (o *operation) waitForConductor() wait {
 
 func (o *operation) noConductorError() error {
 	return failed(fault.NoValidHost, node.Failure{Cause: fault.NoConductor, Error: fmt.Sprintf(
-		"no conductor with driver %s in %s took the operation within %s", o.settings.Driver, node.GroupWords(o.settings.Group), o.settings.WaitForConductor)})
+		"no conductor with driver %s in %s took the operation within %s", o.settings.Driver, node.GroupWords(o.settings.Group), text.Duration(o.settings.WaitForConductor))})
 }
 
 // orphanedError is the failure of an operation whose node is in maintenance and whose conductor

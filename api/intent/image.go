@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -80,7 +81,7 @@ func (c *ImageCheck) compare(n *node.Node, inventory map[string]any, size, rootG
 	case known && size > disk.Size:
 		c.refuseSize(n, size, disk)
 	case known && rootGB<<30 > disk.Size:
-		c.Refusals = append(c.Refusals, fault.Coded(fault.ValidationFailed, "root_gb of node %s is %d, and disk %s has %d GiB.", n.UUID, rootGB, disk.Name, disk.Size>>30))
+		c.Refusals = append(c.Refusals, fault.Coded(fault.ValidationFailed, "root_gb of node %s is %d, and disk %s has %d GiB.", cmp.Or(n.Name, n.UUID), rootGB, disk.Name, disk.Size>>30))
 	case known:
 	case some && size > largest.Size:
 		c.refuseSize(n, size, largest)
@@ -95,7 +96,7 @@ func (c *ImageCheck) compare(n *node.Node, inventory map[string]any, size, rootG
 
 func (c *ImageCheck) refuseSize(n *node.Node, size int64, disk admission.Disk) {
 	c.Refusals = append(c.Refusals, fault.CodedAs(fault.Invalid, fault.DiskTooSmall, "The image of node %s needs %d MiB, and disk %s has %d MiB.",
-		n.UUID, (size+1<<20-1)>>20, disk.Name, disk.Size>>20))
+		cmp.Or(n.Name, n.UUID), (size+1<<20-1)>>20, disk.Name, disk.Size>>20))
 }
 
 func (c *ImageCheck) note(pattern string, args ...any) {

@@ -39,5 +39,5 @@ func TestADecisionIsAnsweredWhenTheWorkflowHasTakenIt(t *testing.T) {
 	b.Operations.Err = nil
 	require.Equal(t, "1", b.Post(at, retry).Is(202)["id"])
 	require.Equal(t, "1", b.Last.Header.Get("Temper-Operation"))
-	require.Contains(t, b.Operations.Told(), "decide 1: retry by somebody without a name: the disk is in")
+	require.Contains(t, b.Operations.Told(), "decide 1: retry by anonymous: the disk is in")
 }

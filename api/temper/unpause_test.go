@@ -37,7 +37,7 @@ func TestAnOperationThatIsPausedInTemporalSaysSoAndHowItGoesOn(t *testing.T) {
 	b, id := pausedDeploy(t)
 	o := b.Get(fmt.Sprintf("/temper/v1/operations/%d", id)).Is(200)
 	require.Equal(t, "paused", o["state"])
-	require.Regexp(t, `^paused in Temporal since .* UTC by ann@desk \(let me look\)$`, o["waiting_for"])
+	require.Regexp(t, `^paused in Temporal since .*Z by ann@desk \(let me look\)$`, o["waiting_for"])
 	require.Nil(t, o["waiting_until"], "it stands still")
 	require.Equal(t, "ann@desk", o["temporal_pause"].(map[string]any)["by"])
 	require.Len(t, b.Get("/temper/v1/operations?state=paused").Is(200)["operations"], 1)

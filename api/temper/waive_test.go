@@ -34,7 +34,7 @@ func TestAPersonWaivesWhatANodeOwes(t *testing.T) {
 	require.Nil(t, out["operation"])
 	n := b.Get("/v1/nodes/n1").Is(200)
 	require.NotContains(t, n["driver_internal_info"], "temper_owed")
-	require.Equal(t, "no disk; what it left was waived by somebody without a name: the drive is broken", n["last_error"])
+	require.Equal(t, "no disk; what it left was waived by anonymous: the drive is broken", n["last_error"])
 	require.NotContains(t, b.Get("/temper/v1/nodes/n1/why").Is(200)["commands"], "temper node waive n1 --reason WHY")
 }
 

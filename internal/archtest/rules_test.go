@@ -130,7 +130,7 @@ var rules = []rule{
 	{at: "internal/cli/exit", never: []string{anyThirdParty}, why: "exit codes are a contract with scripts"},
 	{at: "internal/cli/input", never: []string{temporal, pgx, gin, gofish}, why: "it reads files and terminals only"},
 	{at: "internal/cli/table", ours: []string{"internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "it prints what others have read"},
-	{at: "internal/cli/watch", ours: []string{"internal/cli/exit", "internal/cli/table", "internal/client", "internal/node"}, never: []string{temporal, pgx, gin, gofish}, why: "it follows operations over the API"},
+	{at: "internal/cli/watch", ours: []string{"internal/cli/exit", "internal/cli/table", "internal/client", "internal/node", "internal/text"}, never: []string{temporal, pgx, gin, gofish}, why: "it follows operations over the API"},
 	{at: "internal/cli/clitest", never: []string{anyThirdParty}, why: "answers of an API, for tests"},
 	{at: "internal/compute", ours: []string{"internal/client"}, never: []string{temporal, pgx, gin, gofish}, why: "a compute service knows the API only"},
 	{at: "deploy", ours: []string{"*"}, why: "its tests hold the files against the program"},

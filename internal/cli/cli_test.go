@@ -347,7 +347,7 @@ func TestAnAPIThatIsAwayIsNamed(t *testing.T) {
 func TestAnAnswerThatDoesNotComeIsExplainedMeanwhile(t *testing.T) {
 	broken := `{"ok":false,"parts":[{"name":"postgresql","ok":false,"since":"2026-01-02T03:04:05+00:00","message":"PostgreSQL does not answer"}]}`
 	for name, c := range map[string]struct{ status, want string }{
-		"a part is broken": {broken, `postgresql: PostgreSQL does not answer, since 2026-01-02 03:04:05 UTC; the answer is awaited until `},
+		"a part is broken": {broken, `postgresql: PostgreSQL does not answer, since 2026-01-02 03:04:05Z; the answer is awaited until `},
 		"nothing is known": {`{"ok":true,"parts":[]}`, `no answer from the API at \S+ yet; it is awaited until `},
 	} {
 		t.Run(name, func(t *testing.T) {

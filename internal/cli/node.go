@@ -57,7 +57,7 @@ func newNodeList(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "List nodes", Args: cobra.NoArgs,
 		Long: `List nodes. HELD BY is the conductor that works on the node or, while nobody does because its operation waits, holds or is paused,
-the state and number of the operation; "temper node why NODE" says more. In JSON and YAML, and with --fields, nodes are as Ironic's API shows
+the state of the operation, and its number; "temper node why NODE" says more. In JSON and YAML, and with --fields, nodes are as Ironic's API shows
 them: reservation is null then.`,
 		Example: "  temper node list --state available --long\n  temper node list -o json",
 	}
@@ -124,7 +124,7 @@ func (l *nodeListing) query(c *cobra.Command, f format) (url.Values, error) {
 	case f != asTable:
 		q.Set("detail", "true")
 	default:
-		q.Set("fields", strings.Join(l.columns(), ","))
+		q.Set("fields", strings.Join(append(slices.Clone(l.columns()), "fault"), ","))
 	}
 	if l.sort != "" {
 		key, dir, _ := strings.Cut(l.sort, ":")
@@ -174,7 +174,7 @@ func (l *nodeListing) table(nodes []client.Node, powers map[string]client.NodePo
 		for k, name := range columns {
 			cells[k] = table.Cell(fields[name])
 			if l.fields == nil { // a list for people
-				cells[k] = listCell(name, fields[name])
+				cells[k] = listCell(name, fields)
 			}
 			p, ok := powers[nodes[i].UUID]
 			switch {
@@ -189,12 +189,17 @@ func (l *nodeListing) table(nodes []client.Node, powers map[string]client.NodePo
 	return g
 }
 
-// listCell returns a field as a cell of a list for people.
-func listCell(name string, v any) string {
-	if b, ok := v.(bool); ok {
+// listCell returns a field as a cell of a list for people. Of maintenance that nobody has set it says why, such as "yes: no conductor".
+func listCell(name string, fields map[string]any) string {
+	b, ok := fields[name].(bool)
+	switch fault, _ := fields["fault"].(string); {
+	case !ok:
+		return table.Cell(fields[name])
+	case b && name == "maintenance":
+		return "yes" + table.Optional(": ", fault)
+	default:
 		return table.YesNo(b)
 	}
-	return table.Cell(v)
 }
 
 func newNodeDelete(s *session) *cobra.Command {

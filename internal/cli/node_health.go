@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -50,6 +51,10 @@ The list leaves out nodes whose health was never read.`,
 
 // showHealth prints the health of one node, and what is wrong.
 func showHealth(w io.Writer, h client.Health) error {
+	if h.ReadAt == nil {
+		_, err := fmt.Fprintf(w, "the health of node %s was never read: conductors read it every health_interval from BMCs that speak Redfish\n", cmp.Or(h.NodeName, h.NodeUUID))
+		return err
+	}
 	if err := healthTable([]client.Health{h}).Print(w); err != nil || len(h.Reasons) == 0 {
 		return err
 	}

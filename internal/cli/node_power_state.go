@@ -31,13 +31,13 @@ func (s *session) powersOf(ctx context.Context, nodes []*client.Node) map[string
 	return out
 }
 
-// heldBy says who holds a node: the conductor that Ironic's reservation names or, while that is empty because the operation
-// waits, the state and number of the operation: what is left of them if the column is cut is the beginning and the end.
+// heldBy says what holds a node: the conductor that Ironic's reservation names or, while that is empty because the operation waits,
+// the state of the operation; then its number. What is left of them if the column is cut is the beginning and the end.
 func heldBy(reservation string, o *client.Holder) string {
-	if reservation != "" || o == nil {
+	if o == nil {
 		return reservation
 	}
-	return fmt.Sprintf("%s operation %s", o.State, o.ID)
+	return fmt.Sprintf("%s, operation %s", cmp.Or(reservation, o.State), o.ID)
 }
 
 func pointers(nodes []client.Node) []*client.Node {

@@ -126,7 +126,10 @@ func describeUsual(o *client.Operation, now time.Time) string {
 	if !known {
 		return ""
 	}
-	words := fmt.Sprintf("step %s runs for %s; %s", step.Name(), table.Elapsed(step.StartedAt, nil, now), usual.Words())
+	words := fmt.Sprintf("step %s has just begun; %s", step.Name(), usual.Words())
+	if now.Sub(*step.StartedAt) >= time.Second {
+		words = fmt.Sprintf("step %s runs for %s; %s", step.Name(), table.Elapsed(step.StartedAt, nil, now), usual.Words())
+	}
 	if o.PastUsual {
 		words = "unusually long: " + words
 	}

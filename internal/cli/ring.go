@@ -16,6 +16,7 @@ import (
 	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/cli/table"
 	"go.temper.dev/temper/internal/client"
+	"go.temper.dev/temper/internal/text"
 )
 
 func newRingCommand() *cobra.Command {
@@ -150,7 +151,7 @@ func printWhatIf(out io.Writer, w *client.WhatIf) error {
 func describeQueued(q *client.Queued) string {
 	last := "none has ever ended"
 	if q.Ago != nil {
-		last = fmt.Sprintf("the last one ended %s ago", time.Duration(*q.Ago*float64(time.Second)).Round(time.Second))
+		last = fmt.Sprintf("the last one ended %s ago", text.Duration(time.Duration(*q.Ago*float64(time.Second)).Round(time.Second)))
 	}
 	if q.Late {
 		return "a reconciliation is queued, but no orchestrator seems to run it: " + last + "; it runs when one is there"

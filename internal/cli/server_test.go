@@ -199,7 +199,7 @@ func TestAgainstTheAPIItself(t *testing.T) {
 		{args: "node show n1 n9", out: "n1", err: "1 of 2 failed:\n  n9: Node n9 could not be found; temper node list shows which there are"},
 
 		{args: "node set n1 n2 --description both --driver-info a=b --interface deploy=fake", out: "n2: set driver_info.a, description, deploy_interface"},
-		{args: "node health n1", out: "n1    unknown"},
+		{args: "node health n1", out: "the health of node n1 was never read: conductors read it every health_interval"},
 		{args: "node health n9", err: "Node n9 could not be found; temper node list shows which there are"},
 		{args: "node health", out: "NODE"},
 		{args: "node health --status ill", err: "status must be one of"},

@@ -22,7 +22,7 @@ func (e *Explanation) coverage(n *node.Node, f Facts) {
 	}
 	if f.Covered {
 		if n.Quarantine != nil {
-			e.Trouble = append(e.Trouble, fmt.Sprintf("It is in quarantine%s, offered to nobody: its conductors come and go, and it is released by itself when they have stayed for %s", lost, node.FlapHold))
+			e.Trouble = append(e.Trouble, fmt.Sprintf("It is in quarantine%s, offered to nobody: its conductors come and go, and it is released by itself when they have stayed for %s", lost, text.Duration(node.FlapHold)))
 		}
 		return
 	}
@@ -48,7 +48,7 @@ func conductorWords(c coverage.Conductor, now time.Time) string {
 	if drivers := driversOf(c); len(drivers) > 0 {
 		has = "with driver " + strings.Join(drivers, ", ")
 	}
-	return fmt.Sprintf("%s (%s, %s, in %s, last heartbeat %s ago)", c.Hostname, c.State(), has, node.GroupWords(c.Group), text.Ago(now, c.HeartbeatAt))
+	return fmt.Sprintf("%s (%s, %s, in %s, last heartbeat %s ago)", c.Hostname, c.State(), has, node.GroupWords(c.Group), text.Duration(text.Ago(now, c.HeartbeatAt)))
 }
 
 // driversOf returns the conductor's drivers, sorted.

@@ -193,7 +193,7 @@ func (e *Explanation) when(preposition string) string {
 	if overdue := e.overdue(*e.NextAt); overdue != "" {
 		return when + overdue
 	}
-	return when + fmt.Sprintf(" (in %s)", max(e.NextAt.Sub(e.now), 0).Round(time.Second))
+	return when + fmt.Sprintf(" (in %s)", text.Duration(max(e.NextAt.Sub(e.now), 0).Round(time.Second)))
 }
 
 // otherwise appends what happens if what is waited for does not come.

@@ -43,7 +43,7 @@ func TestAStepThatTakesUnusuallyLongIsTrouble(t *testing.T) {
 	o := &node.Operation{ID: 7, Kind: node.KindDeploy, Phase: node.Running, AcceptedAt: began, UsualUntil: &usually, Steps: []node.Step{
 		{Interface: "deploy", Step: node.StepWriteImage, State: node.StepRunning, Attempts: 1, StartedAt: &began, Usual: usual},
 	}}
-	const words = "step deploy.write_image runs for 11m0s; usually 95 % end within 4m0s (the latest 57 on servers like this one with this image)"
+	const words = "step deploy.write_image runs for 11m; usually 95 % end within 4m (the latest 57 on servers like this one with this image)"
 	f := explain.Facts{Now: now, Covered: true}
 	e := explain.Node(&node.Node{Name: "n1", ProvisionState: node.Deploying, Operation: o}, f)
 	require.Equal(t, words, e.Usual)
@@ -59,7 +59,7 @@ func TestAStepThatTakesUnusuallyLongIsTrouble(t *testing.T) {
 
 	o.Steps[0].Usual = &node.Usual{MS: 1500, Samples: 3, Basis: node.UsualOfStep}
 	e = explain.Node(&node.Node{Name: "n1", ProvisionState: node.Deploying, Operation: o}, f)
-	require.Equal(t, "step deploy.write_image runs for 11m0s; the longest of 3 on all servers took 1.5s", e.Usual)
+	require.Equal(t, "step deploy.write_image runs for 11m; the longest of 3 on all servers took 1.5s", e.Usual)
 }
 
 // The error of a BMC that is silent is told once, as what the step waits for.

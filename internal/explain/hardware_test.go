@@ -21,7 +21,7 @@ func TestOtherHardwareIsNoted(t *testing.T) {
 		CollectedAt: at, Changes: inventory.Changes{List: []inventory.Change{{Kind: inventory.Disk, Name: "D1"}}, More: 1},
 		ResourceClass: "big", Differences: []inventory.Difference{{Fact: "disks"}, {Fact: "memory modules"}},
 	})
-	const words = "Its last inspection, at 2030-01-02 03:04:05 UTC, found other hardware than the one before (2 differences), " +
+	const words = "Its last inspection, at 2030-01-02 03:04:05Z, found other hardware than the one before (2 differences), " +
 		"and other hardware than most nodes of class big have (disks, memory modules)"
 	require.Equal(t, []string{words}, e.Notes)
 	require.Contains(t, e.Paragraph(nil), words+".")

@@ -41,7 +41,7 @@ func (e *Explanation) overdue(t time.Time) string {
 	if e.inside || by < overdueAfter {
 		return ""
 	}
-	words := "overdue by " + by.Round(time.Second).String()
+	words := "overdue by " + text.Duration(by.Round(time.Second))
 	if e.away != "" {
 		words += ", because " + e.away
 	}

@@ -194,9 +194,9 @@ func (e *Explanation) owner(o *node.Operation, f Facts) {
 	case c == nil:
 		who = append(who, "last on "+node.ConductorWords(o.Conductor)+", which is not alive")
 	case !c.Alive:
-		who = append(who, fmt.Sprintf("last on %s, which is not alive (last heartbeat %s ago)", node.ConductorWords(c.Hostname), text.Ago(f.Now, c.HeartbeatAt)))
+		who = append(who, fmt.Sprintf("last on %s, which is not alive (last heartbeat %s ago)", node.ConductorWords(c.Hostname), text.Duration(text.Ago(f.Now, c.HeartbeatAt))))
 	default:
-		who = append(who, fmt.Sprintf("on %s (last heartbeat %s ago)", node.ConductorWords(c.Hostname), text.Ago(f.Now, c.HeartbeatAt)))
+		who = append(who, fmt.Sprintf("on %s (last heartbeat %s ago)", node.ConductorWords(c.Hostname), text.Duration(text.Ago(f.Now, c.HeartbeatAt))))
 	}
 	e.Who = strings.Join(who, ", ")
 }
@@ -221,7 +221,7 @@ func Unattended(o *node.Operation, f Facts) string {
 		return late
 	}
 	if o.Phase == node.Accepted && o.BegunAt == nil && waits > takenUpIn {
-		return fmt.Sprintf("No orchestrator has taken it up in %s: it begins when one does", waits.Round(time.Second))
+		return fmt.Sprintf("No orchestrator has taken it up in %s: it begins when one does", text.Duration(waits.Round(time.Second)))
 	}
 	return ""
 }

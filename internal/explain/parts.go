@@ -247,7 +247,7 @@ func (s *System) lateConductors() string {
 	}
 	names := make([]string, len(s.Fleet.Late))
 	for i, c := range s.Fleet.Late {
-		names[i] = fmt.Sprintf("%s (no heartbeat for %s; counts as dead after %s)", c.Name, c.Silent.Round(time.Second), s.Fleet.DeadAfter)
+		names[i] = fmt.Sprintf("%s (no heartbeat for %s; counts as dead after %s)", c.Name, text.Duration(c.Silent.Round(time.Second)), text.Duration(s.Fleet.DeadAfter))
 	}
 	return fmt.Sprintf("%d late: %s", s.Fleet.LateCount, some(names, s.Fleet.LateCount))
 }
@@ -257,14 +257,14 @@ func (s *System) reconciliation() Part {
 		return unknown(PartReconciliation)
 	}
 	if !s.late() {
-		p := ok(PartReconciliation, fmt.Sprintf("the last one ended %s ago; the ring has epoch %d", s.Fleet.Age.Round(time.Second), s.Fleet.Epoch))
+		p := ok(PartReconciliation, fmt.Sprintf("the last one ended %s ago; the ring has epoch %d", text.Duration(s.Fleet.Age.Round(time.Second)), s.Fleet.Epoch))
 		p.Since = moment(s.Now.Add(-s.Fleet.Age))
 		return p
 	}
 	check := "See that an orchestrator runs, look at its log, and see in Temporal's UI whether somebody has paused the schedule of the reconciliations"
 	p := broken(Part{Name: PartReconciliation, Check: check}, "none has ever ended", "operations go on; what was missed, lost or left to be undone waits")
 	if s.Fleet.Age >= 0 {
-		p.Message, p.Since = fmt.Sprintf("none has ended for %s", s.Fleet.Age.Round(time.Second)), moment(s.Now.Add(-s.Fleet.Age))
+		p.Message, p.Since = fmt.Sprintf("none has ended for %s", text.Duration(s.Fleet.Age.Round(time.Second))), moment(s.Now.Add(-s.Fleet.Age))
 	}
 	return p
 }
@@ -297,13 +297,13 @@ func (s *System) clocks() Part {
 		if *p.Ahead < 0 {
 			direction = "behind"
 		}
-		wrong = append(wrong, fmt.Sprintf("that of %s %s is %s %s", p.Role, p.Name, by.Round(100*time.Millisecond), direction))
+		wrong = append(wrong, fmt.Sprintf("that of %s %s is %s %s", p.Role, p.Name, text.Duration(by.Round(100*time.Millisecond)), direction))
 	}
 	if len(wrong) > 0 {
 		return broken(Part{Name: PartClocks, Check: "Synchronize the clocks of these hosts and of PostgreSQL's host with the same time servers"}, "clocks differ from PostgreSQL's: "+some(wrong[:min(len(wrong), coverage.MaxDead)], len(wrong)),
 			"everything; times in sentences and logs are off, and certificates may seem expired or not valid yet")
 	}
-	return ok(PartClocks, fmt.Sprintf("those of %d processes differ from PostgreSQL's by at most %s", known, furthest.Round(time.Millisecond)))
+	return ok(PartClocks, fmt.Sprintf("those of %d processes differ from PostgreSQL's by at most %s", known, text.Duration(furthest.Round(time.Millisecond))))
 }
 
 func (s *System) of(r coverage.Role) ([]coverage.Process, int) {
@@ -374,7 +374,7 @@ func (s *System) Away() string {
 			continue
 		}
 		if p.Name == PartOrchestrators && s.late() && s.Fleet.Age >= 0 {
-			return fmt.Sprintf("No orchestrator has reconciled for %s: nothing goes on until one runs", s.Fleet.Age.Round(time.Second))
+			return fmt.Sprintf("No orchestrator has reconciled for %s: nothing goes on until one runs", text.Duration(s.Fleet.Age.Round(time.Second)))
 		}
 		return capital(p.Message) + text.Since(p.Since, s.Now) + ": " + p.Works
 	}

@@ -18,7 +18,10 @@ func (e *Explanation) usual(o *node.Operation) {
 	if step == nil || step.StartedAt == nil || step.State != node.StepRunning && step.State != node.StepWaiting {
 		return
 	}
-	runs := fmt.Sprintf("step %s runs for %s", step.Name(), text.Ago(e.now, *step.StartedAt))
+	runs := fmt.Sprintf("step %s has just begun", step.Name())
+	if ran := text.Ago(e.now, *step.StartedAt); ran > 0 {
+		runs = fmt.Sprintf("step %s runs for %s", step.Name(), text.Duration(ran))
+	}
 	if step.Usual != nil {
 		e.Usual = runs + "; " + step.Usual.Words()
 	}
@@ -50,7 +53,7 @@ func (e *Explanation) pace(w *node.Wait) string {
 		return fmt.Sprintf("it stands still at %s%s", done, text.Since(w.AdvancedAt, e.now))
 	}
 	ran := w.SeenAt.Sub(w.Since)
-	words := fmt.Sprintf("%s was done in %s", done, ran.Round(time.Second))
+	words := fmt.Sprintf("%s was done in %s", done, text.Duration(ran.Round(time.Second)))
 	if *w.Fraction > 0 {
 		words += fmt.Sprintf("; at this pace all of it takes %s", text.Span(time.Duration(float64(ran)/(*w.Fraction))))
 	}

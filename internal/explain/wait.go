@@ -114,7 +114,7 @@ func WaitSentence(w *node.Wait, a *node.Agent, format func(time.Time) string) st
 		add("it answers slowly%s", text.Because(slowness(w)))
 	}
 	if w.Every > 0 {
-		add("looked at again every %s", w.Every)
+		add("looked at again every %s", text.Duration(w.Every))
 	}
 	switch {
 	case w.Until == nil:
@@ -176,7 +176,7 @@ func agentAnswers(w *node.Wait, format func(time.Time) string, at func(*time.Tim
 
 // slowness says how slowly a BMC answers.
 func slowness(w *node.Wait) string {
-	return fmt.Sprintf("its last answer took %s; it has up to %s for the next one", w.Took.Round(100*time.Millisecond), w.Within.Round(100*time.Millisecond))
+	return fmt.Sprintf("its last answer took %s; it has up to %s for the next one", text.Duration(w.Took.Round(100*time.Millisecond)), text.Duration(w.Within.Round(100*time.Millisecond)))
 }
 
 // done says how much of a command is done.

@@ -96,7 +96,7 @@ func DeathsOf(deaths []Death, what string, within time.Duration) string {
 	for i, d := range deaths {
 		who[i] = fmt.Sprintf("%s at %s", d.Conductor, text.Moment(d.At))
 	}
-	return fmt.Sprintf("%d conductors in a row died within %s of taking up %s: %s", len(deaths), within, what, strings.Join(who, ", "))
+	return fmt.Sprintf("%d conductors in a row died within %s of taking up %s: %s", len(deaths), text.Duration(within), what, strings.Join(who, ", "))
 }
 
 // WaitsForNextTry describes what an operation waits for while its step is put off.

@@ -18,7 +18,7 @@ const (
 )
 
 // Anonymous stands for the person who decided if the API asks for no login.
-const Anonymous = "somebody without a name"
+const Anonymous = "anonymous"
 
 // OnFailures lists the valid values of OnFailure.
 var OnFailures = []OnFailure{FailOnFailure, HoldOnFailure}

@@ -39,8 +39,8 @@ func QuarantineReason(group, driver string, q Quarantine) string {
 		since = " since " + q.Since.UTC().Format(time.RFC3339)
 	}
 	if q.Held {
-		return fmt.Sprintf("Conductors which support driver %s for conductor group \"%s\" come and go: the node is in quarantine%s until they have stayed for %d seconds.",
-			driver, group, since, int(FlapHold.Seconds()))
+		return fmt.Sprintf("Conductors which support driver %s for %s come and go: the node is in quarantine%s until they have stayed for %d seconds.",
+			driver, GroupWords(group), since, int(FlapHold.Seconds()))
 	}
 	draining := ""
 	switch names := strings.Join(q.Draining, ", "); len(q.Draining) {
@@ -50,7 +50,7 @@ func QuarantineReason(group, driver string, q Quarantine) string {
 	default:
 		draining = ": " + names + " are draining"
 	}
-	return fmt.Sprintf("No conductor service registered which supports driver %s for conductor group \"%s\" with the interfaces of the node%s%s.", driver, group, since, draining)
+	return fmt.Sprintf("No conductor service registered which supports driver %s for %s with the interfaces of the node%s%s.", driver, GroupWords(group), since, draining)
 }
 
 // ShownMaintenance is maintenance as clients of Ironic's API see it.

@@ -3,6 +3,8 @@ package node
 import (
 	"fmt"
 	"time"
+
+	"go.temper.dev/temper/internal/text"
 )
 
 // UsualBasis says of which steps a usual time was computed.
@@ -46,9 +48,9 @@ func (u Usual) Words() string {
 		within = max(u.Within().Round(100*time.Millisecond), 100*time.Millisecond)
 	}
 	if u.Samples < EnoughSamples {
-		return fmt.Sprintf("the longest of %d %s took %s", u.Samples, basisWords[u.Basis], within)
+		return fmt.Sprintf("the longest of %d %s took %s", u.Samples, basisWords[u.Basis], text.Duration(within))
 	}
-	return fmt.Sprintf("usually 95 %% end within %s (the latest %d %s)", within, u.Samples, basisWords[u.Basis])
+	return fmt.Sprintf("usually 95 %% end within %s (the latest %d %s)", text.Duration(within), u.Samples, basisWords[u.Basis])
 }
 
 // LateAfter returns after how long a step takes unusually long, and false if there are too few

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/hex"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -66,8 +67,8 @@ func (e *earlier) same(s *Store, n *node.Node, once node.IdempotencyKey) error {
 		return fault.Coded(fault.IdempotencyKeyReused, "Node %s: the idempotency key was used before, and it can't be told whether for the same request: %w", n.UUID, err)
 	}
 	if was != hex.EncodeToString(once.Digest) {
-		return fault.Coded(fault.IdempotencyKeyReused, "Node %s: the idempotency key was used for another request in the last %s. Use a new key for a new request.",
-			n.UUID, node.IdempotencyKeyLifetime)
+		return fault.Coded(fault.IdempotencyKeyReused, "Node %s: the idempotency key was used for another request in the last %d hours. Use a new key for a new request.",
+			n.UUID, node.IdempotencyKeyLifetime/time.Hour)
 	}
 	return nil
 }

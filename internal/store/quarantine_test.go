@@ -110,7 +110,7 @@ func TestAnOperatorsMaintenanceAndQuarantineAreTwoThings(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, got.ShownMaintenance())
 	require.Equal(t, node.FaultNoConductor, got.ShownFault())
-	require.Equal(t, `fan; No conductor service registered which supports driver fake-hardware for conductor group "" with the interfaces of the node.`, got.ShownReason())
+	require.Equal(t, `fan; No conductor service registered which supports driver fake-hardware for the default conductor group with the interfaces of the node.`, got.ShownReason())
 
 	raw(t, url, `UPDATE nodes SET fault = 'clean failure'`)
 	got, err = s.Node(t.Context(), n.UUID)

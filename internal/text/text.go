@@ -86,8 +86,8 @@ func Because(reason string) string {
 // sentence can contain it.
 func Clause(s string) string { return strings.TrimRight(strings.TrimSpace(s), ".") }
 
-// Moment returns a time as sentences contain it: UTC, to the second.
-func Moment(t time.Time) string { return t.UTC().Format(time.DateTime + " MST") }
+// Moment returns a time as sentences and tables contain it: UTC, to the second.
+func Moment(t time.Time) string { return t.UTC().Format(time.DateTime + "Z") }
 
 // Clock returns a time as sentences contain it that are read soon after now: the time of day in UTC, to the second, and the
 // date only if it is another one than today.
@@ -95,7 +95,7 @@ func Clock(t, now time.Time) string {
 	if t, now = t.UTC(), now.UTC(); t.Year() == now.Year() && t.YearDay() == now.YearDay() {
 		return t.Format(time.TimeOnly + "Z")
 	}
-	return t.Format(time.DateTime + "Z")
+	return Moment(t)
 }
 
 // Age returns how old something is, in one unit: 12s, 4m, 3h, 5d. A negative age, as the clocks of two machines can give, is
@@ -116,13 +116,25 @@ func Age(d time.Duration) string {
 // although the clocks of two machines may differ a little.
 func Ago(now, t time.Time) time.Duration { return max(now.Sub(t), 0).Round(time.Second) }
 
+// Duration returns d as flags and settings take it, without parts at its end that are zero: 24h, 1h30m, 3m20s, 500ms.
+func Duration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
 // Since returns a time and how long ago it was, to be appended to a sentence; "" if t is
 // nil.
 func Since(t *time.Time, now time.Time) string {
 	if t == nil {
 		return ""
 	}
-	return fmt.Sprintf(" since %s (%s)", Moment(*t), Ago(now, *t))
+	return fmt.Sprintf(" since %s (%s)", Moment(*t), Duration(Ago(now, *t)))
 }
 
 // Span returns a duration as people say it, with at most two units: "1 d 3 h", "2 h 4 min",

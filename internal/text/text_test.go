@@ -34,7 +34,7 @@ func TestParts(t *testing.T) {
 	require.Equal(t, "no disk", text.Clause(" no disk.\n"))
 	require.Equal(t, " (wrong image)", text.Because("wrong image"))
 	require.Empty(t, text.Because(""))
-	require.Equal(t, " since 2030-01-02 03:02:35 UTC (1m30s)", text.Since(&before, now))
+	require.Equal(t, " since 2030-01-02 03:02:35Z (1m30s)", text.Since(&before, now))
 	require.Empty(t, text.Since(nil, now))
 	require.Zero(t, text.Ago(before, now), "another clock is ahead")
 }
@@ -44,5 +44,14 @@ func TestALineIsPrintableAndBounded(t *testing.T) {
 		"a\r\n\tb  c": "a b c", "a\x00\x1b[2Jb": "a[2Jb", "a\xffb": "ab", " ": "", "éééééé": "éééé…", strings.Repeat(" ", 40) + "a": "",
 	} {
 		require.Equal(t, want, text.Line(in, 5), "%q", in)
+	}
+}
+
+func TestDurationsHaveNoPartsThatAreZeroAtTheirEnd(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 24 * time.Hour: "24h", 90 * time.Minute: "1h30m", 3 * time.Minute: "3m", 200 * time.Second: "3m20s", 10 * time.Second: "10s",
+		time.Hour + 20*time.Second: "1h0m20s", 500 * time.Millisecond: "500ms", -time.Minute: "-1m", 10 * time.Minute: "10m", 10 * time.Hour: "10h",
+	} {
+		require.Equal(t, want, text.Duration(d))
 	}
 }

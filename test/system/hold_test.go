@@ -116,7 +116,7 @@ func TestAFailedStepHoldsUntilSomebodyDecides(t *testing.T) {
 			Decisions []map[string]any `json:"decisions"`
 		}
 		require.NoError(t, s.read("/temper/v1/operations/"+id, &shown))
-		require.Equal(t, "somebody without a name", shown.Decisions[0]["by"])
+		require.Equal(t, "anonymous", shown.Decisions[0]["by"])
 	})
 
 	t.Run("by Ironic's abort", func(t *testing.T) {

@@ -3,6 +3,7 @@ package table
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"go.temper.dev/temper/internal/text"
 )
@@ -39,6 +40,11 @@ func addField(t Table, name string, v any, all bool, depth int) {
 			addField(t, name+"."+key, m[key], all, depth+1)
 		}
 		return
+	}
+	if s, ok := v.(string); ok {
+		if at, err := time.Parse(time.RFC3339, s); err == nil {
+			v = Time(&at)
+		}
 	}
 	switch {
 	case all:

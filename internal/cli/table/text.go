@@ -64,7 +64,7 @@ func Time(t *time.Time) string {
 	if t == nil {
 		return ""
 	}
-	return t.UTC().Format("2006-01-02 15:04:05Z")
+	return text.Moment(*t)
 }
 
 // Duration returns a duration, to a tenth of a second below ten seconds and to a second above.
@@ -73,9 +73,9 @@ func Duration(d time.Duration) string {
 	case d < 0: // the clocks of two machines differ
 		return "0s"
 	case d < 10*time.Second:
-		return d.Round(100 * time.Millisecond).String()
+		return text.Duration(d.Round(100 * time.Millisecond))
 	}
-	return d.Round(time.Second).String()
+	return text.Duration(d.Round(time.Second))
 }
 
 // Elapsed returns the duration from one time to another. A nil end means now; for a nil beginning it returns "".

@@ -8,6 +8,7 @@ import (
 
 	"go.temper.dev/temper/internal/cli/exit"
 	"go.temper.dev/temper/internal/cli/table"
+	"go.temper.dev/temper/internal/text"
 )
 
 // unfinished says why an operation is not followed to its end, and how to take up again.
@@ -27,7 +28,7 @@ func (w *Watcher) unfinished(ctx context.Context, t *Target) error {
 	var words string
 	switch code := w.code(ctx); code {
 	case exit.CodeTimeout:
-		words = fmt.Sprintf("%s has not ended within %s%s; %s", t.what(), w.options.limit(), now, again)
+		words = fmt.Sprintf("%s has not ended within %s%s; %s", t.what(), text.Duration(w.options.limit()), now, again)
 	case exit.CodeLost:
 		words = fmt.Sprintf("lost sight of %s: %v%s; %s", t.what(), w.sight.err, was, again)
 	default:
@@ -44,7 +45,7 @@ func (w *Watcher) unseen(ctx context.Context, what string) error {
 	if ctx.Err() != nil {
 		return exit.WithCode(exit.CodeInterrupted, fmt.Errorf("interrupted before %s was seen", what))
 	}
-	return exit.WithCode(exit.CodeLost, fmt.Errorf("%s was not seen within %s: %w", what, w.options.limit(), cmp.Or(w.sight.err, errNoAnswer)))
+	return exit.WithCode(exit.CodeLost, fmt.Errorf("%s was not seen within %s: %w", what, text.Duration(w.options.limit()), cmp.Or(w.sight.err, errNoAnswer)))
 }
 
 // code is the exit code for what has not ended: ctx has ended, or the time is up.
