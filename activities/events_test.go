@@ -51,6 +51,24 @@ func TestAnEventMakesAStepThatWaitsLookAtOnce(t *testing.T) {
 	}
 }
 
+func TestAnEventMakesAStepThatWaitsForAMediumLookAtOnce(t *testing.T) {
+	b := newBench(t, node.KindDeploy, node.Deploying, bmc.PowerOff, direct, plan.Options{})
+	b.steps.Settings.MediaTimeout, b.steps.Settings.MediaPoll = time.Hour, time.Hour // the test would end too late without events
+	b.machine.insert = func(string) error { return nil }                             // it is accepted, and shown later
+	b.machine.follow = func(ctx context.Context, happened func()) error {
+		b.machine.mu.Lock()
+		b.machine.media = bmc.Media{Inserted: true, Image: agentISO}
+		b.machine.mu.Unlock()
+		happened()
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	r, err := b.run()
+	require.NoError(t, err)
+	require.Equal(t, conductor.NextAgent, r.Next)
+	require.Equal(t, []string{agentISO}, b.machine.images)
+}
+
 func TestAStepThatIsHandedOverDoesNotWaitUntilItsSubscriptionIsDeleted(t *testing.T) {
 	b := switching(t)
 	b.steps.Settings.PowerTimeout, b.steps.Settings.PowerPoll = time.Hour, time.Hour

@@ -106,6 +106,8 @@ func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMed
 	until := step.Issued.At.Add(t.Settings.MediaTimeout).UTC()
 	next, told := backoff(t.Settings.MediaPoll), false
 	t.waitFor(node.Wait{For: node.WaitMedium, Subject: name, Since: step.Issued.At, Until: &until, Every: t.Settings.MediaPoll})
+	var heard *events
+	defer func() { heard.end(ctx) }()
 	for {
 		m, err := s.Media(ctx)
 		switch {
@@ -132,7 +134,11 @@ func (t *task) watchMedia(ctx context.Context, step *node.Step, s bmc.VirtualMed
 				return false, err
 			}
 		}
-		if err := sleep(ctx, min(max(next(), bmc.RetryAfter(err)), max(time.Until(until), 0))); err != nil {
+		if heard == nil {
+			heard = t.listen(ctx)
+		}
+		asked := bmc.RetryAfter(err)
+		if err := heard.pause(ctx, min(max(next(), asked), max(time.Until(until), 0)), asked); err != nil {
 			return false, err
 		}
 		if err := t.guardAndTell(ctx); err != nil {

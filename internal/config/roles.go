@@ -51,7 +51,7 @@ type Conductor struct {
 	SyncPower      time.Duration `key:"sync_power_state_interval" default:"60s" help:"pause between two readings of the power state of each node that no operation holds; 0 is none"`
 	HealthInterval time.Duration `key:"health_interval" default:"5m" help:"pause between two readings of the health and the sensors of each node that no operation holds; 0 is none"`
 	SensorMetrics  string        `key:"sensor_metrics" default:"fleet" help:"series of health and sensors in /metrics: fleet is those of all nodes of this conductor together, nodes adds up to 13 series for each node"`
-	BMCEvents      bool          `key:"bmc_events" default:"true" help:"whether steps that wait for a power state follow the events of BMCs that stream them, to look at once"`
+	BMCEvents      bool          `key:"bmc_events" default:"true" help:"whether steps that wait for a power state, a virtual medium or the beginning of a boot follow the events of BMCs that stream them, to look at once"`
 	BMCEventURL    string        `key:"bmc_event_url" help:"URL at which BMCs reach the API, such as http://10.0.0.5:6385; BMCs that do not stream events send them there; empty is that their events are not used"`
 	BMCProxy       string        `key:"bmc_proxy" secret:"url" help:"proxy through which it reaches BMCs, as http://host:port or socks5://host:port; empty is directly"`
 	Fake           Fake          `key:"fake" help:"delays of fake hardware by interface, as deploy_delay=5,clean_delay=1"`
