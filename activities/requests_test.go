@@ -123,7 +123,14 @@ func TestARequestWhoseAnswerIsLostStaysRecorded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, fakes, plan.Options{Power: node.PowerOff})
 			b.machine.within = time.Hour
-			b.machine.answer = func(bmc.PowerRequest) (bool, error) { return false, c.err }
+			asked := false
+			b.machine.answer = func(bmc.PowerRequest) (bool, error) { asked = true; return false, c.err }
+			b.machine.reads = func() error { // after that it refuses, so that the step does not read as long as an answer may take
+				if asked {
+					return fault.New(fault.Denied, "401")
+				}
+				return nil
+			}
 			_, err := b.run()
 			require.Error(t, err)
 			require.Equal(t, c.over, !time.Now().Before(b.book.flightUntil))
