@@ -18,7 +18,9 @@ import (
 
 // The bounds of a refresh. How many requests go to one BMC at a time is its driver's.
 const (
-	refreshAtOnce   = 8  // as Ironic's sync_power_state_workers
+	// refreshAtOnce is enough to read 10,000 BMCs that answer after 200 ms within 16 s. Ironic's sync_power_state_workers is 8, with
+	// which that takes 250 s. Reading one costs little more than the wait for its answer.
+	refreshAtOnce   = 128
 	refreshFailures = 3  // in a row, until a node gets a fault (Ironic's power_state_sync_max_retries)
 	refreshStale    = 10 // an unchanged reading is written every so many refreshes
 )
