@@ -16,8 +16,11 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
+// headerAllocation is the header of the answer that says how an allocation has ended: active or error.
+const headerAllocation = "Temper-Allocation"
+
 // createAllocation answers POST /v1/allocations. The node is found, or not,
-// before the answer.
+// before the answer, which says so in headerAllocation only.
 func (s *Server) createAllocation(c *gin.Context) (int, any, error) {
 	in, err := format.ReadObject(c, format.MaxBody, "candidate_nodes", "extra", "name", "node", "owner", "resource_class", "traits", "uuid")
 	if err != nil {
@@ -45,11 +48,11 @@ func (s *Server) createAllocation(c *gin.Context) (int, any, error) {
 	httpd.Logger(c).Info("an allocation was made", zap.String("allocation", a.UUID), zap.String("state", string(a.State)),
 		zap.String("node", a.NodeUUID), zap.String("last_error", a.LastError), zap.String("user", httpd.User(c)))
 	format.Located(c, "allocations/"+a.UUID)
+	c.Header(headerAllocation, string(a.State))
 	shown := *a
-	if shown.State == node.AllocError {
-		// Clients of Ironic know allocating and active in this answer; how it
-		// ended they read from the allocation.
-		shown.State, shown.LastError = node.Allocating, ""
+	if in.Text("node") == "" {
+		// Ironic looks for a node after the answer. Its clients read from the allocation how that ended.
+		shown.State, shown.NodeUUID, shown.LastError = node.Allocating, "", ""
 	}
 	return http.StatusCreated, s.allocationBody(c, &shown, allocationAttributes.UpTo(format.Minor(c))), nil
 }

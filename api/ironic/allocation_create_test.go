@@ -68,6 +68,7 @@ func TestBackfill(t *testing.T) {
 	require.Contains(t, b.Post("/v1/allocations", map[string]any{"node": "n1", "resource_class": "tin"}).Fails(409), "does not match the requested resource class tin")
 	require.Contains(t, b.Post("/v1/allocations", map[string]any{"node": "n1", "traits": []string{"CUSTOM_B"}}).Fails(409), "does not match the requested traits")
 	a := b.Post("/v1/allocations", map[string]any{"node": "n1", "traits": []string{"CUSTOM_A"}, "name": "old"}).Is(201)
+	require.Equal(t, "active", b.Last.Header.Get("Temper-Allocation"))
 	require.Equal(t, []any{"active", instance, "gold", n1}, []any{a["state"], a["uuid"], a["resource_class"], a["node_uuid"]})
 	require.Equal(t, instance, b.Field("n1", "allocation_uuid"))
 	b.Post("/v1/allocations", map[string]any{"node": "n1"}).Fails(409)

@@ -23,10 +23,12 @@ func offeredNode(b *apitest.Bench, name, class string, traits ...string) string 
 func allocate(b *apitest.Bench, body map[string]any) map[string]any {
 	b.T.Helper()
 	made := b.Post("/v1/allocations", body).Is(201)
-	require.Contains(b.T, []any{"allocating", "active"}, made["state"])
-	require.Nil(b.T, made["last_error"])
+	require.Equal(b.T, []any{"allocating", nil, nil}, []any{made["state"], made["node_uuid"], made["last_error"]})
 	require.Equal(b.T, "http://temper.test:6385/v1/allocations/"+made["uuid"].(string), b.Last.Header.Get("Location"))
-	return b.Get("/v1/allocations/" + made["uuid"].(string)).Is(200)
+	decided := b.Last.Header.Get("Temper-Allocation")
+	a := b.Get("/v1/allocations/" + made["uuid"].(string)).Is(200)
+	require.Equal(b.T, decided, a["state"])
+	return a
 }
 
 func TestAllocationFromRequestToDelete(t *testing.T) {

@@ -50,7 +50,7 @@ func (c *Client) Allocation(ctx context.Context, ident string) (*Allocation, err
 }
 
 // CreateAllocation creates an allocation with these fields of Ironic's, and returns it in its final state. It reads the
-// allocation again, because the answer of a failed one says allocating, as in Ironic.
+// allocation again, because the answer says allocating, as in Ironic.
 func (c *Client) CreateAllocation(ctx context.Context, fields map[string]any) (*Allocation, error) {
 	var a Allocation
 	_, err := c.do(ctx, request{method: http.MethodPost, path: "/v1/allocations", body: fields}, &a)
