@@ -219,7 +219,7 @@ func New(c Config) (*Server, error) {
 	}
 	http, err := httpd.New(httpd.Config{
 		Auth: c.Auth, Listen: c.Listen, AllowedHosts: c.AllowedHosts, PublicURL: c.PublicURL, Log: c.Log, Metrics: c.Metrics,
-		Now: c.Now, RequestTimeout: c.RequestTimeout, Unversioned: ironic.RootResources(), NotFound: ironic.NotFound,
+		Now: c.Now, RequestTimeout: c.RequestTimeout, Unversioned: ironic.RootResources(), CurrentURL: ironic.CurrentURL, NotFound: ironic.NotFound,
 	}, slices.Concat(theirs.Routes(), ours.Routes()))
 	if err != nil {
 		return nil, err

@@ -76,7 +76,7 @@ func TestEndpointsOfNewerVersionsAreNotThere(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")
 	for path, first := range map[string]int{
-		"/v1/nodes/n1/traits": 37, "/v1/nodes/n1/history": 78, "/v1/conductors": 49, "/v1/conductors/c1": 49,
+		"/v1/nodes/n1/bios": 40, "/v1/nodes/n1/firmware": 86, "/v1/nodes/n1/history": 78, "/v1/conductors": 49, "/v1/conductors/c1": 49,
 	} {
 		b.At(first-1, "GET", path, nil).Fails(404)
 		b.At(first, "GET", path, nil).Is(200)
@@ -86,6 +86,6 @@ func TestEndpointsOfNewerVersionsAreNotThere(t *testing.T) {
 	require.Equal(t, "The method is not allowed for this resource.", b.At(54, "POST", "/v1/deploy_templates", map[string]any{}).Fails(405))
 	b.At(54, "GET", "/v1/deploy_templates", nil).Fails(404)
 	b.At(95, "POST", "/v1/deploy_templates", map[string]any{}).Fails(404)
-	b.At(95, "GET", "/v1/nodes/n1/bios", nil).Fails(404)
+	b.At(95, "GET", "/v1/nodes/n1/children", nil).Fails(404)
 	b.At(95, "PUT", "/v1/nodes", nil).Fails(405)
 }

@@ -18,17 +18,9 @@ type Object struct {
 
 // ReadObject reads a body that must be an object with no other fields than allowed.
 func ReadObject(c *gin.Context, class BodyClass, allowed ...string) (*Object, error) {
-	var raw any
-	if err := ReadJSON(c, class, &raw); err != nil {
+	o, err := ReadOpenObject(c, class)
+	if err != nil {
 		return nil, err
-	}
-	o := &Object{}
-	switch v := raw.(type) {
-	case nil:
-	case map[string]any:
-		o.Fields = v
-	default:
-		return nil, fault.New(fault.Invalid, "The request body must be a JSON object")
 	}
 	var extra []string
 	for name := range o.Fields {
@@ -41,6 +33,21 @@ func ReadObject(c *gin.Context, class BodyClass, allowed ...string) (*Object, er
 		return nil, fault.New(fault.Invalid, "Unexpected arguments: %s", Clip(strings.Join(extra, ", ")))
 	}
 	return o, nil
+}
+
+// ReadOpenObject reads a body that must be an object, with any fields.
+func ReadOpenObject(c *gin.Context, class BodyClass) (*Object, error) {
+	var raw any
+	if err := ReadJSON(c, class, &raw); err != nil {
+		return nil, err
+	}
+	switch v := raw.(type) {
+	case nil:
+		return &Object{}, nil
+	case map[string]any:
+		return &Object{Fields: v}, nil
+	}
+	return nil, fault.New(fault.Invalid, "The request body must be a JSON object")
 }
 
 // Fail records that the object is wrong, unless something was wrong before.

@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -13,7 +14,8 @@ import (
 // is dropped, and ".json" is stripped from the end below version 1.91
 // (controllers/root.py, middleware/json_ext.py). The prefix is put in for the
 // resources in unversioned only; every other path is left to whoever serves it.
-func tidyPath(next http.Handler, unversioned []string) http.Handler {
+// At the end current, which may be nil, may give another URL, for paths that have moved.
+func tidyPath(next http.Handler, unversioned []string, current func(*url.URL) *url.URL) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, ctx := r.URL.Path, r.Context()
 		if !strings.HasPrefix(path, "/") { // OPTIONS *
@@ -37,6 +39,12 @@ func tidyPath(next http.Handler, unversioned []string) http.Handler {
 			u := *r.URL
 			u.Path, u.RawPath = path, ""
 			r.URL = &u
+		}
+		if current != nil {
+			if u := current(r.URL); u != r.URL {
+				r = r.WithContext(r.Context())
+				r.URL = u
+			}
 		}
 		next.ServeHTTP(w, r)
 	})

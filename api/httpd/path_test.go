@@ -15,7 +15,7 @@ var someResources = []string{"nodes", "ports"}
 func tidied(path string) (out string) {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.URL.Path = path
-	tidyPath(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { out = r.URL.Path }), someResources).ServeHTTP(httptest.NewRecorder(), r)
+	tidyPath(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { out = r.URL.Path }), someResources, nil).ServeHTTP(httptest.NewRecorder(), r)
 	return out
 }
 

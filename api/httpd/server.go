@@ -47,6 +47,9 @@ type Config struct {
 	// Unversioned are the first path segments that are served below /v1 and that
 	// clients may ask for without it.
 	Unversioned []string
+	// CurrentURL returns the URL that serves what the given one, a path of an older API, asks for; the same one
+	// if it is none. Default: nothing has moved.
+	CurrentURL func(*url.URL) *url.URL
 	// NotFound answers a path without a route.
 	NotFound Handler
 }
@@ -126,7 +129,7 @@ func New(c Config, table []Route) (*Server, error) {
 
 // Handler is the whole API. Timeouts of connections are the http.Server's, except
 // those of streams.
-func (s *Server) Handler() http.Handler { return tidyPath(s.engine, s.Unversioned) }
+func (s *Server) Handler() http.Handler { return tidyPath(s.engine, s.Unversioned, s.CurrentURL) }
 
 // Routes is the table of routes.
 func (s *Server) Routes() []Route { return slices.Clone(s.table) }

@@ -57,7 +57,7 @@ func (s *Service) misfits(n *node.Node, k node.OperationKind, noAgent bool) (all
 		if err != nil {
 			all = append(all, misfit(n, spec, err))
 		}
-		if n.Implementation(i).WritesImage {
+		if i == "deploy" {
 			if lacks := validateInstanceTraits(n); lacks != nil && (err == nil || fault.Text(lacks) != fault.Text(err)) {
 				all = append(all, misfit(n, spec, lacks))
 			}

@@ -12,10 +12,20 @@ import (
 	"go.temper.dev/temper/internal/plan"
 )
 
-// ValidateInterface checks one interface of a node without touching hardware.
+// ValidateInterface checks one interface of a node without touching hardware. With the interface deploy it checks, whatever the
+// driver, that the node has the traits that the instance wants (Ironic conductor/manager.py, validate_driver_interfaces).
 func (s *Service) ValidateInterface(n *node.Node, kind string) error {
+	err := s.validateImplementation(n, kind)
+	if err == nil && kind == "deploy" {
+		return validateInstanceTraits(n)
+	}
+	return err
+}
+
+// validateImplementation checks the implementation that the node has of an interface.
+func (s *Service) validateImplementation(n *node.Node, kind string) error {
 	switch i := n.Implementation(kind); {
-	case i.Means == node.MeansNone:
+	case i.Means == node.MeansNone, !node.InterfaceServed(kind):
 		return n.Unsupported(kind)
 	case i.Means == node.MeansNoop, i.Means == node.MeansFake:
 		return nil
@@ -43,13 +53,12 @@ func (s *Service) validateBoot(n *node.Node) error {
 	return err
 }
 
-// validateDeploy checks the image and its checksum, and that the node has the traits that
-// the instance wants.
+// validateDeploy checks the image and its checksum.
 func (s *Service) validateDeploy(n *node.Node) error {
 	if _, err := image.Parse(n.UUID, n.InstanceInfo, n.DriverInfo, s.Images); err != nil {
 		return fault.Coded(fault.ImageInvalid, "%w", err)
 	}
-	return validateInstanceTraits(n)
+	return nil
 }
 
 // validateInstanceTraits checks that the node has the traits that the instance wants

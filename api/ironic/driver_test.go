@@ -38,7 +38,7 @@ func TestDrivers(t *testing.T) {
 	properties := b.Get("/v1/drivers/redfish/properties").Is(200)
 	require.Contains(t, properties["redfish_address"], "URL or host of the BMC")
 	require.Contains(t, properties["deploy_iso"], "Required by the boot interface redfish-virtual-media")
-	require.Equal(t, map[string]any{}, b.Get("/v1/drivers/fake-hardware/properties").Is(200))
+	require.Equal(t, map[string]any{"B1": "B1 description. Required.", "B2": "B2 description. Required."}, b.Get("/v1/drivers/fake-hardware/properties").Is(200))
 	b.Get("/v1/drivers/ipmi/properties").Fails(404)
 }
 

@@ -1,6 +1,8 @@
 package ironic
 
 import (
+	"strings"
+
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -18,8 +20,8 @@ func checkNodeName(name string, minor int, words string) error {
 	return node.NotReserved(name)
 }
 
-// normalMAC is a MAC address in the form of a row.
+// normalMAC is a MAC address in the form of a row. Ironic's API takes none with dashes.
 func normalMAC(s string) (string, bool) {
 	mac, err := node.ValidMAC(s)
-	return mac, err == nil
+	return mac, err == nil && !strings.Contains(s, "-")
 }

@@ -55,7 +55,7 @@ func (s *Server) newNode(c *gin.Context, in *format.Object) (*node.Node, error) 
 		return nil, fault.New(fault.Invalid, "Schema error for node: 'driver' is a required property")
 	}
 	n := &node.Node{
-		ProvisionState: node.Enroll, Interfaces: map[string]string{},
+		UUID: uuid.NewString(), ProvisionState: node.Enroll, Interfaces: map[string]string{},
 		DriverInfo: map[string]any{}, Properties: map[string]any{}, Extra: map[string]any{},
 		InstanceInfo: map[string]any{}, NetworkData: map[string]any{},
 	}
@@ -74,9 +74,6 @@ func (s *Server) newNode(c *gin.Context, in *format.Object) (*node.Node, error) 
 		if err := a.Set(n, v); err != nil {
 			return nil, err
 		}
-	}
-	if n.UUID == "" {
-		n.UUID = uuid.NewString()
 	}
 	return n, checkCreated(n, in, format.Minor(c))
 }

@@ -24,6 +24,7 @@ func TestCreateNode(t *testing.T) {
 	require.Equal(t, "http://temper.test:6385/v1/nodes/"+id, b.Last.Header.Get("Location"))
 	require.Equal(t, id, body["uuid"])
 	require.Equal(t, "enroll", body["provision_state"])
+	require.Nil(t, body["provision_updated_at"])
 	require.Equal(t, map[string]any{"redfish_address": "https://bmc", "redfish_password": "******"}, body["driver_info"])
 	require.Equal(t, map[string]any{"configdrive": "******", "image_url": "******"}, body["instance_info"])
 	require.Equal(t, map[string]any{"cpus": 8.0, "memory_mb": 16384.0}, body["properties"])
@@ -46,7 +47,7 @@ func TestCreateNode(t *testing.T) {
 func TestCreateNodeIsRefused(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	b.Conductor("c3", "far", "fake-hardware")
-	id := b.Enrolled("n1")
+	id, other := b.Enrolled("n1"), uuid.NewString()
 	for name, c := range map[string]struct {
 		body   any
 		status int
@@ -72,7 +73,9 @@ func TestCreateNodeIsRefused(t *testing.T) {
 		"protection from the start":    {map[string]any{"driver": "redfish", "protected": true}, 400, "Unexpected arguments: protected"},
 		"a NUL in a name":              {map[string]any{"driver": "redfish", "extra": map[string]any{"a": "x\x00"}}, 400, ""},
 		"a mask instead of a secret":   {map[string]any{"driver": "redfish", "driver_info": map[string]any{"redfish_password": "******"}}, 400, ""},
-		"a chassis":                    {map[string]any{"driver": "redfish", "chassis_uuid": id}, 400, ""},
+		"a chassis":                    {map[string]any{"driver": "redfish", "chassis_uuid": id}, 400, "Chassis " + id + " could not be found."},
+		"a chassis that is no uuid":    {map[string]any{"driver": "redfish", "chassis_uuid": "x"}, 400, "Expected UUID for chassis_uuid: x"},
+		"no number of CPUs":            {map[string]any{"driver": "redfish", "uuid": other, "properties": map[string]any{"cpus": "x", "local_gb": -1, "memory_mb": "16"}}, 400, "The following properties for node " + other + ` should be non-negative integers, but provided values are: local_gb=-1, cpus="x"`},
 		"a parent nobody knows":        {map[string]any{"driver": "redfish", "parent_node": uuid.NewString()}, 400, ""},
 		"a reason without retirement":  {map[string]any{"driver": "redfish", "retired_reason": "old"}, 400, "The retired_reason field can only be set when retired is True"},
 	} {

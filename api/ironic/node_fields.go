@@ -65,7 +65,7 @@ var nodeAttributes = withInterfaces(format.Attributes[view, node.Node]{
 	{Name: "power_state", Since: 1, Value: func(v *view) any { return format.OrNull(string(v.PowerState)) }},
 	{
 		Name: "properties", Since: 1, Value: func(v *view) any { return format.Dict(v.Properties) }, Nosort: true,
-		Set: nodeSet.Dict("properties", func(n *node.Node) *map[string]any { return &n.Properties }), Create: true, Patch: true,
+		Set: setProperties, Create: true, Patch: true,
 	},
 	{Name: "provision_state", Since: 1, Value: func(v *view) any { return shownState(v.ProvisionState, v.minor) }},
 	{Name: "provision_updated_at", Since: 1, Value: func(v *view) any { return format.Timestamp(v.ProvisionUpdatedAt) }},
@@ -129,7 +129,7 @@ var nodeAttributes = withInterfaces(format.Attributes[view, node.Node]{
 	},
 	{
 		Name: "network_data", Since: 66, Value: func(v *view) any { return format.Dict(v.NetworkData) }, Nosort: true,
-		Set: nodeSet.Dict("network_data", func(n *node.Node) *map[string]any { return &n.NetworkData }), Create: true, Patch: true,
+		Set: setNetworkData, Create: true, Patch: true,
 	},
 	{Name: "boot_mode", Since: 75, Value: func(v *view) any { return format.OrNull(v.BootMode) }},
 	{Name: "secure_boot", Since: 75, Value: func(v *view) any { return format.BoolOrNull(v.SecureBoot) }},

@@ -13,8 +13,9 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
-// nodeFilters are the filters of a list of nodes, by the version that added
-// each. conductor is not in the row: it is computed (ownedBy).
+// nodeFilters are the filters of a list of nodes, by the first version that may use
+// each. Ironic does not look at the version for retired, description_contains and
+// project. conductor is not in the row: it is computed (ownedBy).
 var nodeFilters = []struct {
 	name  string
 	since int
@@ -30,10 +31,10 @@ var nodeFilters = []struct {
 	{"conductor_group", 46},
 	{"conductor", 49},
 	{"owner", 50},
-	{"description_contains", 51},
-	{"retired", 61},
+	{"description_contains", 1},
+	{"retired", 1},
 	{"lessee", 65},
-	{"project", 65},
+	{"project", 1},
 	{"shard", 82},
 	{"sharded", 82},
 	{"parent_node", 83},
@@ -126,6 +127,9 @@ func (s *Server) nodeCollection(c *gin.Context, q *format.Query, path string, at
 	p := q.PageByUUID(s.MaxLimit, nodeAttributes.Sortable(q.Minor))
 	if q.Err != nil {
 		return 0, nil, q.Err
+	}
+	if f.ChassisUUID != nil { // there are no chassis yet
+		return 0, nil, fault.New(fault.NotFound, "Chassis %s could not be found.", *f.ChassisUUID)
 	}
 	ctx := c.Request.Context()
 	fl, err := s.Fleet(ctx)

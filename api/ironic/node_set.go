@@ -1,6 +1,9 @@
 package ironic
 
 import (
+	"math/big"
+	"strings"
+
 	"go.temper.dev/temper/api/format"
 	"go.temper.dev/temper/internal/fault"
 	"go.temper.dev/temper/internal/node"
@@ -11,11 +14,48 @@ var nodeSet = format.Setters[node.Node]{Resource: "node"}
 
 // setChassis: chassis are not built, so none can be named.
 func setChassis(n *node.Node, v any) error {
-	if v != nil && v != "" {
-		return fault.New(fault.Invalid, "Chassis %s could not be found.", format.Describe(v))
+	if v == "" {
+		v = nil
 	}
-	n.ChassisUUID = ""
+	if err := nodeSet.UUID("chassis_uuid", func(n *node.Node) *string { return &n.ChassisUUID })(n, v); err != nil {
+		return err
+	}
+	if n.ChassisUUID != "" {
+		return fault.New(fault.Invalid, "Chassis %s could not be found.", n.ChassisUUID)
+	}
 	return nil
+}
+
+// setProperties: the sizes that schedulers read must be numbers (Ironic objects/node.py).
+func setProperties(n *node.Node, v any) error {
+	if err := nodeSet.Dict("properties", func(n *node.Node) *map[string]any { return &n.Properties })(n, v); err != nil {
+		return err
+	}
+	var wrong []string
+	for _, name := range []string{"local_gb", "cpus", "memory_mb"} {
+		if size := n.Properties[name]; size != nil && !isSize(size) {
+			wrong = append(wrong, name+"="+format.Describe(size))
+		}
+	}
+	if len(wrong) > 0 {
+		return fault.New(fault.Invalid, "The following properties for node %s should be non-negative integers, but provided values are: %s",
+			n.UUID, strings.Join(wrong, ", "))
+	}
+	return nil
+}
+
+// isSize reports whether v is a number, or the digits of one, that is not negative. Ironic cuts fractions off.
+func isSize(v any) bool {
+	switch v := v.(type) {
+	case bool:
+		return true
+	case float64:
+		return v >= 0
+	case string:
+		i, ok := new(big.Int).SetString(strings.TrimPrefix(strings.TrimSpace(v), "+"), 10)
+		return ok && i.Sign() >= 0
+	}
+	return false
 }
 
 func setUUID(n *node.Node, v any) error {

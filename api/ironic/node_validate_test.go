@@ -1,6 +1,7 @@
 package ironic_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -15,7 +16,11 @@ func TestValidate(t *testing.T) {
 	b.Enrolled("fake")
 	b.Post("/v1/nodes", map[string]any{"driver": "redfish", "name": "real"}).Is(201)
 	for _, i := range node.Interfaces {
-		require.Equal(t, map[string]any{"result": true}, b.Get("/v1/nodes/fake/validate").Is(200)[i], i)
+		verdict := map[string]any{"result": true}
+		if i == "console" || i == "rescue" { // what their requests answer
+			verdict = map[string]any{"result": false, "reason": "Driver fake-hardware does not support " + i + " (disabled or not implemented).", "code": "not_supported"}
+		}
+		require.Equal(t, verdict, b.Get("/v1/nodes/fake/validate").Is(200)[i], i)
 	}
 	body := b.Get("/v1/nodes/real/validate").Is(200)
 	require.Len(t, body, 13)
@@ -24,6 +29,18 @@ func TestValidate(t *testing.T) {
 	require.Equal(t, map[string]any{"result": true}, body["network"])
 	require.Equal(t, false, body["deploy"].(map[string]any)["result"])
 	b.Get("/v1/nodes/nosuch/validate").Fails(404)
+}
+
+func TestTraitsOfTheInstanceAreCheckedForEveryDriver(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	id := b.In("n1", node.Available)
+	const missing = "Cannot specify instance traits that are not also set on the node. Node %s is missing traits CUSTOM_A"
+	b.Patch("/v1/nodes/n1", apitest.Add("/instance_info/traits", []string{"CUSTOM_A"})).Is(200)
+	require.Equal(t, map[string]any{"result": false, "reason": fmt.Sprintf(missing, id), "code": "validation_failed"}, b.Get("/v1/nodes/n1/validate").Is(200)["deploy"])
+	require.Contains(t, b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "active"}).Fails(400), fmt.Sprintf(missing, id))
+	b.Put("/v1/nodes/n1/traits/CUSTOM_A", nil).Is(204)
+	require.Equal(t, map[string]any{"result": true}, b.Get("/v1/nodes/n1/validate").Is(200)["deploy"])
+	b.Put("/v1/nodes/n1/states/provision", map[string]any{"target": "active"}).Is(202)
 }
 
 // IPMI has no virtual media, so nothing can boot the agent. Whoever asks for it is told why.

@@ -114,7 +114,7 @@ func checkPort(p *node.Port, minor int) error {
 	}
 	_, port := p.LocalLinkConnection["port_id"]
 	_, host := p.LocalLinkConnection["hostname"]
-	if p.IsSmartNIC && (!port || !host) {
+	if p.IsSmartNIC && len(p.LocalLinkConnection) > 0 && (!port || !host) {
 		return fault.New(fault.Invalid, "Smart NIC port must have port_id and hostname in local_link_connection")
 	}
 	return nil

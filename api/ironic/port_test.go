@@ -17,7 +17,7 @@ func TestPorts(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	n1, n2 := b.Enrolled("n1"), b.Enrolled("n2")
 	body := b.Post("/v1/ports", map[string]any{
-		"node_uuid": n1, "address": "52-54-00-AA-BB-01", "name": "eth0", "extra": map[string]any{"a": 1},
+		"node_uuid": n1, "address": "52:54:00:AA:BB:01", "name": "eth0", "extra": map[string]any{"a": 1},
 		"local_link_connection": map[string]any{"switch_id": "0A:1B:2C:3D:4E:5F", "port_id": "Eth1", "switch_info": "sw"}, "physical_network": "prov",
 	}).Is(201)
 	id := body["uuid"].(string)
@@ -60,20 +60,24 @@ func TestPortsAreRefused(t *testing.T) {
 		body   map[string]any
 		status int
 	}{
-		"no address":              {map[string]any{"node_uuid": n1}, 400},
-		"no node":                 {map[string]any{"address": apitest.MAC}, 400},
-		"a MAC that is none":      {map[string]any{"node_uuid": n1, "address": "52:54:00:zz:00:00"}, 400},
-		"a MAC that is short":     {map[string]any{"node_uuid": n1, "address": "52:54:00"}, 400},
-		"a MAC that is a number":  {map[string]any{"node_uuid": n1, "address": 5}, 400},
-		"a MAC that is taken":     {map[string]any{"node_uuid": n1, "address": strings.ToUpper(apitest.MAC)}, 409},
-		"a name that is taken":    {map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:02", "name": "eth0"}, 409},
-		"a node nobody knows":     {map[string]any{"node_uuid": uuid.NewString(), "address": "52:54:00:00:00:02"}, 400},
-		"a field that is none":    {map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:02", "colour": 1}, 400},
-		"a port group":            {map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:02", "portgroup_uuid": uuid.NewString()}, 400},
-		"half a link":             {map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:02", "local_link_connection": map[string]any{"port_id": "1"}}, 400},
-		"an unknown switch":       {map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:02", "local_link_connection": map[string]any{"port_id": "1", "switch_id": "x"}}, 400},
-		"a smart NIC without any": {map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:02", "is_smartnic": true}, 400},
-		"an empty network":        {map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:02", "physical_network": ""}, 400},
+		"no address":             {map[string]any{"node_uuid": n1}, 400},
+		"no node":                {map[string]any{"address": apitest.MAC}, 400},
+		"a MAC that is none":     {map[string]any{"node_uuid": n1, "address": "52:54:00:zz:00:00"}, 400},
+		"a MAC that is short":    {map[string]any{"node_uuid": n1, "address": "52:54:00"}, 400},
+		"a MAC that is a number": {map[string]any{"node_uuid": n1, "address": 5}, 400},
+		"a MAC that is taken":    {map[string]any{"node_uuid": n1, "address": strings.ToUpper(apitest.MAC)}, 409},
+		"a name that is taken":   {map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:02", "name": "eth0"}, 409},
+		"a node nobody knows":    {map[string]any{"node_uuid": uuid.NewString(), "address": "52:54:00:00:00:02"}, 400},
+		"a field that is none":   {map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:02", "colour": 1}, 400},
+		"a port group":           {map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:02", "portgroup_uuid": uuid.NewString()}, 400},
+		"half a link":            {map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:02", "local_link_connection": map[string]any{"port_id": "1"}}, 400},
+		"an unknown switch":      {map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:02", "local_link_connection": map[string]any{"port_id": "1", "switch_id": "x"}}, 400},
+		"a smart NIC without a host": {
+			map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:02", "is_smartnic": true, "local_link_connection": map[string]any{"port_id": "p", "switch_id": "0a:1b:2c:3d:4e:5f"}},
+			400,
+		},
+		"a MAC with dashes": {map[string]any{"node_uuid": n1, "address": "52-54-00-00-00-02"}, 400},
+		"an empty network":  {map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:02", "physical_network": ""}, 400},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.T = t
@@ -81,6 +85,7 @@ func TestPortsAreRefused(t *testing.T) {
 		})
 	}
 	b.T = t
+	b.Post("/v1/ports", map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:12", "is_smartnic": true}).Is(201)
 	b.At(18, "POST", "/v1/ports", map[string]any{"node_uuid": n1, "address": "52:54:00:00:00:02", "pxe_enabled": true}).Fails(406)
 	require.Equal(t, "Operation not permitted.", b.Get("/v1/ports?node=n1&shard=s").Fails(403))
 	b.Get("/v1/ports?node=nosuch").Fails(404)

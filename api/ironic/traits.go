@@ -11,8 +11,17 @@ import (
 	"go.temper.dev/temper/internal/node"
 )
 
+// minorTraits is the version that added traits. To an older one, Ironic takes the word "traits" of the path for a field of the
+// node: reading it is 406, and writing it 405.
+const minorTraits = 37
+
+const noTraits = "The API version does not allow traits"
+
 // listTraits answers GET /v1/nodes/X/traits.
 func (s *Server) listTraits(c *gin.Context) (int, any, error) {
+	if format.Minor(c) < minorTraits {
+		return 0, nil, format.TooNew(minorTraits)
+	}
 	n, err := s.Find(c, c.Param("node"))
 	if err != nil {
 		return 0, nil, err

@@ -16,6 +16,18 @@ func TestTheTraitOfMaintenanceIsNotSetByHand(t *testing.T) {
 	b.Put("/v1/nodes/n1/traits", map[string]any{"traits": []string{"CUSTOM_A", "CUSTOM_MAINTENANCE"}}).Fails(400)
 }
 
+func TestTraitsBeforeTheirVersion(t *testing.T) {
+	b := apitest.New(t).WithConductors()
+	b.Enrolled("n1")
+	const path = "/v1/nodes/n1/traits"
+	b.At(36, "GET", path, nil).Fails(406)
+	b.At(36, "PUT", path, map[string]any{"traits": []string{}}).Fails(405)
+	b.At(36, "DELETE", path, nil).Fails(405)
+	b.At(36, "PUT", path+"/CUSTOM_A", nil).Fails(405)
+	b.At(36, "DELETE", path+"/CUSTOM_A", nil).Fails(405)
+	b.At(37, "GET", path, nil).Is(200)
+}
+
 func TestTraits(t *testing.T) {
 	b := apitest.New(t).WithConductors()
 	b.Enrolled("n1")

@@ -14,6 +14,9 @@ import (
 // is told that it is done, as by Ironic's (drivers/modules/network/noop.py). It
 // needs a conductor there, and so here.
 
+// minorVIFPort is the version that has port_uuid and portgroup_uuid. To an older one they are keys like any other.
+const minorVIFPort = 67
+
 // served: a conductor covers the node of the path. Ironic answers 400
 // where none does for what is attached to a node.
 func (s *Server) served(c *gin.Context) error {
@@ -37,19 +40,16 @@ func (s *Server) listVIFs(c *gin.Context) (int, any, error) {
 
 // attachVIF answers POST /v1/nodes/X/vifs.
 func (s *Server) attachVIF(c *gin.Context) (int, any, error) {
-	in, err := format.ReadObject(c, format.MaxBody, "id", "port_uuid", "portgroup_uuid")
+	in, err := format.ReadOpenObject(c, format.MaxBody) // other keys are for the network interface
 	if err != nil {
 		return 0, nil, err
 	}
 	in.Require("id")
-	in.Text("id")
-	for _, name := range []string{"port_uuid", "portgroup_uuid"} {
-		if in.Has(name) && format.Minor(c) < 67 {
-			return 0, nil, format.TooNew(67)
-		}
-		if v := in.Text(name); v != "" && !node.IsUUID(v) {
-			in.Fail("Expected UUID for %s: %s", name, format.Clip(v))
-		}
+	if id := in.Text("id"); in.Err == nil && !node.IsUUID(id) && !node.ValidName(id, format.MaxMinor) {
+		in.Fail("Expected UUID or name for id: %s", format.Clip(id))
+	}
+	if format.Minor(c) >= minorVIFPort && in.Has("port_uuid") && in.Has("portgroup_uuid") {
+		in.Fail("Cannot specify both port_uuid and portgroup_uuid")
 	}
 	if in.Err != nil {
 		return 0, nil, in.Err

@@ -19,8 +19,11 @@ func TestVIFsOfTheNetworkThatKeepsNone(t *testing.T) {
 		b.At(minor, "DELETE", path+"/v1", nil).Is(204)
 	}
 	b.At(67, "POST", path, map[string]any{"id": "v1", "port_uuid": uuid.NewString()}).Is(204)
-	b.At(66, "POST", path, map[string]any{"id": "v1", "port_uuid": uuid.NewString()}).Fails(406)
-	for _, body := range []any{map[string]any{}, map[string]any{"id": 1}, map[string]any{"id": "v1", "port_uuid": "p"}, []any{}} {
+	both := map[string]any{"id": "v1", "port_uuid": uuid.NewString(), "portgroup_uuid": uuid.NewString()}
+	require.Contains(t, b.At(67, "POST", path, both).Fails(400), "Cannot specify both")
+	b.At(66, "POST", path, both).Is(204)
+	b.Post(path, map[string]any{"id": "v1", "switch": map[string]any{"port": 7}}).Is(204)
+	for _, body := range []any{map[string]any{}, map[string]any{"id": 1}, map[string]any{"id": "a b"}, []any{}} {
 		b.Post(path, body).Fails(400)
 	}
 	b.At(27, "GET", path, nil).Fails(404)

@@ -202,6 +202,10 @@ func TestAdmitRefusesInIronicsWords(t *testing.T) {
 			nodetest.In(Active), "rescue", "", fault.Invalid,
 			"Driver redfish does not support rescue (disabled or not implemented).",
 		},
+		"maintenance does not forbid a rescue": {
+			nodetest.In(Active, maintenance), "rescue", "", fault.Invalid,
+			"Driver redfish does not support rescue (disabled or not implemented).",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := admission.Verb(c.n, VerbOf(c.verb), c.reservation)

@@ -84,7 +84,7 @@ type Explanation struct {
 
 // Node explains the state of n.
 func Node(n *node.Node, f Facts) Explanation {
-	e := Explanation{Trouble: []string{}, Notes: []string{}, Since: n.ProvisionUpdatedAt, now: f.Now, away: f.System.awayBriefly()}
+	e := Explanation{Trouble: []string{}, Notes: []string{}, Since: n.StateSince(), now: f.Now, away: f.System.awayBriefly()}
 	if n.Operation == nil {
 		if away := f.System.Away(); away != "" {
 			e.Trouble = append(e.Trouble, away)

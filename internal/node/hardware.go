@@ -18,6 +18,12 @@ var Interfaces = []string{
 	"bios", "boot", "console", "deploy", "firmware", "inspect", "management", "network", "power", "raid", "rescue", "storage", "vendor",
 }
 
+// unserved are the interfaces that no request can use yet, although fake hardware has an implementation that pretends.
+var unserved = []string{"console", "rescue"}
+
+// InterfaceServed reports whether there are requests that an implementation of the interface could answer.
+func InterfaceServed(iface string) bool { return !slices.Contains(unserved, iface) }
+
 // HardwareType is a driver, with the implementations that its nodes can have. All are in
 // hardware_types.go. Other code never compares their names, or names of implementations,
 // with a string, so that a new driver is one entry (a test of archtest).

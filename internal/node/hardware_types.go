@@ -88,7 +88,7 @@ var hardware = []HardwareType{
 			"raid":       {fakeRAID, no("raid")},
 			"rescue":     {pretends, no("rescue")},
 			"storage":    {noop, pretends},
-			"vendor":     {pretends, no("vendor")},
+			"vendor":     {fakeVendor, no("vendor")},
 		},
 	},
 }
@@ -137,6 +137,11 @@ var (
 			{Step: "erase_devices_metadata", Abortable: true, NoRamdisk: true},
 		},
 	}
+
+	// fakeVendor has the properties that Ironic's has. Nothing reads them.
+	fakeVendor = Implementation{Name: "fake", Means: MeansFake, Properties: []Property{
+		{Name: "B1", About: "B1 description. Required."}, {Name: "B2", About: "B2 description. Required."},
+	}}
 
 	fakeBIOSSteps = []StepSpec{
 		{Step: "apply_configuration", NoRamdisk: true, Args: map[string]ArgSpec{

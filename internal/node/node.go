@@ -37,8 +37,8 @@ type Node struct {
 	AllocatedInMaintenance bool
 
 	ProvisionState       State
-	TargetProvisionState State // "" = none
-	ProvisionUpdatedAt   *time.Time
+	TargetProvisionState State      // "" = none
+	ProvisionUpdatedAt   *time.Time // nil = it is in the state that it was created in
 	LastError            string
 
 	PowerState       PowerState // "" = never read
@@ -102,6 +102,15 @@ const (
 	FaultRescueAbort = "rescue abort failure"
 	FaultService     = "service failure"
 )
+
+// StateSince returns when n came into its provision state: a new node has no ProvisionUpdatedAt, as in Ironic. It returns nil if
+// n is not in the database.
+func (n *Node) StateSince() *time.Time {
+	if n.ProvisionUpdatedAt == nil && !n.CreatedAt.IsZero() {
+		return &n.CreatedAt
+	}
+	return n.ProvisionUpdatedAt
+}
 
 // ClearStaleReasons clears the reasons of flags that are off, and the fault if n is not in
 // maintenance.

@@ -143,9 +143,9 @@ func (s *Store) inNodeTxAfter(ctx context.Context, ident, what string, queueRead
 }
 
 var insertNodeSQL = `
-INSERT INTO nodes (` + nodeTable.names(onCreate) + `, provision_updated_at)
-VALUES (` + nodeTable.values(onCreate) + `, now())
-RETURNING id, created_at, provision_updated_at`
+INSERT INTO nodes (` + nodeTable.names(onCreate) + `)
+VALUES (` + nodeTable.values(onCreate) + `)
+RETURNING id, created_at`
 
 // CreateNode inserts the node and seals its secrets. It fills in UUID where
 // there is none, ID and CreatedAt. A state that is not set is enroll.
@@ -166,7 +166,7 @@ func (s *Store) CreateNode(ctx context.Context, n *node.Node, secrets node.Secre
 		return err
 	}
 	return s.inTx(ctx, "create node "+words(n.UUID, 64), func(b *pgx.Batch) {
-		b.Queue(insertNodeSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(&n.ID, &n.CreatedAt, &n.ProvisionUpdatedAt) })
+		b.Queue(insertNodeSQL, a).QueryRow(func(r pgx.Row) error { return r.Scan(&n.ID, &n.CreatedAt) })
 	}, func(b *pgx.Batch) error {
 		sealed.queue(b, n.ID)
 		queueHistory(b, n.ID, node.HistoryEvent{Event: "created in " + string(n.ProvisionState), EventType: node.HistoryState, User: user})

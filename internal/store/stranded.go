@@ -61,7 +61,7 @@ func (s *Store) failStranded(ctx context.Context, ids []int64, safe time.Duratio
 	}, func(b *pgx.Batch) error {
 		for _, l := range nodes {
 			e, stranded := closing.Stranded(&l.Node)
-			if !stranded || !slices.Contains(locked, l.ID) || l.now.Sub(l.since()) < safe {
+			if !stranded || !slices.Contains(locked, l.ID) || l.now.Sub(*l.StateSince()) < safe {
 				continue
 			}
 			l.applyEnding(e)
@@ -76,12 +76,4 @@ func (s *Store) failStranded(ctx context.Context, ids []int64, safe time.Duratio
 		return 0, err
 	}
 	return failed, nil
-}
-
-// since is when the node came into its state.
-func (l *lockedNode) since() time.Time {
-	if l.ProvisionUpdatedAt != nil {
-		return *l.ProvisionUpdatedAt
-	}
-	return l.CreatedAt
 }

@@ -847,7 +847,7 @@ LANGUAGE sql STABLE AS $$
             (SELECT max((s.step ->> 'ended_at')::timestamptz) FROM jsonb_array_elements(o.steps) AS s (step) WHERE s.step ->> 'state' = 'failed') AS since
           FROM operations o WHERE o.ended_at IS NULL AND o.phase = 'holding'
         UNION ALL
-        SELECT n.id, 2, 'failed', NULL, NULL, n.provision_updated_at
+        SELECT n.id, 2, 'failed', NULL, NULL, coalesce(n.provision_updated_at, n.created_at)
           FROM nodes n WHERE n.provision_state IN ('deploy failed', 'clean failed', 'inspect failed', 'adopt failed', 'rescue failed', 'unrescue failed',
             'service failed', 'error') OR n.provision_state = 'enroll' AND n.last_error IS NOT NULL
         UNION ALL
