@@ -29,6 +29,10 @@ rack_boot_delay: 50ms
 rack_step_delay: 20ms
 wait_for_conductor_groups: {` + hasty + ": " + hastyWait + "}\n"
 
+// personas are the machines of the rack, in turn. They are those that take each request at once: what a BMC refuses for a while
+// is sent again by another attempt, which has other points.
+const personas = "generic,smc-x13,openbmc,ilo5,asrock,smc-x11"
+
 const (
 	atOnce   = 32 // nodes that are made ready at a time
 	patience = 2 * time.Minute
@@ -74,7 +78,7 @@ func openLab(ctx context.Context, temper string, servers int, say func(string, .
 	l := &lab{shared: shared, say: say, calm: map[string]calm{}}
 	l.Stack, err = stack.Config{
 		Temper: temper, Settings: settings, Env: []string{shared.env()},
-		Args: []string{"--nodes", strconv.Itoa(servers), "--conductors", "0", "--enroll=false", "--drivers", "redfish", "--persona", "generic,smc-x13", "--restart"},
+		Args: []string{"--nodes", strconv.Itoa(servers), "--conductors", "0", "--enroll=false", "--drivers", "redfish", "--persona", personas, "--restart"},
 	}.Start(ctx)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))

@@ -20,7 +20,7 @@ const silentFor = "TEMPER_BMC_AWAY_TIMEOUT=10m"
 // bmcRows are the rows about what a conductor does with a BMC besides sending requests.
 var bmcRows = []row{
 	{
-		name: "BMC silent, and the conductor killed whose step waits for it", holds: "waits, says for what, and goes on at the same step elsewhere when the BMC answers",
+		name: "BMC silent, and the conductor gone whose step waits for it", holds: "waits, says for what, and goes on at the same step elsewhere when the BMC answers",
 		points: firstSlow, judge: sameEffects,
 		happen: func(ctx context.Context, r *round) error {
 			if err := r.begin(ctx, false, silentFor); err != nil {
@@ -62,7 +62,7 @@ var bmcRows = []row{
 		},
 	},
 	{
-		name: "conductor killed while it reads the health of the nodes", holds: "what is asked for then runs once; the health is read elsewhere",
+		name: "conductor gone while it reads the health of the nodes", holds: "what is asked for then runs once; the health is read elsewhere",
 		points: named("asked for"), judge: once,
 		happen: func(ctx context.Context, r *round) (err error) {
 			const often = "TEMPER_HEALTH_INTERVAL=1s"
