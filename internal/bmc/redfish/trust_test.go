@@ -108,7 +108,7 @@ func TestATLSBMCThatSpeaksPlainHTTPIsUnreachable(t *testing.T) {
 	defer srv.Close()
 	err := readPower(t, map[string]any{"redfish_address": "https" + srv.URL[len("http"):]})
 	require.Equal(t, fault.Unreachable, fault.KindOf(err))
-	require.ErrorContains(t, err, "HTTP response to HTTPS client")
+	require.ErrorContains(t, err, "it speaks HTTP, not HTTPS")
 }
 
 // If gofish.Connect is told not to verify one BMC, it switches verification off for
