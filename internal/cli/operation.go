@@ -149,7 +149,7 @@ func describeAttempts(s client.Step) string {
 	switch {
 	case s.Failures == 0:
 		return fmt.Sprint(s.Attempts)
-	case s.Limit == 0, s.Failures < s.Limit && node.StepState(s.State) == node.StepFailed: // a failure that is not tried again
+	case s.FailureLimit() == 0:
 		return fmt.Sprintf("%d, %d failed", s.Attempts, s.Failures)
 	}
 	return fmt.Sprintf("%d, failed %d of %d", s.Attempts, s.Failures, s.Limit)

@@ -51,7 +51,7 @@ func Tries(s client.Step) string {
 	}
 	switch {
 	case s.Failures == 0:
-	case s.Limit == 0:
+	case s.FailureLimit() == 0:
 		words = append(words, fmt.Sprintf("failed %d", s.Failures))
 	default:
 		words = append(words, fmt.Sprintf("failed %d of %d", s.Failures, s.Limit))
