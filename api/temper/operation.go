@@ -130,7 +130,7 @@ func (s *Server) showOperation(o *node.Operation, fl *intent.Fleet) shownOperati
 		Outcome: format.OrNull(string(o.Outcome)), Error: format.OrNull(explain.OperationError(o)), Cause: format.OrNull(string(o.Cause)), RequestedBy: format.OrNull(o.RequestedBy),
 		AcceptedAt: format.Timestamp(&o.AcceptedAt), BegunAt: format.Timestamp(o.BegunAt), EndedAt: format.Timestamp(o.EndedAt),
 		WorkflowID: node.WorkflowID(o.NodeUUID, o.Kind, o.ID), RunID: format.OrNull(o.RunID), WorkflowURL: format.OrNull(s.WorkflowURL(o)),
-		Conductor: format.OrNull(o.Conductor), WaitingFor: format.OrNull(fl.WaitingFor(o)), WaitingUntil: format.Timestamp(o.WaitingUntil), AtLimit: format.OrNull(explain.AtLimit(o)),
+		Conductor: format.OrNull(o.Conductor), WaitingFor: format.OrNull(fl.WaitingFor(o)), WaitingUntil: format.Timestamp(o.WaitingUntil), AtLimit: format.OrNull(explain.AtLimit(o, s.Now())),
 		UsualUntil: format.Timestamp(o.UsualUntil), PastUsual: o.PastUsual(s.Now()),
 		Asked: format.OrNull(string(o.Asked)), AskedBy: format.OrNull(o.AskedBy), AskedReason: format.OrNull(o.AskedReason),
 		PowerTarget: format.OrNull(string(o.PowerTarget)), Steps: make([]shownOpsStep, 0, len(o.Steps)),

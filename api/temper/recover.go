@@ -215,7 +215,7 @@ func (r *shownRecovery) holder(o *node.Operation, st node.RunStatus, err error, 
 		if o.WaitingFor != "" {
 			r.Next += "; it waits for " + o.WaitingFor
 		}
-		if what := explain.AtLimit(o); what != "" {
+		if what := explain.AtLimit(o, f.Now); what != "" {
 			r.Next += " until " + o.WaitingUntil.UTC().Format(time.RFC3339) + ", then " + what
 		}
 	case st.Known:

@@ -9,8 +9,15 @@ import (
 )
 
 // AtLimit says what happens at o.WaitingUntil if what o waits for has not come by then: "it fails". "" = o has no limit, or it
-// stands still because o is paused.
-func AtLimit(o *node.Operation) string {
+// stands still because o is paused. It also says if that is overdue now.
+func AtLimit(o *node.Operation, now time.Time) string {
+	if what := atLimit(o); what != "" {
+		return what + overdue(*o.WaitingUntil, now, "")
+	}
+	return ""
+}
+
+func atLimit(o *node.Operation) string {
 	switch {
 	case o.WaitingUntil == nil, o.TemporalPause != nil:
 		return ""
@@ -26,10 +33,10 @@ func AtLimit(o *node.Operation) string {
 
 // failsWithoutConductor says when o fails because no conductor has come, in a clause; "" if o does not wait for one, or for ever.
 func (e *Explanation) failsWithoutConductor(o *node.Operation, at func(time.Time) string) string {
-	if o.Blocked != node.BlockedNoConductor || AtLimit(o) == "" {
+	if o.Blocked != node.BlockedNoConductor || atLimit(o) == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s at %s if none comes%s", AtLimit(o), at(*o.WaitingUntil), e.overdue(*o.WaitingUntil))
+	return fmt.Sprintf("%s at %s if none comes%s", atLimit(o), at(*o.WaitingUntil), e.overdue(*o.WaitingUntil))
 }
 
 // overdueAfter is for how long nothing is said about a time that has passed: what happens then takes a moment.
@@ -37,13 +44,21 @@ const overdueAfter = 5 * time.Second
 
 // overdue says that a time has passed at which something was to happen, and why it has not; "" if there is nothing to say.
 func (e *Explanation) overdue(t time.Time) string {
-	by := e.now.Sub(t)
-	if e.inside || by < overdueAfter {
+	if e.inside { // it is read later
+		return ""
+	}
+	return overdue(t, e.now, e.away)
+}
+
+// overdue is Explanation.overdue. away is what is broken; "" = nothing that is known.
+func overdue(t, now time.Time, away string) string {
+	by := now.Sub(t)
+	if by < overdueAfter {
 		return ""
 	}
 	words := "overdue by " + text.Duration(by.Round(time.Second))
-	if e.away != "" {
-		words += ", because " + e.away
+	if away != "" {
+		words += ", because " + away
 	}
 	return text.Because(words)
 }

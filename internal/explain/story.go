@@ -44,16 +44,13 @@ func (e *Explanation) tell(n *node.Node) {
 			e.Story.addFailure(step)
 		}
 	}()
-	switch w := Wait(o, n.Agent, e.now); {
+	switch w := stepWait(o, n.Agent, e.now, e.away); {
 	case w != nil:
 		what := "the undo"
 		if o.Phase != node.Undoing {
 			what = "step " + step.Name()
 		}
 		e.Story = Story{Sentence: what + ": " + w.Sentence, Since: w.Since, Until: w.Until, Wait: w, running: true}
-		if w.Until != nil {
-			e.Story.Sentence += e.overdue(*w.Until)
-		}
 	case o.TemporalPause != nil:
 	case o.Phase == node.Holding && o.Undecided() != nil && !o.Ending():
 		failed := o.Undecided()

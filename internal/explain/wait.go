@@ -33,7 +33,10 @@ var AgentNotRead = &node.Agent{}
 
 // Wait explains what the running step of o waits for, nil if nothing is known. a is the agent of its node, nil if none has
 // called since the node was booted.
-func Wait(o *node.Operation, a *node.Agent, now time.Time) *StepWait {
+func Wait(o *node.Operation, a *node.Agent, now time.Time) *StepWait { return stepWait(o, a, now, "") }
+
+// stepWait is Wait. away is the part of Temper without which nothing goes on, and what is wrong with it; "" = none is known.
+func stepWait(o *node.Operation, a *node.Agent, now time.Time, away string) *StepWait {
 	w := o.LiveWait()
 	if w == nil {
 		return nil
@@ -45,6 +48,9 @@ func Wait(o *node.Operation, a *node.Agent, now time.Time) *StepWait {
 	out := &StepWait{
 		For: w.For, Subject: w.Subject, Sentence: WaitSentence(&told, a, func(t time.Time) string { return text.Clock(t, now) }),
 		Since: &w.Since, Until: w.Until, Fraction: w.Fraction, EndsAt: w.EndsAt(),
+	}
+	if w.Until != nil {
+		out.Sentence += overdue(*w.Until, now, away)
 	}
 	if w.Seen != "" {
 		out.Seen = &Seen{What: w.Seen, At: w.SeenAt}

@@ -25,6 +25,24 @@ func TestEveryWaitHasItsWords(t *testing.T) {
 	}
 }
 
+// A time that has passed is not told as one that is to come.
+func TestALimitThatHasPassedIsOverdue(t *testing.T) {
+	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	until := at.Add(time.Minute)
+	o := &node.Operation{
+		Phase: node.Running, WaitingFor: "the BMC", WaitingUntil: &until, Steps: []node.Step{{State: node.StepRunning}},
+		StepWait: &node.Wait{For: node.WaitPower, Subject: "power off", Since: at, Until: &until},
+	}
+	require.Equal(t, "its step fails", explain.AtLimit(o, until))
+	require.Regexp(t, `; gives up at 03:05:05Z$`, explain.Wait(o, nil, until).Sentence)
+	late := until.Add(12 * time.Second)
+	require.Equal(t, "its step fails (overdue by 12s)", explain.AtLimit(o, late))
+	require.Regexp(t, `; gives up at 03:05:05Z \(overdue by 12s\)$`, explain.Wait(o, nil, late).Sentence)
+	away := explain.System{Now: late, Dependencies: explain.Dependencies{Temporal: explain.Answer{Trouble: explain.TemporalAway, Since: at}}}
+	e := explain.Node(&node.Node{ProvisionState: node.Deploying, Operation: o}, explain.Facts{Now: late, Covered: true, System: away})
+	require.Regexp(t, `; gives up at 03:05:05Z \(overdue by 12s, because Temporal does not answer\)$`, e.Story.Sentence)
+}
+
 func TestAWaitThatDoesNotHoldIsNotTold(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	o := func(change func(*node.Operation)) *node.Operation {
