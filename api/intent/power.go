@@ -29,7 +29,7 @@ func PowerTimeout(in *format.Object) (time.Duration, error) {
 }
 
 // DecidePower opens an operation if the node has none. If its open operation waits, that
-// operation is asked to change the power.
+// operation is asked to change the power. If it changes the power as target says, the request joins it.
 func (s *Service) DecidePower(n *node.Node, fl *Fleet, target node.PowerState, timeout time.Duration, by string) (*node.Request, error) {
 	d, err := admission.Power(n, target, fl.Reservation(n))
 	if err != nil {
@@ -37,6 +37,12 @@ func (s *Service) DecidePower(n *node.Node, fl *Fleet, target node.PowerState, t
 	}
 	if err := fl.RequireCovered(n); err != nil {
 		return nil, err
+	}
+	if d.Join && timeout != 0 && timeout != n.Operation.SoftTimeout { // it gives the operating system another time
+		return nil, node.Locked(n, fl.Reservation(n))
+	}
+	if d.Join {
+		return &node.Request{Join: true}, nil
 	}
 	r := &node.Request{Move: d.Move, Apply: d.Apply}
 	if d.Steer != "" {

@@ -67,7 +67,7 @@ func (s *Service) Request(c *gin.Context, a Asked) (int, any, error) {
 }
 
 // Submit decides what is asked of a node, and tells the workflow of the operation that
-// this opened or steered. It returns nil if only the node changed.
+// this opened or steered, unless the request joined it. It returns nil if only the node changed.
 func (s *Service) Submit(c *gin.Context, a Asked) (*node.Operation, *Fleet, error) {
 	ctx := c.Request.Context()
 	ident, err := s.Ident(c, c.Param("node"))
@@ -83,7 +83,7 @@ func (s *Service) Submit(c *gin.Context, a Asked) (*node.Operation, *Fleet, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	var opened bool
+	var opened, joined bool
 	o, repeated, err := s.Store.RequestOnce(ctx, ident, a.Once, func(n *node.Node) (*node.Request, error) {
 		r, err := a.Decide(n, fl)
 		if err == nil && r.Open != nil {
@@ -92,7 +92,7 @@ func (s *Service) Submit(c *gin.Context, a Asked) (*node.Operation, *Fleet, erro
 		if err != nil {
 			return nil, Helped(err, n, a.Event)
 		}
-		r.User, opened = httpd.User(c), r.Open != nil
+		r.User, opened, joined = httpd.User(c), r.Open != nil, r.Join
 		return r, nil
 	})
 	if err != nil || o == nil {
@@ -102,6 +102,10 @@ func (s *Service) Submit(c *gin.Context, a Asked) (*node.Operation, *Fleet, erro
 	c.Header(HeaderOperation, strconv.FormatInt(o.ID, 10))
 	if repeated {
 		httpd.Logger(c).Info("request accepted before, answered again", zap.String("kind", string(o.Kind)), zap.String("user", httpd.User(c)))
+		return o, fl, nil
+	}
+	if joined {
+		httpd.Logger(c).Info("request accepted, the open operation does it", zap.String("kind", string(o.Kind)), zap.String("user", httpd.User(c)))
 		return o, fl, nil
 	}
 	httpd.Logger(c).Info("request accepted", zap.String("kind", string(o.Kind)), zap.String("asked", string(o.Asked)), zap.String("user", httpd.User(c)))

@@ -37,10 +37,27 @@ func TestPower(t *testing.T) {
 	require.NotNil(t, n["reservation"])
 	requireHint(t, locked(uuid, n["reservation"].(string)), put(27, map[string]any{"target": "power on"}).Fails(409))
 
+	same := put(27, map[string]any{"target": "soft power off"})
+	same.Is(202)
+	require.Equal(t, a.Header.Get("Temper-Operation"), same.Header.Get("Temper-Operation"), "it joins the operation that does it")
+	require.Len(t, b.Operations.Started(), 1)
+	put(27, map[string]any{"target": "soft power off", "timeout": 91}).Fails(409)
+	requireHint(t, locked(uuid, n["reservation"].(string)), put(27, map[string]any{"target": "power off"}).Fails(409))
+
 	for _, s := range []node.State{node.Cleaning, node.CleanWait} {
 		busy := b.In(strings.ReplaceAll(string(s), " ", "-"), s)
 		requireHint(t, notAllowed("power on", busy, s), b.Put("/v1/nodes/"+busy+"/states/power", map[string]any{"target": "power on"}).Fails(400))
 	}
+	b.In("n2", node.Active)
+	reboot := func() *apitest.Answer {
+		return b.Put("/v1/nodes/n2/states/power", map[string]any{"target": "rebooting"})
+	}
+	reboot().Is(202)
+	first := b.Last.Header.Get("Temper-Operation")
+	reboot().Is(202)
+	require.Equal(t, first, b.Last.Header.Get("Temper-Operation"), "a reboot that has not begun is the one that is asked for")
+	b.SQL(`UPDATE operations SET run_id = 'run', begun_at = now(), phase = 'running' WHERE id = $1::text::bigint`, first)
+	reboot().Fails(409)
 	b.Enrolled("fixed")
 	b.Patch("/v1/nodes/fixed", apitest.Replace("/disable_power_off", true)).Is(200)
 	b.Put("/v1/nodes/fixed/states/power", map[string]any{"target": "power off"}).Fails(400)

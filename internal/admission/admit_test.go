@@ -3,6 +3,7 @@ package admission_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -312,6 +313,12 @@ func TestPowerRequests(t *testing.T) {
 			nodetest.In(DeployWait, nodetest.Open(KindDeploy)), Rebooting,
 			admission.Effect{Steer: AskPower, From: DeployWait, To: DeployWait, Power: Rebooting, TargetPower: PowerOn},
 		},
+		"what is being done is joined": {
+			nodetest.In(Active, nodetest.Open(KindPower), powerOperation(SoftPowerOff, Running)), SoftPowerOff, admission.Effect{From: Active, To: Active, Join: true},
+		},
+		"a reboot that has not begun is joined": {
+			nodetest.In(Active, nodetest.Open(KindPower), powerOperation(Rebooting, Accepted)), Rebooting, admission.Effect{From: Active, To: Active, Join: true},
+		},
 		"the same wish twice is one": {nodetest.In(InspectWait, nodetest.Open(KindInspect), func(n *Node) {
 			n.Operation.Asked, n.Operation.AskedPower = AskPower, PowerOff
 		}), PowerOff, admission.Effect{Steer: AskPower, From: InspectWait, To: InspectWait, Power: PowerOff, TargetPower: PowerOff}},
@@ -321,6 +328,16 @@ func TestPowerRequests(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.want, d)
 		})
+	}
+}
+
+// powerOperation makes the open operation one that changes the power, in a phase.
+func powerOperation(target PowerState, p Phase) func(*Node) {
+	return func(n *Node) {
+		n.Operation.PowerTarget, n.Operation.Phase = target, p
+		if n.Operation.BegunAt = nil; p != Accepted {
+			n.Operation.BegunAt = new(time.Time)
+		}
 	}
 }
 
@@ -349,8 +366,16 @@ func TestPowerRequestsThatAreRefused(t *testing.T) {
 			nodetest.In(CleanWait, nodetest.Open(KindClean)), PowerOff, "", fault.NotAllowed,
 			`The requested action "power off" can not be performed on node "` + nodetest.UUID + `" while it is in state "clean wait".`,
 		},
-		"while a conductor is at work":                {nodetest.In(Deploying, nodetest.Open(KindDeploy)), PowerOff, "c1", fault.Conflict, locked},
-		"while power changes already":                 {nodetest.In(Active, nodetest.Open(KindPower)), PowerOff, "c1", fault.Conflict, locked},
+		"while a conductor is at work": {nodetest.In(Deploying, nodetest.Open(KindDeploy)), PowerOff, "c1", fault.Conflict, locked},
+		"while power changes already":  {nodetest.In(Active, nodetest.Open(KindPower)), PowerOff, "c1", fault.Conflict, locked},
+		"while a reboot has begun":     {nodetest.In(Active, nodetest.Open(KindPower), powerOperation(Rebooting, Running)), Rebooting, "c1", fault.Conflict, locked},
+		"while the same change undoes": {nodetest.In(Active, nodetest.Open(KindPower), powerOperation(PowerOff, Undoing)), PowerOff, "c1", fault.Conflict, locked},
+		"while the same change is told to end": {
+			nodetest.In(Active, nodetest.Open(KindPower), powerOperation(PowerOff, Running), asked(AskCancel)), PowerOff, "c1", fault.Conflict, locked,
+		},
+		"while the same change is paused": {
+			nodetest.In(Active, nodetest.Open(KindPower), powerOperation(PowerOff, Waiting), func(n *Node) { n.Operation.Paused = true }), PowerOff, "c1", fault.Conflict, locked,
+		},
 		"while the waiting operation is told to stop": {nodetest.In(DeployWait, nodetest.Open(KindDeploy), asked(AskAbort)), PowerOff, "", fault.Conflict, stuck},
 		"where it must not be off": {
 			nodetest.In(Active, func(n *Node) { n.DisablePowerOff = true }), PowerOff, "", fault.Invalid,

@@ -9,7 +9,8 @@ import (
 
 // Power decides what a request for a power state does to n; reservation as
 // in Verb. While the node waits or holds it steers the open operation (people
-// reboot nodes that are stuck in PXE); while it is being cleaned it is refused.
+// reboot nodes that are stuck in PXE); while it is being cleaned it is refused. A
+// request for what the open operation does already joins it.
 // Errors: NotAllowed, Invalid (disable_power_off), Conflict.
 func Power(n *node.Node, target node.PowerState, reservation string) (Effect, error) {
 	s := n.ProvisionState
@@ -32,6 +33,8 @@ func Power(n *node.Node, target node.PowerState, reservation string) (Effect, er
 		d.Open, d.ClearError = node.KindPower, !node.KeepsError(s)
 	case o.TemporalPause != nil: // it could not be done before somebody lets it go on
 		return Effect{}, node.Locked(n, reservation)
+	case o.Reaches(target):
+		return Effect{From: s, To: s, Join: true}, nil
 	case (node.Waits(s) || node.Holds(s)) && (o.Asked == node.AskNone || o.Asked == node.AskPower && o.AskedPower == target):
 		d.Steer = node.AskPower
 	default:

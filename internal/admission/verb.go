@@ -10,11 +10,12 @@ import (
 )
 
 // Effect is what an admitted request does, in one transaction with the check.
-// It opens an operation, or steers the open one, or only moves the node.
+// It opens an operation, or steers or joins the open one, or only moves the node.
 type Effect struct {
 	Open   node.OperationKind // insert an operation of this kind
 	Target node.State         // the target of the operation that is opened
 	Steer  node.Ask           // write this into the open operation; it replaces an older ask
+	Join   bool               // the open operation does already what is asked for
 
 	Move        []node.Event    // the way of the node along the life-cycle table; nil = it stays
 	From, To    node.State      // provision state before and after

@@ -34,6 +34,21 @@ func PowerAfter(target PowerState) PowerState {
 	return PowerOn
 }
 
+// Reaches reports whether o, an open operation, does all that a new request for target would do. One for a state does, as long as
+// nobody has asked it to end, nothing has failed and it is not paused. A reboot does if it has not begun: somebody who asks for one later wants another.
+func (o *Operation) Reaches(target PowerState) bool {
+	if !o.Kind.Spec().PowerChange || o.PowerTarget != target || o.Asked != AskNone || o.Paused {
+		return false
+	}
+	switch o.Phase {
+	case Accepted, Running, Waiting:
+	default:
+		return false
+	}
+	reboots := target == Rebooting || target == SoftRebooting
+	return !reboots || o.BegunAt == nil
+}
+
 // PowerState is a power state or target in Ironic's words.
 type PowerState string
 

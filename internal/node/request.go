@@ -2,13 +2,16 @@ package node
 
 import "time"
 
-// Request is what a client's request does to a node. At most one of Open and Steer is set; if
-// neither is, the node is only moved and edited.
+// Request is what a client's request does to a node. At most one of Open, Steer and Join is set; if
+// none is, the node is only moved and edited.
 type Request struct {
 	// Open is the operation to insert: Kind, Target, RequestedBy, Steps, Undo,
 	// PowerTarget, SoftTimeout, RetryOf, OnFailure. Origin, Group and Driver are the node's.
 	Open  *Operation
 	Steer *Steer
+	// Join: the open operation does what is asked for, so nothing is written. It is the operation
+	// of this request, too.
+	Join bool
 	// Move is the way of the node along the life-cycle table; nil = it stays.
 	Move []Event
 	// Apply edits the node after the move: last_error, target_power_state,

@@ -86,7 +86,7 @@ func (r *request) queueOnce(b *pgx.Batch, once node.IdempotencyKey) error {
 	switch {
 	case r.Open != nil:
 		operation = r.next
-	case r.Steer != nil:
+	case r.Steer != nil, r.Join:
 		operation = r.held.ID
 	}
 	b.Queue(rememberRequestSQL, args{"node": r.ID, "key": once.Key, "operation": operation, "seal": sealVersion, "digest": digest})

@@ -17,7 +17,7 @@ const nextOperationSQL = `SELECT nextval('operations_id_seq')`
 
 // Request does what a client asks, in one transaction with the decision: decide
 // sees the node under its row's lock and says what is to happen. The answer is
-// the operation that was opened or steered, as it is then; nil where the node
+// the operation that was opened, steered or joined, as it is then; nil where the node
 // was only moved, or where decide gave nil. A node that is held already is
 // fault.Conflict, even if decide did not look.
 func (s *Store) Request(ctx context.Context, ident string, decide func(*node.Node) (*node.Request, error)) (*node.Operation, error) {
@@ -89,6 +89,11 @@ func (r *request) queue(b *pgx.Batch) error {
 	switch {
 	case r.Open != nil && r.held != nil:
 		return node.Locked(&r.Node, r.held.Conductor)
+	case r.Join && r.held != nil:
+		r.out = r.held
+		return nil
+	case r.Join:
+		return fault.New(fault.Conflict, "node %s has no operation to join", r.UUID)
 	case r.Steer != nil && r.held == nil:
 		return fault.New(fault.Conflict, "node %s has no operation to steer", r.UUID)
 	}
