@@ -151,7 +151,7 @@ CREATE INDEX bmc_silences_due ON bmc_silences (next_at);
 CREATE TABLE bmc_sessions (
     address   text        NOT NULL, -- of the BMC, as its driver writes it
     path      text        NOT NULL, -- of the session at the BMC; its token is not stored
-    created   text        NOT NULL, -- when it was created, as the BMC tells it; '' = it does not. BMCs use a path again
+    created   text        NOT NULL, -- when it was created, as the BMC reports it; '' = it does not. BMCs use paths again for later sessions
     conductor text        NOT NULL, -- that opened it
     opened_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (address, path)
@@ -438,7 +438,7 @@ CREATE TABLE outages (
     CHECK (from_at < until_at)
 );
 CREATE INDEX outages_by_end ON outages (until_at);
-COMMENT ON TABLE outages IS 'Times in which no witness reached the database or Temporal, and which are over. The first witness that reaches it again writes the row; the latest 1,000 are kept.';
+COMMENT ON TABLE outages IS 'Times in which no API and no orchestrator reached the database, or no orchestrator reached Temporal, and which are over. The first that reaches it again writes the row; the latest 1,000 are kept.';
 
 CREATE TABLE processes (
     role        text        NOT NULL CHECK (role IN ('api', 'orchestrator', 'conductor')),
@@ -612,7 +612,7 @@ CREATE FUNCTION in_witness_gap(written timestamptz, gap interval) RETURNS boolea
     SELECT written NOT BETWEEN clock_timestamp() - gap AND clock_timestamp() + interval '1 second'
 $$;
 
--- Returns the outages that ended after since, those that last included: no witness has noticed yet that they are over.
+-- Returns the outages that ended after since, and those that go on, which have no until_at.
 CREATE FUNCTION outages_since(since timestamptz, timeout bigint) RETURNS TABLE (part text, from_at timestamptz, until_at timestamptz) LANGUAGE sql STABLE AS $$
     SELECT o.part, o.from_at, o.until_at FROM outages o WHERE o.until_at > since
     UNION ALL
@@ -620,7 +620,7 @@ CREATE FUNCTION outages_since(since timestamptz, timeout bigint) RETURNS TABLE (
      WHERE p.at < clock_timestamp() - witness_gap(timeout) AND since IS NOT NULL
 $$;
 
--- Returns how much of the time since then were outages.
+-- Returns how much of the time since then was outage. Outages of both parts at the same time count once.
 CREATE FUNCTION outage_time(since timestamptz, timeout bigint) RETURNS interval LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT coalesce(sum(upper(r) - lower(r)), interval '0') FROM unnest((
