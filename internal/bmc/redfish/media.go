@@ -75,7 +75,7 @@ func (s *session) insertInto(ctx context.Context, d virtualDrive, image string) 
 	if have.Holds(image) && !s.wasEjected(d.path) {
 		return nil
 	}
-	if have.Inserted {
+	if have.Inserted && !s.wasEjected(d.path) {
 		if err := s.sendEject(ctx, d); err != nil {
 			return err
 		}
@@ -87,11 +87,12 @@ func (s *session) insertInto(ctx context.Context, d virtualDrive, image string) 
 		}
 	}
 	err := s.sendInsert(ctx, d, image)
-	if err == nil {
+	var gone *lostAnswer
+	lost := errors.As(err, &gone) && gone.sent
+	if err == nil || lost {
 		s.noteEjected("")
 	}
-	var gone *lostAnswer
-	if errors.As(err, &gone) && gone.sent {
+	if lost {
 		return fault.New(fault.OutcomeUnknown, "sent, outcome unknown: %w", err)
 	}
 	var no *refusal // of any status: Dell answers 500 (storyboard 2008504)

@@ -92,12 +92,16 @@ func (s *Server) EjectMedia() {
 		s.media = Media{}
 		return
 	}
+	if s.ejecting {
+		return
+	}
+	s.ejecting = true
 	ejected := s.media
 	time.AfterFunc(s.env.PowerDelay, func() {
 		defer s.changed()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.media == ejected {
+		if s.ejecting = false; s.media == ejected {
 			s.media = Media{}
 		}
 	})

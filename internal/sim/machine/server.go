@@ -59,6 +59,7 @@ type Server struct {
 	memory        *AgentMemory
 	media         Media
 	inserting     bool // a download is under way
+	ejecting      bool // an eject has begun (Make.SlowEject)
 	settings      Settings
 	volumes       []Volume
 	sessions      map[string]*Session
