@@ -43,18 +43,11 @@ func NewProber(r *Resolver) *Prober {
 
 // Probe is Resolver.Probe. It returns fault.Unreachable if ctx ends before.
 func (p *Prober) Probe(ctx context.Context, i Info) (int64, error) {
-	key := strings.Join([]string{i.Source, i.Format, i.Checksum, i.Algo, i.Authorization}, "\x00")
+	key := probeKey(i)
 	if was, ok := p.recall(key); ok {
 		return was.size, was.err
 	}
-	flight := p.flights.DoChan(key, func() (any, error) {
-		size, err := p.probe(context.WithoutCancel(ctx), i) // others may wait for it, too
-		learnt := probed{size: size, err: err, at: p.now()}
-		if !fault.Is(err, fault.Invalid) {
-			p.remember(key, learnt)
-		}
-		return learnt, nil
-	})
+	flight := p.flights.DoChan(key, func() (any, error) { return p.fetch(ctx, key, i), nil })
 	select {
 	case done := <-flight:
 		learnt := done.Val.(probed) //nolint:forcetypeassert // see above
@@ -62,6 +55,24 @@ func (p *Prober) Probe(ctx context.Context, i Info) (int64, error) {
 	case <-ctx.Done():
 		return 0, fault.CodedAs(fault.Unreachable, fault.ImageUnreachable, "it took too long")
 	}
+}
+
+// probeKey is the same for images of which the same is fetched.
+func probeKey(i Info) string {
+	return strings.Join([]string{i.Source, i.Format, i.Checksum, i.Algo, i.Authorization}, "\x00")
+}
+
+// fetch probes the image, unless another request has done that since the caller looked whether it is known.
+func (p *Prober) fetch(ctx context.Context, key string, i Info) probed {
+	if was, ok := p.recall(key); ok {
+		return was
+	}
+	size, err := p.probe(context.WithoutCancel(ctx), i) // others may wait for it, too
+	learnt := probed{size: size, err: err, at: p.now()}
+	if !fault.Is(err, fault.Invalid) {
+		p.remember(key, learnt)
+	}
+	return learnt
 }
 
 func (p *Prober) recall(key string) (probed, bool) {

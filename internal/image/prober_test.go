@@ -44,6 +44,17 @@ func TestAnImageIsFetchedOnceForManyRequests(t *testing.T) {
 	require.Equal(t, int32(3), asked.Load(), "it may have changed meanwhile")
 }
 
+// A request may look whether the image is known right before another one has learnt it, and ask for it right after.
+func TestAnImageThatWasFetchedMeanwhileIsNotFetchedAgain(t *testing.T) {
+	asked := 0
+	p, _ := newTestProber(func(context.Context, Info) (int64, error) { asked++; return 7, nil })
+	i := Info{Source: "http://i/x"}
+	for range 2 {
+		require.Equal(t, int64(7), p.fetch(t.Context(), probeKey(i), i).size)
+	}
+	require.Equal(t, 1, asked)
+}
+
 // A refusal is not remembered: somebody mends the image and asks again. A server that is away is, so that not every request waits for it.
 func TestWhichErrorsOfAProbeAreRemembered(t *testing.T) {
 	for kind, want := range map[fault.Kind]int32{fault.Invalid: 2, fault.Unreachable: 1} {
