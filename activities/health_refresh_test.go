@@ -23,10 +23,17 @@ type wards struct {
 	before  map[int64]node.Health
 	told    map[string]bmc.Health // by node; absent = no answer
 	without bool                  // the driver reads no health
-	writes  [][]node.HealthSeen   // by statement
+	slow    string                // node whose BMC answers when the channel is closed
+	answers chan struct{}
+	pageErr error               // of the second page; answers is closed before
+	writes  [][]node.HealthSeen // by statement
 }
 
 func (w *wards) HealthDue(ctx context.Context, hostname string, drivers []string, after int64, limit int) ([]node.HealthDue, error) {
+	if w.pageErr != nil && after > 0 {
+		close(w.answers)
+		return nil, w.pageErr
+	}
 	nodes, err := w.PowerDue(ctx, hostname, drivers, after, limit)
 	out := make([]node.HealthDue, len(nodes))
 	for i, n := range nodes {
@@ -59,6 +66,9 @@ type ward struct {
 }
 
 func (w ward) Health(context.Context) (bmc.Health, error) {
+	if w.node == w.slow {
+		<-w.answers
+	}
 	w.wards.mu.Lock()
 	defer w.wards.mu.Unlock()
 	h, ok := w.told[w.node]
@@ -106,6 +116,23 @@ func TestTheHealthOfAFleetIsWrittenWithOneStatementAPage(t *testing.T) {
 	w.nodes = w.nodes[:2]
 	require.NoError(t, r.All(t.Context()))
 	require.Len(t, r.Read(), 2, "what belongs to other conductors is forgotten")
+}
+
+// What was read while the database failed is written by the next refresh, which reads the same nodes again.
+func TestAHealthThatCouldNotBeWrittenIsWrittenOnce(t *testing.T) {
+	w := wardsOf(500)
+	w.slow, w.answers, w.pageErr = w.nodes[499].UUID, make(chan struct{}), errors.New("the database is away")
+	r := w.refreshHealth()
+	require.ErrorIs(t, r.All(t.Context()), w.pageErr)
+	w.pageErr, w.writes = nil, nil
+	require.NoError(t, r.All(t.Context()))
+	for _, statement := range w.writes {
+		written := map[int64]bool{}
+		for _, h := range statement {
+			require.False(t, written[h.ID], "PostgreSQL writes no row twice in one statement")
+			written[h.ID] = true
+		}
+	}
 }
 
 func TestOnlyNewsOfHealthIsWritten(t *testing.T) {

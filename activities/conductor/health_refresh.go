@@ -41,8 +41,8 @@ type HealthRefresh struct {
 	Log      *zap.Logger
 
 	mu   sync.Mutex
-	last map[int64]ReadHealth // by node
-	news []node.HealthSeen    // what is still to be written
+	last map[int64]ReadHealth      // by node
+	news map[int64]node.HealthSeen // what is still to be written, by node: one statement can't write a node twice
 }
 
 // ReadHealth is the health of a node as this conductor read it last.
@@ -88,7 +88,7 @@ func (r *HealthRefresh) write(ctx context.Context) error {
 	if len(news) == 0 {
 		return nil
 	}
-	return r.Store.RecordHealth(ctx, news)
+	return r.Store.RecordHealth(ctx, slices.Collect(maps.Values(news)))
 }
 
 // one reads the health of a node and notes it if it has to be written. If the BMC does not answer, nothing is written:
@@ -117,7 +117,10 @@ func (r *HealthRefresh) one(ctx context.Context, due *node.HealthDue, sealed nod
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.news = append(r.news, node.HealthSeen{ID: due.ID, Health: next})
+	if r.news == nil {
+		r.news = map[int64]node.HealthSeen{}
+	}
+	r.news[due.ID] = node.HealthSeen{ID: due.ID, Health: next}
 }
 
 // answered records that a BMC that was silent has told the health of the node.

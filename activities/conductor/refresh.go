@@ -1,7 +1,6 @@
 package conductor
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -46,8 +45,10 @@ func (r refresh[T]) all(ctx context.Context) (map[int64]bool, error) {
 	g.SetLimit(r.atOnce)
 	seen := map[int64]bool{}
 	err := r.pages(reading, g, seen)
-	if failed := g.Wait(); err == nil {
-		err = cmp.Or(failed, ctx.Err())
+	if failed := g.Wait(); failed != nil {
+		err = failed // it has ended the reading of pages, too
+	} else if err == nil {
+		err = ctx.Err()
 	}
 	if err == nil && r.readPage != nil {
 		err = r.readPage(ctx)

@@ -52,7 +52,7 @@ The list leaves out nodes whose health was never read.`,
 // showHealth prints the health of one node, and what is wrong.
 func showHealth(w io.Writer, h client.Health) error {
 	if h.ReadAt == nil {
-		_, err := fmt.Fprintf(w, "the health of node %s was never read: conductors read it every health_interval from BMCs that speak Redfish\n", cmp.Or(h.NodeName, h.NodeUUID))
+		_, err := fmt.Fprintf(w, "the health of node %s was never read: conductors read it every health_interval, if the node's driver reads it\n", cmp.Or(h.NodeName, h.NodeUUID))
 		return err
 	}
 	if err := healthTable([]client.Health{h}).Print(w); err != nil || len(h.Reasons) == 0 {
