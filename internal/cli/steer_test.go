@@ -98,8 +98,8 @@ func TestDecisionsFromTheCommandLine(t *testing.T) {
 	require.Contains(t, again, "is still open")
 
 	id = s.held("stuck2", "deploy.deploy")
-	require.Contains(t, s.fails("operation watch "+id+" --wait 50ms --every 5ms"), "decide: temper operation retry "+id+", or temper operation abort "+id)
-	require.Contains(t, ask(t, s.url, "", "operation", "watch", id, "--wait", "50ms", "--every", "5ms").out, "after no disk, until ")
+	require.Contains(t, s.fails("operation watch "+id+" --wait 1s --every 20ms"), "decide: temper operation retry "+id+", or temper operation abort "+id)
+	require.Contains(t, ask(t, s.url, "", "operation", "watch", id, "--wait", "1s", "--every", "20ms").out, "after no disk, until ")
 	out := s.does("operation abort " + id + " --reason enough --wait 1m --every 5ms")
 	require.Contains(t, out, "cancelled")
 	require.Contains(t, s.fails("operation watch "+id), "was cancelled by ada: enough")

@@ -150,7 +150,7 @@ func TestARequestWithoutAnOperationIsNamedAsOne(t *testing.T) {
 		case <-ended:
 		}
 	})
-	got := ask(t, url, "", "node", "manage", "n1", "--wait", "50ms")
+	got := ask(t, url, "", "node", "manage", "n1", "--wait", "1s")
 	require.EqualError(t, got.failed, "n1: the request was accepted, but the node's state was not read; temper node show n1 shows it")
 	require.Equal(t, exit.CodeLost, exit.Code(got.failed))
 }

@@ -3,6 +3,7 @@ package ipmi
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/bougou/go-ipmi/pkg/command/storage"
@@ -12,11 +13,11 @@ import (
 )
 
 const (
-	sdrHeader    = 5   // bytes
-	maxSDR       = 512 // records that are read
-	sdrChunk     = 16  // bytes at a time, of BMCs that can't return a whole record
-	maxSensor    = 40  // bytes of a sensor's name
-	maxRereading = 3   // how often the repository is read from its beginning, because it has changed meanwhile
+	sdrHeader   = 5   // bytes
+	maxSDR      = 512 // records that are read
+	sdrChunk    = 16  // bytes at a time, of BMCs that can't return a whole record
+	maxSensor   = 40  // bytes of a sensor's name
+	maxReserved = 10  // how often a record is read in parts, because somebody else has reserved the repository meanwhile
 )
 
 // sensor is what the repository of sensor data records (SDR) says of a sensor of the BMC.
@@ -47,28 +48,19 @@ func (s *session) sensors(ctx context.Context) ([]sensor, error) {
 	if known := s.endpoint.repository.Load(); known != nil && known.info == now {
 		return known.sensors, nil
 	}
-	for try := 1; ; try++ {
-		all, err := s.readSDR(ctx)
-		if errors.As(err, &no) && no.code == types.CodeReservationCanceled && try < maxRereading {
-			continue
-		}
-		if err == nil {
-			s.endpoint.repository.Store(&repository{now, all})
-		}
-		return all, err
+	all, err := s.readSDR(ctx)
+	if err == nil {
+		s.endpoint.repository.Store(&repository{now, all})
 	}
+	return all, err
 }
 
 // readSDR reads the repository from its beginning.
 func (s *session) readSDR(ctx context.Context) ([]sensor, error) {
-	var reserved storage.ReserveSDRRepoResponse
 	var no *refusal
-	if err := s.read(ctx, &storage.ReserveSDRRepoRequest{}, &reserved); err != nil && !(errors.As(err, &no) && no.unsupported()) {
-		return nil, err
-	}
 	var out []sensor
 	for next, read := uint16(0), 0; next != lastRecord && read < maxSDR; read++ {
-		record, following, err := s.readRecord(ctx, reserved.ReservationID, next)
+		record, following, err := s.readRecord(ctx, next)
 		if errors.As(err, &no) && no.code == types.CodeRequestedDataNotPresent {
 			return out, nil // it is empty
 		}
@@ -88,16 +80,31 @@ func (s *session) readSDR(ctx context.Context) ([]sensor, error) {
 
 // readRecord reads a record, and returns it with the number of the next one. A BMC that can't return it whole is asked for
 // its parts.
-func (s *session) readRecord(ctx context.Context, reservation, id uint16) (record []byte, next uint16, err error) {
+func (s *session) readRecord(ctx context.Context, id uint16) (record []byte, next uint16, err error) {
 	var answer storage.GetSDRResponse
-	err = s.read(ctx, &storage.GetSDRRequest{ReservationID: reservation, RecordID: id, ReadBytes: wholeEntry}, &answer)
-	var no *refusal
-	if !errors.As(err, &no) || no.code != types.CodeCannotReturnRequestedDataBytes && no.code != types.CodeRequestDataLengthLimitExceeded && no.code != types.CodeParameterOutOfRange {
+	err = s.read(ctx, &storage.GetSDRRequest{RecordID: id, ReadBytes: wholeEntry}, &answer)
+	if !refusedWith(err, types.CodeCannotReturnRequestedDataBytes, types.CodeRequestDataLengthLimitExceeded, types.CodeParameterOutOfRange, types.CodeReservationCanceled) {
 		return answer.RecordData, answer.NextRecordID, err
+	}
+	for try := 1; ; try++ {
+		record, next, err = s.readParts(ctx, id)
+		if try == maxReserved || !refusedWith(err, types.CodeReservationCanceled) {
+			return record, next, err
+		}
+	}
+}
+
+// readParts reads a record in parts. This takes a reservation, which ends when anybody else reserves the repository, or changes it
+// (IPMI 2.0, 33.11).
+func (s *session) readParts(ctx context.Context, id uint16) (record []byte, next uint16, err error) {
+	var reserved storage.ReserveSDRRepoResponse
+	var no *refusal
+	if err := s.read(ctx, &storage.ReserveSDRRepoRequest{}, &reserved); err != nil && !(errors.As(err, &no) && no.unsupported()) {
+		return nil, 0, err
 	}
 	for size := sdrHeader; len(record) < size; {
 		want := min(size-len(record), sdrChunk)
-		request := &storage.GetSDRRequest{ReservationID: reservation, RecordID: id, ReadOffset: uint8(len(record)), ReadBytes: uint8(want)}
+		request := &storage.GetSDRRequest{ReservationID: reserved.ReservationID, RecordID: id, ReadOffset: uint8(len(record)), ReadBytes: uint8(want)}
 		var part storage.GetSDRResponse
 		if err := s.read(ctx, request, &part); err != nil {
 			return nil, 0, err
@@ -111,6 +118,12 @@ func (s *session) readRecord(ctx context.Context, reservation, id uint16) (recor
 		}
 	}
 	return record, next, nil
+}
+
+// refusedWith reports whether a BMC has answered with one of the codes.
+func refusedWith(err error, codes ...types.CompletionCode) bool {
+	var no *refusal
+	return errors.As(err, &no) && slices.Contains(codes, no.code)
 }
 
 // sensorOf returns the sensor of a record; ok is false if the record is of something else, is malformed, or is of a sensor that
