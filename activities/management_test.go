@@ -75,6 +75,24 @@ func TestAnNMIIsInjectedAtMostOnce(t *testing.T) {
 	require.Zero(t, b.machine.interrupts)
 }
 
+// A conductor that ends while it waits for what another one has sent before has sent nothing, and says so.
+func TestAnNMIThatWaitsForAnotherRequestIsNotRecordedAsSent(t *testing.T) {
+	b := newBench(t, node.KindNMI, node.Active, bmc.PowerOn, direct, plan.Options{})
+	b.left(bmc.RequestOn.Name(), time.Hour)
+	b.steps.Settings.TellEvery = 10 * time.Millisecond
+	b.book.onTell = func(int, node.Wait) error { return fault.New(fault.Lost, "another conductor has the operation") }
+	_, err := b.run()
+	require.Error(t, err)
+	require.Nil(t, b.book.op.Steps[0].Issued)
+	require.Zero(t, b.machine.interrupts)
+
+	b.left(bmc.RequestOn.Name(), 0)
+	b.book.onTell = nil
+	_, err = b.run()
+	require.NoError(t, err)
+	require.Equal(t, 1, b.machine.interrupts)
+}
+
 func TestAnNMIThatWasNotSentMayBeSentAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer error

@@ -21,8 +21,12 @@ func sentBefore(step *node.Step, command, what string) error {
 	return fault.New(fault.OutcomeUnknown, "%s was sent at %s, its outcome is unknown", what, step.Issued.At.Format(time.RFC3339))
 }
 
-// sendOnce records the request and sends it. If the BMC has certainly not done it, the record goes.
+// sendOnce records the request and sends it. If the BMC has certainly not done it, the record goes. What may still take effect of
+// other requests is waited for before that: who is interrupted meanwhile has sent nothing.
 func (t *task) sendOnce(ctx context.Context, step *node.Step, command string, send func(context.Context) error) error {
+	if _, err := t.awaitOthers(ctx, command); err != nil {
+		return err
+	}
 	step.Issued = &node.Issued{At: time.Now().UTC(), Command: command}
 	if err := t.save(ctx); err != nil {
 		return err
