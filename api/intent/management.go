@@ -3,7 +3,6 @@ package intent
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
@@ -95,7 +94,7 @@ func (s *Service) Finish(c *gin.Context, o *node.Operation) error {
 	case err != nil:
 		return err
 	case now.EndedAt == nil:
-		err := fault.Coded(fault.OperationNotEnded, "Operation %d (%s) of node %s has not ended within %s, and goes on.", o.ID, o.Kind, o.NodeUUID, s.AnswerWithin.Round(time.Second))
+		err := fault.Coded(fault.OperationNotEnded, "Operation %d (%s) of node %s has not ended yet, and goes on.", o.ID, o.Kind, o.NodeUUID)
 		return format.WithHelp(err, help.Of(nil, explain.Action{Do: explain.WatchOperation, Operation: o.ID}))
 	case now.Outcome == node.Succeeded:
 		return nil
