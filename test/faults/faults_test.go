@@ -73,12 +73,16 @@ var hardware = map[string]struct {
 		wrong: stalled, step: "deploy.write_image", cause: fault.ImageServerSlow,
 		words: "Download of image disk.raw failed: Unable to write image to device DEVICE. Error: ('Connection broken: IncompleteRead(524288 bytes read, 524288 more expected)', " +
 			"IncompleteRead(524288 bytes read, 524288 more expected)) (deploy.write_image failed)",
-		blank: func(n *node) map[string]string { return map[string]string{"URL": n.l.RackURL + "/images/disk.raw"} },
+		blank: func(n *node) map[string]string {
+			return map[string]string{"URL": n.l.RackURL + "/images/disk.raw", "DIGEST": n.l.digest}
+		},
 	},
 	"the image server crawls": {
 		wrong: crawling, cause: fault.ImageServerSlow, slow: true,
 		waits: "step deploy.write_image: sent to the agent at CLOCK; the agent has done 0 %, RATE; looked at again every 2s",
-		blank: func(n *node) map[string]string { return map[string]string{"URL": n.l.RackURL + "/images/disk.raw"} },
+		blank: func(n *node) map[string]string {
+			return map[string]string{"URL": n.l.RackURL + "/images/disk.raw", "DIGEST": n.l.digest}
+		},
 	},
 	"the disk is too small": {
 		small: true, step: "deploy.write_image", cause: fault.DiskTooSmall,
