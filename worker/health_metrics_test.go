@@ -53,8 +53,8 @@ func TestSensorsBecomeMetricsWithBoundedLabels(t *testing.T) {
 		}
 	}
 	fleet := map[string]float64{
-		"node_health{ok}": 1, "node_health{critical}": 1, "node_health{unknown}": 1, "node_health{warning}": 0,
-		"node_component_health{fan,ok}": 1, "node_component_health{fan,critical}": 1, "node_component_health{fan,warning}": 0, "node_component_health{fan,unknown}": 0,
+		"nodes_by_health{ok}": 1, "nodes_by_health{critical}": 1, "nodes_by_health{unknown}": 1, "nodes_by_health{warning}": 0,
+		"nodes_by_component_health{fan,ok}": 1, "nodes_by_component_health{fan,critical}": 1, "nodes_by_component_health{fan,warning}": 0, "nodes_by_component_health{fan,unknown}": 0,
 		"temperature_celsius_max{intake}": 31, "power_watts{}": 500.5,
 	}
 	require.Equal(t, fleet, scraped(t, healthCollector{read: read}))
