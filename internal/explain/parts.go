@@ -176,6 +176,9 @@ func (s *System) conductors() Part {
 	p.Versions = versionsOf(all)
 	uncovered, where, lacks := 0, []string{}, []Action{}
 	for _, u := range s.Uncovered {
+		if u.Nodes == 0 {
+			continue
+		}
 		uncovered += u.Nodes
 		where = append(where, fmt.Sprintf("%d with driver %s in %s", u.Nodes, u.Driver, node.GroupWords(u.Group)))
 		if u.Uncovered {

@@ -176,21 +176,24 @@ func (s *Store) someNodes(ctx context.Context, what string, until time.Time, fin
 	return total, nil
 }
 
+// quarantinedNowSQL names conductors and operations only for needs of nodes: rows of needs outlast their nodes.
 const quarantinedNowSQL = `
 WITH coverage AS MATERIALIZED (SELECT * FROM coverage(@timeout))
-SELECT v.conductor_group, v.driver, sum((SELECT count(*) FROM nodes n WHERE n.need_id = v.id))::bigint, bool_or(NOT v.covered),
-	coalesce(max(f.hostname), ''), coalesce(max(f.drivers), ''), coalesce(max(s.operations), 0), max(s.fails_at)
-  FROM coverage v LEFT JOIN LATERAL (
-	SELECT c.hostname, (SELECT string_agg(k, ',' ORDER BY k) FROM jsonb_object_keys(c.interfaces) k) AS drivers
+SELECT v.conductor_group, v.driver, sum(k.nodes)::bigint, bool_or(NOT v.covered AND k.nodes > 0),
+	coalesce((max(f.conductor))[1], ''), coalesce((max(f.conductor))[2], ''), coalesce(max(s.operations), 0), max(s.fails_at)
+  FROM coverage v CROSS JOIN LATERAL (SELECT count(*) AS nodes FROM nodes n WHERE n.need_id = v.id) AS k
+	LEFT JOIN LATERAL (
+	SELECT ARRAY[c.hostname, (SELECT string_agg(x.driver, ',' ORDER BY x.driver) FROM jsonb_object_keys(c.interfaces) AS x (driver))] AS conductor
 	  FROM conductors c CROSS JOIN witness w JOIN needs d ON d.id = v.id
-	 WHERE NOT v.covered AND conductor_covers(c.conductor_group, c.interfaces, d) AND NOT conductor_alive(c, w, @timeout)
+	 WHERE NOT v.covered AND k.nodes > 0 AND conductor_covers(c.conductor_group, c.interfaces, d) AND NOT conductor_alive(c, w, @timeout)
 	 ORDER BY c.heartbeat_at DESC LIMIT 1) AS f ON true
 	LEFT JOIN (SELECT o.conductor_group, o.driver, count(*) AS operations, min(o.waiting_until) AS fails_at
 	  FROM operations o WHERE o.stalled = 'conductor' AND o.ended_at IS NULL GROUP BY 1, 2) AS s
 	ON s.conductor_group = v.conductor_group AND s.driver = v.driver
  WHERE v.quarantined GROUP BY v.conductor_group, v.driver ORDER BY v.conductor_group, v.driver`
 
-// Quarantined returns how many nodes of each conductor group and driver are in quarantine now, and what waits for a conductor there.
+// Quarantined returns how many nodes of each conductor group and driver are in quarantine now, and what waits for a conductor there. The
+// number is 0 where there were such nodes, and conductors for them, once.
 func (s *Store) Quarantined(ctx context.Context) ([]coverage.Quarantined, error) {
 	return list(ctx, s, "count nodes in quarantine", quarantinedNowSQL, args{"timeout": micros(s.conductorTimeout)}, func(r pgx.Row) (q coverage.Quarantined, err error) {
 		return q, r.Scan(&q.Group, &q.Driver, &q.Nodes, &q.Uncovered, &q.Former, &q.FormerDrivers, &q.Waiting, &q.FailsAt)

@@ -139,6 +139,32 @@ func tick(t testing.TB, s *store.Store, quarantined, released int) {
 	require.Equal(t, coverage.QuarantineTick{Quarantined: quarantined, Released: released}, got)
 }
 
+// The conductor that is named is one that was there, and none is named for nodes that are gone.
+func TestWhoseNodesAreInQuarantine(t *testing.T) {
+	t.Parallel()
+	s, url := openURL(t)
+	for name, interfaces := range map[string]map[string]map[string][]string{
+		"c1": {"fake-hardware": {"power": {"fake"}}, "redfish": {"power": {"redfish"}}},
+		"c2": {"fake-hardware": {"power": {"other"}}},
+	} {
+		_, err := s.RegisterConductor(t.Context(), coverage.Conductor{Hostname: name, Interfaces: interfaces})
+		require.NoError(t, err)
+	}
+	create(t, s, node.Available)
+	n := create(t, s, node.Available)
+	raw(t, url, fmt.Sprintf(`UPDATE nodes SET interfaces = '{"power": "other"}' WHERE uuid = '%s'`, n.UUID))
+	gone := create(t, s, node.Enroll)
+	raw(t, url, fmt.Sprintf(`UPDATE nodes SET driver = 'redfish', interfaces = '{"power": "redfish"}' WHERE uuid = '%s'`, gone.UUID))
+	require.NoError(t, s.DeleteNode(t.Context(), gone.UUID, "ann", func(*node.Node) error { return nil }))
+	raw(t, url, `UPDATE conductors SET heartbeat_at = now() - interval '1 hour'`)
+	all, err := s.Quarantined(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []coverage.Quarantined{
+		{Driver: "fake-hardware", Nodes: 2, Uncovered: true, Former: "c2", FormerDrivers: "fake-hardware"},
+		{Driver: "redfish"},
+	}, all)
+}
+
 func TestQuarantinesAreWrittenDownOnce(t *testing.T) {
 	t.Parallel()
 	s, url := openURL(t)
