@@ -137,3 +137,18 @@ func TestABMCIsReadWithoutAClaim(t *testing.T) {
 	_, err = read("the future")
 	require.True(t, final(err))
 }
+
+func TestASilentBMCIsNotReadBeforeItsTime(t *testing.T) {
+	b := newBench(t, node.KindPower, node.Active, bmc.PowerOn, direct, plan.Options{})
+	b.steps.Settings.AwayTimeout = time.Hour
+	reads := func(next time.Time) error {
+		b.book.node.Silence = &node.BMCSilence{BMC: b.book.node.BMC(), AskedBy: "c9", AskedAt: time.Now(), Seen: "no answer in time", NextAt: next}
+		var s testsuite.WorkflowTestSuite
+		env := s.NewTestActivityEnvironment()
+		env.RegisterActivity(b.steps)
+		_, err := env.ExecuteActivity(b.steps.ReadBMC, conductor.ReadInput{Node: uuid, What: node.ReadBootDevice})
+		return err
+	}
+	require.ErrorContains(t, reads(time.Now().Add(time.Hour)), "no answer in time; conductor c9 asked last at ")
+	require.NoError(t, reads(time.Now()))
+}

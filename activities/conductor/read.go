@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"context"
+	"time"
 
 	"go.temper.dev/temper/activities"
 	"go.temper.dev/temper/internal/bmc"
@@ -17,7 +18,8 @@ type ReadInput struct {
 }
 
 // ReadBMC reads something of a node's BMC for a client who waits for it. It takes no claim, because it changes nothing.
-// Temporal does not retry it.
+// Temporal does not retry it. A BMC that is known to be silent is not asked before its time: clients who wait for dead BMCs must
+// not take the slots of the steps.
 func (s *Steps) ReadBMC(ctx context.Context, in ReadInput) (node.BMCReading, error) {
 	out, err := s.readBMC(ctx, in)
 	if err != nil {
@@ -30,6 +32,9 @@ func (s *Steps) readBMC(ctx context.Context, in ReadInput) (out node.BMCReading,
 	n, err := s.Store.Node(ctx, in.Node)
 	if err != nil {
 		return out, err
+	}
+	if silent := n.SilentBMC(); silent != nil && s.Settings.AwayTimeout > 0 && time.Now().Before(silent.NextAt) {
+		return out, silentError(silent)
 	}
 	driver, ok := s.Drivers[n.Driver]
 	if !ok {

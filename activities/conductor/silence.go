@@ -61,9 +61,13 @@ func (t *task) mayAsk(ctx context.Context) error {
 	if err != nil || left == 0 {
 		return err
 	}
-	silent := fault.CodedAs(fault.Unreachable, fault.BMCSilent, "%w; conductor %s asked last at %s",
+	return &notAskedError{silentError(s), left}
+}
+
+// silentError is the error of whoever does not ask a silent BMC.
+func silentError(s *node.BMCSilence) error {
+	return fault.CodedAs(fault.Unreachable, fault.BMCSilent, "%w; conductor %s asked last at %s",
 		fault.NoAnswerError(s.Seen), s.AskedBy, s.AskedAt.UTC().Format(time.RFC3339))
-	return &notAskedError{silent, left}
 }
 
 // askWithin returns for how long nobody else asks a silent BMC: long enough for a login and a reading.
