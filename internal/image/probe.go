@@ -3,6 +3,7 @@ package image
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,14 +14,18 @@ import (
 
 // Probe fetches what can be checked of an image before it is deployed: the checksum file, if there is one, and
 // the first bytes of the image. It returns how many bytes the image needs on a disk, 0 if that is not known. Errors:
-// fault.Invalid if the image can't be used, is not there, or the address may not be connected to, fault.Unreachable if
-// its server does not answer.
+// fault.Invalid if the image can't be used or is not there, or if this process may not connect to the server of the checksum file,
+// fault.Unreachable if the image's server does not answer, or if only the agent may connect to it.
 func (r *Resolver) Probe(ctx context.Context, i Info) (int64, error) {
 	i, err := r.Resolve(ctx, i)
 	if err != nil {
 		return 0, err
 	}
 	first, size, err := r.head(ctx, i)
+	var refused *refusedAddress
+	if errors.As(err, &refused) {
+		return 0, fault.CodedAs(fault.Unreachable, fault.ImageUnreachable, "%w; fetch image_source %s", refused, quotedURL(i.Source))
+	}
 	if err != nil {
 		return 0, fault.New(fault.KindOf(err), "%w; fetch image_source %s", err, quotedURL(i.Source))
 	}

@@ -70,5 +70,8 @@ func TestNobodyLearnsWhatListensHere(t *testing.T) {
 	i, err = r.Detect(context.Background(), i)
 	require.NoError(t, err)
 	require.Empty(t, i.Format)
+	_, err = r.Probe(context.Background(), i)
+	require.Equal(t, fault.Unreachable, fault.KindOf(err), "it is not refused: %v", err)
+	require.ErrorContains(t, err, "image_allow")
 	require.Zero(t, asked)
 }

@@ -98,6 +98,11 @@ func (r *Resolver) fetch(ctx context.Context, from string) (string, error) {
 	return string(b), nil
 }
 
+// refusedAddress says why this process may not connect to an address.
+type refusedAddress struct{ text string }
+
+func (e *refusedAddress) Error() string { return e.text }
+
 // requestError returns the error of a request that got no answer, without the URL that
 // net/http puts into its errors, because that may contain a secret.
 func requestError(ctx context.Context, err error) error {
@@ -107,7 +112,7 @@ func requestError(ctx context.Context, err error) error {
 	words := agent.OneLine(fault.NetworkWords(err))
 	var refused *fault.Error
 	if errors.As(err, &refused) { // dial.Reach refused the address
-		return fault.New(refused.Kind, "%s", agent.OneLine(refused.Error()))
+		return fault.New(refused.Kind, "%w", &refusedAddress{agent.OneLine(refused.Error())})
 	}
 	var unverified *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
