@@ -92,7 +92,10 @@ func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
 		require.Equal(t, c.want == "", accepted, "%s: %s", name, refusals)
 		require.Regexp(t, c.want, refusals, name)
 	}
-	_, refusals, _ := trial(b, with("http://169.254.169.254/latest", digestOfAnImage))
+	_, refusals, notes := trial(b, with("http://169.254.169.254/latest", digestOfAnImage))
+	require.Empty(t, refusals, "the agent fetches the image, from where it stands")
+	require.Contains(t, notes, "link-local")
+	_, refusals, _ = trial(b, with(url+"/good.raw", "http://169.254.169.254/SUMS"))
 	require.Contains(t, refusals, "link-local", "addresses are refused as conductors refuse them")
 	require.Equal(t, before, everything(b))
 
@@ -100,7 +103,7 @@ func TestADryRunFetchesTheImageAndComparesItWithTheDisk(t *testing.T) {
 	_, refusals, _ = trial(b, with(url+"/good.raw", digestOfAnImage))
 	require.Contains(t, refusals, "none of the 1 in its inventory matches its root device hints")
 	b.Patch("/v1/nodes/n1", apitest.Add("/properties/root_device", map[string]any{"name": "<in> sd"})).Is(200)
-	_, refusals, notes := trial(b, with(url+"/good.raw", digestOfAnImage))
+	_, refusals, notes = trial(b, with(url+"/good.raw", digestOfAnImage))
 	require.Empty(t, refusals)
 	require.Contains(t, notes, "the node's inventory does not say which disk it will be")
 	_, refusals, _ = trial(b, with(url+"/huge.qcow2", digestOfAnImage))
