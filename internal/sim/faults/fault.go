@@ -130,7 +130,7 @@ func (f Fault) matches(e Event) bool {
 		if f.Method != "" && !strings.EqualFold(f.Method, e.Method) {
 			return false
 		}
-		if !strings.Contains(e.Path, f.Path) {
+		if !f.strikesPath(e) {
 			return false
 		}
 	}
@@ -146,7 +146,17 @@ func (f Fault) matches(e Event) bool {
 		return false
 	}
 	// Without a command an HTTP fault strikes the BMC only, unless its path is an agent's.
-	return !e.Agent || !f.Kind.strikesRequests() || strings.HasPrefix(f.Path, "/v1/")
+	return !e.Agent || !f.Kind.strikesRequests() || f.ofAgent()
+}
+
+// ofAgent reports whether the path of f is an agent's. The paths of a BMC contain /v1/, too, but none begins with it.
+func (f Fault) ofAgent() bool { return strings.HasPrefix(f.Path, "/v1/") }
+
+func (f Fault) strikesPath(e Event) bool {
+	if f.ofAgent() {
+		return strings.HasPrefix(e.Path, f.Path)
+	}
+	return strings.Contains(e.Path, f.Path)
 }
 
 // List is the body {"faults": [...]} of the rack's API.

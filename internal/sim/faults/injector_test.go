@@ -35,6 +35,7 @@ func TestWhatAFaultMatches(t *testing.T) {
 		"no filter is every request to the BMC":        {`"kind":"reset"`, bmc, true},
 		"and none to the agent":                        {`"kind":"reset"`, command, false},
 		"an agent's path reaches the agent":            {`"kind":"reset","path":"/v1/commands"`, list, true},
+		"and not the BMC":                              {`"kind":"reset","path":"/v1/"`, bmc, false},
 		"the method, in any case":                      {`"kind":"reset","method":"post"`, bmc, true},
 		"another method":                               {`"kind":"reset","method":"GET"`, bmc, false},
 		"a part of the path":                           {`"kind":"reset","path":"ComputerSystem.Reset"`, bmc, true},
