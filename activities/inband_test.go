@@ -67,6 +67,48 @@ func TestALongCommandIsNotGivenUpForBlinksThatAddUp(t *testing.T) {
 	}
 }
 
+// An agent that shows its commands and answers none that is sent is silent since the first sending, and fails the step.
+func TestAnAgentThatTakesNoCommandIsSilent(t *testing.T) {
+	const idle = `{"commands": [{"id": "c0", "command_name": "get_clean_steps", "command_status": "SUCCEEDED"}]}`
+	refusing := func(lists int, look func(b *bench)) *bench {
+		b := newBench(t, node.KindClean, node.CleanWait, bmc.PowerOn, direct, plan.Options{DisableRamdisk: true})
+		b.steps.Settings.TellEvery = time.Nanosecond
+		b.withAgent(func(n int) (int, string) {
+			switch {
+			case n%2 == 0: // a command that is sent
+				return http.StatusBadGateway, ""
+			case n > 2*lists:
+				return http.StatusBadRequest, ""
+			case n > 1:
+				look(b)
+			}
+			return http.StatusOK, idle
+		})
+		return b
+	}
+	var told []node.Wait
+	b := refusing(4, func(b *bench) { told = append(told, *b.book.op.StepWait) })
+	_, err := b.run()
+	require.True(t, final(err), err)
+	require.Len(t, told, 3)
+	for _, w := range told {
+		require.Equal(t, node.WaitCommand, w.For)
+		require.NotEmpty(t, w.Unread)
+		require.True(t, w.Same(&told[0]), "what is sent again is the same request")
+		require.Equal(t, told[0].UnreadSince, w.UnreadSince)
+	}
+
+	b = refusing(4, func(*bench) {})
+	long := told[0]
+	since := long.Since.Add(-2 * node.StallLimit)
+	long.Since, long.UnreadSince = since, &since
+	b.book.op.StepWait = &long
+	_, err = b.run()
+	require.ErrorContains(t, err, "502")
+	require.False(t, final(err), "it is tried again")
+	require.Equal(t, 1, b.book.op.Steps[0].Failures)
+}
+
 func TestAStepWhoseAgentWasLostBeginsAnewOnce(t *testing.T) {
 	silent := func(int) (int, string) { return http.StatusBadGateway, "" }
 	rebooted := func(int) (int, string) { return http.StatusOK, `{"commands": []}` }

@@ -37,17 +37,21 @@ func TestSilenceOfABMCIsWaitedForAndThenFailsTheStep(t *testing.T) {
 	require.Zero(t, step().Failures)
 	require.NotNil(t, step().SilentSince)
 	require.Equal(t, "the BMC to answer again", b.book.op.WaitingFor)
-	require.WithinDuration(t, step().SilentSince.Add(time.Hour+4*time.Second), *b.book.op.WaitingUntil, 0, "the last try begins after an hour, and its answer is awaited")
+	require.WithinDuration(t, step().SilentSince.Add(time.Hour+8*time.Second), *b.book.op.WaitingUntil, 0, "the last try begins after an hour, and its answer is awaited")
 	told := func() string {
 		return explain.WaitSentence(b.book.op.StepWait, nil, func(at time.Time) string { return at.Sub(*step().SilentSince).String() })
 	}
-	const words = "the BMC has not answered since 0s (no answer in time); gives up at 1h0m4s"
+	const words = "the BMC has not answered since 0s (no answer in time); gives up at 1h0m8s"
 	require.Equal(t, words, told())
 	during := ""
 	b.machine.onPowerRead = func() error { during = told(); return nil }
 	_, err := b.run()
 	require.Error(t, err)
 	require.Equal(t, words, during, "it is told while the next attempt goes on, too")
+	b.book.op.AnswerWithin = time.Minute
+	_, err = b.run()
+	require.Error(t, err)
+	require.Equal(t, words, told(), "the time does not move with the patience")
 	require.Equal(t, fault.BMCSilent, b.book.op.LateCause(time.Now()))
 
 	long := time.Now().Add(-2 * time.Hour)
@@ -55,6 +59,7 @@ func TestSilenceOfABMCIsWaitedForAndThenFailsTheStep(t *testing.T) {
 	_, err = b.run()
 	require.True(t, final(err), "its time is over")
 	require.Equal(t, node.StepFailed, step().State)
+	require.NotNil(t, step().EndedAt, "people are told since when it has failed")
 	require.Equal(t, fault.BMCSilent, step().Cause)
 }
 
@@ -241,7 +246,7 @@ func TestEachSilenceHasItsOwnTime(t *testing.T) {
 		require.WithinDuration(t, time.Now(), *step().SilentSince, 10*time.Minute)
 		err := silent()
 		require.False(t, final(err), "silence %d: %v", n, err)
-		require.WithinDuration(t, step().SilentSince.Add(time.Hour+4*time.Second), *b.book.op.WaitingUntil, 0)
+		require.WithinDuration(t, step().SilentSince.Add(time.Hour+8*time.Second), *b.book.op.WaitingUntil, 0)
 	}
 	answers()
 	require.True(t, final(silent()), "as often as it may fail")

@@ -46,10 +46,13 @@ func (t *task) runCommand(ctx context.Context, step *node.Step, o agent.Order, p
 			step.Issued = nil
 			return nil, false, d.Err
 		case agent.ActIssue:
-			if err := t.sendCommand(ctx, c, step, agent.Issue(o, list), params); err != nil {
+			lost, err := t.sendCommand(ctx, c, step, agent.Issue(o, list), params)
+			if err != nil {
 				return nil, false, err
 			}
-			t.waitForCommand(step, o)
+			if t.sentCommand(step, o, lost); lost != nil && time.Since(*t.op.StepWait.UnreadSince) >= node.StallLimit {
+				return nil, false, lost
+			}
 		case agent.ActWait, agent.ActBusy:
 			if err := t.sawCommand(ctx, step, o, d); err != nil {
 				return nil, false, err
@@ -85,6 +88,17 @@ func (t *task) waitForCommand(step *node.Step, o agent.Order) {
 		since = step.Issued.At
 	}
 	t.waitFor(node.Wait{For: node.WaitCommand, Subject: o.String(), Since: since, Every: t.Settings.AgentPoll})
+}
+
+// sentCommand notes that the step waits for the agent to run o, which was sent just now. lost is why that was not answered, nil
+// if it was. As long as the agent shows and answers none of several sendings, it is silent since the first.
+func (t *task) sentCommand(step *node.Step, o agent.Order, lost error) {
+	if w := t.op.StepWait; lost == nil || w == nil || w.For != node.WaitCommand || w.Subject != o.String() || w.Unread == "" {
+		t.waitForCommand(step, o)
+	}
+	if lost != nil {
+		t.missed(lost)
+	}
 }
 
 // sawCommand notes what the agent's list says of o.
@@ -155,22 +169,22 @@ func (t *task) moveToWait(ctx context.Context) error {
 	return t.save(ctx)
 }
 
-// sendCommand records the command and sends it. A lost answer is no error, because the
-// agent's list shows whether the command arrived.
-func (t *task) sendCommand(ctx context.Context, c Agent, step *node.Step, i agent.Issued, params any) error {
+// sendCommand records the command and sends it. A lost answer is no failure yet, because the
+// agent's list shows whether the command arrived. Then lost says why there was no answer.
+func (t *task) sendCommand(ctx context.Context, c Agent, step *node.Step, i agent.Issued, params any) (lost, err error) {
 	step.Issued = &node.Issued{At: time.Now().UTC(), Command: i.Command, Before: i.Before, After: i.After}
 	if !node.Waits(t.node.ProvisionState) {
 		t.move(node.EventWait)
 	}
 	t.pending.Phase = node.Running
 	if err := t.save(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	_, err := c.Start(ctx, i.Command, params)
+	_, err = c.Start(ctx, i.Command, params)
 	if fault.Is(err, fault.Unreachable) && ctx.Err() == nil {
-		return nil
+		return err, nil
 	}
-	return err
+	return nil, err
 }
 
 func issuedOf(step *node.Step, o agent.Order) *agent.Issued {

@@ -240,7 +240,8 @@ func (t *task) recordFailure(err error) error {
 	failures := step.Failures
 	retry := t.restartStep(step, se.err, spent) || !spent
 	if !retry {
-		step.State, t.op.UsualUntil = node.StepFailed, nil
+		at := time.Now().UTC()
+		step.State, step.EndedAt, t.op.UsualUntil = node.StepFailed, &at, nil
 	}
 	t.waitAfterFailure(step, se.err)
 	if retry && !counts && step.SilentSince != nil {

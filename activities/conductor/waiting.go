@@ -98,12 +98,15 @@ func (t *task) listening(ctx context.Context) context.Context {
 
 // waitForAnswer notes that the step, whose last error is silence, waits for a BMC that gives no answer.
 func (t *task) waitForAnswer(step *node.Step) {
-	since := *step.SilentSince
-	until := since.Add(t.Settings.AwayTimeout + max(t.answerWithin(), t.op.AnswerWithin, usualWithin)) // the last try is awaited, too
-	w := node.SilentWait(since, step.LastError, until)
+	if step.SilentUntil == nil {
+		last := 2 * max(t.answerWithin(), t.op.AnswerWithin, usualWithin) // the last try is awaited, too, for longer than those before
+		until := step.SilentSince.Add(t.Settings.AwayTimeout + last)
+		step.SilentUntil = &until
+	}
+	w := node.SilentWait(*step.SilentSince, step.LastError, *step.SilentUntil)
 	t.op.StepWait = &w
 	t.copyWait()
-	t.op.WaitingFor, t.op.WaitingUntil = "the BMC to answer again", &until
+	t.op.WaitingFor, t.op.WaitingUntil = "the BMC to answer again", step.SilentUntil
 }
 
 // arrived notes that what the step waited for is there. The next save writes that.

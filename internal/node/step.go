@@ -55,6 +55,8 @@ type Step struct {
 	// SilentSince is since when its BMC gives no answer; nil = the last error was another one, or the BMC has answered
 	// since while the step waited for an effect.
 	SilentSince *time.Time `json:"silent_since,omitempty"`
+	// SilentUntil is when the step fails if the BMC stays silent, the last try included. It stays as it was told first.
+	SilentUntil *time.Time `json:"silent_until,omitempty"`
 	// FirstSilentAt is when its BMC gave no answer for the first time in this phase of the step; nil = it always did.
 	FirstSilentAt *time.Time `json:"first_silent_at,omitempty"`
 	Conductor     string     `json:"conductor,omitempty"`
@@ -125,7 +127,7 @@ func (s *Step) FellSilent(now time.Time, patience time.Duration) {
 	case now.Sub(*s.FirstSilentAt) >= patience:
 		s.Failures++
 	}
-	s.SilentSince = &now
+	s.SilentSince, s.SilentUntil = &now, nil
 }
 
 // ForgetSilence makes the next silence of the BMC the first one.
